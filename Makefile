@@ -1,0 +1,66 @@
+# encoderfile - one static program from Debian packages and gcc. `make`, `make tests`, `make SAN=1 tests`.
+CC      ?= gcc
+VERSION := $(shell sed -n 's/^## \[\{0,1\}\([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -1)
+OUT     := build
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers -Wvla
+CFLAGS  ?= -O2 -g
+ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread \
+           -ffunction-sections -fdata-sections -DEF_VERSION='"$(or $(VERSION),0.0.0)"' -MMD -MP
+LDFLAGS := -pthread -Wl,--gc-sections
+LIBS    := -lyaml -lm
+STATIC  := -static
+
+ifdef SAN   # address and undefined behaviour; sanitizers cannot be static
+OUT     := build/san
+CFLAGS  := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+STATIC  :=
+endif
+ifdef TSAN
+OUT     := build/tsan
+CFLAGS  := -O1 -g -fsanitize=thread
+STATIC  :=
+endif
+
+# A folder under kernels/ is an instruction set: its flags, the CPU and the year it stands for.
+ISA_avx2 := -mavx2 -mfma -mf16c            # Haswell 2013, Zen 2017
+ISA_sha  := -msha -msse4.1                 # Goldmont 2016, Zen 2017
+isa      = $(ISA_$(word 2,$(subst /, ,$*)))
+
+SRC  := $(wildcard src/*/*.c src/kernels/*/*.c)
+OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o)
+LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
+TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
+FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+all: $(OUT)/encoderfile $(OUT)/libencoderfile.a
+tests: all $(TEST) $(OUT)/example
+$(OUT)/obj/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) $(isa) -c -o $@ $<
+$(OUT)/libencoderfile.a: $(LIB)
+	rm -f $@ && ar rcs $@ $^
+$(OUT)/encoderfile: $(OBJ)
+	$(CC) $(CFLAGS) $(STATIC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(OUT)/tests/%: tests/%.c $(OUT)/libencoderfile.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) -Itests -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
+$(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
+	$(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
+
+# Fuzz targets are plain programs that replay files; FUZZER=1 (clang) makes them libFuzzer programs.
+ifdef FUZZER
+OUT    := build/fuzzer
+CC     := clang
+CFLAGS := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+STATIC :=
+FUZZ_LINK := -fsanitize=fuzzer
+endif
+fuzz: $(FUZZ)
+$(OUT)/fuzz/%: tests/fuzz/%.c $(if $(FUZZER),,tests/fuzz/replay.c) $(OUT)/libencoderfile.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) $(FUZZ_LINK) -Itests -o $@ $(filter %.c,$^) $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
+
+clean:
+	rm -rf build
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+.PHONY: all tests fuzz clean

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * encoderfile.h - run transformer encoders from C. The only header a program needs.
+ *
+ *     ef_error err;
+ *     ef_model *m = ef_open("ner.encoderfile", NULL, &err);
+ *     if (!m) return fprintf(stderr, "%s\n", err.message), 1;
+ *
+ *     ef_input in[] = { ef_text("Ada Lovelace was born in London") };
+ *     ef_reply *r = ef_predict(m, in, 1, NULL, &err);
+ *     if (r) puts(ef_reply_json(r));
+ *     ef_reply_free(r);
+ *     ef_close(m);
+ *
+ * Failure: a call that can fail returns NULL or false and fills *err (err may be NULL).
+ * Ownership: ef_open, ef_tokenize and ef_predict give you an object to release with its own call;
+ *   every pointer read from an object is borrowed and dies with it. All releases accept NULL.
+ * Threads: one ef_model serves any number of threads; an ef_reply belongs to one thread at a time. */
+#ifndef ENCODERFILE_H
+#define ENCODERFILE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+typedef struct ef_model ef_model;   /* weights, tokenizer, plan cache, worker threads */
+typedef struct ef_reply ef_reply;   /* the outcome of one predict call */
+typedef struct ef_tokens ef_tokens; /* ids and offsets of one text */
+
+typedef enum {
+    EF_OK,
+    EF_USAGE,         /* a command line or an option that makes no sense */
+    EF_BAD_REQUEST,   /* not parseable: broken JSON, broken HTTP */
+    EF_INVALID_INPUT, /* parseable, but wrong: empty text, unknown option */
+    EF_NOT_FOUND,     /* no such file, route or name */
+    EF_METHOD,        /* the route exists, the method does not */
+    EF_TOO_LARGE,     /* over a limit that the caller can see */
+    EF_MEDIA_TYPE,    /* a body of a kind nobody asked for */
+    EF_TIMEOUT,       /* the client was too slow */
+    EF_OVERLOADED,    /* the queue is full: try again */
+    EF_UNAVAILABLE,   /* stopping, or not ready */
+    EF_BAD_MODEL,     /* a model file, tokenizer or package that is broken */
+    EF_UNSUPPORTED,   /* well formed, but nothing here can run it */
+    EF_IO,            /* the operating system said no */
+    EF_INTERNAL       /* our mistake */
+} ef_code;
+typedef struct {
+    ef_code code;
+    char message[1016];
+} ef_error;
+
+typedef enum { EF_TEXT, EF_PAIR } ef_kind;
+typedef struct { /* bytes are borrowed for the duration of the call */
+    ef_kind kind;
+    const void *data; /* UTF-8 */
+    size_t size;
+    const void *data2; /* the second text of an EF_PAIR */
+    size_t size2;
+} ef_input;
+
+typedef struct {         /* zero means: the default */
+    int threads;         /* default: the CPUs this process may use */
+    const char *kernels; /* "scalar", "avx2", ...; default: the best this CPU has */
+} ef_options;
+
+typedef struct { /* row-major view into an ef_reply */
+    const char *name;
+    int rank;
+    int64_t dim[4];
+    const float *data;
+} ef_tensor;
+typedef struct {
+    const char *name, *version, *task, *kernels;
+    int max_tokens, hidden, label_count;
+    const char *const *labels;
+} ef_info;
+
+const char *ef_version(void);
+/* A package, a model folder or an .onnx file; NULL opens the model appended to this very executable. */
+ef_model *ef_open(const char *path, const ef_options *, ef_error *);
+const ef_info *ef_describe(const ef_model *);
+void ef_close(ef_model *);
+
+/* Inputs of one call are batched together and with those of other threads; replies keep input order.
+ * params_json: options of POST /predict ({"offsets":"chars"}), or NULL. */
+ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *params_json, ef_error *);
+bool ef_reply_tensor(const ef_reply *, size_t input, ef_tensor *out); /* false: no such input */
+const char *ef_reply_json(const ef_reply *);                          /* what POST /predict would answer */
+void ef_reply_free(ef_reply *);
+ef_tokens *ef_tokenize(ef_model *, const char *text, size_t size, ef_error *);
+const int32_t *ef_tokens_ids(const ef_tokens *, size_t *count);
+const int32_t *ef_tokens_offsets(const ef_tokens *); /* [count][2], bytes into the text */
+const char *ef_tokens_text(const ef_tokens *, size_t index);
+void ef_tokens_free(ef_tokens *);
+
+/* The toolchain: reads one thing and writes another. */
+bool ef_build(const char *config_yml, const char *out_path, ef_error *);
+/* Serves until *stop; signals are the caller's. options: a JSON object of `serve`'s flags, or NULL. */
+bool ef_serve(ef_model *, const char *options, const volatile int *stop, ef_error *);
+
+static inline ef_input ef_text(const char *s)
+{
+    ef_input in = { EF_TEXT, s, strlen(s), NULL, 0 };
+    return in;
+}
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api.c - the functions of encoderfile.h over Model and Session: what a C program sees. Each object
+ * lives in an arena of its own, so releasing it is one call. */
+#include <stdlib.h>
+
+#include "api/build.h"
+#include "api/serve.h"
+#include "base/cpu.h"
+#include "data/json.h"
+
+struct ef_model {
+    Arena arena;
+    Model *model;
+    Session *session;
+    ef_info info;
+};
+
+struct ef_reply {
+    Arena arena;
+    Job *job;
+    const Model *model;
+};
+
+struct ef_tokens {
+    Arena arena;
+    const Tokenizer *tokenizer;
+    Encoding encoding;
+    int32_t *offsets; /* [n][2] */
+};
+
+const char *ef_version(void)
+{
+    return EF_VERSION;
+}
+
+/* Kernels are chosen once in a process, so this can only succeed before or in agreement with that. */
+static bool want_kernels(const char *name, Err *err)
+{
+    uint64_t mask;
+    if (!name) return true;
+    if (!cpu_level(name, &mask)) return fail(err, EF_INVALID_INPUT, "kernels: unknown name \"%s\"", name);
+    setenv("EF_CPU", name, 1);
+    if (strcmp(kernels()->isa, name) == 0) return true;
+    return fail(err, EF_UNSUPPORTED, "kernels: found %s, wanted %s: not on this CPU, or already chosen", kernels()->isa,
+                name);
+}
+
+static void describe(ef_model *m)
+{
+    const Model *model = m->model;
+    const char **labels = ARRAY(&m->arena, const char *, model->config.num_labels + 1);
+    for (int i = 0; i < model->config.num_labels && model->config.labels; i++)
+        labels[i] = str_dup(&m->arena, model->config.labels[i]);
+    m->info = (ef_info){ .name = str_dup(&m->arena, model->name),
+                         .version = str_dup(&m->arena, model->version),
+                         .task = model->task->name,
+                         .kernels = kernels()->isa,
+                         .max_tokens = model->encode.max_length,
+                         .hidden = model->config.hidden_size,
+                         .label_count = model->config.labels ? model->config.num_labels : 0,
+                         .labels = model->config.labels ? labels : NULL };
+}
+
+ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)
+{
+    Model *model;
+    if (!want_kernels(options ? options->kernels : NULL, err)) return NULL;
+    Err own = { 0 };
+    if (!model_open(path, &model, &own)) return fail(err, own.code, "%s", own.message), NULL;
+    Arena arena = { 0 };
+    ef_model *m = NEW(&arena, ef_model);
+    *m = (ef_model){ .arena = arena, .model = model };
+    SessionOptions settings = { .threads = options ? options->threads : 0 };
+    m->session = session_new(model, &settings);
+    describe(m);
+    if (m->session) return m;
+    fail(err, EF_IO, "no thread could be started");
+    ef_close(m);
+    return NULL;
+}
+
+const ef_info *ef_describe(const ef_model *m)
+{
+    return &m->info;
+}
+
+void ef_close(ef_model *m)
+{
+    if (!m) return;
+    if (m->session) session_free(m->session);
+    model_close(m->model);
+    Arena arena = m->arena;
+    arena_free(&arena);
+}
+
+/* ---- predict ---- */
+
+static bool read_params(Job *job, const char *json, Err *err)
+{
+    Value params;
+    if (!json) return true;
+    if (!json_parse(&job->arena, str_of(str_dup(&job->arena, str_of(json))), &params, err))
+        return within(err, "params_json");
+    return task_options(&params, &job->options, err);
+}
+
+/* Texts are copied: a job outlives nothing it does not own. */
+static bool fill_job(Job *job, const ef_input *in, size_t count, Err *err)
+{
+    job->n = count;
+    job->first = ARRAY(&job->arena, Str, count + 1);
+    job->second = ARRAY(&job->arena, Str, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        Str first = { in[i].data, in[i].size }, second = { in[i].data2, in[i].size2 };
+        if (!first.p || (in[i].kind == EF_PAIR && !second.p))
+            return fail(err, EF_INVALID_INPUT, "input %zu: found no text", i);
+        job->first[i] = (Str){ str_dup(&job->arena, first), first.n };
+        if (in[i].kind == EF_PAIR) job->second[i] = (Str){ str_dup(&job->arena, second), second.n };
+    }
+    return true;
+}
+
+static ef_reply *reply_of(const ef_model *m, Job *job)
+{
+    Arena arena = { 0 };
+    ef_reply *r = NEW(&arena, ef_reply);
+    *r = (ef_reply){ .arena = arena, .job = job, .model = m->model };
+    if (job->json.n == 0) json_write(&job->json, &job->reply);
+    buf_char(&job->json, 0);
+    return r;
+}
+
+ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *params_json, ef_error *err)
+{
+    Job *job = job_new();
+    Err own = { 0 };
+    if (fill_job(job, in, count, &own) && read_params(job, params_json, &own)) {
+        session_run(m->session, job);
+        own = job->err;
+    }
+    if (own.code == EF_OK) return reply_of(m, job);
+    job_free(job);
+    fail(err, own.code, "%s", own.message);
+    return NULL;
+}
+
+bool ef_reply_tensor(const ef_reply *r, size_t input, ef_tensor *out)
+{
+    const Job *job = r->job;
+    if (input >= job->n || !job->row_data) return false;
+    *out = (ef_tensor){ .name = r->model->task->outputs[0], .data = job->row_data[input] };
+    if (r->model->task->per_token) out->dim[out->rank++] = job->row_tokens[input];
+    out->dim[out->rank++] = job->row_width[input];
+    return true;
+}
+
+const char *ef_reply_json(const ef_reply *r)
+{
+    return r->job->json.p;
+}
+
+void ef_reply_free(ef_reply *r)
+{
+    if (!r) return;
+    job_free(r->job);
+    Arena arena = r->arena;
+    arena_free(&arena);
+}
+
+/* ---- tokens ---- */
+
+static bool encode(ef_tokens *t, const Model *model, Str text, Err *err)
+{
+    if (!utf8_valid(text)) return fail(err, EF_INVALID_INPUT, "text: not valid UTF-8");
+    if (!tokenizer_encode(model->tokenizer, &t->arena, text, NULL, &model->encode, &t->encoding, err))
+        return false;
+    t->tokenizer = model->tokenizer;
+    t->offsets = ARRAY(&t->arena, int32_t, 2 * t->encoding.n + 1);
+    for (size_t i = 0; i < t->encoding.n; i++) {
+        t->offsets[2 * i] = t->encoding.start[i];
+        t->offsets[2 * i + 1] = t->encoding.end[i];
+    }
+    return true;
+}
+
+ef_tokens *ef_tokenize(ef_model *m, const char *text, size_t size, ef_error *err)
+{
+    Arena arena = { 0 };
+    Err own = { 0 };
+    ef_tokens *t = NEW(&arena, ef_tokens);
+    t->arena = arena;
+    if (encode(t, m->model, (Str){ text, size }, &own)) return t;
+    ef_tokens_free(t);
+    fail(err, own.code, "%s", own.message);
+    return NULL;
+}
+
+const int32_t *ef_tokens_ids(const ef_tokens *t, size_t *count)
+{
+    *count = t->encoding.n;
+    return t->encoding.ids;
+}
+
+const int32_t *ef_tokens_offsets(const ef_tokens *t)
+{
+    return t->offsets;
+}
+
+const char *ef_tokens_text(const ef_tokens *t, size_t index)
+{
+    if (index >= t->encoding.n) return NULL;
+    return str_dup(&((ef_tokens *)t)->arena, tokenizer_token(t->tokenizer, t->encoding.ids[index]));
+}
+
+void ef_tokens_free(ef_tokens *t)
+{
+    if (!t) return;
+    Arena arena = t->arena;
+    arena_free(&arena);
+}
+
+/* ---- toolchain ---- */
+
+bool ef_build(const char *config_yml, const char *out_path, ef_error *err)
+{
+    Arena arena = { 0 };
+    BuildConfig config;
+    BuildReport report = { 0 };
+    Err own = { 0 };
+    bool ok = build_read(&arena, config_yml, &config, &own);
+    if (ok && out_path) config.output_path = out_path;
+    ok = ok && build_run(&arena, &config, &report, &own);
+    model_close(report.model);
+    arena_free(&arena);
+    return ok || fail(err, own.code, "%s", own.message);
+}
+
+static bool read_settings(Arena *arena, const char *json, ServeSettings *s, Err *err)
+{
+    Value root;
+    serve_defaults(s);
+    if (!json) return true;
+    if (!json_parse(arena, str_of(json), &root, err)) return within(err, "options");
+    if (root.kind != V_MAP) return fail(err, EF_INVALID_INPUT, "options: wanted an object");
+    for (size_t i = 0; i < root.map.n; i++) {
+        const Member *m = &root.map.items[i];
+        Str text = m->value.kind == V_INT ? str_of(str_format(arena, "%lld", (long long)m->value.i))
+                                          : value_str(&m->value, STR(""));
+        if (!serve_set(s, arena, m->key, text, err)) return within(err, "options");
+    }
+    return true;
+}
+
+bool ef_serve(ef_model *m, const char *options, const volatile int *stop, ef_error *err)
+{
+    Arena arena = { 0 };
+    ServeSettings s;
+    Err own = { 0 };
+    bool ok = read_settings(&arena, options, &s, &own) && server_run(m->session, &s.server, stop, &own);
+    arena_free(&arena);
+    return ok || fail(err, own.code, "%s", own.message);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * build.c - the order of a build: settings, files, model, dry run, and only then the output. */
+#include "api/build.h"
+
+#include <sys/utsname.h>
+
+static bool check_target(const char *target, Err *err)
+{
+    static const char *const abis[] = { "unknown-linux-gnu", "unknown-linux-musl" };
+    struct utsname machine;
+    if (!target || uname(&machine) != 0) return true;
+    char own[128];
+    for (size_t i = 0; i < COUNT(abis); i++) {
+        snprintf(own, sizeof own, "%.60s-%s", machine.machine, abis[i]);
+        if (strcmp(target, own) == 0) return true;
+    }
+    return fail(err, EF_UNSUPPORTED, "target `%s` cannot be built here: wanted %.60s-%s", target, machine.machine,
+                abis[0]);
+}
+
+/* The program that goes in front: our own unless another is named. */
+static bool find_program(Arena *arena, const BuildConfig *c, const char **out, Err *err)
+{
+    const char *self = path_self(arena, err);
+    if (!self) return false;
+    *out = c->base_binary ? c->base_binary : self;
+    return !c->base_binary || program_check(c->base_binary, self, err);
+}
+
+static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
+{
+    *s = c->source;
+    if (!c->folder) return true;
+    if (!dir_is(c->folder)) return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
+    source_folder(arena, c->folder, s);
+    return true;
+}
+
+/* <output_dir>/<name>.encoderfile; a name like "org/model" stays one file. */
+static const char *output_path(Arena *arena, const BuildConfig *c)
+{
+    if (c->output_path) return c->output_path;
+    char *name = str_format(arena, "%.*s.encoderfile", STR_ARG(c->source.name));
+    for (char *p = name; *p; p++)
+        if (*p == '/') *p = '-';
+    return path_join(arena, c->output_dir ? c->output_dir : ".", str_of(name));
+}
+
+static bool write_package(Arena *arena, const BuildConfig *c, const char *program, BuildReport *r, Err *err)
+{
+    const char *path = output_path(arena, c);
+    Package content;
+    Mapping written;
+    build_pack(arena, r->model, &content);
+    if (dir_is(path)) return fail(err, EF_IO, "%s: cannot be written: it is a folder", path);
+    if (!dir_make_parents(path, err) || !package_write(program, path, &content, err)) return false;
+    if (!file_map(path, &written, err)) return false;
+    r->path = path;
+    r->size = written.n;
+    file_unmap(&written);
+    return true;
+}
+
+static bool run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
+{
+    const char *program;
+    ModelSource source;
+    if (!check_target(c->target, err) || !find_program(arena, c, &program, err)) return false;
+    if (!find_files(arena, c, &source, err)) return false;
+    if (!model_open_source(&source, &r->model, err) || !model_dry_run(r->model, err)) return false;
+    return c->validate_only || write_package(arena, c, program, r, err);
+}
+
+bool build_run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
+{
+    *r = (BuildReport){ 0 };
+    if (run(arena, c, r, err)) return true;
+    model_close(r->model);
+    *r = (BuildReport){ 0 };
+    return false;
+}

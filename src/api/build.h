@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * build.h - from a YAML file (or five environment variables) to a package. Everything is validated
+ * before the first byte is written; nothing here prints. */
+#ifndef API_BUILD_H
+#define API_BUILD_H
+#include "session/model.h"
+
+typedef struct BuildConfig {
+    ModelSource source;          /* files are filled in by build_run when `folder` is given */
+    const char *folder;          /* YAML `path` as a string */
+    const char *output_path;     /* wins over output_dir */
+    const char *output_dir;      /* NULL: the current folder */
+    const char *base_binary;     /* NULL: this very program */
+    const char *target;          /* NULL: this machine */
+    const char *cache_dir;       /* accepted: nothing is downloaded or cached */
+    bool validate_only;          /* `build: false`, --no-build */
+} BuildConfig;
+
+bool build_read(Arena *, const char *yaml_path, BuildConfig *, Err *);
+/* MODEL_WEIGHTS_PATH, TOKENIZER_PATH, MODEL_CONFIG_PATH, MODEL_TYPE, MODEL_NAME. */
+bool build_from_environment(Arena *, BuildConfig *, Err *);
+
+typedef struct BuildReport {
+    Model *model;                /* open, for whoever wants to tell about it; the caller closes it */
+    const char *path;            /* what was written; NULL: nothing */
+    uint64_t size;
+} BuildReport;
+/* Relative paths count from the current folder. */
+bool build_run(Arena *, const BuildConfig *, BuildReport *, Err *);
+
+/* What stands in a package of this model. Parts live in the arena and in the model. */
+void build_pack(Arena *, const Model *, Package *);
+Value build_model_config(Arena *, const Value *config); /* the eight fields that the peer keeps */
+
+#endif

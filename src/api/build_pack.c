@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * build_pack.c - a loaded model as the members of a package: what the peer's `inspect` reads (8 fields
+ * of config.json, the tokenizer) and what we start from (optimized graph, panels, facts). The .onnx
+ * itself is left out: the panels are its weights in the order in which they are read. */
+#include "api/build.h"
+#include "data/json.h"
+
+/* A count as the peer types it, or null. */
+static Value count_or_null(const Value *v)
+{
+    return v && v->kind == V_INT && v->i >= 0 ? *v : value_null();
+}
+
+static Value map_or_null(const Value *v)
+{
+    return v && v->kind == V_MAP ? *v : value_null();
+}
+
+/* label2id's values are integers, or (some exporters) integers as strings; the peer wants the former. */
+static Value label2id(Arena *arena, const Value *v)
+{
+    if (!v || v->kind != V_MAP) return value_null();
+    Value out = value_map(arena, v->map.n);
+    for (size_t i = 0; i < v->map.n; i++) {
+        const Member *m = &v->map.items[i];
+        int64_t id = value_int(&m->value, -1);
+        if (m->value.kind == V_STR && !str_int(m->value.s, &id)) return value_null();
+        if (id < 0) return value_null();
+        out.map.items[out.map.n++] = (Member){ m->key, value_of_int(id) };
+    }
+    return out;
+}
+
+Value build_model_config(Arena *arena, const Value *config)
+{
+    Value out = value_map(arena, 8);
+    value_add(&out, "model_type", value_of_str(value_str(value_get(config, "model_type"), STR(""))));
+    value_add(&out, "num_labels", count_or_null(value_get(config, "num_labels")));
+    value_add(&out, "id2label", map_or_null(value_get(config, "id2label")));
+    value_add(&out, "label2id", label2id(arena, value_get(config, "label2id")));
+    static const char *const counts[] = { "height", "width", "image_size", "num_channels" };
+    for (size_t i = 0; i < COUNT(counts); i++)
+        value_add(&out, counts[i], count_or_null(value_get(config, counts[i])));
+    return out;
+}
+
+/* Bytes that outlive the buffer they were written in. */
+static Str keep(Arena *arena, Buf *b)
+{
+    Str out = { memcpy(arena_raw(arena, b->n + 1), b->p, b->n), b->n };
+    buf_free(b);
+    return out;
+}
+
+static Str pack_json(Arena *arena, Value v)
+{
+    Buf b = { 0 };
+    json_write(&b, &v);
+    return keep(arena, &b);
+}
+
+static Value padding(Arena *arena, const Model *m)
+{
+    int id = m->config.pad_token_id;
+    Str token = tokenizer_token(m->tokenizer, id);
+    Value p = value_map(arena, 6);
+    value_add(&p, "strategy", value_of_str(STR("BatchLongest")));
+    value_add(&p, "direction", value_of_str(STR("Right")));
+    value_add(&p, "pad_to_multiple_of", value_null());
+    value_add(&p, "pad_id", value_of_int(id));
+    value_add(&p, "pad_type_id", value_of_int(0));
+    value_add(&p, "pad_token", value_of_str(token.n ? token : STR("[PAD]")));
+    return p;
+}
+
+/* tokenizer.json goes in as it is: writing a parsed tree again could only lose something. */
+static Str pack_tokenizer(Arena *arena, const Model *m)
+{
+    Value config = value_map(arena, 2);
+    value_add(&config, "padding", padding(arena, m));
+    value_add(&config, "truncation", limit_to_package(arena, &m->encode));
+    Buf b = { 0 };
+    buf_puts(&b, "{\"tokenizer\":");
+    buf_str(&b, m->tokenizer_text);
+    buf_puts(&b, ",\"config\":");
+    json_write(&b, &config);
+    buf_char(&b, '}');
+    return keep(arena, &b);
+}
+
+static Str pack_facts(Arena *arena, const Model *m)
+{
+    const char *why = NULL;
+    Value facts = value_map(arena, 4);
+    value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
+    value_add(&facts, "precision", value_of_str(str_of(m->precision)));
+    value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
+    value_add(&facts, "max_length", value_of_int(m->encode.max_length));
+    return pack_json(arena, facts);
+}
+
+static void pack_graph(Arena *arena, const Model *m, Package *p)
+{
+    OnnxModel *onnx = NEW(arena, OnnxModel);
+    GraphWeights weights = { 0 };
+    graph_to_onnx(m->graph, arena, onnx, &weights);
+    Buf b = { 0 };
+    onnx_write(&b, onnx);
+    p->member[MEMBER_GRAPH].bytes = keep(arena, &b);
+    MemberPiece *pieces = ARRAY(arena, MemberPiece, weights.n + 1);
+    for (int i = 0; i < weights.n; i++)
+        pieces[i] = (MemberPiece){ weights.item[i].data, weights.item[i].bytes, weights.item[i].offset };
+    p->member[MEMBER_PANELS] = (PackageMember){ .bytes = { NULL, weights.total }, .piece = pieces,
+                                                .n_piece = (size_t)weights.n };
+    if (weights.n == 0) p->member[MEMBER_PANELS].bytes = STR("");
+}
+
+void build_pack(Arena *arena, const Model *m, Package *p)
+{
+    *p = (Package){ .model_type = m->task->number, .name = m->name, .version = m->version };
+    p->member[MEMBER_CONFIG].bytes = pack_json(arena, build_model_config(arena, m->config.root));
+    p->member[MEMBER_TOKENIZER].bytes = pack_tokenizer(arena, m);
+    p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;
+    p->member[MEMBER_FACTS].bytes = pack_facts(arena, m);
+    pack_graph(arena, m, p);
+}

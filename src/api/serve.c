@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve.c - settings as rows: name, where it goes, and the range that makes sense. */
+#include "api/serve.h"
+
+typedef enum { SET_TEXT, SET_INT, SET_SIZE, SET_I64, SET_SECONDS } SettingKind;
+typedef struct Setting {
+    const char *name;
+    SettingKind kind;
+    size_t at; /* in ServeSettings */
+    int64_t least, most;
+} Setting;
+
+#define AT(field) offsetof(ServeSettings, field)
+static const Setting settings[] = {
+    { "http-hostname", SET_TEXT, AT(server.hostname) },
+    { "http-port", SET_INT, AT(server.port), 0, 65535 },
+    { "max-body", SET_SIZE, AT(server.max_body), 1, INT64_C(1) << 40 },
+    { "max-connections", SET_INT, AT(server.max_connections), 1, 1 << 20 },
+    { "idle-timeout", SET_SECONDS, AT(server.idle_timeout_s), 1, 86400 },
+    { "header-timeout", SET_SECONDS, AT(server.header_timeout_s), 1, 86400 },
+    { "body-timeout", SET_SECONDS, AT(server.body_timeout_s), 1, 86400 },
+    { "threads", SET_INT, AT(session.threads), 1, 4096 },
+    { "queue", SET_INT, AT(session.queue_jobs), 1, 1 << 24 },
+    { "batch-tokens", SET_I64, AT(session.batch_tokens), 1, 1 << 24 },
+    { "max-inputs", SET_SIZE, AT(session.max_inputs), 1, 1 << 24 },
+};
+
+void serve_defaults(ServeSettings *s)
+{
+    *s = (ServeSettings){ .server = { .port = SERVER_PORT } };
+}
+
+static const Setting *find(Str name)
+{
+    for (size_t i = 0; i < COUNT(settings); i++)
+        if (str_is(name, settings[i].name)) return &settings[i];
+    return NULL;
+}
+
+bool serve_known(Str name)
+{
+    return find(name) != NULL;
+}
+
+bool serve_set(ServeSettings *s, Arena *arena, Str name, Str text, Err *err)
+{
+    const Setting *row = find(name);
+    int64_t n = 0;
+    if (!row) return fail(err, EF_INVALID_INPUT, "unknown setting \"%.*s\"", STR_ARG(name));
+    char *field = (char *)s + row->at;
+    if (row->kind != SET_TEXT && (!str_int(text, &n) || n < row->least || n > row->most))
+        return fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted a number from %lld to %lld", row->name, STR_ARG(text),
+                    (long long)row->least, (long long)row->most);
+    switch (row->kind) {
+    case SET_TEXT: *(const char **)field = str_dup(arena, text); break;
+    case SET_INT: *(int *)field = (int)n; break;
+    case SET_SIZE: *(size_t *)field = (size_t)n; break;
+    case SET_I64: *(int64_t *)field = n; break;
+    case SET_SECONDS: *(double *)field = (double)n; break;
+    }
+    return true;
+}

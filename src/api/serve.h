@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve.h - the settings of `serve`, by name: the flags of the command line and the keys of ef_serve's
+ * options are the same rows. */
+#ifndef API_SERVE_H
+#define API_SERVE_H
+#include "server/server.h"
+
+typedef struct ServeSettings {
+    ServerOptions server;
+    SessionOptions session;
+} ServeSettings;
+
+void serve_defaults(ServeSettings *);
+bool serve_known(Str name);                                     /* is there such a setting? */
+bool serve_set(ServeSettings *, Arena *, Str name, Str text, Err *);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base.h - the words every other file is written in: errors, strings, arenas, buffers.
+ *
+ * Shape letters, used in every declaration of a tensor: B rows of a batch, S padded length, T real
+ * tokens, C hidden, H heads, D head size, F feed-forward, V vocabulary, L labels; M, N, K of a GEMM.
+ *
+ * Errors: whatever comes from outside can only produce an Err; assert is for our own mistakes.
+ * Memory: an Arena * parameter means "the result lives there"; a pointer without one is borrowed. */
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
+#include <assert.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "encoderfile.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
+#define PRINTF(at, args) __attribute__((format(printf, at, args)))
+
+/* ---- errors (err.c) ---- */
+typedef ef_error Err; /* code and message; lives on the caller's stack */
+
+bool fail(Err *, ef_code, const char *format, ...) PRINTF(3, 4); /* fills it; always returns false */
+bool within(Err *, const char *format, ...) PRINTF(2, 3); /* prefixes "config.json: "; returns false */
+
+typedef struct ErrKind { /* one row per ef_code */
+    const char *name;    /* "invalid_input": the `type` of a JSON error */
+    int http, grpc, exit;
+} ErrKind;
+const ErrKind *err_kind(ef_code);
+
+/* ---- strings: views, not owned, not terminated (str.c) ---- */
+typedef struct Str {
+    const char *p;
+    size_t n;
+} Str;
+#define STR(literal) ((Str){ (literal), sizeof(literal) - 1 })
+#define STR_ARG(s) (int)(s).n, (s).p /* for "%.*s" */
+
+typedef struct Arena Arena;
+Str str_of(const char *terminated); /* NULL gives an empty view */
+bool str_eq(Str, Str);
+bool str_is(Str, const char *terminated);
+bool str_starts(Str, const char *prefix);
+bool str_ends(Str, const char *suffix);
+int str_cmp(const Str *, const Str *);              /* bytewise; for qsort */
+char *str_dup(Arena *, Str);                        /* terminated copy */
+char *str_format(Arena *, const char *, ...) PRINTF(2, 3);
+uint64_t str_hash(Str);                             /* not stable between versions: never stored */
+bool str_int(Str, int64_t *out);                    /* whole view is a decimal integer that fits */
+/* The known word nearest to `word` (at most a third of it wrong), or NULL: for "did you mean". */
+const char *str_nearest(Str word, const char *const *known, size_t count);
+bool utf8_valid(Str);                               /* no overlong forms, no surrogates */
+int utf8_decode(const char *p, const char *end, uint32_t *code); /* bytes used; 0: malformed */
+int utf8_encode(uint32_t code, char out[4]);        /* bytes written */
+
+/* ---- arenas: many allocations, one end (arena.c) ---- */
+typedef struct ArenaBlock ArenaBlock;
+struct Arena {          /* zero-initialised is empty and ready */
+    ArenaBlock *head;   /* newest block; older ones behind it */
+    size_t total;       /* bytes of all blocks */
+};
+void *arena_alloc(Arena *, size_t size); /* zeroed, 16-byte aligned; out of memory ends the program */
+void *arena_raw(Arena *, size_t size);   /* not zeroed, 64-byte aligned */
+/* For sizes that came from input: NULL and *err when count*size is above limit or memory is not there. */
+void *arena_try(Arena *, size_t count, size_t size, size_t limit, Err *);
+void arena_reset(Arena *, size_t keep);  /* forget everything; keep at most `keep` bytes of blocks */
+void arena_free(Arena *);
+#define NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
+#define ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
+
+/* ---- growing bytes (buf.c) ---- */
+typedef struct Buf { /* zero-initialised is empty and ready */
+    char *p;
+    size_t n, cap;
+} Buf;
+void buf_reserve(Buf *, size_t more);
+void buf_add(Buf *, const void *, size_t);
+void buf_str(Buf *, Str);
+void buf_puts(Buf *, const char *);
+void buf_char(Buf *, char);
+void buf_printf(Buf *, const char *, ...) PRINTF(2, 3);
+void buf_drop(Buf *, size_t head);       /* removes the first bytes */
+void buf_free(Buf *);
+static inline Str buf_view(const Buf *b) { return (Str){ b->p, b->n }; }
+
+/* ---- strings to pointers (map.c) ---- */
+typedef struct Map { /* zero-initialised is empty; grows in the arena of the first put */
+    struct MapSlot *slots;
+    size_t used, cap;
+} Map;
+void *map_get(const Map *, Str key);     /* NULL: absent */
+void map_put(Map *, Arena *, Str key, void *value); /* key bytes are borrowed; replaces */
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cpu.h - what this CPU and its operating system can run. Compiled without ISA flags. */
+#ifndef BASE_CPU_H
+#define BASE_CPU_H
+#include "base.h"
+
+enum {
+    CPU_SHA = 1 << 0,
+    CPU_AVX2 = 1 << 1,        /* with FMA and F16C; the OS saves ymm */
+    CPU_AVXVNNI = 1 << 2,
+    CPU_AVX512 = 1 << 3,      /* F, BW, DQ, VL; the OS saves zmm */
+    CPU_AVX512VNNI = 1 << 4,
+    CPU_AVX512BF16 = 1 << 5,
+    CPU_AMX = 1 << 6,         /* tile, int8, bf16; permission granted */
+    CPU_NEON = 1 << 7,
+    CPU_DOTPROD = 1 << 8,
+};
+/* Detected once. EF_CPU=avx2 in the environment hides everything above that level, EF_CPU=scalar all. */
+uint64_t cpu_features(void);
+/* The same mask for a name ("scalar", "avx2", "avx512", ...); false: unknown name. */
+bool cpu_level(const char *name, uint64_t *mask);
+
+#endif

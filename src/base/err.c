@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * err.c - the one table from our codes to the codes of every transport, and the two ways to fail. */
+#include "base.h"
+
+static const ErrKind kinds[] = { /* http, grpc, exit */
+    [EF_OK] = { "ok", 200, 0, 0 },
+    [EF_USAGE] = { "usage", 400, 3, 2 },
+    [EF_BAD_REQUEST] = { "bad_request", 400, 3, 1 },
+    [EF_INVALID_INPUT] = { "invalid_input", 422, 3, 1 },
+    [EF_NOT_FOUND] = { "not_found", 404, 5, 1 },
+    [EF_METHOD] = { "method_not_allowed", 405, 12, 1 },
+    [EF_TOO_LARGE] = { "too_large", 413, 8, 1 },
+    [EF_MEDIA_TYPE] = { "unsupported_media_type", 415, 3, 1 },
+    [EF_TIMEOUT] = { "timeout", 408, 4, 1 },
+    [EF_OVERLOADED] = { "overloaded", 429, 8, 1 },
+    [EF_UNAVAILABLE] = { "unavailable", 503, 14, 1 },
+    [EF_BAD_MODEL] = { "bad_model", 500, 13, 1 },
+    [EF_UNSUPPORTED] = { "unsupported", 500, 12, 1 },
+    [EF_IO] = { "io", 500, 13, 1 },
+    [EF_INTERNAL] = { "internal", 500, 13, 1 },
+};
+_Static_assert(COUNT(kinds) == EF_INTERNAL + 1, "one row per code");
+
+const ErrKind *err_kind(ef_code code)
+{
+    return &kinds[(unsigned)code < COUNT(kinds) ? code : EF_INTERNAL];
+}
+
+bool fail(Err *err, ef_code code, const char *format, ...)
+{
+    if (!err) return false;
+    err->code = code;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return false;
+}
+
+bool within(Err *err, const char *format, ...)
+{
+    if (!err) return false;
+    char inner[sizeof err->message], prefix[256];
+    memcpy(inner, err->message, sizeof inner);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(prefix, sizeof prefix, format, args);
+    va_end(args);
+    snprintf(err->message, sizeof err->message, "%s: %.*s", prefix,
+             (int)(sizeof inner - sizeof prefix - 4), inner);
+    return false;
+}

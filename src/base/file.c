@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * file.c - paths, and files that appear only when complete: written under a temporary name beside the
+ * target, synced, renamed. */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool file_is(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool dir_is(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool dir_make_parents(const char *path, Err *err)
+{
+    char part[4096];
+    size_t n = strlen(path);
+    if (n >= sizeof part) return fail(err, EF_INVALID_INPUT, "path of %zu bytes is too long", n);
+    memcpy(part, path, n + 1);
+    for (size_t i = 1; i < n; i++) {
+        if (part[i] != '/') continue;
+        part[i] = 0;
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return fail(err, EF_IO, "%s: cannot make this folder: %s", part, strerror(errno));
+        part[i] = '/';
+    }
+    return true;
+}
+
+const char *path_join(Arena *arena, const char *dir, Str name)
+{
+    if (name.n && name.p[0] == '/') return str_dup(arena, name);
+    size_t n = strlen(dir);
+    const char *slash = n && dir[n - 1] == '/' ? "" : "/";
+    return str_format(arena, "%s%s%.*s", dir, slash, STR_ARG(name));
+}
+
+Str path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return str_of(slash ? slash + 1 : path);
+}
+
+const char *path_dir(Arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return ".";
+    if (slash == path) return "/";
+    return str_dup(arena, (Str){ path, (size_t)(slash - path) });
+}
+
+bool path_stays_inside(Str path)
+{
+    if (path.n == 0 || path.p[0] == '/' || memchr(path.p, 0, path.n)) return false;
+    for (size_t from = 0, i = 0; i <= path.n; i++) {
+        if (i < path.n && path.p[i] != '/') continue;
+        if (str_eq((Str){ path.p + from, i - from }, STR(".."))) return false;
+        from = i + 1;
+    }
+    return true;
+}
+
+bool file_read(Arena *arena, const char *path, size_t limit, Str *out, Err *err)
+{
+    Mapping map;
+    if (!file_map(path, &map, err)) return false;
+    char *copy = arena_try(arena, map.n + 1, 1, limit, err);
+    if (copy) {
+        if (map.n) memcpy(copy, map.p, map.n);
+        copy[map.n] = 0;
+        *out = (Str){ copy, map.n };
+    }
+    file_unmap(&map);
+    return copy ? true : within(err, "%s", path);
+}
+
+bool writer_open(FileWriter *w, Arena *arena, const char *path, int mode, Err *err)
+{
+    char *temporary = str_format(arena, "%s.tmp.XXXXXX", path);
+    *w = (FileWriter){ .fd = mkostemp(temporary, O_CLOEXEC), .mode = mode, .path = path };
+    w->temporary = temporary;
+    if (w->fd < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
+    return true;
+}
+
+static bool broken(FileWriter *w, Err *err)
+{
+    int why = errno;
+    writer_abort(w);
+    return fail(err, EF_IO, "%s: cannot be written: %s", w->path, strerror(why));
+}
+
+bool writer_add(FileWriter *w, const void *bytes, size_t n, Err *err)
+{
+    const char *p = bytes;
+    while (n) {
+        ssize_t wrote = write(w->fd, p, n);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) return broken(w, err);
+        p += wrote, n -= (size_t)wrote, w->written += (uint64_t)wrote;
+    }
+    return true;
+}
+
+bool writer_align(FileWriter *w, size_t to, Err *err)
+{
+    static const char zeros[4096];
+    size_t left = (size_t)(ROUND_UP(w->written, to) - w->written);
+    for (; left; left -= MIN(left, sizeof zeros))
+        if (!writer_add(w, zeros, MIN(left, sizeof zeros), err)) return false;
+    return true;
+}
+
+bool writer_commit(FileWriter *w, Err *err)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0 || fsync(w->fd) != 0) return broken(w, err);
+    int fd = w->fd;
+    w->fd = -1;
+    if (close(fd) != 0 || rename(w->temporary, w->path) != 0) return broken(w, err);
+    return true;
+}
+
+void writer_abort(FileWriter *w)
+{
+    if (w->fd >= 0) close(w->fd);
+    w->fd = -1;
+    if (w->temporary) unlink(w->temporary);
+}
+
+bool file_write(Arena *arena, const char *path, Str bytes, Err *err)
+{
+    FileWriter w;
+    if (!writer_open(&w, arena, path, 0644, err)) return false;
+    return writer_add(&w, bytes.p, bytes.n, err) && writer_commit(&w, err);
+}

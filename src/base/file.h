@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * file.h - files as mappings in, and as whole files or nothing out. Implemented in os_linux.c (what
+ * differs between systems) and file.c. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+#include "base.h"
+
+typedef struct Mapping { /* read-only view of a whole file */
+    const uint8_t *p;
+    size_t n;
+} Mapping;
+bool file_map(const char *path, Mapping *, Err *); /* an empty file maps to n = 0 */
+void file_unmap(Mapping *);
+bool file_read(Arena *, const char *path, size_t limit, Str *out, Err *); /* terminated copy */
+bool file_is(const char *path);   /* exists and is a regular file */
+bool dir_is(const char *path);
+bool dir_make_parents(const char *path, Err *); /* of a file to be */
+const char *path_join(Arena *, const char *dir, Str name); /* absolute names win */
+Str path_name(const char *path);  /* last component */
+const char *path_dir(Arena *, const char *path); /* "." when there is none */
+bool path_stays_inside(Str relative); /* not absolute, no "..", no NUL */
+const char *path_self(Arena *, Err *); /* this very executable */
+
+/* A file that appears under its name only when complete. */
+typedef struct FileWriter {
+    int fd;
+    int mode;               /* 0644, 0755 */
+    uint64_t written;
+    const char *path, *temporary;
+} FileWriter;
+bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *);
+bool writer_add(FileWriter *, const void *, size_t, Err *);
+bool writer_align(FileWriter *, size_t to, Err *);  /* zeros up to the next multiple */
+bool writer_commit(FileWriter *, Err *);            /* sync, chmod, rename; on failure nothing is left */
+void writer_abort(FileWriter *);                    /* nothing is left */
+bool file_write(Arena *, const char *path, Str bytes, Err *); /* open, add, commit */
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * log.h - lines for operators on stderr, and the progress bar. Nothing below cli prints otherwise. */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+#include "base.h"
+
+void log_info(const char *, ...) PRINTF(1, 2);
+void log_warn(const char *, ...) PRINTF(1, 2);
+void log_quiet(bool); /* true: warnings only */
+
+/* One line on a terminal, nothing elsewhere; shown only once the work takes over half a second. */
+typedef struct Progress {
+    const char *label;
+    double started, drawn;
+    uint64_t total;
+} Progress;
+void progress_start(Progress *, const char *label, uint64_t total);
+void progress_at(Progress *, uint64_t done);
+void progress_end(Progress *);
+
+#endif

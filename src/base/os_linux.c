@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * os_linux.c - what this system does its own way: mappings, our own path, CPUs we may use, time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "thread.h"
+
+static bool map_open(int fd, const char *path, Mapping *map, Err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return fail(err, EF_IO, "%s: %s", path, strerror(errno));
+    if (S_ISDIR(st.st_mode)) return fail(err, EF_INVALID_INPUT, "%s: found a folder, wanted a file", path);
+    if (!S_ISREG(st.st_mode)) return fail(err, EF_INVALID_INPUT, "%s: not a regular file", path);
+    *map = (Mapping){ .p = (const uint8_t *)"", .n = (size_t)st.st_size };
+    if (map->n == 0) return true;
+    void *p = mmap(NULL, map->n, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) return fail(err, EF_IO, "%s: cannot be mapped: %s", path, strerror(errno));
+    map->p = p;
+    return true;
+}
+
+bool file_map(const char *path, Mapping *map, Err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail(err, errno == ENOENT ? EF_NOT_FOUND : EF_IO, "%s: %s", path, strerror(errno));
+    bool ok = map_open(fd, path, map, err);
+    close(fd);
+    return ok;
+}
+
+void file_unmap(Mapping *map)
+{
+    if (map->n) munmap((void *)map->p, map->n);
+    *map = (Mapping){ 0 };
+}
+
+const char *path_self(Arena *arena, Err *err)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    if (n > 0 && (size_t)n < sizeof path) return str_dup(arena, (Str){ path, (size_t)n });
+    const char *named = (const char *)(uintptr_t)getauxval(AT_EXECFN); /* no /proc in an empty chroot */
+    if (named) return str_dup(arena, str_of(named));
+    fail(err, EF_IO, "this executable cannot be found: neither /proc/self/exe nor AT_EXECFN");
+    return NULL;
+}
+
+/* A cgroup v2 quota in whole CPUs, rounded up; 0: none. */
+static int cgroup_quota(void)
+{
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (!file) return 0;
+    double quota = 0, period = 0;
+    int fields = fscanf(file, "%lf %lf", &quota, &period); /* "max 100000" reads no number */
+    fclose(file);
+    return fields == 2 && period > 0 ? (int)((quota + period - 1) / period) : 0;
+}
+
+int cpu_count(void)
+{
+    cpu_set_t set;
+    int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    int quota = cgroup_quota();
+    return MAX(quota > 0 ? MIN(allowed, quota) : allowed, 1);
+}
+
+double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void cpu_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}

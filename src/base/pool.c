@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pool.c - workers that share one loop. A job is a generation number; indices are taken from one
+ * counter. Workers spin for about 20 microseconds after a job, since the next one usually follows, and
+ * then sleep on a condition; a pool of one CPU never spins. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "thread.h"
+
+enum { SPINS = 4000 };
+
+typedef struct Worker {
+    Pool *pool;
+    pthread_t thread;
+    int number;
+} Worker;
+
+struct Pool {
+    int threads, spins;
+    Worker *workers;            /* [threads]; 0 is the caller */
+    Arena *scratch;             /* [threads] */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    atomic_uint generation;     /* counts jobs */
+    atomic_int next, busy;      /* next index to take; workers not yet done with this job */
+    atomic_bool stop;
+    int n;
+    PoolFn *fn;
+    void *arg;
+};
+
+static void take_indices(Pool *pool, int worker)
+{
+    for (;;) {
+        int index = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (index >= pool->n) return;
+        pool->fn(pool->arg, index, worker);
+    }
+}
+
+/* Returns when a job newer than `seen` is there. */
+static void wait_for_job(Pool *pool, unsigned seen)
+{
+    for (int i = 0; i < pool->spins; i++) {
+        if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen) return;
+        cpu_pause();
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load_explicit(&pool->generation, memory_order_acquire) == seen)
+        pthread_cond_wait(&pool->wake, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void *work(void *arg)
+{
+    Worker *me = arg;
+    Pool *pool = me->pool;
+    for (unsigned seen = 0;; seen++) {
+        wait_for_job(pool, seen);
+        if (atomic_load(&pool->stop)) return NULL;
+        take_indices(pool, me->number);
+        atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_release);
+    }
+}
+
+static void announce(Pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add_explicit(&pool->generation, 1, memory_order_release);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+Pool *pool_new(int threads)
+{
+    Pool *pool = calloc(1, sizeof *pool);
+    if (!pool) abort();
+    pool->threads = threads > 0 ? threads : cpu_count();
+    pool->spins = cpu_count() > 1 ? SPINS : 0;
+    pool->workers = calloc((size_t)pool->threads, sizeof *pool->workers);
+    pool->scratch = calloc((size_t)pool->threads, sizeof *pool->scratch);
+    if (!pool->workers || !pool->scratch) abort();
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    int started = 1;
+    for (; started < pool->threads; started++) {
+        pool->workers[started] = (Worker){ .pool = pool, .number = started };
+        if (pthread_create(&pool->workers[started].thread, NULL, work, &pool->workers[started]) != 0) break;
+    }
+    pool->threads = started; /* fewer than asked for is still a pool */
+    return pool;
+}
+
+void pool_free(Pool *pool)
+{
+    if (!pool) return;
+    atomic_store(&pool->stop, true);
+    announce(pool);
+    for (int i = 1; i < pool->threads; i++) pthread_join(pool->workers[i].thread, NULL);
+    for (int i = 0; i < pool->threads; i++) arena_free(&pool->scratch[i]);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->scratch);
+    free(pool->workers);
+    free(pool);
+}
+
+int pool_threads(const Pool *pool)
+{
+    return pool ? pool->threads : 1;
+}
+
+Arena *pool_scratch(Pool *pool, int worker)
+{
+    return &pool->scratch[worker];
+}
+
+void pool_for(Pool *pool, int n, PoolFn *fn, void *arg)
+{
+    if (!pool || pool->threads == 1 || n == 1) {
+        for (int i = 0; i < n; i++) fn(arg, i, 0);
+        return;
+    }
+    pool->n = n, pool->fn = fn, pool->arg = arg;
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->busy, pool->threads - 1, memory_order_relaxed);
+    announce(pool);
+    take_indices(pool, 0);
+    while (atomic_load_explicit(&pool->busy, memory_order_acquire) > 0) cpu_pause();
+}

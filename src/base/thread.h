@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * thread.h - a pool of workers that split one job, and what it needs to know about the machine.
+ * Workers spin briefly for the next job, then sleep; with one CPU they never spin. */
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
+#include "base.h"
+
+typedef struct Pool Pool;
+typedef void PoolFn(void *arg, int index, int worker); /* index in 0..n-1, worker in 0..threads-1 */
+
+Pool *pool_new(int threads);      /* 0: as many as this process may use */
+void pool_free(Pool *);
+int pool_threads(const Pool *);
+/* Calls fn for every index, on the caller (worker 0) and the workers; returns when all are done.
+ * One call at a time per pool: the pool has one owner. NULL pool: runs all on the caller. */
+void pool_for(Pool *, int n, PoolFn *, void *arg);
+Arena *pool_scratch(Pool *, int worker); /* that worker's own; the job's owner resets it */
+
+int cpu_count(void);              /* affinity and cgroup quota considered; at least 1 */
+double now_seconds(void);         /* monotonic */
+void cpu_pause(void);             /* inside a spin loop */
+
+#endif

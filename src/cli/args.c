@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * args.c - a command line to an Args. The command may stand behind options, so the word is looked for
+ * first, with every command's options at hand to know which of them take a value. */
+#include "cli/cli.h"
+
+static const Option help_option = { "help", 'h' };
+
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != 0;
+}
+
+/* The name part of "--name" or "--name=value". */
+static Str long_name(const char *word)
+{
+    const char *equals = strchr(word, '=');
+    return equals ? (Str){ word + 2, (size_t)(equals - word - 2) } : str_of(word + 2);
+}
+
+static bool matches(const Option *o, const char *word)
+{
+    if (word[1] == '-') return str_is(long_name(word), o->name);
+    return o->letter && word[1] == o->letter;
+}
+
+static const Option *find_option(const Command *c, const char *word)
+{
+    if (matches(&help_option, word)) return &help_option;
+    for (const Option *o = c->options; o && o->name; o++)
+        if (matches(o, word)) return o;
+    return NULL;
+}
+
+/* Does this option, of whatever command, take the next word as its value? */
+static bool takes_next(const Command *const *all, const char *word)
+{
+    bool attached = word[1] == '-' ? strchr(word, '=') != NULL : word[2] != 0;
+    for (; *all && !attached; all++) {
+        const Option *o = find_option(*all, word);
+        if (o) return o->argument != NULL;
+    }
+    return false;
+}
+
+static bool unknown_command(const Command *const *all, const char *word, Err *err)
+{
+    const char *names[32];
+    size_t n = 0;
+    for (; all[n]; n++) names[n] = all[n]->name;
+    const char *near = str_nearest(str_of(word), names, n);
+    return fail(err, EF_USAGE, "unknown command \"%s\"%s%s%s; --help lists them", word, near ? ": did you mean \"" : "",
+                near ? near : "", near ? "\"?" : "");
+}
+
+/* Whether the words at argv[i] (and maybe the next) name this command; how many of them. */
+static int named(const Command *c, int argc, char **argv, int i)
+{
+    Str name = str_of(c->name);
+    const char *space = memchr(name.p, ' ', name.n);
+    if (!space) return str_is(name, argv[i]);
+    Str first = { name.p, (size_t)(space - name.p) };
+    return str_is(first, argv[i]) && i + 1 < argc && strcmp(argv[i + 1], space + 1) == 0 ? 2 : 0;
+}
+
+/* Finds the command; *at is its first word, *words how many it has. No command at all is no error. */
+static bool find_command(Args *a, const Command *const *all, int argc, char **argv, int *at, int *words, Err *err)
+{
+    int i = 1;
+    while (i < argc && (is_option(argv[i]) || strcmp(argv[i], "help") == 0)) {
+        a->help |= strcmp(argv[i], "help") == 0 || matches(&help_option, argv[i]);
+        i += is_option(argv[i]) && takes_next(all, argv[i]) ? 2 : 1;
+    }
+    *at = i;
+    if (i >= argc) return true;
+    for (const Command *const *c = all; *c; c++) {
+        *words = named(*c, argc, argv, i);
+        if (!*words) continue;
+        a->command = *c;
+        if (!(*c)->builder || !a->packaged) return true;
+        return fail(err, EF_USAGE, "%s: this file is a package; use the encoderfile program to build", (*c)->name);
+    }
+    if (strcmp(argv[i], "onnx") == 0) return fail(err, EF_USAGE, "onnx: wanted \"onnx run\" or \"onnx test\"");
+    return unknown_command(all, argv[i], err);
+}
+
+static bool unknown_option(const Command *c, const char *word, Err *err)
+{
+    const char *names[64];
+    size_t n = 0;
+    for (const Option *o = c->options; o && o->name && n < COUNT(names); o++)
+        if (!o->refused) names[n++] = o->name;
+    const char *near = word[1] == '-' ? str_nearest(long_name(word), names, n) : NULL;
+    if (near) return fail(err, EF_USAGE, "%s: unknown option %s: did you mean --%s?", c->name, word, near);
+    return fail(err, EF_USAGE, "%s: unknown option %s (a text that begins with - goes behind --)", c->name, word);
+}
+
+/* One option; *used: words it takes. */
+static bool take_option(Args *a, int argc, char **argv, int i, int *used, Err *err)
+{
+    const char *word = argv[i];
+    const Option *o = find_option(a->command, word);
+    *used = 1;
+    if (!o) return unknown_option(a->command, word, err);
+    if (o == &help_option) return a->help = true;
+    if (o->refused) return fail(err, EF_UNSUPPORTED, "%s: --%s: %s", a->command->name, o->name, o->refused);
+    bool dashes = word[1] == '-';
+    const char *value = dashes ? strchr(word, '=') : word[2] ? word + 2 : NULL;
+    if (value && dashes) value++;
+    if (!o->argument && value) return fail(err, EF_USAGE, "--%s takes no value: found \"%s\"", o->name, value);
+    if (o->argument && !value) {
+        if (i + 1 >= argc) return fail(err, EF_USAGE, "--%s: wanted a value (%s)", o->name, o->argument);
+        value = argv[i + 1];
+        *used = 2;
+    }
+    a->given[a->n_given++] = (Given){ o, value };
+    return true;
+}
+
+bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *err)
+{
+    int at, words = 0, used = 1;
+    if (!find_command(a, all, argc, argv, &at, &words, err)) return false;
+    if (!a->command) {
+        if (a->help || argc <= 1) return true;
+        return fail(err, EF_USAGE, "wanted a command; --help lists them");
+    }
+    a->given = ARRAY(&a->arena, Given, argc);
+    a->text = ARRAY(&a->arena, const char *, argc + 1);
+    bool literal = false;
+    for (int i = 1; i < argc; i += used) {
+        used = i == at ? words : 1;
+        if (i == at || (i < at && strcmp(argv[i], "help") == 0)) continue;
+        if (!literal && strcmp(argv[i], "--") == 0) literal = true;
+        else if (literal || !is_option(argv[i])) a->text[a->n_text++] = argv[i];
+        else if (!take_option(a, argc, argv, i, &used, err)) return a->help;
+    }
+    return true;
+}
+
+const char *args_value(const Args *a, const char *name)
+{
+    for (int i = a->n_given - 1; i >= 0; i--)
+        if (strcmp(a->given[i].option->name, name) == 0) return a->given[i].value;
+    return NULL;
+}
+
+bool args_has(const Args *a, const char *name)
+{
+    for (int i = 0; i < a->n_given; i++)
+        if (strcmp(a->given[i].option->name, name) == 0) return true;
+    return false;
+}
+
+bool args_count(const Args *a, const char *name, int64_t otherwise, int64_t most, int64_t *out, Err *err)
+{
+    const char *text = args_value(a, name);
+    *out = otherwise;
+    if (!text) return true;
+    if (str_int(str_of(text), out) && *out >= 1 && *out <= most) return true;
+    return fail(err, EF_USAGE, "--%s: found \"%s\", wanted a number from 1 to %lld", name, text, (long long)most);
+}
+
+bool args_chars(const Args *a, bool *chars, Err *err)
+{
+    const char *unit = args_value(a, "offsets");
+    *chars = unit && strcmp(unit, "chars") == 0;
+    if (!unit || *chars || strcmp(unit, "bytes") == 0) return true;
+    return fail(err, EF_USAGE, "--offsets: found \"%s\", wanted bytes or chars", unit);
+}
+
+bool args_model(const Args *a, Model **out, Err *err)
+{
+    const char *path = args_value(a, "model");
+    if (model_open_as(path, str_of(args_value(a, "model-type")), out, err)) return true;
+    if (!path && !a->packaged)
+        fail(err, EF_USAGE, "Not a valid encoderfile: no payload at the end of this program (was it stripped or "
+             "truncated?); --model names another model");
+    return false;
+}
+
+void args_free(Args *a)
+{
+    arena_free(&a->arena);
+}

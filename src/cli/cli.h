@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli.h - the command line. A command is a row and a file; an option is a row of its command, and help,
+ * parsing and "did you mean" read that row. Options may stand anywhere on the line; "--" ends them. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+#include "session/model.h"
+
+typedef struct Option {
+    const char *name;      /* "http-port"; a list ends with {0} */
+    char letter;           /* 'o' of "-o", or 0 */
+    const char *argument;  /* name of its value in the help; NULL: it takes none */
+    const char *help;      /* NULL: accepted, but not worth a line */
+    const char *refused;   /* why it cannot be used (yet) */
+} Option;
+
+typedef struct Args Args;
+typedef struct Command {
+    const char *name;      /* "onnx run": one or two words */
+    const char *summary;   /* one line */
+    const char *usage;     /* behind the name: "[--model M] TEXT..." */
+    const char *example;   /* lines to paste */
+    const Option *options;
+    bool (*run)(Args *, Err *);
+    bool builder;          /* not in a package */
+} Command;
+
+typedef struct Given {
+    const Option *option;
+    const char *value;     /* NULL: it takes none */
+} Given;
+struct Args {              /* a parsed line */
+    Arena arena;
+    const Command *command;
+    Given *given;
+    const char **text;     /* what is no option */
+    int n_given, n_text;
+    bool help;             /* --help somewhere */
+    bool packaged;         /* this very file carries a model */
+    int exit;              /* of a command that did its work and found something wrong */
+};
+
+/* args.c */
+bool args_parse(Args *, const Command *const *all, int argc, char **argv, Err *);
+const char *args_value(const Args *, const char *name); /* the last one given, or NULL */
+bool args_has(const Args *, const char *name);
+bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most, int64_t *out, Err *); /* from 1 */
+bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
+bool args_model(const Args *, Model **, Err *); /* --model (none: this file), --model-type */
+void args_free(Args *);
+#define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package" }
+#define OPTION_TYPE { "model-type", 0, "TYPE", "the task, where config.json does not tell it" }
+
+/* help.c */
+void help_all(Buf *, const Command *const *all, bool packaged);
+void help_command(Buf *, const Command *, bool packaged);
+
+/* output.c */
+bool out_write(Str, Err *);             /* to stdout, whole */
+bool out_buf(Buf *, Err *);             /* the same; the buffer is empty afterwards */
+bool out_json(const Value *, Err *);    /* pretty, with a newline */
+
+extern const Command cmd_build, cmd_inspect, cmd_infer, cmd_serve, cmd_tokenize, cmd_bench, cmd_onnx_run,
+    cmd_onnx_test, cmd_version;
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_inspect.c - what is in a model: the peer's two objects first, then sizes, hashes, tokenizer and
+ * graph. --verify hashes every member. */
+#include "api/build.h"
+#include "cli/cli.h"
+
+static const Option options[] = {
+    OPTION_MODEL,
+    OPTION_TYPE,
+    { "verify", 0, NULL, "check the SHA-256 of every member" },
+    { 0 },
+};
+
+static Value text(const char *s)
+{
+    return value_of_str(str_of(s));
+}
+
+static Value encoderfile_config(Arena *arena, const Model *m)
+{
+    Value v = value_map(arena, 5);
+    value_add(&v, "name", value_of_str(m->name));
+    value_add(&v, "version", value_of_str(m->version));
+    value_add(&v, "model_type", text(m->task->name));
+    value_add(&v, "transform", value_null());
+    value_add(&v, "lua_libs", value_null());
+    return v;
+}
+
+static Value member_info(Arena *arena, const Package *p, MemberKind kind)
+{
+    const PackageMember *m = &p->member[kind];
+    char *hex = arena_alloc(arena, 65);
+    for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", m->sha256[i]);
+    Value v = value_map(arena, 4);
+    value_add(&v, "name", text(member_name(kind)));
+    value_add(&v, "offset", value_of_int(m->bytes.p - (const char *)p->file.p));
+    value_add(&v, "length", value_of_int((int64_t)m->bytes.n));
+    value_add(&v, "sha256", text(hex));
+    return v;
+}
+
+static Value package_info(Arena *arena, const Package *p, bool verified)
+{
+    Value members = value_list(arena, MEMBER_COUNT);
+    members.list.n = 0;
+    for (int kind = 0; kind < MEMBER_COUNT; kind++)
+        if (p->member[kind].bytes.p) members.list.items[members.list.n++] = member_info(arena, p, kind);
+    Value v = value_map(arena, 5);
+    value_add(&v, "size", value_of_int((int64_t)p->file.n));
+    value_add(&v, "program_size", value_of_int((int64_t)p->program_size));
+    value_add(&v, "format_version", value_of_int(1));
+    value_add(&v, "verified", value_of_bool(verified));
+    value_add(&v, "members", members);
+    return v;
+}
+
+static Value tokenizer_info(Arena *arena, const Model *m)
+{
+    Value v = value_map(arena, 4);
+    value_add(&v, "kind", text(tokenizer_kind(m->tokenizer)));
+    value_add(&v, "size", value_of_int((int64_t)tokenizer_size(m->tokenizer)));
+    value_add(&v, "max_length", m->encode.max_length ? value_of_int(m->encode.max_length) : value_null());
+    value_add(&v, "truncation", limit_to_package(arena, &m->encode));
+    return v;
+}
+
+/* Symbolic dims by their names, unnamed ones as null. */
+static Value shape_of(Arena *arena, const OnnxValue *v)
+{
+    if (v->rank < 0) return value_null();
+    Value out = value_list(arena, (size_t)v->rank);
+    for (int i = 0; i < v->rank; i++)
+        if (v->dim[i] >= 0) out.list.items[i] = value_of_int(v->dim[i]);
+        else if (v->symbol[i].n) out.list.items[i] = value_of_str(v->symbol[i]);
+    return out;
+}
+
+static Value value_info(Arena *arena, const OnnxValue *o)
+{
+    Value v = value_map(arena, 3);
+    value_add(&v, "name", value_of_str(o->name));
+    value_add(&v, "type", text(dtype_name(o->type)));
+    value_add(&v, "shape", shape_of(arena, o));
+    return v;
+}
+
+/* Those of the file that are inputs or outputs of the graph (old files list weights as inputs too). */
+static Value values_info(Arena *arena, const Graph *g, const int *number, int n, const OnnxValue *all, int n_all)
+{
+    Value out = value_list(arena, (size_t)n);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n_all; k++)
+            if (str_eq(g->value[number[i]].name, all[k].name)) out.list.items[i] = value_info(arena, &all[k]);
+    return out;
+}
+
+static Value graph_info(Arena *arena, const Graph *g)
+{
+    const OnnxGraph *file = &g->model->graph;
+    int64_t nodes = 0;
+    for (int i = 0; i < g->n_node; i++) nodes += g->node[i] && g->node[i]->op;
+    Value v = value_map(arena, 3);
+    value_add(&v, "nodes", value_of_int(nodes));
+    value_add(&v, "inputs", values_info(arena, g, g->input, g->n_input, file->in, file->n_in));
+    value_add(&v, "outputs", values_info(arena, g, g->output, g->n_output, file->out, file->n_out));
+    return v;
+}
+
+static Value model_info(Arena *arena, const Model *m, bool verified)
+{
+    const char *why = NULL;
+    bool ragged = engine_ragged(m->engine, &why);
+    Value v = value_map(arena, 8);
+    value_add(&v, "model_config", build_model_config(arena, m->config.root));
+    value_add(&v, "encoderfile_config", encoderfile_config(arena, m));
+    if (m->package.file.n) value_add(&v, "package", package_info(arena, &m->package, verified));
+    value_add(&v, "precision", text(m->precision));
+    value_add(&v, "ragged", value_of_bool(ragged));
+    if (!ragged) value_add(&v, "ragged_why_not", text(why ? why : ""));
+    value_add(&v, "tokenizer", tokenizer_info(arena, m));
+    value_add(&v, "graph", graph_info(arena, m->graph));
+    return v;
+}
+
+static bool inspect(Args *a, const Model *m, Err *err)
+{
+    bool verify = args_has(a, "verify") && m->package.file.n;
+    if (verify && !package_verify(&m->package, err)) return false;
+    Value v = model_info(&a->arena, m, verify);
+    return out_json(&v, err);
+}
+
+static bool run(Args *a, Err *err)
+{
+    Model *m;
+    if (a->n_text > 1) return fail(err, EF_USAGE, "inspect: found %d files, wanted one", a->n_text);
+    Str task = str_of(args_value(a, "model-type"));
+    bool open = a->n_text ? model_open_as(a->text[0], task, &m, err) : args_model(a, &m, err);
+    if (!open) return false;
+    bool ok = inspect(a, m, err);
+    model_close(m);
+    return ok;
+}
+
+const Command cmd_inspect = {
+    .name = "inspect", .summary = "show what is in a package or a model folder", .options = options, .run = run,
+    .usage = "[PATH] [--verify]",
+    .example = "  encoderfile inspect my-ner.encoderfile --verify\n",
+};

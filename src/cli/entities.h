@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * entities.h - a token classification reply as a list for people. */
+#ifndef CLI_ENTITIES_H
+#define CLI_ENTITIES_H
+#include "data/value.h"
+
+/* For each text its words with a label other than O: `  - B-SRC: "Bangalore"`. Offsets must be bytes. */
+void entities_write(Buf *, const Value *reply, const Str *texts, size_t n);
+
+#endif

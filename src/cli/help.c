@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * help.c - what --help says, from the same rows that parse the line. */
+#include "cli/cli.h"
+
+static void put_option(Buf *b, const Option *o)
+{
+    char left[64], letter[8] = "    ";
+    if (!o->help || o->refused) return;
+    if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    snprintf(left, sizeof left, "%s--%s %s", letter, o->name, o->argument ? o->argument : "");
+    buf_printf(b, "  %-30s %s\n", left, o->help);
+}
+
+void help_command(Buf *b, const Command *c, bool packaged)
+{
+    buf_printf(b, "%s\n\nusage: encoderfile %s %s\n", c->summary, c->name, c->usage);
+    if (c->options && c->options->name) buf_puts(b, "\noptions:\n");
+    for (const Option *o = c->options; o && o->name; o++)
+        if (!packaged || strcmp(o->name, "model-type") != 0) put_option(b, o);
+    buf_printf(b, "\nexample:\n%s", c->example);
+}
+
+void help_all(Buf *b, const Command *const *all, bool packaged)
+{
+    buf_puts(b, packaged ? "This file is a model and the program that runs it.\n"
+                         : "encoderfile - packs a transformer encoder into one executable, and runs it.\n");
+    buf_puts(b, "\nusage: encoderfile COMMAND [OPTIONS]\n\ncommands:\n");
+    for (; *all; all++)
+        if (!(*all)->builder || !packaged) buf_printf(b, "  %-12s %s\n", (*all)->name, (*all)->summary);
+    buf_puts(b, "\n`encoderfile COMMAND --help` explains one of them, with an example.\n");
+    if (packaged) buf_puts(b, "Without --model, commands use the model in this file.\n");
+}

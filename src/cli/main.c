@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * main.c - the commands, and the one place that turns an error into a line and an exit code. */
+#include "base/file.h"
+#include "cli/cli.h"
+
+static const Command *const commands[] = {
+    &cmd_build, &cmd_inspect, &cmd_infer, &cmd_serve, &cmd_tokenize, &cmd_bench, &cmd_onnx_run,
+    &cmd_onnx_test, &cmd_version, NULL,
+};
+
+static bool packaged(void)
+{
+    Arena arena = { 0 };
+    Err ignored;
+    const char *self = path_self(&arena, &ignored);
+    bool is = self && package_is(self);
+    arena_free(&arena);
+    return is;
+}
+
+static bool show_help(const Args *a, Err *err)
+{
+    Buf text = { 0 };
+    if (a->command) help_command(&text, a->command, a->packaged);
+    else help_all(&text, commands, a->packaged);
+    bool ok = out_buf(&text, err);
+    buf_free(&text);
+    return ok;
+}
+
+static bool dispatch(Args *a, int argc, char **argv, Err *err)
+{
+    if (!args_parse(a, commands, argc, argv, err)) return false;
+    if (a->help || !a->command) return show_help(a, err);
+    return a->command->run(a, err);
+}
+
+int main(int argc, char **argv)
+{
+    Args a = { .packaged = packaged() };
+    Err err = { 0 };
+    bool ok = dispatch(&a, argc, argv, &err);
+    if (!ok) fprintf(stderr, "encoderfile: error: %s\n", err.message);
+    args_free(&a);
+    return ok ? a.exit : err_kind(err.code)->exit;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * schema.c - what a request must look like: checked here, and described for OpenAPI and MCP, by the
+ * same rows. The path of a value is a chain on the stack, written out only when one is wrong. */
+#include <float.h>
+#include <math.h>
+
+#include "json.h"
+
+typedef struct KindRow {
+    const char *one, *many;    /* for messages */
+    const char *type, *format; /* of JSON Schema; NULL: none */
+    ValueKind value;
+    double least, most; /* numbers only */
+} KindRow;
+
+static const KindRow kinds[] = {
+    [F_STR] = { "a string", "strings", "string", NULL, V_STR },
+    [F_BOOL] = { "a boolean", "booleans", "boolean", NULL, V_BOOL },
+    [F_I32] = { "a whole number", "integers", "integer", "int32", V_INT, INT32_MIN, INT32_MAX },
+    [F_U32] = { "a whole number", "integers", "integer", "uint32", V_INT, 0, UINT32_MAX },
+    [F_F32] = { "a number", "numbers", "number", "float", V_FLOAT, -FLT_MAX, FLT_MAX },
+    [F_F64] = { "a number", "numbers", "number", "double", V_FLOAT, -DBL_MAX, DBL_MAX },
+    [F_MSG] = { "an object", "objects", "object", NULL, V_MAP },
+    [F_STR_MAP] = { "an object of strings", "objects of strings", "object", NULL, V_MAP },
+    [F_INT_STR_MAP] = { "an object of numbered strings", "objects", "object", NULL, V_MAP },
+    [F_ANY] = { "any value", "any values", NULL, NULL, V_NULL },
+};
+_Static_assert(COUNT(kinds) == F_ANY + 1, "one row per kind of field");
+
+typedef struct Path {
+    const struct Path *up; /* NULL: the root, which has no name */
+    Str key;               /* empty: an item of a list */
+    size_t index;
+} Path;
+
+/* ---- messages ---- */
+enum { QUOTED = 60, DEEP = 300 }; /* bytes of a client's text that a message may repeat */
+
+/* At most n bytes, and no half of a character. */
+static Str cut(Str s, size_t n)
+{
+    if (s.n <= n) return s;
+    while (n > 0 && (s.p[n] & 0xC0) == 0x80) n--;
+    return (Str){ s.p, n };
+}
+
+static void write_path(Buf *b, const Path *path)
+{
+    if (!path->up) return;
+    write_path(b, path->up);
+    if (b->n > DEEP) return;
+    if (path->key.p) {
+        if (b->n) buf_char(b, '.');
+        buf_str(b, cut(path->key, QUOTED));
+    } else {
+        buf_printf(b, "[%zu]", path->index);
+    }
+}
+
+/* found and wanted are texts; both are freed. */
+static bool mismatch(const Path *path, Buf *found, Buf *wanted, Err *err)
+{
+    Buf where = { 0 };
+    write_path(&where, path);
+    if (where.n) buf_puts(&where, ": ");
+    fail(err, EF_INVALID_INPUT, "%.*sfound %.*s, wanted %.*s", STR_ARG(buf_view(&where)),
+         STR_ARG(buf_view(found)), STR_ARG(buf_view(wanted)));
+    buf_free(&where);
+    buf_free(found);
+    buf_free(wanted);
+    return false;
+}
+
+static void write_words(Buf *b, const char *const *words)
+{
+    for (size_t i = 0; words[i]; i++) buf_printf(b, "%s\"%s\"", i ? ", " : "one of ", words[i]);
+}
+
+static bool is_number(const KindRow *row)
+{
+    return row->most > row->least;
+}
+
+static void write_wanted(Buf *b, const Field *f, bool item)
+{
+    const KindRow *row = &kinds[f->kind];
+    if (f->repeated && !item)
+        buf_printf(b, "a list of %s", row->many);
+    else if (f->words)
+        write_words(b, f->words);
+    else if (row->value == V_INT)
+        buf_printf(b, "%s from %.0f to %.0f", row->one, row->least, row->most);
+    else
+        buf_puts(b, row->one);
+    if (f->nullable && !item) buf_puts(b, " or null");
+}
+
+/* A wrong value of the right kind is shown, of a wrong kind only named; NULL is a missing one. */
+static void write_found(Buf *b, const Value *v, const Field *f)
+{
+    if (!v)
+        buf_puts(b, "nothing");
+    else if (is_number(&kinds[f->kind]) && (v->kind == V_INT || v->kind == V_FLOAT))
+        json_write(b, v);
+    else if (f->words && v->kind == V_STR)
+        json_write_string(b, cut(v->s, QUOTED));
+    else
+        buf_puts(b, value_kind_name(v->kind));
+}
+
+static bool wrong(const Value *v, const Field *f, bool item, const Path *path, Err *err)
+{
+    Buf found = { 0 }, wanted = { 0 };
+    write_found(&found, v, f);
+    write_wanted(&wanted, f, item);
+    return mismatch(path, &found, &wanted, err);
+}
+
+/* ---- checking ---- */
+static bool check_rows(const Value *, const Field *rows, const Path *, Err *);
+
+static bool check_words(const Value *v, const Field *f, const Path *path, Err *err)
+{
+    if (!f->words) return true;
+    for (size_t i = 0; f->words[i]; i++)
+        if (str_is(v->s, f->words[i])) return true;
+    return wrong(v, f, true, path, err);
+}
+
+static bool check_key(Str key, const Path *path, Err *err)
+{
+    int64_t n;
+    bool digits = key.n && key.p[0] >= '0' && key.p[0] <= '9';
+    if (digits && str_int(key, &n) && n <= UINT32_MAX) return true;
+    Buf found = { 0 }, wanted = { 0 };
+    buf_puts(&found, "key ");
+    json_write_string(&found, cut(key, QUOTED));
+    buf_puts(&wanted, "a whole number");
+    return mismatch(path, &found, &wanted, err);
+}
+
+static bool check_strings(const Value *v, const Field *f, const Path *path, Err *err)
+{
+    static const Field text = { .kind = F_STR };
+    for (size_t i = 0; i < v->map.n; i++) {
+        const Member *m = &v->map.items[i];
+        Path below = { path, m->key, 0 };
+        if (f->kind == F_INT_STR_MAP && !check_key(m->key, path, err)) return false;
+        if (m->value.kind != V_STR) return wrong(&m->value, &text, true, &below, err);
+    }
+    return true;
+}
+
+static bool check_item(const Value *v, const Field *f, const Path *path, Err *err)
+{
+    const KindRow *row = &kinds[f->kind];
+    if (f->kind == F_ANY) return true;
+    if (is_number(row)) {
+        double x = value_float(v, NAN); /* NAN fails both comparisons */
+        bool fits = x >= row->least && x <= row->most;
+        if (fits && (v->kind == V_INT || row->value == V_FLOAT)) return true;
+        return wrong(v, f, true, path, err);
+    }
+    if (v->kind != row->value) return wrong(v, f, true, path, err);
+    if (f->kind == F_STR) return check_words(v, f, path, err);
+    if (f->kind == F_MSG) return check_rows(v, f->msg, path, err);
+    return row->value != V_MAP || check_strings(v, f, path, err);
+}
+
+static bool check_field(const Value *v, const Field *f, const Path *path, Err *err)
+{
+    if (!v) return !f->required || wrong(v, f, false, path, err);
+    if (v->kind == V_NULL) {
+        if (f->nullable || (f->kind == F_ANY && !f->repeated)) return true;
+        return wrong(v, f, false, path, err);
+    }
+    if (!f->repeated) return check_item(v, f, path, err);
+    if (v->kind == V_F32 && is_number(&kinds[f->kind])) return true;
+    if (v->kind != V_LIST) return wrong(v, f, false, path, err);
+    for (size_t i = 0; i < v->list.n; i++)
+        if (!check_item(&v->list.items[i], f, &(Path){ path, { 0 }, i }, err)) return false;
+    return true;
+}
+
+static bool check_rows(const Value *v, const Field *rows, const Path *path, Err *err)
+{
+    for (const Field *f = rows; f->name; f++) {
+        Path below = { path, str_of(f->name), 0 };
+        if (!check_field(value_get(v, f->name), f, &below, err)) return false;
+    }
+    return true;
+}
+
+bool schema_check(const Value *v, const Field *rows, Err *err)
+{
+    static const Field root = { .kind = F_MSG };
+    Path path = { 0 };
+    if (v->kind != V_MAP) return wrong(v, &root, true, &path, err);
+    return check_rows(v, rows, &path, err);
+}
+
+/* ---- describing ---- */
+enum { ROOM = 6 }; /* members that one description can have */
+
+static Value text(const char *s)
+{
+    return value_of_str(str_of(s));
+}
+
+/* "string", or ["string", "null"]. */
+static Value describe_type(Arena *arena, const char *type, bool nullable)
+{
+    if (!nullable) return text(type);
+    Value both = value_list(arena, 2);
+    both.list.items[0] = text(type);
+    both.list.items[1] = text("null");
+    return both;
+}
+
+static Value describe_words(Arena *arena, const char *const *words, bool nullable)
+{
+    size_t n = 0;
+    while (words[n]) n++;
+    Value list = value_list(arena, n + nullable); /* the last one stays null */
+    for (size_t i = 0; i < n; i++) list.list.items[i] = text(words[i]);
+    return list;
+}
+
+static Value describe_field(Arena *, const Field *);
+
+static void add_properties(Arena *arena, Value *out, const Field *rows)
+{
+    size_t n = 0, required = 0;
+    for (const Field *f = rows; f->name; f++) n++, required += f->required;
+    Value properties = value_map(arena, n), names = value_list(arena, required);
+    required = 0;
+    for (const Field *f = rows; f->name; f++) {
+        value_add(&properties, f->name, describe_field(arena, f));
+        if (f->required) names.list.items[required++] = text(f->name);
+    }
+    value_add(out, "properties", properties);
+    if (required) value_add(out, "required", names);
+}
+
+static void add_strings(Arena *arena, Value *out, bool numbered)
+{
+    Value string = value_map(arena, 1);
+    value_add(&string, "type", text("string"));
+    value_add(out, "additionalProperties", string);
+    if (!numbered) return;
+    Value keys = value_map(arena, 1);
+    value_add(&keys, "pattern", text("^[0-9]+$"));
+    value_add(out, "propertyNames", keys);
+}
+
+static Value describe_item(Arena *arena, const Field *f, bool nullable)
+{
+    const KindRow *row = &kinds[f->kind];
+    Value out = value_map(arena, ROOM);
+    if (row->type) value_add(&out, "type", describe_type(arena, row->type, nullable));
+    if (row->format) value_add(&out, "format", text(row->format));
+    if (f->kind == F_U32) {
+        value_add(&out, "minimum", value_of_int(0));
+        value_add(&out, "maximum", value_of_int(UINT32_MAX));
+    }
+    if (f->words) value_add(&out, "enum", describe_words(arena, f->words, nullable));
+    if (f->msg_name) value_add(&out, "title", text(f->msg_name));
+    if (f->kind == F_MSG) add_properties(arena, &out, f->msg);
+    if (f->kind == F_STR_MAP || f->kind == F_INT_STR_MAP)
+        add_strings(arena, &out, f->kind == F_INT_STR_MAP);
+    return out;
+}
+
+static Value describe_field(Arena *arena, const Field *f)
+{
+    Value out;
+    if (f->repeated) {
+        out = value_map(arena, ROOM);
+        value_add(&out, "type", describe_type(arena, "array", f->nullable));
+        value_add(&out, "items", describe_item(arena, f, false));
+    } else {
+        out = describe_item(arena, f, f->nullable);
+    }
+    if (f->help) value_add(&out, "description", text(f->help));
+    return out;
+}
+
+Value schema_describe(Arena *arena, const Field *rows)
+{
+    return describe_item(arena, &(Field){ .kind = F_MSG, .msg = rows }, false);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * engine.c - what can be decided about a graph once: which output is wanted, whether it is ragged,
+ * which sizes its inputs insist on. And the generic tier, which is shape inference with all data known. */
+#include "plan.h"
+
+static bool find_output(const Graph *g, Str name, int *value, Err *err)
+{
+    for (int i = 0; i < g->n_output; i++)
+        if (str_eq(g->value[g->output[i]].name, name)) return *value = g->output[i], true;
+    return fail(err, EF_BAD_MODEL, "Model must return %.*s", STR_ARG(name));
+}
+
+static bool check_inputs(const Graph *g, Engine *e, Err *err)
+{
+    bool ids = false;
+    for (int i = 0; i < g->n_input; i++) {
+        const GraphValue *in = &g->value[g->input[i]];
+        Tensor ignored;
+        if (!graph_bind_input(g, g->input[i], 1, 1, &ignored, err)) return false;
+        ids |= str_is(in->name, "input_ids");
+        if (in->t.rank != 2) continue;
+        if (in->t.dim[0] > 0) e->fixed_B = in->t.dim[0];
+        if (in->t.dim[1] > 0) e->fixed_S = in->t.dim[1];
+    }
+    if (!ids) return fail(err, EF_BAD_MODEL, "Missing input_ids: the graph has no such input");
+    if (e->fixed_B > 65536 || e->fixed_S > (1 << 20)) return fail(err, EF_BAD_MODEL, "Input shape mismatch: fixed size %lld x %lld",
+                                                                 (long long)e->fixed_B, (long long)e->fixed_S);
+    return true;
+}
+
+bool engine_new(Arena *arena, Graph *g, Str output, Engine **out, Err *err)
+{
+    Engine *e = NEW(arena, Engine);
+    *e = (Engine){ .graph = g };
+    if (!check_inputs(g, e, err) || !find_output(g, output, &e->output, err)) return false;
+    if (!graph_symbols(g, arena, &e->symbols, err)) return within(err, "Input shape mismatch");
+    if (!graph_layout(g, arena, &e->symbols, e->output, &e->layout, err)) return false;
+    for (int i = 0; i < g->n_node; i++) e->mixes_rows |= g->node[i]->op && g->node[i]->op->mixes_rows;
+    *out = e;
+    return true;
+}
+
+bool engine_ragged(const Engine *e, const char **why_not)
+{
+    if (why_not) *why_not = e->layout.why;
+    return e->layout.ragged;
+}
+
+int64_t engine_static_length(const Engine *e)
+{
+    return e->fixed_S;
+}
+
+static bool same_as_said(const GraphValue *in, const Tensor *t, Err *err)
+{
+    char found[128];
+    if (in->t.type && t->type != in->t.type)
+        return fail(err, EF_INVALID_INPUT, "input '%.*s': found %s, wanted %s", STR_ARG(in->name), tensor_show(t, found),
+                    dtype_name(in->t.type));
+    if (in->t.rank >= 0 && in->t.rank != t->rank)
+        return fail(err, EF_INVALID_INPUT, "Input shape mismatch: input '%.*s': found %s, wanted %d dims", STR_ARG(in->name),
+                    tensor_show(t, found), in->t.rank);
+    for (int i = 0; i < in->t.rank; i++)
+        if (in->t.dim[i] >= 0 && in->t.dim[i] != t->dim[i])
+            return fail(err, EF_INVALID_INPUT, "Input shape mismatch: input '%.*s': found %s, wanted %lld at axis %d",
+                        STR_ARG(in->name), tensor_show(t, found), (long long)in->t.dim[i], i);
+    return true;
+}
+
+bool engine_run_generic(Graph *g, Pool *pool, const Named *in, size_t n_in, Arena *arena, Named *out, Err *err)
+{
+    Inferred at = graph_inferred(g, arena);
+    at.limit = INT64_MAX;
+    at.pool = pool;
+    for (int i = 0; i < g->n_input; i++) {
+        const GraphValue *wanted = &g->value[g->input[i]];
+        const Named *given = NULL;
+        for (size_t k = 0; k < n_in; k++)
+            if (str_eq(in[k].name, wanted->name)) given = &in[k];
+        if (!given) return fail(err, EF_INVALID_INPUT, "input '%.*s' was not given", STR_ARG(wanted->name));
+        if (!same_as_said(wanted, &given->t, err)) return false;
+        at.t[g->input[i]] = given->t;
+    }
+    if (!graph_infer(g, arena, &at, err)) return within(err, "Model inference failed");
+    for (int i = 0; i < g->n_output; i++)
+        out[i] = (Named){ g->value[g->output[i]].name, at.t[g->output[i]] };
+    return true;
+}

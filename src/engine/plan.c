@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.c - from a graph and a size to steps. Shapes come from graph_infer at the true size; what is
+ * known without running (position ids, their embeddings) is computed here, once. In a ragged plan,
+ * token values have their leading dims [B, S] replaced by [1, T]. Lifetimes become offsets: tensors by
+ * falling size, each at the lowest place free while it lives. */
+#include "plan.h"
+
+#include <stdlib.h>
+
+typedef struct Planner {
+    const Engine *e;
+    const Graph *g;
+    Plan *plan;
+    Inferred at;
+    int *plain, *token;      /* [n_value]: slot of that form, -1: not yet */
+} Planner;
+
+static int add_slot(Planner *p, const Tensor *t, int first)
+{
+    Slot *slot = &p->plan->slot[p->plan->n_slot];
+    *slot = (Slot){ .t = *t, .bytes = ROUND_UP(MAX(tensor_bytes(t), (size_t)1), 64), .first = first, .last = first };
+    return p->plan->n_slot++;
+}
+
+static Tensor as_tokens(const Planner *p, Tensor t)
+{
+    t.dim[0] = 1, t.dim[1] = p->plan->size.T;
+    t.data = NULL;
+    return t;
+}
+
+static Step *add_step(Planner *p, StepKind kind, const GraphNode *node, int n_in, int n_out)
+{
+    Arena *arena = &p->plan->arena;
+    Step *step = &p->plan->step[p->plan->n_step++];
+    *step = (Step){ .kind = kind, .node = node, .n_in = n_in, .n_out = n_out };
+    step->in = ARRAY(arena, const Tensor *, n_in);
+    step->out = ARRAY(arena, Tensor, n_out);
+    step->slot = ARRAY(arena, int, n_out);
+    return step;
+}
+
+static int read_slot(Planner *p, int slot)
+{
+    p->plan->slot[slot].last = p->plan->n_step; /* the step about to be added */
+    return slot;
+}
+
+/* A value made from shapes ([1, S, ...], [S, ...] or equal rows) as one row per token. */
+static int spread(Planner *p, int v)
+{
+    Tensor t = p->at.t[v];
+    int axis = 0;
+    while (p->e->symbols.t[v].dim[axis] != DIM_SEQUENCE) axis++; /* layout.c saw one */
+    Tensor to = { .type = t.type, .rank = t.rank - axis + 1 };
+    to.dim[0] = 1, to.dim[1] = p->plan->size.T;
+    for (int i = axis + 1; i < t.rank; i++) to.dim[i - axis + 1] = t.dim[i];
+    int from = read_slot(p, p->plain[v]);
+    Step *step = add_step(p, STEP_SPREAD, NULL, 1, 1);
+    step->in[0] = &p->plan->slot[from].t;
+    return step->slot[0] = p->token[v] = add_slot(p, &to, p->plan->n_step - 1);
+}
+
+static int slot_for(Planner *p, int v, Form form)
+{
+    if (form == FORM_TOKEN) return p->token[v] >= 0 ? p->token[v] : spread(p, v);
+    if (p->plain[v] < 0) p->plain[v] = add_slot(p, &p->at.t[v], -1);
+    return p->plain[v];
+}
+
+static bool all_known(const Planner *p, const GraphNode *n)
+{
+    for (int k = 0; k < n->n_out; k++)
+        if (n->out[k] >= 0 && !p->at.t[n->out[k]].data && tensor_count(&p->at.t[n->out[k]]) > 0) return false;
+    return true;
+}
+
+static void plan_node(Planner *p, int i)
+{
+    const GraphNode *n = p->g->node[i];
+    const Layout *l = &p->e->layout;
+    bool ragged = p->plan->size.ragged, attends = graph_is(n, "Attention");
+    int readable = ragged && attends ? 3 : n->n_in;
+    int *from = ARRAY(&p->plan->arena, int, n->n_in);
+    for (int k = 0; k < readable; k++) { /* may add spreads, which come first */
+        Form form = ragged ? layout_reads(p->g, &p->e->symbols, l, i, k) : FORM_PLAIN;
+        from[k] = n->in[k] < 0 ? -1 : slot_for(p, n->in[k], form);
+    }
+    for (int k = 0; k < readable; k++)
+        if (from[k] >= 0) read_slot(p, from[k]);
+    StepKind kind = ragged && l->node[i] == FORM_FIRST ? STEP_FIRST : STEP_OP;
+    Step *step = add_step(p, kind, n, n->n_in, n->n_out);
+    for (int k = 0; k < readable; k++) step->in[k] = from[k] >= 0 ? &p->plan->slot[from[k]].t : NULL;
+    for (int k = 0; k < n->n_out; k++) {
+        step->slot[k] = -1;
+        int v = n->out[k];
+        if (v < 0) continue;
+        bool token = ragged && l->value[v] == FORM_TOKEN;
+        Tensor t = token ? as_tokens(p, p->at.t[v]) : p->at.t[v];
+        t.data = NULL;
+        step->slot[k] = add_slot(p, &t, p->plan->n_step - 1);
+        *(token ? &p->token[v] : &p->plain[v]) = step->slot[k];
+    }
+}
+
+static void plan_inputs(Planner *p)
+{
+    const Graph *g = p->g;
+    p->plan->input = ARRAY(&p->plan->arena, int, g->n_input);
+    for (int i = 0; i < g->n_input; i++) {
+        int v = g->input[i];
+        bool token = p->plan->size.ragged && p->e->layout.value[v] == FORM_TOKEN;
+        Tensor t = token ? as_tokens(p, p->at.t[v]) : p->at.t[v];
+        p->plan->input[i] = add_slot(p, &t, 0);
+        *(token ? &p->token[v] : &p->plain[v]) = p->plan->input[i];
+    }
+}
+
+/* ---- lifetimes to offsets ---- */
+static int by_size(const void *a, const void *b)
+{
+    const Slot *x = *(Slot *const *)a, *y = *(Slot *const *)b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const Slot *x = *(Slot *const *)a, *y = *(Slot *const *)b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void place_slot(Slot *slot, Slot **placed, int n, Slot **beside)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        if (placed[i]->first <= slot->last && slot->first <= placed[i]->last) beside[count++] = placed[i];
+    qsort(beside, (size_t)count, sizeof *beside, by_offset);
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        if (beside[i]->offset >= at + slot->bytes) break;
+        at = MAX(at, beside[i]->offset + beside[i]->bytes);
+    }
+    slot->offset = at;
+}
+
+static void plan_memory(Plan *plan)
+{
+    Arena scratch = { 0 };
+    Slot **order = ARRAY(&scratch, Slot *, plan->n_slot), **beside = ARRAY(&scratch, Slot *, plan->n_slot);
+    int n = 0;
+    for (int i = 0; i < plan->n_slot; i++)
+        if (plan->slot[i].first >= 0) order[n++] = &plan->slot[i];
+    qsort(order, (size_t)n, sizeof *order, by_size);
+    for (int i = 0; i < n; i++) {
+        place_slot(order[i], order, i, beside);
+        plan->block = MAX(plan->block, order[i]->offset + order[i]->bytes);
+    }
+    arena_free(&scratch);
+}
+
+/* The names that symbols.c gave the dims must hold at the true size. */
+static bool symbols_hold(const Planner *p, Err *err)
+{
+    for (int i = 0; i < p->g->n_node; i++)
+        for (int k = 0; p->e->layout.needed[i] && k < p->g->node[i]->n_out; k++) {
+            int v = p->g->node[i]->out[k];
+            if (v < 0 || p->e->layout.value[v] != FORM_TOKEN) continue;
+            const Tensor *is = &p->at.t[v], *named = &p->e->symbols.t[v];
+            bool same = is->rank == named->rank && is->dim[0] == p->plan->size.B && is->dim[1] == p->plan->size.S;
+            for (int d = 2; same && d < is->rank; d++) same = is->dim[d] == named->dim[d];
+            if (!same) return fail(err, EF_UNSUPPORTED, "node '%.*s': the shape changes with the length of the text",
+                                   STR_ARG(p->g->node[i]->node->name));
+        }
+    return true;
+}
+
+static bool make(Planner *p, Err *err)
+{
+    const Graph *g = p->g;
+    Plan *plan = p->plan;
+    Arena *arena = &plan->arena;
+    p->at = graph_inferred(g, arena);
+    p->at.needs = plan->size.ragged ? p->e->layout.needed : NULL;
+    for (int i = 0; i < g->n_input; i++)
+        if (!graph_bind_input(g, g->input[i], plan->size.B, plan->size.S, &p->at.t[g->input[i]], err)) return false;
+    if (!graph_infer(g, arena, &p->at, err)) return false;
+    if (p->at.dynamic) return plan->dynamic = true;
+    if (plan->size.ragged && !symbols_hold(p, err)) return false;
+    p->plain = ARRAY(arena, int, g->n_value), p->token = ARRAY(arena, int, g->n_value);
+    memset(p->plain, -1, sizeof(int) * (size_t)g->n_value);
+    memset(p->token, -1, sizeof(int) * (size_t)g->n_value);
+    plan->slot = ARRAY(arena, Slot, 2 * g->n_value + 1);
+    plan->step = ARRAY(arena, Step, g->n_node + g->n_value);
+    plan_inputs(p);
+    for (int i = 0; i < g->n_node; i++)
+        if (g->node[i]->op && (!p->at.needs || p->at.needs[i]) && !all_known(p, g->node[i])) plan_node(p, i);
+    plan->output_form = plan->size.ragged ? p->e->layout.value[p->e->output] : FORM_PLAIN;
+    plan->output = slot_for(p, p->e->output, plan->output_form);
+    plan->slot[plan->output].last = plan->n_step;
+    plan_memory(plan);
+    return true;
+}
+
+bool plan_make(const Engine *e, Size size, Plan *plan, Err *err)
+{
+    *plan = (Plan){ .size = size };
+    Planner p = { .e = e, .g = e->graph, .plan = plan };
+    if (make(&p, err)) return true;
+    arena_free(&plan->arena);
+    return false;
+}

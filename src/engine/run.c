@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run.c - batches through an engine. Rows are grouped so that none can influence another: all at once
+ * under a ragged plan, else rows of equal length, else one by one; graphs with fixed sizes get their
+ * rows padded to S and chunked to B. Plans are cached by size; the activation block is shared. */
+#include <stdlib.h>
+
+#include "plan.h"
+
+enum { CACHED_PLANS = 64, KEPT_SCRATCH = 64 << 20 };
+
+struct Runner {
+    Arena own;                   /* the runner itself */
+    const Engine *e;
+    Pool *pool;
+    Plan plan[CACHED_PLANS];     /* used 0: free */
+    uint64_t clock;
+    Arena block_arena;
+    char *block;                 /* activations of the plan being run */
+    size_t block_size;
+    Arena scratch;               /* of one step */
+    Arena result;                /* outputs of a batch that took several runs */
+    Arena dynamic;               /* values of a graph whose shapes depend on data */
+    int64_t plain_up_to;         /* probed length of the mask verdict */
+};
+
+typedef struct Rows {            /* the rows of one run */
+    const Batch *batch;
+    const int *row;              /* [n]: row numbers in the batch */
+    int n;
+} Rows;
+
+Runner *runner_new(const Engine *e, Pool *pool)
+{
+    Arena own = { 0 };
+    Runner *r = NEW(&own, Runner);
+    *r = (Runner){ .own = own, .e = e, .pool = pool, .plain_up_to = e->graph->mask.up_to };
+    return r;
+}
+
+void runner_free(Runner *r)
+{
+    if (!r) return;
+    for (int i = 0; i < CACHED_PLANS; i++)
+        if (r->plan[i].used) arena_free(&r->plan[i].arena);
+    arena_free(&r->block_arena);
+    arena_free(&r->scratch);
+    arena_free(&r->result);
+    arena_free(&r->dynamic);
+    Arena own = r->own;
+    arena_free(&own);
+}
+
+/* ---- plans ---- */
+static bool same_size(const Size *a, const Size *b)
+{
+    return a->B == b->B && a->S == b->S && a->T == b->T && a->ragged == b->ragged;
+}
+
+static bool plan_for(Runner *r, Size size, Plan **out, Err *err)
+{
+    Plan *oldest = &r->plan[0];
+    for (int i = 0; i < CACHED_PLANS; i++) {
+        Plan *p = &r->plan[i];
+        if (p->used && same_size(&p->size, &size)) return p->used = ++r->clock, *out = p, true;
+        if (p->used < oldest->used) oldest = p;
+    }
+    if (oldest->used) arena_free(&oldest->arena);
+    oldest->used = 0;
+    if (!plan_make(r->e, size, oldest, err)) return false;
+    oldest->used = ++r->clock;
+    *out = oldest;
+    return true;
+}
+
+static bool block_for(Runner *r, const Plan *plan, Err *err)
+{
+    if (plan->block <= r->block_size) return true;
+    arena_reset(&r->block_arena, 0);
+    r->block_size = 0;
+    r->block = arena_try(&r->block_arena, plan->block, 1, (size_t)1 << 40, err);
+    if (!r->block) return false;
+    r->block_size = plan->block;
+    return true;
+}
+
+static void bind_block(const Runner *r, Plan *plan)
+{
+    for (int i = 0; i < plan->n_slot; i++)
+        if (plan->slot[i].first >= 0) plan->slot[i].t.data = r->block + plan->slot[i].offset;
+    for (int i = 0; i < plan->n_step; i++)
+        for (int k = 0; k < plan->step[i].n_out; k++) {
+            int slot = plan->step[i].slot[k];
+            plan->step[i].out[k] = slot >= 0 ? plan->slot[slot].t : (Tensor){ 0 };
+        }
+}
+
+/* ---- inputs ---- */
+static int64_t token_value(const Rows *rows, Str name, int64_t at, int64_t position)
+{
+    if (str_is(name, "input_ids")) return rows->batch->ids[at];
+    if (str_is(name, "attention_mask")) return 1;
+    if (str_is(name, "position_ids")) return position;
+    return rows->batch->type_ids ? rows->batch->type_ids[at] : 0;
+}
+
+static int64_t filling(const Graph *g, Str name)
+{
+    return str_is(name, "input_ids") ? g->pad_id : 0;
+}
+
+static void put(Tensor *t, int64_t index, int64_t value)
+{
+    if (t->type == T_I64) ((int64_t *)t->data)[index] = value;
+    else if (t->type == T_I32) ((int32_t *)t->data)[index] = (int32_t)value;
+    else ((float *)t->data)[index] = (float)value;
+}
+
+/* Rows one after another (step = their own length) or padded to `step`. */
+static void fill_input(const Graph *g, Str name, const Rows *rows, bool ragged, Tensor *t)
+{
+    int64_t at = 0, S = ragged ? 0 : t->dim[1];
+    for (int i = 0; i < rows->n; i++) {
+        int32_t from = rows->batch->start[rows->row[i]], to = rows->batch->start[rows->row[i] + 1];
+        for (int32_t k = from; k < to; k++) put(t, at++, token_value(rows, name, k, k - from));
+        for (int64_t k = to - from; k < S; k++) put(t, at++, filling(g, name));
+    }
+    for (int64_t total = tensor_count(t); at < total;) put(t, at++, filling(g, name)); /* rows that fill up B */
+}
+
+/* ---- steps ---- */
+static void spread_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
+{
+    size_t row = tensor_bytes(to) / (size_t)MAX(ragged->T, (int64_t)1);
+    char *out = to->data;
+    for (int r = 0; r < ragged->B; r++) {
+        size_t n = (size_t)(ragged->start[r + 1] - ragged->start[r]) * row;
+        memcpy(out, from->data, n);
+        out += n;
+    }
+}
+
+static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
+{
+    size_t row = tensor_bytes(to) / (size_t)ragged->B;
+    for (int r = 0; r < ragged->B; r++)
+        memcpy((char *)to->data + (size_t)r * row, (const char *)from->data + (size_t)ragged->start[r] * row, row);
+}
+
+static bool run_step(Runner *r, const Step *step, const Ragged *ragged, Err *err)
+{
+    if (step->kind == STEP_SPREAD) return spread_rows(step->in[0], &step->out[0], ragged), true;
+    if (step->kind == STEP_FIRST) return first_rows(step->in[0], &step->out[0], ragged), true;
+    const GraphNode *n = step->node;
+    OpCall call = { .node = n->node, .opset = n->opset, .n_in = step->n_in, .n_out = step->n_out, .in = step->in,
+                    .out = step->out, .k = kernels(), .pool = r->pool, .scratch = &r->scratch, .ragged = ragged };
+    bool ok = n->op->run(&call, err);
+    arena_reset(&r->scratch, KEPT_SCRATCH);
+    return ok;
+}
+
+/* ---- outputs ---- */
+static bool take_outputs(const Tensor *t, Form form, const Rows *rows, RowOutput *out, Err *err)
+{
+    char found[128];
+    if (t->type != T_F32 || (t->rank != 2 && t->rank != 3))
+        return fail(err, EF_UNSUPPORTED, "the output is %s, wanted float with 2 or 3 dims", tensor_show(t, found));
+    int64_t width = t->dim[t->rank - 1], S = t->rank == 3 ? t->dim[1] : 1, token = 0;
+    for (int i = 0; i < rows->n; i++) {
+        int row = rows->row[i];
+        int64_t length = rows->batch->start[row + 1] - rows->batch->start[row];
+        if (form != FORM_TOKEN) token = i * S;
+        out[row] = (RowOutput){ (const float *)t->data + token * width, t->rank == 3 ? length : 1, width };
+        token += length;
+    }
+    return true;
+}
+
+static void keep_outputs(Runner *r, const Rows *rows, RowOutput *out)
+{
+    for (int i = 0; i < rows->n; i++) {
+        RowOutput *o = &out[rows->row[i]];
+        size_t bytes = sizeof(float) * (size_t)(o->tokens * o->width);
+        o->data = memcpy(arena_raw(&r->result, bytes), o->data, bytes);
+    }
+}
+
+/* ---- one run ---- */
+static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput *out, Err *err)
+{
+    const Graph *g = r->e->graph;
+    arena_reset(&r->dynamic, KEPT_SCRATCH);
+    Inferred at = graph_inferred(g, &r->dynamic);
+    at.limit = INT64_MAX;
+    at.pool = r->pool;
+    for (int i = 0; i < g->n_input; i++) {
+        Tensor *t = &at.t[g->input[i]];
+        if (!graph_bind_input(g, g->input[i], plan->size.B, plan->size.S, t, err)) return false;
+        t->data = arena_raw(&r->dynamic, tensor_bytes(t));
+        fill_input(g, g->value[g->input[i]].name, rows, false, t);
+    }
+    return graph_infer(g, &r->dynamic, &at, err) && take_outputs(&at.t[r->e->output], FORM_PLAIN, rows, out, err);
+}
+
+static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragged, RowOutput *out, Err *err)
+{
+    const Graph *g = r->e->graph;
+    if (!block_for(r, plan, err)) return false;
+    bind_block(r, plan);
+    for (int i = 0; i < g->n_input; i++)
+        fill_input(g, g->value[g->input[i]].name, rows, plan->size.ragged, &plan->slot[plan->input[i]].t);
+    for (int i = 0; i < plan->n_step; i++)
+        if (!run_step(r, &plan->step[i], ragged, err)) return false;
+    return take_outputs(&plan->slot[plan->output].t, plan->output_form, rows, out, err);
+}
+
+static bool run_padded(Runner *r, const Rows *rows, int64_t B, int64_t S, RowOutput *out, Err *err)
+{
+    Plan *plan;
+    Size size = { .B = B, .S = S, .T = B * S };
+    if (!plan_for(r, size, &plan, err)) return false;
+    if (plan->dynamic) return run_dynamic(r, plan, rows, out, err);
+    return run_plan(r, plan, rows, NULL, out, err);
+}
+
+static bool run_ragged(Runner *r, const Rows *rows, int64_t S, RowOutput *out, Err *err)
+{
+    Plan *plan;
+    int64_t T = rows->batch->start[rows->n];
+    Ragged ragged = { .B = rows->n, .T = T, .S = S, .start = rows->batch->start };
+    Size size = { .B = rows->n, .S = S, .T = T, .ragged = true };
+    return plan_for(r, size, &plan, err) && run_plan(r, plan, rows, &ragged, out, err);
+}
+
+/* ---- grouping ---- */
+static int64_t row_length(const Batch *b, int row)
+{
+    return b->start[row + 1] - b->start[row];
+}
+
+static bool run_groups(Runner *r, const Batch *b, int *order, RowOutput *out, Err *err)
+{
+    const Engine *e = r->e;
+    for (int from = 0, to; from < b->B; from = to) {
+        int64_t length = row_length(b, order[from]), most = e->fixed_B ? e->fixed_B : e->mixes_rows ? 1 : b->B;
+        for (to = from + 1; to < b->B && to - from < most; to++)
+            if (!e->fixed_S && row_length(b, order[to]) != length) break;
+        if (e->mixes_rows && e->fixed_B) to = from + 1;
+        Rows rows = { b, order + from, to - from };
+        int64_t B = e->fixed_B ? e->fixed_B : rows.n, S = e->fixed_S ? e->fixed_S : length;
+        if (length > S) return fail(err, EF_INVALID_INPUT, "text has %lld tokens, the model takes %lld",
+                                    (long long)length, (long long)S);
+        if (!run_padded(r, &rows, B, S, out, err)) return false;
+        keep_outputs(r, &rows, out);
+    }
+    return true;
+}
+
+static _Thread_local const Batch *sorting_batch; /* qsort has no context */
+
+static int by_length(const void *a, const void *b)
+{
+    int64_t x = row_length(sorting_batch, *(const int *)a), y = row_length(sorting_batch, *(const int *)b);
+    return x != y ? (x > y) - (x < y) : *(const int *)a - *(const int *)b;
+}
+
+/* The mask verdict is bounded: a longer row is probed again. */
+static bool mask_holds(Runner *r, int64_t S)
+{
+    if (S <= r->plain_up_to) return true;
+    if (graph_probe_mask(r->e->graph, S) != MASK_PLAIN) return false;
+    r->plain_up_to = S;
+    return true;
+}
+
+bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
+{
+    int64_t S = 0;
+    arena_reset(&r->result, KEPT_SCRATCH);
+    int *order = ARRAY(&r->result, int, b->B);
+    for (int i = 0; i < b->B; i++) order[i] = i, S = MAX(S, row_length(b, i));
+    if (r->e->layout.ragged && mask_holds(r, S)) {
+        Rows rows = { b, order, b->B };
+        if (run_ragged(r, &rows, S, out, err)) return true;
+        if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");
+    } /* not supported: this length does not have the shapes that were proved; padded it may run */
+    if (!r->e->fixed_S) sorting_batch = b, qsort(order, (size_t)b->B, sizeof *order, by_length);
+    return run_groups(r, b, order, out, err) || within(err, "Model inference failed");
+}

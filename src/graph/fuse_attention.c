@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuse_attention.c - multi-head attention as exporters write it becomes one Attention node on [B, S, C]:
+ *
+ *   q, k, v   Reshape [B,S,H,D] -> Transpose (any chain of them), scaled before or after
+ *   scores    MatMul(q, k') [* or / scale] [+ mask]
+ *   P         Softmax over keys [-> Where(IsNaN(P), 0, P)]
+ *   out       Reshape(Transpose(MatMul(P, v))) -> [B, S, C]
+ *
+ * Matched from the last Reshape backwards. Whether the mask can be dropped is decided in mask.c. */
+#include <math.h>
+
+#include "graph.h"
+
+typedef struct Heads {
+    int source;      /* the [B, S, C] value */
+    int64_t H, D;
+    double scale;
+} Heads;
+
+static bool scalar_factor(const Graph *g, const GraphNode *n, int *rest, double *factor)
+{
+    double c;
+    if (graph_is(n, "Div") && graph_scalar(g, n->in[1], &c) && c != 0) return *rest = n->in[0], *factor = 1 / c, true;
+    for (int k = 0; graph_is(n, "Mul") && k < 2; k++)
+        if (graph_scalar(g, n->in[k], &c)) return *rest = n->in[1 - k], *factor = c, true;
+    return false;
+}
+
+static bool compose(const GraphNode *transpose, int total[4])
+{
+    const OnnxAttr *perm = onnx_attr(transpose->node, "perm");
+    if (!perm || perm->n != 4) return false;
+    for (int i = 0; i < 4; i++) {
+        if (perm->ints[total[i]] < 0 || perm->ints[total[i]] > 3) return false;
+        total[i] = (int)perm->ints[total[i]];
+    }
+    return true;
+}
+
+/* Reshape from [B, S, C] to [B, S, H, D] */
+static bool splits_heads(const Symbols *s, const GraphNode *reshape, Heads *h)
+{
+    const Tensor *in = &s->t[reshape->in[0]], *out = &s->t[reshape->out[0]];
+    if (in->rank != 3 || out->rank != 4 || in->type != T_F32) return false;
+    if (in->dim[0] != DIM_BATCH || in->dim[1] != DIM_SEQUENCE) return false;
+    if (out->dim[0] != DIM_BATCH || out->dim[1] != DIM_SEQUENCE || out->dim[2] <= 0 || out->dim[3] <= 0) return false;
+    h->source = reshape->in[0], h->H = out->dim[2], h->D = out->dim[3];
+    return h->H * h->D == in->dim[2];
+}
+
+/* value is the reshaped source with axes in the order `wanted`, times constants. */
+static bool match_heads(const Graph *g, const Symbols *s, int value, const int wanted[4], Heads *h)
+{
+    int total[4] = { 0, 1, 2, 3 };
+    *h = (Heads){ .scale = 1 };
+    for (int step = 0; step < 8; step++) {
+        const GraphNode *n = graph_producer(g, value);
+        double factor;
+        if (graph_is(n, "Reshape")) return memcmp(total, wanted, sizeof total) == 0 && splits_heads(s, n, h);
+        if (graph_is(n, "Transpose") && compose(n, total)) value = n->in[0];
+        else if (scalar_factor(g, n, &value, &factor)) h->scale *= factor;
+        else return false;
+    }
+    return false;
+}
+
+typedef struct Match {
+    Heads q, k, v;
+    int mask;            /* -1: none */
+    double scale;
+} Match;
+
+static const int by_token[4] = { 0, 2, 1, 3 }, by_column[4] = { 0, 2, 3, 1 };
+
+static bool match_product(const Graph *g, const Symbols *s, int value, Match *m)
+{
+    const GraphNode *n = graph_producer(g, value);
+    return graph_is(n, "MatMul") && match_heads(g, s, n->in[0], by_token, &m->q) &&
+           match_heads(g, s, n->in[1], by_column, &m->k);
+}
+
+static bool match_scaled(const Graph *g, const Symbols *s, int value, Match *m)
+{
+    double factor;
+    while (scalar_factor(g, graph_producer(g, value), &value, &factor)) m->scale *= factor;
+    return match_product(g, s, value, m);
+}
+
+static bool match_scores(const Graph *g, const Symbols *s, int value, Match *m)
+{
+    if (match_scaled(g, s, value, m)) return true;
+    const GraphNode *add = graph_producer(g, value);
+    for (int k = 0; graph_is(add, "Add") && k < 2; k++) {
+        m->scale = 1;
+        m->mask = add->in[1 - k];
+        if (match_scaled(g, s, add->in[k], m)) return s->t[m->mask].type == T_F32 && s->t[m->mask].rank <= 4;
+    }
+    return false;
+}
+
+/* Softmax over keys, perhaps guarded against rows that see nothing. */
+static const GraphNode *match_softmax(const Graph *g, int value)
+{
+    const GraphNode *n = graph_producer(g, value);
+    if (graph_is(n, "Where")) {
+        const GraphNode *test = graph_producer(g, n->in[0]);
+        double zero;
+        if (!graph_is(test, "IsNaN") || test->in[0] != n->in[2] || !graph_scalar(g, n->in[1], &zero) || zero != 0)
+            return NULL;
+        n = graph_producer(g, n->in[2]);
+    }
+    if (!graph_is(n, "Softmax")) return NULL;
+    int64_t axis = onnx_int(n->node, "axis", n->opset < 13 ? 1 : -1);
+    return axis == -1 || axis == 3 ? n : NULL;
+}
+
+static bool match_output(const Graph *g, const Symbols *s, const GraphNode *reshape, Match *m)
+{
+    const Tensor *out = &s->t[reshape->out[0]];
+    if (out->rank != 3 || out->dim[0] != DIM_BATCH || out->dim[1] != DIM_SEQUENCE) return false;
+    const GraphNode *transpose = graph_producer(g, reshape->in[0]);
+    int total[4] = { 0, 1, 2, 3 };
+    if (!graph_is(transpose, "Transpose") || !compose(transpose, total)) return false;
+    if (memcmp(total, by_token, sizeof total) != 0) return false;
+    const GraphNode *product = graph_producer(g, transpose->in[0]);
+    if (!graph_is(product, "MatMul") || !match_heads(g, s, product->in[1], by_token, &m->v)) return false;
+    const GraphNode *softmax = match_softmax(g, product->in[0]);
+    if (!softmax || !match_scores(g, s, softmax->in[0], m)) return false;
+    return m->q.H == m->k.H && m->q.D == m->k.D && m->v.H == m->q.H && m->v.D == m->q.D && m->v.scale == 1 &&
+           out->dim[2] == m->v.H * m->v.D;
+}
+
+bool pass_attention(Graph *g, Err *err)
+{
+    (void)err;
+    Arena scratch = { 0 };
+    Symbols s;
+    Err ignored; /* without shapes nothing can be proved: the generic operators stay */
+    bool known = graph_symbols(g, &scratch, &s, &ignored) && s.known;
+    for (int i = 0; known && i < g->n_node; i++) {
+        Match m = { .mask = -1, .scale = 1 };
+        if (!graph_is(g->node[i], "Reshape") || !match_output(g, &s, g->node[i], &m)) continue;
+        int in[] = { m.q.source, m.k.source, m.v.source, m.mask };
+        GraphNode *made = graph_replace(g, i, "Attention", in, 4, g->node[i]->out[0]);
+        node_set_int(g, made, "heads", m.q.H);
+        node_set_float(g, made, "scale", (float)(m.scale * m.q.scale * m.k.scale));
+    }
+    arena_free(&scratch);
+    graph_remove_dead(g);
+    return true;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuse_gelu.c - GELU as exporters spell it is a product of three factors in any order and nesting:
+ *   erf form   x * 0.5 * (1 + erf(x / sqrt 2))
+ *   tanh form  x * 0.5 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
+ * Becomes one Activation. */
+#include <math.h>
+
+#include "graph.h"
+
+enum { MAX_FACTORS = 4 };
+
+typedef struct Factors {
+    double scale;            /* product of the constant ones */
+    int value[MAX_FACTORS];  /* the others */
+    int n;
+} Factors;
+
+/* Flattens nested products of scalars and values. */
+static bool collect(const Graph *g, int v, int depth, Factors *f)
+{
+    const GraphNode *n = graph_producer(g, v);
+    double c;
+    if (graph_scalar(g, v, &c)) return f->scale *= c, true;
+    if (depth > 0 && graph_is(n, "Mul"))
+        return collect(g, n->in[0], depth - 1, f) && collect(g, n->in[1], depth - 1, f);
+    if (depth > 0 && graph_is(n, "Div") && graph_scalar(g, n->in[1], &c) && c != 0)
+        return f->scale /= c, collect(g, n->in[0], depth - 1, f);
+    if (f->n == MAX_FACTORS) return false;
+    f->value[f->n++] = v;
+    return true;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-4 * fabs(b);
+}
+
+/* v = factor * x with one value x */
+static bool is_scaled(const Graph *g, int v, double factor, int x)
+{
+    Factors f = { .scale = 1 };
+    return collect(g, v, 2, &f) && f.n == 1 && f.value[0] == x && near(f.scale, factor);
+}
+
+static bool is_cube(const Graph *g, int v, int x)
+{
+    const GraphNode *n = graph_producer(g, v);
+    double three;
+    if (graph_is(n, "Pow")) return n->in[0] == x && graph_scalar(g, n->in[1], &three) && three == 3;
+    Factors f = { .scale = 1 };
+    return collect(g, v, 2, &f) && f.n == 3 && f.value[0] == x && f.value[1] == x && f.value[2] == x && f.scale == 1;
+}
+
+/* 0.044715 x^3 */
+static bool is_cubic_term(const Graph *g, int v, int x)
+{
+    const GraphNode *n = graph_producer(g, v);
+    double c;
+    if (!graph_is(n, "Mul")) return false;
+    for (int k = 0; k < 2; k++)
+        if (graph_scalar(g, n->in[k], &c) && near(c, 0.044715) && is_cube(g, n->in[1 - k], x)) return true;
+    return false;
+}
+
+static bool is_tanh_argument(const Graph *g, int v, int x)
+{
+    Factors f = { .scale = 1 };
+    if (!collect(g, v, 1, &f) || f.n != 1 || !near(f.scale, 0.7978845608)) return false;
+    const GraphNode *sum = graph_producer(g, f.value[0]);
+    if (!graph_is(sum, "Add")) return false;
+    return (sum->in[0] == x && is_cubic_term(g, sum->in[1], x)) || (sum->in[1] == x && is_cubic_term(g, sum->in[0], x));
+}
+
+/* gate = 1 + erf(x / sqrt 2), or its tanh cousin */
+static Act gate_of(const Graph *g, int gate, int x)
+{
+    const GraphNode *sum = graph_producer(g, gate);
+    double one;
+    if (!graph_is(sum, "Add")) return ACT_NONE;
+    int k = graph_scalar(g, sum->in[0], &one) ? 1 : 0;
+    if (!graph_scalar(g, sum->in[1 - k], &one) || one != 1) return ACT_NONE;
+    const GraphNode *f = graph_producer(g, sum->in[k]);
+    if (graph_is(f, "Erf") && is_scaled(g, f->in[0], 0.70710678, x)) return ACT_GELU;
+    if (graph_is(f, "Tanh") && is_tanh_argument(g, f->in[0], x)) return ACT_GELU_TANH;
+    return ACT_NONE;
+}
+
+static void fuse_product(Graph *g, int i)
+{
+    Factors f = { .scale = 1 };
+    if (!graph_is(g->node[i], "Mul") || !collect(g, g->node[i]->out[0], 3, &f) || f.n != 2 || !near(f.scale, 0.5)) return;
+    for (int k = 0; k < 2; k++) {
+        Act act = gate_of(g, f.value[1 - k], f.value[k]);
+        if (act == ACT_NONE) continue;
+        int in[] = { f.value[k] };
+        node_set_int(g, graph_replace(g, i, "Activation", in, 1, g->node[i]->out[0]), "act", act);
+        return;
+    }
+}
+
+static void fuse_standard(Graph *g, int i)
+{
+    bool tanh_form = str_is(onnx_string(g->node[i]->node, "approximate", "none"), "tanh");
+    int in[] = { g->node[i]->in[0] };
+    node_set_int(g, graph_replace(g, i, "Activation", in, 1, g->node[i]->out[0]), "act",
+                 tanh_form ? ACT_GELU_TANH : ACT_GELU);
+}
+
+bool pass_gelu(Graph *g, Err *err)
+{
+    (void)err;
+    for (int i = 0; i < g->n_node; i++) {
+        if (graph_is(g->node[i], "Gelu")) fuse_standard(g, i);
+        else fuse_product(g, i);
+    }
+    graph_remove_dead(g);
+    return true;
+}

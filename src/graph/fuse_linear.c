@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuse_linear.c - a product with a constant becomes one Linear: bias, activation and residual go into
+ * its epilogue, the weight into panels (kernels/pack.c), packed once however many nodes read it. */
+#include "graph.h"
+
+/* The weight as panels; `transposed` when it is [N, K]. */
+static int packed(Graph *g, int w, bool transposed, int64_t *N, int64_t *K)
+{
+    const Tensor *t = &g->value[w].t;
+    *K = t->dim[transposed ? 1 : 0], *N = t->dim[transposed ? 0 : 1];
+    const char *name = str_format(g->arena, "%.*s#panels%s", STR_ARG(g->value[w].name), transposed ? "'" : "");
+    for (int v = g->n_value - 1; v >= 0; v--)
+        if (g->value[v].constant && str_is(g->value[v].name, name)) return v;
+    Tensor p = { .type = T_F32, .rank = 3, .dim = { ROUND_UP(*N, PANEL) / PANEL, *K, PANEL } };
+    p.data = arena_raw(g->arena, panels_f32_size(*N, *K) * sizeof(float));
+    panels_f32_pack(t->data, transposed, *N, *K, p.data);
+    return graph_add_constant(g, name, &p);
+}
+
+/* A bias as a row filled up to whole panels; -1 stays -1. */
+static int padded_row(Graph *g, int b, int64_t N)
+{
+    if (b < 0) return -1;
+    const char *name = str_format(g->arena, "%.*s#row", STR_ARG(g->value[b].name));
+    Tensor t = { .type = T_F32, .rank = 1, .dim = { ROUND_UP(N, PANEL) } };
+    for (int v = g->n_value - 1; v >= 0; v--)
+        if (g->value[v].constant && str_is(g->value[v].name, name) && g->value[v].t.dim[0] == t.dim[0]) return v;
+    t.data = memset(arena_raw(g->arena, tensor_bytes(&t)), 0, tensor_bytes(&t));
+    memcpy(t.data, g->value[b].t.data, sizeof(float) * (size_t)N);
+    return graph_add_constant(g, name, &t);
+}
+
+static bool is_weight(const Graph *g, int v)
+{
+    return v >= 0 && g->value[v].constant && g->value[v].t.rank == 2 && g->value[v].t.type == T_F32 &&
+           tensor_count(&g->value[v].t) > 0;
+}
+
+/* A constant of N numbers in the last axis and nothing else. */
+static bool is_bias(const Graph *g, int v, int64_t N)
+{
+    if (v < 0 || !g->value[v].constant || g->value[v].t.type != T_F32) return false;
+    const Tensor *t = &g->value[v].t;
+    return t->rank >= 1 && t->dim[t->rank - 1] == N && tensor_count(t) == N;
+}
+
+static void make_linear(Graph *g, int i, int x, int w, bool transposed, int bias, int out)
+{
+    int64_t N, K;
+    int panels = packed(g, w, transposed, &N, &K);
+    int in[] = { x, panels, padded_row(g, bias, N), -1 };
+    GraphNode *made = graph_replace(g, i, "Linear", in, 4, out);
+    node_set_int(g, made, "N", N);
+    node_set_int(g, made, "K", K);
+}
+
+static void fuse_biased(Graph *g, int i, const int *uses)
+{
+    const GraphNode *add = g->node[i];
+    if (!graph_is(add, "Add")) return;
+    for (int k = 0; k < 2; k++) {
+        const GraphNode *mm = graph_producer(g, add->in[k]);
+        if (!graph_is(mm, "MatMul") || !is_weight(g, mm->in[1]) || uses[mm->out[0]] != 1) continue;
+        if (!is_bias(g, add->in[1 - k], g->value[mm->in[1]].t.dim[1])) continue;
+        make_linear(g, i, mm->in[0], mm->in[1], false, add->in[1 - k], add->out[0]);
+        return;
+    }
+}
+
+static void fuse_plain(Graph *g, int i)
+{
+    const GraphNode *n = g->node[i];
+    if (graph_is(n, "MatMul") && is_weight(g, n->in[1])) make_linear(g, i, n->in[0], n->in[1], false, -1, n->out[0]);
+    if (!graph_is(n, "Gemm") || !is_weight(g, n->in[1]) || onnx_int(n->node, "transA", 0)) return;
+    if (onnx_float(n->node, "alpha", 1) != 1 || onnx_float(n->node, "beta", 1) != 1) return;
+    bool transposed = onnx_int(n->node, "transB", 0) != 0;
+    int bias = n->n_in > 2 ? n->in[2] : -1;
+    if (bias >= 0 && !is_bias(g, bias, g->value[n->in[1]].t.dim[transposed ? 0 : 1])) return;
+    make_linear(g, i, n->in[0], n->in[1], transposed, bias, n->out[0]);
+}
+
+static Act act_of(const GraphNode *n)
+{
+    if (graph_is(n, "Activation")) return (Act)onnx_int(n->node, "act", ACT_NONE);
+    if (graph_is(n, "Relu")) return ACT_RELU;
+    if (graph_is(n, "Tanh")) return ACT_TANH;
+    return ACT_NONE;
+}
+
+/* A Linear (f32 or quantized) that nobody else reads, whose epilogue is still free. */
+static GraphNode *open_linear(Graph *g, int v, const int *uses)
+{
+    GraphNode *n = (GraphNode *)graph_producer(g, v);
+    bool linear = graph_is(n, "Linear") || graph_is(n, "LinearQ");
+    return linear && uses[v] == 1 && n->in[3] < 0 ? n : NULL;
+}
+
+/* Moves the Linear to the place of node i, which it absorbs. */
+static GraphNode *absorb(Graph *g, int i, GraphNode *linear)
+{
+    GraphNode *moved = graph_replace(g, i, linear->op->name, linear->in, linear->n_in, g->node[i]->out[0]);
+    moved->node->attr = linear->node->attr;
+    moved->node->n_attr = linear->node->n_attr;
+    linear->op = NULL;
+    return moved;
+}
+
+static void fuse_activation(Graph *g, int i, const int *uses)
+{
+    Act act = act_of(g->node[i]);
+    GraphNode *linear = act == ACT_NONE ? NULL : open_linear(g, g->node[i]->in[0], uses);
+    if (linear && !onnx_attr(linear->node, "act")) node_set_int(g, absorb(g, i, linear), "act", act);
+}
+
+static bool equal_shapes(const Symbols *s, int a, int b)
+{
+    if (!s->known || s->t[a].rank < 0 || !tensor_same_shape(&s->t[a], &s->t[b]) || s->t[a].type != T_F32) return false;
+    for (int k = 0; k < s->t[a].rank; k++)
+        if (s->t[a].dim[k] == DIM_UNKNOWN) return false;
+    return true;
+}
+
+static void fuse_residual(Graph *g, int i, const int *uses, const Symbols *s)
+{
+    const GraphNode *add = g->node[i];
+    if (!graph_is(add, "Add")) return;
+    for (int k = 0; k < 2; k++) {
+        int v = add->in[k], r = add->in[1 - k];
+        GraphNode *linear = open_linear(g, v, uses);
+        if (!linear || !equal_shapes(s, v, r)) continue;
+        absorb(g, i, linear)->in[3] = r;
+        return;
+    }
+}
+
+bool pass_linear(Graph *g, Err *err)
+{
+    (void)err;
+    Arena scratch = { 0 };
+    const int *uses = graph_uses(g, &scratch);
+    for (int i = 0; i < g->n_node; i++) fuse_biased(g, i, uses);
+    graph_remove_dead(g);
+    for (int i = 0; i < g->n_node; i++) fuse_plain(g, i);
+    uses = graph_uses(g, &scratch);
+    for (int i = 0; i < g->n_node; i++) fuse_activation(g, i, uses);
+    Symbols s;
+    Err ignored; /* shapes that cannot be inferred leave the residual where it is */
+    if (graph_symbols(g, &scratch, &s, &ignored)) {
+        uses = graph_uses(g, &scratch);
+        for (int i = 0; i < g->n_node; i++) fuse_residual(g, i, uses, &s);
+    }
+    arena_free(&scratch);
+    graph_remove_dead(g);
+    return true;
+}

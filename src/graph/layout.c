@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * layout.c - ragged is earned per graph. A batch can be stored as its real tokens, [1, T, ...] instead
+ * of [B, S, ...], if everything between the tokens and the output works on each token alone, is the
+ * fused Attention with a plain mask, or takes the first token of a row. One node that needs the padded
+ * form, and the graph runs padded: rows of equal length together, others one by one.
+ *
+ * Values made from shapes alone (position ids, their embeddings) are computed for the longest row and
+ * spread to the tokens; they must not depend on how long that row is, which is tried out. */
+#include "graph.h"
+
+static bool leads(const Tensor *t)
+{
+    return t->rank >= 2 && t->dim[0] == DIM_BATCH && t->dim[1] == DIM_SEQUENCE;
+}
+
+static bool without_rows(const Tensor *t)
+{
+    if (t->rank < 0) return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] < 0) return false;
+    return true;
+}
+
+/* Broadcast against [B, S, ...] of that rank: no batch, and (position) the sequence or nothing at axis 1. */
+static bool broadcasts(const Tensor *t, int rank, bool *position)
+{
+    *position = false;
+    if (t->rank < 0 || t->rank > rank) return false;
+    for (int i = 0; i < t->rank; i++) {
+        int axis = rank - t->rank + i;
+        if (axis == 1 && t->dim[i] == DIM_SEQUENCE) *position = true;
+        else if (axis < 2 ? t->dim[i] != 1 : t->dim[i] < 0) return false;
+    }
+    return true;
+}
+
+static void mark_needed(const Graph *g, Arena *arena, int output, Layout *l)
+{
+    bool *wanted = ARRAY(arena, bool, g->n_value);
+    wanted[output] = true;
+    for (int i = g->n_node - 1; i >= 0; i--) {
+        const GraphNode *n = g->node[i];
+        for (int k = 0; n->op && k < n->n_out; k++) l->needed[i] |= n->out[k] >= 0 && wanted[n->out[k]];
+        int readable = graph_is(n, "Attention") ? 3 : n->n_in; /* a plain mask is not read */
+        for (int k = 0; l->needed[i] && k < readable; k++)
+            if (n->in[k] >= 0) wanted[n->in[k]] = true;
+    }
+}
+
+/* Axes that a node works along all lie inside a token. */
+static bool axes_inside(const Graph *g, const Symbols *s, const GraphNode *n)
+{
+    int rank = s->t[n->in[0]].rank;
+    const OnnxAttr *list = onnx_attr(n->node, "axes"), *one = onnx_attr(n->node, "axis");
+    if (list) {
+        for (size_t i = 0; i < list->n; i++)
+            if ((list->ints[i] < 0 ? list->ints[i] + rank : list->ints[i]) < 2) return false;
+        return true;
+    }
+    if (one) return (one->i < 0 ? one->i + rank : one->i) >= 2;
+    bool by_input = graph_is(n, "Slice") || str_starts(str_of(n->op->name), "Reduce");
+    if (!by_input) return rank > 2; /* the default axis is the last one */
+    int axes = graph_is(n, "Slice") ? 3 : 1;
+    if (n->n_in <= axes || n->in[axes] < 0 || !g->value[n->in[axes]].constant) return false;
+    const Tensor *t = &g->value[n->in[axes]].t;
+    for (int64_t i = 0; i < tensor_count(t); i++) {
+        int64_t axis = tensor_get_int(t, i);
+        if ((axis < 0 ? axis + rank : axis) < 2) return false;
+    }
+    return tensor_count(t) > 0;
+}
+
+static bool keeps_leading_axes(const GraphNode *n)
+{
+    if (!graph_is(n, "Transpose")) return true; /* reshapes: the dims say it */
+    const OnnxAttr *perm = onnx_attr(n->node, "perm");
+    return perm && perm->n >= 2 && perm->ints[0] == 0 && perm->ints[1] == 1;
+}
+
+/* Every input is a token value or has nothing to do with rows. */
+static bool inputs_apart(const Symbols *s, const GraphNode *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k] >= 0 && !leads(&s->t[n->in[k]]) && !without_rows(&s->t[n->in[k]])) return false;
+    return true;
+}
+
+static bool inputs_broadcast(const Symbols *s, const GraphNode *n, int rank)
+{
+    bool position;
+    for (int k = 0; k < n->n_in; k++) {
+        if (n->in[k] < 0 || (n->op->values >> k & 1)) continue;
+        const Tensor *t = &s->t[n->in[k]];
+        if (!(leads(t) && t->rank == rank) && !broadcasts(t, rank, &position)) return false;
+    }
+    return true;
+}
+
+static bool works_by_token(const Graph *g, const Symbols *s, const GraphNode *n)
+{
+    for (int k = 0; k < n->n_out; k++)
+        if (n->out[k] >= 0 && !leads(&s->t[n->out[k]])) return false;
+    bool first = n->n_in > 0 && n->in[0] >= 0 && leads(&s->t[n->in[0]]);
+    switch (n->op->token) {
+    case TOKEN_NO: return false;
+    case TOKEN_EACH: return inputs_broadcast(s, n, s->t[n->out[0]].rank);
+    case TOKEN_INNER: return first && axes_inside(g, s, n) && inputs_apart(s, n);
+    case TOKEN_MATMUL: return first && inputs_apart(s, n);
+    case TOKEN_GATHER:
+        return onnx_int(n->node, "axis", 0) == 0 && without_rows(&s->t[n->in[0]]) && leads(&s->t[n->in[1]]);
+    case TOKEN_RESHAPE: return first && keeps_leading_axes(n);
+    case TOKEN_ATTENTION: return first && leads(&s->t[n->in[1]]) && leads(&s->t[n->in[2]]);
+    }
+    return false;
+}
+
+/* Gather(x, 0, axis 1): the first token of each row */
+static bool takes_first(const Graph *g, const Symbols *s, const GraphNode *n)
+{
+    double index;
+    return graph_is(n, "Gather") && onnx_int(n->node, "axis", 0) == 1 && leads(&s->t[n->in[0]]) &&
+           s->t[n->in[1]].rank == 0 && graph_scalar(g, n->in[1], &index) && index == 0 && s->t[n->in[0]].type == T_F32;
+}
+
+Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int k)
+{
+    const GraphNode *n = g->node[i];
+    int v = n->in[k];
+    bool position;
+    if (v < 0 || l->node[i] == FORM_PLAIN || (n->op->values >> k & 1)) return FORM_PLAIN;
+    if (leads(&s->t[v])) return FORM_TOKEN;
+    if (n->op->token == TOKEN_EACH && broadcasts(&s->t[v], s->t[n->out[0]].rank, &position) && position) return FORM_TOKEN;
+    return FORM_PLAIN;
+}
+
+/* Known data of a value made from shapes: every row the same, and a longer row only adds to it. */
+static bool prefix_stable(const Tensor *small, const Tensor *large)
+{
+    if (!small->data || !large->data || small->rank != large->rank || small->rank < 1) return false;
+    int axis = -1; /* the one of 17 and 67 */
+    for (int i = 0; i < small->rank; i++)
+        if (small->dim[i] == 17 && large->dim[i] == 67) axis = axis < 0 ? i : -2;
+    if (axis < 0) return false;
+    size_t inner = dtype_size(small->type), a = inner * 17, b = inner * 67;
+    for (int i = axis + 1; i < small->rank; i++) {
+        if (small->dim[i] != large->dim[i]) return false;
+        a *= (size_t)small->dim[i], b *= (size_t)small->dim[i];
+    }
+    int64_t rows_a = 1, rows_b = 1;
+    for (int i = 0; i < axis; i++) rows_a *= small->dim[i], rows_b *= large->dim[i];
+    for (int64_t r = 0; r < rows_b; r++)
+        if (memcmp(small->data, (const char *)large->data + (size_t)r * b, a) != 0) return false;
+    for (int64_t r = 0; r < rows_a; r++)
+        if (memcmp(small->data, (const char *)small->data + (size_t)r * a, a) != 0) return false;
+    return true;
+}
+
+static bool infer_known(const Graph *g, Arena *arena, const bool *needed, int64_t B, int64_t S, Inferred *at, Err *err)
+{
+    *at = graph_inferred(g, arena);
+    at->needs = needed;
+    at->limit = 1 << 22;
+    for (int i = 0; i < g->n_input; i++)
+        if (!graph_bind_input(g, g->input[i], B, S, &at->t[g->input[i]], err)) return false;
+    return graph_infer(g, arena, at, err);
+}
+
+static bool not_ragged(Layout *l, const char *why)
+{
+    l->ragged = false;
+    l->why = why;
+    return true;
+}
+
+/* Decides node by node; false: this one needs the padded form of token data. */
+static bool place(const Graph *g, const Symbols *s, Layout *l, int i)
+{
+    const GraphNode *n = g->node[i];
+    bool reads_tokens = false;
+    int readable = graph_is(n, "Attention") ? 3 : n->n_in;
+    bool dims_only = graph_is(n, "Shape") || graph_is(n, "Size");
+    for (int k = 0; k < readable && !dims_only; k++) reads_tokens |= n->in[k] >= 0 && l->value[n->in[k]] == FORM_TOKEN;
+    if (!reads_tokens) return true;
+    if (takes_first(g, s, n)) return l->node[i] = FORM_FIRST, true;
+    if (n->op->mixes_rows || !works_by_token(g, s, n)) return false;
+    l->node[i] = FORM_TOKEN;
+    for (int k = 0; k < n->n_out; k++)
+        if (n->out[k] >= 0) l->value[n->out[k]] = FORM_TOKEN;
+    return true;
+}
+
+static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, Layout *l)
+{
+    Inferred small, large;
+    Err ignored;
+    if (!infer_known(g, arena, l->needed, 2, 17, &small, &ignored)) return false;
+    if (!infer_known(g, arena, l->needed, 3, 67, &large, &ignored)) return false;
+    for (int i = 0; i < g->n_node; i++)
+        for (int k = 0; l->needed[i] && k < g->node[i]->n_in; k++) {
+            int v = g->node[i]->in[k];
+            if (v < 0 || l->value[v] == FORM_TOKEN || layout_reads(g, s, l, i, k) != FORM_TOKEN) continue;
+            if (!prefix_stable(&small.t[v], &large.t[v])) return false;
+        }
+    return true;
+}
+
+bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, int output, Layout *l, Err *err)
+{
+    (void)err;
+    *l = (Layout){ .needed = ARRAY(arena, bool, g->n_node), .node = ARRAY(arena, Form, g->n_node),
+                   .value = ARRAY(arena, Form, g->n_value) };
+    mark_needed(g, arena, output, l);
+    if (!s->known) return not_ragged(l, s->why);
+    if (g->mask.kind != MASK_PLAIN) return not_ragged(l, "an attention mask is not a plain padding mask");
+    for (int i = 0; i < g->n_input; i++)
+        if (leads(&s->t[g->input[i]])) l->value[g->input[i]] = FORM_TOKEN;
+    for (int i = 0; i < g->n_node; i++)
+        if (l->needed[i] && !place(g, s, l, i))
+            return not_ragged(l, str_format(arena, "node '%.*s' (%s) needs the padded form",
+                                            STR_ARG(g->node[i]->node->name), g->node[i]->op->name));
+    if (!spreads_are_stable(g, arena, s, l)) return not_ragged(l, "a value made from positions depends on the batch");
+    l->ragged = true;
+    return true;
+}

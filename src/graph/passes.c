@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * passes.c - the passes in their order. Each leaves a graph that gives the same answers; the exact
+ * tier takes only those that change no arithmetic. */
+#include "graph.h"
+
+static const struct Pass {
+    bool (*run)(Graph *, Err *);
+    bool exact;
+} passes[] = {
+    { pass_fold, true },       /* constants first: everything after looks for them */
+    { pass_symbols, false },   /* scalars made from shapes, such as 1/sqrt(head size) */
+    { pass_fold, false },      /* what those scalars feed */
+    { pass_norm, false },
+    { pass_gelu, false },
+    { pass_attention, false },
+    { pass_quantized, false },
+    { pass_linear, false },    /* after norm and gelu: their Adds and Muls are gone */
+    { pass_mask, false },
+};
+
+bool graph_optimize(Graph *g, bool exact, Err *err)
+{
+    for (size_t i = 0; i < COUNT(passes); i++)
+        if ((passes[i].exact || !exact) && !passes[i].run(g, err)) return false;
+    return true;
+}

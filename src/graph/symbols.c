@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * symbols.c - which dims are the batch, which the sequence: shapes are inferred at several sizes and
+ * compared. A dim that equals B (or S) at every size is named so, one that never changes is a number.
+ * The sizes spread from 2 to 509, so that a clamp or a window shows itself; every plan infers its true
+ * sizes again and compares (engine/plan.c), so a wrong name can cost speed but never an answer. */
+#include "graph.h"
+
+static const struct Probe {
+    int64_t B, S;
+} probes[] = { { 2, 3 }, { 3, 17 }, { 5, 67 }, { 7, 257 }, { 3, 509 } };
+enum { LEAST_PROBES = 2 };
+
+static const char *const token_inputs[] = { "input_ids", "attention_mask", "token_type_ids", "position_ids" };
+
+bool graph_bind_input(const Graph *g, int v, int64_t B, int64_t S, Tensor *t, Err *err)
+{
+    const GraphValue *in = &g->value[v];
+    bool ours = false;
+    for (size_t i = 0; i < COUNT(token_inputs); i++) ours |= str_is(in->name, token_inputs[i]);
+    if (!ours) return fail(err, EF_UNSUPPORTED, "graph input '%.*s' is not one that text models have "
+                           "(input_ids, attention_mask, token_type_ids, position_ids)", STR_ARG(in->name));
+    if (in->t.type != T_I64 && in->t.type != T_I32 && in->t.type != T_F32)
+        return fail(err, EF_BAD_MODEL, "Input shape mismatch: graph input '%.*s' has type %s, wanted int64 or int32",
+                    STR_ARG(in->name), dtype_name(in->t.type));
+    if (in->t.rank != 2 && in->t.rank >= 0)
+        return fail(err, EF_BAD_MODEL, "Input shape mismatch: graph input '%.*s' has %d dims, wanted "
+                    "[batch_size, sequence_length]", STR_ARG(in->name), in->t.rank);
+    *t = (Tensor){ .type = in->t.type, .rank = 2, .dim = { B, S } };
+    return true;
+}
+
+static bool static_input(const Graph *g)
+{
+    for (int i = 0; i < g->n_input; i++) {
+        const Tensor *t = &g->value[g->input[i]].t;
+        if (t->rank == 2 && (t->dim[0] >= 0 || t->dim[1] >= 0)) return true;
+    }
+    return false;
+}
+
+static bool infer_at(const Graph *g, Arena *arena, int64_t B, int64_t S, Inferred *out, Err *err)
+{
+    *out = graph_inferred(g, arena);
+    for (int i = 0; i < g->n_input; i++)
+        if (!graph_bind_input(g, g->input[i], B, S, &out->t[g->input[i]], err)) return false;
+    return graph_infer(g, arena, out, err);
+}
+
+static int64_t name_dim(const Inferred *at, const struct Probe *size, int n, int v, int axis)
+{
+    bool fixed = true, batch = true, sequence = true;
+    for (int i = 0; i < n; i++) {
+        int64_t d = at[i].t[v].dim[axis];
+        fixed &= d == at[0].t[v].dim[axis];
+        batch &= d == size[i].B;
+        sequence &= d == size[i].S;
+    }
+    return fixed ? at[0].t[v].dim[axis] : batch ? DIM_BATCH : sequence ? DIM_SEQUENCE : DIM_UNKNOWN;
+}
+
+static void name_value(const Inferred *at, const struct Probe *size, int n, int v, Tensor *to)
+{
+    *to = at[0].t[v];
+    to->data = NULL;
+    for (int i = 1; i < n; i++)
+        if (at[i].t[v].rank != to->rank || at[i].t[v].type != to->type) to->rank = -1;
+    for (int axis = 0; axis < to->rank; axis++) to->dim[axis] = name_dim(at, size, n, v, axis);
+    bool same = to->rank >= 0; /* a number that is the same at every size: keep its value */
+    for (int i = 0; i < n && same; i++)
+        same = at[i].t[v].data && tensor_same_shape(&at[i].t[v], &at[0].t[v]) &&
+               memcmp(at[i].t[v].data, at[0].t[v].data, tensor_bytes(&at[0].t[v])) == 0;
+    if (same) to->data = at[0].t[v].data;
+}
+
+bool graph_symbols(const Graph *g, Arena *arena, Symbols *out, Err *err)
+{
+    *out = (Symbols){ .t = ARRAY(arena, Tensor, g->n_value) };
+    if (static_input(g)) return out->why = "its inputs have fixed sizes", true;
+    Inferred at[COUNT(probes)];
+    struct Probe size[COUNT(probes)];
+    int n = 0;
+    Err first = { 0 };
+    for (size_t i = 0; i < COUNT(probes); i++) {
+        Err trouble = { 0 };
+        if (!infer_at(g, arena, probes[i].B, probes[i].S, &at[n], &trouble)) {
+            if (!first.code) first = trouble;
+            continue; /* beyond the position table, most likely */
+        }
+        if (at[n].dynamic) return out->why = "a shape depends on data", true;
+        size[n++] = probes[i];
+    }
+    if (n == 0) return *err = first, false;
+    if (n < LEAST_PROBES) return out->why = "too few sizes can be inferred", true;
+    for (int v = 0; v < g->n_value; v++) name_value(at, size, n, v, &out->t[v]);
+    out->known = true;
+    return true;
+}
+
+/* Scalars computed from shapes that never change (the square root of the head size) become constants. */
+bool pass_symbols(Graph *g, Err *err)
+{
+    Arena scratch = { 0 };
+    Symbols s;
+    if (!graph_symbols(g, &scratch, &s, err)) {
+        arena_free(&scratch);
+        return true; /* whatever is wrong with the shapes is said when the graph is planned */
+    }
+    for (int v = 0; s.known && v < g->n_value; v++) {
+        if (g->value[v].producer < 0 || g->value[v].output || !s.t[v].data || tensor_count(&s.t[v]) != 1) continue;
+        Tensor t = s.t[v];
+        t.data = memcpy(arena_raw(g->arena, tensor_bytes(&t)), s.t[v].data, tensor_bytes(&t));
+        GraphNode *maker = g->node[g->value[v].producer];
+        for (int k = 0; k < maker->n_out; k++)
+            if (maker->out[k] == v) maker->out[k] = -1;
+        g->value[v].t = t;
+        g->value[v].constant = true;
+        g->value[v].producer = -1;
+    }
+    arena_free(&scratch);
+    graph_remove_dead(g);
+    return true;
+}

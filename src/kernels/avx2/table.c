@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * table.c - AVX2 with FMA: every x86 server and nearly every PC of the last ten years. */
+#include "kernels/tables.h"
+
+const Kernels kern_avx2 = {
+    .isa = "avx2",
+    .needs = CPU_AVX2,
+    .gemm_f32 = &avx2_gemm_f32,
+    .gemm_i8 = &avx2_gemm_i8,
+    .quantize_rows = avx2_quantize_rows,
+    .attention = avx2_attention,
+    .layer_norm = avx2_layer_norm,
+    .softmax = avx2_softmax,
+    .activate = avx2_activate,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gemm_f32.h - the f32 GEMM: panel outer, rows inner, so that a panel is read from memory once and stays
+ * in the nearest cache while all rows pass over it. No packing of X, no blocking of K. */
+#include "finish.h"
+#include "tile.h"
+
+/* Panels of the next step: as many as the longest tile may take, halved until they are there. */
+INLINE int group_of(int64_t left, int rows)
+{
+    int panels = tile_panels(rows);
+    while (panels > left) panels /= 2;
+    return panels;
+}
+
+static void gemm_f32_body(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+{
+    _Alignas(64) float sum[TILE_ROWS * TILE_PANELS * PANEL];
+    int64_t count = cut_count(m1 - m0, TILE_ROWS), panels;
+    if (!count) return;
+    int longest = (int)cut_count(m1 - m0, (int)count);
+    for (int64_t p = p0; p < p1; p += panels) {
+        const float *w = (const float *)l->w + p * PANEL * l->K;
+        panels = group_of(p1 - p, longest);
+        for (int64_t i = 0; i < count; i++) {
+            Cut c = cut(m1 - m0, count, i);
+            Tile t = { sum, m0 + c.from, p * PANEL, (int)(c.to - c.from), (int)panels };
+            tile_fn[t.rows][panels]((Side){ l->x + t.m * l->ldx, l->ldx, 1 }, w, l->K, sum);
+            finish_tile(l, &t);
+        }
+    }
+}

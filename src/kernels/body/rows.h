@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rows.h - kernels over rows of floats: layer norm, softmax, activation, quantization. */
+#include "act.h"
+#include "ends.h"
+#include "kernels/quantize.h"
+
+static void add_row(const float *a, const float *b, float *sum, int64_t n)
+{
+    EACH(i, w, n) store(sum + i, vf_add(load(a + i, w), load(b + i, w)), w);
+}
+
+static void norm_row(const Norm *n, const float *x, float *y)
+{
+    vf sum = vf_set(0), squares = vf_set(0);
+    EACH(i, w, n->C) sum = vf_add(sum, load(x + i, w));
+    vf mean = vf_set(vf_sum(sum) / (float)n->C);
+    EACH(i, w, n->C) {
+        vf d = vf_part(vf_sub(load(x + i, w), mean), (int)w, vf_set(0));
+        squares = vf_fma(d, d, squares);
+    }
+    vf scale = vf_set(1 / sqrtf(vf_sum(squares) / (float)n->C + n->eps));
+    EACH(i, w, n->C) {
+        vf d = vf_mul(vf_sub(load(x + i, w), mean), scale);
+        vf beta = n->beta ? load(n->beta + i, w) : vf_set(0);
+        store(y + i, vf_fma(d, load(n->gamma + i, w), beta), w);
+    }
+}
+
+static void norm_body(const Norm *n, int64_t m0, int64_t m1)
+{
+    for (int64_t at = m0 * n->C; at < m1 * n->C; at += n->C) {
+        float *sum = n->sum ? n->sum + at : n->y + at; /* y serves until it is written */
+        if (n->skip) add_row(n->x + at, n->skip + at, sum, n->C);
+        norm_row(n, n->skip ? sum : n->x + at, n->y + at);
+    }
+}
+
+static void softmax_body(const float *x, float *y, int64_t n)
+{
+    vf most = vf_set(-INFINITY), sum = vf_set(0);
+    EACH(i, w, n) most = vf_max(vf_part(load(x + i, w), (int)w, most), most);
+    most = vf_set(vf_largest(most));
+    EACH(i, w, n) {
+        vf e = vf_exp(vf_sub(load(x + i, w), most));
+        store(y + i, e, w);
+        sum = vf_add(sum, vf_part(e, (int)w, vf_set(0)));
+    }
+    vf scale = vf_set(1 / vf_sum(sum));
+    EACH(i, w, n) store(y + i, vf_mul(load(y + i, w), scale), w);
+}
+
+INLINE void activate_row(const float *x, float *y, int64_t n, Act act)
+{
+    EACH(i, w, n) store(y + i, vf_act(act, load(x + i, w)), w);
+}
+static void activate_body(Act act, const float *x, float *y, int64_t n)
+{
+    WITH_ACT(act, activate_row, x, y, n)
+}
+
+static void quantize_row(const float *x, int64_t K, uint8_t *q, RowScale *row)
+{
+    vf lo = vf_set(0), hi = vf_set(0), sum = vf_set(0);
+    EACH(k, w, K) {
+        vf v = load(x + k, w);
+        lo = vf_min(v, lo);
+        hi = vf_max(v, hi);
+    }
+    QuantizeStep step = quantize_step(-vf_largest(vf_sub(vf_set(0), lo)), vf_largest(hi));
+    EACH(k, w, K) {
+        vf v = vf_round(vf_mul(load(x + k, w), vf_set(step.inverse)));
+        v = vf_min(vf_max(vf_add(v, vf_set(step.zero)), vf_set(0)), vf_set(127));
+        v = vf_part(v, (int)w, vf_set(0));
+        sum = vf_add(sum, v); /* whole and below 2^24: exact */
+        uint8_t bytes[PANEL];
+        vf_store_u8(bytes, v);
+        memcpy(q + k, bytes, (size_t)ROUND_UP(w, 4));
+    }
+    *row = (RowScale){ step.scale, (int32_t)step.zero, (int32_t)vf_sum(sum) };
+}
+
+static void quantize_body(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowScale *row,
+                          int64_t m0, int64_t m1)
+{
+    for (int64_t m = m0; m < m1; m++)
+        quantize_row(x + m * ldx, K, q + m * ROUND_UP(K, 4), row + m);
+}

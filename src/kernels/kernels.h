@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kernels.h - arithmetic on plain pointers. One list of slots makes the struct, the selection, the
+ * tests and the benchmarks.
+ *
+ * Walls, tested in tests/test_kernels.c:
+ *   - every variant of a kernel adds one output in the same order (k = 0, 1, 2 ...) into one
+ *     accumulator with fused multiply-adds, so the result of a row does not depend on its neighbours,
+ *     on the batch or on the number of threads; scalar and vector GEMMs agree to the bit;
+ *   - tails run the vector body on a padded copy, never other arithmetic;
+ *   - one packed layout per data type for every ISA: panels of 16 columns, `[N/16][K/k][16][k]`,
+ *     k = 1 (f32) or 4 (int8), N and K filled up with zeros.
+ * Refused: split-K, a second accumulator for short inputs, choosing by shape inside a kernel. */
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+#include "base/base.h"
+
+enum { PANEL = 16 };
+
+typedef enum { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_TANH, ACT_SIGMOID, ACT_SILU, ACT_COUNT } Act;
+
+/* Y[M,N] = act(X[M,K] * W + bias) + residual */
+typedef struct Linear {
+    const float *x;             /* [M, K], rows ldx apart */
+    const void *w;              /* panels [N/16][K][16] f32, or [N/16][K/4][16][4] int8 */
+    const float *bias;          /* [N rounded up to 16], or NULL */
+    const float *residual;      /* [M, N], rows ldr apart, or NULL; may be y itself */
+    float *y;                   /* [M, N], rows ldy apart; only N columns are written */
+    int64_t ldx, ldr, ldy;
+    int64_t M, N, K;
+    Act act;
+    /* int8 only */
+    const uint8_t *xq;          /* [M, K rounded up to 4]: what quantize_rows wrote, 0..127 */
+    const struct RowScale *row; /* [M] */
+    const float *w_scale;       /* [N rounded up to 16] */
+    const int32_t *w_sum;       /* [N rounded up to 16]: sum over k of the panel's int8 values */
+    const int32_t *w_zero;      /* [N rounded up to 16], or NULL: all zero */
+} Linear;
+
+typedef struct RowScale {       /* x = scale * (q - zero) */
+    float scale;
+    int32_t zero;
+    int32_t sum;                /* of the row's q */
+} RowScale;
+
+typedef struct Gemm {
+    int mr;                     /* rows of one register tile: split M at multiples of it */
+    /* Rows m0..m1 of panels p0..p1 (each 16 columns). */
+    void (*run)(const Linear *, int64_t m0, int64_t m1, int64_t p0, int64_t p1);
+} Gemm;
+
+/* softmax(q * k' * scale + mask) * v for one head of one row of a ragged batch. */
+typedef struct Attention {
+    const float *q, *k, *v;     /* [T, ld]: token t at t*ld, head h at columns h*D .. h*D+D-1 */
+    float *out;                 /* the same layout */
+    int64_t ldq, ldk, ldv, ldo;
+    const int32_t *start;       /* [B + 1]: row r is tokens start[r] .. start[r+1]-1 */
+    const float *mask;          /* added to the scores, or NULL: every key of the row is live */
+    int64_t mask_row, mask_head, mask_query; /* its strides in floats (0: broadcast); keys are dense */
+    int B, H, D;
+    int window;                 /* 0: every token sees its whole row; w: only |i - j| <= w */
+    float scale;
+} Attention;
+/* Queries q0..q1 (counted inside the row) of row r, head h. scratch: attention_scratch() floats. */
+typedef void AttentionFn(const Attention *, int r, int h, int64_t q0, int64_t q1, float *scratch);
+
+/* Rows of C floats: y = (x - mean) / sqrt(var + eps) * gamma + beta. x + skip first where skip is given. */
+typedef struct Norm {
+    const float *x, *skip;      /* [M, C]; skip or NULL */
+    const float *gamma, *beta;  /* [C]; beta or NULL */
+    float *y, *sum;             /* y [M, C]; sum, or NULL: where x + skip is kept */
+    int64_t M, C;
+    float eps;
+} Norm;
+typedef void NormFn(const Norm *, int64_t m0, int64_t m1);
+typedef void SoftmaxFn(const float *x, float *y, int64_t n);          /* one row; y may be x */
+typedef void ActFn(Act, const float *x, float *y, int64_t n);         /* y may be x */
+/* Rows of K floats to q in 0..127 (7 bits: sums are then exact on every ISA), zero point and scale
+ * chosen per row so that 0.0 is exact; rows of q are K rounded up to 4 apart, filled up with 0. */
+typedef void QuantizeFn(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowScale *, int64_t m0, int64_t m1);
+typedef void Sha256Fn(uint32_t state[8], const uint8_t *blocks, size_t count); /* 64-byte blocks */
+
+#define KERNEL_SLOTS(X)                                                                  \
+    X(const Gemm, gemm_f32)      /* X * W, W in f32 panels */                            \
+    X(const Gemm, gemm_i8)       /* quantized X * int8 panels -> int32, scaled to f32 */ \
+    X(QuantizeFn, quantize_rows)                                                         \
+    X(AttentionFn, attention)                                                            \
+    X(NormFn, layer_norm)                                                                \
+    X(SoftmaxFn, softmax)                                                                \
+    X(ActFn, activate)                                                                   \
+    X(Sha256Fn, sha256)
+
+typedef struct Kernels {
+    const char *isa;             /* "avx2" */
+    uint64_t needs;              /* CPU_* bits, all of them required */
+#define X(type, slot) type *slot;
+    KERNEL_SLOTS(X)
+#undef X
+} Kernels;
+
+Kernels kernels_select(uint64_t cpu); /* each slot from the best table this CPU can run */
+const Kernels *kernels(void);         /* selected once for cpu_features() */
+
+/* ---- ISA-independent helpers (pack.c) ---- */
+/* w is [K, N] row-major (transposed: [N, K]); out has panels_f32_size(N, K) floats. */
+size_t panels_f32_size(int64_t N, int64_t K);
+void panels_f32_pack(const float *w, bool transposed, int64_t N, int64_t K, float *out);
+size_t panels_i8_size(int64_t N, int64_t K);          /* bytes */
+void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8_t *out, int32_t *w_sum);
+size_t attention_scratch(int64_t longest_row, int D); /* floats, for any ISA */
+
+typedef struct Sha256 {
+    uint32_t state[8];
+    uint8_t tail[64];
+    uint64_t length;
+} Sha256;
+void sha256_start(Sha256 *);
+void sha256_add(Sha256 *, const void *, size_t);
+void sha256_end(Sha256 *, uint8_t out[32]);
+
+#endif

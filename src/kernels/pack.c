@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pack.c - weights into panels, `[N/16][K/k][16][k]`: the one layout of every ISA, so that a package
+ * written on one machine is mapped on any other. Runs at build (or once at load), so it is plain. */
+#include "kernels.h"
+
+size_t panels_f32_size(int64_t N, int64_t K) { return (size_t)(ROUND_UP(N, PANEL) * K); }
+
+void panels_f32_pack(const float *w, bool transposed, int64_t N, int64_t K, float *out)
+{
+    int64_t col = transposed ? K : 1, row = transposed ? 1 : N; /* w[k, n] is at k*row + n*col */
+    for (int64_t p = 0; p < N; p += PANEL)
+        for (int64_t k = 0; k < K; k++)
+            for (int64_t n = p; n < p + PANEL; n++) *out++ = n < N ? w[k * row + n * col] : 0;
+}
+
+enum { GROUP = 4 }; /* int8 values of one column that lie side by side: one 32-bit lane */
+
+size_t panels_i8_size(int64_t N, int64_t K)
+{
+    return (size_t)(ROUND_UP(N, PANEL) * ROUND_UP(K, GROUP));
+}
+
+static int pack_group(const int8_t *w, int64_t step, int64_t left, int8_t out[GROUP])
+{
+    int sum = 0;
+    for (int i = 0; i < GROUP; i++) sum += out[i] = i < left ? w[i * step] : 0;
+    return sum;
+}
+
+void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8_t *out,
+                    int32_t *w_sum)
+{
+    int64_t col = transposed ? K : 1, row = transposed ? 1 : N;
+    memset(w_sum, 0, (size_t)ROUND_UP(N, PANEL) * sizeof(*w_sum));
+    for (int64_t p = 0; p < N; p += PANEL)
+        for (int64_t k = 0; k < K; k += GROUP)
+            for (int64_t n = p; n < p + PANEL; n++, out += GROUP)
+                w_sum[n] += pack_group(w + k * row + n * col, row, n < N ? K - k : 0, out);
+}
+
+/* Vector tables keep, for 16 queries at a time, the queries (and then the result) and the scores, all
+ * with one query a lane, and a copy of the head's keys and values; 16 floats more for alignment. The
+ * reference needs a row of scores. */
+size_t attention_scratch(int64_t longest_row, int D)
+{
+    return (size_t)(PANEL * (ROUND_UP(D, PANEL) + longest_row + 1) + 2 * longest_row * D);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * select.c - each slot comes from the best table that has one and that this CPU can run. x86 has a
+ * list of its own, other CPUs the reference only: the one #if of this folder. */
+#include <pthread.h>
+
+#include "tables.h"
+
+const Kernels *const kernel_tables[] = {
+#ifdef __x86_64__
+    &kern_avx2,
+    &kern_sha,
+#endif
+    &kern_scalar,
+};
+const size_t kernel_table_count = COUNT(kernel_tables);
+
+Kernels kernels_select(uint64_t cpu)
+{
+    Kernels k = { .isa = NULL };
+    for (size_t i = 0; i < kernel_table_count; i++) {
+        const Kernels *t = kernel_tables[i];
+        if (t->needs & ~cpu) continue;
+        if (!k.isa && t->gemm_f32) k.isa = t->isa; /* a table of side jobs (sha) gives no name */
+        k.needs |= t->needs;
+#define X(type, slot) if (!k.slot) k.slot = t->slot;
+        KERNEL_SLOTS(X)
+#undef X
+    }
+    return k; /* scalar needs nothing and fills every slot */
+}
+
+static Kernels chosen;
+static void choose(void) { chosen = kernels_select(cpu_features()); }
+
+const Kernels *kernels(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, choose);
+    return &chosen;
+}

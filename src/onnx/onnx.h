@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx.h - ModelProto as C structs, read from a mapping without copying weights, and written back.
+ * No meaning here: names are names, operators are strings. Refused with a message: malformed wire
+ * data, sparse initializers, strings as initializers where a number is needed, external data that
+ * points outside the model's folder. */
+#ifndef ONNX_ONNX_H
+#define ONNX_ONNX_H
+#include "onnx/tensor.h"
+
+typedef struct OnnxTensor {
+    Str name;
+    Tensor t;               /* data may be unaligned: a view into the file; NULL while external */
+    Str location;           /* external data: file name beside the model; empty: inside */
+    uint64_t offset, length;
+} OnnxTensor;
+
+typedef enum {
+    A_NONE = 0, A_FLOAT = 1, A_INT = 2, A_STRING = 3, A_TENSOR = 4, A_GRAPH = 5, A_FLOATS = 6, A_INTS = 7,
+    A_STRINGS = 8, A_TENSORS = 9, A_GRAPHS = 10
+} AttrType;
+typedef struct OnnxGraph OnnxGraph;
+typedef struct OnnxAttr {
+    Str name;
+    Str ref;                /* inside a function: name of the call's attribute to take */
+    AttrType type;
+    float f;
+    int64_t i;
+    Str s;
+    OnnxTensor *t;          /* A_TENSOR: one; A_TENSORS: n of them */
+    OnnxGraph *g;           /* the same */
+    size_t n;               /* of floats, ints, strings, tensors, graphs */
+    float *floats;
+    int64_t *ints;
+    Str *strings;
+} OnnxAttr;
+
+typedef struct OnnxPair { /* metadata_props, opset imports as text */
+    Str key, value;
+} OnnxPair;
+typedef struct OnnxNode {
+    Str op, domain, name;
+    Str *in, *out;          /* empty name: absent */
+    int n_in, n_out, n_attr, n_meta;
+    OnnxAttr *attr;
+    OnnxPair *meta;
+} OnnxNode;
+
+enum { DIM_UNKNOWN = -1 };
+typedef struct OnnxValue {
+    Str name;
+    DType type;
+    int rank;               /* -1: not said */
+    int64_t dim[MAX_RANK];  /* DIM_UNKNOWN where symbolic */
+    Str symbol[MAX_RANK];   /* "batch_size" */
+} OnnxValue;
+
+struct OnnxGraph {
+    Str name;
+    OnnxNode *node;
+    OnnxTensor *init;
+    OnnxValue *in, *out;    /* graph inputs include initializers in old files */
+    int n_node, n_init, n_in, n_out;
+};
+typedef struct OnnxOpset {
+    Str domain;             /* empty: ai.onnx */
+    int64_t version;
+} OnnxOpset;
+typedef struct OnnxFunction {
+    Str domain, name;
+    Str *in, *out, *attr;
+    int n_in, n_out, n_attr, n_opset, n_otherwise;
+    OnnxOpset *opset;
+    OnnxAttr *otherwise;    /* attributes with a default, not named in attr */
+    OnnxGraph body;         /* its nodes */
+} OnnxFunction;
+typedef struct OnnxModel {
+    int64_t ir_version;
+    Str producer, producer_version;
+    OnnxOpset *opset;
+    OnnxPair *meta;
+    OnnxFunction *function;
+    int n_opset, n_meta, n_function;
+    OnnxGraph graph;
+} OnnxModel;
+
+/* Strings and weights are views into `file`, which must outlive the model. */
+bool onnx_read(Arena *, Str file, OnnxModel *, Err *);
+bool onnx_read_tensor(Arena *, Str bytes, OnnxTensor *, Err *); /* a TensorProto alone (.pb of test cases) */
+/* Points external initializers at bytes: `find` returns the bytes of a location, or false. */
+typedef bool OnnxFind(void *context, Str location, Str *bytes, Err *);
+bool onnx_attach(OnnxModel *, OnnxFind *, void *context, Err *);
+/* External tensors are written as references (location, offset, length), others inside. */
+void onnx_write(Buf *, const OnnxModel *);
+
+const OnnxAttr *onnx_attr(const OnnxNode *, const char *name); /* NULL: absent */
+int64_t onnx_int(const OnnxNode *, const char *name, int64_t otherwise);
+float onnx_float(const OnnxNode *, const char *name, float otherwise);
+Str onnx_string(const OnnxNode *, const char *name, const char *otherwise);
+const char *onnx_meta(const OnnxModel *, Arena *, const char *key); /* NULL: absent */
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * write.c - structs back to ModelProto bytes, by the rows of schema.c. Numbers are written as raw_data.
+ * A message's length is only known at its end: it is written in place and moved up to make room. */
+#include "schema.h"
+
+static size_t open_message(Buf *b, int number)
+{
+    wire_put_tag(b, number, WIRE_BYTES);
+    return b->n;
+}
+
+static void close_message(Buf *b, size_t at)
+{
+    size_t size = b->n - at;
+    wire_put_varint(b, size);
+    size_t prefix = b->n - at - size;
+    char length[10];
+    memcpy(length, b->p + at + size, prefix);
+    memmove(b->p + at + prefix, b->p + at, size);
+    memcpy(b->p + at, length, prefix);
+}
+
+static void put_str(Buf *b, int number, Str s)
+{
+    if (s.n) wire_put_bytes(b, number, s);
+}
+
+static void put_int(Buf *b, int number, int64_t n)
+{
+    if (n) wire_put_int(b, number, n);
+}
+
+static void write_field(Buf *b, const Field *f, const char *from)
+{
+    const char *at = from + f->at;
+    const int n = f->kind == F_STRS || f->kind == F_MSGS ? *(const int *)(from + f->count) : 1;
+    switch (f->kind) {
+    case F_STR:
+    case F_DOMAIN: put_str(b, f->number, *(const Str *)at); break;
+    case F_INT: put_int(b, f->number, *(const int64_t *)at); break;
+    case F_MSG: message_write(b, f->of, f->number, at); break;
+    case F_STRS: /* empty names are places: written too */
+        for (int i = 0; i < n; i++) wire_put_bytes(b, f->number, (*(Str *const *)at)[i]);
+        break;
+    case F_MSGS:
+        for (int i = 0; i < n; i++)
+            message_write(b, f->of, f->number, *(char *const *)at + (size_t)i * f->of->size);
+        break;
+    case F_REFUSED: break;
+    }
+}
+
+static void write_fields(Buf *b, const Message *m, const void *from)
+{
+    if (!m->fields) m->write(b, from);
+    for (const Field *f = m->fields; f && f->number; f++) write_field(b, f, from);
+}
+
+void message_write(Buf *b, const Message *m, int number, const void *from)
+{
+    size_t at = open_message(b, number);
+    write_fields(b, m, from);
+    close_message(b, at);
+}
+
+static void put_external(Buf *b, const char *key, Str value)
+{
+    size_t at = open_message(b, 13);
+    wire_put_bytes(b, 1, str_of(key));
+    wire_put_bytes(b, 2, value);
+    close_message(b, at);
+}
+
+static void put_external_number(Buf *b, const char *key, uint64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    put_external(b, key, str_of(text));
+}
+
+void write_tensor(Buf *b, const void *from)
+{
+    const OnnxTensor *t = from;
+    for (int i = 0; i < t->t.rank; i++) wire_put_int(b, 1, t->t.dim[i]);
+    wire_put_int(b, 2, t->t.type);
+    put_str(b, 8, t->name);
+    if (t->location.n) {
+        put_external(b, "location", t->location);
+        put_external_number(b, "offset", t->offset);
+        put_external_number(b, "length", t->length);
+        wire_put_int(b, 14, 1);
+    } else if (t->t.data) {
+        wire_put_bytes(b, 9, (Str){ t->t.data, tensor_bytes(&t->t) });
+    }
+}
+
+static void write_attr_value(Buf *b, const OnnxAttr *a, int number)
+{
+    size_t at;
+    switch (a->type) {
+    case A_FLOAT: wire_put_f32(b, number, a->f); break;
+    case A_INT: wire_put_int(b, number, a->i); break;
+    case A_STRING: wire_put_bytes(b, number, a->s); break;
+    case A_FLOATS:
+        for (size_t i = 0; i < a->n; i++) wire_put_f32(b, number, a->floats[i]);
+        break;
+    case A_INTS:
+        at = open_message(b, number);
+        for (size_t i = 0; i < a->n; i++) wire_put_varint(b, (uint64_t)a->ints[i]);
+        close_message(b, at);
+        break;
+    case A_STRINGS:
+        for (size_t i = 0; i < a->n; i++) wire_put_bytes(b, number, a->strings[i]);
+        break;
+    case A_TENSOR: message_write(b, &message_tensor, number, a->t); break;
+    case A_GRAPH: message_write(b, &message_graph, number, a->g); break;
+    case A_TENSORS:
+        for (size_t i = 0; i < a->n; i++) message_write(b, &message_tensor, number, &a->t[i]);
+        break;
+    case A_GRAPHS:
+        for (size_t i = 0; i < a->n; i++) message_write(b, &message_graph, number, &a->g[i]);
+        break;
+    case A_NONE: break;
+    }
+}
+
+void write_attr(Buf *b, const void *from)
+{
+    const OnnxAttr *a = from;
+    wire_put_bytes(b, 1, a->name);
+    wire_put_int(b, 20, a->type);
+    put_str(b, 21, a->ref);
+    if (!a->ref.n) write_attr_value(b, a, attr_field[a->type]);
+}
+
+static void write_shape(Buf *b, const OnnxValue *v)
+{
+    size_t shape = open_message(b, 2);
+    for (int i = 0; i < v->rank; i++) {
+        size_t dim = open_message(b, 1);
+        if (v->dim[i] != DIM_UNKNOWN) wire_put_int(b, 1, v->dim[i]);
+        if (v->dim[i] == DIM_UNKNOWN) put_str(b, 2, v->symbol[i]);
+        close_message(b, dim);
+    }
+    close_message(b, shape);
+}
+
+void write_value(Buf *b, const void *from)
+{
+    const OnnxValue *v = from;
+    put_str(b, 1, v->name);
+    if (v->type == T_NONE) return;
+    size_t type = open_message(b, 2), tensor = open_message(b, 1);
+    wire_put_int(b, 1, v->type);
+    if (v->rank >= 0) write_shape(b, v);
+    close_message(b, tensor);
+    close_message(b, type);
+}
+
+void onnx_write(Buf *b, const OnnxModel *model)
+{
+    write_fields(b, &message_model, model);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops.h - what an operator is: a row with a shape rule and a run function. One file per family.
+ *
+ * The same row serves the checker, shape inference, constant folding, planning and running. Planning
+ * calls `shape` with inputs whose data may be NULL (only type and dims are known); inputs whose
+ * *values* decide the shape are named in `values` and always have data when `shape` is called.
+ * `run` may rely on out dims as planned and must not look at inputs named in `values`: a ragged plan
+ * runs token-wise operators with other leading dims than those values would give.
+ *
+ * To add an operator: in its family's file write shape and run, add a row to the file's table. */
+#ifndef OPS_OPS_H
+#define OPS_OPS_H
+#include "base/thread.h"
+#include "kernels/kernels.h"
+#include "onnx/onnx.h"
+
+/* A batch stored without padding: row r is tokens start[r] .. start[r+1]-1. */
+typedef struct Ragged {
+    int B;
+    int64_t T, S;              /* real tokens; longest row */
+    const int32_t *start;      /* [B + 1] */
+} Ragged;
+
+typedef struct OpCall {
+    const OnnxNode *node;      /* attributes */
+    int opset;                 /* version of the node's domain that the model imports */
+    int n_in, n_out;
+    const Tensor *const *in;   /* [n_in]; NULL: optional input left out */
+    Tensor *out;               /* [n_out]; shape fills type, rank, dim; run fills data. An output nobody
+                                  wants has data NULL at run */
+    /* run only */
+    const Kernels *k;
+    Pool *pool;                /* may be NULL */
+    Arena *scratch;            /* the caller's; reset after the step */
+    const Ragged *ragged;      /* NULL: padded */
+} OpCall;
+
+/* How an operator behaves on [B, S, ...] values stored as [1, T, ...] (graph/layout.c). */
+typedef enum {
+    TOKEN_NO,                  /* needs the padded form */
+    TOKEN_EACH,                /* elementwise with broadcasting */
+    TOKEN_INNER,               /* works inside axes >= 2 (norms, softmax, reductions, concat, slice by attribute `axis`) */
+    TOKEN_MATMUL,              /* input 0 token-wise, the others without batch and sequence dims */
+    TOKEN_GATHER,              /* data without batch and sequence dims, axis 0, indices token-wise */
+    TOKEN_RESHAPE,             /* keeps dims 0 and 1 (reshape, squeeze, unsqueeze, transpose) */
+    TOKEN_ATTENTION,           /* knows about rows */
+} TokenRule;
+
+typedef struct Op {
+    const char *name;
+    const char *domain;        /* NULL: ai.onnx */
+    int since;                 /* this row holds from that opset on, until the next row of its name */
+    int min_in, max_in;        /* max_in 0: any number */
+    bool (*shape)(OpCall *, Err *);
+    bool (*run)(OpCall *, Err *);
+    uint32_t values;           /* bit i: the shape depends on the values of input i */
+    TokenRule token;
+    bool mixes_rows;           /* its result for one row of a batch depends on the other rows */
+} Op;
+
+const Op *op_find(Str domain, Str name, int64_t opset); /* NULL: unknown */
+size_t op_count(void);
+const Op *op_at(size_t);                                /* for listings and tests */
+/* op->shape with everything around it checked: number of inputs, required ones present, values where
+ * `values` wants them, every output typed, sane, and known to the operator. Nobody calls ->shape but this. */
+bool op_shape(const Op *, OpCall *, Err *);
+
+/* ---- shared by the families (common.c) ---- */
+bool op_fail(const OpCall *, Err *, const char *format, ...) PRINTF(3, 4); /* "node 'x' (Add): ..." */
+bool op_same(OpCall *, Err *);                          /* shape rule: output 0 like input 0 */
+bool op_broadcast(OpCall *, int a, int b, int64_t *dim, int *rank, Err *); /* NumPy rules of two inputs */
+int op_axis(const OpCall *, int64_t axis, int rank, Err *); /* negative counts from the end; -1: out of range */
+int64_t op_attr_int(const OpCall *, const char *, int64_t otherwise);
+/* Values of an integer tensor (int32 or int64) as int64, in the scratch arena. */
+const int64_t *op_ints(OpCall *, const Tensor *, Err *);
+double tensor_get(const Tensor *, int64_t index);       /* any number type, as double */
+int64_t tensor_get_int(const Tensor *, int64_t index);  /* floats are cut off towards zero */
+const Tensor *op_in(const OpCall *, int index);         /* NULL: absent or left out */
+bool op_out(OpCall *, int index, DType, int rank, const int64_t *dim); /* fills an output if there is one; true */
+bool op_wrong_input(const OpCall *, int index, const char *wanted, Err *); /* "input 1: found X, wanted Y" */
+void *op_scratch(OpCall *, int64_t count, size_t size, Err *); /* not zeroed; NULL and *err: too large */
+/* n numbers from index `at` on, of any number type, as doubles; and back, rounded as a cast does. */
+void tensor_load(const Tensor *, int64_t at, int64_t n, double *out);
+void tensor_store(Tensor *, int64_t at, int64_t n, const double *from);
+void tensor_convert(const Tensor *from, int64_t at, Tensor *to, int64_t to_at, int64_t n); /* Cast */
+/* fn(context, from, to) over 0..n in pieces of about `grain`, on the pool. */
+typedef void OpRange(void *context, int64_t from, int64_t to);
+void op_split(const OpCall *, int64_t n, int64_t grain, OpRange *, void *context);
+
+/* The families: each table ends with a row without a name. */
+extern const Op ops_elementwise[], ops_reduce[], ops_shape[], ops_move[], ops_gather[], ops_matmul[],
+    ops_norm[], ops_quant[], ops_fused[];
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * table.c - finding an operator's row, and asking it for shapes with the checks common to all. */
+#include "ops/ops.h"
+
+static const Op *const families[] = {
+    ops_elementwise, ops_reduce, ops_shape, ops_move,  ops_gather,
+    ops_matmul,      ops_norm,   ops_quant, ops_fused,
+};
+
+static bool same_domain(Str wanted, const char *row)
+{
+    if (str_is(wanted, "ai.onnx")) wanted.n = 0;
+    return str_is(wanted, row ? row : "");
+}
+
+const Op *op_find(Str domain, Str name, int64_t opset)
+{
+    const Op *best = NULL;
+    for (size_t i = 0; i < COUNT(families); i++)
+        for (const Op *op = families[i]; op->name; op++)
+            if (op->since <= opset && (!best || op->since > best->since) &&
+                str_is(name, op->name) && same_domain(domain, op->domain))
+                best = op;
+    return best;
+}
+
+size_t op_count(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT(families); i++)
+        for (const Op *op = families[i]; op->name; op++) n++;
+    return n;
+}
+
+const Op *op_at(size_t index)
+{
+    for (size_t i = 0; i < COUNT(families); i++)
+        for (const Op *op = families[i]; op->name; op++)
+            if (!index--) return op;
+    return NULL;
+}
+
+static bool check_inputs(const Op *op, const OpCall *call, Err *err)
+{
+    if (call->n_in < op->min_in || (op->max_in && call->n_in > op->max_in))
+        return op_fail(call, err, "found %d inputs, wanted %d to %d", call->n_in, op->min_in,
+                       op->max_in ? op->max_in : INT16_MAX);
+    for (int i = 0; i < call->n_in; i++) {
+        const Tensor *t = call->in[i];
+        if (!t && i < op->min_in) return op_fail(call, err, "input %d: found none, wanted one", i);
+        if (!t) continue;
+        if (!dtype_size(t->type)) return op_wrong_input(call, i, "a type of numbers", err);
+        if (!tensor_sane(t, err)) return op_fail(call, err, "input %d is too large", i);
+        if (i < 32 && op->values >> i & 1 && !t->data)
+            return op_fail(call, err, "input %d: its values decide the shape and are not known", i);
+    }
+    return true;
+}
+
+bool op_shape(const Op *op, OpCall *call, Err *err)
+{
+    if (call->n_out < 1) return op_fail(call, err, "found no output, wanted one");
+    for (int i = 0; i < call->n_out; i++) call->out[i].type = T_NONE;
+    if (!check_inputs(op, call, err) || !op->shape(call, err)) return false;
+    for (int i = 0; i < call->n_out; i++) {
+        if (!dtype_size(call->out[i].type))
+            return op_fail(call, err, "output %d: this operator has no such output", i);
+        Err why;
+        if (!tensor_sane(&call->out[i], &why))
+            return op_fail(call, err, "output %d: %s", i, why.message);
+    }
+    return true;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * package.h - the container: [program][manifest][members, each at a 64 KiB-aligned file offset][footer].
+ * Footer (32 bytes, little endian): "ENCFILE\0", u32 version 1, u64 manifest offset, u64 manifest
+ * length, u32 flags (bit 0: the manifest is protobuf). The manifest is the peer's EncoderfileManifest;
+ * members of our own have field numbers from 1000 on. Offsets of members count from the manifest's
+ * start. Small members are hashed when opened, large ones by package_verify. */
+#ifndef PACKAGE_PACKAGE_H
+#define PACKAGE_PACKAGE_H
+#include "base/file.h"
+
+typedef enum {               /* the peer's first, in the order in which they stand in the file */
+    MEMBER_WEIGHTS,          /* 100: an .onnx, unchanged (peer's packages) */
+    MEMBER_TRANSFORM,        /* 110 */
+    MEMBER_CONFIG,           /* 120: config.json's fields the peer knows */
+    MEMBER_TOKENIZER,        /* 130: {"tokenizer": ..., "config": ...} */
+    MEMBER_IMAGE,            /* 140 */
+    MEMBER_GRAPH,            /* 1000: optimized graph as ONNX, weights external in MEMBER_PANELS */
+    MEMBER_PANELS,           /* 1001: constants, each at a 64-byte boundary */
+    MEMBER_FULL_CONFIG,      /* 1002: config.json as it was */
+    MEMBER_FACTS,            /* 1003: JSON: precision, ragged, limits, tool version */
+    MEMBER_COUNT
+} MemberKind;
+
+typedef struct MemberPiece { /* writing only: a stretch of a member that lies elsewhere in memory */
+    const void *data;
+    size_t bytes;
+    uint64_t offset;         /* ascending; gaps are filled with zeros */
+} MemberPiece;
+typedef struct PackageMember {
+    Str bytes;               /* view into the file; n = 0 and p NULL: not there */
+    uint8_t sha256[32];      /* reading only */
+    const MemberPiece *piece;/* writing only, instead of bytes.p; bytes.n is the whole length */
+    size_t n_piece;
+} PackageMember;
+
+typedef struct Package {
+    Mapping file;
+    uint64_t program_size;   /* = manifest offset: what stands before it */
+    int model_type;          /* the peer's enum */
+    Str name, version;
+    PackageMember member[MEMBER_COUNT];
+} Package;
+
+bool package_is(const char *path);                  /* ends in a footer */
+bool package_open(const char *path, Package *, Err *); /* bounds and small hashes are checked */
+bool package_parse(Str file, Package *, Err *);     /* the same on bytes (fuzzing); `file` is borrowed */
+bool package_verify(const Package *, Err *);        /* every hash */
+void package_close(Package *);
+const char *member_name(MemberKind);                /* "weights" */
+void member_hash(const PackageMember *, uint8_t sha256[32]); /* of its bytes or pieces */
+/* Error unless the file is an executable for the same machine as `own` (--base-binary-path). */
+bool program_check(const char *path, const char *own, Err *);
+
+/* Writes program + members to `path`, mode 0755, whole or not at all. The program is the file
+ * `program_path` up to its own payload if it has one (a package can build packages of itself). */
+bool package_write(const char *program_path, const char *path, const Package *content, Err *);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * write.c - writes the container behind a copy of the program: whole or not at all. Everything is laid
+ * out before the first byte, so the manifest, which stands in front, is right at once; the weights are
+ * streamed from where they lie (pieces), never gathered in memory. */
+#include "base/log.h"
+#include "data/wire.h"
+#include "package/format.h"
+
+enum { STRIDE = 8 << 20 }; /* bytes between two looks at the progress bar */
+
+typedef struct Layout {
+    uint64_t manifest;             /* file offset */
+    uint64_t offset[MEMBER_COUNT]; /* from the manifest */
+    uint8_t sha256[MEMBER_COUNT][32];
+    uint64_t end;                  /* file offset of the footer */
+} Layout;
+
+static bool present(const PackageMember *m)
+{
+    return m->bytes.p || m->n_piece;
+}
+
+static void put_artifact(Buf *manifest, int field, uint64_t offset, uint64_t length, const uint8_t *sha256)
+{
+    Buf body = { 0 };
+    wire_put_fixed64(&body, ARTIFACT_OFFSET, offset);
+    wire_put_fixed64(&body, ARTIFACT_LENGTH, length);
+    wire_put_bytes(&body, ARTIFACT_SHA256, (Str){ (const char *)sha256, 32 });
+    wire_put_bytes(manifest, field, buf_view(&body));
+    buf_free(&body);
+}
+
+/* Its length does not depend on the offsets: they are fixed64. */
+static void put_manifest(Buf *out, const Package *content, const Layout *at)
+{
+    wire_put_int(out, MANIFEST_TYPE, content->model_type);
+    wire_put_bytes(out, MANIFEST_NAME, content->name);
+    wire_put_bytes(out, MANIFEST_VERSION, content->version);
+    for (int kind = 0; kind < MEMBER_COUNT; kind++)
+        if (present(&content->member[kind]))
+            put_artifact(out, member_rows[kind].field, at->offset[kind], content->member[kind].bytes.n,
+                         at->sha256[kind]);
+}
+
+/* Where everything will stand, and the manifest that says so. */
+static void lay_out(const Package *content, uint64_t program, Layout *at, Buf *manifest)
+{
+    *at = (Layout){ .manifest = program };
+    put_manifest(manifest, content, at);
+    uint64_t end = program + manifest->n;
+    for (int kind = 0; kind < MEMBER_COUNT; kind++) {
+        const PackageMember *m = &content->member[kind];
+        if (!present(m)) continue;
+        uint64_t start = ROUND_UP(end, (uint64_t)MEMBER_ALIGN);
+        at->offset[kind] = start - program;
+        member_hash(m, at->sha256[kind]);
+        end = start + m->bytes.n;
+    }
+    at->end = end;
+    manifest->n = 0;
+    put_manifest(manifest, content, at);
+}
+
+static bool add_slowly(FileWriter *w, Progress *bar, const void *bytes, size_t n, Err *err)
+{
+    const char *p = bytes;
+    for (size_t step; n; p += step, n -= step) {
+        step = MIN(n, (size_t)STRIDE);
+        if (!writer_add(w, p, step, err)) return false;
+        progress_at(bar, w->written);
+    }
+    return true;
+}
+
+/* Zeros up to a place in the file; every gap is shorter than the boundary it fills up to. */
+static bool fill_to(FileWriter *w, uint64_t to, Err *err)
+{
+    static const char zeros[4096];
+    while (w->written < to)
+        if (!writer_add(w, zeros, MIN(to - w->written, sizeof zeros), err)) return false;
+    return true;
+}
+
+static bool add_member(FileWriter *w, Progress *bar, const PackageMember *m, Err *err)
+{
+    uint64_t start = w->written;
+    for (size_t i = 0; i < m->n_piece; i++)
+        if (!fill_to(w, start + m->piece[i].offset, err) ||
+            !add_slowly(w, bar, m->piece[i].data, m->piece[i].bytes, err))
+            return false;
+    if (m->n_piece == 0 && !add_slowly(w, bar, m->bytes.p, m->bytes.n, err)) return false;
+    return fill_to(w, start + m->bytes.n, err);
+}
+
+static bool add_members(FileWriter *w, Progress *bar, const Package *content, Err *err)
+{
+    for (int kind = 0; kind < MEMBER_COUNT; kind++) {
+        const PackageMember *m = &content->member[kind];
+        if (!present(m)) continue;
+        if (!writer_align(w, MEMBER_ALIGN, err) || !add_member(w, bar, m, err)) return false;
+    }
+    return true;
+}
+
+/* writer_add, on failure, has already removed what was there. */
+static bool write_all(FileWriter *w, Str program, const Package *content, Err *err)
+{
+    Layout at;
+    Buf manifest = { 0 };
+    lay_out(content, program.n, &at, &manifest);
+    Progress bar;
+    progress_start(&bar, "writing", at.end);
+    uint8_t footer[FOOTER_BYTES];
+    footer_write(&(Footer){ FORMAT_VERSION, FLAG_PROTOBUF, program.n, manifest.n }, footer);
+    bool ok = add_slowly(w, &bar, program.p, program.n, err) &&
+              writer_add(w, manifest.p, manifest.n, err) && add_members(w, &bar, content, err) &&
+              writer_add(w, footer, sizeof footer, err);
+    progress_end(&bar);
+    buf_free(&manifest);
+    return ok && writer_commit(w, err);
+}
+
+/* The program without a payload that may follow it. */
+static Str program_part(const Mapping *file)
+{
+    Str bytes = { (const char *)file->p, file->n };
+    Footer f;
+    if (footer_read(bytes, &f) && f.offset < bytes.n) bytes.n = (size_t)f.offset;
+    return bytes;
+}
+
+bool package_write(const char *program_path, const char *path, const Package *content, Err *err)
+{
+    Mapping program;
+    if (!file_map(program_path, &program, err)) return false;
+    Arena arena = { 0 };
+    FileWriter w;
+    bool ok = writer_open(&w, &arena, path, 0755, err) && write_all(&w, program_part(&program), content, err);
+    file_unmap(&program);
+    arena_free(&arena);
+    return ok;
+}

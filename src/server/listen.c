@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * listen.c - an address to a listening socket. Numeric addresses and localhost only: a static program
+ * has no resolver. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "loop.h"
+
+typedef union Address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+} Address;
+
+static socklen_t address_size(const Address *a)
+{
+    return a->any.sa_family == AF_INET6 ? sizeof a->v6 : sizeof a->v4;
+}
+
+/* "[::1]" and "::1" are the same. */
+static void strip_brackets(const char *hostname, char *out, size_t room)
+{
+    size_t n = strlen(hostname);
+    bool brackets = n >= 2 && hostname[0] == '[' && hostname[n - 1] == ']';
+    snprintf(out, room, "%.*s", (int)(brackets ? n - 2 : n), hostname + brackets);
+}
+
+static bool parse_address(const char *hostname, int port, Address *out, Err *err)
+{
+    char host[INET6_ADDRSTRLEN + 1];
+    strip_brackets(strcmp(hostname, "localhost") ? hostname : "127.0.0.1", host, sizeof host);
+    *out = (Address){ 0 };
+    if (port < 0 || port > 65535)
+        return fail(err, EF_USAGE, "port: found %d, wanted 0 to 65535", port);
+    if (inet_pton(AF_INET, host, &out->v4.sin_addr) == 1) {
+        out->v4.sin_family = AF_INET;
+        out->v4.sin_port = htons((uint16_t)port);
+        return true;
+    }
+    if (inet_pton(AF_INET6, host, &out->v6.sin6_addr) == 1) {
+        out->v6.sin6_family = AF_INET6;
+        out->v6.sin6_port = htons((uint16_t)port);
+        return true;
+    }
+    return fail(err, EF_IO, "hostname: found \"%s\", wanted a numeric address or localhost", hostname);
+}
+
+static bool bind_and_listen(int fd, const Address *a)
+{
+    int on = 1, off = 0;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (a->any.sa_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    return bind(fd, &a->any, address_size(a)) == 0 && listen(fd, SOMAXCONN) == 0;
+}
+
+static int bound_port(int fd)
+{
+    Address a = { 0 };
+    socklen_t size = sizeof a;
+    getsockname(fd, &a.any, &size);
+    return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
+}
+
+int listen_on(const char *hostname, int *port, Err *err)
+{
+    Address a;
+    if (!parse_address(hostname, *port, &a, err)) return -1;
+    int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || !bind_and_listen(fd, &a)) {
+        fail(err, EF_IO, "cannot listen on %s port %d: %s", hostname, *port, strerror(errno));
+        if (fd >= 0) close(fd);
+        return -1;
+    }
+    *port = bound_port(fd);
+    return fd;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * routes.c - the rows, the pages behind them, and the body of every error. */
+#include "routes.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+#include "data/json.h"
+
+static Value text(const char *s)
+{
+    return value_of_str(str_of(s));
+}
+
+/* ---- pages ---- */
+static void health_render(Arena *arena, const Site *site, Buf *out)
+{
+    (void)arena, (void)site;
+    buf_puts(out, "\"OK!\"");
+}
+
+static Value health_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    Value schema = value_map(arena, 2);
+    value_add(&schema, "type", text("string"));
+    value_add(&schema, "const", text("OK!"));
+    return schema;
+}
+
+static const Field model_schema[] = {
+    { "model_id", 1, F_STR, .required = true, .help = "name of the model" },
+    { "model_type", 2, F_STR, .required = true, .help = "its task" },
+    { "id2label", 3, F_INT_STR_MAP, .required = true, .nullable = true, .help = "null: no labels" },
+    { 0 },
+};
+
+static Value label_map(Arena *arena, const ModelConfig *config)
+{
+    Value map = value_map(arena, (size_t)config->num_labels);
+    for (int i = 0; i < config->num_labels; i++) {
+        Str name = config->labels[i];
+        if (!name.p) name = str_of(str_format(arena, "LABEL_%d", i));
+        value_add(&map, str_format(arena, "%d", i), value_of_str(name));
+    }
+    return map;
+}
+
+static void model_render(Arena *arena, const Site *site, Buf *out)
+{
+    bool labels = site->task->labelled && site->config->labels;
+    Value page = value_map(arena, 3);
+    value_add(&page, "model_id", value_of_str(site->model_id));
+    value_add(&page, "model_type", text(site->task->name));
+    value_add(&page, "id2label", labels ? label_map(arena, site->config) : value_null());
+    json_write(out, &page);
+}
+
+static Value model_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema_describe(arena, model_schema);
+}
+
+static Value predict_request(Arena *arena, const Site *site)
+{
+    return task_request_describe(arena, site->task);
+}
+
+static Value predict_reply(Arena *arena, const Site *site)
+{
+    return schema_describe(arena, task_reply_schema(site->task));
+}
+
+static const Field route_schema[] = {
+    { "method", 0, F_STR, .required = true },
+    { "path", 0, F_STR, .required = true },
+    { "summary", 0, F_STR, .required = true },
+    { 0 },
+};
+static const Field index_schema[] = {
+    { "model_id", 0, F_STR, .required = true },
+    { "model_type", 0, F_STR, .required = true },
+    { "routes", 0, F_MSG, .repeated = true, .required = true, .msg = route_schema, .msg_name = "Route" },
+    { 0 },
+};
+
+static void index_render(Arena *arena, const Site *site, Buf *out)
+{
+    size_t n;
+    const Route *row = route_all(&n);
+    Value page = value_map(arena, 3), routes = value_list(arena, n);
+    for (size_t i = 0; i < n; i++) {
+        Value *one = &routes.list.items[i];
+        *one = value_map(arena, 3);
+        value_add(one, "method", text(row[i].method));
+        value_add(one, "path", text(row[i].path));
+        value_add(one, "summary", text(row[i].summary));
+    }
+    value_add(&page, "model_id", value_of_str(site->model_id));
+    value_add(&page, "model_type", text(site->task->name));
+    value_add(&page, "routes", routes);
+    json_write(out, &page);
+}
+
+static Value index_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema_describe(arena, index_schema);
+}
+
+static Value openapi_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    Value schema = value_map(arena, 1);
+    value_add(&schema, "type", text("object"));
+    return schema;
+}
+
+/* ---- rows ---- */
+static const Route routes[] = {
+    { "GET", "/", "index", "The routes of this server", index_render, NULL, index_reply },
+    { "GET", "/health", "health", "Whether the server answers; never waits for the model",
+      health_render, NULL, health_reply },
+    { "GET", "/model", "model", "Name, task and labels of the model", model_render, NULL, model_reply },
+    { "GET", "/openapi.json", "openapi", "This description", openapi_render, NULL, openapi_reply },
+    { "POST", "/predict", "predict", "Runs the model on texts", NULL, predict_request, predict_reply },
+};
+
+const Route *route_all(size_t *count)
+{
+    *count = COUNT(routes);
+    return routes;
+}
+
+const Route *route_find(Str method, Str path, const char **allow, Err *err)
+{
+    *allow = NULL;
+    for (size_t i = 0; i < COUNT(routes); i++) {
+        const Route *row = &routes[i];
+        bool get = str_is(STR("GET"), row->method);
+        if (!str_is(path, row->path)) continue;
+        if (str_is(method, row->method) || (get && str_is(method, "HEAD"))) return row;
+        *allow = get ? "GET, HEAD" : row->method;
+        fail(err, EF_METHOD, "%s: found method %.*s, wanted %s", row->path, (int)MIN(method.n, 40),
+             method.p, *allow);
+        return NULL;
+    }
+    fail(err, EF_NOT_FOUND, "no such route: %.*s", (int)MIN(path.n, 200), path.p);
+    return NULL;
+}
+
+bool route_accepts(const Route *route, Str type, Err *err)
+{
+    static const Str json = STR("application/json");
+    if (!route->request) return true;
+    bool ok = type.n >= json.n && strncasecmp(type.p, json.p, json.n) == 0;
+    if (ok && (type.n == json.n || strchr("; \t", type.p[json.n]))) return true;
+    return fail(err, EF_MEDIA_TYPE,
+                "Expected request with `Content-Type: application/json`, found \"%.*s\"",
+                (int)MIN(type.n, 80), type.p);
+}
+
+/* ---- errors ---- */
+static const Field error_detail[] = {
+    { "message", 0, F_STR, .required = true },
+    { "type", 0, F_STR, .required = true, .help = "kind of the error, for programs" },
+    { "param", 0, F_STR, .required = true, .nullable = true, .help = "JSON path of what is wrong" },
+    { "code", 0, F_I32, .required = true, .help = "the HTTP status" },
+    { 0 },
+};
+const Field error_schema[] = {
+    { "error", 0, F_MSG, .required = true, .msg = error_detail, .msg_name = "ErrorDetail" },
+    { "message", 0, F_STR, .required = true },
+    { "code", 0, F_I32, .required = true },
+    { "type", 0, F_STR, .required = true },
+    { 0 },
+};
+
+/* "inputs[2]" of "inputs[2]: found ...": what schema_check and the tasks put in front. */
+static Value param_of(const Err *err)
+{
+    const char *m = err->message, *end = m;
+    if (err->code != EF_INVALID_INPUT && err->code != EF_TOO_LARGE) return value_null();
+    while (isalnum((unsigned char)*end) || (*end && strchr("_.[]", *end))) end++;
+    bool path = end > m && end[0] == ':' && end[1] == ' ';
+    return path ? value_of_str((Str){ m, (size_t)(end - m) }) : value_null();
+}
+
+void error_write(Buf *out, const Err *err, int status)
+{
+    Arena arena = { 0 };
+    Value page = value_map(&arena, 4), detail = value_map(&arena, 4);
+    Value message = text(err->message), type = text(err_kind(err->code)->name);
+    value_add(&detail, "message", message);
+    value_add(&detail, "type", type);
+    value_add(&detail, "param", param_of(err));
+    value_add(&detail, "code", value_of_int(status));
+    value_add(&page, "error", detail);
+    value_add(&page, "message", message);
+    value_add(&page, "code", value_of_int(status));
+    value_add(&page, "type", type);
+    json_write(out, &page);
+    arena_free(&arena);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * finish.c - rows of numbers to the reply and its text. Writing floats costs more than anything else
+ * here, so jobs are cut into parts that workers finish side by side; a part has its own arena and its
+ * own text, and the texts are joined around what task_reply says. */
+#include "data/json.h"
+#include "stages.h"
+
+enum { PART_TOKENS = 512 }; /* less is not worth a worker */
+
+typedef struct Part {
+    Job *job;
+    size_t from, to;  /* rows */
+    Arena *arena;     /* the job's own when it has one part */
+    Value *results;   /* [job->n], shared by the parts */
+    Buf text;         /* results from .. to-1, with commas between and before (not before row 0) */
+} Part;
+
+typedef struct Finish {
+    const Model *model;
+    Part *part;
+    int n;
+} Finish;
+
+static int parts_of(const Session *s, const Job *job)
+{
+    int64_t n = MIN(job->tokens / PART_TOKENS, pool_threads(s->pool));
+    return (int)MAX(MIN(n, (int64_t)job->n), 1);
+}
+
+static void cut(Session *s, Job *job, int parts, Part *out)
+{
+    Value *results = ARRAY(&job->arena, Value, job->n);
+    if (parts > 1) {
+        job->extra = ARRAY(&job->arena, Arena, parts);
+        job->n_extra = parts;
+    }
+    for (int i = 0; i < parts; i++)
+        out[i] = (Part){ .job = job,
+                         .from = job->n * (size_t)i / (size_t)parts,
+                         .to = job->n * (size_t)(i + 1) / (size_t)parts,
+                         .arena = parts > 1 ? &job->extra[i] : &job->arena,
+                         .results = results };
+    job->reply = task_reply(&job->arena, results, job->n, s->model->name, job->metadata);
+}
+
+static void finish_row(const Model *model, Part *part, size_t r)
+{
+    Job *job = part->job;
+    TaskRow row = {
+        .first = job->first[r],
+        .second = job->second && job->second[r].p ? &job->second[r] : NULL,
+        .encoding = &job->encoding[r],
+        .tokenizer = model->tokenizer,
+        .data = job->rows[r],
+        .tokens = job->row_tokens[r],
+        .width = job->row_width[r],
+    };
+    model->task->finish(part->arena, &model->config, &job->options, &row, &part->results[r]);
+    if (job->no_json) return;
+    if (r) buf_char(&part->text, ',');
+    json_write(&part->text, &part->results[r]);
+}
+
+#define OPENING "{\"results\":["
+
+static void finish_part(void *arg, int index, int worker)
+{
+    (void)worker;
+    Finish *f = arg;
+    Part *part = &f->part[index];
+    if (part->from == 0 && !part->job->no_json) buf_puts(&part->text, OPENING);
+    for (size_t r = part->from; r < part->to; r++) finish_row(f->model, part, r);
+}
+
+/* The first part's text grows into the whole. */
+static void join(const Session *s, Part *part, int n)
+{
+    Job *job = part->job;
+    Value frame = task_reply(&job->arena, NULL, 0, s->model->name, job->metadata);
+    Buf around = { 0 };
+    json_write(&around, &frame);
+    assert(str_starts(buf_view(&around), OPENING));
+    job->json = part->text;
+    for (int i = 1; i < n; i++) {
+        buf_str(&job->json, buf_view(&part[i].text));
+        buf_free(&part[i].text);
+    }
+    buf_add(&job->json, around.p + strlen(OPENING), around.n - strlen(OPENING));
+    buf_free(&around);
+}
+
+void jobs_finish(Session *s, Job **jobs, int n)
+{
+    Arena arena = { 0 };
+    Finish f = { .model = s->model };
+    for (int i = 0; i < n; i++) f.n += parts_of(s, jobs[i]);
+    f.part = ARRAY(&arena, Part, f.n);
+    for (int i = 0, at = 0; i < n; i++) {
+        int parts = parts_of(s, jobs[i]);
+        cut(s, jobs[i], parts, f.part + at);
+        at += parts;
+    }
+    pool_for(s->pool, f.n, finish_part, &f);
+    for (int i = 0, at = 0; i < n; i++) {
+        int parts = parts_of(s, jobs[i]);
+        if (!jobs[i]->no_json) join(s, f.part + at, parts);
+        at += parts;
+    }
+    arena_free(&arena);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * model.c - opens a model from wherever it is. A folder is checked and optimized here; a package was
+ * checked when it was built, so opening it reads small members and maps the rest. Both ways meet in
+ * load_graph. A Model lives in its own arena: closing it is one free and a few unmappings. */
+#include "session/model.h"
+
+#include "data/json.h"
+
+enum { JSON_LIMIT = 256 << 20 }; /* bytes of a config or tokenizer file */
+
+static Model *model_new(void)
+{
+    Arena arena = { 0 };
+    Model *m = NEW(&arena, Model);
+    m->arena = arena;
+    m->precision = "fp32";
+    m->version = STR("0.1.0");
+    return m;
+}
+
+void model_close(Model *m)
+{
+    if (!m) return;
+    if (m->onnx) onnx_file_close(m->onnx);
+    if (m->package.file.n) package_close(&m->package);
+    Arena arena = m->arena;
+    arena_free(&arena);
+}
+
+/* Hands over what was opened, or closes it. */
+static bool settle(bool ok, Model *m, Model **out)
+{
+    *out = ok ? m : NULL;
+    if (!ok) model_close(m);
+    return ok;
+}
+
+/* ---- parts ---- */
+
+static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimize, Err *err)
+{
+    if (!graph_from_onnx(&m->arena, onnx, &m->graph, err)) return false;
+    m->graph->pad_id = m->config.pad_token_id;
+    if (optimize && !graph_optimize(m->graph, false, err)) return false;
+    if (!engine_new(&m->arena, m->graph, output, &m->engine, err)) return false;
+    int64_t fixed = engine_static_length(m->engine);
+    if (fixed > 0 && (m->encode.max_length == 0 || m->encode.max_length > fixed))
+        m->encode.max_length = (int)fixed;
+    return true;
+}
+
+static bool load_config(Model *m, Str text, Err *err)
+{
+    Value *root = NEW(&m->arena, Value);
+    m->config_text = text;
+    if (!json_parse(&m->arena, text, root, err)) return false;
+    if (root->kind != V_MAP)
+        return fail(err, EF_BAD_MODEL, "found %s, wanted an object", value_kind_name(root->kind));
+    return config_read(&m->arena, root, &m->config, err);
+}
+
+/* ---- from files ---- */
+
+static bool read_json(Model *m, const char *path, Value *out, Err *err)
+{
+    Str text;
+    if (!file_read(&m->arena, path, JSON_LIMIT, &text, err)) return false;
+    return json_parse(&m->arena, text, out, err) || within(err, "%.*s", STR_ARG(path_name(path)));
+}
+
+static bool open_config(Model *m, const ModelSource *s, Err *err)
+{
+    Str text;
+    if (!file_read(&m->arena, s->config, JSON_LIMIT, &text, err)) return false;
+    if (!load_config(m, text, err)) return within(err, "%.*s", STR_ARG(path_name(s->config)));
+    return source_family(&m->config, err) && source_task(s->task, &m->config, &m->task, err);
+}
+
+static bool open_tokenizer(Model *m, const ModelSource *s, Err *err)
+{
+    Value extra;
+    if (!file_read(&m->arena, s->tokenizer, JSON_LIMIT, &m->tokenizer_text, err)) return false;
+    if (!tokenizer_load(&m->arena, m->tokenizer_text, &m->tokenizer, err))
+        return within(err, "%.*s", STR_ARG(path_name(s->tokenizer)));
+    if (s->tokenizer_config && !read_json(m, s->tokenizer_config, &extra, err)) return false;
+    if (s->tokenizer_config && extra.kind != V_MAP)
+        return fail(err, EF_BAD_MODEL, "tokenizer_config.json must be an object: found %s",
+                    value_kind_name(extra.kind));
+    LimitSource limit = { s->yaml_tokenizer, s->tokenizer_config ? &extra : NULL, m->tokenizer, &m->config };
+    return limit_from_source(&limit, &m->encode, err);
+}
+
+static bool open_onnx(Model *m, const ModelSource *s, Err *err)
+{
+    Str output;
+    OnnxFile *file = NEW(&m->arena, OnnxFile);
+    if (!onnx_file_open(&m->arena, s->weights, file, err)) return false;
+    m->onnx = file;
+    m->precision = onnx_precision(&file->model);
+    if (source_inputs(&file->model, err) &&
+        source_output(&file->model, m->task, &m->config, &output, err) &&
+        load_graph(m, &file->model, output, true, err))
+        return true;
+    return within(err, "%.*s", STR_ARG(path_name(s->weights)));
+}
+
+bool model_open_source(const ModelSource *s, Model **out, Err *err)
+{
+    if (!source_files(s, err)) return *out = NULL, false;
+    Model *m = model_new();
+    m->name = str_of(str_dup(&m->arena, s->name));
+    if (s->version.n) m->version = str_of(str_dup(&m->arena, s->version));
+    bool ok = open_config(m, s, err) && open_tokenizer(m, s, err) && open_onnx(m, s, err);
+    return settle(ok, m, out);
+}
+
+static bool open_bare(Model *m, const char *path, Err *err)
+{
+    OnnxFile *file = NEW(&m->arena, OnnxFile);
+    if (!onnx_file_open(&m->arena, path, file, err)) return false;
+    m->onnx = file;
+    m->name = str_of(str_dup(&m->arena, path_name(path)));
+    m->precision = onnx_precision(&file->model);
+    if (!source_inputs(&file->model, err)) return within(err, "%s", path);
+    if (file->model.graph.n_out == 0) return fail(err, EF_BAD_MODEL, "%s: the graph has no outputs", path);
+    return load_graph(m, &file->model, file->model.graph.out[0].name, true, err) || within(err, "%s", path);
+}
+
+bool model_open_bare(const char *path, Model **out, Err *err)
+{
+    Model *m = model_new();
+    return settle(open_bare(m, path, err), m, out);
+}
+
+/* ---- from a package ---- */
+
+static bool need_member(const Package *p, MemberKind kind, Str *bytes, Err *err)
+{
+    *bytes = p->member[kind].bytes;
+    return bytes->p || fail(err, EF_BAD_MODEL, "Missing required artifact: %s", member_name(kind));
+}
+
+/* The member holds tokenizer.json inside another object, beside the peer's padding and truncation. */
+static bool packed_tokenizer(Model *m, Err *err)
+{
+    Str text;
+    Value root;
+    if (!need_member(&m->package, MEMBER_TOKENIZER, &text, err)) return false;
+    if (!json_parse(&m->arena, text, &root, err)) return within(err, "tokenizer");
+    const Value *inner = value_get(&root, "tokenizer");
+    if (!inner) return fail(err, EF_BAD_MODEL, "tokenizer: found no key \"tokenizer\"");
+    if (!tokenizer_from_value(&m->arena, inner, &m->tokenizer, err)) return within(err, "tokenizer");
+    return limit_from_package(value_get(&root, "config"), &m->encode, err);
+}
+
+/* config.json as it was, or, from the peer, the few fields it keeps. */
+static bool packed_config(Model *m, Err *err)
+{
+    Str text = m->package.member[MEMBER_FULL_CONFIG].bytes;
+    if (!text.p && !need_member(&m->package, MEMBER_CONFIG, &text, err)) return false;
+    return load_config(m, text, err) || within(err, "model_config");
+}
+
+static bool packed_facts(Model *m, Err *err)
+{
+    Value facts;
+    Str text = m->package.member[MEMBER_FACTS].bytes;
+    if (!text.p) return true; /* a peer's package */
+    if (!json_parse(&m->arena, text, &facts, err)) return within(err, "facts");
+    m->precision = str_dup(&m->arena, value_str(value_get(&facts, "precision"), STR("fp32")));
+    return true;
+}
+
+/* OnnxFind: whatever name the graph uses, its weights are the one member. */
+static bool find_panels(void *context, Str location, Str *bytes, Err *err)
+{
+    (void)location;
+    return need_member(context, MEMBER_PANELS, bytes, err);
+}
+
+static bool packed_graph(Model *m, Err *err)
+{
+    Str bytes, output;
+    bool ours = m->package.member[MEMBER_GRAPH].bytes.p;
+    if (!need_member(&m->package, ours ? MEMBER_GRAPH : MEMBER_WEIGHTS, &bytes, err)) return false;
+    OnnxModel *onnx = NEW(&m->arena, OnnxModel);
+    if (!onnx_read(&m->arena, bytes, onnx, err)) return within(err, "%s", ours ? "graph" : "weights");
+    if (ours && !onnx_attach(onnx, find_panels, &m->package, err)) return within(err, "graph");
+    if (!ours) m->precision = onnx_precision(onnx);
+    return source_inputs(onnx, err) && source_output(onnx, m->task, &m->config, &output, err) &&
+           load_graph(m, onnx, output, !ours, err);
+}
+
+static bool open_package(Model *m, const char *path, Err *err)
+{
+    if (!package_open(path, &m->package, err)) return false;
+    m->name = m->package.name;
+    m->version = m->package.version;
+    m->task = task_by_number(m->package.model_type);
+    if (!m->task)
+        return fail(err, EF_UNSUPPORTED, "%s: model type number %d is not supported: this version reads text only", path,
+                    m->package.model_type);
+    if (m->package.member[MEMBER_TRANSFORM].bytes.n)
+        return fail(err, EF_UNSUPPORTED, "%s: the package has a Lua transform, which is not supported yet", path);
+    return (packed_facts(m, err) && packed_config(m, err) && packed_tokenizer(m, err) &&
+            packed_graph(m, err)) || within(err, "%s", path);
+}
+
+/* ---- all of them ---- */
+
+static bool open_folder(const char *folder, Str task, Model **out, Err *err)
+{
+    Arena arena = { 0 };
+    ModelSource s = { .task = task };
+    source_folder(&arena, folder, &s);
+    Str trimmed = str_of(folder);
+    while (trimmed.n > 1 && trimmed.p[trimmed.n - 1] == '/') trimmed.n--;
+    s.name = path_name(str_dup(&arena, trimmed));
+    bool ok = model_open_source(&s, out, err);
+    arena_free(&arena);
+    return ok;
+}
+
+/* A lone model file: its name for the weights, its folder for the rest. */
+static bool open_beside(const char *path, Str task, Model **out, Err *err)
+{
+    Arena arena = { 0 };
+    ModelSource s = { .task = task };
+    source_folder(&arena, path_dir(&arena, path), &s);
+    s.weights = path;
+    s.name = path_name(path);
+    s.name.n -= sizeof ".onnx" - 1;
+    bool ok = model_open_source(&s, out, err);
+    arena_free(&arena);
+    return ok;
+}
+
+static bool open_self(Model **out, Err *err)
+{
+    Arena arena = { 0 };
+    Model *m = model_new();
+    const char *self = path_self(&arena, err);
+    bool ok = self && open_package(m, self, err);
+    arena_free(&arena);
+    return settle(ok, m, out);
+}
+
+bool model_open_as(const char *path, Str task, Model **out, Err *err)
+{
+    *out = NULL;
+    if (!path) return open_self(out, err);
+    if (dir_is(path)) return open_folder(path, task, out, err);
+    if (str_ends(path_name(path), ".onnx")) return open_beside(path, task, out, err);
+    Model *m = model_new();
+    return settle(open_package(m, path, err), m, out);
+}
+
+bool model_open(const char *path, Model **out, Err *err)
+{
+    return model_open_as(path, (Str){ 0 }, out, err);
+}
+
+/* ---- dry run ---- */
+
+static bool run_one(const Model *m, Arena *arena, RowOutput *row, Runner *runner, Err *err)
+{
+    Encoding e;
+    if (!tokenizer_encode(m->tokenizer, arena, STR("This is a test."), NULL, &m->encode, &e, err))
+        return false;
+    if (e.n == 0) return fail(err, EF_BAD_MODEL, "the tokenizer gives no tokens for \"This is a test.\"");
+    int32_t start[] = { 0, (int32_t)e.n };
+    Batch batch = { 1, start, e.ids, e.type_ids };
+    return runner_run(runner, &batch, row, err);
+}
+
+static bool check_row(const Model *m, const RowOutput *row, Err *err)
+{
+    if (!m->task->labelled || m->config.num_labels == 0 || row->width == m->config.num_labels) return true;
+    return fail(err, EF_BAD_MODEL, "label count mismatch: config.json has %d labels, the model gives %lld",
+                m->config.num_labels, (long long)row->width);
+}
+
+bool model_dry_run(const Model *m, Err *err)
+{
+    Arena arena = { 0 };
+    RowOutput row;
+    Runner *runner = runner_new(m->engine, NULL);
+    bool ok = run_one(m, &arena, &row, runner, err);
+    if (!ok && !strstr(err->message, "Model inference failed")) within(err, "Model inference failed");
+    ok = ok && check_row(m, &row, err);
+    runner_free(runner);
+    arena_free(&arena);
+    return ok;
+}

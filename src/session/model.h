@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * model.h - one loaded model: where its parts come from (folder, .onnx, package) no longer matters.
+ * Immutable after opening. */
+#ifndef SESSION_MODEL_H
+#define SESSION_MODEL_H
+#include "engine/engine.h"
+#include "package/package.h"
+#include "session/source.h"
+#include "task/task.h"
+
+typedef struct Model {
+    Arena arena;
+    Str name, version;
+    const Task *task;
+    ModelConfig config;
+    Tokenizer *tokenizer;
+    EncodeOptions encode;        /* truncation settings; max_length is the model's limit */
+    Graph *graph;
+    Engine *engine;
+    const char *precision;       /* "fp32", "int8" */
+    Package package;             /* file.n = 0: not from a package */
+    OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
+    Str config_text;             /* config.json as it was */
+    Str tokenizer_text;          /* tokenizer.json as it was; empty: from a package */
+} Model;
+
+/* path: a folder, an .onnx (its folder gives the rest), a package, or NULL for this very executable. */
+bool model_open(const char *path, Model **, Err *);
+/* The same for a folder whose config.json leaves the task open; a package knows its own. */
+bool model_open_as(const char *path, Str task, Model **, Err *);
+bool model_open_source(const ModelSource *, Model **, Err *); /* validates everything; the dry run is the caller's */
+/* The graph alone, with its first output: no task, no tokenizer (`bench` of a lone .onnx). */
+bool model_open_bare(const char *onnx_path, Model **, Err *);
+void model_close(Model *);
+/* Runs one short text through everything: "Model inference failed: ..." */
+bool model_dry_run(const Model *, Err *);
+
+#endif

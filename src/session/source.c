@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * source.c - the files of a model folder: which there are, and which are missing. */
+#include "session/source.h"
+
+void source_folder(Arena *arena, const char *folder, ModelSource *s)
+{
+    s->weights = path_join(arena, folder, STR("model.onnx"));
+    s->tokenizer = path_join(arena, folder, STR("tokenizer.json"));
+    s->config = path_join(arena, folder, STR("config.json"));
+    const char *extra = path_join(arena, folder, STR("tokenizer_config.json"));
+    s->tokenizer_config = file_is(extra) ? extra : NULL;
+}
+
+/* Both wordings: ours and the peer's. */
+static bool need(const char *path, const char *name, const char *what, Err *err)
+{
+    if (path && file_is(path)) return true;
+    if (path && dir_is(path))
+        return fail(err, EF_INVALID_INPUT, "%s: found a folder, wanted a file for the %s", path, what);
+    return fail(err, EF_NOT_FOUND, "%s not found: Could not locate %s at path: \"%s\"", name, what,
+                path ? path : "");
+}
+
+bool source_files(const ModelSource *s, Err *err)
+{
+    if (!need(s->config, "config.json", "model config", err)) return false;
+    if (!need(s->tokenizer, "tokenizer.json", "tokenizer", err)) return false;
+    if (!need(s->weights, "model.onnx", "model weights", err)) return false;
+    return !s->tokenizer_config || need(s->tokenizer_config, "tokenizer_config.json", "tokenizer config", err);
+}

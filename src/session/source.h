@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * source.h - where a model comes from when it is not a package yet: files in a folder, and the checks
+ * that stand between them and a model that runs. Every message says what was found and what is wanted,
+ * and contains the words of the troubleshooting guide ("model.onnx not found", "Missing input_ids"). */
+#ifndef SESSION_SOURCE_H
+#define SESSION_SOURCE_H
+#include "base/file.h"
+#include "onnx/onnx.h"
+#include "task/task.h"
+
+typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from; NULL: not there */
+    const char *weights, *tokenizer, *config, *tokenizer_config;
+    Str name, version, task;     /* task empty: from config.json's architectures */
+    const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
+} ModelSource;
+/* The usual names inside a folder. tokenizer_config stays NULL when it is not there. */
+void source_folder(Arena *, const char *folder, ModelSource *);
+bool source_files(const ModelSource *, Err *); /* all three are there */
+
+/* An .onnx and the files beside it that hold its weights, mapped (source_onnx.c). */
+typedef struct OnnxFile {
+    OnnxModel model;
+    struct MappedFile *files;
+} OnnxFile;
+bool onnx_file_open(Arena *, const char *path, OnnxFile *, Err *);
+void onnx_file_close(OnnxFile *);
+const char *onnx_precision(const OnnxModel *); /* "int8" when it quantizes, else "fp32" */
+
+/* Checks (source_check.c). */
+bool source_family(const ModelConfig *, Err *);  /* refuses decoders and others by name */
+/* The task by its name (empty: by the architecture), checked against config.json's architecture. */
+bool source_task(Str name, const ModelConfig *, const Task **, Err *);
+bool source_inputs(const OnnxModel *, Err *);
+bool source_output(const OnnxModel *, const Task *, const ModelConfig *, Str *name, Err *);
+
+/* How a text is cut to the model's length (source_limit.c). */
+typedef struct LimitSource {
+    const Value *yaml;           /* the YAML's `tokenizer` map, or NULL */
+    const Value *file;           /* tokenizer_config.json, or NULL */
+    const Tokenizer *tokenizer;  /* whose own truncation counts when there is no such file */
+    const ModelConfig *config;   /* the position table */
+} LimitSource;
+bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);
+bool limit_from_package(const Value *config, EncodeOptions *, Err *); /* the peer's {padding, truncation} */
+Value limit_to_package(Arena *, const EncodeOptions *);               /* the `truncation` of it */
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * source_onnx.c - an .onnx with its external data. Some exporters write one file per weight, so each
+ * file is mapped once, however many tensors lie in it, and all are closed together. */
+#include "session/source.h"
+
+typedef struct MappedFile MappedFile;
+struct MappedFile {
+    Str name; /* as the model spells it */
+    Mapping map;
+    MappedFile *next;
+};
+
+typedef struct Finder {
+    Arena *arena;
+    const char *folder;
+    OnnxFile *file;
+} Finder;
+
+static bool map_into(Finder *f, const char *path, Str name, Str *bytes, Err *err)
+{
+    MappedFile *m = NEW(f->arena, MappedFile);
+    if (!file_map(path, &m->map, err)) return false;
+    m->name = name;
+    m->next = f->file->files;
+    f->file->files = m;
+    *bytes = (Str){ (const char *)m->map.p, m->map.n };
+    return true;
+}
+
+/* OnnxFind: the bytes of a file beside the model. */
+static bool find_beside(void *context, Str location, Str *bytes, Err *err)
+{
+    Finder *f = context;
+    for (MappedFile *m = f->file->files; m; m = m->next)
+        if (str_eq(m->name, location)) {
+            *bytes = (Str){ (const char *)m->map.p, m->map.n };
+            return true;
+        }
+    if (!path_stays_inside(location))
+        return fail(err, EF_BAD_MODEL, "external data \"%.*s\": points outside the model's folder",
+                    STR_ARG(location));
+    return map_into(f, path_join(f->arena, f->folder, location), location, bytes, err);
+}
+
+static bool open_parts(Finder *f, const char *path, Err *err)
+{
+    Str bytes;
+    if (!map_into(f, path, (Str){ 0 }, &bytes, err)) return false;
+    if (bytes.n == 0) return fail(err, EF_BAD_MODEL, "%s: found an empty file, wanted an ONNX model", path);
+    if (onnx_read(f->arena, bytes, &f->file->model, err) &&
+        onnx_attach(&f->file->model, find_beside, f, err))
+        return true;
+    return within(err, "%s", path);
+}
+
+bool onnx_file_open(Arena *arena, const char *path, OnnxFile *file, Err *err)
+{
+    *file = (OnnxFile){ 0 };
+    Finder f = { arena, path_dir(arena, path), file };
+    if (open_parts(&f, path, err)) return true;
+    onnx_file_close(file);
+    return false;
+}
+
+void onnx_file_close(OnnxFile *file)
+{
+    for (MappedFile *m = file->files; m; m = m->next) file_unmap(&m->map);
+    file->files = NULL;
+}
+
+const char *onnx_precision(const OnnxModel *model)
+{
+    static const char *const quantizing[] = { "MatMulInteger", "DynamicQuantizeLinear", "QLinearMatMul",
+                                              "DequantizeLinear", "DynamicQuantizeMatMul", "MatMulIntegerToFloat" };
+    for (int i = 0; i < model->graph.n_node; i++)
+        for (size_t k = 0; k < COUNT(quantizing); k++)
+            if (str_is(model->graph.node[i].op, quantizing[k])) return "int8";
+    return "fp32";
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * embedding.c - a vector for every token: the last hidden states as they are. */
+#include "parts.h"
+
+static const Field request[] = { PART_INPUTS, PART_METADATA(3), PART_OFFSETS, { 0 } };
+
+static const Field token_embedding[] = {
+    { "embedding", 1, F_F32, .repeated = true, .required = true },
+    { "token_info", 2, F_MSG, .required = true, .msg = part_token_info, .msg_name = "TokenInfo" },
+    { 0 },
+};
+static const Field result[] = {
+    { "embeddings", 1, F_MSG, .repeated = true, .required = true, .msg = token_embedding,
+      .msg_name = "TokenEmbedding", .help = "one for each token of the text, without special ones" },
+    PART_TRUNCATED,
+    { 0 },
+};
+static const Field reply[] = PART_REPLY(result, "TokenEmbeddingSequence");
+
+static Value embed_token(Arena *arena, const ModelConfig *config, const TaskRow *row,
+                         const Encoding *spans, size_t token)
+{
+    (void)config;
+    Value one = value_map(arena, 2);
+    size_t width = (size_t)row->width;
+    value_add(&one, "embedding", value_of_f32(row->data + token * width, width));
+    value_add(&one, "token_info", part_token(arena, row, spans, token));
+    return one;
+}
+
+static void embedding_finish(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                             const TaskRow *row, Value *out)
+{
+    *out = part_tokens(arena, config, options, row, "embeddings", embed_token);
+}
+
+const Task task_embedding = {
+    .name = "embedding",
+    .number = 1,
+    .outputs = { "last_hidden_state", "token_embeddings" },
+    .per_token = true,
+    .shape = "[batch_size, seq_len, hidden_dim]",
+    .architectures = { "Model" },
+    .request = request,
+    .result = result,
+    .reply = reply,
+    .finish = embedding_finish,
+};

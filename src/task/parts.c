@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * parts.c - pieces of results that more than one task needs: tokens with their offsets, labels,
+ * scores. */
+#include "parts.h"
+
+#include <math.h>
+
+const char *const part_offset_words[] = { "bytes", "chars", NULL };
+
+const Field part_token_info[] = {
+    { "token", 1, F_STR, .required = true, .help = "as the vocabulary spells it" },
+    { "token_id", 2, F_U32, .required = true },
+    { "start", 3, F_U32, .required = true, .help = "where it begins in its text" },
+    { "end", 4, F_U32, .required = true, .help = "first position after it" },
+    { 0 },
+};
+
+/* ---- tokens ---- */
+static int32_t *copy_ints(Arena *arena, const int32_t *from, size_t n)
+{
+    int32_t *to = ARRAY(arena, int32_t, n);
+    if (n) memcpy(to, from, n * sizeof *to);
+    return to;
+}
+
+Encoding part_spans(Arena *arena, const TaskOptions *options, const TaskRow *row)
+{
+    Encoding spans = *row->encoding;
+    if (!options->chars) return spans;
+    spans.start = copy_ints(arena, spans.start, spans.n);
+    spans.end = copy_ints(arena, spans.end, spans.n);
+    encoding_to_chars(&spans, row->first, row->second);
+    return spans;
+}
+
+Value part_token(Arena *arena, const TaskRow *row, const Encoding *spans, size_t token)
+{
+    int32_t id = spans->ids[token];
+    Value info = value_map(arena, 4);
+    value_add(&info, "token", value_of_str(tokenizer_token(row->tokenizer, id)));
+    value_add(&info, "token_id", value_of_int(id));
+    value_add(&info, "start", value_of_int(spans->start[token]));
+    value_add(&info, "end", value_of_int(spans->end[token]));
+    return info;
+}
+
+Value part_result(Arena *arena, const TaskRow *row, size_t room)
+{
+    return value_map(arena, room + (row->encoding->truncated ? 1 : 0));
+}
+
+void part_close(Value *result, const TaskRow *row)
+{
+    if (row->encoding->truncated) value_add(result, "truncated", value_of_bool(true));
+}
+
+Value part_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                  const TaskRow *row, const char *name, PartItem *item)
+{
+    assert(row->tokens == (int64_t)row->encoding->n);
+    Encoding spans = part_spans(arena, options, row);
+    size_t n = 0;
+    for (size_t i = 0; i < spans.n; i++) n += !spans.special[i];
+    Value list = value_list(arena, n), result = part_result(arena, row, 1);
+    n = 0;
+    for (size_t i = 0; i < spans.n; i++)
+        if (!spans.special[i]) list.list.items[n++] = item(arena, config, row, &spans, i);
+    value_add(&result, name, list);
+    part_close(&result, row);
+    return result;
+}
+
+/* ---- labels and scores ---- */
+Value part_label(Arena *arena, const ModelConfig *config, int64_t index)
+{
+    bool named = config->labels && index < config->num_labels && config->labels[index].p;
+    if (named) return value_of_str(config->labels[index]);
+    return value_of_str(str_of(str_format(arena, "LABEL_%lld", (long long)index)));
+}
+
+int64_t part_best(const float *x, int64_t n)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (x[i] > x[best] || (isnan(x[best]) && !isnan(x[i]))) best = i;
+    return best;
+}
+
+void task_softmax(const float *logits, int64_t n, float *out)
+{
+    if (n == 0) return;
+    float top = logits[part_best(logits, n)];
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += out[i] = expf(logits[i] - top);
+    for (int64_t i = 0; i < n; i++) out[i] = (float)(out[i] / sum);
+}

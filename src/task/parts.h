@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * parts.h - what the tasks share: rows of their schemas and pieces of their results. Included by the
+ * files of this folder only. */
+#ifndef TASK_PARTS_H
+#define TASK_PARTS_H
+#include "task.h"
+
+extern const Task task_embedding, task_sentence_embedding, task_sequence_classification,
+    task_token_classification;
+
+extern const Field part_token_info[];             /* {token, token_id, start, end} */
+extern const char *const part_offset_words[];     /* "bytes", "chars" */
+
+#define PART_INPUTS                                                                               \
+    { "inputs", 1, F_STR, .repeated = true, .required = true,                                     \
+      .help = "a text, or a list of texts and [first, second] pairs" }
+#define PART_METADATA(number)                                                                     \
+    { "metadata", number, F_STR_MAP, .nullable = true, .help = "echoed in the reply" }
+#define PART_OFFSETS                                                                              \
+    { "offsets", 0, F_STR, .words = part_offset_words,                                            \
+      .help = "what start and end of a token count in its text; bytes unless said" }
+#define PART_TRUNCATED                                                                            \
+    { "truncated", 0, F_BOOL, .help = "true when the text did not fit the model and was cut" }
+#define PART_REPLY(result_rows, result_name)                                                      \
+    {                                                                                             \
+        { "results", 1, F_MSG, .repeated = true, .required = true, .msg = result_rows,            \
+          .msg_name = result_name, .help = "one for each input, in their order" },                \
+        { "model_id", 2, F_STR, .required = true, .help = "name of the model" },                  \
+        { "metadata", 3, F_STR_MAP, .help = "what the request sent" }, { 0 }                      \
+    }
+
+/* Encodings with offsets in the unit that the request asked for. */
+Encoding part_spans(Arena *, const TaskOptions *, const TaskRow *);
+Value part_token(Arena *, const TaskRow *, const Encoding *spans, size_t token);
+/* The items of one value for each token that is not special, as a list. */
+typedef Value PartItem(Arena *, const ModelConfig *, const TaskRow *, const Encoding *spans, size_t token);
+/* {name: [item of each token]}, with "truncated" where it applies. */
+Value part_tokens(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, const char *name,
+                  PartItem *item);
+Value part_result(Arena *, const TaskRow *, size_t room); /* a map; "truncated" goes in by part_close */
+void part_close(Value *result, const TaskRow *);
+Value part_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
+int64_t part_best(const float *, int64_t n);      /* index of the largest; NaN is never the largest */
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sequence_classification.c - labels for a text or a pair. What the scores are follows config.json's
+ * problem_type: probabilities of one label out of many, of each label by itself, or plain numbers. */
+#include <math.h>
+
+#include "parts.h"
+
+static const Field request[] = { PART_INPUTS, PART_METADATA(2), { 0 } };
+
+static const Field result[] = {
+    { "logits", 1, F_F32, .repeated = true, .required = true, .help = "as the model gives them" },
+    { "scores", 2, F_F32, .repeated = true, .required = true,
+      .help = "probabilities: softmax, or sigmoid where several labels may hold; logits of a regression" },
+    { "predicted_index", 3, F_U32, .required = true, .help = "of the largest score" },
+    { "predicted_label", 4, F_STR, .required = true, .nullable = true },
+    PART_TRUNCATED,
+    { 0 },
+};
+static const Field reply[] = PART_REPLY(result, "SequenceClassificationResult");
+
+static void sigmoid(const float *x, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; i++) out[i] = 1.0f / (1.0f + expf(-x[i]));
+}
+
+static void identity(const float *x, int64_t n, float *out)
+{
+    memcpy(out, x, (size_t)n * sizeof *out);
+}
+
+typedef void Scores(const float *, int64_t n, float *out);
+static const struct ProblemType {
+    const char *name;
+    Scores *scores;
+} problem_types[] = {
+    { "single_label_classification", task_softmax },
+    { "multi_label_classification", sigmoid },
+    { "regression", identity },
+};
+
+static Scores *scores_of(const ModelConfig *config, int64_t labels)
+{
+    for (size_t i = 0; i < COUNT(problem_types); i++)
+        if (str_is(config->problem_type, problem_types[i].name)) return problem_types[i].scores;
+    return labels == 1 ? identity : task_softmax;
+}
+
+static void sequence_classification_finish(Arena *arena, const ModelConfig *config,
+                                           const TaskOptions *options, const TaskRow *row, Value *out)
+{
+    (void)options;
+    int64_t labels = row->width, best = part_best(row->data, labels);
+    float *scores = ARRAY(arena, float, labels);
+    scores_of(config, labels)(row->data, labels, scores);
+    *out = part_result(arena, row, 4);
+    value_add(out, "logits", value_of_f32(row->data, (size_t)labels));
+    value_add(out, "scores", value_of_f32(scores, (size_t)labels));
+    value_add(out, "predicted_index", value_of_int(best));
+    value_add(out, "predicted_label",
+              config->labels ? part_label(arena, config, best) : value_null());
+    part_close(out, row);
+}
+
+const Task task_sequence_classification = {
+    .name = "sequence_classification",
+    .number = 2,
+    .outputs = { "logits" },
+    .labelled = true,
+    .shape = "[batch_size, n_labels]",
+    .architectures = { "ForSequenceClassification" },
+    .request = request,
+    .result = result,
+    .reply = reply,
+    .finish = sequence_classification_finish,
+};

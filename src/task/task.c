@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task.c - the list of tasks, and what is the same for all of them: options and the reply around the
+ * results. A new task is a file and a line here. */
+#include "task.h"
+
+#include "parts.h"
+
+static const Task *const tasks[] = {
+    &task_embedding,
+    &task_sentence_embedding,
+    &task_sequence_classification,
+    &task_token_classification,
+};
+
+const Task *task_find(Str name)
+{
+    for (size_t i = 0; i < COUNT(tasks); i++)
+        if (str_is(name, tasks[i]->name)) return tasks[i];
+    return NULL;
+}
+
+const Task *task_by_number(int number)
+{
+    for (size_t i = 0; i < COUNT(tasks); i++)
+        if (tasks[i]->number == number) return tasks[i];
+    return NULL;
+}
+
+const Task *const *task_all(size_t *count)
+{
+    *count = COUNT(tasks);
+    return tasks;
+}
+
+bool task_options(const Value *request, TaskOptions *options, Err *err)
+{
+    static const Field rows[] = { PART_OFFSETS, { 0 } };
+    *options = (TaskOptions){ 0 };
+    if (!request || !schema_check(request, rows, err)) return !request;
+    options->chars = str_is(value_str(value_get(request, "offsets"), (Str){ 0 }), "chars");
+    return true;
+}
+
+Value task_reply(Arena *arena, Value *results, size_t n, Str model_id, const Value *metadata)
+{
+    Value reply = value_map(arena, 3);
+    value_add(&reply, "results", (Value){ .kind = V_LIST, .list = { results, n } });
+    value_add(&reply, "model_id", value_of_str(model_id));
+    if (metadata && metadata->kind != V_NULL) value_add(&reply, "metadata", *metadata);
+    return reply;
+}
+
+const Field *task_reply_schema(const Task *task)
+{
+    return task->reply;
+}

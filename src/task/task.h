@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task.h - what a model is for. A task is one file: its schemas (field numbers are those of the
+ * peer's .proto, so its gRPC clients keep working) and the way from a row's numbers to a Value.
+ *
+ * Easy to get wrong: `scores` are probabilities (softmax; sigmoid for problem_type
+ * multi_label_classification; plain logits for regression), `logits` stay raw; special tokens are left
+ * out of lists, [UNK] stays; offsets are bytes unless "offsets":"chars". */
+#ifndef TASK_TASK_H
+#define TASK_TASK_H
+#include "text/text.h"
+
+typedef struct ModelConfig {     /* what tasks and checks need of config.json */
+    Str model_type;              /* "bert" */
+    Str architecture;            /* first of `architectures`, or empty */
+    Str problem_type;            /* empty: single label */
+    int num_labels;              /* num_labels, else of id2label, else of label2id; 0: not said */
+    Str *labels;                 /* [num_labels] by id, or NULL: unnamed */
+    int hidden_size, max_positions, type_vocab_size, pad_token_id; /* 0: not said */
+    const Value *root;           /* the whole file, or NULL */
+} ModelConfig;
+bool config_read(Arena *, const Value *root, ModelConfig *, Err *); /* errors name the key */
+
+typedef struct TaskOptions {     /* of one request */
+    bool chars;                  /* offsets count codepoints */
+} TaskOptions;
+typedef struct TaskRow {
+    Str first;
+    const Str *second;           /* NULL: not a pair */
+    const Encoding *encoding;
+    const Tokenizer *tokenizer;  /* for the text of a token */
+    const float *data;           /* [tokens, width] of the graph's output; views of it enter the result */
+    int64_t tokens, width;       /* tokens = encoding->n, or 1: one vector for the row */
+} TaskRow;
+
+typedef struct Task {
+    const char *name;            /* "token_classification" */
+    int number;                  /* of the peer's ModelType */
+    const char *outputs[4];      /* graph outputs to look for, in this order */
+    bool per_token;              /* the output has one vector per token: rank 3, else rank 2 */
+    bool labelled;               /* the output's last dim counts labels */
+    const char *shape;           /* "[batch_size, seq_len, hidden_dim]" for messages */
+    const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
+    const Field *request, *result, *reply; /* schemas: body, one entry of `results`, whole answer.
+                                  * The first row of `request` is `inputs` as protobuf sends it; what
+                                  * JSON may say there is task_inputs's and task_request_describe's. */
+    /* (optional) the row's numbers to one vector of `width`: then finish sees tokens = 1, and the rest
+     * need not be kept. Absent: all of them are needed. */
+    void (*pool)(const TaskRow *, float *out);
+    void (*finish)(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, Value *out);
+} Task;
+
+const Task *task_find(Str name);           /* NULL: unknown */
+const Task *task_by_number(int number);
+const Task *const *task_all(size_t *count);
+
+typedef struct TaskInputs {
+    Str *first, *second;         /* [n]; second NULL: no pairs. second[i].p NULL: not a pair */
+    size_t n;
+} TaskInputs;
+/* "inputs" of a parsed body: a text, or a list of texts and [first, second] pairs; none empty, at most
+ * `limit`. Then the other rows of the request schema. Messages begin with the JSON path. */
+bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, TaskInputs *, Err *);
+bool task_inputs_check(const TaskInputs *, size_t limit, Err *); /* of texts that came without JSON */
+Value task_request_describe(Arena *, const Task *); /* the JSON Schema of the body */
+bool task_options(const Value *request, TaskOptions *, Err *); /* {"offsets": "chars"} */
+/* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had it. */
+Value task_reply(Arena *, Value *results, size_t n, Str model_id, const Value *metadata);
+const Field *task_reply_schema(const Task *);
+void task_softmax(const float *logits, int64_t n, float *out); /* out may be logits */
+
+#endif

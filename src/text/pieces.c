@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pieces.c - the growing arrays between the steps. They live in the caller's arena: what outgrows its
+ * place leaves a hole there, at most as large as the array in the end. */
+#include "pipeline.h"
+
+enum { FIRST_TEXT = 256, FIRST_ITEMS = 64 };
+
+static void *moved(Arena *arena, const void *old, size_t used, size_t size)
+{
+    void *bigger = arena_raw(arena, size);
+    if (used) memcpy(bigger, old, used);
+    return bigger;
+}
+
+void text_reserve(Text *text, size_t more)
+{
+    if (text->p && text->cap - text->n >= more) return;
+    size_t cap = MAX(MAX(text->cap * 2, text->n + more), (size_t)FIRST_TEXT);
+    text->p = moved(text->arena, text->p, text->n, cap);
+    text->at = moved(text->arena, text->at, text->n * sizeof *text->at, cap * sizeof *text->at);
+    text->cap = cap;
+}
+
+void text_add(Text *text, Source in)
+{
+    text_reserve(text, in.text.n);
+    if (in.text.n) memcpy(text->p + text->n, in.text.p, in.text.n);
+    Span *at = text->at + text->n;
+    text->n += in.text.n;
+    if (in.at && in.text.n) {
+        memcpy(at, in.at, in.text.n * sizeof *at);
+        return;
+    }
+    uint32_t code;
+    for (size_t i = 0; i < in.text.n;) {
+        int length = utf8_take(in.text.p + i, &code);
+        for (int k = 0; k < length; k++) at[i + (size_t)k] = source_span(&in, i, length);
+        i += (size_t)length;
+    }
+}
+
+void text_add_code(Text *text, uint32_t code, Span span)
+{
+    text_reserve(text, 4);
+    int length = utf8_encode(code, text->p + text->n);
+    for (int k = 0; k < length; k++) text->at[text->n++] = span;
+}
+
+int utf8_take(const char *text, uint32_t *code)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    if (p[0] < 0x80) return *code = p[0], 1;
+    if (p[0] < 0xe0) return *code = (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu), 2;
+    uint32_t three = (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+    if (p[0] < 0xf0) return *code = three, 3;
+    return *code = (three << 6 | (p[3] & 0x3fu)) & 0x1fffff, 4;
+}
+
+void pieces_grow(Pieces *pieces)
+{
+    size_t cap = MAX(pieces->cap * 2, (size_t)FIRST_ITEMS), item = sizeof *pieces->items;
+    pieces->items = moved(pieces->arena, pieces->items, pieces->n * item, cap * item);
+    pieces->cap = cap;
+}
+
+void tokens_grow(Tokens *tokens)
+{
+    size_t cap = MAX(tokens->cap * 2, (size_t)FIRST_ITEMS), item = sizeof *tokens->items;
+    tokens->items = moved(tokens->arena, tokens->items, tokens->n * item, cap * item);
+    tokens->cap = cap;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pretokenize.c - the kinds of `pre_tokenizer`: a piece of text in, words out.
+ *
+ * Most of them put each character into one of a few classes and cut where the class changes. */
+#include "pipeline.h"
+#include "unicode.h"
+
+typedef enum { CUT_REMOVE, CUT_ALONE, CUT_RUN, CUT_OTHER_RUN } Cut;
+typedef Cut CutOf(uint16_t flags);
+
+static Cut bert_cut(uint16_t flags)
+{
+    return flags & UNICODE_SPACE ? CUT_REMOVE : flags & UNICODE_PUNCT ? CUT_ALONE : CUT_RUN;
+}
+
+static Cut whitespace_cut(uint16_t flags) /* \w+|[^\w\s]+ */
+{
+    return flags & UNICODE_WORD ? CUT_RUN : flags & UNICODE_SPACE ? CUT_REMOVE : CUT_OTHER_RUN;
+}
+
+static Cut whitespace_split_cut(uint16_t flags)
+{
+    return flags & UNICODE_SPACE ? CUT_REMOVE : CUT_RUN;
+}
+
+typedef struct Cutter {
+    CutOf *cut;
+    uint8_t ascii[128]; /* its answers */
+} Cutter;
+
+static bool cutter_load(Arena *arena, CutOf *cut, PreTokenizer *out)
+{
+    Cutter *cutter = NEW(arena, Cutter);
+    cutter->cut = cut;
+    for (uint32_t c = 0; c < 128; c++) cutter->ascii[c] = (uint8_t)cut(unicode_record(c)->flags);
+    out->data = cutter;
+    return true;
+}
+
+static bool bert_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+{
+    (void)v, (void)err;
+    return cutter_load(arena, bert_cut, out);
+}
+
+static bool whitespace_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+{
+    (void)v, (void)err;
+    return cutter_load(arena, whitespace_cut, out);
+}
+
+static bool whitespace_split_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+{
+    (void)v, (void)err;
+    return cutter_load(arena, whitespace_split_cut, out);
+}
+
+static void cutter_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
+{
+    const Cutter *cutter = self->data;
+    const char *p = text->p;
+    Cut before = CUT_REMOVE; /* class of the characters from `word` to `i` */
+    size_t word = piece.from;
+    for (size_t i = piece.from; i < piece.to;) {
+        uint32_t code = (unsigned char)p[i];
+        size_t length = code < 0x80 ? 1 : (size_t)utf8_take(p + i, &code);
+        Cut cut = code < 0x80 ? cutter->ascii[code] : cutter->cut(unicode_record(code)->flags);
+        if (cut != before || cut == CUT_ALONE) {
+            if (before != CUT_REMOVE) pieces_add(out, word, i, -1);
+            word = i;
+            before = cut;
+        }
+        i += length;
+    }
+    if (before != CUT_REMOVE) pieces_add(out, word, piece.to, -1);
+}
+
+/* ---- Sequence ---- */
+typedef struct Sequence {
+    PreTokenizer *items;
+    size_t n;
+} Sequence;
+
+static bool sequence_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+{
+    const Value *list;
+    if (!member_list(v, "pre_tokenizer Sequence", "pretokenizers", &list, err)) return false;
+    Sequence *sequence = NEW(arena, Sequence);
+    sequence->n = list->list.n;
+    sequence->items = ARRAY(arena, PreTokenizer, sequence->n);
+    for (size_t i = 0; i < sequence->n; i++)
+        if (!pretokenizer_load(arena, &list->list.items[i], &sequence->items[i], err)) return false;
+    out->data = sequence;
+    return true;
+}
+
+static void sequence_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
+{
+    const Sequence *sequence = self->data;
+    Pieces now = { .arena = out->arena };
+    pieces_add(&now, piece.from, piece.to, -1);
+    for (size_t i = 0; i < sequence->n; i++) {
+        Pieces next = { .arena = out->arena };
+        pretokenizer_run(&sequence->items[i], text, &now, &next);
+        now = next;
+    }
+    for (size_t i = 0; i < now.n; i++) pieces_add(out, now.items[i].from, now.items[i].to, -1);
+}
+
+static const PreTokenizerKind kinds[] = {
+    { "BertPreTokenizer", bert_load, cutter_run },
+    { "Sequence", sequence_load, sequence_run },
+    { "Whitespace", whitespace_load, cutter_run },
+    { "WhitespaceSplit", whitespace_split_load, cutter_run },
+};
+
+bool pretokenizer_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+{
+    if (!v || v->kind == V_NULL) return true;
+    Str type;
+    if (!component_type(v, "pre_tokenizer", &type, err)) return false;
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        if (!str_is(type, kinds[i].type)) continue;
+        out->kind = &kinds[i];
+        return !kinds[i].load || kinds[i].load(arena, v, out, err);
+    }
+    return component_unknown("pre_tokenizer", type, err);
+}
+
+void pretokenizer_run(const PreTokenizer *self, Text *text, const Pieces *in, Pieces *out)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        Piece piece = in->items[i];
+        if (piece.id >= 0 || !self->kind) pieces_add(out, piece.from, piece.to, piece.id);
+        else self->kind->run(self, text, piece, out);
+    }
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * vocab.c - token to id. A hash that can be continued byte by byte lets a model ask for all prefixes of
+ * a word after one walk over it. Two equal keys: the last wins, as in the reference. */
+#include "pipeline.h"
+
+typedef struct VocabSlot {
+    uint32_t tag;   /* low half of the hash: most others are told apart without touching their bytes */
+    uint32_t entry; /* index + 1; 0: free */
+} VocabSlot;
+
+static bool equals(const VocabEntry *entry, Str head, Str tail)
+{
+    return entry->n == head.n + tail.n && (!head.n || !memcmp(entry->p, head.p, head.n)) &&
+           (!tail.n || !memcmp(entry->p + head.n, tail.p, tail.n));
+}
+
+/* The slot of a token, or the free one where it would go. */
+static VocabSlot *slot_of(const Vocab *vocab, uint64_t hash, Str head, Str tail)
+{
+    size_t mask = ((size_t)1 << (64 - vocab->shift)) - 1;
+    for (size_t at = hash >> vocab->shift;; at = (at + 1) & mask) {
+        VocabSlot *slot = &vocab->slots[at];
+        if (!slot->entry) return slot;
+        if (slot->tag == (uint32_t)hash && equals(&vocab->entries[slot->entry - 1], head, tail))
+            return slot;
+    }
+}
+
+int32_t vocab_find_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
+{
+    const VocabSlot *slot = slot_of(vocab, hash, head, tail);
+    return slot->entry ? vocab->entries[slot->entry - 1].id : -1;
+}
+
+static uint64_t hash_of(Str token)
+{
+    uint64_t hash = VOCAB_SEED;
+    for (size_t i = 0; i < token.n; i++) hash = vocab_step(hash, token.p[i]);
+    return hash;
+}
+
+int32_t vocab_find(const Vocab *vocab, Str token)
+{
+    return vocab_find_hashed(vocab, hash_of(token), token, (Str){ 0 });
+}
+
+/* Copies: the tree may be gone when the first text comes. */
+static void put(Vocab *vocab, char **pool, Str token, int32_t id)
+{
+    uint64_t hash = hash_of(token);
+    VocabSlot *slot = slot_of(vocab, hash, token, (Str){ 0 });
+    if (!slot->entry) {
+        if (token.n) memcpy(*pool, token.p, token.n);
+        vocab->entries[vocab->n++] = (VocabEntry){ *pool, (uint32_t)token.n, id };
+        *pool += token.n;
+        *slot = (VocabSlot){ (uint32_t)hash, (uint32_t)vocab->n };
+    }
+    vocab->entries[slot->entry - 1].id = id;
+    vocab->longest = MAX(vocab->longest, token.n);
+    vocab->greatest = MAX(vocab->greatest, id);
+}
+
+static bool check_id(const Member *member, size_t count, Err *err)
+{
+    int64_t limit = (int64_t)MIN(8 * count + VOCAB_SCATTER, (size_t)INT32_MAX);
+    if (member->value.kind != V_INT)
+        return fail(err, EF_BAD_MODEL, "vocab: found %s as the id of \"%.*s\", wanted a number",
+                    value_kind_name(member->value.kind), STR_ARG(member->key));
+    if (member->value.i < 0 || member->value.i >= limit)
+        return fail(err, EF_BAD_MODEL, "vocab: found id %lld for \"%.*s\", wanted 0 to %lld",
+                    (long long)member->value.i, STR_ARG(member->key), (long long)limit - 1);
+    return true;
+}
+
+bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
+{
+    if (!map || map->kind != V_MAP)
+        return fail(err, EF_BAD_MODEL, "model: found no \"vocab\", wanted an object");
+    size_t count = map->map.n, bytes = 0;
+    if (count >= INT32_MAX / 2) return fail(err, EF_BAD_MODEL, "vocab: found %zu tokens", count);
+    for (size_t i = 0; i < count; i++) bytes += map->map.items[i].key.n;
+    int bits = 4;
+    while ((size_t)1 << bits < 2 * count) bits++;
+    *out = (Vocab){ .shift = 64 - bits, .greatest = -1 };
+    out->slots = ARRAY(arena, VocabSlot, (size_t)1 << bits);
+    out->entries = arena_raw(arena, (count + 1) * sizeof *out->entries);
+    char *pool = arena_raw(arena, bytes + 1);
+    for (size_t i = 0; i < count; i++) {
+        const Member *member = &map->map.items[i];
+        if (!check_id(member, count, err)) return false;
+        put(out, &pool, member->key, (int32_t)member->value.i);
+    }
+    return true;
+}
