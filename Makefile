@@ -23,6 +23,8 @@ endif
 
 # A folder under kernels/ is an instruction set: its flags, the CPU and the year it stands for.
 ISA_avx2 := -mavx2 -mfma -mf16c            # Haswell 2013, Zen 2017
+ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl   # Skylake-X 2017, Zen 4 2022
+ISA_avx512vnni := $(ISA_avx512) -mavx512vnni   # Cascade Lake 2019, Zen 4 2022
 ISA_sha  := -msha -msse4.1                 # Goldmont 2016, Zen 2017
 isa      = $(ISA_$(word 2,$(subst /, ,$*)))
 

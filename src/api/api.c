@@ -33,15 +33,18 @@ const char *ef_version(void)
     return EF_VERSION;
 }
 
-/* Kernels are chosen once in a process, so this can only succeed before or in agreement with that. */
+/* Kernels are chosen once in a process, so this can only succeed before or in agreement with that.
+ * */
 static bool want_kernels(const char *name, Err *err)
 {
     uint64_t mask;
     if (!name) return true;
-    if (!cpu_level(name, &mask)) return fail(err, EF_INVALID_INPUT, "kernels: unknown name \"%s\"", name);
+    if (!cpu_level(name, &mask))
+        return fail(err, EF_INVALID_INPUT, "kernels: unknown name \"%s\"", name);
     setenv("EF_CPU", name, 1);
     if (strcmp(kernels()->isa, name) == 0) return true;
-    return fail(err, EF_UNSUPPORTED, "kernels: found %s, wanted %s: not on this CPU, or already chosen", kernels()->isa,
+    return fail(err, EF_UNSUPPORTED,
+                "kernels: found %s, wanted %s: not on this CPU, or already chosen", kernels()->isa,
                 name);
 }
 
@@ -130,7 +133,8 @@ static ef_reply *reply_of(const ef_model *m, Job *job)
     return r;
 }
 
-ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *params_json, ef_error *err)
+ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *params_json,
+                     ef_error *err)
 {
     Job *job = job_new();
     Err own = { 0 };
@@ -172,7 +176,8 @@ void ef_reply_free(ef_reply *r)
 static bool encode(ef_tokens *t, const Model *model, Str text, Err *err)
 {
     if (!utf8_valid(text)) return fail(err, EF_INVALID_INPUT, "text: not valid UTF-8");
-    if (!tokenizer_encode(model->tokenizer, &t->arena, text, NULL, &model->encode, &t->encoding, err))
+    if (!tokenizer_encode(model->tokenizer, &t->arena, text, NULL, &model->encode, &t->encoding,
+                          err))
         return false;
     t->tokenizer = model->tokenizer;
     t->offsets = ARRAY(&t->arena, int32_t, 2 * t->encoding.n + 1);
@@ -256,7 +261,8 @@ bool ef_serve(ef_model *m, const char *options, const volatile int *stop, ef_err
     Arena arena = { 0 };
     ServeSettings s;
     Err own = { 0 };
-    bool ok = read_settings(&arena, options, &s, &own) && server_run(m->session, &s.server, stop, &own);
+    bool ok =
+        read_settings(&arena, options, &s, &own) && server_run(m->session, &s.server, stop, &own);
     arena_free(&arena);
     return ok || fail(err, own.code, "%s", own.message);
 }

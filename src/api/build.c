@@ -14,8 +14,8 @@ static bool check_target(const char *target, Err *err)
         snprintf(own, sizeof own, "%.60s-%s", machine.machine, abis[i]);
         if (strcmp(target, own) == 0) return true;
     }
-    return fail(err, EF_UNSUPPORTED, "target `%s` cannot be built here: wanted %.60s-%s", target, machine.machine,
-                abis[0]);
+    return fail(err, EF_UNSUPPORTED, "target `%s` cannot be built here: wanted %.60s-%s", target,
+                machine.machine, abis[0]);
 }
 
 /* The program that goes in front: our own unless another is named. */
@@ -46,7 +46,8 @@ static const char *output_path(Arena *arena, const BuildConfig *c)
     return path_join(arena, c->output_dir ? c->output_dir : ".", str_of(name));
 }
 
-static bool write_package(Arena *arena, const BuildConfig *c, const char *program, BuildReport *r, Err *err)
+static bool write_package(Arena *arena, const BuildConfig *c, const char *program, BuildReport *r,
+                          Err *err)
 {
     const char *path = output_path(arena, c);
     Package content;

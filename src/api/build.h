@@ -21,7 +21,7 @@ bool build_read(Arena *, const char *yaml_path, BuildConfig *, Err *);
 bool build_from_environment(Arena *, BuildConfig *, Err *);
 
 typedef struct BuildReport {
-    Model *model;                /* open, for whoever wants to tell about it; the caller closes it */
+    Model *model; /* open, for whoever wants to tell about it; the caller closes it */
     const char *path;            /* what was written; NULL: nothing */
     uint64_t size;
 } BuildReport;

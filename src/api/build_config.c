@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * build_config.c - the YAML of `build`. A key is a row: where it goes, or why it is refused. Unknown
- * keys are errors, because a typo that is ignored costs an afternoon. */
+ * build_config.c - the YAML of `build`. A key is a row: where it goes, or why it is refused.
+ * Unknown keys are errors, because a typo that is ignored costs an afternoon. */
 #include "api/build.h"
 
 #include <stdlib.h>
@@ -61,14 +61,17 @@ static bool unknown_key(Str key, const Key *rows, Err *err)
     size_t n = 0;
     for (; rows[n].name; n++) names[n] = rows[n].name;
     const char *near = str_nearest(key, names, n);
-    if (near) return fail(err, EF_INVALID_INPUT, "unknown key `%.*s`: did you mean `%s`?", STR_ARG(key), near);
+    if (near)
+        return fail(err, EF_INVALID_INPUT, "unknown key `%.*s`: did you mean `%s`?", STR_ARG(key),
+                    near);
     return fail(err, EF_INVALID_INPUT, "unknown key `%.*s`", STR_ARG(key));
 }
 
 static bool wrong_kind(const Key *key, const Value *v, const char *wanted, Err *err)
 {
     bool number = v->kind == V_INT || v->kind == V_FLOAT;
-    return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted %s%s", key->name, value_kind_name(v->kind), wanted,
+    return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted %s%s", key->name,
+                value_kind_name(v->kind), wanted,
                 number && key->kind != KEY_UNLESS ? " (put it in quotes)" : "");
 }
 
@@ -117,17 +120,21 @@ static bool read_keys(Arena *arena, const Value *map, const Key *rows, BuildConf
 
 static bool read_path(Arena *arena, const Value *path, BuildConfig *c, Err *err)
 {
-    if (path && path->kind == V_STR && path->s.n) return c->folder = expand_home(arena, path->s), true;
+    if (path && path->kind == V_STR && path->s.n)
+        return c->folder = expand_home(arena, path->s), true;
     if (!path || path->kind == V_NULL) return fail(err, EF_INVALID_INPUT, "missing field `path`");
     if (path->kind != V_MAP)
         return fail(err, EF_INVALID_INPUT, "path: found %s, wanted a folder or a map of files",
                     value_kind_name(path->kind));
     if (!read_keys(arena, path, path_keys, c, err)) return within(err, "path");
-    const struct { const char *file, *key; } needed[] = { { c->source.weights, "model_weights_path" },
-                                                          { c->source.config, "model_config_path" },
-                                                          { c->source.tokenizer, "tokenizer_path" } };
+    const struct {
+        const char *file, *key;
+    } needed[] = { { c->source.weights, "model_weights_path" },
+                   { c->source.config, "model_config_path" },
+                   { c->source.tokenizer, "tokenizer_path" } };
     for (size_t i = 0; i < COUNT(needed); i++)
-        if (!needed[i].file) return fail(err, EF_INVALID_INPUT, "path: missing field `%s`", needed[i].key);
+        if (!needed[i].file)
+            return fail(err, EF_INVALID_INPUT, "path: missing field `%s`", needed[i].key);
     return true;
 }
 
@@ -137,7 +144,8 @@ static bool check_padding(const Value *v, Err *err)
     const Value *fixed = value_get(v, "fixed");
     if (!v || v->kind == V_NULL || value_int(fixed, 0) > 0) return true;
     if (str_is(value_str(v, STR("")), "batch_longest")) return true;
-    return fail(err, EF_INVALID_INPUT, "pad_strategy: found %s, wanted `batch_longest` or `{fixed: N}`",
+    return fail(err, EF_INVALID_INPUT,
+                "pad_strategy: found %s, wanted `batch_longest` or `{fixed: N}`",
                 value_kind_name(v->kind));
 }
 
@@ -145,15 +153,18 @@ static bool read_tokenizer(Arena *arena, const Value *map, BuildConfig *c, Err *
 {
     if (!map || map->kind == V_NULL) return true;
     if (map->kind != V_MAP)
-        return fail(err, EF_INVALID_INPUT, "tokenizer: found %s, wanted a map", value_kind_name(map->kind));
-    if (!read_keys(arena, map, tokenizer_keys, c, err) || !check_padding(value_get(map, "pad_strategy"), err))
+        return fail(err, EF_INVALID_INPUT, "tokenizer: found %s, wanted a map",
+                    value_kind_name(map->kind));
+    if (!read_keys(arena, map, tokenizer_keys, c, err) ||
+        !check_padding(value_get(map, "pad_strategy"), err))
         return within(err, "tokenizer");
     const Value *stride = value_get(map, "stride");
     if (stride && stride->kind != V_NULL && (stride->kind != V_INT || stride->i < 0))
         return fail(err, EF_INVALID_INPUT, "tokenizer: stride: found %s, wanted a number from 0 on",
                     value_kind_name(stride->kind));
     if (value_int(stride, 0) > 0)
-        log_warn("tokenizer.stride %lld has no effect: what is cut off is not returned", (long long)stride->i);
+        log_warn("tokenizer.stride %lld has no effect: what is cut off is not returned",
+                 (long long)stride->i);
     c->source.yaml_tokenizer = map;
     return true;
 }
@@ -162,17 +173,22 @@ static bool read_document(Arena *arena, const Value *root, BuildConfig *c, Err *
 {
     static const Key document_keys[] = { { "encoderfile", KEY_ANY }, { 0 } };
     if (root->kind != V_MAP)
-        return fail(err, EF_INVALID_INPUT, "found %s, wanted the key `encoderfile`", value_kind_name(root->kind));
+        return fail(err, EF_INVALID_INPUT, "found %s, wanted the key `encoderfile`",
+                    value_kind_name(root->kind));
     const Value *map = value_get(root, "encoderfile");
     if (!map && value_get(root, "name"))
-        return fail(err, EF_INVALID_INPUT, "missing field `encoderfile`: put everything below that key");
+        return fail(err, EF_INVALID_INPUT,
+                    "missing field `encoderfile`: put everything below that key");
     if (!read_keys(arena, root, document_keys, c, err)) return false;
     if (!map) return fail(err, EF_INVALID_INPUT, "missing field `encoderfile`");
     if (map->kind != V_MAP)
-        return fail(err, EF_INVALID_INPUT, "encoderfile: found %s, wanted a map", value_kind_name(map->kind));
+        return fail(err, EF_INVALID_INPUT, "encoderfile: found %s, wanted a map",
+                    value_kind_name(map->kind));
     if (!read_keys(arena, map, top_keys, c, err)) return within(err, "encoderfile");
-    if (c->source.name.n == 0) return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `name`");
-    if (c->source.task.n == 0) return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `model_type`");
+    if (c->source.name.n == 0)
+        return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `name`");
+    if (c->source.task.n == 0)
+        return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `model_type`");
     if (!read_path(arena, value_get(map, "path"), c, err) ||
         !read_tokenizer(arena, value_get(map, "tokenizer"), c, err))
         return within(err, "encoderfile");
@@ -205,8 +221,10 @@ bool build_from_environment(Arena *arena, BuildConfig *c, Err *err)
     for (size_t i = 0; i < COUNT(variables); i++) {
         Value v = value_of_str(str_of(getenv(variables[i].name)));
         if (v.s.n == 0)
-            return fail(err, EF_USAGE, "nothing to build: give -f config.yml, or set %s (and the other four variables)",
-                        variables[i].name);
+            return fail(
+                err, EF_USAGE,
+                "nothing to build: give -f config.yml, or set %s (and the other four variables)",
+                variables[i].name);
         if (!take(arena, &variables[i], &v, c, err)) return false;
     }
     return true;

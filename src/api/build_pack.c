@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * build_pack.c - a loaded model as the members of a package: what the peer's `inspect` reads (8 fields
- * of config.json, the tokenizer) and what we start from (optimized graph, panels, facts). The .onnx
- * itself is left out: the panels are its weights in the order in which they are read. */
+ * build_pack.c - a loaded model as the members of a package: what the peer's `inspect` reads (8
+ * fields of config.json, the tokenizer) and what we start from (optimized graph, panels, facts).
+ * The .onnx itself is left out: the panels are its weights in the order in which they are read. */
 #include "api/build.h"
 #include "data/json.h"
 
@@ -16,7 +16,8 @@ static Value map_or_null(const Value *v)
     return v && v->kind == V_MAP ? *v : value_null();
 }
 
-/* label2id's values are integers, or (some exporters) integers as strings; the peer wants the former. */
+/* label2id's values are integers, or (some exporters) integers as strings; the peer wants the
+ * former. */
 static Value label2id(Arena *arena, const Value *v)
 {
     if (!v || v->kind != V_MAP) return value_null();
@@ -34,7 +35,8 @@ static Value label2id(Arena *arena, const Value *v)
 Value build_model_config(Arena *arena, const Value *config)
 {
     Value out = value_map(arena, 8);
-    value_add(&out, "model_type", value_of_str(value_str(value_get(config, "model_type"), STR(""))));
+    value_add(&out, "model_type",
+              value_of_str(value_str(value_get(config, "model_type"), STR(""))));
     value_add(&out, "num_labels", count_or_null(value_get(config, "num_labels")));
     value_add(&out, "id2label", map_or_null(value_get(config, "id2label")));
     value_add(&out, "label2id", label2id(arena, value_get(config, "label2id")));
@@ -109,7 +111,8 @@ static void pack_graph(Arena *arena, const Model *m, Package *p)
     p->member[MEMBER_GRAPH].bytes = keep(arena, &b);
     MemberPiece *pieces = ARRAY(arena, MemberPiece, weights.n + 1);
     for (int i = 0; i < weights.n; i++)
-        pieces[i] = (MemberPiece){ weights.item[i].data, weights.item[i].bytes, weights.item[i].offset };
+        pieces[i] =
+            (MemberPiece){ weights.item[i].data, weights.item[i].bytes, weights.item[i].offset };
     p->member[MEMBER_PANELS] = (PackageMember){ .bytes = { NULL, weights.total }, .piece = pieces,
                                                 .n_piece = (size_t)weights.n };
     if (weights.n == 0) p->member[MEMBER_PANELS].bytes = STR("");

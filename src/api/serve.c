@@ -49,8 +49,8 @@ bool serve_set(ServeSettings *s, Arena *arena, Str name, Str text, Err *err)
     if (!row) return fail(err, EF_INVALID_INPUT, "unknown setting \"%.*s\"", STR_ARG(name));
     char *field = (char *)s + row->at;
     if (row->kind != SET_TEXT && (!str_int(text, &n) || n < row->least || n > row->most))
-        return fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted a number from %lld to %lld", row->name, STR_ARG(text),
-                    (long long)row->least, (long long)row->most);
+        return fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted a number from %lld to %lld",
+                    row->name, STR_ARG(text), (long long)row->least, (long long)row->most);
     switch (row->kind) {
     case SET_TEXT: *(const char **)field = str_dup(arena, text); break;
     case SET_INT: *(int *)field = (int)n; break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve.h - the settings of `serve`, by name: the flags of the command line and the keys of ef_serve's
- * options are the same rows. */
+ * serve.h - the settings of `serve`, by name: the flags of the command line and the keys of
+ * ef_serve's options are the same rows. */
 #ifndef API_SERVE_H
 #define API_SERVE_H
 #include "server/server.h"

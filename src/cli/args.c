@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * args.c - a command line to an Args. The command may stand behind options, so the word is looked for
- * first, with every command's options at hand to know which of them take a value. */
+ * args.c - a command line to an Args. The command may stand behind options, so the word is looked
+ * for first, with every command's options at hand to know which of them take a value. */
 #include "cli/cli.h"
 
 static const Option help_option = { "help", 'h' };
@@ -48,8 +48,8 @@ static bool unknown_command(const Command *const *all, const char *word, Err *er
     size_t n = 0;
     for (; all[n]; n++) names[n] = all[n]->name;
     const char *near = str_nearest(str_of(word), names, n);
-    return fail(err, EF_USAGE, "unknown command \"%s\"%s%s%s; --help lists them", word, near ? ": did you mean \"" : "",
-                near ? near : "", near ? "\"?" : "");
+    return fail(err, EF_USAGE, "unknown command \"%s\"%s%s%s; --help lists them", word,
+                near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
 /* Whether the words at argv[i] (and maybe the next) name this command; how many of them. */
@@ -62,8 +62,10 @@ static int named(const Command *c, int argc, char **argv, int i)
     return str_is(first, argv[i]) && i + 1 < argc && strcmp(argv[i + 1], space + 1) == 0 ? 2 : 0;
 }
 
-/* Finds the command; *at is its first word, *words how many it has. No command at all is no error. */
-static bool find_command(Args *a, const Command *const *all, int argc, char **argv, int *at, int *words, Err *err)
+/* Finds the command; *at is its first word, *words how many it has. No command at all is no error.
+ * */
+static bool find_command(Args *a, const Command *const *all, int argc, char **argv, int *at,
+                         int *words, Err *err)
 {
     int i = 1;
     while (i < argc && (is_option(argv[i]) || strcmp(argv[i], "help") == 0)) {
@@ -77,9 +79,11 @@ static bool find_command(Args *a, const Command *const *all, int argc, char **ar
         if (!*words) continue;
         a->command = *c;
         if (!(*c)->builder || !a->packaged) return true;
-        return fail(err, EF_USAGE, "%s: this file is a package; use the encoderfile program to build", (*c)->name);
+        return fail(err, EF_USAGE,
+                    "%s: this file is a package; use the encoderfile program to build", (*c)->name);
     }
-    if (strcmp(argv[i], "onnx") == 0) return fail(err, EF_USAGE, "onnx: wanted \"onnx run\" or \"onnx test\"");
+    if (strcmp(argv[i], "onnx") == 0)
+        return fail(err, EF_USAGE, "onnx: wanted \"onnx run\" or \"onnx test\"");
     return unknown_command(all, argv[i], err);
 }
 
@@ -90,8 +94,11 @@ static bool unknown_option(const Command *c, const char *word, Err *err)
     for (const Option *o = c->options; o && o->name && n < COUNT(names); o++)
         if (!o->refused) names[n++] = o->name;
     const char *near = word[1] == '-' ? str_nearest(long_name(word), names, n) : NULL;
-    if (near) return fail(err, EF_USAGE, "%s: unknown option %s: did you mean --%s?", c->name, word, near);
-    return fail(err, EF_USAGE, "%s: unknown option %s (a text that begins with - goes behind --)", c->name, word);
+    if (near)
+        return fail(err, EF_USAGE, "%s: unknown option %s: did you mean --%s?", c->name, word,
+                    near);
+    return fail(err, EF_USAGE, "%s: unknown option %s (a text that begins with - goes behind --)",
+                c->name, word);
 }
 
 /* One option; *used: words it takes. */
@@ -102,13 +109,16 @@ static bool take_option(Args *a, int argc, char **argv, int i, int *used, Err *e
     *used = 1;
     if (!o) return unknown_option(a->command, word, err);
     if (o == &help_option) return a->help = true;
-    if (o->refused) return fail(err, EF_UNSUPPORTED, "%s: --%s: %s", a->command->name, o->name, o->refused);
+    if (o->refused)
+        return fail(err, EF_UNSUPPORTED, "%s: --%s: %s", a->command->name, o->name, o->refused);
     bool dashes = word[1] == '-';
     const char *value = dashes ? strchr(word, '=') : word[2] ? word + 2 : NULL;
     if (value && dashes) value++;
-    if (!o->argument && value) return fail(err, EF_USAGE, "--%s takes no value: found \"%s\"", o->name, value);
+    if (!o->argument && value)
+        return fail(err, EF_USAGE, "--%s takes no value: found \"%s\"", o->name, value);
     if (o->argument && !value) {
-        if (i + 1 >= argc) return fail(err, EF_USAGE, "--%s: wanted a value (%s)", o->name, o->argument);
+        if (i + 1 >= argc)
+            return fail(err, EF_USAGE, "--%s: wanted a value (%s)", o->name, o->argument);
         value = argv[i + 1];
         *used = 2;
     }
@@ -151,13 +161,15 @@ bool args_has(const Args *a, const char *name)
     return false;
 }
 
-bool args_count(const Args *a, const char *name, int64_t otherwise, int64_t most, int64_t *out, Err *err)
+bool args_count(const Args *a, const char *name, int64_t otherwise, int64_t most, int64_t *out,
+                Err *err)
 {
     const char *text = args_value(a, name);
     *out = otherwise;
     if (!text) return true;
     if (str_int(str_of(text), out) && *out >= 1 && *out <= most) return true;
-    return fail(err, EF_USAGE, "--%s: found \"%s\", wanted a number from 1 to %lld", name, text, (long long)most);
+    return fail(err, EF_USAGE, "--%s: found \"%s\", wanted a number from 1 to %lld", name, text,
+                (long long)most);
 }
 
 bool args_chars(const Args *a, bool *chars, Err *err)
@@ -173,7 +185,8 @@ bool args_model(const Args *a, Model **out, Err *err)
     const char *path = args_value(a, "model");
     if (model_open_as(path, str_of(args_value(a, "model-type")), out, err)) return true;
     if (!path && !a->packaged)
-        fail(err, EF_USAGE, "Not a valid encoderfile: no payload at the end of this program (was it stripped or "
+        fail(err, EF_USAGE,
+             "Not a valid encoderfile: no payload at the end of this program (was it stripped or "
              "truncated?); --model names another model");
     return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli.h - the command line. A command is a row and a file; an option is a row of its command, and help,
- * parsing and "did you mean" read that row. Options may stand anywhere on the line; "--" ends them. */
+ * cli.h - the command line. A command is a row and a file; an option is a row of its command, and
+ * help, parsing and "did you mean" read that row. Options may stand anywhere on the line; "--" ends
+ * them. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 #include "session/model.h"
@@ -43,7 +44,8 @@ struct Args {              /* a parsed line */
 bool args_parse(Args *, const Command *const *all, int argc, char **argv, Err *);
 const char *args_value(const Args *, const char *name); /* the last one given, or NULL */
 bool args_has(const Args *, const char *name);
-bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most, int64_t *out, Err *); /* from 1 */
+bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most, int64_t *out,
+                Err *);                            /* from 1 */
 bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
 bool args_model(const Args *, Model **, Err *); /* --model (none: this file), --model-type */
 void args_free(Args *);
@@ -59,7 +61,7 @@ bool out_write(Str, Err *);             /* to stdout, whole */
 bool out_buf(Buf *, Err *);             /* the same; the buffer is empty afterwards */
 bool out_json(const Value *, Err *);    /* pretty, with a newline */
 
-extern const Command cmd_build, cmd_inspect, cmd_infer, cmd_serve, cmd_tokenize, cmd_bench, cmd_onnx_run,
-    cmd_onnx_test, cmd_version;
+extern const Command cmd_build, cmd_inspect, cmd_infer, cmd_serve, cmd_tokenize, cmd_bench,
+    cmd_onnx_run, cmd_onnx_test, cmd_version;
 
 #endif

@@ -39,8 +39,10 @@ static bool configure(Args *a, BuildConfig *c, Err *err)
 {
     const char *yaml = args_value(a, "config"), *directory = args_value(a, "directory");
     if (a->n_text)
-        return fail(err, EF_USAGE, "build: found \"%s\", wanted options only (-f config.yml)", a->text[0]);
-    if (!(yaml ? build_read(&a->arena, yaml, c, err) : build_from_environment(&a->arena, c, err))) return false;
+        return fail(err, EF_USAGE, "build: found \"%s\", wanted options only (-f config.yml)",
+                    a->text[0]);
+    if (!(yaml ? build_read(&a->arena, yaml, c, err) : build_from_environment(&a->arena, c, err)))
+        return false;
     override(a, c);
     if (directory && chdir(directory) != 0)
         return fail(err, EF_NOT_FOUND, "--directory %s: %s", directory, strerror(errno));
@@ -53,11 +55,16 @@ static bool report(const BuildReport *r, double seconds, Err *err)
     const Model *m = r->model;
     bool ragged = engine_ragged(m->engine, &why);
     Buf b = { 0 };
-    buf_printf(&b, "%.*s %.*s: %s, %s, %s tokenizer, up to %d tokens, %s%s\n", STR_ARG(m->name), STR_ARG(m->version),
-               m->task->name, m->precision, tokenizer_kind(m->tokenizer), m->encode.max_length,
-               ragged ? "batches without padding" : "rows one length at a time: ", ragged ? "" : why ? why : "");
+    buf_printf(&b, "%.*s %.*s: %s, %s, %s tokenizer, up to %d tokens, %s%s\n", STR_ARG(m->name),
+               STR_ARG(m->version), m->task->name, m->precision, tokenizer_kind(m->tokenizer),
+               m->encode.max_length,
+               ragged ? "batches without padding" : "rows one length at a time: ",
+               ragged ? ""
+               : why  ? why
+                      : "");
     if (r->path)
-        buf_printf(&b, "Encoderfile written to %s (%.1f MB, %.2f s)\n", r->path, (double)r->size / 1e6, seconds);
+        buf_printf(&b, "Encoderfile written to %s (%.1f MB, %.2f s)\n", r->path,
+                   (double)r->size / 1e6, seconds);
     else
         buf_puts(&b, "validated; nothing was written\n");
     bool ok = out_buf(&b, err);
@@ -77,8 +84,12 @@ static bool run(Args *a, Err *err)
 }
 
 const Command cmd_build = {
-    .name = "build", .summary = "pack a model folder into one executable", .options = options, .run = run,
-    .builder = true, .usage = "-f config.yml [OPTIONS]",
+    .name = "build",
+    .summary = "pack a model folder into one executable",
+    .options = options,
+    .run = run,
+    .builder = true,
+    .usage = "-f config.yml [OPTIONS]",
     .example = "  cat > config.yml <<END\n"
                "  encoderfile:\n"
                "    name: my-ner\n"

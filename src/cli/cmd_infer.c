@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_infer.c - texts in, the JSON of POST /predict out, with the "metadata" that the peer always adds;
- * or, for people, a list of the entities found. */
+ * cmd_infer.c - texts in, the JSON of POST /predict out, with the "metadata" that the peer always
+ * adds; or, for people, a list of the entities found. */
 #include "cli/cli.h"
 #include "cli/entities.h"
 #include "data/json.h"
@@ -50,7 +50,8 @@ static bool infer(Args *a, Session *session, Job *job, Err *err)
     job->first = ARRAY(&job->arena, Str, a->n_text);
     for (int i = 0; i < a->n_text; i++) {
         job->first[i] = str_of(a->text[i]);
-        if (!utf8_valid(job->first[i])) return fail(err, EF_INVALID_INPUT, "text %d is not valid UTF-8", i + 1);
+        if (!utf8_valid(job->first[i]))
+            return fail(err, EF_INVALID_INPUT, "text %d is not valid UTF-8", i + 1);
     }
     if (!args_chars(a, &job->options.chars, err)) return false;
     if (args_has(a, "entities")) job->options.chars = false; /* words are cut out of bytes */
@@ -64,7 +65,8 @@ static bool with_session(Args *a, const Model *model, Err *err)
     int64_t threads;
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
     if (args_has(a, "entities") && strcmp(model->task->name, "token_classification") != 0)
-        return fail(err, EF_USAGE, "--entities: found a model for %s, wanted token_classification", model->task->name);
+        return fail(err, EF_USAGE, "--entities: found a model for %s, wanted token_classification",
+                    model->task->name);
     Session *session = session_new(model, &(SessionOptions){ .threads = (int)threads });
     if (!session) return fail(err, EF_IO, "no thread could be started");
     Job *job = job_new();
@@ -88,7 +90,10 @@ static bool run(Args *a, Err *err)
 }
 
 const Command cmd_infer = {
-    .name = "infer", .summary = "run texts through a model and print the JSON", .options = options, .run = run,
+    .name = "infer",
+    .summary = "run texts through a model and print the JSON",
+    .options = options,
+    .run = run,
     .usage = "[--model PATH] TEXT...",
     .example = "  encoderfile infer --model ./ner-model \"Book a bus from Bangalore to Chennai\"\n"
                "  ./my-ner.encoderfile infer -o reply.json \"first text\" \"second text\"\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_inspect.c - what is in a model: the peer's two objects first, then sizes, hashes, tokenizer and
- * graph. --verify hashes every member. */
+ * cmd_inspect.c - what is in a model: the peer's two objects first, then sizes, hashes, tokenizer
+ * and graph. --verify hashes every member. */
 #include "api/build.h"
 #include "cli/cli.h"
 
@@ -45,7 +45,8 @@ static Value package_info(Arena *arena, const Package *p, bool verified)
     Value members = value_list(arena, MEMBER_COUNT);
     members.list.n = 0;
     for (int kind = 0; kind < MEMBER_COUNT; kind++)
-        if (p->member[kind].bytes.p) members.list.items[members.list.n++] = member_info(arena, p, kind);
+        if (p->member[kind].bytes.p)
+            members.list.items[members.list.n++] = member_info(arena, p, kind);
     Value v = value_map(arena, 5);
     value_add(&v, "size", value_of_int((int64_t)p->file.n));
     value_add(&v, "program_size", value_of_int((int64_t)p->program_size));
@@ -60,7 +61,8 @@ static Value tokenizer_info(Arena *arena, const Model *m)
     Value v = value_map(arena, 4);
     value_add(&v, "kind", text(tokenizer_kind(m->tokenizer)));
     value_add(&v, "size", value_of_int((int64_t)tokenizer_size(m->tokenizer)));
-    value_add(&v, "max_length", m->encode.max_length ? value_of_int(m->encode.max_length) : value_null());
+    value_add(&v, "max_length",
+              m->encode.max_length ? value_of_int(m->encode.max_length) : value_null());
     value_add(&v, "truncation", limit_to_package(arena, &m->encode));
     return v;
 }
@@ -85,13 +87,16 @@ static Value value_info(Arena *arena, const OnnxValue *o)
     return v;
 }
 
-/* Those of the file that are inputs or outputs of the graph (old files list weights as inputs too). */
-static Value values_info(Arena *arena, const Graph *g, const int *number, int n, const OnnxValue *all, int n_all)
+/* Those of the file that are inputs or outputs of the graph (old files list weights as inputs too).
+ * */
+static Value values_info(Arena *arena, const Graph *g, const int *number, int n,
+                         const OnnxValue *all, int n_all)
 {
     Value out = value_list(arena, (size_t)n);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n_all; k++)
-            if (str_eq(g->value[number[i]].name, all[k].name)) out.list.items[i] = value_info(arena, &all[k]);
+            if (str_eq(g->value[number[i]].name, all[k].name))
+                out.list.items[i] = value_info(arena, &all[k]);
     return out;
 }
 
@@ -144,7 +149,10 @@ static bool run(Args *a, Err *err)
 }
 
 const Command cmd_inspect = {
-    .name = "inspect", .summary = "show what is in a package or a model folder", .options = options, .run = run,
+    .name = "inspect",
+    .summary = "show what is in a package or a model folder",
+    .options = options,
+    .run = run,
     .usage = "[PATH] [--verify]",
     .example = "  encoderfile inspect my-ner.encoderfile --verify\n",
 };

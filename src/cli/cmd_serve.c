@@ -60,10 +60,12 @@ static void catch_signals(void)
 static bool read_settings(Args *a, ServeSettings *s, Err *err)
 {
     serve_defaults(s);
-    if (a->n_text) return fail(err, EF_USAGE, "serve: found \"%s\", wanted options only", a->text[0]);
+    if (a->n_text)
+        return fail(err, EF_USAGE, "serve: found \"%s\", wanted options only", a->text[0]);
     for (int i = 0; i < a->n_given; i++) {
         Str name = str_of(a->given[i].option->name);
-        if (serve_known(name) && !serve_set(s, &a->arena, name, str_of(a->given[i].value), err)) return false;
+        if (serve_known(name) && !serve_set(s, &a->arena, name, str_of(a->given[i].value), err))
+            return false;
     }
     return true;
 }
@@ -90,7 +92,10 @@ static bool run(Args *a, Err *err)
 }
 
 const Command cmd_serve = {
-    .name = "serve", .summary = "answer over HTTP until interrupted", .options = options, .run = run,
+    .name = "serve",
+    .summary = "answer over HTTP until interrupted",
+    .options = options,
+    .run = run,
     .usage = "[--model PATH] [OPTIONS]",
     .example = "  ./my-ner.encoderfile serve --http-port 8080 &\n"
                "  curl -X POST localhost:8080/predict -H 'Content-Type: application/json' \\\n"

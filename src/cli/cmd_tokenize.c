@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_tokenize.c - texts to token ids, one JSON object a line: to look at a tokenizer, and to compare it
- * with the reference over any number of lines (--jsonl reads stdin: a JSON string a line, or a list of
- * two for a pair). Nothing is cut off unless --max-length says so. */
+ * cmd_tokenize.c - texts to token ids, one JSON object a line: to look at a tokenizer, and to
+ * compare it with the reference over any number of lines (--jsonl reads stdin: a JSON string a
+ * line, or a list of two for a pair). Nothing is cut off unless --max-length says so. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -46,7 +46,8 @@ static void put_encoding(Work *j, const Encoding *e)
         json_write_string(b, tokenizer_token(j->tokenizer, e->ids[i]));
     }
     buf_puts(b, "],\"offsets\":[");
-    for (size_t i = 0; i < e->n; i++) buf_printf(b, "%s[%d,%d]", i ? "," : "", e->start[i], e->end[i]);
+    for (size_t i = 0; i < e->n; i++)
+        buf_printf(b, "%s[%d,%d]", i ? "," : "", e->start[i], e->end[i]);
     buf_puts(b, "],");
     put_ints(b, "type_ids", e->type_ids, e->n);
     buf_puts(b, "\"special_tokens_mask\":[");
@@ -58,7 +59,8 @@ static bool encode(Work *j, Str first, const Str *second, Err *err)
 {
     Encoding e;
     if (!utf8_valid(first)) return fail(err, EF_INVALID_INPUT, "text is not valid UTF-8");
-    if (!tokenizer_encode(j->tokenizer, &j->arena, first, second, &j->encode, &e, err)) return false;
+    if (!tokenizer_encode(j->tokenizer, &j->arena, first, second, &j->encode, &e, err))
+        return false;
     if (j->chars) encoding_to_chars(&e, first, second);
     put_encoding(j, &e);
     arena_reset(&j->arena, 1 << 20);
@@ -70,9 +72,11 @@ static bool encode_line(Work *j, Str line, Err *err)
     Value v;
     if (!json_parse(&j->arena, line, &v, err)) return false;
     if (v.kind == V_STR) return encode(j, v.s, NULL, err);
-    bool pair = v.kind == V_LIST && v.list.n == 2 && v.list.items[0].kind == V_STR && v.list.items[1].kind == V_STR;
+    bool pair = v.kind == V_LIST && v.list.n == 2 && v.list.items[0].kind == V_STR &&
+                v.list.items[1].kind == V_STR;
     if (pair) return encode(j, v.list.items[0].s, &v.list.items[1].s, err);
-    return fail(err, EF_INVALID_INPUT, "found %s, wanted a JSON string or a list of two", value_kind_name(v.kind));
+    return fail(err, EF_INVALID_INPUT, "found %s, wanted a JSON string or a list of two",
+                value_kind_name(v.kind));
 }
 
 /* Every whole line of the buffer; what follows the last newline stays. */
@@ -102,7 +106,8 @@ static bool read_lines(Work *j, Buf *in, Err *err)
         if (n < 0) return fail(err, EF_IO, "stdin: %s", strerror(errno));
         in->n += (size_t)n;
         if (!encode_lines(j, in, n == 0, &number, err)) return false;
-        if (in->n > LINE_LIMIT) return fail(err, EF_TOO_LARGE, "line %zu: over %d bytes", number + 1, LINE_LIMIT);
+        if (in->n > LINE_LIMIT)
+            return fail(err, EF_TOO_LARGE, "line %zu: over %d bytes", number + 1, LINE_LIMIT);
         if (n == 0) return true;
     }
 }
@@ -140,7 +145,8 @@ static bool run(Args *a, Err *err)
     int64_t most;
     if (a->n_text == 0 && !args_has(a, "jsonl"))
         return fail(err, EF_USAGE, "tokenize: wanted texts, or --jsonl to read them from stdin");
-    if (!args_chars(a, &j.chars, err) || !args_count(a, "max-length", 0, 1 << 30, &most, err)) return false;
+    if (!args_chars(a, &j.chars, err) || !args_count(a, "max-length", 0, 1 << 30, &most, err))
+        return false;
     if (!load_tokenizer(a, &model, &j.tokenizer, err)) return false;
     if (model) j.encode = model->encode;
     j.encode.max_length = (int)most;
@@ -150,8 +156,12 @@ static bool run(Args *a, Err *err)
 }
 
 const Command cmd_tokenize = {
-    .name = "tokenize", .summary = "print the token ids and offsets of texts", .options = options, .run = run,
+    .name = "tokenize",
+    .summary = "print the token ids and offsets of texts",
+    .options = options,
+    .run = run,
     .usage = "[--tokenizer FILE | --model PATH] [--jsonl | TEXT...]",
-    .example = "  encoderfile tokenize --tokenizer ner-model/tokenizer.json \"Hello world\"\n"
-               "  printf '\"a line\"\\n\"another\"\\n' | encoderfile tokenize -m ner-model --jsonl\n",
+    .example =
+        "  encoderfile tokenize --tokenizer ner-model/tokenizer.json \"Hello world\"\n"
+        "  printf '\"a line\"\\n\"another\"\\n' | encoderfile tokenize -m ner-model --jsonl\n",
 };

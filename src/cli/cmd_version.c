@@ -13,8 +13,14 @@ static bool run(Args *a, Err *err)
     return out_json(&v, err);
 }
 
-static const Option options[] = { { "json", 0, NULL, "as JSON, with the kernels picked on this CPU" }, { 0 } };
+static const Option options[] = {
+    { "json", 0, NULL, "as JSON, with the kernels picked on this CPU" }, { 0 }
+};
 const Command cmd_version = {
-    .name = "version", .summary = "print the version", .usage = "[--json]", .options = options, .run = run,
+    .name = "version",
+    .summary = "print the version",
+    .usage = "[--json]",
+    .options = options,
+    .run = run,
     .example = "  encoderfile version --json\n",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * entities.c - words are what stands between spaces, without the punctuation at their ends; a word's
- * label is that of its first token, as BIO tagging is trained. */
+ * entities.c - words are what stands between spaces, without the punctuation at their ends; a
+ * word's label is that of its first token, as BIO tagging is trained. */
 #include "cli/entities.h"
 
 static bool space(char c)
@@ -31,7 +31,8 @@ static Str label_of(const Value *tokens, int64_t from, int64_t to)
     for (size_t i = 0; tokens && i < tokens->list.n; i++) {
         const Value *info = value_get(&tokens->list.items[i], "token_info");
         int64_t start = value_int(value_get(info, "start"), -1);
-        if (start >= from && start < to) return value_str(value_get(&tokens->list.items[i], "label"), STR(""));
+        if (start >= from && start < to)
+            return value_str(value_get(&tokens->list.items[i], "label"), STR(""));
     }
     return (Str){ 0 };
 }

@@ -4,7 +4,8 @@
 #define CLI_ENTITIES_H
 #include "data/value.h"
 
-/* For each text its words with a label other than O: `  - B-SRC: "Bangalore"`. Offsets must be bytes. */
+/* For each text its words with a label other than O: `  - B-SRC: "Bangalore"`. Offsets must be
+ * bytes. */
 void entities_write(Buf *, const Value *reply, const Str *texts, size_t n);
 
 #endif

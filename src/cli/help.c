@@ -22,11 +22,14 @@ void help_command(Buf *b, const Command *c, bool packaged)
 
 void help_all(Buf *b, const Command *const *all, bool packaged)
 {
-    buf_puts(b, packaged ? "This file is a model and the program that runs it.\n"
-                         : "encoderfile - packs a transformer encoder into one executable, and runs it.\n");
+    buf_puts(b,
+             packaged
+                 ? "This file is a model and the program that runs it.\n"
+                 : "encoderfile - packs a transformer encoder into one executable, and runs it.\n");
     buf_puts(b, "\nusage: encoderfile COMMAND [OPTIONS]\n\ncommands:\n");
     for (; *all; all++)
-        if (!(*all)->builder || !packaged) buf_printf(b, "  %-12s %s\n", (*all)->name, (*all)->summary);
+        if (!(*all)->builder || !packaged)
+            buf_printf(b, "  %-12s %s\n", (*all)->name, (*all)->summary);
     buf_puts(b, "\n`encoderfile COMMAND --help` explains one of them, with an example.\n");
     if (packaged) buf_puts(b, "Without --model, commands use the model in this file.\n");
 }

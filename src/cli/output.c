@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * output.c - stdout is data: it is written whole, or the command fails (a full disk is an error). */
+ * output.c - stdout is data: it is written whole, or the command fails (a full disk is an error).
+ * */
 #include <errno.h>
 
 #include "cli/cli.h"

@@ -77,7 +77,7 @@ static bool block_for(Runner *r, const Plan *plan, Err *err)
     if (plan->block <= r->block_size) return true;
     arena_reset(&r->block_arena, 0);
     r->block_size = 0;
-    r->block = arena_try(&r->block_arena, plan->block, 1, (size_t)1 << 40, err);
+    r->block = arena_try(&r->block_arena, plan->block, 1, MOST_BYTES, err);
     if (!r->block) return false;
     r->block_size = plan->block;
     return true;

@@ -23,6 +23,9 @@ typedef struct GraphNode {
     int *in, *out;              /* value numbers; -1: absent */
 } GraphNode;
 
+/* The most a model may ask for at once, in bytes: a hostile shape must not reach the allocator. */
+#define MOST_BYTES ((size_t)4 << 30)
+
 enum { DIM_BATCH = -2, DIM_SEQUENCE = -3 }; /* beside DIM_UNKNOWN and sizes >= 0 */
 
 typedef enum { MASK_UNPROVED, MASK_PLAIN } MaskKind;

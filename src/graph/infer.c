@@ -47,7 +47,9 @@ static bool infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *e
     for (int k = 0; k < node->n_out; k++)
         if (!tensor_sane(&out[k], err)) return within(err, "node '%.*s' (%s)", STR_ARG(node->node->name), node->op->name);
     if (known && outputs_small(&call, to->limit)) {
-        for (int k = 0; k < node->n_out; k++) out[k].data = arena_raw(arena, MAX(tensor_bytes(&out[k]), (size_t)1));
+        for (int k = 0; k < node->n_out; k++)
+            if (!(out[k].data = arena_try(arena, MAX(tensor_bytes(&out[k]), (size_t)1), 1, MOST_BYTES, err)))
+                return within(err, "node '%.*s' (%s)", STR_ARG(node->node->name), node->op->name);
         if (!node->op->run(&call, err)) return false;
     }
     for (int k = 0; k < node->n_out; k++)

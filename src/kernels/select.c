@@ -7,6 +7,8 @@
 
 const Kernels *const kernel_tables[] = {
 #ifdef __x86_64__
+    &kern_avx512vnni,
+    &kern_avx512,
     &kern_avx2,
     &kern_sha,
 #endif

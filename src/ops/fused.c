@@ -29,6 +29,7 @@ static bool linear_dims(OpCall *c, int panel_rank, int64_t per_k, Err *err)
     if (x->rank < 1 || x->type != T_F32 || x->dim[x->rank - 1] != K)
         return op_fail(c, err, "input has %lld columns, weight has %lld rows",
                        (long long)(x->rank ? x->dim[x->rank - 1] : 0), (long long)K);
+    if ((uint64_t)op_attr_int(c, "act", ACT_NONE) >= ACT_COUNT) return op_fail(c, err, "activation is not known");
     for (int i = 2; i < c->n_in; i++)
         if (c->in[i] && i != 3 && (c->in[i]->rank != 1 || c->in[i]->dim[0] != ROUND_UP(N, PANEL)))
             return op_fail(c, err, "input %d does not have a number per column", i);
@@ -178,6 +179,7 @@ static bool norm_run(OpCall *c, Err *err)
 static bool activation_shape(OpCall *c, Err *err)
 {
     if (c->in[0]->type != T_F32) return op_fail(c, err, "input is %s, wanted float", dtype_name(c->in[0]->type));
+    if ((uint64_t)op_attr_int(c, "act", ACT_NONE) >= ACT_COUNT) return op_fail(c, err, "activation is not known");
     return op_same(c, err);
 }
 
@@ -199,8 +201,8 @@ static void act_chunk(void *arg, int index, int worker)
 
 static bool activation_run(OpCall *c, Err *err)
 {
+    (void)err;
     ActJob job = { .c = c, .act = (Act)op_attr_int(c, "act", ACT_NONE), .n = tensor_count(c->in[0]) };
-    if ((unsigned)job.act >= ACT_COUNT) return op_fail(c, err, "activation %d is not known", (int)job.act);
     if (!job.n) return true;
     int threads = workers(c, job.n * 16);
     job.step = ROUND_UP((job.n + threads - 1) / threads, 16);

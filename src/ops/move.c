@@ -83,7 +83,7 @@ static bool concat_shape(OpCall *call, Err *err)
         if (!fits)
             return op_fail(call, err, "input %d: found %s, wanted %s but for axis %d", i,
                            tensor_show(t, a), tensor_show(first, b), axis);
-        dim[axis] += t->dim[axis]; /* each is below 2^40 and inputs are counted by int */
+        dim[axis] = MIN(dim[axis] + t->dim[axis], (int64_t)1 << 41); /* too large stays too large */
     }
     return op_out(call, 0, first->type, first->rank, dim);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * package.c - reads the container. The file comes from anywhere, so nothing in it is believed before
- * it is checked: the footer's offsets, the manifest's wire format, the bounds of every member, and the
- * SHA-256 of the small ones. Weights are hashed only when asked, so that a start costs no reading. */
+ * package.c - reads the container. The file comes from anywhere, so nothing in it is believed
+ * before it is checked: the footer's offsets, the manifest's wire format, the bounds of every
+ * member, and the SHA-256 of the small ones. Weights are hashed only when asked, so that a start
+ * costs no reading. */
 #include "package/package.h"
 
 #include "data/wire.h"
@@ -61,11 +62,12 @@ static bool slice(Str file, uint64_t offset, uint64_t length, const char *what, 
 {
     uint64_t end, limit = file.n - FOOTER_BYTES;
     if (__builtin_add_overflow(offset, length, &end))
-        return fail(err, EF_BAD_MODEL, "metadata offset overflow: %s at byte %llu with length %llu", what,
-                    (unsigned long long)offset, (unsigned long long)length);
+        return fail(err, EF_BAD_MODEL, "metadata offset overflow: %s at byte %llu with length %llu",
+                    what, (unsigned long long)offset, (unsigned long long)length);
     if (end > limit)
-        return fail(err, EF_BAD_MODEL, "truncated encoderfile: %s ends at byte %llu, file length is %zu",
-                    what, (unsigned long long)end, file.n);
+        return fail(err, EF_BAD_MODEL,
+                    "truncated encoderfile: %s ends at byte %llu, file length is %zu", what,
+                    (unsigned long long)end, file.n);
     *out = (Str){ file.p + offset, (size_t)length };
     return true;
 }
@@ -74,12 +76,14 @@ static bool read_footer(Str file, Footer *f, Err *err)
 {
     if (!footer_read(file, f))
         return fail(err, EF_BAD_MODEL,
-                    "Not a valid encoderfile: no payload at the end of this file (was it stripped or truncated?)");
+                    "Not a valid encoderfile: no payload at the end of this file (was it stripped "
+                    "or truncated?)");
     if (f->version != FORMAT_VERSION)
-        return fail(err, EF_UNSUPPORTED, "encoderfile format: found version %u, wanted %d", f->version,
-                    FORMAT_VERSION);
+        return fail(err, EF_UNSUPPORTED, "encoderfile format: found version %u, wanted %d",
+                    f->version, FORMAT_VERSION);
     if (!(f->flags & FLAG_PROTOBUF))
-        return fail(err, EF_BAD_MODEL, "format v1 requires protobuf metadata: found flags %u", f->flags);
+        return fail(err, EF_BAD_MODEL, "format v1 requires protobuf metadata: found flags %u",
+                    f->flags);
     return true;
 }
 
@@ -100,7 +104,8 @@ static bool read_artifact(Str bytes, Artifact *a, Err *err)
     return err->code == EF_OK;
 }
 
-static bool read_member(Str file, const Package *p, Str record, MemberKind kind, PackageMember *m, Err *err)
+static bool read_member(Str file, const Package *p, Str record, MemberKind kind, PackageMember *m,
+                        Err *err)
 {
     Artifact a = { 0 };
     if (!read_artifact(record, &a, err)) return within(err, "failed to decode manifest protobuf");
@@ -109,7 +114,8 @@ static bool read_member(Str file, const Package *p, Str record, MemberKind kind,
         return fail(err, EF_BAD_MODEL, "metadata offset overflow: %s", member_name(kind));
     if (!slice(file, at, a.length, member_name(kind), &m->bytes, err)) return false;
     if (a.sha256.n != sizeof m->sha256)
-        return fail(err, EF_BAD_MODEL, "%s: SHA-256 has %zu bytes, wanted 32", member_name(kind), a.sha256.n);
+        return fail(err, EF_BAD_MODEL, "%s: SHA-256 has %zu bytes, wanted 32", member_name(kind),
+                    a.sha256.n);
     memcpy(m->sha256, a.sha256.p, sizeof m->sha256);
     return true;
 }
@@ -127,15 +133,18 @@ static bool read_manifest(Str file, Str manifest, Package *p, Err *err)
     err->code = EF_OK;
     while (wire_next(&w, err)) {
         MemberKind kind = member_by_field(w.field);
-        if (w.field == MANIFEST_TYPE && w.type == WIRE_VARINT) p->model_type = (int)(w.number & 0xffff);
+        if (w.field == MANIFEST_TYPE && w.type == WIRE_VARINT)
+            p->model_type = (int)(w.number & 0xffff);
         if (w.field == MANIFEST_NAME && w.type == WIRE_BYTES) p->name = w.bytes;
         if (w.field == MANIFEST_VERSION && w.type == WIRE_BYTES) p->version = w.bytes;
-        if (kind == MEMBER_COUNT || w.type != WIRE_BYTES) continue; /* later versions may have more */
+        if (kind == MEMBER_COUNT || w.type != WIRE_BYTES)
+            continue; /* later versions may have more */
         if (!read_member(file, p, w.bytes, kind, &p->member[kind], err)) return false;
     }
     if (err->code != EF_OK) return within(err, "failed to decode manifest protobuf");
     if (!utf8_valid(p->name) || !utf8_valid(p->version))
-        return fail(err, EF_BAD_MODEL, "failed to decode manifest protobuf: name or version is not UTF-8");
+        return fail(err, EF_BAD_MODEL,
+                    "failed to decode manifest protobuf: name or version is not UTF-8");
     return true;
 }
 
@@ -152,7 +161,8 @@ void member_hash(const PackageMember *m, uint8_t sha256[32])
         at += m->piece[i].bytes;
     }
     if (m->n_piece == 0 && m->bytes.n) sha256_add(&sha, m->bytes.p, m->bytes.n), at = m->bytes.n;
-    for (uint64_t n; (n = MIN(m->bytes.n - at, sizeof zeros)) > 0; at += n) sha256_add(&sha, zeros, n);
+    for (uint64_t n; (n = MIN(m->bytes.n - at, sizeof zeros)) > 0; at += n)
+        sha256_add(&sha, zeros, n);
     sha256_end(&sha, sha256);
 }
 
@@ -165,7 +175,8 @@ static bool check_hashes(const Package *p, size_t limit, Err *err)
         uint8_t found[32];
         member_hash(m, found);
         if (memcmp(found, m->sha256, sizeof found) != 0)
-            return fail(err, EF_BAD_MODEL, "%s: SHA-256 does not match the manifest: the file is damaged",
+            return fail(err, EF_BAD_MODEL,
+                        "%s: SHA-256 does not match the manifest: the file is damaged",
                         member_name(kind));
     }
     return true;
@@ -175,7 +186,7 @@ bool package_parse(Str file, Package *p, Err *err)
 {
     Footer f;
     Str manifest;
-    *p = (Package){ 0 };
+    *p = (Package){ .name = STR(""), .version = STR("") };
     if (!read_footer(file, &f, err)) return false;
     if (!slice(file, f.offset, f.length, "manifest", &manifest, err)) return false;
     p->program_size = f.offset;

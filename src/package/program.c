@@ -27,8 +27,9 @@ bool program_check(const char *path, const char *own, Err *err)
     if (!read_header(path, theirs, err) || !read_header(own, ours, err)) return false;
     if (theirs[ELF_CLASS] != ours[ELF_CLASS] || theirs[ELF_DATA] != ours[ELF_DATA] ||
         machine(theirs) != machine(ours))
-        return fail(err, EF_UNSUPPORTED, "%s: executable of another machine: found ELF machine %d, wanted %d",
-                    path, machine(theirs), machine(ours));
+        return fail(err, EF_UNSUPPORTED,
+                    "%s: executable of another machine: found ELF machine %d, wanted %d", path,
+                    machine(theirs), machine(ours));
     int type = theirs[ELF_TYPE];
     if (type != 2 && type != 3) /* ET_EXEC, ET_DYN */
         return fail(err, EF_BAD_MODEL, "%s: not an executable: found ELF type %d", path, type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * write.c - writes the container behind a copy of the program: whole or not at all. Everything is laid
- * out before the first byte, so the manifest, which stands in front, is right at once; the weights are
- * streamed from where they lie (pieces), never gathered in memory. */
+ * write.c - writes the container behind a copy of the program: whole or not at all. Everything is
+ * laid out before the first byte, so the manifest, which stands in front, is right at once; the
+ * weights are streamed from where they lie (pieces), never gathered in memory. */
 #include "base/log.h"
 #include "data/wire.h"
 #include "package/format.h"
@@ -20,7 +20,8 @@ static bool present(const PackageMember *m)
     return m->bytes.p || m->n_piece;
 }
 
-static void put_artifact(Buf *manifest, int field, uint64_t offset, uint64_t length, const uint8_t *sha256)
+static void put_artifact(Buf *manifest, int field, uint64_t offset, uint64_t length,
+                         const uint8_t *sha256)
 {
     Buf body = { 0 };
     wire_put_fixed64(&body, ARTIFACT_OFFSET, offset);
@@ -38,8 +39,8 @@ static void put_manifest(Buf *out, const Package *content, const Layout *at)
     wire_put_bytes(out, MANIFEST_VERSION, content->version);
     for (int kind = 0; kind < MEMBER_COUNT; kind++)
         if (present(&content->member[kind]))
-            put_artifact(out, member_rows[kind].field, at->offset[kind], content->member[kind].bytes.n,
-                         at->sha256[kind]);
+            put_artifact(out, member_rows[kind].field, at->offset[kind],
+                         content->member[kind].bytes.n, at->sha256[kind]);
 }
 
 /* Where everything will stand, and the manifest that says so. */
@@ -135,7 +136,8 @@ bool package_write(const char *program_path, const char *path, const Package *co
     if (!file_map(program_path, &program, err)) return false;
     Arena arena = { 0 };
     FileWriter w;
-    bool ok = writer_open(&w, &arena, path, 0755, err) && write_all(&w, program_part(&program), content, err);
+    bool ok = writer_open(&w, &arena, path, 0755, err) &&
+              write_all(&w, program_part(&program), content, err);
     file_unmap(&program);
     arena_free(&arena);
     return ok;

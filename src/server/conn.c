@@ -76,7 +76,7 @@ static void reply(Conn *c, Http1Reply head, Str body)
     http1_write_head(&c->out, &head, time(NULL));
     c->body = c->head_only ? (Str){ 0 } : body;
     c->written = 0;
-    enter(c, CONN_WRITING, EPOLLOUT, c->loop->options.body_timeout_s);
+    enter(c, CONN_WRITING, c->interest, c->loop->options.body_timeout_s);
 }
 
 static void reply_error(Conn *c, const Err *err, int status, const char *allow)
@@ -250,7 +250,7 @@ static void advance(Conn *c)
         size_t at = c->http.at;
         if (c->state == CONN_WRITING) {
             if (write_reply(c)) finish_reply(c);
-            if (c->state == CONN_WRITING) return;
+            if (c->state == CONN_WRITING) return loop_watch(c->loop, c, EPOLLOUT);
         } else if (c->state == CONN_READING) {
             if (c->in.n > 0) read_request(c);
             if (c->state == before && c->http.at == at) return;

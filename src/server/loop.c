@@ -95,6 +95,7 @@ static bool evict(Loop *loop)
 static void turn_away(int fd)
 {
     Err err;
+    char request[4096];
     Buf out = { 0 }, body = { 0 };
     fail(&err, EF_UNAVAILABLE, "too many connections: try again");
     error_write(&body, &err, 503);
@@ -102,7 +103,8 @@ static void turn_away(int fd)
                                           .length = body.n, .close = true, .retry_after = 1 },
                      time(NULL));
     buf_str(&out, buf_view(&body));
-    if (send(fd, out.p, out.n, MSG_NOSIGNAL) >= 0) shutdown(fd, SHUT_WR);
+    ssize_t unread = recv(fd, request, sizeof request, 0); /* left there, it would undo the reply */
+    if (unread && send(fd, out.p, out.n, MSG_NOSIGNAL) >= 0) shutdown(fd, SHUT_WR);
     close(fd);
     buf_free(&out);
     buf_free(&body);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * model.c - opens a model from wherever it is. A folder is checked and optimized here; a package was
- * checked when it was built, so opening it reads small members and maps the rest. Both ways meet in
- * load_graph. A Model lives in its own arena: closing it is one free and a few unmappings. */
+ * model.c - opens a model from wherever it is. A folder is checked and optimized here; a package
+ * was checked when it was built, so opening it reads small members and maps the rest. Both ways
+ * meet in load_graph. A Model lives in its own arena: closing it is one free and a few unmappings.
+ * */
 #include "session/model.h"
 
 #include "data/json.h"
@@ -86,7 +87,8 @@ static bool open_tokenizer(Model *m, const ModelSource *s, Err *err)
     if (s->tokenizer_config && extra.kind != V_MAP)
         return fail(err, EF_BAD_MODEL, "tokenizer_config.json must be an object: found %s",
                     value_kind_name(extra.kind));
-    LimitSource limit = { s->yaml_tokenizer, s->tokenizer_config ? &extra : NULL, m->tokenizer, &m->config };
+    LimitSource limit = { s->yaml_tokenizer, s->tokenizer_config ? &extra : NULL, m->tokenizer,
+                          &m->config };
     return limit_from_source(&limit, &m->encode, err);
 }
 
@@ -122,8 +124,10 @@ static bool open_bare(Model *m, const char *path, Err *err)
     m->name = str_of(str_dup(&m->arena, path_name(path)));
     m->precision = onnx_precision(&file->model);
     if (!source_inputs(&file->model, err)) return within(err, "%s", path);
-    if (file->model.graph.n_out == 0) return fail(err, EF_BAD_MODEL, "%s: the graph has no outputs", path);
-    return load_graph(m, &file->model, file->model.graph.out[0].name, true, err) || within(err, "%s", path);
+    if (file->model.graph.n_out == 0)
+        return fail(err, EF_BAD_MODEL, "%s: the graph has no outputs", path);
+    return load_graph(m, &file->model, file->model.graph.out[0].name, true, err) ||
+           within(err, "%s", path);
 }
 
 bool model_open_bare(const char *path, Model **out, Err *err)
@@ -140,7 +144,8 @@ static bool need_member(const Package *p, MemberKind kind, Str *bytes, Err *err)
     return bytes->p || fail(err, EF_BAD_MODEL, "Missing required artifact: %s", member_name(kind));
 }
 
-/* The member holds tokenizer.json inside another object, beside the peer's padding and truncation. */
+/* The member holds tokenizer.json inside another object, beside the peer's padding and truncation.
+ * */
 static bool packed_tokenizer(Model *m, Err *err)
 {
     Str text;
@@ -149,7 +154,8 @@ static bool packed_tokenizer(Model *m, Err *err)
     if (!json_parse(&m->arena, text, &root, err)) return within(err, "tokenizer");
     const Value *inner = value_get(&root, "tokenizer");
     if (!inner) return fail(err, EF_BAD_MODEL, "tokenizer: found no key \"tokenizer\"");
-    if (!tokenizer_from_value(&m->arena, inner, &m->tokenizer, err)) return within(err, "tokenizer");
+    if (!tokenizer_from_value(&m->arena, inner, &m->tokenizer, err))
+        return within(err, "tokenizer");
     return limit_from_package(value_get(&root, "config"), &m->encode, err);
 }
 
@@ -184,7 +190,8 @@ static bool packed_graph(Model *m, Err *err)
     bool ours = m->package.member[MEMBER_GRAPH].bytes.p;
     if (!need_member(&m->package, ours ? MEMBER_GRAPH : MEMBER_WEIGHTS, &bytes, err)) return false;
     OnnxModel *onnx = NEW(&m->arena, OnnxModel);
-    if (!onnx_read(&m->arena, bytes, onnx, err)) return within(err, "%s", ours ? "graph" : "weights");
+    if (!onnx_read(&m->arena, bytes, onnx, err))
+        return within(err, "%s", ours ? "graph" : "weights");
     if (ours && !onnx_attach(onnx, find_panels, &m->package, err)) return within(err, "graph");
     if (!ours) m->precision = onnx_precision(onnx);
     return source_inputs(onnx, err) && source_output(onnx, m->task, &m->config, &output, err) &&
@@ -198,10 +205,12 @@ static bool open_package(Model *m, const char *path, Err *err)
     m->version = m->package.version;
     m->task = task_by_number(m->package.model_type);
     if (!m->task)
-        return fail(err, EF_UNSUPPORTED, "%s: model type number %d is not supported: this version reads text only", path,
+        return fail(err, EF_UNSUPPORTED,
+                    "%s: model type number %d is not supported: this version reads text only", path,
                     m->package.model_type);
     if (m->package.member[MEMBER_TRANSFORM].bytes.n)
-        return fail(err, EF_UNSUPPORTED, "%s: the package has a Lua transform, which is not supported yet", path);
+        return fail(err, EF_UNSUPPORTED,
+                    "%s: the package has a Lua transform, which is not supported yet", path);
     return (packed_facts(m, err) && packed_config(m, err) && packed_tokenizer(m, err) &&
             packed_graph(m, err)) || within(err, "%s", path);
 }
@@ -267,7 +276,8 @@ static bool run_one(const Model *m, Arena *arena, RowOutput *row, Runner *runner
     Encoding e;
     if (!tokenizer_encode(m->tokenizer, arena, STR("This is a test."), NULL, &m->encode, &e, err))
         return false;
-    if (e.n == 0) return fail(err, EF_BAD_MODEL, "the tokenizer gives no tokens for \"This is a test.\"");
+    if (e.n == 0)
+        return fail(err, EF_BAD_MODEL, "the tokenizer gives no tokens for \"This is a test.\"");
     int32_t start[] = { 0, (int32_t)e.n };
     Batch batch = { 1, start, e.ids, e.type_ids };
     return runner_run(runner, &batch, row, err);
@@ -275,8 +285,10 @@ static bool run_one(const Model *m, Arena *arena, RowOutput *row, Runner *runner
 
 static bool check_row(const Model *m, const RowOutput *row, Err *err)
 {
-    if (!m->task->labelled || m->config.num_labels == 0 || row->width == m->config.num_labels) return true;
-    return fail(err, EF_BAD_MODEL, "label count mismatch: config.json has %d labels, the model gives %lld",
+    if (!m->task->labelled || m->config.num_labels == 0 || row->width == m->config.num_labels)
+        return true;
+    return fail(err, EF_BAD_MODEL,
+                "label count mismatch: config.json has %d labels, the model gives %lld",
                 m->config.num_labels, (long long)row->width);
 }
 
@@ -286,7 +298,8 @@ bool model_dry_run(const Model *m, Err *err)
     RowOutput row;
     Runner *runner = runner_new(m->engine, NULL);
     bool ok = run_one(m, &arena, &row, runner, err);
-    if (!ok && !strstr(err->message, "Model inference failed")) within(err, "Model inference failed");
+    if (!ok && !strstr(err->message, "Model inference failed"))
+        within(err, "Model inference failed");
     ok = ok && check_row(m, &row, err);
     runner_free(runner);
     arena_free(&arena);

@@ -24,11 +24,13 @@ typedef struct Model {
     Str tokenizer_text;          /* tokenizer.json as it was; empty: from a package */
 } Model;
 
-/* path: a folder, an .onnx (its folder gives the rest), a package, or NULL for this very executable. */
+/* path: a folder, an .onnx (its folder gives the rest), a package, or NULL for this very
+ * executable. */
 bool model_open(const char *path, Model **, Err *);
 /* The same for a folder whose config.json leaves the task open; a package knows its own. */
 bool model_open_as(const char *path, Str task, Model **, Err *);
-bool model_open_source(const ModelSource *, Model **, Err *); /* validates everything; the dry run is the caller's */
+bool model_open_source(const ModelSource *, Model **,
+                       Err *); /* validates everything; the dry run is the caller's */
 /* The graph alone, with its first output: no task, no tokenizer (`bench` of a lone .onnx). */
 bool model_open_bare(const char *onnx_path, Model **, Err *);
 void model_close(Model *);

@@ -16,7 +16,8 @@ static bool need(const char *path, const char *name, const char *what, Err *err)
 {
     if (path && file_is(path)) return true;
     if (path && dir_is(path))
-        return fail(err, EF_INVALID_INPUT, "%s: found a folder, wanted a file for the %s", path, what);
+        return fail(err, EF_INVALID_INPUT, "%s: found a folder, wanted a file for the %s", path,
+                    what);
     return fail(err, EF_NOT_FOUND, "%s not found: Could not locate %s at path: \"%s\"", name, what,
                 path ? path : "");
 }
@@ -26,5 +27,6 @@ bool source_files(const ModelSource *s, Err *err)
     if (!need(s->config, "config.json", "model config", err)) return false;
     if (!need(s->tokenizer, "tokenizer.json", "tokenizer", err)) return false;
     if (!need(s->weights, "model.onnx", "model weights", err)) return false;
-    return !s->tokenizer_config || need(s->tokenizer_config, "tokenizer_config.json", "tokenizer config", err);
+    return !s->tokenizer_config ||
+           need(s->tokenizer_config, "tokenizer_config.json", "tokenizer config", err);
 }

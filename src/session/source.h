@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source.h - where a model comes from when it is not a package yet: files in a folder, and the checks
- * that stand between them and a model that runs. Every message says what was found and what is wanted,
- * and contains the words of the troubleshooting guide ("model.onnx not found", "Missing input_ids"). */
+ * source.h - where a model comes from when it is not a package yet: files in a folder, and the
+ * checks that stand between them and a model that runs. Every message says what was found and what
+ * is wanted, and contains the words of the troubleshooting guide ("model.onnx not found", "Missing
+ * input_ids"). */
 #ifndef SESSION_SOURCE_H
 #define SESSION_SOURCE_H
 #include "base/file.h"
@@ -41,7 +42,8 @@ typedef struct LimitSource {
     const ModelConfig *config;   /* the position table */
 } LimitSource;
 bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);
-bool limit_from_package(const Value *config, EncodeOptions *, Err *); /* the peer's {padding, truncation} */
+bool limit_from_package(const Value *config, EncodeOptions *,
+                        Err *); /* the peer's {padding, truncation} */
 Value limit_to_package(Arena *, const EncodeOptions *);               /* the `truncation` of it */
 
 #endif

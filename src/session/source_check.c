@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source_check.c - does config.json, the graph and the wanted task fit together? Asked before anything
- * is written, and again by whoever opens a folder. */
+ * source_check.c - does config.json, the graph and the wanted task fit together? Asked before
+ * anything is written, and again by whoever opens a folder. */
 #include "session/source.h"
 
 /* Model families that are no encoders, by config.json's model_type. */
@@ -52,24 +52,30 @@ static const Family families[] = {
     { "whisper", "Whisper", BOTH },
     { "encoder-decoder", "EncoderDecoderModel", BOTH },
 };
-static const char *const generators[] = { "ForCausalLM", "LMHeadModel", "ForConditionalGeneration" };
+static const char *const generators[] = { "ForCausalLM", "LMHeadModel",
+                                          "ForConditionalGeneration" };
 
 bool source_family(const ModelConfig *c, Err *err)
 {
-    if (str_ends(c->architecture, "EncoderModel")) return true; /* T5EncoderModel: the encoder half alone */
+    if (str_ends(c->architecture, "EncoderModel"))
+        return true; /* T5EncoderModel: the encoder half alone */
     for (size_t i = 0; i < COUNT(families); i++)
         if (str_is(c->model_type, families[i].model_type))
-            return fail(err, EF_UNSUPPORTED, "%s is not supported: it is %s (model_type \"%s\"), wanted an encoder",
+            return fail(err, EF_UNSUPPORTED,
+                        "%s is not supported: it is %s (model_type \"%s\"), wanted an encoder",
                         families[i].name, families[i].kind, families[i].model_type);
     for (size_t i = 0; i < COUNT(generators); i++)
         if (str_ends(c->architecture, generators[i]))
-            return fail(err, EF_UNSUPPORTED, "%.*s is not supported: it generates text, wanted an encoder",
+            return fail(err, EF_UNSUPPORTED,
+                        "%.*s is not supported: it generates text, wanted an encoder",
                         STR_ARG(c->architecture));
     if (value_bool(value_get(c->root, "is_encoder_decoder"), false))
-        return fail(err, EF_UNSUPPORTED, "%.*s is not supported: config.json says is_encoder_decoder, wanted an encoder",
+        return fail(err, EF_UNSUPPORTED,
+                    "%.*s is not supported: config.json says is_encoder_decoder, wanted an encoder",
                     STR_ARG(c->model_type));
     if (value_bool(value_get(c->root, "is_decoder"), false))
-        return fail(err, EF_UNSUPPORTED, "%.*s is not supported: config.json says is_decoder, wanted an encoder",
+        return fail(err, EF_UNSUPPORTED,
+                    "%.*s is not supported: config.json says is_decoder, wanted an encoder",
                     STR_ARG(c->model_type));
     return true;
 }
@@ -97,10 +103,12 @@ static bool unknown_task(Str name, Err *err)
     Buf list = { 0 };
     size_t n;
     const Task *const *all = task_all(&n);
-    for (size_t i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", names[i] = all[i]->name);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&list, "%s%s", i ? ", " : "", names[i] = all[i]->name);
     const char *near = str_nearest(name, names, n);
-    fail(err, EF_INVALID_INPUT, "Invalid model type: found `%.*s`, wanted one of %.*s%s%s%s", STR_ARG(name),
-         STR_ARG(buf_view(&list)), near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    fail(err, EF_INVALID_INPUT, "Invalid model type: found `%.*s`, wanted one of %.*s%s%s%s",
+         STR_ARG(name), STR_ARG(buf_view(&list)), near ? " (did you mean " : "", near ? near : "",
+         near ? "?)" : "");
     buf_free(&list);
     return false;
 }
@@ -109,16 +117,19 @@ bool source_task(Str name, const ModelConfig *c, const Task **out, Err *err)
 {
     const Task *natural = task_of(c->architecture);
     if (str_starts(name, "image_"))
-        return fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported yet: this version reads text only",
+        return fail(err, EF_UNSUPPORTED,
+                    "Invalid model type: %.*s is not supported yet: this version reads text only",
                     STR_ARG(name));
     if (name.n == 0 && !natural)
         return fail(err, EF_INVALID_INPUT,
-                    "Invalid model type: config.json's architecture \"%.*s\" does not tell the task; say it with --model-type",
+                    "Invalid model type: config.json's architecture \"%.*s\" does not tell the "
+                    "task; say it with --model-type",
                     STR_ARG(c->architecture));
     const Task *task = name.n ? task_find(name) : natural;
     if (!task) return unknown_task(name, err);
     if (natural && !fits(task, c->architecture))
-        return fail(err, EF_INVALID_INPUT, "Invalid model type: found architecture %.*s (%s), wanted one for %s",
+        return fail(err, EF_INVALID_INPUT,
+                    "Invalid model type: found architecture %.*s (%s), wanted one for %s",
                     STR_ARG(c->architecture), natural->name, task->name);
     *out = task;
     return true;
@@ -152,13 +163,15 @@ static bool shape_fits(const OnnxValue *v, Err *err)
     bool integer = v->type == T_I64 || v->type == T_I32;
     if (integer && (v->rank == 2 || v->rank < 0)) return true;
     return fail(err, EF_BAD_MODEL,
-                "Input shape mismatch: %.*s: found %s with %d dimensions, wanted int64 [batch_size, sequence_length]",
+                "Input shape mismatch: %.*s: found %s with %d dimensions, wanted int64 "
+                "[batch_size, sequence_length]",
                 STR_ARG(v->name), dtype_name(v->type), v->rank);
 }
 
 bool source_inputs(const OnnxModel *m, Err *err)
 {
-    static const char *const known[] = { "input_ids", "attention_mask", "token_type_ids", "position_ids" };
+    static const char *const known[] = { "input_ids", "attention_mask", "token_type_ids",
+                                         "position_ids" };
     const OnnxGraph *g = &m->graph;
     if (!find_value(g->in, g->n_in, "input_ids"))
         return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
@@ -173,8 +186,10 @@ static bool labels_fit(const OnnxValue *v, const ModelConfig *c, Err *err)
 {
     int64_t width = v->rank > 0 ? v->dim[v->rank - 1] : DIM_UNKNOWN;
     if (width < 0 || c->num_labels == 0 || width == c->num_labels) return true;
-    return fail(err, EF_BAD_MODEL, "label count mismatch: config.json has %d labels, the model's %.*s have %lld columns",
-                c->num_labels, STR_ARG(v->name), (long long)width);
+    return fail(
+        err, EF_BAD_MODEL,
+        "label count mismatch: config.json has %d labels, the model's %.*s have %lld columns",
+        c->num_labels, STR_ARG(v->name), (long long)width);
 }
 
 bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, Str *name, Err *err)
@@ -189,7 +204,8 @@ bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, S
         return missing(what, g->out, g->n_out, err);
     }
     if (v->rank >= 0 && v->rank != (task->per_token ? 3 : 2))
-        return fail(err, EF_BAD_MODEL, "Model must return tensor of shape %s: %.*s has %d dimensions", task->shape,
+        return fail(err, EF_BAD_MODEL,
+                    "Model must return tensor of shape %s: %.*s has %d dimensions", task->shape,
                     STR_ARG(v->name), v->rank);
     *name = v->name;
     return !task->labelled || labels_fit(v, c, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source_limit.c - how many tokens a text may have and which are cut off. The first that speaks wins:
- * YAML, then tokenizer_config.json (model_max_length, then max_length), then tokenizer.json's own
- * truncation, then 512 as the peer has it; and never more than the model has positions. */
+ * source_limit.c - how many tokens a text may have and which are cut off. The first that speaks
+ * wins: YAML, then tokenizer_config.json (model_max_length, then max_length), then tokenizer.json's
+ * own truncation, then 512 as the peer has it; and never more than the model has positions. */
 #include "base/log.h"
 #include "session/source.h"
 
@@ -19,33 +19,40 @@ static const Word strategies[] = {
 static const Word sides[] = { { "right", "Right", false }, { "left", "Left", true } };
 
 /* A word that may be absent or null. */
-static bool read_word(const Value *map, const char *key, const Word *words, size_t n, int *out, Err *err)
+static bool read_word(const Value *map, const char *key, const Word *words, size_t n, int *out,
+                      Err *err)
 {
     const Value *v = value_get(map, key);
     if (!v || v->kind == V_NULL) return true;
     Str s = value_str(v, (Str){ 0 });
     for (size_t i = 0; i < n; i++)
-        if (str_is(s, words[i].here) || str_is(s, words[i].peer)) return *out = words[i].value, true;
+        if (str_is(s, words[i].here) || str_is(s, words[i].peer))
+            return *out = words[i].value, true;
     if (v->kind != V_STR)
-        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a word", key, value_kind_name(v->kind));
-    return fail(err, EF_INVALID_INPUT, "%s: found \"%.*s\", wanted \"%s\" or \"%s\"", key, STR_ARG(s),
-                words[0].here, words[1].here);
+        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a word", key,
+                    value_kind_name(v->kind));
+    return fail(err, EF_INVALID_INPUT, "%s: found \"%.*s\", wanted \"%s\" or \"%s\"", key,
+                STR_ARG(s), words[0].here, words[1].here);
 }
 
-/* A count that may be absent or null (0 then); what is beyond counting (1e30: "no limit") is cut off. */
+/* A count that may be absent or null (0 then); what is beyond counting (1e30: "no limit") is cut
+ * off. */
 static bool read_count(const Value *map, const char *key, int *out, Err *err)
 {
     const Value *v = value_get(map, key);
     if (!v || v->kind == V_NULL) return *out = 0, true;
     if (v->kind != V_INT && v->kind != V_FLOAT)
-        return fail(err, EF_INVALID_INPUT, "%s must be an int: found %s", key, value_kind_name(v->kind));
+        return fail(err, EF_INVALID_INPUT, "%s must be an int: found %s", key,
+                    value_kind_name(v->kind));
     double n = value_float(v, 0);
-    if (!(n >= 1)) return fail(err, EF_INVALID_INPUT, "%s must be an int above 0: found %g", key, n);
+    if (!(n >= 1))
+        return fail(err, EF_INVALID_INPUT, "%s must be an int above 0: found %g", key, n);
     *out = n > LIMIT_MOST ? LIMIT_MOST : (int)n;
     return true;
 }
 
-static bool read_words(const Value *map, const char *side, const char *strategy, EncodeOptions *o, Err *err)
+static bool read_words(const Value *map, const char *side, const char *strategy, EncodeOptions *o,
+                       Err *err)
 {
     int left = o->truncate_left, how = (int)o->strategy;
     if (!read_word(map, side, sides, COUNT(sides), &left, err)) return false;
@@ -55,12 +62,16 @@ static bool read_words(const Value *map, const char *side, const char *strategy,
     return true;
 }
 
-/* Model types whose positions begin behind the padding id: RoBERTa's table of 514 holds 512 tokens. */
+/* Model types whose positions begin behind the padding id: RoBERTa's table of 514 holds 512 tokens.
+ * */
 static bool positions_behind_padding(Str model_type)
 {
-    static const char *const types[] = { "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet", "longformer",
-                                         "data2vec-text", "roberta-prelayernorm", "ibert", "luke", "xmod", "lilt",
-                                         "markuplm", "esm" };
+    static const char *const types[] = {
+        "roberta",  "xlm-roberta", "xlm-roberta-xl", "camembert",
+        "mpnet",    "longformer",  "data2vec-text",  "roberta-prelayernorm",
+        "ibert",    "luke",        "xmod",           "lilt",
+        "markuplm", "esm"
+    };
     for (size_t i = 0; i < COUNT(types); i++)
         if (str_is(model_type, types[i])) return true;
     return false;
@@ -96,11 +107,14 @@ bool limit_from_source(const LimitSource *s, EncodeOptions *o, Err *err)
     if (!read_limits(s, o, &yaml, err)) return false;
     if (!read_words(s->file, "truncation_side", "truncation_strategy", o, err))
         return within(err, "tokenizer_config.json");
-    if (!read_words(s->yaml, "truncation_side", "truncation_strategy", o, err)) return within(err, "tokenizer");
+    if (!read_words(s->yaml, "truncation_side", "truncation_strategy", o, err))
+        return within(err, "tokenizer");
     int most = positions(s->config);
-    if (yaml > most) log_warn("tokenizer.max_length %d is cut to the model's %d positions", yaml, most);
+    if (yaml > most)
+        log_warn("tokenizer.max_length %d is cut to the model's %d positions", yaml, most);
     o->max_length = MIN(o->max_length, most);
-    if (o->max_length == LIMIT_MOST) o->max_length = 0; /* no limit: relative positions, and nobody says one */
+    if (o->max_length == LIMIT_MOST)
+        o->max_length = 0; /* no limit: relative positions, and nobody says one */
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source_onnx.c - an .onnx with its external data. Some exporters write one file per weight, so each
- * file is mapped once, however many tensors lie in it, and all are closed together. */
+ * source_onnx.c - an .onnx with its external data. Some exporters write one file per weight, so
+ * each file is mapped once, however many tensors lie in it, and all are closed together. */
 #include "session/source.h"
 
 typedef struct MappedFile MappedFile;
@@ -46,7 +46,8 @@ static bool open_parts(Finder *f, const char *path, Err *err)
 {
     Str bytes;
     if (!map_into(f, path, (Str){ 0 }, &bytes, err)) return false;
-    if (bytes.n == 0) return fail(err, EF_BAD_MODEL, "%s: found an empty file, wanted an ONNX model", path);
+    if (bytes.n == 0)
+        return fail(err, EF_BAD_MODEL, "%s: found an empty file, wanted an ONNX model", path);
     if (onnx_read(f->arena, bytes, &f->file->model, err) &&
         onnx_attach(&f->file->model, find_beside, f, err))
         return true;
@@ -70,8 +71,9 @@ void onnx_file_close(OnnxFile *file)
 
 const char *onnx_precision(const OnnxModel *model)
 {
-    static const char *const quantizing[] = { "MatMulInteger", "DynamicQuantizeLinear", "QLinearMatMul",
-                                              "DequantizeLinear", "DynamicQuantizeMatMul", "MatMulIntegerToFloat" };
+    static const char *const quantizing[] = { "MatMulInteger",         "DynamicQuantizeLinear",
+                                              "QLinearMatMul",         "DequantizeLinear",
+                                              "DynamicQuantizeMatMul", "MatMulIntegerToFloat" };
     for (int i = 0; i < model->graph.n_node; i++)
         for (size_t k = 0; k < COUNT(quantizing); k++)
             if (str_is(model->graph.node[i].op, quantizing[k])) return "int8";

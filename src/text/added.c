@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * added.c - `added_tokens`: strings that are tokens wherever they stand, found before the model runs;
- * those with `normalized` in the normalized text, the others (and first) in the original.
+ * added.c - `added_tokens`: strings that are tokens wherever they stand, found before the model
+ * runs; those with `normalized` in the normalized text, the others (and first) in the original.
  *
- * Kept from the reference: a match that single_word refuses is skipped as a whole; lstrip and rstrip
- * take the white space into the token's range; the `id` in the file counts for nothing, a token has
- * the id of the vocabulary or the next one after it. */
+ * Kept from the reference: a match that single_word refuses is skipped as a whole; lstrip and
+ * rstrip take the white space into the token's range; the `id` in the file counts for nothing, a
+ * token has the id of the vocabulary or the next one after it. */
 #include "pipeline.h"
 
 #include <stdlib.h>
@@ -94,13 +94,16 @@ bool added_load(Arena *arena, const Value *list, const Model *model, const Norma
 
 /* ---- matching ---- */
 
-/* First of the sorted patterns low .. high, all longer than `depth`, whose byte there is at least b. */
+/* First of the sorted patterns low .. high, all longer than `depth`, whose byte there is at least
+ * b. */
 static size_t lower_bound(const Matcher *m, size_t low, size_t high, size_t depth, int b)
 {
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if ((unsigned char)m->items[middle]->pattern.p[depth] < b) low = middle + 1;
-        else high = middle;
+        if ((unsigned char)m->items[middle]->pattern.p[depth] < b)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -147,8 +150,8 @@ static bool stands_alone(Str text, size_t from, size_t to)
 
 static size_t spaces_before(Str text, size_t at)
 {
-    while (at > 0 && flags_before(text, at) & UNICODE_SPACE)
-        do at--;
+    while (at > 0 && flags_before(text, at) & UNICODE_SPACE) do
+            at--;
         while ((text.p[at] & 0xc0) == 0x80);
     return at;
 }
@@ -165,9 +168,8 @@ void added_cut(const Matcher *m, Str text, size_t base, Pieces *out)
     size_t done = 0; /* end of the last piece */
     for (size_t i = 0; m->n && i < text.n;) {
         unsigned char b = (unsigned char)text.p[i];
-        const Added *token = m->first[b] == m->first[b + 1]
-                                 ? NULL
-                                 : match(m, (Str){ text.p + i, text.n - i });
+        const Added *token =
+            m->first[b] == m->first[b + 1] ? NULL : match(m, (Str){ text.p + i, text.n - i });
         if (!token) {
             i++;
             continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * encode.c - runs the steps of pipeline.h for one text or a pair, cuts to length, adds special tokens.
+ * encode.c - runs the steps of pipeline.h for one text or a pair, cuts to length, adds special
+ * tokens.
  *
  * Truncation is the reference's, with its odd corner: a limit below the number of special tokens
  * underflows there and so limits nothing. */
@@ -17,7 +18,9 @@ static void cut_and_normalize(const Tokenizer *t, Str original, Text *text, Piec
     for (size_t i = 0; i < raw.n; i++) {
         Piece piece = raw.items[i];
         size_t from = text->n;
-        Source in = { { original.p + piece.from, piece.to - piece.from }, NULL, (int32_t)piece.from };
+        Source in = { { original.p + piece.from, piece.to - piece.from },
+                      NULL,
+                      (int32_t)piece.from };
         if (piece.id >= 0) {
             text_add(text, in);
             pieces_add(out, from, text->n, piece.id);
@@ -41,11 +44,12 @@ static void place(Token *tokens, size_t n, const Span *at, size_t index)
 static bool tokenize(const Tokenizer *t, Arena *arena, Str original, Tokens *out, Err *err)
 {
     if (original.n > LONGEST_TEXT)
-        return fail(err, EF_TOO_LARGE, "text: found %zu bytes, at most %d can be tokenized", original.n,
-                    (int)LONGEST_TEXT);
+        return fail(err, EF_TOO_LARGE, "text: found %zu bytes, at most %d can be tokenized",
+                    original.n, (int)LONGEST_TEXT);
     if (!utf8_valid(original)) return fail(err, EF_INVALID_INPUT, "text: not valid UTF-8");
     Text text = { .arena = arena };
     Pieces pieces = { .arena = arena }, words = { .arena = arena };
+    text_reserve(&text, original.n);
     cut_and_normalize(t, original, &text, &pieces);
     pretokenizer_run(&t->pretokenizer, &text, &pieces, &words);
     *out = (Tokens){ .arena = arena };
@@ -56,7 +60,8 @@ static bool tokenize(const Tokenizer *t, Arena *arena, Str original, Tokens *out
         size_t before = out->n;
         if (word.id >= 0)
             tokens_add(out, word.id, 0, word.to - word.from);
-        else if (!t->model.kind->word(&t->model, (Str){ text.p + word.from, word.to - word.from }, out, err))
+        else if (!t->model.kind->word(&t->model, (Str){ text.p + word.from, word.to - word.from },
+                                      out, err))
             return false;
         place(out->items + before, out->n - before, text.at + word.from, i);
     }
@@ -87,7 +92,8 @@ static Lengths longest_first(Lengths have, size_t room, bool pair)
 static bool only_one(Lengths *keep, size_t excess, int which, bool pair, Err *err)
 {
     if (which == 1 && !pair)
-        return fail(err, EF_INVALID_INPUT, "truncation: only the second text may be cut, found one text");
+        return fail(err, EF_INVALID_INPUT,
+                    "truncation: only the second text may be cut, found one text");
     if (keep->n[which] <= excess)
         return fail(err, EF_INVALID_INPUT,
                     "truncation: the %s text has %zu tokens, %zu would have to be cut from it",
@@ -96,7 +102,8 @@ static bool only_one(Lengths *keep, size_t excess, int which, bool pair, Err *er
     return true;
 }
 
-static bool truncate_to(Lengths *keep, bool pair, size_t added, const EncodeOptions *options, Err *err)
+static bool truncate_to(Lengths *keep, bool pair, size_t added, const EncodeOptions *options,
+                        Err *err)
 {
     size_t total = keep->n[0] + keep->n[1], limit = (size_t)MAX(options->max_length, 0);
     if (limit == 0 || limit < added) return true;
@@ -154,7 +161,8 @@ bool tokenizer_encode(const Tokenizer *t, Arena *arena, Str first, const Str *se
     Lengths have = { { tokens[0].n, tokens[1].n } }, keep = have;
     EncodeOptions none = { 0 };
     if (!options) options = &none;
-    if (!truncate_to(&keep, second, options->no_special ? 0 : template->added, options, err)) return false;
+    if (!truncate_to(&keep, second, options->no_special ? 0 : template->added, options, err))
+        return false;
 
     size_t n = 0;
     for (size_t i = 0; i < template->n; i++) {

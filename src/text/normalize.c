@@ -4,7 +4,8 @@
 #include "rewrite.h"
 #include "unicode.h"
 
-/* ---- BertNormalizer: clean, space out ideographs, strip accents, lower; one pass for all four ---- */
+/* ---- BertNormalizer: clean, space out ideographs, strip accents, lower; one pass for all four
+ * ---- */
 typedef struct Bert {
     bool clean, cjk, strip, lower;
     uint8_t ascii[128]; /* what a character becomes; ASCII_DROP: nothing */
@@ -47,7 +48,8 @@ static void bert_code(const Bert *bert, Rewrite *rewrite, uint32_t code, Span at
     if (apart) rewrite_code(rewrite, ' ', at);
 }
 
-/* A run of ASCII from byte i on; returns where it ends. Such text has no marks and keeps its length. */
+/* A run of ASCII from byte i on; returns where it ends. Such text has no marks and keeps its
+ * length. */
 static size_t bert_run_ascii(const Bert *bert, const Source *in, size_t i, Text *out)
 {
     text_reserve(out, in->text.n - i);
@@ -103,7 +105,8 @@ static void strip_accents_run(const Normalizer *self, Source in, Text *out)
 
 static Source source_part(Source in, size_t from, size_t to)
 {
-    return (Source){ { in.text.p + from, to - from }, in.at ? in.at + from : NULL,
+    return (Source){ { in.text.p + from, to - from },
+                     in.at ? in.at + from : NULL,
                      in.base + (int32_t)from };
 }
 
@@ -148,11 +151,13 @@ static bool replace_load(Arena *arena, const Value *v, Normalizer *out, Err *err
     Str pattern, content;
     const Value *kinds = value_get(v, "pattern");
     if (value_get(kinds, "Regex"))
-        return fail(err, EF_UNSUPPORTED, "normalizer Replace: a regular expression is not supported");
+        return fail(err, EF_UNSUPPORTED,
+                    "normalizer Replace: a regular expression is not supported");
     if (!member_str(kinds, "Replace.pattern", "String", &pattern, err) ||
         !member_str(v, "Replace", "content", &content, err))
         return false;
-    if (pattern.n == 0) return fail(err, EF_UNSUPPORTED, "normalizer Replace: the pattern is empty");
+    if (pattern.n == 0)
+        return fail(err, EF_UNSUPPORTED, "normalizer Replace: the pattern is empty");
     Replace *replace = NEW(arena, Replace);
     replace->pattern = (Str){ str_dup(arena, pattern), pattern.n };
     replace->content = (Str){ str_dup(arena, content), content.n };
@@ -174,8 +179,9 @@ static void replace_run(const Normalizer *self, Source in, Text *out)
     Str pattern = replace->pattern, content = replace->content;
     size_t done = 0;
     for (;;) {
-        char *hit = done < in.text.n ? memmem(in.text.p + done, in.text.n - done, pattern.p, pattern.n)
-                                     : NULL;
+        char *hit = done < in.text.n
+                        ? memmem(in.text.p + done, in.text.n - done, pattern.p, pattern.n)
+                        : NULL;
         size_t from = hit ? (size_t)(hit - in.text.p) : in.text.n;
         text_add(out, source_part(in, done, from));
         if (!hit) return;
@@ -244,6 +250,9 @@ bool normalizer_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 
 void normalizer_run(const Normalizer *normalizer, Source in, Text *out)
 {
-    if (normalizer->kind) normalizer->kind->run(normalizer, in, out);
-    else text_add(out, in);
+    if (in.text.n == 0) return; /* nothing comes from nothing */
+    if (normalizer->kind)
+        normalizer->kind->run(normalizer, in, out);
+    else
+        text_add(out, in);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pieces.c - the growing arrays between the steps. They live in the caller's arena: what outgrows its
- * place leaves a hole there, at most as large as the array in the end. */
-#include "pipeline.h"
+ * pieces.c - the growing arrays between the steps. They live in the caller's arena: what outgrows
+ * its place leaves a hole there, at most as large as the array in the end. */
+#include "pieces.h"
 
 enum { FIRST_TEXT = 256, FIRST_ITEMS = 64 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * postprocess.c - the kinds of `post_processor`: which special tokens stand around the texts, and the
- * type ids of all. Every kind becomes two templates, one for a text and one for a pair. */
+ * postprocess.c - the kinds of `post_processor`: which special tokens stand around the texts, and
+ * the type ids of all. Every kind becomes two templates, one for a text and one for a pair. */
 #include "pipeline.h"
 
 static Part text_part(int sequence, int64_t type_id)
@@ -36,14 +36,17 @@ static bool special_part(Arena *arena, const Value *specials, Str name, Part *ou
     return true;
 }
 
-static bool template_part(Arena *arena, const Value *piece, const Value *specials, Part *out, Err *err)
+static bool template_part(Arena *arena, const Value *piece, const Value *specials, Part *out,
+                          Err *err)
 {
     const Value *special = value_get(piece, "SpecialToken"), *text = value_get(piece, "Sequence");
     const Value *v = special ? special : text;
     int64_t type_id;
     Str id;
-    if (!v) return fail(err, EF_BAD_MODEL, "post_processor: found a piece of neither kind, wanted "
-                                           "\"Sequence\" or \"SpecialToken\"");
+    if (!v)
+        return fail(err, EF_BAD_MODEL,
+                    "post_processor: found a piece of neither kind, wanted "
+                    "\"Sequence\" or \"SpecialToken\"");
     if (!member_str(v, "post_processor", "id", &id, err) ||
         !member_int(v, "post_processor", "type_id", &type_id, err) ||
         !check_id(type_id, "type id", err))
@@ -51,7 +54,8 @@ static bool template_part(Arena *arena, const Value *piece, const Value *special
     *out = text_part(str_is(id, "B"), type_id);
     if (special) return special_part(arena, specials, id, out, err);
     if (str_is(id, "A") || str_is(id, "B")) return true;
-    return fail(err, EF_BAD_MODEL, "post_processor: found sequence \"%.*s\", wanted A or B", STR_ARG(id));
+    return fail(err, EF_BAD_MODEL, "post_processor: found sequence \"%.*s\", wanted A or B",
+                STR_ARG(id));
 }
 
 static bool read_template(Arena *arena, const Value *v, const char *key, Template *out, Err *err)
@@ -61,8 +65,8 @@ static bool read_template(Arena *arena, const Value *v, const char *key, Templat
     out->n = list->list.n;
     out->parts = ARRAY(arena, Part, out->n);
     for (size_t i = 0; i < out->n; i++) {
-        if (!template_part(arena, &list->list.items[i], value_get(v, "special_tokens"), &out->parts[i],
-                           err))
+        if (!template_part(arena, &list->list.items[i], value_get(v, "special_tokens"),
+                           &out->parts[i], err))
             return false;
         out->added += out->parts[i].n;
     }
@@ -81,7 +85,8 @@ static bool template_load(Arena *arena, const Value *v, PostProcessor *out, Err 
 }
 
 /* ---- BertProcessing: [CLS] A [SEP] B [SEP] ---- */
-static bool bert_part(Arena *arena, const Value *v, const char *key, int32_t type_id, Part *out, Err *err)
+static bool bert_part(Arena *arena, const Value *v, const char *key, int32_t type_id, Part *out,
+                      Err *err)
 {
     const Value *pair; /* ["[SEP]", 102] */
     if (!member_list(v, "post_processor", key, &pair, err)) return false;

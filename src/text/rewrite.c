@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rewrite.c - see rewrite.h.
  *
- * Spans follow the reference even where that is odd: after marks were sorted, the n-th one that opens a
- * source character gets the span of the n-th source character, whichever it came from; the others get
- * the span of the one before them. */
+ * Spans follow the reference even where that is odd: after marks were sorted, the n-th one that
+ * opens a source character gets the span of the n-th source character, whichever it came from; the
+ * others get the span of the one before them. */
 #include "rewrite.h"
 
 #include "unicode.h"
@@ -33,7 +33,7 @@ static void wait(Rewrite *r, Mark mark)
     r->orders |= (uint64_t)1 << mark.order;
 }
 
-/* A pass per order present instead of a sort: stable, and linear however long the run of marks is. */
+/* A pass per order present instead of a sort: stable, and linear however long a run of marks. */
 void rewrite_end(Rewrite *r)
 {
     size_t source = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rewrite.h - characters to normalized characters with their spans: canonical decomposition with its
- * reordering of marks, removal by class, lower case; in that order, each of them optional. */
+ * rewrite.h - characters to normalized characters with their spans: canonical decomposition with
+ * its reordering of marks, removal by class, lower case; in that order, each of them optional. */
 #ifndef TEXT_REWRITE_H
 #define TEXT_REWRITE_H
-#include "pipeline.h"
+#include "pieces.h"
 
 typedef struct Mark { /* a combining character that waits for its place */
     uint32_t code;
@@ -14,13 +14,13 @@ typedef struct Mark { /* a combining character that waits for its place */
 
 typedef struct Rewrite { /* set the first four, the rest zero; rewrite_end when all is in */
     Text *out;
-    bool decompose;   /* NFD */
-    uint16_t remove;  /* UNICODE_* flags of characters to leave out */
+    bool decompose;  /* NFD */
+    uint16_t remove; /* UNICODE_* flags of characters to leave out */
     bool lower;
-    Mark *marks;      /* since the last starter */
+    Mark *marks; /* since the last starter */
     size_t n, cap;
-    uint64_t orders;  /* bit set of those in marks */
-    Span last;        /* of the source character written last */
+    uint64_t orders; /* bit set of those in marks */
+    Span last;       /* of the source character written last */
 } Rewrite;
 
 void rewrite_code(Rewrite *, uint32_t code, Span);

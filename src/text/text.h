@@ -3,12 +3,12 @@
  *
  * The pipeline of the format: added tokens are cut out first, then normalizer, pre-tokenizer, model
  * and post-processor run on what lies between; truncation before the post-processor, padding never
- * (batches are ragged; where an operator needs padding the engine pads). Each component kind is a row
- * by its JSON `type`; an unknown type is an error that names it.
+ * (batches are ragged; where an operator needs padding the engine pads). Each component kind is a
+ * row by its JSON `type`; an unknown type is an error that names it (how to add one: pipeline.h).
  *
- * Easy to get wrong: offsets count bytes of the original text (not of the normalized one); a lowered
- * or stripped character keeps its source's range; special tokens have offsets (0, 0); the type ids of
- * a pair come from the template, not from the position. */
+ * Easy to get wrong: offsets count bytes of the original text (not of the normalized one); a
+ * lowered or stripped character keeps its source's range; special tokens have offsets (0, 0); the
+ * type ids of a pair come from the template, not from the position. */
 #ifndef TEXT_TEXT_H
 #define TEXT_TEXT_H
 #include "data/value.h"
@@ -21,28 +21,30 @@ typedef struct Encoding { /* arrays of n; offsets are bytes into the text they c
     int32_t *type_ids;
     int32_t *start, *end;    /* [n] */
     int32_t *word;           /* index of the pre-token it comes from; -1: special */
-    uint8_t *special;        /* 1: added by the post-processor (the reference's special_tokens_mask) */
+    uint8_t *special;        /* 1: from the post-processor (the reference's special_tokens_mask) */
     uint8_t *sequence;       /* 0 first text, 1 second text; 0 for special tokens too */
     bool truncated;          /* tokens were left out to fit the limit */
 } Encoding;
 
 typedef enum { TRUNCATE_LONGEST_FIRST, TRUNCATE_ONLY_FIRST, TRUNCATE_ONLY_SECOND } TruncateStrategy;
 typedef struct EncodeOptions {
-    int max_length;          /* tokens with specials; 0, or fewer than the specials alone: no limit */
+    int max_length;          /* with specials; 0, or less than the specials alone: no limit */
     TruncateStrategy strategy;
     bool truncate_left;      /* drop from the front */
     bool no_special;         /* leave the post-processor's tokens out */
 } EncodeOptions;
 
-/* From the text of a tokenizer.json. Unknown component types, broken ids and missing tokens are errors. */
+/* From the text of a tokenizer.json, which may go afterwards. Unknown component types and broken
+ * ids are errors; a missing unknown token only once a text needs it. */
 bool tokenizer_load(Arena *, Str json, Tokenizer **out, Err *);
 /* The same from a parsed tree (the member of a package holds it inside another object). */
 bool tokenizer_from_value(Arena *, const Value *root, Tokenizer **out, Err *);
 
-/* second: NULL, or the other half of a pair. Result lives in the arena. Text must be valid UTF-8. */
-bool tokenizer_encode(const Tokenizer *, Arena *, Str first, const Str *second, const EncodeOptions *,
-                      Encoding *out, Err *);
-Str tokenizer_token(const Tokenizer *, int32_t id);       /* empty: no such id */
+/* second: NULL, or the other half of a pair. options: NULL for none. Result and working memory
+ * (some 20 bytes per byte of text) live in the arena. Text that is not valid UTF-8 is an error. */
+bool tokenizer_encode(const Tokenizer *, Arena *, Str first, const Str *second,
+                      const EncodeOptions *options, Encoding *out, Err *);
+Str tokenizer_token(const Tokenizer *, int32_t id);       /* empty: no such id; added: normalized */
 int32_t tokenizer_id(const Tokenizer *, Str token);       /* -1: no such token */
 size_t tokenizer_size(const Tokenizer *);                 /* ids are below this */
 const char *tokenizer_kind(const Tokenizer *);            /* "WordPiece" */

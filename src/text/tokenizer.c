@@ -45,7 +45,8 @@ static void name_ids(Arena *arena, Tokenizer *t)
         const VocabEntry *entry = &t->model.vocab.entries[i];
         t->names[entry->id] = (Str){ entry->p, entry->n };
     }
-    for (size_t i = 0; i < t->added.n; i++) t->names[t->added.items[i].id] = t->added.items[i].pattern;
+    for (size_t i = 0; i < t->added.n; i++)
+        t->names[t->added.items[i].id] = t->added.items[i].pattern;
 }
 
 /* Ids of special tokens go straight to the model's embedding: they must exist. */
@@ -53,8 +54,9 @@ static bool check_template(const Tokenizer *t, const Template *template, Err *er
 {
     for (size_t i = 0; i < template->n; i++)
         for (size_t k = 0; k < template->parts[i].n; k++)
-            if ((size_t)template->parts[i].ids[k] >= t->size)
-                return fail(err, EF_BAD_MODEL, "post_processor: found token id %d, wanted one below %zu",
+            if ((size_t) template->parts[i].ids[k] >= t->size)
+                return fail(err, EF_BAD_MODEL,
+                            "post_processor: found token id %d, wanted one below %zu",
                             (int)template->parts[i].ids[k], t->size);
     return true;
 }
@@ -71,7 +73,8 @@ static bool load(Arena *arena, const Value *root, Tokenizer *t, Err *err)
         !postprocessor_load(arena, value_get(root, "post_processor"), &t->post, err) ||
         !read_truncation(value_get(root, "truncation"), t, err) ||
         !model_load(arena, value_get(root, "model"), &t->model, err) ||
-        !added_load(arena, value_get(root, "added_tokens"), &t->model, &t->normalizer, &t->added, err))
+        !added_load(arena, value_get(root, "added_tokens"), &t->model, &t->normalizer, &t->added,
+                    err))
         return false;
     name_ids(arena, t);
     return check_template(t, &t->post.single, err) && check_template(t, &t->post.pair, err);

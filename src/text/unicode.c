@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * unicode.c - reading the generated tables, and the two things that are not in them: Hangul syllables,
- * which decompose by arithmetic, and the one lower case of two characters. */
+ * unicode.c - reading the generated tables, and the two things that are not in them: Hangul
+ * syllables, which decompose by arithmetic, and the one lower case of two characters. */
 #include "unicode.h"
 
 enum { HANGUL = 0xac00, HANGUL_COUNT = 11172, VOWELS_TAILS = 588, TAILS = 28 };
@@ -21,8 +21,10 @@ int unicode_decompose(uint32_t code, uint32_t out[UNICODE_LONGEST])
     size_t low = 0, high = unicode_decomposition_count;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
-        if (unicode_decompositions[middle].code <= code) low = middle;
-        else high = middle;
+        if (unicode_decompositions[middle].code <= code)
+            low = middle;
+        else
+            high = middle;
     }
     const UnicodeDecomposition *found = &unicode_decompositions[low];
     assert(found->code == code && found->n <= UNICODE_LONGEST);

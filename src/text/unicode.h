@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * unicode.h - what the reference tokenizer thinks of each code point. Not what Unicode says: the
- * reference mixes several versions of it, so the tables are its own answers (tools/oracle/unicode.py).
+ * reference mixes several versions of it, so the tables are its answers (tools/oracle/unicode.py).
  *
- * Easy to get wrong: the two notions of an accent differ (MN: BertNormalizer, MARK: StripAccents), and
- * a code point can be both DROP and SPACE (U+000B), then it is dropped. */
+ * Easy to get wrong: the two notions of an accent differ (MN: BertNormalizer, MARK: StripAccents),
+ * and a code point can be both DROP and SPACE (U+000B), then it is dropped. */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
 #include "base/base.h"
@@ -44,7 +44,7 @@ static inline const UnicodeRecord *unicode_record(uint32_t code) /* code below 0
     size_t block = unicode_index[code / UNICODE_BLOCK];
     return &unicode_records[unicode_leaves[block * UNICODE_BLOCK + code % UNICODE_BLOCK]];
 }
-/* Full canonical decomposition, in canonical order; itself when there is none. Returns the count. */
+/* Full canonical decomposition, in canonical order, or itself. Returns the count. */
 int unicode_decompose(uint32_t code, uint32_t out[UNICODE_LONGEST]);
 /* Lower case of one code point, without context (no final sigma). Returns the count. */
 int unicode_lower(uint32_t code, uint32_t out[2]);

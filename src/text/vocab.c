@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * vocab.c - token to id. A hash that can be continued byte by byte lets a model ask for all prefixes of
- * a word after one walk over it. Two equal keys: the last wins, as in the reference. */
-#include "pipeline.h"
+ * vocab.c - see vocab.h. Of two equal keys the last wins, as in the reference. */
+#include "vocab.h"
 
 typedef struct VocabSlot {
-    uint32_t tag;   /* low half of the hash: most others are told apart without touching their bytes */
+    uint32_t
+        tag; /* low half of the hash: most others are told apart without touching their bytes */
     uint32_t entry; /* index + 1; 0: free */
 } VocabSlot;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wordpiece.c - the model of the BERT family: from the left, the longest token that fits; tokens inside
- * a word carry a prefix ("##"). A word that cannot be covered, or is too long, is one unknown token. */
+ * wordpiece.c - the model of the BERT family: from the left, the longest token that fits; tokens
+ * inside a word carry a prefix ("##"). A word that cannot be covered, or is too long, is one
+ * unknown token. */
 #include "pipeline.h"
 
 typedef struct WordPiece {
@@ -60,8 +61,9 @@ bool wordpiece_word(const Model *self, Str word, Tokens *out, Err *err)
     while (at < word.n) {
         int32_t id;
         Str rest = { word.p + at, word.n - at };
-        size_t n = at ? longest(&self->vocab, model->prefix_hash, model->prefix, rest, out->scratch, &id)
-                      : longest(&self->vocab, VOCAB_SEED, (Str){ 0 }, rest, out->scratch, &id);
+        size_t n =
+            at ? longest(&self->vocab, model->prefix_hash, model->prefix, rest, out->scratch, &id)
+               : longest(&self->vocab, VOCAB_SEED, (Str){ 0 }, rest, out->scratch, &id);
         if (n) tokens_add(out, id, at, at + n);
         at = n ? at + n : SIZE_MAX;
     }

@@ -4,23 +4,15 @@
 #include "finish.h"
 #include "tile.h"
 
-/* Panels of the next step: as many as the longest tile may take, halved until they are there. */
-INLINE int group_of(int64_t left, int rows)
-{
-    int panels = tile_panels(rows);
-    while (panels > left) panels /= 2;
-    return panels;
-}
-
 static void gemm_f32_body(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
     _Alignas(64) float sum[TILE_ROWS * TILE_PANELS * PANEL];
     int64_t count = cut_count(m1 - m0, TILE_ROWS), panels;
     if (!count) return;
-    int longest = (int)cut_count(m1 - m0, (int)count);
+    int widest = tile_panels((int)cut_count(m1 - m0, (int)count));
     for (int64_t p = p0; p < p1; p += panels) {
         const float *w = (const float *)l->w + p * PANEL * l->K;
-        panels = group_of(p1 - p, longest);
+        panels = group_of(p1 - p, widest);
         for (int64_t i = 0; i < count; i++) {
             Cut c = cut(m1 - m0, count, i);
             Tile t = { sum, m0 + c.from, p * PANEL, (int)(c.to - c.from), (int)panels };

@@ -59,4 +59,11 @@ INLINE Cut cut(int64_t n, int64_t count, int64_t i)
     return (Cut){ n * i / count, n * (i + 1) / count };
 }
 
+/* Panels of the next step: as many as the tile may take, halved until they are there. */
+INLINE int64_t group_of(int64_t left, int64_t most)
+{
+    while (most > left) most /= 2;
+    return most;
+}
+
 #endif

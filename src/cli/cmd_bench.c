@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_bench.c - the time of one batch through the engine alone: no tokenizer, no queue, no sockets.
+ * Ids are fixed, so two runs do the same work.
+ *
+ * gflops counts multiplications and additions: 2 for every weight of a product with a constant and
+ * every token, plus 4*S*S*C for the attention of each layer over a row of S tokens; norms,
+ * activations and tables are left out, and a head that sees one token of a row is counted as if it
+ * saw all. */
+#include <stdlib.h>
+
+#include "base/thread.h"
+#include "cli/cli.h"
+#include "kernels/kernels.h"
+
+static const Option options[] = {
+    OPTION_MODEL,
+    OPTION_TYPE,
+    { "lengths", 'l', "N,N,...", "tokens of each text of the batch; default 128" },
+    { "threads", 0, "N", "default: the CPUs this process may use" },
+    { "repeat", 'n', "N", "timed runs; default 20" },
+    { "precision", 0, "P", "must be the model's own: fp32 or int8" },
+    { "json", 0, NULL, "as JSON" },
+    { 0 },
+};
+enum { WARM_UP = 3, MOST_ROWS = 4096, MOST_TOKENS = 1 << 22 };
+
+typedef struct Bench {
+    const Model *model;
+    Batch batch;
+    int32_t *start;
+    int64_t width;       /* of the output */
+    double *seconds;     /* [repeat], sorted */
+    int repeat, threads;
+} Bench;
+
+static bool read_lengths(Bench *b, Arena *arena, const char *text, Err *err)
+{
+    b->start = ARRAY(arena, int32_t, MOST_ROWS + 1);
+    Str left = str_of(text);
+    while (left.n) {
+        const char *comma = memchr(left.p, ',', left.n);
+        Str word = { left.p, comma ? (size_t)(comma - left.p) : left.n };
+        int64_t n;
+        if (!str_int(word, &n) || n < 1 || b->batch.B == MOST_ROWS ||
+            b->start[b->batch.B] + n > MOST_TOKENS)
+            return fail(err, EF_USAGE,
+                        "--lengths: found \"%.*s\", wanted up to %d counts like 32,32,7",
+                        STR_ARG(word), MOST_ROWS);
+        b->start[b->batch.B + 1] = b->start[b->batch.B] + (int32_t)n;
+        b->batch.B++;
+        left = comma ? (Str){ comma + 1, left.n - word.n - 1 } : (Str){ 0 };
+    }
+    return b->batch.B > 0 || fail(err, EF_USAGE, "--lengths: wanted counts like 32,32,7");
+}
+
+/* Ids spread over the vocabulary; without a tokenizer, over the first thousand. */
+static void fill_ids(Bench *b, Arena *arena)
+{
+    int32_t tokens = b->start[b->batch.B];
+    int32_t *ids = ARRAY(arena, int32_t, tokens);
+    uint32_t vocabulary =
+        b->model->tokenizer ? (uint32_t)tokenizer_size(b->model->tokenizer) : 1000;
+    for (int32_t i = 0; i < tokens; i++)
+        ids[i] = (int32_t)((uint32_t)i * 7919u % MAX(vocabulary, 1u));
+    b->batch.start = b->start;
+    b->batch.ids = ids;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool measure(Bench *b, Arena *arena, Err *err)
+{
+    Pool *pool = pool_new(b->threads);
+    Runner *runner = runner_new(b->model->engine, pool);
+    RowOutput *out = ARRAY(arena, RowOutput, b->batch.B);
+    bool ok = true;
+    b->threads = pool_threads(pool);
+    for (int i = -WARM_UP; i < b->repeat && ok; i++) {
+        double from = now_seconds();
+        ok = runner_run(runner, &b->batch, out, err);
+        if (i >= 0) b->seconds[i] = now_seconds() - from;
+        b->width = out[0].width;
+    }
+    qsort(b->seconds, (size_t)b->repeat, sizeof *b->seconds, by_size);
+    runner_free(runner);
+    pool_free(pool);
+    return ok;
+}
+
+/* Weights that every token meets in a product. */
+static double product_weights(const Graph *g)
+{
+    double sum = 0;
+    for (int i = 0; i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        if (!n || !n->op) continue;
+        if (!strstr(n->op->name, "Linear") && !strstr(n->op->name, "MatMul") &&
+            !strstr(n->op->name, "Gemm"))
+            continue;
+        for (int k = 0; k < n->n_in; k++) {
+            const GraphValue *v = n->in[k] >= 0 ? &g->value[n->in[k]] : NULL;
+            if (v && v->constant && v->t.rank >= 2) sum += (double)tensor_count(&v->t);
+        }
+    }
+    return sum;
+}
+
+static double layers(const Graph *g)
+{
+    int fused = 0, plain = 0;
+    for (int i = 0; i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        if (!n || !n->op) continue;
+        fused += strcmp(n->op->name, "Attention") == 0;
+        plain += strcmp(n->op->name, "Softmax") == 0;
+    }
+    return fused ? fused : plain;
+}
+
+static double flops(const Bench *b)
+{
+    const Graph *g = b->model->graph;
+    double hidden = b->model->config.hidden_size ? b->model->config.hidden_size : (double)b->width,
+           pairs = 0;
+    for (int r = 0; r < b->batch.B; r++) {
+        double S = b->start[r + 1] - b->start[r];
+        pairs += S * S;
+    }
+    return 2 * product_weights(g) * b->start[b->batch.B] + 4 * pairs * hidden * layers(g);
+}
+
+/* Nearest rank. */
+static double percentile(const Bench *b, int percent)
+{
+    int rank = (b->repeat * percent + 99) / 100;
+    return b->seconds[MAX(rank, 1) - 1];
+}
+
+static bool report(Args *a, const Bench *b, Err *err)
+{
+    const char *why = NULL;
+    double best = b->seconds[0], median = percentile(b, 50), tokens = b->start[b->batch.B];
+    Value v = value_map(&a->arena, 12);
+    value_add(&v, "best_ms", value_of_float(best * 1e3));
+    value_add(&v, "median_ms", value_of_float(median * 1e3));
+    value_add(&v, "p99_ms", value_of_float(percentile(b, 99) * 1e3));
+    value_add(&v, "tokens_per_s", value_of_float(tokens / median));
+    value_add(&v, "gflops", value_of_float(flops(b) / median / 1e9));
+    value_add(&v, "isa", value_of_str(str_of(kernels()->isa)));
+    value_add(&v, "threads", value_of_int(b->threads));
+    value_add(&v, "precision", value_of_str(str_of(b->model->precision)));
+    value_add(&v, "rows", value_of_int(b->batch.B));
+    value_add(&v, "tokens", value_of_int((int64_t)tokens));
+    value_add(&v, "repeat", value_of_int(b->repeat));
+    value_add(&v, "ragged", value_of_bool(engine_ragged(b->model->engine, &why)));
+    if (args_has(a, "json")) return out_json(&v, err);
+    char line[512];
+    int n = snprintf(
+        line, sizeof line,
+        "%d rows, %.0f tokens, %d threads, %s, %s: best %.3f ms, median %.3f ms, p99 %.3f ms, "
+        "%.0f tokens/s, %.1f GFLOP/s\n",
+        b->batch.B, tokens, b->threads, kernels()->isa, b->model->precision, best * 1e3,
+        median * 1e3, percentile(b, 99) * 1e3, tokens / median, flops(b) / median / 1e9);
+    return out_write((Str){ line, (size_t)n }, err);
+}
+
+static bool check_precision(const Args *a, const Model *m, Err *err)
+{
+    const char *wanted = args_value(a, "precision");
+    if (!wanted || strcmp(wanted, m->precision) == 0) return true;
+    return fail(err, EF_UNSUPPORTED,
+                "--precision: found a model in %s, wanted %s: a package has one precision",
+                m->precision, wanted);
+}
+
+/* A lone .onnx needs no folder around it: its graph is all that is timed. */
+static bool open_model(Args *a, Model **m, Err *err)
+{
+    const char *path = args_value(a, "model");
+    if (path && str_ends(str_of(path), ".onnx")) return model_open_bare(path, m, err);
+    return args_model(a, m, err);
+}
+
+static bool bench(Args *a, Bench *b, Err *err)
+{
+    const char *lengths = args_value(a, "lengths");
+    int64_t repeat, threads;
+    if (!check_precision(a, b->model, err)) return false;
+    if (!read_lengths(b, &a->arena, lengths ? lengths : "128", err)) return false;
+    if (!args_count(a, "repeat", 20, 1 << 20, &repeat, err)) return false;
+    if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
+    b->repeat = (int)repeat;
+    b->threads = (int)threads;
+    b->seconds = ARRAY(&a->arena, double, repeat);
+    fill_ids(b, &a->arena);
+    return measure(b, &a->arena, err) && report(a, b, err);
+}
+
+static bool run(Args *a, Err *err)
+{
+    Model *m;
+    if (a->n_text)
+        return fail(err, EF_USAGE, "bench: found \"%s\", wanted options only", a->text[0]);
+    if (!open_model(a, &m, err)) return false;
+    Bench b = { .model = m };
+    bool ok = bench(a, &b, err);
+    model_close(m);
+    return ok;
+}
+
+const Command cmd_bench = {
+    .name = "bench",
+    .summary = "time one batch through the model",
+    .options = options,
+    .run = run,
+    .usage = "[--model PATH] [--lengths 32,32,7] [OPTIONS]",
+    .example =
+        "  encoderfile bench --model my-ner.encoderfile --lengths 128,64,32 --threads 2 --json\n",
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_onnx_run.c - any graph on any tensors, with ONNX's own semantics: nothing fused, nothing
+ * merged. */
+#include "base/thread.h"
+#include "cli/cli.h"
+#include "cli/onnx_io.h"
+
+static const Option options[] = {
+    { "input", 'i', "NAME=FILE", "a tensor as .npy or .pb; once for each input" },
+    { "output-dir", 'o', "DIR", "where OUTPUT.npy files go; default: here" },
+    { "threads", 0, "N", "default: the CPUs this process may use" },
+    { 0 },
+};
+
+static bool load_inputs(Args *a, Named *in, size_t *n, Err *err)
+{
+    for (int i = 0; i < a->n_given; i++) {
+        if (strcmp(a->given[i].option->name, "input") != 0) continue;
+        const char *value = a->given[i].value, *equals = strchr(value, '=');
+        if (!equals) return fail(err, EF_USAGE, "--input: found \"%s\", wanted NAME=FILE", value);
+        in[*n].name = (Str){ value, (size_t)(equals - value) };
+        if (!tensor_read_file(&a->arena, equals + 1, &in[(*n)++].t, err)) return false;
+    }
+    return true;
+}
+
+/* <dir>/<output>.npy, with nothing in the name that means something to a file system. */
+static const char *output_file(Args *a, Str name)
+{
+    const char *dir = args_value(a, "output-dir");
+    char *file = str_format(&a->arena, "%.*s.npy", STR_ARG(name));
+    for (char *p = file; *p; p++) {
+        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                     (*p >= '0' && *p <= '9') || *p == '-' || *p == '_' || (*p == '.' && p != file);
+        if (!plain) *p = '_';
+    }
+    return path_join(&a->arena, dir ? dir : ".", str_of(file));
+}
+
+static bool save_outputs(Args *a, const Named *out, int n, Err *err)
+{
+    Buf b = { 0 };
+    bool ok = true;
+    for (int i = 0; i < n && ok; i++) {
+        char shape[128];
+        const char *path = output_file(a, out[i].name);
+        ok = tensor_write_file(&a->arena, path, &out[i].t, err);
+        buf_printf(&b, "%s: %s\n", path, tensor_show(&out[i].t, shape));
+    }
+    ok = ok && out_buf(&b, err);
+    buf_free(&b);
+    return ok;
+}
+
+static bool run_file(Args *a, OnnxFile *file, Err *err)
+{
+    Graph *graph;
+    int64_t threads;
+    size_t n_in = 0;
+    Named *in = ARRAY(&a->arena, Named, a->n_given + 1);
+    if (!args_count(a, "threads", 0, 4096, &threads, err) || !load_inputs(a, in, &n_in, err))
+        return false;
+    if (!graph_from_onnx(&a->arena, &file->model, &graph, err))
+        return within(err, "%s", a->text[0]);
+    Named *out = ARRAY(&a->arena, Named, graph->n_output + 1);
+    Pool *pool = pool_new((int)threads);
+    bool ok = engine_run_generic(graph, pool, in, n_in, &a->arena, out, err);
+    pool_free(pool);
+    return ok ? save_outputs(a, out, graph->n_output, err) : within(err, "%s", a->text[0]);
+}
+
+static bool run(Args *a, Err *err)
+{
+    OnnxFile file;
+    if (a->n_text != 1)
+        return fail(err, EF_USAGE, "onnx run: found %d files, wanted one model", a->n_text);
+    if (!onnx_file_open(&a->arena, a->text[0], &file, err)) return false;
+    bool ok = run_file(a, &file, err);
+    onnx_file_close(&file);
+    return ok;
+}
+
+const Command cmd_onnx_run = {
+    .name = "onnx run",
+    .summary = "run any ONNX graph on tensors from files",
+    .options = options,
+    .run = run,
+    .usage = "MODEL.onnx --input NAME=FILE... [--output-dir DIR]",
+    .example = "  encoderfile onnx run model.onnx -i input_ids=ids.npy -i attention_mask=mask.npy "
+               "-o out\n",
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx_io.h - tensors in files, for the onnx commands: NumPy's .npy and ONNX's own .pb. */
+#ifndef CLI_ONNX_IO_H
+#define CLI_ONNX_IO_H
+#include "base/file.h"
+#include "onnx/onnx.h"
+
+bool tensor_read_file(Arena *, const char *path, Tensor *, Err *);
+bool tensor_write_file(Arena *, const char *path, const Tensor *,
+                       Err *); /* .npy; bfloat16 becomes float */
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * table.c - AVX-512 as of Skylake-X (F, BW, DQ, VL): servers since 2017, Zen 4. */
+#include "kernels/tables.h"
+
+const Kernels kern_avx512 = {
+    .isa = "avx512",
+    .needs = CPU_AVX512,
+    .gemm_f32 = &avx512_gemm_f32,
+    .gemm_i8 = &avx512_gemm_i8,
+    .quantize_rows = avx512_quantize_rows,
+    .attention = avx512_attention,
+    .layer_norm = avx512_layer_norm,
+    .softmax = avx512_softmax,
+    .activate = avx512_activate,
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * vec.h - the vocabulary of kernels/body/ in AVX-512: a vf is one register. Every word has the result of
+ * its AVX2 namesake to the bit (so no scalef, no reciprocal, no reduce_add of the compiler's own order). */
+#ifndef KERNELS_AVX512_VEC_H
+#define KERNELS_AVX512_VEC_H
+#include <immintrin.h>
+
+#include "kernels/kernels.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* 24 of the 32 registers are sums: 8 rows, because more row addresses than that do not stay in
+ * registers, and three panels, because a row value then serves three FMAs. One panel is left for the end
+ * of a range and for attention: 8 sums still cover the latency. */
+enum { TILE_ROWS = 8, TILE_PANELS = 3 };
+INLINE int tile_panels(int rows) { return (void)rows, TILE_PANELS; }
+#define TILES(X)                                                                               \
+    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1)                            \
+    X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3)
+
+typedef __m512 vf;
+
+INLINE vf vf_set(float x) { return _mm512_set1_ps(x); }
+INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
+INLINE void vf_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
+INLINE vf vf_lanes(void) /* 0, 1, 2 ... 15 */
+{
+    return _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+/* b where either is NaN */
+INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }   /* a * b + c */
+INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a * b */
+INLINE vf vf_abs(vf a) { return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a); }
+INLINE vf vf_sign(vf size, vf sign) /* the absolute value of one, the sign of the other */
+{
+    vf bit = _mm512_set1_ps(-0.0f);
+    return _mm512_or_ps(_mm512_andnot_ps(bit, size), _mm512_and_ps(bit, sign));
+}
+INLINE vf vf_round(vf a) /* to nearest, ties to even */
+{
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+INLINE vf vf_pow2(vf n) /* 2^n for whole n in -127 (gives 0) .. 128 (gives infinity) */
+{
+    __m512i biased = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(biased, 23));
+}
+INLINE vf vf_where_le(vf a, vf b, vf yes, vf no) /* a <= b ? yes : no */
+{
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LE_OQ), no, yes);
+}
+
+/* Lanes added (or compared) in halves: i with i + 8, then i + 4, i + 2, i + 1. */
+INLINE float vf_sum(vf v)
+{
+    __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+INLINE float vf_largest(vf v)
+{
+    __m256 eight = _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
+/* ---- the first n lanes, 0 <= n <= 16; memory of the others is not touched ---- */
+INLINE __mmask16 lanes_below(int n) { return (__mmask16)((1u << n) - 1); }
+INLINE vf vf_load_part(const float *p, int n) { return _mm512_maskz_loadu_ps(lanes_below(n), p); }
+INLINE void vf_store_part(float *p, vf v, int n) { _mm512_mask_storeu_ps(p, lanes_below(n), v); }
+INLINE vf vf_part(vf v, int n, vf rest) { return _mm512_mask_blend_ps(lanes_below(n), rest, v); }
+
+/* ---- bytes ---- */
+INLINE void vf_store_u8(uint8_t *p, vf v) /* whole numbers in 0..255 to 16 bytes */
+{
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+}
+
+/* ---- 16 x 16 transpose: within 128-bit quarters, then the quarters themselves ---- */
+INLINE void transpose_quarters(vf v[16])
+{
+    for (int i = 0; i < 16; i += 4) {
+        vf a = _mm512_unpacklo_ps(v[i], v[i + 1]), b = _mm512_unpackhi_ps(v[i], v[i + 1]);
+        vf c = _mm512_unpacklo_ps(v[i + 2], v[i + 3]), d = _mm512_unpackhi_ps(v[i + 2], v[i + 3]);
+        v[i] = _mm512_shuffle_ps(a, c, 0x44);
+        v[i + 1] = _mm512_shuffle_ps(a, c, 0xee);
+        v[i + 2] = _mm512_shuffle_ps(b, d, 0x44);
+        v[i + 3] = _mm512_shuffle_ps(b, d, 0xee);
+    }
+}
+INLINE void vf_transpose(vf v[16])
+{
+    transpose_quarters(v);
+    vf from[16];
+    for (int i = 0; i < 16; i++) from[i] = v[i];
+    for (int i = 0; i < 4; i++) {
+        vf a = _mm512_shuffle_f32x4(from[i], from[i + 4], 0x88);
+        vf b = _mm512_shuffle_f32x4(from[i + 8], from[i + 12], 0x88);
+        vf c = _mm512_shuffle_f32x4(from[i], from[i + 4], 0xdd);
+        vf d = _mm512_shuffle_f32x4(from[i + 8], from[i + 12], 0xdd);
+        v[i] = _mm512_shuffle_f32x4(a, b, 0x88);
+        v[i + 4] = _mm512_shuffle_f32x4(c, d, 0x88);
+        v[i + 8] = _mm512_shuffle_f32x4(a, b, 0xdd);
+        v[i + 12] = _mm512_shuffle_f32x4(c, d, 0xdd);
+    }
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pieces.h - text on its way through a tokenizer: bytes that know where they come from, pieces of
+ * them that become words, tokens of those words. */
+#ifndef TEXT_PIECES_H
+#define TEXT_PIECES_H
+#include "base/base.h"
+
+typedef struct Span { /* bytes of the original text */
+    int32_t start, end;
+} Span;
+
+typedef struct Source { /* what a normalizer reads */
+    Str text;           /* valid UTF-8 */
+    const Span *at;     /* of each byte; NULL: it is the original from byte `base` on */
+    int32_t base;
+} Source;
+
+typedef struct Text { /* what it writes: n bytes with their spans, growing in the arena */
+    Arena *arena;
+    char *p;
+    Span *at;
+    size_t n, cap;
+} Text;
+void text_reserve(Text *, size_t more);
+void text_add(Text *, Source);                   /* as it is */
+void text_add_code(Text *, uint32_t code, Span); /* one character */
+/* The span of the character of `length` bytes at byte i. */
+static inline Span source_span(const Source *s, size_t i, int length)
+{
+    if (s->at) return s->at[i];
+    return (Span){ s->base + (int32_t)i, s->base + (int32_t)i + length };
+}
+/* Decodes without checks: the text is known to be valid. Returns the bytes used. */
+int utf8_take(const char *p, uint32_t *code);
+
+typedef struct Piece { /* a part of a Text, on its way to be a word */
+    uint32_t from, to; /* bytes; never empty */
+    int32_t id;        /* of the added token it is, or -1: still text */
+} Piece;
+typedef struct Pieces {
+    Arena *arena;
+    Piece *items;
+    size_t n, cap;
+} Pieces;
+void pieces_grow(Pieces *);
+static inline void pieces_add(Pieces *out, size_t from, size_t to, int32_t id)
+{
+    if (from == to) return;
+    if (out->n == out->cap) pieces_grow(out);
+    out->items[out->n++] = (Piece){ (uint32_t)from, (uint32_t)to, id };
+}
+
+typedef struct Token { /* of a model; encode.c makes the range in the word one of the original */
+    int32_t id, start, end, word;
+} Token;
+typedef struct Tokens {
+    Arena *arena;
+    Token *items;
+    size_t n, cap;
+    uint64_t *scratch; /* of the model: Model.scratch items */
+} Tokens;
+void tokens_grow(Tokens *);
+static inline void tokens_add(Tokens *out, int32_t id, size_t start, size_t end)
+{
+    if (out->n == out->cap) tokens_grow(out);
+    out->items[out->n++] = (Token){ id, (int32_t)start, (int32_t)end, 0 };
+}
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_engine.c - tiny encoders of many exporters (tests/golden/engine, written by
+ * tools/oracle/engine.py) against ONNX Runtime's answers, and the engine's walls: a row's answer is the
+ * same to the bit alone, in any batch, at any thread count; ragged where it was proved, and only there. */
+#include <dirent.h>
+
+#include "base/file.h"
+#include "check.h"
+#include "data/npy.h"
+#include "engine/engine.h"
+
+enum { MAX_ROWS = 64 };
+
+typedef struct Case {
+    Arena arena;
+    const char *dir;
+    Mapping model_file;
+    Graph *graph;
+    Engine *engine;
+    Npy start, ids, type_ids, output;
+} Case;
+
+static bool load_npy(Case *c, const char *name, Npy *out)
+{
+    Err err;
+    Str file;
+    return file_read(&c->arena, path_join(&c->arena, c->dir, str_of(name)), 1 << 24, &file, &err) &&
+           npy_read(file, out, &err);
+}
+
+static bool load_graph(Case *c, bool exact, Err *err)
+{
+    OnnxModel *model = NEW(&c->arena, OnnxModel);
+    if (!file_map(path_join(&c->arena, c->dir, STR("model.onnx")), &c->model_file, err)) return false;
+    Str bytes = { (const char *)c->model_file.p, c->model_file.n };
+    return onnx_read(&c->arena, bytes, model, err) && graph_from_onnx(&c->arena, model, &c->graph, err) &&
+           graph_optimize(c->graph, exact, err) &&
+           engine_new(&c->arena, c->graph, c->graph->value[c->graph->output[0]].name, &c->engine, err);
+}
+
+static bool load(Case *c, const char *dir, bool exact)
+{
+    Err err = { 0 };
+    *c = (Case){ .dir = dir };
+    bool ok = load_npy(c, "start.npy", &c->start) && load_npy(c, "ids.npy", &c->ids) &&
+              load_npy(c, "type_ids.npy", &c->type_ids) && load_npy(c, "output.npy", &c->output);
+    if (!CHECK(ok)) return false;
+    if (load_graph(c, exact, &err)) return true;
+    printf("  %s: %s\n", dir, err.message);
+    return CHECK(!"the model loads");
+}
+
+static void unload(Case *c)
+{
+    file_unmap(&c->model_file);
+    arena_free(&c->arena);
+}
+
+/* Largest difference to the reference, relative where a row's largest value exceeds 1. */
+static double worst(const Case *c, const RowOutput *out)
+{
+    const float *want = c->output.data;
+    double most = 0;
+    for (int r = 0; r < c->start.dim[0] - 1; r++) {
+        int64_t n = out[r].tokens * out[r].width;
+        double scale = 1;
+        for (int64_t i = 0; i < n; i++) scale = fmax(scale, fabs(want[i]));
+        for (int64_t i = 0; i < n; i++) {
+            double d = fabs((double)out[r].data[i] - want[i]) / scale;
+            most = d > most || d != d ? d : most;
+        }
+        want += n;
+    }
+    return most;
+}
+
+static Batch whole(const Case *c)
+{
+    return (Batch){ (int)c->start.dim[0] - 1, c->start.data, c->ids.data, c->type_ids.data };
+}
+
+static void answers(const char *dir, bool exact)
+{
+    Case c;
+    Err err = { 0 };
+    RowOutput out[MAX_ROWS];
+    if (load(&c, dir, exact)) {
+        Runner *runner = runner_new(c.engine, NULL);
+        Batch batch = whole(&c);
+        bool ok = runner_run(runner, &batch, out, &err);
+        if (!ok) printf("  %s: %s\n", dir, err.message);
+        double d = ok ? worst(&c, out) : INFINITY;
+        if (CHECK(ok) && !CHECK(d <= 1e-5)) printf("  %s%s: difference %g\n", dir, exact ? " (exact)" : "", d);
+        runner_free(runner);
+    }
+    unload(&c);
+}
+
+static bool same_bits(const RowOutput *a, const float *b)
+{
+    return memcmp(a->data, b, sizeof(float) * (size_t)(a->tokens * a->width)) == 0;
+}
+
+/* Row r alone, and the whole batch on three threads: the same bits. */
+static void alone_and_in_company(const char *dir)
+{
+    Case c;
+    Err err = { 0 };
+    RowOutput out[MAX_ROWS], one;
+    if (load(&c, dir, false)) {
+        Batch batch = whole(&c);
+        const float *copy[MAX_ROWS];
+        Runner *runner = runner_new(c.engine, NULL);
+        CHECK(runner_run(runner, &batch, out, &err));
+        for (int r = 0; r < batch.B; r++) {
+            size_t bytes = sizeof(float) * (size_t)(out[r].tokens * out[r].width);
+            copy[r] = memcpy(arena_raw(&c.arena, bytes), out[r].data, bytes);
+        }
+        for (int r = 0; r < batch.B; r++) {
+            int32_t start[2] = { 0, batch.start[r + 1] - batch.start[r] };
+            Batch alone = { 1, start, batch.ids + batch.start[r], batch.type_ids + batch.start[r] };
+            CHECK(runner_run(runner, &alone, &one, &err) && same_bits(&one, copy[r]));
+        }
+        runner_free(runner);
+        Pool *pool = pool_new(3);
+        runner = runner_new(c.engine, pool);
+        CHECK(runner_run(runner, &batch, out, &err));
+        for (int r = 0; r < batch.B; r++) CHECK(same_bits(&out[r], copy[r]));
+        runner_free(runner);
+        pool_free(pool);
+    }
+    unload(&c);
+}
+
+static void verdict(const char *dir, const char *name)
+{
+    Case c;
+    const char *why = NULL;
+    bool want = !strstr(name, "roberta") && !strstr(name, "fixed"); /* positions from the mask; static sizes */
+    if (load(&c, dir, false) && !CHECK(engine_ragged(c.engine, &why) == want))
+        printf("  %s: ragged should be %d: %s\n", name, want, why ? why : "it is");
+    unload(&c);
+}
+
+static const char *const roots[] = { "tests/golden/engine", NULL };
+
+int main(void)
+{
+    int seen = 0;
+    for (int i = 0; roots[i]; i++) {
+        DIR *root = opendir(roots[i]);
+        for (struct dirent *e; root && (e = readdir(root));) {
+            if (e->d_name[0] == '.') continue;
+            char dir[512];
+            snprintf(dir, sizeof dir, "%s/%s", roots[i], e->d_name);
+            seen++;
+            TEST(e->d_name);
+            answers(dir, false);
+            answers(dir, true);
+            alone_and_in_company(dir);
+            verdict(dir, e->d_name);
+        }
+        if (root) closedir(root);
+    }
+    TEST("all");
+    CHECK(seen >= 11);
+    return finish();
+}

@@ -1,0 +1,119 @@
+"""Writes tests/golden/engine: tiny encoders exported in the forms people have, with ONNX Runtime's answers.
+
+Each folder holds model.onnx and, as .npy, one ragged batch: start [B+1], ids [T], type_ids [T] and
+output ([T, width] for real tokens, or [B, width]). Rows are run one by one, so that no padding is involved.
+Needs torch, transformers, onnx, onnxruntime, onnxscript, numpy.
+
+    python tools/oracle/engine.py tests/golden/engine
+"""
+import os
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import torch
+import transformers as tf
+
+warnings.filterwarnings("ignore")
+VOCAB, LENGTHS = 60, [7, 1, 19, 7, 30]
+SIZES = dict(vocab_size=VOCAB, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40,
+             max_position_embeddings=48)
+DISTIL = dict(vocab_size=VOCAB, dim=24, n_layers=2, n_heads=3, hidden_dim=40, max_position_embeddings=48)
+ROBERTA = dict(SIZES, max_position_embeddings=50, type_vocab_size=1, pad_token_id=1)
+
+# name: class, config, exporter (opset; "dynamo" or "script"), inputs, fixed sizes or None
+CASES = {
+    "bert-script11": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 11, "script", 3, None),
+    "bert-script14": (tf.BertModel, tf.BertConfig(**SIZES), 14, "script", 3, None),
+    "bert-script17": (tf.BertForTokenClassification, tf.BertConfig(num_labels=5, **SIZES), 17, "script", 3, None),
+    "bert-dynamo18": (tf.BertForTokenClassification, tf.BertConfig(num_labels=5, **SIZES), 18, "dynamo", 3, None),
+    "bert-sequence17": (tf.BertForSequenceClassification, tf.BertConfig(num_labels=3, **SIZES), 17, "script", 3, None),
+    "bert-tanh17": (tf.BertModel, tf.BertConfig(hidden_act="gelu_new", **SIZES), 17, "script", 3, None),
+    "bert-eager17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
+    "bert-fixed17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 3, (2, 32)),
+    "distilbert-script17": (tf.DistilBertForSequenceClassification, tf.DistilBertConfig(num_labels=3, **DISTIL), 17,
+                            "script", 2, None),
+    "roberta-script17": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 17, "script", 2, None),
+    "roberta-dynamo18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, None),
+}
+
+
+class Only(torch.nn.Module):
+    """The one output we want, with inputs by position."""
+
+    def __init__(self, model, names):
+        super().__init__()
+        self.model, self.names = model, names
+
+    def forward(self, *args):
+        out = self.model(**dict(zip(self.names, args)))
+        return out.logits if hasattr(out, "logits") else out.last_hidden_state
+
+
+def export(path, model, opset, how, count, fixed):
+    names = ["input_ids", "attention_mask", "token_type_ids"][:count]
+    B, S = fixed or (2, 9)
+    mask = torch.ones(B, S, dtype=torch.long)
+    mask[1, S // 2:] = 0
+    args = tuple([torch.randint(3, VOCAB, (B, S)), mask, torch.zeros(B, S, dtype=torch.long)][:count])
+    wrapped = Only(model, names)
+    output = "logits" if hasattr(model, "classifier") else "last_hidden_state"
+    if how == "dynamo":
+        most = model.config.max_position_embeddings - 2
+        dims = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=most)}
+        torch.onnx.export(wrapped, args, path, input_names=names, output_names=[output], opset_version=opset,
+                          dynamo=True, dynamic_shapes=(tuple(dict(dims) for _ in names),), external_data=False)
+    else:
+        axes = None if fixed else {n: {0: "batch_size", 1: "sequence_length"} for n in names + [output]}
+        torch.onnx.export(wrapped, args, path, input_names=names, output_names=[output], opset_version=opset,
+                          dynamic_axes=axes, dynamo=False)
+    return names
+
+
+def answers(path, names, start, ids, types, fixed):
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    rows = []
+    for a, b in zip(start[:-1], start[1:]):
+        n = b - a
+        B, S = fixed or (1, n)
+        feed = {"input_ids": np.zeros((B, S), np.int64), "attention_mask": np.zeros((B, S), np.int64),
+                "token_type_ids": np.zeros((B, S), np.int64)}
+        feed["input_ids"][0, :n], feed["attention_mask"][0, :n], feed["token_type_ids"][0, :n] = ids[a:b], 1, types[a:b]
+        feed["attention_mask"][1:, 0] = 1
+        out = session.run(None, {k: feed[k] for k in names})[0]
+        rows.append(out[0, :n] if out.ndim == 3 else out[:1])
+    return np.concatenate(rows).astype(np.float32)
+
+
+def write(folder, case):
+    cls, config, opset, how, count, fixed = case
+    torch.manual_seed(7)
+    model = cls(config).eval()
+    for p in model.parameters():  # zeros and ones would hide a forgotten bias or gamma
+        p.data.add_(torch.randn_like(p) * 0.1)
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "model.onnx")
+    names = export(path, model, opset, how, count, fixed)
+    proto = onnx.load(path)
+    del proto.metadata_props[:]
+    for node in proto.graph.node:  # stack traces with paths of the machine that exported
+        del node.metadata_props[:]
+        node.doc_string = ""
+    proto.doc_string = ""
+    onnx.save(proto, path)
+    rng = np.random.default_rng(3)
+    start = np.cumsum([0] + LENGTHS).astype(np.int32)
+    ids = rng.integers(3, VOCAB, start[-1]).astype(np.int32)
+    types = rng.integers(0, 2 if count == 3 else 1, start[-1]).astype(np.int32)
+    out = answers(path, names, start, ids, types, fixed)
+    for name, array in dict(start=start, ids=ids, type_ids=types, output=out).items():
+        np.save(os.path.join(folder, name + ".npy"), array)
+    print(os.path.basename(folder), [i.version for i in proto.opset_import], len(proto.graph.node), "nodes", out.shape)
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[2:] or CASES
+    for name in wanted:
+        write(os.path.join(sys.argv[1], name), CASES[name])
