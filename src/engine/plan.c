@@ -46,6 +46,13 @@ static int read_slot(Planner *p, int slot)
     return slot;
 }
 
+/* Values that no step makes are known: constants, and what shapes alone decide. */
+static int plain_slot(Planner *p, int v)
+{
+    if (p->plain[v] < 0) p->plain[v] = add_slot(p, &p->at.t[v], -1);
+    return p->plain[v];
+}
+
 /* A value made from shapes ([1, S, ...], [S, ...] or equal rows) as one row per token. */
 static int spread(Planner *p, int v)
 {
@@ -55,7 +62,7 @@ static int spread(Planner *p, int v)
     Tensor to = { .type = t.type, .rank = t.rank - axis + 1 };
     to.dim[0] = 1, to.dim[1] = p->plan->size.T;
     for (int i = axis + 1; i < t.rank; i++) to.dim[i - axis + 1] = t.dim[i];
-    int from = read_slot(p, p->plain[v]);
+    int from = read_slot(p, plain_slot(p, v));
     Step *step = add_step(p, STEP_SPREAD, NULL, 1, 1);
     step->in[0] = &p->plan->slot[from].t;
     return step->slot[0] = p->token[v] = add_slot(p, &to, p->plan->n_step - 1);
@@ -64,8 +71,7 @@ static int spread(Planner *p, int v)
 static int slot_for(Planner *p, int v, Form form)
 {
     if (form == FORM_TOKEN) return p->token[v] >= 0 ? p->token[v] : spread(p, v);
-    if (p->plain[v] < 0) p->plain[v] = add_slot(p, &p->at.t[v], -1);
-    return p->plain[v];
+    return plain_slot(p, v);
 }
 
 static bool all_known(const Planner *p, const GraphNode *n)

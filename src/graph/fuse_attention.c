@@ -48,6 +48,29 @@ static bool splits_heads(const Symbols *s, const GraphNode *reshape, Heads *h)
     return h->H * h->D == in->dim[2];
 }
 
+/* Reshape([B,H,S,D] -> [B*H,S,D]), Transpose(0,2,1), Reshape(-> [B,H,D,S]): a transpose of the last two
+ * axes, as one exporter spells it. Sets the value it starts from. */
+static bool folds_batch(const Graph *g, const Symbols *s, const GraphNode *last, int *value)
+{
+    const GraphNode *turn = graph_producer(g, last->in[0]);
+    const OnnxAttr *perm = graph_is(turn, "Transpose") ? onnx_attr(turn->node, "perm") : NULL;
+    if (!perm || perm->n != 3 || perm->ints[0] != 0 || perm->ints[1] != 2) return false;
+    const GraphNode *first = graph_producer(g, turn->in[0]);
+    if (!graph_is(first, "Reshape")) return false;
+    const Tensor *from = &s->t[first->in[0]], *flat = &s->t[first->out[0]], *to = &s->t[last->out[0]];
+    if (from->rank != 4 || flat->rank != 3 || to->rank != 4) return false;
+    for (int i = 0; i < 4; i++)
+        if (from->dim[i] == DIM_UNKNOWN || to->dim[i] != from->dim[(int[]){ 0, 1, 3, 2 }[i]]) return false;
+    *value = first->in[0];
+    return flat->dim[1] == from->dim[2] && flat->dim[2] == from->dim[3];
+}
+
+static void swap_last(int total[4])
+{
+    static const int swapped[4] = { 0, 1, 3, 2 };
+    for (int i = 0; i < 4; i++) total[i] = swapped[total[i]];
+}
+
 /* value is the reshaped source with axes in the order `wanted`, times constants. */
 static bool match_heads(const Graph *g, const Symbols *s, int value, const int wanted[4], Heads *h)
 {
@@ -56,8 +79,9 @@ static bool match_heads(const Graph *g, const Symbols *s, int value, const int w
     for (int step = 0; step < 8; step++) {
         const GraphNode *n = graph_producer(g, value);
         double factor;
-        if (graph_is(n, "Reshape")) return memcmp(total, wanted, sizeof total) == 0 && splits_heads(s, n, h);
-        if (graph_is(n, "Transpose") && compose(n, total)) value = n->in[0];
+        if (graph_is(n, "Reshape") && folds_batch(g, s, n, &value)) swap_last(total);
+        else if (graph_is(n, "Reshape")) return memcmp(total, wanted, sizeof total) == 0 && splits_heads(s, n, h);
+        else if (graph_is(n, "Transpose") && compose(n, total)) value = n->in[0];
         else if (scalar_factor(g, n, &value, &factor)) h->scale *= factor;
         else return false;
     }

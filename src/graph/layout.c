@@ -8,6 +8,8 @@
  * spread to the tokens; they must not depend on how long that row is, which is tried out. */
 #include "graph.h"
 
+enum { SMALL_S = 5, LARGE_S = 17 }; /* lengths at which position values are compared */
+
 static bool leads(const Tensor *t)
 {
     return t->rank >= 2 && t->dim[0] == DIM_BATCH && t->dim[1] == DIM_SEQUENCE;
@@ -137,11 +139,11 @@ Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int 
 static bool prefix_stable(const Tensor *small, const Tensor *large)
 {
     if (!small->data || !large->data || small->rank != large->rank || small->rank < 1) return false;
-    int axis = -1; /* the one of 17 and 67 */
+    int axis = -1;
     for (int i = 0; i < small->rank; i++)
-        if (small->dim[i] == 17 && large->dim[i] == 67) axis = axis < 0 ? i : -2;
+        if (small->dim[i] == SMALL_S && large->dim[i] == LARGE_S) axis = axis < 0 ? i : -2;
     if (axis < 0) return false;
-    size_t inner = dtype_size(small->type), a = inner * 17, b = inner * 67;
+    size_t inner = dtype_size(small->type), a = inner * SMALL_S, b = inner * LARGE_S;
     for (int i = axis + 1; i < small->rank; i++) {
         if (small->dim[i] != large->dim[i]) return false;
         a *= (size_t)small->dim[i], b *= (size_t)small->dim[i];
@@ -193,8 +195,8 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, L
 {
     Inferred small, large;
     Err ignored;
-    if (!infer_known(g, arena, l->needed, 2, 17, &small, &ignored)) return false;
-    if (!infer_known(g, arena, l->needed, 3, 67, &large, &ignored)) return false;
+    if (!infer_known(g, arena, l->needed, 2, SMALL_S, &small, &ignored)) return false;
+    if (!infer_known(g, arena, l->needed, 3, LARGE_S, &large, &ignored)) return false;
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; l->needed[i] && k < g->node[i]->n_in; k++) {
             int v = g->node[i]->in[k];

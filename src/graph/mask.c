@@ -9,8 +9,18 @@
 enum { PROBE_ROWS = 4, LEAST_LENGTH = 520, MOST_LENGTH = 4104 };
 static const float HIDDEN = -1e4f; /* exp(score - 1e4) is 0 for any score a model makes */
 
+/* Of a value that Shape reads, only the dims matter: where they have names, its makers are not run. */
+static bool dims_suffice(const Symbols *s, const GraphNode *n)
+{
+    const Tensor *t = &s->t[n->in[0]];
+    if (!graph_is(n, "Shape") || !s->known || t->rank < 0) return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] == DIM_UNKNOWN) return false;
+    return true;
+}
+
 /* Nodes from which the masks are made. */
-static bool *mask_nodes(const Graph *g, Arena *arena, bool *any)
+static bool *mask_nodes(const Graph *g, Arena *arena, const Symbols *s, bool *any)
 {
     bool *needed = ARRAY(arena, bool, g->n_node), *value = ARRAY(arena, bool, g->n_value);
     *any = false;
@@ -18,7 +28,8 @@ static bool *mask_nodes(const Graph *g, Arena *arena, bool *any)
         const GraphNode *n = g->node[i];
         if (graph_is(n, "Attention") && n->in[3] >= 0) value[n->in[3]] = *any = true;
         for (int k = 0; n->op && k < n->n_out; k++) needed[i] |= n->out[k] >= 0 && value[n->out[k]];
-        for (int k = 0; needed[i] && k < n->n_in; k++)
+        if (!needed[i] || dims_suffice(s, n)) continue;
+        for (int k = 0; k < n->n_in; k++)
             if (n->in[k] >= 0) value[n->in[k]] = true;
     }
     return needed;
@@ -88,7 +99,22 @@ static bool masks_plain(const Graph *g, const Inferred *at, int64_t S)
     return true;
 }
 
-static bool probe(const Graph *g, Arena *arena, const bool *needed, int64_t S)
+/* Gives the values whose dims suffice their dims at this size. */
+static void set_dims(const Graph *g, const Symbols *s, const bool *needed, int64_t S, Inferred *at)
+{
+    for (int i = 0; i < g->n_node; i++) {
+        int v = needed[i] ? g->node[i]->in[0] : -1;
+        if (v < 0 || g->value[v].constant || g->value[v].input || !dims_suffice(s, g->node[i])) continue;
+        at->t[v] = s->t[v];
+        at->t[v].data = NULL;
+        for (int d = 0; d < s->t[v].rank; d++) {
+            int64_t dim = s->t[v].dim[d];
+            at->t[v].dim[d] = dim == DIM_BATCH ? PROBE_ROWS : dim == DIM_SEQUENCE ? S : dim;
+        }
+    }
+}
+
+static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *needed, int64_t S)
 {
     Inferred at = graph_inferred(g, arena);
     at.needs = needed;
@@ -101,14 +127,20 @@ static bool probe(const Graph *g, Arena *arena, const bool *needed, int64_t S)
         t->data = arena_raw(arena, tensor_bytes(t));
         fill_mask(t, S);
     }
+    set_dims(g, s, needed, S, &at);
     return graph_infer(g, arena, &at, &ignored) && !at.dynamic && masks_plain(g, &at, S);
 }
 
 MaskKind graph_probe_mask(const Graph *g, int64_t S)
 {
     Arena scratch = { 0 };
-    bool any, *needed = mask_nodes(g, &scratch, &any);
-    bool plain = !any || probe(g, &scratch, needed, S);
+    Symbols s;
+    Err ignored;
+    bool plain = graph_symbols(g, &scratch, &s, &ignored);
+    if (plain) {
+        bool any, *needed = mask_nodes(g, &scratch, &s, &any);
+        plain = !any || probe(g, &scratch, &s, needed, S);
+    }
     arena_free(&scratch);
     return plain ? MASK_PLAIN : MASK_UNPROVED;
 }
@@ -117,9 +149,13 @@ bool pass_mask(Graph *g, Err *err)
 {
     (void)err;
     Arena scratch = { 0 };
-    bool any, *needed = mask_nodes(g, &scratch, &any);
-    int64_t S = MIN(MAX(largest_constant(g, needed) + 8, (int64_t)LEAST_LENGTH), (int64_t)MOST_LENGTH);
+    Symbols s;
+    Err ignored; /* no shapes, no verdict: the graph runs padded */
+    if (graph_symbols(g, &scratch, &s, &ignored)) {
+        bool any, *needed = mask_nodes(g, &scratch, &s, &any);
+        int64_t S = MIN(MAX(largest_constant(g, needed) + 8, (int64_t)LEAST_LENGTH), (int64_t)MOST_LENGTH);
+        g->mask = (MaskVerdict){ graph_probe_mask(g, S), any ? S : INT32_MAX };
+    }
     arena_free(&scratch);
-    g->mask = (MaskVerdict){ graph_probe_mask(g, S), any ? S : INT32_MAX };
     return true;
 }

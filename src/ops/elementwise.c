@@ -119,6 +119,13 @@ static int64_t floor_mod(int64_t rest, int64_t y)
     return rest && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
+static double floor_fmod(double x, double y) /* the sign of the divisor, as in Python */
+{
+    const double rest = fmod(x, y);
+    if (rest == 0) return copysign(0, y);
+    return (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
 static uint64_t int_power(uint64_t x, int64_t y) /* negative exponents: only 1 and -1 survive */
 {
     if (y < 0) return x == 1 ? 1 : x == UINT64_MAX ? (y % 2 ? UINT64_MAX : 1) : 0;
@@ -133,7 +140,7 @@ NUMBERS(BINARY, sub, x - y, x - y, (Wide)x - (Wide)y)
 NUMBERS(BINARY, mul, x *y, x *y, (Wide)x *(Wide)y)
 NUMBERS(BINARY, divide, x / y, x / y, DIVIDED)
 NUMBERS(BINARY, mod_c, fmodf(x, y), fmod(x, y), REMAINDER)
-INTS(BINARY, mod_floor, FLOOR_MOD)
+NUMBERS(BINARY, mod_floor, (float)floor_fmod(x, y), floor_fmod(x, y), FLOOR_MOD)
 NUMBERS(BINARY, power, y == 2 ? x * x : powf(x, y), y == 2 ? x * x : pow(x, y),
         int_power((uint64_t)x, (int64_t)y))
 NUMBERS(BINARY, max, BIGGER(x, y), BIGGER(x, y), x > y ? x : y)
@@ -151,7 +158,7 @@ INTS(BINARY, bit_and, x &y)
 INTS(BINARY, bit_or, x | y)
 INTS(BINARY, bit_xor, x ^ y)
 INTS(BINARY, shift_left, (uint64_t)y < 8 * sizeof x ? (Wide)x << y : 0)
-INTS(BINARY, shift_right, (uint64_t)y < 8 * sizeof x ? x >> y : 0)
+INTS(BINARY, shift_right, (uint64_t)y < 8 * sizeof x ? x >> y : NEGATIVE(x) ? (Type)-1 : 0)
 
 BOOLS(UNARY, not, !x)
 INTS(UNARY, bit_not, ~x)
@@ -494,10 +501,7 @@ static bool fast_gelu_run(OpCall *call, Err *err)
 
 static bool mod_shape(OpCall *call, Err *err)
 {
-    const bool c_like = op_attr_int(call, "fmod", 0);
-    if (!c_like && !loop_of(mod_floor, call->in[0]->type))
-        return op_wrong_input(call, 0, "integers, or attribute fmod = 1", err);
-    return shape_binary(call, c_like ? mod_c : mod_floor, T_NONE, err);
+    return shape_binary(call, mod_floor, T_NONE, err);
 }
 
 static bool mod_run(OpCall *call, Err *err)
@@ -543,7 +547,7 @@ static bool converted(OpCall *call, const Tensor *t, DType type, Tensor *out, Er
 
 static bool is_integer(DType type)
 {
-    return mod_floor[type] != NULL;
+    return bit_and[type] != NULL;
 }
 
 static bool power_run(OpCall *call, Err *err)

@@ -207,7 +207,7 @@ static void fold_lane(const Job *job, Kind kind, Lane *lane, int64_t base)
 {
     for (int64_t i = 0; i < lane->n; i++) {
         lane->floats[i] = start_float(kind);
-        lane->ints[i] = start_int(kind);
+        lane->ints[i] = job->in->type == T_BOOL ? kind == SMALLEST || kind == PRODUCT : start_int(kind);
     }
     const int64_t span = job->columns ? lane->n : job->run;
     const int64_t visits = job->columns ? job->reduced.count : job->reduced.count / MAX(job->run, 1);

@@ -243,8 +243,13 @@ static void end(Loop *loop)
 static void announce(const Loop *loop, int port)
 {
     const ServerOptions *o = &loop->options;
-    if (o->ready) o->ready(o->context, o->hostname, port);
-    else log_info("listening on %s port %d", o->hostname, port);
+    if (o->ready) return o->ready(o->context, o->hostname, port);
+    Buf model = { 0 };
+    bool colons = strchr(o->hostname, ':') && o->hostname[0] != '[';
+    session_describe(loop->session, &model);
+    log_info("serving %.*s on http://%s%s%s:%d", STR_ARG(buf_view(&model)), colons ? "[" : "",
+             o->hostname, colons ? "]" : "", port);
+    buf_free(&model);
 }
 
 bool server_run(Session *session, const ServerOptions *options, const volatile int *stop, Err *err)

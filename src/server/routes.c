@@ -38,11 +38,8 @@ static const Field model_schema[] = {
 static Value label_map(Arena *arena, const ModelConfig *config)
 {
     Value map = value_map(arena, (size_t)config->num_labels);
-    for (int i = 0; i < config->num_labels; i++) {
-        Str name = config->labels[i];
-        if (!name.p) name = str_of(str_format(arena, "LABEL_%d", i));
-        value_add(&map, str_format(arena, "%d", i), value_of_str(name));
-    }
+    for (int i = 0; i < config->num_labels; i++)
+        value_add(&map, str_format(arena, "%d", i), value_of_str(config->labels[i]));
     return map;
 }
 

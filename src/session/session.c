@@ -124,9 +124,11 @@ const Model *session_model(const Session *s)
     return s->model;
 }
 
-int session_threads(const Session *s)
+void session_describe(const Session *s, Buf *out)
 {
-    return pool_threads(s->pool);
+    const Model *m = s->model;
+    buf_printf(out, "%.*s (%s, %s, %s, %d threads)", STR_ARG(m->name), m->task->name,
+               m->precision ? m->precision : "fp32", kernels()->isa, pool_threads(s->pool));
 }
 
 /* ---- submit and wait ---- */

@@ -59,7 +59,7 @@ void session_run(Session *, Job *);           /* submit and wait: for infer and 
 void session_drain(Session *);                /* refuse new jobs, finish the waiting ones */
 void session_free(Session *);                 /* drains first */
 const Model *session_model(const Session *);
-int session_threads(const Session *);
+void session_describe(const Session *, Buf *); /* "ner (token_classification, fp32, avx2, 4 threads)" */
 Job *job_new(void);
 void job_abandon(Job *);                      /* the client has gone: skip it; done is still called */
 void job_free(Job *);                         /* NULL is fine; never while it is in the session */

@@ -80,7 +80,7 @@ static bool check_problem_type(Str type, Err *err)
                 "multi_label_classification", STR_ARG(type));
 }
 
-/* ---- labels ---- */
+/* ---- labels: all of them get a name, those without one the name that transformers gives ---- */
 typedef struct Label {
     int64_t id;
     Str name;
@@ -129,6 +129,8 @@ static void place_labels(Arena *arena, const Label *label, size_t n, ModelConfig
         if (label[i].id >= config->num_labels) config->num_labels = (int)label[i].id + 1;
     config->labels = ARRAY(arena, Str, config->num_labels);
     for (size_t i = 0; i < n; i++) config->labels[label[i].id] = label[i].name;
+    for (int i = 0; i < config->num_labels; i++)
+        if (!config->labels[i].p) config->labels[i] = str_of(str_format(arena, "LABEL_%d", i));
 }
 
 static bool read_labels(Arena *arena, const Value *root, ModelConfig *config, Err *err)

@@ -73,8 +73,7 @@ Value part_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *op
 /* ---- labels and scores ---- */
 Value part_label(Arena *arena, const ModelConfig *config, int64_t index)
 {
-    bool named = config->labels && index < config->num_labels && config->labels[index].p;
-    if (named) return value_of_str(config->labels[index]);
+    if (config->labels && index < config->num_labels) return value_of_str(config->labels[index]);
     return value_of_str(str_of(str_format(arena, "LABEL_%lld", (long long)index)));
 }
 

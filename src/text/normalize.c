@@ -71,7 +71,8 @@ static void bert_run(const Normalizer *self, Source in, Text *out)
     const Bert *bert = self->data;
     Rewrite rewrite = { out, bert->strip, bert->strip ? UNICODE_MN : 0, bert->lower };
     for (size_t i = 0; i < in.text.n;) {
-        if (!(in.text.p[i] & 0x80)) {
+        unsigned char byte = (unsigned char)in.text.p[i];
+        if (byte < 0x80 && bert->ascii[byte] != ASCII_DROP) { /* a dropped one does not end marks */
             rewrite_end(&rewrite);
             i = bert_run_ascii(bert, &in, i, out);
             continue;
