@@ -91,7 +91,10 @@ bool graph_symbols(const Graph *g, Arena *arena, Symbols *out, Err *err)
     }
     if (n == 0) return *err = first, false;
     if (n < LEAST_PROBES) return out->why = "too few sizes can be inferred", true;
-    for (int v = 0; v < g->n_value; v++) name_value(at, size, n, v, &out->t[v]);
+    for (int v = 0; v < g->n_value; v++) {
+        if (g->value[v].constant) out->t[v] = g->value[v].t;
+        else name_value(at, size, n, v, &out->t[v]);
+    }
     out->known = true;
     return true;
 }
