@@ -39,6 +39,7 @@ tests: all $(TEST) $(OUT)/example
 $(OUT)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(isa) -c -o $@ $<
+$(patsubst src/%.c,$(OUT)/obj/%.o,$(shell grep -l EF_VERSION $(SRC))): CHANGELOG.md
 $(OUT)/libencoderfile.a: $(LIB)
 	rm -f $@ && ar rcs $@ $^
 $(OUT)/encoderfile: $(OBJ)
@@ -64,5 +65,5 @@ $(OUT)/fuzz/%: tests/fuzz/%.c $(if $(FUZZER),,tests/fuzz/replay.c) $(OUT)/libenc
 
 clean:
 	rm -rf build
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+-include $(wildcard $(patsubst %,$(OUT)/%/*.d,obj/* obj/kernels/* tests fuzz))
 .PHONY: all tests fuzz clean

@@ -44,8 +44,9 @@ struct Args {              /* a parsed line */
 bool args_parse(Args *, const Command *const *all, int argc, char **argv, Err *);
 const char *args_value(const Args *, const char *name); /* the last one given, or NULL */
 bool args_has(const Args *, const char *name);
+/* A number from 1 to most. */
 bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most, int64_t *out,
-                Err *);                            /* from 1 */
+                Err *);
 bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
 bool args_model(const Args *, Model **, Err *); /* --model (none: this file), --model-type */
 void args_free(Args *);

@@ -55,13 +55,11 @@ static bool report(const BuildReport *r, double seconds, Err *err)
     const Model *m = r->model;
     bool ragged = engine_ragged(m->engine, &why);
     Buf b = { 0 };
-    buf_printf(&b, "%.*s %.*s: %s, %s, %s tokenizer, up to %d tokens, %s%s\n", STR_ARG(m->name),
+    buf_printf(&b, "%.*s %.*s: %s, %s, %s tokenizer, up to %d tokens, ", STR_ARG(m->name),
                STR_ARG(m->version), m->task->name, m->precision, tokenizer_kind(m->tokenizer),
-               m->encode.max_length,
-               ragged ? "batches without padding" : "rows one length at a time: ",
-               ragged ? ""
-               : why  ? why
-                      : "");
+               m->encode.max_length);
+    if (ragged) buf_puts(&b, "batches without padding\n");
+    else buf_printf(&b, "rows of one length at a time: %s\n", why ? why : "not proved ragged");
     if (r->path)
         buf_printf(&b, "Encoderfile written to %s (%.1f MB, %.2f s)\n", r->path,
                    (double)r->size / 1e6, seconds);

@@ -22,10 +22,11 @@ void help_command(Buf *b, const Command *c, bool packaged)
 
 void help_all(Buf *b, const Command *const *all, bool packaged)
 {
-    buf_puts(b,
-             packaged
-                 ? "This file is a model and the program that runs it.\n"
-                 : "encoderfile - packs a transformer encoder into one executable, and runs it.\n");
+    static const char *const titles[] = {
+        "encoderfile - packs a transformer encoder into one executable, and runs it.\n",
+        "This file is a model and the program that runs it.\n",
+    };
+    buf_puts(b, titles[packaged]);
     buf_puts(b, "\nusage: encoderfile COMMAND [OPTIONS]\n\ncommands:\n");
     for (; *all; all++)
         if (!(*all)->builder || !packaged)

@@ -6,7 +6,7 @@
 #include "onnx/onnx.h"
 
 bool tensor_read_file(Arena *, const char *path, Tensor *, Err *);
-bool tensor_write_file(Arena *, const char *path, const Tensor *,
-                       Err *); /* .npy; bfloat16 becomes float */
+/* As .npy; bfloat16 becomes float. */
+bool tensor_write_file(Arena *, const char *path, const Tensor *, Err *);
 
 #endif

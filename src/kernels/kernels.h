@@ -4,8 +4,11 @@
  *
  * Walls, tested in tests/test_kernels.c:
  *   - every variant of a kernel adds one output in the same order (k = 0, 1, 2 ...) into one
- *     accumulator with fused multiply-adds, so the result of a row does not depend on its neighbours,
- *     on the batch or on the number of threads; scalar and vector GEMMs agree to the bit;
+ *     accumulator with fused multiply-adds, so the result of a row does not depend on its
+ *     neighbours, on the batch or on the number of threads; scalar and vector GEMMs agree to the
+ *     bit;
+ *   - a vector is 16 floats on every ISA, so all vector tables agree to the bit in every slot; the
+ *     reference takes exp, erf and tanh from libm and differs in the last places;
  *   - tails run the vector body on a padded copy, never other arithmetic;
  *   - one packed layout per data type for every ISA: panels of 16 columns, `[N/16][K/k][16][k]`,
  *     k = 1 (f32) or 4 (int8), N and K filled up with zeros.
@@ -16,7 +19,9 @@
 
 enum { PANEL = 16 };
 
-typedef enum { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_TANH, ACT_SIGMOID, ACT_SILU, ACT_COUNT } Act;
+typedef enum {
+    ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_TANH, ACT_SIGMOID, ACT_SILU, ACT_COUNT
+} Act;
 
 /* Y[M,N] = act(X[M,K] * W + bias) + residual */
 typedef struct Linear {
@@ -28,7 +33,7 @@ typedef struct Linear {
     int64_t ldx, ldr, ldy;
     int64_t M, N, K;
     Act act;
-    /* int8 only */
+    /* int8 only; K is at most 65536, so that sums fit in 32 bits */
     const uint8_t *xq;          /* [M, K rounded up to 4]: what quantize_rows wrote, 0..127 */
     const struct RowScale *row; /* [M] */
     const float *w_scale;       /* [N rounded up to 16] */
@@ -55,7 +60,7 @@ typedef struct Attention {
     int64_t ldq, ldk, ldv, ldo;
     const int32_t *start;       /* [B + 1]: row r is tokens start[r] .. start[r+1]-1 */
     const float *mask;          /* added to the scores, or NULL: every key of the row is live */
-    int64_t mask_row, mask_head, mask_query; /* its strides in floats (0: broadcast); keys are dense */
+    int64_t mask_row, mask_head, mask_query; /* its strides (0: broadcast); keys are dense */
     int B, H, D;
     int window;                 /* 0: every token sees its whole row; w: only |i - j| <= w */
     float scale;
@@ -63,7 +68,8 @@ typedef struct Attention {
 /* Queries q0..q1 (counted inside the row) of row r, head h. scratch: attention_scratch() floats. */
 typedef void AttentionFn(const Attention *, int r, int h, int64_t q0, int64_t q1, float *scratch);
 
-/* Rows of C floats: y = (x - mean) / sqrt(var + eps) * gamma + beta. x + skip first where skip is given. */
+/* Rows of C floats: y = (x - mean) / sqrt(var + eps) * gamma + beta; x + skip first where skip is
+ * given. y may be x or skip. */
 typedef struct Norm {
     const float *x, *skip;      /* [M, C]; skip or NULL */
     const float *gamma, *beta;  /* [C]; beta or NULL */
@@ -76,7 +82,8 @@ typedef void SoftmaxFn(const float *x, float *y, int64_t n);          /* one row
 typedef void ActFn(Act, const float *x, float *y, int64_t n);         /* y may be x */
 /* Rows of K floats to q in 0..127 (7 bits: sums are then exact on every ISA), zero point and scale
  * chosen per row so that 0.0 is exact; rows of q are K rounded up to 4 apart, filled up with 0. */
-typedef void QuantizeFn(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowScale *, int64_t m0, int64_t m1);
+typedef void QuantizeFn(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowScale *, int64_t m0,
+                        int64_t m1);
 typedef void Sha256Fn(uint32_t state[8], const uint8_t *blocks, size_t count); /* 64-byte blocks */
 
 #define KERNEL_SLOTS(X)                                                                  \
@@ -105,7 +112,8 @@ const Kernels *kernels(void);         /* selected once for cpu_features() */
 size_t panels_f32_size(int64_t N, int64_t K);
 void panels_f32_pack(const float *w, bool transposed, int64_t N, int64_t K, float *out);
 size_t panels_i8_size(int64_t N, int64_t K);          /* bytes */
-void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8_t *out, int32_t *w_sum);
+void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8_t *out,
+                    int32_t *w_sum); /* w_sum: [N rounded up to 16] */
 size_t attention_scratch(int64_t longest_row, int D); /* floats, for any ISA */
 
 typedef struct Sha256 {

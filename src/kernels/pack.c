@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pack.c - weights into panels, `[N/16][K/k][16][k]`: the one layout of every ISA, so that a package
- * written on one machine is mapped on any other. Runs at build (or once at load), so it is plain. */
+ * pack.c - weights into panels, `[N/16][K/k][16][k]`: the one layout of every ISA, so that a
+ * package written on one machine is mapped on any other. Runs at build (or once at load), so it is
+ * plain. */
 #include "kernels.h"
 
 size_t panels_f32_size(int64_t N, int64_t K) { return (size_t)(ROUND_UP(N, PANEL) * K); }
@@ -38,9 +39,9 @@ void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8
                 w_sum[n] += pack_group(w + k * row + n * col, row, n < N ? K - k : 0, out);
 }
 
-/* Vector tables keep, for 16 queries at a time, the queries (and then the result) and the scores, all
- * with one query a lane, and a copy of the head's keys and values; 16 floats more for alignment. The
- * reference needs a row of scores. */
+/* Vector tables keep, for 16 queries at a time, the queries (and then the result) and the scores,
+ * all with one query a lane, and a copy of the head's keys and values; 16 floats more for
+ * alignment. The reference needs a row of scores. */
 size_t attention_scratch(int64_t longest_row, int D)
 {
     return (size_t)(PANEL * (ROUND_UP(D, PANEL) + longest_row + 1) + 2 * longest_row * D);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quantize.h - from the range of a row to its scale and zero point: shared by every ISA, since equal
- * bytes need equal steps. q = round(x * inverse) + zero; x = scale * (q - zero). */
+ * quantize.h - from the range of a row to its scale and zero point: shared by every ISA, since
+ * equal bytes need equal steps. q = round(x * inverse) + zero; x = scale * (q - zero). */
 #ifndef KERNELS_QUANTIZE_H
 #define KERNELS_QUANTIZE_H
 #include <math.h>

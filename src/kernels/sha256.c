@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sha256.c - SHA-256 (FIPS 180-4) of a stream: bytes are gathered into 64-byte blocks for the kernel,
- * and the end is marked by a 1 bit, zeros, and the length in bits. */
+ * sha256.c - SHA-256 (FIPS 180-4) of a stream: bytes are gathered into 64-byte blocks for the
+ * kernel, and the end is marked by a 1 bit, zeros, and the length in bits. */
 #include "kernels.h"
 
 enum { BLOCK = 64 };
@@ -32,7 +32,7 @@ void sha256_end(Sha256 *s, uint8_t out[32])
 {
     uint64_t bits = s->length * 8;
     uint8_t mark[2 * BLOCK] = { 0x80 };
-    size_t zeros = (BLOCK + 55 - s->length % BLOCK) % BLOCK; /* up to 8 bytes before a block's end */
+    size_t zeros = (BLOCK + 55 - s->length % BLOCK) % BLOCK; /* to 8 bytes before a block's end */
     for (int i = 0; i < 8; i++) mark[1 + zeros + i] = (uint8_t)(bits >> (56 - 8 * i));
     sha256_add(s, mark, 1 + zeros + 8);
     for (int i = 0; i < 32; i++) out[i] = (uint8_t)(s->state[i / 4] >> (24 - 8 * (i % 4)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sha256_k.h - the round constants of SHA-256: the first 32 bits of the fractional parts of the cube
- * roots of the first 64 primes. */
+ * sha256_k.h - the round constants of SHA-256: the first 32 bits of the fractional parts of the
+ * cube roots of the first 64 primes. */
 #ifndef KERNELS_SHA256_K_H
 #define KERNELS_SHA256_K_H
 #include <stdint.h>

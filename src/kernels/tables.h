@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tables.h - one table per instruction set, and the name of every kernel in it: <isa>_<slot>. A table
- * leaves the slots it has nothing for at NULL; a name that no file defines costs nothing. */
+ * tables.h - one table per instruction set, and the name of every kernel in it: <isa>_<slot>. A
+ * table leaves the slots it has nothing for at NULL; a name that no file defines costs nothing. */
 #ifndef KERNELS_TABLES_H
 #define KERNELS_TABLES_H
 #include "base/cpu.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * package.h - the container: [program][manifest][members, each at a 64 KiB-aligned file
- * offset][footer]. Footer (32 bytes, little endian): "ENCFILE\0", u32 version 1, u64 manifest
- * offset, u64 manifest length, u32 flags (bit 0: the manifest is protobuf). The manifest is the
- * peer's EncoderfileManifest; members of our own have field numbers from 1000 on. Offsets of
- * members count from the manifest's start. Small members are hashed when opened, large ones by
- * package_verify. */
+ * package.h - the container:
+ *
+ *     [program][manifest][members, each at a 64 KiB-aligned file offset][footer]
+ *
+ * Footer (32 bytes, little endian): "ENCFILE\0", u32 version 1, u64 manifest offset, u64 manifest
+ * length, u32 flags (bit 0: the manifest is protobuf). The manifest is the peer's
+ * EncoderfileManifest; members of our own have field numbers from 1000 on. Offsets of members count
+ * from the manifest's start. Small members are hashed when opened, large ones by package_verify. */
 #ifndef PACKAGE_PACKAGE_H
 #define PACKAGE_PACKAGE_H
 #include "base/file.h"
@@ -44,8 +46,8 @@ typedef struct Package {
 
 bool package_is(const char *path);                  /* ends in a footer */
 bool package_open(const char *path, Package *, Err *); /* bounds and small hashes are checked */
-bool package_parse(Str file, Package *,
-                   Err *); /* the same on bytes (fuzzing); `file` is borrowed */
+/* The same on bytes (fuzzing); `file` is borrowed. */
+bool package_parse(Str file, Package *, Err *);
 bool package_verify(const Package *, Err *);        /* every hash */
 void package_close(Package *);
 const char *member_name(MemberKind);                /* "weights" */

@@ -84,7 +84,8 @@ static void reply_error(Conn *c, const Err *err, int status, const char *allow)
     Buf body = { 0 };
     error_write(&body, err, status);
     int retry = err->code == EF_OVERLOADED || err->code == EF_UNAVAILABLE;
-    reply(c, (Http1Reply){ .status = status, .allow = allow, .retry_after = retry }, buf_view(&body));
+    reply(c, (Http1Reply){ .status = status, .allow = allow, .retry_after = retry },
+          buf_view(&body));
     if (!c->head_only) buf_str(&c->out, buf_view(&body));
     c->body = (Str){ 0 };
     buf_free(&body);

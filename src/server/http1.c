@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * http1.c - a request is a sequence of lines and counted bytes; each state of the table reads one of
- * them. Whole lines only: a line is looked at when its end has come, and never twice. */
+ * http1.c - a request is a sequence of lines and counted bytes; each state of the table reads one
+ * of them. Whole lines only: a line is looked at when its end has come, and never twice. */
 #include "http1.h"
 
 #include <strings.h>
@@ -24,7 +24,8 @@ static bool bad_body(Http1 *h)
 {
     h->state = S_BAD;
     h->status = 413;
-    return fail(&h->err, EF_TOO_LARGE, "body: found more than the limit of %zu bytes", h->limits.body);
+    return fail(&h->err, EF_TOO_LARGE, "body: found more than the limit of %zu bytes",
+                h->limits.body);
 }
 
 static bool bad_syntax(Http1 *h, const char *what)
@@ -104,7 +105,8 @@ static bool read_version(Http1 *h, Str version)
 static bool read_target(Http1 *h, Str target, const Buf *in)
 {
     for (size_t i = 0; i < target.n; i++)
-        if (!is_visible((unsigned char)target.p[i])) return bad_syntax(h, "request target: stray character");
+        if (!is_visible((unsigned char)target.p[i]))
+            return bad_syntax(h, "request target: stray character");
     Str path = target;
     if (target.n > 7 && strncasecmp(target.p, "http://", 7) == 0) {
         Str rest = { target.p + 7, target.n - 7 };
@@ -137,10 +139,12 @@ static bool read_request_line(Http1 *h, Str line, Buf *in)
 static bool field_length(Http1 *h, Str value, const Buf *in)
 {
     (void)in;
-    if (value.n == 0 || value.n > LENGTH_DIGITS) return bad_syntax(h, "Content-Length: wanted a number");
+    if (value.n == 0 || value.n > LENGTH_DIGITS)
+        return bad_syntax(h, "Content-Length: wanted a number");
     size_t n = 0;
     for (size_t i = 0; i < value.n; i++) {
-        if (value.p[i] < '0' || value.p[i] > '9') return bad_syntax(h, "Content-Length: wanted a number");
+        if (value.p[i] < '0' || value.p[i] > '9')
+            return bad_syntax(h, "Content-Length: wanted a number");
         n = n * 10 + (size_t)(value.p[i] - '0');
     }
     h->left = n;
@@ -170,7 +174,8 @@ static bool field_connection(Http1 *h, Str value, const Buf *in)
 static bool field_expect(Http1 *h, Str value, const Buf *in)
 {
     (void)in;
-    if (!same(value, "100-continue")) return bad(h, 417, EF_BAD_REQUEST, "Expect: wanted 100-continue");
+    if (!same(value, "100-continue"))
+        return bad(h, 417, EF_BAD_REQUEST, "Expect: wanted 100-continue");
     h->expects_continue = h->minor == 1;
     return true;
 }
@@ -313,8 +318,8 @@ static void join_chunk(Http1 *h, Buf *in)
     if (!h->left) h->state = S_CHUNK_END;
 }
 
-/* Chunk sizes and extensions lie between the body so far and the next byte: tiny chunks must not make
- * the buffer many times larger than the body's limit. */
+/* Chunk sizes and extensions lie between the body so far and the next byte: tiny chunks must not
+ * make the buffer many times larger than the body's limit. */
 static void close_gap(Http1 *h, Buf *in)
 {
     size_t end = h->body.at + h->body.n, gap = h->at - end;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * http1.h - HTTP/1.1 requests out of bytes, without any I/O. Bytes are appended to a buffer and
- * http1_feed is called; the request is a set of views into that buffer. RFC 9112, and where it leaves
- * a choice the strict one: two readings of one request are how requests are smuggled.
+ * http1_feed is called; the request is a set of views into that buffer. RFC 9112, and where it
+ * leaves a choice the strict one: two readings of one request are how requests are smuggled.
  *
- * Refused: both Content-Length and Transfer-Encoding, either of them twice, lengths that are not plain
- * digits, codings other than chunked, spaces before a colon, folded lines, line ends without CR,
- * control characters, no Host or two in 1.1. Bodies in chunks are joined in place. */
+ * Refused: both Content-Length and Transfer-Encoding, either of them twice, lengths that are not
+ * plain digits, codings other than chunked, spaces before a colon, folded lines, line ends without
+ * CR, control characters, no Host or two in 1.1. Bodies in chunks are joined in place. */
 #ifndef SERVER_HTTP1_H
 #define SERVER_HTTP1_H
 #include "base/base.h"
@@ -27,7 +27,7 @@ typedef struct Span { size_t at, n; } Span; /* of the buffer, which may move */
 typedef struct Http1 {           /* one request */
     Http1Limits limits;
     int state;                   /* row of the table in http1.c */
-    size_t at;                   /* bytes before this have been read; at the end: the request's length */
+    size_t at;                   /* next byte to read; at the end: the request's length */
     size_t scanned;              /* no line end before this */
     size_t head_end;             /* where the body begins */
     size_t left;                 /* bytes of the body or chunk still to come */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * listen.c - an address to a listening socket. Numeric addresses and localhost only: a static program
- * has no resolver. */
+ * listen.c - an address to a listening socket. Numeric addresses and localhost only: a static
+ * program has no resolver. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -45,7 +45,8 @@ static bool parse_address(const char *hostname, int port, Address *out, Err *err
         out->v6.sin6_port = htons((uint16_t)port);
         return true;
     }
-    return fail(err, EF_IO, "hostname: found \"%s\", wanted a numeric address or localhost", hostname);
+    return fail(err, EF_IO, "hostname: found \"%s\", wanted a numeric address or localhost",
+                hostname);
 }
 
 static bool bind_and_listen(int fd, const Address *a)

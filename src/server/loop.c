@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loop.c - epoll, the clock, and the end. All sockets belong to this one thread; the only thing that
- * other threads touch is the list of returned jobs, behind a lock held for a few instructions. */
+ * loop.c - epoll, the clock, and the end. All sockets belong to this one thread; the only thing
+ * that other threads touch is the list of returned jobs, behind a lock held for a few
+ * instructions. */
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -16,7 +17,7 @@
 #include "loop.h"
 
 enum { TICK_MS = 100, EVENTS = 64 };
-enum { ID_LISTENER = 0, ID_WAKE = 1, ID_CONN = 2 }; /* low half of an event's number; conns: 2 + slot */
+enum { ID_LISTENER = 0, ID_WAKE = 1, ID_CONN = 2 }; /* low half of an event; conns: 2 + slot */
 
 static bool watch(Loop *loop, int fd, int operation, uint32_t interest, uint64_t id)
 {

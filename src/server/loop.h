@@ -9,21 +9,28 @@
 #include "routes.h"
 #include "server.h"
 
-/* free -> reading -> (waiting ->) writing -> reading ... ; lingering: a last look at what the client
- * still sends, so that closing does not destroy the reply; gone: only the job is left. */
-typedef enum { CONN_FREE, CONN_READING, CONN_WAITING, CONN_WRITING, CONN_LINGERING, CONN_GONE } ConnState;
+/* free -> reading -> (waiting ->) writing -> reading ... ; lingering: a last look at what the
+ * client still sends, so that closing does not destroy the reply; gone: only the job is left. */
+typedef enum {
+    CONN_FREE,
+    CONN_READING,
+    CONN_WAITING,
+    CONN_WRITING,
+    CONN_LINGERING,
+    CONN_GONE
+} ConnState;
 
 typedef struct Loop Loop;
 typedef struct Conn {
     Loop *loop;
     ConnState state;
     int fd;
-    uint32_t generation;         /* tells an event for this connection from one for its predecessor */
+    uint32_t generation;         /* tells its events from those of its predecessor */
     uint32_t interest;           /* what epoll is asked for */
     double deadline;             /* of this state */
     Http1 http;
     bool begun;                  /* a request has begun to arrive */
-    bool head_only, close, linger; /* of the reply: HEAD; the last one; with unread input behind it */
+    bool head_only, close, linger; /* reply: to HEAD; the last; with unread input behind */
     Buf in, out;                 /* out: head of the reply, and small bodies */
     Str body;                    /* of the reply, after out: a page, or job->json */
     size_t written;              /* of both */
@@ -43,7 +50,7 @@ struct Loop {
     int epoll, listener, wake;   /* descriptors; -1: none */
     bool accepting, stopping;
     double now;
-    pthread_mutex_t lock;        /* of `returned`: the session's threads append, the loop takes all */
+    pthread_mutex_t lock;        /* of `returned`: the session appends, the loop takes */
     Job *returned, **returned_end;
 };
 
@@ -52,7 +59,7 @@ void conn_start(Conn *, int fd);
 void conn_event(Conn *, uint32_t events);
 void conn_returned(Conn *);                     /* its job is back */
 void conn_expire(Conn *);                       /* its deadline has passed */
-void conn_stop(Conn *);                         /* the server stops: end it unless a request has begun */
+void conn_stop(Conn *);                         /* ends it unless a request has begun */
 void conn_close(Conn *);
 bool conn_idle(const Conn *);
 

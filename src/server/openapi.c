@@ -110,7 +110,8 @@ static Value schemas(Arena *arena, const Site *site, const Route *route, size_t 
     Value map = value_map(arena, n * 2 + 1);
     for (size_t i = 0; i < n; i++) {
         if (route[i].request)
-            value_add(&map, component_name(arena, &route[i], "Request"), route[i].request(arena, site));
+            value_add(&map, component_name(arena, &route[i], "Request"),
+                      route[i].request(arena, site));
         value_add(&map, component_name(arena, &route[i], "Reply"), route[i].reply(arena, site));
     }
     value_add(&map, "Error", schema_describe(arena, error_schema));

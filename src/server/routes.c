@@ -78,7 +78,8 @@ static const Field route_schema[] = {
 static const Field index_schema[] = {
     { "model_id", 0, F_STR, .required = true },
     { "model_type", 0, F_STR, .required = true },
-    { "routes", 0, F_MSG, .repeated = true, .required = true, .msg = route_schema, .msg_name = "Route" },
+    { "routes", 0, F_MSG, .repeated = true, .required = true, .msg = route_schema,
+      .msg_name = "Route" },
     { 0 },
 };
 
@@ -119,9 +120,11 @@ static const Route routes[] = {
     { "GET", "/", "index", "The routes of this server", index_render, NULL, index_reply },
     { "GET", "/health", "health", "Whether the server answers; never waits for the model",
       health_render, NULL, health_reply },
-    { "GET", "/model", "model", "Name, task and labels of the model", model_render, NULL, model_reply },
+    { "GET", "/model", "model", "Name, task and labels of the model", model_render, NULL,
+      model_reply },
     { "GET", "/openapi.json", "openapi", "This description", openapi_render, NULL, openapi_reply },
-    { "POST", "/predict", "predict", "Runs the model on texts", NULL, predict_request, predict_reply },
+    { "POST", "/predict", "predict", "Runs the model on texts", NULL, predict_request,
+      predict_reply },
 };
 
 const Route *route_all(size_t *count)

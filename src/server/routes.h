@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * routes.h - what the server answers. A route is a row: the loop finds it by method and path, OpenAPI
- * describes it. Pages depend on the model only, so they are rendered once, at start. */
+ * routes.h - what the server answers. A route is a row: the loop finds it by method and path,
+ * OpenAPI describes it. Pages depend on the model only, so they are rendered once, at start. */
 #ifndef SERVER_ROUTES_H
 #define SERVER_ROUTES_H
 #include "task/task.h"
@@ -20,12 +20,13 @@ typedef struct Route {
 } Route;
 
 const Route *route_all(size_t *count);
-/* NULL: err says why (EF_NOT_FOUND, EF_METHOD) and *allow which methods there are. HEAD finds GET. */
+/* NULL: err says why (EF_NOT_FOUND, EF_METHOD) and *allow which methods there are. HEAD finds
+ * GET. */
 const Route *route_find(Str method, Str path, const char **allow, Err *);
 bool route_accepts(const Route *, Str content_type, Err *); /* EF_MEDIA_TYPE */
 
-/* {"error": {"message", "type", "param", "code"}, "message", "code", "type"}: OpenAI's form and TEI's
- * in one. param: the JSON path that the message begins with, or null. */
+/* {"error": {"message", "type", "param", "code"}, "message", "code", "type"}: OpenAI's form and
+ * TEI's in one. param: the JSON path that the message begins with, or null. */
 void error_write(Buf *, const Err *, int status);
 extern const Field error_schema[];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * admission.c - what can be refused is refused here, before it costs a run: JSON, schema, texts. What
- * comes out is a job with ids, so that the queue knows how much work it is. */
+ * admission.c - what can be refused is refused here, before it costs a run: JSON, schema, texts.
+ * What comes out is a job with ids, so that the queue knows how much work it is. */
 #include "data/json.h"
 #include "stages.h"
 
@@ -29,11 +29,12 @@ static bool encode(const Session *s, Job *job, size_t i)
 {
     const Model *m = s->model;
     Encoding *out = &job->encoding[i];
-    if (!tokenizer_encode(m->tokenizer, &job->arena, job->first[i], second_of(job, i), &m->encode, out,
-                          &job->err))
+    if (!tokenizer_encode(m->tokenizer, &job->arena, job->first[i], second_of(job, i), &m->encode,
+                          out, &job->err))
         return within(&job->err, "inputs[%zu]: Error during tokenization", i);
     if (out->n == 0)
-        return fail(&job->err, EF_INVALID_INPUT, "inputs[%zu]: found no tokens, wanted at least one", i);
+        return fail(&job->err, EF_INVALID_INPUT,
+                    "inputs[%zu]: found no tokens, wanted at least one", i);
     job->tokens += (int64_t)out->n;
     return true;
 }

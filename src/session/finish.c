@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * finish.c - rows of numbers to the reply and its text. Writing floats costs more than anything else
- * here, so jobs are cut into parts that workers finish side by side; a part has its own arena and its
- * own text, and the texts are joined around what task_reply says. */
+ * finish.c - rows of numbers to the reply and its text. Writing floats costs more than anything
+ * else here, so jobs are cut into parts that workers finish side by side; a part has its own arena
+ * and its own text, and the texts are joined around what task_reply says. */
 #include "data/json.h"
 #include "stages.h"
 

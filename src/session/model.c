@@ -271,11 +271,13 @@ bool model_open(const char *path, Model **out, Err *err)
 
 /* ---- dry run ---- */
 
-static bool run_one(const Model *m, Arena *arena, RowOutput *row, Runner *runner, Err *err)
+static bool run_one(const Model *m, Arena *arena, Runner *runner, RowOutput *row, size_t *tokens,
+                    Err *err)
 {
     Encoding e;
     if (!tokenizer_encode(m->tokenizer, arena, STR("This is a test."), NULL, &m->encode, &e, err))
         return false;
+    *tokens = e.n;
     if (e.n == 0)
         return fail(err, EF_BAD_MODEL, "the tokenizer gives no tokens for \"This is a test.\"");
     int32_t start[] = { 0, (int32_t)e.n };
@@ -283,8 +285,13 @@ static bool run_one(const Model *m, Arena *arena, RowOutput *row, Runner *runner
     return runner_run(runner, &batch, row, err);
 }
 
-static bool check_row(const Model *m, const RowOutput *row, Err *err)
+/* What the graph's declarations may have left open, or lied about. */
+static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *err)
 {
+    if (m->task->per_token && row->tokens != (int64_t)tokens)
+        return fail(err, EF_BAD_MODEL,
+                    "Model must return tensor of shape %s: found %lld rows for %zu tokens",
+                    m->task->shape, (long long)row->tokens, tokens);
     if (!m->task->labelled || m->config.num_labels == 0 || row->width == m->config.num_labels)
         return true;
     return fail(err, EF_BAD_MODEL,
@@ -296,11 +303,12 @@ bool model_dry_run(const Model *m, Err *err)
 {
     Arena arena = { 0 };
     RowOutput row;
+    size_t tokens = 0;
     Runner *runner = runner_new(m->engine, NULL);
-    bool ok = run_one(m, &arena, &row, runner, err);
+    bool ok = run_one(m, &arena, runner, &row, &tokens, err);
     if (!ok && !strstr(err->message, "Model inference failed"))
         within(err, "Model inference failed");
-    ok = ok && check_row(m, &row, err);
+    ok = ok && check_row(m, &row, tokens, err);
     runner_free(runner);
     arena_free(&arena);
     return ok;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * queue.c - jobs waiting for a stage. The bound counts both stages, since a job that waits costs memory
- * wherever it waits; it is checked only at the entrance, so what is in always gets through. */
+ * queue.c - jobs waiting for a stage. The bound counts both stages, since a job that waits costs
+ * memory wherever it waits; it is checked only at the entrance, so what is in always gets
+ * through. */
 #include "stages.h"
 
 void queue_init(Queue *queue, int limit)
@@ -50,8 +51,9 @@ bool queue_enter(Queue *queue, Stage to, Job *job, Err *err)
     pthread_mutex_unlock(&queue->lock);
     if (refusing) return fail(err, EF_UNAVAILABLE, "stopping: no new requests");
     if (room) return true;
-    return fail(err, EF_OVERLOADED, "queue: found %d requests waiting, wanted less than %d: try again",
-                waiting, queue->limit);
+    return fail(err, EF_OVERLOADED,
+                "queue: found %d requests waiting, wanted less than %d: try again", waiting,
+                queue->limit);
 }
 
 void queue_pass(Queue *queue, Stage to, Job *job)

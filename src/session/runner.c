@@ -124,7 +124,8 @@ static void name_failure(Err *err)
     if (!strstr(err->message, "Model inference failed")) within(err, "Model inference failed");
 }
 
-/* When a run fails, each job runs alone: only the one that cannot be run is answered with an error. */
+/* When a run fails, each job runs alone: only the one that cannot be run is answered with an
+ * error. */
 static void run_load(Session *s, Arena *scratch, Load *load)
 {
     Err err = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session.c - the life of a session and of a job: threads start, jobs enter, threads end when all that
- * entered has been answered. */
+ * session.c - the life of a session and of a job: threads start, jobs enter, threads end when all
+ * that entered has been answered. */
 #include "session.h"
 
 #include "stages.h"

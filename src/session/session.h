@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session.h - requests on their way through one model. Two crossings: a bounded queue in, a callback
- * back; the model is immutable.
+ * session.h - requests on their way through one model. Two crossings: a bounded queue in, a
+ * callback back; the model is immutable.
  *
  *   any thread   session_submit: the job enters the queue, or EF_OVERLOADED / EF_UNAVAILABLE
- *   admission    JSON -> Value, schema, texts -> encodings (job->arena), so that the queue knows tokens
+ *   admission    JSON -> Value, schema, texts -> encodings (job->arena): the queue knows tokens
  *   runner       takes waiting jobs up to the token budget, runs them as one batch, finishes each;
- *                a job over the budget runs in pieces and goes to the end of the queue between them
+ *                a job over the budget runs in pieces, at the end of the queue in between
  *   runner       job->done(job): reply or error is there
  *
  * session_run does the admission on the caller's own thread, so many callers tokenize at once. */
@@ -59,9 +59,10 @@ void session_run(Session *, Job *);           /* submit and wait: for infer and 
 void session_drain(Session *);                /* refuse new jobs, finish the waiting ones */
 void session_free(Session *);                 /* drains first */
 const Model *session_model(const Session *);
-void session_describe(const Session *, Buf *); /* "ner (token_classification, fp32, avx2, 4 threads)" */
+/* "ner (token_classification, fp32, avx2, 4 threads)" */
+void session_describe(const Session *, Buf *);
 Job *job_new(void);
-void job_abandon(Job *);                      /* the client has gone: skip it; done is still called */
+void job_abandon(Job *);                      /* its client has gone: skip it, but call done */
 void job_free(Job *);                         /* NULL is fine; never while it is in the session */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stages.h - the inside of a session: the two stages a job waits for, and who serves them. Included by
- * this folder's files only. */
+ * stages.h - the inside of a session: the two stages a job waits for, and who serves them. Included
+ * by this folder's files only. */
 #ifndef SESSION_STAGES_H
 #define SESSION_STAGES_H
 #include <pthread.h>
@@ -46,7 +46,8 @@ struct Session {
 bool job_admit(const Session *, Job *);
 /* runner.c: the thread that owns pool and runner. */
 void *runner_thread(void *session);
-/* finish.c: jobs whose rows have all been run -> reply and JSON, in parallel; done is not called. */
+/* finish.c: jobs whose rows have all been run -> reply and JSON, in parallel; done is not
+ * called. */
 void jobs_finish(Session *, Job **, int n);
 
 bool job_abandoned(const Job *);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * config.c - what we need of config.json. Keys that are missing or null are not said; keys of a wrong
- * type are errors, since a model that is read wrongly answers wrongly. */
+ * config.c - what we need of config.json. Keys that are missing or null are not said; keys of a
+ * wrong type are errors, since a model that is read wrongly answers wrongly. */
 #include "task.h"
 
-enum { MOST_LABELS = 1 << 18 }; /* more than any vocabulary of labels; bounds what a file can ask for */
+enum { MOST_LABELS = 1 << 18 }; /* bounds what a file can ask for */
 
 typedef struct NumberKey {
     const char *key;
@@ -29,7 +29,8 @@ static const Value *said(const Value *root, const char *key)
 
 static bool wrong(const char *key, const Value *v, const char *wanted, Err *err)
 {
-    return fail(err, EF_BAD_MODEL, "%s: found %s, wanted %s", key, value_kind_name(v->kind), wanted);
+    return fail(err, EF_BAD_MODEL, "%s: found %s, wanted %s", key, value_kind_name(v->kind),
+                wanted);
 }
 
 static bool read_numbers(const Value *root, ModelConfig *config, Err *err)
@@ -41,8 +42,8 @@ static bool read_numbers(const Value *root, ModelConfig *config, Err *err)
         if (!v || *out) continue;
         if (v->kind != V_INT) return wrong(row->key, v, "a whole number", err);
         if (v->i < -1 || v->i > INT32_MAX)
-            return fail(err, EF_BAD_MODEL, "%s: found %lld, wanted 0 to %d", row->key, (long long)v->i,
-                        INT32_MAX);
+            return fail(err, EF_BAD_MODEL, "%s: found %lld, wanted 0 to %d", row->key,
+                        (long long)v->i, INT32_MAX);
         *out = v->i < 0 ? 0 : (int)v->i; /* -1 is how some files say "none" */
     }
     return true;
@@ -112,7 +113,8 @@ static bool read_label2id(Arena *arena, const Member *m, Label *out, Err *err)
     out->name = m->key;
     if (m->value.kind == V_STR) return label_id("label2id", m->value.s, &out->id, err);
     if (m->value.kind != V_INT) return wrong("label2id", &m->value, "whole numbers", err);
-    return label_id("label2id", str_of(str_format(arena, "%lld", (long long)m->value.i)), &out->id, err);
+    return label_id("label2id", str_of(str_format(arena, "%lld", (long long)m->value.i)), &out->id,
+                    err);
 }
 
 static const struct LabelMap {
@@ -155,8 +157,8 @@ bool config_read(Arena *arena, const Value *root, ModelConfig *config, Err *err)
         return fail(err, EF_BAD_MODEL, "found %s, wanted an object", value_kind_name(root->kind));
     if (!read_numbers(root, config, err)) return false;
     if (config->num_labels > MOST_LABELS)
-        return fail(err, EF_BAD_MODEL, "num_labels: found %d, wanted at most %d", config->num_labels,
-                    MOST_LABELS);
+        return fail(err, EF_BAD_MODEL, "num_labels: found %d, wanted at most %d",
+                    config->num_labels, MOST_LABELS);
     return read_string(root, "model_type", &config->model_type, err)
            && read_string(root, "problem_type", &config->problem_type, err)
            && check_problem_type(config->problem_type, err)

@@ -11,7 +11,8 @@ static const Field token_embedding[] = {
 };
 static const Field result[] = {
     { "embeddings", 1, F_MSG, .repeated = true, .required = true, .msg = token_embedding,
-      .msg_name = "TokenEmbedding", .help = "one for each token of the text, without special ones" },
+      .msg_name = "TokenEmbedding",
+      .help = "one for each token of the text, without special ones" },
     PART_TRUNCATED,
     { 0 },
 };

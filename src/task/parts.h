@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parts.h - what the tasks share: rows of their schemas and pieces of their results. Included by the
- * files of this folder only. */
+ * parts.h - what the tasks share: rows of their schemas and pieces of their results. Included by
+ * the files of this folder only. */
 #ifndef TASK_PARTS_H
 #define TASK_PARTS_H
 #include "task.h"
@@ -33,13 +33,14 @@ extern const char *const part_offset_words[];     /* "bytes", "chars" */
 Encoding part_spans(Arena *, const TaskOptions *, const TaskRow *);
 Value part_token(Arena *, const TaskRow *, const Encoding *spans, size_t token);
 /* The items of one value for each token that is not special, as a list. */
-typedef Value PartItem(Arena *, const ModelConfig *, const TaskRow *, const Encoding *spans, size_t token);
+typedef Value PartItem(Arena *, const ModelConfig *, const TaskRow *, const Encoding *spans,
+                       size_t token);
 /* {name: [item of each token]}, with "truncated" where it applies. */
-Value part_tokens(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, const char *name,
-                  PartItem *item);
-Value part_result(Arena *, const TaskRow *, size_t room); /* a map; "truncated" goes in by part_close */
+Value part_tokens(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *,
+                  const char *name, PartItem *item);
+Value part_result(Arena *, const TaskRow *, size_t room); /* a map; part_close ends it */
 void part_close(Value *result, const TaskRow *);
 Value part_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
-int64_t part_best(const float *, int64_t n);      /* index of the largest; NaN is never the largest */
+int64_t part_best(const float *, int64_t n);      /* index of the largest; never a NaN */
 
 #endif

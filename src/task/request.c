@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * request.c - the body of a request: `inputs` in the forms that JSON allows (a text, a list, pairs in
- * it), and the rest by the task's rows. Protobuf knows lists of strings only; that is what the row says. */
+ * request.c - the body of a request: `inputs` in the forms that JSON allows (a text, a list, pairs
+ * in it), and the rest by the task's rows. Protobuf knows lists of strings only; that is what the
+ * row says. */
 #include "parts.h"
 
 #define WANTED_ALL "a string, or a list of strings and [first, second] pairs"
@@ -18,7 +19,8 @@ static bool check_text(Str text, size_t index, Err *err)
 {
     if (text.n == 0) return fail(err, EF_INVALID_INPUT, "inputs[%zu]: " EMPTY, index);
     if (text.n > INT32_MAX)
-        return fail(err, EF_TOO_LARGE, "inputs[%zu]: found %zu bytes, wanted at most %d", index, text.n, INT32_MAX);
+        return fail(err, EF_TOO_LARGE, "inputs[%zu]: found %zu bytes, wanted at most %d", index,
+                    text.n, INT32_MAX);
     return true;
 }
 
@@ -26,12 +28,12 @@ static bool read_pair(const Value *list, size_t index, Str *first, Str *second, 
 {
     const Value *item = list->list.items;
     if (list->list.n != 2)
-        return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found a list of %zu, wanted " WANTED_ONE, index,
-                    list->list.n);
+        return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found a list of %zu, wanted " WANTED_ONE,
+                    index, list->list.n);
     for (int i = 0; i < 2; i++)
         if (item[i].kind != V_STR)
-            return fail(err, EF_INVALID_INPUT, "inputs[%zu][%d]: found %s, wanted a string", index, i,
-                        value_kind_name(item[i].kind));
+            return fail(err, EF_INVALID_INPUT, "inputs[%zu][%d]: found %s, wanted a string", index,
+                        i, value_kind_name(item[i].kind));
     *first = item[0].s;
     *second = item[1].s;
     return check_text(*first, index, err) && check_text(*second, index, err);
@@ -61,8 +63,8 @@ static bool read_inputs(Arena *arena, const Value *v, size_t limit, TaskInputs *
     return true;
 }
 
-bool task_inputs(Arena *arena, const Task *task, const Value *request, size_t limit, TaskInputs *out,
-                 Err *err)
+bool task_inputs(Arena *arena, const Task *task, const Value *request, size_t limit,
+                 TaskInputs *out, Err *err)
 {
     static const Field none[] = { { 0 } };
     assert(str_is(str_of(task->request[0].name), "inputs"));

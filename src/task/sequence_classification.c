@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sequence_classification.c - labels for a text or a pair. What the scores are follows config.json's
- * problem_type: probabilities of one label out of many, of each label by itself, or plain numbers. */
+ * sequence_classification.c - labels for a text or a pair. What the scores are follows
+ * config.json's problem_type: probabilities of one label out of many, of each label by itself, or
+ * plain numbers. */
 #include <math.h>
 
 #include "parts.h"
@@ -10,7 +11,8 @@ static const Field request[] = { PART_INPUTS, PART_METADATA(2), { 0 } };
 static const Field result[] = {
     { "logits", 1, F_F32, .repeated = true, .required = true, .help = "as the model gives them" },
     { "scores", 2, F_F32, .repeated = true, .required = true,
-      .help = "probabilities: softmax, or sigmoid where several labels may hold; logits of a regression" },
+      .help = "probabilities: softmax, or sigmoid where several labels may hold; logits of a "
+              "regression" },
     { "predicted_index", 3, F_U32, .required = true, .help = "of the largest score" },
     { "predicted_label", 4, F_STR, .required = true, .nullable = true },
     PART_TRUNCATED,
@@ -46,7 +48,8 @@ static Scores *scores_of(const ModelConfig *config, int64_t labels)
 }
 
 static void sequence_classification_finish(Arena *arena, const ModelConfig *config,
-                                           const TaskOptions *options, const TaskRow *row, Value *out)
+                                           const TaskOptions *options, const TaskRow *row,
+                                           Value *out)
 {
     (void)options;
     int64_t labels = row->width, best = part_best(row->data, labels);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task.c - the list of tasks, and what is the same for all of them: options and the reply around the
- * results. A new task is a file and a line here. */
+ * task.c - the list of tasks, and what is the same for all of them: options and the reply around
+ * the results. A new task is a file and a line here. */
 #include "task.h"
 
 #include "parts.h"

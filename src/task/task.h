@@ -3,8 +3,8 @@
  * peer's .proto, so its gRPC clients keep working) and the way from a row's numbers to a Value.
  *
  * Easy to get wrong: `scores` are probabilities (softmax; sigmoid for problem_type
- * multi_label_classification; plain logits for regression), `logits` stay raw; special tokens are left
- * out of lists, [UNK] stays; offsets are bytes unless "offsets":"chars". */
+ * multi_label_classification; plain logits for regression), `logits` stay raw; special tokens are
+ * left out of lists, [UNK] stays; offsets are bytes unless "offsets":"chars". */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
 #include "text/text.h"
@@ -28,7 +28,7 @@ typedef struct TaskRow {
     const Str *second;           /* NULL: not a pair */
     const Encoding *encoding;
     const Tokenizer *tokenizer;  /* for the text of a token */
-    const float *data;           /* [tokens, width] of the graph's output; views of it enter the result */
+    const float *data;           /* [tokens, width]: the graph's output; the result views it */
     int64_t tokens, width;       /* tokens = encoding->n, or 1: one vector for the row */
 } TaskRow;
 
@@ -40,11 +40,11 @@ typedef struct Task {
     bool labelled;               /* the output's last dim counts labels */
     const char *shape;           /* "[batch_size, seq_len, hidden_dim]" for messages */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
-    const Field *request, *result, *reply; /* schemas: body, one entry of `results`, whole answer.
-                                  * The first row of `request` is `inputs` as protobuf sends it; what
-                                  * JSON may say there is task_inputs's and task_request_describe's. */
-    /* (optional) the row's numbers to one vector of `width`: then finish sees tokens = 1, and the rest
-     * need not be kept. Absent: all of them are needed. */
+    /* Schemas: body, one entry of `results`, whole answer. The first row of `request` is `inputs` as
+     * protobuf sends it; what JSON may say there is for task_inputs and task_request_describe. */
+    const Field *request, *result, *reply;
+    /* (optional) the row's numbers to one vector of `width`: then finish sees tokens = 1, and the
+     * rest need not be kept. Absent: all of them are needed. */
     void (*pool)(const TaskRow *, float *out);
     void (*finish)(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, Value *out);
 } Task;
@@ -57,13 +57,14 @@ typedef struct TaskInputs {
     Str *first, *second;         /* [n]; second NULL: no pairs. second[i].p NULL: not a pair */
     size_t n;
 } TaskInputs;
-/* "inputs" of a parsed body: a text, or a list of texts and [first, second] pairs; none empty, at most
- * `limit`. Then the other rows of the request schema. Messages begin with the JSON path. */
+/* "inputs" of a parsed body: a text, or a list of texts and [first, second] pairs; none empty, at
+ * most `limit`. Then the other rows of the request schema. Messages begin with the JSON path. */
 bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, TaskInputs *, Err *);
-bool task_inputs_check(const TaskInputs *, size_t limit, Err *); /* of texts that came without JSON */
+bool task_inputs_check(const TaskInputs *, size_t limit, Err *); /* without JSON */
 Value task_request_describe(Arena *, const Task *); /* the JSON Schema of the body */
 bool task_options(const Value *request, TaskOptions *, Err *); /* {"offsets": "chars"} */
-/* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had it. */
+/* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had
+ * it. */
 Value task_reply(Arena *, Value *results, size_t n, Str model_id, const Value *metadata);
 const Field *task_reply_schema(const Task *);
 void task_softmax(const float *logits, int64_t n, float *out); /* out may be logits */

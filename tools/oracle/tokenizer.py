@@ -7,7 +7,7 @@
 The first form writes tests/golden/text/*.json (small tokenizers, trained here) and cases.jsonl: one
 case a line, {"t": tokenizer, "a": text, "b": second text or absent, options, "ids", "off", "type",
 "mask", "word", "seq"} or {"error": ...}. Offsets are bytes. "names": what id_to_token says of ids.
-The second asks bert-base-uncased about the lines of FILE and 5,000 damaged or random ones and writes
+The second asks bert-base-uncased about the lines of FILE and 5,000 damaged or random ones, writing
 OUT in the same form; tests/test_text_tokenizer replays either.
 """
 import json
@@ -77,7 +77,8 @@ ODD = [
     "\u1e9e", "\u01c5", "\u03a3\u03c2",
     "\u212b\u2126\u212a", "\u1d15e\u1d160", "\U0001d15e\U0001d160", "\U00011938", "\u0958\u09dc",
     "\ufb1d\ufb2a", "\u2adc",
-    "\U00016129", "\U0001e900\U00010400\U00010570", "\U00010d50", "\u1c89", "\ua7da", "\u19da",
+    "\U00016129", "\U0001d162\U0001d165\x0e\u093c x", "\U0001e900\U00010400\U00010570",
+    "\U00010d50", "\u1c89", "\ua7da", "\u19da",
     "\u061c", "\u070f\u06dd",
     "\U000e0001\U000e0041", "\ue000\uf8ff", "\U000f0000", "\u0378\u0380", "\U0003fffd",
     "\U0010ffff", "\U0010fffd",

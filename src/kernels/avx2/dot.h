@@ -22,15 +22,12 @@ INLINE vi vi_load(const void *p)
 {
     return (vi){ _mm256_loadu_si256(p), _mm256_loadu_si256((const __m256i *)p + 1) };
 }
-INLINE vi vi_sub(vi a, vi b) { return (vi){ _mm256_sub_epi32(a.lo, b.lo), _mm256_sub_epi32(a.hi, b.hi) }; }
-INLINE vi vi_mul(vi a, vi b)
-{
-    return (vi){ _mm256_mullo_epi32(a.lo, b.lo), _mm256_mullo_epi32(a.hi, b.hi) };
-}
+INLINE vi vi_sub(vi a, vi b) { return (vi)BOTH(_mm256_sub_epi32, a, b); }
+INLINE vi vi_mul(vi a, vi b) { return (vi)BOTH(_mm256_mullo_epi32, a, b); }
 INLINE vf vi_float(vi a) { return (vf){ _mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi) }; }
 
-/* sum + x * w over the four bytes of each lane. x is 0..127, so that the pairs maddubs adds stay below
- * 32768: nothing saturates. */
+/* sum + x * w over the four bytes of each lane. x is 0..127, so that the pairs maddubs adds stay
+ * below 32768: nothing saturates. */
 INLINE __m256i dot_half(__m256i sum, __m256i x, __m256i w)
 {
     __m256i pairs = _mm256_maddubs_epi16(x, w);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * vec.h - the vocabulary of kernels/body/ in AVX2. A vf is 16 floats, one row of a panel, on every ISA:
- * sums over lanes are then added in the same order everywhere, and all vector tables agree to the bit. */
+ * vec.h - the vocabulary of kernels/body/ in AVX2. A vf is 16 floats, one row of a panel, on every
+ * ISA: sums over lanes are then added in the same order everywhere, and all vector tables agree to
+ * the bit. */
 #ifndef KERNELS_AVX2_VEC_H
 #define KERNELS_AVX2_VEC_H
 #include <immintrin.h>
@@ -9,8 +10,9 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Largest register tile of the f32 GEMM, and the panels a tile of so many rows is run over: 12 of the
- * 16 registers are sums. Short tiles take more panels, since 8 sums are needed to hide the latency. */
+/* Largest register tile of the f32 GEMM, and the panels a tile of so many rows is run over: 12 of
+ * the 16 registers are sums. Short tiles take more panels, since 8 sums are needed to hide the
+ * latency. */
 enum { TILE_ROWS = 6, TILE_PANELS = 4 };
 INLINE int tile_panels(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 /* rows x panels of every tile there is. */
@@ -37,13 +39,14 @@ INLINE vf vf_lanes(void) /* 0, 1, 2 ... 15 */
                  _mm256_setr_ps(8, 9, 10, 11, 12, 13, 14, 15) };
 }
 
-INLINE vf vf_add(vf a, vf b) { return (vf){ _mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi) }; }
-INLINE vf vf_sub(vf a, vf b) { return (vf){ _mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi) }; }
-INLINE vf vf_mul(vf a, vf b) { return (vf){ _mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi) }; }
-INLINE vf vf_div(vf a, vf b) { return (vf){ _mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi) }; }
+#define BOTH(op, a, b) { op((a).lo, (b).lo), op((a).hi, (b).hi) }
+INLINE vf vf_add(vf a, vf b) { return (vf)BOTH(_mm256_add_ps, a, b); }
+INLINE vf vf_sub(vf a, vf b) { return (vf)BOTH(_mm256_sub_ps, a, b); }
+INLINE vf vf_mul(vf a, vf b) { return (vf)BOTH(_mm256_mul_ps, a, b); }
+INLINE vf vf_div(vf a, vf b) { return (vf)BOTH(_mm256_div_ps, a, b); }
 /* b where either is NaN */
-INLINE vf vf_min(vf a, vf b) { return (vf){ _mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi) }; }
-INLINE vf vf_max(vf a, vf b) { return (vf){ _mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi) }; }
+INLINE vf vf_min(vf a, vf b) { return (vf)BOTH(_mm256_min_ps, a, b); }
+INLINE vf vf_max(vf a, vf b) { return (vf)BOTH(_mm256_max_ps, a, b); }
 INLINE vf vf_fma(vf a, vf b, vf c) /* a * b + c */
 {
     return (vf){ _mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi) };
@@ -126,8 +129,8 @@ INLINE void vf_store_u8(uint8_t *p, vf v) /* whole numbers in 0..255 to 16 bytes
 {
     __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(v.lo), _mm256_cvtps_epi32(v.hi));
     words = _mm256_permute4x64_epi64(words, 0xd8);
-    __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-    _mm_storeu_si128((__m128i *)p, bytes);
+    __m128i first = _mm256_castsi256_si128(words), second = _mm256_extracti128_si256(words, 1);
+    _mm_storeu_si128((__m128i *)p, _mm_packus_epi16(first, second));
 }
 
 /* ---- 16 x 16 transpose ---- */

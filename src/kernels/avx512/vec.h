@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * vec.h - the vocabulary of kernels/body/ in AVX-512: a vf is one register. Every word has the result of
- * its AVX2 namesake to the bit (so no scalef, no reciprocal, no reduce_add of the compiler's own order). */
+ * vec.h - the vocabulary of kernels/body/ in AVX-512: a vf is one register. Every word has the
+ * result of its AVX2 namesake to the bit (so no scalef, no reciprocal, no reduce_add of the
+ * compiler's own order). */
 #ifndef KERNELS_AVX512_VEC_H
 #define KERNELS_AVX512_VEC_H
 #include <immintrin.h>
@@ -10,8 +11,8 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* 24 of the 32 registers are sums: 8 rows, because more row addresses than that do not stay in
- * registers, and three panels, because a row value then serves three FMAs. One panel is left for the end
- * of a range and for attention: 8 sums still cover the latency. */
+ * registers, and three panels, because a row value then serves three FMAs. One panel is left for
+ * the end of a range and for attention: 8 sums still cover the latency. */
 enum { TILE_ROWS = 8, TILE_PANELS = 3 };
 INLINE int tile_panels(int rows) { return (void)rows, TILE_PANELS; }
 #define TILES(X)                                                                               \

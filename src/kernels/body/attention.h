@@ -2,14 +2,14 @@
  * attention.h - attention with one query a lane: 16 queries are transposed into a panel, and then
  *     scores[key][query]  = keys (as they lie)       x  panel of queries
  *     result[d][query]    = values (as they lie)     x  panel of exp(scores)
- * are two GEMMs whose broadcast side needs no copy and no padding for any D, and softmax runs down the
- * lanes, key after key. A lane knows nothing of the other lanes: the result of a query is the same in
- * every batch and for every split of the queries. */
+ * are two GEMMs whose broadcast side needs no copy and no padding for any D, and softmax runs down
+ * the lanes, key after key. A lane knows nothing of the other lanes: the result of a query is the
+ * same in every batch and for every split of the queries. */
 #include "act.h"
 #include "ends.h"
 #include "tile.h"
 
-enum { GATHER_FROM = 4 * PANEL }; /* queries */
+enum { GATHER_FROM = 4 * PANEL }; /* queries of one call from which copying keys and values pays */
 
 typedef struct Block {          /* up to 16 queries of one row and head */
     const Attention *a;
@@ -117,8 +117,8 @@ static void attend(const Block *b)
     store_result(b, scale);
 }
 
-/* The keys and values of one head are strewn over as many pages as there are tokens: where many blocks
- * of queries will read them they are gathered first. */
+/* The keys and values of one head are strewn over as many pages as there are tokens: where many
+ * blocks of queries will read them they are gathered first. */
 static const float *gather(const float *from, int64_t ld, int D, Cut keys, float *to)
 {
     for (int64_t j = keys.from; j < keys.to; j++)

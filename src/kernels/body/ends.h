@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ends.h - the end of a row that is no multiple of 16: its floats are loaded into a full vector and run
- * the same arithmetic as all others. */
+ * ends.h - the end of a row that is no multiple of 16: its floats are loaded into a full vector and
+ * run the same arithmetic as all others. */
 #ifndef KERNELS_BODY_ENDS_H
 #define KERNELS_BODY_ENDS_H
 

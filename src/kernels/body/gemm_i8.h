@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm_i8.h - the int8 GEMM: as gemm_f32.h, with four products a lane and step. Integer sums are exact in
- * any order; what turns them into floats is the arithmetic of scalar/gemm_i8.c, step by step. */
+ * gemm_i8.h - the int8 GEMM: as gemm_f32.h, with four products a lane and step. Integer sums are
+ * exact in any order; what turns them into floats is the arithmetic of scalar/gemm_i8.c, step by
+ * step. */
 #include "finish.h"
 #include "tile.h"
 
-/* out[rows][panels] = x * w; x: rows of `groups` times four bytes, w: panels one behind the other. */
-INLINE void dot_body(int rows, int panels, const uint8_t *x, const int8_t *w, int64_t groups, vi *out)
+/* out[rows][panels] = x * w; x: rows of `groups` times four bytes, w: panels one behind the
+ * other. */
+INLINE void dot_body(int rows, int panels, const uint8_t *x, const int8_t *w, int64_t groups,
+                     vi *out)
 {
     vi sum[DOT_ROWS][DOT_PANELS];
 #pragma GCC unroll 32
@@ -31,10 +34,10 @@ INLINE void dot_body(int rows, int panels, const uint8_t *x, const int8_t *w, in
         for (int p = 0; p < panels; p++) out[r * panels + p] = sum[r][p];
 }
 
-#define X(rows, panels)                                                                             \
-    static void dot_##rows##x##panels(const uint8_t *x, const int8_t *w, int64_t groups, vi *out)   \
-    {                                                                                               \
-        dot_body(rows, panels, x, w, groups, out);                                                  \
+#define X(rows, panels)                                                                          \
+    static void dot_##rows##x##panels(const uint8_t *x, const int8_t *w, int64_t groups, vi *out) \
+    {                                                                                            \
+        dot_body(rows, panels, x, w, groups, out);                                               \
     }
 DOTS(X)
 #undef X

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tile.h - the register tile under GEMM and attention: rows x panels sums, each one accumulator that
- * starts at 0 and takes k = 0, 1, 2 ... by fused multiply-adds, as the reference does. The rows and
- * panels are constants of each copy, so that the compiler keeps every sum in a register. */
+ * tile.h - the register tile under GEMM and attention: rows x panels sums, each one accumulator
+ * that starts at 0 and takes k = 0, 1, 2 ... by fused multiply-adds, as the reference does. The
+ * rows and panels are constants of each copy, so that the compiler keeps every sum in a
+ * register. */
 #ifndef KERNELS_BODY_TILE_H
 #define KERNELS_BODY_TILE_H
 
@@ -49,7 +50,8 @@ typedef void TileFn(Side x, const float *w, int64_t K, float *out);
 static TileFn *const tile_fn[TILE_ROWS + 1][TILE_PANELS + 1] = { TILES(X) };
 #undef X
 
-/* n rows are cut into equal tiles: 7 = 4 + 3, since 6 + 1 would run its last tile at FMA latency. */
+/* n rows are cut into equal tiles: 7 = 4 + 3, since 6 + 1 would run its last tile at FMA
+ * latency. */
 typedef struct Cut {
     int64_t from, to;
 } Cut;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * attention.c - the reference of attention: scores, softmax, weighted sum of values; one query after
- * the other. A query whose keys are all masked by -inf gives NaN, as softmax does. */
+ * attention.c - the reference of attention: scores, softmax, weighted sum of values; one query
+ * after the other. A query whose keys are all masked by -inf gives NaN, as softmax does. */
 #include <math.h>
 
 #include "kernels/tables.h"
@@ -29,10 +29,9 @@ void scalar_attention(const Attention *a, int r, int h, int64_t q0, int64_t q1, 
     for (int64_t i = q0; i < q1; i++) {
         Keys keys = keys_of(a, length, i);
         const float *q = a->q + (first + i) * a->ldq + h * a->D;
-        const float *mask = a->mask ? a->mask + r * a->mask_row + h * a->mask_head + i * a->mask_query
-                                    : NULL;
+        int64_t at = r * a->mask_row + h * a->mask_head + i * a->mask_query;
         for (int64_t j = keys.from; j < keys.to; j++)
-            p[j] = score(a, q, k + j * a->ldk) + (mask ? mask[j] : 0);
+            p[j] = score(a, q, k + j * a->ldk) + (a->mask ? a->mask[at + j] : 0);
         scalar_softmax(p + keys.from, p + keys.from, keys.to - keys.from);
         for (int d = 0; d < a->D; d++) {
             float sum = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * finish.h - what follows the sum in both reference GEMMs, in this order: bias, activation, residual. */
+ * finish.h - what follows the sum in both reference GEMMs, in this order: bias, activation,
+ * residual. */
 #ifndef KERNELS_SCALAR_FINISH_H
 #define KERNELS_SCALAR_FINISH_H
 #include "kernels/tables.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quantize_rows.c - the reference of the row quantizer: the range of a row, stretched to hold 0.0, is
- * cut into 127 steps. A row of zeros (or of almost nothing) gets scale 0; an infinite range gets scale
- * NaN, so that the damage shows; a NaN is read as the lowest value. */
+ * quantize_rows.c - the reference of the row quantizer: the range of a row, stretched to hold 0.0,
+ * is cut into 127 steps. A row of zeros (or of almost nothing) gets scale 0; an infinite range gets
+ * scale NaN, so that the damage shows; a NaN is read as the lowest value. */
 #include <math.h>
 
 #include "kernels/quantize.h"

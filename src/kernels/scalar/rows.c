@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rows.c - the references of the row kernels, in the words of libm. Sums of many terms are in double:
- * a reference should not have an order of its own. */
+ * rows.c - the references of the row kernels, in the words of libm. Sums of many terms are in
+ * double: a reference should not have an order of its own. */
 #include <math.h>
 
 #include "kernels/tables.h"

@@ -7,8 +7,8 @@ static uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
 static void schedule(const uint8_t *block, uint32_t w[64])
 {
-    for (int t = 0; t < 16; t++, block += 4)
-        w[t] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 | block[3];
+    memset(w, 0, 16 * sizeof(w[0]));
+    for (int i = 0; i < 64; i++) w[i / 4] = w[i / 4] << 8 | block[i];
     for (int t = 16; t < 64; t++) {
         uint32_t s0 = rotr(w[t - 15], 7) ^ rotr(w[t - 15], 18) ^ w[t - 15] >> 3;
         uint32_t s1 = rotr(w[t - 2], 17) ^ rotr(w[t - 2], 19) ^ w[t - 2] >> 10;

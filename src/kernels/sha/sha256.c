@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sha256.c - SHA-256 by the CPU's own instructions. They want the state as two registers, (A B E F) and
- * (C D G H) from high to low, and do two rounds at a time on W[t] + K[t]. */
+ * sha256.c - SHA-256 by the CPU's own instructions. They want the state as two registers, (A B E F)
+ * and (C D G H) from high to low, and do two rounds at a time on W[t] + K[t]. */
 #include <immintrin.h>
 
 #include "kernels/sha256_k.h"

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_http.c - any bytes in any pieces to the request parser: no crash, views inside the buffer, and
+ * the same outcome as the whole at once. The first two bytes choose the pieces. */
+#include <stdlib.h>
+
+#include "server/http1.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct Outcome {
+    Http1Event event;
+    Http1 http;
+    Buf in;
+} Outcome;
+
+static void need(bool condition)
+{
+    if (!condition) abort();
+}
+
+static void feed(Outcome *o, const uint8_t *data, size_t size, bool split, unsigned random)
+{
+    *o = (Outcome){ .event = HTTP1_MORE };
+    http1_start(&o->http, (Http1Limits){ 1024, 4096 });
+    while (size && (o->event == HTTP1_MORE || o->event == HTTP1_HEAD)) {
+        random = random * 1103515245u + 12345u;
+        size_t piece = split ? MIN(size, 1 + (random >> 16) % 37) : size;
+        buf_add(&o->in, data, piece);
+        data += piece;
+        size -= piece;
+        do o->event = http1_feed(&o->http, &o->in);
+        while (o->event == HTTP1_HEAD);
+    }
+}
+
+static bool same_text(const Outcome *a, Span x, const Outcome *b, Span y)
+{
+    need(x.at + x.n <= a->in.n && y.at + y.n <= b->in.n);
+    return str_eq(http1_view(x, &a->in), http1_view(y, &b->in));
+}
+
+static void compare(const Outcome *a, const Outcome *b)
+{
+    const Http1 *x = &a->http, *y = &b->http;
+    need(a->event == b->event && x->status == y->status);
+    if (a->event != HTTP1_DONE) return;
+    need(x->at <= a->in.n && y->at <= b->in.n);
+    need(same_text(a, x->method, b, y->method) && same_text(a, x->path, b, y->path));
+    need(same_text(a, x->body, b, y->body) && same_text(a, x->content_type, b, y->content_type));
+    need(x->body.n <= 4096 && x->keep_alive == y->keep_alive);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2) return 0;
+    unsigned random = data[0] + 256u * data[1] + 1;
+    Outcome whole, pieces;
+    feed(&whole, data + 2, size - 2, false, 0);
+    feed(&pieces, data + 2, size - 2, true, random);
+    compare(&whole, &pieces);
+    buf_free(&whole.in);
+    buf_free(&pieces.in);
+    return 0;
+}

@@ -1,0 +1,2 @@
+
+JXQcS%UÁE2TPP

@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh - the built program as a client sees it: every route, every status, concurrency, the end.
+# usage: tests/http/run.sh [PROGRAM [MODEL_FOLDER]]; needs curl. Last line: "N passed, N failed, N skipped".
+PROGRAM=${1:-build/encoderfile}
+MODEL=${2:-}
+for folder in ../shared/fixtures/dummy/token_classification examples/bus-ner; do
+    [ -z "$MODEL" ] && [ -f "$folder/model.onnx" ] && MODEL=$folder
+done
+passed=0 failed=0 skipped=0
+finish() { echo "$passed passed, $failed failed, $skipped skipped"; [ "$failed" -eq 0 ]; exit $?; }
+skip() { skipped=$((skipped + 1)); echo "  skipped: $1"; }
+command -v curl > /dev/null || { skip "no curl"; finish; }
+[ -x "$PROGRAM" ] || { skip "no $PROGRAM"; finish; }
+[ -n "$MODEL" ] || { skip "no model"; finish; }
+
+dir=$(mktemp -d) server=
+trap '[ -n "$server" ] && kill "$server" 2> /dev/null; rm -rf "$dir"' EXIT
+
+# check NAME FOUND WANTED (a pattern of case)
+check() {
+    case $2 in
+    $3) passed=$((passed + 1)) ;;
+    *) failed=$((failed + 1)); echo "  FAILED: $1: found '$(printf %.300s "$2")', wanted '$3'" ;;
+    esac
+}
+
+# serve FLAGS...: starts it on a free port and waits until it answers.
+serve() {
+    "$PROGRAM" serve --model "$MODEL" --http-hostname 127.0.0.1 --http-port 0 "$@" 2> "$dir/log" &
+    server=$!
+    tries=0 port=
+    while [ -z "$port" ] && [ $tries -lt 100 ]; do
+        sleep 0.1
+        port=$(sed -n 's/.*http:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$dir/log")
+        tries=$((tries + 1))
+    done
+    url=http://127.0.0.1:$port
+    [ -n "$port" ]
+}
+
+stop() { # SIGNAL: and its exit code
+    kill -"$1" "$server"
+    wait "$server"
+    code=$?
+    server=
+}
+
+status() { curl -s -m 20 -o "$dir/body" -w '%{http_code}' "$@"; }
+predict() { curl -s -m 20 -H 'Content-Type: application/json' -d "$1" "$url/predict"; }
+refused() { # NAME WANTED_STATUS WANTED_TYPE CURL_ARGUMENTS...
+    name=$1 want=$2 type=$3
+    shift 3
+    check "$name: status" "$(status "$@")" "$want"
+    check "$name: body" "$(cat "$dir/body")" "{\"error\":{\"message\":\"*\",\"type\":\"$type\",\"param\":*,\"code\":$want},\"message\":\"*\",\"code\":$want,\"type\":\"$type\"}"
+}
+JSON='Content-Type: application/json'
+
+if ! serve --max-body 100000; then
+    failed=1
+    echo "  FAILED: no server:" && cat "$dir/log"
+    finish
+fi
+
+# ---- routes ----
+check health "$(curl -s "$url/health")" '"OK!"'
+check model "$(curl -s "$url/model")" '{"model_id":"*","model_type":"*","id2label":{"0":"*'
+check index "$(curl -s "$url/")" '*"/predict"*'
+check openapi "$(curl -s "$url/openapi.json")" '{"openapi":"3.1.0",*"/predict":{"post":*"PredictReply":*}'
+check 'HEAD: status' "$(status -I "$url/health")" 200
+check 'HEAD: length' "$(cat "$dir/body")" '*Content-Length: 5*'
+check 'query string' "$(status "$url/health?x=1")" 200
+check predict "$(predict '{"inputs":["hello world","second"]}')" '{"results":[{"tokens":[{"token_info":{"token":"*","token_id":*,"start":0,"end":*},"scores":\[*\],"label":"*","score":*'
+check 'one text' "$(predict '{"inputs":"hello"}')" '{"results":[{"tokens":*'
+check pairs "$(predict '{"inputs":[["a question","an answer"]]}')" '{"results":[{"tokens":*'
+check metadata "$(predict '{"inputs":["x"],"metadata":{"k":"v"}}')" '*,"metadata":{"k":"v"}}'
+check 'byte offsets' "$(predict '{"inputs":["ééé x"]}')" '*"start":7,"end":8*'
+check 'char offsets' "$(predict '{"inputs":["ééé x"],"offsets":"chars"}')" '*"start":4,"end":5*'
+check charset "$(status -H "$JSON; charset=utf-8" -d '{"inputs":["x"]}' "$url/predict")" 200
+check 'HTTP/1.0' "$(status -0 "$url/health")" 200
+
+# ---- errors ----
+refused 'broken JSON' 400 bad_request -H "$JSON" -d '{"inputs":' "$url/predict"
+refused 'no JSON' 400 bad_request -H "$JSON" -d '' "$url/predict"
+refused 'no such route' 404 not_found "$url/nothing"
+refused 'wrong method' 405 method_not_allowed -X DELETE "$url/predict"
+check Allow "$(curl -s -i -X PUT "$url/health")" '*Allow: GET, HEAD*'
+head -c 200000 /dev/zero | tr '\0' ' ' > "$dir/large"
+refused 'large body' 413 too_large -H "$JSON" -H 'Expect:' --data-binary "@$dir/large" "$url/predict"
+refused 'large body in chunks' 413 too_large -H "$JSON" -H 'Expect:' -H 'Transfer-Encoding: chunked' --data-binary "@$dir/large" "$url/predict"
+refused 'no content type' 415 unsupported_media_type -H 'Content-Type:' -d '{}' "$url/predict"
+refused 'form' 415 unsupported_media_type -d 'a=b' "$url/predict"
+refused 'wrong type' 422 invalid_input -H "$JSON" -d '{"inputs":[1]}' "$url/predict"
+check param "$(cat "$dir/body")" '*"param":"inputs\[0\]"*'
+refused 'missing inputs' 422 invalid_input -H "$JSON" -d '{}' "$url/predict"
+refused 'empty list' 422 invalid_input -H "$JSON" -d '{"inputs":[]}' "$url/predict"
+check 'empty list: words' "$(cat "$dir/body")" '*Cannot tokenize empty string*'
+refused 'empty text' 422 invalid_input -H "$JSON" -d '{"inputs":[""]}' "$url/predict"
+refused 'bad offsets' 422 invalid_input -H "$JSON" -d '{"inputs":["x"],"offsets":"words"}' "$url/predict"
+refused 'bad UTF-8' 400 bad_request -H "$JSON" --data-binary "$(printf '{"inputs":["\377"]}')" "$url/predict"
+head -c 20000 /dev/zero | tr '\0' 'x' > "$dir/long"
+refused 'long header' 431 too_large -H "X: $(cat "$dir/long")" "$url/health"
+
+# ---- connections ----
+check keep-alive "$(curl -s -o /dev/null -o /dev/null -w '%{num_connects} ' "$url/health" "$url/model")" '1 0 '
+printf '{"inputs":["chunked"]}' > "$dir/small"
+check chunked "$(curl -s -H "$JSON" -H 'Transfer-Encoding: chunked' --data-binary "@$dir/small" "$url/predict")" '{"results":*'
+check Expect "$(curl -s -v -H "$JSON" -H 'Expect: 100-continue' --data-binary "@$dir/small" "$url/predict" 2>&1)" '*100 Continue*{"results":*'
+
+# ---- the same answers alone and in company ----
+texts='one:two words:three more words:a rather longer text with many more words in it, and a comma'
+body() { printf '%s' "$texts" | tr ':' '\n' | sed -n "$1p" | sed 's/.*/{"inputs":["&","again"]}/'; }
+i=0
+while [ $i -lt 4 ]; do i=$((i + 1)); predict "$(body $i)" > "$dir/alone.$i"; done
+i=0 clients=
+while [ $i -lt 24 ]; do
+    i=$((i + 1))
+    predict "$(body $((i % 4 + 1)))" > "$dir/company.$i" &
+    clients="$clients $!"
+done
+wait $clients
+i=0 different=0
+while [ $i -lt 24 ]; do
+    i=$((i + 1))
+    cmp -s "$dir/alone.$((i % 4 + 1))" "$dir/company.$i" || different=$((different + 1))
+done
+check concurrent "$different" 0
+
+# ---- the end: what has begun is finished ----
+many=$(awk 'BEGIN { for (i = 0; i < 300; i++) printf "%s\"a text with some words in it, number %d\"", i ? "," : "", i }')
+{ printf '{"inputs":['; sleep 2; printf '%s]}' "$many"; } |
+    curl -s -m 30 -H "$JSON" -H 'Expect:' -X POST -T - "$url/predict" > "$dir/last" &
+client=$!
+sleep 1
+stop TERM
+wait $client
+check 'in flight' "$(tail -c 40 "$dir/last")" '*"model_id":"*"}'
+check 'SIGTERM: exit code' "$code" 0
+check 'gone' "$(status "$url/health")" 000
+check 'no warnings' "$(grep -c ' warn ' "$dir/log")" 0
+
+# ---- limits as flags ----
+if serve --max-inputs 2; then
+    refused 'too many inputs' 413 too_large -H "$JSON" -d '{"inputs":["a","b","c"]}' "$url/predict"
+    "$PROGRAM" serve --model "$MODEL" --http-hostname 127.0.0.1 --http-port "$port" 2> "$dir/second"
+    check 'port in use: exit code' "$?" 1
+    check 'port in use: message' "$(cat "$dir/second")" "*127.0.0.1 port $port*in use*"
+    stop INT
+    check 'SIGINT: exit code' "$code" 0
+fi
+finish

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_ops.c - every operator against files that the ONNX reference wrote (tools/oracle/ops.py): folders
+ * with model.onnx (one node) and test_data_set_K/input_I.pb, output_I.pb, the layout of ONNX's own tests.
+ *
+ *     test_ops                  the folders under tests/golden/ops
+ *     test_ops -v DIR...        other folders of such folders, with a line for each failure and operator */
+#include <dirent.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "check.h"
+#include "ops/ops.h"
+
+enum { MAX_IO = 64, MAX_OPS = 400 };
+typedef enum { PASSED, FAILED, SKIPPED } Result;
+
+static bool verbose;
+static struct {
+    char name[64];
+    int count[3];
+} by_op[MAX_OPS];
+
+static void note(Str op, Result result)
+{
+    for (int i = 0; i < MAX_OPS; i++) {
+        if (by_op[i].name[0] && !str_is(op, by_op[i].name)) continue;
+        if (!by_op[i].name[0]) snprintf(by_op[i].name, sizeof by_op[i].name, "%.*s", STR_ARG(op));
+        by_op[i].count[result]++;
+        return;
+    }
+}
+
+/* ---- comparing ---- */
+
+static bool close_enough(double found, double wanted, DType type)
+{
+    const double loose = type == T_F16 ? 2e-3 : type == T_BF16 ? 1.6e-2 : type == T_F64 ? 1e-7 : 1e-5;
+    if (found != found || wanted != wanted) return found != found && wanted != wanted;
+    if (found == wanted || isinf(found) || isinf(wanted)) return found == wanted;
+    return fabs(found - wanted) <= loose * fmax(fabs(wanted), 0.1);
+}
+
+static bool same_numbers(const Tensor *found, const Tensor *wanted, char *why, size_t size)
+{
+    char a[128], b[128];
+    const bool floats = wanted->type == T_F32 || wanted->type == T_F64 || wanted->type == T_F16 ||
+                        wanted->type == T_BF16;
+    if (found->type != wanted->type || !tensor_same_shape(found, wanted)) {
+        snprintf(why, size, "found %s, wanted %s", tensor_show(found, a), tensor_show(wanted, b));
+        return false;
+    }
+    for (int64_t i = 0; i < tensor_count(wanted); i++) {
+        const double x = tensor_get(found, i), y = tensor_get(wanted, i);
+        const bool ok = floats ? close_enough(x, y, wanted->type)
+                               : tensor_get_int(found, i) == tensor_get_int(wanted, i);
+        if (ok) continue;
+        snprintf(why, size, "element %lld: found %.9g, wanted %.9g", (long long)i, x, y);
+        return false;
+    }
+    return true;
+}
+
+/* ---- one case ---- */
+
+typedef struct Case {
+    Arena *arena;
+    const char *dir;
+    OnnxModel model;
+    const OnnxNode *node;
+    const Op *op;
+    int opset;
+    char why[512];
+} Case;
+
+static void *aligned(Arena *arena, const Tensor *t)
+{
+    void *data = arena_raw(arena, MAX(tensor_bytes(t), 1));
+    if (tensor_bytes(t)) memcpy(data, t->data, tensor_bytes(t));
+    return data;
+}
+
+static bool read_pb(Case *c, int set, const char *kind, int index, Tensor *out, Err *err)
+{
+    Str bytes;
+    OnnxTensor t;
+    const char *path = str_format(c->arena, "%s/test_data_set_%d/%s_%d.pb", c->dir, set, kind, index);
+    if (!file_read(c->arena, path, (size_t)1 << 30, &bytes, err)) return false;
+    if (!onnx_read_tensor(c->arena, bytes, &t, err)) return false;
+    *out = t.t;
+    out->data = aligned(c->arena, &t.t);
+    return true;
+}
+
+/* An input of the node: a file, an initializer, or absent. */
+static bool find_input(Case *c, int set, Str name, const Tensor **out, Err *err)
+{
+    const OnnxGraph *g = &c->model.graph;
+    *out = NULL;
+    if (!name.n) return true;
+    Tensor *t = NEW(c->arena, Tensor);
+    for (int i = 0; i < g->n_in; i++) {
+        if (!str_eq(g->in[i].name, name)) continue;
+        *out = t;
+        return read_pb(c, set, "input", i, t, err);
+    }
+    for (int i = 0; i < g->n_init; i++) {
+        if (!str_eq(g->init[i].name, name)) continue;
+        *t = g->init[i].t;
+        t->data = aligned(c->arena, &g->init[i].t);
+        *out = t;
+        return true;
+    }
+    return fail(err, EF_BAD_MODEL, "no input '%.*s'", STR_ARG(name));
+}
+
+static Result run_set(Case *c, int set, Pool *pool)
+{
+    const Tensor *in[MAX_IO];
+    Tensor out[MAX_IO] = { 0 }, wanted;
+    Err err = { 0 };
+    for (int i = 0; i < c->node->n_in; i++) {
+        if (find_input(c, set, c->node->in[i], &in[i], &err)) continue;
+        snprintf(c->why, sizeof c->why, "%.400s", err.message);
+        return SKIPPED;
+    }
+    OpCall call = { .node = c->node, .opset = c->opset, .n_in = c->node->n_in, .n_out = c->node->n_out,
+                    .in = in, .out = out, .k = kernels(), .pool = pool, .scratch = c->arena };
+    bool ok = op_shape(c->op, &call, &err);
+    for (int i = 0; ok && i < call.n_out; i++) /* filled: what is not written must not look like zeros */
+        if (c->node->out[i].n)
+            out[i].data = memset(arena_raw(c->arena, tensor_bytes(&out[i]) + 1), 0x5A, tensor_bytes(&out[i]));
+    if (ok) ok = c->op->run(&call, &err);
+    if (!ok) {
+        snprintf(c->why, sizeof c->why, "%.400s", err.message);
+        return FAILED;
+    }
+    for (int i = 0, file = 0; i < call.n_out; i++) {
+        if (!c->node->out[i].n) continue;
+        if (!read_pb(c, set, "output", file++, &wanted, &err)) return SKIPPED;
+        if (!same_numbers(&out[i], &wanted, c->why, sizeof c->why)) return FAILED;
+    }
+    return PASSED;
+}
+
+static bool open_case(Case *c, Err *err)
+{
+    Str bytes;
+    const char *path = path_join(c->arena, c->dir, STR("model.onnx"));
+    if (!file_read(c->arena, path, (size_t)1 << 30, &bytes, err)) return false;
+    if (!onnx_read(c->arena, bytes, &c->model, err)) return false;
+    if (c->model.graph.n_node != 1) return fail(err, EF_UNSUPPORTED, "more than one node");
+    c->node = &c->model.graph.node[0];
+    if (c->node->n_in > MAX_IO || c->node->n_out > MAX_IO) return fail(err, EF_UNSUPPORTED, "too many");
+    for (int i = 0; i < c->model.n_opset; i++)
+        if (str_eq(c->model.opset[i].domain, c->node->domain)) c->opset = (int)c->model.opset[i].version;
+    c->op = op_find(c->node->domain, c->node->op, c->opset);
+    return c->op || fail(err, EF_UNSUPPORTED, "unknown operator");
+}
+
+static Result run_case(const char *dir, Pool *pool)
+{
+    Arena arena = { 0 };
+    Case c = { .arena = &arena, .dir = dir };
+    Err err = { 0 };
+    Result result = SKIPPED;
+    if (open_case(&c, &err)) {
+        result = run_set(&c, 0, pool);
+        for (int set = 1; result == PASSED; set++) {
+            if (!dir_is(str_format(&arena, "%s/test_data_set_%d", dir, set))) break;
+            result = run_set(&c, set, pool);
+        }
+        note(c.node->op, result);
+    } else if (c.node) {
+        note(c.node->op, SKIPPED);
+    }
+    if (result == FAILED) printf("  FAILED: %s: %s\n", dir, c.why);
+    if (result == SKIPPED && verbose && c.op) printf("  skipped: %s: %s\n", dir, c.why);
+    arena_free(&arena);
+    return result;
+}
+
+static void run_folder(const char *folder)
+{
+    DIR *d = opendir(folder);
+    Arena arena = { 0 };
+    Pool *pool = pool_new(2);
+    int count[3] = { 0 };
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        const char *dir = path_join(&arena, folder, str_of(e->d_name));
+        if (dir_is(dir)) count[run_case(dir, pool)]++;
+    }
+    if (d) closedir(d);
+    pool_free(pool);
+    arena_free(&arena);
+    checks_passed += count[PASSED];
+    checks_failed += count[FAILED];
+    checks_skipped += count[SKIPPED];
+}
+
+/* ---- what no file says ---- */
+
+static OpCall call_of(const OnnxNode *node, const Tensor *const *in, int n_in, Tensor *out)
+{
+    return (OpCall){ .node = node, .opset = 18, .n_in = n_in, .n_out = 1, .in = in, .out = out };
+}
+
+static void test_messages(void)
+{
+    TEST("messages");
+    OnnxNode node = { .op = STR("Add"), .name = STR("/sum") };
+    Tensor a = { .type = T_F32, .rank = 2, .dim = { 2, 3 } }, b = { .type = T_F32, .rank = 1, .dim = { 4 } };
+    Tensor out[1] = { 0 };
+    const Tensor *in[] = { &a, &b, NULL };
+    OpCall call = call_of(&node, in, 2, out);
+    Err err = { 0 };
+    const Op *add = op_find((Str){ 0 }, STR("Add"), 18);
+    CHECK(!op_shape(add, &call, &err));
+    CHECK(says(&err, "node '/sum' (Add): inputs 0 and 1: found float[2,3] and float[4]"));
+    b.type = T_I64;
+    CHECK(!op_shape(add, &call, &err));
+    CHECK(says(&err, "input 1: found int64[4], wanted float as input 0"));
+    call.n_in = 1;
+    CHECK(!op_shape(add, &call, &err));
+    CHECK(says(&err, "found 1 inputs, wanted 2 to 2"));
+    in[0] = NULL;
+    call.n_in = 2;
+    CHECK(!op_shape(add, &call, &err));
+    CHECK(says(&err, "input 0: found none"));
+}
+
+static void test_table(void)
+{
+    TEST("table");
+    const Str ai = { 0 };
+    CHECK(op_find(ai, STR("NoSuch"), 18) == NULL);
+    CHECK(op_find(ai, STR("ReduceSum"), 12)->max_in == 1);
+    CHECK(op_find(ai, STR("ReduceSum"), 13)->max_in == 2);
+    CHECK(op_find(ai, STR("Gelu"), 19) == NULL);
+    CHECK(op_find(STR("com.microsoft"), STR("Gelu"), 1) != NULL);
+    CHECK(op_find(STR("ai.onnx"), STR("Add"), 18) == op_find(ai, STR("Add"), 18));
+    for (size_t i = 0; i < op_count(); i++) {
+        const Op *op = op_at(i);
+        const Str domain = str_of(op->domain);
+        CHECK(op->shape && op->run && op_find(domain, str_of(op->name), op->since) == op);
+    }
+    CHECK(op_at(op_count()) == NULL);
+}
+
+/* Shapes are asked for before anything is known but dims. */
+static void test_values(void)
+{
+    TEST("values");
+    OnnxNode node = { .op = STR("Reshape"), .name = STR("r") };
+    int64_t shape[] = { 2, -1 };
+    Tensor x = { .type = T_F32, .rank = 1, .dim = { 6 } }, s = { .type = T_I64, .rank = 1, .dim = { 2 } };
+    Tensor out[1] = { 0 };
+    const Tensor *in[] = { &x, &s };
+    OpCall call = call_of(&node, in, 2, out);
+    Err err = { 0 };
+    const Op *reshape = op_find((Str){ 0 }, STR("Reshape"), 18);
+    CHECK(!op_shape(reshape, &call, &err));
+    CHECK(says(&err, "input 1: its values decide the shape"));
+    s.data = shape;
+    CHECK(op_shape(reshape, &call, &err) && out[0].rank == 2 && out[0].dim[1] == 3);
+    shape[0] = 4;
+    CHECK(!op_shape(reshape, &call, &err));
+    shape[0] = INT64_MAX;
+    CHECK(!op_shape(reshape, &call, &err));
+    shape[0] = 0;
+    CHECK(op_shape(reshape, &call, &err) && out[0].dim[0] == 6 && out[0].dim[1] == 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 2 && !strcmp(argv[1], "-v")) {
+        verbose = true;
+        for (int i = 2; i < argc; i++) run_folder(argv[i]);
+        for (int i = 0; i < MAX_OPS && by_op[i].name[0]; i++)
+            printf("%-32s %4d passed %4d failed %4d skipped\n", by_op[i].name, by_op[i].count[PASSED],
+                   by_op[i].count[FAILED], by_op[i].count[SKIPPED]);
+        return finish();
+    }
+    test_messages();
+    test_table();
+    test_values();
+    TEST("golden");
+    run_folder(argc > 1 ? argv[1] : "tests/golden/ops");
+    CHECK(checks_passed > 100);
+    return finish();
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_server.c - the whole server over real sockets, with a model that computes nothing: the engine's
+ * runner is replaced below by one that can be held still, made to fail, and predicted. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "check.h"
+#include "data/json.h"
+#include "server/server.h"
+
+/* ---- the model: each token's vector is {id, tokens of its row} ---- */
+static int closed, runs, largest; /* gate; how often; rows of the largest batch */
+enum { BOOM = 3 };
+
+Runner *runner_new(const Engine *engine, Pool *pool)
+{
+    (void)engine, (void)pool;
+    return calloc(1, sizeof(Buf));
+}
+
+void runner_free(Runner *r)
+{
+    buf_free((Buf *)r);
+    free(r);
+}
+
+static bool compute(const Batch *b, float *x, RowOutput *out, Err *err)
+{
+    for (int r = 0; r < b->B; r++) {
+        int from = b->start[r], n = b->start[r + 1] - from;
+        out[r] = (RowOutput){ x + from * 2, n, 2 };
+        for (int t = 0; t < n; t++) {
+            if (b->ids[from + t] == BOOM) return fail(err, EF_INTERNAL, "boom");
+            x[(from + t) * 2] = (float)b->ids[from + t];
+            x[(from + t) * 2 + 1] = (float)n;
+        }
+    }
+    return true;
+}
+
+bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
+{
+    Buf *buf = (Buf *)r;
+    __atomic_add_fetch(&runs, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&largest, MAX(b->B, largest), __ATOMIC_RELAXED);
+    while (__atomic_load_n(&closed, __ATOMIC_ACQUIRE)) usleep(1000);
+    buf_reserve(buf, (size_t)b->start[b->B] * 8);
+    return compute(b, (float *)buf->p, out, err);
+}
+
+static const char tokenizer_json[] =
+    "{\"version\":\"1.0\",\"added_tokens\":[],\"normalizer\":null,"
+    "\"pre_tokenizer\":{\"type\":\"Whitespace\"},\"post_processor\":null,\"decoder\":null,"
+    "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##"
+    "\","
+    "\"max_input_chars_per_word\":100,\"vocab\":{\"[UNK]\":0,\"a\":1,\"b\":2,\"boom\":3}}}";
+static Model model;
+
+static bool make_model(void)
+{
+    Err err = { 0 };
+    model.name = STR("fake \"model\"");
+    model.task = task_find(STR("embedding"));
+    bool ok = tokenizer_load(&model.arena, str_of(tokenizer_json), &model.tokenizer, &err);
+    if (!ok) printf("  %s\n", err.message);
+    return ok;
+}
+
+/* ---- a server on a thread ---- */
+typedef struct Running {
+    ServerOptions server;
+    SessionOptions session;
+    Session *s;
+    pthread_t thread;
+    volatile int stop;
+    int port;
+    bool ok;
+} Running;
+
+static void ready(void *context, const char *address, int port)
+{
+    (void)address;
+    __atomic_store_n(&((Running *)context)->port, port, __ATOMIC_RELEASE);
+}
+
+static void *serve(void *arg)
+{
+    Running *r = arg;
+    Err err = { 0 };
+    r->ok = server_run(r->s, &r->server, &r->stop, &err);
+    return NULL;
+}
+
+static void start(Running *r)
+{
+    r->session.threads = 1;
+    r->s = session_new(&model, &r->session);
+    r->server.hostname = "127.0.0.1";
+    r->server.ready = ready;
+    r->server.context = r;
+    pthread_create(&r->thread, NULL, serve, r);
+    while (!__atomic_load_n(&r->port, __ATOMIC_ACQUIRE)) usleep(1000);
+}
+
+static void tell_stop(Running *r)
+{
+    __atomic_store_n(&r->stop, 1, __ATOMIC_RELAXED);
+}
+
+static void stop(Running *r)
+{
+    tell_stop(r);
+    pthread_join(r->thread, NULL);
+    CHECK(r->ok);
+    session_free(r->s);
+}
+
+/* ---- a client ---- */
+static int connect_to(const Running *r)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)r->port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(fd, (struct sockaddr *)&a, sizeof a) != 0) return close(fd), -1;
+    return fd;
+}
+
+static void put(int fd, const char *text)
+{
+    size_t n = strlen(text);
+    for (ssize_t sent; n && (sent = send(fd, text, n, MSG_NOSIGNAL)) > 0; text += sent)
+        n -= (size_t)sent;
+}
+
+/* Bytes of one reply: to the end of its body, or of the stream. Freed by the next call. */
+static const char *get(int fd, bool head_only)
+{
+    static Buf in;
+    in.n = 0;
+    size_t want = 0; /* 0: the head has not ended */
+    while (!want || in.n < want) {
+        size_t room = want ? want - in.n : 1;
+        buf_reserve(&in, room + 1);
+        ssize_t n = recv(fd, in.p + in.n, room, 0);
+        if (n <= 0) break;
+        in.n += (size_t)n;
+        in.p[in.n] = 0;
+        if (want || in.n < 4 || memcmp(in.p + in.n - 4, "\r\n\r\n", 4) != 0) continue;
+        const char *length = strstr(in.p, "Content-Length: ");
+        want = in.n + (length && !head_only ? (size_t)atol(length + 16) : 0);
+    }
+    buf_char(&in, 0);
+    return in.p;
+}
+
+static bool has(const char *reply, const char *words)
+{
+    if (strstr(reply, words)) return true;
+    printf("  reply was: %.600s\n", reply);
+    return false;
+}
+
+#define H " HTTP/1.1\r\nHost: x\r\n"
+#define JSON "Content-Type: application/json\r\n"
+
+static const char *ask(const Running *r, const char *request)
+{
+    int fd = connect_to(r);
+    put(fd, request);
+    const char *reply = get(fd, strncmp(request, "HEAD", 4) == 0);
+    close(fd);
+    return reply;
+}
+
+static const char *post(const Running *r, const char *body)
+{
+    char request[2048];
+    snprintf(request, sizeof request, "POST /predict" H JSON "Content-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    return ask(r, request);
+}
+
+static const char *body_of(const char *reply)
+{
+    const char *end = strstr(reply, "\r\n\r\n");
+    return end ? end + 4 : "";
+}
+
+/* ---- tests ---- */
+static bool is_error(const char *reply, int status, const char *type)
+{
+    char line[40];
+    Arena arena = { 0 };
+    Value v;
+    Err err = { 0 };
+    snprintf(line, sizeof line, "HTTP/1.1 %d ", status);
+    bool ok = strncmp(reply, line, strlen(line)) == 0 &&
+              json_parse(&arena, str_of(body_of(reply)), &v, &err);
+    const Value *e = ok ? value_get(&v, "error") : NULL;
+    ok = ok && value_int(value_get(&v, "code"), 0) == status &&
+         value_int(value_get(e, "code"), 0) == status &&
+         str_is(value_str(value_get(&v, "type"), STR("")), type) &&
+         str_eq(value_str(value_get(e, "message"), STR("x")),
+                value_str(value_get(&v, "message"), STR("y")));
+    if (!ok) printf("  reply was: %.600s\n", reply);
+    arena_free(&arena);
+    return ok;
+}
+
+static void test_routes(const Running *r)
+{
+    TEST("routes");
+    CHECK(has(ask(r, "GET /health" H "\r\n"), "HTTP/1.1 200 OK\r\n"));
+    CHECK(strcmp(body_of(ask(r, "GET /health" H "\r\n")), "\"OK!\"") == 0);
+    CHECK(strcmp(body_of(ask(r, "GET /model" H "\r\n")),
+                 "{\"model_id\":\"fake "
+                 "\\\"model\\\"\",\"model_type\":\"embedding\",\"id2label\":null}") == 0);
+    CHECK(has(ask(r, "GET /" H "\r\n"), "\"/predict\""));
+    const char *head = ask(r, "HEAD /health" H "\r\n");
+    CHECK(has(head, "200 OK") && has(head, "Content-Length: 5\r\n") && *body_of(head) == 0);
+    CHECK(is_error(ask(r, "GET /nothing" H "\r\n"), 404, "not_found"));
+    const char *wrong = ask(r, "POST /health" H "Content-Length: 0\r\n\r\n");
+    CHECK(is_error(wrong, 405, "method_not_allowed") && has(wrong, "\r\nAllow: GET, HEAD\r\n"));
+    wrong = ask(r, "GET /predict" H "\r\n");
+    CHECK(is_error(wrong, 405, "method_not_allowed") && has(wrong, "\r\nAllow: POST\r\n"));
+    CHECK(*body_of(ask(r, "HEAD /nothing" H "\r\n")) == 0);
+}
+
+static void test_openapi(const Running *r)
+{
+    TEST("openapi");
+    Arena arena = { 0 };
+    Value v;
+    Err err = { 0 };
+    const char *text = body_of(ask(r, "GET /openapi.json" H "\r\n"));
+    if (CHECK(json_parse(&arena, str_of(text), &v, &err))) {
+        const Value *post_op = value_get(value_get(value_get(&v, "paths"), "/predict"), "post");
+        const Value *schemas = value_get(value_get(&v, "components"), "schemas");
+        CHECK(str_is(value_str(value_get(&v, "openapi"), STR("")), "3.1.0"));
+        CHECK(value_get(value_get(post_op, "responses"), "429") &&
+              value_get(post_op, "requestBody"));
+        CHECK(value_get(schemas, "PredictRequest") && value_get(schemas, "PredictReply"));
+        CHECK(value_get(schemas, "Error") && value_get(schemas, "ModelReply"));
+        for (const char *at = text; (at = strstr(at, "#/components/schemas/")); at++) {
+            Str name = { at + 21, strcspn(at + 21, "\"") };
+            CHECK(value_get(schemas, str_dup(&arena, name)));
+        }
+    }
+    arena_free(&arena);
+}
+
+#define ONE_A                                                                                      \
+    "{\"embedding\":[1.0,1.0],\"token_info\":{\"token\":\"a\",\"token_id\":1,\"start\":0,\"end\":" \
+    "1}}"
+#define REPLY_A "{\"results\":[{\"embeddings\":[" ONE_A "]}],\"model_id\":\"fake \\\"model\\\"\"}"
+
+static void test_predict(const Running *r)
+{
+    TEST("predict");
+    CHECK(strcmp(body_of(post(r, "{\"inputs\":[\"a\"]}")), REPLY_A) == 0);
+    CHECK(is_error(post(r, "{\"inputs\":[\"a\""), 400, "bad_request"));
+    CHECK(is_error(post(r, "{\"inputs\":7}"), 422, "invalid_input"));
+    CHECK(has(post(r, "{\"inputs\":[\"a\",7]}"), "\"param\":\"inputs[1]\""));
+    CHECK(is_error(post(r, "{\"inputs\":[]}"), 422, "invalid_input"));
+    const char *boom = post(r, "{\"inputs\":[\"a boom\"]}");
+    CHECK(is_error(boom, 500, "internal") && has(boom, "Model inference failed: boom"));
+    CHECK(is_error(ask(r, "POST /predict" H "Content-Length: 2\r\n\r\n{}"), 415,
+                   "unsupported_media_type"));
+    CHECK(is_error(ask(r, "POST /predict" H "Content-Type: application/jsonx\r\n\r\n"), 415,
+                   "unsupported_media_type"));
+    CHECK(
+        is_error(ask(r, "POST /predict" H "Content-Type: Application/JSON; charset=utf-8\r\n\r\n"),
+                 400, "bad_request"));
+    CHECK(is_error(ask(r, "POST /predict" H JSON "Content-Length: 2000000\r\n\r\n"), 413,
+                   "too_large"));
+    CHECK(is_error(ask(r, "GET / HTTP/1.1\r\n\r\n"), 400, "bad_request"));
+    CHECK(is_error(ask(r, "nonsense\r\n"), 400, "bad_request"));
+}
+
+static void test_connection(const Running *r)
+{
+    TEST("connection");
+    int fd = connect_to(r);
+    for (int i = 0; i < 3; i++) {
+        put(fd, "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}");
+        CHECK(strcmp(body_of(get(fd, false)), REPLY_A) == 0);
+    }
+    put(fd, "POST /predict" H JSON
+            "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"inp\r\nb\r\nuts\":[\"a\"]}\r\n0\r\n\r\n"
+            "GET /health" H "\r\nGET /nothing" H "\r\nPOST /predict" H JSON
+            "Content-Length: 16\r\n\r\n{\"inputs\":[");
+    CHECK(strcmp(body_of(get(fd, false)), REPLY_A) == 0);
+    CHECK(has(get(fd, false), "\"OK!\""));
+    CHECK(is_error(get(fd, false), 404, "not_found"));
+    put(fd, "\"a\"]}");
+    CHECK(strcmp(body_of(get(fd, false)), REPLY_A) == 0);
+    put(fd, "POST /predict" H JSON "Expect: 100-continue\r\nContent-Length: 16\r\n\r\n");
+    CHECK(has(get(fd, false), "HTTP/1.1 100 Continue\r\n\r\n"));
+    put(fd, "{\"inputs\":[\"a\"]}");
+    CHECK(strcmp(body_of(get(fd, false)), REPLY_A) == 0);
+    put(fd, "GET /health" H "Connection: close\r\n\r\n");
+    CHECK(has(get(fd, false), "Connection: close\r\n"));
+    CHECK(*get(fd, false) == 0);
+    close(fd);
+    fd = connect_to(r);
+    put(fd, "POST /nothing" H "Expect: 100-continue\r\nContent-Length: 16\r\n\r\n");
+    CHECK(is_error(get(fd, false), 404, "not_found"));
+    CHECK(*get(fd, false) == 0);
+    close(fd);
+    CHECK(has(ask(r, "GET /health HTTP/1.0\r\n\r\n"), "Connection: close"));
+}
+
+/* Requests that wait share a run; one that cannot be run fails alone. */
+static void test_company(const Running *r)
+{
+    TEST("company");
+    enum { N = 5 };
+    int fd[N], first = connect_to(r);
+    __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
+    int before = __atomic_load_n(&runs, __ATOMIC_RELAXED);
+    put(first, "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}");
+    while (__atomic_load_n(&runs, __ATOMIC_RELAXED) == before) usleep(1000);
+    for (int i = 0; i < N; i++) {
+        fd[i] = connect_to(r);
+        put(fd[i], i == 2
+                       ? "POST /predict" H JSON "Content-Length: 19\r\n\r\n{\"inputs\":[\"boom\"]}"
+                       : "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}");
+    }
+    usleep(100000);
+    CHECK(has(ask(r, "GET /health" H "\r\n"), "\"OK!\"")); /* while the model is busy */
+    __atomic_store_n(&closed, 0, __ATOMIC_RELEASE);
+    CHECK(strcmp(body_of(get(first, false)), REPLY_A) == 0);
+    for (int i = 0; i < N; i++) {
+        if (i == 2) CHECK(is_error(get(fd[i], false), 500, "internal"));
+        else CHECK(strcmp(body_of(get(fd[i], false)), REPLY_A) == 0);
+        close(fd[i]);
+    }
+    close(first);
+    CHECK(largest >= N);
+}
+
+static void test_overload(void)
+{
+    TEST("overload");
+    Running r = { .session = { .queue_jobs = 2 } };
+    int fd[8], accepted = 0, refused = 0;
+    start(&r);
+    __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 8; i++) {
+        fd[i] = connect_to(&r);
+        put(fd[i], "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}");
+        usleep(20000); /* in this order */
+    }
+    close(fd[1]); /* waits in the queue and goes away */
+    usleep(20000);
+    __atomic_store_n(&closed, 0, __ATOMIC_RELEASE);
+    for (int i = 0; i < 8; i++) {
+        if (i == 1) continue;
+        const char *reply = get(fd[i], false);
+        bool ok = strstr(reply, " 200 OK\r\n");
+        accepted += ok;
+        refused +=
+            !ok && is_error(reply, 429, "overloaded") && has(reply, "\r\nRetry-After: 1\r\n");
+        close(fd[i]);
+    }
+    CHECK(accepted + refused == 7 && refused >= 4 && accepted >= 2);
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    stop(&r);
+}
+
+/* A client that does not read its megabytes keeps nobody else waiting. */
+static void test_slow_reader(const Running *r)
+{
+    TEST("slow reader");
+    Buf request = { 0 }, body = { 0 };
+    buf_puts(&body, "{\"inputs\":[");
+    for (int i = 0; i < 100; i++) {
+        buf_puts(&body, i ? ",\"" : "\"");
+        for (int k = 0; k < 500; k++) buf_puts(&body, "a ");
+        buf_char(&body, '"');
+    }
+    buf_puts(&body, "]}");
+    buf_printf(&request, "POST /predict" H JSON "Content-Length: %zu\r\n\r\n", body.n);
+    buf_str(&request, buf_view(&body));
+    buf_char(&request, 0);
+    int slow = connect_to(r), gone = connect_to(r);
+    put(slow, request.p);
+    put(gone, request.p);
+    usleep(50000);
+    close(gone); /* in the middle of its reply */
+    for (int i = 0; i < 5; i++) CHECK(has(post(r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    const char *reply = get(slow, false);
+    size_t n = strlen(reply);
+    CHECK(has(reply, "HTTP/1.1 200 OK") && n > 4000000 && strcmp(reply + n - 2, "\"}") == 0);
+    close(slow);
+    buf_free(&request);
+    buf_free(&body);
+}
+
+static void test_timeouts(void)
+{
+    TEST("timeouts");
+    Running r = { .server = {
+                      .header_timeout_s = 0.2, .body_timeout_s = 0.2, .idle_timeout_s = 0.3 } };
+    start(&r);
+    int idle = connect_to(&r), head = connect_to(&r), body = connect_to(&r);
+    put(head, "GET /health HT");
+    put(body, "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"in");
+    CHECK(is_error(get(head, false), 408, "timeout") && *get(head, false) == 0);
+    CHECK(is_error(get(body, false), 408, "timeout") && *get(body, false) == 0);
+    CHECK(*get(idle, false) == 0);
+    close(idle), close(head), close(body);
+    stop(&r);
+}
+
+static void test_many(void)
+{
+    TEST("many connections");
+    Running r = { .server = { .max_connections = 4 } };
+    start(&r);
+    int fd[6];
+    for (int i = 0; i < 6; i++) { /* idle ones make room */
+        fd[i] = connect_to(&r);
+        put(fd[i], "GET /health" H "\r\n");
+        CHECK(has(get(fd[i], false), "\"OK!\""));
+    }
+    __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
+    for (int i = 2; i < 6; i++)
+        put(fd[i], "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}");
+    usleep(100000);
+    int extra = connect_to(&r); /* busy ones do not */
+    put(extra, "GET /health" H "\r\n");
+    const char *reply = get(extra, false);
+    CHECK(*reply == 0 || is_error(reply, 503, "unavailable"));
+    close(extra);
+    __atomic_store_n(&closed, 0, __ATOMIC_RELEASE);
+    for (int i = 2; i < 6; i++) CHECK(has(get(fd[i], false), REPLY_A));
+    for (int i = 0; i < 6; i++) close(fd[i]);
+    CHECK(has(ask(&r, "GET /health" H "\r\n"), "\"OK!\""));
+    stop(&r);
+}
+
+static void test_stop(void)
+{
+    TEST("stop");
+    Running r = { 0 };
+    start(&r);
+    int idle = connect_to(&r), busy = connect_to(&r), half = connect_to(&r);
+    __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
+    put(busy, "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}");
+    put(half, "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\"");
+    usleep(100000);
+    tell_stop(&r);
+    usleep(300000);
+    CHECK(*get(idle, false) == 0);
+    CHECK(connect_to(&r) < 0);
+    put(half, ":[\"a\"]}");
+    usleep(50000);
+    __atomic_store_n(&closed, 0, __ATOMIC_RELEASE);
+    const char *reply = get(busy, false);
+    CHECK(has(reply, REPLY_A) && has(reply, "Connection: close\r\n"));
+    CHECK(has(get(half, false), REPLY_A));
+    stop(&r);
+    close(idle), close(busy), close(half);
+}
+
+static void test_drained(void)
+{
+    TEST("drained");
+    Running r = { 0 };
+    start(&r);
+    session_drain(r.s);
+    CHECK(is_error(post(&r, "{\"inputs\":[\"a\"]}"), 503, "unavailable"));
+    CHECK(has(ask(&r, "GET /health" H "\r\n"), "\"OK!\""));
+    stop(&r);
+}
+
+static void test_listen(const Running *r)
+{
+    TEST("listen");
+    static const struct { const char *host; int port; const char *words; } rows[] = {
+        { "127.0.0.1", 0, "127.0.0.1 port" },
+        { "example.org", 1, "hostname: found \"example.org\"" },
+        { "1.2.3.4.5", 1, "hostname" },
+        { "", 1, "hostname" },
+        { "[::1", 1, "hostname" },
+        { "192.0.2.1", 1, "cannot listen on 192.0.2.1 port 1" },
+        { "localhost", 70000, "port: found 70000" },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        Err err = { 0 };
+        int never = 0;
+        ServerOptions o = { .hostname = rows[i].host,
+                            .port = rows[i].port ? rows[i].port : r->port };
+        CHECK(!server_run(r->s, &o, &never, &err) && says(&err, rows[i].words));
+    }
+}
+
+static void quick_ready(void *context, const char *address, int port)
+{
+    (void)address, (void)port;
+    *(volatile int *)context = 1;
+}
+
+static void test_addresses(const Running *r)
+{
+    TEST("addresses");
+    static const char *const hosts[] = { NULL, "localhost", "0.0.0.0", "[::]", "::1" };
+    for (size_t i = 0; i < COUNT(hosts); i++) {
+        Err err = { 0 };
+        volatile int stopped = 0;
+        ServerOptions o = { .hostname = hosts[i],
+                            .ready = quick_ready,
+                            .context = (void *)&stopped };
+        bool ok = server_run(r->s, &o, &stopped, &err);
+        if (!ok && strstr(err.message, "not supported by protocol")) SKIP(hosts[i]);
+        else CHECK(ok && stopped);
+    }
+}
+
+int main(void)
+{
+    TEST("model");
+    if (!CHECK(make_model())) return finish();
+    Running r = { .server = { .max_body = 1 << 20 } };
+    start(&r);
+    test_routes(&r);
+    test_openapi(&r);
+    test_predict(&r);
+    test_connection(&r);
+    test_company(&r);
+    test_slow_reader(&r);
+    test_listen(&r);
+    test_addresses(&r);
+    stop(&r);
+    test_overload();
+    test_timeouts();
+    test_many();
+    test_stop();
+    test_drained();
+    arena_free(&model.arena);
+    return finish();
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_session.c - requests through a real (tiny) model: replies, batches of strangers, limits, the
+ * end. The models are data of the workspace; without them most of this is skipped. */
+#include <pthread.h>
+
+#include "base/file.h"
+#include "base/thread.h"
+#include "check.h"
+#include "data/json.h"
+#include "session/session.h"
+#include "session/stages.h"
+
+static const char *const folders[] = { "../shared/fixtures/dummy/",
+                                       "../../shared/fixtures/dummy/" };
+
+static bool open_model(const char *name, Model **model)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    bool ok = false, found = false;
+    for (size_t i = 0; i < COUNT(folders) && !found; i++) {
+        char *path = str_format(&arena, "%s%s", folders[i], name);
+        found = dir_is(path);
+        if (found) ok = CHECK(model_open(path, model, &err));
+    }
+    if (!found) SKIP(name);
+    else if (!ok) printf("  %s\n", err.message);
+    arena_free(&arena);
+    return ok;
+}
+
+/* ---- queue ---- */
+static void test_queue(void)
+{
+    TEST("queue");
+    Queue q;
+    Err err = { 0 };
+    Job *a = job_new(), *b = job_new(), *c = job_new();
+    queue_init(&q, 2);
+    CHECK(queue_enter(&q, STAGE_ADMIT, a, &err) && queue_enter(&q, STAGE_RUN, b, &err));
+    CHECK(!queue_enter(&q, STAGE_ADMIT, c, &err) && err.code == EF_OVERLOADED);
+    CHECK(queue_take(&q, STAGE_ADMIT) == a);
+    queue_pass(&q, STAGE_RUN, a);
+    a->left = 5, b->left = 3;
+    CHECK(!queue_take_fitting(&q, 2) && queue_take_fitting(&q, 3) == b);
+    CHECK(!queue_take_fitting(&q, 4) && queue_take_fitting(&q, 5) == a &&
+          !queue_take_fitting(&q, 99));
+    queue_refuse(&q);
+    CHECK(!queue_enter(&q, STAGE_ADMIT, c, &err) && err.code == EF_UNAVAILABLE);
+    queue_pass(&q, STAGE_RUN, c);
+    queue_close(&q, STAGE_RUN);
+    CHECK(queue_take(&q, STAGE_RUN) == c && !queue_take(&q, STAGE_RUN));
+    queue_free(&q);
+    job_free(a), job_free(b), job_free(c);
+}
+
+/* ---- one request ---- */
+static Job *run_body(Session *s, const char *body)
+{
+    Job *job = job_new();
+    job->body = str_of(body);
+    session_run(s, job);
+    return job;
+}
+
+static bool answers(Session *s, const char *body, const char *words)
+{
+    Job *job = run_body(s, body);
+    Value v;
+    Arena arena = { 0 };
+    Err err = { 0 };
+    bool ok = job->err.code == EF_OK && json_parse(&arena, buf_view(&job->json), &v, &err);
+    ok = ok && schema_check(&v, task_reply_schema(session_model(s)->task), &err);
+    ok = ok && memmem(job->json.p, job->json.n, words, strlen(words));
+    if (!ok)
+        printf("  gave %.*s %s %s\n", STR_ARG(buf_view(&job->json)), job->err.message, err.message);
+    arena_free(&arena);
+    job_free(job);
+    return ok;
+}
+
+static bool refuses(Session *s, const char *body, ef_code code, const char *words)
+{
+    Job *job = run_body(s, body);
+    bool ok = job->err.code == code && says(&job->err, words);
+    job_free(job);
+    return ok;
+}
+
+static const struct { const char *folder, *body, *words; } tasks[] = {
+    { "embedding", "{\"inputs\":[\"hello world\"]}", "{\"results\":[{\"embeddings\":[{\"embedding\":[" },
+    { "sentence_embedding", "{\"inputs\":[\"a\",\"b c\"],\"metadata\":{\"k\":\"v\"}}", ",\"metadata\":{\"k\":\"v\"}}" },
+    { "sequence_classification", "{\"inputs\":\"hello\"}", "\"predicted_label\":\"" },
+    { "token_classification", "{\"inputs\":[\"h\xc3\xa9llo\"],\"offsets\":\"chars\"}", "\"start\":0,\"end\":5}" },
+    { "sequence_classification", "{\"inputs\":[[\"a question\",\"an answer\"],\"alone\"]}", "\"predicted_index\":" },
+};
+
+static void test_tasks(void)
+{
+    TEST("tasks");
+    for (size_t i = 0; i < COUNT(tasks); i++) {
+        Model *model;
+        if (!open_model(tasks[i].folder, &model)) continue;
+        Session *s = session_new(model, &(SessionOptions){ .threads = 2 });
+        CHECK(answers(s, tasks[i].body, tasks[i].words));
+        session_free(s);
+        model_close(model);
+    }
+}
+
+static void test_refusals(const Model *model)
+{
+    TEST("refusals");
+    Session *s = session_new(model, &(SessionOptions){ .threads = 1, .max_inputs = 2 });
+    CHECK(refuses(s, "{\"inputs\":", EF_BAD_REQUEST,
+                  "Failed to parse the request body as JSON: line 1"));
+    CHECK(refuses(s, "", EF_BAD_REQUEST, "JSON"));
+    CHECK(refuses(s, "[1]", EF_INVALID_INPUT, "wanted an object"));
+    CHECK(refuses(s, "{\"inputs\":[]}", EF_INVALID_INPUT, "Cannot tokenize empty string"));
+    CHECK(refuses(s, "{\"inputs\":[\"\"]}", EF_INVALID_INPUT, "Cannot tokenize empty string"));
+    CHECK(refuses(s, "{\"inputs\":[1]}", EF_INVALID_INPUT, "inputs[0]"));
+    CHECK(refuses(s, "{\"inputs\":[\"a\",\"b\",\"c\"]}", EF_TOO_LARGE, "at most 2"));
+    CHECK(answers(s, "{\"inputs\":[\"a\"]}", "results"));
+    session_drain(s);
+    CHECK(refuses(s, "{\"inputs\":[\"a\"]}", EF_UNAVAILABLE, "stopping"));
+    session_free(s);
+    s = session_new(model, &(SessionOptions){ .threads = 1, .max_output = 200 });
+    CHECK(refuses(s, "{\"inputs\":[\"a b c d e f g h i j k l m n o p q r s t u v w x y z\"]}",
+                  EF_TOO_LARGE, "limit"));
+    session_free(s);
+}
+
+static void test_truncation(const Model *model)
+{
+    TEST("truncation");
+    Buf body = { 0 };
+    buf_puts(&body, "{\"inputs\":[\"");
+    for (int i = 0; i < 600; i++) buf_puts(&body, "word ");
+    buf_puts(&body, "\",\"short\"]}");
+    buf_char(&body, 0);
+    Session *s = session_new(model, NULL);
+    CHECK(answers(s, body.p, "],\"truncated\":true},"));
+    session_free(s);
+    buf_free(&body);
+}
+
+/* ---- company ---- */
+enum { CALLERS = 6, ROUNDS = 12, TEXTS = 7 };
+static const char *const texts[TEXTS] = {
+    "{\"inputs\":[\"one\"]}",
+    "{\"inputs\":[\"two words\",\"and three more\"]}",
+    "{\"inputs\":[\"a much longer text that has quite a few tokens in it, and then some more\"]}",
+    "{\"inputs\":[\"x\",\"y\",\"z\",\"x\",\"y\",\"z\",\"the same again and "
+    "again\",\"x\",\"y\",\"z\"]}",
+    "{\"inputs\":[[\"a pair\",\"of texts\"]]}",
+    "{\"inputs\":[\"\"]}",
+    "{\"inputs\":[\"three\"],\"metadata\":{\"id\":\"7\"}}",
+};
+static char *expected[TEXTS];
+static Session *shared;
+static int wrong;
+
+static char *text_of(const Job *job)
+{
+    Str s = job->err.code == EF_OK ? buf_view(&job->json) : str_of(job->err.message);
+    char *copy = calloc(1, s.n + 1);
+    return memcpy(copy, s.p, s.n);
+}
+
+static void *caller(void *arg)
+{
+    size_t n = (size_t)(uintptr_t)arg;
+    for (int i = 0; i < ROUNDS; i++, n++) {
+        Job *job = run_body(shared, texts[n % TEXTS]);
+        char *text = text_of(job);
+        if (strcmp(text, expected[n % TEXTS]) != 0) __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+        free(text);
+        job_free(job);
+    }
+    return NULL;
+}
+
+/* Alone, and together with others in small and large batches: the same bytes. */
+static void test_company(const Model *model)
+{
+    TEST("company");
+    static const int64_t budgets[] = { 1, 9, 40, 8192 };
+    for (size_t i = 0; i < COUNT(budgets); i++) {
+        pthread_t thread[CALLERS];
+        shared = session_new(model, &(SessionOptions){ .threads = 2, .batch_tokens = budgets[i] });
+        for (int k = 0; k < TEXTS && i == 0; k++) {
+            Job *job = run_body(shared, texts[k]);
+            expected[k] = text_of(job);
+            job_free(job);
+        }
+        wrong = 0;
+        for (size_t k = 0; k < CALLERS; k++) pthread_create(&thread[k], NULL, caller, (void *)k);
+        for (size_t k = 0; k < CALLERS; k++) pthread_join(thread[k], NULL);
+        CHECK(wrong == 0);
+        session_free(shared);
+    }
+    for (int k = 0; k < TEXTS; k++) free(expected[k]);
+}
+
+/* A large request is finished by several workers; its text is the sum of its parts. */
+static void test_parts(const Model *model)
+{
+    TEST("parts");
+    Buf body = { 0 }, wanted = { 0 };
+    buf_puts(&body, "{\"inputs\":[");
+    for (int i = 0; i < 300; i++)
+        buf_printf(&body, "%s\"text number %d with some words in it\"", i ? "," : "", i);
+    buf_puts(&body, "]}");
+    buf_char(&body, 0);
+    Session *s = session_new(model, &(SessionOptions){ .threads = 4 });
+    Job *job = run_body(s, body.p);
+    CHECK(job->err.code == EF_OK && job->n == 300 && job->n_extra == 4);
+    json_write(&wanted, &job->reply);
+    CHECK(str_eq(buf_view(&wanted), buf_view(&job->json)));
+    CHECK(job->row_data[299] && job->row_width[299] > 0);
+    job_free(job);
+    session_free(s);
+    buf_free(&body);
+    buf_free(&wanted);
+}
+
+/* ---- submit ---- */
+static int returned, failed;
+
+static void count(Job *job)
+{
+    __atomic_add_fetch(&failed, job->err.code != EF_OK, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&returned, 1, __ATOMIC_RELAXED);
+    job_free(job);
+}
+
+static Job *counted(const char *body)
+{
+    Job *job = job_new();
+    job->body = str_of(body);
+    job->done = count;
+    return job;
+}
+
+static void test_submit(const Model *model)
+{
+    TEST("submit");
+    enum { MANY = 400 };
+    Err err = { 0 };
+    returned = failed = 0;
+    int accepted = 0, overloaded = 0;
+    Session *s = session_new(model, &(SessionOptions){ .threads = 2, .queue_jobs = 4 });
+    for (int i = 0; i < MANY; i++) {
+        Job *job = counted(texts[i % 5]);
+        if (session_submit(s, job, &err)) {
+            accepted++;
+        } else {
+            overloaded += err.code == EF_OVERLOADED;
+            job_free(job);
+        }
+    }
+    session_drain(s);
+    CHECK(accepted + overloaded == MANY && overloaded > 0 && accepted >= 4);
+    CHECK(__atomic_load_n(&returned, __ATOMIC_RELAXED) == accepted && failed == 0);
+    Job *late = counted(texts[0]);
+    CHECK(!session_submit(s, late, &err) && err.code == EF_UNAVAILABLE);
+    job_free(late);
+    session_free(s);
+}
+
+static void test_abandoned(const Model *model)
+{
+    TEST("abandoned");
+    Err err = { 0 };
+    returned = failed = 0;
+    Session *s = session_new(model, &(SessionOptions){ .threads = 1 });
+    Job *job = counted(texts[0]);
+    job_abandon(job);
+    CHECK(session_submit(s, job, &err));
+    session_free(s);
+    CHECK(returned == 1 && failed == 1);
+}
+
+int main(void)
+{
+    Model *model;
+    test_queue();
+    test_tasks();
+    TEST("models");
+    if (open_model("embedding", &model)) {
+        test_refusals(model);
+        test_truncation(model);
+        test_company(model);
+        test_parts(model);
+        test_submit(model);
+        test_abandoned(model);
+        model_close(model);
+    }
+    return finish();
+}

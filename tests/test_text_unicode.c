@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_text_unicode.c - every code point against the reference: one hash per primitive and plane,
+ * as tools/oracle/unicode.py wrote them. */
+#include "check.h"
+#include "data/json.h"
+#include "text/pipeline.h"
+#include "text/unicode.h"
+
+static uint64_t fnv(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * 0x100000001b3u;
+}
+
+static uint64_t flags_of(uint64_t h, uint32_t c)
+{
+    return fnv(h, unicode_record(c)->flags & 127);
+}
+
+static uint64_t order_of(uint64_t h, uint32_t c)
+{
+    return fnv(h, unicode_record(c)->order);
+}
+
+static uint64_t lower_of(uint64_t h, uint32_t c)
+{
+    uint32_t out[2];
+    int n = unicode_lower(c, out);
+    for (int i = 0; i < n; i++) h = fnv(h, out[i]);
+    return h;
+}
+
+static uint64_t nfd_of(uint64_t h, uint32_t c)
+{
+    uint32_t out[UNICODE_LONGEST];
+    int n = unicode_decompose(c, out);
+    for (int i = 0; i < n; i++) h = fnv(h, out[i]);
+    return h;
+}
+
+static Arena arena;
+static Normalizer bert;
+
+/* "A", the code point, two marks in the wrong order and "Z", through the whole BertNormalizer. */
+static uint64_t bert_of(uint64_t h, uint32_t c)
+{
+    char text[16] = "A";
+    int n = 1 + utf8_encode(c, text + 1);
+    memcpy(text + n, "\xcc\x81\xcc\xa3Z", 5);
+    static Text out;
+    out.arena = &arena;
+    out.n = 0;
+    normalizer_run(&bert, (Source){ .text = { text, (size_t)n + 5 } }, &out);
+    for (size_t i = 0; i < out.n; i++) h = fnv(h, (unsigned char)out.p[i]);
+    return h;
+}
+
+static const struct {
+    const char *name;
+    uint64_t (*answer)(uint64_t, uint32_t);
+} primitives[] = {
+    { "flags", flags_of }, { "order", order_of }, { "lower", lower_of },
+    { "nfd", nfd_of },     { "bert", bert_of },
+};
+
+static uint64_t plane_hash(size_t primitive, unsigned plane)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (uint32_t c = plane << 16; c < (plane + 1) << 16; c++)
+        if (c < 0xd800 || c > 0xdfff) h = primitives[primitive].answer(h, c);
+    return h;
+}
+
+int main(void)
+{
+    TEST("bert normalizer");
+    Value v;
+    Err err;
+    Str json = STR("{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"
+                   "\"strip_accents\":null,\"lowercase\":true}");
+    CHECK(json_parse(&arena, json, &v, &err) && normalizer_load(&arena, &v, &bert, &err));
+
+    FILE *f = fopen("tests/golden/text/unicode.txt", "r");
+    if (!CHECK(f != NULL)) return finish();
+    char line[256], name[32];
+    unsigned plane, seen = 0;
+    unsigned long long want;
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%31s %u %llx", name, &plane, &want) != 3) continue;
+        for (size_t i = 0; i < COUNT(primitives); i++) {
+            if (strcmp(name, primitives[i].name) != 0) continue;
+            TEST(primitives[i].name);
+            if (!CHECK(plane_hash(i, plane) == want)) printf("  plane %u of %s\n", plane, name);
+            seen++;
+        }
+    }
+    fclose(f);
+    TEST("all planes");
+    CHECK(seen == 17 * COUNT(primitives));
+    arena_free(&arena);
+    return finish();
+}
