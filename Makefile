@@ -8,7 +8,7 @@ ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden 
            -ffunction-sections -fdata-sections -DEF_VERSION='"$(or $(VERSION),0.0.0)"' -MMD -MP
 LDFLAGS := -pthread -Wl,--gc-sections
 LIBS    := -lyaml -lm
-STATIC  := -static
+STATIC  := -static -s
 
 ifdef SAN   # address and undefined behaviour; sanitizers cannot be static
 OUT     := build/san

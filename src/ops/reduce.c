@@ -52,7 +52,6 @@ static void fold_ints(Kind kind, int64_t *acc, int step, const int64_t *x, int64
     case SMALLEST: EACH(MIN(s, x[i]));
     case PRODUCT: EACH((A)(U(s) * U(x[i])));
     case L1: EACH((A)(U(s) + (x[i] < 0 ? 0 - U(x[i]) : U(x[i]))));
-    case L2:
     case SQUARES: EACH((A)(U(s) + U(x[i]) * U(x[i])));
     default: EACH((A)(U(s) + U(x[i])));
     }
@@ -76,17 +75,6 @@ static double end_float(Kind kind, double acc, double top, int64_t n)
     case L2: return sqrt(acc);
     case LOG_SUM: return log(acc);
     case LOG_SUM_EXP: return log(acc) + top;
-    default: return acc;
-    }
-}
-
-static int64_t end_int(Kind kind, int64_t acc, int64_t n)
-{
-    switch (kind) {
-    case MEAN: return n ? acc / n : 0;
-    case L2: return (int64_t)sqrt((double)acc);
-    case LOG_SUM:
-    case LOG_SUM_EXP: return (int64_t)log((double)acc);
     default: return acc;
     }
 }
@@ -229,7 +217,7 @@ static void reduce_lane(const Job *job, Lane *lane, int64_t at)
     const int64_t n = job->reduced.count;
     for (int64_t i = 0; i < lane->n; i++) {
         lane->floats[i] = end_float(job->kind, lane->floats[i], lane->top[i], n);
-        lane->ints[i] = end_int(job->kind, lane->ints[i], n);
+        if (job->kind == MEAN) lane->ints[i] = n ? lane->ints[i] / n : 0;
     }
     Tensor ints = { .type = T_I64, .data = lane->ints };
     if (job->floats) {
@@ -268,7 +256,7 @@ static bool reduce(OpCall *call, Kind kind, Err *err)
         return true;
     }
     Job job = { .kind = kind, .in = t, .out = out, .kept.count = 1, .reduced.count = 1,
-                .floats = is_float(t->type) };
+                .floats = is_float(t->type) || kind == L2 || kind == LOG_SUM || kind == LOG_SUM_EXP };
     int64_t step[MAX_RANK];
     dense_steps(t->rank, t->dim, step);
     for (int i = 0; i < t->rank; i++)

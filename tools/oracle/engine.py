@@ -23,6 +23,40 @@ SIZES = dict(vocab_size=VOCAB, hidden_size=24, num_hidden_layers=2, num_attentio
 DISTIL = dict(vocab_size=VOCAB, dim=24, n_layers=2, n_heads=3, hidden_dim=40, max_position_embeddings=48)
 ROBERTA = dict(SIZES, max_position_embeddings=50, type_vocab_size=1, pad_token_id=1)
 
+
+
+class Toy(torch.nn.Module):
+    """One attention layer whose mask is written in a way of its own: what the mask probe must see through."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind, self.config = kind, tf.BertConfig(**SIZES)
+        self.embed = torch.nn.Embedding(VOCAB, 24)
+        self.q, self.k, self.v, self.o = (torch.nn.Linear(24, 24) for _ in range(4))
+        self.norm = torch.nn.LayerNorm(24)
+
+    def mask(self, attention_mask):
+        S = attention_mask.shape[1]
+        at = torch.arange(S)
+        hidden = (1.0 - attention_mask[:, None, None, :].float()) * -10000.0
+        if self.kind.startswith("window"):
+            far = (at[:, None] - at[None, :]).abs() > int(self.kind[6:])
+            hidden = hidden + far.float()[None, None] * -10000.0
+        if self.kind == "causal":
+            hidden = hidden + (at[None, :] > at[:, None]).float()[None, None] * -10000.0
+        if self.kind == "bias":
+            hidden = hidden + (at[None, :] - at[:, None]).float()[None, None] * 0.1
+        return hidden
+
+    def forward(self, input_ids, attention_mask):
+        x = self.embed(input_ids)
+        B, S, _ = x.shape
+        q, k, v = (f(x).view(B, S, 3, 8).transpose(1, 2) for f in (self.q, self.k, self.v))
+        scores = q @ k.transpose(-1, -2) / 8 ** 0.5 + self.mask(attention_mask)
+        out = (scores.softmax(-1) @ v).transpose(1, 2).reshape(B, S, 24)
+        return tf.modeling_outputs.BaseModelOutput(last_hidden_state=self.norm(self.o(out) + x))
+
+
 # name: class, config, exporter (opset; "dynamo" or "script"), inputs, fixed sizes or None
 CASES = {
     "bert-script11": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 11, "script", 3, None),
@@ -36,6 +70,11 @@ CASES = {
     "distilbert-script17": (tf.DistilBertForSequenceClassification, tf.DistilBertConfig(num_labels=3, **DISTIL), 17,
                             "script", 2, None),
     "roberta-script17": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 17, "script", 2, None),
+    "toy-plain17": (Toy, "plain", 17, "script", 2, None),
+    "toy-window8": (Toy, "window8", 17, "script", 2, None),
+    "toy-window600": (Toy, "window600", 17, "script", 2, None),  # invisible at 520 tokens
+    "toy-causal17": (Toy, "causal", 17, "script", 2, None),
+    "toy-bias17": (Toy, "bias", 17, "script", 2, None),
     "roberta-dynamo18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, None),
 }
 

@@ -2,6 +2,7 @@
 """Writes the seeds of tests/fuzz/fuzz_onnx.c: the cases of tests/golden/ops, 20 to a model, inputs as
 initializers. Usage: python tools/oracle/ops_fuzz.py tests/golden/ops tests/fuzz/corpus/onnx"""
 import os
+import shutil
 import sys
 
 import onnx
@@ -44,4 +45,5 @@ for opset, cases in sorted(groups.items()):
         with open(os.path.join(OUT, f"ops{opset}-{at // step:02d}"), "wb") as f:
             f.write(model.SerializeToString())
         count += 1
-print(count, "seeds")
+shutil.copy(os.path.join(CASES, "reader.onnx"), os.path.join(OUT, "reader"))
+print(count + 1, "seeds")

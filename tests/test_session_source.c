@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_session_source.c - what stands between files and a model: families, tasks, the length limit. */
+#include "check.h"
+#include "data/json.h"
+#include "session/source.h"
+
+static Arena arena;
+
+static Value *parse(const char *json)
+{
+    Err err = { 0 };
+    Value *v = NEW(&arena, Value);
+    CHECK(json_parse(&arena, str_of(json), v, &err));
+    return v;
+}
+
+static ModelConfig config(const char *json)
+{
+    Err err = { 0 };
+    ModelConfig c = { 0 };
+    CHECK(config_read(&arena, parse(json), &c, &err));
+    return c;
+}
+
+static void families(void)
+{
+    TEST("families");
+    static const struct Case { const char *json, *words; } cases[] = {
+        { "{\"model_type\":\"bert\",\"is_decoder\":false}", NULL },
+        { "{\"model_type\":\"t5\",\"architectures\":[\"T5EncoderModel\"]}", NULL },
+        { "{\"model_type\":\"xlnet\"}", "XLNet is not supported" },
+        { "{\"model_type\":\"transfo-xl\"}", "Transformer-XL is not supported" },
+        { "{\"model_type\":\"gpt2\",\"architectures\":[\"GPT2ForSequenceClassification\"]}", "a decoder" },
+        { "{\"model_type\":\"bart\"}", "an encoder-decoder" },
+        { "{\"model_type\":\"new\",\"architectures\":[\"NewForCausalLM\"]}", "generates text" },
+        { "{\"model_type\":\"new\",\"is_encoder_decoder\":true}", "is_encoder_decoder" },
+        { "{\"model_type\":\"new\",\"is_decoder\":true}", "is_decoder" },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Err err = { 0 };
+        ModelConfig c = config(cases[i].json);
+        bool ok = source_family(&c, &err);
+        CHECK(ok == !cases[i].words && (ok || says(&err, cases[i].words)));
+    }
+}
+
+static void tasks(void)
+{
+    TEST("tasks");
+    static const struct Case { const char *name, *architecture, *found, *words; } cases[] = {
+        { "", "BertForTokenClassification", "token_classification", NULL },
+        { "", "BertModel", "embedding", NULL },
+        { "sentence_embedding", "BertModel", "sentence_embedding", NULL },
+        { "embedding", "BertForMaskedLM", "embedding", NULL },
+        { "sequence_classification", "Unheard", "sequence_classification", NULL },
+        { "", "Unheard", NULL, "does not tell the task" },
+        { "embedding", "BertForTokenClassification", NULL, "Invalid model type" },
+        { "token_classification", "BertModel", NULL, "Invalid model type" },
+        { "embeding", "BertModel", NULL, "did you mean embedding?" },
+        { "image_classification", "ViT", NULL, "not supported yet" },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Err err = { 0 };
+        const Task *task = NULL;
+        ModelConfig c = { .model_type = STR("bert"), .architecture = str_of(cases[i].architecture) };
+        bool ok = source_task(str_of(cases[i].name), &c, &task, &err);
+        CHECK(ok == !cases[i].words);
+        CHECK(ok ? strcmp(task->name, cases[i].found) == 0 : says(&err, cases[i].words));
+    }
+}
+
+static const char bert[] = "{\"model_type\":\"bert\",\"max_position_embeddings\":512}";
+static const char roberta[] = "{\"model_type\":\"roberta\",\"max_position_embeddings\":514,\"pad_token_id\":1}";
+static const char none[] = "{\"model_type\":\"bert\"}";
+
+static void limits(void)
+{
+    TEST("limits: YAML, model_max_length, max_length, positions");
+    static const struct Case { const char *config, *yaml, *file; int wanted; } cases[] = {
+        { bert, NULL, "{\"model_max_length\":256,\"max_length\":128}", 256 },
+        { bert, NULL, "{\"max_length\":128}", 128 },
+        { bert, "{\"max_length\":64}", "{\"model_max_length\":256}", 64 },
+        { bert, "{\"max_length\":null}", "{\"model_max_length\":256}", 256 },
+        { bert, NULL, "{\"model_max_length\":1000000000000000019884624838656}", 512 },
+        { bert, NULL, "{\"model_max_length\":1e30}", 512 },
+        { bert, "{\"max_length\":4096}", "{}", 512 },
+        { roberta, NULL, "{\"model_max_length\":514}", 512 },
+        { none, NULL, "{\"model_max_length\":1e30}", 0 },
+        { none, NULL, "{}", 512 },
+        { none, "{\"max_length\":100000}", "{}", 100000 },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Err err = { 0 };
+        EncodeOptions o;
+        ModelConfig c = config(cases[i].config);
+        LimitSource s = { cases[i].yaml ? parse(cases[i].yaml) : NULL, parse(cases[i].file), NULL, &c };
+        if (!CHECK(limit_from_source(&s, &o, &err) && o.max_length == cases[i].wanted))
+            printf("  case %zu: found %d, wanted %d (%s)\n", i, o.max_length, cases[i].wanted, err.message);
+    }
+}
+
+static void broken_limits(void)
+{
+    TEST("limits that make no sense");
+    static const struct Case { const char *yaml, *file, *words; } cases[] = {
+        { "{}", "{\"model_max_length\":\"x\"}", "model_max_length must be an int" },
+        { "{}", "{\"max_length\":0}", "above 0" },
+        { "{\"max_length\":-1}", "{}", "tokenizer: max_length" },
+        { "{\"truncation_side\":\"up\"}", "{}", "truncation_side: found \"up\"" },
+        { "{\"truncation_strategy\":3}", "{}", "wanted a word" },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Err err = { 0 };
+        EncodeOptions o;
+        ModelConfig c = config(bert);
+        LimitSource s = { parse(cases[i].yaml), parse(cases[i].file), NULL, &c };
+        CHECK(!limit_from_source(&s, &o, &err) && says(&err, cases[i].words));
+    }
+}
+
+static void packed_limits(void)
+{
+    TEST("limits in a package");
+    Err err = { 0 };
+    EncodeOptions o = { .max_length = 77, .strategy = TRUNCATE_ONLY_SECOND, .truncate_left = true }, back;
+    Value map = value_map(&arena, 1);
+    value_add(&map, "truncation", limit_to_package(&arena, &o));
+    CHECK(limit_from_package(&map, &back, &err));
+    CHECK(back.max_length == 77 && back.strategy == o.strategy && back.truncate_left);
+    const Value *peer = parse("{\"padding\":{},\"truncation\":{\"direction\":\"Right\","
+                              "\"max_length\":5076964154930102272,\"strategy\":\"LongestFirst\",\"stride\":0}}");
+    CHECK(limit_from_package(peer, &back, &err) && back.max_length == 0 && !back.truncate_left);
+    CHECK(limit_from_package(NULL, &back, &err) && back.max_length == 0);
+}
+
+int main(void)
+{
+    families();
+    tasks();
+    limits();
+    broken_limits();
+    packed_limits();
+    arena_free(&arena);
+    return finish();
+}
