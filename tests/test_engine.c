@@ -90,7 +90,8 @@ static void answers(const char *dir, bool exact)
         bool ok = runner_run(runner, &batch, out, &err);
         if (!ok) printf("  %s: %s\n", dir, err.message);
         double d = ok ? worst(&c, out) : INFINITY;
-        if (CHECK(ok) && !CHECK(d <= 1e-5)) printf("  %s%s: difference %g\n", dir, exact ? " (exact)" : "", d);
+        bool per_row = strstr(dir, "quantized") && !exact; /* activations per token row, the reference per tensor */
+        if (CHECK(ok) && !CHECK(d <= (per_row ? 0.05 : 1e-5))) printf("  %s%s: difference %g\n", dir, exact ? " (exact)" : "", d);
         runner_free(runner);
     }
     unload(&c);
@@ -165,6 +166,6 @@ int main(void)
         if (root) closedir(root);
     }
     TEST("all");
-    CHECK(seen >= 16);
+    CHECK(seen >= 17);
     return finish();
 }

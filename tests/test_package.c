@@ -20,11 +20,14 @@ static const char big[100000] = "weights";
 /* Three members: bytes, an empty one, and one in pieces with gaps. */
 static Package sample(void)
 {
-    static const MemberPiece pieces[] = { { "head", 4, 0 }, { big, sizeof big, 64 }, { "tail", 4, 131072 } };
+    static const MemberPiece pieces[] = { { "head", 4, 0 },
+                                          { big, sizeof big, 64 },
+                                          { "tail", 4, 131072 } };
     Package p = { .model_type = 3, .name = STR("ner"), .version = STR("0.1.0") };
     p.member[MEMBER_CONFIG].bytes = STR("{\"model_type\":\"bert\"}");
     p.member[MEMBER_TRANSFORM].bytes = STR("");
-    p.member[MEMBER_PANELS] = (PackageMember){ .bytes = { NULL, 131200 }, .piece = pieces, .n_piece = 3 };
+    p.member[MEMBER_PANELS] =
+        (PackageMember){ .bytes = { NULL, 131200 }, .piece = pieces, .n_piece = 3 };
     return p;
 }
 
@@ -56,7 +59,8 @@ static void round_trip(void)
     Err err = { 0 };
     Package p;
     struct stat st;
-    const char *program = in_folder("program"), *path = in_folder("x.encoderfile"), *again = in_folder("again");
+    const char *program = in_folder("program"), *path = in_folder("x.encoderfile"),
+               *again = in_folder("again");
     CHECK(file_write(&arena, program, STR("program"), &err));
     CHECK(!package_is(program) && !package_is(in_folder("absent")));
     CHECK(write_sample(program, path, &err) && package_is(path));
@@ -192,7 +196,8 @@ static void failing_writes(void)
     TEST("writes that fail leave nothing");
     Err err = { 0 };
     CHECK(!write_sample(in_folder("absent"), in_folder("y"), &err));
-    CHECK(!write_sample(in_folder("program"), "/proc/nowhere/y", &err) && says(&err, "cannot be written"));
+    CHECK(!write_sample(in_folder("program"), "/proc/nowhere/y", &err) &&
+          says(&err, "cannot be written"));
     CHECK(access(in_folder("y"), F_OK) != 0);
     TEST("programs");
     const char *self = path_self(&arena, &err);

@@ -25,12 +25,14 @@ static ModelConfig config(const char *json)
 static void families(void)
 {
     TEST("families");
-    static const struct Case { const char *json, *words; } cases[] = {
+    static const struct Case { const char *json, *words;
+    } cases[] = {
         { "{\"model_type\":\"bert\",\"is_decoder\":false}", NULL },
         { "{\"model_type\":\"t5\",\"architectures\":[\"T5EncoderModel\"]}", NULL },
         { "{\"model_type\":\"xlnet\"}", "XLNet is not supported" },
         { "{\"model_type\":\"transfo-xl\"}", "Transformer-XL is not supported" },
-        { "{\"model_type\":\"gpt2\",\"architectures\":[\"GPT2ForSequenceClassification\"]}", "a decoder" },
+        { "{\"model_type\":\"gpt2\",\"architectures\":[\"GPT2ForSequenceClassification\"]}",
+          "a decoder" },
         { "{\"model_type\":\"bart\"}", "an encoder-decoder" },
         { "{\"model_type\":\"new\",\"architectures\":[\"NewForCausalLM\"]}", "generates text" },
         { "{\"model_type\":\"new\",\"is_encoder_decoder\":true}", "is_encoder_decoder" },
@@ -62,7 +64,8 @@ static void tasks(void)
     for (size_t i = 0; i < COUNT(cases); i++) {
         Err err = { 0 };
         const Task *task = NULL;
-        ModelConfig c = { .model_type = STR("bert"), .architecture = str_of(cases[i].architecture) };
+        ModelConfig c = { .model_type = STR("bert"),
+                          .architecture = str_of(cases[i].architecture) };
         bool ok = source_task(str_of(cases[i].name), &c, &task, &err);
         CHECK(ok == !cases[i].words);
         CHECK(ok ? strcmp(task->name, cases[i].found) == 0 : says(&err, cases[i].words));
@@ -70,7 +73,8 @@ static void tasks(void)
 }
 
 static const char bert[] = "{\"model_type\":\"bert\",\"max_position_embeddings\":512}";
-static const char roberta[] = "{\"model_type\":\"roberta\",\"max_position_embeddings\":514,\"pad_token_id\":1}";
+static const char roberta[] =
+    "{\"model_type\":\"roberta\",\"max_position_embeddings\":514,\"pad_token_id\":1}";
 static const char none[] = "{\"model_type\":\"bert\"}";
 
 static void limits(void)
@@ -93,9 +97,11 @@ static void limits(void)
         Err err = { 0 };
         EncodeOptions o;
         ModelConfig c = config(cases[i].config);
-        LimitSource s = { cases[i].yaml ? parse(cases[i].yaml) : NULL, parse(cases[i].file), NULL, &c };
+        LimitSource s = { cases[i].yaml ? parse(cases[i].yaml) : NULL, parse(cases[i].file), NULL,
+                          &c };
         if (!CHECK(limit_from_source(&s, &o, &err) && o.max_length == cases[i].wanted))
-            printf("  case %zu: found %d, wanted %d (%s)\n", i, o.max_length, cases[i].wanted, err.message);
+            printf("  case %zu: found %d, wanted %d (%s)\n", i, o.max_length, cases[i].wanted,
+                   err.message);
     }
 }
 
@@ -122,13 +128,15 @@ static void packed_limits(void)
 {
     TEST("limits in a package");
     Err err = { 0 };
-    EncodeOptions o = { .max_length = 77, .strategy = TRUNCATE_ONLY_SECOND, .truncate_left = true }, back;
+    EncodeOptions o = { .max_length = 77, .strategy = TRUNCATE_ONLY_SECOND, .truncate_left = true },
+                  back;
     Value map = value_map(&arena, 1);
     value_add(&map, "truncation", limit_to_package(&arena, &o));
     CHECK(limit_from_package(&map, &back, &err));
     CHECK(back.max_length == 77 && back.strategy == o.strategy && back.truncate_left);
-    const Value *peer = parse("{\"padding\":{},\"truncation\":{\"direction\":\"Right\","
-                              "\"max_length\":5076964154930102272,\"strategy\":\"LongestFirst\",\"stride\":0}}");
+    const Value *peer =
+        parse("{\"padding\":{},\"truncation\":{\"direction\":\"Right\","
+              "\"max_length\":5076964154930102272,\"strategy\":\"LongestFirst\",\"stride\":0}}");
     CHECK(limit_from_package(peer, &back, &err) && back.max_length == 0 && !back.truncate_left);
     CHECK(limit_from_package(NULL, &back, &err) && back.max_length == 0);
 }

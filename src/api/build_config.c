@@ -221,7 +221,8 @@ bool build_from_environment(Arena *arena, BuildConfig *c, Err *err)
     for (size_t i = 0; i < COUNT(variables); i++) {
         Value v = value_of_str(str_of(getenv(variables[i].name)));
         if (v.s.n == 0)
-            return fail(err, EF_USAGE, "nothing to build: give -f config.yml, or set %s and its like",
+            return fail(err, EF_USAGE,
+                        "nothing to build: give -f config.yml, or set %s and its like",
                         variables[i].name);
         if (!take(arena, &variables[i], &v, c, err)) return false;
     }
