@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_api.c - encoderfile.h as a program uses it, on the bundled model; run from the repository. */
+ * test_api.c - encoderfile.h as a program uses it, on the bundled model; run it from the root. */
 #include <unistd.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_package.c - the container: a round trip through a file, and every way in which bytes can lie. */
+ * test_package.c - the container: a round trip through a file, and the ways bytes can lie. */
 #include <sys/stat.h>
 #include <unistd.h>
 

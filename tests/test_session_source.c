@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_session_source.c - what stands between files and a model: families, tasks, the length limit. */
+ * test_session_source.c - between files and a model: families, tasks, the length limit. */
 #include "check.h"
 #include "data/json.h"
 #include "session/source.h"

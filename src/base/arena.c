@@ -59,7 +59,8 @@ void *arena_try(Arena *arena, size_t count, size_t size, size_t limit, Err *err)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > limit) {
-        fail(err, EF_TOO_LARGE, "%zu items of %zu bytes are over the limit of %zu bytes", count, size, limit);
+        fail(err, EF_TOO_LARGE, "%zu items of %zu bytes are over the limit of %zu bytes", count,
+             size, limit);
         return NULL;
     }
     void *p = take(arena, bytes, 64);

@@ -2,7 +2,8 @@
  * err.c - the one table from our codes to the codes of every transport, and the two ways to fail. */
 #include "base.h"
 
-static const ErrKind kinds[] = { /* http, grpc, exit */
+static const ErrKind kinds[] = {
+    /* http, grpc, exit */
     [EF_OK] = { "ok", 200, 0, 0 },
     [EF_USAGE] = { "usage", 400, 3, 2 },
     [EF_BAD_REQUEST] = { "bad_request", 400, 3, 1 },

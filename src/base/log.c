@@ -53,7 +53,8 @@ void progress_at(Progress *p, uint64_t done)
     p->drawn = now;
     static const char bar[] = "##############################";
     int width = (int)sizeof bar - 1, full = (int)((double)done / (double)p->total * width);
-    fprintf(stderr, "\r%s [%-*.*s] %3d%%", p->label, width, full, bar, (int)(100 * done / p->total));
+    fprintf(stderr, "\r%s [%-*.*s] %3d%%", p->label, width, full, bar,
+            (int)(100 * done / p->total));
 }
 
 void progress_end(Progress *p)

@@ -16,7 +16,8 @@ static bool map_open(int fd, const char *path, Mapping *map, Err *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return fail(err, EF_IO, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return fail(err, EF_INVALID_INPUT, "%s: found a folder, wanted a file", path);
+    if (S_ISDIR(st.st_mode))
+        return fail(err, EF_INVALID_INPUT, "%s: found a folder, wanted a file", path);
     if (!S_ISREG(st.st_mode)) return fail(err, EF_INVALID_INPUT, "%s: not a regular file", path);
     *map = (Mapping){ .p = (const uint8_t *)"", .n = (size_t)st.st_size };
     if (map->n == 0) return true;
@@ -29,7 +30,8 @@ static bool map_open(int fd, const char *path, Mapping *map, Err *err)
 bool file_map(const char *path, Mapping *map, Err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fail(err, errno == ENOENT ? EF_NOT_FOUND : EF_IO, "%s: %s", path, strerror(errno));
+    if (fd < 0)
+        return fail(err, errno == ENOENT ? EF_NOT_FOUND : EF_IO, "%s: %s", path, strerror(errno));
     bool ok = map_open(fd, path, map, err);
     close(fd);
     return ok;
@@ -46,7 +48,8 @@ const char *path_self(Arena *arena, Err *err)
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path);
     if (n > 0 && (size_t)n < sizeof path) return str_dup(arena, (Str){ path, (size_t)n });
-    const char *named = (const char *)(uintptr_t)getauxval(AT_EXECFN); /* no /proc in an empty chroot */
+    const char *named =
+        (const char *)(uintptr_t)getauxval(AT_EXECFN); /* no /proc in an empty chroot */
     if (named) return str_dup(arena, str_of(named));
     fail(err, EF_IO, "this executable cannot be found: neither /proc/self/exe nor AT_EXECFN");
     return NULL;

@@ -18,12 +18,12 @@ typedef struct Worker {
 
 struct Pool {
     int threads, spins;
-    Worker *workers;            /* [threads]; 0 is the caller */
-    Arena *scratch;             /* [threads] */
+    Worker *workers; /* [threads]; 0 is the caller */
+    Arena *scratch;  /* [threads] */
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    atomic_uint generation;     /* counts jobs */
-    atomic_int next, busy;      /* next index to take; workers not yet done with this job */
+    atomic_uint generation; /* counts jobs */
+    atomic_int next, busy;  /* next index to take; workers not yet done with this job */
     atomic_bool stop;
     int n;
     PoolFn *fn;
@@ -86,7 +86,9 @@ Pool *pool_new(int threads)
     int started = 1;
     for (; started < pool->threads; started++) {
         pool->workers[started] = (Worker){ .pool = pool, .number = started };
-        if (pthread_create(&pool->workers[started].thread, NULL, work, &pool->workers[started]) != 0) break;
+        if (pthread_create(&pool->workers[started].thread, NULL, work, &pool->workers[started]) !=
+            0)
+            break;
     }
     pool->threads = started; /* fewer than asked for is still a pool */
     return pool;

@@ -81,7 +81,8 @@ bool str_int(Str s, int64_t *out)
     for (; i < s.n; i++) {
         if (s.p[i] < '0' || s.p[i] > '9') return false;
         int digit = s.p[0] == '-' ? '0' - s.p[i] : s.p[i] - '0'; /* downwards reaches INT64_MIN */
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, digit, &value))
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, digit, &value))
             return false;
     }
     *out = value;

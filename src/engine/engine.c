@@ -23,8 +23,9 @@ static bool check_inputs(const Graph *g, Engine *e, Err *err)
         if (in->t.dim[1] > 0) e->fixed_S = in->t.dim[1];
     }
     if (!ids) return fail(err, EF_BAD_MODEL, "Missing input_ids: the graph has no such input");
-    if (e->fixed_B > 65536 || e->fixed_S > (1 << 20)) return fail(err, EF_BAD_MODEL, "Input shape mismatch: fixed size %lld x %lld",
-                                                                 (long long)e->fixed_B, (long long)e->fixed_S);
+    if (e->fixed_B > 65536 || e->fixed_S > (1 << 20))
+        return fail(err, EF_BAD_MODEL, "Input shape mismatch: fixed size %lld x %lld",
+                    (long long)e->fixed_B, (long long)e->fixed_S);
     return true;
 }
 
@@ -35,7 +36,8 @@ bool engine_new(Arena *arena, Graph *g, Str output, Engine **out, Err *err)
     if (!check_inputs(g, e, err) || !find_output(g, output, &e->output, err)) return false;
     if (!graph_symbols(g, arena, &e->symbols, err)) return within(err, "Input shape mismatch");
     if (!graph_layout(g, arena, &e->symbols, e->output, &e->layout, err)) return false;
-    for (int i = 0; i < g->n_node; i++) e->mixes_rows |= g->node[i]->op && g->node[i]->op->mixes_rows;
+    for (int i = 0; i < g->n_node; i++)
+        e->mixes_rows |= g->node[i]->op && g->node[i]->op->mixes_rows;
     *out = e;
     return true;
 }
@@ -55,19 +57,22 @@ static bool same_as_said(const GraphValue *in, const Tensor *t, Err *err)
 {
     char found[128];
     if (in->t.type && t->type != in->t.type)
-        return fail(err, EF_INVALID_INPUT, "input '%.*s': found %s, wanted %s", STR_ARG(in->name), tensor_show(t, found),
-                    dtype_name(in->t.type));
+        return fail(err, EF_INVALID_INPUT, "input '%.*s': found %s, wanted %s", STR_ARG(in->name),
+                    tensor_show(t, found), dtype_name(in->t.type));
     if (in->t.rank >= 0 && in->t.rank != t->rank)
-        return fail(err, EF_INVALID_INPUT, "Input shape mismatch: input '%.*s': found %s, wanted %d dims", STR_ARG(in->name),
-                    tensor_show(t, found), in->t.rank);
+        return fail(err, EF_INVALID_INPUT,
+                    "Input shape mismatch: input '%.*s': found %s, wanted %d dims",
+                    STR_ARG(in->name), tensor_show(t, found), in->t.rank);
     for (int i = 0; i < in->t.rank; i++)
         if (in->t.dim[i] >= 0 && in->t.dim[i] != t->dim[i])
-            return fail(err, EF_INVALID_INPUT, "Input shape mismatch: input '%.*s': found %s, wanted %lld at axis %d",
+            return fail(err, EF_INVALID_INPUT,
+                        "Input shape mismatch: input '%.*s': found %s, wanted %lld at axis %d",
                         STR_ARG(in->name), tensor_show(t, found), (long long)in->t.dim[i], i);
     return true;
 }
 
-bool engine_run_generic(Graph *g, Pool *pool, const Named *in, size_t n_in, Arena *arena, Named *out, Err *err)
+bool engine_run_generic(Graph *g, Pool *pool, const Named *in, size_t n_in, Arena *arena,
+                        Named *out, Err *err)
 {
     Inferred at = graph_inferred(g, arena);
     at.limit = INT64_MAX;
@@ -77,7 +82,8 @@ bool engine_run_generic(Graph *g, Pool *pool, const Named *in, size_t n_in, Aren
         const Named *given = NULL;
         for (size_t k = 0; k < n_in; k++)
             if (str_eq(in[k].name, wanted->name)) given = &in[k];
-        if (!given) return fail(err, EF_INVALID_INPUT, "input '%.*s' was not given", STR_ARG(wanted->name));
+        if (!given)
+            return fail(err, EF_INVALID_INPUT, "input '%.*s' was not given", STR_ARG(wanted->name));
         if (!same_as_said(wanted, &given->t, err)) return false;
         at.t[g->input[i]] = given->t;
     }

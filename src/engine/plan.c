@@ -12,13 +12,16 @@ typedef struct Planner {
     const Graph *g;
     Plan *plan;
     Inferred at;
-    int *plain, *token;      /* [n_value]: slot of that form, -1: not yet */
+    int *plain, *token; /* [n_value]: slot of that form, -1: not yet */
 } Planner;
 
 static int add_slot(Planner *p, const Tensor *t, int first)
 {
     Slot *slot = &p->plan->slot[p->plan->n_slot];
-    *slot = (Slot){ .t = *t, .bytes = ROUND_UP(MAX(tensor_bytes(t), (size_t)1), 64), .first = first, .last = first };
+    *slot = (Slot){ .t = *t,
+                    .bytes = ROUND_UP(MAX(tensor_bytes(t), (size_t)1), 64),
+                    .first = first,
+                    .last = first };
     return p->plan->n_slot++;
 }
 
@@ -77,7 +80,8 @@ static int slot_for(Planner *p, int v, Form form)
 static bool all_known(const Planner *p, const GraphNode *n)
 {
     for (int k = 0; k < n->n_out; k++)
-        if (n->out[k] >= 0 && !p->at.t[n->out[k]].data && tensor_count(&p->at.t[n->out[k]]) > 0) return false;
+        if (n->out[k] >= 0 && !p->at.t[n->out[k]].data && tensor_count(&p->at.t[n->out[k]]) > 0)
+            return false;
     return true;
 }
 
@@ -96,7 +100,8 @@ static void plan_node(Planner *p, int i)
         if (from[k] >= 0) read_slot(p, from[k]);
     StepKind kind = ragged && l->node[i] == FORM_FIRST ? STEP_FIRST : STEP_OP;
     Step *step = add_step(p, kind, n, n->n_in, n->n_out);
-    for (int k = 0; k < readable; k++) step->in[k] = from[k] >= 0 ? &p->plan->slot[from[k]].t : NULL;
+    for (int k = 0; k < readable; k++)
+        step->in[k] = from[k] >= 0 ? &p->plan->slot[from[k]].t : NULL;
     for (int k = 0; k < n->n_out; k++) {
         step->slot[k] = -1;
         int v = n->out[k];
@@ -140,7 +145,8 @@ static void place_slot(Slot *slot, Slot **placed, int n, Slot **beside)
 {
     int count = 0;
     for (int i = 0; i < n; i++)
-        if (placed[i]->first <= slot->last && slot->first <= placed[i]->last) beside[count++] = placed[i];
+        if (placed[i]->first <= slot->last && slot->first <= placed[i]->last)
+            beside[count++] = placed[i];
     qsort(beside, (size_t)count, sizeof *beside, by_offset);
     size_t at = 0;
     for (int i = 0; i < count; i++) {
@@ -153,7 +159,8 @@ static void place_slot(Slot *slot, Slot **placed, int n, Slot **beside)
 static void plan_memory(Plan *plan)
 {
     Arena scratch = { 0 };
-    Slot **order = ARRAY(&scratch, Slot *, plan->n_slot), **beside = ARRAY(&scratch, Slot *, plan->n_slot);
+    Slot **order = ARRAY(&scratch, Slot *, plan->n_slot),
+         **beside = ARRAY(&scratch, Slot *, plan->n_slot);
     int n = 0;
     for (int i = 0; i < plan->n_slot; i++)
         if (plan->slot[i].first >= 0) order[n++] = &plan->slot[i];
@@ -173,10 +180,13 @@ static bool symbols_hold(const Planner *p, Err *err)
             int v = p->g->node[i]->out[k];
             if (v < 0 || p->e->layout.value[v] != FORM_TOKEN) continue;
             const Tensor *is = &p->at.t[v], *named = &p->e->symbols.t[v];
-            bool same = is->rank == named->rank && is->dim[0] == p->plan->size.B && is->dim[1] == p->plan->size.S;
+            bool same = is->rank == named->rank && is->dim[0] == p->plan->size.B &&
+                        is->dim[1] == p->plan->size.S;
             for (int d = 2; same && d < is->rank; d++) same = is->dim[d] == named->dim[d];
-            if (!same) return fail(err, EF_UNSUPPORTED, "node '%.*s': the shape changes with the length of the text",
-                                   STR_ARG(p->g->node[i]->node->name));
+            if (!same)
+                return fail(err, EF_UNSUPPORTED,
+                            "node '%.*s': the shape changes with the length of the text",
+                            STR_ARG(p->g->node[i]->node->name));
         }
     return true;
 }
@@ -189,7 +199,9 @@ static bool make(Planner *p, Err *err)
     p->at = graph_inferred(g, arena);
     p->at.needs = plan->size.ragged ? p->e->layout.needed : NULL;
     for (int i = 0; i < g->n_input; i++)
-        if (!graph_bind_input(g, g->input[i], plan->size.B, plan->size.S, &p->at.t[g->input[i]], err)) return false;
+        if (!graph_bind_input(g, g->input[i], plan->size.B, plan->size.S, &p->at.t[g->input[i]],
+                              err))
+            return false;
     if (!graph_infer(g, arena, &p->at, err)) return false;
     if (p->at.dynamic) return plan->dynamic = true;
     if (plan->size.ragged && !symbols_hold(p, err)) return false;
@@ -200,7 +212,8 @@ static bool make(Planner *p, Err *err)
     plan->step = ARRAY(arena, Step, g->n_node + g->n_value);
     plan_inputs(p);
     for (int i = 0; i < g->n_node; i++)
-        if (g->node[i]->op && (!p->at.needs || p->at.needs[i]) && !all_known(p, g->node[i])) plan_node(p, i);
+        if (g->node[i]->op && (!p->at.needs || p->at.needs[i]) && !all_known(p, g->node[i]))
+            plan_node(p, i);
     plan->output_form = plan->size.ragged ? p->e->layout.value[p->e->output] : FORM_PLAIN;
     plan->output = slot_for(p, p->e->output, plan->output_form);
     plan->slot[plan->output].last = plan->n_step;

@@ -4,24 +4,24 @@
 #define ENGINE_PLAN_H
 #include "engine/engine.h"
 
-typedef struct Slot {            /* a tensor of a plan */
-    Tensor t;                    /* data: fixed when known; else block + offset, set when a run begins */
+typedef struct Slot { /* a tensor of a plan */
+    Tensor t;         /* data: fixed when known; else block + offset, set when a run begins */
     size_t bytes, offset;
-    int first, last;             /* steps between which it lives; first -1: not in the block */
+    int first, last; /* steps between which it lives; first -1: not in the block */
 } Slot;
 
 typedef enum { STEP_OP, STEP_SPREAD, STEP_FIRST } StepKind;
 typedef struct Step {
     StepKind kind;
-    const GraphNode *node;       /* STEP_OP */
-    const Tensor **in;           /* into slots */
-    Tensor *out;                 /* [n_out], copied from slots when a run begins */
-    int *slot;                   /* [n_out]: -1: nobody wants it */
+    const GraphNode *node; /* STEP_OP */
+    const Tensor **in;     /* into slots */
+    Tensor *out;           /* [n_out], copied from slots when a run begins */
+    int *slot;             /* [n_out]: -1: nobody wants it */
     int n_in, n_out;
 } Step;
 
-typedef struct Size {            /* what a plan is made for */
-    int64_t B, S, T;             /* T = B * S when padded */
+typedef struct Size { /* what a plan is made for */
+    int64_t B, S, T;  /* T = B * S when padded */
     bool ragged;
 } Size;
 
@@ -31,21 +31,21 @@ typedef struct Plan {
     Slot *slot;
     Step *step;
     int n_slot, n_step;
-    int *input;                  /* [graph inputs]: slot, or -1: not read */
-    int output;                  /* slot */
+    int *input; /* [graph inputs]: slot, or -1: not read */
+    int output; /* slot */
     Form output_form;
-    size_t block;                /* bytes */
-    bool dynamic;                /* no steps: shapes depend on data */
-    uint64_t used;               /* for least-recently-used eviction */
+    size_t block;  /* bytes */
+    bool dynamic;  /* no steps: shapes depend on data */
+    uint64_t used; /* for least-recently-used eviction */
 } Plan;
 
 struct Engine {
     const Graph *graph;
-    int output;                  /* value */
+    int output; /* value */
     Symbols symbols;
     Layout layout;
     bool mixes_rows;
-    int64_t fixed_B, fixed_S;    /* 0: any */
+    int64_t fixed_B, fixed_S; /* 0: any */
 };
 
 bool plan_make(const Engine *, Size, Plan *, Err *); /* on failure the plan's arena is freed */

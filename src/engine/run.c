@@ -9,23 +9,23 @@
 enum { CACHED_PLANS = 64, KEPT_SCRATCH = 64 << 20 };
 
 struct Runner {
-    Arena own;                   /* the runner itself */
+    Arena own; /* the runner itself */
     const Engine *e;
     Pool *pool;
-    Plan plan[CACHED_PLANS];     /* used 0: free */
+    Plan plan[CACHED_PLANS]; /* used 0: free */
     uint64_t clock;
     Arena block_arena;
-    char *block;                 /* activations of the plan being run */
+    char *block; /* activations of the plan being run */
     size_t block_size;
-    Arena scratch;               /* of one step */
-    Arena result;                /* outputs of a batch that took several runs */
-    Arena dynamic;               /* values of a graph whose shapes depend on data */
-    int64_t plain_up_to;         /* probed length of the mask verdict */
+    Arena scratch;       /* of one step */
+    Arena result;        /* outputs of a batch that took several runs */
+    Arena dynamic;       /* values of a graph whose shapes depend on data */
+    int64_t plain_up_to; /* probed length of the mask verdict */
 };
 
-typedef struct Rows {            /* the rows of one run */
+typedef struct Rows { /* the rows of one run */
     const Batch *batch;
-    const int *row;              /* [n]: row numbers in the batch */
+    const int *row; /* [n]: row numbers in the batch */
     int n;
 } Rows;
 
@@ -124,7 +124,8 @@ static void fill_input(const Graph *g, Str name, const Rows *rows, bool ragged, 
         for (int32_t k = from; k < to; k++) put(t, at++, token_value(rows, name, k, k - from));
         for (int64_t k = to - from; k < S; k++) put(t, at++, filling(g, name));
     }
-    for (int64_t total = tensor_count(t); at < total;) put(t, at++, filling(g, name)); /* rows that fill up B */
+    for (int64_t total = tensor_count(t); at < total;)
+        put(t, at++, filling(g, name)); /* rows that fill up B */
 }
 
 /* ---- steps ---- */
@@ -143,7 +144,8 @@ static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
 {
     size_t row = tensor_bytes(to) / (size_t)ragged->B;
     for (int r = 0; r < ragged->B; r++)
-        memcpy((char *)to->data + (size_t)r * row, (const char *)from->data + (size_t)ragged->start[r] * row, row);
+        memcpy((char *)to->data + (size_t)r * row,
+               (const char *)from->data + (size_t)ragged->start[r] * row, row);
 }
 
 static bool run_step(Runner *r, const Step *step, const Ragged *ragged, Err *err)
@@ -151,8 +153,16 @@ static bool run_step(Runner *r, const Step *step, const Ragged *ragged, Err *err
     if (step->kind == STEP_SPREAD) return spread_rows(step->in[0], &step->out[0], ragged), true;
     if (step->kind == STEP_FIRST) return first_rows(step->in[0], &step->out[0], ragged), true;
     const GraphNode *n = step->node;
-    OpCall call = { .node = n->node, .opset = n->opset, .n_in = step->n_in, .n_out = step->n_out, .in = step->in,
-                    .out = step->out, .k = kernels(), .pool = r->pool, .scratch = &r->scratch, .ragged = ragged };
+    OpCall call = { .node = n->node,
+                    .opset = n->opset,
+                    .n_in = step->n_in,
+                    .n_out = step->n_out,
+                    .in = step->in,
+                    .out = step->out,
+                    .k = kernels(),
+                    .pool = r->pool,
+                    .scratch = &r->scratch,
+                    .ragged = ragged };
     bool ok = n->op->run(&call, err);
     arena_reset(&r->scratch, KEPT_SCRATCH);
     return ok;
@@ -163,13 +173,15 @@ static bool take_outputs(const Tensor *t, Form form, const Rows *rows, RowOutput
 {
     char found[128];
     if (t->type != T_F32 || (t->rank != 2 && t->rank != 3))
-        return fail(err, EF_UNSUPPORTED, "the output is %s, wanted float with 2 or 3 dims", tensor_show(t, found));
+        return fail(err, EF_UNSUPPORTED, "the output is %s, wanted float with 2 or 3 dims",
+                    tensor_show(t, found));
     int64_t width = t->dim[t->rank - 1], S = t->rank == 3 ? t->dim[1] : 1, token = 0;
     for (int i = 0; i < rows->n; i++) {
         int row = rows->row[i];
         int64_t length = rows->batch->start[row + 1] - rows->batch->start[row];
         if (form != FORM_TOKEN) token = i * S;
-        out[row] = (RowOutput){ (const float *)t->data + token * width, t->rank == 3 ? length : 1, width };
+        out[row] =
+            (RowOutput){ (const float *)t->data + token * width, t->rank == 3 ? length : 1, width };
         token += length;
     }
     return true;
@@ -198,16 +210,19 @@ static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput
         t->data = arena_raw(&r->dynamic, tensor_bytes(t));
         fill_input(g, g->value[g->input[i]].name, rows, false, t);
     }
-    return graph_infer(g, &r->dynamic, &at, err) && take_outputs(&at.t[r->e->output], FORM_PLAIN, rows, out, err);
+    return graph_infer(g, &r->dynamic, &at, err) &&
+           take_outputs(&at.t[r->e->output], FORM_PLAIN, rows, out, err);
 }
 
-static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragged, RowOutput *out, Err *err)
+static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragged, RowOutput *out,
+                     Err *err)
 {
     const Graph *g = r->e->graph;
     if (!block_for(r, plan, err)) return false;
     bind_block(r, plan);
     for (int i = 0; i < g->n_input; i++)
-        fill_input(g, g->value[g->input[i]].name, rows, plan->size.ragged, &plan->slot[plan->input[i]].t);
+        fill_input(g, g->value[g->input[i]].name, rows, plan->size.ragged,
+                   &plan->slot[plan->input[i]].t);
     for (int i = 0; i < plan->n_step; i++)
         if (!run_step(r, &plan->step[i], ragged, err)) return false;
     return take_outputs(&plan->slot[plan->output].t, plan->output_form, rows, out, err);
@@ -241,14 +256,17 @@ static bool run_groups(Runner *r, const Batch *b, int *order, RowOutput *out, Er
 {
     const Engine *e = r->e;
     for (int from = 0, to; from < b->B; from = to) {
-        int64_t length = row_length(b, order[from]), most = e->fixed_B ? e->fixed_B : e->mixes_rows ? 1 : b->B;
+        int64_t length = row_length(b, order[from]), most = e->fixed_B      ? e->fixed_B
+                                                            : e->mixes_rows ? 1
+                                                                            : b->B;
         for (to = from + 1; to < b->B && to - from < most; to++)
             if (!e->fixed_S && row_length(b, order[to]) != length) break;
         if (e->mixes_rows && e->fixed_B) to = from + 1;
         Rows rows = { b, order + from, to - from };
         int64_t B = e->fixed_B ? e->fixed_B : rows.n, S = e->fixed_S ? e->fixed_S : length;
-        if (length > S) return fail(err, EF_INVALID_INPUT, "text has %lld tokens, the model takes %lld",
-                                    (long long)length, (long long)S);
+        if (length > S)
+            return fail(err, EF_INVALID_INPUT, "text has %lld tokens, the model takes %lld",
+                        (long long)length, (long long)S);
         if (!run_padded(r, &rows, B, S, out, err)) return false;
         keep_outputs(r, &rows, out);
     }
@@ -259,7 +277,8 @@ static _Thread_local const Batch *sorting_batch; /* qsort has no context */
 
 static int by_length(const void *a, const void *b)
 {
-    int64_t x = row_length(sorting_batch, *(const int *)a), y = row_length(sorting_batch, *(const int *)b);
+    int64_t x = row_length(sorting_batch, *(const int *)a),
+            y = row_length(sorting_batch, *(const int *)b);
     return x != y ? (x > y) - (x < y) : *(const int *)a - *(const int *)b;
 }
 

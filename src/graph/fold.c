@@ -17,8 +17,14 @@ static bool fold_node(Graph *g, GraphNode *node, Arena *scratch, Err *err)
     const Tensor **in = ARRAY(scratch, const Tensor *, node->n_in);
     for (int k = 0; k < node->n_in; k++) in[k] = node->in[k] >= 0 ? &g->value[node->in[k]].t : NULL;
     Tensor *out = ARRAY(scratch, Tensor, node->n_out);
-    OpCall call = { .node = node->node, .opset = node->opset, .n_in = node->n_in, .n_out = node->n_out,
-                    .in = in, .out = out, .k = kernels(), .scratch = scratch };
+    OpCall call = { .node = node->node,
+                    .opset = node->opset,
+                    .n_in = node->n_in,
+                    .n_out = node->n_out,
+                    .in = in,
+                    .out = out,
+                    .k = kernels(),
+                    .scratch = scratch };
     if (!node->op->shape(&call, err)) return false;
     for (int k = 0; k < node->n_out; k++) {
         if (!tensor_sane(&out[k], err)) return false;
@@ -53,7 +59,8 @@ bool pass_fold(Graph *g, Err *err)
         if (!node->op) continue;
         if (all_constant(g, node)) {
             ok = fold_node(g, node, &scratch, err);
-        } else if ((graph_is(node, "Identity") || (graph_is(node, "Dropout") && node->n_out == 1)) &&
+        } else if ((graph_is(node, "Identity") ||
+                    (graph_is(node, "Dropout") && node->n_out == 1)) &&
                    !g->value[node->out[0]].output) {
             forward(g, i, node->out[0], node->in[0]);
         }

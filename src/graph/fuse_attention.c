@@ -12,7 +12,7 @@
 #include "graph.h"
 
 typedef struct Heads {
-    int source;      /* the [B, S, C] value */
+    int source; /* the [B, S, C] value */
     int64_t H, D;
     double scale;
 } Heads;
@@ -20,7 +20,8 @@ typedef struct Heads {
 static bool scalar_factor(const Graph *g, const GraphNode *n, int *rest, double *factor)
 {
     double c;
-    if (graph_is(n, "Div") && graph_scalar(g, n->in[1], &c) && c != 0) return *rest = n->in[0], *factor = 1 / c, true;
+    if (graph_is(n, "Div") && graph_scalar(g, n->in[1], &c) && c != 0)
+        return *rest = n->in[0], *factor = 1 / c, true;
     for (int k = 0; graph_is(n, "Mul") && k < 2; k++)
         if (graph_scalar(g, n->in[k], &c)) return *rest = n->in[1 - k], *factor = c, true;
     return false;
@@ -43,7 +44,9 @@ static bool splits_heads(const Symbols *s, const GraphNode *reshape, Heads *h)
     const Tensor *in = &s->t[reshape->in[0]], *out = &s->t[reshape->out[0]];
     if (in->rank != 3 || out->rank != 4 || in->type != T_F32) return false;
     if (in->dim[0] != DIM_BATCH || in->dim[1] != DIM_SEQUENCE) return false;
-    if (out->dim[0] != DIM_BATCH || out->dim[1] != DIM_SEQUENCE || out->dim[2] <= 0 || out->dim[3] <= 0) return false;
+    if (out->dim[0] != DIM_BATCH || out->dim[1] != DIM_SEQUENCE || out->dim[2] <= 0 ||
+        out->dim[3] <= 0)
+        return false;
     h->source = reshape->in[0], h->H = out->dim[2], h->D = out->dim[3];
     return h->H * h->D == in->dim[2];
 }
@@ -57,10 +60,12 @@ static bool folds_batch(const Graph *g, const Symbols *s, const GraphNode *last,
     if (!perm || perm->n != 3 || perm->ints[0] != 0 || perm->ints[1] != 2) return false;
     const GraphNode *first = graph_producer(g, turn->in[0]);
     if (!graph_is(first, "Reshape")) return false;
-    const Tensor *from = &s->t[first->in[0]], *flat = &s->t[first->out[0]], *to = &s->t[last->out[0]];
+    const Tensor *from = &s->t[first->in[0]], *flat = &s->t[first->out[0]],
+                 *to = &s->t[last->out[0]];
     if (from->rank != 4 || flat->rank != 3 || to->rank != 4) return false;
     for (int i = 0; i < 4; i++)
-        if (from->dim[i] == DIM_UNKNOWN || to->dim[i] != from->dim[(int[]){ 0, 1, 3, 2 }[i]]) return false;
+        if (from->dim[i] == DIM_UNKNOWN || to->dim[i] != from->dim[(int[]){ 0, 1, 3, 2 }[i]])
+            return false;
     *value = first->in[0];
     return flat->dim[1] == from->dim[2] && flat->dim[2] == from->dim[3];
 }
@@ -80,7 +85,8 @@ static bool match_heads(const Graph *g, const Symbols *s, int value, const int w
         const GraphNode *n = graph_producer(g, value);
         double factor;
         if (graph_is(n, "Reshape") && folds_batch(g, s, n, &value)) swap_last(total);
-        else if (graph_is(n, "Reshape")) return memcmp(total, wanted, sizeof total) == 0 && splits_heads(s, n, h);
+        else if (graph_is(n, "Reshape"))
+            return memcmp(total, wanted, sizeof total) == 0 && splits_heads(s, n, h);
         else if (graph_is(n, "Transpose") && compose(n, total)) value = n->in[0];
         else if (scalar_factor(g, n, &value, &factor)) h->scale *= factor;
         else return false;
@@ -90,7 +96,7 @@ static bool match_heads(const Graph *g, const Symbols *s, int value, const int w
 
 typedef struct Match {
     Heads q, k, v;
-    int mask;            /* -1: none */
+    int mask; /* -1: none */
     double scale;
 } Match;
 
@@ -117,7 +123,8 @@ static bool match_scores(const Graph *g, const Symbols *s, int value, Match *m)
     for (int k = 0; graph_is(add, "Add") && k < 2; k++) {
         m->scale = 1;
         m->mask = add->in[1 - k];
-        if (match_scaled(g, s, add->in[k], m)) return s->t[m->mask].type == T_F32 && s->t[m->mask].rank <= 4;
+        if (match_scaled(g, s, add->in[k], m))
+            return s->t[m->mask].type == T_F32 && s->t[m->mask].rank <= 4;
     }
     return false;
 }
@@ -129,7 +136,8 @@ static const GraphNode *match_softmax(const Graph *g, int value)
     if (graph_is(n, "Where")) {
         const GraphNode *test = graph_producer(g, n->in[0]);
         double zero;
-        if (!graph_is(test, "IsNaN") || test->in[0] != n->in[2] || !graph_scalar(g, n->in[1], &zero) || zero != 0)
+        if (!graph_is(test, "IsNaN") || test->in[0] != n->in[2] ||
+            !graph_scalar(g, n->in[1], &zero) || zero != 0)
             return NULL;
         n = graph_producer(g, n->in[2]);
     }
@@ -147,11 +155,12 @@ static bool match_output(const Graph *g, const Symbols *s, const GraphNode *resh
     if (!graph_is(transpose, "Transpose") || !compose(transpose, total)) return false;
     if (memcmp(total, by_token, sizeof total) != 0) return false;
     const GraphNode *product = graph_producer(g, transpose->in[0]);
-    if (!graph_is(product, "MatMul") || !match_heads(g, s, product->in[1], by_token, &m->v)) return false;
+    if (!graph_is(product, "MatMul") || !match_heads(g, s, product->in[1], by_token, &m->v))
+        return false;
     const GraphNode *softmax = match_softmax(g, product->in[0]);
     if (!softmax || !match_scores(g, s, softmax->in[0], m)) return false;
-    return m->q.H == m->k.H && m->q.D == m->k.D && m->v.H == m->q.H && m->v.D == m->q.D && m->v.scale == 1 &&
-           out->dim[2] == m->v.H * m->v.D;
+    return m->q.H == m->k.H && m->q.D == m->k.D && m->v.H == m->q.H && m->v.D == m->q.D &&
+           m->v.scale == 1 && out->dim[2] == m->v.H * m->v.D;
 }
 
 bool pass_attention(Graph *g, Err *err)

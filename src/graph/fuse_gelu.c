@@ -10,8 +10,8 @@
 enum { MAX_FACTORS = 4 };
 
 typedef struct Factors {
-    double scale;            /* product of the constant ones */
-    int value[MAX_FACTORS];  /* the others */
+    double scale;           /* product of the constant ones */
+    int value[MAX_FACTORS]; /* the others */
     int n;
 } Factors;
 
@@ -48,7 +48,8 @@ static bool is_cube(const Graph *g, int v, int x)
     double three;
     if (graph_is(n, "Pow")) return n->in[0] == x && graph_scalar(g, n->in[1], &three) && three == 3;
     Factors f = { .scale = 1 };
-    return collect(g, v, 2, &f) && f.n == 3 && f.value[0] == x && f.value[1] == x && f.value[2] == x && f.scale == 1;
+    return collect(g, v, 2, &f) && f.n == 3 && f.value[0] == x && f.value[1] == x &&
+           f.value[2] == x && f.scale == 1;
 }
 
 /* 0.044715 x^3 */
@@ -58,7 +59,8 @@ static bool is_cubic_term(const Graph *g, int v, int x)
     double c;
     if (!graph_is(n, "Mul")) return false;
     for (int k = 0; k < 2; k++)
-        if (graph_scalar(g, n->in[k], &c) && near(c, 0.044715) && is_cube(g, n->in[1 - k], x)) return true;
+        if (graph_scalar(g, n->in[k], &c) && near(c, 0.044715) && is_cube(g, n->in[1 - k], x))
+            return true;
     return false;
 }
 
@@ -68,7 +70,8 @@ static bool is_tanh_argument(const Graph *g, int v, int x)
     if (!collect(g, v, 1, &f) || f.n != 1 || !near(f.scale, 0.7978845608)) return false;
     const GraphNode *sum = graph_producer(g, f.value[0]);
     if (!graph_is(sum, "Add")) return false;
-    return (sum->in[0] == x && is_cubic_term(g, sum->in[1], x)) || (sum->in[1] == x && is_cubic_term(g, sum->in[0], x));
+    return (sum->in[0] == x && is_cubic_term(g, sum->in[1], x)) ||
+           (sum->in[1] == x && is_cubic_term(g, sum->in[0], x));
 }
 
 /* gate = 1 + erf(x / sqrt 2), or its tanh cousin */
@@ -88,7 +91,9 @@ static Act gate_of(const Graph *g, int gate, int x)
 static void fuse_product(Graph *g, int i)
 {
     Factors f = { .scale = 1 };
-    if (!graph_is(g->node[i], "Mul") || !collect(g, g->node[i]->out[0], 3, &f) || f.n != 2 || !near(f.scale, 0.5)) return;
+    if (!graph_is(g->node[i], "Mul") || !collect(g, g->node[i]->out[0], 3, &f) || f.n != 2 ||
+        !near(f.scale, 0.5))
+        return;
     for (int k = 0; k < 2; k++) {
         Act act = gate_of(g, f.value[1 - k], f.value[k]);
         if (act == ACT_NONE) continue;

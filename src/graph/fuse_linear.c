@@ -8,7 +8,8 @@ static int packed(Graph *g, int w, bool transposed, int64_t *N, int64_t *K)
 {
     const Tensor *t = &g->value[w].t;
     *K = t->dim[transposed ? 1 : 0], *N = t->dim[transposed ? 0 : 1];
-    const char *name = str_format(g->arena, "%.*s#panels%s", STR_ARG(g->value[w].name), transposed ? "'" : "");
+    const char *name =
+        str_format(g->arena, "%.*s#panels%s", STR_ARG(g->value[w].name), transposed ? "'" : "");
     for (int v = g->n_value - 1; v >= 0; v--)
         if (g->value[v].constant && str_is(g->value[v].name, name)) return v;
     Tensor p = { .type = T_F32, .rank = 3, .dim = { ROUND_UP(*N, PANEL) / PANEL, *K, PANEL } };
@@ -24,7 +25,9 @@ static int padded_row(Graph *g, int b, int64_t N)
     const char *name = str_format(g->arena, "%.*s#row", STR_ARG(g->value[b].name));
     Tensor t = { .type = T_F32, .rank = 1, .dim = { ROUND_UP(N, PANEL) } };
     for (int v = g->n_value - 1; v >= 0; v--)
-        if (g->value[v].constant && str_is(g->value[v].name, name) && g->value[v].t.dim[0] == t.dim[0]) return v;
+        if (g->value[v].constant && str_is(g->value[v].name, name) &&
+            g->value[v].t.dim[0] == t.dim[0])
+            return v;
     t.data = memset(arena_raw(g->arena, tensor_bytes(&t)), 0, tensor_bytes(&t));
     memcpy(t.data, g->value[b].t.data, sizeof(float) * (size_t)N);
     return graph_add_constant(g, name, &t);
@@ -32,8 +35,8 @@ static int padded_row(Graph *g, int b, int64_t N)
 
 static bool is_weight(const Graph *g, int v)
 {
-    return v >= 0 && g->value[v].constant && g->value[v].t.rank == 2 && g->value[v].t.type == T_F32 &&
-           tensor_count(&g->value[v].t) > 0;
+    return v >= 0 && g->value[v].constant && g->value[v].t.rank == 2 &&
+           g->value[v].t.type == T_F32 && tensor_count(&g->value[v].t) > 0;
 }
 
 /* A constant of N numbers in the last axis and nothing else. */
@@ -70,7 +73,8 @@ static void fuse_biased(Graph *g, int i, const int *uses)
 static void fuse_plain(Graph *g, int i)
 {
     const GraphNode *n = g->node[i];
-    if (graph_is(n, "MatMul") && is_weight(g, n->in[1])) make_linear(g, i, n->in[0], n->in[1], false, -1, n->out[0]);
+    if (graph_is(n, "MatMul") && is_weight(g, n->in[1]))
+        make_linear(g, i, n->in[0], n->in[1], false, -1, n->out[0]);
     if (!graph_is(n, "Gemm") || !is_weight(g, n->in[1]) || onnx_int(n->node, "transA", 0)) return;
     if (onnx_float(n->node, "alpha", 1) != 1 || onnx_float(n->node, "beta", 1) != 1) return;
     bool transposed = onnx_int(n->node, "transB", 0) != 0;
@@ -98,7 +102,8 @@ static GraphNode *open_linear(Graph *g, int v, const int *uses)
 /* Moves the Linear to the place of node i, which it absorbs. */
 static GraphNode *absorb(Graph *g, int i, GraphNode *linear)
 {
-    GraphNode *moved = graph_replace(g, i, linear->op->name, linear->in, linear->n_in, g->node[i]->out[0]);
+    GraphNode *moved =
+        graph_replace(g, i, linear->op->name, linear->in, linear->n_in, g->node[i]->out[0]);
     moved->node->attr = linear->node->attr;
     moved->node->n_attr = linear->node->n_attr;
     linear->op = NULL;
@@ -109,12 +114,15 @@ static void fuse_activation(Graph *g, int i, const int *uses)
 {
     Act act = act_of(g->node[i]);
     GraphNode *linear = act == ACT_NONE ? NULL : open_linear(g, g->node[i]->in[0], uses);
-    if (linear && !onnx_attr(linear->node, "act")) node_set_int(g, absorb(g, i, linear), "act", act);
+    if (linear && !onnx_attr(linear->node, "act"))
+        node_set_int(g, absorb(g, i, linear), "act", act);
 }
 
 static bool equal_shapes(const Symbols *s, int a, int b)
 {
-    if (!s->known || s->t[a].rank < 0 || !tensor_same_shape(&s->t[a], &s->t[b]) || s->t[a].type != T_F32) return false;
+    if (!s->known || s->t[a].rank < 0 || !tensor_same_shape(&s->t[a], &s->t[b]) ||
+        s->t[a].type != T_F32)
+        return false;
     for (int k = 0; k < s->t[a].rank; k++)
         if (s->t[a].dim[k] == DIM_UNKNOWN) return false;
     return true;

@@ -63,7 +63,8 @@ static bool fuse_decomposed(Graph *g, int i)
     if (!is_row(g, beta) || !graph_is(mul, "Mul")) return false;
     int gamma = is_row(g, mul->in[0]) ? mul->in[0] : mul->in[1], x;
     double eps;
-    if (!is_row(g, gamma) || !match_normalized(g, graph_producer(g, other(mul, gamma)), &x, &eps)) return false;
+    if (!is_row(g, gamma) || !match_normalized(g, graph_producer(g, other(mul, gamma)), &x, &eps))
+        return false;
     int in[] = { x, gamma, beta };
     node_set_float(g, graph_replace(g, i, "LayerNorm", in, 3, add->out[0]), "epsilon", (float)eps);
     return true;
@@ -75,7 +76,8 @@ static bool fuse_standard(Graph *g, int i)
     if (!graph_is(n, "LayerNormalization") || onnx_int(n->node, "axis", -1) != -1) return false;
     for (int k = 1; k < n->n_out; k++)
         if (n->out[k] >= 0) return false; /* somebody wants mean or deviation */
-    if (!is_row(g, n->in[1]) || (n->n_in > 2 && n->in[2] >= 0 && !is_row(g, n->in[2]))) return false;
+    if (!is_row(g, n->in[1]) || (n->n_in > 2 && n->in[2] >= 0 && !is_row(g, n->in[2])))
+        return false;
     int in[] = { n->in[0], n->in[1], n->n_in > 2 ? n->in[2] : -1 };
     float eps = onnx_float(n->node, "epsilon", 1e-5f);
     node_set_float(g, graph_replace(g, i, "LayerNorm", in, 3, n->out[0]), "epsilon", eps);

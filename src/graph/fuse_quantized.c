@@ -31,7 +31,8 @@ static bool match_integer(const Graph *g, int v, const GraphNode **dynamic, Quan
     const GraphNode *mm = graph_producer(g, cast->in[0]);
     if (!graph_is(mm, "MatMulInteger") || mm->n_in < 3) return false;
     *dynamic = graph_producer(g, mm->in[0]);
-    if (!graph_is(*dynamic, "DynamicQuantizeLinear") || mm->in[2] != (*dynamic)->out[2]) return false;
+    if (!graph_is(*dynamic, "DynamicQuantizeLinear") || mm->in[2] != (*dynamic)->out[2])
+        return false;
     q->x = (*dynamic)->in[0], q->w = mm->in[1], q->w_zero = mm->n_in > 3 ? mm->in[3] : -1;
     const Tensor *w = &g->value[q->w].t;
     return is_constant(g, q->w, 2) && w->rank == 2 && (w->type == T_I8 || w->type == T_U8) &&
@@ -42,12 +43,15 @@ static bool match(const Graph *g, int v, Quantized *q)
 {
     const GraphNode *mul = graph_producer(g, v), *dynamic;
     for (int k = 0; graph_is(mul, "Mul") && k < 2; k++)
-        if (match_integer(g, mul->in[k], &dynamic, q) && match_scales(g, mul->in[1 - k], dynamic, q)) return true;
+        if (match_integer(g, mul->in[k], &dynamic, q) &&
+            match_scales(g, mul->in[1 - k], dynamic, q))
+            return true;
     return false;
 }
 
 /* One number per column, filled up to whole panels; a scalar is repeated. */
-static int row_of(Graph *g, const char *name, DType type, int64_t N, const Tensor *from, int64_t shift)
+static int row_of(Graph *g, const char *name, DType type, int64_t N, const Tensor *from,
+                  int64_t shift)
 {
     Tensor t = { .type = type, .rank = 1, .dim = { ROUND_UP(N, PANEL) } };
     t.data = memset(arena_raw(g->arena, tensor_bytes(&t)), 0, tensor_bytes(&t));
@@ -75,17 +79,23 @@ static void make(Graph *g, int i, const Quantized *q, int bias)
     const Tensor w = g->value[q->w].t;
     int64_t K = w.dim[0], N = w.dim[1];
     const char *name = str_format(g->arena, "%.*s#%d", STR_ARG(g->value[q->w].name), i);
-    Tensor panels = { .type = T_I8, .rank = 4, .dim = { ROUND_UP(N, PANEL) / PANEL, ROUND_UP(K, 4) / 4, PANEL, 4 } };
+    Tensor panels = { .type = T_I8,
+                      .rank = 4,
+                      .dim = { ROUND_UP(N, PANEL) / PANEL, ROUND_UP(K, 4) / 4, PANEL, 4 } };
     panels.data = arena_raw(g->arena, panels_i8_size(N, K));
     Tensor sums = { .type = T_I32, .rank = 1, .dim = { ROUND_UP(N, PANEL) } };
     sums.data = arena_raw(g->arena, tensor_bytes(&sums));
     panels_i8_pack(as_signed(g, &w), false, N, K, panels.data, sums.data);
     Tensor no_zero = { .type = T_I32, .rank = 0, .data = (int32_t[]){ 0 } };
-    const Tensor zero = q->w_zero >= 0 ? g->value[q->w_zero].t : no_zero, scale = g->value[q->w_scale].t;
+    const Tensor zero = q->w_zero >= 0 ? g->value[q->w_zero].t : no_zero,
+                 scale = g->value[q->w_scale].t;
     int64_t shift = w.type == T_U8 ? 128 : 0;
     const Tensor row = bias >= 0 ? g->value[bias].t : no_zero;
-    int in[] = { q->x, graph_add_constant(g, str_format(g->arena, "%s.panels", name), &panels),
-                 bias < 0 ? -1 : row_of(g, str_format(g->arena, "%s.bias", name), T_F32, N, &row, 0), -1,
+    int in[] = { q->x,
+                 graph_add_constant(g, str_format(g->arena, "%s.panels", name), &panels),
+                 bias < 0 ? -1
+                          : row_of(g, str_format(g->arena, "%s.bias", name), T_F32, N, &row, 0),
+                 -1,
                  row_of(g, str_format(g->arena, "%s.scale", name), T_F32, N, &scale, 0),
                  graph_add_constant(g, str_format(g->arena, "%s.sum", name), &sums),
                  row_of(g, str_format(g->arena, "%s.zero", name), T_I32, N, &zero, shift) };

@@ -29,8 +29,8 @@ int graph_add_constant(Graph *g, const char *name, const Tensor *t)
 /* ---- names to numbers while reading ---- */
 typedef struct Builder {
     Graph *g;
-    Map names;                       /* name -> value number + 1 */
-    Str unknown[LISTED_OPERATORS];   /* operators nobody knows, with counts */
+    Map names;                     /* name -> value number + 1 */
+    Str unknown[LISTED_OPERATORS]; /* operators nobody knows, with counts */
     int count[LISTED_OPERATORS];
     int n_unknown;
 } Builder;
@@ -55,10 +55,12 @@ static bool aligned_constant(Graph *g, const OnnxTensor *from, Tensor *to, Err *
 {
     *to = from->t;
     size_t size = dtype_size(to->type), bytes = tensor_bytes(to);
-    if (size == 0) return fail(err, EF_UNSUPPORTED, "constant '%.*s': type %s is not supported",
-                               STR_ARG(from->name), dtype_name(to->type));
-    if (!to->data && bytes) return fail(err, EF_BAD_MODEL, "constant '%.*s': external data '%.*s' was not found",
-                                        STR_ARG(from->name), STR_ARG(from->location));
+    if (size == 0)
+        return fail(err, EF_UNSUPPORTED, "constant '%.*s': type %s is not supported",
+                    STR_ARG(from->name), dtype_name(to->type));
+    if (!to->data && bytes)
+        return fail(err, EF_BAD_MODEL, "constant '%.*s': external data '%.*s' was not found",
+                    STR_ARG(from->name), STR_ARG(from->location));
     if (to->data && (uintptr_t)to->data % size == 0) return true;
     void *copy = arena_raw(g->arena, bytes);
     if (bytes) memcpy(copy, to->data, bytes);
@@ -95,9 +97,13 @@ static bool constant_node(Builder *b, const OnnxNode *node, Err *err)
     if ((a = onnx_attr(node, "value")) && a->t) tensor.t = a->t->t;
     else if ((a = onnx_attr(node, "value_int"))) tensor.t = numbers(arena, T_I64, 0, 1, &a->i);
     else if ((a = onnx_attr(node, "value_float"))) tensor.t = numbers(arena, T_F32, 0, 1, &a->f);
-    else if ((a = onnx_attr(node, "value_ints"))) tensor.t = numbers(arena, T_I64, 1, a->n, a->ints);
-    else if ((a = onnx_attr(node, "value_floats"))) tensor.t = numbers(arena, T_F32, 1, a->n, a->floats);
-    else return fail(err, EF_UNSUPPORTED, "node '%.*s' (Constant): only numbers are supported", STR_ARG(node->name));
+    else if ((a = onnx_attr(node, "value_ints")))
+        tensor.t = numbers(arena, T_I64, 1, a->n, a->ints);
+    else if ((a = onnx_attr(node, "value_floats")))
+        tensor.t = numbers(arena, T_F32, 1, a->n, a->floats);
+    else
+        return fail(err, EF_UNSUPPORTED, "node '%.*s' (Constant): only numbers are supported",
+                    STR_ARG(node->name));
     return define_constant(b, tensor.name, &tensor, err);
 }
 
@@ -106,7 +112,8 @@ static int64_t opset_of(const OnnxModel *m, Str domain)
     bool standard = domain.n == 0 || str_is(domain, "ai.onnx");
     for (int i = 0; i < m->n_opset; i++) {
         Str d = m->opset[i].domain;
-        if (standard ? d.n == 0 || str_is(d, "ai.onnx") : str_eq(d, domain)) return m->opset[i].version;
+        if (standard ? d.n == 0 || str_is(d, "ai.onnx") : str_eq(d, domain))
+            return m->opset[i].version;
     }
     return standard ? 0 : 1;
 }
@@ -114,7 +121,10 @@ static int64_t opset_of(const OnnxModel *m, Str domain)
 static void note_unknown(Builder *b, Str op)
 {
     for (int i = 0; i < b->n_unknown; i++)
-        if (str_eq(b->unknown[i], op)) { b->count[i]++; return; }
+        if (str_eq(b->unknown[i], op)) {
+            b->count[i]++;
+            return;
+        }
     if (b->n_unknown == LISTED_OPERATORS) return;
     b->unknown[b->n_unknown] = op;
     b->count[b->n_unknown++] = 1;
@@ -137,10 +147,12 @@ static bool add_node(Builder *b, OnnxNode *node, Err *err)
     const Op *op = op_find(node->domain, node->op, opset);
     if (!op) return note_unknown(b, node->op), true;
     if (node->n_in < op->min_in || (op->max_in && node->n_in > op->max_in))
-        return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): found %d inputs, wanted %d to %d", STR_ARG(node->name),
-                    op->name, node->n_in, op->min_in, op->max_in);
+        return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): found %d inputs, wanted %d to %d",
+                    STR_ARG(node->name), op->name, node->n_in, op->min_in, op->max_in);
     GraphNode *made = NEW(g->arena, GraphNode);
-    *made = (GraphNode){ .op = op, .node = node, .opset = (int)opset, .n_in = node->n_in, .n_out = node->n_out };
+    *made = (GraphNode){
+        .op = op, .node = node, .opset = (int)opset, .n_in = node->n_in, .n_out = node->n_out
+    };
     made->in = ARRAY(g->arena, int, node->n_in);
     made->out = ARRAY(g->arena, int, node->n_out);
     for (int i = 0; i < node->n_in; i++) made->in[i] = named(b, node->in[i]);
@@ -164,7 +176,8 @@ static bool add_inputs(Builder *b, const OnnxGraph *from, Err *err)
         if (v < 0) return fail(err, EF_BAD_MODEL, "graph input %d has no name", i);
         if (g->value[v].constant) continue; /* old files list initializers as inputs */
         if (g->value[v].input)
-            return fail(err, EF_BAD_MODEL, "graph input '%.*s' is listed twice", STR_ARG(from->in[i].name));
+            return fail(err, EF_BAD_MODEL, "graph input '%.*s' is listed twice",
+                        STR_ARG(from->in[i].name));
         g->value[v].input = true;
         g->value[v].t.type = from->in[i].type;
         g->value[v].t.rank = from->in[i].rank;
@@ -180,7 +193,9 @@ static bool add_outputs(Builder *b, const OnnxGraph *from, Err *err)
     g->output = ARRAY(g->arena, int, from->n_out);
     for (int i = 0; i < from->n_out; i++) {
         int v = lookup(b, from->out[i].name);
-        if (v < 0) return fail(err, EF_BAD_MODEL, "graph output '%.*s' is made by no node", STR_ARG(from->out[i].name));
+        if (v < 0)
+            return fail(err, EF_BAD_MODEL, "graph output '%.*s' is made by no node",
+                        STR_ARG(from->out[i].name));
         g->value[v].output = true;
         g->output[g->n_output++] = v;
     }
@@ -193,14 +208,17 @@ static bool everything_defined(const Graph *g, Err *err)
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; k < g->node[i]->n_in; k++) {
             int v = g->node[i]->in[k];
-            if (v < 0 || g->value[v].constant || g->value[v].input || g->value[v].producer >= 0) continue;
+            if (v < 0 || g->value[v].constant || g->value[v].input || g->value[v].producer >= 0)
+                continue;
             return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): reads '%.*s', which nothing makes",
-                        STR_ARG(g->node[i]->node->name), g->node[i]->op->name, STR_ARG(g->value[v].name));
+                        STR_ARG(g->node[i]->node->name), g->node[i]->op->name,
+                        STR_ARG(g->value[v].name));
         }
     for (int i = 0; i < g->n_output; i++) {
         const GraphValue *v = &g->value[g->output[i]];
         if (!v->constant && !v->input && v->producer < 0)
-            return fail(err, EF_BAD_MODEL, "graph output '%.*s' is made by no node", STR_ARG(v->name));
+            return fail(err, EF_BAD_MODEL, "graph output '%.*s' is made by no node",
+                        STR_ARG(v->name));
     }
     return true;
 }
@@ -231,8 +249,8 @@ static bool schedule(Graph *g, Err *err)
     }
     for (int i = 0; i < g->n_node && placed < g->n_node; i++)
         if (!done[i]) {
-            fail(err, EF_BAD_MODEL, "the graph has a cycle through node '%.*s' (%s)", STR_ARG(g->node[i]->node->name),
-                 g->node[i]->op->name);
+            fail(err, EF_BAD_MODEL, "the graph has a cycle through node '%.*s' (%s)",
+                 STR_ARG(g->node[i]->node->name), g->node[i]->op->name);
             break;
         }
     bool ok = placed == g->n_node;
@@ -269,7 +287,8 @@ bool graph_from_onnx(Arena *arena, const OnnxModel *model, Graph **out, Err *err
         if (!(constant ? constant_node(&b, node, err) : add_node(&b, node, err))) return false;
     }
     if (b.n_unknown) return say_unknown(&b, err);
-    if (!add_outputs(&b, from, err) || !everything_defined(g, err) || !schedule(g, err)) return false;
+    if (!add_outputs(&b, from, err) || !everything_defined(g, err) || !schedule(g, err))
+        return false;
     read_verdict(g);
     *out = g;
     return true;
@@ -331,7 +350,8 @@ void graph_remove_dead(Graph *g)
     for (int i = g->n_node - 1; i >= 0; i--) {
         GraphNode *node = g->node[i];
         bool wanted = false;
-        for (int k = 0; node->op && k < node->n_out; k++) wanted |= node->out[k] >= 0 && uses[node->out[k]] > 0;
+        for (int k = 0; node->op && k < node->n_out; k++)
+            wanted |= node->out[k] >= 0 && uses[node->out[k]] > 0;
         if (wanted || !node->op) continue;
         for (int k = 0; k < node->n_in; k++)
             if (node->in[k] >= 0) uses[node->in[k]]--;
@@ -353,7 +373,8 @@ bool graph_is(const GraphNode *node, const char *op)
 
 bool graph_scalar(const Graph *g, int value, double *out)
 {
-    if (value < 0 || !g->value[value].constant || tensor_count(&g->value[value].t) != 1) return false;
+    if (value < 0 || !g->value[value].constant || tensor_count(&g->value[value].t) != 1)
+        return false;
     *out = tensor_get(&g->value[value].t, 0);
     return true;
 }
@@ -388,7 +409,8 @@ static void write_constants(const Graph *g, Arena *arena, OnnxGraph *to, GraphWe
     for (int v = 0; v < g->n_value; v++) {
         if (!g->value[v].constant || !uses[v]) continue;
         OnnxTensor *t = &to->init[to->n_init++];
-        *t = (OnnxTensor){ .name = g->value[v].name, .t = g->value[v].t, .location = STR("panels") };
+        *t =
+            (OnnxTensor){ .name = g->value[v].name, .t = g->value[v].t, .location = STR("panels") };
         t->length = tensor_bytes(&t->t);
         t->offset = ROUND_UP(weights->total, t->length >= 65536 ? 4096 : 64);
         weights->item[weights->n++] = (GraphWeight){ t->t.data, t->length, t->offset };
@@ -396,8 +418,8 @@ static void write_constants(const Graph *g, Arena *arena, OnnxGraph *to, GraphWe
     }
 }
 
-static void write_values(const Graph *g, Arena *arena, const int *values, int n, const OnnxValue *said, int n_said,
-                         OnnxValue **to)
+static void write_values(const Graph *g, Arena *arena, const int *values, int n,
+                         const OnnxValue *said, int n_said, OnnxValue **to)
 {
     *to = ARRAY(arena, OnnxValue, n);
     for (int i = 0; i < n; i++) {
@@ -419,13 +441,15 @@ void graph_to_onnx(const Graph *g, Arena *arena, OnnxModel *to, GraphWeights *we
     write_constants(g, arena, &to->graph, weights);
     to->n_opset = g->model->n_opset + 1;
     to->opset = ARRAY(arena, OnnxOpset, to->n_opset);
-    if (g->model->n_opset) memcpy(to->opset, g->model->opset, sizeof *to->opset * (size_t)g->model->n_opset);
+    if (g->model->n_opset)
+        memcpy(to->opset, g->model->opset, sizeof *to->opset * (size_t)g->model->n_opset);
     to->opset[g->model->n_opset] = (OnnxOpset){ STR("encoderfile"), 1 };
     to->meta = ARRAY(arena, OnnxPair, 2);
     to->n_meta = 0, to->n_function = 0;
     to->meta[to->n_meta++] = (OnnxPair){ STR("encoderfile.pad_id"),
                                          str_of(str_format(arena, "%lld", (long long)g->pad_id)) };
     if (g->mask.kind == MASK_PLAIN)
-        to->meta[to->n_meta++] = (OnnxPair){ STR("encoderfile.plain_mask_up_to"),
-                                             str_of(str_format(arena, "%lld", (long long)g->mask.up_to)) };
+        to->meta[to->n_meta++] =
+            (OnnxPair){ STR("encoderfile.plain_mask_up_to"),
+                        str_of(str_format(arena, "%lld", (long long)g->mask.up_to)) };
 }

@@ -10,17 +10,17 @@
 
 typedef struct GraphValue {
     Str name;
-    Tensor t;                   /* constants: complete; others: what the file says (often nothing) */
+    Tensor t; /* constants: complete; others: what the file says (often nothing) */
     bool constant, input, output;
-    int producer;               /* node that makes it; -1: none */
+    int producer; /* node that makes it; -1: none */
 } GraphValue;
 
 typedef struct GraphNode {
-    const Op *op;               /* NULL: dead */
-    OnnxNode *node;             /* attributes and names */
+    const Op *op;   /* NULL: dead */
+    OnnxNode *node; /* attributes and names */
     int opset;
     int n_in, n_out;
-    int *in, *out;              /* value numbers; -1: absent */
+    int *in, *out; /* value numbers; -1: absent */
 } GraphNode;
 
 /* The most a model may ask for at once, in bytes: a hostile shape must not reach the allocator. */
@@ -29,20 +29,20 @@ typedef struct GraphNode {
 enum { DIM_BATCH = -2, DIM_SEQUENCE = -3 }; /* beside DIM_UNKNOWN and sizes >= 0 */
 
 typedef enum { MASK_UNPROVED, MASK_PLAIN } MaskKind;
-typedef struct MaskVerdict {    /* of the masks that the attention nodes add (graph/mask.c) */
-    MaskKind kind;              /* MASK_PLAIN: 0 for live keys, hidden otherwise; or no mask at all */
-    int64_t up_to;              /* holds for rows up to this length */
+typedef struct MaskVerdict { /* of the masks that the attention nodes add (graph/mask.c) */
+    MaskKind kind;           /* MASK_PLAIN: 0 for live keys, hidden otherwise; or no mask at all */
+    int64_t up_to;           /* holds for rows up to this length */
 } MaskVerdict;
 
 typedef struct Graph {
-    Arena *arena;               /* everything here lives in it */
+    Arena *arena; /* everything here lives in it */
     const OnnxModel *model;
     GraphValue *value;
     GraphNode **node;
     int n_value, cap_value, n_node;
-    int *input, *output;        /* value numbers, in file order, without initializers */
+    int *input, *output; /* value numbers, in file order, without initializers */
     int n_input, n_output;
-    int64_t pad_id;             /* fills input_ids where an operator needs the padded form */
+    int64_t pad_id; /* fills input_ids where an operator needs the padded form */
     MaskVerdict mask;
 } Graph;
 
@@ -52,14 +52,15 @@ bool graph_from_onnx(Arena *, const OnnxModel *, Graph **, Err *);
 /* The passes, in the order of their table (passes.c). exact: fold only, nothing fused. */
 bool graph_optimize(Graph *, bool exact, Err *);
 
-typedef struct GraphWeight {    /* one constant on its way into a package */
+typedef struct GraphWeight { /* one constant on its way into a package */
     const void *data;
-    uint64_t bytes, offset;     /* offset: where it stands in the member, 64-byte (large: page) aligned */
+    uint64_t bytes,
+        offset; /* offset: where it stands in the member, 64-byte (large: page) aligned */
 } GraphWeight;
 typedef struct GraphWeights {
     GraphWeight *item;
     int n;
-    uint64_t total;             /* bytes of the member */
+    uint64_t total; /* bytes of the member */
 } GraphWeights;
 /* Back to a model: constants become external references ("panels") into *weights. */
 void graph_to_onnx(const Graph *, Arena *, OnnxModel *, GraphWeights *);
@@ -70,8 +71,8 @@ int graph_add_constant(Graph *, const char *name, const Tensor *);
 GraphNode *graph_replace(Graph *, int i, const char *op, const int *in, int n_in, int out);
 void node_set_int(Graph *, GraphNode *, const char *name, int64_t);
 void node_set_float(Graph *, GraphNode *, const char *name, float);
-void graph_remove_dead(Graph *);                 /* nodes whose results nobody reads */
-int *graph_uses(const Graph *, Arena *);         /* [n_value]: readers, graph outputs counted */
+void graph_remove_dead(Graph *);         /* nodes whose results nobody reads */
+int *graph_uses(const Graph *, Arena *); /* [n_value]: readers, graph outputs counted */
 const GraphNode *graph_producer(const Graph *, int value); /* NULL: input, constant or absent */
 bool graph_is(const GraphNode *, const char *op);          /* NULL is no operator */
 /* The one number of a constant scalar (or one-element tensor). */
@@ -79,12 +80,12 @@ bool graph_scalar(const Graph *, int value, double *out);
 
 /* ---- shapes for given input shapes (infer.c) ---- */
 typedef struct Inferred {
-    Tensor *t;                  /* [n_value]; data: known without running the model (constants, shapes) */
-    const bool *needs;          /* [n_node] or NULL: only these nodes are wanted */
-    int64_t limit;              /* most elements of a value that is computed here; 0: 65536 */
-    Pool *pool;                 /* for that; may be NULL */
-    bool dynamic;               /* a shape depends on data: only the dynamic mode can run this */
-    int at;                     /* the node that made it dynamic */
+    Tensor *t;         /* [n_value]; data: known without running the model (constants, shapes) */
+    const bool *needs; /* [n_node] or NULL: only these nodes are wanted */
+    int64_t limit;     /* most elements of a value that is computed here; 0: 65536 */
+    Pool *pool;        /* for that; may be NULL */
+    bool dynamic;      /* a shape depends on data: only the dynamic mode can run this */
+    int at;            /* the node that made it dynamic */
 } Inferred;
 /* t of the graph's inputs is filled by the caller (type, dims; data or NULL). */
 bool graph_infer(const Graph *, Arena *, Inferred *, Err *);
@@ -92,9 +93,9 @@ Inferred graph_inferred(const Graph *, Arena *); /* room for it, inputs without 
 
 /* ---- symbolic dims: inferred at several sizes, then named (symbols.c) ---- */
 typedef struct Symbols {
-    bool known;                 /* false: static inputs, or the graph is dynamic */
-    const char *why;            /* when not known */
-    Tensor *t;                  /* [n_value]: dims >= 0, DIM_BATCH, DIM_SEQUENCE or DIM_UNKNOWN */
+    bool known;      /* false: static inputs, or the graph is dynamic */
+    const char *why; /* when not known */
+    Tensor *t;       /* [n_value]: dims >= 0, DIM_BATCH, DIM_SEQUENCE or DIM_UNKNOWN */
 } Symbols;
 bool graph_symbols(const Graph *, Arena *, Symbols *, Err *);
 /* Sets type and dims of a token input ([B, S]) by its name; false: not one of ours. */
@@ -102,16 +103,16 @@ bool graph_bind_input(const Graph *, int value, int64_t B, int64_t S, Tensor *, 
 
 /* ---- which values can be stored without padding (layout.c) ---- */
 typedef enum {
-    FORM_PLAIN,                 /* as ONNX says: [B, S, ...] or anything else */
-    FORM_TOKEN,                 /* [1, T, ...]: the rows of the batch one after another */
-    FORM_FIRST,                 /* a node: takes the first token of every row, [B, ...] */
+    FORM_PLAIN, /* as ONNX says: [B, S, ...] or anything else */
+    FORM_TOKEN, /* [1, T, ...]: the rows of the batch one after another */
+    FORM_FIRST, /* a node: takes the first token of every row, [B, ...] */
 } Form;
 typedef struct Layout {
-    bool ragged;                /* every node on the way from tokens to the output is proved */
-    const char *why;            /* when not */
-    bool *needed;               /* [n_node]: on the way to the output */
-    Form *node;                 /* [n_node] */
-    Form *value;                /* [n_value] */
+    bool ragged;     /* every node on the way from tokens to the output is proved */
+    const char *why; /* when not */
+    bool *needed;    /* [n_node]: on the way to the output */
+    Form *node;      /* [n_node] */
+    Form *value;     /* [n_value] */
 } Layout;
 bool graph_layout(const Graph *, Arena *, const Symbols *, int output, Layout *, Err *);
 /* The form in which node i of a ragged plan reads its input k. */

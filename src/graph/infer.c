@@ -30,7 +30,9 @@ static bool inputs_known(const GraphNode *node, const Tensor *const *in, bool *m
 static bool outputs_small(const OpCall *call, int64_t limit)
 {
     for (int k = 0; k < call->n_out; k++)
-        if (tensor_count(&call->out[k]) > (limit ? limit : KNOWN_LIMIT) || dtype_size(call->out[k].type) == 0) return false;
+        if (tensor_count(&call->out[k]) > (limit ? limit : KNOWN_LIMIT) ||
+            dtype_size(call->out[k].type) == 0)
+            return false;
     return true;
 }
 
@@ -39,16 +41,25 @@ static bool infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *e
     const Tensor **in = ARRAY(arena, const Tensor *, node->n_in);
     for (int k = 0; k < node->n_in; k++) in[k] = node->in[k] >= 0 ? &to->t[node->in[k]] : NULL;
     Tensor *out = ARRAY(arena, Tensor, node->n_out);
-    OpCall call = { .node = node->node, .opset = node->opset, .n_in = node->n_in, .n_out = node->n_out,
-                    .in = in, .out = out, .k = kernels(), .pool = to->pool, .scratch = arena };
+    OpCall call = { .node = node->node,
+                    .opset = node->opset,
+                    .n_in = node->n_in,
+                    .n_out = node->n_out,
+                    .in = in,
+                    .out = out,
+                    .k = kernels(),
+                    .pool = to->pool,
+                    .scratch = arena };
     bool missing, known = inputs_known(node, in, &missing);
     if (missing) return to->dynamic = true;
     if (!node->op->shape(&call, err)) return false;
     for (int k = 0; k < node->n_out; k++)
-        if (!tensor_sane(&out[k], err)) return within(err, "node '%.*s' (%s)", STR_ARG(node->node->name), node->op->name);
+        if (!tensor_sane(&out[k], err))
+            return within(err, "node '%.*s' (%s)", STR_ARG(node->node->name), node->op->name);
     if (known && outputs_small(&call, to->limit)) {
         for (int k = 0; k < node->n_out; k++)
-            if (!(out[k].data = arena_try(arena, MAX(tensor_bytes(&out[k]), (size_t)1), 1, MOST_BYTES, err)))
+            if (!(out[k].data =
+                      arena_try(arena, MAX(tensor_bytes(&out[k]), (size_t)1), 1, MOST_BYTES, err)))
                 return within(err, "node '%.*s' (%s)", STR_ARG(node->node->name), node->op->name);
         if (!node->op->run(&call, err)) return false;
     }

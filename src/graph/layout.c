@@ -42,7 +42,8 @@ static void mark_needed(const Graph *g, Arena *arena, int output, Layout *l)
     wanted[output] = true;
     for (int i = g->n_node - 1; i >= 0; i--) {
         const GraphNode *n = g->node[i];
-        for (int k = 0; n->op && k < n->n_out; k++) l->needed[i] |= n->out[k] >= 0 && wanted[n->out[k]];
+        for (int k = 0; n->op && k < n->n_out; k++)
+            l->needed[i] |= n->out[k] >= 0 && wanted[n->out[k]];
         int readable = graph_is(n, "Attention") ? 3 : n->n_in; /* a plain mask is not read */
         for (int k = 0; l->needed[i] && k < readable; k++)
             if (n->in[k] >= 0) wanted[n->in[k]] = true;
@@ -83,7 +84,8 @@ static bool keeps_leading_axes(const GraphNode *n)
 static bool inputs_apart(const Symbols *s, const GraphNode *n)
 {
     for (int k = 0; k < n->n_in; k++)
-        if (n->in[k] >= 0 && !leads(&s->t[n->in[k]]) && !without_rows(&s->t[n->in[k]])) return false;
+        if (n->in[k] >= 0 && !leads(&s->t[n->in[k]]) && !without_rows(&s->t[n->in[k]]))
+            return false;
     return true;
 }
 
@@ -109,7 +111,8 @@ static bool works_by_token(const Graph *g, const Symbols *s, const GraphNode *n)
     case TOKEN_INNER: return first && axes_inside(g, s, n) && inputs_apart(s, n);
     case TOKEN_MATMUL: return first && inputs_apart(s, n);
     case TOKEN_GATHER:
-        return onnx_int(n->node, "axis", 0) == 0 && without_rows(&s->t[n->in[0]]) && leads(&s->t[n->in[1]]);
+        return onnx_int(n->node, "axis", 0) == 0 && without_rows(&s->t[n->in[0]]) &&
+               leads(&s->t[n->in[1]]);
     case TOKEN_RESHAPE: return first && keeps_leading_axes(n);
     case TOKEN_ATTENTION: return first && leads(&s->t[n->in[1]]) && leads(&s->t[n->in[2]]);
     }
@@ -121,7 +124,8 @@ static bool takes_first(const Graph *g, const Symbols *s, const GraphNode *n)
 {
     double index;
     return graph_is(n, "Gather") && onnx_int(n->node, "axis", 0) == 1 && leads(&s->t[n->in[0]]) &&
-           s->t[n->in[1]].rank == 0 && graph_scalar(g, n->in[1], &index) && index == 0 && s->t[n->in[0]].type == T_F32;
+           s->t[n->in[1]].rank == 0 && graph_scalar(g, n->in[1], &index) && index == 0 &&
+           s->t[n->in[0]].type == T_F32;
 }
 
 Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int k)
@@ -131,7 +135,9 @@ Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int 
     bool position;
     if (v < 0 || l->node[i] == FORM_PLAIN || (n->op->values >> k & 1)) return FORM_PLAIN;
     if (leads(&s->t[v])) return FORM_TOKEN;
-    if (n->op->token == TOKEN_EACH && broadcasts(&s->t[v], s->t[n->out[0]].rank, &position) && position) return FORM_TOKEN;
+    if (n->op->token == TOKEN_EACH && broadcasts(&s->t[v], s->t[n->out[0]].rank, &position) &&
+        position)
+        return FORM_TOKEN;
     return FORM_PLAIN;
 }
 
@@ -157,7 +163,8 @@ static bool prefix_stable(const Tensor *small, const Tensor *large)
     return true;
 }
 
-static bool infer_known(const Graph *g, Arena *arena, const bool *needed, int64_t B, int64_t S, Inferred *at, Err *err)
+static bool infer_known(const Graph *g, Arena *arena, const bool *needed, int64_t B, int64_t S,
+                        Inferred *at, Err *err)
 {
     *at = graph_inferred(g, arena);
     at->needs = needed;
@@ -181,7 +188,8 @@ static bool place(const Graph *g, const Symbols *s, Layout *l, int i)
     bool reads_tokens = false;
     int readable = graph_is(n, "Attention") ? 3 : n->n_in;
     bool dims_only = graph_is(n, "Shape") || graph_is(n, "Size");
-    for (int k = 0; k < readable && !dims_only; k++) reads_tokens |= n->in[k] >= 0 && l->value[n->in[k]] == FORM_TOKEN;
+    for (int k = 0; k < readable && !dims_only; k++)
+        reads_tokens |= n->in[k] >= 0 && l->value[n->in[k]] == FORM_TOKEN;
     if (!reads_tokens) return true;
     if (takes_first(g, s, n)) return l->node[i] = FORM_FIRST, true;
     if (n->op->mixes_rows || !works_by_token(g, s, n)) return false;
@@ -200,7 +208,8 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, L
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; l->needed[i] && k < g->node[i]->n_in; k++) {
             int v = g->node[i]->in[k];
-            if (v < 0 || l->value[v] == FORM_TOKEN || layout_reads(g, s, l, i, k) != FORM_TOKEN) continue;
+            if (v < 0 || l->value[v] == FORM_TOKEN || layout_reads(g, s, l, i, k) != FORM_TOKEN)
+                continue;
             if (!prefix_stable(&small.t[v], &large.t[v])) return false;
         }
     return true;
@@ -209,18 +218,21 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, L
 bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, int output, Layout *l, Err *err)
 {
     (void)err;
-    *l = (Layout){ .needed = ARRAY(arena, bool, g->n_node), .node = ARRAY(arena, Form, g->n_node),
+    *l = (Layout){ .needed = ARRAY(arena, bool, g->n_node),
+                   .node = ARRAY(arena, Form, g->n_node),
                    .value = ARRAY(arena, Form, g->n_value) };
     mark_needed(g, arena, output, l);
     if (!s->known) return not_ragged(l, s->why);
-    if (g->mask.kind != MASK_PLAIN) return not_ragged(l, "an attention mask is not a plain padding mask");
+    if (g->mask.kind != MASK_PLAIN)
+        return not_ragged(l, "an attention mask is not a plain padding mask");
     for (int i = 0; i < g->n_input; i++)
         if (leads(&s->t[g->input[i]])) l->value[g->input[i]] = FORM_TOKEN;
     for (int i = 0; i < g->n_node; i++)
         if (l->needed[i] && !place(g, s, l, i))
             return not_ragged(l, str_format(arena, "node '%.*s' (%s) needs the padded form",
                                             STR_ARG(g->node[i]->node->name), g->node[i]->op->name));
-    if (!spreads_are_stable(g, arena, s, l)) return not_ragged(l, "a value made from positions depends on the batch");
+    if (!spreads_are_stable(g, arena, s, l))
+        return not_ragged(l, "a value made from positions depends on the batch");
     l->ragged = true;
     return true;
 }

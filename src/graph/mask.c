@@ -75,7 +75,8 @@ static void fill_mask(Tensor *t, int64_t S)
 /* mask is broadcast to [PROBE_ROWS, H, S, S] */
 static bool is_plain(const Tensor *t, int64_t S)
 {
-    if (!t->data || t->type != T_F32 || t->rank < 1 || t->rank > 4 || t->dim[t->rank - 1] != S) return false;
+    if (!t->data || t->type != T_F32 || t->rank < 1 || t->rank > 4 || t->dim[t->rank - 1] != S)
+        return false;
     int64_t dim[4] = { 1, 1, 1, S };
     for (int d = 0; d < t->rank; d++) dim[4 - t->rank + d] = t->dim[d];
     if ((dim[0] != PROBE_ROWS && dim[0] != 1) || (dim[2] != S && dim[2] != 1)) return false;
@@ -94,7 +95,8 @@ static bool is_plain(const Tensor *t, int64_t S)
 static bool masks_plain(const Graph *g, const Inferred *at, int64_t S)
 {
     for (int i = 0; i < g->n_node; i++)
-        if (graph_is(g->node[i], "Attention") && g->node[i]->in[3] >= 0 && !is_plain(&at->t[g->node[i]->in[3]], S))
+        if (graph_is(g->node[i], "Attention") && g->node[i]->in[3] >= 0 &&
+            !is_plain(&at->t[g->node[i]->in[3]], S))
             return false;
     return true;
 }
@@ -104,7 +106,8 @@ static void set_dims(const Graph *g, const Symbols *s, const bool *needed, int64
 {
     for (int i = 0; i < g->n_node; i++) {
         int v = needed[i] ? g->node[i]->in[0] : -1;
-        if (v < 0 || g->value[v].constant || g->value[v].input || !dims_suffice(s, g->node[i])) continue;
+        if (v < 0 || g->value[v].constant || g->value[v].input || !dims_suffice(s, g->node[i]))
+            continue;
         at->t[v] = s->t[v];
         at->t[v].data = NULL;
         for (int d = 0; d < s->t[v].rank; d++) {
@@ -153,7 +156,8 @@ bool pass_mask(Graph *g, Err *err)
     Err ignored; /* no shapes, no verdict: the graph runs padded */
     if (graph_symbols(g, &scratch, &s, &ignored)) {
         bool any, *needed = mask_nodes(g, &scratch, &s, &any);
-        int64_t S = MIN(MAX(largest_constant(g, needed) + 8, (int64_t)LEAST_LENGTH), (int64_t)MOST_LENGTH);
+        int64_t S =
+            MIN(MAX(largest_constant(g, needed) + 8, (int64_t)LEAST_LENGTH), (int64_t)MOST_LENGTH);
         g->mask = (MaskVerdict){ graph_probe_mask(g, S), any ? S : INT32_MAX };
     }
     arena_free(&scratch);

@@ -10,21 +10,28 @@ static const struct Probe {
 } probes[] = { { 2, 3 }, { 3, 17 }, { 5, 67 }, { 7, 257 }, { 3, 509 } };
 enum { LEAST_PROBES = 2 };
 
-static const char *const token_inputs[] = { "input_ids", "attention_mask", "token_type_ids", "position_ids" };
+static const char *const token_inputs[] = { "input_ids", "attention_mask", "token_type_ids",
+                                            "position_ids" };
 
 bool graph_bind_input(const Graph *g, int v, int64_t B, int64_t S, Tensor *t, Err *err)
 {
     const GraphValue *in = &g->value[v];
     bool ours = false;
     for (size_t i = 0; i < COUNT(token_inputs); i++) ours |= str_is(in->name, token_inputs[i]);
-    if (!ours) return fail(err, EF_UNSUPPORTED, "graph input '%.*s' is not one that text models have "
-                           "(input_ids, attention_mask, token_type_ids, position_ids)", STR_ARG(in->name));
+    if (!ours)
+        return fail(err, EF_UNSUPPORTED,
+                    "graph input '%.*s' is not one that text models have "
+                    "(input_ids, attention_mask, token_type_ids, position_ids)",
+                    STR_ARG(in->name));
     if (in->t.type != T_I64 && in->t.type != T_I32 && in->t.type != T_F32)
-        return fail(err, EF_BAD_MODEL, "Input shape mismatch: graph input '%.*s' has type %s, wanted int64 or int32",
+        return fail(err, EF_BAD_MODEL,
+                    "Input shape mismatch: graph input '%.*s' has type %s, wanted int64 or int32",
                     STR_ARG(in->name), dtype_name(in->t.type));
     if (in->t.rank != 2 && in->t.rank >= 0)
-        return fail(err, EF_BAD_MODEL, "Input shape mismatch: graph input '%.*s' has %d dims, wanted "
-                    "[batch_size, sequence_length]", STR_ARG(in->name), in->t.rank);
+        return fail(err, EF_BAD_MODEL,
+                    "Input shape mismatch: graph input '%.*s' has %d dims, wanted "
+                    "[batch_size, sequence_length]",
+                    STR_ARG(in->name), in->t.rank);
     *t = (Tensor){ .type = in->t.type, .rank = 2, .dim = { B, S } };
     return true;
 }
@@ -109,7 +116,9 @@ bool pass_symbols(Graph *g, Err *err)
         return true; /* whatever is wrong with the shapes is said when the graph is planned */
     }
     for (int v = 0; s.known && v < g->n_value; v++) {
-        if (g->value[v].producer < 0 || g->value[v].output || !s.t[v].data || tensor_count(&s.t[v]) != 1) continue;
+        if (g->value[v].producer < 0 || g->value[v].output || !s.t[v].data ||
+            tensor_count(&s.t[v]) != 1)
+            continue;
         Tensor t = s.t[v];
         t.data = memcpy(arena_raw(g->arena, tensor_bytes(&t)), s.t[v].data, tensor_bytes(&t));
         GraphNode *maker = g->node[g->value[v].producer];
