@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run.sh - what `./dev bench` does: our program and ONNX Runtime on the same model and the same shapes, in turns.
-# MODEL=folder (default examples/bus-ner), THREADS=1, ROUNDS=12. The virtual environment is made once.
+# MODEL=folder or .onnx (default examples/bus-ner), THREADS=1, ROUNDS=12. The virtual environment is made once.
 set -eu
 cd -- "$(dirname -- "$0")/.."
 model=${MODEL:-examples/bus-ner}
 venv=build/venv
+[ -f "$model" ] || [ -f "$model/model.onnx" ] || { echo "bench: $model: wanted an .onnx or a folder with model.onnx" >&2 && exit 1; }
 
 if [ ! -f $venv/ready ]; then
     if ! command -v python3 >/dev/null || ! python3 -c 'import venv, ensurepip' 2>/dev/null; then

@@ -84,11 +84,23 @@ bool file_read(Arena *arena, const char *path, size_t limit, Str *out, Err *err)
     return copy ? true : within(err, "%s", path);
 }
 
+/* A file without a name, where the file system has such: a killed program leaves nothing behind. */
+static int open_unnamed(const char *path)
+{
+    if (access("/proc/self/fd", X_OK) != 0) return -1; /* needed to name it later */
+    Arena scratch = { 0 };
+    int fd = open(path_dir(&scratch, path), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    arena_free(&scratch);
+    return fd;
+}
+
 bool writer_open(FileWriter *w, Arena *arena, const char *path, int mode, Err *err)
 {
-    char *temporary = str_format(arena, "%s.tmp.XXXXXX", path);
-    *w = (FileWriter){ .fd = mkostemp(temporary, O_CLOEXEC), .mode = mode, .path = path };
-    w->temporary = temporary;
+    char *name = str_format(arena, "%s.tmp.XXXXXX", path);
+    *w = (FileWriter){ .fd = open_unnamed(path), .mode = mode, .path = path, .spare = name };
+    if (w->fd >= 0) return true;
+    w->fd = mkostemp(name, O_CLOEXEC);
+    w->temporary = name;
     if (w->fd < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
     return true;
 }
@@ -121,11 +133,26 @@ bool writer_align(FileWriter *w, size_t to, Err *err)
     return true;
 }
 
+/* Names a file without a name: a link cannot replace a file, so it gets a temporary one first. */
+static bool give_name(FileWriter *w)
+{
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", w->fd);
+    int taken = mkstemp(w->spare); /* reserves a name nobody else uses */
+    if (taken < 0) return false;
+    close(taken);
+    unlink(w->spare);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, w->spare, AT_SYMLINK_FOLLOW) != 0) return false;
+    w->temporary = w->spare;
+    return true;
+}
+
 bool writer_commit(FileWriter *w, Err *err)
 {
     mode_t mask = umask(0);
     umask(mask);
     if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0 || fsync(w->fd) != 0) return broken(w, err);
+    if (!w->temporary && !give_name(w)) return broken(w, err);
     int fd = w->fd;
     w->fd = -1;
     if (close(fd) != 0 || rename(w->temporary, w->path) != 0) return broken(w, err);

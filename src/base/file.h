@@ -26,7 +26,9 @@ typedef struct FileWriter {
     int fd;
     int mode;               /* 0644, 0755 */
     uint64_t written;
-    const char *path, *temporary;
+    const char *path;       /* where it will be */
+    const char *temporary;  /* its name until then; NULL: none yet */
+    char *spare;            /* pattern for such a name */
 } FileWriter;
 bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *);
 bool writer_add(FileWriter *, const void *, size_t, Err *);

@@ -89,23 +89,28 @@ bool str_int(Str s, int64_t *out)
     return true;
 }
 
-/* Edits to get from a to b, letters of either case being equal; words over 63 bytes are far. */
+/* Edits to get from a to b, letters of either case being equal and two swapped neighbours one edit;
+ * words over 63 bytes are far. */
 static size_t distance(Str a, Str b)
 {
-    size_t row[64];
+    size_t rows[3][64];
     if (a.n > 63 || b.n > 63) return SIZE_MAX;
-    for (size_t j = 0; j <= b.n; j++) row[j] = j;
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t diagonal = row[0];
+    for (size_t i = 0; i <= a.n; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *higher = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b.n; j++) {
-            size_t above = row[j];
-            size_t change = diagonal + ((a.p[i - 1] | 32) != (b.p[j - 1] | 32));
-            row[j] = MIN(change, MIN(above, row[j - 1]) + 1);
-            diagonal = above;
+            if (i == 0) {
+                row[j] = j;
+                continue;
+            }
+            bool same = (a.p[i - 1] | 32) == (b.p[j - 1] | 32);
+            row[j] = MIN(above[j - 1] + !same, MIN(above[j], row[j - 1]) + 1);
+            bool swapped = i > 1 && j > 1 && (a.p[i - 1] | 32) == (b.p[j - 2] | 32) &&
+                           (a.p[i - 2] | 32) == (b.p[j - 1] | 32);
+            if (swapped) row[j] = MIN(row[j], higher[j - 2] + 1);
         }
     }
-    return row[b.n];
+    return rows[a.n % 3][b.n];
 }
 
 const char *str_nearest(Str word, const char *const *known, size_t count)
@@ -139,6 +144,7 @@ int utf8_decode(const char *text, const char *end, uint32_t *code)
 
 bool utf8_valid(Str s)
 {
+    if (s.n == 0) return true;
     const char *p = s.p, *end = s.p + s.n;
     uint32_t code;
     while (p < end) {
