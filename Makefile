@@ -20,6 +20,13 @@ OUT     := build/tsan
 CFLAGS  := -O1 -g -fsanitize=thread
 STATIC  :=
 endif
+ifdef FUZZER
+OUT     := build/fuzzer
+CC      := clang
+CFLAGS  := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+STATIC  :=
+FUZZ_LINK := -fsanitize=fuzzer
+endif
 
 # A folder under kernels/ is an instruction set: its flags, the CPU and the year it stands for.
 ISA_avx2 := -mavx2 -mfma -mf16c            # Haswell 2013, Zen 2017
@@ -51,15 +58,8 @@ $(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
 	$(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 
 # Fuzz targets are plain programs that replay files; FUZZER=1 (clang) makes them libFuzzer programs.
-ifdef FUZZER
-OUT    := build/fuzzer
-CC     := clang
-CFLAGS := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
-STATIC :=
-FUZZ_LINK := -fsanitize=fuzzer
-endif
 fuzz: $(FUZZ)
-$(OUT)/fuzz/%: tests/fuzz/%.c $(if $(FUZZER),,tests/fuzz/replay.c) $(OUT)/libencoderfile.a
+$(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/$(if $(FUZZER),arena,replay).c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(FUZZ_LINK) -Itests -o $@ $(filter %.c,$^) $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 

@@ -360,6 +360,19 @@ void graph_remove_dead(Graph *g)
     arena_free(&scratch);
 }
 
+void graph_keep(Graph *g, Str output)
+{
+    int kept = -1;
+    for (int i = 0; i < g->n_output; i++)
+        if (str_eq(g->value[g->output[i]].name, output)) kept = g->output[i];
+    if (kept < 0) return;
+    for (int i = 0; i < g->n_output; i++) g->value[g->output[i]].output = false;
+    g->value[kept].output = true;
+    g->output[0] = kept;
+    g->n_output = 1;
+    graph_remove_dead(g);
+}
+
 const GraphNode *graph_producer(const Graph *g, int value)
 {
     if (value < 0 || g->value[value].producer < 0 || g->value[value].constant) return NULL;

@@ -49,6 +49,8 @@ typedef struct Graph {
 /* Names are resolved and Constant nodes become constants; unknown operators are listed all at once
  * with counts. External data must be attached already. Unaligned weights are copied. */
 bool graph_from_onnx(Arena *, const OnnxModel *, Graph **, Err *);
+/* Forgets all outputs but one, and what only they needed; an unknown name changes nothing. */
+void graph_keep(Graph *, Str output);
 /* The passes, in the order of their table (passes.c). exact: fold only, nothing fused. */
 bool graph_optimize(Graph *, bool exact, Err *);
 

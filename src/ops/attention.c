@@ -13,6 +13,7 @@ typedef struct Heads {
     bool flat;              /* [B, Q, H * D] instead of [B, H, Q, D] */
 } Heads;
 
+enum { MAX_HEADS = 65536 };
 enum { IN_Q, IN_K, IN_V, IN_MASK, IN_PAST_K, IN_PAST_V, IN_LENGTHS };
 
 static bool is_float(DType type)
@@ -29,7 +30,7 @@ static bool split_heads(const OpCall *call, int input, int64_t heads, int64_t ou
         memcpy(out, t->dim + 1, 3 * sizeof *out);
         return true;
     }
-    if (t->rank != 3 || heads < 1 || t->dim[2] % heads)
+    if (t->rank != 3 || heads < 1 || heads > MAX_HEADS || t->dim[2] % heads)
         return op_wrong_input(call, input, "four dimensions, or three and its number of heads", err);
     out[0] = heads;
     out[1] = t->dim[1];
@@ -79,7 +80,8 @@ static bool find_heads(const OpCall *call, Heads *h, Err *err)
     if (past_k && (!past_fits(call, IN_PAST_K, h, h->D, err) || !past_fits(call, IN_PAST_V, h, h->E, err)))
         return false;
     h->S = h->P + k[1];
-    return mask_fits(call, h, err);
+    const Tensor scores = { .type = T_F32, .rank = 4, .dim = { h->B, h->H, h->Q, h->S } };
+    return tensor_sane(&scores, err) && mask_fits(call, h, err);
 }
 
 static bool attention_shape(OpCall *call, Err *err)
@@ -224,8 +226,9 @@ static bool attention_run(OpCall *call, Err *err)
     job.y = job.v ? op_scratch(call, MAX(h->B * h->H * h->Q * h->E, 1), sizeof *job.y, err) : NULL;
     job.row = job.y ? op_scratch(call, MAX(h->B * h->H * h->S, 1), sizeof *job.row, err) : NULL;
     if (!job.row) return false;
-    op_split(call, h->B * h->H, 1, attend_range, &job);
-    store_result(&job);
+    const bool wanted = tensor_count(&call->out[0]) || (call->n_out > 3 && call->out[3].data);
+    if (wanted) op_split(call, h->B * h->H, 1, attend_range, &job);
+    if (wanted) store_result(&job);
     for (int i = 1; i <= 2 && i < call->n_out; i++)
         if (call->out[i].data) tensor_store(&call->out[i], 0, tensor_count(&call->out[i]), i == 1 ? job.k : job.v);
     return true;
@@ -284,6 +287,7 @@ static bool rotary_run(OpCall *call, Err *err)
 {
     Rotary r;
     if (!find_rotary(call, &r, err)) return false;
+    if (!tensor_count(call->in[0])) return true;
     const Tensor *ids = op_in(call, 3);
     for (int64_t i = 0; i < r.B * r.S * r.H; i++) {
         const int64_t b = i / (r.S * r.H), s = i / r.H % r.S, head = i % r.H;

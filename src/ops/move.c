@@ -408,6 +408,7 @@ static bool pad_run(OpCall *call, Err *err)
     PadMode mode;
     int64_t step[MAX_RANK];
     if (!pad_mode(call, &mode, err) || !find_pads(call, &pads, err)) return false;
+    if (!tensor_count(job.out)) return true;
     dense_steps(t->rank, t->dim, step);
     for (int i = 0; i < t->rank; i++) {
         int64_t *map = op_scratch(call, job.out->dim[i], sizeof *map, err);

@@ -396,7 +396,7 @@ static bool cumulate(OpCall *call, bool product, Err *err)
     const bool reverse = op_attr_int(call, "reverse", 0);
     const bool exclusive = op_attr_int(call, "exclusive", 0);
     if (!find_line(call, tensor_get_int(call->in[1], 0), &line, err)) return false;
-    for (int64_t o = 0; o < line.outer * line.inner; o++) {
+    for (int64_t o = 0; o < line.outer * line.inner && line.n; o++) {
         const int64_t base = o / line.inner * line.n * line.inner + o % line.inner;
         Running r = { product, exclusive, product, product };
         for (int64_t i = 0; i < line.n; i++)
@@ -455,7 +455,7 @@ static bool top_run(OpCall *call, Err *err)
     int64_t *index = op_scratch(call, line.n, sizeof *index, err);
     if (!index) return false;
     Order order = { call->in[0], 0, line.inner, op_attr_int(call, "largest", 1) ? 1 : -1 };
-    for (int64_t o = 0; o < line.outer * line.inner; o++) {
+    for (int64_t o = 0; o < line.outer * line.inner && k; o++) {
         order.base = o / line.inner * line.n * line.inner + o % line.inner;
         const int64_t to = o / line.inner * k * line.inner + o % line.inner;
         for (int64_t i = 0; i < line.n; i++) index[i] = i;

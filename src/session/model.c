@@ -42,6 +42,7 @@ static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimiz
 {
     if (!graph_from_onnx(&m->arena, onnx, &m->graph, err)) return false;
     m->graph->pad_id = m->config.pad_token_id;
+    graph_keep(m->graph, output);
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
     if (!engine_new(&m->arena, m->graph, output, &m->engine, err)) return false;
     int64_t fixed = engine_static_length(m->engine);
