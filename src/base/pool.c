@@ -3,6 +3,7 @@
  * counter. Workers spin for about 20 microseconds after a job, since the next one usually follows, and
  * then sleep on a condition; a pool of one CPU never spins. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -129,5 +130,6 @@ void pool_for(Pool *pool, int n, PoolFn *fn, void *arg)
     atomic_store_explicit(&pool->busy, pool->threads - 1, memory_order_relaxed);
     announce(pool);
     take_indices(pool, 0);
-    while (atomic_load_explicit(&pool->busy, memory_order_acquire) > 0) cpu_pause();
+    while (atomic_load_explicit(&pool->busy, memory_order_acquire) > 0)
+        pool->spins ? cpu_pause() : (void)sched_yield();
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_base.c - arenas, strings, buffers, maps, files and the pool. */
+#include <dirent.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/thread.h"
+#include "check.h"
+
+static void arenas(void)
+{
+    TEST("arena");
+    Arena a = { 0 };
+    Err err = { 0 };
+    char *p = arena_alloc(&a, 10);
+    CHECK(p[0] == 0 && p[9] == 0 && (uintptr_t)p % 16 == 0);
+    CHECK((uintptr_t)arena_raw(&a, 100) % 64 == 0);
+    char *big = arena_alloc(&a, 5 << 20);
+    memset(big, 1, 5 << 20);
+    CHECK(p[9] == 0);
+    CHECK(!arena_try(&a, SIZE_MAX / 2, 3, SIZE_MAX, &err) && says(&err, "over the limit"));
+    CHECK(!arena_try(&a, 11, 10, 100, &err) && err.code == EF_TOO_LARGE);
+    CHECK(arena_try(&a, 10, 10, 100, &err));
+    arena_reset(&a, 8 << 20);
+    CHECK(a.total > 0 && a.total <= 8 << 20);
+    memset(arena_alloc(&a, 100), 7, 100);
+    arena_reset(&a, 8 << 20);
+    char *again = arena_alloc(&a, 100);
+    CHECK(again[50] == 0); /* zeroed although the block was used before */
+    arena_free(&a);
+    CHECK(a.total == 0 && !a.head);
+}
+
+static void strings(void)
+{
+    TEST("str");
+    int64_t i;
+    CHECK(str_eq(STR("ab"), STR("ab")) && !str_eq(STR("ab"), STR("abc")) && str_eq((Str){ 0 }, STR("")));
+    CHECK(str_starts(STR("model.onnx"), "model") && str_ends(STR("model.onnx"), ".onnx") && !str_ends(STR("x"), "xx"));
+    CHECK(str_int(STR("-9223372036854775808"), &i) && i == INT64_MIN);
+    CHECK(str_int(STR("9223372036854775807"), &i) && i == INT64_MAX);
+    CHECK(!str_int(STR("9223372036854775808"), &i) && !str_int(STR(""), &i) && !str_int(STR("-"), &i));
+    CHECK(!str_int(STR("1x"), &i) && !str_int(STR("1.0"), &i));
+    static const char *const words[] = { "build", "bench", "inspect", "serve" };
+    CHECK(!strcmp(str_nearest(STR("buidl"), words, 4), "build"));
+    CHECK(!strcmp(str_nearest(STR("INSPECTT"), words, 4), "inspect"));
+    CHECK(!str_nearest(STR("xyzzy"), words, 4));
+}
+
+static void utf8(void)
+{
+    TEST("utf8");
+    static const char *const bad[] = { "\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                       "\xf0\x8f\xbf\xbf", "\xe2\x82", "\xff", "abcdefgh\xc3" };
+    for (size_t k = 0; k < COUNT(bad); k++) CHECK(!utf8_valid(str_of(bad[k])));
+    CHECK(utf8_valid(STR("aé€😀 and some more plain text")) && utf8_valid((Str){ 0 }));
+    char out[4];
+    uint32_t code;
+    for (uint32_t c = 0; c < 0x110000; c += c < 0x3000 ? 1 : 97) {
+        if (c >= 0xd800 && c < 0xe000) continue;
+        int n = utf8_encode(c, out);
+        if (utf8_decode(out, out + n, &code) != n || code != c) CHECK(!"round trip");
+    }
+    CHECK(utf8_decode("\xe2\x82\xac", "\xe2\x82\xac" + 3, &code) == 3 && code == 0x20ac);
+}
+
+static void errors(void)
+{
+    TEST("err");
+    Err err = { 0 };
+    CHECK(!fail(&err, EF_BAD_MODEL, "found %d, wanted %d", 1, 2) && err.code == EF_BAD_MODEL);
+    CHECK(!within(&err, "%s", "config.json") && says(&err, "config.json: found 1, wanted 2"));
+    CHECK(err_kind(EF_OVERLOADED)->http == 429 && err_kind(EF_USAGE)->exit == 2 && err_kind(EF_INVALID_INPUT)->http == 422);
+    CHECK(!fail(NULL, EF_IO, "nobody listens") && !within(NULL, "x"));
+}
+
+static void maps(void)
+{
+    TEST("map");
+    Arena a = { 0 };
+    Map m = { 0 };
+    static int value[1000];
+    for (int i = 0; i < 1000; i++) map_put(&m, &a, str_of(str_format(&a, "key %d", i)), &value[i]);
+    bool all = true;
+    for (int i = 0; i < 1000; i++) all &= map_get(&m, str_of(str_format(&a, "key %d", i))) == &value[i];
+    CHECK(all && !map_get(&m, STR("key 1000")) && m.used == 1000);
+    map_put(&m, &a, STR("key 7"), &value[0]);
+    CHECK(map_get(&m, STR("key 7")) == &value[0] && m.used == 1000);
+    arena_free(&a);
+}
+
+static int files_in(const char *dir)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) n += e->d_name[0] != '.';
+    if (d) closedir(d);
+    return n;
+}
+
+static void files(void)
+{
+    TEST("file");
+    Arena a = { 0 };
+    Err err = { 0 };
+    FileWriter w;
+    Str text;
+    char dir[] = "/tmp/encoderfile-test-XXXXXX";
+    CHECK(mkdtemp(dir));
+    const char *path = path_join(&a, dir, STR("a/b/c.bin"));
+    CHECK(dir_make_parents(path, &err));
+    CHECK(writer_open(&w, &a, path, 0755, &err) && writer_add(&w, "abc", 3, &err) && writer_align(&w, 8, &err));
+    CHECK(!file_is(path) && w.written == 8);
+    CHECK(writer_commit(&w, &err) && file_is(path) && files_in(path_dir(&a, path)) == 1);
+    CHECK(file_read(&a, path, 100, &text, &err) && text.n == 8 && !memcmp(text.p, "abc\0\0\0\0\0", 8));
+    struct stat st;
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0100));
+    CHECK(file_write(&a, path, STR("new"), &err) && file_read(&a, path, 100, &text, &err) && text.n == 3);
+    CHECK(!file_read(&a, path, 2, &text, &err) && err.code == EF_TOO_LARGE);
+    CHECK(writer_open(&w, &a, path, 0644, &err));
+    writer_abort(&w);
+    CHECK(files_in(path_dir(&a, path)) == 1); /* the old one, and nothing else */
+    CHECK(!file_read(&a, "/nonexistent/x", 9, &text, &err) && err.code == EF_NOT_FOUND);
+    CHECK(!file_read(&a, dir, 9, &text, &err) && says(&err, "found a folder"));
+    CHECK(!path_stays_inside(STR("../x")) && !path_stays_inside(STR("/x")) && !path_stays_inside(STR("a/../x")));
+    CHECK(path_stays_inside(STR("a/..b/c")) && !path_stays_inside((Str){ "a\0b", 3 }));
+    unlink(path);
+    rmdir(path_dir(&a, path));
+    rmdir(path_join(&a, dir, STR("a")));
+    rmdir(dir);
+    arena_free(&a);
+}
+
+static atomic_int touched[1000];
+
+static void touch(void *arg, int index, int worker)
+{
+    (void)arg, (void)worker;
+    atomic_fetch_add(&touched[index], 1);
+}
+
+static void pools(void)
+{
+    TEST("pool");
+    for (int threads = 1; threads <= 4; threads++) {
+        Pool *pool = pool_new(threads);
+        for (int round = 0; round < 50; round++) pool_for(pool, 1000, touch, NULL);
+        pool_for(pool, 0, touch, NULL);
+        pool_free(pool);
+    }
+    bool all = true;
+    for (int i = 0; i < 1000; i++) all &= touched[i] == 200;
+    CHECK(all);
+    CHECK(cpu_count() >= 1);
+    uint64_t mask;
+    CHECK(cpu_level("scalar", &mask) && mask == 0 && cpu_level("avx2", &mask) && mask & CPU_AVX2 && !cpu_level("z80", &mask));
+}
+
+int main(void)
+{
+    arenas();
+    strings();
+    utf8();
+    errors();
+    maps();
+    files();
+    pools();
+    return finish();
+}
