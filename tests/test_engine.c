@@ -208,28 +208,56 @@ static void fused(const char *dir, const char *name)
     unload(&c);
 }
 
-static const char *const roots[] = { "tests/golden/engine", NULL };
-
-int main(void)
+/* With folders as arguments: a row of figures for each, nothing expected but 1e-4. */
+static void report(const char *dir)
 {
-    int seen = 0;
-    for (int i = 0; roots[i]; i++) {
-        DIR *root = opendir(roots[i]);
-        for (struct dirent *e; root && (e = readdir(root));) {
-            if (e->d_name[0] == '.') continue;
-            char dir[512];
-            snprintf(dir, sizeof dir, "%s/%s", roots[i], e->d_name);
-            seen++;
-            TEST(e->d_name);
-            answers(dir, false);
-            answers(dir, true);
-            alone_and_in_company(dir);
-            written_and_read(dir);
-            verdict(dir, e->d_name);
-            fused(dir, e->d_name);
+    Case c;
+    Err err = { 0 };
+    RowOutput out[MAX_ROWS];
+    double d[2] = { INFINITY, INFINITY };
+    const char *why = "";
+    bool ragged = false;
+    for (int exact = 0; exact < 2; exact++) {
+        if (load(&c, dir, exact)) {
+            Runner *runner = runner_new(c.engine, NULL);
+            Batch batch = whole(&c);
+            if (CHECK(runner_run(runner, &batch, out, &err))) d[exact] = worst(&c, out);
+            else printf("  %s: %s\n", dir, err.message);
+            if (!exact) ragged = engine_ragged(c.engine, &why), why = str_dup(&c.arena, str_of(why));
+            runner_free(runner);
         }
-        if (root) closedir(root);
+        CHECK(d[exact] <= 1e-4);
+        if (exact) printf("%s: fused %.3g, exact %.3g, %s\n", dir, d[0], d[1], ragged ? "ragged" : "padded");
+        else if (!ragged) printf("  %s: %s\n", dir, why);
+        unload(&c);
     }
+}
+
+static void all_in(const char *root, int *seen)
+{
+    DIR *folder = opendir(root);
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        if (e->d_name[0] == '.') continue;
+        char dir[512];
+        snprintf(dir, sizeof dir, "%s/%s", root, e->d_name);
+        ++*seen;
+        TEST(e->d_name);
+        answers(dir, false);
+        answers(dir, true);
+        alone_and_in_company(dir);
+        written_and_read(dir);
+        verdict(dir, e->d_name);
+        fused(dir, e->d_name);
+    }
+    if (folder) closedir(folder);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) report(argv[i]);
+    if (argc > 1) return finish();
+    int seen = 0;
+    all_in("tests/golden/engine", &seen);
     TEST("all");
     CHECK(seen >= 17);
     return finish();

@@ -31,7 +31,8 @@ static void test_tensors(const OnnxModel *m)
 {
     TEST("tensors");
     CHECK(m->graph.n_init == 16);
-    CHECK(init(m, "f32")->t.type == T_F32 && init(m, "f32")->t.rank == 2 && init(m, "f32")->t.dim[1] == 2);
+    CHECK(init(m, "f32")->t.type == T_F32 && init(m, "f32")->t.rank == 2 &&
+          init(m, "f32")->t.dim[1] == 2);
     CHECK(number(m, "f32", 0) == 1.5 && number(m, "f32", 3) == (double)3e38f);
     CHECK(number(m, "i32", 1) == -2 && number(m, "i32", 2) == INT32_MAX);
     CHECK(number(m, "i8", 0) == -128 && number(m, "u8", 1) == 255);
@@ -56,7 +57,8 @@ static void test_attributes(const OnnxNode *n)
     a = onnx_attr(n, "ii");
     CHECK(a && a->type == A_INTS && a->n == 2 && a->ints[1] == INT64_MIN);
     a = onnx_attr(n, "ss");
-    CHECK(a && a->type == A_STRINGS && a->n == 2 && str_is(a->strings[0], "a") && a->strings[1].n == 0);
+    CHECK(a && a->type == A_STRINGS && a->n == 2 && str_is(a->strings[0], "a") &&
+          a->strings[1].n == 0);
     a = onnx_attr(n, "t");
     CHECK(a && a->type == A_TENSOR && str_is(a->t->name, "f32"));
     a = onnx_attr(n, "then_branch");
@@ -69,12 +71,14 @@ static void test_rest(const OnnxModel *m)
 {
     Arena arena = { 0 };
     TEST("model");
-    CHECK(m->ir_version == 10 && str_is(m->producer, "oracle") && str_is(m->producer_version, "1.0"));
+    CHECK(m->ir_version == 10 && str_is(m->producer, "oracle") &&
+          str_is(m->producer_version, "1.0"));
     CHECK(m->n_opset == 2 && m->opset[0].version == 18 && str_is(m->opset[1].domain, "local"));
     const char *task = onnx_meta(m, &arena, "hf_task");
     CHECK(task && !strcmp(task, "feature-extraction") && !onnx_meta(m, &arena, "nothing"));
     const OnnxValue *x = &m->graph.in[0];
-    CHECK(x->type == T_F32 && x->rank == 3 && x->dim[0] == DIM_UNKNOWN && str_is(x->symbol[0], "batch"));
+    CHECK(x->type == T_F32 && x->rank == 3 && x->dim[0] == DIM_UNKNOWN &&
+          str_is(x->symbol[0], "batch"));
     CHECK(x->dim[1] == 3 && x->dim[2] == DIM_UNKNOWN && x->symbol[2].n == 0);
     CHECK(m->graph.out[0].rank == 0 && m->graph.out[0].type == T_I64);
     TEST("function");
@@ -103,7 +107,8 @@ static void test_external(OnnxModel *m)
     Err err = { 0 };
     CHECK(init(m, "outside")->t.data == NULL && init(m, "outside")->offset == 4);
     CHECK(!onnx_attach(m, find_weights, &bytes, &err));
-    CHECK(says(&err, "tensor 'outside': found bytes 4 to 12, wanted them inside the 11 of 'weights.bin'"));
+    CHECK(says(
+        &err, "tensor 'outside': found bytes 4 to 12, wanted them inside the 11 of 'weights.bin'"));
     bytes.n = 12;
     CHECK(onnx_attach(m, find_weights, &bytes, &err) && number(m, "outside", 1) == 3);
 }
@@ -135,7 +140,8 @@ static void test_hostile(Str file)
     CHECK(!onnx_read_tensor(&arena, tensor_bytes_of(&b, T_STR, 1, STR("1234")), &t, &err));
     CHECK(says(&err, "found element type string"));
     CHECK(!onnx_read(&arena, (Str){ 0 }, &m, &err) && says(&err, "wanted an ONNX model"));
-    for (size_t n = 0; n < file.n; n++) { /* cut off anywhere: an error or a smaller model, never a crash */
+    for (size_t n = 0; n < file.n;
+         n++) { /* cut off anywhere: an error or a smaller model, never a crash */
         char *cut = arena_alloc(&arena, n + 1);
         memcpy(cut, file.p, n);
         onnx_read(&arena, (Str){ cut, n }, &m, &err);
@@ -163,13 +169,16 @@ static void test_halves(void)
     TEST("16-bit floats");
     bool same = true;
     for (uint32_t h = 0; h < 65536; h++) {
-        const bool nan16 = (h & 0x7C00) == 0x7C00 && h & 0x3FF, nan_b = (h & 0x7F80) == 0x7F80 && h & 0x7F;
+        const bool nan16 = (h & 0x7C00) == 0x7C00 && h & 0x3FF,
+                   nan_b = (h & 0x7F80) == 0x7F80 && h & 0x7F;
         same = same && (nan16 || f32_to_f16(f16_to_f32((uint16_t)h)) == h);
         same = same && (nan_b || f32_to_bf16(bf16_to_f32((uint16_t)h)) == h);
     }
     CHECK(same);
-    CHECK(f32_to_f16(65519.0f) == 0x7BFF && f32_to_f16(65520.0f) == 0x7C00 && f32_to_f16(0x1p-25f) == 0);
-    CHECK(f32_to_f16(0x1.8p-24f) == 2 && f32_to_f16(1.00048828125f) == 0x3C00 && f32_to_f16(-0.0f) == 0x8000);
+    CHECK(f32_to_f16(65519.0f) == 0x7BFF && f32_to_f16(65520.0f) == 0x7C00 &&
+          f32_to_f16(0x1p-25f) == 0);
+    CHECK(f32_to_f16(0x1.8p-24f) == 2 && f32_to_f16(1.00048828125f) == 0x3C00 &&
+          f32_to_f16(-0.0f) == 0x8000);
     CHECK(f16_to_f32(f32_to_f16(NAN)) != f16_to_f32(f32_to_f16(NAN)));
 }
 
@@ -179,7 +188,8 @@ int main(void)
     Err err = { 0 };
     Str file;
     OnnxModel model, again;
-    if (!CHECK(file_read(&arena, "tests/golden/ops/reader.onnx", 1 << 20, &file, &err))) return finish();
+    if (!CHECK(file_read(&arena, "tests/golden/ops/reader.onnx", 1 << 20, &file, &err)))
+        return finish();
     if (!CHECK(onnx_read(&arena, file, &model, &err))) return puts(err.message), finish();
     Buf written = { 0 };
     onnx_write(&written, &model);

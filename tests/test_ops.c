@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_ops.c - every operator against files that the ONNX reference wrote (tools/oracle/ops.py): folders
- * with model.onnx (one node) and test_data_set_K/input_I.pb, output_I.pb, the layout of ONNX's own tests.
+ * test_ops.c - every operator against files that the ONNX reference wrote (tools/oracle/ops.py):
+ * folders with model.onnx (one node) and test_data_set_K/input_I.pb, output_I.pb, the layout of
+ * ONNX's own tests.
  *
  *     test_ops                  the folders under tests/golden/ops
  *     test_ops -v DIR...        other folders of such folders, with a line for each failure and operator */
@@ -34,7 +35,10 @@ static void note(Str op, Result result)
 
 static bool close_enough(double found, double wanted, DType type)
 {
-    const double loose = type == T_F16 ? 2e-3 : type == T_BF16 ? 1.6e-2 : type == T_F64 ? 1e-7 : 1e-5;
+    const double loose = type == T_F16    ? 2e-3
+                         : type == T_BF16 ? 1.6e-2
+                         : type == T_F64  ? 1e-7
+                                          : 1e-5;
     if (found != found || wanted != wanted) return found != found && wanted != wanted;
     if (found == wanted || isinf(found) || isinf(wanted)) return found == wanted;
     return fabs(found - wanted) <= loose * fmax(fabs(wanted), 0.1);
@@ -83,7 +87,8 @@ static bool read_pb(Case *c, int set, const char *kind, int index, Tensor *out, 
 {
     Str bytes;
     OnnxTensor t;
-    const char *path = str_format(c->arena, "%s/test_data_set_%d/%s_%d.pb", c->dir, set, kind, index);
+    const char *path =
+        str_format(c->arena, "%s/test_data_set_%d/%s_%d.pb", c->dir, set, kind, index);
     if (!file_read(c->arena, path, (size_t)1 << 30, &bytes, err)) return false;
     if (!onnx_read_tensor(c->arena, bytes, &t, err)) return false;
     *out = t.t;
@@ -123,12 +128,21 @@ static Result run_set(Case *c, int set, Pool *pool)
         snprintf(c->why, sizeof c->why, "%.400s", err.message);
         return SKIPPED;
     }
-    OpCall call = { .node = c->node, .opset = c->opset, .n_in = c->node->n_in, .n_out = c->node->n_out,
-                    .in = in, .out = out, .k = kernels(), .pool = pool, .scratch = c->arena };
+    OpCall call = { .node = c->node,
+                    .opset = c->opset,
+                    .n_in = c->node->n_in,
+                    .n_out = c->node->n_out,
+                    .in = in,
+                    .out = out,
+                    .k = kernels(),
+                    .pool = pool,
+                    .scratch = c->arena };
     bool ok = op_shape(c->op, &call, &err);
-    for (int i = 0; ok && i < call.n_out; i++) /* filled: what is not written must not look like zeros */
+    for (int i = 0; ok && i < call.n_out;
+         i++) /* filled: what is not written must not look like zeros */
         if (c->node->out[i].n)
-            out[i].data = memset(arena_raw(c->arena, tensor_bytes(&out[i]) + 1), 0x5A, tensor_bytes(&out[i]));
+            out[i].data =
+                memset(arena_raw(c->arena, tensor_bytes(&out[i]) + 1), 0x5A, tensor_bytes(&out[i]));
     if (ok) ok = c->op->run(&call, &err);
     if (!ok) {
         snprintf(c->why, sizeof c->why, "%.400s", err.message);
@@ -150,9 +164,11 @@ static bool open_case(Case *c, Err *err)
     if (!onnx_read(c->arena, bytes, &c->model, err)) return false;
     if (c->model.graph.n_node != 1) return fail(err, EF_UNSUPPORTED, "more than one node");
     c->node = &c->model.graph.node[0];
-    if (c->node->n_in > MAX_IO || c->node->n_out > MAX_IO) return fail(err, EF_UNSUPPORTED, "too many");
+    if (c->node->n_in > MAX_IO || c->node->n_out > MAX_IO)
+        return fail(err, EF_UNSUPPORTED, "too many");
     for (int i = 0; i < c->model.n_opset; i++)
-        if (str_eq(c->model.opset[i].domain, c->node->domain)) c->opset = (int)c->model.opset[i].version;
+        if (str_eq(c->model.opset[i].domain, c->node->domain))
+            c->opset = (int)c->model.opset[i].version;
     c->op = op_find(c->node->domain, c->node->op, c->opset);
     return c->op || fail(err, EF_UNSUPPORTED, "unknown operator");
 }
@@ -209,7 +225,8 @@ static void test_messages(void)
 {
     TEST("messages");
     OnnxNode node = { .op = STR("Add"), .name = STR("/sum") };
-    Tensor a = { .type = T_F32, .rank = 2, .dim = { 2, 3 } }, b = { .type = T_F32, .rank = 1, .dim = { 4 } };
+    Tensor a = { .type = T_F32, .rank = 2, .dim = { 2, 3 } },
+           b = { .type = T_F32, .rank = 1, .dim = { 4 } };
     Tensor out[1] = { 0 };
     const Tensor *in[] = { &a, &b, NULL };
     OpCall call = call_of(&node, in, 2, out);
@@ -253,7 +270,8 @@ static void test_values(void)
     TEST("values");
     OnnxNode node = { .op = STR("Reshape"), .name = STR("r") };
     int64_t shape[] = { 2, -1 };
-    Tensor x = { .type = T_F32, .rank = 1, .dim = { 6 } }, s = { .type = T_I64, .rank = 1, .dim = { 2 } };
+    Tensor x = { .type = T_F32, .rank = 1, .dim = { 6 } },
+           s = { .type = T_I64, .rank = 1, .dim = { 2 } };
     Tensor out[1] = { 0 };
     const Tensor *in[] = { &x, &s };
     OpCall call = call_of(&node, in, 2, out);
@@ -277,8 +295,8 @@ int main(int argc, char **argv)
         verbose = true;
         for (int i = 2; i < argc; i++) run_folder(argv[i]);
         for (int i = 0; i < MAX_OPS && by_op[i].name[0]; i++)
-            printf("%-32s %4d passed %4d failed %4d skipped\n", by_op[i].name, by_op[i].count[PASSED],
-                   by_op[i].count[FAILED], by_op[i].count[SKIPPED]);
+            printf("%-32s %4d passed %4d failed %4d skipped\n", by_op[i].name,
+                   by_op[i].count[PASSED], by_op[i].count[FAILED], by_op[i].count[SKIPPED]);
         return finish();
     }
     test_messages();

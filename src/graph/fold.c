@@ -25,7 +25,7 @@ static bool fold_node(Graph *g, GraphNode *node, Arena *scratch, Err *err)
                     .out = out,
                     .k = kernels(),
                     .scratch = scratch };
-    if (!node->op->shape(&call, err)) return false;
+    if (!op_shape(node->op, &call, err)) return false;
     for (int k = 0; k < node->n_out; k++) {
         if (!tensor_sane(&out[k], err)) return false;
         if (tensor_count(&out[k]) > FOLD_LIMIT || dtype_size(out[k].type) == 0) return true;

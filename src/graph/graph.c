@@ -73,7 +73,7 @@ static bool define_constant(Builder *b, Str name, const OnnxTensor *tensor, Err 
     int v = named(b, name);
     if (v < 0) return fail(err, EF_BAD_MODEL, "a constant has no name");
     GraphValue *value = &b->g->value[v];
-    if (value->constant || value->producer >= 0)
+    if (value->constant || value->producer >= 0 || value->input)
         return fail(err, EF_BAD_MODEL, "value '%.*s' is defined twice", STR_ARG(name));
     if (!aligned_constant(b->g, tensor, &value->t, err)) return false;
     value->constant = true;
@@ -88,18 +88,26 @@ static Tensor numbers(Arena *arena, DType type, int rank, size_t n, const void *
     return t;
 }
 
+static const OnnxAttr *typed_attr(const OnnxNode *node, const char *name, AttrType type)
+{
+    const OnnxAttr *a = onnx_attr(node, name);
+    return a && a->type == type ? a : NULL;
+}
+
 /* A Constant node in any of its spellings. */
 static bool constant_node(Builder *b, const OnnxNode *node, Err *err)
 {
     Arena *arena = b->g->arena;
     const OnnxAttr *a;
     OnnxTensor tensor = { .name = node->n_out ? node->out[0] : (Str){ 0 } };
-    if ((a = onnx_attr(node, "value")) && a->t) tensor.t = a->t->t;
-    else if ((a = onnx_attr(node, "value_int"))) tensor.t = numbers(arena, T_I64, 0, 1, &a->i);
-    else if ((a = onnx_attr(node, "value_float"))) tensor.t = numbers(arena, T_F32, 0, 1, &a->f);
-    else if ((a = onnx_attr(node, "value_ints")))
+    if ((a = typed_attr(node, "value", A_TENSOR))) tensor.t = a->t->t;
+    else if ((a = typed_attr(node, "value_int", A_INT)))
+        tensor.t = numbers(arena, T_I64, 0, 1, &a->i);
+    else if ((a = typed_attr(node, "value_float", A_FLOAT)))
+        tensor.t = numbers(arena, T_F32, 0, 1, &a->f);
+    else if ((a = typed_attr(node, "value_ints", A_INTS)))
         tensor.t = numbers(arena, T_I64, 1, a->n, a->ints);
-    else if ((a = onnx_attr(node, "value_floats")))
+    else if ((a = typed_attr(node, "value_floats", A_FLOATS)))
         tensor.t = numbers(arena, T_F32, 1, a->n, a->floats);
     else
         return fail(err, EF_UNSUPPORTED, "node '%.*s' (Constant): only numbers are supported",
@@ -140,15 +148,29 @@ static bool say_unknown(const Builder *b, Err *err)
     return fail(err, EF_UNSUPPORTED, "operators that are not supported: %s", list);
 }
 
+/* What every pass relies on: inputs that the operator needs and its first output have names. */
+static bool check_names(const OnnxNode *node, const Op *op, Err *err)
+{
+    if (node->n_in < op->min_in || (op->max_in && node->n_in > op->max_in))
+        return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): found %d inputs, wanted %d to %d",
+                    STR_ARG(node->name), op->name, node->n_in, op->min_in, op->max_in);
+    for (int i = 0; i < op->min_in; i++)
+        if (node->in[i].n == 0)
+            return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): input %d: found none, wanted one",
+                        STR_ARG(node->name), op->name, i);
+    if (node->n_out == 0 || node->out[0].n == 0)
+        return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): output 0: found none, wanted one",
+                    STR_ARG(node->name), op->name);
+    return true;
+}
+
 static bool add_node(Builder *b, OnnxNode *node, Err *err)
 {
     Graph *g = b->g;
     int64_t opset = opset_of(g->model, node->domain);
     const Op *op = op_find(node->domain, node->op, opset);
     if (!op) return note_unknown(b, node->op), true;
-    if (node->n_in < op->min_in || (op->max_in && node->n_in > op->max_in))
-        return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): found %d inputs, wanted %d to %d",
-                    STR_ARG(node->name), op->name, node->n_in, op->min_in, op->max_in);
+    if (!check_names(node, op, err)) return false;
     GraphNode *made = NEW(g->arena, GraphNode);
     *made = (GraphNode){
         .op = op, .node = node, .opset = (int)opset, .n_in = node->n_in, .n_out = node->n_out
@@ -223,41 +245,63 @@ static bool everything_defined(const Graph *g, Err *err)
     return true;
 }
 
-static bool ready(const Graph *g, const GraphNode *node, const bool *done)
+typedef struct Schedule {
+    const Graph *g;
+    GraphNode **order;
+    int placed;
+    bool *done;
+    int *read;           /* [n_node]: inputs before this one are made */
+    int *waiting, *next; /* [n_node]: who waits for a node, as lists of node number + 1 */
+} Schedule;
+
+/* The node that i still waits for; -1: none. */
+static int missing(const Schedule *s, int i)
 {
-    for (int k = 0; k < node->n_in; k++) {
-        int v = node->in[k];
-        if (v >= 0 && g->value[v].producer >= 0 && !done[g->value[v].producer]) return false;
+    const GraphNode *node = s->g->node[i];
+    for (int *k = &s->read[i]; *k < node->n_in; ++*k) {
+        int v = node->in[*k], maker = v < 0 ? -1 : s->g->value[v].producer;
+        if (maker >= 0 && !s->done[maker]) return maker;
     }
-    return true;
+    return -1;
 }
 
-/* Files are nearly always sorted already: sweeps take what is ready, in file order. */
+/* Node i, if it is ready, and then whoever waited for it; else it waits itself. */
+static void place(Schedule *s, int i)
+{
+    for (int todo = i + 1; todo;) {
+        int at = todo - 1, maker = missing(s, at);
+        todo = s->next[at];
+        if (maker >= 0) {
+            s->next[at] = s->waiting[maker], s->waiting[maker] = at + 1;
+            continue;
+        }
+        s->done[at] = true;
+        s->order[s->placed++] = s->g->node[at];
+        for (int w = s->waiting[at], after; w; w = after)
+            after = s->next[w - 1], s->next[w - 1] = todo, todo = w;
+    }
+}
+
+/* Files are nearly always sorted already: file order, but for nodes that stand before their inputs. */
 static bool schedule(Graph *g, Err *err)
 {
     Arena scratch = { 0 };
-    bool *done = ARRAY(&scratch, bool, g->n_node);
-    GraphNode **order = ARRAY(g->arena, GraphNode *, g->n_node);
-    int placed = 0, before = -1;
-    while (placed < g->n_node && placed != before) {
-        before = placed;
-        for (int i = 0; i < g->n_node; i++) {
-            if (done[i] || !ready(g, g->node[i], done)) continue;
-            done[i] = true;
-            order[placed++] = g->node[i];
-        }
-    }
-    for (int i = 0; i < g->n_node && placed < g->n_node; i++)
-        if (!done[i]) {
+    Schedule s = { .g = g, .order = ARRAY(g->arena, GraphNode *, g->n_node) };
+    s.done = ARRAY(&scratch, bool, g->n_node);
+    s.read = ARRAY(&scratch, int, g->n_node);
+    s.waiting = ARRAY(&scratch, int, g->n_node), s.next = ARRAY(&scratch, int, g->n_node);
+    for (int i = 0; i < g->n_node; i++) place(&s, i);
+    bool ok = s.placed == g->n_node;
+    for (int i = 0; !ok && i < g->n_node; i++)
+        if (!s.done[i]) {
             fail(err, EF_BAD_MODEL, "the graph has a cycle through node '%.*s' (%s)",
                  STR_ARG(g->node[i]->node->name), g->node[i]->op->name);
             break;
         }
-    bool ok = placed == g->n_node;
-    if (ok) g->node = order;
+    if (ok) g->node = s.order;
     for (int i = 0; ok && i < g->n_node; i++)
-        for (int k = 0; k < order[i]->n_out; k++)
-            if (order[i]->out[k] >= 0) g->value[order[i]->out[k]].producer = i;
+        for (int k = 0; k < s.order[i]->n_out; k++)
+            if (s.order[i]->out[k] >= 0) g->value[s.order[i]->out[k]].producer = i;
     arena_free(&scratch);
     return ok;
 }

@@ -23,9 +23,6 @@ typedef struct GraphNode {
     int *in, *out; /* value numbers; -1: absent */
 } GraphNode;
 
-/* The most a model may ask for at once, in bytes: a hostile shape must not reach the allocator. */
-#define MOST_BYTES ((size_t)4 << 30)
-
 enum { DIM_BATCH = -2, DIM_SEQUENCE = -3 }; /* beside DIM_UNKNOWN and sizes >= 0 */
 
 typedef enum { MASK_UNPROVED, MASK_PLAIN } MaskKind;
@@ -42,6 +39,7 @@ typedef struct Graph {
     int n_value, cap_value, n_node;
     int *input, *output; /* value numbers, in file order, without initializers */
     int n_input, n_output;
+    size_t room;    /* bytes that constants made by passes may still take */
     int64_t pad_id; /* fills input_ids where an operator needs the padded form */
     MaskVerdict mask;
 } Graph;
@@ -69,6 +67,8 @@ void graph_to_onnx(const Graph *, Arena *, OnnxModel *, GraphWeights *);
 
 /* ---- for passes ---- */
 int graph_add_constant(Graph *, const char *name, const Tensor *);
+/* Memory for the numbers of such a constant; NULL: more than a model of this size has need of. */
+void *graph_room(Graph *, size_t bytes);
 /* Puts a node of our own domain in place of node i; it makes value `out`. */
 GraphNode *graph_replace(Graph *, int i, const char *op, const int *in, int n_in, int out);
 void node_set_int(Graph *, GraphNode *, const char *name, int64_t);
@@ -77,6 +77,8 @@ void graph_remove_dead(Graph *);         /* nodes whose results nobody reads */
 int *graph_uses(const Graph *, Arena *); /* [n_value]: readers, graph outputs counted */
 const GraphNode *graph_producer(const Graph *, int value); /* NULL: input, constant or absent */
 bool graph_is(const GraphNode *, const char *op);          /* NULL is no operator */
+bool graph_attends(const GraphNode *);   /* is the fused Attention, not the one of ai.onnx */
+int graph_mask_of(const GraphNode *);    /* the mask that an Attention adds; -1: none */
 /* The one number of a constant scalar (or one-element tensor). */
 bool graph_scalar(const Graph *, int value, double *out);
 
@@ -85,6 +87,9 @@ typedef struct Inferred {
     Tensor *t;         /* [n_value]; data: known without running the model (constants, shapes) */
     const bool *needs; /* [n_node] or NULL: only these nodes are wanted */
     int64_t limit;     /* most elements of a value that is computed here; 0: 65536 */
+    size_t most;       /* most bytes of all of them; 0: 128 MiB */
+    size_t taken;      /* of those */
+    int64_t work;      /* multiply-adds spent */
     Pool *pool;        /* for that; may be NULL */
     bool dynamic;      /* a shape depends on data: only the dynamic mode can run this */
     int at;            /* the node that made it dynamic */

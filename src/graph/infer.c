@@ -52,7 +52,7 @@ static bool infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *e
                     .scratch = arena };
     bool missing, known = inputs_known(node, in, &missing);
     if (missing) return to->dynamic = true;
-    if (!node->op->shape(&call, err)) return false;
+    if (!op_shape(node->op, &call, err)) return false;
     for (int k = 0; k < node->n_out; k++)
         if (!tensor_sane(&out[k], err))
             return within(err, "node '%.*s' (%s)", STR_ARG(node->node->name), node->op->name);

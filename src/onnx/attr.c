@@ -27,6 +27,14 @@ Str onnx_string(const OnnxNode *node, const char *name, const char *otherwise)
     return a && a->type == A_STRING ? a->s : str_of(otherwise);
 }
 
+const int64_t *onnx_ints(const OnnxNode *node, const char *name, size_t *n)
+{
+    const OnnxAttr *a = onnx_attr(node, name);
+    if (!a || a->type != A_INTS) return NULL;
+    *n = a->n;
+    return a->ints;
+}
+
 const char *onnx_meta(const OnnxModel *model, Arena *arena, const char *key)
 {
     for (int i = 0; i < model->n_meta; i++)

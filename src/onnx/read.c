@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * read.c - ModelProto bytes to structs. Each message is walked twice: once to count what repeats, once
- * to fill arrays of exactly that size. Names and raw weights stay views into the file; typed fields
- * (float_data ...) are unpacked into the arena. Files come from strangers: every length was checked by
- * the wire reader, every count is bounded by the bytes that carry it, nesting by GRAPH_DEPTH. */
+ * read.c - ModelProto bytes to structs. Each message is walked twice: once to count what
+ * repeats, once to fill arrays of exactly that size. Names and raw weights stay views into the
+ * file; typed fields (float_data ...) are unpacked into the arena. Files come from strangers:
+ * every length was checked by the wire reader, every count is bounded by the bytes that carry
+ * it, nesting by GRAPH_DEPTH. */
 #include "base/file.h"
 #include "schema.h"
 
@@ -19,8 +20,8 @@ static const WireType wire_of[] = {
 static bool want(const Wire *w, WireType type, Err *err)
 {
     if (w->type == type) return true;
-    return fail(err, EF_BAD_MODEL, "field %d: found wire type %d, wanted %d", w->field, (int)w->type,
-                (int)type);
+    return fail(err, EF_BAD_MODEL, "field %d: found wire type %d, wanted %d", w->field,
+                (int)w->type, (int)type);
 }
 
 static const Field *field_row(const Message *m, int number)
@@ -208,8 +209,9 @@ static bool read_external(Reader *r, Str bytes, OnnxTensor *t)
     bool offset = str_is(key, "offset");
     if (!offset && !str_is(key, "length")) return true;
     if (!str_int(value, &n) || n < 0)
-        return fail(r->err, EF_BAD_MODEL, "external data: found %.*s '%.*s', wanted a count of bytes",
-                    STR_ARG(key), (int)MIN(value.n, 40), value.p);
+        return fail(r->err, EF_BAD_MODEL,
+                    "external data: found %.*s '%.*s', wanted a count of bytes", STR_ARG(key),
+                    (int)MIN(value.n, 40), value.p);
     *(offset ? &t->offset : &t->length) = (uint64_t)n;
     return true;
 }
@@ -240,7 +242,8 @@ static bool read_dims(Reader *r, Str bytes, Tensor *t)
     size_t rank;
     if (!read_numbers(r, bytes, &(Numbers){ TENSOR_DIMS, 0, 8 }, &dims, &rank)) return false;
     if (rank > MAX_RANK)
-        return fail(r->err, EF_UNSUPPORTED, "found %zu dimensions, wanted at most %d", rank, MAX_RANK);
+        return fail(r->err, EF_UNSUPPORTED, "found %zu dimensions, wanted at most %d", rank,
+                    MAX_RANK);
     t->rank = (int)rank;
     memcpy(t->dim, dims, rank * sizeof(int64_t));
     return tensor_sane(t, r->err);
@@ -373,7 +376,8 @@ static bool read_attr_value(Reader *r, Str bytes, OnnxAttr *a)
 {
     const int field = attr_field[a->type];
     switch (a->type) {
-    case A_FLOATS: return read_numbers(r, bytes, &(Numbers){ field, 4, 4 }, (void **)&a->floats, &a->n);
+    case A_FLOATS:
+        return read_numbers(r, bytes, &(Numbers){ field, 4, 4 }, (void **)&a->floats, &a->n);
     case A_INTS: return read_numbers(r, bytes, &(Numbers){ field, 0, 8 }, (void **)&a->ints, &a->n);
     case A_STRINGS: return read_list(r, bytes, field, NULL, (void **)&a->strings, &a->n);
     case A_TENSOR:

@@ -17,7 +17,8 @@ const int attr_field[ATTR_TYPES] = {
 
 const Message message_tensor = { "tensor", sizeof(OnnxTensor), NULL, read_tensor, write_tensor };
 static const Message message_attr = { "attribute", sizeof(OnnxAttr), NULL, read_attr, write_attr };
-static const Message message_value = { "value info", sizeof(OnnxValue), NULL, read_value, write_value };
+static const Message message_value = { "value info", sizeof(OnnxValue), NULL, read_value,
+                                       write_value };
 
 static const Message message_sparse = { "a sparse initializer" };
 

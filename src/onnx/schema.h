@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema.h - private to src/onnx: the messages of onnx.proto as rows. read.c and write.c walk the
- * same rows, so a field is named once. Tensors, attributes and value infos, whose C form differs from
- * the message, have a pair of functions instead. */
+ * schema.h - private to src/onnx: the messages of onnx.proto as rows. read.c and write.c walk
+ * the same rows, so a field is named once. Tensors, attributes and value infos, whose C form
+ * differs from the message, have a pair of functions instead. */
 #ifndef ONNX_SCHEMA_H
 #define ONNX_SCHEMA_H
 #include "data/wire.h"
@@ -14,8 +14,13 @@ typedef struct Reader {
 } Reader;
 
 typedef enum {
-    F_STR, F_DOMAIN,        /* F_DOMAIN: a Str where "ai.onnx" becomes the empty name it stands for */
-    F_INT, F_STRS, F_MSG, F_MSGS, F_REFUSED
+    F_STR,
+    F_DOMAIN, /* F_DOMAIN: a Str where "ai.onnx" becomes the empty name it stands for */
+    F_INT,
+    F_STRS,
+    F_MSG,
+    F_MSGS,
+    F_REFUSED
 } FieldKind;
 typedef struct Message Message;
 typedef struct Field {

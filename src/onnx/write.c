@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * write.c - structs back to ModelProto bytes, by the rows of schema.c. Numbers are written as raw_data.
- * A message's length is only known at its end: it is written in place and moved up to make room. */
+ * write.c - structs back to ModelProto bytes, by the rows of schema.c. Numbers are written as
+ * raw_data. A message's length is only known at its end: it is written in place and moved up to
+ * make room. */
 #include "schema.h"
 
 static size_t open_message(Buf *b, int number)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * attention.c - ONNX's own Attention (opset 23 on: caches, grouped heads, soft caps, windows) and
- * RotaryEmbedding, in double and plain loops: the meaning, not the speed. The fast attention of the
- * engine is the fused one.
- * Letters beside base.h's: G heads of keys and values, Q queries, P keys in the cache, S keys in all,
- * E size of a value head. */
+ * attention.c - ONNX's own Attention (opset 23 on: caches, grouped heads, soft caps, windows)
+ * and RotaryEmbedding, in double and plain loops: the meaning, not the speed. The fast attention
+ * of the engine is the fused one. Letters beside base.h's: G heads of keys and values, Q
+ * queries, P keys in the cache, S keys in all, E size of a value head. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -31,7 +30,8 @@ static bool split_heads(const OpCall *call, int input, int64_t heads, int64_t ou
         return true;
     }
     if (t->rank != 3 || heads < 1 || heads > MAX_HEADS || t->dim[2] % heads)
-        return op_wrong_input(call, input, "four dimensions, or three and its number of heads", err);
+        return op_wrong_input(call, input, "four dimensions, or three and its number of heads",
+                              err);
     out[0] = heads;
     out[1] = t->dim[1];
     out[2] = t->dim[2] / heads;
@@ -41,7 +41,9 @@ static bool split_heads(const OpCall *call, int input, int64_t heads, int64_t ou
 static bool past_fits(const OpCall *call, int input, const Heads *h, int64_t size, Err *err)
 {
     const Tensor *t = call->in[input];
-    if (t->rank == 4 && t->dim[0] == h->B && t->dim[1] == h->G && t->dim[2] == h->P && t->dim[3] == size) return true;
+    if (t->rank == 4 && t->dim[0] == h->B && t->dim[1] == h->G && t->dim[2] == h->P &&
+        t->dim[3] == size)
+        return true;
     return op_wrong_input(call, input, "a cache [batch, heads, tokens, size] like its input", err);
 }
 
@@ -52,7 +54,9 @@ static bool mask_fits(const OpCall *call, const Heads *h, Err *err)
     bool fits = !mask || (mask->rank >= 1 && mask->rank <= 4 && mask->dim[mask->rank - 1] <= h->S);
     for (int i = 0; mask && fits && i < mask->rank - 1; i++)
         fits = mask->dim[i] == 1 || mask->dim[i] == dim[4 - mask->rank + i];
-    if (!fits) return op_wrong_input(call, IN_MASK, "a mask that broadcasts to [batch, heads, queries, keys]", err);
+    if (!fits)
+        return op_wrong_input(call, IN_MASK,
+                              "a mask that broadcasts to [batch, heads, queries, keys]", err);
     if (lengths && (lengths->type != T_I64 || tensor_count(lengths) != h->B))
         return op_wrong_input(call, IN_LENGTHS, "an int64 length for each row of the batch", err);
     return true;
@@ -67,17 +71,21 @@ static bool find_heads(const OpCall *call, Heads *h, Err *err)
         return false;
     *h = (Heads){ .B = call->in[IN_Q]->dim[0], .H = q[0], .G = k[0], .Q = q[1], .D = q[2], .E = v[2],
                   .flat = call->in[IN_Q]->rank == 3 };
-    if (k[2] != h->D || call->in[IN_K]->dim[0] != h->B || call->in[IN_K]->rank != call->in[IN_Q]->rank)
+    if (k[2] != h->D || call->in[IN_K]->dim[0] != h->B ||
+        call->in[IN_K]->rank != call->in[IN_Q]->rank)
         return op_wrong_input(call, IN_K, "batch and head size of input 0", err);
-    if (v[0] != h->G || v[1] != k[1] || call->in[IN_V]->dim[0] != h->B || call->in[IN_V]->rank != call->in[IN_Q]->rank)
+    if (v[0] != h->G || v[1] != k[1] || call->in[IN_V]->dim[0] != h->B ||
+        call->in[IN_V]->rank != call->in[IN_Q]->rank)
         return op_wrong_input(call, IN_V, "heads and tokens of input 1", err);
     if (!h->G || h->H % h->G)
         return op_fail(call, err, "found %lld query heads and %lld key heads, wanted a multiple",
                        (long long)h->H, (long long)h->G);
     const Tensor *past_k = op_in(call, IN_PAST_K), *past_v = op_in(call, IN_PAST_V);
-    if (!past_k != !past_v) return op_fail(call, err, "found one cache, wanted past_key and past_value");
+    if (!past_k != !past_v)
+        return op_fail(call, err, "found one cache, wanted past_key and past_value");
     h->P = past_k && past_k->rank == 4 ? past_k->dim[2] : 0;
-    if (past_k && (!past_fits(call, IN_PAST_K, h, h->D, err) || !past_fits(call, IN_PAST_V, h, h->E, err)))
+    if (past_k &&
+        (!past_fits(call, IN_PAST_K, h, h->D, err) || !past_fits(call, IN_PAST_V, h, h->E, err)))
         return false;
     h->S = h->P + k[1];
     const Tensor scores = { .type = T_F32, .rank = 4, .dim = { h->B, h->H, h->Q, h->S } };
@@ -114,11 +122,13 @@ static double *gathered(OpCall *call, int input, int past, int64_t heads, int64_
 {
     const Tensor *t = call->in[input], *cache = past ? op_in(call, past) : NULL;
     const bool flat = t->rank == 3;
-    const int64_t B = t->dim[0], n = flat ? t->dim[1] : t->dim[2], P = cache ? cache->dim[2] : 0, S = P + n;
+    const int64_t B = t->dim[0], n = flat ? t->dim[1] : t->dim[2], P = cache ? cache->dim[2] : 0,
+                  S = P + n;
     double *out = op_scratch(call, MAX(B * heads * S * size, 1), sizeof *out, err);
     for (int64_t i = 0; out && i < B * heads * S; i++) {
         const int64_t b = i / (heads * S), head = i / S % heads, token = i % S - P;
-        const int64_t at = flat ? ((b * n + token) * heads + head) * size : ((b * heads + head) * n + token) * size;
+        const int64_t at = flat ? ((b * n + token) * heads + head) * size
+                                : ((b * heads + head) * n + token) * size;
         if (token < 0) {
             tensor_load(cache, ((b * heads + head) * P + token + P) * size, size, out + i * size);
         } else {
@@ -134,9 +144,12 @@ static double bias_at(const Job *job, int64_t b, int64_t head, int64_t q, int64_
     const Tensor *mask = op_in(job->call, IN_MASK), *lengths = op_in(job->call, IN_LENGTHS);
     const int64_t length = lengths ? tensor_get_int(lengths, b) : job->h.S;
     if (s >= length) return -INFINITY;
-    const int64_t place = q + (op_in(job->call, IN_PAST_K) ? job->h.P : lengths ? length - job->h.Q : 0);
+    const int64_t place = q + (op_in(job->call, IN_PAST_K) ? job->h.P
+                               : lengths                   ? length - job->h.Q
+                                                           : 0);
     if (job->causal && s > place) return -INFINITY;
-    if ((job->left >= 0 && place - s > job->left) || (job->right >= 0 && s - place > job->right)) return -INFINITY;
+    if ((job->left >= 0 && place - s > job->left) || (job->right >= 0 && s - place > job->right))
+        return -INFINITY;
     if (!mask) return 0;
     const int64_t index[4] = { b, head, q, s };
     int64_t at = 0;
@@ -153,7 +166,8 @@ static double bias_at(const Job *job, int64_t b, int64_t head, int64_t q, int64_
 static void keep_scores(const Job *job, int64_t mode, int64_t at, const double *row)
 {
     const OpCall *call = job->call;
-    if (job->mode == mode && call->n_out > 3 && call->out[3].data) tensor_store(&call->out[3], at, job->h.S, row);
+    if (job->mode == mode && call->n_out > 3 && call->out[3].data)
+        tensor_store(&call->out[3], at, job->h.S, row);
 }
 
 static void soften(double *row, int64_t n)
@@ -214,9 +228,12 @@ static void store_result(const Job *job)
 
 static bool attention_run(OpCall *call, Err *err)
 {
-    Job job = { .call = call, .cap = onnx_float(call->node, "softcap", 0),
-                .mode = op_attr_int(call, "qk_matmul_output_mode", 0), .causal = op_attr_int(call, "is_causal", 0),
-                .left = op_attr_int(call, "left_window_size", -1), .right = op_attr_int(call, "right_window_size", -1) };
+    Job job = { .call = call,
+                .cap = onnx_float(call->node, "softcap", 0),
+                .mode = op_attr_int(call, "qk_matmul_output_mode", 0),
+                .causal = op_attr_int(call, "is_causal", 0),
+                .left = op_attr_int(call, "left_window_size", -1),
+                .right = op_attr_int(call, "right_window_size", -1) };
     Heads *h = &job.h;
     if (!find_heads(call, h, err)) return false;
     job.scale = onnx_float(call->node, "scale", (float)(1 / sqrt((double)MAX(h->D, 1))));
@@ -230,7 +247,8 @@ static bool attention_run(OpCall *call, Err *err)
     if (wanted) op_split(call, h->B * h->H, 1, attend_range, &job);
     if (wanted) store_result(&job);
     for (int i = 1; i <= 2 && i < call->n_out; i++)
-        if (call->out[i].data) tensor_store(&call->out[i], 0, tensor_count(&call->out[i]), i == 1 ? job.k : job.v);
+        if (call->out[i].data)
+            tensor_store(&call->out[i], 0, tensor_count(&call->out[i]), i == 1 ? job.k : job.v);
     return true;
 }
 
@@ -247,17 +265,25 @@ static bool find_rotary(const OpCall *call, Rotary *r, Err *err)
     int64_t parts[3]; /* heads, tokens, size */
     if (!split_heads(call, 0, op_attr_int(call, "num_heads", 0), parts, err)) return false;
     const int64_t said = op_attr_int(call, "rotary_embedding_dim", 0);
-    *r = (Rotary){ .B = t->dim[0], .H = parts[0], .S = parts[1], .D = parts[2], .flat = t->rank == 3,
-                   .turned = said ? said : parts[2], .interleaved = op_attr_int(call, "interleaved", 0) };
+    *r = (Rotary){ .B = t->dim[0],
+                   .H = parts[0],
+                   .S = parts[1],
+                   .D = parts[2],
+                   .flat = t->rank == 3,
+                   .turned = said ? said : parts[2],
+                   .interleaved = op_attr_int(call, "interleaved", 0) };
     if (r->turned < 0 || r->turned > r->D || r->turned % 2)
-        return op_fail(call, err, "rotary_embedding_dim: found %lld, wanted an even number up to %lld",
+        return op_fail(call, err,
+                       "rotary_embedding_dim: found %lld, wanted an even number up to %lld",
                        (long long)r->turned, (long long)r->D);
     if (ids && (ids->type != T_I64 || tensor_count(ids) != r->B * r->S))
         return op_wrong_input(call, 3, "an int64 position for each token", err);
     for (int i = 1; i < 3; i++) {
         const Tensor *table = call->in[i];
-        const bool fits = ids ? table->rank == 2 : table->rank == 3 && table->dim[0] == r->B && table->dim[1] == r->S;
-        if (!fits || table->dim[table->rank - 1] != r->turned / 2 || table->dim[0] != call->in[1]->dim[0])
+        const bool fits = ids ? table->rank == 2
+                              : table->rank == 3 && table->dim[0] == r->B && table->dim[1] == r->S;
+        if (!fits || table->dim[table->rank - 1] != r->turned / 2 ||
+            table->dim[0] != call->in[1]->dim[0])
             return op_wrong_input(call, i, "a table of half the rotary dimensions", err);
     }
     return true;
@@ -274,9 +300,12 @@ static void turn_head(OpCall *call, const Rotary *r, int64_t base, int64_t angle
     const Tensor *t = call->in[0];
     const int64_t half = r->turned / 2;
     for (int64_t i = 0; i < half; i++) {
-        const int64_t a = base + (r->interleaved ? 2 * i : i), b = base + (r->interleaved ? 2 * i + 1 : i + half);
-        const double c = tensor_get(call->in[1], angle * half + i), s = tensor_get(call->in[2], angle * half + i);
-        const double x = tensor_get(t, a), y = tensor_get(t, b), real = c * x - s * y, imaginary = s * x + c * y;
+        const int64_t a = base + (r->interleaved ? 2 * i : i),
+                      b = base + (r->interleaved ? 2 * i + 1 : i + half);
+        const double c = tensor_get(call->in[1], angle * half + i),
+                     s = tensor_get(call->in[2], angle * half + i);
+        const double x = tensor_get(t, a), y = tensor_get(t, b), real = c * x - s * y,
+                     imaginary = s * x + c * y;
         tensor_store(&call->out[0], a, 1, &real);
         tensor_store(&call->out[0], b, 1, &imaginary);
     }

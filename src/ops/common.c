@@ -53,8 +53,9 @@ bool op_broadcast(OpCall *call, int a, int b, int64_t *dim, int *rank, Err *err)
         int at_x = i - (*rank - x->rank), at_y = i - (*rank - y->rank);
         int64_t dx = at_x < 0 ? 1 : x->dim[at_x], dy = at_y < 0 ? 1 : y->dim[at_y];
         if (dx != dy && dx != 1 && dy != 1)
-            return op_fail(call, err, "inputs %d and %d: found %s and %s, wanted shapes that broadcast",
-                           a, b, tensor_show(x, show_x), tensor_show(y, show_y));
+            return op_fail(call, err,
+                           "inputs %d and %d: found %s and %s, wanted shapes that broadcast", a, b,
+                           tensor_show(x, show_x), tensor_show(y, show_y));
         dim[i] = dx == 1 ? dy : dx;
     }
     return true;
@@ -74,7 +75,7 @@ int64_t op_attr_int(const OpCall *call, const char *name, int64_t otherwise)
 
 void *op_scratch(OpCall *call, int64_t count, size_t size, Err *err)
 {
-    return arena_try(call->scratch, (size_t)count, size, (size_t)1 << 40, err);
+    return arena_try(call->scratch, (size_t)count, size, MOST_BYTES, err);
 }
 
 const int64_t *op_ints(OpCall *call, const Tensor *t, Err *err)
@@ -156,7 +157,9 @@ static void set_double(Tensor *t, int64_t i, double x)
     case T_F16: ((uint16_t *)t->data)[i] = f32_to_f16((float)x); break;
     case T_BF16: ((uint16_t *)t->data)[i] = f32_to_bf16((float)x); break;
     case T_BOOL: ((uint8_t *)t->data)[i] = x != 0; break;
-    case T_U64: ((uint64_t *)t->data)[i] = x >= 0x1p63 && x < 0x1p64 ? (uint64_t)x : (uint64_t)int_of(x); break;
+    case T_U64:
+        ((uint64_t *)t->data)[i] = x >= 0x1p63 && x < 0x1p64 ? (uint64_t)x : (uint64_t)int_of(x);
+        break;
     default: set_int(t, i, int_of(x));
     }
 }
@@ -186,8 +189,8 @@ void tensor_convert(const Tensor *from, int64_t at, Tensor *to, int64_t to_at, i
 {
     if (from->type == to->type) {
         const size_t size = dtype_size(to->type);
-        memcpy((char *)to->data + (size_t)to_at * size, (const char *)from->data + (size_t)at * size,
-               (size_t)n * size);
+        memcpy((char *)to->data + (size_t)to_at * size,
+               (const char *)from->data + (size_t)at * size, (size_t)n * size);
     } else if (from->type == T_I64 && to->type == T_F32) {
         ints_to_floats((const int64_t *)from->data + at, (float *)to->data + to_at, n);
     } else if (is_float(from->type) || is_float(to->type)) {

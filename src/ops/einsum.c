@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * einsum.c - Einsum: letters name dims; letters that the result does not have are summed over. "..."
- * stands for any further dims, aligned at their end. Plain loops over all letters: exporters write it
- * for what could be a MatMul, and the graph may turn it into one. */
+ * einsum.c - Einsum: letters name dims; letters that the result does not have are summed over.
+ * "..." stands for any further dims, aligned at their end. Plain loops over all letters:
+ * exporters write it for what could be a MatMul, and the graph may turn it into one. */
 #include "ops/ops.h"
 
-enum { MAX_LABELS = 26 * 2 + MAX_RANK, DOTS = 52, MAX_TERMS = 8 }; /* DOTS + k: k-th dim from the end of "..." */
+enum {
+    MAX_LABELS = 26 * 2 + MAX_RANK,
+    DOTS = 52,
+    MAX_TERMS = 8
+}; /* DOTS + k: k-th dim from the end of "..." */
 
 typedef struct Term { /* labels of one operand, or of the result */
     int n;
@@ -37,7 +41,8 @@ static bool read_term(const OpCall *call, Str text, int dots, Term *term, Err *e
             return op_fail(call, err, "equation: found '%c', wanted letters", text.p[i]);
         if (term->n + count > MAX_RANK)
             return op_fail(call, err, "equation: found more than %d dimensions", MAX_RANK);
-        for (int k = 0; k < count; k++) term->label[term->n++] = (int8_t)(more ? DOTS + dots - 1 - k : label);
+        for (int k = 0; k < count; k++)
+            term->label[term->n++] = (int8_t)(more ? DOTS + dots - 1 - k : label);
         if (more) i += 2;
     }
     return true;
@@ -61,15 +66,15 @@ static bool read_operand(const OpCall *call, Sum *s, int index, Str text, Err *e
     Term *term = &s->term[index];
     const int dots = has_dots(text) ? t->rank - letters(text) : 0;
     if (dots < 0 || !read_term(call, text, dots, term, err) || term->n != t->rank)
-        return op_fail(call, err, "equation: input %d: found %d dimensions, wanted those of '%.*s'", index,
-                       t->rank, (int)MIN(text.n, 40), text.p);
+        return op_fail(call, err, "equation: input %d: found %d dimensions, wanted those of '%.*s'",
+                       index, t->rank, (int)MIN(text.n, 40), text.p);
     s->dots = MAX(s->dots, dots);
     for (int i = 0; i < t->rank; i++) {
         const int label = term->label[i];
         int64_t *dim = &s->dim[label];
         if (s->met[label] && *dim != 1 && t->dim[i] != 1 && *dim != t->dim[i])
-            return op_fail(call, err, "equation: input %d, dimension %d: found %lld, wanted %lld", index, i,
-                           (long long)t->dim[i], (long long)*dim);
+            return op_fail(call, err, "equation: input %d, dimension %d: found %lld, wanted %lld",
+                           index, i, (long long)t->dim[i], (long long)*dim);
         if (!s->met[label] || *dim == 1) *dim = t->dim[i];
         s->met[label] = true;
         s->used[label]++;
@@ -92,7 +97,8 @@ static bool order_labels(const OpCall *call, Sum *s, Err *err)
     int64_t all = 1;
     for (int i = 0; i < s->out.n; i++) {
         const int label = s->out.label[i];
-        if (!s->met[label] || done[label]) return op_fail(call, err, "equation: wrong letters in its result");
+        if (!s->met[label] || done[label])
+            return op_fail(call, err, "equation: wrong letters in its result");
         done[label] = true;
         s->order[s->n_all++] = label;
     }
@@ -106,7 +112,8 @@ static bool order_labels(const OpCall *call, Sum *s, Err *err)
         int64_t step = 1;
         for (int i = s->term[t].n - 1; i >= 0; i--) {
             for (int k = 0; k < s->n_all; k++)
-                if (s->order[k] == s->term[t].label[i] && call->in[t]->dim[i] != 1) s->step[t][k] += step;
+                if (s->order[k] == s->term[t].label[i] && call->in[t]->dim[i] != 1)
+                    s->step[t][k] += step;
             step *= call->in[t]->dim[i];
         }
     }
@@ -117,7 +124,8 @@ static bool find_sum(const OpCall *call, Sum *s, Err *err)
 {
     Str rest = onnx_string(call->node, "equation", "");
     *s = (Sum){ 0 };
-    if (call->n_in > MAX_TERMS) return op_fail(call, err, "found %d inputs, wanted at most %d", call->n_in, MAX_TERMS);
+    if (call->n_in > MAX_TERMS)
+        return op_fail(call, err, "found %d inputs, wanted at most %d", call->n_in, MAX_TERMS);
     const char *arrow = rest.n > 1 ? memmem(rest.p, rest.n, "->", 2) : NULL;
     Str result = arrow ? (Str){ arrow + 2, rest.n - (size_t)(arrow + 2 - rest.p) } : (Str){ 0 };
     if (arrow) rest.n = (size_t)(arrow - rest.p);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * elementwise.c - operators that compute each output number from the numbers in the same place.
  *
- * A row's loops are a table by element type. A loop sees spans whose inputs advance by one or stand
- * still (walk.c makes them so), which covers equal shapes, scalars and rows; everything else is many
- * short spans. float16 and bfloat16 run the float loops on converted blocks. Integers wrap around;
- * division by integer zero gives zero (ONNX leaves it open) because a model must not end the program.
- * Plain loops on purpose: -O3 turns them into vectors, and these operators wait for memory anyway. */
+ * A row's loops are a table by element type. A loop sees spans whose inputs advance by one or
+ * stand still (walk.c makes them so), which covers equal shapes, scalars and rows; everything
+ * else is many short spans. float16 and bfloat16 run the float loops on converted blocks.
+ * Integers wrap around; division by integer zero gives zero (ONNX leaves it open) because a
+ * model must not end the program. Plain loops on purpose: -O3 turns them into vectors, and these
+ * operators wait for memory anyway. */
 #pragma GCC optimize("O3")
 #include <math.h>
 
@@ -145,7 +146,8 @@ NUMBERS(BINARY, power, y == 2 ? x * x : powf(x, y), y == 2 ? x * x : pow(x, y),
         int_power((uint64_t)x, (int64_t)y))
 NUMBERS(BINARY, max, BIGGER(x, y), BIGGER(x, y), x > y ? x : y)
 NUMBERS(BINARY, min, SMALLER(x, y), SMALLER(x, y), x < y ? x : y)
-NUMBERS(BINARY, prelu, x < 0 ? x * y : x, x < 0 ? x * y : x, NEGATIVE(x) ? (Wide)x *(Wide)y : (Wide)x)
+NUMBERS(BINARY, prelu, x < 0 ? x * y : x, x < 0 ? x * y : x,
+        NEGATIVE(x) ? (Wide)x *(Wide)y : (Wide)x)
 COMPARE(equal, x == y)
 COMPARE(less, x < y)
 COMPARE(less_equal, x <= y)
@@ -359,7 +361,8 @@ static bool run_two(OpCall *call, Loops loops, const Tensor *a, const Tensor *b)
 
 static bool run_all(OpCall *call, Loops loops) /* folds any number of inputs into the output */
 {
-    if (call->n_in == 1) tensor_convert(call->in[0], 0, &call->out[0], 0, tensor_count(call->in[0]));
+    if (call->n_in == 1)
+        tensor_convert(call->in[0], 0, &call->out[0], 0, tensor_count(call->in[0]));
     for (int i = 1; i < call->n_in; i++)
         run_two(call, loops, i == 1 ? call->in[0] : &call->out[0], call->in[i]);
     return true;
@@ -412,7 +415,8 @@ UNARY_OP(relu, T_NONE, ACT_RELU, 0, 0)
 UNARY_OP(quick_gelu, T_NONE, ACT_NONE, ATTR("alpha", 1.702f), 0)
 UNARY_OP(leaky_relu, T_NONE, ACT_NONE, ATTR("alpha", 0.01f), 0)
 UNARY_OP(elu, T_NONE, ACT_NONE, ATTR("alpha", 1), 0)
-UNARY_OP(selu, T_NONE, ACT_NONE, ATTR("alpha", 1.67326319217681884765625f), ATTR("gamma", 1.05070102214813232421875f))
+UNARY_OP(selu, T_NONE, ACT_NONE, ATTR("alpha", 1.67326319217681884765625f),
+         ATTR("gamma", 1.05070102214813232421875f))
 UNARY_OP(celu, T_NONE, ACT_NONE, ATTR("alpha", 1), 0)
 UNARY_OP(hard_sigmoid, T_NONE, ACT_NONE, ATTR("alpha", 0.2f), ATTR("beta", 0.5f))
 UNARY_OP(thresholded_relu, T_NONE, ACT_NONE, ATTR("alpha", 1), 0)
@@ -559,7 +563,8 @@ static bool power_run(OpCall *call, Err *err)
         if (!converted(call, y, x->type, &other, err)) return false;
         return run_two(call, power, x, &other);
     }
-    if (!converted(call, y, T_F64, &other, err) || !converted(call, x, T_F64, &wide, err)) return false;
+    if (!converted(call, y, T_F64, &other, err) || !converted(call, x, T_F64, &wide, err))
+        return false;
     Tensor result = *out;
     result.type = T_F64;
     if (!(result.data = op_scratch(call, tensor_count(out), 8, err))) return false;
@@ -659,7 +664,8 @@ static void convert_range(void *context, int64_t from, int64_t to)
 static bool copy_run(OpCall *call, Err *err)
 {
     (void)err;
-    if (call->out[0].data == call->in[0]->data && call->out[0].type == call->in[0]->type) return true;
+    if (call->out[0].data == call->in[0]->data && call->out[0].type == call->in[0]->type)
+        return true;
     op_split(call, tensor_count(&call->out[0]), 32768, convert_range, call);
     return true;
 }
@@ -679,7 +685,8 @@ static bool dropout_shape(OpCall *call, Err *err)
     if (training && training->data && tensor_get_int(training, 0) && op_in(call, 1) != NULL &&
         (!call->in[1]->data || tensor_get(call->in[1], 0) != 0))
         return op_fail(call, err, "found training_mode, wanted inference");
-    return op_same(call, err) && op_out(call, 1, call->opset < 10 ? t->type : T_BOOL, t->rank, t->dim);
+    return op_same(call, err) &&
+           op_out(call, 1, call->opset < 10 ? t->type : T_BOOL, t->rank, t->dim);
 }
 
 static bool dropout_run(OpCall *call, Err *err)

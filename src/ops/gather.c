@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gather.c - operators that carry numbers to places named by other numbers. Indices are data: each is
- * checked when it is used, and a wrong one ends the run with a message, not the program. */
+ * gather.c - operators that carry numbers to places named by other numbers. Indices are data:
+ * each is checked when it is used, and a wrong one ends the run with a message, not the program. */
 #include "walk.h"
 
 static bool index_type(const OpCall *call, int input, Err *err)
 {
     const DType type = call->in[input]->type;
-    return type == T_I64 || type == T_I32 || op_wrong_input(call, input, "int64 or int32 indices", err);
+    return type == T_I64 || type == T_I32 ||
+           op_wrong_input(call, input, "int64 or int32 indices", err);
 }
 
 /* Index i as a place in 0 .. dim-1; negative ones count from the end. */
-static bool place(const OpCall *call, const Tensor *indices, int64_t i, int64_t dim, int64_t *out, Err *err)
+static bool place(const OpCall *call, const Tensor *indices, int64_t i, int64_t dim, int64_t *out,
+                  Err *err)
 {
     const int64_t at = tensor_get_int(indices, i);
     *out = at < 0 ? at + dim : at;
     if (*out >= 0 && *out < dim) return true;
-    return op_fail(call, err, "index: found %lld, wanted %lld to %lld", (long long)at, (long long)-dim,
-                   (long long)(dim - 1));
+    return op_fail(call, err, "index: found %lld, wanted %lld to %lld", (long long)at,
+                   (long long)-dim, (long long)(dim - 1));
 }
 
 static bool all_places(const OpCall *call, const Tensor *indices, int64_t dim, Err *err)
@@ -36,7 +38,8 @@ static int64_t product(const int64_t *dim, int from, int to)
 
 static bool join_dims(OpCall *call, DType type, const int64_t *dim, int rank, Err *err)
 {
-    if (rank > MAX_RANK) return op_fail(call, err, "found %d dimensions, wanted at most %d", rank, MAX_RANK);
+    if (rank > MAX_RANK)
+        return op_fail(call, err, "found %d dimensions, wanted at most %d", rank, MAX_RANK);
     return op_out(call, 0, type, rank, dim);
 }
 
@@ -69,7 +72,8 @@ static void gather_range(void *context, int64_t from, int64_t to)
         int64_t at = tensor_get_int(job->indices, i % job->n);
         if (at < 0) at += job->dim;
         memcpy(job->out + (size_t)i * job->row,
-               (const char *)job->data->data + (size_t)(i / job->n * job->dim + at) * job->row, job->row);
+               (const char *)job->data->data + (size_t)(i / job->n * job->dim + at) * job->row,
+               job->row);
     }
 }
 
@@ -92,8 +96,8 @@ typedef struct Cursor { /* place of element i of `indices` in a tensor of the sa
     int64_t step[MAX_RANK];
 } Cursor;
 
-static bool element_place(const OpCall *call, const Cursor *c, const Tensor *t, const Tensor *indices,
-                          int64_t i, int64_t *out, Err *err)
+static bool element_place(const OpCall *call, const Cursor *c, const Tensor *t,
+                          const Tensor *indices, int64_t i, int64_t *out, Err *err)
 {
     int64_t rest = i, at;
     if (!place(call, indices, i, t->dim[c->axis], &at, err)) return false;
@@ -159,8 +163,8 @@ static void put_floats(Put kind, Tensor *out, int64_t at, const Tensor *from, in
 static void put_ints(Put kind, Tensor *out, int64_t at, const Tensor *from, int64_t i)
 {
     const int64_t a = tensor_get_int(out, at), b = tensor_get_int(from, i);
-    int64_t result[] = { b, (int64_t)((uint64_t)a + (uint64_t)b), (int64_t)((uint64_t)a * (uint64_t)b),
-                         MAX(a, b), MIN(a, b) };
+    int64_t result[] = { b, (int64_t)((uint64_t)a + (uint64_t)b),
+                         (int64_t)((uint64_t)a * (uint64_t)b), MAX(a, b), MIN(a, b) };
     Tensor value = { .type = T_I64, .data = result };
     tensor_convert(&value, kind, out, at, 1);
 }
@@ -231,7 +235,8 @@ static bool find_rows(const OpCall *call, Rows *r, Err *err)
     if (depth < 1 || depth > t->rank - batch)
         return op_wrong_input(call, 1, "a last dimension no larger than the rank of input 0", err);
     for (int i = 0; i < batch; i++)
-        if (t->dim[i] != indices->dim[i]) return op_wrong_input(call, 1, "the batch dims of input 0", err);
+        if (t->dim[i] != indices->dim[i])
+            return op_wrong_input(call, 1, "the batch dims of input 0", err);
     *r = (Rows){ (int)batch, (int)depth, product(indices->dim, 0, indices->rank - 1),
                  product(t->dim, (int)(batch + depth), t->rank) };
     return true;
@@ -309,7 +314,8 @@ static bool one_hot_shape(OpCall *call, Err *err)
     int64_t dim[2 * MAX_RANK];
     if (axis < 0) return false;
     if (tensor_count(depth) != 1) return op_wrong_input(call, 1, "one number", err);
-    if (values->rank != 1 || values->dim[0] != 2) return op_wrong_input(call, 2, "two numbers: off, on", err);
+    if (values->rank != 1 || values->dim[0] != 2)
+        return op_wrong_input(call, 2, "two numbers: off, on", err);
     const int64_t n = tensor_get_int(depth, 0);
     if (n < 0) return op_fail(call, err, "depth: found %lld, wanted a count", (long long)n);
     for (int i = 0; i <= indices->rank; i++)

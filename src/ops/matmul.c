@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * matmul.c - matrix products with both sides known only at run time. f32 packs the right side into the
- * kernels' panels and runs tiles on the pool; products with constant weights never come here (the
- * graph's fused linear keeps its panels). Other types are rare and take plain loops. */
+ * matmul.c - matrix products with both sides known only at run time. f32 packs the right side
+ * into the kernels' panels and runs tiles on the pool; products with constant weights never come
+ * here (the graph's fused linear keeps its panels). Other types are rare and take plain loops. */
 #include "product.h"
 
 /* ---- shapes ---- */
@@ -92,7 +92,8 @@ static void pack_one(void *context, int64_t from, int64_t to)
     const Tiles *t = context;
     const Product *p = t->p;
     for (int64_t i = from; i < to; i++)
-        panels_f32_pack(t->b + i * p->K * p->N, t->transposed, p->N, p->K, t->panels + (size_t)i * t->size);
+        panels_f32_pack(t->b + i * p->K * p->N, t->transposed, p->N, p->K,
+                        t->panels + (size_t)i * t->size);
 }
 
 static void run_tiles(void *context, int64_t from, int64_t to)
@@ -103,15 +104,20 @@ static void run_tiles(void *context, int64_t from, int64_t to)
     for (int64_t i = from; i < to; i++) {
         const int64_t batch = i / each, m = i % each / t->panel_tiles * t->rows;
         const int64_t panel = i % t->panel_tiles * TILE_PANELS;
-        Linear l = { .x = t->a + product_matrix(p, 0, batch) * p->M * p->K, .ldx = p->K,
+        Linear l = { .x = t->a + product_matrix(p, 0, batch) * p->M * p->K,
+                     .ldx = p->K,
                      .w = t->panels + (size_t)product_matrix(p, 1, batch) * t->size,
-                     .y = t->y + batch * p->M * p->N, .ldy = p->N, .M = p->M, .N = p->N, .K = p->K };
+                     .y = t->y + batch * p->M * p->N,
+                     .ldy = p->N,
+                     .M = p->M,
+                     .N = p->N,
+                     .K = p->K };
         t->gemm->run(&l, m, MIN(m + t->rows, p->M), panel, MIN(panel + TILE_PANELS, panels));
     }
 }
 
-bool product_f32(OpCall *call, const Product *product, const float *a, const float *b, bool transposed,
-                 float *y, Err *err)
+bool product_f32(OpCall *call, const Product *product, const float *a, const float *b,
+                 bool transposed, float *y, Err *err)
 {
     Product p = *product;
     if (p.matrices[1] == 1 && p.batches == p.matrices[0]) { /* one tall matrix on the left */
@@ -147,27 +153,29 @@ static const float *as_f32(OpCall *call, const Tensor *t, Err *err)
 
 /* ---- other types: an element at a time ---- */
 
-static void dot_f64(const Tensor *a, int64_t at, int64_t a_step, const Tensor *b, int64_t bt, int64_t b_step,
-                    int64_t K, Tensor *out, int64_t o)
+static void dot_f64(const Tensor *a, int64_t at, int64_t a_step, const Tensor *b, int64_t bt,
+                    int64_t b_step, int64_t K, Tensor *out, int64_t o)
 {
     double sum = 0;
-    for (int64_t k = 0; k < K; k++) sum += tensor_get(a, at + k * a_step) * tensor_get(b, bt + k * b_step);
+    for (int64_t k = 0; k < K; k++)
+        sum += tensor_get(a, at + k * a_step) * tensor_get(b, bt + k * b_step);
     tensor_store(out, o, 1, &sum);
 }
 
-static void dot_int(const Tensor *a, int64_t at, int64_t a_step, const Tensor *b, int64_t bt, int64_t b_step,
-                    int64_t K, Tensor *out, int64_t o)
+static void dot_int(const Tensor *a, int64_t at, int64_t a_step, const Tensor *b, int64_t bt,
+                    int64_t b_step, int64_t K, Tensor *out, int64_t o)
 {
     uint64_t sum = 0;
     for (int64_t k = 0; k < K; k++)
-        sum += (uint64_t)tensor_get_int(a, at + k * a_step) * (uint64_t)tensor_get_int(b, bt + k * b_step);
+        sum += (uint64_t)tensor_get_int(a, at + k * a_step) *
+               (uint64_t)tensor_get_int(b, bt + k * b_step);
     int64_t value = (int64_t)sum;
     Tensor exact = { .type = T_I64, .data = &value };
     tensor_convert(&exact, 0, out, o, 1);
 }
 
-static void product_plain(const Product *p, const Tensor *a, const Tensor *b, bool trans_a, bool trans_b,
-                          Tensor *out)
+static void product_plain(const Product *p, const Tensor *a, const Tensor *b, bool trans_a,
+                          bool trans_b, Tensor *out)
 {
     const int64_t row = trans_a ? 1 : p->K, a_step = trans_a ? p->M : 1;
     const int64_t column = trans_b ? p->K : 1, b_step = trans_b ? 1 : p->N;
@@ -227,8 +235,8 @@ static bool gemm_product(const OpCall *call, Product *p, Err *err)
     *p = (Product){ .M = a->dim[trans_a], .K = a->dim[!trans_a], .N = b->dim[!trans_b], .batches = 1,
                     .matrices = { 1, 1 } };
     if (p->K == b->dim[trans_b]) return true;
-    return op_fail(call, err, "found %s times %s, wanted equal inner dimensions", tensor_show(a, show_a),
-                   tensor_show(b, show_b));
+    return op_fail(call, err, "found %s times %s, wanted equal inner dimensions",
+                   tensor_show(a, show_a), tensor_show(b, show_b));
 }
 
 static bool gemm_shape(OpCall *call, Err *err)
@@ -248,7 +256,8 @@ static bool gemm_shape(OpCall *call, Err *err)
 static void gemm_finish(const OpCall *call, const Product *p, const Tensor *from, Tensor *out)
 {
     const Tensor *c = op_in(call, 2);
-    const double alpha = onnx_float(call->node, "alpha", 1), beta = onnx_float(call->node, "beta", 1);
+    const double alpha = onnx_float(call->node, "alpha", 1),
+                 beta = onnx_float(call->node, "beta", 1);
     const int64_t columns = c && c->rank ? c->dim[c->rank - 1] : 1;
     const int64_t rows = c && c->rank == 2 ? c->dim[0] : 1;
     for (int64_t i = 0; i < p->M * p->N; i++) {

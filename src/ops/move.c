@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * move.c - operators that carry numbers to other places by a fixed rule: transposing, cutting, joining,
- * repeating, padding. Types do not matter here, only the size of an element. */
+ * move.c - operators that carry numbers to other places by a fixed rule: transposing, cutting,
+ * joining, repeating, padding. Types do not matter here, only the size of an element. */
 #include "walk.h"
 
 static Move move_of(const OpCall *call)
@@ -70,7 +70,8 @@ static Blocks blocks_of(const Tensor *t, int axis)
 static bool concat_shape(OpCall *call, Err *err)
 {
     const Tensor *first = call->in[0];
-    const int axis = op_axis(call, op_attr_int(call, "axis", call->opset < 4 ? 1 : 0), first->rank, err);
+    const int axis =
+        op_axis(call, op_attr_int(call, "axis", call->opset < 4 ? 1 : 0), first->rank, err);
     char a[128], b[128];
     if (axis < 0) return false;
     int64_t dim[MAX_RANK];
@@ -91,7 +92,8 @@ static bool concat_shape(OpCall *call, Err *err)
 static bool concat_run(OpCall *call, Err *err)
 {
     Tensor *out = &call->out[0];
-    const int axis = op_axis(call, op_attr_int(call, "axis", call->opset < 4 ? 1 : 0), out->rank, err);
+    const int axis =
+        op_axis(call, op_attr_int(call, "axis", call->opset < 4 ? 1 : 0), out->rank, err);
     if (axis < 0) return false;
     const Blocks b = blocks_of(out, axis);
     const size_t row = (size_t)out->dim[axis] * b.inner;
@@ -113,10 +115,12 @@ static bool split_length(const OpCall *call, int64_t whole, int i, int64_t *out,
     const OnnxAttr *a = onnx_attr(call->node, "split");
     const int64_t said = input ? tensor_count(input) : a && a->type == A_INTS ? (int64_t)a->n : -1;
     if (said >= 0 && said != call->n_out)
-        return op_fail(call, err, "split: found %lld lengths, wanted %d", (long long)said, call->n_out);
+        return op_fail(call, err, "split: found %lld lengths, wanted %d", (long long)said,
+                       call->n_out);
     const int64_t parts = op_attr_int(call, "num_outputs", call->n_out);
     if (said < 0 && parts != call->n_out)
-        return op_fail(call, err, "num_outputs: found %lld, wanted %d", (long long)parts, call->n_out);
+        return op_fail(call, err, "num_outputs: found %lld, wanted %d", (long long)parts,
+                       call->n_out);
     const int64_t part = (whole + parts - 1) / parts;
     *out = said >= 0 ? (input ? tensor_get_int(input, i) : a->ints[i])
                      : MAX(MIN(part, whole - i * part), 0);
@@ -302,7 +306,8 @@ typedef struct Pads {
 static bool pad_numbers(const OpCall *call, SliceList *pads, SliceList *axes, Err *err)
 {
     const int rank = call->in[0]->rank;
-    if (!slice_list(call, 1, "pads", pads, err) || !slice_list(call, 3, "", axes, err)) return false;
+    if (!slice_list(call, 1, "pads", pads, err) || !slice_list(call, 3, "", axes, err))
+        return false;
     const int64_t wanted = 2 * (axes->n < 0 ? rank : axes->n);
     if (pads->n == wanted) return true;
     return op_fail(call, err, "pads: found %lld numbers, wanted %lld", (long long)pads->n,
@@ -353,7 +358,8 @@ static bool pad_shape(OpCall *call, Err *err)
         dim[i] = t->dim[i] + pads.before[i] + pads.after[i];
         if (dim[i] < 0 || (mode != PAD_CONSTANT && !t->dim[i] && dim[i]))
             return op_fail(call, err, "axis %d: found dimension %lld and pads %lld, %lld", i,
-                           (long long)t->dim[i], (long long)pads.before[i], (long long)pads.after[i]);
+                           (long long)t->dim[i], (long long)pads.before[i],
+                           (long long)pads.after[i]);
     }
     return op_out(call, 0, t->type, t->rank, dim);
 }
@@ -395,7 +401,8 @@ static void pad_range(void *context, int64_t from, int64_t to)
             at = source < 0 ? -1 : at + source;
         }
         memcpy((char *)out->data + (size_t)i * job->size,
-               at < 0 ? (const char *)job->value : (const char *)job->in->data + (size_t)at * job->size,
+               at < 0 ? (const char *)job->value
+                      : (const char *)job->in->data + (size_t)at * job->size,
                job->size);
     }
 }
@@ -433,7 +440,8 @@ static bool trilu_shape(OpCall *call, Err *err)
 {
     const Tensor *k = op_in(call, 1);
     if (call->in[0]->rank < 2) return op_wrong_input(call, 0, "at least two dimensions", err);
-    if (k && (tensor_count(k) != 1 || k->type != T_I64)) return op_wrong_input(call, 1, "one int64 number", err);
+    if (k && (tensor_count(k) != 1 || k->type != T_I64))
+        return op_wrong_input(call, 1, "one int64 number", err);
     return op_same(call, err);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * norm.c - softmax and normalisations: each line of numbers along an axis becomes a line of the same
- * length. Contiguous f32 lines go to the row kernels; everything else (other axes, other types, wanted
- * means) takes the plain way in double. */
+ * norm.c - softmax and normalisations: each line of numbers along an axis becomes a line of the
+ * same length. Contiguous f32 lines go to the row kernels; everything else (other axes, other
+ * types, wanted means) takes the plain way in double. */
 #include <math.h>
 
 #include "walk.h"
@@ -69,7 +69,9 @@ static void soft_line(const SoftJob *job, int64_t base)
     for (int64_t i = 0; i < l->n; i++) {
         const int64_t at = base + i * l->inner;
         const double x = tensor_get(in, at) - top;
-        const double y = job->kind == HARD ? i == best : job->kind == SOFT ? exp(x) / sum : x - log(sum);
+        const double y = job->kind == HARD   ? i == best
+                         : job->kind == SOFT ? exp(x) / sum
+                                             : x - log(sum);
         tensor_store(out, at, 1, &y);
     }
 }
@@ -83,7 +85,8 @@ static void soft_range(void *context, int64_t from, int64_t to)
     for (int64_t i = from; i < to; i++) {
         const int64_t base = i / l->inner * l->n * l->inner + i % l->inner;
         if (fast) {
-            call->k->softmax((const float *)call->in[0]->data + base, (float *)call->out[0].data + base, l->n);
+            call->k->softmax((const float *)call->in[0]->data + base,
+                             (float *)call->out[0].data + base, l->n);
         } else {
             soft_line(job, base);
         }
@@ -95,7 +98,8 @@ static bool soft(OpCall *call, SoftKind kind, Err *err)
     SoftJob job = { call, kind, { 0 } };
     if (!softmax_line(call, &job.line, err)) return false;
     if (job.line.n)
-        op_split(call, job.line.outer * job.line.inner, MAX(16384 / job.line.n, 1), soft_range, &job);
+        op_split(call, job.line.outer * job.line.inner, MAX(16384 / job.line.n, 1), soft_range,
+                 &job);
     return true;
 }
 
@@ -189,9 +193,13 @@ static void norm_range(void *context, int64_t from, int64_t to)
 {
     const NormJob *job = context;
     if (norm_is_plain(job)) {
-        const Norm n = { .x = job->x->data, .gamma = job->scale->data,
-                         .beta = job->shift ? job->shift->data : NULL, .y = job->y->data, .M = job->M,
-                         .C = job->C, .eps = (float)job->eps };
+        const Norm n = { .x = job->x->data,
+                         .gamma = job->scale->data,
+                         .beta = job->shift ? job->shift->data : NULL,
+                         .y = job->y->data,
+                         .M = job->M,
+                         .C = job->C,
+                         .eps = (float)job->eps };
         job->call->k->layer_norm(&n, from, to);
         return;
     }
@@ -228,8 +236,13 @@ static bool layer_norm_shape(OpCall *call, Err *err)
 static bool any_norm(OpCall *call, bool rms, Err *err)
 {
     int axis;
-    NormJob job = { .call = call, .x = call->in[0], .scale = call->in[1], .shift = op_in(call, 2),
-                    .y = &call->out[0], .rms = rms, .eps = onnx_float(call->node, "epsilon", 1e-5f) };
+    NormJob job = { .call = call,
+                    .x = call->in[0],
+                    .scale = call->in[1],
+                    .shift = op_in(call, 2),
+                    .y = &call->out[0],
+                    .rms = rms,
+                    .eps = onnx_float(call->node, "epsilon", 1e-5f) };
     if (!norm_rows(call, op_attr_int(call, "axis", -1), &job.M, &job.C, &axis, err)) return false;
     if (!rms) job.mean = wanted_out(call, 1);
     job.invstd = wanted_out(call, rms ? 1 : 2);
@@ -276,9 +289,16 @@ static bool skip_norm(OpCall *call, bool rms, Err *err)
         if (bias) x += tensor_get(bias, i % C);
         tensor_store(&sum, i, 1, &x);
     }
-    NormJob job = { .call = call, .x = &sum, .scale = call->in[2], .shift = rms ? NULL : op_in(call, 3),
-                    .y = &call->out[0], .mean = rms ? NULL : wanted_out(call, 1),
-                    .invstd = wanted_out(call, 2), .M = C ? n / C : 0, .C = C, .rms = rms,
+    NormJob job = { .call = call,
+                    .x = &sum,
+                    .scale = call->in[2],
+                    .shift = rms ? NULL : op_in(call, 3),
+                    .y = &call->out[0],
+                    .mean = rms ? NULL : wanted_out(call, 1),
+                    .invstd = wanted_out(call, 2),
+                    .M = C ? n / C : 0,
+                    .C = C,
+                    .rms = rms,
                     .eps = onnx_float(call->node, "epsilon", 1e-12f) };
     norm_run(&job);
     return true;
@@ -300,7 +320,8 @@ static bool batch_norm_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
     if (!is_float(t->type) || t->rank < 1) return op_wrong_input(call, 0, "floats", err);
-    if (op_attr_int(call, "training_mode", 0)) return op_fail(call, err, "found training_mode, wanted inference");
+    if (op_attr_int(call, "training_mode", 0))
+        return op_fail(call, err, "found training_mode, wanted inference");
     for (int i = 1; i < 5; i++)
         if (tensor_count(call->in[i]) != (t->rank > 1 ? t->dim[1] : 1))
             return op_wrong_input(call, i, "a number for each channel", err);
@@ -318,7 +339,8 @@ static bool batch_norm_run(OpCall *call, Err *err)
     for (int64_t i = 0; i < n; i++) {
         const int64_t c = i / inner % channels;
         const double scale = tensor_get(call->in[1], c) / sqrt(tensor_get(call->in[4], c) + eps);
-        const double y = (tensor_get(t, i) - tensor_get(call->in[3], c)) * scale + tensor_get(call->in[2], c);
+        const double y =
+            (tensor_get(t, i) - tensor_get(call->in[3], c)) * scale + tensor_get(call->in[2], c);
         tensor_store(&call->out[0], i, 1, &y);
     }
     return true;

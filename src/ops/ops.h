@@ -21,6 +21,9 @@ typedef struct Ragged {
     const int32_t *start;      /* [B + 1] */
 } Ragged;
 
+/* The most a model may ask for at once, in bytes: a hostile shape must not reach the allocator. */
+#define MOST_BYTES ((size_t)4 << 30)
+
 typedef struct OpCall {
     const OnnxNode *node;      /* attributes */
     int opset;                 /* version of the node's domain that the model imports */
@@ -64,6 +67,8 @@ const Op *op_at(size_t);                                /* for listings and test
 /* op->shape with everything around it checked: number of inputs, required ones present, values where
  * `values` wants them, every output typed, sane, and known to the operator. Nobody calls ->shape but this. */
 bool op_shape(const Op *, OpCall *, Err *);
+bool op_needs_values(const Op *, int input);            /* its bit in `values` */
+int64_t op_work(const Op *, const OpCall *);            /* about how many multiply-adds; after op_shape */
 
 /* ---- shared by the families (common.c) ---- */
 bool op_fail(const OpCall *, Err *, const char *format, ...) PRINTF(3, 4); /* "node 'x' (Add): ..." */

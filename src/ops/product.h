@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * product.h - private to src/ops: the shape of a NumPy matrix product, shared by MatMul and its
- * quantized relatives. Both sides are batches of matrices; a vector is a matrix of one row or column. */
+ * quantized relatives. Both sides are batches of matrices; a vector is a matrix of one row or
+ * column. */
 #ifndef OPS_PRODUCT_H
 #define OPS_PRODUCT_H
 #include "ops/ops.h"
@@ -18,6 +19,7 @@ bool product_of(const OpCall *, int a, int b, Product *, Err *);
 bool product_shape(OpCall *, int a, int b, DType, Err *); /* fills output 0 */
 int64_t product_matrix(const Product *, int side, int64_t batch); /* number of that side's matrix */
 /* Y = A * B in f32 by the GEMM kernel; y is [batches, M, N]. transposed: b holds [N, K]. */
-bool product_f32(OpCall *, const Product *, const float *a, const float *b, bool transposed, float *y, Err *);
+bool product_f32(OpCall *, const Product *, const float *a, const float *b, bool transposed,
+                 float *y, Err *);
 
 #endif

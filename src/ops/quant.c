@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quant.c - ONNX's own quantization, number for number as its reference does it: divisions in the type
- * of the input, rounding half to even, saturation. The fast int8 path of the engine is another one (per
- * token row, ops/fused.c); this one is what `onnx run` and the probes of a quantized graph compare to. */
+ * quant.c - ONNX's own quantization, number for number as its reference does it: divisions in
+ * the type of the input, rounding half to even, saturation. The fast int8 path of the engine is
+ * another one (per token row, ops/fused.c); this one is what `onnx run` and the probes of a
+ * quantized graph compare to. */
 #include <math.h>
 
 #include "product.h"
@@ -41,7 +42,9 @@ static bool dynamic_run(OpCall *call, Err *err)
         low = x[i] < low ? x[i] : low;
         high = x[i] > high ? x[i] : high;
     }
-    Scaled s = { .x = x, .y = call->out[0].data, .scale = (high == low ? 1.0f : high - low) / 255.0f };
+    Scaled s = { .x = x,
+                 .y = call->out[0].data,
+                 .scale = (high == low ? 1.0f : high - low) / 255.0f };
     s.zero = rintf(fmaxf(0, fminf(255, 0.0f - low / s.scale)));
     if (s.y) op_split(call, n, 32768, scale_range, &s);
     if (call->n_out > 1 && call->out[1].data) *(float *)call->out[1].data = s.scale;
@@ -96,7 +99,9 @@ static bool quant_limits(DType type, double *low, double *high)
     static const struct {
         DType type;
         double low, high;
-    } rows[] = { { T_U8, 0, 255 }, { T_I8, -128, 127 }, { T_U16, 0, 65535 }, { T_I16, -32768, 32767 } };
+    } rows[] = {
+        { T_U8, 0, 255 }, { T_I8, -128, 127 }, { T_U16, 0, 65535 }, { T_I16, -32768, 32767 }
+    };
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (rows[i].type != type) continue;
         *low = rows[i].low;
@@ -113,10 +118,12 @@ static bool quantize_shape(OpCall *call, Err *err)
     const DType type = zero ? zero->type : said > 0 && said < T_COUNT ? (DType)said : T_U8;
     double low, high;
     Scales s;
-    if (!is_float(t->type) && t->type != T_I32) return op_wrong_input(call, 0, "floats or int32", err);
+    if (!is_float(t->type) && t->type != T_I32)
+        return op_wrong_input(call, 0, "floats or int32", err);
     if (!is_float(call->in[1]->type)) return op_wrong_input(call, 1, "floats", err);
     if (!quant_limits(type, &low, &high) || said >= T_COUNT)
-        return op_fail(call, err, "output: found %s, wanted 8 or 16-bit integers", dtype_name(type));
+        return op_fail(call, err, "output: found %s, wanted 8 or 16-bit integers",
+                       dtype_name(type));
     return find_scales(call, &s, err) && op_out(call, 0, type, t->rank, t->dim);
 }
 
@@ -157,7 +164,8 @@ static bool dequantize_shape(OpCall *call, Err *err)
     if (is_float(t->type) || t->type == T_BOOL) return op_wrong_input(call, 0, "integers", err);
     if (!is_float(scale->type)) return op_wrong_input(call, 1, "floats", err);
     if (zero && zero->type != t->type) return op_wrong_input(call, 2, "the type of input 0", err);
-    if (!is_float(type)) return op_fail(call, err, "output_dtype: found %s, wanted floats", dtype_name(type));
+    if (!is_float(type))
+        return op_fail(call, err, "output_dtype: found %s, wanted floats", dtype_name(type));
     return find_scales(call, &s, err) && op_out(call, 0, type, t->rank, t->dim);
 }
 
@@ -230,7 +238,8 @@ static void int_rows(void *context, int64_t from, int64_t to)
         const int16_t *b = job->wide + product_matrix(p, 1, i / p->M) * p->K * p->N;
         uint32_t *y = (uint32_t *)job->y + i * p->N; /* sums wrap around, as int32 does in NumPy */
         int64_t zero = 0;
-        if (job->a_zero) zero = tensor_get_int(job->a_zero, side_place(job->a_zero, p->M, matrix, m));
+        if (job->a_zero)
+            zero = tensor_get_int(job->a_zero, side_place(job->a_zero, p->M, matrix, m));
         memset(y, 0, (size_t)p->N * sizeof *y);
         for (int64_t k = 0; k < p->K; k++) {
             const int64_t x = tensor_get_int(job->a, (matrix * p->M + m) * p->K + k) - zero;
@@ -247,7 +256,8 @@ static bool int_product(OpCall *call, IntJob *job, Err *err)
     job->wide = op_scratch(call, MAX(size, 1), sizeof *job->wide, err);
     if (!job->wide) return false;
     op_split(call, size, 32768, widen_range, job);
-    op_split(call, p->N ? p->batches * p->M : 0, MAX(32768 / MAX(p->K * p->N, 1), 1), int_rows, job);
+    op_split(call, p->N ? p->batches * p->M : 0, MAX(32768 / MAX(p->K * p->N, 1), 1), int_rows,
+             job);
     return true;
 }
 
@@ -268,7 +278,10 @@ static bool matmul_integer_shape(OpCall *call, Err *err)
 
 static bool matmul_integer_run(OpCall *call, Err *err)
 {
-    IntJob job = { .a = call->in[0], .b = call->in[1], .a_zero = op_in(call, 2), .b_zero = op_in(call, 3),
+    IntJob job = { .a = call->in[0],
+                   .b = call->in[1],
+                   .a_zero = op_in(call, 2),
+                   .b_zero = op_in(call, 3),
                    .y = call->out[0].data };
     return product_of(call, 0, 1, &job.p, err) && int_product(call, &job, err);
 }
@@ -290,7 +303,9 @@ static bool qlinear_shape(OpCall *call, Err *err)
 static bool qlinear_run(OpCall *call, Err *err)
 {
     const Tensor *a_scale = call->in[1], *b_scale = call->in[4];
-    IntJob job = { .a = call->in[0], .b = call->in[3], .a_zero = call->in[2], .b_zero = call->in[5] };
+    IntJob job = {
+        .a = call->in[0], .b = call->in[3], .a_zero = call->in[2], .b_zero = call->in[5]
+    };
     Tensor *out = &call->out[0];
     const int64_t n = tensor_count(out);
     double low = 0, high = 0;
@@ -304,7 +319,8 @@ static bool qlinear_run(OpCall *call, Err *err)
         const int64_t batch = i / (p->M * p->N), m = i / p->N % p->M, column = i % p->N;
         const int64_t at_a = side_place(a_scale, p->M, product_matrix(p, 0, batch), m);
         const int64_t at_b = side_place(b_scale, p->N, product_matrix(p, 1, batch), column);
-        const float scale = (float)tensor_get(a_scale, at_a) * (float)tensor_get(b_scale, at_b) / y_scale;
+        const float scale =
+            (float)tensor_get(a_scale, at_a) * (float)tensor_get(b_scale, at_b) / y_scale;
         double y = rint(job.y[i] * (double)scale + tensor_get(call->in[7], 0));
         y = y > low ? MIN(y, high) : low;
         tensor_store(out, i, 1, &y);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reduce.c - sums, means, extremes and their places along axes; running sums; the k largest.
  *
- * Floats are added up in double, integers in int64, one output at a time in index order: the result
- * does not depend on threads or on the other rows. Two ways through memory: when the last axis is
- * reduced, an output swallows contiguous spans; when it is kept, a row of outputs takes one row of the
- * input after the other. */
+ * Floats are added up in double, integers in int64, one output at a time in index order: the
+ * result does not depend on threads or on the other rows. Two ways through memory: when the last
+ * axis is reduced, an output swallows contiguous spans; when it is kept, a row of outputs takes
+ * one row of the input after the other. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,7 +28,8 @@ enum { BLOCK = 256 };
     }                                                      \
     break
 
-static void fold_floats(Kind kind, double *acc, int step, const double *x, int64_t n, const double *top)
+static void fold_floats(Kind kind, double *acc, int step, const double *x, int64_t n,
+                        const double *top)
 {
     typedef double A;
     switch (kind) {
@@ -195,10 +196,12 @@ static void fold_lane(const Job *job, Kind kind, Lane *lane, int64_t base)
 {
     for (int64_t i = 0; i < lane->n; i++) {
         lane->floats[i] = start_float(kind);
-        lane->ints[i] = job->in->type == T_BOOL ? kind == SMALLEST || kind == PRODUCT : start_int(kind);
+        lane->ints[i] =
+            job->in->type == T_BOOL ? kind == SMALLEST || kind == PRODUCT : start_int(kind);
     }
     const int64_t span = job->columns ? lane->n : job->run;
-    const int64_t visits = job->columns ? job->reduced.count : job->reduced.count / MAX(job->run, 1);
+    const int64_t visits =
+        job->columns ? job->reduced.count : job->reduced.count / MAX(job->run, 1);
     const int rank = job->columns ? job->reduced.rank : job->reduced.rank - (job->run > 1);
     for (int64_t i = 0; i < visits; i++)
         fold_span(job, kind, lane, base + place(&job->reduced, rank, i), span);
@@ -207,11 +210,13 @@ static void fold_lane(const Job *job, Kind kind, Lane *lane, int64_t base)
 /* Outputs at .. at + lane->n - 1 (of one row of the input when there are columns). */
 static void reduce_lane(const Job *job, Lane *lane, int64_t at)
 {
-    const int64_t base = job->columns ? place(&job->kept, job->kept.rank - 1, at / job->run) + at % job->run
-                                      : place(&job->kept, job->kept.rank, at);
+    const int64_t base = job->columns
+                             ? place(&job->kept, job->kept.rank - 1, at / job->run) + at % job->run
+                             : place(&job->kept, job->kept.rank, at);
     if (job->kind == LOG_SUM_EXP) {
         fold_lane(job, BIGGEST, lane, base);
-        for (int64_t i = 0; i < lane->n; i++) lane->top[i] = isfinite(lane->floats[i]) ? lane->floats[i] : 0;
+        for (int64_t i = 0; i < lane->n; i++)
+            lane->top[i] = isfinite(lane->floats[i]) ? lane->floats[i] : 0;
     }
     fold_lane(job, job->kind, lane, base);
     const int64_t n = job->reduced.count;
@@ -255,8 +260,13 @@ static bool reduce(OpCall *call, Kind kind, Err *err)
         tensor_convert(t, 0, out, 0, n);
         return true;
     }
-    Job job = { .kind = kind, .in = t, .out = out, .kept.count = 1, .reduced.count = 1,
-                .floats = is_float(t->type) || kind == L2 || kind == LOG_SUM || kind == LOG_SUM_EXP };
+    Job job = { .kind = kind,
+                .in = t,
+                .out = out,
+                .kept.count = 1,
+                .reduced.count = 1,
+                .floats =
+                    is_float(t->type) || kind == L2 || kind == LOG_SUM || kind == LOG_SUM_EXP };
     int64_t step[MAX_RANK];
     dense_steps(t->rank, t->dim, step);
     for (int i = 0; i < t->rank; i++)
@@ -338,7 +348,8 @@ static bool arg_run(OpCall *call, int sign, Err *err)
         const int64_t base = o / line.inner * line.n * line.inner + o % line.inner;
         int64_t best = 0;
         for (int64_t i = 1; i < line.n; i++) {
-            int order = sign * compare(call->in[0], base + i * line.inner, base + best * line.inner);
+            int order =
+                sign * compare(call->in[0], base + i * line.inner, base + best * line.inner);
             if (order > 0 || (order == 0 && last)) best = i;
         }
         out[o] = best;
@@ -426,7 +437,8 @@ static bool top_shape(OpCall *call, Err *err)
         return op_wrong_input(call, 1, "one int64 number k", err);
     const int64_t k = input ? tensor_get_int(input, 0) : op_attr_int(call, "k", 0);
     if (k < 0 || k > line.n)
-        return op_fail(call, err, "k: found %lld, wanted 0 to %lld", (long long)k, (long long)line.n);
+        return op_fail(call, err, "k: found %lld, wanted 0 to %lld", (long long)k,
+                       (long long)line.n);
     int64_t dim[MAX_RANK];
     memcpy(dim, t->dim, sizeof dim);
     dim[line.axis] = k;
@@ -463,7 +475,8 @@ static bool top_run(OpCall *call, Err *err)
         for (int64_t i = 0; i < k; i++) {
             const int64_t at = to + i * line.inner;
             if (call->out[0].data)
-                tensor_convert(call->in[0], order.base + index[i] * line.inner, &call->out[0], at, 1);
+                tensor_convert(call->in[0], order.base + index[i] * line.inner, &call->out[0], at,
+                               1);
             if (call->n_out > 1 && call->out[1].data) ((int64_t *)call->out[1].data)[at] = index[i];
         }
     }

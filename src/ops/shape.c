@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shape.c - operators about shapes: reading them, changing them, and making tensors from them. Those
- * that only rename dims copy their input (or do nothing when the plan gave both the same memory). */
+ * shape.c - operators about shapes: reading them, changing them, and making tensors from them.
+ * Those that only rename dims copy their input (or do nothing when the plan gave both the same
+ * memory). */
 #include <math.h>
 
 #include "walk.h"
@@ -105,11 +106,13 @@ static bool said_dims(const OpCall *call, const Ints *list, int64_t *dim, int *u
         dim[i] = int_at(list, i);
         if (dim[i] == 0 && !zero_is_zero) {
             if (i >= t->rank)
-                return op_fail(call, err, "shape: found 0 at %d, wanted a place below rank %d", i, t->rank);
+                return op_fail(call, err, "shape: found 0 at %d, wanted a place below rank %d", i,
+                               t->rank);
             dim[i] = t->dim[i];
         }
         if (dim[i] < -1 || (dim[i] == -1 && *unknown >= 0))
-            return op_fail(call, err, "shape: found %lld at %d, wanted at most one -1", (long long)dim[i], i);
+            return op_fail(call, err, "shape: found %lld at %d, wanted at most one -1",
+                           (long long)dim[i], i);
         if (dim[i] == -1) {
             *unknown = i;
             dim[i] = 1;
@@ -168,7 +171,8 @@ static bool unsqueeze_shape(OpCall *call, Err *err)
     bool made[MAX_RANK] = { 0 };
     int64_t dim[MAX_RANK];
     Ints list;
-    if (!find_ints(call, 1, "axes", &list, err) || too_many(call, list.n + t->rank, err)) return false;
+    if (!find_ints(call, 1, "axes", &list, err) || too_many(call, list.n + t->rank, err))
+        return false;
     const int rank = t->rank + (int)list.n;
     for (int64_t i = 0; i < list.n; i++) {
         const int axis = op_axis(call, int_at(&list, i), rank, err);
@@ -185,7 +189,8 @@ static bool flatten_shape(OpCall *call, Err *err)
     const Tensor *t = call->in[0];
     const int64_t axis = op_attr_int(call, "axis", 1);
     if (axis < -t->rank || axis > t->rank)
-        return op_fail(call, err, "axis: found %lld, wanted %d to %d", (long long)axis, -t->rank, t->rank);
+        return op_fail(call, err, "axis: found %lld, wanted %d to %d", (long long)axis, -t->rank,
+                       t->rank);
     int64_t dim[2] = { 1, 1 };
     for (int i = 0; i < t->rank; i++) dim[i >= (axis < 0 ? axis + t->rank : axis)] *= t->dim[i];
     return op_out(call, 0, t->type, 2, dim);
@@ -255,13 +260,14 @@ static bool range_shape(OpCall *call, Err *err)
     const Tensor *t = call->in[0];
     for (int i = 0; i < 3; i++) {
         if (tensor_count(call->in[i]) != 1) return op_wrong_input(call, i, "one number", err);
-        if (call->in[i]->type != t->type) return op_wrong_input(call, i, "the type of input 0", err);
+        if (call->in[i]->type != t->type)
+            return op_wrong_input(call, i, "the type of input 0", err);
     }
     const double start = tensor_get(t, 0), limit = tensor_get(call->in[1], 0);
     const double delta = tensor_get(call->in[2], 0), n = ceil((limit - start) / delta);
     if (!(delta != 0) || !(n < 0x1p40))
-        return op_fail(call, err, "found start %g, limit %g, delta %g, wanted a finite count", start,
-                       limit, delta);
+        return op_fail(call, err, "found start %g, limit %g, delta %g, wanted a finite count",
+                       start, limit, delta);
     return op_out(call, 0, t->type, 1, (int64_t[]){ n > 0 ? (int64_t)n : 0 });
 }
 
@@ -272,7 +278,8 @@ static bool range_run(OpCall *call, Err *err)
     const double start = tensor_get(call->in[0], 0), delta = tensor_get(call->in[2], 0);
     const uint64_t first = (uint64_t)tensor_get_int(call->in[0], 0);
     const uint64_t step = (uint64_t)tensor_get_int(call->in[2], 0);
-    const bool floats = out->type == T_F32 || out->type == T_F64 || out->type == T_F16 || out->type == T_BF16;
+    const bool floats =
+        out->type == T_F32 || out->type == T_F64 || out->type == T_F16 || out->type == T_BF16;
     for (int64_t i = 0; i < out->dim[0]; i++) {
         const double x = start + (double)i * delta;
         int64_t value = (int64_t)(first + (uint64_t)i * step);

@@ -51,7 +51,7 @@ static bool check_inputs(const Op *op, const OpCall *call, Err *err)
         if (!t) continue;
         if (!dtype_size(t->type)) return op_wrong_input(call, i, "a type of numbers", err);
         if (!tensor_sane(t, err)) return op_fail(call, err, "input %d is too large", i);
-        if (i < 32 && op->values >> i & 1 && !t->data)
+        if (i < 32 && op->values >> i & 1 && !t->data && tensor_count(t))
             return op_fail(call, err, "input %d: its values decide the shape and are not known", i);
     }
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * walk.h - private to src/ops: visiting an output in memory order while up to three inputs are read
- * with strides of their own. Broadcasting, transposing, slicing and tiling are all this, with other
- * strides. Dims that run together in every operand are merged first, so that two equal shapes become
- * one span and adding a row to a matrix becomes spans of a row. */
+ * walk.h - private to src/ops: visiting an output in memory order while up to three inputs are
+ * read with strides of their own. Broadcasting, transposing, slicing and tiling are all this,
+ * with other strides. Dims that run together in every operand are merged first, so that two
+ * equal shapes become one span and adding a row to a matrix becomes spans of a row. */
 #ifndef OPS_WALK_H
 #define OPS_WALK_H
 #include "ops/ops.h"
@@ -21,7 +21,7 @@ typedef struct Span {
 typedef void SpanFn(const void *context, const Span *);
 
 Walk walk_over(int rank, const int64_t *dim);
-int walk_steps(Walk *, const int64_t *step);     /* adds an input by its steps; returns its number */
+int walk_steps(Walk *, const int64_t *step); /* adds an input by its steps; returns its number */
 int walk_broadcast(Walk *, const Tensor *in);    /* adds an input by NumPy's rules */
 void walk_run(Walk *, const OpCall *, SpanFn *, const void *context);
 /* Span functions that move elements: from input 0 to the output, or from the output's place to the

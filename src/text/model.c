@@ -4,14 +4,23 @@
 #include "pipeline.h"
 
 static const ModelKind kinds[] = {
-    { "BPE", { "vocab", "merges" }, NULL, NULL },
+    { "BPE", { "vocab", "merges" }, bpe_load, bpe_word },
     { "WordPiece",
       { "vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word" },
       wordpiece_load,
       wordpiece_word },
-    { "WordLevel", { "vocab", "unk_token" }, NULL, NULL },
-    { "Unigram", { "vocab", "unk_id" }, NULL, NULL },
+    { "WordLevel", { "vocab", "unk_token" }, wordlevel_load, wordlevel_word },
+    { "Unigram", { "vocab", "unk_id" }, unigram_load, unigram_word },
 };
+
+void model_bytes(const Vocab *vocab, int32_t bytes[256])
+{
+    for (unsigned b = 0; b < 256; b++) {
+        char name[] = "<0x00>";
+        name[3] = "0123456789ABCDEF"[b >> 4], name[4] = "0123456789ABCDEF"[b & 15];
+        bytes[b] = vocab_find(vocab, (Str){ name, 6 });
+    }
+}
 
 static bool has_members(const Value *v, const char *const *members)
 {
@@ -29,8 +38,7 @@ bool model_load(Arena *arena, const Value *v, Model *out, Err *err)
         const ModelKind *kind = &kinds[i];
         if (type.p ? !str_is(type, kind->type) : !has_members(v, kind->members)) continue;
         out->kind = kind;
-        return kind->load ? kind->load(arena, v, out, err)
-                          : component_unknown("model", str_of(kind->type), err);
+        return kind->load(arena, v, out, err);
     }
     if (type.p) return component_unknown("model", type, err);
     return fail(err, EF_BAD_MODEL, "model: found no \"type\", and members of none that is known");

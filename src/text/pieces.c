@@ -69,3 +69,10 @@ void tokens_grow(Tokens *tokens)
     tokens->items = moved(tokens->arena, tokens->items, tokens->n * item, cap * item);
     tokens->cap = cap;
 }
+
+uint64_t *tokens_scratch(Tokens *tokens, size_t items)
+{
+    if (items <= tokens->room) return tokens->scratch;
+    tokens->room = MAX(items, 2 * tokens->room);
+    return tokens->scratch = arena_raw(tokens->arena, tokens->room * sizeof *tokens->scratch);
+}

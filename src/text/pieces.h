@@ -52,18 +52,27 @@ static inline void pieces_add(Pieces *out, size_t from, size_t to, int32_t id)
 
 typedef struct Token { /* of a model; encode.c makes the range in the word one of the original */
     int32_t id, start, end, word;
+    int32_t from, to; /* of the Text: what it is called, where the id does not tell; -1: it does */
 } Token;
 typedef struct Tokens {
     Arena *arena;
     Token *items;
     size_t n, cap;
-    uint64_t *scratch; /* of the model: Model.scratch items */
+    uint64_t *scratch; /* of the model: at least Model.scratch items */
+    size_t room;       /* of scratch */
 } Tokens;
 void tokens_grow(Tokens *);
+uint64_t *tokens_scratch(Tokens *, size_t items); /* what was in there is lost */
 static inline void tokens_add(Tokens *out, int32_t id, size_t start, size_t end)
 {
     if (out->n == out->cap) tokens_grow(out);
-    out->items[out->n++] = (Token){ id, (int32_t)start, (int32_t)end, 0 };
+    out->items[out->n++] = (Token){ id, (int32_t)start, (int32_t)end, 0, -1, -1 };
+}
+/* One that is called like the part of the word it stands for. */
+static inline void tokens_add_text(Tokens *out, int32_t id, size_t start, size_t end)
+{
+    tokens_add(out, id, start, end);
+    out->items[out->n - 1].from = (int32_t)start, out->items[out->n - 1].to = (int32_t)end;
 }
 
 #endif

@@ -50,12 +50,12 @@ struct PreTokenizer {
 bool pretokenizer_load(Arena *, const Value *, PreTokenizer *, Err *);
 void pretokenizer_run(const PreTokenizer *, Text *, const Pieces *in, Pieces *out);
 
-/* ---- models (model.c, wordpiece.c) ---- */
+/* ---- models (model.c; wordpiece.c, bpe.c, unigram.c, wordlevel.c) ---- */
 typedef struct Model Model;
 typedef struct ModelKind {
     const char *type;
     const char *members[5]; /* that a file without `type` is known by, NULL-terminated */
-    bool (*load)(Arena *, const Value *, Model *, Err *);      /* NULL: not supported */
+    bool (*load)(Arena *, const Value *, Model *, Err *);
     bool (*word)(const Model *, Str word, Tokens *out, Err *); /* tokens of one word */
 } ModelKind;
 struct Model {
@@ -67,6 +67,14 @@ struct Model {
 bool model_load(Arena *, const Value *, Model *, Err *);
 bool wordpiece_load(Arena *, const Value *, Model *, Err *);
 bool wordpiece_word(const Model *, Str word, Tokens *out, Err *);
+bool bpe_load(Arena *, const Value *, Model *, Err *);
+bool bpe_word(const Model *, Str word, Tokens *out, Err *);
+bool unigram_load(Arena *, const Value *, Model *, Err *);
+bool unigram_word(const Model *, Str word, Tokens *out, Err *);
+bool wordlevel_load(Arena *, const Value *, Model *, Err *);
+bool wordlevel_word(const Model *, Str word, Tokens *out, Err *);
+/* Ids of "<0x00>" to "<0xFF>"; -1: not in the vocabulary. */
+void model_bytes(const Vocab *, int32_t bytes[256]);
 
 /* ---- added tokens (added.c) ---- */
 typedef struct Added {

@@ -26,10 +26,15 @@ static VocabSlot *slot_of(const Vocab *vocab, uint64_t hash, Str head, Str tail)
     }
 }
 
+int64_t vocab_entry_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
+{
+    return (int64_t)slot_of(vocab, hash, head, tail)->entry - 1;
+}
+
 int32_t vocab_find_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 {
-    const VocabSlot *slot = slot_of(vocab, hash, head, tail);
-    return slot->entry ? vocab->entries[slot->entry - 1].id : -1;
+    int64_t entry = vocab_entry_hashed(vocab, hash, head, tail);
+    return entry < 0 ? -1 : vocab->entries[entry].id;
 }
 
 static uint64_t hash_of(Str token)
@@ -44,8 +49,8 @@ int32_t vocab_find(const Vocab *vocab, Str token)
     return vocab_find_hashed(vocab, hash_of(token), token, (Str){ 0 });
 }
 
-/* Copies: the tree may be gone when the first text comes. */
-static void put(Vocab *vocab, char **pool, Str token, int32_t id)
+/* Copies: the tree may be gone when the first text comes. Returns the copy. */
+static const char *put(Vocab *vocab, char **pool, Str token, int32_t id)
 {
     uint64_t hash = hash_of(token);
     VocabSlot *slot = slot_of(vocab, hash, token, (Str){ 0 });
@@ -58,6 +63,7 @@ static void put(Vocab *vocab, char **pool, Str token, int32_t id)
     vocab->entries[slot->entry - 1].id = id;
     vocab->longest = MAX(vocab->longest, token.n);
     vocab->greatest = MAX(vocab->greatest, id);
+    return vocab->entries[slot->entry - 1].p;
 }
 
 static bool check_id(const Member *member, size_t count, Err *err)
@@ -72,6 +78,17 @@ static bool check_id(const Member *member, size_t count, Err *err)
     return true;
 }
 
+/* Room for `count` tokens of so many bytes together; returns where those go. */
+static char *start(Arena *arena, Vocab *out, size_t count, size_t bytes)
+{
+    int bits = 4;
+    while ((size_t)1 << bits < 2 * count) bits++;
+    *out = (Vocab){ .shift = 64 - bits, .greatest = -1 };
+    out->slots = ARRAY(arena, VocabSlot, (size_t)1 << bits);
+    out->entries = arena_raw(arena, (count + 1) * sizeof *out->entries);
+    return arena_raw(arena, bytes + 1);
+}
+
 bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
 {
     if (!map || map->kind != V_MAP)
@@ -79,16 +96,44 @@ bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
     size_t count = map->map.n, bytes = 0;
     if (count >= INT32_MAX / 2) return fail(err, EF_BAD_MODEL, "vocab: found %zu tokens", count);
     for (size_t i = 0; i < count; i++) bytes += map->map.items[i].key.n;
-    int bits = 4;
-    while ((size_t)1 << bits < 2 * count) bits++;
-    *out = (Vocab){ .shift = 64 - bits, .greatest = -1 };
-    out->slots = ARRAY(arena, VocabSlot, (size_t)1 << bits);
-    out->entries = arena_raw(arena, (count + 1) * sizeof *out->entries);
-    char *pool = arena_raw(arena, bytes + 1);
+    char *pool = start(arena, out, count, bytes);
     for (size_t i = 0; i < count; i++) {
         const Member *member = &map->map.items[i];
         if (!check_id(member, count, err)) return false;
         put(out, &pool, member->key, (int32_t)member->value.i);
     }
+    out->size = out->n;
+    return true;
+}
+
+/* ["piece", -3.5] */
+static bool read_piece(const Value *pair, size_t id, Str *piece, double *score, Err *err)
+{
+    bool ok = pair->kind == V_LIST && pair->list.n == 2 && pair->list.items[0].kind == V_STR &&
+              (pair->list.items[1].kind == V_FLOAT || pair->list.items[1].kind == V_INT);
+    if (!ok) return fail(err, EF_BAD_MODEL, "vocab: item %zu is not a piece with a score", id);
+    *piece = pair->list.items[0].s;
+    *score = value_float(&pair->list.items[1], 0);
+    return true;
+}
+
+bool vocab_load_list(Arena *arena, const Value *list, Vocab *out, double **scores, Err *err)
+{
+    if (!list || list->kind != V_LIST)
+        return fail(err, EF_BAD_MODEL, "model: found no \"vocab\", wanted a list");
+    size_t count = list->list.n, bytes = 0;
+    if (count >= INT32_MAX / 2) return fail(err, EF_BAD_MODEL, "vocab: found %zu pieces", count);
+    Str *pieces = arena_raw(arena, (count + 1) * sizeof *pieces);
+    *scores = arena_raw(arena, (count + 1) * sizeof **scores);
+    for (size_t i = 0; i < count; i++) {
+        if (!read_piece(&list->list.items[i], i, &pieces[i], &(*scores)[i], err)) return false;
+        bytes += pieces[i].n;
+    }
+    char *pool = start(arena, out, count, bytes);
+    for (size_t i = 0; i < count; i++) {
+        pieces[i].p = put(out, &pool, pieces[i], (int32_t)i);
+    }
+    out->names = pieces;
+    out->size = count;
     return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_onnx.c - a stranger's ONNX file: read, write, read again; then every node whose inputs are known
- * (initializers and what came out before) is asked for its shape and, while small, run. */
+ * fuzz_onnx.c - a stranger's ONNX file: read, write, read again; then every node whose inputs
+ * are known (initializers and what came out before) is asked for its shape and, while small,
+ * run. */
 #include "ops/ops.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,7 +33,8 @@ static void run_node(const OnnxModel *m, const OnnxNode *n, Map *known, Arena *a
     int64_t opset = 0;
     Err err = { 0 };
     if (n->n_in > MAX_IO || n->n_out > MAX_IO) return;
-    if (str_is(n->op, "Einsum") && n->n_in > 2) return; /* right, but slow: every letter is a loop */
+    if (str_is(n->op, "Einsum") && n->n_in > 2)
+        return; /* right, but slow: every letter is a loop */
     for (int i = 0; i < m->n_opset; i++)
         if (str_eq(m->opset[i].domain, n->domain)) opset = m->opset[i].version;
     const Op *op = op_find(n->domain, n->op, opset);
@@ -40,8 +42,14 @@ static void run_node(const OnnxModel *m, const OnnxNode *n, Map *known, Arena *a
         in[i] = map_get(known, n->in[i]);
         if (n->in[i].n && !in[i]) return;
     }
-    OpCall call = { .node = n, .opset = (int)MIN(MAX(opset, 0), 1000), .n_in = n->n_in, .n_out = n->n_out,
-                    .in = in, .out = out, .k = kernels(), .scratch = arena };
+    OpCall call = { .node = n,
+                    .opset = (int)MIN(MAX(opset, 0), 1000),
+                    .n_in = n->n_in,
+                    .n_out = n->n_out,
+                    .in = in,
+                    .out = out,
+                    .k = kernels(),
+                    .scratch = arena };
     if (!op || !op_shape(op, &call, &err)) return;
     for (int i = 0; i < n->n_out; i++) {
         if (!is_small(&out[i])) return;

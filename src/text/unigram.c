@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * unigram.c - the model of SentencePiece: of all ways to cut a word into pieces, the one with the
+ * greatest sum of scores. One walk from the left keeps the best way to each byte (Viterbi); a
+ * character that no piece covers costs the least score minus ten.
+ *
+ * Sums are doubles, added in the order of the reference: among equal ways the first found wins.
+ * Scores are what the reference reads from the file, and its reader of numbers does not round as
+ * it should: a score with seventeen digits may be off in its last bit, and so may be a choice. */
+#include "data/number.h"
+#include "pipeline.h"
+#include "trie.h"
+
+typedef struct Unigram {
+    Trie trie;
+    double unk_score;
+    int32_t unk_id; /* -1: none; an error once it is needed */
+    bool byte_fallback;
+    int32_t bytes[256];
+} Unigram;
+
+/* ---- scores ---- */
+
+/* The double that the reference reads where this one was meant: digits as one integer, rounded,
+ * then scaled by one power of ten, rounded again. */
+static double as_read(double score)
+{
+    static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    char text[NUMBER_ROOM], *end = number_write_f64(text, score < 0 ? -score : score);
+    uint64_t digits = 0;
+    int exponent = 0, count = 0;
+    for (const char *p = text, *point = NULL; p < end; p++) {
+        if (*p == 'e') return score;
+        if (*p == '.') {
+            point = p;
+            continue;
+        }
+        digits = digits * 10 + (uint64_t)(*p - '0');
+        count += digits > 0;
+        exponent -= point != NULL;
+    }
+    if (count > 19 || -exponent >= (int)COUNT(tens)) return score;
+    double value = (double)digits / tens[-exponent];
+    return score < 0 ? -value : value;
+}
+
+static bool build(Arena *arena, const Vocab *vocab, const double *scores, Trie *out, Err *err)
+{
+    Arena work = { 0 };
+    TriePiece *pieces = arena_raw(&work, (vocab->n + 1) * sizeof *pieces);
+    for (size_t i = 0; i < vocab->n; i++) {
+        const VocabEntry *entry = &vocab->entries[i];
+        pieces[i] = (TriePiece){ { entry->p, entry->n }, entry->id, scores[entry->id] };
+    }
+    bool ok = trie_build(arena, pieces, vocab->n, out, err);
+    arena_free(&work);
+    return ok;
+}
+
+bool unigram_load(Arena *arena, const Value *v, Model *out, Err *err)
+{
+    Unigram *model = NEW(arena, Unigram);
+    const Value *unk = value_get(v, "unk_id"), *fallback = value_get(v, "byte_fallback");
+    int64_t unk_id = -1;
+    double *scores, least = 0;
+    out->data = model;
+    if (unk && unk->kind != V_NULL && !member_int(v, "model", "unk_id", &unk_id, err)) return false;
+    if (fallback && !member_bool(v, "model", "byte_fallback", &model->byte_fallback, err))
+        return false;
+    if (!vocab_load_list(arena, value_get(v, "vocab"), &out->vocab, &scores, err)) return false;
+    if (unk_id >= (int64_t)out->vocab.size)
+        return fail(err, EF_BAD_MODEL, "Unigram: found unk_id %lld, wanted one below %zu",
+                    (long long)unk_id, out->vocab.size);
+    bool exact = value_bool(value_get(v, "exact_scores"), false); /* not from a text: convert.c */
+    for (size_t i = 0; i < out->vocab.size; i++) {
+        if (!exact) scores[i] = as_read(scores[i]);
+        if (i == 0 || scores[i] < least) least = scores[i];
+    }
+    model->unk_id = (int32_t)unk_id;
+    model->unk_score = least - 10.0;
+    model_bytes(&out->vocab, model->bytes);
+    return build(arena, &out->vocab, scores, &model->trie, err);
+}
+
+/* ---- the best way ---- */
+typedef struct Best { /* way to a byte of the word */
+    union {
+        double score;
+        int32_t next; /* afterwards: where its piece ends that starts here */
+    };
+    int32_t start; /* of its last piece; -1: no way yet */
+    uint32_t node; /* of that piece; TRIE_FREE: unknown */
+} Best;
+
+static inline void offer(Best *to, double score, size_t start, uint32_t node)
+{
+    if (to->start >= 0 && !(score > to->score)) return;
+    to->score = score;
+    to->start = (int32_t)start;
+    to->node = node;
+}
+
+static bool no_unknown(Err *err)
+{
+    return fail(err, EF_BAD_MODEL, "Unigram: a text needs the unknown token, and there is none");
+}
+
+/* Offers every piece at byte `at`; whether one of them is just the character there. */
+static inline bool offer_pieces(const Unigram *model, Str word, size_t at, size_t length,
+                                Best *best)
+{
+    bool single = false;
+    double here = best[at].score;
+    uint32_t node = 0;
+    for (size_t i = at; i < word.n; i++) {
+        node = trie_child(&model->trie, node, word.p[i]);
+        if (node == TRIE_FREE) break;
+        const TrieUnit *unit = &model->trie.units[node];
+        if (!(unit->base & TRIE_ENDS)) continue;
+        offer(&best[i + 1], unit->score + here, at, node);
+        single |= i + 1 == at + length;
+    }
+    return single;
+}
+
+static bool find_best(const Unigram *model, Str word, Best *best, Err *err)
+{
+    for (size_t i = 1; i <= word.n; i++) best[i].start = -1;
+    best[0] = (Best){ .score = 0 };
+    for (size_t at = 0; at < word.n;) {
+        uint32_t code;
+        size_t length = (size_t)utf8_take(word.p + at, &code);
+        if (!offer_pieces(model, word, at, length, best)) {
+            Best *to = &best[at + length];
+            offer(to, model->unk_score + best[at].score, at, TRIE_FREE);
+            if (to->node == TRIE_FREE && model->unk_id < 0) return no_unknown(err);
+        }
+        at += length;
+    }
+    for (int32_t end = (int32_t)word.n; end > 0; end = best[end].start)
+        best[best[end].start].next = end;
+    return true;
+}
+
+/* ---- its tokens ---- */
+
+/* Text that no piece covers: the vocabulary is asked once more, then bytes are tried. */
+static void add_unknown(const Model *self, Str word, size_t start, size_t end, Tokens *out)
+{
+    const Unigram *model = self->data;
+    Str text = { word.p + start, end - start };
+    int32_t id = vocab_find(&self->vocab, text);
+    if (id >= 0) {
+        tokens_add(out, id, start, end);
+        return;
+    }
+    bool bytes = model->byte_fallback;
+    for (size_t i = 0; bytes && i < text.n; i++)
+        bytes = model->bytes[(unsigned char)text.p[i]] >= 0;
+    if (!bytes) tokens_add_text(out, model->unk_id, start, end);
+    for (size_t i = 0; bytes && i < text.n; i++)
+        tokens_add(out, model->bytes[(unsigned char)text.p[i]], start, end);
+}
+
+bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
+{
+    const Unigram *model = self->data;
+    _Static_assert(sizeof(Best) == 2 * sizeof(uint64_t), "scratch");
+    Best *best = (Best *)tokens_scratch(out, 2 * (word.n + 1));
+    if (!find_best(model, word, best, err)) return false;
+    for (size_t at = 0, end; at < word.n; at = end) {
+        size_t from = at;
+        int32_t id;
+        for (end = at;; end = (size_t)best[end].next) { /* neighbours that are unknown are one */
+            if (end == word.n) break;
+            uint32_t node = best[best[end].next].node;
+            id = node == TRIE_FREE ? model->unk_id : model->trie.ids[node];
+            if (id != model->unk_id) break;
+        }
+        if (end > from) {
+            add_unknown(self, word, from, end, out);
+            continue;
+        }
+        end = (size_t)best[at].next;
+        tokens_add(out, id, at, end);
+    }
+    return true;
+}
