@@ -83,7 +83,7 @@ static void answers(const char *dir, bool exact)
 {
     Case c;
     Err err = { 0 };
-    RowOutput out[MAX_ROWS];
+    RowOutput out[MAX_ROWS] = { 0 };
     if (load(&c, dir, exact)) {
         Runner *runner = runner_new(c.engine, NULL);
         Batch batch = whole(&c);
@@ -107,7 +107,7 @@ static void alone_and_in_company(const char *dir)
 {
     Case c;
     Err err = { 0 };
-    RowOutput out[MAX_ROWS], one;
+    RowOutput out[MAX_ROWS] = { 0 }, one = { 0 };
     if (load(&c, dir, false)) {
         Batch batch = whole(&c);
         const float *copy[MAX_ROWS];
@@ -152,7 +152,7 @@ static void written_and_read(const char *dir)
 {
     Case c;
     Err err = { 0 };
-    RowOutput out[MAX_ROWS], again[MAX_ROWS];
+    RowOutput out[MAX_ROWS] = { 0 }, again[MAX_ROWS] = { 0 };
     if (load(&c, dir, false)) {
         OnnxModel model, *back = NEW(&c.arena, OnnxModel);
         GraphWeights weights;
@@ -213,7 +213,7 @@ static void report(const char *dir)
 {
     Case c;
     Err err = { 0 };
-    RowOutput out[MAX_ROWS];
+    RowOutput out[MAX_ROWS] = { 0 };
     double d[2] = { INFINITY, INFINITY };
     const char *why = "";
     bool ragged = false;

@@ -24,6 +24,7 @@ static int64_t rows_of(const Tensor *t)
 static bool linear_dims(OpCall *c, int panel_rank, int64_t per_k, Err *err)
 {
     const Tensor *x = c->in[0], *w = c->in[1];
+    if (c->n_in < 4) return op_fail(c, err, "found %d inputs, wanted 4 or more", c->n_in);
     int64_t N = op_attr_int(c, "N", 0), K = op_attr_int(c, "K", 0);
     if (N <= 0 || K <= 0 || N > INT32_MAX || K > INT32_MAX || w->rank != panel_rank ||
         w->dim[0] != ROUND_UP(N, PANEL) / PANEL || w->dim[1] != ROUND_UP(K, per_k) / per_k ||
@@ -331,8 +332,8 @@ static bool attention_run(OpCall *c, Err *err)
 
 #define OWN "encoderfile"
 const Op ops_fused[] = {
-    { "Linear", OWN, 1, 4, 4, linear_shape, linear_run, .token = TOKEN_MATMUL },
-    { "LinearQ", OWN, 1, 7, 7, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL },
+    { "Linear", OWN, 1, 2, 4, linear_shape, linear_run, .token = TOKEN_MATMUL },
+    { "LinearQ", OWN, 1, 2, 7, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL },
     { "LayerNorm", OWN, 1, 2, 3, norm_shape, norm_run, .token = TOKEN_INNER },
     { "Activation", OWN, 1, 1, 1, activation_shape, activation_run, .token = TOKEN_EACH },
     { "Attention", OWN, 1, 3, 4, attention_shape, attention_run, .token = TOKEN_ATTENTION },
