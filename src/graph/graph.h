@@ -89,7 +89,7 @@ typedef struct Inferred {
     int64_t limit;     /* most elements of a value that is computed here; 0: 65536 */
     size_t most;       /* most bytes of all of them; 0: 128 MiB */
     size_t taken;      /* of those */
-    int64_t work;      /* multiply-adds spent */
+    double work;       /* multiply-adds spent on them */
     Pool *pool;        /* for that; may be NULL */
     bool dynamic;      /* a shape depends on data: only the dynamic mode can run this */
     int at;            /* the node that made it dynamic */

@@ -39,7 +39,10 @@ static bool outputs_small(const OpCall *call, int64_t limit)
 static bool infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *err)
 {
     const Tensor **in = ARRAY(arena, const Tensor *, node->n_in);
-    for (int k = 0; k < node->n_in; k++) in[k] = node->in[k] >= 0 ? &to->t[node->in[k]] : NULL;
+    for (int k = 0; k < node->n_in; k++) { /* what was not wanted (a plain mask) is absent */
+        const Tensor *t = node->in[k] >= 0 ? &to->t[node->in[k]] : NULL;
+        in[k] = t && t->type != T_NONE ? t : NULL;
+    }
     Tensor *out = ARRAY(arena, Tensor, node->n_out);
     OpCall call = { .node = node->node,
                     .opset = node->opset,

@@ -68,7 +68,7 @@ const Op *op_at(size_t);                                /* for listings and test
  * `values` wants them, every output typed, sane, and known to the operator. Nobody calls ->shape but this. */
 bool op_shape(const Op *, OpCall *, Err *);
 bool op_needs_values(const Op *, int input);            /* its bit in `values` */
-int64_t op_work(const Op *, const OpCall *);            /* about how many multiply-adds; after op_shape */
+double op_work(const Op *, const OpCall *);             /* about how many multiply-adds; after op_shape */
 
 /* ---- shared by the families (common.c) ---- */
 bool op_fail(const OpCall *, Err *, const char *format, ...) PRINTF(3, 4); /* "node 'x' (Add): ..." */

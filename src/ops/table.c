@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * table.c - finding an operator's row, and asking it for shapes with the checks common to all. */
+#include <math.h>
+
 #include "ops/ops.h"
 
 static const Op *const families[] = {
@@ -40,6 +42,11 @@ const Op *op_at(size_t index)
     return NULL;
 }
 
+bool op_needs_values(const Op *op, int input)
+{
+    return input < 32 && op->values >> input & 1;
+}
+
 static bool check_inputs(const Op *op, const OpCall *call, Err *err)
 {
     if (call->n_in < op->min_in || (op->max_in && call->n_in > op->max_in))
@@ -70,4 +77,27 @@ bool op_shape(const Op *op, OpCall *call, Err *err)
             return op_fail(call, err, "output %d: %s", i, why.message);
     }
     return true;
+}
+
+static double longest(const Tensor *t)
+{
+    int64_t most = 1;
+    for (int i = 0; i < t->rank; i++) most = MAX(most, t->dim[i]);
+    return (double)most;
+}
+
+/* Products are told by name; whatever else there is looks at each number about once. */
+double op_work(const Op *op, const OpCall *call)
+{
+    double sum = 0, product = 1;
+    for (int i = 0; i < call->n_in; i++) {
+        double n = call->in[i] ? (double)tensor_count(call->in[i]) : 0;
+        sum += n;
+        if (i < 2) product *= MAX(n, 1);
+    }
+    double out = (double)tensor_count(&call->out[0]);
+    if (op->token == TOKEN_MATMUL || strcmp(op->name, "Gemm") == 0) return sqrt(product * out);
+    if (strcmp(op->name, "Einsum") == 0) return MAX(product, sum + out);
+    if (strcmp(op->name, "Attention") == 0) return sum * longest(call->in[1]);
+    return sum + out;
 }
