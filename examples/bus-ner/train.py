@@ -2,7 +2,7 @@
 """Trains the bus query tagger from nothing and writes every model file beside this script.
 
 The WordPiece vocabulary and the BERT weights are both learnt from generated queries. Each chunk of training data
-is generated afresh, so no query is seen twice and there is nothing to overfit but the generator itself.
+is generated afresh, so there is nothing to overfit but the generator itself.
 
     python train.py                      # a full training run on one CPU core
     python train.py --steps 300 --out /tmp/quick

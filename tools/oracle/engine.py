@@ -71,6 +71,7 @@ CASES = {
     "distilbert-script17": (tf.DistilBertForSequenceClassification, tf.DistilBertConfig(num_labels=3, **DISTIL), 17,
                             "script", 2, None),
     "roberta-script17": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 17, "script", 2, None),
+    "bert-int32-17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 4, None),
     "bert-quantized17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 3, None),
     "toy-plain17": (Toy, "plain", 17, "script", 2, None),
     "toy-window8": (Toy, "window8", 17, "script", 2, None),
@@ -94,11 +95,14 @@ class Only(torch.nn.Module):
 
 
 def export(path, model, opset, how, count, fixed):
-    names = ["input_ids", "attention_mask", "token_type_ids"][:count]
+    names = ["input_ids", "attention_mask", "token_type_ids", "position_ids"][:count]
     B, S = fixed or (2, 9)
     mask = torch.ones(B, S, dtype=torch.long)
     mask[1, S // 2:] = 0
-    args = tuple([torch.randint(3, VOCAB, (B, S)), mask, torch.zeros(B, S, dtype=torch.long)][:count])
+    positions = torch.arange(S).expand(B, S)
+    args = tuple([torch.randint(3, VOCAB, (B, S)), mask, torch.zeros(B, S, dtype=torch.long), positions][:count])
+    if count == 4:  # the case of all optional inputs is also the one of int32
+        args = tuple(a.int() for a in args)
     wrapped = Only(model, names)
     output = "logits" if hasattr(model, "classifier") else "last_hidden_state"
     if how == "dynamo":
@@ -127,10 +131,11 @@ def answers(path, names, start, ids, types, fixed):
         n = b - a
         B, S = fixed or (1, n)
         feed = {"input_ids": np.zeros((B, S), np.int64), "attention_mask": np.zeros((B, S), np.int64),
-                "token_type_ids": np.zeros((B, S), np.int64)}
+                "token_type_ids": np.zeros((B, S), np.int64), "position_ids": np.arange(S)[None].repeat(B, 0)}
         feed["input_ids"][0, :n], feed["attention_mask"][0, :n], feed["token_type_ids"][0, :n] = ids[a:b], 1, types[a:b]
         feed["attention_mask"][1:, 0] = 1
-        out = session.run(None, {k: feed[k] for k in names})[0]
+        kind = np.int32 if len(names) == 4 else np.int64
+        out = session.run(None, {k: feed[k].astype(kind) for k in names})[0]
         rows.append(out[0, :n] if out.ndim == 3 else out[:1])
     return np.concatenate(rows).astype(np.float32)
 
@@ -156,7 +161,7 @@ def write(folder, case):
     rng = np.random.default_rng(3)
     start = np.cumsum([0] + LENGTHS).astype(np.int32)
     ids = rng.integers(3, VOCAB, start[-1]).astype(np.int32)
-    types = rng.integers(0, 2 if count == 3 else 1, start[-1]).astype(np.int32)
+    types = rng.integers(0, 2 if count >= 3 else 1, start[-1]).astype(np.int32)
     out = answers(path, names, start, ids, types, fixed)
     for name, array in dict(start=start, ids=ids, type_ids=types, output=out).items():
         np.save(os.path.join(folder, name + ".npy"), array)
