@@ -59,6 +59,7 @@ $(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
 
 # Fuzz targets are plain programs that replay files; FUZZER=1 (clang) makes them libFuzzer programs.
 fuzz: $(FUZZ)
+$(OUT)/fuzz/fuzz_onnx $(OUT)/fuzz/fuzz_graph: $(if $(FUZZER),tests/fuzz/mutate.c)
 $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/$(if $(FUZZER),arena,replay).c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(FUZZ_LINK) -Itests -o $@ $(filter %.c,$^) $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)

@@ -11,9 +11,13 @@ static uint64_t fnv(uint64_t hash, uint64_t value)
     return (hash ^ value) * 0x100000001b3u;
 }
 
+enum { /* what is not derived from the mappings */
+    PLAIN = UNICODE_DROP | UNICODE_SPACE | UNICODE_CJK | UNICODE_PUNCT | UNICODE_MN | UNICODE_MARK |
+            UNICODE_WORD | UNICODE_NUMERIC
+};
 static uint64_t flags_of(uint64_t h, uint32_t c)
 {
-    return fnv(h, unicode_record(c)->flags & 127);
+    return fnv(h, unicode_record(c)->flags & PLAIN);
 }
 
 static uint64_t order_of(uint64_t h, uint32_t c)
@@ -32,7 +36,7 @@ static uint64_t lower_of(uint64_t h, uint32_t c)
 static uint64_t nfd_of(uint64_t h, uint32_t c)
 {
     uint32_t out[UNICODE_LONGEST];
-    int n = unicode_decompose(c, out);
+    int n = unicode_decompose(c, false, out);
     for (int i = 0; i < n; i++) h = fnv(h, out[i]);
     return h;
 }

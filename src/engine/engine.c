@@ -76,6 +76,7 @@ bool engine_run_generic(Graph *g, Pool *pool, const Named *in, size_t n_in, Aren
 {
     Inferred at = graph_inferred(g, arena);
     at.limit = INT64_MAX;
+    at.most = 4 * MOST_BYTES;
     at.pool = pool;
     for (int i = 0; i < g->n_input; i++) {
         const GraphValue *wanted = &g->value[g->input[i]];

@@ -79,9 +79,10 @@ static int slot_for(Planner *p, int v, Form form)
 
 static bool all_known(const Planner *p, const GraphNode *n)
 {
-    for (int k = 0; k < n->n_out; k++)
-        if (n->out[k] >= 0 && !p->at.t[n->out[k]].data && tensor_count(&p->at.t[n->out[k]]) > 0)
-            return false;
+    for (int k = 0; k < n->n_out; k++) { /* without a type: of a branch that is not taken */
+        const Tensor *t = n->out[k] >= 0 ? &p->at.t[n->out[k]] : NULL;
+        if (t && t->type != T_NONE && !t->data && tensor_count(t) > 0) return false;
+    }
     return true;
 }
 
@@ -89,12 +90,13 @@ static void plan_node(Planner *p, int i)
 {
     const GraphNode *n = p->g->node[i];
     const Layout *l = &p->e->layout;
-    bool ragged = p->plan->size.ragged, attends = graph_is(n, "Attention");
+    bool ragged = p->plan->size.ragged, attends = graph_attends(n);
     int readable = ragged && attends ? 3 : n->n_in;
     int *from = ARRAY(&p->plan->arena, int, n->n_in);
     for (int k = 0; k < readable; k++) { /* may add spreads, which come first */
         Form form = ragged ? layout_reads(p->g, &p->e->symbols, l, i, k) : FORM_PLAIN;
-        from[k] = n->in[k] < 0 ? -1 : slot_for(p, n->in[k], form);
+        bool absent = n->in[k] < 0 || p->at.t[n->in[k]].type == T_NONE;
+        from[k] = absent ? -1 : slot_for(p, n->in[k], form);
     }
     for (int k = 0; k < readable; k++)
         if (from[k] >= 0) read_slot(p, from[k]);
@@ -172,9 +174,33 @@ static void plan_memory(Plan *plan)
     arena_free(&scratch);
 }
 
+/* Node i reads v token by token although v has none: its rows must be those of the longest text. */
+static bool spread_holds(const Planner *p, int i, int k)
+{
+    const Layout *l = &p->e->layout;
+    int v = p->g->node[i]->in[k];
+    if (v < 0 || l->value[v] == FORM_TOKEN ||
+        layout_reads(p->g, &p->e->symbols, l, i, k) != FORM_TOKEN)
+        return true;
+    const Tensor *is = &p->at.t[v], *named = &p->e->symbols.t[v];
+    bool same = tensor_count(is) > 0 && is->rank == named->rank;
+    for (int d = 0; same && d < is->rank; d++)
+        same = is->dim[d] == (named->dim[d] == DIM_SEQUENCE ? p->plan->size.S : named->dim[d]);
+    return same;
+}
+
+static bool shape_changes(const Planner *p, int i, Err *err)
+{
+    return fail(err, EF_UNSUPPORTED, "node '%.*s': the shape changes with the length of the text",
+                STR_ARG(p->g->node[i]->node->name));
+}
+
 /* The names that symbols.c gave the dims must hold at the true size. */
 static bool symbols_hold(const Planner *p, Err *err)
 {
+    for (int i = 0; i < p->g->n_node; i++)
+        for (int k = 0; p->e->layout.needed[i] && k < p->g->node[i]->n_in; k++)
+            if (!spread_holds(p, i, k)) return shape_changes(p, i, err);
     for (int i = 0; i < p->g->n_node; i++)
         for (int k = 0; p->e->layout.needed[i] && k < p->g->node[i]->n_out; k++) {
             int v = p->g->node[i]->out[k];
@@ -183,10 +209,7 @@ static bool symbols_hold(const Planner *p, Err *err)
             bool same = is->rank == named->rank && is->dim[0] == p->plan->size.B &&
                         is->dim[1] == p->plan->size.S;
             for (int d = 2; same && d < is->rank; d++) same = is->dim[d] == named->dim[d];
-            if (!same)
-                return fail(err, EF_UNSUPPORTED,
-                            "node '%.*s': the shape changes with the length of the text",
-                            STR_ARG(p->g->node[i]->node->name));
+            if (!same) return shape_changes(p, i, err);
         }
     return true;
 }

@@ -169,12 +169,16 @@ static bool run_step(Runner *r, const Step *step, const Ragged *ragged, Err *err
 }
 
 /* ---- outputs ---- */
-static bool take_outputs(const Tensor *t, Form form, const Rows *rows, RowOutput *out, Err *err)
+static bool take_outputs(const Tensor *t, Form form, const Size *size, const Rows *rows,
+                         RowOutput *out, Err *err)
 {
     char found[128];
     if (t->type != T_F32 || (t->rank != 2 && t->rank != 3))
         return fail(err, EF_UNSUPPORTED, "the output is %s, wanted float with 2 or 3 dims",
                     tensor_show(t, found));
+    if (form != FORM_TOKEN && (t->dim[0] != size->B || (t->rank == 3 && t->dim[1] != size->S)))
+        return fail(err, EF_UNSUPPORTED, "the output is %s, wanted %lld rows of %lld tokens",
+                    tensor_show(t, found), (long long)size->B, (long long)size->S);
     int64_t width = t->dim[t->rank - 1], S = t->rank == 3 ? t->dim[1] : 1, token = 0;
     for (int i = 0; i < rows->n; i++) {
         int row = rows->row[i];
@@ -203,15 +207,17 @@ static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput
     arena_reset(&r->dynamic, KEPT_SCRATCH);
     Inferred at = graph_inferred(g, &r->dynamic);
     at.limit = INT64_MAX;
+    at.most = MOST_BYTES * (size_t)rows->n;
     at.pool = r->pool;
     for (int i = 0; i < g->n_input; i++) {
         Tensor *t = &at.t[g->input[i]];
         if (!graph_bind_input(g, g->input[i], plan->size.B, plan->size.S, t, err)) return false;
-        t->data = arena_raw(&r->dynamic, tensor_bytes(t));
+        t->data = arena_try(&r->dynamic, tensor_bytes(t), 1, MOST_BYTES, err);
+        if (!t->data) return false;
         fill_input(g, g->value[g->input[i]].name, rows, false, t);
     }
     return graph_infer(g, &r->dynamic, &at, err) &&
-           take_outputs(&at.t[r->e->output], FORM_PLAIN, rows, out, err);
+           take_outputs(&at.t[r->e->output], FORM_PLAIN, &plan->size, rows, out, err);
 }
 
 static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragged, RowOutput *out,
@@ -225,7 +231,8 @@ static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragg
                    &plan->slot[plan->input[i]].t);
     for (int i = 0; i < plan->n_step; i++)
         if (!run_step(r, &plan->step[i], ragged, err)) return false;
-    return take_outputs(&plan->slot[plan->output].t, plan->output_form, rows, out, err);
+    return take_outputs(&plan->slot[plan->output].t, plan->output_form, &plan->size, rows, out,
+                        err);
 }
 
 static bool run_padded(Runner *r, const Rows *rows, int64_t B, int64_t S, RowOutput *out, Err *err)

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fold.c - nodes that read only constants are run once and become constants; Identity and inference
- * Dropout vanish. */
+ * Dropout vanish, and so do the branches of an If whose condition is a constant. */
 #include "graph.h"
 
-enum { FOLD_LIMIT = 1 << 24 }; /* elements: a folded table must not blow the file up */
+enum { FOLD_LIMIT = 1 << 24 };           /* elements: a folded table must not blow the file up */
+static const double FOLD_WORK = 0x1p31; /* multiply-adds spent on all nodes of a pass */
+
+typedef struct Fold {
+    Graph *g;
+    Arena scratch;
+    double work;
+} Fold;
 
 static bool all_constant(const Graph *g, const GraphNode *node)
 {
@@ -12,11 +19,29 @@ static bool all_constant(const Graph *g, const GraphNode *node)
     return node->n_in > 0;
 }
 
-static bool fold_node(Graph *g, GraphNode *node, Arena *scratch, Err *err)
+/* Room for the results; false: too large to be worth it. */
+static bool make_room(Fold *f, const Op *op, OpCall *call)
 {
-    const Tensor **in = ARRAY(scratch, const Tensor *, node->n_in);
+    size_t bytes = 0;
+    for (int k = 0; k < call->n_out; k++) {
+        if (tensor_count(&call->out[k]) > FOLD_LIMIT) return false;
+        bytes += ROUND_UP(MAX(tensor_bytes(&call->out[k]), (size_t)1), 64);
+    }
+    f->work += op_work(op, call);
+    char *at = f->work <= FOLD_WORK ? graph_room(f->g, bytes) : NULL;
+    for (int k = 0; at && k < call->n_out; k++) {
+        call->out[k].data = at;
+        at += ROUND_UP(MAX(tensor_bytes(&call->out[k]), (size_t)1), 64);
+    }
+    return at != NULL;
+}
+
+static bool fold_node(Fold *f, GraphNode *node, Err *err)
+{
+    Graph *g = f->g;
+    const Tensor **in = ARRAY(&f->scratch, const Tensor *, node->n_in);
     for (int k = 0; k < node->n_in; k++) in[k] = node->in[k] >= 0 ? &g->value[node->in[k]].t : NULL;
-    Tensor *out = ARRAY(scratch, Tensor, node->n_out);
+    Tensor *out = ARRAY(&f->scratch, Tensor, node->n_out);
     OpCall call = { .node = node->node,
                     .opset = node->opset,
                     .n_in = node->n_in,
@@ -24,13 +49,9 @@ static bool fold_node(Graph *g, GraphNode *node, Arena *scratch, Err *err)
                     .in = in,
                     .out = out,
                     .k = kernels(),
-                    .scratch = scratch };
+                    .scratch = &f->scratch };
     if (!op_shape(node->op, &call, err)) return false;
-    for (int k = 0; k < node->n_out; k++) {
-        if (!tensor_sane(&out[k], err)) return false;
-        if (tensor_count(&out[k]) > FOLD_LIMIT || dtype_size(out[k].type) == 0) return true;
-        out[k].data = arena_raw(g->arena, MAX(tensor_bytes(&out[k]), (size_t)1));
-    }
+    if (!make_room(f, node->op, &call)) return true;
     if (!node->op->run(&call, err)) return false;
     for (int k = 0; k < node->n_out; k++) {
         if (node->out[k] < 0) continue;
@@ -42,31 +63,74 @@ static bool fold_node(Graph *g, GraphNode *node, Arena *scratch, Err *err)
     return true;
 }
 
-/* Readers of `from` read `to` instead. A graph output keeps its name, so its node stays. */
-static void forward(Graph *g, int i, int from, int to)
+/* ---- If ---- */
+static bool constant_truth(const Graph *g, int value, bool *truth)
 {
-    for (int j = i + 1; j < g->n_node; j++)
-        for (int k = 0; k < g->node[j]->n_in; k++)
-            if (g->node[j]->in[k] == from) g->node[j]->in[k] = to;
+    double number;
+    if (!graph_scalar(g, value, &number)) return false;
+    *truth = number != 0;
+    return true;
+}
+
+/* A guard that is a constant is no guard; false: this node is never run. */
+static bool settle_guard(const Graph *g, GraphNode *node)
+{
+    bool taken;
+    if (!node->guard || !constant_truth(g, node->guard - 1, &taken)) return true;
+    if (!taken) return false;
+    node->guard = 0;
+    return true;
+}
+
+/* Then and Else inside a branch that is settled; Either whose condition is. */
+static void settle_branch(const Graph *g, GraphNode *node)
+{
+    bool truth;
+    if ((graph_is(node, "Then") || graph_is(node, "Else")) && node->n_in > 1 &&
+        constant_truth(g, node->in[1], &truth)) {
+        if (!truth) node->in[0] = node->in[1]; /* not reached: whatever the condition would be */
+        else node->in[1] = -1;
+    }
+    if (!graph_is(node, "Either") || !constant_truth(g, node->in[0], &truth)) return;
+    OnnxNode *made = NEW(g->arena, OnnxNode);
+    *made = (OnnxNode){ .op = STR("Identity"), .name = node->node->name };
+    node->in[0] = node->in[truth ? 1 : 2];
+    node->n_in = 1;
+    node->node = made;
+    node->op = op_find(made->domain, made->op, 1);
+    node->opset = 1;
+}
+
+/* A node that hands its input on. A graph output keeps its name, so its node stays. */
+static bool hands_on(const Graph *g, const GraphNode *node)
+{
+    return (graph_is(node, "Identity") || (graph_is(node, "Dropout") && node->n_out == 1)) &&
+           !g->value[node->out[0]].output;
 }
 
 bool pass_fold(Graph *g, Err *err)
 {
-    Arena scratch = { 0 };
+    Fold f = { .g = g };
     bool ok = true;
+    Arena names = { 0 };
+    int *same = ARRAY(&names, int, g->n_value); /* what a value is read as */
+    for (int v = 0; v < g->n_value; v++) same[v] = v;
     for (int i = 0; ok && i < g->n_node; i++) {
         GraphNode *node = g->node[i];
         if (!node->op) continue;
-        if (all_constant(g, node)) {
-            ok = fold_node(g, node, &scratch, err);
-        } else if ((graph_is(node, "Identity") ||
-                    (graph_is(node, "Dropout") && node->n_out == 1)) &&
-                   !g->value[node->out[0]].output) {
-            forward(g, i, node->out[0], node->in[0]);
+        for (int k = 0; k < node->n_in; k++)
+            if (node->in[k] >= 0) node->in[k] = same[node->in[k]];
+        if (!settle_guard(g, node)) {
+            node->op = NULL;
+            continue;
         }
-        arena_reset(&scratch, 1 << 20);
+        settle_branch(g, node);
+        if (all_constant(g, node)) ok = fold_node(&f, node, err) || node->guard;
+        else if (hands_on(g, node)) same[node->out[0]] = node->in[0];
+        arena_reset(&f.scratch, 1 << 20);
     }
-    arena_free(&scratch);
+    arena_free(&f.scratch);
+    arena_free(&names);
     if (ok) graph_remove_dead(g);
     return ok;
 }

@@ -29,11 +29,12 @@ static bool scalar_factor(const Graph *g, const GraphNode *n, int *rest, double 
 
 static bool compose(const GraphNode *transpose, int total[4])
 {
-    const OnnxAttr *perm = onnx_attr(transpose->node, "perm");
-    if (!perm || perm->n != 4) return false;
+    size_t n;
+    const int64_t *perm = onnx_ints(transpose->node, "perm", &n);
+    if (!perm || n != 4) return false;
     for (int i = 0; i < 4; i++) {
-        if (perm->ints[total[i]] < 0 || perm->ints[total[i]] > 3) return false;
-        total[i] = (int)perm->ints[total[i]];
+        if (perm[total[i]] < 0 || perm[total[i]] > 3) return false;
+        total[i] = (int)perm[total[i]];
     }
     return true;
 }
@@ -56,8 +57,9 @@ static bool splits_heads(const Symbols *s, const GraphNode *reshape, Heads *h)
 static bool folds_batch(const Graph *g, const Symbols *s, const GraphNode *last, int *value)
 {
     const GraphNode *turn = graph_producer(g, last->in[0]);
-    const OnnxAttr *perm = graph_is(turn, "Transpose") ? onnx_attr(turn->node, "perm") : NULL;
-    if (!perm || perm->n != 3 || perm->ints[0] != 0 || perm->ints[1] != 2) return false;
+    size_t n;
+    const int64_t *perm = graph_is(turn, "Transpose") ? onnx_ints(turn->node, "perm", &n) : NULL;
+    if (!perm || n != 3 || perm[0] != 0 || perm[1] != 2) return false;
     const GraphNode *first = graph_producer(g, turn->in[0]);
     if (!graph_is(first, "Reshape")) return false;
     const Tensor *from = &s->t[first->in[0]], *flat = &s->t[first->out[0]],

@@ -3,34 +3,39 @@
  * its epilogue, the weight into panels (kernels/pack.c), packed once however many nodes read it. */
 #include "graph.h"
 
-/* The weight as panels; `transposed` when it is [N, K]. */
-static int packed(Graph *g, int w, bool transposed, int64_t *N, int64_t *K)
+typedef struct Packing {
+    Graph *g;
+    int *panels, *turned, *row; /* what was made of a weight, of its transpose, of a bias; 0: nothing */
+} Packing;
+
+/* The weight as panels, `transposed` when it is [N, K]; -1: there is no room for them. */
+static int packed(Packing *p, int w, bool transposed, int64_t *N, int64_t *K)
 {
+    Graph *g = p->g;
     const Tensor *t = &g->value[w].t;
     *K = t->dim[transposed ? 1 : 0], *N = t->dim[transposed ? 0 : 1];
+    int *made = transposed ? &p->turned[w] : &p->panels[w];
+    if (*made) return *made;
+    Tensor to = { .type = T_F32, .rank = 3, .dim = { ROUND_UP(*N, PANEL) / PANEL, *K, PANEL } };
+    to.data = graph_room(g, panels_f32_size(*N, *K) * sizeof(float));
+    if (!to.data) return -1;
+    panels_f32_pack(t->data, transposed, *N, *K, to.data);
     const char *name =
         str_format(g->arena, "%.*s#panels%s", STR_ARG(g->value[w].name), transposed ? "'" : "");
-    for (int v = g->n_value - 1; v >= 0; v--)
-        if (g->value[v].constant && str_is(g->value[v].name, name)) return v;
-    Tensor p = { .type = T_F32, .rank = 3, .dim = { ROUND_UP(*N, PANEL) / PANEL, *K, PANEL } };
-    p.data = arena_raw(g->arena, panels_f32_size(*N, *K) * sizeof(float));
-    panels_f32_pack(t->data, transposed, *N, *K, p.data);
-    return graph_add_constant(g, name, &p);
+    return *made = graph_add_constant(g, name, &to);
 }
 
 /* A bias as a row filled up to whole panels; -1 stays -1. */
-static int padded_row(Graph *g, int b, int64_t N)
+static int padded_row(Packing *p, int b, int64_t N)
 {
+    Graph *g = p->g;
     if (b < 0) return -1;
-    const char *name = str_format(g->arena, "%.*s#row", STR_ARG(g->value[b].name));
+    if (p->row[b]) return p->row[b];
     Tensor t = { .type = T_F32, .rank = 1, .dim = { ROUND_UP(N, PANEL) } };
-    for (int v = g->n_value - 1; v >= 0; v--)
-        if (g->value[v].constant && str_is(g->value[v].name, name) &&
-            g->value[v].t.dim[0] == t.dim[0])
-            return v;
     t.data = memset(arena_raw(g->arena, tensor_bytes(&t)), 0, tensor_bytes(&t));
     memcpy(t.data, g->value[b].t.data, sizeof(float) * (size_t)N);
-    return graph_add_constant(g, name, &t);
+    const char *name = str_format(g->arena, "%.*s#row", STR_ARG(g->value[b].name));
+    return p->row[b] = graph_add_constant(g, name, &t);
 }
 
 static bool is_weight(const Graph *g, int v)
@@ -47,40 +52,44 @@ static bool is_bias(const Graph *g, int v, int64_t N)
     return t->rank >= 1 && t->dim[t->rank - 1] == N && tensor_count(t) == N;
 }
 
-static void make_linear(Graph *g, int i, int x, int w, bool transposed, int bias, int out)
+static void make_linear(Packing *p, int i, int x, int w, bool transposed, int bias, int out)
 {
+    Graph *g = p->g;
     int64_t N, K;
-    int panels = packed(g, w, transposed, &N, &K);
-    int in[] = { x, panels, padded_row(g, bias, N), -1 };
+    int panels = packed(p, w, transposed, &N, &K);
+    if (panels < 0) return;
+    int in[] = { x, panels, padded_row(p, bias, N), -1 };
     GraphNode *made = graph_replace(g, i, "Linear", in, 4, out);
     node_set_int(g, made, "N", N);
     node_set_int(g, made, "K", K);
 }
 
-static void fuse_biased(Graph *g, int i, const int *uses)
+static void fuse_biased(Packing *p, int i, const int *uses)
 {
+    Graph *g = p->g;
     const GraphNode *add = g->node[i];
     if (!graph_is(add, "Add")) return;
     for (int k = 0; k < 2; k++) {
         const GraphNode *mm = graph_producer(g, add->in[k]);
         if (!graph_is(mm, "MatMul") || !is_weight(g, mm->in[1]) || uses[mm->out[0]] != 1) continue;
         if (!is_bias(g, add->in[1 - k], g->value[mm->in[1]].t.dim[1])) continue;
-        make_linear(g, i, mm->in[0], mm->in[1], false, add->in[1 - k], add->out[0]);
+        make_linear(p, i, mm->in[0], mm->in[1], false, add->in[1 - k], add->out[0]);
         return;
     }
 }
 
-static void fuse_plain(Graph *g, int i)
+static void fuse_plain(Packing *p, int i)
 {
+    Graph *g = p->g;
     const GraphNode *n = g->node[i];
     if (graph_is(n, "MatMul") && is_weight(g, n->in[1]))
-        make_linear(g, i, n->in[0], n->in[1], false, -1, n->out[0]);
+        make_linear(p, i, n->in[0], n->in[1], false, -1, n->out[0]);
     if (!graph_is(n, "Gemm") || !is_weight(g, n->in[1]) || onnx_int(n->node, "transA", 0)) return;
     if (onnx_float(n->node, "alpha", 1) != 1 || onnx_float(n->node, "beta", 1) != 1) return;
     bool transposed = onnx_int(n->node, "transB", 0) != 0;
     int bias = n->n_in > 2 ? n->in[2] : -1;
     if (bias >= 0 && !is_bias(g, bias, g->value[n->in[1]].t.dim[transposed ? 0 : 1])) return;
-    make_linear(g, i, n->in[0], n->in[1], transposed, bias, n->out[0]);
+    make_linear(p, i, n->in[0], n->in[1], transposed, bias, n->out[0]);
 }
 
 static Act act_of(const GraphNode *n)
@@ -146,9 +155,11 @@ bool pass_linear(Graph *g, Err *err)
     (void)err;
     Arena scratch = { 0 };
     const int *uses = graph_uses(g, &scratch);
-    for (int i = 0; i < g->n_node; i++) fuse_biased(g, i, uses);
+    int *made = ARRAY(&scratch, int, 3 * (size_t)g->n_value), n = g->n_value;
+    Packing p = { g, made, made + n, made + 2 * n };
+    for (int i = 0; i < g->n_node; i++) fuse_biased(&p, i, uses);
     graph_remove_dead(g);
-    for (int i = 0; i < g->n_node; i++) fuse_plain(g, i);
+    for (int i = 0; i < g->n_node; i++) fuse_plain(&p, i);
     uses = graph_uses(g, &scratch);
     for (int i = 0; i < g->n_node; i++) fuse_activation(g, i, uses);
     Symbols s;

@@ -16,9 +16,10 @@ static bool is_row(const Graph *g, int v)
 
 static bool over_last_axis(const Graph *g, const GraphNode *mean)
 {
-    const OnnxAttr *axes = onnx_attr(mean->node, "axes");
+    size_t n;
+    const int64_t *axes = onnx_ints(mean->node, "axes", &n);
     if (onnx_int(mean->node, "keepdims", 1) != 1) return false;
-    if (axes) return axes->n == 1 && axes->ints[0] == -1;
+    if (axes) return n == 1 && axes[0] == -1;
     double axis;
     return mean->n_in == 2 && graph_scalar(g, mean->in[1], &axis) && axis == -1;
 }

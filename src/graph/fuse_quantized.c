@@ -14,12 +14,20 @@ static bool is_constant(const Graph *g, int v, int rank_most)
     return v >= 0 && g->value[v].constant && g->value[v].t.rank <= rank_most;
 }
 
+/* A constant with one number, or one for each column of w. */
+static bool is_row_for(const Graph *g, int v, int w, DType type)
+{
+    if (!is_constant(g, v, 1) || g->value[v].t.type != type) return false;
+    int64_t n = tensor_count(&g->value[v].t);
+    return n == 1 || n == g->value[w].t.dim[1];
+}
+
 /* x_scale * w_scale with x_scale from `dynamic` */
 static bool match_scales(const Graph *g, int v, const GraphNode *dynamic, Quantized *q)
 {
     const GraphNode *mul = graph_producer(g, v);
     for (int k = 0; graph_is(mul, "Mul") && k < 2; k++)
-        if (mul->in[k] == dynamic->out[1] && is_constant(g, mul->in[1 - k], 1))
+        if (mul->in[k] == dynamic->out[1] && is_row_for(g, mul->in[1 - k], q->w, T_F32))
             return q->w_scale = mul->in[1 - k], true;
     return false;
 }
@@ -31,12 +39,13 @@ static bool match_integer(const Graph *g, int v, const GraphNode **dynamic, Quan
     const GraphNode *mm = graph_producer(g, cast->in[0]);
     if (!graph_is(mm, "MatMulInteger") || mm->n_in < 3) return false;
     *dynamic = graph_producer(g, mm->in[0]);
-    if (!graph_is(*dynamic, "DynamicQuantizeLinear") || mm->in[2] != (*dynamic)->out[2])
+    if (!graph_is(*dynamic, "DynamicQuantizeLinear") || (*dynamic)->n_out != 3 ||
+        mm->in[2] != (*dynamic)->out[2])
         return false;
     q->x = (*dynamic)->in[0], q->w = mm->in[1], q->w_zero = mm->n_in > 3 ? mm->in[3] : -1;
     const Tensor *w = &g->value[q->w].t;
     return is_constant(g, q->w, 2) && w->rank == 2 && (w->type == T_I8 || w->type == T_U8) &&
-           tensor_count(w) > 0 && (q->w_zero < 0 || is_constant(g, q->w_zero, 1));
+           tensor_count(w) > 0 && (q->w_zero < 0 || is_row_for(g, q->w_zero, q->w, w->type));
 }
 
 static bool match(const Graph *g, int v, Quantized *q)
@@ -82,9 +91,10 @@ static void make(Graph *g, int i, const Quantized *q, int bias)
     Tensor panels = { .type = T_I8,
                       .rank = 4,
                       .dim = { ROUND_UP(N, PANEL) / PANEL, ROUND_UP(K, 4) / 4, PANEL, 4 } };
-    panels.data = arena_raw(g->arena, panels_i8_size(N, K));
     Tensor sums = { .type = T_I32, .rank = 1, .dim = { ROUND_UP(N, PANEL) } };
-    sums.data = arena_raw(g->arena, tensor_bytes(&sums));
+    panels.data = graph_room(g, panels_i8_size(N, K));
+    sums.data = graph_room(g, tensor_bytes(&sums));
+    if (!panels.data || !sums.data) return;
     panels_i8_pack(as_signed(g, &w), false, N, K, panels.data, sums.data);
     Tensor no_zero = { .type = T_I32, .rank = 0, .data = (int32_t[]){ 0 } };
     const Tensor zero = q->w_zero >= 0 ? g->value[q->w_zero].t : no_zero,

@@ -21,6 +21,7 @@ typedef struct GraphNode {
     int opset;
     int n_in, n_out;
     int *in, *out; /* value numbers; -1: absent */
+    int guard;     /* value number + 1: not run where that value is false (an If); 0: always run */
 } GraphNode;
 
 enum { DIM_BATCH = -2, DIM_SEQUENCE = -3 }; /* beside DIM_UNKNOWN and sizes >= 0 */
@@ -66,6 +67,7 @@ typedef struct GraphWeights {
 void graph_to_onnx(const Graph *, Arena *, OnnxModel *, GraphWeights *);
 
 /* ---- for passes ---- */
+int graph_add_value(Graph *, Str name);
 int graph_add_constant(Graph *, const char *name, const Tensor *);
 /* Memory for the numbers of such a constant; NULL: more than a model of this size has need of. */
 void *graph_room(Graph *, size_t bytes);
@@ -81,6 +83,9 @@ bool graph_attends(const GraphNode *);   /* is the fused Attention, not the one 
 int graph_mask_of(const GraphNode *);    /* the mask that an Attention adds; -1: none */
 /* The one number of a constant scalar (or one-element tensor). */
 bool graph_scalar(const Graph *, int value, double *out);
+
+bool graph_schedule(Graph *, Err *); /* orders the nodes; false: a cycle */
+#define GUARD_KEY "encoderfile.guard" /* metadata of a node in a package: the name of its guard */
 
 /* ---- shapes for given input shapes (infer.c) ---- */
 typedef struct Inferred {

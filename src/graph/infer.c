@@ -4,7 +4,9 @@
  * Reshape and its kin need them: there is one evaluator, not a second one for symbols. */
 #include "graph.h"
 
-enum { KNOWN_LIMIT = 1 << 16 }; /* elements worth computing ahead of the run */
+enum { KNOWN_LIMIT = 1 << 16 };                   /* elements worth computing ahead of the run */
+static const size_t KNOWN_BYTES = (size_t)1 << 27; /* and of all such values together */
+static const double KNOWN_WORK = 0x1p31;           /* multiply-adds spent on them */
 
 Inferred graph_inferred(const Graph *g, Arena *arena)
 {
@@ -22,18 +24,41 @@ static bool inputs_known(const GraphNode *node, const Tensor *const *in, bool *m
     for (int k = 0; k < node->n_in; k++) {
         if (!in[k] || in[k]->data || tensor_count(in[k]) == 0) continue;
         all = false;
-        if (k < 32 && node->op->values >> k & 1) *missing = true;
+        if (op_needs_values(node->op, k)) *missing = true;
     }
     return all || strcmp(node->op->name, "Shape") == 0 || strcmp(node->op->name, "Size") == 0;
 }
 
-static bool outputs_small(const OpCall *call, int64_t limit)
+/* A node of an If whose branch is not taken, as far as is known. */
+static bool left_out(const GraphNode *node, Inferred *to)
+{
+    const Tensor *guard = node->guard ? &to->t[node->guard - 1] : NULL;
+    if (guard && !guard->data) to->dynamic = true;
+    return guard && guard->data && !*(const uint8_t *)guard->data;
+}
+
+/* Worth computing here: small, or this is the run itself. */
+static bool worth_it(const Op *op, const OpCall *call, Inferred *to)
 {
     for (int k = 0; k < call->n_out; k++)
-        if (tensor_count(&call->out[k]) > (limit ? limit : KNOWN_LIMIT) ||
-            dtype_size(call->out[k].type) == 0)
-            return false;
-    return true;
+        if (tensor_count(&call->out[k]) > (to->limit ? to->limit : KNOWN_LIMIT)) return false;
+    if (to->limit == INT64_MAX) return true;
+    to->work += op_work(op, call);
+    return to->work <= KNOWN_WORK;
+}
+
+static bool compute(const Op *op, OpCall *call, Inferred *to, Err *err)
+{
+    size_t most = to->most ? to->most : KNOWN_BYTES;
+    for (int k = 0; k < call->n_out; k++) {
+        size_t bytes = MAX(tensor_bytes(&call->out[k]), (size_t)1);
+        size_t left = MIN(most - MIN(to->taken, most), MOST_BYTES);
+        call->out[k].data = arena_try(call->scratch, bytes, 1, left, err);
+        if (!call->out[k].data)
+            return within(err, "node '%.*s' (%s)", STR_ARG(call->node->name), op->name);
+        to->taken += bytes;
+    }
+    return op->run(call, err);
 }
 
 static bool infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *err)
@@ -56,16 +81,7 @@ static bool infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *e
     bool missing, known = inputs_known(node, in, &missing);
     if (missing) return to->dynamic = true;
     if (!op_shape(node->op, &call, err)) return false;
-    for (int k = 0; k < node->n_out; k++)
-        if (!tensor_sane(&out[k], err))
-            return within(err, "node '%.*s' (%s)", STR_ARG(node->node->name), node->op->name);
-    if (known && outputs_small(&call, to->limit)) {
-        for (int k = 0; k < node->n_out; k++)
-            if (!(out[k].data =
-                      arena_try(arena, MAX(tensor_bytes(&out[k]), (size_t)1), 1, MOST_BYTES, err)))
-                return within(err, "node '%.*s' (%s)", STR_ARG(node->node->name), node->op->name);
-        if (!node->op->run(&call, err)) return false;
-    }
+    if (known && worth_it(node->op, &call, to) && !compute(node->op, &call, to, err)) return false;
     for (int k = 0; k < node->n_out; k++)
         if (node->out[k] >= 0) to->t[node->out[k]] = out[k];
     return true;
@@ -76,7 +92,8 @@ bool graph_infer(const Graph *g, Arena *arena, Inferred *to, Err *err)
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *node = g->node[i];
         if (!node->op || (to->needs && !to->needs[i])) continue;
-        if (!infer_node(node, arena, to, err)) return false;
+        if (left_out(node, to)) continue;
+        if (!to->dynamic && !infer_node(node, arena, to, err)) return false;
         if (to->dynamic) return to->at = i, true;
     }
     return true;

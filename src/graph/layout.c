@@ -44,7 +44,7 @@ static void mark_needed(const Graph *g, Arena *arena, int output, Layout *l)
         const GraphNode *n = g->node[i];
         for (int k = 0; n->op && k < n->n_out; k++)
             l->needed[i] |= n->out[k] >= 0 && wanted[n->out[k]];
-        int readable = graph_is(n, "Attention") ? 3 : n->n_in; /* a plain mask is not read */
+        int readable = graph_attends(n) ? 3 : n->n_in; /* a plain mask is not read */
         for (int k = 0; l->needed[i] && k < readable; k++)
             if (n->in[k] >= 0) wanted[n->in[k]] = true;
     }
@@ -54,10 +54,12 @@ static void mark_needed(const Graph *g, Arena *arena, int output, Layout *l)
 static bool axes_inside(const Graph *g, const Symbols *s, const GraphNode *n)
 {
     int rank = s->t[n->in[0]].rank;
-    const OnnxAttr *list = onnx_attr(n->node, "axes"), *one = onnx_attr(n->node, "axis");
+    size_t n_axes;
+    const int64_t *list = onnx_ints(n->node, "axes", &n_axes);
+    const OnnxAttr *one = onnx_attr(n->node, "axis");
     if (list) {
-        for (size_t i = 0; i < list->n; i++)
-            if ((list->ints[i] < 0 ? list->ints[i] + rank : list->ints[i]) < 2) return false;
+        for (size_t i = 0; i < n_axes; i++)
+            if ((list[i] < 0 ? list[i] + rank : list[i]) < 2) return false;
         return true;
     }
     if (one) return (one->i < 0 ? one->i + rank : one->i) >= 2;
@@ -76,8 +78,9 @@ static bool axes_inside(const Graph *g, const Symbols *s, const GraphNode *n)
 static bool keeps_leading_axes(const GraphNode *n)
 {
     if (!graph_is(n, "Transpose")) return true; /* reshapes: the dims say it */
-    const OnnxAttr *perm = onnx_attr(n->node, "perm");
-    return perm && perm->n >= 2 && perm->ints[0] == 0 && perm->ints[1] == 1;
+    size_t rank;
+    const int64_t *perm = onnx_ints(n->node, "perm", &rank);
+    return perm && rank >= 2 && perm[0] == 0 && perm[1] == 1;
 }
 
 /* Every input is a token value or has nothing to do with rows. */
@@ -93,7 +96,7 @@ static bool inputs_broadcast(const Symbols *s, const GraphNode *n, int rank)
 {
     bool position;
     for (int k = 0; k < n->n_in; k++) {
-        if (n->in[k] < 0 || (n->op->values >> k & 1)) continue;
+        if (n->in[k] < 0 || op_needs_values(n->op, k)) continue;
         const Tensor *t = &s->t[n->in[k]];
         if (!(leads(t) && t->rank == rank) && !broadcasts(t, rank, &position)) return false;
     }
@@ -133,7 +136,7 @@ Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int 
     const GraphNode *n = g->node[i];
     int v = n->in[k];
     bool position;
-    if (v < 0 || l->node[i] == FORM_PLAIN || (n->op->values >> k & 1)) return FORM_PLAIN;
+    if (v < 0 || l->node[i] == FORM_PLAIN || op_needs_values(n->op, k)) return FORM_PLAIN;
     if (leads(&s->t[v])) return FORM_TOKEN;
     if (n->op->token == TOKEN_EACH && broadcasts(&s->t[v], s->t[n->out[0]].rank, &position) &&
         position)
@@ -186,7 +189,7 @@ static bool place(const Graph *g, const Symbols *s, Layout *l, int i)
 {
     const GraphNode *n = g->node[i];
     bool reads_tokens = false;
-    int readable = graph_is(n, "Attention") ? 3 : n->n_in;
+    int readable = graph_attends(n) ? 3 : n->n_in;
     bool dims_only = graph_is(n, "Shape") || graph_is(n, "Size");
     for (int k = 0; k < readable && !dims_only; k++)
         reads_tokens |= n->in[k] >= 0 && l->value[n->in[k]] == FORM_TOKEN;
@@ -222,6 +225,9 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, int output, La
                    .node = ARRAY(arena, Form, g->n_node),
                    .value = ARRAY(arena, Form, g->n_value) };
     mark_needed(g, arena, output, l);
+    for (int i = 0; i < g->n_node; i++)
+        if (g->node[i]->op && g->node[i]->guard)
+            return not_ragged(l, "a branch (If) depends on the input");
     if (!s->known) return not_ragged(l, s->why);
     if (g->mask.kind != MASK_PLAIN)
         return not_ragged(l, "an attention mask is not a plain padding mask");

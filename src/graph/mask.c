@@ -7,13 +7,15 @@
 #include "graph.h"
 
 enum { PROBE_ROWS = 4, LEAST_LENGTH = 520, MOST_LENGTH = 4104 };
+static const size_t PROBE_BYTES = (size_t)5 << 29;
 static const float HIDDEN = -1e4f; /* exp(score - 1e4) is 0 for any score a model makes */
 
 /* Of a value that Shape reads, only the dims matter: where they have names, its makers are not run. */
 static bool dims_suffice(const Symbols *s, const GraphNode *n)
 {
+    if (!graph_is(n, "Shape") || !s->known) return false;
     const Tensor *t = &s->t[n->in[0]];
-    if (!graph_is(n, "Shape") || !s->known || t->rank < 0) return false;
+    if (t->rank < 0) return false;
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] == DIM_UNKNOWN) return false;
     return true;
@@ -26,7 +28,7 @@ static bool *mask_nodes(const Graph *g, Arena *arena, const Symbols *s, bool *an
     *any = false;
     for (int i = g->n_node - 1; i >= 0; i--) {
         const GraphNode *n = g->node[i];
-        if (graph_is(n, "Attention") && n->in[3] >= 0) value[n->in[3]] = *any = true;
+        if (graph_mask_of(n) >= 0) value[graph_mask_of(n)] = *any = true;
         for (int k = 0; n->op && k < n->n_out; k++) needed[i] |= n->out[k] >= 0 && value[n->out[k]];
         if (!needed[i] || dims_suffice(s, n)) continue;
         for (int k = 0; k < n->n_in; k++)
@@ -94,10 +96,10 @@ static bool is_plain(const Tensor *t, int64_t S)
 
 static bool masks_plain(const Graph *g, const Inferred *at, int64_t S)
 {
-    for (int i = 0; i < g->n_node; i++)
-        if (graph_is(g->node[i], "Attention") && g->node[i]->in[3] >= 0 &&
-            !is_plain(&at->t[g->node[i]->in[3]], S))
-            return false;
+    for (int i = 0; i < g->n_node; i++) {
+        int mask = graph_mask_of(g->node[i]);
+        if (mask >= 0 && !is_plain(&at->t[mask], S)) return false;
+    }
     return true;
 }
 
@@ -105,9 +107,9 @@ static bool masks_plain(const Graph *g, const Inferred *at, int64_t S)
 static void set_dims(const Graph *g, const Symbols *s, const bool *needed, int64_t S, Inferred *at)
 {
     for (int i = 0; i < g->n_node; i++) {
-        int v = needed[i] ? g->node[i]->in[0] : -1;
-        if (v < 0 || g->value[v].constant || g->value[v].input || !dims_suffice(s, g->node[i]))
-            continue;
+        if (!needed[i] || !dims_suffice(s, g->node[i])) continue;
+        int v = g->node[i]->in[0];
+        if (g->value[v].constant || g->value[v].input) continue;
         at->t[v] = s->t[v];
         at->t[v].data = NULL;
         for (int d = 0; d < s->t[v].rank; d++) {
@@ -122,6 +124,7 @@ static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *ne
     Inferred at = graph_inferred(g, arena);
     at.needs = needed;
     at.limit = PROBE_ROWS * 64 * S * S;
+    at.most = PROBE_BYTES;
     Err ignored;
     for (int i = 0; i < g->n_input; i++) {
         Tensor *t = &at.t[g->input[i]];

@@ -5,6 +5,7 @@
  * points outside the model's folder. */
 #ifndef ONNX_ONNX_H
 #define ONNX_ONNX_H
+#include "base/file.h"
 #include "onnx/tensor.h"
 
 typedef struct OnnxTensor {
@@ -91,6 +92,10 @@ typedef bool OnnxFind(void *context, Str location, Str *bytes, Err *);
 bool onnx_attach(OnnxModel *, OnnxFind *, void *context, Err *);
 /* External tensors are written as references (location, offset, length), others inside. */
 void onnx_write(Buf *, const OnnxModel *);
+/* The same straight into a file, without holding the weights: an initializer that has no data and is
+ * not external is asked for when its turn comes. `pour` must write exactly tensor_bytes of it. */
+typedef bool OnnxPour(void *context, const OnnxTensor *, FileWriter *, Err *);
+bool onnx_write_file(FileWriter *, const OnnxModel *, OnnxPour *, void *context, Err *);
 
 const OnnxAttr *onnx_attr(const OnnxNode *, const char *name); /* NULL: absent */
 int64_t onnx_int(const OnnxNode *, const char *name, int64_t otherwise);

@@ -162,3 +162,96 @@ void onnx_write(Buf *b, const OnnxModel *model)
 {
     write_fields(b, &message_model, model);
 }
+
+/* ---- into a file: lengths are known beforehand, so nothing has to be held ---- */
+typedef struct Stream {
+    FileWriter *to;
+    OnnxPour *pour;
+    void *context;
+    Err *err;
+} Stream;
+
+static bool flush(Stream *s, Buf *b)
+{
+    bool ok = writer_add(s->to, b->p, b->n, s->err);
+    b->n = 0;
+    return ok;
+}
+
+static size_t varint_size(uint64_t n)
+{
+    size_t size = 1;
+    for (; n >= 128; n >>= 7) size++;
+    return size;
+}
+
+static bool is_poured(const OnnxTensor *t)
+{
+    return !t->t.data && !t->location.n;
+}
+
+/* Everything of a tensor but the poured bytes themselves. */
+static void tensor_head(Buf *b, const OnnxTensor *t)
+{
+    write_tensor(b, t);
+    if (!is_poured(t)) return;
+    wire_put_tag(b, 9, WIRE_BYTES);
+    wire_put_varint(b, tensor_bytes(&t->t));
+}
+
+static size_t tensor_size(Buf *scratch, const OnnxTensor *t)
+{
+    size_t before = scratch->n;
+    tensor_head(scratch, t);
+    size_t size = scratch->n - before + (is_poured(t) ? tensor_bytes(&t->t) : 0);
+    scratch->n = before;
+    return size;
+}
+
+static bool stream_tensor(Stream *s, Buf *b, const OnnxTensor *t)
+{
+    size_t size = tensor_size(b, t);
+    wire_put_tag(b, 5, WIRE_BYTES);
+    wire_put_varint(b, size);
+    tensor_head(b, t);
+    if (!is_poured(t)) return b->n < 1 << 16 || flush(s, b);
+    if (!flush(s, b)) return false;
+    uint64_t begin = s->to->written;
+    if (!s->pour(s->context, t, s->to, s->err)) return false;
+    assert(s->to->written - begin == tensor_bytes(&t->t));
+    return true;
+}
+
+static bool stream_graph(Stream *s, Buf *b, int number, const OnnxGraph *graph)
+{
+    OnnxGraph bare = *graph;
+    Buf rest = { 0 };
+    bare.n_init = 0;
+    write_fields(&rest, &message_graph, &bare);
+    uint64_t size = rest.n;
+    for (int i = 0; i < graph->n_init; i++) {
+        size_t n = tensor_size(b, &graph->init[i]);
+        size += 1 + varint_size(n) + n;
+    }
+    wire_put_tag(b, number, WIRE_BYTES);
+    wire_put_varint(b, size);
+    bool ok = flush(s, b) && flush(s, &rest);
+    for (int i = 0; ok && i < graph->n_init; i++) ok = stream_tensor(s, b, &graph->init[i]);
+    buf_free(&rest);
+    return ok;
+}
+
+bool onnx_write_file(FileWriter *to, const OnnxModel *model, OnnxPour *pour, void *context,
+                     Err *err)
+{
+    Stream s = { to, pour, context, err };
+    Buf b = { 0 };
+    bool ok = true;
+    for (const Field *f = message_model.fields; ok && f->number; f++) {
+        if (f->of == &message_graph) ok = stream_graph(&s, &b, f->number, &model->graph);
+        else write_field(&b, f, (const char *)model);
+    }
+    ok = ok && flush(&s, &b);
+    buf_free(&b);
+    return ok;
+}

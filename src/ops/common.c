@@ -26,7 +26,7 @@ bool op_out(OpCall *call, int index, DType type, int rank, const int64_t *dim)
     Tensor *t = &call->out[index];
     t->type = type;
     t->rank = rank;
-    memmove(t->dim, dim, sizeof *dim * (size_t)rank);
+    if (rank) memmove(t->dim, dim, sizeof *dim * (size_t)rank);
     return true;
 }
 

@@ -684,7 +684,8 @@ static bool dropout_shape(OpCall *call, Err *err)
     const Tensor *t = call->in[0], *training = op_in(call, 2);
     if (training && training->data && tensor_get_int(training, 0) && op_in(call, 1) != NULL &&
         (!call->in[1]->data || tensor_get(call->in[1], 0) != 0))
-        return op_fail(call, err, "found training_mode, wanted inference");
+        return fail(err, EF_UNSUPPORTED, "node '%.*s' (Dropout): found training_mode, wanted inference",
+                    STR_ARG(call->node->name));
     return op_same(call, err) &&
            op_out(call, 1, call->opset < 10 ? t->type : T_BOOL, t->rank, t->dim);
 }

@@ -35,9 +35,11 @@ static bool linear_dims(OpCall *c, int panel_rank, int64_t per_k, Err *err)
                        (long long)(x->rank ? x->dim[x->rank - 1] : 0), (long long)K);
     if ((uint64_t)op_attr_int(c, "act", ACT_NONE) >= ACT_COUNT)
         return op_fail(c, err, "activation is not known");
-    for (int i = 2; i < c->n_in; i++)
+    for (int i = 2; i < c->n_in; i++) {
+        if (c->in[i] && i < 4 && c->in[i]->type != T_F32) return op_wrong_input(c, i, "float", err);
         if (c->in[i] && i != 3 && (c->in[i]->rank != 1 || c->in[i]->dim[0] != ROUND_UP(N, PANEL)))
             return op_fail(c, err, "input %d does not have a number per column", i);
+    }
     c->out[0] = *x;
     c->out[0].data = NULL;
     c->out[0].dim[x->rank - 1] = N;
@@ -146,8 +148,9 @@ static bool linear_q_run(OpCall *c, Err *err)
         return op_fail(c, err, "residual has another shape");
     if (!l.M) return true;
     QuantizeJob job = { .c = c, .l = &l };
-    job.q = arena_raw(c->scratch, (size_t)(l.M * ROUND_UP(l.K, 4)));
-    job.row = arena_raw(c->scratch, sizeof(RowScale) * (size_t)l.M);
+    job.q = op_scratch(c, l.M, (size_t)ROUND_UP(l.K, 4), err);
+    job.row = op_scratch(c, l.M, sizeof(RowScale), err);
+    if (!job.q || !job.row) return false;
     int threads = workers(c, l.M * l.K * 8);
     job.step = (l.M + threads - 1) / threads;
     pool_for(threads == 1 ? NULL : c->pool, (int)((l.M + job.step - 1) / job.step), quantize_chunk,
@@ -163,7 +166,8 @@ static bool norm_shape(OpCall *c, Err *err)
 {
     const Tensor *x = c->in[0];
     int64_t C = x->rank ? x->dim[x->rank - 1] : 0;
-    if (x->type != T_F32) return op_fail(c, err, "input is %s, wanted float", dtype_name(x->type));
+    if (x->type != T_F32 || x->rank < 1)
+        return op_wrong_input(c, 0, "float with 1 dim or more", err);
     for (int i = 1; i < c->n_in; i++)
         if (c->in[i] && (c->in[i]->rank != 1 || c->in[i]->dim[0] != C || c->in[i]->type != T_F32))
             return op_fail(c, err, "input %d does not have %lld floats", i, (long long)C);
@@ -255,6 +259,8 @@ static bool attention_shape(OpCall *c, Err *err)
     if (H <= 0 || H > q->dim[2] || q->dim[2] % H)
         return op_fail(c, err, "%lld columns are not divisible by %lld heads", (long long)q->dim[2],
                        (long long)H);
+    if (q->dim[0] * q->dim[1] > INT32_MAX || q->dim[0] * H > INT32_MAX || q->dim[2] > INT32_MAX)
+        return op_wrong_input(c, 0, "fewer than 2^31 tokens, rows of heads and columns", err);
     return op_same(c, err);
 }
 
@@ -325,7 +331,8 @@ static bool attention_run(OpCall *c, Err *err)
     job.a.start = c->ragged ? c->ragged->start : equal_rows(c, B, S);
     int threads = workers(c, tensor_count(q) * S);
     job.scratch_size = ROUND_UP(attention_scratch(S, job.a.D), 64);
-    job.scratch = arena_raw(c->scratch, job.scratch_size * (size_t)threads * sizeof(float));
+    job.scratch = op_scratch(c, (int64_t)job.scratch_size * threads, sizeof(float), err);
+    if (!job.scratch) return false;
     pool_for(threads == 1 ? NULL : c->pool, (int)B * H, attention_item, &job);
     return true;
 }

@@ -351,7 +351,8 @@ const Op ops_norm[] = {
     /* name, domain, since, inputs, shape, run, values, token */
     { "BatchNormalization", NULL, 9, 5, 5, batch_norm_shape, batch_norm_run, 0, TOKEN_NO },
     { "Hardmax", NULL, 1, 1, 1, softmax_shape, hardmax_run, 0, TOKEN_INNER },
-    { "LayerNormalization", NULL, 17, 2, 3, layer_norm_shape, layer_norm_run, 0, TOKEN_INNER },
+    /* of 17; ONNX Runtime writes it into older models too */
+    { "LayerNormalization", NULL, 1, 2, 3, layer_norm_shape, layer_norm_run, 0, TOKEN_INNER },
     { "LogSoftmax", NULL, 1, 1, 1, softmax_shape, log_softmax_run, 0, TOKEN_INNER },
     { "RMSNormalization", NULL, 23, 2, 2, layer_norm_shape, rms_norm_run, 0, TOKEN_INNER },
     { "SimplifiedLayerNormalization", NULL, 1, 2, 2, layer_norm_shape, rms_norm_run, 0, TOKEN_INNER },

@@ -94,6 +94,6 @@ void op_split(const OpCall *, int64_t n, int64_t grain, OpRange *, void *context
 
 /* The families: each table ends with a row without a name. */
 extern const Op ops_elementwise[], ops_reduce[], ops_shape[], ops_move[], ops_gather[], ops_matmul[],
-    ops_einsum[], ops_norm[], ops_attention[], ops_quant[], ops_fused[];
+    ops_einsum[], ops_norm[], ops_attention[], ops_quant[], ops_fused[], ops_branch[];
 
 #endif

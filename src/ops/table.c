@@ -6,7 +6,7 @@
 
 static const Op *const families[] = {
     ops_elementwise, ops_reduce, ops_shape,     ops_move,  ops_gather, ops_matmul,
-    ops_einsum,      ops_norm,   ops_attention, ops_quant, ops_fused,
+    ops_einsum,      ops_norm,   ops_attention, ops_quant, ops_fused,  ops_branch,
 };
 
 static bool same_domain(Str wanted, const char *row)

@@ -15,13 +15,12 @@
 static bool read_token(Arena *arena, const Value *v, Added *out, Err *err)
 {
     Str content;
-    bool special; /* of interest to decoders only */
     if (!member_str(v, "added_tokens", "content", &content, err) ||
         !member_bool(v, "added_tokens", "single_word", &out->single_word, err) ||
         !member_bool(v, "added_tokens", "lstrip", &out->lstrip, err) ||
         !member_bool(v, "added_tokens", "rstrip", &out->rstrip, err) ||
         !member_bool(v, "added_tokens", "normalized", &out->normalized, err) ||
-        !member_bool(v, "added_tokens", "special", &special, err))
+        !member_bool(v, "added_tokens", "special", &out->special, err))
         return false;
     out->content = (Str){ str_dup(arena, content), content.n };
     return true;
@@ -74,7 +73,7 @@ bool added_load(Arena *arena, const Value *list, const Model *model, const Norma
     if (list && list->kind != V_LIST)
         return fail(err, EF_BAD_MODEL, "added_tokens: found %s, wanted a list",
                     value_kind_name(list->kind));
-    size_t count = list ? list->list.n : 0, next = model->vocab.n;
+    size_t count = list ? list->list.n : 0, next = model->vocab.size;
     Map contents = { 0 }, ids = { 0 };
     out->items = ARRAY(arena, Added, count);
     for (size_t i = 0; i < count; i++) {
@@ -85,6 +84,7 @@ bool added_load(Arena *arena, const Value *list, const Model *model, const Norma
         const Added *twin = map_get(&contents, token.content);
         token.id = twin ? twin->id : vocab_find(&model->vocab, token.content);
         if (token.id < 0) token.id = (int32_t)next++;
+        if (token.special) map_put(&out->specials, arena, token.content, &out->specials);
         put(arena, out, &contents, &ids, token);
     }
     out->raw = matcher(arena, out, false);

@@ -5,7 +5,13 @@
  * Truncation is the reference's, with its odd corner: a limit below the number of special tokens
  * underflows there and so limits nothing. */
 #include "pipeline.h"
+#include "unicode.h"
 
+enum {
+    BYTE_SPACE = 0x120, /* what a space is called in byte-level vocabularies */
+    SCRATCH = 512,      /* items to begin with */
+    MOST_CHOICES = 1 << 28
+};
 enum { LONGEST_TEXT = 1 << 27 }; /* bytes; spans are 32 bits and a character may grow elevenfold */
 
 /* ---- one text to tokens ---- */
@@ -31,44 +37,74 @@ static void cut_and_normalize(const Tokenizer *t, Str original, Text *text, Piec
     }
 }
 
-/* Ranges within word `index` become ranges of the original text. */
-static void place(Token *tokens, size_t n, const Span *at, size_t index)
+/* Ranges within word `index`, at byte `from` of the text, become ranges of the original. */
+static void place(Token *tokens, size_t n, const Text *text, int32_t from, size_t index)
 {
+    const Span *at = text->at + from;
     for (size_t i = 0; i < n; i++) {
         tokens[i].end = at[tokens[i].end - 1].end;
         tokens[i].start = at[tokens[i].start].start;
         tokens[i].word = (int32_t)index;
+        if (tokens[i].from >= 0) tokens[i].from += from, tokens[i].to += from;
     }
 }
 
-static bool tokenize(const Tokenizer *t, Arena *arena, Str original, Tokens *out, Err *err)
+typedef struct Side { /* one of the texts, on its way */
+    Words words;
+    bool split; /* words came as such; else there is one, the text */
+    Text text;
+    Tokens tokens;
+    struct Window *windows; /* that go into encodings; the first is the main one */
+    size_t n;
+} Side;
+
+static bool check_text(Str text, Err *err)
 {
-    if (original.n > LONGEST_TEXT)
-        return fail(err, EF_TOO_LARGE, "text: found %zu bytes, at most %d can be tokenized",
-                    original.n, (int)LONGEST_TEXT);
-    if (!utf8_valid(original)) return fail(err, EF_INVALID_INPUT, "text: not valid UTF-8");
-    Text text = { .arena = arena };
-    Pieces pieces = { .arena = arena }, words = { .arena = arena };
-    text_reserve(&text, original.n);
-    cut_and_normalize(t, original, &text, &pieces);
-    pretokenizer_run(&t->pretokenizer, &text, &pieces, &words);
-    *out = (Tokens){ .arena = arena };
-    tokens_grow(out);
-    out->scratch = arena_raw(arena, t->model.scratch * sizeof *out->scratch);
+    if (text.n > LONGEST_TEXT)
+        return fail(err, EF_TOO_LARGE, "text: found %zu bytes, at most %d can be tokenized", text.n,
+                    (int)LONGEST_TEXT);
+    return utf8_valid(text) || fail(err, EF_INVALID_INPUT, "text: not valid UTF-8");
+}
+
+static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
+{
+    Str original = side->words.items[index];
+    if (!check_text(original, err)) return false;
+    Text *text = &side->text;
+    Tokens *out = &side->tokens;
+    Pieces pieces = { .arena = text->arena }, words = { .arena = text->arena };
+    text_reserve(text, original.n);
+    cut_and_normalize(t, original, text, &pieces);
+    pretokenizer_run(&t->pretokenizer, text, &pieces, &words);
     for (size_t i = 0; i < words.n; i++) {
         Piece word = words.items[i];
-        size_t before = out->n;
+        size_t before = out->n, n = word.to - word.from;
         if (word.id >= 0)
-            tokens_add(out, word.id, 0, word.to - word.from);
-        else if (!t->model.kind->word(&t->model, (Str){ text.p + word.from, word.to - word.from },
-                                      out, err))
+            tokens_add_text(out, word.id, 0, n);
+        else if (!t->model.kind->word(&t->model, (Str){ text->p + word.from, n }, out, err))
             return false;
-        place(out->items + before, out->n - before, text.at + word.from, i);
+        place(out->items + before, out->n - before, text, (int32_t)word.from,
+              side->split ? index : i);
     }
     return true;
 }
 
+static bool tokenize_all(const Tokenizer *t, Arena *arena, Side *side, Err *err)
+{
+    side->text = (Text){ .arena = arena };
+    side->tokens = (Tokens){ .arena = arena };
+    tokens_grow(&side->tokens);
+    tokens_scratch(&side->tokens, MAX(t->model.scratch, (size_t)SCRATCH));
+    for (size_t i = 0; i < side->words.n; i++)
+        if (!tokenize(t, side, i, err)) return false;
+    return true;
+}
+
 /* ---- truncation ---- */
+typedef struct Window { /* a range of tokens */
+    size_t from, to;
+} Window;
+
 typedef struct Lengths { /* tokens to keep of each text */
     size_t n[2];
 } Lengths;
@@ -116,13 +152,116 @@ static bool truncate_to(Lengths *keep, bool pair, size_t added, const EncodeOpti
     return true;
 }
 
+/* Windows of `keep` tokens over all `n`, each sharing `stride` with the one before. */
+static size_t slide(size_t n, size_t keep, const EncodeOptions *options, Window *out)
+{
+    size_t step = keep - (size_t)options->stride, count = 0;
+    for (size_t done = 0; done < n; done += step) {
+        size_t from = done, to = MIN(done + keep, n);
+        bool last = to == n;
+        if (options->truncate_left) from = n - to, to = n - done;
+        if (out) out[count] = (Window){ from, to };
+        count++;
+        if (last || !options->overflow) break;
+    }
+    return count;
+}
+
+static bool cut(Arena *arena, Side *side, size_t keep, const EncodeOptions *options, Err *err)
+{
+    size_t n = side->tokens.n;
+    if (keep >= n || keep == 0) {
+        side->n = keep < n && options->overflow ? 2 : 1;
+        side->windows = ARRAY(arena, Window, 2);
+        side->windows[keep < n] = (Window){ 0, n };
+        return true;
+    }
+    if (options->stride < 0 || (size_t)options->stride >= keep)
+        return fail(err, EF_INVALID_INPUT, "truncation: found stride %d, wanted one below %zu",
+                    options->stride, keep);
+    side->n = slide(n, keep, options, NULL);
+    side->windows = arena_raw(arena, side->n * sizeof *side->windows);
+    slide(n, keep, options, side->windows);
+    return true;
+}
+
+static bool truncate_sides(Arena *arena, Side sides[2], bool pair, const PostProcessor *post,
+                           const EncodeOptions *options, Err *err)
+{
+    size_t added = options->no_special ? 0 : pair ? post->pair.added : post->single.added;
+    size_t limit = (size_t)MAX(options->max_length, 0), least = post->single.added;
+    if (limit && limit >= least && (int64_t)(limit - least) < options->stride)
+        return fail(err, EF_INVALID_INPUT,
+                    "truncation: found stride %d, wanted at most %zu: %d tokens less %zu special",
+                    options->stride, limit - least, options->max_length, least);
+    Lengths keep = { { sides[0].tokens.n, sides[1].tokens.n } };
+    return truncate_to(&keep, pair, added, options, err) &&
+           cut(arena, &sides[0], keep.n[0], options, err) &&
+           cut(arena, &sides[1], keep.n[1], options, err);
+}
+
+/* ---- white space off the offsets ---- */
+static bool is_blank(Str text, size_t at, size_t *next)
+{
+    uint32_t code;
+    *next = at + (size_t)utf8_take(text.p + at, &code);
+    return code == BYTE_SPACE || unicode_record(code)->flags & UNICODE_SPACE;
+}
+
+static size_t before(Str text, size_t at)
+{
+    do at--;
+    while (at > 0 && (text.p[at] & 0xc0) == 0x80);
+    return at;
+}
+
+static size_t leading_blanks(Str name)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < name.n && is_blank(name, at, &at);) count++;
+    return count;
+}
+
+static size_t trailing_blanks(Str name)
+{
+    size_t count = 0, next;
+    for (size_t at = name.n; at > 0; count++) {
+        at = before(name, at);
+        if (!is_blank(name, at, &next)) break;
+    }
+    return count;
+}
+
+/* Characters of the name that are blank leave the range, whatever the text has there. */
+static Span trim(Span at, Str name, Str text, bool first, bool prefixed)
+{
+    size_t leading = leading_blanks(name), trailing = trailing_blanks(name);
+    if (leading == 1 && (first || at.start == 0) && prefixed) leading = 0;
+    for (; leading && at.start < at.end; leading--)
+        do at.start++;
+        while (at.start < at.end && (text.p[at.start] & 0xc0) == 0x80);
+    size_t end = (size_t)at.end;
+    for (; trailing && end > 0; trailing--) end = before(text, end);
+    if (trailing == 0) at.end = MAX((int32_t)end, at.start);
+    return at;
+}
+
 /* ---- putting it together ---- */
-static void encoding_reserve(Encoding *out, Arena *arena, size_t n)
+typedef struct Job {
+    const Tokenizer *t;
+    Arena *arena;
+    const Side *sides;
+    const Template *template;
+    const EncodeOptions *options;
+} Job;
+
+static void encoding_reserve(Encoding *out, Arena *arena, size_t n, bool tokens)
 {
     int32_t *p = arena_raw(arena, n * (5 * sizeof *p + 2));
     out->ids = p, out->type_ids = p + n, out->start = p + 2 * n, out->end = p + 3 * n;
     out->word = p + 4 * n;
     out->special = (uint8_t *)(p + 5 * n), out->sequence = out->special + n;
+    if (tokens) out->tokens = arena_raw(arena, n * sizeof *out->tokens);
 }
 
 static void add_special(Encoding *out, const Part *part)
@@ -134,53 +273,136 @@ static void add_special(Encoding *out, const Part *part)
         out->word[out->n] = -1;
         out->special[out->n] = 1;
         out->sequence[out->n] = 0;
+        if (out->tokens) out->tokens[out->n] = part->tokens[i];
     }
 }
 
-/* n of the tokens from `from` on. */
-static void add_text(Encoding *out, const Part *part, const Token *tokens, size_t from, size_t n)
+static Str name_of(const Tokenizer *t, const Side *side, const Token *token)
 {
-    for (size_t i = from; i < from + n; i++, out->n++) {
-        out->ids[out->n] = tokens[i].id;
-        out->type_ids[out->n] = part->type_id;
-        out->start[out->n] = tokens[i].start;
-        out->end[out->n] = tokens[i].end;
-        out->word[out->n] = tokens[i].word;
+    if (token->from < 0) return t->values[token->id];
+    return (Str){ side->text.p + token->from, (size_t)(token->to - token->from) };
+}
+
+/* Names and trimmed offsets of the tokens just added, which were those of the window. */
+static void finish_text(const Job *job, const Side *side, Window w, Encoding *out)
+{
+    const PostProcessor *post = &job->t->post;
+    for (size_t i = w.from, at = out->n - (w.to - w.from); i < w.to; i++, at++) {
+        const Token *token = &side->tokens.items[i];
+        Str name = name_of(job->t, side, token);
+        Str text = side->words.items[side->split ? token->word : 0];
+        Span span = { out->start[at], out->end[at] };
+        for (size_t k = 0; k < post->trims; k++)
+            span = trim(span, name, text, i == w.from, post->prefixed[k]);
+        out->start[at] = span.start, out->end[at] = span.end;
+        if (out->tokens) out->tokens[at] = name;
+    }
+}
+
+static void add_text(const Job *job, Encoding *out, const Part *part, size_t window)
+{
+    const Side *side = &job->sides[part->sequence];
+    Window w = side->windows[window];
+    bool zero = job->t->post.flat && !job->options->no_special;
+    int32_t type_id = window == 0 ? part->type_id : zero ? 0 : part->sequence;
+    for (size_t i = w.from; i < w.to; i++, out->n++) {
+        const Token *token = &side->tokens.items[i];
+        out->ids[out->n] = token->id;
+        out->type_ids[out->n] = type_id;
+        out->start[out->n] = token->start;
+        out->end[out->n] = token->end;
+        out->word[out->n] = token->word;
         out->special[out->n] = 0;
         out->sequence[out->n] = (uint8_t)part->sequence;
     }
+    if (job->t->post.trims || out->tokens) finish_text(job, side, w, out);
+}
+
+/* One encoding: of each part of the template that window. */
+static void assemble(const Job *job, const uint32_t *windows, Encoding *out)
+{
+    const Template *template = job->template;
+    size_t n = 0;
+    for (size_t i = 0; i < template->n; i++) {
+        const Part *part = &template->parts[i];
+        const Window *w = part->sequence < 0 ? NULL : job->sides[part->sequence].windows;
+        n += w ? w[windows[i]].to - w[windows[i]].from : part->n;
+    }
+    *out = (Encoding){ 0 };
+    encoding_reserve(out, job->arena, n, job->options->tokens);
+    for (size_t i = 0; i < template->n; i++) {
+        const Part *part = &template->parts[i];
+        if (part->sequence >= 0)
+            add_text(job, out, part, windows[i]);
+        else if (!job->options->no_special)
+            add_special(out, part);
+    }
+}
+
+/* ---- overflow: every choice of windows but the main one, in the order of the reference ---- */
+
+/* The choices for the first k parts become those for k + 1; a row of `parts` windows each. */
+static size_t widen(const uint32_t *rows, size_t n, size_t parts, size_t k, size_t more,
+                    uint32_t *out)
+{
+    size_t count = 0;
+    for (size_t row = 0; row <= n; row++) /* the last one is the main choice: all zero */
+        for (size_t w = row == n; w <= more; w++, count++) {
+            uint32_t *to = out + count * parts;
+            if (row < n) memcpy(to, rows + row * parts, k * sizeof *to);
+            else memset(to, 0, k * sizeof *to);
+            memset(to + k, 0, (parts - k) * sizeof *to);
+            to[k] = (uint32_t)w;
+        }
+    return count;
+}
+
+static bool add_overflow(const Job *job, Encoding *out, Err *err)
+{
+    size_t parts = job->template->n, n = 0;
+    uint32_t *rows = NULL;
+    for (size_t k = 0; k < parts; k++) {
+        int s = job->template->parts[k].sequence;
+        size_t more = s < 0 ? 0 : job->sides[s].n - 1, next = n * (more + 1) + more;
+        uint32_t *wider = arena_try(job->arena, next, parts * sizeof *wider, MOST_CHOICES, err);
+        if (!wider) return within(err, "overflow");
+        n = widen(rows, n, parts, k, more, wider);
+        rows = wider;
+    }
+    out->overflow = ARRAY(job->arena, Encoding, n);
+    out->n_overflow = n;
+    for (size_t i = 0; i < n; i++) assemble(job, rows + i * parts, &out->overflow[i]);
+    return true;
+}
+
+static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
+                   const EncodeOptions *options, Encoding *out, Err *err)
+{
+    EncodeOptions none = { 0 };
+    if (!options) options = &none;
+    if (!tokenize_all(t, arena, &sides[0], err)) return false;
+    if (pair && !tokenize_all(t, arena, &sides[1], err)) return false;
+    if (!truncate_sides(arena, sides, pair, &t->post, options, err)) return false;
+    Job job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
+    assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
+    for (int s = 0; s < 2; s++)
+        out->truncated |= sides[s].windows[0].to - sides[s].windows[0].from < sides[s].tokens.n;
+    return !options->overflow || add_overflow(&job, out, err);
 }
 
 bool tokenizer_encode(const Tokenizer *t, Arena *arena, Str first, const Str *second,
                       const EncodeOptions *options, Encoding *out, Err *err)
 {
-    Tokens tokens[2] = { 0 };
-    if (!tokenize(t, arena, first, &tokens[0], err)) return false;
-    if (second && !tokenize(t, arena, *second, &tokens[1], err)) return false;
-    const Template *template = second ? &t->post.pair : &t->post.single;
-    Lengths have = { { tokens[0].n, tokens[1].n } }, keep = have;
-    EncodeOptions none = { 0 };
-    if (!options) options = &none;
-    if (!truncate_to(&keep, second, options->no_special ? 0 : template->added, options, err))
-        return false;
+    Side sides[2] = { { .words = { &first, 1 } }, { .words = { second, second ? 1 : 0 } } };
+    return encode(t, arena, sides, second, options, out, err);
+}
 
-    size_t n = 0;
-    for (size_t i = 0; i < template->n; i++) {
-        const Part *part = &template->parts[i];
-        n += part->sequence < 0 ? part->n : keep.n[part->sequence];
-    }
-    *out = (Encoding){ .truncated = keep.n[0] < have.n[0] || keep.n[1] < have.n[1] };
-    encoding_reserve(out, arena, n);
-    for (size_t i = 0; i < template->n; i++) {
-        const Part *part = &template->parts[i];
-        int s = part->sequence;
-        if (s >= 0)
-            add_text(out, part, tokens[s].items, options->truncate_left ? have.n[s] - keep.n[s] : 0,
-                     keep.n[s]);
-        else if (!options->no_special)
-            add_special(out, part);
-    }
-    return true;
+bool tokenizer_encode_words(const Tokenizer *t, Arena *arena, Words first, const Words *second,
+                            const EncodeOptions *options, Encoding *out, Err *err)
+{
+    Side sides[2] = { { .words = first, .split = true }, { .split = true } };
+    if (second) sides[1].words = *second;
+    return encode(t, arena, sides, second, options, out, err);
 }
 
 /* ---- bytes to codepoints ---- */
@@ -197,13 +419,26 @@ static int32_t walk_to(Walker *w, int32_t byte)
     return (int32_t)w->chars;
 }
 
-void encoding_to_chars(Encoding *e, Str first, const Str *second)
+static void to_chars(Encoding *e, Words texts[2], bool split)
 {
-    Walker walkers[2] = { { .text = first }, { .text = second ? *second : (Str){ 0 } } };
+    Walker walkers[2] = { 0 };
     for (size_t i = 0; i < e->n; i++) {
         if (e->special[i]) continue;
         Walker *w = &walkers[e->sequence[i]];
+        Str text = texts[e->sequence[i]].items[split ? e->word[i] : 0];
+        if (w->text.p != text.p) *w = (Walker){ .text = text };
         e->start[i] = walk_to(w, e->start[i]);
         e->end[i] = walk_to(w, e->end[i]);
     }
+    for (size_t i = 0; i < e->n_overflow; i++) to_chars(&e->overflow[i], texts, split);
+}
+
+void encoding_to_chars(Encoding *e, Str first, const Str *second)
+{
+    to_chars(e, (Words[2]){ { &first, 1 }, { second, second ? 1 : 0 } }, false);
+}
+
+void encoding_to_chars_words(Encoding *e, Words first, const Words *second)
+{
+    to_chars(e, (Words[2]){ first, second ? *second : (Words){ 0 } }, true);
 }

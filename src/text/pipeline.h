@@ -81,7 +81,7 @@ typedef struct Added {
     Str content;
     Str pattern; /* what is looked for: the content, normalized if `normalized` */
     int32_t id;
-    bool single_word, lstrip, rstrip, normalized;
+    bool single_word, lstrip, rstrip, normalized, special;
 } Added;
 typedef struct Matcher { /* leftmost, longest */
     const Added **items; /* sorted by pattern */
@@ -92,6 +92,7 @@ typedef struct AddedTokens {
     Added *items;
     size_t n;
     Matcher raw, normalized; /* looked for before and after the normalizer */
+    Map specials;            /* contents of those with `special` */
 } AddedTokens;
 bool added_load(Arena *, const Value *list, const Model *, const Normalizer *, AddedTokens *,
                 Err *);
@@ -103,6 +104,7 @@ typedef struct Part { /* one of the texts, or special tokens */
     int sequence;     /* 0, 1; -1: the ids below */
     int32_t type_id;
     const int32_t *ids;
+    const Str *tokens; /* what the ids are called here */
     size_t n;
 } Part;
 typedef struct Template {
@@ -110,8 +112,13 @@ typedef struct Template {
     size_t n;
     size_t added; /* special tokens in all */
 } Template;
+enum { MOST_TRIMS = 8 };
 typedef struct PostProcessor {
     Template single, pair;
+    bool flat;  /* type ids are 0 in overflow windows too; else a text keeps its own there */
+    bool whole; /* a template was given */
+    size_t trims;
+    bool prefixed[MOST_TRIMS]; /* trim white space off offsets, so often; add_prefix_space */
 } PostProcessor;
 typedef struct PostProcessorKind {
     const char *type;
@@ -119,16 +126,37 @@ typedef struct PostProcessorKind {
 } PostProcessorKind;
 bool postprocessor_load(Arena *, const Value *, PostProcessor *, Err *); /* null: just the texts */
 
+/* ---- decoders (decode.c) ---- */
+typedef struct Strings {
+    Str *items;
+    size_t n;
+} Strings;
+typedef struct Decoder Decoder;
+typedef struct DecoderKind {
+    const char *type;
+    bool (*load)(Arena *, const Value *, Decoder *, Err *); /* (optional) absent: no members */
+    void (*run)(const Decoder *, Arena *, Strings *);       /* changes the tokens */
+} DecoderKind;
+struct Decoder {
+    const DecoderKind *kind; /* NULL: tokens are joined by spaces */
+    const void *data;
+};
+bool decoder_load(Arena *, const Value *, Decoder *, Err *);
+
 struct Tokenizer {
     Normalizer normalizer;
     PreTokenizer pretokenizer;
     Model model;
     AddedTokens added;
     PostProcessor post;
-    Str *names; /* of each id; empty: a hole */
+    Str *names;  /* of each id; empty: a hole */
+    Str *values; /* the same as the model writes them: added tokens not normalized */
     size_t size;
     bool truncates; /* the file has a `truncation` */
     EncodeOptions truncation;
+    bool pads; /* the file has a `padding` */
+    PadOptions padding;
+    Decoder decoder;
 };
 
 #endif

@@ -14,13 +14,38 @@ static bool check_id(int64_t id, const char *what, Err *err)
     return fail(err, EF_BAD_MODEL, "post_processor: found %s %lld", what, (long long)id);
 }
 
+/* Of a Sequence, at most one may add special tokens. */
+static bool only_template(PostProcessor *out, Err *err)
+{
+    if (out->whole)
+        return fail(err, EF_UNSUPPORTED, "post_processor: found two that add special tokens");
+    out->single = out->pair = (Template){ 0 };
+    return out->whole = true;
+}
+
 /* ---- TemplateProcessing ---- */
+static bool special_names(Arena *arena, const Value *names, Part *out, Err *err)
+{
+    Str *copy = ARRAY(arena, Str, out->n);
+    out->tokens = copy;
+    for (size_t i = 0; i < out->n; i++) {
+        bool named = names && names->kind == V_LIST && names->list.n == out->n &&
+                     names->list.items[i].kind == V_STR;
+        if (!named)
+            return fail(err, EF_BAD_MODEL, "post_processor: \"ids\" and \"tokens\" do not match");
+        copy[i] = (Str){ str_dup(arena, names->list.items[i].s), names->list.items[i].s.n };
+    }
+    return true;
+}
+
 static bool special_part(Arena *arena, const Value *specials, Str name, Part *out, Err *err)
 {
-    const Value *ids = NULL;
+    const Value *ids = NULL, *names = NULL;
     for (size_t i = 0; specials && specials->kind == V_MAP && i < specials->map.n; i++)
-        if (str_eq(specials->map.items[i].key, name))
+        if (str_eq(specials->map.items[i].key, name)) {
             ids = value_get(&specials->map.items[i].value, "ids");
+            names = value_get(&specials->map.items[i].value, "tokens");
+        }
     if (!ids || ids->kind != V_LIST)
         return fail(err, EF_BAD_MODEL, "post_processor: special token \"%.*s\" has no \"ids\"",
                     STR_ARG(name));
@@ -33,7 +58,7 @@ static bool special_part(Arena *arena, const Value *specials, Str name, Part *ou
     out->sequence = -1;
     out->ids = copy;
     out->n = ids->list.n;
-    return true;
+    return special_names(arena, names, out, err);
 }
 
 static bool template_part(Arena *arena, const Value *piece, const Value *specials, Part *out,
@@ -75,7 +100,7 @@ static bool read_template(Arena *arena, const Value *v, const char *key, Templat
 
 static bool template_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
-    if (!read_template(arena, v, "single", &out->single, err) ||
+    if (!only_template(out, err) || !read_template(arena, v, "single", &out->single, err) ||
         !read_template(arena, v, "pair", &out->pair, err))
         return false;
     for (size_t i = 0; i < out->single.n; i++)
@@ -93,16 +118,18 @@ static bool bert_part(Arena *arena, const Value *v, const char *key, int32_t typ
     int64_t id = pair->list.n == 2 ? value_int(&pair->list.items[1], -1) : -1;
     if (!check_id(id, "token id", err)) return false;
     int32_t *ids = NEW(arena, int32_t);
+    Str *name = NEW(arena, Str), text = value_str(&pair->list.items[0], STR(""));
     *ids = (int32_t)id;
-    *out = (Part){ -1, type_id, ids, 1 };
+    *name = (Str){ str_dup(arena, text), text.n };
+    *out = (Part){ -1, type_id, ids, name, 1 };
     return true;
 }
 
 static bool bert_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
     Part cls, sep, end;
-    if (!bert_part(arena, v, "cls", 0, &cls, err) || !bert_part(arena, v, "sep", 0, &sep, err) ||
-        !bert_part(arena, v, "sep", 1, &end, err))
+    if (!only_template(out, err) || !bert_part(arena, v, "cls", 0, &cls, err) ||
+        !bert_part(arena, v, "sep", 0, &sep, err) || !bert_part(arena, v, "sep", 1, &end, err))
         return false;
     Part parts[] = { cls, text_part(0, 0), sep, text_part(1, 1), end };
     Part *copy = memcpy(ARRAY(arena, Part, COUNT(parts)), parts, sizeof parts);
@@ -111,23 +138,68 @@ static bool bert_load(Arena *arena, const Value *v, PostProcessor *out, Err *err
     return true;
 }
 
+/* ---- ByteLevel, RobertaProcessing: <s> A </s> </s> B </s> ---- */
+static bool bytelevel_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+{
+    (void)arena;
+    bool trim, prefix;
+    if (!member_bool(v, "post_processor", "trim_offsets", &trim, err) ||
+        !member_bool(v, "post_processor", "add_prefix_space", &prefix, err))
+        return false;
+    if (trim && out->trims == MOST_TRIMS)
+        return fail(err, EF_UNSUPPORTED, "post_processor: over %d that trim", MOST_TRIMS);
+    if (trim) out->prefixed[out->trims++] = prefix;
+    return true;
+}
+
+static bool roberta_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+{
+    Part cls, sep;
+    if (!only_template(out, err) || !bytelevel_load(arena, v, out, err) ||
+        !bert_part(arena, v, "cls", 0, &cls, err) || !bert_part(arena, v, "sep", 0, &sep, err))
+        return false;
+    Part parts[] = { cls, text_part(0, 0), sep, sep, text_part(1, 0), sep };
+    Part *copy = memcpy(ARRAY(arena, Part, COUNT(parts)), parts, sizeof parts);
+    out->single = (Template){ copy, 3, 2 };
+    out->pair = (Template){ copy, 6, 4 };
+    out->flat = true;
+    return true;
+}
+
+/* ---- Sequence ---- */
+static bool load_one(Arena *arena, const Value *v, PostProcessor *out, Err *err);
+
+static bool sequence_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+{
+    const Value *list;
+    if (!member_list(v, "post_processor Sequence", "processors", &list, err)) return false;
+    for (size_t i = 0; i < list->list.n; i++)
+        if (!load_one(arena, &list->list.items[i], out, err)) return false;
+    return true;
+}
+
 static const PostProcessorKind kinds[] = {
     { "BertProcessing", bert_load },
+    { "ByteLevel", bytelevel_load },
+    { "RobertaProcessing", roberta_load },
+    { "Sequence", sequence_load },
     { "TemplateProcessing", template_load },
 };
 
-bool postprocessor_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+static bool load_one(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
-    if (!v || v->kind == V_NULL) {
-        Part *parts = ARRAY(arena, Part, 2);
-        parts[1] = text_part(1, 1);
-        out->single = (Template){ parts, 1, 0 };
-        out->pair = (Template){ parts, 2, 0 };
-        return true;
-    }
     Str type;
     if (!component_type(v, "post_processor", &type, err)) return false;
     for (size_t i = 0; i < COUNT(kinds); i++)
         if (str_is(type, kinds[i].type)) return kinds[i].load(arena, v, out, err);
     return component_unknown("post_processor", type, err);
+}
+
+bool postprocessor_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+{
+    Part *parts = ARRAY(arena, Part, 2); /* just the texts, unless one says more */
+    parts[1] = text_part(1, 1);
+    out->single = (Template){ parts, 1, 0 };
+    out->pair = (Template){ parts, 2, 0 };
+    return !v || v->kind == V_NULL || load_one(arena, v, out, err);
 }

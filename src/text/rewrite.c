@@ -58,7 +58,7 @@ void rewrite_code(Rewrite *r, uint32_t code, Span at)
         return;
     }
     uint32_t parts[UNICODE_LONGEST];
-    int n = unicode_decompose(code, parts);
+    int n = unicode_decompose(code, r->compatible, parts);
     for (int i = 0; i < n; i++) {
         uint8_t order = unicode_record(parts[i])->order;
         if (order) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rewrite.h - characters to normalized characters with their spans: canonical decomposition with
- * its reordering of marks, removal by class, lower case; in that order, each of them optional. */
+ * rewrite.h - characters to normalized characters with their spans: decomposition with its
+ * reordering of marks, removal by class, lower case; in that order, each of them optional. */
 #ifndef TEXT_REWRITE_H
 #define TEXT_REWRITE_H
 #include "pieces.h"
@@ -12,11 +12,12 @@ typedef struct Mark { /* a combining character that waits for its place */
     Span at;    /* of that character */
 } Mark;
 
-typedef struct Rewrite { /* set the first four, the rest zero; rewrite_end when all is in */
+typedef struct Rewrite { /* set the first five, the rest zero; rewrite_end when all is in */
     Text *out;
     bool decompose;  /* NFD */
     uint16_t remove; /* UNICODE_* flags of characters to leave out */
     bool lower;
+    bool compatible; /* NFKD where it decomposes */
     Mark *marks; /* since the last starter */
     size_t n, cap;
     uint64_t orders; /* bit set of those in marks */

@@ -2,8 +2,8 @@
  * text.h - tokenizer.json: text in, ids and offsets out, equal to the reference to the last one.
  *
  * The pipeline of the format: added tokens are cut out first, then normalizer, pre-tokenizer, model
- * and post-processor run on what lies between; truncation before the post-processor, padding never
- * (batches are ragged; where an operator needs padding the engine pads). Each component kind is a
+ * and post-processor run on what lies between; truncation before the post-processor, padding only
+ * for who asks (batches are ragged; where an operator needs padding the engine pads). Each component kind is a
  * row by its JSON `type`; an unknown type is an error that names it (how to add one: pipeline.h).
  *
  * Easy to get wrong: offsets count bytes of the original text (not of the normalized one); a
@@ -24,6 +24,10 @@ typedef struct Encoding { /* arrays of n; offsets are bytes into the text they c
     uint8_t *special;        /* 1: from the post-processor (the reference's special_tokens_mask) */
     uint8_t *sequence;       /* 0 first text, 1 second text; 0 for special tokens too */
     bool truncated;          /* tokens were left out to fit the limit */
+    Str *tokens;             /* what they are called; NULL unless asked for */
+    uint8_t *attention;      /* 0: padding; NULL: there is none */
+    struct Encoding *overflow; /* what was left out, in windows; empty unless asked for */
+    size_t n_overflow;
 } Encoding;
 
 typedef enum { TRUNCATE_LONGEST_FIRST, TRUNCATE_ONLY_FIRST, TRUNCATE_ONLY_SECOND } TruncateStrategy;
@@ -32,11 +36,27 @@ typedef struct EncodeOptions {
     TruncateStrategy strategy;
     bool truncate_left;      /* drop from the front */
     bool no_special;         /* leave the post-processor's tokens out */
+    bool tokens;             /* fill Encoding.tokens */
+    bool overflow;           /* fill Encoding.overflow */
+    int stride;              /* tokens that neighbouring windows share; below max_length */
 } EncodeOptions;
+typedef struct Words {       /* a text cut by somebody else: `word` counts these, offsets lie in one */
+    const Str *items;
+    size_t n;
+} Words;
+typedef struct PadOptions {
+    size_t length;           /* 0: that of the longest */
+    size_t multiple;         /* 0, or what the length is rounded up to a multiple of */
+    bool left;
+    int32_t id, type_id;
+    Str token;
+} PadOptions;
 
 /* From the text of a tokenizer.json, which may go afterwards. Unknown component types and broken
  * ids are errors; a missing unknown token only once a text needs it. */
 bool tokenizer_load(Arena *, Str json, Tokenizer **out, Err *);
+/* From a file: a tokenizer.json. */
+bool tokenizer_open(Arena *, const char *path, Tokenizer **out, Err *);
 /* The same from a parsed tree (the member of a package holds it inside another object). */
 bool tokenizer_from_value(Arena *, const Value *root, Tokenizer **out, Err *);
 
@@ -44,13 +64,23 @@ bool tokenizer_from_value(Arena *, const Value *root, Tokenizer **out, Err *);
  * (some 20 bytes per byte of text) live in the arena. Text that is not valid UTF-8 is an error. */
 bool tokenizer_encode(const Tokenizer *, Arena *, Str first, const Str *second,
                       const EncodeOptions *options, Encoding *out, Err *);
+/* The same for texts that come as words. */
+bool tokenizer_encode_words(const Tokenizer *, Arena *, Words first, const Words *second,
+                            const EncodeOptions *options, Encoding *out, Err *);
+/* Ids back to text, as the file's decoder says. skip_special: leave special tokens out. */
+bool tokenizer_decode(const Tokenizer *, const int32_t *ids, size_t n, bool skip_special, Arena *,
+                      Str *out, Err *);
 Str tokenizer_token(const Tokenizer *, int32_t id);       /* empty: no such id; added: normalized */
 int32_t tokenizer_id(const Tokenizer *, Str token);       /* -1: no such token */
 size_t tokenizer_size(const Tokenizer *);                 /* ids are below this */
 const char *tokenizer_kind(const Tokenizer *);            /* "WordPiece" */
 /* What the file itself says about truncation: false when it says nothing. */
 bool tokenizer_truncation(const Tokenizer *, EncodeOptions *out);
-/* Byte offsets of an encoding to codepoint offsets, in place. */
+bool tokenizer_padding(const Tokenizer *, PadOptions *out); /* the same for padding */
+/* Byte offsets of an encoding (and its overflow) to codepoint offsets, in place. */
 void encoding_to_chars(Encoding *, Str first, const Str *second);
+void encoding_to_chars_words(Encoding *, Words first, const Words *second);
+/* All of a batch, and their overflow, to one length; longer ones stay. Padding is `special`. */
+bool encodings_pad(Arena *, Encoding *list, size_t n, const PadOptions *, Err *);
 
 #endif

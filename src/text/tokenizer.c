@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tokenizer.c - from tokenizer.json to a Tokenizer, and what can be asked of one besides encoding.
- * `decoder` and `padding` are not read: ids are never turned back here, and batches are ragged. */
+ * `truncation` and `padding` of the file are only told to who asks. */
 #include "data/json.h"
 #include "pipeline.h"
 
-/* ---- truncation, as the file has it ---- */
-static bool word_of(const Value *v, const char *key, const char *const *words, int count, int *out,
-                    Err *err)
+/* ---- truncation and padding, as the file has them ---- */
+static bool word_of(const Value *v, const char *where, const char *key, const char *const *words,
+                    int count, int *out, Err *err)
 {
     Str found;
-    if (!member_str(v, "truncation", key, &found, err)) return false;
+    if (!member_str(v, where, key, &found, err)) return false;
     for (int i = 0; i < count; i++)
         if (str_is(found, words[i])) return *out = i, true;
-    return fail(err, EF_BAD_MODEL, "truncation: found \"%.*s\" as \"%s\"", STR_ARG(found), key);
+    return fail(err, EF_BAD_MODEL, "%s: found \"%.*s\" as \"%s\"", where, STR_ARG(found), key);
 }
 
 static bool read_truncation(const Value *v, Tokenizer *out, Err *err)
@@ -20,17 +20,44 @@ static bool read_truncation(const Value *v, Tokenizer *out, Err *err)
     static const char *const strategies[] = { "LongestFirst", "OnlyFirst", "OnlySecond" };
     static const char *const directions[] = { "Right", "Left" };
     if (!v || v->kind == V_NULL) return true;
-    int64_t length;
+    int64_t length, stride = value_int(value_get(v, "stride"), 0);
     int strategy = 0, direction = 0;
     if (!member_int(v, "truncation", "max_length", &length, err) ||
-        !word_of(v, "strategy", strategies, COUNT(strategies), &strategy, err) ||
-        (value_get(v, "direction") &&
-         !word_of(v, "direction", directions, COUNT(directions), &direction, err)))
+        !word_of(v, "truncation", "strategy", strategies, COUNT(strategies), &strategy, err) ||
+        (value_get(v, "direction") && !word_of(v, "truncation", "direction", directions,
+                                               COUNT(directions), &direction, err)))
         return false;
     out->truncates = true;
     out->truncation.max_length = length > INT32_MAX ? 0 : (int)length;
     out->truncation.strategy = (TruncateStrategy)strategy;
     out->truncation.truncate_left = direction;
+    out->truncation.stride = (int)MIN(MAX(stride, 0), INT32_MAX);
+    return true;
+}
+
+/* {"strategy": "BatchLongest" or {"Fixed": 64}, "direction": "Right", ...} */
+static bool read_padding(Arena *arena, const Value *v, Tokenizer *out, Err *err)
+{
+    static const char *const directions[] = { "Right", "Left" };
+    if (!v || v->kind == V_NULL) return true;
+    const Value *strategy = value_get(v, "strategy"), *fixed = value_get(strategy, "Fixed");
+    int64_t length = value_int(fixed, 0), id, type_id;
+    int left = 0;
+    Str token;
+    if (!fixed && !str_is(value_str(strategy, STR("")), "BatchLongest"))
+        return fail(err, EF_BAD_MODEL, "padding: found no \"strategy\" that is known");
+    if (!word_of(v, "padding", "direction", directions, COUNT(directions), &left, err) ||
+        !member_int(v, "padding", "pad_id", &id, err) ||
+        !member_int(v, "padding", "pad_type_id", &type_id, err) ||
+        !member_str(v, "padding", "pad_token", &token, err))
+        return false;
+    out->pads = true;
+    out->padding = (PadOptions){ .length = (size_t)MAX(length, 0),
+                                 .left = left,
+                                 .id = (int32_t)MIN(id, INT32_MAX),
+                                 .type_id = (int32_t)MIN(type_id, INT32_MAX),
+                                 .token = { str_dup(arena, token), token.n } };
+    out->padding.multiple = (size_t)MAX(value_int(value_get(v, "pad_to_multiple_of"), 0), 0);
     return true;
 }
 
@@ -40,13 +67,17 @@ static void name_ids(Arena *arena, Tokenizer *t)
     int32_t greatest = t->model.vocab.greatest;
     for (size_t i = 0; i < t->added.n; i++) greatest = MAX(greatest, t->added.items[i].id);
     t->size = (size_t)(greatest + 1);
+    const Vocab *vocab = &t->model.vocab;
     t->names = ARRAY(arena, Str, t->size);
-    for (size_t i = 0; i < t->model.vocab.n; i++) {
-        const VocabEntry *entry = &t->model.vocab.entries[i];
-        t->names[entry->id] = (Str){ entry->p, entry->n };
-    }
-    for (size_t i = 0; i < t->added.n; i++)
+    t->values = ARRAY(arena, Str, t->size);
+    for (size_t i = 0; vocab->names && i < vocab->size; i++) t->names[i] = vocab->names[i];
+    for (size_t i = 0; !vocab->names && i < vocab->n; i++)
+        t->names[vocab->entries[i].id] = (Str){ vocab->entries[i].p, vocab->entries[i].n };
+    memcpy(t->values, t->names, t->size * sizeof *t->names);
+    for (size_t i = 0; i < t->added.n; i++) {
         t->names[t->added.items[i].id] = t->added.items[i].pattern;
+        t->values[t->added.items[i].id] = t->added.items[i].content;
+    }
 }
 
 /* Ids of special tokens go straight to the model's embedding: they must exist. */
@@ -71,7 +102,9 @@ static bool load(Arena *arena, const Value *root, Tokenizer *t, Err *err)
     if (!normalizer_load(arena, value_get(root, "normalizer"), &t->normalizer, err) ||
         !pretokenizer_load(arena, value_get(root, "pre_tokenizer"), &t->pretokenizer, err) ||
         !postprocessor_load(arena, value_get(root, "post_processor"), &t->post, err) ||
+        !decoder_load(arena, value_get(root, "decoder"), &t->decoder, err) ||
         !read_truncation(value_get(root, "truncation"), t, err) ||
+        !read_padding(arena, value_get(root, "padding"), t, err) ||
         !model_load(arena, value_get(root, "model"), &t->model, err) ||
         !added_load(arena, value_get(root, "added_tokens"), &t->model, &t->normalizer, &t->added,
                     err))
@@ -124,4 +157,10 @@ bool tokenizer_truncation(const Tokenizer *t, EncodeOptions *out)
 {
     if (t->truncates) *out = t->truncation;
     return t->truncates;
+}
+
+bool tokenizer_padding(const Tokenizer *t, PadOptions *out)
+{
+    if (t->pads) *out = t->padding;
+    return t->pads;
 }

@@ -19,6 +19,7 @@ typedef struct Builder {
     int32_t *ids;
     uint32_t *next, *prev; /* free units, a ring through unit 0 */
     size_t size;           /* units in use or in the ring */
+    size_t used;           /* all units from here on are free */
     Range *queue;
     size_t head, tail, room;
 } Builder;
@@ -53,6 +54,7 @@ static void take(Builder *b, uint32_t unit, uint32_t parent)
     b->next[b->prev[unit]] = b->next[unit];
     b->prev[b->next[unit]] = b->prev[unit];
     b->units[unit].check = parent;
+    b->used = MAX(b->used, (size_t)unit + 1);
 }
 
 static bool fits(const Builder *b, size_t base, const uint8_t *bytes, size_t n)
@@ -70,10 +72,7 @@ static uint32_t place_for(Builder *b, const uint8_t *bytes, size_t n)
     uint32_t unit = b->next[0];
     for (int i = 0; unit && i < TRIES; i++, unit = b->next[unit])
         if (unit >= bytes[0] && fits(b, unit - bytes[0], bytes, n)) return unit - bytes[0];
-    for (unit = b->prev[0]; unit && unit + 256 > b->size; unit = b->prev[unit]) continue;
-    size_t base = b->size; /* behind everything */
-    while (base > 0 && base + 256 > b->size && b->units[base - 1].check == TRIE_FREE && base > 1)
-        base--;
+    size_t base = b->used > bytes[0] ? b->used - bytes[0] : 0; /* behind everything */
     while (base + 256 > b->size) extend(b);
     return (uint32_t)base;
 }
@@ -124,7 +123,7 @@ static int by_text(const void *a, const void *b)
 bool trie_build(Arena *arena, TriePiece *pieces, size_t n, Trie *out, Err *err)
 {
     Arena work = { 0 };
-    Builder b = { .arena = &work };
+    Builder b = { .arena = &work, .used = 1 };
     bool ok = true;
     if (n) qsort(pieces, n, sizeof *pieces, by_text);
     extend(&b);
@@ -132,9 +131,7 @@ bool trie_build(Arena *arena, TriePiece *pieces, size_t n, Trie *out, Err *err)
     while (ok && b.head < b.tail) ok = expand(&b, pieces, b.queue[b.head++]);
     b.units[0].check = TRIE_FREE;
     if (ok) {
-        size_t used = b.size;
-        while (used > 1 && b.units[used - 1].check == TRIE_FREE) used--;
-        out->size = used;
+        size_t used = out->size = b.used;
         out->units = arena_raw(arena, (used + 256) * sizeof *out->units);
         out->ids = larger(arena, b.ids, used * sizeof *b.ids, used * sizeof *b.ids);
         memcpy(out->units, b.units, used * sizeof *b.units);

@@ -163,6 +163,12 @@ static void add_unknown(const Model *self, Str word, size_t start, size_t end, T
         tokens_add(out, model->bytes[(unsigned char)text.p[i]], start, end);
 }
 
+static inline int32_t id_at(const Unigram *model, const Best *best, size_t start)
+{
+    uint32_t node = best[best[start].next].node;
+    return node == TRIE_FREE ? model->unk_id : model->trie.ids[node];
+}
+
 bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
 {
     const Unigram *model = self->data;
@@ -170,20 +176,14 @@ bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
     Best *best = (Best *)tokens_scratch(out, 2 * (word.n + 1));
     if (!find_best(model, word, best, err)) return false;
     for (size_t at = 0, end; at < word.n; at = end) {
-        size_t from = at;
-        int32_t id;
-        for (end = at;; end = (size_t)best[end].next) { /* neighbours that are unknown are one */
-            if (end == word.n) break;
-            uint32_t node = best[best[end].next].node;
-            id = node == TRIE_FREE ? model->unk_id : model->trie.ids[node];
-            if (id != model->unk_id) break;
-        }
-        if (end > from) {
-            add_unknown(self, word, from, end, out);
+        int32_t id = id_at(model, best, at);
+        end = (size_t)best[at].next;
+        if (id != model->unk_id) {
+            tokens_add(out, id, at, end);
             continue;
         }
-        end = (size_t)best[at].next;
-        tokens_add(out, id, at, end);
+        while (end < word.n && id_at(model, best, end) == id) end = (size_t)best[end].next;
+        add_unknown(self, word, at, end, out); /* neighbours that are unknown are one */
     }
     return true;
 }

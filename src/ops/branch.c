@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * branch.c - what an If becomes (graph/from_onnx.c): Then and Else say whether a branch is taken,
+ * Either takes the result of the one that was. */
+#include "ops/ops.h"
+
+enum { CONDITION, WITHIN };  /* inputs of Then and Else: WITHIN is the guard of the branch around */
+enum { TAKEN = 1, OTHER };   /* inputs of Either, beside CONDITION */
+
+static bool guard_shape(OpCall *call, Err *err)
+{
+    const Tensor *t = op_in(call, CONDITION);
+    if (t && tensor_count(t) != 1) return op_wrong_input(call, CONDITION, "one truth value", err);
+    return op_out(call, 0, T_BOOL, 0, NULL);
+}
+
+static bool truth(const Tensor *t)
+{
+    return t && t->data && tensor_get(t, 0) != 0;
+}
+
+static bool guard_run(OpCall *call, bool then, Err *err)
+{
+    const Tensor *around = op_in(call, WITHIN), *condition = op_in(call, CONDITION);
+    const bool reached = !around || truth(around);
+    if (reached && !condition) return op_fail(call, err, "the condition was not computed");
+    *(uint8_t *)call->out[0].data = reached && truth(condition) == then;
+    return true;
+}
+
+static bool then_run(OpCall *call, Err *err)
+{
+    return guard_run(call, true, err);
+}
+
+static bool else_run(OpCall *call, Err *err)
+{
+    return guard_run(call, false, err);
+}
+
+static const Tensor *chosen(const OpCall *call)
+{
+    return op_in(call, truth(call->in[CONDITION]) ? TAKEN : OTHER);
+}
+
+static bool either_shape(OpCall *call, Err *err)
+{
+    const Tensor *t = chosen(call);
+    if (!t) return op_fail(call, err, "the result of the branch was not computed");
+    return op_out(call, 0, t->type, t->rank, t->dim);
+}
+
+static bool either_run(OpCall *call, Err *err)
+{
+    (void)err;
+    const Tensor *t = chosen(call);
+    if (tensor_bytes(t)) memcpy(call->out[0].data, t->data, tensor_bytes(t));
+    return true;
+}
+
+#define OWN "encoderfile"
+const Op ops_branch[] = {
+    { "Then", OWN, 1, 0, 2, guard_shape, then_run, 0, TOKEN_NO },
+    { "Else", OWN, 1, 0, 2, guard_shape, else_run, 0, TOKEN_NO },
+    { "Either", OWN, 1, 1, 3, either_shape, either_run, 1 << CONDITION, TOKEN_NO },
+    { 0 }
+};

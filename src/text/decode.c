@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * decode.c - ids back to text, and the kinds of `decoder`: each takes the list of tokens and gives
+ * another, whose parts are joined in the end. */
+#include "pipeline.h"
+
+/* ---- strings ---- */
+
+/* Every `from` becomes `to`; an empty one stands between all characters, as in the reference. */
+static Str replaced(Arena *arena, Str in, Str from, Str to)
+{
+    Buf out = { 0 };
+    size_t done = 0;
+    bool found = false;
+    for (size_t i = 0; i + from.n <= in.n;) {
+        bool here = from.n ? !memcmp(in.p + i, from.p, from.n)
+                           : i == in.n || (in.p[i] & 0xc0) != 0x80;
+        if (here) {
+            buf_add(&out, in.p + done, i - done);
+            buf_str(&out, to);
+            done = i + from.n;
+            found = true;
+        }
+        i += here && from.n ? from.n : 1;
+    }
+    if (!found) return in;
+    buf_add(&out, in.p + done, in.n - done);
+    Str result = { str_dup(arena, buf_view(&out)), out.n };
+    buf_free(&out);
+    return result;
+}
+
+static Str copied(Arena *arena, Str s)
+{
+    return (Str){ str_dup(arena, s), s.n };
+}
+
+static Str joined(Arena *arena, const Strings *tokens, Str between)
+{
+    Buf out = { 0 };
+    for (size_t i = 0; i < tokens->n; i++) {
+        if (i) buf_str(&out, between);
+        buf_str(&out, tokens->items[i]);
+    }
+    Str result = { str_dup(arena, (Str){ out.n ? out.p : "", out.n }), out.n };
+    buf_free(&out);
+    return result;
+}
+
+static void become(Arena *arena, Strings *tokens, Str one)
+{
+    tokens->items = NEW(arena, Str);
+    tokens->items[0] = one;
+    tokens->n = 1;
+}
+
+static Str cleaned(Arena *arena, Str s)
+{
+    static const char *const rows[][2] = {
+        { " .", "." },     { " ?", "?" },     { " !", "!" },
+        { " ,", "," },     { " ' ", "'" },    { " n't", "n't" },
+        { " 'm", "'m" },   { " do not", " don't" }, { " 's", "'s" },
+        { " 've", "'ve" }, { " 're", "'re" },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        s = replaced(arena, s, str_of(rows[i][0]), str_of(rows[i][1]));
+    return s;
+}
+
+/* ---- WordPiece, BPEDecoder, CTC ---- */
+typedef struct Affixes { /* settings of any of the three */
+    Str prefix;         /* of a token that continues a word; suffix of one that ends it; padding */
+    Str delimiter;
+    bool cleanup;
+} Affixes;
+
+static bool wordpiece_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+{
+    Affixes *a = NEW(arena, Affixes);
+    out->data = a;
+    Str prefix;
+    if (!member_str(v, "decoder", "prefix", &prefix, err) ||
+        !member_bool(v, "decoder", "cleanup", &a->cleanup, err))
+        return false;
+    return a->prefix = copied(arena, prefix), true;
+}
+
+static void wordpiece_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    const Affixes *a = self->data;
+    for (size_t i = 0; i < tokens->n; i++) {
+        Str *token = &tokens->items[i], p = a->prefix;
+        if (i && token->n >= p.n && (!p.n || !memcmp(token->p, p.p, p.n)))
+            *token = (Str){ token->p + p.n, token->n - p.n };
+        else if (i)
+            *token = str_of(str_format(arena, " %.*s", STR_ARG(*token)));
+        if (a->cleanup) *token = cleaned(arena, *token);
+    }
+}
+
+static bool bpe_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+{
+    Affixes *a = NEW(arena, Affixes);
+    out->data = a;
+    Str suffix;
+    if (!member_str(v, "decoder", "suffix", &suffix, err)) return false;
+    return a->prefix = copied(arena, suffix), true;
+}
+
+static void bpe_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    const Affixes *a = self->data;
+    for (size_t i = 0; i < tokens->n; i++)
+        tokens->items[i] = replaced(arena, tokens->items[i], a->prefix,
+                                    i + 1 == tokens->n ? STR("") : STR(" "));
+}
+
+static bool ctc_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+{
+    Affixes *a = NEW(arena, Affixes);
+    out->data = a;
+    Str pad, delimiter;
+    if (!member_str(v, "decoder", "pad_token", &pad, err) ||
+        !member_str(v, "decoder", "word_delimiter_token", &delimiter, err) ||
+        !member_bool(v, "decoder", "cleanup", &a->cleanup, err))
+        return false;
+    a->prefix = copied(arena, pad), a->delimiter = copied(arena, delimiter);
+    return true;
+}
+
+static void ctc_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    const Affixes *a = self->data;
+    size_t n = 0;
+    Str last = { 0 };
+    for (size_t i = 0; i < tokens->n; i++) {
+        Str token = tokens->items[i];
+        if (i && str_eq(token, last)) continue;
+        last = token;
+        token = replaced(arena, token, a->prefix, STR(""));
+        if (a->cleanup)
+            token = replaced(arena, cleaned(arena, token), a->delimiter, STR(" "));
+        if (token.n) tokens->items[n++] = token;
+    }
+    tokens->n = n;
+}
+
+/* ---- ByteLevel ---- */
+static int byte_of(uint32_t code) /* -1: no byte is written so */
+{
+    if ((code >= '!' && code <= '~') || (code >= 0xa1 && code <= 0xff && code != 0xad))
+        return (int)code;
+    if (code >= 0x100 && code <= 0x120) return (int)code - 0x100;  /* 0 to space */
+    if (code >= 0x121 && code <= 0x142) return (int)code - 0x121 + 0x7f;
+    return code == 0x143 ? 0xad : -1;
+}
+
+/* Bytes of what is malformed at p, at most as many as a character could begin with. */
+static size_t malformed(const unsigned char *p, const unsigned char *end)
+{
+    int more = p[0] >= 0xc2 && p[0] <= 0xdf ? 1 : (p[0] & 0xf0) == 0xe0 ? 2
+               : p[0] >= 0xf0 && p[0] <= 0xf4 ? 3 : 0;
+    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    size_t n = 1;
+    for (; more > 0 && p + n < end && p[n] >= low && p[n] <= high; more--, n++)
+        low = 0x80, high = 0xbf;
+    return n;
+}
+
+static Str lossy(Arena *arena, Str bytes)
+{
+    if (utf8_valid(bytes)) return copied(arena, bytes);
+    Buf out = { 0 };
+    const char *p = bytes.p, *end = p + bytes.n;
+    while (p < end) {
+        uint32_t code;
+        int n = utf8_decode(p, end, &code);
+        if (n) buf_add(&out, p, (size_t)n);
+        else buf_puts(&out, "\xef\xbf\xbd");
+        p += n ? (size_t)n : malformed((const unsigned char *)p, (const unsigned char *)end);
+    }
+    Str result = copied(arena, buf_view(&out));
+    buf_free(&out);
+    return result;
+}
+
+static void add_bytes(Buf *out, Str token)
+{
+    size_t before = out->n;
+    uint32_t code;
+    for (size_t i = 0; i < token.n;) {
+        i += (size_t)utf8_take(token.p + i, &code);
+        int byte = byte_of(code);
+        if (byte < 0) { /* not byte-level at all */
+            out->n = before;
+            buf_str(out, token);
+            return;
+        }
+        buf_char(out, (char)byte);
+    }
+}
+
+static void bytelevel_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    (void)self;
+    Buf out = { 0 };
+    for (size_t i = 0; i < tokens->n; i++) add_bytes(&out, tokens->items[i]);
+    become(arena, tokens, lossy(arena, (Str){ out.n ? out.p : "", out.n }));
+    buf_free(&out);
+}
+
+/* ---- Metaspace ---- */
+typedef struct Metaspace {
+    Str replacement;
+    bool prepends;
+} Metaspace;
+
+static bool one_char(Str s)
+{
+    uint32_t code;
+    return s.n && (size_t)utf8_decode(s.p, s.p + s.n, &code) == s.n;
+}
+
+static bool metaspace_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+{
+    Metaspace *m = NEW(arena, Metaspace);
+    out->data = m;
+    Str replacement;
+    if (!member_str(v, "decoder", "replacement", &replacement, err)) return false;
+    if (!one_char(replacement))
+        return fail(err, EF_BAD_MODEL, "decoder: found \"%.*s\" as replacement, wanted a character",
+                    STR_ARG(replacement));
+    m->replacement = copied(arena, replacement);
+    m->prepends = value_bool(value_get(v, "add_prefix_space"), true) &&
+                  !str_is(value_str(value_get(v, "prepend_scheme"), STR("always")), "never");
+    return true;
+}
+
+static void metaspace_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    const Metaspace *m = self->data;
+    for (size_t i = 0; i < tokens->n; i++)
+        tokens->items[i] = replaced(arena, tokens->items[i], m->replacement,
+                                    i == 0 && m->prepends ? STR("") : STR(" "));
+}
+
+/* ---- ByteFallback, Fuse ---- */
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+static int fallback_byte(Str t) /* of "<0xE9>"; -1: none */
+{
+    if (t.n != 6 || memcmp(t.p, "<0x", 3) || t.p[5] != '>') return -1;
+    int high = t.p[3] == '+' ? 0 : hex_digit(t.p[3]), low = hex_digit(t.p[4]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+/* The bytes gathered become a string, or a mark for each. */
+static size_t flush_bytes(Arena *arena, Buf *bytes, Str *out)
+{
+    size_t n = bytes->n;
+    if (n == 0) return 0;
+    bool valid = utf8_valid(buf_view(bytes));
+    if (valid) out[0] = copied(arena, buf_view(bytes));
+    for (size_t i = 0; !valid && i < n; i++) out[i] = STR("\xef\xbf\xbd");
+    bytes->n = 0;
+    return valid ? 1 : n;
+}
+
+static void fallback_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    (void)self;
+    Buf bytes = { 0 };
+    size_t n = 0;
+    Str *out = ARRAY(arena, Str, tokens->n);
+    for (size_t i = 0; i < tokens->n; i++) {
+        int byte = fallback_byte(tokens->items[i]);
+        if (byte >= 0) {
+            buf_char(&bytes, (char)byte);
+            continue;
+        }
+        n += flush_bytes(arena, &bytes, out + n);
+        out[n++] = tokens->items[i];
+    }
+    n += flush_bytes(arena, &bytes, out + n);
+    *tokens = (Strings){ out, n };
+    buf_free(&bytes);
+}
+
+static void fuse_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    (void)self;
+    become(arena, tokens, joined(arena, tokens, STR("")));
+}
+
+/* ---- Strip, Replace ---- */
+typedef struct Strip {
+    Str content; /* one character */
+    int64_t start, stop;
+} Strip;
+
+static bool strip_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+{
+    Strip *s = NEW(arena, Strip);
+    out->data = s;
+    Str content;
+    if (!member_str(v, "decoder", "content", &content, err) ||
+        !member_int(v, "decoder", "start", &s->start, err) ||
+        !member_int(v, "decoder", "stop", &s->stop, err))
+        return false;
+    if (!one_char(content))
+        return fail(err, EF_BAD_MODEL, "decoder: found \"%.*s\" as content, wanted a character",
+                    STR_ARG(content));
+    return s->content = copied(arena, content), true;
+}
+
+static void strip_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    (void)arena;
+    const Strip *s = self->data;
+    size_t n = s->content.n;
+    for (size_t i = 0; i < tokens->n; i++) {
+        Str *t = &tokens->items[i];
+        for (int64_t k = 0; k < s->start && t->n >= n && !memcmp(t->p, s->content.p, n); k++)
+            t->p += n, t->n -= n;
+        for (int64_t k = 0;
+             k < s->stop && t->n >= n && !memcmp(t->p + t->n - n, s->content.p, n); k++)
+            t->n -= n;
+    }
+}
+
+typedef struct Replace {
+    Str from, to;
+} Replace;
+
+static bool replace_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+{
+    Replace *r = NEW(arena, Replace);
+    out->data = r;
+    const Value *pattern = value_get(v, "pattern");
+    Str from, to;
+    if (value_get(pattern, "Regex"))
+        return fail(err, EF_UNSUPPORTED, "decoder: Replace by a regular expression");
+    if (!pattern) return fail(err, EF_BAD_MODEL, "decoder: found no \"pattern\"");
+    if (!member_str(pattern, "decoder", "String", &from, err) ||
+        !member_str(v, "decoder", "content", &to, err))
+        return false;
+    r->from = copied(arena, from), r->to = copied(arena, to);
+    return true;
+}
+
+static void replace_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    const Replace *r = self->data;
+    for (size_t i = 0; i < tokens->n && r->from.n; i++)
+        tokens->items[i] = replaced(arena, tokens->items[i], r->from, r->to);
+}
+
+/* ---- Sequence ---- */
+typedef struct Sequence {
+    Decoder *items;
+    size_t n;
+} Sequence;
+
+static bool sequence_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+{
+    const Value *list;
+    if (!member_list(v, "decoder Sequence", "decoders", &list, err)) return false;
+    Sequence *sequence = NEW(arena, Sequence);
+    sequence->n = list->list.n;
+    sequence->items = ARRAY(arena, Decoder, sequence->n);
+    for (size_t i = 0; i < sequence->n; i++)
+        if (!decoder_load(arena, &list->list.items[i], &sequence->items[i], err)) return false;
+    out->data = sequence;
+    return true;
+}
+
+static void sequence_decode(const Decoder *self, Arena *arena, Strings *tokens)
+{
+    const Sequence *sequence = self->data;
+    for (size_t i = 0; i < sequence->n; i++) {
+        const Decoder *d = &sequence->items[i];
+        if (d->kind) d->kind->run(d, arena, tokens);
+    }
+}
+
+static const DecoderKind kinds[] = {
+    { "BPEDecoder", bpe_decoder_load, bpe_decode },
+    { "ByteFallback", NULL, fallback_decode },
+    { "ByteLevel", NULL, bytelevel_decode },
+    { "CTC", ctc_load, ctc_decode },
+    { "Fuse", NULL, fuse_decode },
+    { "Metaspace", metaspace_decoder_load, metaspace_decode },
+    { "Replace", replace_decoder_load, replace_decode },
+    { "Sequence", sequence_load, sequence_decode },
+    { "Strip", strip_decoder_load, strip_decode },
+    { "WordPiece", wordpiece_decoder_load, wordpiece_decode },
+};
+
+bool decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+{
+    if (!v || v->kind == V_NULL) return true;
+    Str type;
+    if (!component_type(v, "decoder", &type, err)) return false;
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        if (!str_is(type, kinds[i].type)) continue;
+        out->kind = &kinds[i];
+        return !kinds[i].load || kinds[i].load(arena, v, out, err);
+    }
+    return component_unknown("decoder", type, err);
+}
+
+bool tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
+                      Arena *arena, Str *out, Err *err)
+{
+    Strings tokens = { ARRAY(arena, Str, n), 0 };
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] < 0)
+            return fail(err, EF_INVALID_INPUT, "found token id %d, wanted 0 or more", (int)ids[i]);
+        Str name = tokenizer_token(t, ids[i]);
+        if (!name.p || (skip_special && map_get(&t->added.specials, name))) continue;
+        tokens.items[tokens.n++] = name;
+    }
+    if (!t->decoder.kind) return *out = joined(arena, &tokens, STR(" ")), true;
+    t->decoder.kind->run(&t->decoder, arena, &tokens);
+    *out = joined(arena, &tokens, STR(""));
+    return true;
+}
