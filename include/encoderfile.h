@@ -83,6 +83,8 @@ typedef struct {
 const char *ef_version(void);
 /* A package, a model folder or an .onnx file; NULL opens the model appended to this very executable. */
 ef_model *ef_open(const char *path, const ef_options *, ef_error *);
+/* A package's bytes, wherever they came from; they are borrowed until ef_close. */
+ef_model *ef_open_memory(const void *data, size_t size, const ef_options *, ef_error *);
 const ef_info *ef_describe(const ef_model *);
 void ef_close(ef_model *);
 
@@ -95,12 +97,16 @@ void ef_reply_free(ef_reply *);
 ef_tokens *ef_tokenize(ef_model *, const char *text, size_t size, ef_error *);
 const int32_t *ef_tokens_ids(const ef_tokens *, size_t *count);
 const int32_t *ef_tokens_offsets(const ef_tokens *); /* [count][2], bytes into the text */
-const char *ef_tokens_text(const ef_tokens *, size_t index);
+const int32_t *ef_tokens_type_ids(const ef_tokens *); /* [count] */
+const uint8_t *ef_tokens_special(const ef_tokens *); /* [count]: 1 where the text has nothing */
+const char *ef_tokens_text(const ef_tokens *, size_t index); /* NULL: no such token */
 void ef_tokens_free(ef_tokens *);
 
-/* The toolchain: reads one thing and writes another. */
+/* The toolchain: reads one thing and writes another. The package's program is the YAML's
+ * base_binary_path, or else the very executable that calls this. */
 bool ef_build(const char *config_yml, const char *out_path, ef_error *);
-/* Serves until *stop; signals are the caller's. options: a JSON object of `serve`'s flags, or NULL. */
+/* Serves until *stop; signals are the caller's. options: NULL, or a JSON object of those flags of
+ * `serve` that are about HTTP: {"http-port": 8080, "max-body": 1000000}. */
 bool ef_serve(ef_model *, const char *options, const volatile int *stop, ef_error *);
 
 static inline ef_input ef_text(const char *s)

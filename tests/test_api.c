@@ -2,6 +2,7 @@
  * test_api.c - encoderfile.h as a program uses it, on the bundled model; run it from the root. */
 #include <unistd.h>
 
+#include "base/file.h"
 #include "check.h"
 
 static const char model_path[] = "examples/bus-ner";
@@ -64,8 +65,33 @@ static void tokens(ef_model *m)
     CHECK(n > 3 && ids[0] != ids[1]);
     CHECK(strcmp(ef_tokens_text(t, 0), "[CLS]") == 0 && offsets[0] == 0 && offsets[1] == 0);
     CHECK(offsets[2] == 0 && offsets[3] >= 2 && !ef_tokens_text(t, n));
+    const uint8_t *special = ef_tokens_special(t);
+    CHECK(special[0] == 1 && special[1] == 0 && special[n - 1] == 1);
+    CHECK(ef_tokens_type_ids(t)[1] == 0 && ef_tokens_text(t, 1) == ef_tokens_text(t, 1));
     ef_tokens_free(t);
     CHECK(!ef_tokenize(m, "\xff", 1, &err) && says(&err, "UTF-8"));
+}
+
+/* The same package, once mapped from its file and once from memory, at an odd address. */
+static void from_memory(const char *path)
+{
+    TEST("from memory");
+    ef_error err = { 0 };
+    ef_input in = ef_text(text);
+    FILE *file = fopen(path, "rb");
+    char *bytes = malloc(64 << 20);
+    size_t n = file ? fread(bytes + 1, 1, (64 << 20) - 1, file) : 0;
+    if (file) fclose(file);
+    ef_model *mapped = ef_open(path, NULL, &err), *held = ef_open_memory(bytes + 1, n, NULL, &err);
+    if (CHECK(mapped && held)) {
+        ef_reply *a = ef_predict(mapped, &in, 1, NULL, &err), *b = ef_predict(held, &in, 1, NULL, &err);
+        CHECK(a && b && strcmp(ef_reply_json(a), ef_reply_json(b)) == 0);
+        ef_reply_free(a), ef_reply_free(b);
+    }
+    ef_close(mapped), ef_close(held);
+    CHECK(!ef_open_memory(bytes + 1, n / 2, NULL, &err) && says(&err, "Not a valid encoderfile"));
+    CHECK(!ef_open_memory(NULL, 0, NULL, &err) && says(&err, "Not a valid encoderfile"));
+    free(bytes);
 }
 
 static void toolchain(ef_model *m)
@@ -79,12 +105,37 @@ static void toolchain(ef_model *m)
     ef_model *built = ef_open(path, &(ef_options){ .threads = 1 }, &err);
     CHECK(built && strcmp(ef_describe(built)->name, "bus-ner") == 0);
     ef_close(built);
+    from_memory(path);
     unlink(path);
     CHECK(!ef_build("nowhere.yml", NULL, &err) && says(&err, "config not found"));
     TEST("serve");
     CHECK(ef_serve(m, "{\"http-hostname\":\"127.0.0.1\",\"http-port\":0}", &stop, &err));
     CHECK(!ef_serve(m, "{\"http-port\":70000}", &stop, &err) && says(&err, "http-port"));
     CHECK(!ef_serve(m, "{\"prot\":1}", &stop, &err) && says(&err, "unknown setting"));
+    CHECK(!ef_serve(m, "{\"threads\":1}", &stop, &err) && says(&err, "open already"));
+}
+
+/* config.json of any model may carry LABEL_0 and LABEL_1. */
+static void embeddings_have_no_labels(void)
+{
+    TEST("labels of an embedding");
+    static const char *const files[] = { "model.onnx", "tokenizer.json" };
+    ef_error err = { 0 };
+    Arena a = { 0 };
+    char dir[] = "/tmp/ef-api-XXXXXX", *root = realpath("../shared/fixtures/dummy/embedding", NULL);
+    if (!root) return (void)SKIP("no ../shared/fixtures");
+    const char *config = mkdtemp(dir) ? path_join(&a, dir, STR("config.json")) : "";
+    CHECK(file_write(&a, config, STR("{\"model_type\":\"bert\",\"id2label\":{\"0\":\"LABEL_0\"},"
+                                     "\"architectures\":[\"BertModel\"]}"), &err));
+    for (size_t i = 0; i < COUNT(files); i++)
+        CHECK(symlink(path_join(&a, root, str_of(files[i])), path_join(&a, dir, str_of(files[i]))) == 0);
+    ef_model *m = ef_open(dir, NULL, &err);
+    CHECK(m && ef_describe(m)->label_count == 0 && !ef_describe(m)->labels);
+    ef_close(m);
+    for (size_t i = 0; i < COUNT(files); i++) unlink(path_join(&a, dir, str_of(files[i])));
+    unlink(config), rmdir(dir);
+    free(root);
+    arena_free(&a);
 }
 
 int main(void)
@@ -98,6 +149,7 @@ int main(void)
     tokens(m);
     toolchain(m);
     ef_close(m);
+    embeddings_have_no_labels();
     ef_close(NULL), ef_reply_free(NULL), ef_tokens_free(NULL);
     return finish();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_base.c - arenas, strings, buffers, maps, files and the pool. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,6 +76,11 @@ static void errors(void)
     CHECK(!within(&err, "%s", "config.json") && says(&err, "config.json: found 1, wanted 2"));
     CHECK(err_kind(EF_OVERLOADED)->http == 429 && err_kind(EF_USAGE)->exit == 2 && err_kind(EF_INVALID_INPUT)->http == 422);
     CHECK(!fail(NULL, EF_IO, "nobody listens") && !within(NULL, "x"));
+    char long_text[3000];
+    for (size_t i = 0; i < sizeof long_text; i++) long_text[i] = "\xc3\xa9"[i % 2];
+    CHECK(!fail(&err, EF_IO, "a\nb\x7f\xff: %.*s", 2999, long_text) && says(&err, "a b ?: \xc3\xa9"));
+    CHECK(utf8_valid(str_of(err.message)) && strlen(err.message) == sizeof err.message - 1);
+    CHECK(!within(&err, "%.*s", 2998, long_text + 1) && utf8_valid(str_of(err.message)));
 }
 
 static void maps(void)
@@ -134,6 +140,36 @@ static void files(void)
     arena_free(&a);
 }
 
+/* What is no regular file keeps being what it is; a link keeps pointing. */
+static void files_that_stay(void)
+{
+    TEST("writing to pipes and through links");
+    Arena a = { 0 };
+    Err err = { 0 };
+    Str text;
+    struct stat st;
+    Mapping map;
+    char dir[] = "/tmp/encoderfile-test-XXXXXX", got[8] = "";
+    CHECK(mkdtemp(dir));
+    const char *pipe = path_join(&a, dir, STR("pipe")), *link = path_join(&a, dir, STR("link")),
+               *file = path_join(&a, dir, STR("file"));
+    CHECK(mkfifo(pipe, 0600) == 0 && symlink("file", link) == 0);
+    CHECK(!file_map(pipe, &map, &err) && says(&err, "not a regular file")); /* and does not wait */
+    int fd = open(pipe, O_RDONLY | O_NONBLOCK);
+    CHECK(file_write(&a, pipe, STR("abc"), &err) && read(fd, got, sizeof got) == 3);
+    CHECK(lstat(pipe, &st) == 0 && S_ISFIFO(st.st_mode));
+    FileWriter w;
+    CHECK(!writer_open(&w, &a, pipe, 0755, &err) && says(&err, "not a regular file"));
+    CHECK(file_write(&a, file, STR("old"), &err) && file_write(&a, link, STR("newer"), &err));
+    CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    CHECK(file_read(&a, file, 100, &text, &err) && str_is(text, "newer"));
+    CHECK(file_write(&a, "/dev/null", STR("x"), &err) && stat("/dev/null", &st) == 0 &&
+          S_ISCHR(st.st_mode));
+    close(fd);
+    unlink(pipe), unlink(link), unlink(file), rmdir(dir);
+    arena_free(&a);
+}
+
 static atomic_int touched[1000];
 
 static void touch(void *arg, int index, int worker)
@@ -167,6 +203,7 @@ int main(void)
     errors();
     maps();
     files();
+    files_that_stay();
     pools();
     return finish();
 }

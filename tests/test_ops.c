@@ -305,5 +305,7 @@ int main(int argc, char **argv)
     TEST("golden");
     run_folder(argc > 1 ? argv[1] : "tests/golden/ops");
     CHECK(checks_passed > 100);
+    TEST("com.microsoft");
+    run_folder("tests/golden/contrib"); /* ONNX Runtime's answers: tools/oracle/contrib.py */
     return finish();
 }

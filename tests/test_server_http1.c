@@ -257,6 +257,9 @@ static void test_reply(void)
                                  "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Type: a/b\r\n"
                                  "Content-Length: 7\r\nAllow: GET, HEAD\r\nRetry-After: 1\r\n"
                                  "Connection: close\r\n\r\n"));
+    out.n = 0;
+    http1_write_head(&out, &(Http1Reply){ .status = 200, .type = "a/b", .keep = true }, 784111777);
+    CHECK(str_ends(buf_view(&out), "Content-Length: 0\r\nConnection: keep-alive\r\n\r\n"));
     buf_free(&out);
 }
 

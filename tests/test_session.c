@@ -144,6 +144,23 @@ static void test_truncation(const Model *model)
     buf_free(&body);
 }
 
+/* Of a text far beyond the model's length a waiting job keeps little. */
+static void test_long_text(const Model *model)
+{
+    TEST("a long text");
+    Buf body = { 0 };
+    buf_puts(&body, "{\"inputs\":[\"");
+    for (int i = 0; i < 100000; i++) buf_puts(&body, "word ");
+    buf_puts(&body, "\"]}");
+    buf_char(&body, 0);
+    Session *s = session_new(model, &(SessionOptions){ .threads = 1 });
+    Job *job = run_body(s, body.p);
+    CHECK(job->err.code == EF_OK && job->encoding[0].truncated && job->arena.total < 2 << 20);
+    job_free(job);
+    session_free(s);
+    buf_free(&body);
+}
+
 /* ---- company ---- */
 enum { CALLERS = 6, ROUNDS = 12, TEXTS = 7 };
 static const char *const texts[TEXTS] = {
@@ -290,6 +307,7 @@ int main(void)
     if (open_model("embedding", &model)) {
         test_refusals(model);
         test_truncation(model);
+        test_long_text(model);
         test_company(model);
         test_parts(model);
         test_submit(model);

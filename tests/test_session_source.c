@@ -124,6 +124,34 @@ static void broken_limits(void)
     }
 }
 
+/* A tokenizer of two special tokens, whose own limit is 7. */
+static void limits_of_a_tokenizer(void)
+{
+    TEST("limits and the tokenizer's own");
+    static const char json[] =
+        "{\"truncation\":{\"max_length\":7,\"strategy\":\"LongestFirst\",\"stride\":0,"
+        "\"direction\":\"Right\"},\"added_tokens\":[],\"normalizer\":null,"
+        "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"post_processor\":{"
+        "\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",1],\"cls\":[\"[CLS]\",2]},"
+        "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"a\",\"continuing_subword_prefix\":"
+        "\"##\",\"max_input_chars_per_word\":100,\"vocab\":{\"a\":0,\"[SEP]\":1,\"[CLS]\":2}}}";
+    static const struct Case { const char *yaml, *file; int wanted; } cases[] = {
+        { "{}", "{\"model_max_length\":9}", 9 }, { "{}", "{}", 7 },
+        { "{\"max_length\":2}", "{}", 2 },       { "{\"max_length\":1}", "{}", -1 },
+    };
+    Err err = { 0 };
+    Tokenizer *t = NULL;
+    ModelConfig c = config(bert);
+    if (!CHECK(tokenizer_load(&arena, str_of(json), &t, &err))) printf("  %s\n", err.message);
+    for (size_t i = 0; i < COUNT(cases) && t; i++) {
+        EncodeOptions o;
+        LimitSource s = { parse(cases[i].yaml), parse(cases[i].file), t, &c };
+        bool ok = limit_from_source(&s, &o, &err);
+        CHECK(ok ? o.max_length == cases[i].wanted : says(&err, "wanted at least 2"));
+        CHECK(ok == (cases[i].wanted > 0));
+    }
+}
+
 static void packed_limits(void)
 {
     TEST("limits in a package");
@@ -147,6 +175,7 @@ int main(void)
     tasks();
     limits();
     broken_limits();
+    limits_of_a_tokenizer();
     packed_limits();
     arena_free(&arena);
     return finish();

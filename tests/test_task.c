@@ -265,8 +265,14 @@ static void test_sequences(void)
                 "\"predicted_label\":null}"));
     row.width = 1;
     CHECK(gives("sequence_classification", &c, false, &row,
-                "{\"logits\":[1000.0],\"scores\":[1000.0],\"predicted_index\":0,\"predicted_"
+                "{\"logits\":[1000.0],\"scores\":[1.0],\"predicted_index\":0,\"predicted_"
                 "label\":null}"));
+    c.problem_type = STR("single_label_classification");
+    row.data = (float[]){ 2 };
+    CHECK(gives("sequence_classification", &c, false, &row,
+                "{\"logits\":[2.0],\"scores\":[0.880797],\"predicted_index\":0,"
+                "\"predicted_label\":null}"));
+    c.problem_type = (Str){ 0 };
     row = (TaskRow){ .data = three, .tokens = 1, .width = 3 };
     c.labels = (Str[]){ STR("no"), STR("yes") };
     three[0] = -2;

@@ -5,6 +5,7 @@
 #include "data/json.h"
 #include "text/pipeline.h"
 #include "text/unicode.h"
+#include "text/unicode_classes.h"
 
 static uint64_t fnv(uint64_t hash, uint64_t value)
 {
@@ -42,7 +43,17 @@ static uint64_t nfd_of(uint64_t h, uint32_t c)
 }
 
 static Arena arena;
-static Normalizer bert;
+static Normalizer bert, forms[3]; /* NFC, NFKC, NFKD */
+
+static uint64_t normalized(uint64_t h, const Normalizer *normalizer, Str text)
+{
+    static Text out;
+    out.arena = &arena;
+    out.n = 0;
+    normalizer_run(normalizer, (Source){ .text = text }, &out);
+    for (size_t i = 0; i < out.n; i++) h = fnv(h, (unsigned char)out.p[i]);
+    return h;
+}
 
 /* "A", the code point, two marks in the wrong order and "Z", through the whole BertNormalizer. */
 static uint64_t bert_of(uint64_t h, uint32_t c)
@@ -50,20 +61,73 @@ static uint64_t bert_of(uint64_t h, uint32_t c)
     char text[16] = "A";
     int n = 1 + utf8_encode(c, text + 1);
     memcpy(text + n, "\xcc\x81\xcc\xa3Z", 5);
-    static Text out;
-    out.arena = &arena;
-    out.n = 0;
-    normalizer_run(&bert, (Source){ .text = { text, (size_t)n + 5 } }, &out);
-    for (size_t i = 0; i < out.n; i++) h = fnv(h, (unsigned char)out.p[i]);
-    return h;
+    return normalized(h, &bert, (Str){ text, (size_t)n + 5 });
+}
+
+/* The code point, two marks in the wrong order, a starter that composes, the code point again. */
+static uint64_t form_of(uint64_t h, uint32_t c, const Normalizer *form)
+{
+    char text[24];
+    int n = utf8_encode(c, text);
+    memcpy(text + n, "\xcc\x81\xcc\xa3\xe0\xa7\x97", 7);
+    memcpy(text + n + 7, text, (size_t)n);
+    return normalized(h, form, (Str){ text, 2 * (size_t)n + 7 });
+}
+
+static uint64_t nfc_of(uint64_t h, uint32_t c)
+{
+    return form_of(h, c, &forms[0]);
+}
+
+static uint64_t nfkc_of(uint64_t h, uint32_t c)
+{
+    return form_of(h, c, &forms[1]);
+}
+
+static uint64_t nfkd_of(uint64_t h, uint32_t c)
+{
+    return form_of(h, c, &forms[2]);
+}
+
+static uint64_t category_of(uint64_t h, uint32_t c)
+{
+    return fnv(h, class_of(c)->category);
+}
+
+static uint64_t posix_of(uint64_t h, uint32_t c)
+{
+    return fnv(h, class_of(c)->posix);
+}
+
+static uint64_t new_script_of(uint64_t h, uint32_t c)
+{
+    return fnv(h, script_of(c)->script);
+}
+
+static uint64_t old_script_of(uint64_t h, uint32_t c)
+{
+    return fnv(h, script_of(c)->old);
+}
+
+static uint64_t graphemes_of(uint64_t h, uint32_t c)
+{
+    return fnv(h, grapheme_of(c));
+}
+
+static uint64_t fold_of(uint64_t h, uint32_t c)
+{
+    return fnv(h, unicode_fold_next(c));
 }
 
 static const struct {
     const char *name;
     uint64_t (*answer)(uint64_t, uint32_t);
 } primitives[] = {
-    { "flags", flags_of }, { "order", order_of }, { "lower", lower_of },
-    { "nfd", nfd_of },     { "bert", bert_of },
+    { "flags", flags_of },       { "order", order_of },   { "lower", lower_of },
+    { "nfd", nfd_of },           { "bert", bert_of },     { "nfc", nfc_of },
+    { "nfkc", nfkc_of },         { "nfkd", nfkd_of },     { "category", category_of },
+    { "posix", posix_of },       { "script", new_script_of }, { "old", old_script_of },
+    { "grapheme", graphemes_of }, { "fold", fold_of },
 };
 
 static uint64_t plane_hash(size_t primitive, unsigned plane)
@@ -74,17 +138,18 @@ static uint64_t plane_hash(size_t primitive, unsigned plane)
     return h;
 }
 
-int main(void)
+static void load(const char *json, Normalizer *out)
 {
-    TEST("bert normalizer");
     Value v;
     Err err;
-    Str json = STR("{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"
-                   "\"strip_accents\":null,\"lowercase\":true}");
-    CHECK(json_parse(&arena, json, &v, &err) && normalizer_load(&arena, &v, &bert, &err));
+    CHECK(json_parse(&arena, str_of(json), &v, &err) && normalizer_load(&arena, &v, out, &err));
+}
 
-    FILE *f = fopen("tests/golden/text/unicode.txt", "r");
-    if (!CHECK(f != NULL)) return finish();
+/* Compares all planes of the primitives in a file; returns how many there were. */
+static unsigned check_file(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    if (!CHECK(f != NULL)) return 0;
     char line[256], name[32];
     unsigned plane, seen = 0;
     unsigned long long want;
@@ -98,6 +163,20 @@ int main(void)
         }
     }
     fclose(f);
+    return seen;
+}
+
+int main(void)
+{
+    TEST("normalizers");
+    load("{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"
+         "\"strip_accents\":null,\"lowercase\":true}",
+         &bert);
+    load("{\"type\":\"NFC\"}", &forms[0]);
+    load("{\"type\":\"NFKC\"}", &forms[1]);
+    load("{\"type\":\"NFKD\"}", &forms[2]);
+    unsigned seen = check_file("tests/golden/text/unicode.txt");
+    seen += check_file("tests/golden/text/unicode_classes.txt");
     TEST("all planes");
     CHECK(seen == 17 * COUNT(primitives));
     arena_free(&arena);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text_replay.h - replays what the reference made of texts: a line of JSON a case, written by
  * tools/oracle/tokenizer*.py. "t" names the tokenizer: a file of GOLDEN without ".json", or a path.
- * Inputs: "a", "b" texts, or "aw", "bw" lists of words, or "d" ids to decode. */
+ * Inputs: "a", "b" texts, or "aw", "bw" lists of words, or "d" ids to decode. Offsets are bytes, or
+ * characters with "chars". */
 #ifndef TEXT_REPLAY_H
 #define TEXT_REPLAY_H
 #include "base/file.h"
@@ -162,11 +163,14 @@ static bool encode_row(const Tokenizer *t, Arena *arena, const Value *row, Encod
     Words words[2] = { words_of(arena, value_get(row, "aw")),
                        words_of(arena, value_get(row, "bw")) };
     EncodeOptions options = options_of(row);
-    if (value_get(row, "aw"))
-        return tokenizer_encode_words(t, arena, words[0], value_get(row, "bw") ? &words[1] : NULL,
-                                      &options, e, err);
-    return tokenizer_encode(t, arena, first, value_get(row, "b") ? &second : NULL, &options, e,
-                            err);
+    const Words *more = value_get(row, "bw") ? &words[1] : NULL;
+    const Str *other = value_get(row, "b") ? &second : NULL;
+    bool split = value_get(row, "aw"), chars = value_get(row, "chars");
+    bool ok = split ? tokenizer_encode_words(t, arena, words[0], more, &options, e, err)
+                    : tokenizer_encode(t, arena, first, other, &options, e, err);
+    if (ok && chars && split) encoding_to_chars_words(e, words[0], more);
+    if (ok && chars && !split) encoding_to_chars(e, first, other);
+    return ok;
 }
 
 static bool pad_row(Arena *arena, const Value *pad, Encoding *e, Err *err)

@@ -23,9 +23,9 @@ struct ef_reply {
 
 struct ef_tokens {
     Arena arena;
-    const Tokenizer *tokenizer;
     Encoding encoding;
-    int32_t *offsets; /* [n][2] */
+    int32_t *offsets;  /* [n][2] */
+    const char **text; /* [n] */
 };
 
 const char *ef_version(void)
@@ -51,25 +51,23 @@ static bool want_kernels(const char *name, Err *err)
 static void describe(ef_model *m)
 {
     const Model *model = m->model;
-    const char **labels = ARRAY(&m->arena, const char *, model->config.num_labels + 1);
-    for (int i = 0; i < model->config.num_labels && model->config.labels; i++)
-        labels[i] = str_dup(&m->arena, model->config.labels[i]);
+    const ModelConfig *config = &model->config;
+    int count = model->task->labelled && config->labels ? config->num_labels : 0;
+    const char **labels = ARRAY(&m->arena, const char *, count + 1);
+    for (int i = 0; i < count; i++) labels[i] = str_dup(&m->arena, config->labels[i]);
     m->info = (ef_info){ .name = str_dup(&m->arena, model->name),
                          .version = str_dup(&m->arena, model->version),
                          .task = model->task->name,
                          .kernels = kernels()->isa,
                          .max_tokens = model->encode.max_length,
-                         .hidden = model->config.hidden_size,
-                         .label_count = model->config.labels ? model->config.num_labels : 0,
-                         .labels = model->config.labels ? labels : NULL };
+                         .hidden = config->hidden_size,
+                         .label_count = count,
+                         .labels = count ? labels : NULL };
 }
 
-ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)
+/* The model becomes the handle's, or is closed. */
+static ef_model *start(Model *model, const ef_options *options, Err *err)
 {
-    Model *model;
-    if (!want_kernels(options ? options->kernels : NULL, err)) return NULL;
-    Err own = { 0 };
-    if (!model_open(path, &model, &own)) return fail(err, own.code, "%s", own.message), NULL;
     Arena arena = { 0 };
     ef_model *m = NEW(&arena, ef_model);
     *m = (ef_model){ .arena = arena, .model = model };
@@ -80,6 +78,25 @@ ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)
     fail(err, EF_IO, "no thread could be started");
     ef_close(m);
     return NULL;
+}
+
+ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)
+{
+    Model *model;
+    Err own = { 0 };
+    if (want_kernels(options ? options->kernels : NULL, &own) && model_open(path, &model, &own))
+        return start(model, options, err);
+    return fail(err, own.code, "%s", own.message), NULL;
+}
+
+ef_model *ef_open_memory(const void *data, size_t size, const ef_options *options, ef_error *err)
+{
+    Model *model;
+    Err own = { 0 };
+    if (want_kernels(options ? options->kernels : NULL, &own) &&
+        model_open_bytes((Str){ data, size }, &model, &own))
+        return start(model, options, err);
+    return fail(err, own.code, "%s", own.message), NULL;
 }
 
 const ef_info *ef_describe(const ef_model *m)
@@ -179,11 +196,12 @@ static bool encode(ef_tokens *t, const Model *model, Str text, Err *err)
     if (!tokenizer_encode(model->tokenizer, &t->arena, text, NULL, &model->encode, &t->encoding,
                           err))
         return false;
-    t->tokenizer = model->tokenizer;
     t->offsets = ARRAY(&t->arena, int32_t, 2 * t->encoding.n + 1);
+    t->text = ARRAY(&t->arena, const char *, t->encoding.n + 1);
     for (size_t i = 0; i < t->encoding.n; i++) {
         t->offsets[2 * i] = t->encoding.start[i];
         t->offsets[2 * i + 1] = t->encoding.end[i];
+        t->text[i] = str_dup(&t->arena, tokenizer_token(model->tokenizer, t->encoding.ids[i]));
     }
     return true;
 }
@@ -211,10 +229,19 @@ const int32_t *ef_tokens_offsets(const ef_tokens *t)
     return t->offsets;
 }
 
+const int32_t *ef_tokens_type_ids(const ef_tokens *t)
+{
+    return t->encoding.type_ids;
+}
+
+const uint8_t *ef_tokens_special(const ef_tokens *t)
+{
+    return t->encoding.special;
+}
+
 const char *ef_tokens_text(const ef_tokens *t, size_t index)
 {
-    if (index >= t->encoding.n) return NULL;
-    return str_dup(&((ef_tokens *)t)->arena, tokenizer_token(t->tokenizer, t->encoding.ids[index]));
+    return index < t->encoding.n ? t->text[index] : NULL;
 }
 
 void ef_tokens_free(ef_tokens *t)
@@ -251,6 +278,9 @@ static bool read_settings(Arena *arena, const char *json, ServeSettings *s, Err 
         const Member *m = &root.map.items[i];
         Str text = m->value.kind == V_INT ? str_of(str_format(arena, "%lld", (long long)m->value.i))
                                           : value_str(&m->value, STR(""));
+        if (serve_of_session(m->key))
+            return fail(err, EF_INVALID_INPUT, "options: %.*s: the model is open already",
+                        STR_ARG(m->key));
         if (!serve_set(s, arena, m->key, text, err)) return within(err, "options");
     }
     return true;

@@ -42,6 +42,12 @@ bool serve_known(Str name)
     return find(name) != NULL;
 }
 
+bool serve_of_session(Str name)
+{
+    const Setting *row = find(name);
+    return row && row->at >= AT(session);
+}
+
 bool serve_set(ServeSettings *s, Arena *arena, Str name, Str text, Err *err)
 {
     const Setting *row = find(name);

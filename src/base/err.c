@@ -27,6 +27,18 @@ const ErrKind *err_kind(ef_code code)
     return &kinds[(unsigned)code < COUNT(kinds) ? code : EF_INTERNAL];
 }
 
+/* A message is one line of UTF-8, whatever was put into it or cut off at its end. */
+static void tidy(char *s)
+{
+    const char *end = s + strlen(s);
+    for (int n; s < end; s += MAX(n, 1)) {
+        uint32_t code = 0;
+        n = utf8_decode(s, end, &code);
+        if (n == 0) *s = '?';
+        else if (code < ' ' || code == 0x7f) *s = ' ';
+    }
+}
+
 bool fail(Err *err, ef_code code, const char *format, ...)
 {
     if (!err) return false;
@@ -35,6 +47,7 @@ bool fail(Err *err, ef_code code, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
+    tidy(err->message);
     return false;
 }
 
@@ -49,5 +62,6 @@ bool within(Err *err, const char *format, ...)
     va_end(args);
     snprintf(err->message, sizeof err->message, "%s: %.*s", prefix,
              (int)(sizeof inner - sizeof prefix - 4), inner);
+    tidy(err->message);
     return false;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file.c - paths, and files that appear only when complete: written under a temporary name beside the
- * target, synced, renamed. */
+ * target, synced, renamed. What is no regular file (a pipe, /dev/null) is written as it is. */
 #include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -84,6 +85,13 @@ bool file_read(Arena *arena, const char *path, size_t limit, Str *out, Err *err)
     return copy ? true : within(err, "%s", path);
 }
 
+static bool broken(FileWriter *w, Err *err)
+{
+    int why = errno;
+    writer_abort(w);
+    return fail(err, EF_IO, "%s: cannot be written: %s", w->path, strerror(why));
+}
+
 /* A file without a name, where the file system has such: a killed program leaves nothing behind. */
 static int open_unnamed(const char *path)
 {
@@ -94,8 +102,33 @@ static int open_unnamed(const char *path)
     return fd;
 }
 
+/* The file behind a link is replaced, never the link. */
+static const char *follow_links(Arena *arena, const char *path)
+{
+    char real[PATH_MAX];
+    return realpath(path, real) ? str_dup(arena, str_of(real)) : path;
+}
+
+/* /dev/null, a terminal, a pipe: renaming a file over it would destroy it. */
+static bool is_stream(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static bool open_stream(FileWriter *w, const char *path, int mode, Err *err)
+{
+    *w = (FileWriter){ .fd = -1, .path = path, .stream = true };
+    if (mode & 0111)
+        return fail(err, EF_IO, "%s: cannot be written: not a regular file", path);
+    w->fd = open(path, O_WRONLY | O_CLOEXEC);
+    return w->fd >= 0 || broken(w, err);
+}
+
 bool writer_open(FileWriter *w, Arena *arena, const char *path, int mode, Err *err)
 {
+    if (is_stream(path)) return open_stream(w, path, mode, err);
+    path = follow_links(arena, path);
     char *name = str_format(arena, "%s.tmp.XXXXXX", path);
     *w = (FileWriter){ .fd = open_unnamed(path), .mode = mode, .path = path, .spare = name };
     if (w->fd >= 0) return true;
@@ -103,13 +136,6 @@ bool writer_open(FileWriter *w, Arena *arena, const char *path, int mode, Err *e
     w->temporary = name;
     if (w->fd < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
     return true;
-}
-
-static bool broken(FileWriter *w, Err *err)
-{
-    int why = errno;
-    writer_abort(w);
-    return fail(err, EF_IO, "%s: cannot be written: %s", w->path, strerror(why));
 }
 
 bool writer_add(FileWriter *w, const void *bytes, size_t n, Err *err)
@@ -147,8 +173,16 @@ static bool give_name(FileWriter *w)
     return true;
 }
 
+static bool close_stream(FileWriter *w, Err *err)
+{
+    int fd = w->fd;
+    w->fd = -1;
+    return close(fd) == 0 || broken(w, err);
+}
+
 bool writer_commit(FileWriter *w, Err *err)
 {
+    if (w->stream) return close_stream(w, err);
     mode_t mask = umask(0);
     umask(mask);
     if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0 || fsync(w->fd) != 0) return broken(w, err);

@@ -29,6 +29,7 @@ typedef struct FileWriter {
     const char *path;       /* where it will be */
     const char *temporary;  /* its name until then; NULL: none yet */
     char *spare;            /* pattern for such a name */
+    bool stream;            /* no regular file: written in place */
 } FileWriter;
 bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *);
 bool writer_add(FileWriter *, const void *, size_t, Err *);

@@ -29,7 +29,7 @@ static bool map_open(int fd, const char *path, Mapping *map, Err *err)
 
 bool file_map(const char *path, Mapping *map, Err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait */
     if (fd < 0)
         return fail(err, errno == ENOENT ? EF_NOT_FOUND : EF_IO, "%s: %s", path, strerror(errno));
     bool ok = map_open(fd, path, map, err);

@@ -83,7 +83,7 @@ static bool find_command(Args *a, const Command *const *all, int argc, char **ar
                     "%s: this file is a package; use the encoderfile program to build", (*c)->name);
     }
     if (strcmp(argv[i], "onnx") == 0)
-        return fail(err, EF_USAGE, "onnx: wanted \"onnx run\" or \"onnx test\"");
+        return fail(err, EF_USAGE, "onnx: wanted \"onnx check\", \"onnx convert\", \"onnx run\" or \"onnx test\"");
     return unknown_command(all, argv[i], err);
 }
 

@@ -13,6 +13,7 @@
 
 static const Option options[] = {
     { "list", 0, "FILE", "names of the cases to run, one a line, below each DIR" },
+    { "optimize", 0, NULL, "fold and fuse the graph first, as for a text model" },
     { "verbose", 'v', NULL, "also say what is unsupported, and why" },
     { 0 },
 };
@@ -20,7 +21,7 @@ static const Option options[] = {
 typedef enum { PASSED, FAILED, UNSUPPORTED, VERDICTS } Verdict;
 typedef struct Suite {
     int count[VERDICTS];
-    bool verbose;
+    bool verbose, optimize;
     Pool *pool;
     Arena arena; /* of one case */
 } Suite;
@@ -90,6 +91,7 @@ static bool run_set(Suite *s, const OnnxModel *model, const char *set, Tolerance
     if (!load_set(s, set, "input", g->in, g->n_in, in, err)) return false;
     if (!load_set(s, set, "output", g->out, g->n_out, wanted, err)) return false;
     if (!graph_from_onnx(&s->arena, model, &graph, err)) return false;
+    if (s->optimize && !graph_optimize(graph, false, err)) return false;
     Named *found = ARRAY(&s->arena, Named, graph->n_output + 1);
     if (!engine_run_generic(graph, s->pool, in, (size_t)g->n_in, &s->arena, found, err))
         return false;
@@ -193,7 +195,9 @@ static bool run_all(Suite *s, Args *a, Err *err)
 static bool run(Args *a, Err *err)
 {
     if (a->n_text == 0) return fail(err, EF_USAGE, "onnx test: wanted a folder of cases");
-    Suite s = { .verbose = args_has(a, "verbose"), .pool = pool_new(0) };
+    Suite s = { .verbose = args_has(a, "verbose"),
+                .optimize = args_has(a, "optimize"),
+                .pool = pool_new(0) };
     bool ok = run_all(&s, a, err);
     if (ok)
         printf("%d passed, %d failed, %d unsupported\n", s.count[PASSED], s.count[FAILED],

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - the commands, and the one place that turns an error into a line and an exit code. */
+#include <signal.h>
+
 #include "base/file.h"
 #include "cli/cli.h"
 
 static const Command *const commands[] = {
-    &cmd_build, &cmd_inspect, &cmd_infer, &cmd_serve, &cmd_tokenize, &cmd_bench, &cmd_onnx_run,
-    &cmd_onnx_test, &cmd_version, NULL,
+    &cmd_export, &cmd_build, &cmd_inspect, &cmd_infer, &cmd_serve, &cmd_tokenize, &cmd_bench,
+    &cmd_onnx_check, &cmd_onnx_convert, &cmd_onnx_run, &cmd_onnx_test, &cmd_version, NULL,
 };
 
 static bool packaged(void)
@@ -39,6 +41,8 @@ int main(int argc, char **argv)
 {
     Args a = { .packaged = packaged() };
     Err err = { 0 };
+    signal(SIGXFSZ, SIG_IGN); /* a file over the size limit is an error of write, not an end */
+    signal(SIGPIPE, SIG_IGN);
     bool ok = dispatch(&a, argc, argv, &err);
     if (!ok) fprintf(stderr, "encoderfile: error: %s\n", err.message);
     args_free(&a);

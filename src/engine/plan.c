@@ -49,9 +49,20 @@ static int read_slot(Planner *p, int slot)
     return slot;
 }
 
+/* From slot `from` to a new one by copying rows. */
+static int copied(Planner *p, StepKind kind, int from, const Tensor *to)
+{
+    read_slot(p, from);
+    Step *step = add_step(p, kind, NULL, 1, 1);
+    step->in[0] = &p->plan->slot[from].t;
+    return step->slot[0] = add_slot(p, to, p->plan->n_step - 1);
+}
+
 /* Values that no step makes are known: constants, and what shapes alone decide. */
 static int plain_slot(Planner *p, int v)
 {
+    if (p->plain[v] < 0 && p->token[v] >= 0)
+        return p->plain[v] = copied(p, STEP_PAD, p->token[v], &p->at.t[v]);
     if (p->plain[v] < 0) p->plain[v] = add_slot(p, &p->at.t[v], -1);
     return p->plain[v];
 }
@@ -65,16 +76,21 @@ static int spread(Planner *p, int v)
     Tensor to = { .type = t.type, .rank = t.rank - axis + 1 };
     to.dim[0] = 1, to.dim[1] = p->plan->size.T;
     for (int i = axis + 1; i < t.rank; i++) to.dim[i - axis + 1] = t.dim[i];
-    int from = read_slot(p, plain_slot(p, v));
-    Step *step = add_step(p, STEP_SPREAD, NULL, 1, 1);
-    step->in[0] = &p->plan->slot[from].t;
-    return step->slot[0] = p->token[v] = add_slot(p, &to, p->plan->n_step - 1);
+    return copied(p, STEP_SPREAD, plain_slot(p, v), &to);
+}
+
+/* A value as tokens that was not made so: from the padded form, or from shapes. */
+static int token_slot(Planner *p, int v)
+{
+    if (p->token[v] >= 0) return p->token[v];
+    Tensor t = as_tokens(p, p->at.t[v]);
+    bool rows = p->e->layout.value[v] == FORM_ROWS;
+    return p->token[v] = rows ? copied(p, STEP_UNPAD, plain_slot(p, v), &t) : spread(p, v);
 }
 
 static int slot_for(Planner *p, int v, Form form)
 {
-    if (form == FORM_TOKEN) return p->token[v] >= 0 ? p->token[v] : spread(p, v);
-    return plain_slot(p, v);
+    return form == FORM_TOKEN ? token_slot(p, v) : plain_slot(p, v);
 }
 
 static bool all_known(const Planner *p, const GraphNode *n)
@@ -179,7 +195,7 @@ static bool spread_holds(const Planner *p, int i, int k)
 {
     const Layout *l = &p->e->layout;
     int v = p->g->node[i]->in[k];
-    if (v < 0 || l->value[v] == FORM_TOKEN ||
+    if (v < 0 || l->value[v] != FORM_PLAIN ||
         layout_reads(p->g, &p->e->symbols, l, i, k) != FORM_TOKEN)
         return true;
     const Tensor *is = &p->at.t[v], *named = &p->e->symbols.t[v];
@@ -204,8 +220,9 @@ static bool symbols_hold(const Planner *p, Err *err)
     for (int i = 0; i < p->g->n_node; i++)
         for (int k = 0; p->e->layout.needed[i] && k < p->g->node[i]->n_out; k++) {
             int v = p->g->node[i]->out[k];
-            if (v < 0 || p->e->layout.value[v] != FORM_TOKEN) continue;
+            if (v < 0 || p->e->layout.value[v] == FORM_PLAIN) continue;
             const Tensor *is = &p->at.t[v], *named = &p->e->symbols.t[v];
+            if (!graph_leads(named)) continue; /* only rows read it */
             bool same = is->rank == named->rank && is->dim[0] == p->plan->size.B &&
                         is->dim[1] == p->plan->size.S;
             for (int d = 2; same && d < is->rank; d++) same = is->dim[d] == named->dim[d];
@@ -221,6 +238,7 @@ static bool make(Planner *p, Err *err)
     Arena *arena = &plan->arena;
     p->at = graph_inferred(g, arena);
     p->at.needs = plan->size.ragged ? p->e->layout.needed : NULL;
+    p->at.most_work = work_for(plan->size.B * plan->size.S);
     for (int i = 0; i < g->n_input; i++)
         if (!graph_bind_input(g, g->input[i], plan->size.B, plan->size.S, &p->at.t[g->input[i]],
                               err))

@@ -10,7 +10,7 @@ typedef struct Slot { /* a tensor of a plan */
     int first, last; /* steps between which it lives; first -1: not in the block */
 } Slot;
 
-typedef enum { STEP_OP, STEP_SPREAD, STEP_FIRST } StepKind;
+typedef enum { STEP_OP, STEP_SPREAD, STEP_FIRST, STEP_PAD, STEP_UNPAD } StepKind;
 typedef struct Step {
     StepKind kind;
     const GraphNode *node; /* STEP_OP */
@@ -47,6 +47,12 @@ struct Engine {
     bool mixes_rows;
     int64_t fixed_B, fixed_S; /* 0: any */
 };
+
+/* The most multiply-adds that a run may cost: a large encoder takes 2^28 of them a token. */
+static inline double work_for(int64_t tokens)
+{
+    return 0x1p32 * (double)(tokens + 3);
+}
 
 bool plan_make(const Engine *, Size, Plan *, Err *); /* on failure the plan's arena is freed */
 

@@ -21,6 +21,7 @@ struct Runner {
     Arena result;        /* outputs of a batch that took several runs */
     Arena dynamic;       /* values of a graph whose shapes depend on data */
     int64_t plain_up_to; /* probed length of the mask verdict */
+    int64_t rows_up_to;  /* and of integers made along rows */
 };
 
 typedef struct Rows { /* the rows of one run */
@@ -34,6 +35,7 @@ Runner *runner_new(const Engine *e, Pool *pool)
     Arena own = { 0 };
     Runner *r = NEW(&own, Runner);
     *r = (Runner){ .own = own, .e = e, .pool = pool, .plain_up_to = e->graph->mask.up_to };
+    r->rows_up_to = e->layout.up_to;
     return r;
 }
 
@@ -140,6 +142,26 @@ static void spread_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
     }
 }
 
+/* Rows of bytes between [1, T, ...] and [B, S, ...]; what fills up is zero. */
+static void pad_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
+{
+    size_t token = tensor_bytes(to) / (size_t)MAX(ragged->B * ragged->S, (int64_t)1);
+    memset(to->data, 0, tensor_bytes(to));
+    for (int r = 0; r < ragged->B; r++)
+        memcpy((char *)to->data + (size_t)(r * ragged->S) * token,
+               (const char *)from->data + (size_t)ragged->start[r] * token,
+               (size_t)(ragged->start[r + 1] - ragged->start[r]) * token);
+}
+
+static void unpad_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
+{
+    size_t token = tensor_bytes(from) / (size_t)MAX(ragged->B * ragged->S, (int64_t)1);
+    for (int r = 0; r < ragged->B; r++)
+        memcpy((char *)to->data + (size_t)ragged->start[r] * token,
+               (const char *)from->data + (size_t)(r * ragged->S) * token,
+               (size_t)(ragged->start[r + 1] - ragged->start[r]) * token);
+}
+
 static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
 {
     size_t row = tensor_bytes(to) / (size_t)ragged->B;
@@ -150,8 +172,13 @@ static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
 
 static bool run_step(Runner *r, const Step *step, const Ragged *ragged, Err *err)
 {
-    if (step->kind == STEP_SPREAD) return spread_rows(step->in[0], &step->out[0], ragged), true;
-    if (step->kind == STEP_FIRST) return first_rows(step->in[0], &step->out[0], ragged), true;
+    static void (*const copies[])(const Tensor *, Tensor *, const Ragged *) = {
+        [STEP_SPREAD] = spread_rows,
+        [STEP_FIRST] = first_rows,
+        [STEP_PAD] = pad_rows,
+        [STEP_UNPAD] = unpad_rows,
+    };
+    if (step->kind != STEP_OP) return copies[step->kind](step->in[0], &step->out[0], ragged), true;
     const GraphNode *n = step->node;
     OpCall call = { .node = n->node,
                     .opset = n->opset,
@@ -208,6 +235,7 @@ static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput
     Inferred at = graph_inferred(g, &r->dynamic);
     at.limit = INT64_MAX;
     at.most = MOST_BYTES * (size_t)rows->n;
+    at.most_work = work_for(plan->size.T);
     at.pool = r->pool;
     for (int i = 0; i < g->n_input; i++) {
         Tensor *t = &at.t[g->input[i]];
@@ -298,13 +326,23 @@ static bool mask_holds(Runner *r, int64_t S)
     return true;
 }
 
+/* So is that of integers made along rows. */
+static bool rows_hold(Runner *r, int64_t S)
+{
+    const Engine *e = r->e;
+    if (S <= r->rows_up_to) return true;
+    if (layout_try_rows(e->graph, &e->symbols, &e->layout, S) != ROWS_HOLD) return false;
+    r->rows_up_to = S;
+    return true;
+}
+
 bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
 {
     int64_t S = 0;
     arena_reset(&r->result, KEPT_SCRATCH);
     int *order = ARRAY(&r->result, int, b->B);
     for (int i = 0; i < b->B; i++) order[i] = i, S = MAX(S, row_length(b, i));
-    if (r->e->layout.ragged && mask_holds(r, S)) {
+    if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S)) {
         Rows rows = { b, order, b->B };
         if (run_ragged(r, &rows, S, out, err)) return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");

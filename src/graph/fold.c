@@ -4,7 +4,7 @@
 #include "graph.h"
 
 enum { FOLD_LIMIT = 1 << 24 };           /* elements: a folded table must not blow the file up */
-static const double FOLD_WORK = 0x1p31; /* multiply-adds spent on all nodes of a pass */
+static const double FOLD_WORK = 0x1p34; /* multiply-adds spent on all nodes of a pass */
 
 typedef struct Fold {
     Graph *g;

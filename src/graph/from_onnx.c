@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "graph.h"
 
-enum { LISTED_OPERATORS = 32, MOST_DEPTH = 32, MOST_NODES = 1 << 20, KNOWN_OPSET = 28 };
+enum { LISTED_OPERATORS = 32, MOST_DEPTH = 32, MOST_SCOPES = 1 << 16, MOST_NODES = 1 << 20, KNOWN_OPSET = 28 };
 
 /* Where names are looked up: the graph, a branch inside it, or the body of a function. */
 typedef struct Scope {
@@ -255,17 +255,18 @@ static bool add_node(Builder *b, Scope *s, OnnxNode *node, const Op *op, Err *er
     return true;
 }
 
-/* A node of our own making, with value numbers instead of names. */
-static bool own_node(Builder *b, const Scope *s, const OnnxNode *from, const char *op,
-                     const int in[3], int n_in, int out, Err *err)
+/* A node of our own making, with value numbers instead of names; `in` has as many as it takes. */
+static bool own_node(Builder *b, const Scope *s, const OnnxNode *from, const char *name,
+                     const int *in, int out, Err *err)
 {
     OnnxNode *node = NEW(b->g->arena, OnnxNode);
-    bool identity = strcmp(op, "Identity") == 0;
-    *node = (OnnxNode){ .op = str_of(op), .name = from->name, .n_in = n_in, .n_out = 1 };
-    if (!identity) node->domain = STR("encoderfile");
-    GraphNode *made = new_node(b, s, node, op_find(node->domain, node->op, 1), 1);
-    assert(made->op);
-    for (int i = 0; i < n_in; i++) made->in[i] = in[i];
+    *node = (OnnxNode){ .op = str_of(name), .name = from->name, .n_out = 1 };
+    if (strcmp(name, "Identity") != 0) node->domain = STR("encoderfile");
+    const Op *op = op_find(node->domain, node->op, 1);
+    assert(op);
+    node->n_in = op->max_in;
+    GraphNode *made = new_node(b, s, node, op, 1);
+    for (int i = 0; i < node->n_in; i++) made->in[i] = in[i];
     made->out[0] = out;
     return makes(b, out, err);
 }
@@ -294,7 +295,7 @@ static bool add_branch(Builder *b, Scope *outer, const OnnxNode *node, bool take
     int guard = graph_add_value(b->g, inner_name(b, &s, STR("taken")));
     int in[2] = { reading(b, outer, node->in[0]), outer->guard - 1 };
     Scope always = { 0 };
-    if (!own_node(b, &always, node, taken ? "Then" : "Else", in, 2, guard, err)) return false;
+    if (!own_node(b, &always, node, taken ? "Then" : "Else", in, guard, err)) return false;
     s.guard = guard + 1;
     if (!read_graph(b, &s, from, err)) return false;
     for (int k = 0; k < node->n_out; k++) {
@@ -317,7 +318,7 @@ static bool add_if(Builder *b, Scope *s, const OnnxNode *node, Err *err)
     for (int k = 0; k < node->n_out; k++) {
         if (!node->out[k].n) continue;
         int in[3] = { reading(b, s, node->in[0]), values[0][k], values[1][k] };
-        if (!own_node(b, s, node, "Either", in, 3, named(b, s, node->out[k]), err)) return false;
+        if (!own_node(b, s, node, "Either", in, named(b, s, node->out[k]), err)) return false;
     }
     return true;
 }
@@ -387,7 +388,7 @@ static bool call_function(Builder *b, Scope *outer, const OnnxNode *node, const 
         int made = node->out[i].n ? lookup(&s, f->out[i]) : -1;
         int wanted = made >= 0 ? named(b, outer, node->out[i]) : -1;
         if (made >= 0 && made != wanted &&
-            !own_node(b, outer, node, "Identity", &made, 1, wanted, err))
+            !own_node(b, outer, node, "Identity", &made, wanted, err))
             return false;
     }
     return true;
@@ -416,9 +417,9 @@ static bool add_any(Builder *b, Scope *s, OnnxNode *given, Err *err)
  * an outer value for one of its own. */
 static bool read_graph(Builder *b, Scope *s, const OnnxGraph *from, Err *err)
 {
-    if (s->depth > MOST_DEPTH)
-        return fail(err, EF_BAD_MODEL, "functions or branches are nested more than %d deep",
-                    MOST_DEPTH);
+    if (s->depth > MOST_DEPTH || b->n_scope > MOST_SCOPES)
+        return fail(err, EF_TOO_LARGE, "found too many calls or branches, wanted %d and %d deep",
+                    MOST_SCOPES, MOST_DEPTH);
     for (int i = 0; s->depth && i < from->n_init; i++)
         if (!define_constant(b, s, from->init[i].name, &from->init[i], err)) return false;
     for (int i = 0; i < from->n_node; i++)

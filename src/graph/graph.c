@@ -72,6 +72,13 @@ void node_set_float(Graph *g, GraphNode *node, const char *name, float f)
     new_attr(g, node, name, A_FLOAT)->f = f;
 }
 
+void node_set_ints(Graph *g, GraphNode *node, const char *name, const int64_t *list, int n)
+{
+    OnnxAttr *a = new_attr(g, node, name, A_INTS);
+    a->ints = memcpy(ARRAY(g->arena, int64_t, n), list, sizeof *list * (size_t)n);
+    a->n = (size_t)n;
+}
+
 int *graph_uses(const Graph *g, Arena *arena)
 {
     int *uses = ARRAY(arena, int, g->n_value);

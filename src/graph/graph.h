@@ -66,6 +66,21 @@ typedef struct GraphWeights {
 /* Back to a model: constants become external references ("panels") into *weights. */
 void graph_to_onnx(const Graph *, Arena *, OnnxModel *, GraphWeights *);
 
+/* Rewrites a model for another opset, in place (opset.c); what has no rule is refused by name. */
+bool onnx_change_opset(Arena *, OnnxModel *, int64_t opset, Err *);
+
+typedef struct OpCount { /* one operator of a model (census.c) */
+    Str domain, op;
+    int count;
+    bool known;
+} OpCount;
+typedef struct Census {
+    OpCount *item;
+    int n;
+    int nodes, unknown; /* nodes in all; of operators that are not known */
+} Census;
+Census graph_census(Arena *, const OnnxModel *);
+
 /* ---- for passes ---- */
 int graph_add_value(Graph *, Str name);
 int graph_add_constant(Graph *, const char *name, const Tensor *);
@@ -75,6 +90,7 @@ void *graph_room(Graph *, size_t bytes);
 GraphNode *graph_replace(Graph *, int i, const char *op, const int *in, int n_in, int out);
 void node_set_int(Graph *, GraphNode *, const char *name, int64_t);
 void node_set_float(Graph *, GraphNode *, const char *name, float);
+void node_set_ints(Graph *, GraphNode *, const char *name, const int64_t *, int n);
 void graph_remove_dead(Graph *);         /* nodes whose results nobody reads */
 int *graph_uses(const Graph *, Arena *); /* [n_value]: readers, graph outputs counted */
 const GraphNode *graph_producer(const Graph *, int value); /* NULL: input, constant or absent */
@@ -94,7 +110,9 @@ typedef struct Inferred {
     int64_t limit;     /* most elements of a value that is computed here; 0: 65536 */
     size_t most;       /* most bytes of all of them; 0: 128 MiB */
     size_t taken;      /* of those */
-    double work;       /* multiply-adds spent on them */
+    double most_work;  /* multiply-adds of all nodes beyond which a graph is refused; 0: any */
+    double work;       /* of all nodes so far */
+    double known_work; /* of those computed here */
     Pool *pool;        /* for that; may be NULL */
     bool dynamic;      /* a shape depends on data: only the dynamic mode can run this */
     int at;            /* the node that made it dynamic */
@@ -118,6 +136,7 @@ typedef enum {
     FORM_PLAIN, /* as ONNX says: [B, S, ...] or anything else */
     FORM_TOKEN, /* [1, T, ...]: the rows of the batch one after another */
     FORM_FIRST, /* a node: takes the first token of every row, [B, ...] */
+    FORM_ROWS,  /* integers made padded, [B, S, ...], inside a ragged plan (rows.c) */
 } Form;
 typedef struct Layout {
     bool ragged;     /* every node on the way from tokens to the output is proved */
@@ -125,14 +144,22 @@ typedef struct Layout {
     bool *needed;    /* [n_node]: on the way to the output */
     Form *node;      /* [n_node] */
     Form *value;     /* [n_value] */
+    int64_t up_to;   /* FORM_ROWS are proved for rows up to this length */
 } Layout;
 bool graph_layout(const Graph *, Arena *, const Symbols *, int output, Layout *, Err *);
 /* The form in which node i of a ragged plan reads its input k. */
 Form layout_reads(const Graph *, const Symbols *, const Layout *, int i, int k);
+bool graph_leads(const Tensor *); /* named [B, S, ...] */
+
+/* ---- integers along whole rows: the same alone and in company? (rows.c) ---- */
+typedef enum { ROWS_HOLD, ROWS_BROKEN, ROWS_UNTRIED } RowsVerdict;
+RowsVerdict layout_try_rows(const Graph *, const Symbols *, const Layout *, int64_t S);
+int64_t layout_rows_up_to(const Graph *, const Symbols *, const Layout *); /* 0: not proved */
 
 /* ---- passes (one file each; order in passes.c) ---- */
 bool pass_fold(Graph *, Err *);
 bool pass_symbols(Graph *, Err *);
+bool pass_expand(Graph *, Err *);
 bool pass_norm(Graph *, Err *);
 bool pass_gelu(Graph *, Err *);
 bool pass_attention(Graph *, Err *);

@@ -6,7 +6,7 @@
 
 enum { KNOWN_LIMIT = 1 << 16 };                   /* elements worth computing ahead of the run */
 static const size_t KNOWN_BYTES = (size_t)1 << 27; /* and of all such values together */
-static const double KNOWN_WORK = 0x1p31;           /* multiply-adds spent on them */
+static const double KNOWN_WORK = 0x1p28, PROBE_WORK = 0x1p35; /* multiply-adds spent on them */
 
 Inferred graph_inferred(const Graph *g, Arena *arena)
 {
@@ -38,13 +38,12 @@ static bool left_out(const GraphNode *node, Inferred *to)
 }
 
 /* Worth computing here: small, or this is the run itself. */
-static bool worth_it(const Op *op, const OpCall *call, Inferred *to)
+static bool worth_it(const OpCall *call, double work, Inferred *to)
 {
     for (int k = 0; k < call->n_out; k++)
         if (tensor_count(&call->out[k]) > (to->limit ? to->limit : KNOWN_LIMIT)) return false;
-    if (to->limit == INT64_MAX) return true;
-    to->work += op_work(op, call);
-    return to->work <= KNOWN_WORK;
+    to->known_work += work;
+    return to->limit == INT64_MAX || to->known_work <= (to->limit ? PROBE_WORK : KNOWN_WORK);
 }
 
 static bool compute(const Op *op, OpCall *call, Inferred *to, Err *err)
@@ -81,7 +80,12 @@ static bool infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *e
     bool missing, known = inputs_known(node, in, &missing);
     if (missing) return to->dynamic = true;
     if (!op_shape(node->op, &call, err)) return false;
-    if (known && worth_it(node->op, &call, to) && !compute(node->op, &call, to, err)) return false;
+    double work = op_work(node->op, &call);
+    to->work += work;
+    if (to->most_work && to->work > to->most_work)
+        return op_fail(&call, err, "found %.3g multiply-adds up to here, wanted at most %.3g",
+                       to->work, to->most_work);
+    if (known && worth_it(&call, work, to) && !compute(node->op, &call, to, err)) return false;
     for (int k = 0; k < node->n_out; k++)
         if (node->out[k] >= 0) to->t[node->out[k]] = out[k];
     return true;

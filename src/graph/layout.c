@@ -4,13 +4,14 @@
  * fused Attention with a plain mask, or takes the first token of a row. One node that needs the padded
  * form, and the graph runs padded: rows of equal length together, others one by one.
  *
+ * Integers made along whole rows (a CumSum of live tokens) are computed padded, if rows.c proves them.
  * Values made from shapes alone (position ids, their embeddings) are computed for the longest row and
  * spread to the tokens; they must not depend on how long that row is, which is tried out. */
 #include "graph.h"
 
 enum { SMALL_S = 5, LARGE_S = 17 }; /* lengths at which position values are compared */
 
-static bool leads(const Tensor *t)
+bool graph_leads(const Tensor *t)
 {
     return t->rank >= 2 && t->dim[0] == DIM_BATCH && t->dim[1] == DIM_SEQUENCE;
 }
@@ -87,7 +88,7 @@ static bool keeps_leading_axes(const GraphNode *n)
 static bool inputs_apart(const Symbols *s, const GraphNode *n)
 {
     for (int k = 0; k < n->n_in; k++)
-        if (n->in[k] >= 0 && !leads(&s->t[n->in[k]]) && !without_rows(&s->t[n->in[k]]))
+        if (n->in[k] >= 0 && !graph_leads(&s->t[n->in[k]]) && !without_rows(&s->t[n->in[k]]))
             return false;
     return true;
 }
@@ -98,7 +99,7 @@ static bool inputs_broadcast(const Symbols *s, const GraphNode *n, int rank)
     for (int k = 0; k < n->n_in; k++) {
         if (n->in[k] < 0 || op_needs_values(n->op, k)) continue;
         const Tensor *t = &s->t[n->in[k]];
-        if (!(leads(t) && t->rank == rank) && !broadcasts(t, rank, &position)) return false;
+        if (!(graph_leads(t) && t->rank == rank) && !broadcasts(t, rank, &position)) return false;
     }
     return true;
 }
@@ -106,8 +107,8 @@ static bool inputs_broadcast(const Symbols *s, const GraphNode *n, int rank)
 static bool works_by_token(const Graph *g, const Symbols *s, const GraphNode *n)
 {
     for (int k = 0; k < n->n_out; k++)
-        if (n->out[k] >= 0 && !leads(&s->t[n->out[k]])) return false;
-    bool first = n->n_in > 0 && n->in[0] >= 0 && leads(&s->t[n->in[0]]);
+        if (n->out[k] >= 0 && !graph_leads(&s->t[n->out[k]])) return false;
+    bool first = n->n_in > 0 && n->in[0] >= 0 && graph_leads(&s->t[n->in[0]]);
     switch (n->op->token) {
     case TOKEN_NO: return false;
     case TOKEN_EACH: return inputs_broadcast(s, n, s->t[n->out[0]].rank);
@@ -115,9 +116,9 @@ static bool works_by_token(const Graph *g, const Symbols *s, const GraphNode *n)
     case TOKEN_MATMUL: return first && inputs_apart(s, n);
     case TOKEN_GATHER:
         return onnx_int(n->node, "axis", 0) == 0 && without_rows(&s->t[n->in[0]]) &&
-               leads(&s->t[n->in[1]]);
+               graph_leads(&s->t[n->in[1]]);
     case TOKEN_RESHAPE: return first && keeps_leading_axes(n);
-    case TOKEN_ATTENTION: return first && leads(&s->t[n->in[1]]) && leads(&s->t[n->in[2]]);
+    case TOKEN_ATTENTION: return first && graph_leads(&s->t[n->in[1]]) && graph_leads(&s->t[n->in[2]]);
     }
     return false;
 }
@@ -126,7 +127,7 @@ static bool works_by_token(const Graph *g, const Symbols *s, const GraphNode *n)
 static bool takes_first(const Graph *g, const Symbols *s, const GraphNode *n)
 {
     double index;
-    return graph_is(n, "Gather") && onnx_int(n->node, "axis", 0) == 1 && leads(&s->t[n->in[0]]) &&
+    return graph_is(n, "Gather") && onnx_int(n->node, "axis", 0) == 1 && graph_leads(&s->t[n->in[0]]) &&
            s->t[n->in[1]].rank == 0 && graph_scalar(g, n->in[1], &index) && index == 0 &&
            s->t[n->in[0]].type == T_F32;
 }
@@ -136,8 +137,9 @@ Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int 
     const GraphNode *n = g->node[i];
     int v = n->in[k];
     bool position;
-    if (v < 0 || l->node[i] == FORM_PLAIN || op_needs_values(n->op, k)) return FORM_PLAIN;
-    if (leads(&s->t[v])) return FORM_TOKEN;
+    if (v < 0 || l->node[i] == FORM_PLAIN || l->node[i] == FORM_ROWS || op_needs_values(n->op, k))
+        return FORM_PLAIN;
+    if (graph_leads(&s->t[v])) return FORM_TOKEN;
     if (n->op->token == TOKEN_EACH && broadcasts(&s->t[v], s->t[n->out[0]].rank, &position) &&
         position)
         return FORM_TOKEN;
@@ -184,22 +186,64 @@ static bool not_ragged(Layout *l, const char *why)
     return true;
 }
 
+static bool carries_tokens(const Layout *l, int v)
+{
+    return v >= 0 && (l->value[v] == FORM_TOKEN || l->value[v] == FORM_ROWS);
+}
+
+static bool is_integer(const Tensor *t)
+{
+    return t->type == T_I64 || t->type == T_I32 || t->type == T_BOOL;
+}
+
+/* Cheap enough to be run padded: integers from integers. */
+static bool works_by_row(const Symbols *s, const Layout *l, const GraphNode *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (carries_tokens(l, n->in[k]) &&
+            (!is_integer(&s->t[n->in[k]]) || op_needs_values(n->op, k)))
+            return false;
+    for (int k = 0; k < n->n_out; k++)
+        if (n->out[k] >= 0 && !is_integer(&s->t[n->out[k]])) return false;
+    return true;
+}
+
+/* Of what rows made, tokens read only what has a number for each of them. */
+static bool reads_by_token(const Symbols *s, const Layout *l, const GraphNode *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k] >= 0 && l->value[n->in[k]] == FORM_ROWS && !graph_leads(&s->t[n->in[k]]))
+            return false;
+    return true;
+}
+
 /* Decides node by node; false: this one needs the padded form of token data. */
 static bool place(const Graph *g, const Symbols *s, Layout *l, int i)
 {
     const GraphNode *n = g->node[i];
-    bool reads_tokens = false;
+    bool reads = false;
     int readable = graph_attends(n) ? 3 : n->n_in;
     bool dims_only = graph_is(n, "Shape") || graph_is(n, "Size");
-    for (int k = 0; k < readable && !dims_only; k++)
-        reads_tokens |= n->in[k] >= 0 && l->value[n->in[k]] == FORM_TOKEN;
-    if (!reads_tokens) return true;
-    if (takes_first(g, s, n)) return l->node[i] = FORM_FIRST, true;
-    if (n->op->mixes_rows || !works_by_token(g, s, n)) return false;
-    l->node[i] = FORM_TOKEN;
+    for (int k = 0; k < readable && !dims_only; k++) reads |= carries_tokens(l, n->in[k]);
+    if (!reads) return true;
+    if (n->op->mixes_rows) return false;
+    if (takes_first(g, s, n) && l->value[n->in[0]] == FORM_TOKEN)
+        return l->node[i] = FORM_FIRST, true;
+    if (works_by_token(g, s, n) && reads_by_token(s, l, n)) l->node[i] = FORM_TOKEN;
+    else if (works_by_row(s, l, n)) l->node[i] = FORM_ROWS;
+    else return false;
     for (int k = 0; k < n->n_out; k++)
-        if (n->out[k] >= 0) l->value[n->out[k]] = FORM_TOKEN;
+        if (n->out[k] >= 0) l->value[n->out[k]] = l->node[i];
     return true;
+}
+
+/* Integers made row by row are proved now, up to a length. */
+static bool rows_hold(const Graph *g, const Symbols *s, int output, Layout *l)
+{
+    bool any = false;
+    for (int i = 0; i < g->n_node; i++) any |= l->node[i] == FORM_ROWS;
+    l->up_to = any ? layout_rows_up_to(g, s, l) : INT32_MAX;
+    return l->up_to > 0 && l->value[output] != FORM_ROWS;
 }
 
 static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, Layout *l)
@@ -211,8 +255,7 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, L
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; l->needed[i] && k < g->node[i]->n_in; k++) {
             int v = g->node[i]->in[k];
-            if (v < 0 || l->value[v] == FORM_TOKEN || layout_reads(g, s, l, i, k) != FORM_TOKEN)
-                continue;
+            if (carries_tokens(l, v) || layout_reads(g, s, l, i, k) != FORM_TOKEN) continue;
             if (!prefix_stable(&small.t[v], &large.t[v])) return false;
         }
     return true;
@@ -232,13 +275,15 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, int output, La
     if (g->mask.kind != MASK_PLAIN)
         return not_ragged(l, "an attention mask is not a plain padding mask");
     for (int i = 0; i < g->n_input; i++)
-        if (leads(&s->t[g->input[i]])) l->value[g->input[i]] = FORM_TOKEN;
+        if (graph_leads(&s->t[g->input[i]])) l->value[g->input[i]] = FORM_TOKEN;
     for (int i = 0; i < g->n_node; i++)
         if (l->needed[i] && !place(g, s, l, i))
             return not_ragged(l, str_format(arena, "node '%.*s' (%s) needs the padded form",
                                             STR_ARG(g->node[i]->node->name), g->node[i]->op->name));
     if (!spreads_are_stable(g, arena, s, l))
         return not_ragged(l, "a value made from positions depends on the batch");
+    if (!rows_hold(g, s, output, l))
+        return not_ragged(l, "integers of a row depend on the other rows or on padding");
     l->ragged = true;
     return true;
 }

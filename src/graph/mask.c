@@ -74,8 +74,19 @@ static void fill_mask(Tensor *t, int64_t S)
     }
 }
 
-/* mask is broadcast to [PROBE_ROWS, H, S, S] */
-static bool is_plain(const Tensor *t, int64_t S)
+/* [PROBE_ROWS * S]; by_count: as a mask sees it that is made from the number of live keys, which takes
+ * a row with holes for a shorter one (we make no holes). */
+static const bool *live_keys(Arena *arena, int64_t S, bool by_count)
+{
+    bool *on = ARRAY(arena, bool, PROBE_ROWS * S);
+    for (int r = 0; r < PROBE_ROWS; r++)
+        for (int64_t k = 0, count = 0; k < S; k++)
+            if (live(r, S, k)) on[r * S + (by_count ? count++ : k)] = true;
+    return on;
+}
+
+/* t is broadcast to [PROBE_ROWS, H, S, S] */
+static bool is_plain(const Tensor *t, int64_t S, const bool *on)
 {
     if (!t->data || t->type != T_F32 || t->rank < 1 || t->rank > 4 || t->dim[t->rank - 1] != S)
         return false;
@@ -84,21 +95,23 @@ static bool is_plain(const Tensor *t, int64_t S)
     if ((dim[0] != PROBE_ROWS && dim[0] != 1) || (dim[2] != S && dim[2] != 1)) return false;
     if (dim[0] == 1) return false; /* the same for every row: a bias, not a padding mask */
     const float *p = t->data;
-    for (int64_t r = 0; r < dim[0]; r++)
+    for (int64_t r = 0; r < dim[0]; r++, on += S)
         for (int64_t h = 0; h < dim[1]; h++)
             for (int64_t q = 0; q < dim[2]; q++, p += S) {
-                if (dim[2] == S && !live((int)r, S, q)) continue; /* nobody reads a dead query */
+                if (dim[2] == S && !on[q]) continue; /* nobody reads a dead query */
                 for (int64_t k = 0; k < S; k++)
-                    if (live((int)r, S, k) ? p[k] != 0 : !(p[k] <= HIDDEN)) return false;
+                    if (on[k] ? p[k] != 0 : !(p[k] <= HIDDEN)) return false;
             }
     return true;
 }
 
-static bool masks_plain(const Graph *g, const Inferred *at, int64_t S)
+static bool masks_plain(const Graph *g, Arena *arena, const Inferred *at, int64_t S)
 {
+    const bool *on = live_keys(arena, S, false), *counted = live_keys(arena, S, true);
     for (int i = 0; i < g->n_node; i++) {
         int mask = graph_mask_of(g->node[i]);
-        if (mask >= 0 && !is_plain(&at->t[mask], S)) return false;
+        if (mask >= 0 && !is_plain(&at->t[mask], S, on) && !is_plain(&at->t[mask], S, counted))
+            return false;
     }
     return true;
 }
@@ -134,7 +147,7 @@ static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *ne
         fill_mask(t, S);
     }
     set_dims(g, s, needed, S, &at);
-    return graph_infer(g, arena, &at, &ignored) && !at.dynamic && masks_plain(g, &at, S);
+    return graph_infer(g, arena, &at, &ignored) && !at.dynamic && masks_plain(g, arena, &at, S);
 }
 
 MaskKind graph_probe_mask(const Graph *g, int64_t S)

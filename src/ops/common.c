@@ -200,6 +200,16 @@ void tensor_convert(const Tensor *from, int64_t at, Tensor *to, int64_t to_at, i
     }
 }
 
+/* float16 and bfloat16 are computed in float. */
+const float *op_f32(OpCall *call, const Tensor *t, Err *err)
+{
+    if (t->type == T_F32) return t->data;
+    const int64_t n = tensor_count(t);
+    Tensor out = { .type = T_F32, .data = op_scratch(call, MAX(n, 1), sizeof(float), err) };
+    if (out.data) tensor_convert(t, 0, &out, 0, n);
+    return out.data;
+}
+
 /* ---- splitting ---- */
 
 typedef struct Split {

@@ -21,10 +21,18 @@ static bool place(const OpCall *call, const Tensor *indices, int64_t i, int64_t 
                    (long long)-dim, (long long)(dim - 1));
 }
 
+/* The smallest and the largest first: that loop is short, and all is well nearly always. */
 static bool all_places(const OpCall *call, const Tensor *indices, int64_t dim, Err *err)
 {
-    int64_t at;
-    for (int64_t i = 0; i < tensor_count(indices); i++)
+    int64_t least = 0, most = -1, at;
+    const int64_t n = tensor_count(indices), *wide = indices->data;
+    const int32_t *narrow = indices->data;
+    for (int64_t i = 0; i < n && indices->type == T_I64; i++)
+        least = MIN(least, wide[i]), most = MAX(most, wide[i]);
+    for (int64_t i = 0; i < n && indices->type == T_I32; i++)
+        least = MIN(least, (int64_t)narrow[i]), most = MAX(most, (int64_t)narrow[i]);
+    if (least >= -dim && most < dim) return true;
+    for (int64_t i = 0; i < n; i++)
         if (!place(call, indices, i, dim, &at, err)) return false;
     return true;
 }
@@ -125,17 +133,59 @@ static bool gather_elements_shape(OpCall *call, Err *err)
            op_out(call, 0, call->in[0]->type, call->in[1]->rank, call->in[1]->dim);
 }
 
+typedef struct ElementsJob {
+    const Tensor *data, *indices;
+    Cursor c;
+    char *out;
+    size_t size;            /* of an element */
+} ElementsJob;
+
+static int64_t index_at(const Tensor *indices, int64_t i)
+{
+    return indices->type == T_I64 ? ((const int64_t *)indices->data)[i]
+                                  : ((const int32_t *)indices->data)[i];
+}
+
+static void take(const char *from, char *to, size_t size)
+{
+    if (size == 4) memcpy(to, from, 4);
+    else if (size == 8) memcpy(to, from, 8);
+    else memcpy(to, from, size);
+}
+
+/* Rows of indices along their last axis: where a row begins is found once. */
+static void gather_elements_range(void *context, int64_t from, int64_t to)
+{
+    const ElementsJob *job = context;
+    const Tensor *indices = job->indices;
+    const int axis = job->c.axis, last = indices->rank - 1;
+    const int64_t n = indices->dim[last], across = job->c.step[axis], dim = job->data->dim[axis],
+                  along = axis == last ? 0 : job->c.step[last];
+    for (int64_t r = from; r < to; r++) {
+        int64_t base = 0, rest = r;
+        for (int k = last - 1; k >= 0; k--) {
+            if (k != axis) base += rest % indices->dim[k] * job->c.step[k];
+            rest /= indices->dim[k];
+        }
+        for (int64_t j = 0; j < n; j++) {
+            int64_t at = index_at(indices, r * n + j);
+            int64_t place = base + j * along + (at < 0 ? at + dim : at) * across;
+            take((const char *)job->data->data + (size_t)place * job->size,
+                 job->out + (size_t)(r * n + j) * job->size, job->size);
+        }
+    }
+}
+
 static bool gather_elements_run(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
-    Cursor c = { op_axis(call, op_attr_int(call, "axis", 0), t->rank, err), { 0 } };
-    if (c.axis < 0) return false;
-    dense_steps(t->rank, t->dim, c.step);
-    const int64_t n = tensor_count(indices);
-    for (int64_t i = 0, at; i < n; i++) {
-        if (!element_place(call, &c, t, indices, i, &at, err)) return false;
-        tensor_convert(t, at, &call->out[0], i, 1);
-    }
+    ElementsJob job = { .data = t, .indices = indices, .out = call->out[0].data };
+    job.c.axis = op_axis(call, op_attr_int(call, "axis", 0), t->rank, err);
+    job.size = dtype_size(t->type);
+    if (job.c.axis < 0 || !all_places(call, indices, t->dim[job.c.axis], err)) return false;
+    dense_steps(t->rank, t->dim, job.c.step);
+    const int64_t n = indices->dim[indices->rank - 1];
+    if (n) op_split(call, tensor_count(indices) / n, MAX(16384 / n, 1), gather_elements_range, &job);
     return true;
 }
 

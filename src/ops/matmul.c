@@ -141,16 +141,6 @@ bool product_f32(OpCall *call, const Product *product, const float *a, const flo
     return true;
 }
 
-/* float16 and bfloat16 are computed in float. */
-static const float *as_f32(OpCall *call, const Tensor *t, Err *err)
-{
-    if (t->type == T_F32) return t->data;
-    const int64_t n = tensor_count(t);
-    Tensor out = { .type = T_F32, .data = op_scratch(call, MAX(n, 1), sizeof(float), err) };
-    if (out.data) tensor_convert(t, 0, &out, 0, n);
-    return out.data;
-}
-
 /* ---- other types: an element at a time ---- */
 
 static void dot_f64(const Tensor *a, int64_t at, int64_t a_step, const Tensor *b, int64_t bt,
@@ -213,7 +203,7 @@ static bool matmul_run(OpCall *call, Err *err)
         return true;
     }
     if (a->type == T_F32) return product_f32(call, &p, a->data, b->data, false, out->data, err);
-    const float *x = as_f32(call, a, err), *w = x ? as_f32(call, b, err) : NULL;
+    const float *x = op_f32(call, a, err), *w = x ? op_f32(call, b, err) : NULL;
     Tensor y = *out;
     y.type = T_F32;
     y.data = w ? op_scratch(call, MAX(tensor_count(out), 1), sizeof(float), err) : NULL;
@@ -224,7 +214,7 @@ static bool matmul_run(OpCall *call, Err *err)
 
 /* ---- Gemm: alpha * A' * B' + beta * C ---- */
 
-static bool gemm_product(const OpCall *call, Product *p, Err *err)
+bool gemm_product(const OpCall *call, Product *p, Err *err)
 {
     const Tensor *a = call->in[0], *b = call->in[1];
     const bool trans_a = op_attr_int(call, "transA", 0), trans_b = op_attr_int(call, "transB", 0);
@@ -239,7 +229,7 @@ static bool gemm_product(const OpCall *call, Product *p, Err *err)
                    tensor_show(a, show_a), tensor_show(b, show_b));
 }
 
-static bool gemm_shape(OpCall *call, Err *err)
+bool gemm_shape(OpCall *call, Err *err)
 {
     const Tensor *a = call->in[0], *c = op_in(call, 2);
     Product p;
@@ -275,7 +265,7 @@ static float *transposed_copy(OpCall *call, const float *a, const Product *p, Er
     return out;
 }
 
-static bool gemm_run(OpCall *call, Err *err)
+bool gemm_run(OpCall *call, Err *err)
 {
     const Tensor *a = call->in[0], *b = call->in[1];
     const bool trans_a = op_attr_int(call, "transA", 0), trans_b = op_attr_int(call, "transB", 0);
@@ -287,7 +277,7 @@ static bool gemm_run(OpCall *call, Err *err)
         gemm_finish(call, &p, &y, &call->out[0]);
         return true;
     }
-    const float *x = as_f32(call, a, err), *w = x ? as_f32(call, b, err) : NULL;
+    const float *x = op_f32(call, a, err), *w = x ? op_f32(call, b, err) : NULL;
     if (w && trans_a) x = transposed_copy(call, x, &p, err);
     if (y.type != T_F32 && w && x) y.data = op_scratch(call, MAX(p.M * p.N, 1), sizeof(float), err);
     y.type = T_F32;

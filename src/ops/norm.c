@@ -321,7 +321,9 @@ static bool batch_norm_shape(OpCall *call, Err *err)
     const Tensor *t = call->in[0];
     if (!is_float(t->type) || t->rank < 1) return op_wrong_input(call, 0, "floats", err);
     if (op_attr_int(call, "training_mode", 0))
-        return op_fail(call, err, "found training_mode, wanted inference");
+        return fail(err, EF_UNSUPPORTED,
+                    "node '%.*s' (BatchNormalization): found training_mode, wanted inference",
+                    STR_ARG(call->node->name));
     for (int i = 1; i < 5; i++)
         if (tensor_count(call->in[i]) != (t->rank > 1 ? t->dim[1] : 1))
             return op_wrong_input(call, i, "a number for each channel", err);

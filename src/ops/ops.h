@@ -68,7 +68,7 @@ const Op *op_at(size_t);                                /* for listings and test
  * `values` wants them, every output typed, sane, and known to the operator. Nobody calls ->shape but this. */
 bool op_shape(const Op *, OpCall *, Err *);
 bool op_needs_values(const Op *, int input);            /* its bit in `values` */
-double op_work(const Op *, const OpCall *);             /* about how many multiply-adds; after op_shape */
+double op_work(const Op *, const OpCall *);             /* about how many multiply-adds of a kernel; after op_shape */
 
 /* ---- shared by the families (common.c) ---- */
 bool op_fail(const OpCall *, Err *, const char *format, ...) PRINTF(3, 4); /* "node 'x' (Add): ..." */
@@ -88,12 +88,14 @@ void *op_scratch(OpCall *, int64_t count, size_t size, Err *); /* not zeroed; NU
 void tensor_load(const Tensor *, int64_t at, int64_t n, double *out);
 void tensor_store(Tensor *, int64_t at, int64_t n, const double *from);
 void tensor_convert(const Tensor *from, int64_t at, Tensor *to, int64_t to_at, int64_t n); /* Cast */
+const float *op_f32(OpCall *, const Tensor *, Err *); /* any number type as floats; NULL: too large */
 /* fn(context, from, to) over 0..n in pieces of about `grain`, on the pool. */
 typedef void OpRange(void *context, int64_t from, int64_t to);
 void op_split(const OpCall *, int64_t n, int64_t grain, OpRange *, void *context);
 
 /* The families: each table ends with a row without a name. */
 extern const Op ops_elementwise[], ops_reduce[], ops_shape[], ops_move[], ops_gather[], ops_matmul[],
-    ops_einsum[], ops_norm[], ops_attention[], ops_quant[], ops_fused[], ops_branch[];
+    ops_einsum[], ops_norm[], ops_attention[], ops_quant[], ops_fused[],
+    ops_branch[], ops_contrib[], ops_contrib_attention[], ops_contrib_quant[];
 
 #endif

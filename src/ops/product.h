@@ -22,4 +22,9 @@ int64_t product_matrix(const Product *, int side, int64_t batch); /* number of t
 bool product_f32(OpCall *, const Product *, const float *a, const float *b, bool transposed,
                  float *y, Err *);
 
+/* Gemm, whose com.microsoft relative adds an activation. */
+bool gemm_product(const OpCall *, Product *, Err *);
+bool gemm_shape(OpCall *, Err *);
+bool gemm_run(OpCall *, Err *);
+
 #endif

@@ -5,7 +5,7 @@
  * quantized graph compare to. */
 #include <math.h>
 
-#include "product.h"
+#include "ops/quant.h"
 
 /* ---- DynamicQuantizeLinear: one scale for the whole tensor ---- */
 
@@ -32,23 +32,30 @@ static void scale_range(void *context, int64_t from, int64_t to)
     }
 }
 
-static bool dynamic_run(OpCall *call, Err *err)
+void quant_dynamic(const OpCall *call, const float *x, int64_t n, uint8_t *y, float *scale,
+                   uint8_t *zero)
 {
-    (void)err;
-    const float *x = call->in[0]->data;
-    const int64_t n = tensor_count(call->in[0]);
     float low = 0, high = 0;
     for (int64_t i = 0; i < n; i++) {
         low = x[i] < low ? x[i] : low;
         high = x[i] > high ? x[i] : high;
     }
-    Scaled s = { .x = x,
-                 .y = call->out[0].data,
-                 .scale = (high == low ? 1.0f : high - low) / 255.0f };
+    Scaled s = { .x = x, .y = y, .scale = (high == low ? 1.0f : high - low) / 255.0f };
     s.zero = rintf(fmaxf(0, fminf(255, 0.0f - low / s.scale)));
-    if (s.y) op_split(call, n, 32768, scale_range, &s);
-    if (call->n_out > 1 && call->out[1].data) *(float *)call->out[1].data = s.scale;
-    if (call->n_out > 2 && call->out[2].data) *(uint8_t *)call->out[2].data = (uint8_t)s.zero;
+    if (y) op_split(call, n, 32768, scale_range, &s);
+    *scale = s.scale;
+    *zero = (uint8_t)s.zero;
+}
+
+static bool dynamic_run(OpCall *call, Err *err)
+{
+    (void)err;
+    float scale;
+    uint8_t zero;
+    quant_dynamic(call, call->in[0]->data, tensor_count(call->in[0]), call->out[0].data, &scale,
+                  &zero);
+    if (call->n_out > 1 && call->out[1].data) *(float *)call->out[1].data = scale;
+    if (call->n_out > 2 && call->out[2].data) *(uint8_t *)call->out[2].data = zero;
     return true;
 }
 
@@ -94,7 +101,7 @@ static bool is_float(DType type)
     return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
 }
 
-static bool quant_limits(DType type, double *low, double *high)
+bool quant_limits(DType type, double *low, double *high)
 {
     static const struct {
         DType type;
@@ -192,8 +199,7 @@ static bool is_byte(DType type)
     return type == T_U8 || type == T_I8;
 }
 
-/* A number for the whole side, for each of its rows (a) or columns (b), or for each of every matrix. */
-static bool side_numbers(const OpCall *call, int input, const Product *p, int side, Err *err)
+bool int_side_numbers(const OpCall *call, int input, const Product *p, int side, Err *err)
 {
     const Tensor *t = op_in(call, input);
     const int64_t n = t ? tensor_count(t) : 1, each = side ? p->N : p->M;
@@ -201,19 +207,11 @@ static bool side_numbers(const OpCall *call, int input, const Product *p, int si
     return op_wrong_input(call, input, "one number, or one for each row or column", err);
 }
 
-static int64_t side_place(const Tensor *t, int64_t each, int64_t matrix, int64_t index)
+int64_t int_side_place(const Tensor *t, int64_t each, int64_t matrix, int64_t index)
 {
     const int64_t n = tensor_count(t);
     return n == 1 ? 0 : n == each ? index : matrix * each + index;
 }
-
-typedef struct IntJob {
-    const OpCall *call;
-    Product p;
-    const Tensor *a, *b, *a_zero, *b_zero;
-    int16_t *wide;          /* b minus its zero points */
-    int32_t *y;
-} IntJob;
 
 static void widen_range(void *context, int64_t from, int64_t to)
 {
@@ -222,7 +220,7 @@ static void widen_range(void *context, int64_t from, int64_t to)
     for (int64_t i = from; i < to; i++) {
         int64_t zero = 0;
         if (job->b_zero) {
-            const int64_t at = side_place(job->b_zero, p->N, i / (p->K * p->N), i % p->N);
+            const int64_t at = int_side_place(job->b_zero, p->N, i / (p->K * p->N), i % p->N);
             zero = tensor_get_int(job->b_zero, at);
         }
         job->wide[i] = (int16_t)(tensor_get_int(job->b, i) - zero);
@@ -239,7 +237,7 @@ static void int_rows(void *context, int64_t from, int64_t to)
         uint32_t *y = (uint32_t *)job->y + i * p->N; /* sums wrap around, as int32 does in NumPy */
         int64_t zero = 0;
         if (job->a_zero)
-            zero = tensor_get_int(job->a_zero, side_place(job->a_zero, p->M, matrix, m));
+            zero = tensor_get_int(job->a_zero, int_side_place(job->a_zero, p->M, matrix, m));
         memset(y, 0, (size_t)p->N * sizeof *y);
         for (int64_t k = 0; k < p->K; k++) {
             const int64_t x = tensor_get_int(job->a, (matrix * p->M + m) * p->K + k) - zero;
@@ -248,7 +246,7 @@ static void int_rows(void *context, int64_t from, int64_t to)
     }
 }
 
-static bool int_product(OpCall *call, IntJob *job, Err *err)
+bool int_product(OpCall *call, IntJob *job, Err *err)
 {
     const Product *p = &job->p;
     const int64_t size = p->matrices[1] * p->K * p->N;
@@ -261,7 +259,7 @@ static bool int_product(OpCall *call, IntJob *job, Err *err)
     return true;
 }
 
-static bool bytes_and_zero(const OpCall *call, int input, int zero, Err *err)
+bool int_bytes(const OpCall *call, int input, int zero, Err *err)
 {
     const Tensor *t = call->in[input], *z = op_in(call, zero);
     if (!is_byte(t->type)) return op_wrong_input(call, input, "uint8 or int8", err);
@@ -271,9 +269,9 @@ static bool bytes_and_zero(const OpCall *call, int input, int zero, Err *err)
 static bool matmul_integer_shape(OpCall *call, Err *err)
 {
     Product p;
-    return bytes_and_zero(call, 0, 2, err) && bytes_and_zero(call, 1, 3, err) &&
-           product_of(call, 0, 1, &p, err) && side_numbers(call, 2, &p, 0, err) &&
-           side_numbers(call, 3, &p, 1, err) && product_shape(call, 0, 1, T_I32, err);
+    return int_bytes(call, 0, 2, err) && int_bytes(call, 1, 3, err) &&
+           product_of(call, 0, 1, &p, err) && int_side_numbers(call, 2, &p, 0, err) &&
+           int_side_numbers(call, 3, &p, 1, err) && product_shape(call, 0, 1, T_I32, err);
 }
 
 static bool matmul_integer_run(OpCall *call, Err *err)
@@ -290,10 +288,10 @@ static bool matmul_integer_run(OpCall *call, Err *err)
 static bool qlinear_shape(OpCall *call, Err *err)
 {
     Product p;
-    if (!bytes_and_zero(call, 0, 2, err) || !bytes_and_zero(call, 3, 5, err)) return false;
+    if (!int_bytes(call, 0, 2, err) || !int_bytes(call, 3, 5, err)) return false;
     if (!product_of(call, 0, 3, &p, err)) return false;
     for (int i = 1; i < 6; i++)
-        if (i != 3 && !side_numbers(call, i, &p, i > 3, err)) return false;
+        if (i != 3 && !int_side_numbers(call, i, &p, i > 3, err)) return false;
     for (int i = 6; i < 8; i++)
         if (tensor_count(call->in[i]) != 1) return op_wrong_input(call, i, "one number", err);
     if (!is_byte(call->in[7]->type)) return op_wrong_input(call, 7, "uint8 or int8", err);
@@ -317,8 +315,8 @@ static bool qlinear_run(OpCall *call, Err *err)
     const float y_scale = (float)tensor_get(call->in[6], 0);
     for (int64_t i = 0; i < n; i++) {
         const int64_t batch = i / (p->M * p->N), m = i / p->N % p->M, column = i % p->N;
-        const int64_t at_a = side_place(a_scale, p->M, product_matrix(p, 0, batch), m);
-        const int64_t at_b = side_place(b_scale, p->N, product_matrix(p, 1, batch), column);
+        const int64_t at_a = int_side_place(a_scale, p->M, product_matrix(p, 0, batch), m);
+        const int64_t at_b = int_side_place(b_scale, p->N, product_matrix(p, 1, batch), column);
         const float scale =
             (float)tensor_get(a_scale, at_a) * (float)tensor_get(b_scale, at_b) / y_scale;
         double y = rint(job.y[i] * (double)scale + tensor_get(call->in[7], 0));

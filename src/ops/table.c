@@ -7,6 +7,7 @@
 static const Op *const families[] = {
     ops_elementwise, ops_reduce, ops_shape,     ops_move,  ops_gather, ops_matmul,
     ops_einsum,      ops_norm,   ops_attention, ops_quant, ops_fused,  ops_branch,
+    ops_contrib,     ops_contrib_attention,     ops_contrib_quant,
 };
 
 static bool same_domain(Str wanted, const char *row)
@@ -86,18 +87,30 @@ static double longest(const Tensor *t)
     return (double)most;
 }
 
+/* Of [.., K] times [K, N]: exact but for batches. Columns are padded to a panel, other types slow. */
+static double product_work(const OpCall *call, double a, double b)
+{
+    const Tensor *out = &call->out[0];
+    double n = out->rank ? (double)out->dim[out->rank - 1] : 1;
+    double work = sqrt(a * b * (double)tensor_count(out)) + a + b;
+    return work * (out->type == T_F32 ? 1 : 4) * (n < PANEL ? PANEL / MAX(n, 1) : 1);
+}
+
 /* Products are told by name; whatever else there is looks at each number about once. */
 double op_work(const Op *op, const OpCall *call)
 {
-    double sum = 0, product = 1;
-    for (int i = 0; i < call->n_in; i++) {
-        double n = call->in[i] ? (double)tensor_count(call->in[i]) : 0;
-        sum += n;
-        if (i < 2) product *= MAX(n, 1);
+    enum { ELEMENT = 16 }; /* a number on its own costs more than a multiply-add in a kernel */
+    double n[2] = { 1, 1 }, sum = 0;
+    bool dims_only = strcmp(op->name, "Shape") == 0 || strcmp(op->name, "Size") == 0;
+    for (int i = 0; i < call->n_in && !dims_only; i++) {
+        double count = call->in[i] ? (double)tensor_count(call->in[i]) : 0;
+        if (i < 2) n[i] = MAX(count, 1);
+        sum += count;
     }
-    double out = (double)tensor_count(&call->out[0]);
-    if (op->token == TOKEN_MATMUL || strcmp(op->name, "Gemm") == 0) return sqrt(product * out);
-    if (strcmp(op->name, "Einsum") == 0) return MAX(product, sum + out);
+    for (int i = 0; i < call->n_out; i++) sum += (double)tensor_count(&call->out[i]);
+    if (op->token == TOKEN_MATMUL || strcmp(op->name, "Gemm") == 0)
+        return product_work(call, n[0], n[1]);
+    if (strcmp(op->name, "Einsum") == 0) return MAX(n[0] * n[1], sum) * ELEMENT;
     if (strcmp(op->name, "Attention") == 0) return sum * longest(call->in[1]);
-    return sum + out;
+    return sum * ELEMENT;
 }

@@ -70,6 +70,7 @@ static void reply(Conn *c, Http1Reply head, Str body)
 {
     c->close |= !c->http.keep_alive || c->loop->stopping;
     head.close = c->close;
+    head.keep = c->http.minor == 0;
     head.type = "application/json";
     head.length = body.n;
     c->out.n = 0;

@@ -447,5 +447,6 @@ void http1_write_head(Buf *out, const Http1Reply *reply, int64_t unix_time)
     if (reply->allow) buf_printf(out, "Allow: %s\r\n", reply->allow);
     if (reply->retry_after) buf_printf(out, "Retry-After: %d\r\n", reply->retry_after);
     if (reply->close) buf_puts(out, "Connection: close\r\n");
+    else if (reply->keep) buf_puts(out, "Connection: keep-alive\r\n");
     buf_puts(out, "\r\n");
 }

@@ -56,6 +56,7 @@ typedef struct Http1Reply {
     const char *type;            /* of the content */
     size_t length;
     bool close;                  /* the connection ends after it */
+    bool keep;                   /* it does not, and an HTTP/1.0 client must be told */
     const char *allow;           /* (optional) methods, for 405 */
     int retry_after;             /* (optional) seconds; 0: none */
 } Http1Reply;

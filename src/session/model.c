@@ -199,9 +199,8 @@ static bool packed_graph(Model *m, Err *err)
            load_graph(m, onnx, output, !ours, err);
 }
 
-static bool open_package(Model *m, const char *path, Err *err)
+static bool read_package(Model *m, const char *path, Err *err)
 {
-    if (!package_open(path, &m->package, err)) return false;
     m->name = m->package.name;
     m->version = m->package.version;
     m->task = task_by_number(m->package.model_type);
@@ -214,6 +213,18 @@ static bool open_package(Model *m, const char *path, Err *err)
                     "%s: the package has a Lua transform, which is not supported yet", path);
     return (packed_facts(m, err) && packed_config(m, err) && packed_tokenizer(m, err) &&
             packed_graph(m, err)) || within(err, "%s", path);
+}
+
+static bool open_package(Model *m, const char *path, Err *err)
+{
+    return package_open(path, &m->package, err) && read_package(m, path, err);
+}
+
+bool model_open_bytes(Str bytes, Model **out, Err *err)
+{
+    Model *m = model_new();
+    bool ok = package_parse(bytes, &m->package, err) && read_package(m, "package in memory", err);
+    return settle(ok, m, out);
 }
 
 /* ---- all of them ---- */

@@ -18,7 +18,7 @@ typedef struct Model {
     Graph *graph;
     Engine *engine;
     const char *precision;       /* "fp32", "int8" */
-    Package package;             /* file.n = 0: not from a package */
+    Package package;             /* file.n = 0: not from a package's file */
     OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
     Str config_text;             /* config.json as it was */
     Str tokenizer_text;          /* tokenizer.json as it was; empty: from a package */
@@ -29,6 +29,8 @@ typedef struct Model {
 bool model_open(const char *path, Model **, Err *);
 /* The same for a folder whose config.json leaves the task open; a package knows its own. */
 bool model_open_as(const char *path, Str task, Model **, Err *);
+/* A package in memory, which must stay there. */
+bool model_open_bytes(Str package, Model **, Err *);
 bool model_open_source(const ModelSource *, Model **,
                        Err *); /* validates everything; the dry run is the caller's */
 /* The graph alone, with its first output: no task, no tokenizer (`bench` of a lone .onnx). */

@@ -38,7 +38,7 @@ bool source_output(const OnnxModel *, const Task *, const ModelConfig *, Str *na
 typedef struct LimitSource {
     const Value *yaml;           /* the YAML's `tokenizer` map, or NULL */
     const Value *file;           /* tokenizer_config.json, or NULL */
-    const Tokenizer *tokenizer;  /* whose own truncation counts when there is no such file */
+    const Tokenizer *tokenizer;  /* whose own truncation counts when the file gives no length */
     const ModelConfig *config;   /* the position table */
 } LimitSource;
 bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);

@@ -92,12 +92,34 @@ static bool read_limits(const LimitSource *s, EncodeOptions *o, int *yaml, Err *
     if (!read_count(s->file, "model_max_length", &model_max, err) ||
         !read_count(s->file, "max_length", &max, err))
         return within(err, "tokenizer_config.json");
-    if (!s->file && tokenizer_truncation(s->tokenizer, &own)) *o = own;
+    if (!model_max && !max && s->tokenizer && tokenizer_truncation(s->tokenizer, &own)) *o = own;
     const int order[] = { *yaml, model_max, max, own.max_length, LIMIT_OTHERWISE };
     size_t i = 0;
     while (order[i] == 0) i++;
     o->max_length = order[i];
     return true;
+}
+
+static int special_tokens(const Tokenizer *t)
+{
+    Arena scratch = { 0 };
+    Encoding e;
+    Err ignored;
+    int n = 0;
+    if (tokenizer_encode(t, &scratch, STR(""), NULL, NULL, &e, &ignored))
+        for (size_t i = 0; i < e.n; i++) n += e.special[i];
+    arena_free(&scratch);
+    return n;
+}
+
+/* The tokenizer takes a limit below the special tokens for none at all. */
+static bool room_for_specials(const Tokenizer *t, int limit, Err *err)
+{
+    int n = t && limit ? special_tokens(t) : 0;
+    if (limit >= n) return true;
+    return fail(err, EF_INVALID_INPUT,
+                "max_length: found %d, wanted at least %d: so many special tokens are added to a text",
+                limit, n);
 }
 
 bool limit_from_source(const LimitSource *s, EncodeOptions *o, Err *err)
@@ -115,7 +137,7 @@ bool limit_from_source(const LimitSource *s, EncodeOptions *o, Err *err)
     o->max_length = MIN(o->max_length, most);
     if (o->max_length == LIMIT_MOST)
         o->max_length = 0; /* no limit: relative positions, and nobody says one */
-    return true;
+    return room_for_specials(s->tokenizer, o->max_length, err);
 }
 
 bool limit_from_package(const Value *config, EncodeOptions *o, Err *err)

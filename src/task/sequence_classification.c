@@ -11,8 +11,8 @@ static const Field request[] = { PART_INPUTS, PART_METADATA(2), { 0 } };
 static const Field result[] = {
     { "logits", 1, F_F32, .repeated = true, .required = true, .help = "as the model gives them" },
     { "scores", 2, F_F32, .repeated = true, .required = true,
-      .help = "probabilities: softmax, or sigmoid where several labels may hold; logits of a "
-              "regression" },
+      .help = "probabilities: softmax, or sigmoid where several labels may hold or there is one; "
+              "logits of a regression" },
     { "predicted_index", 3, F_U32, .required = true, .help = "of the largest score" },
     { "predicted_label", 4, F_STR, .required = true, .nullable = true },
     PART_TRUNCATED,
@@ -30,21 +30,13 @@ static void identity(const float *x, int64_t n, float *out)
     memcpy(out, x, (size_t)n * sizeof *out);
 }
 
+/* As transformers' pipeline: a single label (a reranker's) is a probability of its own. */
 typedef void Scores(const float *, int64_t n, float *out);
-static const struct ProblemType {
-    const char *name;
-    Scores *scores;
-} problem_types[] = {
-    { "single_label_classification", task_softmax },
-    { "multi_label_classification", sigmoid },
-    { "regression", identity },
-};
-
 static Scores *scores_of(const ModelConfig *config, int64_t labels)
 {
-    for (size_t i = 0; i < COUNT(problem_types); i++)
-        if (str_is(config->problem_type, problem_types[i].name)) return problem_types[i].scores;
-    return labels == 1 ? identity : task_softmax;
+    if (str_is(config->problem_type, "regression")) return identity;
+    bool several = str_is(config->problem_type, "multi_label_classification");
+    return several || labels == 1 ? sigmoid : task_softmax;
 }
 
 static void sequence_classification_finish(Arena *arena, const ModelConfig *config,

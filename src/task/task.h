@@ -3,8 +3,9 @@
  * peer's .proto, so its gRPC clients keep working) and the way from a row's numbers to a Value.
  *
  * Easy to get wrong: `scores` are probabilities (softmax; sigmoid for problem_type
- * multi_label_classification; plain logits for regression), `logits` stay raw; special tokens are
- * left out of lists, [UNK] stays; offsets are bytes unless "offsets":"chars". */
+ * multi_label_classification and for a single label; plain logits for regression), `logits` stay
+ * raw; special tokens are left out of lists, [UNK] stays; offsets are bytes unless
+ * "offsets":"chars". */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
 #include "text/text.h"

@@ -33,6 +33,9 @@ static bool set_pattern(Arena *arena, const Normalizer *normalizer, Added *token
     Text text = { .arena = arena };
     normalizer_run(normalizer, (Source){ .text = token->content }, &text);
     token->pattern = (Str){ text.p, text.n };
+    if (text.trouble)
+        return fail(err, EF_BAD_MODEL, "added_tokens: \"%.*s\": %s", STR_ARG(token->content),
+                    text.trouble);
     if (text.n) return true;
     return fail(err, EF_UNSUPPORTED, "added_tokens: \"%.*s\" is empty once normalized",
                 STR_ARG(token->content));

@@ -15,6 +15,7 @@
 enum { QUICK_CODES = 0x180, LONGEST_AFFIX = 100 }; /* byte-level characters are all below */
 enum { INSIDE = 1, LAST = 2 };                     /* where a character stands in its word */
 enum { WHOLE_YES = 1, WHOLE_NO };
+enum { WORTH_KEEPING = 40 }; /* bytes of a word */
 
 typedef struct Bpe {
     Merges merges;
@@ -24,6 +25,7 @@ typedef struct Bpe {
     int32_t bytes[256];            /* for byte_fallback */
     int32_t quick[4][QUICK_CODES]; /* id of a character by INSIDE | LAST */
     uint8_t *whole;                /* of each vocabulary entry; 0: not known yet */
+    uint32_t name;                 /* in the cache of words */
 } Bpe;
 
 /* ---- characters ---- */
@@ -170,6 +172,7 @@ bool bpe_load(Arena *arena, const Value *v, Model *out, Err *err)
         !read_merges(arena, value_get(v, "merges"), out, &model->merges, err))
         return false;
     model->unk_id = model->has_unk ? vocab_find(&out->vocab, model->unk) : -1;
+    model->name = bpe_cache_model();
     model->whole = ARRAY(arena, uint8_t, out->vocab.n + 1);
     model->merges.grow = !(model->has_unk && model->unk.n <= model->prefix.n) &&
                          !(model->byte_fallback && model->prefix.n >= 6);
@@ -257,26 +260,31 @@ static bool merge_word(const Model *self, Str word, Tokens *out, Err *err)
     return true;
 }
 
-/* The vocabulary entry of a word that might be one token; -1: it is none. */
-static int64_t entry_of(const Model *self, Str word)
+/* From the cache, or merged and kept there. */
+static bool split_word(const Model *self, uint64_t hash, Str word, Tokens *out, Err *err)
 {
     const Bpe *model = self->data;
-    Str suffix = model->ignore_merges ? (Str){ 0 } : model->suffix;
-    if (word.n + suffix.n > self->vocab.longest) return -1;
-    return vocab_entry_hashed(&self->vocab, hash_on(hash_on(VOCAB_SEED, word), suffix), word,
-                              suffix);
+    size_t before = out->n;
+    if (bpe_cache_find(model->name, hash, word, out)) return true;
+    if (!merge_word(self, word, out, err)) return false;
+    bpe_cache_keep(model->name, hash, word, out->items + before, out->n - before);
+    return true;
 }
 
 bool bpe_word(const Model *self, Str word, Tokens *out, Err *err)
 {
     const Bpe *model = self->data;
-    int64_t entry = entry_of(self, word);
-    if (entry < 0) return merge_word(self, word, out, err);
+    Str suffix = model->ignore_merges ? (Str){ 0 } : model->suffix;
+    if (word.n + suffix.n > self->vocab.longest && word.n > WORTH_KEEPING)
+        return merge_word(self, word, out, err);
+    uint64_t hash = hash_on(hash_on(VOCAB_SEED, word), suffix);
+    int64_t entry = vocab_entry_hashed(&self->vocab, hash, word, suffix);
+    if (entry < 0) return split_word(self, hash, word, out, err);
     int32_t id = self->vocab.entries[entry].id;
     uint8_t known = __atomic_load_n(&model->whole[entry], __ATOMIC_RELAXED);
     if (model->ignore_merges || known == WHOLE_YES) return tokens_add(out, id, 0, word.n), true;
     size_t before = out->n;
-    if (!merge_word(self, word, out, err)) return false;
+    if (!split_word(self, hash, word, out, err)) return false;
     if (known) return true;
     const Token *t = &out->items[before];
     bool whole = out->n == before + 1 && t->id == id && (size_t)t->end == word.n;

@@ -32,4 +32,9 @@ static inline size_t merge_slot(const Merges *m, int32_t left, int32_t right)
  * from symbol 0 on is the outcome. */
 void bpe_merge(const Merges *, Symbol *symbols, size_t n);
 
+/* bpe_cache.c: tokens of words that this thread has merged before. */
+uint32_t bpe_cache_model(void); /* a name for a model, never given again */
+bool bpe_cache_find(uint32_t model, uint64_t hash, Str word, Tokens *out); /* true: added */
+void bpe_cache_keep(uint32_t model, uint64_t hash, Str word, const Token *tokens, size_t n);
+
 #endif

@@ -2,6 +2,7 @@
  * decode.c - ids back to text, and the kinds of `decoder`: each takes the list of tokens and gives
  * another, whose parts are joined in the end. */
 #include "pipeline.h"
+#include "regex.h"
 
 /* ---- strings ---- */
 
@@ -44,6 +45,14 @@ static Str joined(Arena *arena, const Strings *tokens, Str between)
     Str result = { str_dup(arena, (Str){ out.n ? out.p : "", out.n }), out.n };
     buf_free(&out);
     return result;
+}
+
+static Str spaced(Arena *arena, Str s)
+{
+    char *p = arena_raw(arena, s.n + 1);
+    p[0] = ' ';
+    if (s.n) memcpy(p + 1, s.p, s.n);
+    return (Str){ p, s.n + 1 };
 }
 
 static void become(Arena *arena, Strings *tokens, Str one)
@@ -92,7 +101,7 @@ static void wordpiece_decode(const Decoder *self, Arena *arena, Strings *tokens)
         if (i && token->n >= p.n && (!p.n || !memcmp(token->p, p.p, p.n)))
             *token = (Str){ token->p + p.n, token->n - p.n };
         else if (i)
-            *token = str_of(str_format(arena, " %.*s", STR_ARG(*token)));
+            *token = spaced(arena, *token);
         if (a->cleanup) *token = cleaned(arena, *token);
     }
 }
@@ -332,30 +341,42 @@ static void strip_decode(const Decoder *self, Arena *arena, Strings *tokens)
 }
 
 typedef struct Replace {
-    Str from, to;
+    Pattern pattern;
+    Str content;
 } Replace;
 
 static bool replace_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
     Replace *r = NEW(arena, Replace);
     out->data = r;
-    const Value *pattern = value_get(v, "pattern");
-    Str from, to;
-    if (value_get(pattern, "Regex"))
-        return fail(err, EF_UNSUPPORTED, "decoder: Replace by a regular expression");
-    if (!pattern) return fail(err, EF_BAD_MODEL, "decoder: found no \"pattern\"");
-    if (!member_str(pattern, "decoder", "String", &from, err) ||
-        !member_str(v, "decoder", "content", &to, err))
+    Str content;
+    if (!pattern_load(arena, value_get(v, "pattern"), "decoder", &r->pattern, err) ||
+        !member_str(v, "decoder", "content", &content, err))
         return false;
-    r->from = copied(arena, from), r->to = copied(arena, to);
-    return true;
+    return r->content = copied(arena, content), true;
+}
+
+static Str replace_matches(const Replace *r, Arena *arena, Str token)
+{
+    Search search = { .text = token, .arena = arena };
+    Range hit;
+    size_t done = 0;
+    Buf out = { 0 };
+    while (pattern_next(&r->pattern, &search, &hit)) {
+        buf_add(&out, token.p + done, hit.from - done);
+        buf_str(&out, r->content);
+        done = hit.to;
+    }
+    buf_add(&out, token.p + done, token.n - done);
+    Str result = { str_dup(arena, (Str){ out.n ? out.p : "", out.n }), out.n };
+    buf_free(&out);
+    return result;
 }
 
 static void replace_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
-    const Replace *r = self->data;
-    for (size_t i = 0; i < tokens->n && r->from.n; i++)
-        tokens->items[i] = replaced(arena, tokens->items[i], r->from, r->to);
+    for (size_t i = 0; i < tokens->n; i++)
+        tokens->items[i] = replace_matches(self->data, arena, tokens->items[i]);
 }
 
 /* ---- Sequence ---- */

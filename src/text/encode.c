@@ -76,6 +76,7 @@ static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
     text_reserve(text, original.n);
     cut_and_normalize(t, original, text, &pieces);
     pretokenizer_run(&t->pretokenizer, text, &pieces, &words);
+    if (text->trouble) return fail(err, EF_INVALID_INPUT, "text: %s", text->trouble);
     for (size_t i = 0; i < words.n; i++) {
         Piece word = words.items[i];
         size_t before = out->n, n = word.to - word.from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * normalize.c - the kinds of `normalizer`: each reads characters with spans and appends others. */
-#include "pipeline.h"
+#include "normalize.h"
 #include "rewrite.h"
 #include "unicode.h"
 
@@ -86,12 +86,6 @@ static void bert_run(const Normalizer *self, Source in, Text *out)
 }
 
 /* ---- one rewrite each ---- */
-static void nfd_run(const Normalizer *self, Source in, Text *out)
-{
-    (void)self;
-    rewrite_source(&(Rewrite){ .out = out, .decompose = true }, in);
-}
-
 static void lowercase_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
@@ -104,7 +98,7 @@ static void strip_accents_run(const Normalizer *self, Source in, Text *out)
     rewrite_source(&(Rewrite){ .out = out, .remove = UNICODE_MARK }, in);
 }
 
-static Source source_part(Source in, size_t from, size_t to)
+Source source_part(Source in, size_t from, size_t to)
 {
     return (Source){ { in.text.p + from, to - from },
                      in.at ? in.at + from : NULL,
@@ -142,58 +136,93 @@ static void strip_run(const Normalizer *self, Source in, Text *out)
     if (from < to) text_add(out, source_part(in, from, to));
 }
 
-/* ---- Replace: one string by another (patterns that are regular expressions are refused) ---- */
-typedef struct Replace {
-    Str pattern, content;
-} Replace;
-
-static bool replace_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
+/* ---- Prepend: every character of it has the span of the one it stands before ---- */
+static void add_string(Text *out, Str string, Span at)
 {
-    Str pattern, content;
-    const Value *kinds = value_get(v, "pattern");
-    if (value_get(kinds, "Regex"))
-        return fail(err, EF_UNSUPPORTED,
-                    "normalizer Replace: a regular expression is not supported");
-    if (!member_str(kinds, "Replace.pattern", "String", &pattern, err) ||
-        !member_str(v, "Replace", "content", &content, err))
-        return false;
-    if (pattern.n == 0)
-        return fail(err, EF_UNSUPPORTED, "normalizer Replace: the pattern is empty");
-    Replace *replace = NEW(arena, Replace);
-    replace->pattern = (Str){ str_dup(arena, pattern), pattern.n };
-    replace->content = (Str){ str_dup(arena, content), content.n };
-    out->data = replace;
+    uint32_t code;
+    for (size_t i = 0; i < string.n;) {
+        i += (size_t)utf8_take(string.p + i, &code);
+        text_add_code(out, code, at);
+    }
+}
+
+static bool prepend_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
+{
+    Str found, *prefix = NEW(arena, Str);
+    if (!member_str(v, "Prepend", "prepend", &found, err)) return false;
+    *prefix = (Str){ str_dup(arena, found), found.n };
+    out->data = prefix;
     return true;
 }
 
-/* The span of the character that ends before byte `end`. */
-static Span span_before(const Source *in, size_t end)
+static void prepend_run(const Normalizer *self, Source in, Text *out)
 {
-    size_t i = end - 1;
-    while ((in->text.p[i] & 0xc0) == 0x80) i--;
-    return source_span(in, i, (int)(end - i));
+    Str prefix = *(const Str *)self->data;
+    uint32_t code;
+    size_t length = (size_t)utf8_take(in.text.p, &code);
+    Span first = source_span(&in, 0, (int)length);
+    add_string(out, prefix, first);
+    text_add_code(out, code, prefix.n ? first : (Span){ in.base, in.base }); /* as the reference */
+    text_add(out, source_part(in, length, in.text.n));
 }
 
-static void replace_run(const Normalizer *self, Source in, Text *out)
+/* ---- ByteLevel: a printable character for each byte ---- */
+static void byte_level_run(const Normalizer *self, Source in, Text *out)
 {
-    const Replace *replace = self->data;
-    Str pattern = replace->pattern, content = replace->content;
-    size_t done = 0;
-    for (;;) {
-        char *hit = done < in.text.n
-                        ? memmem(in.text.p + done, in.text.n - done, pattern.p, pattern.n)
-                        : NULL;
-        size_t from = hit ? (size_t)(hit - in.text.p) : in.text.n;
-        text_add(out, source_part(in, done, from));
-        if (!hit) return;
-        done = from + pattern.n;
-        Span span = span_before(&in, done);
-        uint32_t code;
-        for (size_t i = 0; i < content.n;) {
-            i += (size_t)utf8_take(content.p + i, &code);
-            text_add_code(out, code, span);
-        }
+    (void)self;
+    uint32_t code;
+    text_reserve(out, 2 * in.text.n);
+    for (size_t i = 0; i < in.text.n;) {
+        int length = utf8_take(in.text.p + i, &code);
+        Span at = source_span(&in, i, length);
+        for (int k = 0; k < length; k++, i++)
+            text_add_code(out, byte_char((unsigned char)in.text.p[i]), at);
     }
+}
+
+/* ---- Nmt: controls go, other kinds of space become one ---- */
+static bool nmt_drops(uint32_t c)
+{
+    return (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f ||
+           c == 0x9f;
+}
+
+static bool nmt_space(uint32_t c)
+{
+    return c == '\t' || c == '\n' || c == '\f' || c == '\r' || c == 0x1680 ||
+           (c >= 0x200b && c <= 0x200f) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+           c == 0xfeff || c == 0xfffd;
+}
+
+static void nmt_run(const Normalizer *self, Source in, Text *out)
+{
+    (void)self;
+    uint32_t code;
+    for (size_t i = 0; i < in.text.n;) {
+        int length = utf8_take(in.text.p + i, &code);
+        if (!nmt_drops(code))
+            text_add_code(out, nmt_space(code) ? ' ' : code, source_span(&in, i, length));
+        i += (size_t)length;
+    }
+}
+
+/* ---- spans by counting ---- */
+static void align_use(Aligner *a)
+{
+    uint32_t code;
+    if (a->next >= a->in.text.n) return; /* the reference ends the program here */
+    int length = utf8_take(a->in.text.p + a->next, &code);
+    a->last = source_span(&a->in, a->next, length);
+    a->next += (size_t)length;
+    a->used = true;
+}
+
+void align_add(Aligner *a, uint32_t code, int change)
+{
+    if (change <= 0) align_use(a);
+    if (!a->used) a->last = (Span){ a->in.base, a->in.base };
+    text_add_code(a->out, code, a->last);
+    for (; change < 0; change++) align_use(a);
 }
 
 /* ---- Sequence ---- */
@@ -221,15 +250,23 @@ static void sequence_run(const Normalizer *self, Source in, Text *out)
     for (size_t i = 0; i < sequence->n; i++) {
         Text next = { .arena = out->arena };
         normalizer_run(&sequence->items[i], in, &next);
-        in = (Source){ .text = { next.p, next.n }, .at = next.at };
+        in = (Source){ { next.p, next.n }, next.at, in.base };
+        if (next.trouble) out->trouble = next.trouble;
     }
     text_add(out, in);
 }
 
 static const NormalizerKind kinds[] = {
     { "BertNormalizer", bert_load, bert_run },
+    { "ByteLevel", NULL, byte_level_run },
     { "Lowercase", NULL, lowercase_run },
+    { "NFC", NULL, nfc_run },
     { "NFD", NULL, nfd_run },
+    { "NFKC", NULL, nfkc_run },
+    { "NFKD", NULL, nfkd_run },
+    { "Nmt", NULL, nmt_run },
+    { "Precompiled", precompiled_load, precompiled_run },
+    { "Prepend", prepend_load, prepend_run },
     { "Replace", replace_load, replace_run },
     { "Sequence", sequence_load, sequence_run },
     { "Strip", strip_load, strip_run },

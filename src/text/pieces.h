@@ -20,6 +20,7 @@ typedef struct Text { /* what it writes: n bytes with their spans, growing in th
     char *p;
     Span *at;
     size_t n, cap;
+    const char *trouble; /* why a step gave up on it (a pattern without end); NULL: none did */
 } Text;
 void text_reserve(Text *, size_t more);
 void text_add(Text *, Source);                   /* as it is */
@@ -29,6 +30,13 @@ static inline Span source_span(const Source *s, size_t i, int length)
 {
     if (s->at) return s->at[i];
     return (Span){ s->base + (int32_t)i, s->base + (int32_t)i + length };
+}
+/* The printable character that ByteLevel writes for a byte, below U+0144. */
+static inline uint32_t byte_char(unsigned char b)
+{
+    if (b <= ' ') return 0x100u + b;
+    if (b >= 0x7f && b <= 0xa0) return 0xa2u + b;
+    return b == 0xad ? 0x143 : b;
 }
 /* Decodes without checks: the text is known to be valid. Returns the bytes used. */
 int utf8_take(const char *p, uint32_t *code);

@@ -2,7 +2,8 @@
  * pretokenize.c - the kinds of `pre_tokenizer`: a piece of text in, words out.
  *
  * Most of them put each character into one of a few classes and cut where the class changes. */
-#include "pipeline.h"
+#include "pretokenize.h"
+
 #include "unicode.h"
 
 typedef enum { CUT_REMOVE, CUT_ALONE, CUT_RUN, CUT_OTHER_RUN } Cut;
@@ -109,7 +110,15 @@ static void sequence_run(const PreTokenizer *self, Text *text, Piece piece, Piec
 
 static const PreTokenizerKind kinds[] = {
     { "BertPreTokenizer", bert_load, cutter_run },
+    { "ByteLevel", byte_level_load, byte_level_run },
+    { "CharDelimiterSplit", delimiter_load, chars_run },
+    { "Digits", digits_load, chars_run },
+    { "FixedLength", fixed_length_load, fixed_length_run },
+    { "Metaspace", metaspace_load, metaspace_run },
+    { "Punctuation", punctuation_load, chars_run },
     { "Sequence", sequence_load, sequence_run },
+    { "Split", split_load, split_run },
+    { "UnicodeScripts", NULL, scripts_run },
     { "Whitespace", whitespace_load, cutter_run },
     { "WhitespaceSplit", whitespace_split_load, cutter_run },
 };

@@ -15,12 +15,14 @@ typedef enum { /* general categories; Cn: not assigned */
 } Category;
 enum { /* POSIX classes, as bits */
     POSIX_ALPHA = 1, POSIX_LOWER = 2, POSIX_UPPER = 4, POSIX_PUNCT = 8, POSIX_SPACE = 16,
-    POSIX_WORD = 32, POSIX_GRAPH = 64, POSIX_PRINT = 128, POSIX_BLANK = 256, POSIX_XDIGIT = 512
+    POSIX_WORD = 32, POSIX_GRAPH = 64, POSIX_PRINT = 128, POSIX_BLANK = 256, POSIX_XDIGIT = 512,
+    POSIX_WORD_ALONE = 1024,    /* \w outside of brackets has six more, such as one half */
+    POSIX_PUNCT_BRACKETS = 2048 /* [[:punct:]] has symbols too, \p{Punct} has not */
 };
 enum { /* grapheme clusters: what a code point joins */
     GRAPHEME_AFTER = 1,       /* anything before it: an extending mark or the joiner */
     GRAPHEME_PREPEND = 2,     /* anything after it */
-    GRAPHEME_PASSIVE = 4,     /* may stand behind a PREPEND */
+    GRAPHEME_PASSIVE = 4,     /* is no control: others may join it */
     GRAPHEME_PICTURE = 8,     /* a picture and a joiner before it */
     GRAPHEME_AFTER_L = 16,    /* Hangul: a leading consonant before it */
     GRAPHEME_AFTER_V = 32,    /* a vowel before it */
@@ -45,7 +47,7 @@ typedef struct UnicodeFold { /* sorted by code */
     uint32_t code, next;     /* next of the cycle of those that (?i) takes for one another */
 } UnicodeFold;
 
-enum { CLASS_BLOCK = 128, CLASS_BLOCKS = 0x110000 / CLASS_BLOCK };
+enum { CLASS_BLOCK = 256, CLASS_BLOCKS = 0x110000 / CLASS_BLOCK };
 extern const uint8_t class_index[CLASS_BLOCKS], script_index[CLASS_BLOCKS];
 extern const uint8_t grapheme_index[CLASS_BLOCKS];
 extern const uint8_t class_leaves[], script_leaves[], grapheme_leaves[];

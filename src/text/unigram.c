@@ -20,28 +20,58 @@ typedef struct Unigram {
 
 /* ---- scores ---- */
 
+static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+
+/* The digits that a text of this double has, as one integer over 10^*scale; by the text itself. */
+static uint64_t digits_of(double x, int *scale)
+{
+    char text[NUMBER_ROOM], *end = number_write_f64(text, x);
+    uint64_t digits = 0;
+    *scale = 0;
+    for (const char *p = text, *point = NULL; p < end; p++) {
+        if (*p == 'e' || digits > UINT64_MAX / 10 - 1) return 0;
+        if (*p == '.') point = p;
+        else digits = digits * 10 + (uint64_t)(*p - '0'), *scale += point != NULL;
+    }
+    return digits;
+}
+
+/* The same for 1/1024 to 1024, without writing it: the fewest of 15 to 17 digits that read back. */
+static uint64_t quick_digits(double x, int *scale)
+{
+    typedef unsigned __int128 Wide;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    uint64_t m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
+    int down = 1075 - (int)(bits >> 52); /* x is m / 2^down */
+    int whole = x < 0.01 ? -2 : x < 0.1 ? -1 : 0; /* digits before the point; zeros behind it */
+    if (x < 0.001) whole = -3;
+    while (whole >= 0 && x >= tens[whole]) whole++;
+    for (int count = 15;; count++) {
+        *scale = count - whole;
+        Wide power = 1;
+        for (int i = 0; i < *scale; i++) power *= 10;
+        Wide exact = m * power, half = (Wide)1 << (down - 1);
+        uint64_t digits = (uint64_t)(exact >> down);
+        Wide rest = exact - ((Wide)digits << down);
+        if (rest > half || (rest == half && digits & 1)) digits++;
+        Wide back = (Wide)digits << down;
+        Wide off = back > exact ? back - exact : exact - back;
+        if (count == 17 || 2 * off < power) return digits;
+    }
+}
+
 /* The double that the reference reads where this one was meant: digits as one integer, rounded,
  * then scaled by one power of ten, rounded again. */
 static double as_read(double score)
 {
-    static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
-    char text[NUMBER_ROOM], *end = number_write_f64(text, score < 0 ? -score : score);
-    uint64_t digits = 0;
-    int exponent = 0, count = 0;
-    for (const char *p = text, *point = NULL; p < end; p++) {
-        if (*p == 'e') return score;
-        if (*p == '.') {
-            point = p;
-            continue;
-        }
-        digits = digits * 10 + (uint64_t)(*p - '0');
-        count += digits > 0;
-        exponent -= point != NULL;
-    }
-    if (count > 19 || -exponent >= (int)COUNT(tens)) return score;
-    double value = (double)digits / tens[-exponent];
+    double x = score < 0 ? -score : score;
+    int scale;
+    uint64_t digits = x >= 1.0 / 1024 && x < 1024 ? quick_digits(x, &scale) : digits_of(x, &scale);
+    if (digits < (uint64_t)1 << 53 || scale >= (int)COUNT(tens)) return score;
+    double value = (double)digits / tens[scale];
     return score < 0 ? -value : value;
 }
 

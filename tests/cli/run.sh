@@ -193,6 +193,8 @@ tensor 2 5 >cases/bad/test_data_set_0/output_0.pb
 "$EF" onnx test cases >txt 2>err
 [ $? = 1 ] && [ "$(tail -n 1 txt)" = "1 passed, 1 failed, 1 unsupported" ] && pass || flunk "onnx test: $(tail -n 1 txt)"
 printf 'good\nodd\n' >names
+prints "onnx test, branches and functions" ' 0 failed, 0 unsupported' "$EF" onnx test "$root/tests/golden/graphs"
+prints "onnx test --optimize" ' 0 failed, 0 unsupported' "$EF" onnx test --optimize "$root/tests/golden/graphs"
 prints "onnx test --list" '^1 passed, 0 failed, 1 unsupported' "$EF" onnx test --list names cases
 
 # ---- build settings ----
@@ -292,6 +294,7 @@ fresh && printf '\377\376' >c.yml && breaks "YAML is not UTF-8" "c.yml"
 fresh && : >c.yml && breaks "empty YAML" "encoderfile"
 fresh && rm c.yml && breaks "no YAML" "config not found"
 fresh && echo "  naem: x" >>c.yml && sed -i '/  name/d' c.yml && breaks "unknown key" "unknown key .naem."
+fresh && printf '  "a\\nb": x\n' >>c.yml && breaks "a key of two lines" "unknown key .a b."
 fresh && echo "  output_pth: x" >>c.yml && breaks "nearest key" "did you mean .output_path."
 fresh && sed -i '/name/d' c.yml && breaks "no name" "missing field .name."
 fresh && sed -i '/model_type/d' c.yml && breaks "no type" "missing field .model_type."
@@ -306,6 +309,7 @@ for key in 'transform: x' 'lua_libs: [io]' 'validate_transform: true'; do
 done
 fresh && printf '  tokenizer:\n    truncation_side: up\n' >>c.yml && breaks "truncation_side" "truncation_side: found"
 fresh && printf '  tokenizer:\n    max_lenght: 3\n' >>c.yml && breaks "tokenizer key" "did you mean .max_length."
+fresh && printf '  tokenizer:\n    max_length: 1\n' >>c.yml && breaks "less than the special tokens" "max_length: found 1, wanted at least 2"
 
 # ---- flags, disks, packages ----
 fresh
@@ -341,6 +345,11 @@ grep -q 'cannot be written' err && [ -z "$(ls -A out)" ] && pass || flunk "full 
 mkdir out/x.encoderfile && refuses "a folder where the package goes" "cannot be written" "$EF" build -f c.yml
 [ "$(ls -A out)" = x.encoderfile ] && pass || flunk "a folder where the package goes"
 touch file && refuses "a file where a folder goes" "file" "$EF" build -f c.yml -o file/x
+refuses "a device where the package goes" "not a regular file" "$EF" build -f c.yml -o /dev/null
+works "infer to a device" "$P" infer -o /dev/null "$TEXT"
+[ -c /dev/null ] && pass || flunk "/dev/null was replaced"
+touch reply.json && ln -s reply.json link && works "infer through a link" "$P" infer -o link "$TEXT"
+[ -L link ] && [ -s reply.json ] && pass || flunk "the link was replaced"
 
 size=$(($(wc -c <"$P")))
 head -c $((size - 10)) "$P" >cut && chmod +x cut && refuses "truncated package" "stripped or truncated" ./cut infer x

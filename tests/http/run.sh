@@ -78,6 +78,7 @@ check 'byte offsets' "$(predict '{"inputs":["ééé x"]}')" '*"start":7,"end":8*
 check 'char offsets' "$(predict '{"inputs":["ééé x"],"offsets":"chars"}')" '*"start":4,"end":5*'
 check charset "$(status -H "$JSON; charset=utf-8" -d '{"inputs":["x"]}' "$url/predict")" 200
 check 'HTTP/1.0' "$(status -0 "$url/health")" 200
+check 'HTTP/1.0 keep-alive' "$(curl -s -0 -i -H 'Connection: keep-alive' "$url/health")" '*Connection: keep-alive*'
 
 # ---- errors ----
 refused 'broken JSON' 400 bad_request -H "$JSON" -d '{"inputs":' "$url/predict"
@@ -89,12 +90,14 @@ head -c 200000 /dev/zero | tr '\0' ' ' > "$dir/large"
 refused 'large body' 413 too_large -H "$JSON" -H 'Expect:' --data-binary "@$dir/large" "$url/predict"
 refused 'large body in chunks' 413 too_large -H "$JSON" -H 'Expect:' -H 'Transfer-Encoding: chunked' --data-binary "@$dir/large" "$url/predict"
 refused 'no content type' 415 unsupported_media_type -H 'Content-Type:' -d '{}' "$url/predict"
+refused 'content type that is no text' 415 unsupported_media_type -H "$(printf 'Content-Type: text/\377')" -d '{}' "$url/predict"
+check 'content type that is no text: UTF-8' "$(cat "$dir/body")" '*found *"text/[?]*"*'
 refused 'form' 415 unsupported_media_type -d 'a=b' "$url/predict"
 refused 'wrong type' 422 invalid_input -H "$JSON" -d '{"inputs":[1]}' "$url/predict"
 check param "$(cat "$dir/body")" '*"param":"inputs\[0\]"*'
 refused 'missing inputs' 422 invalid_input -H "$JSON" -d '{}' "$url/predict"
 refused 'empty list' 422 invalid_input -H "$JSON" -d '{"inputs":[]}' "$url/predict"
-check 'empty list: words' "$(cat "$dir/body")" '*Cannot tokenize empty string*'
+check 'empty list: words' "$(cat "$dir/body")" '*Cannot tokenize empty string*"param":"inputs"*'
 refused 'empty text' 422 invalid_input -H "$JSON" -d '{"inputs":[""]}' "$url/predict"
 refused 'bad offsets' 422 invalid_input -H "$JSON" -d '{"inputs":["x"],"offsets":"words"}' "$url/predict"
 refused 'bad UTF-8' 400 bad_request -H "$JSON" --data-binary "$(printf '{"inputs":["\377"]}')" "$url/predict"

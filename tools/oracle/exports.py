@@ -28,7 +28,7 @@ from onnxruntime.transformers.optimizer import optimize_model
 
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
-HEADS, LENGTHS, MOST = 4, [7, 1, 19, 7, 100], 130
+LENGTHS, MOST = [7, 1, 19, 7, 100], 130
 OPSETS, EXPORTERS = (14, 17, 18, 20), ("script", "dynamo")
 VARIANTS = ("plain", "O1", "O2", "O3", "ort", "int8")
 
@@ -36,9 +36,9 @@ VARIANTS = ("plain", "O1", "O2", "O3", "ort", "int8")
 class Size:
     """Of a model: what every configuration is made from."""
 
-    def __init__(self, hidden, layers, vocab, positions):
-        self.hidden, self.layers, self.vocab, self.positions = hidden, layers, vocab, positions
-        self.common = dict(vocab_size=vocab, hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=HEADS,
+    def __init__(self, hidden, heads, layers, vocab, positions):
+        self.hidden, self.heads, self.layers, self.vocab, self.positions = hidden, heads, layers, vocab, positions
+        self.common = dict(vocab_size=vocab, hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
                            intermediate_size=4 * hidden, max_position_embeddings=positions)
 
 
@@ -52,7 +52,7 @@ ARCHITECTURES = {
     "bert_eager": (tf.BertModel, lambda s: tf.BertConfig(attn_implementation="eager", **s.common), 3),
     "roberta": (tf.RobertaModel, lambda s: tf.RobertaConfig(**roberta_like(s)), 2),
     "distilbert": (tf.DistilBertModel, lambda s: tf.DistilBertConfig(
-        vocab_size=s.vocab, dim=s.hidden, n_layers=s.layers, n_heads=HEADS, hidden_dim=4 * s.hidden,
+        vocab_size=s.vocab, dim=s.hidden, n_layers=s.layers, n_heads=s.heads, hidden_dim=4 * s.hidden,
         max_position_embeddings=s.positions), 2),
     "mpnet": (tf.MPNetModel, lambda s: tf.MPNetConfig(**dict(s.common, max_position_embeddings=s.positions + 2)), 2),
     "albert": (tf.AlbertModel, lambda s: tf.AlbertConfig(embedding_size=s.hidden // 2, **s.common), 3),
@@ -118,7 +118,7 @@ def optimize(source, path, variant, size):
     options = FusionOptions("bert")
     options.enable_embed_layer_norm = variant == "ort"
     options.enable_gelu_approximation = variant == "O3"
-    made = optimize_model(source, "bert", num_heads=HEADS, hidden_size=size.hidden,
+    made = optimize_model(source, "bert", num_heads=size.heads, hidden_size=size.hidden,
                           opt_level={"O1": 1, "O2": 2, "O3": 2, "ort": 1}[variant],
                           optimization_options=options, only_onnxruntime=variant == "O1")
     made.save_model_to_file(path)
@@ -194,7 +194,7 @@ def write_variant(root, name, variant, source, names, size, count):
 
 
 def write(root, wanted):
-    size = Size(32, 2, 300, MOST)
+    size = Size(32, 4, 2, 300, MOST)
     for arch in wanted:
         model, names = build(arch, size)
         for how in EXPORTERS:
@@ -216,7 +216,7 @@ def write(root, wanted):
 
 
 def large(root, wanted):
-    size = Size(384, 6, 5000, 256)
+    size = Size(384, 12, 6, 5000, 256)
     os.makedirs(root, exist_ok=True)
     for arch in wanted:
         model, names = build(arch, size)

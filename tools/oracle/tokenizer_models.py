@@ -18,7 +18,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders as D, models as M
 from tokenizers import normalizers as N, pre_tokenizers as P, processors as R, trainers as T
 
 sys.path.insert(0, os.path.dirname(__file__))
-from tokenizer import ADDED_TEXTS, ODD, SENTENCES, byte_offsets, damaged, random_texts  # noqa: E402
+from tokenizer import ADDED_TEXTS, ODD, SENTENCES, damaged, random_texts  # noqa: E402
 
 GOLDEN = "tests/golden/text_models/"
 QUIET = {"show_progress": False}
@@ -294,22 +294,16 @@ STYLES = [plain_bpe, prefixed_bpe, suffixed_bpe, silent_bpe, bytes_bpe, ignoring
 
 
 # ---- cases ----
-def flat(e, texts, words):
-    """An Encoding as numbers; offsets in bytes of the text (or the word) they lie in."""
-    sequences = [s or 0 for s in e.sequence_ids]
-    off = []
-    for i, o in enumerate(e.offsets):
-        text = texts[sequences[i]] if not words else (
-            "" if e.word_ids[i] is None else texts[sequences[i]][e.word_ids[i]])
-        off += [0, 0] if e.special_tokens_mask[i] else byte_offsets(text, [o])[0]
-    return {"ids": e.ids, "off": off, "type": e.type_ids, "mask": e.special_tokens_mask,
-            "word": [-1 if w is None else w for w in e.word_ids], "tok": e.tokens}
+def flat(e):
+    return {"ids": e.ids, "off": [x for o in e.offsets for x in o], "type": e.type_ids,
+            "mask": e.special_tokens_mask, "tok": e.tokens,
+            "word": [-1 if w is None else w for w in e.word_ids]}
 
 
 def case(name, t, a, b=None, **options):
     words = isinstance(a, list)
     keys = ("aw", "bw") if words else ("a", "b")
-    row = {"t": name, keys[0]: a, **({} if b is None else {keys[1]: b}), **options}
+    row = {"t": name, keys[0]: a, **({} if b is None else {keys[1]: b}), "chars": True, **options}
     pad = options.get("pad")
     try:
         t.no_truncation()
@@ -327,12 +321,11 @@ def case(name, t, a, b=None, **options):
         if isinstance(error, KeyboardInterrupt):
             raise
         return {**row, "error": str(error)}
-    texts = (a, b)
-    row |= flat(e, texts, words)
+    row |= flat(e)
     if pad:
         row["att"] = e.attention_mask
     if "max" in options:
-        row["over"] = [flat(o, texts, words) for o in e.overflowing]
+        row["over"] = [flat(o) for o in e.overflowing]
     return row
 
 
@@ -392,14 +385,78 @@ def chosen(only):
     return [s for s in STYLES if not only or s.__name__ in only]
 
 
+# ---- folders without tokenizer.json, as transformers loads them ----
+def split_files(style, folder):
+    """vocab.json and merges.txt of a style above."""
+    d = json.loads(style(SENTENCES * 2, 900).to_str())["model"]
+    with open(f"{folder}/vocab.json", "w") as f:
+        json.dump(d["vocab"], f, ensure_ascii=False, separators=(",", ":"))
+    with open(f"{folder}/merges.txt", "w") as f:
+        f.write("#version: 0.2\n" + "".join(" ".join(m) + "\n" for m in d["merges"]))
+
+
+def words_file(folder):
+    t = Tokenizer(M.WordPiece({}, unk_token="[UNK]"))
+    t.pre_tokenizer = P.BertPreTokenizer()
+    t.train_from_iterator(SENTENCES, T.WordPieceTrainer(
+        vocab_size=500, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], **QUIET))
+    with open(f"{folder}/vocab.txt", "w") as f:
+        f.write("".join(k + "\n" for k, _ in sorted(t.get_vocab().items(), key=lambda x: x[1])))
+
+
+def spm_file(path, **options):
+    import sentencepiece
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES * 3), model_writer=open(path, "wb"), vocab_size=900,
+        character_coverage=0.98, normalization_rule_name="identity", minloglevel=2,
+        hard_vocab_limit=False, **options)
+
+
+CONTROLS = {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1, "control_symbols": "[CLS],[SEP]",
+            "user_defined_symbols": "[MASK]"}
+FOLDERS = {  # name: class, how to make it, tokenizer_config.json
+    "c_bert": ("BertTokenizer", words_file, {}),
+    "c_cased": ("BertTokenizer", words_file, {"do_lower_case": False, "strip_accents": False,
+                                              "sep_token": "[MASK]"}),
+    "c_mpnet": ("MPNetTokenizer", words_file, {}),
+    "c_roberta": ("RobertaTokenizer", lambda d: split_files(roberta, d), {
+        "add_prefix_space": True, "mask_token": {
+            "__type": "AddedToken", "content": "<mask>", "lstrip": True, "rstrip": False,
+            "normalized": True, "single_word": False}}),
+    "c_gpt2": ("GPT2Tokenizer", lambda d: split_files(gpt2, d), {}),
+    "c_clip": ("CLIPTokenizer", lambda d: split_files(clip, d), {}),
+    "c_xlmr": ("XLMRobertaTokenizer", lambda d: spm_file(f"{d}/sentencepiece.bpe.model"), {}),
+    "c_camembert": ("CamembertTokenizer", lambda d: spm_file(f"{d}/sentencepiece.bpe.model"), {}),
+    "c_albert": ("AlbertTokenizer", lambda d: spm_file(f"{d}/spiece.model", **CONTROLS), {}),
+    "c_deberta": ("DebertaV2Tokenizer", lambda d: spm_file(f"{d}/spm.model", **CONTROLS), {
+        "do_lower_case": True, "split_by_punct": True}),
+    "c_spm": ("TokenizersBackend", lambda d: spm_file(f"{d}/tokenizer.model", model_type="bpe",
+                                                      byte_fallback=True), {}),
+}
+
+
+def converted(texts):
+    import transformers
+    for name, (kind, make, config) in FOLDERS.items():
+        folder = GOLDEN + name
+        os.makedirs(folder, exist_ok=True)
+        make(folder)
+        with open(f"{folder}/tokenizer_config.json", "w") as f:
+            json.dump({"tokenizer_class": kind, **config}, f)
+        t = getattr(transformers, kind).from_pretrained(folder)._tokenizer
+        yield from (case(name, t, x) for x in texts)
+        yield from (case(name, t, a, b) for a, b in zip(texts[:5], texts[5:]))
+
+
 def goldens():
     os.makedirs(GOLDEN, exist_ok=True)
     every = SENTENCES + ODD[:60] + random_texts(11, 60) + ADDED_TEXTS[:40]
     every = [x for x in every if len(x) < 400]
     rows = []
     for i, style in enumerate(STYLES):
-        t = save(f"{GOLDEN}{style.__name__}.json", style(SENTENCES * 2, 420))
-        rows += cases(style.__name__, t, every[i % 4::4], i, 12)
+        t = save(f"{GOLDEN}{style.__name__}.json", style(SENTENCES * 2, 900))
+        rows += cases(style.__name__, t, every[i % 9::9], i, 8)
+    rows += converted(every[::9] + ["<mask> a <s> b</s> [MASK] [CLS]x", "a <mask>", "it's  we'll\n x"])
     write(GOLDEN + "cases.jsonl", rows)
 
 

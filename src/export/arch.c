@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arch.c - the architectures there are. */
+#include "arch.h"
+#include "arch_rows.h"
+
+const Arch *const architectures[] = {
+    &arch_bert, &arch_roberta, &arch_xlm_roberta, &arch_camembert, &arch_distilbert,
+    &arch_electra, &arch_albert, &arch_mpnet, &arch_modernbert, &arch_deberta_v2, NULL,
+};
+
+const Arch *arch_find(Str model_type)
+{
+    for (const Arch *const *a = architectures; *a; a++)
+        if (str_is(model_type, (*a)->model_type)) return *a;
+    return NULL;
+}

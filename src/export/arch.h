@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arch.h - an architecture is a row: choices, config keys, module paths. One shared encoder turns
+ * any row into a graph; only what is truly odd has a function of its own.
+ *
+ * Easy to get wrong: RoBERTa counts positions over ids that are not padding, from pad + 1; DistilBERT
+ * and ALBERT name their sizes differently; gelu is erf, gelu_new is tanh; ModernBERT's window counts
+ * both sides; DeBERTa divides by sqrt(D * terms) and multiplies the embeddings by the mask. */
+#ifndef EXPORT_ARCH_H
+#define EXPORT_ARCH_H
+#include "data/value.h"
+#include "export/build.h"
+
+typedef enum { /* numbers of config.json that every family has */
+    K_VOCAB, K_HIDDEN, K_LAYERS, K_HEADS, K_INNER, K_POSITIONS, K_TYPES, K_PAD, K_EMBEDDING, K_COUNT
+} ConfigKey;
+
+typedef struct Activation {
+    const char *name;       /* of config.json: "gelu_new" */
+    const char *class_name; /* of transformers; NULL: one of torch.nn */
+    Str (*write)(Builder *, const char *path, Str x);
+} Activation;
+const Activation *activation_find(Str name); /* NULL: none of that name */
+extern const char activation_names[];        /* for messages */
+
+typedef enum { POS_TABLE, POS_PADDED, POS_ROTARY, POS_NONE } Positions;
+typedef enum { TYPES_INPUT, TYPES_ZERO, TYPES_NONE } TokenTypes;
+
+typedef struct EmbeddingPaths {
+    const char *words, *positions, *types, *norm;
+    const char *project;    /* linear from embedding_size to hidden_size where they differ, or NULL */
+} EmbeddingPaths;
+
+typedef struct LayerPaths { /* below the layer; "" is the layer itself */
+    const char *q, *k, *v;  /* not where the row has its own attend */
+    const char *attend;     /* where scores and mixing happen */
+    const char *out;
+    const char *sum1, *norm1;
+    const char *up, *act, *down;
+    const char *gate;       /* where the gated halves meet; NULL: no gate */
+    const char *sum2, *norm2;
+} LayerPaths;
+
+typedef enum { HEAD_NONE, HEAD_MASKED, HEAD_SEQUENCE, HEAD_TOKEN, HEAD_ANSWER, HEAD_COUNT } Head;
+typedef enum { STEP_END, STEP_FIRST, STEP_POOL, STEP_LINEAR, STEP_ACT, STEP_NORM, STEP_DECODE } StepKind;
+typedef struct Step {
+    StepKind kind;
+    const char *path;       /* a leading @ stands for the encoder: "@pooler.dense" */
+    const char *detail;     /* STEP_ACT: its name, or NULL: config's; STEP_DECODE: path of the bias */
+} Step;
+
+typedef struct Arch Arch;
+typedef struct Encoder Encoder; /* one model being written */
+struct Arch {
+    const char *model_type; /* of config.json */
+    const char *family;     /* class prefix */
+    const char *base;       /* "bert": the encoder inside a model with a head */
+    const Module *modules;
+    const Module *head_modules[HEAD_COUNT];
+    const char *key[K_COUNT];      /* where config.json names it differently */
+    int64_t otherwise[K_COUNT];    /* defaults that config.json may leave out; 0: the common one */
+    const char *eps_key, *act_key; /* NULL: layer_norm_eps, hidden_act */
+    double eps;                    /* default; eps_key "" means it is fixed */
+    const char *act;               /* default */
+    Positions positions;
+    TokenTypes types;
+    bool pre_norm;
+    EmbeddingPaths embeddings;
+    const char *layer;             /* "encoder.layer.%d" */
+    LayerPaths paths;
+    const char *final_norm;        /* or NULL */
+    const Step *steps[HEAD_COUNT]; /* NULL: the family has no such head */
+    bool (*configure)(Encoder *, const Value *config, Err *); /* (optional) further keys */
+    void (*prepare)(Encoder *, Str hidden);                   /* (optional) what all layers share */
+    Str (*attend)(Encoder *, int layer, const char *path, Str x); /* (optional) instead of the shared one */
+    const char *(*layer_path)(Encoder *, int layer);          /* (optional) shared layers */
+};
+extern const Arch *const architectures[]; /* ends with NULL */
+const Arch *arch_find(Str model_type);    /* NULL: not known */
+
+struct Encoder {
+    Builder *b;
+    const Arch *arch;
+    Head head;
+    Positions positions;    /* this and the next two: the row's, unless someone knows better */
+    TokenTypes types;
+    const Step *steps;
+    int64_t n[K_COUNT];     /* numbers of the config */
+    double eps;
+    const Activation *act;
+    Str mask;               /* [B, 1, 1, S], or wider: added to the scores */
+    Str keys;               /* the mask as bool, [B, 1, 1, S] */
+    Str length;             /* [1]: S; see encoder_length */
+    bool mean;              /* STEP_POOL: the mean of the tokens, not the first */
+    void *own;              /* what configure keeps for prepare and attend */
+    void (*finish)(Encoder *, Str hidden); /* (optional) instead of a head */
+    const void *finish_own;
+};
+
+/* config.json to numbers; every one is checked. */
+bool encoder_configure(Encoder *, const Value *config, Err *);
+/* The graph, its inputs and outputs. */
+bool encoder_write(Encoder *, Err *);
+
+/* ---- pieces (layers.c, encoder.c) ---- */
+const char *encoder_path(Encoder *, const char *inner);        /* below the encoder */
+Str encoder_length(Encoder *);                                 /* made at the first call */
+Str layer_linear(Builder *, const char *path, Str x, int64_t out, int64_t in); /* rank 3 */
+Str layer_gemm(Builder *, const char *path, Str x, int64_t out, int64_t in);   /* rank 2 */
+Str layer_norm(Builder *, const char *path, Str x, int64_t width, double eps);
+Str layer_split(Encoder *, const char *path, Str x, const int64_t perm[4]); /* [B,S,C] to heads */
+Str layer_mix(Encoder *, const char *path, Str scores, Str v);   /* softmax, times v, heads joined */
+Str encoder_mask(Encoder *, const char *path, Str seen);           /* bool to 0 or very negative */
+Str encoder_attend(Encoder *, const char *attend, Str q, Str k, Str v, Str mask);
+extern const int64_t perm_tokens[4], perm_columns[4];          /* [B,H,S,D] and [B,H,D,S] */
+/* heads.c */
+void head_write(Encoder *, Str hidden);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arch_mpnet.c - MPNet: RoBERTa's positions and heads, and one bias by distance for all layers. */
+#include <math.h>
+
+#include "arch_rows.h"
+
+static const Module modules[] = {
+    { "", "*Model" },
+    { "embeddings", "*Embeddings" },
+    { "encoder", "*Encoder" },
+    { "encoder.layer.#", "*Layer" },
+    { "encoder.layer.#.attention", "*Attention" },
+    { "encoder.layer.#.attention.attn", "*SelfAttention" },
+    { "encoder.layer.#.intermediate", "*Intermediate" },
+    { "encoder.layer.#.intermediate.intermediate_act_fn", "!" },
+    { "encoder.layer.#.output", "*Output" },
+    { 0 },
+};
+
+static bool configure(Encoder *m, const Value *config, Err *err)
+{
+    int64_t *buckets = NEW(m->b->arena, int64_t);
+    *buckets = value_int(value_get(config, "relative_attention_num_buckets"), 32);
+    m->own = buckets;
+    return *buckets >= 32 || /* transformers buckets into 32, whatever the table holds */
+           fail(err, EF_BAD_MODEL, "config.json: relative_attention_num_buckets: found %lld, "
+                "wanted 32", (long long)*buckets);
+}
+
+/* j - i of every query and key, [S, S] */
+static Str distances(Encoder *m, const char *path)
+{
+    Builder *b = m->b;
+    Str end = NODE(b, path, "Squeeze", encoder_length(m), INTS(b, 0));
+    Str at = NODE(b, path, "Range", build_int(b, 0), end, build_int(b, 1));
+    Str down = NODE(b, path, "Unsqueeze", at, INTS(b, 1));
+    return NODE(b, path, "Sub", NODE(b, path, "Unsqueeze", at, INTS(b, 0)), down);
+}
+
+static Str to_int(Builder *b, const char *path, Str x)
+{
+    Str y = NODE(b, path, "Cast", x);
+    build_attr_int(b, "to", T_I64);
+    return y;
+}
+
+/* 32 buckets: 16 for keys behind the query, 16 before it; 8 exact, 8 growing up to 128. */
+static Str bucket_of(Encoder *m, const char *path, Str distance)
+{
+    Builder *b = m->b;
+    Str behind = to_int(b, path, NODE(b, path, "Greater", distance, build_int(b, 0)));
+    Str side = NODE(b, path, "Mul", behind, build_int(b, 16));
+    Str far = NODE(b, path, "Abs", distance);
+    Str real = NODE(b, path, "Cast", NODE(b, path, "Max", far, build_int(b, 1)));
+    build_attr_int(b, "to", T_F32);
+    Str log = NODE(b, path, "Log", NODE(b, path, "Div", real, build_float(b, 8)));
+    log = NODE(b, path, "Div", log, build_float(b, logf(16)));
+    log = to_int(b, path, NODE(b, path, "Mul", log, build_float(b, 8)));
+    Str large = NODE(b, path, "Min", NODE(b, path, "Add", log, build_int(b, 8)), build_int(b, 15));
+    Str near = NODE(b, path, "Less", far, build_int(b, 8));
+    return NODE(b, path, "Add", side, NODE(b, path, "Where", near, far, large));
+}
+
+static void prepare(Encoder *m, Str hidden)
+{
+    (void)hidden;
+    Builder *b = m->b;
+    const char *path = encoder_path(m, "encoder");
+    const char *table = encoder_path(m, "encoder.relative_attention_bias");
+    Str w = build_weight(b, table, "weight", 2, (int64_t[]){ *(int64_t *)m->own, m->n[K_HEADS] });
+    Str bucket = bucket_of(m, path, distances(m, path));
+    Str bias = NODE(b, path, "Transpose", NODE(b, table, "Gather", w, bucket));
+    build_attr_ints(b, "perm", (int64_t[]){ 2, 0, 1 }, 3);
+    m->mask = NODE(b, path, "Add", NODE(b, path, "Unsqueeze", bias, INTS(b, 0)), m->mask);
+}
+
+const Arch arch_mpnet = {
+    .model_type = "mpnet", .family = "MPNet", .base = "mpnet.",
+    .modules = modules, .head_modules = ROBERTA_HEADS,
+    .otherwise = { [K_VOCAB] = 30527, [K_PAD] = 1 },
+    .eps = 1e-12, .positions = POS_PADDED, .types = TYPES_NONE,
+    .embeddings = { .words = "embeddings.word_embeddings",
+                    .positions = "embeddings.position_embeddings",
+                    .norm = "embeddings.LayerNorm" },
+    .layer = BERT_LAYER,
+    .paths = { .q = "attention.attn.q", .k = "attention.attn.k", .v = "attention.attn.v",
+               .attend = "attention.attn", .out = "attention.attn.o",
+               .sum1 = "attention", .norm1 = "attention.LayerNorm", BERT_FEED_FORWARD },
+    .steps = { [HEAD_MASKED] = roberta_masked, [HEAD_SEQUENCE] = roberta_sequence,
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer },
+    .configure = configure, .prepare = prepare,
+};

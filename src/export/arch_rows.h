@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arch_rows.h - the rows, and what they share: private to the arch_*.c files. */
+#ifndef EXPORT_ARCH_ROWS_H
+#define EXPORT_ARCH_ROWS_H
+#include "arch.h"
+
+extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arch_distilbert,
+    arch_electra, arch_albert, arch_mpnet, arch_modernbert, arch_deberta_v2;
+
+/* Layers of BERT's shape, which many families have kept to the letter (arch_bert.c). */
+extern const Module bert_modules[];
+#define BERT_EMBEDDINGS                                                                         \
+    { .words = "embeddings.word_embeddings", .positions = "embeddings.position_embeddings",     \
+      .types = "embeddings.token_type_embeddings", .norm = "embeddings.LayerNorm" }
+#define BERT_LAYER "encoder.layer.%d"
+#define BERT_BEHIND_ATTENTION                                                                   \
+    .out = "attention.output.dense", .sum1 = "attention.output",                                \
+    .norm1 = "attention.output.LayerNorm", BERT_FEED_FORWARD
+#define BERT_FEED_FORWARD                                                                       \
+    .up = "intermediate.dense", .act = "intermediate.intermediate_act_fn",                      \
+    .down = "output.dense", .sum2 = "output", .norm2 = "output.LayerNorm"
+#define BERT_PATHS                                                                              \
+    { .q = "attention.self.query", .k = "attention.self.key", .v = "attention.self.value",      \
+      .attend = "attention.self", BERT_BEHIND_ATTENTION }
+/* Heads that are one linear on every token. */
+extern const Step steps_classify_tokens[], steps_answer[];
+/* RoBERTa's heads, which others took over (arch_roberta.c). */
+extern const Module roberta_lm_head[], roberta_classifier[];
+#define ROBERTA_HEADS { [HEAD_MASKED] = roberta_lm_head, [HEAD_SEQUENCE] = roberta_classifier }
+extern const Step roberta_masked[], roberta_sequence[];
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * build.c - nodes, constants and weights of a graph in the making. */
+#include "build.h"
+
+bool build_ok(const Builder *b)
+{
+    return !b->failed;
+}
+
+void build_fail(Builder *b, ef_code code, const char *format, ...)
+{
+    if (b->failed) return;
+    b->failed = true;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(b->err->message, sizeof b->err->message, format, args);
+    va_end(args);
+    b->err->code = code;
+}
+
+const char *build_path(Builder *b, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    assert(n >= 0 && (size_t)n < sizeof text);
+    return str_dup(b->arena, (Str){ text, (size_t)n });
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "encoder.layer.0.output" to "/encoder/layer.0/output": numbers stay with their list. */
+static const char *scope_of(Builder *b, const char *path)
+{
+    char *scope = str_format(b->arena, "%s%s", *path ? "/" : "", path);
+    for (char *p = scope; *p; p++)
+        if (*p == '.' && !is_digit(p[1])) *p = '/';
+    return scope;
+}
+
+/* A name nobody has: "name", "name_1", "name_2". */
+static const char *unique(Builder *b, const char *name)
+{
+    int *count = map_get(&b->names, str_of(name));
+    if (!count) {
+        map_put(&b->names, b->arena, str_of(name), NEW(b->arena, int));
+        return name;
+    }
+    return str_format(b->arena, "%s_%d", name, ++*count);
+}
+
+static void *grow(Builder *b, void *old, int used, int *room, size_t size)
+{
+    if (used < *room) return old;
+    int more = MAX(*room * 2, 64);
+    void *p = arena_alloc(b->arena, (size_t)more * size);
+    if (used) memcpy(p, old, (size_t)used * size);
+    *room = more;
+    return p;
+}
+
+static void put_tag(Builder *b, OnnxNode *n, const char *path)
+{
+    n->meta = NEW(b->arena, OnnxPair);
+    n->meta[0] = (OnnxPair){ STR("hierarchy_tag"), str_of(build_tag(b, path)) };
+    n->n_meta = 1;
+}
+
+Str build_node(Builder *b, const char *path, const char *op, const Str *in, int n_in)
+{
+    OnnxGraph *g = &b->graph;
+    g->node = grow(b, g->node, g->n_node, &b->node_room, sizeof *g->node);
+    OnnxNode *n = &g->node[g->n_node++];
+    const char *name = unique(b, str_format(b->arena, "%s/%s", scope_of(b, path), op));
+    *n = (OnnxNode){ .op = str_of(op), .name = str_of(name), .n_in = n_in };
+    n->in = ARRAY(b->arena, Str, n_in + 1);
+    memcpy(n->in, in, sizeof *in * (size_t)n_in);
+    if (b->tags) put_tag(b, n, path);
+    return build_more(b);
+}
+
+static OnnxNode *last(Builder *b)
+{
+    return &b->graph.node[b->graph.n_node - 1];
+}
+
+Str build_more(Builder *b)
+{
+    enum { MOST = 4 };
+    OnnxNode *n = last(b);
+    if (!n->out) n->out = ARRAY(b->arena, Str, MOST);
+    assert(n->n_out < MOST);
+    Str out = str_of(str_format(b->arena, "%.*s_output_%d", STR_ARG(n->name), n->n_out));
+    return n->out[n->n_out++] = out;
+}
+
+static OnnxAttr *add_attr(Builder *b, const char *name, AttrType type)
+{
+    enum { MOST = 4 };
+    OnnxNode *n = last(b);
+    if (!n->attr) n->attr = ARRAY(b->arena, OnnxAttr, MOST);
+    assert(n->n_attr < MOST);
+    OnnxAttr *a = &n->attr[n->n_attr++];
+    *a = (OnnxAttr){ .name = str_of(name), .type = type };
+    return a;
+}
+
+void build_attr_int(Builder *b, const char *name, int64_t i)
+{
+    add_attr(b, name, A_INT)->i = i;
+}
+
+void build_attr_ints(Builder *b, const char *name, const int64_t *list, size_t n)
+{
+    OnnxAttr *a = add_attr(b, name, A_INTS);
+    a->n = n;
+    a->ints = ARRAY(b->arena, int64_t, n);
+    memcpy(a->ints, list, sizeof *list * n);
+}
+
+void build_attr_float(Builder *b, const char *name, float f)
+{
+    add_attr(b, name, A_FLOAT)->f = f;
+}
+
+void build_attr_string(Builder *b, const char *name, const char *s)
+{
+    add_attr(b, name, A_STRING)->s = str_of(s);
+}
+
+/* ---- initializers ---- */
+static OnnxTensor *add_init(Builder *b, const char *name, Weight weight)
+{
+    OnnxGraph *g = &b->graph;
+    int room = b->init_room;
+    g->init = grow(b, g->init, g->n_init, &room, sizeof *g->init);
+    b->weight = grow(b, b->weight, g->n_init, &b->init_room, sizeof *b->weight);
+    b->weight[g->n_init] = weight;
+    OnnxTensor *t = &g->init[g->n_init++];
+    *t = (OnnxTensor){ .name = str_of(name) };
+    map_put(&b->inits, b->arena, t->name, (void *)name);
+    return t;
+}
+
+static bool has_init(const Builder *b, const char *name)
+{
+    return map_get(&b->inits, str_of(name)) != NULL;
+}
+
+static Str constant(Builder *b, const char *name, Tensor t)
+{
+    if (has_init(b, name)) return str_of(name);
+    size_t bytes = tensor_bytes(&t);
+    const void *data = t.data;
+    t.data = memcpy(arena_raw(b->arena, bytes + 1), data, bytes);
+    add_init(b, name, (Weight){ 0 })->t = t;
+    return str_of(name);
+}
+
+Str build_float(Builder *b, double value)
+{
+    float f = (float)value;
+    return constant(b, str_format(b->arena, "float.%.9g", (double)f),
+                    (Tensor){ .type = T_F32, .data = &f });
+}
+
+Str build_int(Builder *b, int64_t value)
+{
+    return constant(b, str_format(b->arena, "int.%lld", (long long)value),
+                    (Tensor){ .type = T_I64, .data = &value });
+}
+
+Str build_ints(Builder *b, const int64_t *list, size_t n)
+{
+    char name[160] = "ints";
+    size_t at = 4;
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(name + at, sizeof name - at, "%c%lld", i ? ',' : '.',
+                               (long long)list[i]);
+    return constant(b, str_dup(b->arena, str_of(name)),
+                    (Tensor){ .type = T_I64, .rank = 1, .dim = { (int64_t)n },
+                              .data = (void *)list });
+}
+
+Str build_floats(Builder *b, const char *name, float *data, int64_t rows, int64_t columns)
+{
+    return constant(b, name,
+                    (Tensor){ .type = T_F32, .rank = 2, .dim = { rows, columns }, .data = data });
+}
+
+/* ---- weights of the checkpoint ---- */
+static const SafeTensor *lookup(Builder *b, const char *prefix, const char *path, const char *leaf)
+{
+    const char *name = str_format(b->arena, "%s%s%s%s", prefix, path, *path ? "." : "", leaf);
+    return safetensors_find(b->weights, str_of(name));
+}
+
+/* Checkpoints name the encoder's own tensors with or without the prefix, whoever saved them. */
+static const SafeTensor *find_named(Builder *b, const char *path, const char *leaf)
+{
+    size_t n = strlen(b->base);
+    if (strncmp(path, b->base, n) != 0) return lookup(b, "", path, leaf);
+    const SafeTensor *t = lookup(b, b->prefix, path + n, leaf);
+    return t ? t : lookup(b, "", path + n, leaf);
+}
+
+const SafeTensor *build_find(Builder *b, const char *path, const char *leaf)
+{
+    const SafeTensor *t = find_named(b, path, leaf);
+    if (t) return t;
+    if (strcmp(leaf, "weight") == 0) return find_named(b, path, "gamma"); /* files of 2018 */
+    if (strcmp(leaf, "bias") == 0) return find_named(b, path, "beta");
+    return NULL;
+}
+
+static const char *show_dims(char out[128], int rank, const int64_t *dim)
+{
+    size_t at = 0;
+    out[at++] = '[';
+    for (int i = 0; i < rank && at < 100; i++) {
+        if (i) out[at++] = ',';
+        if (dim[i] < 0) out[at++] = '?';
+        else at += (size_t)snprintf(out + at, 24, "%lld", (long long)dim[i]);
+    }
+    memcpy(out + at, "]", 2);
+    return out;
+}
+
+static bool usable(Builder *b, const SafeTensor *t, const char *path, const char *leaf, int rank,
+                   const int64_t *dim)
+{
+    char wanted[128], found[128];
+    show_dims(wanted, rank, dim);
+    if (!t) {
+        build_fail(b, EF_BAD_MODEL, "%s%s%s: not in the checkpoint, wanted %s", path,
+                   *path ? "." : "", leaf, wanted);
+        return false;
+    }
+    bool same = t->rank == rank;
+    for (int i = 0; same && i < rank; i++) same = dim[i] < 0 || dim[i] == t->dim[i];
+    if (!same)
+        build_fail(b, EF_BAD_MODEL, "%.*s: found %s, wanted %s", STR_ARG(t->name),
+                   show_dims(found, t->rank, t->dim), wanted);
+    else if (t->type != SAFE_F32 && t->type != SAFE_F16 && t->type != SAFE_BF16)
+        build_fail(b, EF_UNSUPPORTED, "%.*s: found %s, wanted F32, F16 or BF16", STR_ARG(t->name),
+                   safetype_name(t->type));
+    return build_ok(b);
+}
+
+Str build_weight(Builder *b, const char *path, const char *leaf, int rank, const int64_t *dim)
+{
+    const char *name = str_format(b->arena, "%s%s%s", path, *path ? "." : "", leaf);
+    const SafeTensor *t = build_find(b, path, leaf);
+    if (!usable(b, t, path, leaf, rank, dim) || has_init(b, name)) return str_of(name);
+    OnnxTensor *init = add_init(b, name, (Weight){ t, false });
+    init->t = (Tensor){ .type = T_F32, .rank = rank };
+    memcpy(init->t.dim, t->dim, sizeof *t->dim * (size_t)rank);
+    return init->name;
+}
+
+Str build_matrix(Builder *b, const char *path, int64_t out, int64_t in)
+{
+    const char *name = str_format(b->arena, "%s.weight.T", path);
+    const SafeTensor *t = build_find(b, path, "weight");
+    if (!usable(b, t, path, "weight", 2, (int64_t[]){ out, in }) || has_init(b, name))
+        return str_of(name);
+    OnnxTensor *init = add_init(b, name, (Weight){ t, true });
+    init->t = (Tensor){ .type = T_F32, .rank = 2, .dim = { t->dim[1], t->dim[0] } };
+    return init->name;
+}
+
+/* ---- what the graph takes and gives ---- */
+enum { MOST_IO = 8 };
+
+static OnnxValue described(DType type, const char *name, int rank, const int64_t *dim)
+{
+    static const char *const symbols[] = { "batch_size", "sequence_length" };
+    OnnxValue v = { .name = str_of(name), .type = type, .rank = rank };
+    for (int i = 0; i < rank; i++) {
+        v.dim[i] = dim[i];
+        if (dim[i] == DIM_UNKNOWN) v.symbol[i] = str_of(symbols[MIN(i, 1)]);
+    }
+    return v;
+}
+
+void build_input(Builder *b, const char *name)
+{
+    OnnxGraph *g = &b->graph;
+    if (!g->in) g->in = ARRAY(b->arena, OnnxValue, MOST_IO);
+    assert(g->n_in < MOST_IO);
+    g->in[g->n_in++] = described(T_I64, name, 2, (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN });
+}
+
+void build_output(Builder *b, Str value, const char *name, int rank, const int64_t *dim)
+{
+    OnnxGraph *g = &b->graph;
+    if (!g->out) g->out = ARRAY(b->arena, OnnxValue, MOST_IO);
+    assert(g->n_out < MOST_IO);
+    g->out[g->n_out++] = described(T_F32, name, rank, dim);
+    for (int i = 0; i < g->n_node; i++) {
+        OnnxNode *n = &g->node[i];
+        for (int k = 0; k < n->n_in; k++)
+            if (str_eq(n->in[k], value)) n->in[k] = str_of(name);
+        for (int k = 0; k < n->n_out; k++)
+            if (str_eq(n->out[k], value)) n->out[k] = str_of(name);
+    }
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * encoder.c - the shared encoder: embeddings, layers before or behind their norms, and the mask and
+ * positions as transformers computes them. */
+#include "arch.h"
+
+const char *encoder_path(Encoder *m, const char *inner)
+{
+    if (*inner) return build_path(m->b, "%s%s", m->b->base, inner);
+    size_t n = strlen(m->b->base);
+    return str_dup(m->b->arena, (Str){ m->b->base, n ? n - 1 : 0 });
+}
+
+static const char *below(Encoder *m, const char *layer, const char *inner)
+{
+    return *inner ? build_path(m->b, "%s.%s", layer, inner) : layer;
+}
+
+/* The module a path lies in: "embeddings.norm" is in "embeddings". */
+static const char *parent(Encoder *m, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return str_dup(m->b->arena, (Str){ path, dot ? (size_t)(dot - path) : 0 });
+}
+
+/* Ids of padding keep pad's own position; the others count from pad + 1. */
+static Str padded_positions(Encoder *m, const char *path)
+{
+    Builder *b = m->b;
+    Str pad = build_int(b, m->n[K_PAD]);
+    Str real = NODE(b, path, "Not", NODE(b, path, "Equal", STR("input_ids"), pad));
+    real = NODE(b, path, "Cast", real);
+    build_attr_int(b, "to", T_I32);
+    Str count = NODE(b, path, "CumSum", real, build_int(b, 1));
+    Str at = NODE(b, path, "Cast", NODE(b, path, "Mul", count, real));
+    build_attr_int(b, "to", T_I64);
+    return NODE(b, path, "Add", at, pad);
+}
+
+Str encoder_length(Encoder *m)
+{
+    if (m->length.n) return m->length;
+    const char *path = parent(m, encoder_path(m, m->arch->embeddings.words));
+    Str shape = NODE(m->b, path, "Shape", STR("input_ids"));
+    return m->length = NODE(m->b, path, "Gather", shape, INTS(m->b, 1));
+}
+
+static Str with_positions(Encoder *m, const char *inside, Str x, int64_t width)
+{
+    Builder *b = m->b;
+    const EmbeddingPaths *e = &m->arch->embeddings;
+    if (m->positions > POS_PADDED || !e->positions) return x;
+    const char *path = encoder_path(m, e->positions);
+    Str table = build_weight(b, path, "weight", 2, (int64_t[]){ m->n[K_POSITIONS], width }), rows;
+    if (m->positions == POS_PADDED)
+        rows = NODE(b, path, "Gather", table, padded_positions(m, inside));
+    else
+        rows = NODE(b, path, "Slice", table, INTS(b, 0), encoder_length(m), INTS(b, 0));
+    return NODE(b, inside, "Add", x, rows);
+}
+
+static Str with_types(Encoder *m, const char *inside, Str x, int64_t width)
+{
+    Builder *b = m->b;
+    if (m->types == TYPES_NONE || m->n[K_TYPES] == 0) return x;
+    const char *path = encoder_path(m, m->arch->embeddings.types);
+    Str table = build_weight(b, path, "weight", 2, (int64_t[]){ m->n[K_TYPES], width });
+    Str ids = m->types == TYPES_INPUT ? STR("token_type_ids") : build_int(b, 0);
+    return NODE(b, inside, "Add", x, NODE(b, path, "Gather", table, ids));
+}
+
+static Str embed(Encoder *m)
+{
+    Builder *b = m->b;
+    const EmbeddingPaths *e = &m->arch->embeddings;
+    int64_t width = m->n[K_EMBEDDING];
+    const char *words = encoder_path(m, e->words), *inside = parent(m, words);
+    Str table = build_weight(b, words, "weight", 2, (int64_t[]){ m->n[K_VOCAB], width });
+    Str x = NODE(b, words, "Gather", table, STR("input_ids"));
+    x = with_positions(m, inside, with_types(m, inside, x, width), width);
+    x = layer_norm(b, encoder_path(m, e->norm), x, width, m->eps);
+    const char *project = e->project ? encoder_path(m, e->project) : NULL;
+    if (!project || (width == m->n[K_HIDDEN] && !build_find(b, project, "weight"))) return x;
+    return layer_linear(b, project, x, m->n[K_HIDDEN], width);
+}
+
+/* Keys that are padding get a very negative score; the same for every query. */
+static void write_mask(Encoder *m)
+{
+    const char *path = encoder_path(m, "");
+    Str wide = NODE(m->b, path, "Unsqueeze", STR("attention_mask"), INTS(m->b, 1, 2));
+    m->keys = NODE(m->b, path, "Cast", wide);
+    build_attr_int(m->b, "to", T_BOOL);
+    m->mask = encoder_mask(m, path, m->keys);
+}
+
+static Str attention(Encoder *m, int layer, const char *path, Str x)
+{
+    const LayerPaths *p = &m->arch->paths;
+    if (m->arch->attend) return m->arch->attend(m, layer, path, x);
+    int64_t C = m->n[K_HIDDEN];
+    const char *inside = below(m, path, p->attend);
+    Str q = layer_linear(m->b, below(m, path, p->q), x, C, C);
+    q = layer_split(m, inside, q, perm_tokens);
+    Str k = layer_linear(m->b, below(m, path, p->k), x, C, C);
+    k = layer_split(m, inside, k, perm_columns);
+    Str v = layer_linear(m->b, below(m, path, p->v), x, C, C);
+    v = layer_split(m, inside, v, perm_tokens);
+    return encoder_attend(m, inside, q, k, v, m->mask);
+}
+
+static Str feed_forward(Encoder *m, const char *path, Str x)
+{
+    const LayerPaths *p = &m->arch->paths;
+    Builder *b = m->b;
+    int64_t C = m->n[K_HIDDEN], F = m->n[K_INNER];
+    const char *act = below(m, path, p->act);
+    Str y = layer_linear(b, below(m, path, p->up), x, p->gate ? 2 * F : F, C);
+    if (p->gate) { /* the first half decides, the second is let through */
+        Str gated = NODE(b, below(m, path, p->gate), "Split", y, INTS(b, F, F));
+        build_attr_int(b, "axis", -1);
+        Str through = build_more(b);
+        y = NODE(b, below(m, path, p->gate), "Mul", m->act->write(b, act, gated), through);
+    } else {
+        y = m->act->write(b, act, y);
+    }
+    return layer_linear(b, below(m, path, p->down), y, C, F);
+}
+
+static Str normed(Encoder *m, const char *path, Str x)
+{
+    return layer_norm(m->b, path, x, m->n[K_HIDDEN], m->eps);
+}
+
+static Str layer(Encoder *m, int i, Str x)
+{
+    const LayerPaths *p = &m->arch->paths;
+    Builder *b = m->b;
+    const char *path = encoder_path(m, m->arch->layer_path ? m->arch->layer_path(m, i)
+                                                         : build_path(b, m->arch->layer, i));
+    const char *norm1 = below(m, path, p->norm1), *norm2 = below(m, path, p->norm2);
+    bool first = m->arch->pre_norm && i == 0 && !build_find(b, norm1, "weight");
+    Str in = m->arch->pre_norm && !first ? normed(m, norm1, x) : x;
+    Str y = layer_linear(b, below(m, path, p->out), attention(m, i, path, in), m->n[K_HIDDEN],
+                         m->n[K_HIDDEN]);
+    x = NODE(b, below(m, path, p->sum1), "Add", y, x);
+    if (!m->arch->pre_norm) x = normed(m, norm1, x);
+    in = m->arch->pre_norm ? normed(m, norm2, x) : x;
+    x = NODE(b, below(m, path, p->sum2), "Add", feed_forward(m, path, in), x);
+    return m->arch->pre_norm ? x : normed(m, norm2, x);
+}
+
+bool encoder_write(Encoder *m, Err *err)
+{
+    Builder *b = m->b;
+    b->err = err;
+    build_input(b, "input_ids");
+    build_input(b, "attention_mask");
+    if (m->types == TYPES_INPUT && m->n[K_TYPES] > 0) build_input(b, "token_type_ids");
+    Str x = embed(m);
+    write_mask(m);
+    if (m->arch->prepare) m->arch->prepare(m, x);
+    for (int i = 0; i < m->n[K_LAYERS] && build_ok(b); i++) x = layer(m, i, x);
+    if (m->arch->final_norm) x = normed(m, encoder_path(m, m->arch->final_norm), x);
+    if (m->finish) m->finish(m, x);
+    else head_write(m, x);
+    return build_ok(b);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * export.c - the steps of an export, in their order. */
+#include "export.h"
+
+#include <time.h>
+
+#include "base/thread.h"
+#include "data/json.h"
+#include "export/files.h"
+#include "export/sentence.h"
+#include "export/sidecar.h"
+#include "export/task.h"
+#include "export/weights.h"
+
+enum { LEAST_OPSET = 14, MOST_OPSET = 21, MOST_CONFIG = 1 << 24 };
+static const uint64_t MOST_INSIDE = (uint64_t)2000 << 20; /* protobuf ends at 2 GiB */
+
+struct ExportWork {
+    Value config;
+    Safetensors weights;
+    Builder builder;
+    Encoder encoder;
+    Sentence *sentence;     /* NULL: no modules.json, or another task was asked for */
+    OnnxModel model;
+    Str started;            /* UTC */
+    double begin;
+    uint64_t onnx_size;
+};
+
+static Str timestamp(Arena *arena)
+{
+    struct timespec now;
+    struct tm utc;
+    char text[32];
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    return str_of(str_format(arena, "%s.%03dZ", text, (int)(now.tv_nsec / 1000000)));
+}
+
+static bool read_config(Export *e, Err *err)
+{
+    Str text;
+    const char *path = path_join(&e->arena, e->encoder, STR("config.json"));
+    if (!file_is(path))
+        return fail(err, EF_NOT_FOUND, "%s: not found, and an export needs it: it says what the "
+                    "weights are", path);
+    if (!file_read(&e->arena, path, MOST_CONFIG, &text, err)) return false;
+    if (!json_parse(&e->arena, text, &e->work->config, err)) return within(err, "%s", path);
+    if (e->work->config.kind == V_MAP) return true;
+    return fail(err, EF_BAD_MODEL, "%s: found %s, wanted an object", path,
+                value_kind_name(e->work->config.kind));
+}
+
+static bool has_file(Export *e, const char *name)
+{
+    return file_is(path_join(&e->arena, e->encoder, str_of(name)));
+}
+
+static bool open_weights(Export *e, Err *err)
+{
+    bool there = has_file(e, "model.safetensors") || has_file(e, "model.safetensors.index.json");
+    if (there) return safetensors_open(&e->arena, e->encoder, &e->work->weights, err);
+    if (has_file(e, "pytorch_model.bin") || has_file(e, "pytorch_model.bin.index.json"))
+        return fail(err, EF_UNSUPPORTED,
+                    "pytorch_model.bin is a pickle, which can run any code: not read. Convert it "
+                    "once: python -c \"import transformers as t; "
+                    "t.AutoModel.from_pretrained('.').save_pretrained('.')\"");
+    return fail(err, EF_NOT_FOUND, "%s: neither model.safetensors nor "
+                "model.safetensors.index.json is there", e->encoder);
+}
+
+static void name_architectures(Buf *b)
+{
+    for (const Arch *const *a = architectures; *a; a++)
+        buf_printf(b, "%s%s", a == architectures ? "" : ", ", (*a)->model_type);
+}
+
+static const Arch *known_arch(Export *e, Err *err)
+{
+    Str type = value_str(value_get(&e->work->config, "model_type"), STR(""));
+    const Arch *arch = arch_find(type);
+    if (arch) return arch;
+    Buf names = { 0 };
+    name_architectures(&names);
+    fail(err, EF_UNSUPPORTED, "config.json: model_type: found \"%.*s\", wanted %.*s",
+         (int)MIN(type.n, 40), type.p, STR_ARG(buf_view(&names)));
+    buf_free(&names);
+    return NULL;
+}
+
+static void start_builder(Export *e, const Arch *arch, const ExportTask *task)
+{
+    Encoder *m = &e->work->encoder;
+    Builder *b = &e->work->builder;
+    *m = (Encoder){ .b = b, .arch = arch, .head = task->head };
+    *b = (Builder){
+        .arena = &e->arena, .opset = e->opset, .weights = &e->work->weights,
+        .base = task->head ? arch->base : "", .prefix = arch->base,
+        .modules = arch->modules, .head_modules = arch->head_modules[task->head],
+        .family = arch->family, .tags = !e->clean,
+    };
+    b->root_class = str_format(&e->arena, "%s%s", arch->family, task->suffix);
+    e->model_type = arch->model_type, e->class_name = b->root_class, e->task_name = task->name;
+}
+
+static void write_sentence(Encoder *m, Str hidden)
+{
+    sentence_write(m->finish_own, m, hidden);
+}
+
+/* The encoder becomes the first member of a SentenceTransformer; types are not asked for. */
+static void start_sentence(Export *e)
+{
+    Encoder *m = &e->work->encoder;
+    Builder *b = &e->work->builder;
+    m->finish = write_sentence, m->finish_own = e->work->sentence;
+    if (m->types == TYPES_INPUT) m->types = TYPES_ZERO;
+    b->base = "0.auto_model.";
+    b->head_modules = sentence_modules(e->work->sentence, &e->arena);
+    e->class_name = b->root_class = "SentenceTransformer";
+    e->task_name = "sentence-similarity";
+}
+
+/* A folder with modules.json, unless a head or the plain encoder is asked for. */
+static bool find_sentence(Export *e, Err *err)
+{
+    bool wanted = !e->task || strcmp(e->task, "auto") == 0 ||
+                  strcmp(e->task, "sentence-similarity") == 0 ||
+                  strcmp(e->task, "sentence-embedding") == 0;
+    if (!wanted || !sentence_is(e->folder)) return true;
+    return sentence_open(&e->arena, e->folder, &e->work->sentence, &e->encoder, err);
+}
+
+static void count_parameters(Export *e)
+{
+    const Safetensors *s = &e->work->weights;
+    for (int i = 0; i < s->n; i++) {
+        SafeType type = s->item[i].type;
+        bool real = type == SAFE_F32 || type == SAFE_F16 || type == SAFE_BF16;
+        if (real) e->parameters += s->item[i].bytes / safetype_size(type);
+    }
+}
+
+bool export_open(Export *e, Err *err)
+{
+    const ExportTask *task;
+    e->work = NEW(&e->arena, ExportWork);
+    e->work->started = timestamp(&e->arena);
+    e->work->begin = now_seconds();
+    if (e->opset == 0) e->opset = 18;
+    if (e->opset < LEAST_OPSET || e->opset > MOST_OPSET)
+        return fail(err, EF_USAGE, "opset: found %d, wanted %d to %d", e->opset, LEAST_OPSET,
+                    MOST_OPSET);
+    if (!files_source(e, err)) return false;
+    e->encoder = e->folder;
+    if (!find_sentence(e, err) || !read_config(e, err)) return false;
+    files_target(e);
+    const Arch *arch = known_arch(e, err);
+    if (!arch || !export_task(e->work->sentence ? "feature-extraction" : e->task, &e->work->config, &task, err)) return false;
+    if (task->head && !arch->steps[task->head])
+        return fail(err, EF_UNSUPPORTED, "%s: no export for %s yet", arch->model_type, task->name);
+    start_builder(e, arch, task);
+    if (!encoder_configure(&e->work->encoder, &e->work->config, err)) return false;
+    if (e->work->sentence) start_sentence(e);
+    e->work->builder.act_class = e->work->encoder.act->class_name;
+    e->layers = (int)e->work->encoder.n[K_LAYERS];
+    e->tokenizer = files_tokenizer(e);
+    if (!open_weights(e, err)) return false;
+    count_parameters(e);
+    return !e->work->sentence ||
+           sentence_weights(e->work->sentence, &e->arena, &e->work->weights, err);
+}
+
+bool export_build(Export *e, Err *err)
+{
+    Builder *b = &e->work->builder;
+    if (!encoder_write(&e->work->encoder, err)) return within(err, "%s", e->folder);
+    b->graph.name = str_of(b->root_class);
+    e->nodes = b->graph.n_node;
+    for (int i = 0; i < e->nodes; i++) e->tagged += b->graph.node[i].n_meta > 0;
+    OnnxOpset *opset = NEW(&e->arena, OnnxOpset);
+    opset->version = e->opset;
+    e->work->model = (OnnxModel){
+        .ir_version = e->opset > 20 ? 10 : e->opset > 18 ? 9 : 8,
+        .producer = STR("encoderfile"), .producer_version = STR(EF_VERSION),
+        .opset = opset, .n_opset = 1, .graph = b->graph,
+    };
+    return true;
+}
+
+static bool finish(FileWriter *w, bool ok, Err *err)
+{
+    if (ok) return writer_commit(w, err);
+    writer_abort(w);
+    return false;
+}
+
+/* Weights that would make the file too large for protobuf lie beside it. */
+static bool write_beside(Export *e, Err *err)
+{
+    FileWriter w;
+    const char *path = str_format(&e->arena, "%s_data", e->onnx);
+    if (!writer_open(&w, &e->arena, path, 0644, err)) return false;
+    bool ok = weights_external(&e->work->builder, path_name(path), &w, err);
+    uint64_t size = w.written;
+    if (!finish(&w, ok, err)) return false;
+    files_note(e, path_name(path).p, size);
+    return true;
+}
+
+bool export_write(Export *e, Err *err)
+{
+    FileWriter w;
+    ExportWork *work = e->work;
+    uint64_t most = e->most_inside ? e->most_inside : MOST_INSIDE;
+    if (!dir_make_parents(e->onnx, err)) return false;
+    if (weights_total(&work->builder) > most && !write_beside(e, err)) return false;
+    if (!writer_open(&w, &e->arena, e->onnx, 0644, err)) return false;
+    bool ok = onnx_write_file(&w, &work->model, weights_pour, &work->builder, err);
+    uint64_t size = w.written;
+    if (!finish(&w, ok, err)) return false;
+    work->onnx_size = size;
+    files_note(e, path_name(e->onnx).p, size);
+    return true;
+}
+
+static bool write_json(Export *e, const char *name, const Value *root, Err *err)
+{
+    Buf text = { 0 };
+    json_write_pretty(&text, root);
+    buf_char(&text, '\n');
+    const char *path = path_join(&e->arena, e->target, str_of(name));
+    bool ok = file_write(&e->arena, path, buf_view(&text), err);
+    if (ok) files_note(e, name, text.n);
+    buf_free(&text);
+    return ok;
+}
+
+static bool write_metadata(Export *e, Err *err)
+{
+    Value root = value_map(&e->arena, 8);
+    value_add(&root, "source_model", value_of_str(str_of(e->model)));
+    value_add(&root, "export_strategy", value_of_str(STR("htp")));
+    value_add(&root, "clean_onnx", value_of_bool(e->clean));
+    value_add(&root, "export_timestamp", value_of_str(e->work->started));
+    value_add(&root, "modelexport_version", value_of_str(STR(EF_VERSION)));
+    value_add(&root, "task", value_of_str(str_of(e->task_name)));
+    value_add(&root, "opset", value_of_int(e->opset));
+    return write_json(e, "export_metadata.json", &root, err);
+}
+
+static bool write_sidecar(Export *e, Err *err)
+{
+    SidecarFacts facts = { e->work->started, now_seconds() - e->work->begin, e->work->onnx_size };
+    Value root = sidecar_describe(e, &e->work->builder, &facts);
+    return write_json(e, e->sidecar, &root, err);
+}
+
+bool export_copy(Export *e, Err *err)
+{
+    if (e->no_config) return true;
+    if (!files_copy_settings(e, err) || !write_metadata(e, err) || !write_sidecar(e, err))
+        return within(err, "The ONNX model was exported but may not work with Optimum");
+    if (file_is(path_join(&e->arena, e->target, STR("config.json")))) return true;
+    return fail(err, EF_IO, "config.json was not created: the model cannot be used with Optimum");
+}
+
+bool export_labels(Export *e, Err *err)
+{
+    if (e->no_config) return true;
+    return files_copy(e, "label2id.json", err) && files_copy(e, "id2label.json", err);
+}
+
+void export_close(Export *e)
+{
+    if (e->work) sentence_close(e->work->sentence), safetensors_close(&e->work->weights);
+    arena_free(&e->arena);
+    e->work = NULL;
+}

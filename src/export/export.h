@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * export.h - a model folder (safetensors, config.json, tokenizer) to an ONNX folder that ONNX Runtime,
+ * Optimum and our own engine load. Nothing but this program is needed, pickles are never read, and
+ * nothing is downloaded.
+ *
+ *     Export e = { .model = "bert-base-uncased", .output = "out", .opset = 18 };
+ *     ok = export_open(&e, err) && export_build(&e, err) && export_write(&e, err) &&
+ *          export_copy(&e, err) && export_labels(&e, err);
+ *     export_close(&e);
+ *
+ * Each step may be followed by a word to the user; a file is there whole or not at all. */
+#ifndef EXPORT_EXPORT_H
+#define EXPORT_EXPORT_H
+#include "base/base.h"
+
+typedef struct ExportFile {
+    const char *name;       /* below the output folder */
+    uint64_t size;
+} ExportFile;
+typedef struct ExportWork ExportWork;
+
+typedef struct Export {
+    /* asked for */
+    const char *model;      /* a folder, or a name in the local Hugging Face cache */
+    const char *output;     /* a folder; with no_config the .onnx itself */
+    const char *task;       /* NULL, "auto": by config.json's architectures */
+    int opset;              /* 14 to 21 */
+    bool clean;             /* no hierarchy tags in the file */
+    bool no_config;         /* the .onnx alone */
+    uint64_t most_inside;   /* bytes of weights above which they go to <name>_data; 0: about 2 GiB */
+    /* found */
+    const char *folder;     /* where the source is */
+    const char *encoder;    /* the same, but for old sentence-transformers folders */
+    const char *target;     /* folder that is written to */
+    const char *onnx;       /* path of the .onnx */
+    const char *sidecar;    /* file name of the modules and tags as JSON */
+    bool moved;             /* output named an .onnx, and a folder was made of it */
+    const char *model_type, *class_name, *task_name;
+    const char *tokenizer;  /* its file, or NULL: none there */
+    int nodes, tagged, layers;
+    uint64_t parameters;
+    ExportFile file[64];    /* what was written, by name */
+    int n_file;
+    /* kept */
+    Arena arena;
+    ExportWork *work;
+} Export;
+
+bool export_open(Export *, Err *);   /* config, weights, task: everything that can be wrong */
+bool export_build(Export *, Err *);  /* the graph */
+bool export_write(Export *, Err *);  /* model.onnx */
+bool export_copy(Export *, Err *);   /* config, tokenizer, export_metadata.json, the sidecar */
+bool export_labels(Export *, Err *); /* label2id.json, id2label.json */
+void export_close(Export *);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * files.c - the files around the weights. A name that is no folder is looked up where the Hugging Face
+ * tools keep what they once downloaded: $HF_HUB_CACHE or $HF_HOME/hub or ~/.cache/huggingface/hub,
+ * models--ORG--NAME/refs/main -> models--ORG--NAME/snapshots/REVISION. */
+#include "files.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static const size_t MOST_COPIED = (size_t)1 << 30;
+
+/* In the order they are tried and listed; config.json is needed, the others are copied if there. */
+static const char *const settings[] = {
+    "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model",
+    "spiece.model", "spm.model", "tokenizer.model", "preprocessor_config.json",
+    "processor_config.json", "generation_config.json", "modules.json",
+    "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json",
+};
+static const char *const tokenizers[] = {
+    "tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model",
+    "spm.model", "tokenizer.model",
+};
+
+static const char *hub_folder(Arena *arena)
+{
+    const char *cache = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME"), *user = getenv("HOME");
+    if (cache && *cache) return cache;
+    if (home && *home) return path_join(arena, home, STR("hub"));
+    return str_format(arena, "%s/.cache/huggingface/hub", user ? user : "");
+}
+
+/* The snapshot of ORG/NAME, or NULL. */
+static const char *cached(Export *e)
+{
+    Arena *arena = &e->arena;
+    Buf name = { 0 };
+    Str revision;
+    Err ignored;
+    buf_puts(&name, "models--");
+    for (const char *p = e->model; *p; p++) {
+        if (*p == '/') buf_puts(&name, "--");
+        else buf_char(&name, *p);
+    }
+    const char *folder = path_join(arena, hub_folder(arena), buf_view(&name));
+    buf_free(&name);
+    if (!file_read(arena, path_join(arena, folder, STR("refs/main")), 4096, &revision, &ignored))
+        return NULL;
+    while (revision.n && (unsigned char)revision.p[revision.n - 1] <= ' ') revision.n--;
+    if (!path_stays_inside(revision)) return NULL;
+    const char *found = path_join(arena, path_join(arena, folder, STR("snapshots")), revision);
+    return dir_is(found) ? found : NULL;
+}
+
+static bool looks_like_name(const char *model)
+{
+    const char *slash = strchr(model, '/');
+    return path_stays_inside(str_of(model)) && *model != '.' && *model != '~' &&
+           (!slash || !strchr(slash + 1, '/'));
+}
+
+bool files_source(Export *e, Err *err)
+{
+    e->folder = e->model;
+    if (dir_is(e->model)) return true;
+    if (file_is(e->model))
+        return fail(err, EF_INVALID_INPUT, "%s: found a file, wanted a folder with config.json and "
+                    "model.safetensors", e->model);
+    e->folder = looks_like_name(e->model) ? cached(e) : NULL;
+    if (e->folder) return true;
+    return fail(err, EF_NOT_FOUND, "%s: neither a folder nor in %s; nothing is downloaded here, "
+                "get it with: hf download %s", e->model, hub_folder(&e->arena), e->model);
+}
+
+void files_target(Export *e)
+{
+    Arena *arena = &e->arena;
+    Str out = str_of(e->output);
+    while (out.n > 1 && out.p[out.n - 1] == '/') out.n--;
+    e->target = str_dup(arena, out);
+    if (e->no_config) {
+        e->onnx = e->target;
+        e->target = path_dir(arena, e->onnx);
+        return;
+    }
+    e->moved = out.n > 5 && str_ends(out, ".onnx");
+    if (e->moved) e->target = str_dup(arena, (Str){ out.p, out.n - 5 });
+    e->onnx = path_join(arena, e->target, STR("model.onnx"));
+    e->sidecar = "model_htp_metadata.json";
+}
+
+const char *files_tokenizer(Export *e)
+{
+    for (size_t i = 0; i < COUNT(tokenizers); i++)
+        if (file_is(path_join(&e->arena, e->folder, str_of(tokenizers[i]))) ||
+            file_is(path_join(&e->arena, e->encoder, str_of(tokenizers[i]))))
+            return tokenizers[i];
+    return NULL;
+}
+
+void files_note(Export *e, const char *name, uint64_t size)
+{
+    int at = e->n_file;
+    assert(e->n_file < (int)COUNT(e->file));
+    for (; at && strcmp(e->file[at - 1].name, name) > 0; at--) e->file[at] = e->file[at - 1];
+    e->file[at] = (ExportFile){ name, size };
+    e->n_file++;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool files_copy(Export *e, const char *name, Err *err)
+{
+    Arena scratch = { 0 };
+    Mapping file;
+    const char *from = path_join(&scratch, e->folder, str_of(name));
+    if (!file_is(from)) from = path_join(&scratch, e->encoder, str_of(name));
+    const char *to = path_join(&scratch, e->target, str_of(name));
+    bool ok = true;
+    if (file_is(from) && file_map(from, &file, err)) {
+        Str bytes = { (const char *)file.p, file.n };
+        if (file.n > MOST_COPIED) ok = fail(err, EF_TOO_LARGE, "%s: %zu bytes", from, file.n);
+        else if (!is_same(from, to))
+            ok = dir_make_parents(to, err) && file_write(&scratch, to, bytes, err);
+        if (ok) files_note(e, name, file.n);
+        file_unmap(&file);
+    } else if (file_is(from)) {
+        ok = false;
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
+bool files_copy_settings(Export *e, Err *err)
+{
+    for (size_t i = 0; i < COUNT(settings); i++)
+        if (!files_copy(e, settings[i], err)) return false;
+    return true;
+}

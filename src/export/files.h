@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * files.h - finding the source, naming the target, copying what belongs to a model. */
+#ifndef EXPORT_FILES_H
+#define EXPORT_FILES_H
+#include "base/file.h"
+#include "export/export.h"
+
+bool files_source(Export *, Err *);  /* sets folder */
+void files_target(Export *);         /* sets target, onnx, moved */
+const char *files_tokenizer(Export *); /* name of the tokenizer's main file, or NULL */
+/* Copies one file of the source if it is there; a file onto itself is left alone. */
+bool files_copy(Export *, const char *name, Err *);
+bool files_copy_settings(Export *, Err *);  /* config, tokenizer, processors, sentence-transformers */
+void files_note(Export *, const char *name, uint64_t size); /* it was written */
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * heads.c - what stands on the encoder: the steps of a family's row, then the outputs that
+ * Optimum looks for by name. */
+#include "arch.h"
+
+typedef struct Flow { /* a value on its way through the steps */
+    Str x;
+    int rank;         /* 3: per token; 2: one vector a row */
+    int64_t width;
+} Flow;
+
+static const char *step_path(Encoder *m, const char *path)
+{
+    return *path == '@' ? encoder_path(m, path + 1) : path;
+}
+
+static void linear(Encoder *m, const char *path, Flow *f)
+{
+    const SafeTensor *w = build_find(m->b, path, "weight");
+    int64_t out = w && w->rank == 2 ? w->dim[0] : -1;
+    f->x = f->rank == 3 ? layer_linear(m->b, path, f->x, out, f->width)
+                        : layer_gemm(m->b, path, f->x, out, f->width);
+    f->width = out;
+}
+
+static void first_token(Encoder *m, const char *path, Flow *f)
+{
+    f->x = NODE(m->b, path, "Gather", f->x, build_int(m->b, 0));
+    build_attr_int(m->b, "axis", 1);
+    f->rank = 2;
+}
+
+/* The mean over real tokens. */
+static void mean_tokens(Encoder *m, const char *path, Flow *f)
+{
+    Builder *b = m->b;
+    Str mask = NODE(b, path, "Cast", STR("attention_mask"));
+    build_attr_int(b, "to", T_F32);
+    Str wide = NODE(b, path, "Unsqueeze", mask, INTS(b, -1));
+    Str sum = NODE(b, path, "ReduceSum", NODE(b, path, "Mul", f->x, wide), INTS(b, 1));
+    build_attr_int(b, "keepdims", 0);
+    Str count = NODE(b, path, "ReduceSum", mask, INTS(b, 1));
+    build_attr_int(b, "keepdims", 1);
+    f->x = NODE(b, path, "Div", sum, count);
+    f->rank = 2;
+}
+
+/* The table of words again, unless the file has a matrix of its own. */
+static void decode(Encoder *m, const Step *s, Flow *f)
+{
+    Builder *b = m->b;
+    const char *path = step_path(m, s->path), *words = encoder_path(m, m->arch->embeddings.words);
+    int64_t dim[] = { m->n[K_VOCAB], f->width };
+    const SafeTensor *own = build_find(b, path, "weight"), *tied = build_find(b, words, "weight");
+    bool same = !own || (tied && own->bytes == tied->bytes && own->type == tied->type &&
+                         memcmp(own->data, tied->data, own->bytes) == 0);
+    Str w;
+    if (same) {
+        w = NODE(b, path, "Transpose", build_weight(b, words, "weight", 2, dim));
+        build_attr_ints(b, "perm", (int64_t[]){ 1, 0 }, 2);
+    } else {
+        w = build_matrix(b, path, dim[0], dim[1]);
+    }
+    f->x = NODE(b, path, "MatMul", f->x, w);
+    f->width = m->n[K_VOCAB];
+    const char *bias = build_find(b, path, "bias") ? path : s->detail;
+    if (bias) f->x = NODE(b, path, "Add", build_weight(b, bias, "bias", 1, dim), f->x);
+}
+
+static void run_step(Encoder *m, const Step *s, Flow *f)
+{
+    const char *path = step_path(m, s->path);
+    const Activation *act = s->detail ? activation_find(str_of(s->detail)) : m->act;
+    switch (s->kind) {
+    case STEP_FIRST: first_token(m, path, f); break;
+    case STEP_POOL: (m->mean ? mean_tokens : first_token)(m, path, f); break;
+    case STEP_LINEAR: linear(m, path, f); break;
+    case STEP_ACT: f->x = act->write(m->b, path, f->x); break;
+    case STEP_NORM: f->x = layer_norm(m->b, path, f->x, f->width, m->eps); break;
+    case STEP_DECODE: decode(m, s, f); break;
+    case STEP_END: break;
+    }
+}
+
+/* [B, S, 2] to two outputs of [B, S] */
+static void answer_outputs(Encoder *m, const Flow *f)
+{
+    static const char *const names[] = { "start_logits", "end_logits" };
+    Builder *b = m->b;
+    if (f->width != 2)
+        build_fail(b, EF_BAD_MODEL, "question answering: found %lld outputs a token, wanted 2",
+                   (long long)f->width);
+    Str part[2] = { NODE(b, "", "Split", f->x, INTS(b, 1, 1)) };
+    build_attr_int(b, "axis", -1);
+    part[1] = build_more(b);
+    for (int i = 0; i < 2; i++)
+        build_output(b, NODE(b, "", "Squeeze", part[i], INTS(b, -1)), names[i], 2,
+                     (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN });
+}
+
+void head_write(Encoder *m, Str hidden)
+{
+    Flow f = { hidden, 3, m->n[K_HIDDEN] };
+    for (const Step *s = m->steps; s && s->kind != STEP_END; s++) run_step(m, s, &f);
+    int64_t dim[] = { DIM_UNKNOWN, f.rank == 3 ? DIM_UNKNOWN : f.width, f.width };
+    if (m->head == HEAD_ANSWER) answer_outputs(m, &f);
+    else build_output(m->b, f.x, m->head ? "logits" : "last_hidden_state", f.rank, dim);
+}

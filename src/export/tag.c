@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tag.c - from a module path to its hierarchy tag: the classes of the modules on the way that are not
+ * torch.nn's own, with the number of those that stand in a list. */
+#include "build.h"
+
+/* "encoder.layer.#" against the first n bytes of a path. */
+static bool fits(const char *pattern, const char *path, size_t n)
+{
+    size_t i = 0;
+    for (; *pattern && i < n; pattern++) {
+        if (*pattern != '#') {
+            if (*pattern != path[i++]) return false;
+            continue;
+        }
+        if (path[i] < '0' || path[i] > '9') return false;
+        while (i < n && path[i] >= '0' && path[i] <= '9') i++;
+    }
+    return !*pattern && i == n;
+}
+
+static const char *class_at(const Builder *b, const char *path, size_t n)
+{
+    size_t base = strlen(b->base);
+    const Module *rows = b->head_modules;
+    if (n + 1 >= base && strncmp(path, b->base, MIN(n, base)) == 0) { /* "bert" is of the encoder */
+        rows = b->modules;
+        path += MIN(n, base), n -= MIN(n, base);
+    }
+    for (const Module *m = rows; m && m->path; m++)
+        if (fits(m->path, path, n)) return m->class_name;
+    return NULL;
+}
+
+/* "Layer.0" of a path that ends there: the number of a list member, or nothing. */
+static Str number_at(const char *path, size_t n)
+{
+    size_t from = n;
+    while (from && path[from - 1] >= '0' && path[from - 1] <= '9') from--;
+    bool numbered = from < n && (!from || path[from - 1] == '.');
+    return numbered ? (Str){ path + from, n - from } : (Str){ 0 };
+}
+
+static void put_class(Buf *out, const Builder *b, const char *path, size_t n)
+{
+    const char *name = class_at(b, path, n);
+    Str number = number_at(path, n);
+    if (name && *name == '!') name = b->act_class;
+    if (!name) return;
+    buf_char(out, '/');
+    for (; *name; name++) {
+        if (*name == '*') buf_puts(out, b->family);
+        else buf_char(out, *name);
+    }
+    if (number.n) buf_printf(out, ".%.*s", STR_ARG(number));
+}
+
+const char *build_tag(Builder *b, const char *path)
+{
+    Buf out = { 0 };
+    buf_printf(&out, "/%s", b->root_class);
+    for (size_t n = 1; *path && n <= strlen(path); n++)
+        if (!path[n] || path[n] == '.') put_class(&out, b, path, n);
+    const char *tag = str_dup(b->arena, buf_view(&out));
+    buf_free(&out);
+    return tag;
+}

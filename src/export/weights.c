@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * weights.c - half precision becomes float, [out, in] becomes [in, out], block by block; what needs
+ * neither goes from the mapping to the file. */
+#include "weights.h"
+
+enum { BLOCK = 1 << 18, TILE = 16 }; /* elements of a block; rows turned at once */
+
+static float element(const SafeTensor *t, size_t i)
+{
+    uint16_t half;
+    float f;
+    if (t->type == SAFE_F32) {
+        memcpy(&f, t->data + 4 * i, 4);
+        return f;
+    }
+    memcpy(&half, t->data + 2 * i, 2);
+    return t->type == SAFE_F16 ? f16_to_f32(half) : bf16_to_f32(half);
+}
+
+static bool pour_straight(const SafeTensor *t, float *block, FileWriter *to, Err *err)
+{
+    if (t->type == SAFE_F32) return writer_add(to, t->data, t->bytes, err);
+    size_t count = t->bytes / safetype_size(t->type);
+    for (size_t from = 0; from < count; from += BLOCK) {
+        size_t n = MIN(count - from, (size_t)BLOCK);
+        for (size_t i = 0; i < n; i++) block[i] = element(t, from + i);
+        if (!writer_add(to, block, n * sizeof *block, err)) return false;
+    }
+    return true;
+}
+
+/* Columns first .. first+n of [R, C], as n rows of R floats. */
+static void turn(const SafeTensor *t, size_t first, size_t n, float *out)
+{
+    size_t R = (size_t)t->dim[0], C = (size_t)t->dim[1];
+    for (size_t r = 0; r < R; r += TILE) {
+        size_t rows = MIN(R - r, (size_t)TILE);
+        if (t->type == SAFE_F32)
+            for (size_t c = 0; c < n; c++)
+                for (size_t i = 0; i < rows; i++)
+                    memcpy(out + c * R + r + i, t->data + 4 * ((r + i) * C + first + c), 4);
+        else
+            for (size_t c = 0; c < n; c++)
+                for (size_t i = 0; i < rows; i++)
+                    out[c * R + r + i] = element(t, (r + i) * C + first + c);
+    }
+}
+
+static bool pour_turned(const SafeTensor *t, float *block, FileWriter *to, Err *err)
+{
+    size_t R = (size_t)t->dim[0], C = (size_t)t->dim[1], columns = MAX(BLOCK / MAX(R, 1), 1);
+    for (size_t first = 0; R && first < C; first += columns) {
+        size_t n = MIN(C - first, columns);
+        turn(t, first, n, block);
+        if (!writer_add(to, block, n * R * sizeof *block, err)) return false;
+    }
+    return true;
+}
+
+bool weights_pour(void *builder, const OnnxTensor *init, FileWriter *to, Err *err)
+{
+    const Builder *b = builder;
+    const Weight *w = &b->weight[init - b->graph.init];
+    if (!w->from) return true; /* an empty constant */
+    Arena scratch = { 0 };
+    size_t most = w->transposed ? MAX((size_t)w->from->dim[0], (size_t)BLOCK) : BLOCK;
+    float *block = arena_raw(&scratch, most * sizeof *block);
+    bool ok = (w->transposed ? pour_turned : pour_straight)(w->from, block, to, err);
+    arena_free(&scratch);
+    return ok;
+}
+
+uint64_t weights_total(const Builder *b)
+{
+    uint64_t total = 0;
+    for (int i = 0; i < b->graph.n_init; i++)
+        if (b->weight[i].from) total += tensor_bytes(&b->graph.init[i].t);
+    return total;
+}
+
+bool weights_external(Builder *b, Str location, FileWriter *to, Err *err)
+{
+    for (int i = 0; i < b->graph.n_init; i++) {
+        OnnxTensor *t = &b->graph.init[i];
+        if (!b->weight[i].from) continue;
+        if (!writer_align(to, 4096, err)) return false; /* so that they can be mapped */
+        uint64_t at = to->written;
+        if (!weights_pour(b, t, to, err)) return false;
+        t->location = location, t->offset = at, t->length = to->written - at;
+    }
+    return true;
+}

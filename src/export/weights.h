@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * weights.h - tensors of the checkpoint on their way into the file. */
+#ifndef EXPORT_WEIGHTS_H
+#define EXPORT_WEIGHTS_H
+#include "export/build.h"
+
+/* An OnnxPour; context: the Builder whose initializer it is. Holds at most a few MB at a time. */
+bool weights_pour(void *builder, const OnnxTensor *, FileWriter *, Err *);
+uint64_t weights_total(const Builder *); /* bytes of all that will be poured */
+/* Pours all of them into one file of raw data and makes the initializers point at it. */
+bool weights_external(Builder *, Str location, FileWriter *, Err *);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rows.c - integers that a graph computes along whole rows (position ids: a CumSum over the tokens that
+ * are no padding). A ragged plan runs such nodes on the padded form, filled up with zeros, and takes
+ * the real tokens back out. That is right if a row's numbers are the same alone and in company, which
+ * is not parsed but tried out: sample rows one by one, then together in one padded batch. */
+#include "graph.h"
+
+enum { SAMPLES = 4, SMALL_IDS = 8 };
+static const int64_t lengths[] = { 5, 17, 67, 257, 509 }; /* the last ones may exceed a position table */
+
+typedef struct Trial {
+    const Graph *g;
+    const Symbols *s;
+    const Layout *l;
+    Arena arena;
+    int64_t S;
+    bool *makers; /* [n_node]: everything that the values are made by */
+    bool *inside; /* [n_node]: of those, what runs on the padded form, and on shapes */
+    Inferred alone[SAMPLES];
+} Trial;
+
+static int64_t length_of(int row, int64_t S)
+{
+    const int64_t n[SAMPLES] = { S, S - S / 3, 1, S / 2 };
+    return MAX(n[row], (int64_t)1);
+}
+
+/* through: also the makers of token values */
+static bool *mark(const Trial *t, Arena *arena, bool through)
+{
+    const Graph *g = t->g;
+    bool *needed = ARRAY(arena, bool, g->n_node), *value = ARRAY(arena, bool, g->n_value);
+    for (int i = g->n_node - 1; i >= 0; i--) {
+        const GraphNode *n = g->node[i];
+        if (!n->op || !t->l->needed[i]) continue;
+        needed[i] = t->l->node[i] == FORM_ROWS;
+        for (int k = 0; k < n->n_out; k++) needed[i] |= n->out[k] >= 0 && value[n->out[k]];
+        for (int k = 0; needed[i] && k < n->n_in; k++)
+            if (n->in[k] >= 0) value[n->in[k]] = through || t->l->value[n->in[k]] != FORM_TOKEN;
+    }
+    return needed;
+}
+
+/* Token k of a sample row: among its ids are the padding's own and small ones that may be special. */
+static int64_t sample(const Graph *g, Str name, int row, int64_t k)
+{
+    uint32_t mixed = (uint32_t)(k * 31 + row * 7 + 3) * 2654435761u >> 24;
+    if (str_is(name, "attention_mask")) return 1;
+    if (str_is(name, "position_ids")) return k;
+    if (str_is(name, "token_type_ids")) return mixed % 2;
+    return mixed % 5 == 4 ? g->pad_id : mixed % SMALL_IDS;
+}
+
+static bool bind(const Trial *t, int64_t B, int64_t S, Inferred *at)
+{
+    Err ignored;
+    for (int i = 0; i < t->g->n_input; i++)
+        if (!graph_bind_input(t->g, t->g->input[i], B, S, &at->t[t->g->input[i]], &ignored))
+            return false;
+    return true;
+}
+
+static bool run_alone(Trial *t, int row)
+{
+    const Graph *g = t->g;
+    Inferred *at = &t->alone[row];
+    Err ignored;
+    int64_t n = length_of(row, t->S);
+    *at = graph_inferred(g, &t->arena);
+    at->needs = t->makers;
+    if (!bind(t, 1, n, at)) return false;
+    for (int i = 0; i < g->n_input; i++) {
+        Tensor *in = &at->t[g->input[i]];
+        in->data = arena_raw(&t->arena, tensor_bytes(in));
+        for (int64_t k = 0; k < n; k++) {
+            double value = (double)sample(g, g->value[g->input[i]].name, row, k);
+            tensor_store(in, k, 1, &value);
+        }
+    }
+    return graph_infer(g, &t->arena, at, &ignored) && !at->dynamic;
+}
+
+/* A value of the rows alone as one padded tensor. */
+static Tensor together(Trial *t, int v)
+{
+    Tensor all = t->alone[0].t[v];
+    all.dim[0] = SAMPLES, all.dim[1] = t->S;
+    all.data = NULL;
+    for (int r = 0; r < SAMPLES; r++)
+        if (!t->alone[r].t[v].data) return all; /* only its dims are read */
+    size_t bytes = tensor_bytes(&all), row = bytes / SAMPLES;
+    all.data = memset(arena_raw(&t->arena, bytes + 1), 0, bytes);
+    for (int r = 0; r < SAMPLES; r++)
+        memcpy((char *)all.data + (size_t)r * row, t->alone[r].t[v].data,
+               tensor_bytes(&t->alone[r].t[v]));
+    return all;
+}
+
+static bool leads_rows(const Tensor *t, int64_t B, int64_t S)
+{
+    return t->rank >= 2 && t->dim[0] == B && t->dim[1] == S;
+}
+
+static bool tokens_lead(const Trial *t, int v)
+{
+    for (int r = 0; r < SAMPLES; r++)
+        if (!leads_rows(&t->alone[r].t[v], 1, length_of(r, t->S))) return false;
+    return true;
+}
+
+static bool run_together(Trial *t, Inferred *at)
+{
+    const Graph *g = t->g;
+    Err ignored;
+    *at = graph_inferred(g, &t->arena);
+    at->needs = t->inside;
+    if (!bind(t, SAMPLES, t->S, at)) return false;
+    for (int v = 0; v < g->n_value; v++) {
+        if (t->l->value[v] != FORM_TOKEN || t->alone[0].t[v].type == T_NONE) continue;
+        if (!tokens_lead(t, v)) return false;
+        at->t[v] = together(t, v);
+    }
+    return graph_infer(g, &t->arena, at, &ignored) && !at->dynamic;
+}
+
+static bool same_rows(const Trial *t, const Tensor *batch, int v)
+{
+    if (!leads_rows(batch, SAMPLES, t->S) || !batch->data || !tokens_lead(t, v)) return false;
+    size_t row = tensor_bytes(batch) / SAMPLES;
+    for (int r = 0; r < SAMPLES; r++) {
+        const Tensor *one = &t->alone[r].t[v];
+        size_t n = tensor_bytes(one);
+        if (!one->data || one->type != batch->type || n > row ||
+            memcmp(one->data, (const char *)batch->data + (size_t)r * row, n) != 0)
+            return false;
+    }
+    return true;
+}
+
+static RowsVerdict try_out(Trial *t)
+{
+    Inferred batch;
+    t->makers = mark(t, &t->arena, true);
+    t->inside = mark(t, &t->arena, false);
+    for (int r = 0; r < SAMPLES; r++)
+        if (!run_alone(t, r)) return ROWS_UNTRIED;
+    if (!run_together(t, &batch)) return ROWS_UNTRIED;
+    for (int v = 0; v < t->g->n_value; v++)
+        if (t->l->value[v] == FORM_ROWS && graph_leads(&t->s->t[v]) &&
+            !same_rows(t, &batch.t[v], v))
+            return ROWS_BROKEN;
+    return ROWS_HOLD;
+}
+
+RowsVerdict layout_try_rows(const Graph *g, const Symbols *s, const Layout *l, int64_t S)
+{
+    Trial t = { .g = g, .s = s, .l = l, .S = S };
+    RowsVerdict verdict = try_out(&t);
+    arena_free(&t.arena);
+    return verdict;
+}
+
+int64_t layout_rows_up_to(const Graph *g, const Symbols *s, const Layout *l)
+{
+    int64_t up_to = 0;
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        RowsVerdict verdict = layout_try_rows(g, s, l, lengths[i]);
+        if (verdict == ROWS_BROKEN) return 0;
+        if (verdict == ROWS_HOLD) up_to = lengths[i];
+    }
+    return up_to;
+}

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# export.sh [PROGRAM] - `export` by its command line: the checklist of ../shared/spec/modelexport.md part 10, by number.
+cd -- "$(dirname -- "$0")/../.." || exit 1
+EF=$(realpath "${1:-build/encoderfile}")
+BUS=$PWD/examples/bus-ner
+GOLDEN=$PWD/tests/golden/export
+work=$(mktemp -d) && cd "$work" || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() { passed=$((passed + 1)); }
+flunk() { failed=$((failed + 1)) && echo "  FAILED: $1" && sed 's/^/    /' err; }
+check() { if [ "$1" = 0 ]; then pass; else flunk "$2"; fi; }
+# works NAME COMMAND...; refuses NAME WORDS COMMAND...: exit not 0, words on stderr.
+works() {
+    name=$1 && shift
+    "$@" >txt 2>err
+    check $? "$name"
+}
+refuses() {
+    name=$1 words=$2 && shift 2
+    if "$@" >txt 2>err; then flunk "$name: exit 0"; else
+        grep -q -- "$words" err
+        check $? "$name: wanted \"$words\""
+    fi
+}
+has() { grep -q -- "$2" txt && pass || flunk "$1: output lacks \"$2\""; }
+
+works "1.1 export MODEL OUT" "$EF" export "$BUS" deep/er/out
+for n in 1 2 3 4; do has "4.3 step $n" "^\[Step $n/4\] "; done
+[ "$(grep -o 'Step [1-4]/4' txt | tr -d '\n')" = "Step 1/4Step 2/4Step 3/4Step 4/4" ] && pass || flunk "4.3 in order"
+has "1.11 success" "exported successfully to deep/er/out"
+has "4.15 sizes" "  - model.onnx (1.7[0-9] MB)"
+grep '^  - ' txt | sed 's/ (.*//' >names && sort -c names && pass || flunk "1.11 sorted"
+for f in model.onnx config.json tokenizer.json tokenizer_config.json special_tokens_map.json vocab.txt export_metadata.json; do
+    [ -f "deep/er/out/$f" ] && pass || flunk "1.2-1.7, 4.6: $f"
+done
+cmp -s "$BUS/config.json" deep/er/out/config.json && pass || flunk "1.4 config"
+for f in label2id.json id2label.json; do cmp -s "$BUS/$f" deep/er/out/$f && pass || flunk "4.7 $f byte-equal"; done
+for key in source_model export_strategy clean_onnx export_timestamp modelexport_version; do
+    grep -q "^  \"$key\": " deep/er/out/export_metadata.json && pass || flunk "1.10 $key"
+done
+grep -q '"export_timestamp": "20..-..-..T..:..:[0-9.]*Z"' deep/er/out/export_metadata.json && pass || flunk "1.10 ISO 8601"
+works "1.2 an existing folder, a second run" "$EF" export --model "$BUS" --output deep/er/out -v
+has "-v" "BertForTokenClassification (bert), task token-classification, opset 18"
+[ "$(stat -c %a deep/er/out/model.onnx deep/er deep/er/out/config.json | tr '\n' ' ')" = "644 755 644 " ] && pass || flunk "3.19 modes"
+[ -z "$(find . -name '*.tmp.*')" ] && pass || flunk "nothing half-written"
+text="AC sleeper bus from Bangalore to Mumbai tomorrow"
+"$EF" infer --entities -m deep/er/out "$text" >ours 2>err && "$EF" infer --entities -m "$BUS" "$text" >theirs 2>>err
+cmp -s ours theirs && grep -q Bangalore ours && pass || flunk "4.4 the same labels"
+works "1.14 OUT.onnx" "$EF" export "$BUS" x/y.onnx
+has "1.14 names the folder" "Creating output directory: x/y"
+[ -f x/y/model.onnx ] && [ ! -e x/y.onnx ] && pass || flunk "1.14 the file is model.onnx"
+works "1.13 --no-config" "$EF" export "$BUS" z/only.onnx --no-config
+has "1.13 warns" "NOT work with Optimum"
+[ "$(ls z)" = only.onnx ] && pass || flunk "1.13 the .onnx alone: $(ls z)"
+works "3.1 --clean-onnx" "$EF" export "$BUS" clean --clean-onnx --strategy htp
+grep -q hierarchy_tag clean/model.onnx && flunk "--clean-onnx: tags" || pass
+grep -q '/BertForTokenClassification/BertModel/BertEncoder/BertLayer.2/BertOutput' x/y/model.onnx && pass || flunk "tags"
+cp -r "$BUS" here && works "into the model's own folder" "$EF" export here here
+cmp -s here/model.safetensors "$BUS/model.safetensors" && cmp -s here/config.json "$BUS/config.json" && pass || flunk "own folder"
+mkdir nothing && refuses "3.4 no config" "config.json: not found" "$EF" export nothing out
+refuses "3.4 no model" "hf download no/such" "$EF" export no/such out
+cp -r "$GOLDEN/bert" pickle && mv pickle/model.safetensors pickle/pytorch_model.bin
+refuses "a pickle" "save_pretrained" "$EF" export pickle out
+refuses "opset" "14 to 21" "$EF" export "$BUS" out --opset 13
+refuses "task" "did you mean" "$EF" export "$BUS" out --task token-classificaton
+refuses "strategy" "wanted htp" "$EF" export "$BUS" out --strategy fx
+refuses "no output" "output folder" "$EF" export "$BUS"
+refuses "too many words" "wanted nothing behind" "$EF" export "$BUS" out more
+[ ! -e out ] && pass || flunk "a refusal writes nothing"
+# A limit on file size stands for a full disk.
+(trap '' XFSZ && ulimit -f 100 && exec "$EF" export "$BUS" full) >txt 2>err && flunk "full disk" || pass
+grep -q 'cannot be written' err && [ -z "$(ls -A full)" ] && pass || flunk "full disk leaves nothing: $(ls -A full)"
+for model in "$GOLDEN"/*; do
+    name=$(basename "$model")
+    works "$name: no tokenizer is no error (1.5)" "$EF" export "$model" "golden/$name"
+    has "$name: said" "none found"
+done
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

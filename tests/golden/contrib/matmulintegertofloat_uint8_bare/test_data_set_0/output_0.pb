@@ -1,0 +1,1 @@
+Jx>*¨Cšù¾Cô=eCÁÊ¯Cø³“CÙ_C*\cC ZDCšCCeû*Cn‘Cm‡šC¹ÞVCMwnC8‰FC¢EMCB`QCyé=CÑb;CÃCqÝƒC#’Cm'KC¹¡CS8OC4óªCq­C-ŠCµH™CâúAC

@@ -1,0 +1,2 @@
+%JﬁÉ/tKÍ)_^êk—ªswldN\nC;â<†•3LSlWû®L ©Õ†Œ∑—ØèpœﬁkJem'c“Üaz+m[€≠`¯d
+e<⁄z™?U•(W⁄vG8H^@ﬁ,ê\áéXRw£pêL[ë5âåvÇVT Jìö“T)µQ`ÆçxA∞âÑs≈ái(É£NØD{væ R<,zê≠	*A®V,«Ü!lÅVo¢ù\gbA∫≥c`?-WMúêq™4Hcä´í|,|æ‘n†„D√tl∑U´7Œ7N;P]¿!?§Øé¬Eì@»xÅê7Q∑

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_export.c - small checkpoints of transformers (tests/golden/export, written by
+ * tools/oracle/export.py) exported at several opsets and run by our engine: PyTorch's answers. And
+ * folders that are wrong in one way each. */
+#include <dirent.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "check.h"
+#include "data/npy.h"
+#include "engine/engine.h"
+#include "export/export.h"
+
+#define GOLDEN "tests/golden/export"
+static char work[] = "/tmp/ef-export-XXXXXX";
+
+static bool export_all(Export *e, Err *err)
+{
+    return export_open(e, err) && export_build(e, err) && export_write(e, err) &&
+           export_copy(e, err) && export_labels(e, err);
+}
+
+static bool load_npy(Arena *arena, const char *dir, const char *name, Npy *out)
+{
+    Err err;
+    Str file;
+    return file_read(arena, path_join(arena, dir, str_of(name)), 1 << 24, &file, &err) &&
+           npy_read(file, out, &err);
+}
+
+/* ---- answers ---- */
+typedef struct Case {
+    Arena arena;
+    Npy start, ids, type_ids, output;
+    Mapping file;
+    OnnxModel model;
+} Case;
+
+static double run_engine(Case *c, Err *err)
+{
+    RowOutput out[16];
+    Graph *g;
+    Engine *e;
+    if (!graph_from_onnx(&c->arena, &c->model, &g, err) || !graph_optimize(g, false, err) ||
+        !engine_new(&c->arena, g, g->value[g->output[0]].name, &e, err))
+        return INFINITY;
+    Runner *runner = runner_new(e, NULL);
+    Batch batch = { (int)c->start.dim[0] - 1, c->start.data, c->ids.data, c->type_ids.data };
+    const float *want = c->output.data;
+    double most = runner_run(runner, &batch, out, err) ? 0 : INFINITY;
+    for (int r = 0; most < INFINITY && r < batch.B; r++)
+        for (int64_t i = 0; i < out[r].tokens * out[r].width; i++, want++)
+            most = fmax(most, fabs((double)out[r].data[i] - *want));
+    runner_free(runner);
+    return most;
+}
+
+/* Names are there once, tags are whole or (clean) not there at all. */
+static void check_names(const OnnxModel *m, bool tags)
+{
+    Arena arena = { 0 };
+    Map seen = { 0 };
+    for (int i = 0; i < m->graph.n_node; i++) {
+        const OnnxNode *n = &m->graph.node[i];
+        CHECK(n->name.n && n->name.p[0] == '/' && !map_get(&seen, n->name));
+        map_put(&seen, &arena, n->name, (void *)n);
+        CHECK(n->n_meta == tags);
+        if (!tags) continue;
+        Str tag = n->meta[0].value;
+        CHECK(str_is(n->meta[0].key, "hierarchy_tag") && tag.p[0] == '/' && tag.p[tag.n - 1] != '/');
+    }
+    arena_free(&arena);
+}
+
+static void answers(const char *name, int opset, bool clean)
+{
+    Case c = { 0 };
+    Err err = { 0 };
+    const char *dir = str_format(&c.arena, GOLDEN "/%s", name);
+    Export e = { .model = dir, .opset = opset, .clean = clean };
+    e.output = str_format(&c.arena, "%s/%s-%d", work, name, opset);
+    bool ok = load_npy(&c.arena, dir, "start.npy", &c.start) &&
+              load_npy(&c.arena, dir, "ids.npy", &c.ids) &&
+              load_npy(&c.arena, dir, "type_ids.npy", &c.type_ids) &&
+              load_npy(&c.arena, dir, "output.npy", &c.output);
+    CHECK(ok);
+    ok = ok && export_all(&e, &err) && file_map(e.onnx, &c.file, &err) &&
+         onnx_read(&c.arena, (Str){ (const char *)c.file.p, c.file.n }, &c.model, &err);
+    double worst = ok ? run_engine(&c, &err) : INFINITY;
+    if (!CHECK(worst <= 1e-5))
+        printf("  %s, opset %d: %g %s\n", name, opset, worst, err.message);
+    if (ok) check_names(&c.model, !clean);
+    CHECK(e.tagged == (clean ? 0 : e.nodes));
+    file_unmap(&c.file);
+    export_close(&e);
+    arena_free(&c.arena);
+}
+
+static int all_answers(void)
+{
+    int seen = 0;
+    DIR *folder = opendir(GOLDEN);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (entry->d_name[0] == '.') continue;
+        TEST(entry->d_name);
+        seen++;
+        for (int opset = 14; opset <= 21; opset++) answers(entry->d_name, opset, opset == 17);
+    }
+    if (folder) closedir(folder);
+    return seen;
+}
+
+/* ---- weights beside the file, and the paths that are written ---- */
+static void beside(void)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    OnnxModel m;
+    Mapping file = { 0 };
+    TEST("beside");
+    Export e = { .model = GOLDEN "/bert", .most_inside = 1000 };
+    e.output = str_format(&arena, "%s/beside/", work);
+    CHECK(export_all(&e, &err));
+    CHECK(file_is(path_join(&arena, e.target, STR("model.onnx_data"))));
+    CHECK(file_map(e.onnx, &file, &err) && file.n < 60000);
+    CHECK(onnx_read(&arena, (Str){ (const char *)file.p, file.n }, &m, &err));
+    int outside = 0;
+    for (int i = 0; i < m.graph.n_init; i++) outside += m.graph.init[i].location.n > 0;
+    CHECK(outside > 20);
+    file_unmap(&file);
+    export_close(&e);
+    arena_free(&arena);
+}
+
+static void paths(void)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    struct stat st;
+    TEST("paths");
+    Export e = { .model = GOLDEN "/bert", .output = str_format(&arena, "%s/a/b/x.onnx", work) };
+    CHECK(export_all(&e, &err) && e.moved);
+    CHECK(file_is(path_join(&arena, work, STR("a/b/x/model.onnx"))));
+    CHECK(file_is(path_join(&arena, work, STR("a/b/x/config.json"))));
+    CHECK(file_is(path_join(&arena, work, STR("a/b/x/export_metadata.json"))));
+    CHECK(stat(e.onnx, &st) == 0 && (st.st_mode & 0777 & ~0022) == 0644);
+    export_close(&e);
+    Export bare = { .model = GOLDEN "/bert", .no_config = true,
+                    .output = str_format(&arena, "%s/bare/y.onnx", work) };
+    CHECK(export_all(&bare, &err) && file_is(bare.output) && bare.n_file == 1);
+    CHECK(!file_is(path_join(&arena, work, STR("bare/config.json"))));
+    export_close(&bare);
+    arena_free(&arena);
+}
+
+/* ---- folders that are wrong ---- */
+static const struct {
+    const char *from, *to;  /* in config.json */
+    const char *says;
+} wrong[] = {
+    { "\"bert\"", "\"gpt2\"", "found \"gpt2\", wanted bert, roberta" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 25", "does not divide" },
+    { "\"hidden_size\": 24", "\"hidden_size\": 48", "found [61,24], wanted [61,48]" },
+    { "\"hidden_size\": 24", "\"hidden_size\": -24", "wanted 1 to" },
+    { "\"hidden_size\": 24", "\"hidden_size\": \"24\"", "wanted a whole number" },
+    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "layer.2.attention.self.query.weight: not in" },
+    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2000000000", "wanted 0 to" },
+    { "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"softgelu\"", "softgelu" },
+    { "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": \"x\"", "layer_norm_eps" },
+    { "\"vocab_size\": 61", "\"vocab_size\": 60", "wanted [60,24]" },
+    { "\"is_decoder\": false", "\"is_decoder\": true", "wanted an encoder" },
+    { "{", "[", "config.json" },
+};
+
+static Str replaced(Arena *arena, Str text, const char *from, const char *to)
+{
+    const char *at = memmem(text.p, text.n, from, strlen(from));
+    if (!CHECK(at)) return text;
+    Str rest = { at + strlen(from), (size_t)(text.p + text.n - at) - strlen(from) };
+    return str_of(str_format(arena, "%.*s%s%.*s", (int)(at - text.p), text.p, to, STR_ARG(rest)));
+}
+
+static void refuses(Arena *arena, const char *folder, const char *task, const char *words)
+{
+    Err err = { 0 };
+    Export e = { .model = folder, .output = str_format(arena, "%s/never", work), .task = task };
+    CHECK(!export_all(&e, &err) && says(&err, words));
+    CHECK(!dir_is(e.output)); /* nothing is written before all is known to be well */
+    export_close(&e);
+}
+
+static void put(Arena *arena, const char *folder, const char *name, Str bytes)
+{
+    Err err;
+    const char *path = path_join(arena, folder, str_of(name));
+    CHECK(dir_make_parents(path, &err) && file_write(arena, path, bytes, &err));
+}
+
+static void wrong_folders(void)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    Str config, weights;
+    const char *folder = path_join(&arena, work, STR("wrong"));
+    TEST("wrong");
+    CHECK(file_read(&arena, GOLDEN "/bert/config.json", 1 << 20, &config, &err));
+    CHECK(file_read(&arena, GOLDEN "/bert/model.safetensors", 1 << 24, &weights, &err));
+    put(&arena, folder, "model.safetensors", weights);
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        put(&arena, folder, "config.json", replaced(&arena, config, wrong[i].from, wrong[i].to));
+        refuses(&arena, folder, NULL, wrong[i].says);
+    }
+    put(&arena, folder, "config.json", config);
+    refuses(&arena, folder, "fill-mask", "cls.predictions.transform.dense.weight: not in");
+    refuses(&arena, folder, "token-clasification", "did you mean token-classification");
+    refuses(&arena, folder, "translation", "wanted auto");
+    put(&arena, folder, "model.safetensors", (Str){ weights.p, weights.n - 1 });
+    refuses(&arena, folder, NULL, "model.safetensors");
+    unlink(path_join(&arena, folder, STR("model.safetensors")));
+    refuses(&arena, folder, NULL, "neither model.safetensors");
+    put(&arena, folder, "pytorch_model.bin", STR("x"));
+    refuses(&arena, folder, NULL, "pickle");
+    unlink(path_join(&arena, folder, STR("config.json")));
+    refuses(&arena, folder, NULL, "config.json: not found");
+    refuses(&arena, "/nowhere/at/all", NULL, "neither a folder nor");
+    refuses(&arena, GOLDEN "/bert/config.json", NULL, "wanted a folder");
+    arena_free(&arena);
+}
+
+static void other_heads(void)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    TEST("other heads");
+    Export e = { .model = GOLDEN "/bert", .task = "feature-extraction",
+                 .output = str_format(&arena, "%s/headless", work) };
+    CHECK(export_all(&e, &err) && strcmp(e.class_name, "BertModel") == 0);
+    export_close(&e);
+    Export ner = { .model = GOLDEN "/bert", .task = "ner",
+                   .output = str_format(&arena, "%s/ner", work) };
+    CHECK(export_all(&ner, &err) && strcmp(ner.task_name, "token-classification") == 0);
+    export_close(&ner);
+    arena_free(&arena);
+}
+
+/* A name in the Hugging Face cache. */
+static void cached(void)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    TEST("cached");
+    char here[4096];
+    const char *hub = path_join(&arena, work, STR("hub"));
+    CHECK(getcwd(here, sizeof here));
+    put(&arena, hub, "models--me--tiny/refs/main", STR("abc\n"));
+    put(&arena, hub, "models--me--tiny/snapshots/x", STR(""));
+    CHECK(symlink(str_format(&arena, "%s/" GOLDEN "/bert", here),
+                  path_join(&arena, hub, STR("models--me--tiny/snapshots/abc"))) == 0);
+    setenv("HF_HUB_CACHE", hub, 1);
+    Export e = { .model = "me/tiny", .output = str_format(&arena, "%s/cached", work) };
+    if (!CHECK(export_all(&e, &err))) printf("  %s\n", err.message);
+    export_close(&e);
+    refuses(&arena, "me/other", NULL, "hf download me/other");
+    arena_free(&arena);
+}
+
+static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+int main(void)
+{
+    if (!CHECK(mkdtemp(work))) return finish();
+    TEST("all");
+    CHECK(all_answers() >= 6);
+    beside();
+    paths();
+    wrong_folders();
+    other_heads();
+    cached();
+    nftw(work, drop, 8, FTW_DEPTH | FTW_PHYS);
+    return finish();
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/golden/graphs: small models of several nodes (If with captured values, nested and data-dependent;
+functions with attribute references, defaults, their own opsets, calls inside calls), with ONNX Runtime's outputs,
+in the layout of ONNX's own tests. Usage: python tools/oracle/graphs.py tests/golden/graphs"""
+import os
+import shutil
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper, parser
+
+CASES = {
+    "if_data": ("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2,3] x) => (float[N,M] y) {
+            limit = Constant <value_float = 1.0> ()
+            sum = ReduceSum <keepdims = 0> (x)
+            big = Greater (sum, limit)
+            y = If (big) <then_branch = g1 () => (float[2,3] t) { t = Mul (x, sum) },
+                          else_branch = g2 () => (float[N,M] t) { t = Transpose (x) }>
+        }""", [np.ones((2, 3), np.float32)], [-np.ones((2, 3), np.float32)]),
+    "if_shape": ("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[A,B] x) => (float y) {
+            one = Constant <value_ints = [1]> ()
+            shape = Shape (x)
+            zero = Constant <value_int = 0> ()
+            rows = Gather (shape, zero)
+            is = Equal (rows, one)
+            y = If (is) <then_branch = g1 () => (float a) { axis = Constant <value_ints = [0]> () a = Squeeze (x, axis) },
+                         else_branch = g2 () => (float b) { b = Identity (x) }>
+        }""", [np.ones((1, 3), np.float32)], [np.ones((2, 3), np.float32)]),
+    "if_constant": ("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2,3] x) => (float[2,3] y, float[2,3] z) {
+            yes = Constant <value = bool[1] {1}> ()
+            y, z = If (yes) <then_branch = g1 () => (float[2,3] a, float[2,3] b) { a = Add (x, x) b = Neg (a) },
+                         else_branch = g2 () => (float[2,3] a, float[2,3] b) { c = Constant <value_ints = [9]> () a = Reshape (x, c) b = Identity (a) }>
+        }""", [np.arange(6, dtype=np.float32).reshape(2, 3)]),
+    "if_nested": ("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x, bool p, bool q) => (float y, float[2] w) {
+            s = Sqrt (x)
+            y = If (p) <
+                then_branch = g1 () => (float a) {
+                    n = Neg (s)
+                    a = If (q) <then_branch = g3 () => (float[2] e) { e = Add (n, x) },
+                                else_branch = g4 () => (float e) { e = ReduceSum <keepdims = 0> (n) }>
+                },
+                else_branch = g2 () => (float a) {
+                    n = Exp (s)
+                    both = And (p, q)
+                    a = If (both) <then_branch = g5 () => (float[2] e) { e = Mul (n, x) },
+                                else_branch = g6 () => (float[2] e) { e = Identity (n) }>
+                }>
+            w = If (q) <then_branch = g7 () => (float[2] f) { f = Identity (x) }, else_branch = g8 () => (float[2] f) { f = Identity (s) }>
+        }""", *[[np.array([4, 9], np.float32), np.array(p), np.array(q)] for p in (True, False) for q in (True, False)]),
+    "function": ("""<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+        g (float[2,3] x) => (float[2,3] y, float[2,3] z) {
+            y = local.twice <by = 3.0> (x)
+            z = local.shift (y, x)
+        }
+        <domain: "local", opset_import: ["" : 17, "local" : 1]>
+        twice <by> (a) => (b) { s = Constant <value_float: float = @by> () c = local.shift (a) b = Mul (c, s) }
+        <domain: "local", opset_import: ["" : 12]>
+        shift <alpha: float = 0.25> (a, other) => (b) { l = LeakyRelu <alpha: float = @alpha> (a) b = Softmax (l) }
+        """, [np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)]),
+    "function_if": ("""<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+        g (float[3] x, bool p) => (float y, float[3] same) {
+            y, same = local.pick <axis = 0> (x, p)
+        }
+        <domain: "local", opset_import: ["" : 17]>
+        pick <axis> (a, p) => (b, a2) {
+            a2 = Identity (a)
+            b = If (p) <then_branch = g1 () => (float c) { c = Concat <axis: int = @axis> (a, a2) },
+                        else_branch = g2 () => (float c) { c = Neg (a) }>
+        }""", [np.arange(3, dtype=np.float32), np.array(True)], [np.arange(3, dtype=np.float32), np.array(False)]),
+}
+
+
+def forget_ranks(outputs, nodes):
+    """The text form has no way to leave a rank open; outputs written without dims are meant so."""
+    for o in outputs:
+        if o.type.tensor_type.HasField("shape") and not o.type.tensor_type.shape.dim:
+            o.type.tensor_type.ClearField("shape")
+    for node in nodes:
+        for a in node.attribute:
+            if a.HasField("g"):
+                forget_ranks(a.g.output, a.g.node)
+
+
+def main(out):
+    shutil.rmtree(out, ignore_errors=True)
+    for name, (text, *feeds) in CASES.items():
+        model = parser.parse_model(text)
+        forget_ranks(model.graph.output, model.graph.node)
+        for f in model.functions:
+            forget_ranks([], f.node)
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        folder = os.path.join(out, name)
+        os.makedirs(folder)
+        onnx.save(model, os.path.join(folder, "model.onnx"))
+        for k, feed in enumerate(feeds):
+            results = session.run(None, {i.name: x for i, x in zip(model.graph.input, feed)})
+            place = os.path.join(folder, f"test_data_set_{k}")
+            os.makedirs(place)
+            for kind, values in (("input", feed), ("output", results)):
+                for i, v in enumerate(values):
+                    with open(os.path.join(place, f"{kind}_{i}.pb"), "wb") as f:
+                        f.write(numpy_helper.from_array(np.asarray(v)).SerializeToString())
+
+
+main(sys.argv[1])
