@@ -69,7 +69,8 @@ static void check_names(const OnnxModel *m, bool tags)
         CHECK(n->n_meta == tags);
         if (!tags) continue;
         Str tag = n->meta[0].value;
-        CHECK(str_is(n->meta[0].key, "hierarchy_tag") && tag.p[0] == '/' && tag.p[tag.n - 1] != '/');
+        CHECK(str_is(n->meta[0].key, "hierarchy_tag"));
+        CHECK(tag.p[0] == '/' && tag.p[tag.n - 1] != '/');
     }
     arena_free(&arena);
 }
@@ -165,7 +166,7 @@ static const struct {
     { "\"hidden_size\": 24", "\"hidden_size\": 48", "found [61,24], wanted [61,48]" },
     { "\"hidden_size\": 24", "\"hidden_size\": -24", "wanted 1 to" },
     { "\"hidden_size\": 24", "\"hidden_size\": \"24\"", "wanted a whole number" },
-    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "layer.2.attention.self.query.weight: not in" },
+    { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "layer.2.attention.self.query.weight" },
     { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2000000000", "wanted 0 to" },
     { "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"softgelu\"", "softgelu" },
     { "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": \"x\"", "layer_norm_eps" },
@@ -245,6 +246,67 @@ static void other_heads(void)
     arena_free(&arena);
 }
 
+/* ---- sentence-transformers ---- */
+#define ROW(path, type) "{\"path\": \"" path "\", \"type\": \"sentence_transformers.models." type "\"}"
+
+static void sentence_folder(Arena *arena, const char *folder, const char *modules,
+                            const char *pooling)
+{
+    static const char *const copied[] = { "config.json", "model.safetensors" };
+    Err err;
+    Str bytes;
+    for (size_t i = 0; i < COUNT(copied); i++) {
+        const char *from = str_format(arena, GOLDEN "/bert/%s", copied[i]);
+        CHECK(file_read(arena, from, 1 << 24, &bytes, &err));
+        put(arena, folder, copied[i], bytes);
+    }
+    put(arena, folder, "modules.json", str_of(modules));
+    put(arena, folder, "1_Pooling/config.json", str_of(pooling));
+}
+
+static void sentences(void)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    OnnxModel m;
+    Mapping file = { 0 };
+    TEST("sentences");
+    const char *folder = path_join(&arena, work, STR("sentence"));
+    const char *mean = "{\"pooling_mode_mean_tokens\": true}";
+    const char *three = "[" ROW("", "Transformer") "," ROW("1_Pooling", "Pooling") ","
+                        ROW("2_Normalize", "Normalize") "]";
+    sentence_folder(&arena, folder, three, mean);
+    Export e = { .model = folder, .output = str_format(&arena, "%s/sentence-out", work) };
+    if (!CHECK(export_all(&e, &err))) printf("  %s\n", err.message);
+    CHECK(file_map(e.onnx, &file, &err));
+    CHECK(onnx_read(&arena, (Str){ (const char *)file.p, file.n }, &m, &err));
+    CHECK(m.graph.n_in == 2 && m.graph.n_out == 2);
+    CHECK(str_is(m.graph.out[0].name, "token_embeddings"));
+    CHECK(str_is(m.graph.out[1].name, "sentence_embedding") && m.graph.out[1].dim[1] == 24);
+    CHECK(str_is(m.graph.node[0].meta[0].value,
+                 "/SentenceTransformer/Transformer.0/BertModel/BertEmbeddings"));
+    CHECK(file_is(path_join(&arena, e.target, STR("1_Pooling/config.json"))));
+    file_unmap(&file);
+    export_close(&e);
+    Export plain = { .model = folder, .task = "feature-extraction",
+                     .output = str_format(&arena, "%s/sentence-plain", work) };
+    CHECK(export_all(&plain, &err) && strcmp(plain.class_name, "BertModel") == 0);
+    export_close(&plain);
+    sentence_folder(&arena, folder, three, "{\"pooling_mode_lasttoken\": true}");
+    refuses(&arena, folder, NULL, "last token");
+    sentence_folder(&arena, folder, three, "{\"pooling_mode_mean_tokens\": false}");
+    refuses(&arena, folder, NULL, "no way of pooling");
+    sentence_folder(&arena, folder, "[" ROW("", "Transformer") "," ROW("1_Pooling", "Magic") "]", mean);
+    refuses(&arena, folder, NULL, "Magic");
+    sentence_folder(&arena, folder, "[" ROW("", "Transformer") "," ROW("../x", "Pooling") "]", mean);
+    refuses(&arena, folder, NULL, "leaves the folder");
+    sentence_folder(&arena, folder, "[" ROW("", "Transformer") "," ROW("2", "Dense") "]", mean);
+    refuses(&arena, folder, NULL, "config.json");
+    sentence_folder(&arena, folder, "[" ROW("", "Transformer") "]", mean);
+    refuses(&arena, folder, NULL, "then Pooling");
+    arena_free(&arena);
+}
+
 /* A name in the Hugging Face cache. */
 static void cached(void)
 {
@@ -281,6 +343,7 @@ int main(void)
     paths();
     wrong_folders();
     other_heads();
+    sentences();
     cached();
     nftw(work, drop, 8, FTW_DEPTH | FTW_PHYS);
     return finish();

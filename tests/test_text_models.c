@@ -5,10 +5,42 @@
 #define GOLDEN "tests/golden/text_models/"
 #include "text_replay.h"
 
+/* A block cut short, or with any one byte changed, is an error or still a tokenizer. */
+static void check_damage(void)
+{
+    TEST("compiled form, damaged");
+    Err err = { 0 };
+    Str text;
+    Value root;
+    Buf block = { 0 };
+    Tokenizer *t;
+    if (!CHECK(file_read(&keep, GOLDEN "roberta.json", FILE_LIMIT, &text, &err) &&
+               json_parse(&keep, text, &root, &err) && tokenizer_compile(&root, &block, &err)))
+        return;
+    char *bytes = arena_raw(&keep, block.n);
+    for (size_t n = 0; n < block.n; n = 2 * n + 64) {
+        memcpy(bytes, block.p, block.n);
+        CHECK(!tokenizer_map(&keep, (Str){ bytes, n }, &t, &err) && says(&err, "compiled"));
+    }
+    for (size_t at = 0; at < block.n; at += 1 + block.n / 200) {
+        Encoding e;
+        memcpy(bytes, block.p, block.n);
+        bytes[at] ^= 0x55;
+        if (tokenizer_map(&keep, (Str){ bytes, block.n }, &t, &err))
+            tokenizer_encode(t, &keep, STR("the quick <mask> fox"), NULL, NULL, &e, &err);
+    }
+    buf_free(&block);
+}
+
 int main(int argc, char **argv)
 {
     TEST("reference");
     replay_all(argc > 1 ? argv[1] : GOLDEN "cases.jsonl");
+    TEST("reference, compiled");
+    compiled = true;
+    memset(loaded, 0, sizeof loaded);
+    replay_all(argc > 1 ? argv[1] : GOLDEN "cases.jsonl");
+    check_damage();
     arena_free(&keep);
     return finish();
 }

@@ -59,6 +59,7 @@ static void show(const Value *config, const Value *row, const Text *text, const 
         buf_printf(&out, " [%.*s]%d-%d", (int)(p.to - p.from), text->p + p.from,
                    (int)text->at[p.from].start, (int)text->at[p.to - 1].end);
     }
+    if (text->trouble) buf_puts(&out, text->trouble);
     printf("  %.*s\n", (int)MIN(out.n, (size_t)3000), out.p);
     buf_free(&out);
 }
@@ -125,6 +126,10 @@ static const struct {
     { "{'type':'Replace','content':''}", true, "Replace: found no \"String\"" },
     { "{'type':'Replace','pattern':{'Regex':'a('},'content':''}", true, "( without )" },
     { "{'type':'Replace','pattern':{'Regex':'(a)\\\\1'},'content':''}", true, "back reference" },
+    { "{'type':'Replace','pattern':{'Regex':'(?:(?:(?:){999}){999}){999}'},'content':''}", true,
+      "too long" },
+    { "{'type':'Replace','pattern':{'Regex':'(?:(?:abc){999}){999}'},'content':''}", true,
+      "too long" },
     { "{'type':'Precompiled','precompiled_charsmap':'!'}", true, "base64" },
     { "{'type':'Precompiled','precompiled_charsmap':'AAA'}", true, "too short" },
     { "{'type':'Precompiled','precompiled_charsmap':'AAQAAAAA'}", true, "wanted 1024 and more" },
@@ -169,7 +174,8 @@ static void check_refused(void)
 /* A pattern that would take longer than the universe is given up. */
 static void check_hostile(void)
 {
-    static const char *const patterns[] = { "(a+)+$", "(a|a)*b", "(?:a*)*c", "(?=(a+)+b)", "a*a*a*a*a*a*b" };
+    static const char *const patterns[] = { "(a+)+$", "(a|a)*b", "(?:a*)*c", "(?=(a+)+b)",
+                                            "a*a*a*a*a*a*b" };
     for (size_t i = 0; i < COUNT(patterns); i++) {
         Arena arena = { 0 };
         Regex regex;

@@ -13,8 +13,8 @@ static uint64_t fnv(uint64_t hash, uint64_t value)
 }
 
 enum { /* what is not derived from the mappings */
-    PLAIN = UNICODE_DROP | UNICODE_SPACE | UNICODE_CJK | UNICODE_PUNCT | UNICODE_MN | UNICODE_MARK |
-            UNICODE_WORD | UNICODE_NUMERIC
+       PLAIN = UNICODE_DROP | UNICODE_SPACE | UNICODE_CJK | UNICODE_PUNCT | UNICODE_MN |
+               UNICODE_MARK | UNICODE_WORD | UNICODE_NUMERIC
 };
 static uint64_t flags_of(uint64_t h, uint32_t c)
 {
@@ -123,10 +123,12 @@ static const struct {
     const char *name;
     uint64_t (*answer)(uint64_t, uint32_t);
 } primitives[] = {
-    { "flags", flags_of },       { "order", order_of },   { "lower", lower_of },
-    { "nfd", nfd_of },           { "bert", bert_of },     { "nfc", nfc_of },
-    { "nfkc", nfkc_of },         { "nfkd", nfkd_of },     { "category", category_of },
-    { "posix", posix_of },       { "script", new_script_of }, { "old", old_script_of },
+    { "flags", flags_of },        { "order", order_of },
+    { "lower", lower_of },        { "nfd", nfd_of },
+    { "bert", bert_of },          { "nfc", nfc_of },
+    { "nfkc", nfkc_of },          { "nfkd", nfkd_of },
+    { "category", category_of },  { "posix", posix_of },
+    { "script", new_script_of },  { "old", old_script_of },
     { "grapheme", graphemes_of }, { "fold", fold_of },
 };
 

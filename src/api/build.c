@@ -27,6 +27,22 @@ static bool find_program(Arena *arena, const BuildConfig *c, const char **out, E
     return !c->base_binary || program_check(c->base_binary, self, err);
 }
 
+static bool find_script(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
+{
+    enum { MOST = 4 << 20 };
+    if (!c->script_path) return true;
+    if (!file_is(c->script_path))
+        return fail(err, EF_NOT_FOUND, "No such file: \"%s\"", c->script_path);
+    return file_read(arena, c->script_path, MOST, &s->script, err);
+}
+
+/* The script on numbers by chance, unless the YAML says that it need not be tried. */
+static bool try_script(const BuildConfig *c, const Model *m, Err *err)
+{
+    return c->trust_script || !m->transform ||
+           transform_check(m->transform, m->task, &m->config, err);
+}
+
 static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
 {
     *s = c->source;
@@ -67,8 +83,9 @@ static bool run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
     const char *program;
     ModelSource source;
     if (!check_target(c->target, err) || !find_program(arena, c, &program, err)) return false;
-    if (!find_files(arena, c, &source, err)) return false;
+    if (!find_files(arena, c, &source, err) || !find_script(arena, c, &source, err)) return false;
     if (!model_open_source(&source, &r->model, err) || !model_dry_run(r->model, err)) return false;
+    if (!try_script(c, r->model, err)) return false;
     return c->validate_only || write_package(arena, c, program, r, err);
 }
 

@@ -14,6 +14,8 @@ typedef struct BuildConfig {
     const char *target;          /* NULL: this machine */
     const char *cache_dir;       /* accepted: nothing is downloaded or cached */
     bool validate_only;          /* `build: false`, --no-build */
+    const char *script_path;     /* YAML `transform: {path: ...}`; NULL: source.script as it is */
+    bool trust_script;           /* `validate_transform: false`: no dry run of it */
 } BuildConfig;
 
 bool build_read(Arena *, const char *yaml_path, BuildConfig *, Err *);

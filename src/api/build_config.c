@@ -19,7 +19,6 @@ typedef struct Key {
 } Key;
 
 #define AT(field) offsetof(BuildConfig, field)
-#define LATER_LUA "Lua transforms are not supported yet"
 #define LATER_IMAGE "image models are not supported yet"
 static const Key top_keys[] = {
     { "name", KEY_TEXT, AT(source.name) },
@@ -33,9 +32,9 @@ static const Key top_keys[] = {
     { "target", KEY_PATH, AT(target) },
     { "build", KEY_UNLESS, AT(validate_only) },
     { "tokenizer", KEY_ANY }, /* read_tokenizer */
-    { "transform", KEY_REFUSED, 0, LATER_LUA },
-    { "lua_libs", KEY_REFUSED, 0, LATER_LUA },
-    { "validate_transform", KEY_REFUSED, 0, LATER_LUA },
+    { "transform", KEY_ANY }, /* read_script */
+    { "lua_libs", KEY_ANY },
+    { "validate_transform", KEY_UNLESS, AT(trust_script) },
     { 0 },
 };
 static const Key path_keys[] = {
@@ -169,6 +168,36 @@ static bool read_tokenizer(Arena *arena, const Value *map, BuildConfig *c, Err *
     return true;
 }
 
+/* The script itself, or where it is; lua_libs. */
+static bool read_libs(Arena *arena, const Value *list, ModelSource *s, Err *err)
+{
+    if (!list || list->kind == V_NULL) return true;
+    bool ok = list->kind == V_LIST;
+    Str *lib = ARRAY(arena, Str, ok ? list->list.n + 1 : 0);
+    for (size_t i = 0; ok && i < list->list.n; i++) {
+        ok = list->list.items[i].kind == V_STR;
+        if (ok) lib[i] = list->list.items[i].s;
+    }
+    if (!ok) return fail(err, EF_INVALID_INPUT, "lua_libs: wanted a list of names");
+    s->lib = lib;
+    s->n_lib = list->list.n;
+    return true;
+}
+
+static bool read_script(Arena *arena, const Value *map, BuildConfig *c, Err *err)
+{
+    static const Key keys[] = { { "path", KEY_PATH, AT(script_path) }, { 0 } };
+    const Value *v = value_get(map, "transform");
+    if (!read_libs(arena, value_get(map, "lua_libs"), &c->source, err)) return false;
+    if (!v || v->kind == V_NULL) return true;
+    if (v->kind == V_STR) return c->source.script = v->s.p ? v->s : STR(""), true;
+    if (v->kind != V_MAP)
+        return fail(err, EF_INVALID_INPUT, "transform: found %s, wanted a script or {path: FILE}",
+                    value_kind_name(v->kind));
+    if (!read_keys(arena, v, keys, c, err)) return within(err, "transform");
+    return c->script_path || fail(err, EF_INVALID_INPUT, "transform: missing field `path`");
+}
+
 static bool read_document(Arena *arena, const Value *root, BuildConfig *c, Err *err)
 {
     static const Key document_keys[] = { { "encoderfile", KEY_ANY }, { 0 } };
@@ -190,7 +219,8 @@ static bool read_document(Arena *arena, const Value *root, BuildConfig *c, Err *
     if (c->source.task.n == 0)
         return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `model_type`");
     if (!read_path(arena, value_get(map, "path"), c, err) ||
-        !read_tokenizer(arena, value_get(map, "tokenizer"), c, err))
+        !read_tokenizer(arena, value_get(map, "tokenizer"), c, err) ||
+        !read_script(arena, map, c, err))
         return within(err, "encoderfile");
     return true;
 }

@@ -118,9 +118,17 @@ static void pack_graph(Arena *arena, const Model *m, Package *p)
     if (weights.n == 0) p->member[MEMBER_PANELS].bytes = STR("");
 }
 
+static Str pack_script(Arena *arena, const Transform *script)
+{
+    Buf b = { 0 };
+    transform_write(&b, script);
+    return keep(arena, &b);
+}
+
 void build_pack(Arena *arena, const Model *m, Package *p)
 {
     *p = (Package){ .model_type = m->task->number, .name = m->name, .version = m->version };
+    if (m->transform) p->member[MEMBER_TRANSFORM].bytes = pack_script(arena, m->transform);
     p->member[MEMBER_CONFIG].bytes = pack_json(arena, build_model_config(arena, m->config.root));
     p->member[MEMBER_TOKENIZER].bytes = pack_tokenizer(arena, m);
     p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;

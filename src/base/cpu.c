@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "log.h"
+
 static const struct Level {
     const char *name;
     uint64_t mask;
@@ -75,5 +77,8 @@ uint64_t cpu_features(void)
 {
     uint64_t found = detect(), mask;
     const char *level = getenv("EF_CPU");
-    return level && cpu_level(level, &mask) ? found & mask : found;
+    if (!level) return found;
+    if (cpu_level(level, &mask)) return found & mask;
+    log_warn("EF_CPU: found \"%s\", wanted scalar, avx2, avx512 or another level: ignored", level);
+    return found;
 }

@@ -60,6 +60,12 @@ const char *path_dir(Arena *arena, const char *path)
     return str_dup(arena, (Str){ path, (size_t)(slash - path) });
 }
 
+const char *path_real(Arena *arena, const char *path)
+{
+    char real[PATH_MAX];
+    return realpath(path, real) ? str_dup(arena, str_of(real)) : path;
+}
+
 bool path_stays_inside(Str path)
 {
     if (path.n == 0 || path.p[0] == '/' || memchr(path.p, 0, path.n)) return false;
@@ -102,13 +108,6 @@ static int open_unnamed(const char *path)
     return fd;
 }
 
-/* The file behind a link is replaced, never the link. */
-static const char *follow_links(Arena *arena, const char *path)
-{
-    char real[PATH_MAX];
-    return realpath(path, real) ? str_dup(arena, str_of(real)) : path;
-}
-
 /* /dev/null, a terminal, a pipe: renaming a file over it would destroy it. */
 static bool is_stream(const char *path)
 {
@@ -128,7 +127,7 @@ static bool open_stream(FileWriter *w, const char *path, int mode, Err *err)
 bool writer_open(FileWriter *w, Arena *arena, const char *path, int mode, Err *err)
 {
     if (is_stream(path)) return open_stream(w, path, mode, err);
-    path = follow_links(arena, path);
+    path = path_real(arena, path); /* the file behind a link is replaced, never the link */
     char *name = str_format(arena, "%s.tmp.XXXXXX", path);
     *w = (FileWriter){ .fd = open_unnamed(path), .mode = mode, .path = path, .spare = name };
     if (w->fd >= 0) return true;

@@ -18,6 +18,7 @@ bool dir_make_parents(const char *path, Err *); /* of a file to be */
 const char *path_join(Arena *, const char *dir, Str name); /* absolute names win */
 Str path_name(const char *path);  /* last component */
 const char *path_dir(Arena *, const char *path); /* "." when there is none */
+const char *path_real(Arena *, const char *path); /* absolute, no links; itself if not there */
 bool path_stays_inside(Str relative); /* not absolute, no "..", no NUL */
 const char *path_self(Arena *, Err *); /* this very executable */
 

@@ -7,13 +7,6 @@
 
 #include "thread.h"
 
-static bool quiet;
-
-void log_quiet(bool yes)
-{
-    quiet = yes;
-}
-
 static void line(const char *level, const char *format, va_list args)
 {
     char text[2048], when[32];
@@ -26,7 +19,6 @@ static void line(const char *level, const char *format, va_list args)
 
 void log_info(const char *format, ...)
 {
-    if (quiet) return;
     va_list args;
     va_start(args, format);
     line("info", format, args);

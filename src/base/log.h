@@ -6,7 +6,6 @@
 
 void log_info(const char *, ...) PRINTF(1, 2);
 void log_warn(const char *, ...) PRINTF(1, 2);
-void log_quiet(bool); /* true: warnings only */
 
 /* One line on a terminal, nothing elsewhere; shown only once the work takes over half a second. */
 typedef struct Progress {

@@ -20,7 +20,6 @@ typedef struct Worker {
 struct Pool {
     int threads, spins;
     Worker *workers; /* [threads]; 0 is the caller */
-    Arena *scratch;  /* [threads] */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     atomic_uint generation; /* counts jobs */
@@ -80,8 +79,7 @@ Pool *pool_new(int threads)
     pool->threads = threads > 0 ? threads : cpu_count();
     pool->spins = cpu_count() > 1 ? SPINS : 0;
     pool->workers = calloc((size_t)pool->threads, sizeof *pool->workers);
-    pool->scratch = calloc((size_t)pool->threads, sizeof *pool->scratch);
-    if (!pool->workers || !pool->scratch) abort();
+    if (!pool->workers) abort();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     int started = 1;
@@ -101,10 +99,8 @@ void pool_free(Pool *pool)
     atomic_store(&pool->stop, true);
     announce(pool);
     for (int i = 1; i < pool->threads; i++) pthread_join(pool->workers[i].thread, NULL);
-    for (int i = 0; i < pool->threads; i++) arena_free(&pool->scratch[i]);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
-    free(pool->scratch);
     free(pool->workers);
     free(pool);
 }
@@ -112,11 +108,6 @@ void pool_free(Pool *pool)
 int pool_threads(const Pool *pool)
 {
     return pool ? pool->threads : 1;
-}
-
-Arena *pool_scratch(Pool *pool, int worker)
-{
-    return &pool->scratch[worker];
 }
 
 void pool_for(Pool *pool, int n, PoolFn *fn, void *arg)

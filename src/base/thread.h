@@ -14,7 +14,6 @@ int pool_threads(const Pool *);
 /* Calls fn for every index, on the caller (worker 0) and the workers; returns when all are done.
  * One call at a time per pool: the pool has one owner. NULL pool: runs all on the caller. */
 void pool_for(Pool *, int n, PoolFn *, void *arg);
-Arena *pool_scratch(Pool *, int worker); /* that worker's own; the job's owner resets it */
 
 int cpu_count(void);              /* affinity and cgroup quota considered; at least 1 */
 double now_seconds(void);         /* monotonic */

@@ -8,7 +8,7 @@ static const Option options[] = {
     { "model", 'm', "DIR", "the model folder, or a name in the local Hugging Face cache" },
     { "output", 'o', "DIR", "the folder to write" },
     { "task", 0, "TASK", "auto, feature-extraction, fill-mask, text-classification, "
-                         "token-classification, question-answering" },
+                         "token-classification, question-answering, multiple-choice" },
     { "opset", 0, "N", "14 to 21 (18)" },
     { "strategy", 0, "NAME", "htp, the only one" },
     { "clean-onnx", 0, NULL, "no hierarchy tags in the file" },

@@ -16,14 +16,27 @@ static Value text(const char *s)
     return value_of_str(str_of(s));
 }
 
+/* Which libraries were asked for; null where the build did not say. */
+static Value lua_libs(Arena *arena, const Transform *script)
+{
+    if (!script || !script->lib) return value_null();
+    size_t n = 0;
+    while (transform_libs[n]) n++;
+    Value v = value_map(arena, n);
+    for (size_t i = 0; i < n; i++)
+        value_add(&v, transform_libs[i], value_of_bool(script->libs >> i & 1));
+    return v;
+}
+
 static Value encoderfile_config(Arena *arena, const Model *m)
 {
     Value v = value_map(arena, 5);
     value_add(&v, "name", value_of_str(m->name));
     value_add(&v, "version", value_of_str(m->version));
     value_add(&v, "model_type", text(m->task->name));
-    value_add(&v, "transform", value_null());
-    value_add(&v, "lua_libs", value_null());
+    value_add(&v, "transform",
+              m->transform ? value_of_str(m->transform->script) : value_null());
+    value_add(&v, "lua_libs", lua_libs(arena, m->transform));
     return v;
 }
 

@@ -22,10 +22,10 @@ typedef struct Checked {
     OnnxModel model;
     Census census;
     Missing missing;
-    bool valid;         /* it can be run, by `onnx run` at least */
-    bool encoder;       /* by the engine, too */
+    bool valid;   /* it can be run, by `onnx run` at least */
+    bool encoder; /* by the engine, too */
     bool ragged;
-    const char *why;    /* not valid */
+    const char *why; /* not valid */
     const char *not_encoder, *not_ragged;
 } Checked;
 
@@ -185,9 +185,9 @@ static Value operators_json(Arena *arena, const Census *census, bool known)
     for (int i = 0; i < census->n; i++) {
         const OpCount *op = &census->item[i];
         if (op->known != known) continue;
-        const char *key = op->domain.n ? str_format(arena, "%.*s.%.*s", STR_ARG(op->domain),
-                                                    STR_ARG(op->op))
-                                       : str_dup(arena, op->op);
+        const char *key = op->domain.n
+                              ? str_format(arena, "%.*s.%.*s", STR_ARG(op->domain), STR_ARG(op->op))
+                              : str_dup(arena, op->op);
         value_add(&map, key, value_of_int(op->count));
     }
     return map;
@@ -206,8 +206,7 @@ static Value check_json(Arena *arena, const Checked *c)
     for (int i = 0; i < m->n_opset; i++)
         value_add(&opsets, m->opset[i].domain.n ? str_dup(arena, m->opset[i].domain) : "ai.onnx",
                   value_of_int(m->opset[i].version));
-    for (int i = 0; i < c->missing.n; i++)
-        missing.list.items[i] = value_of_str(c->missing.name[i]);
+    for (int i = 0; i < c->missing.n; i++) missing.list.items[i] = value_of_str(c->missing.name[i]);
     value_add(&map, "file", value_of_str(str_of(c->path)));
     value_add(&map, "valid", value_of_bool(c->valid));
     value_add(&map, "error", text_or_null(c->why));

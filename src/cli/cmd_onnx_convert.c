@@ -4,8 +4,8 @@
 #include "cli/cli.h"
 #include "cli/onnx_io.h"
 
-enum { SMALL_WEIGHT = 1024 };                       /* bytes that stay inside the file */
-static const uint64_t PROTOBUF_LIMIT = 0x7FFFFFFF;  /* of a message, in any reader but ours */
+enum { SMALL_WEIGHT = 1024 };                      /* bytes that stay inside the file */
+static const uint64_t PROTOBUF_LIMIT = 0x7FFFFFFF; /* of a message, in any reader but ours */
 
 static const Option options[] = {
     { "opset", 0, "N", "of the result: 11 to 28" },
@@ -56,10 +56,11 @@ static bool same_opset(const Graph *g, const OnnxModel *m, Err *err)
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         if (n->op && n->node->domain.n == 0 && n->opset != opset_of(m) && !graph_is(n, "Identity"))
-            return fail(err, EF_UNSUPPORTED,
-                        "node '%.*s' (%s): it comes from a function of opset %d, the model has %lld; "
-                        "--opset first",
-                        STR_ARG(n->node->name), n->op->name, n->opset, (long long)opset_of(m));
+            return fail(
+                err, EF_UNSUPPORTED,
+                "node '%.*s' (%s): it comes from a function of opset %d, the model has %lld; "
+                "--opset first",
+                STR_ARG(n->node->name), n->op->name, n->opset, (long long)opset_of(m));
     }
     return true;
 }
@@ -78,7 +79,8 @@ static bool fold(Arena *arena, OnnxModel *m, bool optimize, Err *err)
     if (!same_opset(g, m, err)) return false;
     graph_to_onnx(g, arena, m, &weights);
     for (int i = 0; i < m->graph.n_init; i++) m->graph.init[i].location = (Str){ 0 };
-    for (int i = 0; i < m->graph.n_node; i++) { /* absent inputs at the end: some readers trip over them */
+    for (int i = 0; i < m->graph.n_node;
+         i++) { /* absent inputs at the end: some readers trip over them */
         OnnxNode *n = &m->graph.node[i];
         while (n->n_in && !n->in[n->n_in - 1].n) n->n_in--;
     }
@@ -92,8 +94,8 @@ static bool fold(Arena *arena, OnnxModel *m, bool optimize, Err *err)
 static bool writable(const OnnxTensor *t, Err *err)
 {
     return (dtype_size(t->t.type) && (t->t.data || !tensor_bytes(&t->t))) ||
-           fail(err, EF_UNSUPPORTED, "constant '%.*s': type %s cannot be written",
-                STR_ARG(t->name), dtype_name(t->t.type));
+           fail(err, EF_UNSUPPORTED, "constant '%.*s': type %s cannot be written", STR_ARG(t->name),
+                dtype_name(t->t.type));
 }
 
 /* Everything inside, first. */
@@ -154,8 +156,10 @@ static bool write_model(Args *a, const char *path, OnnxModel *m, bool external, 
     if (!dir_make_parents(path, err)) return false;
     if (external && !write_beside(&a->arena, path, m, err)) return false;
     if (weight_bytes(m) > PROTOBUF_LIMIT - (1 << 24))
-        return fail(err, EF_TOO_LARGE, "%s: found %llu bytes of weights, wanted less than 2 GiB "
-                    "(--external writes them beside)", path, (unsigned long long)weight_bytes(m));
+        return fail(err, EF_TOO_LARGE,
+                    "%s: found %llu bytes of weights, wanted less than 2 GiB "
+                    "(--external writes them beside)",
+                    path, (unsigned long long)weight_bytes(m));
     Buf b = { 0 };
     onnx_write(&b, m);
     bool ok = file_write(&a->arena, path, buf_view(&b), err);

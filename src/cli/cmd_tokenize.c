@@ -242,8 +242,8 @@ static bool load_tokenizer(Args *a, Model **model, const Tokenizer **out, Err *e
 
 static bool check_usage(const Args *a, const Work *j, Err *err)
 {
-    static const char *const not_with_decode[] = { "pair", "words", "no-special", "offsets",
-                                                   "max-length", "stride" };
+    static const char *const not_with_decode[] = { "pair",    "words",      "no-special",
+                                                   "offsets", "max-length", "stride" };
     if (a->n_text == 0 && !args_has(a, "jsonl"))
         return fail(err, EF_USAGE, "tokenize: wanted texts, or --jsonl to read them from stdin");
     if (a->n_text && args_has(a, "jsonl"))

@@ -2,9 +2,9 @@
  * arch.h - an architecture is a row: choices, config keys, module paths. One shared encoder turns
  * any row into a graph; only what is truly odd has a function of its own.
  *
- * Easy to get wrong: RoBERTa counts positions over ids that are not padding, from pad + 1; DistilBERT
- * and ALBERT name their sizes differently; gelu is erf, gelu_new is tanh; ModernBERT's window counts
- * both sides; DeBERTa divides by sqrt(D * terms) and multiplies the embeddings by the mask. */
+ * Easy to get wrong: RoBERTa counts positions over ids that are not padding, from pad + 1;
+ * DistilBERT names its sizes differently; gelu is erf, gelu_new is tanh; ModernBERT's window counts
+ * to both sides; DeBERTa divides by sqrt(D * terms); nomic and GTE decide with the gate, not up. */
 #ifndef EXPORT_ARCH_H
 #define EXPORT_ARCH_H
 #include "data/value.h"
@@ -27,7 +27,7 @@ typedef enum { TYPES_INPUT, TYPES_ZERO, TYPES_NONE } TokenTypes;
 
 typedef struct EmbeddingPaths {
     const char *words, *positions, *types, *norm;
-    const char *project;    /* linear from embedding_size to hidden_size where they differ, or NULL */
+    const char *project;    /* from embedding_size to hidden_size where they differ, or NULL */
 } EmbeddingPaths;
 
 typedef struct LayerPaths { /* below the layer; "" is the layer itself */
@@ -37,15 +37,28 @@ typedef struct LayerPaths { /* below the layer; "" is the layer itself */
     const char *sum1, *norm1;
     const char *up, *act, *down;
     const char *gate;       /* where the gated halves meet; NULL: no gate */
+    const char *decide;     /* linear of the deciding half; NULL: up holds both */
     const char *sum2, *norm2;
 } LayerPaths;
 
-typedef enum { HEAD_NONE, HEAD_MASKED, HEAD_SEQUENCE, HEAD_TOKEN, HEAD_ANSWER, HEAD_COUNT } Head;
-typedef enum { STEP_END, STEP_FIRST, STEP_POOL, STEP_LINEAR, STEP_ACT, STEP_NORM, STEP_DECODE } StepKind;
+typedef struct Rename {     /* rows; a list ends with {0}; done one after the other */
+    const char *from;       /* part of a name; ^ binds it to the beginning */
+    const char *to[3];      /* several: the tensor holds that many, one above the other */
+} Rename;
+typedef struct Rotation {   /* [S, D] */
+    Str cos, sin;
+} Rotation;
+
+typedef enum {
+    HEAD_NONE, HEAD_MASKED, HEAD_SEQUENCE, HEAD_TOKEN, HEAD_ANSWER, HEAD_CHOICE, HEAD_COUNT
+} Head;
+typedef enum {
+    STEP_END, STEP_FIRST, STEP_POOL, STEP_LINEAR, STEP_ACT, STEP_NORM, STEP_DECODE
+} StepKind;
 typedef struct Step {
     StepKind kind;
     const char *path;       /* a leading @ stands for the encoder: "@pooler.dense" */
-    const char *detail;     /* STEP_ACT: its name, or NULL: config's; STEP_DECODE: path of the bias */
+    const char *detail;     /* STEP_ACT: its name (NULL: config's); STEP_DECODE: path of a bias */
 } Step;
 
 typedef struct Arch Arch;
@@ -64,15 +77,20 @@ struct Arch {
     Positions positions;
     TokenTypes types;
     bool pre_norm;
+    bool boxes;                    /* takes bbox, [B, S, 4] */
+    const char *mask_at;           /* module that makes the mask; NULL: the encoder as a whole */
     EmbeddingPaths embeddings;
     const char *layer;             /* "encoder.layer.%d" */
     LayerPaths paths;
     const char *final_norm;        /* or NULL */
+    const Rename *renames;         /* of old checkpoints, or NULL */
+    double theta;                  /* POS_ROTARY: default of rope_theta */
     const Step *steps[HEAD_COUNT]; /* NULL: the family has no such head */
     bool (*configure)(Encoder *, const Value *config, Err *); /* (optional) further keys */
     void (*prepare)(Encoder *, Str hidden);                   /* (optional) what all layers share */
-    Str (*attend)(Encoder *, int layer, const char *path, Str x); /* (optional) instead of the shared one */
+    Str (*attend)(Encoder *, int layer, const char *path, Str x); /* (optional) its own */
     const char *(*layer_path)(Encoder *, int layer);          /* (optional) shared layers */
+    Str (*embed)(Encoder *, const char *inside, Str x, int64_t width); /* (optional) more to add */
 };
 extern const Arch *const architectures[]; /* ends with NULL */
 const Arch *arch_find(Str model_type);    /* NULL: not known */
@@ -87,9 +105,12 @@ struct Encoder {
     int64_t n[K_COUNT];     /* numbers of the config */
     double eps;
     const Activation *act;
+    Str ids, attended, kinds; /* the inputs, [B, S] */
     Str mask;               /* [B, 1, 1, S], or wider: added to the scores */
     Str keys;               /* the mask as bool, [B, 1, 1, S] */
     Str length;             /* [1]: S; see encoder_length */
+    double theta;           /* POS_ROTARY with one speed for all layers */
+    Rotation rotation;
     bool mean;              /* STEP_POOL: the mean of the tokens, not the first */
     void *own;              /* what configure keeps for prepare and attend */
     void (*finish)(Encoder *, Str hidden); /* (optional) instead of a head */
@@ -108,10 +129,18 @@ Str layer_linear(Builder *, const char *path, Str x, int64_t out, int64_t in); /
 Str layer_gemm(Builder *, const char *path, Str x, int64_t out, int64_t in);   /* rank 2 */
 Str layer_norm(Builder *, const char *path, Str x, int64_t width, double eps);
 Str layer_split(Encoder *, const char *path, Str x, const int64_t perm[4]); /* [B,S,C] to heads */
-Str layer_mix(Encoder *, const char *path, Str scores, Str v);   /* softmax, times v, heads joined */
+Str layer_mix(Encoder *, const char *path, Str scores, Str v); /* softmax, times v, joined */
 Str encoder_mask(Encoder *, const char *path, Str seen);           /* bool to 0 or very negative */
 Str encoder_attend(Encoder *, const char *attend, Str q, Str k, Str v, Str mask);
 extern const int64_t perm_tokens[4], perm_columns[4];          /* [B,H,S,D] and [B,H,D,S] */
+/* rotary.c */
+Str rotary_places(Encoder *, const char *path);                /* [S]: 0, 1, 2, ... */
+Rotation rotary_tables(Encoder *, const char *path, const char *name, Str places, double theta);
+Str rotary_turn(Encoder *, const char *path, Str x, const Rotation *); /* [B, H, S, D] */
+bool rotary_theta(const Value *config, const Value *rope, const char *old_key, double otherwise,
+                  double *theta, Err *);
+/* rename.c */
+void weights_rename(Arena *, Safetensors *, const Rename *);   /* adds the new names */
 /* heads.c */
 void head_write(Encoder *, Str hidden);
 

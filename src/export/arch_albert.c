@@ -77,6 +77,7 @@ const Arch arch_albert = {
                .up = "ffn", .act = "activation", .down = "ffn_output",
                .sum2 = "", .norm2 = "full_layer_layer_norm" },
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
-               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer },
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
+               [HEAD_CHOICE] = sequence },
     .configure = configure, .layer_path = layer_path,
 };

@@ -17,7 +17,7 @@ const Module bert_modules[] = {
     { 0 },
 };
 
-static const Module head_modules[] = {
+const Module bert_masked_modules[] = {
     { "cls", "*OnlyMLMHead" },
     { "cls.predictions", "*LMPredictionHead" },
     { "cls.predictions.transform", "*PredictionHeadTransform" },
@@ -28,7 +28,7 @@ static const Module head_modules[] = {
 const Step steps_classify_tokens[] = { { STEP_LINEAR, "classifier" }, { 0 } };
 const Step steps_answer[] = { { STEP_LINEAR, "qa_outputs" }, { 0 } };
 
-static const Step masked[] = {
+const Step bert_masked[] = {
     { STEP_LINEAR, "cls.predictions.transform.dense" },
     { STEP_ACT, "cls.predictions.transform.transform_act_fn" },
     { STEP_NORM, "cls.predictions.transform.LayerNorm" },
@@ -36,7 +36,7 @@ static const Step masked[] = {
     { 0 },
 };
 
-static const Step sequence[] = {
+const Step bert_sequence[] = {
     { STEP_FIRST, "@pooler" },
     { STEP_LINEAR, "@pooler.dense" },
     { STEP_ACT, "@pooler.activation", "tanh" },
@@ -46,9 +46,29 @@ static const Step sequence[] = {
 
 const Arch arch_bert = {
     .model_type = "bert", .family = "Bert", .base = "bert.",
-    .modules = bert_modules, .head_modules = { [HEAD_MASKED] = head_modules },
+    .modules = bert_modules, .head_modules = { [HEAD_MASKED] = bert_masked_modules },
     .eps = 1e-12,
     .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER, .paths = BERT_PATHS,
-    .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
-               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer },
+    .steps = { [HEAD_MASKED] = bert_masked, [HEAD_SEQUENCE] = bert_sequence,
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
+               [HEAD_CHOICE] = bert_sequence },
+};
+
+/* ERNIE is BERT, but for task types, which only version 3 has. */
+static bool ernie_configure(Encoder *m, const Value *config, Err *err)
+{
+    (void)m;
+    return !value_bool(value_get(config, "use_task_id"), false) ||
+           fail(err, EF_UNSUPPORTED, "config.json: use_task_id is not supported");
+}
+
+const Arch arch_ernie = {
+    .model_type = "ernie", .family = "Ernie", .base = "ernie.",
+    .modules = bert_modules, .head_modules = { [HEAD_MASKED] = bert_masked_modules },
+    .eps = 1e-12,
+    .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER, .paths = BERT_PATHS,
+    .steps = { [HEAD_MASKED] = bert_masked, [HEAD_SEQUENCE] = bert_sequence,
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
+               [HEAD_CHOICE] = bert_sequence },
+    .configure = ernie_configure,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arch_deberta_v2.c - DeBERTa v2 and v3: scores also look at how far apart two tokens are, through
- * the same projections (or ones of their own):
+ * arch_deberta_v2.c - DeBERTa, all three versions: scores also look at how far apart two tokens are,
+ * through the same projections (or ones of their own):
  *
  *   (q_i k_j + q_i Kr[d] + k_j Qr[d]) / sqrt(D * terms),  d = bucket(i - j) + span, clamped
  *
- * Padded queries, which transformers masks too, are left to themselves: nobody reads them. */
+ * The first version packs q, k and v head by head, and counts distances one by one. Padded queries,
+ * which transformers masks too, are left to themselves: nobody reads them. */
 #include <math.h>
 
 #include "arch_rows.h"
@@ -20,6 +21,23 @@ static const Module modules[] = {
     { "encoder.layer.#.intermediate", "*Intermediate" },
     { "encoder.layer.#.intermediate.intermediate_act_fn", "!" },
     { "encoder.layer.#.output", "*Output" },
+    { 0 },
+};
+static const Module packed_modules[] = { /* the first version has a LayerNorm class of its own */
+    { "", "*Model" },
+    { "embeddings", "*Embeddings" },
+    { "embeddings.LayerNorm", "*LayerNorm" },
+    { "encoder", "*Encoder" },
+    { "encoder.LayerNorm", "*LayerNorm" },
+    { "encoder.layer.#", "*Layer" },
+    { "encoder.layer.#.attention", "*Attention" },
+    { "encoder.layer.#.attention.self", "DisentangledSelfAttention" },
+    { "encoder.layer.#.attention.output", "*SelfOutput" },
+    { "encoder.layer.#.attention.output.LayerNorm", "*LayerNorm" },
+    { "encoder.layer.#.intermediate", "*Intermediate" },
+    { "encoder.layer.#.intermediate.intermediate_act_fn", "!" },
+    { "encoder.layer.#.output", "*Output" },
+    { "encoder.layer.#.output.LayerNorm", "*LayerNorm" },
     { 0 },
 };
 static const Module masked_modules[] = {
@@ -57,6 +75,7 @@ static const Step sequence[] = {
 };
 
 typedef struct Own {
+    bool packed;            /* the first version */
     bool relative, shared;  /* shared: the content's own projections */
     bool c2p, p2c, norm;    /* norm: of the table of distances */
     int64_t buckets, most, span;
@@ -78,12 +97,13 @@ static bool supported(const Encoder *m, const Value *config, Err *err)
     Str act = value_str(value_get(config, "pooler_hidden_act"), STR("gelu"));
     const char *what = NULL;
     if (value_int(value_get(config, "conv_kernel_size"), 0) > 0) what = "conv_kernel_size above 0";
+    else if (value_bool(value_get(config, "talking_head"), false)) what = "talking_head";
     else if (m->n[K_EMBEDDING] != m->n[K_HIDDEN]) what = "embedding_size other than hidden_size";
     else if (value_get(config, "attention_head_size") &&
              value_int(value_get(config, "attention_head_size"), 0) * m->n[K_HEADS] !=
                  m->n[K_HIDDEN])
         what = "attention_head_size of its own";
-    else if (m->head == HEAD_SEQUENCE && !str_is(act, "gelu")) what = "pooler_hidden_act other than gelu";
+    else if (m->head && !str_is(act, "gelu")) what = "pooler_hidden_act other than gelu";
     return !what || fail(err, EF_UNSUPPORTED, "config.json: %s is not supported", what);
 }
 
@@ -92,11 +112,12 @@ static bool configure(Encoder *m, const Value *config, Err *err)
     Own *own = m->own = NEW(m->b->arena, Own);
     if (!value_get(config, "type_vocab_size")) m->n[K_TYPES] = 0;
     const Value *terms = value_get(config, "pos_att_type");
+    own->packed = strcmp(m->arch->model_type, "deberta") == 0;
     own->relative = value_bool(value_get(config, "relative_attention"), false);
     own->shared = value_bool(value_get(config, "share_att_key"), false);
     own->c2p = names(terms, "c2p"), own->p2c = names(terms, "p2c");
     own->norm = names(value_get(config, "norm_rel_ebd"), "layer_norm");
-    own->buckets = value_int(value_get(config, "position_buckets"), -1);
+    own->buckets = own->packed ? -1 : value_int(value_get(config, "position_buckets"), -1);
     own->most = value_int(value_get(config, "max_relative_positions"), -1);
     if (own->most < 1) own->most = m->n[K_POSITIONS];
     own->span = own->buckets > 0 ? own->buckets : own->most;
@@ -188,12 +209,13 @@ static Str relative_scores(Encoder *m, const char *inside, Str scores, Str q, St
     const Own *own = m->own;
     Str shape = NODE(b, inside, "Shape", scores);
     if (own->c2p) {
-        const char *project = own->shared ? "key_proj" : "pos_key_proj";
+        const char *project = own->packed ? "pos_proj" : own->shared ? "key_proj" : "pos_key_proj";
         Str bias = by_distance(m, inside, project, q, own->at, shape);
         scores = NODE(b, inside, "Add", scores, bias);
     }
     if (own->p2c) {
-        const char *project = own->shared ? "query_proj" : "pos_query_proj";
+        const char *project =
+            own->packed ? "pos_q_proj" : own->shared ? "query_proj" : "pos_query_proj";
         Str bias = by_distance(m, inside, project, k, own->turned, shape);
         bias = NODE(b, inside, "Transpose", bias);
         build_attr_ints(b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
@@ -202,24 +224,50 @@ static Str relative_scores(Encoder *m, const char *inside, Str scores, Str q, St
     return scores;
 }
 
+/* q, k and v as heads, [B, H, S, D] */
+static void project_each(Encoder *m, const char *inside, Str x, Str part[3])
+{
+    static const char *const project[] = { "query_proj", "key_proj", "value_proj" };
+    int64_t C = m->n[K_HIDDEN];
+    for (int i = 0; i < 3; i++) {
+        const char *path = build_path(m->b, "%s.%s", inside, project[i]);
+        part[i] = layer_split(m, inside, layer_linear(m->b, path, x, C, C), perm_tokens);
+    }
+}
+
+/* The same of one matrix: q, k, v of head 0, then of head 1; q and v have a bias of their own. */
+static void project_packed(Encoder *m, const char *inside, Str x, Str part[3])
+{
+    static const char *const bias[] = { "q_bias", NULL, "v_bias" };
+    Builder *b = m->b;
+    int64_t C = m->n[K_HIDDEN], H = m->n[K_HEADS], D = C / H;
+    Str all = layer_linear(b, build_path(b, "%s.in_proj", inside), x, 3 * C, C);
+    all = NODE(b, inside, "Transpose", NODE(b, inside, "Reshape", all, INTS(b, 0, 0, H, 3 * D)));
+    build_attr_ints(b, "perm", perm_tokens, 4);
+    part[0] = NODE(b, inside, "Split", all, INTS(b, D, D, D));
+    build_attr_int(b, "axis", -1);
+    part[1] = build_more(b), part[2] = build_more(b);
+    for (int i = 0; i < 3; i++) {
+        if (!bias[i]) continue;
+        Str w = build_weight(b, inside, bias[i], 1, &C);
+        w = NODE(b, inside, "Reshape", w, INTS(b, 1, H, 1, D));
+        part[i] = NODE(b, inside, "Add", part[i], w);
+    }
+}
+
 static Str attend(Encoder *m, int layer, const char *path, Str x)
 {
     (void)layer;
-    static const char *const project[] = { "query_proj", "key_proj", "value_proj" };
     Builder *b = m->b;
     const Own *own = m->own;
-    int64_t C = m->n[K_HIDDEN];
     const char *inside = build_path(b, "%s.attention.self", path);
     Str part[3];
-    for (int i = 0; i < 3; i++) {
-        part[i] = layer_linear(b, build_path(b, "%s.%s", inside, project[i]), x, C, C);
-        part[i] = layer_split(m, inside, part[i], perm_tokens);
-    }
+    (own->packed ? project_packed : project_each)(m, inside, x, part);
     Str k = NODE(b, inside, "Transpose", part[1]);
     build_attr_ints(b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
     Str scores = NODE(b, inside, "MatMul", part[0], k);
     if (own->table.n) scores = relative_scores(m, inside, scores, part[0], part[1]);
-    double terms = 1 + own->c2p + own->p2c, D = (double)(C / m->n[K_HEADS]);
+    double terms = 1 + own->c2p + own->p2c, D = (double)(m->n[K_HIDDEN] / m->n[K_HEADS]);
     scores = NODE(b, inside, "Mul", scores, build_float(b, 1 / sqrt(D * terms)));
     return layer_mix(m, inside, NODE(b, inside, "Add", scores, m->mask), part[2]);
 }
@@ -227,10 +275,25 @@ static Str attend(Encoder *m, int layer, const char *path, Str x)
 const Arch arch_deberta_v2 = {
     .model_type = "deberta-v2", .family = "DebertaV2", .base = "deberta.",
     .modules = modules,
-    .head_modules = { [HEAD_MASKED] = masked_modules, [HEAD_SEQUENCE] = pooler },
+    .head_modules = { [HEAD_MASKED] = masked_modules, [HEAD_SEQUENCE] = pooler,
+                      [HEAD_CHOICE] = pooler },
     .otherwise = { [K_VOCAB] = 128100, [K_HIDDEN] = 1536, [K_LAYERS] = 24, [K_HEADS] = 24,
                    [K_INNER] = 6144 },
-    .eps = 1e-7,
+    .eps = 1e-7, .mask_at = "encoder",
+    .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER,
+    .paths = { .attend = "attention.self", BERT_BEHIND_ATTENTION },
+    .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
+               [HEAD_CHOICE] = sequence },
+    .configure = configure, .prepare = prepare, .attend = attend,
+};
+
+const Arch arch_deberta = {
+    .model_type = "deberta", .family = "Deberta", .base = "deberta.",
+    .modules = packed_modules,
+    .head_modules = { [HEAD_MASKED] = masked_modules, [HEAD_SEQUENCE] = pooler },
+    .otherwise = { [K_VOCAB] = 50265 },
+    .eps = 1e-7, .mask_at = "encoder",
     .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER,
     .paths = { .attend = "attention.self", BERT_BEHIND_ATTENTION },
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,

@@ -49,5 +49,6 @@ const Arch arch_distilbert = {
                .up = "ffn.lin1", .act = "ffn.activation", .down = "ffn.lin2",
                .sum2 = "", .norm2 = "output_layer_norm" },
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
-               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer },
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
+               [HEAD_CHOICE] = sequence },
 };

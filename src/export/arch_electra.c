@@ -28,10 +28,25 @@ static const Step sequence[] = {
     { 0 },
 };
 
+static const Module summary[] = {
+    { "sequence_summary", "*SequenceSummary" },
+    { "sequence_summary.activation", "GELUActivation" },
+    { 0 },
+};
+
+static const Step choice[] = {
+    { STEP_FIRST, "sequence_summary" },
+    { STEP_LINEAR, "sequence_summary.summary" },
+    { STEP_ACT, "sequence_summary.activation", "gelu" },
+    { STEP_LINEAR, "classifier" },
+    { 0 },
+};
+
 const Arch arch_electra = {
     .model_type = "electra", .family = "Electra", .base = "electra.",
     .modules = bert_modules,
-    .head_modules = { [HEAD_MASKED] = generator, [HEAD_SEQUENCE] = classifier },
+    .head_modules = { [HEAD_MASKED] = generator, [HEAD_SEQUENCE] = classifier,
+                      [HEAD_CHOICE] = summary },
     .otherwise = { [K_EMBEDDING] = 128, [K_HIDDEN] = 256, [K_HEADS] = 4, [K_INNER] = 1024 },
     .eps = 1e-12,
     .embeddings = { .words = "embeddings.word_embeddings",
@@ -40,5 +55,6 @@ const Arch arch_electra = {
                     .norm = "embeddings.LayerNorm", .project = "embeddings_project" },
     .layer = BERT_LAYER, .paths = BERT_PATHS,
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
-               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer },
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
+               [HEAD_CHOICE] = choice },
 };

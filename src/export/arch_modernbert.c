@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * arch_modernbert.c - ModernBERT: norms before, rotary positions, gated feed-forward, and two kinds
  * of layer: every token sees every token, or only those within half a window to either side. */
-#include <math.h>
-
 #include "arch_rows.h"
 
 static const Module modules[] = {
@@ -15,13 +13,17 @@ static const Module modules[] = {
     { "layers.#.mlp.act", "!" },
     { 0 },
 };
-static const Module head[] = { { "head", "*PredictionHead" }, { "head.act", "GELUActivation" }, { 0 } };
+static const Module head[] = {
+    { "head", "*PredictionHead" }, { "head.act", "GELUActivation" }, { 0 }
+};
 
 #define HEAD_STEPS                                                                              \
     { STEP_LINEAR, "head.dense" }, { STEP_ACT, "head.act", "gelu" }, { STEP_NORM, "head.norm" }
 static const Step masked[] = { HEAD_STEPS, { STEP_DECODE, "decoder" }, { 0 } };
 static const Step tokens[] = { HEAD_STEPS, { STEP_LINEAR, "classifier" }, { 0 } };
-static const Step sequence[] = { { STEP_POOL, "" }, HEAD_STEPS, { STEP_LINEAR, "classifier" }, { 0 } };
+static const Step sequence[] = {
+    { STEP_POOL, "" }, HEAD_STEPS, { STEP_LINEAR, "classifier" }, { 0 }
+};
 
 typedef enum { FULL, SLIDING, KINDS } Kind;
 static const char *const kind_names[KINDS] = { "full_attention", "sliding_attention" };
@@ -30,7 +32,8 @@ typedef struct Own {
     double theta[KINDS];
     int64_t window;         /* tokens to either side */
     bool used[KINDS];
-    Str mask[KINDS], cos[KINDS], sin[KINDS];
+    Str mask[KINDS];
+    Rotation rotation[KINDS];
 } Own;
 
 static bool read_rope(const Value *config, Kind kind, Own *own, Err *err)
@@ -38,14 +41,7 @@ static bool read_rope(const Value *config, Kind kind, Own *own, Err *err)
     static const char *const old_keys[KINDS] = { "global_rope_theta", "local_rope_theta" };
     static const double otherwise[KINDS] = { 160000, 10000 };
     const Value *rope = value_get(value_get(config, "rope_parameters"), kind_names[kind]);
-    Str type = value_str(value_get(rope, "rope_type"), STR("default"));
-    own->theta[kind] = value_float(value_get(config, old_keys[kind]), otherwise[kind]);
-    own->theta[kind] = value_float(value_get(rope, "rope_theta"), own->theta[kind]);
-    if (!str_is(type, "default") || (value_get(config, "rope_scaling") &&
-                                     value_get(config, "rope_scaling")->kind == V_MAP))
-        return fail(err, EF_UNSUPPORTED, "config.json: scaled rotary positions are not supported");
-    return own->theta[kind] > 0 ||
-           fail(err, EF_BAD_MODEL, "config.json: rope_theta: wanted a number above 0");
+    return rotary_theta(config, rope, old_keys[kind], otherwise[kind], &own->theta[kind], err);
 }
 
 static bool read_kinds(Encoder *m, const Value *config, Own *own, Err *err)
@@ -80,33 +76,6 @@ static bool configure(Encoder *m, const Value *config, Err *err)
            read_kinds(m, config, own, err);
 }
 
-/* [1, D / 2]: how fast each pair turns */
-static Str speeds(Encoder *m, Kind kind)
-{
-    int64_t half = m->n[K_HIDDEN] / m->n[K_HEADS] / 2;
-    const Own *own = m->own;
-    float *speed = ARRAY(m->b->arena, float, half);
-    for (int64_t i = 0; i < half; i++)
-        speed[i] = 1 / powf((float)own->theta[kind], (float)i / (float)half);
-    const char *name = build_path(m->b, "%s.%s_inv_freq", encoder_path(m, "rotary_emb"),
-                                  kind_names[kind]);
-    return build_floats(m->b, name, speed, 1, half);
-}
-
-static void rotation(Encoder *m, Str at, Kind kind)
-{
-    Builder *b = m->b;
-    Own *own = m->own;
-    const char *path = encoder_path(m, "rotary_emb");
-    Str column = NODE(b, path, "Cast", NODE(b, path, "Unsqueeze", at, INTS(b, 1)));
-    build_attr_int(b, "to", T_F32);
-    Str angle = NODE(b, path, "Mul", column, speeds(m, kind));
-    Str both = NODE(b, path, "Concat", angle, angle);
-    build_attr_int(b, "axis", -1);
-    own->cos[kind] = NODE(b, path, "Cos", both);
-    own->sin[kind] = NODE(b, path, "Sin", both);
-}
-
 static Str window(Encoder *m, const char *path, Str at)
 {
     Builder *b = m->b;
@@ -121,30 +90,17 @@ static Str window(Encoder *m, const char *path, Str at)
 static void prepare(Encoder *m, Str hidden)
 {
     (void)hidden;
-    Builder *b = m->b;
     Own *own = m->own;
     const char *path = encoder_path(m, "");
-    Str end = NODE(b, path, "Squeeze", encoder_length(m), INTS(b, 0));
-    Str at = NODE(b, path, "Range", build_int(b, 0), end, build_int(b, 1));
+    static const char *const names[KINDS] = { "full_attention_inv_freq",
+                                              "sliding_attention_inv_freq" };
+    const char *turning = encoder_path(m, "rotary_emb");
+    Str at = rotary_places(m, path);
     for (Kind kind = 0; kind < KINDS; kind++)
-        if (own->used[kind]) rotation(m, at, kind);
+        if (own->used[kind])
+            own->rotation[kind] = rotary_tables(m, turning, names[kind], at, own->theta[kind]);
     own->mask[FULL] = m->mask;
     if (own->used[SLIDING]) own->mask[SLIDING] = window(m, path, at);
-}
-
-/* x cos + (-x2, x1) sin: the halves of each head turn against one another. */
-static Str rotate(Encoder *m, const char *path, Str x, Kind kind)
-{
-    Builder *b = m->b;
-    const Own *own = m->own;
-    int64_t half = m->n[K_HIDDEN] / m->n[K_HEADS] / 2;
-    Str first = NODE(b, path, "Split", x, INTS(b, half, half));
-    build_attr_int(b, "axis", -1);
-    Str second = build_more(b);
-    Str turned = NODE(b, path, "Concat", NODE(b, path, "Neg", second), first);
-    build_attr_int(b, "axis", -1);
-    return NODE(b, path, "Add", NODE(b, path, "Mul", x, own->cos[kind]),
-                NODE(b, path, "Mul", turned, own->sin[kind]));
 }
 
 static Str attend(Encoder *m, int layer, const char *path, Str x)
@@ -159,8 +115,8 @@ static Str attend(Encoder *m, int layer, const char *path, Str x)
     build_attr_int(b, "axis", -1);
     part[1] = build_more(b), part[2] = build_more(b);
     for (int i = 0; i < 3; i++) part[i] = layer_split(m, inside, part[i], perm_tokens);
-    Str q = rotate(m, inside, part[0], kind);
-    Str k = NODE(b, inside, "Transpose", rotate(m, inside, part[1], kind));
+    Str q = rotary_turn(m, inside, part[0], &own->rotation[kind]);
+    Str k = NODE(b, inside, "Transpose", rotary_turn(m, inside, part[1], &own->rotation[kind]));
     build_attr_ints(b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
     return encoder_attend(m, inside, q, k, part[2], own->mask[kind]);
 }
@@ -169,7 +125,7 @@ const Arch arch_modernbert = {
     .model_type = "modernbert", .family = "ModernBert", .base = "model.",
     .modules = modules,
     .head_modules = { [HEAD_MASKED] = head, [HEAD_SEQUENCE] = head, [HEAD_TOKEN] = head,
-                      [HEAD_ANSWER] = head },
+                      [HEAD_ANSWER] = head, [HEAD_CHOICE] = head },
     .otherwise = { [K_VOCAB] = 50368, [K_LAYERS] = 22, [K_INNER] = 1152, [K_POSITIONS] = 8192 },
     .eps_key = "norm_eps", .eps = 1e-5, .act_key = "hidden_activation",
     .positions = POS_ROTARY, .types = TYPES_NONE, .pre_norm = true,
@@ -180,6 +136,6 @@ const Arch arch_modernbert = {
                .sum2 = "", .norm2 = "mlp_norm" },
     .final_norm = "final_norm",
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence, [HEAD_TOKEN] = tokens,
-               [HEAD_ANSWER] = tokens },
+               [HEAD_ANSWER] = tokens, [HEAD_CHOICE] = sequence },
     .configure = configure, .prepare = prepare, .attend = attend,
 };

@@ -14,6 +14,7 @@ static const Module modules[] = {
     { "encoder.layer.#.intermediate", "*Intermediate" },
     { "encoder.layer.#.intermediate.intermediate_act_fn", "!" },
     { "encoder.layer.#.output", "*Output" },
+    { "pooler", "*Pooler" },
     { 0 },
 };
 
@@ -87,6 +88,7 @@ const Arch arch_mpnet = {
                .attend = "attention.attn", .out = "attention.attn.o",
                .sum1 = "attention", .norm1 = "attention.LayerNorm", BERT_FEED_FORWARD },
     .steps = { [HEAD_MASKED] = roberta_masked, [HEAD_SEQUENCE] = roberta_sequence,
-               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer },
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
+               [HEAD_CHOICE] = bert_sequence },
     .configure = configure, .prepare = prepare,
 };

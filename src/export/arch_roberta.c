@@ -28,7 +28,8 @@ const Step roberta_sequence[] = {
     .types = TYPES_ZERO, .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER,                    \
     .paths = BERT_PATHS,                                                                        \
     .steps = { [HEAD_MASKED] = roberta_masked, [HEAD_SEQUENCE] = roberta_sequence,              \
-               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer }
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,              \
+               [HEAD_CHOICE] = bert_sequence }
 
 const Arch arch_roberta = { .model_type = "roberta", .family = "Roberta", ROBERTA };
 const Arch arch_xlm_roberta = { .model_type = "xlm-roberta", .family = "XLMRoberta", ROBERTA };

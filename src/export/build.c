@@ -277,23 +277,27 @@ Str build_matrix(Builder *b, const char *path, int64_t out, int64_t in)
 /* ---- what the graph takes and gives ---- */
 enum { MOST_IO = 8 };
 
-static OnnxValue described(DType type, const char *name, int rank, const int64_t *dim)
+static OnnxValue described(DType type, const char *name, int rank, const int64_t *dim,
+                           const char *const *symbols)
 {
-    static const char *const symbols[] = { "batch_size", "sequence_length" };
     OnnxValue v = { .name = str_of(name), .type = type, .rank = rank };
     for (int i = 0; i < rank; i++) {
         v.dim[i] = dim[i];
-        if (dim[i] == DIM_UNKNOWN) v.symbol[i] = str_of(symbols[MIN(i, 1)]);
+        if (dim[i] == DIM_UNKNOWN) v.symbol[i] = str_of(symbols[i]);
     }
     return v;
 }
 
-void build_input(Builder *b, const char *name)
+static const char *const plain[] = { "batch_size", "sequence_length" };
+static const char *const chosen[] = { "batch_size", "num_choices", "sequence_length" };
+
+void build_input(Builder *b, const char *name, int rank, const int64_t *dim)
 {
     OnnxGraph *g = &b->graph;
     if (!g->in) g->in = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_in < MOST_IO);
-    g->in[g->n_in++] = described(T_I64, name, 2, (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN });
+    g->in[g->n_in++] = described(T_I64, name, rank, dim,
+                                rank == 3 && dim[2] == DIM_UNKNOWN ? chosen : plain);
 }
 
 void build_output(Builder *b, Str value, const char *name, int rank, const int64_t *dim)
@@ -301,7 +305,8 @@ void build_output(Builder *b, Str value, const char *name, int rank, const int64
     OnnxGraph *g = &b->graph;
     if (!g->out) g->out = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_out < MOST_IO);
-    g->out[g->n_out++] = described(T_F32, name, rank, dim);
+    bool choices = g->n_in && g->in[0].rank == 3;
+    g->out[g->n_out++] = described(T_F32, name, rank, dim, choices ? chosen : plain);
     for (int i = 0; i < g->n_node; i++) {
         OnnxNode *n = &g->node[i];
         for (int k = 0; k < n->n_in; k++)

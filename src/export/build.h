@@ -76,7 +76,7 @@ Str build_weight(Builder *, const char *path, const char *leaf, int rank, const 
 Str build_matrix(Builder *, const char *path, int64_t out, int64_t in); /* transposed, for MatMul */
 
 /* Inputs and outputs of the graph; dims: numbers, or symbols where dim is DIM_UNKNOWN. */
-void build_input(Builder *, const char *name);            /* int64 [batch_size, sequence_length] */
+void build_input(Builder *, const char *name, int rank, const int64_t *dim); /* int64 */
 void build_output(Builder *, Str value, const char *name, int rank, const int64_t *dim);
 
 /* The tag of a module path, "/BertModel/BertEncoder/BertLayer.0"; rule 2 of the notes on tags. */

@@ -64,6 +64,15 @@ static bool read_activation(Encoder *m, const Value *config, Err *err)
                           (int)MIN(act.n, 60), act.p, activation_names);
 }
 
+static bool read_rotary(Encoder *m, const Value *config, Err *err)
+{
+    if (!m->arch->theta) return true;
+    if (m->n[K_HIDDEN] / m->n[K_HEADS] % 2)
+        return fail(err, EF_BAD_MODEL, "config.json: rotary positions need heads of even size");
+    return rotary_theta(config, value_get(config, "rope_parameters"), "rope_theta", m->arch->theta,
+                        &m->theta, err);
+}
+
 /* Forms that change what the layers compute. */
 static bool refuse(const Value *config, Err *err)
 {
@@ -87,5 +96,6 @@ bool encoder_configure(Encoder *m, const Value *config, Err *err)
         return fail(err, EF_BAD_MODEL, "config.json: a hidden size of %lld does not divide into "
                     "%lld heads", (long long)m->n[K_HIDDEN], (long long)m->n[K_HEADS]);
     return refuse(config, err) && read_eps(m, config, err) && read_activation(m, config, err) &&
+           read_rotary(m, config, err) &&
            (!m->arch->configure || m->arch->configure(m, config, err));
 }

@@ -27,7 +27,7 @@ static Str padded_positions(Encoder *m, const char *path)
 {
     Builder *b = m->b;
     Str pad = build_int(b, m->n[K_PAD]);
-    Str real = NODE(b, path, "Not", NODE(b, path, "Equal", STR("input_ids"), pad));
+    Str real = NODE(b, path, "Not", NODE(b, path, "Equal", m->ids, pad));
     real = NODE(b, path, "Cast", real);
     build_attr_int(b, "to", T_I32);
     Str count = NODE(b, path, "CumSum", real, build_int(b, 1));
@@ -40,7 +40,7 @@ Str encoder_length(Encoder *m)
 {
     if (m->length.n) return m->length;
     const char *path = parent(m, encoder_path(m, m->arch->embeddings.words));
-    Str shape = NODE(m->b, path, "Shape", STR("input_ids"));
+    Str shape = NODE(m->b, path, "Shape", m->ids);
     return m->length = NODE(m->b, path, "Gather", shape, INTS(m->b, 1));
 }
 
@@ -64,7 +64,7 @@ static Str with_types(Encoder *m, const char *inside, Str x, int64_t width)
     if (m->types == TYPES_NONE || m->n[K_TYPES] == 0) return x;
     const char *path = encoder_path(m, m->arch->embeddings.types);
     Str table = build_weight(b, path, "weight", 2, (int64_t[]){ m->n[K_TYPES], width });
-    Str ids = m->types == TYPES_INPUT ? STR("token_type_ids") : build_int(b, 0);
+    Str ids = m->types == TYPES_INPUT ? m->kinds : build_int(b, 0);
     return NODE(b, inside, "Add", x, NODE(b, path, "Gather", table, ids));
 }
 
@@ -75,8 +75,9 @@ static Str embed(Encoder *m)
     int64_t width = m->n[K_EMBEDDING];
     const char *words = encoder_path(m, e->words), *inside = parent(m, words);
     Str table = build_weight(b, words, "weight", 2, (int64_t[]){ m->n[K_VOCAB], width });
-    Str x = NODE(b, words, "Gather", table, STR("input_ids"));
+    Str x = NODE(b, words, "Gather", table, m->ids);
     x = with_positions(m, inside, with_types(m, inside, x, width), width);
+    if (m->arch->embed) x = m->arch->embed(m, inside, x, width);
     x = layer_norm(b, encoder_path(m, e->norm), x, width, m->eps);
     const char *project = e->project ? encoder_path(m, e->project) : NULL;
     if (!project || (width == m->n[K_HIDDEN] && !build_find(b, project, "weight"))) return x;
@@ -86,11 +87,17 @@ static Str embed(Encoder *m)
 /* Keys that are padding get a very negative score; the same for every query. */
 static void write_mask(Encoder *m)
 {
-    const char *path = encoder_path(m, "");
-    Str wide = NODE(m->b, path, "Unsqueeze", STR("attention_mask"), INTS(m->b, 1, 2));
+    const char *path = encoder_path(m, m->arch->mask_at ? m->arch->mask_at : "");
+    Str wide = NODE(m->b, path, "Unsqueeze", m->attended, INTS(m->b, 1, 2));
     m->keys = NODE(m->b, path, "Cast", wide);
     build_attr_int(m->b, "to", T_BOOL);
     m->mask = encoder_mask(m, path, m->keys);
+}
+
+static void write_rotation(Encoder *m)
+{
+    const char *path = encoder_path(m, "rotary_emb");
+    m->rotation = rotary_tables(m, path, "inv_freq", rotary_places(m, path), m->theta);
 }
 
 static Str attention(Encoder *m, int layer, const char *path, Str x)
@@ -102,28 +109,49 @@ static Str attention(Encoder *m, int layer, const char *path, Str x)
     Str q = layer_linear(m->b, below(m, path, p->q), x, C, C);
     q = layer_split(m, inside, q, perm_tokens);
     Str k = layer_linear(m->b, below(m, path, p->k), x, C, C);
-    k = layer_split(m, inside, k, perm_columns);
+    k = layer_split(m, inside, k, m->theta ? perm_tokens : perm_columns);
+    if (m->theta) {
+        q = rotary_turn(m, inside, q, &m->rotation);
+        k = NODE(m->b, inside, "Transpose", rotary_turn(m, inside, k, &m->rotation));
+        build_attr_ints(m->b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
+    }
     Str v = layer_linear(m->b, below(m, path, p->v), x, C, C);
     v = layer_split(m, inside, v, perm_tokens);
     return encoder_attend(m, inside, q, k, v, m->mask);
 }
 
-static Str feed_forward(Encoder *m, const char *path, Str x)
+/* The half that decides goes through the activation, the other is let through by it. */
+static Str gated(Encoder *m, const char *path, Str x)
 {
     const LayerPaths *p = &m->arch->paths;
     Builder *b = m->b;
     int64_t C = m->n[K_HIDDEN], F = m->n[K_INNER];
-    const char *act = below(m, path, p->act);
-    Str y = layer_linear(b, below(m, path, p->up), x, p->gate ? 2 * F : F, C);
-    if (p->gate) { /* the first half decides, the second is let through */
-        Str gated = NODE(b, below(m, path, p->gate), "Split", y, INTS(b, F, F));
-        build_attr_int(b, "axis", -1);
-        Str through = build_more(b);
-        y = NODE(b, below(m, path, p->gate), "Mul", m->act->write(b, act, gated), through);
+    const char *inside = below(m, path, p->gate);
+    Str decide, through;
+    if (p->decide) {
+        decide = layer_linear(b, below(m, path, p->decide), x, F, C);
+        through = layer_linear(b, below(m, path, p->up), x, F, C);
     } else {
-        y = m->act->write(b, act, y);
+        Str both = layer_linear(b, below(m, path, p->up), x, 2 * F, C);
+        decide = NODE(b, inside, "Split", both, INTS(b, F, F));
+        build_attr_int(b, "axis", -1);
+        through = build_more(b);
     }
-    return layer_linear(b, below(m, path, p->down), y, C, F);
+    return NODE(b, inside, "Mul", m->act->write(b, below(m, path, p->act), decide), through);
+}
+
+static Str feed_forward(Encoder *m, const char *path, Str x)
+{
+    const LayerPaths *p = &m->arch->paths;
+    int64_t C = m->n[K_HIDDEN], F = m->n[K_INNER];
+    Str y;
+    if (p->gate) {
+        y = gated(m, path, x);
+    } else {
+        y = layer_linear(m->b, below(m, path, p->up), x, F, C);
+        y = m->act->write(m->b, below(m, path, p->act), y);
+    }
+    return layer_linear(m->b, below(m, path, p->down), y, C, F);
 }
 
 static Str normed(Encoder *m, const char *path, Str x)
@@ -149,16 +177,31 @@ static Str layer(Encoder *m, int i, Str x)
     return m->arch->pre_norm ? x : normed(m, norm2, x);
 }
 
+/* [B, N, S] of several choices becomes [B * N, S] */
+static Str take_input(Encoder *m, const char *name)
+{
+    Builder *b = m->b;
+    bool choices = m->head == HEAD_CHOICE;
+    build_input(b, name, choices ? 3 : 2, (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN, DIM_UNKNOWN });
+    if (!choices) return str_of(name);
+    Str last = NODE(b, "", "Gather", NODE(b, "", "Shape", str_of(name)), INTS(b, 2));
+    Str shape = NODE(b, "", "Concat", INTS(b, -1), last);
+    build_attr_int(b, "axis", 0);
+    return NODE(b, "", "Reshape", str_of(name), shape);
+}
+
 bool encoder_write(Encoder *m, Err *err)
 {
     Builder *b = m->b;
     b->err = err;
-    build_input(b, "input_ids");
-    build_input(b, "attention_mask");
-    if (m->types == TYPES_INPUT && m->n[K_TYPES] > 0) build_input(b, "token_type_ids");
+    m->ids = take_input(m, "input_ids");
+    if (m->arch->boxes) build_input(b, "bbox", 3, (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN, 4 });
+    m->attended = take_input(m, "attention_mask");
+    if (m->types == TYPES_INPUT && m->n[K_TYPES] > 0) m->kinds = take_input(m, "token_type_ids");
     Str x = embed(m);
     write_mask(m);
     if (m->arch->prepare) m->arch->prepare(m, x);
+    if (m->theta) write_rotation(m);
     for (int i = 0; i < m->n[K_LAYERS] && build_ok(b); i++) x = layer(m, i, x);
     if (m->arch->final_norm) x = normed(m, encoder_path(m, m->arch->final_norm), x);
     if (m->finish) m->finish(m, x);

@@ -157,7 +157,8 @@ bool export_open(Export *e, Err *err)
     if (!find_sentence(e, err) || !read_config(e, err)) return false;
     files_target(e);
     const Arch *arch = known_arch(e, err);
-    if (!arch || !export_task(e->work->sentence ? "feature-extraction" : e->task, &e->work->config, &task, err)) return false;
+    const char *wanted = e->work->sentence ? "feature-extraction" : e->task;
+    if (!arch || !export_task(wanted, &e->work->config, &task, err)) return false;
     if (task->head && !arch->steps[task->head])
         return fail(err, EF_UNSUPPORTED, "%s: no export for %s yet", arch->model_type, task->name);
     start_builder(e, arch, task);
@@ -168,6 +169,7 @@ bool export_open(Export *e, Err *err)
     e->tokenizer = files_tokenizer(e);
     if (!open_weights(e, err)) return false;
     count_parameters(e);
+    weights_rename(&e->arena, &e->work->weights, arch->renames);
     return !e->work->sentence ||
            sentence_weights(e->work->sentence, &e->arena, &e->work->weights, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * export.h - a model folder (safetensors, config.json, tokenizer) to an ONNX folder that ONNX Runtime,
- * Optimum and our own engine load. Nothing but this program is needed, pickles are never read, and
- * nothing is downloaded.
+ * export.h - a model folder (safetensors, config.json, tokenizer) to an ONNX folder that ONNX
+ * Runtime, Optimum and our own engine load. Nothing but this program is needed, pickles are never
+ * read, and nothing is downloaded.
  *
  *     Export e = { .model = "bert-base-uncased", .output = "out", .opset = 18 };
  *     ok = export_open(&e, err) && export_build(&e, err) && export_write(&e, err) &&
@@ -27,7 +27,7 @@ typedef struct Export {
     int opset;              /* 14 to 21 */
     bool clean;             /* no hierarchy tags in the file */
     bool no_config;         /* the .onnx alone */
-    uint64_t most_inside;   /* bytes of weights above which they go to <name>_data; 0: about 2 GiB */
+    uint64_t most_inside;   /* bytes of weights beyond which they go to <name>_data; 0: 2 GiB */
     /* found */
     const char *folder;     /* where the source is */
     const char *encoder;    /* the same, but for old sentence-transformers folders */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.c - the files around the weights. A name that is no folder is looked up where the Hugging Face
- * tools keep what they once downloaded: $HF_HUB_CACHE or $HF_HOME/hub or ~/.cache/huggingface/hub,
- * models--ORG--NAME/refs/main -> models--ORG--NAME/snapshots/REVISION. */
+ * files.c - the files around the weights. A name that is no folder is looked up where the Hugging
+ * Face tools keep what they once downloaded: $HF_HUB_CACHE or $HF_HOME/hub or
+ * ~/.cache/huggingface/hub, models--ORG--NAME/refs/main -> models--ORG--NAME/snapshots/REVISION. */
 #include "files.h"
 
 #include <stdlib.h>

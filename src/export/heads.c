@@ -34,7 +34,7 @@ static void first_token(Encoder *m, const char *path, Flow *f)
 static void mean_tokens(Encoder *m, const char *path, Flow *f)
 {
     Builder *b = m->b;
-    Str mask = NODE(b, path, "Cast", STR("attention_mask"));
+    Str mask = NODE(b, path, "Cast", m->attended);
     build_attr_int(b, "to", T_F32);
     Str wide = NODE(b, path, "Unsqueeze", mask, INTS(b, -1));
     Str sum = NODE(b, path, "ReduceSum", NODE(b, path, "Mul", f->x, wide), INTS(b, 1));
@@ -98,11 +98,26 @@ static void answer_outputs(Encoder *m, const Flow *f)
                      (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN });
 }
 
+/* [B * N, 1] to [B, N] */
+static void choice_output(Encoder *m, const Flow *f)
+{
+    Builder *b = m->b;
+    if (f->width != 1)
+        build_fail(b, EF_BAD_MODEL, "multiple choice: found %lld outputs a choice, wanted 1",
+                   (long long)f->width);
+    Str choices = NODE(b, "", "Gather", NODE(b, "", "Shape", STR("input_ids")), INTS(b, 1));
+    Str shape = NODE(b, "", "Concat", INTS(b, -1), choices);
+    build_attr_int(b, "axis", 0);
+    build_output(b, NODE(b, "", "Reshape", f->x, shape), "logits", 2,
+                 (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN });
+}
+
 void head_write(Encoder *m, Str hidden)
 {
     Flow f = { hidden, 3, m->n[K_HIDDEN] };
     for (const Step *s = m->steps; s && s->kind != STEP_END; s++) run_step(m, s, &f);
     int64_t dim[] = { DIM_UNKNOWN, f.rank == 3 ? DIM_UNKNOWN : f.width, f.width };
     if (m->head == HEAD_ANSWER) answer_outputs(m, &f);
+    else if (m->head == HEAD_CHOICE) choice_output(m, &f);
     else build_output(m->b, f.x, m->head ? "logits" : "last_hidden_state", f.rank, dim);
 }

@@ -83,8 +83,8 @@ static bool read_activation(const Value *config, SentenceModule *m, Err *err)
 {
     static const struct {
         const char *class_name, *name;
-    } known[] = { { ".Tanh", "tanh" }, { ".ReLU", "relu" }, { ".GELU", "gelu" }, { ".SiLU", "silu" },
-                  { ".Sigmoid", "sigmoid" }, { ".Identity", NULL } };
+    } known[] = { { ".Tanh", "tanh" }, { ".ReLU", "relu" },       { ".GELU", "gelu" },
+                  { ".SiLU", "silu" }, { ".Sigmoid", "sigmoid" }, { ".Identity", NULL } };
     Str s = value_str(value_get(config, "activation_function"), STR("torch.nn.Tanh"));
     for (size_t i = 0; i < COUNT(known); i++) {
         if (!str_ends(s, known[i].class_name)) continue;
@@ -172,12 +172,13 @@ static Str over_tokens(Builder *b, const char *path, const char *op, Str x)
 static Str token_weights(Encoder *m, const char *path, bool placed)
 {
     Builder *b = m->b;
-    Str mask = NODE(b, path, "Cast", STR("attention_mask"));
+    Str mask = NODE(b, path, "Cast", m->attended);
     build_attr_int(b, "to", T_F32);
     if (placed) {
         Str end = NODE(b, path, "Squeeze", encoder_length(m), INTS(b, 0));
         end = NODE(b, path, "Add", end, build_int(b, 1));
-        Str at = NODE(b, path, "Cast", NODE(b, path, "Range", build_int(b, 1), end, build_int(b, 1)));
+        Str at = NODE(b, path, "Range", build_int(b, 1), end, build_int(b, 1));
+        at = NODE(b, path, "Cast", at);
         build_attr_int(b, "to", T_F32);
         mask = NODE(b, path, "Mul", mask, at);
     }
@@ -203,7 +204,7 @@ static Str pool_one(Encoder *m, const char *path, Str x, Pooling p)
         return first;
     }
     if (p != P_MAX) return weighted(m, path, x, p);
-    Str real = NODE(b, path, "Cast", NODE(b, path, "Unsqueeze", STR("attention_mask"), INTS(b, -1)));
+    Str real = NODE(b, path, "Cast", NODE(b, path, "Unsqueeze", m->attended, INTS(b, -1)));
     build_attr_int(b, "to", T_BOOL);
     return over_tokens(b, path, "ReduceMax", NODE(b, path, "Where", real, x, build_float(b, -1e9)));
 }

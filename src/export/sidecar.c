@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sidecar.c - modules are found again from the nodes' names: every part of a scope that has a class is
- * one, in the order in which the nodes first enter it, which is the order of execution. */
+ * sidecar.c - modules are found again from the nodes' names: every part of a scope that has a class
+ * is one, in the order in which the nodes first enter it, which is the order of execution. */
 #include "sidecar.h"
 
 #include <stdlib.h>
@@ -199,7 +199,8 @@ static Value describe_outputs(const Export *e, const Sidecar *s, const SidecarFa
 static Value describe_report(const Export *e, const Sidecar *s)
 {
     Value v = value_map(s->arena, 1), steps = value_map(s->arena, 2);
-    Value tags = value_map(s->arena, 5), count = value_map(s->arena, 8), put = value_map(s->arena, 2);
+    Value tags = value_map(s->arena, 5), count = value_map(s->arena, 8);
+    Value put = value_map(s->arena, 2);
     value_add(&count, "root_nodes", value_of_int(s->root));
     value_add(&count, "scoped_nodes", value_of_int(e->nodes - s->root));
     value_add(&count, "direct_matches", value_of_int(s->direct));

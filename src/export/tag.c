@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tag.c - from a module path to its hierarchy tag: the classes of the modules on the way that are not
- * torch.nn's own, with the number of those that stand in a list. */
+ * tag.c - from a module path to its hierarchy tag: the classes of the modules on the way that are
+ * not torch.nn's own, with the number of those that stand in a list. */
 #include "build.h"
 
 /* "encoder.layer.#" against the first n bytes of a path. */

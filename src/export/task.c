@@ -11,7 +11,8 @@ static const ExportTask tasks[] = {
         "text-ranking", "sequence_classification" } },
     { "token-classification", HEAD_TOKEN, "ForTokenClassification",
       { "ner", "named-entity-recognition", "token_classification" } },
-    { "question-answering", HEAD_ANSWER, "ForQuestionAnswering", { "qa", "extractive-qa" } },
+    { "multiple-choice", HEAD_CHOICE, "ForMultipleChoice", { "multiple_choice" } },
+    { "question-answering", HEAD_ANSWER, "ForQuestionAnswering", { "qa", "extractive-qa", "document-question-answering" } },
 };
 
 static bool is_called(const ExportTask *t, const char *name)
@@ -30,7 +31,8 @@ static bool unknown(const char *name, Err *err)
     if (near)
         return fail(err, EF_USAGE, "task: found \"%s\": did you mean %s?", name, near);
     return fail(err, EF_USAGE, "task: found \"%s\", wanted auto, feature-extraction, fill-mask, "
-                "text-classification, token-classification or question-answering", name);
+                "text-classification, token-classification, question-answering or "
+                "multiple-choice", name);
 }
 
 bool export_task(const char *name, const Value *config, const ExportTask **out, Err *err)

@@ -10,7 +10,7 @@ typedef struct Counter {
     const OnnxModel *model;
     Census *to;
     int cap;
-    bool *called;   /* [n_function]: counted already */
+    bool *called; /* [n_function]: counted already */
 } Counter;
 
 static int64_t version_of(const OnnxOpset *opset, int n, Str domain)
@@ -36,7 +36,8 @@ static OpCount *row_of(Counter *c, const OnnxNode *node)
     return &to->item[to->n++];
 }
 
-static void count_nodes(Counter *c, const OnnxGraph *g, const OnnxOpset *opset, int n_opset, int depth);
+static void count_nodes(Counter *c, const OnnxGraph *g, const OnnxOpset *opset, int n_opset,
+                        int depth);
 
 /* A function of the model's own: its nodes count once, however often it is called. */
 static bool count_function(Counter *c, const OnnxNode *node, int depth)
@@ -53,13 +54,15 @@ static bool count_function(Counter *c, const OnnxNode *node, int depth)
     return false;
 }
 
-static void count_nodes(Counter *c, const OnnxGraph *g, const OnnxOpset *opset, int n_opset, int depth)
+static void count_nodes(Counter *c, const OnnxGraph *g, const OnnxOpset *opset, int n_opset,
+                        int depth)
 {
     for (int i = 0; i < g->n_node && depth < DEEPEST; i++) {
         const OnnxNode *node = &g->node[i];
         const int64_t version = version_of(opset, n_opset, node->domain);
         bool ours = node->domain.n == 0 && (str_is(node->op, "Constant") || str_is(node->op, "If"));
-        bool known = ours || op_find(node->domain, node->op, version) || count_function(c, node, depth);
+        bool known =
+            ours || op_find(node->domain, node->op, version) || count_function(c, node, depth);
         OpCount *row = row_of(c, node);
         row->count++;
         row->known &= known;

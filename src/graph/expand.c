@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * expand.c - what ONNX Runtime's optimizer fused is taken apart again, so that the passes after this
- * one find the same nodes whoever wrote the file, and put them together their own way:
+ * expand.c - what ONNX Runtime's optimizer fused is taken apart again, so that the passes after
+ * this one find the same nodes whoever wrote the file, and put them together their own way:
  *
  *   SkipLayerNormalization   Add [Add] LayerNorm
  *   BiasGelu, FastGelu       [Add] Activation
@@ -11,6 +11,8 @@
 #include <math.h>
 
 #include "graph.h"
+
+enum { LEAST_OPSET = 11 }; /* has every operator that is written here: Range came last */
 
 typedef struct Expand {
     Graph *g;
@@ -41,11 +43,11 @@ static int onnx_version(const Graph *g)
 {
     for (int i = 0; i < g->model->n_opset; i++)
         if (g->model->opset[i].domain.n == 0 || str_is(g->model->opset[i].domain, "ai.onnx"))
-            return (int)g->model->opset[i].version;
+            return (int)MIN(MAX(g->model->opset[i].version, 0), INT16_MAX);
     return 1;
 }
 
-/* A node that makes `out` (-1: a new value, returned). Ours where our domain has it, else ai.onnx's. */
+/* A node that makes `out` (-1: a new value, returned): ours where our domain has it. */
 static int emit(Expand *e, const char *op, const int *in, int n_in, int out)
 {
     Graph *g = e->g;
@@ -122,7 +124,7 @@ static void emit_norm(Expand *e, int x, int gamma, int beta, float eps)
     node_set_float(e->g, last(e), "epsilon", eps);
 }
 
-/* ---- SkipLayerNormalization(x, skip, gamma, beta?, bias?): also x + skip + bias as output 3 ---- */
+/* ---- SkipLayerNormalization(x, skip, gamma, beta?, bias?): output 3 is x + skip + bias ---- */
 static bool expand_skip_norm(Expand *e)
 {
     const Graph *g = e->g;
@@ -159,8 +161,8 @@ static bool expand_fast_gelu(Expand *e)
     return expand_gelu(e, ACT_GELU_TANH);
 }
 
-/* ---- EmbedLayerNormalization(ids, segment ids?, word, position and segment table?, gamma, beta, mask?,
- * position ids?): also the number of live tokens as output 1, and the sum as output 2 ---- */
+/* ---- EmbedLayerNormalization(ids, segment ids?, word, position and segment table?, gamma, beta,
+ * mask?, position ids?): also the number of live tokens as output 1, and the sum as output 2 ---- */
 /* The length S of a value [B, S, ...], as a list of one. */
 static int length_of(Expand *e, int v)
 {
@@ -293,8 +295,10 @@ static const struct Row {
     const char *op;
     bool (*expand)(Expand *); /* false: nothing was emitted, the node stays */
 } rows[] = {
-    { "SkipLayerNormalization", expand_skip_norm }, { "BiasGelu", expand_bias_gelu },
-    { "FastGelu", expand_fast_gelu },               { "EmbedLayerNormalization", expand_embed_norm },
+    { "SkipLayerNormalization", expand_skip_norm },
+    { "EmbedLayerNormalization", expand_embed_norm },
+    { "BiasGelu", expand_bias_gelu },
+    { "FastGelu", expand_fast_gelu },
     { "Attention", expand_attention },
 };
 
@@ -310,7 +314,7 @@ bool pass_expand(Graph *g, Err *err)
     (void)err;
     bool any = false;
     for (int i = 0; i < g->n_node; i++) any |= row_of(g->node[i]) != NULL;
-    if (!any) return true;
+    if (!any || onnx_version(g) < LEAST_OPSET) return true;
     Arena scratch = { 0 };
     Err ignored; /* without shapes a mask cannot be told */
     Expand e = { .g = g, .uses = graph_uses(g, &scratch) };

@@ -4,7 +4,7 @@
 #include "graph.h"
 
 enum { FOLD_LIMIT = 1 << 24 };           /* elements: a folded table must not blow the file up */
-static const double FOLD_WORK = 0x1p34; /* multiply-adds spent on all nodes of a pass */
+static const double FOLD_WORK = 0x1p35; /* multiply-adds spent on all nodes of a pass */
 
 typedef struct Fold {
     Graph *g;
@@ -91,7 +91,9 @@ static void settle_branch(const Graph *g, GraphNode *node)
         if (!truth) node->in[0] = node->in[1]; /* not reached: whatever the condition would be */
         else node->in[1] = -1;
     }
-    if (!graph_is(node, "Either") || !constant_truth(g, node->in[0], &truth)) return;
+    if (!graph_is(node, "Either") || node->n_in != 3 || node->in[1] < 0 || node->in[2] < 0 ||
+        !constant_truth(g, node->in[0], &truth))
+        return;
     OnnxNode *made = NEW(g->arena, OnnxNode);
     *made = (OnnxNode){ .op = STR("Identity"), .name = node->node->name };
     node->in[0] = node->in[truth ? 1 : 2];
@@ -125,8 +127,8 @@ bool pass_fold(Graph *g, Err *err)
             continue;
         }
         settle_branch(g, node);
-        if (all_constant(g, node)) ok = fold_node(&f, node, err) || node->guard;
-        else if (hands_on(g, node)) same[node->out[0]] = node->in[0];
+        if (hands_on(g, node)) same[node->out[0]] = node->in[0]; /* a shared weight stays one */
+        else if (all_constant(g, node)) ok = fold_node(&f, node, err) || node->guard;
         arena_reset(&f.scratch, 1 << 20);
     }
     arena_free(&f.scratch);

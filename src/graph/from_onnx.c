@@ -4,12 +4,19 @@
  *
  * The graph is flat. Functions of the model are written out where they are called. An If becomes the
  * nodes of both its branches, each with a guard: a value that says whether this branch is taken (made
- * by Branch; nodes whose guard is false are not run), and one Either for each result. So a condition
+ * by Then or Else; nodes whose guard is false are not run), and one Either for each result. So a condition
  * that is a constant, or known from shapes, costs nothing, and any other makes the graph dynamic. */
 #include "base/log.h"
 #include "graph.h"
 
-enum { LISTED_OPERATORS = 32, MOST_DEPTH = 32, MOST_SCOPES = 1 << 16, MOST_NODES = 1 << 20, KNOWN_OPSET = 28 };
+enum {
+    LISTED_OPERATORS = 32,
+    MOST_DEPTH = 32,
+    MOST_SCOPES = 1 << 16,
+    MOST_NODES = 1 << 20,
+    MOST_VALUES = 1 << 22,
+    KNOWN_OPSET = 28
+};
 
 /* Where names are looked up: the graph, a branch inside it, or the body of a function. */
 typedef struct Scope {
@@ -78,7 +85,7 @@ static bool defined(const Graph *g, int v)
 
 /* ---- constants ---- */
 /* Kernels read aligned numbers; files do not align them. */
-static bool aligned_constant(Graph *g, const OnnxTensor *from, Tensor *to, Err *err)
+static bool aligned_constant(Graph *g, bool top, const OnnxTensor *from, Tensor *to, Err *err)
 {
     *to = from->t;
     size_t size = dtype_size(to->type), bytes = tensor_bytes(to);
@@ -88,9 +95,12 @@ static bool aligned_constant(Graph *g, const OnnxTensor *from, Tensor *to, Err *
     if (!to->data && bytes)
         return fail(err, EF_BAD_MODEL, "constant '%.*s': external data '%.*s' was not found",
                     STR_ARG(from->name), STR_ARG(from->location));
-    g->room += 2 * bytes;
+    if (top) g->room += 2 * bytes;
     if (to->data && (uintptr_t)to->data % size == 0) return true;
-    void *copy = arena_raw(g->arena, bytes);
+    void *copy = top ? arena_raw(g->arena, bytes) : graph_room(g, bytes);
+    if (!copy) /* of a function called often */
+        return fail(err, EF_TOO_LARGE, "constant '%.*s': found %zu bytes too many",
+                    STR_ARG(from->name), bytes);
     if (bytes) memcpy(copy, to->data, bytes);
     to->data = copy;
     return true;
@@ -103,17 +113,17 @@ static bool define_constant(Builder *b, Scope *s, Str name, const OnnxTensor *te
     if (defined(b->g, v))
         return fail(err, EF_BAD_MODEL, "value '%.*s' is defined twice", STR_ARG(name));
     GraphValue *value = &b->g->value[v];
-    if (!aligned_constant(b->g, tensor, &value->t, err)) return false;
+    if (!aligned_constant(b->g, !s->depth, tensor, &value->t, err)) return false;
     value->constant = true;
     return true;
 }
 
-static Tensor numbers(Arena *arena, DType type, int rank, size_t n, const void *data)
+/* A view: attributes live as long as the model. */
+static Tensor numbers(DType type, int rank, size_t n, const void *data)
 {
-    Tensor t = { .type = type, .rank = rank, .dim = { rank ? (int64_t)n : 0 } };
-    t.data = arena_raw(arena, n * dtype_size(type));
-    if (n) memcpy(t.data, data, n * dtype_size(type));
-    return t;
+    return (Tensor){
+        .type = type, .rank = rank, .dim = { rank ? (int64_t)n : 0 }, .data = (void *)data
+    };
 }
 
 static const OnnxAttr *typed_attr(const OnnxNode *node, const char *name, AttrType type)
@@ -125,18 +135,17 @@ static const OnnxAttr *typed_attr(const OnnxNode *node, const char *name, AttrTy
 /* A Constant node in any of its spellings. */
 static bool constant_node(Builder *b, Scope *s, const OnnxNode *node, Err *err)
 {
-    Arena *arena = b->g->arena;
     const OnnxAttr *a;
     OnnxTensor tensor = { .name = node->n_out ? node->out[0] : (Str){ 0 } };
     if ((a = typed_attr(node, "value", A_TENSOR))) tensor.t = a->t->t;
     else if ((a = typed_attr(node, "value_int", A_INT)))
-        tensor.t = numbers(arena, T_I64, 0, 1, &a->i);
+        tensor.t = numbers(T_I64, 0, 1, &a->i);
     else if ((a = typed_attr(node, "value_float", A_FLOAT)))
-        tensor.t = numbers(arena, T_F32, 0, 1, &a->f);
+        tensor.t = numbers(T_F32, 0, 1, &a->f);
     else if ((a = typed_attr(node, "value_ints", A_INTS)))
-        tensor.t = numbers(arena, T_I64, 1, a->n, a->ints);
+        tensor.t = numbers(T_I64, 1, a->n, a->ints);
     else if ((a = typed_attr(node, "value_floats", A_FLOATS)))
-        tensor.t = numbers(arena, T_F32, 1, a->n, a->floats);
+        tensor.t = numbers(T_F32, 1, a->n, a->floats);
     else
         return fail(err, EF_UNSUPPORTED, "node '%.*s' (Constant): only numbers are supported",
                     STR_ARG(node->name));
@@ -158,11 +167,15 @@ static int64_t opset_of(const Scope *s, Str domain)
 /* An opset from the future is tried: most operators do not change. */
 static void say_opset(const OnnxModel *m)
 {
+    static bool said;
+    if (said) return;
     for (int i = 0; i < m->n_opset; i++)
-        if (m->opset[i].domain.n == 0 && m->opset[i].version > KNOWN_OPSET)
+        if (m->opset[i].domain.n == 0 && m->opset[i].version > KNOWN_OPSET) {
+            said = true;
             log_warn("the model is of opset %lld, this program knows %d: its operators are taken "
                      "as they were then",
                      (long long)m->opset[i].version, KNOWN_OPSET);
+        }
 }
 
 static void note_unknown(Builder *b, Str op)
@@ -216,7 +229,7 @@ static GraphNode *new_node(Builder *b, const Scope *s, OnnxNode *node, const Op 
     GraphNode *made = NEW(g->arena, GraphNode);
     *made = (GraphNode){ .op = op,
                          .node = node,
-                         .opset = (int)opset,
+                         .opset = (int)MIN(MAX(opset, 0), INT16_MAX),
                          .n_in = node->n_in,
                          .n_out = node->n_out,
                          .guard = s->guard };
@@ -238,7 +251,8 @@ static bool makes(Builder *b, int v, Err *err)
 static int written_guard(const Scope *s, const OnnxNode *node)
 {
     for (int i = 0; i < node->n_meta; i++)
-        if (str_is(node->meta[i].key, GUARD_KEY)) return MAX(lookup(s, node->meta[i].value), -1) + 1;
+        if (str_is(node->meta[i].key, GUARD_KEY))
+            return MAX(lookup(s, node->meta[i].value), -1) + 1;
     return 0;
 }
 
@@ -247,7 +261,12 @@ static bool add_node(Builder *b, Scope *s, OnnxNode *node, const Op *op, Err *er
     if (!check_names(node, op, err)) return false;
     GraphNode *made = new_node(b, s, node, op, opset_of(s, node->domain));
     if (!s->up && node->n_meta) made->guard = written_guard(s, node);
-    for (int i = 0; i < node->n_in; i++) made->in[i] = reading(b, s, node->in[i]);
+    for (int i = 0; i < node->n_in; i++) {
+        made->in[i] = reading(b, s, node->in[i]);
+        if (i < op->min_in && made->in[i] < 0) /* a parameter that the call leaves out */
+            return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): input %d: found none, wanted one",
+                        STR_ARG(node->name), op->name, i);
+    }
     for (int i = 0; i < node->n_out; i++) {
         made->out[i] = named(b, s, node->out[i]);
         if (!makes(b, made->out[i], err)) return false;
@@ -267,6 +286,9 @@ static bool own_node(Builder *b, const Scope *s, const OnnxNode *from, const cha
     node->n_in = op->max_in;
     GraphNode *made = new_node(b, s, node, op, 1);
     for (int i = 0; i < node->n_in; i++) made->in[i] = in[i];
+    if (op->min_in && in[0] < 0)
+        return fail(err, EF_BAD_MODEL, "node '%.*s': input 0: found none, wanted one",
+                    STR_ARG(from->name));
     made->out[0] = out;
     return makes(b, out, err);
 }
@@ -399,8 +421,9 @@ static bool add_any(Builder *b, Scope *s, OnnxNode *given, Err *err)
 {
     OnnxNode *node = resolved(b, s, given);
     bool standard = node->domain.n == 0;
-    if (b->g->n_node >= MOST_NODES)
-        return fail(err, EF_TOO_LARGE, "the graph has more than %d nodes", MOST_NODES);
+    if (b->g->n_node >= MOST_NODES || b->g->n_value >= MOST_VALUES)
+        return fail(err, EF_TOO_LARGE, "the graph has more than %d nodes or %d values", MOST_NODES,
+                    MOST_VALUES);
     if (standard && str_is(node->op, "Constant")) return constant_node(b, s, node, err);
     if (standard && str_is(node->op, "If")) return add_if(b, s, node, err);
     const Op *op = op_find(node->domain, node->op, opset_of(s, node->domain));

@@ -2,7 +2,7 @@
  * fuse_attention.c - multi-head attention as exporters write it becomes one Attention node on [B, S, C]:
  *
  *   q, k, v   Reshape [B,S,H,D] -> Transpose (any chain of them), scaled before or after
- *   scores    MatMul(q, k') [* or / scale] [+ mask]
+ *   scores    MatMul(q, k') [* or / scale] [+ bias] [+ mask]
  *   P         Softmax over keys [-> Where(IsNaN(P), 0, P)]
  *   out       Reshape(Transpose(MatMul(P, v))) -> [B, S, C]
  *
@@ -99,6 +99,8 @@ static bool match_heads(const Graph *g, const Symbols *s, int value, const int w
 typedef struct Match {
     Heads q, k, v;
     int mask; /* -1: none */
+    int bias; /* -1: none; relative positions, added like a second mask */
+    int sum;  /* the node that adds the second of them */
     double scale;
 } Match;
 
@@ -118,16 +120,33 @@ static bool match_scaled(const Graph *g, const Symbols *s, int value, Match *m)
     return match_product(g, s, value, m);
 }
 
-static bool match_scores(const Graph *g, const Symbols *s, int value, Match *m)
+static bool is_added(const Symbols *s, int v)
 {
+    return s->t[v].type == T_F32 && s->t[v].rank >= 0 && s->t[v].rank <= 4;
+}
+
+static bool match_masked(const Graph *g, const Symbols *s, int value, Match *m)
+{
+    m->mask = -1, m->scale = 1;
     if (match_scaled(g, s, value, m)) return true;
     const GraphNode *add = graph_producer(g, value);
     for (int k = 0; graph_is(add, "Add") && k < 2; k++) {
         m->scale = 1;
         m->mask = add->in[1 - k];
-        if (match_scaled(g, s, add->in[k], m))
-            return s->t[m->mask].type == T_F32 && s->t[m->mask].rank <= 4;
+        if (match_scaled(g, s, add->in[k], m)) return is_added(s, m->mask);
     }
+    return false;
+}
+
+static bool match_scores(const Graph *g, const Symbols *s, int value, Match *m)
+{
+    if (match_masked(g, s, value, m)) return true;
+    const GraphNode *add = graph_producer(g, value);
+    for (int k = 0; graph_is(add, "Add") && k < 2; k++)
+        if (match_masked(g, s, add->in[k], m) && m->mask >= 0) {
+            m->bias = add->in[1 - k], m->sum = g->value[value].producer;
+            return is_added(s, m->bias);
+        }
     return false;
 }
 
@@ -165,6 +184,20 @@ static bool match_output(const Graph *g, const Symbols *s, const GraphNode *resh
            m->v.scale == 1 && out->dim[2] == m->v.H * m->v.D;
 }
 
+/* Mask and bias as one value, made before node *i; layers share them, and so the sum. */
+static int added(Graph *g, const Match *m, const Match *before, int sum_before, int *i)
+{
+    if (before->bias == m->bias && before->mask == m->mask) return sum_before;
+    GraphNode *add = NEW(g->arena, GraphNode);
+    *add = *g->node[m->sum];
+    add->in = memcpy(ARRAY(g->arena, int, 2), (int[]){ m->mask, m->bias }, 2 * sizeof(int));
+    add->out = ARRAY(g->arena, int, 1);
+    add->out[0] = graph_add_value(
+        g, str_of(str_format(g->arena, "%.*s#masks", STR_ARG(add->node->name))));
+    graph_insert(g, (*i)++, add);
+    return add->out[0];
+}
+
 bool pass_attention(Graph *g, Err *err)
 {
     (void)err;
@@ -172,10 +205,13 @@ bool pass_attention(Graph *g, Err *err)
     Symbols s;
     Err ignored; /* without shapes nothing can be proved: the generic operators stay */
     bool known = graph_symbols(g, &scratch, &s, &ignored) && s.known;
+    Match before = { .mask = -1, .bias = -1 };
+    int sum = -1;
     for (int i = 0; known && i < g->n_node; i++) {
-        Match m = { .mask = -1, .scale = 1 };
+        Match m = { .mask = -1, .bias = -1, .scale = 1 };
         if (!graph_is(g->node[i], "Reshape") || !match_output(g, &s, g->node[i], &m)) continue;
-        int in[] = { m.q.source, m.k.source, m.v.source, m.mask };
+        if (m.bias >= 0) sum = added(g, &m, &before, sum, &i), before = m;
+        int in[] = { m.q.source, m.k.source, m.v.source, m.bias >= 0 ? sum : m.mask };
         GraphNode *made = graph_replace(g, i, "Attention", in, 4, g->node[i]->out[0]);
         node_set_int(g, made, "heads", m.q.H);
         node_set_float(g, made, "scale", (float)(m.scale * m.q.scale * m.k.scale));

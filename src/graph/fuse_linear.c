@@ -105,7 +105,7 @@ static GraphNode *open_linear(Graph *g, int v, const int *uses)
 {
     GraphNode *n = (GraphNode *)graph_producer(g, v);
     bool linear = graph_is(n, "Linear") || graph_is(n, "LinearQ");
-    return linear && uses[v] == 1 && n->in[3] < 0 ? n : NULL;
+    return linear && uses[v] == 1 && n->n_in > 3 && n->in[3] < 0 ? n : NULL;
 }
 
 /* Moves the Linear to the place of node i, which it absorbs. */

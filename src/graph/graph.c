@@ -52,6 +52,19 @@ GraphNode *graph_replace(Graph *g, int i, const char *op, const int *in, int n_i
     return made;
 }
 
+void graph_insert(Graph *g, int i, GraphNode *node)
+{
+    GraphNode **longer = ARRAY(g->arena, GraphNode *, g->n_node + 1);
+    memcpy(longer, g->node, sizeof *longer * (size_t)i);
+    memcpy(longer + i + 1, g->node + i, sizeof *longer * (size_t)(g->n_node - i));
+    longer[i] = node;
+    g->node = longer;
+    g->n_node++;
+    for (int k = i; k < g->n_node; k++)
+        for (int o = 0; g->node[k]->op && o < g->node[k]->n_out; o++)
+            if (g->node[k]->out[o] >= 0) g->value[g->node[k]->out[o]].producer = k;
+}
+
 static OnnxAttr *new_attr(Graph *g, GraphNode *node, const char *name, AttrType type)
 {
     OnnxNode *n = node->node;

@@ -88,6 +88,7 @@ int graph_add_constant(Graph *, const char *name, const Tensor *);
 void *graph_room(Graph *, size_t bytes);
 /* Puts a node of our own domain in place of node i; it makes value `out`. */
 GraphNode *graph_replace(Graph *, int i, const char *op, const int *in, int n_in, int out);
+void graph_insert(Graph *, int i, GraphNode *); /* before node i; what it makes is new */
 void node_set_int(Graph *, GraphNode *, const char *name, int64_t);
 void node_set_float(Graph *, GraphNode *, const char *name, float);
 void node_set_ints(Graph *, GraphNode *, const char *name, const int64_t *, int n);

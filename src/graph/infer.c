@@ -6,7 +6,7 @@
 
 enum { KNOWN_LIMIT = 1 << 16 };                   /* elements worth computing ahead of the run */
 static const size_t KNOWN_BYTES = (size_t)1 << 27; /* and of all such values together */
-static const double KNOWN_WORK = 0x1p28, PROBE_WORK = 0x1p35; /* multiply-adds spent on them */
+static const double KNOWN_WORK = 0x1p28, PROBE_WORK = 0x1p36; /* multiply-adds spent on them */
 
 Inferred graph_inferred(const Graph *g, Arena *arena)
 {
@@ -34,7 +34,7 @@ static bool left_out(const GraphNode *node, Inferred *to)
 {
     const Tensor *guard = node->guard ? &to->t[node->guard - 1] : NULL;
     if (guard && !guard->data) to->dynamic = true;
-    return guard && guard->data && !*(const uint8_t *)guard->data;
+    return guard && guard->data && (tensor_count(guard) != 1 || tensor_get(guard, 0) == 0);
 }
 
 /* Worth computing here: small, or this is the run itself. */

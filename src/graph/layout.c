@@ -246,18 +246,47 @@ static bool rows_hold(const Graph *g, const Symbols *s, int output, Layout *l)
     return l->up_to > 0 && l->value[output] != FORM_ROWS;
 }
 
+static bool reads_carried(const GraphNode *n, const bool *carried)
+{
+    bool any = false;
+    for (int k = 0; k < n->n_in; k++) any |= n->in[k] >= 0 && carried[n->in[k]];
+    return any && !graph_is(n, "Shape") && !graph_is(n, "Size");
+}
+
+/* Values that the tokens have a part in, but not their dims alone. */
+static const bool *mark_carried(const Graph *g, Arena *arena, const Layout *l)
+{
+    bool *carried = ARRAY(arena, bool, g->n_value);
+    for (int i = 0; i < g->n_input; i++) carried[g->input[i]] = true;
+    for (int i = 0; i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        for (int k = 0; l->needed[i] && k < n->n_out; k++)
+            if (n->out[k] >= 0) carried[n->out[k]] = reads_carried(n, carried);
+    }
+    return carried;
+}
+
+/* What meets the tokens and was made from shapes alone must not depend on the size of the batch. */
 static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, Layout *l)
 {
     Inferred small, large;
     Err ignored;
+    const bool *carried = mark_carried(g, arena, l);
     if (!infer_known(g, arena, l->needed, 2, SMALL_S, &small, &ignored)) return false;
     if (!infer_known(g, arena, l->needed, 3, LARGE_S, &large, &ignored)) return false;
-    for (int i = 0; i < g->n_node; i++)
-        for (int k = 0; l->needed[i] && k < g->node[i]->n_in; k++) {
-            int v = g->node[i]->in[k];
-            if (carries_tokens(l, v) || layout_reads(g, s, l, i, k) != FORM_TOKEN) continue;
-            if (!prefix_stable(&small.t[v], &large.t[v])) return false;
+    for (int i = 0; i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        if (!l->needed[i] || l->node[i] == FORM_ROWS) continue; /* rows.c sees to those */
+        bool meets = reads_carried(n, carried);
+        for (int k = 0; meets && k < (graph_attends(n) ? 3 : n->n_in); k++) {
+            int v = n->in[k];
+            if (v < 0 || carried[v] || g->value[v].constant || op_needs_values(n->op, k)) continue;
+            bool stable = layout_reads(g, s, l, i, k) == FORM_TOKEN
+                              ? prefix_stable(&small.t[v], &large.t[v])
+                              : s->t[v].data != NULL; /* the same at every size tried */
+            if (!stable) return false;
         }
+    }
     return true;
 }
 

@@ -74,8 +74,8 @@ static void fill_mask(Tensor *t, int64_t S)
     }
 }
 
-/* [PROBE_ROWS * S]; by_count: as a mask sees it that is made from the number of live keys, which takes
- * a row with holes for a shorter one (we make no holes). */
+/* [PROBE_ROWS * S]; by_count: as a mask sees it that is made from the number of live keys, which
+ * takes a row with holes for a shorter one (we make no holes). */
 static const bool *live_keys(Arena *arena, int64_t S, bool by_count)
 {
     bool *on = ARRAY(arena, bool, PROBE_ROWS * S);
@@ -150,6 +150,16 @@ static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *ne
     return graph_infer(g, arena, &at, &ignored) && !at.dynamic && masks_plain(g, arena, &at, S);
 }
 
+/* A bias of each head is no padding mask, and large: it is not even tried. */
+static bool by_head(const Graph *g, const Symbols *s)
+{
+    for (int i = 0; s->known && i < g->n_node; i++) {
+        int mask = graph_mask_of(g->node[i]);
+        if (mask >= 0 && s->t[mask].rank == 4 && s->t[mask].dim[1] > 1) return true;
+    }
+    return false;
+}
+
 MaskKind graph_probe_mask(const Graph *g, int64_t S)
 {
     Arena scratch = { 0 };
@@ -158,7 +168,7 @@ MaskKind graph_probe_mask(const Graph *g, int64_t S)
     bool plain = graph_symbols(g, &scratch, &s, &ignored);
     if (plain) {
         bool any, *needed = mask_nodes(g, &scratch, &s, &any);
-        plain = !any || probe(g, &scratch, &s, needed, S);
+        plain = !any || (!by_head(g, &s) && probe(g, &scratch, &s, needed, S));
     }
     arena_free(&scratch);
     return plain ? MASK_PLAIN : MASK_UNPROVED;

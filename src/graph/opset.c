@@ -293,6 +293,27 @@ static bool norm_down(Converter *c, Rewrite *r, Err *err)
     return true;
 }
 
+static bool or_equal_down(Converter *c, Rewrite *r, Err *err)
+{
+    (void)err;
+    OnnxNode *n = &r->node;
+    const char *strict = str_is(n->op, "LessOrEqual") ? "Less" : "Greater";
+    Str apart = step(c, strict, n->in[0], n->in[1]);
+    ends_as(c, n, "Or", apart, step(c, "Equal", n->in[0], n->in[1]));
+    return true;
+}
+
+/* Only a zero in the shape tells the difference. */
+static bool reshape_down(Converter *c, Rewrite *r, Err *err)
+{
+    (void)err;
+    Tensor t;
+    bool zero = !constant_numbers(c, r->node.n_in > 1 ? r->node.in[1] : (Str){ 0 }, &t);
+    for (int64_t i = 0; !zero && i < tensor_count(&t); i++) zero = tensor_get(&t, i) == 0;
+    if (!zero) drop_attr(&r->node, "allowzero");
+    return true;
+}
+
 static Str int_constant(Converter *c, const OnnxNode *node, int64_t i)
 {
     Tensor t = { .type = T_I64, .rank = 1, .dim = { 1 } };
@@ -379,7 +400,7 @@ typedef struct Change {
     int at;                      /* the opset that changed them */
     Move move[MOST_MOVES];       /* attributes that became inputs */
     int inputs;                  /* moves: inputs that stay when going down */
-    const char *added;           /* "name=default ...": attributes that appeared; other values stay up */
+    const char *added;           /* "name=default ...": attributes that appeared */
     bool (*up)(Converter *, Rewrite *, Err *);
     bool (*down)(Converter *, Rewrite *, Err *);
 } Change;
@@ -392,6 +413,7 @@ static const Change changes[] = {
     { " Clip ", 11, { { "min", 1, A_FLOAT, true }, { "max", 2, A_FLOAT, true } }, 1 },
     { " Pad ", 11, { { "pads", 1, A_INTS }, { "value", 2, A_FLOAT, true } }, 1 },
     { " Gemm ", 11, .down = gemm_down },
+    { " LessOrEqual GreaterOrEqual ", 12, .down = or_equal_down },
     { " GatherND ", 12, .added = "batch_dims=0" },
     { " ArgMax ArgMin ", 12, .added = "select_last_index=0" },
     { " Dropout ", 12, { { "ratio", 1, A_FLOAT } }, 1, "seed=0", .down = dropout_down },
@@ -400,7 +422,7 @@ static const Change changes[] = {
     { " Split ", 13, { { "split", 1, A_INTS } }, 1 },
     { " Softmax LogSoftmax Hardmax ", 13, .up = softmax_up, .down = softmax_down },
     { " QuantizeLinear DequantizeLinear ", 13, .added = "axis=1" },
-    { " Reshape ", 14, .added = "allowzero=0" },
+    { " Reshape ", 14, .added = "allowzero=0", .down = reshape_down },
     { " BatchNormalization ", 14, .added = "training_mode=0", .up = batch_norm_up },
     { " Shape ", 15, .added = "start=0 end=9223372036854775807", .down = shape_down },
     { " ScatterND ScatterElements ", 16, .added = "reduction=none" },
@@ -494,7 +516,8 @@ static bool convert_node(Converter *c, const OnnxNode *from, Err *err)
     if (n->domain.n == 0) {
         const int since = since_of(n->op);
         if (!since) return refuse(c, n, err, "there are no rules for this operator");
-        if (since > c->to && !has_way_down(n->op, since)) return refuse(c, n, err, "there is no such operator yet");
+        if (since > c->to && !has_way_down(n->op, since))
+            return refuse(c, n, err, "there is no such operator yet");
         n->attr = ARRAY(c->arena, OnnxAttr, n->n_attr);
         if (n->n_attr) memcpy(n->attr, from->attr, sizeof *n->attr * (size_t)n->n_attr);
         n->in = ARRAY(c->arena, Str, n->n_in);
@@ -557,8 +580,8 @@ bool onnx_change_opset(Arena *arena, OnnxModel *m, int64_t to, Err *err)
 {
     int fresh = 0;
     if (to < LOWEST || to > HIGHEST)
-        return fail(err, EF_UNSUPPORTED, "opset: found %lld, wanted %d to %d", (long long)to, LOWEST,
-                    HIGHEST);
+        return fail(err, EF_UNSUPPORTED, "opset: found %lld, wanted %d to %d", (long long)to,
+                    LOWEST, HIGHEST);
     for (int i = 0; i < m->n_function; i++) {
         OnnxFunction *f = &m->function[i];
         if (!convert_part(arena, m, standard(f->opset, f->n_opset), &f->body, to, &fresh, err))

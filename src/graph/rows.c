@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rows.c - integers that a graph computes along whole rows (position ids: a CumSum over the tokens that
- * are no padding). A ragged plan runs such nodes on the padded form, filled up with zeros, and takes
- * the real tokens back out. That is right if a row's numbers are the same alone and in company, which
- * is not parsed but tried out: sample rows one by one, then together in one padded batch. */
+ * rows.c - integers that a graph computes along whole rows (position ids: a CumSum over the tokens
+ * that are no padding). A ragged plan runs such nodes on the padded form, filled up with zeros, and
+ * takes the real tokens back out. That is right if a row's numbers are the same alone and in company,
+ * which is not parsed but tried out: sample rows one by one, then together in one padded batch. */
 #include "graph.h"
 
 enum { SAMPLES = 4, SMALL_IDS = 8 };
-static const int64_t lengths[] = { 5, 17, 67, 257, 509 }; /* the last ones may exceed a position table */
+static const int64_t lengths[] = { 5, 17, 67, 257, 509 }; /* some may exceed a position table */
 
 typedef struct Trial {
     const Graph *g;
@@ -41,7 +41,7 @@ static bool *mark(const Trial *t, Arena *arena, bool through)
     return needed;
 }
 
-/* Token k of a sample row: among its ids are the padding's own and small ones that may be special. */
+/* Token k of a sample row: among its ids are the padding's own and small, perhaps special ones. */
 static int64_t sample(const Graph *g, Str name, int row, int64_t k)
 {
     uint32_t mixed = (uint32_t)(k * 31 + row * 7 + 3) * 2654435761u >> 24;

@@ -92,8 +92,8 @@ typedef bool OnnxFind(void *context, Str location, Str *bytes, Err *);
 bool onnx_attach(OnnxModel *, OnnxFind *, void *context, Err *);
 /* External tensors are written as references (location, offset, length), others inside. */
 void onnx_write(Buf *, const OnnxModel *);
-/* The same straight into a file, without holding the weights: an initializer that has no data and is
- * not external is asked for when its turn comes. `pour` must write exactly tensor_bytes of it. */
+/* The same straight into a file, without holding the weights: an initializer that has no data and
+ * is not external is asked for when its turn comes. `pour` must write exactly tensor_bytes of it. */
 typedef bool OnnxPour(void *context, const OnnxTensor *, FileWriter *, Err *);
 bool onnx_write_file(FileWriter *, const OnnxModel *, OnnxPour *, void *context, Err *);
 

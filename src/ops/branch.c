@@ -15,7 +15,7 @@ static bool guard_shape(OpCall *call, Err *err)
 
 static bool truth(const Tensor *t)
 {
-    return t && t->data && tensor_get(t, 0) != 0;
+    return t && t->data && tensor_count(t) == 1 && tensor_get(t, 0) != 0;
 }
 
 static bool guard_run(OpCall *call, bool then, Err *err)

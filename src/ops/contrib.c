@@ -65,7 +65,8 @@ static bool is_last_swap(const int *perm, int rank)
     return rank > 1 && perm[rank - 1] == rank - 2 && perm[rank - 2] == rank - 1;
 }
 
-static const float *moved(OpCall *call, const Tensor *t, const int *perm, const float *from, Err *err)
+static const float *moved(OpCall *call, const Tensor *t, const int *perm, const float *from,
+                          Err *err)
 {
     const int64_t n = tensor_count(t);
     int64_t step[MAX_RANK] = { 0 }, count = 1, index[MAX_RANK] = { 0 }, at = 0;
@@ -107,7 +108,8 @@ static bool fused_matmul_run(OpCall *call, Err *err)
         axes_of(call, s, perm);
         const int rank = call->in[s]->rank;
         if (!(x[s] = op_f32(call, call->in[s], err))) return false;
-        if (s && is_last_swap(perm, rank)) transposed = true; /* the panels are packed from either */
+        if (s && is_last_swap(perm, rank))
+            transposed = true; /* the panels are packed from either */
         else if (!is_plain(perm, rank) && !(x[s] = moved(call, call->in[s], perm, x[s], err)))
             return false;
     }
@@ -125,20 +127,50 @@ typedef struct Activation {
     float a, b;
 } Activation;
 
-static double leaky(const Activation *p, double x) { return x >= 0 ? x : p->a * x; }
-static double relu(const Activation *p, double x) { return (void)p, x > 0 ? x : 0; }
-static double hyperbolic(const Activation *p, double x) { return (void)p, tanh(x); }
-static double sigmoid(const Activation *p, double x) { return (void)p, 1 / (1 + exp(-x)); }
-static double softsign(const Activation *p, double x) { return (void)p, x / (1 + fabs(x)); }
+static double leaky(const Activation *p, double x)
+{
+    return x >= 0 ? x : p->a * x;
+}
+static double relu(const Activation *p, double x)
+{
+    return (void)p, x > 0 ? x : 0;
+}
+static double hyperbolic(const Activation *p, double x)
+{
+    return (void)p, tanh(x);
+}
+static double sigmoid(const Activation *p, double x)
+{
+    return (void)p, 1 / (1 + exp(-x));
+}
+static double softsign(const Activation *p, double x)
+{
+    return (void)p, x / (1 + fabs(x));
+}
 static double softplus(const Activation *p, double x)
 {
     return (void)p, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
-static double elu(const Activation *p, double x) { return x >= 0 ? x : p->a * expm1(x); }
-static double selu(const Activation *p, double x) { return p->b * (x > 0 ? x : p->a * expm1(x)); }
-static double celu(const Activation *p, double x) { return fmax(0, x) + fmin(0, p->a * expm1(x / p->a)); }
-static double hard(const Activation *p, double x) { return fmax(0, fmin(1, p->a * x + p->b)); }
-static double threshold(const Activation *p, double x) { return x > p->a ? x : 0; }
+static double elu(const Activation *p, double x)
+{
+    return x >= 0 ? x : p->a * expm1(x);
+}
+static double selu(const Activation *p, double x)
+{
+    return p->b * (x > 0 ? x : p->a * expm1(x));
+}
+static double celu(const Activation *p, double x)
+{
+    return fmax(0, x) + fmin(0, p->a * expm1(x / p->a));
+}
+static double hard(const Activation *p, double x)
+{
+    return fmax(0, fmin(1, p->a * x + p->b));
+}
+static double threshold(const Activation *p, double x)
+{
+    return x > p->a ? x : 0;
+}
 
 static const struct ActivationRow {
     const char *name;
@@ -170,7 +202,8 @@ static bool fused_gemm_shape(OpCall *call, Err *err)
 {
     const Str name = onnx_string(call->node, "activation", "");
     if (name.n && !find_activation(call))
-        return fail(err, EF_UNSUPPORTED, "node '%.*s' (FusedGemm): activation '%.*s' is not supported",
+        return fail(err, EF_UNSUPPORTED,
+                    "node '%.*s' (FusedGemm): activation '%.*s' is not supported",
                     STR_ARG(call->node->name), STR_ARG(name));
     return gemm_shape(call, err);
 }
@@ -182,8 +215,8 @@ static bool fused_gemm_run(OpCall *call, Err *err)
     if (!row) return true;
     Tensor *y = &call->out[0];
     const Activation p = { onnx_float(call->node, "activation_alpha", row->otherwise.a),
-                           onnx_float(call->node, row->fn == selu ? "activation_gamma"
-                                                                  : "activation_beta",
+                           onnx_float(call->node,
+                                      row->fn == selu ? "activation_gamma" : "activation_beta",
                                       row->otherwise.b) };
     for (int64_t i = 0, n = tensor_count(y); i < n; i++) {
         const double x = row->fn(&p, tensor_get(y, i));
@@ -248,7 +281,7 @@ static bool embed_token(const OpCall *call, int64_t i, double *sum, Err *err)
 {
     const int64_t S = call->in[IDS]->dim[1], C = call->in[WORDS]->dim[1];
     const Tensor *segments = op_in(call, SEGMENTS), *places = op_in(call, POSITION_IDS);
-    const int64_t place = !places             ? i % S
+    const int64_t place = !places               ? i % S
                           : places->dim[0] == 1 ? tensor_get_int(places, i % S)
                                                 : tensor_get_int(places, i);
     memset(sum, 0, (size_t)C * sizeof *sum);
@@ -263,11 +296,10 @@ static void norm_token(const OpCall *call, int64_t i, double *x)
     double mean = 0, square = 0;
     for (int64_t c = 0; c < C; c++) mean += x[c] / (double)C;
     for (int64_t c = 0; c < C; c++) square += (x[c] - mean) * (x[c] - mean);
-    const double scale =
-        1 / sqrt(square / (double)C + onnx_float(call->node, "epsilon", 1e-12f));
+    const double scale = 1 / sqrt(square / (double)C + onnx_float(call->node, "epsilon", 1e-12f));
     for (int64_t c = 0; c < C; c++)
-        x[c] = (x[c] - mean) * scale * tensor_get(call->in[GAMMA], c) +
-               tensor_get(call->in[BETA], c);
+        x[c] =
+            (x[c] - mean) * scale * tensor_get(call->in[GAMMA], c) + tensor_get(call->in[BETA], c);
     tensor_store(&call->out[0], i * C, C, x);
 }
 
@@ -303,12 +335,15 @@ static bool find_rotary(const OpCall *call, Rotary *r, Err *err)
     const int64_t said = op_attr_int(call, "rotary_embedding_dim", 0);
     if (table->rank != 2 || !tensor_same_shape(table, call->in[3]))
         return op_wrong_input(call, 2, "a table like that of the sines", err);
-    if (t->rank != 3 && t->rank != 4) return op_wrong_input(call, 0, "three or four dimensions", err);
-    *r = (Rotary){ .B = t->dim[0], .flat = t->rank == 3,
+    if (t->rank != 3 && t->rank != 4)
+        return op_wrong_input(call, 0, "three or four dimensions", err);
+    *r = (Rotary){ .B = t->dim[0],
+                   .flat = t->rank == 3,
                    .interleaved = op_attr_int(call, "interleaved", 0) };
     if (r->flat) {
         if (!heads && !said && table->dim[1]) heads = t->dim[2] / (2 * table->dim[1]);
-        if (heads < 1 || t->dim[2] % heads) return op_wrong_input(call, 0, "columns of all heads", err);
+        if (heads < 1 || t->dim[2] % heads)
+            return op_wrong_input(call, 0, "columns of all heads", err);
         r->N = heads, r->S = t->dim[1], r->D = t->dim[2] / heads;
     } else {
         r->N = t->dim[1], r->S = t->dim[2], r->D = t->dim[3];
@@ -353,7 +388,8 @@ static bool rotary_run(OpCall *call, Err *err)
     Rotary r;
     if (!find_rotary(call, &r, err)) return false;
     const Tensor *ids = call->in[1];
-    const bool from = ids->rank == 1 && tensor_count(ids) == 1; /* the first token's; others follow */
+    const bool from =
+        ids->rank == 1 && tensor_count(ids) == 1; /* the first token's; others follow */
     for (int64_t i = 0; i < r.B * r.S * r.N; i++) {
         const int64_t b = i / (r.S * r.N), s = i / r.N % r.S, n = i % r.N;
         const int64_t place = from ? tensor_get_int(ids, 0) + s : tensor_get_int(ids, b * r.S + s);
@@ -372,6 +408,7 @@ const Op ops_contrib[] = {
     { "FusedGemm", MICROSOFT, 1, 2, 3, fused_gemm_shape, fused_gemm_run, 0, TOKEN_NO },
     { "FusedMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0, TOKEN_MATMUL },
     { "RotaryEmbedding", MICROSOFT, 1, 4, 4, rotary_shape, rotary_run, 0, TOKEN_NO },
-    { "TransposeMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0, TOKEN_MATMUL },
+    { "TransposeMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0,
+      TOKEN_MATMUL },
     { 0 }
 };

@@ -10,8 +10,8 @@
 #include "ops/product.h"
 #include "ops/quant.h"
 
-typedef struct Part { /* where queries, keys or values are: strides in floats */
-    const float *p, *bias;       /* bias [N * size], or NULL */
+typedef struct Part {      /* where queries, keys or values are: strides in floats */
+    const float *p, *bias; /* bias [N * size], or NULL */
     int64_t row, token, head;
     int64_t tokens, size;
 } Part;
@@ -24,8 +24,8 @@ typedef struct Multi {
     const Tensor *mask, *bias;     /* mask: any of the five kinds; bias [B or 1, N or 1, S, T] */
     float scale, filter;
     bool causal;
-    float *scores;                 /* [B, N, S, T] */
-    const float *added;            /* bias as floats */
+    float *scores;      /* [B, N, S, T] */
+    const float *added; /* bias as floats */
 } Multi;
 
 /* ---- gathering ---- */
@@ -61,12 +61,20 @@ static float *gathered(OpCall *call, const Multi *m, const Part *from, const Ten
 {
     const int64_t tokens = from->tokens + (past ? m->P : 0), count = m->B * m->N * tokens;
     Gathered g = { m, from, past, past_at, op_scratch(call, MAX(count * from->size, 1), 4, err) };
-    if (g.to) op_split(call, m->B * m->N, MAX(8192 / MAX(tokens * from->size, 1), 1), gather_heads, &g);
+    if (g.to)
+        op_split(call, m->B * m->N, MAX(8192 / MAX(tokens * from->size, 1), 1), gather_heads, &g);
     return g.to;
 }
 
 /* ---- masks ---- */
-typedef enum { MASK_NO, MASK_ENDS, MASK_ENDS_STARTS, MASK_KEYS, MASK_QUERIES, MASK_SQUARE } MaskKind;
+typedef enum {
+    MASK_NO,
+    MASK_ENDS,
+    MASK_ENDS_STARTS,
+    MASK_KEYS,
+    MASK_QUERIES,
+    MASK_SQUARE
+} MaskKind;
 
 static MaskKind mask_kind(const Multi *m)
 {
@@ -87,16 +95,17 @@ static bool mask_fits(const OpCall *call, int input, const Multi *m, Err *err)
     case MASK_KEYS: fits = t->dim[0] == m->B && t->dim[1] == m->T; break;
     case MASK_QUERIES: fits = t->dim[0] == m->B && t->dim[1] == m->S && t->dim[2] == m->T; break;
     case MASK_SQUARE:
-        fits = t->rank == 4 && t->dim[0] == m->B && t->dim[1] == 1 && t->dim[2] >= m->T &&
-               t->dim[3] == t->dim[2];
+        fits = t->rank == 4 && t->dim[0] == m->B && t->dim[1] == 1 &&
+               t->dim[2] >= MAX(m->T, m->P + m->S) && t->dim[3] == t->dim[2];
     }
     return fits ? (t->type == T_I32 || t->type == T_I64 || t->type == T_BOOL ||
                    op_wrong_input(call, input, "integers", err))
-                : op_fail(call, err,
-                          "input %d: found a mask of %d dims, wanted [%lld], [2 * %lld], [%lld, %lld] "
-                          "or [%lld, %lld, %lld]",
-                          input, t->rank, (long long)m->B, (long long)m->B, (long long)m->B,
-                          (long long)m->T, (long long)m->B, (long long)m->S, (long long)m->T);
+                : op_fail(
+                      call, err,
+                      "input %d: found a mask of %d dims, wanted [%lld], [2 * %lld], [%lld, %lld] "
+                      "or [%lld, %lld, %lld]",
+                      input, t->rank, (long long)m->B, (long long)m->B, (long long)m->B,
+                      (long long)m->T, (long long)m->B, (long long)m->S, (long long)m->T);
 }
 
 /* Whether query s of row b sees key t. */
@@ -163,8 +172,7 @@ static bool store_heads(OpCall *call, const Multi *m, const float *from, Err *er
 static void keep_cache(OpCall *call, int out, int64_t at, const float *from, int64_t n)
 {
     Tensor view = { .type = T_F32, .data = (void *)from };
-    if (out < call->n_out && call->out[out].data)
-        tensor_convert(&view, 0, &call->out[out], at, n);
+    if (out < call->n_out && call->out[out].data) tensor_convert(&view, 0, &call->out[out], at, n);
 }
 
 /* Outputs 1 and 2 are the caches, or output 1 both. */
@@ -180,8 +188,14 @@ static bool attend(OpCall *call, Multi *m, bool one_cache, Err *err)
     keep_cache(call, 1, 0, k, each * m->T * m->D);
     keep_cache(call, one_cache ? 1 : 2, one_cache ? each * m->T * m->D : 0, v, each * m->T * m->E);
     if (m->bias && !(m->added = op_f32(call, m->bias, err))) return false;
-    Product p = { .M = m->S, .N = m->T, .K = m->D, .rank = 1, .batch = { each }, .batches = each,
-                  .step = { { 1 }, { 1 } }, .matrices = { each, each } };
+    Product p = { .M = m->S,
+                  .N = m->T,
+                  .K = m->D,
+                  .rank = 1,
+                  .batch = { each },
+                  .batches = each,
+                  .step = { { 1 }, { 1 } },
+                  .matrices = { each, each } };
     if (!product_f32(call, &p, q, k, true, m->scores, err)) return false;
     Soften job = { call, m };
     if (m->T) op_split(call, each * m->S, MAX(16384 / m->T, 1), soften, &job);
@@ -307,8 +321,9 @@ static bool attention_run(OpCall *call, Err *err)
     const float *bias = w && b ? op_f32(call, b, err) : NULL;
     if (!w || (b && !bias)) return false;
     float *y = op_scratch(call, MAX(m.B * m.S * all, 1), sizeof *y, err);
-    Product p = { .M = m.B * m.S, .N = all, .K = call->in[1]->dim[0], .batches = 1,
-                  .matrices = { 1, 1 } };
+    Product p = {
+        .M = m.B * m.S, .N = all, .K = call->in[1]->dim[0], .batches = 1, .matrices = { 1, 1 }
+    };
     if (!y || !product_f32(call, &p, x, w, false, y, err)) return false;
     cut_columns(&m, &c, y, bias);
     return attend(call, &m, true, err);
@@ -320,6 +335,7 @@ static bool q_attention_shape(OpCall *call, Err *err)
     Columns c;
     if (!int_bytes(call, 0, 6, err) || !int_bytes(call, 1, 7, err)) return false;
     if (!find_attention(call, &q_attention_inputs, &m, &c, err)) return false;
+    if (op_in(call, 2) && call->in[2]->type != T_F32) return op_wrong_input(call, 2, "float", err);
     if (tensor_count(call->in[3]) != 1) return op_wrong_input(call, 3, "one number", err);
     for (int i = 4; i < 8; i++) {
         const Tensor *t = op_in(call, i);
@@ -336,10 +352,12 @@ static bool q_attention_run(OpCall *call, Err *err)
     Columns c;
     if (!find_attention(call, &q_attention_inputs, &m, &c, err)) return false;
     const int64_t all = c.q + c.k + c.v, rows = m.B * m.S;
-    IntJob job = { .a = call->in[0], .b = call->in[1], .a_zero = op_in(call, 6),
-                   .b_zero = op_in(call, 7) };
-    job.p = (Product){ .M = rows, .N = all, .K = call->in[1]->dim[0], .batches = 1,
-                       .matrices = { 1, 1 } };
+    IntJob job = {
+        .a = call->in[0], .b = call->in[1], .a_zero = op_in(call, 6), .b_zero = op_in(call, 7)
+    };
+    job.p = (Product){
+        .M = rows, .N = all, .K = call->in[1]->dim[0], .batches = 1, .matrices = { 1, 1 }
+    };
     job.y = op_scratch(call, MAX(rows * all, 1), sizeof *job.y, err);
     float *y = job.y ? op_scratch(call, MAX(rows * all, 1), sizeof *y, err) : NULL;
     if (!y || !int_product(call, &job, err)) return false;
@@ -355,21 +373,29 @@ static bool q_attention_run(OpCall *call, Err *err)
 enum { MHA_Q, MHA_K, MHA_V, MHA_BIAS, MHA_MASK, MHA_ADDED, MHA_PAST_K, MHA_PAST_V };
 
 /* [B, tokens, N * size], [B, N, tokens, size], or slice `which` of [B, tokens, N, parts, size]. */
-static bool find_part(const OpCall *call, const Multi *m, int input, int which, Part *part, Err *err)
+static bool find_part(const OpCall *call, const Multi *m, int input, int which, Part *part,
+                      Err *err)
 {
     const Tensor *t = op_in(call, input);
     const int64_t *dim = t ? t->dim : NULL;
     if (t && t->rank == 3 && dim[0] == m->B && dim[2] % m->N == 0) {
         const int64_t size = dim[2] / m->N;
-        *part = (Part){ .row = dim[1] * dim[2], .token = dim[2], .head = size, .tokens = dim[1],
-                        .size = size };
+        *part = (Part){
+            .row = dim[1] * dim[2], .token = dim[2], .head = size, .tokens = dim[1], .size = size
+        };
     } else if (t && t->rank == 4 && dim[0] == m->B && dim[1] == m->N) {
-        *part = (Part){ .row = dim[1] * dim[2] * dim[3], .token = dim[3], .head = dim[2] * dim[3],
-                        .tokens = dim[2], .size = dim[3] };
+        *part = (Part){ .row = dim[1] * dim[2] * dim[3],
+                        .token = dim[3],
+                        .head = dim[2] * dim[3],
+                        .tokens = dim[2],
+                        .size = dim[3] };
     } else if (t && t->rank == 5 && dim[0] == m->B && dim[2] == m->N) {
         const int64_t head = dim[3] * dim[4];
-        *part = (Part){ .row = dim[1] * dim[2] * head, .token = dim[2] * head, .head = head,
-                        .tokens = dim[1], .size = dim[4] };
+        *part = (Part){ .row = dim[1] * dim[2] * head,
+                        .token = dim[2] * head,
+                        .head = head,
+                        .tokens = dim[1],
+                        .size = dim[4] };
         if (which >= dim[3]) return op_wrong_input(call, input, "more parts at axis 3", err);
     } else {
         return t ? op_wrong_input(call, input, "queries, keys or values of all heads", err)
@@ -423,8 +449,8 @@ static bool find_multi(const OpCall *call, Multi *m, Place place[3], Err *err)
     m->past_k = op_in(call, MHA_PAST_K), m->past_v = op_in(call, MHA_PAST_V);
     m->P = m->past_k && m->past_k->rank == 4 ? m->past_k->dim[2] : 0;
     m->T = m->P + m->L;
-    if ((m->past_k || m->past_v) && (!past_fits(call, MHA_PAST_K, m, m->D, err) ||
-                                     !past_fits(call, MHA_PAST_V, m, m->E, err)))
+    if ((m->past_k || m->past_v) &&
+        (!past_fits(call, MHA_PAST_K, m, m->D, err) || !past_fits(call, MHA_PAST_V, m, m->E, err)))
         return false;
     if (bias && (bias->rank != 1 || bias->dim[0] != m->N * (2 * m->D + m->E)))
         return op_wrong_input(call, MHA_BIAS, "a number for each column of q, k and v", err);

@@ -32,12 +32,12 @@ static void scale_rows(void *context, int64_t from, int64_t to)
         const int64_t batch = i / p->M, m = i % p->M, matrix = product_matrix(p, 1, batch);
         float a = s->one;
         if (s->a_scale)
-            a = (float)tensor_get(s->a_scale, int_side_place(s->a_scale, p->M,
-                                                             product_matrix(p, 0, batch), m));
+            a = (float)tensor_get(s->a_scale,
+                                  int_side_place(s->a_scale, p->M, product_matrix(p, 0, batch), m));
         for (int64_t n = 0; n < p->N; n++) {
-            const float b = (float)tensor_get(s->b_scale, int_side_place(s->b_scale, p->N, matrix, n));
-            s->y[i * p->N + n] =
-                (float)s->job->y[i * p->N + n] * (a * b) + (bias ? bias[n] : 0);
+            const float b =
+                (float)tensor_get(s->b_scale, int_side_place(s->b_scale, p->N, matrix, n));
+            s->y[i * p->N + n] = (float)s->job->y[i * p->N + n] * (a * b) + (bias ? bias[n] : 0);
         }
     }
 }
@@ -66,8 +66,9 @@ static bool to_float_shape(OpCall *call, Err *err)
 
 static bool to_float_run(OpCall *call, Err *err)
 {
-    IntJob job = { .a = call->in[0], .b = call->in[1], .a_zero = op_in(call, 4),
-                   .b_zero = op_in(call, 5) };
+    IntJob job = {
+        .a = call->in[0], .b = call->in[1], .a_zero = op_in(call, 4), .b_zero = op_in(call, 5)
+    };
     Scaling s = { .a_scale = call->in[2], .b_scale = call->in[3], .bias = op_in(call, 6) };
     return product_of(call, 0, 1, &job.p, err) && scale_all(call, &job, &s, err);
 }
@@ -105,8 +106,11 @@ static bool q_gemm_product(const OpCall *call, Product *p, Err *err)
     char show[2][128];
     if (a->rank != 2) return op_wrong_input(call, 0, "two dimensions", err);
     if (b->rank != 2) return op_wrong_input(call, 3, "two dimensions", err);
-    *p = (Product){ .M = a->dim[trans_a], .K = a->dim[!trans_a], .N = b->dim[!trans_b],
-                    .batches = 1, .matrices = { 1, 1 } };
+    *p = (Product){ .M = a->dim[trans_a],
+                    .K = a->dim[!trans_a],
+                    .N = b->dim[!trans_b],
+                    .batches = 1,
+                    .matrices = { 1, 1 } };
     if (p->K == b->dim[trans_b]) return true;
     return op_fail(call, err, "found %s times %s, wanted equal inner dimensions",
                    tensor_show(a, show[0]), tensor_show(b, show[1]));
@@ -196,7 +200,8 @@ static bool q_add_shape(OpCall *call, Err *err)
     int64_t dim[MAX_RANK];
     int rank;
     if (call->n_in < 7 || !call->in[3])
-        return op_fail(call, err, "found %d inputs, wanted two numbers and their scales", call->n_in);
+        return op_fail(call, err, "found %d inputs, wanted two numbers and their scales",
+                       call->n_in);
     if (!int_bytes(call, 0, 2, err) || !int_bytes(call, 3, 5, err)) return false;
     if (call->in[3]->type != call->in[0]->type)
         return op_wrong_input(call, 3, "the type of input 0", err);

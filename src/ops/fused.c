@@ -100,7 +100,7 @@ static Linear linear_args(const OpCall *c)
 {
     const Tensor *x = c->in[0];
     int64_t N = op_attr_int(c, "N", 0), K = op_attr_int(c, "K", 0);
-    const Tensor *bias = c->in[2], *residual = c->in[3];
+    const Tensor *bias = op_in(c, 2), *residual = op_in(c, 3);
     return (Linear){ .x = x->data,
                      .w = c->in[1]->data,
                      .bias = bias ? bias->data : NULL,
@@ -118,7 +118,7 @@ static Linear linear_args(const OpCall *c)
 static bool linear_run(OpCall *c, Err *err)
 {
     Linear l = linear_args(c);
-    if (c->in[3] && !tensor_same_shape(c->in[3], &c->out[0]))
+    if (op_in(c, 3) && !tensor_same_shape(c->in[3], &c->out[0]))
         return op_fail(c, err, "residual has another shape");
     if (l.M) run_gemm(c, c->k->gemm_f32, &l);
     return true;
@@ -144,7 +144,7 @@ static void quantize_chunk(void *arg, int index, int worker)
 static bool linear_q_run(OpCall *c, Err *err)
 {
     Linear l = linear_args(c);
-    if (c->in[3] && !tensor_same_shape(c->in[3], &c->out[0]))
+    if (op_in(c, 3) && !tensor_same_shape(c->in[3], &c->out[0]))
         return op_fail(c, err, "residual has another shape");
     if (!l.M) return true;
     QuantizeJob job = { .c = c, .l = &l };

@@ -184,8 +184,8 @@ static bool gather_elements_run(OpCall *call, Err *err)
     job.size = dtype_size(t->type);
     if (job.c.axis < 0 || !all_places(call, indices, t->dim[job.c.axis], err)) return false;
     dense_steps(t->rank, t->dim, job.c.step);
-    const int64_t n = indices->dim[indices->rank - 1];
-    if (n) op_split(call, tensor_count(indices) / n, MAX(16384 / n, 1), gather_elements_range, &job);
+    const int64_t n = MAX(indices->dim[indices->rank - 1], 1), rows = tensor_count(indices) / n;
+    op_split(call, rows, MAX(16384 / n, 1), gather_elements_range, &job);
     return true;
 }
 

@@ -9,8 +9,8 @@ typedef struct IntJob {
     const OpCall *call;
     Product p;
     const Tensor *a, *b, *a_zero, *b_zero; /* zero points or NULL */
-    int16_t *wide;          /* b minus its zero points */
-    int32_t *y;             /* [batches, M, N] */
+    int16_t *wide;                         /* b minus its zero points */
+    int32_t *y;                            /* [batches, M, N] */
 } IntJob;
 
 /* y = (a - a_zero) * (b - b_zero); the caller fills p, a, b, the zero points and y. */
@@ -23,6 +23,7 @@ bool int_side_numbers(const OpCall *, int input, const Product *, int side, Err 
 int64_t int_side_place(const Tensor *, int64_t each, int64_t matrix, int64_t index);
 bool quant_limits(DType, double *low, double *high); /* false: not a type of 8 or 16 bits */
 /* One scale and zero point for all of x (uint8), as DynamicQuantizeLinear gives them. */
-void quant_dynamic(const OpCall *, const float *x, int64_t n, uint8_t *y, float *scale, uint8_t *zero);
+void quant_dynamic(const OpCall *, const float *x, int64_t n, uint8_t *y, float *scale,
+                   uint8_t *zero);
 
 #endif

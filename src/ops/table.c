@@ -65,11 +65,27 @@ static bool check_inputs(const Op *op, const OpCall *call, Err *err)
     return true;
 }
 
+/* What was asked about one input often hangs on another: all their shapes stand behind the message. */
+static bool with_shapes(const OpCall *call, Err *err)
+{
+    char show[128];
+    size_t n = strlen(err->message);
+    int said = 0;
+    for (const char *at = err->message; (at = strchr(at, '[')); at++) said++;
+    const int shown = said < 2 && call->n_in > 1 ? call->n_in : 0;
+    for (int i = 0; i < shown && n + 140 < sizeof err->message; i++)
+        n += (size_t)snprintf(err->message + n, sizeof err->message - n, "%s %s",
+                              i ? "," : "; its inputs are",
+                              call->in[i] ? tensor_show(call->in[i], show) : "absent");
+    return false;
+}
+
 bool op_shape(const Op *op, OpCall *call, Err *err)
 {
     if (call->n_out < 1) return op_fail(call, err, "found no output, wanted one");
     for (int i = 0; i < call->n_out; i++) call->out[i].type = T_NONE;
-    if (!check_inputs(op, call, err) || !op->shape(call, err)) return false;
+    if (!check_inputs(op, call, err)) return false;
+    if (!op->shape(call, err)) return with_shapes(call, err);
     for (int i = 0; i < call->n_out; i++) {
         if (!dtype_size(call->out[i].type))
             return op_fail(call, err, "output %d: this operator has no such output", i);
@@ -99,18 +115,24 @@ static double product_work(const OpCall *call, double a, double b)
 /* Products are told by name; whatever else there is looks at each number about once. */
 double op_work(const Op *op, const OpCall *call)
 {
-    enum { ELEMENT = 16 }; /* a number on its own costs more than a multiply-add in a kernel */
+    enum { ELEMENT = 64 }; /* a number on its own costs more than a multiply-add in a kernel */
     double n[2] = { 1, 1 }, sum = 0;
     bool dims_only = strcmp(op->name, "Shape") == 0 || strcmp(op->name, "Size") == 0;
     for (int i = 0; i < call->n_in && !dims_only; i++) {
         double count = call->in[i] ? (double)tensor_count(call->in[i]) : 0;
-        if (i < 2) n[i] = MAX(count, 1);
+        if (count > n[0]) n[1] = n[0], n[0] = count; /* the two largest: the matrices of a product */
+        else n[1] = MAX(n[1], count);
         sum += count;
     }
     for (int i = 0; i < call->n_out; i++) sum += (double)tensor_count(&call->out[i]);
-    if (op->token == TOKEN_MATMUL || strcmp(op->name, "Gemm") == 0)
+    if (op->token == TOKEN_MATMUL || strstr(op->name, "Gemm") || strstr(op->name, "MatMul"))
         return product_work(call, n[0], n[1]);
     if (strcmp(op->name, "Einsum") == 0) return MAX(n[0] * n[1], sum) * ELEMENT;
-    if (strcmp(op->name, "Attention") == 0) return sum * longest(call->in[1]);
+    if (strstr(op->name, "Attention")) { /* tokens times tokens, or times the weight's columns */
+        double most = 1;
+        for (int i = 0; i < call->n_in; i++)
+            if (call->in[i]) most = MAX(most, longest(call->in[i]));
+        return sum * most;
+    }
     return sum * ELEMENT;
 }

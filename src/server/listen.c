@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * listen.c - an address to a listening socket. Numeric addresses and localhost only: a static
- * program has no resolver. */
+ * listen.c - an address to a listening socket. Numeric addresses, localhost and the names of
+ * /etc/hosts: a static program has no resolver. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "loop.h"
+
+enum { HOSTS_LIMIT = 1 << 20 };
 
 typedef union Address {
     struct sockaddr any;
@@ -28,13 +32,11 @@ static void strip_brackets(const char *hostname, char *out, size_t room)
     snprintf(out, room, "%.*s", (int)(brackets ? n - 2 : n), hostname + brackets);
 }
 
-static bool parse_address(const char *hostname, int port, Address *out, Err *err)
+static bool parse_numeric(const char *text, int port, Address *out)
 {
     char host[INET6_ADDRSTRLEN + 1];
-    strip_brackets(strcmp(hostname, "localhost") ? hostname : "127.0.0.1", host, sizeof host);
+    strip_brackets(text, host, sizeof host);
     *out = (Address){ 0 };
-    if (port < 0 || port > 65535)
-        return fail(err, EF_USAGE, "port: found %d, wanted 0 to 65535", port);
     if (inet_pton(AF_INET, host, &out->v4.sin_addr) == 1) {
         out->v4.sin_family = AF_INET;
         out->v4.sin_port = htons((uint16_t)port);
@@ -45,7 +47,49 @@ static bool parse_address(const char *hostname, int port, Address *out, Err *err
         out->v6.sin6_port = htons((uint16_t)port);
         return true;
     }
-    return fail(err, EF_IO, "hostname: found \"%s\", wanted a numeric address or localhost",
+    return false;
+}
+
+/* A line of /etc/hosts, which is cut up: "127.0.1.1 name other.name # why". The address if the name
+ * is there, or NULL. */
+static const char *line_address(char *line, const char *name)
+{
+    static const char blank[] = " \t\r";
+    char *rest = NULL;
+    line[strcspn(line, "#")] = 0;
+    const char *address = strtok_r(line, blank, &rest);
+    for (const char *word = address; word; word = strtok_r(NULL, blank, &rest))
+        if (word != address && strcasecmp(word, name) == 0) return address;
+    return NULL;
+}
+
+static bool find_host(const char *name, int port, Address *out)
+{
+    Arena arena = { 0 };
+    Str text = STR("");
+    Err ignored;
+    char *rest = NULL;
+    bool found = false;
+    if (file_read(&arena, "/etc/hosts", HOSTS_LIMIT, &text, &ignored)) {
+        char *line = strtok_r(str_dup(&arena, text), "\n", &rest);
+        for (; line && !found; line = strtok_r(NULL, "\n", &rest)) {
+            const char *address = line_address(line, name);
+            found = address && parse_numeric(address, port, out);
+        }
+    }
+    arena_free(&arena);
+    return found;
+}
+
+static bool parse_address(const char *hostname, int port, Address *out, Err *err)
+{
+    bool local = strcmp(hostname, "localhost") == 0;
+    if (port < 0 || port > 65535)
+        return fail(err, EF_USAGE, "port: found %d, wanted 0 to 65535", port);
+    if (parse_numeric(local ? "127.0.0.1" : hostname, port, out)) return true;
+    if (find_host(hostname, port, out)) return true;
+    return fail(err, EF_IO,
+                "hostname: found \"%s\", wanted a numeric address, localhost or one of /etc/hosts",
                 hostname);
 }
 

@@ -16,7 +16,7 @@
 enum { SERVER_PORT = 8080 };     /* what `serve` uses when nothing is said */
 
 typedef struct ServerOptions {   /* zero means: the default, except for port */
-    const char *hostname;        /* "0.0.0.0"; numeric, "localhost", or IPv6 with or without [] */
+    const char *hostname;        /* "0.0.0.0"; numeric ("[::1]" or "::1"), or one of /etc/hosts */
     int port;                    /* as it is; 0: any free one (ready is told which) */
     size_t max_body;             /* bytes of a request's body; 32 MiB */
     int max_connections;         /* 1024 */

@@ -22,19 +22,14 @@ static bool read_body(const Session *s, Job *job)
     return task_options(request, &job->options, &job->err);
 }
 
-static const Str *second_of(const Job *job, size_t i)
-{
-    return job->second && job->second[i].p ? &job->second[i] : NULL;
-}
-
 static void *keep(Arena *arena, const void *from, size_t bytes)
 {
     void *to = arena_alloc(arena, bytes);
     return bytes ? memcpy(to, from, bytes) : to;
 }
 
-/* What a job needs of an encoding. The rest, many times the text and all that was cut off, goes with
- * the scratch: a job may wait long. */
+/* What a job needs of an encoding. The rest, many times the text and all that was cut off, goes
+ * with the scratch: a job may wait long. */
 static Encoding keep_encoding(Arena *arena, const Encoding *e)
 {
     size_t words = e->n * sizeof *e->ids;
@@ -53,8 +48,8 @@ static bool encode(const Session *s, Arena *scratch, Job *job, size_t i)
 {
     const Model *m = s->model;
     Encoding out;
-    if (!tokenizer_encode(m->tokenizer, scratch, job->first[i], second_of(job, i), &m->encode, &out,
-                          &job->err))
+    if (!tokenizer_encode(m->tokenizer, scratch, job->first[i], job_second(job, i), &m->encode,
+                          &out, &job->err))
         return within(&job->err, "inputs[%zu]: Error during tokenization", i);
     if (out.n == 0)
         return fail(&job->err, EF_INVALID_INPUT,
@@ -82,7 +77,7 @@ bool job_admit(const Session *s, Job *job)
     TaskInputs given = { job->first, job->second, job->n };
     bool ok = job->body.p ? read_body(s, job)
                           : task_inputs_check(&given, s->options.max_inputs, &job->err);
-    if (!ok || !encode_all(s, job)) return false;
+    if (!ok || !job_prepare(s, job) || !encode_all(s, job)) return false;
     job->left = job->tokens;
     job->rows = ARRAY(&job->arena, float *, job->n);
     job->row_data = job->rows;

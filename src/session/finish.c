@@ -21,9 +21,9 @@ typedef struct Finish {
     int n;
 } Finish;
 
-static int parts_of(const Session *s, const Job *job)
+static int parts_of(const Pool *pool, const Job *job)
 {
-    int64_t n = MIN(job->tokens / PART_TOKENS, pool_threads(s->pool));
+    int64_t n = MIN(job->tokens / PART_TOKENS, pool_threads(pool));
     return (int)MAX(MIN(n, (int64_t)job->n), 1);
 }
 
@@ -48,12 +48,13 @@ static void finish_row(const Model *model, Part *part, size_t r)
     Job *job = part->job;
     TaskRow row = {
         .first = job->first[r],
-        .second = job->second && job->second[r].p ? &job->second[r] : NULL,
+        .second = job_second(job, r),
         .encoding = &job->encoding[r],
         .tokenizer = model->tokenizer,
         .data = job->rows[r],
         .tokens = job->row_tokens[r],
         .width = job->row_width[r],
+        .scores = job->scores ? job->scores[r] : NULL,
     };
     model->task->finish(part->arena, &model->config, &job->options, &row, &part->results[r]);
     if (job->no_json) return;
@@ -89,20 +90,20 @@ static void join(const Session *s, Part *part, int n)
     buf_free(&around);
 }
 
-void jobs_finish(Session *s, Job **jobs, int n)
+void jobs_finish(Session *s, Pool *pool, Job **jobs, int n)
 {
     Arena arena = { 0 };
     Finish f = { .model = s->model };
-    for (int i = 0; i < n; i++) f.n += parts_of(s, jobs[i]);
+    for (int i = 0; i < n; i++) f.n += parts_of(pool, jobs[i]);
     f.part = ARRAY(&arena, Part, f.n);
     for (int i = 0, at = 0; i < n; i++) {
-        int parts = parts_of(s, jobs[i]);
+        int parts = parts_of(pool, jobs[i]);
         cut(s, jobs[i], parts, f.part + at);
         at += parts;
     }
-    pool_for(s->pool, f.n, finish_part, &f);
+    pool_for(pool, f.n, finish_part, &f);
     for (int i = 0, at = 0; i < n; i++) {
-        int parts = parts_of(s, jobs[i]);
+        int parts = parts_of(pool, jobs[i]);
         if (!jobs[i]->no_json) join(s, f.part + at, parts);
         at += parts;
     }

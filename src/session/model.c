@@ -82,8 +82,9 @@ static bool open_tokenizer(Model *m, const ModelSource *s, Err *err)
 {
     Value extra;
     if (!file_read(&m->arena, s->tokenizer, JSON_LIMIT, &m->tokenizer_text, err)) return false;
-    if (!tokenizer_load(&m->arena, m->tokenizer_text, &m->tokenizer, err))
-        return within(err, "%.*s", STR_ARG(path_name(s->tokenizer)));
+    Str name = path_name(s->tokenizer);
+    if (!tokenizer_load(&m->arena, m->tokenizer_text, &m->tokenizer, err)) /* names itself */
+        return str_is(name, "tokenizer.json") ? false : within(err, "%.*s", STR_ARG(name));
     if (s->tokenizer_config && !read_json(m, s->tokenizer_config, &extra, err)) return false;
     if (s->tokenizer_config && extra.kind != V_MAP)
         return fail(err, EF_BAD_MODEL, "tokenizer_config.json must be an object: found %s",
@@ -107,13 +108,24 @@ static bool open_onnx(Model *m, const ModelSource *s, Err *err)
     return within(err, "%.*s", STR_ARG(path_name(s->weights)));
 }
 
+static bool open_script(Model *m, const ModelSource *s, Err *err)
+{
+    if (!s->script.p) return true;
+    Str script = { str_dup(&m->arena, s->script), s->script.n };
+    Str *lib = s->lib ? ARRAY(&m->arena, Str, s->n_lib + 1) : NULL;
+    for (size_t i = 0; lib && i < s->n_lib; i++) lib[i] = str_of(str_dup(&m->arena, s->lib[i]));
+    return transform_load(&m->arena, script, lib, s->n_lib, NULL, &m->transform, err) ||
+           within(err, "Failed to create transform");
+}
+
 bool model_open_source(const ModelSource *s, Model **out, Err *err)
 {
     if (!source_files(s, err)) return *out = NULL, false;
     Model *m = model_new();
     m->name = str_of(str_dup(&m->arena, s->name));
     if (s->version.n) m->version = str_of(str_dup(&m->arena, s->version));
-    bool ok = open_config(m, s, err) && open_tokenizer(m, s, err) && open_onnx(m, s, err);
+    bool ok = open_config(m, s, err) && open_script(m, s, err) && open_tokenizer(m, s, err) &&
+              open_onnx(m, s, err);
     return settle(ok, m, out);
 }
 
@@ -178,6 +190,12 @@ static bool packed_facts(Model *m, Err *err)
     return true;
 }
 
+static bool packed_script(Model *m, Err *err)
+{
+    Str member = m->package.member[MEMBER_TRANSFORM].bytes;
+    return member.n == 0 || transform_read(&m->arena, member, &m->transform, err);
+}
+
 /* OnnxFind: whatever name the graph uses, its weights are the one member. */
 static bool find_panels(void *context, Str location, Str *bytes, Err *err)
 {
@@ -208,11 +226,8 @@ static bool read_package(Model *m, const char *path, Err *err)
         return fail(err, EF_UNSUPPORTED,
                     "%s: model type number %d is not supported: this version reads text only", path,
                     m->package.model_type);
-    if (m->package.member[MEMBER_TRANSFORM].bytes.n)
-        return fail(err, EF_UNSUPPORTED,
-                    "%s: the package has a Lua transform, which is not supported yet", path);
-    return (packed_facts(m, err) && packed_config(m, err) && packed_tokenizer(m, err) &&
-            packed_graph(m, err)) || within(err, "%s", path);
+    return (packed_facts(m, err) && packed_config(m, err) && packed_script(m, err) &&
+            packed_tokenizer(m, err) && packed_graph(m, err)) || within(err, "%s", path);
 }
 
 static bool open_package(Model *m, const char *path, Err *err)
@@ -229,14 +244,22 @@ bool model_open_bytes(Str bytes, Model **out, Err *err)
 
 /* ---- all of them ---- */
 
+/* "a/b/" is called b, and "." what it is called from outside. */
+static Str folder_name(Arena *arena, const char *folder)
+{
+    Str trimmed = str_of(folder);
+    while (trimmed.n > 1 && trimmed.p[trimmed.n - 1] == '/') trimmed.n--;
+    Str name = path_name(str_dup(arena, trimmed));
+    bool relative = str_is(name, ".") || str_is(name, "..");
+    return relative ? path_name(path_real(arena, folder)) : name;
+}
+
 static bool open_folder(const char *folder, Str task, Model **out, Err *err)
 {
     Arena arena = { 0 };
     ModelSource s = { .task = task };
     source_folder(&arena, folder, &s);
-    Str trimmed = str_of(folder);
-    while (trimmed.n > 1 && trimmed.p[trimmed.n - 1] == '/') trimmed.n--;
-    s.name = path_name(str_dup(&arena, trimmed));
+    s.name = folder_name(&arena, folder);
     bool ok = model_open_source(&s, out, err);
     arena_free(&arena);
     return ok;

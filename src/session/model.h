@@ -7,6 +7,7 @@
 #include "package/package.h"
 #include "session/source.h"
 #include "task/task.h"
+#include "transform/transform.h"
 
 typedef struct Model {
     Arena arena;
@@ -18,6 +19,7 @@ typedef struct Model {
     Graph *graph;
     Engine *engine;
     const char *precision;       /* "fp32", "int8" */
+    Transform *transform;        /* NULL: none */
     Package package;             /* file.n = 0: not from a package's file */
     OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
     Str config_text;             /* config.json as it was */

@@ -72,7 +72,8 @@ static Batch make_batch(Arena *arena, const Piece *piece, int pieces, int rows, 
 static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out)
 {
     const Task *task = s->model->task;
-    bool pool = task->pool && out->tokens > 1;
+    bool script = s->vms && s->model->transform->post; /* it sees every token */
+    bool pool = task->pool && out->tokens > 1 && !script;
     size_t count = (size_t)(pool ? 1 : out->tokens) * (size_t)out->width;
     size_t room = s->options.max_output - job->stored;
     float *data = arena_try(&job->arena, count, sizeof *data, room, &job->err);
@@ -118,12 +119,6 @@ static bool run_pieces(Session *s, Arena *scratch, Piece *piece, int n, Err *err
     return true;
 }
 
-/* The words that callers look for, whatever the engine said. */
-static void name_failure(Err *err)
-{
-    if (!strstr(err->message, "Model inference failed")) within(err, "Model inference failed");
-}
-
 /* When a run fails, each job runs alone: only the one that cannot be run is answered with an
  * error. */
 static void run_load(Session *s, Arena *scratch, Load *load)
@@ -132,11 +127,8 @@ static void run_load(Session *s, Arena *scratch, Load *load)
     if (load->n == 0 || run_pieces(s, scratch, load->piece, load->n, &err)) return;
     for (int i = 0; i < load->n; i++) {
         Job *job = load->piece[i].job;
-        if (load->n == 1)
-            job->err = err;
-        else if (run_pieces(s, scratch, &load->piece[i], 1, &job->err))
-            continue;
-        name_failure(&job->err);
+        if (load->n == 1) job->err = err;
+        else run_pieces(s, scratch, &load->piece[i], 1, &job->err);
     }
 }
 
@@ -149,9 +141,10 @@ static void settle(Session *s, const Load *load)
         Job *job = load->piece[i].job;
         if (job->err.code != EF_OK) job_done(job);
         else if (job->at < job->n) queue_pass(&s->queue, STAGE_RUN, job);
+        else if (s->vms && s->model->transform->post) queue_pass(&s->queue, STAGE_SCRIPT, job);
         else complete[n++] = job;
     }
-    jobs_finish(s, complete, n);
+    jobs_finish(s, s->pool, complete, n);
     for (int i = 0; i < n; i++) job_done(complete[i]);
 }
 

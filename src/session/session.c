@@ -23,6 +23,11 @@ void job_free(Job *job)
     arena_free(&arena);
 }
 
+const Str *job_second(const Job *job, size_t row)
+{
+    return job->second && job->second[row].p ? &job->second[row] : NULL;
+}
+
 void job_abandon(Job *job)
 {
     __atomic_store_n(&job->abandoned, true, __ATOMIC_RELAXED);
@@ -62,19 +67,39 @@ static SessionOptions with_defaults(const SessionOptions *given)
     return o;
 }
 
+/* Fewer threads than asked for are still a crew. */
+static bool hire(Session *s, Stage stage, int n, void *work(void *))
+{
+    Crew *crew = &s->crew[stage];
+    crew->thread = ARRAY(&s->arena, pthread_t, n);
+    while (crew->n < n && pthread_create(&crew->thread[crew->n], NULL, work, s) == 0) crew->n++;
+    return n == 0 || crew->n > 0;
+}
+
+/* Where a script runs there are at least two, so that one that is stuck stops nobody. */
 static bool start_threads(Session *s)
 {
-    if (pthread_create(&s->admission, NULL, admission_thread, s) != 0) return false;
-    if (pthread_create(&s->running, NULL, runner_thread, s) == 0) return true;
-    queue_close(&s->queue, STAGE_ADMIT);
-    pthread_join(s->admission, NULL);
-    return false;
+    const Transform *script = s->model->transform;
+    int several = MAX(s->options.threads, 2);
+    return hire(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
+           hire(s, STAGE_RUN, 1, runner_thread) &&
+           hire(s, STAGE_ADMIT, script && script->pre ? several : 1, admission_thread);
+}
+
+/* Each stage is closed only when nobody is left who could pass a job to it. */
+static void end_threads(Session *s)
+{
+    for (Stage stage = 0; stage < STAGES; stage++) {
+        queue_close(&s->queue, stage);
+        for (int i = 0; i < s->crew[stage].n; i++) pthread_join(s->crew[stage].thread[i], NULL);
+    }
 }
 
 static void release(Session *s)
 {
     runner_free(s->runner);
     pool_free(s->pool);
+    transform_pool_free(s->vms);
     queue_free(&s->queue);
     Arena arena = s->arena;
     arena_free(&arena);
@@ -89,8 +114,10 @@ Session *session_new(const Model *model, const SessionOptions *options)
     s->options = with_defaults(options);
     s->pool = pool_new(s->options.threads);
     s->runner = runner_new(model->engine, s->pool);
+    if (model->transform) s->vms = transform_pool(model->transform);
     queue_init(&s->queue, s->options.queue_jobs);
     if (start_threads(s)) return s;
+    end_threads(s);
     release(s);
     return NULL;
 }
@@ -100,16 +127,12 @@ bool session_submit(Session *s, Job *job, Err *err)
     return queue_enter(&s->queue, STAGE_ADMIT, job, err);
 }
 
-/* Each stage is closed only when nobody is left who could pass a job to it. */
 void session_drain(Session *s)
 {
     if (s->drained) return;
     s->drained = true;
     queue_refuse(&s->queue);
-    queue_close(&s->queue, STAGE_ADMIT);
-    pthread_join(s->admission, NULL);
-    queue_close(&s->queue, STAGE_RUN);
-    pthread_join(s->running, NULL);
+    end_threads(s);
 }
 
 void session_free(Session *s)

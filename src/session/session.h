@@ -40,6 +40,7 @@ struct Job {
     int64_t left;                /* tokens of the other rows */
     size_t stored;               /* bytes of row_data */
     float **rows;                /* row_data, while it is being filled */
+    float **scores;              /* [n]: by the package's script; NULL: none */
     Arena *extra;                /* [n_extra]: of the workers that finished parts of it */
     int n_extra;
     bool abandoned;              /* by job_abandon */

@@ -13,6 +13,9 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
     const char *weights, *tokenizer, *config, *tokenizer_config;
     Str name, version, task;     /* task empty: from config.json's architectures */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
+    Str script;                  /* Lua transform; p NULL: none */
+    const Str *lib;              /* [n_lib] of lua_libs; NULL: not said */
+    size_t n_lib;
 } ModelSource;
 /* The usual names inside a folder. tokenizer_config stays NULL when it is not there. */
 void source_folder(Arena *, const char *folder, ModelSource *);

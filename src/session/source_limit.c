@@ -118,7 +118,7 @@ static bool room_for_specials(const Tokenizer *t, int limit, Err *err)
     int n = t && limit ? special_tokens(t) : 0;
     if (limit >= n) return true;
     return fail(err, EF_INVALID_INPUT,
-                "max_length: found %d, wanted at least %d: so many special tokens are added to a text",
+                "max_length: found %d, wanted at least %d: a text gets that many special tokens",
                 limit, n);
 }
 

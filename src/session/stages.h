@@ -9,7 +9,7 @@
 #include "session.h"
 
 /* ---- queue.c: first in, first out, per stage; one lock ---- */
-typedef enum { STAGE_ADMIT, STAGE_RUN, STAGES } Stage;
+typedef enum { STAGE_ADMIT, STAGE_RUN, STAGE_SCRIPT, STAGES } Stage;
 typedef struct Queue {
     pthread_mutex_t lock;
     struct QueueStage {
@@ -31,6 +31,10 @@ void queue_refuse(Queue *);                      /* no new jobs from now on */
 void queue_close(Queue *, Stage);                /* nobody will pass jobs to it any more */
 
 /* ---- the session ---- */
+typedef struct Crew {            /* the threads of a stage */
+    pthread_t *thread;
+    int n;
+} Crew;
 struct Session {
     Arena arena;                 /* holds this struct */
     const Model *model;
@@ -38,7 +42,8 @@ struct Session {
     Pool *pool;                  /* the runner's */
     Runner *runner;
     Queue queue;
-    pthread_t admission, running;
+    Crew crew[STAGES];           /* more than one for a stage in which a script runs */
+    TransformPool *vms;          /* NULL: the model has no script */
     bool drained;
 };
 
@@ -46,10 +51,14 @@ struct Session {
 bool job_admit(const Session *, Job *);
 /* runner.c: the thread that owns pool and runner. */
 void *runner_thread(void *session);
-/* finish.c: jobs whose rows have all been run -> reply and JSON, in parallel; done is not
- * called. */
-void jobs_finish(Session *, Job **, int n);
+/* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
+bool job_prepare(const Session *, Job *);
+void *script_thread(void *session);
+/* finish.c: jobs whose rows have all been run -> reply and JSON, in parallel (pool NULL: on this
+ * thread); done is not called. */
+void jobs_finish(Session *, Pool *, Job **, int n);
 
+const Str *job_second(const Job *, size_t row); /* NULL: not a pair */
 bool job_abandoned(const Job *);
 void job_done(Job *);            /* hands it back */
 

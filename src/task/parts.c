@@ -23,7 +23,7 @@ static int32_t *copy_ints(Arena *arena, const int32_t *from, size_t n)
     return to;
 }
 
-Encoding part_spans(Arena *arena, const TaskOptions *options, const TaskRow *row)
+static Encoding spans_of(Arena *arena, const TaskOptions *options, const TaskRow *row)
 {
     Encoding spans = *row->encoding;
     if (!options->chars) return spans;
@@ -58,7 +58,7 @@ Value part_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *op
                   const TaskRow *row, const char *name, PartItem *item)
 {
     assert(row->tokens == (int64_t)row->encoding->n);
-    Encoding spans = part_spans(arena, options, row);
+    Encoding spans = spans_of(arena, options, row);
     size_t n = 0;
     for (size_t i = 0; i < spans.n; i++) n += !spans.special[i];
     Value list = value_list(arena, n), result = part_result(arena, row, 1);

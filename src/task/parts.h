@@ -29,10 +29,9 @@ extern const char *const part_offset_words[];     /* "bytes", "chars" */
         { "metadata", 3, F_STR_MAP, .help = "what the request sent" }, { 0 }                      \
     }
 
-/* Encodings with offsets in the unit that the request asked for. */
-Encoding part_spans(Arena *, const TaskOptions *, const TaskRow *);
+/* spans: the row's encoding with offsets in the unit that the request asked for. */
 Value part_token(Arena *, const TaskRow *, const Encoding *spans, size_t token);
-/* The items of one value for each token that is not special, as a list. */
+/* What a list says about one token. */
 typedef Value PartItem(Arena *, const ModelConfig *, const TaskRow *, const Encoding *spans,
                        size_t token);
 /* {name: [item of each token]}, with "truncated" where it applies. */

@@ -44,9 +44,14 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
                                            Value *out)
 {
     (void)options;
-    int64_t labels = row->width, best = part_best(row->data, labels);
-    float *scores = ARRAY(arena, float, labels);
-    scores_of(config, labels)(row->data, labels, scores);
+    int64_t labels = row->width;
+    const float *scores = row->scores;
+    if (!scores) {
+        float *own = ARRAY(arena, float, labels);
+        scores_of(config, labels)(row->data, labels, own);
+        scores = own;
+    }
+    int64_t best = part_best(row->scores ? row->scores : row->data, labels);
     *out = part_result(arena, row, 4);
     value_add(out, "logits", value_of_f32(row->data, (size_t)labels));
     value_add(out, "scores", value_of_f32(scores, (size_t)labels));

@@ -31,6 +31,7 @@ typedef struct TaskRow {
     const Tokenizer *tokenizer;  /* for the text of a token */
     const float *data;           /* [tokens, width]: the graph's output; the result views it */
     int64_t tokens, width;       /* tokens = encoding->n, or 1: one vector for the row */
+    const float *scores;         /* [tokens, width]: by the package's script; NULL: the task's own */
 } TaskRow;
 
 typedef struct Task {

@@ -24,8 +24,12 @@ static Value classify_token(Arena *arena, const ModelConfig *config, const TaskR
                             const Encoding *spans, size_t index)
 {
     size_t labels = (size_t)row->width;
-    float *scores = ARRAY(arena, float, labels);
-    task_softmax(row->data + index * labels, row->width, scores);
+    const float *scores = row->scores ? row->scores + index * labels : NULL;
+    if (!scores) {
+        float *own = ARRAY(arena, float, labels);
+        task_softmax(row->data + index * labels, row->width, own);
+        scores = own;
+    }
     int64_t best = part_best(scores, row->width);
     Value one = value_map(arena, 4);
     value_add(&one, "token_info", part_token(arena, row, spans, index));

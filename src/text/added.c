@@ -60,6 +60,23 @@ static Matcher matcher(Arena *arena, const AddedTokens *added, bool normalized)
     return m;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    int32_t x = (*(const Added *const *)a)->id, y = (*(const Added *const *)b)->id;
+    return (x > y) - (x < y);
+}
+
+const Added *added_with_id(const AddedTokens *added, int32_t id)
+{
+    size_t low = 0, high = added->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (added->by_id[middle]->id < id) low = middle + 1;
+        else high = middle;
+    }
+    return low < added->n && added->by_id[low]->id == id ? added->by_id[low] : NULL;
+}
+
 /* A token whose content or id is already there takes the place of that one. */
 static void put(Arena *arena, AddedTokens *added, Map *contents, Map *ids, Added token)
 {
@@ -90,6 +107,9 @@ bool added_load(Arena *arena, const Value *list, const Model *model, const Norma
         if (token.special) map_put(&out->specials, arena, token.content, &out->specials);
         put(arena, out, &contents, &ids, token);
     }
+    out->by_id = ARRAY(arena, const Added *, out->n);
+    for (size_t i = 0; i < out->n; i++) out->by_id[i] = &out->items[i];
+    if (out->n) qsort(out->by_id, out->n, sizeof *out->by_id, by_id);
     out->raw = matcher(arena, out, false);
     out->normalized = matcher(arena, out, true);
     return true;
@@ -103,10 +123,8 @@ static size_t lower_bound(const Matcher *m, size_t low, size_t high, size_t dept
 {
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if ((unsigned char)m->items[middle]->pattern.p[depth] < b)
-            low = middle + 1;
-        else
-            high = middle;
+        if ((unsigned char)m->items[middle]->pattern.p[depth] < b) low = middle + 1;
+        else high = middle;
     }
     return low;
 }

@@ -18,7 +18,6 @@ enum { WHOLE_YES = 1, WHOLE_NO };
 enum { WORTH_KEEPING = 40 }; /* bytes of a word */
 
 typedef struct Bpe {
-    Merges merges;
     Str unk, prefix, suffix;
     bool has_unk, fuse_unk, byte_fallback, ignore_merges;
     int32_t unk_id;                /* -1: not in the vocabulary; an error once it is needed */
@@ -53,8 +52,8 @@ static void fill_quick(const Model *self, Bpe *model)
     char c[4];
     for (int where = 0; where < 4; where++)
         for (uint32_t code = 0; code < QUICK_CODES; code++)
-            model->quick[where][code] = char_id(self, (Str){ c, (size_t)utf8_encode(code, c) },
-                                                where);
+            model->quick[where][code] =
+                char_id(self, (Str){ c, (size_t)utf8_encode(code, c) }, where);
 }
 
 /* ---- merges ---- */
@@ -126,6 +125,7 @@ static bool read_merges(Arena *arena, const Value *list, const Model *self, Merg
         ids[rank++] = merge.id;
     }
     m->ids = ids;
+    m->n = rank;
     return true;
 }
 
@@ -167,15 +167,14 @@ bool bpe_load(Arena *arena, const Value *v, Model *out, Err *err)
 {
     Bpe *model = NEW(arena, Bpe);
     out->data = model;
-    if (!read_settings(arena, v, model, err) ||
-        !vocab_load(arena, value_get(v, "vocab"), &out->vocab, err) ||
-        !read_merges(arena, value_get(v, "merges"), out, &model->merges, err))
+    if (!read_settings(arena, v, model, err) || !model_vocab(arena, v, out, err) ||
+        (!out->ready && !read_merges(arena, value_get(v, "merges"), out, &out->merges, err)))
         return false;
     model->unk_id = model->has_unk ? vocab_find(&out->vocab, model->unk) : -1;
     model->name = bpe_cache_model();
     model->whole = ARRAY(arena, uint8_t, out->vocab.n + 1);
-    model->merges.grow = !(model->has_unk && model->unk.n <= model->prefix.n) &&
-                         !(model->byte_fallback && model->prefix.n >= 6);
+    out->merges.grow = !(model->has_unk && model->unk.n <= model->prefix.n) &&
+                       !(model->byte_fallback && model->prefix.n >= 6);
     model_bytes(&out->vocab, model->bytes);
     fill_quick(out, model);
     return true;
@@ -250,10 +249,13 @@ static bool merge_word(const Model *self, Str word, Tokens *out, Err *err)
     Line line = { .symbols = (Symbol *)tokens_scratch(out, BPE_SCRATCH * most) };
     if (!add_chars(self, word, &line, err)) return false;
     if (line.n == 0) return true;
-    bpe_merge(&model->merges, line.symbols, line.n);
+    bpe_merge(&self->merges, line.symbols, line.n);
     size_t start = 0;
     for (int32_t i = 0; i >= 0; i = line.symbols[i].next) {
         size_t end = start + (size_t)line.symbols[i].length;
+        if (line.symbols[i].id < 0 || line.symbols[i].id > self->vocab.greatest)
+            return fail(err, EF_BAD_MODEL, "BPE: a merge makes token %d, which is none",
+                        (int)line.symbols[i].id);
         tokens_add(out, line.symbols[i].id, MIN(start, word.n - 1), MIN(end, word.n));
         start = end;
     }
@@ -280,7 +282,8 @@ bool bpe_word(const Model *self, Str word, Tokens *out, Err *err)
     uint64_t hash = hash_on(hash_on(VOCAB_SEED, word), suffix);
     int64_t entry = vocab_entry_hashed(&self->vocab, hash, word, suffix);
     if (entry < 0) return split_word(self, hash, word, out, err);
-    int32_t id = self->vocab.entries[entry].id;
+    int32_t id = vocab_id(&self->vocab, entry);
+    if (id < 0) return merge_word(self, word, out, err);
     uint8_t known = __atomic_load_n(&model->whole[entry], __ATOMIC_RELAXED);
     if (model->ignore_merges || known == WHOLE_YES) return tokens_add(out, id, 0, word.n), true;
     size_t before = out->n;

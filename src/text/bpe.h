@@ -13,6 +13,7 @@ typedef struct Merges { /* open addressing by the pair */
     Merge *slots;
     int shift;
     const int32_t *ids; /* by rank: what the pair becomes */
+    size_t n;           /* ranks */
     bool grow;          /* a merged token is always longer: no pair of its past can come back */
 } Merges;
 #define RANK_NONE UINT32_MAX

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bpe_cache.c - words that were merged lately, per thread: a table with one place for each hash. An
- * entry names the model it belongs to by a number that no other model ever gets, so that loading and
- * dropping tokenizers needs no word with this table. Nothing is shared, nothing is locked. */
+ * entry names the model it belongs to by a number that no other model ever gets, so that loading
+ * and dropping tokenizers needs no word with this table. Nothing is shared, nothing is locked. */
 #include "bpe.h"
 
 enum { PLACES = 2048, MOST_BYTES = 40, MOST_PARTS = 12 };

@@ -11,12 +11,14 @@ enum { SHORT_WORD = 40 };
 
 static inline const Merge *find(const Merges *m, int32_t left, int32_t right)
 {
-    size_t mask = ((size_t)1 << (64 - m->shift)) - 1;
-    for (size_t at = merge_slot(m, left, right);; at = (at + 1) & mask) {
+    size_t mask = ((size_t)1 << (64 - m->shift)) - 1, at = merge_slot(m, left, right);
+    for (size_t tries = 0; tries <= mask; tries++, at = (at + 1) & mask) {
         const Merge *slot = &m->slots[at];
         if (slot->id < 0) return NULL;
-        if (slot->left == left && slot->right == right) return slot;
+        if (slot->left == left && slot->right == right)
+            return slot->rank < m->n ? slot : NULL; /* a mapped table may be broken */
     }
+    return NULL;
 }
 
 /* ---- short words ---- */
@@ -101,8 +103,7 @@ static void push_pair(const Merges *m, Heap *h, const Symbol *symbols, int32_t l
 static void merge_long(const Merges *m, Symbol *symbols, size_t n)
 {
     Heap heap = { .items = (uint64_t *)(symbols + n) };
-    for (size_t i = 0; i + 1 < n; i++)
-        push_pair(m, &heap, symbols, (int32_t)i, (int32_t)i + 1);
+    for (size_t i = 0; i + 1 < n; i++) push_pair(m, &heap, symbols, (int32_t)i, (int32_t)i + 1);
     while (heap.n) {
         uint64_t top = heap_pop(&heap);
         int32_t at = (int32_t)(uint32_t)top, id = m->ids[top >> 32];
@@ -128,8 +129,6 @@ void bpe_merge(const Merges *m, Symbol *symbols, size_t n)
         symbols[i].next = i + 1 < n ? (int32_t)i + 1 : -1;
     }
     if (n < 2) return;
-    if (n <= SHORT_WORD && m->grow)
-        merge_short(m, symbols, n);
-    else
-        merge_long(m, symbols, n);
+    if (n <= SHORT_WORD && m->grow) merge_short(m, symbols, n);
+    else merge_long(m, symbols, n);
 }

@@ -17,7 +17,7 @@ typedef struct Work {
     Value vocab;               /* of the model: map or list */
     Value merges;
     Spm spm;
-    Map ids;   /* token to itself as a Value of its id */
+    Map ids;     /* token to itself as a Value of its id */
     size_t size; /* first id of added tokens */
 } Work;
 
@@ -40,7 +40,8 @@ static void read_tokens(Work *w)
         if (v && v->kind != V_STR && v->kind != V_MAP) v = NULL;
         w->token[i] = v;
         w->name[i] = str_of(w->style->tokens[i]);
-        if (v) w->name[i] = v->kind == V_STR ? v->s : value_str(value_get(v, "content"), w->name[i]);
+        const Value *content = v && v->kind == V_MAP ? value_get(v, "content") : v;
+        w->name[i] = value_str(content, w->name[i]);
     }
 }
 
@@ -75,8 +76,7 @@ static bool merges_vocab(Work *w, Str json, Str merges, Err *err)
         const char *eol = memchr(p, '\n', (size_t)(end - p));
         Str line = { p, (size_t)((eol ? eol : end) - p) };
         if (str_ends(line, "\r")) line.n--;
-        if (line.n && !str_starts(line, "#version"))
-            w->merges.list.items[n++] = value_of_str(line);
+        if (line.n && !str_starts(line, "#version")) w->merges.list.items[n++] = value_of_str(line);
         p = eol ? eol + 1 : end;
     }
     w->merges.list.n = n;
@@ -158,8 +158,8 @@ static bool spm_vocab(Work *w, Str bytes, Err *err)
     w->merges = spm_merges(w->arena, &w->spm);
     Value map = value_map(w->arena, w->vocab.list.n);
     for (size_t i = 0; i < w->vocab.list.n; i++)
-        map.map.items[map.map.n++] = (Member){ w->vocab.list.items[i].list.items[0].s,
-                                               value_of_int((int64_t)i) };
+        map.map.items[map.map.n++] =
+            (Member){ w->vocab.list.items[i].list.items[0].s, value_of_int((int64_t)i) };
     w->vocab = map;
     return true;
 }
@@ -196,8 +196,10 @@ static void put_added(Work *w, Buf *out, AddedRow row)
     }
     buf_puts(out, out->n && out->p[out->n - 1] == '}' ? ",{\"content\":" : "{\"content\":");
     json_write_string(out, row.content);
-    buf_printf(out, ",\"id\":0,\"lstrip\":%s,\"rstrip\":%s,\"single_word\":%s,\"normalized\":%s,"
-               "\"special\":%s}", row.lstrip ? "true" : "false", row.rstrip ? "true" : "false",
+    buf_printf(out,
+               ",\"id\":0,\"lstrip\":%s,\"rstrip\":%s,\"single_word\":%s,\"normalized\":%s,"
+               "\"special\":%s}",
+               row.lstrip ? "true" : "false", row.rstrip ? "true" : "false",
                row.single_word ? "true" : "false", row.normalized ? "true" : "false",
                row.special ? "true" : "false");
 }
@@ -251,7 +253,8 @@ static void put_all_added(Work *w, Buf *out)
     put_decoder_tokens(w, out, &seen);
     for (int i = 0; i < ROLES; i++) {
         if (!w->name[i].n || map_get(&seen, w->name[i])) continue;
-        AddedRow row = { .content = w->name[i], .special = true,
+        AddedRow row = { .content = w->name[i],
+                         .special = true,
                          .lstrip = i == MASK && w->style->eager_mask };
         if (w->token[i] && w->token[i]->kind == V_MAP) row = row_of(w->token[i], row);
         row.special = true;
@@ -290,19 +293,23 @@ static void put_charsmap(const Work *w, Buf *out, const char *before, const char
 static bool put_setting(const Work *w, Buf *out, Str name)
 {
     bool deberta = w->style->classes && strstr(w->style->classes, "DebertaV2");
-    bool lower = flag(w, "do_lower_case", !deberta), prefix =
-        flag(w, "add_prefix_space", w->style->kind == FROM_SENTENCEPIECE);
+    bool lower = flag(w, "do_lower_case", !deberta),
+         prefix = flag(w, "add_prefix_space", w->style->kind == FROM_SENTENCEPIECE);
     const Value *strip = value_get(w->side->config, "strip_accents");
     bool known = strip && strip->kind == V_BOOL;
     const struct {
         const char *name, *text;
     } rows[] = {
         { "chinese", flag(w, "tokenize_chinese_chars", true) ? "true" : "false" },
-        { "strip", !known ? "null" : strip->b ? "true" : "false" },
+        { "strip", !known     ? "null"
+                   : strip->b ? "true"
+                              : "false" },
         { "lower", lower ? "true" : "false" },
         { "prefix", prefix ? "true" : "false" },
         { "trim", flag(w, "trim_offsets", true) ? "true" : "false" },
-        { "scheme", prefix ? "always" : deberta ? "first" : "never" },
+        { "scheme", prefix    ? "always"
+                    : deberta ? "first"
+                              : "never" },
         { "lowercase", lower ? "," LOWERCASE : "" },
         { "first_lowercase", lower ? LOWERCASE "," : "" },
         { "accents", flag(w, "keep_accents", false)
@@ -348,8 +355,7 @@ static bool put_text(Work *w, Buf *out, const char *text, Err *err)
         else if (*text == '$') {
             bool known = put_setting(w, out, name);
             assert(known);
-        } else if (!put_id(w, out, name, err))
-            return false;
+        } else if (!put_id(w, out, name, err)) return false;
         text += 1 + n;
     }
     return true;
@@ -359,8 +365,8 @@ static bool put_text(Work *w, Buf *out, const char *text, Err *err)
 static Value model_of(Work *w)
 {
     Value m = value_map(w->arena, 12);
-    bool words = w->style->kind == FROM_WORDS, clip = w->style->parts && w->style->classes &&
-                                                      strstr(w->style->classes, "CLIP");
+    bool words = w->style->kind == FROM_WORDS,
+         clip = w->style->parts && w->style->classes && strstr(w->style->classes, "CLIP");
     bool pieces = w->style->kind == FROM_SENTENCEPIECE;
     value_add(&m, "vocab", w->vocab);
     if (words) {
@@ -371,8 +377,7 @@ static Value model_of(Work *w)
     } else if (pieces && !w->spm.bpe) {
         value_add(&m, "type", value_of_str(STR("Unigram")));
         value_add(&m, "unk_id", value_of_int(w->spm.unk_id));
-        value_add(&m, "byte_fallback",
-                  value_of_bool(!w->style->classes && w->spm.byte_fallback));
+        value_add(&m, "byte_fallback", value_of_bool(!w->style->classes && w->spm.byte_fallback));
         value_add(&m, "exact_scores", value_of_bool(true));
     } else {
         value_add(&m, "type", value_of_str(STR("BPE")));
@@ -386,8 +391,8 @@ static Value model_of(Work *w)
     return m;
 }
 
-bool convert_tokenizer(Arena *arena, const Style *style, Str bytes, Str merges,
-                       const Sidecar *side, Value *out, Err *err)
+bool convert_tokenizer(Arena *arena, const Style *style, Str bytes, Str merges, const Sidecar *side,
+                       Value *out, Err *err)
 {
     Work w = { .arena = arena, .style = style, .side = side };
     read_tokens(&w);

@@ -8,7 +8,7 @@
 enum { FILE_LIMIT = 1 << 28 };
 
 /* The vocabulary of a folder: the first of these that is there. */
-static const char *const names[] = { "tokenizer.json", "vocab.txt", "vocab.json",
+static const char *const names[] = { "tokenizer.json",          "vocab.txt",    "vocab.json",
                                      "sentencepiece.bpe.model", "spiece.model", "spm.model",
                                      "tokenizer.model" };
 
@@ -83,8 +83,8 @@ bool tokenizer_open(Arena *arena, const char *path, Tokenizer **out, Err *err)
 {
     Arena tree = { 0 };
     const char *file = find(&tree, path, err);
-    bool ok = file && (open_file(&tree, arena, file, file != path, out, err) ||
-                       within(err, "%s", file));
+    bool ok =
+        file && (open_file(&tree, arena, file, file != path, out, err) || within(err, "%s", file));
     arena_free(&tree);
     return ok;
 }

@@ -58,8 +58,7 @@ static bool count_pieces(Str bytes, size_t *n, Err *err)
 {
     err->code = EF_OK;
     *n = 0;
-    for (Wire w = wire_over(bytes); wire_next(&w, err);)
-        *n += w.field == 1 && w.type == WIRE_BYTES;
+    for (Wire w = wire_over(bytes); wire_next(&w, err);) *n += w.field == 1 && w.type == WIRE_BYTES;
     return err->code == EF_OK;
 }
 
@@ -72,7 +71,8 @@ static bool read_all(Arena *arena, Str bytes, Spm *out, Err *err)
     n = 0;
     for (Wire w = wire_over(bytes); wire_next(&w, err);) {
         if (w.type != WIRE_BYTES) continue;
-        bool ok = w.field == 1 ? read_piece(arena, w.bytes, &out->vocab.list.items[n], &types[n], err)
+        Value *piece = w.field == 1 ? &out->vocab.list.items[n] : NULL;
+        bool ok = w.field == 1   ? read_piece(arena, w.bytes, piece, types + n, err)
                   : w.field == 2 ? read_trainer(w.bytes, out, err)
                   : w.field == 3 ? read_normalizer(w.bytes, out, err)
                                  : true;

@@ -13,8 +13,8 @@ static Str replaced(Arena *arena, Str in, Str from, Str to)
     size_t done = 0;
     bool found = false;
     for (size_t i = 0; i + from.n <= in.n;) {
-        bool here = from.n ? !memcmp(in.p + i, from.p, from.n)
-                           : i == in.n || (in.p[i] & 0xc0) != 0x80;
+        bool here =
+            from.n ? !memcmp(in.p + i, from.p, from.n) : i == in.n || (in.p[i] & 0xc0) != 0x80;
         if (here) {
             buf_add(&out, in.p + done, i - done);
             buf_str(&out, to);
@@ -65,10 +65,9 @@ static void become(Arena *arena, Strings *tokens, Str one)
 static Str cleaned(Arena *arena, Str s)
 {
     static const char *const rows[][2] = {
-        { " .", "." },     { " ?", "?" },     { " !", "!" },
-        { " ,", "," },     { " ' ", "'" },    { " n't", "n't" },
-        { " 'm", "'m" },   { " do not", " don't" }, { " 's", "'s" },
-        { " 've", "'ve" }, { " 're", "'re" },
+        { " .", "." },   { " ?", "?" },     { " !", "!" },     { " ,", "," },
+        { " ' ", "'" },  { " n't", "n't" }, { " 'm", "'m" },   { " do not", " don't" },
+        { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         s = replaced(arena, s, str_of(rows[i][0]), str_of(rows[i][1]));
@@ -77,7 +76,7 @@ static Str cleaned(Arena *arena, Str s)
 
 /* ---- WordPiece, BPEDecoder, CTC ---- */
 typedef struct Affixes { /* settings of any of the three */
-    Str prefix;         /* of a token that continues a word; suffix of one that ends it; padding */
+    Str prefix;          /* of a token that continues a word; suffix of one that ends it; padding */
     Str delimiter;
     bool cleanup;
 } Affixes;
@@ -100,8 +99,7 @@ static void wordpiece_decode(const Decoder *self, Arena *arena, Strings *tokens)
         Str *token = &tokens->items[i], p = a->prefix;
         if (i && token->n >= p.n && (!p.n || !memcmp(token->p, p.p, p.n)))
             *token = (Str){ token->p + p.n, token->n - p.n };
-        else if (i)
-            *token = spaced(arena, *token);
+        else if (i) *token = spaced(arena, *token);
         if (a->cleanup) *token = cleaned(arena, *token);
     }
 }
@@ -119,8 +117,8 @@ static void bpe_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
     const Affixes *a = self->data;
     for (size_t i = 0; i < tokens->n; i++)
-        tokens->items[i] = replaced(arena, tokens->items[i], a->prefix,
-                                    i + 1 == tokens->n ? STR("") : STR(" "));
+        tokens->items[i] =
+            replaced(arena, tokens->items[i], a->prefix, i + 1 == tokens->n ? STR("") : STR(" "));
 }
 
 static bool ctc_load(Arena *arena, const Value *v, Decoder *out, Err *err)
@@ -146,8 +144,7 @@ static void ctc_decode(const Decoder *self, Arena *arena, Strings *tokens)
         if (i && str_eq(token, last)) continue;
         last = token;
         token = replaced(arena, token, a->prefix, STR(""));
-        if (a->cleanup)
-            token = replaced(arena, cleaned(arena, token), a->delimiter, STR(" "));
+        if (a->cleanup) token = replaced(arena, cleaned(arena, token), a->delimiter, STR(" "));
         if (token.n) tokens->items[n++] = token;
     }
     tokens->n = n;
@@ -158,7 +155,7 @@ static int byte_of(uint32_t code) /* -1: no byte is written so */
 {
     if ((code >= '!' && code <= '~') || (code >= 0xa1 && code <= 0xff && code != 0xad))
         return (int)code;
-    if (code >= 0x100 && code <= 0x120) return (int)code - 0x100;  /* 0 to space */
+    if (code >= 0x100 && code <= 0x120) return (int)code - 0x100; /* 0 to space */
     if (code >= 0x121 && code <= 0x142) return (int)code - 0x121 + 0x7f;
     return code == 0x143 ? 0xad : -1;
 }
@@ -166,8 +163,10 @@ static int byte_of(uint32_t code) /* -1: no byte is written so */
 /* Bytes of what is malformed at p, at most as many as a character could begin with. */
 static size_t malformed(const unsigned char *p, const unsigned char *end)
 {
-    int more = p[0] >= 0xc2 && p[0] <= 0xdf ? 1 : (p[0] & 0xf0) == 0xe0 ? 2
-               : p[0] >= 0xf0 && p[0] <= 0xf4 ? 3 : 0;
+    int more = p[0] >= 0xc2 && p[0] <= 0xdf   ? 1
+               : (p[0] & 0xf0) == 0xe0        ? 2
+               : p[0] >= 0xf0 && p[0] <= 0xf4 ? 3
+                                              : 0;
     unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
     unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
     size_t n = 1;
@@ -256,7 +255,9 @@ static void metaspace_decode(const Decoder *self, Arena *arena, Strings *tokens)
 /* ---- ByteFallback, Fuse ---- */
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+    int letter = (c | 32) - 'a';
+    if (c >= '0' && c <= '9') return c - '0';
+    return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
 static int fallback_byte(Str t) /* of "<0xE9>"; -1: none */
@@ -334,8 +335,8 @@ static void strip_decode(const Decoder *self, Arena *arena, Strings *tokens)
         Str *t = &tokens->items[i];
         for (int64_t k = 0; k < s->start && t->n >= n && !memcmp(t->p, s->content.p, n); k++)
             t->p += n, t->n -= n;
-        for (int64_t k = 0;
-             k < s->stop && t->n >= n && !memcmp(t->p + t->n - n, s->content.p, n); k++)
+        for (int64_t k = 0; k < s->stop && t->n >= n && !memcmp(t->p + t->n - n, s->content.p, n);
+             k++)
             t->n -= n;
     }
 }

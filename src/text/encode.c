@@ -80,8 +80,7 @@ static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
     for (size_t i = 0; i < words.n; i++) {
         Piece word = words.items[i];
         size_t before = out->n, n = word.to - word.from;
-        if (word.id >= 0)
-            tokens_add_text(out, word.id, 0, n);
+        if (word.id >= 0) tokens_add_text(out, word.id, 0, n);
         else if (!t->model.kind->word(&t->model, (Str){ text->p + word.from, n }, out, err))
             return false;
         place(out->items + before, out->n - before, text, (int32_t)word.from,
@@ -238,8 +237,8 @@ static Span trim(Span at, Str name, Str text, bool first, bool prefixed)
 {
     size_t leading = leading_blanks(name), trailing = trailing_blanks(name);
     if (leading == 1 && (first || at.start == 0) && prefixed) leading = 0;
-    for (; leading && at.start < at.end; leading--)
-        do at.start++;
+    for (; leading && at.start < at.end; leading--) do
+            at.start++;
         while (at.start < at.end && (text.p[at.start] & 0xc0) == 0x80);
     size_t end = (size_t)at.end;
     for (; trailing && end > 0; trailing--) end = before(text, end);
@@ -280,7 +279,7 @@ static void add_special(Encoding *out, const Part *part)
 
 static Str name_of(const Tokenizer *t, const Side *side, const Token *token)
 {
-    if (token->from < 0) return t->values[token->id];
+    if (token->from < 0) return model_name(&t->model, token->id);
     return (Str){ side->text.p + token->from, (size_t)(token->to - token->from) };
 }
 
@@ -333,10 +332,8 @@ static void assemble(const Job *job, const uint32_t *windows, Encoding *out)
     encoding_reserve(out, job->arena, n, job->options->tokens);
     for (size_t i = 0; i < template->n; i++) {
         const Part *part = &template->parts[i];
-        if (part->sequence >= 0)
-            add_text(job, out, part, windows[i]);
-        else if (!job->options->no_special)
-            add_special(out, part);
+        if (part->sequence >= 0) add_text(job, out, part, windows[i]);
+        else if (!job->options->no_special) add_special(out, part);
     }
 }
 
@@ -420,9 +417,8 @@ static int32_t walk_to(Walker *w, int32_t byte)
     return (int32_t)w->chars;
 }
 
-static void to_chars(Encoding *e, Words texts[2], bool split)
+static void to_chars(Encoding *e, Words texts[2], bool split, Walker walkers[2])
 {
-    Walker walkers[2] = { 0 };
     for (size_t i = 0; i < e->n; i++) {
         if (e->special[i]) continue;
         Walker *w = &walkers[e->sequence[i]];
@@ -431,15 +427,15 @@ static void to_chars(Encoding *e, Words texts[2], bool split)
         e->start[i] = walk_to(w, e->start[i]);
         e->end[i] = walk_to(w, e->end[i]);
     }
-    for (size_t i = 0; i < e->n_overflow; i++) to_chars(&e->overflow[i], texts, split);
+    for (size_t i = 0; i < e->n_overflow; i++) to_chars(&e->overflow[i], texts, split, walkers);
 }
 
 void encoding_to_chars(Encoding *e, Str first, const Str *second)
 {
-    to_chars(e, (Words[2]){ { &first, 1 }, { second, second ? 1 : 0 } }, false);
+    to_chars(e, (Words[2]){ { &first, 1 }, { second, second ? 1 : 0 } }, false, (Walker[2]){ 0 });
 }
 
 void encoding_to_chars_words(Encoding *e, Words first, const Words *second)
 {
-    to_chars(e, (Words[2]){ first, second ? *second : (Words){ 0 } }, true);
+    to_chars(e, (Words[2]){ first, second ? *second : (Words){ 0 } }, true, (Walker[2]){ 0 });
 }

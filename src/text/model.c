@@ -13,6 +13,17 @@ static const ModelKind kinds[] = {
     { "Unigram", { "vocab", "unk_id" }, unigram_load, unigram_word },
 };
 
+Str model_name(const Model *model, int32_t id)
+{
+    Str name = vocab_name(&model->vocab, id);
+    return model->ready && name.p && !utf8_valid(name) ? STR("") : name;
+}
+
+bool model_vocab(Arena *arena, const Value *v, Model *out, Err *err)
+{
+    return out->ready || vocab_load(arena, value_get(v, "vocab"), &out->vocab, err);
+}
+
 void model_bytes(const Vocab *vocab, int32_t bytes[256])
 {
     for (unsigned b = 0; b < 256; b++) {

@@ -289,8 +289,6 @@ bool normalizer_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 void normalizer_run(const Normalizer *normalizer, Source in, Text *out)
 {
     if (in.text.n == 0) return; /* nothing comes from nothing */
-    if (normalizer->kind)
-        normalizer->kind->run(normalizer, in, out);
-    else
-        text_add(out, in);
+    if (normalizer->kind) normalizer->kind->run(normalizer, in, out);
+    else text_add(out, in);
 }

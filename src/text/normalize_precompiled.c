@@ -12,7 +12,7 @@
 typedef struct Charsmap {
     const uint32_t *units;
     size_t count;
-    Str strings;    /* each ends with a zero byte */
+    Str strings;     /* each ends with a zero byte */
     bool ascii[128]; /* the trie has nothing for it, and no cluster opens with it */
 } Charsmap;
 
@@ -124,11 +124,12 @@ static bool cluster_takes(const Cluster *c, uint32_t code, uint16_t flags)
 {
     if (c->last == '\r') return code == '\n';
     if (flags & GRAPHEME_AFTER) return c->before & (GRAPHEME_PASSIVE | GRAPHEME_AFTER);
+    bool lead = c->before & GRAPHEME_BEFORE_L, tail = c->before & GRAPHEME_BEFORE_T;
+    bool vowel = tail && c->before & GRAPHEME_BEFORE_V;
     return (c->before & GRAPHEME_PREPEND && flags & GRAPHEME_PASSIVE) ||
-           (c->before & GRAPHEME_BEFORE_L && flags & GRAPHEME_AFTER_L) ||
-           (c->before & GRAPHEME_BEFORE_V && flags & GRAPHEME_AFTER_V) ||
-           (c->before & GRAPHEME_BEFORE_T && flags & GRAPHEME_AFTER_T) ||
-           (c->joiner && flags & GRAPHEME_PICTURE) || (c->linker && flags & GRAPHEME_CONSONANT);
+           (lead && flags & GRAPHEME_AFTER_L) || (vowel && flags & GRAPHEME_AFTER_V) ||
+           (tail && flags & GRAPHEME_AFTER_T) || (c->joiner && flags & GRAPHEME_PICTURE) ||
+           (c->linker && flags & GRAPHEME_CONSONANT);
 }
 
 static size_t cluster_end(Str text, size_t i)
@@ -186,10 +187,8 @@ static void write_chars(const Charsmap *map, Writer *w, Str text)
     for (size_t i = 0; i < text.n;) {
         uint32_t code;
         Str part = { text.p + i, (size_t)utf8_take(text.p + i, &code) }, to;
-        if (charsmap_find(map, part, &to))
-            replace(w, part, to);
-        else
-            write_code(w, code, 0);
+        if (charsmap_find(map, part, &to)) replace(w, part, to);
+        else write_code(w, code, 0);
         i += part.n;
     }
 }
@@ -229,10 +228,8 @@ void precompiled_run(const Normalizer *self, Source in, Text *out)
         }
         end = cluster_end(in.text, i);
         Str cluster = { in.text.p + i, end - i }, to;
-        if (cluster.n < WHOLE && charsmap_find(map, cluster, &to))
-            replace(&w, cluster, to);
-        else
-            write_chars(map, &w, cluster);
+        if (cluster.n < WHOLE && charsmap_find(map, cluster, &to)) replace(&w, cluster, to);
+        else write_chars(map, &w, cluster);
         i = end;
     }
     if (w.waits) align_add(&w.align, w.code, w.change);

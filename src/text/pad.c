@@ -33,8 +33,7 @@ static bool pad(Arena *arena, Encoding *e, size_t length, const PadOptions *o, E
     e->word = widened(arena, e->word, n, more, sizeof *e->word, o->left, &none);
     e->special = widened(arena, e->special, n, more, 1, o->left, &one);
     e->sequence = widened(arena, e->sequence, n, more, 1, o->left, &zero);
-    e->attention =
-        widened(arena, e->attention ? e->attention : ones, n, more, 1, o->left, &zero);
+    e->attention = widened(arena, e->attention ? e->attention : ones, n, more, 1, o->left, &zero);
     if (e->tokens)
         e->tokens = widened(arena, e->tokens, n, more, sizeof *e->tokens, o->left, &o->token);
     e->n = length;

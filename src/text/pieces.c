@@ -31,11 +31,11 @@ void text_add(Text *text, Source in)
         memcpy(at, in.at, in.text.n * sizeof *at);
         return;
     }
-    uint32_t code;
     for (size_t i = 0; i < in.text.n;) {
-        int length = utf8_take(in.text.p + i, &code);
-        for (int k = 0; k < length; k++) at[i + (size_t)k] = source_span(&in, i, length);
-        i += (size_t)length;
+        uint32_t code;
+        int32_t start = in.base + (int32_t)i;
+        int length = in.text.p[i] & 0x80 ? utf8_take(in.text.p + i, &code) : 1;
+        for (int k = 0; k < length; k++) at[i++] = (Span){ start, start + length };
     }
 }
 

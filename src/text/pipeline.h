@@ -8,18 +8,20 @@
  * byte the range of the original it stands for. Pieces are ranges of it, so nobody copies strings.
  *
  * To add a kind of component (the `type` of an object in tokenizer.json):
- *   1. a `run` (or `word`) function in normalize.c or pretokenize.c, a file of its own for a model;
+ *   1. a `run` (or `word`) function in normalize*.c or pretokenize*.c; a model has its own file;
  *      and a `load` that reads the object's members into arena memory behind `data`, if it has any;
- *   2. a row in the table at the foot of that file (models: model.c).
+ *   2. a row in the table at the foot of normalize.c or pretokenize.c (models: model.c).
  * Nothing else names kinds. A normalizer reads a Source and appends to a Text, keeping spans: a
  * changed or inserted character has the span of the one it came from. A pre-tokenizer gets one
  * piece at a time and appends pieces; one that changes text appends the new text to the Text and
  * points there. A post-processor is reduced to two templates by its `load`. */
 #ifndef TEXT_PIPELINE_H
 #define TEXT_PIPELINE_H
+#include "bpe.h"
 #include "members.h"
 #include "pieces.h"
 #include "text.h"
+#include "trie.h"
 #include "vocab.h"
 
 /* ---- normalizers (normalize.c) ---- */
@@ -61,6 +63,10 @@ typedef struct ModelKind {
 struct Model {
     const ModelKind *kind;
     Vocab vocab;
+    Merges merges;      /* of BPE */
+    Trie trie;          /* of Unigram */
+    double least_score; /* of its pieces */
+    bool ready;         /* the four above are already there (compile.c): `load` reads the rest */
     size_t scratch; /* items that `word` wants in Tokens.scratch */
     const void *data;
 };
@@ -73,6 +79,9 @@ bool unigram_load(Arena *, const Value *, Model *, Err *);
 bool unigram_word(const Model *, Str word, Tokens *out, Err *);
 bool wordlevel_load(Arena *, const Value *, Model *, Err *);
 bool wordlevel_word(const Model *, Str word, Tokens *out, Err *);
+/* What the model calls an id; empty where a mapped table is broken. p NULL: no such id. */
+Str model_name(const Model *, int32_t id);
+bool model_vocab(Arena *, const Value *, Model *, Err *); /* of the member "vocab", unless ready */
 /* Ids of "<0x00>" to "<0xFF>"; -1: not in the vocabulary. */
 void model_bytes(const Vocab *, int32_t bytes[256]);
 
@@ -91,11 +100,13 @@ typedef struct Matcher { /* leftmost, longest */
 typedef struct AddedTokens {
     Added *items;
     size_t n;
+    const Added **by_id;     /* sorted */
     Matcher raw, normalized; /* looked for before and after the normalizer */
     Map specials;            /* contents of those with `special` */
 } AddedTokens;
 bool added_load(Arena *, const Value *list, const Model *, const Normalizer *, AddedTokens *,
                 Err *);
+const Added *added_with_id(const AddedTokens *, int32_t id); /* NULL: none */
 /* Cuts a text into pieces at the tokens found; `base` is added to the ranges. */
 void added_cut(const Matcher *, Str text, size_t base, Pieces *out);
 
@@ -143,15 +154,16 @@ struct Decoder {
 };
 bool decoder_load(Arena *, const Value *, Decoder *, Err *);
 
+/* From a parsed tree into `t`, whose model may be ready. */
+bool tokenizer_fill(Arena *, const Value *root, Tokenizer *t, Err *);
+
 struct Tokenizer {
     Normalizer normalizer;
     PreTokenizer pretokenizer;
     Model model;
     AddedTokens added;
     PostProcessor post;
-    Str *names;  /* of each id; empty: a hole */
-    Str *values; /* the same as the model writes them: added tokens not normalized */
-    size_t size;
+    size_t size; /* ids are below */
     bool truncates; /* the file has a `truncation` */
     EncodeOptions truncation;
     bool pads; /* the file has a `padding` */

@@ -179,10 +179,8 @@ static bool sequence_load(Arena *arena, const Value *v, PostProcessor *out, Err 
 }
 
 static const PostProcessorKind kinds[] = {
-    { "BertProcessing", bert_load },
-    { "ByteLevel", bytelevel_load },
-    { "RobertaProcessing", roberta_load },
-    { "Sequence", sequence_load },
+    { "BertProcessing", bert_load },         { "ByteLevel", bytelevel_load },
+    { "RobertaProcessing", roberta_load },   { "Sequence", sequence_load },
     { "TemplateProcessing", template_load },
 };
 

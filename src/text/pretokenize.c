@@ -140,9 +140,7 @@ void pretokenizer_run(const PreTokenizer *self, Text *text, const Pieces *in, Pi
 {
     for (size_t i = 0; i < in->n; i++) {
         Piece piece = in->items[i];
-        if (piece.id >= 0 || !self->kind)
-            pieces_add(out, piece.from, piece.to, piece.id);
-        else
-            self->kind->run(self, text, piece, out);
+        if (piece.id >= 0 || !self->kind) pieces_add(out, piece.from, piece.to, piece.id);
+        else self->kind->run(self, text, piece, out);
     }
 }

@@ -23,8 +23,8 @@ static bool behavior_load(const Value *v, const char *where, Behavior *out, Err 
 typedef struct Merger { /* parts of a piece, matches and the rest in turn, to words */
     Behavior behavior;
     Pieces *out;
-    bool open;     /* there is a word not yet written */
-    bool matched;  /* the last part was a match */
+    bool open;    /* there is a word not yet written */
+    bool matched; /* the last part was a match */
     size_t from, to;
 } Merger;
 

@@ -28,7 +28,8 @@ bool byte_level_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
     level->regex = true;
     if (!member_bool(v, "ByteLevel", "add_prefix_space", &level->prefix, err) ||
         !member_bool(v, "ByteLevel", "trim_offsets", &trims, err) ||
-        (value_get(v, "use_regex") && !member_bool(v, "ByteLevel", "use_regex", &level->regex, err)))
+        (value_get(v, "use_regex") &&
+         !member_bool(v, "ByteLevel", "use_regex", &level->regex, err)))
         return false;
     for (int b = 0; b < 256; b++) {
         char bytes[4];
@@ -97,8 +98,7 @@ static bool scheme_load(const Value *v, Scheme *out, Err *err)
     Str name = STR("always");
     bool prefix = true;
     const Value *old = value_get(v, "add_prefix_space");
-    if (value_get(v, "prepend_scheme") &&
-        !member_str(v, "Metaspace", "prepend_scheme", &name, err))
+    if (value_get(v, "prepend_scheme") && !member_str(v, "Metaspace", "prepend_scheme", &name, err))
         return false;
     if (old && old->kind != V_NULL &&
         !member_bool(v, "Metaspace", "add_prefix_space", &prefix, err))

@@ -30,8 +30,8 @@ struct CharClass {
     bool negate, fold;
     ClassItem *items;
     size_t n, cap;
-    const CharClass *both;  /* (optional) && */
-    uint32_t ascii[4];      /* answers, once class_finish was called */
+    const CharClass *both; /* (optional) && */
+    uint32_t ascii[4];     /* answers, once class_finish was called */
 };
 void class_add(Arena *, CharClass *, ClassItem);
 void class_finish(CharClass *);
@@ -44,12 +44,27 @@ bool class_property(Str name, ClassItem *out); /* \p{name}; false: there is none
 
 /* ---- programs (regex_parse.c, regex_emit.c) ---- */
 typedef enum {
-    OP_MATCH, OP_CHAR, OP_CLASS, OP_LOOP, OP_SPLIT, OP_JUMP, OP_ASSERT, OP_LOOK, OP_ATOMIC,
-    OP_ENTER, OP_MOVED, OP_TARGET
+    OP_MATCH,
+    OP_CHAR,
+    OP_CLASS,
+    OP_LOOP,
+    OP_SPLIT,
+    OP_JUMP,
+    OP_ASSERT,
+    OP_LOOK,
+    OP_ATOMIC,
+    OP_ENTER,
+    OP_MOVED,
+    OP_TARGET
 } OpKind;
 typedef enum { GREEDY, LAZY, POSSESSIVE } LoopMode;
 typedef enum {
-    ASSERT_LINE_START, ASSERT_LINE_END, ASSERT_START, ASSERT_END, ASSERT_LAST_LINE, ASSERT_WORD,
+    ASSERT_LINE_START,
+    ASSERT_LINE_END,
+    ASSERT_START,
+    ASSERT_END,
+    ASSERT_LAST_LINE,
+    ASSERT_WORD,
     ASSERT_NOT_WORD
 } Assertion;
 typedef struct Op {
@@ -93,7 +108,7 @@ bool regex_find(const Regex *, Search *, size_t from, Range *out);
 /* End of the match at byte i; i: there is none. */
 typedef size_t KnownMatch(Str text, size_t i);
 typedef struct Pattern {
-    Str string;       /* looked for as it is, unless empty */
+    Str string;        /* looked for as it is, unless empty */
     KnownMatch *known; /* or NULL */
     Regex regex;
 } Pattern;

@@ -54,10 +54,8 @@ uint32_t unicode_fold_next(uint32_t code)
     size_t low = 0, high = unicode_fold_count;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
-        if (unicode_folds[middle].code <= code)
-            low = middle;
-        else
-            high = middle;
+        if (unicode_folds[middle].code <= code) low = middle;
+        else high = middle;
     }
     return unicode_folds[low].code == code ? unicode_folds[low].next : code;
 }
@@ -65,10 +63,12 @@ uint32_t unicode_fold_next(uint32_t code)
 /* ---- names ---- */
 #define C(x) (1u << CATEGORY_##x)
 enum {
-    LETTERS = C(LL) | C(LM) | C(LO) | C(LT) | C(LU), MARKS = C(MC) | C(ME) | C(MN),
+    LETTERS = C(LL) | C(LM) | C(LO) | C(LT) | C(LU),
+    MARKS = C(MC) | C(ME) | C(MN),
     NUMBERS = C(ND) | C(NL) | C(NO),
     PUNCTUATION = C(PC) | C(PD) | C(PE) | C(PF) | C(PI) | C(PO) | C(PS),
-    SYMBOLS = C(SC) | C(SK) | C(SM) | C(SO), SEPARATORS = C(ZL) | C(ZP) | C(ZS),
+    SYMBOLS = C(SC) | C(SK) | C(SM) | C(SO),
+    SEPARATORS = C(ZL) | C(ZP) | C(ZS),
     OTHERS = C(CN) | C(CC) | C(CF) | C(CO) | C(CS)
 };
 

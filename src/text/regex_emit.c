@@ -8,6 +8,7 @@ typedef struct Emitter {
     Regex *out;
     Err *err;
     int32_t depth; /* of loops */
+    size_t work;   /* nodes visited: repeats of nothing add no operation */
 } Emitter;
 
 static bool emit(Emitter *, const Node *);
@@ -145,7 +146,7 @@ static bool emit_inner(Emitter *e, const Node *node, Op op)
 
 static bool emit(Emitter *e, const Node *node)
 {
-    if (e->out->n > PROGRAM_LIMIT)
+    if (e->out->n > PROGRAM_LIMIT || ++e->work > WORK_LIMIT)
         return fail(e->err, EF_UNSUPPORTED, "regular expression: its program is too long");
     switch (node->kind) {
     case NODE_EMPTY: return true;

@@ -192,8 +192,11 @@ static bool parse_escape(Parser *s, Node **out)
     static const struct {
         char letter;
         Assertion which;
-    } anchors[] = { { 'A', ASSERT_START }, { 'z', ASSERT_END },      { 'Z', ASSERT_LAST_LINE },
-                    { 'b', ASSERT_WORD },  { 'B', ASSERT_NOT_WORD } };
+    } anchors[] = { { 'A', ASSERT_START },
+                    { 'z', ASSERT_END },
+                    { 'Z', ASSERT_LAST_LINE },
+                    { 'b', ASSERT_WORD },
+                    { 'B', ASSERT_NOT_WORD } };
     if (s->p == s->end) return broken(s, "\\ at the end");
     char c = *s->p;
     for (size_t i = 0; i < COUNT(anchors); i++)
@@ -246,10 +249,8 @@ static bool take_member(Parser *s, ClassItem *item, bool *single)
     if (take(s, "\\")) {
         if (s->p == s->end) return broken(s, "\\ at the end");
         if (take_class_escape(s, item, &ok)) return ok;
-        if (take(s, "b"))
-            code = '\b';
-        else if (!take_code_escape(s, &code))
-            return false;
+        if (take(s, "b")) code = '\b';
+        else if (!take_code_escape(s, &code)) return false;
     } else {
         code = next_code(s);
     }

@@ -71,10 +71,30 @@ void rewrite_code(Rewrite *r, uint32_t code, Span at)
     }
 }
 
+/* A run of ASCII from byte i on; returns where it ends. Nothing of it decomposes or is removed. */
+static size_t rewrite_ascii(Rewrite *r, const Source *in, size_t i)
+{
+    rewrite_end(r);
+    text_reserve(r->out, in->text.n - i);
+    size_t n = r->out->n;
+    for (; i < in->text.n && !(in->text.p[i] & 0x80); i++, n++) {
+        char c = in->text.p[i];
+        r->out->p[n] = r->lower && c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+        r->out->at[n] = source_span(in, i, 1);
+    }
+    r->last = r->out->at[n - 1];
+    r->out->n = n;
+    return i;
+}
+
 void rewrite_source(Rewrite *r, Source in)
 {
     uint32_t code;
     for (size_t i = 0; i < in.text.n;) {
+        if (!(in.text.p[i] & 0x80)) {
+            i = rewrite_ascii(r, &in, i);
+            continue;
+        }
         int length = utf8_take(in.text.p + i, &code);
         rewrite_code(r, code, source_span(&in, i, length));
         i += (size_t)length;

@@ -18,7 +18,7 @@ typedef struct Rewrite { /* set the first five, the rest zero; rewrite_end when 
     uint16_t remove; /* UNICODE_* flags of characters to leave out */
     bool lower;
     bool compatible; /* NFKD where it decomposes */
-    Mark *marks; /* since the last starter */
+    Mark *marks;     /* since the last starter */
     size_t n, cap;
     uint64_t orders; /* bit set of those in marks */
     Span last;       /* of the source character written last */

@@ -88,11 +88,11 @@ static const struct {
     const char *name; /* of the class, without "Fast" */
     Rule *rule;
 } rules[] = {
-    { "BertTokenizer", bert_rule },         { "DistilBertTokenizer", bert_rule },
-    { "ElectraTokenizer", bert_rule },      { "LayoutLMTokenizer", bert_rule },
-    { "MPNetTokenizer", bert_rule },        { "RobertaTokenizer", roberta_rule },
-    { "LayoutLMv3Tokenizer", roberta_rule }, { "DebertaTokenizer", roberta_rule },
-    { "LongformerTokenizer", roberta_rule }, { "XLMRobertaTokenizer", metaspace_rule },
+    { "BertTokenizer", bert_rule },           { "DistilBertTokenizer", bert_rule },
+    { "ElectraTokenizer", bert_rule },        { "LayoutLMTokenizer", bert_rule },
+    { "MPNetTokenizer", bert_rule },          { "RobertaTokenizer", roberta_rule },
+    { "LayoutLMv3Tokenizer", roberta_rule },  { "DebertaTokenizer", roberta_rule },
+    { "LongformerTokenizer", roberta_rule },  { "XLMRobertaTokenizer", metaspace_rule },
     { "CamembertTokenizer", metaspace_rule }, { "AlbertTokenizer", metaspace_rule },
 };
 

@@ -3,8 +3,8 @@
  *
  * The pipeline of the format: added tokens are cut out first, then normalizer, pre-tokenizer, model
  * and post-processor run on what lies between; truncation before the post-processor, padding only
- * for who asks (batches are ragged; where an operator needs padding the engine pads). Each component kind is a
- * row by its JSON `type`; an unknown type is an error that names it (how to add one: pipeline.h).
+ * for who asks (batches are ragged; where an operator needs padding the engine pads). Each kind of
+ * component is a row by its JSON `type`; an unknown type is an error that names it (how to add one: pipeline.h).
  *
  * Easy to get wrong: offsets count bytes of the original text (not of the normalized one); a
  * lowered or stripped character keeps its source's range; special tokens have offsets (0, 0); the
@@ -40,7 +40,7 @@ typedef struct EncodeOptions {
     bool overflow;           /* fill Encoding.overflow */
     int stride;              /* tokens that neighbouring windows share; below max_length */
 } EncodeOptions;
-typedef struct Words {       /* a text cut by somebody else: `word` counts these, offsets lie in one */
+typedef struct Words {       /* a text that comes cut: `word` counts these, offsets lie in one */
     const Str *items;
     size_t n;
 } Words;
@@ -64,6 +64,12 @@ bool tokenizer_load_config(Arena *, Str json, const Value *config, Tokenizer **o
 bool tokenizer_open(Arena *, const char *path, Tokenizer **out, Err *);
 /* The same from a parsed tree (the member of a package holds it inside another object). */
 bool tokenizer_from_value(Arena *, const Value *root, Tokenizer **out, Err *);
+
+/* The compiled form: one block of bytes for the tree of a tokenizer.json (or what was converted),
+ * that tokenizer_map uses in place, without parsing or building tables. The bytes must stay,
+ * aligned to 64; bytes that are no such block are an error. */
+bool tokenizer_compile(const Value *root, Buf *out, Err *);
+bool tokenizer_map(Arena *, Str bytes, Tokenizer **out, Err *);
 
 /* second: NULL, or the other half of a pair. options: NULL for none. Result and working memory
  * (some 20 bytes per byte of text) live in the arena. Text that is not valid UTF-8 is an error. */

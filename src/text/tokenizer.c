@@ -25,8 +25,8 @@ static bool read_truncation(const Value *v, Tokenizer *out, Err *err)
     int strategy = 0, direction = 0;
     if (!member_int(v, "truncation", "max_length", &length, err) ||
         !word_of(v, "truncation", "strategy", strategies, COUNT(strategies), &strategy, err) ||
-        (value_get(v, "direction") && !word_of(v, "truncation", "direction", directions,
-                                               COUNT(directions), &direction, err)))
+        (value_get(v, "direction") &&
+         !word_of(v, "truncation", "direction", directions, COUNT(directions), &direction, err)))
         return false;
     out->truncates = true;
     out->truncation.max_length = length > INT32_MAX ? 0 : (int)length;
@@ -63,24 +63,6 @@ static bool read_padding(Arena *arena, const Value *v, Tokenizer *out, Err *err)
 }
 
 /* ---- the whole ---- */
-static void name_ids(Arena *arena, Tokenizer *t)
-{
-    int32_t greatest = t->model.vocab.greatest;
-    for (size_t i = 0; i < t->added.n; i++) greatest = MAX(greatest, t->added.items[i].id);
-    t->size = (size_t)(greatest + 1);
-    const Vocab *vocab = &t->model.vocab;
-    t->names = ARRAY(arena, Str, t->size);
-    t->values = ARRAY(arena, Str, t->size);
-    for (size_t i = 0; vocab->names && i < vocab->size; i++) t->names[i] = vocab->names[i];
-    for (size_t i = 0; !vocab->names && i < vocab->n; i++)
-        t->names[vocab->entries[i].id] = (Str){ vocab->entries[i].p, vocab->entries[i].n };
-    memcpy(t->values, t->names, t->size * sizeof *t->names);
-    for (size_t i = 0; i < t->added.n; i++) {
-        t->names[t->added.items[i].id] = t->added.items[i].pattern;
-        t->values[t->added.items[i].id] = t->added.items[i].content;
-    }
-}
-
 /* Ids of special tokens go straight to the model's embedding: they must exist. */
 static bool check_template(const Tokenizer *t, const Template *template, Err *err)
 {
@@ -93,7 +75,7 @@ static bool check_template(const Tokenizer *t, const Template *template, Err *er
     return true;
 }
 
-static bool load(Arena *arena, const Value *root, Tokenizer *t, Err *err)
+bool tokenizer_fill(Arena *arena, const Value *root, Tokenizer *t, Err *err)
 {
     if (root->kind != V_MAP)
         return fail(err, EF_BAD_MODEL, "found %s, wanted an object", value_kind_name(root->kind));
@@ -110,14 +92,16 @@ static bool load(Arena *arena, const Value *root, Tokenizer *t, Err *err)
         !added_load(arena, value_get(root, "added_tokens"), &t->model, &t->normalizer, &t->added,
                     err))
         return false;
-    name_ids(arena, t);
+    int32_t greatest = t->model.vocab.greatest;
+    for (size_t i = 0; i < t->added.n; i++) greatest = MAX(greatest, t->added.items[i].id);
+    t->size = (size_t)(greatest + 1);
     return check_template(t, &t->post.single, err) && check_template(t, &t->post.pair, err);
 }
 
 bool tokenizer_from_value(Arena *arena, const Value *root, Tokenizer **out, Err *err)
 {
     Tokenizer *t = NEW(arena, Tokenizer);
-    if (!load(arena, root, t, err)) return within(err, "tokenizer.json");
+    if (!tokenizer_fill(arena, root, t, err)) return within(err, "tokenizer.json");
     *out = t;
     return true;
 }
@@ -140,7 +124,8 @@ bool tokenizer_load(Arena *arena, Str json, Tokenizer **out, Err *err)
 
 Str tokenizer_token(const Tokenizer *t, int32_t id)
 {
-    return id >= 0 && (size_t)id < t->size ? t->names[id] : (Str){ 0 };
+    const Added *added = added_with_id(&t->added, id);
+    return added ? added->pattern : model_name(&t->model, id);
 }
 
 int32_t tokenizer_id(const Tokenizer *t, Str token)

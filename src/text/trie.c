@@ -132,10 +132,9 @@ bool trie_build(Arena *arena, TriePiece *pieces, size_t n, Trie *out, Err *err)
     b.units[0].check = TRIE_FREE;
     if (ok) {
         size_t used = out->size = b.used;
-        out->units = arena_raw(arena, (used + 256) * sizeof *out->units);
+        out->units = arena_raw(arena, used * sizeof *out->units);
         out->ids = larger(arena, b.ids, used * sizeof *b.ids, used * sizeof *b.ids);
         memcpy(out->units, b.units, used * sizeof *b.units);
-        for (size_t i = used; i < used + 256; i++) out->units[i] = (TrieUnit){ 0, TRIE_FREE, 0 };
     }
     arena_free(&work);
     return ok || fail(err, EF_TOO_LARGE, "vocab: over %zu nodes", MOST_UNITS);

@@ -11,9 +11,9 @@ typedef struct TrieUnit {
     double score;   /* of that piece */
 } TrieUnit;
 typedef struct Trie {
-    TrieUnit *units; /* size and 256 more, so that no step needs a check */
-    int32_t *ids;    /* of the piece that ends in a node */
-    size_t size;
+    TrieUnit *units;
+    int32_t *ids; /* of the piece that ends in a node */
+    size_t size;  /* of both */
 } Trie;
 typedef struct TriePiece {
     Str text;
@@ -27,8 +27,8 @@ enum { TRIE_ENDS = 1 };
 bool trie_build(Arena *, TriePiece *pieces, size_t n, Trie *out, Err *);
 static inline uint32_t trie_child(const Trie *t, uint32_t node, char byte) /* TRIE_FREE: none */
 {
-    uint32_t at = (t->units[node].base >> 1) + (unsigned char)byte;
-    return t->units[at].check == node ? at : TRIE_FREE;
+    size_t at = (t->units[node].base >> 1) + (unsigned char)byte;
+    return at < t->size && t->units[at].check == node ? (uint32_t)at : TRIE_FREE;
 }
 
 #endif

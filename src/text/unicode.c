@@ -19,10 +19,8 @@ static int mapped(const UnicodeDecomposition *table, size_t count, uint32_t code
     size_t low = 0, high = count;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
-        if (table[middle].code <= code)
-            low = middle;
-        else
-            high = middle;
+        if (table[middle].code <= code) low = middle;
+        else high = middle;
     }
     assert(table[low].code == code && table[low].n <= UNICODE_LONGEST);
     memcpy(out, unicode_pool + table[low].at, table[low].n * sizeof *out);
@@ -58,10 +56,8 @@ uint32_t unicode_compose(uint32_t first, uint32_t second)
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
         const UnicodeComposition *at = &unicode_compositions[middle];
-        if (((uint64_t)at->first << 32 | at->second) <= wanted)
-            low = middle;
-        else
-            high = middle;
+        if (((uint64_t)at->first << 32 | at->second) <= wanted) low = middle;
+        else high = middle;
     }
     const UnicodeComposition *found = &unicode_compositions[low];
     return found->first == first && found->second == second ? found->code : 0;

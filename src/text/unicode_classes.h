@@ -7,32 +7,65 @@
 #include "base/base.h"
 
 typedef enum { /* general categories; Cn: not assigned */
-    CATEGORY_CN, CATEGORY_CC, CATEGORY_CF, CATEGORY_CO, CATEGORY_CS, CATEGORY_LL, CATEGORY_LM,
-    CATEGORY_LO, CATEGORY_LT, CATEGORY_LU, CATEGORY_MC, CATEGORY_ME, CATEGORY_MN, CATEGORY_ND,
-    CATEGORY_NL, CATEGORY_NO, CATEGORY_PC, CATEGORY_PD, CATEGORY_PE, CATEGORY_PF, CATEGORY_PI,
-    CATEGORY_PO, CATEGORY_PS, CATEGORY_SC, CATEGORY_SK, CATEGORY_SM, CATEGORY_SO, CATEGORY_ZL,
-    CATEGORY_ZP, CATEGORY_ZS
+               CATEGORY_CN,
+               CATEGORY_CC,
+               CATEGORY_CF,
+               CATEGORY_CO,
+               CATEGORY_CS,
+               CATEGORY_LL,
+               CATEGORY_LM,
+               CATEGORY_LO,
+               CATEGORY_LT,
+               CATEGORY_LU,
+               CATEGORY_MC,
+               CATEGORY_ME,
+               CATEGORY_MN,
+               CATEGORY_ND,
+               CATEGORY_NL,
+               CATEGORY_NO,
+               CATEGORY_PC,
+               CATEGORY_PD,
+               CATEGORY_PE,
+               CATEGORY_PF,
+               CATEGORY_PI,
+               CATEGORY_PO,
+               CATEGORY_PS,
+               CATEGORY_SC,
+               CATEGORY_SK,
+               CATEGORY_SM,
+               CATEGORY_SO,
+               CATEGORY_ZL,
+               CATEGORY_ZP,
+               CATEGORY_ZS
 } Category;
 enum { /* POSIX classes, as bits */
-    POSIX_ALPHA = 1, POSIX_LOWER = 2, POSIX_UPPER = 4, POSIX_PUNCT = 8, POSIX_SPACE = 16,
-    POSIX_WORD = 32, POSIX_GRAPH = 64, POSIX_PRINT = 128, POSIX_BLANK = 256, POSIX_XDIGIT = 512,
-    POSIX_WORD_ALONE = 1024,    /* \w outside of brackets has six more, such as one half */
-    POSIX_PUNCT_BRACKETS = 2048 /* [[:punct:]] has symbols too, \p{Punct} has not */
+       POSIX_ALPHA = 1,
+       POSIX_LOWER = 2,
+       POSIX_UPPER = 4,
+       POSIX_PUNCT = 8,
+       POSIX_SPACE = 16,
+       POSIX_WORD = 32,
+       POSIX_GRAPH = 64,
+       POSIX_PRINT = 128,
+       POSIX_BLANK = 256,
+       POSIX_XDIGIT = 512,
+       POSIX_WORD_ALONE = 1024,    /* \w outside of brackets has six more, such as one half */
+       POSIX_PUNCT_BRACKETS = 2048 /* [[:punct:]] has symbols too, \p{Punct} has not */
 };
-enum { /* grapheme clusters: what a code point joins */
-    GRAPHEME_AFTER = 1,       /* anything before it: an extending mark or the joiner */
-    GRAPHEME_PREPEND = 2,     /* anything after it */
-    GRAPHEME_PASSIVE = 4,     /* is no control: others may join it */
-    GRAPHEME_PICTURE = 8,     /* a picture and a joiner before it */
-    GRAPHEME_AFTER_L = 16,    /* Hangul: a leading consonant before it */
-    GRAPHEME_AFTER_V = 32,    /* a vowel before it */
-    GRAPHEME_AFTER_T = 64,    /* a trailing consonant before it */
-    GRAPHEME_BEFORE_L = 128,  /* and the same after it */
-    GRAPHEME_BEFORE_V = 256,
-    GRAPHEME_BEFORE_T = 512,
-    GRAPHEME_CONSONANT = 1024, /* of a conjunct: consonant, linker, consonant */
-    GRAPHEME_LINKER = 2048,
-    GRAPHEME_BETWEEN = 4096   /* may stand between them */
+enum {                          /* grapheme clusters: what a code point joins */
+       GRAPHEME_AFTER = 1,      /* anything before it: an extending mark or the joiner */
+       GRAPHEME_PREPEND = 2,    /* anything after it */
+       GRAPHEME_PASSIVE = 4,    /* is no control: others may join it */
+       GRAPHEME_PICTURE = 8,    /* a picture and a joiner before it */
+       GRAPHEME_AFTER_L = 16,   /* Hangul: a leading consonant before it */
+       GRAPHEME_AFTER_V = 32,   /* a vowel before it */
+       GRAPHEME_AFTER_T = 64,   /* a trailing consonant before it */
+       GRAPHEME_BEFORE_L = 128, /* and the same after it */
+       GRAPHEME_BEFORE_V = 256,
+       GRAPHEME_BEFORE_T = 512,
+       GRAPHEME_CONSONANT = 1024, /* of a conjunct: consonant, linker, consonant */
+       GRAPHEME_LINKER = 2048,
+       GRAPHEME_BETWEEN = 4096 /* may stand between them */
 };
 
 typedef struct ClassRecord {

@@ -11,7 +11,6 @@
 #include "trie.h"
 
 typedef struct Unigram {
-    Trie trie;
     double unk_score;
     int32_t unk_id; /* -1: none; an error once it is needed */
     bool byte_fallback;
@@ -45,7 +44,7 @@ static uint64_t quick_digits(double x, int *scale)
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     uint64_t m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
-    int down = 1075 - (int)(bits >> 52); /* x is m / 2^down */
+    int down = 1075 - (int)(bits >> 52);          /* x is m / 2^down */
     int whole = x < 0.01 ? -2 : x < 0.1 ? -1 : 0; /* digits before the point; zeros behind it */
     if (x < 0.001) whole = -3;
     while (whole >= 0 && x >= tens[whole]) whole++;
@@ -81,11 +80,23 @@ static bool build(Arena *arena, const Vocab *vocab, const double *scores, Trie *
     TriePiece *pieces = arena_raw(&work, (vocab->n + 1) * sizeof *pieces);
     for (size_t i = 0; i < vocab->n; i++) {
         const VocabEntry *entry = &vocab->entries[i];
-        pieces[i] = (TriePiece){ { entry->p, entry->n }, entry->id, scores[entry->id] };
+        pieces[i] = (TriePiece){ vocab_text(vocab, i), entry->id, scores[entry->id] };
     }
     bool ok = trie_build(arena, pieces, vocab->n, out, err);
     arena_free(&work);
     return ok;
+}
+
+static bool read_pieces(Arena *arena, const Value *v, Model *out, Err *err)
+{
+    double *scores;
+    if (!vocab_load_list(arena, value_get(v, "vocab"), &out->vocab, &scores, err)) return false;
+    bool exact = value_bool(value_get(v, "exact_scores"), false); /* not from a text: convert.c */
+    for (size_t i = 0; i < out->vocab.size; i++) {
+        if (!exact) scores[i] = as_read(scores[i]);
+        if (i == 0 || scores[i] < out->least_score) out->least_score = scores[i];
+    }
+    return build(arena, &out->vocab, scores, &out->trie, err);
 }
 
 bool unigram_load(Arena *arena, const Value *v, Model *out, Err *err)
@@ -93,24 +104,18 @@ bool unigram_load(Arena *arena, const Value *v, Model *out, Err *err)
     Unigram *model = NEW(arena, Unigram);
     const Value *unk = value_get(v, "unk_id"), *fallback = value_get(v, "byte_fallback");
     int64_t unk_id = -1;
-    double *scores, least = 0;
     out->data = model;
     if (unk && unk->kind != V_NULL && !member_int(v, "model", "unk_id", &unk_id, err)) return false;
     if (fallback && !member_bool(v, "model", "byte_fallback", &model->byte_fallback, err))
         return false;
-    if (!vocab_load_list(arena, value_get(v, "vocab"), &out->vocab, &scores, err)) return false;
+    if (!out->ready && !read_pieces(arena, v, out, err)) return false;
     if (unk_id >= (int64_t)out->vocab.size)
         return fail(err, EF_BAD_MODEL, "Unigram: found unk_id %lld, wanted one below %zu",
                     (long long)unk_id, out->vocab.size);
-    bool exact = value_bool(value_get(v, "exact_scores"), false); /* not from a text: convert.c */
-    for (size_t i = 0; i < out->vocab.size; i++) {
-        if (!exact) scores[i] = as_read(scores[i]);
-        if (i == 0 || scores[i] < least) least = scores[i];
-    }
     model->unk_id = (int32_t)unk_id;
-    model->unk_score = least - 10.0;
+    model->unk_score = out->least_score - 10.0;
     model_bytes(&out->vocab, model->bytes);
-    return build(arena, &out->vocab, scores, &model->trie, err);
+    return true;
 }
 
 /* ---- the best way ---- */
@@ -137,16 +142,15 @@ static bool no_unknown(Err *err)
 }
 
 /* Offers every piece at byte `at`; whether one of them is just the character there. */
-static inline bool offer_pieces(const Unigram *model, Str word, size_t at, size_t length,
-                                Best *best)
+static inline bool offer_pieces(const Trie *trie, Str word, size_t at, size_t length, Best *best)
 {
     bool single = false;
     double here = best[at].score;
     uint32_t node = 0;
     for (size_t i = at; i < word.n; i++) {
-        node = trie_child(&model->trie, node, word.p[i]);
+        node = trie_child(trie, node, word.p[i]);
         if (node == TRIE_FREE) break;
-        const TrieUnit *unit = &model->trie.units[node];
+        const TrieUnit *unit = &trie->units[node];
         if (!(unit->base & TRIE_ENDS)) continue;
         offer(&best[i + 1], unit->score + here, at, node);
         single |= i + 1 == at + length;
@@ -154,14 +158,15 @@ static inline bool offer_pieces(const Unigram *model, Str word, size_t at, size_
     return single;
 }
 
-static bool find_best(const Unigram *model, Str word, Best *best, Err *err)
+static bool find_best(const Model *self, Str word, Best *best, Err *err)
 {
+    const Unigram *model = self->data;
     for (size_t i = 1; i <= word.n; i++) best[i].start = -1;
     best[0] = (Best){ .score = 0 };
     for (size_t at = 0; at < word.n;) {
         uint32_t code;
         size_t length = (size_t)utf8_take(word.p + at, &code);
-        if (!offer_pieces(model, word, at, length, best)) {
+        if (!offer_pieces(&self->trie, word, at, length, best)) {
             Best *to = &best[at + length];
             offer(to, model->unk_score + best[at].score, at, TRIE_FREE);
             if (to->node == TRIE_FREE && model->unk_id < 0) return no_unknown(err);
@@ -193,10 +198,13 @@ static void add_unknown(const Model *self, Str word, size_t start, size_t end, T
         tokens_add(out, model->bytes[(unsigned char)text.p[i]], start, end);
 }
 
-static inline int32_t id_at(const Unigram *model, const Best *best, size_t start)
+static inline int32_t id_at(const Model *self, const Best *best, size_t start)
 {
+    const Unigram *model = self->data;
     uint32_t node = best[best[start].next].node;
-    return node == TRIE_FREE ? model->unk_id : model->trie.ids[node];
+    if (node == TRIE_FREE) return model->unk_id;
+    int32_t id = node < self->trie.size ? self->trie.ids[node] : -1;
+    return id < 0 || id > self->vocab.greatest ? 0 : id; /* a mapped trie may be broken */
 }
 
 bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
@@ -204,15 +212,15 @@ bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
     const Unigram *model = self->data;
     _Static_assert(sizeof(Best) == 2 * sizeof(uint64_t), "scratch");
     Best *best = (Best *)tokens_scratch(out, 2 * (word.n + 1));
-    if (!find_best(model, word, best, err)) return false;
+    if (!find_best(self, word, best, err)) return false;
     for (size_t at = 0, end; at < word.n; at = end) {
-        int32_t id = id_at(model, best, at);
+        int32_t id = id_at(self, best, at);
         end = (size_t)best[at].next;
         if (id != model->unk_id) {
             tokens_add(out, id, at, end);
             continue;
         }
-        while (end < word.n && id_at(model, best, end) == id) end = (size_t)best[end].next;
+        while (end < word.n && id_at(self, best, end) == id) end = (size_t)best[end].next;
         add_unknown(self, word, at, end, out); /* neighbours that are unknown are one */
     }
     return true;

@@ -2,39 +2,34 @@
  * vocab.c - see vocab.h. Of two equal keys the last wins, as in the reference. */
 #include "vocab.h"
 
-typedef struct VocabSlot {
-    uint32_t
-        tag; /* low half of the hash: most others are told apart without touching their bytes */
-    uint32_t entry; /* index + 1; 0: free */
-} VocabSlot;
-
-static bool equals(const VocabEntry *entry, Str head, Str tail)
+static bool equals(Str token, Str head, Str tail)
 {
-    return entry->n == head.n + tail.n && (!head.n || !memcmp(entry->p, head.p, head.n)) &&
-           (!tail.n || !memcmp(entry->p + head.n, tail.p, tail.n));
+    return token.p && token.n == head.n + tail.n && (!head.n || !memcmp(token.p, head.p, head.n)) &&
+           (!tail.n || !memcmp(token.p + head.n, tail.p, tail.n));
 }
 
-/* The slot of a token, or the free one where it would go. */
+/* The slot of a token, or the free one where it would go; NULL: neither (a broken table). */
 static VocabSlot *slot_of(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 {
-    size_t mask = ((size_t)1 << (64 - vocab->shift)) - 1;
-    for (size_t at = hash >> vocab->shift;; at = (at + 1) & mask) {
+    size_t mask = ((size_t)1 << (64 - vocab->shift)) - 1, at = hash >> vocab->shift;
+    for (size_t tries = 0; tries <= mask; tries++, at = (at + 1) & mask) {
         VocabSlot *slot = &vocab->slots[at];
         if (!slot->entry) return slot;
-        if (slot->tag == (uint32_t)hash && equals(&vocab->entries[slot->entry - 1], head, tail))
+        if (slot->tag == (uint32_t)hash && equals(vocab_text(vocab, slot->entry - 1), head, tail))
             return slot;
     }
+    return NULL;
 }
 
 int64_t vocab_entry_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 {
-    return (int64_t)slot_of(vocab, hash, head, tail)->entry - 1;
+    const VocabSlot *slot = slot_of(vocab, hash, head, tail);
+    return slot ? (int64_t)slot->entry - 1 : -1;
 }
 
 int32_t vocab_find_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 {
-    int64_t entry = vocab_entry_hashed(vocab, hash, head, tail);
-    return entry < 0 ? -1 : vocab->entries[entry].id;
+    return vocab_id(vocab, vocab_entry_hashed(vocab, hash, head, tail));
 }
 
 static uint64_t hash_of(Str token)
@@ -49,21 +44,21 @@ int32_t vocab_find(const Vocab *vocab, Str token)
     return vocab_find_hashed(vocab, hash_of(token), token, (Str){ 0 });
 }
 
-/* Copies: the tree may be gone when the first text comes. Returns the copy. */
-static const char *put(Vocab *vocab, char **pool, Str token, int32_t id)
+/* Copies: the tree may be gone when the first text comes. Returns the place of the entry. */
+static int32_t put(Vocab *vocab, char *pool, Str token, int32_t id)
 {
     uint64_t hash = hash_of(token);
     VocabSlot *slot = slot_of(vocab, hash, token, (Str){ 0 });
     if (!slot->entry) {
-        if (token.n) memcpy(*pool, token.p, token.n);
-        vocab->entries[vocab->n++] = (VocabEntry){ *pool, (uint32_t)token.n, id };
-        *pool += token.n;
+        if (token.n) memcpy(pool + vocab->pool_n, token.p, token.n);
+        vocab->entries[vocab->n++] = (VocabEntry){ (uint32_t)vocab->pool_n, (uint32_t)token.n, id };
+        vocab->pool_n += token.n;
         *slot = (VocabSlot){ (uint32_t)hash, (uint32_t)vocab->n };
     }
     vocab->entries[slot->entry - 1].id = id;
     vocab->longest = MAX(vocab->longest, token.n);
     vocab->greatest = MAX(vocab->greatest, id);
-    return vocab->entries[slot->entry - 1].p;
+    return (int32_t)slot->entry - 1;
 }
 
 static bool check_id(const Member *member, size_t count, Err *err)
@@ -86,7 +81,16 @@ static char *start(Arena *arena, Vocab *out, size_t count, size_t bytes)
     *out = (Vocab){ .shift = 64 - bits, .greatest = -1 };
     out->slots = ARRAY(arena, VocabSlot, (size_t)1 << bits);
     out->entries = arena_raw(arena, (count + 1) * sizeof *out->entries);
-    return arena_raw(arena, bytes + 1);
+    char *pool = arena_raw(arena, bytes + 1);
+    out->pool = pool;
+    return pool;
+}
+
+static void start_ids(Arena *arena, Vocab *out)
+{
+    size_t n = (size_t)(out->greatest + 1);
+    out->by_id = arena_raw(arena, (n + 1) * sizeof *out->by_id);
+    memset(out->by_id, 0xff, n * sizeof *out->by_id);
 }
 
 bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
@@ -96,12 +100,15 @@ bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
     size_t count = map->map.n, bytes = 0;
     if (count >= INT32_MAX / 2) return fail(err, EF_BAD_MODEL, "vocab: found %zu tokens", count);
     for (size_t i = 0; i < count; i++) bytes += map->map.items[i].key.n;
+    if (bytes > INT32_MAX) return fail(err, EF_BAD_MODEL, "vocab: found %zu bytes", bytes);
     char *pool = start(arena, out, count, bytes);
     for (size_t i = 0; i < count; i++) {
         const Member *member = &map->map.items[i];
         if (!check_id(member, count, err)) return false;
-        put(out, &pool, member->key, (int32_t)member->value.i);
+        put(out, pool, member->key, (int32_t)member->value.i);
     }
+    start_ids(arena, out);
+    for (size_t i = 0; i < out->n; i++) out->by_id[out->entries[i].id] = (int32_t)i;
     out->size = out->n;
     return true;
 }
@@ -123,17 +130,18 @@ bool vocab_load_list(Arena *arena, const Value *list, Vocab *out, double **score
         return fail(err, EF_BAD_MODEL, "model: found no \"vocab\", wanted a list");
     size_t count = list->list.n, bytes = 0;
     if (count >= INT32_MAX / 2) return fail(err, EF_BAD_MODEL, "vocab: found %zu pieces", count);
-    Str *pieces = arena_raw(arena, (count + 1) * sizeof *pieces);
     *scores = arena_raw(arena, (count + 1) * sizeof **scores);
+    Str piece = { 0 };
     for (size_t i = 0; i < count; i++) {
-        if (!read_piece(&list->list.items[i], i, &pieces[i], &(*scores)[i], err)) return false;
-        bytes += pieces[i].n;
+        if (!read_piece(&list->list.items[i], i, &piece, &(*scores)[i], err)) return false;
+        bytes += piece.n;
     }
+    if (bytes > INT32_MAX) return fail(err, EF_BAD_MODEL, "vocab: found %zu bytes", bytes);
     char *pool = start(arena, out, count, bytes);
-    for (size_t i = 0; i < count; i++) {
-        pieces[i].p = put(out, &pool, pieces[i], (int32_t)i);
-    }
-    out->names = pieces;
+    out->greatest = (int32_t)count - 1;
+    start_ids(arena, out);
+    for (size_t i = 0; i < count; i++)
+        out->by_id[i] = put(out, pool, list->list.items[i].list.items[0].s, (int32_t)i);
     out->size = count;
     return true;
 }

@@ -6,25 +6,51 @@
 #include "data/value.h"
 
 typedef struct VocabEntry {
-    const char *p;
-    uint32_t n;
+    uint32_t at, n; /* bytes of the pool */
     int32_t id;
 } VocabEntry;
-typedef struct Vocab { /* open addressing by a hash that grows byte by byte */
+typedef struct VocabSlot {
+    uint32_t tag;   /* low half of the hash: tells most others apart without touching bytes */
+    uint32_t entry; /* index + 1; 0: free */
+} VocabSlot;
+typedef struct Vocab { /* open addressing by a hash that grows byte by byte; no pointers inside */
+    const char *pool;
+    size_t pool_n;
     VocabEntry *entries;
     size_t n;
-    struct VocabSlot *slots;
+    VocabSlot *slots;
     int shift;        /* a slot is hash >> shift */
+    int32_t *by_id;   /* greatest + 1 of them: the entry of an id; -1: a hole */
     size_t longest;   /* bytes of the longest token */
     int32_t greatest; /* id; -1: empty */
     size_t size;      /* tokens as the reference counts them: added ones begin here */
-    const Str *names; /* of each id, where one piece may have several; else NULL */
 } Vocab;
 enum { VOCAB_SCATTER = 65536 }; /* ids may be this far above eight times their number */
 bool vocab_load(Arena *, const Value *map, Vocab *, Err *);
-/* The same from [["piece", score], ...]: the id is the place. The scores, one each, go to *scores. */
+/* The same from [["piece", score], ...]: the id is the place. One score each goes to *scores. */
 bool vocab_load_list(Arena *, const Value *list, Vocab *, double **scores, Err *);
 int32_t vocab_find(const Vocab *, Str token); /* -1: absent */
+/* Tables may be mapped from a file that nobody vouches for: every index is checked where it is
+ * used, what lies outside counts as absent. */
+static inline Str vocab_text(const Vocab *vocab, size_t entry) /* p NULL: no such entry */
+{
+    if (entry >= vocab->n) return (Str){ 0 };
+    const VocabEntry *e = &vocab->entries[entry];
+    if (e->at > vocab->pool_n || e->n > vocab->pool_n - e->at) return (Str){ 0 };
+    return (Str){ vocab->pool + e->at, e->n };
+}
+static inline Str vocab_name(const Vocab *vocab, int32_t id) /* p NULL: no such id */
+{
+    if (id < 0 || id > vocab->greatest) return (Str){ 0 };
+    Str name = vocab_text(vocab, (size_t)(int64_t)vocab->by_id[id]);
+    return utf8_valid(name) ? name : (Str){ 0 }; /* it ends up in answers */
+}
+static inline int32_t vocab_id(const Vocab *vocab, int64_t entry) /* -1: of no entry */
+{
+    if (entry < 0 || (size_t)entry >= vocab->n) return -1;
+    int32_t id = vocab->entries[entry].id;
+    return id > vocab->greatest ? -1 : id;
+}
 /* The hash of a token, one byte at a time; and the id of head + tail, whose hash is known. */
 #define VOCAB_SEED 0xcbf29ce484222325u
 static inline uint64_t vocab_step(uint64_t hash, char byte)

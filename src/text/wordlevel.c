@@ -12,7 +12,7 @@ bool wordlevel_load(Arena *arena, const Value *v, Model *out, Err *err)
     WordLevel *model = NEW(arena, WordLevel);
     Str unk;
     if (!member_str(v, "model", "unk_token", &unk, err) ||
-        !vocab_load(arena, value_get(v, "vocab"), &out->vocab, err))
+        !model_vocab(arena, v, out, err))
         return false;
     model->unk = (Str){ str_dup(arena, unk), unk.n };
     model->unk_id = vocab_find(&out->vocab, unk);

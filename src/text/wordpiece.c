@@ -18,7 +18,7 @@ bool wordpiece_load(Arena *arena, const Value *v, Model *out, Err *err)
     if (!member_str(v, "model", "unk_token", &unk, err) ||
         !member_str(v, "model", "continuing_subword_prefix", &prefix, err) ||
         !member_int(v, "model", "max_input_chars_per_word", &model->max_chars, err) ||
-        !vocab_load(arena, value_get(v, "vocab"), &out->vocab, err))
+        !model_vocab(arena, v, out, err))
         return false;
     model->unk = (Str){ str_dup(arena, unk), unk.n };
     model->prefix = (Str){ str_dup(arena, prefix), prefix.n };

@@ -154,6 +154,7 @@ sed '/model_id/d' txt | cmp -s - b && pass || flunk "folder and .onnx answer ali
 prints "infer has metadata" '"metadata": {}' "$P" infer "$TEXT" -f json
 works "infer -o" "$P" infer -o reply.json "$TEXT"
 grep -q '"results"' reply.json && [ ! -s txt ] && pass || flunk "infer -o writes the file only"
+prints "the name of ." "\"model_id\": \"${MODEL##*/}\"" sh -c 'cd "$1" && exec "$2" infer -m . x' sh "$MODEL" "$EF"
 works "infer, two texts in one batch" "$P" infer "$TEXT" "another text"
 works "infer, text that begins with -" "$P" infer -- "-5 degrees"
 works "infer, chars" "$P" infer --offsets chars "für $TEXT"
@@ -193,6 +194,29 @@ tensor 2 5 >cases/bad/test_data_set_0/output_0.pb
 "$EF" onnx test cases >txt 2>err
 [ $? = 1 ] && [ "$(tail -n 1 txt)" = "1 passed, 1 failed, 1 unsupported" ] && pass || flunk "onnx test: $(tail -n 1 txt)"
 printf 'good\nodd\n' >names
+prints "onnx check" 'text encoder: yes, batches without padding' "$EF" onnx check m/model.onnx
+prints "onnx check --json" '"unknown_operators": {}' "$EF" onnx check --json m/model.onnx
+"$EF" onnx check cases/odd/model.onnx >txt 2>err
+[ $? = 1 ] && grep -q 'unknown operators: Addd 1' txt && pass || flunk "onnx check, unknown operator"
+refuses "onnx check, no file" 'no-such' "$EF" onnx check no-such.onnx
+refuses "onnx check, not a model" 'names' "$EF" onnx check names
+works "onnx convert --optimize" "$EF" onnx convert m/model.onnx converted/a.onnx --opset 20 --optimize --external
+[ -s converted/a.onnx ] && [ -s converted/a.onnx.data ] && pass || flunk "onnx convert --external writes two files"
+prints "onnx check, converted" 'batches without padding' "$EF" onnx check converted/a.onnx
+works "onnx convert, down" "$EF" onnx convert converted/a.onnx converted/b.onnx --opset 13 --inline
+prints "onnx check, opset 13" 'opset 13' "$EF" onnx check converted/b.onnx
+for f in m/model.onnx converted/a.onnx converted/b.onnx; do
+    "$EF" onnx run $f -i input_ids=ids.npy -i attention_mask=mask.npy -i token_type_ids=types.npy \
+        -o converted/out-$(basename $f) >/dev/null 2>err && pass || flunk "onnx run $f after convert"
+done
+mv converted/a.onnx.data converted/gone
+"$EF" onnx check converted/a.onnx >txt 2>err
+[ $? = 1 ] && grep -q 'missing external data: a.onnx.data' txt && pass || flunk "onnx check, missing data"
+refuses "onnx convert, opset 9" 'wanted 11 to 28' "$EF" onnx convert m/model.onnx converted/c.onnx --opset 9
+refuses "onnx convert, no rule" 'Addd' "$EF" onnx convert cases/odd/model.onnx converted/c.onnx --opset 17
+refuses "onnx convert, one file" 'IN and OUT' "$EF" onnx convert m/model.onnx
+refuses "onnx convert, both" 'not both' "$EF" onnx convert m/model.onnx converted/c.onnx --external --inline
+[ ! -e converted/c.onnx ] && pass || flunk "a refused conversion leaves nothing"
 prints "onnx test, branches and functions" ' 0 failed, 0 unsupported' "$EF" onnx test "$root/tests/golden/graphs"
 prints "onnx test --optimize" ' 0 failed, 0 unsupported' "$EF" onnx test --optimize "$root/tests/golden/graphs"
 prints "onnx test --list" '^1 passed, 0 failed, 1 unsupported' "$EF" onnx test --list names cases
@@ -304,9 +328,24 @@ fresh && echo "  version: 1.0" >>c.yml && breaks "version is a number" "wanted a
 fresh && sed -i 's/token_c/tokn_c/' c.yml && breaks "unknown type" "Invalid model type.*did you mean token_classification"
 fresh && sed -i 's/token_c/image_c/' c.yml && breaks "image type" "image_classification is not supported yet"
 fresh && sed -i 's/token_classification/embedding/' c.yml && breaks "type against architecture" "Invalid model type"
-for key in 'transform: x' 'lua_libs: [io]' 'validate_transform: true'; do
-    fresh && echo "  $key" >>c.yml && breaks "refused: $key" "${key%%:*}: Lua transforms are not supported yet"
-done
+fresh && echo "  transform: x" >>c.yml && breaks "script that is none" "transform:1: syntax error"
+fresh && echo "  transform: x = 1" >>c.yml && breaks "script without functions" "Could not find .Postprocess. function"
+fresh && echo "  transform: function Postprocess(t) return t:sum_axis(3) end" >>c.yml && breaks "script of a wrong shape" "rank 3"
+fresh && echo "  transform: function Postprocess(t) while true do end end" >>c.yml && breaks "endless script" "time limit"
+fresh && echo "  transform: {path: no.lua}" >>c.yml && breaks "no script" "No such file: .no.lua."
+fresh && echo "  transform: [1]" >>c.yml && breaks "script of a wrong kind" "transform: found a list"
+fresh && printf '  transform: x = 1\n  lua_libs: [oi]\n' >>c.yml && breaks "unknown library" "Unknown Lua stdlib: oi"
+fresh && printf '  transform: x = 1\n  lua_libs: [debug]\n' >>c.yml && breaks "debug library" "debug is not available"
+fresh && printf '  transform: x = 1\n  lua_libs: io\n' >>c.yml && breaks "libraries of a wrong kind" "lua_libs: wanted a list"
+fresh && echo "  validate_transform: 3" >>c.yml && breaks "validate_transform" "true or false"
+fresh && printf '  transform: x = 1\n  validate_transform: false\n' >>c.yml && works "script that is not tried" "$EF" build -f c.yml
+fresh && echo "function Postprocess(t) return t * 0 + 3 end" >s.lua && echo "  transform: {path: s.lua}" >>c.yml
+works "build with a script" "$EF" build -f c.yml
+package=$(ls out/*.encoderfile)
+prints "scores of a script" '"score": 3.0' "$package" infer "hello world"
+prints "inspect shows the script" '"transform": "function Postprocess' "$package" inspect
+prints "new-transform" "function Postprocess(arr, mask)" "$EF" new-transform -m sentence_embedding
+refuses "new-transform of nothing" "Unknown model type: x" "$EF" new-transform -m x
 fresh && printf '  tokenizer:\n    truncation_side: up\n' >>c.yml && breaks "truncation_side" "truncation_side: found"
 fresh && printf '  tokenizer:\n    max_lenght: 3\n' >>c.yml && breaks "tokenizer key" "did you mean .max_length."
 fresh && printf '  tokenizer:\n    max_length: 1\n' >>c.yml && breaks "less than the special tokens" "max_length: found 1, wanted at least 2"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_tokenizer.c - first byte 'J': a tokenizer.json up to a NUL, then a text. 'M': a SentencePiece
- * model, then a fixed text. 'C': damage to a compiled tokenizer. Any other: options for a fixed tokenizer, the rest is text. What comes
- * out must lie inside the text and the vocabulary. */
+ * fuzz_tokenizer.c - first byte 'J': a tokenizer.json up to a NUL, then a text. 'M': a
+ * SentencePiece model, with a fixed text. 'C': damage to a compiled tokenizer. Any other: options for a fixed
+ * tokenizer, the rest is text. What comes out must lie inside the text and the vocabulary. */
 #include <stdlib.h>
 
 #include "data/json.h"
@@ -44,7 +44,8 @@ static bool boundary(Str text, int32_t at)
     return at >= 0 && (size_t)at <= text.n && ((size_t)at == text.n || (text.p[at] & 0xc0) != 0x80);
 }
 
-static void check(const Tokenizer *t, const Encoding *e, Words first, const Words *second, bool split)
+static void check(const Tokenizer *t, const Encoding *e, Words first, const Words *second,
+                  bool split)
 {
     for (size_t i = 0; i < e->n; i++) {
         must(e->ids[i] >= 0 && (size_t)e->ids[i] < tokenizer_size(t));
@@ -85,8 +86,7 @@ static void encode(const Tokenizer *t, Arena *arena, Str text, uint8_t how)
     if (tokenizer_encode(t, arena, text, NULL, NULL, &e, &err)) {
         check(t, &e, all, NULL, false);
         decode(t, arena, &e, how & 16);
-    } else
-        must(err.message[0]);
+    } else must(err.message[0]);
     if (tokenizer_encode_words(t, arena, both, &second, &options, &e, &err)) {
         check(t, &e, both, &second, true);
         encoding_to_chars_words(&e, both, &second);

@@ -7,7 +7,9 @@
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-typedef enum { LEAF, MODEL, GRAPH, NODE, ATTR, TENSOR, VALUE, TYPE, DENSE, SHAPE, DIM, PAIR } Kind;
+typedef enum {
+    LEAF, MODEL, GRAPH, NODE, ATTR, TENSOR, VALUE, TYPE, DENSE, SHAPE, DIM, PAIR, FUNCTION
+} Kind;
 
 static const struct {
     Kind in;
@@ -17,7 +19,8 @@ static const struct {
     { MODEL, 7, GRAPH },  { MODEL, 8, PAIR },   { MODEL, 14, PAIR },  { GRAPH, 1, NODE },
     { GRAPH, 5, TENSOR }, { GRAPH, 11, VALUE }, { GRAPH, 12, VALUE }, { NODE, 5, ATTR },
     { ATTR, 5, TENSOR },  { ATTR, 6, GRAPH },   { VALUE, 2, TYPE },   { TYPE, 1, DENSE },
-    { DENSE, 2, SHAPE },  { SHAPE, 1, DIM },
+    { DENSE, 2, SHAPE },  { SHAPE, 1, DIM },    { MODEL, 25, FUNCTION },
+    { FUNCTION, 7, NODE }, { FUNCTION, 9, PAIR }, { FUNCTION, 11, ATTR }, { NODE, 9, PAIR },
 };
 
 enum { MOST_RECORDS = 4096, MOST_LEAF = 256 };

@@ -35,6 +35,7 @@ class Toy(torch.nn.Module):
         self.embed = torch.nn.Embedding(VOCAB, 24)
         self.q, self.k, self.v, self.o = (torch.nn.Linear(24, 24) for _ in range(4))
         self.norm = torch.nn.LayerNorm(24)
+        self.place = torch.nn.Embedding(48, 24) if kind == "fromend" else None
 
     def mask(self, attention_mask):
         S = attention_mask.shape[1]
@@ -52,6 +53,8 @@ class Toy(torch.nn.Module):
     def forward(self, input_ids, attention_mask):
         x = self.embed(input_ids)
         B, S, _ = x.shape
+        if self.place:  # counted from the end of the batch: not the same alone and in company
+            x = x + self.place(S - (input_ids != 0).long().cumsum(1))
         q, k, v = (f(x).view(B, S, 3, 8).transpose(1, 2) for f in (self.q, self.k, self.v))
         scores = q @ k.transpose(-1, -2) / 8 ** 0.5 + self.mask(attention_mask)
         out = (scores.softmax(-1) @ v).transpose(1, 2).reshape(B, S, 24)
@@ -79,6 +82,17 @@ CASES = {
     "toy-causal17": (Toy, "causal", 17, "script", 2, None),
     "toy-bias17": (Toy, "bias", 17, "script", 2, None),
     "roberta-dynamo18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, None),
+    "toy-fromend17": (Toy, "fromend", 17, "script", 2, None),
+    "bert-optimized17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
+    "deberta-script17": (tf.DebertaV2Model, tf.DebertaV2Config(
+        relative_attention=True, position_buckets=8, pos_att_type=["p2c", "c2p"], share_att_key=True,
+        norm_rel_ebd="layer_norm", type_vocab_size=0, position_biased_input=False, max_relative_positions=-1,
+        **dict(SIZES, num_hidden_layers=1)), 17, "script", 2, None),  # with If
+    "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(
+        local_attention=8, global_attn_every_n_layers=2, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+        cls_token_id=1, sep_token_id=2, **SIZES), 18, "dynamo", 2, None),
+    "mpnet-dynamo18": (tf.MPNetModel, tf.MPNetConfig(**dict(SIZES, max_position_embeddings=50)), 18, "dynamo", 2,
+                       None),
 }
 
 
@@ -103,7 +117,7 @@ def export(path, model, opset, how, count, fixed):
     args = tuple([torch.randint(3, VOCAB, (B, S)), mask, torch.zeros(B, S, dtype=torch.long), positions][:count])
     if count == 4:  # the case of all optional inputs is also the one of int32
         args = tuple(a.int() for a in args)
-    wrapped = Only(model, names)
+    wrapped = Only(model, names).eval()
     output = "logits" if hasattr(model, "classifier") else "last_hidden_state"
     if how == "dynamo":
         most = model.config.max_position_embeddings - 2
@@ -121,6 +135,13 @@ def quantize(path):
     """Dynamic int8 as ONNX Runtime writes it; its answers come from ONNX's own reference, which does not saturate."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
     quantize_dynamic(path, path, per_channel=True, weight_type=QuantType.QUInt8, op_types_to_quantize=["MatMul"])
+
+
+def optimize(path):
+    """What ONNX Runtime's optimizer makes of it: com.microsoft Attention, EmbedLayerNormalization and so on."""
+    from onnxruntime.transformers.optimizer import optimize_model
+    optimize_model(path, "bert", num_heads=SIZES["num_attention_heads"], hidden_size=SIZES["hidden_size"],
+                   opt_level=1).save_model_to_file(path)
 
 
 def answers(path, names, start, ids, types, fixed):
@@ -151,6 +172,8 @@ def write(folder, case):
     names = export(path, model, opset, how, count, fixed)
     if "quantized" in path:
         quantize(path)
+    if "optimized" in path:
+        optimize(path)
     proto = onnx.load(path)
     del proto.metadata_props[:]
     for node in proto.graph.node:  # stack traces with paths of the machine that exported

@@ -53,6 +53,18 @@ CASES = {
                 }>
             w = If (q) <then_branch = g7 () => (float[2] f) { f = Identity (x) }, else_branch = g8 () => (float[2] f) { f = Identity (s) }>
         }""", *[[np.array([4, 9], np.float32), np.array(p), np.array(q)] for p in (True, False) for q in (True, False)]),
+    "text_if": ("""<ir_version: 8, opset_import: ["" : 17]>
+        g (int64[batch,sequence] input_ids) => (float[batch,sequence,2] y) {
+            table = Constant <value = float[4,2] {1, 2, 3, 4, 5, 6, 7, 8}> ()
+            at = Constant <value_int = 1> ()
+            four = Constant <value_int = 4> ()
+            shape = Shape (input_ids)
+            length = Gather (shape, at)
+            long = Greater (length, four)
+            h = Gather (table, input_ids)
+            y = If (long) <then_branch = g1 () => (float[batch,sequence,2] a) { n = Neg (h) a = Add (n, h) },
+                           else_branch = g2 () => (float[batch,sequence,2] a) { a = Mul (h, h) }>
+        }""", [np.array([[0, 1, 2], [3, 2, 1]], np.int64)], [np.array([[0, 1, 2, 3, 3, 2]], np.int64)]),
     "function": ("""<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
         g (float[2,3] x) => (float[2,3] y, float[2,3] z) {
             y = local.twice <by = 3.0> (x)

@@ -139,16 +139,17 @@ PATTERNS = {
     "clip": r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|"
             r"[^\s\p{L}\p{N}]+",
     "clip plain": r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
-    "deepseek": r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
-                r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "deepseek": r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|"
+                r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     "cjk": r"[一-龥぀-ゟ゠-ヿ]+", "digits": r"\p{N}{1,3}", "bloom": r" ?[^(\s|[.,!?…。，、।۔،])]+",
     "words": r"\b\w+\b", "lines": r"^.*$", "lazy": r"\w+?|\W{2,3}?", "possessive": r"\w*+\d?|\s++",
     "behind": r"(?<=[.!?…])\s+|(?<!\p{L})-", "scripts": r"\p{Han}+|\p{Hiragana}+|\p{Latin}+|\P{L}",
     "sets": r"[\w&&[^\d_]]+|[[:punct:]]+|[^[:^space:]]", "empty": r"", "optional": r"a?",
     "groups": r"(?:(?:ab|a)*(?:b|c)?)+|(?>\w+)\s|(a|b|)*x", "atoms": r"(?>a+)b|\R|\h+|\H",
-    "flags": r"(?i)strase|É[[:upper:]]|(?-i:K)k|(?m:a.b)", "properties":
-    r"\p{Lu}\p{Ll}*|\p{^Alpha}|\p{Cyrillic}+|\p{Other_Number}|\p{Zs}", "anchors": r"\A\s|\s\z|\Z|\B.",
-    "digits from the right": r"\d{1,3}(?=(?:\d{3})*\b)", "escapes": r"\x{e9}|\u4e2d|\t|\x41|[\n\]\-]",
+    "flags": r"(?i)strase|É[[:upper:]]|(?-i:K)k|(?m:a.b)",
+    "properties": r"\p{Lu}\p{Ll}*|\p{^Alpha}|\p{Cyrillic}+|\p{Other_Number}|\p{Zs}",
+    "anchors": r"\A\s|\s\z|\Z|\B.", "digits from the right": r"\d{1,3}(?=(?:\d{3})*\b)",
+    "escapes": r"\x{e9}|\u4e2d|\t|\x41|[\n\]\-]",
 }
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 
@@ -235,12 +236,16 @@ def rows(texts, everything):
                 yield {"a": text, "w": found[0], "o": found[1]}
 
 
-ENDINGS = ["It's we're I'M you'LL they'd 'ſ 'S'T's 've'Re", "don't 's 're'", "a  b   c\n\n d \r\n\r\n e\t\tf ",
-           "x\n", "\n\nx", " \n \n ", "   ", "1234567 12 ٣٤٥٦ ½²", "HTTPServer aBcD ǅABC", "'", "''s", " 's",
-           "<|startoftext|>a cat<|endoftext|>", "foo/bar//baz\n\n/", "a\r\nb\rc\x85d\u2028e", "\r\n\u0301x",
-           "e\u0301e\u0301\u0301 a\u0308\u0323", "\u0600a\u0600\u0301 \xa9\u200d\xa9 \xa9\u200d", "\x01ab", "x x",
-           "\u0915\u094d\u0915\u0301 \u0915\u0301\u094d\u0915\u0301", "\u1100\u1161\u0301 \uac00\u0301 \uac01\u11a8\u0301",
-           "ab▁c_d ▁ _", "▁▁a", " a", "a ", "aab aaab", "abcabx ab x", "Straſe STRASE strase ÉA x² ½x éa kK Kk"]
+ENDINGS = [
+    "\u1100\u11a8\u0301 \u1161\u1100\u0301 \uac01\u1161\u0301",
+    "It's we're I'M you'LL they'd 'ſ 'S'T's 've'Re", "don't 's 're'",
+    "a  b   c\n\n d \r\n\r\n e\t\tf ", "x\n", "\n\nx", " \n \n ", "   ", "1234567 12 ٣٤٥٦ ½²",
+    "HTTPServer aBcD ǅABC", "'", "''s", " 's", "<|startoftext|>a cat<|endoftext|>",
+    "foo/bar//baz\n\n/", "a\r\nb\rc\x85d\u2028e", "\r\n\u0301x",
+    "e\u0301e\u0301\u0301 a\u0308\u0323", "\u0600a\u0600\u0301 ©\u200d© ©\u200d", "\x01ab", "x x",
+    "क\u094dक\u0301 क\u0301\u094dक\u0301", "가\u0301 가\u0301 각ᆨ\u0301", "ab▁c_d ▁ _", "▁▁a", " a",
+    "a ", "aab aaab", "abcabx ab x", "Straſe STRASE strase ÉA x² ½x éa kK Kk",
+]
 
 
 def goldens():

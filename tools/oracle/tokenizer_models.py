@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tokenizer_models.py - what the reference makes of texts with BPE, Unigram and WordLevel models.
 
-    python tools/oracle/tokenizer_models.py                        # from the root of the repository
-    python tools/oracle/tokenizer_models.py large LINES FOLDER     # a large comparison, not committed
+    python tools/oracle/tokenizer_models.py                      # from the root of the repository
+    python tools/oracle/tokenizer_models.py large LINES FOLDER   # a large comparison, not committed
 
 The first form writes tests/golden/text_models/: small tokenizers in many styles, trained here, and
 cases.jsonl for tests/test_text_models (the form of a case: tests/text_replay.h). The second trains
@@ -316,7 +316,7 @@ def case(name, t, a, b=None, **options):
             t.enable_padding(length=pad.get("length"), pad_to_multiple_of=pad.get("multiple"),
                              direction="left" if pad.get("left") else "right", pad_id=pad["id"],
                              pad_type_id=pad["type"], pad_token=pad["token"])
-        e = t.encode(a, b, is_pretokenized=words, add_special_tokens=not options.get("plain", False))
+        e = t.encode(a, b, is_pretokenized=words, add_special_tokens=not options.get("plain"))
     except BaseException as error:  # a panic of the reference is no Exception
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -456,7 +456,7 @@ def goldens():
     for i, style in enumerate(STYLES):
         t = save(f"{GOLDEN}{style.__name__}.json", style(SENTENCES * 2, 900))
         rows += cases(style.__name__, t, every[i % 9::9], i, 8)
-    rows += converted(every[::9] + ["<mask> a <s> b</s> [MASK] [CLS]x", "a <mask>", "it's  we'll\n x"])
+    rows += converted(every[::9] + ["<mask> a <s> b</s> [MASK] [CLS]x", "a <mask>", "we'll\n x"])
     write(GOLDEN + "cases.jsonl", rows)
 
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_new_transform.c - a Lua script to begin with, for `transform:` of a build's YAML. */
+#include "cli/cli.h"
+
+static bool run(Args *a, Err *err)
+{
+    const char *name = args_value(a, "model-type");
+    if (!name && a->n_text == 1) name = a->text[0];
+    if (!name) return fail(err, EF_USAGE, "new-transform: wanted -m MODEL_TYPE");
+    const Task *task = task_find(str_of(name));
+    const char *text = task ? transform_template(task) : NULL;
+    if (!text) return fail(err, EF_USAGE, "Unknown model type: %s", name);
+    return out_write(str_of(text), err);
+}
+
+static const Option options[] = {
+    { "model-type", 'm', "TYPE",
+      "embedding, sentence_embedding, sequence_classification or token_classification" },
+    { 0 },
+};
+const Command cmd_new_transform = {
+    .name = "new-transform",
+    .summary = "print a Lua script to begin with",
+    .usage = "-m TYPE",
+    .options = options,
+    .run = run,
+    .builder = true,
+    .example = "  encoderfile new-transform -m sentence_embedding > transform.lua\n",
+};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * script.c - a package's Lua script around a job: Preprocess on its texts when it is admitted,
+ * Postprocess on its rows when they have been run. Both run on several threads, none of which is
+ * the runner's: a script that goes to its limit holds up its own request, not the others. */
+#include "stages.h"
+
+/* Of one call's padded rows, so that the script has room for its own; more is cut between rows. */
+enum { MOST_PADDED = 32 << 20 };
+
+/* ---- texts ---- */
+static bool prepare(TransformVm *vm, Job *job, Str *text)
+{
+    if (!transform_pre(vm, &job->arena, *text, text, &job->err)) return false;
+    return text->n || fail(&job->err, EF_INVALID_INPUT,
+                           "Preprocess returned an empty text: Cannot tokenize empty string");
+}
+
+bool job_prepare(const Session *s, Job *job)
+{
+    if (!s->vms || !s->model->transform->pre) return true;
+    TransformVm *vm = transform_take(s->vms);
+    bool ok = true;
+    for (size_t i = 0; ok && i < job->n; i++) {
+        ok = prepare(vm, job, &job->first[i]) &&
+             (!job_second(job, i) || prepare(vm, job, &job->second[i]));
+        if (!ok) within(&job->err, "inputs[%zu]", i);
+    }
+    transform_give(s->vms, vm);
+    return ok;
+}
+
+/* ---- rows ---- */
+/* The rows from .. end-1 go through the script together. */
+static size_t group_end(const Job *job, size_t from)
+{
+    int64_t longest = 1, width = job->row_width[from];
+    size_t to = from;
+    for (; to < job->n && job->row_width[to] == width; to++) {
+        longest = MAX(longest, job->row_tokens[to]);
+        int64_t bytes = (int64_t)(to - from + 1) * longest * width * (int64_t)sizeof(float);
+        if (to > from && bytes > MOST_PADDED) break;
+    }
+    return to;
+}
+
+/* Scores beside the rows of a labelled task; in their place otherwise. */
+static void keep_row(const Task *task, Job *job, size_t row, float *data, const TransformResult *r)
+{
+    if (task->labelled) {
+        job->scores[row] = data;
+        return;
+    }
+    job->rows[row] = data;
+    job->row_width[row] = r->width;
+    if (r->pooled) job->row_tokens[row] = 1;
+}
+
+static bool transform_group(const Session *s, TransformVm *vm, Job *job, size_t from, size_t to)
+{
+    const Task *task = s->model->task;
+    TransformRows rows = { to - from, (const float *const *)job->rows + from,
+                           job->row_tokens + from, job->row_width[from] };
+    TransformResult r;
+    if (!transform_post(vm, task, &rows, &job->arena, &r, &job->err)) return false;
+    job->stored += (to - from) * (size_t)r.stride * sizeof *r.data;
+    if (job->stored > s->options.max_output)
+        return fail(&job->err, EF_TOO_LARGE, "inputs: too much output, send less at once");
+    for (size_t i = from; i < to; i++)
+        keep_row(task, job, i, r.data + (int64_t)(i - from) * r.stride, &r);
+    return true;
+}
+
+static bool transform_rows(const Session *s, Job *job)
+{
+    TransformVm *vm = transform_take(s->vms);
+    bool ok = true;
+    if (s->model->task->labelled) job->scores = ARRAY(&job->arena, float *, job->n);
+    for (size_t from = 0, to; ok && from < job->n; from = to) {
+        to = group_end(job, from);
+        ok = transform_group(s, vm, job, from, to);
+    }
+    transform_give(s->vms, vm);
+    return ok;
+}
+
+void *script_thread(void *session)
+{
+    Session *s = session;
+    for (Job *job; (job = queue_take(&s->queue, STAGE_SCRIPT));) {
+        if (job_abandoned(job)) fail(&job->err, EF_UNAVAILABLE, "the client has gone");
+        else if (transform_rows(s, job)) jobs_finish(s, NULL, &job, 1);
+        job_done(job);
+    }
+    return NULL;
+}

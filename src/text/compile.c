@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compile.c - a tokenizer as one block of bytes that is used where it lies: the tables of the model
+ * as they are in memory, without pointers, and a tokenizer.json without its vocabulary, merges and
+ * pieces. Opening one parses a few kilobytes and builds nothing.
+ *
+ *     Header | json | pool | entries | slots | by_id | merges | merge ids | units | unit ids
+ *
+ * Every section begins at a multiple of 64. The bytes may be anybody's: that sections lie inside is
+ * checked when the block is opened, what is in them by those who read it (vocab.h), so that pages
+ * nobody asks for are never touched. */
+#include "data/json.h"
+#include "pipeline.h"
+
+enum { JSON, POOL, ENTRIES, SLOTS, BY_ID, MERGES, MERGE_IDS, UNITS, UNIT_IDS, SECTIONS };
+#define MAGIC 0x31304b544645ull /* "EFTK01" in the order of the machine */
+
+typedef struct Section {
+    uint64_t at, bytes;
+} Section;
+typedef struct Header {
+    uint64_t magic, total;
+    Section sections[SECTIONS];
+    uint64_t size, longest; /* of the Vocab */
+    double least_score;
+} Header;
+
+/* What an item of each section is, to count them. */
+static const size_t item_size[SECTIONS] = {
+    1,
+    1,
+    sizeof(VocabEntry),
+    sizeof(VocabSlot),
+    sizeof(int32_t),
+    sizeof(Merge),
+    sizeof(int32_t),
+    sizeof(TrieUnit),
+    sizeof(int32_t),
+};
+
+/* ---- writing ---- */
+static void put(Buf *out, Header *h, int section, const void *bytes, size_t n)
+{
+    static const char zeros[64];
+    if (out->n % 64) buf_add(out, zeros, 64 - out->n % 64);
+    h->sections[section] = (Section){ out->n, n * item_size[section] };
+    buf_add(out, bytes, n * item_size[section]);
+}
+
+/* The tree without what the tables hold. */
+static Value without_tables(Arena *arena, const Value *root)
+{
+    Value copy = value_map(arena, root->map.n), model;
+    for (size_t i = 0; i < root->map.n; i++) {
+        Member member = root->map.items[i];
+        if (str_is(member.key, "model")) {
+            model = value_map(arena, member.value.map.n);
+            for (size_t k = 0; k < member.value.map.n; k++) {
+                Member part = member.value.map.items[k];
+                bool table = str_is(part.key, "vocab") || str_is(part.key, "merges");
+                if (table) part.value = value_null();
+                model.map.items[model.map.n++] = part;
+            }
+            member.value = model;
+        }
+        copy.map.items[copy.map.n++] = member;
+    }
+    return copy;
+}
+
+bool tokenizer_compile(const Value *root, Buf *out, Err *err)
+{
+    Arena arena = { 0 };
+    Tokenizer *t;
+    Buf json = { 0 };
+    bool ok = tokenizer_from_value(&arena, root, &t, err);
+    if (ok) {
+        const Vocab *v = &t->model.vocab;
+        const Merges *m = &t->model.merges;
+        const Trie *trie = &t->model.trie;
+        Value rest = without_tables(&arena, root);
+        Header h = { .magic = MAGIC,
+                     .size = v->size,
+                     .longest = v->longest,
+                     .least_score = t->model.least_score };
+        json_write(&json, &rest);
+        out->n = 0;
+        buf_add(out, &h, sizeof h);
+        put(out, &h, JSON, json.p, json.n);
+        put(out, &h, POOL, v->pool, v->pool_n);
+        put(out, &h, ENTRIES, v->entries, v->n);
+        put(out, &h, SLOTS, v->slots, (size_t)1 << (64 - v->shift));
+        put(out, &h, BY_ID, v->by_id, (size_t)(v->greatest + 1));
+        put(out, &h, MERGES, m->slots, m->slots ? (size_t)1 << (64 - m->shift) : 0);
+        put(out, &h, MERGE_IDS, m->ids, m->n);
+        put(out, &h, UNITS, trie->units, trie->size);
+        put(out, &h, UNIT_IDS, trie->ids, trie->size);
+        h.total = out->n;
+        memcpy(out->p, &h, sizeof h);
+    }
+    buf_free(&json);
+    arena_free(&arena);
+    return ok;
+}
+
+/* ---- reading ---- */
+typedef struct Block {
+    const char *p;
+    Header h;
+} Block;
+
+static bool broken(Err *err, const char *what)
+{
+    return fail(err, EF_BAD_MODEL, "compiled tokenizer: broken %s", what);
+}
+
+static void *table(const Block *b, int section, size_t *n)
+{
+    *n = b->h.sections[section].bytes / item_size[section];
+    return *n ? (void *)(b->p + b->h.sections[section].at) : NULL; /* nobody writes there */
+}
+
+static bool read_header(Str bytes, Block *b, Err *err)
+{
+    b->p = bytes.p;
+    if (bytes.n < sizeof b->h || (uintptr_t)bytes.p % 8) return broken(err, "header");
+    memcpy(&b->h, bytes.p, sizeof b->h);
+    if (b->h.magic != MAGIC || b->h.total > bytes.n) return broken(err, "header");
+    for (int i = 0; i < SECTIONS; i++) {
+        Section s = b->h.sections[i];
+        if (s.at % 64 || s.at > b->h.total || s.bytes > b->h.total - s.at ||
+            s.bytes % item_size[i] || s.bytes / item_size[i] > INT32_MAX)
+            return broken(err, "section");
+    }
+    return true;
+}
+
+/* log2 of a table of slots; -1: it is no power of two from 16 on. */
+static int bits_of(size_t n)
+{
+    return n < 16 || n & (n - 1) ? -1 : __builtin_ctzll(n);
+}
+
+static bool map_vocab(const Block *b, Vocab *v, Err *err)
+{
+    size_t slots, ids;
+    v->pool = table(b, POOL, &v->pool_n);
+    if (!v->pool) v->pool = "";
+    v->entries = table(b, ENTRIES, &v->n);
+    v->slots = table(b, SLOTS, &slots);
+    v->by_id = table(b, BY_ID, &ids);
+    v->greatest = (int32_t)ids - 1;
+    v->size = b->h.size;
+    v->longest = b->h.longest;
+    v->shift = 64 - bits_of(slots);
+    return (v->shift <= 64 && v->size <= INT32_MAX / 2 && v->longest <= v->pool_n) ||
+           broken(err, "vocabulary");
+}
+
+static bool map_merges(const Block *b, Merges *m, Err *err)
+{
+    size_t slots;
+    m->slots = table(b, MERGES, &slots);
+    m->ids = table(b, MERGE_IDS, &m->n);
+    m->shift = 64 - bits_of(slots);
+    return !slots || m->shift <= 64 || broken(err, "merges");
+}
+
+static bool map_trie(const Block *b, const Vocab *v, Trie *t, Err *err)
+{
+    size_t units;
+    t->units = table(b, UNITS, &units);
+    t->ids = table(b, UNIT_IDS, &t->size);
+    return (units == t->size && (!units || v->greatest >= 0)) || broken(err, "trie");
+}
+
+/* Tables that the kind of the model uses must be there. */
+static bool check_kind(const Model *m, Err *err)
+{
+    bool bpe = !strcmp(m->kind->type, "BPE"), unigram = !strcmp(m->kind->type, "Unigram");
+    return ((!bpe || m->merges.slots) && (!unigram || m->trie.units)) || broken(err, "model");
+}
+
+bool tokenizer_map(Arena *arena, Str bytes, Tokenizer **out, Err *err)
+{
+    Block block;
+    Tokenizer *t = NEW(arena, Tokenizer);
+    Model *m = &t->model;
+    Value root;
+    Str json;
+    if (!read_header(bytes, &block, err) || !map_vocab(&block, &m->vocab, err) ||
+        !map_merges(&block, &m->merges, err) || !map_trie(&block, &m->vocab, &m->trie, err))
+        return false;
+    m->least_score = block.h.least_score;
+    m->ready = true;
+    json.p = table(&block, JSON, &json.n);
+    Arena tree = { 0 };
+    bool ok = json_parse(&tree, json, &root, err) && tokenizer_fill(arena, &root, t, err) &&
+              check_kind(m, err);
+    arena_free(&tree);
+    return ok ? *out = t, true : within(err, "compiled tokenizer");
+}
