@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arch_deberta_v2.c - DeBERTa, all three versions: scores also look at how far apart two tokens are,
- * through the same projections (or ones of their own):
+ * arch_deberta_v2.c - DeBERTa, all three versions: scores also look at how far apart two tokens
+ * are, through the same projections (or ones of their own):
  *
  *   (q_i k_j + q_i Kr[d] + k_j Qr[d]) / sqrt(D * terms),  d = bucket(i - j) + span, clamped
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sidecar.h - <stem>_htp_metadata.json: the modules of a model as a tree, and the tag of every node,
- * for tools that do not read ONNX, and for files whose tags were left out. */
+ * sidecar.h - <stem>_htp_metadata.json: the modules of a model as a tree, and the tag of every
+ * node, for tools that do not read ONNX, and for files whose tags were left out. */
 #ifndef EXPORT_SIDECAR_H
 #define EXPORT_SIDECAR_H
 #include "data/value.h"

@@ -12,7 +12,8 @@ static const ExportTask tasks[] = {
     { "token-classification", HEAD_TOKEN, "ForTokenClassification",
       { "ner", "named-entity-recognition", "token_classification" } },
     { "multiple-choice", HEAD_CHOICE, "ForMultipleChoice", { "multiple_choice" } },
-    { "question-answering", HEAD_ANSWER, "ForQuestionAnswering", { "qa", "extractive-qa", "document-question-answering" } },
+    { "question-answering", HEAD_ANSWER, "ForQuestionAnswering",
+      { "qa", "extractive-qa", "document-question-answering" } },
 };
 
 static bool is_called(const ExportTask *t, const char *name)

@@ -42,8 +42,7 @@ static inline Str vocab_text(const Vocab *vocab, size_t entry) /* p NULL: no suc
 static inline Str vocab_name(const Vocab *vocab, int32_t id) /* p NULL: no such id */
 {
     if (id < 0 || id > vocab->greatest) return (Str){ 0 };
-    Str name = vocab_text(vocab, (size_t)(int64_t)vocab->by_id[id]);
-    return utf8_valid(name) ? name : (Str){ 0 }; /* it ends up in answers */
+    return vocab_text(vocab, (size_t)(int64_t)vocab->by_id[id]);
 }
 static inline int32_t vocab_id(const Vocab *vocab, int64_t entry) /* -1: of no entry */
 {

@@ -16,7 +16,7 @@ import struct
 import sys
 import unicodedata
 
-from tokenizers import PreTokenizedString, Tokenizer
+from tokenizers import PreTokenizedString, Tokenizer, pre_tokenizers
 
 from tokenizer import ADDED_TEXTS, ODD, SENTENCES, byte_offsets, damaged, random_texts
 
@@ -154,7 +154,7 @@ PATTERNS = {
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 
 
-def pre_tokenizers(all_of_them):
+def splitters(all_of_them):
     def one(kind, **members):
         return {"type": kind, **members}
 
@@ -193,7 +193,7 @@ def pre_tokenizers(all_of_them):
 
 
 def configurations(everything):
-    ns, ps = list(normalizers(everything)), list(pre_tokenizers(everything))
+    ns, ps = list(normalizers(everything)), list(splitters(everything))
     yield from ((n, None) for n in ns)
     yield from ((None, p) for p in ps)
     for i in range(0, len(ns), 1 if everything else 4):  # both together
@@ -206,11 +206,13 @@ def answers(normalizer, pre_tokenizer):
     whole = {**EMPTY, "normalizer": normalizer,
              "pre_tokenizer": pre_tokenizer or {"type": "FixedLength", "length": 1}}
     t = Tokenizer.from_str(json.dumps(whole))
+    whole_piece = pre_tokenizers.FixedLength(length=1 << 30)
 
     def pieces(text):
         split = PreTokenizedString(text)
         if t.normalizer:
             split.normalize(t.normalizer.normalize)
+        whole_piece.pre_tokenize(split)  # the pipeline cuts here, which moves where a piece starts
         t.pre_tokenizer.pre_tokenize(split)
         return [piece for piece, _, _ in split.get_splits("original", "char")]
 
