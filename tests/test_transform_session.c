@@ -180,7 +180,7 @@ static void test_stuck(const char *script, double limit)
     wait_for(1);
     CHECK(now_seconds() - began < limit + 3);
     CHECK(answered > 3);
-    CHECK(stuck->err.code == EF_INTERNAL && says(&stuck->err, "time limit"));
+    CHECK(stuck->err.code == EF_INTERNAL && says(&stuck->err, "over its "));
     job_free(stuck);
     Job *job = run(s, TWO);
     CHECK(job->err.code == EF_OK);

@@ -331,7 +331,7 @@ fresh && sed -i 's/token_classification/embedding/' c.yml && breaks "type agains
 fresh && echo "  transform: x" >>c.yml && breaks "script that is none" "transform:1: syntax error"
 fresh && echo "  transform: x = 1" >>c.yml && breaks "script without functions" "Could not find .Postprocess. function"
 fresh && echo "  transform: function Postprocess(t) return t:sum_axis(3) end" >>c.yml && breaks "script of a wrong shape" "rank 3"
-fresh && echo "  transform: function Postprocess(t) while true do end end" >>c.yml && breaks "endless script" "time limit"
+fresh && echo "  transform: function Postprocess(t) while true do end end" >>c.yml && breaks "endless script" "over its "
 fresh && echo "  transform: {path: no.lua}" >>c.yml && breaks "no script" "No such file: .no.lua."
 fresh && echo "  transform: [1]" >>c.yml && breaks "script of a wrong kind" "transform: found a list"
 fresh && printf '  transform: x = 1\n  lua_libs: [oi]\n' >>c.yml && breaks "unknown library" "Unknown Lua stdlib: oi"
