@@ -3,6 +3,7 @@
  * parsed; vocabulary and merges are put beside them as they are. */
 #include "convert.h"
 
+#include "data/base64.h"
 #include "data/json.h"
 
 enum { BOS, EOS, UNK, SEP, PAD, CLS, MASK, ROLES };
@@ -265,18 +266,6 @@ static void put_all_added(Work *w, Buf *out)
 }
 
 /* ---- the parts around the model ---- */
-static void put_base64(Buf *out, Str bytes)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < bytes.n; i += 3) {
-        uint32_t group = 0;
-        for (size_t k = 0; k < 3; k++)
-            group = group << 8 | (i + k < bytes.n ? (unsigned char)bytes.p[i + k] : 0);
-        for (int k = 0; k < 4; k++)
-            buf_char(out, i + (size_t)k > bytes.n ? '=' : digits[group >> (18 - 6 * k) & 63]);
-    }
-}
-
 static void put_charsmap(const Work *w, Buf *out, const char *before, const char *after,
                          const char *none)
 {
@@ -285,7 +274,7 @@ static void put_charsmap(const Work *w, Buf *out, const char *before, const char
         return;
     }
     buf_printf(out, "%s{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"", before);
-    put_base64(out, w->spm.charsmap);
+    base64_write(out, w->spm.charsmap);
     buf_printf(out, "\"}%s", after);
 }
 

@@ -6,6 +6,7 @@
  * as a whole by what the shortest prefix of it maps to; otherwise its characters are looked up one
  * by one. Spans are counted (see Aligner), so a character removed at the very start shifts those of
  * all others. */
+#include "data/base64.h"
 #include "normalize.h"
 #include "unicode_classes.h"
 
@@ -17,30 +18,6 @@ typedef struct Charsmap {
 } Charsmap;
 
 /* ---- loading ---- */
-static int base64_value(char c)
-{
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-static bool base64_decode(Arena *arena, Str in, Str *out)
-{
-    while (in.n && in.p[in.n - 1] == '=') in.n--;
-    unsigned char *bytes = arena_raw(arena, in.n / 4 * 3 + 4);
-    size_t n = 0;
-    uint32_t bits = 0;
-    for (size_t i = 0; i < in.n; i++) {
-        int value = base64_value(in.p[i]);
-        if (value < 0) return false;
-        bits = bits << 6 | (uint32_t)value;
-        if (i % 4) bytes[n++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
-    }
-    *out = (Str){ (const char *)bytes, n };
-    return in.n % 4 != 1;
-}
-
 /* What the shortest prefix of `key` maps to; false: nothing. */
 static bool charsmap_find(const Charsmap *map, Str key, Str *out)
 {
@@ -92,7 +69,7 @@ bool precompiled_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
     Str text, blob;
     Charsmap *map = NEW(arena, Charsmap);
     if (!member_str(v, "Precompiled", "precompiled_charsmap", &text, err)) return false;
-    if (!base64_decode(arena, text, &blob))
+    if (!base64_read(arena, text, &blob))
         return fail(err, EF_BAD_MODEL, "Precompiled: the map is not valid base64");
     out->data = map;
     return charsmap_read(arena, blob, map, err);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gzip.c - zlib's streams, a block at a time. */
+#include "gzip.h"
+
+#include <zlib.h>
+
+enum { BLOCK = 1 << 16, GZIP_FORM = 15 + 16 /* the largest window, gzip's header */ };
+
+struct Gzip {
+    z_stream z;
+    GzipSink *sink;
+    void *context;
+    bool failed;
+    Bytef block[BLOCK];
+};
+
+Gzip *gzip_open(Arena *arena, int level, GzipSink *sink, void *context)
+{
+    Gzip *g = NEW(arena, Gzip);
+    g->sink = sink, g->context = context;
+    int state = deflateInit2(&g->z, level, Z_DEFLATED, GZIP_FORM, 9, Z_DEFAULT_STRATEGY);
+    assert(state == Z_OK);
+    (void)state;
+    return g;
+}
+
+/* Everything zlib has to say to the input it holds. */
+static bool pump(Gzip *g, int flush, Err *err)
+{
+    int state = Z_OK;
+    do {
+        g->z.next_out = g->block, g->z.avail_out = BLOCK;
+        state = deflate(&g->z, flush);
+        size_t n = BLOCK - g->z.avail_out;
+        if (n && !g->sink(g->context, g->block, n, err)) return g->failed = true, false;
+    } while (g->z.avail_in || !g->z.avail_out || (flush == Z_FINISH && state != Z_STREAM_END));
+    return true;
+}
+
+bool gzip_add(Gzip *g, Str bytes, Err *err)
+{
+    for (size_t at = 0, n; at < bytes.n; at += n) {
+        n = MIN(bytes.n - at, (size_t)1 << 30); /* zlib counts in unsigned int */
+        g->z.next_in = (Bytef *)(uintptr_t)(bytes.p + at), g->z.avail_in = (uInt)n;
+        if (!pump(g, Z_NO_FLUSH, err)) return false;
+    }
+    return true;
+}
+
+bool gzip_close(Gzip *g, Err *err)
+{
+    bool ok = !g->failed && pump(g, Z_FINISH, err);
+    deflateEnd(&g->z);
+    return ok;
+}
+
+static bool into_buf(void *context, const void *bytes, size_t n, Err *err)
+{
+    (void)err;
+    buf_add(context, bytes, n);
+    return true;
+}
+
+void gzip_pack(Buf *out, Str bytes, int level)
+{
+    Arena arena = { 0 };
+    Err never;
+    Gzip *g = gzip_open(&arena, level, into_buf, out);
+    gzip_add(g, bytes, &never);
+    gzip_close(g, &never);
+    arena_free(&arena);
+}
+
+/* One step; *state is zlib's. */
+static bool unpack_block(z_stream *z, Buf *out, size_t most, int *state, Err *err)
+{
+    Bytef block[BLOCK];
+    z->next_out = block, z->avail_out = BLOCK;
+    *state = inflate(z, Z_NO_FLUSH);
+    size_t n = BLOCK - z->avail_out;
+    if (*state != Z_OK && *state != Z_STREAM_END && *state != Z_BUF_ERROR)
+        return fail(err, EF_BAD_MODEL, "gzip: found damaged data (%s)", z->msg ? z->msg : "?");
+    if (n > most - MIN(out->n, most))
+        return fail(err, EF_TOO_LARGE, "gzip: found more than %zu bytes inside", most);
+    buf_add(out, block, n);
+    if (*state == Z_STREAM_END || n || z->avail_in) return true;
+    return fail(err, EF_BAD_MODEL, "gzip: the data is cut short");
+}
+
+bool gzip_unpack(Buf *out, Str packed, size_t most, Err *err)
+{
+    z_stream z = { 0 };
+    size_t begin = out->n, limit = begin + most < begin ? SIZE_MAX : begin + most;
+    int state = inflateInit2(&z, GZIP_FORM);
+    assert(state == Z_OK);
+    bool ok = true;
+    for (size_t at = 0; ok && state != Z_STREAM_END;) {
+        size_t n = z.avail_in ? 0 : MIN(packed.n - at, (size_t)1 << 30);
+        if (n) z.next_in = (Bytef *)(uintptr_t)(packed.p + at), z.avail_in = (uInt)n;
+        at += n;
+        ok = unpack_block(&z, out, limit, &state, err);
+    }
+    inflateEnd(&z);
+    if (!ok) out->n = begin;
+    return ok;
+}

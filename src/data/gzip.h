@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gzip.h - gzip (RFC 1952) by zlib. Equal bytes give equal files: no time and no name is kept. */
+#ifndef DATA_GZIP_H
+#define DATA_GZIP_H
+#include "base/base.h"
+
+enum { GZIP_FAST = 1, GZIP_SMALL = 9 };
+
+/* Takes what was packed so far; false ends the packing. */
+typedef bool GzipSink(void *context, const void *, size_t, Err *);
+typedef struct Gzip Gzip;
+Gzip *gzip_open(Arena *, int level, GzipSink *, void *context);
+bool gzip_add(Gzip *, Str bytes, Err *);
+bool gzip_close(Gzip *, Err *); /* the end of the file; needed in any case: it frees */
+
+void gzip_pack(Buf *out, Str bytes, int level); /* appends */
+/* Appends what is inside; more than `most` bytes, broken or cut data is an error. */
+bool gzip_unpack(Buf *out, Str packed, size_t most, Err *);
+
+#endif

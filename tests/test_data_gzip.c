@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_data_gzip.c - gzip both ways, a file that Python wrote, damaged and greedy ones; base64. */
+#include "check.h"
+#include "data/base64.h"
+#include "data/gzip.h"
+
+/* gzip.compress(b"hello hello hello\n" * 3, 9, mtime=0) */
+static const char python[] =
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x57\xc8\x40\x90\x5c\x19\x44\x88\x00"
+    "\x00\x18\x18\x01\xda\x36\x00\x00\x00";
+static const char text[] = "hello hello hello\nhello hello hello\nhello hello hello\n";
+
+static void test_gzip(void)
+{
+    TEST("gzip");
+    Err err = { 0 };
+    Buf big = { 0 }, packed = { 0 }, out = { 0 };
+    for (uint32_t i = 0; i < 300000; i++) buf_char(&big, (char)(i * i >> 7));
+    gzip_pack(&packed, buf_view(&big), GZIP_FAST);
+    CHECK(gzip_unpack(&out, buf_view(&packed), big.n, &err));
+    CHECK(str_eq(buf_view(&out), buf_view(&big)));
+    out.n = 0;
+    CHECK(!gzip_unpack(&out, buf_view(&packed), big.n - 1, &err) && err.code == EF_TOO_LARGE);
+    CHECK(out.n == 0);
+    for (size_t cut = 0; cut < packed.n; cut += 997)
+        CHECK(!gzip_unpack(&out, (Str){ packed.p, cut }, big.n, &err) && says(&err, "cut short"));
+    packed.p[packed.n / 2] ^= 1;
+    CHECK(!gzip_unpack(&out, buf_view(&packed), big.n, &err) && says(&err, "damaged"));
+    packed.n = 0;
+    gzip_pack(&packed, (Str){ 0 }, GZIP_SMALL);
+    CHECK(gzip_unpack(&out, buf_view(&packed), 0, &err) && out.n == 0);
+    buf_free(&big), buf_free(&packed), buf_free(&out);
+}
+
+static void test_python(void)
+{
+    TEST("a file of Python's");
+    Err err = { 0 };
+    Buf out = { 0 };
+    CHECK(gzip_unpack(&out, (Str){ python, sizeof python - 1 }, 1000, &err));
+    CHECK(str_is(buf_view(&out), text));
+    CHECK(!gzip_unpack(&out, STR("no gzip at all"), 1000, &err) && err.code == EF_BAD_MODEL);
+    buf_free(&out);
+}
+
+static void test_base64(void)
+{
+    static const char *const pairs[][2] = { /* RFC 4648, part 10 */
+        { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" }, { "foob", "Zm9vYg==" },
+        { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" }, { "\xff\xfe\xfd", "//79" },
+    };
+    TEST("base64");
+    Arena arena = { 0 };
+    Buf b = { 0 };
+    Str back;
+    for (size_t i = 0; i < COUNT(pairs); i++, b.n = 0) {
+        base64_write(&b, str_of(pairs[i][0]));
+        CHECK(str_is(buf_view(&b), pairs[i][1]));
+        CHECK(base64_read(&arena, str_of(pairs[i][1]), &back) && str_is(back, pairs[i][0]));
+    }
+    CHECK(base64_read(&arena, STR("Zm8"), &back) && str_is(back, "fo"));
+    CHECK(!base64_read(&arena, STR("Zm9vY"), &back));
+    CHECK(!base64_read(&arena, STR("Zm\n9"), &back));
+    CHECK(!base64_read(&arena, STR("=Zg="), &back));
+    CHECK(!base64_read(&arena, STR("Zg==="), &back));
+    buf_free(&b);
+    arena_free(&arena);
+}
+
+int main(void)
+{
+    test_gzip();
+    test_python();
+    test_base64();
+    return finish();
+}
