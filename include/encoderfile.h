@@ -42,6 +42,8 @@ typedef enum {
     EF_TOO_LARGE,     /* over a limit that the caller can see */
     EF_MEDIA_TYPE,    /* a body of a kind nobody asked for */
     EF_TIMEOUT,       /* the client was too slow */
+    EF_DEADLINE,      /* the answer would come too late */
+    EF_UNAUTHORIZED,  /* no key, or a wrong one */
     EF_OVERLOADED,    /* the queue is full: try again */
     EF_UNAVAILABLE,   /* stopping, or not ready */
     EF_BAD_MODEL,     /* a model file, tokenizer or package that is broken */

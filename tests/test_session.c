@@ -30,28 +30,142 @@ static bool open_model(const char *name, Model **model)
 }
 
 /* ---- queue ---- */
+static SessionMeters meters;
+
+/* A job whose rows have so many tokens; ends with 0. */
+static Job *job_of(const size_t *tokens)
+{
+    Job *job = job_new();
+    while (tokens[job->n]) job->n++;
+    job->encoding = ARRAY(&job->arena, Encoding, job->n);
+    for (size_t i = 0; i < job->n; i++) {
+        job->encoding[i].n = tokens[i];
+        job->tokens += (int64_t)tokens[i];
+    }
+    return job;
+}
+#define JOB(...) job_of((const size_t[]){ __VA_ARGS__, 0 })
+
+static bool load_is(Queue *q, int64_t tokens, int n, const Piece *wanted)
+{
+    static Load load;
+    Job *admit, *dropped;
+    bool ok = queue_load(q, tokens, &load, &admit, &dropped) && !admit && !dropped && load.n == n;
+    for (int i = 0; i < n && ok; i++)
+        ok = load.piece[i].job == wanted[i].job && load.piece[i].from == wanted[i].from &&
+             load.piece[i].to == wanted[i].to;
+    for (int i = 0; i < load.n; i++) /* as the runner does */
+        if (load.piece[i].job->at < load.piece[i].job->n)
+            queue_pass(q, STAGE_RUN, load.piece[i].job);
+    return ok;
+}
+#define LOAD(q, tokens, ...)                                                                      \
+    load_is(q, tokens, sizeof((Piece[]){ __VA_ARGS__ }) / sizeof(Piece), (Piece[]){ __VA_ARGS__ })
+
 static void test_queue(void)
 {
     TEST("queue");
     Queue q;
     Err err = { 0 };
-    Job *a = job_new(), *b = job_new(), *c = job_new();
-    queue_init(&q, 2);
+    int slice;
+    Job *a = JOB(5), *b = JOB(3), *c = JOB(1);
+    queue_init(&q, &(QueueSetup){ .limit = 2, .bytes_limit = 100 }, &meters);
     CHECK(queue_enter(&q, STAGE_ADMIT, a, &err) && queue_enter(&q, STAGE_RUN, b, &err));
     CHECK(!queue_enter(&q, STAGE_ADMIT, c, &err) && err.code == EF_OVERLOADED);
-    CHECK(queue_take(&q, STAGE_ADMIT) == a);
+    CHECK(queue_take(&q, STAGE_ADMIT, &slice) == a);
     queue_pass(&q, STAGE_RUN, a);
-    a->left = 5, b->left = 3;
-    CHECK(!queue_take_fitting(&q, 2) && queue_take_fitting(&q, 3) == b);
-    CHECK(!queue_take_fitting(&q, 4) && queue_take_fitting(&q, 5) == a &&
-          !queue_take_fitting(&q, 99));
+    CHECK(LOAD(&q, 7, { b, 0, 1 }) && LOAD(&q, 7, { a, 0, 1 }));
     queue_refuse(&q);
     CHECK(!queue_enter(&q, STAGE_ADMIT, c, &err) && err.code == EF_UNAVAILABLE);
     queue_pass(&q, STAGE_RUN, c);
     queue_close(&q, STAGE_RUN);
-    CHECK(queue_take(&q, STAGE_RUN) == c && !queue_take(&q, STAGE_RUN));
+    CHECK(LOAD(&q, 1, { c, 0, 1 }));
+    CHECK(!load_is(&q, 1, 1, NULL));
     queue_free(&q);
     job_free(a), job_free(b), job_free(c);
+}
+
+static void test_queue_bytes(void)
+{
+    TEST("bytes in the queue");
+    Queue q;
+    Err err = { 0 };
+    static const char text[400];
+    Job *a = JOB(1), *b = JOB(1);
+    a->body = (Str){ text, 400 }, b->body = (Str){ text, 40 };
+    queue_init(&q, &(QueueSetup){ .limit = 9, .bytes_limit = 100 }, &meters);
+    CHECK(queue_enter(&q, STAGE_RUN, a, &err)); /* alone it may be any size */
+    CHECK(!queue_enter(&q, STAGE_RUN, b, &err) && err.code == EF_OVERLOADED && says(&err, "440"));
+    CHECK(queue_hold(&q, a, 1000, &err) && meters.bytes == 1400);
+    queue_leave(&q, a);
+    CHECK(meters.bytes == 0 && queue_enter(&q, STAGE_RUN, b, &err));
+    a->body.n = 60, a->heap_at = 0;
+    CHECK(queue_enter(&q, STAGE_ADMIT, a, &err));
+    CHECK(!queue_hold(&q, b, 1, &err) && err.code == EF_OVERLOADED);
+    queue_free(&q);
+    job_free(a), job_free(b);
+}
+
+/* Who is served when: by what each client has had, not by who came first. */
+static void test_queue_order(void)
+{
+    TEST("order of the queue");
+    Queue q;
+    Job *doc[4], *query = JOB(8), *list = JOB(10, 10, 10, 10, 10, 10, 10, 10), *late = JOB(8);
+    queue_init(&q, &(QueueSetup){ .limit = 99, .bytes_limit = 1 }, &meters);
+    for (int i = 0; i < 4; i++) queue_pass(&q, STAGE_RUN, doc[i] = JOB(512));
+    CHECK(LOAD(&q, 600, { doc[0], 0, 1 }));
+    queue_pass(&q, STAGE_RUN, query);  /* it came last and goes first, and alone: */
+    CHECK(LOAD(&q, 600, { query, 0, 1 })); /* a document would hold it back */
+    CHECK(LOAD(&q, 600, { doc[1], 0, 1 }));
+    queue_pass(&q, STAGE_RUN, list);   /* a long list and a single text side by side */
+    late->share = q.clock + 15;        /* whose client has just had something */
+    queue_pass(&q, STAGE_RUN, late);
+    CHECK(LOAD(&q, 38, { list, 0, 3 }, { late, 0, 1 }));
+    CHECK(LOAD(&q, 600, { list, 3, 8 }));
+    CHECK(LOAD(&q, 600, { doc[2], 0, 1 }) && LOAD(&q, 600, { doc[3], 0, 1 }));
+    queue_free(&q);
+    for (int i = 0; i < 4; i++) job_free(doc[i]);
+    job_free(query), job_free(list), job_free(late);
+}
+
+/* A client that always has a next short text does not keep a document waiting for ever. */
+static void test_queue_starvation(void)
+{
+    TEST("nobody waits for ever");
+    Queue q;
+    static Load load;
+    Job *doc = JOB(512), *admit, *dropped;
+    int rounds = 0;
+    queue_init(&q, &(QueueSetup){ .limit = 99, .bytes_limit = 1 }, &meters);
+    queue_pass(&q, STAGE_RUN, doc);
+    for (; doc->at == 0 && rounds < 1000; rounds++) {
+        Job *text = JOB(8);
+        queue_pass(&q, STAGE_RUN, text);
+        while (text->at == 0) queue_load(&q, 8, &load, &admit, &dropped);
+        job_free(text);
+    }
+    CHECK(rounds > 60 && rounds < 140);
+    queue_free(&q);
+    job_free(doc);
+}
+
+static void test_queue_dropped(void)
+{
+    TEST("dropped from the queue");
+    Queue q;
+    static Load load;
+    Job *admit, *dropped, *gone = JOB(3), *late = JOB(3), *wanted = JOB(3);
+    queue_init(&q, &(QueueSetup){ .limit = 9, .bytes_limit = 1 }, &meters);
+    late->deadline = now_seconds() - 1, wanted->deadline = now_seconds() + 1000;
+    queue_pass(&q, STAGE_RUN, gone), queue_pass(&q, STAGE_RUN, late);
+    queue_pass(&q, STAGE_RUN, wanted);
+    job_abandon(gone);
+    CHECK(queue_load(&q, 99, &load, &admit, &dropped) && load.n == 1);
+    CHECK(load.piece[0].job == wanted && dropped && dropped->next && !dropped->next->next);
+    CHECK(meters.waiting == 0);
+    queue_free(&q);
+    job_free(gone), job_free(late), job_free(wanted);
 }
 
 /* ---- one request ---- */
@@ -108,6 +222,22 @@ static void test_tasks(void)
     }
 }
 
+/* A list that cannot be meant is refused while it is read, not when it is in memory. */
+static bool refuses_long_list(Session *s)
+{
+    Buf body = { 0 };
+    buf_puts(&body, "{\"inputs\":[0");
+    for (int i = 0; i < 1000000; i++) buf_puts(&body, ",0");
+    buf_puts(&body, "]}");
+    buf_char(&body, 0);
+    Job *job = run_body(s, body.p);
+    bool ok = job->err.code == EF_TOO_LARGE && says(&job->err, "values") &&
+              job->arena.total < 1 << 20;
+    job_free(job);
+    buf_free(&body);
+    return ok;
+}
+
 static void test_refusals(const Model *model)
 {
     TEST("refusals");
@@ -120,6 +250,7 @@ static void test_refusals(const Model *model)
     CHECK(refuses(s, "{\"inputs\":[\"\"]}", EF_INVALID_INPUT, "Cannot tokenize empty string"));
     CHECK(refuses(s, "{\"inputs\":[1]}", EF_INVALID_INPUT, "inputs[0]"));
     CHECK(refuses(s, "{\"inputs\":[\"a\",\"b\",\"c\"]}", EF_TOO_LARGE, "at most 2"));
+    CHECK(refuses_long_list(s));
     CHECK(answers(s, "{\"inputs\":[\"a\"]}", "results"));
     session_drain(s);
     CHECK(refuses(s, "{\"inputs\":[\"a\"]}", EF_UNAVAILABLE, "stopping"));
@@ -251,6 +382,11 @@ static void count(Job *job)
     job_free(job);
 }
 
+static void keep(Job *job)
+{
+    (void)job;
+}
+
 static Job *counted(const char *body)
 {
     Job *job = job_new();
@@ -285,6 +421,48 @@ static void test_submit(const Model *model)
     session_free(s);
 }
 
+/* Long lists are tokenized by several threads; the answer is the same. */
+static void test_slices(const Model *model)
+{
+    TEST("slices");
+    Err err = { 0 };
+    Buf body = { 0 };
+    buf_puts(&body, "{\"inputs\":[\"x\"");
+    for (int i = 0; i < 900; i++)
+        buf_printf(&body, ",\"text number %d with quite a few words in it, more than some\"", i);
+    buf_puts(&body, "]}");
+    returned = failed = 0;
+    Session *s = session_new(model, &(SessionOptions){ .threads = 3, .replicas = 2 });
+    Job *job = job_new(), *same = job_new(), *bad = job_new();
+    job->body = same->body = buf_view(&body);
+    job->done = keep;
+    CHECK(session_submit(s, job, &err));
+    session_run(s, same);
+    bad->body = (Str){ body.p, body.n - 3 }; /* broken at its end */
+    bad->done = count;
+    CHECK(session_submit(s, bad, &err));
+    session_drain(s);
+    CHECK(job->err.code == EF_OK && job->slices > 2 && same->slices == 0 && failed == 1);
+    CHECK(str_eq(buf_view(&job->json), buf_view(&same->json)));
+    CHECK(session_meters(s)->rows == 2 * 901 && session_meters(s)->bytes == 0);
+    job_free(job), job_free(same);
+    session_free(s);
+    buf_free(&body);
+}
+
+static void test_deadline(const Model *model)
+{
+    TEST("deadline");
+    Session *s = session_new(model, &(SessionOptions){ .threads = 1 });
+    Job *job = job_new();
+    job->body = str_of(texts[0]);
+    job->deadline = now_seconds() - 1;
+    session_run(s, job);
+    CHECK(job->err.code == EF_DEADLINE && session_meters(s)->expired == 1);
+    job_free(job);
+    session_free(s);
+}
+
 static void test_abandoned(const Model *model)
 {
     TEST("abandoned");
@@ -302,6 +480,10 @@ int main(void)
 {
     Model *model;
     test_queue();
+    test_queue_bytes();
+    test_queue_order();
+    test_queue_starvation();
+    test_queue_dropped();
     test_tasks();
     TEST("models");
     if (open_model("embedding", &model)) {
@@ -312,6 +494,8 @@ int main(void)
         test_parts(model);
         test_submit(model);
         test_abandoned(model);
+        test_slices(model);
+        test_deadline(model);
         model_close(model);
     }
     return finish();

@@ -2,7 +2,7 @@
  * serve.c - settings as rows: name, where it goes, and the range that makes sense. */
 #include "api/serve.h"
 
-typedef enum { SET_TEXT, SET_INT, SET_SIZE, SET_I64, SET_SECONDS } SettingKind;
+typedef enum { SET_TEXT, SET_INT, SET_SIZE, SET_I64, SET_SECONDS, SET_MS } SettingKind;
 typedef struct Setting {
     const char *name;
     SettingKind kind;
@@ -20,8 +20,11 @@ static const Setting settings[] = {
     { "header-timeout", SET_SECONDS, AT(server.header_timeout_s), 1, 86400 },
     { "body-timeout", SET_SECONDS, AT(server.body_timeout_s), 1, 86400 },
     { "threads", SET_INT, AT(session.threads), 1, 4096 },
+    { "replicas", SET_INT, AT(session.replicas), 1, 4096 },
     { "queue", SET_INT, AT(session.queue_jobs), 1, 1 << 24 },
     { "batch-tokens", SET_I64, AT(session.batch_tokens), 1, 1 << 24 },
+    { "batch-ms", SET_MS, AT(session.batch_seconds), 1, 60000 },
+    { "max-inflight", SET_SIZE, AT(session.max_bytes), 1, INT64_C(1) << 50 },
     { "max-inputs", SET_SIZE, AT(session.max_inputs), 1, 1 << 24 },
 };
 
@@ -63,6 +66,7 @@ bool serve_set(ServeSettings *s, Arena *arena, Str name, Str text, Err *err)
     case SET_SIZE: *(size_t *)field = (size_t)n; break;
     case SET_I64: *(int64_t *)field = n; break;
     case SET_SECONDS: *(double *)field = (double)n; break;
+    case SET_MS: *(double *)field = (double)n / 1000; break;
     }
     return true;
 }

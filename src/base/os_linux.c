@@ -5,8 +5,10 @@
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -88,4 +90,12 @@ void cpu_pause(void)
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+/* Linux keeps this per thread, although POSIX says process. */
+void thread_lower(void)
+{
+    enum { STEPS = 3 };
+    id_t me = (id_t)syscall(SYS_gettid);
+    setpriority(PRIO_PROCESS, me, MIN(getpriority(PRIO_PROCESS, me) + STEPS, 19));
 }

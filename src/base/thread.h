@@ -15,6 +15,9 @@ int pool_threads(const Pool *);
  * One call at a time per pool: the pool has one owner. NULL pool: runs all on the caller. */
 void pool_for(Pool *, int n, PoolFn *, void *arg);
 
+/* From now on this thread, and those it starts, give way to the others of the process. */
+void thread_lower(void);
+
 int cpu_count(void);              /* affinity and cgroup quota considered; at least 1 */
 double now_seconds(void);         /* monotonic */
 void cpu_pause(void);             /* inside a spin loop */

@@ -15,6 +15,7 @@ typedef struct Parser {
     Arena *arena;
     Buf open; /* children of the lists and maps that are not closed yet */
     int depth;
+    size_t values, most; /* so far; allowed */
     Err *err;
 } Parser;
 
@@ -299,8 +300,16 @@ static bool parse_map(Parser *j, Value *out)
     return true;
 }
 
+static bool too_many(const Parser *j)
+{
+    complain(j, "one more value", "an end");
+    if (j->err) j->err->code = EF_TOO_LARGE;
+    return within(j->err, "more than %zu values", j->most);
+}
+
 static bool parse_value(Parser *j, Value *out)
 {
+    if (j->values++ == j->most) return too_many(j);
     skip_space(j);
     switch (j->p < j->end ? *j->p : 0) {
     case '{': return parse_map(j, out);
@@ -315,8 +324,14 @@ static bool parse_value(Parser *j, Value *out)
 
 bool json_parse(Arena *arena, Str text, Value *out, Err *err)
 {
+    return json_parse_most(arena, text, SIZE_MAX, out, err);
+}
+
+bool json_parse_most(Arena *arena, Str text, size_t values, Value *out, Err *err)
+{
     if (!text.n) text = STR("");
-    Parser j = { text.p, text.p + text.n, text.p, arena, { 0 }, 0, err };
+    Parser j = { .p = text.p, .end = text.p + text.n, .text = text.p, .arena = arena,
+                 .most = values, .err = err };
     bool ok = parse_value(&j, out);
     skip_space(&j);
     if (ok && j.p < j.end) ok = want(&j, "the end");

@@ -4,13 +4,19 @@
 #include "data/json.h"
 #include "stages.h"
 
-enum { SCRATCH_KEPT = 1 << 20 };
+enum {
+    SCRATCH_KEPT = 1 << 20,
+    SLICE_BYTES = 16 << 10,      /* of text: about a millisecond of work */
+    MOST_SLICES = 64,
+    VALUES_BESIDE = 4096,        /* of a body, beside its inputs */
+};
 
 static bool read_body(const Session *s, Job *job)
 {
     Value *request = NEW(&job->arena, Value);
     TaskInputs inputs;
-    if (!json_parse(&job->arena, job->body, request, &job->err))
+    size_t most = s->options.max_inputs * 3 + VALUES_BESIDE; /* a pair is three */
+    if (!json_parse_most(&job->arena, job->body, most, request, &job->err))
         return within(&job->err, "Failed to parse the request body as JSON");
     const Task *task = s->model->task;
     if (!task_inputs(&job->arena, task, request, s->options.max_inputs, &inputs, &job->err))
@@ -44,44 +50,134 @@ static Encoding keep_encoding(Arena *arena, const Encoding *e)
                        .truncated = e->truncated };
 }
 
-static bool encode(const Session *s, Arena *scratch, Job *job, size_t i)
+static bool encode(const Session *s, Arena *scratch, Arena *arena, Job *job, size_t i, Err *err)
 {
     const Model *m = s->model;
     Encoding out;
     if (!tokenizer_encode(m->tokenizer, scratch, job->first[i], job_second(job, i), &m->encode,
-                          &out, &job->err))
-        return within(&job->err, "inputs[%zu]: Error during tokenization", i);
+                          &out, err))
+        return within(err, "inputs[%zu]: Error during tokenization", i);
     if (out.n == 0)
-        return fail(&job->err, EF_INVALID_INPUT,
-                    "inputs[%zu]: found no tokens, wanted at least one", i);
-    job->encoding[i] = keep_encoding(&job->arena, &out);
-    job->tokens += (int64_t)out.n;
+        return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found no tokens, wanted at least one", i);
+    job->encoding[i] = keep_encoding(arena, &out);
     return true;
 }
 
-static bool encode_all(const Session *s, Job *job)
+static bool encode_rows(const Session *s, Job *job, Arena *arena, size_t from, size_t to, Err *err)
 {
     Arena scratch = { 0 };
     bool ok = true;
-    job->encoding = ARRAY(&job->arena, Encoding, job->n);
-    for (size_t i = 0; i < job->n && ok; i++) {
-        ok = encode(s, &scratch, job, i);
+    for (size_t i = from; i < to && ok; i++) {
+        ok = encode(s, &scratch, arena, job, i, err);
         arena_reset(&scratch, SCRATCH_KEPT);
     }
     arena_free(&scratch);
     return ok;
 }
 
-bool job_admit(const Session *s, Job *job)
+/* ---- slices ---- */
+static int slices_of(const Job *job)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < job->n; i++) {
+        const Str *second = job_second(job, i);
+        bytes += job->first[i].n + (second ? second->n : 0);
+    }
+    return (int)MIN(MIN(bytes / SLICE_BYTES, job->n), (size_t)MOST_SLICES);
+}
+
+static void cut(Job *job, int slices)
+{
+    job->slice = ARRAY(&job->arena, Arena, slices);
+    job->slices = job->slices_left = slices;
+}
+
+static void encode_slice(Session *s, Job *job, int slice)
+{
+    Err err = { 0 };
+    size_t from = job->n * (size_t)slice / (size_t)job->slices;
+    size_t to = job->n * (size_t)(slice + 1) / (size_t)job->slices;
+    if (encode_rows(s, job, &job->slice[slice], from, to, &err)) return;
+    pthread_mutex_lock(&s->queue.lock); /* the first failure is the answer */
+    if (job->err.code == EF_OK) job->err = err;
+    pthread_mutex_unlock(&s->queue.lock);
+}
+
+/* ---- a job ---- */
+/* Body, texts, scripts: all that is not cut into slices. */
+static bool open_job(Session *s, Job *job)
 {
     TaskInputs given = { job->first, job->second, job->n };
     bool ok = job->body.p ? read_body(s, job)
                           : task_inputs_check(&given, s->options.max_inputs, &job->err);
-    if (!ok || !job_prepare(s, job) || !encode_all(s, job)) return false;
-    job->left = job->tokens;
+    if (!ok || !job_prepare(s, job)) return false;
+    job->encoding = ARRAY(&job->arena, Encoding, job->n);
+    return true;
+}
+
+/* What its rows and their text will take, roughly: a number is 4 bytes and some 12 as text. */
+static size_t weight(const Session *s, const Job *job)
+{
+    enum { OF_NUMBER = 16, OF_TOKEN = 64 };
+    const Task *task = s->model->task;
+    const ModelConfig *config = &s->model->config;
+    size_t width = (size_t)(task->labelled ? config->num_labels : config->hidden_size);
+    size_t vectors = task->per_token && !task->pool ? (size_t)job->tokens : job->n;
+    return vectors * width * OF_NUMBER + (size_t)job->tokens * OF_TOKEN;
+}
+
+static bool close_job(Session *s, Job *job)
+{
+    if (job->err.code != EF_OK) return false;
+    for (size_t i = 0; i < job->n; i++) job->tokens += (int64_t)job->encoding[i].n;
     job->rows = ARRAY(&job->arena, float *, job->n);
     job->row_data = job->rows;
     job->row_tokens = ARRAY(&job->arena, int64_t, job->n);
     job->row_width = ARRAY(&job->arena, int64_t, job->n);
-    return true;
+    job->times.admitted = now_seconds();
+    meter_add(&s->meters.tokenize, METER_SECONDS, job->times.admitted - job->times.entered);
+    return queue_hold(&s->queue, job, weight(s, job), &job->err);
+}
+
+bool job_admit(Session *s, Job *job)
+{
+    return open_job(s, job) && encode_rows(s, job, &job->arena, 0, job->n, &job->err) &&
+           close_job(s, job);
+}
+
+/* ---- the crew ---- */
+static void settle(Session *s, Job *job, bool ok)
+{
+    if (ok) queue_pass(&s->queue, STAGE_RUN, job);
+    else job_done(s, job);
+}
+
+static void admit_whole(Session *s, Job *job)
+{
+    if (job_unwanted(s, job) || !open_job(s, job)) return job_done(s, job);
+    int slices = slices_of(job);
+    if (slices > 1) {
+        cut(job, slices);
+        return queue_pass(&s->queue, STAGE_ADMIT, job);
+    }
+    settle(s, job, encode_rows(s, job, &job->arena, 0, job->n, &job->err) && close_job(s, job));
+}
+
+static void admit_slice(Session *s, Job *job, int slice)
+{
+    if (!__atomic_load_n(&job->abandoned, __ATOMIC_RELAXED)) encode_slice(s, job, slice);
+    if (__atomic_sub_fetch(&job->slices_left, 1, __ATOMIC_ACQ_REL) > 0) return;
+    settle(s, job, !job_unwanted(s, job) && close_job(s, job));
+}
+
+void *admission_thread(void *session)
+{
+    Session *s = session;
+    int slice;
+    thread_lower();
+    for (Job *job; (job = queue_take(&s->queue, STAGE_ADMIT, &slice));) {
+        if (job->slices) admit_slice(s, job, slice);
+        else admit_whole(s, job);
+    }
+    return NULL;
 }

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * queue.c - jobs waiting for a stage. The bound counts both stages, since a job that waits costs
- * memory wherever it waits; it is checked only at the entrance, so what is in always gets
- * through. */
+ * queue.c - jobs waiting for a stage. Bounds are checked only at the entrance, so what is in always
+ * gets through.
+ *
+ * Jobs that wait for a run are in a heap by virtual time: a job's next row is due when its client
+ * has had as many tokens as every other waiting client would have had by then (weighted fair
+ * queueing). So a short query is due before the documents that came earlier, a list of two thousand
+ * texts advances beside single ones, and nothing waits for ever: the clock moves with every run. */
+#include "base/heap.h"
 #include "stages.h"
 
-void queue_init(Queue *queue, int limit)
+enum {
+    SMALL_BODY = 16 << 10,       /* bytes; parsing and tokenizing take less than a millisecond */
+    SHORT_ROW = 64,              /* tokens; such rows go with any others */
+    STRETCH = 4,                 /* a longer one only with those at least a fourth of it */
+    MOST_ASIDE = 64,             /* jobs passed over in search of one that fits */
+};
+
+void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
 {
-    *queue = (Queue){ .limit = limit };
+    *queue = (Queue){ .limit = setup->limit,
+                      .bytes_limit = setup->bytes_limit,
+                      .row_cost = setup->row_cost,
+                      .runners_admit = setup->runners_admit,
+                      .meters = meters };
     pthread_mutex_init(&queue->lock, NULL);
     for (int i = 0; i < STAGES; i++) {
         queue->stage[i].tail = &queue->stage[i].head;
@@ -16,8 +32,83 @@ void queue_init(Queue *queue, int limit)
 
 void queue_free(Queue *queue)
 {
+    heap_resize(queue->heap, 0);
     for (int i = 0; i < STAGES; i++) pthread_cond_destroy(&queue->stage[i].came);
     pthread_mutex_destroy(&queue->lock);
+}
+
+static void count_waiting(Queue *queue, int change)
+{
+    queue->waiting += change;
+    __atomic_store_n(&queue->meters->waiting, queue->waiting, __ATOMIC_RELAXED);
+}
+
+static void count_bytes(Queue *queue, Job *job, size_t bytes)
+{
+    queue->bytes += bytes - job->bytes;
+    job->bytes = bytes;
+    __atomic_store_n(&queue->meters->bytes, (int64_t)queue->bytes, __ATOMIC_RELAXED);
+}
+
+/* ---- the heap ---- */
+static bool before(const Job *a, const Job *b)
+{
+    return a->finish < b->finish || (a->finish == b->finish && a->number < b->number);
+}
+
+static void place(Queue *queue, int at, Job *job)
+{
+    queue->heap[at] = job;
+    job->heap_at = at;
+}
+
+static void sift_up(Queue *queue, int at, Job *job)
+{
+    for (int up; at > 0 && before(job, queue->heap[up = (at - 1) / 2]); at = up)
+        place(queue, at, queue->heap[up]);
+    place(queue, at, job);
+}
+
+static void sift_down(Queue *queue, int at, Job *job)
+{
+    for (int down; (down = 2 * at + 1) < queue->heap_n; at = down) {
+        if (down + 1 < queue->heap_n && before(queue->heap[down + 1], queue->heap[down])) down++;
+        if (!before(queue->heap[down], job)) break;
+        place(queue, at, queue->heap[down]);
+    }
+    place(queue, at, job);
+}
+
+static void heap_add(Queue *queue, Job *job)
+{
+    if (queue->heap_n == queue->heap_room) {
+        queue->heap_room = MAX(64, queue->heap_room * 2);
+        queue->heap = heap_resize(queue->heap, (size_t)queue->heap_room * sizeof(Job *));
+        assert(queue->heap);
+    }
+    sift_up(queue, queue->heap_n++, job);
+    count_waiting(queue, 1);
+}
+
+static void heap_remove(Queue *queue, Job *job)
+{
+    int at = job->heap_at;
+    Job *last = queue->heap[--queue->heap_n];
+    count_waiting(queue, -1);
+    if (last == job) return;
+    sift_up(queue, at, last);
+    sift_down(queue, last->heap_at, last);
+}
+
+static int64_t next_cost(const Queue *queue, const Job *job)
+{
+    return queue->row_cost ? queue->row_cost : (int64_t)job->encoding[job->at].n;
+}
+
+/* ---- in ---- */
+static bool small(const Job *job)
+{
+    return job && job->slices == 0 && job->body.n <= SMALL_BODY;
 }
 
 static void append(Queue *queue, Stage to, Job *job)
@@ -26,10 +117,88 @@ static void append(Queue *queue, Stage to, Job *job)
     job->next = NULL;
     *stage->tail = job;
     stage->tail = &job->next;
-    queue->waiting++;
-    pthread_cond_signal(&stage->came);
+    count_waiting(queue, 1);
 }
 
+/* A job's first row is due a row's worth after what its client has had; later ones keep their
+ * time. */
+static void append_run(Queue *queue, Job *job)
+{
+    if (!job->number) {
+        job->number = ++queue->entries;
+        job->finish = MAX(queue->clock, job->share) + (double)next_cost(queue, job);
+    }
+    heap_add(queue, job);
+}
+
+static void add(Queue *queue, Stage to, Job *job)
+{
+    if (to == STAGE_RUN) append_run(queue, job);
+    else append(queue, to, job);
+    bool idle = to == STAGE_ADMIT && queue->idle_runners && queue->runners_admit && small(job);
+    pthread_cond_signal(&queue->stage[idle ? STAGE_RUN : to].came);
+}
+
+static bool refused(const Queue *queue, const Job *job, Err *err)
+{
+    SessionMeters *m = queue->meters;
+    if (queue->refusing) {
+        count_add(&m->late, 1);
+        return !fail(err, EF_UNAVAILABLE, "stopping: no new requests");
+    }
+    if (queue->waiting >= queue->limit) {
+        count_add(&m->full, 1);
+        return !fail(err, EF_OVERLOADED,
+                     "queue: found %d requests waiting, wanted less than %d: try again",
+                     queue->waiting, queue->limit);
+    }
+    if (!queue->bytes || queue->bytes + job->body.n <= queue->bytes_limit) return false;
+    count_add(&m->heavy, 1);
+    return !fail(err, EF_OVERLOADED, "queue: found %zu bytes of requests, wanted at most %zu: "
+                 "try again", queue->bytes + job->body.n, queue->bytes_limit);
+}
+
+bool queue_enter(Queue *queue, Stage to, Job *job, Err *err)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool ok = !refused(queue, job, err);
+    if (ok) {
+        count_bytes(queue, job, job->bytes + job->body.n);
+        add(queue, to, job);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return ok;
+}
+
+void queue_pass(Queue *queue, Stage to, Job *job)
+{
+    pthread_mutex_lock(&queue->lock);
+    add(queue, to, job);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+bool queue_hold(Queue *queue, Job *job, size_t bytes, Err *err)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool alone = queue->bytes == job->bytes;
+    bool ok = alone || queue->bytes + bytes <= queue->bytes_limit;
+    if (ok) count_bytes(queue, job, job->bytes + bytes);
+    pthread_mutex_unlock(&queue->lock);
+    if (ok) return true;
+    count_add(&queue->meters->heavy, 1);
+    return fail(err, EF_OVERLOADED,
+                "this request needs %zu bytes more than others leave of %zu: try again", bytes,
+                queue->bytes_limit);
+}
+
+void queue_leave(Queue *queue, Job *job)
+{
+    pthread_mutex_lock(&queue->lock);
+    count_bytes(queue, job, 0);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* ---- out: admission and scripts ---- */
 static Job *remove_first(Queue *queue, Stage from)
 {
     struct QueueStage *stage = &queue->stage[from];
@@ -38,51 +207,137 @@ static Job *remove_first(Queue *queue, Stage from)
     stage->head = job->next;
     if (!stage->head) stage->tail = &stage->head;
     job->next = NULL;
-    queue->waiting--;
+    count_waiting(queue, -1);
     return job;
 }
 
-bool queue_enter(Queue *queue, Stage to, Job *job, Err *err)
+/* One that has more slices goes to the end: between them others get their turn. */
+static int next_slice(Queue *queue, Job *job)
 {
-    pthread_mutex_lock(&queue->lock);
-    int waiting = queue->waiting;
-    bool refusing = queue->refusing, room = waiting < queue->limit;
-    if (!refusing && room) append(queue, to, job);
-    pthread_mutex_unlock(&queue->lock);
-    if (refusing) return fail(err, EF_UNAVAILABLE, "stopping: no new requests");
-    if (room) return true;
-    return fail(err, EF_OVERLOADED,
-                "queue: found %d requests waiting, wanted less than %d: try again", waiting,
-                queue->limit);
+    int slice = job->slice_next++;
+    if (job->slice_next < job->slices) {
+        append(queue, STAGE_ADMIT, job);
+        pthread_cond_signal(&queue->stage[STAGE_ADMIT].came);
+    }
+    return slice;
 }
 
-void queue_pass(Queue *queue, Stage to, Job *job)
-{
-    pthread_mutex_lock(&queue->lock);
-    append(queue, to, job);
-    pthread_mutex_unlock(&queue->lock);
-}
-
-Job *queue_take(Queue *queue, Stage from)
+Job *queue_take(Queue *queue, Stage from, int *slice)
 {
     struct QueueStage *stage = &queue->stage[from];
     pthread_mutex_lock(&queue->lock);
     while (!stage->head && !stage->closed) pthread_cond_wait(&stage->came, &queue->lock);
     Job *job = remove_first(queue, from);
+    *slice = from == STAGE_ADMIT && job && job->slices ? next_slice(queue, job) : 0;
     pthread_mutex_unlock(&queue->lock);
     return job;
 }
 
-Job *queue_take_fitting(Queue *queue, int64_t tokens)
+/* ---- out: runs ---- */
+static bool unwanted(const Job *job, double now)
 {
-    pthread_mutex_lock(&queue->lock);
-    Job *job = queue->stage[STAGE_RUN].head;
-    if (job && job->left <= tokens) remove_first(queue, STAGE_RUN);
-    else job = NULL;
-    pthread_mutex_unlock(&queue->lock);
-    return job;
+    return __atomic_load_n(&job->abandoned, __ATOMIC_RELAXED) ||
+           (job->deadline > 0 && job->deadline <= now);
 }
 
+/* Jobs that nobody waits for give their place back, wherever they stand. */
+static Job *sweep(Queue *queue)
+{
+    Job *list = NULL;
+    double now = now_seconds();
+    for (int i = queue->heap_n; i-- > 0;) {
+        Job *job = i < queue->heap_n ? queue->heap[i] : NULL;
+        if (!job || !unwanted(job, now)) continue;
+        heap_remove(queue, job);
+        job->next = list;
+        list = job;
+    }
+    return list;
+}
+
+/* Whether the job's next row may join. A run ends for all its rows at once: a long one must not
+ * hold short ones back. */
+static bool fits(const Queue *queue, const Load *load, const Job *job, int64_t tokens)
+{
+    int64_t cost = next_cost(queue, job);
+    if (load->rows == 0) return true;
+    if (load->tokens + cost > tokens) return false;
+    if (job->piece >= 0) return true;
+    return load->n < LOAD_PIECES && (cost <= SHORT_ROW || cost <= STRETCH * load->longest);
+}
+
+static void hand_row(Queue *queue, Load *load, Job *job)
+{
+    int64_t cost = next_cost(queue, job);
+    if (job->piece < 0) {
+        job->piece = load->n;
+        load->piece[load->n++] = (Piece){ job, job->at, job->at };
+    }
+    load->piece[job->piece].to++;
+    load->rows++;
+    load->tokens += cost;
+    load->longest = MAX(load->longest, cost);
+    if (++job->at == job->n) return heap_remove(queue, job);
+    job->finish += (double)next_cost(queue, job);
+    sift_down(queue, job->heap_at, job);
+}
+
+/* The first row in time order, and then those that fit; a job is part of one load at a time. */
+static void fill(Queue *queue, int64_t tokens, Load *load)
+{
+    Job *aside[MOST_ASIDE];
+    int n_aside = 0, clients = queue->heap_n;
+    while (queue->heap_n && load->rows < LOAD_ROWS && load->tokens < tokens &&
+           n_aside < MOST_ASIDE) {
+        Job *job = queue->heap[0];
+        if (fits(queue, load, job, tokens)) hand_row(queue, load, job);
+        else heap_remove(queue, aside[n_aside++] = job);
+    }
+    for (int i = 0; i < n_aside; i++)
+        if (aside[i]->piece < 0) heap_add(queue, aside[i]);
+    for (int i = 0; i < load->n; i++) {
+        Job *job = load->piece[i].job;
+        if (job->heap_at < queue->heap_n && queue->heap[job->heap_at] == job)
+            heap_remove(queue, job);
+        job->piece = -1;
+    }
+    queue->clock += (double)load->tokens / MAX(clients, 1);
+}
+
+/* Waits until there is something; false: nothing will come any more. */
+static bool wait_for_work(Queue *queue, Job **admit, Job **dropped)
+{
+    struct QueueStage *run = &queue->stage[STAGE_RUN], *first = &queue->stage[STAGE_ADMIT];
+    for (;;) {
+        *dropped = sweep(queue);
+        if (queue->heap_n || *dropped) return true;
+        if (queue->runners_admit && small(first->head)) {
+            *admit = remove_first(queue, STAGE_ADMIT);
+            return true;
+        }
+        if (run->closed) return false;
+        queue->idle_runners++;
+        pthread_cond_wait(&run->came, &queue->lock);
+        queue->idle_runners--;
+    }
+}
+
+bool queue_load(Queue *queue, int64_t tokens, Load *load, Job **admit, Job **dropped)
+{
+    load->n = load->rows = 0;
+    load->tokens = load->longest = 0;
+    *admit = *dropped = NULL;
+    pthread_mutex_lock(&queue->lock);
+    bool more = wait_for_work(queue, admit, dropped);
+    if (more && !*admit) fill(queue, tokens, load);
+    /* what this runner might have admitted had it stayed idle */
+    if (more && queue->stage[STAGE_ADMIT].head)
+        pthread_cond_signal(&queue->stage[STAGE_ADMIT].came);
+    pthread_mutex_unlock(&queue->lock);
+    return more;
+}
+
+/* ---- the end ---- */
 void queue_refuse(Queue *queue)
 {
     pthread_mutex_lock(&queue->lock);

@@ -1,52 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
- * runner.c - jobs to ragged batches, batches to rows, rows back to their jobs. This thread owns the
- * pool and the engine's runner, so one batch uses all cores and nothing else competes for them.
+ * runner.c - jobs to ragged batches, batches to rows, rows back to their jobs. This thread owns its
+ * pool and its engine runner, so one batch uses all their cores and nothing else competes for them.
  *
- * A run takes the first waiting job (as many of its rows as the budget allows) and then whole jobs
- * behind it while they fit: a long job cannot hold the queue, and short ones travel together. */
+ * How much a run may carry is time, not tokens: the speed of past runs says how many tokens that
+ * is on this machine, with this model. */
 #include "stages.h"
 
-enum { MOST_PIECES = 256, MOST_ROWS = 1024, SCRATCH_KEPT = 1 << 20 };
+enum { FIRST_TOKENS = 512, SCRATCH_KEPT = 1 << 20 };
 
-typedef struct Piece { /* rows from .. to-1 of a job */
-    Job *job;
-    size_t from, to;
-} Piece;
+typedef struct Replica {
+    Session *s;
+    Pool *pool;
+    Runner *runner;
+    Arena scratch;
+    Load load;
+} Replica;
 
-typedef struct Load { /* what one run carries */
-    Piece piece[MOST_PIECES];
-    int n, rows;
-    int64_t tokens;
-} Load;
-
-/* ---- what to run ---- */
-static void add_piece(const Session *s, Load *load, Job *job)
+/* ---- how much to run ---- */
+static double rate_of(const Session *s)
 {
-    Piece *p = &load->piece[load->n++];
-    *p = (Piece){ job, job->at, job->at };
-    while (p->to < job->n && load->rows < MOST_ROWS) {
-        int64_t tokens = (int64_t)job->encoding[p->to].n;
-        if (load->rows && load->tokens + tokens > s->options.batch_tokens) break;
-        load->tokens += tokens;
-        load->rows++;
-        p->to++;
-    }
+    double rate;
+    __atomic_load(&s->rate, &rate, __ATOMIC_RELAXED);
+    return rate;
 }
 
-static void collect(Session *s, Load *load, Job *job)
+static int64_t budget(const Session *s)
 {
-    load->n = load->rows = 0;
-    load->tokens = 0;
-    while (job) {
-        if (job_abandoned(job)) {
-            fail(&job->err, EF_UNAVAILABLE, "the client has gone");
-            job_done(job);
-        } else {
-            add_piece(s, load, job);
-        }
-        bool room = load->n < MOST_PIECES && load->rows < MOST_ROWS;
-        job = room ? queue_take_fitting(&s->queue, s->options.batch_tokens - load->tokens) : NULL;
-    }
+    double tokens = rate_of(s) * s->options.batch_seconds;
+    if (tokens <= 0) tokens = FIRST_TOKENS; /* nothing is known yet */
+    return (int64_t)MIN(MAX(tokens, 1), (double)s->options.batch_tokens);
+}
+
+/* A small run says little about a large one, unless it was faster than we thought. */
+static void learn_rate(Session *s, int64_t tokens, double seconds)
+{
+    double rate = rate_of(s), seen = (double)tokens / MAX(seconds, 1e-6);
+    if (rate > 0 && seen < rate && tokens * 4 < budget(s)) return;
+    rate = rate > 0 ? rate + (seen - rate) / 4 : seen;
+    __atomic_store(&s->rate, &rate, __ATOMIC_RELAXED);
 }
 
 /* ---- running ---- */
@@ -93,14 +84,11 @@ static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out
 static void store_piece(const Session *s, Piece *p, const RowOutput *out)
 {
     Job *job = p->job;
-    for (size_t r = p->from; r < p->to; r++) {
+    for (size_t r = p->from; r < p->to; r++)
         if (!store_row(s, job, r, &out[r - p->from])) return;
-        job->left -= (int64_t)job->encoding[r].n;
-    }
-    job->at = p->to;
 }
 
-static bool run_pieces(Session *s, Arena *scratch, Piece *piece, int n, Err *err)
+static bool run_pieces(Replica *me, Piece *piece, int n, Err *err)
 {
     int rows = 0;
     int64_t tokens = 0;
@@ -109,11 +97,11 @@ static bool run_pieces(Session *s, Arena *scratch, Piece *piece, int n, Err *err
         for (size_t r = piece[i].from; r < piece[i].to; r++)
             tokens += (int64_t)piece[i].job->encoding[r].n;
     }
-    Batch batch = make_batch(scratch, piece, n, rows, tokens);
-    RowOutput *out = ARRAY(scratch, RowOutput, rows);
-    if (!runner_run(s->runner, &batch, out, err)) return false;
+    Batch batch = make_batch(&me->scratch, piece, n, rows, tokens);
+    RowOutput *out = ARRAY(&me->scratch, RowOutput, rows);
+    if (!runner_run(me->runner, &batch, out, err)) return false;
     for (int i = 0, row = 0; i < n; i++) {
-        store_piece(s, &piece[i], out + row);
+        store_piece(me->s, &piece[i], out + row);
         row += (int)(piece[i].to - piece[i].from);
     }
     return true;
@@ -121,44 +109,97 @@ static bool run_pieces(Session *s, Arena *scratch, Piece *piece, int n, Err *err
 
 /* When a run fails, each job runs alone: only the one that cannot be run is answered with an
  * error. */
-static void run_load(Session *s, Arena *scratch, Load *load)
+static void run_load(Replica *me)
 {
+    Load *load = &me->load;
     Err err = { 0 };
-    if (load->n == 0 || run_pieces(s, scratch, load->piece, load->n, &err)) return;
+    if (run_pieces(me, load->piece, load->n, &err)) return;
     for (int i = 0; i < load->n; i++) {
         Job *job = load->piece[i].job;
         if (load->n == 1) job->err = err;
-        else run_pieces(s, scratch, &load->piece[i], 1, &job->err);
+        else run_pieces(me, &load->piece[i], 1, &job->err);
     }
 }
 
-/* ---- the thread ---- */
-static void settle(Session *s, const Load *load)
+static void time_load(Replica *me)
 {
-    Job *complete[MOST_PIECES];
-    int n = 0;
+    Session *s = me->s;
+    const Load *load = &me->load;
+    double begin = now_seconds();
     for (int i = 0; i < load->n; i++) {
-        Job *job = load->piece[i].job;
-        if (job->err.code != EF_OK) job_done(job);
+        JobTimes *times = &load->piece[i].job->times;
+        if (times->started > 0) continue;
+        times->started = begin;
+        meter_add(&s->meters.queue, METER_SECONDS, begin - times->admitted);
+    }
+    run_load(me);
+    double seconds = now_seconds() - begin;
+    learn_rate(s, load->tokens, seconds);
+    meter_add(&s->meters.compute, METER_SECONDS, seconds);
+    meter_add(&s->meters.run_rows, METER_COUNT, load->rows);
+    meter_add(&s->meters.run_tokens, METER_COUNT, (double)load->tokens);
+}
+
+/* ---- the thread ---- */
+static void settle(Replica *me)
+{
+    Session *s = me->s;
+    Job *complete[LOAD_PIECES];
+    int n = 0;
+    for (int i = 0; i < me->load.n; i++) {
+        Job *job = me->load.piece[i].job;
+        if (job->err.code != EF_OK) job_done(s, job);
         else if (job->at < job->n) queue_pass(&s->queue, STAGE_RUN, job);
         else if (s->vms && s->model->transform->post) queue_pass(&s->queue, STAGE_SCRIPT, job);
         else complete[n++] = job;
     }
-    jobs_finish(s, s->pool, complete, n);
-    for (int i = 0; i < n; i++) job_done(complete[i]);
+    if (n == 0) return;
+    double begin = now_seconds();
+    jobs_finish(s, me->pool, complete, n);
+    meter_add(&s->meters.finish, METER_SECONDS, now_seconds() - begin);
+    for (int i = 0; i < n; i++) job_done(s, complete[i]);
+}
+
+static void drop(Session *s, Job *list)
+{
+    for (Job *job = list, *next; job; job = next) {
+        next = job->next;
+        job_unwanted(s, job); /* gives it its error */
+        job_done(s, job);
+    }
+}
+
+static void admit_one(Session *s, Job *job)
+{
+    if (!job_unwanted(s, job) && job_admit(s, job)) queue_pass(&s->queue, STAGE_RUN, job);
+    else job_done(s, job);
+}
+
+/* Threads are dealt out so that no replica has more than one more than another. */
+static Pool *own_pool(Session *s)
+{
+    int number = __atomic_fetch_add(&s->replicas_begun, 1, __ATOMIC_RELAXED);
+    int threads = s->options.threads, replicas = s->options.replicas;
+    return pool_new(threads / replicas + (number < threads % replicas));
 }
 
 void *runner_thread(void *session)
 {
     Session *s = session;
-    Arena scratch = { 0 };
-    Load load;
-    for (Job *job; (job = queue_take(&s->queue, STAGE_RUN));) {
-        collect(s, &load, job);
-        run_load(s, &scratch, &load);
-        settle(s, &load);
-        arena_reset(&scratch, SCRATCH_KEPT);
+    Replica me = { .s = s };
+    Job *admit, *dropped;
+    thread_lower(); /* before the pool: its threads take after this one */
+    me.pool = own_pool(s);
+    me.runner = runner_new(s->model->engine, me.pool);
+    while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
+        drop(s, dropped);
+        if (admit) admit_one(s, admit);
+        if (me.load.n) time_load(&me);
+        settle(&me);
+        arena_reset(&me.scratch, SCRATCH_KEPT);
     }
-    arena_free(&scratch);
+    runner_free(me.runner);
+    pool_free(me.pool);
+    arena_free(&me.scratch);
     return NULL;
 }

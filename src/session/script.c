@@ -86,10 +86,11 @@ static bool transform_rows(const Session *s, Job *job)
 void *script_thread(void *session)
 {
     Session *s = session;
-    for (Job *job; (job = queue_take(&s->queue, STAGE_SCRIPT));) {
-        if (job_abandoned(job)) fail(&job->err, EF_UNAVAILABLE, "the client has gone");
-        else if (transform_rows(s, job)) jobs_finish(s, NULL, &job, 1);
-        job_done(job);
+    int slice;
+    thread_lower();
+    for (Job *job; (job = queue_take(&s->queue, STAGE_SCRIPT, &slice));) {
+        if (!job_unwanted(s, job) && transform_rows(s, job)) jobs_finish(s, NULL, &job, 1);
+        job_done(s, job);
     }
     return NULL;
 }

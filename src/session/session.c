@@ -11,6 +11,7 @@ Job *job_new(void)
     Arena arena = { 0 };
     Job *job = NEW(&arena, Job);
     job->arena = arena;
+    job->piece = -1;
     return job;
 }
 
@@ -18,7 +19,9 @@ void job_free(Job *job)
 {
     if (!job) return;
     for (int i = 0; i < job->n_extra; i++) arena_free(&job->extra[i]);
+    for (int i = 0; i < job->slices; i++) arena_free(&job->slice[i]);
     buf_free(&job->json);
+    buf_free(&job->storage);
     Arena arena = job->arena;
     arena_free(&arena);
 }
@@ -33,26 +36,27 @@ void job_abandon(Job *job)
     __atomic_store_n(&job->abandoned, true, __ATOMIC_RELAXED);
 }
 
-bool job_abandoned(const Job *job)
+bool job_unwanted(Session *s, Job *job)
 {
-    return __atomic_load_n(&job->abandoned, __ATOMIC_RELAXED);
+    bool late = job->deadline > 0 && job->deadline <= now_seconds();
+    bool gone = __atomic_load_n(&job->abandoned, __ATOMIC_RELAXED);
+    if (gone) fail(&job->err, EF_UNAVAILABLE, "the client has gone");
+    else if (late) fail(&job->err, EF_DEADLINE, "the request waited longer than it may");
+    if (gone || late) count_add(gone ? &s->meters.abandoned : &s->meters.expired, 1);
+    return gone || late;
 }
 
-void job_done(Job *job)
+void job_done(Session *s, Job *job)
 {
-    job->done(job); /* the callback may free it */
-}
-
-/* ---- the admission thread ---- */
-static void *admission_thread(void *session)
-{
-    Session *s = session;
-    for (Job *job; (job = queue_take(&s->queue, STAGE_ADMIT));) {
-        if (job_abandoned(job)) fail(&job->err, EF_UNAVAILABLE, "the client has gone");
-        if (job->err.code == EF_OK && job_admit(s, job)) queue_pass(&s->queue, STAGE_RUN, job);
-        else job_done(job);
+    job->times.done = now_seconds();
+    job->share = job->finish;
+    if (job->err.code == EF_OK) {
+        count_add(&s->meters.jobs, 1);
+        count_add(&s->meters.rows, job->n);
+        count_add(&s->meters.tokens, (uint64_t)job->tokens);
     }
-    return NULL;
+    queue_leave(&s->queue, job);
+    job->done(job); /* the callback may free it */
 }
 
 /* ---- sessions ---- */
@@ -60,10 +64,13 @@ static SessionOptions with_defaults(const SessionOptions *given)
 {
     SessionOptions o = given ? *given : (SessionOptions){ 0 };
     if (o.threads <= 0) o.threads = cpu_count();
+    o.replicas = MIN(MAX(o.replicas, 1), o.threads);
     if (o.queue_jobs <= 0) o.queue_jobs = 1024;
     if (o.batch_tokens <= 0) o.batch_tokens = 8192;
+    if (o.batch_seconds <= 0) o.batch_seconds = 0.1;
     if (o.max_inputs == 0) o.max_inputs = 4096;
     if (o.max_output == 0) o.max_output = (size_t)512 << 20;
+    if (o.max_bytes == 0) o.max_bytes = (size_t)1 << 30;
     return o;
 }
 
@@ -76,14 +83,14 @@ static bool hire(Session *s, Stage stage, int n, void *work(void *))
     return n == 0 || crew->n > 0;
 }
 
-/* Where a script runs there are at least two, so that one that is stuck stops nobody. */
+/* Of those that a script or a huge text could keep busy there are at least two. */
 static bool start_threads(Session *s)
 {
     const Transform *script = s->model->transform;
     int several = MAX(s->options.threads, 2);
     return hire(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
-           hire(s, STAGE_RUN, 1, runner_thread) &&
-           hire(s, STAGE_ADMIT, script && script->pre ? several : 1, admission_thread);
+           hire(s, STAGE_RUN, s->options.replicas, runner_thread) &&
+           hire(s, STAGE_ADMIT, several, admission_thread);
 }
 
 /* Each stage is closed only when nobody is left who could pass a job to it. */
@@ -97,8 +104,6 @@ static void end_threads(Session *s)
 
 static void release(Session *s)
 {
-    runner_free(s->runner);
-    pool_free(s->pool);
     transform_pool_free(s->vms);
     queue_free(&s->queue);
     Arena arena = s->arena;
@@ -112,10 +117,13 @@ Session *session_new(const Model *model, const SessionOptions *options)
     s->arena = arena;
     s->model = model;
     s->options = with_defaults(options);
-    s->pool = pool_new(s->options.threads);
-    s->runner = runner_new(model->engine, s->pool);
     if (model->transform) s->vms = transform_pool(model->transform);
-    queue_init(&s->queue, s->options.queue_jobs);
+    queue_init(&s->queue,
+               &(QueueSetup){ .limit = s->options.queue_jobs,
+                              .bytes_limit = s->options.max_bytes,
+                              .row_cost = model->engine ? engine_static_length(model->engine) : 0,
+                              .runners_admit = !model->transform || !model->transform->pre },
+               &s->meters);
     if (start_threads(s)) return s;
     end_threads(s);
     release(s);
@@ -124,6 +132,7 @@ Session *session_new(const Model *model, const SessionOptions *options)
 
 bool session_submit(Session *s, Job *job, Err *err)
 {
+    job->times.entered = now_seconds();
     return queue_enter(&s->queue, STAGE_ADMIT, job, err);
 }
 
@@ -147,11 +156,25 @@ const Model *session_model(const Session *s)
     return s->model;
 }
 
+const SessionMeters *session_meters(const Session *s)
+{
+    return &s->meters;
+}
+
+const SessionOptions *session_options(const Session *s)
+{
+    return &s->options;
+}
+
 void session_describe(const Session *s, Buf *out)
 {
     const Model *m = s->model;
-    buf_printf(out, "%.*s (%s, %s, %s, %d threads)", STR_ARG(m->name), m->task->name,
-               m->precision ? m->precision : "fp32", kernels()->isa, pool_threads(s->pool));
+    int threads = s->options.threads;
+    buf_printf(out, "%.*s (%s, %s, %s, %d thread%s", STR_ARG(m->name), m->task->name,
+               m->precision ? m->precision : "fp32", kernels()->isa, threads,
+               threads == 1 ? "" : "s");
+    if (s->options.replicas > 1) buf_printf(out, ", %d replicas", s->options.replicas);
+    buf_char(out, ')');
 }
 
 /* ---- submit and wait ---- */
@@ -175,7 +198,9 @@ void session_run(Session *s, Job *job)
     Waiter w = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false };
     job->done = wake_waiter;
     job->context = &w;
-    if (!job_admit(s, job) || !queue_enter(&s->queue, STAGE_RUN, job, &job->err)) return;
+    job->times.entered = now_seconds();
+    if (!job_admit(s, job) || !queue_enter(&s->queue, STAGE_RUN, job, &job->err))
+        return queue_leave(&s->queue, job);
     pthread_mutex_lock(&w.lock);
     while (!w.done) pthread_cond_wait(&w.came, &w.lock);
     pthread_mutex_unlock(&w.lock);

@@ -3,56 +3,86 @@
  * callback back; the model is immutable.
  *
  *   any thread   session_submit: the job enters the queue, or EF_OVERLOADED / EF_UNAVAILABLE
- *   admission    JSON -> Value, schema, texts -> encodings (job->arena): the queue knows tokens
- *   runner       takes waiting jobs up to the token budget, runs them as one batch, finishes each;
- *                a job over the budget runs in pieces, at the end of the queue in between
+ *   admission    JSON -> Value, schema, texts -> encodings: the queue knows tokens. A crew of
+ *                threads; a long list of texts is cut into slices, so that no request holds it up.
+ *                A runner with nothing to run admits small requests itself
+ *   runner       one per replica: rows of waiting jobs, fair by tokens, up to the time budget of a
+ *                run; then each complete job's reply
  *   runner       job->done(job): reply or error is there
  *
  * session_run does the admission on the caller's own thread, so many callers tokenize at once. */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
+#include "session/meter.h"
 #include "session/model.h"
 
 typedef struct Session Session;
 typedef struct Job Job;
+
+typedef struct JobTimes {        /* now_seconds() when it entered, was admitted, was first run, and */
+    double entered, admitted, started, done; /* was complete; 0: never */
+} JobTimes;
 struct Job {
     Arena arena;                 /* the request's; everything below lives there */
     /* in: a JSON body, or texts given directly (body.p NULL) */
     Str body;
+    Buf storage;                 /* (optional) where body lies; freed by job_free */
     Str *first, *second;         /* [n]; second NULL: no pairs. second[i].p NULL: not a pair */
     size_t n;
     TaskOptions options;         /* texts only; a body brings its own */
     bool no_json;                /* the reply is enough: json stays empty */
-    void (*done)(Job *);         /* called once, on the runner's or admission's thread */
+    double deadline;             /* now_seconds() when nobody will want it any more; 0: never */
+    double share;                /* in and out: what its client has had; carry it to its next job */
+    void (*done)(Job *);         /* called once, on a thread of the session */
     void *context;               /* the caller's */
+    uint64_t ticket;             /* the caller's too */
     /* out */
     Err err;                     /* code EF_OK: reply is there */
     Value reply;                 /* as /predict answers */
     Buf json;                    /* its text; freed by job_free */
     float *const *row_data;      /* [n]: each row's output, for ef_reply_tensor */
     int64_t *row_tokens, *row_width;
+    int64_t tokens;              /* of all rows */
+    JobTimes times;
     /* session's own */
     Job *next;
     Encoding *encoding;          /* [n] */
     const Value *metadata;
-    int64_t tokens;              /* of all rows */
-    size_t at;                   /* rows before this one have been run */
-    int64_t left;                /* tokens of the other rows */
+    Arena *slice;                /* [slices]: of the threads that tokenized parts of it */
+    int slices, slice_next, slices_left; /* 0 slices: not cut */
+    size_t bytes;                /* counted against the session's limit */
+    size_t at;                   /* rows before this one have been handed to a run */
     size_t stored;               /* bytes of row_data */
     float **rows;                /* row_data, while it is being filled */
     float **scores;              /* [n]: by the package's script; NULL: none */
     Arena *extra;                /* [n_extra]: of the workers that finished parts of it */
     int n_extra;
+    double finish;               /* virtual time at which its next row is due: the queue's order */
+    uint64_t number;             /* of its entry; equal ones go by it */
+    int heap_at, piece;          /* where it stands in the queue; its part of a load, or -1 */
     bool abandoned;              /* by job_abandon */
 };
 
 typedef struct SessionOptions {  /* zero: the default */
-    int threads;                 /* of the pool; default cpu_count() */
+    int threads;                 /* of all replicas together; default cpu_count() */
+    int replicas;                /* runs at the same time, each with its part of the threads; 1 */
     int queue_jobs;              /* most jobs waiting; default 1024 */
     int64_t batch_tokens;        /* most tokens of one run; default 8192 */
+    double batch_seconds;        /* time that one run should take at most; default 0.1 */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
+    size_t max_bytes;            /* of all requests in the session; default 1 GiB */
 } SessionOptions;
+
+typedef struct SessionMeters {   /* read with relaxed loads, at any time */
+    Meter queue, tokenize, compute, finish; /* seconds: of a job, of a job, of a run, of a run */
+    Meter run_rows, run_tokens;
+    uint64_t jobs, rows, tokens; /* answered */
+    uint64_t abandoned, expired; /* dropped: the client went; the deadline passed */
+    uint64_t full, heavy, late;  /* refused: too many jobs; too many bytes; draining */
+    int64_t waiting;             /* jobs in the session */
+    int64_t bytes;               /* that they hold */
+} SessionMeters;
 
 Session *session_new(const Model *, const SessionOptions *); /* NULL: no thread could be started */
 bool session_submit(Session *, Job *, Err *); /* false: the job is still the caller's */
@@ -60,6 +90,8 @@ void session_run(Session *, Job *);           /* submit and wait: for infer and 
 void session_drain(Session *);                /* refuse new jobs, finish the waiting ones */
 void session_free(Session *);                 /* drains first */
 const Model *session_model(const Session *);
+const SessionMeters *session_meters(const Session *);
+const SessionOptions *session_options(const Session *); /* defaults filled in */
 /* "ner (token_classification, fp32, avx2, 4 threads)" */
 void session_describe(const Session *, Buf *);
 Job *job_new(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stages.h - the inside of a session: the two stages a job waits for, and who serves them. Included
- * by this folder's files only. */
+ * stages.h - the inside of a session: the stages a job waits for, and who serves them. Included by
+ * this folder's files only. */
 #ifndef SESSION_STAGES_H
 #define SESSION_STAGES_H
 #include <pthread.h>
@@ -8,25 +8,59 @@
 #include "base/thread.h"
 #include "session.h"
 
-/* ---- queue.c: first in, first out, per stage; one lock ---- */
+/* ---- queue.c: one lock. Admission and scripts: first in, first out. Runs: fair by tokens ---- */
 typedef enum { STAGE_ADMIT, STAGE_RUN, STAGE_SCRIPT, STAGES } Stage;
+
+enum { LOAD_PIECES = 256, LOAD_ROWS = 512 };
+typedef struct Piece { /* rows from .. to-1 of a job */
+    Job *job;
+    size_t from, to;
+} Piece;
+typedef struct Load {  /* what one run carries */
+    Piece piece[LOAD_PIECES];
+    int n, rows;
+    int64_t tokens;
+    int64_t longest;         /* row so far */
+} Load;
+
 typedef struct Queue {
     pthread_mutex_t lock;
     struct QueueStage {
-        Job *head, **tail;
+        Job *head, **tail;       /* empty for STAGE_RUN, which has the heap */
         pthread_cond_t came;     /* a job, or the end */
         bool closed;
     } stage[STAGES];
+    Job **heap;                  /* [heap_n] of STAGE_RUN; the one that is due first in front */
+    int heap_n, heap_room;
+    int idle_runners;
+    double clock;                /* virtual time: tokens that each waiting job's client has had */
+    uint64_t entries;
     int waiting, limit;          /* jobs of all stages; most that are let in */
+    size_t bytes, bytes_limit;   /* of jobs that entered and have not left */
+    int64_t row_cost;            /* tokens every row is padded to; 0: its own */
+    bool runners_admit;          /* small jobs, when they have nothing to run */
     bool refusing;               /* no new jobs */
+    SessionMeters *meters;
 } Queue;
-void queue_init(Queue *, int limit);
+typedef struct QueueSetup {
+    int limit;                   /* jobs */
+    size_t bytes_limit;
+    int64_t row_cost;
+    bool runners_admit;
+} QueueSetup;
+void queue_init(Queue *, const QueueSetup *, SessionMeters *);
 void queue_free(Queue *);
 bool queue_enter(Queue *, Stage, Job *, Err *);  /* a new job: EF_OVERLOADED, EF_UNAVAILABLE */
 void queue_pass(Queue *, Stage, Job *);          /* one that is in already: always room */
-Job *queue_take(Queue *, Stage);                 /* waits; NULL: closed and empty */
-/* Without waiting: the next job of STAGE_RUN if its tokens are at most that many, else NULL. */
-Job *queue_take_fitting(Queue *, int64_t tokens);
+/* More memory for a job that is in: EF_OVERLOADED when others hold the rest. */
+bool queue_hold(Queue *, Job *, size_t bytes, Err *);
+void queue_leave(Queue *, Job *);                /* it is done */
+/* Waits; NULL: closed and empty. A job in slices comes once for each; *slice says which. */
+Job *queue_take(Queue *, Stage, int *slice);
+/* Waits for rows and takes at most that many tokens of them (one row at least). true: load has
+ * rows, or *admit is a small job that the caller should admit, or *dropped is a list of jobs that
+ * nobody waits for any more. false: closed and empty. */
+bool queue_load(Queue *, int64_t tokens, Load *load, Job **admit, Job **dropped);
 void queue_refuse(Queue *);                      /* no new jobs from now on */
 void queue_close(Queue *, Stage);                /* nobody will pass jobs to it any more */
 
@@ -39,17 +73,19 @@ struct Session {
     Arena arena;                 /* holds this struct */
     const Model *model;
     SessionOptions options;      /* defaults filled in */
-    Pool *pool;                  /* the runner's */
-    Runner *runner;
     Queue queue;
-    Crew crew[STAGES];           /* more than one for a stage in which a script runs */
+    Crew crew[STAGES];           /* one runner per replica; at least two where others could wait */
     TransformPool *vms;          /* NULL: the model has no script */
+    double rate;                 /* tokens a second of one run, lately; 0: not known. Atomic */
+    int replicas_begun;
     bool drained;
+    SessionMeters meters;
 };
 
 /* admission.c: body -> texts -> encodings; on failure the job has its error. */
-bool job_admit(const Session *, Job *);
-/* runner.c: the thread that owns pool and runner. */
+bool job_admit(Session *, Job *);
+void *admission_thread(void *session);
+/* runner.c: a thread that owns its pool and its engine runner. */
 void *runner_thread(void *session);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
 bool job_prepare(const Session *, Job *);
@@ -59,7 +95,7 @@ void *script_thread(void *session);
 void jobs_finish(Session *, Pool *, Job **, int n);
 
 const Str *job_second(const Job *, size_t row); /* NULL: not a pair */
-bool job_abandoned(const Job *);
-void job_done(Job *);            /* hands it back */
+bool job_unwanted(Session *, Job *);    /* abandoned, or too late: then it has its error */
+void job_done(Session *, Job *);        /* hands it back */
 
 #endif
