@@ -8,54 +8,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "check.h"
-#include "data/npy.h"
-#include "engine/engine.h"
-#include "export/export.h"
+#include "export_case.h"
 
-#define GOLDEN "tests/golden/export"
 static char work[] = "/tmp/ef-export-XXXXXX";
-
-static bool export_all(Export *e, Err *err)
-{
-    return export_open(e, err) && export_build(e, err) && export_write(e, err) &&
-           export_copy(e, err) && export_labels(e, err);
-}
-
-static bool load_npy(Arena *arena, const char *dir, const char *name, Npy *out)
-{
-    Err err;
-    Str file;
-    return file_read(arena, path_join(arena, dir, str_of(name)), 1 << 24, &file, &err) &&
-           npy_read(file, out, &err);
-}
-
-/* ---- answers ---- */
-typedef struct Case {
-    Arena arena;
-    Npy start, ids, type_ids, output;
-    Mapping file;
-    OnnxModel model;
-} Case;
-
-static double run_engine(Case *c, Err *err)
-{
-    RowOutput out[16];
-    Graph *g;
-    Engine *e;
-    if (!graph_from_onnx(&c->arena, &c->model, &g, err) || !graph_optimize(g, false, err) ||
-        !engine_new(&c->arena, g, g->value[g->output[0]].name, &e, err))
-        return INFINITY;
-    Runner *runner = runner_new(e, NULL);
-    Batch batch = { (int)c->start.dim[0] - 1, c->start.data, c->ids.data, c->type_ids.data };
-    const float *want = c->output.data;
-    double most = runner_run(runner, &batch, out, err) ? 0 : INFINITY;
-    for (int r = 0; most < INFINITY && r < batch.B; r++)
-        for (int64_t i = 0; i < out[r].tokens * out[r].width; i++, want++)
-            most = fmax(most, fabs((double)out[r].data[i] - *want));
-    runner_free(runner);
-    return most;
-}
 
 /* Names are there once, tags are whole or (clean) not there at all. */
 static void check_names(const OnnxModel *m, bool tags)
@@ -82,13 +37,7 @@ static void answers(const char *name, int opset, bool clean)
     const char *dir = str_format(&c.arena, GOLDEN "/%s", name);
     Export e = { .model = dir, .opset = opset, .clean = clean };
     e.output = str_format(&c.arena, "%s/%s-%d", work, name, opset);
-    bool ok = load_npy(&c.arena, dir, "start.npy", &c.start) &&
-              load_npy(&c.arena, dir, "ids.npy", &c.ids) &&
-              load_npy(&c.arena, dir, "type_ids.npy", &c.type_ids) &&
-              load_npy(&c.arena, dir, "output.npy", &c.output);
-    CHECK(ok);
-    ok = ok && export_all(&e, &err) && file_map(e.onnx, &c.file, &err) &&
-         onnx_read(&c.arena, (Str){ (const char *)c.file.p, c.file.n }, &c.model, &err);
+    bool ok = CHECK(load_case(&c, dir)) && export_all(&e, &err) && open_case(&c, e.onnx, &err);
     double worst = ok ? run_engine(&c, &err) : INFINITY;
     if (!CHECK(worst <= 1e-5))
         printf("  %s, opset %d: %g %s\n", name, opset, worst, err.message);

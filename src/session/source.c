@@ -4,7 +4,9 @@
 
 void source_folder(Arena *arena, const char *folder, ModelSource *s)
 {
-    s->weights = path_join(arena, folder, STR("model.onnx"));
+    const char *small = path_join(arena, folder, STR("model_quantized.onnx"));
+    s->weights = path_join(arena, folder, STR("model.onnx")); /* preferred where both are there */
+    if (!file_is(s->weights) && file_is(small)) s->weights = small;
     s->tokenizer = path_join(arena, folder, STR("tokenizer.json"));
     s->config = path_join(arena, folder, STR("config.json"));
     const char *extra = path_join(arena, folder, STR("tokenizer_config.json"));

@@ -73,6 +73,32 @@ refuses "too many words" "wanted nothing behind" "$EF" export "$BUS" out more
 # A limit on file size stands for a full disk.
 (trap '' XFSZ && ulimit -f 100 && exec "$EF" export "$BUS" full) >txt 2>err && flunk "full disk" || pass
 grep -q 'cannot be written' err && [ -z "$(ls -A full)" ] && pass || flunk "full disk leaves nothing: $(ls -A full)"
+# ---- quantize ----
+works "4.8 quantize" "$EF" quantize deep/er/out
+has "4.9 quarter" "avx512_vnni: weights 0.46 MB of 1.72 MB (26.[0-9] %)"
+has "4.9 labels" "9[89].[0-9]* % of 195 labels agree\|100.00 % of 195"
+[ -f deep/er/out/model.onnx ] && [ -f deep/er/out/model_quantized.onnx ] && [ -f deep/er/out/ort_config.json ] && pass || flunk "4.8 beside"
+works "4.8 a second run" "$EF" quantize deep/er/out --target avx2 --json
+has "4.8 --json" '"weight_bytes_after": 4[56][0-9]*'
+grep -q '"reduce_range": true' deep/er/out/ort_config.json && pass || flunk "4.8 ort_config.json"
+"$EF" infer --entities -m deep/er/out/model_quantized.onnx "$text" >small 2>err && cmp -s small theirs && pass || flunk "4.12 int8 finds the same"
+for target in avx2 avx512 avx512_vnni arm64; do works "4.8 --$target" "$EF" quantize deep/er/out -o "q/$target" "--$target" --no-report; done
+[ ! -e q/arm64/model.onnx ] && "$EF" infer --entities -m q/arm64 "$text" >small 2>err && cmp -s small theirs && pass || flunk "a folder with model_quantized.onnx alone"
+for type in fp16 bf16; do
+    works "$type" "$EF" quantize deep/er/out/model.onnx "q/$type.onnx" --dtype $type --no-report
+    [ "$(stat -c %s q/$type.onnx)" -lt 930000 ] && pass || flunk "$type: size"
+done
+printf 'Delhi to Jaipur tomorrow\n\nVolvo to Goa\n' >lines
+works "--calibrate" "$EF" quantize deep/er/out -o q/lines --calibrate lines
+has "--calibrate" "on 2 texts"
+refuses "already quantized" "quantized already" "$EF" quantize q/arm64/model_quantized.onnx q/no.onnx
+refuses "onto itself" "place of its source" "$EF" quantize deep/er/out/model.onnx deep/er/out/model.onnx
+refuses "no .onnx" "export. writes it" "$EF" quantize "$GOLDEN/bert"
+refuses "target" "wanted avx512_vnni" "$EF" quantize deep/er/out --target sse
+refuses "dtype" "wanted int8" "$EF" quantize deep/er/out --dtype int4
+(trap '' XFSZ && ulimit -f 100 && exec "$EF" quantize deep/er/out q/full) >txt 2>err && flunk "full disk" || pass
+[ -z "$(ls -A q/full)" ] && [ ! -e q/no.onnx ] && pass || flunk "full disk leaves nothing: $(ls -A q/full)"
+
 for model in "$GOLDEN"/*; do
     name=$(basename "$model")
     works "$name: no tokenizer is no error (1.5)" "$EF" export "$model" "golden/$name"

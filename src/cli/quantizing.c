@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * quantizing.c - see quantizing.h. */
+#include "cli/quantizing.h"
+
+#include <math.h>
+
+#include "data/json.h"
+#include "session/session.h"
+
+enum { MOST_TEXTS = 1 << 24 };
+
+static bool write_config(Arena *arena, Quantizing *z, Err *err)
+{
+    Buf text = { 0 };
+    Value v = quantize_describe(&z->quantize);
+    json_write_pretty(&text, &v);
+    buf_char(&text, '\n');
+    const char *path = path_join(arena, path_dir(arena, z->to), STR("ort_config.json"));
+    bool ok = file_write(arena, path, buf_view(&text), err);
+    z->size_config = text.n;
+    buf_free(&text);
+    return ok;
+}
+
+static bool same_file(Arena *arena, const char *a, const char *b)
+{
+    return strcmp(path_real(arena, a), path_real(arena, b)) == 0;
+}
+
+bool quantizing_run(Arena *arena, Quantizing *z, Err *err)
+{
+    OnnxFile file;
+    if (file_is(z->to) && same_file(arena, z->from, z->to))
+        return fail(err, EF_USAGE, "%s: the result would take the place of its source", z->to);
+    if (!onnx_file_open(arena, z->from, &file, err)) return false;
+    z->quantize.arena = arena;
+    bool ok = (quantize_model(&z->quantize, &file.model, err) || within(err, "%s", z->from)) &&
+              quantize_write(&z->quantize, z->to, &z->size_to, err) && write_config(arena, z, err);
+    onnx_file_close(&file);
+    Mapping whole;
+    if (!ok || !file_map(z->from, &whole, err)) return false;
+    z->size_from = whole.n;
+    file_unmap(&whole);
+    return true;
+}
+
+/* ---- accuracy ---- */
+static const char *const samples[] = {
+    "AC sleeper bus from Bangalore to Mumbai tomorrow",
+    "VRL Non-AC from Chennai to Hyderabad next Friday",
+    "The quick brown fox jumps over the lazy dog.",
+    "Berlin is the capital of Germany, and Angela Merkel was its chancellor.",
+    "I love this!",
+    "This was the worst film I have seen in years.",
+    "How do I reset the password of my account?",
+    "Interest rates were left unchanged by the central bank on Thursday.",
+    "Photosynthesis turns light, water and carbon dioxide into sugar and oxygen.",
+    "Yes.",
+};
+
+/* One line is one text; empty lines are passed over. */
+bool quantizing_words(Arena *arena, const char *file, Str **texts, size_t *n, Err *err)
+{
+    Str all;
+    if (!file_read(arena, file, MOST_TEXTS, &all, err)) return false;
+    size_t lines = 1;
+    for (size_t i = 0; i < all.n; i++) lines += all.p[i] == '\n';
+    *texts = ARRAY(arena, Str, lines);
+    *n = 0;
+    for (const char *p = all.p, *end = all.p + all.n; p < end;) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        Str line = { p, (size_t)((stop ? stop : end) - p) };
+        p = stop ? stop + 1 : end;
+        if (line.n && line.p[line.n - 1] == '\r') line.n--;
+        if (!utf8_valid(line)) return fail(err, EF_INVALID_INPUT, "%s: not valid UTF-8", file);
+        if (line.n) (*texts)[(*n)++] = line;
+    }
+    return *n || fail(err, EF_INVALID_INPUT, "%s: found no text, wanted one a line", file);
+}
+
+/* All texts through one model; its outputs stay in the job. */
+static bool run_texts(const char *path, const Str *texts, size_t n, Job *job, bool *labels,
+                      Err *err)
+{
+    Model *model;
+    if (!model_open(path, &model, err)) return false;
+    Session *session = session_new(model, &(SessionOptions){ .max_inputs = n });
+    if (session) {
+        job->n = n, job->no_json = true;
+        job->first = ARRAY(&job->arena, Str, n);
+        memcpy(job->first, texts, n * sizeof *texts);
+        session_run(session, job);
+        session_free(session);
+    }
+    *labels = strstr(model->task->name, "classification") != NULL;
+    model_close(model);
+    if (!session) return fail(err, EF_IO, "no thread could be started");
+    return job->err.code == EF_OK || fail(err, job->err.code, "%s", job->err.message);
+}
+
+static int64_t best(const float *p, int64_t n)
+{
+    int64_t at = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (p[i] > p[at]) at = i;
+    return at;
+}
+
+static void compare_row(const Job *a, const Job *b, size_t r, bool labels, Accuracy *out)
+{
+    const float *x = a->row_data[r], *y = b->row_data[r];
+    int64_t width = a->row_width[r], n = a->row_tokens[r] * width;
+    double xy = 0, xx = 0, yy = 0;
+    for (int64_t i = 0; i < n; i++) {
+        xy += (double)x[i] * y[i], xx += (double)x[i] * x[i], yy += (double)y[i] * y[i];
+        out->most = fmax(out->most, fabs((double)x[i] - y[i]));
+    }
+    double cosine = xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 1;
+    out->mean += cosine;
+    out->worst = fmin(out->worst, cosine);
+    for (int64_t t = 0; labels && t < a->row_tokens[r]; t++) {
+        out->same += best(x + t * width, width) == best(y + t * width, width);
+        out->labels++;
+    }
+}
+
+bool quantizing_compare(Arena *arena, const Quantizing *z, const Str *texts, size_t n,
+                        Accuracy *out, Err *err)
+{
+    bool labels = false;
+    if (!n) {
+        Str *own = ARRAY(arena, Str, COUNT(samples));
+        for (n = 0; n < COUNT(samples); n++) own[n] = str_of(samples[n]);
+        texts = own;
+    }
+    Job *a = job_new(), *b = job_new();
+    bool ok = run_texts(z->from, texts, n, a, &labels, err) &&
+              run_texts(z->to, texts, n, b, &labels, err);
+    *out = (Accuracy){ .texts = n, .worst = 1 };
+    for (size_t r = 0; ok && r < n; r++) compare_row(a, b, r, labels, out);
+    if (ok) out->mean /= (double)n;
+    if (out->labels) out->same /= (double)out->labels;
+    job_free(a), job_free(b);
+    return ok;
+}
+
+/* ---- words ---- */
+static const char *kind_name(const Quantize *q)
+{
+    return q->target ? q->target->name : q->half == T_F16 ? "fp16" : "bf16";
+}
+
+Value quantizing_json(Arena *arena, const Quantizing *z, const Accuracy *acc)
+{
+    const Quantize *q = &z->quantize;
+    Value v = value_map(arena, 12), a = value_map(arena, 8);
+    value_add(&v, "source", value_of_str(str_of(z->from)));
+    value_add(&v, "output", value_of_str(str_of(z->to)));
+    value_add(&v, "target", value_of_str(str_of(kind_name(q))));
+    value_add(&v, "products", value_of_int(q->products));
+    value_add(&v, "tables", value_of_int(q->tables));
+    value_add(&v, "weight_bytes_before", value_of_int((int64_t)q->before));
+    value_add(&v, "weight_bytes_after", value_of_int((int64_t)q->after));
+    value_add(&v, "file_bytes_before", value_of_int((int64_t)z->size_from));
+    value_add(&v, "file_bytes_after", value_of_int((int64_t)z->size_to));
+    if (!acc) return v;
+    value_add(&a, "texts", value_of_int((int64_t)acc->texts));
+    if (acc->labels) value_add(&a, "labels", value_of_int((int64_t)acc->labels));
+    if (acc->labels) value_add(&a, "same_labels", value_of_float(acc->same));
+    value_add(&a, "mean_cosine", value_of_float(acc->mean));
+    value_add(&a, "worst_cosine", value_of_float(acc->worst));
+    value_add(&a, "largest_difference", value_of_float(acc->most));
+    value_add(&v, "accuracy", a);
+    return v;
+}
+
+void quantizing_print(Buf *out, const Quantizing *z, const Accuracy *acc)
+{
+    const Quantize *q = &z->quantize;
+    buf_printf(out, "  %s: weights %.2f MB of %.2f MB (%.1f %%), %d products, %d tables\n",
+               kind_name(q), (double)q->after / 1e6, (double)q->before / 1e6,
+               100 * (double)q->after / (double)MAX(q->before, 1), q->products, q->tables);
+    if (!acc) return;
+    buf_printf(out, "  against fp32 on %zu texts: cosine %.5f on average, %.5f at worst", acc->texts,
+               acc->mean, acc->worst);
+    if (acc->labels) buf_printf(out, "; %.2f %% of %zu labels agree", 100 * acc->same, acc->labels);
+    buf_puts(out, "\n");
+}
