@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_kernels.c - every slot of every table this CPU can run, at awkward sizes, against the
- * reference: to the bit for both GEMMs, the quantizer and SHA-256; within a stated tolerance where
+ * reference: to the bit for the GEMMs (but bf16 by the chip), the quantizer and SHA-256; within a stated tolerance where
  * an exp is inside. Then the walls: a row alone equals the row in company, every split equals the
  * whole, all vector tables agree with each other to the bit, and nothing is written outside. Inputs
  * are exact allocations, so that the sanitizer build also sees reads outside. */
 #include <float.h>
 
+#include "base/bf16.h"
 #include "check.h"
 #include "kernels/tables.h"
 
@@ -86,6 +87,7 @@ typedef struct Product {        /* a Linear that owns its memory */
     float *x, *bias, *residual, *w_scale;
     void *w;
     uint8_t *xq;
+    uint16_t *xb;
     RowScale *row;
     int32_t *w_sum, *w_zero;
     size_t y_bytes;
@@ -98,6 +100,17 @@ static void product_f32(Product *p)
     p->w = exact(panels_f32_size(l->N, l->K) * sizeof(float));
     panels_f32_pack(w, random_bits() & 1, l->N, l->K, p->w);
     free(w);
+}
+
+static void product_bf16(Product *p)
+{
+    Linear *l = &p->l;
+    float *w = randoms(l->N * l->K, 1);
+    p->w = exact(panels_bf16_size(l->N, l->K) * sizeof(uint16_t));
+    panels_bf16_pack(w, random_bits() & 1, l->N, l->K, p->w);
+    free(w);
+    l->xb = p->xb = exact(rows_bf16_size(l->M, l->K));
+    kern_scalar.bf16_rows(p->x, l->ldx, l->K, p->xb, 0, l->M);
 }
 
 static void product_i8(Product *p, bool extreme)
@@ -114,14 +127,17 @@ static void product_i8(Product *p, bool extreme)
     if (random_bits() & 1) p->w_zero = exact(wide * sizeof(int32_t));
     for (size_t n = 0; p->w_zero && n < wide; n++) p->w_zero[n] = (int32_t)random_below(256) - 128;
     p->row = exact((size_t)l->M * sizeof(RowScale));
-    p->xq = exact((size_t)(l->M * ROUND_UP(l->K, 4)));
+    p->xq = exact(rows_i8_size(l->M, l->K));
     kern_scalar.quantize_rows(p->x, l->ldx, l->K, p->xq, p->row, 0, l->M);
-    if (extreme) memset(p->xq, 127, (size_t)(l->M * ROUND_UP(l->K, 4)));
+    for (int64_t m = 0; extreme && m < l->M; m++)
+        memset(p->xq + m * row_i8(l->K), 127, (size_t)l->K);
     l->xq = p->xq, l->row = p->row;
     l->w_scale = p->w_scale, l->w_sum = p->w_sum, l->w_zero = p->w_zero;
 }
 
-static Product product(bool i8, int64_t M, int64_t N, int64_t K, Act act)
+typedef enum { F32, BF16, I8 } Precision;
+
+static Product product(Precision precision, int64_t M, int64_t N, int64_t K, Act act)
 {
     Product p = { .l = { .M = M, .N = N, .K = K, .act = act } };
     uint32_t kind = random_bits();
@@ -132,8 +148,9 @@ static Product product(bool i8, int64_t M, int64_t N, int64_t K, Act act)
     if (kind & 8) p.bias = randoms(ROUND_UP(N, PANEL), 1);
     if (kind & 16) p.residual = randoms((M - 1) * p.l.ldr + N, 1);
     p.l.x = p.x, p.l.bias = p.bias, p.l.residual = p.residual;
-    if (i8) product_i8(&p, kind >> 5 & 1 & (M & 1));
-    else product_f32(&p);
+    if (precision == I8) product_i8(&p, kind >> 5 & 1 & (M & 1));
+    if (precision == BF16) product_bf16(&p);
+    if (precision == F32) product_f32(&p);
     p.l.w = p.w;
     p.y_bytes = (size_t)((M - 1) * p.l.ldy + N) * sizeof(float);
     return p;
@@ -142,6 +159,7 @@ static Product product(bool i8, int64_t M, int64_t N, int64_t K, Act act)
 static void product_free(Product *p)
 {
     free(p->x), free(p->bias), free(p->residual), free(p->w_scale), free(p->w), free(p->xq);
+    free(p->xb);
     free(p->row), free(p->w_sum), free(p->w_zero);
 }
 
@@ -180,38 +198,64 @@ static float *in_place(const Gemm *g, Product *p) /* residual is y itself */
     return p->l.y;
 }
 
-static void gemm_case(const Gemm *g, const Gemm *reference, Product p)
+typedef struct GemmTest {
+    const Gemm *gemm, *reference;
+    Precision precision;
+    bool exact; /* to the bit; else the chip adds in an order of its own */
+} GemmTest;
+
+/* Every addition of K rounds by half a place of a partial sum, and those stay below K / 4 here. */
+static float sum_tolerance(const GemmTest *t, const Product *p)
 {
-    float *want = whole(reference, &p), *got = whole(g, &p), *cut = pieces(g, &p);
-    float *over = p.residual ? in_place(g, &p) : NULL;
-    int64_t floats = (int64_t)(p.y_bytes / sizeof(float));
-    bool ok = p.l.act == ACT_NONE ? same(got, want, p.y_bytes) : near_all(got, want, floats, 1e-6f);
+    if (t->exact) return p->l.act == ACT_NONE ? 0 : 1e-6f;
+    return 1e-6f + 6e-8f * (float)(p->l.K) / 4;
+}
+
+static void gemm_case(const GemmTest *t, int64_t M, int64_t N, int64_t K, Act act)
+{
+    Product p = product(t->precision, M, N, K, act);
+    float *want = whole(t->reference, &p), *got = whole(t->gemm, &p), *cut = pieces(t->gemm, &p);
+    float *over = p.residual ? in_place(t->gemm, &p) : NULL;
+    float tolerance = sum_tolerance(t, &p);
+    bool ok = tolerance ? near_all(got, want, (int64_t)(p.y_bytes / sizeof(float)), tolerance)
+                        : same(got, want, p.y_bytes);
     ok = ok && same(got, cut, p.y_bytes) && (!over || same(got, over, p.y_bytes));
     ok = ok && walls_stand(got, p.y_bytes) && walls_stand(cut, p.y_bytes);
-    if (!CHECK(ok))
-        printf("  M %d N %d K %d act %d\n", (int)p.l.M, (int)p.l.N, (int)p.l.K, (int)p.l.act);
+    if (!CHECK(ok)) printf("  M %d N %d K %d act %d\n", (int)M, (int)N, (int)K, (int)act);
     unwall(want), unwall(got), unwall(cut);
     if (over) unwall(over);
     product_free(&p);
 }
 
-static void gemm_cases(const Gemm *g, const Gemm *reference, bool i8)
+static void gemm_cases(GemmTest t)
 {
-    const int64_t M[] = { 1, 2, 3, g->mr - 1, g->mr, g->mr + 1, 15, 16, 17, 33, 64, 100 };
+    const int64_t M[] = { 1, 2, 3, t.gemm->mr - 1, t.gemm->mr, t.gemm->mr + 1, 15, 16, 17, 31, 64,
+                          100 };
     static const int64_t N[] = { 1, 15, 16, 17, 33, 64, 100, 384 };
-    static const int64_t K[] = { 1, 3, 15, 16, 17, 33, 64, 100, 384 };
+    static const int64_t K[] = { 1, 2, 3, 15, 16, 17, 33, 64, 100, 384 };
     for (size_t m = 0; m < COUNT(M); m++)
         for (size_t n = 0; n < COUNT(N); n++)
             for (size_t k = 0; k < COUNT(K); k++)
-                if (M[m]) gemm_case(g, reference, product(i8, M[m], N[n], K[k], ACT_NONE));
+                if (M[m]) gemm_case(&t, M[m], N[n], K[k], ACT_NONE);
     for (Act act = ACT_RELU; act < ACT_COUNT; act++) {
-        gemm_case(g, reference, product(i8, 19, 100, 33, act));
-        gemm_case(g, reference, product(i8, 1, 33, 100, act));
+        gemm_case(&t, 19, 100, 33, act);
+        gemm_case(&t, 1, 33, 100, act);
     }
 }
 
-static void test_gemm_f32(const Kernels *t) { gemm_cases(t->gemm_f32, kern_scalar.gemm_f32, 0); }
-static void test_gemm_i8(const Kernels *t) { gemm_cases(t->gemm_i8, kern_scalar.gemm_i8, 1); }
+static void test_gemm_f32(const Kernels *t)
+{
+    gemm_cases((GemmTest){ t->gemm_f32, kern_scalar.gemm_f32, F32, true });
+}
+static void test_gemm_bf16(const Kernels *t)
+{
+    bool widened = !(t->needs & (CPU_AVX512BF16 | CPU_AMX));
+    gemm_cases((GemmTest){ t->gemm_bf16, kern_scalar.gemm_bf16, BF16, widened });
+}
+static void test_gemm_i8(const Kernels *t)
+{
+    gemm_cases((GemmTest){ t->gemm_i8, kern_scalar.gemm_i8, I8, true });
+}
 
 /* ---- quantizer ---- */
 static void spoil(float *x, int64_t K, int64_t m)
@@ -226,7 +270,7 @@ static void spoil(float *x, int64_t K, int64_t m)
 static bool quantized_well(const float *x, int64_t K, const uint8_t *q, RowScale row)
 {
     int32_t sum = 0;
-    for (int64_t k = 0; k < ROUND_UP(K, 4); k++) {
+    for (int64_t k = 0; k < row_i8(K); k++) {
         sum += q[k];
         if (q[k] > 127 || (k >= K && q[k])) return false;
         if (k >= K || !isfinite(row.scale)) continue;
@@ -241,7 +285,7 @@ static void test_quantize_rows(const Kernels *t)
 {
     static const int64_t sizes[] = { 1, 2, 3, 4, 5, 15, 16, 17, 33, 64, 100, 384 };
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        int64_t K = sizes[i], ldx = K + 1, M = 100, bytes = M * ROUND_UP(K, 4);
+        int64_t K = sizes[i], ldx = K + 1, M = 100, bytes = M * row_i8(K);
         float *x = randoms(M * ldx, 4);
         for (int64_t m = 0; m < M; m++) spoil(x + m * ldx, K, m);
         uint8_t *want = walled((size_t)bytes), *got = walled((size_t)bytes);
@@ -253,8 +297,29 @@ static void test_quantize_rows(const Kernels *t)
         CHECK(same(want_row, got_row, sizeof(want_row)));
         bool well = true;
         for (int64_t m = 0; m < M; m++)
-            well &= quantized_well(x + m * ldx, K, got + m * ROUND_UP(K, 4), got_row[m]);
+            well &= quantized_well(x + m * ldx, K, got + m * row_i8(K), got_row[m]);
         CHECK(well);
+        free(x), unwall(want), unwall(got);
+    }
+}
+
+/* Random bit patterns: all exponents, NaN and infinity among them. */
+static void test_bf16_rows(const Kernels *t)
+{
+    static const int64_t sizes[] = { 1, 2, 15, 16, 17, 33, 64, 100, 384 };
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        int64_t K = sizes[i], ldx = K + 1, M = 40;
+        float *x = exact((size_t)(M * ldx) * sizeof(float));
+        for (int64_t j = 0; j < M * ldx; j++) {
+            uint32_t bits = j % 3 ? random_bits() : random_bits() & 0xFFFF8000;
+            memcpy(x + j, &bits, sizeof(bits));
+        }
+        size_t bytes = (size_t)(M * row_bf16(K)) * sizeof(uint16_t);
+        uint16_t *want = walled(bytes), *got = walled(bytes);
+        kern_scalar.bf16_rows(x, ldx, K, want, 0, M);
+        t->bf16_rows(x, ldx, K, got, 7, M);
+        t->bf16_rows(x, ldx, K, got, 0, 7);
+        CHECK(same(want, got, bytes) && walls_stand(got, bytes));
         free(x), unwall(want), unwall(got);
     }
 }
@@ -590,15 +655,18 @@ static void test_pack(void)
     static const int64_t sizes[] = { 1, 3, 4, 15, 16, 17, 33 };
     for (size_t i = 0; i < COUNT(sizes) * COUNT(sizes); i++) {
         int64_t N = sizes[i / COUNT(sizes)], K = sizes[i % COUNT(sizes)], K4 = ROUND_UP(K, 4);
+        int64_t K2 = ROUND_UP(K, 2);
         int wrong = 0;
         int8_t *w = exact((size_t)(N * K)), *panels = exact(panels_i8_size(N, K));
         int32_t *sums = exact((size_t)ROUND_UP(N, PANEL) * sizeof(int32_t));
         float *wf = exact((size_t)(N * K) * sizeof(float));
         float *panels_f = exact(panels_f32_size(N, K) * sizeof(float));
+        uint16_t *panels_b = exact(panels_bf16_size(N, K) * sizeof(uint16_t));
         for (int64_t j = 0; j < N * K; j++) wf[j] = w[j] = (int8_t)random_bits();
         for (int transposed = 0; transposed < 2; transposed++) {
             panels_i8_pack(w, transposed, N, K, panels, sums);
             panels_f32_pack(wf, transposed, N, K, panels_f);
+            panels_bf16_pack(wf, transposed, N, K, panels_b);
             for (int64_t n = 0; n < ROUND_UP(N, PANEL); n++) {
                 int32_t sum = 0;
                 for (int64_t k = 0; k < K4; k++) {
@@ -606,12 +674,15 @@ static void test_pack(void)
                     sum += want;
                     wrong += panels[n / 16 * 16 * K4 + k / 4 * 64 + n % 16 * 4 + k % 4] != want;
                     if (k < K) wrong += panels_f[n / 16 * 16 * K + k * 16 + n % 16] != (float)want;
+                    if (k >= K2) continue;
+                    uint16_t b = panels_b[n / 16 * 16 * K2 + k / 2 * 32 + n % 16 * 2 + k % 2];
+                    wrong += bf16_to_f32(b) != (float)want;
                 }
                 wrong += sums[n] != sum;
             }
         }
         CHECK(!wrong);
-        free(w), free(panels), free(sums), free(wf), free(panels_f);
+        free(w), free(panels), free(sums), free(wf), free(panels_f), free(panels_b);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu.c - asks the CPU (CPUID) and the operating system (XCR0): both must know a register file before
+ * cpu.c - asks the CPU (CPUID) and the operating system (XCR0, arch_prctl): both must know a register file before
  * its instructions may run. Levels are cumulative, so that a mask can hide what is above one of them. */
 #include "cpu.h"
 
@@ -33,12 +33,21 @@ bool cpu_level(const char *name, uint64_t *mask)
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static uint64_t saved_by_os(void)
 {
     uint32_t low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (uint64_t)high << 32 | low;
+}
+
+/* Linux keeps the 8 KB of tiles from a process until it asks: once, for all of its threads. */
+static bool tiles_granted(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
 static uint64_t detect(void)
@@ -57,7 +66,9 @@ static uint64_t detect(void)
     found |= CPU_AVX512;
     if (c7 >> 11 & 1) found |= CPU_AVX512VNNI;
     if (a71 >> 5 & 1) found |= CPU_AVX512BF16;
-    return found; /* AMX needs a permission asked for before threads start: its table asks */
+    unsigned tiles = 1u << 22 | 1u << 24 | 1u << 25; /* bf16, tile, int8 */
+    if ((os & 0x60000) == 0x60000 && (d7 & tiles) == tiles && tiles_granted()) found |= CPU_AMX;
+    return found;
 }
 #elif defined(__aarch64__)
 #include <sys/auxv.h>

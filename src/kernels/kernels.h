@@ -11,7 +11,10 @@
  *     reference takes exp, erf and tanh from libm and differs in the last places;
  *   - tails run the vector body on a padded copy, never other arithmetic;
  *   - one packed layout per data type for every ISA: panels of 16 columns, `[N/16][K/k][16][k]`,
- *     k = 1 (f32) or 4 (int8), N and K filled up with zeros.
+ *     k = 1 (f32), 2 (bf16) or 4 (int8), N and K filled up with zeros;
+ *   - the sums of bf16 are f32. Where the CPU has instructions for them (AVX512_BF16, AMX) their
+ *     order is the chip's, so that bf16 alone may differ between tables; within one it is the
+ *     same for a row alone and in company.
  * Refused: split-K, a second accumulator for short inputs, choosing by shape inside a kernel. */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -26,15 +29,17 @@ typedef enum {
 /* Y[M,N] = act(X[M,K] * W + bias) + residual */
 typedef struct Linear {
     const float *x;             /* [M, K], rows ldx apart */
-    const void *w;              /* panels [N/16][K][16] f32, or [N/16][K/4][16][4] int8 */
+    const void *w;              /* panels: [N/16][K][16] f32, [N/16][K/2][16][2] bf16, or
+                                 * [N/16][K/4][16][4] int8 */
     const float *bias;          /* [N rounded up to 16], or NULL */
     const float *residual;      /* [M, N], rows ldr apart, or NULL; may be y itself */
     float *y;                   /* [M, N], rows ldy apart; only N columns are written */
     int64_t ldx, ldr, ldy;
     int64_t M, N, K;
     Act act;
+    const uint16_t *xb;         /* bf16 only, in place of x: what bf16_rows wrote */
     /* int8 only; K is at most 65536, so that sums fit in 32 bits */
-    const uint8_t *xq;          /* [M, K rounded up to 4]: what quantize_rows wrote, 0..127 */
+    const uint8_t *xq;          /* in place of x: what quantize_rows wrote, 0..127 */
     const struct RowScale *row; /* [M] */
     const float *w_scale;       /* [N rounded up to 16] */
     const int32_t *w_sum;       /* [N rounded up to 16]: sum over k of the panel's int8 values */
@@ -46,6 +51,13 @@ typedef struct RowScale {       /* x = scale * (q - zero) */
     int32_t zero;
     int32_t sum;                /* of the row's q */
 } RowScale;
+
+/* Rows of low precision lie multiples of 64 bytes apart, filled up with zeros, and have room for M
+ * rounded up to 16 rows (never used, but read): a tile of AMX is 16 rows of 64 bytes. */
+static inline int64_t row_bf16(int64_t K) { return ROUND_UP(K, 32); } /* values from row to row */
+static inline int64_t row_i8(int64_t K) { return ROUND_UP(K, 64); }
+size_t rows_bf16_size(int64_t M, int64_t K); /* bytes */
+size_t rows_i8_size(int64_t M, int64_t K);
 
 typedef struct Gemm {
     int mr;                     /* rows of one register tile: split M at multiples of it */
@@ -81,15 +93,18 @@ typedef void NormFn(const Norm *, int64_t m0, int64_t m1);
 typedef void SoftmaxFn(const float *x, float *y, int64_t n);          /* one row; y may be x */
 typedef void ActFn(Act, const float *x, float *y, int64_t n);         /* y may be x */
 /* Rows of K floats to q in 0..127 (7 bits: sums are then exact on every ISA), zero point and scale
- * chosen per row so that 0.0 is exact; rows of q are K rounded up to 4 apart, filled up with 0. */
+ * chosen per row so that 0.0 is exact. */
 typedef void QuantizeFn(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowScale *, int64_t m0,
                         int64_t m1);
+typedef void Bf16Fn(const float *x, int64_t ldx, int64_t K, uint16_t *b, int64_t m0, int64_t m1);
 typedef void Sha256Fn(uint32_t state[8], const uint8_t *blocks, size_t count); /* 64-byte blocks */
 
 #define KERNEL_SLOTS(X)                                                                  \
     X(const Gemm, gemm_f32)      /* X * W, W in f32 panels */                            \
+    X(const Gemm, gemm_bf16)     /* X in bf16 * bf16 panels, added in f32 */             \
     X(const Gemm, gemm_i8)       /* quantized X * int8 panels -> int32, scaled to f32 */ \
     X(QuantizeFn, quantize_rows)                                                         \
+    X(Bf16Fn, bf16_rows)         /* rows of floats to bf16, to nearest even */           \
     X(AttentionFn, attention)                                                            \
     X(NormFn, layer_norm)                                                                \
     X(SoftmaxFn, softmax)                                                                \
@@ -111,6 +126,8 @@ const Kernels *kernels(void);         /* selected once for cpu_features() */
 /* w is [K, N] row-major (transposed: [N, K]); out has panels_f32_size(N, K) floats. */
 size_t panels_f32_size(int64_t N, int64_t K);
 void panels_f32_pack(const float *w, bool transposed, int64_t N, int64_t K, float *out);
+size_t panels_bf16_size(int64_t N, int64_t K);        /* values */
+void panels_bf16_pack(const float *w, bool transposed, int64_t N, int64_t K, uint16_t *out);
 size_t panels_i8_size(int64_t N, int64_t K);          /* bytes */
 void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8_t *out,
                     int32_t *w_sum); /* w_sum: [N rounded up to 16] */

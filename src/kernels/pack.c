@@ -2,6 +2,7 @@
  * pack.c - weights into panels, `[N/16][K/k][16][k]`: the one layout of every ISA, so that a
  * package written on one machine is mapped on any other. Runs at build (or once at load), so it is
  * plain. */
+#include "base/bf16.h"
 #include "kernels.h"
 
 size_t panels_f32_size(int64_t N, int64_t K) { return (size_t)(ROUND_UP(N, PANEL) * K); }
@@ -13,6 +14,27 @@ void panels_f32_pack(const float *w, bool transposed, int64_t N, int64_t K, floa
         for (int64_t k = 0; k < K; k++)
             for (int64_t n = p; n < p + PANEL; n++) *out++ = n < N ? w[k * row + n * col] : 0;
 }
+
+size_t panels_bf16_size(int64_t N, int64_t K)
+{
+    return (size_t)(ROUND_UP(N, PANEL) * ROUND_UP(K, 2));
+}
+
+void panels_bf16_pack(const float *w, bool transposed, int64_t N, int64_t K, uint16_t *out)
+{
+    int64_t col = transposed ? K : 1, row = transposed ? 1 : N;
+    for (int64_t p = 0; p < N; p += PANEL)
+        for (int64_t k = 0; k < K; k += 2)
+            for (int64_t n = p; n < p + PANEL; n++)
+                for (int64_t i = k; i < k + 2; i++)
+                    *out++ = n < N && i < K ? f32_to_bf16(w[i * row + n * col]) : 0;
+}
+
+size_t rows_bf16_size(int64_t M, int64_t K)
+{
+    return (size_t)(ROUND_UP(M, PANEL) * row_bf16(K)) * sizeof(uint16_t);
+}
+size_t rows_i8_size(int64_t M, int64_t K) { return (size_t)(ROUND_UP(M, PANEL) * row_i8(K)); }
 
 enum { GROUP = 4 }; /* int8 values of one column that lie side by side: one 32-bit lane */
 

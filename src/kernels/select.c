@@ -7,8 +7,11 @@
 
 const Kernels *const kernel_tables[] = {
 #ifdef __x86_64__
+    &kern_amx,
+    &kern_avx512bf16,
     &kern_avx512vnni,
     &kern_avx512,
+    &kern_avxvnni,
     &kern_avx2,
     &kern_sha,
 #endif

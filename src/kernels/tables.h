@@ -6,10 +6,12 @@
 #include "base/cpu.h"
 #include "kernels.h"
 
-extern const Kernels kern_scalar, kern_sha, kern_avx2, kern_avx512, kern_avx512vnni;
+extern const Kernels kern_scalar, kern_sha, kern_avx2, kern_avxvnni, kern_avx512, kern_avx512vnni,
+    kern_avx512bf16, kern_amx, kern_neon, kern_dotprod;
 
-#define X(type, slot)                                                             \
-    extern type scalar_##slot, sha_##slot, avx2_##slot, avx512_##slot, avx512vnni_##slot;
+#define X(type, slot)                                                                        \
+    extern type scalar_##slot, sha_##slot, avx2_##slot, avxvnni_##slot, avx512_##slot,       \
+        avx512vnni_##slot, avx512bf16_##slot, amx_##slot, neon_##slot, dotprod_##slot;
 KERNEL_SLOTS(X)
 #undef X
 

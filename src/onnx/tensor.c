@@ -105,10 +105,3 @@ uint16_t f32_to_f16(float f)
     uint32_t odd = magnitude >> 13 & 1;
     return (uint16_t)(sign | (magnitude - 0x38000000 + 0xFFF + odd) >> 13); /* may carry into inf */
 }
-
-uint16_t f32_to_bf16(float f)
-{
-    uint32_t bits = bits_of(f);
-    if ((bits & 0x7FFFFFFF) > 0x7F800000) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}

@@ -3,6 +3,7 @@
 #ifndef ONNX_TENSOR_H
 #define ONNX_TENSOR_H
 #include "base/base.h"
+#include "base/bf16.h"
 
 enum { MAX_RANK = 8 };
 
@@ -30,13 +31,5 @@ bool tensor_sane(const Tensor *, Err *);
 
 float f16_to_f32(uint16_t);
 uint16_t f32_to_f16(float);                 /* round to nearest even */
-static inline float bf16_to_f32(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-uint16_t f32_to_bf16(float);                /* round to nearest even; NaN stays NaN */
 
 #endif

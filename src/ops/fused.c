@@ -148,7 +148,7 @@ static bool linear_q_run(OpCall *c, Err *err)
         return op_fail(c, err, "residual has another shape");
     if (!l.M) return true;
     QuantizeJob job = { .c = c, .l = &l };
-    job.q = op_scratch(c, l.M, (size_t)ROUND_UP(l.K, 4), err);
+    job.q = op_scratch(c, ROUND_UP(l.M, PANEL), (size_t)row_i8(l.K), err);
     job.row = op_scratch(c, l.M, sizeof(RowScale), err);
     if (!job.q || !job.row) return false;
     int threads = workers(c, l.M * l.K * 8);

@@ -13,3 +13,7 @@ void avx2_quantize_rows(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowS
 {
     quantize_body(x, ldx, K, q, row, m0, m1);
 }
+void avx2_bf16_rows(const float *x, int64_t ldx, int64_t K, uint16_t *b, int64_t m0, int64_t m1)
+{
+    bf16_body(x, ldx, K, b, m0, m1);
+}

@@ -124,13 +124,28 @@ INLINE vf vf_part(vf v, int n, vf rest) /* the others are those of rest */
                  _mm256_blendv_ps(rest.hi, v.hi, _mm256_castsi256_ps(lanes_below(n - 8))) };
 }
 
-/* ---- bytes ---- */
+/* ---- bytes and bf16 ---- */
 INLINE void vf_store_u8(uint8_t *p, vf v) /* whole numbers in 0..255 to 16 bytes */
 {
     __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(v.lo), _mm256_cvtps_epi32(v.hi));
     words = _mm256_permute4x64_epi64(words, 0xd8);
     __m128i first = _mm256_castsi256_si128(words), second = _mm256_extracti128_si256(words, 1);
     _mm_storeu_si128((__m128i *)p, _mm_packus_epi16(first, second));
+}
+
+INLINE __m256i bf16_half(__m256 v) /* to nearest even, in the low half of each lane */
+{
+    __m256i bits = _mm256_castps_si256(v), high = _mm256_srli_epi32(bits, 16);
+    __m256i odd = _mm256_and_si256(high, _mm256_set1_epi32(1));
+    __m256i more = _mm256_add_epi32(_mm256_set1_epi32(0x7FFF), odd);
+    __m256i round = _mm256_srli_epi32(_mm256_add_epi32(bits, more), 16);
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    return _mm256_blendv_epi8(round, _mm256_or_si256(high, _mm256_set1_epi32(0x40)), nan);
+}
+INLINE void vf_store_bf16(uint16_t *p, vf v)
+{
+    __m256i words = _mm256_packus_epi32(bf16_half(v.lo), bf16_half(v.hi));
+    _mm256_storeu_si256((__m256i *)p, _mm256_permute4x64_epi64(words, 0xd8));
 }
 
 /* ---- 16 x 16 transpose ---- */

@@ -4,6 +4,8 @@
 #define KERNELS_AVX512_DOT_H
 #include "int.h"
 
+#include "kernels/body/dot_tiles.h"
+
 /* sum + x * w over the four bytes of each lane; x is 0..127, so nothing saturates. */
 INLINE vi vi_dot(vi sum, vi x, vi w)
 {

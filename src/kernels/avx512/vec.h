@@ -80,10 +80,21 @@ INLINE vf vf_load_part(const float *p, int n) { return _mm512_maskz_loadu_ps(lan
 INLINE void vf_store_part(float *p, vf v, int n) { _mm512_mask_storeu_ps(p, lanes_below(n), v); }
 INLINE vf vf_part(vf v, int n, vf rest) { return _mm512_mask_blend_ps(lanes_below(n), rest, v); }
 
-/* ---- bytes ---- */
+/* ---- bytes and bf16 ---- */
 INLINE void vf_store_u8(uint8_t *p, vf v) /* whole numbers in 0..255 to 16 bytes */
 {
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+}
+
+INLINE void vf_store_bf16(uint16_t *p, vf v) /* to nearest even; no instruction: they flush */
+{
+    __m512i bits = _mm512_castps_si512(v), high = _mm512_srli_epi32(bits, 16);
+    __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
+    __m512i more = _mm512_add_epi32(_mm512_set1_epi32(0x7FFF), odd);
+    __m512i round = _mm512_srli_epi32(_mm512_add_epi32(bits, more), 16);
+    __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    round = _mm512_mask_or_epi32(round, nan, high, _mm512_set1_epi32(0x40));
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(round));
 }
 
 /* ---- 16 x 16 transpose: within 128-bit quarters, then the quarters themselves ---- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gemm_f32.h - the f32 GEMM: panel outer, rows inner, so that a panel is read from memory once and
  * stays in the nearest cache while all rows pass over it. No packing of X, no blocking of K. */
+#include "sum.h"
+
 #include "finish.h"
 #include "tile.h"
 

@@ -72,10 +72,10 @@ static void quantize_row(const float *x, int64_t K, uint8_t *q, RowScale *row)
         v = vf_min(vf_max(vf_add(v, vf_set(step.zero)), vf_set(0)), vf_set(127));
         v = vf_part(v, (int)w, vf_set(0));
         sum = vf_add(sum, v); /* whole and below 2^24: exact */
-        uint8_t bytes[PANEL];
-        vf_store_u8(bytes, v);
-        memcpy(q + k, bytes, (size_t)ROUND_UP(w, 4));
+        vf_store_u8(q + k, v);
     }
+    int64_t end = ROUND_UP(K, PANEL);
+    memset(q + end, 0, (size_t)(row_i8(K) - end));
     *row = (RowScale){ step.scale, (int32_t)step.zero, (int32_t)vf_sum(sum) };
 }
 
@@ -83,5 +83,17 @@ static void quantize_body(const float *x, int64_t ldx, int64_t K, uint8_t *q, Ro
                           int64_t m0, int64_t m1)
 {
     for (int64_t m = m0; m < m1; m++)
-        quantize_row(x + m * ldx, K, q + m * ROUND_UP(K, 4), row + m);
+        quantize_row(x + m * ldx, K, q + m * row_i8(K), row + m);
+}
+
+static void bf16_row(const float *x, int64_t K, uint16_t *b)
+{
+    EACH(k, w, K) vf_store_bf16(b + k, load(x + k, w));
+    int64_t end = ROUND_UP(K, PANEL);
+    memset(b + end, 0, (size_t)(row_bf16(K) - end) * sizeof(*b));
+}
+
+static void bf16_body(const float *x, int64_t ldx, int64_t K, uint16_t *b, int64_t m0, int64_t m1)
+{
+    for (int64_t m = m0; m < m1; m++) bf16_row(x + m * ldx, K, b + m * row_bf16(K));
 }

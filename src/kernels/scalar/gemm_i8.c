@@ -18,7 +18,7 @@ static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
     int64_t K = ROUND_UP(l->K, 4);
     for (int64_t m = m0; m < m1; m++)
         for (int64_t n = p0 * PANEL; n < MIN(p1 * PANEL, l->N); n++) {
-            const uint8_t *x = l->xq + m * K;
+            const uint8_t *x = l->xq + m * row_i8(l->K);
             const int8_t *w = (const int8_t *)l->w + n / PANEL * PANEL * K + n % PANEL * 4;
             int32_t dot = 0;
             for (int64_t k = 0; k < K; k++) dot += x[k] * w[k / 4 * 4 * PANEL + k % 4];

@@ -16,7 +16,7 @@ static void quantize_row(const float *x, int64_t K, uint8_t *q, RowScale *row)
     }
     QuantizeStep step = quantize_step(lo, hi);
     int32_t sum = 0;
-    for (int64_t k = 0; k < ROUND_UP(K, 4); k++) {
+    for (int64_t k = 0; k < row_i8(K); k++) {
         float v = k < K ? rintf(x[k] * step.inverse) + step.zero : 0;
         q[k] = (uint8_t)(v > 0 ? v < 127 ? v : 127 : 0);
         sum += q[k];
@@ -28,5 +28,5 @@ void scalar_quantize_rows(const float *x, int64_t ldx, int64_t K, uint8_t *q, Ro
                           int64_t m0, int64_t m1)
 {
     for (int64_t m = m0; m < m1; m++)
-        quantize_row(x + m * ldx, K, q + m * ROUND_UP(K, 4), row + m);
+        quantize_row(x + m * ldx, K, q + m * row_i8(K), row + m);
 }

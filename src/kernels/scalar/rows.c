@@ -3,6 +3,7 @@
  * double: a reference should not have an order of its own. */
 #include <math.h>
 
+#include "base/bf16.h"
 #include "kernels/tables.h"
 
 static void norm_row(const Norm *n, const float *x, float *y)
@@ -55,4 +56,11 @@ static float activation(Act act, float x)
 void scalar_activate(Act act, const float *x, float *y, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) y[i] = activation(act, x[i]);
+}
+
+void scalar_bf16_rows(const float *x, int64_t ldx, int64_t K, uint16_t *b, int64_t m0, int64_t m1)
+{
+    for (int64_t m = m0; m < m1; m++)
+        for (int64_t k = 0; k < row_bf16(K); k++)
+            b[m * row_bf16(K) + k] = k < K ? f32_to_bf16(x[m * ldx + k]) : 0;
 }
