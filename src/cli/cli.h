@@ -65,5 +65,6 @@ bool out_json(const Value *, Err *);    /* pretty, with a newline */
 extern const Command cmd_export, cmd_build, cmd_inspect, cmd_infer, cmd_serve, cmd_tokenize,
     cmd_bench, cmd_quantize, cmd_onnx_check, cmd_onnx_convert, cmd_onnx_run, cmd_onnx_test,
     cmd_new_transform, cmd_version;
+extern const Command cmd_analyze, cmd_validate, cmd_compare;
 
 #endif

@@ -192,6 +192,7 @@ static void write_nodes(const Graph *g, Arena *arena, OnnxGraph *to)
         node->in = names_of(g, arena, from->in, from->n_in);
         node->out = names_of(g, arena, from->out, from->n_out);
         node->n_in = from->n_in, node->n_out = from->n_out;
+        node->doc = (Str){ 0 };
         if (from->guard) write_guard(g, arena, from->guard - 1, node);
     }
 }

@@ -579,6 +579,7 @@ static bool convert_part(Arena *arena, OnnxModel *m, OnnxOpset *said, OnnxGraph 
 bool onnx_change_opset(Arena *arena, OnnxModel *m, int64_t to, Err *err)
 {
     int fresh = 0;
+    m->graph.n_info = 0;
     if (to < LOWEST || to > HIGHEST)
         return fail(err, EF_UNSUPPORTED, "opset: found %lld, wanted %d to %d", (long long)to,
                     LOWEST, HIGHEST);

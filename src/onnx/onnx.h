@@ -39,7 +39,8 @@ typedef struct OnnxPair { /* metadata_props, opset imports as text */
     Str key, value;
 } OnnxPair;
 typedef struct OnnxNode {
-    Str op, domain, name;
+    Str op, domain, name, overload;
+    Str doc;
     Str *in, *out;          /* empty name: absent */
     int n_in, n_out, n_attr, n_meta;
     OnnxAttr *attr;
@@ -56,11 +57,13 @@ typedef struct OnnxValue {
 } OnnxValue;
 
 struct OnnxGraph {
-    Str name;
+    Str name, doc;
     OnnxNode *node;
     OnnxTensor *init;
     OnnxValue *in, *out;    /* graph inputs include initializers in old files */
-    int n_node, n_init, n_in, n_out;
+    OnnxValue *info;        /* of inner values; whoever changes what a value is drops them */
+    OnnxPair *meta;
+    int n_node, n_init, n_in, n_out, n_info, n_meta;
 };
 typedef struct OnnxOpset {
     Str domain;             /* empty: ai.onnx */
@@ -75,8 +78,8 @@ typedef struct OnnxFunction {
     OnnxGraph body;         /* its nodes */
 } OnnxFunction;
 typedef struct OnnxModel {
-    int64_t ir_version;
-    Str producer, producer_version;
+    int64_t ir_version, version;
+    Str producer, producer_version, domain, doc;
     OnnxOpset *opset;
     OnnxPair *meta;
     OnnxFunction *function;
@@ -96,6 +99,9 @@ void onnx_write(Buf *, const OnnxModel *);
  * is not external is asked for when its turn comes. `pour` must write exactly tensor_bytes of it. */
 typedef bool OnnxPour(void *context, const OnnxTensor *, FileWriter *, Err *);
 bool onnx_write_file(FileWriter *, const OnnxModel *, OnnxPour *, void *context, Err *);
+
+/* Names only: each made once and before it is read, outputs made, domains imported. */
+bool onnx_check(Arena *, const OnnxModel *, Err *);
 
 const OnnxAttr *onnx_attr(const OnnxNode *, const char *name); /* NULL: absent */
 int64_t onnx_int(const OnnxNode *, const char *name, int64_t otherwise);

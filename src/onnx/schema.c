@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema.c - onnx.proto's messages, one row a field. What is not here (doc strings, value_info of
- * inner tensors, quantization annotations) is neither kept nor written. */
+ * schema.c - onnx.proto's messages, one row a field. What is not here (doc strings of tensors and
+ * attributes, quantization annotations, training) is neither kept nor written. */
 #include "schema.h"
 
 #define STR_AT(T, n, member) { n, F_STR, offsetof(T, member) }
@@ -36,7 +36,9 @@ static const Field node_fields[] = {
     STR_AT(OnnxNode, 3, name),
     STR_AT(OnnxNode, 4, op),
     MSGS_AT(OnnxNode, 5, attr, n_attr, message_attr),
+    STR_AT(OnnxNode, 6, doc),
     DOMAIN_AT(OnnxNode, 7, domain),
+    STR_AT(OnnxNode, 8, overload),
     MSGS_AT(OnnxNode, 9, meta, n_meta, message_pair),
     { 0 }
 };
@@ -46,9 +48,12 @@ static const Field graph_fields[] = {
     MSGS_AT(OnnxGraph, 1, node, n_node, message_node),
     STR_AT(OnnxGraph, 2, name),
     MSGS_AT(OnnxGraph, 5, init, n_init, message_tensor),
+    STR_AT(OnnxGraph, 10, doc),
     MSGS_AT(OnnxGraph, 11, in, n_in, message_value),
     MSGS_AT(OnnxGraph, 12, out, n_out, message_value),
+    MSGS_AT(OnnxGraph, 13, info, n_info, message_value),
     { 15, F_REFUSED, 0, 0, &message_sparse },
+    MSGS_AT(OnnxGraph, 16, meta, n_meta, message_pair),
     { 0 }
 };
 const Message message_graph = { "graph", sizeof(OnnxGraph), graph_fields };
@@ -70,6 +75,9 @@ static const Field model_fields[] = {
     INT_AT(OnnxModel, 1, ir_version),
     STR_AT(OnnxModel, 2, producer),
     STR_AT(OnnxModel, 3, producer_version),
+    STR_AT(OnnxModel, 4, domain),
+    INT_AT(OnnxModel, 5, version),
+    STR_AT(OnnxModel, 6, doc),
     { 7, F_MSG, offsetof(OnnxModel, graph), 0, &message_graph },
     MSGS_AT(OnnxModel, 8, opset, n_opset, message_opset),
     MSGS_AT(OnnxModel, 14, meta, n_meta, message_pair),

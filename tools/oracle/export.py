@@ -10,7 +10,6 @@ onnxruntime, numpy, safetensors."""
 import argparse
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -263,46 +262,6 @@ def check(args, case, task, opset=18):
     return worst <= 1e-4 and not tags
 
 
-def torchscript_tags(model, longest, path):
-    """The set of modules that own an operator when torch itself exports: rule 2.2 on its node names."""
-    table = module_table(model, longest)
-    feed = next(iter(batches(model, 20)))
-    names = ["input_ids", "attention_mask"]
-    torch.onnx.export(model, (), path, kwargs={k: torch.from_numpy(feed[k]) for k in names}, input_names=names,
-                      dynamic_axes={k: {0: "b", 1: "s"} for k in names}, dynamo=False, opset_version=17)
-    tags = set()
-    for node in onnx.load(path).graph.node:
-        if node.op_type == "Constant" or not node.name.startswith("/"):
-            continue  # shared weights are Identity nodes without a scope
-        scope = re.sub(r"\.(\d+)_\d+", r".\1", ".".join(node.name.split("/")[1:-1]))  # a module run again
-        while scope and scope not in table:
-            scope = scope.rpartition(".")[0]
-        tags.add(table[scope])
-    return tags
-
-
-def check_tag_sets(args):
-    bad = 0
-    for case in ("bert", "distilbert", "roberta", "albert", "deberta-v2", "modernbert"):
-        for task in HEADS:
-            if task == "multiple-choice":
-                continue
-            source = os.path.join(args.work, case + "." + task)
-            model = make(case, task, source)
-            export(args.program, source, source + ".tags", "--task", task)
-            ours = {p.value for n in onnx.load(source + ".tags/model.onnx").graph.node for p in n.metadata_props}
-            try:
-                theirs = torchscript_tags(model, 60, os.path.join(args.work, "script.onnx"))
-            except Exception as e:
-                print("%-18s %-21s torch cannot export it: %s" % (case, task, str(e)[:60]), flush=True)
-                continue
-            dead = {t for t in theirs if task == "feature-extraction" and "Pooler" in t}  # nobody reads it
-            bad += ours != theirs - dead
-            print("%-18s %-21s %2d tags, only ours %s, only torch's %s" % (
-                case, task, len(ours), sorted(ours - theirs), sorted(theirs - ours - dead)), flush=True)
-    return bad
-
-
 POOLINGS = {"cls": ["cls_token"], "mean": ["mean_tokens"], "max": ["max_tokens"], "sqrt": ["mean_sqrt_len_tokens"],
             "weighted": ["weightedmean_tokens"], "two": ["cls_token", "mean_tokens"]}
 NAMES = ["cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken"]
@@ -386,15 +345,12 @@ def main():
     parser.add_argument("--engine")
     parser.add_argument("--opsets", action="store_true")
     parser.add_argument("--golden")
-    parser.add_argument("--tag-sets", action="store_true", help="compare the sets of tags with torch's own export")
     parser.add_argument("case", nargs="*")
     args = parser.parse_intermixed_args()
     args.models = {}
     torch.set_num_threads(1)
     if args.golden:
         return golden(args)
-    if args.tag_sets:
-        sys.exit(check_tag_sets(args) > 0)
     bad = 0
     for case in args.case or CASES:
         for task in CASES[case][4] or HEADS:

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hierarchy.c - see hierarchy.h. */
+#include "cli/hierarchy.h"
+
+#include "data/json.h"
+
+enum { MOST_JSON = 1 << 28 };
+
+static bool read_json(Arena *arena, const char *path, Value *out, Err *err)
+{
+    Str text;
+    if (!file_read(arena, path, MOST_JSON, &text, err)) return false;
+    if (!json_parse(arena, text, out, err)) return within(err, "%s", path);
+    return out->kind == V_MAP || fail(err, EF_BAD_MODEL, "%s: found %s, wanted an object", path,
+                                      value_kind_name(out->kind));
+}
+
+static bool read_parts(Arena *arena, const char *path, HierarchyFile *f, Err *err)
+{
+    Err ignored; /* a config.json that cannot be read only means fewer class names */
+    if (!onnx_read(arena, (Str){ (const char *)f->map.p, f->map.n }, &f->model, err))
+        return within(err, "%s", path);
+    if (f->sidecar_path && !read_json(arena, f->sidecar_path, &f->sidecar, err)) return false;
+    const char *config = path_join(arena, path_dir(arena, path), STR("config.json"));
+    bool described = file_is(config) && read_json(arena, config, &f->config, &ignored);
+    HtpHints hints = { f->sidecar_path ? &f->sidecar : NULL, described ? &f->config : NULL };
+    htp_read(arena, &f->model.graph, &hints, &f->htp);
+    return true;
+}
+
+bool hierarchy_open(Arena *arena, const char *path, const char *sidecar, HierarchyFile *f, Err *err)
+{
+    *f = (HierarchyFile){ .sidecar_path = sidecar };
+    if (!file_map(path, &f->map, err)) return false;
+    if (!sidecar) f->sidecar_path = htp_sidecar_find(arena, path);
+    if (read_parts(arena, path, f, err)) return true;
+    hierarchy_close(f);
+    return false;
+}
+
+void hierarchy_close(HierarchyFile *f)
+{
+    file_unmap(&f->map);
+}

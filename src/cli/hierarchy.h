@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hierarchy.h - an .onnx with what stands beside it that knows its modules: sidecar, config.json.
+ * Weights in other files are not looked at. */
+#ifndef CLI_HIERARCHY_H
+#define CLI_HIERARCHY_H
+#include "base/file.h"
+#include "export/htp.h"
+
+typedef struct HierarchyFile {
+    Mapping map;
+    OnnxModel model;
+    const char *sidecar_path; /* NULL: none */
+    Value sidecar, config;
+    Htp htp;
+} HierarchyFile;
+/* sidecar: its path; NULL: looked for beside the file. */
+bool hierarchy_open(Arena *, const char *path, const char *sidecar, HierarchyFile *, Err *);
+void hierarchy_close(HierarchyFile *);
+
+#endif

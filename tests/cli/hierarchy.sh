@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# hierarchy.sh [PROGRAM] - tags, sidecars, reports, GraphML and extraction by their command lines; numbers are those of
+# ../shared/spec/modelexport.md. What Python expected lies in tests/golden/htp (tools/oracle/tags.py).
+cd -- "$(dirname -- "$0")/../.." || exit 1
+EF=$(realpath "${1:-build/encoderfile}")
+BUS=$PWD/examples/bus-ner
+GOLDEN=$PWD/tests/golden/htp
+EXPORTS=$PWD/tests/golden/export
+work=$(mktemp -d) && cd "$work" || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() { passed=$((passed + 1)); }
+flunk() { failed=$((failed + 1)) && echo "  FAILED: $1" && sed 's/^/    /' err; }
+check() { if [ "$1" = 0 ]; then pass; else flunk "$2"; fi; }
+works() { # NAME COMMAND...
+    name=$1 && shift
+    "$@" >txt 2>err
+    check $? "$name"
+}
+refuses() { # NAME WORDS COMMAND...: exit not 0, words on stderr
+    name=$1 words=$2 && shift 2
+    if "$@" >txt 2>err; then flunk "$name: exit 0"; else
+        grep -q -- "$words" err
+        check $? "$name: wanted \"$words\""
+    fi
+}
+has() { grep -q -- "$2" txt && pass || flunk "$1: output lacks \"$2\""; }
+
+# ---- part 4: analyze ----
+works "export" "$EF" export "$BUS" bus
+works "4 analyze" "$EF" analyze bus/model.onnx
+for key in model_info statistics hierarchy_tags node_tags version; do has "4 json" "^  \"$key\": "; done
+has "4 coverage is counted" '"coverage": 100.0'
+has "4 source" '"tag_source": "metadata_props"'
+cp txt first
+works "--json is the default format" "$EF" analyze bus/model.onnx --json
+cmp -s first txt && pass || flunk "--json"
+works "4 summary" "$EF" analyze bus/model.onnx --output-format summary
+for words in "^Model: bus/model.onnx" "^Total unique tags: 18" "^Total tagged operations: 115" "^Tag coverage: 100.0%" \
+    "^Total nodes processed: 115" "^Tag distribution:"; do has "4 summary" "$words"; done
+works "4 csv" "$EF" analyze bus/model.onnx --output-format csv --output-file deep/tags.csv
+has "4 output file" "^Analysis exported to: deep/tags.csv"
+head -1 deep/tags.csv | grep -q '^Tag,Count$' && grep -q '^"/BertForTokenClassification",2$' deep/tags.csv && pass || flunk "4 csv rows"
+works "4 filter" "$EF" analyze bus/model.onnx --filter-tag BertAttention --output-format csv
+[ "$(sed 1d txt | grep -vc BertAttention)" = 0 ] && [ "$(sed 1d txt | wc -l)" = 6 ] && pass || flunk "4 filter"
+works "4 nothing found" "$EF" analyze bus/model.onnx --filter-tag NoSuchModule --output-format csv
+has "4 nothing found" '^"No tags found",0$'
+refuses "4 missing file" "No such file or directory" "$EF" analyze missing.onnx
+refuses "4 format" "wanted json, csv or summary" "$EF" analyze bus/model.onnx --output-format xml
+printf 'no model' >bad.onnx && refuses "4 no model" "Error during analysis: bad.onnx" "$EF" analyze bad.onnx
+# 2.4: TorchScript (classes by config.json) and torch.export, node by node what hooks over transformers say.
+for kind in bert-script albert-script bert-dynamo; do
+    works "2.2 $kind" "$EF" analyze "$GOLDEN/$kind/model.onnx" --output-format csv
+    cmp -s txt "$GOLDEN/$kind/tags.csv" && pass || flunk "2.2 $kind: tags"
+done
+mkdir alone && cp "$GOLDEN/bert-script/model.onnx" alone
+works "2.4 names alone" "$EF" analyze alone/model.onnx --output-format csv
+has "2.4 paths instead of classes" '"/UnknownModel/bert/encoder/layer.0/attention/self"'
+for form in attributes docs; do
+    works "3.2 $form" "$EF" analyze "$GOLDEN/$form.onnx" --output-format csv
+    has "3.2 $form" '^"/Net/Layer",1$'
+done
+# 3.2: a clean file is read through its sidecar, of any age.
+works "clean" "$EF" export "$BUS" clean --clean-onnx
+works "3.2 clean file" "$EF" analyze clean/model.onnx --output-format csv
+cmp -s txt deep/tags.csv || { "$EF" analyze bus/model.onnx --output-format csv >all.csv && cmp -s txt all.csv; }
+check $? "3.2 the sidecar says what the tags said"
+cp "$GOLDEN/attributes.onnx" old.onnx
+cp clean/model.onnx side.onnx && for old in '"tagged_nodes": {"/classifier/MatMul": "/Head"}' \
+    '"node_tags": {"/classifier/MatMul": {"op_type": "MatMul", "tags": ["/Head"], "primary_path": "/Head", "tag_count": 1}}'; do
+    printf '{%s}' "$old" >side_hierarchy.json
+    works "3.1 older sidecar" "$EF" analyze side.onnx --output-format csv
+    has "3.1 older sidecar" '^"/Head",1$'
+done
+printf '[1]' >side_hierarchy.json && refuses "3.1 a list" "wanted an object" "$EF" analyze side.onnx
+printf '{"nodes": ' >side_hierarchy.json && refuses "3.1 cut JSON" "side_hierarchy.json: line 1" "$EF" analyze side.onnx
+
+# ---- validate ----
+works "4 validate" "$EF" validate bus/model.onnx --check-consistency
+for words in "^ONNX model is valid" "^Found 115 operations with hierarchy tags" "^Found sidecar file: model_htp_metadata.json" \
+    "^Tags are consistent"; do has "4 validate" "$words"; done
+works "4 validate --json" "$EF" validate bus/model.onnx --check-consistency --json
+has "4 report" '"total_sidecar_nodes": 115'
+works "4 clean" "$EF" validate clean/model.onnx --check-consistency
+has "4 clean" "^Found 0 operations"
+works "no sidecar" "$EF" validate "$GOLDEN/docs.onnx"
+has "no sidecar" "^No sidecar file found"
+cp bus/model.onnx changed.onnx && sed 's,"/BertForTokenClassification/BertModel/BertEmbeddings","/Other",' \
+    bus/model_htp_metadata.json >changed_htp_metadata.json
+"$EF" validate changed.onnx --check-consistency >txt 2>err && flunk "an inconsistency: exit 0" || has "4 inconsistent" "^Tag inconsistencies found"
+"$EF" validate "$GOLDEN/attributes.onnx" >txt 2>err && flunk "attributes: exit 0" || has "3.2 attributes" "ONNX Runtime refuses them"
+works "11.2 --repair moves attributes" "$EF" validate old.onnx --repair
+has "--repair" "^Repaired 2 operations"
+works "valid afterwards" "$EF" validate old.onnx
+works "tags stay" "$EF" analyze old.onnx
+has "tags stay" '"tag_source": "metadata_props"'
+works "11.2 --repair by the sidecar" "$EF" validate changed.onnx --check-consistency --repair
+has "--repair" "^Tags are consistent"
+works "--repair of a clean file" "$EF" validate clean/model.onnx --repair
+"$EF" analyze clean/model.onnx >txt && "$EF" analyze bus/model.onnx | sed 's,bus/,clean/,' | cmp -s - txt
+check $? "a repaired clean file is the tagged one"
+cp bus/config.json clean && "$EF" infer --entities -m clean "from Bangalore to Mumbai" >txt 2>err
+has "a repaired file still answers" Bangalore
+cp bus/model.onnx again.onnx && works "nothing to repair" "$EF" validate again.onnx --repair
+cmp -s bus/model.onnx again.onnx && has "nothing to repair" "^Repaired 0"
+refuses "4 validate: missing" "No such file" "$EF" validate missing.onnx
+
+# ---- compare ----
+works "4 compare" "$EF" compare bus/model.onnx "$GOLDEN/bert-script/model.onnx" --output-file diff.json
+for words in "^Model 1: bus" "^Model 2: " "^Found [0-9]* tag differences" "BertEmbeddings: 8 -> 50"; do has "4 compare" "$words"; done
+for key in model1_path model2_path tag_differences model1_only_tags model2_only_tags summary total_differences; do
+    grep -q "\"$key\": " diff.json && pass || flunk "4 compare: $key"
+done
+works "equal files" "$EF" compare bus/model.onnx clean/model.onnx --json
+has "equal files" '"total_differences": 0'
+refuses "one file" "wanted two" "$EF" compare bus/model.onnx
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
