@@ -3,6 +3,7 @@
  * live with their relatives (elementwise.c, norm.c): fused products, embeddings, rotary positions. */
 #include <math.h>
 
+#include "ops/activation.h"
 #include "ops/product.h"
 
 /* ---- FusedMatMul: alpha * A' * B' ---- */
@@ -123,105 +124,21 @@ static bool fused_matmul_run(OpCall *call, Err *err)
 }
 
 /* ---- FusedGemm: an activation behind it ---- */
-typedef struct Activation {
-    float a, b;
-} Activation;
-
-static double leaky(const Activation *p, double x)
-{
-    return x >= 0 ? x : p->a * x;
-}
-static double relu(const Activation *p, double x)
-{
-    return (void)p, x > 0 ? x : 0;
-}
-static double hyperbolic(const Activation *p, double x)
-{
-    return (void)p, tanh(x);
-}
-static double sigmoid(const Activation *p, double x)
-{
-    return (void)p, 1 / (1 + exp(-x));
-}
-static double softsign(const Activation *p, double x)
-{
-    return (void)p, x / (1 + fabs(x));
-}
-static double softplus(const Activation *p, double x)
-{
-    return (void)p, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-static double elu(const Activation *p, double x)
-{
-    return x >= 0 ? x : p->a * expm1(x);
-}
-static double selu(const Activation *p, double x)
-{
-    return p->b * (x > 0 ? x : p->a * expm1(x));
-}
-static double celu(const Activation *p, double x)
-{
-    return fmax(0, x) + fmin(0, p->a * expm1(x / p->a));
-}
-static double hard(const Activation *p, double x)
-{
-    return fmax(0, fmin(1, p->a * x + p->b));
-}
-static double threshold(const Activation *p, double x)
-{
-    return x > p->a ? x : 0;
-}
-
-static const struct ActivationRow {
-    const char *name;
-    double (*fn)(const Activation *, double);
-    Activation otherwise;
-} activations[] = {
-    { "LeakyRelu", leaky, { 0.01f } },
-    { "Relu", relu },
-    { "Tanh", hyperbolic },
-    { "Sigmoid", sigmoid },
-    { "Softsign", softsign },
-    { "Softplus", softplus },
-    { "Elu", elu, { 1 } },
-    { "Selu", selu, { 1.67326319217681884765625f, 1.05070102214813232421875f } },
-    { "Celu", celu, { 1 } },
-    { "HardSigmoid", hard, { 0.2f, 0.5f } },
-    { "ThresholdedRelu", threshold, { 1 } },
-};
-
-static const struct ActivationRow *find_activation(const OpCall *call)
-{
-    const Str name = onnx_string(call->node, "activation", "");
-    for (size_t i = 0; i < COUNT(activations); i++)
-        if (str_is(name, activations[i].name)) return &activations[i];
-    return NULL;
-}
-
 static bool fused_gemm_shape(OpCall *call, Err *err)
 {
-    const Str name = onnx_string(call->node, "activation", "");
-    if (name.n && !find_activation(call))
-        return fail(err, EF_UNSUPPORTED,
-                    "node '%.*s' (FusedGemm): activation '%.*s' is not supported",
-                    STR_ARG(call->node->name), STR_ARG(name));
-    return gemm_shape(call, err);
+    const Activation *activation;
+    return fused_activation_find(call, &activation, err) && gemm_shape(call, err);
 }
 
 static bool fused_gemm_run(OpCall *call, Err *err)
 {
-    if (!gemm_run(call, err)) return false;
-    const struct ActivationRow *row = find_activation(call);
-    if (!row) return true;
-    Tensor *y = &call->out[0];
-    const Activation p = { onnx_float(call->node, "activation_alpha", row->otherwise.a),
-                           onnx_float(call->node,
-                                      row->fn == selu ? "activation_gamma" : "activation_beta",
-                                      row->otherwise.b) };
-    for (int64_t i = 0, n = tensor_count(y); i < n; i++) {
-        const double x = row->fn(&p, tensor_get(y, i));
-        tensor_store(y, i, 1, &x);
-    }
+    const Activation *act;
+    if (!fused_activation_find(call, &act, err) || !gemm_run(call, err)) return false;
+    if (!act) return true;
+    const char *second = strcmp(act->name, "Selu") == 0 ? "activation_gamma" : "activation_beta";
+    const float p[2] = { onnx_float(call->node, "activation_alpha", act->otherwise[0]),
+                         onnx_float(call->node, second, act->otherwise[1]) };
+    fused_activation_apply(act, p, &call->out[0]);
     return true;
 }
 

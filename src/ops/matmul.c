@@ -116,6 +116,39 @@ static void run_tiles(void *context, int64_t from, int64_t to)
     }
 }
 
+static Tiles tiles_of(const OpCall *call, const Product *p, const float *a, float *y)
+{
+    const Gemm *gemm = call->k->gemm_f32;
+    Tiles t = { .p = p, .gemm = gemm, .a = a, .y = y, .size = panels_f32_size(p->N, p->K),
+                .rows = ROUND_UP(TILE_ROWS, gemm->mr) };
+    t.row_tiles = (p->M + t.rows - 1) / t.rows;
+    t.panel_tiles = ((p->N + PANEL - 1) / PANEL + TILE_PANELS - 1) / TILE_PANELS;
+    return t;
+}
+
+/* Nothing to add, nothing to run: done without kernels. */
+static bool is_trivial(const Product *p, float *y)
+{
+    const int64_t out = p->batches * p->M * p->N;
+    if (!p->K && out) memset(y, 0, (size_t)out * sizeof *y);
+    return !p->K || !out;
+}
+
+static void split_tiles(const OpCall *call, Tiles *t)
+{
+    const Product *p = t->p;
+    const int64_t work = p->K * MIN(t->rows, p->M) * MIN(p->N, TILE_PANELS * PANEL); /* of one tile */
+    op_split(call, p->batches * t->row_tiles * t->panel_tiles, MAX(100000 / work, 1), run_tiles, t);
+}
+
+void product_panels(const OpCall *call, const Product *p, const float *a, float *panels, float *y)
+{
+    if (is_trivial(p, y)) return;
+    Tiles t = tiles_of(call, p, a, y);
+    t.panels = panels;
+    split_tiles(call, &t);
+}
+
 bool product_f32(OpCall *call, const Product *product, const float *a, const float *b,
                  bool transposed, float *y, Err *err)
 {
@@ -125,19 +158,14 @@ bool product_f32(OpCall *call, const Product *product, const float *a, const flo
         p.batches = 1;
         p.rank = 0;
     }
-    const int64_t out = p.batches * p.M * p.N;
-    if (!p.K && out) memset(y, 0, (size_t)out * sizeof *y);
-    if (!p.K || !out) return true;
-    const Gemm *gemm = call->k->gemm_f32;
-    Tiles t = { .p = &p, .gemm = gemm, .a = a, .b = b, .y = y, .transposed = transposed,
-                .size = panels_f32_size(p.N, p.K), .rows = ROUND_UP(TILE_ROWS, gemm->mr) };
+    if (is_trivial(&p, y)) return true;
+    Tiles t = tiles_of(call, &p, a, y);
+    t.b = b;
+    t.transposed = transposed;
     t.panels = op_scratch(call, p.matrices[1], t.size * sizeof(float), err);
     if (!t.panels) return false;
-    t.row_tiles = (p.M + t.rows - 1) / t.rows;
-    t.panel_tiles = ((p.N + PANEL - 1) / PANEL + TILE_PANELS - 1) / TILE_PANELS;
     op_split(call, p.matrices[1], MAX(65536 / (p.K * p.N), 1), pack_one, &t);
-    const int64_t work = p.K * MIN(t.rows, p.M) * MIN(p.N, TILE_PANELS * PANEL); /* of one tile */
-    op_split(call, p.batches * t.row_tiles * t.panel_tiles, MAX(100000 / work, 1), run_tiles, &t);
+    split_tiles(call, &t);
     return true;
 }
 

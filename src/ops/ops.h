@@ -96,6 +96,6 @@ void op_split(const OpCall *, int64_t n, int64_t grain, OpRange *, void *context
 /* The families: each table ends with a row without a name. */
 extern const Op ops_elementwise[], ops_reduce[], ops_shape[], ops_move[], ops_gather[], ops_matmul[],
     ops_einsum[], ops_norm[], ops_attention[], ops_quant[], ops_fused[],
-    ops_branch[], ops_contrib[], ops_contrib_attention[], ops_contrib_quant[];
+    ops_branch[], ops_contrib[], ops_contrib_attention[], ops_contrib_quant[], ops_conv[];
 
 #endif

@@ -21,6 +21,8 @@ int64_t product_matrix(const Product *, int side, int64_t batch); /* number of t
 /* Y = A * B in f32 by the GEMM kernel; y is [batches, M, N]. transposed: b holds [N, K]. */
 bool product_f32(OpCall *, const Product *, const float *a, const float *b, bool transposed,
                  float *y, Err *);
+/* The same where the right side already lies in panels, panels_f32_size(N, K) floats a matrix. */
+void product_panels(const OpCall *, const Product *, const float *a, float *panels, float *y);
 
 /* Gemm, whose com.microsoft relative adds an activation. */
 bool gemm_product(const OpCall *, Product *, Err *);

@@ -7,7 +7,7 @@
 static const Op *const families[] = {
     ops_elementwise, ops_reduce, ops_shape,     ops_move,  ops_gather, ops_matmul,
     ops_einsum,      ops_norm,   ops_attention, ops_quant, ops_fused,  ops_branch,
-    ops_contrib,     ops_contrib_attention,     ops_contrib_quant,
+    ops_contrib,     ops_contrib_attention,     ops_contrib_quant,    ops_conv,
 };
 
 static bool same_domain(Str wanted, const char *row)
@@ -127,6 +127,10 @@ double op_work(const Op *op, const OpCall *call)
     for (int i = 0; i < call->n_out; i++) sum += (double)tensor_count(&call->out[i]);
     if (op->token == TOKEN_MATMUL || strstr(op->name, "Gemm") || strstr(op->name, "MatMul"))
         return product_work(call, n[0], n[1]);
+    if (strstr(op->name, "Conv")) { /* every output looks through a window; filling them costs as well */
+        const double window = (double)tensor_count(call->in[1]) / (double)MAX(call->in[1]->dim[0], 1);
+        return (double)tensor_count(&call->out[0]) * window + n[0] * ELEMENT;
+    }
     if (strcmp(op->name, "Einsum") == 0) return MAX(n[0] * n[1], sum) * ELEMENT;
     if (strstr(op->name, "Attention")) { /* tokens times tokens, or times the weight's columns */
         double most = 1;

@@ -244,7 +244,22 @@ def rotary():
              rotary_embedding_dim=D)
 
 
+def convolutions():
+    x, w, b = rand(2, 4, 7, 6), rand(6, 2, 3, 2), rand(6)
+    for act, params in (("Relu", {}), ("Tanh", {}), ("Sigmoid", {}), ("LeakyRelu", {"activation_params": [0.2]}),
+                        ("Clip", {"activation_params": [-0.5, 0.75]}),
+                        ("HardSigmoid", {"activation_params": [0.3, 0.4]})):
+        case("FusedConv", act.lower(), x, w, b, group=2, activation=act, **params)
+    case("FusedConv", "sum", x, w, b, rand(2, 6, 4, 6), group=2, activation="Relu", strides=[2, 1], pads=[1, 0, 1, 1])
+    case("FusedConv", "line", rand(1, 3, 40), rand(5, 3, 3), None, activation="Relu", dilations=[4], pads=[2, 3])
+    for pad in ("VALID", "SAME_UPPER", "SAME_LOWER"):
+        case("Conv", pad.lower(), x, w, b, domain="", group=2, auto_pad=pad, strides=[2, 2])
+    case("Conv", "depth", rand(1, 5, 4, 9), rand(5, 1, 2, 2), rand(5), domain="", group=5, dilations=[2, 3])
+    case("Conv", "space", rand(2, 2, 3, 4, 5), rand(3, 2, 2, 3, 2), None, domain="", pads=[1, 0, 2, 0, 1, 1])
+    case("Conv", "wide", rand(1, 20, 9, 9), rand(50, 20, 3, 3), rand(50), domain="", pads=[1, 1, 1, 1])
+
+
 shutil.rmtree(OUT, ignore_errors=True)
-for write in (attention, multi_head, q_attention, embed, norms, gelus, products, quantized, rotary):
+for write in (attention, multi_head, q_attention, embed, norms, gelus, products, quantized, rotary, convolutions):
     write()
 print(f"{made} cases; ONNX Runtime refused {len(refused)}:", *refused, sep="\n  ")
