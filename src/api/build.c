@@ -46,6 +46,7 @@ static bool try_script(const BuildConfig *c, const Model *m, Err *err)
 static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
 {
     *s = c->source;
+    s->compile = true;
     if (!c->folder) return true;
     if (!dir_is(c->folder)) return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
     source_folder(arena, c->folder, s);

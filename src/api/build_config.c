@@ -40,8 +40,8 @@ static const Key top_keys[] = {
 static const Key path_keys[] = {
     { "model_weights_path", KEY_PATH, AT(source.weights) },
     { "model_config_path", KEY_PATH, AT(source.config) },
-    { "tokenizer_path", KEY_PATH, AT(source.tokenizer) },
-    { "tokenizer_config_path", KEY_PATH, AT(source.tokenizer_config) },
+    { "tokenizer_path", KEY_PATH, AT(source.tokenizer.vocab) },
+    { "tokenizer_config_path", KEY_PATH, AT(source.tokenizer.config) },
     { "preprocessor_config_path", KEY_REFUSED, 0, LATER_IMAGE },
     { 0 },
 };
@@ -130,7 +130,7 @@ static bool read_path(Arena *arena, const Value *path, BuildConfig *c, Err *err)
         const char *file, *key;
     } needed[] = { { c->source.weights, "model_weights_path" },
                    { c->source.config, "model_config_path" },
-                   { c->source.tokenizer, "tokenizer_path" } };
+                   { c->source.tokenizer.vocab, "tokenizer_path" } };
     for (size_t i = 0; i < COUNT(needed); i++)
         if (!needed[i].file)
             return fail(err, EF_INVALID_INPUT, "path: missing field `%s`", needed[i].key);
@@ -242,7 +242,7 @@ bool build_from_environment(Arena *arena, BuildConfig *c, Err *err)
 {
     static const Key variables[] = {
         { "MODEL_WEIGHTS_PATH", KEY_PATH, AT(source.weights) },
-        { "TOKENIZER_PATH", KEY_PATH, AT(source.tokenizer) },
+        { "TOKENIZER_PATH", KEY_PATH, AT(source.tokenizer.vocab) },
         { "MODEL_CONFIG_PATH", KEY_PATH, AT(source.config) },
         { "MODEL_TYPE", KEY_TEXT, AT(source.task) },
         { "MODEL_NAME", KEY_TEXT, AT(source.name) },

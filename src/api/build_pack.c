@@ -93,11 +93,12 @@ static Str pack_tokenizer(Arena *arena, const Model *m)
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
-    Value facts = value_map(arena, 4);
+    Value facts = value_map(arena, 5);
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
     value_add(&facts, "max_length", value_of_int(m->encode.max_length));
+    value_add(&facts, "truncation", limit_to_package(arena, &m->encode));
     return pack_json(arena, facts);
 }
 
@@ -131,6 +132,7 @@ void build_pack(Arena *arena, const Model *m, Package *p)
     if (m->transform) p->member[MEMBER_TRANSFORM].bytes = pack_script(arena, m->transform);
     p->member[MEMBER_CONFIG].bytes = pack_json(arena, build_model_config(arena, m->config.root));
     p->member[MEMBER_TOKENIZER].bytes = pack_tokenizer(arena, m);
+    p->member[MEMBER_TOKENS].bytes = m->tokenizer_tables;
     p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;
     p->member[MEMBER_FACTS].bytes = pack_facts(arena, m);
     pack_graph(arena, m, p);

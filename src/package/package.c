@@ -19,6 +19,7 @@ const MemberRow member_rows[MEMBER_COUNT] = {
     [MEMBER_PANELS] = { "panels", 1001 },
     [MEMBER_FULL_CONFIG] = { "config", 1002 },
     [MEMBER_FACTS] = { "facts", 1003 },
+    [MEMBER_TOKENS] = { "tokenizer_tables", 1004 },
 };
 
 const char *member_name(MemberKind kind)
@@ -166,20 +167,23 @@ void member_hash(const PackageMember *m, uint8_t sha256[32])
     sha256_end(&sha, sha256);
 }
 
-/* Hashes every member below `limit` bytes. */
-static bool check_hashes(const Package *p, size_t limit, Err *err)
+static bool check_hash(const Package *p, MemberKind kind, Err *err)
 {
-    for (int kind = 0; kind < MEMBER_COUNT; kind++) {
-        const PackageMember *m = &p->member[kind];
-        if (!m->bytes.p || m->bytes.n >= limit) continue;
-        uint8_t found[32];
-        member_hash(m, found);
-        if (memcmp(found, m->sha256, sizeof found) != 0)
-            return fail(err, EF_BAD_MODEL,
-                        "%s: SHA-256 does not match the manifest: the file is damaged",
-                        member_name(kind));
-    }
-    return true;
+    uint8_t found[32];
+    const PackageMember *m = &p->member[kind];
+    if (!m->bytes.p) return true;
+    member_hash(m, found);
+    return memcmp(found, m->sha256, sizeof found) == 0 ||
+           fail(err, EF_BAD_MODEL, "%s: SHA-256 does not match the manifest: the file is damaged",
+                member_name(kind));
+}
+
+/* Members that a start reads as a whole: small ones, and not a tokenizer.json whose tables are
+ * there. */
+static bool hashed_at_open(const Package *p, MemberKind kind)
+{
+    bool spare = kind == MEMBER_TOKENIZER && p->member[MEMBER_TOKENS].bytes.p;
+    return p->member[kind].bytes.n < HASHED_AT_OPEN && !spare;
 }
 
 bool package_parse(Str file, Package *p, Err *err)
@@ -190,12 +194,17 @@ bool package_parse(Str file, Package *p, Err *err)
     if (!read_footer(file, &f, err)) return false;
     if (!slice(file, f.offset, f.length, "manifest", &manifest, err)) return false;
     p->program_size = f.offset;
-    return read_manifest(file, manifest, p, err) && check_hashes(p, HASHED_AT_OPEN, err);
+    bool ok = read_manifest(file, manifest, p, err);
+    for (MemberKind kind = 0; kind < MEMBER_COUNT && ok; kind++)
+        ok = !hashed_at_open(p, kind) || check_hash(p, kind, err);
+    return ok;
 }
 
 bool package_verify(const Package *p, Err *err)
 {
-    return check_hashes(p, SIZE_MAX, err);
+    bool ok = true;
+    for (MemberKind kind = 0; kind < MEMBER_COUNT && ok; kind++) ok = check_hash(p, kind, err);
+    return ok;
 }
 
 bool package_is(const char *path)

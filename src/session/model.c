@@ -63,35 +63,12 @@ static bool load_config(Model *m, Str text, Err *err)
 
 /* ---- from files ---- */
 
-static bool read_json(Model *m, const char *path, Value *out, Err *err)
-{
-    Str text;
-    if (!file_read(&m->arena, path, JSON_LIMIT, &text, err)) return false;
-    return json_parse(&m->arena, text, out, err) || within(err, "%.*s", STR_ARG(path_name(path)));
-}
-
 static bool open_config(Model *m, const ModelSource *s, Err *err)
 {
     Str text;
     if (!file_read(&m->arena, s->config, JSON_LIMIT, &text, err)) return false;
     if (!load_config(m, text, err)) return within(err, "%.*s", STR_ARG(path_name(s->config)));
     return source_family(&m->config, err) && source_task(s->task, &m->config, &m->task, err);
-}
-
-static bool open_tokenizer(Model *m, const ModelSource *s, Err *err)
-{
-    Value extra;
-    if (!file_read(&m->arena, s->tokenizer, JSON_LIMIT, &m->tokenizer_text, err)) return false;
-    Str name = path_name(s->tokenizer);
-    if (!tokenizer_load(&m->arena, m->tokenizer_text, &m->tokenizer, err)) /* names itself */
-        return str_is(name, "tokenizer.json") ? false : within(err, "%.*s", STR_ARG(name));
-    if (s->tokenizer_config && !read_json(m, s->tokenizer_config, &extra, err)) return false;
-    if (s->tokenizer_config && extra.kind != V_MAP)
-        return fail(err, EF_BAD_MODEL, "tokenizer_config.json must be an object: found %s",
-                    value_kind_name(extra.kind));
-    LimitSource limit = { s->yaml_tokenizer, s->tokenizer_config ? &extra : NULL, m->tokenizer,
-                          &m->config };
-    return limit_from_source(&limit, &m->encode, err);
 }
 
 static bool open_onnx(Model *m, const ModelSource *s, Err *err)
@@ -124,7 +101,7 @@ bool model_open_source(const ModelSource *s, Model **out, Err *err)
     Model *m = model_new();
     m->name = str_of(str_dup(&m->arena, s->name));
     if (s->version.n) m->version = str_of(str_dup(&m->arena, s->version));
-    bool ok = open_config(m, s, err) && open_script(m, s, err) && open_tokenizer(m, s, err) &&
+    bool ok = open_config(m, s, err) && open_script(m, s, err) && model_open_tokenizer(m, s, err) &&
               open_onnx(m, s, err);
     return settle(ok, m, out);
 }
@@ -157,21 +134,6 @@ static bool need_member(const Package *p, MemberKind kind, Str *bytes, Err *err)
     return bytes->p || fail(err, EF_BAD_MODEL, "Missing required artifact: %s", member_name(kind));
 }
 
-/* The member holds tokenizer.json inside another object, beside the peer's padding and truncation.
- * */
-static bool packed_tokenizer(Model *m, Err *err)
-{
-    Str text;
-    Value root;
-    if (!need_member(&m->package, MEMBER_TOKENIZER, &text, err)) return false;
-    if (!json_parse(&m->arena, text, &root, err)) return within(err, "tokenizer");
-    const Value *inner = value_get(&root, "tokenizer");
-    if (!inner) return fail(err, EF_BAD_MODEL, "tokenizer: found no key \"tokenizer\"");
-    if (!tokenizer_from_value(&m->arena, inner, &m->tokenizer, err))
-        return within(err, "tokenizer");
-    return limit_from_package(value_get(&root, "config"), &m->encode, err);
-}
-
 /* config.json as it was, or, from the peer, the few fields it keeps. */
 static bool packed_config(Model *m, Err *err)
 {
@@ -180,13 +142,13 @@ static bool packed_config(Model *m, Err *err)
     return load_config(m, text, err) || within(err, "model_config");
 }
 
-static bool packed_facts(Model *m, Err *err)
+static bool packed_facts(Model *m, Value *facts, Err *err)
 {
-    Value facts;
     Str text = m->package.member[MEMBER_FACTS].bytes;
+    *facts = value_null();
     if (!text.p) return true; /* a peer's package */
-    if (!json_parse(&m->arena, text, &facts, err)) return within(err, "facts");
-    m->precision = str_dup(&m->arena, value_str(value_get(&facts, "precision"), STR("fp32")));
+    if (!json_parse(&m->arena, text, facts, err)) return within(err, "facts");
+    m->precision = str_dup(&m->arena, value_str(value_get(facts, "precision"), STR("fp32")));
     return true;
 }
 
@@ -219,6 +181,7 @@ static bool packed_graph(Model *m, Err *err)
 
 static bool read_package(Model *m, const char *path, Err *err)
 {
+    Value facts;
     m->name = m->package.name;
     m->version = m->package.version;
     m->task = task_by_number(m->package.model_type);
@@ -226,8 +189,9 @@ static bool read_package(Model *m, const char *path, Err *err)
         return fail(err, EF_UNSUPPORTED,
                     "%s: model type number %d is not supported: this version reads text only", path,
                     m->package.model_type);
-    return (packed_facts(m, err) && packed_config(m, err) && packed_script(m, err) &&
-            packed_tokenizer(m, err) && packed_graph(m, err)) || within(err, "%s", path);
+    return (packed_facts(m, &facts, err) && packed_config(m, err) && packed_script(m, err) &&
+            model_packed_tokenizer(m, &facts, err) && packed_graph(m, err)) ||
+           within(err, "%s", path);
 }
 
 static bool open_package(Model *m, const char *path, Err *err)

@@ -23,7 +23,8 @@ typedef struct Model {
     Package package;             /* file.n = 0: not from a package's file */
     OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
     Str config_text;             /* config.json as it was */
-    Str tokenizer_text;          /* tokenizer.json as it was; empty: from a package */
+    Str tokenizer_text;          /* tokenizer.json as it was; only for a build, as */
+    Str tokenizer_tables;        /* its compiled form */
 } Model;
 
 /* path: a folder, an .onnx (its folder gives the rest), a package, or NULL for this very
@@ -40,5 +41,9 @@ bool model_open_bare(const char *onnx_path, Model **, Err *);
 void model_close(Model *);
 /* Runs one short text through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);
+
+/* model_tokenizer.c: parts of the above. */
+bool model_open_tokenizer(Model *, const ModelSource *, Err *);
+bool model_packed_tokenizer(Model *, const Value *facts, Err *);
 
 #endif

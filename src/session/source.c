@@ -7,10 +7,9 @@ void source_folder(Arena *arena, const char *folder, ModelSource *s)
     const char *small = path_join(arena, folder, STR("model_quantized.onnx"));
     s->weights = path_join(arena, folder, STR("model.onnx")); /* preferred where both are there */
     if (!file_is(s->weights) && file_is(small)) s->weights = small;
-    s->tokenizer = path_join(arena, folder, STR("tokenizer.json"));
     s->config = path_join(arena, folder, STR("config.json"));
-    const char *extra = path_join(arena, folder, STR("tokenizer_config.json"));
-    s->tokenizer_config = file_is(extra) ? extra : NULL;
+    s->tokenizer = tokenizer_files(arena, folder);
+    if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, folder, STR("tokenizer.json"));
 }
 
 /* Both wordings: ours and the peer's. */
@@ -27,8 +26,8 @@ static bool need(const char *path, const char *name, const char *what, Err *err)
 bool source_files(const ModelSource *s, Err *err)
 {
     if (!need(s->config, "config.json", "model config", err)) return false;
-    if (!need(s->tokenizer, "tokenizer.json", "tokenizer", err)) return false;
+    if (!need(s->tokenizer.vocab, "tokenizer.json", "tokenizer", err)) return false;
     if (!need(s->weights, "model.onnx", "model weights", err)) return false;
-    return !s->tokenizer_config ||
-           need(s->tokenizer_config, "tokenizer_config.json", "tokenizer config", err);
+    const char *config = s->tokenizer.config;
+    return !config || need(config, "tokenizer_config.json", "tokenizer config", err);
 }

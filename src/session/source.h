@@ -10,14 +10,16 @@
 #include "task/task.h"
 
 typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from; NULL: not there */
-    const char *weights, *tokenizer, *config, *tokenizer_config;
+    const char *weights, *config;
+    TokenizerFiles tokenizer;    /* vocab: tokenizer.json, or what can be converted to one */
     Str name, version, task;     /* task empty: from config.json's architectures */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
     Str script;                  /* Lua transform; p NULL: none */
     const Str *lib;              /* [n_lib] of lua_libs; NULL: not said */
     size_t n_lib;
+    bool compile;                /* for a package: the tokenizer as tables too */
 } ModelSource;
-/* The usual names inside a folder. tokenizer_config stays NULL when it is not there. */
+/* The usual names inside a folder; files that need not be there stay NULL when they are not. */
 void source_folder(Arena *, const char *folder, ModelSource *);
 bool source_files(const ModelSource *, Err *); /* all three are there */
 

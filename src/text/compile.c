@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compile.c - a tokenizer as one block of bytes that is used where it lies: the tables of the model
- * as they are in memory, without pointers, and a tokenizer.json without its vocabulary, merges and
- * pieces. Opening one parses a few kilobytes and builds nothing.
+ * as they are in memory, without pointers, and a tokenizer.json without its vocabulary, merges,
+ * pieces and character maps. Opening one parses a few kilobytes and builds nothing.
  *
- *     Header | json | pool | entries | slots | by_id | merges | merge ids | units | unit ids
+ *     Header | json | pool | entries | slots | by_id | merges | merge ids | units | unit ids | maps
  *
  * Every section begins at a multiple of 64. The bytes may be anybody's: that sections lie inside is
  * checked when the block is opened, what is in them by those who read it (vocab.h), so that pages
  * nobody asks for are never touched. */
 #include "data/json.h"
-#include "pipeline.h"
+#include "normalize.h"
 
-enum { JSON, POOL, ENTRIES, SLOTS, BY_ID, MERGES, MERGE_IDS, UNITS, UNIT_IDS, SECTIONS };
-#define MAGIC 0x31304b544645ull /* "EFTK01" in the order of the machine */
+enum { JSON, POOL, ENTRIES, SLOTS, BY_ID, MERGES, MERGE_IDS, UNITS, UNIT_IDS, MAPS, SECTIONS };
+#define MAGIC 0x32304b544645ull /* "EFTK02" in the order of the machine */
 
 typedef struct Section {
     uint64_t at, bytes;
@@ -35,6 +35,7 @@ static const size_t item_size[SECTIONS] = {
     sizeof(int32_t),
     sizeof(TrieUnit),
     sizeof(int32_t),
+    sizeof(float), /* the carrier of a map in a tree; see precompiled_blob */
 };
 
 /* ---- writing ---- */
@@ -46,8 +47,64 @@ static void put(Buf *out, Header *h, int section, const void *bytes, size_t n)
     buf_add(out, bytes, n * item_size[section]);
 }
 
+/* ---- character maps: out of the tree when it is written, back into it when it is read ---- */
+#define CHARSMAP "precompiled_charsmap"
+
+/* Its place among the maps: [first, count]. */
+static Value take_map(Arena *arena, const Value *normalizer, Buf *maps)
+{
+    Err ignored;
+    Str blob;
+    Value place = value_list(arena, 2);
+    if (!precompiled_blob(arena, normalizer, &blob, &ignored))
+        return *value_get(normalizer, CHARSMAP);
+    place.list.items[0] = value_of_int((int64_t)(maps->n / sizeof(float)));
+    buf_str(maps, blob);
+    while (maps->n % sizeof(float)) buf_char(maps, 0);
+    place.list.items[1] =
+        value_of_int((int64_t)(maps->n / sizeof(float)) - place.list.items[0].i);
+    return place;
+}
+
+static Value without_maps(Arena *arena, const Value *v, Buf *maps)
+{
+    Value copy = *v;
+    if (v->kind == V_LIST) {
+        copy = value_list(arena, v->list.n);
+        for (size_t i = 0; i < v->list.n; i++)
+            copy.list.items[i] = without_maps(arena, &v->list.items[i], maps);
+    } else if (v->kind == V_MAP) {
+        copy = value_map(arena, v->map.n);
+        for (size_t i = 0; i < v->map.n; i++) {
+            Member m = v->map.items[i];
+            m.value = str_is(m.key, CHARSMAP) ? take_map(arena, v, maps)
+                                              : without_maps(arena, &m.value, maps);
+            copy.map.items[copy.map.n++] = m;
+        }
+    }
+    return copy;
+}
+
+static void put_map_back(Value *v, const float *maps, size_t n)
+{
+    bool place = v->kind == V_LIST && v->list.n == 2;
+    int64_t at = place ? value_int(&v->list.items[0], -1) : -1;
+    int64_t count = place ? value_int(&v->list.items[1], -1) : -1;
+    if (at < 0 || count < 0 || (size_t)at > n || (size_t)count > n - (size_t)at) return;
+    *v = value_of_f32(maps + at, (size_t)count);
+}
+
+static void put_maps_back(Value *v, const float *maps, size_t n)
+{
+    for (size_t i = 0; v->kind == V_LIST && i < v->list.n; i++)
+        put_maps_back(&v->list.items[i], maps, n);
+    for (size_t i = 0; v->kind == V_MAP && i < v->map.n; i++)
+        if (str_is(v->map.items[i].key, CHARSMAP)) put_map_back(&v->map.items[i].value, maps, n);
+        else put_maps_back(&v->map.items[i].value, maps, n);
+}
+
 /* The tree without what the tables hold. */
-static Value without_tables(Arena *arena, const Value *root)
+static Value without_tables(Arena *arena, const Value *root, Buf *maps)
 {
     Value copy = value_map(arena, root->map.n), model;
     for (size_t i = 0; i < root->map.n; i++) {
@@ -62,6 +119,7 @@ static Value without_tables(Arena *arena, const Value *root)
             }
             member.value = model;
         }
+        if (str_is(member.key, "normalizer")) member.value = without_maps(arena, &member.value, maps);
         copy.map.items[copy.map.n++] = member;
     }
     return copy;
@@ -71,13 +129,13 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
 {
     Arena arena = { 0 };
     Tokenizer *t;
-    Buf json = { 0 };
+    Buf json = { 0 }, maps = { 0 };
     bool ok = tokenizer_from_value(&arena, root, &t, err);
     if (ok) {
         const Vocab *v = &t->model.vocab;
         const Merges *m = &t->model.merges;
         const Trie *trie = &t->model.trie;
-        Value rest = without_tables(&arena, root);
+        Value rest = without_tables(&arena, root, &maps);
         Header h = { .magic = MAGIC,
                      .size = v->size,
                      .longest = v->longest,
@@ -94,10 +152,12 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
         put(out, &h, MERGE_IDS, m->ids, m->n);
         put(out, &h, UNITS, trie->units, trie->size);
         put(out, &h, UNIT_IDS, trie->ids, trie->size);
+        put(out, &h, MAPS, maps.p, maps.n / sizeof(float));
         h.total = out->n;
         memcpy(out->p, &h, sizeof h);
     }
     buf_free(&json);
+    buf_free(&maps);
     arena_free(&arena);
     return ok;
 }
@@ -194,8 +254,11 @@ bool tokenizer_map(Arena *arena, Str bytes, Tokenizer **out, Err *err)
     m->ready = true;
     json.p = table(&block, JSON, &json.n);
     Arena tree = { 0 };
-    bool ok = json_parse(&tree, json, &root, err) && tokenizer_fill(arena, &root, t, err) &&
-              check_kind(m, err);
+    size_t n;
+    const float *maps = table(&block, MAPS, &n);
+    bool ok = json_parse(&tree, json, &root, err);
+    if (ok) put_maps_back(&root, maps, n);
+    ok = ok && tokenizer_fill(arena, &root, t, err) && check_kind(m, err);
     arena_free(&tree);
     return ok ? *out = t, true : within(err, "compiled tokenizer");
 }

@@ -3,88 +3,112 @@
 #include "base/file.h"
 #include "convert.h"
 #include "data/json.h"
+#include "settings.h"
 #include "text.h"
 
 enum { FILE_LIMIT = 1 << 28 };
 
-/* The vocabulary of a folder: the first of these that is there. */
-static const char *const names[] = { "tokenizer.json",          "vocab.txt",    "vocab.json",
-                                     "sentencepiece.bpe.model", "spiece.model", "spm.model",
-                                     "tokenizer.model" };
-
-static const char *find(Arena *arena, const char *path, Err *err)
+static const char *beside(Arena *arena, const char *folder, const char *name)
 {
-    if (!dir_is(path)) return path;
-    for (size_t i = 0; i < COUNT(names); i++) {
-        const char *file = path_join(arena, path, str_of(names[i]));
-        if (file_is(file)) return file;
-    }
-    fail(err, EF_IO, "%s: found no tokenizer.json, vocab.txt, vocab.json or SentencePiece model",
-         path);
-    return NULL;
+    const char *file = path_join(arena, folder, str_of(name));
+    return file_is(file) ? file : NULL;
 }
 
-/* A JSON object beside the vocabulary; *out stays NULL where there is none. */
-static bool read_beside(Arena *arena, const char *path, const char *name, const Value **out,
-                        Err *err)
+static void find_sidecar(Arena *arena, const char *folder, TokenizerFiles *f)
 {
-    const char *file = path_join(arena, path_dir(arena, path), str_of(name));
+    f->config = beside(arena, folder, "tokenizer_config.json");
+    f->specials = beside(arena, folder, "special_tokens_map.json");
+    f->added = beside(arena, folder, "added_tokens.json");
+}
+
+TokenizerFiles tokenizer_files(Arena *arena, const char *folder)
+{
+    static const char *const names[] = { "tokenizer.json",          "vocab.txt",    "vocab.json",
+                                         "sentencepiece.bpe.model", "spiece.model", "spm.model",
+                                         "tokenizer.model" };
+    TokenizerFiles f = { 0 };
+    for (size_t i = 0; i < COUNT(names) && !f.vocab; i++)
+        f.vocab = beside(arena, folder, names[i]);
+    find_sidecar(arena, folder, &f);
+    return f;
+}
+
+/* A JSON object; *out stays NULL where there is no file. */
+static bool read_object(Arena *arena, const char *file, const Value **out, Err *err)
+{
+    if (!file) return true;
     Value *v = NEW(arena, Value);
-    Str text;
-    if (!file_is(file)) return true;
+    Str text, name = path_name(file);
     if (!file_read(arena, file, FILE_LIMIT, &text, err)) return false;
-    if (!json_parse(arena, text, v, err)) return within(err, "%s", file);
+    if (!json_parse(arena, text, v, err)) return within(err, "%.*s", STR_ARG(name));
+    if (v->kind != V_MAP)
+        return fail(err, EF_BAD_MODEL, "%.*s must be an object: found %s", STR_ARG(name),
+                    value_kind_name(v->kind));
     return *out = v, true;
 }
 
 /* What the vocabulary itself tells of the class: a special token as file name. */
-static Str hint(const char *path, Str bytes, ConvertKind kind)
+static Str hint(Str name, Str bytes, ConvertKind kind)
 {
     static const char *const marks[] = { "<|startoftext|>", "<s>" };
     for (size_t i = 0; i < COUNT(marks) && kind == FROM_MERGES; i++)
         if (memmem(bytes.p, bytes.n, marks[i], strlen(marks[i]))) return str_of(marks[i]);
-    Str name = path_name(path);
     return kind == FROM_WORDS ? STR("vocab.txt") : kind == FROM_MERGES ? STR("vocab.json") : name;
 }
 
-static bool convert(Arena *tree, Arena *arena, const char *path, Str bytes, ConvertKind kind,
-                    Tokenizer **out, Err *err)
+static bool convert(Arena *arena, const TokenizerFiles *f, Str bytes, ConvertKind kind,
+                    const Sidecar *side, Value *out, Err *err)
 {
-    Sidecar side = { 0 };
     Str merges = { 0 };
-    Value root;
-    if (!read_beside(tree, path, "tokenizer_config.json", &side.config, err) ||
-        !read_beside(tree, path, "special_tokens_map.json", &side.specials, err))
-        return false;
-    const char *file = path_join(tree, path_dir(tree, path), STR("merges.txt"));
-    if (kind == FROM_MERGES && !file_read(tree, file, FILE_LIMIT, &merges, err)) return false;
-    Str class = value_str(value_get(side.config, "tokenizer_class"), STR(""));
-    const Style *style = convert_style(class, hint(path, bytes, kind), kind);
-    return convert_tokenizer(tree, style, bytes, merges, &side, &root, err) &&
-           tokenizer_from_value(arena, &root, out, err);
+    const char *file = path_join(arena, path_dir(arena, f->vocab), STR("merges.txt"));
+    if (kind == FROM_MERGES && !file_read(arena, file, FILE_LIMIT, &merges, err)) return false;
+    Str class = value_str(value_get(side->config, "tokenizer_class"), STR(""));
+    const Style *style = convert_style(class, hint(path_name(f->vocab), bytes, kind), kind);
+    return convert_tokenizer(arena, style, bytes, merges, side, out, err);
 }
 
-static bool open_file(Arena *tree, Arena *arena, const char *path, bool folder, Tokenizer **out,
-                      Err *err)
+static bool parse(Arena *arena, Str json, const Sidecar *side, Value *out, Err *err)
 {
-    Str bytes;
-    const Value *config = NULL;
-    if (!file_read(tree, path, FILE_LIMIT, &bytes, err)) return false;
-    Str name = path_name(path);
+    if (!json_parse(arena, json, out, err)) return within(err, "tokenizer.json");
+    settings_apply(out, side->config);
+    return true;
+}
+
+bool tokenizer_tree(Arena *arena, const TokenizerFiles *f, Value *out, Err *err)
+{
+    Sidecar side = { 0 };
+    Str bytes, name = path_name(f->vocab);
+    if (!read_object(arena, f->config, &side.config, err) ||
+        !read_object(arena, f->specials, &side.specials, err) ||
+        !file_read(arena, f->vocab, FILE_LIMIT, &bytes, err))
+        return false;
     if (str_ends(name, ".model"))
-        return convert(tree, arena, path, bytes, FROM_SENTENCEPIECE, out, err);
-    if (str_ends(name, ".txt")) return convert(tree, arena, path, bytes, FROM_WORDS, out, err);
-    if (str_is(name, "vocab.json")) return convert(tree, arena, path, bytes, FROM_MERGES, out, err);
-    if (folder && !read_beside(tree, path, "tokenizer_config.json", &config, err)) return false;
-    return tokenizer_load_config(arena, bytes, config, out, err);
+        return convert(arena, f, bytes, FROM_SENTENCEPIECE, &side, out, err) ||
+               within(err, "%.*s", STR_ARG(name));
+    if (str_ends(name, ".txt")) return convert(arena, f, bytes, FROM_WORDS, &side, out, err);
+    if (str_is(name, "vocab.json")) return convert(arena, f, bytes, FROM_MERGES, &side, out, err);
+    return parse(arena, bytes, &side, out, err);
+}
+
+static bool open_files(Arena *tree, Arena *arena, const char *path, Tokenizer **out, Err *err)
+{
+    TokenizerFiles f = { .vocab = path };
+    Value root;
+    if (dir_is(path)) f = tokenizer_files(tree, path);
+    else if (!str_ends(path_name(path), ".json") || str_is(path_name(path), "vocab.json"))
+        find_sidecar(tree, path_dir(tree, path), &f);
+    if (!f.vocab)
+        return fail(err, EF_NOT_FOUND,
+                    "%s: found no tokenizer.json, vocab.txt, vocab.json or SentencePiece model",
+                    path);
+    return (tokenizer_tree(tree, &f, &root, err) &&
+            tokenizer_from_value(arena, &root, out, err)) || within(err, "%s", f.vocab);
 }
 
 bool tokenizer_open(Arena *arena, const char *path, Tokenizer **out, Err *err)
 {
     Arena tree = { 0 };
-    const char *file = find(&tree, path, err);
-    bool ok =
-        file && (open_file(&tree, arena, file, file != path, out, err) || within(err, "%s", file));
+    bool ok = open_files(&tree, arena, path, out, err);
     arena_free(&tree);
     return ok;
 }

@@ -26,6 +26,7 @@ void nfd_run(const Normalizer *, Source, Text *out);
 void nfkd_run(const Normalizer *, Source, Text *out);
 /* normalize_precompiled.c */
 bool precompiled_load(Arena *, const Value *, Normalizer *, Err *);
+bool precompiled_blob(Arena *, const Value *, Str *out, Err *); /* its map, as it is used */
 void precompiled_run(const Normalizer *, Source, Text *out);
 /* normalize_replace.c */
 bool replace_load(Arena *, const Value *, Normalizer *, Err *);

@@ -41,7 +41,7 @@ static bool charsmap_find(const Charsmap *map, Str key, Str *out)
     return false;
 }
 
-static bool charsmap_read(Arena *arena, Str blob, Charsmap *map, Err *err)
+static bool charsmap_read(Str blob, Charsmap *map, Err *err)
 {
     uint32_t size;
     if (blob.n < sizeof size) return fail(err, EF_BAD_MODEL, "Precompiled: the map is too short");
@@ -53,9 +53,8 @@ static bool charsmap_read(Arena *arena, Str blob, Charsmap *map, Err *err)
     map->strings = (Str){ blob.p + sizeof size + units, blob.n - sizeof size - units };
     if (!utf8_valid(map->strings))
         return fail(err, EF_BAD_MODEL, "Precompiled: a replacement is not valid UTF-8");
-    uint32_t *copy = arena_raw(arena, units + 1); /* aligned */
-    memcpy(copy, blob.p + sizeof size, units);
-    map->units = copy, map->count = count;
+    map->count = count;
+    map->units = (const uint32_t *)(blob.p + sizeof size); /* blobs are aligned */
     for (int c = 0; c < 128; c++) {
         char byte = (char)c;
         Str found;
@@ -64,15 +63,23 @@ static bool charsmap_read(Arena *arena, Str blob, Charsmap *map, Err *err)
     return true;
 }
 
+bool precompiled_blob(Arena *arena, const Value *v, Str *out, Err *err)
+{
+    Str text;
+    const Value *mapped = value_get(v, "precompiled_charsmap");
+    if (mapped && mapped->kind == V_F32) /* never parsed: from compile.c */
+        return *out = (Str){ (const char *)mapped->f32.p, mapped->f32.n * sizeof(float) }, true;
+    if (!member_str(v, "Precompiled", "precompiled_charsmap", &text, err)) return false;
+    return base64_read(arena, text, out) ||
+           fail(err, EF_BAD_MODEL, "Precompiled: the map is not valid base64");
+}
+
 bool precompiled_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 {
-    Str text, blob;
+    Str blob;
     Charsmap *map = NEW(arena, Charsmap);
-    if (!member_str(v, "Precompiled", "precompiled_charsmap", &text, err)) return false;
-    if (!base64_read(arena, text, &blob))
-        return fail(err, EF_BAD_MODEL, "Precompiled: the map is not valid base64");
     out->data = map;
-    return charsmap_read(arena, blob, map, err);
+    return precompiled_blob(arena, v, &blob, err) && charsmap_read(blob, map, err);
 }
 
 /* ---- grapheme clusters ---- */

@@ -55,12 +55,19 @@ typedef struct PadOptions {
 /* From the text of a tokenizer.json, which may go afterwards. Unknown component types and broken
  * ids are errors; a missing unknown token only once a text needs it. */
 bool tokenizer_load(Arena *, Str json, Tokenizer **out, Err *);
-/* The same with a tokenizer_config.json, whose settings come first (settings.c); NULL: none. */
-bool tokenizer_load_config(Arena *, Str json, const Value *config, Tokenizer **out, Err *);
-/* From a file (tokenizer.json; vocab.txt; vocab.json with merges.txt beside it; a SentencePiece
- * .model) or a folder with one of them. The last three are converted as transformers does, with
- * tokenizer_config.json and special_tokens_map.json if they are there. A tokenizer.json given as a
- * file is taken as it is; of a folder, with its tokenizer_config.json. */
+typedef struct TokenizerFiles { /* NULL: not there */
+    const char *vocab;   /* tokenizer.json; vocab.txt; vocab.json, merges.txt beside it; a .model */
+    const char *config;  /* tokenizer_config.json */
+    const char *specials; /* special_tokens_map.json */
+    const char *added;   /* added_tokens.json */
+} TokenizerFiles;
+/* Those of a folder; `vocab` stays NULL where there is none. */
+TokenizerFiles tokenizer_files(Arena *, const char *folder);
+/* The tree of a tokenizer.json, with the settings of the other files (settings.c); what is no
+ * tokenizer.json is converted as transformers does. Tree and texts live in the arena. */
+bool tokenizer_tree(Arena *, const TokenizerFiles *, Value *out, Err *);
+/* From a folder, or from one of the files that `vocab` may be: a tokenizer.json is then taken as it
+ * is, the others with what stands beside them. */
 bool tokenizer_open(Arena *, const char *path, Tokenizer **out, Err *);
 /* The same from a parsed tree (the member of a package holds it inside another object). */
 bool tokenizer_from_value(Arena *, const Value *root, Tokenizer **out, Err *);

@@ -3,7 +3,6 @@
  * `truncation` and `padding` of the file are only told to who asks. */
 #include "data/json.h"
 #include "pipeline.h"
-#include "settings.h"
 
 /* ---- truncation and padding, as the file has them ---- */
 static bool word_of(const Value *v, const char *where, const char *key, const char *const *words,
@@ -106,20 +105,14 @@ bool tokenizer_from_value(Arena *arena, const Value *root, Tokenizer **out, Err 
     return true;
 }
 
-bool tokenizer_load_config(Arena *arena, Str json, const Value *config, Tokenizer **out, Err *err)
+bool tokenizer_load(Arena *arena, Str json, Tokenizer **out, Err *err)
 {
     Arena tree = { 0 };
     Value root;
     bool ok = json_parse(&tree, json, &root, err) || within(err, "tokenizer.json");
-    if (ok) settings_apply(&root, config);
     ok = ok && tokenizer_from_value(arena, &root, out, err);
     arena_free(&tree);
     return ok;
-}
-
-bool tokenizer_load(Arena *arena, Str json, Tokenizer **out, Err *err)
-{
-    return tokenizer_load_config(arena, json, NULL, out, err);
 }
 
 Str tokenizer_token(const Tokenizer *t, int32_t id)

@@ -415,7 +415,9 @@ poke $((size - 20)) '\377\377\377\377\377\377\377\377' && refuses "manifest offs
 poke $((size - 24)) '\002' && refuses "format version" "found version 2" "$EF" inspect poked
 "$P" inspect >txt
 member() { sed -n "/\"name\": \"$1\"/,/\"length\"/s/.*\"offset\": \([0-9]*\).*/\1/p" txt; }
-poke "$(member tokenizer)" 'x' && refuses "damaged tokenizer" "tokenizer: SHA-256" "$EF" infer -m poked x
+poke "$(member tokenizer)" 'x' && refuses "damaged tokenizer" "tokenizer: SHA-256" "$EF" inspect poked --verify
+"$P" inspect >txt
+poke "$(member tokenizer_tables)" 'x' && refuses "damaged tables" "tokenizer_tables: SHA-256" "$EF" infer -m poked x
 "$P" inspect >txt
 poke "$(member panels)" 'x' && refuses "damaged weights" "panels: SHA-256" "$EF" inspect poked --verify
 refuses "damaged weights, serve --verify" "panels: SHA-256" "$EF" serve -m poked --verify --http-port 0

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * model_tokenizer.c - the tokenizer of a model and how texts are cut: from files, where a build has
+ * it compiled at once (and runs on that, so what is tried is what is packed), or from a package:
+ * its tables where they lie, or, in one of the peer's, the tokenizer.json inside. */
+#include "data/json.h"
+#include "session/model.h"
+
+enum { JSON_LIMIT = 256 << 20 };
+
+/* ---- from files ---- */
+
+/* tokenizer.json as it was; what was converted, as one. */
+static bool keep_text(Model *m, const char *vocab, const Value *root, Err *err)
+{
+    if (str_is(path_name(vocab), "tokenizer.json"))
+        return file_read(&m->arena, vocab, JSON_LIMIT, &m->tokenizer_text, err);
+    Buf b = { 0 };
+    json_write(&b, root);
+    m->tokenizer_text = (Str){ str_dup(&m->arena, buf_view(&b)), b.n };
+    buf_free(&b);
+    return true;
+}
+
+static bool compile(Model *m, const Value *root, Err *err)
+{
+    Buf b = { 0 };
+    bool ok = tokenizer_compile(root, &b, err);
+    if (ok) m->tokenizer_tables = (Str){ memcpy(arena_raw(&m->arena, b.n), b.p, b.n), b.n };
+    buf_free(&b);
+    return ok && tokenizer_map(&m->arena, m->tokenizer_tables, &m->tokenizer, err);
+}
+
+static bool load(Model *m, const ModelSource *s, Arena *tree, Err *err)
+{
+    Value root;
+    if (!tokenizer_tree(tree, &s->tokenizer, &root, err)) return false;
+    if (!s->compile) return tokenizer_from_value(&m->arena, &root, &m->tokenizer, err);
+    return compile(m, &root, err) && keep_text(m, s->tokenizer.vocab, &root, err);
+}
+
+static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
+{
+    Str text;
+    Value config;
+    LimitSource limit = { s->yaml_tokenizer, NULL, m->tokenizer, &m->config };
+    const char *file = s->tokenizer.config;
+    if (file && (!file_read(tree, file, JSON_LIMIT, &text, err) ||
+                 !json_parse(tree, text, &config, err)))
+        return false;
+    if (file) limit.file = &config;
+    return limit_from_source(&limit, &m->encode, err);
+}
+
+bool model_open_tokenizer(Model *m, const ModelSource *s, Err *err)
+{
+    Arena tree = { 0 };
+    bool ok = load(m, s, &tree, err) && read_limits(m, s, &tree, err);
+    arena_free(&tree);
+    return ok;
+}
+
+/* ---- from a package ---- */
+
+/* Mapped at the member's place; a package in memory may lie anywhere, tables want their alignment. */
+static bool map_tables(Model *m, Str tables, Err *err)
+{
+    if ((uintptr_t)tables.p % 64)
+        tables.p = memcpy(arena_raw(&m->arena, tables.n + 1), tables.p, tables.n);
+    return tokenizer_map(&m->arena, tables, &m->tokenizer, err);
+}
+
+/* The member holds tokenizer.json inside another object, beside the peer's padding and truncation.
+ * */
+static bool read_peers(Model *m, Str text, Arena *tree, Err *err)
+{
+    Value root;
+    if (!json_parse(tree, text, &root, err)) return false;
+    const Value *inner = value_get(&root, "tokenizer");
+    if (!inner) return fail(err, EF_BAD_MODEL, "found no key \"tokenizer\"");
+    return tokenizer_from_value(&m->arena, inner, &m->tokenizer, err) &&
+           limit_from_package(value_get(&root, "config"), &m->encode, err);
+}
+
+bool model_packed_tokenizer(Model *m, const Value *facts, Err *err)
+{
+    Str tables = m->package.member[MEMBER_TOKENS].bytes;
+    Str text = m->package.member[MEMBER_TOKENIZER].bytes;
+    if (tables.p)
+        return (map_tables(m, tables, err) && limit_from_package(facts, &m->encode, err)) ||
+               within(err, "%s", member_name(MEMBER_TOKENS));
+    if (!text.p) return fail(err, EF_BAD_MODEL, "Missing required artifact: tokenizer");
+    Arena tree = { 0 };
+    bool ok = read_peers(m, text, &tree, err);
+    arena_free(&tree);
+    return ok || within(err, "tokenizer");
+}
