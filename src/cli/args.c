@@ -44,9 +44,9 @@ static bool takes_next(const Command *const *all, const char *word)
 
 static bool unknown_command(const Command *const *all, const char *word, Err *err)
 {
-    const char *names[32];
+    const char *names[64];
     size_t n = 0;
-    for (; all[n]; n++) names[n] = all[n]->name;
+    for (; all[n] && n < COUNT(names); n++) names[n] = all[n]->name;
     const char *near = str_nearest(str_of(word), names, n);
     return fail(err, EF_USAGE, "unknown command \"%s\"%s%s%s; --help lists them", word,
                 near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -55,11 +55,26 @@ static bool unknown_command(const Command *const *all, const char *word, Err *er
 /* Whether the words at argv[i] (and maybe the next) name this command; how many of them. */
 static int named(const Command *c, int argc, char **argv, int i)
 {
+    if (c->alias && strcmp(c->alias, argv[i]) == 0) return 1;
     Str name = str_of(c->name);
     const char *space = memchr(name.p, ' ', name.n);
     if (!space) return str_is(name, argv[i]);
     Str first = { name.p, (size_t)(space - name.p) };
     return str_is(first, argv[i]) && i + 1 < argc && strcmp(argv[i + 1], space + 1) == 0 ? 2 : 0;
+}
+
+/* Whether the word begins commands of two words; then *err lists them. */
+static bool half_command(const Command *const *all, const char *word, Err *err)
+{
+    Buf list = { 0 };
+    size_t n = strlen(word);
+    for (; *all; all++)
+        if (strncmp((*all)->name, word, n) == 0 && (*all)->name[n] == ' ')
+            buf_printf(&list, "%s\"%s\"", list.n ? ", " : "", (*all)->name);
+    if (list.n) fail(err, EF_USAGE, "%s: wanted one of %.*s", word, STR_ARG(buf_view(&list)));
+    bool half = list.n > 0;
+    buf_free(&list);
+    return half;
 }
 
 /* Finds the command; *at is its first word, *words how many it has. No command at all is no error.
@@ -82,8 +97,7 @@ static bool find_command(Args *a, const Command *const *all, int argc, char **ar
         return fail(err, EF_USAGE,
                     "%s: this file is a package; use the encoderfile program to build", (*c)->name);
     }
-    if (strcmp(argv[i], "onnx") == 0)
-        return fail(err, EF_USAGE, "onnx: wanted \"onnx check\", \"onnx convert\", \"onnx run\" or \"onnx test\"");
+    if (half_command(all, argv[i], err)) return false;
     return unknown_command(all, argv[i], err);
 }
 

@@ -17,6 +17,7 @@ typedef struct Option {
 typedef struct Args Args;
 typedef struct Command {
     const char *name;      /* "onnx run": one or two words */
+    const char *alias;     /* another name for it, not listed; or NULL */
     const char *summary;   /* one line */
     const char *usage;     /* behind the name: "[--model M] TEXT..." */
     const char *example;   /* lines to paste */
@@ -66,5 +67,6 @@ extern const Command cmd_export, cmd_build, cmd_inspect, cmd_infer, cmd_serve, c
     cmd_bench, cmd_quantize, cmd_onnx_check, cmd_onnx_convert, cmd_onnx_run, cmd_onnx_test,
     cmd_new_transform, cmd_version;
 extern const Command cmd_analyze, cmd_validate, cmd_compare;
+extern const Command cmd_metadata_embed, cmd_metadata_read, cmd_metadata_validate;
 
 #endif

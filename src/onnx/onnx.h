@@ -103,6 +103,12 @@ bool onnx_write_file(FileWriter *, const OnnxModel *, OnnxPour *, void *context,
 /* Names only: each made once and before it is read, outputs made, domains imported. */
 bool onnx_check(Arena *, const OnnxModel *, Err *);
 
+/* metadata_props alone (props.c): the graph is stepped over, so the size of the file is no matter. */
+bool onnx_props(Arena *, Str file, OnnxPair **, int *n, Err *); /* values are views */
+/* The file again, byte for byte, without the properties that `drop` names and with others behind. */
+typedef bool OnnxDrop(Str key);
+bool onnx_props_write(FileWriter *, Str file, OnnxDrop *drop, const OnnxPair *, int n, Err *);
+
 const OnnxAttr *onnx_attr(const OnnxNode *, const char *name); /* NULL: absent */
 int64_t onnx_int(const OnnxNode *, const char *name, int64_t otherwise);
 float onnx_float(const OnnxNode *, const char *name, float otherwise);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_metadata.c - the metadata inside an .onnx: put in, read, judged. */
+#include "base/log.h"
+#include "cli/cli.h"
+#include "export/hf_metadata.h"
+#include "export/hf_task.h"
+
+static bool say(const char *format, ...) PRINTF(1, 2);
+static bool say(const char *format, ...)
+{
+    Buf line = { 0 };
+    Err ignored;
+    va_list args;
+    char text[2048];
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    buf_puts(&line, text);
+    bool ok = out_buf(&line, &ignored);
+    buf_free(&line);
+    return ok;
+}
+
+static bool need_texts(const Args *a, int n, const char *wanted, Err *err)
+{
+    if (a->n_text == n) return true;
+    return fail(err, EF_USAGE, "%s: found %d words, wanted %s", a->command->name, a->n_text, wanted);
+}
+
+/* ---- embed ---- */
+
+static const Option embed_options[] = {
+    { "output", 'o', "FILE", "write there instead of into the file itself" },
+    { "task", 0, "TASK", "what the model is for (by config.json)" },
+    { "force-task-detection", 0, NULL, "guess the task where config.json names no known class" },
+    { "include-tokenizer", 0, NULL, "tokenizer.json too: the file needs nothing else then" },
+    { "include-vocab", 0, NULL, NULL },
+    { "no-compress", 0, NULL, "leave large values as they are" },
+    { "compress-threshold", 0, "KB", "compress values above that (10)" },
+    { "json", 0, NULL, "tell the outcome as JSON" },
+    { 0 },
+};
+
+/* By name, by the class, or (when asked) by whatever config.json has. */
+static bool choose_task(Args *a, HfSource *s, Err *err)
+{
+    const char *name = args_value(a, "task");
+    HfTaskFrom from;
+    Value config;
+    if (name && strcmp(name, "auto") != 0) return hf_task_check(name, &s->task, err);
+    if (!hf_read_config(&a->arena, s, &config, err)) return false;
+    const char *guess = hf_task_detect(&config, &from);
+    bool sure = from <= HF_TASK_CLASS || args_has(a, "force-task-detection");
+    s->task = sure ? guess : "feature-extraction";
+    if (!sure)
+        log_warn("config.json names no known class: taken for feature-extraction; say --task, or "
+                 "--force-task-detection (that gives %s, by %s)", guess, hf_task_from_name(from));
+    return true;
+}
+
+static bool configure(Args *a, HfEmbed *e, Err *err)
+{
+    int64_t kb;
+    if (!need_texts(a, 2, "an .onnx and the model's folder", err)) return false;
+    if (!args_count(a, "compress-threshold", 10, 1 << 20, &kb, err)) return false;
+    *e = (HfEmbed){ .onnx = a->text[0], .to = args_value(a, "output") };
+    e->source = (HfSource){
+        .folder = a->text[1],
+        .tokenizer = args_has(a, "include-tokenizer") || args_has(a, "include-vocab"),
+        .compress_above = args_has(a, "no-compress") ? SIZE_MAX : (size_t)kb * 1024,
+    };
+    return choose_task(a, &e->source, err);
+}
+
+static bool tell_embed(Args *a, const HfEmbed *e, Err *err)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < e->n; i++) bytes += e->item[i].key.n + e->item[i].value.n;
+    if (!args_has(a, "json"))
+        return say("%s: %d keys, %zu bytes of metadata; task %s\n", e->to, e->n, bytes,
+                   e->source.task);
+    Value v = value_map(&a->arena, 6);
+    value_add(&v, "path", value_of_str(str_of(e->to)));
+    value_add(&v, "size", value_of_int((int64_t)e->size));
+    value_add(&v, "keys", value_of_int(e->n));
+    value_add(&v, "metadata_bytes", value_of_int((int64_t)bytes));
+    value_add(&v, "pipeline_task", value_of_str(str_of(e->source.task)));
+    value_add(&v, "tokenizer", value_of_bool(e->source.tokenizer));
+    return out_json(&v, err);
+}
+
+static bool run_embed(Args *a, Err *err)
+{
+    HfEmbed e;
+    return configure(a, &e, err) && hf_metadata_embed(&a->arena, &e, err) && tell_embed(a, &e, err);
+}
+
+const Command cmd_metadata_embed = {
+    .name = "metadata embed",
+    .alias = "embed-metadata",
+    .summary = "put config, task and tokenizer settings into an .onnx",
+    .usage = "FILE.onnx MODEL_DIR [-o OUT.onnx] [--include-tokenizer]",
+    .example = "  encoderfile metadata embed model.onnx ./bert-ner --include-tokenizer\n"
+               "  encoderfile infer --model model.onnx \"Ada lived in London\"\n",
+    .options = embed_options,
+    .run = run_embed,
+    .builder = true,
+};
+
+/* ---- read ---- */
+
+static const Option read_options[] = {
+    { "json", 0, NULL, "all of it as one JSON object" },
+    { "key", 'k', "KEY", "one value alone, as it is (with or without hf_)" },
+    { 0 },
+};
+
+/* What cannot be used counts as absent, and a line says why. */
+static bool open_usable(Args *a, HfMetadata *m, Err *err)
+{
+    if (!hf_metadata_open(&a->arena, a->text[0], m, err)) return false;
+    if (m->state == HF_GOOD) return true;
+    if (m->why) log_warn("%s: %s", a->text[0], m->why);
+    return fail(err, EF_NOT_FOUND, "%s: no usable metadata; `metadata embed` puts it in", a->text[0]);
+}
+
+static bool print_key(Args *a, const HfMetadata *m, const char *key, Err *err)
+{
+    Str value = hf_metadata_get(m, key);
+    if (!value.p) value = hf_metadata_get(m, str_format(&a->arena, "hf_%s", key));
+    if (!value.p) return fail(err, EF_NOT_FOUND, "%s: no key \"%s\"", a->text[0], key);
+    return out_write(value, err) && out_write(STR("\n"), err);
+}
+
+/* A line each; long values by their size. */
+static bool print_all(const HfMetadata *m, Err *err)
+{
+    enum { SHORT = 200 };
+    Buf b = { 0 };
+    for (int i = 0; i < m->n; i++) {
+        const OnnxPair *p = &m->item[i];
+        buf_printf(&b, "%-28.*s ", STR_ARG(p->key));
+        if (p->value.n <= SHORT) buf_str(&b, p->value);
+        else buf_printf(&b, "(%zu bytes)", p->value.n);
+        buf_char(&b, '\n');
+    }
+    bool ok = out_buf(&b, err);
+    buf_free(&b);
+    return ok;
+}
+
+static bool run_read(Args *a, Err *err)
+{
+    HfMetadata m;
+    const char *key = args_value(a, "key");
+    if (!need_texts(a, 1, "an .onnx", err) || !open_usable(a, &m, err)) return false;
+    if (key) return print_key(a, &m, key, err);
+    if (!args_has(a, "json")) return print_all(&m, err);
+    Value v = hf_metadata_value(&a->arena, &m);
+    return out_json(&v, err);
+}
+
+const Command cmd_metadata_read = {
+    .name = "metadata read",
+    .summary = "show the metadata of an .onnx; weights are not read",
+    .usage = "FILE.onnx [--json] [--key KEY]",
+    .example = "  encoderfile metadata read model.onnx\n"
+               "  encoderfile metadata read model.onnx --key pipeline_task\n",
+    .options = read_options,
+    .run = run_read,
+};
+
+/* ---- validate ---- */
+
+static const Option validate_options[] = {
+    { "json", 0, NULL, "tell the outcome as JSON" },
+    { 0 },
+};
+
+static bool tell_problems(Args *a, const HfMetadata *m, const char *const *problem, int n, Err *err)
+{
+    Value v = value_map(&a->arena, 5), list = value_list(&a->arena, (size_t)n);
+    Str version = hf_metadata_get(m, "hf_metadata_version");
+    for (int i = 0; i < n; i++) list.list.items[i] = value_of_str(str_of(problem[i]));
+    value_add(&v, "valid", value_of_bool(n == 0));
+    value_add(&v, "version", version.p ? value_of_str(version) : value_null());
+    value_add(&v, "checksum", value_of_bool(m->checked));
+    value_add(&v, "metadata_bytes", value_of_int((int64_t)m->stored));
+    value_add(&v, "problems", list);
+    return out_json(&v, err);
+}
+
+static bool run_validate(Args *a, Err *err)
+{
+    enum { MOST = 16, LARGE = 100 << 10 };
+    HfMetadata m;
+    const char *problem[MOST];
+    if (!need_texts(a, 1, "an .onnx", err)) return false;
+    if (!hf_metadata_open(&a->arena, a->text[0], &m, err)) return false;
+    int n = hf_metadata_problems(&a->arena, &m, problem, MOST);
+    a->exit = n > 0;
+    if (args_has(a, "json")) return tell_problems(a, &m, problem, n, err);
+    for (int i = 0; i < n; i++)
+        if (!say("%s: %s\n", a->text[0], problem[i])) return false;
+    if (!n && m.stored > LARGE && !hf_metadata_get(&m, "hf_tokenizer").p)
+        log_warn("%s: %zu bytes of metadata, 100 KB are usual", a->text[0], m.stored);
+    return n || say("%s: valid, %zu bytes of metadata%s\n", a->text[0], m.stored,
+                    m.checked ? ", checksum right" : ", no checksum");
+}
+
+const Command cmd_metadata_validate = {
+    .name = "metadata validate",
+    .summary = "check the metadata of an .onnx; exit status 1 if something is wrong",
+    .usage = "FILE.onnx [--json]",
+    .example = "  encoderfile metadata validate model.onnx\n",
+    .options = validate_options,
+    .run = run_validate,
+};

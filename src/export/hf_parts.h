@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hf_parts.h - what the hf_ files of this folder share. */
+#ifndef EXPORT_HF_PARTS_H
+#define EXPORT_HF_PARTS_H
+#include "export/hf_metadata.h"
+#include "kernels/kernels.h"
+
+bool hf_is_ours(Str key);                                     /* replaced by embedding */
+const char *hf_checksum(Arena *, const OnnxPair *, int n);    /* "sha256:..." */
+
+typedef struct HfFiles {    /* the JSON files of a model folder; kind V_NULL: not there */
+    Value config, tokenizer_config, specials, preprocessor, processor;
+    bool tokenizer;         /* tokenizer.json is there */
+} HfFiles;
+/* hf_processor_config (hf_processor.c): how an input becomes tensors; *type: what it is for,
+ * "tokenizer", "image_processor", "feature_extractor" or "unknown". */
+Value hf_processor_config(Arena *, const HfFiles *, const char **type);
+
+#endif

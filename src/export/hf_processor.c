@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hf_processor.c - how a model's inputs are prepared, in the few words that a pipeline needs: from
+ * tokenizer_config.json and special_tokens_map.json, or from preprocessor_config.json. */
+#include "export/hf_parts.h"
+
+static const char *const image_keys[] = {
+    "image_processor_type", "do_resize", "size", "resample", "do_center_crop", "crop_size",
+    "do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std",
+};
+static const char *const audio_keys[] = {
+    "feature_extractor_type", "sampling_rate", "padding_value", "do_normalize",
+    "return_attention_mask", "feature_size", "num_mel_bins", "hop_length", "win_length",
+    "fft_length",
+};
+static const char *const special_keys[] = { "unk_token", "sep_token", "pad_token", "cls_token",
+                                            "mask_token", "bos_token", "eos_token",
+                                            "additional_special_tokens" };
+
+static Value text(const char *s)
+{
+    return value_of_str(str_of(s));
+}
+
+static const Value *said(const Value *map, const char *key)
+{
+    const Value *v = value_get(map, key);
+    return v && v->kind != V_NULL ? v : NULL;
+}
+
+static void copy_keys(Value *out, const Value *from, const char *const *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (said(from, keys[i])) value_add(out, keys[i], *said(from, keys[i]));
+}
+
+/* A token is its text, or an object with the text in "content". */
+static Value token_text(const Value *v)
+{
+    const Value *content = v->kind == V_MAP ? said(v, "content") : NULL;
+    return content ? *content : *v;
+}
+
+static Value special_tokens(Arena *arena, const HfFiles *f)
+{
+    Value out = value_map(arena, COUNT(special_keys));
+    for (size_t i = 0; i < COUNT(special_keys); i++) {
+        const Value *v = said(&f->specials, special_keys[i]);
+        if (!v) v = said(&f->tokenizer_config, special_keys[i]);
+        if (v) value_add(&out, special_keys[i], token_text(v));
+    }
+    return out;
+}
+
+/* The tokenizer's limit; 1e30 and its like mean "none", then the position table counts. */
+static Value longest(const HfFiles *f)
+{
+    enum { NO_LIMIT = 1 << 24 };
+    double n = value_float(said(&f->tokenizer_config, "model_max_length"), 0);
+    if (n < 1 || n > NO_LIMIT) n = value_float(said(&f->config, "max_position_embeddings"), 0);
+    return n >= 1 && n <= NO_LIMIT ? value_of_int((int64_t)n) : value_null();
+}
+
+static Value tokenizer(Arena *arena, const HfFiles *f)
+{
+    Value out = value_map(arena, 9);
+    const Value *lower = said(&f->tokenizer_config, "do_lower_case");
+    Str class_name = value_str(said(&f->tokenizer_config, "tokenizer_class"),
+                               STR("PreTrainedTokenizerFast"));
+    value_add(&out, "processor_type", text("AutoTokenizer"));
+    value_add(&out, "tokenizer_class", value_of_str(class_name));
+    value_add(&out, "tokenizer_kwargs", value_map(arena, 0));
+    value_add(&out, "do_lower_case", lower ? *lower : value_null());
+    value_add(&out, "max_length", longest(f));
+    value_add(&out, "padding", text("max_length"));
+    value_add(&out, "truncation", value_of_bool(true));
+    value_add(&out, "model_max_length", longest(f));
+    value_add(&out, "special_tokens", special_tokens(arena, f));
+    return out;
+}
+
+static Value described(Arena *arena, const HfFiles *f, const char *type, const char *const *keys,
+                       size_t n)
+{
+    Value out = value_map(arena, n + 1);
+    value_add(&out, "processor_type", text(type));
+    copy_keys(&out, &f->preprocessor, keys, n);
+    return out;
+}
+
+/* Old files name any of them "feature_extractor_type"; only sound has a sampling rate. */
+static bool hears(const HfFiles *f)
+{
+    return said(&f->preprocessor, "sampling_rate") || said(&f->preprocessor, "num_mel_bins");
+}
+
+Value hf_processor_config(Arena *arena, const HfFiles *f, const char **type)
+{
+    bool prepares = f->preprocessor.kind == V_MAP;
+    bool reads = f->tokenizer || f->tokenizer_config.kind == V_MAP;
+    *type = reads ? "tokenizer" : "unknown";
+    if (reads && !prepares) return tokenizer(arena, f);
+    if (prepares) *type = hears(f) ? "feature_extractor" : "image_processor";
+    if (!prepares || reads || f->processor.kind == V_MAP) {
+        Value out = value_map(arena, 1);
+        value_add(&out, "processor_type", text("AutoProcessor"));
+        return out;
+    }
+    if (hears(f))
+        return described(arena, f, "AutoFeatureExtractor", audio_keys, COUNT(audio_keys));
+    return described(arena, f, "AutoImageProcessor", image_keys, COUNT(image_keys));
+}
