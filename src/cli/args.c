@@ -31,13 +31,21 @@ static const Option *find_option(const Command *c, const char *word)
     return NULL;
 }
 
+/* Whether a word is the value of an option that may go without. */
+static bool is_value(const Option *o, const char *word)
+{
+    for (const char *const *w = o->may; word && *w; w++)
+        if (strcmp(*w, word) == 0) return true;
+    return false;
+}
+
 /* Does this option, of whatever command, take the next word as its value? */
 static bool takes_next(const Command *const *all, const char *word)
 {
     bool attached = word[1] == '-' ? strchr(word, '=') != NULL : word[2] != 0;
     for (; *all && !attached; all++) {
         const Option *o = find_option(*all, word);
-        if (o) return o->argument != NULL;
+        if (o) return o->argument != NULL && !o->may;
     }
     return false;
 }
@@ -130,7 +138,10 @@ static bool take_option(Args *a, int argc, char **argv, int i, int *used, Err *e
     if (value && dashes) value++;
     if (!o->argument && value)
         return fail(err, EF_USAGE, "--%s takes no value: found \"%s\"", o->name, value);
-    if (o->argument && !value) {
+    if (o->may && !value) {
+        const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+        if (is_value(o, next)) value = next, *used = 2;
+    } else if (o->argument && !value) {
         if (i + 1 >= argc)
             return fail(err, EF_USAGE, "--%s: wanted a value (%s)", o->name, o->argument);
         value = argv[i + 1];

@@ -12,6 +12,7 @@ typedef struct Option {
     const char *argument;  /* name of its value in the help; NULL: it takes none */
     const char *help;      /* NULL: accepted, but not worth a line */
     const char *refused;   /* why it cannot be used (yet) */
+    const char *const *may; /* its value may be left out, and is one of these (ends with NULL) */
 } Option;
 
 typedef struct Args Args;
@@ -53,6 +54,9 @@ bool args_model(const Args *, Model **, Err *); /* --model (none: this file), --
 void args_free(Args *);
 #define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package" }
 #define OPTION_TYPE { "model-type", 0, "TYPE", "the task, where config.json does not tell it" }
+
+/* alias.c: what others call our commands ("optimum-cli export onnx"), and --version. */
+void alias_apply(Arena *, int *argc, char ***argv);
 
 /* help.c */
 void help_all(Buf *, const Command *const *all, bool packaged);

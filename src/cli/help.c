@@ -7,7 +7,9 @@ static void put_option(Buf *b, const Option *o)
     char left[64], letter[8] = "    ";
     if (!o->help || o->refused) return;
     if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
-    snprintf(left, sizeof left, "%s--%s %s", letter, o->name, o->argument ? o->argument : "");
+    const char *frame[] = { o->may ? "[" : "", o->may ? "]" : "" };
+    snprintf(left, sizeof left, "%s--%s %s%s%s", letter, o->name, frame[0],
+             o->argument ? o->argument : "", frame[1]);
     buf_printf(b, "  %-30s %s\n", left, o->help);
 }
 

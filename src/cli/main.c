@@ -45,6 +45,7 @@ int main(int argc, char **argv)
     Err err = { 0 };
     signal(SIGXFSZ, SIG_IGN); /* a file over the size limit is an error of write, not an end */
     signal(SIGPIPE, SIG_IGN);
+    alias_apply(&a.arena, &argc, &argv);
     bool ok = dispatch(&a, argc, argv, &err);
     if (!ok) fprintf(stderr, "encoderfile: error: %s\n", err.message);
     args_free(&a);

@@ -2,13 +2,12 @@
  * activation.c - the activations of transformers' ACT2FN, as the operators their modules run. */
 #include "arch.h"
 
-static Str erf_gelu(Builder *b, const char *path, Str x)
+/* An operator of ONNX Runtime's own. */
+static Str foreign(Builder *b, const char *path, const char *op, Str x)
 {
-    if (b->opset >= 20) return NODE(b, path, "Gelu", x);
-    Str scaled = NODE(b, path, "Div", x, build_float(b, 1.4142135623730951));
-    Str erf = NODE(b, path, "Erf", scaled);
-    Str sum = NODE(b, path, "Add", erf, build_float(b, 1));
-    return NODE(b, path, "Mul", NODE(b, path, "Mul", x, sum), build_float(b, 0.5));
+    Str y = NODE(b, path, op, x);
+    build_domain(b, "com.microsoft");
+    return y;
 }
 
 static Str tanh_gelu(Builder *b, const char *path, Str x)
@@ -18,11 +17,23 @@ static Str tanh_gelu(Builder *b, const char *path, Str x)
         build_attr_string(b, "approximate", "tanh");
         return y;
     }
+    if (b->contrib) return foreign(b, path, "FastGelu", x);
     Str half = NODE(b, path, "Mul", x, build_float(b, 0.5));
     Str cube = NODE(b, path, "Pow", x, build_float(b, 3));
     Str inner = NODE(b, path, "Add", x, NODE(b, path, "Mul", cube, build_float(b, 0.044715)));
     Str t = NODE(b, path, "Tanh", NODE(b, path, "Mul", inner, build_float(b, 0.7978845608028654)));
     return NODE(b, path, "Mul", half, NODE(b, path, "Add", t, build_float(b, 1)));
+}
+
+static Str erf_gelu(Builder *b, const char *path, Str x)
+{
+    if (b->tanh_gelu) return tanh_gelu(b, path, x);
+    if (b->opset >= 20) return NODE(b, path, "Gelu", x);
+    if (b->contrib) return foreign(b, path, "Gelu", x);
+    Str scaled = NODE(b, path, "Div", x, build_float(b, 1.4142135623730951));
+    Str erf = NODE(b, path, "Erf", scaled);
+    Str sum = NODE(b, path, "Add", erf, build_float(b, 1));
+    return NODE(b, path, "Mul", NODE(b, path, "Mul", x, sum), build_float(b, 0.5));
 }
 
 static Str quick_gelu(Builder *b, const char *path, Str x)

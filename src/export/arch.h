@@ -128,6 +128,8 @@ Str encoder_length(Encoder *);                                 /* made at the fi
 Str layer_linear(Builder *, const char *path, Str x, int64_t out, int64_t in); /* rank 3 */
 Str layer_gemm(Builder *, const char *path, Str x, int64_t out, int64_t in);   /* rank 2 */
 Str layer_norm(Builder *, const char *path, Str x, int64_t width, double eps);
+/* norm(x + skip) as one operator of ONNX Runtime */
+Str layer_skip_norm(Builder *, const char *path, Str x, Str skip, int64_t width, double eps);
 Str layer_split(Encoder *, const char *path, Str x, const int64_t perm[4]); /* [B,S,C] to heads */
 Str layer_mix(Encoder *, const char *path, Str scores, Str v); /* softmax, times v, joined */
 Str encoder_mask(Encoder *, const char *path, Str seen);           /* bool to 0 or very negative */

@@ -24,7 +24,7 @@ static Str add_place(Encoder *m, const char *inside, Str x, int64_t width, const
 {
     Builder *b = m->b;
     const char *path = build_path(b, "%s.%s_position_embeddings", inside, table);
-    Str w = build_weight(b, path, "weight", 2, (int64_t[]){ *(int64_t *)m->own, width });
+    Str w = build_table(b, path, *(int64_t *)m->own, width);
     return NODE(b, inside, "Add", x, NODE(b, path, "Gather", w, place));
 }
 

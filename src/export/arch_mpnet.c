@@ -68,7 +68,7 @@ static void prepare(Encoder *m, Str hidden)
     Builder *b = m->b;
     const char *path = encoder_path(m, "encoder");
     const char *table = encoder_path(m, "encoder.relative_attention_bias");
-    Str w = build_weight(b, table, "weight", 2, (int64_t[]){ *(int64_t *)m->own, m->n[K_HEADS] });
+    Str w = build_table(b, table, *(int64_t *)m->own, m->n[K_HEADS]);
     Str bucket = bucket_of(m, path, distances(m, path));
     Str bias = NODE(b, path, "Transpose", NODE(b, table, "Gather", w, bucket));
     build_attr_ints(b, "perm", (int64_t[]){ 2, 0, 1 }, 3);

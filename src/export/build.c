@@ -133,6 +133,11 @@ void build_attr_string(Builder *b, const char *name, const char *s)
     add_attr(b, name, A_STRING)->s = str_of(s);
 }
 
+void build_domain(Builder *b, const char *domain)
+{
+    last(b)->domain = str_of(domain);
+}
+
 /* ---- initializers ---- */
 static OnnxTensor *add_init(Builder *b, const char *name, Weight weight)
 {
@@ -252,15 +257,40 @@ static bool usable(Builder *b, const SafeTensor *t, const char *path, const char
     return build_ok(b);
 }
 
+/* Matrices may be stored in half the bytes; they are widened where they are first read. */
+static Str add_weight(Builder *b, const char *path, const char *name, Weight w)
+{
+    Tensor t = { .type = T_F32, .rank = w.from->rank };
+    for (int i = 0; i < t.rank; i++) t.dim[i] = w.from->dim[w.transposed ? 1 - i : i];
+    bool half = t.rank > 1 && (b->stored == T_F16 || b->stored == T_BF16);
+    if (half) t.type = b->stored;
+    add_init(b, name, w)->t = t;
+    if (!half) return str_of(name);
+    Str wide = NODE(b, path, "Cast", str_of(name));
+    build_attr_int(b, "to", T_F32);
+    map_put(&b->inits, b->arena, str_of(name), (void *)str_dup(b->arena, wide));
+    return wide;
+}
+
+/* The value that stands for an initializer: itself, or what it was widened to. */
+static Str known_weight(const Builder *b, const char *name)
+{
+    const char *value = map_get(&b->inits, str_of(name));
+    return str_of(value ? value : name);
+}
+
 Str build_weight(Builder *b, const char *path, const char *leaf, int rank, const int64_t *dim)
 {
     const char *name = str_format(b->arena, "%s%s%s", path, *path ? "." : "", leaf);
     const SafeTensor *t = build_find(b, path, leaf);
-    if (!usable(b, t, path, leaf, rank, dim) || has_init(b, name)) return str_of(name);
-    OnnxTensor *init = add_init(b, name, (Weight){ t, false });
-    init->t = (Tensor){ .type = T_F32, .rank = rank };
-    memcpy(init->t.dim, t->dim, sizeof *t->dim * (size_t)rank);
-    return init->name;
+    if (!usable(b, t, path, leaf, rank, dim) || has_init(b, name)) return known_weight(b, name);
+    return add_weight(b, path, name, (Weight){ t, false });
+}
+
+Str build_table(Builder *b, const char *path, int64_t rows, int64_t columns)
+{
+    build_torch_module(b, path, "Embedding");
+    return build_weight(b, path, "weight", 2, (int64_t[]){ rows, columns });
 }
 
 Str build_matrix(Builder *b, const char *path, int64_t out, int64_t in)
@@ -268,35 +298,38 @@ Str build_matrix(Builder *b, const char *path, int64_t out, int64_t in)
     const char *name = str_format(b->arena, "%s.weight.T", path);
     const SafeTensor *t = build_find(b, path, "weight");
     if (!usable(b, t, path, "weight", 2, (int64_t[]){ out, in }) || has_init(b, name))
-        return str_of(name);
-    OnnxTensor *init = add_init(b, name, (Weight){ t, true });
-    init->t = (Tensor){ .type = T_F32, .rank = 2, .dim = { t->dim[1], t->dim[0] } };
-    return init->name;
+        return known_weight(b, name);
+    return add_weight(b, path, name, (Weight){ t, true });
 }
 
 /* ---- what the graph takes and gives ---- */
 enum { MOST_IO = 8 };
 
-static OnnxValue described(DType type, const char *name, int rank, const int64_t *dim,
-                           const char *const *symbols)
+static const char *const plain[] = { "batch_size", "sequence_length" };
+static const char *const chosen[] = { "batch_size", "num_choices", "sequence_length" };
+
+static OnnxValue described(const Builder *b, DType type, const char *name, int rank,
+                           const int64_t *dim, const char *const *symbols)
 {
     OnnxValue v = { .name = str_of(name), .type = type, .rank = rank };
     for (int i = 0; i < rank; i++) {
         v.dim[i] = dim[i];
-        if (dim[i] == DIM_UNKNOWN) v.symbol[i] = str_of(symbols[i]);
+        if (dim[i] != DIM_UNKNOWN) continue;
+        int64_t fixed = 0;
+        if (strcmp(symbols[i], plain[0]) == 0) fixed = b->batch;
+        else if (strcmp(symbols[i], plain[1]) == 0) fixed = b->length;
+        if (fixed) v.dim[i] = fixed;
+        else v.symbol[i] = str_of(symbols[i]);
     }
     return v;
 }
-
-static const char *const plain[] = { "batch_size", "sequence_length" };
-static const char *const chosen[] = { "batch_size", "num_choices", "sequence_length" };
 
 void build_input(Builder *b, const char *name, int rank, const int64_t *dim)
 {
     OnnxGraph *g = &b->graph;
     if (!g->in) g->in = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_in < MOST_IO);
-    g->in[g->n_in++] = described(T_I64, name, rank, dim,
+    g->in[g->n_in++] = described(b, T_I64, name, rank, dim,
                                 rank == 3 && dim[2] == DIM_UNKNOWN ? chosen : plain);
 }
 
@@ -306,7 +339,7 @@ void build_output(Builder *b, Str value, const char *name, int rank, const int64
     if (!g->out) g->out = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_out < MOST_IO);
     bool choices = g->n_in && g->in[0].rank == 3;
-    g->out[g->n_out++] = described(T_F32, name, rank, dim, choices ? chosen : plain);
+    g->out[g->n_out++] = described(b, T_F32, name, rank, dim, choices ? chosen : plain);
     for (int i = 0; i < g->n_node; i++) {
         OnnxNode *n = &g->node[i];
         for (int k = 0; k < n->n_in; k++)

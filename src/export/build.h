@@ -10,6 +10,7 @@
  * weights.c pours it, converted and turned around, when the file is written. */
 #ifndef EXPORT_BUILD_H
 #define EXPORT_BUILD_H
+#include "base/log.h"
 #include "data/safetensors.h"
 #include "onnx/onnx.h"
 
@@ -35,11 +36,19 @@ typedef struct Builder {
     const char *root_class; /* "BertForMaskedLM" */
     const char *act_class;  /* what ! stands for; NULL: a class of torch.nn, which makes no level */
     bool tags;              /* keep them in the nodes */
+    bool torch_modules;     /* norms and tables are levels of a tag too */
+    bool older_classes;     /* names as transformers 4 has them */
+    bool contrib;           /* operators of com.microsoft that ONNX Runtime's optimizer would write */
+    bool tanh_gelu;         /* GELU by its tanh form */
+    DType stored;           /* of matrices; T_F16, T_BF16: a Cast stands before whoever reads them */
+    int64_t batch, length;  /* of the inputs; 0: any */
     OnnxGraph graph;
     Weight *weight;         /* one per initializer */
     int node_room, init_room;
     Map names;              /* of nodes, to how often */
     Map inits;              /* names of initializers */
+    Map torch;              /* paths of norms and tables, to their class: "LayerNorm" */
+    Progress *progress;     /* while weights are poured, or NULL */
     Err *err;
     bool failed;
 } Builder;
@@ -58,6 +67,7 @@ void build_attr_int(Builder *, const char *name, int64_t);
 void build_attr_ints(Builder *, const char *name, const int64_t *, size_t n);
 void build_attr_float(Builder *, const char *name, float);
 void build_attr_string(Builder *, const char *name, const char *);
+void build_domain(Builder *, const char *domain);
 Str build_more(Builder *);
 
 /* Constants, each stored once. */
@@ -74,11 +84,14 @@ const SafeTensor *build_find(Builder *, const char *path, const char *leaf);
 /* The same as an initializer. dim: what each must be, -1 for anything. */
 Str build_weight(Builder *, const char *path, const char *leaf, int rank, const int64_t *dim);
 Str build_matrix(Builder *, const char *path, int64_t out, int64_t in); /* transposed, for MatMul */
+Str build_table(Builder *, const char *path, int64_t rows, int64_t columns); /* an nn.Embedding */
 
 /* Inputs and outputs of the graph; dims: numbers, or symbols where dim is DIM_UNKNOWN. */
 void build_input(Builder *, const char *name, int rank, const int64_t *dim); /* int64 */
 void build_output(Builder *, Str value, const char *name, int rank, const int64_t *dim);
 
+/* A path that is an nn.LayerNorm or an nn.Embedding. */
+void build_torch_module(Builder *, const char *path, const char *class_name);
 /* The tag of a module path, "/BertModel/BertEncoder/BertLayer.0"; rule 2 of the notes on tags. */
 const char *build_tag(Builder *, const char *path);
 

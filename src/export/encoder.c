@@ -50,7 +50,7 @@ static Str with_positions(Encoder *m, const char *inside, Str x, int64_t width)
     const EmbeddingPaths *e = &m->arch->embeddings;
     if (m->positions > POS_PADDED || !e->positions) return x;
     const char *path = encoder_path(m, e->positions);
-    Str table = build_weight(b, path, "weight", 2, (int64_t[]){ m->n[K_POSITIONS], width }), rows;
+    Str table = build_table(b, path, m->n[K_POSITIONS], width), rows;
     if (m->positions == POS_PADDED)
         rows = NODE(b, path, "Gather", table, padded_positions(m, inside));
     else
@@ -63,7 +63,7 @@ static Str with_types(Encoder *m, const char *inside, Str x, int64_t width)
     Builder *b = m->b;
     if (m->types == TYPES_NONE || m->n[K_TYPES] == 0) return x;
     const char *path = encoder_path(m, m->arch->embeddings.types);
-    Str table = build_weight(b, path, "weight", 2, (int64_t[]){ m->n[K_TYPES], width });
+    Str table = build_table(b, path, m->n[K_TYPES], width);
     Str ids = m->types == TYPES_INPUT ? m->kinds : build_int(b, 0);
     return NODE(b, inside, "Add", x, NODE(b, path, "Gather", table, ids));
 }
@@ -74,7 +74,7 @@ static Str embed(Encoder *m)
     const EmbeddingPaths *e = &m->arch->embeddings;
     int64_t width = m->n[K_EMBEDDING];
     const char *words = encoder_path(m, e->words), *inside = parent(m, words);
-    Str table = build_weight(b, words, "weight", 2, (int64_t[]){ m->n[K_VOCAB], width });
+    Str table = build_table(b, words, m->n[K_VOCAB], width);
     Str x = NODE(b, words, "Gather", table, m->ids);
     x = with_positions(m, inside, with_types(m, inside, x, width), width);
     if (m->arch->embed) x = m->arch->embed(m, inside, x, width);
@@ -159,6 +159,15 @@ static Str normed(Encoder *m, const char *path, Str x)
     return layer_norm(m->b, path, x, m->n[K_HIDDEN], m->eps);
 }
 
+/* What a half of a layer made, added to what went in; and the norm, where it stands behind. */
+static Str joined(Encoder *m, const char *sum, const char *norm, Str y, Str x)
+{
+    if (!m->arch->pre_norm && m->b->contrib)
+        return layer_skip_norm(m->b, norm, y, x, m->n[K_HIDDEN], m->eps);
+    x = NODE(m->b, sum, "Add", y, x);
+    return m->arch->pre_norm ? x : normed(m, norm, x);
+}
+
 static Str layer(Encoder *m, int i, Str x)
 {
     const LayerPaths *p = &m->arch->paths;
@@ -170,11 +179,9 @@ static Str layer(Encoder *m, int i, Str x)
     Str in = m->arch->pre_norm && !first ? normed(m, norm1, x) : x;
     Str y = layer_linear(b, below(m, path, p->out), attention(m, i, path, in), m->n[K_HIDDEN],
                          m->n[K_HIDDEN]);
-    x = NODE(b, below(m, path, p->sum1), "Add", y, x);
-    if (!m->arch->pre_norm) x = normed(m, norm1, x);
+    x = joined(m, below(m, path, p->sum1), norm1, y, x);
     in = m->arch->pre_norm ? normed(m, norm2, x) : x;
-    x = NODE(b, below(m, path, p->sum2), "Add", feed_forward(m, path, in), x);
-    return m->arch->pre_norm ? x : normed(m, norm2, x);
+    return joined(m, below(m, path, p->sum2), norm2, feed_forward(m, path, in), x);
 }
 
 /* [B, N, S] of several choices becomes [B * N, S] */

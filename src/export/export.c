@@ -89,6 +89,36 @@ static const Arch *known_arch(Export *e, Err *err)
     return NULL;
 }
 
+static DType stored_type(const char *name)
+{
+    return !name ? T_F32 : strcmp(name, "fp16") == 0 ? T_F16 : strcmp(name, "bf16") == 0 ? T_BF16 : T_F32;
+}
+
+static bool one_of(const char *option, const char *found, const char *const *words, Err *err)
+{
+    Buf list = { 0 };
+    for (const char *const *w = words; *w; w++) {
+        if (!found || strcmp(found, *w) == 0) return buf_free(&list), true;
+        buf_printf(&list, "%s%s", w == words ? "" : w[1] ? ", " : " or ", *w);
+    }
+    fail(err, EF_USAGE, "%s: found \"%s\", wanted %.*s", option, found, STR_ARG(buf_view(&list)));
+    buf_free(&list);
+    return false;
+}
+
+/* What was asked for, before anything is looked at. */
+static bool check_options(Export *e, Err *err)
+{
+    static const char *const types[] = { "fp32", "fp16", "bf16", NULL };
+    static const char *const classes[] = { "transformers-5", "transformers-4", NULL };
+    if (e->opset == 0) e->opset = 18;
+    if (e->opset < LEAST_OPSET || e->opset > MOST_OPSET)
+        return fail(err, EF_USAGE, "opset: found %d, wanted %d to %d", e->opset, LEAST_OPSET,
+                    MOST_OPSET);
+    return one_of("dtype", e->dtype, types, err) &&
+           one_of("class-names", e->class_names, classes, err);
+}
+
 static void start_builder(Export *e, const Arch *arch, const ExportTask *task)
 {
     Encoder *m = &e->work->encoder;
@@ -98,7 +128,10 @@ static void start_builder(Export *e, const Arch *arch, const ExportTask *task)
         .arena = &e->arena, .opset = e->opset, .weights = &e->work->weights,
         .base = task->head ? arch->base : "", .prefix = arch->base,
         .modules = arch->modules, .head_modules = arch->head_modules[task->head],
-        .family = arch->family, .tags = !e->clean,
+        .family = arch->family, .tags = !e->clean, .torch_modules = e->torch_modules,
+        .older_classes = e->class_names && strcmp(e->class_names, "transformers-4") == 0,
+        .contrib = e->optimize >= 2, .tanh_gelu = e->optimize >= 3,
+        .stored = stored_type(e->dtype), .batch = e->batch, .length = e->length,
     };
     b->root_class = str_format(&e->arena, "%s%s", arch->family, task->suffix);
     e->model_type = arch->model_type, e->class_name = b->root_class, e->task_name = task->name;
@@ -148,11 +181,7 @@ bool export_open(Export *e, Err *err)
     e->work = NEW(&e->arena, ExportWork);
     e->work->started = timestamp(&e->arena);
     e->work->begin = now_seconds();
-    if (e->opset == 0) e->opset = 18;
-    if (e->opset < LEAST_OPSET || e->opset > MOST_OPSET)
-        return fail(err, EF_USAGE, "opset: found %d, wanted %d to %d", e->opset, LEAST_OPSET,
-                    MOST_OPSET);
-    if (!files_source(e, err)) return false;
+    if (!check_options(e, err) || !files_source(e, err)) return false;
     e->encoder = e->folder;
     if (!find_sentence(e, err) || !read_config(e, err)) return false;
     files_target(e);
@@ -181,12 +210,13 @@ bool export_build(Export *e, Err *err)
     b->graph.name = str_of(b->root_class);
     e->nodes = b->graph.n_node;
     for (int i = 0; i < e->nodes; i++) e->tagged += b->graph.node[i].n_meta > 0;
-    OnnxOpset *opset = NEW(&e->arena, OnnxOpset);
-    opset->version = e->opset;
+    OnnxOpset *opset = ARRAY(&e->arena, OnnxOpset, 2);
+    opset[0].version = e->opset;
+    opset[1] = (OnnxOpset){ STR("com.microsoft"), 1 };
     e->work->model = (OnnxModel){
         .ir_version = e->opset > 20 ? 10 : e->opset > 18 ? 9 : 8,
         .producer = STR("encoderfile"), .producer_version = STR(EF_VERSION),
-        .opset = opset, .n_opset = 1, .graph = b->graph,
+        .opset = opset, .n_opset = b->contrib ? 2 : 1, .graph = b->graph,
     };
     return true;
 }
@@ -216,11 +246,15 @@ bool export_write(Export *e, Err *err)
     FileWriter w;
     ExportWork *work = e->work;
     uint64_t most = e->most_inside ? e->most_inside : MOST_INSIDE;
+    Progress bar;
+    work->builder.progress = &bar;
+    progress_start(&bar, path_name(e->onnx).p, weights_total(&work->builder));
     if (!dir_make_parents(e->onnx, err)) return false;
     if (weights_total(&work->builder) > most && !write_beside(e, err)) return false;
     if (!writer_open(&w, &e->arena, e->onnx, 0644, err)) return false;
     bool ok = onnx_write_file(&w, &work->model, weights_pour, &work->builder, err);
     uint64_t size = w.written;
+    progress_end(&bar);
     if (!finish(&w, ok, err)) return false;
     work->onnx_size = size;
     files_note(e, path_name(e->onnx).p, size);

@@ -25,8 +25,16 @@ typedef struct Export {
     const char *output;     /* a folder; with no_config the .onnx itself */
     const char *task;       /* NULL, "auto": by config.json's architectures */
     int opset;              /* 14 to 21 */
+    const char *dtype;      /* of matrices in the file: NULL, "fp32", "fp16", "bf16" */
+    int64_t batch, length;  /* fixed shapes of the inputs; 0: any */
+    int optimize;           /* 2: ONNX Runtime's own operators; 3: GELU by its tanh form too */
+    const char *class_names; /* of tags: NULL, "transformers-5", "transformers-4" */
+    bool torch_modules;     /* norms and tables are levels of a tag too */
     bool clean;             /* no hierarchy tags in the file */
     bool no_config;         /* the .onnx alone */
+    bool no_tokenizer;      /* its files are not copied */
+    bool no_metadata;       /* no hf_* metadata in the file */
+    bool include_tokenizer; /* tokenizer.json and the like in the metadata */
     uint64_t most_inside;   /* bytes of weights beyond which they go to <name>_data; 0: 2 GiB */
     /* found */
     const char *folder;     /* where the source is */

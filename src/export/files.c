@@ -9,17 +9,18 @@
 
 static const size_t MOST_COPIED = (size_t)1 << 30;
 
-/* In the order they are tried and listed; config.json is needed, the others are copied if there. */
+/* config.json is needed, the others are copied if there. */
 static const char *const settings[] = {
-    "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-    "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model",
-    "spiece.model", "spm.model", "tokenizer.model", "preprocessor_config.json",
-    "processor_config.json", "generation_config.json", "modules.json",
-    "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json",
+    "config.json", "preprocessor_config.json", "processor_config.json", "generation_config.json",
+    "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
+    "1_Pooling/config.json",
 };
+/* The first ones hold the vocabulary, in the order they are looked for. */
+enum { VOCABULARIES = 7 };
 static const char *const tokenizers[] = {
     "tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model",
-    "spm.model", "tokenizer.model",
+    "spm.model", "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json", "merges.txt",
 };
 
 static const char *hub_folder(Arena *arena)
@@ -91,7 +92,7 @@ void files_target(Export *e)
 
 const char *files_tokenizer(Export *e)
 {
-    for (size_t i = 0; i < COUNT(tokenizers); i++)
+    for (size_t i = 0; i < VOCABULARIES; i++)
         if (file_is(path_join(&e->arena, e->folder, str_of(tokenizers[i]))) ||
             file_is(path_join(&e->arena, e->encoder, str_of(tokenizers[i]))))
             return tokenizers[i];
@@ -139,5 +140,7 @@ bool files_copy_settings(Export *e, Err *err)
 {
     for (size_t i = 0; i < COUNT(settings); i++)
         if (!files_copy(e, settings[i], err)) return false;
+    for (size_t i = 0; !e->no_tokenizer && i < COUNT(tokenizers); i++)
+        if (!files_copy(e, tokenizers[i], err)) return false;
     return true;
 }

@@ -48,11 +48,24 @@ static Str spelled_norm(Builder *b, const char *path, Str x, Str scale, Str bias
 
 Str layer_norm(Builder *b, const char *path, Str x, int64_t width, double eps)
 {
+    build_torch_module(b, path, "LayerNorm");
     Str scale = build_weight(b, path, "weight", 1, &width);
     Str bias = has_bias(b, path) ? build_weight(b, path, "bias", 1, &width) : STR("");
     if (b->opset < 17) return spelled_norm(b, path, x, scale, bias, eps);
     Str y = build_node(b, path, "LayerNormalization", (Str[]){ x, scale, bias }, bias.n ? 3 : 2);
     build_attr_int(b, "axis", -1);
+    build_attr_float(b, "epsilon", (float)eps);
+    return y;
+}
+
+Str layer_skip_norm(Builder *b, const char *path, Str x, Str skip, int64_t width, double eps)
+{
+    build_torch_module(b, path, "LayerNorm");
+    Str scale = build_weight(b, path, "weight", 1, &width);
+    Str bias = has_bias(b, path) ? build_weight(b, path, "bias", 1, &width) : STR("");
+    Str y = build_node(b, path, "SkipLayerNormalization", (Str[]){ x, skip, scale, bias },
+                       bias.n ? 4 : 3);
+    build_domain(b, "com.microsoft");
     build_attr_float(b, "epsilon", (float)eps);
     return y;
 }

@@ -144,7 +144,7 @@ static Value describe_run(const Export *e, Arena *arena, const SidecarFacts *f)
     value_add(&v, "exporter", text("encoderfile"));
     value_add(&v, "embed_hierarchy_attributes", value_of_bool(!e->clean));
     value_add(&v, "export_time_seconds", value_of_float(f->seconds));
-    value_add(&v, "class_names", text("transformers-5"));
+    value_add(&v, "class_names", text(e->class_names ? e->class_names : "transformers-5"));
     return v;
 }
 

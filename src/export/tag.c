@@ -31,6 +31,45 @@ static const char *class_at(const Builder *b, const char *path, size_t n)
     return NULL;
 }
 
+/* The classes that transformers 4 (4.57) calls otherwise; NULL: it has them elsewhere. */
+static const struct {
+    const char *now, *then;
+} older[] = {
+    { "BertSelfAttention", "BertSdpaSelfAttention" },
+    { "RobertaSelfAttention", "RobertaSdpaSelfAttention" },
+    { "XLMRobertaSelfAttention", "XLMRobertaSdpaSelfAttention" },
+    { "CamembertSelfAttention", "CamembertSdpaSelfAttention" },
+    { "DistilBertSelfAttention", "DistilBertSdpaAttention" },
+    { "AlbertAttention", "AlbertSdpaAttention" },
+    { "ModernBertRotaryEmbedding", NULL },
+    { "EsmRotaryEmbedding", NULL },
+};
+
+/* "*Layer" to "BertLayer"; empty: no level. */
+static Str full_class(Builder *b, const char *name)
+{
+    const char *full = *name == '*' ? str_format(b->arena, "%s%s", b->family, name + 1) : name;
+    for (size_t i = 0; b->older_classes && i < COUNT(older); i++)
+        if (strcmp(older[i].now, full) == 0) full = older[i].then;
+    return str_of(full);
+}
+
+/* A norm or a table: known words stand for themselves. */
+static const char *torch_class(const Builder *b, const char *path, size_t n)
+{
+    static const char *const words[] = { "word_embeddings", "token_type_embeddings",
+                                         "position_embeddings" };
+    const char *name = b->torch_modules ? map_get(&b->torch, (Str){ path, n }) : NULL;
+    for (size_t i = 0; name && i < COUNT(words); i++)
+        if (str_ends((Str){ path, n }, words[i])) return words[i];
+    return name;
+}
+
+void build_torch_module(Builder *b, const char *path, const char *class_name)
+{
+    map_put(&b->torch, b->arena, str_of(path), (void *)class_name);
+}
+
 /* "Layer.0" of a path that ends there: the number of a list member, or nothing. */
 static Str number_at(const char *path, size_t n)
 {
@@ -40,17 +79,15 @@ static Str number_at(const char *path, size_t n)
     return numbered ? (Str){ path + from, n - from } : (Str){ 0 };
 }
 
-static void put_class(Buf *out, const Builder *b, const char *path, size_t n)
+static void put_class(Buf *out, Builder *b, const char *path, size_t n)
 {
     const char *name = class_at(b, path, n);
     Str number = number_at(path, n);
     if (name && *name == '!') name = b->act_class;
-    if (!name) return;
-    buf_char(out, '/');
-    for (; *name; name++) {
-        if (*name == '*') buf_puts(out, b->family);
-        else buf_char(out, *name);
-    }
+    if (!name) name = torch_class(b, path, n);
+    Str full = name ? full_class(b, name) : (Str){ 0 };
+    if (!full.n) return;
+    buf_printf(out, "/%.*s", STR_ARG(full));
     if (number.n) buf_printf(out, ".%.*s", STR_ARG(number));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * weights.c - half precision becomes float, [out, in] becomes [in, out], block by block; what needs
- * neither goes from the mapping to the file. */
+ * weights.c - the checkpoint's precision becomes the file's, [out, in] becomes [in, out], block by
+ * block; what needs neither goes from the mapping to the file. */
 #include "weights.h"
 
 enum { BLOCK = 1 << 18, TILE = 16 }; /* elements of a block; rows turned at once */
@@ -17,14 +17,31 @@ static float element(const SafeTensor *t, size_t i)
     return t->type == SAFE_F16 ? f16_to_f32(half) : bf16_to_f32(half);
 }
 
-static bool pour_straight(const SafeTensor *t, float *block, FileWriter *to, Err *err)
+/* A block of floats in the type of the file; halves take the place of the floats they were. */
+static bool put_block(FileWriter *to, float *block, size_t n, DType type, Err *err)
 {
-    if (t->type == SAFE_F32) return writer_add(to, t->data, t->bytes, err);
+    uint16_t *half = (uint16_t *)block;
+    for (size_t i = 0; type != T_F32 && i < n; i++) {
+        float f = block[i];
+        half[i] = type == T_F16 ? f32_to_f16(f) : f32_to_bf16(f);
+    }
+    return writer_add(to, block, n * dtype_size(type), err);
+}
+
+static bool is_same(const SafeTensor *t, DType type)
+{
+    return (t->type == SAFE_F32 && type == T_F32) || (t->type == SAFE_F16 && type == T_F16) ||
+           (t->type == SAFE_BF16 && type == T_BF16);
+}
+
+static bool pour_straight(const SafeTensor *t, DType type, float *block, FileWriter *to, Err *err)
+{
+    if (is_same(t, type)) return writer_add(to, t->data, t->bytes, err);
     size_t count = t->bytes / safetype_size(t->type);
     for (size_t from = 0; from < count; from += BLOCK) {
         size_t n = MIN(count - from, (size_t)BLOCK);
         for (size_t i = 0; i < n; i++) block[i] = element(t, from + i);
-        if (!writer_add(to, block, n * sizeof *block, err)) return false;
+        if (!put_block(to, block, n, type, err)) return false;
     }
     return true;
 }
@@ -46,13 +63,13 @@ static void turn(const SafeTensor *t, size_t first, size_t n, float *out)
     }
 }
 
-static bool pour_turned(const SafeTensor *t, float *block, FileWriter *to, Err *err)
+static bool pour_turned(const SafeTensor *t, DType type, float *block, FileWriter *to, Err *err)
 {
     size_t R = (size_t)t->dim[0], C = (size_t)t->dim[1], columns = MAX(BLOCK / MAX(R, 1), 1);
     for (size_t first = 0; R && first < C; first += columns) {
         size_t n = MIN(C - first, columns);
         turn(t, first, n, block);
-        if (!writer_add(to, block, n * R * sizeof *block, err)) return false;
+        if (!put_block(to, block, n * R, type, err)) return false;
     }
     return true;
 }
@@ -65,8 +82,9 @@ bool weights_pour(void *builder, const OnnxTensor *init, FileWriter *to, Err *er
     Arena scratch = { 0 };
     size_t most = w->transposed ? MAX((size_t)w->from->dim[0], (size_t)BLOCK) : BLOCK;
     float *block = arena_raw(&scratch, most * sizeof *block);
-    bool ok = (w->transposed ? pour_turned : pour_straight)(w->from, block, to, err);
+    bool ok = (w->transposed ? pour_turned : pour_straight)(w->from, init->t.type, block, to, err);
     arena_free(&scratch);
+    if (b->progress) progress_at(b->progress, to->written);
     return ok;
 }
 

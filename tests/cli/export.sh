@@ -53,7 +53,8 @@ works "1.14 OUT.onnx" "$EF" export "$BUS" x/y.onnx
 has "1.14 names the folder" "Creating output directory: x/y"
 [ -f x/y/model.onnx ] && [ ! -e x/y.onnx ] && pass || flunk "1.14 the file is model.onnx"
 works "1.13 --no-config" "$EF" export "$BUS" z/only.onnx --no-config
-has "1.13 warns" "NOT work with Optimum"
+grep -q "NOT work with Optimum" err && pass || flunk "1.13 warns"
+grep -q "deprecated.*folder instead" err && pass || flunk "1.23 the old entry points to the new one"
 [ "$(ls z)" = only.onnx ] && pass || flunk "1.13 the .onnx alone: $(ls z)"
 works "3.1 --clean-onnx" "$EF" export "$BUS" clean --clean-onnx --strategy htp
 grep -q hierarchy_tag clean/model.onnx && flunk "--clean-onnx: tags" || pass
@@ -73,6 +74,58 @@ refuses "too many words" "wanted nothing behind" "$EF" export "$BUS" out more
 # A limit on file size stands for a full disk.
 (trap '' XFSZ && ulimit -f 100 && exec "$EF" export "$BUS" full) >txt 2>err && flunk "full disk" || pass
 grep -q 'cannot be written' err && [ -z "$(ls -A full)" ] && pass || flunk "full disk leaves nothing: $(ls -A full)"
+# ---- options ----
+same() { "$EF" infer --entities -m "$2" "$text" >ours 2>err && cmp -s ours theirs && pass || flunk "$1: other labels"; }
+for option in "--optimize O1" "--optimize O2" "--optimize O3" "--dtype fp32" "--dtype fp16" "--dtype bf16" "--opset 14" "--opset 21" \
+    "--static-shapes 1,32" --torch-module "--class-names transformers-4" "--task auto" "--task ner" --no-embed-metadata; do
+    rm -rf opt && works "$option" "$EF" export "$BUS" opt $option && same "$option" opt
+    case $option in
+        *fp16 | *bf16) [ "$(stat -c %s opt/model.onnx)" -lt 1000000 ] && pass || flunk "$option: size" ;;
+        *O2) grep -q SkipLayerNormalization opt/model.onnx && pass || flunk "$option: operators" ;;
+        *O3) grep -q FastGelu opt/model.onnx && pass || flunk "$option: operators" ;;
+        *-module) grep -q /BertEmbeddings/word_embeddings opt/model.onnx && pass || flunk "$option: tags" ;;
+        *-4) grep -q /BertAttention/BertSdpaSelfAttention opt/model.onnx && pass || flunk "$option: tags" ;;
+        --static*) [ "$(grep -ac sequence_length opt/model.onnx)" = 0 ] && pass || flunk "$option: a symbol is left" ;;
+    esac
+done
+works "--no-tokenizer" "$EF" export "$BUS" opt2 --no-tokenizer
+[ -f opt2/config.json ] && [ ! -e opt2/tokenizer.json ] && [ ! -e opt2/vocab.txt ] && pass || flunk "--no-tokenizer: $(ls opt2)"
+works "--json" "$EF" export "$BUS" opt3 --json --quantize
+has "--json" '^  "task": "token-classification",'
+has "--json" '"name": "model_quantized.onnx"'
+has "--json" '"same_labels": '
+works "4.8 --quantize" "$EF" export "$BUS" opt4 --quantize avx2 --input-text "Volvo to Goa"
+has "4.8 said" "\[Optional\] Applying INT8 quantization"
+has "4.9 size" "  - model_quantized.onnx (5[0-9][0-9].[0-9]* KB)"
+has "--input-text" "on 1 texts"
+same "4.8 model.onnx is preferred" opt4
+works "4.8 once more into the same folder" "$EF" export "$BUS" opt4 --quantize
+mkdir -p opt5/model_quantized.onnx
+works "4.15 quantizing fails, the export stands" "$EF" export "$BUS" opt5 --quantize
+grep -q "the export stands" err && [ -f opt5/model.onnx ] && pass || flunk "4.15 said"
+mkdir models && cp -r "$BUS" models/bus_ner_transformer
+works "4.2 the usual folders" "$EF" export && [ -f models/bus_ner_onnx/model.onnx ] && pass || flunk "4.2 defaults"
+ln -s "$EF" modelexport && ln -s "$EF" optimum-cli
+works "modelexport" ./modelexport export "$BUS" link1 && same "modelexport" link1
+works "modelexport --version" ./modelexport --version && has "modelexport --version" "^encoderfile [0-9]"
+works "optimum-cli" ./optimum-cli export onnx --model "$BUS" --task token-classification link2 && same "optimum-cli" link2
+works "optimum-cli as a word" "$EF" optimum-cli export onnx -m "$BUS" link3 && same "optimum-cli as a word" link3
+works "optimum-cli quantize" ./optimum-cli onnxruntime quantize --onnx_model link2 --avx2 -o link4
+[ -f link4/model_quantized.onnx ] && [ -f link4/ort_config.json ] && pass || flunk "optimum-cli quantize: $(ls link4)"
+mkdir -p hf/hub/models--me--bus/refs hf/hub/models--me--bus/snapshots && printf abc >hf/hub/models--me--bus/refs/main
+ln -s "$BUS" hf/hub/models--me--bus/snapshots/abc
+works "a name in the cache" env -u HF_HUB_CACHE HF_HOME="$work/hf" "$EF" export me/bus link5 && same "a name in the cache" link5
+refuses "dtype" "wanted fp32, fp16 or bf16" "$EF" export "$BUS" out --dtype int4
+refuses "class names" "transformers-5 or transformers-4" "$EF" export "$BUS" out --class-names jax
+refuses "shapes" "wanted rows and tokens" "$EF" export "$BUS" out --static-shapes 1x128
+refuses "level" "wanted O1, O2 or O3" "$EF" export "$BUS" out --optimize O4
+refuses "target" "wanted avx512_vnni" "$EF" export "$BUS" out --quantize=sse
+cp -r "$GOLDEN/bert" escape && printf '{"weight_map": {"x": "../../etc/passwd"}}' >escape/model.safetensors.index.json && rm escape/model.safetensors
+refuses "3.19 a path that leaves" "passwd" "$EF" export escape out
+[ ! -e out ] && pass || flunk "a refused option writes nothing"
+echo "$(($(du -b "$BUS"/config.json "$BUS"/tokenizer_config.json "$BUS"/special_tokens_map.json | awk '{n += $1} END {print n}')))" >bytes
+[ "$(cat bytes)" -lt 8000 ] && pass || flunk "1.24 config files are a few KB: $(cat bytes)"
+
 # ---- quantize ----
 works "4.8 quantize" "$EF" quantize deep/er/out
 has "4.9 quarter" "avx512_vnni: weights 0.46 MB of 1.72 MB (26.[0-9] %)"
