@@ -68,7 +68,8 @@ bool out_buf(Buf *, Err *);             /* the same; the buffer is empty afterwa
 bool out_json(const Value *, Err *);    /* pretty, with a newline */
 
 extern const Command cmd_export, cmd_build, cmd_inspect, cmd_infer, cmd_serve, cmd_tokenize,
-    cmd_bench, cmd_quantize, cmd_onnx_check, cmd_onnx_convert, cmd_onnx_run, cmd_onnx_test,
+    cmd_bench, cmd_quantize, cmd_onnx_check, cmd_onnx_convert, cmd_onnx_explain, cmd_onnx_run,
+    cmd_onnx_test,
     cmd_new_transform, cmd_version;
 extern const Command cmd_analyze, cmd_validate, cmd_compare;
 extern const Command cmd_metadata_embed, cmd_metadata_read, cmd_metadata_validate;

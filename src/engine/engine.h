@@ -35,6 +35,27 @@ void runner_free(Runner *);
 /* out[B]. Error texts begin "Model inference failed". */
 bool runner_run(Runner *, const Batch *, RowOutput *out, Err *);
 
+/* What runs for B rows of S tokens (explain.c). */
+typedef struct ExplainedStep {
+    const char *op;     /* the operator, or what is copied: spread, first, pad, unpad */
+    Str name;           /* of its node; empty: a copy */
+    const char *layout; /* "ragged", "padded", or "rows": one vector a row */
+    const char *kernel; /* NULL: generic, or a copy */
+    const char *why;    /* it stayed generic; NULL: it did not */
+    size_t weight_bytes, made_bytes;
+    double flops;
+} ExplainedStep;
+typedef struct Explained {
+    bool ragged, dynamic; /* dynamic: no steps, since shapes depend on data */
+    const char *why_not;  /* ragged */
+    int64_t B, S;         /* as asked for, or as the graph insists */
+    int nodes, known;     /* after the passes; of those, computed when the plan is made */
+    ExplainedStep *step;
+    int n;
+    size_t block_bytes; /* of all activations, at their offsets */
+} Explained;
+bool engine_explain(const Engine *, Arena *, int64_t B, int64_t S, Explained *, Err *);
+
 /* The generic tier: any graph, any inputs by name, ONNX's own semantics, nothing fused or merged. */
 typedef struct Named {
     Str name;

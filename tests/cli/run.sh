@@ -198,6 +198,10 @@ prints "onnx check" 'text encoder: yes, batches without padding' "$EF" onnx chec
 prints "onnx check --json" '"unknown_operators": {}' "$EF" onnx check --json m/model.onnx
 "$EF" onnx check cases/odd/model.onnx >txt 2>err
 [ $? = 1 ] && grep -q 'unknown operators: Addd 1' txt && pass || flunk "onnx check, unknown operator"
+prints "onnx explain" 'layout: ragged' "$EF" onnx explain m/model.onnx --tokens 16
+prints "onnx explain, kernels" 'Attention *ragged *attention' "$EF" onnx explain m
+prints "onnx explain --json" '"kernel": "gemm_f32"' "$EF" onnx explain --json m/model.onnx
+refuses "onnx explain, two files" 'found 2 files' "$EF" onnx explain m/model.onnx m/model.onnx
 refuses "onnx check, no file" 'no-such' "$EF" onnx check no-such.onnx
 refuses "onnx check, not a model" 'names' "$EF" onnx check names
 works "onnx convert --optimize" "$EF" onnx convert m/model.onnx converted/a.onnx --opset 20 --optimize --external
