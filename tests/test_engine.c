@@ -185,19 +185,12 @@ static void verdict(const char *dir, const char *name)
 {
     Case c;
     const char *why = NULL;
-    static const char *const padded[] = { "fixed", "window",  "causal",     "bias", "fromend",
-                                          "mpnet", "deberta", "modernbert" };
+    static const char *const padded[] = { "fixed", "bias", "fromend" };
     bool want = true;
     for (size_t i = 0; i < COUNT(padded); i++) want &= !strstr(name, padded[i]);
     if (load(&c, dir, false) && !CHECK(engine_ragged(c.engine, &why) == want))
         printf("  %s: ragged should be %d: %s\n", name, want, why ? why : "it is");
     unload(&c);
-}
-
-/* Attention that is not yet one of ours: disentangled, or with rotated queries and keys. */
-static bool attends_otherwise(const char *name)
-{
-    return strstr(name, "deberta") || strstr(name, "modernbert");
 }
 
 /* Whichever tool wrote it: the same fused plan. Fixed sizes have no symbols to prove attention with. */
@@ -210,11 +203,58 @@ static void fused(const char *dir, const char *name)
                                            "EmbedLayerNormalization", "BiasGelu" };
     if (load(&c, dir, false) && !strstr(name, "fixed"))
         for (int i = 0; i < c.graph->n_node; i++)
-            for (size_t k = attends_otherwise(name) ? 2 : 0; k < COUNT(generic); k++)
+            for (size_t k = 0; k < COUNT(generic); k++)
                 if (graph_is(c.graph->node[i], generic[k]) && !CHECK(!"stayed generic"))
                     printf("  %s: %s\n", name, generic[k]);
     CHECK(c.graph);
     unload(&c);
+}
+
+/* The steps of a plan in one line: operators and layouts, without the names of nodes, and without the
+ * integers, which exporters keep in types of their choice. */
+static const char *steps_of(const char *dir, Arena *arena)
+{
+    Case c;
+    Err err = { 0 };
+    Explained e = { 0 };
+    Buf b = { 0 };
+    if (load(&c, dir, false)) CHECK(engine_explain(c.engine, arena, 2, 9, &e, &err));
+    for (int i = 0; i < e.n; i++)
+        if (strcmp(e.step[i].type, "float") == 0)
+            buf_printf(&b, "%s:%s ", e.step[i].op, e.step[i].layout);
+    const char *line = str_dup(arena, buf_view(&b));
+    buf_free(&b);
+    unload(&c);
+    return line;
+}
+
+/* One model as several tools wrote it: one plan. */
+static void same_plan(const char *const *names, size_t n)
+{
+    Arena arena = { 0 };
+    char dir[512];
+    snprintf(dir, sizeof dir, "tests/golden/engine/%s", names[0]);
+    const char *first = steps_of(dir, &arena);
+    for (size_t i = 1; i < n; i++) {
+        snprintf(dir, sizeof dir, "tests/golden/engine/%s", names[i]);
+        const char *other = steps_of(dir, &arena);
+        if (!CHECK(strcmp(first, other) == 0))
+            printf("  %s: %s\n  %s: %s\n", names[0], first, names[i], other);
+    }
+    CHECK(*first);
+    arena_free(&arena);
+}
+
+static void same_plans(void)
+{
+    static const char *const bert[] = { "bert-script14", "bert-script11", "bert-eager17",
+                                        "bert-tanh17", "bert-optimized17" };
+    static const char *const tokens[] = { "bert-script17", "bert-dynamo18" };
+    static const char *const roberta[] = { "roberta-script17", "roberta-dynamo18" };
+    TEST("the same plan, whichever tool wrote it");
+    same_plan(bert, COUNT(bert));
+    same_plan(tokens, COUNT(tokens));
+    same_plan(roberta, COUNT(roberta));
 }
 
 /* With folders as arguments: a row of figures for each, nothing expected but 1e-4. */
@@ -263,10 +303,17 @@ static void all_in(const char *root, int *seen)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "--plans") == 0) {
+        Arena arena = { 0 };
+        for (int i = 2; i < argc; i++) printf("%s %s\n", argv[i], steps_of(argv[i], &arena));
+        arena_free(&arena);
+        return finish();
+    }
     for (int i = 1; i < argc; i++) report(argv[i]);
     if (argc > 1) return finish();
     int seen = 0;
     all_in("tests/golden/engine", &seen);
+    same_plans();
     TEST("all");
     CHECK(seen >= 22);
     return finish();

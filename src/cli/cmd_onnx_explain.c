@@ -57,9 +57,10 @@ static Value text_or_null(const char *text)
 
 static Value step_json(Arena *arena, const ExplainedStep *s)
 {
-    Value v = value_map(arena, 8);
+    Value v = value_map(arena, 9);
     value_add(&v, "operator", value_of_str(str_of(s->op)));
     value_add(&v, "node", value_of_str(s->name));
+    value_add(&v, "makes", value_of_str(str_of(s->type)));
     value_add(&v, "layout", value_of_str(str_of(s->layout)));
     value_add(&v, "kernel", text_or_null(s->kernel));
     value_add(&v, "weight_bytes", value_of_int((int64_t)s->weight_bytes));

@@ -39,6 +39,7 @@ bool runner_run(Runner *, const Batch *, RowOutput *out, Err *);
 typedef struct ExplainedStep {
     const char *op;     /* the operator, or what is copied: spread, first, pad, unpad */
     Str name;           /* of its node; empty: a copy */
+    const char *type;   /* of what it makes: "float", "int64" */
     const char *layout; /* "ragged", "padded", or "rows": one vector a row */
     const char *kernel; /* NULL: generic, or a copy */
     const char *why;    /* it stayed generic; NULL: it did not */

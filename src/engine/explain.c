@@ -10,6 +10,7 @@ static const struct Kernel {
 } kernel_of[] = {
     { "Linear", "gemm_f32" },       { "LinearQ", "gemm_i8" },   { "LayerNorm", "layer_norm" },
     { "Activation", "activate" },   { "Attention", "attention" },
+    { "Gated", "activate" },
 };
 
 /* Why an operator that a fusion could have taken is still there. */
@@ -83,6 +84,7 @@ static void explain_step(const Engine *e, const Plan *plan, const Step *step, Ex
     const GraphNode *n = step->node;
     *to = (ExplainedStep){ .op = step->kind == STEP_OP ? n->op->name : copies[step->kind],
                            .name = n ? n->node->name : (Str){ 0 },
+                           .type = dtype_name(step->n_out ? step->out[0].type : T_NONE),
                            .layout = layout_of(e, plan, step),
                            .flops = flops_of(step, &plan->size) };
     if (step->kind == STEP_OP) {

@@ -106,19 +106,19 @@ static void plan_node(Planner *p, int i)
 {
     const GraphNode *n = p->g->node[i];
     const Layout *l = &p->e->layout;
-    bool ragged = p->plan->size.ragged, attends = graph_attends(n);
-    int readable = ragged && attends ? 3 : n->n_in;
+    bool ragged = p->plan->size.ragged;
     int *from = ARRAY(&p->plan->arena, int, n->n_in);
-    for (int k = 0; k < readable; k++) { /* may add spreads, which come first */
+    for (int k = 0; k < n->n_in; k++) { /* may add spreads, which come first */
         Form form = ragged ? layout_reads(p->g, &p->e->symbols, l, i, k) : FORM_PLAIN;
-        bool absent = n->in[k] < 0 || p->at.t[n->in[k]].type == T_NONE;
+        bool absent = n->in[k] < 0 || p->at.t[n->in[k]].type == T_NONE ||
+                      (ragged && layout_skips(n, k));
         from[k] = absent ? -1 : slot_for(p, n->in[k], form);
     }
-    for (int k = 0; k < readable; k++)
+    for (int k = 0; k < n->n_in; k++)
         if (from[k] >= 0) read_slot(p, from[k]);
     StepKind kind = ragged && l->node[i] == FORM_FIRST ? STEP_FIRST : STEP_OP;
     Step *step = add_step(p, kind, n, n->n_in, n->n_out);
-    for (int k = 0; k < readable; k++)
+    for (int k = 0; k < n->n_in; k++)
         step->in[k] = from[k] >= 0 ? &p->plan->slot[from[k]].t : NULL;
     for (int k = 0; k < n->n_out; k++) {
         step->slot[k] = -1;

@@ -39,14 +39,6 @@ static const char *fresh_name(Expand *e)
     return str_format(e->g->arena, "%.*s#%d", STR_ARG(e->from->node->name), e->serial++);
 }
 
-static int onnx_version(const Graph *g)
-{
-    for (int i = 0; i < g->model->n_opset; i++)
-        if (g->model->opset[i].domain.n == 0 || str_is(g->model->opset[i].domain, "ai.onnx"))
-            return (int)MIN(MAX(g->model->opset[i].version, 0), INT16_MAX);
-    return 1;
-}
-
 /* A node that makes `out` (-1: a new value, returned): ours where our domain has it. */
 static int emit(Expand *e, const char *op, const int *in, int n_in, int out)
 {
@@ -55,7 +47,7 @@ static int emit(Expand *e, const char *op, const int *in, int n_in, int out)
     OnnxNode *node = NEW(g->arena, OnnxNode);
     *node = (OnnxNode){ .op = str_of(op), .name = e->from->node->name };
     *made = (GraphNode){
-        .node = node, .opset = onnx_version(g), .n_in = n_in, .n_out = 1, .guard = e->from->guard
+        .node = node, .opset = graph_opset(g), .n_in = n_in, .n_out = 1, .guard = e->from->guard
     };
     made->op = op_find(STR("encoderfile"), node->op, 1);
     if (made->op) node->domain = STR("encoderfile"), made->opset = 1;
@@ -173,7 +165,7 @@ static int length_of(Expand *e, int v)
 static void emit_lengths(Expand *e, int mask, int out)
 {
     int64_t axis = 1;
-    if (onnx_version(e->g) >= 13) emit2(e, "ReduceSum", mask, ints(e, &axis, 1), out);
+    if (graph_opset(e->g) >= 13) emit2(e, "ReduceSum", mask, ints(e, &axis, 1), out);
     else {
         emit(e, "ReduceSum", &mask, 1, out);
         node_set_ints(e->g, last(e), "axes", &axis, 1);
@@ -314,7 +306,7 @@ bool pass_expand(Graph *g, Err *err)
     (void)err;
     bool any = false;
     for (int i = 0; i < g->n_node; i++) any |= row_of(g->node[i]) != NULL;
-    if (!any || onnx_version(g) < LEAST_OPSET) return true;
+    if (!any || graph_opset(g) < LEAST_OPSET) return true;
     Arena scratch = { 0 };
     Err ignored; /* without shapes a mask cannot be told */
     Expand e = { .g = g, .uses = graph_uses(g, &scratch) };

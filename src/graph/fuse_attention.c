@@ -1,159 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuse_attention.c - multi-head attention as exporters write it becomes one Attention node on [B, S, C]:
  *
- *   q, k, v   Reshape [B,S,H,D] -> Transpose (any chain of them), scaled before or after
- *   scores    MatMul(q, k') [* or / scale] [+ bias] [+ mask]
- *   P         Softmax over keys [-> Where(IsNaN(P), 0, P)]
- *   out       Reshape(Transpose(MatMul(P, v))) -> [B, S, C]
+ *   q, k, v   heads of [B, S, C] (heads.c)
+ *   scores    MatMul(q, k') + masks and biases, each times constants, in any order; DeBERTa adds
+ *             GatherElements(MatMul(q, P'), index) and the transpose of the same with k, where P, a
+ *             table of relative positions, and the index are made from shapes alone
+ *   masked    or Where(condition, scores, a very negative number)
+ *   weights   Softmax over keys [-> Where(IsNaN(weights), 0, weights)]
+ *   out       Reshape(Transpose(MatMul(weights, v))) -> [B, S, C]
  *
- * Matched from the last Reshape backwards. Whether the mask can be dropped is decided in mask.c. */
+ * Matched from the last Reshape backwards. What a mask says is found out in mask.c. */
 #include <math.h>
 
-#include "graph.h"
+#include "attention.h"
 
-typedef struct Heads {
-    int source; /* the [B, S, C] value */
-    int64_t H, D;
+enum { MOST_ADDED = 2, MOST_DEPTH = 8 };
+
+typedef struct Relative { /* by position: q (or k) times a table, and which entry of it is meant */
+    Heads heads;
+    int table, index; /* values; -1: none */
     double scale;
-} Heads;
-
-static bool scalar_factor(const Graph *g, const GraphNode *n, int *rest, double *factor)
-{
-    double c;
-    if (graph_is(n, "Div") && graph_scalar(g, n->in[1], &c) && c != 0)
-        return *rest = n->in[0], *factor = 1 / c, true;
-    for (int k = 0; graph_is(n, "Mul") && k < 2; k++)
-        if (graph_scalar(g, n->in[k], &c)) return *rest = n->in[1 - k], *factor = c, true;
-    return false;
-}
-
-static bool compose(const GraphNode *transpose, int total[4])
-{
-    size_t n;
-    const int64_t *perm = onnx_ints(transpose->node, "perm", &n);
-    if (!perm || n != 4) return false;
-    for (int i = 0; i < 4; i++) {
-        if (perm[total[i]] < 0 || perm[total[i]] > 3) return false;
-        total[i] = (int)perm[total[i]];
-    }
-    return true;
-}
-
-/* Reshape from [B, S, C] to [B, S, H, D] */
-static bool splits_heads(const Symbols *s, const GraphNode *reshape, Heads *h)
-{
-    const Tensor *in = &s->t[reshape->in[0]], *out = &s->t[reshape->out[0]];
-    if (in->rank != 3 || out->rank != 4 || in->type != T_F32) return false;
-    if (in->dim[0] != DIM_BATCH || in->dim[1] != DIM_SEQUENCE) return false;
-    if (out->dim[0] != DIM_BATCH || out->dim[1] != DIM_SEQUENCE || out->dim[2] <= 0 ||
-        out->dim[3] <= 0)
-        return false;
-    h->source = reshape->in[0], h->H = out->dim[2], h->D = out->dim[3];
-    return h->H * h->D == in->dim[2];
-}
-
-/* Reshape([B,H,S,D] -> [B*H,S,D]), Transpose(0,2,1), Reshape(-> [B,H,D,S]): a transpose of the last two
- * axes, as one exporter spells it. Sets the value it starts from. */
-static bool folds_batch(const Graph *g, const Symbols *s, const GraphNode *last, int *value)
-{
-    const GraphNode *turn = graph_producer(g, last->in[0]);
-    size_t n;
-    const int64_t *perm = graph_is(turn, "Transpose") ? onnx_ints(turn->node, "perm", &n) : NULL;
-    if (!perm || n != 3 || perm[0] != 0 || perm[1] != 2) return false;
-    const GraphNode *first = graph_producer(g, turn->in[0]);
-    if (!graph_is(first, "Reshape")) return false;
-    const Tensor *from = &s->t[first->in[0]], *flat = &s->t[first->out[0]],
-                 *to = &s->t[last->out[0]];
-    if (from->rank != 4 || flat->rank != 3 || to->rank != 4) return false;
-    for (int i = 0; i < 4; i++)
-        if (from->dim[i] == DIM_UNKNOWN || to->dim[i] != from->dim[(int[]){ 0, 1, 3, 2 }[i]])
-            return false;
-    *value = first->in[0];
-    return flat->dim[1] == from->dim[2] && flat->dim[2] == from->dim[3];
-}
-
-static void swap_last(int total[4])
-{
-    static const int swapped[4] = { 0, 1, 3, 2 };
-    for (int i = 0; i < 4; i++) total[i] = swapped[total[i]];
-}
-
-/* value is the reshaped source with axes in the order `wanted`, times constants. */
-static bool match_heads(const Graph *g, const Symbols *s, int value, const int wanted[4], Heads *h)
-{
-    int total[4] = { 0, 1, 2, 3 };
-    *h = (Heads){ .scale = 1 };
-    for (int step = 0; step < 8; step++) {
-        const GraphNode *n = graph_producer(g, value);
-        double factor;
-        if (graph_is(n, "Reshape") && folds_batch(g, s, n, &value)) swap_last(total);
-        else if (graph_is(n, "Reshape"))
-            return memcmp(total, wanted, sizeof total) == 0 && splits_heads(s, n, h);
-        else if (graph_is(n, "Transpose") && compose(n, total)) value = n->in[0];
-        else if (scalar_factor(g, n, &value, &factor)) h->scale *= factor;
-        else return false;
-    }
-    return false;
-}
+} Relative;
 
 typedef struct Match {
     Heads q, k, v;
-    int mask; /* -1: none */
-    int bias; /* -1: none; relative positions, added like a second mask */
-    int sum;  /* the node that adds the second of them */
     double scale;
+    bool product; /* q * k' was found */
+    int added[MOST_ADDED], n_added;
+    int test, fill;     /* Where(test, fill, scores), or with `keeps` Where(test, scores, fill) */
+    bool keeps;
+    Relative c2p, p2c;
 } Match;
 
 static const int by_token[4] = { 0, 2, 1, 3 }, by_column[4] = { 0, 2, 3, 1 };
 
-static bool match_product(const Graph *g, const Symbols *s, int value, Match *m)
+static Match no_match(void)
 {
-    const GraphNode *n = graph_producer(g, value);
-    return graph_is(n, "MatMul") && match_heads(g, s, n->in[0], by_token, &m->q) &&
-           match_heads(g, s, n->in[1], by_column, &m->k);
+    Relative none = { .table = -1, .index = -1 };
+    return (Match){ .scale = 1, .test = -1, .fill = -1, .c2p = none, .p2c = none };
 }
 
-static bool match_scaled(const Graph *g, const Symbols *s, int value, Match *m)
+/* ---- scores ---- */
+static bool match_terms(const Finder *, int value, double factor, int depth, Match *);
+
+static bool match_product(const Finder *f, const GraphNode *n, double factor, Match *m)
 {
-    double factor;
-    while (scalar_factor(g, graph_producer(g, value), &value, &factor)) m->scale *= factor;
-    return match_product(g, s, value, m);
+    if (!graph_is(n, "MatMul") || m->product) return false;
+    m->product = heads_match(f, n->in[0], by_token, &m->q) &&
+                 heads_match(f, n->in[1], by_column, &m->k);
+    m->scale = factor * m->q.scale * m->k.scale;
+    return m->product;
 }
 
-static bool is_added(const Symbols *s, int v)
+/* An index repeated for every row and head, before it was. */
+static int unexpanded(const Finder *f, int v)
 {
-    return s->t[v].type == T_F32 && s->t[v].rank >= 0 && s->t[v].rank <= 4;
+    const GraphNode *n = graph_producer(f->g, v);
+    const Tensor *t = graph_is(n, "Expand") ? &f->s.t[n->in[0]] : NULL;
+    bool whole = t && t->rank >= 2 && t->dim[t->rank - 1] == DIM_SEQUENCE &&
+                 t->dim[t->rank - 2] == DIM_SEQUENCE;
+    return whole ? n->in[0] : v;
 }
 
-static bool match_masked(const Graph *g, const Symbols *s, int value, Match *m)
+/* GatherElements(MatMul(heads, table), index) along the last axis */
+static bool match_relative(const Finder *f, const GraphNode *n, double factor, Relative *r)
 {
-    m->mask = -1, m->scale = 1;
-    if (match_scaled(g, s, value, m)) return true;
-    const GraphNode *add = graph_producer(g, value);
+    if (!graph_is(n, "GatherElements") || r->table >= 0) return false;
+    int64_t axis = onnx_int(n->node, "axis", 0);
+    if (axis != -1 && axis != f->s.t[n->in[0]].rank - 1) return false;
+    const GraphNode *product = graph_producer(f->g, heads_through(f, n->in[0]));
+    if (!graph_is(product, "MatMul") || f->carried[product->in[1]] || f->carried[n->in[1]] ||
+        !heads_match(f, product->in[0], by_token, &r->heads))
+        return false;
+    r->table = product->in[1], r->index = unexpanded(f, n->in[1]);
+    r->scale = factor * r->heads.scale;
+    return true;
+}
+
+static bool is_added(const Symbols *s, int sum, int v)
+{
+    return s->t[v].type == T_F32 && s->t[v].rank >= 0 && s->t[v].rank <= 4 && s->t[sum].rank == 4;
+}
+
+static bool match_sum(const Finder *f, const GraphNode *add, double factor, int depth, Match *m)
+{
     for (int k = 0; graph_is(add, "Add") && k < 2; k++) {
-        m->scale = 1;
-        m->mask = add->in[1 - k];
-        if (match_scaled(g, s, add->in[k], m)) return is_added(s, m->mask);
+        Match left = *m, both;
+        if (!match_terms(f, add->in[k], factor, depth - 1, &left)) continue;
+        both = left;
+        if (match_terms(f, add->in[1 - k], factor, depth - 1, &both)) return *m = both, true;
+        if (factor != 1 || left.n_added == MOST_ADDED ||
+            !is_added(&f->s, add->out[0], add->in[1 - k]))
+            continue;
+        left.added[left.n_added++] = add->in[1 - k];
+        return *m = left, true;
     }
     return false;
 }
 
-static bool match_scores(const Graph *g, const Symbols *s, int value, Match *m)
+/* Where that keeps the scores where they are wanted and puts one number elsewhere. */
+static bool match_where(const Finder *f, const GraphNode *n, double factor, int depth, Match *m)
 {
-    if (match_masked(g, s, value, m)) return true;
-    const GraphNode *add = graph_producer(g, value);
-    for (int k = 0; graph_is(add, "Add") && k < 2; k++)
-        if (match_masked(g, s, add->in[k], m) && m->mask >= 0) {
-            m->bias = add->in[1 - k], m->sum = g->value[value].producer;
-            return is_added(s, m->bias);
-        }
+    double low;
+    if (!graph_is(n, "Where") || factor != 1 || m->test >= 0 || f->s.t[n->out[0]].rank != 4)
+        return false;
+    for (int k = 1; k < 3; k++) {
+        if (!graph_scalar(f->g, n->in[k], &low) || !(low < -1e4)) continue;
+        m->test = n->in[0], m->fill = n->in[k], m->keeps = k == 2;
+        return match_terms(f, n->in[3 - k], factor, depth - 1, m);
+    }
     return false;
 }
 
-/* Softmax over keys, perhaps guarded against rows that see nothing. */
-static const GraphNode *match_softmax(const Graph *g, int value)
+static bool match_terms(const Finder *f, int value, double factor, int depth, Match *m)
 {
-    const GraphNode *n = graph_producer(g, value);
+    double c;
+    value = heads_through(f, value);
+    const GraphNode *n = graph_producer(f->g, value);
+    if (!n || depth == 0) return false;
+    if (match_product(f, n, factor, m) || match_relative(f, n, factor, &m->c2p)) return true;
+    if (swaps_last(n) && match_relative(f, graph_producer(f->g, heads_through(f, n->in[0])), factor,
+                                        &m->p2c))
+        return true;
+    if (match_sum(f, n, factor, depth, m) || match_where(f, n, factor, depth, m)) return true;
+    return scalar_factor(f->g, n, &value, &c) && match_terms(f, value, factor * c, depth - 1, m);
+}
+
+/* ---- around them ---- */
+/* Softmax over keys, perhaps guarded against rows that see nothing. */
+static const GraphNode *match_softmax(const Finder *f, int value)
+{
+    const Graph *g = f->g;
+    const GraphNode *n = graph_producer(g, heads_through(f, value));
     if (graph_is(n, "Where")) {
         const GraphNode *test = graph_producer(g, n->in[0]);
         double zero;
@@ -164,57 +142,203 @@ static const GraphNode *match_softmax(const Graph *g, int value)
     }
     if (!graph_is(n, "Softmax")) return NULL;
     int64_t axis = onnx_int(n->node, "axis", n->opset < 13 ? 1 : -1);
-    return axis == -1 || axis == 3 ? n : NULL;
+    return axis == -1 || axis == f->s.t[n->in[0]].rank - 1 ? n : NULL;
 }
 
-static bool match_output(const Graph *g, const Symbols *s, const GraphNode *reshape, Match *m)
+static bool same_heads(const Heads *a, const Heads *b)
 {
-    const Tensor *out = &s->t[reshape->out[0]];
+    return a->H == b->H && a->D == b->D;
+}
+
+static bool same_source(const Heads *a, const Heads *b)
+{
+    return a->source == b->source && a->at == b->at && same_heads(a, b) && a->cos < 0;
+}
+
+/* The same angles, perhaps with their axes in another order. */
+static bool same_angles(const Finder *f, int a, int b)
+{
+    static const int64_t lengths[] = { 7, 23 };
+    Tensor x, y;
+    if (a == b || a < 0 || b < 0) return a == b;
+    for (size_t i = 0; i < COUNT(lengths); i++)
+        if (!graph_known_at(f->g, f->arena, &f->s, a, 1, lengths[i], &x) ||
+            !graph_known_at(f->g, f->arena, &f->s, b, 1, lengths[i], &y) ||
+            tensor_bytes(&x) != tensor_bytes(&y) || memcmp(x.data, y.data, tensor_bytes(&x)) != 0)
+            return false;
+    return true;
+}
+
+/* What was found separately belongs together. */
+static bool agrees(const Finder *f, const Match *m, const Tensor *out)
+{
+    if (!m->product || !same_heads(&m->q, &m->k) || !same_heads(&m->q, &m->v) ||
+        m->v.scale != 1 || m->v.cos >= 0 || out->dim[2] != m->v.H * m->v.D)
+        return false;
+    if (!same_angles(f, m->q.cos, m->k.cos) || !same_angles(f, m->q.sin, m->k.sin)) return false;
+    if ((m->c2p.table >= 0 || m->p2c.table >= 0) && m->q.cos >= 0) return false;
+    return (m->c2p.table < 0 || same_source(&m->c2p.heads, &m->q)) &&
+           (m->p2c.table < 0 || same_source(&m->p2c.heads, &m->k));
+}
+
+static bool match_output(const Finder *f, const GraphNode *reshape, Match *m)
+{
+    const Graph *g = f->g;
+    const Tensor *out = &f->s.t[reshape->out[0]];
     if (out->rank != 3 || out->dim[0] != DIM_BATCH || out->dim[1] != DIM_SEQUENCE) return false;
     const GraphNode *transpose = graph_producer(g, reshape->in[0]);
-    int total[4] = { 0, 1, 2, 3 };
-    if (!graph_is(transpose, "Transpose") || !compose(transpose, total)) return false;
-    if (memcmp(total, by_token, sizeof total) != 0) return false;
-    const GraphNode *product = graph_producer(g, transpose->in[0]);
-    if (!graph_is(product, "MatMul") || !match_heads(g, s, product->in[1], by_token, &m->v))
+    size_t rank = 0;
+    const int64_t *perm =
+        graph_is(transpose, "Transpose") ? onnx_ints(transpose->node, "perm", &rank) : NULL;
+    if (!perm || rank != 4) return false;
+    for (int i = 0; i < 4; i++)
+        if (perm[i] != by_token[i]) return false;
+    const GraphNode *product = graph_producer(g, heads_through(f, transpose->in[0]));
+    if (!graph_is(product, "MatMul") || !heads_match(f, product->in[1], by_token, &m->v))
         return false;
-    const GraphNode *softmax = match_softmax(g, product->in[0]);
-    if (!softmax || !match_scores(g, s, softmax->in[0], m)) return false;
-    return m->q.H == m->k.H && m->q.D == m->k.D && m->v.H == m->q.H && m->v.D == m->q.D &&
-           m->v.scale == 1 && out->dim[2] == m->v.H * m->v.D;
+    const GraphNode *softmax = match_softmax(f, product->in[0]);
+    return softmax && match_terms(f, softmax->in[0], 1, MOST_DEPTH, m) && agrees(f, m, out);
 }
 
-/* Mask and bias as one value, made before node *i; layers share them, and so the sum. */
-static int added(Graph *g, const Match *m, const Match *before, int sum_before, int *i)
+/* ---- relative positions ---- */
+/* The table at B rows of S tokens: [B * H, D, P], the same for every row. */
+static bool table_at(const Finder *f, const Relative *r, int64_t B, int64_t S, Tensor *t)
 {
-    if (before->bias == m->bias && before->mask == m->mask) return sum_before;
-    GraphNode *add = NEW(g->arena, GraphNode);
-    *add = *g->node[m->sum];
-    add->in = memcpy(ARRAY(g->arena, int, 2), (int[]){ m->mask, m->bias }, 2 * sizeof(int));
-    add->out = ARRAY(g->arena, int, 1);
-    add->out[0] = graph_add_value(
-        g, str_of(str_format(g->arena, "%.*s#masks", STR_ARG(add->node->name))));
-    graph_insert(g, (*i)++, add);
-    return add->out[0];
+    if (!graph_known_at(f->g, f->arena, &f->s, r->table, B, S, t)) return false;
+    return t->type == T_F32 && t->rank >= 2 && t->dim[t->rank - 2] == r->heads.D &&
+           tensor_count(t) % (r->heads.H * r->heads.D) == 0;
+}
+
+static bool same_table(const Tensor *one, const Tensor *two, int64_t copies)
+{
+    size_t bytes = tensor_bytes(one);
+    if (tensor_bytes(two) != bytes * (size_t)copies) return false;
+    for (int64_t c = 0; c < copies; c++)
+        if (memcmp((const char *)two->data + (size_t)c * bytes, one->data, bytes) != 0) return false;
+    return true;
+}
+
+/* Panels of every head, with the scale of the scores in them; -1: not the same at every size. */
+static int relative_panels(const Finder *f, const Relative *r, int64_t *P)
+{
+    Tensor t, other;
+    const int64_t H = r->heads.H, D = r->heads.D;
+    if (!table_at(f, r, 1, 7, &t) || tensor_count(&t) % (H * D)) return -1;
+    bool constant = f->g->value[r->table].constant; /* then broadcast over the batch, if it fits */
+    *P = tensor_count(&t) / (H * D);
+    if (t.dim[t.rank - 1] != *P) return -1;
+    if (!constant && (!table_at(f, r, 1, 23, &other) || !same_table(&t, &other, 1))) return -1;
+    if (!constant && (!table_at(f, r, 2, 7, &other) ||
+                      (!same_table(&t, &other, 2) && !same_table(&t, &other, 1))))
+        return -1;
+    size_t one = panels_f32_size(*P, D);
+    float *scaled = ARRAY(f->arena, float, D * *P);
+    Tensor to = { .type = T_F32, .rank = 4,
+                  .dim = { H, ROUND_UP(*P, PANEL) / PANEL, D, PANEL } };
+    to.data = graph_room(f->g, one * (size_t)H * sizeof(float));
+    if (!to.data) return -1;
+    for (int64_t h = 0; h < H; h++) {
+        for (int64_t i = 0; i < D * *P; i++)
+            scaled[i] = ((const float *)t.data)[h * D * *P + i] * (float)r->scale;
+        panels_f32_pack(scaled, false, *P, D, (float *)to.data + (size_t)h * one);
+    }
+    const char *name = str_format(f->g->arena, "%.*s#relative%d",
+                                  STR_ARG(f->g->value[r->table].name), f->g->n_value);
+    return graph_add_constant(f->g, name, &to);
+}
+
+/* ---- the node ---- */
+static int insert(const Finder *f, const char *op, const int *in, int n_in, int *i)
+{
+    Graph *g = f->g;
+    const char *name = str_format(g->arena, "%.*s#%s%d", STR_ARG(g->node[*i]->node->name), op,
+                                  g->n_value);
+    GraphNode *made = graph_node(g, op, name, in, n_in);
+    graph_insert(g, (*i)++, made);
+    return made->out[0];
+}
+
+typedef struct Masks { /* of the layer before, which shares them as a rule */
+    int test, fill, added[MOST_ADDED], n_added;
+    bool keeps;
+    int made;
+} Masks;
+
+/* All that is added to the scores as one value, made before node *i; -1: nothing. */
+static int made_mask(const Finder *f, const Match *m, Masks *before, int *i)
+{
+    if (m->test < 0 && m->n_added < 2) return m->n_added ? m->added[0] : -1;
+    bool same = before->made >= 0 && before->test == m->test && before->fill == m->fill &&
+                before->keeps == m->keeps && before->n_added == m->n_added;
+    for (int k = 0; same && k < m->n_added; k++) same = before->added[k] == m->added[k];
+    if (same) return before->made;
+    int mask = m->n_added ? m->added[0] : -1;
+    for (int k = 1; k < m->n_added; k++)
+        mask = insert(f, "Add", (int[]){ mask, m->added[k] }, 2, i);
+    if (m->test >= 0) {
+        Tensor zero = { .type = T_F32, .data = memset(arena_raw(f->g->arena, 4), 0, 4) };
+        int none = graph_add_constant(
+            f->g, str_format(f->g->arena, "#zero%d", f->g->n_value), &zero);
+        int hides = insert(f, "Where",
+                           (int[]){ m->test, m->keeps ? none : m->fill, m->keeps ? m->fill : none },
+                           3, i);
+        mask = mask < 0 ? hides : insert(f, "Add", (int[]){ mask, hides }, 2, i);
+    }
+    *before = (Masks){ m->test, m->fill, { 0 }, m->n_added, m->keeps, mask };
+    memcpy(before->added, m->added, sizeof before->added);
+    return mask;
+}
+
+/* Inputs that say where relative positions are taken from; false: the table is not constant. */
+static bool add_relative(const Finder *f, const Match *m, int in[ATT_INPUTS], int64_t *P)
+{
+    int64_t other = 0;
+    *P = 0;
+    if (m->c2p.table >= 0 && (in[ATT_C2P] = relative_panels(f, &m->c2p, P)) < 0) return false;
+    if (m->p2c.table >= 0 && (in[ATT_P2C] = relative_panels(f, &m->p2c, &other)) < 0) return false;
+    if (*P && other && *P != other) return false;
+    *P = MAX(*P, other);
+    in[ATT_C2P_AT] = m->c2p.index, in[ATT_P2C_AT] = m->p2c.index;
+    return true;
+}
+
+static void fuse(const Finder *f, const Match *m, Masks *before, int *i)
+{
+    Graph *g = f->g;
+    int64_t P;
+    int in[ATT_INPUTS], n = ATT_MASK + 1;
+    for (int k = 0; k < ATT_INPUTS; k++) in[k] = -1;
+    if (!add_relative(f, m, in, &P)) return;
+    in[ATT_Q] = m->q.source, in[ATT_K] = m->k.source, in[ATT_V] = m->v.source;
+    in[ATT_COS] = m->q.cos, in[ATT_SIN] = m->q.sin;
+    in[ATT_MASK] = made_mask(f, m, before, i);
+    for (int k = n; k < ATT_INPUTS; k++)
+        if (in[k] >= 0) n = ATT_INPUTS; /* room for what mask.c finds out */
+    GraphNode *made = graph_replace(g, *i, "Attention", in, n, g->node[*i]->out[0]);
+    node_set_int(g, made, "heads", m->q.H);
+    node_set_float(g, made, "scale", (float)m->scale);
+    if (m->q.H * m->q.D != f->s.t[m->q.source].dim[2] || m->q.at || m->k.at || m->v.at) {
+        node_set_int(g, made, "size", m->q.D);
+        node_set_int(g, made, "q_at", m->q.at);
+        node_set_int(g, made, "k_at", m->k.at);
+        node_set_int(g, made, "v_at", m->v.at);
+    }
+    if (P) node_set_int(g, made, "positions", P);
 }
 
 bool pass_attention(Graph *g, Err *err)
 {
     (void)err;
     Arena scratch = { 0 };
-    Symbols s;
     Err ignored; /* without shapes nothing can be proved: the generic operators stay */
-    bool known = graph_symbols(g, &scratch, &s, &ignored) && s.known;
-    Match before = { .mask = -1, .bias = -1 };
-    int sum = -1;
+    Finder f = { .g = g, .arena = &scratch };
+    bool known = graph_symbols(g, &scratch, &f.s, &ignored) && f.s.known;
+    f.carried = graph_carried(g, &scratch);
+    Masks before = { .made = -1 };
     for (int i = 0; known && i < g->n_node; i++) {
-        Match m = { .mask = -1, .bias = -1, .scale = 1 };
-        if (!graph_is(g->node[i], "Reshape") || !match_output(g, &s, g->node[i], &m)) continue;
-        if (m.bias >= 0) sum = added(g, &m, &before, sum, &i), before = m;
-        int in[] = { m.q.source, m.k.source, m.v.source, m.bias >= 0 ? sum : m.mask };
-        GraphNode *made = graph_replace(g, i, "Attention", in, 4, g->node[i]->out[0]);
-        node_set_int(g, made, "heads", m.q.H);
-        node_set_float(g, made, "scale", (float)(m.scale * m.q.scale * m.k.scale));
+        Match m = no_match();
+        if (graph_is(g->node[i], "Reshape") && match_output(&f, g->node[i], &m))
+            fuse(&f, &m, &before, &i);
     }
     arena_free(&scratch);
     graph_remove_dead(g);

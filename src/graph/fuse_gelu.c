@@ -121,3 +121,51 @@ bool pass_gelu(Graph *g, Err *err)
     graph_remove_dead(g);
     return true;
 }
+
+/* ---- act(x1) * x2 with the halves x1, x2 of one value: the gated layer of ModernBERT ---- */
+/* v is the first or second of two equal parts of a value's last axis; -1: it is not. */
+static int half_of(const Graph *g, const Symbols *s, int v, int which)
+{
+    const GraphNode *n = graph_producer(g, v);
+    double from, axis;
+    if (!n || n->n_in < 1 || n->in[0] < 0) return -1;
+    const Tensor *whole = &s->t[n->in[0]], *half = &s->t[v];
+    int last = whole->rank - 1;
+    if (last < 0 || half->rank != whole->rank || half->dim[last] <= 0 ||
+        2 * half->dim[last] != whole->dim[last])
+        return -1;
+    if (graph_is(n, "Split")) {
+        int64_t along = onnx_int(n->node, "axis", 0);
+        return (along == -1 || along == last) && n->out[which] == v ? n->in[0] : -1;
+    }
+    if (!graph_is(n, "Slice") || n->n_in < 4 || n->n_in > 5 ||
+        !graph_scalar(g, n->in[1], &from) || !graph_scalar(g, n->in[3], &axis))
+        return -1;
+    double step = 1;
+    if (n->n_in == 5 && n->in[4] >= 0 && !graph_scalar(g, n->in[4], &step)) return -1;
+    bool fits = step == 1 && (int64_t)from == which * half->dim[last] &&
+                (axis == -1 || (int)axis == last);
+    return fits ? n->in[0] : -1;
+}
+
+bool pass_gated(Graph *g, Err *err)
+{
+    (void)err;
+    Arena scratch = { 0 };
+    Symbols s;
+    Err ignored; /* without shapes the halves cannot be told */
+    bool known = graph_symbols(g, &scratch, &s, &ignored) && s.known;
+    for (int i = 0; known && i < g->n_node; i++)
+        for (int k = 0; graph_is(g->node[i], "Mul") && k < 2; k++) {
+            const GraphNode *act = graph_producer(g, g->node[i]->in[k]);
+            if (!graph_is(act, "Activation")) continue;
+            int x = half_of(g, &s, act->in[0], 0);
+            if (x < 0 || half_of(g, &s, g->node[i]->in[1 - k], 1) != x) continue;
+            int64_t kind = onnx_int(act->node, "act", ACT_NONE);
+            GraphNode *made = graph_replace(g, i, "Gated", &x, 1, g->node[i]->out[0]);
+            node_set_int(g, made, "act", kind);
+        }
+    arena_free(&scratch);
+    graph_remove_dead(g);
+    return true;
+}

@@ -65,6 +65,27 @@ void graph_insert(Graph *g, int i, GraphNode *node)
             if (g->node[k]->out[o] >= 0) g->value[g->node[k]->out[o]].producer = k;
 }
 
+int graph_opset(const Graph *g)
+{
+    for (int i = 0; i < g->model->n_opset; i++)
+        if (g->model->opset[i].domain.n == 0 || str_is(g->model->opset[i].domain, "ai.onnx"))
+            return (int)MIN(MAX(g->model->opset[i].version, 0), INT16_MAX);
+    return 1;
+}
+
+GraphNode *graph_node(Graph *g, const char *op, const char *name, const int *in, int n_in)
+{
+    GraphNode *made = NEW(g->arena, GraphNode);
+    OnnxNode *node = NEW(g->arena, OnnxNode);
+    *node = (OnnxNode){ .op = str_of(op), .name = str_of(name) };
+    *made = (GraphNode){ .node = node, .opset = graph_opset(g), .n_in = n_in, .n_out = 1 };
+    made->op = op_find(STR(""), node->op, made->opset);
+    made->in = memcpy(ARRAY(g->arena, int, n_in), in, sizeof *in * (size_t)n_in);
+    made->out = ARRAY(g->arena, int, 1);
+    made->out[0] = graph_add_value(g, node->name);
+    return made;
+}
+
 static OnnxAttr *new_attr(Graph *g, GraphNode *node, const char *name, AttrType type)
 {
     OnnxNode *n = node->node;
@@ -147,9 +168,9 @@ bool graph_attends(const GraphNode *node)
     return node && node->op && node->op->token == TOKEN_ATTENTION;
 }
 
-int graph_mask_of(const GraphNode *node)
+int graph_input(const GraphNode *node, int k)
 {
-    return graph_attends(node) && node->n_in > 3 ? node->in[3] : -1;
+    return k < node->n_in ? node->in[k] : -1;
 }
 
 bool graph_is(const GraphNode *node, const char *op)

@@ -28,7 +28,7 @@ enum { DIM_BATCH = -2, DIM_SEQUENCE = -3 }; /* beside DIM_UNKNOWN and sizes >= 0
 
 typedef enum { MASK_UNPROVED, MASK_PLAIN } MaskKind;
 typedef struct MaskVerdict { /* of the masks that the attention nodes add (graph/mask.c) */
-    MaskKind kind;           /* MASK_PLAIN: 0 for live keys, hidden otherwise; or no mask at all */
+    MaskKind kind;           /* MASK_PLAIN: hides padding, and what else it does is said by the node */
     int64_t up_to;           /* holds for rows up to this length */
 } MaskVerdict;
 
@@ -89,6 +89,9 @@ void *graph_room(Graph *, size_t bytes);
 /* Puts a node of our own domain in place of node i; it makes value `out`. */
 GraphNode *graph_replace(Graph *, int i, const char *op, const int *in, int n_in, int out);
 void graph_insert(Graph *, int i, GraphNode *); /* before node i; what it makes is new */
+/* A standard operator at the model's opset, not yet in the graph; its output is a new value. */
+GraphNode *graph_node(Graph *, const char *op, const char *name, const int *in, int n_in);
+int graph_opset(const Graph *); /* of ONNX's own operators */
 void node_set_int(Graph *, GraphNode *, const char *name, int64_t);
 void node_set_float(Graph *, GraphNode *, const char *name, float);
 void node_set_ints(Graph *, GraphNode *, const char *name, const int64_t *, int n);
@@ -97,7 +100,7 @@ int *graph_uses(const Graph *, Arena *); /* [n_value]: readers, graph outputs co
 const GraphNode *graph_producer(const Graph *, int value); /* NULL: input, constant or absent */
 bool graph_is(const GraphNode *, const char *op);          /* NULL is no operator */
 bool graph_attends(const GraphNode *);   /* is the fused Attention, not the one of ai.onnx */
-int graph_mask_of(const GraphNode *);    /* the mask that an Attention adds; -1: none */
+int graph_input(const GraphNode *, int k); /* its value number; -1: absent */
 /* The one number of a constant scalar (or one-element tensor). */
 bool graph_scalar(const Graph *, int value, double *out);
 
@@ -132,6 +135,17 @@ bool graph_symbols(const Graph *, Arena *, Symbols *, Err *);
 /* Sets type and dims of a token input ([B, S]) by its name; false: not one of ours. */
 bool graph_bind_input(const Graph *, int value, int64_t B, int64_t S, Tensor *, Err *);
 
+/* ---- values that shapes alone decide (known.c) ---- */
+bool *graph_carried(const Graph *, Arena *); /* [n_value]: not one of them: tokens have a part in it */
+/* [n_node]: what makes the wanted values; those that are read on the way are marked, too. */
+bool *graph_makers(const Graph *, Arena *, const Symbols *, bool *wanted);
+typedef bool KnownMask(int row, int64_t S, int64_t key); /* whether a key of a sample row is live */
+/* Runs the makers on B rows of S tokens; mask may be NULL: what depends on it stays unknown. */
+bool graph_make(const Graph *, Arena *, const Symbols *, const bool *makers, int64_t B, int64_t S,
+                KnownMask *mask, Inferred *);
+bool graph_known_at(const Graph *, Arena *, const Symbols *, int value, int64_t B, int64_t S,
+                    Tensor *);
+
 /* ---- which values can be stored without padding (layout.c) ---- */
 typedef enum {
     FORM_PLAIN, /* as ONNX says: [B, S, ...] or anything else */
@@ -151,6 +165,7 @@ bool graph_layout(const Graph *, Arena *, const Symbols *, int output, Layout *,
 /* The form in which node i of a ragged plan reads its input k. */
 Form layout_reads(const Graph *, const Symbols *, const Layout *, int i, int k);
 bool graph_leads(const Tensor *); /* named [B, S, ...] */
+bool layout_skips(const GraphNode *, int k); /* an input that no ragged plan reads: a proved mask */
 
 /* ---- integers along whole rows: the same alone and in company? (rows.c) ---- */
 typedef enum { ROWS_HOLD, ROWS_BROKEN, ROWS_UNTRIED } RowsVerdict;
@@ -160,9 +175,11 @@ int64_t layout_rows_up_to(const Graph *, const Symbols *, const Layout *); /* 0:
 /* ---- passes (one file each; order in passes.c) ---- */
 bool pass_fold(Graph *, Err *);
 bool pass_symbols(Graph *, Err *);
+bool pass_same(Graph *, Err *);
 bool pass_expand(Graph *, Err *);
 bool pass_norm(Graph *, Err *);
 bool pass_gelu(Graph *, Err *);
+bool pass_gated(Graph *, Err *);
 bool pass_attention(Graph *, Err *);
 bool pass_linear(Graph *, Err *);
 bool pass_quantized(Graph *, Err *);

@@ -16,6 +16,11 @@ bool graph_leads(const Tensor *t)
     return t->rank >= 2 && t->dim[0] == DIM_BATCH && t->dim[1] == DIM_SEQUENCE;
 }
 
+bool layout_skips(const GraphNode *n, int k)
+{
+    return graph_attends(n) && (k == ATT_MASK || k == ATT_C2P_AT || k == ATT_P2C_AT);
+}
+
 static bool without_rows(const Tensor *t)
 {
     if (t->rank < 0) return false;
@@ -45,9 +50,8 @@ static void mark_needed(const Graph *g, Arena *arena, int output, Layout *l)
         const GraphNode *n = g->node[i];
         for (int k = 0; n->op && k < n->n_out; k++)
             l->needed[i] |= n->out[k] >= 0 && wanted[n->out[k]];
-        int readable = graph_attends(n) ? 3 : n->n_in; /* a plain mask is not read */
-        for (int k = 0; l->needed[i] && k < readable; k++)
-            if (n->in[k] >= 0) wanted[n->in[k]] = true;
+        for (int k = 0; l->needed[i] && k < n->n_in; k++)
+            if (n->in[k] >= 0 && !layout_skips(n, k)) wanted[n->in[k]] = true;
     }
 }
 
@@ -222,9 +226,9 @@ static bool place(const Graph *g, const Symbols *s, Layout *l, int i)
 {
     const GraphNode *n = g->node[i];
     bool reads = false;
-    int readable = graph_attends(n) ? 3 : n->n_in;
     bool dims_only = graph_is(n, "Shape") || graph_is(n, "Size");
-    for (int k = 0; k < readable && !dims_only; k++) reads |= carries_tokens(l, n->in[k]);
+    for (int k = 0; k < n->n_in && !dims_only; k++)
+        reads |= !layout_skips(n, k) && carries_tokens(l, n->in[k]);
     if (!reads) return true;
     if (n->op->mixes_rows) return false;
     if (takes_first(g, s, n) && l->value[n->in[0]] == FORM_TOKEN)
@@ -246,24 +250,12 @@ static bool rows_hold(const Graph *g, const Symbols *s, int output, Layout *l)
     return l->up_to > 0 && l->value[output] != FORM_ROWS;
 }
 
-static bool reads_carried(const GraphNode *n, const bool *carried)
+static bool meets_tokens(const GraphNode *n, const bool *carried)
 {
     bool any = false;
-    for (int k = 0; k < n->n_in; k++) any |= n->in[k] >= 0 && carried[n->in[k]];
+    for (int k = 0; k < n->n_in; k++)
+        any |= n->in[k] >= 0 && !layout_skips(n, k) && carried[n->in[k]];
     return any && !graph_is(n, "Shape") && !graph_is(n, "Size");
-}
-
-/* Values that the tokens have a part in, but not their dims alone. */
-static const bool *mark_carried(const Graph *g, Arena *arena, const Layout *l)
-{
-    bool *carried = ARRAY(arena, bool, g->n_value);
-    for (int i = 0; i < g->n_input; i++) carried[g->input[i]] = true;
-    for (int i = 0; i < g->n_node; i++) {
-        const GraphNode *n = g->node[i];
-        for (int k = 0; l->needed[i] && k < n->n_out; k++)
-            if (n->out[k] >= 0) carried[n->out[k]] = reads_carried(n, carried);
-    }
-    return carried;
 }
 
 /* What meets the tokens and was made from shapes alone must not depend on the size of the batch. */
@@ -271,17 +263,19 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, L
 {
     Inferred small, large;
     Err ignored;
-    const bool *carried = mark_carried(g, arena, l);
+    const bool *carried = graph_carried(g, arena);
     if (!infer_known(g, arena, l->needed, 2, SMALL_S, &small, &ignored)) return false;
     if (!infer_known(g, arena, l->needed, 3, LARGE_S, &large, &ignored)) return false;
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         if (!l->needed[i] || l->node[i] == FORM_ROWS) continue; /* rows.c sees to those */
-        bool meets = reads_carried(n, carried);
-        for (int k = 0; meets && k < (graph_attends(n) ? 3 : n->n_in); k++) {
+        bool meets = meets_tokens(n, carried);
+        for (int k = 0; meets && k < n->n_in; k++) {
             int v = n->in[k];
-            if (v < 0 || carried[v] || g->value[v].constant || op_needs_values(n->op, k)) continue;
-            bool stable = layout_reads(g, s, l, i, k) == FORM_TOKEN
+            if (v < 0 || carried[v] || g->value[v].constant || op_needs_values(n->op, k) ||
+                layout_skips(n, k))
+                continue;
+            bool stable = layout_reads(g, s, l, i, k) == FORM_TOKEN || graph_attends(n)
                               ? prefix_stable(&small.t[v], &large.t[v])
                               : s->t[v].data != NULL; /* the same at every size tried */
             if (!stable) return false;

@@ -1,40 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mask.c - exporters write the attention mask in a dozen ways, so it is not parsed but probed: the
- * subgraph that makes it is run on sample masks (a full row, shorter rows, one token, holes). Plain
- * means: exactly 0 for live keys, very negative for the others, whatever the query. Then attention
- * over rows without padding needs no mask at all. The verdict holds up to the probed length, which
- * lies beyond every integer constant of the subgraph (a window of 64 is invisible at 64). */
+ * subgraph that makes it is run on sample masks (a full row, shorter rows, one token, holes). What is
+ * looked for: dead keys are very negative, and what live keys get depends on nothing but the head and
+ * the distance from the query. Always 0: padding only. 0 up to a distance and then very negative: a
+ * window. Anything else: a bias by distance (MPNet's buckets, a causal mask), kept as a table. Then
+ * attention over rows without padding needs no mask tensor. The same is asked of the indices of
+ * relative positions (DeBERTa).
+ *
+ * The verdict holds up to the probed length, which lies beyond every integer constant of the subgraph
+ * (a window of 64 is invisible at 64); longer rows are probed again, and must go on as the tables
+ * end. */
 #include "graph.h"
 
 enum { PROBE_ROWS = 4, LEAST_LENGTH = 520, MOST_LENGTH = 4104 };
-static const size_t PROBE_BYTES = (size_t)5 << 29;
 static const float HIDDEN = -1e4f; /* exp(score - 1e4) is 0 for any score a model makes */
 
-/* Of a value that Shape reads, only the dims matter: where they have names, its makers are not run. */
-static bool dims_suffice(const Symbols *s, const GraphNode *n)
-{
-    if (!graph_is(n, "Shape") || !s->known) return false;
-    const Tensor *t = &s->t[n->in[0]];
-    if (t->rank < 0) return false;
-    for (int i = 0; i < t->rank; i++)
-        if (t->dim[i] == DIM_UNKNOWN) return false;
-    return true;
-}
+/* ---- what is probed ---- */
+static const int probed[] = { ATT_MASK, ATT_C2P_AT, ATT_P2C_AT };
 
-/* Nodes from which the masks are made. */
-static bool *mask_nodes(const Graph *g, Arena *arena, const Symbols *s, bool *any)
+static bool *probe_makers(const Graph *g, Arena *arena, const Symbols *s, bool *any)
 {
-    bool *needed = ARRAY(arena, bool, g->n_node), *value = ARRAY(arena, bool, g->n_value);
+    bool *wanted = ARRAY(arena, bool, g->n_value);
     *any = false;
-    for (int i = g->n_node - 1; i >= 0; i--) {
-        const GraphNode *n = g->node[i];
-        if (graph_mask_of(n) >= 0) value[graph_mask_of(n)] = *any = true;
-        for (int k = 0; n->op && k < n->n_out; k++) needed[i] |= n->out[k] >= 0 && value[n->out[k]];
-        if (!needed[i] || dims_suffice(s, n)) continue;
-        for (int k = 0; k < n->n_in; k++)
-            if (n->in[k] >= 0) value[n->in[k]] = true;
-    }
-    return needed;
+    for (int i = 0; i < g->n_node; i++)
+        for (size_t k = 0; graph_attends(g->node[i]) && k < COUNT(probed); k++) {
+            int v = graph_input(g->node[i], probed[k]);
+            if (v >= 0) wanted[v] = *any = true;
+        }
+    return graph_makers(g, arena, s, wanted);
 }
 
 static int64_t largest_constant(const Graph *g, const bool *needed)
@@ -64,16 +57,6 @@ static bool live(int row, int64_t S, int64_t key)
     }
 }
 
-static void fill_mask(Tensor *t, int64_t S)
-{
-    for (int64_t i = 0; i < PROBE_ROWS * S; i++) {
-        bool on = live((int)(i / S), S, i % S);
-        if (t->type == T_I64) ((int64_t *)t->data)[i] = on;
-        else if (t->type == T_I32) ((int32_t *)t->data)[i] = on;
-        else ((float *)t->data)[i] = on;
-    }
-}
-
 /* [PROBE_ROWS * S]; by_count: as a mask sees it that is made from the number of live keys, which
  * takes a row with holes for a shorter one (we make no holes). */
 static const bool *live_keys(Arena *arena, int64_t S, bool by_count)
@@ -85,79 +68,211 @@ static const bool *live_keys(Arena *arena, int64_t S, bool by_count)
     return on;
 }
 
-/* t is broadcast to [PROBE_ROWS, H, S, S] */
-static bool is_plain(const Tensor *t, int64_t S, const bool *on)
+/* ---- a mask by distance ---- */
+typedef struct Mask { /* of PROBE_ROWS rows, broadcast to [PROBE_ROWS, H, S, S] */
+    const float *p;
+    int64_t H, queries, S;
+    float *table; /* [H][2 S - 1]: by key - query */
+} Mask;
+
+static bool read_mask(const Tensor *t, Arena *arena, int64_t S, Mask *m)
 {
     if (!t->data || t->type != T_F32 || t->rank < 1 || t->rank > 4 || t->dim[t->rank - 1] != S)
         return false;
     int64_t dim[4] = { 1, 1, 1, S };
     for (int d = 0; d < t->rank; d++) dim[4 - t->rank + d] = t->dim[d];
-    if ((dim[0] != PROBE_ROWS && dim[0] != 1) || (dim[2] != S && dim[2] != 1)) return false;
-    if (dim[0] == 1) return false; /* the same for every row: a bias, not a padding mask */
-    const float *p = t->data;
-    for (int64_t r = 0; r < dim[0]; r++, on += S)
-        for (int64_t h = 0; h < dim[1]; h++)
-            for (int64_t q = 0; q < dim[2]; q++, p += S) {
-                if (dim[2] == S && !on[q]) continue; /* nobody reads a dead query */
-                for (int64_t k = 0; k < S; k++)
-                    if (on[k] ? p[k] != 0 : !(p[k] <= HIDDEN)) return false;
-            }
+    if (dim[0] != PROBE_ROWS || (dim[2] != S && dim[2] != 1)) return false;
+    *m = (Mask){ t->data, dim[1], dim[2], S, ARRAY(arena, float, dim[1] * (2 * S - 1)) };
+    for (int64_t h = 0; h < m->H && m->queries == S; h++) { /* of the row without padding */
+        const float *p = m->p + h * S * S;
+        for (int64_t d = 0; d < S; d++) {
+            m->table[h * (2 * S - 1) + S - 1 + d] = p[d];
+            m->table[h * (2 * S - 1) + S - 1 - d] = p[d * S];
+        }
+    }
     return true;
 }
 
-static bool masks_plain(const Graph *g, Arena *arena, const Inferred *at, int64_t S)
+static bool same_query(const float *p, const float *by_distance, const bool *on, int64_t S)
 {
-    const bool *on = live_keys(arena, S, false), *counted = live_keys(arena, S, true);
-    for (int i = 0; i < g->n_node; i++) {
-        int mask = graph_mask_of(g->node[i]);
-        if (mask >= 0 && !is_plain(&at->t[mask], S, on) && !is_plain(&at->t[mask], S, counted))
+    for (int64_t k = 0; k < S; k++) {
+        bool gone = !(p[k] > HIDDEN);
+        if (on[k] ? p[k] != by_distance[k] && !(gone && by_distance[k] <= HIDDEN) : !gone)
             return false;
     }
     return true;
 }
 
-/* Gives the values whose dims suffice their dims at this size. */
-static void set_dims(const Graph *g, const Symbols *s, const bool *needed, int64_t S, Inferred *at)
+/* The table tells all of the mask. */
+static bool by_distance(const Mask *m, const bool *on)
 {
-    for (int i = 0; i < g->n_node; i++) {
-        if (!needed[i] || !dims_suffice(s, g->node[i])) continue;
-        int v = g->node[i]->in[0];
-        if (g->value[v].constant || g->value[v].input) continue;
-        at->t[v] = s->t[v];
-        at->t[v].data = NULL;
-        for (int d = 0; d < s->t[v].rank; d++) {
-            int64_t dim = s->t[v].dim[d];
-            at->t[v].dim[d] = dim == DIM_BATCH ? PROBE_ROWS : dim == DIM_SEQUENCE ? S : dim;
+    const int64_t S = m->S;
+    const float *p = m->p;
+    for (int r = 0; r < PROBE_ROWS; r++, on += S)
+        for (int64_t h = 0; h < m->H; h++)
+            for (int64_t q = 0; q < m->queries; q++, p += S) {
+                if (m->queries == S && !on[q]) continue; /* nobody reads a dead query */
+                if (!same_query(p, m->table + h * (2 * S - 1) + S - 1 - q, on, S)) return false;
+            }
+    for (int64_t h = 0; h < m->H; h++) /* a token sees itself */
+        if (!(m->table[h * (2 * S - 1) + S - 1] > HIDDEN)) return false;
+    return true;
+}
+
+/* 0 up to that distance, hidden beyond; 0: no window. */
+static int64_t window_of(const Mask *m)
+{
+    const int64_t S = m->S;
+    const float *middle = m->table + S - 1;
+    int64_t w = 0;
+    while (w + 1 < S && middle[w + 1] == 0) w++;
+    if (w == 0 || w == S - 1) return 0;
+    for (int64_t h = 0; h < m->H; h++, middle += 2 * S - 1)
+        for (int64_t d = 1 - S; d < S; d++)
+            if (d >= -w && d <= w ? middle[d] != 0 : !(middle[d] <= HIDDEN)) return 0;
+    return w;
+}
+
+static bool is_zero(const Mask *m)
+{
+    for (int64_t i = 0; i < m->H * (2 * m->S - 1); i++)
+        if (m->table[i] != 0) return false;
+    return true;
+}
+
+/* ---- an index by distance ---- */
+/* t is [..., S, S] and depends on row - column only: to table[2 S - 1]. */
+static bool index_by_distance(const Tensor *t, int64_t S, int64_t P, int32_t *table)
+{
+    if (!t->data || (t->type != T_I64 && t->type != T_I32) || t->rank < 2 ||
+        t->dim[t->rank - 1] != S || t->dim[t->rank - 2] != S)
+        return false;
+    for (int64_t d = 0; d < S; d++) {
+        table[S - 1 - d] = (int32_t)tensor_get_int(t, d);
+        table[S - 1 + d] = (int32_t)tensor_get_int(t, d * S);
+    }
+    for (int64_t d = 0; d < 2 * S - 1; d++)
+        if (table[d] < 0 || table[d] >= P) return false;
+    int64_t n = tensor_count(t);
+    for (int64_t i = 0; i < n; i++)
+        if (tensor_get_int(t, i) != table[S - 1 + i / S % S - i % S]) return false;
+    return true;
+}
+
+/* ---- the verdict of one node ---- */
+typedef struct Verdict {
+    int64_t S;
+    Mask mask; /* p NULL: none */
+    int64_t window;
+    bool biased;
+    int32_t *index[2]; /* c2p, p2c: [2 S - 1] or NULL */
+} Verdict;
+
+static bool judge(const GraphNode *n, Arena *arena, const Inferred *at, int64_t S, Verdict *to)
+{
+    *to = (Verdict){ .S = S };
+    int mask = graph_input(n, ATT_MASK);
+    if (mask >= 0) {
+        if (!read_mask(&at->t[mask], arena, S, &to->mask)) return false;
+        if (!by_distance(&to->mask, live_keys(arena, S, false)) &&
+            !by_distance(&to->mask, live_keys(arena, S, true)))
+            return false;
+        to->window = window_of(&to->mask);
+        to->biased = !to->window && !is_zero(&to->mask);
+    }
+    for (int k = 0; k < 2; k++) {
+        int v = graph_input(n, k ? ATT_P2C_AT : ATT_C2P_AT);
+        if (v < 0) continue;
+        to->index[k] = ARRAY(arena, int32_t, 2 * S - 1);
+        if (!index_by_distance(&at->t[v], S, onnx_int(n->node, "positions", 0), to->index[k]))
+            return false;
+    }
+    return true;
+}
+
+/* An entry of a kept table, which goes on as it ends. */
+static int64_t place(const Tensor *table, int64_t distance)
+{
+    int64_t n = table->dim[table->rank - 1], R = (n + 1) / 2;
+    return MIN(MAX(distance + R - 1, (int64_t)0), n - 1);
+}
+
+static bool same_bias(const Tensor *kept, const Verdict *v)
+{
+    if (!v->biased || kept->rank != 2 || kept->dim[0] != v->mask.H) return false;
+    for (int64_t h = 0; h < v->mask.H; h++)
+        for (int64_t d = 1 - v->S; d < v->S; d++) {
+            float is = v->mask.table[h * (2 * v->S - 1) + v->S - 1 + d],
+                  was = ((const float *)kept->data)[h * kept->dim[1] + place(kept, d)];
+            if (is != was && !(is <= HIDDEN && was <= HIDDEN)) return false;
         }
-    }
+    return true;
 }
 
-static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *needed, int64_t S)
+/* What was found at this length is what the node says already. */
+static bool agrees(const Graph *g, const GraphNode *n, const Verdict *v)
 {
-    Inferred at = graph_inferred(g, arena);
-    at.needs = needed;
-    at.limit = PROBE_ROWS * 64 * S * S;
-    at.most = PROBE_BYTES;
-    Err ignored;
-    for (int i = 0; i < g->n_input; i++) {
-        Tensor *t = &at.t[g->input[i]];
-        if (!graph_bind_input(g, g->input[i], PROBE_ROWS, S, t, &ignored)) return false;
-        if (!str_is(g->value[g->input[i]].name, "attention_mask")) continue;
-        t->data = arena_raw(arena, tensor_bytes(t));
-        fill_mask(t, S);
+    int bias = graph_input(n, ATT_BIAS);
+    if (onnx_int(n->node, "window", 0) != v->window || (bias >= 0) != v->biased) return false;
+    if (bias >= 0 && !same_bias(&g->value[bias].t, v)) return false;
+    for (int k = 0; k < 2; k++) {
+        int by = graph_input(n, k ? ATT_P2C_BY : ATT_C2P_BY);
+        if ((by >= 0) != (v->index[k] != NULL)) return false;
+        for (int64_t d = 1 - v->S; by >= 0 && d < v->S; d++)
+            if (((const int32_t *)g->value[by].t.data)[place(&g->value[by].t, d)] !=
+                v->index[k][v->S - 1 + d])
+                return false;
     }
-    set_dims(g, s, needed, S, &at);
-    return graph_infer(g, arena, &at, &ignored) && !at.dynamic && masks_plain(g, arena, &at, S);
+    return true;
 }
 
-/* A bias of each head is no padding mask, and large: it is not even tried. */
-static bool by_head(const Graph *g, const Symbols *s)
+/* ---- keeping it ---- */
+static int kept_table(Graph *g, const GraphNode *n, const char *what, DType type, int64_t rows,
+                      int64_t columns, const void *data)
 {
-    for (int i = 0; s->known && i < g->n_node; i++) {
-        int mask = graph_mask_of(g->node[i]);
-        if (mask >= 0 && s->t[mask].rank == 4 && s->t[mask].dim[1] > 1) return true;
+    Tensor t = { .type = type, .rank = rows ? 2 : 1, .dim = { rows ? rows : columns, columns } };
+    t.data = memcpy(arena_raw(g->arena, tensor_bytes(&t)), data, tensor_bytes(&t));
+    for (int v = g->n_value - 1; v >= 0; v--) { /* layers share theirs */
+        const GraphValue *old = &g->value[v];
+        if (old->constant && tensor_same_shape(&old->t, &t) && old->t.type == type &&
+            memcmp(old->t.data, data, tensor_bytes(&t)) == 0)
+            return v;
     }
-    return false;
+    return graph_add_constant(
+        g, str_format(g->arena, "%.*s#%s%d", STR_ARG(n->node->name), what, g->n_value), &t);
+}
+
+static void widen(Graph *g, GraphNode *n)
+{
+    int *in = ARRAY(g->arena, int, ATT_INPUTS);
+    for (int k = 0; k < ATT_INPUTS; k++) in[k] = graph_input(n, k);
+    n->in = in;
+    n->n_in = ATT_INPUTS;
+}
+
+static void keep(Graph *g, GraphNode *n, const Verdict *v)
+{
+    int64_t columns = 2 * v->S - 1;
+    if (v->window) node_set_int(g, n, "window", v->window);
+    if (!v->biased && !v->index[0] && !v->index[1]) return;
+    widen(g, n);
+    if (v->biased)
+        n->in[ATT_BIAS] = kept_table(g, n, "bias", T_F32, v->mask.H, columns, v->mask.table);
+    for (int k = 0; k < 2; k++)
+        if (v->index[k])
+            n->in[k ? ATT_P2C_BY : ATT_C2P_BY] =
+                kept_table(g, n, "by", T_I32, 0, columns, v->index[k]);
+}
+
+/* ---- all nodes ---- */
+static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *makers, int64_t S,
+                  Verdict *to)
+{
+    Inferred at;
+    if (!graph_make(g, arena, s, makers, PROBE_ROWS, S, live, &at)) return false;
+    for (int i = 0; i < g->n_node; i++)
+        if (graph_attends(g->node[i]) && !judge(g->node[i], arena, &at, S, &to[i])) return false;
+    return true;
 }
 
 MaskKind graph_probe_mask(const Graph *g, int64_t S)
@@ -165,13 +280,16 @@ MaskKind graph_probe_mask(const Graph *g, int64_t S)
     Arena scratch = { 0 };
     Symbols s;
     Err ignored;
-    bool plain = graph_symbols(g, &scratch, &s, &ignored);
-    if (plain) {
-        bool any, *needed = mask_nodes(g, &scratch, &s, &any);
-        plain = !any || (!by_head(g, &s) && probe(g, &scratch, &s, needed, S));
+    bool ok = graph_symbols(g, &scratch, &s, &ignored), any;
+    if (ok) {
+        const bool *makers = probe_makers(g, &scratch, &s, &any);
+        Verdict *v = ARRAY(&scratch, Verdict, g->n_node);
+        ok = !any || probe(g, &scratch, &s, makers, S, v);
+        for (int i = 0; ok && any && i < g->n_node; i++)
+            ok = !graph_attends(g->node[i]) || agrees(g, g->node[i], &v[i]);
     }
     arena_free(&scratch);
-    return plain ? MASK_PLAIN : MASK_UNPROVED;
+    return ok ? MASK_PLAIN : MASK_UNPROVED;
 }
 
 bool pass_mask(Graph *g, Err *err)
@@ -180,11 +298,16 @@ bool pass_mask(Graph *g, Err *err)
     Arena scratch = { 0 };
     Symbols s;
     Err ignored; /* no shapes, no verdict: the graph runs padded */
+    bool any;
     if (graph_symbols(g, &scratch, &s, &ignored)) {
-        bool any, *needed = mask_nodes(g, &scratch, &s, &any);
-        int64_t S =
-            MIN(MAX(largest_constant(g, needed) + 8, (int64_t)LEAST_LENGTH), (int64_t)MOST_LENGTH);
-        g->mask = (MaskVerdict){ graph_probe_mask(g, S), any ? S : INT32_MAX };
+        const bool *makers = probe_makers(g, &scratch, &s, &any);
+        Verdict *v = ARRAY(&scratch, Verdict, g->n_node);
+        int64_t S = MIN(MAX(largest_constant(g, makers) + 8, (int64_t)LEAST_LENGTH),
+                        (int64_t)MOST_LENGTH);
+        bool proved = !any || probe(g, &scratch, &s, makers, S, v);
+        for (int i = 0; proved && any && i < g->n_node; i++)
+            if (graph_attends(g->node[i])) keep(g, g->node[i], &v[i]);
+        g->mask = (MaskVerdict){ proved ? MASK_PLAIN : MASK_UNPROVED, any ? S : INT32_MAX };
     }
     arena_free(&scratch);
     return true;

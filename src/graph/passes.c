@@ -10,8 +10,10 @@ static const struct Pass {
     { pass_fold, true },     /* constants first: everything after looks for them */
     { pass_symbols, false }, /* scalars made from shapes, such as 1/sqrt(head size) */
     { pass_fold, false },    /* what those scalars feed */
+    { pass_same, false },
     { pass_expand, false },    /* what ONNX Runtime's optimizer fused */
-    { pass_norm, false },      { pass_gelu, false },   { pass_attention, false },
+    { pass_norm, false },      { pass_gelu, false },   { pass_gated, false },
+    { pass_attention, false },
     { pass_quantized, false }, { pass_linear, false }, /* after norm and gelu: their Adds and Muls are gone */
     { pass_mask, false },
 };

@@ -106,6 +106,44 @@ bool graph_symbols(const Graph *g, Arena *arena, Symbols *out, Err *err)
     return true;
 }
 
+/* Input k of a node with two, the other being the number that changes nothing. */
+static bool unchanged(const Graph *g, const Symbols *s, const GraphNode *n, int k)
+{
+    double c;
+    if (n->n_in != 2 || n->in[k] < 0 || !graph_scalar(g, n->in[1 - k], &c)) return false;
+    if (g->value[n->in[1 - k]].t.rank > s->t[n->in[k]].rank) return false;
+    if (graph_is(n, "Add")) return c == 0;
+    if (graph_is(n, "Mul")) return c == 1;
+    return k == 0 && ((graph_is(n, "Sub") && c == 0) || (graph_is(n, "Div") && c == 1));
+}
+
+/* The input that a node hands on as it is: a Cast to the type there is, x + 0, x * 1; -1: none. */
+static int handed_on(const Graph *g, const Symbols *s, const GraphNode *n)
+{
+    if (graph_is(n, "Cast") && n->in[0] >= 0) {
+        const Tensor *t = &s->t[n->in[0]];
+        return t->rank >= 0 && (int64_t)t->type == onnx_int(n->node, "to", 0) ? n->in[0] : -1;
+    }
+    for (int k = 0; n->op && k < 2; k++)
+        if (unchanged(g, s, n, k)) return n->in[k];
+    return -1;
+}
+
+static void drop_neutral(Graph *g, const Symbols *s)
+{
+    for (int i = 0; i < g->n_node; i++) {
+        GraphNode *n = g->node[i];
+        int same = handed_on(g, s, n);
+        if (same < 0) continue;
+        OnnxNode *made = NEW(g->arena, OnnxNode); /* the next fold takes it away */
+        *made = (OnnxNode){ .op = STR("Identity"), .name = n->node->name };
+        n->in[0] = same, n->n_in = 1;
+        n->node = made;
+        n->op = op_find(made->domain, made->op, 1);
+        n->opset = 1;
+    }
+}
+
 /* Scalars computed from shapes that never change (the square root of the head size) become constants. */
 bool pass_symbols(Graph *g, Err *err)
 {
@@ -128,6 +166,7 @@ bool pass_symbols(Graph *g, Err *err)
         g->value[v].constant = true;
         g->value[v].producer = -1;
     }
+    if (s.known) drop_neutral(g, &s);
     arena_free(&scratch);
     graph_remove_dead(g);
     return true;

@@ -5,7 +5,7 @@
  * queries, P keys in the cache, S keys in all, E size of a value head. */
 #include <math.h>
 
-#include "ops/ops.h"
+#include "ops/rotary.h"
 
 typedef struct Heads {
     int64_t B, H, G, Q, P, S, D, E;
@@ -254,11 +254,6 @@ static bool attention_run(OpCall *call, Err *err)
 
 /* ---- RotaryEmbedding: pairs of a head's numbers turn by the angle of their token ---- */
 
-typedef struct Rotary {
-    int64_t B, S, H, D, turned; /* turned: numbers of a head that take part */
-    bool flat, interleaved;
-} Rotary;
-
 static bool find_rotary(const OpCall *call, Rotary *r, Err *err)
 {
     const Tensor *t = call->in[0], *ids = op_in(call, 3);
@@ -295,23 +290,6 @@ static bool rotary_shape(OpCall *call, Err *err)
     return find_rotary(call, &r, err) && op_same(call, err);
 }
 
-static void turn_head(OpCall *call, const Rotary *r, int64_t base, int64_t angle)
-{
-    const Tensor *t = call->in[0];
-    const int64_t half = r->turned / 2;
-    for (int64_t i = 0; i < half; i++) {
-        const int64_t a = base + (r->interleaved ? 2 * i : i),
-                      b = base + (r->interleaved ? 2 * i + 1 : i + half);
-        const double c = tensor_get(call->in[1], angle * half + i),
-                     s = tensor_get(call->in[2], angle * half + i);
-        const double x = tensor_get(t, a), y = tensor_get(t, b), real = c * x - s * y,
-                     imaginary = s * x + c * y;
-        tensor_store(&call->out[0], a, 1, &real);
-        tensor_store(&call->out[0], b, 1, &imaginary);
-    }
-    tensor_convert(t, base + r->turned, &call->out[0], base + r->turned, r->D - r->turned);
-}
-
 static bool rotary_run(OpCall *call, Err *err)
 {
     Rotary r;
@@ -319,12 +297,11 @@ static bool rotary_run(OpCall *call, Err *err)
     if (!tensor_count(call->in[0])) return true;
     const Tensor *ids = op_in(call, 3);
     for (int64_t i = 0; i < r.B * r.S * r.H; i++) {
-        const int64_t b = i / (r.S * r.H), s = i / r.H % r.S, head = i % r.H;
-        const int64_t angle = ids ? tensor_get_int(ids, b * r.S + s) : b * r.S + s;
+        const int64_t angle = ids ? tensor_get_int(ids, i / r.H) : i / r.H;
         if (ids && (angle < 0 || angle >= call->in[1]->dim[0]))
             return op_fail(call, err, "position: found %lld, wanted 0 to %lld", (long long)angle,
                            (long long)call->in[1]->dim[0] - 1);
-        turn_head(call, &r, (r.flat ? i : (b * r.H + head) * r.S + s) * r.D, angle);
+        rotary_head(call, &r, rotary_place(&r, i), call->in[1], call->in[2], angle);
     }
     return true;
 }

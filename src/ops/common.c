@@ -238,3 +238,9 @@ void op_split(const OpCall *call, int64_t n, int64_t grain, OpRange *fn, void *c
     Split s = { fn, context, n, grain };
     pool_for(call->pool, (int)pieces, split_piece, &s);
 }
+
+int op_workers(const OpCall *call, int64_t work)
+{
+    enum { SMALL_WORK = 1 << 18 };
+    return work < SMALL_WORK ? 1 : pool_threads(call->pool);
+}

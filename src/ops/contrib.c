@@ -5,6 +5,7 @@
 
 #include "ops/activation.h"
 #include "ops/product.h"
+#include "ops/rotary.h"
 
 /* ---- FusedMatMul: alpha * A' * B' ---- */
 
@@ -240,11 +241,6 @@ static bool embed_run(OpCall *call, Err *err)
 }
 
 /* ---- RotaryEmbedding: x, position ids, cos, sin ---- */
-typedef struct Rotary {
-    int64_t B, S, N, D, turned; /* turned: numbers of a head that take part */
-    bool flat, interleaved;
-} Rotary;
-
 static bool find_rotary(const OpCall *call, Rotary *r, Err *err)
 {
     const Tensor *t = call->in[0], *ids = call->in[1], *table = call->in[2];
@@ -261,9 +257,9 @@ static bool find_rotary(const OpCall *call, Rotary *r, Err *err)
         if (!heads && !said && table->dim[1]) heads = t->dim[2] / (2 * table->dim[1]);
         if (heads < 1 || t->dim[2] % heads)
             return op_wrong_input(call, 0, "columns of all heads", err);
-        r->N = heads, r->S = t->dim[1], r->D = t->dim[2] / heads;
+        r->H = heads, r->S = t->dim[1], r->D = t->dim[2] / heads;
     } else {
-        r->N = t->dim[1], r->S = t->dim[2], r->D = t->dim[3];
+        r->H = t->dim[1], r->S = t->dim[2], r->D = t->dim[3];
     }
     r->turned = said ? said : r->D;
     if (r->turned < 0 || r->turned > r->D || r->turned != 2 * table->dim[1])
@@ -283,23 +279,6 @@ static bool rotary_shape(OpCall *call, Err *err)
     return find_rotary(call, &r, err) && op_same(call, err);
 }
 
-static void turn_head(OpCall *call, const Rotary *r, int64_t base, int64_t place)
-{
-    const Tensor *t = call->in[0];
-    const int64_t half = r->turned / 2;
-    for (int64_t i = 0; i < half; i++) {
-        const int64_t a = base + (r->interleaved ? 2 * i : i),
-                      b = base + (r->interleaved ? 2 * i + 1 : i + half);
-        const double c = tensor_get(call->in[2], place * half + i),
-                     s = tensor_get(call->in[3], place * half + i);
-        const double x = tensor_get(t, a), y = tensor_get(t, b), real = c * x - s * y,
-                     imaginary = s * x + c * y;
-        tensor_store(&call->out[0], a, 1, &real);
-        tensor_store(&call->out[0], b, 1, &imaginary);
-    }
-    tensor_convert(t, base + r->turned, &call->out[0], base + r->turned, r->D - r->turned);
-}
-
 static bool rotary_run(OpCall *call, Err *err)
 {
     Rotary r;
@@ -307,13 +286,14 @@ static bool rotary_run(OpCall *call, Err *err)
     const Tensor *ids = call->in[1];
     const bool from =
         ids->rank == 1 && tensor_count(ids) == 1; /* the first token's; others follow */
-    for (int64_t i = 0; i < r.B * r.S * r.N; i++) {
-        const int64_t b = i / (r.S * r.N), s = i / r.N % r.S, n = i % r.N;
-        const int64_t place = from ? tensor_get_int(ids, 0) + s : tensor_get_int(ids, b * r.S + s);
+    for (int64_t i = 0; i < r.B * r.S * r.H; i++) {
+        const int64_t token = i / r.H;
+        const int64_t place =
+            from ? tensor_get_int(ids, 0) + token % r.S : tensor_get_int(ids, token);
         if (place < 0 || place >= call->in[2]->dim[0])
             return op_fail(call, err, "position: found %lld, wanted 0 to %lld", (long long)place,
                            (long long)call->in[2]->dim[0] - 1);
-        turn_head(call, &r, (r.flat ? i : (b * r.N + n) * r.S + s) * r.D, place);
+        rotary_head(call, &r, rotary_place(&r, i), call->in[2], call->in[3], place);
     }
     return true;
 }

@@ -3,15 +3,7 @@
  * arithmetic is a kernel each; what is written here is how the work is cut among the pool's workers. */
 #include "ops.h"
 
-enum {
-    CHUNKS_PER_WORKER = 3,
-    SMALL_WORK = 1 << 18
-}; /* multiply-adds below which one worker is enough */
-
-static int workers(const OpCall *c, int64_t work)
-{
-    return work < SMALL_WORK ? 1 : pool_threads(c->pool);
-}
+enum { CHUNKS_PER_WORKER = 3 };
 
 static int64_t rows_of(const Tensor *t)
 {
@@ -84,7 +76,7 @@ static void linear_chunk(void *arg, int index, int worker)
 static void run_gemm(const OpCall *c, const Gemm *gemm, const Linear *l)
 {
     int64_t panels = (l->N + PANEL - 1) / PANEL;
-    int threads = workers(c, l->M * l->N * l->K),
+    int threads = op_workers(c, l->M * l->N * l->K),
         chunks = threads == 1 ? 1 : threads * CHUNKS_PER_WORKER;
     int64_t column_chunks = MIN((int64_t)chunks, panels),
             row_chunks = (chunks + column_chunks - 1) / column_chunks;
@@ -151,7 +143,7 @@ static bool linear_q_run(OpCall *c, Err *err)
     job.q = op_scratch(c, ROUND_UP(l.M, PANEL), (size_t)row_i8(l.K), err);
     job.row = op_scratch(c, l.M, sizeof(RowScale), err);
     if (!job.q || !job.row) return false;
-    int threads = workers(c, l.M * l.K * 8);
+    int threads = op_workers(c, l.M * l.K * 8);
     job.step = (l.M + threads - 1) / threads;
     pool_for(threads == 1 ? NULL : c->pool, (int)((l.M + job.step - 1) / job.step), quantize_chunk,
              &job);
@@ -201,7 +193,7 @@ static bool norm_run(OpCall *c, Err *err)
                        .C = x->dim[x->rank - 1],
                        .eps = onnx_float(c->node, "epsilon", 1e-5f) };
     if (!job.norm.M || !job.norm.C) return true;
-    int threads = workers(c, job.norm.M * job.norm.C * 8);
+    int threads = op_workers(c, job.norm.M * job.norm.C * 8);
     job.step = (job.norm.M + threads - 1) / threads;
     pool_for(threads == 1 ? NULL : c->pool, (int)((job.norm.M + job.step - 1) / job.step),
              norm_chunk, &job);
@@ -241,99 +233,52 @@ static bool activation_run(OpCall *c, Err *err)
                    .act = (Act)op_attr_int(c, "act", ACT_NONE),
                    .n = tensor_count(c->in[0]) };
     if (!job.n) return true;
-    int threads = workers(c, job.n * 16);
+    int threads = op_workers(c, job.n * 16);
     job.step = ROUND_UP((job.n + threads - 1) / threads, 16);
     pool_for(threads == 1 ? NULL : c->pool, (int)((job.n + job.step - 1) / job.step), act_chunk,
              &job);
     return true;
 }
 
-/* ---- Attention(q, k, v, mask?): [B, S, C] each, or ragged [1, T, C] ---- */
-static bool attention_shape(OpCall *c, Err *err)
+/* ---- Gated(x): act(first half of the columns) * second half ---- */
+static bool gated_shape(OpCall *c, Err *err)
 {
-    int64_t H = op_attr_int(c, "heads", 0);
-    const Tensor *q = c->in[0];
-    for (int i = 0; i < 3; i++)
-        if (c->in[i]->rank != 3 || c->in[i]->type != T_F32 || !tensor_same_shape(c->in[i], q))
-            return op_fail(c, err, "q, k and v do not have one shape [B, S, C]");
-    if (H <= 0 || H > q->dim[2] || q->dim[2] % H)
-        return op_fail(c, err, "%lld columns are not divisible by %lld heads", (long long)q->dim[2],
-                       (long long)H);
-    if (q->dim[0] * q->dim[1] > INT32_MAX || q->dim[0] * H > INT32_MAX || q->dim[2] > INT32_MAX)
-        return op_wrong_input(c, 0, "fewer than 2^31 tokens, rows of heads and columns", err);
-    return op_same(c, err);
-}
-
-/* Strides of a mask that broadcasts to [B, H, S, S]. */
-static bool mask_strides(const OpCall *c, int64_t B, int64_t S, Attention *a, Err *err)
-{
-    const Tensor *m = c->n_in > 3 ? c->in[3] : NULL;
-    if (!m) return true;
-    int64_t dim[4] = { 1, 1, 1, 1 };
-    for (int i = 0; i < m->rank && m->rank <= 4; i++) dim[4 - m->rank + i] = m->dim[i];
-    bool fits = m->type == T_F32 && m->rank <= 4 && dim[3] == S && (dim[2] == S || dim[2] == 1) &&
-                (dim[1] == a->H || dim[1] == 1) && (dim[0] == B || dim[0] == 1);
-    if (!fits)
-        return op_fail(c, err, "mask does not broadcast to [%lld, %d, %lld, %lld]", (long long)B,
-                       a->H, (long long)S, (long long)S);
-    a->mask = m->data;
-    a->mask_query = dim[2] == 1 ? 0 : S;
-    a->mask_head = dim[1] == 1 ? 0 : dim[2] * S;
-    a->mask_row = dim[0] == 1 ? 0 : dim[1] * dim[2] * S;
+    const Tensor *x = c->in[0];
+    if (x->type != T_F32 || x->rank < 1 || x->dim[x->rank - 1] % 2)
+        return op_wrong_input(c, 0, "floats with an even number of columns", err);
+    if ((uint64_t)op_attr_int(c, "act", ACT_NONE) >= ACT_COUNT)
+        return op_fail(c, err, "activation is not known");
+    op_same(c, err);
+    c->out[0].dim[x->rank - 1] /= 2;
     return true;
 }
 
-typedef struct AttentionJob {
-    const OpCall *c;
-    Attention a;
-    float *scratch;
-    size_t scratch_size; /* floats of one worker */
-} AttentionJob;
-
-static void attention_item(void *arg, int index, int worker)
+static void gated_chunk(void *arg, int index, int worker)
 {
-    AttentionJob *job = arg;
-    int r = index / job->a.H, h = index % job->a.H;
-    int64_t length = job->a.start[r + 1] - job->a.start[r];
-    if (length)
-        job->c->k->attention(&job->a, r, h, 0, length,
-                             job->scratch + (size_t)worker * job->scratch_size);
+    (void)worker;
+    const ActJob *job = arg;
+    const Tensor *out = &job->c->out[0];
+    int64_t F = out->dim[out->rank - 1], from = index * job->step,
+            to = MIN(from + job->step, job->n);
+    for (int64_t m = from; m < to; m++) {
+        const float *x = (const float *)job->c->in[0]->data + m * 2 * F;
+        float *y = (float *)out->data + m * F;
+        job->c->k->activate(job->act, x, y, F);
+        for (int64_t i = 0; i < F; i++) y[i] *= x[F + i];
+    }
 }
 
-static const int32_t *equal_rows(const OpCall *c, int64_t B, int64_t S)
+static bool gated_run(OpCall *c, Err *err)
 {
-    int32_t *start = arena_raw(c->scratch, sizeof *start * (size_t)(B + 1));
-    for (int64_t r = 0; r <= B; r++) start[r] = (int32_t)(r * S);
-    return start;
-}
-
-static bool attention_run(OpCall *c, Err *err)
-{
-    const Tensor *q = c->in[0];
-    int64_t B = c->ragged ? c->ragged->B : q->dim[0], S = c->ragged ? c->ragged->S : q->dim[1],
-            C = q->dim[2];
-    int H = (int)op_attr_int(c, "heads", 1);
-    AttentionJob job = { .c = c };
-    job.a = (Attention){ .q = q->data,
-                         .k = c->in[1]->data,
-                         .v = c->in[2]->data,
-                         .out = c->out[0].data,
-                         .ldq = C,
-                         .ldk = C,
-                         .ldv = C,
-                         .ldo = C,
-                         .B = (int)B,
-                         .H = H,
-                         .D = (int)(C / H),
-                         .scale = onnx_float(c->node, "scale", 1) };
-    if (!mask_strides(c, B, S, &job.a, err)) return false;
-    if (!B || !S) return true;
-    job.a.start = c->ragged ? c->ragged->start : equal_rows(c, B, S);
-    int threads = workers(c, tensor_count(q) * S);
-    job.scratch_size = ROUND_UP(attention_scratch(S, job.a.D), 64);
-    job.scratch = op_scratch(c, (int64_t)job.scratch_size * threads, sizeof(float), err);
-    if (!job.scratch) return false;
-    pool_for(threads == 1 ? NULL : c->pool, (int)B * H, attention_item, &job);
+    (void)err;
+    ActJob job = { .c = c,
+                   .act = (Act)op_attr_int(c, "act", ACT_NONE),
+                   .n = rows_of(&c->out[0]) };
+    if (!tensor_count(&c->out[0])) return true;
+    int threads = op_workers(c, tensor_count(c->in[0]) * 16);
+    job.step = (job.n + threads - 1) / threads;
+    pool_for(threads == 1 ? NULL : c->pool, (int)((job.n + job.step - 1) / job.step), gated_chunk,
+             &job);
     return true;
 }
 
@@ -343,6 +288,6 @@ const Op ops_fused[] = {
     { "LinearQ", OWN, 1, 2, 7, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL },
     { "LayerNorm", OWN, 1, 2, 3, norm_shape, norm_run, .token = TOKEN_INNER },
     { "Activation", OWN, 1, 1, 1, activation_shape, activation_run, .token = TOKEN_EACH },
-    { "Attention", OWN, 1, 3, 4, attention_shape, attention_run, .token = TOKEN_ATTENTION },
+    { "Gated", OWN, 1, 1, 1, gated_shape, gated_run, .token = TOKEN_INNER },
     { 0 },
 };

@@ -38,6 +38,19 @@ typedef struct OpCall {
     const Ragged *ragged;      /* NULL: padded */
 } OpCall;
 
+/* Inputs of our own Attention (fused.c), all but the first three optional. A ragged plan does not read
+ * those marked P; a padded one does not read those marked R. */
+enum {
+    ATT_Q, ATT_K, ATT_V, /* [B, S, columns]: heads from attribute `q_at`, `k_at`, `v_at` on */
+    ATT_MASK,            /* P: added to the scores, broadcast to [B, H, S, S] */
+    ATT_BIAS,            /* R: added by distance: [1 or H, 2 R - 1], key - query = 0 in the middle */
+    ATT_COS, ATT_SIN,    /* rotation of q and k: [..., S, D] */
+    ATT_C2P, ATT_P2C,    /* panels [H, P / 16, D, 16]: q (or k) times P relative positions */
+    ATT_C2P_AT, ATT_P2C_AT, /* P: which of them, [..., S, S], query (or key) by row */
+    ATT_C2P_BY, ATT_P2C_BY, /* R: the same by distance: [2 R - 1], row - column = 0 in the middle */
+    ATT_INPUTS
+};
+
 /* How an operator behaves on [B, S, ...] values stored as [1, T, ...] (graph/layout.c). */
 typedef enum {
     TOKEN_NO,                  /* needs the padded form */
@@ -93,9 +106,11 @@ const float *op_f32(OpCall *, const Tensor *, Err *); /* any number type as floa
 typedef void OpRange(void *context, int64_t from, int64_t to);
 void op_split(const OpCall *, int64_t n, int64_t grain, OpRange *, void *context);
 
+int op_workers(const OpCall *, int64_t work); /* of the pool: 1 where so few multiply-adds are not worth more */
+
 /* The families: each table ends with a row without a name. */
 extern const Op ops_elementwise[], ops_reduce[], ops_shape[], ops_move[], ops_gather[], ops_matmul[],
-    ops_einsum[], ops_norm[], ops_attention[], ops_quant[], ops_fused[],
+    ops_einsum[], ops_norm[], ops_attention[], ops_quant[], ops_fused[], ops_attend[],
     ops_branch[], ops_contrib[], ops_contrib_attention[], ops_contrib_quant[], ops_conv[];
 
 #endif

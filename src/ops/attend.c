@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * attend.c - our own Attention, made by graph/fuse_attention.c. The kernel multiplies, softens and
+ * sums; here stand the heads of a ragged (or padded) batch around it, and what some models add: a
+ * bias by distance (MPNet), rotated queries and keys (ModernBERT, ESM), scores by relative position
+ * (DeBERTa). Long rows are taken in blocks of queries, so that nothing of size [S, S] is made. */
+#include "ops/rotary.h"
+
+enum { QUERY_BLOCK = 128, GATHER_ROWS = 16 };
+
+typedef struct Relative {   /* scores that one side gives to relative positions */
+    const float *panels;    /* [H][panel]; NULL: none */
+    size_t panel;           /* floats of one head */
+    const int32_t *by;      /* ragged: [2 S - 1], by row - column, 0 in the middle */
+    const Tensor *at;       /* padded: [..., S, S] */
+} Relative;
+
+typedef struct AttendJob {
+    const OpCall *c;
+    Attention a;            /* mask: as the kernel takes it, where nothing else is added */
+    int64_t S, P;           /* longest row; relative positions */
+    const float *cos, *sin; /* [S, D], or NULL */
+    Relative c2p, p2c;
+    float *scratch;
+    size_t scratch_size;    /* floats of one worker */
+} AttendJob;
+
+/* ---- shape ---- */
+static int64_t head_size(const OpCall *c)
+{
+    int64_t H = op_attr_int(c, "heads", 0);
+    return op_attr_int(c, "size", H > 0 ? c->in[0]->dim[2] / H : 0);
+}
+
+static bool source_fits(const OpCall *c, int i, int64_t H, int64_t D, Err *err)
+{
+    static const char *const at[] = { "q_at", "k_at", "v_at" };
+    const Tensor *t = c->in[i], *q = c->in[0];
+    int64_t from = op_attr_int(c, at[i], 0);
+    if (t->rank != 3 || t->type != T_F32 || t->dim[0] != q->dim[0] || t->dim[1] != q->dim[1])
+        return op_fail(c, err, "q, k and v do not have one shape [B, S, C]");
+    if (from < 0 || H * D > t->dim[2] || from > t->dim[2] - H * D)
+        return op_fail(c, err, "%lld columns do not hold %lld heads of %lld from column %lld on",
+                       (long long)t->dim[2], (long long)H, (long long)D, (long long)from);
+    return true;
+}
+
+/* Optional tables: cosines like [..., S, D], panels, indices by distance. */
+static bool tables_fit(const OpCall *c, int64_t H, int64_t D, Err *err)
+{
+    const int64_t S = c->in[0]->dim[1], P = op_attr_int(c, "positions", 0);
+    for (int i = ATT_COS; i <= ATT_SIN; i++) {
+        const Tensor *t = op_in(c, i);
+        if (t && (t->type != T_F32 || t->rank < 2 || t->dim[t->rank - 1] != D || D % 2 ||
+                  tensor_count(t) != S * D))
+            return op_wrong_input(c, i, "a float for every position and column of a head", err);
+        if (!t != !op_in(c, ATT_COS)) return op_fail(c, err, "sines without cosines");
+    }
+    for (int i = ATT_C2P; i <= ATT_P2C; i++) {
+        const Tensor *t = op_in(c, i);
+        if (t && (P <= 0 || t->type != T_F32 || t->rank != 4 || t->dim[0] != H || t->dim[2] != D ||
+                  t->dim[1] != ROUND_UP(P, PANEL) / PANEL || t->dim[3] != PANEL))
+            return op_wrong_input(c, i, "panels of relative positions", err);
+    }
+    const Tensor *bias = op_in(c, ATT_BIAS);
+    if (bias && (bias->type != T_F32 || bias->rank != 2 || bias->dim[1] % 2 == 0 ||
+                 (bias->dim[0] != 1 && bias->dim[0] != H)))
+        return op_wrong_input(c, ATT_BIAS, "a float for every distance", err);
+    for (int i = ATT_C2P_BY; i <= ATT_P2C_BY; i++) {
+        const Tensor *t = op_in(c, i);
+        if (t && (t->type != T_I32 || t->rank != 1 || t->dim[0] % 2 == 0))
+            return op_wrong_input(c, i, "an int32 for every distance", err);
+    }
+    return true;
+}
+
+static bool attend_shape(OpCall *c, Err *err)
+{
+    int64_t H = op_attr_int(c, "heads", 0);
+    const Tensor *q = c->in[0];
+    if (q->rank != 3) return op_wrong_input(c, 0, "[B, S, C]", err);
+    if (H <= 0 || H > q->dim[2]) return op_fail(c, err, "%lld heads", (long long)H);
+    int64_t D = head_size(c);
+    if (D <= 0 || D > q->dim[2] || (!onnx_attr(c->node, "size") && q->dim[2] % H))
+        return op_fail(c, err, "%lld columns are not divisible by %lld heads", (long long)q->dim[2],
+                       (long long)H);
+    for (int i = ATT_Q; i <= ATT_V; i++)
+        if (!source_fits(c, i, H, D, err)) return false;
+    if (q->dim[0] * q->dim[1] > INT32_MAX || q->dim[0] * H > INT32_MAX || q->dim[2] > INT32_MAX)
+        return op_wrong_input(c, 0, "fewer than 2^31 tokens, rows of heads and columns", err);
+    return tables_fit(c, H, D, err) &&
+           op_out(c, 0, T_F32, 3, (int64_t[]){ q->dim[0], q->dim[1], H * D });
+}
+
+/* ---- what is added to the scores ---- */
+/* Strides of a mask that broadcasts to [B, H, S, S]. */
+static bool mask_strides(const OpCall *c, int64_t B, int64_t S, Attention *a, Err *err)
+{
+    const Tensor *m = op_in(c, ATT_MASK);
+    if (!m) return true;
+    int64_t dim[4] = { 1, 1, 1, 1 };
+    for (int i = 0; i < m->rank && m->rank <= 4; i++) dim[4 - m->rank + i] = m->dim[i];
+    bool fits = m->type == T_F32 && m->rank <= 4 && dim[3] == S && (dim[2] == S || dim[2] == 1) &&
+                (dim[1] == a->H || dim[1] == 1) && (dim[0] == B || dim[0] == 1);
+    if (!fits)
+        return op_fail(c, err, "mask does not broadcast to [%lld, %d, %lld, %lld]", (long long)B,
+                       a->H, (long long)S, (long long)S);
+    a->mask = m->data;
+    a->mask_query = dim[2] == 1 ? 0 : S;
+    a->mask_head = dim[1] == 1 ? 0 : dim[2] * S;
+    a->mask_row = dim[0] == 1 ? 0 : dim[1] * dim[2] * S;
+    return true;
+}
+
+/* An entry of a table by distance, which goes on as it ends. */
+static int64_t entry(const Tensor *table, int64_t distance)
+{
+    int64_t n = table->dim[table->rank - 1], middle = n / 2;
+    return MIN(MAX(distance + middle, (int64_t)0), n - 1);
+}
+
+/* A bias by distance is a mask whose rows overlap: the next query's begins one number earlier. */
+static bool bias_strides(OpCall *c, int64_t S, Attention *a, Err *err)
+{
+    const Tensor *t = op_in(c, ATT_BIAS);
+    if (!t) return true;
+    int64_t width = MAX(t->dim[1], 2 * S - 1), rows = t->dim[0];
+    const float *table = t->data;
+    if (width > t->dim[1]) {
+        float *longer = op_scratch(c, rows * width, sizeof(float), err);
+        if (!longer) return false;
+        for (int64_t h = 0; h < rows; h++)
+            for (int64_t d = 0; d < width; d++)
+                longer[h * width + d] = table[h * t->dim[1] + entry(t, d - width / 2)];
+        table = longer;
+    }
+    a->mask = table + width / 2;
+    a->mask_query = -1;
+    a->mask_head = rows == 1 ? 0 : width;
+    a->mask_row = 0;
+    return true;
+}
+
+static bool relative(OpCall *c, const AttendJob *job, int which, Relative *to, Err *err)
+{
+    const Tensor *t = op_in(c, ATT_C2P + which), *by = op_in(c, ATT_C2P_BY + which);
+    const int64_t S = job->S;
+    if (!t) return true;
+    to->panels = t->data;
+    to->panel = (size_t)(t->dim[1] * t->dim[2] * PANEL);
+    if (!c->ragged) {
+        to->at = op_in(c, ATT_C2P_AT + which);
+        if (!to->at || to->at->rank < 2 || to->at->dim[to->at->rank - 1] != S ||
+            to->at->dim[to->at->rank - 2] != S ||
+            (to->at->type != T_I64 && to->at->type != T_I32))
+            return op_fail(c, err, "no index of relative positions, [S, S] integers");
+        return true;
+    }
+    if (!by) return op_fail(c, err, "no index of relative positions by distance");
+    int32_t *table = op_scratch(c, 2 * S - 1, sizeof *table, err);
+    if (!table) return false;
+    for (int64_t d = 1 - S; d < S; d++) /* a hostile package must not lead out of the panels */
+        table[d + S - 1] = (int32_t)MIN(
+            MAX((int64_t)((const int32_t *)by->data)[entry(by, d)], (int64_t)0), job->P - 1);
+    to->by = table;
+    return true;
+}
+
+/* ---- one head of one row ---- */
+typedef struct Row {
+    AttendJob *job;
+    Attention a;        /* this head alone: B and H are 1 */
+    int32_t start[2];
+    int h;
+    int64_t n;
+    const float *mask;  /* of this row and head, or NULL */
+    float *scratch;     /* of the kernel */
+    float *by_q, *by_k; /* [QUERY_BLOCK, P], [n, P]: products with relative positions */
+    float *sum;         /* [QUERY_BLOCK, n]: all that is added */
+} Row;
+
+static float *take(float **from, int64_t n)
+{
+    float *p = *from;
+    *from += ROUND_UP(n, PANEL);
+    return p;
+}
+
+static size_t scratch_floats(const AttendJob *job)
+{
+    const int64_t S = job->S, D = job->a.D, P = ROUND_UP(job->P, PANEL);
+    int64_t n = (int64_t)ROUND_UP(attention_scratch(S, job->a.D), 64);
+    if (job->cos) n += 2 * ROUND_UP(S * D, PANEL);
+    if (job->P) n += (QUERY_BLOCK + S) * P + ROUND_UP(QUERY_BLOCK * S, PANEL);
+    return (size_t)ROUND_UP(n, 64);
+}
+
+static const float *rotated(const AttendJob *job, const float *x, int64_t ld, int64_t n, float *to)
+{
+    const int64_t D = job->a.D;
+    for (int64_t t = 0; t < n; t++)
+        rotary_halves(x + t * ld, job->cos + t * D, job->sin + t * D, D, to + t * D);
+    return to;
+}
+
+/* y[n, P] = n tokens of one head times the relative positions of that head */
+static void times_positions(const Row *r, const Relative *rel, const float *x, int64_t ldx,
+                            int64_t n, float *y)
+{
+    const int64_t P = r->job->P, panels = ROUND_UP(P, PANEL) / PANEL;
+    Linear l = { .x = x, .w = rel->panels + (size_t)r->h * rel->panel, .y = y, .ldx = ldx,
+                 .ldy = panels * PANEL, .M = n, .N = P, .K = r->a.D };
+    r->job->c->k->gemm_f32->run(&l, 0, n, 0, panels);
+}
+
+static int64_t position(const Relative *rel, int64_t row, int64_t column, int64_t S, int64_t P)
+{
+    if (rel->by) return rel->by[row - column + S - 1];
+    return MIN(MAX(tensor_get_int(rel->at, row * S + column), (int64_t)0), P - 1);
+}
+
+/* sum[i][j] for queries q0..q1 */
+static void add_positions(Row *r, int64_t q0, int64_t q1)
+{
+    const AttendJob *job = r->job;
+    const int64_t S = job->S, P = job->P, ld = ROUND_UP(P, PANEL), n = r->n;
+    if (job->c2p.panels)
+        times_positions(r, &job->c2p, r->a.q + q0 * r->a.ldq, r->a.ldq, q1 - q0, r->by_q);
+    for (int64_t from = q0; from < q1; from += GATHER_ROWS) { /* columns of few rows stay near */
+        int64_t to = MIN(from + GATHER_ROWS, q1);
+        for (int64_t i = from; i < to; i++)
+            for (int64_t j = 0; j < n; j++) {
+                float *sum = &r->sum[(i - q0) * n + j];
+                *sum = r->mask ? r->mask[i * r->a.mask_query + j] : 0;
+                if (job->c2p.panels)
+                    *sum += r->by_q[(i - q0) * ld + position(&job->c2p, i, j, S, P)];
+            }
+        for (int64_t j = 0; job->p2c.panels && j < n; j++)
+            for (int64_t i = from; i < to; i++)
+                r->sum[(i - q0) * n + j] += r->by_k[j * ld + position(&job->p2c, j, i, S, P)];
+    }
+}
+
+static void attend_relative(Row *r)
+{
+    const AttendJob *job = r->job;
+    if (job->p2c.panels) times_positions(r, &job->p2c, r->a.k, r->a.ldk, r->n, r->by_k);
+    Attention a = r->a;
+    a.mask_query = r->n;
+    for (int64_t q0 = 0; q0 < r->n; q0 += QUERY_BLOCK) {
+        int64_t q1 = MIN(q0 + QUERY_BLOCK, r->n);
+        add_positions(r, q0, q1);
+        a.mask = r->sum - q0 * r->n;
+        job->c->k->attention(&a, 0, 0, q0, q1, r->scratch);
+    }
+}
+
+static void attend_item(void *arg, int index, int worker)
+{
+    AttendJob *job = arg;
+    const Attention *all = &job->a;
+    int row = index / all->H, h = index % all->H;
+    int64_t first = all->start[row], n = all->start[row + 1] - first, D = all->D;
+    float *scratch = job->scratch + (size_t)worker * job->scratch_size;
+    if (!n) return;
+    if (!job->cos && !job->P) {
+        job->c->k->attention(all, row, h, 0, n, scratch);
+        return;
+    }
+    Row r = { .job = job, .a = *all, .start = { 0, (int32_t)n }, .h = h, .n = n };
+    r.a.start = r.start, r.a.B = r.a.H = 1;
+    r.a.q += first * all->ldq + h * D, r.a.k += first * all->ldk + h * D;
+    r.a.v += first * all->ldv + h * D, r.a.out += first * all->ldo + h * D;
+    if (all->mask) r.a.mask += row * all->mask_row + h * all->mask_head;
+    r.mask = r.a.mask;
+    r.scratch = take(&scratch, (int64_t)ROUND_UP(attention_scratch(job->S, all->D), 64));
+    if (job->cos) {
+        r.a.q = rotated(job, r.a.q, r.a.ldq, n, take(&scratch, n * D));
+        r.a.k = rotated(job, r.a.k, r.a.ldk, n, take(&scratch, n * D));
+        r.a.ldq = r.a.ldk = D;
+        job->c->k->attention(&r.a, 0, 0, 0, n, r.scratch);
+        return;
+    }
+    r.by_q = take(&scratch, QUERY_BLOCK * ROUND_UP(job->P, PANEL));
+    r.by_k = take(&scratch, n * ROUND_UP(job->P, PANEL));
+    r.sum = take(&scratch, QUERY_BLOCK * n);
+    attend_relative(&r);
+}
+
+/* ---- all of them ---- */
+static const int32_t *equal_rows(const OpCall *c, int64_t B, int64_t S)
+{
+    int32_t *start = arena_raw(c->scratch, sizeof *start * (size_t)(B + 1));
+    for (int64_t r = 0; r <= B; r++) start[r] = (int32_t)(r * S);
+    return start;
+}
+
+static Attention arguments(const OpCall *c, int64_t B)
+{
+    const Tensor *q = c->in[ATT_Q], *k = c->in[ATT_K], *v = c->in[ATT_V];
+    int64_t H = op_attr_int(c, "heads", 1), D = head_size(c);
+    return (Attention){ .q = (const float *)q->data + op_attr_int(c, "q_at", 0),
+                        .k = (const float *)k->data + op_attr_int(c, "k_at", 0),
+                        .v = (const float *)v->data + op_attr_int(c, "v_at", 0),
+                        .out = c->out[0].data,
+                        .ldq = q->dim[2],
+                        .ldk = k->dim[2],
+                        .ldv = v->dim[2],
+                        .ldo = H * D,
+                        .B = (int)B,
+                        .H = (int)H,
+                        .D = (int)D,
+                        .scale = onnx_float(c->node, "scale", 1) };
+}
+
+static bool attend_run(OpCall *c, Err *err)
+{
+    const Tensor *q = c->in[0], *cos = op_in(c, ATT_COS), *sin = op_in(c, ATT_SIN);
+    int64_t B = c->ragged ? c->ragged->B : q->dim[0], S = c->ragged ? c->ragged->S : q->dim[1];
+    AttendJob job = { .c = c, .a = arguments(c, B), .S = S };
+    if (!B || !S) return true;
+    if (cos) job.cos = cos->data, job.sin = sin->data;
+    if (op_in(c, ATT_C2P) || op_in(c, ATT_P2C)) job.P = op_attr_int(c, "positions", 0);
+    if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, S, &job.a, err))
+        return false;
+    if (!relative(c, &job, 0, &job.c2p, err) || !relative(c, &job, 1, &job.p2c, err)) return false;
+    if (c->ragged) job.a.window = (int)MIN(op_attr_int(c, "window", 0), (int64_t)INT32_MAX);
+    job.a.start = c->ragged ? c->ragged->start : equal_rows(c, B, S);
+    int threads = op_workers(c, tensor_count(&c->out[0]) * S);
+    job.scratch_size = scratch_floats(&job);
+    job.scratch = op_scratch(c, (int64_t)job.scratch_size * threads, sizeof(float), err);
+    if (!job.scratch) return false;
+    pool_for(threads == 1 ? NULL : c->pool, (int)B * job.a.H, attend_item, &job);
+    return true;
+}
+
+const Op ops_attend[] = {
+    { "Attention", "encoderfile", 1, 3, ATT_INPUTS, attend_shape, attend_run,
+      .token = TOKEN_ATTENTION },
+    { 0 },
+};
