@@ -37,7 +37,7 @@ bool runner_run(Runner *, const Batch *, RowOutput *out, Err *);
 
 /* What runs for B rows of S tokens (explain.c). */
 typedef struct ExplainedStep {
-    const char *op;     /* the operator, or what is copied: spread, first, pad, unpad */
+    const char *op;     /* the operator, or what is copied: spread, first, pad, unpad, repeat */
     Str name;           /* of its node; empty: a copy */
     const char *type;   /* of what it makes: "float", "int64" */
     const char *layout; /* "ragged", "padded", or "rows": one vector a row */

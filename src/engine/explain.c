@@ -43,7 +43,8 @@ static const char *reason_for(const GraphNode *n)
 }
 
 static const char *const copies[] = {
-    [STEP_SPREAD] = "spread", [STEP_FIRST] = "first", [STEP_PAD] = "pad", [STEP_UNPAD] = "unpad"
+    [STEP_SPREAD] = "spread", [STEP_FIRST] = "first", [STEP_PAD] = "pad", [STEP_UNPAD] = "unpad",
+    [STEP_REPEAT] = "repeat"
 };
 
 static double rows_of(const Tensor *t)

@@ -84,8 +84,9 @@ static int token_slot(Planner *p, int v)
 {
     if (p->token[v] >= 0) return p->token[v];
     Tensor t = as_tokens(p, p->at.t[v]);
-    bool rows = p->e->layout.value[v] == FORM_ROWS;
-    return p->token[v] = rows ? copied(p, STEP_UNPAD, plain_slot(p, v), &t) : spread(p, v);
+    if (p->e->layout.value[v] != FORM_ROWS) return p->token[v] = spread(p, v);
+    StepKind kind = graph_leads(&p->e->symbols.t[v]) ? STEP_UNPAD : STEP_REPEAT;
+    return p->token[v] = copied(p, kind, plain_slot(p, v), &t);
 }
 
 static int slot_for(Planner *p, int v, Form form)

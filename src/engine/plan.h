@@ -10,7 +10,7 @@ typedef struct Slot { /* a tensor of a plan */
     int first, last; /* steps between which it lives; first -1: not in the block */
 } Slot;
 
-typedef enum { STEP_OP, STEP_SPREAD, STEP_FIRST, STEP_PAD, STEP_UNPAD } StepKind;
+typedef enum { STEP_OP, STEP_SPREAD, STEP_FIRST, STEP_PAD, STEP_UNPAD, STEP_REPEAT } StepKind;
 typedef struct Step {
     StepKind kind;
     const GraphNode *node; /* STEP_OP */

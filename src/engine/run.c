@@ -162,6 +162,16 @@ static void unpad_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
                (size_t)(ragged->start[r + 1] - ragged->start[r]) * token);
 }
 
+/* What a row has once, for each of its tokens. */
+static void repeat_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
+{
+    size_t one = tensor_bytes(from) / (size_t)MAX(ragged->B, 1);
+    for (int r = 0; r < ragged->B; r++)
+        for (int32_t t = ragged->start[r]; t < ragged->start[r + 1]; t++)
+            memcpy((char *)to->data + (size_t)t * one, (const char *)from->data + (size_t)r * one,
+                   one);
+}
+
 static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
 {
     size_t row = tensor_bytes(to) / (size_t)ragged->B;
@@ -177,6 +187,7 @@ static bool run_step(Runner *r, const Step *step, const Ragged *ragged, Err *err
         [STEP_FIRST] = first_rows,
         [STEP_PAD] = pad_rows,
         [STEP_UNPAD] = unpad_rows,
+        [STEP_REPEAT] = repeat_rows,
     };
     if (step->kind != STEP_OP) return copies[step->kind](step->in[0], &step->out[0], ragged), true;
     const GraphNode *n = step->node;

@@ -151,7 +151,7 @@ typedef enum {
     FORM_PLAIN, /* as ONNX says: [B, S, ...] or anything else */
     FORM_TOKEN, /* [1, T, ...]: the rows of the batch one after another */
     FORM_FIRST, /* a node: takes the first token of every row, [B, ...] */
-    FORM_ROWS,  /* integers made padded, [B, S, ...], inside a ragged plan (rows.c) */
+    FORM_ROWS,  /* integers and counts made padded, [B, S, ...], inside a ragged plan (rows.c) */
 } Form;
 typedef struct Layout {
     bool ragged;     /* every node on the way from tokens to the output is proved */
@@ -165,9 +165,10 @@ bool graph_layout(const Graph *, Arena *, const Symbols *, int output, Layout *,
 /* The form in which node i of a ragged plan reads its input k. */
 Form layout_reads(const Graph *, const Symbols *, const Layout *, int i, int k);
 bool graph_leads(const Tensor *); /* named [B, S, ...] */
+bool graph_per_row(const Tensor *, int rank); /* named [B, 1, ...]: one for all tokens of a row */
 bool layout_skips(const GraphNode *, int k); /* an input that no ragged plan reads: a proved mask */
 
-/* ---- integers along whole rows: the same alone and in company? (rows.c) ---- */
+/* ---- integers (and few numbers) along whole rows: the same alone and in company? (rows.c) ---- */
 typedef enum { ROWS_HOLD, ROWS_BROKEN, ROWS_UNTRIED } RowsVerdict;
 RowsVerdict layout_try_rows(const Graph *, const Symbols *, const Layout *, int64_t S);
 int64_t layout_rows_up_to(const Graph *, const Symbols *, const Layout *); /* 0: not proved */

@@ -42,6 +42,14 @@ static bool broadcasts(const Tensor *t, int rank, bool *position)
     return true;
 }
 
+bool graph_per_row(const Tensor *t, int rank)
+{
+    if (t->rank != rank || rank < 2 || t->dim[0] != DIM_BATCH || t->dim[1] != 1) return false;
+    for (int i = 2; i < rank; i++)
+        if (t->dim[i] < 0) return false;
+    return true;
+}
+
 static void mark_needed(const Graph *g, Arena *arena, int output, Layout *l)
 {
     bool *wanted = ARRAY(arena, bool, g->n_value);
@@ -97,25 +105,27 @@ static bool inputs_apart(const Symbols *s, const GraphNode *n)
     return true;
 }
 
-static bool inputs_broadcast(const Symbols *s, const GraphNode *n, int rank)
+static bool inputs_broadcast(const Symbols *s, const Layout *l, const GraphNode *n, int rank)
 {
     bool position;
     for (int k = 0; k < n->n_in; k++) {
         if (n->in[k] < 0 || op_needs_values(n->op, k)) continue;
         const Tensor *t = &s->t[n->in[k]];
-        if (!(graph_leads(t) && t->rank == rank) && !broadcasts(t, rank, &position)) return false;
+        bool by_row = l->value[n->in[k]] == FORM_ROWS && graph_per_row(t, rank);
+        if (!(graph_leads(t) && t->rank == rank) && !broadcasts(t, rank, &position) && !by_row)
+            return false;
     }
     return true;
 }
 
-static bool works_by_token(const Graph *g, const Symbols *s, const GraphNode *n)
+static bool works_by_token(const Graph *g, const Symbols *s, const Layout *l, const GraphNode *n)
 {
     for (int k = 0; k < n->n_out; k++)
         if (n->out[k] >= 0 && !graph_leads(&s->t[n->out[k]])) return false;
     bool first = n->n_in > 0 && n->in[0] >= 0 && graph_leads(&s->t[n->in[0]]);
     switch (n->op->token) {
     case TOKEN_NO: return false;
-    case TOKEN_EACH: return inputs_broadcast(s, n, s->t[n->out[0]].rank);
+    case TOKEN_EACH: return inputs_broadcast(s, l, n, s->t[n->out[0]].rank);
     case TOKEN_INNER: return first && axes_inside(g, s, n) && inputs_apart(s, n);
     case TOKEN_MATMUL: return first && inputs_apart(s, n);
     case TOKEN_GATHER:
@@ -144,6 +154,9 @@ Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int 
     if (v < 0 || l->node[i] == FORM_PLAIN || l->node[i] == FORM_ROWS || op_needs_values(n->op, k))
         return FORM_PLAIN;
     if (graph_leads(&s->t[v])) return FORM_TOKEN;
+    if (n->op->token == TOKEN_EACH && l->value[v] == FORM_ROWS &&
+        graph_per_row(&s->t[v], s->t[n->out[0]].rank))
+        return FORM_TOKEN;
     if (n->op->token == TOKEN_EACH && broadcasts(&s->t[v], s->t[n->out[0]].rank, &position) &&
         position)
         return FORM_TOKEN;
@@ -200,23 +213,44 @@ static bool is_integer(const Tensor *t)
     return t->type == T_I64 || t->type == T_I32 || t->type == T_BOOL;
 }
 
-/* Cheap enough to be run padded: integers from integers. */
-static bool works_by_row(const Symbols *s, const Layout *l, const GraphNode *n)
+/* No more than a number for each token. */
+static bool is_small(const Tensor *t)
 {
-    for (int k = 0; k < n->n_in; k++)
-        if (carries_tokens(l, n->in[k]) &&
-            (!is_integer(&s->t[n->in[k]]) || op_needs_values(n->op, k)))
-            return false;
-    for (int k = 0; k < n->n_out; k++)
-        if (n->out[k] >= 0 && !is_integer(&s->t[n->out[k]])) return false;
+    if (t->rank < 0) return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] != DIM_BATCH && t->dim[i] != DIM_SEQUENCE && t->dim[i] != 1) return false;
     return true;
 }
 
-/* Of what rows made, tokens read only what has a number for each of them. */
+/* Integers, or numbers made from integers only: sums of them are exact in any order. */
+static bool is_counted(const Graph *g, const Symbols *s, const Layout *l, int v)
+{
+    if (is_integer(&s->t[v])) return true;
+    const GraphNode *maker = graph_producer(g, v);
+    return is_small(&s->t[v]) &&
+           (l->value[v] == FORM_ROWS ||
+            (graph_is(maker, "Cast") && maker->in[0] >= 0 && is_integer(&s->t[maker->in[0]])));
+}
+
+/* Cheap enough to be run padded: integers, or few numbers, from integers. */
+static bool works_by_row(const Graph *g, const Symbols *s, const Layout *l, const GraphNode *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (carries_tokens(l, n->in[k]) &&
+            (!is_counted(g, s, l, n->in[k]) || op_needs_values(n->op, k)))
+            return false;
+    for (int k = 0; k < n->n_out; k++)
+        if (n->out[k] >= 0 && !is_integer(&s->t[n->out[k]]) && !is_small(&s->t[n->out[k]]))
+            return false;
+    return true;
+}
+
+/* Of what rows made, tokens read only what has a number for each of them, or for all of a row. */
 static bool reads_by_token(const Symbols *s, const Layout *l, const GraphNode *n)
 {
     for (int k = 0; k < n->n_in; k++)
-        if (n->in[k] >= 0 && l->value[n->in[k]] == FORM_ROWS && !graph_leads(&s->t[n->in[k]]))
+        if (n->in[k] >= 0 && l->value[n->in[k]] == FORM_ROWS && !graph_leads(&s->t[n->in[k]]) &&
+            !graph_per_row(&s->t[n->in[k]], s->t[n->out[0]].rank))
             return false;
     return true;
 }
@@ -233,8 +267,8 @@ static bool place(const Graph *g, const Symbols *s, Layout *l, int i)
     if (n->op->mixes_rows) return false;
     if (takes_first(g, s, n) && l->value[n->in[0]] == FORM_TOKEN)
         return l->node[i] = FORM_FIRST, true;
-    if (works_by_token(g, s, n) && reads_by_token(s, l, n)) l->node[i] = FORM_TOKEN;
-    else if (works_by_row(s, l, n)) l->node[i] = FORM_ROWS;
+    if (works_by_token(g, s, l, n) && reads_by_token(s, l, n)) l->node[i] = FORM_TOKEN;
+    else if (works_by_row(g, s, l, n)) l->node[i] = FORM_ROWS;
     else return false;
     for (int k = 0; k < n->n_out; k++)
         if (n->out[k] >= 0) l->value[n->out[k]] = l->node[i];

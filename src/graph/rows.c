@@ -137,6 +137,28 @@ static bool same_rows(const Trial *t, const Tensor *batch, int v)
     return true;
 }
 
+/* The same for what has one number for a row. */
+static bool same_numbers(const Trial *t, const Tensor *batch, int v)
+{
+    if (!batch->data || batch->dim[0] != SAMPLES) return false;
+    size_t row = tensor_bytes(batch) / SAMPLES;
+    for (int r = 0; r < SAMPLES; r++) {
+        const Tensor *one = &t->alone[r].t[v];
+        if (!one->data || one->type != batch->type || tensor_bytes(one) != row ||
+            memcmp(one->data, (const char *)batch->data + (size_t)r * row, row) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool holds(const Trial *t, const Inferred *batch, int v)
+{
+    const Tensor *named = &t->s->t[v];
+    if (t->l->value[v] != FORM_ROWS) return true;
+    if (graph_leads(named)) return same_rows(t, &batch->t[v], v);
+    return !graph_per_row(named, named->rank) || same_numbers(t, &batch->t[v], v);
+}
+
 static RowsVerdict try_out(Trial *t)
 {
     Inferred batch;
@@ -146,9 +168,7 @@ static RowsVerdict try_out(Trial *t)
         if (!run_alone(t, r)) return ROWS_UNTRIED;
     if (!run_together(t, &batch)) return ROWS_UNTRIED;
     for (int v = 0; v < t->g->n_value; v++)
-        if (t->l->value[v] == FORM_ROWS && graph_leads(&t->s->t[v]) &&
-            !same_rows(t, &batch.t[v], v))
-            return ROWS_BROKEN;
+        if (!holds(t, &batch, v)) return ROWS_BROKEN;
     return ROWS_HOLD;
 }
 
