@@ -81,6 +81,8 @@ static void fallbacks(void)
           HF_TASK_TYPE },
         { "{\"model_type\": \"optional\", \"num_labels\": 3}", "text-classification",
           HF_TASK_LABELS },
+        { "{\"id2label\": {\"0\": \"O\", \"1\": \"B-PER\"}}", "token-classification",
+          HF_TASK_LABELS },
         { "{\"id2label\": {\"0\": \"cat\"}, \"image_size\": 224}", "image-classification",
           HF_TASK_LABELS },
         { "{\"id2label\": {\"0\": \"dog\"}, \"sampling_rate\": 16000}", "audio-classification",
@@ -426,7 +428,7 @@ static void refusals(void)
     e = (HfEmbed){ .onnx = in_work(&arena, "plain.onnx"), .source = { .folder = work } };
     CHECK(!hf_metadata_embed(&arena, &e, &err) && says(&err, "config.json: not found"));
     e.source = (HfSource){ .folder = "tests/golden/export/bert", .tokenizer = true };
-    CHECK(!hf_metadata_embed(&arena, &e, &err) && says(&err, "tokenizer.json: not found"));
+    CHECK(!hf_metadata_embed(&arena, &e, &err) && says(&err, "tokenizer.json not found"));
     e.source = (HfSource){ .folder = BUS };
     e.to = in_work(&arena, "plain.onnx/x.onnx");
     CHECK(!hf_metadata_embed(&arena, &e, &err));

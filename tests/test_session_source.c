@@ -66,7 +66,7 @@ static void tasks(void)
         const Task *task = NULL;
         ModelConfig c = { .model_type = STR("bert"),
                           .architecture = str_of(cases[i].architecture) };
-        bool ok = source_task(str_of(cases[i].name), &c, &task, &err);
+        bool ok = source_task(str_of(cases[i].name), (Str){ 0 }, &c, &task, &err);
         CHECK(ok == !cases[i].words);
         CHECK(ok ? strcmp(task->name, cases[i].found) == 0 : says(&err, cases[i].words));
     }

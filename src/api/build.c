@@ -48,6 +48,8 @@ static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *
     *s = c->source;
     s->compile = true;
     if (!c->folder) return true;
+    if (file_is(c->folder) && str_ends(path_name(c->folder), ".onnx"))
+        return source_onnx(arena, c->folder, s), true;
     if (!dir_is(c->folder)) return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
     source_folder(arena, c->folder, s);
     return true;

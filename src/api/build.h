@@ -7,7 +7,7 @@
 
 typedef struct BuildConfig {
     ModelSource source;          /* files are filled in by build_run when `folder` is given */
-    const char *folder;          /* YAML `path` as a string */
+    const char *folder;          /* YAML `path` as a string: a folder, or an .onnx that has all */
     const char *output_path;     /* wins over output_dir */
     const char *output_dir;      /* NULL: the current folder */
     const char *base_binary;     /* NULL: this very program */

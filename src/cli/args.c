@@ -205,10 +205,16 @@ bool args_chars(const Args *a, bool *chars, Err *err)
     return fail(err, EF_USAGE, "--offsets: found \"%s\", wanted bytes or chars", unit);
 }
 
+Str args_task(const Args *a)
+{
+    const char *type = args_value(a, "model-type");
+    return str_of(!type && args_has(a, "force-task-detection") ? "auto" : type);
+}
+
 bool args_model(const Args *a, Model **out, Err *err)
 {
     const char *path = args_value(a, "model");
-    if (model_open_as(path, str_of(args_value(a, "model-type")), out, err)) return true;
+    if (model_open_as(path, args_task(a), out, err)) return true;
     if (!path && !a->packaged)
         fail(err, EF_USAGE,
              "Not a valid encoderfile: no payload at the end of this program (was it stripped or "

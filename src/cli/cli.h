@@ -50,10 +50,13 @@ bool args_has(const Args *, const char *name);
 bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most, int64_t *out,
                 Err *);
 bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
-bool args_model(const Args *, Model **, Err *); /* --model (none: this file), --model-type */
+Str args_task(const Args *); /* --model-type, --force-task-detection; empty: not said */
+bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and the task */
 void args_free(Args *);
 #define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package" }
-#define OPTION_TYPE { "model-type", 0, "TYPE", "the task, where config.json does not tell it" }
+#define OPTION_TYPE                                                                    \
+    { "model-type", 0, "TYPE", "the task, where config.json does not tell it" },       \
+    { "force-task-detection", 0, NULL, "guess the task where nothing tells it" }
 
 /* alias.c: what others call our commands ("optimum-cli export onnx"), and --version. */
 void alias_apply(Arena *, int *argc, char ***argv);

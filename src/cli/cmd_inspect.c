@@ -153,8 +153,7 @@ static bool run(Args *a, Err *err)
 {
     Model *m;
     if (a->n_text > 1) return fail(err, EF_USAGE, "inspect: found %d files, wanted one", a->n_text);
-    Str task = str_of(args_value(a, "model-type"));
-    bool open = a->n_text ? model_open_as(a->text[0], task, &m, err) : args_model(a, &m, err);
+    bool open = a->n_text ? model_open_as(a->text[0], args_task(a), &m, err) : args_model(a, &m, err);
     if (!open) return false;
     bool ok = inspect(a, m, err);
     model_close(m);

@@ -18,7 +18,9 @@ void help_command(Buf *b, const Command *c, bool packaged)
     buf_printf(b, "%s\n\nusage: encoderfile %s %s\n", c->summary, c->name, c->usage);
     if (c->options && c->options->name) buf_puts(b, "\noptions:\n");
     for (const Option *o = c->options; o && o->name; o++)
-        if (!packaged || strcmp(o->name, "model-type") != 0) put_option(b, o);
+        if (!packaged || (strcmp(o->name, "model-type") != 0 &&
+                          strcmp(o->name, "force-task-detection") != 0))
+            put_option(b, o);
     buf_printf(b, "\nexample:\n%s", c->example);
 }
 

@@ -7,6 +7,7 @@
 #include "data/json.h"
 #include "export/hf_parts.h"
 #include "export/hf_task.h"
+#include "text/text.h"
 
 enum { MOST_JSON = 16 << 20, MOST_TOKENIZER = 60 << 20, COMPRESS_ABOVE = 10240, MOST_PAIRS = 32 };
 
@@ -156,18 +157,25 @@ static void add_name(Maker *m)
     if (version.n) add(m, "hf_transformers_version", version);
 }
 
-/* tokenizer.json without its white space; other vocabularies are no single JSON. */
-static bool add_tokenizer(Maker *m, Err *err)
+/* tokenizer.json as it is; any other vocabulary as the tokenizer.json that it converts to. */
+static bool read_tokenizer(const Maker *m, Arena *arena, Value *out, Err *err)
 {
     Str text;
+    TokenizerFiles f = tokenizer_files(arena, m->from->folder);
+    if (!f.vocab && m->from->encoder) f = tokenizer_files(arena, m->from->encoder);
+    if (!f.vocab)
+        return fail(err, EF_NOT_FOUND, "%s: tokenizer.json not found, nor another vocabulary, so no "
+                    "tokenizer can be put in", m->from->folder);
+    if (!str_is(path_name(f.vocab), "tokenizer.json")) return tokenizer_tree(arena, &f, out, err);
+    return file_read(arena, f.vocab, MOST_TOKENIZER, &text, err) &&
+           (json_parse(arena, text, out, err) || within(err, "%s", f.vocab));
+}
+
+static bool add_tokenizer(Maker *m, Err *err)
+{
     Value v;
     Arena scratch = { 0 };
-    const char *path = find(m, "tokenizer.json");
-    if (!path)
-        return fail(err, EF_NOT_FOUND, "%s/tokenizer.json: not found, so no tokenizer can be put "
-                    "in; save it once as a fast tokenizer", m->from->folder);
-    bool ok = file_read(&scratch, path, MOST_TOKENIZER, &text, err) &&
-              (json_parse(&scratch, text, &v, err) || within(err, "%s", path));
+    bool ok = read_tokenizer(m, &scratch, &v, err);
     if (ok) add_json(m, "hf_tokenizer", &v);
     arena_free(&scratch);
     if (ok) add_json(m, "hf_special_tokens_map", &m->files.specials);

@@ -207,9 +207,20 @@ static const char *by_type(const Value *config)
     return NULL;
 }
 
+/* "B-PER", "I-PER": labels of words. */
+static bool tags_words(const Value *labels)
+{
+    for (size_t i = 0; labels && labels->kind == V_MAP && i < labels->map.n; i++) {
+        Str name = value_str(&labels->map.items[i].value, (Str){ 0 });
+        if (str_starts(name, "B-") || str_starts(name, "I-")) return true;
+    }
+    return false;
+}
+
 static const char *by_labels(const Value *config)
 {
     const Value *labels = value_get(config, "id2label"), *count = value_get(config, "num_labels");
+    if (tags_words(labels)) return "token-classification";
     bool has = (labels && labels->kind == V_MAP && labels->map.n) || value_int(count, 0) > 0;
     return has ? by_rows(labelled, COUNT(labelled), STR("labels"), config) : NULL;
 }

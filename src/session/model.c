@@ -65,10 +65,12 @@ static bool load_config(Model *m, Str text, Err *err)
 
 static bool open_config(Model *m, const ModelSource *s, Err *err)
 {
-    Str text;
-    if (!file_read(&m->arena, s->config, JSON_LIMIT, &text, err)) return false;
+    Str text = s->inside.config;
+    if (text.p) text.p = str_dup(&m->arena, text);
+    else if (!file_read(&m->arena, s->config, JSON_LIMIT, &text, err)) return false;
     if (!load_config(m, text, err)) return within(err, "%.*s", STR_ARG(path_name(s->config)));
-    return source_family(&m->config, err) && source_task(s->task, &m->config, &m->task, err);
+    return source_family(&m->config, err) &&
+           source_task(s->task, s->inside.task, &m->config, &m->task, err);
 }
 
 static bool open_onnx(Model *m, const ModelSource *s, Err *err)
@@ -223,19 +225,19 @@ static bool open_folder(const char *folder, Str task, Model **out, Err *err)
     Arena arena = { 0 };
     ModelSource s = { .task = task };
     source_folder(&arena, folder, &s);
+    source_task_inside(&arena, &s);
     s.name = folder_name(&arena, folder);
     bool ok = model_open_source(&s, out, err);
     arena_free(&arena);
     return ok;
 }
 
-/* A lone model file: its name for the weights, its folder for the rest. */
+/* A lone model file, with what it carries or what stands beside it. */
 static bool open_beside(const char *path, Str task, Model **out, Err *err)
 {
     Arena arena = { 0 };
     ModelSource s = { .task = task };
-    source_folder(&arena, path_dir(&arena, path), &s);
-    s.weights = path;
+    source_onnx(&arena, path, &s);
     s.name = path_name(path);
     s.name.n -= sizeof ".onnx" - 1;
     bool ok = model_open_source(&s, out, err);

@@ -4,6 +4,7 @@
  * its tables where they lie, or, in one of the peer's, the tokenizer.json inside. */
 #include "data/json.h"
 #include "session/model.h"
+#include "text/settings.h"
 
 enum { JSON_LIMIT = 256 << 20 };
 
@@ -30,24 +31,45 @@ static bool compile(Model *m, const Value *root, Err *err)
     return ok && tokenizer_map(&m->arena, m->tokenizer_tables, &m->tokenizer, err);
 }
 
+/* tokenizer_config.json, of the .onnx or a file; V_NULL: none. */
+static bool read_config(const ModelSource *s, Arena *tree, Value *config, Err *err)
+{
+    Str text = s->inside.tokenizer.p ? s->inside.tokenizer_config : (Str){ 0 };
+    const char *file = s->inside.tokenizer.p ? NULL : s->tokenizer.config;
+    *config = value_null();
+    if (file && !file_read(tree, file, JSON_LIMIT, &text, err)) return false;
+    return !text.p || json_parse(tree, text, config, err) || within(err, "tokenizer_config.json");
+}
+
+/* The tokenizer that the .onnx carries. */
+static bool tree_inside(const ModelSource *s, Arena *tree, Value *root, Err *err)
+{
+    Value config;
+    if (!read_config(s, tree, &config, err)) return false;
+    if (!json_parse(tree, s->inside.tokenizer, root, err)) return within(err, "hf_tokenizer");
+    settings_apply(root, &config);
+    return true;
+}
+
 static bool load(Model *m, const ModelSource *s, Arena *tree, Err *err)
 {
     Value root;
-    if (!tokenizer_tree(tree, &s->tokenizer, &root, err)) return false;
+    bool inside = s->inside.tokenizer.p;
+    bool ok = inside ? tree_inside(s, tree, &root, err)
+                     : tokenizer_tree(tree, &s->tokenizer, &root, err);
+    if (!ok) return false;
     if (!s->compile) return tokenizer_from_value(&m->arena, &root, &m->tokenizer, err);
-    return compile(m, &root, err) && keep_text(m, s->tokenizer.vocab, &root, err);
+    if (inside) m->tokenizer_text = (Str){ str_dup(&m->arena, s->inside.tokenizer),
+                                           s->inside.tokenizer.n };
+    return compile(m, &root, err) && (inside || keep_text(m, s->tokenizer.vocab, &root, err));
 }
 
 static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
 {
-    Str text;
     Value config;
     LimitSource limit = { s->yaml_tokenizer, NULL, m->tokenizer, &m->config };
-    const char *file = s->tokenizer.config;
-    if (file && (!file_read(tree, file, JSON_LIMIT, &text, err) ||
-                 !json_parse(tree, text, &config, err)))
-        return false;
-    if (file) limit.file = &config;
+    if (!read_config(s, tree, &config, err)) return false;
+    if (config.kind != V_NULL) limit.file = &config;
     return limit_from_source(&limit, &m->encode, err);
 }
 

@@ -25,9 +25,10 @@ static bool need(const char *path, const char *name, const char *what, Err *err)
 
 bool source_files(const ModelSource *s, Err *err)
 {
-    if (!need(s->config, "config.json", "model config", err)) return false;
-    if (!need(s->tokenizer.vocab, "tokenizer.json", "tokenizer", err)) return false;
+    if (!s->inside.config.p && !need(s->config, "config.json", "model config", err)) return false;
+    if (!s->inside.tokenizer.p && !need(s->tokenizer.vocab, "tokenizer.json", "tokenizer", err))
+        return false;
     if (!need(s->weights, "model.onnx", "model weights", err)) return false;
     const char *config = s->tokenizer.config;
-    return !config || need(config, "tokenizer_config.json", "tokenizer config", err);
+    return !config || s->inside.tokenizer.p || need(config, "tokenizer_config.json", "tokenizer config", err);
 }

@@ -18,9 +18,17 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
     const Str *lib;              /* [n_lib] of lua_libs; NULL: not said */
     size_t n_lib;
     bool compile;                /* for a package: the tokenizer as tables too */
+    struct SourceInside {        /* of the .onnx itself, and taken first; p NULL: not there */
+        Str config, tokenizer, tokenizer_config; /* texts of these files */
+        Str task;                /* "token-classification" */
+    } inside;
 } ModelSource;
 /* The usual names inside a folder; files that need not be there stay NULL when they are not. */
 void source_folder(Arena *, const char *folder, ModelSource *);
+/* A lone .onnx: what it carries itself if that is enough, else with the files beside it. */
+void source_onnx(Arena *, const char *path, ModelSource *);
+/* What the weights say they are for, unless a task is given. */
+void source_task_inside(Arena *, ModelSource *);
 bool source_files(const ModelSource *, Err *); /* all three are there */
 
 /* An .onnx and the files beside it that hold its weights, mapped (source_onnx.c). */
@@ -34,8 +42,9 @@ const char *onnx_precision(const OnnxModel *); /* "int8" when it quantizes, else
 
 /* Checks (source_check.c). */
 bool source_family(const ModelConfig *, Err *);  /* refuses decoders and others by name */
-/* The task by its name (empty: by the architecture), checked against config.json's architecture. */
-bool source_task(Str name, const ModelConfig *, const Task **, Err *);
+/* The task by its name, checked against config.json's architecture. Empty: by what the file says
+ * itself (`inside`), or by the architecture; "auto": the same, and by whatever else config.json has. */
+bool source_task(Str name, Str inside, const ModelConfig *, const Task **, Err *);
 bool source_inputs(const OnnxModel *, Err *);
 bool source_output(const OnnxModel *, const Task *, const ModelConfig *, Str *name, Err *);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source_check.c - does config.json, the graph and the wanted task fit together? Asked before
  * anything is written, and again by whoever opens a folder. */
+#include "export/hf_task.h"
 #include "session/source.h"
 
 /* Model families that are no encoders, by config.json's model_type. */
@@ -113,9 +114,13 @@ static bool unknown_task(Str name, Err *err)
     return false;
 }
 
-bool source_task(Str name, const ModelConfig *c, const Task **out, Err *err)
+bool source_task(Str name, Str inside, const ModelConfig *c, const Task **out, Err *err)
 {
     const Task *natural = task_of(c->architecture);
+    bool guess = str_is(name, "auto");
+    if (guess) name = (Str){ 0 };
+    if (name.n == 0 && task_by_pipeline(inside)) return *out = task_by_pipeline(inside), true;
+    if (guess && !natural) natural = task_by_pipeline(str_of(hf_task_detect(c->root, NULL)));
     if (str_starts(name, "image_"))
         return fail(err, EF_UNSUPPORTED,
                     "Invalid model type: %.*s is not supported yet: this version reads text only",
@@ -123,11 +128,12 @@ bool source_task(Str name, const ModelConfig *c, const Task **out, Err *err)
     if (name.n == 0 && !natural)
         return fail(err, EF_INVALID_INPUT,
                     "Invalid model type: config.json's architecture \"%.*s\" does not tell the "
-                    "task; say it with --model-type",
+                    "task; say it with --model-type, put it into the .onnx with `metadata embed`, "
+                    "or let it be guessed with --force-task-detection",
                     STR_ARG(c->architecture));
     const Task *task = name.n ? task_find(name) : natural;
     if (!task) return unknown_task(name, err);
-    if (natural && !fits(task, c->architecture))
+    if (natural && task != natural && !fits(task, c->architecture))
         return fail(err, EF_INVALID_INPUT,
                     "Invalid model type: found architecture %.*s (%s), wanted one for %s",
                     STR_ARG(c->architecture), natural->name, task->name);

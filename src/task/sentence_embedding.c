@@ -45,6 +45,7 @@ const Task task_sentence_embedding = {
     .per_token = true,
     .shape = "[batch_size, seq_len, hidden_dim]",
     .architectures = { "Model" },
+    .pipelines = { "sentence-similarity", "sentence-embedding" },
     .request = request,
     .result = result,
     .reply = reply,

@@ -68,6 +68,7 @@ const Task task_sequence_classification = {
     .labelled = true,
     .shape = "[batch_size, n_labels]",
     .architectures = { "ForSequenceClassification" },
+    .pipelines = { "text-classification", "sentiment-analysis" },
     .request = request,
     .result = result,
     .reply = reply,

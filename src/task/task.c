@@ -26,6 +26,14 @@ const Task *task_by_number(int number)
     return NULL;
 }
 
+const Task *task_by_pipeline(Str name)
+{
+    for (size_t i = 0; i < COUNT(tasks); i++)
+        for (size_t k = 0; k < COUNT(tasks[i]->pipelines) && tasks[i]->pipelines[k]; k++)
+            if (str_is(name, tasks[i]->pipelines[k])) return tasks[i];
+    return NULL;
+}
+
 const Task *const *task_all(size_t *count)
 {
     *count = COUNT(tasks);

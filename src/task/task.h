@@ -42,6 +42,7 @@ typedef struct Task {
     bool labelled;               /* the output's last dim counts labels */
     const char *shape;           /* "[batch_size, seq_len, hidden_dim]" for messages */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
+    const char *pipelines[3];    /* what Hugging Face calls it: "token-classification" */
     /* Schemas: body, one entry of `results`, whole answer. The first row of `request` is `inputs` as
      * protobuf sends it; what JSON may say there is for task_inputs and task_request_describe. */
     const Field *request, *result, *reply;
@@ -53,6 +54,7 @@ typedef struct Task {
 
 const Task *task_find(Str name);           /* NULL: unknown */
 const Task *task_by_number(int number);
+const Task *task_by_pipeline(Str name);    /* NULL: unknown, or none of ours */
 const Task *const *task_all(size_t *count);
 
 typedef struct TaskInputs {

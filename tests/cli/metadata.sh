@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# metadata.sh [PROGRAM] - what an .onnx carries itself, and the files around it: `metadata`, `add-config`, `validate DIR`,
+# `verify`, `extract`. Checks have the numbers of ../shared/spec/modelexport.md part 10.
+cd -- "$(dirname -- "$0")/../.." || exit 1
+EF=$(realpath "${1:-build/encoderfile}")
+BUS=$PWD/examples/bus-ner
+GOLDEN=$PWD/tests/golden/export
+work=$(mktemp -d) && cd "$work" || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+: >err
+
+pass() { passed=$((passed + 1)); }
+flunk() { failed=$((failed + 1)) && echo "  FAILED: $1" && sed 's/^/    /' err; }
+check() { if [ "$1" = 0 ]; then pass; else flunk "$2"; fi; }
+# works NAME COMMAND...; prints NAME WORDS COMMAND...: exit 0, words on stdout; refuses: exit not 0, words on stderr;
+# fails: the same, words on stdout.
+works() {
+    name=$1 && shift
+    "$@" >txt 2>err
+    check $? "$name"
+}
+prints() {
+    name=$1 words=$2 && shift 2
+    "$@" >txt 2>err
+    check $? "$name"
+    has "$name" "$words"
+}
+refuses() {
+    name=$1 words=$2 && shift 2
+    if "$@" >txt 2>err; then flunk "$name: exit 0"; else
+        grep -q -- "$words" err
+        check $? "$name: wanted \"$words\""
+    fi
+}
+fails() {
+    name=$1 words=$2 && shift 2
+    if "$@" >txt 2>err; then flunk "$name: exit 0"; else has "$name" "$words"; fi
+}
+has() { grep -q -- "$2" txt && pass || flunk "$1: output lacks \"$2\""; }
+lacks() { grep -q -- "$2" txt && flunk "$1: output has \"$2\"" || pass; }
+
+Q="AC sleeper bus from Bangalore to Mumbai tomorrow"
+"$EF" export "$BUS" made --no-embed-metadata >txt 2>err || works "a model to start from" "$EF" export "$BUS" made
+PLAIN=$work/made/model.onnx
+
+# ---- embed, read, validate ----
+prints "2.20 embed" "task token-classification" "$EF" metadata embed "$PLAIN" "$BUS" -o a/b/one.onnx
+for key in hf_metadata_version hf_model_config hf_processor_config hf_pipeline_task hf_export_timestamp; do
+    works "2.5 $key" "$EF" metadata read a/b/one.onnx --key $key
+done
+prints "2.20 read" '^hf_pipeline_task  *token-classification' "$EF" metadata read a/b/one.onnx
+prints "2.8 prefix stripped, JSON parsed" '^  "model_config": {' "$EF" metadata read a/b/one.onnx --json
+prints "one key" '^token-classification$' "$EF" metadata read a/b/one.onnx --key pipeline_task
+prints "2.20 validate" 'valid, .* checksum right' "$EF" metadata validate a/b/one.onnx
+prints "validate --json" '"valid": true' "$EF" metadata validate --json a/b/one.onnx
+[ "$(stat -c %a a/b/one.onnx a/b | tr '\n' ' ')" = "644 755 " ] && pass || flunk "modes"
+cmp -s -n "$(stat -c %s "$PLAIN")" "$PLAIN" a/b/one.onnx && pass || flunk "2.7 the graph stays, byte for byte"
+cp a/b/one.onnx two.onnx
+works "2.7 again, in place" "$EF" embed-metadata two.onnx "$BUS" --json
+has "embed --json" '"pipeline_task": "token-classification"'
+[ "$(stat -c %s two.onnx)" = "$(stat -c %s a/b/one.onnx)" ] && pass || flunk "2.7 no duplicates"
+prints "task given" "task text-classification" "$EF" metadata embed two.onnx "$BUS" --task sentiment-analysis
+refuses "unknown task" "did you mean token-classification" "$EF" metadata embed two.onnx "$BUS" --task token-clasification
+refuses "2.8 none without hf_ keys" "no usable metadata" "$EF" metadata read "$PLAIN"
+fails "validate, none" "there is no metadata" "$EF" metadata validate "$PLAIN"
+refuses "not an ONNX file" "config.json" "$EF" metadata read "$BUS/config.json"
+refuses "no file" "nowhere.onnx" "$EF" metadata read nowhere.onnx
+refuses "no folder" "config.json: not found" "$EF" metadata embed two.onnx nowhere
+refuses "no such key" "no key" "$EF" metadata read two.onnx --key x
+refuses "half a command" "metadata embed" "$EF" metadata
+cp two.onnx full.onnx
+(trap '' XFSZ && ulimit -f 100 && exec "$EF" metadata embed full.onnx "$BUS") >txt 2>err && flunk "full disk" || pass
+cmp -s two.onnx full.onnx && [ -z "$(find . -name '*.tmp.*')" ] && pass || flunk "a full disk changes nothing"
+mkdir odd && echo '{"model_type": "gpt2", "architectures": ["Odd"]}' >odd/config.json
+prints "2.3 an unknown class" "task feature-extraction" "$EF" metadata embed two.onnx odd
+grep -q "force-task-detection (that gives text-generation, by model_type)" err && pass || flunk "2.3 says so"
+prints "2.11 forced" "task text-generation" "$EF" metadata embed two.onnx odd --force-task-detection
+
+# ---- one file alone ----
+works "2.9 with the tokenizer" "$EF" metadata embed "$PLAIN" "$BUS" --include-tokenizer -o solo/ner.onnx
+grep -q 'gzip:H4sI' solo/ner.onnx && pass || flunk "2.12 compressed"
+works "2.12 not compressed" "$EF" metadata embed "$PLAIN" "$BUS" --include-vocab --no-compress -o plain/ner.onnx
+grep -q 'gzip:H4sI' plain/ner.onnx && flunk "2.12 --no-compress" || pass
+"$EF" infer -m made "$Q" 2>err | sed '/model_id/d' >folder
+for f in solo plain; do
+    (cd $f && "$EF" infer -m ner.onnx "$Q") 2>err | sed '/model_id/d' >alone
+    cmp -s folder alone && grep -q B-SRC alone && pass || flunk "2.9 $f: one file answers as its folder"
+done
+printf 'encoderfile:\n  name: ner\n  path: solo/ner.onnx\n  model_type: token_classification\n' >c.yml
+works "2.9 build from one file" "$EF" build -f c.yml
+works "the package runs" ./ner.encoderfile infer "$Q"
+sed '/model_id/d' txt | cmp -s - folder && pass || flunk "2.9 package answers alike"
+works "2.19 files of before" "$EF" infer -m made/model.onnx "$Q"
+sed '/model_id/d' txt | cmp -s - folder && pass || flunk "2.14, 2.19 the same answers without metadata"
+cp "$BUS/config.json" "$BUS/tokenizer.json" plain/ && sed 's/B-SRC/B-ORIGIN/g' "$BUS/config.json" >plain/config.json
+prints "2.9 what is inside wins when it is whole" '"B-SRC"' "$EF" infer -m plain/ner.onnx "$Q"
+mkdir part && cp a/b/one.onnx part/ner.onnx
+refuses "no tokenizer anywhere" "tokenizer.json not found" "$EF" infer -m part/ner.onnx x
+cp plain/config.json plain/tokenizer.json part/
+prints "files beside fill up" '"B-ORIGIN"' "$EF" infer -m part/ner.onnx "$Q"
+rm part/config.json
+prints "2.9 config from inside" '"B-SRC"' "$EF" infer -m part/ner.onnx "$Q"
+sed 's/"token-classification"/"token-classificatiom"/; s/token-classification/token-classificatiom/' solo/ner.onnx >solo/bad.onnx
+refuses "2.15 a byte changed" "config.json not found" "$EF" infer -m solo/bad.onnx x
+grep -q "metadata not used: hf_checksum" err && pass || flunk "2.15 warns"
+cp "$BUS/config.json" "$BUS/tokenizer.json" solo/
+prints "2.15 falls back" '"B-SRC"' "$EF" infer -m solo/bad.onnx "$Q"
+sed 's/hf_metadata_version\(..\)2.0/hf_metadata_version\13.0/' solo/ner.onnx >solo/new.onnx
+prints "2.16 a newer version counts as absent" '"B-SRC"' "$EF" infer -m solo/new.onnx "$Q"
+grep -q 'found "3.0", wanted 1.x or 2.0' err && pass || flunk "2.16 says so"
+mkdir untold && cp "$PLAIN" "$BUS/tokenizer.json" untold/ && sed 's/BertForTokenClassification/Odd/' "$BUS/config.json" >untold/config.json
+refuses "2.11 no task: three remedies" "model-type, .*metadata embed.*force-task-detection" "$EF" infer -m untold x
+prints "2.11 forced: a guess by labels" '"B-SRC"' "$EF" infer -m untold --force-task-detection "$Q"
+prints "2.10 the task given" '"B-SRC"' "$EF" infer -m untold --model-type token_classification "$Q"
+works "2.14 metadata in a folder tells the task" "$EF" metadata embed untold/model.onnx "$BUS"
+prints "2.14 metadata in a folder tells the task" '"B-SRC"' "$EF" infer -m untold "$Q"
+# A file of 400 MB: an unknown field stands for its weights; nothing of it is touched.
+cp "$PLAIN" big.onnx && printf '\232\006\200\200\200\310\001' >>big.onnx && truncate -s +419430400 big.onnx
+tail -c +"$(($(stat -c %s "$PLAIN") + 1))" a/b/one.onnx >>big.onnx
+begin=$(date +%s%N)
+prints "2.17 a large file" "token-classification" "$EF" metadata read big.onnx
+[ $((($(date +%s%N) - begin) / 1000000)) -lt 100 ] && pass || flunk "2.17 in 100 ms"
+rm big.onnx
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
