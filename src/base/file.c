@@ -184,7 +184,8 @@ bool writer_commit(FileWriter *w, Err *err)
     if (w->stream) return close_stream(w, err);
     mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0 || fsync(w->fd) != 0) return broken(w, err);
+    if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0) return broken(w, err);
+    if (!w->copy && fsync(w->fd) != 0) return broken(w, err);
     if (!w->temporary && !give_name(w)) return broken(w, err);
     int fd = w->fd;
     w->fd = -1;
@@ -199,9 +200,20 @@ void writer_abort(FileWriter *w)
     if (w->temporary) unlink(w->temporary);
 }
 
-bool file_write(Arena *arena, const char *path, Str bytes, Err *err)
+static bool write_whole(Arena *arena, const char *path, Str bytes, bool copy, Err *err)
 {
     FileWriter w;
     if (!writer_open(&w, arena, path, 0644, err)) return false;
+    w.copy = copy;
     return writer_add(&w, bytes.p, bytes.n, err) && writer_commit(&w, err);
+}
+
+bool file_write(Arena *arena, const char *path, Str bytes, Err *err)
+{
+    return write_whole(arena, path, bytes, false, err);
+}
+
+bool file_write_copy(Arena *arena, const char *path, Str bytes, Err *err)
+{
+    return write_whole(arena, path, bytes, true, err);
 }

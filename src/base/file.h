@@ -31,6 +31,7 @@ typedef struct FileWriter {
     const char *temporary;  /* its name until then; NULL: none yet */
     char *spare;            /* pattern for such a name */
     bool stream;            /* no regular file: written in place */
+    bool copy;              /* of a file that stays: whole or not there, but not waited for */
 } FileWriter;
 bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *);
 bool writer_add(FileWriter *, const void *, size_t, Err *);
@@ -38,5 +39,7 @@ bool writer_align(FileWriter *, size_t to, Err *);  /* zeros up to the next mult
 bool writer_commit(FileWriter *, Err *);            /* sync, chmod, rename; on failure nothing is left */
 void writer_abort(FileWriter *);                    /* nothing is left */
 bool file_write(Arena *, const char *path, Str bytes, Err *); /* open, add, commit */
+/* The same for what is also elsewhere: it need not be on the disk when this returns. */
+bool file_write_copy(Arena *, const char *path, Str bytes, Err *);
 
 #endif

@@ -75,6 +75,6 @@ extern const Command cmd_export, cmd_build, cmd_inspect, cmd_infer, cmd_serve, c
     cmd_onnx_test,
     cmd_new_transform, cmd_version;
 extern const Command cmd_analyze, cmd_validate, cmd_compare;
-extern const Command cmd_metadata_embed, cmd_metadata_read, cmd_metadata_validate;
+extern const Command cmd_metadata_embed, cmd_metadata_read, cmd_metadata_validate, cmd_add_config;
 
 #endif

@@ -4,6 +4,7 @@
  * wrong. */
 #include "cli/cli.h"
 #include "cli/hierarchy.h"
+#include "cli/optimum.h"
 
 static const Option options[] = {
     { "check-consistency", 0, NULL, "compare the tags in the file with those of its sidecar" },
@@ -174,11 +175,29 @@ static bool report(Args *a, const Findings *f, Err *err)
     return ok;
 }
 
+/* A folder: would Optimum load it? */
+static bool validate_folder(Args *a, const char *folder, Err *err)
+{
+    OptimumReport r;
+    if (!optimum_check(&a->arena, folder, &r, err)) return false;
+    a->exit = !r.compatible;
+    if (args_has(a, "json")) {
+        Value v = optimum_json(&a->arena, &r);
+        return out_json(&v, err);
+    }
+    Buf b = { 0 };
+    optimum_print(&b, &r);
+    bool ok = out_buf(&b, err);
+    buf_free(&b);
+    return ok;
+}
+
 static bool validate(Args *a, Err *err)
 {
     HierarchyFile file;
+    if (a->n_text == 1 && dir_is(a->text[0])) return validate_folder(a, a->text[0], err);
     if (a->n_text != 1)
-        return fail(err, EF_USAGE, "found %d files, wanted one ONNX model", a->n_text);
+        return fail(err, EF_USAGE, "found %d files, wanted one ONNX model or a folder", a->n_text);
     Findings f = { .path = a->text[0], .file = &file, .repaired = -1 };
     if (!hierarchy_open(&a->arena, f.path, args_value(a, "sidecar"), &file, err)) return false;
     bool ok = !args_has(a, "repair") || repair(a, &f, err);
@@ -195,9 +214,10 @@ static bool run(Args *a, Err *err)
 
 const Command cmd_validate = {
     .name = "validate",
-    .summary = "check an ONNX file and its hierarchy tags",
-    .usage = "MODEL.onnx [--check-consistency] [--repair] [--json]",
-    .example = "  encoderfile validate model.onnx --check-consistency\n",
+    .summary = "check an ONNX file and its hierarchy tags, or a folder for Optimum",
+    .usage = "MODEL.onnx|DIR [--check-consistency] [--repair] [--json]",
+    .example = "  encoderfile validate model.onnx --check-consistency\n"
+               "  encoderfile validate ./exported\n",
     .options = options,
     .run = run,
     .builder = true,

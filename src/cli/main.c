@@ -10,7 +10,7 @@ static const Command *const commands[] = {
     &cmd_analyze, &cmd_validate, &cmd_compare,
     &cmd_onnx_check, &cmd_onnx_convert, &cmd_onnx_explain, &cmd_onnx_run, &cmd_onnx_test,
     &cmd_new_transform,
-    &cmd_metadata_embed, &cmd_metadata_read, &cmd_metadata_validate, &cmd_version, NULL,
+    &cmd_metadata_embed, &cmd_metadata_read, &cmd_metadata_validate, &cmd_add_config, &cmd_version, NULL,
 };
 
 static bool packaged(void)

@@ -126,7 +126,7 @@ bool files_copy(Export *e, const char *name, Err *err)
         Str bytes = { (const char *)file.p, file.n };
         if (file.n > MOST_COPIED) ok = fail(err, EF_TOO_LARGE, "%s: %zu bytes", from, file.n);
         else if (!is_same(from, to))
-            ok = dir_make_parents(to, err) && file_write(&scratch, to, bytes, err);
+            ok = dir_make_parents(to, err) && file_write_copy(&scratch, to, bytes, err);
         if (ok) files_note(e, name, file.n);
         file_unmap(&file);
     } else if (file_is(from)) {

@@ -124,5 +124,50 @@ prints "2.17 a large file" "token-classification" "$EF" metadata read big.onnx
 [ $((($(date +%s%N) - begin) / 1000000)) -lt 100 ] && pass || flunk "2.17 in 100 ms"
 rm big.onnx
 
+# ---- add-config ----
+mkdir lone && cp "$PLAIN" lone/net.onnx && touch -d 2001-01-01 lone/net.onnx && before=$(stat -c '%i %Y %s' lone/net.onnx)
+prints "1.22 add-config" "Added config files to lone" "$EF" add-config lone/net.onnx "$BUS"
+[ "$before" = "$(stat -c '%i %Y %s' lone/net.onnx)" ] && cmp -s "$PLAIN" lone/net.onnx && pass || flunk "1.22 the ONNX is not touched"
+for f in config.json tokenizer.json tokenizer_config.json special_tokens_map.json label2id.json id2label.json; do
+    cmp -s "$BUS/$f" lone/$f && pass || flunk "1.22 $f"
+done
+[ "$(stat -c %a lone/config.json)" = 644 ] && pass || flunk "3.19 mode"
+prints "1.24 overhead is told" "files, 4[0-9].[0-9]* KB" "$EF" add-config lone/net.onnx "$BUS"
+prints "1.25 --json" '"milliseconds": ' "$EF" add-config --json lone/net.onnx "$BUS"
+prints "the file runs with them" '"B-SRC"' "$EF" infer -m lone/net.onnx "$Q"
+for model in "$GOLDEN"/*; do
+    mkdir "add-$(basename "$model")" && cp "$PLAIN" "add-$(basename "$model")/"
+    works "1.28 $(basename "$model"): no tokenizer is no error" "$EF" add-config "add-$(basename "$model")/model.onnx" "$model"
+done
+refuses "no config" "config.json: not found" "$EF" add-config lone/net.onnx "$work/part"
+refuses "no ONNX" "nowhere.onnx" "$EF" add-config nowhere.onnx "$BUS"
+refuses "not an ONNX" "wanted an ONNX model\|protobuf" "$EF" add-config "$BUS/config.json" "$BUS"
+refuses "no model" "hf download" "$EF" add-config lone/net.onnx no/such
+refuses "one word" "wanted an .onnx" "$EF" add-config lone/net.onnx
+
+# ---- validate DIR ----
+prints "1.16 a folder that loads" "is compatible with Optimum" "$EF" validate made
+for row in model.onnx config.json tokenizer inputs outputs loads; do has "3.13 $row" "^  ok  *$row "; done
+prints "--json" '"compatible": true' "$EF" validate made --json
+has "3.2 optional files" '"special_tokens_map.json": true'
+# changed NAME: a copy of the folder, to be broken.
+changed() { rm -rf bad && cp -r made bad && chmod -R u+w bad; }
+changed && rm bad/config.json && fails "1.15 no config" "Missing required files: config.json" "$EF" validate bad
+has "1.26 a remedy" "add-config"
+changed && rm bad/model.onnx && fails "1.15 no model" "Missing required files: model.onnx" "$EF" validate bad
+mkdir empty && fails "1.15 neither" "Missing required files: model.onnx, config.json" "$EF" validate empty
+changed && rm bad/tokenizer.json bad/vocab.txt && prints "1.26 no tokenizer: a warning" "warning  tokenizer" "$EF" validate bad
+changed && mv bad/model.onnx bad/net.onnx && prints "another name: a warning" "net.onnx is taken instead" "$EF" validate bad
+changed && head -c 9000 "$PLAIN" >bad/model.onnx && fails "1.16 cut off" "failed  *model.onnx" "$EF" validate bad
+changed && sed 's/logits/logitz/g' "$PLAIN" >bad/model.onnx && fails "output renamed" "wanted logits" "$EF" validate bad
+changed && sed 's/input_ids/input_idz/g' "$PLAIN" >bad/model.onnx && fails "input renamed" "input_idz, which no tokenizer" "$EF" validate bad
+changed && sed 's/Softmax/Softmix/g' "$PLAIN" >bad/model.onnx && fails "1.16 does not load" "Softmix" "$EF" validate bad
+changed && echo '{}' >bad/config.json && fails "no model_type" "model_type is missing" "$EF" validate bad
+changed && echo '{' >bad/config.json && fails "broken config" "failed  *config.json" "$EF" validate bad
+changed && sed 's/"18": "[^"]*"/"18": "x", "19": "y"/' made/config.json >bad/config.json && fails "labels" "20 labels" "$EF" validate bad
+changed && cp solo/bad.onnx bad/model.onnx && prints "2.15 broken metadata is a warning" "warning  metadata" "$EF" validate bad
+changed && cp solo/ner.onnx bad/model.onnx && prints "good metadata" "ok  *metadata" "$EF" validate bad
+refuses "no folder" "no-such" "$EF" validate no-such
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
