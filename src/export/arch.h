@@ -26,7 +26,8 @@ typedef enum { POS_TABLE, POS_PADDED, POS_ROTARY, POS_NONE } Positions;
 typedef enum { TYPES_INPUT, TYPES_ZERO, TYPES_NONE } TokenTypes;
 
 typedef struct EmbeddingPaths {
-    const char *words, *positions, *types, *norm;
+    const char *words, *positions, *types;
+    const char *norm;       /* NULL: none */
     const char *project;    /* from embedding_size to hidden_size where they differ, or NULL */
 } EmbeddingPaths;
 
@@ -77,6 +78,7 @@ struct Arch {
     Positions positions;
     TokenTypes types;
     bool pre_norm;
+    bool rms_norm;                 /* norms divide by the root of the mean square, nothing more */
     bool boxes;                    /* takes bbox, [B, S, 4] */
     const char *mask_at;           /* module that makes the mask; NULL: the encoder as a whole */
     EmbeddingPaths embeddings;
@@ -85,12 +87,15 @@ struct Arch {
     const char *final_norm;        /* or NULL */
     const Rename *renames;         /* of old checkpoints, or NULL */
     double theta;                  /* POS_ROTARY: default of rope_theta */
+    const char *rotary;            /* the module that makes its tables; NULL: rotary_emb */
     const Step *steps[HEAD_COUNT]; /* NULL: the family has no such head */
     bool (*configure)(Encoder *, const Value *config, Err *); /* (optional) further keys */
     void (*prepare)(Encoder *, Str hidden);                   /* (optional) what all layers share */
     Str (*attend)(Encoder *, int layer, const char *path, Str x); /* (optional) its own */
     const char *(*layer_path)(Encoder *, int layer);          /* (optional) shared layers */
+    Str (*words)(Encoder *, const char *inside, Str x);       /* (optional) changes the words' rows */
     Str (*embed)(Encoder *, const char *inside, Str x, int64_t width); /* (optional) more to add */
+    Str (*embedded)(Encoder *, const char *inside, Str x);             /* (optional) after the norm */
 };
 extern const Arch *const architectures[]; /* ends with NULL */
 const Arch *arch_find(Str model_type);    /* NULL: not known */
@@ -109,6 +114,7 @@ struct Encoder {
     Str mask;               /* [B, 1, 1, S], or wider: added to the scores */
     Str keys;               /* the mask as bool, [B, 1, 1, S] */
     Str length;             /* [1]: S; see encoder_length */
+    Str counted;            /* [B, S]: positions that skip padding; see encoder_counted */
     double theta;           /* POS_ROTARY with one speed for all layers */
     Rotation rotation;
     bool mean;              /* STEP_POOL: the mean of the tokens, not the first */
@@ -125,9 +131,12 @@ bool encoder_write(Encoder *, Err *);
 /* ---- pieces (layers.c, encoder.c) ---- */
 const char *encoder_path(Encoder *, const char *inner);        /* below the encoder */
 Str encoder_length(Encoder *);                                 /* made at the first call */
+Str encoder_counted(Encoder *, const char *path);              /* the same */
+Str encoder_norm(Encoder *, const char *path, Str x, int64_t width); /* as the row has it */
 Str layer_linear(Builder *, const char *path, Str x, int64_t out, int64_t in); /* rank 3 */
 Str layer_gemm(Builder *, const char *path, Str x, int64_t out, int64_t in);   /* rank 2 */
 Str layer_norm(Builder *, const char *path, Str x, int64_t width, double eps);
+Str layer_rms_norm(Builder *, const char *path, Str x, int64_t width, double eps);
 /* norm(x + skip) as one operator of ONNX Runtime */
 Str layer_skip_norm(Builder *, const char *path, Str x, Str skip, int64_t width, double eps);
 Str layer_split(Encoder *, const char *path, Str x, const int64_t perm[4]); /* [B,S,C] to heads */

@@ -182,14 +182,13 @@ Str build_int(Builder *b, int64_t value)
 
 Str build_ints(Builder *b, const int64_t *list, size_t n)
 {
-    char name[160] = "ints";
-    size_t at = 4;
-    for (size_t i = 0; i < n; i++)
-        at += (size_t)snprintf(name + at, sizeof name - at, "%c%lld", i ? ',' : '.',
-                               (long long)list[i]);
-    return constant(b, str_dup(b->arena, str_of(name)),
-                    (Tensor){ .type = T_I64, .rank = 1, .dim = { (int64_t)n },
-                              .data = (void *)list });
+    Buf text = { 0 };
+    buf_puts(&text, "ints");
+    for (size_t i = 0; i < n; i++) buf_printf(&text, "%c%lld", i ? ',' : '.', (long long)list[i]);
+    const char *name = str_dup(b->arena, buf_view(&text));
+    buf_free(&text);
+    return constant(b, name, (Tensor){ .type = T_I64, .rank = 1, .dim = { (int64_t)n },
+                                       .data = (void *)list });
 }
 
 Str build_floats(Builder *b, const char *name, float *data, int64_t rows, int64_t columns)

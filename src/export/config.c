@@ -66,7 +66,7 @@ static bool read_activation(Encoder *m, const Value *config, Err *err)
 
 static bool read_rotary(Encoder *m, const Value *config, Err *err)
 {
-    if (!m->arch->theta) return true;
+    if (!m->arch->theta || m->positions != POS_ROTARY) return true;
     if (m->n[K_HIDDEN] / m->n[K_HEADS] % 2)
         return fail(err, EF_BAD_MODEL, "config.json: rotary positions need heads of even size");
     return rotary_theta(config, value_get(config, "rope_parameters"), "rope_theta", m->arch->theta,
@@ -74,10 +74,12 @@ static bool read_rotary(Encoder *m, const Value *config, Err *err)
 }
 
 /* Forms that change what the layers compute. */
-static bool refuse(const Value *config, Err *err)
+static bool refuse(Encoder *m, const Value *config, Err *err)
 {
     Str kind = value_str(value_get(config, "position_embedding_type"), STR("absolute"));
-    if (!str_is(kind, "absolute") && kind.n)
+    bool rotary = m->arch->theta && str_is(kind, "rotary"); /* families that have both */
+    if (rotary) m->positions = POS_ROTARY;
+    if (!str_is(kind, "absolute") && kind.n && !rotary)
         return fail(err, EF_UNSUPPORTED, "config.json: position_embedding_type: found \"%.*s\", "
                     "wanted absolute", (int)MIN(kind.n, 60), kind.p);
     if (value_bool(value_get(config, "is_decoder"), false))
@@ -95,7 +97,7 @@ bool encoder_configure(Encoder *m, const Value *config, Err *err)
     if (m->n[K_HIDDEN] % m->n[K_HEADS])
         return fail(err, EF_BAD_MODEL, "config.json: a hidden size of %lld does not divide into "
                     "%lld heads", (long long)m->n[K_HIDDEN], (long long)m->n[K_HEADS]);
-    return refuse(config, err) && read_eps(m, config, err) && read_activation(m, config, err) &&
+    return refuse(m, config, err) && read_eps(m, config, err) && read_activation(m, config, err) &&
            read_rotary(m, config, err) &&
            (!m->arch->configure || m->arch->configure(m, config, err));
 }

@@ -23,9 +23,10 @@ static const char *parent(Encoder *m, const char *path)
 }
 
 /* Ids of padding keep pad's own position; the others count from pad + 1. */
-static Str padded_positions(Encoder *m, const char *path)
+Str encoder_counted(Encoder *m, const char *path)
 {
     Builder *b = m->b;
+    if (m->counted.n) return m->counted;
     Str pad = build_int(b, m->n[K_PAD]);
     Str real = NODE(b, path, "Not", NODE(b, path, "Equal", m->ids, pad));
     real = NODE(b, path, "Cast", real);
@@ -33,7 +34,7 @@ static Str padded_positions(Encoder *m, const char *path)
     Str count = NODE(b, path, "CumSum", real, build_int(b, 1));
     Str at = NODE(b, path, "Cast", NODE(b, path, "Mul", count, real));
     build_attr_int(b, "to", T_I64);
-    return NODE(b, path, "Add", at, pad);
+    return m->counted = NODE(b, path, "Add", at, pad);
 }
 
 Str encoder_length(Encoder *m)
@@ -52,7 +53,7 @@ static Str with_positions(Encoder *m, const char *inside, Str x, int64_t width)
     const char *path = encoder_path(m, e->positions);
     Str table = build_table(b, path, m->n[K_POSITIONS], width), rows;
     if (m->positions == POS_PADDED)
-        rows = NODE(b, path, "Gather", table, padded_positions(m, inside));
+        rows = NODE(b, path, "Gather", table, encoder_counted(m, inside));
     else
         rows = NODE(b, path, "Slice", table, INTS(b, 0), encoder_length(m), INTS(b, 0));
     return NODE(b, inside, "Add", x, rows);
@@ -68,6 +69,11 @@ static Str with_types(Encoder *m, const char *inside, Str x, int64_t width)
     return NODE(b, inside, "Add", x, NODE(b, path, "Gather", table, ids));
 }
 
+Str encoder_norm(Encoder *m, const char *path, Str x, int64_t width)
+{
+    return (m->arch->rms_norm ? layer_rms_norm : layer_norm)(m->b, path, x, width, m->eps);
+}
+
 static Str embed(Encoder *m)
 {
     Builder *b = m->b;
@@ -76,9 +82,11 @@ static Str embed(Encoder *m)
     const char *words = encoder_path(m, e->words), *inside = parent(m, words);
     Str table = build_table(b, words, m->n[K_VOCAB], width);
     Str x = NODE(b, words, "Gather", table, m->ids);
+    if (m->arch->words) x = m->arch->words(m, inside, x);
     x = with_positions(m, inside, with_types(m, inside, x, width), width);
     if (m->arch->embed) x = m->arch->embed(m, inside, x, width);
-    x = layer_norm(b, encoder_path(m, e->norm), x, width, m->eps);
+    if (e->norm) x = encoder_norm(m, encoder_path(m, e->norm), x, width);
+    if (m->arch->embedded) x = m->arch->embedded(m, inside, x);
     const char *project = e->project ? encoder_path(m, e->project) : NULL;
     if (!project || (width == m->n[K_HIDDEN] && !build_find(b, project, "weight"))) return x;
     return layer_linear(b, project, x, m->n[K_HIDDEN], width);
@@ -96,7 +104,7 @@ static void write_mask(Encoder *m)
 
 static void write_rotation(Encoder *m)
 {
-    const char *path = encoder_path(m, "rotary_emb");
+    const char *path = encoder_path(m, m->arch->rotary ? m->arch->rotary : "rotary_emb");
     m->rotation = rotary_tables(m, path, "inv_freq", rotary_places(m, path), m->theta);
 }
 
@@ -156,7 +164,7 @@ static Str feed_forward(Encoder *m, const char *path, Str x)
 
 static Str normed(Encoder *m, const char *path, Str x)
 {
-    return layer_norm(m->b, path, x, m->n[K_HIDDEN], m->eps);
+    return encoder_norm(m, path, x, m->n[K_HIDDEN]);
 }
 
 /* What a half of a layer made, added to what went in; and the norm, where it stands behind. */

@@ -30,7 +30,8 @@ Str layer_gemm(Builder *b, const char *path, Str x, int64_t out, int64_t in)
 
 static Str mean(Builder *b, const char *path, Str x)
 {
-    Str y = NODE(b, path, "ReduceMean", x); /* below opset 17 only: axes are an attribute */
+    if (b->opset >= 18) return NODE(b, path, "ReduceMean", x, INTS(b, -1));
+    Str y = NODE(b, path, "ReduceMean", x);
     build_attr_ints(b, "axes", (int64_t[]){ -1 }, 1);
     return y;
 }
@@ -56,6 +57,15 @@ Str layer_norm(Builder *b, const char *path, Str x, int64_t width, double eps)
     build_attr_int(b, "axis", -1);
     build_attr_float(b, "epsilon", (float)eps);
     return y;
+}
+
+Str layer_rms_norm(Builder *b, const char *path, Str x, int64_t width, double eps)
+{
+    Str scale = build_weight(b, path, "weight", 1, &width);
+    Str square = NODE(b, path, "Pow", x, build_float(b, 2));
+    Str spread = NODE(b, path, "Add", mean(b, path, square), build_float(b, eps));
+    Str y = NODE(b, path, "Div", x, NODE(b, path, "Sqrt", spread));
+    return NODE(b, path, "Mul", scale, y);
 }
 
 Str layer_skip_norm(Builder *b, const char *path, Str x, Str skip, int64_t width, double eps)

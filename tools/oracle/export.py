@@ -40,6 +40,10 @@ EVEN = dict(rope_parameters={"rope_type": "default", "rope_theta": 500.0})
 NO_CHOICE = [h for h in HEADS if h != "multiple-choice"]  # classes transformers has
 PLAIN = [h for h in NO_CHOICE if h != "question-answering"]
 
+EURO = dict(SIZES, num_attention_heads=6, num_key_value_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+            mask_token_id=3, rope_parameters={"rope_type": "default", "rope_theta": 700.0})
+ESM = dict(SIZES, pad_token_id=1, mask_token_id=4, token_dropout=True, position_embedding_type="rotary")
+
 # case: class prefix, config class, sizes, longest row, heads (None: all)
 CASES = {
     "bert": ("Bert", tf.BertConfig, SIZES, 60, None),
@@ -80,6 +84,18 @@ CASES = {
                 max_relative_positions=16, type_vocab_size=2), 60, NO_CHOICE),
     "deberta-c2p": ("Deberta", tf.DebertaConfig, dict(SIZES, relative_attention=True, pos_att_type="c2p",
                         position_biased_input=False, max_position_embeddings=512), 300, ["feature-extraction"]),
+    "bert-multi-label": ("Bert", tf.BertConfig, dict(SIZES, num_labels=3, problem_type="multi_label_classification"), 60,
+                         ["text-classification"]),
+    "gte-0-types": ("Gte", tf.GteConfig, dict(SIZES, type_vocab_size=0) | EVEN, 60, ["feature-extraction"]),
+    "eurobert": ("EuroBert", tf.EuroBertConfig, EURO, 60, PLAIN),
+    "eurobert-mean": ("EuroBert", tf.EuroBertConfig, dict(EURO, classifier_pooling="mean", num_key_value_heads=6,
+                      attention_bias=True, mlp_bias=True), 60, ["text-classification", "fill-mask"]),
+    "eurobert-bos": ("EuroBert", tf.EuroBertConfig, dict(EURO, classifier_pooling="bos"), 60, ["text-classification"]),
+    "esm": ("Esm", tf.EsmConfig, ESM, 60, PLAIN),
+    "esm-absolute": ("Esm", tf.EsmConfig, dict(ESM, position_embedding_type="absolute", token_dropout=False,
+                     emb_layer_norm_before=True), 60, ["token-classification"]),
+    "lilt": ("Lilt", tf.LiltConfig, dict(SIZES, max_2d_position_embeddings=100, pad_token_id=1), 60,
+             ["feature-extraction", "text-classification", "token-classification", "question-answering"]),
     "deberta-v2": ("DebertaV2", tf.DebertaV2Config, DEBERTA, 60, None),
     "deberta-v2-plain": ("DebertaV2", tf.DebertaV2Config, dict(SIZES, type_vocab_size=2), 60, ["token-classification"]),
     "deberta-v2-own": ("DebertaV2", tf.DebertaV2Config, dict(DEBERTA, share_att_key=False, position_biased_input=True,
@@ -254,7 +270,7 @@ def check(args, case, task, opset=18):
     worst = difference(model, path, longest)
     tags = check_tags(model, path, longest)
     engine = "-"
-    if task not in ("question-answering", "multiple-choice") and case != "layoutlm":
+    if task not in ("question-answering", "multiple-choice") and case not in ("layoutlm", "lilt"):
         engine_case(model, out, longest)
         engine = run_engine(args.engine, out)
     print("%-18s %-21s %2d  %8.2g  %4d nodes  tags %s  engine %s" % (
