@@ -1,10 +1,11 @@
 """Checks `encoderfile export` against transformers: every architecture and head with random weights, saved as
 safetensors, exported by us, run by ONNX Runtime and by our engine, compared with PyTorch.
 
-    python tools/oracle/export.py PROGRAM WORK_FOLDER [--engine build/tests/test_engine] [--opsets] [--golden FOLDER] [CASE...]
+    python tools/oracle/export.py PROGRAM WORK_FOLDER [--engine build/tests/test_engine] [--opsets] [--variants] [CASE...]
 
-Prints a row for each: largest absolute difference over three padded batches of mixed lengths, whether every node's
-tag follows from the hooks' module table, and what the engine says. --opsets adds 14, 17, 20 and 21 for each.
+Prints a row for each: largest absolute difference over three padded batches of mixed lengths (ONNX Runtime, then our
+`onnx run`), whether every node's tag follows from the hooks' module table, and what the engine says of the fused
+graph. --opsets adds 14, 17, 20 and 21 for each, --variants half precision, fused operators and fixed shapes.
 --golden writes tests/golden/export: a few folders with what PyTorch answered. Needs torch, transformers, onnx,
 onnxruntime, numpy, safetensors."""
 import argparse
@@ -23,6 +24,7 @@ import transformers as tf
 
 warnings.filterwarnings("ignore")
 tf.logging.set_verbosity_error()
+tf.logging.disable_progress_bar()
 V = 61  # not a multiple of 8
 SIZES = dict(vocab_size=V, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40,
              max_position_embeddings=64)
@@ -148,20 +150,41 @@ def torch_answers(model, feed, names):
     return [(out.logits if hasattr(out, "logits") else out.last_hidden_state).numpy()]
 
 
-def difference(model, path, longest):
+def difference(model, path, longest, program=None):
+    """Of ONNX Runtime, or with a program of its `onnx run`."""
     session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     names = [i.name for i in session.get_inputs()]
     worst = 0.0
     for feed in batches(model, longest):
         if session.get_inputs()[0].shape[1] == "num_choices":
             feed = choices(feed)
-        got = session.run(None, {k: feed[k] for k in names})
+        feed = fixed(feed, session.get_inputs()[0].shape)
+        got = by_us(program, path, session, feed) if program else session.run(None, {k: feed[k] for k in names})
         for a, b in zip(got, torch_answers(model, feed, names)):
             assert a.shape == b.shape, (a.shape, b.shape)
             tokens = a.ndim == 3 or (len(got) == 2 and a.ndim == 2)  # else one vector a row
             real = feed["attention_mask"] == 1 if tokens else np.ones(a.shape[0], bool)
             worst = max(worst, float(np.abs(a - b)[real].max()))
     return worst
+
+
+def by_us(program, path, session, feed):
+    folder = path + ".run"
+    os.makedirs(folder, exist_ok=True)
+    line = [program, "onnx", "run", path, "-o", folder]
+    for value in session.get_inputs():
+        np.save(os.path.join(folder, value.name + ".npy"), feed[value.name])
+        line += ["-i", "%s=%s" % (value.name, os.path.join(folder, value.name + ".npy"))]
+    subprocess.run(line, check=True, capture_output=True)
+    return [np.load(os.path.join(folder, o.name + ".npy")) for o in session.get_outputs()]
+
+
+def fixed(feed, shape):
+    """Cut to a static shape, which must not be longer than any batch."""
+    if isinstance(shape[0], str):
+        return feed
+    cut = (slice(shape[0]),) + (slice(None),) * (len(shape) - 2) + (slice(shape[-1]),)
+    return {k: v[cut] for k, v in feed.items()}
 
 
 def choices(feed):
@@ -268,14 +291,36 @@ def check(args, case, task, opset=18):
     proto = onnx.load(path)
     onnx.checker.check_model(proto, full_check=True)
     worst = difference(model, path, longest)
+    ours = difference(model, path, longest, args.program)
     tags = check_tags(model, path, longest)
     engine = "-"
     if task not in ("question-answering", "multiple-choice") and case not in ("layoutlm", "lilt"):
         engine_case(model, out, longest)
         engine = run_engine(args.engine, out)
-    print("%-18s %-21s %2d  %8.2g  %4d nodes  tags %s  engine %s" % (
-        case, task, opset, worst, len(proto.graph.node), "ok" if not tags else "WRONG %s" % (tags[0],), engine), flush=True)
-    return worst <= 1e-4 and not tags
+    print("%-18s %-21s %2d  %8.2g %8.2g  %4d nodes  tags %s  engine %s" % (
+        case, task, opset, worst, ours, len(proto.graph.node), "ok" if not tags else "WRONG %s" % (tags[0],), engine), flush=True)
+    return max(worst, ours) <= 1e-4 and not tags
+
+
+# name: options, and how far from PyTorch's fp32 answers it may be
+VARIANTS = {"O2": (["--optimize", "O2"], 1e-4), "O2, opset 20": (["--optimize", "O2", "--opset", "20"], 1e-4),
+            "O3": (["--optimize", "O3"], 2e-2), "fp16": (["--dtype", "fp16"], 2e-2), "bf16": (["--dtype", "bf16"], 1e-1),
+            "static": (["--static-shapes", "2,2"], 1e-4), "torch-module": (["--torch-module"], 1e-4)}
+
+
+def check_variants(args, case, task):
+    source = os.path.join(args.work, case + "." + task)
+    bad = 0
+    for name, (options, bound) in VARIANTS.items():
+        out = source + ".variant"
+        export(args.program, source, out, "--task", task, *options)
+        path = os.path.join(out, "model.onnx")
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+        model = args.models[(case, task)]
+        worst, ours = difference(model, path, CASES[case][3]), difference(model, path, CASES[case][3], args.program)
+        print("%-18s %-21s %-13s %8.2g %8.2g" % (case, task, name, worst, ours), flush=True)
+        bad += max(worst, ours) > bound
+    return bad
 
 
 POOLINGS = {"cls": ["cls_token"], "mean": ["mean_tokens"], "max": ["max_tokens"], "sqrt": ["mean_sqrt_len_tokens"],
@@ -338,7 +383,8 @@ def check_sentence(args, case, pooling, dense, normal):
 
 
 GOLDEN = {"bert": "token-classification", "roberta": "text-classification", "distilbert": "fill-mask",
-          "modernbert": "feature-extraction", "deberta-v2": "text-classification", "bert-bf16": "fill-mask"}
+          "modernbert": "feature-extraction", "deberta-v2": "text-classification", "bert-bf16": "fill-mask",
+          "eurobert": "text-classification", "esm": "token-classification"}
 
 
 def golden(args):
@@ -360,7 +406,8 @@ def main():
     parser.add_argument("work")
     parser.add_argument("--engine")
     parser.add_argument("--opsets", action="store_true")
-    parser.add_argument("--golden")
+    parser.add_argument("--variants", action="store_true")
+    parser.add_argument("--golden", help="write tests/golden/export")
     parser.add_argument("case", nargs="*")
     args = parser.parse_intermixed_args()
     args.models = {}
@@ -371,6 +418,7 @@ def main():
     for case in args.case or CASES:
         for task in CASES[case][4] or HEADS:
             bad += not check(args, case, task)
+            bad += check_variants(args, case, task) if args.variants else 0
             for opset in (14, 17, 20, 21) if args.opsets else ():
                 bad += not check(args, case, task, opset)
     for case in () if args.case else ("bert", "mpnet", "distilbert", "roberta"):
