@@ -70,11 +70,34 @@ bool out_write(Str, Err *);             /* to stdout, whole */
 bool out_buf(Buf *, Err *);             /* the same; the buffer is empty afterwards */
 bool out_json(const Value *, Err *);    /* pretty, with a newline */
 
-extern const Command cmd_export, cmd_build, cmd_inspect, cmd_infer, cmd_serve, cmd_tokenize,
-    cmd_bench, cmd_quantize, cmd_onnx_check, cmd_onnx_convert, cmd_onnx_explain, cmd_onnx_run,
-    cmd_onnx_test,
-    cmd_new_transform, cmd_version;
-extern const Command cmd_analyze, cmd_validate, cmd_compare;
-extern const Command cmd_metadata_embed, cmd_metadata_read, cmd_metadata_validate, cmd_add_config;
+/* Every command, in the order of the help; cmd_NAME is in the file that begins like it. */
+#define COMMANDS(X) \
+    X(export) \
+    X(quantize) \
+    X(build) \
+    X(inspect) \
+    X(infer) \
+    X(map) \
+    X(serve) \
+    X(tokenize) \
+    X(bench) \
+    X(analyze) \
+    X(validate) \
+    X(compare) \
+    X(onnx_check) \
+    X(onnx_convert) \
+    X(onnx_explain) \
+    X(onnx_run) \
+    X(onnx_test) \
+    X(new_transform) \
+    X(metadata_embed) \
+    X(metadata_read) \
+    X(metadata_validate) \
+    X(add_config) \
+    X(version)
+
+#define X(name) extern const Command cmd_##name;
+COMMANDS(X)
+#undef X
 
 #endif

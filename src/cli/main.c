@@ -6,11 +6,10 @@
 #include "cli/cli.h"
 
 static const Command *const commands[] = {
-    &cmd_export, &cmd_quantize, &cmd_build, &cmd_inspect, &cmd_infer, &cmd_serve, &cmd_tokenize, &cmd_bench,
-    &cmd_analyze, &cmd_validate, &cmd_compare,
-    &cmd_onnx_check, &cmd_onnx_convert, &cmd_onnx_explain, &cmd_onnx_run, &cmd_onnx_test,
-    &cmd_new_transform,
-    &cmd_metadata_embed, &cmd_metadata_read, &cmd_metadata_validate, &cmd_add_config, &cmd_version, NULL,
+#define X(name) &cmd_##name,
+    COMMANDS(X)
+#undef X
+    NULL,
 };
 
 static bool packaged(void)

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_map.c - a stream of records through a model: line n of the output answers line n of the
+ * input, so a run that was cut off goes on behind the last whole line.
+ *
+ * This thread reads, submits chunks and writes them in order; the session works on several chunks
+ * at once. Memory is bounded by the ring of chunks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "cli/cli.h"
+#include "cli/records.h"
+#include "data/json.h"
+#include "session/session.h"
+
+enum { CHUNK_RECORDS = 64, CHUNK_BYTES = 1 << 17, RING = 16 };
+
+static const Option options[] = {
+    OPTION_MODEL,
+    OPTION_TYPE,
+    { "input-format", 0, "FORM", "text, jsonl or csv; default: by the name, else jsonl" },
+    OPTION_FIELD,
+    { "output", 'o', "FILE", "append there instead of writing to stdout" },
+    { "resume", 0, NULL, "go on behind the last whole line of --output" },
+    { "offsets", 0, "UNIT", "bytes (default) or chars" },
+    { "threads", 0, "N", "default: the CPUs this process may use" },
+    { 0 },
+};
+
+typedef struct Chunk {
+    Record record[CHUNK_RECORDS];
+    size_t n;
+    Arena arena;           /* of the records */
+    Job *job;              /* of those that are usable; NULL: none is */
+    bool done;             /* under the lock */
+    struct Mapper *mapper;
+} Chunk;
+
+typedef struct Mapper {
+    Session *session;
+    Records in;
+    int out;
+    TaskOptions options;
+    Chunk ring[RING];
+    uint64_t read, written; /* chunks */
+    pthread_mutex_t lock;
+    pthread_cond_t came;
+    Progress progress;
+    uint64_t lines, errors;
+    int64_t tokens;
+    Buf text;
+} Mapper;
+
+/* ---- in ---- */
+static void chunk_done(Job *job)
+{
+    Chunk *c = job->context;
+    Mapper *m = c->mapper;
+    pthread_mutex_lock(&m->lock);
+    c->done = true;
+    pthread_cond_signal(&m->came);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static bool read_chunk(Mapper *m, Chunk *c, bool *more, Err *err)
+{
+    c->n = 0;
+    c->mapper = m;
+    arena_reset(&c->arena, CHUNK_BYTES);
+    for (size_t bytes = 0; *more && c->n < CHUNK_RECORDS && bytes < CHUNK_BYTES;) {
+        Record *r = &c->record[c->n];
+        if (!records_next(&m->in, &c->arena, r, more, err)) return false;
+        c->n += *more;
+        bytes += r->first.n + r->second.n;
+    }
+    return true;
+}
+
+/* The usable ones of records from..to as a job; NULL: there is none. */
+static Job *job_of(Mapper *m, const Chunk *c, size_t from, size_t to)
+{
+    Job *job = job_new();
+    const size_t room = to - from;
+    job->first = ARRAY(&job->arena, Str, room);
+    job->second = ARRAY(&job->arena, Str, room);
+    job->no_json = true;
+    job->options = m->options;
+    for (size_t i = from; i < to; i++) {
+        if (c->record[i].err.code != EF_OK) continue;
+        job->first[job->n] = c->record[i].first;
+        job->second[job->n++] = c->record[i].second;
+    }
+    if (job->n) return job;
+    job_free(job);
+    return NULL;
+}
+
+static bool submit(Mapper *m, Chunk *c, Err *err)
+{
+    c->job = job_of(m, c, 0, c->n);
+    c->done = !c->job;
+    if (!c->job) return true;
+    c->job->done = chunk_done;
+    c->job->context = c;
+    if (session_submit(m->session, c->job, err)) return true;
+    job_free(c->job);
+    c->job = NULL;
+    return false;
+}
+
+/* ---- out ---- */
+static bool write_all(Mapper *m, Err *err)
+{
+    for (size_t at = 0; at < m->text.n;) {
+        ssize_t n = write(m->out, m->text.p + at, m->text.n - at);
+        if (n < 0 && errno != EINTR) return fail(err, EF_IO, "output: cannot be written: %s", strerror(errno));
+        at += n > 0 ? (size_t)n : 0;
+    }
+    m->text.n = 0;
+    return true;
+}
+
+static void put_error(Mapper *m, const Err *e)
+{
+    buf_puts(&m->text, "\"error\":{\"message\":");
+    json_write_string(&m->text, str_of(e->message));
+    buf_printf(&m->text, ",\"type\":\"%s\"}}\n", err_kind(e->code)->name);
+    m->errors++;
+}
+
+/* The line of one record: its id, then its result's members or its error. */
+static void put_line(Mapper *m, const Record *r, const Value *result, const Err *e)
+{
+    buf_char(&m->text, '{');
+    if (r->id) {
+        buf_puts(&m->text, "\"id\":");
+        json_write(&m->text, r->id);
+        buf_char(&m->text, ',');
+    }
+    m->lines++;
+    if (e->code != EF_OK) return put_error(m, e);
+    for (size_t i = 0; i < result->map.n; i++) {
+        json_write_string(&m->text, result->map.items[i].key);
+        buf_char(&m->text, ':');
+        json_write(&m->text, &result->map.items[i].value);
+        buf_char(&m->text, i + 1 < result->map.n ? ',' : '}');
+    }
+    buf_char(&m->text, '\n');
+}
+
+static const Value *result_of(const Job *job, size_t row)
+{
+    return &value_get(&job->reply, "results")->list.items[row];
+}
+
+/* A chunk that failed as a whole runs again record by record, so that each has its own answer. */
+static void put_alone(Mapper *m, Chunk *c, size_t i)
+{
+    Job *job = job_of(m, c, i, i + 1);
+    session_run(m->session, job);
+    m->tokens += job->tokens;
+    put_line(m, &c->record[i], job->err.code == EF_OK ? result_of(job, 0) : NULL, &job->err);
+    job_free(job);
+}
+
+static bool write_chunk(Mapper *m, Chunk *c, Err *err)
+{
+    const bool whole = c->job && c->job->err.code == EF_OK;
+    size_t row = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const Record *r = &c->record[i];
+        if (r->err.code != EF_OK) put_line(m, r, NULL, &r->err);
+        else if (whole) put_line(m, r, result_of(c->job, row++), &r->err);
+        else put_alone(m, c, i);
+    }
+    if (whole) m->tokens += c->job->tokens;
+    job_free(c->job);
+    c->job = NULL;
+    return write_all(m, err);
+}
+
+static void await(Mapper *m, Chunk *c)
+{
+    pthread_mutex_lock(&m->lock);
+    while (!c->done) pthread_cond_wait(&m->came, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static bool map_all(Mapper *m, Err *err)
+{
+    bool more = true, ok = true;
+    while (ok && (more || m->written < m->read)) {
+        Chunk *c = &m->ring[m->read % RING];
+        if (more && m->read - m->written < RING) {
+            ok = read_chunk(m, c, &more, err) && (c->n == 0 || submit(m, c, err));
+            m->read += ok && c->n;
+            continue;
+        }
+        c = &m->ring[m->written % RING];
+        await(m, c);
+        ok = write_chunk(m, c, err);
+        m->written++;
+        progress_at(&m->progress, m->in.lines.bytes);
+    }
+    for (; m->written < m->read; m->written++) { /* after a failure: nobody may write into a dead chunk */
+        await(m, &m->ring[m->written % RING]);
+        job_free(m->ring[m->written % RING].job);
+    }
+    return ok;
+}
+
+/* ---- going on ---- */
+
+/* Whole lines of the output so far; what is behind the last of them is cut off. */
+static bool count_whole(const char *path, int fd, uint64_t *lines, Err *err)
+{
+    Lines l;
+    Str line;
+    uint64_t keep = 0;
+    bool more = true;
+    *lines = 0;
+    if (!lines_open(&l, path, err)) return false;
+    while (more) {
+        if (!lines_next(&l, &line, &more, err)) break;
+        const bool whole = more && (l.at > 0 && l.buf.p[l.at - 1] == '\n');
+        keep += whole ? line.n + 1 : 0;
+        *lines += whole;
+    }
+    lines_close(&l);
+    if (more) return false;
+    if (ftruncate(fd, (off_t)keep) == 0) return true;
+    return fail(err, EF_IO, "%s: cannot be cut to its whole lines: %s", path, strerror(errno));
+}
+
+static bool skip_records(Mapper *m, uint64_t n, Err *err)
+{
+    Arena arena = { 0 };
+    Record r;
+    bool more = true, ok = true;
+    for (uint64_t i = 0; ok && i < n; i++) {
+        ok = records_next(&m->in, &arena, &r, &more, err);
+        if (ok && !more) ok = fail(err, EF_INVALID_INPUT, "--resume: the output has %llu lines, the input only %llu: "
+                                   "not of this input", (unsigned long long)n, (unsigned long long)i);
+        arena_reset(&arena, CHUNK_BYTES);
+    }
+    arena_free(&arena);
+    return ok;
+}
+
+static bool open_output(Args *a, Mapper *m, Err *err)
+{
+    const char *path = args_value(a, "output");
+    uint64_t lines;
+    m->out = STDOUT_FILENO;
+    if (!path && args_has(a, "resume")) return fail(err, EF_USAGE, "--resume: wanted --output FILE beside it");
+    if (!path) return true;
+    m->out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (m->out < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
+    if (lseek(m->out, 0, SEEK_END) <= 0) return true;
+    if (!args_has(a, "resume"))
+        return fail(err, EF_USAGE, "%s: has lines already; --resume goes on behind them", path);
+    if (!count_whole(path, m->out, &lines, err) || !skip_records(m, lines, err)) return false;
+    log_info("resuming behind line %llu", (unsigned long long)lines);
+    return true;
+}
+
+/* ---- the command ---- */
+static bool map_model(Args *a, Mapper *m, const Model *model, Err *err)
+{
+    int64_t threads;
+    if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
+    m->session = session_new(model, &(SessionOptions){ .threads = (int)threads });
+    if (!m->session) return fail(err, EF_IO, "no thread could be started");
+    const double begin = now_seconds();
+    progress_start(&m->progress, "map", m->in.lines.total);
+    bool ok = map_all(m, err);
+    progress_end(&m->progress);
+    session_free(m->session);
+    const double seconds = MAX(now_seconds() - begin, 1e-9);
+    if (ok)
+        log_info("%llu lines (%llu with an error), %lld tokens in %.2f s: %.0f lines/s, %.0f tokens/s",
+                 (unsigned long long)m->lines, (unsigned long long)m->errors, (long long)m->tokens, seconds,
+                 (double)m->lines / seconds, (double)m->tokens / seconds);
+    return ok;
+}
+
+static bool map_records(Args *a, Mapper *m, Err *err)
+{
+    Model *model;
+    if (!open_output(a, m, err) || !args_model(a, &model, err)) return false;
+    bool ok = map_model(a, m, model, err);
+    model_close(model);
+    return ok;
+}
+
+static bool run(Args *a, Err *err)
+{
+    Mapper *m = NEW(&a->arena, Mapper);
+    const char *path = a->n_text ? a->text[0] : "-", *form = args_value(a, "input-format");
+    if (a->n_text > 1) return fail(err, EF_USAGE, "map: found %d files, wanted one", a->n_text);
+    if (!form && strcmp(path, "-") == 0) form = "jsonl";
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->came, NULL);
+    if (!args_chars(a, &m->options.chars, err) ||
+        !records_open(&m->in, path, form, args_value(a, "field"), err))
+        return false;
+    bool ok = map_records(a, m, err);
+    if (m->out > STDOUT_FILENO) close(m->out);
+    for (int i = 0; i < RING; i++) arena_free(&m->ring[i].arena);
+    records_close(&m->in);
+    buf_free(&m->text);
+    return ok;
+}
+
+const Command cmd_map = {
+    .name = "map",
+    .summary = "run a stream of records through a model: JSON lines in, JSON lines out, in order",
+    .options = options,
+    .run = run,
+    .usage = "[--model PATH] [FILE]",
+    .example = "  encoderfile map --model ./ner-model texts.jsonl > entities.jsonl\n"
+               "  zcat texts.jsonl.gz | ./my.encoderfile map -o out.jsonl\n"
+               "  ./my.encoderfile map texts.jsonl -o out.jsonl --resume    # after a crash\n"
+               "\n"
+               "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
+               "A line that cannot be used is answered with {\"error\": ...} in its place.\n",
+};

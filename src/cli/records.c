@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * records.c - what a record looks like in each form:
+ *
+ *   text    a line is a text
+ *   jsonl   "a text", ["first", "second"] or {"id": ..., "text": ..., "text_pair": ...}, where
+ *           "text" may itself be a pair, and "inputs" is taken for it
+ *   csv     a first record of column names; the columns text, text_pair and id */
+#include "cli/records.h"
+
+#include "data/csv.h"
+#include "data/json.h"
+
+static const char *const forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] = "jsonl",
+                                     [RECORDS_CSV] = "csv" };
+enum { RECORD_VALUES = 1 << 16 }; /* a line with more of them is no record */
+
+static bool find_form(const char *path, const char *name, RecordForm *out, Err *err)
+{
+    *out = str_ends(str_of(path), ".jsonl") || str_ends(str_of(path), ".ndjson") ? RECORDS_JSONL
+           : str_ends(str_of(path), ".csv")                                      ? RECORDS_CSV
+                                                                                 : RECORDS_TEXT;
+    for (size_t i = 0; name && i < COUNT(forms); i++)
+        if (strcmp(name, forms[i]) == 0) return *out = (RecordForm)i, true;
+    return !name || fail(err, EF_USAGE, "--input-format: found \"%s\", wanted text, jsonl or csv", name);
+}
+
+/* ---- JSON ---- */
+static bool take_pair(const Value *v, Record *r)
+{
+    if (v->kind == V_STR) return r->first = v->s, true;
+    if (v->kind != V_LIST || v->list.n != 2 || v->list.items[0].kind != V_STR ||
+        v->list.items[1].kind != V_STR)
+        return false;
+    r->first = v->list.items[0].s;
+    r->second = v->list.items[1].s;
+    return true;
+}
+
+static bool take_map(const Records *s, const Value *v, Record *r, Err *err)
+{
+    const char *field = s->field ? s->field : "text";
+    const Value *text = value_get(v, field), *pair = value_get(v, "text_pair");
+    if (!text && !s->field) text = value_get(v, "inputs");
+    r->id = value_get(v, "id");
+    if (!text) return fail(err, EF_INVALID_INPUT, "found no \"%s\", wanted one", field);
+    if (!take_pair(text, r))
+        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a string or two of them", field,
+                    value_kind_name(text->kind));
+    if (!pair || pair->kind == V_NULL) return true;
+    if (pair->kind != V_STR || r->second.p)
+        return fail(err, EF_INVALID_INPUT, "text_pair: wanted one string beside one text");
+    r->second = pair->s;
+    return true;
+}
+
+static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err *err)
+{
+    Value *v = NEW(arena, Value);
+    if (!json_parse_most(arena, line, RECORD_VALUES, v, err)) return false;
+    if (v->kind == V_MAP) return take_map(s, v, r, err);
+    return take_pair(v, r) || fail(err, EF_INVALID_INPUT, "found %s, wanted a text, two texts or an object",
+                                   value_kind_name(v->kind));
+}
+
+/* ---- CSV ---- */
+static Str column_of(const Records *s, const Str *field, size_t n, const char *name)
+{
+    for (size_t i = 0; i < s->columns && i < n; i++)
+        if (str_is(s->column[i], name)) return field[i];
+    return (Str){ 0 };
+}
+
+static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err *err)
+{
+    Str *field;
+    size_t n;
+    if (!csv_read(arena, record, &field, &n, err)) return false;
+    if (n != s->columns)
+        return fail(err, EF_INVALID_INPUT, "found %zu fields, wanted %zu as in the first line", n, s->columns);
+    r->first = column_of(s, field, n, s->field ? s->field : "text");
+    r->second = column_of(s, field, n, "text_pair");
+    if (r->second.n == 0) r->second.p = NULL;
+    const Str id = column_of(s, field, n, "id");
+    Value *v = NEW(arena, Value);
+    *v = value_of_str(id);
+    if (id.p) r->id = v;
+    return true;
+}
+
+/* ---- the stream ---- */
+static Str without_return(Str line)
+{
+    if (line.n && line.p[line.n - 1] == '\r') line.n--;
+    return line;
+}
+
+/* The next record's bytes, in the arena; those of CSV may be several lines. */
+static bool next_bytes(Records *s, Arena *arena, Str *out, bool *more, Err *err)
+{
+    Str line;
+    if (!lines_next(&s->lines, &line, more, err)) return false;
+    if (!*more) return true;
+    *out = (Str){ str_dup(arena, line), line.n };
+    Buf all = { 0 };
+    bool ok = true, next = s->form == RECORDS_CSV && csv_open_ended(line);
+    if (next) buf_str(&all, line);
+    while (next && (ok = lines_next(&s->lines, &line, &next, err)) && next) {
+        buf_char(&all, '\n');
+        buf_str(&all, line);
+        ok = all.n <= LINE_LIMIT || fail(err, EF_TOO_LARGE, "%s: line %llu: a quote stays open too long",
+                                         s->lines.name, (unsigned long long)s->lines.number);
+        next = ok && !csv_open_ended(line); /* an odd number of quotes closes it */
+    }
+    if (ok && all.n) *out = (Str){ str_dup(arena, buf_view(&all)), all.n };
+    buf_free(&all);
+    return ok;
+}
+
+static bool read_head(Records *s, Err *err)
+{
+    Str record, found;
+    bool more;
+    const char *field = s->field ? s->field : "text";
+    if (!next_bytes(s, &s->head, &record, &more, err)) return false;
+    if (!more) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted a line of column names", s->lines.name);
+    if (str_starts(record, "\xef\xbb\xbf")) record.p += 3, record.n -= 3;
+    if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
+        return within(err, "%s: line 1", s->lines.name);
+    found = column_of(s, s->column, s->columns, field);
+    if (found.p) return true;
+    return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; --field names another one", s->lines.name, field);
+}
+
+bool records_open(Records *s, const char *path, const char *form, const char *field, Err *err)
+{
+    *s = (Records){ .field = field, .lines.fd = -1 };
+    if (!find_form(path, form, &s->form, err) || !lines_open(&s->lines, path, err)) return false;
+    if (s->form != RECORDS_CSV || read_head(s, err)) return true;
+    records_close(s);
+    return false;
+}
+
+bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
+{
+    Str bytes;
+    *r = (Record){ 0 };
+    if (!next_bytes(s, arena, &bytes, more, err)) return false;
+    if (!*more) return true;
+    bytes = without_return(bytes);
+    bool ok = true;
+    if (!utf8_valid(bytes)) ok = fail(&r->err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
+    else if (s->form == RECORDS_TEXT) r->first = bytes;
+    else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
+    if (!ok) within(&r->err, "line %llu", (unsigned long long)s->lines.number);
+    return true;
+}
+
+void records_close(Records *s)
+{
+    lines_close(&s->lines);
+    arena_free(&s->head);
+}

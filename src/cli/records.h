@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * records.h - texts from a stream: plain lines, JSON lines or CSV, one record at a time. */
+#ifndef CLI_RECORDS_H
+#define CLI_RECORDS_H
+#include "base/lines.h"
+#include "data/value.h"
+
+typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV } RecordForm;
+
+typedef struct Record {
+    Str first, second;     /* second.p NULL: not a pair */
+    const Value *id;       /* the record's own "id", or NULL */
+    Err err;               /* code EF_OK: usable; else why this one is not */
+} Record;
+
+typedef struct Records {
+    Lines lines;
+    RecordForm form;
+    const char *field;     /* where the text is: a key or a column; NULL: "text" */
+    Arena head;            /* CSV: */
+    Str *column;           /*   its first record */
+    size_t columns;
+} Records;
+
+#define OPTION_FIELD { "field", 0, "NAME", "the key or column that holds the text; default: text" }
+
+/* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. */
+bool records_open(Records *, const char *path, const char *form, const char *field, Err *);
+/* False: the stream itself is broken. A bad record is handed out with its error. */
+bool records_next(Records *, Arena *, Record *, bool *more, Err *);
+void records_close(Records *);
+
+#endif

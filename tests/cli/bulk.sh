@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# bulk.sh [PROGRAM] - many texts at once: what `infer` reads and writes, and `map` over streams: in order, with
+# errors in their place, cut off and resumed. The last line is "N passed, N failed, N skipped".
+cd -- "$(dirname -- "$0")/../.." || exit 1
+EF=$(realpath "${1:-build/encoderfile}")
+MODEL=$PWD/examples/bus-ner
+work=$(mktemp -d) && cd "$work" || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() { passed=$((passed + 1)); }
+flunk() { failed=$((failed + 1)) && echo "  FAILED: $1" && sed 's/^/    /' err | head -3; }
+check() { if [ "$1" = 0 ]; then pass; else flunk "$2"; fi; }
+works() {
+    name=$1 && shift
+    "$@" >txt 2>err </dev/null
+    check $? "$name"
+}
+refuses() {
+    name=$1 words=$2 && shift 2
+    if "$@" >txt 2>err </dev/null; then flunk "$name: exit 0"; else
+        grep -q -- "$words" err
+        check $? "$name: wanted \"$words\""
+    fi
+}
+same() { # NAME A B
+    cmp -s "$2" "$3"
+    check $? "$1: $2 and $3 differ"
+}
+
+# ---- infer ----
+printf 'bus from Pune to Goa\nAC sleeper to Chennai\n' >t.txt
+printf '{"text":"bus from Pune to Goa"}\n"AC sleeper to Chennai"\n' >t.jsonl
+printf 'n,note\r\n1,"bus from Pune to Goa"\r\n2,AC sleeper to Chennai\r\n' >t.csv
+works "two words on the line" "$EF" infer -m "$MODEL" -f jsonl "bus from Pune to Goa" "AC sleeper to Chennai"
+mv txt wanted
+for input in "-i t.txt" "-i t.jsonl" "-i t.csv --field note"; do
+    works "infer $input" "$EF" infer -m "$MODEL" -f jsonl $input
+    same "infer $input" txt wanted
+done
+"$EF" infer -m "$MODEL" -f jsonl <t.txt >txt 2>err && cmp -s txt wanted
+check $? "infer from a pipe"
+works "infer, csv out" "$EF" infer -m "$MODEL" -f csv -i t.txt
+[ "$(head -1 txt | cut -c1-20)" = "row,token_info.token" ] && [ "$(grep -c . txt)" = $(($(grep -o '"token":' wanted | grep -c .) + 1)) ]
+check $? "csv: a line of names, a line a token"
+works "infer, npy out" "$EF" infer -m "$MODEL" -f npy "bus from Pune"
+[ "$(head -c 6 txt | tail -c 5)" = NUMPY ]
+check $? "npy begins as such"
+refuses "npy of several texts" "one text" "$EF" infer -m "$MODEL" -f npy -i t.txt
+refuses "unknown format" "wanted json" "$EF" infer -m "$MODEL" -f xml x
+refuses "unknown input format" "wanted text" "$EF" infer -m "$MODEL" -i t.txt --input-format xml
+refuses "no such file" "cannot be opened" "$EF" infer -m "$MODEL" -i nowhere
+refuses "no such column" "no column \"text\"" "$EF" infer -m "$MODEL" -i t.csv
+printf '"a"\n{"x":1}\n' >bad.jsonl
+refuses "a bad record" "line 2: found no \"text\"" "$EF" infer -m "$MODEL" -i bad.jsonl
+printf 'text\n"open\n' >bad.csv
+refuses "an open quote" "never closed" "$EF" infer -m "$MODEL" -i bad.csv
+
+# ---- map ----
+i=0
+while [ $i -lt 1500 ]; do
+    printf '{"id":%d,"text":"bus %d from Pune to Goa via stop %d"}\n' $i $((i * 7919 % 1000)) $((i % 37))
+    i=$((i + 1))
+done >many.jsonl
+works "map" "$EF" map -m "$MODEL" many.jsonl -o whole.jsonl
+[ "$(grep -c . whole.jsonl)" = 1500 ] && [ "$(sed -n 's/^{"id":\([0-9]*\),.*/\1/p' whole.jsonl | sort -nc && echo yes)" = yes ]
+check $? "map keeps every line, in order"
+sed -n 1200p many.jsonl >one && "$EF" infer -m "$MODEL" -i one --input-format jsonl -f jsonl >alone 2>err
+sed -n 1200p whole.jsonl | sed 's/"id":[0-9]*,//' >there
+same "a line of map is that of infer" alone there
+refuses "output that has lines" "--resume goes on" "$EF" map -m "$MODEL" many.jsonl -o whole.jsonl
+refuses "resume without output" "wanted --output" "$EF" map -m "$MODEL" many.jsonl --resume
+for cut in 0 1 777 50001; do # in the middle of a line, or not even begun
+    head -c $cut whole.jsonl >cut.jsonl
+    works "resume behind $cut bytes" "$EF" map -m "$MODEL" many.jsonl -o cut.jsonl --resume
+    same "resume behind $cut bytes" cut.jsonl whole.jsonl
+done
+"$EF" map -m "$MODEL" many.jsonl -o killed.jsonl 2>/dev/null &
+sleep 0.1 && kill -9 $! 2>/dev/null
+wait $! 2>/dev/null
+works "resume after kill -9" "$EF" map -m "$MODEL" many.jsonl -o killed.jsonl --resume
+same "resume after kill -9" killed.jsonl whole.jsonl
+works "nothing left to do" "$EF" map -m "$MODEL" many.jsonl -o killed.jsonl --resume
+same "nothing left to do" killed.jsonl whole.jsonl
+head -5 many.jsonl >few.jsonl
+refuses "another input" "not of this input" "$EF" map -m "$MODEL" few.jsonl -o whole.jsonl --resume
+printf '"fine"\n\n{"id":"q","text":""}\nnot json\n["a","b"]\n{"text":["a",1]}\n\377\n"last"' >mixed.jsonl
+works "map over bad lines" "$EF" map -m "$MODEL" mixed.jsonl
+[ "$(sed 's/^{"id":"q",/{/; s/^{"\([a-z]*\)".*/\1/' txt | tr '\n' ' ')" = \
+    "tokens error error error tokens error error tokens " ]
+check $? "errors stand in their line"
+grep -q '^{"id":"q","error":{"message":".*empty' txt
+check $? "an error keeps its id"
+"$EF" map -m "$MODEL" <many.jsonl >txt 2>err && cmp -s txt whole.jsonl
+check $? "map from a pipe"
+"$EF" map -m "$MODEL" <many.jsonl >/dev/full 2>err && flunk "full disk" || { grep -q 'cannot be written' err; check $? "full disk"; }
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
