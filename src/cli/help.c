@@ -32,9 +32,11 @@ void help_all(Buf *b, const Command *const *all, bool packaged)
     };
     buf_puts(b, titles[packaged]);
     buf_puts(b, "\nusage: encoderfile COMMAND [OPTIONS]\n\ncommands:\n");
+    size_t width = 0;
+    for (const Command *const *c = all; *c; c++) width = MAX(width, strlen((*c)->name));
     for (; *all; all++)
         if (!(*all)->builder || !packaged)
-            buf_printf(b, "  %-12s %s\n", (*all)->name, (*all)->summary);
+            buf_printf(b, "  %-*s  %s\n", (int)width, (*all)->name, (*all)->summary);
     buf_puts(b, "\n`encoderfile COMMAND --help` explains one of them, with an example.\n");
     if (packaged) buf_puts(b, "Without --model, commands use the model in this file.\n");
 }
