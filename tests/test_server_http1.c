@@ -4,6 +4,8 @@
 #include "check.h"
 #include "server/http1.h"
 
+static Err why; /* of the last feed */
+
 typedef struct Case {
     const char *name, *bytes;
     int status;                 /* 0: a good request; -1: not complete */
@@ -125,7 +127,7 @@ static Http1Event feed(Http1 *h, Buf *in, const char *bytes, size_t n, size_t pi
     http1_start(h, limits);
     for (size_t at = 0; at < n && event != HTTP1_BAD && event != HTTP1_DONE; at += piece) {
         buf_add(in, bytes + at, MIN(piece, n - at));
-        do event = http1_feed(h, in);
+        do event = http1_feed(h, in, &why);
         while (event == HTTP1_HEAD);
     }
     return event;
@@ -134,7 +136,7 @@ static Http1Event feed(Http1 *h, Buf *in, const char *bytes, size_t n, size_t pi
 static bool as_wanted(const Case *c, const Http1 *h, Http1Event event, const Buf *in, bool all)
 {
     if (c->status == -1) return event == HTTP1_MORE;
-    if (c->status) return event == HTTP1_BAD && h->status == c->status && h->err.message[0];
+    if (c->status) return event == HTTP1_BAD && h->status == c->status && why.message[0];
     bool rest = !all || str_is((Str){ in->p + h->at, in->n - h->at }, c->rest);
     return event == HTTP1_DONE && str_is(http1_view(h->method, in), c->method) &&
            str_is(http1_view(h->path, in), c->path) && str_is(http1_view(h->body, in), c->body) &&
@@ -150,7 +152,7 @@ static void test_case(const Case *c)
         Buf in = { 0 };
         Http1Event event = feed(&h, &in, c->bytes, n, piece);
         if (!CHECK(as_wanted(c, &h, event, &in, piece >= n)))
-            printf("  piece %zu: event %d status %d: %s\n", piece, event, h.status, h.err.message);
+            printf("  piece %zu: event %d status %d: %s\n", piece, event, h.status, why.message);
         buf_free(&in);
     }
     for (size_t cut = 1; cut < n; cut++) {
@@ -158,11 +160,11 @@ static void test_case(const Case *c)
         http1_start(&h, limits);
         buf_add(&in, c->bytes, cut);
         Http1Event event;
-        do event = http1_feed(&h, &in);
+        do event = http1_feed(&h, &in, &why);
         while (event == HTTP1_HEAD);
         if (event == HTTP1_MORE) {
             buf_add(&in, c->bytes + cut, n - cut);
-            do event = http1_feed(&h, &in);
+            do event = http1_feed(&h, &in, &why);
             while (event == HTTP1_HEAD);
         }
         CHECK(as_wanted(c, &h, event, &in, false));
@@ -212,15 +214,15 @@ static void test_gap(void)
     int size = snprintf(chunk, sizeof chunk, "1;%0200d\r\nx\r\n", 0);
     http1_start(&h, (Http1Limits){ 2000, 1 << 20 });
     buf_puts(&in, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
-    CHECK(http1_feed(&h, &in) == HTTP1_HEAD);
+    CHECK(http1_feed(&h, &in, &why) == HTTP1_HEAD);
     size_t most = 0;
     for (int i = 0; i < 10000; i++) {
         buf_add(&in, chunk, (size_t)size);
-        if (http1_feed(&h, &in) != HTTP1_MORE) break;
+        if (http1_feed(&h, &in, &why) != HTTP1_MORE) break;
         most = MAX(most, in.n);
     }
     buf_puts(&in, "0\r\n\r\nrest");
-    CHECK(http1_feed(&h, &in) == HTTP1_DONE);
+    CHECK(http1_feed(&h, &in, &why) == HTTP1_DONE);
     Str body = http1_view(h.body, &in);
     CHECK(body.n == 10000 && body.p[0] == 'x' && body.p[9999] == 'x');
     CHECK(most < 100000);
@@ -238,27 +240,29 @@ static void test_events(void)
     buf_puts(&in, "POST /p HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n"
                   "Content-Length: 2\r\n\r\n");
     CHECK(http1_begun(&h, &in));
-    CHECK(http1_feed(&h, &in) == HTTP1_HEAD && h.expects_continue && http1_has_body(&h));
+    CHECK(http1_feed(&h, &in, &why) == HTTP1_HEAD && h.expects_continue && http1_has_body(&h));
     CHECK(str_is(http1_view(h.content_type, &in), "text/x"));
-    CHECK(http1_feed(&h, &in) == HTTP1_MORE);
+    CHECK(http1_feed(&h, &in, &why) == HTTP1_MORE);
     buf_puts(&in, "ab");
-    CHECK(http1_feed(&h, &in) == HTTP1_DONE && !http1_has_body(&h));
-    CHECK(http1_feed(&h, &in) == HTTP1_DONE);
+    CHECK(http1_feed(&h, &in, &why) == HTTP1_DONE && !http1_has_body(&h));
+    CHECK(http1_feed(&h, &in, &why) == HTTP1_DONE);
     buf_free(&in);
 }
 
 static void test_reply(void)
 {
+    char date[HTTP1_DATE];
+    http1_date(date, 784111777);
     TEST("reply");
     Buf out = { 0 };
     http1_write_head(&out, &(Http1Reply){ .status = 405, .type = "a/b", .length = 7, .close = true,
-                                          .allow = "GET, HEAD", .retry_after = 1 }, 784111777);
+                                          .allow = "GET, HEAD", .retry_after = 1 }, date);
     CHECK(str_is(buf_view(&out), "HTTP/1.1 405 Method Not Allowed\r\n"
                                  "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Type: a/b\r\n"
                                  "Content-Length: 7\r\nAllow: GET, HEAD\r\nRetry-After: 1\r\n"
                                  "Connection: close\r\n\r\n"));
     out.n = 0;
-    http1_write_head(&out, &(Http1Reply){ .status = 200, .type = "a/b", .keep = true }, 784111777);
+    http1_write_head(&out, &(Http1Reply){ .status = 200, .type = "a/b", .keep = true }, date);
     CHECK(str_ends(buf_view(&out), "Content-Length: 0\r\nConnection: keep-alive\r\n\r\n"));
     buf_free(&out);
 }

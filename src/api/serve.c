@@ -2,23 +2,35 @@
  * serve.c - settings as rows: name, where it goes, and the range that makes sense. */
 #include "api/serve.h"
 
-typedef enum { SET_TEXT, SET_INT, SET_SIZE, SET_I64, SET_SECONDS, SET_MS } SettingKind;
+typedef enum { SET_TEXT, SET_INT, SET_SIZE, SET_I64, SET_SECONDS, SET_MS, SET_WORD, SET_LINES } SettingKind;
 typedef struct Setting {
     const char *name;
     SettingKind kind;
     size_t at; /* in ServeSettings */
     int64_t least, most;
+    const char *const *words; /* SET_WORD: kept as their index */
 } Setting;
+
+static const char *const access_words[] = { "none", "text", "json", NULL };
+static const char *const level_words[] = { "error", "warn", "info", "debug", NULL };
 
 #define AT(field) offsetof(ServeSettings, field)
 static const Setting settings[] = {
     { "http-hostname", SET_TEXT, AT(server.hostname) },
     { "http-port", SET_INT, AT(server.port), 0, 65535 },
+    { "unix-socket", SET_TEXT, AT(server.unix_path) },
+    { "api-key", SET_LINES, AT(server.api_keys) },
+    { "cors-origin", SET_LINES, AT(server.origins) },
+    { "access-log", SET_WORD, AT(server.access), .words = access_words },
+    { "log-level", SET_WORD, AT(log_level), .words = level_words },
     { "max-body", SET_SIZE, AT(server.max_body), 1, INT64_C(1) << 40 },
     { "max-connections", SET_INT, AT(server.max_connections), 1, 1 << 20 },
     { "idle-timeout", SET_SECONDS, AT(server.idle_timeout_s), 1, 86400 },
     { "header-timeout", SET_SECONDS, AT(server.header_timeout_s), 1, 86400 },
     { "body-timeout", SET_SECONDS, AT(server.body_timeout_s), 1, 86400 },
+    { "request-timeout", SET_SECONDS, AT(server.request_timeout_s), 1, 86400 },
+    { "drain", SET_SECONDS, AT(server.drain_s), 0, 3600 },
+    { "gzip-from", SET_SIZE, AT(server.gzip_from), 1, INT64_C(1) << 40 },
     { "threads", SET_INT, AT(session.threads), 1, 4096 },
     { "replicas", SET_INT, AT(session.replicas), 1, 4096 },
     { "queue", SET_INT, AT(session.queue_jobs), 1, 1 << 24 },
@@ -30,7 +42,7 @@ static const Setting settings[] = {
 
 void serve_defaults(ServeSettings *s)
 {
-    *s = (ServeSettings){ .server = { .port = SERVER_PORT } };
+    *s = (ServeSettings){ .server = { .port = SERVER_PORT }, .log_level = LOG_INFO };
 }
 
 static const Setting *find(Str name)
@@ -51,13 +63,33 @@ bool serve_of_session(Str name)
     return row && row->at >= AT(session);
 }
 
+static bool set_word(const Setting *row, int *field, Str text, Err *err)
+{
+    Buf known = { 0 };
+    for (int i = 0; row->words[i]; i++) {
+        if (str_is(text, row->words[i])) return buf_free(&known), *field = i, true;
+        buf_printf(&known, "%s%s", i ? ", " : "", row->words[i]);
+    }
+    fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted one of %.*s", row->name, STR_ARG(text),
+         STR_ARG(buf_view(&known)));
+    buf_free(&known);
+    return false;
+}
+
+static const char *add_line(Arena *arena, const char *lines, Str text)
+{
+    return lines ? str_format(arena, "%s\n%.*s", lines, STR_ARG(text)) : str_dup(arena, text);
+}
+
 bool serve_set(ServeSettings *s, Arena *arena, Str name, Str text, Err *err)
 {
     const Setting *row = find(name);
     int64_t n = 0;
     if (!row) return fail(err, EF_INVALID_INPUT, "unknown setting \"%.*s\"", STR_ARG(name));
     char *field = (char *)s + row->at;
-    if (row->kind != SET_TEXT && (!str_int(text, &n) || n < row->least || n > row->most))
+    if (row->kind == SET_WORD) return set_word(row, (int *)field, text, err);
+    bool number = row->kind != SET_TEXT && row->kind != SET_LINES;
+    if (number && (!str_int(text, &n) || n < row->least || n > row->most))
         return fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted a number from %lld to %lld",
                     row->name, STR_ARG(text), (long long)row->least, (long long)row->most);
     switch (row->kind) {
@@ -67,6 +99,8 @@ bool serve_set(ServeSettings *s, Arena *arena, Str name, Str text, Err *err)
     case SET_I64: *(int64_t *)field = n; break;
     case SET_SECONDS: *(double *)field = (double)n; break;
     case SET_MS: *(double *)field = (double)n / 1000; break;
+    case SET_LINES: *(const char **)field = add_line(arena, *(const char **)field, text); break;
+    case SET_WORD: break;
     }
     return true;
 }

@@ -3,11 +3,13 @@
  * ef_serve's options are the same rows. */
 #ifndef API_SERVE_H
 #define API_SERVE_H
+#include "base/log.h"
 #include "server/server.h"
 
 typedef struct ServeSettings {
     ServerOptions server;
-    SessionOptions session;
+    SessionOptions session;      /* this and what follows is not for ef_serve to set */
+    int log_level;               /* LogLevel */
 } ServeSettings;
 
 void serve_defaults(ServeSettings *);

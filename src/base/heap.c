@@ -2,6 +2,7 @@
  * heap.c - realloc under a name of our own, so that nothing else needs stdlib's. */
 #include "heap.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 void *heap_resize(void *p, size_t size)
@@ -9,4 +10,9 @@ void *heap_resize(void *p, size_t size)
     if (size) return realloc(p, size);
     free(p);
     return NULL;
+}
+
+void heap_trim(void)
+{
+    malloc_trim(0);
 }

@@ -7,29 +7,70 @@
 
 #include "thread.h"
 
-static void line(const char *level, const char *format, va_list args)
+static LogLevel limit = LOG_INFO; /* set before threads start */
+
+void log_limit(LogLevel level)
 {
-    char text[2048], when[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    vsnprintf(text, sizeof text, format, args);
-    fprintf(stderr, "%s %s %s\n", when, level, text); /* one call: lines of threads do not mix */
+    limit = level;
 }
 
-void log_info(const char *format, ...)
+/* One write a line: lines of threads and of processes do not mix. */
+static void put(const char *prefix, const char *format, va_list args)
 {
-    va_list args;
-    va_start(args, format);
-    line("info", format, args);
-    va_end(args);
+    char text[4096];
+    int n = snprintf(text, sizeof text, "%s", prefix);
+    n += vsnprintf(text + n, sizeof text - (size_t)n, format, args);
+    n = MIN(n, (int)sizeof text - 2);
+    text[n++] = '\n';
+    for (ssize_t done = 0, w; done < n; done += w)
+        if ((w = write(2, text + done, (size_t)(n - done))) <= 0) return;
+}
+
+static void line(LogLevel level, const char *format, va_list args)
+{
+    static const char *const names[] = { "error", "warn", "info", "debug" };
+    char when[32], prefix[64];
+    time_t now = time(NULL);
+    struct tm utc;
+    if (level > limit) return;
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    snprintf(prefix, sizeof prefix, "%s %s ", when, names[level]);
+    put(prefix, format, args);
+}
+
+#define LINE(level, format)                                                                       \
+    do {                                                                                          \
+        va_list args;                                                                             \
+        va_start(args, format);                                                                   \
+        line(level, format, args);                                                                \
+        va_end(args);                                                                             \
+    } while (0)
+
+void log_error(const char *format, ...)
+{
+    LINE(LOG_ERROR, format);
 }
 
 void log_warn(const char *format, ...)
 {
+    LINE(LOG_WARN, format);
+}
+
+void log_info(const char *format, ...)
+{
+    LINE(LOG_INFO, format);
+}
+
+void log_debug(const char *format, ...)
+{
+    LINE(LOG_DEBUG, format);
+}
+
+void log_line(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    line("warn", format, args);
+    put("", format, args);
     va_end(args);
 }
 

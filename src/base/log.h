@@ -4,8 +4,13 @@
 #define BASE_LOG_H
 #include "base.h"
 
-void log_info(const char *, ...) PRINTF(1, 2);
+typedef enum { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } LogLevel;
+void log_limit(LogLevel);                            /* what says less is kept quiet; LOG_INFO */
+void log_error(const char *, ...) PRINTF(1, 2);
 void log_warn(const char *, ...) PRINTF(1, 2);
+void log_info(const char *, ...) PRINTF(1, 2);
+void log_debug(const char *, ...) PRINTF(1, 2);
+void log_line(const char *, ...) PRINTF(1, 2);       /* without time and level, always */
 
 /* One line on a terminal, nothing elsewhere; shown only once the work takes over half a second. */
 typedef struct Progress {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_serve.c - flags to settings, signals to the stop flag; the rest is server_run. */
 #include <signal.h>
+#include <stdlib.h>
 
 #include "api/serve.h"
+#include "base/file.h"
 #include "cli/cli.h"
 
 #define LATER_GRPC "gRPC is not supported yet: this version speaks HTTP only"
@@ -14,11 +16,17 @@ static const Option options[] = {
     OPTION_TYPE,
     { "http-hostname", 0, "ADDRESS", "default 0.0.0.0" },
     { "http-port", 0, "N", "default 8080; 0: any free one" },
+    { "unix-socket", 0, "PATH", "a socket in the file system, beside the port" },
+    { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY; may be said again" },
+    { "api-key-file", 0, "FILE", "the same, one a line; also $ENCODERFILE_API_KEY" },
+    { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
+    { "access-log", 0, "FORM", "a line for each request: none (default), text or json" },
+    { "log-level", 0, "LEVEL", "error, warn, info (default) or debug" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     { "replicas", 0, "N", "batches run at the same time, each on its part of the threads; default 1" },
     { "max-body", 0, "BYTES", "longest request body; default 32 MiB" },
     { "max-inputs", 0, "N", "most texts of a request; default 4096" },
-    { "max-connections", 0, "N", "default 1024" },
+    { "max-connections", 0, "N", "default 16384" },
     { "queue", 0, "N", "most requests waiting before 429; default 1024" },
     { "batch-ms", 0, "N", "time that one run should take at most; default 100" },
     { "batch-tokens", 0, "N", "most tokens of one run; default 8192" },
@@ -26,6 +34,9 @@ static const Option options[] = {
     { "idle-timeout", 0, "SECONDS", "between requests of a connection; default 60" },
     { "header-timeout", 0, "SECONDS", "for the head of a request; default 10" },
     { "body-timeout", 0, "SECONDS", "for its body; default 30" },
+    { "request-timeout", 0, "SECONDS", "from a request's last byte to its reply; default 300" },
+    { "drain", 0, "SECONDS", "after SIGTERM: not ready, but still serving; default 0" },
+    { "gzip-from", 0, "BYTES", "smallest reply packed for clients that ask; default 8192" },
     { "verify", 0, NULL, "check the SHA-256 of the whole package first" },
     { "disable-grpc", 0, NULL, NULL },
     { "disable-http", 0, NULL, NULL, "Cannot disable both gRPC and HTTP: there is only HTTP here" },
@@ -44,12 +55,13 @@ static const Option options[] = {
     { 0 },
 };
 
-static volatile int stop;
+enum { KEYS_LIMIT = 1 << 20 };
+static volatile int stop, dump;
 
 static void on_signal(int number)
 {
-    (void)number;
-    stop = 1;
+    if (number == SIGUSR1) dump++;
+    else stop = 1;
 }
 
 static void catch_signals(void)
@@ -57,7 +69,21 @@ static void catch_signals(void)
     struct sigaction action = { .sa_handler = on_signal };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+}
+
+/* Keys in files and in the environment are not seen by who lists processes. */
+static bool read_keys(Args *a, ServeSettings *s, Err *err)
+{
+    const char *file = args_value(a, "api-key-file"), *key = getenv("ENCODERFILE_API_KEY");
+    Str text;
+    if (key && *key && !serve_set(s, &a->arena, STR("api-key"), str_of(key), err)) return false;
+    if (!file) return true;
+    if (!file_read(&a->arena, file, KEYS_LIMIT, &text, err)) return false;
+    if (strspn(text.p, " \t\r\n") == text.n)
+        return fail(err, EF_USAGE, "--api-key-file: found no key in %s", file);
+    return serve_set(s, &a->arena, STR("api-key"), text, err);
 }
 
 static bool read_settings(Args *a, ServeSettings *s, Err *err)
@@ -70,7 +96,9 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
         if (serve_known(name) && !serve_set(s, &a->arena, name, str_of(a->given[i].value), err))
             return false;
     }
-    return true;
+    s->server.dump = &dump;
+    log_limit((LogLevel)s->log_level);
+    return read_keys(a, s, err);
 }
 
 static bool serve(const Model *model, const ServeSettings *s, bool verify, Err *err)

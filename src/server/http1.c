@@ -17,14 +17,14 @@ static bool bad(Http1 *h, int status, ef_code code, const char *what)
 {
     h->state = S_BAD;
     h->status = status;
-    return fail(&h->err, code, "%s", what);
+    return fail(h->err, code, "%s", what);
 }
 
 static bool bad_body(Http1 *h)
 {
     h->state = S_BAD;
     h->status = 413;
-    return fail(&h->err, EF_TOO_LARGE, "body: found more than the limit of %zu bytes",
+    return fail(h->err, EF_TOO_LARGE, "body: found more than the limit of %zu bytes",
                 h->limits.body);
 }
 
@@ -186,6 +186,48 @@ static bool field_type(Http1 *h, Str value, const Buf *in)
     return true;
 }
 
+static bool field_authorization(Http1 *h, Str value, const Buf *in)
+{
+    h->authorization = span_of(value, in);
+    return true;
+}
+
+static bool field_request_id(Http1 *h, Str value, const Buf *in)
+{
+    h->request_id = span_of(value, in);
+    return true;
+}
+
+static bool field_origin(Http1 *h, Str value, const Buf *in)
+{
+    h->origin = span_of(value, in);
+    return true;
+}
+
+static bool field_body_coding(Http1 *h, Str value, const Buf *in)
+{
+    (void)in;
+    h->gzip_body = same(value, "gzip") || same(value, "x-gzip");
+    if (h->gzip_body || same(value, "identity")) return true;
+    return bad(h, 415, EF_MEDIA_TYPE, "Content-Encoding: wanted gzip or identity");
+}
+
+/* "gzip;q=0" refuses it; other weights do not matter, since there is no other coding. */
+static bool field_accepted_codings(Http1 *h, Str value, const Buf *in)
+{
+    (void)in;
+    for (Str item; next_part(&value, ',', &item);) {
+        Str name, weight = { 0 };
+        next_part(&item, ';', &name);
+        if (!same(trim(name), "gzip") && !same(trim(name), "*")) continue;
+        if (item.p) weight = trim(item);
+        bool zero = str_starts(weight, "q=0");
+        for (size_t i = 3; zero && i < weight.n; i++) zero = strchr(".0", weight.p[i]) != NULL;
+        h->gzip_reply = !zero;
+    }
+    return true;
+}
+
 static bool field_host(Http1 *h, Str value, const Buf *in)
 {
     (void)in;
@@ -206,6 +248,11 @@ static const struct FieldRow {
     { "Content-Type", true, field_type },
     { "Connection", false, field_connection },
     { "Expect", true, field_expect },
+    { "Authorization", true, field_authorization },
+    { "X-Request-Id", false, field_request_id },
+    { "Origin", true, field_origin },
+    { "Content-Encoding", true, field_body_coding },
+    { "Accept-Encoding", false, field_accepted_codings },
 };
 
 static bool seen(const Http1 *h, int row)
@@ -247,7 +294,7 @@ static bool read_field(Http1 *h, Str line, Buf *in)
         if (!same(name, row->name)) continue;
         if (row->once && seen(h, (int)i)) {
             bad_syntax(h, "header: a field came twice");
-            return within(&h->err, "%s", row->name);
+            return within(h->err, "%s", row->name);
         }
         h->seen |= 1u << i;
         return row->read(h, value, in);
@@ -388,8 +435,9 @@ void http1_start(Http1 *h, Http1Limits limits)
     *h = (Http1){ .limits = limits };
 }
 
-Http1Event http1_feed(Http1 *h, Buf *in)
+Http1Event http1_feed(Http1 *h, Buf *in, Err *err)
 {
+    h->err = err;
     for (bool moved = true; moved && h->state < S_DONE;) {
         bool in_head = h->state <= S_FIELD;
         moved = states[h->state].line ? step_line(h, in) : step_bytes(h, in);
@@ -409,10 +457,29 @@ bool http1_has_body(const Http1 *h)
     return h->state > S_FIELD && h->state < S_DONE;
 }
 
+Str http1_arrived(const Http1 *h, const Buf *in)
+{
+    size_t n = h->chunked ? h->body.n : MIN(h->at, h->body.at + h->body.n) - h->body.at;
+    return (Str){ in->p + h->body.at, n };
+}
+
+void http1_consume(Http1 *h, Buf *in, size_t bytes)
+{
+    size_t from = h->body.at + bytes;
+    memmove(in->p + h->body.at, in->p + from, in->n - from);
+    in->n -= bytes;
+    h->at -= bytes;
+    h->scanned -= MIN(h->scanned, bytes);
+    h->body.n -= bytes;
+    if (h->head_end > h->body.at) h->head_end -= bytes; /* where trailers begin */
+}
+
 /* ---- replies ---- */
 static const struct { int status; const char *reason; } reasons[] = {
     { 200, "OK" },
+    { 204, "No Content" },
     { 400, "Bad Request" },
+    { 401, "Unauthorized" },
     { 404, "Not Found" },
     { 405, "Method Not Allowed" },
     { 408, "Request Timeout" },
@@ -426,6 +493,7 @@ static const struct { int status; const char *reason; } reasons[] = {
     { 500, "Internal Server Error" },
     { 501, "Not Implemented" },
     { 503, "Service Unavailable" },
+    { 504, "Gateway Timeout" },
     { 505, "HTTP Version Not Supported" },
 };
 
@@ -436,15 +504,35 @@ const char *http1_reason(int status)
     return "Unknown";
 }
 
-void http1_write_head(Buf *out, const Http1Reply *reply, int64_t unix_time)
+void http1_date(char out[HTTP1_DATE], int64_t unix_time)
 {
     time_t now = (time_t)unix_time;
     struct tm utc;
-    char date[40];
-    strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &utc));
-    buf_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n",
-               reply->status, http1_reason(reply->status), date, reply->type, reply->length);
+    strftime(out, HTTP1_DATE, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &utc));
+}
+
+static void write_origin(Buf *out, const Http1Reply *reply)
+{
+    buf_printf(out, "Access-Control-Allow-Origin: %s\r\nVary: Origin\r\n"
+               "Access-Control-Expose-Headers: X-Request-Id, Retry-After\r\n", reply->origin);
+    if (!reply->preflight) return;
+    buf_printf(out, "Access-Control-Allow-Methods: %s\r\n"
+               "Access-Control-Allow-Headers: Authorization, Content-Type, Content-Encoding, "
+               "X-Request-Id\r\nAccess-Control-Max-Age: 600\r\n", reply->allow);
+}
+
+void http1_write_head(Buf *out, const Http1Reply *reply, const char *date)
+{
+    buf_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", reply->status, http1_reason(reply->status),
+               date);
+    if (reply->type) buf_printf(out, "Content-Type: %s\r\n", reply->type);
+    if (reply->chunked) buf_puts(out, "Transfer-Encoding: chunked\r\n");
+    else if (reply->status != 204) buf_printf(out, "Content-Length: %zu\r\n", reply->length);
+    if (reply->gzip) buf_puts(out, "Content-Encoding: gzip\r\n");
+    if (reply->request_id) buf_printf(out, "X-Request-Id: %s\r\n", reply->request_id);
+    if (reply->status == 401) buf_puts(out, "WWW-Authenticate: Bearer\r\n");
     if (reply->allow) buf_printf(out, "Allow: %s\r\n", reply->allow);
+    if (reply->origin) write_origin(out, reply);
     if (reply->retry_after) buf_printf(out, "Retry-After: %d\r\n", reply->retry_after);
     if (reply->close) buf_puts(out, "Connection: close\r\n");
     else if (reply->keep) buf_puts(out, "Connection: keep-alive\r\n");

@@ -33,34 +33,45 @@ typedef struct Http1 {           /* one request */
     size_t left;                 /* bytes of the body or chunk still to come */
     int fields;                  /* header fields so far */
     unsigned seen;               /* bit per row of the field table: refuse it twice */
-    Span method, target, content_type;
+    Span method, target, content_type, authorization, request_id, origin;
     Span path;                   /* of the target: without authority and query */
-    Span body;
+    Span body;                   /* of what is in chunks: so far */
     int minor;                   /* HTTP/1.minor */
     bool keep_alive, chunked, expects_continue;
+    bool gzip_body, gzip_reply;  /* the body is packed; the client would like the reply so */
     int status;                  /* of a bad request */
-    Err err;
+    Err *err;                    /* of the feed under way */
 } Http1;
 
 void http1_start(Http1 *, Http1Limits);
-Http1Event http1_feed(Http1 *, Buf *in);
+Http1Event http1_feed(Http1 *, Buf *in, Err *);
 static inline Str http1_view(Span span, const Buf *in)
 {
     return (Str){ span.n ? in->p + span.at : "", span.n };
 }
 bool http1_begun(const Http1 *, const Buf *in); /* some byte of the request is there */
 bool http1_has_body(const Http1 *);              /* one follows the head (known at HTTP1_HEAD) */
+/* Of a body that is used while it comes: the part that is there; and forgetting its first bytes. */
+Str http1_arrived(const Http1 *, const Buf *in);
+void http1_consume(Http1 *, Buf *in, size_t bytes);
 
 typedef struct Http1Reply {
     int status;
-    const char *type;            /* of the content */
+    const char *type;            /* of the content; NULL: there is none */
     size_t length;
+    bool chunked;                /* instead of a length */
     bool close;                  /* the connection ends after it */
     bool keep;                   /* it does not, and an HTTP/1.0 client must be told */
-    const char *allow;           /* (optional) methods, for 405 */
+    bool gzip;                   /* the content is packed */
+    const char *allow;           /* (optional) methods, for 405 and OPTIONS */
+    const char *request_id;      /* (optional) */
+    const char *origin;          /* (optional) of pages that may read the reply */
+    bool preflight;              /* what else such pages may do */
     int retry_after;             /* (optional) seconds; 0: none */
 } Http1Reply;
-void http1_write_head(Buf *out, const Http1Reply *, int64_t unix_time);
+enum { HTTP1_DATE = 32 };        /* bytes of a date */
+void http1_date(char out[HTTP1_DATE], int64_t unix_time);
+void http1_write_head(Buf *out, const Http1Reply *, const char *date);
 const char *http1_reason(int status);
 
 #endif

@@ -6,6 +6,8 @@
 #include <netinet/in.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -121,4 +123,34 @@ int listen_on(const char *hostname, int *port, Err *err)
     }
     *port = bound_port(fd);
     return fd;
+}
+
+/* A socket that a server left behind when it was killed is in nobody's use. */
+static bool remove_stale(const char *path, const struct sockaddr_un *a)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode)) return false;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool alive = fd < 0 || connect(fd, (const struct sockaddr *)a, sizeof *a) == 0;
+    if (fd >= 0) close(fd);
+    return !alive && unlink(path) == 0;
+}
+
+int listen_on_path(const char *path, Err *err)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    if (strlen(path) >= sizeof a.sun_path) {
+        fail(err, EF_USAGE, "socket: found a path of %zu bytes, wanted at most %zu", strlen(path),
+             sizeof a.sun_path - 1);
+        return -1;
+    }
+    strcpy(a.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
+    if (fd >= 0 && !ok && errno == EADDRINUSE && remove_stale(path, &a))
+        ok = bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
+    if (ok && listen(fd, SOMAXCONN) == 0) return fd;
+    fail(err, EF_IO, "cannot listen on the socket %s: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    return -1;
 }

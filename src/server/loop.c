@@ -8,16 +8,20 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "data/gzip.h"
 #include "loop.h"
 
-enum { TICK_MS = 100, EVENTS = 64 };
-enum { ID_LISTENER = 0, ID_WAKE = 1, ID_CONN = 2 }; /* low half of an event; conns: 2 + slot */
+enum { TICK_MS = 100, EVENTS = 64, SPARE_DESCRIPTORS = 64 };
+enum { ID_WAKE = 0, ID_LISTENER = 1, ID_CONN = 3 }; /* low half of an event; conns: 3 + slot */
 
 static bool watch(Loop *loop, int fd, int operation, uint32_t interest, uint64_t id)
 {
@@ -25,36 +29,66 @@ static bool watch(Loop *loop, int fd, int operation, uint32_t interest, uint64_t
     return epoll_ctl(loop->epoll, operation, fd, &event) == 0;
 }
 
-void loop_watch(Loop *loop, Conn *c, uint32_t interest)
+Slot *loop_slot(Loop *loop, const Conn *c)
 {
-    if (c->interest == interest) return;
-    uint64_t id = (uint64_t)c->generation << 32 | (uint64_t)(ID_CONN + (c - loop->conn));
-    int operation = c->interest ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    c->interest = interest;
-    if (!watch(loop, c->fd, operation, interest, id))
-        log_warn("epoll: %s", strerror(errno)); /* the connection then ends by its deadline */
+    return &loop->slot[c->slot];
 }
 
+/* The connection stays until the end of this turn: its callers may still look at it. */
 void loop_release(Loop *loop, Conn *c)
 {
-    c->state = CONN_FREE;
-    c->generation++;
-    c->next = loop->free;
-    loop->free = c;
+    Slot *slot = loop_slot(loop, c);
+    *slot = (Slot){ .generation = slot->generation + 1, .next_free = loop->free };
+    loop->free = c->slot;
     loop->live--;
+    c->next = loop->closed;
+    loop->closed = c;
+}
+
+static void free_closed(Loop *loop)
+{
+    for (Conn *c; (c = loop->closed);) {
+        loop->closed = c->next;
+        heap_resize(c, 0);
+    }
+}
+
+const char *loop_date(Loop *loop)
+{
+    int64_t now = time(NULL);
+    if (now != loop->date_of) http1_date(loop->date, now);
+    loop->date_of = now;
+    return loop->date;
 }
 
 /* ---- jobs that come back ---- */
+void loop_lend(Loop *loop, int jobs)
+{
+    pthread_mutex_lock(&loop->lock);
+    loop->away += jobs;
+    pthread_mutex_unlock(&loop->lock);
+}
+
 void loop_return(Job *job)
 {
-    Loop *loop = ((Conn *)job->context)->loop;
+    Loop *loop = job->context;
     uint64_t one = 1;
     pthread_mutex_lock(&loop->lock);
+    bool first = !loop->returned;
     job->next = NULL;
     *loop->returned_end = job;
     loop->returned_end = &job->next;
-    while (write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
+    while (first && write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
+    loop->away--;
     pthread_mutex_unlock(&loop->lock); /* the loop ends only with this lock in hand */
+}
+
+static void take_back(Loop *loop, Job *job)
+{
+    Slot *slot = &loop->slot[(uint32_t)job->ticket];
+    bool wanted = slot->conn && slot->generation == job->ticket >> 32;
+    if (wanted) conn_returned(slot->conn, job);
+    else job_free(job);
 }
 
 static void take_returned(Loop *loop)
@@ -66,18 +100,20 @@ static void take_returned(Loop *loop)
     loop->returned = NULL;
     loop->returned_end = &loop->returned;
     pthread_mutex_unlock(&loop->lock);
-    while (job) {
-        Job *next = job->next; /* the connection frees it */
-        conn_returned(job->context);
-        job = next;
+    for (Job *next; job; job = next) {
+        next = job->next;
+        take_back(loop, job);
     }
 }
 
 /* ---- connections that come ---- */
 static void pause_accepting(Loop *loop, bool pause)
 {
-    if (loop->listener < 0 || loop->accepting != pause) return;
-    watch(loop, loop->listener, pause ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, EPOLLIN, ID_LISTENER);
+    if (loop->accepting != pause || loop->stopping) return;
+    for (size_t i = 0; i < COUNT(loop->listener); i++)
+        if (loop->listener[i] >= 0)
+            watch(loop, loop->listener[i], pause ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, EPOLLIN,
+                  ID_LISTENER + i);
     loop->accepting = !pause;
 }
 
@@ -86,23 +122,25 @@ static bool evict(Loop *loop)
 {
     Conn *oldest = NULL;
     for (int i = 0; i < loop->options.max_connections; i++) {
-        Conn *c = &loop->conn[i];
-        if (conn_idle(c) && (!oldest || c->deadline < oldest->deadline)) oldest = c;
+        Conn *c = loop->slot[i].conn;
+        bool older = !oldest || loop->slot[i].deadline < loop_slot(loop, oldest)->deadline;
+        if (c && conn_idle(c) && older) oldest = c;
     }
     if (oldest) conn_close(oldest);
     return oldest;
 }
 
-static void turn_away(int fd)
+static void turn_away(Loop *loop, int fd)
 {
     Err err;
     char request[4096];
     Buf out = { 0 }, body = { 0 };
+    loop->meters.turned_away++;
     fail(&err, EF_UNAVAILABLE, "too many connections: try again");
     error_write(&body, &err, 503);
     http1_write_head(&out, &(Http1Reply){ .status = 503, .type = "application/json",
                                           .length = body.n, .close = true, .retry_after = 1 },
-                     time(NULL));
+                     loop_date(loop));
     buf_str(&out, buf_view(&body));
     ssize_t unread = recv(fd, request, sizeof request, 0); /* left there, it would undo the reply */
     if (unread && send(fd, out.p, out.n, MSG_NOSIGNAL) >= 0) shutdown(fd, SHUT_WR);
@@ -111,22 +149,39 @@ static void turn_away(int fd)
     buf_free(&body);
 }
 
+static Conn *new_conn(Loop *loop)
+{
+    Conn *c = heap_resize(NULL, sizeof *c);
+    if (!c) return NULL;
+    Slot *slot = &loop->slot[loop->free];
+    *c = (Conn){ .loop = loop, .slot = loop->free };
+    loop->free = slot->next_free;
+    slot->conn = c;
+    loop->live++;
+    loop->meters.connections++;
+    return c;
+}
+
 static void admit(Loop *loop, int fd)
 {
     int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (!loop->free && !evict(loop)) return turn_away(fd);
-    Conn *c = loop->free;
-    loop->free = c->next;
-    loop->live++;
+    loop->now = now_seconds(); /* many may come in one turn: the order of being idle is theirs */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* UNIX sockets have no such thing */
+    bool room = loop->free < (uint32_t)loop->options.max_connections || evict(loop);
+    Conn *c = room ? new_conn(loop) : NULL;
+    if (!c) return turn_away(loop, fd);
+    uint64_t id = (uint64_t)loop_slot(loop, c)->generation << 32 | (ID_CONN + c->slot);
     conn_start(c, fd);
+    if (c->state == CONN_CLOSED) return;
+    if (!watch(loop, fd, EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, id))
+        conn_close(c);
 }
 
 /* Out of descriptors: make room and look again at the next tick, instead of spinning. */
-static void accept_all(Loop *loop)
+static void accept_all(Loop *loop, int listener)
 {
-    while (loop->listener >= 0) {
-        int fd = accept4(loop->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    while (listener >= 0) {
+        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             admit(loop, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
@@ -140,103 +195,189 @@ static void accept_all(Loop *loop)
 }
 
 /* ---- time ---- */
+/* After a rush, memory goes back. */
+static void give_back(Loop *loop)
+{
+    enum { FEW = 1000 };
+    loop->peak = MAX(loop->peak, loop->live);
+    if (loop->peak < FEW || loop->live > loop->peak / 2) return;
+    heap_trim();
+    loop->peak = loop->live;
+}
+
 static void tick(Loop *loop)
 {
+    give_back(loop);
     pause_accepting(loop, false);
     for (int i = 0; i < loop->options.max_connections; i++) {
-        Conn *c = &loop->conn[i];
-        if (c->state != CONN_FREE && c->deadline <= loop->now) conn_expire(c);
+        Slot *slot = &loop->slot[i];
+        if (!slot->conn) continue;
+        if (slot->deadline <= loop->now) conn_expire(slot->conn);
+        else conn_tick(slot->conn);
     }
+}
+
+/* ---- the end ---- */
+/* Not ready any more, but still there: who balances load needs time to see it. */
+static void begin_drain(Loop *loop)
+{
+    loop->draining = true;
+    loop->close_at = loop->now + loop->options.drain_s;
 }
 
 static void begin_stop(Loop *loop)
 {
     loop->stopping = true;
-    accept_all(loop); /* those the system has already greeted */
-    close(loop->listener);
-    loop->listener = -1;
-    for (int i = 0; i < loop->options.max_connections; i++) conn_stop(&loop->conn[i]);
+    for (size_t i = 0; i < COUNT(loop->listener); i++) {
+        accept_all(loop, loop->listener[i]); /* those the system has already greeted */
+        if (loop->listener[i] >= 0) close(loop->listener[i]);
+        loop->listener[i] = -1;
+    }
+    for (int i = 0; i < loop->options.max_connections; i++)
+        if (loop->slot[i].conn) conn_stop(loop->slot[i].conn);
+}
+
+static void look_at_wishes(Loop *loop, const volatile int *stop, int *dumped)
+{
+    const volatile int *dump = loop->options.dump;
+    if (!loop->draining && __atomic_load_n(stop, __ATOMIC_RELAXED)) begin_drain(loop);
+    if (loop->draining && !loop->stopping && loop->now >= loop->close_at) begin_stop(loop);
+    int wishes = dump ? __atomic_load_n(dump, __ATOMIC_RELAXED) : 0;
+    if (wishes != *dumped) metrics_dump(loop);
+    *dumped = wishes;
 }
 
 static void handle(Loop *loop, const struct epoll_event *event)
 {
     uint32_t id = (uint32_t)event->data.u64, generation = (uint32_t)(event->data.u64 >> 32);
-    if (id == ID_LISTENER) return accept_all(loop);
     if (id == ID_WAKE) return take_returned(loop);
-    Conn *c = &loop->conn[id - ID_CONN];
-    if (c->generation == generation) conn_event(c, event->events);
+    if (id < ID_CONN) return accept_all(loop, loop->listener[id - ID_LISTENER]);
+    Slot *slot = &loop->slot[id - ID_CONN];
+    if (slot->conn && slot->generation == generation) conn_event(slot->conn, event->events);
+}
+
+/* Jobs of connections that have ended come back too, and need the loop to be there. */
+static int jobs_away(Loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    int away = loop->away + (loop->returned != NULL);
+    pthread_mutex_unlock(&loop->lock);
+    return away;
 }
 
 static void run(Loop *loop, const volatile int *stop)
 {
     struct epoll_event event[EVENTS];
     double next_tick = 0;
-    while (!loop->stopping || loop->live > 0) {
+    int dumped = 0;
+    while (!loop->stopping || loop->live > 0 || jobs_away(loop)) {
         int n = epoll_wait(loop->epoll, event, EVENTS, TICK_MS);
         loop->now = now_seconds();
         for (int i = 0; i < n; i++) handle(loop, &event[i]);
-        if (!loop->stopping && __atomic_load_n(stop, __ATOMIC_RELAXED)) begin_stop(loop);
-        if (loop->now < next_tick) continue;
-        tick(loop);
-        next_tick = loop->now + TICK_MS / 1000.0;
+        look_at_wishes(loop, stop, &dumped);
+        if (loop->now >= next_tick) {
+            tick(loop);
+            next_tick = loop->now + TICK_MS / 1000.0;
+        }
+        free_closed(loop);
     }
-    pthread_mutex_lock(&loop->lock); /* the last one to return a job has let go of it */
-    pthread_mutex_unlock(&loop->lock);
 }
 
 /* ---- start and end ---- */
-static ServerOptions with_defaults(const ServerOptions *given)
+static ServerOptions with_defaults(const ServerOptions *given, const SessionOptions *session)
 {
     ServerOptions o = given ? *given : (ServerOptions){ .port = SERVER_PORT };
     if (!o.hostname) o.hostname = "0.0.0.0";
     if (o.max_body == 0) o.max_body = (size_t)32 << 20;
-    if (o.max_connections <= 0) o.max_connections = 1024;
+    if (o.max_bytes == 0) o.max_bytes = session->max_bytes;
+    if (o.gzip_from == 0) o.gzip_from = 8 << 10;
     if (o.idle_timeout_s <= 0) o.idle_timeout_s = 60;
     if (o.header_timeout_s <= 0) o.header_timeout_s = 10;
     if (o.body_timeout_s <= 0) o.body_timeout_s = 30;
+    if (o.request_timeout_s <= 0) o.request_timeout_s = 300;
     return o;
+}
+
+/* As many descriptors as we may have; what is left after our own are connections. */
+static int connections_allowed(int wanted)
+{
+    enum { DEFAULT = 16384 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted > 0 ? wanted : 1024;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    rlim_t most = limit.rlim_max > 2 * SPARE_DESCRIPTORS ? limit.rlim_max - SPARE_DESCRIPTORS
+                                                         : limit.rlim_max;
+    return (int)MIN((rlim_t)(wanted > 0 ? wanted : DEFAULT), most);
+}
+
+/* The lines of a text, NULL-terminated; NULL: there are none. */
+static const char *const *lines_of(Arena *arena, const char *text)
+{
+    if (!text || !*text) return NULL;
+    char *rest = NULL, *copy = str_dup(arena, str_of(text));
+    const char **list = ARRAY(arena, const char *, strlen(text) + 1);
+    size_t n = 0;
+    for (char *line = strtok_r(copy, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest))
+        list[n++] = line;
+    return list;
 }
 
 static void make_pages(Loop *loop)
 {
     size_t n;
     const Route *route = route_all(&n);
-    loop->page = ARRAY(&loop->arena, Buf, n);
-    for (size_t i = 0; i < n; i++)
-        if (route[i].render) route[i].render(&loop->arena, &loop->site, &loop->page[i]);
+    loop->page = ARRAY(&loop->arena, Page, n);
+    for (size_t i = 0; i < n; i++) {
+        Page *page = &loop->page[i];
+        if (!route[i].render) continue;
+        route[i].render(&loop->arena, &loop->site, &page->plain);
+        if (page->plain.n >= loop->options.gzip_from)
+            gzip_pack(&page->packed, buf_view(&page->plain), GZIP_SMALL);
+    }
 }
 
-static void make_conns(Loop *loop)
+static void make_slots(Loop *loop)
 {
-    loop->conn = ARRAY(&loop->arena, Conn, loop->options.max_connections);
-    for (int i = loop->options.max_connections; i-- > 0;) {
-        loop->conn[i] = (Conn){ .loop = loop, .fd = -1, .next = loop->free };
-        loop->free = &loop->conn[i];
-    }
+    int n = loop->options.max_connections;
+    loop->slot = ARRAY(&loop->arena, Slot, n);
+    for (int i = 0; i < n; i++) loop->slot[i].next_free = (uint32_t)i + 1;
+    loop->scratch = arena_raw(&loop->arena, READ_SIZE);
+    if (getrandom(&loop->next_id, sizeof loop->next_id, GRND_NONBLOCK) < 0) loop->next_id = 1;
+}
+
+static bool listen_all(Loop *loop, int *port, Err *err)
+{
+    const ServerOptions *o = &loop->options;
+    loop->listener[0] = listen_on(o->hostname, port, err);
+    if (loop->listener[0] < 0) return false;
+    if (o->unix_path) loop->listener[1] = listen_on_path(o->unix_path, err);
+    return !o->unix_path || loop->listener[1] >= 0;
 }
 
 static bool open_descriptors(Loop *loop, int *port, Err *err)
 {
-    loop->listener = listen_on(loop->options.hostname, port, err);
-    if (loop->listener < 0) return false;
+    if (!listen_all(loop, port, err)) return false;
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    loop->accepting = true;
-    if (loop->epoll < 0 || loop->wake < 0
-        || !watch(loop, loop->listener, EPOLL_CTL_ADD, EPOLLIN, ID_LISTENER)
-        || !watch(loop, loop->wake, EPOLL_CTL_ADD, EPOLLIN, ID_WAKE))
+    if (loop->epoll < 0 || loop->wake < 0 ||
+        !watch(loop, loop->wake, EPOLL_CTL_ADD, EPOLLIN, ID_WAKE))
         return fail(err, EF_IO, "epoll: %s", strerror(errno));
+    pause_accepting(loop, false);
     return true;
 }
 
 static void end(Loop *loop)
 {
     size_t n;
-    const int fd[] = { loop->listener, loop->epoll, loop->wake };
+    const int fd[] = { loop->listener[0], loop->listener[1], loop->epoll, loop->wake };
     for (size_t i = 0; i < COUNT(fd); i++)
         if (fd[i] >= 0) close(fd[i]);
     route_all(&n);
-    for (size_t i = 0; i < n; i++) buf_free(&loop->page[i]);
+    for (size_t i = 0; i < n; i++) {
+        buf_free(&loop->page[i].plain);
+        buf_free(&loop->page[i].packed);
+    }
     pthread_mutex_destroy(&loop->lock);
     arena_free(&loop->arena);
 }
@@ -250,6 +391,7 @@ static void announce(const Loop *loop, int port)
     session_describe(loop->session, &model);
     log_info("serving %.*s on http://%s%s%s:%d", STR_ARG(buf_view(&model)), colons ? "[" : "",
              o->hostname, colons ? "]" : "", port);
+    if (o->unix_path) log_info("and on the socket %s", o->unix_path);
     buf_free(&model);
 }
 
@@ -258,21 +400,26 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
     const Model *model = session_model(session);
     Loop loop = {
         .session = session,
-        .options = with_defaults(options),
+        .options = with_defaults(options, session_options(session)),
         .site = { model->name, model->task, &model->config },
-        .epoll = -1, .listener = -1, .wake = -1,
+        .epoll = -1, .listener = { -1, -1 }, .wake = -1,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .now = now_seconds(),
+        .started = now_seconds(),
     };
     loop.returned_end = &loop.returned;
+    loop.options.max_connections = connections_allowed(loop.options.max_connections);
+    loop.keys = lines_of(&loop.arena, loop.options.api_keys);
+    loop.origins = lines_of(&loop.arena, loop.options.origins);
     int port = loop.options.port;
     make_pages(&loop);
     bool ok = open_descriptors(&loop, &port, err);
     if (ok) {
-        make_conns(&loop);
+        make_slots(&loop);
         announce(&loop, port);
         run(&loop, stop);
     }
+    if (ok && loop.options.unix_path) unlink(loop.options.unix_path);
     end(&loop);
     return ok;
 }

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "data/json.h"
+#include "loop.h"
 
 static Value text(const char *s)
 {
@@ -88,8 +89,10 @@ static void index_render(Arena *arena, const Site *site, Buf *out)
     size_t n;
     const Route *row = route_all(&n);
     Value page = value_map(arena, 3), routes = value_list(arena, n);
+    routes.list.n = 0;
     for (size_t i = 0; i < n; i++) {
-        Value *one = &routes.list.items[i];
+        if (!route_applies(&row[i], site)) continue;
+        Value *one = &routes.list.items[routes.list.n++];
         *one = value_map(arena, 3);
         value_add(one, "method", text(row[i].method));
         value_add(one, "path", text(row[i].path));
@@ -115,17 +118,43 @@ static Value openapi_reply(Arena *arena, const Site *site)
     return schema;
 }
 
+/* ---- probes ---- */
+static int ready_live(const Loop *loop, Buf *out)
+{
+    Err err = { 0 };
+    if (!loop->draining) return buf_puts(out, "\"ready\""), 200;
+    fail(&err, EF_UNAVAILABLE, "stopping: no new requests");
+    error_write(out, &err, 503);
+    return 503;
+}
+
+static Value ready_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    Value schema = value_map(arena, 2);
+    value_add(&schema, "type", text("string"));
+    value_add(&schema, "const", text("ready"));
+    return schema;
+}
+
 /* ---- rows ---- */
 static const Route routes[] = {
-    { "GET", "/", "index", "The routes of this server", index_render, NULL, index_reply },
+    { "GET", "/", "index", "The routes of this server", .render = index_render,
+      .reply = index_reply, .open = true },
     { "GET", "/health", "health", "Whether the server answers; never waits for the model",
-      health_render, NULL, health_reply },
-    { "GET", "/model", "model", "Name, task and labels of the model", model_render, NULL,
-      model_reply },
-    { "GET", "/openapi.json", "openapi", "This description", openapi_render, NULL, openapi_reply },
-    { "POST", "/predict", "predict", "Runs the model on texts", NULL, predict_request,
-      predict_reply },
+      .render = health_render, .reply = health_reply, .open = true },
+    { "GET", "/ready", "ready", "Whether new requests are welcome; never waits for the model",
+      .live = ready_live, .reply = ready_reply, .open = true },
+    { "GET", "/metrics", "metrics", "Counters and histograms for Prometheus", .live = metrics_page,
+      .open = true },
+    { "GET", "/model", "model", "Name, task and labels of the model", .render = model_render,
+      .reply = model_reply },
+    { "GET", "/openapi.json", "openapi", "This description", .render = openapi_render,
+      .reply = openapi_reply, .open = true },
+    { "POST", "/predict", "predict", "Runs the model on texts", .request = predict_request,
+      .reply = predict_reply, .job = JOB_PREDICT, .stream = true },
 };
+_Static_assert(COUNT(routes) <= MOST_ROUTES, "counted per route");
 
 const Route *route_all(size_t *count)
 {
@@ -133,15 +162,20 @@ const Route *route_all(size_t *count)
     return routes;
 }
 
-const Route *route_find(Str method, Str path, const char **allow, Err *err)
+bool route_applies(const Route *route, const Site *site)
 {
-    *allow = NULL;
+    return !route->applies || route->applies(site);
+}
+
+const Route *route_find(const Site *site, Str method, Str path, const char **allow, Err *err)
+{
+    *allow = str_is(path, "*") ? "GET, HEAD, POST, OPTIONS" : NULL; /* of the whole server */
     for (size_t i = 0; i < COUNT(routes); i++) {
         const Route *row = &routes[i];
         bool get = str_is(STR("GET"), row->method);
-        if (!str_is(path, row->path)) continue;
+        if (!str_is(path, row->path) || !route_applies(row, site)) continue;
         if (str_is(method, row->method) || (get && str_is(method, "HEAD"))) return row;
-        *allow = get ? "GET, HEAD" : row->method;
+        *allow = get ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
         fail(err, EF_METHOD, "%s: found method %.*s, wanted %s", row->path, (int)MIN(method.n, 40),
              method.p, *allow);
         return NULL;
@@ -150,12 +184,17 @@ const Route *route_find(Str method, Str path, const char **allow, Err *err)
     return NULL;
 }
 
+bool media_is(Str type, const char *wanted)
+{
+    size_t n = strlen(wanted);
+    if (type.n < n || strncasecmp(type.p, wanted, n) != 0) return false;
+    return type.n == n || strchr("; \t", type.p[n]);
+}
+
 bool route_accepts(const Route *route, Str type, Err *err)
 {
-    static const Str json = STR("application/json");
-    if (!route->request) return true;
-    bool ok = type.n >= json.n && strncasecmp(type.p, json.p, json.n) == 0;
-    if (ok && (type.n == json.n || strchr("; \t", type.p[json.n]))) return true;
+    if (!route->request || media_is(type, "application/json")) return true;
+    if (route->stream && media_is(type, "application/x-ndjson")) return true;
     return fail(err, EF_MEDIA_TYPE,
                 "Expected request with `Content-Type: application/json`, found \"%.*s\"",
                 (int)MIN(type.n, 80), type.p);

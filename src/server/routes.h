@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * routes.h - what the server answers. A route is a row: the loop finds it by method and path,
- * OpenAPI describes it. Pages depend on the model only, so they are rendered once, at start. */
+ * OpenAPI describes it. Most pages depend on the model only and are rendered once, at start; live
+ * ones are written when asked for; the rest are jobs of the session. */
 #ifndef SERVER_ROUTES_H
 #define SERVER_ROUTES_H
-#include "task/task.h"
+#include "session/session.h"
+
+struct Loop;
 
 typedef struct Site {            /* what pages are made from */
     Str model_id;
@@ -14,16 +17,24 @@ typedef struct Site {            /* what pages are made from */
 typedef struct Route {
     const char *method, *path;
     const char *id, *summary;    /* of the OpenAPI operation */
-    void (*render)(Arena *, const Site *, Buf *out);   /* the page; NULL: a job of the session */
+    void (*render)(Arena *, const Site *, Buf *out);   /* the page, or */
+    int (*live)(const struct Loop *, Buf *out);        /* the same now, and its status */
     Value (*request)(Arena *, const Site *);           /* JSON Schema of the body; NULL: no body */
-    Value (*reply)(Arena *, const Site *);             /* JSON Schema of the answer */
+    Value (*reply)(Arena *, const Site *);             /* JSON Schema of the answer; NULL: text */
+    JobKind job;                 /* neither render nor live: what the session does */
+    bool open;                   /* needs no key */
+    bool stream;                 /* also takes and gives application/x-ndjson */
+    bool (*applies)(const Site *); /* NULL: to every model */
 } Route;
 
+enum { MOST_ROUTES = 32 };
 const Route *route_all(size_t *count);
-/* NULL: err says why (EF_NOT_FOUND, EF_METHOD) and *allow which methods there are. HEAD finds
- * GET. */
-const Route *route_find(Str method, Str path, const char **allow, Err *);
+bool route_applies(const Route *, const Site *);
+/* NULL: err says why (EF_NOT_FOUND, EF_METHOD) and *allow which methods there are, also for
+ * OPTIONS. HEAD finds GET. */
+const Route *route_find(const Site *, Str method, Str path, const char **allow, Err *);
 bool route_accepts(const Route *, Str content_type, Err *); /* EF_MEDIA_TYPE */
+bool media_is(Str content_type, const char *wanted);        /* without its parameters */
 
 /* {"error": {"message", "type", "param", "code"}, "message", "code", "type"}: OpenAI's form and
  * TEI's in one. param: the JSON path that the message begins with, or null. */
@@ -31,5 +42,19 @@ void error_write(Buf *, const Err *, int status);
 extern const Field error_schema[];
 
 void openapi_render(Arena *, const Site *, Buf *out);
+
+/* ---- metrics.c ---- */
+enum { METER_STATUSES = 24 };
+typedef struct ServerMeters {    /* the loop's own */
+    uint64_t answered[MOST_ROUTES + 1][METER_STATUSES]; /* by route (the last: none) and status */
+    Meter seconds, write;        /* of jobs: first byte to last; reply there to reply sent */
+    uint64_t received, sent;     /* bytes */
+    uint64_t connections, turned_away, broken;
+} ServerMeters;
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+struct Conn;
+void metrics_answered(const struct Conn *);        /* its reply is sent */
+int metrics_page(const struct Loop *, Buf *out);
+void metrics_dump(const struct Loop *);            /* the state of things, as log lines */
 
 #endif

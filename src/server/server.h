@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * server.h - one model over HTTP/1.1: GET /, /health, /model, /openapi.json and POST /predict.
+ * server.h - one model over HTTP/1.1, on a TCP port and perhaps a UNIX socket.
  *
  *   loop.c      sockets and time; moves bytes, never blocks, never computes
+ *   conn.c      one connection: requests one after the other; stream.c: one that answers by lines
  *   http1.c     bytes -> Request, without any I/O (strict: what is ambiguous is refused)
  *   routes.c    rows: method, path, what to answer; pages that never change are rendered once
  *   openapi.c   the same rows and the task's schemas as an OpenAPI 3.1 document
+ *   metrics.c   counters of server and session, for Prometheus and for SIGUSR1
+ *   access.c    API keys, origins, the access log
  *
  * The loop runs on the caller's thread. A request becomes a Job of the session; its reply comes
  * back by one list and an eventfd, so /health never waits for inference. Signals are the
@@ -15,18 +18,29 @@
 
 enum { SERVER_PORT = 8080 };     /* what `serve` uses when nothing is said */
 
+typedef enum { ACCESS_NONE, ACCESS_TEXT, ACCESS_JSON } AccessLog;
+
 typedef struct ServerOptions {   /* zero means: the default, except for port */
     const char *hostname;        /* "0.0.0.0"; numeric ("[::1]" or "::1"), or one of /etc/hosts */
     int port;                    /* as it is; 0: any free one (ready is told which) */
+    const char *unix_path;       /* a socket in the file system beside the port; NULL: none */
     size_t max_body;             /* bytes of a request's body; 32 MiB */
-    int max_connections;         /* 1024 */
+    size_t max_bytes;            /* of all bodies and replies together; the session's */
+    int max_connections;         /* 16384, or what the system allows */
     double idle_timeout_s;       /* between requests of a connection; 60 */
     double header_timeout_s;     /* from the first byte of a request to the end of its head; 10 */
     double body_timeout_s;       /* for the body, plus a second for every 64 KiB that came; 30 */
+    double request_timeout_s;    /* from its last byte to its reply; 300 */
+    double drain_s;              /* between *stop and the closed door, not ready any more; 0 */
+    size_t gzip_from;            /* bytes of the smallest reply that is packed if asked; 8 KiB */
+    const char *api_keys;        /* one a line; NULL: none is needed */
+    const char *origins;         /* of pages that may call, one a line, or "*"; NULL: none */
+    AccessLog access;
     /* (optional) called once on the loop's thread when requests are accepted; absent: one log
      * line. */
     void (*ready)(void *context, const char *address, int port);
     void *context;
+    const volatile int *dump;    /* (optional) counts wishes for a line on the state of things */
 } ServerOptions;
 
 /* Serves until *stop is not 0 (looked at every 100 ms), then finishes what has begun and returns

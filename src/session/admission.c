@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * admission.c - what can be refused is refused here, before it costs a run: JSON, schema, texts.
  * What comes out is a job with ids, so that the queue knows how much work it is. */
+#include "data/gzip.h"
 #include "data/json.h"
 #include "stages.h"
 
@@ -11,8 +12,25 @@ enum {
     VALUES_BESIDE = 4096,        /* of a body, beside its inputs */
 };
 
+/* A packed body makes place for what was inside. */
+static bool unpack_body(Job *job)
+{
+    Buf plain = { 0 };
+    if (!job->body_packed) return true;
+    if (!gzip_unpack(&plain, job->body, job->body_most, &job->err)) {
+        if (job->err.code != EF_TOO_LARGE) job->err.code = EF_BAD_REQUEST;
+        buf_free(&plain);
+        return within(&job->err, "body");
+    }
+    buf_free(&job->storage);
+    job->storage = plain;
+    job->body = plain.n ? buf_view(&plain) : STR("");
+    return true;
+}
+
 static bool read_body(const Session *s, Job *job)
 {
+    if (!unpack_body(job)) return false;
     Value *request = NEW(&job->arena, Value);
     TaskInputs inputs;
     size_t most = s->options.max_inputs * 3 + VALUES_BESIDE; /* a pair is three */

@@ -2,6 +2,7 @@
  * finish.c - rows of numbers to the reply and its text. Writing floats costs more than anything
  * else here, so jobs are cut into parts that workers finish side by side; a part has its own arena
  * and its own text, and the texts are joined around what task_reply says. */
+#include "data/gzip.h"
 #include "data/json.h"
 #include "stages.h"
 
@@ -90,6 +91,18 @@ static void join(const Session *s, Part *part, int n)
     buf_free(&around);
 }
 
+static void pack(void *arg, int index, int worker)
+{
+    (void)worker;
+    Job *job = ((Job **)arg)[index];
+    if (!job->gzip_from || job->json.n < job->gzip_from) return;
+    Buf packed = { 0 };
+    gzip_pack(&packed, buf_view(&job->json), GZIP_FAST);
+    buf_free(&job->json);
+    job->json = packed;
+    job->json_packed = true;
+}
+
 void jobs_finish(Session *s, Pool *pool, Job **jobs, int n)
 {
     Arena arena = { 0 };
@@ -107,5 +120,6 @@ void jobs_finish(Session *s, Pool *pool, Job **jobs, int n)
         if (!jobs[i]->no_json) join(s, f.part + at, parts);
         at += parts;
     }
+    pool_for(pool, n, pack, jobs);
     arena_free(&arena);
 }

@@ -19,13 +19,19 @@
 typedef struct Session Session;
 typedef struct Job Job;
 
+typedef enum { JOB_PREDICT, JOB_TOKENIZE, JOB_DECODE, JOB_SIMILARITY } JobKind;
+
 typedef struct JobTimes {        /* now_seconds() when it entered, was admitted, was first run, and */
     double entered, admitted, started, done; /* was complete; 0: never */
 } JobTimes;
 struct Job {
     Arena arena;                 /* the request's; everything below lives there */
     /* in: a JSON body, or texts given directly (body.p NULL) */
+    JobKind kind;                /* of a body; texts are predicted */
     Str body;
+    bool body_packed;            /* the body is gzip, and may hold that many bytes: */
+    size_t body_most;
+    size_t gzip_from;            /* pack json if it has so many bytes; 0: never */
     Buf storage;                 /* (optional) where body lies; freed by job_free */
     Str *first, *second;         /* [n]; second NULL: no pairs. second[i].p NULL: not a pair */
     size_t n;
@@ -40,6 +46,7 @@ struct Job {
     Err err;                     /* code EF_OK: reply is there */
     Value reply;                 /* as /predict answers */
     Buf json;                    /* its text; freed by job_free */
+    bool json_packed;            /* by gzip */
     float *const *row_data;      /* [n]: each row's output, for ef_reply_tensor */
     int64_t *row_tokens, *row_width;
     int64_t tokens;              /* of all rows */

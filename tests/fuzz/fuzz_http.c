@@ -20,6 +20,7 @@ static void need(bool condition)
 
 static void feed(Outcome *o, const uint8_t *data, size_t size, bool split, unsigned random)
 {
+    Err err;
     *o = (Outcome){ .event = HTTP1_MORE };
     http1_start(&o->http, (Http1Limits){ 1024, 4096 });
     while (size && (o->event == HTTP1_MORE || o->event == HTTP1_HEAD)) {
@@ -28,7 +29,7 @@ static void feed(Outcome *o, const uint8_t *data, size_t size, bool split, unsig
         buf_add(&o->in, data, piece);
         data += piece;
         size -= piece;
-        do o->event = http1_feed(&o->http, &o->in);
+        do o->event = http1_feed(&o->http, &o->in, &err);
         while (o->event == HTTP1_HEAD);
     }
 }

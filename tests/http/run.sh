@@ -86,7 +86,7 @@ refused 'broken JSON' 400 bad_request -H "$JSON" -d '{"inputs":' "$url/predict"
 refused 'no JSON' 400 bad_request -H "$JSON" -d '' "$url/predict"
 refused 'no such route' 404 not_found "$url/nothing"
 refused 'wrong method' 405 method_not_allowed -X DELETE "$url/predict"
-check Allow "$(curl -s -i -X PUT "$url/health")" '*Allow: GET, HEAD*'
+check Allow "$(curl -s -i -X PUT "$url/health")" '*Allow: GET, HEAD, OPTIONS*'
 head -c 200000 /dev/zero | tr '\0' ' ' > "$dir/large"
 refused 'large body' 413 too_large -H "$JSON" -H 'Expect:' --data-binary "@$dir/large" "$url/predict"
 refused 'large body in chunks' 413 too_large -H "$JSON" -H 'Expect:' -H 'Transfer-Encoding: chunked' --data-binary "@$dir/large" "$url/predict"

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * metrics.c - what server and session counted, in Prometheus' text format: rows again. Every series
+ * is there from the start, at zero. Nothing here waits for anybody. */
+#include <dirent.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "loop.h"
+
+/* ---- answers by route and status ---- */
+/* Statuses in the order in which they are counted; the last stands for any other. */
+static const int statuses[METER_STATUSES] = { 200, 204, 400, 401, 404, 405, 408, 413, 414, 415, 417,
+                                              422, 429, 431, 500, 501, 503, 504, 505 };
+
+static size_t status_index(int status)
+{
+    for (size_t i = 0; i < COUNT(statuses); i++)
+        if (statuses[i] == status) return i;
+    return COUNT(statuses) - 1;
+}
+
+void metrics_answered(const Conn *c)
+{
+    Loop *loop = c->loop;
+    size_t n, route = MOST_ROUTES;
+    const Route *first = route_all(&n);
+    if (c->route) route = (size_t)(c->route - first);
+    loop->meters.answered[route][status_index(c->status)]++;
+    if (!c->job) return;
+    meter_add(&loop->meters.seconds, METER_SECONDS, loop->now - c->began);
+    meter_add(&loop->meters.write, METER_SECONDS, loop->now - c->answered);
+}
+
+static void put_answers(const Loop *loop, Buf *out)
+{
+    size_t n;
+    const Route *route = route_all(&n);
+    buf_puts(out, "# HELP encoderfile_http_requests_total Requests answered.\n"
+                  "# TYPE encoderfile_http_requests_total counter\n");
+    for (size_t r = 0; r <= MOST_ROUTES; r++) {
+        if (r >= n && r < MOST_ROUTES) continue;
+        if (r < n && !route_applies(&route[r], &loop->site)) continue;
+        for (size_t s = 0; s < COUNT(statuses); s++) {
+            uint64_t count = loop->meters.answered[r][s];
+            bool usual = r < n && statuses[s] == 200;
+            if (!count && !usual) continue;
+            buf_printf(out, "encoderfile_http_requests_total{route=\"%s\",status=\"%d\"} %llu\n",
+                       r < n ? route[r].path : "none", statuses[s], (unsigned long long)count);
+        }
+    }
+}
+
+/* ---- rows ---- */
+typedef enum { FROM_SERVER, FROM_SESSION } Source;
+
+static const struct HistogramRow {
+    const char *name, *help;
+    double least;
+    Source from;
+    size_t at; /* of the Meter in ServerMeters or SessionMeters */
+} histograms[] = {
+    { "encoderfile_request_seconds", "From a request's first byte to its reply's last.",
+      METER_SECONDS, FROM_SERVER, offsetof(ServerMeters, seconds) },
+    { "encoderfile_write_seconds", "From the reply being there to its last byte being sent.",
+      METER_SECONDS, FROM_SERVER, offsetof(ServerMeters, write) },
+    { "encoderfile_tokenize_seconds", "From a request's arrival to its tokens being there.",
+      METER_SECONDS, FROM_SESSION, offsetof(SessionMeters, tokenize) },
+    { "encoderfile_queue_seconds", "From a request's tokens being there to its first run.",
+      METER_SECONDS, FROM_SESSION, offsetof(SessionMeters, queue) },
+    { "encoderfile_compute_seconds", "Of one run of the model.", METER_SECONDS, FROM_SESSION,
+      offsetof(SessionMeters, compute) },
+    { "encoderfile_finish_seconds", "From a run's numbers to the text of its replies.",
+      METER_SECONDS, FROM_SESSION, offsetof(SessionMeters, finish) },
+    { "encoderfile_batch_inputs", "Texts of one run.", METER_COUNT, FROM_SESSION,
+      offsetof(SessionMeters, run_rows) },
+    { "encoderfile_batch_tokens", "Tokens of one run.", METER_COUNT, FROM_SESSION,
+      offsetof(SessionMeters, run_tokens) },
+};
+
+static const struct CounterRow {
+    const char *name, *help;
+    const char *label; /* one series of several that stand together; NULL: the only one */
+    Source from;
+    size_t at;
+} counters[] = {
+    { "encoderfile_jobs_total", "Requests that the model answered.", NULL, FROM_SESSION,
+      offsetof(SessionMeters, jobs) },
+    { "encoderfile_inputs_total", "Texts that the model answered.", NULL, FROM_SESSION,
+      offsetof(SessionMeters, rows) },
+    { "encoderfile_tokens_total", "Tokens of these texts.", NULL, FROM_SESSION,
+      offsetof(SessionMeters, tokens) },
+    { "encoderfile_rejected_total", "Requests that were not run.", "reason=\"queue_full\"",
+      FROM_SESSION, offsetof(SessionMeters, full) },
+    { "encoderfile_rejected_total", NULL, "reason=\"bytes\"", FROM_SESSION,
+      offsetof(SessionMeters, heavy) },
+    { "encoderfile_rejected_total", NULL, "reason=\"draining\"", FROM_SESSION,
+      offsetof(SessionMeters, late) },
+    { "encoderfile_rejected_total", NULL, "reason=\"deadline\"", FROM_SESSION,
+      offsetof(SessionMeters, expired) },
+    { "encoderfile_rejected_total", NULL, "reason=\"client_gone\"", FROM_SESSION,
+      offsetof(SessionMeters, abandoned) },
+    { "encoderfile_rejected_total", NULL, "reason=\"connections\"", FROM_SERVER,
+      offsetof(ServerMeters, turned_away) },
+    { "encoderfile_http_received_bytes_total", "Bytes that clients sent.", NULL, FROM_SERVER,
+      offsetof(ServerMeters, received) },
+    { "encoderfile_http_sent_bytes_total", "Bytes that clients got.", NULL, FROM_SERVER,
+      offsetof(ServerMeters, sent) },
+    { "encoderfile_http_connections_total", "Connections that came.", NULL, FROM_SERVER,
+      offsetof(ServerMeters, connections) },
+};
+
+static const void *source(const Loop *loop, Source from)
+{
+    return from == FROM_SERVER ? (const void *)&loop->meters : session_meters(loop->session);
+}
+
+static void put_family(Buf *out, const char *name, const char *type, const char *help)
+{
+    if (help) buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_histogram(const Loop *loop, const struct HistogramRow *row, Buf *out)
+{
+    const Meter *m = (const Meter *)((const char *)source(loop, row->from) + row->at);
+    unsigned long long count = 0;
+    double bound = row->least;
+    put_family(out, row->name, "histogram", row->help);
+    for (int i = 0; i < METER_BUCKETS; i++, bound *= 2) {
+        count += count_get(&m->bucket[i]);
+        buf_printf(out, "%s_bucket{le=\"%g\"} %llu\n", row->name, bound, count);
+    }
+    count += count_get(&m->bucket[METER_BUCKETS]);
+    buf_printf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.6f\n%s_count %llu\n", row->name, count,
+               row->name, (double)count_get(&m->sum) * METER_UNIT, row->name, count);
+}
+
+static void put_counters(const Loop *loop, Buf *out)
+{
+    for (size_t i = 0; i < COUNT(counters); i++) {
+        const struct CounterRow *row = &counters[i];
+        const uint64_t *n = (const uint64_t *)((const char *)source(loop, row->from) + row->at);
+        put_family(out, row->name, "counter", row->help);
+        buf_printf(out, "%s%s%s%s %llu\n", row->name, row->label ? "{" : "",
+                   row->label ? row->label : "", row->label ? "}" : "",
+                   (unsigned long long)count_get(n));
+    }
+}
+
+/* ---- gauges ---- */
+static void put_gauge(Buf *out, const char *name, const char *help, double value)
+{
+    put_family(out, name, "gauge", help);
+    buf_printf(out, "%s %.15g\n", name, value);
+}
+
+static void put_label(Buf *out, const char *name, Str value)
+{
+    buf_printf(out, "%s=\"", name);
+    for (size_t i = 0; i < value.n; i++) {
+        if (value.p[i] == '"' || value.p[i] == '\\') buf_char(out, '\\');
+        if (value.p[i] == '\n') buf_puts(out, "\\n");
+        else buf_char(out, value.p[i]);
+    }
+    buf_char(out, '"');
+}
+
+static void put_build(const Loop *loop, Buf *out)
+{
+    const Model *m = session_model(loop->session);
+    const struct { const char *name; Str value; } labels[] = {
+        { "version", STR(EF_VERSION) },
+        { "model", m->name },
+        { "task", str_of(m->task->name) },
+        { "isa", str_of(kernels()->isa) },
+        { "precision", str_of(m->precision ? m->precision : "fp32") },
+    };
+    put_family(out, "encoderfile_build_info", "gauge", "What is running here.");
+    buf_puts(out, "encoderfile_build_info{");
+    for (size_t i = 0; i < COUNT(labels); i++) {
+        if (i) buf_char(out, ',');
+        put_label(out, labels[i].name, labels[i].value);
+    }
+    buf_puts(out, "} 1\n");
+}
+
+static int64_t gauge(const int64_t *value)
+{
+    return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
+static void put_gauges(const Loop *loop, Buf *out)
+{
+    const SessionMeters *m = session_meters(loop->session);
+    const SessionOptions *o = session_options(loop->session);
+    put_gauge(out, "encoderfile_ready", "1 while new requests are welcome.", !loop->draining);
+    put_gauge(out, "encoderfile_http_connections", "Open now.", loop->live);
+    put_gauge(out, "encoderfile_queue_length", "Requests waiting for the model.",
+              (double)gauge(&m->waiting));
+    put_gauge(out, "encoderfile_queue_limit", "Most of them that are let in.", o->queue_jobs);
+    put_gauge(out, "encoderfile_session_bytes", "Held by requests on their way through the model.",
+              (double)gauge(&m->bytes));
+    put_gauge(out, "encoderfile_http_bytes", "Held by bodies and replies of connections.",
+              (double)loop->bytes);
+    put_gauge(out, "encoderfile_threads", "That compute.", o->threads);
+}
+
+/* ---- the process, by the names that every client library uses ---- */
+static double resident_bytes(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*s %ld", &pages) != 1) pages = 0;
+    if (file) fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static double open_files(void)
+{
+    double n = -3; /* ".", ".." and the one that counts */
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder)) n++;
+    if (folder) closedir(folder);
+    return MAX(n, 0);
+}
+
+static void put_process(const Loop *loop, Buf *out)
+{
+    struct rusage used;
+    struct rlimit files;
+    struct timespec now;
+    getrusage(RUSAGE_SELF, &used);
+    getrlimit(RLIMIT_NOFILE, &files);
+    clock_gettime(CLOCK_REALTIME, &now);
+    double cpu = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                 (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+    put_family(out, "process_cpu_seconds_total", "counter", "User and system time.");
+    buf_printf(out, "process_cpu_seconds_total %.6f\n", cpu);
+    put_gauge(out, "process_resident_memory_bytes", "Resident memory.", resident_bytes());
+    put_gauge(out, "process_open_fds", "Open descriptors.", open_files());
+    put_gauge(out, "process_max_fds", "Most that may be open.", (double)files.rlim_cur);
+    put_gauge(out, "process_start_time_seconds", "Unix time of the server's start.",
+              (double)now.tv_sec - (now_seconds() - loop->started));
+}
+
+int metrics_page(const Loop *loop, Buf *out)
+{
+    put_build(loop, out);
+    put_answers(loop, out);
+    for (size_t i = 0; i < COUNT(histograms); i++) put_histogram(loop, &histograms[i], out);
+    put_counters(loop, out);
+    put_gauges(loop, out);
+    put_process(loop, out);
+    return 200;
+}
+
+/* ---- for a person at a terminal ---- */
+static uint64_t total(const Meter *m)
+{
+    uint64_t n = 0;
+    for (int i = 0; i <= METER_BUCKETS; i++) n += count_get(&m->bucket[i]);
+    return n;
+}
+
+static double mean_ms(const Meter *m)
+{
+    uint64_t n = total(m);
+    return n ? (double)count_get(&m->sum) * METER_UNIT * 1000 / (double)n : 0;
+}
+
+void metrics_dump(const Loop *loop)
+{
+    static const char *const names[] = { "reading", "waiting", "streaming", "writing", "lingering" };
+    const SessionMeters *m = session_meters(loop->session);
+    int states[COUNT(names)] = { 0 }, idle = 0;
+    Buf model = { 0 };
+    for (int i = 0; i < loop->options.max_connections; i++) {
+        const Conn *c = loop->slot[i].conn;
+        if (c && conn_idle(c)) idle++;
+        else if (c && c->state < COUNT(names)) states[c->state]++;
+    }
+    session_describe(loop->session, &model);
+    log_info("state: %.*s, up %.0f s%s", STR_ARG(buf_view(&model)), loop->now - loop->started,
+             loop->draining ? ", draining" : "");
+    log_info("state: %d connections: %d idle, %d reading, %d waiting, %d streaming, %d writing, "
+             "%d lingering; %zu bytes", loop->live, idle, states[0], states[1], states[2],
+             states[3], states[4], loop->bytes);
+    log_info("state: %lld waiting, %lld bytes; %llu answered, %llu texts, %llu tokens",
+             (long long)gauge(&m->waiting), (long long)gauge(&m->bytes),
+             (unsigned long long)count_get(&m->jobs), (unsigned long long)count_get(&m->rows),
+             (unsigned long long)count_get(&m->tokens));
+    log_info("state: refused: %llu queue full, %llu bytes, %llu draining; dropped: %llu gone, "
+             "%llu late", (unsigned long long)count_get(&m->full),
+             (unsigned long long)count_get(&m->heavy), (unsigned long long)count_get(&m->late),
+             (unsigned long long)count_get(&m->abandoned),
+             (unsigned long long)count_get(&m->expired));
+    log_info("state: mean ms: tokenize %.3f, queue %.3f, run %.3f, finish %.3f; %llu runs",
+             mean_ms(&m->tokenize), mean_ms(&m->queue), mean_ms(&m->compute), mean_ms(&m->finish),
+             (unsigned long long)total(&m->compute));
+    buf_free(&model);
+}

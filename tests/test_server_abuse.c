@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_server_abuse.c - clients that leave, stall, flood, send rubbish or all come at once: the
+ * server stays up, answers the others, and gives back what it took. */
+#include <sys/resource.h>
+
+#include "server_fake.h"
+
+#define ASK_A "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}"
+
+static double metric(const Running *r, const char *name)
+{
+    const char *at = strstr(ask(r, "GET /metrics" H "\r\n"), name);
+    return at ? atof(at + strlen(name)) : -1;
+}
+
+/* Waits (up to five seconds) until the metric has that value. */
+static bool becomes(const Running *r, const char *name, double value)
+{
+    for (int i = 0; i < 250; i++) {
+        if (metric(r, name) == value) return true;
+        usleep(20000);
+    }
+    printf("  %s: %g, wanted %g\n", name, metric(r, name), value);
+    return false;
+}
+
+static void hold(bool still)
+{
+    __atomic_store_n(&closed, still, __ATOMIC_RELEASE);
+}
+
+/* ---- half of a connection ---- */
+/* The reply after those that only say that it will come. */
+static const char *get_final(int fd)
+{
+    const char *reply = get(fd, false);
+    return strstr(reply, " 100 Continue") ? get_final(fd) : reply;
+}
+
+static void test_half_closed(const Running *r)
+{
+    TEST("half-closed");
+    for (int slow = 0; slow < 2; slow++) {
+        int fd = connect_to(r);
+        hold(slow);
+        put(fd, ASK_A ASK_A);
+        shutdown(fd, SHUT_WR);
+        usleep(50000);
+        hold(false);
+        CHECK(has(get_final(fd), REPLY_A));
+        CHECK(has(get_final(fd), REPLY_A)); /* the one behind it, too */
+        CHECK(*get(fd, false) == 0);
+        close(fd);
+    }
+    int fd = connect_to(r);
+    put(fd, "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inp");
+    shutdown(fd, SHUT_WR);
+    CHECK(*get(fd, false) == 0); /* half a request has no answer */
+    close(fd);
+}
+
+/* A client that is gone gives back its connection and its place in the queue, although the model
+ * is busy with others. */
+static void test_gone(const Running *r)
+{
+    TEST("gone");
+    enum { N = 20 };
+    int first = connect_to(r), fd[N];
+    double before = metric(r, "\nencoderfile_rejected_total{reason=\"client_gone\"} ");
+    hold(true);
+    put(first, ASK_A);
+    usleep(50000);
+    for (int i = 0; i < N; i++) {
+        fd[i] = connect_to(r);
+        put(fd[i], ASK_A);
+    }
+    CHECK(becomes(r, "\nencoderfile_http_connections ", N + 2));
+    for (int i = 0; i < N; i++) close(fd[i]);
+    CHECK(becomes(r, "\nencoderfile_http_connections ", 2)); /* the first, and the one that asks */
+    hold(false);
+    CHECK(has(get(first, false), REPLY_A));
+    CHECK(becomes(r, "\nencoderfile_rejected_total{reason=\"client_gone\"} ", before + N));
+    close(first);
+}
+
+/* ---- the end ---- */
+/* Whatever was here before the word came is answered, also what stood behind another request. */
+static void test_stop_pipelined(void)
+{
+    TEST("stop with requests behind others");
+    Running r = { 0 };
+    start(&r);
+    int fd = connect_to(&r);
+    hold(true);
+    put(fd, ASK_A);
+    usleep(50000);
+    put(fd, ASK_A ASK_A "GET /ready" H "\r\n");
+    usleep(50000);
+    tell_stop(&r);
+    usleep(150000);
+    hold(false);
+    for (int i = 0; i < 3; i++) CHECK(has(get(fd, false), REPLY_A));
+    CHECK(is_error(get(fd, false), 503, "unavailable")); /* not ready any more */
+    CHECK(*get(fd, false) == 0);
+    close(fd);
+    stop(&r);
+}
+
+static void test_drain(void)
+{
+    TEST("drain");
+    Running r = { .server = { .drain_s = 0.4 } };
+    start(&r);
+    tell_stop(&r);
+    usleep(200000);
+    CHECK(is_error(ask(&r, "GET /ready" H "\r\n"), 503, "unavailable"));
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A)); /* until others know */
+    stop(&r);
+}
+
+/* ---- memory ---- */
+static void test_bytes(void)
+{
+    TEST("bytes of all together");
+    Running r = { .server = { .max_body = 1 << 20, .max_bytes = 3 << 19 } };
+    start(&r);
+    int fd[4];
+    for (int i = 0; i < 4; i++) {
+        fd[i] = connect_to(&r);
+        put(fd[i], "POST /predict" H JSON "Content-Length: 1000000\r\n\r\n{\"in");
+        usleep(20000);
+    }
+    for (int i = 1; i < 4; i++) {
+        const char *reply = get(fd[i], false);
+        CHECK(is_error(reply, 429, "overloaded") && has(reply, "\r\nRetry-After: 1\r\n"));
+    }
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A)); /* small ones always fit */
+    for (int i = 0; i < 4; i++) close(fd[i]);
+    CHECK(becomes(&r, "\nencoderfile_http_bytes ", 0));
+    stop(&r);
+}
+
+static double resident(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%*s %ld", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { MEASURED = 0 }; /* a sanitizer's memory is its own */
+#else
+enum { MEASURED = 1 };
+#endif
+
+/* Ten thousand, or as many as the system lets one process have both ends of. */
+static void test_idle(void)
+{
+    TEST("idle connections");
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    int many = (int)MIN((files.rlim_max - 200) / 2, (rlim_t)10000), opened = 0;
+    Running r = { .server = { .max_connections = many + 100, .idle_timeout_s = 600 } };
+    start(&r);
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    int *fd = calloc((size_t)many, sizeof *fd);
+    double before = resident();
+    for (; opened < many; opened++) {
+        if ((fd[opened] = connect_to(&r)) < 0) break;
+        put(fd[opened], opened % 10 == 0 ? ASK_A : "GET /health" H "\r\n");
+        if (!strstr(get(fd[opened], false), "200 OK")) break;
+    }
+    CHECK(opened == many && metric(&r, "\nencoderfile_http_connections ") == many + 1);
+    double grown = resident() - before;
+    CHECK(!MEASURED || grown < 4000.0 * many);
+    for (int i = 0; i < opened; i++) close(fd[i]);
+    CHECK(becomes(&r, "\nencoderfile_http_connections ", 1));
+    usleep(300000);
+    CHECK(!MEASURED || resident() - before < grown / 2 + 2e6);
+    printf("  %d idle connections: %.1f MB, %.1f MB after\n", many, grown / 1e6,
+           (resident() - before) / 1e6);
+    free(fd);
+    stop(&r);
+}
+
+/* ---- rubbish ---- */
+static unsigned next_random;
+static unsigned randomly(unsigned below)
+{
+    next_random = next_random * 1103515245u + 12345u;
+    return (next_random >> 8) % below;
+}
+
+/* Each leaves at a random byte of a request or of its reply, some with a reset. */
+static void test_disconnects(const Running *r)
+{
+    TEST("random disconnects");
+    static const char text[] = ASK_A "GET /health" H "\r\n" ASK_A;
+    double before = 0;
+    for (int i = 0; i < 1000; i++) {
+        int fd = connect_to(r);
+        size_t n = randomly(sizeof text);
+        send(fd, text, n, MSG_NOSIGNAL);
+        char bytes[256];
+        struct pollfd wait = { .fd = fd, .events = POLLIN };
+        if (randomly(2) && poll(&wait, 1, (int)randomly(3)) > 0)
+            recv(fd, bytes, 1 + randomly(255), 0);
+        struct linger reset = { .l_onoff = 1 };
+        if (randomly(3) == 0) setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        close(fd);
+        if (i == 200) before = resident();
+    }
+    CHECK(becomes(r, "\nencoderfile_http_connections ", 1));
+    CHECK(becomes(r, "\nencoderfile_queue_length ", 0));
+    CHECK(becomes(r, "\nencoderfile_session_bytes ", 0));
+    CHECK(has(post(r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    CHECK(!MEASURED || resident() - before < 4e6);
+}
+
+static void test_garbage(const Running *r)
+{
+    TEST("garbage");
+    int fd = connect_to(r);
+    put(fd, ASK_A "GET /health" H "\r\n" "\x01\x02 what?\r\n\r\n" ASK_A);
+    CHECK(has(get(fd, false), REPLY_A) && has(get(fd, false), "\"OK!\""));
+    CHECK(is_error(get(fd, false), 400, "bad_request") && *get(fd, false) == 0);
+    close(fd);
+    for (int i = 0; i < 300; i++) {
+        char bytes[300];
+        fd = connect_to(r);
+        for (size_t k = 0; k < sizeof bytes; k++) bytes[k] = (char)randomly(256);
+        if (i % 3 == 0) memcpy(bytes, "GET / HTTP/1.1\r\n", 16);
+        if (i % 3 == 1) memcpy(bytes, "POST /predict" H JSON "Transfer-Encoding: chunked\r\n\r\n",
+                               strlen("POST /predict" H JSON "Transfer-Encoding: chunked\r\n\r\n"));
+        send(fd, bytes, sizeof bytes, MSG_NOSIGNAL);
+        shutdown(fd, SHUT_WR);
+        while (recv(fd, bytes, sizeof bytes, 0) > 0) continue;
+        close(fd);
+    }
+    CHECK(has(post(r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+}
+
+/* Many that send a byte now and then do not stop one that is quick; and end. */
+static void test_slow(void)
+{
+    TEST("slow loris");
+    enum { N = 100 };
+    Running r = { .server = { .header_timeout_s = 0.5 } };
+    static const char request[] = "GET /health" H "X-A: b\r\n";
+    int fd[N];
+    start(&r);
+    for (int i = 0; i < N; i++) fd[i] = connect_to(&r);
+    for (size_t at = 0; at < 10; at++) {
+        for (int i = 0; i < N; i++) send(fd[i], request + at, 1, MSG_NOSIGNAL);
+        CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+        usleep(20000);
+    }
+    int timed_out = 0;
+    for (int i = 0; i < N; i++) {
+        timed_out += is_error(get(fd[i], false), 408, "timeout");
+        close(fd[i]);
+    }
+    CHECK(timed_out == N);
+    stop(&r);
+}
+
+int main(void)
+{
+    TEST("model");
+    if (!CHECK(make_model())) return finish();
+    Running r = { 0 };
+    start(&r);
+    test_half_closed(&r);
+    test_gone(&r);
+    test_disconnects(&r);
+    test_garbage(&r);
+    stop(&r);
+    test_stop_pipelined();
+    test_drain();
+    test_bytes();
+    test_slow();
+    test_idle();
+    arena_free(&model.arena);
+    return finish();
+}
