@@ -78,6 +78,8 @@ bool out_json(const Value *, Err *);    /* pretty, with a newline */
     X(inspect) \
     X(infer) \
     X(map) \
+    X(extract) \
+    X(verify) \
     X(serve) \
     X(tokenize) \
     X(bench) \

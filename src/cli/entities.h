@@ -4,6 +4,8 @@
 #define CLI_ENTITIES_H
 #include "data/value.h"
 
+/* The lines of one text: its words with a label other than O, `  - B-SRC: "Bangalore"`. */
+void entities_of(Buf *, Str text, const Value *result);
 /* For each text its words with a label other than O: `  - B-SRC: "Bangalore"`. Offsets must be
  * bytes. */
 void entities_write(Buf *, const Value *reply, const Str *texts, size_t n);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cmd_extract.c - entities of texts: type to text, by the BIO rule of task/bio.h. */
+#include "cli/cli.h"
+#include "cli/texts.h"
+#include "task/bio.h"
+
+static const Option options[] = {
+    OPTION_MODEL,
+    OPTION_TYPE,
+    { "all", 0, NULL, "every text of a type, as a list; else the first" },
+    { "detailed", 0, NULL, "with the query and each entity's place in it" },
+    { "offsets", 0, "UNIT", "bytes (default) or chars" },
+    { "json", 0, NULL, NULL },
+    { 0 },
+};
+
+static Value describe(Args *a, const Texts *t, size_t i, const BioOptions *how)
+{
+    const ModelConfig *config = &t->model->config;
+    BioSpans found = bio_entities(&a->arena, t->text[i], texts_result(t, i));
+    return args_has(a, "detailed") ? bio_detail(&a->arena, config, t->text[i], &found, how)
+                                   : bio_extract(&a->arena, config, &found, how);
+}
+
+/* One text is an object, several are a list. */
+static bool print_all(Args *a, const Texts *t, Err *err)
+{
+    BioOptions how = { .all = args_has(a, "all") };
+    Value list = value_list(&a->arena, t->n);
+    if (!args_chars(a, &how.chars, err)) return false;
+    for (size_t i = 0; i < t->n; i++) list.list.items[i] = describe(a, t, i, &how);
+    return out_json(t->n == 1 ? &list.list.items[0] : &list, err);
+}
+
+static bool extract(Args *a, const Model *m, Err *err)
+{
+    Texts t = { .model = m, .text = texts_of_args(a), .n = (size_t)a->n_text };
+    if (strcmp(m->task->name, "token_classification") != 0)
+        return fail(err, EF_USAGE, "extract: found a model for %s, wanted token_classification",
+                    m->task->name);
+    bool ok = texts_run(&t, err) && print_all(a, &t, err);
+    texts_close(&t);
+    return ok;
+}
+
+static bool run(Args *a, Err *err)
+{
+    Model *m;
+    if (a->n_text == 0) return fail(err, EF_USAGE, "extract: wanted at least one text");
+    if (!args_model(a, &m, err)) return false;
+    bool ok = extract(a, m, err);
+    model_close(m);
+    return ok;
+}
+
+const Command cmd_extract = {
+    .name = "extract",
+    .summary = "the entities of a text as JSON: type to text",
+    .usage = "[--model PATH] [--all] [--detailed] TEXT...",
+    .example = "  encoderfile extract --model ./bus-ner \"AC sleeper from Bangalore to Mumbai\"\n"
+               "  {\"SRC\": \"Bangalore\", \"DEST\": \"Mumbai\", \"BUS_TYPE\": \"AC\", ...}\n",
+    .options = options,
+    .run = run,
+};

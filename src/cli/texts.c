@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * texts.c - see texts.h. A session refuses empty texts, so those are left out and counted around. */
+#include "cli/texts.h"
+
+const Str *texts_of_args(Args *a)
+{
+    Str *text = ARRAY(&a->arena, Str, a->n_text + 1);
+    for (int i = 0; i < a->n_text; i++) text[i] = str_of(a->text[i]);
+    return text;
+}
+
+static bool submit(Texts *t, Err *err)
+{
+    Session *session = session_new(t->model, &(SessionOptions){ .max_inputs = t->n });
+    if (!session) return fail(err, EF_IO, "no thread could be started");
+    session_run(session, t->job);
+    session_free(session);
+    const Err *e = &t->job->err;
+    return e->code == EF_OK || fail(err, e->code, "%s", e->message);
+}
+
+bool texts_run(Texts *t, Err *err)
+{
+    Job *job = t->job = job_new();
+    job->no_json = true;
+    job->first = ARRAY(&job->arena, Str, t->n + 1);
+    for (size_t i = 0; i < t->n; i++) {
+        if (!utf8_valid(t->text[i]))
+            return fail(err, EF_INVALID_INPUT, "text %zu is not valid UTF-8", i + 1);
+        if (t->text[i].n) job->first[job->n++] = t->text[i];
+    }
+    return job->n == 0 || submit(t, err);
+}
+
+/* Where a text stands among those that are not empty. */
+static size_t place(const Texts *t, size_t index)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < index; i++) at += t->text[i].n > 0;
+    return at;
+}
+
+const Value *texts_result(const Texts *t, size_t i)
+{
+    const Value *results = value_get(&t->job->reply, "results");
+    return t->text[i].n && results ? &results->list.items[place(t, i)] : NULL;
+}
+
+const float *texts_row(const Texts *t, size_t i, int64_t *tokens, int64_t *width)
+{
+    if (!t->text[i].n) return NULL;
+    size_t at = place(t, i);
+    *tokens = t->job->row_tokens[at], *width = t->job->row_width[at];
+    return t->job->row_data[at];
+}
+
+void texts_close(Texts *t)
+{
+    job_free(t->job);
+    t->job = NULL;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verifying.c - see verifying.h. The report is the truth; what people read is written from it. */
+#include "cli/verifying.h"
+
+#include <math.h>
+
+#include "cli/quantizing.h"
+#include "cli/samples.h"
+#include "cli/texts.h"
+#include "data/npy.h"
+#include "data/number.h"
+#include "export/hf_metadata.h"
+#include "export/hf_task.h"
+#include "task/bio.h"
+
+static const double ALLOWED = 1e-4; /* between an fp32 graph and its golden outputs */
+
+typedef struct Work {
+    Arena *arena;
+    Verifying *v;
+    const char *folder, *onnx, *small; /* small: the int8 model beside it, or NULL */
+    Texts texts;
+} Work;
+
+static Value text(const char *s)
+{
+    return value_of_str(str_of(s));
+}
+
+/* What the model or a reply holds does not outlive it. */
+static Value kept(Arena *arena, Str s)
+{
+    return value_of_str((Str){ str_dup(arena, s), s.n });
+}
+
+static void find_files(Work *w)
+{
+    ModelSource s = { 0 };
+    bool folder = dir_is(w->v->path);
+    w->folder = folder ? w->v->path : path_dir(w->arena, w->v->path);
+    source_folder(w->arena, w->folder, &s);
+    w->onnx = folder ? s.weights : w->v->path;
+    const char *small = path_join(w->arena, w->folder, STR("model_quantized.onnx"));
+    if (file_is(small) && strcmp(small, w->onnx) != 0) w->small = small;
+    if (!w->v->samples) w->v->samples = w->folder;
+    if (!w->v->golden) w->v->golden = w->folder;
+}
+
+static bool all_finite(const float *p, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(p[i])) return false;
+    return true;
+}
+
+/* ---- answers, by task ---- */
+
+static Value labelled_words(Arena *arena, Str query, const Value *result)
+{
+    BioSpans words = bio_words(arena, query, result);
+    Value list = value_list(arena, words.n);
+    list.list.n = 0;
+    for (size_t i = 0; i < words.n; i++) {
+        const BioSpan *s = &words.item[i];
+        if (!s->label.n || str_is(s->label, "O")) continue;
+        Value one = value_map(arena, 4);
+        value_add(&one, "label", kept(arena, s->label));
+        value_add(&one, "word", value_of_str(s->text));
+        value_add(&one, "start", value_of_int(s->start));
+        value_add(&one, "end", value_of_int(s->end));
+        list.list.items[list.list.n++] = one;
+    }
+    return list;
+}
+
+static void answer_words(Work *w, size_t i, Value *out)
+{
+    value_add(out, "entities", labelled_words(w->arena, w->texts.text[i], texts_result(&w->texts, i)));
+}
+
+static void answer_label(Work *w, size_t i, Value *out)
+{
+    const Value *result = texts_result(&w->texts, i), *scores = value_get(result, "scores");
+    const Value *label = value_get(result, "predicted_label");
+    if (label && label->kind == V_STR) value_add(out, "label", kept(w->arena, label->s));
+    double best = -INFINITY;
+    for (size_t k = 0; scores && scores->kind == V_F32 && k < scores->f32.n; k++)
+        best = fmax(best, number_widen(scores->f32.p[k]));
+    if (isfinite(best)) value_add(out, "score", value_of_float(best));
+}
+
+/* The mean of a text's token vectors, of length 1. */
+static float *mean_vector(Work *w, size_t i, int64_t *width)
+{
+    int64_t tokens = 0;
+    const float *row = texts_row(&w->texts, i, &tokens, width);
+    if (!row || !tokens) return NULL;
+    float *out = ARRAY(w->arena, float, *width);
+    double square = 0;
+    for (int64_t t = 0; t < tokens; t++)
+        for (int64_t c = 0; c < *width; c++) out[c] += row[t * *width + c];
+    for (int64_t c = 0; c < *width; c++) square += (double)out[c] * out[c];
+    for (int64_t c = 0; square > 0 && c < *width; c++) out[c] = (float)(out[c] / sqrt(square));
+    return out;
+}
+
+/* Cosine of every text with every other. */
+static Value similarities(Work *w)
+{
+    size_t n = w->texts.n;
+    float **vector = ARRAY(w->arena, float *, n);
+    int64_t width = 0;
+    Value out = value_list(w->arena, n);
+    for (size_t i = 0; i < n; i++) vector[i] = mean_vector(w, i, &width);
+    for (size_t i = 0; i < n; i++) {
+        Value row = value_list(w->arena, n);
+        for (size_t k = 0; k < n; k++) {
+            double dot = 0;
+            for (int64_t c = 0; vector[i] && vector[k] && c < width; c++)
+                dot += (double)vector[i][c] * vector[k][c];
+            row.list.items[k] = value_of_float(round(dot * 1e4) / 1e4);
+        }
+        out.list.items[i] = row;
+    }
+    return out;
+}
+
+static const struct AnswerRow {
+    const char *task;
+    void (*answer)(Work *, size_t i, Value *out);
+} answers[] = {
+    { "token_classification", answer_words },
+    { "sequence_classification", answer_label },
+};
+
+static void report_answers(Work *w, const Model *m)
+{
+    Value list = value_list(w->arena, w->texts.n);
+    bool pairs = true;
+    for (size_t i = 0; i < w->texts.n; i++) {
+        int64_t tokens = 0, width = 0;
+        const float *row = texts_row(&w->texts, i, &tokens, &width);
+        Value one = value_map(w->arena, 4);
+        value_add(&one, "query", value_of_str(w->texts.text[i]));
+        for (size_t k = 0; k < COUNT(answers); k++)
+            if (strcmp(answers[k].task, m->task->name) == 0)
+                answers[k].answer(w, i, &one), pairs = false;
+        w->v->ok &= !row || all_finite(row, tokens * width);
+        list.list.items[i] = one;
+    }
+    value_add(&w->v->report, "results", list);
+    if (pairs) value_add(&w->v->report, "similarities", similarities(w));
+}
+
+static bool answer_texts(Work *w, const Model *m, Err *err)
+{
+    Verifying *v = w->v;
+    if (!v->n) v->n = samples_find(w->arena, v->samples, m->task->name, &m->config, &v->text);
+    w->texts = (Texts){ .model = m, .text = v->text, .n = v->n };
+    value_add(&v->report, "task", text(m->task->name));
+    bool ok = texts_run(&w->texts, err);
+    if (ok) report_answers(w, m);
+    texts_close(&w->texts);
+    return ok;
+}
+
+/* ---- a head that no task here reads: its shapes ---- */
+
+typedef struct Bare {
+    Model *model;
+    Tokenizer *tokenizer;
+    Runner *runner;
+} Bare;
+
+static bool run_bare(Work *w, const Bare *b, Str query, Value *out, Err *err)
+{
+    Encoding e;
+    RowOutput row;
+    EncodeOptions most = { .max_length = 512 };
+    if (!tokenizer_encode(b->tokenizer, w->arena, query, NULL, &most, &e, err)) return false;
+    int32_t start[] = { 0, (int32_t)e.n };
+    Batch batch = { 1, start, e.ids, e.type_ids };
+    if (!runner_run(b->runner, &batch, &row, err)) return false;
+    Value shape = value_list(w->arena, 2);
+    shape.list.items[0] = value_of_int(row.tokens), shape.list.items[1] = value_of_int(row.width);
+    *out = value_map(w->arena, 2);
+    value_add(out, "query", value_of_str(query));
+    value_add(out, "output_shape", shape);
+    w->v->ok &= all_finite(row.data, row.tokens * row.width);
+    return true;
+}
+
+static bool answer_bare(Work *w, const char *task, Err *err)
+{
+    Verifying *v = w->v;
+    Bare b = { 0 };
+    if (!v->n) v->n = samples_find(w->arena, v->samples, task, NULL, &v->text);
+    if (!tokenizer_files(w->arena, w->folder).vocab) v->n = 0;
+    Value list = value_list(w->arena, v->n);
+    if (!model_open_bare(w->onnx, &b.model, err)) return false;
+    b.runner = runner_new(b.model->engine, NULL);
+    bool ok = !v->n || tokenizer_open(w->arena, w->folder, &b.tokenizer, err);
+    for (size_t i = 0; ok && i < v->n; i++)
+        ok = run_bare(w, &b, v->text[i], &list.list.items[i], err);
+    runner_free(b.runner);
+    model_close(b.model);
+    value_add(&v->report, "task", text(task));
+    value_add(&v->report, "results", list);
+    return ok;
+}
+
+/* ---- numbers ---- */
+
+static void report_quantized(Work *w)
+{
+    Err err = { 0 };
+    Accuracy a;
+    Value out = value_map(w->arena, 5);
+    Quantizing z = { .from = w->onnx, .to = w->small };
+    if (!w->small || !w->v->n) return;
+    if (!quantizing_compare(w->arena, &z, w->v->text, w->v->n, &a, &err)) {
+        value_add(&out, "error", value_of_str(str_of(str_dup(w->arena, str_of(err.message)))));
+    } else {
+        value_add(&out, "mean_cosine", value_of_float(a.mean));
+        value_add(&out, "worst_cosine", value_of_float(a.worst));
+        value_add(&out, "largest_difference", value_of_float(a.most));
+        if (a.labels) value_add(&out, "same_labels", value_of_float(a.same));
+    }
+    value_add(&w->v->report, "quantized", out);
+}
+
+typedef struct Golden {
+    Npy start, ids, types, output; /* types.data NULL: zeros */
+} Golden;
+
+static const char *golden_file(const Work *w, const char *name)
+{
+    return path_join(w->arena, w->v->golden, str_of(name));
+}
+
+static bool read_npy(const Work *w, const char *name, char kind, Npy *out, Err *err)
+{
+    enum { MOST = 1 << 28 };
+    Str file;
+    const char *path = golden_file(w, name);
+    if (!file_read(w->arena, path, MOST, &file, err)) return false;
+    if (!npy_read(file, out, err)) return within(err, "%s", path);
+    return (out->kind == kind && out->size == 4) ||
+           fail(err, EF_INVALID_INPUT, "%s: found '%c%d', wanted '%c4'", path, out->kind, out->size,
+                kind);
+}
+
+/* Row starts must walk through the ids. */
+static bool rows_fit(const Golden *g, Err *err)
+{
+    const int32_t *start = g->start.data;
+    int64_t rows = g->start.dim[0] - 1, ids = (int64_t)(g->ids.bytes / 4);
+    bool ok = g->start.rank == 1 && rows > 0 && rows < 1 << 16 && start[0] == 0 && start[rows] == ids;
+    for (int64_t i = 0; ok && i < rows; i++) ok = start[i] < start[i + 1];
+    if (ok && g->types.data) ok = g->types.bytes == g->ids.bytes;
+    return ok || fail(err, EF_INVALID_INPUT, "start.npy: found rows that do not fit ids.npy");
+}
+
+static bool read_golden(Work *w, Golden *g, Err *err)
+{
+    if (!read_npy(w, "start.npy", 'i', &g->start, err) || !read_npy(w, "ids.npy", 'i', &g->ids, err) ||
+        !read_npy(w, "output.npy", 'f', &g->output, err))
+        return false;
+    if (file_is(golden_file(w, "type_ids.npy")) && !read_npy(w, "type_ids.npy", 'i', &g->types, err))
+        return false;
+    return rows_fit(g, err);
+}
+
+/* The largest difference; infinite where the sizes differ. */
+static double difference(const RowOutput *row, int rows, const Npy *want)
+{
+    const float *p = want->data;
+    size_t left = want->bytes / 4;
+    double most = 0;
+    for (int r = 0; r < rows; r++) {
+        size_t n = (size_t)(row[r].tokens * row[r].width);
+        if (n > left) return INFINITY;
+        for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)row[r].data[i] - p[i]));
+        p += n, left -= n;
+    }
+    return left ? INFINITY : most;
+}
+
+static bool measure(Work *w, const Golden *g, const char *onnx, double *out, Err *err)
+{
+    Model *m;
+    Batch batch = { (int)g->start.dim[0] - 1, g->start.data, g->ids.data, g->types.data };
+    RowOutput *row = ARRAY(w->arena, RowOutput, batch.B);
+    if (!model_open_bare(onnx, &m, err)) return false;
+    Runner *runner = runner_new(m->engine, NULL);
+    bool ok = runner_run(runner, &batch, row, err);
+    if (ok) *out = difference(row, batch.B, &g->output);
+    runner_free(runner);
+    model_close(m);
+    return ok;
+}
+
+static bool report_golden(Work *w, Err *err)
+{
+    Golden g = { 0 };
+    double fp32 = 0, small = 0;
+    if (!file_is(golden_file(w, "output.npy"))) return true;
+    if (!read_golden(w, &g, err) || !measure(w, &g, w->onnx, &fp32, err)) return false;
+    if (w->small && !measure(w, &g, w->small, &small, err)) return false;
+    Value out = value_map(w->arena, 3);
+    value_add(&out, "largest_difference", value_of_float(fp32));
+    value_add(&out, "allowed", value_of_float(ALLOWED));
+    if (w->small) value_add(&out, "quantized_difference", value_of_float(small));
+    value_add(&w->v->report, "golden", out);
+    w->v->ok &= fp32 <= ALLOWED;
+    return true;
+}
+
+/* ---- all of it ---- */
+
+/* The task that the file or its config names, if none of ours reads it; NULL: one does. */
+static const char *foreign_task(Work *w)
+{
+    HfMetadata m;
+    Value config;
+    Err ignored;
+    HfSource from = { .folder = w->folder };
+    if (w->v->task.n || !file_is(w->onnx)) return NULL;
+    if (!hf_metadata_open(w->arena, w->onnx, &m, &ignored)) return NULL;
+    const char *task = m.state == HF_GOOD ? hf_task_known(hf_metadata_get(&m, "hf_pipeline_task"))
+                                          : NULL;
+    if (!task && hf_read_config(w->arena, &from, &config, &ignored))
+        task = hf_task_detect(&config, NULL);
+    bool tokens = tokenizer_files(w->arena, w->folder).vocab ||
+                  (m.state == HF_GOOD && hf_metadata_get(&m, "hf_tokenizer").p);
+    return task && (!task_by_pipeline(str_of(task)) || !tokens) ? task : NULL;
+}
+
+static bool answer(Work *w, Err *err)
+{
+    Model *m;
+    const char *foreign = foreign_task(w);
+    if (foreign) return answer_bare(w, foreign, err);
+    if (!model_open_as(w->v->path, w->v->task, &m, err)) return false;
+    bool ok = answer_texts(w, m, err);
+    model_close(m);
+    return ok;
+}
+
+bool verifying_run(Arena *arena, Verifying *v, Err *err)
+{
+    Work w = { .arena = arena, .v = v };
+    v->report = value_map(arena, 8);
+    v->ok = true;
+    find_files(&w);
+    value_add(&v->report, "model", text(v->path));
+    if (!answer(&w, err)) return false;
+    report_quantized(&w);
+    if (!report_golden(&w, err)) return false;
+    value_add(&v->report, "ok", value_of_bool(v->ok));
+    return true;
+}
+
+/* ---- for people ---- */
+#define RULE "============================================================\n"
+
+static void print_answer(Buf *b, const Value *one)
+{
+    const Value *words = value_get(one, "entities"), *label = value_get(one, "label");
+    const Value *shape = value_get(one, "output_shape");
+    buf_printf(b, "Query: \"%.*s\"\n", STR_ARG(value_str(value_get(one, "query"), STR(""))));
+    for (size_t i = 0; words && i < words->list.n; i++)
+        buf_printf(b, "  - %.*s: \"%.*s\"\n",
+                   STR_ARG(value_str(value_get(&words->list.items[i], "label"), STR(""))),
+                   STR_ARG(value_str(value_get(&words->list.items[i], "word"), STR(""))));
+    if (words && !words->list.n) buf_puts(b, "  (no entities)\n");
+    if (label)
+        buf_printf(b, "  - %.*s: %.4f\n", STR_ARG(value_str(label, STR(""))),
+                   value_float(value_get(one, "score"), 0));
+    if (shape)
+        buf_printf(b, "  - output of %lld x %lld numbers\n", (long long)shape->list.items[0].i,
+                   (long long)shape->list.items[1].i);
+}
+
+static void print_similarities(Buf *b, const Value *rows)
+{
+    for (size_t i = 0; rows && i < rows->list.n; i++)
+        for (size_t k = i + 1; k < rows->list.n; k++)
+            buf_printf(b, "  - similarity of %zu and %zu: %.4f\n", i + 1, k + 1,
+                       rows->list.items[i].list.items[k].f);
+}
+
+static void print_numbers(Buf *b, const Verifying *v)
+{
+    const Value *q = value_get(&v->report, "quantized"), *g = value_get(&v->report, "golden");
+    const Value *same = value_get(q, "same_labels"), *trouble = value_get(q, "error");
+    if (trouble) buf_printf(b, "\nQuantized model: %.*s\n", STR_ARG(value_str(trouble, STR(""))));
+    else if (q)
+        buf_printf(b, "\nQuantized against fp32: cosine %.5f on average, %.5f at worst",
+                   value_float(value_get(q, "mean_cosine"), 0),
+                   value_float(value_get(q, "worst_cosine"), 0));
+    if (same) buf_printf(b, "; %.2f %% of labels agree", 100 * value_float(same, 0));
+    if (q && !trouble) buf_char(b, '\n');
+    if (!g) return;
+    buf_printf(b, "\nfp32 against golden outputs: largest difference %.3g, %.0g allowed\n",
+               value_float(value_get(g, "largest_difference"), INFINITY), ALLOWED);
+    if (value_get(g, "quantized_difference"))
+        buf_printf(b, "Quantized against golden outputs: largest difference %.3g\n",
+                   value_float(value_get(g, "quantized_difference"), INFINITY));
+}
+
+void verifying_print(Buf *b, const Verifying *v)
+{
+    const Value *results = value_get(&v->report, "results");
+    buf_puts(b, "VERIFYING ONNX MODEL\n" RULE "\nTest Results:\n");
+    for (size_t i = 0; results && i < results->list.n; i++) {
+        buf_char(b, '\n');
+        print_answer(b, &results->list.items[i]);
+    }
+    print_similarities(b, value_get(&v->report, "similarities"));
+    print_numbers(b, v);
+    buf_printf(b, "\n%s\n" RULE, v->ok ? "VERIFICATION COMPLETE" : "VERIFICATION FAILED");
+}

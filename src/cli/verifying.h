@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verifying.h - does a model answer, and with the right numbers? What `verify` and `export --verify`
+ * share: sample texts through it, the int8 model beside it against it, both against golden outputs. */
+#ifndef CLI_VERIFYING_H
+#define CLI_VERIFYING_H
+#include "cli/cli.h"
+
+typedef struct Verifying {
+    const char *path;       /* a folder, or an .onnx */
+    Str task;               /* empty: as the model says */
+    const Str *text;        /* [n]; n 0: samples */
+    size_t n;
+    const char *samples;    /* folder whose README.md may name samples; NULL: that of path */
+    const char *golden;     /* folder with ids.npy, start.npy, output.npy; NULL: that of path */
+    /* found */
+    Value report;           /* {model, task, results | similarities, quantized, golden, ok} */
+    bool ok;                /* all numbers finite, and near the golden ones */
+} Verifying;
+
+/* False: the model cannot be opened or run. What is wrong with its numbers is in the report. */
+bool verifying_run(Arena *, Verifying *, Err *);
+void verifying_print(Buf *, const Verifying *);
+
+#endif

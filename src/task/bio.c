@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bio.c - see bio.h. */
+#include "bio.h"
+
+/* ---- words ---- */
+
+static bool space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool punctuation(char c)
+{
+    return strchr(".,;:!?\"'()[]{}", c) != NULL && c != 0;
+}
+
+/* The next word from *at on; empty at the end, or where there is punctuation alone. */
+static Str next_word(Str text, size_t *at)
+{
+    while (*at < text.n && space(text.p[*at])) (*at)++;
+    size_t from = *at, to;
+    while (*at < text.n && !space(text.p[*at])) (*at)++;
+    to = *at;
+    while (from < to && punctuation(text.p[from])) from++;
+    while (to > from && punctuation(text.p[to - 1])) to--;
+    return (Str){ text.p + from, to - from };
+}
+
+/* Labels of tokens in the order of their places, so one walk serves all words. */
+typedef struct Labels {
+    const Value *tokens;
+    size_t at;
+} Labels;
+
+/* The label of the first token that begins inside the word; empty: none does. */
+static Str label_of(Labels *l, int64_t from, int64_t to)
+{
+    for (; l->tokens && l->at < l->tokens->list.n; l->at++) {
+        const Value *token = &l->tokens->list.items[l->at];
+        int64_t start = value_int(value_get(value_get(token, "token_info"), "start"), -1);
+        if (start >= to) break;
+        if (start >= from) return value_str(value_get(token, "label"), STR(""));
+    }
+    return (Str){ 0 };
+}
+
+BioSpans bio_words(Arena *arena, Str text, const Value *result)
+{
+    const Value *tokens = value_get(result, "tokens");
+    Labels labels = { tokens && tokens->kind == V_LIST ? tokens : NULL, 0 };
+    BioSpans out = { ARRAY(arena, BioSpan, text.n / 2 + 1), 0 };
+    for (size_t at = 0; at < text.n;) {
+        Str word = next_word(text, &at);
+        if (!word.n) continue;
+        int64_t from = word.p - text.p, to = from + (int64_t)word.n;
+        out.item[out.n++] = (BioSpan){ word, label_of(&labels, from, to), from, to };
+    }
+    return out;
+}
+
+/* ---- entities ---- */
+
+typedef struct Mark {       /* a label, taken apart */
+    char letter;            /* 'B', 'I', or 0: the label has no such letter */
+    Str type;               /* empty: outside */
+} Mark;
+
+/* S- and U- are a B- that stands alone, E-, L- and M- an I-: other schools write them. */
+static Mark mark_of(Str label)
+{
+    static const char opens[] = "BSU", goes_on[] = "IELM";
+    if (label.n == 0 || str_is(label, "O")) return (Mark){ 0 };
+    bool parts = label.n > 2 && label.p[1] == '-';
+    Str type = { label.p + 2, label.n - 2 };
+    if (parts && strchr(opens, label.p[0])) return (Mark){ 'B', type };
+    if (parts && strchr(goes_on, label.p[0])) return (Mark){ 'I', type };
+    return (Mark){ 0, label };
+}
+
+/* The words of an entity with one space between; a single one stays a view. */
+static void join(Arena *arena, const BioSpan *word, size_t n, BioSpan *entity)
+{
+    Buf b = { 0 };
+    if (n == 1) return;
+    for (size_t i = 0; i < n; i++) {
+        if (i) buf_char(&b, ' ');
+        buf_str(&b, word[i].text);
+    }
+    entity->text = (Str){ str_dup(arena, buf_view(&b)), b.n };
+    entity->end = word[n - 1].end;
+    buf_free(&b);
+}
+
+/* How many words from this one on are one entity; 0: none begins here. */
+static size_t entity_words(const BioSpan *word, size_t n)
+{
+    Mark first = mark_of(word->label);
+    size_t count = 1;
+    if (!first.type.n || first.letter == 'I') return 0;
+    for (; count < n; count++) {
+        Mark next = mark_of(word[count].label);
+        if (next.letter == 'B' || !str_eq(next.type, first.type)) break;
+    }
+    return count;
+}
+
+BioSpans bio_entities(Arena *arena, Str text, const Value *result)
+{
+    BioSpans words = bio_words(arena, text, result);
+    BioSpans out = { ARRAY(arena, BioSpan, words.n + 1), 0 };
+    for (size_t i = 0, n; i < words.n; i += MAX(n, 1)) {
+        const BioSpan *word = &words.item[i];
+        n = entity_words(word, words.n - i);
+        if (!n) continue;
+        BioSpan *e = &out.item[out.n++];
+        *e = (BioSpan){ word->text, mark_of(word->label).type, word->start, word->end };
+        join(arena, word, n, e);
+    }
+    return out;
+}
+
+/* ---- told ---- */
+
+/* Those of the labels, each once. */
+static Value types_of(Arena *arena, const ModelConfig *config, const BioSpans *found)
+{
+    size_t labels = config->labels ? (size_t)config->num_labels : 0;
+    Value out = value_map(arena, labels + found->n);
+    for (size_t i = 0; i < labels + found->n; i++) {
+        Str type = i < labels ? mark_of(config->labels[i]).type : found->item[i - labels].label;
+        const char *key = str_dup(arena, type);
+        if (type.n && !value_get(&out, key)) value_add(&out, key, value_null());
+    }
+    return out;
+}
+
+static Value every_text(Arena *arena, Str type, const BioSpans *found)
+{
+    Value list = value_list(arena, found->n);
+    Map seen = { 0 };
+    list.list.n = 0;
+    for (size_t i = 0; i < found->n; i++) {
+        BioSpan *s = &found->item[i];
+        if (!str_eq(s->label, type) || map_get(&seen, s->text)) continue;
+        map_put(&seen, arena, s->text, s);
+        list.list.items[list.list.n++] = value_of_str(s->text);
+    }
+    return list;
+}
+
+Value bio_extract(Arena *arena, const ModelConfig *config, const BioSpans *found,
+                  const BioOptions *options)
+{
+    Value out = types_of(arena, config, found);
+    for (size_t i = 0; i < out.map.n; i++) {
+        Value texts = every_text(arena, out.map.items[i].key, found);
+        if (options->all) out.map.items[i].value = texts;
+        else if (texts.list.n) out.map.items[i].value = texts.list.items[0];
+    }
+    return out;
+}
+
+static int64_t count_chars(Str text, int64_t bytes)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < bytes; i++) n += (text.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+Value bio_detail(Arena *arena, const ModelConfig *config, Str text, const BioSpans *found,
+                 const BioOptions *options)
+{
+    Value out = value_map(arena, 3), list = value_list(arena, found->n);
+    for (size_t i = 0; i < found->n; i++) {
+        const BioSpan *s = &found->item[i];
+        Value one = value_map(arena, 4);
+        int64_t start = options->chars ? count_chars(text, s->start) : s->start;
+        int64_t end = options->chars ? count_chars(text, s->end) : s->end;
+        value_add(&one, "text", value_of_str(s->text));
+        value_add(&one, "label", value_of_str(s->label));
+        value_add(&one, "start", value_of_int(start));
+        value_add(&one, "end", value_of_int(end));
+        list.list.items[i] = one;
+    }
+    value_add(&out, "query", value_of_str(text));
+    value_add(&out, "entities", bio_extract(arena, config, found, options));
+    value_add(&out, "raw_entities", list);
+    return out;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bio.h - from a label for every token to words and entities. A word is what stands between spaces,
+ * without the punctuation at its ends; its label is that of its first token, as BIO tagging is
+ * trained. B- opens an entity, I- of the same type goes on with it, anything else closes it; an I-
+ * that follows nothing of its type is none. A label without such a letter is a type of its own.
+ *
+ * Offsets are real ones: where the word stands in the text, however many spaces lie before it. */
+#ifndef TASK_BIO_H
+#define TASK_BIO_H
+#include "task/task.h"
+
+typedef struct BioSpan {
+    Str text;               /* of a word: a view; of an entity: its words, one space between */
+    Str label;              /* of a word: "B-SRC", or empty: cut off; of an entity: its type, "SRC" */
+    int64_t start, end;     /* bytes of the text */
+} BioSpan;
+typedef struct BioSpans {
+    BioSpan *item;
+    size_t n;
+} BioSpans;
+
+/* result: an entry of `results` of token_classification, its offsets in bytes. */
+BioSpans bio_words(Arena *, Str text, const Value *result);
+BioSpans bio_entities(Arena *, Str text, const Value *result);
+/* How entities are told. */
+typedef struct BioOptions {
+    bool all;               /* every text of a type, as a list without repeats; else the first */
+    bool chars;             /* offsets count characters */
+} BioOptions;
+/* {TYPE: text or null}: the types of the model's labels in their order. */
+Value bio_extract(Arena *, const ModelConfig *, const BioSpans *, const BioOptions *);
+/* {query, entities: the same, raw_entities: [{text, label, start, end}]} */
+Value bio_detail(Arena *, const ModelConfig *, Str text, const BioSpans *, const BioOptions *);
+
+#endif
