@@ -83,6 +83,16 @@ double now_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+Str now_utc(Arena *arena)
+{
+    struct timespec now;
+    struct tm utc;
+    char text[32];
+    clock_gettime(CLOCK_REALTIME, &now);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &utc));
+    return str_of(str_format(arena, "%s.%03dZ", text, (int)(now.tv_nsec / 1000000)));
+}
+
 void cpu_pause(void)
 {
 #if defined(__x86_64__)

@@ -20,6 +20,7 @@ void thread_lower(void);
 
 int cpu_count(void);              /* affinity and cgroup quota considered; at least 1 */
 double now_seconds(void);         /* monotonic */
+Str now_utc(Arena *);             /* "2026-11-15T07:06:23.123Z" */
 void cpu_pause(void);             /* inside a spin loop */
 
 #endif

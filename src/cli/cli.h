@@ -86,6 +86,8 @@ bool out_json(const Value *, Err *);    /* pretty, with a newline */
     X(analyze) \
     X(validate) \
     X(compare) \
+    X(export_graphml) \
+    X(import_onnx) \
     X(onnx_check) \
     X(onnx_convert) \
     X(onnx_explain) \

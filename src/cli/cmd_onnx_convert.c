@@ -91,31 +91,6 @@ static bool fold(Arena *arena, OnnxModel *m, bool optimize, Err *err)
 }
 
 /* ---- weights ---- */
-static bool writable(const OnnxTensor *t, Err *err)
-{
-    return (dtype_size(t->t.type) && (t->t.data || !tensor_bytes(&t->t))) ||
-           fail(err, EF_UNSUPPORTED, "constant '%.*s': type %s cannot be written", STR_ARG(t->name),
-                dtype_name(t->t.type));
-}
-
-/* Everything inside, first. */
-static bool bring_inside(OnnxGraph *g, Err *err)
-{
-    for (int i = 0; i < g->n_init; i++) {
-        if (!writable(&g->init[i], err)) return false;
-        g->init[i].location = (Str){ 0 };
-    }
-    for (int i = 0; i < g->n_node; i++)
-        for (int k = 0; k < g->node[i].n_attr; k++) {
-            OnnxAttr *a = &g->node[i].attr[k];
-            if (a->type == A_GRAPH && !bring_inside(a->g, err)) return false;
-            if (a->type != A_TENSOR) continue;
-            if (!writable(a->t, err)) return false;
-            a->t->location = (Str){ 0 };
-        }
-    return true;
-}
-
 static bool has_external(const OnnxModel *m)
 {
     for (int i = 0; i < m->graph.n_init; i++)
@@ -173,9 +148,7 @@ static bool convert(Args *a, OnnxModel *m, Err *err)
     int64_t opset;
     bool external = args_has(a, "external") || (has_external(m) && !args_has(a, "inline"));
     if (!args_count(a, "opset", 0, 1000, &opset, err)) return false;
-    for (int i = 0; i < m->n_function; i++)
-        if (!bring_inside(&m->function[i].body, err)) return false;
-    if (!bring_inside(&m->graph, err)) return false;
+    if (!onnx_take_inside(m, err)) return false;
     if (opset && !onnx_change_opset(&a->arena, m, opset, err)) return false;
     bool optimize = args_has(a, "optimize");
     if ((optimize || args_has(a, "fold")) && !fold(&a->arena, m, optimize, err)) return false;

@@ -2,8 +2,6 @@
  * export.c - the steps of an export, in their order. */
 #include "export.h"
 
-#include <time.h>
-
 #include "base/thread.h"
 #include "data/json.h"
 #include "export/files.h"
@@ -26,17 +24,6 @@ struct ExportWork {
     double begin;
     uint64_t onnx_size;
 };
-
-static Str timestamp(Arena *arena)
-{
-    struct timespec now;
-    struct tm utc;
-    char text[32];
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    return str_of(str_format(arena, "%s.%03dZ", text, (int)(now.tv_nsec / 1000000)));
-}
 
 static bool read_config(Export *e, Err *err)
 {
@@ -179,7 +166,7 @@ bool export_open(Export *e, Err *err)
 {
     const ExportTask *task;
     e->work = NEW(&e->arena, ExportWork);
-    e->work->started = timestamp(&e->arena);
+    e->work->started = now_utc(&e->arena);
     e->work->begin = now_seconds();
     if (!check_options(e, err) || !files_source(e, err)) return false;
     e->encoder = e->folder;

@@ -31,8 +31,20 @@ Str htp_class(const HtpModule *m)
     return dot ? (Str){ name.p, (size_t)(dot - name.p) } : name;
 }
 
+/* What is longer or deeper than any model is no hierarchy: work grows with the square of it. */
+enum { MOST_BYTES = 2048, MOST_PARTS = 64 };
+
+static bool is_short(Str path)
+{
+    size_t parts = 0;
+    if (path.n > MOST_BYTES) return false;
+    for (size_t i = 0; i < path.n; i++) parts += path.p[i] == '/' || path.p[i] == '.';
+    return parts <= MOST_PARTS;
+}
+
 bool htp_tag_valid(Str tag)
 {
+    if (!is_short(tag)) return false;
     if (tag.n < 2 || tag.p[0] != '/' || tag.p[tag.n - 1] == '/') return false;
     for (size_t i = 1; i < tag.n; i++)
         if (tag.p[i] == '/' && tag.p[i - 1] == '/') return false;
@@ -93,6 +105,7 @@ static Str name_scope(Arena *arena, Str name)
 {
     Buf out = { 0 };
     Str part = { 0 };
+    if (!is_short(name)) return (Str){ "", 0 };
     for (size_t i = 1, from = 1; name.n && name.p[0] == '/' && i < name.n; i++) {
         if (name.p[i] != '/') continue;
         Str next = without_turn((Str){ name.p + from, i - from });
@@ -387,7 +400,7 @@ static void names_to_scopes(Htp *h, Str *path)
     }
 }
 
-static Str meta_of(const OnnxNode *n, const char *key)
+static Str meta_of(const OnnxNode *n, const char *key) /* the first of the name */
 {
     for (int i = 0; i < n->n_meta; i++)
         if (str_is(n->meta[i].key, key)) return n->meta[i].value;
@@ -498,6 +511,7 @@ static int enter_pair(Htp *h, Str pair, int at)
 static int enter_namespace(Htp *h, Str text)
 {
     int at = -1;
+    if (text.n > 4 * MOST_BYTES) return at;
     size_t from = 0;
     for (size_t i = 0; i < text.n; i++) { /* the last part is the operator */
         if (text.p[i] != '/') continue;

@@ -100,3 +100,33 @@ bool onnx_attach(OnnxModel *model, OnnxFind *find, void *context, Err *err)
         if (!attach_graph(&a, &model->function[i].body)) return false;
     return true;
 }
+
+static bool take_tensor(OnnxTensor *t, Err *err)
+{
+    t->location = (Str){ 0 };
+    if (dtype_size(t->t.type) && (t->t.data || !tensor_bytes(&t->t))) return true;
+    return fail(err, EF_UNSUPPORTED, "constant '%.*s': type %s cannot be written", STR_ARG(t->name),
+                dtype_name(t->t.type));
+}
+
+static bool take_graph(OnnxGraph *g, Err *err)
+{
+    for (int i = 0; i < g->n_init; i++)
+        if (!take_tensor(&g->init[i], err)) return false;
+    for (int i = 0; i < g->n_node; i++)
+        for (int k = 0; k < g->node[i].n_attr; k++) {
+            OnnxAttr *a = &g->node[i].attr[k];
+            for (size_t j = 0; a->t && j < a->n; j++)
+                if (!take_tensor(&a->t[j], err)) return false;
+            for (size_t j = 0; a->g && j < a->n; j++)
+                if (!take_graph(&a->g[j], err)) return false;
+        }
+    return true;
+}
+
+bool onnx_take_inside(OnnxModel *m, Err *err)
+{
+    for (int i = 0; i < m->n_function; i++)
+        if (!take_graph(&m->function[i].body, err)) return false;
+    return take_graph(&m->graph, err);
+}

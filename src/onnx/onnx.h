@@ -100,6 +100,14 @@ void onnx_write(Buf *, const OnnxModel *);
 typedef bool OnnxPour(void *context, const OnnxTensor *, FileWriter *, Err *);
 bool onnx_write_file(FileWriter *, const OnnxModel *, OnnxPour *, void *context, Err *);
 
+/* Parts alone: a GraphProto; the functions of a model as a ModelProto without anything else. */
+void onnx_write_graph(Buf *, const OnnxGraph *);
+bool onnx_read_graph(Arena *, Str bytes, OnnxGraph *, Err *);
+void onnx_write_functions(Buf *, const OnnxModel *);
+bool onnx_read_functions(Arena *, Str bytes, OnnxModel *, Err *);
+/* After onnx_attach: external tensors become inner ones. Data that is not there is an error. */
+bool onnx_take_inside(OnnxModel *, Err *);
+
 /* Names only: each made once and before it is read, outputs made, domains imported. */
 bool onnx_check(Arena *, const OnnxModel *, Err *);
 

@@ -482,3 +482,19 @@ bool onnx_read_tensor(Arena *arena, Str bytes, OnnxTensor *t, Err *err)
     Reader r = { arena, err, 0 };
     return read_tensor(&r, bytes, t) || as_model_error(err);
 }
+
+bool onnx_read_graph(Arena *arena, Str bytes, OnnxGraph *g, Err *err)
+{
+    Reader r = { arena, err, 1 };
+    *g = (OnnxGraph){ 0 };
+    return message_read(&r, &message_graph, bytes, g) || as_model_error(err);
+}
+
+bool onnx_read_functions(Arena *arena, Str bytes, OnnxModel *m, Err *err)
+{
+    Reader r = { arena, err, 0 };
+    OnnxModel found = { 0 };
+    if (!message_read(&r, &message_model, bytes, &found)) return as_model_error(err);
+    m->function = found.function, m->n_function = found.n_function;
+    return true;
+}

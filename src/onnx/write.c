@@ -163,6 +163,17 @@ void onnx_write(Buf *b, const OnnxModel *model)
     write_fields(b, &message_model, model);
 }
 
+void onnx_write_graph(Buf *b, const OnnxGraph *g)
+{
+    write_fields(b, &message_graph, g);
+}
+
+void onnx_write_functions(Buf *b, const OnnxModel *m)
+{
+    for (const Field *f = message_model.fields; f->number; f++)
+        if (f->at == offsetof(OnnxModel, function)) write_field(b, f, (const char *)m);
+}
+
 /* ---- into a file: lengths are known beforehand, so nothing has to be held ---- */
 typedef struct Stream {
     FileWriter *to;

@@ -117,5 +117,68 @@ works "equal files" "$EF" compare bus/model.onnx clean/model.onnx --json
 has "equal files" '"total_differences": 0'
 refuses "one file" "wanted two" "$EF" compare bus/model.onnx
 
+# ---- 5.4 GraphML ----
+works "5.4 export-graphml" "$EF" export-graphml bus/model.onnx bus/model_htp_metadata.json -o g/bus
+has "5.4 said" "115 nodes in 24 modules, 136 edges"
+[ "$(grep -c '^<key ' g/bus.graphml)" = 31 ] && pass || flunk "5.4: 31 keys"
+for words in 'key="meta0">model.onnx<' 'key="meta1">model_htp_metadata.json<' 'key="meta2">1.3<' 'key="param0">sidecar<' 'key="param1">bus.onnxdata<' \
+    '<node id="bert.encoder.layer.0.attention.self"><data key="n0">BertSelfAttention<' '<graph id="bert.encoder.layer.0::"' \
+    '<data key="n0">Input</data><data key="n3">input_ids<' '<graph id="BertForTokenClassification" edgedefault="directed">'; do
+    grep -q -- "$words" g/bus.graphml && pass || flunk "5.4: lacks $words"
+done
+[ "sha256:$(sha256sum <g/bus.onnxdata | cut -d' ' -f1)" = "$(sed -n 's/.*key="param2">\([^<]*\)<.*/\1/p' g/bus.graphml)" ] && pass || flunk "5.4 checksum"
+gzip -dc g/bus.onnxdata | head -c 25 | grep -q '^{"format_version":"1.3",' && pass || flunk "5.4 onnxdata is gzip of JSON"
+works "5.4 import-onnx" "$EF" import-onnx g/bus.graphml g/back.onnx --validate
+cmp -s bus/model.onnx g/back.onnx && pass || flunk "5.4 sidecar: not the same file"
+works "5.4 embedded" "$EF" export-graphml bus/model.onnx -o g/in --strategy embedded --json
+has "--json" '"modules": 24'
+works "5.4 import of it" "$EF" import-onnx g/in.graphml g/back.onnx --validate --json
+has "--json" '"parameter_strategy": "embedded"'
+cmp -s bus/model.onnx g/back.onnx && [ ! -e g/in.onnxdata ] && pass || flunk "5.4 embedded: not the same file"
+works "5.4 reference" "$EF" export-graphml bus/model.onnx --strategy reference
+works "5.4 import of it" "$EF" import-onnx bus/model.graphml g/back.onnx
+cmp -s bus/model.onnx g/back.onnx && pass || flunk "5.4 reference: not the same file"
+refuses "5.4 reference elsewhere" "must stand beside" "$EF" export-graphml bus/model.onnx -o g/far --strategy reference
+works "5.4 flat" "$EF" export-graphml bus/model.onnx -o g/flat --flat
+grep -q '<graph id="G" edgedefault="directed">' g/flat.graphml && ! grep -q '::"' g/flat.graphml && pass || flunk "5.4 flat"
+works "5.4 import of it" "$EF" import-onnx g/flat.graphml g/back.onnx --validate
+cmp -s bus/model.onnx g/back.onnx && pass || flunk "5.4 flat: not the same file"
+for kind in bert-script bert-dynamo; do # names that repeat, metadata, value types, constants in attributes
+    works "11.4 $kind" "$EF" export-graphml "$GOLDEN/$kind/model.onnx" -o g/k
+    works "11.4 import" "$EF" import-onnx g/k.graphml g/k.onnx --validate
+    "$EF" onnx convert "$GOLDEN/$kind/model.onnx" g/a.onnx --inline && "$EF" onnx convert g/k.onnx g/b.onnx --inline && cmp -s g/a.onnx g/b.onnx
+    check $? "11.4 $kind: not the same model"
+done
+works "clean" "$EF" export "$BUS" clean2 --clean-onnx
+works "11.3 a clean file has modules, too" "$EF" export-graphml clean2/model.onnx -o g/clean
+has "11.3" "in 24 modules"
+rm -f g/back.onnx
+broken() { # NAME WORDS SED: a GraphML changed in one place is refused, and nothing is written
+    sed "$3" g/in.graphml >g/broken.graphml
+    refuses "$1" "$2" "$EF" import-onnx g/broken.graphml g/back.onnx --validate
+}
+broken "5.4 version" "wanted 1.3" 's/key="meta2">1.3/key="meta2">1.2/'
+broken "5.4 no version" "meta2) is missing" 's,<data key="meta2">1.3</data>,,'
+broken "5.4 no time" "meta3) is missing" 's,<data key="meta3">[^<]*</data>,,'
+broken "5.4 old keys" "older version" 's/<key id="io0"/<key id="g0"/'
+broken "5.4 30 keys" "found 30 keys" '/<key id="io0"/d'
+broken "5.4 strategy" "wanted sidecar" 's/key="param0">embedded/key="param0">elsewhere/'
+broken "5.4 checksum" "checksum" 's/"parameter_count":66/"parameter_count":67/'
+broken "5.4 JSON" "n4: line 1" 's/key="n4">\[/key="n4">{/'
+broken "5.4 an end of an edge" "which is no node" 's/<edge source="input_input_ids"/<edge source="nobody"/'
+broken "5.4 no operator" "without op_type" 's,<data key="n0">Softmax</data>,,'
+broken "5.4 no XML" "not well-formed" 's/<edge /<edge</'
+broken "11.21 a document type" "not accepted" '1s/$/<!DOCTYPE graphml [<!ENTITY a "aaaa">]>/'
+broken "5.4 a value nobody makes" "nobody made before" 's/key="n4">\["input_ids"/key="n4">["input_idz"/'
+{ printf '<graphml>' && yes '<node id="n"><graph>' | head -300 | awk '{sub("n\"", "n" NR "\""); print}'; } >g/broken.graphml
+refuses "5.4 depth" "nested too deep" "$EF" import-onnx g/broken.graphml g/back.onnx
+sed 's,key="param1">bus.onnxdata,key="param1">../bus.onnxdata,' g/bus.graphml >g/broken.graphml
+refuses "3.19 a path outside" "wanted a file beside" "$EF" import-onnx g/broken.graphml g/back.onnx
+printf 'x' >>g/bus.onnxdata && refuses "5.4 changed weights" "checksum" "$EF" import-onnx g/bus.graphml g/back.onnx
+rm g/bus.onnxdata && refuses "5.4 no weights" "bus.onnxdata" "$EF" import-onnx g/bus.graphml g/back.onnx
+[ ! -e g/back.onnx ] && pass || flunk "a refused import writes nothing"
+refuses "1.1 format" "wanted v1.3" "$EF" export-graphml bus/model.onnx --format v1.1
+refuses "1.1 missing" "No such file" "$EF" export-graphml missing.onnx
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
