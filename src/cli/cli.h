@@ -91,6 +91,7 @@ bool out_json(const Value *, Err *);    /* pretty, with a newline */
     X(onnx_check) \
     X(onnx_convert) \
     X(onnx_explain) \
+    X(onnx_extract) \
     X(onnx_run) \
     X(onnx_test) \
     X(new_transform) \

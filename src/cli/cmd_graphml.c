@@ -100,22 +100,6 @@ static const Option import_options[] = {
     { 0 },
 };
 
-/* OnnxPour of a tensor of no bytes. */
-static bool pour_nothing(void *context, const OnnxTensor *t, FileWriter *to, Err *err)
-{
-    (void)context, (void)t, (void)to, (void)err;
-    return true;
-}
-
-static bool write_onnx(Args *a, const char *path, const OnnxModel *m, Err *err)
-{
-    FileWriter w;
-    if (!dir_make_parents(path, err) || !writer_open(&w, &a->arena, path, 0644, err)) return false;
-    if (onnx_write_file(&w, m, pour_nothing, NULL, err)) return writer_commit(&w, err);
-    writer_abort(&w);
-    return false;
-}
-
 static bool report_import(Args *a, const GraphmlImport *in, Err *err)
 {
     static const char *const strategies[] = { "sidecar", "embedded", "reference" };
@@ -140,7 +124,7 @@ static bool import_onnx(Args *a, Err *err)
         return fail(err, EF_USAGE, "found %d files, wanted GRAPH.graphml and OUT.onnx", a->n_text);
     GraphmlImport in = { .path = a->text[0], .strict = args_has(a, "validate") };
     if (!graphml_read(&a->arena, &in, &m, err)) return false;
-    bool ok = write_onnx(a, a->text[1], &m, err);
+    bool ok = onnx_save(&a->arena, a->text[1], &m, err);
     graphml_close(&in);
     return ok && report_import(a, &in, err);
 }

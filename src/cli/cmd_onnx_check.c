@@ -106,21 +106,6 @@ static void check_file(Arena *arena, OnnxFile *file, Checked *c)
 }
 
 /* ---- as text ---- */
-static void put_values(Buf *b, const char *label, const OnnxValue *v, int n)
-{
-    buf_printf(b, "  %s:", label);
-    for (int i = 0; i < n; i++) {
-        buf_printf(b, "%s %.*s %s[", i ? "," : "", STR_ARG(v[i].name), dtype_name(v[i].type));
-        for (int d = 0; d < v[i].rank; d++) {
-            buf_puts(b, d ? "," : "");
-            if (v[i].dim[d] != DIM_UNKNOWN) buf_printf(b, "%lld", (long long)v[i].dim[d]);
-            else buf_printf(b, "%.*s", STR_ARG(v[i].symbol[d].n ? v[i].symbol[d] : STR("?")));
-        }
-        buf_puts(b, v[i].rank < 0 ? "...]" : "]");
-    }
-    buf_puts(b, n ? "\n" : " none\n");
-}
-
 static void put_operators(Buf *b, const Census *census, bool known)
 {
     int shown = 0, more = 0;
@@ -148,8 +133,8 @@ static void put_text(Buf *b, const Checked *c)
     if (m->producer.n)
         buf_printf(b, "; made by %.*s %.*s", STR_ARG(m->producer), STR_ARG(m->producer_version));
     buf_puts(b, "\n");
-    put_values(b, "inputs", m->graph.in, m->graph.n_in);
-    put_values(b, "outputs", m->graph.out, m->graph.n_out);
+    onnx_show_values(b, "inputs", m->graph.in, m->graph.n_in);
+    onnx_show_values(b, "outputs", m->graph.out, m->graph.n_out);
     buf_printf(b, "  nodes: %d;", c->census.nodes);
     put_operators(b, &c->census, true);
     buf_puts(b, "  unknown operators:");

@@ -4,6 +4,7 @@
  * wrong. */
 #include "cli/cli.h"
 #include "cli/hierarchy.h"
+#include "cli/onnx_io.h"
 #include "cli/optimum.h"
 
 static const Option options[] = {
@@ -107,22 +108,10 @@ static int repair_nodes(Arena *arena, HierarchyFile *f)
     return changed;
 }
 
-/* OnnxPour of a tensor of no bytes. */
-static bool pour_nothing(void *context, const OnnxTensor *t, FileWriter *to, Err *err)
-{
-    (void)context, (void)t, (void)to, (void)err;
-    return true;
-}
-
 static bool repair(Args *a, Findings *f, Err *err)
 {
-    FileWriter w;
     f->repaired = repair_nodes(&a->arena, f->file);
-    if (!f->repaired) return true;
-    if (!writer_open(&w, &a->arena, f->path, 0644, err)) return false;
-    if (onnx_write_file(&w, &f->file->model, pour_nothing, NULL, err)) return writer_commit(&w, err);
-    writer_abort(&w);
-    return false;
+    return !f->repaired || onnx_save(&a->arena, f->path, &f->file->model, err);
 }
 
 /* ---- what is said ---- */

@@ -84,3 +84,34 @@ bool tensor_write_file(Arena *arena, const char *path, const Tensor *given, Err 
     buf_free(&b);
     return ok;
 }
+
+void onnx_show_values(Buf *b, const char *label, const OnnxValue *v, int n)
+{
+    buf_printf(b, "  %s:", label);
+    for (int i = 0; i < n; i++) {
+        buf_printf(b, "%s %.*s %s[", i ? "," : "", STR_ARG(v[i].name), dtype_name(v[i].type));
+        for (int d = 0; d < v[i].rank; d++) {
+            buf_puts(b, d ? "," : "");
+            if (v[i].dim[d] != DIM_UNKNOWN) buf_printf(b, "%lld", (long long)v[i].dim[d]);
+            else buf_printf(b, "%.*s", STR_ARG(v[i].symbol[d].n ? v[i].symbol[d] : STR("?")));
+        }
+        buf_puts(b, v[i].rank < 0 ? "...]" : "]");
+    }
+    buf_puts(b, n ? "\n" : " none\n");
+}
+
+/* OnnxPour of a tensor of no bytes. */
+static bool pour_nothing(void *context, const OnnxTensor *t, FileWriter *to, Err *err)
+{
+    (void)context, (void)t, (void)to, (void)err;
+    return true;
+}
+
+bool onnx_save(Arena *arena, const char *path, const OnnxModel *m, Err *err)
+{
+    FileWriter w;
+    if (!dir_make_parents(path, err) || !writer_open(&w, arena, path, 0644, err)) return false;
+    if (onnx_write_file(&w, m, pour_nothing, NULL, err)) return writer_commit(&w, err);
+    writer_abort(&w);
+    return false;
+}

@@ -81,6 +81,14 @@ Value htp_compare(Arena *, const Htp *, const char *path, const Htp *other, cons
 /* Tags in the nodes against those of the sidecar. */
 Value htp_consistency(Arena *, const OnnxGraph *, const Value *sidecar);
 
+/* ---- a module alone (htp_extract.c) ---- */
+/* Whether the pattern (with * and ?) names the tag, a module it lies in, or the end of such a name:
+ * "BertLayer.0/BertAttention". */
+bool htp_matches(Arena *, Str tag, const char *pattern);
+/* A model of the nodes that match; it borrows everything from the whole, whose weights must be
+ * attached. */
+bool htp_extract(Arena *, const OnnxModel *, const Htp *, const char *pattern, OnnxModel *, Err *);
+
 /* ---- sidecars (htp_sidecar_read.c) ---- */
 /* The first of the known names beside an .onnx; NULL: none. */
 const char *htp_sidecar_find(Arena *, const char *onnx);

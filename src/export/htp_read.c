@@ -20,6 +20,7 @@ double htp_coverage(const Htp *h)
 Str htp_last(Str tag)
 {
     size_t at = tag.n;
+    if (!at) return tag;
     while (at && tag.p[at - 1] != '/') at--;
     return (Str){ tag.p + at, tag.n - at };
 }
@@ -482,6 +483,7 @@ static bool of_torch(Str class_name)
 static Str last_after(Str s, char mark)
 {
     size_t at = s.n;
+    if (!at) return s;
     while (at && s.p[at - 1] != mark) at--;
     return (Str){ s.p + at, s.n - at };
 }

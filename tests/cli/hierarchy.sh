@@ -180,5 +180,26 @@ rm g/bus.onnxdata && refuses "5.4 no weights" "bus.onnxdata" "$EF" import-onnx g
 refuses "1.1 format" "wanted v1.3" "$EF" export-graphml bus/model.onnx --format v1.1
 refuses "1.1 missing" "No such file" "$EF" export-graphml missing.onnx
 
+# ---- a module alone ----
+works "export" "$EF" export "$EXPORTS/bert" bert
+works "onnx extract" "$EF" onnx extract bert/model.onnx cut/embeddings.onnx --tag BertEmbeddings
+has "typed inputs" "inputs: input_ids int64\[batch_size,sequence_length\], token_type_ids int64\["
+has "typed outputs" "outputs: /bert/embeddings/LayerNorm/LayerNormalization_output_0 float\[batch_size,sequence_length,24\]"
+works "by the whole tag" "$EF" onnx extract bert/model.onnx cut/encoder.onnx --tag /BertForTokenClassification/BertModel/BertEncoder
+works "by a pattern" "$EF" onnx extract bert/model.onnx cut/gelu.onnx --tag '*Layer.1/*/GELUActivation' --json
+has "by a pattern" '"nodes": 5,'
+works "the root is the whole" "$EF" onnx extract bert/model.onnx cut/all.onnx --tag /BertForTokenClassification
+refuses "nothing found" "no node has a tag" "$EF" onnx extract bert/model.onnx cut/none.onnx --tag NoSuchModule
+[ ! -e cut/none.onnx ] && pass || flunk "nothing found, nothing written"
+refuses "no tag" "wanted IN.onnx" "$EF" onnx extract bert/model.onnx cut/none.onnx
+# What PyTorch hooks saw at the edges of three modules (tools/oracle/extract.py), in our engine.
+for module in BertEmbeddings BertLayer.0 BertEncoder; do
+    cp -r "$GOLDEN/cut/$module" "cut/$module" && works "$module" "$EF" onnx extract bert/model.onnx "cut/$module/model.onnx" --tag "$module"
+    works "$module runs" "$EF" onnx test "cut/$module"
+    has "$module: PyTorch's values" "^1 passed, 0 failed, 0 unsupported"
+done
+# Without its weights nobody can tell the types inside.
+refuses "types unknown" "the type of 'layer_norm' is not known" "$EF" onnx extract "$GOLDEN/bert-dynamo/model.onnx" cut/none.onnx --tag BertLayer.0
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
