@@ -23,6 +23,7 @@ static bool configure(Encoder *m, const Value *config, Err *err)
     int64_t *buckets = NEW(m->b->arena, int64_t);
     *buckets = value_int(value_get(config, "relative_attention_num_buckets"), 32);
     m->own = buckets;
+    m->n[K_PAD] = 1; /* transformers counts from it, whatever pad_token_id says */
     return *buckets >= 32 || /* transformers buckets into 32, whatever the table holds */
            fail(err, EF_BAD_MODEL, "config.json: relative_attention_num_buckets: found %lld, "
                 "wanted 32", (long long)*buckets);

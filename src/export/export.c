@@ -221,6 +221,7 @@ static bool write_beside(Export *e, Err *err)
     FileWriter w;
     const char *path = str_format(&e->arena, "%s_data", e->onnx);
     if (!writer_open(&w, &e->arena, path, 0644, err)) return false;
+    w.copy = true; /* of the checkpoint, which stays */
     bool ok = weights_external(&e->work->builder, path_name(path), &w, err);
     uint64_t size = w.written;
     if (!finish(&w, ok, err)) return false;
@@ -239,6 +240,7 @@ bool export_write(Export *e, Err *err)
     if (!dir_make_parents(e->onnx, err)) return false;
     if (weights_total(&work->builder) > most && !write_beside(e, err)) return false;
     if (!writer_open(&w, &e->arena, e->onnx, 0644, err)) return false;
+    w.copy = true; /* of the checkpoint, which stays */
     bool ok = onnx_write_file(&w, &work->model, weights_pour, &work->builder, err);
     uint64_t size = w.written;
     progress_end(&bar);

@@ -439,6 +439,7 @@ bool quantize_write(Quantize *q, const char *path, uint64_t *size, Err *err)
 {
     FileWriter to;
     if (!dir_make_parents(path, err) || !writer_open(&to, q->arena, path, 0644, err)) return false;
+    to.copy = true; /* of a model that stays */
     bool ok = onnx_write_file(&to, &q->model, quantize_pour, q, err);
     *size = to.written;
     if (ok) return writer_commit(&to, err);

@@ -72,6 +72,7 @@ CASES = {
     "albert-groups": ("Albert", tf.AlbertConfig, dict(SIZES, embedding_size=16, num_hidden_layers=5, num_hidden_groups=2,
                                                       inner_group_num=2), 60, ["feature-extraction"]),
     "mpnet": ("MPNet", tf.MPNetConfig, dict(SIZES, pad_token_id=1), 60, None),
+    "mpnet-pad-0": ("MPNet", tf.MPNetConfig, dict(SIZES, pad_token_id=0), 60, ["token-classification"]),
     "mpnet-long": ("MPNet", tf.MPNetConfig, dict(SIZES, pad_token_id=1, max_position_embeddings=520), 510,
                    ["feature-extraction"]),
     "modernbert": ("ModernBert", tf.ModernBertConfig, MODERN, 60, None),
