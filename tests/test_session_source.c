@@ -97,11 +97,31 @@ static void limits(void)
         Err err = { 0 };
         EncodeOptions o;
         ModelConfig c = config(cases[i].config);
-        LimitSource s = { cases[i].yaml ? parse(cases[i].yaml) : NULL, parse(cases[i].file), NULL,
-                          &c };
+        LimitSource s = { .yaml = cases[i].yaml ? parse(cases[i].yaml) : NULL,
+                          .file = parse(cases[i].file), .config = &c };
         if (!CHECK(limit_from_source(&s, &o, &err) && o.max_length == cases[i].wanted))
             printf("  case %zu: found %d, wanted %d (%s)\n", i, o.max_length, cases[i].wanted,
                    err.message);
+    }
+}
+
+static void sentence_limits(void)
+{
+    TEST("limits: sentence-transformers before tokenizer_config.json, behind YAML");
+    static const struct Case { const char *yaml, *sentence, *file; int wanted; } cases[] = {
+        { "{}", "{\"max_seq_length\":256}", "{\"model_max_length\":512}", 256 },
+        { "{\"max_length\":64}", "{\"max_seq_length\":256}", "{}", 64 },
+        { "{}", "{\"max_seq_length\":null}", "{\"model_max_length\":128}", 128 },
+        { "{}", "{\"max_seq_length\":4096}", "{}", 512 },
+        { "{}", "{}", "{\"max_len\":100}", 100 },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Err err = { 0 };
+        EncodeOptions o;
+        ModelConfig c = config(bert);
+        LimitSource s = { parse(cases[i].yaml), parse(cases[i].file), parse(cases[i].sentence),
+                          NULL, &c };
+        CHECK(limit_from_source(&s, &o, &err) && o.max_length == cases[i].wanted);
     }
 }
 
@@ -119,7 +139,8 @@ static void broken_limits(void)
         Err err = { 0 };
         EncodeOptions o;
         ModelConfig c = config(bert);
-        LimitSource s = { parse(cases[i].yaml), parse(cases[i].file), NULL, &c };
+        LimitSource s = { .yaml = parse(cases[i].yaml), .file = parse(cases[i].file),
+                          .config = &c };
         CHECK(!limit_from_source(&s, &o, &err) && says(&err, cases[i].words));
     }
 }
@@ -145,7 +166,7 @@ static void limits_of_a_tokenizer(void)
     if (!CHECK(tokenizer_load(&arena, str_of(json), &t, &err))) printf("  %s\n", err.message);
     for (size_t i = 0; i < COUNT(cases) && t; i++) {
         EncodeOptions o;
-        LimitSource s = { parse(cases[i].yaml), parse(cases[i].file), t, &c };
+        LimitSource s = { parse(cases[i].yaml), parse(cases[i].file), NULL, t, &c };
         bool ok = limit_from_source(&s, &o, &err);
         CHECK(ok ? o.max_length == cases[i].wanted : says(&err, "wanted at least 2"));
         CHECK(ok == (cases[i].wanted > 0));
@@ -174,6 +195,7 @@ int main(void)
     families();
     tasks();
     limits();
+    sentence_limits();
     broken_limits();
     limits_of_a_tokenizer();
     packed_limits();

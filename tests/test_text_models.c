@@ -35,11 +35,11 @@ static void check_damage(void)
 int main(int argc, char **argv)
 {
     TEST("reference");
-    replay_all(argc > 1 ? argv[1] : GOLDEN "cases.jsonl");
+    replay_lines(argc > 1 ? argv[1] : GOLDEN "cases.jsonl", replay);
     TEST("reference, compiled");
     compiled = true;
     memset(loaded, 0, sizeof loaded);
-    replay_all(argc > 1 ? argv[1] : GOLDEN "cases.jsonl");
+    replay_lines(argc > 1 ? argv[1] : GOLDEN "cases.jsonl", replay);
     check_damage();
     arena_free(&keep);
     return finish();

@@ -132,7 +132,7 @@ static void check_file_truncation(void)
 int main(int argc, char **argv)
 {
     TEST("reference");
-    replay_all(argc > 1 ? argv[1] : GOLDEN "cases.jsonl");
+    replay_lines(argc > 1 ? argv[1] : GOLDEN "cases.jsonl", replay);
     check_refused();
     check_small();
     check_file_truncation();

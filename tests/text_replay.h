@@ -225,7 +225,8 @@ static void replay(Arena *arena, const Value *row)
     }
 }
 
-static void replay_all(const char *path)
+/* Every line of a file: `each` gets the row. */
+static void replay_lines(const char *path, void each(Arena *, const Value *))
 {
     Str file;
     if (!CHECK(file_read(&keep, path, FILE_LIMIT, &file, &(Err){ 0 }))) return;
@@ -235,7 +236,7 @@ static void replay_all(const char *path)
         Value row;
         Err err;
         if (!CHECK(eol && json_parse(&arena, (Str){ p, (size_t)(eol - p) }, &row, &err))) break;
-        replay(&arena, &row);
+        each(&arena, &row);
         arena_reset(&arena, 1 << 20);
         p = eol + 1;
     }

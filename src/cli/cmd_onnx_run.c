@@ -24,6 +24,24 @@ static bool load_inputs(Args *a, Named *in, size_t *n, Err *err)
     return true;
 }
 
+/* A name with a typo would otherwise be dropped in silence. */
+static bool check_names(const Graph *g, const Named *in, size_t n, Err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        int k = 0;
+        while (k < g->n_input && !str_eq(in[i].name, g->value[g->input[k]].name)) k++;
+        if (k < g->n_input) continue;
+        Buf names = { 0 };
+        for (k = 0; k < g->n_input && names.n < 300; k++)
+            buf_printf(&names, "%s%.*s", k ? ", " : "", STR_ARG(g->value[g->input[k]].name));
+        fail(err, EF_INVALID_INPUT, "found input '%.*s', wanted one of: %.*s", STR_ARG(in[i].name),
+             STR_ARG(buf_view(&names)));
+        buf_free(&names);
+        return false;
+    }
+    return true;
+}
+
 /* <dir>/<output>.npy, with nothing in the name that means something to a file system. */
 static const char *output_file(Args *a, Str name)
 {
@@ -60,7 +78,8 @@ static bool run_file(Args *a, OnnxFile *file, Err *err)
     Named *in = ARRAY(&a->arena, Named, a->n_given + 1);
     if (!args_count(a, "threads", 0, 4096, &threads, err) || !load_inputs(a, in, &n_in, err))
         return false;
-    if (!graph_from_onnx(&a->arena, &file->model, &graph, err))
+    if (!graph_from_onnx(&a->arena, &file->model, &graph, err) ||
+        !check_names(graph, in, n_in, err))
         return within(err, "%s", a->text[0]);
     Named *out = ARRAY(&a->arena, Named, graph->n_output + 1);
     Pool *pool = pool_new((int)threads);

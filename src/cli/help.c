@@ -37,6 +37,7 @@ void help_all(Buf *b, const Command *const *all, bool packaged)
     for (; *all; all++)
         if (!(*all)->builder || !packaged)
             buf_printf(b, "  %-*s  %s\n", (int)width, (*all)->name, (*all)->summary);
-    buf_puts(b, "\n`encoderfile COMMAND --help` explains one of them, with an example.\n");
+    buf_puts(b, "\n`encoderfile COMMAND --help` explains one of them, with an example.\n"
+                "`encoderfile --version` prints the version.\n");
     if (packaged) buf_puts(b, "Without --model, commands use the model in this file.\n");
 }

@@ -34,6 +34,7 @@ static bool show_help(const Args *a, Err *err)
 
 static bool dispatch(Args *a, int argc, char **argv, Err *err)
 {
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) argv[1] += 2; /* the command */
     if (!args_parse(a, commands, argc, argv, err)) return false;
     if (a->help || !a->command) return show_help(a, err);
     return a->command->run(a, err);

@@ -77,6 +77,7 @@ static bool encode(const Session *s, Arena *scratch, Arena *arena, Job *job, siz
         return within(err, "inputs[%zu]: Error during tokenization", i);
     if (out.n == 0)
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found no tokens, wanted at least one", i);
+    if (m->flat_types) memset(out.type_ids, 0, out.n * sizeof *out.type_ids);
     job->encoding[i] = keep_encoding(arena, &out);
     return true;
 }

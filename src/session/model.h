@@ -16,6 +16,7 @@ typedef struct Model {
     ModelConfig config;
     Tokenizer *tokenizer;
     EncodeOptions encode;        /* truncation settings; max_length is the model's limit */
+    bool flat_types;             /* token_type_ids are fed as zeros, also for pairs */
     Graph *graph;
     Engine *engine;
     const char *precision;       /* "fp32", "int8" */

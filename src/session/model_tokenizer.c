@@ -10,6 +10,12 @@ enum { JSON_LIMIT = 256 << 20 };
 
 /* ---- from files ---- */
 
+/* Whoever wants other outputs of a sentence-transformers folder takes it for a plain model. */
+static bool of_sentences(const Model *m)
+{
+    return strcmp(m->task->name, "sentence_embedding") == 0;
+}
+
 /* tokenizer.json as it was; what was converted, as one. */
 static bool keep_text(Model *m, const char *vocab, const Value *root, Err *err)
 {
@@ -47,16 +53,18 @@ static bool tree_inside(const ModelSource *s, Arena *tree, Value *root, Err *err
     Value config;
     if (!read_config(s, tree, &config, err)) return false;
     if (!json_parse(tree, s->inside.tokenizer, root, err)) return within(err, "hf_tokenizer");
-    settings_apply(root, &config);
+    Sidecar side = { .config = &config };
+    settings_apply(tree, root, &side);
     return true;
 }
 
 static bool load(Model *m, const ModelSource *s, Arena *tree, Err *err)
 {
     Value root;
+    TokenizerFiles files = s->tokenizer;
     bool inside = s->inside.tokenizer.p;
-    bool ok = inside ? tree_inside(s, tree, &root, err)
-                     : tokenizer_tree(tree, &s->tokenizer, &root, err);
+    if (!of_sentences(m)) files.sentence = NULL;
+    bool ok = inside ? tree_inside(s, tree, &root, err) : tokenizer_tree(tree, &files, &root, err);
     if (!ok) return false;
     if (!s->compile) return tokenizer_from_value(&m->arena, &root, &m->tokenizer, err);
     if (inside) m->tokenizer_text = (Str){ str_dup(&m->arena, s->inside.tokenizer),
@@ -64,12 +72,27 @@ static bool load(Model *m, const ModelSource *s, Arena *tree, Err *err)
     return compile(m, &root, err) && (inside || keep_text(m, s->tokenizer.vocab, &root, err));
 }
 
+/* model_input_names: a pair's type ids are fed only if they are named there, or if it is silent. */
+static bool feeds_types(const Value *config)
+{
+    const Value *names = value_get(config, "model_input_names");
+    if (!names || names->kind != V_LIST) return true;
+    for (size_t i = 0; i < names->list.n; i++)
+        if (str_is(value_str(&names->list.items[i], STR("")), "token_type_ids")) return true;
+    return false;
+}
+
 static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
 {
-    Value config;
-    LimitSource limit = { s->yaml_tokenizer, NULL, m->tokenizer, &m->config };
-    if (!read_config(s, tree, &config, err)) return false;
-    if (config.kind != V_NULL) limit.file = &config;
+    Value config, sentence = value_null();
+    const char *file = of_sentences(m) && !s->inside.tokenizer.p ? s->tokenizer.sentence : NULL;
+    Str text;
+    if (!read_config(s, tree, &config, err) ||
+        (file && (!file_read(tree, file, JSON_LIMIT, &text, err) ||
+                  !json_parse(tree, text, &sentence, err))))
+        return false;
+    m->flat_types = !feeds_types(&config);
+    LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config };
     return limit_from_source(&limit, &m->encode, err);
 }
 
@@ -107,6 +130,7 @@ bool model_packed_tokenizer(Model *m, const Value *facts, Err *err)
 {
     Str tables = m->package.member[MEMBER_TOKENS].bytes;
     Str text = m->package.member[MEMBER_TOKENIZER].bytes;
+    m->flat_types = !value_bool(value_get(facts, "token_type_ids"), true);
     if (tables.p)
         return (map_tables(m, tables, err) && limit_from_package(facts, &m->encode, err)) ||
                within(err, "%s", member_name(MEMBER_TOKENS));

@@ -2,6 +2,19 @@
  * source.c - the files of a model folder: which there are, and which are missing. */
 #include "session/source.h"
 
+/* What sentence-transformers calls its settings, by the kind of model. */
+static const char *sentence_config(Arena *arena, const char *folder)
+{
+    static const char *const kinds[] = { "bert",   "roberta",     "distilbert", "camembert",
+                                         "albert", "xlm-roberta", "xlnet" };
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        Str name = str_of(str_format(arena, "sentence_%s_config.json", kinds[i]));
+        const char *path = path_join(arena, folder, name);
+        if (file_is(path)) return path;
+    }
+    return NULL;
+}
+
 void source_folder(Arena *arena, const char *folder, ModelSource *s)
 {
     const char *small = path_join(arena, folder, STR("model_quantized.onnx"));
@@ -10,6 +23,7 @@ void source_folder(Arena *arena, const char *folder, ModelSource *s)
     s->config = path_join(arena, folder, STR("config.json"));
     s->tokenizer = tokenizer_files(arena, folder);
     if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, folder, STR("tokenizer.json"));
+    s->tokenizer.sentence = sentence_config(arena, folder);
 }
 
 /* Both wordings: ours and the peer's. */

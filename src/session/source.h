@@ -52,6 +52,7 @@ bool source_output(const OnnxModel *, const Task *, const ModelConfig *, Str *na
 typedef struct LimitSource {
     const Value *yaml;           /* the YAML's `tokenizer` map, or NULL */
     const Value *file;           /* tokenizer_config.json, or NULL */
+    const Value *sentence;       /* sentence-transformers' own file, or NULL */
     const Tokenizer *tokenizer;  /* whose own truncation counts when the file gives no length */
     const ModelConfig *config;   /* the position table */
 } LimitSource;

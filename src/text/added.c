@@ -198,6 +198,7 @@ void added_cut(const Matcher *m, Str text, size_t base, Pieces *out)
         size_t from = i, to = i + token->pattern.n;
         i = to;
         if (token->single_word && !stands_alone(text, from, to)) continue;
+        if (m->split && token->special) continue;
         if (token->lstrip) from = MAX(spaces_before(text, from), done);
         if (token->rstrip) to = spaces_after(text, to);
         if (done < from) pieces_add(out, base + done, base + from, -1);

@@ -10,6 +10,7 @@ typedef enum { FROM_WORDS, FROM_MERGES, FROM_SENTENCEPIECE } ConvertKind;
 typedef struct Sidecar { /* files beside the vocabulary, NULL where there is none */
     const Value *config;   /* tokenizer_config.json */
     const Value *specials; /* special_tokens_map.json */
+    const Value *added;    /* added_tokens.json */
 } Sidecar;
 
 typedef struct Style { /* of a tokenizer class */
@@ -22,6 +23,7 @@ typedef struct Style { /* of a tokenizer class */
     bool eager_mask;        /* the mask takes the white space before it */
 } Style;
 const Style *convert_style(Str tokenizer_class, Str file, ConvertKind);
+const Style *convert_class(Str tokenizer_class); /* by that alone; NULL: not known */
 
 /* A SentencePiece model, read. */
 typedef struct Spm {

@@ -70,24 +70,38 @@ static bool convert(Arena *arena, const TokenizerFiles *f, Str bytes, ConvertKin
 static bool parse(Arena *arena, Str json, const Sidecar *side, Value *out, Err *err)
 {
     if (!json_parse(arena, json, out, err)) return within(err, "tokenizer.json");
-    settings_apply(out, side->config);
+    if (side->config || side->specials || side->added) settings_apply(arena, out, side);
+    return true;
+}
+
+static bool read_tree(Arena *arena, const TokenizerFiles *f, Str bytes, const Sidecar *side,
+                      Value *out, Err *err)
+{
+    Str name = path_name(f->vocab);
+    bool pieces = str_ends(name, ".model"), words = str_ends(name, ".txt");
+    if (!pieces && !words && !str_is(name, "vocab.json"))
+        return parse(arena, bytes, side, out, err);
+    ConvertKind kind = pieces ? FROM_SENTENCEPIECE : words ? FROM_WORDS : FROM_MERGES;
+    if (!convert(arena, f, bytes, kind, side, out, err))
+        return within(err, "%.*s", STR_ARG(name));
+    settings_common(arena, out, side);
     return true;
 }
 
 bool tokenizer_tree(Arena *arena, const TokenizerFiles *f, Value *out, Err *err)
 {
     Sidecar side = { 0 };
-    Str bytes, name = path_name(f->vocab);
+    const Value *sentence = NULL;
+    Str bytes;
     if (!read_object(arena, f->config, &side.config, err) ||
         !read_object(arena, f->specials, &side.specials, err) ||
-        !file_read(arena, f->vocab, FILE_LIMIT, &bytes, err))
+        !read_object(arena, f->added, &side.added, err) ||
+        !read_object(arena, f->sentence, &sentence, err) ||
+        !file_read(arena, f->vocab, FILE_LIMIT, &bytes, err) ||
+        !read_tree(arena, f, bytes, &side, out, err))
         return false;
-    if (str_ends(name, ".model"))
-        return convert(arena, f, bytes, FROM_SENTENCEPIECE, &side, out, err) ||
-               within(err, "%.*s", STR_ARG(name));
-    if (str_ends(name, ".txt")) return convert(arena, f, bytes, FROM_WORDS, &side, out, err);
-    if (str_is(name, "vocab.json")) return convert(arena, f, bytes, FROM_MERGES, &side, out, err);
-    return parse(arena, bytes, &side, out, err);
+    if (value_bool(value_get(sentence, "do_lower_case"), false)) settings_lowercase(arena, out);
+    return true;
 }
 
 static bool open_files(Arena *tree, Arena *arena, const char *path, Tokenizer **out, Err *err)

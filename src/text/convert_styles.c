@@ -132,6 +132,13 @@ static bool has_class(const Style *style, Str name)
     return strstr(style->classes, word);
 }
 
+const Style *convert_class(Str tokenizer_class)
+{
+    for (size_t i = 0; i < COUNT(styles); i++)
+        if (has_class(&styles[i], tokenizer_class)) return &styles[i];
+    return NULL;
+}
+
 const Style *convert_style(Str tokenizer_class, Str file, ConvertKind kind)
 {
     for (size_t i = 0; i < COUNT(styles); i++)

@@ -96,6 +96,7 @@ typedef struct Matcher { /* leftmost, longest */
     const Added **items; /* sorted by pattern */
     size_t n;
     uint32_t first[257]; /* patterns that start with byte b: first[b] .. first[b + 1] */
+    bool split;          /* special ones are text like any other (split_special_tokens) */
 } Matcher;
 typedef struct AddedTokens {
     Added *items;

@@ -60,6 +60,7 @@ typedef struct TokenizerFiles { /* NULL: not there */
     const char *config;  /* tokenizer_config.json */
     const char *specials; /* special_tokens_map.json */
     const char *added;   /* added_tokens.json */
+    const char *sentence; /* sentence_bert_config.json; tokenizer_files leaves it out */
 } TokenizerFiles;
 /* Those of a folder; `vocab` stays NULL where there is none. */
 TokenizerFiles tokenizer_files(Arena *, const char *folder);

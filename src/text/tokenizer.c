@@ -91,6 +91,8 @@ bool tokenizer_fill(Arena *arena, const Value *root, Tokenizer *t, Err *err)
         !added_load(arena, value_get(root, "added_tokens"), &t->model, &t->normalizer, &t->added,
                     err))
         return false;
+    t->added.raw.split = value_bool(value_get(root, "split_special_tokens"), false);
+    t->added.normalized.split = t->added.raw.split;
     int32_t greatest = t->model.vocab.greatest;
     for (size_t i = 0; i < t->added.n; i++) greatest = MAX(greatest, t->added.items[i].id);
     t->size = (size_t)(greatest + 1);

@@ -163,6 +163,7 @@ prints "inspect" '"encoderfile_config"' "$EF" inspect "$P"
 prints "inspect --verify" '"verified": true' "$P" inspect --verify
 prints "inspect, folder" '"input_ids"' "$EF" inspect m
 prints "version" '^encoderfile [0-9]' "$EF" version
+prints "--version" '^encoderfile [0-9]' "$P" --version
 prints "version --json" '"isa"' "$P" version --json
 prints "help" '  build ' "$EF" --help
 prints "help of a command" 'output-dir' "$EF" help build
@@ -182,6 +183,8 @@ npy "1, 3" 1 1 1 >mask.npy
 npy "1, 3" 0 0 0 >types.npy
 prints "onnx run" 'logits.npy: float\[1,3,' "$EF" onnx run m/model.onnx -i input_ids=ids.npy -i attention_mask=mask.npy \
     -i token_type_ids=types.npy --output-dir outputs
+refuses "onnx run, unknown input" "found input 'mesk', wanted one of: input_ids, attention_mask" "$EF" onnx run m/model.onnx \
+    -i input_ids=ids.npy -i attention_mask=mask.npy -i token_type_ids=types.npy -i mesk=mask.npy --output-dir outputs
 [ -s outputs/logits.npy ] && pass || flunk "onnx run writes its outputs"
 mkdir -p cases/good/test_data_set_0 cases/bad/test_data_set_0 cases/odd/test_data_set_0
 tensor() { number 1 2; number 2 7; int64s "$@" | block 9; }
