@@ -184,6 +184,9 @@ static bool read_header(Str bytes, Block *b, Err *err)
     b->p = bytes.p;
     if (bytes.n < sizeof b->h || (uintptr_t)bytes.p % 8) return broken(err, "header");
     memcpy(&b->h, bytes.p, sizeof b->h);
+    if (b->h.magic != MAGIC && (uint32_t)b->h.magic == (uint32_t)MAGIC) /* "EFTK" */
+        return fail(err, EF_UNSUPPORTED,
+                    "compiled tokenizer of another version: the package must be built again");
     if (b->h.magic != MAGIC || b->h.total > bytes.n) return broken(err, "header");
     for (int i = 0; i < SECTIONS; i++) {
         Section s = b->h.sections[i];

@@ -176,6 +176,60 @@ works "tokenize, tokenizer" "$EF" tokenize --tokenizer m/tokenizer.json --max-le
 printf '"one"\n"two three"\n["a","b"]\n' >lines
 "$P" tokenize --jsonl <lines >txt 2>err
 [ "$(grep -c '"ids"' txt)" = 3 ] && pass || flunk "tokenize --jsonl"
+"$P" tokenize --jsonl --threads 3 <lines | cmp -s - txt && pass || flunk "tokenize --jsonl, threads"
+prints "tokenize, bytes" '\[5,6\],\[0,0\]\]' "$EF" tokenize -t m "für x"
+prints "tokenize, chars" '\[4,5\],\[0,0\]\]' "$EF" tokenize -t m --offsets chars "für x"
+prints "tokenize --pair" '"type_ids":\[0,.*,1,1\]' "$EF" tokenize -t m --pair "from Pune" "to Mumbai"
+works "tokenize --words" "$EF" tokenize -t m --words from Pune
+cp txt a
+echo '["from","Pune"]' >lines && "$EF" tokenize -t m --words --jsonl <lines >b 2>err
+cmp -s a b && pass || flunk "words as arguments and as a line"
+echo 'from Pune' | "$EF" tokenize -t m --words - >b 2>err
+cmp -s a b && pass || flunk "words as arguments and as plain text"
+printf 'a\tb\n' | "$EF" tokenize -t m --pair - >a 2>err
+works "tokenize --pair, arguments" "$EF" tokenize -t m --pair a b
+cmp -s a txt && pass || flunk "a pair as arguments and with a tab"
+prints "tokenize --stride" '"overflow":\[{"ids"' "$EF" tokenize -t m --max-length 5 --stride 1 "$TEXT"
+prints "tokenize --decode" '"text":"from pune"' "$EF" tokenize -t m --decode --skip-special \
+    $("$EF" tokenize -t m "from Pune" | sed 's/{"ids":\[\([^]]*\).*/\1/; s/,/ /g')
+awk 'BEGIN { for (i = 0; i < 3000; i++) print "line number " i " of many, from here to there" }' >lines
+"$EF" tokenize -t m - --threads 1 <lines >a 2>err && "$EF" tokenize -t m - --threads 4 --json <lines >b 2>err
+[ "$(grep -c '' a)" = 3000 ] && cmp -s a b && pass || flunk "tokenize -, the same by any number of threads"
+{ head -n 1000 lines && printf '\377\n' && tail -n 1000 lines; } | "$EF" tokenize -t m - >a 2>err
+[ $? = 1 ] && grep -q 'line 1001: .*UTF-8' err && [ "$(grep -c '' a)" = 1000 ] && pass || flunk "tokenize -, a broken line"
+refuses "tokenize, no text" "wanted texts, or - or --jsonl" "$EF" tokenize -t m
+refuses "tokenize, not UTF-8" "UTF-8" "$EF" tokenize -t m "$(printf 'a\377')"
+refuses "tokenize, odd pair" "wanted an even number" "$EF" tokenize -t m --pair a b c
+refuses "tokenize, id too large" "wanted one below" "$EF" tokenize -t m --decode 99999999
+refuses "tokenize, no id" "wanted a token id" "$EF" tokenize -t m --decode x
+refuses "tokenize, stride alone" "wants --max-length" "$EF" tokenize -t m --stride 3 x
+refuses "tokenize, stride too large" "wanted a number below 4" "$EF" tokenize -t m --max-length 4 --stride 4 x
+refuses "tokenize, unit" "wanted bytes or chars" "$EF" tokenize -t m --offsets words x
+refuses "tokenize, no tokenizer" "found no tokenizer.json, vocab.txt" "$EF" tokenize -t "$root/docs" x
+refuses "tokenize, both" "found both" "$EF" tokenize -t m -m m x
+# A folder without tokenizer.json: what transformers makes of vocab.txt.
+works "infer with tokenizer.json" "$EF" infer -m m "$TEXT"
+cp txt a
+if [ -f "$MODEL/vocab.txt" ]; then
+    mv m/tokenizer.json . && cp "$MODEL/vocab.txt" m/
+    works "infer with vocab.txt" "$EF" infer -m m "$TEXT"
+    cmp -s txt a && pass || flunk "vocab.txt and tokenizer.json answer alike"
+    works "build with vocab.txt" "$EF" build -f c.yml -o words.encoderfile
+    works "infer, package of vocab.txt" ./words.encoderfile infer "$TEXT"
+    sed 's/"model_id": .*//' txt >b && sed 's/"model_id": .*//' a | cmp -s - b && pass || flunk "packed vocab.txt answers alike"
+    rm m/vocab.txt words.encoderfile && mv tokenizer.json m/
+else
+    skip "no vocab.txt beside the model"
+fi
+for kind in c_bert c_roberta c_xlmr; do
+    prints "tokenize, $kind" '"tokens":\[' "$EF" tokenize -t "$root/tests/golden/text_models/$kind" "Hello world"
+done
+# Settings beside tokenizer.json reach the package.
+echo '{"tokenizer_class": "BertTokenizer", "do_lower_case": false, "model_max_length": 24}' >m/tokenizer_config.json
+works "build, cased by its settings" "$EF" build -f c.yml -o cased.encoderfile
+prints "tokenize, cased by its settings" 'UNK' ./cased.encoderfile tokenize "BANGALORE"
+prints "inspect, limit of its settings" '"max_length": 24' ./cased.encoderfile inspect
+rm m/tokenizer_config.json cased.encoderfile
 prints "bench" '"tokens_per_s"' "$P" bench --lengths 8,3 --repeat 2 --threads 1 --json
 prints "bench, lone .onnx" 'tokens/s' "$EF" bench -m m/model.onnx --lengths 4 --repeat 1
 npy "1, 3" 2 5 3 >ids.npy
