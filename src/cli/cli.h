@@ -81,6 +81,7 @@ bool out_json(const Value *, Err *);    /* pretty, with a newline */
     X(extract) \
     X(verify) \
     X(serve) \
+    X(mcp) \
     X(tokenize) \
     X(bench) \
     X(analyze) \
