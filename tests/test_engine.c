@@ -20,6 +20,8 @@ typedef struct Case {
     Npy start, ids, type_ids, output;
 } Case;
 
+static Precision asked; /* of the models that are loaded */
+
 static bool load_npy(Case *c, const char *name, Npy *out)
 {
     Err err;
@@ -34,7 +36,7 @@ static bool load_graph(Case *c, bool exact, Err *err)
     if (!file_map(path_join(&c->arena, c->dir, STR("model.onnx")), &c->model_file, err)) return false;
     Str bytes = { (const char *)c->model_file.p, c->model_file.n };
     return onnx_read(&c->arena, bytes, model, err) && graph_from_onnx(&c->arena, model, &c->graph, err) &&
-           graph_optimize(c->graph, exact, err) &&
+           (c->graph->precision = asked, true) && graph_optimize(c->graph, exact, err) &&
            engine_new(&c->arena, c->graph, c->graph->value[c->graph->output[0]].name, &c->engine, err);
 }
 
@@ -92,6 +94,26 @@ static void answers(const char *dir, bool exact)
         double d = ok ? worst(&c, out) : INFINITY;
         bool per_row = strstr(dir, "quantized") && !exact; /* activations per token row, the reference per tensor */
         if (CHECK(ok) && !CHECK(d <= (per_row ? 0.05 : 1e-5))) printf("  %s%s: difference %g\n", dir, exact ? " (exact)" : "", d);
+        runner_free(runner);
+    }
+    unload(&c);
+}
+
+/* In less precision: near, and by the invariants that hold in any. */
+static void less_precise(const char *dir, Precision precision)
+{
+    static const double most[PRECISION_COUNT] = { 1e-5, 0.05, 0.1 };
+    Case c;
+    Err err = { 0 };
+    RowOutput out[MAX_ROWS] = { 0 };
+    asked = precision;
+    if (load(&c, dir, false)) {
+        Runner *runner = runner_new(c.engine, NULL);
+        Batch batch = whole(&c);
+        bool ok = runner_run(runner, &batch, out, &err);
+        double d = ok ? worst(&c, out) : INFINITY;
+        if (!CHECK(d <= most[precision]) || !CHECK(ok))
+            printf("  %s in %s: difference %g %s\n", dir, precision_name(precision), d, err.message);
         runner_free(runner);
     }
     unload(&c);
@@ -249,12 +271,41 @@ static void same_plans(void)
 {
     static const char *const bert[] = { "bert-script14", "bert-script11", "bert-eager17",
                                         "bert-tanh17", "bert-optimized17" };
+    static const char *const words[] = { "bert-mlm17", "bert-mlm18" };
     static const char *const tokens[] = { "bert-script17", "bert-dynamo18" };
     static const char *const roberta[] = { "roberta-script17", "roberta-dynamo18" };
     TEST("the same plan, whichever tool wrote it");
     same_plan(bert, COUNT(bert));
     same_plan(tokens, COUNT(tokens));
+    same_plan(words, COUNT(words));
     same_plan(roberta, COUNT(roberta));
+}
+
+/* The table of the words is also the weight of the last product: stored once, in any precision. */
+static void tied_table(const char *name)
+{
+    Case c;
+    char dir[512];
+    snprintf(dir, sizeof dir, "tests/golden/engine/%s", name);
+    TEST(name);
+    for (asked = PRECISION_FP32; asked < PRECISION_COUNT; asked++) {
+        int shared = 0, tables = 0;
+        if (load(&c, dir, false)) {
+            const Graph *g = c.graph;
+            const int *uses = graph_uses(g, &c.arena);
+            for (int i = 0; i < g->n_node; i++)
+                for (int k = 0; graph_is(g->node[i], "Lookup") && k < g->n_node; k++)
+                    shared += g->node[k]->op && g->node[k]->op->token == TOKEN_MATMUL &&
+                              g->node[k]->in[1] == g->node[i]->in[0];
+            for (int v = 0; v < g->n_value; v++)
+                tables += uses[v] && g->value[v].constant && g->value[v].t.rank == 2 &&
+                          tensor_count(&g->value[v].t) == 60 * 24;
+        }
+        if (!CHECK(shared == 1 && tables == 0))
+            printf("  %s: %d shared, %d tables\n", precision_name(asked), shared, tables);
+        unload(&c);
+    }
+    asked = PRECISION_FP32;
 }
 
 /* With folders as arguments: a row of figures for each, nothing expected but 1e-4. */
@@ -297,6 +348,12 @@ static void all_in(const char *root, int *seen)
         written_and_read(dir);
         verdict(dir, e->d_name);
         fused(dir, e->d_name);
+        for (Precision p = PRECISION_BF16; p < PRECISION_COUNT; p++) {
+            less_precise(dir, p);
+            alone_and_in_company(dir);
+            written_and_read(dir);
+        }
+        asked = PRECISION_FP32;
     }
     if (folder) closedir(folder);
 }
@@ -314,6 +371,8 @@ int main(int argc, char **argv)
     int seen = 0;
     all_in("tests/golden/engine", &seen);
     same_plans();
+    tied_table("bert-mlm17");
+    tied_table("bert-mlm18");
     TEST("all");
     CHECK(seen >= 22);
     return finish();

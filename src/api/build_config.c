@@ -25,6 +25,7 @@ static const Key top_keys[] = {
     { "version", KEY_TEXT, AT(source.version) },
     { "path", KEY_ANY }, /* read_path */
     { "model_type", KEY_TEXT, AT(source.task) },
+    { "precision", KEY_TEXT, AT(source.precision) },
     { "output_path", KEY_PATH, AT(output_path) },
     { "output_dir", KEY_PATH, AT(output_dir) },
     { "cache_dir", KEY_PATH, AT(cache_dir) },

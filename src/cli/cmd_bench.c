@@ -18,7 +18,7 @@ static const Option options[] = {
     { "lengths", 'l', "N,N,...", "tokens of each text of the batch; default 128" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     { "repeat", 'n', "N", "timed runs; default 20" },
-    { "precision", 0, "P", "must be the model's own: fp32 or int8" },
+    { "precision", 0, "P", "fp32, bf16 or int8; other than the model's own of an .onnx only" },
     { "json", 0, NULL, "as JSON" },
     { 0 },
 };
@@ -181,7 +181,10 @@ static bool check_precision(const Args *a, const Model *m, Err *err)
 static bool open_model(Args *a, Model **m, Err *err)
 {
     const char *path = args_value(a, "model");
-    if (path && str_ends(str_of(path), ".onnx")) return model_open_bare(path, m, err);
+    if (path && str_ends(str_of(path), ".onnx")) {
+        const char *precision = args_value(a, "precision");
+        return model_open_bare_in(precision ? str_of(precision) : (Str){ 0 }, path, m, err);
+    }
     return args_model(a, m, err);
 }
 

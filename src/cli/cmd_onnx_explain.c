@@ -8,6 +8,7 @@ static const Option options[] = {
     OPTION_TYPE,
     { "rows", 'b', "N", "texts of the batch; default 1" },
     { "tokens", 's', "N", "tokens of each text; default 128" },
+    { "precision", 0, "P", "of an .onnx: fp32, bf16 or int8" },
     { "json", 0, NULL, "as JSON" },
     { 0 },
 };
@@ -109,8 +110,12 @@ static bool report(Args *a, const Model *m, const Explained *e, Err *err)
 
 static bool open_model(const Args *a, Model **m, Err *err)
 {
-    const char *type = args_value(a, "model-type");
-    if (!type && str_ends(str_of(a->text[0]), ".onnx")) return model_open_bare(a->text[0], m, err);
+    const char *type = args_value(a, "model-type"), *precision = args_value(a, "precision");
+    if (!type && str_ends(str_of(a->text[0]), ".onnx"))
+        return model_open_bare_in(precision ? str_of(precision) : (Str){ 0 }, a->text[0], m,
+                                  err);
+    if (precision)
+        return fail(err, EF_UNSUPPORTED, "--precision: found %s, wanted an .onnx", a->text[0]);
     return model_open_as(a->text[0], type ? str_of(type) : (Str){ 0 }, m, err);
 }
 

@@ -10,7 +10,7 @@ static const struct Kernel {
 } kernel_of[] = {
     { "Linear", "gemm_f32" },       { "LinearQ", "gemm_i8" },   { "LayerNorm", "layer_norm" },
     { "Activation", "activate" },   { "Attention", "attention" },
-    { "Gated", "activate" },
+    { "Gated", "activate" },        { "Lookup", "lookup" },
 };
 
 /* Why an operator that a fusion could have taken is still there. */
@@ -28,8 +28,10 @@ static const struct Reason {
     { "Attention", "has an option that is not taken apart" },
 };
 
-static const char *kernel_for(const GraphNode *n)
+static const char *kernel_for(const Graph *g, const GraphNode *n)
 {
+    int w = graph_is(n, "Linear") ? n->in[1] : -1;
+    if (w >= 0 && g->value[w].t.type == T_BF16) return "gemm_bf16";
     for (size_t i = 0; str_is(n->node->domain, "encoderfile") && i < COUNT(kernel_of); i++)
         if (graph_is(n, kernel_of[i].op)) return kernel_of[i].kernel;
     return NULL;
@@ -89,7 +91,7 @@ static void explain_step(const Engine *e, const Plan *plan, const Step *step, Ex
                            .layout = layout_of(e, plan, step),
                            .flops = flops_of(step, &plan->size) };
     if (step->kind == STEP_OP) {
-        to->kernel = kernel_for(n);
+        to->kernel = kernel_for(e->graph, n);
         if (!to->kernel) to->why = reason_for(n);
     }
     for (int k = 0; n && k < n->n_in; k++)

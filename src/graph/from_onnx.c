@@ -525,6 +525,7 @@ bool graph_from_onnx(Arena *arena, const OnnxModel *model, Graph **out, Err *err
     const OnnxGraph *from = &model->graph;
     Graph *g = NEW(arena, Graph);
     *g = (Graph){ .arena = arena, .model = model, .room = MOST_BYTES / 4 };
+    for (int i = 0; i < from->n_init; i++) g->room += 2 * tensor_bytes(&from->init[i].t);
     Builder b = { .g = g };
     Scope top = { .opset = model->opset, .n_opset = model->n_opset };
     for (int i = 0; i < from->n_init; i++)

@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuse_linear.c - a product with a constant becomes one Linear: bias, activation and residual go into
- * its epilogue, the weight into panels (kernels/pack.c), packed once however many nodes read it. */
+ * its epilogue. The weight stays as it is until pack.c puts it into panels: until then the node's
+ * attribute `turned` says that it is [N, K]. */
 #include "graph.h"
 
 typedef struct Packing {
     Graph *g;
-    int *panels, *turned, *row; /* what was made of a weight, of its transpose, of a bias; 0: nothing */
+    int *row; /* what was made of a bias; 0: nothing */
 } Packing;
-
-/* The weight as panels, `transposed` when it is [N, K]; -1: there is no room for them. */
-static int packed(Packing *p, int w, bool transposed, int64_t *N, int64_t *K)
-{
-    Graph *g = p->g;
-    const Tensor *t = &g->value[w].t;
-    *K = t->dim[transposed ? 1 : 0], *N = t->dim[transposed ? 0 : 1];
-    int *made = transposed ? &p->turned[w] : &p->panels[w];
-    if (*made) return *made;
-    Tensor to = { .type = T_F32, .rank = 3, .dim = { ROUND_UP(*N, PANEL) / PANEL, *K, PANEL } };
-    to.data = graph_room(g, panels_f32_size(*N, *K) * sizeof(float));
-    if (!to.data) return -1;
-    panels_f32_pack(t->data, transposed, *N, *K, to.data);
-    const char *name =
-        str_format(g->arena, "%.*s#panels%s", STR_ARG(g->value[w].name), transposed ? "'" : "");
-    return *made = graph_add_constant(g, name, &to);
-}
 
 /* A bias as a row filled up to whole panels; -1 stays -1. */
 static int padded_row(Packing *p, int b, int64_t N)
@@ -55,13 +39,13 @@ static bool is_bias(const Graph *g, int v, int64_t N)
 static void make_linear(Packing *p, int i, int x, int w, bool transposed, int bias, int out)
 {
     Graph *g = p->g;
-    int64_t N, K;
-    int panels = packed(p, w, transposed, &N, &K);
-    if (panels < 0) return;
-    int in[] = { x, panels, padded_row(p, bias, N), -1 };
+    const Tensor *t = &g->value[w].t;
+    int64_t K = t->dim[transposed ? 1 : 0], N = t->dim[transposed ? 0 : 1];
+    int in[] = { x, w, padded_row(p, bias, N), -1 };
     GraphNode *made = graph_replace(g, i, "Linear", in, 4, out);
     node_set_int(g, made, "N", N);
     node_set_int(g, made, "K", K);
+    if (transposed) node_set_int(g, made, "turned", 1);
 }
 
 static void fuse_biased(Packing *p, int i, const int *uses)
@@ -155,8 +139,7 @@ bool pass_linear(Graph *g, Err *err)
     (void)err;
     Arena scratch = { 0 };
     const int *uses = graph_uses(g, &scratch);
-    int *made = ARRAY(&scratch, int, 3 * (size_t)g->n_value), n = g->n_value;
-    Packing p = { g, made, made + n, made + 2 * n };
+    Packing p = { g, ARRAY(&scratch, int, g->n_value) };
     for (int i = 0; i < g->n_node; i++) fuse_biased(&p, i, uses);
     graph_remove_dead(g);
     for (int i = 0; i < g->n_node; i++) fuse_plain(&p, i);

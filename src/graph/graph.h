@@ -32,6 +32,11 @@ typedef struct MaskVerdict { /* of the masks that the attention nodes add (graph
     int64_t up_to;           /* holds for rows up to this length */
 } MaskVerdict;
 
+/* One precision for all products with a constant; what is added, normed or softened stays f32. */
+typedef enum { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8, PRECISION_COUNT } Precision;
+const char *precision_name(Precision);
+bool precision_find(Str name, Precision *); /* "fp32", "bf16", "int8" */
+
 typedef struct Graph {
     Arena *arena; /* everything here lives in it */
     const OnnxModel *model;
@@ -41,6 +46,7 @@ typedef struct Graph {
     int *input, *output; /* value numbers, in file order, without initializers */
     int n_input, n_output;
     size_t room;    /* bytes that constants made by passes may still take */
+    Precision precision; /* asked for before graph_optimize; foreign int8 products stay int8 */
     int64_t pad_id; /* fills input_ids where an operator needs the padded form */
     MaskVerdict mask;
 } Graph;
@@ -184,6 +190,8 @@ bool pass_gated(Graph *, Err *);
 bool pass_attention(Graph *, Err *);
 bool pass_linear(Graph *, Err *);
 bool pass_quantized(Graph *, Err *);
+bool pass_qkv(Graph *, Err *);
+bool pass_pack(Graph *, Err *);
 bool pass_mask(Graph *, Err *);
 /* Whether every attention mask is plain for rows up to S: asked again for longer batches. */
 MaskKind graph_probe_mask(const Graph *, int64_t S);

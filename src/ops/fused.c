@@ -12,22 +12,41 @@ static int64_t rows_of(const Tensor *t)
     return rows;
 }
 
-/* ---- Linear(x, panels, bias?, residual?) and LinearQ(..., w_scale, w_sum, w_zero) ---- */
-static bool linear_dims(OpCall *c, int panel_rank, int64_t per_k, Err *err)
+/* ---- Linear(x, panels, bias?, residual?) and LinearQ(..., w_scale, w_sum, w_zero?) ---- */
+static bool panels_fit(const Tensor *w, int rank, int64_t per_k, int64_t N, int64_t K)
 {
-    const Tensor *x = c->in[0], *w = c->in[1];
+    return w->rank == rank && w->dim[0] == ROUND_UP(N, PANEL) / PANEL &&
+           w->dim[1] == ROUND_UP(K, per_k) / per_k && w->dim[2] == PANEL &&
+           (rank == 3 || w->dim[3] == per_k);
+}
+
+/* Before graph/pack.c: one matrix, or several with as many columns each, behind the epilogue. */
+static bool matrices_fit(const OpCall *c, int64_t N, int64_t K)
+{
+    int parts = 1 + MAX(c->n_in - 4, 0);
+    bool turned = op_attr_int(c, "turned", 0);
+    for (int i = 0; i < parts; i++) {
+        const Tensor *w = c->in[i ? 3 + i : 1];
+        if (!w || w->type != T_F32 || w->rank != 2 || w->dim[turned ? 0 : 1] * parts != N ||
+            w->dim[turned ? 1 : 0] != K || (parts > 1 && N / parts % PANEL))
+            return false;
+    }
+    return true;
+}
+
+static bool linear_dims(OpCall *c, bool fits, int n_rows, Err *err)
+{
+    const Tensor *x = c->in[0];
     if (c->n_in < 4) return op_fail(c, err, "found %d inputs, wanted 4 or more", c->n_in);
     int64_t N = op_attr_int(c, "N", 0), K = op_attr_int(c, "K", 0);
-    if (N <= 0 || K <= 0 || N > INT32_MAX || K > INT32_MAX || w->rank != panel_rank ||
-        w->dim[0] != ROUND_UP(N, PANEL) / PANEL || w->dim[1] != ROUND_UP(K, per_k) / per_k ||
-        w->dim[2] != PANEL || (panel_rank == 4 && w->dim[3] != per_k))
+    if (N <= 0 || K <= 0 || N > INT32_MAX || K > INT32_MAX || !fits)
         return op_fail(c, err, "panels do not fit N = %lld, K = %lld", (long long)N, (long long)K);
     if (x->rank < 1 || x->type != T_F32 || x->dim[x->rank - 1] != K)
         return op_fail(c, err, "input has %lld columns, weight has %lld rows",
                        (long long)(x->rank ? x->dim[x->rank - 1] : 0), (long long)K);
     if ((uint64_t)op_attr_int(c, "act", ACT_NONE) >= ACT_COUNT)
         return op_fail(c, err, "activation is not known");
-    for (int i = 2; i < c->n_in; i++) {
+    for (int i = 2; i < n_rows; i++) {
         if (c->in[i] && i < 4 && c->in[i]->type != T_F32) return op_wrong_input(c, i, "float", err);
         if (c->in[i] && i != 3 && (c->in[i]->rank != 1 || c->in[i]->dim[0] != ROUND_UP(N, PANEL)))
             return op_fail(c, err, "input %d does not have a number per column", i);
@@ -40,18 +59,25 @@ static bool linear_dims(OpCall *c, int panel_rank, int64_t per_k, Err *err)
 
 static bool linear_shape(OpCall *c, Err *err)
 {
-    if (c->in[1]->type != T_F32) return op_fail(c, err, "weight panels are not float");
-    return linear_dims(c, 3, 1, err);
+    const Tensor *w = c->in[1];
+    int64_t N = op_attr_int(c, "N", 0), K = op_attr_int(c, "K", 0);
+    if (w->type != T_F32 && w->type != T_BF16)
+        return op_fail(c, err, "weight panels are not float");
+    bool fits = w->rank == 2         ? matrices_fit(c, N, K)
+                : w->type == T_BF16 ? panels_fit(w, 4, 2, N, K)
+                                     : panels_fit(w, 3, 1, N, K);
+    return linear_dims(c, fits, MIN(c->n_in, 4), err);
 }
 
 static bool linear_q_shape(OpCall *c, Err *err)
 {
     if (c->in[1]->type != T_I8) return op_fail(c, err, "weight panels are not int8");
-    if (c->n_in < 7 || !c->in[4] || !c->in[5] || !c->in[6])
+    if (c->n_in < 7 || !c->in[4] || !c->in[5])
         return op_fail(c, err, "scales or sums are missing");
-    if (c->in[4]->type != T_F32 || c->in[5]->type != T_I32 || c->in[6]->type != T_I32)
+    if (c->in[4]->type != T_F32 || c->in[5]->type != T_I32 || (c->in[6] && c->in[6]->type != T_I32))
         return op_fail(c, err, "scales or sums have the wrong type");
-    return linear_dims(c, 4, 4, err);
+    int64_t N = op_attr_int(c, "N", 0), K = op_attr_int(c, "K", 0);
+    return linear_dims(c, panels_fit(c->in[1], 4, 4, N, K), c->n_in, err);
 }
 
 typedef struct LinearJob {
@@ -107,48 +133,87 @@ static Linear linear_args(const OpCall *c)
                      .act = (Act)op_attr_int(c, "act", ACT_NONE) };
 }
 
+/* A weight that was not packed: there was no room for it, or no pass yet. */
+static bool pack_now(OpCall *c, Linear *l, Err *err)
+{
+    int parts = 1 + MAX(c->n_in - 4, 0);
+    int64_t N = l->N / parts;
+    size_t one = panels_f32_size(N, l->K);
+    float *panels = op_scratch(c, (int64_t)one * parts, sizeof(float), err);
+    for (int i = 0; panels && i < parts; i++)
+        panels_f32_pack(c->in[i ? 3 + i : 1]->data, op_attr_int(c, "turned", 0), N, l->K,
+                        panels + (size_t)i * one);
+    l->w = panels;
+    return panels != NULL;
+}
+
+/* Rows of x in the precision of the weight, made by all workers. */
+typedef struct RowsJob {
+    const OpCall *c;
+    const Linear *l;
+    uint8_t *q; /* int8, or */
+    uint16_t *b;
+    RowScale *row;
+    int64_t step;
+} RowsJob;
+
+static void rows_chunk(void *arg, int index, int worker)
+{
+    (void)worker;
+    const RowsJob *job = arg;
+    const Linear *l = job->l;
+    int64_t m0 = index * job->step, m1 = MIN(m0 + job->step, l->M);
+    if (job->b) job->c->k->bf16_rows(l->x, l->ldx, l->K, job->b, m0, m1);
+    else job->c->k->quantize_rows(l->x, l->ldx, l->K, job->q, job->row, m0, m1);
+}
+
+static void convert_rows(const OpCall *c, RowsJob *job)
+{
+    const Linear *l = job->l;
+    int threads = op_workers(c, l->M * l->K * 8);
+    job->step = (l->M + threads - 1) / threads;
+    pool_for(threads == 1 ? NULL : c->pool, (int)((l->M + job->step - 1) / job->step), rows_chunk,
+             job);
+}
+
+static bool residual_fits(const OpCall *c, Err *err)
+{
+    return !op_in(c, 3) || tensor_same_shape(c->in[3], &c->out[0]) ||
+           op_fail(c, err, "residual has another shape");
+}
+
 static bool linear_run(OpCall *c, Err *err)
 {
     Linear l = linear_args(c);
-    if (op_in(c, 3) && !tensor_same_shape(c->in[3], &c->out[0]))
-        return op_fail(c, err, "residual has another shape");
-    if (l.M) run_gemm(c, c->k->gemm_f32, &l);
+    if (!residual_fits(c, err)) return false;
+    if (!l.M) return true;
+    if (c->in[1]->type == T_BF16) {
+        RowsJob job = { .c = c, .l = &l };
+        job.b = op_scratch(c, 1, rows_bf16_size(l.M, l.K), err);
+        if (!job.b) return false;
+        convert_rows(c, &job);
+        l.xb = job.b;
+        run_gemm(c, c->k->gemm_bf16, &l);
+        return true;
+    }
+    if (c->in[1]->rank == 2 && !pack_now(c, &l, err)) return false;
+    run_gemm(c, c->k->gemm_f32, &l);
     return true;
-}
-
-typedef struct QuantizeJob {
-    const OpCall *c;
-    const Linear *l;
-    uint8_t *q;
-    RowScale *row;
-    int64_t step;
-} QuantizeJob;
-
-static void quantize_chunk(void *arg, int index, int worker)
-{
-    (void)worker;
-    const QuantizeJob *job = arg;
-    int64_t m0 = index * job->step;
-    job->c->k->quantize_rows(job->l->x, job->l->ldx, job->l->K, job->q, job->row, m0,
-                             MIN(m0 + job->step, job->l->M));
 }
 
 static bool linear_q_run(OpCall *c, Err *err)
 {
     Linear l = linear_args(c);
-    if (op_in(c, 3) && !tensor_same_shape(c->in[3], &c->out[0]))
-        return op_fail(c, err, "residual has another shape");
+    if (!residual_fits(c, err)) return false;
     if (!l.M) return true;
-    QuantizeJob job = { .c = c, .l = &l };
-    job.q = op_scratch(c, ROUND_UP(l.M, PANEL), (size_t)row_i8(l.K), err);
+    RowsJob job = { .c = c, .l = &l };
+    job.q = op_scratch(c, 1, rows_i8_size(l.M, l.K), err);
     job.row = op_scratch(c, l.M, sizeof(RowScale), err);
     if (!job.q || !job.row) return false;
-    int threads = op_workers(c, l.M * l.K * 8);
-    job.step = (l.M + threads - 1) / threads;
-    pool_for(threads == 1 ? NULL : c->pool, (int)((l.M + job.step - 1) / job.step), quantize_chunk,
-             &job);
+    convert_rows(c, &job);
     l.xq = job.q, l.row = job.row;
-    l.w_scale = c->in[4]->data, l.w_sum = c->in[5]->data, l.w_zero = c->in[6]->data;
+    l.w_scale = c->in[4]->data, l.w_sum = c->in[5]->data;
+    l.w_zero = c->in[6] ? c->in[6]->data : NULL;
     run_gemm(c, c->k->gemm_i8, &l);
     return true;
 }
@@ -284,7 +349,7 @@ static bool gated_run(OpCall *c, Err *err)
 
 #define OWN "encoderfile"
 const Op ops_fused[] = {
-    { "Linear", OWN, 1, 2, 4, linear_shape, linear_run, .token = TOKEN_MATMUL },
+    { "Linear", OWN, 1, 2, 6, linear_shape, linear_run, .token = TOKEN_MATMUL },
     { "LinearQ", OWN, 1, 2, 7, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL },
     { "LayerNorm", OWN, 1, 2, 3, norm_shape, norm_run, .token = TOKEN_INNER },
     { "Activation", OWN, 1, 1, 1, activation_shape, activation_run, .token = TOKEN_EACH },

@@ -7,8 +7,8 @@
 static const Op *const families[] = {
     ops_elementwise, ops_reduce, ops_shape,     ops_move,  ops_gather, ops_matmul,
     ops_einsum,      ops_norm,   ops_attention, ops_quant, ops_fused,  ops_attend,
-    ops_branch,     
-    ops_contrib,     ops_contrib_attention,     ops_contrib_quant,    ops_conv,
+    ops_lookup,      ops_branch, ops_contrib,   ops_contrib_attention, ops_contrib_quant,
+    ops_conv,
 };
 
 static bool same_domain(Str wanted, const char *row)

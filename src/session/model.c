@@ -38,9 +38,29 @@ static bool settle(bool ok, Model *m, Model **out)
 
 /* ---- parts ---- */
 
+/* What is asked for, if the file's numbers allow it: less can be made of more, not the reverse. */
+static bool choose_precision(Model *m, const OnnxModel *onnx, Str asked, Err *err)
+{
+    Precision own, wanted;
+    m->precision = onnx_precision(onnx);
+    if (asked.n == 0) return true;
+    if (!precision_find(asked, &wanted) || !precision_find(str_of(m->precision), &own))
+        return fail(err, EF_INVALID_INPUT, "precision: found \"%.*s\", wanted fp32, bf16 or int8",
+                    STR_ARG(asked));
+    if (wanted < own)
+        return fail(err, EF_UNSUPPORTED,
+                    "precision: found a model in %s, wanted %s: a higher one cannot be made",
+                    m->precision, precision_name(wanted));
+    m->precision = precision_name(wanted);
+    return true;
+}
+
 static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimize, Err *err)
 {
     if (!graph_from_onnx(&m->arena, onnx, &m->graph, err)) return false;
+    if (!precision_find(str_of(m->precision), &m->graph->precision))
+        return fail(err, EF_BAD_MODEL, "precision: found \"%s\", wanted fp32, bf16 or int8",
+                    m->precision);
     m->graph->pad_id = m->config.pad_token_id;
     graph_keep(m->graph, output);
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
@@ -79,8 +99,8 @@ static bool open_onnx(Model *m, const ModelSource *s, Err *err)
     OnnxFile *file = NEW(&m->arena, OnnxFile);
     if (!onnx_file_open(&m->arena, s->weights, file, err)) return false;
     m->onnx = file;
-    m->precision = onnx_precision(&file->model);
-    if (source_inputs(&file->model, err) &&
+    if (choose_precision(m, &file->model, s->precision, err) &&
+        source_inputs(&file->model, err) &&
         source_output(&file->model, m->task, &m->config, &output, err) &&
         load_graph(m, &file->model, output, true, err))
         return true;
@@ -108,14 +128,14 @@ bool model_open_source(const ModelSource *s, Model **out, Err *err)
     return settle(ok, m, out);
 }
 
-static bool open_bare(Model *m, const char *path, Err *err)
+static bool open_bare(Model *m, const char *path, Str precision, Err *err)
 {
     OnnxFile *file = NEW(&m->arena, OnnxFile);
     if (!onnx_file_open(&m->arena, path, file, err)) return false;
     m->onnx = file;
     m->name = str_of(str_dup(&m->arena, path_name(path)));
-    m->precision = onnx_precision(&file->model);
-    if (!source_inputs(&file->model, err)) return within(err, "%s", path);
+    if (!choose_precision(m, &file->model, precision, err) || !source_inputs(&file->model, err))
+        return within(err, "%s", path);
     if (file->model.graph.n_out == 0)
         return fail(err, EF_BAD_MODEL, "%s: the graph has no outputs", path);
     return load_graph(m, &file->model, file->model.graph.out[0].name, true, err) ||
@@ -124,8 +144,13 @@ static bool open_bare(Model *m, const char *path, Err *err)
 
 bool model_open_bare(const char *path, Model **out, Err *err)
 {
+    return model_open_bare_in((Str){ 0 }, path, out, err);
+}
+
+bool model_open_bare_in(Str precision, const char *path, Model **out, Err *err)
+{
     Model *m = model_new();
-    return settle(open_bare(m, path, err), m, out);
+    return settle(open_bare(m, path, precision, err), m, out);
 }
 
 /* ---- from a package ---- */

@@ -19,7 +19,7 @@ typedef struct Model {
     bool flat_types;             /* token_type_ids are fed as zeros, also for pairs */
     Graph *graph;
     Engine *engine;
-    const char *precision;       /* "fp32", "int8" */
+    const char *precision;       /* "fp32", "bf16", "int8" */
     Transform *transform;        /* NULL: none */
     Package package;             /* file.n = 0: not from a package's file */
     OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
@@ -39,6 +39,7 @@ bool model_open_source(const ModelSource *, Model **,
                        Err *); /* validates everything; the dry run is the caller's */
 /* The graph alone, with its first output: no task, no tokenizer (`bench` of a lone .onnx). */
 bool model_open_bare(const char *onnx_path, Model **, Err *);
+bool model_open_bare_in(Str precision, const char *onnx_path, Model **, Err *);
 void model_close(Model *);
 /* Runs one short text through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);

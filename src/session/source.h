@@ -14,6 +14,7 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
     TokenizerFiles tokenizer;    /* vocab: tokenizer.json, or what can be converted to one */
     Str name, version, task;     /* task empty: from config.json's architectures */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
+    Str precision;               /* "fp32", "bf16", "int8"; empty: the file's own */
     Str script;                  /* Lua transform; p NULL: none */
     const Str *lib;              /* [n_lib] of lua_libs; NULL: not said */
     size_t n_lib;

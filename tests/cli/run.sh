@@ -284,6 +284,12 @@ prints "onnx test --list" '^1 passed, 0 failed, 1 unsupported' "$EF" onnx test -
 
 # ---- build settings ----
 fresh
+for p in bf16 int8; do
+    works "build --precision $p" "$EF" build -f c.yml -o $p.encoderfile --precision $p
+    prints "inspect of $p" "\"precision\": \"$p\"" "$EF" inspect $p.encoderfile
+    works "infer in $p" ./$p.encoderfile infer "Book a bus to Chennai"
+done
+refuses "precision of another name" 'wanted fp32, bf16 or int8' "$EF" build -f c.yml --no-build --precision fp7
 works "output_path wins, parents are made" "$EF" build -f c.yml -o deep/er/y
 [ -x deep/er/y ] && [ ! -e out ] && pass || flunk "output_path wins"
 works "--output-dir" "$EF" build --output-dir other --config c.yml --no-download --cache-dir /nowhere

@@ -68,6 +68,8 @@ CASES = {
     "bert-script17": (tf.BertForTokenClassification, tf.BertConfig(num_labels=5, **SIZES), 17, "script", 3, None),
     "bert-dynamo18": (tf.BertForTokenClassification, tf.BertConfig(num_labels=5, **SIZES), 18, "dynamo", 3, None),
     "bert-sequence17": (tf.BertForSequenceClassification, tf.BertConfig(num_labels=3, **SIZES), 17, "script", 3, None),
+    "bert-mlm17": (tf.BertForMaskedLM, tf.BertConfig(**SIZES), 17, "script", 3, None),  # the tied table, transposed
+    "bert-mlm18": (tf.BertForMaskedLM, tf.BertConfig(**SIZES), 18, "dynamo", 3, None),
     "bert-tanh17": (tf.BertModel, tf.BertConfig(hidden_act="gelu_new", **SIZES), 17, "script", 3, None),
     "bert-eager17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
     "bert-fixed17": (tf.BertModel, tf.BertConfig(**SIZES), 17, "script", 3, (2, 32)),
