@@ -156,17 +156,17 @@ static void test_options(void)
     Err err;
     Value chars = parse("{\"offsets\":\"chars\"}"), bytes = parse("{\"offsets\":\"bytes\"}");
     Value none = parse("{}"), wrong = parse("{\"offsets\":1}");
-    CHECK(task_options(&chars, &o, &err) && o.chars);
-    CHECK(task_options(&bytes, &o, &err) && !o.chars);
-    CHECK(task_options(&none, &o, &err) && !o.chars);
-    CHECK(task_options(NULL, &o, &err) && !o.chars);
-    CHECK(!task_options(&wrong, &o, &err) && says(&err, "offsets"));
+    CHECK(task_options(task("embedding"), &(ModelConfig){ 0 }, &chars, &o, &err) && o.chars);
+    CHECK(task_options(task("embedding"), &(ModelConfig){ 0 }, &bytes, &o, &err) && !o.chars);
+    CHECK(task_options(task("embedding"), &(ModelConfig){ 0 }, &none, &o, &err) && !o.chars);
+    CHECK(task_options(task("embedding"), &(ModelConfig){ 0 }, NULL, &o, &err) && !o.chars);
+    CHECK(!task_options(task("embedding"), &(ModelConfig){ 0 }, &wrong, &o, &err) && says(&err, "offsets"));
 }
 
 static void test_describe(void)
 {
     TEST("describe");
-    Value schema = task_request_describe(&arena, task("embedding"));
+    Value schema = task_request_describe(&arena, task("embedding"), (TaskLimits){ 0 });
     const Value *in = value_get(value_get(&schema, "properties"), "inputs");
     CHECK(value_get(in, "anyOf") && value_get(in, "anyOf")->list.n == 2);
     CHECK(value_get(value_get(&schema, "properties"), "offsets"));
@@ -230,7 +230,7 @@ static void test_embeddings(void)
     TaskRow pooled = { .data = data + 2, .tokens = 1, .width = 3 };
     CHECK(gives("sentence_embedding", &c, false, &pooled, "{\"embedding\":[1.0,2.0,3.0]}"));
     float mean[2];
-    task("sentence_embedding")->pool(&row, mean);
+    task("sentence_embedding")->pool(&row, &(TaskOptions){ 0 }, mean);
     CHECK(mean[0] == 5.5f && mean[1] == 6.0f);
     Encoding cut = encoding;
     cut.truncated = true;
@@ -316,9 +316,9 @@ static void test_pairs(void)
                     .tokens = 4, .width = 1 };
     CHECK(gives("embedding", &c, true, &row,
                 "{\"embeddings\":[{\"embedding\":[1.0],\"token_info\":"
-                "{\"token\":\"caf\xc3\xa9\",\"token_id\":1,\"start\":0,\"end\":4}},"
+                "{\"token\":\"caf\xc3\xa9\",\"token_id\":1,\"start\":0,\"end\":4,\"sequence\":0}},"
                 "{\"embedding\":[2.0],\"token_info\":"
-                "{\"token\":\"bar\",\"token_id\":2,\"start\":2,\"end\":5}}]}"));
+                "{\"token\":\"bar\",\"token_id\":2,\"start\":2,\"end\":5,\"sequence\":1}}]}"));
 }
 
 static void test_softmax(void)

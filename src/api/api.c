@@ -115,13 +115,13 @@ void ef_close(ef_model *m)
 
 /* ---- predict ---- */
 
-static bool read_params(Job *job, const char *json, Err *err)
+static bool read_params(const Model *model, Job *job, const char *json, Err *err)
 {
     Value params;
     if (!json) return true;
     if (!json_parse(&job->arena, str_of(str_dup(&job->arena, str_of(json))), &params, err))
         return within(err, "params_json");
-    return task_options(&params, &job->options, err);
+    return task_options(model->task, &model->config, &params, &job->options, err);
 }
 
 /* Texts are copied: a job outlives nothing it does not own. */
@@ -155,7 +155,7 @@ ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *
 {
     Job *job = job_new();
     Err own = { 0 };
-    if (fill_job(job, in, count, &own) && read_params(job, params_json, &own)) {
+    if (fill_job(job, in, count, &own) && read_params(m->model, job, params_json, &own)) {
         session_run(m->session, job);
         own = job->err;
     }

@@ -81,6 +81,17 @@ static bool is_number(const KindRow *row)
     return row->most > row->least;
 }
 
+/* The range of a number: its own, or that of its kind. */
+static double least_of(const Field *f)
+{
+    return f->most > f->least ? f->least : kinds[f->kind].least;
+}
+
+static double most_of(const Field *f)
+{
+    return f->most > f->least ? f->most : kinds[f->kind].most;
+}
+
 static void write_wanted(Buf *b, const Field *f, bool item)
 {
     const KindRow *row = &kinds[f->kind];
@@ -89,7 +100,7 @@ static void write_wanted(Buf *b, const Field *f, bool item)
     else if (f->words)
         write_words(b, f->words);
     else if (row->value == V_INT)
-        buf_printf(b, "%s from %.0f to %.0f", row->one, row->least, row->most);
+        buf_printf(b, "%s from %.0f to %.0f", row->one, least_of(f), most_of(f));
     else
         buf_puts(b, row->one);
     if (f->nullable && !item) buf_puts(b, " or null");
@@ -157,7 +168,7 @@ static bool check_item(const Value *v, const Field *f, const Path *path, Err *er
     if (f->kind == F_ANY) return true;
     if (is_number(row)) {
         double x = value_float(v, NAN); /* NAN fails both comparisons */
-        bool fits = x >= row->least && x <= row->most;
+        bool fits = x >= least_of(f) && x <= most_of(f);
         if (fits && (v->kind == V_INT || row->value == V_FLOAT)) return true;
         return wrong(v, f, true, path, err);
     }
@@ -176,6 +187,7 @@ static bool check_field(const Value *v, const Field *f, const Path *path, Err *e
     }
     if (!f->repeated) return check_item(v, f, path, err);
     if (v->kind == V_F32 && is_number(&kinds[f->kind])) return true;
+    if (v->kind == V_STR && f->or_base64) return true;
     if (v->kind != V_LIST) return wrong(v, f, false, path, err);
     for (size_t i = 0; i < v->list.n; i++)
         if (!check_item(&v->list.items[i], f, &(Path){ path, { 0 }, i }, err)) return false;
@@ -260,14 +272,26 @@ static Value describe_item(Arena *arena, const Field *f, bool nullable)
     if (row->type) value_add(&out, "type", describe_type(arena, row->type, nullable));
     if (row->format) value_add(&out, "format", text(row->format));
     if (f->kind == F_U32) {
-        value_add(&out, "minimum", value_of_int(0));
-        value_add(&out, "maximum", value_of_int(UINT32_MAX));
+        value_add(&out, "minimum", value_of_int((int64_t)least_of(f)));
+        value_add(&out, "maximum", value_of_int((int64_t)most_of(f)));
     }
     if (f->words) value_add(&out, "enum", describe_words(arena, f->words, nullable));
     if (f->msg_name) value_add(&out, "title", text(f->msg_name));
     if (f->kind == F_MSG) add_properties(arena, &out, f->msg);
     if (f->kind == F_STR_MAP || f->kind == F_INT_STR_MAP)
         add_strings(arena, &out, f->kind == F_INT_STR_MAP);
+    return out;
+}
+
+/* The list, or a string with the same in it. */
+static Value describe_base64(Arena *arena, Value list)
+{
+    Value out = value_map(arena, ROOM), both = value_list(arena, 2), string = value_map(arena, 2);
+    value_add(&string, "type", text("string"));
+    value_add(&string, "contentEncoding", text("base64"));
+    both.list.items[0] = list;
+    both.list.items[1] = string;
+    value_add(&out, "anyOf", both);
     return out;
 }
 
@@ -278,6 +302,7 @@ static Value describe_field(Arena *arena, const Field *f)
         out = value_map(arena, ROOM);
         value_add(&out, "type", describe_type(arena, "array", f->nullable));
         value_add(&out, "items", describe_item(arena, f, false));
+        if (f->or_base64) out = describe_base64(arena, out);
     } else {
         out = describe_item(arena, f, f->nullable);
     }

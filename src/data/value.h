@@ -62,6 +62,8 @@ struct Field {               /* rows; a list of rows ends with {0} */
     const Field *msg;        /* F_MSG: its fields */
     const char *msg_name;    /* F_MSG: name of the component schema */
     const char *const *words;/* F_STR: the allowed ones, NULL-terminated, or NULL for any */
+    double least, most;      /* numbers: narrower than their kind; both 0: not */
+    bool or_base64;          /* repeated F_F32: also a string, their little-endian bytes in base64 */
     const char *help;        /* one line for OpenAPI and docs */
 };
 /* Checks a parsed map against the rows: types, required; unknown keys are ignored. The message

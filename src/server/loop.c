@@ -401,7 +401,8 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
     Loop loop = {
         .session = session,
         .options = with_defaults(options, session_options(session)),
-        .site = { model->name, model->task, &model->config },
+        .site = { model->name, model->task, &model->config,
+                  session_options(session)->max_inputs, tokenizer_size(model->tokenizer) },
         .epoll = -1, .listener = { -1, -1 }, .wake = -1,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .now = now_seconds(),

@@ -62,7 +62,8 @@ static Value model_reply(Arena *arena, const Site *site)
 
 static Value predict_request(Arena *arena, const Site *site)
 {
-    return task_request_describe(arena, site->task);
+    return task_request_describe(arena, site->task,
+                                 (TaskLimits){ site->max_inputs, site->config->hidden_size });
 }
 
 static Value predict_reply(Arena *arena, const Site *site)

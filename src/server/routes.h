@@ -12,6 +12,8 @@ typedef struct Site {            /* what pages are made from */
     Str model_id;
     const Task *task;
     const ModelConfig *config;
+    size_t max_inputs;           /* of a request */
+    size_t vocabulary;           /* ids are below this */
 } Site;
 
 typedef struct Route {

@@ -43,7 +43,7 @@ static bool read_body(const Session *s, Job *job)
     job->second = inputs.second;
     job->n = inputs.n;
     job->metadata = value_get(request, "metadata");
-    return task_options(request, &job->options, &job->err);
+    return task_options(task, &s->model->config, request, &job->options, &job->err);
 }
 
 static void *keep(Arena *arena, const void *from, size_t bytes)
@@ -72,9 +72,13 @@ static bool encode(const Session *s, Arena *scratch, Arena *arena, Job *job, siz
 {
     const Model *m = s->model;
     Encoding out;
-    if (!tokenizer_encode(m->tokenizer, scratch, job->first[i], job_second(job, i), &m->encode,
-                          &out, err))
+    EncodeOptions how = m->encode;
+    if (job->options.whole) how.max_length = 0;
+    if (!tokenizer_encode(m->tokenizer, scratch, job->first[i], job_second(job, i), &how, &out, err))
         return within(err, "inputs[%zu]: Error during tokenization", i);
+    if (job->options.whole && m->encode.max_length > 0 && out.n > (size_t)m->encode.max_length)
+        return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found %zu tokens, wanted at most %d", i,
+                    out.n, m->encode.max_length);
     if (out.n == 0)
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found no tokens, wanted at least one", i);
     if (m->flat_types) memset(out.type_ids, 0, out.n * sizeof *out.type_ids);

@@ -71,7 +71,7 @@ static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out
     if (!data) return within(&job->err, "inputs: too much output, send less at once");
     if (pool)
         task->pool(&(TaskRow){ .encoding = &job->encoding[r], .data = out->data,
-                               .tokens = out->tokens, .width = out->width }, data);
+                               .tokens = out->tokens, .width = out->width }, &job->options, data);
     else
         memcpy(data, out->data, count * sizeof *data);
     job->stored += count * sizeof *data;

@@ -2,10 +2,11 @@
  * embedding.c - a vector for every token: the last hidden states as they are. */
 #include "parts.h"
 
-static const Field request[] = { PART_INPUTS, PART_METADATA(3), PART_OFFSETS, { 0 } };
+static const Field request[] = { PART_INPUTS, PART_METADATA(3), PART_OFFSETS, PART_TRUNCATE,
+                                 PART_VECTORS, { 0 } };
 
 static const Field token_embedding[] = {
-    { "embedding", 1, F_F32, .repeated = true, .required = true },
+    { "embedding", 1, F_F32, .repeated = true, .required = true, .or_base64 = true },
     { "token_info", 2, F_MSG, .required = true, .msg = part_token_info, .msg_name = "TokenInfo" },
     { 0 },
 };
@@ -18,13 +19,13 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "TokenEmbeddingSequence");
 
-static Value embed_token(Arena *arena, const ModelConfig *config, const TaskRow *row,
-                         const Encoding *spans, size_t token)
+static Value embed_token(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                         const TaskRow *row, const Encoding *spans, size_t token)
 {
     (void)config;
     Value one = value_map(arena, 2);
-    size_t width = (size_t)row->width;
-    value_add(&one, "embedding", value_of_f32(row->data + token * width, width));
+    const float *x = row->data + token * (size_t)row->width;
+    value_add(&one, "embedding", part_vector(arena, options, x, row->width));
     value_add(&one, "token_info", part_token(arena, row, spans, token));
     return one;
 }

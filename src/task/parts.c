@@ -5,13 +5,17 @@
 
 #include <math.h>
 
+#include "data/base64.h"
+
 const char *const part_offset_words[] = { "bytes", "chars", NULL };
+const char *const part_encoding_words[] = { "float", "base64", NULL };
 
 const Field part_token_info[] = {
     { "token", 1, F_STR, .required = true, .help = "as the vocabulary spells it" },
     { "token_id", 2, F_U32, .required = true },
     { "start", 3, F_U32, .required = true, .help = "where it begins in its text" },
     { "end", 4, F_U32, .required = true, .help = "first position after it" },
+    { "sequence", 0, F_U32, .help = "of a pair: 0 in the first text, 1 in the second" },
     { 0 },
 };
 
@@ -23,7 +27,7 @@ static int32_t *copy_ints(Arena *arena, const int32_t *from, size_t n)
     return to;
 }
 
-static Encoding spans_of(Arena *arena, const TaskOptions *options, const TaskRow *row)
+Encoding part_spans(Arena *arena, const TaskOptions *options, const TaskRow *row)
 {
     Encoding spans = *row->encoding;
     if (!options->chars) return spans;
@@ -36,12 +40,55 @@ static Encoding spans_of(Arena *arena, const TaskOptions *options, const TaskRow
 Value part_token(Arena *arena, const TaskRow *row, const Encoding *spans, size_t token)
 {
     int32_t id = spans->ids[token];
-    Value info = value_map(arena, 4);
+    Value info = value_map(arena, 5);
     value_add(&info, "token", value_of_str(tokenizer_token(row->tokenizer, id)));
     value_add(&info, "token_id", value_of_int(id));
     value_add(&info, "start", value_of_int(spans->start[token]));
     value_add(&info, "end", value_of_int(spans->end[token]));
+    if (row->second) value_add(&info, "sequence", value_of_int(spans->sequence[token]));
     return info;
+}
+
+Value part_token_list(Arena *arena, const TaskOptions *options, const TaskRow *row)
+{
+    Encoding spans = part_spans(arena, options, row);
+    Value list = value_list(arena, spans.n);
+    list.list.n = 0;
+    for (size_t i = 0; i < spans.n; i++)
+        if (!spans.special[i])
+            list.list.items[list.list.n++] = part_token(arena, row, &spans, i);
+    return list;
+}
+
+/* ---- vectors ---- */
+static void normalize(float *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)x[i] * x[i];
+    float scale = sum > 0 ? (float)(1 / sqrt(sum)) : 0;
+    for (int64_t i = 0; i < n; i++) x[i] *= scale;
+}
+
+static Value base64_of(Arena *arena, const float *x, int64_t n)
+{
+    Buf text = { 0 };
+    base64_write(&text, (Str){ (const char *)x, (size_t)n * sizeof *x });
+    Value v = value_of_str((Str){ str_dup(arena, buf_view(&text)), text.n });
+    buf_free(&text);
+    return v;
+}
+
+/* Cut first, so that what is left has length 1. */
+Value part_vector(Arena *arena, const TaskOptions *options, const float *x, int64_t n)
+{
+    if (options->dimensions) n = MIN(n, options->dimensions);
+    if (options->normalize) {
+        float *copy = ARRAY(arena, float, n);
+        memcpy(copy, x, (size_t)n * sizeof *copy);
+        normalize(copy, n);
+        x = copy;
+    }
+    return options->base64 ? base64_of(arena, x, n) : value_of_f32(x, (size_t)n);
 }
 
 Value part_result(Arena *arena, const TaskRow *row, size_t room)
@@ -58,13 +105,13 @@ Value part_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *op
                   const TaskRow *row, const char *name, PartItem *item)
 {
     assert(row->tokens == (int64_t)row->encoding->n);
-    Encoding spans = spans_of(arena, options, row);
+    Encoding spans = part_spans(arena, options, row);
     size_t n = 0;
     for (size_t i = 0; i < spans.n; i++) n += !spans.special[i];
     Value list = value_list(arena, n), result = part_result(arena, row, 1);
     n = 0;
     for (size_t i = 0; i < spans.n; i++)
-        if (!spans.special[i]) list.list.items[n++] = item(arena, config, row, &spans, i);
+        if (!spans.special[i]) list.list.items[n++] = item(arena, config, options, row, &spans, i);
     value_add(&result, name, list);
     part_close(&result, row);
     return result;

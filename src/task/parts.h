@@ -9,7 +9,10 @@ extern const Task task_embedding, task_sentence_embedding, task_sequence_classif
     task_token_classification;
 
 extern const Field part_token_info[];             /* {token, token_id, start, end} */
-extern const char *const part_offset_words[];     /* "bytes", "chars" */
+/* The words of options, in the order of their enums. */
+extern const char *const part_offset_words[], *const part_pooling_words[],
+    *const part_encoding_words[], *const part_grouping_words[];
+extern const Field part_entity[];                 /* what tokens make together */
 
 #define PART_INPUTS                                                                               \
     { "inputs", 1, F_STR, .repeated = true, .required = true,                                     \
@@ -19,6 +22,20 @@ extern const char *const part_offset_words[];     /* "bytes", "chars" */
 #define PART_OFFSETS                                                                              \
     { "offsets", 0, F_STR, .words = part_offset_words,                                            \
       .help = "what start and end of a token count in its text; bytes unless said" }
+#define PART_TRUNCATE                                                                             \
+    { "truncate", 0, F_BOOL,                                                                      \
+      .help = "false: a text that does not fit the model is an error; true unless said" }
+#define PART_RETURN_TOKENS                                                                        \
+    { "return_tokens", 0, F_BOOL, .help = "the reply also lists each text's tokens" }
+#define PART_VECTORS                                                                              \
+    { "normalize", 0, F_BOOL, .help = "vectors to length 1; false unless said" },                 \
+    { "dimensions", 0, F_U32, .least = 1, .most = 1 << 20,                                        \
+      .help = "so many numbers of a vector, from its front; all unless said" },                   \
+    { "encoding", 0, F_STR, .words = part_encoding_words,                                         \
+      .help = "how vectors are written: numbers, or little-endian float32 in base64" }
+#define PART_TOKENS                                                                               \
+    { "tokens", 0, F_MSG, .repeated = true, .msg = part_token_info, .msg_name = "TokenInfo",      \
+      .help = "of the text, without special ones; only if asked for" }
 #define PART_TRUNCATED                                                                            \
     { "truncated", 0, F_BOOL, .help = "true when the text did not fit the model and was cut" }
 #define PART_REPLY(result_rows, result_name)                                                      \
@@ -29,11 +46,18 @@ extern const char *const part_offset_words[];     /* "bytes", "chars" */
         { "metadata", 3, F_STR_MAP, .help = "what the request sent" }, { 0 }                      \
     }
 
-/* spans: the row's encoding with offsets in the unit that the request asked for. */
+/* The row's encoding with offsets in the unit that the request asked for. */
+Encoding part_spans(Arena *, const TaskOptions *, const TaskRow *);
 Value part_token(Arena *, const TaskRow *, const Encoding *spans, size_t token);
+/* Of the request's encoding, dimensions and length; the numbers are copied where they change. */
+Value part_vector(Arena *, const TaskOptions *, const float *, int64_t n);
+Value part_token_list(Arena *, const TaskOptions *, const TaskRow *); /* of token_info */
+/* The row's tokens in groups; scores: [tokens, labels]. */
+Value part_entities(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *,
+                    const float *scores);
 /* What a list says about one token. */
-typedef Value PartItem(Arena *, const ModelConfig *, const TaskRow *, const Encoding *spans,
-                       size_t token);
+typedef Value PartItem(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *,
+                       const Encoding *spans, size_t token);
 /* {name: [item of each token]}, with "truncated" where it applies. */
 Value part_tokens(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *,
                   const char *name, PartItem *item);

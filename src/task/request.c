@@ -101,32 +101,40 @@ static Value any_of(Arena *arena, Value one, Value other)
     return choice;
 }
 
-static Value array_of(Arena *arena, Value items, int least, int most)
+static void narrow(Value *properties, const char *name, const char *key, int64_t value)
+{
+    const Value *property = value_get(properties, name);
+    Value *field = property ? (Value *)value_get(property, key) : NULL;
+    if (field && value) *field = value_of_int(value);
+}
+
+static Value array_of(Arena *arena, Value items, int least, size_t most)
 {
     Value array = value_map(arena, 4);
     value_add(&array, "type", text("array"));
     value_add(&array, "items", items);
     value_add(&array, "minItems", value_of_int(least));
-    if (most) value_add(&array, "maxItems", value_of_int(most));
+    if (most) value_add(&array, "maxItems", value_of_int((int64_t)most));
     return array;
 }
 
-static Value describe_inputs(Arena *arena, const Field *row)
+static Value describe_inputs(Arena *arena, const Field *row, size_t most)
 {
     Value string = value_map(arena, 2);
     value_add(&string, "type", text("string"));
     value_add(&string, "minLength", value_of_int(1));
     Value one = any_of(arena, string, array_of(arena, string, 2, 2));
-    Value inputs = any_of(arena, string, array_of(arena, one, 1, 0));
+    Value inputs = any_of(arena, string, array_of(arena, one, 1, most));
     value_add(&inputs, "description", text(row->help));
     return inputs;
 }
 
-Value task_request_describe(Arena *arena, const Task *task)
+Value task_request_describe(Arena *arena, const Task *task, TaskLimits limits)
 {
     Value schema = schema_describe(arena, task->request);
     Value *properties = (Value *)value_get(&schema, "properties");
     assert(properties && properties->map.n > 0);
-    properties->map.items[0].value = describe_inputs(arena, &task->request[0]);
+    properties->map.items[0].value = describe_inputs(arena, &task->request[0], limits.inputs);
+    narrow(properties, "dimensions", "maximum", limits.width);
     return schema;
 }

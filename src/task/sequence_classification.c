@@ -4,9 +4,22 @@
  * plain numbers. */
 #include <math.h>
 
+#include "data/number.h"
 #include "parts.h"
 
-static const Field request[] = { PART_INPUTS, PART_METADATA(2), { 0 } };
+static const Field request[] = {
+    PART_INPUTS, PART_METADATA(2), PART_TRUNCATE,
+    { "top_k", 0, F_U32, .least = 1, .most = 1 << 18,
+      .help = "the reply also lists the so many best labels" },
+    PART_OFFSETS, PART_RETURN_TOKENS, { 0 },
+};
+
+static const Field label_score[] = {
+    { "label", 0, F_STR, .required = true },
+    { "index", 0, F_U32, .required = true },
+    { "score", 0, F_F32, .required = true, .nullable = true },
+    { 0 },
+};
 
 static const Field result[] = {
     { "logits", 1, F_F32, .repeated = true, .required = true, .help = "as the model gives them" },
@@ -15,6 +28,9 @@ static const Field result[] = {
               "logits of a regression" },
     { "predicted_index", 3, F_U32, .required = true, .help = "of the largest score" },
     { "predicted_label", 4, F_STR, .required = true, .nullable = true },
+    { "top", 0, F_MSG, .repeated = true, .msg = label_score, .msg_name = "LabelScore",
+      .help = "labels by score, the best first; only if asked for" },
+    PART_TOKENS,
     PART_TRUNCATED,
     { 0 },
 };
@@ -39,11 +55,30 @@ static Scores *scores_of(const ModelConfig *config, int64_t labels)
     return several || labels == 1 ? sigmoid : task_softmax;
 }
 
+/* Best first; of equal ones the lower index, as transformers sorts. */
+static Value top(Arena *arena, const ModelConfig *config, const float *scores, int64_t n, int k)
+{
+    k = (int)MIN(k, n);
+    Value list = value_list(arena, (size_t)k);
+    uint8_t *taken = ARRAY(arena, uint8_t, n);
+    for (int i = 0; i < k; i++) {
+        int64_t best = -1;
+        for (int64_t j = 0; j < n; j++)
+            if (!taken[j] && (best < 0 || scores[j] > scores[best])) best = j;
+        taken[best] = 1;
+        Value one = value_map(arena, 3);
+        value_add(&one, "label", part_label(arena, config, best));
+        value_add(&one, "index", value_of_int(best));
+        value_add(&one, "score", value_of_float(number_widen(scores[best])));
+        list.list.items[i] = one;
+    }
+    return list;
+}
+
 static void sequence_classification_finish(Arena *arena, const ModelConfig *config,
                                            const TaskOptions *options, const TaskRow *row,
                                            Value *out)
 {
-    (void)options;
     int64_t labels = row->width;
     const float *scores = row->scores;
     if (!scores) {
@@ -52,12 +87,15 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
         scores = own;
     }
     int64_t best = part_best(row->scores ? row->scores : row->data, labels);
-    *out = part_result(arena, row, 4);
+    *out = part_result(arena, row, 6);
     value_add(out, "logits", value_of_f32(row->data, (size_t)labels));
     value_add(out, "scores", value_of_f32(scores, (size_t)labels));
     value_add(out, "predicted_index", value_of_int(best));
     value_add(out, "predicted_label",
               config->labels ? part_label(arena, config, best) : value_null());
+    if (options->top_k)
+        value_add(out, "top", top(arena, config, scores, labels, options->top_k));
+    if (options->return_tokens) value_add(out, "tokens", part_token_list(arena, options, row));
     part_close(out, row);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task.c - the list of tasks, and what is the same for all of them: options and the reply around
- * the results. A new task is a file and a line here. */
+ * task.c - the list of tasks, and what is the same for all of them: the reply around the
+ * results. A new task is a file and a line here. */
 #include "task.h"
 
 #include "parts.h"
@@ -38,15 +38,6 @@ const Task *const *task_all(size_t *count)
 {
     *count = COUNT(tasks);
     return tasks;
-}
-
-bool task_options(const Value *request, TaskOptions *options, Err *err)
-{
-    static const Field rows[] = { PART_OFFSETS, { 0 } };
-    *options = (TaskOptions){ 0 };
-    if (!request || !schema_check(request, rows, err)) return !request;
-    options->chars = str_is(value_str(value_get(request, "offsets"), (Str){ 0 }), "chars");
-    return true;
 }
 
 Value task_reply(Arena *arena, Value *results, size_t n, Str model_id, const Value *metadata)

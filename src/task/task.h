@@ -21,8 +21,19 @@ typedef struct ModelConfig {     /* what tasks and checks need of config.json */
 } ModelConfig;
 bool config_read(Arena *, const Value *root, ModelConfig *, Err *); /* errors name the key */
 
-typedef struct TaskOptions {     /* of one request */
+typedef enum { POOL_OWN, POOL_MEAN, POOL_CLS, POOL_MAX, POOL_LAST } TaskPooling;
+typedef enum { GROUP_UNSAID, GROUP_NONE, GROUP_SIMPLE, GROUP_FIRST, GROUP_AVERAGE, GROUP_MAX } TaskGrouping;
+typedef struct TaskOptions {     /* of one request; zero is what nobody asked for */
     bool chars;                  /* offsets count codepoints */
+    bool whole;                  /* a text that does not fit is an error: "truncate": false */
+    bool normalize;              /* vectors to length 1 */
+    bool base64;                 /* vectors as text */
+    bool return_tokens;
+    bool extract;                /* {entity type: text} */
+    int dimensions;              /* of a vector, from its front; 0: all */
+    int top_k;                   /* labels by score; 0: none listed */
+    TaskPooling pooling;
+    TaskGrouping grouping;       /* tokens to entities: "aggregation" */
 } TaskOptions;
 typedef struct TaskRow {
     Str first;
@@ -48,7 +59,7 @@ typedef struct Task {
     const Field *request, *result, *reply;
     /* (optional) the row's numbers to one vector of `width`: then finish sees tokens = 1, and the
      * rest need not be kept. Absent: all of them are needed. */
-    void (*pool)(const TaskRow *, float *out);
+    void (*pool)(const TaskRow *, const TaskOptions *, float *out);
     void (*finish)(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, Value *out);
 } Task;
 
@@ -65,8 +76,13 @@ typedef struct TaskInputs {
  * most `limit`. Then the other rows of the request schema. Messages begin with the JSON path. */
 bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, TaskInputs *, Err *);
 bool task_inputs_check(const TaskInputs *, size_t limit, Err *); /* without JSON */
-Value task_request_describe(Arena *, const Task *); /* the JSON Schema of the body */
-bool task_options(const Value *request, TaskOptions *, Err *); /* {"offsets": "chars"} */
+typedef struct TaskLimits {      /* what a description of the request should say */
+    size_t inputs;               /* most of one request; 0: not said */
+    int width;                   /* of a vector; 0: not known */
+} TaskLimits;
+Value task_request_describe(Arena *, const Task *, TaskLimits); /* the JSON Schema of the body */
+/* {"offsets": "chars"}: those that the task has; others are not looked at. */
+bool task_options(const Task *, const ModelConfig *, const Value *request, TaskOptions *, Err *);
 /* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had
  * it. */
 Value task_reply(Arena *, Value *results, size_t n, Str model_id, const Value *metadata);

@@ -3,7 +3,15 @@
 #include "data/number.h"
 #include "parts.h"
 
-static const Field request[] = { PART_INPUTS, PART_METADATA(2), PART_OFFSETS, { 0 } };
+static const Field request[] = {
+    PART_INPUTS, PART_METADATA(2), PART_OFFSETS, PART_TRUNCATE,
+    { "aggregation", 0, F_STR, .words = part_grouping_words,
+      .help = "the reply lists entities: tokens as they are (none), neighbours of one type "
+              "(simple), or whole words by their first token, the mean or the best of their tokens" },
+    { "return_tokens", 0, F_BOOL,
+      .help = "the reply lists tokens; true unless entities were asked for" },
+    { 0 },
+};
 
 static const Field token[] = {
     { "token_info", 1, F_MSG, .required = true, .msg = part_token_info, .msg_name = "TokenInfo" },
@@ -13,16 +21,19 @@ static const Field token[] = {
     { 0 },
 };
 static const Field result[] = {
-    { "tokens", 1, F_MSG, .repeated = true, .required = true, .msg = token,
-      .msg_name = "TokenClassification", .help = "tokens of the text, without special ones" },
+    { "tokens", 1, F_MSG, .repeated = true, .msg = token, .msg_name = "TokenClassification",
+      .help = "tokens of the text, without special ones; not where entities were asked for" },
+    { "entities", 0, F_MSG, .repeated = true, .msg = part_entity, .msg_name = "Entity",
+      .help = "by the aggregation that was asked for" },
     PART_TRUNCATED,
     { 0 },
 };
 static const Field reply[] = PART_REPLY(result, "TokenClassificationResult");
 
-static Value classify_token(Arena *arena, const ModelConfig *config, const TaskRow *row,
-                            const Encoding *spans, size_t index)
+static Value classify_token(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                            const TaskRow *row, const Encoding *spans, size_t index)
 {
+    (void)options;
     size_t labels = (size_t)row->width;
     const float *scores = row->scores ? row->scores + index * labels : NULL;
     if (!scores) {
@@ -39,10 +50,29 @@ static Value classify_token(Arena *arena, const ModelConfig *config, const TaskR
     return one;
 }
 
+static const float *all_scores(Arena *arena, const TaskRow *row)
+{
+    if (row->scores) return row->scores;
+    float *own = ARRAY(arena, float, row->tokens * row->width);
+    for (int64_t t = 0; t < row->tokens; t++)
+        task_softmax(row->data + t * row->width, row->width, own + t * row->width);
+    return own;
+}
+
 static void token_classification_finish(Arena *arena, const ModelConfig *config,
                                         const TaskOptions *options, const TaskRow *row, Value *out)
 {
-    *out = part_tokens(arena, config, options, row, "tokens", classify_token);
+    if (options->grouping == GROUP_UNSAID) {
+        *out = part_tokens(arena, config, options, row, "tokens", classify_token);
+        return;
+    }
+    *out = part_result(arena, row, 2);
+    if (options->return_tokens) {
+        Value plain = part_tokens(arena, config, options, row, "tokens", classify_token);
+        value_add(out, "tokens", *value_get(&plain, "tokens"));
+    }
+    value_add(out, "entities", part_entities(arena, config, options, row, all_scores(arena, row)));
+    part_close(out, row);
 }
 
 const Task task_token_classification = {

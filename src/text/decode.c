@@ -434,6 +434,14 @@ bool decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
     return component_unknown("decoder", type, err);
 }
 
+Str tokenizer_join(const Tokenizer *t, Str *items, size_t n, Arena *arena)
+{
+    Strings tokens = { items, n };
+    if (!t->decoder.kind) return joined(arena, &tokens, STR(" "));
+    t->decoder.kind->run(&t->decoder, arena, &tokens);
+    return joined(arena, &tokens, STR(""));
+}
+
 bool tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
                       Arena *arena, Str *out, Err *err)
 {
@@ -445,8 +453,6 @@ bool tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t n, bool ski
         if (!name.p || (skip_special && map_get(&t->added.specials, name))) continue;
         tokens.items[tokens.n++] = name;
     }
-    if (!t->decoder.kind) return *out = joined(arena, &tokens, STR(" ")), true;
-    t->decoder.kind->run(&t->decoder, arena, &tokens);
-    *out = joined(arena, &tokens, STR(""));
+    *out = tokenizer_join(t, tokens.items, tokens.n, arena);
     return true;
 }

@@ -89,6 +89,8 @@ bool tokenizer_encode_words(const Tokenizer *, Arena *, Words first, const Words
 /* Ids back to text, as the file's decoder says. skip_special: leave special tokens out. */
 bool tokenizer_decode(const Tokenizer *, const int32_t *ids, size_t n, bool skip_special, Arena *,
                       Str *out, Err *);
+/* The same for tokens by name; the items are overwritten. */
+Str tokenizer_join(const Tokenizer *, Str *tokens, size_t n, Arena *);
 Str tokenizer_token(const Tokenizer *, int32_t id);       /* empty: no such id; added: normalized */
 int32_t tokenizer_id(const Tokenizer *, Str token);       /* -1: no such token */
 size_t tokenizer_size(const Tokenizer *);                 /* ids are below this */

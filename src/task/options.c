@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * options.c - what a request may ask for beside its inputs: rows. A task has those that its schema
+ * names; the same rows read them for HTTP, the C API and the command line. */
+#include "parts.h"
+
+typedef enum { SET_FLAG, SET_NOT, SET_COUNT, SET_WORD } OptionKind;
+static const struct OptionRow {
+    const char *name;
+    OptionKind kind;
+    size_t at;                   /* in TaskOptions: a bool, an int or an enum */
+    const char *const *words;    /* of SET_WORD: their index is kept */
+    int first;                   /* index of the first word */
+} rows[] = {
+    { "offsets", SET_FLAG, offsetof(TaskOptions, chars), part_offset_words, 0 },
+    { "truncate", SET_NOT, offsetof(TaskOptions, whole), NULL, 0 },
+    { "normalize", SET_FLAG, offsetof(TaskOptions, normalize), NULL, 0 },
+    { "dimensions", SET_COUNT, offsetof(TaskOptions, dimensions), NULL, 0 },
+    { "encoding", SET_FLAG, offsetof(TaskOptions, base64), part_encoding_words, 0 },
+    { "pooling", SET_WORD, offsetof(TaskOptions, pooling), part_pooling_words, POOL_OWN },
+    { "top_k", SET_COUNT, offsetof(TaskOptions, top_k), NULL, 0 },
+    { "aggregation", SET_WORD, offsetof(TaskOptions, grouping), part_grouping_words, GROUP_NONE },
+    { "return_tokens", SET_FLAG, offsetof(TaskOptions, return_tokens), NULL, 0 },
+};
+
+static int word_index(const char *const *words, Str word)
+{
+    int i = 0;
+    while (words[i] && !str_is(word, words[i])) i++;
+    return i;
+}
+
+/* The value has been checked against the schema. */
+static void set(TaskOptions *options, const struct OptionRow *row, const Value *v)
+{
+    char *field = (char *)options + row->at;
+    int word = row->words ? word_index(row->words, v->s) : 0;
+    switch (row->kind) {
+    case SET_FLAG: *(bool *)field = row->words ? word == 1 : v->b; break;
+    case SET_NOT: *(bool *)field = !v->b; break;
+    case SET_COUNT: *(int *)field = (int)v->i; break;
+    case SET_WORD: *(int *)field = row->first + word; break;
+    }
+}
+
+static bool has_option(const Task *task, const char *name)
+{
+    for (const Field *f = task->request; f->name; f++)
+        if (strcmp(f->name, name) == 0) return true;
+    return false;
+}
+
+static bool check_dimensions(const ModelConfig *config, const TaskOptions *options, Err *err)
+{
+    int width = config->hidden_size;
+    if (!width || options->dimensions <= width) return true;
+    return fail(err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %d", options->dimensions,
+                width);
+}
+
+bool task_options(const Task *task, const ModelConfig *config, const Value *request,
+                  TaskOptions *options, Err *err)
+{
+    *options = (TaskOptions){ 0 };
+    if (!request) return true;
+    if (!schema_check(request, task->request + 1, err)) return false; /* inputs: task_inputs */
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const Value *v = value_get(request, rows[i].name);
+        if (v && has_option(task, rows[i].name)) set(options, &rows[i], v);
+    }
+    return check_dimensions(config, options, err);
+}
