@@ -198,7 +198,7 @@ static Value describe_tool(Reader *r, const struct McpTool *tool)
     value_add(&hints, "openWorldHint", value_of_bool(false));
     value_add(&v, "name", text(tool_name(r->model, tool)));
     value_add(&v, "description", text(words_of(r->model)->description));
-    value_add(&v, "inputSchema", task_request_describe(r->arena, task));
+    value_add(&v, "inputSchema", task_request_describe(r->arena, task, (TaskLimits){ 0 }));
     value_add(&v, "outputSchema", schema_describe(r->arena, task_reply_schema(task)));
     value_add(&v, "annotations", hints);
     return v;
