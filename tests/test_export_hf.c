@@ -128,7 +128,8 @@ static Str map_file(const char *path, Mapping *map)
 static const char *plain_model(Arena *arena)
 {
     Err err = { 0 };
-    Export e = { .model = BUS, .output = in_work(arena, "plain.onnx"), .no_config = true };
+    Export e = { .model = BUS, .output = in_work(arena, "plain.onnx"), .no_config = true,
+                 .no_metadata = true };
     if (!CHECK(export_open(&e, &err) && export_build(&e, &err) && export_write(&e, &err)))
         printf("  %s\n", err.message);
     export_close(&e);

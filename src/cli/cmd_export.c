@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_export.c - a model folder to an ONNX folder, with a line for each step. */
 #include "base/thread.h"
+#include "cli/optimum.h"
 #include "cli/quantizing.h"
+#include "cli/verifying.h"
 #include "export/export.h"
 #include "export/files.h"
 
@@ -30,6 +32,7 @@ static const Option options[] = {
     { "no-embed-metadata", 0, NULL, "no config and task inside the .onnx" },
     { "include-tokenizer", 0, NULL, "tokenizer.json inside the .onnx, which then needs no folder" },
     { "input-text", 0, "TEXT", "a text of your own for the int8 comparison" },
+    { "verify", 0, NULL, "try the result: on the words behind the folders, or on samples" },
     { "json", 0, NULL, "what was done as JSON" },
     { "verbose", 'v', NULL, "say what was found" },
     { 0 },
@@ -44,12 +47,15 @@ typedef struct Exporting {  /* the command's own state beside the export */
     Accuracy accuracy;
     bool measured;
     Err trouble;            /* of quantizing: said, but the export stands */
+    bool verify;
+    Verifying verifying;
     double seconds;
 } Exporting;
 
 /* ---- the line ---- */
-static bool read_folders(const Args *a, Export *e, Err *err)
+static bool read_folders(const Args *a, Exporting *x, Err *err)
 {
+    Export *e = &x->e;
     static const char usual[] = "models/bus_ner_transformer";
     int next = 0;
     e->model = args_value(a, "model"), e->output = args_value(a, "output");
@@ -59,7 +65,11 @@ static bool read_folders(const Args *a, Export *e, Err *err)
     if (!e->output && e->model == usual) e->output = "models/bus_ner_onnx";
     if (!e->model || !e->output)
         return fail(err, EF_USAGE, "export: wanted a model folder and an output folder");
-    return next == a->n_text ||
+    x->verifying.n = x->verify ? (size_t)(a->n_text - next) : 0;
+    Str *text = ARRAY(&x->arena, Str, x->verifying.n + 1);
+    for (size_t i = 0; i < x->verifying.n; i++) text[i] = str_of(a->text[next + (int)i]);
+    x->verifying.text = text;
+    return x->verify || next == a->n_text ||
            fail(err, EF_USAGE, "export: found \"%s\", wanted nothing behind the folders",
                 a->text[next]);
 }
@@ -89,7 +99,8 @@ static bool configure(const Args *a, Exporting *x, Err *err)
     Export *e = &x->e;
     int64_t opset;
     const char *strategy = args_value(a, "strategy"), *target = args_value(a, "quantize");
-    if (!read_folders(a, e, err)) return false;
+    x->verify = args_has(a, "verify");
+    if (!read_folders(a, x, err)) return false;
     if (strategy && strcmp(strategy, "htp") != 0)
         return fail(err, EF_USAGE, "--strategy: found \"%s\", wanted htp", strategy);
     x->quantize = args_has(a, "quantize");
@@ -197,6 +208,7 @@ static bool write_json(Exporting *x, Err *err)
                   quantizing_json(&x->arena, &x->quantizing, x->measured ? &x->accuracy : NULL));
     else if (x->quantize)
         value_add(&v, "quantization_error", value_of_str(str_of(x->trouble.message)));
+    if (x->verify) value_add(&v, "verification", x->verifying.report);
     return out_json(&v, err);
 }
 
@@ -233,6 +245,41 @@ static bool quantize(Exporting *x, Err *err)
     return ok;
 }
 
+/* ---- checks ---- */
+
+/* What Optimum would stumble over; the export stands. */
+static void check_folder(Exporting *x)
+{
+    OptimumReport r;
+    Err ignored;
+    if (x->e.no_config || !optimum_check(&x->arena, x->e.target, false, &r, &ignored)) return;
+    for (int i = 0; i < r.n; i++)
+        if (r.check[i].state == CHECK_FAILED)
+            fprintf(stderr, "Warning: may not work with Optimum: %s: %s\n", r.check[i].name,
+                    r.check[i].detail);
+}
+
+/* The source's samples and golden outputs, where it has some. */
+static bool verify(Exporting *x, Err *err)
+{
+    Verifying *v = &x->verifying;
+    if (!x->verify) return true;
+    v->path = x->e.no_config ? x->e.onnx : x->e.target;
+    v->samples = v->golden = x->e.folder;
+    return verifying_run(&x->arena, v, err);
+}
+
+static bool print_verified(const Exporting *x, Err *err)
+{
+    Buf b = { 0 };
+    if (!x->verify) return true;
+    buf_char(&b, '\n');
+    verifying_print(&b, &x->verifying);
+    bool ok = out_buf(&b, err);
+    buf_free(&b);
+    return ok;
+}
+
 /* ---- the command ---- */
 static bool steps(Exporting *x, Err *err)
 {
@@ -249,13 +296,16 @@ static bool steps(Exporting *x, Err *err)
     if (!say(x, err, "[Step 4/4] Copying label mappings...\n")) return false;
     if (!export_labels(e, err) || !quantize(x, err)) return false;
     x->seconds = now_seconds() - begin;
-    return x->json ? write_json(x, err) : conclude(x, err);
+    check_folder(x);
+    if (!x->json && !conclude(x, err)) return false;
+    return verify(x, err) && (x->json ? write_json(x, err) : print_verified(x, err));
 }
 
 static bool run(Args *a, Err *err)
 {
     Exporting x = { 0 };
     bool ok = configure(a, &x, err) && steps(&x, err);
+    a->exit = ok && x.verify && !x.verifying.ok;
     export_close(&x.e);
     arena_free(&x.arena);
     return ok || within(err, "Error during export");
@@ -264,8 +314,9 @@ static bool run(Args *a, Err *err)
 const Command cmd_export = {
     .name = "export",
     .summary = "turn a model folder (safetensors) into ONNX, with its hierarchy",
-    .usage = "MODEL_DIR OUT",
+    .usage = "MODEL_DIR OUT [--verify [TEXT...]]",
     .example = "  encoderfile export ./bert-ner ./bert-ner-onnx --task token-classification\n"
+               "  encoderfile export ./bert-ner ./ner --quantize --verify \"Ada lived in London\"\n"
                "  encoderfile export sentence-transformers/all-MiniLM-L6-v2 ./minilm --quantize\n"
                "  encoderfile optimum-cli export onnx --model ./bert-ner --task ner ./bert-ner-onnx\n",
     .options = options,

@@ -168,7 +168,7 @@ static bool report(Args *a, const Findings *f, Err *err)
 static bool validate_folder(Args *a, const char *folder, Err *err)
 {
     OptimumReport r;
-    if (!optimum_check(&a->arena, folder, &r, err)) return false;
+    if (!optimum_check(&a->arena, folder, true, &r, err)) return false;
     a->exit = !r.compatible;
     if (args_has(a, "json")) {
         Value v = optimum_json(&a->arena, &r);

@@ -19,8 +19,8 @@ typedef struct OptimumReport {
     Value optional;         /* name to whether it is there */
 } OptimumReport;
 
-/* False only when there is no such folder; everything else is a finding. */
-bool optimum_check(Arena *, const char *folder, OptimumReport *, Err *);
+/* False only when there is no such folder; everything else is a finding. load: and run a text. */
+bool optimum_check(Arena *, const char *folder, bool load, OptimumReport *, Err *);
 void optimum_print(Buf *, const OptimumReport *);
 Value optimum_json(Arena *, const OptimumReport *);
 

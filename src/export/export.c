@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "data/json.h"
 #include "export/files.h"
+#include "export/hf_metadata.h"
 #include "export/sentence.h"
 #include "export/sidecar.h"
 #include "export/task.h"
@@ -190,6 +191,22 @@ bool export_open(Export *e, Err *err)
            sentence_weights(e->work->sentence, &e->arena, &e->work->weights, err);
 }
 
+/* More weights than protobuf can hold: they go beside the file. */
+static bool spills(const Export *e)
+{
+    return weights_total(&e->work->builder) > (e->most_inside ? e->most_inside : MOST_INSIDE);
+}
+
+/* Config, task and (when asked) tokenizer, inside the .onnx. A path on this machine is no name. */
+static bool add_metadata(Export *e, Err *err)
+{
+    OnnxModel *m = &e->work->model;
+    HfSource from = { .folder = e->folder, .encoder = e->encoder, .task = e->task_name,
+                      .name = e->folder == e->model ? NULL : e->model, .opset = e->opset,
+                      .external = spills(e), .tags = !e->clean, .tokenizer = e->include_tokenizer };
+    return e->no_metadata || hf_metadata_make(&e->arena, &from, &m->meta, &m->n_meta, err);
+}
+
 bool export_build(Export *e, Err *err)
 {
     Builder *b = &e->work->builder;
@@ -205,7 +222,7 @@ bool export_build(Export *e, Err *err)
         .producer = STR("encoderfile"), .producer_version = STR(EF_VERSION),
         .opset = opset, .n_opset = b->contrib ? 2 : 1, .graph = b->graph,
     };
-    return true;
+    return add_metadata(e, err);
 }
 
 static bool finish(FileWriter *w, bool ok, Err *err)
@@ -233,12 +250,11 @@ bool export_write(Export *e, Err *err)
 {
     FileWriter w;
     ExportWork *work = e->work;
-    uint64_t most = e->most_inside ? e->most_inside : MOST_INSIDE;
     Progress bar;
     work->builder.progress = &bar;
     progress_start(&bar, path_name(e->onnx).p, weights_total(&work->builder));
     if (!dir_make_parents(e->onnx, err)) return false;
-    if (weights_total(&work->builder) > most && !write_beside(e, err)) return false;
+    if (spills(e) && !write_beside(e, err)) return false;
     if (!writer_open(&w, &e->arena, e->onnx, 0644, err)) return false;
     w.copy = true; /* of the checkpoint, which stays */
     bool ok = onnx_write_file(&w, &work->model, weights_pour, &work->builder, err);

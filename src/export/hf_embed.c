@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hf_embed.c - the writing side: a model folder to properties, and properties into an .onnx. */
-#include <time.h>
-
+#include "base/thread.h"
 #include "data/base64.h"
 #include "data/gzip.h"
 #include "data/json.h"
@@ -18,17 +17,6 @@ typedef struct Maker {
     OnnxPair *item;
     int n;
 } Maker;
-
-Str hf_timestamp(Arena *arena)
-{
-    struct timespec now;
-    struct tm utc;
-    char text[32];
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    return str_of(str_format(arena, "%s.%03dZ", text, (int)(now.tv_nsec / 1000000)));
-}
 
 /* ---- the folder ---- */
 
@@ -194,7 +182,7 @@ static bool add_all(Maker *m, Err *err)
     add_json(m, "hf_model_config", &config);
     add_json(m, "hf_processor_config", &processor);
     add(m, "hf_pipeline_task", str_of(task));
-    add(m, "hf_export_timestamp", hf_timestamp(m->arena));
+    add(m, "hf_export_timestamp", now_utc(m->arena));
     add(m, "hf_exporter_version", STR("encoderfile-" EF_VERSION));
     add_settings(m);
     add_json(m, "hf_tokenizer_config", &m->files.tokenizer_config);

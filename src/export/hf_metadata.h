@@ -33,7 +33,6 @@ typedef struct HfSource {   /* what is known of a model; zero: nothing */
 /* The properties, checksum last. Fails without config.json, or when `tokenizer` is not to be had. */
 bool hf_metadata_make(Arena *, const HfSource *, OnnxPair **, int *n, Err *);
 bool hf_read_config(Arena *, const HfSource *, Value *config, Err *); /* config.json, an object */
-Str hf_timestamp(Arena *); /* now, ISO 8601, UTC */
 
 typedef enum {
     HF_NONE,                /* no hf_ keys: an .onnx as others write it */

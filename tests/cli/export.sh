@@ -57,7 +57,7 @@ grep -q "NOT work with Optimum" err && pass || flunk "1.13 warns"
 grep -q "deprecated.*folder instead" err && pass || flunk "1.23 the old entry points to the new one"
 [ "$(ls z)" = only.onnx ] && pass || flunk "1.13 the .onnx alone: $(ls z)"
 works "3.1 --clean-onnx" "$EF" export "$BUS" clean --clean-onnx --strategy htp
-grep -q hierarchy_tag clean/model.onnx && flunk "--clean-onnx: tags" || pass
+grep -q '/BertForTokenClassification/BertModel' clean/model.onnx && flunk "--clean-onnx: tags" || pass
 grep -q '/BertForTokenClassification/BertModel/BertEncoder/BertLayer.2/BertOutput' x/y/model.onnx && pass || flunk "tags"
 cp -r "$BUS" here && works "into the model's own folder" "$EF" export here here
 cmp -s here/model.safetensors "$BUS/model.safetensors" && cmp -s here/config.json "$BUS/config.json" && pass || flunk "own folder"

@@ -42,7 +42,7 @@ has() { grep -q -- "$2" txt && pass || flunk "$1: output lacks \"$2\""; }
 lacks() { grep -q -- "$2" txt && flunk "$1: output has \"$2\"" || pass; }
 
 Q="AC sleeper bus from Bangalore to Mumbai tomorrow"
-"$EF" export "$BUS" made --no-embed-metadata >txt 2>err || works "a model to start from" "$EF" export "$BUS" made
+works "2.4 export without metadata" "$EF" export "$BUS" made --no-embed-metadata
 PLAIN=$work/made/model.onnx
 
 # ---- embed, read, validate ----
@@ -77,6 +77,27 @@ mkdir odd && echo '{"model_type": "gpt2", "architectures": ["Odd"]}' >odd/config
 prints "2.3 an unknown class" "task feature-extraction" "$EF" metadata embed two.onnx odd
 grep -q "force-task-detection (that gives text-generation, by model_type)" err && pass || flunk "2.3 says so"
 prints "2.11 forced" "task text-generation" "$EF" metadata embed two.onnx odd --force-task-detection
+
+# ---- by export ----
+works "2.4 export puts metadata in" "$EF" export "$BUS" by --embed-metadata
+prints "2.4 it is there" "checksum right" "$EF" metadata validate by/model.onnx
+grep -q '/BertForTokenClassification/BertModel/BertEncoder' by/model.onnx && pass || flunk "2.4 tags stay"
+fails "2.4 off" "there is no metadata" "$EF" metadata validate made/model.onnx
+works "include-tokenizer" "$EF" export "$BUS" lone.onnx --no-config --include-tokenizer
+(mkdir elsewhere && mv lone.onnx elsewhere && cd elsewhere && "$EF" extract -m lone.onnx "$Q") >txt 2>err
+has "2.9 exported to one file" '"SRC": "Bangalore"'
+works "another task than the class says" "$EF" export "$BUS" other --task feature-extraction
+prints "the task is in the file" '^feature-extraction$' "$EF" metadata read other/model.onnx --key pipeline_task
+prints "and is used" '"embeddings"' "$EF" infer -m other "$Q"
+refuses "no tokenizer to include" "tokenizer.json not found" "$EF" export "$GOLDEN/bert" none --include-tokenizer
+[ ! -e none ] && pass || flunk "a refusal writes nothing"
+prints "4.2 --verify" '^  - B-SRC: "Bangalore"$' "$EF" export "$BUS" tried --verify
+prints "--verify TEXT" '^  - B-DEST: "Goa"$' "$EF" export "$BUS" tried --verify "from Pune to Goa"
+prints "--verify --json" '"verification": {' "$EF" export "$BUS" tried --json --verify "from Pune to Goa"
+prints "--verify, golden outputs of the source" "fp32 against golden outputs" "$EF" export "$GOLDEN/bert" tried-bert --verify
+cp -r "$BUS" odd-labels && rm -f odd-labels/model.onnx && sed 's/"18": "[^"]*"/"18": "x", "19": "y"/' "$BUS/config.json" >odd-labels/config.json
+works "3.3 a failed check is a warning" "$EF" export odd-labels checked
+grep -q "Warning: may not work with Optimum: labels: config.json has 20 labels, the graph gives 19" err && pass || flunk "3.3 warned"
 
 # ---- one file alone ----
 works "2.9 with the tokenizer" "$EF" metadata embed "$PLAIN" "$BUS" --include-tokenizer -o solo/ner.onnx
