@@ -6,6 +6,9 @@ set -eu
 cd -- "$(dirname -- "$0")/.."
 model=${MODEL:-examples/bus-ner}
 venv=build/venv
+if [ ! -f "$model/model.onnx" ] && [ -f "$model/model.safetensors" ]; then
+    build/encoderfile export "$model" build/bench-model >/dev/null && model=build/bench-model
+fi
 [ -f "$model" ] || [ -f "$model/model.onnx" ] || { echo "bench: $model: wanted an .onnx or a folder with model.onnx" >&2 && exit 1; }
 
 if [ ! -f $venv/ready ]; then

@@ -3,9 +3,9 @@
 
 Four sets are scored: the queries as written, lower-cased copies, copies whose origin and destination are replaced
 by cities the generator does not know, and copies whose operators and stops are strangers as well. Needs only
-onnxruntime, tokenizers and numpy.
+onnxruntime, tokenizers and numpy, and what `encoderfile export` made of this folder (./dev demo does it).
 
-    python evaluate.py [--model DIR] [--errors]
+    python evaluate.py [--model ../../build/bus-ner] [--errors]
 """
 import argparse
 import json
@@ -141,7 +141,7 @@ def check_disjoint():
 
 def main():
     parser = argparse.ArgumentParser(description="Score the exported model on the held-out queries.")
-    parser.add_argument("--model", type=Path, default=HERE)
+    parser.add_argument("--model", type=Path, default=HERE / "../../build/bus-ner")
     parser.add_argument("--errors", action="store_true", help="print each query that is not fully right")
     options = parser.parse_args()
     check_disjoint()

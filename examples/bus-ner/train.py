@@ -180,25 +180,10 @@ def save_tokenizer(tokenizer, out):
         "tokenize_chinese_chars": True, "clean_up_tokenization_spaces": False, "model_max_length": MAX_LENGTH, **names})
 
 
-class ExportForm(BertForTokenClassification):
-    """The same model with its mask written out, which traces to five nodes, not to fifty."""
-
-    def forward(self, input_ids, attention_mask, token_type_ids):
-        hidden = (1.0 - attention_mask[:, None, None, :].to(torch.float32)) * torch.finfo(torch.float32).min
-        return super().forward(input_ids=input_ids, attention_mask=hidden, token_type_ids=token_type_ids).logits
-
-
 def save_model(model, out):
     model.eval().save_pretrained(out)
     write_json(out / "id2label.json", {str(i): label for i, label in enumerate(LABELS)})
     write_json(out / "label2id.json", LABEL_ID)
-    model.__class__ = ExportForm
-    example = torch.ones(2, 8, dtype=torch.long)
-    axes = {0: "batch_size", 1: "sequence_length"}
-    inputs = ["input_ids", "attention_mask", "token_type_ids"]
-    torch.onnx.export(model, (example, example, torch.zeros_like(example)), str(out / "model.onnx"), input_names=inputs,
-                      output_names=["logits"], dynamic_axes={name: axes for name in inputs + ["logits"]},
-                      opset_version=17, dynamo=False)
 
 
 def arguments():

@@ -34,6 +34,9 @@ typedef struct FileWriter {
     bool copy;              /* of a file that stays: whole or not there, but not waited for */
 } FileWriter;
 bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *);
+/* One that never gets a name: what was added is mapped instead of committed. */
+bool writer_open_memory(FileWriter *, Err *);
+bool writer_map(FileWriter *, Mapping *, Err *);
 bool writer_add(FileWriter *, const void *, size_t, Err *);
 bool writer_align(FileWriter *, size_t to, Err *);  /* zeros up to the next multiple */
 bool writer_commit(FileWriter *, Err *);            /* sync, chmod, rename; on failure nothing is left */

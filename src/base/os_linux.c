@@ -39,6 +39,20 @@ bool file_map(const char *path, Mapping *map, Err *err)
     return ok;
 }
 
+bool writer_open_memory(FileWriter *w, Err *err)
+{
+    *w = (FileWriter){ .fd = memfd_create("encoderfile", MFD_CLOEXEC), .path = "memory" };
+    return w->fd >= 0 || fail(err, EF_IO, "memory: cannot be written: %s", strerror(errno));
+}
+
+bool writer_map(FileWriter *w, Mapping *map, Err *err)
+{
+    bool ok = map_open(w->fd, w->path, map, err);
+    close(w->fd);
+    w->fd = -1;
+    return ok;
+}
+
 void file_unmap(Mapping *map)
 {
     if (map->n) munmap((void *)map->p, map->n);

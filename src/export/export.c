@@ -266,6 +266,16 @@ bool export_write(Export *e, Err *err)
     return true;
 }
 
+bool export_map(Export *e, Mapping *out, Err *err)
+{
+    FileWriter w;
+    if (!writer_open_memory(&w, err)) return false;
+    if (onnx_write_file(&w, &e->work->model, weights_pour, &e->work->builder, err))
+        return writer_map(&w, out, err);
+    writer_abort(&w);
+    return false;
+}
+
 static bool write_json(Export *e, const char *name, const Value *root, Err *err)
 {
     Buf text = { 0 };

@@ -11,7 +11,7 @@
  * Each step may be followed by a word to the user; a file is there whole or not at all. */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
-#include "base/base.h"
+#include "base/file.h"
 
 typedef struct ExportFile {
     const char *name;       /* below the output folder */
@@ -57,6 +57,8 @@ typedef struct Export {
 bool export_open(Export *, Err *);   /* config, weights, task: everything that can be wrong */
 bool export_build(Export *, Err *);  /* the graph */
 bool export_write(Export *, Err *);  /* model.onnx */
+/* Instead of a file: the same bytes in memory. Nothing is written, output is not asked for. */
+bool export_map(Export *, Mapping *, Err *);
 bool export_copy(Export *, Err *);   /* config, tokenizer, export_metadata.json, the sidecar */
 bool export_labels(Export *, Err *); /* label2id.json, id2label.json */
 void export_close(Export *);

@@ -77,6 +77,7 @@ void files_target(Export *e)
 {
     Arena *arena = &e->arena;
     Str out = str_of(e->output);
+    if (!out.n) return; /* into memory */
     while (out.n > 1 && out.p[out.n - 1] == '/') out.n--;
     e->target = str_dup(arena, out);
     if (e->no_config) {

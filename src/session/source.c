@@ -17,9 +17,14 @@ static const char *sentence_config(Arena *arena, const char *folder)
 
 void source_folder(Arena *arena, const char *folder, ModelSource *s)
 {
-    const char *small = path_join(arena, folder, STR("model_quantized.onnx"));
-    s->weights = path_join(arena, folder, STR("model.onnx")); /* preferred where both are there */
-    if (!file_is(s->weights) && file_is(small)) s->weights = small;
+    static const char *const names[] = { /* the first that is there */
+        "model.onnx", "model_quantized.onnx", "model.safetensors", "model.safetensors.index.json",
+    };
+    s->weights = path_join(arena, folder, str_of(names[0]));
+    for (size_t i = 1; i < COUNT(names) && !file_is(s->weights) && !dir_is(s->weights); i++) {
+        const char *next = path_join(arena, folder, str_of(names[i]));
+        if (file_is(next)) s->weights = next;
+    }
     s->config = path_join(arena, folder, STR("config.json"));
     s->tokenizer = tokenizer_files(arena, folder);
     if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, folder, STR("tokenizer.json"));

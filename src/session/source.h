@@ -32,7 +32,8 @@ void source_onnx(Arena *, const char *path, ModelSource *);
 void source_task_inside(Arena *, ModelSource *);
 bool source_files(const ModelSource *, Err *); /* all three are there */
 
-/* An .onnx and the files beside it that hold its weights, mapped (source_onnx.c). */
+/* An .onnx and the files beside it that hold its weights, mapped (source_onnx.c). A checkpoint
+ * (model.safetensors) is exported into memory first, for the head that config.json names. */
 typedef struct OnnxFile {
     OnnxModel model;
     struct MappedFile *files;

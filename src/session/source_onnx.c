@@ -3,6 +3,8 @@
  * each file is mapped once, however many tensors lie in it, and all are closed together. */
 #include "session/source.h"
 
+#include "export/export.h"
+
 typedef struct MappedFile MappedFile;
 struct MappedFile {
     Str name; /* as the model spells it */
@@ -16,10 +18,26 @@ typedef struct Finder {
     OnnxFile *file;
 } Finder;
 
+static bool is_checkpoint(const char *path)
+{
+    return str_ends(str_of(path), ".safetensors") ||
+           str_ends(str_of(path), ".safetensors.index.json");
+}
+
+static bool map_export(const char *folder, Mapping *out, Err *err)
+{
+    Export e = { .model = folder, .clean = true, .no_metadata = true };
+    bool ok = export_open(&e, err) && export_build(&e, err) && export_map(&e, out, err);
+    export_close(&e);
+    return ok;
+}
+
 static bool map_into(Finder *f, const char *path, Str name, Str *bytes, Err *err)
 {
     MappedFile *m = NEW(f->arena, MappedFile);
-    if (!file_map(path, &m->map, err)) return false;
+    bool ok = is_checkpoint(path) ? map_export(f->folder, &m->map, err)
+                                  : file_map(path, &m->map, err);
+    if (!ok) return false;
     m->name = name;
     m->next = f->file->files;
     f->file->files = m;

@@ -9,10 +9,9 @@ export LC_ALL
 root=$(cd -- "$(dirname -- "$0")/../.." && pwd)
 EF=${1:-$root/build/encoderfile}
 case $EF in /*) ;; *) EF=$PWD/$EF ;; esac
-MODEL=$root/examples/bus-ner
-[ -f "$MODEL/model.onnx" ] || MODEL=$root/../shared/fixtures/dummy/token_classification
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
+T=$(mktemp -d) && MODEL=$(mktemp -d) || exit 1
+trap 'rm -rf "$T" "$MODEL"' EXIT
+"$EF" export "$root/examples/bus-ner" "$MODEL" >/dev/null || exit 1
 trap 'exit 1' INT TERM
 cd "$T" || exit 1
 unset MODEL_WEIGHTS_PATH TOKENIZER_PATH MODEL_CONFIG_PATH MODEL_TYPE MODEL_NAME

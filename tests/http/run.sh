@@ -5,7 +5,7 @@
 PROGRAM=${1:-build/encoderfile}
 MODEL=${2:-}
 for folder in ../shared/fixtures/dummy/token_classification examples/bus-ner; do
-    [ -z "$MODEL" ] && [ -f "$folder/model.onnx" ] && MODEL=$folder
+    [ -z "$MODEL" ] && { [ -f "$folder/model.onnx" ] || [ -f "$folder/model.safetensors" ]; } && MODEL=$folder
 done
 passed=0 failed=0 skipped=0
 finish() { echo "$passed passed, $failed failed, $skipped skipped"; [ "$failed" -eq 0 ]; exit $?; }
