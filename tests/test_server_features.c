@@ -48,6 +48,60 @@ static void test_ids(const Running *r)
     CHECK(has(odd, "X-Request-Id: ") && !strstr(odd, "a\"b"));
 }
 
+static const char *post_to(const Running *r, const char *path, const char *body)
+{
+    char request[1000];
+    snprintf(request, sizeof request, "POST %s" H JSON "Content-Length: %zu\r\n\r\n%s", path,
+             strlen(body), body);
+    return ask(r, request);
+}
+
+static void test_tokenizer(const Running *r)
+{
+    TEST("tokenizer");
+#define TOKEN(id, text, at, to)                                                                   \
+    "{\"id\":" #id ",\"text\":\"" text "\",\"special\":false,\"start\":" #at ",\"stop\":" #to "}"
+    CHECK(strcmp(body_of(post_to(r, "/tokenize", "{\"inputs\":[\"a \u00e9 b\",\"b\"]}")),
+                 "[[" TOKEN(1, "a", 0, 1) "," TOKEN(0, "\xc3\xa9", 2, 4) ","
+                 TOKEN(2, "b", 5, 6) "],[" TOKEN(2, "b", 0, 1) "]]") == 0);
+    CHECK(has(post_to(r, "/tokenize", "{\"inputs\":\"\u00e9 b\",\"offsets\":\"chars\"}"),
+              "\"start\":2,\"stop\":3}"));
+    CHECK(is_error(post_to(r, "/tokenize", "{\"inputs\":[]}"), 422, "invalid_input"));
+    CHECK(is_error(post_to(r, "/tokenize", "{\"inputs\":\"a\",\"add_special_tokens\":1}"), 422,
+                   "invalid_input"));
+    CHECK(strcmp(body_of(post_to(r, "/decode", "{\"ids\":[1,2]}")), "[\"a b\"]") == 0);
+    CHECK(strcmp(body_of(post_to(r, "/decode", "{\"ids\":[[1],[2,1],[]]}")),
+                 "[\"a\",\"b a\",\"\"]") == 0);
+    static const char *const wrong[] = { "{}", "{\"ids\":[]}", "{\"ids\":7}", "{\"ids\":[4]}",
+                                         "{\"ids\":[-1]}", "{\"ids\":[1.5]}", "{\"ids\":[[1],2]}",
+                                         "{\"ids\":[1],\"skip_special_tokens\":0}" };
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        CHECK(is_error(post_to(r, "/decode", wrong[i]), 422, "invalid_input"));
+    CHECK(is_error(post_to(r, "/similarity", "{}"), 404, "not_found")); /* no vector of a text */
+}
+
+static void test_similarity(void)
+{
+    TEST("similarity");
+    const Task *before = model.task;
+    model.task = task_find(STR("sentence_embedding")); /* vectors: {id, tokens} */
+    Running r = { .session = { .max_inputs = 3 } };
+    start(&r);
+    CHECK(strcmp(body_of(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
+                                 "\"sentences\":[\"a\",\"b\"]},\"parameters\":null}")),
+                 "[1.0,0.9486833]") == 0);
+    CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
+                           "\"sentences\":[\"a\",\"b\",\"a\"]}}"), 413, "too_large"));
+    CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
+                           "\"sentences\":[]}}"), 422, "invalid_input"));
+    CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"sentences\":[\"a\"]}}"), 422,
+                   "invalid_input"));
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"],\"encoding\":\"base64\"}"),
+              "{\"embedding\":\"AACAPwAAgD8=\"}"));
+    stop(&r);
+    model.task = before;
+}
+
 static void test_keys(void)
 {
     TEST("keys");
@@ -288,7 +342,9 @@ int main(void)
     test_options(&r);
     test_ids(&r);
     test_lines(&r);
+    test_tokenizer(&r);
     stop(&r);
+    test_similarity();
     test_keys();
     test_origins();
     test_gzip();

@@ -119,6 +119,84 @@ static Value openapi_reply(Arena *arena, const Site *site)
     return schema;
 }
 
+/* ---- what the tokenizer and vectors are good for beside predicting ---- */
+/* Shapes that rows cannot say are written as JSON. */
+static Value schema_of(Arena *arena, const char *json)
+{
+    Value v = value_null();
+    Err err;
+    bool ok = json_parse(arena, str_of(json), &v, &err);
+    assert(ok);
+    (void)ok;
+    return v;
+}
+
+static Value tokenize_request(Arena *arena, const Site *site)
+{
+    Value schema = schema_of(arena,
+        "{\"type\":\"object\",\"required\":[\"inputs\"],\"properties\":{\"inputs\":null,"
+        "\"add_special_tokens\":{\"type\":\"boolean\",\"description\":\"true unless said\"},"
+        "\"offsets\":{\"type\":\"string\",\"enum\":[\"bytes\",\"chars\"],"
+        "\"description\":\"what start and stop count; bytes unless said\"}}}");
+    Value *properties = (Value *)value_get(&schema, "properties");
+    properties->map.items[0].value = task_texts_describe(arena, site->max_inputs);
+    return schema;
+}
+
+static Value tokenize_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema_of(arena,
+        "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+        "\"required\":[\"id\",\"text\",\"special\",\"start\",\"stop\"],\"properties\":{"
+        "\"id\":{\"type\":\"integer\"},\"text\":{\"type\":\"string\"},"
+        "\"special\":{\"type\":\"boolean\"},\"start\":{\"type\":[\"integer\",\"null\"]},"
+        "\"stop\":{\"type\":[\"integer\",\"null\"]},"
+        "\"sequence\":{\"type\":\"integer\",\"description\":\"of a pair: 0 or 1\"}}}}}");
+}
+
+static Value decode_request(Arena *arena, const Site *site)
+{
+    const char *ids = str_format(arena,
+        "{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":\"integer\",\"minimum\":0,"
+        "\"maximum\":%zu}}", site->vocabulary - 1);
+    return schema_of(arena, str_format(arena,
+        "{\"type\":\"object\",\"required\":[\"ids\"],\"properties\":{\"ids\":{\"anyOf\":[%s,"
+        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":%s}]},"
+        "\"skip_special_tokens\":{\"type\":\"boolean\",\"description\":\"true unless said\"}}}",
+        ids, site->max_inputs, ids));
+}
+
+static Value decode_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema_of(arena, "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}");
+}
+
+static Value similarity_request(Arena *arena, const Site *site)
+{
+    return schema_of(arena, str_format(arena,
+        "{\"type\":\"object\",\"required\":[\"inputs\"],\"properties\":{"
+        "\"inputs\":{\"type\":\"object\",\"required\":[\"source_sentence\",\"sentences\"],"
+        "\"properties\":{\"source_sentence\":{\"type\":\"string\",\"minLength\":1},"
+        "\"sentences\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
+        "\"items\":{\"type\":\"string\",\"minLength\":1}}}},"
+        "\"parameters\":{\"type\":[\"object\",\"null\"],\"properties\":{"
+        "\"truncate\":{\"type\":[\"boolean\",\"null\"]}}}}}", site->max_inputs - 1));
+}
+
+static Value similarity_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema_of(arena, "{\"type\":\"array\",\"items\":{\"type\":\"number\"},"
+                            "\"description\":\"cosine of each sentence with the source\"}");
+}
+
+static bool has_vectors(const Site *site)
+{
+    return site->task->pool != NULL;
+}
+
 /* ---- probes ---- */
 static int ready_live(const Loop *loop, Buf *out)
 {
@@ -154,6 +232,13 @@ static const Route routes[] = {
       .reply = openapi_reply, .open = true },
     { "POST", "/predict", "predict", "Runs the model on texts", .request = predict_request,
       .reply = predict_reply, .job = JOB_PREDICT, .stream = true },
+    { "POST", "/tokenize", "tokenize", "Texts to the model's tokens, not truncated",
+      .request = tokenize_request, .reply = tokenize_reply, .job = JOB_TOKENIZE },
+    { "POST", "/decode", "decode", "Token ids back to texts", .request = decode_request,
+      .reply = decode_reply, .job = JOB_DECODE },
+    { "POST", "/similarity", "similarity", "How near sentences are to one", .request =
+      similarity_request, .reply = similarity_reply, .job = JOB_SIMILARITY,
+      .applies = has_vectors },
 };
 _Static_assert(COUNT(routes) <= MOST_ROUTES, "counted per route");
 

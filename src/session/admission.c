@@ -3,13 +3,14 @@
  * What comes out is a job with ids, so that the queue knows how much work it is. */
 #include "data/gzip.h"
 #include "data/json.h"
-#include "stages.h"
+#include "kinds.h"
 
 enum {
     SCRATCH_KEPT = 1 << 20,
     SLICE_BYTES = 16 << 10,      /* of text: about a millisecond of work */
     MOST_SLICES = 64,
     VALUES_BESIDE = 4096,        /* of a body, beside its inputs */
+    MOST_IDS = 1 << 20,          /* of a body to decode */
 };
 
 /* A packed body makes place for what was inside. */
@@ -32,18 +33,11 @@ static bool read_body(const Session *s, Job *job)
 {
     if (!unpack_body(job)) return false;
     Value *request = NEW(&job->arena, Value);
-    TaskInputs inputs;
     size_t most = s->options.max_inputs * 3 + VALUES_BESIDE; /* a pair is three */
+    if (job->kind == JOB_DECODE) most += MOST_IDS;
     if (!json_parse_most(&job->arena, job->body, most, request, &job->err))
         return within(&job->err, "Failed to parse the request body as JSON");
-    const Task *task = s->model->task;
-    if (!task_inputs(&job->arena, task, request, s->options.max_inputs, &inputs, &job->err))
-        return false;
-    job->first = inputs.first;
-    job->second = inputs.second;
-    job->n = inputs.n;
-    job->metadata = value_get(request, "metadata");
-    return task_options(task, &s->model->config, request, &job->options, &job->err);
+    return kind_of(job)->read(s, job, request);
 }
 
 static void *keep(Arena *arena, const void *from, size_t bytes)
@@ -73,13 +67,14 @@ static bool encode(const Session *s, Arena *scratch, Arena *arena, Job *job, siz
     const Model *m = s->model;
     Encoding out;
     EncodeOptions how = m->encode;
-    if (job->options.whole) how.max_length = 0;
+    how.no_special |= job->no_special;
+    if (job->options.whole || job->kind == JOB_TOKENIZE) how.max_length = 0;
     if (!tokenizer_encode(m->tokenizer, scratch, job->first[i], job_second(job, i), &how, &out, err))
         return within(err, "inputs[%zu]: Error during tokenization", i);
     if (job->options.whole && m->encode.max_length > 0 && out.n > (size_t)m->encode.max_length)
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found %zu tokens, wanted at most %d", i,
                     out.n, m->encode.max_length);
-    if (out.n == 0)
+    if (out.n == 0 && kind_of(job)->runs)
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found no tokens, wanted at least one", i);
     if (m->flat_types) memset(out.type_ids, 0, out.n * sizeof *out.type_ids);
     job->encoding[i] = keep_encoding(arena, &out);
@@ -171,11 +166,12 @@ bool job_admit(Session *s, Job *job)
 /* ---- the crew ---- */
 static void settle(Session *s, Job *job, bool ok)
 {
-    if (ok) queue_pass(&s->queue, STAGE_RUN, job);
-    else job_done(s, job);
+    if (ok && kind_of(job)->runs) return queue_pass(&s->queue, STAGE_RUN, job);
+    if (ok) jobs_finish(s, NULL, &job, 1);
+    job_done(s, job);
 }
 
-static void admit_whole(Session *s, Job *job)
+void admit_whole(Session *s, Job *job)
 {
     if (job_unwanted(s, job) || !open_job(s, job)) return job_done(s, job);
     int slices = slices_of(job);

@@ -4,7 +4,7 @@
  * and its own text, and the texts are joined around what task_reply says. */
 #include "data/gzip.h"
 #include "data/json.h"
-#include "stages.h"
+#include "kinds.h"
 
 enum { PART_TOKENS = 512 }; /* less is not worth a worker */
 
@@ -103,8 +103,30 @@ static void pack(void *arg, int index, int worker)
     job->json_packed = true;
 }
 
-void jobs_finish(Session *s, Pool *pool, Job **jobs, int n)
+/* Those of other kinds than predict: whole, on this thread. Returns how many are left. */
+static int finish_others(Session *s, Job **jobs, int n)
 {
+    int left = 0;
+    for (int i = 0; i < n; i++) {
+        Job *job = jobs[i];
+        if (!kind_of(job)->finish) {
+            jobs[left++] = job;
+            continue;
+        }
+        job->reply = kind_of(job)->finish(s, job);
+        if (!job->no_json) json_write(&job->json, &job->reply);
+        pack(&job, 0, 0);
+    }
+    return left;
+}
+
+void jobs_finish(Session *s, Pool *pool, Job **all, int n_all)
+{
+    enum { FEW = 256 };
+    Job *jobs[FEW];
+    assert(n_all <= FEW);
+    memcpy(jobs, all, (size_t)n_all * sizeof *jobs);
+    int n = finish_others(s, jobs, n_all);
     Arena arena = { 0 };
     Finish f = { .model = s->model };
     for (int i = 0; i < n; i++) f.n += parts_of(pool, jobs[i]);

@@ -169,12 +169,6 @@ static void drop(Session *s, Job *list)
     }
 }
 
-static void admit_one(Session *s, Job *job)
-{
-    if (!job_unwanted(s, job) && job_admit(s, job)) queue_pass(&s->queue, STAGE_RUN, job);
-    else job_done(s, job);
-}
-
 /* Threads are dealt out so that no replica has more than one more than another. */
 static Pool *own_pool(Session *s)
 {
@@ -193,7 +187,7 @@ void *runner_thread(void *session)
     me.runner = runner_new(s->model->engine, me.pool);
     while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
         drop(s, dropped);
-        if (admit) admit_one(s, admit);
+        if (admit) admit_whole(s, admit);
         if (me.load.n) time_load(&me);
         settle(&me);
         arena_reset(&me.scratch, SCRATCH_KEPT);

@@ -54,6 +54,8 @@ struct Job {
     /* session's own */
     Job *next;
     Encoding *encoding;          /* [n] */
+    bool no_special;             /* leave special tokens out of it */
+    const Value *request;        /* where the kind needs it again */
     const Value *metadata;
     Arena *slice;                /* [slices]: of the threads that tokenized parts of it */
     int slices, slice_next, slices_left; /* 0 slices: not cut */

@@ -84,6 +84,7 @@ struct Session {
 
 /* admission.c: body -> texts -> encodings; on failure the job has its error. */
 bool job_admit(Session *, Job *);
+void admit_whole(Session *, Job *);     /* the same, and what comes after it */
 void *admission_thread(void *session);
 /* runner.c: a thread that owns its pool and its engine runner. */
 void *runner_thread(void *session);

@@ -194,7 +194,7 @@ Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *
                     const TaskRow *row, const float *scores)
 {
     Grouping g = { arena, config, row, row->width };
-    Encoding spans = part_spans(arena, options, row);
+    Encoding spans = task_spans(arena, options, row);
     Item *item = ARRAY(arena, Item, spans.n);
     size_t n = token_items(&g, &spans, scores, item);
     Value list = value_list(arena, n);

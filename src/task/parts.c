@@ -27,7 +27,7 @@ static int32_t *copy_ints(Arena *arena, const int32_t *from, size_t n)
     return to;
 }
 
-Encoding part_spans(Arena *arena, const TaskOptions *options, const TaskRow *row)
+Encoding task_spans(Arena *arena, const TaskOptions *options, const TaskRow *row)
 {
     Encoding spans = *row->encoding;
     if (!options->chars) return spans;
@@ -51,7 +51,7 @@ Value part_token(Arena *arena, const TaskRow *row, const Encoding *spans, size_t
 
 Value part_token_list(Arena *arena, const TaskOptions *options, const TaskRow *row)
 {
-    Encoding spans = part_spans(arena, options, row);
+    Encoding spans = task_spans(arena, options, row);
     Value list = value_list(arena, spans.n);
     list.list.n = 0;
     for (size_t i = 0; i < spans.n; i++)
@@ -105,7 +105,7 @@ Value part_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *op
                   const TaskRow *row, const char *name, PartItem *item)
 {
     assert(row->tokens == (int64_t)row->encoding->n);
-    Encoding spans = part_spans(arena, options, row);
+    Encoding spans = task_spans(arena, options, row);
     size_t n = 0;
     for (size_t i = 0; i < spans.n; i++) n += !spans.special[i];
     Value list = value_list(arena, n), result = part_result(arena, row, 1);

@@ -46,8 +46,6 @@ extern const Field part_entity[];                 /* what tokens make together *
         { "metadata", 3, F_STR_MAP, .help = "what the request sent" }, { 0 }                      \
     }
 
-/* The row's encoding with offsets in the unit that the request asked for. */
-Encoding part_spans(Arena *, const TaskOptions *, const TaskRow *);
 Value part_token(Arena *, const TaskRow *, const Encoding *spans, size_t token);
 /* Of the request's encoding, dimensions and length; the numbers are copied where they change. */
 Value part_vector(Arena *, const TaskOptions *, const float *, int64_t n);

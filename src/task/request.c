@@ -49,7 +49,7 @@ static bool read_item(const Value *v, size_t index, TaskInputs *out, Err *err)
     return check_text(v->s, index, err);
 }
 
-static bool read_inputs(Arena *arena, const Value *v, size_t limit, TaskInputs *out, Err *err)
+bool task_texts(Arena *arena, const Value *v, size_t limit, TaskInputs *out, Err *err)
 {
     if (!v || (v->kind != V_STR && v->kind != V_LIST))
         return fail(err, EF_INVALID_INPUT, "inputs: found %s, wanted " WANTED_ALL,
@@ -69,7 +69,7 @@ bool task_inputs(Arena *arena, const Task *task, const Value *request, size_t li
     static const Field none[] = { { 0 } };
     assert(str_is(str_of(task->request[0].name), "inputs"));
     return schema_check(request, none, err) /* is it an object? */
-           && read_inputs(arena, value_get(request, "inputs"), limit, out, err)
+           && task_texts(arena, value_get(request, "inputs"), limit, out, err)
            && schema_check(request, task->request + 1, err);
 }
 
@@ -118,15 +118,13 @@ static Value array_of(Arena *arena, Value items, int least, size_t most)
     return array;
 }
 
-static Value describe_inputs(Arena *arena, const Field *row, size_t most)
+Value task_texts_describe(Arena *arena, size_t most)
 {
     Value string = value_map(arena, 2);
     value_add(&string, "type", text("string"));
     value_add(&string, "minLength", value_of_int(1));
     Value one = any_of(arena, string, array_of(arena, string, 2, 2));
-    Value inputs = any_of(arena, string, array_of(arena, one, 1, most));
-    value_add(&inputs, "description", text(row->help));
-    return inputs;
+    return any_of(arena, string, array_of(arena, one, 1, most));
 }
 
 Value task_request_describe(Arena *arena, const Task *task, TaskLimits limits)
@@ -134,7 +132,9 @@ Value task_request_describe(Arena *arena, const Task *task, TaskLimits limits)
     Value schema = schema_describe(arena, task->request);
     Value *properties = (Value *)value_get(&schema, "properties");
     assert(properties && properties->map.n > 0);
-    properties->map.items[0].value = describe_inputs(arena, &task->request[0], limits.inputs);
+    Value inputs = task_texts_describe(arena, limits.inputs);
+    value_add(&inputs, "description", text(task->request[0].help));
+    properties->map.items[0].value = inputs;
     narrow(properties, "dimensions", "maximum", limits.width);
     return schema;
 }

@@ -75,6 +75,9 @@ typedef struct TaskInputs {
 /* "inputs" of a parsed body: a text, or a list of texts and [first, second] pairs; none empty, at
  * most `limit`. Then the other rows of the request schema. Messages begin with the JSON path. */
 bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, TaskInputs *, Err *);
+/* `inputs` alone; NULL: absent, which is an error like others. */
+bool task_texts(Arena *, const Value *inputs, size_t limit, TaskInputs *, Err *);
+Value task_texts_describe(Arena *, size_t limit); /* its JSON Schema; limit 0: not said */
 bool task_inputs_check(const TaskInputs *, size_t limit, Err *); /* without JSON */
 typedef struct TaskLimits {      /* what a description of the request should say */
     size_t inputs;               /* most of one request; 0: not said */
@@ -87,6 +90,8 @@ bool task_options(const Task *, const ModelConfig *, const Value *request, TaskO
  * it. */
 Value task_reply(Arena *, Value *results, size_t n, Str model_id, const Value *metadata);
 const Field *task_reply_schema(const Task *);
+/* The row's encoding with offsets in the unit that the request asked for. */
+Encoding task_spans(Arena *, const TaskOptions *, const TaskRow *);
 void task_softmax(const float *logits, int64_t n, float *out); /* out may be logits */
 
 #endif
