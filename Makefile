@@ -60,6 +60,12 @@ $(OUT)/tests/%: tests/%.c $(OUT)/libencoderfile.a
 $(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
 	$(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 
+# Speed of single kernels; static, so that it can be carried to the machine it is to be run on.
+bench: $(OUT)/bench/kernels
+$(OUT)/bench/kernels: bench/kernels.c bench/peak.c $(OUT)/libencoderfile.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) $(STATIC) -o $@ $^ $(LDFLAGS) $(LIBS)
+
 # Fuzz targets are plain programs that replay files; FUZZER=1 (clang) makes them libFuzzer programs.
 fuzz: $(FUZZ)
 $(OUT)/fuzz/fuzz_onnx $(OUT)/fuzz/fuzz_graph: $(if $(FUZZER),tests/fuzz/mutate.c)
@@ -70,4 +76,4 @@ $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/$(if $(FUZZER),arena,replay).c $(OUT)/l
 clean:
 	rm -rf build
 -include $(wildcard $(patsubst %,$(OUT)/%/*.d,obj/* obj/kernels/* tests fuzz))
-.PHONY: all tests fuzz clean
+.PHONY: all tests bench fuzz clean

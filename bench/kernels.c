@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernels.c - speed of every kernel table this CPU can run, next to the FMA peak of one core
- * measured between the rows of the same run (a shared machine has no constant peak). One thread,
- * best of many, in CPU time: what the neighbours take does not count.
+ * kernels.c - speed of every kernel table this CPU can run, next to the peak of one core measured
+ * between the rows of the same run (a shared machine has no constant peak). One thread, best of
+ * many, in CPU time: what the neighbours take does not count.
  *
- *     bench/kernels [isa] [seconds per figure, 0.2]      e.g. bench/kernels avx2 0.5 */
-#include <immintrin.h>
+ *     make bench && build/bench/kernels [isa] [seconds per figure, 0.2]
+ *     build/bench/kernels avx2 0.5 */
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "kernels/tables.h"
+#include "peak.h"
 
 static double budget = 0.2;
 
@@ -18,38 +18,6 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* ---- the peak: 12 independent chains of 8-wide FMAs; wider machines have their own figure ---- */
-__attribute__((target("avx2,fma"))) static double fma_run(void)
-{
-    enum { TURNS = 100000 };
-    __m256 x = _mm256_set1_ps(1.0000001f), y = _mm256_set1_ps(1e-9f), a[12];
-#pragma GCC unroll 12
-    for (int i = 0; i < 12; i++) a[i] = _mm256_set1_ps((float)i);
-    double t = now();
-    for (int k = 0; k < TURNS; k++) {
-#pragma GCC unroll 12
-        for (int i = 0; i < 12; i++) a[i] = _mm256_fmadd_ps(a[i], x, y);
-    }
-    t = now() - t;
-    __m256 sum = a[0];
-#pragma GCC unroll 12
-    for (int i = 1; i < 12; i++) sum = _mm256_add_ps(sum, a[i]);
-    volatile float keep = _mm256_cvtss_f32(sum);
-    (void)keep;
-    return TURNS * 12. * 16 / t / 1e9;
-}
-
-static double fma_peak(void)
-{
-    double best = 0;
-    if (!(cpu_features() & CPU_AVX2)) return NAN;
-    for (double end = now() + budget / 2; now() < end;) {
-        double rate = fma_run();
-        best = MAX(best, rate);
-    }
-    return best;
 }
 
 /* ---- timing ---- */
@@ -69,6 +37,23 @@ static double best_seconds(Work *work, void *arg)
         best = MIN(best, t);
     }
     return best;
+}
+
+/* The peak of a table's GEMM, measured for as long as the GEMM itself; best of all so far. */
+static const Peak *peak_of(const Kernels *k, const char *slot)
+{
+    for (Peak *p = peaks; p < peaks + peak_count; p++) {
+        if (!p->run || strcmp(p->isa, k->isa) || strcmp(p->slot, slot)) continue;
+        for (double end = now() + budget / 2; now() < end;) {
+            enum { TURNS = 40000 };
+            double t = now();
+            p->run(TURNS);
+            t = p->ops * TURNS / (now() - t) / 1e9;
+            p->best = MAX(p->best, t);
+        }
+        return p;
+    }
+    return NULL;
 }
 
 static void *fresh(size_t bytes)
@@ -96,32 +81,53 @@ static void gemm_work(void *arg)
     job->gemm->run(&job->l, 0, job->l.M, 0, ROUND_UP(job->l.N, PANEL) / PANEL);
 }
 
-static double gemm_rate(const Gemm *gemm, int64_t M, int64_t N, int64_t K, Act act)
+/* What a GEMM of one precision needs, all of it random. */
+typedef struct Weights {
+    float *x, *y, *bias, *scale;
+    void *w, *low;
+    int32_t *w_sum;
+    RowScale *row;
+} Weights;
+
+static size_t random_bytes(void *p, size_t n, int mask)
 {
-    float *x = randoms((size_t)(M * K)), *w = randoms(panels_f32_size(N, K));
-    float *y = randoms((size_t)(M * N)), *bias = randoms((size_t)N);
-    Job job = { gemm, { .x = x, .w = w, .bias = bias, .y = y, .ldx = K, .ldy = N, .M = M, .N = N,
-                        .K = K, .act = act } };
-    double t = best_seconds(gemm_work, &job);
-    free(x), free(w), free(bias), free(y);
-    return 2. * (double)M * (double)N * (double)K / t / 1e9;
+    for (size_t i = 0; i < n; i++) ((uint8_t *)p)[i] = (uint8_t)(rand() & mask);
+    return n;
 }
 
-static double gemm_i8_rate(const Kernels *k, int64_t M, int64_t N, int64_t K)
+static Linear linear(Weights *s, const char *slot, int64_t M, int64_t N, int64_t K)
 {
-    float *x = randoms((size_t)(M * K)), *bias = randoms((size_t)N), *y = randoms((size_t)(M * N));
-    float *scale = randoms((size_t)N);
-    int8_t *w = fresh(panels_i8_size(N, K));
-    for (size_t i = 0; i < panels_i8_size(N, K); i++) w[i] = (int8_t)rand();
-    int32_t *w_sum = fresh((size_t)N * 4);
-    uint8_t *xq = fresh((size_t)(M * K));
-    RowScale *row = fresh((size_t)M * sizeof(RowScale));
-    kern_scalar.quantize_rows(x, K, K, xq, row, 0, M);
-    Job job = { k->gemm_i8, { .w = w, .bias = bias, .y = y, .ldy = N, .M = M, .N = N, .K = K,
-                              .xq = xq, .row = row, .w_scale = scale, .w_sum = w_sum } };
+    bool i8 = !strcmp(slot, "gemm_i8"), bf16 = !strcmp(slot, "gemm_bf16");
+    size_t bytes = i8 ? panels_i8_size(N, K)
+                      : bf16 ? panels_bf16_size(N, K) * 2 : panels_f32_size(N, K) * sizeof(float);
+    *s = (Weights){ .x = randoms((size_t)(M * K)), .y = randoms((size_t)(M * N)),
+                    .bias = randoms((size_t)N), .scale = randoms((size_t)N), .w = fresh(bytes),
+                    .low = fresh(i8 ? rows_i8_size(M, K) : rows_bf16_size(M, K)),
+                    .w_sum = fresh((size_t)N * 4), .row = fresh((size_t)M * sizeof(RowScale)) };
+    if (i8 || bf16) random_bytes(s->w, bytes, i8 ? 0xff : 0x3f); /* no NaN */
+    else panels_f32_pack(s->x, false, MIN(N, PANEL), MIN(K, M * K / PANEL), s->w);
+    if (i8) kern_scalar.quantize_rows(s->x, K, K, s->low, s->row, 0, M);
+    if (bf16) kern_scalar.bf16_rows(s->x, K, K, s->low, 0, M);
+    return (Linear){ .x = s->x, .w = s->w, .bias = s->bias, .y = s->y, .ldx = K, .ldy = N, .M = M,
+                     .N = N, .K = K, .xb = s->low, .xq = s->low, .row = s->row,
+                     .w_scale = s->scale, .w_sum = s->w_sum };
+}
+
+static void linear_free(Weights *s)
+{
+    free(s->x), free(s->y), free(s->bias), free(s->scale), free(s->w), free(s->low);
+    free(s->w_sum), free(s->row);
+}
+
+static double gemm_seconds(const Gemm *gemm, const char *slot, int64_t M, int64_t N, int64_t K,
+                           Act act)
+{
+    Weights weights;
+    Job job = { gemm, linear(&weights, slot, M, N, K) };
+    job.l.act = act;
     double t = best_seconds(gemm_work, &job);
-    free(x), free(bias), free(y), free(scale), free(w), free(w_sum), free(xq), free(row);
-    return 2. * (double)M * (double)N * (double)K / t / 1e9;
+    linear_free(&weights);
+    return t;
 }
 
 /* ---- attention ---- */
@@ -189,32 +195,51 @@ static void row_rates(const Kernels *k)
     free(row.x);
 }
 
-static void gemm_rates(const Kernels *k, int64_t N, int64_t K)
+static void show_rate(double flops, double seconds, const Peak *peak)
 {
-    static const int64_t rows[] = { 1, 2, 4, 6, 12, 16, 32, 128, 780 };
+    double rate = flops / seconds / 1e9;
+    printf(" %8.1f", rate);
+    if (peak) printf(" %3.0f%%", 100 * rate / peak->best);
+}
+
+/* The GEMMs of one encoder layer, and their sum: rates in GFLOP/s, and part of the peak. */
+static void layer_rates(const Kernels *k, const Gemm *gemm, const char *slot, int64_t C)
+{
+    static const int64_t rows[] = { 1, 12, 16, 128, 256, 800 };
+    const int64_t N[] = { 3 * C, C, 4 * C, C }, K[] = { C, C, C, 4 * C };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        int64_t M = rows[i];
-        printf("%-10s M %4d N %4d K %4d:", k->isa, (int)M, (int)N, (int)K);
-        if (k->gemm_f32) {
-            double rate = gemm_rate(k->gemm_f32, M, N, K, ACT_NONE), peak = fma_peak();
-            printf(" f32 %6.1f GFLOP/s, %3.0f%% of the AVX2 peak %.1f, %5.1f GB/s;", rate,
-                   100 * rate / peak, peak, rate * 2 / (double)M);
+        double all = 0, time = 0, M = (double)rows[i];
+        const Peak *peak = peak_of(k, slot);
+        printf("%-10s %-9s C %3d M %3d:", k->isa, slot, (int)C, (int)rows[i]);
+        for (int g = 0; g < 4; g++) {
+            double flops = 2 * M * (double)N[g] * (double)K[g];
+            double t = gemm_seconds(gemm, slot, rows[i], N[g], K[g], ACT_NONE);
+            show_rate(flops, t, peak);
+            all += flops, time += t;
         }
-        if (k->gemm_i8) printf(" i8 %6.1f GOP/s", gemm_i8_rate(k, M, N, K));
+        printf(", layer");
+        show_rate(all, time, peak);
+        if (peak) printf(" of %.1f", peak->best);
         printf("\n");
+        fflush(stdout);
     }
 }
 
 static void table_rates(const Kernels *k)
 {
-    static const int64_t shapes[][2] = { { 384, 384 }, { 1536, 384 }, { 384, 1536 }, { 768, 768 },
-                                         { 3072, 768 }, { 768, 3072 } };
     static const int lengths[] = { 8, 16, 33, 64, 128, 512, 2048 };
-    for (size_t s = 0; s < COUNT(shapes) && k->gemm_i8; s++)
-        gemm_rates(k, shapes[s][0], shapes[s][1]);
+    const struct {
+        const char *slot;
+        const Gemm *gemm;
+    } gemms[] = { { "gemm_f32", k->gemm_f32 }, { "gemm_bf16", k->gemm_bf16 },
+                  { "gemm_i8", k->gemm_i8 } };
+    for (size_t i = 0; i < COUNT(gemms); i++)
+        for (int64_t C = 384; C <= 768 && gemms[i].gemm; C += 384)
+            layer_rates(k, gemms[i].gemm, gemms[i].slot, C);
     if (k->gemm_f32)
         printf("%-10s M  128 N 1536 K  384: f32 with gelu %.1f GFLOP/s\n", k->isa,
-               gemm_rate(k->gemm_f32, 128, 1536, 384, ACT_GELU));
+               2e-9 * 128 * 1536 * 384 /
+                   gemm_seconds(k->gemm_f32, "gemm_f32", 128, 1536, 384, ACT_GELU));
     for (size_t i = 0; i < COUNT(lengths) && k->attention; i++)
         printf("%-10s attention length %4d: H 12 D 32 %6.1f, H 12 D 64 %6.1f GFLOP/s\n", k->isa,
                lengths[i], attention_rate(k->attention, lengths[i], 12, 32),

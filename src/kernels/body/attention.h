@@ -46,7 +46,7 @@ static void multiply(Side x, int64_t n, const float *panel, int64_t K, float *ou
     for (int64_t t = 0; t < count; t++) {
         Cut c = cut(n, count, t);
         Side from = { x.p + c.from * x.row, x.row, x.next };
-        tile_fn[c.to - c.from][1](from, panel, K, out + c.from * PANEL);
+        tile_fn[c.to - c.from][1](from, panel, K, (Ahead){ 0 }, out + c.from * PANEL);
     }
 }
 

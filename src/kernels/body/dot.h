@@ -9,7 +9,7 @@ enum { GROUP = 4 }; /* bytes of one column that lie side by side: one lane */
 
 /* out[rows][panels] = x * w; x: rows `row` bytes apart, w: panels one behind the other. */
 INLINE void dot_body(int rows, int panels, const uint8_t *x, int64_t row, const uint8_t *w,
-                     int64_t groups, acc *out)
+                     int64_t groups, Ahead ahead, acc *out)
 {
     acc sum[DOT_ROWS][DOT_PANELS];
 #pragma GCC unroll 32
@@ -17,16 +17,20 @@ INLINE void dot_body(int rows, int panels, const uint8_t *x, int64_t row, const 
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++) sum[r][p] = acc_zero();
     int64_t panel = groups * GROUP * PANEL;
-    for (int64_t k = 0; k < groups; k++, w += GROUP * PANEL, x += GROUP) {
-        vi b[DOT_PANELS];
+    for (int64_t left = groups; left > 0; left -= STRIDE) {
+        ahead_ask(&ahead, panels);
+        for (int64_t k = MIN(STRIDE, left); k > 0; k--, w += GROUP * PANEL, x += GROUP) {
+            vi b[DOT_PANELS];
 #pragma GCC unroll 32
-        for (int p = 0; p < panels; p++) b[p] = vi_load(w + p * panel);
+            for (int p = 0; p < panels; p++) b[p] = vi_load(w + p * panel);
 #pragma GCC unroll 32
-        for (int r = 0; r < rows; r++) {
-            int32_t group;
-            memcpy(&group, x + r * row, GROUP);
+            for (int r = 0; r < rows; r++) {
+                int32_t group;
+                memcpy(&group, x + r * row, GROUP);
 #pragma GCC unroll 32
-            for (int p = 0; p < panels; p++) sum[r][p] = acc_dot(sum[r][p], vi_set(group), b[p]);
+                for (int p = 0; p < panels; p++)
+                    sum[r][p] = acc_dot(sum[r][p], vi_set(group), b[p]);
+            }
         }
     }
 #pragma GCC unroll 32
@@ -35,12 +39,13 @@ INLINE void dot_body(int rows, int panels, const uint8_t *x, int64_t row, const 
         for (int p = 0; p < panels; p++) out[r * panels + p] = sum[r][p];
 }
 
-typedef void DotFn(const uint8_t *x, int64_t row, const uint8_t *w, int64_t groups, acc *out);
+typedef void DotFn(const uint8_t *x, int64_t row, const uint8_t *w, int64_t groups, Ahead ahead,
+                   acc *out);
 #define X(rows, panels)                                                             \
     static void dot_##rows##x##panels(const uint8_t *x, int64_t row, const uint8_t *w, \
-                                      int64_t groups, acc *out)                     \
+                                      int64_t groups, Ahead ahead, acc *out)        \
     {                                                                               \
-        dot_body(rows, panels, x, row, w, groups, out);                             \
+        dot_body(rows, panels, x, row, w, groups, ahead, out);                      \
     }
 DOTS(X)
 #undef X
@@ -54,20 +59,30 @@ typedef struct Groups {         /* X in low precision */
     int64_t count;              /* groups of a row */
 } Groups;
 
-INLINE void dot_gemm(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+INLINE void dot_block(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
     acc sum[DOT_ROWS * DOT_PANELS];
-    int64_t count = cut_count(m1 - m0, DOT_ROWS), panels;
+    int64_t count = cut_count(m1 - m0, DOT_ROWS), panels, bytes = g.count * GROUP * PANEL;
     if (!count) return;
     int widest = dot_panels((int)cut_count(m1 - m0, (int)count));
     for (int64_t p = p0; p < p1; p += panels) {
-        const uint8_t *w = (const uint8_t *)l->w + p * PANEL * g.count * GROUP;
+        const uint8_t *w = (const uint8_t *)l->w + p * bytes;
         panels = group_of(p1 - p, widest);
         for (int64_t i = 0; i < count; i++) {
             Cut c = cut(m1 - m0, count, i);
             Tile t = { sum, m0 + c.from, p * PANEL, (int)(c.to - c.from), (int)panels };
-            dot_fn[t.rows][panels](g.x + t.m * g.row, g.row, w, g.count, sum);
+            Ahead ahead = ahead_of(w + panels * bytes, bytes, i, count);
+            dot_fn[t.rows][panels](g.x + t.m * g.row, g.row, w, g.count, ahead, sum);
             finish_tile(l, &t);
         }
+    }
+}
+
+INLINE void dot_gemm(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+{
+    int64_t blocks = blocks_of(m1 - m0, g.row);
+    for (int64_t i = 0; i < blocks; i++) {
+        Cut c = cut(m1 - m0, blocks, i);
+        dot_block(l, g, m0 + c.from, m0 + c.to, p0, p1);
     }
 }

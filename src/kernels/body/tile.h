@@ -11,8 +11,31 @@ typedef struct Side {       /* the side that is broadcast, element by element */
     int64_t row, next;
 } Side;
 
+/* What will be read after this tile: now and then a line of each panel is asked for, so that
+ * weights come from memory while others are multiplied. The row tiles of a panel share the work. */
+enum { STRIDE = 8 };        /* steps between two such moments */
+typedef struct Ahead {
+    const char *p;          /* of the next panels */
+    int64_t panel;          /* bytes of one */
+    int64_t at, step;       /* 1/256 of a byte: where to go on, and how far in a stride */
+} Ahead;
+INLINE Ahead ahead_of(const void *next, int64_t panel, int64_t i, int64_t count)
+{
+    int64_t step = count > 1 ? (STRIDE * 64 << 8) / count : 0; /* one tile: the CPU sees it itself */
+    return (Ahead){ next, panel, (panel * i << 8) / count, step };
+}
+INLINE void ahead_ask(Ahead *a, int panels)
+{
+    int64_t from = a->at >> 8 & -64;
+    a->at += a->step;
+    for (int64_t to = a->at >> 8 & -64; from < to; from += 64)
+#pragma GCC unroll 32
+        for (int p = 0; p < panels; p++) __builtin_prefetch(a->p + p * a->panel + from);
+}
+
 /* out[rows][panels * 16] = x * w; w: panels of K rows of 16 floats, one behind the other. */
-INLINE void tile_body(int rows, int panels, Side x, const float *w, int64_t K, float *out)
+INLINE void tile_body(int rows, int panels, Side x, const float *w, int64_t K, Ahead ahead,
+                      float *out)
 {
     vf sum[TILE_ROWS][TILE_PANELS];
 #pragma GCC unroll 32
@@ -20,15 +43,18 @@ INLINE void tile_body(int rows, int panels, Side x, const float *w, int64_t K, f
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++) sum[r][p] = vf_set(0);
     int64_t panel = K * PANEL;
-    for (int64_t k = 0; k < K; k++, w += PANEL, x.p += x.next) {
-        vf b[TILE_PANELS];
+    for (int64_t left = K; left > 0; left -= STRIDE) {
+        ahead_ask(&ahead, panels);
+        for (int64_t k = MIN(STRIDE, left); k > 0; k--, w += PANEL, x.p += x.next) {
+            vf b[TILE_PANELS];
 #pragma GCC unroll 32
-        for (int p = 0; p < panels; p++) b[p] = vf_load(w + p * panel);
+            for (int p = 0; p < panels; p++) b[p] = vf_load(w + p * panel);
 #pragma GCC unroll 32
-        for (int r = 0; r < rows; r++) {
-            vf a = vf_set(x.p[r * x.row]);
+            for (int r = 0; r < rows; r++) {
+                vf a = vf_set(x.p[r * x.row]);
 #pragma GCC unroll 32
-            for (int p = 0; p < panels; p++) sum[r][p] = vf_fma(a, b[p], sum[r][p]);
+                for (int p = 0; p < panels; p++) sum[r][p] = vf_fma(a, b[p], sum[r][p]);
+            }
         }
     }
 #pragma GCC unroll 32
@@ -38,14 +64,15 @@ INLINE void tile_body(int rows, int panels, Side x, const float *w, int64_t K, f
 }
 
 #define X(rows, panels)                                                                        \
-    static void tile_##rows##x##panels(Side x, const float *w, int64_t K, float *out)          \
+    static void tile_##rows##x##panels(Side x, const float *w, int64_t K, Ahead ahead,         \
+                                       float *out)                                             \
     {                                                                                          \
-        tile_body(rows, panels, x, w, K, out);                                                 \
+        tile_body(rows, panels, x, w, K, ahead, out);                                          \
     }
 TILES(X)
 #undef X
 
-typedef void TileFn(Side x, const float *w, int64_t K, float *out);
+typedef void TileFn(Side x, const float *w, int64_t K, Ahead ahead, float *out);
 #define X(rows, panels) [rows][panels] = tile_##rows##x##panels,
 static TileFn *const tile_fn[TILE_ROWS + 1][TILE_PANELS + 1] = { TILES(X) };
 #undef X
@@ -59,6 +86,13 @@ INLINE int64_t cut_count(int64_t n, int most) { return (n + most - 1) / most; }
 INLINE Cut cut(int64_t n, int64_t count, int64_t i)
 {
     return (Cut){ n * i / count, n * (i + 1) / count };
+}
+
+/* Rows of X that are run under all panels before the next: as many as the second cache keeps. */
+INLINE int64_t blocks_of(int64_t rows, int64_t row_bytes)
+{
+    enum { NEAR = 640 << 10 };
+    return MAX(1, (rows * row_bytes + NEAR / 2) / NEAR);
 }
 
 /* Panels of the next step: as many as the tile may take, halved until they are there. */
