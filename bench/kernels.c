@@ -89,12 +89,6 @@ typedef struct Weights {
     RowScale *row;
 } Weights;
 
-static size_t random_bytes(void *p, size_t n, int mask)
-{
-    for (size_t i = 0; i < n; i++) ((uint8_t *)p)[i] = (uint8_t)(rand() & mask);
-    return n;
-}
-
 static Linear linear(Weights *s, const char *slot, int64_t M, int64_t N, int64_t K)
 {
     bool i8 = !strcmp(slot, "gemm_i8"), bf16 = !strcmp(slot, "gemm_bf16");
@@ -104,8 +98,11 @@ static Linear linear(Weights *s, const char *slot, int64_t M, int64_t N, int64_t
                     .bias = randoms((size_t)N), .scale = randoms((size_t)N), .w = fresh(bytes),
                     .low = fresh(i8 ? rows_i8_size(M, K) : rows_bf16_size(M, K)),
                     .w_sum = fresh((size_t)N * 4), .row = fresh((size_t)M * sizeof(RowScale)) };
-    if (i8 || bf16) random_bytes(s->w, bytes, i8 ? 0xff : 0x3f); /* no NaN */
-    else panels_f32_pack(s->x, false, MIN(N, PANEL), MIN(K, M * K / PANEL), s->w);
+    for (size_t i = 0; i8 && i < bytes; i++) ((int8_t *)s->w)[i] = (int8_t)rand();
+    float *w = randoms((size_t)(N * K)); /* no subnormals: some CPUs are slow at them */
+    if (bf16) panels_bf16_pack(w, false, N, K, s->w);
+    if (!i8 && !bf16) panels_f32_pack(w, false, N, K, s->w);
+    free(w);
     if (i8) kern_scalar.quantize_rows(s->x, K, K, s->low, s->row, 0, M);
     if (bf16) kern_scalar.bf16_rows(s->x, K, K, s->low, 0, M);
     return (Linear){ .x = s->x, .w = s->w, .bias = s->bias, .y = s->y, .ldx = K, .ldy = N, .M = M,

@@ -42,23 +42,24 @@ CHAINS(dot256, "avx2,avxvnni", __m256i, 12, INT256, DOT256)
 CHAINS(dot512, "avx512vnni", __m512i, 12, INT512, DOT512)
 CHAINS(pair512, "avx512bf16", __m512, 12, SET512, PAIR512)
 
-#define TILES(name, isa, dot)                                \
+static const struct {
+    _Alignas(64) uint8_t palette;
+    uint8_t start, zero[14];
+    uint16_t bytes[16];
+    uint8_t rows[16];
+} eight_tiles = { 1, 0, { 0 }, { 64, 64, 64, 64, 64, 64, 64, 64 },
+                  { 16, 16, 16, 16, 16, 16, 16, 16 } };
+#define TILES(name, isa, dot)                                            \
     __attribute__((target("amx-tile," isa))) static void name(int turns) \
-    {                                                        \
-        _Alignas(64) struct {                                \
-            uint8_t palette, start, zero[14];                \
-            uint16_t bytes[16];                              \
-            uint8_t rows[16];                                \
-        } all = { .palette = 1 };                            \
-        for (int i = 0; i < 8; i++) all.bytes[i] = 64, all.rows[i] = 16; \
-        _tile_loadconfig(&all);                              \
-        for (; turns; turns--) {                             \
-            dot(0, 4, 6);                                    \
-            dot(1, 4, 7);                                    \
-            dot(2, 5, 6);                                    \
-            dot(3, 5, 7);                                    \
-        }                                                    \
-        _tile_release();                                     \
+    {                                                                    \
+        _tile_loadconfig(&eight_tiles);                                  \
+        for (; turns; turns--) {                                         \
+            dot(0, 4, 6);                                                \
+            dot(1, 4, 7);                                                \
+            dot(2, 5, 6);                                                \
+            dot(3, 5, 7);                                                \
+        }                                                                \
+        _tile_release();                                                 \
     }
 TILES(tiles_bf16, "amx-bf16", _tile_dpbf16ps)
 TILES(tiles_i8, "amx-int8", _tile_dpbusd)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * peak.h - what one core can do: independent chains of the instruction a GEMM lives on, nothing
- * loaded, nothing stored. A row per instruction; rates in 1e9 operations a second (an FMA is two). */
+ * loaded, nothing stored. A row per instruction; an FMA is two operations. */
 #ifndef BENCH_PEAK_H
 #define BENCH_PEAK_H
 #include "kernels/tables.h"

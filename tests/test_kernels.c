@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_kernels.c - every slot of every table this CPU can run, at awkward sizes, against the
- * reference: to the bit for the GEMMs (but bf16 by the chip), the quantizer and SHA-256; within a stated tolerance where
- * an exp is inside. Then the walls: a row alone equals the row in company, every split equals the
- * whole, all vector tables agree with each other to the bit, and nothing is written outside. Inputs
- * are exact allocations, so that the sanitizer build also sees reads outside. */
+ * reference: to the bit for the GEMMs (but bf16 by the chip), the quantizer and SHA-256; within a
+ * stated tolerance where an exp is inside. Then the walls: a row alone equals the row in company,
+ * every split equals the whole, all vector tables agree with each other to the bit, and nothing is
+ * written outside. Inputs are exact allocations, so that the sanitizer build also sees reads
+ * outside. */
 #include <float.h>
 
 #include "base/bf16.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * finish.h - what follows the sums of a tile, while it is still in the first cache: scales of int8
- * (sum_of, by the file that includes this one), bias, activation, residual, store. Apart from the tile itself so that there is one copy per activation
- * and not one per activation and tile size; the detour through the tile buffer costs about 1% at K
- * = 384. */
+ * (sum_of, by the file that includes this one), bias, activation, residual, store. Apart from the
+ * tile itself so that there is one copy per activation and not one per activation and tile size;
+ * the detour through the tile buffer costs about 1% at K = 384. */
 #ifndef KERNELS_BODY_FINISH_H
 #define KERNELS_BODY_FINISH_H
 #include "act.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gemm_f32.h - the f32 GEMM: panel outer, rows inner, so that a panel is read from memory once and
- * stays in the nearest cache while all rows of a block pass over it. No packing of X, no blocking of
- * K. */
+ * stays in the nearest cache while all rows of a block pass over it. No packing of X, no blocking
+ * of K. */
 #include "sum.h"
 
 #include "finish.h"

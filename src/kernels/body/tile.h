@@ -21,7 +21,7 @@ typedef struct Ahead {
 } Ahead;
 INLINE Ahead ahead_of(const void *next, int64_t panel, int64_t i, int64_t count)
 {
-    int64_t step = count > 1 ? (STRIDE * 64 << 8) / count : 0; /* one tile: the CPU sees it itself */
+    int64_t step = count > 1 ? (STRIDE * 64 << 8) / count : 0; /* one tile: the CPU sees it */
     return (Ahead){ next, panel, (panel * i << 8) / count, step };
 }
 INLINE void ahead_ask(Ahead *a, int panels)
