@@ -52,10 +52,11 @@ typedef struct RowScale {       /* x = scale * (q - zero) */
     int32_t sum;                /* of the row's q */
 } RowScale;
 
-/* Rows of low precision lie multiples of 64 bytes apart, filled up with zeros, and have room for M
- * rounded up to 16 rows (never used, but read): a tile of AMX is 16 rows of 64 bytes. */
-static inline int64_t row_bf16(int64_t K) { return ROUND_UP(K, 32); } /* values from row to row */
-static inline int64_t row_i8(int64_t K) { return ROUND_UP(K, 64); }
+/* Rows of low precision lie an odd multiple of 64 bytes apart (an even one would crowd a few sets
+ * of the cache), are filled up with zeros, and have room for 16 rows more (read, never used): a
+ * tile of AMX is 16 rows of 64 bytes. */
+static inline int64_t row_i8(int64_t K) { return 64 * ((K + 63) / 64 | 1); }
+static inline int64_t row_bf16(int64_t K) { return row_i8(2 * K) / 2; } /* values from row to row */
 size_t rows_bf16_size(int64_t M, int64_t K); /* bytes */
 size_t rows_i8_size(int64_t M, int64_t K);
 

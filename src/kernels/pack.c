@@ -32,9 +32,9 @@ void panels_bf16_pack(const float *w, bool transposed, int64_t N, int64_t K, uin
 
 size_t rows_bf16_size(int64_t M, int64_t K)
 {
-    return (size_t)(ROUND_UP(M, PANEL) * row_bf16(K)) * sizeof(uint16_t);
+    return (size_t)((M + PANEL) * row_bf16(K)) * sizeof(uint16_t);
 }
-size_t rows_i8_size(int64_t M, int64_t K) { return (size_t)(ROUND_UP(M, PANEL) * row_i8(K)); }
+size_t rows_i8_size(int64_t M, int64_t K) { return (size_t)((M + PANEL) * row_i8(K)); }
 
 enum { GROUP = 4 }; /* int8 values of one column that lie side by side: one 32-bit lane */
 

@@ -156,25 +156,45 @@ static void tiles_configure(void) /* of this thread: eight tiles of 16 x 64 */
     _tile_loadconfig(&eight);
 }
 
-/* groups: steps of four bytes that a row has. Rows past m1, to a multiple of 16, are read only. */
-static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int64_t m1, int64_t p0,
+/* The part of the next strip that is asked for while block i of count runs. */
+static void strip_ask(const uint8_t *next, int64_t bytes, int64_t i, int64_t count)
+{
+    for (int64_t at = bytes * i / count & -64; at < bytes * (i + 1) / count; at += 64)
+        __builtin_prefetch(next + at, 0, 2);
+}
+
+/* groups: steps of four bytes that a row has. Up to 15 rows past m1 are read. */
+static void tiles_rows(const Linear *l, Rows x, int64_t groups, int64_t m0, int64_t m1, int64_t p0,
                        int64_t p1)
 {
     _Alignas(64) char sums[2][4 * TILE_BYTES]; /* of this tile and of the one before */
     Strip strip;
     Late late = { .l = l };
-    int64_t bytes = groups * STEP, panels;
+    int64_t bytes = groups * STEP, panels, blocks = cut_count(m1 - m0, 2 * SIDE);
     int turn = 0;
-    tiles_configure();
     for (int64_t p = p0; p < p1; p += panels) {
+        const uint8_t *w = (const uint8_t *)l->w + p * bytes;
         panels = group_of(p1 - p, m1 - m0 > SIDE ? 2 : PANELS);
-        strip_start(&strip, (const uint8_t *)l->w + p * bytes, bytes, (int)panels);
-        for (int64_t m = m0; m < m1; m += 2 * SIDE, turn ^= 1) {
+        strip_start(&strip, w, bytes, (int)panels);
+        for (int64_t m = m0, i = 0; m < m1; m += 2 * SIDE, i++, turn ^= 1) {
+            if (blocks > 1) strip_ask(w + panels * bytes, panels * bytes, i, blocks);
             Tile t = { sums[turn], m, p * PANEL, (int)MIN(2 * SIDE, m1 - m), (int)panels };
             block(&t, (Rows){ x.p + m * x.row, x.row }, &strip, &late, sums[turn]);
             late.t = t;
         }
     }
     late_finish(&late, 2 * SIDE);
+}
+
+static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int64_t m1, int64_t p0,
+                       int64_t p1)
+{
+    int64_t count = blocks_of(m1 - m0, x.row);
+    tiles_configure();
+    for (int64_t i = 0; i < count; i++) {
+        Cut c = cut(cut_count(m1 - m0, 2 * SIDE), count, i); /* of whole blocks */
+        int64_t end = m0 + c.to * 2 * SIDE;
+        tiles_rows(l, x, groups, m0 + c.from * 2 * SIDE, MIN(end, m1), p0, p1);
+    }
     _tile_release();
 }
