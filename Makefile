@@ -57,6 +57,9 @@ $(OUT)/encoderfile: $(OBJ)
 $(OUT)/tests/%: tests/%.c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) -Itests -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
+$(OUT)/bench/%: bench/%.c $(OUT)/libencoderfile.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 $(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
 	$(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 
@@ -69,6 +72,7 @@ $(OUT)/bench/kernels: bench/kernels.c bench/peak.c $(OUT)/libencoderfile.a
 # Fuzz targets are plain programs that replay files; FUZZER=1 (clang) makes them libFuzzer programs.
 fuzz: $(FUZZ)
 $(OUT)/fuzz/fuzz_onnx $(OUT)/fuzz/fuzz_graph: $(if $(FUZZER),tests/fuzz/mutate.c)
+$(OUT)/fuzz/fuzz_tokenizer: $(if $(FUZZER),tests/fuzz/mutate_json.c)
 $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/$(if $(FUZZER),arena,replay).c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(FUZZ_LINK) -Itests -o $@ $(filter %.c,$^) $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)

@@ -56,7 +56,12 @@ static Matcher matcher(Arena *arena, const AddedTokens *added, bool normalized)
         if (added->items[i].normalized == normalized) m.items[m.n++] = &added->items[i];
     if (m.n) qsort(m.items, m.n, sizeof *m.items, by_pattern);
     for (size_t i = 0; i < m.n; i++) m.first[(unsigned char)m.items[i]->pattern.p[0] + 1]++;
-    for (int b = 0; b < 256; b++) m.first[b + 1] += m.first[b];
+    for (int b = 0; b < 256; b++) {
+        m.starts[b] = m.first[b + 1];
+        m.first[b + 1] += m.first[b];
+    }
+    m.only = m.n ? (unsigned char)m.items[0]->pattern.p[0] : -1;
+    if (m.n && (unsigned char)m.items[m.n - 1]->pattern.p[0] != m.only) m.only = -1;
     return m;
 }
 
@@ -184,13 +189,22 @@ static size_t spaces_after(Str text, size_t at)
     return at;
 }
 
+/* The first byte from i on that a pattern may start with. */
+static size_t next_start(const Matcher *m, Str text, size_t i)
+{
+    if (m->only >= 0) {
+        const char *p = memchr(text.p + i, m->only, text.n - i);
+        return p ? (size_t)(p - text.p) : text.n;
+    }
+    while (i < text.n && !m->starts[(unsigned char)text.p[i]]) i++;
+    return i;
+}
+
 void added_cut(const Matcher *m, Str text, size_t base, Pieces *out)
 {
     size_t done = 0; /* end of the last piece */
-    for (size_t i = 0; m->n && i < text.n;) {
-        unsigned char b = (unsigned char)text.p[i];
-        const Added *token =
-            m->first[b] == m->first[b + 1] ? NULL : match(m, (Str){ text.p + i, text.n - i });
+    for (size_t i = 0; m->n && i < text.n && (i = next_start(m, text, i)) < text.n;) {
+        const Added *token = match(m, (Str){ text.p + i, text.n - i });
         if (!token) {
             i++;
             continue;

@@ -7,63 +7,102 @@
  * its place becomes the same token. */
 #include "bpe.h"
 
-enum { SHORT_WORD = 40 };
-
-static inline const Merge *find(const Merges *m, int32_t left, int32_t right)
+static inline uint32_t rank_of(const Merges *m, int32_t left, int32_t right)
 {
-    size_t mask = ((size_t)1 << (64 - m->shift)) - 1, at = merge_slot(m, left, right);
-    for (size_t tries = 0; tries <= mask; tries++, at = (at + 1) & mask) {
-        const Merge *slot = &m->slots[at];
-        if (slot->id < 0) return NULL;
-        if (slot->left == left && slot->right == right)
-            return slot->rank < m->n ? slot : NULL; /* a mapped table may be broken */
-    }
-    return NULL;
+    uint64_t x = merge_shuffled(&m->hash, left, right);
+    int shift = 64 - m->hash.slot_bits;
+    if (!bit_is_set(m->seen, x >> (shift - SEEN_LOG))) return RANK_NONE; /* a smaller table */
+    size_t mask = ((size_t)1 << m->hash.slot_bits) - 1, at = x >> shift;
+    uint32_t tag = merge_tag(&m->hash, x);
+    do {
+        MergeSlot slot = m->slots[at];
+        if (!slot.rank) return RANK_NONE;
+        if (slot.tag == tag) return slot.rank <= m->n ? slot.rank - 1 : RANK_NONE;
+        at = (at + 1) & mask;
+        tag += TAG_STEP;
+    } while (tag >= TAG_STEP); /* no pair is further away */
+    return RANK_NONE;
 }
 
-/* ---- short words ---- */
-typedef struct Row { /* of neighbours: rank[i] is that of i and i + 1 */
+/* The same for two characters. */
+static inline uint32_t first_rank(const Merges *m, const Symbol *left, const Symbol *right)
+{
+    if (left->code >= QUICK_CODES || right->code >= QUICK_CODES || !m->quick)
+        return rank_of(m, left->id, right->id);
+    uint32_t rank = m->quick[left->code * QUICK_CODES + right->code];
+    return rank < m->n ? rank : RANK_NONE;
+}
+
+/* ---- short words: symbols keep their places, a bit says who is still there ---- */
+enum { SHORT_WORD = 64, LANES = 4, KEY_NONE = INT32_MAX, PLACE_BITS = 6 };
+#define MOST_RANKS ((size_t)1 << (31 - PLACE_BITS))
+typedef int32_t Keys __attribute__((vector_size(4 * LANES)));
+
+typedef struct Row {
+    union {
+        int32_t
+            key[SHORT_WORD]; /* rank of a symbol and its next, then the place: the least counts */
+        Keys keys[SHORT_WORD / LANES];
+    };
     int32_t id[SHORT_WORD], length[SHORT_WORD];
-    uint32_t rank[SHORT_WORD];
-    size_t n;
+    uint64_t alive;
 } Row;
 
-static inline void rank_pair(const Merges *m, Row *row, size_t i)
+/* What the pair becomes will be asked soon, and lies far away. */
+static inline int32_t key_of(const Merges *m, uint32_t rank, int at)
 {
-    const Merge *found = i + 1 < row->n ? find(m, row->id[i], row->id[i + 1]) : NULL;
-    row->rank[i] = found ? found->rank : RANK_NONE;
+    if (rank == RANK_NONE) return KEY_NONE;
+    __builtin_prefetch(&m->ids[rank]);
+    return (int32_t)(rank << PLACE_BITS) | at;
 }
 
-static void join(const Merges *m, Row *row, size_t i)
+static inline void set_key(const Merges *m, Row *row, int left, int right)
 {
-    size_t after = row->n - i - 2;
-    row->id[i] = m->ids[row->rank[i]];
-    row->length[i] += row->length[i + 1];
-    memmove(row->id + i + 1, row->id + i + 2, after * sizeof *row->id);
-    memmove(row->length + i + 1, row->length + i + 2, after * sizeof *row->length);
-    memmove(row->rank + i + 1, row->rank + i + 2, after * sizeof *row->rank);
-    row->n--;
-    rank_pair(m, row, i);
-    if (i) rank_pair(m, row, i - 1);
+    row->key[left] = key_of(m, rank_of(m, row->id[left], row->id[right]), left);
+}
+
+static inline int32_t least_key(const Row *row, size_t groups)
+{
+    Keys least = row->keys[0];
+    for (size_t i = 1; i < groups; i++) {
+        Keys less = row->keys[i] < least;
+        least = (row->keys[i] & less) | (least & ~less);
+    }
+    int32_t a = MIN(least[0], least[1]), b = MIN(least[2], least[3]);
+    return MIN(a, b);
+}
+
+static inline void join(const Merges *m, Row *row, int32_t key)
+{
+    int at = key & (SHORT_WORD - 1);
+    uint64_t after = row->alive & ~(((uint64_t)2 << at) - 1);
+    uint64_t before = row->alive & (((uint64_t)1 << at) - 1);
+    int gone = __builtin_ctzll(after); /* there is one: a key names a pair */
+    row->id[at] = m->ids[key >> PLACE_BITS];
+    row->length[at] += row->length[gone];
+    row->alive &= ~((uint64_t)1 << gone);
+    row->key[at] = row->key[gone] = KEY_NONE;
+    after &= after - 1;
+    if (after) set_key(m, row, at, __builtin_ctzll(after));
+    if (before) set_key(m, row, 63 - __builtin_clzll(before), at);
 }
 
 static void merge_short(const Merges *m, Symbol *symbols, size_t n)
 {
-    Row row = { .n = n };
+    Row row;
+    size_t groups = (n + LANES - 1) / LANES;
     for (size_t i = 0; i < n; i++) row.id[i] = symbols[i].id, row.length[i] = symbols[i].length;
-    for (size_t i = 0; i < n; i++) rank_pair(m, &row, i);
-    for (;;) {
-        uint32_t least = RANK_NONE;
-        size_t best = 0;
-        for (size_t i = 0; i < row.n; i++)
-            if (row.rank[i] < least) least = row.rank[i], best = i;
-        if (least == RANK_NONE) break;
-        join(m, &row, best);
+    for (size_t i = n - 1; i < groups * LANES; i++) row.key[i] = KEY_NONE;
+    for (size_t i = 0; i + 1 < n; i++)
+        row.key[i] = key_of(m, first_rank(m, &symbols[i], &symbols[i + 1]), (int)i);
+    row.alive = ~(uint64_t)0 >> (64 - n);
+    for (int32_t key; (key = least_key(&row, groups)) != KEY_NONE;) join(m, &row, key);
+    int32_t count = 0;
+    for (uint64_t left = row.alive; left; left &= left - 1, count++) {
+        int at = __builtin_ctzll(left);
+        symbols[count] = (Symbol){ row.id[at], { count - 1 }, count + 1, row.length[at] };
     }
-    for (size_t i = 0; i < row.n; i++) {
-        symbols[i].id = row.id[i], symbols[i].length = row.length[i];
-        symbols[i].next = i + 1 < row.n ? (int32_t)i + 1 : -1;
-    }
+    symbols[count - 1].next = -1;
 }
 
 /* ---- long words ---- */
@@ -96,13 +135,17 @@ static uint64_t heap_pop(Heap *h)
 static void push_pair(const Merges *m, Heap *h, const Symbol *symbols, int32_t left, int32_t right)
 {
     if (left < 0 || right < 0) return;
-    const Merge *found = find(m, symbols[left].id, symbols[right].id);
-    if (found) heap_push(h, (uint64_t)found->rank << 32 | (uint32_t)left);
+    uint32_t rank = rank_of(m, symbols[left].id, symbols[right].id);
+    if (rank != RANK_NONE) heap_push(h, (uint64_t)rank << 32 | (uint32_t)left);
 }
 
 static void merge_long(const Merges *m, Symbol *symbols, size_t n)
 {
     Heap heap = { .items = (uint64_t *)(symbols + n) };
+    for (size_t i = 0; i < n; i++) {
+        symbols[i].prev = (int32_t)i - 1;
+        symbols[i].next = i + 1 < n ? (int32_t)i + 1 : -1;
+    }
     for (size_t i = 0; i + 1 < n; i++) push_pair(m, &heap, symbols, (int32_t)i, (int32_t)i + 1);
     while (heap.n) {
         uint64_t top = heap_pop(&heap);
@@ -110,8 +153,8 @@ static void merge_long(const Merges *m, Symbol *symbols, size_t n)
         Symbol *left = &symbols[at];
         if (left->length == 0 || left->next < 0) continue;
         Symbol *right = &symbols[left->next];
-        const Merge *now = find(m, left->id, right->id);
-        if (!now || now->id != id) continue;
+        uint32_t now = rank_of(m, left->id, right->id);
+        if (now == RANK_NONE || m->ids[now] != id) continue;
         left->id = id;
         left->length += right->length;
         left->next = right->next;
@@ -124,11 +167,7 @@ static void merge_long(const Merges *m, Symbol *symbols, size_t n)
 
 void bpe_merge(const Merges *m, Symbol *symbols, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        symbols[i].prev = (int32_t)i - 1;
-        symbols[i].next = i + 1 < n ? (int32_t)i + 1 : -1;
-    }
-    if (n < 2) return;
-    if (n <= SHORT_WORD && m->grow) merge_short(m, symbols, n);
+    if (n == 1) symbols[0].prev = symbols[0].next = -1;
+    else if (n <= SHORT_WORD && m->grow && m->n < MOST_RANKS) merge_short(m, symbols, n);
     else merge_long(m, symbols, n);
 }

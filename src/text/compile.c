@@ -3,7 +3,9 @@
  * as they are in memory, without pointers, and a tokenizer.json without its vocabulary, merges,
  * pieces and character maps. Opening one parses a few kilobytes and builds nothing.
  *
- *     Header | json | pool | entries | slots | by_id | merges | merge ids | units | unit ids | maps
+ *     Header | json | pool | entries | slots | by_id |                   the vocabulary
+ *     merge slots | seen | merge ids | joins | quick | pages | char ids | of BPE
+ *     units | unit ids | maps                                            of Unigram
  *
  * Every section begins at a multiple of 64. The bytes may be anybody's: that sections lie inside is
  * checked when the block is opened, what is in them by those who read it (vocab.h), so that pages
@@ -11,8 +13,25 @@
 #include "data/json.h"
 #include "normalize.h"
 
-enum { JSON, POOL, ENTRIES, SLOTS, BY_ID, MERGES, MERGE_IDS, UNITS, UNIT_IDS, MAPS, SECTIONS };
-#define MAGIC 0x32304b544645ull /* "EFTK02" in the order of the machine */
+enum {
+    JSON,
+    POOL,
+    ENTRIES,
+    SLOTS,
+    BY_ID,
+    MERGE_SLOTS,
+    SEEN,
+    MERGE_IDS,
+    JOINS,
+    QUICK,
+    PAGES,
+    CHAR_IDS,
+    UNITS,
+    UNIT_IDS,
+    MAPS,
+    SECTIONS
+};
+#define MAGIC 0x33304b544645ull /* "EFTK03" in the order of the machine */
 
 typedef struct Section {
     uint64_t at, bytes;
@@ -22,6 +41,7 @@ typedef struct Header {
     Section sections[SECTIONS];
     uint64_t size, longest; /* of the Vocab */
     double least_score;
+    uint64_t id_bits; /* of the Merges */
 } Header;
 
 /* What an item of each section is, to count them. */
@@ -31,7 +51,12 @@ static const size_t item_size[SECTIONS] = {
     sizeof(VocabEntry),
     sizeof(VocabSlot),
     sizeof(int32_t),
-    sizeof(Merge),
+    sizeof(MergeSlot),
+    sizeof(uint64_t),
+    sizeof(int32_t),
+    sizeof(uint64_t),
+    sizeof(uint32_t),
+    sizeof(uint16_t),
     sizeof(int32_t),
     sizeof(TrieUnit),
     sizeof(int32_t),
@@ -125,6 +150,18 @@ static Value without_tables(Arena *arena, const Value *root, Buf *maps)
     return copy;
 }
 
+static void put_merges(Buf *out, Header *h, const Merges *m)
+{
+    if (!m->slots) return;
+    put(out, h, MERGE_SLOTS, m->slots, (size_t)1 << m->hash.slot_bits);
+    put(out, h, SEEN, m->seen, merge_seen_words(&m->hash));
+    put(out, h, MERGE_IDS, m->ids, m->n);
+    put(out, h, JOINS, m->joins, m->joins ? (size_t)1 << (58 - m->joins_shift) : 0);
+    put(out, h, QUICK, m->quick, m->quick ? QUICK_CODES * QUICK_CODES : 0);
+    put(out, h, PAGES, m->chars.pages, PLACES * CHAR_PAGES);
+    put(out, h, CHAR_IDS, m->chars.ids, m->chars.n);
+}
+
 bool tokenizer_compile(const Value *root, Buf *out, Err *err)
 {
     Arena arena = { 0 };
@@ -139,7 +176,8 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
         Header h = { .magic = MAGIC,
                      .size = v->size,
                      .longest = v->longest,
-                     .least_score = t->model.least_score };
+                     .least_score = t->model.least_score,
+                     .id_bits = (uint64_t)m->hash.id_bits };
         json_write(&json, &rest);
         out->n = 0;
         buf_add(out, &h, sizeof h);
@@ -148,8 +186,7 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
         put(out, &h, ENTRIES, v->entries, v->n);
         put(out, &h, SLOTS, v->slots, (size_t)1 << (64 - v->shift));
         put(out, &h, BY_ID, v->by_id, (size_t)(v->greatest + 1));
-        put(out, &h, MERGES, m->slots, m->slots ? (size_t)1 << (64 - m->shift) : 0);
-        put(out, &h, MERGE_IDS, m->ids, m->n);
+        put_merges(out, &h, m);
         put(out, &h, UNITS, trie->units, trie->size);
         put(out, &h, UNIT_IDS, trie->ids, trie->size);
         put(out, &h, MAPS, maps.p, maps.n / sizeof(float));
@@ -221,11 +258,20 @@ static bool map_vocab(const Block *b, Vocab *v, Err *err)
 
 static bool map_merges(const Block *b, Merges *m, Err *err)
 {
-    size_t slots;
-    m->slots = table(b, MERGES, &slots);
+    size_t slots, seen, joins, quick, pages;
+    m->slots = table(b, MERGE_SLOTS, &slots);
+    m->seen = table(b, SEEN, &seen);
     m->ids = table(b, MERGE_IDS, &m->n);
-    m->shift = 64 - bits_of(slots);
-    return !slots || m->shift <= 64 || broken(err, "merges");
+    m->joins = table(b, JOINS, &joins);
+    m->quick = table(b, QUICK, &quick);
+    m->chars.pages = table(b, PAGES, &pages);
+    m->chars.ids = table(b, CHAR_IDS, &m->chars.n);
+    m->joins_shift = 58 - bits_of(joins);
+    if (!slots) return true;
+    bool ok = merge_hash_make((int)MIN(b->h.id_bits, 64u), bits_of(slots), &m->hash) &&
+              seen == merge_seen_words(&m->hash) && pages == PLACES * CHAR_PAGES &&
+              (!joins || m->joins_shift <= 58) && (!quick || quick == QUICK_CODES * QUICK_CODES);
+    return ok || broken(err, "merges");
 }
 
 static bool map_trie(const Block *b, const Vocab *v, Trie *t, Err *err)

@@ -367,7 +367,7 @@ static Value model_of(Work *w)
         value_add(&m, "type", value_of_str(STR("Unigram")));
         value_add(&m, "unk_id", value_of_int(w->spm.unk_id));
         value_add(&m, "byte_fallback", value_of_bool(!w->style->classes && w->spm.byte_fallback));
-        value_add(&m, "exact_scores", value_of_bool(true));
+        value_add(&m, "exact_scores", value_of_f32(NULL, 0)); /* no text can say that */
     } else {
         value_add(&m, "type", value_of_str(STR("BPE")));
         value_add(&m, "merges", w->merges);

@@ -203,8 +203,8 @@ static bool truncate_sides(Arena *arena, Side sides[2], bool pair, const PostPro
 /* ---- white space off the offsets ---- */
 static bool is_blank(Str text, size_t at, size_t *next)
 {
-    uint32_t code;
-    *next = at + (size_t)utf8_take(text.p + at, &code);
+    uint32_t code = (unsigned char)text.p[at];
+    *next = at + (code < 0x80 ? 1 : (size_t)utf8_take(text.p + at, &code));
     return code == BYTE_SPACE || unicode_record(code)->flags & UNICODE_SPACE;
 }
 
@@ -406,8 +406,19 @@ bool tokenizer_encode_words(const Tokenizer *t, Arena *arena, Words first, const
 /* ---- bytes to codepoints ---- */
 typedef struct Walker { /* a place in a text, counted both ways */
     Str text;
+    bool plain; /* ASCII: there is nothing to count */
     size_t byte, chars;
 } Walker;
+
+static bool is_ascii(Str text)
+{
+    uint64_t word, high = 0;
+    size_t i = 0;
+    for (; i + sizeof word <= text.n; i += sizeof word)
+        memcpy(&word, text.p + i, sizeof word), high |= word;
+    for (; i < text.n; i++) high |= (unsigned char)text.p[i];
+    return !(high & 0x8080808080808080u);
+}
 
 static int32_t walk_to(Walker *w, int32_t byte)
 {
@@ -423,7 +434,8 @@ static void to_chars(Encoding *e, Words texts[2], bool split, Walker walkers[2])
         if (e->special[i]) continue;
         Walker *w = &walkers[e->sequence[i]];
         Str text = texts[e->sequence[i]].items[split ? e->word[i] : 0];
-        if (w->text.p != text.p) *w = (Walker){ .text = text };
+        if (w->text.p != text.p) *w = (Walker){ .text = text, .plain = is_ascii(text) };
+        if (w->plain) continue;
         e->start[i] = walk_to(w, e->start[i]);
         e->end[i] = walk_to(w, e->end[i]);
     }

@@ -32,8 +32,14 @@ void text_add(Text *text, Source in)
         return;
     }
     for (size_t i = 0; i < in.text.n;) {
-        uint32_t code;
+        uint64_t word;
         int32_t start = in.base + (int32_t)i;
+        if (in.text.n - i >= 8 &&
+            (memcpy(&word, in.text.p + i, 8), !(word & 0x8080808080808080u))) {
+            for (int k = 0; k < 8; k++) at[i++] = (Span){ start + k, start + k + 1 };
+            continue;
+        }
+        uint32_t code;
         int length = in.text.p[i] & 0x80 ? utf8_take(in.text.p + i, &code) : 1;
         for (int k = 0; k < length; k++) at[i++] = (Span){ start, start + length };
     }
@@ -44,16 +50,6 @@ void text_add_code(Text *text, uint32_t code, Span span)
     text_reserve(text, 4);
     int length = utf8_encode(code, text->p + text->n);
     for (int k = 0; k < length; k++) text->at[text->n++] = span;
-}
-
-int utf8_take(const char *text, uint32_t *code)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    if (p[0] < 0x80) return *code = p[0], 1;
-    if (p[0] < 0xe0) return *code = (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu), 2;
-    uint32_t three = (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
-    if (p[0] < 0xf0) return *code = three, 3;
-    return *code = (three << 6 | (p[3] & 0x3fu)) & 0x1fffff, 4;
 }
 
 void pieces_grow(Pieces *pieces)

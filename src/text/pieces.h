@@ -39,7 +39,15 @@ static inline uint32_t byte_char(unsigned char b)
     return b == 0xad ? 0x143 : b;
 }
 /* Decodes without checks: the text is known to be valid. Returns the bytes used. */
-int utf8_take(const char *p, uint32_t *code);
+static inline int utf8_take(const char *text, uint32_t *code)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    if (p[0] < 0x80) return *code = p[0], 1;
+    if (p[0] < 0xe0) return *code = (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu), 2;
+    uint32_t three = (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+    if (p[0] < 0xf0) return *code = three, 3;
+    return *code = (three << 6 | (p[3] & 0x3fu)) & 0x1fffff, 4;
+}
 
 typedef struct Piece { /* a part of a Text, on its way to be a word */
     uint32_t from, to; /* bytes; never empty */

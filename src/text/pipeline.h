@@ -97,6 +97,8 @@ typedef struct Matcher { /* leftmost, longest */
     size_t n;
     uint32_t first[257]; /* patterns that start with byte b: first[b] .. first[b + 1] */
     bool split;          /* special ones are text like any other (split_special_tokens) */
+    bool starts[256];    /* whether there are such */
+    int only;            /* the byte that all start with; -1: they differ */
 } Matcher;
 typedef struct AddedTokens {
     Added *items;

@@ -9,8 +9,10 @@
 #include "data/number.h"
 #include "pipeline.h"
 #include "trie.h"
+#include "word_cache.h"
 
 typedef struct Unigram {
+    uint32_t name; /* in the cache of words */
     double unk_score;
     int32_t unk_id; /* -1: none; an error once it is needed */
     bool byte_fallback;
@@ -91,7 +93,8 @@ static bool read_pieces(Arena *arena, const Value *v, Model *out, Err *err)
 {
     double *scores;
     if (!vocab_load_list(arena, value_get(v, "vocab"), &out->vocab, &scores, err)) return false;
-    bool exact = value_bool(value_get(v, "exact_scores"), false); /* not from a text: convert.c */
+    const Value *own = value_get(v, "exact_scores"); /* of convert.c; whatever a text says is not */
+    bool exact = own && own->kind == V_F32;
     for (size_t i = 0; i < out->vocab.size; i++) {
         if (!exact) scores[i] = as_read(scores[i]);
         if (i == 0 || scores[i] < out->least_score) out->least_score = scores[i];
@@ -112,6 +115,7 @@ bool unigram_load(Arena *arena, const Value *v, Model *out, Err *err)
     if (unk_id >= (int64_t)out->vocab.size)
         return fail(err, EF_BAD_MODEL, "Unigram: found unk_id %lld, wanted one below %zu",
                     (long long)unk_id, out->vocab.size);
+    model->name = word_cache_model();
     model->unk_id = (int32_t)unk_id;
     model->unk_score = out->least_score - 10.0;
     model_bytes(&out->vocab, model->bytes);
@@ -207,7 +211,7 @@ static inline int32_t id_at(const Model *self, const Best *best, size_t start)
     return id < 0 || id > self->vocab.greatest ? 0 : id; /* a mapped trie may be broken */
 }
 
-bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
+static bool best_word(const Model *self, Str word, Tokens *out, Err *err)
 {
     const Unigram *model = self->data;
     _Static_assert(sizeof(Best) == 2 * sizeof(uint64_t), "scratch");
@@ -223,5 +227,17 @@ bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
         while (end < word.n && id_at(self, best, end) == id) end = (size_t)best[end].next;
         add_unknown(self, word, at, end, out); /* neighbours that are unknown are one */
     }
+    return true;
+}
+
+bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
+{
+    const Unigram *model = self->data;
+    size_t first = out->n;
+    uint64_t place;
+    if (word.n > CACHED_BYTES) return best_word(self, word, out, err);
+    if (word_cache_find(model->name, word, &place, out)) return true;
+    if (!best_word(self, word, out, err)) return false;
+    word_cache_keep(model->name, word, place, out, first);
     return true;
 }

@@ -34,9 +34,7 @@ int32_t vocab_find_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 
 static uint64_t hash_of(Str token)
 {
-    uint64_t hash = VOCAB_SEED;
-    for (size_t i = 0; i < token.n; i++) hash = vocab_step(hash, token.p[i]);
-    return hash;
+    return vocab_hash(VOCAB_SEED, token);
 }
 
 int32_t vocab_find(const Vocab *vocab, Str token)

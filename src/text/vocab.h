@@ -56,6 +56,11 @@ static inline uint64_t vocab_step(uint64_t hash, char byte)
 {
     return (hash ^ (unsigned char)byte) * 0x9e3779b97f4a7c15u;
 }
+static inline uint64_t vocab_hash(uint64_t hash, Str s)
+{
+    for (size_t i = 0; i < s.n; i++) hash = vocab_step(hash, s.p[i]);
+    return hash;
+}
 int32_t vocab_find_hashed(const Vocab *, uint64_t hash, Str head, Str tail);
 /* The same, but its place in `entries`. */
 int64_t vocab_entry_hashed(const Vocab *, uint64_t hash, Str head, Str tail);

@@ -23,9 +23,7 @@ bool wordpiece_load(Arena *arena, const Value *v, Model *out, Err *err)
     model->unk = (Str){ str_dup(arena, unk), unk.n };
     model->prefix = (Str){ str_dup(arena, prefix), prefix.n };
     model->unk_id = vocab_find(&out->vocab, unk);
-    model->prefix_hash = VOCAB_SEED;
-    for (size_t i = 0; i < prefix.n; i++)
-        model->prefix_hash = vocab_step(model->prefix_hash, prefix.p[i]);
+    model->prefix_hash = vocab_hash(VOCAB_SEED, prefix);
     out->scratch = out->vocab.longest;
     out->data = model;
     return true;
