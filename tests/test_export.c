@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "export/build.h"
 #include "export_case.h"
 
 static char work[] = "/tmp/ef-export-XXXXXX";
@@ -102,6 +103,33 @@ static void paths(void)
     CHECK(export_all(&bare, &err) && file_is(bare.output) && bare.n_file == 1);
     CHECK(!file_is(path_join(&arena, work, STR("bare/config.json"))));
     export_close(&bare);
+    arena_free(&arena);
+}
+
+/* Classes on the way to a module: the family's prefix anywhere, torch's own only if asked for. */
+static void tags(void)
+{
+    Arena arena = { 0 };
+    static const Module rows[] = { { "", "*Model" }, { "head", "Legacy*Head" },
+                                   { "layer.#", "*Layer" }, { "layer.#.self", "*SelfAttention" },
+                                   { "layer.#.act", "!" }, { 0 } };
+    Builder b = { .arena = &arena, .base = "", .prefix = "", .modules = rows, .family = "Bert",
+                  .root_class = "BertModel", .act_class = "GELUActivation" };
+    TEST("tags");
+    build_torch_module(&b, "layer.1.norm", "LayerNorm");
+    build_torch_module(&b, "head.word_embeddings", "Embedding");
+    CHECK(strcmp(build_tag(&b, ""), "/BertModel") == 0);
+    CHECK(strcmp(build_tag(&b, "head.dense"), "/BertModel/LegacyBertHead") == 0);
+    CHECK(strcmp(build_tag(&b, "layer.12.self.query"),
+                 "/BertModel/BertLayer.12/BertSelfAttention") == 0);
+    CHECK(strcmp(build_tag(&b, "layer.1.act"), "/BertModel/BertLayer.1/GELUActivation") == 0);
+    CHECK(strcmp(build_tag(&b, "layer.1.norm"), "/BertModel/BertLayer.1") == 0);
+    b.torch_modules = b.older_classes = true, b.act_class = NULL;
+    CHECK(strcmp(build_tag(&b, "layer.1.norm"), "/BertModel/BertLayer.1/LayerNorm") == 0);
+    CHECK(strcmp(build_tag(&b, "head.word_embeddings"),
+                 "/BertModel/LegacyBertHead/word_embeddings") == 0);
+    CHECK(strcmp(build_tag(&b, "layer.0.self"), "/BertModel/BertLayer.0/BertSdpaSelfAttention") == 0);
+    CHECK(strcmp(build_tag(&b, "layer.1.act"), "/BertModel/BertLayer.1") == 0);
     arena_free(&arena);
 }
 
@@ -291,6 +319,7 @@ int main(void)
     CHECK(all_answers() >= 6);
     beside();
     paths();
+    tags();
     wrong_folders();
     other_heads();
     sentences();

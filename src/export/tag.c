@@ -48,7 +48,9 @@ static const struct {
 /* "*Layer" to "BertLayer"; empty: no level. */
 static Str full_class(Builder *b, const char *name)
 {
-    const char *full = *name == '*' ? str_format(b->arena, "%s%s", b->family, name + 1) : name;
+    const char *star = strchr(name, '*'), *full = name;
+    if (star)
+        full = str_format(b->arena, "%.*s%s%s", (int)(star - name), name, b->family, star + 1);
     for (size_t i = 0; b->older_classes && i < COUNT(older); i++)
         if (strcmp(older[i].now, full) == 0) full = older[i].then;
     return str_of(full);
