@@ -24,6 +24,10 @@ static const Option options[] = {
     { "clean-onnx", 0, NULL, "no hierarchy tags in the file" },
     { "no-hierarchy-attrs", 0, NULL, NULL },
     { "embed-hierarchy", 0, NULL, NULL },
+    { "with-report", 0, NULL, "write <stem>_htp_export_report.md" },
+    { "with-graphml", 0, NULL, "draw the graph as GraphML v1.3" },
+    { "graphml", 0, NULL, NULL },
+    { "embed-hierarchy", 0, NULL, NULL },
     { "torch-module", 0, NULL, "norms and tables are levels of the hierarchy too" },
     { "class-names", 0, "OF", "classes in tags: transformers-5 (default) or transformers-4" },
     { "no-config", 0, NULL, "write the .onnx alone, at OUT" },
@@ -50,6 +54,7 @@ typedef struct Exporting {  /* the command's own state beside the export */
     bool verify;
     Verifying verifying;
     double seconds;
+    bool graphml;
 } Exporting;
 
 /* ---- the line ---- */
@@ -113,7 +118,8 @@ static bool configure(const Args *a, Exporting *x, Err *err)
     e->task = args_value(a, "task"), e->dtype = args_value(a, "dtype");
     e->class_names = args_value(a, "class-names");
     e->clean = args_has(a, "clean-onnx") || args_has(a, "no-hierarchy-attrs");
-    e->torch_modules = args_has(a, "torch-module");
+    e->torch_modules = args_has(a, "torch-module"), e->report = args_has(a, "with-report");
+    x->graphml = args_has(a, "with-graphml") || args_has(a, "graphml");
     e->no_config = args_has(a, "no-config"), e->no_tokenizer = args_has(a, "no-tokenizer");
     e->no_metadata = args_has(a, "no-embed-metadata");
     e->include_tokenizer = args_has(a, "include-tokenizer");
@@ -280,6 +286,24 @@ static bool print_verified(const Exporting *x, Err *err)
     return ok;
 }
 
+/* A drawing that fails does not undo the export either. */
+static void draw(Exporting *x)
+{
+    Err trouble = { 0 };
+    if (x->graphml && !export_graphml(&x->e, &trouble))
+        fprintf(stderr, "Warning: no GraphML, the export stands: %s\n", trouble.message);
+}
+
+static bool show(const Exporting *x, Err *err)
+{
+    Buf text = { 0 };
+    if (!x->verbose || x->json) return true;
+    export_show(&x->e, &text);
+    bool ok = out_buf(&text, err);
+    buf_free(&text);
+    return ok;
+}
+
 /* ---- the command ---- */
 static bool steps(Exporting *x, Err *err)
 {
@@ -294,7 +318,8 @@ static bool steps(Exporting *x, Err *err)
     if (!say(x, err, "[Step 3/4] Saving ONNX model...\n")) return false;
     if (!export_write(e, err) || !export_copy(e, err)) return false;
     if (!say(x, err, "[Step 4/4] Copying label mappings...\n")) return false;
-    if (!export_labels(e, err) || !quantize(x, err)) return false;
+    if (!export_labels(e, err) || !quantize(x, err) || !show(x, err)) return false;
+    draw(x);
     x->seconds = now_seconds() - begin;
     check_folder(x);
     if (!x->json && !conclude(x, err)) return false;

@@ -5,9 +5,10 @@
 #include "base/thread.h"
 #include "data/json.h"
 #include "export/files.h"
+#include "export/graphml.h"
 #include "export/hf_metadata.h"
+#include "export/htp_report.h"
 #include "export/sentence.h"
-#include "export/sidecar.h"
 #include "export/task.h"
 #include "export/weights.h"
 
@@ -22,9 +23,20 @@ struct ExportWork {
     Sentence *sentence;     /* NULL: no modules.json, or another task was asked for */
     OnnxModel model;
     Str started;            /* UTC */
-    double begin;
+    double begin, last;     /* the whole; the step that is under way */
+    Htp htp;
+    HtpRun run;
     uint64_t onnx_size;
 };
+
+/* A step of the report is through. */
+static void mark(Export *e, HtpStep step)
+{
+    double now = now_seconds(), took = now - e->work->last;
+    e->work->run.took[step] = took > 1e-5 ? took : 0;
+    e->work->run.done[step] = now_utc(&e->arena);
+    e->work->last = now;
+}
 
 static bool read_config(Export *e, Err *err)
 {
@@ -168,7 +180,7 @@ bool export_open(Export *e, Err *err)
     const ExportTask *task;
     e->work = NEW(&e->arena, ExportWork);
     e->work->started = now_utc(&e->arena);
-    e->work->begin = now_seconds();
+    e->work->begin = e->work->last = now_seconds();
     if (!check_options(e, err) || !files_source(e, err)) return false;
     e->encoder = e->folder;
     if (!find_sentence(e, err) || !read_config(e, err)) return false;
@@ -187,6 +199,8 @@ bool export_open(Export *e, Err *err)
     if (!open_weights(e, err)) return false;
     count_parameters(e);
     weights_rename(&e->arena, &e->work->weights, arch->renames);
+    mark(e, STEP_PREPARE);
+    mark(e, STEP_INPUTS);
     return !e->work->sentence ||
            sentence_weights(e->work->sentence, &e->arena, &e->work->weights, err);
 }
@@ -222,6 +236,7 @@ bool export_build(Export *e, Err *err)
         .producer = STR("encoderfile"), .producer_version = STR(EF_VERSION),
         .opset = opset, .n_opset = b->contrib ? 2 : 1, .graph = b->graph,
     };
+    mark(e, STEP_HIERARCHY);
     return add_metadata(e, err);
 }
 
@@ -263,6 +278,7 @@ bool export_write(Export *e, Err *err)
     if (!finish(&w, ok, err)) return false;
     work->onnx_size = size;
     files_note(e, path_name(e->onnx).p, size);
+    mark(e, STEP_ONNX);
     return true;
 }
 
@@ -301,17 +317,85 @@ static bool write_metadata(Export *e, Err *err)
     return write_json(e, "export_metadata.json", &root, err);
 }
 
-static bool write_sidecar(Export *e, Err *err)
+static const char *beside_onnx(Export *e, const char *ending)
 {
-    SidecarFacts facts = { e->work->started, now_seconds() - e->work->begin, e->work->onnx_size };
-    Value root = sidecar_describe(e, &e->work->builder, &facts);
+    Str name = path_name(e->onnx);
+    if (str_ends(name, ".onnx")) name.n -= 5;
+    return str_format(&e->arena, "%.*s%s", STR_ARG(name), ending);
+}
+
+static bool write_report(Export *e, const HtpRun *run, Err *err)
+{
+    Buf text = { 0 };
+    htp_markdown(&text, run);
+    const char *path = path_join(&e->arena, e->target, str_of(run->report));
+    bool ok = file_write(&e->arena, path, buf_view(&text), err);
+    if (ok) files_note(e, run->report, text.n);
+    buf_free(&text);
+    return ok;
+}
+
+static bool write_hierarchy(Export *e, Err *err)
+{
+    ExportWork *w = e->work;
+    HtpRun *run = &w->run;
+    w->last = now_seconds();
+    htp_by_names(&e->arena, &w->builder.graph, &w->builder, &w->htp);
+    mark(e, STEP_TAGGING);
+    mark(e, STEP_INJECTION);
+    run->e = e, run->htp = &w->htp, run->started = w->started;
+    run->seconds = now_seconds() - w->begin, run->onnx_size = w->onnx_size;
+    run->total_modules = htp_total_modules(&w->htp, &w->builder);
+    run->report = e->report ? beside_onnx(e, "_htp_export_report.md") : NULL;
+    if (run->report && !write_report(e, run, err)) return false;
+    Value root = htp_sidecar(run);
     return write_json(e, e->sidecar, &root, err);
+}
+
+void export_show(const Export *e, Buf *out)
+{
+    if (e->work->run.htp) htp_console(out, &e->work->run);
+}
+
+/* OnnxFind: the one file that export_write puts weights into. */
+static bool find_weights(void *context, Str location, Str *bytes, Err *err)
+{
+    const Mapping *data = context;
+    if (!data->n) return fail(err, EF_NOT_FOUND, "\"%.*s\" is not there", STR_ARG(location));
+    *bytes = (Str){ (const char *)data->p, data->n };
+    return true;
+}
+
+static bool draw(Export *e, Str file, Mapping *data, Err *err)
+{
+    OnnxModel m;
+    GraphmlExport g = { .onnx = e->onnx, .htp = e->sidecar };
+    g.base = path_join(&e->arena, path_dir(&e->arena, e->onnx),
+                       str_of(beside_onnx(e, "_hierarchical_graph")));
+    bool tagged = e->work->run.htp != NULL;
+    if (!onnx_read(&e->arena, file, &m, err) || !onnx_attach(&m, find_weights, data, err) ||
+        !graphml_write(&e->arena, &m, tagged ? &e->work->htp : NULL, &g, err))
+        return false;
+    files_note(e, path_name(g.graphml).p, g.graphml_size);
+    files_note(e, path_name(g.params).p, g.params_size);
+    return true;
+}
+
+bool export_graphml(Export *e, Err *err)
+{
+    Mapping file, data = { 0 };
+    const char *beside = str_format(&e->arena, "%s_data", e->onnx);
+    if (!file_map(e->onnx, &file, err)) return false;
+    bool ok = !file_is(beside) || file_map(beside, &data, err);
+    ok = ok && draw(e, (Str){ (const char *)file.p, file.n }, &data, err);
+    file_unmap(&file), file_unmap(&data);
+    return ok;
 }
 
 bool export_copy(Export *e, Err *err)
 {
     if (e->no_config) return true;
-    if (!files_copy_settings(e, err) || !write_metadata(e, err) || !write_sidecar(e, err))
+    if (!files_copy_settings(e, err) || !write_metadata(e, err) || !write_hierarchy(e, err))
         return within(err, "The ONNX model was exported but may not work with Optimum");
     if (file_is(path_join(&e->arena, e->target, STR("config.json")))) return true;
     return fail(err, EF_IO, "config.json was not created: the model cannot be used with Optimum");

@@ -31,6 +31,7 @@ typedef struct Export {
     const char *class_names; /* of tags: NULL, "transformers-5", "transformers-4" */
     bool torch_modules;     /* norms and tables are levels of a tag too */
     bool clean;             /* no hierarchy tags in the file */
+    bool report;            /* <stem>_htp_export_report.md too */
     bool no_config;         /* the .onnx alone */
     bool no_tokenizer;      /* its files are not copied */
     bool no_metadata;       /* no hf_* metadata in the file */
@@ -61,6 +62,8 @@ bool export_write(Export *, Err *);  /* model.onnx */
 bool export_map(Export *, Mapping *, Err *);
 bool export_copy(Export *, Err *);   /* config, tokenizer, export_metadata.json, the sidecar */
 bool export_labels(Export *, Err *); /* label2id.json, id2label.json */
+bool export_graphml(Export *, Err *); /* <stem>_hierarchical_graph.graphml and .onnxdata */
+void export_show(const Export *, Buf *); /* after export_copy: the steps, modules and tags */
 void export_close(Export *);
 
 #endif

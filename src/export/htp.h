@@ -64,6 +64,10 @@ bool htp_tag_valid(Str);                     /* begins with /, no empty part */
 /* A builder that knows the classes of a model by its config.json; NULL: not a family of ours. */
 Builder *htp_classes(Arena *, const Value *config, const OnnxGraph *);
 
+/* How many modules were written, those of torch.nn too: every path that a node or a weight lies in.
+ * Dropout, of which inference has neither, is not counted. */
+int htp_total_modules(const Htp *, const Builder *);
+
 /* ---- counts (htp_analysis.c) ---- */
 typedef struct HtpCount {
     Str tag;

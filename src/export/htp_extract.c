@@ -20,7 +20,7 @@ typedef struct Cut {
 } Cut;
 
 /* ---- which nodes ---- */
-/* The pattern against a tag, or the end of it: "BertLayer.0" finds ".../BertEncoder/BertLayer.0". */
+/* The pattern against a tag or its end: "BertLayer.0" finds ".../BertEncoder/BertLayer.0". */
 static bool names(const char *pattern, const char *tag)
 {
     if (fnmatch(pattern, tag, 0) == 0) return true;

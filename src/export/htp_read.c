@@ -147,8 +147,8 @@ static int enter_classes(Htp *h, Builder *classes, Str scope)
     return at;
 }
 
-/* TorchScript writes a module's second run as "attention_1"; that it is no attribute of this name is
- * known by its having no class where "attention" has one. */
+/* TorchScript writes a module's second run as "attention_1"; that it is no attribute of this name
+ * is known by its having no class where "attention" has one. */
 static Str without_turns(Htp *h, Builder *classes, Str path)
 {
     Buf out = { 0 };
@@ -573,4 +573,37 @@ void htp_read(Arena *arena, const OnnxGraph *g, const HtpHints *hints, Htp *h)
     } else if (scoped_names(g)) {
         htp_by_names(arena, g, htp_classes(arena, hints->config, g), h);
     }
+}
+
+/* ---- modules of every kind ---- */
+typedef struct Paths {
+    Arena *arena;
+    Map seen;
+    int n;
+} Paths;
+
+/* A path and all it lies in. */
+static void note_path_of(Paths *p, Str path)
+{
+    for (size_t n = 1; n <= path.n; n++) {
+        if (n < path.n && path.p[n] != '.') continue;
+        Str part = { path.p, n };
+        if (map_get(&p->seen, part)) continue;
+        map_put(&p->seen, p->arena, part, p);
+        p->n++;
+    }
+}
+
+int htp_total_modules(const Htp *h, const Builder *b)
+{
+    Paths p = { .arena = h->arena };
+    for (int i = 0; i < h->graph->n_node; i++) note_path_of(&p, h->scope[i]);
+    for (int i = 0; i < h->graph->n_init; i++) {
+        Str name = h->graph->init[i].name;
+        if (!b->weight[i].from) continue;
+        if (str_ends(name, ".T")) name.n -= 2;
+        while (name.n && name.p[name.n - 1] != '.') name.n--;
+        if (name.n) note_path_of(&p, (Str){ name.p, name.n - 1 });
+    }
+    return p.n + 1;
 }

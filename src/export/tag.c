@@ -45,7 +45,7 @@ static const struct {
     { "EsmRotaryEmbedding", NULL },
 };
 
-/* "*Layer" to "BertLayer"; empty: no level. */
+/* "*Layer" to "BertLayer", "Legacy*Head" to "LegacyDebertaV2Head"; empty: no level. */
 static Str full_class(Builder *b, const char *name)
 {
     const char *star = strchr(name, '*'), *full = name;

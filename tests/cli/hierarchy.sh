@@ -180,6 +180,60 @@ rm g/bus.onnxdata && refuses "5.4 no weights" "bus.onnxdata" "$EF" import-onnx g
 refuses "1.1 format" "wanted v1.3" "$EF" export-graphml bus/model.onnx --format v1.1
 refuses "1.1 missing" "No such file" "$EF" export-graphml missing.onnx
 
+# ---- parts 3.1 and 5: what an export says about itself ----
+works "1.1 export with everything" "$EF" export "$BUS" full --with-report --with-graphml -v
+for n in 1 2 3 4 5 6; do has "5.1 step $n" "^STEP $n/6: "; done
+for words in "^HTP ONNX EXPORT PROCESS" "^Hierarchy Embedding: ENABLED" "^Coverage: 100.0%" "^Tagged: 115/115" "^... and [0-9]* more lines" \
+    "^Traced modules: 25, execution steps: 50" "  - model_htp_export_report.md (" "  - model_hierarchical_graph.onnxdata ("; do has "5.1 console" "$words"; done
+side=full/model_htp_metadata.json
+[ "$(grep -o '^  "[a-z_]*": {' $side | tr -dc 'a-z_\n' | tr '\n' ' ')" = "export_context model tracing modules nodes outputs report statistics " ] && pass || flunk "3.1 order of keys"
+for words in '"timestamp": "20..-..-..T..:..:..\....Z"' '"strategy": "htp"' '"version": "1.0"' '"embed_hierarchy_attributes": true' '"class_names": "transformers-5"' \
+    '"framework": "transformers"' '"total_parameters": 429523' '"modules_traced": 25' '"execution_steps": 50' '"dtype": "torch.int64"' '"scope": ""' \
+    '"path": "model.onnx"' '"size_mb": 1.68' '"opset_version": 18' '"path": "model_htp_export_report.md"' '"model_preparation": {' '"input_generation": {' \
+    '"hierarchy_building": {' '"onnx_export": {' '"node_tagging": {' '"tag_injection": {' '"unique_scopes": ' '"root_fallbacks": ' '"tags_stripped": false' \
+    '"onnx_nodes": 115' '"empty_tags": 0' '"coverage_percentage": 100.0' '"module_types": \['; do
+    grep -q -- "$words" $side && pass || flunk "3.1: the sidecar lacks $words"
+done
+grep -q '"path": "model_htp_export_report.md"' bus/model_htp_metadata.json && flunk "3.1 a report that is not there" || pass
+report=full/model_htp_export_report.md
+grep '^#' $report >titles
+cat >wanted <<'END'
+# HTP ONNX Export Report
+## Export Process
+### ✅ Step 1/6: Model Preparation
+### ✅ Step 2/6: Input Generation
+### ✅ Step 3/6: Hierarchy Building
+#### Module Hierarchy Preview
+### ✅ Step 4/6: ONNX Export
+### ✅ Step 5/6: Node Tagging
+#### Top 20 Nodes by Hierarchy
+#### Complete HF Hierarchy with ONNX Nodes
+### ✅ Step 6/6: Tag Injection
+## Module Hierarchy
+### Module List (Sorted by Execution Order)
+## Complete Node Mappings
+## Export Summary
+### Performance Metrics
+### Coverage Statistics
+### Output Files
+END
+cmp -s titles wanted && pass || flunk "5.2 sections and their order"
+[ "$(grep -c ' -> /BertForTokenClassification' $report)" = 115 ] && pass || flunk "5.2 every node"
+for words in '429,523 (429.5K)' '| Input Name | Shape | Data Type |' '| input_ids | \[batch_size, sequence_length\] | int64 |' '| Match Type | Count | Percentage |' \
+    '| 0 | BertForTokenClassification | 2/115 | `/BertForTokenClassification` | \[ROOT\] |' 'Erf: /bert/encoder/layer.0/intermediate' 'MatMul (5 ops)' \
+    "Embedded in the nodes' metadata_props"; do grep -q -- "$words" $report && pass || flunk "5.2: the report lacks $words"; done
+works "5.2 clean" "$EF" export "$BUS" full2 --with-report --clean-onnx
+grep -q 'Stripped (clean ONNX)' full2/model_htp_export_report.md && grep -q '"tags_stripped": true' full2/model_htp_metadata.json && pass || flunk "5.2 stripped"
+works "5.4 the drawing of an export" "$EF" import-onnx full/model_hierarchical_graph.graphml g/drawn.onnx --validate
+cmp -s full/model.onnx g/drawn.onnx && pass || flunk "5.4 --with-graphml: not the same file"
+works "2.1 --torch-module" "$EF" export "$BUS" torch --torch-module
+works "2.1 --torch-module" "$EF" analyze torch/model.onnx --output-format csv
+for tag in BertEmbeddings/word_embeddings BertEmbeddings/LayerNorm BertSelfOutput/LayerNorm; do has "2.1 levels of torch.nn" "/$tag\""; done
+works "2.3 transformers-4" "$EF" export "$BUS" older --class-names transformers-4
+works "2.3 transformers-4" "$EF" analyze older/model.onnx --output-format csv
+has "2.3 transformers-4" "BertAttention/BertSdpaSelfAttention\""
+grep -q '"class_names": "transformers-4"' older/model_htp_metadata.json && pass || flunk "2.3 said in the sidecar"
+
 # ---- a module alone ----
 works "export" "$EF" export "$EXPORTS/bert" bert
 works "onnx extract" "$EF" onnx extract bert/model.onnx cut/embeddings.onnx --tag BertEmbeddings

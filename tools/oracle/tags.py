@@ -116,14 +116,36 @@ def check_ours(args, model, table, out):
     side = json.load(open(os.path.join(out, "model_htp_metadata.json")))
     if side["nodes"] != tags:
         wrong = wrong or ("sidecar differs from the file",)
-    return set(tags.values()), wrong
+    return set(tags.values()), wrong or check_sidecar(model, table, side)
+
+
+def flatten(node):
+    yield node["execution_order"], node["scope"], node["traced_tag"], node["class_name"]
+    for child in node.get("children", {}).values():
+        yield from flatten(child)
+
+
+def check_sidecar(model, table, side):
+    """Totals, and the modules in the order in which the hooks entered them."""
+    said = [m[1:3] for m in sorted(flatten(side["modules"]))]
+    seen = [m for m in table.items() if m in set(said)]
+    if seen != said:
+        return "modules or their order", [a for a in zip(said, seen) if a[0] != a[1]][:1]
+    silent = ("Dropout", "Identity", "CrossEntropyLoss")  # neither a weight nor a node tells of them
+    facts = {"total_modules": sum(type(m).__name__ not in silent for m in model.modules()),
+             "total_parameters": model.all_parameters}
+    for key, value in facts.items():
+        if side["model"][key] != value:
+            return "%s: found %d, wanted %d" % (key, side["model"][key], value),
+    return None
 
 
 def check(args, case, task):
     source = os.path.join(args.work, case + "." + task)
     model = E.make(case, task, source)
+    model.all_parameters = sum(p.numel() for p in model.parameters())
     if task == "feature-extraction" and hasattr(model, "pooler"):
-        model.pooler = None  # add_pooling_layer=False: last_hidden_state is all that is exported
+        model.pooler = model.pooler_activation = None  # last_hidden_state is all that is exported
     table = E.module_table(model, 60)
     E.export(args.program, source, source + ".tags", "--task", task)
     ours, wrong = check_ours(args, model, table, source + ".tags")
