@@ -26,7 +26,8 @@ static bool copy(Args *a, Export *e, Err *err)
     if (!files_source(e, err)) return false;
     e->encoder = e->folder, e->target = path_dir(&a->arena, e->onnx);
     if (!file_is(path_join(&a->arena, e->folder, STR("config.json"))))
-        return fail(err, EF_NOT_FOUND, "%s/config.json: not found, and Optimum needs it", e->folder);
+        return fail(err, EF_NOT_FOUND, "%s/config.json: not found, and Optimum needs it",
+                    e->folder);
     return files_copy_settings(e, err) && files_copy(e, "label2id.json", err) &&
            files_copy(e, "id2label.json", err);
 }

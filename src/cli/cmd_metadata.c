@@ -24,7 +24,8 @@ static bool say(const char *format, ...)
 static bool need_texts(const Args *a, int n, const char *wanted, Err *err)
 {
     if (a->n_text == n) return true;
-    return fail(err, EF_USAGE, "%s: found %d words, wanted %s", a->command->name, a->n_text, wanted);
+    return fail(err, EF_USAGE, "%s: found %d words, wanted %s", a->command->name, a->n_text,
+                wanted);
 }
 
 /* ---- embed ---- */
@@ -121,7 +122,8 @@ static bool open_usable(Args *a, HfMetadata *m, Err *err)
     if (!hf_metadata_open(&a->arena, a->text[0], m, err)) return false;
     if (m->state == HF_GOOD) return true;
     if (m->why) log_warn("%s: %s", a->text[0], m->why);
-    return fail(err, EF_NOT_FOUND, "%s: no usable metadata; `metadata embed` puts it in", a->text[0]);
+    return fail(err, EF_NOT_FOUND, "%s: no usable metadata; `metadata embed` puts it in",
+                a->text[0]);
 }
 
 static bool print_key(Args *a, const HfMetadata *m, const char *key, Err *err)

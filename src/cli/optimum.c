@@ -53,7 +53,8 @@ static const char *any_onnx(Checking *c)
     const char *found = NULL;
     DIR *folder = opendir(c->folder);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (str_ends(str_of(entry->d_name), ".onnx") && (!found || strcmp(entry->d_name, found) < 0))
+        if (str_ends(str_of(entry->d_name), ".onnx") &&
+            (!found || strcmp(entry->d_name, found) < 0))
             found = str_dup(c->arena, str_of(entry->d_name));
     if (folder) closedir(folder);
     return found;
@@ -80,14 +81,15 @@ static bool check_config(Checking *c)
     Str text, type;
     const char *path = in_folder(c, "config.json");
     if (!file_is(path))
-        return note(c, "config.json", CHECK_FAILED, "not found: Optimum needs it; export again, or "
-                    "`add-config` puts it there");
+        return note(c, "config.json", CHECK_FAILED, "not found: Optimum needs it; export again, "
+                    "or `add-config` puts it there");
     if (!file_read(c->arena, path, MOST_CONFIG, &text, &err) ||
         !json_parse(c->arena, text, &c->config, &err))
         return failed(c, "config.json", &err);
     type = value_str(value_get(&c->config, "model_type"), (Str){ 0 });
     if (!type.n)
-        return note(c, "config.json", CHECK_FAILED, "model_type is missing: no class can be chosen");
+        return note(c, "config.json", CHECK_FAILED,
+                    "model_type is missing: no class can be chosen");
     return note(c, "config.json", CHECK_OK, str_dup(c->arena, type));
 }
 
@@ -175,7 +177,8 @@ static void check_inputs(Checking *c)
     for (int i = 0; i < g->n_in; i++) {
         if (is_weight(g, g->in[i].name)) continue;
         bool is = false;
-        for (size_t k = 0; k < COUNT(known_inputs); k++) is |= str_is(g->in[i].name, known_inputs[k]);
+        for (size_t k = 0; k < COUNT(known_inputs); k++)
+            is |= str_is(g->in[i].name, known_inputs[k]);
         add_name(is ? &known : &strange, g->in[i].name);
     }
     if (strange.n)
@@ -217,10 +220,13 @@ static void check_outputs(Checking *c)
     for (int i = 0; row && i < 3 && row->output[i]; i++) {
         const OnnxValue *v = find_output(g, row->output[i]);
         if (!v) continue;
-        if (labels_fit(c, v)) note(c, "outputs", CHECK_OK, str_format(c->arena, "%s, for %s", all, c->task));
+        if (labels_fit(c, v))
+            note(c, "outputs", CHECK_OK, str_format(c->arena, "%s, for %s", all, c->task));
         return;
     }
-    if (!row) note(c, "outputs", CHECK_WARNING, str_format(c->arena, "%s: no rule for %s", all, c->task));
+    if (!row)
+        note(c, "outputs", CHECK_WARNING,
+             str_format(c->arena, "%s: no rule for %s", all, c->task));
     else
         note(c, "outputs", CHECK_FAILED, str_format(c->arena, "found %s, wanted %s for %s", all,
                                                     row->output[0], c->task));
@@ -258,7 +264,8 @@ static void check_run(Checking *c)
     bool ok = whole ? model_open_as(path, name, &m, &err) && model_dry_run(m, &err)
                     : model_open_bare(c->onnx, &m, &err);
     if (!ok) failed(c, "loads", &err);
-    else if (whole) note(c, "loads", CHECK_OK, str_format(c->arena, "and answers, as %s", task->name));
+    else if (whole)
+        note(c, "loads", CHECK_OK, str_format(c->arena, "and answers, as %s", task->name));
     else note(c, "loads", CHECK_OK, "the graph alone");
     model_close(m);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * optimum.h - would Optimum's ORTModelForX.from_pretrained(folder) work? The checks, one row each. */
+ * optimum.h - would Optimum's ORTModelForX.from_pretrained(folder) work? A row for each check. */
 #ifndef CLI_OPTIMUM_H
 #define CLI_OPTIMUM_H
 #include "cli/cli.h"

@@ -17,7 +17,8 @@ static Str front_matter(Str text)
 
 static void take(Str *list, size_t *n, const Value *v)
 {
-    if (v && v->kind == V_STR && v->s.n && utf8_valid(v->s) && *n < MOST_SAMPLES) list[(*n)++] = v->s;
+    bool fits = v && v->kind == V_STR && v->s.n && utf8_valid(v->s);
+    if (fits && *n < MOST_SAMPLES) list[(*n)++] = v->s;
 }
 
 /* widget: [{text}, {source_sentence, sentences: [...]}]; a file that is none of this has none. */
@@ -54,7 +55,8 @@ static const struct SampleRow {
     { "sequence_classification", NULL,
       { "I love this!", "This was the worst film I have seen in years." } },
     { NULL, NULL,
-      { "A man is eating food.", "Someone has a meal.", "The central bank raised interest rates." } },
+      { "A man is eating food.", "Someone has a meal.",
+        "The central bank raised interest rates." } },
 };
 
 static bool has_label(const ModelConfig *config, const char *label)
@@ -72,7 +74,9 @@ size_t samples_find(Arena *arena, const char *folder, const char *task, const Mo
     size_t n = folder ? of_readme(arena, folder, list) : 0, i = 0;
     *out = list;
     if (n) return n;
-    while (rows[i].task && (strcmp(rows[i].task, task) != 0 || !has_label(config, rows[i].label))) i++;
+    while (rows[i].task &&
+           (strcmp(rows[i].task, task) != 0 || !has_label(config, rows[i].label)))
+        i++;
     for (; n < COUNT(rows[i].text) && rows[i].text[n]; n++) list[n] = str_of(rows[i].text[n]);
     return n;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * texts.c - see texts.h. A session refuses empty texts, so those are left out and counted around. */
+ * texts.c - see texts.h. A session refuses empty texts: those are left out and counted around. */
 #include "cli/texts.h"
 
 const Str *texts_of_args(Args *a)

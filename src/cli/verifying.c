@@ -75,7 +75,8 @@ static Value labelled_words(Arena *arena, Str query, const Value *result)
 
 static void answer_words(Work *w, size_t i, Value *out)
 {
-    value_add(out, "entities", labelled_words(w->arena, w->texts.text[i], texts_result(&w->texts, i)));
+    const Value *result = texts_result(&w->texts, i);
+    value_add(out, "entities", labelled_words(w->arena, w->texts.text[i], result));
 }
 
 static void answer_label(Work *w, size_t i, Value *out)
@@ -255,7 +256,8 @@ static bool rows_fit(const Golden *g, Err *err)
 {
     const int32_t *start = g->start.data;
     int64_t rows = g->start.dim[0] - 1, ids = (int64_t)(g->ids.bytes / 4);
-    bool ok = g->start.rank == 1 && rows > 0 && rows < 1 << 16 && start[0] == 0 && start[rows] == ids;
+    bool ok = g->start.rank == 1 && rows > 0 && rows < 1 << 16;
+    ok = ok && start[0] == 0 && start[rows] == ids;
     for (int64_t i = 0; ok && i < rows; i++) ok = start[i] < start[i + 1];
     if (ok && g->types.data) ok = g->types.bytes == g->ids.bytes;
     return ok || fail(err, EF_INVALID_INPUT, "start.npy: found rows that do not fit ids.npy");
@@ -263,11 +265,12 @@ static bool rows_fit(const Golden *g, Err *err)
 
 static bool read_golden(Work *w, Golden *g, Err *err)
 {
-    if (!read_npy(w, "start.npy", 'i', &g->start, err) || !read_npy(w, "ids.npy", 'i', &g->ids, err) ||
+    if (!read_npy(w, "start.npy", 'i', &g->start, err) ||
+        !read_npy(w, "ids.npy", 'i', &g->ids, err) ||
         !read_npy(w, "output.npy", 'f', &g->output, err))
         return false;
-    if (file_is(golden_file(w, "type_ids.npy")) && !read_npy(w, "type_ids.npy", 'i', &g->types, err))
-        return false;
+    bool typed = file_is(golden_file(w, "type_ids.npy"));
+    if (typed && !read_npy(w, "type_ids.npy", 'i', &g->types, err)) return false;
     return rows_fit(g, err);
 }
 

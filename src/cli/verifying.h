@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * verifying.h - does a model answer, and with the right numbers? What `verify` and `export --verify`
- * share: sample texts through it, the int8 model beside it against it, both against golden outputs. */
+ * verifying.h - does a model answer, and with the right numbers? What `verify` and `export
+ * --verify` share: sample texts through it, the int8 model beside it against it, both against
+ * golden outputs. */
 #ifndef CLI_VERIFYING_H
 #define CLI_VERIFYING_H
 #include "cli/cli.h"

@@ -167,9 +167,10 @@ bool hf_metadata_read(Arena *arena, Str file, HfMetadata *m, Err *err)
     *m = (HfMetadata){ 0 };
     if (!onnx_props(arena, file, &all, &n, err)) return false;
     if (!take_ours(arena, all, n, m) || !make_plain(arena, m)) return true;
-    if (check_version(arena, m) && check_sum(arena, m) && check_object(arena, m, "hf_model_config") &&
-        check_object(arena, m, "hf_processor_config"))
-        m->state = HF_GOOD;
+    bool good = check_version(arena, m) && check_sum(arena, m) &&
+                check_object(arena, m, "hf_model_config") &&
+                check_object(arena, m, "hf_processor_config");
+    if (good) m->state = HF_GOOD;
     return true;
 }
 

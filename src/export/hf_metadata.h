@@ -30,7 +30,7 @@ typedef struct HfSource {   /* what is known of a model; zero: nothing */
     size_t compress_above;  /* bytes of a value; 0: 10240 */
 } HfSource;
 
-/* The properties, checksum last. Fails without config.json, or when `tokenizer` is not to be had. */
+/* The properties, checksum last. Fails without config.json, or without a tokenizer to put in. */
 bool hf_metadata_make(Arena *, const HfSource *, OnnxPair **, int *n, Err *);
 bool hf_read_config(Arena *, const HfSource *, Value *config, Err *); /* config.json, an object */
 

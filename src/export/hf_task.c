@@ -108,7 +108,8 @@ static const struct TypeRow {
 /* Labels say "classification"; other keys say of what. */
 static const ClassRow labelled[] = {
     { "", { "image_size", "num_channels", "patch_size" }, "image-classification" },
-    { "", { "sampling_rate", "num_mel_bins", "conv_kernel", "sample_rate" }, "audio-classification" },
+    { "", { "sampling_rate", "num_mel_bins", "conv_kernel", "sample_rate" },
+      "audio-classification" },
     { "", { 0 }, "text-classification" },
 };
 
@@ -181,7 +182,7 @@ static const char *by_class(const Value *config)
     return name.n ? by_rows(classes, COUNT(classes), name, config) : NULL;
 }
 
-/* {"summarization": {...}, "translation_en_to_de": {...}}: what T5 and its like were trained for. */
+/* {"summarization": {...}, "translation_en_to_de": {...}}: what T5 was trained for. */
 static const char *by_params(const Value *config)
 {
     const Value *params = value_get(config, "task_specific_params");

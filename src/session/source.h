@@ -45,7 +45,7 @@ const char *onnx_precision(const OnnxModel *); /* "int8" when it quantizes, else
 /* Checks (source_check.c). */
 bool source_family(const ModelConfig *, Err *);  /* refuses decoders and others by name */
 /* The task by its name, checked against config.json's architecture. Empty: by what the file says
- * itself (`inside`), or by the architecture; "auto": the same, and by whatever else config.json has. */
+ * itself (`inside`), or by the architecture; "auto": the same, or by what else config.json has. */
 bool source_task(Str name, Str inside, const ModelConfig *, const Task **, Err *);
 bool source_inputs(const OnnxModel *, Err *);
 bool source_output(const OnnxModel *, const Task *, const ModelConfig *, Str *name, Err *);

@@ -27,7 +27,8 @@ void source_onnx(Arena *arena, const char *path, ModelSource *s)
     source_folder(arena, path_dir(arena, path), s);
     s->weights = path;
     if (!usable(arena, path, &m)) return;
-    Str config = hf_metadata_get(&m, "hf_model_config"), tokens = hf_metadata_get(&m, "hf_tokenizer");
+    Str config = hf_metadata_get(&m, "hf_model_config");
+    Str tokens = hf_metadata_get(&m, "hf_tokenizer");
     s->inside.task = hf_metadata_get(&m, "hf_pipeline_task");
     bool whole = config.p && tokens.p; /* config and tokenizer belong together */
     if (whole || !file_is(s->config)) s->inside.config = config;
