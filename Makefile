@@ -28,6 +28,11 @@ STATIC  :=
 FUZZ_LINK := -fsanitize=fuzzer
 endif
 
+ifdef ARM   # gcc-aarch64-linux-gnu; the kernel tests need nothing else, and run under qemu-user
+OUT     := build/arm
+CC      := aarch64-linux-gnu-gcc
+endif
+
 # A folder under kernels/ is an instruction set: its flags, the CPU and the year it stands for.
 ISA_avx2 := -mavx2 -mfma -mf16c            # Haswell 2013, Zen 2017
 ISA_avxvnni := $(ISA_avx2) -mavxvnni       # Alder Lake 2021, Zen 5 2024
@@ -36,9 +41,15 @@ ISA_avx512vnni := $(ISA_avx512) -mavx512vnni   # Cascade Lake 2019, Zen 4 2022
 ISA_avx512bf16 := $(ISA_avx512) -mavx512bf16   # Cooper Lake 2020, Zen 4 2022
 ISA_amx  := $(ISA_avx512) -mamx-tile -mamx-int8 -mamx-bf16   # Sapphire Rapids 2023
 ISA_sha  := -msha -msse4.1                 # Goldmont 2016, Zen 2017
+ISA_neon :=                                # every 64-bit ARM
+ISA_dotprod := -march=armv8.2-a+dotprod    # Cortex-A75 2017, Graviton 2 2019
 isa      = $(ISA_$(word 2,$(subst /, ,$*)))
 
-SRC  := $(wildcard src/*/*.c src/kernels/*/*.c)
+FOLDERS_x86_64 := avx2 avxvnni avx512 avx512vnni avx512bf16 amx sha
+FOLDERS_aarch64 := neon dotprod
+CPU  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+
+SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(CPU))))
 OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o)
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
@@ -63,6 +74,12 @@ $(OUT)/bench/%: bench/%.c $(OUT)/libencoderfile.a
 $(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
 	$(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 
+# The kernel tests alone, static: to be carried to another machine, or run by an emulator.
+kernels: $(OUT)/kernels/test_kernels
+$(OUT)/kernels/test_kernels: tests/test_kernels.c $(filter $(OUT)/obj/base/% $(OUT)/obj/kernels/%,$(OBJ))
+	@mkdir -p $(@D)
+	$(CC) $(ALL) $(CFLAGS) -static -Itests -o $@ $^ $(LDFLAGS) -lm
+
 # Speed of single kernels; static, so that it can be carried to the machine it is to be run on.
 bench: $(OUT)/bench/kernels
 $(OUT)/bench/kernels: bench/kernels.c bench/peak.c $(OUT)/libencoderfile.a
@@ -80,4 +97,4 @@ $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/$(if $(FUZZER),arena,replay).c $(OUT)/l
 clean:
 	rm -rf build
 -include $(wildcard $(patsubst %,$(OUT)/%/*.d,obj/* obj/kernels/* tests fuzz))
-.PHONY: all tests bench fuzz clean
+.PHONY: all tests kernels bench fuzz clean

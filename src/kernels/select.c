@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * select.c - each slot comes from the best table that has one and that this CPU can run. x86 has a
- * list of its own, other CPUs the reference only: the one #if of this folder. */
+ * select.c - each slot comes from the best table that has one and that this CPU can run. x86 and
+ * ARM have a list each, other CPUs the reference only: the one #if of this folder. */
 #include <pthread.h>
 
 #include "tables.h"
@@ -14,6 +14,9 @@ const Kernels *const kernel_tables[] = {
     &kern_avxvnni,
     &kern_avx2,
     &kern_sha,
+#elif defined(__aarch64__)
+    &kern_dotprod,
+    &kern_neon,
 #endif
     &kern_scalar,
 };
