@@ -70,7 +70,8 @@ static bool export_graphml(Args *a, Err *err)
     e.htp = known.sidecar_path;
     bool ok = onnx_file_open(&a->arena, e.onnx, &file, err);
     if (ok) {
-        ok = graphml_write(&a->arena, &file.model, &known.htp, &e, err) || within(err, "%s", e.onnx);
+        ok = graphml_write(&a->arena, &file.model, &known.htp, &e, err) ||
+             within(err, "%s", e.onnx);
         onnx_file_close(&file);
     }
     hierarchy_close(&known);
@@ -136,6 +137,7 @@ static bool run_import(Args *a, Err *err)
 
 const Command cmd_import_onnx = {
     .name = "import-onnx",
+    .alias = "import-graphml",
     .summary = "write the ONNX file that a GraphML v1.3 describes",
     .usage = "GRAPH.graphml OUT.onnx [--validate]",
     .example = "  encoderfile import-onnx drawings/model.graphml model.onnx --validate\n",

@@ -6,7 +6,7 @@
 #include "session/source.h"
 
 static const Option options[] = {
-    { "tag", 0, "PATTERN", "a hierarchy tag or its end, * and ? allowed: BertLayer.0/BertAttention" },
+    { "tag", 0, "PATTERN", "a hierarchy tag or its end, * and ? allowed: BertLayer.0/Bert*" },
     { "sidecar", 0, "FILE", "the hierarchy's JSON, where it is not beside the model" },
     { "json", 0, NULL, "what was written, as JSON" },
     { 0 },
@@ -67,7 +67,7 @@ const Command cmd_onnx_extract = {
     .summary = "cut a module of the source model out as an ONNX file that runs",
     .usage = "IN.onnx OUT.onnx --tag PATTERN",
     .example = "  encoderfile onnx extract model.onnx layer0.onnx --tag BertLayer.0\n"
-               "  encoderfile onnx extract model.onnx gelu.onnx --tag '*Layer.1/*/GELUActivation'\n",
+               "  encoderfile onnx extract model.onnx gelu.onnx --tag '*Layer.1/*/GELU*'\n",
     .options = options,
     .run = run,
     .builder = true,

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_validate.c - an ONNX file and its hierarchy: is it well-formed, is every node tagged, does the
+ * cmd_validate.c - an ONNX file and its hierarchy: is it well-formed, is every node tagged, does its
  * sidecar agree. --repair writes the tags where every runtime tolerates them. Exit 1: something is
  * wrong. */
 #include "cli/cli.h"
 #include "cli/hierarchy.h"
 #include "cli/onnx_io.h"
 #include "cli/optimum.h"
+#include "export/hf_metadata.h"
 
 static const Option options[] = {
     { "check-consistency", 0, NULL, "compare the tags in the file with those of its sidecar" },
     { "repair", 0, NULL, "rewrite the file: missing, differing and badly stored tags" },
+    { "check-metadata", 0, NULL, "judge the hf_ metadata inside, too" },
+    { "check-task", 0, NULL, NULL },
+    { "check-processor", 0, NULL, NULL },
     { "sidecar", 0, "FILE", "the hierarchy's JSON, where it is not beside the model" },
     { "json", 0, NULL, "as JSON" },
     { "verbose", 'v', NULL, NULL },
@@ -25,6 +29,8 @@ typedef struct Findings {
     int repaired;           /* nodes; -1: not asked for */
     bool compared, consistent;
     Value consistency;
+    bool judged;            /* the metadata, too */
+    Value problems;         /* of it: lines */
 } Findings;
 
 static void count_tags(Arena *arena, Findings *f)
@@ -36,6 +42,20 @@ static void count_tags(Arena *arena, Findings *f)
         f->tagged += htp_node_tag(arena, &g->node[i], &source).n > 0;
         f->attributes += onnx_attr(&g->node[i], HTP_TAG) != NULL;
     }
+}
+
+static bool judge_metadata(Args *a, Findings *f, Err *err)
+{
+    HfMetadata m;
+    const char *line[32];
+    f->judged = args_has(a, "check-metadata") || args_has(a, "check-task") ||
+                args_has(a, "check-processor");
+    if (!f->judged) return true;
+    if (!hf_metadata_open(&a->arena, f->path, &m, err)) return false;
+    int n = hf_metadata_problems(&a->arena, &m, line, COUNT(line));
+    f->problems = value_list(&a->arena, (size_t)n);
+    for (int i = 0; i < n; i++) f->problems.list.items[i] = value_of_str(str_of(line[i]));
+    return true;
 }
 
 static void examine(Args *a, Findings *f)
@@ -130,6 +150,9 @@ static void put_text(Buf *b, const Findings *f)
     else buf_puts(b, "No sidecar file found\n");
     if (f->compared && file->sidecar_path)
         buf_puts(b, f->consistent ? "Tags are consistent\n" : "Tag inconsistencies found\n");
+    if (f->judged && !f->problems.list.n) buf_puts(b, "Metadata is valid\n");
+    for (size_t i = 0; f->judged && i < f->problems.list.n; i++)
+        buf_printf(b, "Metadata: %.*s\n", STR_ARG(f->problems.list.items[i].s));
     if (f->repaired >= 0) buf_printf(b, "Repaired %d operations\n", f->repaired);
 }
 
@@ -146,13 +169,15 @@ static Value as_json(Arena *arena, const Findings *f)
     value_add(&v, "coverage", value_of_float(htp_coverage(&f->file->htp)));
     value_add(&v, "sidecar", sidecar ? value_of_str(path_name(sidecar)) : value_null());
     if (f->consistency.kind == V_MAP) value_add(&v, "consistency", f->consistency);
+    if (f->judged) value_add(&v, "metadata_problems", f->problems);
     if (f->repaired >= 0) value_add(&v, "repaired", value_of_int(f->repaired));
     return v;
 }
 
 static bool report(Args *a, const Findings *f, Err *err)
 {
-    a->exit = f->valid && (!f->compared || !f->file->sidecar_path || f->consistent) ? 0 : 1;
+    bool agrees = !f->compared || !f->file->sidecar_path || f->consistent;
+    a->exit = f->valid && agrees && !(f->judged && f->problems.list.n) ? 0 : 1;
     if (args_has(a, "json")) {
         Value v = as_json(&a->arena, f);
         return out_json(&v, err);
@@ -189,7 +214,7 @@ static bool validate(Args *a, Err *err)
         return fail(err, EF_USAGE, "found %d files, wanted one ONNX model or a folder", a->n_text);
     Findings f = { .path = a->text[0], .file = &file, .repaired = -1 };
     if (!hierarchy_open(&a->arena, f.path, args_value(a, "sidecar"), &file, err)) return false;
-    bool ok = !args_has(a, "repair") || repair(a, &f, err);
+    bool ok = (!args_has(a, "repair") || repair(a, &f, err)) && judge_metadata(a, &f, err);
     if (ok) examine(a, &f);
     ok = ok && report(a, &f, err);
     hierarchy_close(&file);

@@ -45,7 +45,8 @@ static void put_typed(Buf *b, const char *type, Str bytes)
     buf_char(b, '}');
 }
 
-/* Reads back as the same bits: finite, and not in the gap between a float's and a double's rounding. */
+/* Reads back as the same bits: finite, and not in the gap between the roundings to float and to
+ * double. */
 static bool plain_float(float f)
 {
     return isfinite(f) && (float)number_widen(f) == f;
@@ -61,7 +62,8 @@ static void put_floats(Buf *b, const OnnxAttr *a)
 {
     bool plain = a->n > 0;
     for (size_t i = 0; i < a->n; i++) plain = plain && plain_float(a->floats[i]);
-    if (!plain) return put_typed(b, "floats", (Str){ (const char *)a->floats, a->n * sizeof(float) });
+    Str bytes = { (const char *)a->floats, a->n * sizeof(float) };
+    if (!plain) return put_typed(b, "floats", bytes);
     for (size_t i = 0; i < a->n; i++) {
         buf_char(b, i ? ',' : '[');
         json_write_f32(b, a->floats[i]);
@@ -108,7 +110,8 @@ static void put_tensor(Buf *b, const OnnxTensor *t)
 static void put_graphs(Buf *b, const OnnxAttr *a)
 {
     Buf bytes = { 0 };
-    buf_printf(b, "{\"attr_type\":\"%s\",\"graphs_b64\":[", a->type == A_GRAPH ? "graph" : "graphs");
+    buf_printf(b, "{\"attr_type\":\"%s\",\"graphs_b64\":[",
+               a->type == A_GRAPH ? "graph" : "graphs");
     for (size_t i = 0; i < a->n; i++, bytes.n = 0) {
         if (i) buf_char(b, ',');
         onnx_write_graph(&bytes, &a->g[i]);

@@ -129,8 +129,8 @@ static void begin_data(Read *r, const XML_Char **list)
     const char *key = attribute(list, "key");
     r->slot = -1, r->text.n = 0;
     if (!key) return give_up(r, EF_BAD_MODEL, "<data>: wanted a key%s", "");
-    if (r->place == AT_NODE && key[0] == 'n' && key[1] >= '0' && key[1] < '0' + NODE_KEYS && !key[2])
-        r->slot = key[1] - '0';
+    bool of_node = key[0] == 'n' && key[1] >= '0' && key[1] < '0' + NODE_KEYS && !key[2];
+    if (r->place == AT_NODE && of_node) r->slot = key[1] - '0';
     for (int i = 0; r->place == AT_MAIN && i < MAIN_KEYS && main_key[i]; i++)
         if (strcmp(key, main_key[i]) == 0) r->slot = i;
 }
@@ -379,7 +379,8 @@ static bool read_version(Read *r)
     if (!str_is(v, "1.3"))
         return fail(r->err, EF_UNSUPPORTED, "format_version: found \"%.*s\", wanted 1.3",
                     (int)MIN(v.n, 20), v.p);
-    if (!r->main[META_TIME].p) return fail(r->err, EF_BAD_MODEL, "export_timestamp (meta3) is missing");
+    if (!r->main[META_TIME].p)
+        return fail(r->err, EF_BAD_MODEL, "export_timestamp (meta3) is missing");
     if (!r->main[PARAM_STRATEGY].p)
         return fail(r->err, EF_BAD_MODEL, "parameter_strategy (param0) is missing");
     return graphml_strategy(r->main[PARAM_STRATEGY].p, &r->in->strategy, r->err);
@@ -521,8 +522,8 @@ static bool read_all(Read *r, Str xml, const Params *params, OnnxModel *m)
 {
     Str bytes = { 0 };
     if (!parse(r, xml) || !read_version(r) || !read_model(r, m)) return false;
-    if (r->in->strategy != PARAMS_EMBEDDED && !params->find(params->context, r, r->main[PARAM_FILE], &bytes))
-        return false;
+    bool outside = r->in->strategy != PARAMS_EMBEDDED;
+    if (outside && !params->find(params->context, r, r->main[PARAM_FILE], &bytes)) return false;
     if (!read_weights(r, bytes, m)) return false;
     r->in->nodes = m->graph.n_node;
     return !r->in->strict || check_strictly(r, m);

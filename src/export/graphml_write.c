@@ -497,6 +497,11 @@ static bool write_document(Draw *d, Err *err)
     return file_write(d->arena, d->e->graphml, buf_view(&d->out), err);
 }
 
+static bool beside(Arena *arena, const char *a, const char *b)
+{
+    return strcmp(path_real(arena, path_dir(arena, a)), path_real(arena, path_dir(arena, b))) == 0;
+}
+
 bool graphml_write(Arena *arena, OnnxModel *m, const Htp *htp, GraphmlExport *e, Err *err)
 {
     bool modules = htp && htp->n_module && !e->flat;
@@ -504,8 +509,7 @@ bool graphml_write(Arena *arena, OnnxModel *m, const Htp *htp, GraphmlExport *e,
     d.id = ARRAY(arena, Str, m->graph.n_node + 1);
     if (!is_text(m))
         return fail(err, EF_UNSUPPORTED, "found metadata or a name that is no UTF-8");
-    if (e->strategy == PARAMS_REFERENCE &&
-        strcmp(path_real(arena, path_dir(arena, e->onnx)), path_real(arena, path_dir(arena, e->base))))
+    if (e->strategy == PARAMS_REFERENCE && !beside(arena, e->onnx, e->base))
         return fail(err, EF_USAGE, "by reference, the GraphML must stand beside %s", e->onnx);
     if (!onnx_take_inside(m, err) || !dir_make_parents(e->base, err)) return false;
     bool ok = write_document(&d, err);

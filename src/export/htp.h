@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * htp.h - the hierarchy of an ONNX file: the module of the source model that each node stands for,
- * as a tag, "/BertModel/BertEncoder/BertLayer.0/BertOutput", and as a scope, "encoder.layer.0.output".
+ * as a tag, "/BertModel/BertEncoder/BertLayer.0/BertOutput", and as a scope,
+ * "encoder.layer.0.output".
  *
  * A file says it in one of these ways, tried in this order; the first that has a word for any node
  * counts for all of them:
- *   tags       written into the nodes: metadata_props (ours), a `hierarchy_tag` attribute (upstream's
- *              embedding, which ONNX Runtime refuses to load) or JSON in the doc_string (older)
+ *   tags       written into the nodes: metadata_props (ours), a `hierarchy_tag` attribute
+ *              (upstream's, which ONNX Runtime refuses to load) or JSON in the doc_string (older)
  *   sidecar    <stem>_htp_metadata.json and its older forms
  *   namespace  metadata of torch.export's exporter: paths and classes
- *   names      scopes in node names, as TorchScript writes them: paths; classes only with a config.json
+ *   names      scopes in node names, as TorchScript writes them: paths; classes only with a
+ *              config.json
  * With the last two a node that says nothing belongs to the root. */
 #ifndef EXPORT_HTP_H
 #define EXPORT_HTP_H
@@ -78,6 +80,7 @@ typedef struct HtpCounts { /* most first, then by name */
     int n, nodes;          /* nodes: sum of the counts */
 } HtpCounts;
 HtpCounts htp_counts(const Htp *, Str filter); /* tags that contain it; empty: all */
+enum { HTP_MORE = 4 };                       /* members that a caller may add to the analysis */
 Value htp_analysis(const Htp *, const char *path, Str filter);
 void htp_summary(Buf *, const Htp *, const char *path, Str filter);
 void htp_csv(Buf *, const Htp *, Str filter);

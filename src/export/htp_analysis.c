@@ -73,7 +73,8 @@ static Value modules_list(const Htp *h, Str filter)
 Value htp_analysis(const Htp *h, const char *path, Str filter)
 {
     HtpCounts c = htp_counts(h, filter);
-    Value v = value_map(h->arena, 6), info = value_map(h->arena, 3), stats = value_map(h->arena, 4);
+    Value v = value_map(h->arena, 6 + HTP_MORE), info = value_map(h->arena, 3);
+    Value stats = value_map(h->arena, 3);
     Value nodes = value_map(h->arena, (size_t)c.nodes);
     value_add(&info, "path", value_of_str(str_of(path)));
     value_add(&info, "total_nodes", value_of_int(h->graph->n_node));

@@ -207,8 +207,8 @@ static void put_process(Buf *b, const HtpRun *r)
     buf_puts(b, "\n## Export Process\n");
     step_title(b, r, STEP_PREPARE, "Model Preparation");
     buf_printf(b, "- **Model Class**: %s\n- **Total Modules**: %d\n"
-               "- **Total Parameters**: %s (%s)\n", e->class_name, r->total_modules, htp_thousands(arena, e->parameters),
-               htp_short(arena, e->parameters));
+               "- **Total Parameters**: %s (%s)\n", e->class_name, r->total_modules,
+               htp_thousands(arena, e->parameters), htp_short(arena, e->parameters));
     step_title(b, r, STEP_INPUTS, "Input Generation");
     buf_printf(b, "- **Model Type**: %s\n- **Task**: %s\n", e->model_type, e->task_name);
     put_inputs(b, h->graph);
@@ -218,7 +218,8 @@ static void put_process(Buf *b, const HtpRun *r)
     put_details(b, "Module Hierarchy Preview", h, false);
     step_title(b, r, STEP_ONNX, "ONNX Export");
     buf_printf(b, "- **Opset Version**: %d\n- **Constant Folding**: yes\n"
-               "- **Model Size**: %.2f MB\n- **Output Names**: ", e->opset, (double)r->onnx_size / (1 << 20));
+               "- **Model Size**: %.2f MB\n- **Output Names**: ", e->opset,
+               (double)r->onnx_size / (1 << 20));
     put_outputs(b, h->graph);
     buf_char(b, '\n');
     step_title(b, r, STEP_TAGGING, "Node Tagging");

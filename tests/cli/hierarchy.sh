@@ -107,6 +107,14 @@ cp bus/model.onnx again.onnx && works "nothing to repair" "$EF" validate again.o
 cmp -s bus/model.onnx again.onnx && has "nothing to repair" "^Repaired 0"
 refuses "4 validate: missing" "No such file" "$EF" validate missing.onnx
 
+works "1.2 --show-metadata" "$EF" analyze bus/model.onnx --show-metadata --show-task --show-processor --validate-metadata
+for words in '"task": "token-classification"' '"processor": {' '"metadata": {' '"metadata_problems": \[\]'; do has "1.2 metadata" "$words"; done
+works "1.2 in the summary" "$EF" analyze bus/model.onnx --show-task --output-format summary
+has "1.2 in the summary" '^task: "token-classification"'
+works "1.2 --check-metadata" "$EF" validate bus/model.onnx --check-metadata --check-task --check-processor
+has "1.2 --check-metadata" "^Metadata is valid"
+"$EF" validate "$GOLDEN/docs.onnx" --check-metadata >txt 2>err && flunk "1.2 no metadata: exit 0" || has "1.2 no metadata" "^Metadata: "
+
 # ---- compare ----
 works "4 compare" "$EF" compare bus/model.onnx "$GOLDEN/bert-script/model.onnx" --output-file diff.json
 for words in "^Model 1: bus" "^Model 2: " "^Found [0-9]* tag differences" "BertEmbeddings: 8 -> 50"; do has "4 compare" "$words"; done
