@@ -314,7 +314,8 @@ static bool run_one(const Model *m, Arena *arena, Runner *runner, RowOutput *row
 /* What the graph's declarations may have left open, or lied about. */
 static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *err)
 {
-    if (m->task->per_token && row->tokens != (int64_t)tokens)
+    bool pooled = m->task->pool && row->tokens == 1;
+    if (m->task->per_token && !pooled && row->tokens != (int64_t)tokens)
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found %lld rows for %zu tokens",
                     m->task->shape, (long long)row->tokens, tokens);

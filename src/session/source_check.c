@@ -209,7 +209,8 @@ bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, S
         snprintf(what, sizeof what, "Model must return %s", task->outputs[0]);
         return missing(what, g->out, g->n_out, err);
     }
-    if (v->rank >= 0 && v->rank != (task->per_token ? 3 : 2))
+    bool pooled = v->rank == 2 && task->pool; /* a graph that pools by itself */
+    if (v->rank >= 0 && !pooled && v->rank != (task->per_token ? 3 : 2))
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: %.*s has %d dimensions", task->shape,
                     STR_ARG(v->name), v->rank);

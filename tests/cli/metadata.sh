@@ -99,6 +99,23 @@ cp -r "$BUS" odd-labels && rm -f odd-labels/model.onnx && sed 's/"18": "[^"]*"/"
 works "3.3 a failed check is a warning" "$EF" export odd-labels checked
 grep -q "Warning: may not work with Optimum: labels: config.json has 20 labels, the graph gives 19" err && pass || flunk "3.3 warned"
 
+# ---- a sentence-transformers folder: the graph pools by itself, and metadata tells the task ----
+cp -r "$GOLDEN/modernbert" st && mkdir st/1_Pooling
+echo '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+{"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]' >st/modules.json
+echo '{"word_embedding_dimension": 24, "pooling_mode_mean_tokens": true}' >st/1_Pooling/config.json
+echo '{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"}, "decoder": null,
+"post_processor": null, "model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "a": 1, "b": 2}}}' >st/tokenizer.json
+works "sentence-transformers" "$EF" export st pooled
+prints "its task" '^sentence-similarity$' "$EF" metadata read pooled/model.onnx --key pipeline_task
+prints "one vector a text" '"embedding": \[' "$EF" infer -m pooled "a b"
+sed '/model_id/d' txt >folder
+prints "validate" "answers, as sentence_embedding" "$EF" validate pooled
+prints "verify" "similarity of 1 and 2: " "$EF" verify pooled "a b" "b a"
+printf 'encoderfile:\n  name: st\n  path: pooled\n  model_type: sentence_embedding\n' >c.yml
+works "build" "$EF" build -f c.yml && works "the package answers" ./st.encoderfile infer "a b"
+sed '/model_id/d' txt | cmp -s - folder && pass || flunk "package and folder give one vector"
+
 # ---- one file alone ----
 works "2.9 with the tokenizer" "$EF" metadata embed "$PLAIN" "$BUS" --include-tokenizer -o solo/ner.onnx
 grep -q 'gzip:H4sI' solo/ner.onnx && pass || flunk "2.12 compressed"
@@ -194,6 +211,10 @@ changed && sed 's/"18": "[^"]*"/"18": "x", "19": "y"/' made/config.json >bad/con
 changed && cp solo/bad.onnx bad/model.onnx && prints "2.15 broken metadata is a warning" "warning  metadata" "$EF" validate bad
 changed && cp solo/ner.onnx bad/model.onnx && prints "good metadata" "ok  *metadata" "$EF" validate bad
 refuses "no folder" "no-such" "$EF" validate no-such
+prints "validate FILE --check-metadata" "Metadata is valid" "$EF" validate solo/ner.onnx --check-metadata
+fails "validate FILE --check-metadata, broken" "Metadata: hf_checksum" "$EF" validate solo/bad.onnx --check-metadata
+fails "validate FILE --check-task, none" "there is no metadata" "$EF" validate "$PLAIN" --check-task --check-processor
+prints "validate FILE --json" '"metadata_problems": \[\]' "$EF" validate solo/ner.onnx --check-metadata --json
 
 # ---- extract ----
 prints "4.12 extract" '"SRC": "Bangalore"' "$EF" extract -m made "$Q"
