@@ -194,10 +194,18 @@ static inline const char *body_of(const char *reply)
     return end ? end + 4 : "";
 }
 
-/* Until so many jobs wait behind the one that runs; at most five seconds. */
+/* Until a run has begun after `before` of them: what is sent then waits behind it. */
+static inline bool run_begins(int before)
+{
+    for (int i = 0; i < 6000; i++, usleep(5000))
+        if (__atomic_load_n(&runs, __ATOMIC_RELAXED) > before) return true;
+    return false;
+}
+
+/* Until so many jobs wait behind the one that runs; at most half a minute. */
 static inline bool jobs_wait(const Running *r, int n)
 {
-    for (int i = 0; i < 1000; i++, usleep(5000))
+    for (int i = 0; i < 6000; i++, usleep(5000))
         if (__atomic_load_n(&session_meters(r->s)->waiting, __ATOMIC_RELAXED) == n) return true;
     return false;
 }

@@ -116,7 +116,7 @@ static void test_company(const Running *r)
                        ? "POST /predict" H JSON "Content-Length: 19\r\n\r\n{\"inputs\":[\"boom\"]}"
                        : "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}");
     }
-    usleep(100000);
+    CHECK(jobs_wait(r, N));
     CHECK(has(ask(r, "GET /health" H "\r\n"), "\"OK!\"")); /* while the model is busy */
     __atomic_store_n(&closed, 0, __ATOMIC_RELEASE);
     CHECK(strcmp(body_of(get(first, false)), REPLY_A) == 0);
@@ -215,8 +215,11 @@ static void test_many(void)
         CHECK(has(get(fd[i], false), "\"OK!\""));
     }
     __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
-    for (int i = 2; i < 6; i++)
+    int before = __atomic_load_n(&runs, __ATOMIC_RELAXED);
+    for (int i = 2; i < 6; i++) {
         put(fd[i], "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}");
+        CHECK(run_begins(before));
+    }
     CHECK(jobs_wait(&r, 3));
     int extra = connect_to(&r); /* busy ones do not */
     put(extra, "GET /health" H "\r\n");
