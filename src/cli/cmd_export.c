@@ -27,7 +27,6 @@ static const Option options[] = {
     { "with-report", 0, NULL, "write <stem>_htp_export_report.md" },
     { "with-graphml", 0, NULL, "draw the graph as GraphML v1.3" },
     { "graphml", 0, NULL, NULL },
-    { "embed-hierarchy", 0, NULL, NULL },
     { "torch-module", 0, NULL, "norms and tables are levels of the hierarchy too" },
     { "class-names", 0, "OF", "classes in tags: transformers-5 (default) or transformers-4" },
     { "no-config", 0, NULL, "write the .onnx alone, at OUT" },

@@ -335,6 +335,7 @@ void build_input(Builder *b, const char *name, int rank, const int64_t *dim)
 void build_output(Builder *b, Str value, const char *name, int rank, const int64_t *dim)
 {
     OnnxGraph *g = &b->graph;
+    if (!build_ok(b)) return; /* its sizes mean nothing */
     if (!g->out) g->out = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_out < MOST_IO);
     bool choices = g->n_in && g->in[0].rank == 3;

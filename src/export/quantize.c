@@ -90,7 +90,7 @@ static bool is_turn(const OnnxNode *n)
 /* What node n is to the weight that is its input k. */
 static Reader reader_of(const Rewrite *w, const OnnxNode *n, int k)
 {
-    if (n->domain.n) return READ_OTHER;
+    if (n->domain.n || !n->in[0].n) return READ_OTHER;
     if (str_is(n->op, "MatMul") && k == 1) return READ_PRODUCT;
     if (str_is(n->op, "Gemm") && k == 1 && is_plain_gemm(n))
         return onnx_int(n, "transB", 0) ? READ_LINEAR : READ_PRODUCT;
@@ -107,7 +107,7 @@ static void note_readers(Rewrite *w, const OnnxGraph *g, bool inner)
         for (int k = 0; k < n->n_in; k++) {
             Weight *weight = map_get(&w->weights, n->in[k]);
             Weight *turned = map_get(&w->turned, n->in[k]);
-            Reader reader = inner ? READ_AWAY : reader_of(w, n, k);
+            Reader reader = inner || !n->n_out ? READ_AWAY : reader_of(w, n, k);
             if (weight) weight->readers |= reader;
             if (weight && reader == READ_TURNED) map_put(&w->turned, w->arena, n->out[0], weight);
             if (turned && reader != READ_PRODUCT) turned->readers |= READ_OTHER;
@@ -412,6 +412,12 @@ static bool acceptable(const OnnxModel *m, DType half, Err *err)
     if (found < least)
         return fail(err, EF_UNSUPPORTED, "opset: found %lld, wanted %lld or later (onnx convert "
                     "--opset 17)", (long long)found, (long long)least);
+    for (int i = 0; i < m->graph.n_init; i++) {
+        const OnnxTensor *t = &m->graph.init[i];
+        if (!dtype_size(t->t.type) || (!t->t.data && tensor_bytes(&t->t)))
+            return fail(err, EF_UNSUPPORTED, "constant '%.*s': type %s cannot be written",
+                        STR_ARG(t->name), dtype_name(t->t.type));
+    }
     for (int i = 0; i < m->graph.n_node; i++)
         if (str_is(m->graph.node[i].op, "MatMulInteger"))
             return fail(err, EF_INVALID_INPUT, "the model is quantized already");
