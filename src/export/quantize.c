@@ -7,6 +7,7 @@
 
 enum {
     SMALL = 256,      /* weights with fewer numbers stay */
+    FEW_ROWS = 8,
     LEAST_OPSET = 11, /* has DynamicQuantizeLinear */
     BFLOAT_OPSET = 13,
 };
@@ -325,10 +326,12 @@ static bool shrink(Rewrite *w, Weight *weight, Err *err)
     return true;
 }
 
-/* Rows and columns cannot share one set of scales. */
+/* Rows and columns cannot share one set of scales; and where a table has few rows, every token meets
+ * the same error, which then does not average out. */
 static bool can_shrink(const Weight *weight)
 {
     int r = weight->readers;
+    if (r == READ_ROWS && weight->init->t.dim[0] < FEW_ROWS) return false;
     return r && (r == READ_PRODUCT || r == READ_LINEAR || !(r & ~(READ_ROWS | READ_TURNED)));
 }
 

@@ -120,6 +120,15 @@ refuses "class names" "transformers-5 or transformers-4" "$EF" export "$BUS" out
 refuses "shapes" "wanted rows and tokens" "$EF" export "$BUS" out --static-shapes 1x128
 refuses "level" "wanted O1, O2 or O3" "$EF" export "$BUS" out --optimize O4
 refuses "target" "wanted avx512_vnni" "$EF" export "$BUS" out --quantize=sse
+mkdir -p opt6/config.json
+refuses "1.8 config cannot be copied" "The ONNX model was exported but may not work with Optimum" "$EF" export "$BUS" opt6
+[ -f opt6/model.onnx ] && pass || flunk "1.8 the ONNX is there"
+for f in model.onnx config.json tokenizer.json tokenizer_config.json export_metadata.json; do [ -f "link1/$f" ] && pass || flunk "1.17, 1.20: $f"; done
+cp -r "$BUS" nolabels && rm nolabels/id2label.json nolabels/label2id.json
+works "4.7 label maps are copied only if there" "$EF" export nolabels nolabels-out && [ ! -e nolabels-out/id2label.json ] && pass || flunk "4.7 absent"
+printf '{"do_resize": true}' >nolabels/preprocessor_config.json && printf '{}' >nolabels/processor_config.json
+works "1.6, 1.7 processors" "$EF" export nolabels nolabels-out && cmp -s nolabels/preprocessor_config.json nolabels-out/preprocessor_config.json &&
+    [ -f nolabels-out/processor_config.json ] && pass || flunk "1.6, 1.7 copied"
 cp -r "$GOLDEN/bert" escape && printf '{"weight_map": {"x": "../../etc/passwd"}}' >escape/model.safetensors.index.json && rm escape/model.safetensors
 refuses "3.19 a path that leaves" "passwd" "$EF" export escape out
 [ ! -e out ] && pass || flunk "a refused option writes nothing"
