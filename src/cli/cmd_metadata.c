@@ -2,6 +2,7 @@
  * cmd_metadata.c - the metadata inside an .onnx: put in, read, judged. */
 #include "base/log.h"
 #include "cli/cli.h"
+#include "export/files.h"
 #include "export/hf_metadata.h"
 #include "export/hf_task.h"
 
@@ -59,6 +60,17 @@ static bool choose_task(Args *a, HfSource *s, Err *err)
     return true;
 }
 
+/* A folder, or a name in the local Hugging Face cache, as for `export`. */
+static bool find_folder(Args *a, HfSource *s, Err *err)
+{
+    Export e = { .model = a->text[1] };
+    bool ok = files_source(&e, err);
+    if (ok && e.folder != e.model) s->name = e.model;
+    s->folder = ok ? str_dup(&a->arena, str_of(e.folder)) : NULL;
+    arena_free(&e.arena);
+    return ok;
+}
+
 static bool configure(Args *a, HfEmbed *e, Err *err)
 {
     int64_t kb;
@@ -66,11 +78,10 @@ static bool configure(Args *a, HfEmbed *e, Err *err)
     if (!args_count(a, "compress-threshold", 10, 1 << 20, &kb, err)) return false;
     *e = (HfEmbed){ .onnx = a->text[0], .to = args_value(a, "output") };
     e->source = (HfSource){
-        .folder = a->text[1],
         .tokenizer = args_has(a, "include-tokenizer") || args_has(a, "include-vocab"),
         .compress_above = args_has(a, "no-compress") ? SIZE_MAX : (size_t)kb * 1024,
     };
-    return choose_task(a, &e->source, err);
+    return find_folder(a, &e->source, err) && choose_task(a, &e->source, err);
 }
 
 static bool tell_embed(Args *a, const HfEmbed *e, Err *err)

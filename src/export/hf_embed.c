@@ -8,7 +8,7 @@
 #include "export/hf_task.h"
 #include "text/text.h"
 
-enum { MOST_JSON = 16 << 20, MOST_TOKENIZER = 60 << 20, COMPRESS_ABOVE = 10240, MOST_PAIRS = 32 };
+enum { MOST_JSON = 16 << 20, MOST_TOKENIZER = 1 << 28, COMPRESS_ABOVE = 10240, MOST_PAIRS = 32 };
 
 typedef struct Maker {
     Arena *arena;
@@ -212,7 +212,12 @@ static void compress(Maker *m)
 bool hf_metadata_make(Arena *arena, const HfSource *from, OnnxPair **out, int *n, Err *err)
 {
     Maker m = { .arena = arena, .from = from, .item = ARRAY(arena, OnnxPair, MOST_PAIRS) };
+    size_t bytes = 0;
     if (!read_files(&m, err) || !add_all(&m, err)) return false;
+    for (int i = 0; i < m.n; i++) bytes += m.item[i].value.n;
+    if (bytes > HF_MOST_TEXT)
+        return fail(err, EF_TOO_LARGE, "metadata: found %zu bytes, wanted at most %d", bytes,
+                    HF_MOST_TEXT);
     const char *sum = hf_checksum(arena, m.item, m.n);
     compress(&m);
     add(&m, "hf_checksum", str_of(sum));

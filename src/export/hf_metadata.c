@@ -11,7 +11,7 @@
 #include "export/hf_parts.h"
 #include "export/hf_task.h"
 
-enum { MOST_TEXT = 64 << 20, MOST_OURS = 4096 }; /* bytes of all values, plain; keys */
+enum { MOST_OURS = 4096 }; /* keys */
 
 static const char suffix[] = ":compressed";
 
@@ -64,7 +64,7 @@ static bool inflate(Arena *arena, Str packed, size_t most, Str *out, Err *err)
 static bool make_plain(Arena *arena, HfMetadata *m)
 {
     bool flagged = str_is(hf_metadata_get(m, "hf_metadata_compressed"), "true");
-    size_t left = MOST_TEXT;
+    size_t left = HF_MOST_TEXT;
     for (int i = 0; i < m->n; i++) {
         Err err = { 0 };
         OnnxPair *pair = &m->item[i];
@@ -73,7 +73,7 @@ static bool make_plain(Arena *arena, HfMetadata *m)
             return damaged(m, str_format(arena, "%.*s: %s", (int)MIN(pair->key.n, 80), pair->key.p,
                                          err.message));
         if (pair->value.n > left)
-            return damaged(m, str_format(arena, "found more than %d bytes of metadata", MOST_TEXT));
+            return damaged(m, str_format(arena, "found more than %d bytes of metadata", HF_MOST_TEXT));
         left -= pair->value.n;
     }
     return true;
@@ -153,7 +153,7 @@ static bool take_ours(Arena *arena, const OnnxPair *all, int n, HfMetadata *m)
         if (!hf_is_ours(all[i].key)) continue;
         if (m->n == MOST_OURS) return damaged(m, "found more than 4096 hf_ keys");
         m->stored += all[i].key.n + all[i].value.n;
-        if (m->stored > MOST_TEXT) return damaged(m, "found more than 64 MiB of metadata");
+        if (m->stored > HF_MOST_TEXT) return damaged(m, "found more than 64 MiB of metadata");
         m->item[m->n++] = (OnnxPair){ { str_dup(arena, all[i].key), all[i].key.n },
                                       { str_dup(arena, all[i].value), all[i].value.n } };
     }

@@ -5,6 +5,7 @@
 #include "export/hf_metadata.h"
 #include "kernels/kernels.h"
 
+enum { HF_MOST_TEXT = 64 << 20 }; /* bytes of all values, plain; more is neither written nor read */
 bool hf_is_ours(Str key);                                     /* replaced by embedding */
 const char *hf_checksum(Arena *, const OnnxPair *, int n);    /* "sha256:..." */
 
