@@ -12,7 +12,7 @@
  *     ef_close(m);
  *
  * Failure: a call that can fail returns NULL or false and fills *err (err may be NULL).
- * Ownership: ef_open, ef_tokenize and ef_predict give you an object to release with its own call;
+ * Ownership: ef_open, ef_predict, ef_encode and so on give you an object to release with its own call;
  *   every pointer read from an object is borrowed and dies with it. All releases accept NULL.
  * Threads: one ef_model serves any number of threads; an ef_reply belongs to one thread at a time. */
 #ifndef ENCODERFILE_H
@@ -30,7 +30,8 @@ extern "C" {
 
 typedef struct ef_model ef_model;   /* weights, tokenizer, plan cache, worker threads */
 typedef struct ef_reply ef_reply;   /* the outcome of one predict call */
-typedef struct ef_tokens ef_tokens; /* ids and offsets of one text */
+typedef struct ef_tokenizer ef_tokenizer; /* texts to ids and back, with or without a model */
+typedef struct ef_tokens ef_tokens; /* ids and offsets of one input */
 
 typedef enum {
     EF_OK,
@@ -56,12 +57,20 @@ typedef struct {
     char message[1016];
 } ef_error;
 
-typedef enum { EF_TEXT, EF_PAIR } ef_kind;
+typedef enum {
+    EF_TEXT,
+    EF_PAIR,
+    EF_WORDS /* a text that comes cut: arrays of ef_word; for ef_encode only */
+} ef_kind;
+typedef struct {
+    const char *data; /* UTF-8 */
+    size_t size;
+} ef_word;
 typedef struct { /* bytes are borrowed for the duration of the call */
     ef_kind kind;
-    const void *data; /* UTF-8 */
+    const void *data; /* UTF-8; EF_WORDS: [size] ef_word */
     size_t size;
-    const void *data2; /* the second text of an EF_PAIR */
+    const void *data2; /* the second text of an EF_PAIR; EF_WORDS: NULL, or [size2] ef_word */
     size_t size2;
 } ef_input;
 
@@ -96,13 +105,46 @@ ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *par
 bool ef_reply_tensor(const ef_reply *, size_t input, ef_tensor *out); /* false: no such input */
 const char *ef_reply_json(const ef_reply *);                          /* what POST /predict would answer */
 void ef_reply_free(ef_reply *);
+
+/* Texts to ids and back. path: tokenizer.json, vocab.txt, vocab.json (with merges.txt), a
+ * SentencePiece .model, a folder with one of them (and its settings), or a package. */
+ef_tokenizer *ef_tokenizer_open(const char *path, ef_error *);
+const ef_tokenizer *ef_model_tokenizer(const ef_model *); /* dies with the model */
+void ef_tokenizer_close(ef_tokenizer *);
+size_t ef_token_count(const ef_tokenizer *);              /* ids are below this */
+int32_t ef_token_id(const ef_tokenizer *, const char *token); /* -1: no such token */
+
+typedef enum { EF_CUT_LONGEST, EF_CUT_FIRST, EF_CUT_SECOND } ef_cut; /* which text of a pair */
+typedef struct {      /* zero means: the default */
+    int max_length;   /* tokens, special ones included; default: all of them */
+    ef_cut cut;       /* what is shortened */
+    bool cut_left;    /* from its front */
+    bool overflow;    /* what is cut off is there too: ef_tokens_overflow */
+    int stride;       /* tokens that neighbouring windows share; below max_length */
+    bool no_special;  /* add no special tokens */
+    bool chars;       /* offsets count codepoints; default: bytes */
+    bool pad;         /* every input to one length: that of the longest, or pad_length */
+    int pad_id, pad_length, pad_multiple;
+    bool pad_left;
+    int threads;      /* for many inputs; default: the CPUs this process may use */
+} ef_encode_options;
+/* out[count]; each is released by ef_tokens_free. On failure there are none. */
+bool ef_encode(const ef_tokenizer *, const ef_input *, size_t count, const ef_encode_options *,
+               ef_tokens **out, ef_error *);
+/* One text, cut as the model needs it. */
 ef_tokens *ef_tokenize(ef_model *, const char *text, size_t size, ef_error *);
 const int32_t *ef_tokens_ids(const ef_tokens *, size_t *count);
-const int32_t *ef_tokens_offsets(const ef_tokens *); /* [count][2], bytes into the text */
+const int32_t *ef_tokens_offsets(const ef_tokens *); /* [count][2], into the text or the word */
 const int32_t *ef_tokens_type_ids(const ef_tokens *); /* [count] */
+const int32_t *ef_tokens_word_ids(const ef_tokens *); /* [count]; -1: special */
 const uint8_t *ef_tokens_special(const ef_tokens *); /* [count]: 1 where the text has nothing */
+const uint8_t *ef_tokens_attention(const ef_tokens *); /* [count]: 0 for padding; NULL: none */
 const char *ef_tokens_text(const ef_tokens *, size_t index); /* NULL: no such token */
+const ef_tokens *ef_tokens_overflow(const ef_tokens *, size_t index); /* NULL: no more of them */
 void ef_tokens_free(ef_tokens *);
+/* Released by ef_string_free. skip_special: leave special tokens out. */
+char *ef_decode(const ef_tokenizer *, const int32_t *ids, size_t count, bool skip_special, ef_error *);
+void ef_string_free(char *);
 
 /* The toolchain: reads one thing and writes another. The package's program is the YAML's
  * base_binary_path, or else the very executable that calls this. */

@@ -48,6 +48,8 @@ static void wrong_inputs(ef_model *m)
     CHECK(!ef_predict(m, &missing, 1, NULL, &err) && says(&err, "found no text"));
     CHECK(!ef_predict(m, &empty, 1, "{", &err) && says(&err, "params_json"));
     CHECK(!ef_predict(m, &empty, 0, NULL, NULL));
+    ef_input words = { .kind = EF_WORDS };
+    CHECK(!ef_predict(m, &words, 1, NULL, &err) && says(&err, "found words"));
     CHECK(!ef_open("nowhere", NULL, &err) && says(&err, "nowhere"));
     CHECK(!ef_open("nowhere", NULL, NULL));
     CHECK(!ef_open(NULL, NULL, &err) && says(&err, "Not a valid encoderfile"));
@@ -70,6 +72,85 @@ static void tokens(ef_model *m)
     CHECK(ef_tokens_type_ids(t)[1] == 0 && ef_tokens_text(t, 1) == ef_tokens_text(t, 1));
     ef_tokens_free(t);
     CHECK(!ef_tokenize(m, "\xff", 1, &err) && says(&err, "UTF-8"));
+}
+
+static void check_batch(const ef_tokenizer *t)
+{
+    TEST("encode: text, pair, words, overflow, padding, alone and in company");
+    enum { MANY = 100 };
+    static const ef_word words[] = { { "from", 4 }, { "Pune", 4 } }, more[] = { { "to", 2 } };
+    ef_error err = { 0 };
+    ef_input in[MANY];
+    ef_tokens *out[MANY], *one;
+    size_t n, k;
+    for (int i = 0; i < MANY; i++) in[i] = ef_text(i % 2 ? text : "from P\xc3\xbcne");
+    in[1] = (ef_input){ EF_PAIR, "from Pune", 9, "to Mumbai", 9 };
+    in[3] = (ef_input){ EF_WORDS, words, 2, more, 1 };
+    ef_encode_options o = { .max_length = 9, .overflow = true, .stride = 1, .chars = true };
+    if (!CHECK(ef_encode(t, in, MANY, &o, out, &err))) return;
+    for (int i = 0; i < MANY; i++) {
+        const int32_t *ids = ef_tokens_ids(out[i], &n);
+        CHECK(n <= 9 && ef_encode(t, &in[i], 1, &o, &one, &err));
+        CHECK(memcmp(ids, ef_tokens_ids(one, &k), n * sizeof *ids) == 0 && k == n);
+        ef_tokens_free(one);
+    }
+    CHECK(ef_tokens_word_ids(out[3])[0] == -1 && ef_tokens_word_ids(out[3])[1] == 0);
+    ef_tokens_ids(out[1], &n);
+    CHECK(ef_tokens_type_ids(out[1])[n - 1] == 1 && ef_tokens_type_ids(out[1])[0] == 0);
+    const ef_tokens *window = ef_tokens_overflow(out[5], 0);
+    CHECK(window && ef_tokens_ids(window, &n)[0] == ef_tokens_ids(out[5], &k)[0] && n <= 9);
+    CHECK(strcmp(ef_tokens_text(window, 0), "[CLS]") == 0 && !ef_tokens_overflow(window, 0));
+    for (int i = 0; i < MANY; i++) ef_tokens_free(out[i]);
+    ef_encode_options pad = { .pad = true, .pad_multiple = 8, .threads = 2 };
+    CHECK(ef_encode(t, in, MANY, &pad, out, &err));
+    for (int i = 0; i < MANY; i++) {
+        const uint8_t *attention = ef_tokens_attention(out[i]);
+        CHECK(ef_tokens_ids(out[i], &k) && k % 8 == 0 && (i == 0 || k == n));
+        CHECK(attention ? attention[0] == 1 : i % 2); /* the longest have no padding */
+        CHECK(i % 2 || (attention && attention[k - 1] == 0));
+        n = k;
+        ef_tokens_free(out[i]);
+    }
+}
+
+static void check_refusals(const ef_tokenizer *t)
+{
+    TEST("encode and decode: what is refused");
+    ef_error err = { 0 };
+    ef_input in[] = { ef_text("a"), ef_text("\xff") }, none = { .kind = EF_TEXT };
+    ef_tokens *out[2];
+    CHECK(!ef_encode(t, in, 2, NULL, out, &err) && says(&err, "input 1:") && !out[0] && !out[1]);
+    CHECK(!ef_encode(t, &none, 1, NULL, out, &err) && says(&err, "found no text"));
+    CHECK(!ef_encode(t, in, 1, &(ef_encode_options){ .max_length = 4, .stride = 4 }, out, &err) &&
+          says(&err, "below max_length"));
+    CHECK(!ef_encode(t, in, 1, &(ef_encode_options){ .pad = true, .pad_id = -1 }, out, &err));
+    CHECK(!ef_encode(t, in, 1, &(ef_encode_options){ .cut = 7 }, out, &err));
+    CHECK(!ef_decode(t, (int32_t[]){ 1 << 30 }, 1, false, &err) && says(&err, "wanted one below"));
+    CHECK(!ef_tokenizer_open("nowhere", &err) && says(&err, "nowhere"));
+    CHECK(!ef_tokenizer_open(NULL, &err) && !ef_tokenizer_open("docs", NULL));
+}
+
+static void tokenizer(ef_model *m)
+{
+    TEST("tokenizer");
+    ef_error err = { 0 };
+    const ef_tokenizer *t = ef_model_tokenizer(m);
+    int32_t cls = ef_token_id(t, "[CLS]");
+    CHECK(cls >= 0 && (size_t)cls < ef_token_count(t) && ef_token_id(t, "no such token") == -1);
+    check_batch(t);
+    check_refusals(t);
+    TEST("decode");
+    ef_tokens *tokens = ef_tokenize(m, "From Pune", 9, &err);
+    size_t n;
+    const int32_t *ids = ef_tokens_ids(tokens, &n);
+    char *back = ef_decode(t, ids, n, true, &err), *all = ef_decode(t, ids, n, false, &err);
+    CHECK(back && strcmp(back, "from pune") == 0 && all && strstr(all, "[CLS]") == all);
+    ef_string_free(back), ef_string_free(all), ef_string_free(NULL), ef_tokens_free(tokens);
+    TEST("tokenizer of a folder");
+    ef_tokenizer *own = ef_tokenizer_open(model_path, &err);
+    CHECK(own && ef_token_count(own) == ef_token_count(t));
+    if (own) check_batch(own);
+    ef_tokenizer_close(own), ef_tokenizer_close(NULL);
 }
 
 /* The same package, once mapped from its file and once from memory, at an odd address. */
@@ -106,6 +187,10 @@ static void toolchain(ef_model *m)
     CHECK(built && strcmp(ef_describe(built)->name, "bus-ner") == 0);
     ef_close(built);
     from_memory(path);
+    ef_tokenizer *packed = ef_tokenizer_open(path, &err);
+    CHECK(packed && ef_token_count(packed) == ef_token_count(ef_model_tokenizer(m)));
+    if (packed) check_batch(packed);
+    ef_tokenizer_close(packed);
     unlink(path);
     CHECK(!ef_build("nowhere.yml", NULL, &err) && says(&err, "config not found"));
     TEST("serve");
@@ -147,6 +232,7 @@ int main(void)
     predict(m);
     wrong_inputs(m);
     tokens(m);
+    tokenizer(m);
     toolchain(m);
     ef_close(m);
     embeddings_have_no_labels();

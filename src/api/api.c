@@ -5,6 +5,7 @@
 
 #include "api/build.h"
 #include "api/serve.h"
+#include "api/tokens.h"
 #include "base/cpu.h"
 #include "data/json.h"
 
@@ -13,19 +14,13 @@ struct ef_model {
     Model *model;
     Session *session;
     ef_info info;
+    ef_tokenizer tokenizer;
 };
 
 struct ef_reply {
     Arena arena;
     Job *job;
     const Model *model;
-};
-
-struct ef_tokens {
-    Arena arena;
-    Encoding encoding;
-    int32_t *offsets;  /* [n][2] */
-    const char **text; /* [n] */
 };
 
 const char *ef_version(void)
@@ -70,7 +65,8 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
 {
     Arena arena = { 0 };
     ef_model *m = NEW(&arena, ef_model);
-    *m = (ef_model){ .arena = arena, .model = model };
+    *m = (ef_model){ .arena = arena, .model = model,
+                     .tokenizer = { .tokenizer = model->tokenizer } };
     SessionOptions settings = { .threads = options ? options->threads : 0 };
     m->session = session_new(model, &settings);
     describe(m);
@@ -132,6 +128,8 @@ static bool fill_job(Job *job, const ef_input *in, size_t count, Err *err)
     job->second = ARRAY(&job->arena, Str, count + 1);
     for (size_t i = 0; i < count; i++) {
         Str first = { in[i].data, in[i].size }, second = { in[i].data2, in[i].size2 };
+        if (in[i].kind != EF_TEXT && in[i].kind != EF_PAIR)
+            return fail(err, EF_UNSUPPORTED, "input %zu: found words, wanted a text or a pair", i);
         if (!first.p || (in[i].kind == EF_PAIR && !second.p))
             return fail(err, EF_INVALID_INPUT, "input %zu: found no text", i);
         job->first[i] = (Str){ str_dup(&job->arena, first), first.n };
@@ -188,67 +186,21 @@ void ef_reply_free(ef_reply *r)
     arena_free(&arena);
 }
 
-/* ---- tokens ---- */
+/* ---- tokens: tokens.c, with the limits of the model ---- */
 
-static bool encode(ef_tokens *t, const Model *model, Str text, Err *err)
+const ef_tokenizer *ef_model_tokenizer(const ef_model *m)
 {
-    if (!utf8_valid(text)) return fail(err, EF_INVALID_INPUT, "text: not valid UTF-8");
-    if (!tokenizer_encode(model->tokenizer, &t->arena, text, NULL, &model->encode, &t->encoding,
-                          err))
-        return false;
-    t->offsets = ARRAY(&t->arena, int32_t, 2 * t->encoding.n + 1);
-    t->text = ARRAY(&t->arena, const char *, t->encoding.n + 1);
-    for (size_t i = 0; i < t->encoding.n; i++) {
-        t->offsets[2 * i] = t->encoding.start[i];
-        t->offsets[2 * i + 1] = t->encoding.end[i];
-        t->text[i] = str_dup(&t->arena, tokenizer_token(model->tokenizer, t->encoding.ids[i]));
-    }
-    return true;
+    return &m->tokenizer;
 }
 
 ef_tokens *ef_tokenize(ef_model *m, const char *text, size_t size, ef_error *err)
 {
-    Arena arena = { 0 };
-    Err own = { 0 };
-    ef_tokens *t = NEW(&arena, ef_tokens);
-    t->arena = arena;
-    if (encode(t, m->model, (Str){ text, size }, &own)) return t;
-    ef_tokens_free(t);
-    fail(err, own.code, "%s", own.message);
-    return NULL;
-}
-
-const int32_t *ef_tokens_ids(const ef_tokens *t, size_t *count)
-{
-    *count = t->encoding.n;
-    return t->encoding.ids;
-}
-
-const int32_t *ef_tokens_offsets(const ef_tokens *t)
-{
-    return t->offsets;
-}
-
-const int32_t *ef_tokens_type_ids(const ef_tokens *t)
-{
-    return t->encoding.type_ids;
-}
-
-const uint8_t *ef_tokens_special(const ef_tokens *t)
-{
-    return t->encoding.special;
-}
-
-const char *ef_tokens_text(const ef_tokens *t, size_t index)
-{
-    return index < t->encoding.n ? t->text[index] : NULL;
-}
-
-void ef_tokens_free(ef_tokens *t)
-{
-    if (!t) return;
-    Arena arena = t->arena;
-    arena_free(&arena);
+    const EncodeOptions *limits = &m->model->encode;
+    ef_input in = { .kind = EF_TEXT, .data = text, .size = size };
+    ef_encode_options options = { .max_length = limits->max_length, .cut = (ef_cut)limits->strategy,
+                                  .cut_left = limits->truncate_left };
+    ef_tokens *out;
+    return ef_encode(&m->tokenizer, &in, 1, &options, &out, err) ? out : NULL;
 }
 
 /* ---- toolchain ---- */

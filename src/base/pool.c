@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pool.c - workers that share one loop. A job is a generation number; indices are taken from one
  * counter. Workers spin for about 20 microseconds after a job, since the next one usually follows, and
- * then sleep on a condition; a pool of one CPU never spins. */
+ * then sleep on a condition; a pool of one CPU never spins. A worker enters a job while it is open;
+ * the caller closes it when no index is left and waits only for those inside, never for a worker that
+ * has not woken up: on a busy machine that may take longer than the whole job. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -23,7 +25,8 @@ struct Pool {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     atomic_uint generation; /* counts jobs */
-    atomic_int next, busy;  /* next index to take; workers not yet done with this job */
+    atomic_int next, busy;  /* next index to take; workers inside the job */
+    atomic_bool open;       /* it may be entered; changes only while nobody is inside, or to false */
     atomic_bool stop;
     int n;
     PoolFn *fn;
@@ -56,10 +59,12 @@ static void *work(void *arg)
 {
     Worker *me = arg;
     Pool *pool = me->pool;
-    for (unsigned seen = 0;; seen++) {
+    for (unsigned seen = 0;;) {
         wait_for_job(pool, seen);
         if (atomic_load(&pool->stop)) return NULL;
-        take_indices(pool, me->number);
+        seen = atomic_load(&pool->generation);
+        atomic_fetch_add(&pool->busy, 1); /* before looking: the caller closes before it looks */
+        if (atomic_load(&pool->open)) take_indices(pool, me->number);
         atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_release);
     }
 }
@@ -118,9 +123,10 @@ void pool_for(Pool *pool, int n, PoolFn *fn, void *arg)
     }
     pool->n = n, pool->fn = fn, pool->arg = arg;
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->busy, pool->threads - 1, memory_order_relaxed);
+    atomic_store(&pool->open, true);
     announce(pool);
     take_indices(pool, 0);
-    while (atomic_load_explicit(&pool->busy, memory_order_acquire) > 0)
-        pool->spins ? cpu_pause() : (void)sched_yield();
+    atomic_store(&pool->open, false);
+    for (int spins = 0; atomic_load(&pool->busy) > 0; spins++)
+        spins < pool->spins ? cpu_pause() : (void)sched_yield();
 }

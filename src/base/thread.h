@@ -18,6 +18,8 @@ void pool_for(Pool *, int n, PoolFn *, void *arg);
 /* From now on this thread, and those it starts, give way to the others of the process. */
 void thread_lower(void);
 
+/* Zeroed memory, aligned to 64, that goes when the calling thread ends (thread_memory.c). */
+void *thread_memory(size_t bytes);
 int cpu_count(void);              /* affinity and cgroup quota considered; at least 1 */
 double now_seconds(void);         /* monotonic */
 Str now_utc(Arena *);             /* "2026-11-15T07:06:23.123Z" */

@@ -4,6 +4,8 @@
  * tokenizers needs no word with this table. */
 #include "word_cache.h"
 
+#include "base/thread.h"
+
 enum { PLACES_LOG = 13 };
 
 enum { NEAR_IDS = 4 };
@@ -19,7 +21,7 @@ typedef struct Entry { /* two cache lines, of which most words need one */
 } Entry;
 _Static_assert(sizeof(Entry) == 128, "two cache lines");
 
-static _Thread_local _Alignas(64) Entry entries[1 << PLACES_LOG];
+static _Thread_local Entry *entries; /* [1 << PLACES_LOG]; made by the first word of a thread */
 
 uint32_t word_cache_model(void)
 {
@@ -72,6 +74,7 @@ static inline bool same(const char *a, const char *b, size_t n)
 bool word_cache_find(uint32_t model, Str word, uint64_t *place, Tokens *out)
 {
     uint64_t hash = *place = hash_of(model, word);
+    if (!entries) entries = thread_memory(sizeof *entries << PLACES_LOG);
     const Entry *e = &entries[hash >> (64 - PLACES_LOG)];
     if (e->hash != hash || e->model != model || e->bytes != word.n ||
         !same(e->text, word.p, word.n))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * word_cache.h - tokens of words that this thread has met before. Nothing is shared, nothing is
- * locked, nothing is allocated. */
+ * locked; the table is made once, by the first word of a thread. */
 #ifndef TEXT_WORD_CACHE_H
 #define TEXT_WORD_CACHE_H
 #include "pieces.h"

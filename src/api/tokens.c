@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tokens.c - the tokenizer half of encoderfile.h. The tokens of an input live in an arena of their
+ * own, its overflow windows in the same one. */
+#include "api/tokens.h"
+
+#include "base/heap.h"
+#include "base/thread.h"
+#include "session/model.h"
+
+struct ef_tokens {
+    Arena arena;       /* of the input; a window has none */
+    Encoding encoding;
+    int32_t *offsets;  /* [n][2] */
+    const char **text; /* [n] */
+    ef_tokens *window; /* [encoding.n_overflow] */
+};
+
+enum { SHARE = 16 };   /* inputs that a worker takes at a time */
+
+/* ---- opening ---- */
+static bool open_tokenizer(ef_tokenizer *t, const char *path, Err *err)
+{
+    Tokenizer *own;
+    if (path && package_is(path)) {
+        if (!model_open(path, &t->model, err)) return false;
+        t->tokenizer = t->model->tokenizer;
+        return true;
+    }
+    if (!path) return fail(err, EF_INVALID_INPUT, "found no path of a tokenizer");
+    return tokenizer_open(&t->arena, path, &own, err) && (t->tokenizer = own, true);
+}
+
+ef_tokenizer *ef_tokenizer_open(const char *path, ef_error *err)
+{
+    Arena arena = { 0 };
+    Err own = { 0 };
+    ef_tokenizer *t = NEW(&arena, ef_tokenizer);
+    t->arena = arena;
+    if (open_tokenizer(t, path, &own)) return t;
+    ef_tokenizer_close(t);
+    fail(err, own.code, "%s", own.message);
+    return NULL;
+}
+
+void ef_tokenizer_close(ef_tokenizer *t)
+{
+    if (!t) return;
+    model_close(t->model);
+    Arena arena = t->arena;
+    arena_free(&arena);
+}
+
+size_t ef_token_count(const ef_tokenizer *t)
+{
+    return tokenizer_size(t->tokenizer);
+}
+
+int32_t ef_token_id(const ef_tokenizer *t, const char *token)
+{
+    return tokenizer_id(t->tokenizer, str_of(token));
+}
+
+/* ---- encoding ---- */
+typedef struct Inputs {
+    const Tokenizer *tokenizer;
+    const ef_input *in;
+    size_t count;
+    EncodeOptions options;
+    bool chars;
+    ef_tokens **out;
+    Err *errors; /* [count] */
+} Inputs;
+
+static Words words_of(Arena *arena, const void *list, size_t n)
+{
+    const ef_word *given = list;
+    Str *items = ARRAY(arena, Str, n);
+    for (size_t i = 0; i < n; i++) items[i] = (Str){ given[i].data, given[i].size };
+    return (Words){ items, n };
+}
+
+static bool encode_words(const Inputs *b, const ef_input *in, ef_tokens *t, Err *err)
+{
+    Words first = words_of(&t->arena, in->data, in->size),
+          second = words_of(&t->arena, in->data2, in->data2 ? in->size2 : 0);
+    const Words *more = in->data2 ? &second : NULL;
+    if (!tokenizer_encode_words(b->tokenizer, &t->arena, first, more, &b->options, &t->encoding,
+                                err))
+        return false;
+    if (b->chars) encoding_to_chars_words(&t->encoding, first, more);
+    return true;
+}
+
+static bool encode_input(const Inputs *b, const ef_input *in, ef_tokens *t, Err *err)
+{
+    Str first = { in->data, in->size }, second = { in->data2, in->size2 };
+    const Str *more = in->kind == EF_PAIR ? &second : NULL;
+    if (!first.p || (more && !second.p)) return fail(err, EF_INVALID_INPUT, "found no text");
+    if (in->kind == EF_WORDS) return encode_words(b, in, t, err);
+    if (!tokenizer_encode(b->tokenizer, &t->arena, first, more, &b->options, &t->encoding, err))
+        return false;
+    if (b->chars) encoding_to_chars(&t->encoding, first, more);
+    return true;
+}
+
+static void encode_share(void *batch, int share, int worker)
+{
+    Inputs *b = batch;
+    (void)worker;
+    for (size_t i = (size_t)share * SHARE; i < MIN(b->count, (size_t)(share + 1) * SHARE); i++) {
+        Arena arena = { 0 };
+        b->out[i] = NEW(&arena, ef_tokens);
+        b->out[i]->arena = arena;
+        encode_input(b, &b->in[i], b->out[i], &b->errors[i]);
+    }
+}
+
+/* What a caller reads, from what the tokenizer wrote. */
+static void present(const Tokenizer *tokenizer, Arena *arena, ef_tokens *t)
+{
+    const Encoding *e = &t->encoding;
+    t->offsets = ARRAY(arena, int32_t, 2 * e->n + 1);
+    t->text = ARRAY(arena, const char *, e->n + 1);
+    for (size_t i = 0; i < e->n; i++) {
+        t->offsets[2 * i] = e->start[i];
+        t->offsets[2 * i + 1] = e->end[i];
+        Str name = e->tokens ? e->tokens[i] : tokenizer_token(tokenizer, e->ids[i]);
+        t->text[i] = str_dup(arena, name);
+    }
+    t->window = ARRAY(arena, ef_tokens, e->n_overflow);
+    for (size_t i = 0; i < e->n_overflow; i++) {
+        t->window[i].encoding = e->overflow[i];
+        present(tokenizer, arena, &t->window[i]);
+    }
+}
+
+/* To one length over all of the batch: the longest has to be known first. */
+static bool pad_all(const Inputs *b, const ef_encode_options *o, Err *err)
+{
+    PadOptions pad = { .id = o->pad_id, .left = o->pad_left,
+                       .token = tokenizer_token(b->tokenizer, o->pad_id),
+                       .length = (size_t)MAX(o->pad_length, 0),
+                       .multiple = (size_t)MAX(o->pad_multiple, 0) };
+    for (size_t i = 0; i < b->count && o->pad_length <= 0; i++)
+        pad.length = MAX(pad.length, b->out[i]->encoding.n);
+    for (size_t i = 0; i < b->count; i++)
+        if (!encodings_pad(&b->out[i]->arena, &b->out[i]->encoding, 1, &pad, err)) return false;
+    return true;
+}
+
+static bool read_options(const ef_encode_options *o, const Tokenizer *t, Inputs *b, Err *err)
+{
+    if (o->max_length < 0 || o->stride < 0 || (o->stride && o->stride >= o->max_length))
+        return fail(err, EF_INVALID_INPUT, "stride: found %d, wanted 0 or more, below max_length %d",
+                    o->stride, o->max_length);
+    if (o->cut < EF_CUT_LONGEST || o->cut > EF_CUT_SECOND)
+        return fail(err, EF_INVALID_INPUT, "cut: found %d, wanted one of ef_cut", (int)o->cut);
+    if (o->pad && (o->pad_id < 0 || (size_t)o->pad_id >= tokenizer_size(t)))
+        return fail(err, EF_INVALID_INPUT, "pad_id: found %d, wanted one below %zu", o->pad_id,
+                    tokenizer_size(t));
+    b->chars = o->chars;
+    b->options = (EncodeOptions){ .max_length = o->max_length,
+                                  .strategy = (TruncateStrategy)o->cut,
+                                  .truncate_left = o->cut_left,
+                                  .no_special = o->no_special,
+                                  .tokens = true,
+                                  .overflow = o->overflow,
+                                  .stride = o->stride };
+    return true;
+}
+
+static bool first_error(const Inputs *b, Err *err)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (b->errors[i].code != EF_OK)
+            return fail(err, b->errors[i].code, "input %zu: %s", i, b->errors[i].message);
+    return true;
+}
+
+static bool encode_all(Inputs *b, const ef_encode_options *o, Err *err)
+{
+    size_t shares = (b->count + SHARE - 1) / SHARE;
+    if (shares > INT32_MAX) return fail(err, EF_TOO_LARGE, "found %zu inputs", b->count);
+    Pool *pool = shares > 1 && o->threads != 1 ? pool_new(o->threads) : NULL;
+    pool_for(pool, (int)shares, encode_share, b);
+    pool_free(pool);
+    if (!first_error(b, err) || (o->pad && !pad_all(b, o, err))) return false;
+    for (size_t i = 0; i < b->count; i++) present(b->tokenizer, &b->out[i]->arena, b->out[i]);
+    return true;
+}
+
+bool ef_encode(const ef_tokenizer *t, const ef_input *in, size_t count,
+               const ef_encode_options *options, ef_tokens **out, ef_error *err)
+{
+    static const ef_encode_options none;
+    const ef_encode_options *o = options ? options : &none;
+    Arena arena = { 0 };
+    Err own = { 0 };
+    Inputs b = { .tokenizer = t->tokenizer, .in = in, .count = count, .out = out };
+    for (size_t i = 0; i < count; i++) out[i] = NULL;
+    b.errors = arena_try(&arena, count + 1, sizeof *b.errors, SIZE_MAX / 2, &own);
+    bool ok = b.errors && read_options(o, t->tokenizer, &b, &own);
+    for (size_t i = 0; ok && i < count; i++) b.errors[i].code = EF_OK;
+    ok = ok && encode_all(&b, o, &own);
+    for (size_t i = 0; !ok && i < count; i++) ef_tokens_free(out[i]), out[i] = NULL;
+    arena_free(&arena);
+    return ok || fail(err, own.code, "%s", own.message);
+}
+
+/* ---- reading ---- */
+const int32_t *ef_tokens_ids(const ef_tokens *t, size_t *count)
+{
+    *count = t->encoding.n;
+    return t->encoding.ids;
+}
+
+const int32_t *ef_tokens_offsets(const ef_tokens *t)
+{
+    return t->offsets;
+}
+
+const int32_t *ef_tokens_type_ids(const ef_tokens *t)
+{
+    return t->encoding.type_ids;
+}
+
+const int32_t *ef_tokens_word_ids(const ef_tokens *t)
+{
+    return t->encoding.word;
+}
+
+const uint8_t *ef_tokens_special(const ef_tokens *t)
+{
+    return t->encoding.special;
+}
+
+const uint8_t *ef_tokens_attention(const ef_tokens *t)
+{
+    return t->encoding.attention;
+}
+
+const char *ef_tokens_text(const ef_tokens *t, size_t index)
+{
+    return index < t->encoding.n ? t->text[index] : NULL;
+}
+
+const ef_tokens *ef_tokens_overflow(const ef_tokens *t, size_t index)
+{
+    return index < t->encoding.n_overflow ? &t->window[index] : NULL;
+}
+
+void ef_tokens_free(ef_tokens *t)
+{
+    if (!t) return;
+    Arena arena = t->arena;
+    arena_free(&arena);
+}
+
+/* ---- decoding ---- */
+char *ef_decode(const ef_tokenizer *t, const int32_t *ids, size_t count, bool skip_special,
+                ef_error *err)
+{
+    Arena arena = { 0 };
+    Err own = { 0 };
+    Str text;
+    char *out = NULL;
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++)
+        if (ids[i] < 0 || (size_t)ids[i] >= tokenizer_size(t->tokenizer))
+            ok = fail(&own, EF_INVALID_INPUT, "id %zu: found %d, wanted one below %zu", i, ids[i],
+                      tokenizer_size(t->tokenizer));
+    ok = ok && tokenizer_decode(t->tokenizer, ids, count, skip_special, &arena, &text, &own);
+    if (ok) out = heap_resize(NULL, text.n + 1);
+    if (out) memcpy(out, text.p, text.n), out[text.n] = 0;
+    else if (ok) fail(&own, EF_IO, "no memory for %zu bytes", text.n);
+    arena_free(&arena);
+    if (!out) fail(err, own.code, "%s", own.message);
+    return out;
+}
+
+void ef_string_free(char *text)
+{
+    heap_resize(text, 0);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tokens.h - the tokenizer half of encoderfile.h, as a model's handle sees it. */
+#ifndef API_TOKENS_H
+#define API_TOKENS_H
+#include "text/text.h"
+
+struct ef_tokenizer {
+    Arena arena;                 /* empty: a model's own */
+    const Tokenizer *tokenizer;
+    struct Model *model;         /* the package it lies in; NULL: none, or not ours to close */
+};
+
+#endif

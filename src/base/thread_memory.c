@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * thread_memory.c - memory of a thread that is asked for when it is needed. A large _Thread_local
+ * array would be cleared for every thread that starts, whether it is ever used or not. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "thread.h"
+
+enum { LINE = 64 }; /* results are aligned to a cache line */
+
+typedef struct Block {
+    struct Block *next; /* older ones of the same thread */
+} Block;
+
+static pthread_key_t newest;
+
+static void free_blocks(void *first)
+{
+    for (Block *b = first, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+}
+
+static void make_key(void)
+{
+    if (pthread_key_create(&newest, free_blocks) != 0) abort();
+}
+
+void *thread_memory(size_t bytes)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    Block *b = calloc(1, sizeof *b + LINE + bytes); /* its pages stay untouched until used */
+    if (!b) abort();
+    b->next = pthread_getspecific(newest);
+    if (pthread_setspecific(newest, b) != 0) abort();
+    return (void *)ROUND_UP((uintptr_t)(b + 1), LINE);
+}
