@@ -22,6 +22,7 @@ typedef struct Command {
     const char *summary;   /* one line */
     const char *usage;     /* behind the name: "[--model M] TEXT..." */
     const char *example;   /* lines to paste */
+    const char *note;      /* (optional) lines between options and example */
     const Option *options;
     bool (*run)(Args *, Err *);
     bool builder;          /* not in a package */
@@ -62,6 +63,9 @@ void args_free(Args *);
 void alias_apply(Arena *, int *argc, char ***argv);
 
 /* help.c */
+#define NOTE_LIMIT                                                                                 \
+    "A text is cut to the model's limit: tokenizer.max_length of the YAML it was built with, else " \
+    "what the\nmodel's own files say, else 512 tokens; `inspect` shows it (docs/tokenizer.md).\n"
 void help_all(Buf *, const Command *const *all, bool packaged);
 void help_command(Buf *, const Command *, bool packaged);
 

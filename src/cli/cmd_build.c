@@ -87,6 +87,7 @@ const Command cmd_build = {
     .name = "build",
     .summary = "pack a model folder into one executable",
     .options = options,
+    .note = NOTE_LIMIT,
     .run = run,
     .builder = true,
     .usage = "-f config.yml [OPTIONS]",

@@ -217,6 +217,7 @@ const Command cmd_infer = {
     .name = "infer",
     .summary = "run texts through a model and print the JSON",
     .options = options,
+    .note = NOTE_LIMIT,
     .run = run,
     .usage = "[--model PATH] [TEXT...]",
     .example = "  encoderfile infer --model ./ner-model \"Book a bus from Bangalore to Chennai\"\n"

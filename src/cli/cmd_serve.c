@@ -126,6 +126,7 @@ const Command cmd_serve = {
     .name = "serve",
     .summary = "answer over HTTP until interrupted",
     .options = options,
+    .note = NOTE_LIMIT,
     .run = run,
     .usage = "[--model PATH] [OPTIONS]",
     .example = "  ./my-ner.encoderfile serve --http-port 8080 &\n"

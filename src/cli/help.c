@@ -21,6 +21,7 @@ void help_command(Buf *b, const Command *c, bool packaged)
         if (!packaged || (strcmp(o->name, "model-type") != 0 &&
                           strcmp(o->name, "force-task-detection") != 0))
             put_option(b, o);
+    if (c->note) buf_printf(b, "\n%s", c->note);
     buf_printf(b, "\nexample:\n%s", c->example);
 }
 

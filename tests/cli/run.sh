@@ -166,6 +166,7 @@ prints "--version" '^encoderfile [0-9]' "$P" --version
 prints "version --json" '"isa"' "$P" version --json
 prints "help" '  build ' "$EF" --help
 prints "help of a command" 'output-dir' "$EF" help build
+prints "help of infer, the limit" 'else 512 tokens' "$EF" infer --help
 prints "help of a command, flag" 'example:' "$EF" onnx run --help
 works "no command" "$P"
 grep -q '  build ' txt && flunk "a package offers build" || pass
