@@ -252,7 +252,7 @@ static bool map_vocab(const Block *b, Vocab *v, Err *err)
     v->size = b->h.size;
     v->longest = b->h.longest;
     v->shift = 64 - bits_of(slots);
-    return (v->shift <= 64 && v->size <= INT32_MAX / 2 && v->longest <= v->pool_n) ||
+    return (v->shift <= 64 && v->size <= ids && v->longest <= v->pool_n) ||
            broken(err, "vocabulary");
 }
 
