@@ -108,7 +108,7 @@ static void note_readers(Rewrite *w, const OnnxGraph *g, bool inner)
         for (int k = 0; k < n->n_in; k++) {
             Weight *weight = map_get(&w->weights, n->in[k]);
             Weight *turned = map_get(&w->turned, n->in[k]);
-            Reader reader = inner || !n->n_out ? READ_AWAY : reader_of(w, n, k);
+            Reader reader = inner || n->n_out != 1 ? READ_AWAY : reader_of(w, n, k);
             if (weight) weight->readers |= reader;
             if (weight && reader == READ_TURNED) map_put(&w->turned, w->arena, n->out[0], weight);
             if (turned && reader != READ_PRODUCT) turned->readers |= READ_OTHER;
@@ -268,7 +268,7 @@ static void turn(Rewrite *w, const OnnxNode *n, const Weight *weight)
 {
     OnnxNode copy = *n;
     copy.in = ARRAY(w->arena, Str, 1), copy.out = ARRAY(w->arena, Str, 1);
-    copy.in[0] = weight->bytes, copy.out[0] = named(w, n->out[0], "_quantized");
+    copy.n_in = 1, copy.in[0] = weight->bytes, copy.out[0] = named(w, n->out[0], "_quantized");
     add_node(w, copy);
 }
 
