@@ -141,7 +141,7 @@ static void note_weights(Rewrite *w)
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; k < g->node[i].n_out; k++)
             map_put(&w->makers, w->arena, g->node[i].out[k], &g->node[i]);
-    note_readers(w, g, false);
+    for (int pass = 0; pass < 2; pass++) note_readers(w, g, false); /* a Transpose may stand late */
 }
 
 /* ---- the new graph ---- */
