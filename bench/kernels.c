@@ -233,10 +233,11 @@ static void table_rates(const Kernels *k)
     for (size_t i = 0; i < COUNT(gemms); i++)
         for (int64_t C = 384; C <= 768 && gemms[i].gemm; C += 384)
             layer_rates(k, gemms[i].gemm, gemms[i].slot, C);
-    if (k->gemm_f32)
-        printf("%-10s M  128 N 1536 K  384: f32 with gelu %.1f GFLOP/s\n", k->isa,
-               2e-9 * 128 * 1536 * 384 /
-                   gemm_seconds(k->gemm_f32, "gemm_f32", 128, 1536, 384, ACT_GELU));
+    for (size_t i = 0; i < COUNT(gemms); i++)
+        if (gemms[i].gemm)
+            printf("%-10s %-9s M 128 N 1536 K 384 with gelu: %.1f GFLOP/s\n", k->isa, gemms[i].slot,
+                   2e-9 * 128 * 1536 * 384 /
+                       gemm_seconds(gemms[i].gemm, gemms[i].slot, 128, 1536, 384, ACT_GELU));
     for (size_t i = 0; i < COUNT(lengths) && k->attention; i++)
         printf("%-10s attention length %4d: H 12 D 32 %6.1f, H 12 D 64 %6.1f GFLOP/s\n", k->isa,
                lengths[i], attention_rate(k->attention, lengths[i], 12, 32),
