@@ -2,15 +2,18 @@
  * tokenizers.c - the C half of bench/tokenizers.py: tokenizes lines of a file on one thread and
  * says how long it took, in CPU time. A line of stdin asks, a line of stdout answers:
  *
- *     bench/tokenizers TOKENIZER TEXT [tokens]    "tokens": names of the tokens too
- *     1000 2000      lines 1000 to 2000, each once        -> seconds, tokens, sum of ids and offsets
- *     each           every line, one clock reading each   -> median and 99 % in microseconds
- */
+ *     bench/tokenizers TOKENIZER TEXT    TOKENIZER may be a compiled one, which is mapped
+ *     1000 2000      lines 1000 to 2000, each once      -> seconds, tokens, sum of ids and offsets
+ *     each           every line, one clock reading each -> median and 99 % in microseconds
+ *     memory         what this process holds now        -> bytes of its own, bytes of mapped files
+ *     compile FILE   writes the compiled form           -> its bytes */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/file.h"
+#include "data/json.h"
 #include "text/text.h"
 
 enum { KEEP = 1 << 20 }; /* bytes of working memory kept from line to line */
@@ -19,7 +22,6 @@ typedef struct Bench {
     Tokenizer *tokenizer;
     Str *lines;
     size_t n;
-    EncodeOptions options;
     Arena work;
     uint64_t tokens, sum; /* of all that was encoded; the sum is the same for equal answers */
 } Bench;
@@ -48,7 +50,7 @@ static bool encode(Bench *b, Str line, Err *err)
 {
     Encoding e;
     arena_reset(&b->work, KEEP);
-    if (!tokenizer_encode(b->tokenizer, &b->work, line, NULL, &b->options, &e, err)) return false;
+    if (!tokenizer_encode(b->tokenizer, &b->work, line, NULL, NULL, &e, err)) return false;
     encoding_to_chars(&e, line, NULL);
     b->tokens += e.n;
     for (size_t i = 0; i < e.n; i++)
@@ -86,20 +88,73 @@ static bool each(Bench *b, Arena *arena, Err *err)
     return true;
 }
 
+/* ---- memory ---- */
+static bool memory(Err *err)
+{
+    char line[256];
+    size_t own = 0, resident = 0;
+    malloc_trim(0); /* what is free does not count */
+    FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    if (!f) return fail(err, EF_IO, "/proc/self/smaps_rollup cannot be opened");
+    while (fgets(line, sizeof line, f))
+        if (sscanf(line, "Rss: %zu", &resident) != 1) sscanf(line, "Anonymous: %zu", &own);
+    fclose(f);
+    printf("%zu %zu\n", own * 1024, (resident - own) * 1024);
+    return true;
+}
+
+static bool compile(const char *from, const char *to, Err *err)
+{
+    Arena arena = { 0 };
+    Value root;
+    Buf block = { 0 };
+    TokenizerFiles files = { .vocab = from };
+    FILE *f = NULL;
+    bool ok = tokenizer_tree(&arena, &files, &root, err) && tokenizer_compile(&root, &block, err);
+    if (ok) {
+        f = fopen(to, "wb");
+        ok = f && fwrite(block.p, 1, block.n, f) == block.n && fclose(f) == 0;
+        if (!ok) fail(err, EF_IO, "%s cannot be written", to);
+    }
+    if (ok) printf("%zu\n", block.n);
+    buf_free(&block);
+    arena_free(&arena);
+    return ok;
+}
+
+/* ---- questions ---- */
+static bool open_any(Arena *arena, const char *path, Tokenizer **out, Err *err)
+{
+    Mapping map;
+    if (!file_map(path, &map, err)) return false;
+    if (map.n >= 4 && !memcmp(map.p, "EFTK", 4))
+        return tokenizer_map(arena, (Str){ (const char *)map.p, map.n }, out, err);
+    file_unmap(&map);
+    return tokenizer_open(arena, path, out, err);
+}
+
+static bool answer(Bench *b, Arena *arena, const char *path, const char *line, Err *err)
+{
+    size_t from, to;
+    char file[200];
+    if (sscanf(line, "%zu %zu", &from, &to) == 2) return range(b, from, to, err);
+    if (sscanf(line, "compile %199s", file) == 1) return compile(path, file, err);
+    if (!strncmp(line, "memory", 6)) return memory(err);
+    return each(b, arena, err);
+}
+
 int main(int argc, char **argv)
 {
     Arena arena = { 0 };
-    Bench b = { .options = { .tokens = argc > 3 } };
+    Bench b = { 0 };
     Err err = { 0 };
     Str file;
-    size_t from, to;
-    if (argc < 3) return fputs("usage: tokenizers TOKENIZER TEXT [tokens]\n", stderr), 2;
-    bool ok = tokenizer_open(&arena, argv[1], &b.tokenizer, &err) &&
+    if (argc < 3) return fputs("usage: tokenizers TOKENIZER TEXT\n", stderr), 2;
+    bool ok = open_any(&arena, argv[1], &b.tokenizer, &err) &&
               file_read(&arena, argv[2], (size_t)1 << 32, &file, &err);
     if (ok) split(&arena, file, &b);
-    for (char line[80]; ok && fgets(line, sizeof line, stdin); fflush(stdout))
-        if (sscanf(line, "%zu %zu", &from, &to) == 2) ok = range(&b, from, to, &err);
-        else ok = each(&b, &arena, &err);
+    for (char line[256]; ok && fgets(line, sizeof line, stdin); fflush(stdout))
+        ok = answer(&b, &arena, argv[1], line, &err);
     if (!ok) fprintf(stderr, "tokenizers: %s\n", err.message);
     arena_free(&b.work);
     arena_free(&arena);

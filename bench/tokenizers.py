@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tokenizers.py TEXT TOKENIZER... - our tokenizer and PyPI `tokenizers` on the same lines, in turns.
+"""tokenizers.py TEXT TOKENIZER... - our tokenizer and PyPI `tokenizers`, in turns on equal lines.
 
     make build/bench/tokenizers
     python bench/tokenizers.py corpus.txt wordpiece/tokenizer.json bpe/tokenizer.json ...

@@ -5,9 +5,9 @@
  * leaves without a trace, and the offsets of those behind it move forward; an unknown that waits to
  * be fused stays behind byte tokens that come after it.
  *
- * Most words were met before (word_cache.h), or are tokens as they are. Whether merging ends in that
- * very token is found out once per token and kept in `whole`; that byte is the only thing that ever
- * changes in a loaded tokenizer, and all threads would write the same. */
+ * Most words were met before (word_cache.h), or are tokens as they are. Whether merging ends in
+ * that very token is found out once per token and kept in `whole`; that byte is the only thing that
+ * ever changes in a loaded tokenizer, and all threads would write the same. */
 #include "bpe.h"
 
 #include "bpe_model.h"

@@ -80,8 +80,8 @@ static inline void bit_set(uint64_t *bits, uint64_t at)
 {
     bits[at / 64] |= (uint64_t)1 << at % 64;
 }
-/* Symbols 0 .. n with their codes, as neighbours, in scratch of BPE_SCRATCH * n: merged as far as they go; the list
- * from symbol 0 on is the outcome. */
+/* Symbols 0 .. n with their codes, as neighbours, in scratch of BPE_SCRATCH * n: merged as far as
+ * they go; the list from symbol 0 on is the outcome. */
 void bpe_merge(const Merges *, Symbol *symbols, size_t n);
 
 /* ---- bpe_tables.c ---- */

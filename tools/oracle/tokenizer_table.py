@@ -71,8 +71,7 @@ def texts_of(corpus):
     lines += special
     print(f"{len(lines)} lines of {len(groups)} scripts, 5000 fuzzed, pairs, words, windows",
           flush=True)
-    training = chosen_lines(corpus, TRAINING)[0]
-    return lines, damaged(lines, 2, 4000) + random_texts(3, 1000), training
+    return lines, damaged(lines, 2, 4000) + random_texts(3, 1000)
 
 
 # ---- the two sides ----
@@ -167,14 +166,15 @@ def found(folder):
             yield name, json_path if os.path.exists(json_path) else path
 
 
-def trained(folder, training, only):
+def trained(folder, corpus, only):
     os.makedirs(f"{folder}/trained", exist_ok=True)
-    texts = [x for x in training if len(x) < 1000]
+    texts = None
     for style in STYLES:
         path = f"{folder}/trained/{style.__name__}.json"
         if only and style.__name__ not in only:
             continue
         if not os.path.exists(path):
+            texts = texts or [x for x in chosen_lines(corpus, TRAINING)[0] if len(x) < 1000]
             style(texts, SIZE).save(path)
         yield f"{style.__name__} *", path
 
@@ -197,11 +197,11 @@ def check(t, path, lines, fuzzed, seed):
 
 
 def main(corpus, folder, *only):
-    lines, fuzzed, training = texts_of(corpus)
+    lines, fuzzed = texts_of(corpus)
     total, count = 0, 0
     print(f"{'tokenizer':20} {'model':10} {'tokens':>7}  differences: "
           f"{'lines':>6} {'fuzzed':>6} {'pairs':>6} {'words':>6} {'windows':>7}")
-    for name, path in itertools.chain(found(folder), trained(folder, training, only)):
+    for name, path in itertools.chain(found(folder), trained(folder, corpus, only)):
         if only and name.removesuffix(" *") not in only:
             continue
         t = reference(path)
