@@ -210,8 +210,14 @@ static void verdict(const char *dir, const char *name)
     static const char *const padded[] = { "fixed", "bias", "fromend" };
     bool want = true;
     for (size_t i = 0; i < COUNT(padded); i++) want &= !strstr(name, padded[i]);
-    if (load(&c, dir, false) && !CHECK(engine_ragged(c.engine, &why) == want))
-        printf("  %s: ragged should be %d: %s\n", name, want, why ? why : "it is");
+    if (load(&c, dir, false)) {
+        Explained e;
+        Err err = { 0 };
+        if (!CHECK(engine_ragged(c.engine, &why) == want))
+            printf("  %s: ragged should be %d: %s\n", name, want, why ? why : "it is");
+        if (!CHECK(engine_explain(c.engine, &c.arena, 3, 11, &e, &err))) /* it can be planned */
+            printf("  %s: %s\n", name, err.message);
+    }
     unload(&c);
 }
 
@@ -293,10 +299,10 @@ static void tied_table(const char *name)
         if (load(&c, dir, false)) {
             const Graph *g = c.graph;
             const int *uses = graph_uses(g, &c.arena);
-            for (int i = 0; i < g->n_node; i++)
-                for (int k = 0; graph_is(g->node[i], "Lookup") && k < g->n_node; k++)
+            for (int i = 0; i < g->n_node; i++) /* its words come first */
+                for (int k = 0; graph_is(g->node[i], "Embed") && k < g->n_node; k++)
                     shared += g->node[k]->op && g->node[k]->op->token == TOKEN_MATMUL &&
-                              g->node[k]->in[1] == g->node[i]->in[0];
+                              g->node[k]->in[1] == g->node[i]->in[2];
             for (int v = 0; v < g->n_value; v++)
                 tables += uses[v] && g->value[v].constant && g->value[v].t.rank == 2 &&
                           tensor_count(&g->value[v].t) == 60 * 24;

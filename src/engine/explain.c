@@ -11,6 +11,7 @@ static const struct Kernel {
     { "Linear", "gemm_f32" },       { "LinearQ", "gemm_i8" },   { "LayerNorm", "layer_norm" },
     { "Activation", "activate" },   { "Attention", "attention" },
     { "Gated", "activate" },        { "Lookup", "lookup" },
+    { "Embed", "layer_norm" },
 };
 
 /* Why an operator that a fusion could have taken is still there. */

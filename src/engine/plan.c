@@ -202,7 +202,9 @@ static bool spread_holds(const Planner *p, int i, int k)
     const Tensor *is = &p->at.t[v], *named = &p->e->symbols.t[v];
     bool same = tensor_count(is) > 0 && is->rank == named->rank;
     for (int d = 0; same && d < is->rank; d++)
-        same = is->dim[d] == (named->dim[d] == DIM_SEQUENCE ? p->plan->size.S : named->dim[d]);
+        same = is->dim[d] == (named->dim[d] == DIM_SEQUENCE ? p->plan->size.S
+                              : named->dim[d] == DIM_BATCH  ? p->plan->size.B
+                                                            : named->dim[d]);
     return same;
 }
 

@@ -54,21 +54,55 @@ static bool match_normalized(const Graph *g, const GraphNode *div, int *x, doubl
     return is_square_of(g, variance->in[0], div->in[0]);
 }
 
+static void make_norm(Graph *g, int i, int x, int gamma, int beta, double eps)
+{
+    int in[] = { x, gamma, beta }, out = g->node[i]->out[0];
+    node_set_float(g, graph_replace(g, i, "LayerNorm", in, 3, out), "epsilon", (float)eps);
+}
+
+/* normalized * gamma */
+static bool match_scaled(const Graph *g, const GraphNode *mul, int *x, int *gamma, double *eps)
+{
+    if (!graph_is(mul, "Mul")) return false;
+    *gamma = is_row(g, mul->in[0]) ? mul->in[0] : mul->in[1];
+    return is_row(g, *gamma) &&
+           match_normalized(g, graph_producer(g, other(mul, *gamma)), x, eps);
+}
+
 /* normalized * gamma + beta */
 static bool fuse_decomposed(Graph *g, int i)
 {
     const GraphNode *add = g->node[i];
+    int x, gamma;
+    double eps;
     if (!graph_is(add, "Add")) return false;
     int beta = is_row(g, add->in[0]) ? add->in[0] : add->in[1];
-    const GraphNode *mul = graph_producer(g, other(add, beta));
-    if (!is_row(g, beta) || !graph_is(mul, "Mul")) return false;
-    int gamma = is_row(g, mul->in[0]) ? mul->in[0] : mul->in[1], x;
-    double eps;
-    if (!is_row(g, gamma) || !match_normalized(g, graph_producer(g, other(mul, gamma)), &x, &eps))
+    if (!is_row(g, beta) ||
+        !match_scaled(g, graph_producer(g, other(add, beta)), &x, &gamma, &eps))
         return false;
-    int in[] = { x, gamma, beta };
-    node_set_float(g, graph_replace(g, i, "LayerNorm", in, 3, add->out[0]), "epsilon", (float)eps);
+    make_norm(g, i, x, gamma, beta, eps);
     return true;
+}
+
+/* Without beta; also as ONNX Runtime's optimizer leaves it: centered, then divided by its own size. */
+static void fuse_without_beta(Graph *g, int i)
+{
+    const GraphNode *n = g->node[i];
+    int x, gamma;
+    double eps;
+    if (match_scaled(g, n, &x, &gamma, &eps)) {
+        make_norm(g, i, x, gamma, -1, eps);
+        return;
+    }
+    if (!graph_is(n, "SimplifiedLayerNormalization") || onnx_int(n->node, "axis", -1) != -1 ||
+        n->n_in < 2 || !is_row(g, n->in[1]))
+        return;
+    for (int k = 1; k < n->n_out; k++)
+        if (n->out[k] >= 0) return; /* somebody wants the deviation */
+    const GraphNode *sub = graph_producer(g, n->in[0]);
+    const GraphNode *mean = graph_is(sub, "Sub") ? mean_of(g, sub->in[1]) : NULL;
+    if (mean && mean->in[0] == sub->in[0])
+        make_norm(g, i, sub->in[0], n->in[1], -1, onnx_float(n->node, "epsilon", 1e-5f));
 }
 
 static bool fuse_standard(Graph *g, int i)
@@ -90,6 +124,8 @@ bool pass_norm(Graph *g, Err *err)
     (void)err;
     for (int i = 0; i < g->n_node; i++)
         if (g->node[i]->op && !fuse_standard(g, i)) fuse_decomposed(g, i);
+    for (int i = 0; i < g->n_node; i++) /* a Mul that an Add behind it has not taken */
+        if (g->node[i]->op) fuse_without_beta(g, i);
     graph_remove_dead(g);
     return true;
 }

@@ -190,6 +190,7 @@ bool pass_gated(Graph *, Err *);
 bool pass_attention(Graph *, Err *);
 bool pass_linear(Graph *, Err *);
 bool pass_quantized(Graph *, Err *);
+bool pass_embed(Graph *, Err *);
 bool pass_qkv(Graph *, Err *);
 bool pass_pack(Graph *, Err *);
 bool pass_mask(Graph *, Err *);

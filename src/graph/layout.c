@@ -118,6 +118,13 @@ static bool inputs_broadcast(const Symbols *s, const Layout *l, const GraphNode 
     return true;
 }
 
+static bool indices_lead(const Symbols *s, const GraphNode *n)
+{
+    for (int k = 3; k < n->n_in; k += 3)
+        if (n->in[k] >= 0 && !graph_leads(&s->t[n->in[k]])) return false;
+    return true;
+}
+
 static bool works_by_token(const Graph *g, const Symbols *s, const Layout *l, const GraphNode *n)
 {
     for (int k = 0; k < n->n_out; k++)
@@ -131,6 +138,7 @@ static bool works_by_token(const Graph *g, const Symbols *s, const Layout *l, co
     case TOKEN_GATHER:
         return onnx_int(n->node, "axis", 0) == 0 && without_rows(&s->t[n->in[0]]) &&
                graph_leads(&s->t[n->in[1]]);
+    case TOKEN_EMBED: return indices_lead(s, n);
     case TOKEN_RESHAPE: return first && keeps_leading_axes(n);
     case TOKEN_ATTENTION: return first && graph_leads(&s->t[n->in[1]]) && graph_leads(&s->t[n->in[2]]);
     }

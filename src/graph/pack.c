@@ -176,12 +176,17 @@ static void pack_linear(Packer *p, int i)
 }
 
 /* ---- tables ---- */
-static bool is_table(const Graph *g, const GraphNode *n)
+static bool is_table(const Graph *g, int v)
 {
-    if (!graph_is(n, "Gather") || n->in[0] < 0 || !g->value[n->in[0]].constant) return false;
-    const Tensor *t = &g->value[n->in[0]].t;
-    return t->rank == 2 && t->type == T_F32 && onnx_int(n->node, "axis", 0) == 0 &&
-           tensor_count(t) >= LEAST_TABLE && n->in[1] >= 0 && !g->value[n->in[1]].constant;
+    if (v < 0 || !g->value[v].constant) return false;
+    const Tensor *t = &g->value[v].t;
+    return t->rank == 2 && t->type == T_F32 && tensor_count(t) >= LEAST_TABLE;
+}
+
+static bool looks_up(const Graph *g, const GraphNode *n)
+{
+    return graph_is(n, "Gather") && is_table(g, n->in[0]) &&
+           onnx_int(n->node, "axis", 0) == 0 && n->in[1] >= 0 && !g->value[n->in[1]].constant;
 }
 
 /* The weight [N, K] (turned) or [K, N] has the table's numbers. */
@@ -225,38 +230,47 @@ static bool pack_rows(Packer *p, const Tensor *from, int *rows, int *scale)
     return true;
 }
 
-static void pack_table(Packer *p, int i)
+/* The form in which table v is kept; false: as it is. */
+static bool kept_table(Packer *p, int v, int *rows, int *scale)
+{
+    const Tensor table = p->g->value[v].t;
+    const Packed *twin = tied(p, &table);
+    for (int k = 0; !twin && k < p->n; k++) /* another reader of the same table */
+        if (p->made[k].n == 0 && p->made[k].part[0] == v) twin = &p->made[k];
+    if (twin) return *rows = twin->panels, *scale = twin->scale, true;
+    if (p->g->precision == PRECISION_FP32 || !pack_rows(p, &table, rows, scale)) return false;
+    p->made[p->n++] = (Packed){ .part = { v }, .panels = *rows, .scale = *scale, .sum = -1 };
+    return true;
+}
+
+static void pack_gather(Packer *p, int i)
 {
     Graph *g = p->g;
     const GraphNode *n = g->node[i];
-    if (!is_table(g, n)) return;
-    const Tensor table = g->value[n->in[0]].t;
-    const Packed *twin = tied(p, &table);
-    int rows, scale = -1;
-    if (twin) rows = twin->panels, scale = twin->scale;
-    else if (g->precision == PRECISION_FP32) return;
-    else {
-        for (int k = 0; k < p->n; k++) /* another Gather of the same table */
-            if (p->made[k].n == 0 && p->made[k].part[0] == n->in[0]) twin = &p->made[k];
-        if (twin) rows = twin->panels, scale = twin->scale;
-        else if (!pack_rows(p, &table, &rows, &scale)) return;
-        else
-            p->made[p->n++] =
-                (Packed){ .part = { n->in[0] }, .panels = rows, .scale = scale, .sum = -1 };
-    }
+    int rows, scale;
+    if (!looks_up(g, n)) return;
+    const int64_t *dim = g->value[n->in[0]].t.dim, N = dim[0], K = dim[1];
+    if (!kept_table(p, n->in[0], &rows, &scale)) return;
     int in[] = { rows, n->in[1], scale };
     GraphNode *made = graph_replace(g, i, "Lookup", in, scale < 0 ? 2 : 3, n->out[0]);
-    node_set_int(g, made, "N", table.dim[0]);
-    node_set_int(g, made, "K", table.dim[1]);
+    node_set_int(g, made, "N", N);
+    node_set_int(g, made, "K", K);
+}
+
+static void pack_embed(Packer *p, int i)
+{
+    GraphNode *n = p->g->node[i];
+    for (int k = 2; graph_is(n, "Embed") && k < n->n_in; k += 3)
+        if (is_table(p->g, n->in[k])) kept_table(p, n->in[k], &n->in[k], &n->in[k + 2]);
 }
 
 bool pass_pack(Graph *g, Err *err)
 {
     (void)err;
     Arena lists = { 0 };
-    Packer p = { .g = g, .made = ARRAY(&lists, Packed, g->n_node + 1) };
+    Packer p = { .g = g, .made = ARRAY(&lists, Packed, g->n_value + 1) }; /* each reads a constant */
     for (int i = 0; i < g->n_node; i++) pack_linear(&p, i);
-    for (int i = 0; i < g->n_node; i++) pack_table(&p, i);
+    for (int i = 0; i < g->n_node; i++) pack_gather(&p, i), pack_embed(&p, i);
     arena_free(&p.scratch);
     arena_free(&lists);
     graph_remove_dead(g);

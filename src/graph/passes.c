@@ -15,6 +15,7 @@ static const struct Pass {
     { pass_norm, false },      { pass_gelu, false },   { pass_gated, false },
     { pass_attention, false },
     { pass_quantized, false }, { pass_linear, false }, /* after norm and gelu: their Adds and Muls are gone */
+    { pass_embed, false },
     { pass_qkv, false },
     { pass_pack, false }, /* the products are settled: weights into panels of the precision asked for */
     { pass_mask, false },

@@ -323,7 +323,8 @@ static bool attend_run(OpCall *c, Err *err)
     if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, S, &job.a, err))
         return false;
     if (!relative(c, &job, 0, &job.c2p, err) || !relative(c, &job, 1, &job.p2c, err)) return false;
-    if (c->ragged) job.a.window = (int)MIN(op_attr_int(c, "window", 0), (int64_t)INT32_MAX);
+    if (c->ragged)
+        job.a.window = (int)MIN(MAX(op_attr_int(c, "window", 0), 0), (int64_t)INT32_MAX);
     job.a.start = c->ragged ? c->ragged->start : equal_rows(c, B, S);
     int threads = op_workers(c, tensor_count(&c->out[0]) * S);
     job.scratch_size = scratch_floats(&job);

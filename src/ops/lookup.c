@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lookup.c - Lookup(table, ids, scale?): rows of a table in the form that it is stored in, as floats.
- * The table is rows [N, K] of f32, bf16 or int8 (with a scale for each row), or the panels of a
- * product that reads the same numbers (graph/pack.c), of which row n is one lane. */
+ * lookup.c - Lookup(table, ids, scale?): rows of a table in the form that it is stored in, as floats;
+ * and Embed: such rows of several tables added and normed. A table is rows [N, K] of f32, bf16 or
+ * int8 (with a scale for each row), or the panels of a product that reads the same numbers
+ * (graph/pack.c), of which row n is one lane. */
 #include "ops/ops.h"
 
 typedef struct Lookup {
     const OpCall *c;
-    const Tensor *table, *ids;
+    const Tensor *table, *ids; /* ids NULL: by the token's place in its row, from row `from` on */
     const float *scale;
     int64_t N, K, per_k; /* per_k: neighbours in a panel; 0: the table is rows */
+    int64_t from;
 } Lookup;
 
 static bool table_fits(const Tensor *t, int64_t N, int64_t K)
@@ -21,22 +23,36 @@ static bool table_fits(const Tensor *t, int64_t N, int64_t K)
            (per_k == 1 || t->dim[3] == per_k);
 }
 
-static bool lookup_shape(OpCall *c, Err *err)
+/* Inputs `at`: table, ids, scale. */
+static bool inputs_fit(const OpCall *c, const int at[3], int64_t N, int64_t K, Err *err)
 {
-    const Tensor *t = c->in[0], *ids = c->in[1], *scale = op_in(c, 2);
-    int64_t N = op_attr_int(c, "N", 0), K = op_attr_int(c, "K", 0), dim[MAX_RANK + 1];
-    if (N <= 0 || K <= 0 || N > INT32_MAX || K > INT32_MAX || !table_fits(t, N, K))
+    const Tensor *t = op_in(c, at[0]), *ids = op_in(c, at[1]), *scale = op_in(c, at[2]);
+    if (!t || N <= 0 || K <= 0 || N > INT32_MAX || K > INT32_MAX || !table_fits(t, N, K))
         return op_fail(c, err, "the table does not fit N = %lld, K = %lld", (long long)N,
                        (long long)K);
-    if (ids->type != T_I64 && ids->type != T_I32)
-        return op_wrong_input(c, 1, "int64 or int32 indices", err);
+    if (ids && ids->type != T_I64 && ids->type != T_I32)
+        return op_wrong_input(c, at[1], "int64 or int32 indices", err);
     if ((t->type == T_I8) != (scale != NULL) ||
         (scale && (scale->type != T_F32 || scale->rank != 1 || scale->dim[0] < N)))
         return op_fail(c, err, "an int8 table needs a scale for each row");
-    if (ids->rank >= MAX_RANK) return op_wrong_input(c, 1, "fewer dimensions", err);
+    return true;
+}
+
+static const int lookup_inputs[3] = { 0, 1, 2 };
+
+static bool rows_of_ids(OpCall *c, const Tensor *ids, int64_t K, Err *err)
+{
+    int64_t dim[MAX_RANK + 1];
+    if (ids->rank >= MAX_RANK) return op_fail(c, err, "indices have %d dimensions", ids->rank);
     memcpy(dim, ids->dim, sizeof *dim * (size_t)ids->rank);
     dim[ids->rank] = K;
     return op_out(c, 0, T_F32, ids->rank + 1, dim);
+}
+
+static bool lookup_shape(OpCall *c, Err *err)
+{
+    int64_t N = op_attr_int(c, "N", 0), K = op_attr_int(c, "K", 0);
+    return inputs_fit(c, lookup_inputs, N, K, err) && rows_of_ids(c, c->in[1], K, err);
 }
 
 /* Where number k of row n stands. */
@@ -47,47 +63,168 @@ static int64_t place(const Lookup *l, int64_t n, int64_t k)
     return ((n / PANEL * rows + k / l->per_k) * PANEL + n % PANEL) * l->per_k + k % l->per_k;
 }
 
-static void read_row(const Lookup *l, int64_t n, float *y)
+/* y = the row, or (add) y += it. */
+static void read_row(const Lookup *l, int64_t n, bool add, float *y)
 {
     const void *p = l->table->data;
-    if (l->table->type == T_F32 && !l->per_k)
-        memcpy(y, (const float *)p + n * l->K, sizeof *y * (size_t)l->K);
-    else if (l->table->type == T_F32)
-        for (int64_t k = 0; k < l->K; k++) y[k] = ((const float *)p)[place(l, n, k)];
-    else if (l->table->type == T_BF16)
-        for (int64_t k = 0; k < l->K; k++) y[k] = bf16_to_f32(((const uint16_t *)p)[place(l, n, k)]);
-    else
-        for (int64_t k = 0; k < l->K; k++)
-            y[k] = l->scale[n] * (float)((const int8_t *)p)[place(l, n, k)];
+    const DType type = l->table->type;
+    const float scale = l->scale ? l->scale[n] : 1;
+    for (int64_t k = 0; k < l->K; k++) {
+        int64_t at = place(l, n, k);
+        float x = type == T_F32    ? ((const float *)p)[at]
+                  : type == T_BF16 ? bf16_to_f32(((const uint16_t *)p)[at])
+                                   : scale * (float)((const int8_t *)p)[at];
+        y[k] = add ? y[k] + x : x;
+    }
+}
+
+static Lookup lookup_of(const OpCall *c, const int at[3], int64_t N, int64_t K)
+{
+    const Tensor *scale = op_in(c, at[2]);
+    Lookup l = { .c = c, .table = c->in[at[0]], .ids = op_in(c, at[1]), .N = N, .K = K };
+    if (scale) l.scale = scale->data;
+    if (l.table->rank > 2) l.per_k = l.table->rank == 3 ? 1 : l.table->dim[3];
+    return l;
+}
+
+static bool ids_fit(const Lookup *l, Err *err)
+{
+    int64_t count = l->ids ? tensor_count(l->ids) : 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t n = tensor_get_int(l->ids, i);
+        if (n < -l->N || n >= l->N)
+            return op_fail(l->c, err, "index: found %lld, wanted %lld to %lld", (long long)n,
+                           (long long)-l->N, (long long)(l->N - 1));
+    }
+    return true;
+}
+
+static int64_t row_at(const Lookup *l, int64_t token)
+{
+    int64_t n = tensor_get_int(l->ids, token);
+    return n < 0 ? n + l->N : n;
 }
 
 static void read_rows(void *context, int64_t from, int64_t to)
 {
     const Lookup *l = context;
-    for (int64_t i = from; i < to; i++) {
-        int64_t n = tensor_get_int(l->ids, i);
-        read_row(l, n < 0 ? n + l->N : n, (float *)l->c->out[0].data + i * l->K);
-    }
+    for (int64_t i = from; i < to; i++)
+        read_row(l, row_at(l, i), false, (float *)l->c->out[0].data + i * l->K);
+}
+
+static int64_t grain(int64_t K)
+{
+    return MAX((1 << 15) / K, (int64_t)1);
 }
 
 static bool lookup_run(OpCall *c, Err *err)
 {
-    const Tensor *scale = op_in(c, 2);
-    Lookup l = { .c = c, .table = c->in[0], .ids = c->in[1], .scale = scale ? scale->data : NULL };
-    l.N = op_attr_int(c, "N", 0), l.K = op_attr_int(c, "K", 0);
-    if (l.table->rank > 2) l.per_k = l.table->rank == 3 ? 1 : l.table->dim[3];
-    int64_t count = tensor_count(l.ids);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t n = tensor_get_int(l.ids, i);
-        if (n < -l.N || n >= l.N)
-            return op_fail(c, err, "index: found %lld, wanted %lld to %lld", (long long)n,
-                           (long long)-l.N, (long long)(l.N - 1));
+    Lookup l = lookup_of(c, lookup_inputs, op_attr_int(c, "N", 0), op_attr_int(c, "K", 0));
+    if (!ids_fit(&l, err)) return false;
+    op_split(c, tensor_count(l.ids), grain(l.K), read_rows, &l);
+    return true;
+}
+
+/* ---- Embed(gamma, beta?, then table, ids?, scale? of each term) ---- */
+enum { MOST_TERMS = 4 };
+
+typedef struct Embed {
+    Lookup term[MOST_TERMS];
+    int n;
+    const int32_t *place; /* [tokens]: of a token in its row */
+    Norm norm;
+} Embed;
+
+/* How many terms, with their attributes; 0: they do not fit. */
+static int terms_of(const OpCall *c, const int64_t **rows, const int64_t **from)
+{
+    size_t n = 0, n_from = 0;
+    *rows = onnx_ints(c->node, "rows", &n), *from = onnx_ints(c->node, "from", &n_from);
+    bool fits = *rows && *from && n == n_from && n >= 1 && n <= MOST_TERMS &&
+                c->n_in == 2 + 3 * (int)n;
+    return fits ? (int)n : 0;
+}
+
+static void term_inputs(int k, int at[3])
+{
+    for (int i = 0; i < 3; i++) at[i] = 2 + 3 * k + i;
+}
+
+static bool embed_shape(OpCall *c, Err *err)
+{
+    const int64_t *rows, *from, K = op_attr_int(c, "K", 0);
+    const Tensor *ids = NULL;
+    int n = terms_of(c, &rows, &from), at[3];
+    if (!n) return op_fail(c, err, "found %d inputs, wanted three for each table", c->n_in);
+    for (int i = 0; i < 2; i++)
+        if (c->in[i] && (c->in[i]->type != T_F32 || c->in[i]->rank != 1 || c->in[i]->dim[0] != K))
+            return op_wrong_input(c, i, "a float for each column", err);
+    for (int k = 0; k < n; k++) {
+        term_inputs(k, at);
+        if (!inputs_fit(c, at, rows[k], K, err)) return false;
+        const Tensor *other = op_in(c, at[1]);
+        if (from[k] < 0 || from[k] > INT32_MAX || (other && (other->rank != 2 || (ids && !tensor_same_shape(ids, other)))))
+            return op_fail(c, err, "indices do not have one shape [B, S]");
+        if (other) ids = other;
     }
-    op_split(c, count, MAX((1 << 15) / l.K, (int64_t)1), read_rows, &l);
+    if (!ids || !c->in[0]) return op_fail(c, err, "indices or weights of the norm are missing");
+    return rows_of_ids(c, ids, K, err);
+}
+
+static void embed_rows(void *context, int64_t from, int64_t to)
+{
+    const Embed *e = context;
+    for (int64_t i = from; i < to; i++)
+        for (int k = 0; k < e->n; k++) {
+            const Lookup *l = &e->term[k];
+            read_row(l, l->ids ? row_at(l, i) : l->from + e->place[i], k > 0,
+                     e->norm.y + i * e->norm.C);
+        }
+    e->term[0].c->k->layer_norm(&e->norm, from, to);
+}
+
+/* Of each token in its row; the longest must have rows in every table by position. */
+static bool find_places(OpCall *c, Embed *e, int64_t tokens, Err *err)
+{
+    int64_t S = c->ragged ? c->ragged->S : c->out[0].dim[1];
+    for (int k = 0; k < e->n; k++)
+        if (!e->term[k].ids && e->term[k].from + S > e->term[k].N)
+            return op_fail(c, err, "position: found %lld, wanted 0 to %lld", (long long)S - 1,
+                           (long long)(e->term[k].N - e->term[k].from - 1));
+    int32_t *place = op_scratch(c, tokens, sizeof *place, err);
+    if (!place) return false;
+    for (int64_t t = 0; !c->ragged && t < tokens; t++) place[t] = (int32_t)(t % S);
+    for (int r = 0; c->ragged && r < c->ragged->B; r++)
+        for (int32_t t = c->ragged->start[r]; t < c->ragged->start[r + 1]; t++)
+            place[t] = t - c->ragged->start[r];
+    e->place = place;
+    return true;
+}
+
+static bool embed_run(OpCall *c, Err *err)
+{
+    const int64_t *rows, *from, K = op_attr_int(c, "K", 0);
+    int64_t tokens = tensor_count(&c->out[0]) / K;
+    const Tensor *beta = c->in[1];
+    Embed e = { .n = terms_of(c, &rows, &from) };
+    for (int k = 0, at[3]; k < e.n; k++) {
+        term_inputs(k, at);
+        e.term[k] = lookup_of(c, at, rows[k], K);
+        e.term[k].from = from[k];
+        if (!ids_fit(&e.term[k], err)) return false;
+    }
+    if (!tokens) return true;
+    if (!find_places(c, &e, tokens, err)) return false;
+    float *y = c->out[0].data;
+    e.norm = (Norm){ .x = y, .y = y, .gamma = c->in[0]->data, .beta = beta ? beta->data : NULL,
+                     .M = tokens, .C = K, .eps = onnx_float(c->node, "epsilon", 1e-5f) };
+    op_split(c, tokens, grain(K), embed_rows, &e);
     return true;
 }
 
 const Op ops_lookup[] = {
     { "Lookup", "encoderfile", 1, 2, 3, lookup_shape, lookup_run, .token = TOKEN_GATHER },
+    { "Embed", "encoderfile", 1, 1, 2 + 3 * MOST_TERMS, embed_shape, embed_run,
+      .token = TOKEN_EMBED },
     { 0 },
 };

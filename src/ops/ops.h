@@ -58,6 +58,7 @@ typedef enum {
     TOKEN_INNER,               /* works inside axes >= 2 (norms, softmax, reductions, concat, slice by attribute `axis`) */
     TOKEN_MATMUL,              /* input 0 token-wise, the others without batch and sequence dims */
     TOKEN_GATHER,              /* data without batch and sequence dims, axis 0, indices token-wise */
+    TOKEN_EMBED,               /* (gamma, beta, then table, indices, scale): indices token-wise or absent */
     TOKEN_RESHAPE,             /* keeps dims 0 and 1 (reshape, squeeze, unsqueeze, transpose) */
     TOKEN_ATTENTION,           /* knows about rows */
 } TokenRule;
