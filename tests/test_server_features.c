@@ -91,7 +91,7 @@ static void test_similarity(void)
                                  "\"sentences\":[\"a\",\"b\"]},\"parameters\":null}")),
                  "[1.0,0.9486833]") == 0);
     CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
-                           "\"sentences\":[\"a\",\"b\",\"a\"]}}"), 413, "too_large"));
+                           "\"sentences\":[\"a\",\"b\",\"a\"]}}"), 422, "invalid_input"));
     CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
                            "\"sentences\":[]}}"), 422, "invalid_input"));
     CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"sentences\":[\"a\"]}}"), 422,

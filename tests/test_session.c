@@ -249,7 +249,7 @@ static void test_refusals(const Model *model)
     CHECK(refuses(s, "{\"inputs\":[]}", EF_INVALID_INPUT, "Cannot tokenize empty string"));
     CHECK(refuses(s, "{\"inputs\":[\"\"]}", EF_INVALID_INPUT, "Cannot tokenize empty string"));
     CHECK(refuses(s, "{\"inputs\":[1]}", EF_INVALID_INPUT, "inputs[0]"));
-    CHECK(refuses(s, "{\"inputs\":[\"a\",\"b\",\"c\"]}", EF_TOO_LARGE, "at most 2"));
+    CHECK(refuses(s, "{\"inputs\":[\"a\",\"b\",\"c\"]}", EF_INVALID_INPUT, "at most 2"));
     CHECK(refuses_long_list(s));
     CHECK(answers(s, "{\"inputs\":[\"a\"]}", "results"));
     session_drain(s);

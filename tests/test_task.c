@@ -134,7 +134,7 @@ static void test_inputs(void)
         { "{\"inputs\":[[\"a\",2]]}", "inputs[0][1]: found a number", EF_INVALID_INPUT },
         { "{\"inputs\":[[\"a\",\"\"]]}", "Cannot tokenize empty string", EF_INVALID_INPUT },
         { "{\"inputs\":[\"a\",\"a\",\"a\",\"a\"]}", "inputs: found 4, wanted at most 3",
-          EF_TOO_LARGE },
+          EF_INVALID_INPUT },
         { "{\"inputs\":[\"a\"],\"metadata\":{\"k\":1}}", "metadata.k: found a number",
           EF_INVALID_INPUT },
         { "{\"inputs\":[\"a\"],\"offsets\":\"words\"}", "offsets: found \"words\"",

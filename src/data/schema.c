@@ -169,7 +169,8 @@ static bool check_item(const Value *v, const Field *f, const Path *path, Err *er
     if (is_number(row)) {
         double x = value_float(v, NAN); /* NAN fails both comparisons */
         bool fits = x >= least_of(f) && x <= most_of(f);
-        if (fits && (v->kind == V_INT || row->value == V_FLOAT)) return true;
+        bool whole = v->kind == V_INT || x == floor(x); /* JSON Schema calls 2.0 an integer */
+        if (fits && (whole || row->value == V_FLOAT)) return true;
         return wrong(v, f, true, path, err);
     }
     if (v->kind != row->value) return wrong(v, f, true, path, err);

@@ -67,7 +67,8 @@ struct Field {               /* rows; a list of rows ends with {0} */
     const char *help;        /* one line for OpenAPI and docs */
 };
 /* Checks a parsed map against the rows: types, required; unknown keys are ignored. The message
- * names the JSON path: "inputs[2]: found a number, wanted a string". */
+ * names the JSON path: "inputs[2]: found a number, wanted a string". A whole number may be written
+ * 2.0: read it by value_float. */
 bool schema_check(const Value *, const Field *rows, Err *);
 /* The JSON Schema (2020-12, as OpenAPI 3.1 uses it) of the rows, as a Value. Messages stand inline,
  * with msg_name as their title, so that MCP can use it without components. */

@@ -157,14 +157,15 @@ static Value tokenize_reply(Arena *arena, const Site *site)
 
 static Value decode_request(Arena *arena, const Site *site)
 {
-    const char *ids = str_format(arena,
-        "{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":\"integer\",\"minimum\":0,"
-        "\"maximum\":%zu}}", site->vocabulary - 1);
+    const char *id = str_format(arena, "{\"type\":\"integer\",\"minimum\":0,\"maximum\":%zu}",
+                                site->vocabulary - 1);
     return schema_of(arena, str_format(arena,
-        "{\"type\":\"object\",\"required\":[\"ids\"],\"properties\":{\"ids\":{\"anyOf\":[%s,"
-        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":%s}]},"
+        "{\"type\":\"object\",\"required\":[\"ids\"],\"properties\":{\"ids\":{\"anyOf\":["
+        "{\"type\":\"array\",\"minItems\":1,\"items\":%s},"
+        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
+        "\"items\":{\"type\":\"array\",\"items\":%s}}]},"
         "\"skip_special_tokens\":{\"type\":\"boolean\",\"description\":\"true unless said\"}}}",
-        ids, site->max_inputs, ids));
+        id, site->max_inputs, id));
 }
 
 static Value decode_reply(Arena *arena, const Site *site)

@@ -87,10 +87,12 @@ static bool check_ids(const Session *s, Job *job, const Value *ids)
     int64_t most = (int64_t)tokenizer_size(s->model->tokenizer) - 1;
     for (size_t i = 0; i < ids->list.n; i++) {
         const Value *id = &ids->list.items[i];
-        if (id->kind != V_INT || id->i < 0 || id->i > most)
+        double n = value_float(id, -1);
+        bool number = id->kind == V_INT || id->kind == V_FLOAT;
+        if (n < 0 || n > (double)most || n != floor(n))
             return fail(&job->err, EF_INVALID_INPUT,
                         "ids: found %s, wanted whole numbers from 0 to %lld",
-                        id->kind == V_INT ? "one that is no token" : value_kind_name(id->kind),
+                        number ? "one that is no token" : value_kind_name(id->kind),
                         (long long)most);
     }
     return true;
@@ -107,7 +109,7 @@ static bool read_decode(const Session *s, Job *job, const Value *request)
     job->request = request;
     if (ids->list.items[0].kind != V_LIST) return check_ids(s, job, ids);
     if (ids->list.n > s->options.max_inputs)
-        return fail(&job->err, EF_TOO_LARGE, "ids: found %zu lists, wanted at most %zu",
+        return fail(&job->err, EF_INVALID_INPUT, "ids: found %zu lists, wanted at most %zu",
                     ids->list.n, s->options.max_inputs);
     for (size_t i = 0; i < ids->list.n; i++) {
         const Value *one = &ids->list.items[i];
@@ -123,7 +125,7 @@ static Value decoded(const Session *s, Job *job, const Value *ids, bool skip)
 {
     Str text = STR("");
     int32_t *list = ARRAY(&job->arena, int32_t, ids->list.n);
-    for (size_t i = 0; i < ids->list.n; i++) list[i] = (int32_t)ids->list.items[i].i;
+    for (size_t i = 0; i < ids->list.n; i++) list[i] = (int32_t)value_float(&ids->list.items[i], 0);
     tokenizer_decode(s->model->tokenizer, list, ids->list.n, skip, &job->arena, &text, &job->err);
     return value_of_str(text);
 }

@@ -37,7 +37,7 @@ static void set(TaskOptions *options, const struct OptionRow *row, const Value *
     switch (row->kind) {
     case SET_FLAG: *(bool *)field = row->words ? word == 1 : v->b; break;
     case SET_NOT: *(bool *)field = !v->b; break;
-    case SET_COUNT: *(int *)field = (int)v->i; break;
+    case SET_COUNT: *(int *)field = (int)value_float(v, 0); break;
     case SET_WORD: *(int *)field = row->first + word; break;
     }
 }

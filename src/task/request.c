@@ -12,7 +12,7 @@ static bool check_limit(size_t n, size_t limit, Err *err)
 {
     if (n == 0) return fail(err, EF_INVALID_INPUT, "inputs: " EMPTY);
     if (n <= limit) return true;
-    return fail(err, EF_TOO_LARGE, "inputs: found %zu, wanted at most %zu", n, limit);
+    return fail(err, EF_INVALID_INPUT, "inputs: found %zu, wanted at most %zu", n, limit);
 }
 
 static bool check_text(Str text, size_t index, Err *err)

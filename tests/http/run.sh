@@ -145,7 +145,7 @@ check 'no warnings' "$(grep -c ' warn ' "$dir/log")" 0
 
 # ---- limits as flags ----
 if serve --max-inputs 2; then
-    refused 'too many inputs' 413 too_large -H "$JSON" -d '{"inputs":["a","b","c"]}' "$url/predict"
+    refused 'too many inputs' 422 invalid_input -H "$JSON" -d '{"inputs":["a","b","c"]}' "$url/predict"
     timeout 20 "$PROGRAM" serve --model "$MODEL" --http-hostname 127.0.0.1 --http-port "$port" 2> "$dir/second"
     check 'port in use: exit code' "$?" 1
     check 'port in use: message' "$(cat "$dir/second")" "*127.0.0.1 port $port*in use*"
