@@ -119,7 +119,7 @@ void cpu_pause(void)
 /* Linux keeps this per thread, although POSIX says process. */
 void thread_lower(void)
 {
-    enum { STEPS = 3 };
+    enum { STEPS = 1 }; /* more would give way to other programs, too */
     id_t me = (id_t)syscall(SYS_gettid);
     setpriority(PRIO_PROCESS, me, MIN(getpriority(PRIO_PROCESS, me) + STEPS, 19));
 }

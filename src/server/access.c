@@ -20,7 +20,8 @@ static bool same_key(Str given, Str key)
 bool access_allowed(const Loop *loop, const Route *route, Str authorization, Err *err)
 {
     if (!loop->keys || route->open) return true;
-    bool bearer = authorization.n > 7 && strncasecmp(authorization.p, "Bearer ", 7) == 0, ok = false;
+    bool bearer = authorization.n > 7 && strncasecmp(authorization.p, "Bearer ", 7) == 0;
+    bool ok = false;
     Str given = bearer ? (Str){ authorization.p + 7, authorization.n - 7 } : (Str){ 0 };
     for (const char *const *key = loop->keys; *key; key++) ok |= same_key(given, str_of(*key));
     if (ok) return true;

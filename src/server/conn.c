@@ -164,7 +164,8 @@ static bool judge(Conn *c, Err *err)
 static bool streamable(const Conn *c, Err *err)
 {
     if (c->http.minor > 0 && !c->http.gzip_body) return true;
-    return fail(err, EF_MEDIA_TYPE, "application/x-ndjson: wanted HTTP/1.1 and no Content-Encoding");
+    return fail(err, EF_MEDIA_TYPE,
+                "application/x-ndjson: wanted HTTP/1.1 and no Content-Encoding");
 }
 
 static bool too_large(const Conn *c, Err *err)

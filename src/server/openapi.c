@@ -77,7 +77,8 @@ static Value contents(Arena *arena, const Route *route, const char *component)
     Value map = value_map(arena, 2);
     Value schema = single(arena, "schema", reference(arena, component));
     value_add(&map, "application/json", schema);
-    if (route->stream) value_add(&map, "application/x-ndjson", single(arena, "schema", text_schema(arena)));
+    if (route->stream)
+        value_add(&map, "application/x-ndjson", single(arena, "schema", text_schema(arena)));
     return map;
 }
 
