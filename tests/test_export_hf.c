@@ -90,6 +90,7 @@ static void fallbacks(void)
         { "{}", "feature-extraction", HF_TASK_DEFAULT },
         { "{\"architectures\": 3, \"task\": [], \"model_type\": 1, \"id2label\": 7}",
           "feature-extraction", HF_TASK_DEFAULT },
+        { "{\"architectures\": [\" \"]}", "feature-extraction", HF_TASK_DEFAULT },
         { "{\"architectures\": [\"\"], \"task_specific_params\": {}}", "feature-extraction",
           HF_TASK_DEFAULT },
         { "[]", "feature-extraction", HF_TASK_DEFAULT },

@@ -165,9 +165,9 @@ static const char *by_rows(const ClassRow *rows, size_t n, Str name, const Value
 static const char *by_name(Str name)
 {
     for (size_t i = 0; i < COUNT(exact); i++) {
-        const char *p = name.n ? memmem(exact[i].classes, strlen(exact[i].classes), name.p, name.n)
-                               : NULL;
-        if (p && p[-1] == ' ' && p[name.n] == ' ') return exact[i].task;
+        const char *all = exact[i].classes;
+        const char *p = name.n ? memmem(all, strlen(all), name.p, name.n) : NULL;
+        if (p && p > all && p[-1] == ' ' && p[name.n] == ' ') return exact[i].task;
     }
     return NULL;
 }
