@@ -78,5 +78,6 @@ const Command cmd_mcp = {
     .options = options,
     .run = run,
     .usage = "--stdio [--model PATH]",
-    .example = "  {\"mcpServers\": {\"ner\": {\"command\": \"./my-ner.encoderfile\", \"args\": [\"mcp\", \"--stdio\"]}}}\n",
+    .example = "  {\"mcpServers\": {\"ner\": {\"command\": \"./my-ner.encoderfile\",\n"
+               "                          \"args\": [\"mcp\", \"--stdio\"]}}}\n",
 };

@@ -163,7 +163,8 @@ static bool embed_shape(OpCall *c, Err *err)
         term_inputs(k, at);
         if (!inputs_fit(c, at, rows[k], K, err)) return false;
         const Tensor *other = op_in(c, at[1]);
-        if (from[k] < 0 || from[k] > INT32_MAX || (other && (other->rank != 2 || (ids && !tensor_same_shape(ids, other)))))
+        if (from[k] < 0 || from[k] > INT32_MAX || 
+            (other && (other->rank != 2 || (ids && !tensor_same_shape(ids, other)))))
             return op_fail(c, err, "indices do not have one shape [B, S]");
         if (other) ids = other;
     }

@@ -55,7 +55,7 @@ enum {
 typedef enum {
     TOKEN_NO,                  /* needs the padded form */
     TOKEN_EACH,                /* elementwise with broadcasting */
-    TOKEN_INNER,               /* works inside axes >= 2 (norms, softmax, reductions, concat, slice by attribute `axis`) */
+    TOKEN_INNER,               /* inside axes >= 2 (norms, softmax, reductions, concat, slice by attribute `axis`) */
     TOKEN_MATMUL,              /* input 0 token-wise, the others without batch and sequence dims */
     TOKEN_GATHER,              /* data without batch and sequence dims, axis 0, indices token-wise */
     TOKEN_EMBED,               /* (gamma, beta, then table, indices, scale): indices token-wise or absent */

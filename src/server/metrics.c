@@ -272,14 +272,14 @@ static double mean_ms(const Meter *m)
 
 void metrics_dump(const Loop *loop)
 {
-    enum { STATES = CONN_CLOSED };
+    enum { OPEN_STATES = CONN_CLOSED };
     const SessionMeters *m = session_meters(loop->session);
-    int states[STATES] = { 0 }, idle = 0;
+    int states[OPEN_STATES] = { 0 }, idle = 0;
     Buf model = { 0 };
     for (int i = 0; i < loop->options.max_connections; i++) {
         const Conn *c = loop->slot[i].conn;
         if (c && conn_idle(c)) idle++;
-        else if (c && c->state < STATES) states[c->state]++;
+        else if (c && c->state < CONN_CLOSED) states[c->state]++;
     }
     session_describe(loop->session, &model);
     log_info("state: %.*s, up %.0f s%s", STR_ARG(buf_view(&model)), loop->now - loop->started,
