@@ -252,9 +252,9 @@ static void test_lines(const Running *r)
     close(fd);
     fd = connect_to(r);
     put(fd, "POST /predict" H LINES "Content-Length: 11\r\n\r\n\"a\"\n\"a\"\n\"a\"");
-    CHECK(has(read_until(fd, "0\r\n\r\n", 1), REPLY_A));
+    CHECK(has(read_until(fd, "\r\n0\r\n\r\n", 1), REPLY_A));
     put(fd, "POST /predict" H LINES "Content-Length: 0\r\n\r\n");
-    CHECK(has(read_until(fd, "0\r\n\r\n", 1), "200 OK"));
+    CHECK(has(read_until(fd, "\r\n0\r\n\r\n", 1), "200 OK"));
     close(fd);
     CHECK(is_error(ask(r, "POST /predict HTTP/1.0\r\n" LINES "Content-Length: 3\r\n\r\n\"a\""), 415,
                    "unsupported_media_type"));
@@ -297,7 +297,7 @@ static void test_many_lines(void)
     char filling[2001] = { 0 };
     memset(filling, 'a', 2000);
     put(fd, filling);
-    CHECK(has(read_until(fd, "0\r\n\r\n", 1), "line: found more than the limit of 1000 bytes"));
+    CHECK(has(read_until(fd, "\r\n0\r\n\r\n", 1), "line: found more than the limit of 1000 bytes"));
     close(fd);
     fd = connect_to(&r); /* one that leaves in the middle */
     put(fd, "POST /predict" H LINES "Content-Length: 100000\r\n\r\n\"a\"\n\"a\"\n");
