@@ -161,6 +161,17 @@ refuses "dtype" "wanted int8" "$EF" quantize deep/er/out --dtype int4
 (trap '' XFSZ && ulimit -f 100 && exec "$EF" quantize deep/er/out q/full) >txt 2>err && flunk "full disk" || pass
 [ -z "$(ls -A q/full)" ] && [ ! -e q/no.onnx ] && pass || flunk "full disk leaves nothing: $(ls -A q/full)"
 
+mkdir bare && cp "$BUS/model.safetensors" "$BUS/tokenizer.json" bare
+refuses "1.9, 3.4 no config.json" "config.json: not found" "$EF" export bare from-bare
+[ ! -e from-bare ] && pass || flunk "1.9 nothing is written"
+works "1.12 names and flags together" "$EF" export "$BUS" flags --strategy htp --clean-onnx --no-config
+[ -f flags/model.onnx ] || [ -f flags ] && pass || flunk "1.12: $(ls -R flags)"
+works "3.18, 4.1 two paths, then answers" "$EF" export "$BUS" answers
+works "4.1 entities" "$EF" infer -m answers --entities "bus from Pune to Goa"
+has "4.1 entities" 'B-SRC: "Pune"'
+works "4.5 the plan is fused" "$EF" onnx explain answers/model.onnx
+has "4.5 fused attention" " Attention "
+
 for model in "$GOLDEN"/*; do
     name=$(basename "$model")
     works "$name: no tokenizer is no error (1.5)" "$EF" export "$model" "golden/$name"
