@@ -150,6 +150,24 @@ static void test_queue_starvation(void)
     job_free(doc);
 }
 
+/* Who has had more than its share with short texts waits for one document, not for all of them. */
+static void test_queue_overtaking(void)
+{
+    TEST("one long run at a time");
+    Queue q;
+    Job *doc[3], *text = JOB(8), *next = JOB(8);
+    queue_init(&q, &(QueueSetup){ .limit = 99, .bytes_limit = 1 }, &meters);
+    for (int i = 0; i < 3; i++) queue_pass(&q, STAGE_RUN, doc[i] = JOB(512));
+    text->share = next->share = 5000;
+    queue_pass(&q, STAGE_RUN, text), queue_pass(&q, STAGE_RUN, next);
+    CHECK(LOAD(&q, 100, { doc[0], 0, 1 }));
+    CHECK(LOAD(&q, 8, { text, 0, 1 }) && LOAD(&q, 100, { doc[1], 0, 1 }));
+    CHECK(LOAD(&q, 100, { next, 0, 1 }) && LOAD(&q, 100, { doc[2], 0, 1 }));
+    queue_free(&q);
+    for (int i = 0; i < 3; i++) job_free(doc[i]);
+    job_free(text), job_free(next);
+}
+
 static void test_queue_dropped(void)
 {
     TEST("dropped from the queue");
@@ -483,6 +501,7 @@ int main(void)
     test_queue_bytes();
     test_queue_order();
     test_queue_starvation();
+    test_queue_overtaking();
     test_queue_dropped();
     test_tasks();
     TEST("models");

@@ -5,7 +5,8 @@
  * Jobs that wait for a run are in a heap by virtual time: a job's next row is due when its client
  * has had as many tokens as every other waiting client would have had by then (weighted fair
  * queueing). So a short query is due before the documents that came earlier, a list of two thousand
- * texts advances beside single ones, and nothing waits for ever: the clock moves with every run. */
+ * texts advances beside single ones, and nothing waits for ever: the clock moves with every run.
+ * Short rows never wait for more than one long run. */
 #include "base/heap.h"
 #include "stages.h"
 
@@ -13,7 +14,7 @@ enum {
     SMALL_BODY = 16 << 10,       /* bytes; parsing and tokenizing take less than a millisecond */
     SHORT_ROW = 64,              /* tokens; such rows go with any others */
     STRETCH = 4,                 /* a longer one only with those at least a fourth of it */
-    MOST_ASIDE = 64,             /* jobs passed over in search of one that fits */
+    MOST_ASIDE = 256,            /* jobs passed over in search of one that fits */
 };
 
 void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
@@ -282,11 +283,27 @@ static void hand_row(Queue *queue, Load *load, Job *job)
     sift_down(queue, job->heap_at, job);
 }
 
+/* The short row that is due first, where long ones are due before it and one has just been run:
+ * a client that has had its share with short texts still gets every second run. */
+static Job *overtaking(const Queue *queue)
+{
+    Job *first = NULL;
+    if (!queue->last_long || next_cost(queue, queue->heap[0]) <= SHORT_ROW) return NULL;
+    for (int i = 1; i < queue->heap_n; i++) {
+        Job *job = queue->heap[i];
+        bool sooner = !first || before(job, first);
+        if (sooner && next_cost(queue, job) <= SHORT_ROW) first = job;
+    }
+    return first;
+}
+
 /* The first row in time order, and then those that fit; a job is part of one load at a time. */
 static void fill(Queue *queue, int64_t tokens, Load *load)
 {
     Job *aside[MOST_ASIDE];
     int n_aside = 0, clients = queue->heap_n;
+    Job *first = queue->heap_n ? overtaking(queue) : NULL;
+    if (first) hand_row(queue, load, first);
     while (queue->heap_n && load->rows < LOAD_ROWS && load->tokens < tokens &&
            n_aside < MOST_ASIDE) {
         Job *job = queue->heap[0];
@@ -301,6 +318,7 @@ static void fill(Queue *queue, int64_t tokens, Load *load)
             heap_remove(queue, job);
         job->piece = -1;
     }
+    queue->last_long = load->longest > SHORT_ROW;
     queue->clock += (double)load->tokens / MAX(clients, 1);
 }
 

@@ -33,6 +33,7 @@ typedef struct Queue {
     Job **heap;                  /* [heap_n] of STAGE_RUN; the one that is due first in front */
     int heap_n, heap_room;
     int idle_runners;
+    bool last_long;              /* the last load had a long row */
     double clock;                /* virtual time: tokens that each waiting job's client has had */
     uint64_t entries;
     int waiting, limit;          /* jobs of all stages; most that are let in */
