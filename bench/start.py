@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 
-sys.path.pop(0)  # bench/tokenizers.py is not the package of that name
 TEXT = "what is the best way to learn how to play the piano as an adult"
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tokenizers.c - the C half of bench/tokenizers.py: tokenizes lines of a file on one thread and
+ * tokenizers.c - the C half of bench/tokenizer_speed.py: tokenizes lines of a file on one thread and
  * says how long it took, in CPU time. A line of stdin asks, a line of stdout answers:
  *
  *     bench/tokenizers TOKENIZER TEXT    TOKENIZER may be a compiled one, which is mapped

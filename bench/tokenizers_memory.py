@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.pop(0)  # this folder: tokenizers.py has the name of the package
 PROGRAM = "build/bench/tokenizers"
 PIECES = 250000
 THEIRS = """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tokenizers.py TEXT TOKENIZER... - our tokenizer and PyPI `tokenizers`, in turns on equal lines.
+"""tokenizer_speed.py TEXT TOKENIZER... - our tokenizer and PyPI `tokenizers`, in turns on equal lines.
 
     make build/bench/tokenizers
-    python bench/tokenizers.py corpus.txt wordpiece/tokenizer.json bpe/tokenizer.json ...
+    python bench/tokenizer_speed.py corpus.txt wordpiece/tokenizer.json bpe/tokenizer.json ...
 
 TEXT is a file of different lines (tools/oracle/tokenizer_corpus.py makes one), each of which both
 see once: nobody has met it before. Slices of a megabyte alternate (ours, theirs), so that a slow
@@ -19,7 +19,6 @@ import tempfile
 import time
 
 os.environ["RAYON_NUM_THREADS"] = "1"
-sys.path.pop(0)  # this folder: this file has the name of the package
 from tokenizers import Tokenizer, __version__  # noqa: E402
 
 PROGRAM = "build/bench/tokenizers"
