@@ -24,6 +24,7 @@ static const Field request[] = {
     { "origin", 10, F_MSG, .msg = point },
     { "metadata", 11, F_STR_MAP, .nullable = true },
     { "id2label", 12, F_INT_STR_MAP },
+    { "found", 0, F_NULL_STR_MAP },
     { "any", 0, F_ANY },
     { 0 },
 };
@@ -61,6 +62,7 @@ static void test_passing(void)
                  "\"x\":2}}"));
     CHECK(passes(
         "{\"inputs\":[],\"metadata\":{\"a\":\"b\"},\"id2label\":{\"0\":\"O\",\"12\":\"B\"}}"));
+    CHECK(passes("{\"inputs\":[],\"found\":{\"a\":null,\"b\":\"c\"}}"));
     CHECK(passes("{\"inputs\":[],\"metadata\":null,\"offset\":null,\"any\":[1,{}]}"));
     static const Field floats[] = { { "x", 1, F_F32, .repeated = true, .required = true }, { 0 } };
     static const float x[2] = { 1, 2 };
@@ -104,6 +106,7 @@ static void test_refusals(void)
     CHECK(says_of("\"points\":[1]", "points[0]: found a number, wanted an object"));
     CHECK(says_of("\"origin\":[]", "origin: found a list, wanted an object"));
     CHECK(says_of("\"metadata\":{\"a\":1}", "metadata.a: found a number, wanted a string"));
+    CHECK(says_of("\"found\":{\"a\":1}", "found.a: found a number, wanted a string"));
     CHECK(says_of("\"metadata\":[]", "metadata: found a list, wanted an object of strings"));
     CHECK(
         says_of("\"id2label\":{\"a\":\"b\"}", "id2label: found key \"a\", wanted a whole number"));
@@ -149,7 +152,8 @@ static void test_describing(void)
         "\"required\":[\"x\"]}},\"origin\":{\"type\":\"object\",\"properties\":{\"x\":",
         "\"metadata\":{\"type\":[\"object\",\"null\"],\"additionalProperties\":{\"type\":"
         "\"string\"}},",
-        "\"propertyNames\":{\"pattern\":\"^[0-9]+$\"}},\"any\":{}},\"required\":[\"inputs\"]}",
+        "\"propertyNames\":{\"pattern\":\"^[0-9]+$\"}},\"found\":{\"type\":\"object\","
+        "\"additionalProperties\":{\"type\":[\"string\",\"null\"]}},\"any\":{}},\"required\":[\"inputs\"]}",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (!CHECK(strstr(b.p, parts[i]))) printf("  wanted %s\n  in %s\n", parts[i], b.p);

@@ -147,6 +147,23 @@ static bool same_entities(const Value *mine, const Value *theirs)
     return false;
 }
 
+static bool extracts(const ModelConfig *config, const TaskOptions *o, const TaskRow *row,
+                     const Value *wanted)
+{
+    Value out;
+    Buf mine = { 0 }, theirs = { 0 };
+    task_find(STR("token_classification"))->finish(&arena, config, o, row, &out);
+    json_write(&mine, value_get(&out, "extracted"));
+    json_write(&theirs, wanted);
+    bool ok = !value_get(&out, "tokens") && str_eq(buf_view(&mine), buf_view(&theirs));
+    if (!ok)
+        printf("  gave %.*s\n  not  %.*s\n", STR_ARG(buf_view(&mine)),
+               STR_ARG(buf_view(&theirs)));
+    buf_free(&mine);
+    buf_free(&theirs);
+    return ok;
+}
+
 static void check_case(const Value *c, const ModelConfig *config, const Tokenizer *tokenizer)
 {
     static const char *const ways[] = { "none", "simple", "first", "average", "max" };
@@ -171,6 +188,10 @@ static void check_case(const Value *c, const ModelConfig *config, const Tokenize
         if (!CHECK(same_entities(value_get(&out, "entities"), value_get(c, ways[w]))))
             printf("  %s of %.*s\n", ways[w], STR_ARG(text));
     }
+    TaskOptions o = { .chars = true, .extract = true };
+    TaskRow row = { .first = text, .encoding = &e, .tokenizer = tokenizer, .data = logits,
+                    .tokens = (int64_t)e.n, .width = config->num_labels };
+    CHECK(extracts(config, &o, &row, value_get(c, "extract")));
 }
 
 static void test_entities(void)

@@ -22,6 +22,7 @@ static const KindRow kinds[] = {
     [F_F64] = { "a number", "numbers", "number", "double", V_FLOAT, -DBL_MAX, DBL_MAX },
     [F_MSG] = { "an object", "objects", "object", NULL, V_MAP },
     [F_STR_MAP] = { "an object of strings", "objects of strings", "object", NULL, V_MAP },
+    [F_NULL_STR_MAP] = { "an object of strings or null", "objects", "object", NULL, V_MAP },
     [F_INT_STR_MAP] = { "an object of numbered strings", "objects", "object", NULL, V_MAP },
     [F_ANY] = { "any value", "any values", NULL, NULL, V_NULL },
 };
@@ -157,6 +158,7 @@ static bool check_strings(const Value *v, const Field *f, const Path *path, Err 
         const Member *m = &v->map.items[i];
         Path below = { path, m->key, 0 };
         if (f->kind == F_INT_STR_MAP && !check_key(m->key, path, err)) return false;
+        if (m->value.kind == V_NULL && f->kind == F_NULL_STR_MAP) continue;
         if (m->value.kind != V_STR) return wrong(&m->value, &text, true, &below, err);
     }
     return true;
@@ -255,12 +257,12 @@ static void add_properties(Arena *arena, Value *out, const Field *rows)
     if (required) value_add(out, "required", names);
 }
 
-static void add_strings(Arena *arena, Value *out, bool numbered)
+static void add_strings(Arena *arena, Value *out, FieldKind kind)
 {
     Value string = value_map(arena, 1);
-    value_add(&string, "type", text("string"));
+    value_add(&string, "type", describe_type(arena, "string", kind == F_NULL_STR_MAP));
     value_add(out, "additionalProperties", string);
-    if (!numbered) return;
+    if (kind != F_INT_STR_MAP) return;
     Value keys = value_map(arena, 1);
     value_add(&keys, "pattern", text("^[0-9]+$"));
     value_add(out, "propertyNames", keys);
@@ -279,8 +281,7 @@ static Value describe_item(Arena *arena, const Field *f, bool nullable)
     if (f->words) value_add(&out, "enum", describe_words(arena, f->words, nullable));
     if (f->msg_name) value_add(&out, "title", text(f->msg_name));
     if (f->kind == F_MSG) add_properties(arena, &out, f->msg);
-    if (f->kind == F_STR_MAP || f->kind == F_INT_STR_MAP)
-        add_strings(arena, &out, f->kind == F_INT_STR_MAP);
+    else if (row->value == V_MAP) add_strings(arena, &out, f->kind);
     return out;
 }
 

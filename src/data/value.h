@@ -51,7 +51,8 @@ void value_add(Value *map, const char *key, Value); /* asserts that there is roo
 
 /* ---- Schema: one description feeds JSON checking, OpenAPI, protobuf, MCP and docs ---- */
 typedef enum {
-    F_STR, F_BOOL, F_I32, F_U32, F_F32, F_F64, F_MSG, F_STR_MAP, F_INT_STR_MAP, F_ANY
+    F_STR, F_BOOL, F_I32, F_U32, F_F32, F_F64, F_MSG, F_STR_MAP, F_NULL_STR_MAP,
+    F_INT_STR_MAP, F_ANY
 } FieldKind;
 typedef struct Field Field;
 struct Field {               /* rows; a list of rows ends with {0} */

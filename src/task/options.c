@@ -19,6 +19,7 @@ static const struct OptionRow {
     { "pooling", SET_WORD, offsetof(TaskOptions, pooling), part_pooling_words, POOL_OWN },
     { "top_k", SET_COUNT, offsetof(TaskOptions, top_k), NULL, 0 },
     { "aggregation", SET_WORD, offsetof(TaskOptions, grouping), part_grouping_words, GROUP_NONE },
+    { "extract", SET_FLAG, offsetof(TaskOptions, extract), NULL, 0 },
     { "return_tokens", SET_FLAG, offsetof(TaskOptions, return_tokens), NULL, 0 },
 };
 

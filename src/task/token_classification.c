@@ -2,12 +2,16 @@
  * token_classification.c - a label for every token: names, places, parts of speech. */
 #include "data/number.h"
 #include "parts.h"
+#include "task/bio.h"
 
 static const Field request[] = {
     PART_INPUTS, PART_METADATA(2), PART_OFFSETS, PART_TRUNCATE,
     { "aggregation", 0, F_STR, .words = part_grouping_words,
       .help = "the reply lists entities: tokens as they are (none), neighbours of one type "
               "(simple), or whole words by their first token, the mean or the best of their tokens" },
+    { "extract", 0, F_BOOL,
+      .help = "the reply has the text of each entity type, by whole words and the B- and I- of "
+              "their first tokens; of a pair, those of its first text" },
     { "return_tokens", 0, F_BOOL,
       .help = "the reply lists tokens; true unless entities were asked for" },
     { 0 },
@@ -25,6 +29,8 @@ static const Field result[] = {
       .help = "tokens of the text, without special ones; not where entities were asked for" },
     { "entities", 0, F_MSG, .repeated = true, .msg = part_entity, .msg_name = "Entity",
       .help = "by the aggregation that was asked for" },
+    { "extracted", 0, F_NULL_STR_MAP,
+      .help = "entity type to its first text, null where there is none; only if asked for" },
     PART_TRUNCATED,
     { 0 },
 };
@@ -59,19 +65,42 @@ static const float *all_scores(Arena *arena, const TaskRow *row)
     return own;
 }
 
+/* Words are found by bytes, and in one text: tokens of a second one are not among them. */
+static Value extract(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                     const TaskRow *row)
+{
+    TaskOptions bytes = *options;
+    bytes.chars = false;
+    Value plain = part_tokens(arena, config, &bytes, row, "tokens", classify_token);
+    Value *list = &plain.map.items[0].value;
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < row->encoding->n; i++) {
+        if (row->encoding->special[i]) continue;
+        list->list.items[kept] = list->list.items[n++];
+        kept += row->encoding->sequence[i] == 0;
+    }
+    list->list.n = kept;
+    BioSpans found = bio_entities(arena, row->first, &plain);
+    return bio_extract(arena, config, &found, &(BioOptions){ 0 });
+}
+
 static void token_classification_finish(Arena *arena, const ModelConfig *config,
                                         const TaskOptions *options, const TaskRow *row, Value *out)
 {
-    if (options->grouping == GROUP_UNSAID) {
+    bool entities = options->grouping != GROUP_UNSAID;
+    if (!entities && !options->extract) {
         *out = part_tokens(arena, config, options, row, "tokens", classify_token);
         return;
     }
-    *out = part_result(arena, row, 2);
+    *out = part_result(arena, row, 3);
     if (options->return_tokens) {
         Value plain = part_tokens(arena, config, options, row, "tokens", classify_token);
         value_add(out, "tokens", *value_get(&plain, "tokens"));
     }
-    value_add(out, "entities", part_entities(arena, config, options, row, all_scores(arena, row)));
+    if (entities)
+        value_add(out, "entities",
+                  part_entities(arena, config, options, row, all_scores(arena, row)));
+    if (options->extract) value_add(out, "extracted", extract(arena, config, options, row));
     part_close(out, row);
 }
 

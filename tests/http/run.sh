@@ -77,6 +77,7 @@ check pairs "$(predict '{"inputs":[["a question","an answer"]]}')" '{"results":[
 check metadata "$(predict '{"inputs":["x"],"metadata":{"k":"v"}}')" '*,"metadata":{"k":"v"}}'
 check 'byte offsets' "$(predict '{"inputs":["ééé x"]}')" '*"start":7,"end":8*'
 check 'char offsets' "$(predict '{"inputs":["ééé x"],"offsets":"chars"}')" '*"start":4,"end":5*'
+check extract "$(predict '{"inputs":["x"],"extract":true}')" '{"results":\[{"extracted":{*}}\],*'
 check charset "$(status -H "$JSON; charset=utf-8" -d '{"inputs":["x"]}' "$url/predict")" 200
 check 'HTTP/1.0' "$(status -0 "$url/health")" 200
 check 'HTTP/1.0 keep-alive' "$(curl -s -0 -i -H 'Connection: keep-alive' "$url/health")" '*Connection: keep-alive*'

@@ -3,8 +3,11 @@
 
 usage: tools/oracle/entities.py [OUT]; from the repository's root, needs torch and transformers.
 Logits are made up (whole numbers by a fixed rule), so that every way of grouping is met; the tokenizers are those of
-examples/bus-ner (WordPiece) and tests/golden/text_models/c_roberta (byte-level BPE)."""
+examples/bus-ner (WordPiece) and tests/golden/text_models/c_roberta (byte-level BPE). "extract" is no pipeline's: words
+between spaces, without the punctuation at their ends, labelled by the first token that begins inside them; B- opens,
+I- of the same type goes on, the first of each type is told."""
 import json
+import re
 import sys
 import warnings
 
@@ -39,6 +42,30 @@ def logits(text, tokens, labels):
     return rows
 
 
+def extract(text, offsets, special, rows):
+    types = {label.split("-")[-1]: None for label in LABELS if label != "O"}
+    best = [(start, LABELS[max(range(len(row)), key=lambda i: row[i])])
+            for (start, _), skip, row in zip(offsets, special, rows) if not skip]
+    found, open_type = [], None
+    for m in re.finditer(r"[^ ]+", text):
+        start = m.start() + len(m[0]) - len(m[0].lstrip(".,;:!?\"'()[]{}"))
+        end = m.start() + len(m[0].rstrip(".,;:!?\"'()[]{}"))
+        if start >= end:
+            continue
+        label = next((label for at, label in best if start <= at < end), "O")
+        letter, _, kind = label.rpartition("-")
+        if label != "O" and letter != "B" and kind == open_type:
+            found[-1][1].append(text[start:end])
+        elif label != "O" and letter != "I":
+            found.append((kind, [text[start:end]]))
+            open_type = kind
+        else:
+            open_type = None
+    for kind, words in found:
+        types[kind] = types[kind] or " ".join(words)
+    return types
+
+
 def cases(folder, tokenizer):
     config = BertConfig(num_labels=len(LABELS), hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
                         intermediate_size=8, vocab_size=10, id2label=dict(enumerate(LABELS)))
@@ -51,6 +78,8 @@ def cases(folder, tokenizer):
         for way in WAYS:
             found = pipe.postprocess([outputs], aggregation_strategy=AggregationStrategy(way))
             case[way] = [{k: (round(float(v), 7) if k == "score" else v) for k, v in e.items()} for e in found]
+        case["extract"] = extract(text, inputs["offset_mapping"][0].tolist(),
+                                  inputs["special_tokens_mask"][0].tolist(), rows)
         yield case
 
 
