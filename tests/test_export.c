@@ -3,13 +3,13 @@
  * tools/oracle/export.py) exported at several opsets and run by our engine: PyTorch's answers. And
  * folders that are wrong in one way each. */
 #include <dirent.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "export/build.h"
 #include "export_case.h"
+#include "folder.h"
 
 static char work[] = "/tmp/ef-export-XXXXXX";
 
@@ -306,12 +306,6 @@ static void cached(void)
     arena_free(&arena);
 }
 
-static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    return remove(path);
-}
-
 int main(void)
 {
     if (!CHECK(mkdtemp(work))) return finish();
@@ -324,6 +318,6 @@ int main(void)
     other_heads();
     sentences();
     cached();
-    nftw(work, drop, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(work);
     return finish();
 }

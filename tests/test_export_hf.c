@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_export_hf.c - metadata inside an .onnx and the detection of tasks: the lines of the checklist
  * (modelexport, part 10) by their numbers. */
-#include <ftw.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -10,6 +9,7 @@
 #include "export/export.h"
 #include "export/hf_parts.h"
 #include "export/hf_task.h"
+#include "folder.h"
 
 static Value parse(Arena *arena, const char *json)
 {
@@ -438,12 +438,6 @@ static void refusals(void)
     arena_free(&arena);
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
-{
-    (void)st, (void)kind, (void)walk;
-    return remove(path);
-}
-
 int main(void)
 {
     Arena arena = { 0 };
@@ -461,7 +455,7 @@ int main(void)
     flipped();
     problems();
     refusals();
-    nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree(work);
     arena_free(&arena);
     return finish();
 }

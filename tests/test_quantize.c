@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_quantize.c - the exports of tests/golden/export quantized for every target and in both half
  * precisions, run by our engine: near PyTorch's answers. And models that are refused. */
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "export/quantize.h"
 #include "export_case.h"
+#include "folder.h"
 
 static char work[] = "/tmp/ef-quantize-XXXXXX";
 static const char *const cases[] = { "bert", "roberta", "distilbert", "modernbert", "deberta-v2" };
@@ -139,17 +139,11 @@ static void refusals(void)
     arena_free(&arena);
 }
 
-static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    return remove(path);
-}
-
 int main(void)
 {
     if (!CHECK(mkdtemp(work))) return finish();
     answers();
     refusals();
-    nftw(work, drop, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(work);
     return finish();
 }

@@ -75,19 +75,6 @@ static void examine(Args *a, Findings *f)
 }
 
 /* ---- repair ---- */
-typedef struct Wanted {
-    Arena *arena;
-    Map tag;                /* node to Str * */
-} Wanted;
-
-static void want_tag(void *context, Str node, Str tag)
-{
-    Wanted *w = context;
-    Str *kept = NEW(w->arena, Str);
-    *kept = tag;
-    if (htp_tag_valid(tag)) map_put(&w->tag, w->arena, node, kept);
-}
-
 static bool drop_attribute(OnnxNode *n)
 {
     int kept = 0;
@@ -115,12 +102,12 @@ static bool set_tag(Arena *arena, OnnxNode *n, Str tag)
 
 static int repair_nodes(Arena *arena, HierarchyFile *f)
 {
-    Wanted w = { .arena = arena };
+    Map wanted = { 0 };
     int changed = 0;
-    if (f->sidecar_path) htp_sidecar_tags(&f->sidecar, want_tag, &w);
+    if (f->sidecar_path) wanted = htp_tag_map(arena, &f->sidecar);
     for (int i = 0; i < f->model.graph.n_node; i++) {
         OnnxNode *n = &f->model.graph.node[i];
-        const Str *said = map_get(&w.tag, n->name);
+        const Str *said = map_get(&wanted, n->name);
         Str tag = said ? *said : f->htp.tag[i];
         bool moved = drop_attribute(n);
         changed += (tag.n && set_tag(arena, n, tag)) || moved;

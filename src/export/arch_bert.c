@@ -44,14 +44,17 @@ const Step bert_sequence[] = {
     { 0 },
 };
 
+#define BERT_ROWS                                                                                  \
+    .modules = bert_modules, .head_modules = { [HEAD_MASKED] = bert_masked_modules },              \
+    .eps = 1e-12,                                                                                  \
+    .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER, .paths = BERT_PATHS,                       \
+    .steps = { [HEAD_MASKED] = bert_masked, [HEAD_SEQUENCE] = bert_sequence,                       \
+               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,                 \
+               [HEAD_CHOICE] = bert_sequence }
+
 const Arch arch_bert = {
     .model_type = "bert", .family = "Bert", .base = "bert.",
-    .modules = bert_modules, .head_modules = { [HEAD_MASKED] = bert_masked_modules },
-    .eps = 1e-12,
-    .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER, .paths = BERT_PATHS,
-    .steps = { [HEAD_MASKED] = bert_masked, [HEAD_SEQUENCE] = bert_sequence,
-               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
-               [HEAD_CHOICE] = bert_sequence },
+    BERT_ROWS,
 };
 
 /* ERNIE is BERT, but for task types, which only version 3 has. */
@@ -64,11 +67,6 @@ static bool ernie_configure(Encoder *m, const Value *config, Err *err)
 
 const Arch arch_ernie = {
     .model_type = "ernie", .family = "Ernie", .base = "ernie.",
-    .modules = bert_modules, .head_modules = { [HEAD_MASKED] = bert_masked_modules },
-    .eps = 1e-12,
-    .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER, .paths = BERT_PATHS,
-    .steps = { [HEAD_MASKED] = bert_masked, [HEAD_SEQUENCE] = bert_sequence,
-               [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
-               [HEAD_CHOICE] = bert_sequence },
+    BERT_ROWS,
     .configure = ernie_configure,
 };

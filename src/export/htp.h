@@ -102,6 +102,7 @@ const char *htp_sidecar_find(Arena *, const char *onnx);
 /* Calls back with each node and tag, whichever form it is. */
 typedef void HtpVisit(void *context, Str node, Str tag);
 void htp_sidecar_tags(const Value *sidecar, HtpVisit *, void *context);
+Map htp_tag_map(Arena *, const Value *sidecar); /* node to Str *: the valid ones */
 /* The tag a node carries itself; *source is set where there is one. */
 Str htp_node_tag(Arena *, const OnnxNode *, HtpSource *source);
 

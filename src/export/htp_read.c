@@ -447,7 +447,7 @@ static bool read_embedded(Arena *arena, const OnnxGraph *g, Str *tag, HtpSource 
 /* ---- the sidecar ---- */
 typedef struct NodeTags {
     Arena *arena;
-    Map tag;               /* node to Str * */
+    Map tag;
 } NodeTags;
 
 static void keep_tag(void *context, Str node, Str tag)
@@ -458,14 +458,20 @@ static void keep_tag(void *context, Str node, Str tag)
     if (htp_tag_valid(tag)) map_put(&t->tag, t->arena, node, kept);
 }
 
-static bool read_sidecar(Arena *arena, const OnnxGraph *g, const Value *sidecar, Str *tag)
+Map htp_tag_map(Arena *arena, const Value *sidecar)
 {
     NodeTags t = { .arena = arena };
+    htp_sidecar_tags(sidecar, keep_tag, &t);
+    return t.tag;
+}
+
+static bool read_sidecar(Arena *arena, const OnnxGraph *g, const Value *sidecar, Str *tag)
+{
     bool any = false;
     if (!sidecar) return false;
-    htp_sidecar_tags(sidecar, keep_tag, &t);
+    Map tags = htp_tag_map(arena, sidecar);
     for (int i = 0; i < g->n_node; i++) {
-        const Str *found = map_get(&t.tag, g->node[i].name);
+        const Str *found = map_get(&tags, g->node[i].name);
         if (!found) continue;
         tag[i] = *found;
         any = true;

@@ -61,6 +61,17 @@ bool op_broadcast(OpCall *call, int a, int b, int64_t *dim, int *rank, Err *err)
     return true;
 }
 
+int64_t op_broadcast_place(const Tensor *small, const Tensor *big, int64_t index)
+{
+    int64_t at = 0, step = 1;
+    for (int i = big->rank - 1, k = small->rank - 1; k >= 0; i--, k--) {
+        if (small->dim[k] != 1) at += index % big->dim[i] * step;
+        step *= small->dim[k];
+        index /= big->dim[i];
+    }
+    return at;
+}
+
 int op_axis(const OpCall *call, int64_t axis, int rank, Err *err)
 {
     if (axis >= -rank && axis < rank) return (int)(axis < 0 ? axis + rank : axis);

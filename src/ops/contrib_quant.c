@@ -213,17 +213,6 @@ static bool q_add_shape(OpCall *call, Err *err)
            op_out(call, 0, call->in[0]->type, rank, dim);
 }
 
-static int64_t broadcast_place(const Tensor *small, const Tensor *big, int64_t index)
-{
-    int64_t at = 0, step = 1;
-    for (int i = big->rank - 1, k = small->rank - 1; k >= 0; i--, k--) {
-        if (small->dim[k] != 1) at += index % big->dim[i] * step;
-        step *= small->dim[k];
-        index /= big->dim[i];
-    }
-    return at;
-}
-
 /* y = a * (a_scale / y_scale) + (b * (b_scale / y_scale) + rest): in this order, since halves must
  * round as ONNX Runtime rounds them. */
 static bool q_add_run(OpCall *call, Err *err)
@@ -241,8 +230,8 @@ static bool q_add_run(OpCall *call, Err *err)
     double low = 0, high = 0;
     quant_limits(y->type, &low, &high);
     for (int64_t i = 0, n = tensor_count(y); i < n; i++) {
-        const float a = (float)tensor_get(call->in[0], broadcast_place(call->in[0], y, i)),
-                    b = (float)tensor_get(call->in[3], broadcast_place(call->in[3], y, i));
+        const float a = (float)tensor_get(call->in[0], op_broadcast_place(call->in[0], y, i)),
+                    b = (float)tensor_get(call->in[3], op_broadcast_place(call->in[3], y, i));
         double q = rint((double)(a * ratio[0] + (b * ratio[1] + rest)));
         q = q > low ? MIN(q, high) : low;
         tensor_store(y, i, 1, &q);

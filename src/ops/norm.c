@@ -149,17 +149,6 @@ static bool broadcasts_to(const Tensor *small, const Tensor *big)
     return fits;
 }
 
-static int64_t broadcast_place(const Tensor *small, const Tensor *big, int64_t index)
-{
-    int64_t at = 0, step = 1;
-    for (int i = big->rank - 1, k = small->rank - 1; k >= 0; i--, k--) {
-        if (small->dim[k] != 1) at += index % big->dim[i] * step;
-        step *= small->dim[k];
-        index /= big->dim[i];
-    }
-    return at;
-}
-
 static void norm_row(const NormJob *job, int64_t m)
 {
     const int64_t C = job->C, base = m * C;
@@ -173,8 +162,8 @@ static void norm_row(const NormJob *job, int64_t m)
     const double invstd = 1 / sqrt(square / (double)C + job->eps);
     for (int64_t i = 0; i < C; i++) {
         double y = (tensor_get(job->x, base + i) - mean) * invstd;
-        y *= tensor_get(job->scale, broadcast_place(job->scale, job->x, base + i));
-        if (job->shift) y += tensor_get(job->shift, broadcast_place(job->shift, job->x, base + i));
+        y *= tensor_get(job->scale, op_broadcast_place(job->scale, job->x, base + i));
+        if (job->shift) y += tensor_get(job->shift, op_broadcast_place(job->shift, job->x, base + i));
         tensor_store(job->y, base + i, 1, &y);
     }
     if (job->mean) tensor_store(job->mean, m, 1, &mean);
@@ -285,7 +274,7 @@ static bool skip_norm(OpCall *call, bool rms, Err *err)
     sum.data = kept ? kept->data : op_scratch(call, MAX(n, 1), dtype_size(t->type), err);
     if (!sum.data) return false;
     for (int64_t i = 0; i < n; i++) {
-        double x = tensor_get(t, i) + tensor_get(skip, broadcast_place(skip, t, i));
+        double x = tensor_get(t, i) + tensor_get(skip, op_broadcast_place(skip, t, i));
         if (bias) x += tensor_get(bias, i % C);
         tensor_store(&sum, i, 1, &x);
     }

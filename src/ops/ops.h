@@ -88,6 +88,7 @@ double op_work(const Op *, const OpCall *);             /* about how many multip
 bool op_fail(const OpCall *, Err *, const char *format, ...) PRINTF(3, 4); /* "node 'x' (Add): ..." */
 bool op_same(OpCall *, Err *);                          /* shape rule: output 0 like input 0 */
 bool op_broadcast(OpCall *, int a, int b, int64_t *dim, int *rank, Err *); /* NumPy rules of two inputs */
+int64_t op_broadcast_place(const Tensor *small, const Tensor *big, int64_t index); /* of big, in small */
 int op_axis(const OpCall *, int64_t axis, int rank, Err *); /* negative counts from the end; -1: out of range */
 int64_t op_attr_int(const OpCall *, const char *, int64_t otherwise);
 /* Values of an integer tensor (int32 or int64) as int64, in the scratch arena. */

@@ -2,28 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # bulk.sh [PROGRAM] - many texts at once: what `infer` reads and writes, and `map` over streams: in order, with
 # errors in their place, cut off and resumed. The last line is "N passed, N failed, N skipped".
-cd -- "$(dirname -- "$0")/../.." || exit 1
-EF=$(realpath "${1:-build/encoderfile}")
-MODEL=$PWD/examples/bus-ner
-work=$(mktemp -d) && cd "$work" || exit 1
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() { passed=$((passed + 1)); }
-flunk() { failed=$((failed + 1)) && echo "  FAILED: $1" && sed 's/^/    /' err | head -3; }
-check() { if [ "$1" = 0 ]; then pass; else flunk "$2"; fi; }
-works() {
-    name=$1 && shift
-    "$@" >txt 2>err </dev/null
-    check $? "$name"
-}
-refuses() {
-    name=$1 words=$2 && shift 2
-    if "$@" >txt 2>err </dev/null; then flunk "$name: exit 0"; else
-        grep -q -- "$words" err
-        check $? "$name: wanted \"$words\""
-    fi
-}
+cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
+MODEL=$BUS
 same() { # NAME A B
     cmp -s "$2" "$3"
     check $? "$1: $2 and $3 differ"
@@ -95,5 +75,4 @@ check $? "an error keeps its id"
 "$EF" map -m "$MODEL" <many.jsonl >txt 2>err && cmp -s txt whole.jsonl
 check $? "map from a pipe"
 "$EF" map -m "$MODEL" <many.jsonl >/dev/full 2>err && flunk "full disk" || { grep -q 'cannot be written' err; check $? "full disk"; }
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+finish

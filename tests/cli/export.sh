@@ -1,31 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # export.sh [PROGRAM] - `export` by its command line: the checklist of ../shared/spec/modelexport.md part 10, by number.
-cd -- "$(dirname -- "$0")/../.." || exit 1
-EF=$(realpath "${1:-build/encoderfile}")
-BUS=$PWD/examples/bus-ner
-GOLDEN=$PWD/tests/golden/export
-work=$(mktemp -d) && cd "$work" || exit 1
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() { passed=$((passed + 1)); }
-flunk() { failed=$((failed + 1)) && echo "  FAILED: $1" && sed 's/^/    /' err; }
-check() { if [ "$1" = 0 ]; then pass; else flunk "$2"; fi; }
-# works NAME COMMAND...; refuses NAME WORDS COMMAND...: exit not 0, words on stderr.
-works() {
-    name=$1 && shift
-    "$@" >txt 2>err
-    check $? "$name"
-}
-refuses() {
-    name=$1 words=$2 && shift 2
-    if "$@" >txt 2>err; then flunk "$name: exit 0"; else
-        grep -q -- "$words" err
-        check $? "$name: wanted \"$words\""
-    fi
-}
-has() { grep -q -- "$2" txt && pass || flunk "$1: output lacks \"$2\""; }
+cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
+GOLDEN=$ROOT/tests/golden/export
 
 works "1.1 export MODEL OUT" "$EF" export "$BUS" deep/er/out
 for n in 1 2 3 4; do has "4.3 step $n" "^\[Step $n/4\] "; done
@@ -177,6 +154,4 @@ for model in "$GOLDEN"/*; do
     works "$name: no tokenizer is no error (1.5)" "$EF" export "$model" "golden/$name"
     has "$name: said" "none found"
 done
-
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

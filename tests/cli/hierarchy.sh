@@ -2,31 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # hierarchy.sh [PROGRAM] - tags, sidecars, reports, GraphML and extraction by their command lines; numbers are those of
 # ../shared/spec/modelexport.md. What Python expected lies in tests/golden/htp (tools/oracle/tags.py).
-cd -- "$(dirname -- "$0")/../.." || exit 1
-EF=$(realpath "${1:-build/encoderfile}")
-BUS=$PWD/examples/bus-ner
-GOLDEN=$PWD/tests/golden/htp
-EXPORTS=$PWD/tests/golden/export
-work=$(mktemp -d) && cd "$work" || exit 1
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() { passed=$((passed + 1)); }
-flunk() { failed=$((failed + 1)) && echo "  FAILED: $1" && sed 's/^/    /' err; }
-check() { if [ "$1" = 0 ]; then pass; else flunk "$2"; fi; }
-works() { # NAME COMMAND...
-    name=$1 && shift
-    "$@" >txt 2>err
-    check $? "$name"
-}
-refuses() { # NAME WORDS COMMAND...: exit not 0, words on stderr
-    name=$1 words=$2 && shift 2
-    if "$@" >txt 2>err; then flunk "$name: exit 0"; else
-        grep -q -- "$words" err
-        check $? "$name: wanted \"$words\""
-    fi
-}
-has() { grep -q -- "$2" txt && pass || flunk "$1: output lacks \"$2\""; }
+cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
+GOLDEN=$ROOT/tests/golden/htp
+EXPORTS=$ROOT/tests/golden/export
 
 # ---- part 4: analyze ----
 works "export" "$EF" export "$BUS" bus
@@ -262,6 +240,4 @@ for module in BertEmbeddings BertLayer.0 BertEncoder; do
 done
 # Without its weights nobody can tell the types inside.
 refuses "types unknown" "the type of 'layer_norm' is not known" "$EF" onnx extract "$GOLDEN/bert-dynamo/model.onnx" cut/none.onnx --tag BertLayer.0
-
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

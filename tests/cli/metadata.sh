@@ -2,44 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # metadata.sh [PROGRAM] - what an .onnx carries itself, and the files around it: `metadata`, `add-config`, `validate DIR`,
 # `verify`, `extract`. Checks have the numbers of ../shared/spec/modelexport.md part 10.
-cd -- "$(dirname -- "$0")/../.." || exit 1
-EF=$(realpath "${1:-build/encoderfile}")
-BUS=$PWD/examples/bus-ner
-GOLDEN=$PWD/tests/golden/export
-work=$(mktemp -d) && cd "$work" || exit 1
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
-: >err
-
-pass() { passed=$((passed + 1)); }
-flunk() { failed=$((failed + 1)) && echo "  FAILED: $1" && sed 's/^/    /' err | head -20; }
-check() { if [ "$1" = 0 ]; then pass; else flunk "$2"; fi; }
-# works NAME COMMAND...; prints NAME WORDS COMMAND...: exit 0, words on stdout; refuses: exit not 0, words on stderr;
-# fails: the same, words on stdout.
-works() {
-    name=$1 && shift
-    "$@" >txt 2>err
-    check $? "$name"
-}
-prints() {
-    name=$1 words=$2 && shift 2
-    "$@" >txt 2>err
-    check $? "$name"
-    has "$name" "$words"
-}
-refuses() {
-    name=$1 words=$2 && shift 2
-    if "$@" >txt 2>err; then flunk "$name: exit 0"; else
-        grep -q -- "$words" err
-        check $? "$name: wanted \"$words\""
-    fi
-}
-fails() {
-    name=$1 words=$2 && shift 2
-    if "$@" >txt 2>err; then flunk "$name: exit 0"; else has "$name" "$words"; fi
-}
-has() { grep -q -- "$2" txt && pass || flunk "$1: output lacks \"$2\""; }
-lacks() { grep -q -- "$2" txt && flunk "$1: output has \"$2\"" || pass; }
+cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
+GOLDEN=$ROOT/tests/golden/export
 
 Q="AC sleeper bus from Bangalore to Mumbai tomorrow"
 works "2.4 export without metadata" "$EF" export "$BUS" made --no-embed-metadata
@@ -267,6 +231,4 @@ refuses "broken golden file" "ids.npy" "$EF" verify verify-bert --golden golden
 refuses "4.10 cannot load" "not found" "$EF" verify empty
 changed && head -c 9000 "$PLAIN" >bad/model.onnx && refuses "4.10 cannot load, broken" "model.onnx" "$EF" verify bad
 refuses "no model" "wanted a model" "$EF" verify
-
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish
