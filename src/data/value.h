@@ -51,9 +51,14 @@ void value_add(Value *map, const char *key, Value); /* asserts that there is roo
 
 /* ---- Schema: one description feeds JSON checking, OpenAPI, protobuf, MCP and docs ---- */
 typedef enum {
-    F_STR, F_BOOL, F_I32, F_U32, F_F32, F_F64, F_MSG, F_STR_MAP, F_NULL_STR_MAP,
+    F_STR, F_BOOL, F_I32, F_U32, F_U64, F_F32, F_F64, F_BYTES, F_MSG, F_STR_MAP, F_NULL_STR_MAP,
     F_INT_STR_MAP, F_ANY
 } FieldKind;
+typedef struct ProtoEnum {   /* how protobuf says the words of a field */
+    const char *name;        /* of the type */
+    const char *const *names;/* of the values, in the order of the words */
+    const int *numbers;      /* the same; NULL: 0, 1, 2 ... */
+} ProtoEnum;
 typedef struct Field Field;
 struct Field {               /* rows; a list of rows ends with {0} */
     const char *name;
@@ -65,6 +70,8 @@ struct Field {               /* rows; a list of rows ends with {0} */
     const char *const *words;/* F_STR: the allowed ones, NULL-terminated, or NULL for any */
     double least, most;      /* numbers: narrower than their kind; both 0: not */
     bool or_base64;          /* repeated F_F32: also a string, their little-endian bytes in base64 */
+    const ProtoEnum *proto_enum; /* F_STR with words: protobuf sends a number for each of them */
+    const char *oneof;       /* protobuf: at most one of the neighbours with this name is there */
     const char *help;        /* one line for OpenAPI and docs */
 };
 /* Checks a parsed map against the rows: types, required; unknown keys are ignored. The message
