@@ -228,7 +228,7 @@ static void fused(const char *dir, const char *name)
     static const char *const generic[] = { "MatMul", "Softmax", /* of attention */
                                            "Gemm", "Erf", "Tanh", "ReduceMean", "MatMulInteger",
                                            "DynamicQuantizeLinear", "LayerNormalization", "SkipLayerNormalization",
-                                           "EmbedLayerNormalization", "BiasGelu" };
+                                           "EmbedLayerNormalization", "BiasGelu", "DequantizeLinear" };
     if (load(&c, dir, false) && !strstr(name, "fixed"))
         for (int i = 0; i < c.graph->n_node; i++)
             for (size_t k = 0; k < COUNT(generic); k++)

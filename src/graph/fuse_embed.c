@@ -12,6 +12,8 @@ enum { MOST_TERMS = 4, MOST_STEPS = 8, SHORT = 7, MOST_FROM = 2 }; /* RoBERTa be
 typedef struct Term {
     int table, ids; /* ids -1: by position, from row `from` on */
     int64_t from;
+    int scale; /* of a table of bytes, else -1 */
+    int64_t zero;
 } Term;
 
 typedef struct Embed {
@@ -30,54 +32,71 @@ static bool is_table(const Graph *g, int v)
            g->value[v].t.type == T_F32 && tensor_count(&g->value[v].t) > 0;
 }
 
-/* The table that a value made from shapes takes its rows from; -1: none. */
-static int table_behind(const Embed *e, int v)
+/* Rows of a table of floats, or (fuse_quantized.c) of bytes. */
+static bool looks_up(const Graph *g, const GraphNode *n)
+{
+    return graph_is(n, "Lookup") || (graph_is(n, "Gather") && is_table(g, n->in[0]) &&
+                                     onnx_int(n->node, "axis", 0) == 0);
+}
+
+static Term term_of(const GraphNode *n)
+{
+    return (Term){ n->in[0], n->in[1], 0, graph_input(n, 2), onnx_int(n->node, "zero", 0) };
+}
+
+/* The rows that a value made from shapes takes: a look at them, or a table itself (-1: none). */
+static bool rows_behind(const Embed *e, int v, Term *to)
 {
     for (int step = 0; step < MOST_STEPS; step++) {
         const GraphNode *n = graph_producer(e->g, v);
-        if (is_table(e->g, v)) return v;
-        if (!n || n->n_in < 1 || n->in[0] < 0) return -1;
+        if (is_table(e->g, v)) return *to = (Term){ v, -1, 0, -1, 0 }, true;
+        if (graph_is(n, "Lookup")) return *to = term_of(n), to->ids = -1, true;
+        if (!n || n->n_in < 1 || n->in[0] < 0) return false;
         v = n->in[0];
     }
-    return -1;
+    return false;
 }
 
 /* v at length S is S rows of the table. */
-static bool is_rows(Embed *e, int v, const Tensor *table, int64_t from, int64_t S)
+static bool is_rows(Embed *e, int v, const Term *term, int64_t from, int64_t S)
 {
     Tensor t;
-    size_t row = tensor_bytes(table) / (size_t)table->dim[0];
-    return graph_known_at(e->g, &e->arena, &e->s, v, 1, S, &t) &&
-           tensor_bytes(&t) == row * (size_t)S &&
-           memcmp(t.data, (const char *)table->data + row * (size_t)from, row * (size_t)S) == 0;
+    const Tensor *table = &e->g->value[term->table].t;
+    const int64_t C = table->dim[1];
+    if (!graph_known_at(e->g, &e->arena, &e->s, v, 1, S, &t) || tensor_count(&t) != S * C)
+        return false;
+    const float *x = t.data;
+    if (term->scale < 0)
+        return memcmp(x, (const float *)table->data + from * C, sizeof *x * (size_t)(S * C)) == 0;
+    const float *scale = e->g->value[term->scale].t.data;
+    for (int64_t i = 0; i < S * C; i++) {
+        int64_t q = tensor_get_int(table, from * C + i) - term->zero;
+        if (x[i] != scale[from + i / C] * (float)q) return false;
+    }
+    return true;
 }
 
 static bool by_position(Embed *e, int v, Term *to)
 {
     const Tensor *named = &e->s.t[v];
-    int table = table_behind(e, v);
-    if (table < 0 || e->carried[v] || named->rank < 2 || named->type != T_F32 ||
+    if (!rows_behind(e, v, to) || e->carried[v] || named->rank < 2 || named->type != T_F32 ||
         named->dim[named->rank - 2] != DIM_SEQUENCE)
         return false;
     for (int i = 0; i < named->rank - 2; i++)
         if (named->dim[i] != 1) return false;
-    const Tensor *t = &e->g->value[table].t;
-    for (int64_t from = 0; from <= MOST_FROM && from + SHORT <= t->dim[0]; from++)
-        if (is_rows(e, v, t, from, SHORT)) {
-            *to = (Term){ table, -1, from };
-            return is_rows(e, v, t, from, t->dim[0] - from);
-        }
+    int64_t rows = e->g->value[to->table].t.dim[0];
+    for (to->from = 0; to->from <= MOST_FROM && to->from + SHORT <= rows; to->from++)
+        if (is_rows(e, v, to, to->from, SHORT)) return is_rows(e, v, to, to->from, rows - to->from);
     return false;
 }
 
 static bool by_id(const Embed *e, int v, Term *to)
 {
     const GraphNode *n = graph_producer(e->g, v);
-    if (!graph_is(n, "Gather") || e->uses[v] != 1 || onnx_int(n->node, "axis", 0) != 0 ||
-        !is_table(e->g, n->in[0]) || n->in[1] < 0 || !e->carried[n->in[1]] ||
+    if (!looks_up(e->g, n) || e->uses[v] != 1 || n->in[1] < 0 || !e->carried[n->in[1]] ||
         !graph_leads(&e->s.t[n->in[1]]) || e->s.t[n->in[1]].rank != 2)
         return false;
-    *to = (Term){ n->in[0], n->in[1], 0 };
+    *to = term_of(n);
     return true;
 }
 
@@ -116,8 +135,7 @@ static void ask_ids(Embed *e)
             onnx_int(n->node, "start", 0) != 0)
             continue;
         const GraphNode *rows = graph_producer(e->g, n->in[0]);
-        if (graph_is(rows, "Gather") && onnx_int(rows->node, "axis", 0) == 0 &&
-            is_table(e->g, rows->in[0]) && graph_leads(&e->s.t[rows->in[1]]) &&
+        if (looks_up(e->g, rows) && graph_leads(&e->s.t[rows->in[1]]) &&
             asks_for_rows(e->g, n->out[0]))
             n->in[0] = rows->in[1];
     }
@@ -131,15 +149,16 @@ static void fuse(Embed *e, int i)
     if (!graph_is(norm, "LayerNorm") || !collect(e, norm->in[0], MOST_TERMS)) return;
     int64_t C = g->value[e->term[0].table].t.dim[1];
     int in[2 + 3 * MOST_TERMS], n_in = 2;
-    int64_t rows[MOST_TERMS], from[MOST_TERMS];
-    bool tokens = false;
+    int64_t rows[MOST_TERMS], from[MOST_TERMS], zero[MOST_TERMS];
+    bool tokens = false, zeros = false;
     in[0] = norm->in[1], in[1] = graph_input(norm, 2);
     for (int k = 0; k < e->n; k++) {
         const Term *t = &e->term[k];
         if (g->value[t->table].t.dim[1] != C) return;
         tokens |= t->ids >= 0;
-        rows[k] = g->value[t->table].t.dim[0], from[k] = t->from;
-        in[n_in++] = t->table, in[n_in++] = t->ids, in[n_in++] = -1;
+        zeros |= t->zero != 0;
+        rows[k] = g->value[t->table].t.dim[0], from[k] = t->from, zero[k] = t->zero;
+        in[n_in++] = t->table, in[n_in++] = t->ids, in[n_in++] = t->scale;
     }
     if (!tokens) return;
     float eps = onnx_float(norm->node, "epsilon", 1e-5f);
@@ -148,6 +167,7 @@ static void fuse(Embed *e, int i)
     node_set_int(g, made, "K", C);
     node_set_ints(g, made, "rows", rows, e->n);
     node_set_ints(g, made, "from", from, e->n);
+    if (zeros) node_set_ints(g, made, "zero", zero, e->n);
 }
 
 bool pass_embed(Graph *g, Err *err)

@@ -2,7 +2,9 @@
  * fuse_quantized.c - what ONNX Runtime's dynamic quantizer writes,
  *   Cast(MatMulInteger(DynamicQuantizeLinear(x), W)) * (x_scale * w_scale) [+ bias],
  * becomes one LinearQ, whose activations are quantized per token row: a row's answer then depends on
- * that row alone (DynamicQuantizeLinear depends on the whole batch and its padding). */
+ * that row alone (DynamicQuantizeLinear depends on the whole batch and its padding). And
+ *   DequantizeLinear(Gather(table of bytes, ids))
+ * becomes one Lookup, which Embed takes in. */
 #include "graph.h"
 
 typedef struct Quantized {
@@ -83,6 +85,13 @@ static const int8_t *as_signed(Graph *g, const Tensor *w)
     return out;
 }
 
+static bool all_zero(const Graph *g, int v, int64_t shift)
+{
+    for (int64_t i = 0, n = v >= 0 ? tensor_count(&g->value[v].t) : 0; i < n; i++)
+        if (tensor_get_int(&g->value[v].t, i) != shift) return false;
+    return v >= 0 || !shift;
+}
+
 static void make(Graph *g, int i, const Quantized *q, int bias)
 {
     const Tensor w = g->value[q->w].t;
@@ -108,7 +117,9 @@ static void make(Graph *g, int i, const Quantized *q, int bias)
                  -1,
                  row_of(g, str_format(g->arena, "%s.scale", name), T_F32, N, &scale, 0),
                  graph_add_constant(g, str_format(g->arena, "%s.sum", name), &sums),
-                 row_of(g, str_format(g->arena, "%s.zero", name), T_I32, N, &zero, shift) };
+                 all_zero(g, q->w_zero, shift)
+                     ? -1
+                     : row_of(g, str_format(g->arena, "%s.zero", name), T_I32, N, &zero, shift) };
     GraphNode *made = graph_replace(g, i, "LinearQ", in, COUNT(in), g->node[i]->out[0]);
     node_set_int(g, made, "N", N);
     node_set_int(g, made, "K", K);
@@ -131,12 +142,40 @@ static void fuse_biased(Graph *g, int i, const int *uses)
     }
 }
 
+/* ---- tables ---- */
+static bool is_byte_table(const Graph *g, int v)
+{
+    const Tensor *t = &g->value[v].t;
+    return is_constant(g, v, 2) && t->rank == 2 && (t->type == T_U8 || t->type == T_I8) &&
+           tensor_count(t) > 0;
+}
+
+/* Rows of bytes with one scale and one zero point for all of them. */
+static void fuse_lookup(Graph *g, int i, const int *uses)
+{
+    const GraphNode *n = g->node[i], *rows = graph_producer(g, graph_input(n, 0));
+    double scale, zero = 0;
+    if (!graph_is(n, "DequantizeLinear") || !graph_is(rows, "Gather") || rows->guard || n->guard ||
+        onnx_int(rows->node, "axis", 0) != 0 || uses[rows->out[0]] != 1 ||
+        !is_byte_table(g, rows->in[0]) || !graph_scalar(g, n->in[1], &scale) ||
+        g->value[n->in[1]].t.type != T_F32 || onnx_attr(n->node, "output_dtype") ||
+        (graph_input(n, 2) >= 0 && !graph_scalar(g, n->in[2], &zero)))
+        return;
+    const Tensor table = g->value[rows->in[0]].t, one = g->value[n->in[1]].t;
+    const char *name = str_format(g->arena, "%.*s#scale", STR_ARG(g->value[rows->in[0]].name));
+    int in[] = { rows->in[0], rows->in[1], row_of(g, name, T_F32, table.dim[0], &one, 0) };
+    GraphNode *made = graph_replace(g, i, "Lookup", in, COUNT(in), n->out[0]);
+    node_set_int(g, made, "N", table.dim[0]);
+    node_set_int(g, made, "K", table.dim[1]);
+    if (zero) node_set_int(g, made, "zero", (int64_t)zero);
+}
+
 bool pass_quantized(Graph *g, Err *err)
 {
     (void)err;
     Arena scratch = { 0 };
     const int *uses = graph_uses(g, &scratch);
-    for (int i = 0; i < g->n_node; i++) fuse_biased(g, i, uses);
+    for (int i = 0; i < g->n_node; i++) fuse_biased(g, i, uses), fuse_lookup(g, i, uses);
     graph_remove_dead(g);
     Quantized q;
     for (int i = 0; i < g->n_node; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lookup.c - Lookup(table, ids, scale?): rows of a table in the form that it is stored in, as floats;
- * and Embed: such rows of several tables added and normed. A table is rows [N, K] of f32, bf16 or
- * int8 (with a scale for each row), or the panels of a product that reads the same numbers
- * (graph/pack.c), of which row n is one lane. */
+ * and Embed: such rows of several tables added and normed. A table is rows [N, K] of f32, bf16,
+ * int8 or uint8 (with a scale for each row and one zero point), or the panels of a product that reads
+ * the same numbers (graph/pack.c), of which row n is one lane. */
 #include "ops/ops.h"
 
 typedef struct Lookup {
@@ -11,14 +11,20 @@ typedef struct Lookup {
     const float *scale;
     int64_t N, K, per_k; /* per_k: neighbours in a panel; 0: the table is rows */
     int64_t from;
+    float zero; /* int8 and uint8: x = scale * (q - zero) */
 } Lookup;
+
+static bool is_bytes(const Tensor *t)
+{
+    return t->type == T_I8 || t->type == T_U8;
+}
 
 static bool table_fits(const Tensor *t, int64_t N, int64_t K)
 {
     int64_t per_k = t->type == T_F32 ? 1 : t->type == T_BF16 ? 2 : 4;
-    if (t->type != T_F32 && t->type != T_BF16 && t->type != T_I8) return false;
+    if (t->type != T_F32 && t->type != T_BF16 && !is_bytes(t)) return false;
     if (t->rank == 2) return t->dim[0] == N && t->dim[1] == K;
-    return t->rank == (per_k == 1 ? 3 : 4) && t->dim[0] == ROUND_UP(N, PANEL) / PANEL &&
+    return t->type != T_U8 && t->rank == (per_k == 1 ? 3 : 4) && t->dim[0] == ROUND_UP(N, PANEL) / PANEL &&
            t->dim[1] == ROUND_UP(K, per_k) / per_k && t->dim[2] == PANEL &&
            (per_k == 1 || t->dim[3] == per_k);
 }
@@ -32,9 +38,9 @@ static bool inputs_fit(const OpCall *c, const int at[3], int64_t N, int64_t K, E
                        (long long)K);
     if (ids && ids->type != T_I64 && ids->type != T_I32)
         return op_wrong_input(c, at[1], "int64 or int32 indices", err);
-    if ((t->type == T_I8) != (scale != NULL) ||
+    if (is_bytes(t) != (scale != NULL) ||
         (scale && (scale->type != T_F32 || scale->rank != 1 || scale->dim[0] < N)))
-        return op_fail(c, err, "an int8 table needs a scale for each row");
+        return op_fail(c, err, "a table of bytes needs a scale for each row");
     return true;
 }
 
@@ -63,18 +69,28 @@ static int64_t place(const Lookup *l, int64_t n, int64_t k)
     return ((n / PANEL * rows + k / l->per_k) * PANEL + n % PANEL) * l->per_k + k % l->per_k;
 }
 
+/* A loop for each type; `at` is where number k stands. */
+#define NUMBERS(type, at, number)                       \
+    for (int64_t k = 0; k < K; k++) {                   \
+        const type x = ((const type *)p)[at];           \
+        y[k] = (add ? y[k] : 0) + (number);             \
+    }
+#define ROW(type, number)                               \
+    if (l->per_k) NUMBERS(type, place(l, n, k), number) \
+    else NUMBERS(type, n * K + k, number)               \
+    break;
+
 /* y = the row, or (add) y += it. */
-static void read_row(const Lookup *l, int64_t n, bool add, float *y)
+static void read_row(const Lookup *l, int64_t n, bool add, float *restrict y)
 {
     const void *p = l->table->data;
-    const DType type = l->table->type;
-    const float scale = l->scale ? l->scale[n] : 1;
-    for (int64_t k = 0; k < l->K; k++) {
-        int64_t at = place(l, n, k);
-        float x = type == T_F32    ? ((const float *)p)[at]
-                  : type == T_BF16 ? bf16_to_f32(((const uint16_t *)p)[at])
-                                   : scale * (float)((const int8_t *)p)[at];
-        y[k] = add ? y[k] + x : x;
+    const float scale = l->scale ? l->scale[n] : 1, zero = l->zero;
+    const int64_t K = l->K;
+    switch (l->table->type) {
+    case T_F32: ROW(float, x)
+    case T_BF16: ROW(uint16_t, bf16_to_f32(x))
+    case T_I8: ROW(int8_t, scale * ((float)x - zero))
+    default: ROW(uint8_t, scale * ((float)x - zero))
     }
 }
 
@@ -120,6 +136,7 @@ static int64_t grain(int64_t K)
 static bool lookup_run(OpCall *c, Err *err)
 {
     Lookup l = lookup_of(c, lookup_inputs, op_attr_int(c, "N", 0), op_attr_int(c, "K", 0));
+    l.zero = (float)op_attr_int(c, "zero", 0);
     if (!ids_fit(&l, err)) return false;
     op_split(c, tensor_count(l.ids), grain(l.K), read_rows, &l);
     return true;
@@ -207,11 +224,14 @@ static bool embed_run(OpCall *c, Err *err)
     const int64_t *rows, *from, K = op_attr_int(c, "K", 0);
     int64_t tokens = tensor_count(&c->out[0]) / K;
     const Tensor *beta = c->in[1];
+    size_t n_zero;
+    const int64_t *zero = onnx_ints(c->node, "zero", &n_zero); /* absent: all are 0 */
     Embed e = { .n = terms_of(c, &rows, &from) };
     for (int k = 0, at[3]; k < e.n; k++) {
         term_inputs(k, at);
         e.term[k] = lookup_of(c, at, rows[k], K);
         e.term[k].from = from[k];
+        e.term[k].zero = zero && (size_t)k < n_zero ? (float)zero[k] : 0;
         if (!ids_fit(&e.term[k], err)) return false;
     }
     if (!tokens) return true;
