@@ -80,8 +80,10 @@ $(OUT)/kernels/test_kernels: tests/test_kernels.c $(filter $(OUT)/obj/base/% $(O
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) -static -Itests -o $@ $^ $(LDFLAGS) -lm
 
-# Speed of single kernels; static, so that it can be carried to the machine it is to be run on.
-bench: $(OUT)/bench/kernels
+# Static, so that they can be carried to the machine they are to be run on: single kernels; the engine, and
+# the public API, as processes that a script times in turns with others.
+bench: $(OUT)/bench/kernels $(OUT)/bench/turns $(OUT)/bench/calls
+$(OUT)/bench/turns $(OUT)/bench/calls: LDFLAGS += $(STATIC)
 $(OUT)/bench/kernels: bench/kernels.c bench/peak.c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(STATIC) -o $@ $^ $(LDFLAGS) $(LIBS)

@@ -4,7 +4,8 @@
  * many, in CPU time: what the neighbours take does not count.
  *
  *     make bench && build/bench/kernels [isa] [seconds per figure, 0.2]
- *     build/bench/kernels avx2 0.5 */
+ *     build/bench/kernels avx2 0.5
+ *     build/bench/kernels peaks 0.5     the peaks alone */
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -39,21 +40,35 @@ static double best_seconds(Work *work, void *arg)
     return best;
 }
 
-/* The peak of a table's GEMM, measured for as long as the GEMM itself; best of all so far. */
+/* Measured for half as long as a GEMM; best of all so far. */
+static void measure_peak(Peak *p)
+{
+    for (double end = now() + budget / 2; now() < end;) {
+        enum { TURNS = 40000 };
+        double t = now();
+        p->run(TURNS);
+        t = p->ops * TURNS / (now() - t) / 1e9;
+        p->best = MAX(p->best, t);
+    }
+}
+
 static const Peak *peak_of(const Kernels *k, const char *slot)
 {
     for (Peak *p = peaks; p < peaks + peak_count; p++) {
         if (!p->run || strcmp(p->isa, k->isa) || strcmp(p->slot, slot)) continue;
-        for (double end = now() + budget / 2; now() < end;) {
-            enum { TURNS = 40000 };
-            double t = now();
-            p->run(TURNS);
-            t = p->ops * TURNS / (now() - t) / 1e9;
-            p->best = MAX(p->best, t);
-        }
+        measure_peak(p);
         return p;
     }
     return NULL;
+}
+
+static void show_peaks(void)
+{
+    for (Peak *p = peaks; p < peaks + peak_count; p++) {
+        if (!p->run || (p->needs & ~cpu_features())) continue;
+        measure_peak(p);
+        printf("%s %s %.1f\n", p->isa, p->slot, p->best);
+    }
 }
 
 static void *fresh(size_t bytes)
@@ -248,6 +263,7 @@ static void table_rates(const Kernels *k)
 int main(int argc, char **argv)
 {
     if (argc > 2) budget = atof(argv[2]);
+    if (argc > 1 && !strcmp(argv[1], "peaks")) return show_peaks(), 0;
     for (size_t i = 0; i < kernel_table_count; i++) {
         const Kernels *k = kernel_tables[i];
         if (k->needs & ~cpu_features()) continue;

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.py [--tables] RESULTS.jsonl... - the tables of what peers.py measured, and the promises: kept or not.
+
+A ratio is the best peer's time over ours within one block; the figure is the median over the blocks. Above 1: we are
+faster. Milliseconds are the best of all blocks. Fails when a promise with figures is broken; one without is named.
+--tables: no promises.
+"""
+import json
+import statistics
+import sys
+
+GROUPS = {"fp32": ["torch fp32", "ort fp32", "openvino fp32"], "int8": ["ort int8", "ort int8 published"],
+          "bf16": ["torch bf16", "openvino default"]}
+FAMILIES = ["distilbert", "roberta", "mpnet", "albert", "modernbert", "deberta-v3"]
+FILES = ["script17", "dynamo18", "ours"]
+BOTH = ["minilm", "bert-base"]
+
+
+def promises():
+    """(what, models, case, threads, isa, ours, peers, least ratio)"""
+    for case, least in (("1x16", 1.15), ("1x128", 1.05), ("8x32", 1.05), ("1x512", 1.05), ("mixed", 1.25)):
+        yield f"fp32 {case}, best peer", BOTH, case, 1, "avx2", "ours fp32", GROUPS["fp32"], least
+    yield "fp32 mixed, padded ORT", BOTH, "mixed", 1, "avx2", "ours fp32", ["ort fp32, padded"], 2.4
+    for case, least in (("1x16", 1.25), ("1x128", 1.25), ("8x32", 1.25), ("mixed", 1.35)):
+        yield f"int8 {case}, best ORT int8", BOTH, case, 1, "avx2", "ours int8", GROUPS["int8"], least
+    yield "two threads fp32 1x128, ORT", BOTH, "1x128", 2, "avx2", "ours fp32", ["ort fp32"], 1.0
+    for family in FAMILIES:
+        for case, least in (("1x128", 1.0), ("mixed", 1.2)):
+            yield (f"{family} fp32 {case}, ORT", [f"{family}:{f}" for f in FILES], case, 1, "native", "ours fp32",
+                   ["ort fp32"], least)
+
+
+def figures(row, names):
+    """Labels of these engines, whatever way they were fed."""
+    return [k for k in row["blocks"][0] if k in names or k.split(",")[0] in names]
+
+
+def ratio(row, ours, names):
+    """None: one of them was not measured."""
+    peers = figures(row, names)
+    if not peers or ours not in row["blocks"][0]:
+        return None
+    return statistics.median(min(b[p] for p in peers) / b[ours] for b in row["blocks"])
+
+
+def best(row, names):
+    found = [(min(b[k] for b in row["blocks"]), k) for k in figures(row, names)]
+    return min(found) if found else None
+
+
+def part_of_peak(row, ours, peak):
+    return statistics.median(row["flops"] / b[ours] / 1e6 / b[peak] for b in row["blocks"])
+
+
+def cell(row, names, short=False):
+    found = best(row, names)
+    if not found:
+        return ""
+    way = found[1].split(", ")[1:]
+    return f"{found[0]:.2f}" + (f" ({way[0]})" if way and not short else "")
+
+
+def table(rows):
+    columns = ["ours fp32", "torch fp32", "ort fp32", "openvino fp32", "ours int8", "ort int8", "ours bf16", "torch bf16",
+               "openvino default", "ours fp32 avx2", "ours int8 avx2"]
+    names = {"ort int8": GROUPS["int8"]}
+    columns = [c for c in columns if any(figures(r, names.get(c, [c])) for r in rows)]
+    print("| model, work | " + " | ".join(columns) + " | ratios fp32, int8, bf16 |")
+    print("|---" * (len(columns) + 2) + "|")
+    for r in rows:
+        ratios = [ratio(r, "ours " + g, names_) for g, names_ in GROUPS.items()]
+        print(f"| {r['model']} {r['case']} | " + " | ".join(cell(r, names.get(c, [c])) for c in columns)
+              + " | " + ", ".join("" if x is None else f"{x:.2f}" for x in ratios) + " |")
+
+
+def peak_table(rows):
+    print("\n| model 8x32 | ours | GFLOP/s | peak of one core | part |\n|---|---|---|---|---|")
+    for r in rows:
+        slots = {"ours fp32": "f32", "ours int8": "i8", "ours bf16": "bf16", "ours fp32 avx2": "f32", "ours int8 avx2": "i8"}
+        for ours, slot in slots.items():
+            isas = ["avx2"] if "avx2" in (r["isa"], ours.split()[-1]) else ["amx", "avx512bf16", "avx512vnni", "avx512",
+                                                                           "avx2"]
+            peak = next((p for p in (f"peak {i} gemm_{slot}" for i in isas) if p in r["blocks"][0]), None)
+            if ours in r["blocks"][0] and peak:
+                print(f"| {r['model']} ({r['isa']}) | {ours} | {r['flops'] / best(r, [ours])[0] / 1e6:.1f} | "
+                      f"{peak[5:]} {max(b[peak] for b in r['blocks']):.1f} | {100 * part_of_peak(r, ours, peak):.0f} % |")
+
+
+def family_table(rows):
+    print("\n| ORT ms / ours = ratio | " + " | ".join(f"{c}, {f}" for c in ("1x128", "mixed") for f in FILES) + " |")
+    print("|---" * 7 + "|")
+    for family in FAMILIES:
+        cells = []
+        for case in ("1x128", "mixed"):
+            for file in FILES:
+                r = next((r for r in rows if r["model"] == f"{family}:{file}" and r["case"] == case), None)
+                cells.append(f"{best(r, ['ort fp32'])[0]:.1f} / {best(r, ['ours fp32'])[0]:.1f} = "
+                             f"{ratio(r, 'ours fp32', ['ort fp32']):.2f}" if r else "")
+        print(f"| {family} | " + " | ".join(cells) + " |")
+
+
+def judge(rows):
+    failed = 0
+    checks = [(what, m, case, threads, isa, lambda r, o=ours, n=names: ratio(r, o, n), least)
+              for what, every, case, threads, isa, ours, names, least in promises() for m in every]
+    for ours, slot, least in (("ours fp32", "f32", 0.8), ("ours int8", "i8", 0.6)):
+        checks += [(f"{ours} 8x32, part of peak", m, "8x32", 1, "avx2",
+                    lambda r, o=ours, s=slot: part_of_peak(r, o, f"peak avx2 gemm_{s}"), least) for m in BOTH]
+    for what, model, case, threads, isa, figure, least in checks:
+        row = next((r for r in rows if (r["model"], r["case"], r["threads"], r["isa"]) == (model, case, threads, isa)), None)
+        found = figure(row) if row else None
+        verdict = "not measured" if found is None else "ok" if found >= least else "BROKEN"
+        failed += verdict == "BROKEN"
+        print(f"{verdict:12s} {model} {what}: " + ("" if found is None else f"{found:.2f}, ") + f"promised {least}")
+    return failed
+
+
+def main():
+    rows = {}
+    only_tables = "--tables" in sys.argv
+    for path in [a for a in sys.argv[1:] if a != "--tables"]:
+        for line in open(path):
+            r = json.loads(line)
+            rows[r["model"], r["case"], r["threads"], r["isa"]] = r  # the last one counts
+    rows = list(rows.values())
+    for isa, threads in sorted({(r["isa"], r["threads"]) for r in rows}):
+        part = [r for r in rows if (r["isa"], r["threads"]) == (isa, threads) and ":" not in r["model"]]
+        if part:
+            loads, steals = [r["load"] for r in part], [r["steal"] for r in part]
+            print(f"\n{part[0]['cpu']}, {isa}, {threads} thread(s), load {min(loads)} to {max(loads)}, steal {min(steals)} "
+                  f"to {max(steals)} %, " + ", ".join(f"{k} {v}" for k, v in part[0]["versions"].items()) + "\n")
+            table(part)
+            if threads == 1 and any(r["case"] == "8x32" for r in part):
+                peak_table([r for r in part if r["case"] == "8x32"])
+    if any(":" in r["model"] for r in rows):
+        family_table(rows)
+    print()
+    sys.exit(0 if only_tables or not judge(rows) else 1)
+
+
+main()
