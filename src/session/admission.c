@@ -3,6 +3,7 @@
  * What comes out is a job with ids, so that the queue knows how much work it is. */
 #include "data/gzip.h"
 #include "data/json.h"
+#include "data/proto.h"
 #include "kinds.h"
 
 enum {
@@ -29,15 +30,22 @@ static bool unpack_body(Job *job)
     return true;
 }
 
+static bool parse_body(Job *job, size_t most, Value *request)
+{
+    Arena *arena = &job->arena;
+    if (job->form)
+        return proto_read(arena, job->body, job->form->request, most, request, &job->err);
+    if (json_parse_most(arena, job->body, most, request, &job->err)) return true;
+    return within(&job->err, "Failed to parse the request body as JSON");
+}
+
 static bool read_body(const Session *s, Job *job)
 {
     if (!unpack_body(job)) return false;
     Value *request = NEW(&job->arena, Value);
     size_t most = s->options.max_inputs * 3 + VALUES_BESIDE; /* a pair is three */
     if (job->kind == JOB_DECODE) most += MOST_IDS;
-    if (!json_parse_most(&job->arena, job->body, most, request, &job->err))
-        return within(&job->err, "Failed to parse the request body as JSON");
-    return kind_of(job)->read(s, job, request);
+    return parse_body(job, most, request) && kind_of(job)->read(s, job, request);
 }
 
 static void *keep(Arena *arena, const void *from, size_t bytes)

@@ -4,6 +4,7 @@
  * and its own text, and the texts are joined around what task_reply says. */
 #include "data/gzip.h"
 #include "data/json.h"
+#include "data/proto.h"
 #include "kinds.h"
 
 enum { PART_TOKENS = 512 }; /* less is not worth a worker */
@@ -13,7 +14,7 @@ typedef struct Part {
     size_t from, to;  /* rows */
     Arena *arena;     /* the job's own when it has one part */
     Value *results;   /* [job->n], shared by the parts */
-    Buf text;         /* results from .. to-1, with commas between and before (not before row 0) */
+    Buf text;         /* results from .. to-1; JSON: with commas between and before (not row 0) */
 } Part;
 
 typedef struct Finish {
@@ -58,7 +59,8 @@ static void finish_row(const Model *model, Part *part, size_t r)
         .scores = job->scores ? job->scores[r] : NULL,
     };
     model->task->finish(part->arena, &model->config, &job->options, &row, &part->results[r]);
-    if (job->no_json) return;
+    if (job->no_json || (job->form && job->form->shape)) return;
+    if (job->form) return proto_write_item(&part->text, &part->results[r], job->form->reply);
     if (r) buf_char(&part->text, ',');
     json_write(&part->text, &part->results[r]);
 }
@@ -70,25 +72,43 @@ static void finish_part(void *arg, int index, int worker)
     (void)worker;
     Finish *f = arg;
     Part *part = &f->part[index];
-    if (part->from == 0 && !part->job->no_json) buf_puts(&part->text, OPENING);
+    bool json = !part->job->no_json && !part->job->form;
+    if (part->from == 0 && json) buf_puts(&part->text, OPENING);
     for (size_t r = part->from; r < part->to; r++) finish_row(f->model, part, r);
 }
 
-/* The first part's text grows into the whole. */
-static void join(const Session *s, Part *part, int n)
+static void join_parts(Part *part, int n)
 {
     Job *job = part->job;
-    Value frame = task_reply(&job->arena, NULL, 0, s->model->name, job->metadata);
-    Buf around = { 0 };
-    json_write(&around, &frame);
-    assert(str_starts(buf_view(&around), OPENING));
     job->json = part->text;
     for (int i = 1; i < n; i++) {
         buf_str(&job->json, buf_view(&part[i].text));
         buf_free(&part[i].text);
     }
+}
+
+/* The first part's text grows into the whole. Protobuf's records need nothing around them. */
+static void join(const Session *s, Part *part, int n)
+{
+    Job *job = part->job;
+    Value frame = task_reply(&job->arena, NULL, 0, s->model->name, job->metadata);
+    Buf around = { 0 };
+    join_parts(part, n);
+    if (job->form) return proto_write(&job->json, &frame, job->form->reply);
+    json_write(&around, &frame);
+    assert(str_starts(buf_view(&around), OPENING));
     buf_add(&job->json, around.p + strlen(OPENING), around.n - strlen(OPENING));
     buf_free(&around);
+}
+
+/* A reply that is written at once. */
+static void write_whole(Job *job)
+{
+    const JobForm *form = job->form;
+    if (job->no_json || job->err.code != EF_OK) return;
+    if (!form) return json_write(&job->json, &job->reply);
+    if (form->shape) job->reply = form->shape(form, job, job->reply);
+    proto_write(&job->json, &job->reply, form->reply);
 }
 
 static void pack(void *arg, int index, int worker)
@@ -114,7 +134,7 @@ static int finish_others(Session *s, Job **jobs, int n)
             continue;
         }
         job->reply = kind_of(job)->finish(s, job);
-        if (!job->no_json) json_write(&job->json, &job->reply);
+        write_whole(job);
         pack(&job, 0, 0);
     }
     return left;
@@ -139,7 +159,8 @@ void jobs_finish(Session *s, Pool *pool, Job **all, int n_all)
     pool_for(pool, f.n, finish_part, &f);
     for (int i = 0, at = 0; i < n; i++) {
         int parts = parts_of(pool, jobs[i]);
-        if (!jobs[i]->no_json) join(s, f.part + at, parts);
+        if (jobs[i]->form && jobs[i]->form->shape) write_whole(jobs[i]);
+        else if (!jobs[i]->no_json) join(s, f.part + at, parts);
         at += parts;
     }
     pool_for(pool, n, pack, jobs);

@@ -3,7 +3,7 @@
  * callback back; the model is immutable.
  *
  *   any thread   session_submit: the job enters the queue, or EF_OVERLOADED / EF_UNAVAILABLE
- *   admission    JSON -> Value, schema, texts -> encodings: the queue knows tokens. A crew of
+ *   admission    JSON or protobuf -> Value, schema, texts -> encodings: the queue knows tokens. A crew of
  *                threads; a long list of texts is cut into slices, so that no request holds it up.
  *                A runner with nothing to run admits small requests itself
  *   runner       one per replica: rows of waiting jobs, fair by tokens, up to the time budget of a
@@ -21,6 +21,15 @@ typedef struct Job Job;
 
 typedef enum { JOB_PREDICT, JOB_TOKENIZE, JOB_DECODE, JOB_SIMILARITY } JobKind;
 
+/* A body and its reply in protobuf: the same trees as in JSON, by these rows (data/proto.h). */
+typedef struct JobForm JobForm;
+struct JobForm {
+    const Field *request, *reply;
+    /* (optional) the kind's reply as the message wants it; absent: it is a map already, whose rows
+     * are the first field of `reply`. */
+    Value (*shape)(const JobForm *, Job *, Value reply);
+};
+
 typedef struct JobTimes {        /* now_seconds() when it entered, was admitted, was first run, and */
     double entered, admitted, started, done; /* was complete; 0: never */
 } JobTimes;
@@ -29,6 +38,7 @@ struct Job {
     /* in: a JSON body, or texts given directly (body.p NULL) */
     JobKind kind;                /* of a body; texts are predicted */
     Str body;
+    const JobForm *form;         /* of body and reply; NULL: JSON */
     bool body_packed;            /* the body is gzip, and may hold that many bytes: */
     size_t body_most;
     size_t gzip_from;            /* pack json if it has so many bytes; 0: never */
@@ -45,7 +55,7 @@ struct Job {
     /* out */
     Err err;                     /* code EF_OK: reply is there */
     Value reply;                 /* as /predict answers */
-    Buf json;                    /* its text; freed by job_free */
+    Buf json;                    /* its text, or its bytes by `form`; freed by job_free */
     bool json_packed;            /* by gzip */
     float *const *row_data;      /* [n]: each row's output, for ef_reply_tensor */
     int64_t *row_tokens, *row_width;

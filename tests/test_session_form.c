@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_session_form.c - the same request in JSON and in protobuf: the same tree comes back, whatever
+ * the task, in one part or in many. */
+#include "base/file.h"
+#include "check.h"
+#include "data/gzip.h"
+#include "data/json.h"
+#include "data/proto.h"
+#include "session/session.h"
+
+static const char *const folders[] = { "../shared/fixtures/dummy/",
+                                       "../../shared/fixtures/dummy/" };
+
+static bool open_model(const char *name, Model **model)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    bool ok = false, found = false;
+    for (size_t i = 0; i < COUNT(folders) && !found; i++) {
+        char *path = str_format(&arena, "%s%s", folders[i], name);
+        found = dir_is(path);
+        if (found) ok = CHECK(model_open(path, model, &err));
+    }
+    if (!found) SKIP(name);
+    arena_free(&arena);
+    return ok;
+}
+
+static Job *run(Session *s, const JobForm *form, Str body)
+{
+    Job *job = job_new();
+    job->body = body;
+    job->form = form;
+    job->body_most = 1 << 20;
+    session_run(s, job);
+    return job;
+}
+
+/* The JSON as protobuf, by rows. */
+static void convert(Buf *out, Str json, const Field *rows)
+{
+    Arena arena = { 0 };
+    Err err = { 0 };
+    Value tree;
+    CHECK(json_parse(&arena, json, &tree, &err));
+    proto_write(out, &tree, rows);
+    arena_free(&arena);
+}
+
+static bool same(Session *s, Str json)
+{
+    const Task *task = session_model(s)->task;
+    JobForm form = { .request = task->request, .reply = task->reply };
+    Buf body = { 0 }, wanted = { 0 };
+    convert(&body, json, task->request);
+    Job *plain = run(s, NULL, json), *proto = run(s, &form, buf_view(&body));
+    proto_write(&wanted, &plain->reply, task->reply);
+    bool ok = plain->err.code == EF_OK && proto->err.code == EF_OK && wanted.n > 0 &&
+              str_eq(buf_view(&wanted), buf_view(&proto->json));
+    if (!ok) printf("  %s, %s\n", plain->err.message, proto->err.message);
+    job_free(plain), job_free(proto);
+    buf_free(&body), buf_free(&wanted);
+    return ok;
+}
+
+static const char *const models[] = { "embedding", "sentence_embedding", "sequence_classification",
+                                      "token_classification" };
+
+static void test_same(void)
+{
+    Buf many = { 0 };
+    buf_puts(&many, "{\"inputs\":[");
+    for (int i = 0; i < 300; i++)
+        buf_printf(&many, "%s\"text number %d with some words in it\"", i ? "," : "", i);
+    buf_puts(&many, "]}");
+    for (size_t i = 0; i < COUNT(models); i++) {
+        Model *model;
+        TEST(models[i]);
+        if (!open_model(models[i], &model)) continue;
+        Session *s = session_new(model, &(SessionOptions){ .threads = 4 });
+        CHECK(same(s, STR("{\"inputs\":[\"hello world\"]}")));
+        CHECK(same(s, STR("{\"inputs\":[\"a\",\"b c\"],\"metadata\":{\"k\":\"v\",\"l\":\"\"}}")));
+        CHECK(same(s, buf_view(&many)));
+        session_free(s);
+        model_close(model);
+    }
+    buf_free(&many);
+}
+
+static bool refuses(Session *s, const JobForm *form, Str body, ef_code code, const char *words)
+{
+    Job *job = run(s, form, body);
+    bool ok = job->err.code == code && says(&job->err, words) && job->json.n == 0;
+    job_free(job);
+    return ok;
+}
+
+static bool packs(Session *s, const JobForm *form)
+{
+    Buf body = { 0 };
+    gzip_pack(&body, STR("\x0a\x05hello"), GZIP_FAST);
+    Job *job = job_new();
+    Err err = { 0 };
+    Buf plain = { 0 };
+    job->body = buf_view(&body);
+    job->form = form;
+    job->body_packed = true;
+    job->body_most = 100;
+    job->gzip_from = 1;
+    session_run(s, job);
+    bool ok = job->err.code == EF_OK && job->json_packed &&
+              gzip_unpack(&plain, buf_view(&job->json), 1 << 20, &err) && plain.n > 16 * 4;
+    job_free(job);
+    buf_free(&body), buf_free(&plain);
+    return ok;
+}
+
+/* A reply of another shape than the kind's. */
+static Value first_result(const JobForm *form, Job *job, Value reply)
+{
+    (void)form, (void)job;
+    return value_get(&reply, "results")->list.items[0];
+}
+
+static bool shapes(Session *s)
+{
+    const Task *task = session_model(s)->task;
+    JobForm form = { task->request, task->result, first_result };
+    Job *job = run(s, &form, STR("\x0a\x05hello"));
+    Buf wanted = { 0 };
+    proto_write(&wanted, &job->reply, task->result);
+    bool ok = job->err.code == EF_OK && value_get(&job->reply, "embeddings") &&
+              str_eq(buf_view(&wanted), buf_view(&job->json));
+    job_free(job);
+    buf_free(&wanted);
+    return ok;
+}
+
+static void test_one(void)
+{
+    Model *model;
+    TEST("one request");
+    if (!open_model("embedding", &model)) return;
+    Session *s = session_new(model, &(SessionOptions){ .threads = 1 });
+    JobForm form = { .request = model->task->request, .reply = model->task->reply };
+    CHECK(refuses(s, &form, STR("\x0a\x09hello"), EF_BAD_REQUEST, "protobuf: field 1"));
+    CHECK(refuses(s, &form, STR("\x0a\x01\xff"), EF_BAD_REQUEST, "inputs: found bytes"));
+    CHECK(refuses(s, &form, STR(""), EF_INVALID_INPUT,
+                  "Cannot tokenize empty string"));
+    CHECK(packs(s, &form));
+    CHECK(shapes(s));
+    session_free(s);
+    model_close(model);
+}
+
+int main(void)
+{
+    test_same();
+    test_one();
+    return finish();
+}
