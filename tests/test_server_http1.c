@@ -241,7 +241,7 @@ static void test_events(void)
                   "Content-Length: 2\r\n\r\n");
     CHECK(http1_begun(&h, &in));
     CHECK(http1_feed(&h, &in, &why) == HTTP1_HEAD && h.expects_continue && http1_has_body(&h));
-    CHECK(str_is(http1_view(h.content_type, &in), "text/x"));
+    CHECK(str_is(http1_view(h.field[HEADER_CONTENT_TYPE], &in), "text/x"));
     CHECK(http1_feed(&h, &in, &why) == HTTP1_MORE);
     buf_puts(&in, "ab");
     CHECK(http1_feed(&h, &in, &why) == HTTP1_DONE && !http1_has_body(&h));
@@ -251,18 +251,18 @@ static void test_events(void)
 
 static void test_reply(void)
 {
-    char date[HTTP1_DATE];
-    http1_date(date, 784111777);
+    char date[HTTP_DATE];
+    http_date(date, 784111777);
     TEST("reply");
     Buf out = { 0 };
-    http1_write_head(&out, &(Http1Reply){ .status = 405, .type = "a/b", .length = 7, .close = true,
+    http1_write_head(&out, &(Reply){ .status = 405, .type = "a/b", .length = 7, .close = true,
                                           .allow = "GET, HEAD", .retry_after = 1 }, date);
     CHECK(str_is(buf_view(&out), "HTTP/1.1 405 Method Not Allowed\r\n"
                                  "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Type: a/b\r\n"
                                  "Content-Length: 7\r\nAllow: GET, HEAD\r\nRetry-After: 1\r\n"
                                  "Connection: close\r\n\r\n"));
     out.n = 0;
-    http1_write_head(&out, &(Http1Reply){ .status = 200, .type = "a/b", .keep = true }, date);
+    http1_write_head(&out, &(Reply){ .status = 200, .type = "a/b", .keep = true }, date);
     CHECK(str_ends(buf_view(&out), "Content-Length: 0\r\nConnection: keep-alive\r\n\r\n"));
     buf_free(&out);
 }

@@ -60,30 +60,30 @@ typedef struct Line {
     long long tokens;
 } Line;
 
-static Line line_of(const Conn *c)
+static Line line_of(const Exchange *x)
 {
-    Line l = { .method = c->head_only ? "HEAD" : c->route ? c->route->method : "-",
-               .path = c->route ? c->route->path : "-",
-               .bytes = c->out.n + c->body.n,
-               .total_ms = (c->loop->now - c->began) * 1000 };
-    client_of(c, l.client);
-    if (!c->job) return l;
-    const JobTimes *t = &c->job->times;
-    l.tokens = (long long)c->job->tokens;
+    Line l = { .method = x->head_only ? "HEAD" : x->route ? x->route->method : "-",
+               .path = x->route ? x->route->path : "-",
+               .bytes = x->sent + x->out.n + x->rest.n,
+               .total_ms = (x->loop->now - x->began) * 1000 };
+    client_of(x->conn, l.client);
+    if (!x->job) return l;
+    const JobTimes *t = &x->job->times;
+    l.tokens = (long long)x->job->tokens;
     if (t->started > 0) l.queue_ms = (t->started - t->admitted) * 1000;
     if (t->started > 0) l.run_ms = (t->done - t->started) * 1000;
     return l;
 }
 
-static void log_text(const Conn *c, const Line *l)
+static void log_text(const Exchange *x, const Line *l)
 {
     log_info("%s \"%s %s\" %d %zu bytes %.3f ms (queue %.3f, model %.3f) %lld tokens %s", l->client,
-             l->method, l->path, c->status, l->bytes, l->total_ms, l->queue_ms, l->run_ms,
-             l->tokens, c->id);
+             l->method, l->path, x->status, l->bytes, l->total_ms, l->queue_ms, l->run_ms,
+             l->tokens, x->id);
 }
 
 /* Everything in it is ours or was checked: no text here needs escaping. */
-static void log_json(const Conn *c, const Line *l)
+static void log_json(const Exchange *x, const Line *l)
 {
     char when[32];
     struct timespec now;
@@ -93,15 +93,15 @@ static void log_json(const Conn *c, const Line *l)
     log_line("{\"time\":\"%s.%03ldZ\",\"client\":\"%s\",\"method\":\"%s\",\"path\":\"%s\","
              "\"status\":%d,\"bytes\":%zu,\"ms\":%.3f,\"queue_ms\":%.3f,\"model_ms\":%.3f,"
              "\"tokens\":%lld,\"id\":\"%s\"}",
-             when, now.tv_nsec / 1000000, l->client, l->method, l->path, c->status, l->bytes,
-             l->total_ms, l->queue_ms, l->run_ms, l->tokens, c->id);
+             when, now.tv_nsec / 1000000, l->client, l->method, l->path, x->status, l->bytes,
+             l->total_ms, l->queue_ms, l->run_ms, l->tokens, x->id);
 }
 
-void access_log(const Conn *c)
+void access_log(const Exchange *x)
 {
-    AccessLog form = c->loop->options.access;
+    AccessLog form = x->loop->options.access;
     if (form == ACCESS_NONE) return;
-    Line line = line_of(c);
-    if (form == ACCESS_JSON) log_json(c, &line);
-    else log_text(c, &line);
+    Line line = line_of(x);
+    if (form == ACCESS_JSON) log_json(x, &line);
+    else log_text(x, &line);
 }

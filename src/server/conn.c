@@ -15,21 +15,17 @@ enum { HEAD_LIMIT = 16 << 10, DIRECT = 256 << 10 };
 static const double bytes_for_a_second = 65536, linger_s = 2;
 static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
+static bool receive(Conn *);
 static void advance(Conn *);
 
 /* ---- states ---- */
-void conn_deadline(Conn *c, double seconds)
+static void set_deadline(Conn *c, double seconds)
 {
     loop_slot(c->loop, c)->deadline = c->loop->now + seconds;
 }
 
-static void enter(Conn *c, ConnState state, double seconds)
-{
-    c->state = state;
-    conn_deadline(c, seconds);
-}
-
-void conn_count(Conn *c, size_t bytes)
+/* What it holds now, beside its exchange. */
+static void count(Conn *c, size_t bytes)
 {
     c->loop->bytes += bytes - c->counted;
     c->counted = bytes;
@@ -37,16 +33,13 @@ void conn_count(Conn *c, size_t bytes)
 
 static void wait_for_request(Conn *c)
 {
+    if (c->http.at) buf_drop(&c->in, c->http.at);
     http1_start(&c->http, (Http1Limits){ HEAD_LIMIT, SIZE_MAX }); /* of the body: by its route */
-    c->begun = c->head_only = c->gzip = false;
-    c->route = NULL;
-    c->allow = c->origin = NULL;
-    c->id[0] = 0;
+    c->begun = false;
     c->fresh = c->in.n > 0;
     if (!c->fresh) buf_free(&c->in); /* idle ones hold nothing */
-    buf_free(&c->out);
-    conn_count(c, c->in.n);
-    enter(c, CONN_READING, c->loop->options.idle_timeout_s);
+    count(c, c->in.n);
+    set_deadline(c, c->loop->options.idle_timeout_s);
 }
 
 void conn_start(Conn *c, int fd)
@@ -59,142 +52,36 @@ void conn_start(Conn *c, int fd)
 
 bool conn_idle(const Conn *c)
 {
-    return c->state == CONN_READING && !c->begun;
+    return c->state == CONN_OPEN && !c->begun;
 }
 
-/* A job on its way is abandoned; it comes back to nobody. */
 void conn_close(Conn *c)
 {
     if (c->state == CONN_CLOSED) return;
     close(c->fd); /* also leaves epoll */
-    if (c->job && c->state == CONN_WAITING) job_abandon(c->job);
-    else job_free(c->job);
-    c->job = NULL;
-    stream_free(c);
+    exchange_free(c->x);
+    c->x = NULL;
     buf_free(&c->in);
-    buf_free(&c->out);
-    conn_count(c, 0);
+    count(c, 0);
     c->state = CONN_CLOSED;
     loop_release(c->loop, c);
 }
 
-/* ---- replies ---- */
-/* The last one before the end says so, unless more requests are here already. */
-static bool last_reply(Conn *c)
+/* ---- the carrier: what an exchange asks for ---- */
+static Str h1_arrived(const Exchange *x)
 {
-    if (!c->http.keep_alive) return true;
-    if (!c->loop->stopping) return false;
-    while (c->in.n == 0 && conn_receive(c)) continue;
-    return c->in.n == 0;
+    return http1_arrived(&x->conn->http, &x->conn->in);
 }
 
-void conn_begin_reply(Conn *c, Http1Reply head)
+static void h1_consume(Exchange *x, size_t bytes)
 {
-    c->close |= last_reply(c);
-    c->status = head.status;
-    c->answered = c->loop->now;
-    head.close = c->close;
-    head.keep = c->http.minor == 0;
-    head.request_id = c->id[0] ? c->id : NULL;
-    head.origin = c->origin;
-    c->out.n = c->written = 0;
-    http1_write_head(&c->out, &head, loop_date(c->loop));
+    http1_consume(&x->conn->http, &x->conn->in, bytes);
 }
 
-static void reply(Conn *c, Http1Reply head, Str body)
-{
-    if (!head.type) head.type = "application/json";
-    head.length = body.n;
-    conn_begin_reply(c, head);
-    c->body = c->head_only ? (Str){ 0 } : body;
-    enter(c, CONN_WRITING, c->loop->options.body_timeout_s);
-}
-
-static void reply_error(Conn *c, const Err *err, int status)
-{
-    Buf body = { 0 };
-    error_write(&body, err, status);
-    int retry = err->code == EF_OVERLOADED || err->code == EF_UNAVAILABLE;
-    reply(c, (Http1Reply){ .status = status, .allow = c->allow, .retry_after = retry },
-          buf_view(&body));
-    if (!c->head_only) buf_str(&c->out, buf_view(&body));
-    c->body = (Str){ 0 };
-    buf_free(&body);
-}
-
-/* The rest of the request, if any, is not read as one. */
-static void refuse(Conn *c, const Err *err, int status)
-{
-    c->close = c->linger = true;
-    reply_error(c, err, status);
-}
-
-/* ---- the head of a request ---- */
-static bool plain_id(Str id)
-{
-    for (size_t i = 0; i < id.n; i++)
-        if (id.p[i] <= ' ' || id.p[i] > '~' || id.p[i] == '"' || id.p[i] == '\\') return false;
-    return id.n > 0 && id.n < ID_ROOM;
-}
-
-/* The client's own, if it may stand in a log. */
-static void name_request(Conn *c)
-{
-    Str given = http1_view(c->http.request_id, &c->in);
-    if (plain_id(given)) snprintf(c->id, sizeof c->id, "%.*s", STR_ARG(given));
-    else snprintf(c->id, sizeof c->id, "%016llx", (unsigned long long)c->loop->next_id++);
-}
-
-/* Who asks, and for what. false: err says what is wrong. OPTIONS has no route, only c->allow. */
-static bool judge(Conn *c, Err *err)
-{
-    const Loop *loop = c->loop;
-    Str method = http1_view(c->http.method, &c->in), path = http1_view(c->http.path, &c->in);
-    name_request(c);
-    c->head_only = str_is(method, "HEAD");
-    c->gzip = c->http.gzip_reply;
-    c->origin = access_origin(loop, http1_view(c->http.origin, &c->in));
-    c->route = route_find(&loop->site, method, path, &c->allow, err);
-    if (!c->route) return str_is(method, "OPTIONS") && c->allow;
-    return access_allowed(loop, c->route, http1_view(c->http.authorization, &c->in), err) &&
-           route_accepts(c->route, http1_view(c->http.content_type, &c->in), err);
-}
-
-/* Lines are answered while they come, which HTTP/1.0 cannot say; and are not unpacked. */
-static bool streamable(const Conn *c, Err *err)
-{
-    if (c->http.minor > 0 && !c->http.gzip_body) return true;
-    return fail(err, EF_MEDIA_TYPE,
-                "application/x-ndjson: wanted HTTP/1.1 and no Content-Encoding");
-}
-
-static bool too_large(const Conn *c, Err *err)
-{
-    size_t limit = c->http.limits.body;
-    if (c->http.left <= limit) return false;
-    return !fail(err, EF_TOO_LARGE, "body: found %zu bytes, wanted at most %zu", c->http.left,
-                 limit);
-}
-
-/* Before the body: what will be refused anyway need not be sent. */
-static void check_head(Conn *c)
-{
-    Err err = { 0 };
-    bool ok = judge(c, &err);
-    bool stream = ok && stream_wanted(c->route, http1_view(c->http.content_type, &c->in));
-    conn_deadline(c, c->loop->options.body_timeout_s);
-    if (!stream) c->http.limits.body = c->loop->options.max_body;
-    ok = ok && (stream ? streamable(c, &err) : !too_large(c, &err));
-    if (!ok) return refuse(c, &err, err_kind(err.code)->http);
-    if (c->http.expects_continue && c->in.n <= c->http.at) /* nothing else waits to be sent */
-        send(c->fd, go_on, sizeof go_on - 1, MSG_NOSIGNAL);
-    if (stream) stream_start(c);
-}
-
-/* ---- the whole of a request ---- */
 /* The body goes with the job: the connection may end before it. */
-static void take_body(Conn *c, Job *job)
+static void h1_take(Exchange *x, Job *job)
 {
+    Conn *c = x->conn;
     job->body = http1_view(c->http.body, &c->in);
     if (c->in.n == c->http.at) {
         job->storage = c->in;
@@ -204,84 +91,106 @@ static void take_body(Conn *c, Job *job)
         buf_drop(&c->in, c->http.at);
     }
     c->http.at = 0;
+    count(c, c->in.n);
 }
 
-bool conn_submit(Conn *c, Job *job, Err *err)
+/* The last one before the end says so, unless more requests are here already. */
+static bool last_reply(Conn *c)
 {
-    Loop *loop = c->loop;
-    job->kind = c->route->job;
-    job->done = loop_return;
-    job->context = loop;
-    job->ticket = (uint64_t)loop_slot(loop, c)->generation << 32 | c->slot;
-    job->share = c->share;
-    job->deadline = loop->now + loop->options.request_timeout_s;
-    loop_lend(loop, 1); /* before: it may be back before we are */
-    if (session_submit(loop->session, job, err)) return true;
-    loop_lend(loop, -1);
-    return false;
+    if (!c->http.keep_alive) return true;
+    if (!c->loop->stopping) return false;
+    while (c->in.n == c->http.at && receive(c)) continue;
+    return c->in.n == c->http.at;
 }
 
-static void submit(Conn *c)
+/* What remains of a request that is answered as a whole before its end is not read as one. */
+static void h1_begin(Exchange *x, const Reply *reply)
 {
-    Err err = { 0 };
-    Job *job = job_new();
-    take_body(c, job);
-    job->body_packed = c->http.gzip_body;
-    job->body_most = c->loop->options.max_body;
-    job->gzip_from = c->gzip ? c->loop->options.gzip_from : 0;
-    conn_count(c, job->body.n);
-    enter(c, CONN_WAITING, INFINITY);
-    c->job = job;
-    if (conn_submit(c, job, &err)) return;
-    job_free(job);
-    c->job = NULL;
-    reply_error(c, &err, err_kind(err.code)->http);
+    Conn *c = x->conn;
+    Reply head = *reply;
+    if (!x->complete && !head.pieces) c->close = c->linger = true;
+    c->close |= last_reply(c);
+    head.close = c->close;
+    head.keep = c->http.minor == 0;
+    http1_write_head(&x->out, &head, loop_date(c->loop));
+    set_deadline(c, c->loop->options.idle_timeout_s);
 }
 
-static void show_page(Conn *c)
+static void h1_send(Exchange *x, Str text)
 {
-    size_t n, at = (size_t)(c->route - route_all(&n));
-    const Page *page = &c->loop->page[at];
-    Http1Reply head = { .status = 200, .gzip = c->gzip && page->packed.n };
-    reply(c, head, buf_view(head.gzip ? &page->packed : &page->plain));
+    buf_printf(&x->out, "%zx\r\n", text.n);
+    buf_str(&x->out, text);
+    buf_puts(&x->out, "\r\n");
 }
 
-static void show_live(Conn *c)
+/* Trailers are HTTP/2's: x->trailers says that there are none here. */
+static void h1_end(Exchange *x, const ReplyField *trailers, size_t n)
 {
-    Buf text = { 0 };
-    int status = c->route->live(c->loop, &text);
-    reply(c, (Http1Reply){ .status = status, .type = c->route->reply ? NULL : METRICS_TYPE },
-          buf_view(&text));
-    if (!c->head_only) buf_str(&c->out, buf_view(&text));
-    c->body = (Str){ 0 };
-    buf_free(&text);
+    Conn *c = x->conn;
+    (void)trailers, (void)n;
+    if (x->pieces && !x->head_only) buf_puts(&x->out, "0\r\n\r\n");
+    if (!x->complete) c->close = c->linger = true;
+    set_deadline(c, c->loop->options.body_timeout_s);
+}
+
+static void h1_wake(Exchange *x)
+{
+    advance(x->conn);
+}
+
+static const Carrier http1_carrier = { h1_arrived, h1_consume, h1_take, h1_begin,
+                                       h1_send,    h1_end,     h1_wake };
+
+/* ---- requests ---- */
+static bool new_exchange(Conn *c)
+{
+    const Http1 *h = &c->http;
+    Exchange *x = c->x = exchange_new(c, &http1_carrier, c->began);
+    if (!x) return conn_close(c), false;
+    x->one_piece = h->minor == 0;
+    return true;
+}
+
+static void copy_head(Conn *c)
+{
+    const Http1 *h = &c->http;
+    Exchange *x = c->x;
+    x->method = exchange_keep(x, http1_view(h->method, &c->in));
+    x->path = exchange_keep(x, http1_view(h->path, &c->in));
+    for (int i = 0; i < HEADERS; i++)
+        if (h->field[i].at) x->field[i] = exchange_keep(x, http1_view(h->field[i], &c->in));
+    x->length = h->left;
+}
+
+/* The rest of the request, if any, is not read as one. */
+static void refuse(Conn *c, const Err *err, int status)
+{
+    if (!c->x && !new_exchange(c)) return;
+    exchange_refuse(c->x, err, status);
+}
+
+/* Before the body: what will be refused anyway need not be sent. */
+static void check_head(Conn *c)
+{
+    if (!new_exchange(c)) return;
+    copy_head(c);
+    set_deadline(c, c->loop->options.body_timeout_s);
+    if (!exchange_head(c->x)) return;
+    c->http.limits.body = c->x->most;
+    if (c->http.expects_continue && c->in.n <= c->http.at) /* nothing else waits to be sent */
+        send(c->fd, go_on, sizeof go_on - 1, MSG_NOSIGNAL);
 }
 
 static void dispatch(Conn *c)
 {
-    Err err = { 0 };
-    bool ok = c->route || c->allow || judge(c, &err);
-    bool job = ok && c->route && !c->route->render && !c->route->live;
-    bool stream = ok && stream_wanted(c->route, http1_view(c->http.content_type, &c->in));
-    if (stream) return stream_start(c); /* without a line */
-    if (job) return submit(c);
-    buf_drop(&c->in, c->http.at);
-    c->http.at = 0;
-    if (!ok) return reply_error(c, &err, err_kind(err.code)->http);
-    if (c->route) return c->route->render ? show_page(c) : show_live(c);
-    reply(c, (Http1Reply){ .status = 204, .allow = c->allow, .preflight = c->origin }, (Str){ 0 });
-}
-
-void conn_returned(Conn *c, Job *job)
-{
-    c->share = job->share;
-    if (c->stream) return stream_returned(c, job), advance(c);
-    conn_count(c, job->json.n);
-    if (job->err.code == EF_OK)
-        reply(c, (Http1Reply){ .status = 200, .gzip = job->json_packed }, buf_view(&job->json));
-    else
-        reply_error(c, &job->err, err_kind(job->err.code)->http);
-    advance(c);
+    if (!c->x) { /* without a body */
+        if (!new_exchange(c)) return;
+        copy_head(c);
+        c->x->complete = true;
+        if (!exchange_head(c->x)) return;
+    }
+    exchange_complete(c->x);
+    if (c->x->state == X_WAITING) set_deadline(c, INFINITY); /* the job has its own */
 }
 
 /* ---- reading ---- */
@@ -297,12 +206,13 @@ static ssize_t receive_into(Conn *c, size_t *asked)
     return n;
 }
 
-bool conn_receive(Conn *c)
+/* true: bytes came. */
+static bool receive(Conn *c)
 {
     if (!c->readable) return false;
     size_t asked;
     ssize_t n = receive_into(c, &asked);
-    if (n < 0 && errno == EINTR) return conn_receive(c);
+    if (n < 0 && errno == EINTR) return receive(c);
     if (n < 0 && errno != EAGAIN) c->ended = true;
     if (n == 0) c->ended = true;
     if (n <= 0 || ((size_t)n < asked && !c->half_closed)) c->readable = false;
@@ -318,7 +228,7 @@ static bool too_much(Conn *c, Err *err)
 {
     const Loop *loop = c->loop;
     size_t expected = c->http.chunked ? 0 : c->http.body.at + c->http.body.n;
-    conn_count(c, MAX(c->in.n, expected));
+    count(c, MAX(c->in.n, expected));
     bool alone = loop->bytes == c->counted, large = c->counted > READ_SIZE;
     if (loop->bytes <= loop->options.max_bytes || alone || !large) return false;
     return !fail(err, EF_OVERLOADED,
@@ -330,14 +240,19 @@ static void begin_request(Conn *c)
 {
     c->begun = true;
     c->began = c->loop->now;
-    conn_deadline(c, c->loop->options.header_timeout_s);
+    set_deadline(c, c->loop->options.header_timeout_s);
+}
+
+static bool reading(const Conn *c)
+{
+    return c->state == CONN_OPEN && (!c->x || c->x->state == X_READING);
 }
 
 /* true: something has changed. */
 static bool read_step(Conn *c)
 {
     Err err = { 0 };
-    if (!c->fresh && !conn_receive(c)) {
+    if (!c->fresh && !receive(c)) {
         if (c->ended || (c->loop->stopping && !c->begun)) conn_close(c);
         return false;
     }
@@ -348,38 +263,40 @@ static bool read_step(Conn *c)
     if (event == HTTP1_DONE) return dispatch(c), true;
     if (event == HTTP1_HEAD) {
         check_head(c);
-        c->fresh = c->state == CONN_READING;
+        c->fresh = reading(c);
     }
-    if (c->state == CONN_READING && too_much(c, &err))
-        refuse(c, &err, err_kind(err.code)->http);
+    if (reading(c) && too_much(c, &err)) refuse(c, &err, err_kind(err.code)->http);
     return true;
 }
 
 /* ---- writing ---- */
-bool conn_send(Conn *c)
+/* true: all of the reply so far is with the system. */
+static bool send_reply(Conn *c)
 {
-    size_t total = c->out.n + c->body.n;
-    while (c->writable && c->written < total) {
-        size_t head = MIN(c->written, c->out.n), body = c->written - head;
-        struct iovec part[2] = { { c->out.p + head, c->out.n - head },
-                                 { (char *)c->body.p + body, c->body.n - body } };
-        struct msghdr message = { .msg_iov = part, .msg_iovlen = c->body.n ? 2 : 1 };
+    Exchange *x = c->x;
+    size_t total = x->out.n + x->rest.n;
+    while (c->writable && x->written < total) {
+        size_t head = MIN(x->written, x->out.n), body = x->written - head;
+        struct iovec part[2] = { { x->out.p + head, x->out.n - head },
+                                 { (char *)x->rest.p + body, x->rest.n - body } };
+        struct msghdr message = { .msg_iov = part, .msg_iovlen = x->rest.n ? 2 : 1 };
         ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno != EAGAIN) return conn_close(c), false;
         if (n < 0) c->writable = false;
         if (n <= 0) break;
-        c->written += (size_t)n;
+        x->written += (size_t)n;
         c->loop->meters.sent += (uint64_t)n;
         loop_slot(c->loop, c)->deadline += (double)n / bytes_for_a_second;
     }
-    return c->written == total;
+    return x->written == total;
 }
 
 static void linger(Conn *c)
 {
     shutdown(c->fd, SHUT_WR);
-    enter(c, CONN_LINGERING, linger_s);
+    c->state = CONN_LINGERING;
+    set_deadline(c, linger_s);
 }
 
 static void discard(Conn *c)
@@ -391,37 +308,79 @@ static void discard(Conn *c)
     if (n == 0 || errno != EAGAIN) conn_close(c);
 }
 
-void conn_end_request(Conn *c)
+static void end_request(Conn *c)
 {
-    metrics_answered(c);
-    access_log(c);
-    job_free(c->job);
-    c->job = NULL;
-    c->body = (Str){ 0 };
+    exchange_sent(c->x);
+    c->x = NULL;
     if (c->linger) return linger(c);
     if (c->close) return conn_close(c);
     wait_for_request(c);
 }
 
+/* ---- both at once: a handler is at work ---- */
+static void feed_open(Conn *c)
+{
+    Err err = { 0 };
+    if (c->x->complete) return;
+    Http1Event event = http1_feed(&c->http, &c->in, &err);
+    if (event == HTTP1_DONE) c->x->complete = true;
+    if (event == HTTP1_BAD) exchange_break(c->x, &err);
+}
+
+/* Sends what is there, and forgets it. true: some went. */
+static bool flush(Conn *c)
+{
+    Exchange *x = c->x;
+    size_t before = x->written;
+    bool all = send_reply(c);
+    if (c->state == CONN_CLOSED) return false;
+    bool moved = x->written > before;
+    if (all) {
+        x->sent += x->out.n;
+        x->out.n = x->written = 0;
+    }
+    exchange_count(x, x->out.n);
+    return moved;
+}
+
+static bool open_step(Conn *c)
+{
+    Exchange *x = c->x;
+    bool moved = false;
+    feed_open(c);
+    for (bool more = true; more; moved |= more) {
+        exchange_advance(x);
+        more = x->state == X_OPEN && x->hungry && !x->complete && receive(c);
+        if (more) feed_open(c);
+    }
+    if (x->state != X_OPEN) return true;
+    if (c->ended && !x->complete && x->away == 0) return conn_close(c), false;
+    count(c, c->in.n);
+    moved |= flush(c);
+    if (c->state == CONN_OPEN && (moved || x->away || x->patient))
+        set_deadline(c, c->loop->options.idle_timeout_s);
+    return false;
+}
+
+/* true: there may be more to do. */
+static bool step(Conn *c)
+{
+    switch (c->x ? c->x->state : X_READING) {
+    case X_READING: return read_step(c);
+    case X_OPEN: return open_step(c);
+    case X_SENDING:
+        if (!send_reply(c)) return false;
+        end_request(c);
+        return true;
+    default: return false;
+    }
+}
+
 /* As far as it goes with what is there. */
 static void advance(Conn *c)
 {
-    for (;;) {
-        ConnState before = c->state;
-        switch (before) {
-        case CONN_READING:
-            if (!read_step(c)) return;
-            break;
-        case CONN_STREAMING: stream_advance(c); break;
-        case CONN_WRITING:
-            if (conn_send(c)) conn_end_request(c);
-            break;
-        case CONN_LINGERING: discard(c); return;
-        case CONN_WAITING:
-        case CONN_CLOSED: return;
-        }
-        if (c->state == before && before != CONN_READING) return;
-    }
+    while (c->state == CONN_OPEN && step(c)) continue;
+    if (c->state == CONN_LINGERING) discard(c);
 }
 
 /* ---- what the loop tells ---- */
@@ -439,20 +398,20 @@ void conn_event(Conn *c, uint32_t events)
     c->writable |= (events & EPOLLOUT) != 0;
     if (events & EPOLLRDHUP && !c->half_closed) {
         c->half_closed = true;
-        if (c->state == CONN_WAITING) probe(c);
+        if (c->x && c->x->state == X_WAITING) probe(c);
     }
     advance(c);
 }
 
 void conn_tick(Conn *c)
 {
-    if (c->state == CONN_STREAMING) advance(c);
+    if (c->x && c->x->state == X_OPEN) advance(c);
 }
 
 void conn_expire(Conn *c)
 {
     Err err = { 0 };
-    if (!(c->state == CONN_READING && c->begun)) return conn_close(c);
+    if (!(reading(c) && c->begun)) return conn_close(c);
     fail(&err, EF_TIMEOUT, "the request did not arrive in time");
     refuse(c, &err, err_kind(err.code)->http);
     advance(c);

@@ -4,7 +4,6 @@
 #include "http1.h"
 
 #include <strings.h>
-#include <time.h>
 
 enum { MOST_FIELDS = 100, CHUNK_LINE = 256, CHUNK_DIGITS = 15, LENGTH_DIGITS = 18,
        GAP = 1 << 16 };
@@ -136,9 +135,8 @@ static bool read_request_line(Http1 *h, Str line, Buf *in)
 }
 
 /* ---- header fields ---- */
-static bool field_length(Http1 *h, Str value, const Buf *in)
+static bool field_length(Http1 *h, Str value)
 {
-    (void)in;
     if (value.n == 0 || value.n > LENGTH_DIGITS)
         return bad_syntax(h, "Content-Length: wanted a number");
     size_t n = 0;
@@ -151,9 +149,8 @@ static bool field_length(Http1 *h, Str value, const Buf *in)
     return true;
 }
 
-static bool field_coding(Http1 *h, Str value, const Buf *in)
+static bool field_coding(Http1 *h, Str value)
 {
-    (void)in;
     if (h->minor == 0) return bad_syntax(h, "Transfer-Encoding: not in HTTP/1.0");
     if (!same(value, "chunked"))
         return bad(h, 501, EF_BAD_REQUEST, "Transfer-Encoding: only chunked is known");
@@ -161,9 +158,8 @@ static bool field_coding(Http1 *h, Str value, const Buf *in)
     return true;
 }
 
-static bool field_connection(Http1 *h, Str value, const Buf *in)
+static bool field_connection(Http1 *h, Str value)
 {
-    (void)in;
     for (Str word; next_part(&value, ',', &word);) {
         if (same(trim(word), "close")) h->keep_alive = false, h->seen |= 1u << 31;
         if (same(trim(word), "keep-alive") && !(h->seen & 1u << 31)) h->keep_alive = true;
@@ -171,88 +167,32 @@ static bool field_connection(Http1 *h, Str value, const Buf *in)
     return true;
 }
 
-static bool field_expect(Http1 *h, Str value, const Buf *in)
+static bool field_expect(Http1 *h, Str value)
 {
-    (void)in;
     if (!same(value, "100-continue"))
         return bad(h, 417, EF_BAD_REQUEST, "Expect: wanted 100-continue");
     h->expects_continue = h->minor == 1;
     return true;
 }
 
-static bool field_type(Http1 *h, Str value, const Buf *in)
+static bool field_host(Http1 *h, Str value)
 {
-    h->content_type = span_of(value, in);
-    return true;
-}
-
-static bool field_authorization(Http1 *h, Str value, const Buf *in)
-{
-    h->authorization = span_of(value, in);
-    return true;
-}
-
-static bool field_request_id(Http1 *h, Str value, const Buf *in)
-{
-    h->request_id = span_of(value, in);
-    return true;
-}
-
-static bool field_origin(Http1 *h, Str value, const Buf *in)
-{
-    h->origin = span_of(value, in);
-    return true;
-}
-
-static bool field_body_coding(Http1 *h, Str value, const Buf *in)
-{
-    (void)in;
-    h->gzip_body = same(value, "gzip") || same(value, "x-gzip");
-    if (h->gzip_body || same(value, "identity")) return true;
-    return bad(h, 415, EF_MEDIA_TYPE, "Content-Encoding: wanted gzip or identity");
-}
-
-/* "gzip;q=0" refuses it; other weights do not matter, since there is no other coding. */
-static bool field_accepted_codings(Http1 *h, Str value, const Buf *in)
-{
-    (void)in;
-    for (Str item; next_part(&value, ',', &item);) {
-        Str name, weight = { 0 };
-        next_part(&item, ';', &name);
-        if (!same(trim(name), "gzip") && !same(trim(name), "*")) continue;
-        if (item.p) weight = trim(item);
-        bool zero = str_starts(weight, "q=0");
-        for (size_t i = 3; zero && i < weight.n; i++) zero = strchr(".0", weight.p[i]) != NULL;
-        h->gzip_reply = !zero;
-    }
-    return true;
-}
-
-static bool field_host(Http1 *h, Str value, const Buf *in)
-{
-    (void)in;
     if (memchr(value.p, ' ', value.n) || memchr(value.p, ',', value.n))
         return bad_syntax(h, "Host: wanted one name");
     return true;
 }
 
 enum { F_HOST, F_LENGTH, F_CODING };
-static const struct FieldRow {
+static const struct OwnRow { /* fields that are about the message itself */
     const char *name;
     bool once;
-    bool (*read)(Http1 *, Str value, const Buf *in);
-} field_rows[] = {
+    bool (*read)(Http1 *, Str value);
+} own_rows[] = {
     [F_HOST] = { "Host", true, field_host },
     [F_LENGTH] = { "Content-Length", true, field_length },
     [F_CODING] = { "Transfer-Encoding", true, field_coding },
-    { "Content-Type", true, field_type },
     { "Connection", false, field_connection },
     { "Expect", true, field_expect },
-    { "Authorization", true, field_authorization },
-    { "X-Request-Id", false, field_request_id },
-    { "Origin", true, field_origin },
-    { "Content-Encoding", true, field_body_coding },
-    { "Accept-Encoding", false, field_accepted_codings },
 };
 
 static bool seen(const Http1 *h, int row)
@@ -283,23 +223,34 @@ static bool split_field(Http1 *h, Str line, Str *name, Str *value)
     return true;
 }
 
+static bool twice(Http1 *h, const char *name)
+{
+    bad_syntax(h, "header: a field came twice");
+    return within(h->err, "%s", name);
+}
+
+static bool keep_field(Http1 *h, Header field, Str value, const Buf *in)
+{
+    if (field == HEADERS) return true;
+    if (h->field[field].at && header_once(field)) return twice(h, header_name(field));
+    h->field[field] = (Span){ (size_t)(value.p - in->p), value.n };
+    return true;
+}
+
 static bool read_field(Http1 *h, Str line, Buf *in)
 {
     if (line.n == 0) return end_head(h);
     Str name, value;
     if (!split_field(h, line, &name, &value)) return false;
     if (++h->fields > MOST_FIELDS) return bad(h, 431, EF_TOO_LARGE, "header: too many fields");
-    for (size_t i = 0; i < COUNT(field_rows); i++) {
-        const struct FieldRow *row = &field_rows[i];
+    for (size_t i = 0; i < COUNT(own_rows); i++) {
+        const struct OwnRow *row = &own_rows[i];
         if (!same(name, row->name)) continue;
-        if (row->once && seen(h, (int)i)) {
-            bad_syntax(h, "header: a field came twice");
-            return within(h->err, "%s", row->name);
-        }
+        if (row->once && seen(h, (int)i)) return twice(h, row->name);
         h->seen |= 1u << i;
-        return row->read(h, value, in);
+        if (!row->read(h, value)) return false;
     }
-    return true;
+    return keep_field(h, header_find(name), value, in);
 }
 
 /* ---- chunks ---- */
@@ -477,17 +428,22 @@ void http1_consume(Http1 *h, Buf *in, size_t bytes)
 /* ---- replies ---- */
 static const struct { int status; const char *reason; } reasons[] = {
     { 200, "OK" },
+    { 202, "Accepted" },
     { 204, "No Content" },
     { 400, "Bad Request" },
     { 401, "Unauthorized" },
+    { 403, "Forbidden" },
     { 404, "Not Found" },
     { 405, "Method Not Allowed" },
+    { 406, "Not Acceptable" },
     { 408, "Request Timeout" },
     { 413, "Content Too Large" },
     { 414, "URI Too Long" },
     { 415, "Unsupported Media Type" },
     { 417, "Expectation Failed" },
+    { 421, "Misdirected Request" },
     { 422, "Unprocessable Content" },
+    { 424, "Failed Dependency" },
     { 429, "Too Many Requests" },
     { 431, "Request Header Fields Too Large" },
     { 500, "Internal Server Error" },
@@ -504,36 +460,17 @@ const char *http1_reason(int status)
     return "Unknown";
 }
 
-void http1_date(char out[HTTP1_DATE], int64_t unix_time)
+static void put_field(void *to, const char *name, const char *value)
 {
-    time_t now = (time_t)unix_time;
-    struct tm utc;
-    strftime(out, HTTP1_DATE, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &utc));
+    buf_printf(to, "%s: %s\r\n", name, value);
 }
 
-static void write_origin(Buf *out, const Http1Reply *reply)
-{
-    buf_printf(out, "Access-Control-Allow-Origin: %s\r\nVary: Origin\r\n"
-               "Access-Control-Expose-Headers: X-Request-Id, Retry-After\r\n", reply->origin);
-    if (!reply->preflight) return;
-    buf_printf(out, "Access-Control-Allow-Methods: %s\r\n"
-               "Access-Control-Allow-Headers: Authorization, Content-Type, Content-Encoding, "
-               "X-Request-Id\r\nAccess-Control-Max-Age: 600\r\n", reply->allow);
-}
-
-void http1_write_head(Buf *out, const Http1Reply *reply, const char *date)
+void http1_write_head(Buf *out, const Reply *reply, const char *date)
 {
     buf_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", reply->status, http1_reason(reply->status),
                date);
-    if (reply->type) buf_printf(out, "Content-Type: %s\r\n", reply->type);
-    if (reply->chunked) buf_puts(out, "Transfer-Encoding: chunked\r\n");
-    else if (reply->status != 204) buf_printf(out, "Content-Length: %zu\r\n", reply->length);
-    if (reply->gzip) buf_puts(out, "Content-Encoding: gzip\r\n");
-    if (reply->request_id) buf_printf(out, "X-Request-Id: %s\r\n", reply->request_id);
-    if (reply->status == 401) buf_puts(out, "WWW-Authenticate: Bearer\r\n");
-    if (reply->allow) buf_printf(out, "Allow: %s\r\n", reply->allow);
-    if (reply->origin) write_origin(out, reply);
-    if (reply->retry_after) buf_printf(out, "Retry-After: %d\r\n", reply->retry_after);
+    reply_fields(reply, put_field, out);
+    if (reply->pieces) buf_puts(out, "Transfer-Encoding: chunked\r\n");
     if (reply->close) buf_puts(out, "Connection: close\r\n");
     else if (reply->keep) buf_puts(out, "Connection: keep-alive\r\n");
     buf_puts(out, "\r\n");

@@ -8,7 +8,7 @@
  * CR, control characters, no Host or two in 1.1. Bodies in chunks are joined in place. */
 #ifndef SERVER_HTTP1_H
 #define SERVER_HTTP1_H
-#include "base/base.h"
+#include "head.h"
 
 typedef struct Http1Limits {
     size_t head;                 /* bytes of request line and header fields; also of trailers */
@@ -32,13 +32,13 @@ typedef struct Http1 {           /* one request */
     size_t head_end;             /* where the body begins */
     size_t left;                 /* bytes of the body or chunk still to come */
     int fields;                  /* header fields so far */
-    unsigned seen;               /* bit per row of the field table: refuse it twice */
-    Span method, target, content_type, authorization, request_id, origin;
+    uint32_t seen;               /* bit per row of the parser's own fields: refuse it twice */
+    Span method, target;
+    Span field[HEADERS];          /* those of head.h; at 0: absent */
     Span path;                   /* of the target: without authority and query */
     Span body;                   /* of what is in chunks: so far */
     int minor;                   /* HTTP/1.minor */
     bool keep_alive, chunked, expects_continue;
-    bool gzip_body, gzip_reply;  /* the body is packed; the client would like the reply so */
     int status;                  /* of a bad request */
     Err *err;                    /* of the feed under way */
 } Http1;
@@ -55,23 +55,8 @@ bool http1_has_body(const Http1 *);              /* one follows the head (known 
 Str http1_arrived(const Http1 *, const Buf *in);
 void http1_consume(Http1 *, Buf *in, size_t bytes);
 
-typedef struct Http1Reply {
-    int status;
-    const char *type;            /* of the content; NULL: there is none */
-    size_t length;
-    bool chunked;                /* instead of a length */
-    bool close;                  /* the connection ends after it */
-    bool keep;                   /* it does not, and an HTTP/1.0 client must be told */
-    bool gzip;                   /* the content is packed */
-    const char *allow;           /* (optional) methods, for 405 and OPTIONS */
-    const char *request_id;      /* (optional) */
-    const char *origin;          /* (optional) of pages that may read the reply */
-    bool preflight;              /* what else such pages may do */
-    int retry_after;             /* (optional) seconds; 0: none */
-} Http1Reply;
-enum { HTTP1_DATE = 32 };        /* bytes of a date */
-void http1_date(char out[HTTP1_DATE], int64_t unix_time);
-void http1_write_head(Buf *out, const Http1Reply *, const char *date);
+/* Head of a reply, up to its empty line. */
+void http1_write_head(Buf *out, const Reply *, const char *date);
 const char *http1_reason(int status);
 
 #endif

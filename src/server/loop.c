@@ -56,7 +56,7 @@ static void free_closed(Loop *loop)
 const char *loop_date(Loop *loop)
 {
     int64_t now = time(NULL);
-    if (now != loop->date_of) http1_date(loop->date, now);
+    if (now != loop->date_of) http_date(loop->date, now);
     loop->date_of = now;
     return loop->date;
 }
@@ -71,7 +71,7 @@ void loop_lend(Loop *loop, int jobs)
 
 void loop_return(Job *job)
 {
-    Loop *loop = job->context;
+    Loop *loop = ((Exchange *)job->context)->loop;
     uint64_t one = 1;
     pthread_mutex_lock(&loop->lock);
     bool first = !loop->returned;
@@ -81,14 +81,6 @@ void loop_return(Job *job)
     while (first && write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
     loop->away--;
     pthread_mutex_unlock(&loop->lock); /* the loop ends only with this lock in hand */
-}
-
-static void take_back(Loop *loop, Job *job)
-{
-    Slot *slot = &loop->slot[(uint32_t)job->ticket];
-    bool wanted = slot->conn && slot->generation == job->ticket >> 32;
-    if (wanted) conn_returned(slot->conn, job);
-    else job_free(job);
 }
 
 static void take_returned(Loop *loop)
@@ -102,7 +94,7 @@ static void take_returned(Loop *loop)
     pthread_mutex_unlock(&loop->lock);
     for (Job *next; job; job = next) {
         next = job->next;
-        take_back(loop, job);
+        exchange_returned(job->context, job);
     }
 }
 
@@ -138,7 +130,7 @@ static void turn_away(Loop *loop, int fd)
     loop->meters.turned_away++;
     fail(&err, EF_UNAVAILABLE, "too many connections: try again");
     error_write(&body, &err, 503);
-    http1_write_head(&out, &(Http1Reply){ .status = 503, .type = "application/json",
+    http1_write_head(&out, &(Reply){ .status = 503, .type = "application/json",
                                           .length = body.n, .close = true, .retry_after = 1 },
                      loop_date(loop));
     buf_str(&out, buf_view(&body));

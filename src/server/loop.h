@@ -5,26 +5,16 @@
 #define SERVER_LOOP_H
 #include <pthread.h>
 
-#include "http1.h"
-#include "routes.h"
+#include "exchange.h"
 #include "server.h"
 
-/* reading -> (waiting | streaming ->) writing -> reading ... ; lingering: a last look at what the
- * client still sends, so that closing does not destroy the reply; closed: until the end of this
- * turn of the loop. */
-typedef enum {
-    CONN_READING,
-    CONN_WAITING,
-    CONN_STREAMING,
-    CONN_WRITING,
-    CONN_LINGERING,
-    CONN_CLOSED
-} ConnState;
+/* Lingering: a last look at what the client still sends, so that closing does not destroy the
+ * reply; closed: until the end of this turn of the loop. */
+typedef enum { CONN_OPEN, CONN_LINGERING, CONN_CLOSED } ConnState;
 
-enum { READ_SIZE = 64 << 10, ID_ROOM = 65 };
+enum { READ_SIZE = 64 << 10 };
 
 typedef struct Loop Loop;
-typedef struct Stream Stream;
 typedef struct Conn {
     Loop *loop;
     uint32_t slot;
@@ -34,22 +24,13 @@ typedef struct Conn {
     bool half_closed, ended;     /* the client will send no more; all it sent has been read */
     bool fresh;                  /* `in` has bytes that were not looked at */
     bool begun;                  /* a request has begun to arrive */
-    bool head_only, close, linger; /* reply: to HEAD; the last; with unread input behind */
-    bool gzip;                   /* the client takes packed replies */
+    bool close, linger;          /* after the reply; with unread input behind */
     Http1 http;
-    Buf in, out;                 /* out: head of the reply, and small bodies */
-    Str body;                    /* of the reply, after out: a page, or job->json */
-    size_t written;              /* of both */
-    Job *job;                    /* in the session, or with the reply being written */
-    Stream *stream;
-    size_t counted;              /* its bytes of loop->bytes */
+    Buf in;
+    Exchange *x;                 /* the request whose head has come; NULL: none */
+    size_t counted;              /* its bytes of loop->bytes: of `in` */
     double share;                /* its jobs' share of the model */
-    double began, answered;      /* the request's first byte; the reply was there */
-    const Route *route;          /* of the request; NULL: none */
-    const char *allow;           /* methods of its path, where they are to be told; or NULL */
-    const char *origin;          /* of a page that may read the reply, or NULL */
-    int status;                  /* of the reply */
-    char id[ID_ROOM];            /* of the request */
+    double began;                /* the request's first byte */
     struct Conn *next;           /* in the list of closed ones */
 } Conn;
 
@@ -82,7 +63,7 @@ struct Loop {
     double now, close_at;        /* close_at: the end of draining's first part */
     size_t bytes;                /* that connections hold: bodies and replies */
     uint64_t next_id;
-    char date[HTTP1_DATE];
+    char date[HTTP_DATE];
     int64_t date_of;             /* the second that `date` says */
     char *scratch;               /* [READ_SIZE]: idle connections have no buffer of their own */
     double started;
@@ -94,27 +75,14 @@ struct Loop {
 /* conn.c */
 void conn_start(Conn *, int fd);
 void conn_event(Conn *, uint32_t events);
-void conn_returned(Conn *, Job *);              /* its job is back */
 void conn_expire(Conn *);                       /* its deadline has passed */
 void conn_tick(Conn *);                         /* something may be possible that was not before */
 void conn_stop(Conn *);                         /* ends it unless a request has begun */
 void conn_close(Conn *);
 bool conn_idle(const Conn *);
-/* For stream.c: */
-bool conn_receive(Conn *);                      /* bytes came */
-bool conn_send(Conn *);                         /* all of the reply so far is with the system */
-bool conn_submit(Conn *, Job *, Err *);
-void conn_begin_reply(Conn *, Http1Reply);
-void conn_end_request(Conn *);                  /* the reply is complete */
-void conn_deadline(Conn *, double seconds);     /* from now */
-void conn_count(Conn *, size_t bytes);          /* what it holds now */
 
 /* stream.c: POST /predict line by line */
-bool stream_wanted(const Route *, Str content_type);
-void stream_start(Conn *);
-void stream_advance(Conn *);
-void stream_returned(Conn *, Job *);
-void stream_free(Conn *);                       /* abandons what is on its way */
+extern const Handler line_handler;
 
 /* loop.c */
 Slot *loop_slot(Loop *, const Conn *);
@@ -126,7 +94,7 @@ const char *loop_date(Loop *);
 /* access.c: who may, and who did. */
 bool access_allowed(const Loop *, const Route *, Str authorization, Err *);
 const char *access_origin(const Loop *, Str origin); /* what to answer; NULL: nothing */
-void access_log(const Conn *);
+void access_log(const Exchange *);
 
 /* listen.c: a listening socket; *port: the one that was bound. -1: err. */
 int listen_on(const char *hostname, int *port, Err *);

@@ -12,8 +12,9 @@
 
 /* ---- answers by route and status ---- */
 /* Statuses in the order in which they are counted; the last stands for any other. */
-static const int statuses[METER_STATUSES] = { 200, 204, 400, 401, 404, 405, 408, 413, 414, 415, 417,
-                                              422, 429, 431, 500, 501, 503, 504, 505 };
+static const int statuses[METER_STATUSES] = { 200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 413,
+                                              414, 415, 417, 421, 422, 424, 429, 431, 500, 501,
+                                              503, 504, 505 };
 
 static size_t status_index(int status)
 {
@@ -22,16 +23,16 @@ static size_t status_index(int status)
     return COUNT(statuses) - 1;
 }
 
-void metrics_answered(const Conn *c)
+void metrics_answered(const Exchange *x)
 {
-    Loop *loop = c->loop;
+    Loop *loop = x->loop;
     size_t n, route = MOST_ROUTES;
     const Route *first = route_all(&n);
-    if (c->route) route = (size_t)(c->route - first);
-    loop->meters.answered[route][status_index(c->status)]++;
-    if (!c->job) return;
-    meter_add(&loop->meters.seconds, METER_SECONDS, loop->now - c->began);
-    meter_add(&loop->meters.write, METER_SECONDS, loop->now - c->answered);
+    if (x->route) route = (size_t)(x->route - first);
+    loop->meters.answered[route][status_index(x->status)]++;
+    if (!x->job) return;
+    meter_add(&loop->meters.seconds, METER_SECONDS, loop->now - x->began);
+    meter_add(&loop->meters.write, METER_SECONDS, loop->now - x->answered);
 }
 
 static void put_answers(const Loop *loop, Buf *out)
@@ -272,21 +273,22 @@ static double mean_ms(const Meter *m)
 
 void metrics_dump(const Loop *loop)
 {
-    enum { OPEN_STATES = CONN_CLOSED };
     const SessionMeters *m = session_meters(loop->session);
-    int states[OPEN_STATES] = { 0 }, idle = 0;
+    int states[X_STATES] = { 0 }, idle = 0, lingering = 0;
     Buf model = { 0 };
     for (int i = 0; i < loop->options.max_connections; i++) {
         const Conn *c = loop->slot[i].conn;
-        if (c && conn_idle(c)) idle++;
-        else if (c && c->state < CONN_CLOSED) states[c->state]++;
+        if (!c) continue;
+        if (c->state == CONN_LINGERING) lingering++;
+        else if (conn_idle(c)) idle++;
+        else states[c->x ? c->x->state : X_READING]++;
     }
     session_describe(loop->session, &model);
     log_info("state: %.*s, up %.0f s%s", STR_ARG(buf_view(&model)), loop->now - loop->started,
              loop->draining ? ", draining" : "");
     log_info("state: %d connections: %d idle, %d reading, %d waiting, %d streaming, %d writing, "
-             "%d lingering; %zu bytes", loop->live, idle, states[0], states[1], states[2],
-             states[3], states[4], loop->bytes);
+             "%d lingering; %zu bytes", loop->live, idle, states[X_READING],
+             states[X_WAITING], states[X_OPEN], states[X_SENDING], lingering, loop->bytes);
     log_info("state: %lld waiting, %lld bytes; %llu answered, %llu texts, %llu tokens",
              (long long)gauge(&m->waiting), (long long)gauge(&m->bytes),
              (unsigned long long)count_get(&m->jobs), (unsigned long long)count_get(&m->rows),

@@ -135,13 +135,22 @@ static const char *lower(Arena *arena, const char *word)
     return copy;
 }
 
+/* A path's operations: rows of one path may stand apart. */
+static Value path_item(Arena *arena, const Site *site, const Route *route, size_t n)
+{
+    Value map = value_map(arena, n);
+    for (size_t i = 0; i < n; i++)
+        if (route_described(&route[i], site) && strcmp(route[i].path, route->path) == 0)
+            value_add(&map, lower(arena, route[i].method), operation(arena, &route[i]));
+    return map;
+}
+
 static Value paths(Arena *arena, const Site *site, const Route *route, size_t n)
 {
     Value map = value_map(arena, n);
     for (size_t i = 0; i < n; i++)
-        if (route_applies(&route[i], site))
-            value_add(&map, route[i].path,
-                      single(arena, lower(arena, route[i].method), operation(arena, &route[i])));
+        if (route_described(&route[i], site) && !value_get(&map, route[i].path))
+            value_add(&map, route[i].path, path_item(arena, site, &route[i], n - i));
     return map;
 }
 
@@ -149,7 +158,7 @@ static Value schemas(Arena *arena, const Site *site, const Route *route, size_t 
 {
     Value map = value_map(arena, n * 2 + 1);
     for (size_t i = 0; i < n; i++) {
-        if (!route_applies(&route[i], site)) continue;
+        if (!route_described(&route[i], site)) continue;
         if (route[i].request)
             value_add(&map, component_name(arena, &route[i], "Request"),
                       route[i].request(arena, site));

@@ -92,7 +92,7 @@ static void index_render(Arena *arena, const Site *site, Buf *out)
     Value page = value_map(arena, 3), routes = value_list(arena, n);
     routes.list.n = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!route_applies(&row[i], site)) continue;
+        if (!route_described(&row[i], site)) continue;
         Value *one = &routes.list.items[routes.list.n++];
         *one = value_map(arena, 3);
         value_add(one, "method", text(row[i].method));
@@ -254,20 +254,45 @@ bool route_applies(const Route *route, const Site *site)
     return !route->applies || route->applies(site);
 }
 
-const Route *route_find(const Site *site, Str method, Str path, const char **allow, Err *err)
+bool route_described(const Route *route, const Site *site)
 {
-    *allow = str_is(path, "*") ? "GET, HEAD, POST, OPTIONS" : NULL; /* of the whole server */
+    return !route->media && route_applies(route, site);
+}
+
+/* "application/grpc" is also "application/grpc+proto". */
+static bool media_begins(Str type, const char *wanted)
+{
+    size_t n = strlen(wanted);
+    if (type.n < n || strncasecmp(type.p, wanted, n) != 0) return false;
+    return type.n == n || strchr("+; \t", type.p[n]);
+}
+
+static bool at_path(const Route *row, Asked asked)
+{
+    return row->media ? media_begins(asked.type, row->media) : str_is(asked.path, row->path);
+}
+
+/* By the methods of the rows of one path: bit 0 GET, bit 1 others. */
+static const char *const allowed[] = { NULL, "GET, HEAD, OPTIONS", "POST, OPTIONS",
+                                       "GET, HEAD, POST, OPTIONS" };
+
+const Route *route_find(const Site *site, Asked asked, const char **allow, Err *err)
+{
+    Str method = asked.method, path = asked.path;
+    int methods = str_is(path, "*") ? 3 : 0; /* of the whole server */
     for (size_t i = 0; i < COUNT(routes); i++) {
         const Route *row = &routes[i];
-        bool get = str_is(STR("GET"), row->method);
-        if (!str_is(path, row->path) || !route_applies(row, site)) continue;
+        bool get = strcmp(row->method, "GET") == 0;
+        if (!at_path(row, asked) || !route_applies(row, site)) continue;
         if (str_is(method, row->method) || (get && str_is(method, "HEAD"))) return row;
-        *allow = get ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
-        fail(err, EF_METHOD, "%s: found method %.*s, wanted %s", row->path, (int)MIN(method.n, 40),
-             method.p, *allow);
-        return NULL;
+        if (!row->media) methods |= get ? 1 : 2;
     }
-    fail(err, EF_NOT_FOUND, "no such route: %.*s", (int)MIN(path.n, 200), path.p);
+    *allow = allowed[methods];
+    if (*allow)
+        fail(err, EF_METHOD, "%.*s: found method %.*s, wanted %s", (int)MIN(path.n, 200), path.p,
+             (int)MIN(method.n, 40), method.p, *allow);
+    else
+        fail(err, EF_NOT_FOUND, "no such route: %.*s", (int)MIN(path.n, 200), path.p);
     return NULL;
 }
 

@@ -7,6 +7,7 @@
 #include "session/session.h"
 
 struct Loop;
+struct Exchange;
 
 typedef struct Site {            /* what pages are made from */
     Str model_id;
@@ -16,6 +17,18 @@ typedef struct Site {            /* what pages are made from */
     size_t vocabulary;           /* ids are below this */
 } Site;
 
+/* A route that answers in its own way; exchange.h has the words for it. All functions run on the
+ * loop's thread and never wait. */
+typedef struct Handler {
+    bool early;                  /* serve when the head is there, not when the body has come too */
+    void (*serve)(struct Exchange *);
+    void (*advance)(struct Exchange *);        /* (optional) more body, more room, or some time */
+    void (*returned)(struct Exchange *, Job *); /* (optional) a job that was submitted */
+    void (*broken)(struct Exchange *, const Err *); /* (early) the rest of the body is nonsense */
+    void (*end)(struct Exchange *);            /* (optional) frees x->own; its jobs on their way
+                                                * are abandoned by it */
+} Handler;
+
 typedef struct Route {
     const char *method, *path;
     const char *id, *summary;    /* of the OpenAPI operation */
@@ -23,7 +36,11 @@ typedef struct Route {
     int (*live)(const struct Loop *, Buf *out);        /* the same now, and its status */
     Value (*request)(Arena *, const Site *);           /* JSON Schema of the body; NULL: no body */
     Value (*reply)(Arena *, const Site *);             /* JSON Schema of the answer; NULL: text */
-    JobKind job;                 /* neither render nor live: what the session does */
+    const Handler *handler;      /* answers itself, or */
+    JobKind job;                 /* none of these: what the session does with the body */
+    /* (optional) its own form of errors, instead of error_write's */
+    void (*error)(struct Exchange *, const Err *, int status);
+    const char *media;           /* any path, if the content is of this type; not described */
     bool open;                   /* needs no key */
     bool stream;                 /* also takes and gives application/x-ndjson */
     bool (*applies)(const Site *); /* NULL: to every model */
@@ -32,9 +49,11 @@ typedef struct Route {
 enum { MOST_ROUTES = 32 };
 const Route *route_all(size_t *count);
 bool route_applies(const Route *, const Site *);
+bool route_described(const Route *, const Site *); /* and stands in OpenAPI and GET / */
+typedef struct Asked { Str method, path, type; } Asked; /* type: of the content */
 /* NULL: err says why (EF_NOT_FOUND, EF_METHOD) and *allow which methods there are, also for
  * OPTIONS. HEAD finds GET. */
-const Route *route_find(const Site *, Str method, Str path, const char **allow, Err *);
+const Route *route_find(const Site *, Asked, const char **allow, Err *);
 bool route_accepts(const Route *, Str content_type, Err *); /* EF_MEDIA_TYPE */
 bool media_is(Str content_type, const char *wanted);        /* without its parameters */
 
@@ -46,7 +65,7 @@ extern const Field error_schema[];
 void openapi_render(Arena *, const Site *, Buf *out);
 
 /* ---- metrics.c ---- */
-enum { METER_STATUSES = 24 };
+enum { METER_STATUSES = 25 };
 typedef struct ServerMeters {    /* the loop's own */
     uint64_t answered[MOST_ROUTES + 1][METER_STATUSES]; /* by route (the last: none) and status */
     Meter seconds, write;        /* of jobs: first byte to last; reply there to reply sent */
@@ -54,8 +73,7 @@ typedef struct ServerMeters {    /* the loop's own */
     uint64_t connections, turned_away, broken;
 } ServerMeters;
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
-struct Conn;
-void metrics_answered(const struct Conn *);        /* its reply is sent */
+void metrics_answered(const struct Exchange *);    /* its reply is sent */
 int metrics_page(const struct Loop *, Buf *out);
 void metrics_dump(const struct Loop *);            /* the state of things, as log lines */
 

@@ -2,9 +2,10 @@
  * server.h - one model over HTTP/1.1, on a TCP port and perhaps a UNIX socket.
  *
  *   loop.c      sockets and time; moves bytes, never blocks, never computes
- *   conn.c      one connection: requests one after the other; stream.c: one that answers by lines
- *   http1.c     bytes -> Request, without any I/O (strict: what is ambiguous is refused)
- *   routes.c    rows: method, path, what to answer; pages that never change are rendered once
+ *   conn.c      one connection: bytes, and HTTP/1.1's requests one after the other
+ *   http1.c     bytes -> a request, without any I/O (strict: what is ambiguous is refused)
+ *   exchange.c  one request and its reply, whatever carries them; stream.c: one that goes by lines
+ *   routes.c    rows: method, path, what to answer; pages that never change are rendered once; head.c: header fields
  *   openapi.c   the same rows and the task's schemas as an OpenAPI 3.1 document
  *   metrics.c   counters of server and session, for Prometheus and for SIGUSR1
  *   access.c    API keys, origins, the access log

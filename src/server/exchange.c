@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exchange.c - from a request's head to the end of its reply: who asks and for what, the pages, the
+ * way to the session and back, errors. */
+#include "base/heap.h"
+#include "loop.h"
+
+Exchange *exchange_new(Conn *c, const Carrier *carrier, double began)
+{
+    Exchange *x = heap_resize(NULL, sizeof *x);
+    if (!x) return NULL;
+    *x = (Exchange){ .loop = c->loop, .conn = c, .carrier = carrier, .began = began,
+                     .hungry = true, .most = c->loop->options.max_body };
+    return x;
+}
+
+void exchange_count(Exchange *x, size_t bytes)
+{
+    x->loop->bytes += bytes - x->counted;
+    x->counted = bytes;
+}
+
+/* Jobs on their way come back to it, so it lies there until the last of them has. */
+void exchange_free(Exchange *x)
+{
+    if (!x) return;
+    if (x->job && x->state == X_WAITING) job_abandon(x->job);
+    else job_free(x->job);
+    x->job = NULL;
+    if (x->handler && x->handler->end) x->handler->end(x);
+    exchange_count(x, 0);
+    buf_free(&x->head);
+    buf_free(&x->out);
+    buf_free(&x->kept);
+    x->conn = NULL;
+    if (x->away == 0) heap_resize(x, 0);
+}
+
+void exchange_sent(Exchange *x)
+{
+    metrics_answered(x);
+    access_log(x);
+    exchange_free(x);
+}
+
+/* ---- the request ---- */
+Span exchange_keep(Exchange *x, Str text)
+{
+    if (x->head.n == 0) buf_char(&x->head, ' ');
+    Span at = { x->head.n, text.n };
+    buf_str(&x->head, text);
+    return at;
+}
+
+static Str view(const Exchange *x, Span span)
+{
+    return (Str){ span.at ? x->head.p + span.at : NULL, span.n };
+}
+
+Str exchange_method(const Exchange *x)
+{
+    return view(x, x->method);
+}
+
+Str exchange_path(const Exchange *x)
+{
+    return view(x, x->path);
+}
+
+Str exchange_header(const Exchange *x, Header field)
+{
+    return view(x, x->field[field]);
+}
+
+Str exchange_body(const Exchange *x)
+{
+    return x->carrier->arrived(x);
+}
+
+void exchange_consume(Exchange *x, size_t bytes)
+{
+    x->carrier->consume(x, bytes);
+}
+
+/* ---- the reply ---- */
+void exchange_begin(Exchange *x, Reply head)
+{
+    if (!head.type && head.status != 204) head.type = "application/json";
+    head.request_id = x->id[0] ? x->id : NULL;
+    head.origin = x->origin;
+    x->status = head.status;
+    x->pieces = head.pieces;
+    x->answered = x->loop->now;
+    x->carrier->begin(x, &head);
+}
+
+void exchange_send(Exchange *x, Str text)
+{
+    if (text.n && !x->head_only) x->carrier->send(x, text);
+}
+
+void exchange_end(Exchange *x, const ReplyField *trailers, size_t n)
+{
+    x->state = X_SENDING;
+    x->carrier->end(x, trailers, n);
+}
+
+size_t exchange_unsent(const Exchange *x)
+{
+    return x->out.n + x->rest.n - x->written;
+}
+
+void exchange_reply(Exchange *x, Reply head, Str body)
+{
+    head.length = body.n;
+    exchange_begin(x, head);
+    if (!x->head_only) x->rest = body;
+    exchange_end(x, NULL, 0);
+}
+
+void exchange_reply_buf(Exchange *x, Reply head, Buf *body)
+{
+    x->kept = *body;
+    *body = (Buf){ 0 };
+    exchange_reply(x, head, buf_view(&x->kept));
+}
+
+void exchange_refuse(Exchange *x, const Err *err, int status)
+{
+    Buf body = { 0 };
+    if (x->route && x->route->error) return x->route->error(x, err, status);
+    error_write(&body, err, status);
+    int retry = err->code == EF_OVERLOADED || err->code == EF_UNAVAILABLE;
+    exchange_reply_buf(x, (Reply){ .status = status, .allow = x->allow, .retry_after = retry },
+                       &body);
+}
+
+void exchange_fail(Exchange *x, const Err *err)
+{
+    exchange_refuse(x, err, err_kind(err->code)->http);
+}
+
+/* ---- who asks, and for what ---- */
+static bool plain_id(Str id)
+{
+    for (size_t i = 0; i < id.n; i++)
+        if (id.p[i] <= ' ' || id.p[i] > '~' || id.p[i] == '"' || id.p[i] == '\\') return false;
+    return id.n > 0 && id.n < ID_ROOM;
+}
+
+/* The client's own, if it may stand in a log. */
+static void name_request(Exchange *x)
+{
+    Str given = exchange_header(x, HEADER_REQUEST_ID);
+    if (plain_id(given)) snprintf(x->id, sizeof x->id, "%.*s", STR_ARG(given));
+    else snprintf(x->id, sizeof x->id, "%016llx", (unsigned long long)x->loop->next_id++);
+}
+
+static bool read_coding(Exchange *x, Err *err)
+{
+    Str coding = exchange_header(x, HEADER_CONTENT_ENCODING);
+    x->gzip_body = media_is(coding, "gzip") || media_is(coding, "x-gzip");
+    if (!coding.p || x->gzip_body || media_is(coding, "identity")) return true;
+    return fail(err, EF_MEDIA_TYPE, "Content-Encoding: wanted gzip or identity");
+}
+
+/* false: err says what is wrong. OPTIONS has no route, only x->allow. */
+static bool judge(Exchange *x, Err *err)
+{
+    const Loop *loop = x->loop;
+    Asked asked = { exchange_method(x), exchange_path(x), exchange_header(x, HEADER_CONTENT_TYPE) };
+    name_request(x);
+    x->head_only = str_is(asked.method, "HEAD");
+    x->gzip_reply = head_accepts_gzip(exchange_header(x, HEADER_ACCEPT_ENCODING));
+    x->origin = access_origin(loop, exchange_header(x, HEADER_ORIGIN));
+    x->route = route_find(&loop->site, asked, &x->allow, err);
+    if (!x->route) return str_is(asked.method, "OPTIONS") && x->allow;
+    return access_allowed(loop, x->route, exchange_header(x, HEADER_AUTHORIZATION), err) &&
+           route_accepts(x->route, asked.type, err) && read_coding(x, err);
+}
+
+static const Handler *handler_of(const Exchange *x)
+{
+    bool lines = media_is(exchange_header(x, HEADER_CONTENT_TYPE), "application/x-ndjson");
+    if (!x->route) return NULL;
+    return x->route->stream && lines ? &line_handler : x->route->handler;
+}
+
+/* What comes and goes in pieces is not unpacked, and HTTP/1.0 cannot say it. */
+static bool takes_pieces(const Exchange *x, Err *err)
+{
+    if (!x->one_piece && !x->gzip_body) return true;
+    return fail(err, EF_MEDIA_TYPE,
+                "application/x-ndjson: wanted HTTP/1.1 and no Content-Encoding");
+}
+
+static bool fits(const Exchange *x, Err *err)
+{
+    if (x->length <= x->most) return true;
+    return fail(err, EF_TOO_LARGE, "body: found %zu bytes, wanted at most %zu", x->length, x->most);
+}
+
+bool exchange_head(Exchange *x)
+{
+    Err err = { 0 };
+    bool ok = judge(x, &err);
+    const Handler *handler = ok ? handler_of(x) : NULL;
+    bool early = handler && handler->early;
+    if (early) x->most = SIZE_MAX;
+    ok = ok && (early ? takes_pieces(x, &err) : fits(x, &err));
+    if (!ok) return exchange_fail(x, &err), false;
+    x->handler = handler;
+    if (!early) return true;
+    x->state = X_OPEN;
+    handler->serve(x);
+    return true;
+}
+
+/* ---- the whole of a request ---- */
+bool exchange_submit(Exchange *x, Job *job, Err *err)
+{
+    Loop *loop = x->loop;
+    job->done = loop_return;
+    job->context = x;
+    job->share = x->conn->share;
+    if (!job->deadline) job->deadline = loop->now + loop->options.request_timeout_s;
+    x->away++;
+    loop_lend(loop, 1); /* before: it may be back before we are */
+    if (session_submit(loop->session, job, err)) return true;
+    loop_lend(loop, -1);
+    x->away--;
+    return false;
+}
+
+void exchange_run(Exchange *x, Job *job)
+{
+    Err err = { 0 };
+    exchange_count(x, job->body.n);
+    x->state = X_WAITING;
+    x->job = job;
+    if (exchange_submit(x, job, &err)) return;
+    x->job = NULL;
+    job_free(job);
+    exchange_fail(x, &err);
+}
+
+static void run_body(Exchange *x)
+{
+    Job *job = job_new();
+    x->carrier->take(x, job);
+    job->kind = x->route->job;
+    job->body_packed = x->gzip_body;
+    job->body_most = x->loop->options.max_body;
+    job->gzip_from = x->gzip_reply ? x->loop->options.gzip_from : 0;
+    exchange_run(x, job);
+}
+
+static void show_page(Exchange *x)
+{
+    size_t n, at = (size_t)(x->route - route_all(&n));
+    const Page *page = &x->loop->page[at];
+    bool packed = x->gzip_reply && page->packed.n;
+    exchange_reply(x, (Reply){ .status = 200, .gzip = packed },
+                   buf_view(packed ? &page->packed : &page->plain));
+}
+
+static void show_live(Exchange *x)
+{
+    Buf text = { 0 };
+    int status = x->route->live(x->loop, &text);
+    const char *type = x->route->reply ? NULL : METRICS_TYPE;
+    exchange_reply_buf(x, (Reply){ .status = status, .type = type }, &text);
+}
+
+void exchange_complete(Exchange *x)
+{
+    x->complete = true;
+    if (x->state == X_OPEN) return exchange_advance(x);
+    if (!x->route)
+        return exchange_reply(x, (Reply){ .status = 204, .allow = x->allow,
+                                          .preflight = x->origin }, (Str){ 0 });
+    if (x->route->render) return show_page(x);
+    if (x->route->live) return show_live(x);
+    if (!x->handler) return run_body(x);
+    x->state = X_OPEN;
+    x->handler->serve(x);
+}
+
+void exchange_advance(Exchange *x)
+{
+    if (x->state == X_OPEN && x->handler->advance) x->handler->advance(x);
+}
+
+void exchange_break(Exchange *x, const Err *err)
+{
+    if (x->state == X_OPEN && x->handler->broken) x->handler->broken(x, err);
+}
+
+/* ---- back from the session ---- */
+static void answer(Exchange *x, Job *job)
+{
+    exchange_count(x, job->json.n);
+    if (job->err.code == EF_OK)
+        exchange_reply(x, (Reply){ .status = 200, .gzip = job->json_packed }, buf_view(&job->json));
+    else
+        exchange_fail(x, &job->err);
+}
+
+void exchange_returned(Exchange *x, Job *job)
+{
+    x->away--;
+    if (!x->conn) {
+        job_free(job);
+        if (x->away == 0) heap_resize(x, 0);
+        return;
+    }
+    x->conn->share = job->share;
+    if (x->state == X_WAITING) x->state = X_OPEN;
+    if (x->handler && x->handler->returned) x->handler->returned(x, job);
+    else answer(x, job);
+    x->carrier->wake(x);
+}
