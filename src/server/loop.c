@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "data/gzip.h"
+#include "grpc.h"
 #include "loop.h"
 
 enum { TICK_MS = 100, EVENTS = 64, SPARE_DESCRIPTORS = 64 };
@@ -406,6 +407,7 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
     loop.origins = lines_of(&loop.arena, loop.options.origins);
     int port = loop.options.port;
     make_pages(&loop);
+    loop.grpc = grpc_new(&loop.arena, &loop.site);
     bool ok = open_descriptors(&loop, &port, err);
     if (ok) {
         make_slots(&loop);

@@ -51,6 +51,7 @@ struct Loop {
     Site site;
     Arena arena;                 /* of pages and slots */
     Page *page;                  /* [routes] */
+    const struct Grpc *grpc;     /* what gRPC offers */
     const char *const *keys, *const *origins; /* of the options, NULL-terminated; NULL: none */
     ServerMeters meters;
     Slot *slot;                  /* [max_connections] */

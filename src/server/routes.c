@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "data/json.h"
+#include "grpc.h"
 #include "loop.h"
 
 static Value text(const char *s)
@@ -240,6 +241,8 @@ static const Route routes[] = {
     { "POST", "/similarity", "similarity", "How near sentences are to one", .request =
       similarity_request, .reply = similarity_reply, .job = JOB_SIMILARITY,
       .applies = has_vectors },
+    { "POST", "gRPC", "grpc", "Calls, by any path", .media = "application/grpc",
+      .handler = &grpc_handler, .open = true },
 };
 _Static_assert(COUNT(routes) <= MOST_ROUTES, "counted per route");
 
