@@ -238,6 +238,11 @@ static void gemm_cases(GemmTest t)
         for (size_t n = 0; n < COUNT(N); n++)
             for (size_t k = 0; k < COUNT(K); k++)
                 if (M[m]) gemm_case(&t, M[m], N[n], K[k], ACT_NONE);
+    static const int64_t long_M[] = { 5, 33, 70 }; /* a K and a weight that AMX cuts */
+    for (size_t m = 0; m < COUNT(long_M); m++) {
+        gemm_case(&t, long_M[m], 100, 1610, ACT_NONE);
+        gemm_case(&t, long_M[m], 817, 1610, ACT_GELU);
+    }
     for (Act act = ACT_RELU; act < ACT_COUNT; act++) {
         gemm_case(&t, 19, 100, 33, act);
         gemm_case(&t, 1, 33, 100, act);

@@ -98,17 +98,18 @@ static void linear_chunk(void *arg, int index, int worker)
                    MIN(p0 + job->panel_step, panels));
 }
 
-/* Columns are cut first: then each worker reads its own part of the weight, once. */
+/* Columns are cut first: then each worker reads its own part of the weight, once. Where there are
+ * more rows than columns the rows are cut first, since then they are what should be read once. */
 static void run_gemm(const OpCall *c, const Gemm *gemm, const Linear *l)
 {
-    int64_t panels = (l->N + PANEL - 1) / PANEL;
-    int threads = op_workers(c, l->M * l->N * l->K),
-        chunks = threads == 1 ? 1 : threads * CHUNKS_PER_WORKER;
-    int64_t column_chunks = MIN((int64_t)chunks, panels),
-            row_chunks = (chunks + column_chunks - 1) / column_chunks;
+    int64_t panels = (l->N + PANEL - 1) / PANEL, tiles = (l->M + gemm->mr - 1) / gemm->mr;
+    int threads = op_workers(c, l->M * l->N * l->K);
+    int64_t chunks = threads == 1 ? 1 : (int64_t)threads * CHUNKS_PER_WORKER;
+    int64_t columns = l->M > l->N ? (chunks + tiles - 1) / tiles : MIN(chunks, panels);
+    int64_t rows = l->M > l->N ? MIN(chunks, tiles) : (chunks + panels - 1) / panels;
     LinearJob job = { .gemm = gemm, .l = l };
-    job.panel_step = (panels + column_chunks - 1) / column_chunks;
-    job.row_step = MAX(ROUND_UP((l->M + row_chunks - 1) / row_chunks, gemm->mr), 1);
+    job.panel_step = (panels + columns - 1) / columns;
+    job.row_step = MAX((tiles + rows - 1) / rows, 1) * gemm->mr;
     job.row_chunks = (int)MAX((l->M + job.row_step - 1) / job.row_step, 1);
     int count = (int)((panels + job.panel_step - 1) / job.panel_step) * job.row_chunks;
     pool_for(threads == 1 ? NULL : c->pool, count, linear_chunk, &job);

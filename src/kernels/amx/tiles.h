@@ -1,147 +1,177 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tiles.h - the GEMM of AMX: blocks of 32 rows x 32 columns (or 16 x 64) in four tiles of sums. A
  * tile is 16 rows of 64 bytes: 16 rows of X as they lie, or 16 steps of a panel as they lie. The
- * including file says what a product is: tile_dot(sum, x, w). */
+ * including file says what a product is, tile_dot(sum, x, w), and whether sums are FLOATS.
+ *
+ * The tile unit takes 65 cycles for the four products of a step, and four tile loads take as long
+ * from the first cache, 94 from the second. So one side must stay in the first: the rows of X of a
+ * block, while the panels stream past with the hint (stream_load) that they need not stay. A K for
+ * which the rows are too long is cut, and the sums of a strip wait in memory. */
 #include <immintrin.h>
 
 #include "kernels/avx512/int.h"
 #include "kernels/body/finish.h"
 #include "kernels/body/tile.h"
 
-enum { SIDE = 16, STEP = 64, TILE_BYTES = SIDE * STEP, PANELS = 4 };
-
-typedef struct Strip {          /* panels side by side */
-    const uint8_t *w[PANELS];
-    int64_t steps;              /* whole ones: 64 bytes of a row each */
-    bool rest;                  /* one step more, filled up with zeros */
-    _Alignas(64) uint8_t end[PANELS][TILE_BYTES];
-} Strip;
+enum {
+    SIDE = 16, STEP = 64, TILE_BYTES = SIDE * STEP, PANELS = 4,
+    WHOLE_STEPS = 24, CUT_STEPS = 12,   /* of K: more than the first are cut into the second */
+    CUT_STRIPS = 12,                    /* strips of a group whose sums wait */
+    GROUP_BYTES = 1280 << 10            /* of W that the second cache keeps for the next rows */
+};
 
 typedef struct Rows {
     const uint8_t *p;
     int64_t row;                /* bytes */
 } Rows;
 
-INLINE void sums_clear(void)
-{
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-}
+typedef struct Block {          /* of sums, and what is multiplied into them */
+    Tile t;                     /* its sums: in memory before and after */
+    Rows x;                     /* from this part of K on */
+    const uint8_t *w;           /* the first panel, likewise */
+    int64_t panel;              /* bytes from panel to panel */
+    int64_t steps;              /* whole ones: 64 bytes of a row each */
+    int64_t rest;               /* bytes of a panel after them, or 0 */
+    bool first, last;           /* part of K */
+} Block;
 
-/* Tiles 0..3 are sums, 4 and 5 X, 6 and 7 W. */
-INLINE void tall_step(int panels, Rows x, const uint8_t *w0, const uint8_t *w1)
-{
-    _tile_loadd(4, x.p, x.row);
-    _tile_loadd(6, w0, STEP);
-    tile_dot(0, 4, 6);
-    _tile_loadd(5, x.p + SIDE * x.row, x.row);
-    tile_dot(2, 5, 6);
-    if (panels == 1) return;
-    _tile_loadd(7, w1, STEP);
-    tile_dot(1, 4, 7);
-    tile_dot(3, 5, 7);
-}
-
-/* The tile before this one, finished row by row between the steps of this one: the tile unit works
- * on while the vector unit adds the bias or takes a gelu. */
+/* The block before this one, finished row by row between the steps of this one: the tile unit works
+ * on while the vector unit scales or takes a gelu. */
 typedef struct Late {
     const Linear *l;
     Tile t;                     /* what is left of it */
 } Late;
-static void late_finish(Late *late, int rows)
+static void late_finish(Late *late, int64_t rows)
 {
     Tile t = late->t;
-    t.rows = MIN(rows, t.rows);
+    t.rows = (int)MIN(rows, t.rows);
     if (!t.rows) return;
     finish_tile(late->l, &t);
     late->t.sum = (const char *)t.sum + t.rows * t.panels * STEP;
     late->t.m += t.rows;
     late->t.rows -= t.rows;
 }
-INLINE int late_rows(const Late *late, int64_t steps) /* of every step */
+
+/* ---- sums: tiles 0 .. 3, two beside two (tall) or all side by side (flat) ---- */
+INLINE void sums_store(bool tall, int panels, char *p, int64_t row)
 {
-    return (int)((late->t.rows + steps - 1) / MAX(steps, 1));
+    char *more = p + (tall ? SIDE * row : 2 * STEP);
+    _tile_stored(0, p, row);
+    if (panels > 1) _tile_stored(1, p + STEP, row);
+    if (tall || panels > 2) _tile_stored(2, more, row);
+    if (panels > (tall ? 1 : 2)) _tile_stored(3, more + STEP, row);
+}
+INLINE void sums_load(bool tall, int panels, const char *p, int64_t row)
+{
+    const char *more = p + (tall ? SIDE * row : 2 * STEP);
+    _tile_loadd(0, p, row);
+    if (panels > 1) _tile_loadd(1, p + STEP, row);
+    if (tall || panels > 2) _tile_loadd(2, more, row);
+    if (panels > (tall ? 1 : 2)) _tile_loadd(3, more + STEP, row);
 }
 
-/* out[32][panels * 16] */
-INLINE void tall_block(int panels, Rows x, const Strip *s, Late *late, char *out)
+/* Sums of floats start with the bias, which a step of 0 bytes gives to all rows. */
+INLINE void sums_start(bool tall, int panels, const Linear *l, const Block *b)
 {
-    int rows = late_rows(late, s->steps);
-    sums_clear();
-    for (int64_t k = 0; k < s->steps; k++, x.p += STEP) {
-        tall_step(panels, x, s->w[0] + k * TILE_BYTES, s->w[1] + k * TILE_BYTES);
-        late_finish(late, rows);
+    if (!FLOATS || !l->bias) {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        return;
     }
-    if (s->rest) tall_step(panels, x, s->end[0], s->end[1]);
-    int64_t row = (int64_t)panels * STEP;
-    _tile_stored(0, out, row);
-    _tile_stored(2, out + SIDE * row, row);
-    if (panels == 1) return;
-    _tile_stored(1, out + STEP, row);
-    _tile_stored(3, out + SIDE * row + STEP, row);
+    const char *bias = (const char *)(l->bias + b->t.n), *more = bias + (tall ? 0 : 2 * STEP);
+    _tile_loadd(0, bias, 0);
+    if (panels > 1) _tile_loadd(1, bias + STEP, 0);
+    if (tall || panels > 2) _tile_loadd(2, more, 0);
+    if (panels > (tall ? 1 : 2)) _tile_loadd(3, more + STEP, 0);
 }
 
-/* Tile 4 is X, 5 .. 7 are W. */
-INLINE void flat_step(int panels, Rows x, const uint8_t *const w[PANELS], int64_t at)
+/* Nothing follows the sums of a whole block: they are stored where they belong. */
+INLINE bool sums_are_result(bool tall, int panels, const Linear *l, const Block *b)
+{
+    return FLOATS && tall && panels == 2 && l->act == ACT_NONE && !l->residual &&
+           b->t.rows == 2 * SIDE && b->t.n + 2 * PANEL <= l->N;
+}
+
+/* ---- steps ---- */
+/* Tiles 4 and 5 are X, 6 and 7 W. */
+INLINE void tall_step(int panels, Rows x, const uint8_t *w0, const uint8_t *w1)
 {
     _tile_loadd(4, x.p, x.row);
-    _tile_loadd(5, w[0] + at, STEP);
+    _tile_stream_loadd(6, w0, STEP);
+    tile_dot(0, 4, 6);
+    _tile_loadd(5, x.p + SIDE * x.row, x.row);
+    tile_dot(2, 5, 6);
+    if (panels == 1) return;
+    _tile_stream_loadd(7, w1, STEP);
+    tile_dot(1, 4, 7);
+    tile_dot(3, 5, 7);
+}
+/* Tile 4 is X, 5 .. 7 are W, which is used this once. */
+INLINE void flat_step(int panels, Rows x, const uint8_t *w, int64_t panel)
+{
+    _tile_loadd(4, x.p, x.row);
+    _tile_loadd(5, w, STEP);
     tile_dot(0, 4, 5);
     if (panels == 1) return;
-    _tile_loadd(6, w[1] + at, STEP);
+    _tile_loadd(6, w + panel, STEP);
     tile_dot(1, 4, 6);
     if (panels == 2) return;
-    _tile_loadd(7, w[2] + at, STEP);
+    _tile_loadd(7, w + 2 * panel, STEP);
     tile_dot(2, 4, 7);
-    _tile_loadd(5, w[3] + at, STEP);
+    _tile_loadd(5, w + 3 * panel, STEP);
     tile_dot(3, 4, 5);
 }
-
-/* out[16][panels * 16] */
-INLINE void flat_block(int panels, Rows x, const Strip *s, Late *late, char *out)
+INLINE void step(bool tall, int panels, Rows x, const uint8_t *w, int64_t panel)
 {
-    int rows = late_rows(late, s->steps);
-    const uint8_t *const end[PANELS] = { s->end[0], s->end[1], s->end[2], s->end[3] };
-    sums_clear();
-    for (int64_t k = 0; k < s->steps; k++, x.p += STEP) {
-        flat_step(panels, x, s->w, k * TILE_BYTES);
-        late_finish(late, rows);
-    }
-    if (s->rest) flat_step(panels, x, end, 0);
-    int64_t row = (int64_t)panels * STEP;
-    _tile_stored(0, out, row);
-    if (panels == 1) return;
-    _tile_stored(1, out + STEP, row);
-    if (panels == 2) return;
-    _tile_stored(2, out + 2 * STEP, row);
-    _tile_stored(3, out + 3 * STEP, row);
+    if (tall) tall_step(panels, x, w, w + panel);
+    else flat_step(panels, x, w, panel);
 }
 
-static void block(const Tile *t, Rows x, const Strip *s, Late *late, char *out)
+/* The last step of a K that is no multiple of a tile, filled up with zeros. */
+INLINE void rest_step(bool tall, int panels, Rows x, const uint8_t *w, const Block *b)
 {
-    bool tall = t->rows > SIDE;
-    if (tall && t->panels == 2) tall_block(2, x, s, late, out);
-    else if (tall) tall_block(1, x, s, late, out);
-    else if (t->panels == 4) flat_block(4, x, s, late, out);
-    else if (t->panels == 2) flat_block(2, x, s, late, out);
-    else flat_block(1, x, s, late, out);
-    late_finish(late, 2 * SIDE); /* what K was too short for */
-}
-
-/* Panels of `bytes` each from p on. */
-static void strip_start(Strip *s, const uint8_t *p, int64_t bytes, int panels)
-{
-    int64_t whole = bytes / TILE_BYTES * TILE_BYTES;
-    s->steps = bytes / TILE_BYTES;
-    s->rest = whole < bytes;
-    for (int i = 0; i < PANELS; i++) s->w[i] = p + (i < panels ? i : 0) * bytes;
-    for (int i = 0; s->rest && i < panels; i++) {
-        memset(s->end[i], 0, TILE_BYTES);
-        memcpy(s->end[i], s->w[i] + whole, (size_t)(bytes - whole));
+    _Alignas(64) uint8_t end[PANELS][TILE_BYTES];
+    for (int i = 0; i < panels; i++) {
+        memset(end[i], 0, TILE_BYTES);
+        memcpy(end[i], w + i * b->panel, (size_t)b->rest);
     }
     __asm__ volatile("" ::: "memory"); /* gcc does not know that a tile load reads memory */
+    step(tall, panels, x, end[0], TILE_BYTES);
+}
+
+INLINE void block_body(bool tall, int panels, const Linear *l, const Block *b, Late *late)
+{
+    Rows x = b->x;
+    const uint8_t *w = b->w;
+    char *sums = (char *)b->t.sum;
+    int64_t row = (int64_t)panels * STEP, wait = b->steps / 4; /* until the last sums are stored */
+    int64_t rows = (late->t.rows + b->steps - wait - 1) / MAX(b->steps - wait, 1);
+    if (b->first) sums_start(tall, panels, l, b);
+    else sums_load(tall, panels, sums, row);
+    for (int64_t k = 0; k < b->steps; k++, x.p += STEP, w += TILE_BYTES) {
+        step(tall, panels, x, w, b->panel);
+        if (k >= wait) late_finish(late, rows);
+    }
+    if (b->rest) rest_step(tall, panels, x, w, b);
+    late_finish(late, 2 * SIDE); /* what K was too short for */
+    if (b->last && sums_are_result(tall, panels, l, b)) {
+        sums_store(tall, panels, (char *)(l->y + b->t.m * l->ldy + b->t.n), l->ldy * 4);
+        return;
+    }
+    sums_store(tall, panels, sums, row);
+    if (b->last) late->t = b->t;
+}
+
+static void block(const Linear *l, const Block *b, Late *late)
+{
+    bool tall = b->t.rows > SIDE;
+    if (tall && b->t.panels == 2) block_body(true, 2, l, b, late);
+    else if (tall) block_body(true, 1, l, b, late);
+    else if (b->t.panels == 4) block_body(false, 4, l, b, late);
+    else if (b->t.panels == 2) block_body(false, 2, l, b, late);
+    else block_body(false, 1, l, b, late);
 }
 
 static void tiles_configure(void) /* of this thread: eight tiles of 16 x 64 */
@@ -156,45 +186,52 @@ static void tiles_configure(void) /* of this thread: eight tiles of 16 x 64 */
     _tile_loadconfig(&eight);
 }
 
-/* The part of the next strip that is asked for while block i of count runs. */
-static void strip_ask(const uint8_t *next, int64_t bytes, int64_t i, int64_t count)
+/* ---- the walk over rows, parts of K and panels ---- */
+typedef struct Walk {
+    Rows x;
+    int64_t panel;              /* bytes */
+    int64_t parts;              /* of K */
+    int most;                   /* panels of a strip */
+    Late late;
+    _Alignas(64) char sums[CUT_STRIPS + 1][4 * TILE_BYTES]; /* an odd end is a strip more */
+} Walk;
+
+/* One part of K: a block of rows under the panels of a group. */
+static void walk_panels(Walk *w, const Linear *l, int64_t m, int rows, int64_t part, Cut group)
 {
-    for (int64_t at = bytes * i / count & -64; at < bytes * (i + 1) / count; at += 64)
-        __builtin_prefetch(next + at, 0, 2);
+    Cut k = cut(w->panel / TILE_BYTES, w->parts, part);
+    Block b = { .panel = w->panel, .steps = k.to - k.from, .first = !part,
+                .last = part == w->parts - 1 };
+    b.rest = b.last ? w->panel % TILE_BYTES : 0;
+    b.x = (Rows){ w->x.p + m * w->x.row + k.from * STEP, w->x.row };
+    int64_t panels, ring = w->parts > 1 ? CUT_STRIPS + 1 : 2, i = 0;
+    for (int64_t p = group.from; p < group.to; p += panels, i++) {
+        panels = group_of(group.to - p, w->most);
+        b.t = (Tile){ w->sums[i % ring], m, p * PANEL, rows, (int)panels };
+        b.w = (const uint8_t *)l->w + p * w->panel + k.from * TILE_BYTES;
+        block(l, &b, &w->late);
+    }
 }
 
 /* groups: steps of four bytes that a row has. Up to 15 rows past m1 are read. */
-static void tiles_rows(const Linear *l, Rows x, int64_t groups, int64_t m0, int64_t m1, int64_t p0,
-                       int64_t p1)
-{
-    _Alignas(64) char sums[2][4 * TILE_BYTES]; /* of this tile and of the one before */
-    Strip strip;
-    Late late = { .l = l };
-    int64_t bytes = groups * STEP, panels, blocks = cut_count(m1 - m0, 2 * SIDE);
-    int turn = 0;
-    for (int64_t p = p0; p < p1; p += panels) {
-        const uint8_t *w = (const uint8_t *)l->w + p * bytes;
-        panels = group_of(p1 - p, m1 - m0 > SIDE ? 2 : PANELS);
-        strip_start(&strip, w, bytes, (int)panels);
-        for (int64_t m = m0, i = 0; m < m1; m += 2 * SIDE, i++, turn ^= 1) {
-            if (blocks > 1) strip_ask(w + panels * bytes, panels * bytes, i, blocks);
-            Tile t = { sums[turn], m, p * PANEL, (int)MIN(2 * SIDE, m1 - m), (int)panels };
-            block(&t, (Rows){ x.p + m * x.row, x.row }, &strip, &late, sums[turn]);
-            late.t = t;
-        }
-    }
-    late_finish(&late, 2 * SIDE);
-}
-
 static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int64_t m1, int64_t p0,
                        int64_t p1)
 {
-    int64_t count = blocks_of(m1 - m0, x.row);
+    Linear after = *l; /* what is left to do when a block has its sums */
+    if (FLOATS) after.bias = NULL;
+    Walk w = { .x = x, .panel = groups * STEP, .most = m1 - m0 > SIDE ? 2 : PANELS,
+               .late = { .l = &after } };
+    int64_t steps = w.panel / TILE_BYTES;
+    w.parts = steps > WHOLE_STEPS ? (steps + CUT_STEPS - 1) / CUT_STEPS : 1;
+    int64_t strips = MAX(1, GROUP_BYTES / (w.most * w.panel)), next;
+    if (w.parts > 1) strips = MIN(strips, CUT_STRIPS);
     tiles_configure();
-    for (int64_t i = 0; i < count; i++) {
-        Cut c = cut(cut_count(m1 - m0, 2 * SIDE), count, i); /* of whole blocks */
-        int64_t end = m0 + c.to * 2 * SIDE;
-        tiles_rows(l, x, groups, m0 + c.from * 2 * SIDE, MIN(end, m1), p0, p1);
+    for (int64_t p = p0; p < p1; p = next) {
+        next = MIN(p1, p + strips * w.most);
+        for (int64_t m = m0; m < m1; m += 2 * SIDE)
+            for (int64_t part = 0; part < w.parts; part++)
+                walk_panels(&w, l, m, (int)MIN(2 * SIDE, m1 - m), part, (Cut){ p, next });
     }
+    late_finish(&w.late, 2 * SIDE);
     _tile_release();
 }
