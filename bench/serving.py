@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
-"""How the server behaves, beside how fast it computes: what a request costs above a bare echo, whether /health and
-short queries get through while it is busy, whether SIGTERM loses a request. Standard library only.
+"""The server as its clients and operators meet it: one table, each line with what is wanted. Standard library only.
 
-usage: bench/serving.py PROGRAM MODEL [--seconds N] [--server-cpu N --client-cpu N] [TEST...]
-tests: overhead health headofline sigterm (default: all). MODEL: folder or package, embeddings or any text task."""
+usage: bench/serving.py PROGRAM MODEL [--peer PACKAGE] [--int8] [--seconds N] [--rounds N] [TEST...]
+tests: start load overhead health headofline sigterm kill idle map (default: all). The server runs on one CPU, clients
+on another (--server-cpu 0, --client-cpu 1; -1: anywhere). MODEL: folder or package. --peer: a package of the original
+encoderfile, loaded in turns with ours (as root it sees a machine of one CPU, since its runtime pins threads itself).
+--int8: the wanted figures are those of an int8 model. Needs build/bench/load and build/bench/inprocess (make those)."""
 import argparse
 import json
 import os
+import random
+import re
 import select
 import signal
 import socket
+import statistics
 import subprocess
 import sys
-import threading
+import tempfile
 import time
+
+WORDS = "/usr/share/common-licenses/GPL-3"
+HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+LONG = " ".join(["word"] * 600)
 
 
 def percentile(values, p):
@@ -23,33 +32,75 @@ def percentile(values, p):
 
 def show(name, seconds):
     us = [s * 1e6 for s in seconds]
-    print(f"{name:34s} n {len(us):6d}  median {percentile(us, 50):9.0f}  p99 {percentile(us, 99):9.0f}  "
-          f"max {max(us):9.0f} us")
+    print(f"  {name:38s} n {len(us):6d}  median {percentile(us, 50):9.0f}  p99 {percentile(us, 99):9.0f}  "
+          f"max {max(us):9.0f} us", flush=True)
+
+
+def verdict(what, found, wanted, unit, at_least=False):
+    good = found >= wanted if at_least else found <= wanted
+    print(f"{'ok   ' if good else 'SHORT'} {what}: {found:.4g} {unit}, wanted at {'least' if at_least else 'most'} "
+          f"{wanted:.4g}", flush=True)
+
+
+def steal():
+    v = [int(x) for x in open("/proc/stat").readline().split()[1:]]
+    return v[7], sum(v[:8])
+
+
+def memory(pid):
+    """Resident megabytes."""
+    return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read())[1]) / 1024
+
+
+def one_cpu(cpu, command):
+    """The command sees a machine of one CPU, whatever it asks: for runtimes that pin their threads."""
+    if os.geteuid():
+        return ["taskset", "-c", str(cpu)] + command
+    f = tempfile.NamedTemporaryFile("w", suffix=".cpus", delete=False)
+    f.write(f"{cpu}\n")
+    f.close()
+    hide = "".join(f"mount --bind {f.name} /sys/devices/system/cpu/{n}; " for n in ("possible", "present", "online"))
+    return ["unshare", "-m", "sh", "-c", hide + f'exec taskset -c {cpu} "$@"', "sh"] + command
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
 
 
 class Server:
-    def __init__(self, args, *flags):
-        command = [args.program, "serve", "--model", args.model, "--http-hostname", "127.0.0.1", "--http-port", "0"]
-        if args.server_cpu is not None:
-            command = ["taskset", "-c", str(args.server_cpu)] + command
-        self.process = subprocess.Popen(command + list(flags), stderr=subprocess.PIPE, text=True)
-        while True:
-            line = self.process.stderr.readline()
-            if "http://" in line:
-                break
-            if not line:
-                sys.exit("the server did not start")
-        self.port = int(line.rsplit(":", 1)[1])
-        self.log = []
-        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
-
-    def lines(self):
-        return [json.loads(line) for line in list(self.log) if line.startswith("{")]
+    def __init__(self, args, *flags, peer=False):
+        self.port = free_port()
+        where = ["--http-hostname", "127.0.0.1", "--http-port", str(self.port)]
+        if peer:
+            command = [args.peer, "serve", *where, "--grpc-port", str(free_port())]
+            command = one_cpu(args.server_cpu, command) if args.server_cpu >= 0 else command
+        else:
+            command = [args.program, "serve", "--model", args.model, *where, *flags]
+            command = ["taskset", "-c", str(args.server_cpu)] + command if args.server_cpu >= 0 else command
+        begin = time.perf_counter()
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.first_answer = None
+        while self.process.poll() is None and time.perf_counter() - begin < 60:
+            try:
+                with self.connect() as s:
+                    if ask(s, predict(["a query of eight tokens"])) == 200:
+                        self.first_answer = time.perf_counter() - begin
+                        return
+            except OSError:
+                time.sleep(0.0002)
+        sys.exit("the server did not start")
 
     def connect(self):
         s = socket.create_connection(("127.0.0.1", self.port))
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return s
+
+    def metric(self, name):
+        with self.connect() as s:
+            s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            text = b"".join(iter(lambda: s.recv(1 << 16), b"")).decode()
+        return float(re.search(rf"^{name}(?:{{[^}}]*}})? (\S+)", text, re.M)[1])
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -62,26 +113,24 @@ def predict(texts):
     return head.encode() + body
 
 
-HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
-
-
 def ask(s, request):
     """The status, or None when the connection ended before the whole reply."""
     s.sendall(request)
-    data = b""
+    data = s.recv(1 << 16)
     while b"\r\n\r\n" not in data:
         more = s.recv(1 << 16)
         if not more:
             return None
         data += more
-    head, _, body = data.partition(b"\r\n\r\n")
-    length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-    while len(body) < length:
+    at = data.index(b"\r\n\r\n") + 4
+    length = int(data[:at].lower().split(b"content-length:")[1].split(b"\r\n")[0])
+    left = length - (len(data) - at)
+    while left > 0:
         more = s.recv(1 << 16)
         if not more:
             return None
-        body += more
-    return int(head.split()[1])
+        left -= len(more)
+    return int(data[9:12])
 
 
 def timed(s, request, seconds, least=200):
@@ -95,84 +144,172 @@ def timed(s, request, seconds, least=200):
     return out
 
 
-def echo_server(cpu):
+def bodies(folder):
+    """The texts that the original was measured with: consecutive words, 10 or 5 to 90 of them."""
+    words = re.sub(r"\s+", " ", open(WORDS).read()).split()
+    rng = random.Random(7)
+
+    def text(n):
+        i = rng.randrange(len(words) - n)
+        return " ".join(words[i:i + n])
+    for name, make in (("short", lambda: text(10)), ("mixed", lambda: text(rng.randint(5, 90)))):
+        for batch, count in ((1, 256), (32, 32)):
+            with open(f"{folder}/{name}_b{batch}.txt", "w") as f:
+                for _ in range(count):
+                    f.write(json.dumps({"inputs": [make() for _ in range(batch)]}) + "\n")
+
+
+def client(args, port, file, clients, seconds, warm=5):
+    command = [args.load, str(port), "/predict", file, str(clients), str(seconds), str(warm)]
+    out = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    return json.loads(out.stdout)
+
+
+def flood(args, server, texts, clients, seconds):
+    """Clients in a process of their own, so that they do not share the interpreter with who measures."""
+    with open(args.folder + "/flood.txt", "w") as f:
+        f.write(json.dumps({"inputs": texts}) + "\n")
+    command = [args.load, str(server.port), "/predict", args.folder + "/flood.txt", str(clients), str(seconds), "0"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+# ---- the tests ----
+def start(args):
+    ours = []
+    for _ in range(11):
+        server = Server(args)
+        ours.append(server.first_answer * 1e3)
+        resident = memory(server.process.pid)
+        server.stop()
+    verdict("start to first answer, median", statistics.median(ours), 15, "ms")
+    print(f"  best {min(ours):.1f} ms; resident after the first answer {resident:.0f} MB")
+
+
+SETS = [  # name, file, clients, texts a request, times the peer: fp32, int8
+    ("short texts", "short_b1", 32, 1, 1.8, 1.9),
+    ("mixed texts", "mixed_b1", 32, 1, None, None),
+    ("mixed batches of 32", "mixed_b32", 8, 32, 2.7, 3.2),
+]
+
+
+def one_load(args, server, file, clients):
+    for _ in range(3):
+        stolen, all_time = steal()
+        r = client(args, server.port, f"{args.folder}/{file}.txt", clients, args.seconds)
+        s, a = steal()
+        r["steal"] = (s - stolen) / max(a - all_time, 1)
+        if r["steal"] <= 0.02:
+            break
+    return r
+
+
+def load(args):
+    servers = {"ours": Server(args)}
+    if args.peer:
+        servers["peer"] = Server(args, peer=True)
+    before = {k: memory(s.process.pid) for k, s in servers.items()}
+    for name, file, clients, texts, *factors in SETS:
+        rounds = {k: [] for k in servers}
+        tokens, inputs = (servers["ours"].metric(f"encoderfile_{x}_total") for x in ("tokens", "inputs"))
+        for i in range(args.rounds):
+            for k in sorted(servers, reverse=i % 2):
+                rounds[k].append(one_load(args, servers[k], file, clients))
+        tokens, inputs = (servers["ours"].metric(f"encoderfile_{x}_total") - b
+                          for x, b in (("tokens", tokens), ("inputs", inputs)))
+        print(f"  {name}, {clients} clients, {tokens / inputs:.1f} tokens a text")
+        speed = {}
+        for k, rs in rounds.items():
+            speed[k] = statistics.median(r["rps"] * texts for r in rs)
+            tail = statistics.median(r["p99_ms"] / r["mean_ms"] for r in rs)
+            print(f"    {k}: {speed[k]:7.1f} texts/s ({min(r['rps'] for r in rs) * texts:.1f} to "
+                  f"{max(r['rps'] for r in rs) * texts:.1f}), mean {statistics.median(r['mean_ms'] for r in rs):.1f} ms, "
+                  f"p99 {tail:.2f} times the mean, steal {max(r['steal'] for r in rs):.1%}", flush=True)
+            if k == "ours" and clients == 32:
+                verdict(f"{name}: p99 over mean", tail, 1.5, "times")
+        if args.peer and factors[args.int8]:
+            verdict(f"{name}: against the peer", speed["ours"] / speed["peer"], factors[args.int8], "times", True)
+        elif args.peer:
+            print(f"    {speed['ours'] / speed['peer']:.2f} times the peer")
+    after = {k: memory(s.process.pid) for k, s in servers.items()}
+    for k in servers:
+        print(f"  {k}: resident {before[k]:.0f} MB after the first answer, {after[k]:.0f} MB after load")
+    verdict("resident after load", after["ours"], 50 if args.int8 else 110, "MB")
+    for s in servers.values():
+        s.process.kill()
+        s.process.wait()
+
+
+def echo_server(cpu, delay, size):
+    """Answers `size` bytes `delay` seconds of computing after each message: what a reply costs at least."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     pid = os.fork()
     if pid:
         listener.close()
-        return pid, port
-    if cpu is not None:
+        s = socket.create_connection(("127.0.0.1", port))
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return pid, s
+    if cpu >= 0:
         os.sched_setaffinity(0, {cpu})
     s, _ = listener.accept()
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    reply = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"OK!\""
+    reply = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size
     while s.recv(1 << 16):
+        end = time.perf_counter() + delay
+        while time.perf_counter() < end:
+            pass
         s.sendall(reply)
     os._exit(0)
 
 
 def overhead(args):
-    """A request's time outside the model: from outside, minus what the server itself says the model took."""
-    server = Server(args, "--access-log", "json")
-    pid, port = echo_server(args.server_cpu)
-    echo = socket.create_connection(("127.0.0.1", port))
-    echo.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    """A request's time outside the model: from outside, minus an echo and what the same call takes in process."""
+    text = "a short text of some tokens"
+    command = [args.inprocess, args.model, "1.5", text]
+    command = ["taskset", "-c", str(args.server_cpu)] + command if args.server_cpu >= 0 else command
+    server = Server(args)
     s = server.connect()
-    text = predict(["a short text of some tokens"])
-    timed(s, text, 0.3)
-
-    echoes, healths, texts = [], [], []
-    for _ in range(max(2, int(args.seconds))):
-        echoes += timed(echo, HEALTH, 0.3)
-        healths += timed(s, HEALTH, 0.3)
-        texts += timed(s, text, 0.3)
-    show("echo", echoes)
-    show("GET /health", healths)
-    show("POST /predict", texts)
-    time.sleep(0.2)
-    model = [(r["queue_ms"] + r["model_ms"]) / 1e3 for r in server.lines() if r["path"] == "/predict"]
-    show("of that: queue and model", model)
-    rest = percentile(texts, 50) - percentile(echoes, 50) - percentile(model, 50)
-    print(f"overhead above echo and model: {rest * 1e6:.0f} us by medians")
-    echo.close()
-    os.waitpid(pid, 0)
+    request = predict([text])
+    timed(s, request, 0.3)
+    inside = json.loads(subprocess.check_output(command))["median_us"] / 1e6
+    pids, echo = echo_server(args.server_cpu, 0, 5)
+    pidb, busy = echo_server(args.server_cpu, inside, 5000)
+    kinds = {"echo": (echo, HEALTH), "echo after as much computing, 5 KB": (busy, HEALTH), "GET /health": (s, HEALTH),
+             "POST /predict": (s, request)}
+    seen, insides = {k: [] for k in kinds}, [inside]
+    for _ in range(5):
+        for k, (to, what) in kinds.items():
+            seen[k] += timed(to, what, args.seconds / 20)
+        insides.append(json.loads(subprocess.check_output(command))["median_us"] / 1e6)
+    for k in kinds:
+        show(k, seen[k])
+    inside = statistics.median(insides)
+    print(f"  {'in process':38s} n {len(insides):6d}  median {inside * 1e6:9.0f} us")
+    rest = percentile(seen["POST /predict"], 50) - inside
+    verdict("overhead above echo and in-process time", (rest - percentile(seen["echo"], 50)) * 1e6, 60, "us")
+    fair = percentile(seen["echo after as much computing, 5 KB"], 50) - insides[0]
+    print(f"  above an echo that computes as long and answers as much: {(rest - fair) * 1e6:.0f} us")
+    for pid, to in ((pids, echo), (pidb, busy)):
+        to.shutdown(socket.SHUT_RDWR)  # the other echo has a copy of it
+        os.waitpid(pid, 0)
     server.stop()
-
-
-def flood(server, request, stop, count, seconds=None):
-    def one():
-        s = server.connect()
-        while not stop.is_set():
-            begin = time.perf_counter()
-            if ask(s, request) != 200:
-                break
-            if seconds is not None:
-                seconds.append(time.perf_counter() - begin)
-
-    threads = [threading.Thread(target=one, daemon=True) for _ in range(count)]
-    for t in threads:
-        t.start()
-    return threads
-
-
-LONG = " ".join(["word"] * 600)
 
 
 def health(args):
     server = Server(args)
-    stop, batches = threading.Event(), []
-    flood(server, predict([LONG] * 32), stop, 8, batches)
+    load = flood(args, server, [LONG] * 32, 8, args.seconds + 2)
     time.sleep(1)
-    s = server.connect()
-    out = []
+    s, out = server.connect(), []
     end = time.perf_counter() + args.seconds
     while time.perf_counter() < end:
         out += timed(s, HEALTH, 0, 1)
-        time.sleep(0.005)
+        time.sleep(0.003)
     show("GET /health, saturated", out)
-    stop.set()
+    verdict("/health p99 while saturated", percentile(out, 99) * 1e3, 5, "ms")
+    load.kill()
+    load.wait()
     server.process.kill()
+    server.process.wait()
 
 
 def headofline(args):
@@ -181,19 +318,29 @@ def headofline(args):
     query = predict(["a query of eight tokens"])
     alone = timed(s, query, min(args.seconds, 2))
     show("short query, alone", alone)
-    stop, documents = threading.Event(), []
-    flood(server, predict([LONG]), stop, 16, documents)
+    documents = flood(args, server, [LONG], 16, args.seconds + 2)
     time.sleep(1)
-    company = []
-    end = time.perf_counter() + args.seconds
-    while time.perf_counter() < end or len(company) < 100:
+    company, end = [], time.perf_counter() + args.seconds
+    while time.perf_counter() < end:
         company += timed(s, query, 0, 1)
     show("short query, beside 16 x 512 tokens", company)
-    show("the documents", documents)
     limit = 3 * percentile(alone, 99) + 0.2
-    print(f"p99 {percentile(company, 99) * 1e3:.0f} ms, wanted at most {limit * 1e3:.0f} ms")
-    stop.set()
+    verdict("short query beside documents, p99", percentile(company, 99) * 1e3, limit * 1e3, "ms")
+    out = json.loads(documents.communicate()[0])
+    print(f"  the documents: {out['rps']:.1f} a second")
+    longest = longest_run(server)
+    verdict("longest batch", longest * 1e3, 250, "ms")
     server.process.kill()
+    server.process.wait()
+
+
+def longest_run(server):
+    """The upper edge of the highest bucket that a run fell into: never less than the longest."""
+    with server.connect() as s:
+        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        text = b"".join(iter(lambda: s.recv(1 << 16), b"")).decode()
+    rows = re.findall(r'encoderfile_compute_seconds_bucket{le="([^"]+)"} (\d+)', text)
+    return next(float(edge) for edge, n in rows if n == rows[-1][1])
 
 
 def sigterm(args):
@@ -205,31 +352,112 @@ def sigterm(args):
         s.sendall(request)
     time.sleep(0.05)
     server.process.send_signal(signal.SIGTERM)
-    answered, waiting, data = 0, set(sockets), {s: b"" for s in sockets}
+    waiting, data = set(sockets), {s: b"" for s in sockets}
     while waiting:
         for s in select.select(list(waiting), [], [], 60)[0]:
             more = s.recv(1 << 20)
             data[s] += more
             if not more:
                 waiting.discard(s)
-    answered = sum(d.startswith(b"HTTP/1.1 200") and d.rstrip().endswith(b"}") for d in data.values())
-    print(f"SIGTERM: {answered} of {len(sockets)} requests answered, exit status {server.process.wait()}")
+    lost = sum(not (d.startswith(b"HTTP/1.1 200") and d.rstrip().endswith(b"}")) for d in data.values())
+    verdict(f"SIGTERM: requests lost of {len(sockets)}", lost, 0, "")
+    verdict("SIGTERM: exit status", server.process.wait(), 0, "")
+
+
+def kill(args):
+    """A client that is killed takes its requests with it."""
+    server = Server(args)
+    load = flood(args, server, [LONG] * 32, 16, 60)
+    time.sleep(1)
+    busy = server.metric("encoderfile_queue_length")
+    load.kill()
+    load.wait()
+    begin = time.perf_counter()
+    while server.metric("encoderfile_queue_length") > 0 and time.perf_counter() - begin < 30:
+        time.sleep(0.01)
+    left = server.metric("encoderfile_queue_length")
+    print(f"  kill -9 of a client with {busy:.0f} requests waiting: {left:.0f} are left after "
+          f"{time.perf_counter() - begin:.2f} s")
+    verdict("requests of a killed client still waiting", left, 0, "")
+    server.stop()
+
+
+def idle(args):
+    server = Server(args)
+    pid = server.process.pid
+    import resource
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    count = min(10000, most - 100)
+    before = memory(pid)
+    sockets = []
+    for _ in range(count):
+        sockets.append(server.connect())
+        if len(sockets) % 100 == 0:
+            ask(sockets[-1], HEALTH)
+    for s in sockets:
+        assert ask(s, HEALTH) == 200
+    full = memory(pid)
+    for s in sockets:
+        s.close()
+    time.sleep(2)
+    print(f"  {count} idle connections: {before:.1f} MB before, {full:.1f} MB with them, {memory(pid):.1f} MB after")
+    verdict(f"{count} idle connections", full - before, 40, "MB")
+    verdict("of that kept afterwards", memory(pid) - before, 4, "MB")
+    server.stop()
+
+
+def map_lines(args):
+    """100,000 lines through `map`, against `bench` on batches of the same lengths."""
+    words = open(WORDS).read().split()
+    rng = random.Random(3)
+    lengths = [rng.randint(3, 12) for _ in range(args.lines)]
+    with open(args.folder + "/lines.jsonl", "w") as f:
+        for n in lengths:
+            at = rng.randrange(len(words) - n)
+            f.write(json.dumps({"inputs": " ".join(words[at:at + n])}) + "\n")
+    print("  see tests/cli/map.sh for killed and resumed runs")
+    out = args.folder + "/out.jsonl"
+    begin = time.perf_counter()
+    p = subprocess.Popen([args.program, "map", "--model", args.model, args.folder + "/lines.jsonl", out],
+                         stderr=subprocess.DEVNULL)
+    seen = []
+    while p.poll() is None:
+        time.sleep(0.25)
+        try:
+            seen.append(memory(p.pid))
+        except (OSError, TypeError):
+            break
+    p.wait()
+    took = time.perf_counter() - begin
+    print(f"  {args.lines} lines in {took:.1f} s, {args.lines / took:.0f} a second; memory {seen[len(seen) // 4]:.0f} MB "
+          f"at a quarter, {max(seen):.0f} MB at most")
 
 
 def main():
-    tests = {"overhead": overhead, "health": health, "headofline": headofline, "sigterm": sigterm}
+    tests = {"start": start, "load": load, "overhead": overhead, "health": health, "headofline": headofline,
+             "sigterm": sigterm, "kill": kill, "idle": idle, "map": map_lines}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("model")
     parser.add_argument("test", nargs="*", default=list(tests))
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--server-cpu", type=int)
-    parser.add_argument("--client-cpu", type=int)
-    args = parser.parse_args()
-    if args.client_cpu is not None:
+    parser.add_argument("--peer")
+    parser.add_argument("--int8", action="store_true")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--lines", type=int, default=100000)
+    parser.add_argument("--server-cpu", type=int, default=0)
+    parser.add_argument("--client-cpu", type=int, default=1)
+    parser.add_argument("--load", default="build/bench/load")
+    parser.add_argument("--inprocess", default="build/bench/inprocess")
+    args = parser.parse_intermixed_args()
+    if args.client_cpu >= 0:
         os.sched_setaffinity(0, {args.client_cpu})
-    for name in args.test:
-        tests[name](args)
+    with tempfile.TemporaryDirectory() as args.folder:
+        bodies(args.folder)
+        for name in args.test:
+            print(f"{name}:", flush=True)
+            tests[name](args)
 
 
 main()

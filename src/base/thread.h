@@ -17,6 +17,8 @@ void pool_for(Pool *, int n, PoolFn *, void *arg);
 
 /* From now on this thread, and those it starts, give way to the others of the process. */
 void thread_lower(void);
+/* From now on this thread has short turns and gets them soon; threads it starts as well. */
+void thread_prompt(void);
 
 /* Zeroed memory, aligned to 64, that goes when the calling thread ends (thread_memory.c). */
 void *thread_memory(size_t bytes);

@@ -65,9 +65,7 @@ const char *loop_date(Loop *loop)
 /* ---- jobs that come back ---- */
 void loop_lend(Loop *loop, int jobs)
 {
-    pthread_mutex_lock(&loop->lock);
-    loop->away += jobs;
-    pthread_mutex_unlock(&loop->lock);
+    __atomic_add_fetch(&loop->away, jobs, __ATOMIC_RELAXED);
 }
 
 void loop_return(Job *job)
@@ -79,9 +77,10 @@ void loop_return(Job *job)
     job->next = NULL;
     *loop->returned_end = job;
     loop->returned_end = &job->next;
+    pthread_mutex_unlock(&loop->lock);
+    /* without the lock: the loop interrupts us and wants it */
     while (first && write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
-    loop->away--;
-    pthread_mutex_unlock(&loop->lock); /* the loop ends only with this lock in hand */
+    __atomic_sub_fetch(&loop->away, 1, __ATOMIC_RELEASE); /* the last touch: the loop may end */
 }
 
 static void take_returned(Loop *loop)
@@ -253,7 +252,7 @@ static void handle(Loop *loop, const struct epoll_event *event)
 static int jobs_away(Loop *loop)
 {
     pthread_mutex_lock(&loop->lock);
-    int away = loop->away + (loop->returned != NULL);
+    int away = __atomic_load_n(&loop->away, __ATOMIC_ACQUIRE) + (loop->returned != NULL);
     pthread_mutex_unlock(&loop->lock);
     return away;
 }
@@ -263,6 +262,7 @@ static void run(Loop *loop, const volatile int *stop)
     struct epoll_event event[EVENTS];
     double next_tick = 0;
     int dumped = 0;
+    thread_prompt();
     while (!loop->stopping || loop->live > 0 || jobs_away(loop)) {
         int n = epoll_wait(loop->epoll, event, EVENTS, TICK_MS);
         loop->now = now_seconds();

@@ -70,7 +70,7 @@ struct Loop {
     double started;
     pthread_mutex_t lock;        /* of what follows: the session appends, the loop takes */
     Job *returned, **returned_end;
-    int away;                    /* jobs in the session */
+    int away;                    /* jobs in the session; atomic */
 };
 
 /* conn.c */
