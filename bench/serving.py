@@ -407,31 +407,59 @@ def idle(args):
     server.stop()
 
 
-def map_lines(args):
-    """100,000 lines through `map`, against `bench` on batches of the same lengths."""
-    words = open(WORDS).read().split()
-    rng = random.Random(3)
-    lengths = [rng.randint(3, 12) for _ in range(args.lines)]
-    with open(args.folder + "/lines.jsonl", "w") as f:
-        for n in lengths:
-            at = rng.randrange(len(words) - n)
-            f.write(json.dumps({"inputs": " ".join(words[at:at + n])}) + "\n")
-    print("  see tests/cli/map.sh for killed and resumed runs")
-    out = args.folder + "/out.jsonl"
-    begin = time.perf_counter()
-    p = subprocess.Popen([args.program, "map", "--model", args.model, args.folder + "/lines.jsonl", out],
-                         stderr=subprocess.DEVNULL)
-    seen = []
+def lengths_of(args, lines):
+    """Tokens of each line, by the program's own tokenizer."""
+    with open(lines) as f:
+        out = subprocess.run([args.program, "tokenize", "--model", args.model, "--jsonl"], stdin=f, text=True,
+                             stdout=subprocess.PIPE, check=True).stdout
+    return [len(json.loads(line)["ids"]) for line in out.splitlines()]
+
+
+def run_map(args, lines, out, *flags, stop_after=None):
+    """Seconds, and resident megabytes along the way; stop_after: killed by then."""
+    begin, seen = time.perf_counter(), []
+    p = subprocess.Popen([args.program, "map", "--model", args.model, lines, "-o", out, *flags], stderr=subprocess.DEVNULL)
     while p.poll() is None:
-        time.sleep(0.25)
         try:
             seen.append(memory(p.pid))
         except (OSError, TypeError):
             break
+        time.sleep(0.1)
+        if stop_after and time.perf_counter() - begin > stop_after:
+            p.kill()
     p.wait()
-    took = time.perf_counter() - begin
-    print(f"  {args.lines} lines in {took:.1f} s, {args.lines / took:.0f} a second; memory {seen[len(seen) // 4]:.0f} MB "
-          f"at a quarter, {max(seen):.0f} MB at most")
+    return time.perf_counter() - begin, seen
+
+
+def map_lines(args):
+    """Many lines through `map`, on all CPUs, against `bench` on batches of the same lengths in turns."""
+    os.sched_setaffinity(0, range(os.cpu_count()))
+    words, rng = open(WORDS).read().split(), random.Random(3)
+    lines, out, cut = (f"{args.folder}/{n}.jsonl" for n in ("lines", "out", "cut"))
+    with open(lines, "w") as f:
+        for _ in range(args.lines):
+            n = rng.randint(3, 12)
+            at = rng.randrange(len(words) - n)
+            f.write(json.dumps(" ".join(words[at:at + n])) + "\n")
+    tokens = lengths_of(args, lines)
+    model, speeds, batch = [], [], ",".join(str(n) for n in tokens[:128])
+    for turn in range(3):
+        target = f"{out}.{turn}"
+        said = subprocess.check_output([args.program, "bench", "--model", args.model, "--lengths", batch, "--json"])
+        model.append(json.loads(said)["tokens_per_s"])
+        took, seen = run_map(args, lines, target)
+        speeds.append(sum(tokens) / took)
+        print(f"  {args.lines} lines, {sum(tokens)} tokens: {speeds[-1]:.0f} tokens/s, the model alone {model[-1]:.0f}; "
+              f"memory {seen[len(seen) // 4]:.0f} MB at a quarter, {max(seen):.0f} MB at most", flush=True)
+        if turn and args.lines / took < 2000:
+            break  # long runs: two are enough
+    verdict("map against bench", statistics.median(speeds) / statistics.median(model), 0.95, "times", True)
+    run_map(args, lines, cut, stop_after=took / 3)
+    whole = open(f"{out}.0", "rb").read()
+    there = os.path.getsize(cut)
+    run_map(args, lines, cut, "--resume")
+    print(f"  killed after {there} of {len(whole)} bytes and resumed")
+    verdict("lines lost, doubled or changed by a kill", int(open(cut, "rb").read() != whole), 0, "")
 
 
 def main():
