@@ -222,7 +222,8 @@ def load(args):
             speed[k] = statistics.median(r["rps"] * texts for r in rs)
             tail = statistics.median(r["p99_ms"] / r["mean_ms"] for r in rs)
             print(f"    {k}: {speed[k]:7.1f} texts/s ({min(r['rps'] for r in rs) * texts:.1f} to "
-                  f"{max(r['rps'] for r in rs) * texts:.1f}), mean {statistics.median(r['mean_ms'] for r in rs):.1f} ms, "
+                  f"{max(r['rps'] for r in rs) * texts:.1f}), "
+                  f"mean {statistics.median(r['mean_ms'] for r in rs):.1f} ms, "
                   f"p99 {tail:.2f} times the mean, steal {max(r['steal'] for r in rs):.1%}", flush=True)
             if k == "ours" and clients == 32:
                 verdict(f"{name}: p99 over mean", tail, 1.5, "times")
@@ -418,7 +419,8 @@ def lengths_of(args, lines):
 def run_map(args, lines, out, *flags, stop_after=None):
     """Seconds, and resident megabytes along the way; stop_after: killed by then."""
     begin, seen = time.perf_counter(), []
-    p = subprocess.Popen([args.program, "map", "--model", args.model, lines, "-o", out, *flags], stderr=subprocess.DEVNULL)
+    command = [args.program, "map", "--model", args.model, lines, "-o", out, *flags]
+    p = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while p.poll() is None:
         try:
             seen.append(memory(p.pid))
