@@ -50,7 +50,8 @@ typedef enum {
     EF_BAD_MODEL,     /* a model file, tokenizer or package that is broken */
     EF_UNSUPPORTED,   /* well formed, but nothing here can run it */
     EF_IO,            /* the operating system said no */
-    EF_INTERNAL       /* our mistake */
+    EF_INTERNAL,      /* our mistake */
+    EF_EMPTY          /* as EF_INVALID_INPUT: no text, where one is needed */
 } ef_code;
 typedef struct {
     ef_code code;

@@ -202,6 +202,14 @@ static inline bool run_begins(int before)
     return false;
 }
 
+static inline const char *post_to(const Running *r, const char *path, const char *body)
+{
+    char request[1000];
+    snprintf(request, sizeof request, "POST %s" H JSON "Content-Length: %zu\r\n\r\n%s", path,
+             strlen(body), body);
+    return ask(r, request);
+}
+
 /* Until so many jobs wait behind the one that runs; at most half a minute. */
 static inline bool jobs_wait(const Running *r, int n)
 {
@@ -228,6 +236,17 @@ static inline bool is_error(const char *reply, int status, const char *type)
                 value_str(value_get(&v, "message"), STR("y")));
     if (!ok) printf("  reply was: %.600s\n", reply);
     arena_free(&arena);
+    return ok;
+}
+
+static inline bool is_tei_error(const char *reply, int status, const char *type)
+{
+    char line[40], end[80];
+    snprintf(line, sizeof line, "HTTP/1.1 %d ", status);
+    snprintf(end, sizeof end, "\",\"error_type\":\"%s\"}", type);
+    bool ok = strncmp(reply, line, strlen(line)) == 0 &&
+              str_starts(str_of(body_of(reply)), "{\"error\":\"") && strstr(reply, end);
+    if (!ok) printf("  reply was: %.600s\n", reply);
     return ok;
 }
 

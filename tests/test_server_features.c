@@ -48,14 +48,6 @@ static void test_ids(const Running *r)
     CHECK(has(odd, "X-Request-Id: ") && !strstr(odd, "a\"b"));
 }
 
-static const char *post_to(const Running *r, const char *path, const char *body)
-{
-    char request[1000];
-    snprintf(request, sizeof request, "POST %s" H JSON "Content-Length: %zu\r\n\r\n%s", path,
-             strlen(body), body);
-    return ask(r, request);
-}
-
 static void test_tokenizer(const Running *r)
 {
     TEST("tokenizer");
@@ -66,18 +58,19 @@ static void test_tokenizer(const Running *r)
                  TOKEN(2, "b", 5, 6) "],[" TOKEN(2, "b", 0, 1) "]]") == 0);
     CHECK(has(post_to(r, "/tokenize", "{\"inputs\":\"\u00e9 b\",\"offsets\":\"chars\"}"),
               "\"start\":2,\"stop\":3}"));
-    CHECK(is_error(post_to(r, "/tokenize", "{\"inputs\":[]}"), 422, "invalid_input"));
-    CHECK(is_error(post_to(r, "/tokenize", "{\"inputs\":\"a\",\"add_special_tokens\":1}"), 422,
-                   "invalid_input"));
+    CHECK(is_tei_error(post_to(r, "/tokenize", "{\"inputs\":[]}"), 400, "Empty"));
+    CHECK(is_tei_error(post_to(r, "/tokenize", "{\"inputs\":\"a\",\"add_special_tokens\":1}"), 422,
+                       "Validation"));
     CHECK(strcmp(body_of(post_to(r, "/decode", "{\"ids\":[1,2]}")), "[\"a b\"]") == 0);
     CHECK(strcmp(body_of(post_to(r, "/decode", "{\"ids\":[[1],[2,1],[]]}")),
                  "[\"a\",\"b a\",\"\"]") == 0);
-    static const char *const wrong[] = { "{}", "{\"ids\":[]}", "{\"ids\":7}", "{\"ids\":[4]}",
+    static const char *const wrong[] = { "{}", "{\"ids\":7}", "{\"ids\":[4]}",
                                          "{\"ids\":[-1]}", "{\"ids\":[1.5]}", "{\"ids\":[[1],2]}",
                                          "{\"ids\":[1],\"skip_special_tokens\":0}" };
     for (size_t i = 0; i < COUNT(wrong); i++)
-        CHECK(is_error(post_to(r, "/decode", wrong[i]), 422, "invalid_input"));
-    CHECK(is_error(post_to(r, "/similarity", "{}"), 404, "not_found")); /* no vector of a text */
+        CHECK(is_tei_error(post_to(r, "/decode", wrong[i]), 422, "Validation"));
+    CHECK(is_tei_error(post_to(r, "/decode", "{\"ids\":[]}"), 400, "Empty"));
+    CHECK(is_tei_error(post_to(r, "/similarity", "{}"), 422, "Validation"));
 }
 
 static void test_similarity(void)
@@ -90,12 +83,12 @@ static void test_similarity(void)
     CHECK(strcmp(body_of(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
                                  "\"sentences\":[\"a\",\"b\"]},\"parameters\":null}")),
                  "[1.0,0.9486833]") == 0);
-    CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
-                           "\"sentences\":[\"a\",\"b\",\"a\"]}}"), 422, "invalid_input"));
-    CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
-                           "\"sentences\":[]}}"), 422, "invalid_input"));
-    CHECK(is_error(post_to(&r, "/similarity", "{\"inputs\":{\"sentences\":[\"a\"]}}"), 422,
-                   "invalid_input"));
+    CHECK(is_tei_error(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
+                               "\"sentences\":[\"a\",\"b\",\"a\"]}}"), 422, "Validation"));
+    CHECK(is_tei_error(post_to(&r, "/similarity", "{\"inputs\":{\"source_sentence\":\"a\","
+                               "\"sentences\":[]}}"), 400, "Empty"));
+    CHECK(is_tei_error(post_to(&r, "/similarity", "{\"inputs\":{\"sentences\":[\"a\"]}}"), 422,
+                       "Validation"));
     CHECK(has(post(&r, "{\"inputs\":[\"a\"],\"encoding\":\"base64\"}"),
               "{\"embedding\":\"AACAPwAAgD8=\"}"));
     stop(&r);

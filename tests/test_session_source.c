@@ -54,6 +54,8 @@ static void tasks(void)
         { "", "BertModel", "embedding", NULL },
         { "sentence_embedding", "BertModel", "sentence_embedding", NULL },
         { "embedding", "BertForMaskedLM", "embedding", NULL },
+        { "", "BertForMaskedLM", "fill_mask", NULL },
+        { "sparse_embedding", "BertForMaskedLM", "sparse_embedding", NULL },
         { "sequence_classification", "Unheard", "sequence_classification", NULL },
         { "", "Unheard", NULL, "does not tell the task" },
         { "embedding", "BertForTokenClassification", NULL, "Invalid model type" },

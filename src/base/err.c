@@ -18,11 +18,12 @@ static const ErrKind kinds[] = {
     [EF_OVERLOADED] = { "overloaded", 429, 8, 1 },
     [EF_UNAVAILABLE] = { "unavailable", 503, 14, 1 },
     [EF_BAD_MODEL] = { "bad_model", 500, 13, 1 },
-    [EF_UNSUPPORTED] = { "unsupported", 500, 12, 1 },
+    [EF_UNSUPPORTED] = { "unsupported", 424, 12, 1 },
     [EF_IO] = { "io", 500, 13, 1 },
     [EF_INTERNAL] = { "internal", 500, 13, 1 },
+    [EF_EMPTY] = { "invalid_input", 422, 3, 1 },
 };
-_Static_assert(COUNT(kinds) == EF_INTERNAL + 1, "one row per code");
+_Static_assert(COUNT(kinds) == EF_EMPTY + 1, "one row per code");
 
 const ErrKind *err_kind(ef_code code)
 {

@@ -37,6 +37,7 @@ static const Option options[] = {
     { "request-timeout", 0, "SECONDS", "from a request's last byte to its reply; default 300" },
     { "drain", 0, "SECONDS", "after SIGTERM: not ready, but still serving; default 0" },
     { "gzip-from", 0, "BYTES", "smallest reply packed for clients that ask; default 8192" },
+    { "tei", 0, NULL, "two texts on /predict are a pair, as for text-embeddings-inference" },
     { "verify", 0, NULL, "check the SHA-256 of the whole package first" },
     { "disable-grpc", 0, NULL, NULL },
     { "disable-http", 0, NULL, NULL, "Cannot disable both gRPC and HTTP: there is only HTTP here" },
@@ -97,6 +98,7 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
             return false;
     }
     s->server.dump = &dump;
+    s->session.tei = args_has(a, "tei");
     log_limit((LogLevel)s->log_level);
     return read_keys(a, s, err);
 }

@@ -124,11 +124,17 @@ void exchange_reply_buf(Exchange *x, Reply head, Buf *body)
     exchange_reply(x, head, buf_view(&x->kept));
 }
 
+/* Bodies decide it where two share a path; before them, the route does. */
+static Dialect dialect_of(const Exchange *x)
+{
+    return x->job ? kind_of(x->job)->dialect : route_dialect(x->route);
+}
+
 void exchange_refuse(Exchange *x, const Err *err, int status)
 {
     Buf body = { 0 };
     if (x->route && x->route->error) return x->route->error(x, err, status);
-    error_write(&body, err, status);
+    error_write(&body, err, status, dialect_of(x));
     int retry = err->code == EF_OVERLOADED || err->code == EF_UNAVAILABLE;
     exchange_reply_buf(x, (Reply){ .status = status, .allow = x->allow, .retry_after = retry },
                        &body);
@@ -136,7 +142,7 @@ void exchange_refuse(Exchange *x, const Err *err, int status)
 
 void exchange_fail(Exchange *x, const Err *err)
 {
-    exchange_refuse(x, err, err_kind(err->code)->http);
+    exchange_refuse(x, err, error_status(err, dialect_of(x)));
 }
 
 /* ---- who asks, and for what ---- */
@@ -175,14 +181,15 @@ static bool judge(Exchange *x, Err *err)
     x->route = route_find(&loop->site, asked, &x->allow, err);
     if (!x->route) return str_is(asked.method, "OPTIONS") && x->allow;
     return access_allowed(loop, x->route, exchange_header(x, HEADER_AUTHORIZATION), err) &&
-           route_accepts(x->route, asked.type, err) && read_coding(x, err);
+           route_check(x->route, &loop->site, err) && route_accepts(x->route, asked.type, err) &&
+           read_coding(x, err);
 }
 
 static const Handler *handler_of(const Exchange *x)
 {
     bool lines = media_is(exchange_header(x, HEADER_CONTENT_TYPE), "application/x-ndjson");
     if (!x->route) return NULL;
-    return x->route->stream && lines ? &line_handler : x->route->handler;
+    return x->route->line && lines ? &line_handler : x->route->handler;
 }
 
 /* What comes and goes in pieces is not unpacked, and HTTP/1.0 cannot say it. */

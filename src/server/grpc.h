@@ -54,7 +54,7 @@ struct GrpcMethod {
     bool gathers;                /* many messages are one request: the first, and the others'
                                   * field 2 */
     bool idempotent;             /* said to reflection */
-    JobKind kind;                /* of the job, or */
+    const JobKind *kind;         /* of the job, or */
     GrpcAnswer *answer;
 };
 typedef struct GrpcService {

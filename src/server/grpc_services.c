@@ -63,7 +63,7 @@ static const GrpcService *task_service(Arena *arena, const Task *task)
 {
     const char *in = camel(arena, task->name, "Request"), *out = camel(arena, task->name, "Response");
     GrpcMethod *row = ARRAY(arena, GrpcMethod, 4);
-    row[0] = (GrpcMethod){ .name = "Predict", .in = in, .out = out, .kind = JOB_PREDICT,
+    row[0] = (GrpcMethod){ .name = "Predict", .in = in, .out = out, .kind = &kind_predict,
                            .form = { task->request, task->reply } };
     row[1] = row[0];
     row[1].name = "PredictStream";

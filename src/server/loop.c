@@ -129,7 +129,7 @@ static void turn_away(Loop *loop, int fd)
     Buf out = { 0 }, body = { 0 };
     loop->meters.turned_away++;
     fail(&err, EF_UNAVAILABLE, "too many connections: try again");
-    error_write(&body, &err, 503);
+    error_write(&body, &err, 503, DIALECT_OWN);
     http1_write_head(&out, &(Reply){ .status = 503, .type = "application/json",
                                           .length = body.n, .close = true, .retry_after = 1 },
                      loop_date(loop));
@@ -390,18 +390,17 @@ static void announce(const Loop *loop, int port)
 
 bool server_run(Session *session, const ServerOptions *options, const volatile int *stop, Err *err)
 {
-    const Model *model = session_model(session);
     Loop loop = {
         .session = session,
         .options = with_defaults(options, session_options(session)),
-        .site = { model->name, model->task, &model->config,
-                  session_options(session)->max_inputs, tokenizer_size(model->tokenizer) },
+        .site = session_site(session),
         .epoll = -1, .listener = { -1, -1 }, .wake = -1,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .now = now_seconds(),
         .started = now_seconds(),
     };
     loop.returned_end = &loop.returned;
+    loop.site.started = (int64_t)time(NULL);
     loop.options.max_connections = connections_allowed(loop.options.max_connections);
     loop.keys = lines_of(&loop.arena, loop.options.api_keys);
     loop.origins = lines_of(&loop.arena, loop.options.origins);

@@ -5,29 +5,48 @@
 #include "http1.h"
 #include "routes.h"
 
+/* Whom a failure can meet. */
+enum { BODY = 1, KEYED = 2, NAMED = 4, OWN = 8, TEI = 16 };
+
 static const struct Failure {
     int status;
-    bool bodies_only;            /* only requests with a body can meet it */
+    bool early;                  /* before the route is known: always in our own form */
+    int only;                    /* routes that have all of these; 0: every one */
     const char *when;
-    bool keyed;                  /* only routes that may ask for a key */
 } failures[] = {
-    { 400, false, "Not parseable: broken HTTP or broken JSON" },
-    { 401, false, "The server asks for a key, and this was none of its own", .keyed = true },
-    { 405, false, "The route exists, the method does not; see Allow" },
-    { 408, false, "The request did not arrive in time" },
-    { 413, true, "The body, the number of inputs or the output is over its limit" },
-    { 414, false, "The request line is over its limit" },
-    { 415, true, "The body is not application/json, or packed by something else than gzip" },
-    { 417, false, "Expect asks for something other than 100-continue" },
-    { 422, true, "Parseable, but wrong: empty text, wrong type, unknown option" },
-    { 429, true, "The queue is full; try again after Retry-After seconds" },
-    { 431, false, "The header is over its limit" },
-    { 500, true, "The model could not be run" },
-    { 501, false, "Transfer-Encoding asks for something other than chunked" },
-    { 503, false, "The server is stopping or has no free connection" },
-    { 504, true, "The request waited longer than it may" },
-    { 505, false, "Not HTTP/1.0 or HTTP/1.1" },
+    { 400, false, 0, "Not parseable: broken HTTP or broken JSON; TEI's routes: no text" },
+    { 401, false, KEYED, "The server asks for a key, and this was none of its own" },
+    { 404, false, NAMED, "There is no such model" },
+    { 405, true, 0, "The route exists, the method does not; see Allow" },
+    { 408, true, 0, "The request did not arrive in time" },
+    { 413, false, BODY, "The body, the number of inputs or the output is over its limit" },
+    { 414, true, 0, "The request line is over its limit" },
+    { 415, false, BODY, "The body is not application/json, or packed by something else than gzip" },
+    { 417, true, 0, "Expect asks for something other than 100-continue" },
+    { 422, false, BODY, "Parseable, but wrong: empty text, wrong type, unknown option" },
+    { 424, false, BODY | TEI, "The model could not be run" },
+    { 429, false, BODY, "The queue is full; try again after Retry-After seconds" },
+    { 431, true, 0, "The header is over its limit" },
+    { 500, false, BODY | OWN, "The model could not be run" },
+    { 501, true, 0, "Transfer-Encoding asks for something other than chunked" },
+    { 503, false, 0, "The server is stopping or has no free connection" },
+    { 504, false, BODY, "The request waited longer than it may" },
+    { 505, true, 0, "Not HTTP/1.0 or HTTP/1.1" },
 };
+
+/* A kind that only looks at the body hands it to another one, of either dialect. */
+static bool is_mixed(const Route *route)
+{
+    return route->job && !route->job->finish && !route->job->row;
+}
+
+static int traits(const Route *route)
+{
+    bool tei = route_dialect(route) == DIALECT_TEI, mixed = is_mixed(route);
+    return (route->job ? BODY : 0) | (route->open ? 0 : KEYED) |
+           (strstr(route->path, "{model}") ? NAMED : 0) | (tei || mixed ? TEI : 0) |
+           (!tei || mixed ? OWN : 0);
+}
 
 static Value text(const char *s)
 {
@@ -77,29 +96,50 @@ static Value contents(Arena *arena, const Route *route, const char *component)
     Value map = value_map(arena, 2);
     Value schema = single(arena, "schema", reference(arena, component));
     value_add(&map, "application/json", schema);
-    if (route->stream)
+    if (route->line)
         value_add(&map, "application/x-ndjson", single(arena, "schema", text_schema(arena)));
     return map;
 }
 
 static Value success(Arena *arena, const Route *route)
 {
-    if (!route->reply) return content(arena, "text/plain", text_schema(arena));
+    if (!route->reply && !route->job) return content(arena, "text/plain", text_schema(arena));
     return contents(arena, route, component_name(arena, route, "Reply"));
+}
+
+static Value failure_of(Arena *arena, const struct Failure *row, int has)
+{
+    const char *form = has & TEI && !row->early ? "AnyError" : "Error";
+    return described(arena, row->when, content(arena, "application/json", reference(arena, form)));
 }
 
 static Value responses(Arena *arena, const Route *route)
 {
+    int has = traits(route);
     Value map = value_map(arena, COUNT(failures) + 1);
     value_add(&map, "200", described(arena, http1_reason(200), success(arena, route)));
     for (size_t i = 0; i < COUNT(failures); i++) {
         const struct Failure *row = &failures[i];
-        if ((row->bodies_only && !route->request) || (row->keyed && route->open)) continue;
-        value_add(&map, str_format(arena, "%d", row->status),
-                  described(arena, row->when,
-                            content(arena, "application/json", reference(arena, "Error"))));
+        if ((row->only & has) == row->only)
+            value_add(&map, str_format(arena, "%d", row->status), failure_of(arena, row, has));
     }
     return map;
+}
+
+/* The {model} of a path: there is one. */
+static Value parameters(Arena *arena, const Site *site)
+{
+    Value list = value_list(arena, 1), one = value_map(arena, 4), schema = value_map(arena, 2);
+    Value names = value_list(arena, 1);
+    names.list.items[0] = value_of_str(site->model_id);
+    value_add(&schema, "type", text("string"));
+    value_add(&schema, "enum", names);
+    value_add(&one, "name", text("model"));
+    value_add(&one, "in", text("path"));
+    value_add(&one, "required", value_of_bool(true));
+    value_add(&one, "schema", schema);
+    list.list.items[0] = one;
+    return list;
 }
 
 /* A key is welcome, and needed only where the server was started with some. */
@@ -111,13 +151,14 @@ static Value security(Arena *arena)
     return list;
 }
 
-static Value operation(Arena *arena, const Route *route)
+static Value operation(Arena *arena, const Site *site, const Route *route)
 {
-    Value map = value_map(arena, 5);
+    Value map = value_map(arena, 6);
     value_add(&map, "operationId", text(route->id));
     value_add(&map, "summary", text(route->summary));
     if (!route->open) value_add(&map, "security", security(arena));
-    if (route->request) {
+    if (traits(route) & NAMED) value_add(&map, "parameters", parameters(arena, site));
+    if (route->job) {
         Value body = value_map(arena, 2);
         value_add(&body, "required", value_of_bool(true));
         value_add(&body, "content",
@@ -135,38 +176,43 @@ static const char *lower(Arena *arena, const char *word)
     return copy;
 }
 
-/* A path's operations: rows of one path may stand apart. */
-static Value path_item(Arena *arena, const Site *site, const Route *route, size_t n)
-{
-    Value map = value_map(arena, n);
-    for (size_t i = 0; i < n; i++)
-        if (route_described(&route[i], site) && strcmp(route[i].path, route->path) == 0)
-            value_add(&map, lower(arena, route[i].method), operation(arena, &route[i]));
-    return map;
-}
-
 static Value paths(Arena *arena, const Site *site, const Route *route, size_t n)
 {
     Value map = value_map(arena, n);
-    for (size_t i = 0; i < n; i++)
-        if (route_described(&route[i], site) && !value_get(&map, route[i].path))
-            value_add(&map, route[i].path, path_item(arena, site, &route[i], n - i));
+    for (size_t i = 0; i < n; i++) {
+        if (!route_described(&route[i], site)) continue;
+        Value *path = (Value *)value_get(&map, route[i].path);
+        if (!path) {
+            value_add(&map, route[i].path, value_map(arena, 2));
+            path = &map.map.items[map.map.n - 1].value;
+        }
+        value_add(path, lower(arena, route[i].method), operation(arena, site, &route[i]));
+    }
     return map;
+}
+
+static Value any_error(Arena *arena)
+{
+    Value list = value_list(arena, 2);
+    list.list.items[0] = schema_describe(arena, error_schema(DIALECT_TEI));
+    list.list.items[1] = reference(arena, "Error");
+    return single(arena, "anyOf", list);
 }
 
 static Value schemas(Arena *arena, const Site *site, const Route *route, size_t n)
 {
-    Value map = value_map(arena, n * 2 + 1);
+    Value map = value_map(arena, n * 2 + 2);
     for (size_t i = 0; i < n; i++) {
         if (!route_described(&route[i], site)) continue;
-        if (route[i].request)
-            value_add(&map, component_name(arena, &route[i], "Request"),
-                      route[i].request(arena, site));
-        if (route[i].reply)
-            value_add(&map, component_name(arena, &route[i], "Reply"),
-                      route[i].reply(arena, site));
+        const JobKind *job = route[i].job;
+        Value (*reply)(Arena *, const Site *) = job ? job->reply : route[i].reply;
+        if (job)
+            value_add(&map, component_name(arena, &route[i], "Request"), job->request(arena, site));
+        if (reply)
+            value_add(&map, component_name(arena, &route[i], "Reply"), reply(arena, site));
     }
-    value_add(&map, "Error", schema_describe(arena, error_schema));
+    value_add(&map, "Error", schema_describe(arena, error_schema(DIALECT_OWN)));
+    value_add(&map, "AnyError", any_error(arena));
     return map;
 }
 

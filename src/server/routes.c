@@ -15,103 +15,6 @@ static Value text(const char *s)
 }
 
 /* ---- pages ---- */
-static void health_render(Arena *arena, const Site *site, Buf *out)
-{
-    (void)arena, (void)site;
-    buf_puts(out, "\"OK!\"");
-}
-
-static Value health_reply(Arena *arena, const Site *site)
-{
-    (void)site;
-    Value schema = value_map(arena, 2);
-    value_add(&schema, "type", text("string"));
-    value_add(&schema, "const", text("OK!"));
-    return schema;
-}
-
-static const Field model_schema[] = {
-    { "model_id", 1, F_STR, .required = true, .help = "name of the model" },
-    { "model_type", 2, F_STR, .required = true, .help = "its task" },
-    { "id2label", 3, F_INT_STR_MAP, .required = true, .nullable = true, .help = "null: no labels" },
-    { 0 },
-};
-
-static Value label_map(Arena *arena, const ModelConfig *config)
-{
-    Value map = value_map(arena, (size_t)config->num_labels);
-    for (int i = 0; i < config->num_labels; i++)
-        value_add(&map, str_format(arena, "%d", i), value_of_str(config->labels[i]));
-    return map;
-}
-
-static void model_render(Arena *arena, const Site *site, Buf *out)
-{
-    bool labels = site->task->labelled && site->config->labels;
-    Value page = value_map(arena, 3);
-    value_add(&page, "model_id", value_of_str(site->model_id));
-    value_add(&page, "model_type", text(site->task->name));
-    value_add(&page, "id2label", labels ? label_map(arena, site->config) : value_null());
-    json_write(out, &page);
-}
-
-static Value model_reply(Arena *arena, const Site *site)
-{
-    (void)site;
-    return schema_describe(arena, model_schema);
-}
-
-static Value predict_request(Arena *arena, const Site *site)
-{
-    return task_request_describe(arena, site->task,
-                                 (TaskLimits){ site->max_inputs, site->config->hidden_size });
-}
-
-static Value predict_reply(Arena *arena, const Site *site)
-{
-    return schema_describe(arena, task_reply_schema(site->task));
-}
-
-static const Field route_schema[] = {
-    { "method", 0, F_STR, .required = true },
-    { "path", 0, F_STR, .required = true },
-    { "summary", 0, F_STR, .required = true },
-    { 0 },
-};
-static const Field index_schema[] = {
-    { "model_id", 0, F_STR, .required = true },
-    { "model_type", 0, F_STR, .required = true },
-    { "routes", 0, F_MSG, .repeated = true, .required = true, .msg = route_schema,
-      .msg_name = "Route" },
-    { 0 },
-};
-
-static void index_render(Arena *arena, const Site *site, Buf *out)
-{
-    size_t n;
-    const Route *row = route_all(&n);
-    Value page = value_map(arena, 3), routes = value_list(arena, n);
-    routes.list.n = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!route_described(&row[i], site)) continue;
-        Value *one = &routes.list.items[routes.list.n++];
-        *one = value_map(arena, 3);
-        value_add(one, "method", text(row[i].method));
-        value_add(one, "path", text(row[i].path));
-        value_add(one, "summary", text(row[i].summary));
-    }
-    value_add(&page, "model_id", value_of_str(site->model_id));
-    value_add(&page, "model_type", text(site->task->name));
-    value_add(&page, "routes", routes);
-    json_write(out, &page);
-}
-
-static Value index_reply(Arena *arena, const Site *site)
-{
-    (void)site;
-    return schema_describe(arena, index_schema);
-}
-
 static Value openapi_reply(Arena *arena, const Site *site)
 {
     (void)site;
@@ -120,92 +23,13 @@ static Value openapi_reply(Arena *arena, const Site *site)
     return schema;
 }
 
-/* ---- what the tokenizer and vectors are good for beside predicting ---- */
-/* Shapes that rows cannot say are written as JSON. */
-static Value schema_of(Arena *arena, const char *json)
-{
-    Value v = value_null();
-    Err err;
-    bool ok = json_parse(arena, str_of(json), &v, &err);
-    assert(ok);
-    (void)ok;
-    return v;
-}
-
-static Value tokenize_request(Arena *arena, const Site *site)
-{
-    Value schema = schema_of(arena,
-        "{\"type\":\"object\",\"required\":[\"inputs\"],\"properties\":{\"inputs\":null,"
-        "\"add_special_tokens\":{\"type\":\"boolean\",\"description\":\"true unless said\"},"
-        "\"offsets\":{\"type\":\"string\",\"enum\":[\"bytes\",\"chars\"],"
-        "\"description\":\"what start and stop count; bytes unless said\"}}}");
-    Value *properties = (Value *)value_get(&schema, "properties");
-    properties->map.items[0].value = task_texts_describe(arena, site->max_inputs);
-    return schema;
-}
-
-static Value tokenize_reply(Arena *arena, const Site *site)
-{
-    (void)site;
-    return schema_of(arena,
-        "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-        "\"required\":[\"id\",\"text\",\"special\",\"start\",\"stop\"],\"properties\":{"
-        "\"id\":{\"type\":\"integer\"},\"text\":{\"type\":\"string\"},"
-        "\"special\":{\"type\":\"boolean\"},\"start\":{\"type\":[\"integer\",\"null\"]},"
-        "\"stop\":{\"type\":[\"integer\",\"null\"]},"
-        "\"sequence\":{\"type\":\"integer\",\"description\":\"of a pair: 0 or 1\"}}}}}");
-}
-
-static Value decode_request(Arena *arena, const Site *site)
-{
-    const char *id = str_format(arena, "{\"type\":\"integer\",\"minimum\":0,\"maximum\":%zu}",
-                                site->vocabulary - 1);
-    return schema_of(arena, str_format(arena,
-        "{\"type\":\"object\",\"required\":[\"ids\"],\"properties\":{\"ids\":{\"anyOf\":["
-        "{\"type\":\"array\",\"minItems\":1,\"items\":%s},"
-        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
-        "\"items\":{\"type\":\"array\",\"items\":%s}}]},"
-        "\"skip_special_tokens\":{\"type\":\"boolean\",\"description\":\"true unless said\"}}}",
-        id, site->max_inputs, id));
-}
-
-static Value decode_reply(Arena *arena, const Site *site)
-{
-    (void)site;
-    return schema_of(arena, "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}");
-}
-
-static Value similarity_request(Arena *arena, const Site *site)
-{
-    return schema_of(arena, str_format(arena,
-        "{\"type\":\"object\",\"required\":[\"inputs\"],\"properties\":{"
-        "\"inputs\":{\"type\":\"object\",\"required\":[\"source_sentence\",\"sentences\"],"
-        "\"properties\":{\"source_sentence\":{\"type\":\"string\",\"minLength\":1},"
-        "\"sentences\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
-        "\"items\":{\"type\":\"string\",\"minLength\":1}}}},"
-        "\"parameters\":{\"type\":[\"object\",\"null\"],\"properties\":{"
-        "\"truncate\":{\"type\":[\"boolean\",\"null\"]}}}}}", site->max_inputs - 1));
-}
-
-static Value similarity_reply(Arena *arena, const Site *site)
-{
-    (void)site;
-    return schema_of(arena, "{\"type\":\"array\",\"items\":{\"type\":\"number\"},"
-                            "\"description\":\"cosine of each sentence with the source\"}");
-}
-
-static bool has_vectors(const Site *site)
-{
-    return site->task->pool != NULL;
-}
-
 /* ---- probes ---- */
 static int ready_live(const Loop *loop, Buf *out)
 {
     Err err = { 0 };
     if (!loop->draining) return buf_puts(out, "\"ready\""), 200;
     fail(&err, EF_UNAVAILABLE, "stopping: no new requests");
-    error_write(out, &err, 503);
+    error_write(out, &err, 503, DIALECT_OWN);
     return 503;
 }
 
@@ -219,28 +43,49 @@ static Value ready_reply(Arena *arena, const Site *site)
 }
 
 /* ---- rows ---- */
+#define PAGE(page) .render = page##_render, .reply = page##_reply
 static const Route routes[] = {
-    { "GET", "/", "index", "The routes of this server", .render = index_render,
-      .reply = index_reply, .open = true },
+    { "GET", "/", "index", "The routes of this server", PAGE(index), .open = true },
+    { "POST", "/", "hub", "What the model is for, in the shapes of the Hugging Face Hub",
+      .job = &kind_hub },
     { "GET", "/health", "health", "Whether the server answers; never waits for the model",
-      .render = health_render, .reply = health_reply, .open = true },
+      PAGE(alive), .open = true },
     { "GET", "/ready", "ready", "Whether new requests are welcome; never waits for the model",
       .live = ready_live, .reply = ready_reply, .open = true },
     { "GET", "/metrics", "metrics", "Counters and histograms for Prometheus", .live = metrics_page,
       .open = true },
-    { "GET", "/model", "model", "Name, task and labels of the model", .render = model_render,
-      .reply = model_reply },
-    { "GET", "/openapi.json", "openapi", "This description", .render = openapi_render,
-      .reply = openapi_reply, .open = true },
-    { "POST", "/predict", "predict", "Runs the model on texts", .request = predict_request,
-      .reply = predict_reply, .job = JOB_PREDICT, .stream = true },
+    { "GET", "/model", "model", "Name, task and labels of the model", PAGE(model) },
+    { "GET", "/openapi.json", "openapi", "This description", PAGE(openapi), .open = true },
+    { "POST", "/predict", "predict", "Runs the model on texts", .job = &kind_predict_any,
+      .line = &kind_predict },
+    /* text-embeddings-inference */
+    { "GET", "/info", "info", "Model and limits, as text-embeddings-inference tells them",
+      PAGE(info), .dialect = DIALECT_TEI },
+    { "POST", "/embed", "embed", "Texts to vectors", .job = &kind_tei_embed },
+    { "POST", "/embed_all", "embed_all", "Texts to a vector for each of their tokens",
+      .job = &kind_tei_embed_all },
+    { "POST", "/embed_sparse", "embed_sparse", "Texts to weights of the vocabulary's words",
+      .job = &kind_tei_sparse },
+    { "POST", "/rerank", "rerank", "Texts by how well they fit a query", .job = &kind_rerank_any },
+    { "POST", "/similarity", "similarity", "How near sentences are to one",
+      .job = &kind_tei_similarity },
     { "POST", "/tokenize", "tokenize", "Texts to the model's tokens, not truncated",
-      .request = tokenize_request, .reply = tokenize_reply, .job = JOB_TOKENIZE },
-    { "POST", "/decode", "decode", "Token ids back to texts", .request = decode_request,
-      .reply = decode_reply, .job = JOB_DECODE },
-    { "POST", "/similarity", "similarity", "How near sentences are to one", .request =
-      similarity_request, .reply = similarity_reply, .job = JOB_SIMILARITY,
-      .applies = has_vectors },
+      .job = &kind_tei_tokenize },
+    { "POST", "/decode", "decode", "Token ids back to texts", .job = &kind_tei_decode },
+    { "POST", "/invocations", "invocations", "The same as POST /", .job = &kind_hub, .alias = true },
+    { "GET", "/ping", "ping", "The same as /health", PAGE(alive), .open = true, .alias = true },
+    { "GET", "/api-doc/openapi.json", "api_doc", "The same as /openapi.json", PAGE(openapi),
+      .open = true, .alias = true },
+    /* OpenAI, Cohere and those who follow them */
+    { "GET", "/v1/models", "models", "The model, in a list", PAGE(models) },
+    { "GET", "/v1/models/{model}", "model_card", "The model", PAGE(model_card) },
+    { "POST", "/v1/embeddings", "embeddings", "Texts to vectors, as OpenAI does",
+      .job = &kind_openai_embed },
+    { "POST", "/embeddings", "embeddings_root", "The same as /v1/embeddings",
+      .job = &kind_openai_embed, .alias = true },
+    { "POST", "/v1/rerank", "rerank_v1", "Documents by how well they fit a query",
+      .job = &kind_rerank_documents },
+    { "POST", "/v2/rerank", "rerank_v2", "The same as /v1/rerank", .job = &kind_rerank_documents },
     { "POST", "gRPC", "grpc", "Calls, by any path", .media = "application/grpc",
       .handler = &grpc_handler, .open = true },
 };
@@ -252,14 +97,58 @@ const Route *route_all(size_t *count)
     return routes;
 }
 
+Dialect route_dialect(const Route *route)
+{
+    if (!route) return DIALECT_OWN;
+    return route->job ? route->job->dialect : route->dialect;
+}
+
 bool route_applies(const Route *route, const Site *site)
 {
-    return !route->applies || route->applies(site);
+    return !route->job || !route->job->fits || route->job->fits(site);
 }
 
 bool route_described(const Route *route, const Site *site)
 {
-    return !route->media && route_applies(route, site);
+    return !route->media && !route->alias && route_applies(route, site);
+}
+
+bool route_check(const Route *route, const Site *site, Err *err)
+{
+    if (route_applies(route, site)) return true;
+    return fail(err, EF_UNSUPPORTED, "%s: the model is for %s, which cannot do this", route->path,
+                site->task->name);
+}
+
+/* ---- finding ---- */
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 32;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Whether the path's bytes, with %41 for A, are these. */
+static bool spells(Str path, Str name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < path.n; i++, n++) {
+        char c = path.p[i];
+        int high = i + 2 < path.n ? hex_digit(path.p[i + 1]) : -1;
+        int low = i + 2 < path.n ? hex_digit(path.p[i + 2]) : -1;
+        if (c == '%' && high >= 0 && low >= 0) c = (char)(high * 16 + low), i += 2;
+        if (n == name.n || name.p[n] != c) return false;
+    }
+    return n == name.n;
+}
+
+static bool matches(const Route *row, const Site *site, Str path)
+{
+    const char *gap = strstr(row->path, "{model}");
+    size_t n = gap ? (size_t)(gap - row->path) : 0;
+    if (!gap) return str_is(path, row->path);
+    return path.n > n && memcmp(path.p, row->path, n) == 0 &&
+           spells((Str){ path.p + n, path.n - n }, site->model_id);
 }
 
 /* "application/grpc" is also "application/grpc+proto". */
@@ -270,9 +159,9 @@ static bool media_begins(Str type, const char *wanted)
     return type.n == n || strchr("+; \t", type.p[n]);
 }
 
-static bool at_path(const Route *row, Asked asked)
+static bool at_path(const Route *row, const Site *site, Asked asked)
 {
-    return row->media ? media_begins(asked.type, row->media) : str_is(asked.path, row->path);
+    return row->media ? media_begins(asked.type, row->media) : matches(row, site, asked.path);
 }
 
 /* By the methods of the rows of one path: bit 0 GET, bit 1 others. */
@@ -286,7 +175,7 @@ const Route *route_find(const Site *site, Asked asked, const char **allow, Err *
     for (size_t i = 0; i < COUNT(routes); i++) {
         const Route *row = &routes[i];
         bool get = strcmp(row->method, "GET") == 0;
-        if (!at_path(row, asked) || !route_applies(row, site)) continue;
+        if (!at_path(row, site, asked)) continue;
         if (str_is(method, row->method) || (get && str_is(method, "HEAD"))) return row;
         if (!row->media) methods |= get ? 1 : 2;
     }
@@ -308,8 +197,8 @@ bool media_is(Str type, const char *wanted)
 
 bool route_accepts(const Route *route, Str type, Err *err)
 {
-    if (!route->request || media_is(type, "application/json")) return true;
-    if (route->stream && media_is(type, "application/x-ndjson")) return true;
+    if (!route->job || media_is(type, "application/json")) return true;
+    if (route->line && media_is(type, "application/x-ndjson")) return true;
     return fail(err, EF_MEDIA_TYPE,
                 "Expected request with `Content-Type: application/json`, found \"%.*s\"",
                 (int)MIN(type.n, 80), type.p);
@@ -323,28 +212,67 @@ static const Field error_detail[] = {
     { "code", 0, F_I32, .required = true, .help = "the HTTP status" },
     { 0 },
 };
-const Field error_schema[] = {
+static const Field own_error[] = {
     { "error", 0, F_MSG, .required = true, .msg = error_detail, .msg_name = "ErrorDetail" },
     { "message", 0, F_STR, .required = true },
     { "code", 0, F_I32, .required = true },
     { "type", 0, F_STR, .required = true },
     { 0 },
 };
+static const char *const tei_types[] = { "Unhealthy", "Backend", "Overloaded", "Validation",
+                                         "Tokenizer", "Empty", NULL };
+static const Field tei_error[] = {
+    { "error", 0, F_STR, .required = true },
+    { "error_type", 0, F_STR, .required = true, .words = tei_types },
+    { 0 },
+};
+
+const Field *error_schema(Dialect dialect)
+{
+    return dialect == DIALECT_TEI ? tei_error : own_error;
+}
+
+/* What TEI calls our errors, and answers with; 0: as we do. */
+typedef struct TeiError {
+    int status;
+    const char *type;
+} TeiError;
+
+static TeiError tei_error_of(ef_code code)
+{
+    switch (code) {
+    case EF_EMPTY: return (TeiError){ 400, "Empty" };
+    case EF_OVERLOADED: return (TeiError){ 0, "Overloaded" };
+    case EF_UNAVAILABLE:
+    case EF_DEADLINE: return (TeiError){ 0, "Unhealthy" };
+    case EF_BAD_MODEL:
+    case EF_UNSUPPORTED:
+    case EF_IO:
+    case EF_INTERNAL: return (TeiError){ 424, "Backend" };
+    default: return (TeiError){ 0, "Validation" };
+    }
+}
+
+int error_status(const Err *err, Dialect dialect)
+{
+    int theirs = dialect == DIALECT_TEI ? tei_error_of(err->code).status : 0;
+    return theirs ? theirs : err_kind(err->code)->http;
+}
 
 /* "inputs[2]" of "inputs[2]: found ...": what schema_check and the tasks put in front. */
 static Value param_of(const Err *err)
 {
     const char *m = err->message, *end = m;
-    if (err->code != EF_INVALID_INPUT && err->code != EF_TOO_LARGE) return value_null();
+    bool about_input = err->code == EF_INVALID_INPUT || err->code == EF_TOO_LARGE;
+    if (!about_input && err->code != EF_EMPTY) return value_null();
     while (isalnum((unsigned char)*end) || (*end && strchr("_.[]", *end))) end++;
     bool path = end > m && end[0] == ':' && end[1] == ' ';
     return path ? value_of_str((Str){ m, (size_t)(end - m) }) : value_null();
 }
 
-void error_write(Buf *out, const Err *err, int status)
+static Value own_page(Arena *arena, const Err *err, int status)
 {
-    Arena arena = { 0 };
-    Value page = value_map(&arena, 4), detail = value_map(&arena, 4);
+    Value page = value_map(arena, 4), detail = value_map(arena, 4);
     Value message = text(err->message), type = text(err_kind(err->code)->name);
     value_add(&detail, "message", message);
     value_add(&detail, "type", type);
@@ -354,6 +282,21 @@ void error_write(Buf *out, const Err *err, int status)
     value_add(&page, "message", message);
     value_add(&page, "code", value_of_int(status));
     value_add(&page, "type", type);
+    return page;
+}
+
+static Value tei_page(Arena *arena, const Err *err)
+{
+    Value page = value_map(arena, 2);
+    value_add(&page, "error", text(err->message));
+    value_add(&page, "error_type", text(tei_error_of(err->code).type));
+    return page;
+}
+
+void error_write(Buf *out, const Err *err, int status, Dialect dialect)
+{
+    Arena arena = { 0 };
+    Value page = dialect == DIALECT_TEI ? tei_page(&arena, err) : own_page(&arena, err, status);
     json_write(out, &page);
     arena_free(&arena);
 }

@@ -4,18 +4,10 @@
  * ones are written when asked for; the rest are jobs of the session. */
 #ifndef SERVER_ROUTES_H
 #define SERVER_ROUTES_H
-#include "session/session.h"
+#include "session/kinds.h"
 
 struct Loop;
 struct Exchange;
-
-typedef struct Site {            /* what pages are made from */
-    Str model_id;
-    const Task *task;
-    const ModelConfig *config;
-    size_t max_inputs;           /* of a request */
-    size_t vocabulary;           /* ids are below this */
-} Site;
 
 /* A route that answers in its own way; exchange.h has the words for it. All functions run on the
  * loop's thread and never wait. */
@@ -30,39 +22,58 @@ typedef struct Handler {
 } Handler;
 
 typedef struct Route {
-    const char *method, *path;
+    const char *method, *path;   /* a path may end in {model}: the model's name */
     const char *id, *summary;    /* of the OpenAPI operation */
     void (*render)(Arena *, const Site *, Buf *out);   /* the page, or */
-    int (*live)(const struct Loop *, Buf *out);        /* the same now, and its status */
-    Value (*request)(Arena *, const Site *);           /* JSON Schema of the body; NULL: no body */
-    Value (*reply)(Arena *, const Site *);             /* JSON Schema of the answer; NULL: text */
-    const Handler *handler;      /* answers itself, or */
-    JobKind job;                 /* none of these: what the session does with the body */
+    int (*live)(const struct Loop *, Buf *out);        /* the same now, and its status, or */
+    const JobKind *job;          /* what the session is asked for, or */
+    const Handler *handler;      /* what answers itself */
+    const JobKind *line;         /* the same for a line of application/x-ndjson; NULL: no lines */
+    Value (*reply)(Arena *, const Site *); /* JSON Schema of a page; NULL: text */
     /* (optional) its own form of errors, instead of error_write's */
     void (*error)(struct Exchange *, const Err *, int status);
     const char *media;           /* any path, if the content is of this type; not described */
     bool open;                   /* needs no key */
-    bool stream;                 /* also takes and gives application/x-ndjson */
-    bool (*applies)(const Site *); /* NULL: to every model */
+    bool alias;                  /* of another row: works, but is not described */
+    Dialect dialect;             /* of a page's errors; a job's are its kind's */
 } Route;
 
-enum { MOST_ROUTES = 32 };
+enum { MOST_ROUTES = 64 };
 const Route *route_all(size_t *count);
+/* Whether the model can do it. Where it cannot, TEI's clients expect the route, and 424. */
 bool route_applies(const Route *, const Site *);
+bool route_check(const Route *, const Site *, Err *); /* the same, with an error */
 bool route_described(const Route *, const Site *); /* and stands in OpenAPI and GET / */
 typedef struct Asked { Str method, path, type; } Asked; /* type: of the content */
 /* NULL: err says why (EF_NOT_FOUND, EF_METHOD) and *allow which methods there are, also for
  * OPTIONS. HEAD finds GET. */
 const Route *route_find(const Site *, Asked, const char **allow, Err *);
+Dialect route_dialect(const Route *);                       /* NULL: ours */
 bool route_accepts(const Route *, Str content_type, Err *); /* EF_MEDIA_TYPE */
 bool media_is(Str content_type, const char *wanted);        /* without its parameters */
 
-/* {"error": {"message", "type", "param", "code"}, "message", "code", "type"}: OpenAI's form and
- * TEI's in one. param: the JSON path that the message begins with, or null. */
-void error_write(Buf *, const Err *, int status);
-extern const Field error_schema[];
+/* Ours: {"error": {"message", "type", "param", "code"}, "message", "code", "type"}, OpenAI's form
+ * and TEI's flat one together; param: the JSON path that the message begins with, or null. TEI's:
+ * {"error", "error_type"}. */
+int error_status(const Err *, Dialect);
+void error_write(Buf *, const Err *, int status, Dialect);
+const Field *error_schema(Dialect);
 
 void openapi_render(Arena *, const Site *, Buf *out);
+
+/* ---- pages.c: what never changes ---- */
+void alive_render(Arena *, const Site *, Buf *out);
+void index_render(Arena *, const Site *, Buf *out);
+void model_render(Arena *, const Site *, Buf *out);
+void info_render(Arena *, const Site *, Buf *out);   /* TEI's */
+void models_render(Arena *, const Site *, Buf *out); /* OpenAI's: the list, and the only one */
+void model_card_render(Arena *, const Site *, Buf *out);
+Value alive_reply(Arena *, const Site *);
+Value index_reply(Arena *, const Site *);
+Value model_reply(Arena *, const Site *);
+Value info_reply(Arena *, const Site *);
+Value models_reply(Arena *, const Site *);
+Value model_card_reply(Arena *, const Site *);
 
 /* ---- metrics.c ---- */
 enum { METER_STATUSES = 25 };

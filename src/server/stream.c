@@ -45,7 +45,7 @@ static void write_job(Exchange *x, Job *job)
 {
     const Err *err = &job->err;
     if (err->code != EF_OK) job->json.n = 0;
-    if (err->code != EF_OK) error_write(&job->json, err, err_kind(err->code)->http);
+    if (err->code != EF_OK) error_write(&job->json, err, err_kind(err->code)->http, DIALECT_OWN);
     buf_char(&job->json, '\n');
     exchange_send(x, buf_view(&job->json));
     job_free(job);
@@ -110,7 +110,7 @@ static bool submit_line(Exchange *x, Str line)
     line = trimmed(line);
     if (line.n == 0) return true;
     Job *job = job_of(line);
-    job->kind = x->route->job;
+    job->kind = x->route->line;
     if (exchange_submit(x, job, &err)) return append(x->own, job, false), true;
     if (err.code == EF_OVERLOADED) return job_free(job), false;
     job->err = err;

@@ -5,13 +5,13 @@
 #include "data/json.h"
 #include "data/proto.h"
 #include "kinds.h"
+#include "stages.h"
 
 enum {
     SCRATCH_KEPT = 1 << 20,
     SLICE_BYTES = 16 << 10,      /* of text: about a millisecond of work */
     MOST_SLICES = 64,
     VALUES_BESIDE = 4096,        /* of a body, beside its inputs */
-    MOST_IDS = 1 << 20,          /* of a body to decode */
 };
 
 /* A packed body makes place for what was inside. */
@@ -43,9 +43,14 @@ static bool read_body(const Session *s, Job *job)
 {
     if (!unpack_body(job)) return false;
     Value *request = NEW(&job->arena, Value);
-    size_t most = s->options.max_inputs * 3 + VALUES_BESIDE; /* a pair is three */
-    if (job->kind == JOB_DECODE) most += MOST_IDS;
+    size_t most = s->options.max_inputs * 3 + VALUES_BESIDE /* a pair is three */
+                  + kind_of(job)->values;
     return parse_body(job, most, request) && kind_of(job)->read(s, job, request);
+}
+
+static bool runs(const Job *job)
+{
+    return kind_of(job)->keep != KEEP_NOTHING;
 }
 
 static void *keep(Arena *arena, const void *from, size_t bytes)
@@ -75,14 +80,15 @@ static bool encode(const Session *s, Arena *scratch, Arena *arena, Job *job, siz
     const Model *m = s->model;
     Encoding out;
     EncodeOptions how = m->encode;
-    how.no_special |= job->no_special;
-    if (job->options.whole || job->kind == JOB_TOKENIZE) how.max_length = 0;
+    how.no_special |= job->no_special || (job->plain && job->plain[i]);
+    how.truncate_left |= job->options.left;
+    if (job->options.whole || kind_of(job)->uncut) how.max_length = 0;
     if (!tokenizer_encode(m->tokenizer, scratch, job->first[i], job_second(job, i), &how, &out, err))
         return within(err, "inputs[%zu]: Error during tokenization", i);
     if (job->options.whole && m->encode.max_length > 0 && out.n > (size_t)m->encode.max_length)
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found %zu tokens, wanted at most %d", i,
                     out.n, m->encode.max_length);
-    if (out.n == 0 && kind_of(job)->runs)
+    if (out.n == 0 && runs(job))
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found no tokens, wanted at least one", i);
     if (m->flat_types) memset(out.type_ids, 0, out.n * sizeof *out.type_ids);
     job->encoding[i] = keep_encoding(arena, &out);
@@ -148,7 +154,9 @@ static size_t weight(const Session *s, const Job *job)
     const Task *task = s->model->task;
     const ModelConfig *config = &s->model->config;
     size_t width = (size_t)(task->labelled ? config->num_labels : config->hidden_size);
-    size_t vectors = task->per_token && !task->pool ? (size_t)job->tokens : job->n;
+    if (task->words) width = tokenizer_size(s->model->tokenizer);
+    bool all = task->per_token && !task->wants && !job_pool(s, job);
+    size_t vectors = all ? (size_t)job->tokens : job->n;
     return vectors * width * OF_NUMBER + (size_t)job->tokens * OF_TOKEN;
 }
 
@@ -174,7 +182,7 @@ bool job_admit(Session *s, Job *job)
 /* ---- the crew ---- */
 static void settle(Session *s, Job *job, bool ok)
 {
-    if (ok && kind_of(job)->runs) return queue_pass(&s->queue, STAGE_RUN, job);
+    if (ok && runs(job)) return queue_pass(&s->queue, STAGE_RUN, job);
     if (ok) jobs_finish(s, NULL, &job, 1);
     job_done(s, job);
 }

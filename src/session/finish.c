@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * finish.c - rows of numbers to the reply and its text. Writing floats costs more than anything
  * else here, so jobs are cut into parts that workers finish side by side; a part has its own arena
- * and its own text, and the texts are joined around what task_reply says. */
+ * and its own text, and the texts are joined inside what the kind's frame says. */
 #include "data/gzip.h"
 #include "data/json.h"
 #include "data/proto.h"
 #include "kinds.h"
+#include "stages.h"
 
 enum { PART_TOKENS = 512 }; /* less is not worth a worker */
 
@@ -18,7 +19,7 @@ typedef struct Part {
 } Part;
 
 typedef struct Finish {
-    const Model *model;
+    const Session *s;
     Part *part;
     int n;
 } Finish;
@@ -42,30 +43,18 @@ static void cut(Session *s, Job *job, int parts, Part *out)
                          .to = job->n * (size_t)(i + 1) / (size_t)parts,
                          .arena = parts > 1 ? &job->extra[i] : &job->arena,
                          .results = results };
-    job->reply = task_reply(&job->arena, results, job->n, s->model->name, job->metadata);
+    job->reply = kind_of(job)->frame(s, job, results, job->n);
 }
 
-static void finish_row(const Model *model, Part *part, size_t r)
+static void finish_row(const Session *s, Part *part, size_t r)
 {
-    Job *job = part->job;
-    TaskRow row = {
-        .first = job->first[r],
-        .second = job_second(job, r),
-        .encoding = &job->encoding[r],
-        .tokenizer = model->tokenizer,
-        .data = job->rows[r],
-        .tokens = job->row_tokens[r],
-        .width = job->row_width[r],
-        .scores = job->scores ? job->scores[r] : NULL,
-    };
-    model->task->finish(part->arena, &model->config, &job->options, &row, &part->results[r]);
+    const Job *job = part->job;
+    kind_of(job)->row(s, job, part->arena, r, &part->results[r]);
     if (job->no_json || (job->form && job->form->shape)) return;
     if (job->form) return proto_write_item(&part->text, &part->results[r], job->form->reply);
     if (r) buf_char(&part->text, ',');
     json_write(&part->text, &part->results[r]);
 }
-
-#define OPENING "{\"results\":["
 
 static void finish_part(void *arg, int index, int worker)
 {
@@ -73,8 +62,8 @@ static void finish_part(void *arg, int index, int worker)
     Finish *f = arg;
     Part *part = &f->part[index];
     bool json = !part->job->no_json && !part->job->form;
-    if (part->from == 0 && json) buf_puts(&part->text, OPENING);
-    for (size_t r = part->from; r < part->to; r++) finish_row(f->model, part, r);
+    if (part->from == 0 && json) buf_puts(&part->text, kind_of(part->job)->opening);
+    for (size_t r = part->from; r < part->to; r++) finish_row(f->s, part, r);
 }
 
 static void join_parts(Part *part, int n)
@@ -91,13 +80,14 @@ static void join_parts(Part *part, int n)
 static void join(const Session *s, Part *part, int n)
 {
     Job *job = part->job;
-    Value frame = task_reply(&job->arena, NULL, 0, s->model->name, job->metadata);
+    const char *opening = kind_of(job)->opening;
+    Value frame = kind_of(job)->frame(s, job, NULL, 0);
     Buf around = { 0 };
     join_parts(part, n);
     if (job->form) return proto_write(&job->json, &frame, job->form->reply);
     json_write(&around, &frame);
-    assert(str_starts(buf_view(&around), OPENING));
-    buf_add(&job->json, around.p + strlen(OPENING), around.n - strlen(OPENING));
+    assert(str_starts(buf_view(&around), opening));
+    buf_add(&job->json, around.p + strlen(opening), around.n - strlen(opening));
     buf_free(&around);
 }
 
@@ -123,7 +113,7 @@ static void pack(void *arg, int index, int worker)
     job->json_packed = true;
 }
 
-/* Those of other kinds than predict: whole, on this thread. Returns how many are left. */
+/* Those whose replies are not made row by row: whole, on this thread. Returns how many are left. */
 static int finish_others(Session *s, Job **jobs, int n)
 {
     int left = 0;
@@ -148,7 +138,7 @@ void jobs_finish(Session *s, Pool *pool, Job **all, int n_all)
     memcpy(jobs, all, (size_t)n_all * sizeof *jobs);
     int n = finish_others(s, jobs, n_all);
     Arena arena = { 0 };
-    Finish f = { .model = s->model };
+    Finish f = { .s = s };
     for (int i = 0; i < n; i++) f.n += parts_of(pool, jobs[i]);
     f.part = ARRAY(&arena, Part, f.n);
     for (int i = 0, at = 0; i < n; i++) {

@@ -59,24 +59,48 @@ static Batch make_batch(Arena *arena, const Piece *piece, int pieces, int rows, 
     return (Batch){ rows, start, ids, types };
 }
 
+static int64_t count_wanted(const Session *s, const Job *job, size_t r, int64_t tokens)
+{
+    const Task *task = s->model->task;
+    int64_t n = 0;
+    for (int64_t t = 0; t < tokens; t++)
+        n += task->wants(s->model->tokenizer, &job->encoding[r], (size_t)t);
+    return n;
+}
+
+static void copy_wanted(const Session *s, const Job *job, size_t r, const RowOutput *out, float *to)
+{
+    const Task *task = s->model->task;
+    for (int64_t t = 0; t < out->tokens; t++) {
+        if (!task->wants(s->model->tokenizer, &job->encoding[r], (size_t)t)) continue;
+        memcpy(to, out->data + t * out->width, (size_t)out->width * sizeof *to);
+        to += out->width;
+    }
+}
+
 /* Into the job's own memory: the runner's is overwritten by its next run. */
 static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out)
 {
     const Task *task = s->model->task;
     bool script = s->vms && s->model->transform->post; /* it sees every token */
-    bool pool = task->pool && out->tokens > 1 && !script;
-    size_t count = (size_t)(pool ? 1 : out->tokens) * (size_t)out->width;
+    bool many = out->tokens > 1 || (task->words && job->encoding[r].n == 1);
+    JobPool *pool = many && !script ? job_pool(s, job) : NULL;
+    bool some = task->wants && !pool && !script;
+    int64_t tokens = pool ? 1 : some ? count_wanted(s, job, r, out->tokens) : out->tokens;
+    size_t count = (size_t)tokens * (size_t)out->width;
     size_t room = s->options.max_output - job->stored;
     float *data = arena_try(&job->arena, count, sizeof *data, room, &job->err);
     if (!data) return within(&job->err, "inputs: too much output, send less at once");
     if (pool)
-        task->pool(&(TaskRow){ .encoding = &job->encoding[r], .data = out->data,
+        pool(&(TaskRow){ .encoding = &job->encoding[r], .data = out->data,
                                .tokens = out->tokens, .width = out->width }, &job->options, data);
+    else if (some)
+        copy_wanted(s, job, r, out, data);
     else
         memcpy(data, out->data, count * sizeof *data);
     job->stored += count * sizeof *data;
     job->rows[r] = data;
-    job->row_tokens[r] = pool ? 1 : out->tokens;
+    job->row_tokens[r] = tokens;
     job->row_width[r] = out->width;
     return true;
 }

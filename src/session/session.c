@@ -3,6 +3,7 @@
  * that entered has been answered. */
 #include "session.h"
 
+#include "kinds.h"
 #include "stages.h"
 
 /* ---- jobs: each in its own arena ---- */
@@ -29,6 +30,14 @@ void job_free(Job *job)
 const Str *job_second(const Job *job, size_t row)
 {
     return job->second && job->second[row].p ? &job->second[row] : NULL;
+}
+
+JobPool *job_pool(const Session *s, const Job *job)
+{
+    const Task *task = s->model->task;
+    if (kind_of(job)->keep == KEEP_TOKENS) return NULL;
+    if (kind_of(job)->keep == KEEP_TASK || task->pool) return task->pool;
+    return task->words ? task_sparse : task_pool;
 }
 
 void job_abandon(Job *job)

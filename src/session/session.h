@@ -19,7 +19,7 @@
 typedef struct Session Session;
 typedef struct Job Job;
 
-typedef enum { JOB_PREDICT, JOB_TOKENIZE, JOB_DECODE, JOB_SIMILARITY } JobKind;
+typedef struct JobKind JobKind;  /* what is asked for: kinds.h */
 
 /* A body and its reply in protobuf: the same trees as in JSON, by these rows (data/proto.h). */
 typedef struct JobForm JobForm;
@@ -36,7 +36,7 @@ typedef struct JobTimes {        /* now_seconds() when it entered, was admitted,
 struct Job {
     Arena arena;                 /* the request's; everything below lives there */
     /* in: a JSON body, or texts given directly (body.p NULL) */
-    JobKind kind;                /* of a body; texts are predicted */
+    const JobKind *kind;         /* of a body; NULL, and for texts: predict */
     Str body;
     const JobForm *form;         /* of body and reply; NULL: JSON */
     bool body_packed;            /* the body is gzip, and may hold that many bytes: */
@@ -60,11 +60,13 @@ struct Job {
     float *const *row_data;      /* [n]: each row's output, for ef_reply_tensor */
     int64_t *row_tokens, *row_width;
     int64_t tokens;              /* of all rows */
+    bool single;                 /* the body was one text, not a list */
     JobTimes times;
     /* session's own */
     Job *next;
     Encoding *encoding;          /* [n] */
     bool no_special;             /* leave special tokens out of it */
+    uint8_t *plain;              /* [n]: leave them out of this one; NULL: of none */
     const Value *request;        /* where the kind needs it again */
     const Value *metadata;
     Arena *slice;                /* [slices]: of the threads that tokenized parts of it */
@@ -91,6 +93,7 @@ typedef struct SessionOptions {  /* zero: the default */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
     size_t max_bytes;            /* of all requests in the session; default 1 GiB */
+    bool tei;                    /* /predict is text-embeddings-inference's, whatever its body */
 } SessionOptions;
 
 typedef struct SessionMeters {   /* read with relaxed loads, at any time */

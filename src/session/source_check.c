@@ -133,7 +133,9 @@ bool source_task(Str name, Str inside, const ModelConfig *c, const Task **out, E
                     STR_ARG(c->architecture));
     const Task *task = name.n ? task_find(name) : natural;
     if (!task) return unknown_task(name, err);
-    if (natural && task != natural && !fits(task, c->architecture))
+    /* a checkpoint of a masked language model is what other models are made of */
+    bool open = !natural || natural->words;
+    if (!open && task != natural && !fits(task, c->architecture))
         return fail(err, EF_INVALID_INPUT,
                     "Invalid model type: found architecture %.*s (%s), wanted one for %s",
                     STR_ARG(c->architecture), natural->name, task->name);

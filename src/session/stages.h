@@ -96,6 +96,9 @@ void *script_thread(void *session);
  * thread); done is not called. */
 void jobs_finish(Session *, Pool *, Job **, int n);
 
+/* How the kind makes one vector of a row's numbers; NULL: it needs them all. */
+typedef void JobPool(const TaskRow *, const TaskOptions *, float *out);
+JobPool *job_pool(const Session *, const Job *);
 const Str *job_second(const Job *, size_t row); /* NULL: not a pair */
 bool job_unwanted(Session *, Job *);    /* abandoned, or too late: then it has its error */
 void job_done(Session *, Job *);        /* hands it back */

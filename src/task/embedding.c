@@ -25,7 +25,7 @@ static Value embed_token(Arena *arena, const ModelConfig *config, const TaskOpti
     (void)config;
     Value one = value_map(arena, 2);
     const float *x = row->data + token * (size_t)row->width;
-    value_add(&one, "embedding", part_vector(arena, options, x, row->width));
+    value_add(&one, "embedding", task_vector(arena, options, x, row->width));
     value_add(&one, "token_info", part_token(arena, row, spans, token));
     return one;
 }

@@ -137,7 +137,7 @@ static size_t to_words(const Grouping *g, TaskGrouping how, Item *item, size_t n
 /* ---- entities ---- */
 static Str label_of(const Grouping *g, const Item *item)
 {
-    return part_label(g->arena, g->config, item->label).s;
+    return task_label(g->arena, g->config, item->label).s;
 }
 
 static Str type_of(Str label)
@@ -185,9 +185,9 @@ static Item entity_item(const Grouping *g, const Item *item, size_t n)
     return entity;
 }
 
-static void add(Value *list, Value entity, Str name)
+static void add(Value *list, const TaskOptions *options, Value entity, Str name)
 {
-    if (!str_is(name, "O")) list->list.items[list->list.n++] = entity;
+    if (options->outside || !str_is(name, "O")) list->list.items[list->list.n++] = entity;
 }
 
 Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *options,
@@ -206,7 +206,7 @@ Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *
             continue;
         Str label = label_of(&g, &item[from]), name = alone ? label : group_name(label);
         Item entity = alone ? item[from] : entity_item(&g, item + from, to - from);
-        add(&list, tell(&g, &entity, alone ? "entity" : "entity_group", name), name);
+        add(&list, options, tell(&g, &entity, alone ? "entity" : "entity_group", name), name);
     }
     return list;
 }

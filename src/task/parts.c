@@ -79,7 +79,7 @@ static Value base64_of(Arena *arena, const float *x, int64_t n)
 }
 
 /* Cut first, so that what is left has length 1. */
-Value part_vector(Arena *arena, const TaskOptions *options, const float *x, int64_t n)
+Value task_vector(Arena *arena, const TaskOptions *options, const float *x, int64_t n)
 {
     if (options->dimensions) n = MIN(n, options->dimensions);
     if (options->normalize) {
@@ -118,7 +118,7 @@ Value part_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *op
 }
 
 /* ---- labels and scores ---- */
-Value part_label(Arena *arena, const ModelConfig *config, int64_t index)
+Value task_label(Arena *arena, const ModelConfig *config, int64_t index)
 {
     if (config->labels && index < config->num_labels) return value_of_str(config->labels[index]);
     return value_of_str(str_of(str_format(arena, "LABEL_%lld", (long long)index)));

@@ -6,7 +6,7 @@
 #include "task.h"
 
 extern const Task task_embedding, task_sentence_embedding, task_sequence_classification,
-    task_token_classification;
+    task_token_classification, task_fill_mask, task_sparse_embedding;
 
 extern const Field part_token_info[];             /* {token, token_id, start, end} */
 /* The words of options, in the order of their enums. */
@@ -47,8 +47,6 @@ extern const Field part_entity[];                 /* what tokens make together *
     }
 
 Value part_token(Arena *, const TaskRow *, const Encoding *spans, size_t token);
-/* Of the request's encoding, dimensions and length; the numbers are copied where they change. */
-Value part_vector(Arena *, const TaskOptions *, const float *, int64_t n);
 Value part_token_list(Arena *, const TaskOptions *, const TaskRow *); /* of token_info */
 /* The row's tokens in groups; scores: [tokens, labels]. */
 Value part_entities(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *,
@@ -61,7 +59,6 @@ Value part_tokens(Arena *, const ModelConfig *, const TaskOptions *, const TaskR
                   const char *name, PartItem *item);
 Value part_result(Arena *, const TaskRow *, size_t room); /* a map; part_close ends it */
 void part_close(Value *result, const TaskRow *);
-Value part_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
 int64_t part_best(const float *, int64_t n);      /* index of the largest; never a NaN */
 
 #endif

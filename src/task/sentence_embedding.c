@@ -51,7 +51,7 @@ static void last(const TaskRow *row, float *out)
     memcpy(out, row->data + (row->tokens - 1) * row->width, (size_t)row->width * sizeof *out);
 }
 
-static void pool(const TaskRow *row, const TaskOptions *options, float *out)
+void task_pool(const TaskRow *row, const TaskOptions *options, float *out)
 {
     static void (*const ways[])(const TaskRow *, float *) = {
         [POOL_OWN] = mean, [POOL_MEAN] = mean, [POOL_CLS] = first, [POOL_MAX] = maximum,
@@ -67,11 +67,11 @@ static void sentence_embedding_finish(Arena *arena, const ModelConfig *config,
     const float *vector = row->data;
     if (row->tokens != 1) {
         float *pooled = ARRAY(arena, float, row->width);
-        pool(row, options, pooled);
+        task_pool(row, options, pooled);
         vector = pooled;
     }
     *out = part_result(arena, row, 2);
-    value_add(out, "embedding", part_vector(arena, options, vector, row->width));
+    value_add(out, "embedding", task_vector(arena, options, vector, row->width));
     if (options->return_tokens) value_add(out, "tokens", part_token_list(arena, options, row));
     part_close(out, row);
 }
@@ -87,6 +87,6 @@ const Task task_sentence_embedding = {
     .request = request,
     .result = result,
     .reply = reply,
-    .pool = pool,
+    .pool = task_pool,
     .finish = sentence_embedding_finish,
 };

@@ -47,12 +47,19 @@ static void identity(const float *x, int64_t n, float *out)
 }
 
 /* As transformers' pipeline: a single label (a reranker's) is a probability of its own. */
-typedef void Scores(const float *, int64_t n, float *out);
-static Scores *scores_of(const ModelConfig *config, int64_t labels)
+static TaskScore own_score(const ModelConfig *config, int64_t labels)
 {
-    if (str_is(config->problem_type, "regression")) return identity;
+    if (str_is(config->problem_type, "regression")) return SCORE_NONE;
     bool several = str_is(config->problem_type, "multi_label_classification");
-    return several || labels == 1 ? sigmoid : task_softmax;
+    return several || labels == 1 ? SCORE_SIGMOID : SCORE_SOFTMAX;
+}
+
+void task_score(const ModelConfig *config, TaskScore how, const float *logits, int64_t n, float *out)
+{
+    static void (*const ways[])(const float *, int64_t, float *) = {
+        [SCORE_NONE] = identity, [SCORE_SOFTMAX] = task_softmax, [SCORE_SIGMOID] = sigmoid,
+    };
+    ways[how == SCORE_OWN ? own_score(config, n) : how](logits, n, out);
 }
 
 /* Best first; of equal ones the lower index, as transformers sorts. */
@@ -67,7 +74,7 @@ static Value top(Arena *arena, const ModelConfig *config, const float *scores, i
             if (!taken[j] && (best < 0 || scores[j] > scores[best])) best = j;
         taken[best] = 1;
         Value one = value_map(arena, 3);
-        value_add(&one, "label", part_label(arena, config, best));
+        value_add(&one, "label", task_label(arena, config, best));
         value_add(&one, "index", value_of_int(best));
         value_add(&one, "score", value_of_float(number_widen(scores[best])));
         list.list.items[i] = one;
@@ -83,7 +90,7 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
     const float *scores = row->scores;
     if (!scores) {
         float *own = ARRAY(arena, float, labels);
-        scores_of(config, labels)(row->data, labels, own);
+        task_score(config, SCORE_OWN, row->data, labels, own);
         scores = own;
     }
     int64_t best = part_best(row->scores ? row->scores : row->data, labels);
@@ -92,7 +99,7 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
     value_add(out, "scores", value_of_f32(scores, (size_t)labels));
     value_add(out, "predicted_index", value_of_int(best));
     value_add(out, "predicted_label",
-              config->labels ? part_label(arena, config, best) : value_null());
+              config->labels ? task_label(arena, config, best) : value_null());
     if (options->top_k)
         value_add(out, "top", top(arena, config, scores, labels, options->top_k));
     if (options->return_tokens) value_add(out, "tokens", part_token_list(arena, options, row));

@@ -10,6 +10,8 @@ static const Task *const tasks[] = {
     &task_sentence_embedding,
     &task_sequence_classification,
     &task_token_classification,
+    &task_fill_mask,
+    &task_sparse_embedding,
 };
 
 const Task *task_find(Str name)

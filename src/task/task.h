@@ -32,6 +32,9 @@ typedef struct TaskOptions {     /* of one request; zero is what nobody asked fo
     bool extract;                /* {entity type: text} */
     int dimensions;              /* of a vector, from its front; 0: all */
     int top_k;                   /* labels by score; 0: none listed */
+    bool left;                   /* long texts lose their beginning */
+    bool outside;                /* entities named "O" are told too */
+    const Value *targets;        /* of masks: only these words; NULL: all */
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
 } TaskOptions;
@@ -50,7 +53,8 @@ typedef struct Task {
     int number;                  /* of the peer's ModelType */
     const char *outputs[4];      /* graph outputs to look for, in this order */
     bool per_token;              /* the output has one vector per token: rank 3, else rank 2 */
-    bool labelled;               /* the output's last dim counts labels */
+    bool labelled;               /* the output's last dim counts labels, */
+    bool words;                  /* or the vocabulary */
     const char *shape;           /* "[batch_size, seq_len, hidden_dim]" for messages */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
     const char *pipelines[3];    /* what Hugging Face calls it: "token-classification" */
@@ -60,6 +64,8 @@ typedef struct Task {
     /* (optional) the row's numbers to one vector of `width`: then finish sees tokens = 1, and the
      * rest need not be kept. Absent: all of them are needed. */
     void (*pool)(const TaskRow *, const TaskOptions *, float *out);
+    /* (optional) tokens whose vectors are needed: then finish sees those alone. Absent: all. */
+    bool (*wants)(const Tokenizer *, const Encoding *, size_t token);
     void (*finish)(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, Value *out);
 } Task;
 
@@ -93,5 +99,16 @@ const Field *task_reply_schema(const Task *);
 /* The row's encoding with offsets in the unit that the request asked for. */
 Encoding task_spans(Arena *, const TaskOptions *, const TaskRow *);
 void task_softmax(const float *logits, int64_t n, float *out); /* out may be logits */
+/* From logits of a text to scores; the model's own way is that of its problem_type. */
+typedef enum { SCORE_OWN, SCORE_NONE, SCORE_SOFTMAX, SCORE_SIGMOID } TaskScore;
+void task_score(const ModelConfig *, TaskScore, const float *logits, int64_t n, float *out);
+Value task_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
+/* Of the request's encoding, dimensions and length; the numbers are copied where they change. */
+Value task_vector(Arena *, const TaskOptions *, const float *, int64_t n);
+/* One vector of a row's: by options->pooling; or, of a vocabulary, as SPLADE does. */
+void task_pool(const TaskRow *, const TaskOptions *, float *out);
+void task_sparse(const TaskRow *, const TaskOptions *, float *out);
+/* What a masked language model fills in; the name is NULL where the tokenizer has none. */
+const char *task_mask_name(const Tokenizer *);
 
 #endif

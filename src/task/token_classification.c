@@ -51,7 +51,7 @@ static Value classify_token(Arena *arena, const ModelConfig *config, const TaskO
     Value one = value_map(arena, 4);
     value_add(&one, "token_info", part_token(arena, row, spans, index));
     value_add(&one, "scores", value_of_f32(scores, labels));
-    value_add(&one, "label", part_label(arena, config, best));
+    value_add(&one, "label", task_label(arena, config, best));
     value_add(&one, "score", value_of_float(number_widen(scores[best])));
     return one;
 }

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kind_hub.c - `POST /` means what the model is for, in the shapes of the Hugging Face Hub: its
+ * client posts to the address it was given and adds no path. Bodies with `parameters` are the
+ * pipelines' (labels, entities, masks); others are those of text-embeddings-inference. */
+#include <strings.h>
+
+#include "kind_parts.h"
+
+#include "data/number.h"
+
+static const Value *parameters_of(const Job *job)
+{
+    return value_get(job->request, "parameters");
+}
+
+/* `inputs` is a text or a list of them. */
+static bool read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
+{
+    const Value *inputs = value_get(request, "inputs");
+    if (!schema_check(request, rows, &job->err)) return false;
+    job->request = request;
+    job->single = inputs->kind == V_STR;
+    if (!job->single && inputs->kind != V_LIST)
+        return fail(&job->err, EF_INVALID_INPUT, "inputs: found %s, wanted a string or a list",
+                    value_kind_name(inputs->kind));
+    job->n = job->single ? 1 : inputs->list.n;
+    if (!kind_count(s, job, "inputs", job->n)) return false;
+    job->first = ARRAY(&job->arena, Str, job->n);
+    for (size_t i = 0; i < job->n; i++) {
+        const Value *one = job->single ? inputs : &inputs->list.items[i];
+        if (one->kind != V_STR)
+            return fail(&job->err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted a string", i,
+                        value_kind_name(one->kind));
+        job->first[i] = one->s;
+        if (!kind_text(job, "inputs", i, one->s)) return false;
+    }
+    return true;
+}
+
+static Value texts_request(Arena *arena, const Site *site, const Field *rows)
+{
+    Value inputs = kind_schema(arena, str_format(arena,
+        "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},{\"type\":\"array\",\"minItems\":1,"
+        "\"maxItems\":%zu,\"items\":{\"type\":\"string\",\"minLength\":1}}]}", site->max_inputs));
+    return kind_schema_with(arena, rows, "inputs", inputs);
+}
+
+/* ---- text classification: always a list of lists ---- */
+static const char *const functions[] = { "none", "softmax", "sigmoid", NULL };
+static const Field classify_parameters[] = {
+    { "function_to_apply", 0, F_STR, .nullable = true, .words = functions,
+      .help = "from logits to scores; by the model's problem_type unless said" },
+    { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
+      .help = "so many of the best labels; all unless said" },
+    { 0 },
+};
+static const Field classify_rows[] = {
+    { "inputs", 0, F_ANY, .required = true },
+    { "parameters", 0, F_MSG, .required = true, .msg = classify_parameters },
+    { 0 },
+};
+
+static bool read_classify(const Session *s, Job *job, const Value *request)
+{
+    return read_texts(s, job, request, classify_rows);
+}
+
+static TaskScore score_named(Str name)
+{
+    if (str_is(name, "none")) return SCORE_NONE;
+    if (str_is(name, "softmax")) return SCORE_SOFTMAX;
+    return str_is(name, "sigmoid") ? SCORE_SIGMOID : SCORE_OWN;
+}
+
+static Value finish_classify(const Session *s, Job *job)
+{
+    const Value *parameters = parameters_of(job);
+    TaskScore how = score_named(value_str(value_get(parameters, "function_to_apply"), STR("")));
+    size_t most = (size_t)value_float(value_get(parameters, "top_k"), 1 << 18);
+    Value list = value_list(&job->arena, job->n);
+    for (size_t r = 0; r < job->n; r++) {
+        size_t n = (size_t)job->row_width[r];
+        const float *scores = kind_scores(s, job, &job->arena, r, how);
+        if (!kind_finite(job, scores, n)) return value_null();
+        list.list.items[r] = kind_labels(s, &job->arena, scores, n, most);
+    }
+    return list;
+}
+
+static const JobKind hub_classify = {
+    .name = "text-classification",
+    .dialect = DIALECT_TEI,
+    .read = read_classify,
+    .finish = finish_classify,
+};
+
+/* ---- zero-shot classification: a pair of text and hypothesis for each candidate ---- */
+static const Field zero_parameters[] = {
+    { "candidate_labels", 0, F_STR, .repeated = true, .required = true },
+    { "hypothesis_template", 0, F_STR, .nullable = true,
+      .help = "with {} where the label goes; \"This example is {}.\" unless said" },
+    { "multi_label", 0, F_BOOL, .nullable = true, .help = "each label by itself; false unless said" },
+    { 0 },
+};
+static const Field zero_rows[] = {
+    { "inputs", 0, F_STR, .required = true },
+    { "parameters", 0, F_MSG, .required = true, .msg = zero_parameters },
+    { 0 },
+};
+
+/* Of a model of inference: which label says that one text follows from the other; -1: none. */
+static int entailment(const ModelConfig *config)
+{
+    for (int i = 0; i < config->num_labels && config->labels; i++)
+        if (config->labels[i].n >= 6 && strncasecmp(config->labels[i].p, "entail", 6) == 0) return i;
+    return -1;
+}
+
+static bool read_zero(const Session *s, Job *job, const Value *request)
+{
+    Arena *arena = &job->arena;
+    if (!schema_check(request, zero_rows, &job->err)) return false;
+    if (entailment(&s->model->config) < 0)
+        return fail(&job->err, EF_UNSUPPORTED,
+                    "candidate_labels: the model has no label for entailment");
+    const Value *parameters = value_get(request, "parameters");
+    const Value *labels = value_get(parameters, "candidate_labels");
+    Str form = value_str(value_get(parameters, "hypothesis_template"), STR("This example is {}."));
+    const char *gap = memmem(form.p, form.n, "{}", 2);
+    Str text = value_get(request, "inputs")->s;
+    job->request = request;
+    job->single = true;
+    job->n = labels->list.n;
+    if (!gap) return fail(&job->err, EF_INVALID_INPUT, "hypothesis_template: found no {}");
+    if (!kind_count(s, job, "candidate_labels", job->n) || !kind_text(job, "inputs", 0, text))
+        return false;
+    job->first = ARRAY(arena, Str, job->n);
+    job->second = ARRAY(arena, Str, job->n);
+    for (size_t i = 0; i < job->n; i++) {
+        Str label = labels->list.items[i].s;
+        job->first[i] = text;
+        job->second[i] = str_of(str_format(arena, "%.*s%.*s%s", (int)(gap - form.p), form.p,
+                                           STR_ARG(label), str_dup(arena, (Str){ gap + 2,
+                                           form.n - (size_t)(gap + 2 - form.p) })));
+    }
+    return true;
+}
+
+/* Among the candidates, or for each of them against "contradiction", as transformers does. */
+static const float *zero_scores(const Session *s, Job *job)
+{
+    int yes = entailment(&s->model->config), no = yes == 0 ? s->model->config.num_labels - 1 : 0;
+    bool alone = value_bool(value_get(parameters_of(job), "multi_label"), false) || job->n == 1;
+    float *scores = ARRAY(&job->arena, float, job->n);
+    for (size_t r = 0; r < job->n; r++) {
+        float both[2] = { job->rows[r][no], job->rows[r][yes] };
+        if (alone) task_softmax(both, 2, both);
+        scores[r] = both[1];
+    }
+    if (!alone) task_softmax(scores, (int64_t)job->n, scores);
+    return scores;
+}
+
+static Value finish_zero(const Session *s, Job *job)
+{
+    const Value *labels = value_get(parameters_of(job), "candidate_labels");
+    const float *scores = zero_scores(s, job);
+    if (!kind_finite(job, scores, job->n)) return value_null();
+    const size_t *order = kind_order(&job->arena, scores, job->n);
+    Value list = value_list(&job->arena, job->n);
+    for (size_t i = 0; i < job->n; i++) {
+        Value *one = &list.list.items[i];
+        *one = value_map(&job->arena, 2);
+        value_add(one, "label", labels->list.items[order[i]]);
+        value_add(one, "score", value_of_float(number_widen(scores[order[i]])));
+    }
+    return list;
+}
+
+static const JobKind hub_zero = {
+    .name = "zero-shot-classification",
+    .dialect = DIALECT_TEI,
+    .read = read_zero,
+    .finish = finish_zero,
+};
+
+/* ---- token classification ---- */
+static const char *const groupings[] = { "none", "simple", "first", "average", "max", NULL };
+static const Field tag_parameters[] = {
+    { "aggregation_strategy", 0, F_STR, .nullable = true, .words = groupings,
+      .help = "simple unless said" },
+    { "ignore_labels", 0, F_STR, .repeated = true, .nullable = true, .help = "O unless said" },
+    { "stride", 0, F_U32, .nullable = true, .help = "not looked at: texts are not cut in windows" },
+    { 0 },
+};
+static const Field tag_rows[] = {
+    { "inputs", 0, F_ANY, .required = true },
+    { "parameters", 0, F_MSG, .nullable = true, .msg = tag_parameters },
+    { 0 },
+};
+
+static TaskGrouping grouping_named(Str name)
+{
+    for (int i = 0; groupings[i]; i++)
+        if (str_is(name, groupings[i])) return (TaskGrouping)(GROUP_NONE + i);
+    return GROUP_SIMPLE;
+}
+
+static bool read_tag(const Session *s, Job *job, const Value *request)
+{
+    if (!read_texts(s, job, request, tag_rows)) return false;
+    const Value *parameters = value_get(request, "parameters");
+    const Value *ignored = value_get(parameters, "ignore_labels");
+    job->options.chars = true;
+    job->options.outside = ignored && ignored->kind == V_LIST;
+    job->options.grouping =
+        grouping_named(value_str(value_get(parameters, "aggregation_strategy"), STR("")));
+    return true;
+}
+
+static bool is_ignored(const Value *labels, const Value *entity)
+{
+    Str name = value_str(value_get(entity, "entity_group"), STR(""));
+    if (!name.n) name = value_str(value_get(entity, "entity"), STR(""));
+    for (size_t i = 0; labels && labels->kind == V_LIST && i < labels->list.n; i++)
+        if (str_eq(name, labels->list.items[i].s)) return true;
+    return false;
+}
+
+static Value entities_of(const Session *s, Job *job, size_t row)
+{
+    Value result, list;
+    const Value *ignored = value_get(parameters_of(job), "ignore_labels");
+    kind_predict.row(s, job, &job->arena, row, &result);
+    list = *value_get(&result, "entities");
+    size_t n = 0;
+    for (size_t i = 0; i < list.list.n; i++)
+        if (!is_ignored(ignored, &list.list.items[i])) list.list.items[n++] = list.list.items[i];
+    list.list.n = n;
+    return list;
+}
+
+/* One list, or one for each text. */
+static Value finish_tag(const Session *s, Job *job)
+{
+    Value list = value_list(&job->arena, job->n);
+    for (size_t r = 0; r < job->n; r++) list.list.items[r] = entities_of(s, job, r);
+    return job->single ? list.list.items[0] : list;
+}
+
+static const JobKind hub_tag = {
+    .name = "token-classification",
+    .dialect = DIALECT_TEI,
+    .read = read_tag,
+    .finish = finish_tag,
+};
+
+/* ---- masks ---- */
+static const Field fill_parameters[] = {
+    { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18, .help = "5 unless said" },
+    { "targets", 0, F_STR, .repeated = true, .nullable = true, .help = "only these words" },
+    { 0 },
+};
+static const Field fill_rows[] = {
+    { "inputs", 0, F_ANY, .required = true },
+    { "parameters", 0, F_MSG, .required = true, .msg = fill_parameters },
+    { 0 },
+};
+
+static bool read_fill(const Session *s, Job *job, const Value *request)
+{
+    if (!read_texts(s, job, request, fill_rows)) return false;
+    const Value *parameters = value_get(request, "parameters");
+    job->options.top_k = (int)value_float(value_get(parameters, "top_k"), 0);
+    job->options.targets = value_get(parameters, "targets");
+    const char *mask = task_mask_name(s->model->tokenizer);
+    for (size_t i = 0; i < job->n; i++)
+        if (!mask || !memmem(job->first[i].p, job->first[i].n, mask, strlen(mask)))
+            return fail(&job->err, EF_INVALID_INPUT, "inputs[%zu]: found no mask, wanted %s", i,
+                        mask ? mask : "a model that has one");
+    return true;
+}
+
+static Value masks_of(const Session *s, Job *job, size_t row)
+{
+    Value result;
+    kind_predict.row(s, job, &job->arena, row, &result);
+    Value masks = *value_get(&result, "masks");
+    for (size_t i = 0; i < masks.list.n; i++)
+        masks.list.items[i] = *value_get(&masks.list.items[i], "words");
+    return masks.list.n == 1 ? masks.list.items[0] : masks;
+}
+
+static Value finish_fill(const Session *s, Job *job)
+{
+    Value list = value_list(&job->arena, job->n);
+    for (size_t r = 0; r < job->n; r++) list.list.items[r] = masks_of(s, job, r);
+    return job->single ? list.list.items[0] : list;
+}
+
+static const JobKind hub_fill = {
+    .name = "fill-mask",
+    .dialect = DIALECT_TEI,
+    .read = read_fill,
+    .finish = finish_fill,
+};
+
+/* ---- by the model's task, and by what the body has ---- */
+static const JobKind *kind_for(const Site *site, const Value *request)
+{
+    const Value *parameters = value_get(request, "parameters"), *inputs = value_get(request, "inputs");
+    bool pipeline = parameters && parameters->kind != V_NULL;
+    if (site_sparse(site)) return pipeline && !site->task->pool ? &hub_fill : &kind_tei_sparse;
+    if (site_embeds(site))
+        return inputs && inputs->kind == V_MAP ? &kind_tei_similarity : &kind_tei_embed;
+    if (!site_classifies(site)) return &hub_tag;
+    if (value_get(parameters, "candidate_labels")) return &hub_zero;
+    if (pipeline) return &hub_classify;
+    return site_ranks(site) && value_get(request, "query") ? &kind_rerank_any : &kind_tei_predict;
+}
+
+static bool read_hub(const Session *s, Job *job, const Value *request)
+{
+    Site site = session_site(s);
+    job->kind = kind_for(&site, request);
+    return job->kind->read(s, job, request);
+}
+
+/* ---- schemas ---- */
+/* Without `parameters`: the other dialect. */
+static Value plain(Arena *arena, Value schema)
+{
+    const Value *old = value_get(&schema, "properties");
+    Value properties = value_map(arena, old->map.n + 1);
+    for (size_t i = 0; i < old->map.n; i++)
+        if (!str_is(old->map.items[i].key, "parameters"))
+            properties.map.items[properties.map.n++] = old->map.items[i];
+    value_add(&properties, "parameters", kind_schema(arena, "{\"type\":\"null\"}"));
+    *(Value *)old = properties;
+    return schema;
+}
+
+static Value hub_request(Arena *arena, const Site *site)
+{
+    Value sparse = plain(arena, kind_tei_sparse.request(arena, site));
+    if (site_sparse(site) && site->task->pool) return sparse;
+    if (site_sparse(site))
+        return kind_schema_any(arena, texts_request(arena, site, fill_rows), sparse);
+    if (site_embeds(site))
+        return kind_schema_any(arena, plain(arena, kind_tei_embed.request(arena, site)),
+                               kind_tei_similarity.request(arena, site));
+    if (!site_classifies(site)) return texts_request(arena, site, tag_rows);
+    Value labels = texts_request(arena, site, classify_rows);
+    return kind_schema_any(arena, labels, plain(arena, kind_tei_predict.request(arena, site)));
+}
+
+static Value hub_reply(Arena *arena, const Site *site)
+{
+    Value any = value_map(arena, 1); /* arrays of entities, labels or masks */
+    if (site_embeds(site))
+        return kind_schema_any(arena, kind_tei_embed.reply(arena, site),
+                               kind_tei_similarity.reply(arena, site));
+    if (site_classifies(site)) return kind_tei_predict.reply(arena, site);
+    return kind_schema_list(arena, any);
+}
+
+const JobKind kind_hub = {
+    .name = "hub",
+    .dialect = DIALECT_TEI,
+    .values = MOST_IDS,
+    .read = read_hub,
+    .request = hub_request,
+    .reply = hub_reply,
+};

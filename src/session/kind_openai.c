@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kind_openai.c - POST /v1/embeddings: vectors of length 1, as numbers or as base64 (which is what
+ * OpenAI's own client asks for). */
+#include "kind_parts.h"
+
+static const char *const formats[] = { "float", "base64", NULL };
+static const Field rows[] = {
+    { "input", 0, F_ANY, .required = true },
+    { "model", 0, F_STR, .nullable = true, .help = "not looked at: there is one" },
+    { "encoding_format", 0, F_STR, .words = formats, .help = "float unless said" },
+    { "dimensions", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 20,
+      .help = "so many numbers of a vector, from its front; all unless said" },
+    { "user", 0, F_STR, .nullable = true, .help = "not looked at" },
+    { 0 },
+};
+
+static bool read_embed(const Session *s, Job *job, const Value *request)
+{
+    if (!schema_check(request, rows, &job->err) ||
+        !kind_inputs(s, job, "input", value_get(request, "input")))
+        return false;
+    Str format = value_str(value_get(request, "encoding_format"), STR("float"));
+    job->options.normalize = true;
+    job->options.base64 = str_is(format, "base64");
+    return kind_dimensions(s, job, value_get(request, "dimensions"));
+}
+
+static void embed_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
+{
+    const float *x = kind_vector(s, job, arena, r);
+    *out = value_map(arena, 3);
+    value_add(out, "object", value_of_str(STR("embedding")));
+    value_add(out, "embedding", task_vector(arena, &job->options, x, job->row_width[r]));
+    value_add(out, "index", value_of_int((int64_t)r));
+}
+
+static Value embed_frame(const Session *s, Job *job, Value *list, size_t n)
+{
+    Value reply = value_map(&job->arena, 4), usage = value_map(&job->arena, 2);
+    value_add(&usage, "prompt_tokens", value_of_int(job->tokens));
+    value_add(&usage, "total_tokens", value_of_int(job->tokens));
+    value_add(&reply, "object", value_of_str(STR("list")));
+    value_add(&reply, "data", (Value){ .kind = V_LIST, .list = { list, n } });
+    value_add(&reply, "model", value_of_str(s->model->name));
+    value_add(&reply, "usage", usage);
+    return reply;
+}
+
+/* ---- schemas ---- */
+static const Field embedding[] = {
+    { "object", 0, F_STR, .required = true },
+    { "embedding", 0, F_F32, .repeated = true, .required = true, .or_base64 = true },
+    { "index", 0, F_U32, .required = true },
+    { 0 },
+};
+static const Field usage_rows[] = {
+    { "prompt_tokens", 0, F_U32, .required = true },
+    { "total_tokens", 0, F_U32, .required = true },
+    { 0 },
+};
+static const Field reply_rows[] = {
+    { "object", 0, F_STR, .required = true },
+    { "data", 0, F_MSG, .repeated = true, .required = true, .msg = embedding },
+    { "model", 0, F_STR, .required = true },
+    { "usage", 0, F_MSG, .required = true, .msg = usage_rows },
+    { 0 },
+};
+
+static Value embed_request(Arena *arena, const Site *site)
+{
+    Value all = kind_schema_with(arena, rows, "input", kind_inputs_schema(arena, site));
+    kind_narrow(&all, "dimensions", "maximum", site->config->hidden_size);
+    return all;
+}
+
+static Value embed_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema_describe(arena, reply_rows);
+}
+
+const JobKind kind_openai_embed = {
+    .name = "embeddings",
+    .keep = KEEP_VECTOR,
+    .values = MOST_IDS,
+    .read = read_embed,
+    .row = embed_row,
+    .frame = embed_frame,
+    .opening = "{\"object\":\"list\",\"data\":[",
+    .fits = site_embeds,
+    .request = embed_request,
+    .reply = embed_reply,
+};

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kind_parts.c - pieces that more than one dialect is made of. */
+#include "kind_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "data/json.h"
+
+const char *const kind_directions[] = { "right", "left", "Right", "Left", NULL };
+
+/* ---- options ---- */
+bool kind_truncation(Job *job, const Value *options)
+{
+    Str direction = value_str(value_get(options, "truncation_direction"), STR("right"));
+    const Value *prompt = value_get(options, "prompt_name");
+    job->options.whole = !value_bool(value_get(options, "truncate"), true);
+    job->options.left = direction.n == 4;
+    if (!prompt || prompt->kind == V_NULL) return true;
+    return fail(&job->err, EF_INVALID_INPUT, "prompt_name: found \"%.*s\", but the model has no prompts",
+                (int)MIN(prompt->s.n, 60), prompt->s.p);
+}
+
+bool kind_dimensions(const Session *s, Job *job, const Value *dimensions)
+{
+    int width = s->model->config.hidden_size;
+    job->options.dimensions = (int)value_float(dimensions, 0);
+    if (!width || job->options.dimensions <= width) return true;
+    return fail(&job->err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %d",
+                job->options.dimensions, width);
+}
+
+/* ---- texts ---- */
+bool kind_text(Job *job, const char *name, size_t index, Str text)
+{
+    if (text.n == 0)
+        return fail(&job->err, EF_EMPTY, "%s[%zu]: found an empty text", name, index);
+    if (text.n <= INT32_MAX) return true;
+    return fail(&job->err, EF_TOO_LARGE, "%s[%zu]: found %zu bytes, wanted at most %d", name, index,
+                text.n, INT32_MAX);
+}
+
+bool kind_count(const Session *s, Job *job, const char *name, size_t n)
+{
+    size_t most = s->options.max_inputs;
+    if (n == 0) return fail(&job->err, EF_EMPTY, "%s: found none, wanted at least one", name);
+    if (n <= most) return true;
+    return fail(&job->err, EF_INVALID_INPUT, "%s: found %zu, wanted at most %zu", name, n, most);
+}
+
+bool kind_ids(const Session *s, Job *job, const char *name, const Value *ids, int32_t *out)
+{
+    int64_t most = (int64_t)tokenizer_size(s->model->tokenizer) - 1;
+    for (size_t i = 0; i < ids->list.n; i++) {
+        const Value *id = &ids->list.items[i];
+        double n = value_float(id, -1);
+        bool number = id->kind == V_INT || id->kind == V_FLOAT;
+        if (n < 0 || n > (double)most || n != floor(n))
+            return fail(&job->err, EF_INVALID_INPUT,
+                        "%s: found %s, wanted whole numbers from 0 to %lld", name,
+                        number ? "one that is no token" : value_kind_name(id->kind),
+                        (long long)most);
+        if (out) out[i] = (int32_t)n;
+    }
+    return true;
+}
+
+/* TEI's way: it makes ids of another tokenizer's text harmless, and truncation the same for all. */
+static bool decode_input(const Session *s, Job *job, const char *name, const Value *ids, size_t index)
+{
+    int32_t *list = ARRAY(&job->arena, int32_t, ids->list.n);
+    if (!kind_ids(s, job, name, ids, list) ||
+        !tokenizer_decode(s->model->tokenizer, list, ids->list.n, false, &job->arena,
+                          &job->first[index], &job->err))
+        return false;
+    if (!job->plain) job->plain = ARRAY(&job->arena, uint8_t, job->n);
+    job->plain[index] = 1;
+    return kind_text(job, name, index, job->first[index]);
+}
+
+static bool read_input(const Session *s, Job *job, const char *name, const Value *v, size_t index)
+{
+    if (v->kind == V_LIST) return decode_input(s, job, name, v, index);
+    if (v->kind != V_STR)
+        return fail(&job->err, EF_INVALID_INPUT,
+                    "%s[%zu]: found %s, wanted a string or a list of token ids", name, index,
+                    value_kind_name(v->kind));
+    job->first[index] = v->s;
+    return kind_text(job, name, index, v->s);
+}
+
+bool kind_inputs(const Session *s, Job *job, const char *name, const Value *v)
+{
+    if (!v || (v->kind != V_STR && v->kind != V_LIST))
+        return fail(&job->err, EF_INVALID_INPUT,
+                    "%s: found %s, wanted a string, token ids, or a list of both", name,
+                    v ? value_kind_name(v->kind) : "nothing");
+    const Value *first = v->kind == V_LIST && v->list.n ? &v->list.items[0] : NULL;
+    job->single = v->kind == V_STR || (first && (first->kind == V_INT || first->kind == V_FLOAT));
+    job->n = job->single ? 1 : v->list.n;
+    if (!kind_count(s, job, name, job->n)) return false;
+    job->first = ARRAY(&job->arena, Str, job->n);
+    if (job->single) return read_input(s, job, name, v, 0);
+    for (size_t i = 0; i < job->n; i++)
+        if (!read_input(s, job, name, &v->list.items[i], i)) return false;
+    return true;
+}
+
+/* ---- numbers ---- */
+const float *kind_vector(const Session *s, const Job *job, Arena *arena, size_t row)
+{
+    if (job->row_tokens[row] == 1) return job->rows[row];
+    float *out = ARRAY(arena, float, job->row_width[row]);
+    TaskRow all = { .encoding = &job->encoding[row], .data = job->rows[row],
+                    .tokens = job->row_tokens[row], .width = job->row_width[row] };
+    job_pool(s, job)(&all, &job->options, out);
+    return out;
+}
+
+typedef struct Ranked {
+    float score;
+    size_t index;
+} Ranked;
+
+static int by_score(const void *a, const void *b)
+{
+    const Ranked *x = a, *y = b;
+    if (x->score != y->score) return x->score < y->score ? 1 : -1;
+    return x->index < y->index ? 1 : -1;
+}
+
+size_t *kind_order(Arena *arena, const float *scores, size_t n)
+{
+    Ranked *list = ARRAY(arena, Ranked, n);
+    size_t *order = ARRAY(arena, size_t, n);
+    for (size_t i = 0; i < n; i++) list[i] = (Ranked){ scores[i], i };
+    qsort(list, n, sizeof *list, by_score);
+    for (size_t i = 0; i < n; i++) order[i] = list[i].index;
+    return order;
+}
+
+bool kind_finite(Job *job, const float *scores, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(scores[i]))
+            return fail(&job->err, EF_INTERNAL, "the model gave a score that is no number");
+    return true;
+}
+
+/* ---- JSON Schemas ---- */
+Value kind_schema(Arena *arena, const char *json)
+{
+    Value v = value_null();
+    Err err;
+    bool ok = json_parse(arena, str_of(json), &v, &err);
+    assert(ok);
+    (void)ok;
+    return v;
+}
+
+void kind_replace(Value *schema, const char *property, Value by)
+{
+    Value *field = (Value *)value_get(value_get(schema, "properties"), property);
+    assert(field);
+    *field = by;
+}
+
+/* Models have no prompts here, so none can be asked for. */
+Value kind_schema_with(Arena *arena, const Field *rows, const char *name, Value schema)
+{
+    Value all = schema_describe(arena, rows);
+    kind_replace(&all, name, schema);
+    if (value_get(value_get(&all, "properties"), "prompt_name"))
+        kind_replace(&all, "prompt_name", kind_schema(arena, "{\"type\":\"null\"}"));
+    return all;
+}
+
+Value kind_schema_list(Arena *arena, Value items)
+{
+    Value list = value_map(arena, 2);
+    value_add(&list, "type", value_of_str(STR("array")));
+    value_add(&list, "items", items);
+    return list;
+}
+
+Value kind_schema_any(Arena *arena, Value one, Value other)
+{
+    Value any = value_map(arena, 1), both = value_list(arena, 2);
+    both.list.items[0] = one;
+    both.list.items[1] = other;
+    value_add(&any, "anyOf", both);
+    return any;
+}
+
+Value kind_text_schema(Arena *arena)
+{
+    return kind_schema(arena, "{\"type\":\"string\",\"minLength\":1}");
+}
+
+Value kind_inputs_schema(Arena *arena, const Site *site)
+{
+    const char *ids = str_format(arena,
+        "{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":\"integer\",\"minimum\":0,"
+        "\"maximum\":%zu}}", site->vocabulary - 1);
+    return kind_schema(arena, str_format(arena,
+        "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},%s,{\"type\":\"array\",\"minItems\":1,"
+        "\"maxItems\":%zu,\"items\":{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},%s]}}]}",
+        ids, site->max_inputs, ids));
+}
+
+void kind_narrow(Value *schema, const char *property, const char *key, int64_t value)
+{
+    const Value *one = value_get(value_get(schema, "properties"), property);
+    Value *field = one ? (Value *)value_get(one, key) : NULL;
+    if (field && value) *field = value_of_int(value);
+}

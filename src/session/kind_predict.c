@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kind_predict.c - POST /predict: the task's own request and reply. The original and TEI share the
+ * path; a body that only TEI can mean gets TEI's answer. */
+#include "kind_parts.h"
+
+static bool read_predict(const Session *s, Job *job, const Value *request)
+{
+    const Model *m = s->model;
+    TaskInputs inputs;
+    size_t most = s->options.max_inputs;
+    if (!task_inputs(&job->arena, m->task, request, most, &inputs, &job->err)) return false;
+    job->first = inputs.first;
+    job->second = inputs.second;
+    job->n = inputs.n;
+    job->single = inputs.n == 1;
+    job->metadata = value_get(request, "metadata");
+    return task_options(m->task, &m->config, request, &job->options, &job->err);
+}
+
+static void predict_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
+{
+    const Model *m = s->model;
+    TaskRow row = {
+        .first = job->first[r],
+        .second = job_second(job, r),
+        .encoding = &job->encoding[r],
+        .tokenizer = m->tokenizer,
+        .data = job->rows[r],
+        .tokens = job->row_tokens[r],
+        .width = job->row_width[r],
+        .scores = job->scores ? job->scores[r] : NULL,
+    };
+    m->task->finish(arena, &m->config, &job->options, &row, out);
+}
+
+static Value predict_frame(const Session *s, Job *job, Value *rows, size_t n)
+{
+    return task_reply(&job->arena, rows, n, s->model->name, job->metadata);
+}
+
+static Value predict_request(Arena *arena, const Site *site)
+{
+    return task_request_describe(arena, site->task,
+                                 (TaskLimits){ site->max_inputs, site->config->hidden_size });
+}
+
+static Value predict_reply(Arena *arena, const Site *site)
+{
+    return schema_describe(arena, task_reply_schema(site->task));
+}
+
+const JobKind kind_predict = {
+    .name = "predict",
+    .read = read_predict,
+    .row = predict_row,
+    .frame = predict_frame,
+    .opening = "{\"results\":[",
+    .request = predict_request,
+    .reply = predict_reply,
+};
+
+/* ---- or TEI's ---- */
+static bool has_any(const Value *request, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (value_get(request, *keys)) return true;
+    return false;
+}
+
+static bool only_lists(const Value *inputs)
+{
+    if (!inputs || inputs->kind != V_LIST || inputs->list.n == 0) return false;
+    for (size_t i = 0; i < inputs->list.n; i++)
+        if (inputs->list.items[i].kind != V_LIST) return false;
+    return true;
+}
+
+/* A text by itself and a list of lists are nothing that the original takes; a flat list is its
+ * batch, unless a key says otherwise. */
+static bool is_tei(const Session *s, const Value *request)
+{
+    static const char *const theirs[] = { "raw_scores", "truncation_direction", NULL };
+    static const char *const ours[] = { "metadata", "top_k", "offsets", "return_tokens", NULL };
+    Site site = session_site(s);
+    const Value *inputs = value_get(request, "inputs");
+    if (!site_classifies(&site)) return false;
+    if (s->options.tei || has_any(request, theirs)) return true;
+    return !has_any(request, ours) && inputs && (inputs->kind == V_STR || only_lists(inputs));
+}
+
+static bool read_any(const Session *s, Job *job, const Value *request)
+{
+    job->kind = is_tei(s, request) ? &kind_tei_predict : &kind_predict;
+    return job->kind->read(s, job, request);
+}
+
+static Value any_request(Arena *arena, const Site *site)
+{
+    Value own = predict_request(arena, site);
+    if (!site_classifies(site)) return own;
+    return kind_schema_any(arena, own, kind_tei_predict.request(arena, site));
+}
+
+static Value any_reply(Arena *arena, const Site *site)
+{
+    Value own = predict_reply(arena, site);
+    if (!site_classifies(site)) return own;
+    return kind_schema_any(arena, own, kind_tei_predict.reply(arena, site));
+}
+
+const JobKind kind_predict_any = {
+    .name = "predict",
+    .read = read_any,
+    .request = any_request,
+    .reply = any_reply,
+};

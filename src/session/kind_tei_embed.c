@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kind_tei_embed.c - vectors as text-embeddings-inference gives them: of length 1 unless it is told
+ * otherwise, lists without anything around them. */
+#include <math.h>
+
+#include "kind_parts.h"
+
+#include "data/number.h"
+
+static const Field token_rows[] = {
+    { "inputs", 0, F_ANY, .required = true }, KIND_TRUNCATION, KIND_PROMPT, { 0 },
+};
+static const Field embed_rows[] = {
+    { "inputs", 0, F_ANY, .required = true }, KIND_TRUNCATION, KIND_PROMPT,
+    { "normalize", 0, F_BOOL, .help = "vectors to length 1; true unless said" },
+    { "dimensions", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 20,
+      .help = "so many numbers of a vector, from its front; all unless said" },
+    { 0 },
+};
+
+static bool read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
+{
+    return schema_check(request, rows, &job->err) && kind_truncation(job, request) &&
+           kind_inputs(s, job, "inputs", value_get(request, "inputs"));
+}
+
+static Value list_frame(const Session *s, Job *job, Value *rows, size_t n)
+{
+    (void)s, (void)job;
+    return (Value){ .kind = V_LIST, .list = { rows, n } };
+}
+
+/* ---- /embed ---- */
+static bool read_embed(const Session *s, Job *job, const Value *request)
+{
+    if (!read_texts(s, job, request, embed_rows)) return false;
+    job->options.normalize = value_bool(value_get(request, "normalize"), true);
+    return kind_dimensions(s, job, value_get(request, "dimensions"));
+}
+
+static void embed_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
+{
+    *out = task_vector(arena, &job->options, kind_vector(s, job, arena, r), job->row_width[r]);
+}
+
+static Value embed_request(Arena *arena, const Site *site)
+{
+    Value all = kind_schema_with(arena, embed_rows, "inputs", kind_inputs_schema(arena, site));
+    kind_narrow(&all, "dimensions", "maximum", site->config->hidden_size);
+    return all;
+}
+
+static Value embed_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return kind_schema(arena, "{\"type\":\"array\",\"items\":{\"type\":\"array\","
+                              "\"items\":{\"type\":\"number\"}},"
+                              "\"description\":\"a vector for each input\"}");
+}
+
+const JobKind kind_tei_embed = {
+    .name = "embed",
+    .dialect = DIALECT_TEI,
+    .keep = KEEP_VECTOR,
+    .values = MOST_IDS,
+    .read = read_embed,
+    .row = embed_row,
+    .frame = list_frame,
+    .opening = "[",
+    .fits = site_embeds,
+    .request = embed_request,
+    .reply = embed_reply,
+};
+
+/* ---- /embed_all ---- */
+static bool read_tokens(const Session *s, Job *job, const Value *request)
+{
+    return read_texts(s, job, request, token_rows);
+}
+
+static void tokens_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
+{
+    (void)s;
+    size_t width = (size_t)job->row_width[r];
+    *out = value_list(arena, (size_t)job->row_tokens[r]);
+    for (size_t i = 0; i < out->list.n; i++)
+        out->list.items[i] = value_of_f32(job->rows[r] + i * width, width);
+}
+
+static Value tokens_request(Arena *arena, const Site *site)
+{
+    return kind_schema_with(arena, token_rows, "inputs", kind_inputs_schema(arena, site));
+}
+
+static Value tokens_reply(Arena *arena, const Site *site)
+{
+    return kind_schema_list(arena, embed_reply(arena, site));
+}
+
+const JobKind kind_tei_embed_all = {
+    .name = "embed_all",
+    .dialect = DIALECT_TEI,
+    .keep = KEEP_TOKENS,
+    .values = MOST_IDS,
+    .read = read_tokens,
+    .row = tokens_row,
+    .frame = list_frame,
+    .opening = "[",
+    .fits = site_embeds,
+    .request = tokens_request,
+    .reply = tokens_reply,
+};
+
+/* ---- /embed_sparse ---- */
+static const Field sparse_value[] = {
+    { "index", 0, F_U32, .required = true, .help = "of a token of the vocabulary" },
+    { "value", 0, F_F32, .required = true, .help = "its weight in the text, above 0" },
+    { 0 },
+};
+
+static void sparse_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
+{
+    const float *x = kind_vector(s, job, arena, r);
+    size_t n = 0;
+    for (int64_t i = 0; i < job->row_width[r]; i++) n += x[i] > 0;
+    *out = value_list(arena, n);
+    n = 0;
+    for (int64_t i = 0; i < job->row_width[r]; i++) {
+        if (!(x[i] > 0)) continue;
+        Value *one = &out->list.items[n++];
+        *one = value_map(arena, 2);
+        value_add(one, "index", value_of_int(i));
+        value_add(one, "value", value_of_float(number_widen(x[i])));
+    }
+}
+
+static Value sparse_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return kind_schema_list(arena, kind_schema_list(arena, schema_describe(arena, sparse_value)));
+}
+
+const JobKind kind_tei_sparse = {
+    .name = "embed_sparse",
+    .dialect = DIALECT_TEI,
+    .keep = KEEP_VECTOR,
+    .values = MOST_IDS,
+    .read = read_tokens,
+    .row = sparse_row,
+    .frame = list_frame,
+    .opening = "[",
+    .fits = site_sparse,
+    .request = tokens_request,
+    .reply = sparse_reply,
+};
+
+/* ---- /similarity ---- */
+static const Field similarity_inputs[] = {
+    { "source_sentence", 0, F_STR, .required = true },
+    { "sentences", 0, F_STR, .repeated = true, .required = true },
+    { 0 },
+};
+static const Field similarity_parameters[] = { KIND_TRUNCATION, KIND_PROMPT, { 0 } };
+static const Field similarity_rows[] = {
+    { "inputs", 0, F_MSG, .required = true, .msg = similarity_inputs },
+    { "parameters", 0, F_MSG, .nullable = true, .msg = similarity_parameters },
+    { 0 },
+};
+
+static bool read_similarity(const Session *s, Job *job, const Value *request)
+{
+    if (!schema_check(request, similarity_rows, &job->err) ||
+        !kind_truncation(job, value_get(request, "parameters")))
+        return false;
+    const Value *inputs = value_get(request, "inputs");
+    const Value *sentences = value_get(inputs, "sentences");
+    if (sentences->list.n == 0)
+        return fail(&job->err, EF_EMPTY, "inputs.sentences: found none, wanted at least one");
+    job->n = sentences->list.n + 1;
+    job->first = ARRAY(&job->arena, Str, job->n);
+    job->first[0] = value_get(inputs, "source_sentence")->s;
+    for (size_t i = 1; i < job->n; i++) job->first[i] = sentences->list.items[i - 1].s;
+    if (!kind_count(s, job, "inputs.sentences", job->n)) return false;
+    if (job->first[0].n == 0)
+        return fail(&job->err, EF_EMPTY, "inputs.source_sentence: found an empty text");
+    for (size_t i = 1; i < job->n; i++)
+        if (!kind_text(job, "inputs.sentences", i - 1, job->first[i])) return false;
+    return true;
+}
+
+static float cosine(const float *a, const float *b, int64_t n)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int64_t i = 0; i < n; i++) {
+        ab += (double)a[i] * b[i];
+        aa += (double)a[i] * a[i];
+        bb += (double)b[i] * b[i];
+    }
+    return aa > 0 && bb > 0 ? (float)(ab / sqrt(aa * bb)) : 0;
+}
+
+static Value finish_similarity(const Session *s, Job *job)
+{
+    Arena *arena = &job->arena;
+    float *out = ARRAY(arena, float, job->n);
+    const float *source = kind_vector(s, job, arena, 0);
+    for (size_t i = 1; i < job->n; i++)
+        out[i - 1] = cosine(source, kind_vector(s, job, arena, i), job->row_width[0]);
+    return value_of_f32(out, job->n - 1);
+}
+
+static Value similarity_request(Arena *arena, const Site *site)
+{
+    Value inputs = kind_schema(arena, str_format(arena,
+        "{\"type\":\"object\",\"required\":[\"source_sentence\",\"sentences\"],"
+        "\"properties\":{\"source_sentence\":{\"type\":\"string\",\"minLength\":1},"
+        "\"sentences\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
+        "\"items\":{\"type\":\"string\",\"minLength\":1}}}}", site->max_inputs - 1));
+    return kind_schema_with(arena, similarity_rows, "inputs", inputs);
+}
+
+static Value similarity_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return kind_schema(arena, "{\"type\":\"array\",\"items\":{\"type\":\"number\"},"
+                              "\"description\":\"cosine of each sentence with the source\"}");
+}
+
+const JobKind kind_tei_similarity = {
+    .name = "similarity",
+    .dialect = DIALECT_TEI,
+    .keep = KEEP_VECTOR,
+    .read = read_similarity,
+    .finish = finish_similarity,
+    .fits = site_embeds,
+    .request = similarity_request,
+    .reply = similarity_reply,
+};

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kind_tei_tokens.c - texts to tokens and back, in the shapes of text-embeddings-inference. The
+ * model is not needed, so the answer comes from admission. */
+#include "kind_parts.h"
+
+/* ---- /tokenize ---- */
+static const char *const offset_words[] = { "bytes", "chars", NULL };
+static const Field tokenize_rows[] = {
+    { "inputs", 0, F_ANY, .required = true },
+    { "add_special_tokens", 0, F_BOOL, .help = "true unless said" },
+    KIND_PROMPT,
+    { "offsets", 0, F_STR, .words = offset_words,
+      .help = "what start and stop count; bytes unless said" },
+    { 0 },
+};
+
+static bool none_empty(Job *job, const Value *inputs)
+{
+    bool list = inputs->kind == V_LIST;
+    if (list && inputs->list.n == 0) return fail(&job->err, EF_EMPTY, "inputs: found none");
+    for (size_t i = 0; i < (list ? inputs->list.n : 1); i++) {
+        const Value *one = list ? &inputs->list.items[i] : inputs;
+        if (one->kind == V_STR && !kind_text(job, "inputs", i, one->s)) return false;
+    }
+    return true;
+}
+
+static bool read_tokenize(const Session *s, Job *job, const Value *request)
+{
+    TaskInputs inputs;
+    if (!schema_check(request, tokenize_rows, &job->err) || !kind_truncation(job, request) ||
+        !none_empty(job, value_get(request, "inputs")) ||
+        !task_texts(&job->arena, value_get(request, "inputs"), s->options.max_inputs, &inputs,
+                    &job->err))
+        return false;
+    job->first = inputs.first;
+    job->second = inputs.second;
+    job->n = inputs.n;
+    job->options.chars = str_is(value_str(value_get(request, "offsets"), STR("")), "chars");
+    job->no_special = !value_bool(value_get(request, "add_special_tokens"), true);
+    return true;
+}
+
+static Value token_of(const Session *s, Job *job, size_t row, const Encoding *spans, size_t i)
+{
+    Arena *arena = &job->arena;
+    const Encoding *e = &job->encoding[row]; /* in bytes */
+    const Str *second = job_second(job, row);
+    Str source = second && e->sequence[i] ? *second : job->first[row];
+    Str part = { source.p + e->start[i], (size_t)(e->end[i] - e->start[i]) };
+    bool special = e->special[i];
+    Value v = value_map(arena, 6);
+    value_add(&v, "id", value_of_int(e->ids[i]));
+    value_add(&v, "text",
+              value_of_str(special ? tokenizer_token(s->model->tokenizer, e->ids[i]) : part));
+    value_add(&v, "special", value_of_bool(special));
+    value_add(&v, "start", special ? value_null() : value_of_int(spans->start[i]));
+    value_add(&v, "stop", special ? value_null() : value_of_int(spans->end[i]));
+    if (second && !special) value_add(&v, "sequence", value_of_int(e->sequence[i]));
+    return v;
+}
+
+static Value finish_tokenize(const Session *s, Job *job)
+{
+    Value list = value_list(&job->arena, job->n);
+    for (size_t r = 0; r < job->n; r++) {
+        const Encoding *e = &job->encoding[r];
+        TaskRow row = { .first = job->first[r], .second = job_second(job, r), .encoding = e };
+        Encoding spans = task_spans(&job->arena, &job->options, &row);
+        list.list.items[r] = value_list(&job->arena, e->n);
+        for (size_t i = 0; i < e->n; i++)
+            list.list.items[r].list.items[i] = token_of(s, job, r, &spans, i);
+    }
+    return list;
+}
+
+static Value tokenize_request(Arena *arena, const Site *site)
+{
+    return kind_schema_with(arena, tokenize_rows, "inputs",
+                            task_texts_describe(arena, site->max_inputs));
+}
+
+static const Field token[] = {
+    { "id", 0, F_U32, .required = true },
+    { "text", 0, F_STR, .required = true },
+    { "special", 0, F_BOOL, .required = true },
+    { "start", 0, F_U32, .required = true, .nullable = true },
+    { "stop", 0, F_U32, .required = true, .nullable = true },
+    { "sequence", 0, F_U32, .help = "of a pair: 0 or 1" },
+    { 0 },
+};
+
+static Value tokenize_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return kind_schema_list(arena, kind_schema_list(arena, schema_describe(arena, token)));
+}
+
+const JobKind kind_tei_tokenize = {
+    .name = "tokenize",
+    .dialect = DIALECT_TEI,
+    .keep = KEEP_NOTHING,
+    .uncut = true,
+    .read = read_tokenize,
+    .finish = finish_tokenize,
+    .request = tokenize_request,
+    .reply = tokenize_reply,
+};
+
+/* ---- /decode ---- */
+static const Field decode_rows[] = {
+    { "ids", 0, F_ANY, .required = true },
+    { "skip_special_tokens", 0, F_BOOL, .help = "true unless said" },
+    { 0 },
+};
+
+/* "ids": one list of numbers, or a list of such lists. */
+static bool read_decode(const Session *s, Job *job, const Value *request)
+{
+    const Value *ids = value_get(request, "ids");
+    if (!schema_check(request, decode_rows, &job->err)) return false;
+    if (ids->kind != V_LIST)
+        return fail(&job->err, EF_INVALID_INPUT, "ids: found %s, wanted a list of numbers",
+                    value_kind_name(ids->kind));
+    if (ids->list.n == 0) return fail(&job->err, EF_EMPTY, "ids: found none, wanted at least one");
+    job->request = request;
+    if (ids->list.items[0].kind != V_LIST) return kind_ids(s, job, "ids", ids, NULL);
+    if (!kind_count(s, job, "ids", ids->list.n)) return false;
+    for (size_t i = 0; i < ids->list.n; i++) {
+        const Value *one = &ids->list.items[i];
+        if (one->kind != V_LIST)
+            return fail(&job->err, EF_INVALID_INPUT, "ids[%zu]: found %s, wanted a list", i,
+                        value_kind_name(one->kind));
+        if (!kind_ids(s, job, "ids", one, NULL)) return false;
+    }
+    return true;
+}
+
+static Value decoded(const Session *s, Job *job, const Value *ids, bool skip)
+{
+    Str text = STR("");
+    int32_t *list = ARRAY(&job->arena, int32_t, ids->list.n);
+    kind_ids(s, job, "ids", ids, list); /* looked at before */
+    tokenizer_decode(s->model->tokenizer, list, ids->list.n, skip, &job->arena, &text, &job->err);
+    return value_of_str(text);
+}
+
+static Value finish_decode(const Session *s, Job *job)
+{
+    const Value *ids = value_get(job->request, "ids");
+    bool skip = value_bool(value_get(job->request, "skip_special_tokens"), true);
+    bool many = ids->list.items[0].kind == V_LIST;
+    Value list = value_list(&job->arena, many ? ids->list.n : 1);
+    for (size_t i = 0; i < list.list.n; i++)
+        list.list.items[i] = decoded(s, job, many ? &ids->list.items[i] : ids, skip);
+    return list;
+}
+
+static Value decode_request(Arena *arena, const Site *site)
+{
+    const char *id = str_format(arena, "{\"type\":\"integer\",\"minimum\":0,\"maximum\":%zu}",
+                                site->vocabulary - 1);
+    Value ids = kind_schema(arena, str_format(arena,
+        "{\"anyOf\":[{\"type\":\"array\",\"minItems\":1,\"items\":%s},"
+        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
+        "\"items\":{\"type\":\"array\",\"items\":%s}}]}", id, site->max_inputs, id));
+    return kind_schema_with(arena, decode_rows, "ids", ids);
+}
+
+static Value decode_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return kind_schema(arena, "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}");
+}
+
+const JobKind kind_tei_decode = {
+    .name = "decode",
+    .dialect = DIALECT_TEI,
+    .keep = KEEP_NOTHING,
+    .values = MOST_IDS,
+    .read = read_decode,
+    .finish = finish_decode,
+    .request = decode_request,
+    .reply = decode_reply,
+};

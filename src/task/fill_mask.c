@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fill_mask.c - the words that a masked language model would put in place of each mask of a text.
+ * Shapes as transformers' fill-mask pipeline gives them, in one list for each mask. */
+#include <stdlib.h>
+
+#include "data/number.h"
+#include "parts.h"
+
+static const Field request[] = {
+    PART_INPUTS, PART_METADATA(3), PART_TRUNCATE,
+    { "top_k", 0, F_U32, .least = 1, .most = 1 << 18,
+      .help = "so many of the best words for each mask; 5 unless said" },
+    { 0 },
+};
+
+static const Field word[] = {
+    { "score", 0, F_F32, .required = true, .help = "probability" },
+    { "token", 0, F_U32, .required = true, .help = "its number in the vocabulary" },
+    { "token_str", 0, F_STR, .required = true },
+    { "sequence", 0, F_STR, .required = true, .help = "the text with the mask replaced" },
+    { 0 },
+};
+static const Field mask[] = {
+    { "words", 0, F_MSG, .repeated = true, .required = true, .msg = word, .msg_name = "MaskWord" },
+    { 0 },
+};
+static const Field result[] = {
+    { "masks", 0, F_MSG, .repeated = true, .required = true, .msg = mask, .msg_name = "Mask",
+      .help = "one for each mask of the text, in their order" },
+    PART_TRUNCATED,
+    { 0 },
+};
+static const Field reply[] = PART_REPLY(result, "FillMaskResult");
+
+/* tokenizer.json does not say which token is the mask; these are what models call it. */
+static const char *const mask_names[] = { "[MASK]", "<mask>", "<MASK>", "[mask]" };
+
+const char *task_mask_name(const Tokenizer *tokenizer)
+{
+    for (size_t i = 0; i < COUNT(mask_names); i++)
+        if (tokenizer_id(tokenizer, str_of(mask_names[i])) >= 0) return mask_names[i];
+    return NULL;
+}
+
+static bool is_mask(const Tokenizer *tokenizer, const Encoding *e, size_t token)
+{
+    const char *name = task_mask_name(tokenizer);
+    return name && str_is(tokenizer_token(tokenizer, e->ids[token]), name);
+}
+
+/* ---- the best words ---- */
+typedef struct Word {
+    float score;
+    int32_t id;
+} Word;
+
+static int by_score(const void *a, const void *b)
+{
+    const Word *x = a, *y = b;
+    if (x->score != y->score) return x->score < y->score ? 1 : -1;
+    return x->id - y->id;
+}
+
+/* A word that is no token by itself stands for its first one, as transformers takes it. */
+static int32_t target_id(Arena *arena, const Tokenizer *tokenizer, Str target)
+{
+    EncodeOptions how = { .no_special = true };
+    Encoding e;
+    Err err;
+    int32_t id = tokenizer_id(tokenizer, target);
+    if (id >= 0 || !tokenizer_encode(tokenizer, arena, target, NULL, &how, &e, &err)) return id;
+    return e.n ? e.ids[0] : -1;
+}
+
+static size_t candidates(Arena *arena, const TaskOptions *options, const TaskRow *row,
+                         const float *scores, Word *out)
+{
+    const Value *targets = options->targets;
+    size_t n = 0;
+    if (!targets || targets->kind != V_LIST) {
+        for (int64_t i = 0; i < row->width; i++) out[n++] = (Word){ scores[i], (int32_t)i };
+        return n;
+    }
+    for (size_t i = 0; i < targets->list.n && n < (size_t)row->width; i++) {
+        int32_t id = target_id(arena, row->tokenizer, targets->list.items[i].s);
+        if (id >= 0 && id < row->width) out[n++] = (Word){ scores[id], id };
+    }
+    return n;
+}
+
+static Str decode(Arena *arena, const TaskRow *row, const int32_t *ids, size_t n, bool skip)
+{
+    Str text = STR("");
+    Err err;
+    tokenizer_decode(row->tokenizer, ids, n, skip, arena, &text, &err);
+    return text;
+}
+
+/* Of a text with one mask the special tokens are left out, as the pipeline does. */
+static Value tell(Arena *arena, const TaskRow *row, size_t token, Word best, bool alone)
+{
+    const Encoding *e = row->encoding;
+    int32_t *ids = ARRAY(arena, int32_t, e->n);
+    memcpy(ids, e->ids, e->n * sizeof *ids);
+    ids[token] = best.id;
+    Value one = value_map(arena, 4);
+    value_add(&one, "score", value_of_float(number_widen(best.score)));
+    value_add(&one, "token", value_of_int(best.id));
+    value_add(&one, "token_str", value_of_str(decode(arena, row, &best.id, 1, false)));
+    value_add(&one, "sequence", value_of_str(decode(arena, row, ids, e->n, alone)));
+    return one;
+}
+
+static Value words_of(Arena *arena, const TaskOptions *options, const TaskRow *row,
+                      const float *logits, size_t token, bool alone)
+{
+    enum { FEW = 5 };
+    float *scores = ARRAY(arena, float, row->width);
+    Word *list = ARRAY(arena, Word, row->width);
+    task_softmax(logits, row->width, scores);
+    size_t n = candidates(arena, options, row, scores, list);
+    qsort(list, n, sizeof *list, by_score);
+    Value words = value_list(arena, MIN(n, (size_t)(options->top_k ? options->top_k : FEW)));
+    for (size_t i = 0; i < words.list.n; i++)
+        words.list.items[i] = tell(arena, row, token, list[i], alone);
+    Value one = value_map(arena, 1);
+    value_add(&one, "words", words);
+    return one;
+}
+
+static void fill_mask_finish(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                             const TaskRow *row, Value *out)
+{
+    (void)config;
+    const Encoding *e = row->encoding;
+    size_t n = 0, at = 0;
+    bool all = row->tokens == (int64_t)e->n; /* else the masks' alone */
+    for (size_t i = 0; i < e->n; i++) n += is_mask(row->tokenizer, e, i);
+    Value masks = value_list(arena, n);
+    for (size_t i = 0; i < e->n; i++) {
+        if (!is_mask(row->tokenizer, e, i)) continue;
+        const float *logits = row->data + (all ? i : at) * (size_t)row->width;
+        masks.list.items[at++] = words_of(arena, options, row, logits, i, n == 1);
+    }
+    *out = part_result(arena, row, 1);
+    value_add(out, "masks", masks);
+    part_close(out, row);
+}
+
+const Task task_fill_mask = {
+    .name = "fill_mask",
+    .number = 1001,
+    .outputs = { "logits" },
+    .per_token = true,
+    .words = true,
+    .shape = "[batch_size, seq_len, vocab_size]",
+    .architectures = { "ForMaskedLM" },
+    .pipelines = { "fill-mask" },
+    .request = request,
+    .result = result,
+    .reply = reply,
+    .wants = is_mask,
+    .finish = fill_mask_finish,
+};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sparse_embedding.c - a weight for each word of the vocabulary, from a masked language model: the
+ * largest over the text's tokens of log(1 + max(logit, 0)), as SPLADE was trained. */
+#include <math.h>
+
+#include "parts.h"
+
+static const Field request[] = {
+    PART_INPUTS, PART_METADATA(3), PART_TRUNCATE, PART_OFFSETS, PART_RETURN_TOKENS, { 0 },
+};
+
+static const Field result[] = {
+    { "indices", 0, F_U32, .repeated = true, .required = true,
+      .help = "of the tokens with a weight above 0, ascending" },
+    { "values", 0, F_F32, .repeated = true, .required = true, .help = "their weights" },
+    PART_TOKENS,
+    PART_TRUNCATED,
+    { 0 },
+};
+static const Field reply[] = PART_REPLY(result, "SparseEmbedding");
+
+void task_sparse(const TaskRow *row, const TaskOptions *options, float *out)
+{
+    (void)options;
+    for (int64_t c = 0; c < row->width; c++) out[c] = 0;
+    for (int64_t t = 0; t < row->tokens; t++) {
+        const float *x = row->data + t * row->width;
+        for (int64_t c = 0; c < row->width; c++) out[c] = MAX(out[c], x[c]);
+    }
+    for (int64_t c = 0; c < row->width; c++) out[c] = log1pf(out[c]); /* it keeps the order */
+}
+
+static void sparse_embedding_finish(Arena *arena, const ModelConfig *config,
+                                    const TaskOptions *options, const TaskRow *row, Value *out)
+{
+    (void)config;
+    const float *x = row->data;
+    if (row->tokens != 1) {
+        float *pooled = ARRAY(arena, float, row->width);
+        task_sparse(row, options, pooled);
+        x = pooled;
+    }
+    size_t n = 0;
+    for (int64_t c = 0; c < row->width; c++) n += x[c] > 0;
+    Value indices = value_list(arena, n);
+    float *values = ARRAY(arena, float, n);
+    n = 0;
+    for (int64_t c = 0; c < row->width; c++) {
+        if (!(x[c] > 0)) continue;
+        indices.list.items[n] = value_of_int(c);
+        values[n++] = x[c];
+    }
+    *out = part_result(arena, row, 3);
+    value_add(out, "indices", indices);
+    value_add(out, "values", value_of_f32(values, n));
+    if (options->return_tokens) value_add(out, "tokens", part_token_list(arena, options, row));
+    part_close(out, row);
+}
+
+const Task task_sparse_embedding = {
+    .name = "sparse_embedding",
+    .number = 1002,
+    .outputs = { "logits" },
+    .per_token = true,
+    .words = true,
+    .shape = "[batch_size, seq_len, vocab_size]",
+    .architectures = { "ForMaskedLM" },
+    .pipelines = { "sparse-embedding" },
+    .request = request,
+    .result = result,
+    .reply = reply,
+    .pool = task_sparse,
+    .finish = sparse_embedding_finish,
+};

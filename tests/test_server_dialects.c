@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_server_dialects.c - the shapes that clients of others know: text-embeddings-inference,
+ * OpenAI, rerankers, the Hugging Face Hub. Real clients are in tests/clients. */
+#include "server_fake.h"
+
+typedef struct Case {
+    const char *path, *body, *reply; /* the whole body of a 200, or */
+    int status;                      /* another, and the error's type */
+} Case;
+
+static void play(const Running *r, const Case *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const Case *c = &rows[i];
+        const char *reply = post_to(r, c->path, c->body);
+        bool own = c->reply[0] >= 'a'; /* our types are written small */
+        bool ok = !c->status ? strcmp(body_of(reply), c->reply) == 0
+                  : own      ? is_error(reply, c->status, c->reply)
+                             : is_tei_error(reply, c->status, c->reply);
+        if (!ok) printf("  %s %s\n  gave %.400s\n  for  %s\n", c->path, c->body, body_of(reply), c->reply);
+        CHECK(ok);
+    }
+}
+
+/* A text's vector is {mean of its ids, its number of tokens}; here of "a" (1) and "b" (2). */
+#define A1 "[0.70710677,0.70710677]"
+#define DATA(vector, at) "{\"object\":\"embedding\",\"embedding\":" vector ",\"index\":" #at "}"
+#define LIST(data, tokens)                                                                        \
+    "{\"object\":\"list\",\"data\":[" data "],\"model\":\"fake \\\"model\\\"\","                  \
+    "\"usage\":{\"prompt_tokens\":" #tokens ",\"total_tokens\":" #tokens "}}"
+static const Case vectors[] = {
+    { "/embed", "{\"inputs\":\"a\"}", "[" A1 "]", 0 },
+    { "/embed", "{\"inputs\":[\"a\"],\"normalize\":false}", "[[1.0,1.0]]", 0 },
+    { "/embed", "{\"inputs\":[\"a b\",\"b\"],\"normalize\":false}", "[[1.5,2.0],[2.0,1.0]]", 0 },
+    { "/embed", "{\"inputs\":[1,2],\"normalize\":false}", "[[1.5,2.0]]", 0 },
+    { "/embed", "{\"inputs\":[[1],\"b\"],\"normalize\":false}", "[[1.0,1.0],[2.0,1.0]]", 0 },
+    { "/embed", "{\"inputs\":\"b\",\"dimensions\":1}", "[[1.0]]", 0 },
+    { "/embed", "{\"inputs\":\"b\",\"dimensions\":null,\"truncate\":null,\"prompt_name\":null}",
+      "[[0.8944272,0.4472136]]", 0 },
+    { "/embed", "{\"inputs\":\"b\",\"dimensions\":3}", "Validation", 422 },
+    { "/embed", "{\"inputs\":\"b\",\"normalize\":null}", "Validation", 422 },
+    { "/embed", "{\"inputs\":\"b\",\"prompt_name\":\"query\"}", "Validation", 422 },
+    { "/embed", "{\"inputs\":\"\"}", "Empty", 400 },
+    { "/embed", "{\"inputs\":[]}", "Empty", 400 },
+    { "/embed", "{\"inputs\":[1,99]}", "Validation", 422 },
+    { "/embed", "{\"inputs\":[\"a\",1]}", "Validation", 422 },
+    { "/embed", "{\"inputs\":7}", "Validation", 422 },
+    { "/embed", "{", "Validation", 400 },
+    { "/embed", "{\"inputs\":\"boom\"}", "Backend", 424 },
+    { "/embed_all", "{\"inputs\":\"a b\"}", "[[[1.0,2.0],[2.0,2.0]]]", 0 },
+    { "/embed_sparse", "{\"inputs\":\"a\"}", "Backend", 424 },
+    { "/rerank", "{\"query\":\"a\",\"texts\":[\"b\"]}", "Backend", 424 },
+    { "/v1/rerank", "{\"query\":\"a\",\"documents\":[\"b\"]}", "unsupported", 424 },
+    { "/v1/embeddings", "{\"input\":\"a\"}", LIST(DATA(A1, 0), 1), 0 },
+    { "/embeddings", "{\"input\":[\"a\",\"a\"],\"model\":\"x\",\"user\":null}",
+      LIST(DATA(A1, 0) "," DATA(A1, 1), 2), 0 },
+    { "/v1/embeddings", "{\"input\":[1],\"encoding_format\":\"base64\"}",
+      LIST(DATA("\"8wQ1P/MENT8=\"", 0), 1), 0 },
+    { "/v1/embeddings", "{\"input\":[[1],[2,2]],\"dimensions\":1}",
+      LIST(DATA("[1.0]", 0) "," DATA("[1.0]", 1), 3), 0 },
+    { "/v1/embeddings", "{\"input\":\"\"}", "invalid_input", 422 },
+    { "/v1/embeddings", "{\"input\":[[99]]}", "invalid_input", 422 },
+    { "/v1/embeddings", "{\"input\":\"a\",\"encoding_format\":\"int8\"}", "invalid_input", 422 },
+    { "/v1/embeddings", "{}", "invalid_input", 422 },
+    { "/", "{\"inputs\":\"a\",\"normalize\":false}", "[[1.0,1.0]]", 0 },
+    { "/", "{\"inputs\":{\"source_sentence\":\"a\",\"sentences\":[\"a\",\"b\"]},\"parameters\":{}}",
+      "[1.0,0.9486833]", 0 },
+    { "/invocations", "{\"inputs\":[\"a\"],\"normalize\":false}", "[[1.0,1.0]]", 0 },
+    { "/predict", "{\"inputs\":\"a\"}", "{\"results\":[{\"embedding\":[1.0,1.0]}],"
+      "\"model_id\":\"fake \\\"model\\\"\"}", 0 },
+};
+
+static void test_vectors(void)
+{
+    TEST("vectors");
+    const Task *before = model.task;
+    model.task = task_find(STR("sentence_embedding"));
+    model.config.hidden_size = 2;
+    Running r = { 0 };
+    start(&r);
+    play(&r, vectors, COUNT(vectors));
+    CHECK(has(ask(&r, "GET /v1/models" H "\r\n"), "{\"object\":\"list\",\"data\":[{\"id\":\"fake \\\"model\\\"\","));
+    CHECK(has(ask(&r, "GET /v1/models/fake%20%22model%22" H "\r\n"), "{\"id\":\"fake \\\"model\\\"\","));
+    CHECK(is_error(ask(&r, "GET /v1/models/other" H "\r\n"), 404, "not_found"));
+    CHECK(has(ask(&r, "GET /info" H "\r\n"), "\"model_type\":{\"embedding\":{\"pooling\":\"mean\"}}"));
+    CHECK(has(ask(&r, "OPTIONS /" H "\r\n"), "Allow: GET, HEAD, POST, OPTIONS\r\n"));
+    stop(&r);
+    model.task = before;
+    model.config.hidden_size = 0;
+}
+
+/* Logits are {id of the first token, number of tokens}. */
+#define S2(x, y, p, q) "[{\"score\":" p ",\"label\":\"" x "\"},{\"score\":" q ",\"label\":\"" y "\"}]"
+#define PAIR S2("y", "x", "0.7310586", "0.26894143") /* of "a", "b" */
+#define ONE S2("y", "x", "0.5", "0.5")               /* of "a": the higher index first */
+static const Case labels[] = {
+    { "/predict", "{\"inputs\":\"a\"}", ONE, 0 },
+    { "/predict", "{\"inputs\":[\"a\"],\"raw_scores\":false}", ONE, 0 },
+    { "/predict", "{\"inputs\":[\"a\",\"b\"],\"raw_scores\":true}", S2("y", "x", "2.0", "1.0"), 0 },
+    { "/predict", "{\"inputs\":[[\"a\"],[\"a\",\"b\"]]}", "[" ONE "," PAIR "]", 0 },
+    { "/predict", "{\"inputs\":[[\"a\"],[]]}", "Validation", 422 },
+    { "/predict", "{\"inputs\":[[\"a\"],\"b\"],\"raw_scores\":true}", "Validation", 422 },
+    { "/predict", "{\"inputs\":[\"a\",\"b\",\"a\"],\"raw_scores\":true}", "Validation", 422 },
+    { "/predict", "{\"inputs\":\"\"}", "Empty", 400 },
+    { "/predict", "{\"inputs\":[\"\"]}", "invalid_input", 422 },
+    { "/predict", "{\"inputs\":[]}", "invalid_input", 422 },
+    { "/predict", "{\"inputs\":\"a\",\"metadata\":{\"k\":\"v\"}}",
+      "{\"results\":[{\"logits\":[1.0,1.0],\"scores\":[0.5,0.5],\"predicted_index\":0,"
+      "\"predicted_label\":\"x\"}],\"model_id\":\"fake \\\"model\\\"\",\"metadata\":{\"k\":\"v\"}}", 0 },
+    { "/", "{\"inputs\":\"a\"}", ONE, 0 },
+    { "/", "{\"inputs\":\"a\",\"parameters\":{}}", "[" ONE "]", 0 },
+    { "/", "{\"inputs\":[\"a\",\"b\"],\"parameters\":{\"top_k\":1,\"function_to_apply\":\"none\"}}",
+      "[[{\"score\":1.0,\"label\":\"y\"}],[{\"score\":2.0,\"label\":\"x\"}]]", 0 },
+    { "/", "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":[\"b\"]}}", "Backend", 424 },
+    { "/embed", "{\"inputs\":\"a\"}", "Backend", 424 },
+};
+static const Case both[] = { /* with --tei */
+    { "/predict", "{\"inputs\":[\"a\",\"b\"]}", PAIR, 0 },
+    { "/predict", "{\"inputs\":[\"a\"]}", ONE, 0 },
+};
+
+/* "a" as the first text makes every logit 1. */
+#define RESULT(at, score) "{\"index\":" #at ",\"relevance_score\":" score "}"
+#define RESULTS(list, tokens)                                                                      \
+    "{\"model\":\"fake \\\"model\\\"\",\"results\":[" list "],\"usage\":{\"total_tokens\":" #tokens   \
+    "},\"meta\":{\"billed_units\":{\"search_units\":1}}}"
+#define HALF "0.7310586"
+static const Case ranks[] = {
+    { "/rerank", "{\"query\":\"a\",\"texts\":[\"b\",\"a\"]}",
+      "[{\"index\":1,\"score\":" HALF "},{\"index\":0,\"score\":" HALF "}]", 0 },
+    { "/rerank", "{\"query\":\"b\",\"texts\":[\"a\"],\"raw_scores\":true,\"return_text\":true}",
+      "[{\"index\":0,\"text\":\"a\",\"score\":2.0}]", 0 },
+    { "/rerank", "{\"query\":\"a\",\"documents\":[\"b\",\"a\"],\"top_n\":1}", RESULTS(RESULT(1, HALF), 4), 0 },
+    { "/v1/rerank", "{\"query\":\"a\",\"documents\":[{\"text\":\"b\"}],\"return_documents\":true}",
+      RESULTS("{\"index\":0,\"relevance_score\":" HALF ",\"document\":{\"text\":\"b\"}}", 2), 0 },
+    { "/v2/rerank", "{\"model\":\"m\",\"query\":\"a\",\"documents\":[\"b b b\"],\"max_tokens_per_doc\":1,"
+      "\"top_n\":null}", RESULTS(RESULT(0, HALF), 2), 0 },
+    { "/rerank", "{\"query\":\"a\",\"texts\":[]}", "Empty", 400 },
+    { "/rerank", "{\"query\":\"\",\"texts\":[\"a\"]}", "Empty", 400 },
+    { "/rerank", "{\"query\":\"a\"}", "Validation", 422 },
+    { "/rerank", "{\"query\":\"a\",\"documents\":[7]}", "invalid_input", 422 },
+    { "/v1/rerank", "{\"query\":\"a\",\"documents\":\"b\"}", "invalid_input", 422 },
+    { "/v1/rerank", "{\"query\":\"a\",\"documents\":[\"b\"],\"top_n\":0}", "invalid_input", 422 },
+    { "/", "{\"query\":\"a\",\"texts\":[\"b\"]}", "[{\"index\":0,\"score\":" HALF "}]", 0 },
+};
+
+static void with(const char *task, int n_labels, bool tei, const Case *rows, size_t n)
+{
+    static Str names[] = { { "x", 1 }, { "y", 1 } };
+    const Task *before = model.task;
+    model.task = task_find(str_of(task));
+    model.config.num_labels = n_labels;
+    model.config.labels = names;
+    Running r = { .session = { .tei = tei } };
+    start(&r);
+    play(&r, rows, n);
+    stop(&r);
+    model.task = before;
+    model.config.num_labels = 0;
+    model.config.labels = NULL;
+}
+
+static const Case entities[] = { /* of {1, 1} and {2, 2}: always "x" */
+    { "/", "{\"inputs\":\"b b\"}",
+      "[{\"entity_group\":\"x\",\"score\":0.5,\"word\":\"b b\",\"start\":0,\"end\":3}]", 0 },
+    { "/", "{\"inputs\":\"a\",\"parameters\":{\"aggregation_strategy\":\"none\"}}",
+      "[{\"entity\":\"x\",\"score\":0.5,\"index\":0,\"word\":\"a\",\"start\":0,\"end\":1}]", 0 },
+    { "/", "{\"inputs\":[\"a\",\"a\"],\"parameters\":{\"ignore_labels\":[\"x\"],\"stride\":null}}", "[[],[]]", 0 },
+    { "/", "{\"inputs\":\"a\",\"parameters\":{\"aggregation_strategy\":\"best\"}}", "Validation", 422 },
+    { "/", "{\"inputs\":[]}", "Empty", 400 },
+};
+
+static const Case words[] = { /* a vocabulary of two: log(1 + max), of {1, n} */
+    { "/embed_sparse", "{\"inputs\":[\"a\",\"b b\"]}",
+      "[[{\"index\":0,\"value\":0.6931472},{\"index\":1,\"value\":0.6931472}],"
+      "[{\"index\":0,\"value\":1.0986123},{\"index\":1,\"value\":1.0986123}]]", 0 },
+    { "/", "{\"inputs\":\"a\"}",
+      "[[{\"index\":0,\"value\":0.6931472},{\"index\":1,\"value\":0.6931472}]]", 0 },
+    { "/", "{\"inputs\":\"a\",\"parameters\":{}}", "Validation", 422 }, /* no mask */
+    { "/embed", "{\"inputs\":\"a\"}", "Backend", 424 },
+};
+
+int main(void)
+{
+    TEST("model");
+    if (!CHECK(make_model())) return finish();
+    test_vectors();
+    TEST("labels");
+    with("sequence_classification", 2, false, labels, COUNT(labels));
+    with("sequence_classification", 2, true, both, COUNT(both));
+    TEST("ranks");
+    with("sequence_classification", 1, false, ranks, COUNT(ranks));
+    TEST("entities");
+    with("token_classification", 2, false, entities, COUNT(entities));
+    TEST("words");
+    with("fill_mask", 0, false, words, COUNT(words));
+    arena_free(&model.arena);
+    return finish();
+}
