@@ -37,6 +37,7 @@ MODERN = dict(local_attention=128, global_attn_every_n_layers=3, pad_token_id=0,
 # name: class, class of its configuration, configuration, number of inputs
 MODELS = {
     "minilm": ("BertModel", "BertConfig", SMALL, 3),
+    "minilm-ner": ("BertForTokenClassification", "BertConfig", dict(SMALL, num_labels=9), 3),
     "bert-base": ("BertForTokenClassification", "BertConfig", dict(BASE, num_labels=9), 3),
     "bert-large": ("BertForTokenClassification", "BertConfig", dict(LARGE, num_labels=9), 3),
     "distilbert-base": ("DistilBertForSequenceClassification", "DistilBertConfig", distil(BASE), 2),

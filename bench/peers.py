@@ -6,11 +6,12 @@
     python bench/peers.py build/encoderfile WORK --models some/model.onnx
     python bench/report.py WORK/results.jsonl                                   # tables, and what was promised
 
-A model is a name of models.py, `NAME:FILE` for another of its files (script17, dynamo18, ours), or an .onnx. A case is run
-in five blocks; in a block every engine gets its turns one after another, and its figure is the best of them. Rows of
-different lengths reach each peer in its best way (padded, sorted in eights, one by one: tried first and kept in
-WORK/feeding.json); ours gets them as they are. One line of JSON a case goes to the results; a case that stands there is not
-run again, so a run that was cut short goes on where it stopped. Who is not installed is named and left out.
+A model is a name of models.py, `NAME:FILE` for another of its files (script17, dynamo18, ours), or an .onnx. A case
+is run in five blocks; in a block every engine gets its turns one after another, and its figure is the best of them.
+Rows of different lengths reach each peer in its best way (padded, sorted in eights, one by one: tried first and kept
+in WORK/feeding.json); ours gets them as they are. One line of JSON a case goes to the results; a case that stands
+there is not run again, so a run that was cut short goes on where it stopped. Who is not installed is named and left
+out.
 """
 import argparse
 import gc
@@ -171,7 +172,8 @@ def open_engine(args, engine, model):
     kind, precision, *more = engine.split()
     name, _, which = model.partition(":")
     folder = f"{args.work}/{name}"
-    file = model if model.endswith(".onnx") else f"{folder}/{which or 'script17'}" + ("/model" * (which == "ours")) + ".onnx"
+    which = {"": "script17", "ours": "ours/model"}.get(which, which)
+    file = model if model.endswith(".onnx") else f"{folder}/{which}.onnx"
     if kind == "ours":
         return Ours(args, file, precision, more == ["avx2"])
     if kind == "torch":
@@ -331,4 +333,5 @@ def main():
         run_model(args, model, wanted, args.results or f"{args.work}/results.jsonl")
 
 
-main()
+if __name__ == "__main__":
+    main()

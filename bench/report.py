@@ -13,6 +13,7 @@ GROUPS = {"fp32": ["torch fp32", "ort fp32", "openvino fp32"], "int8": ["ort int
           "bf16": ["torch bf16", "openvino default"]}
 FAMILIES = ["distilbert", "roberta", "mpnet", "albert", "modernbert", "deberta-v3"]
 FILES = ["script17", "dynamo18", "ours"]
+SLOTS = {"ours fp32": "f32", "ours int8": "i8", "ours bf16": "bf16", "ours fp32 avx2": "f32", "ours int8 avx2": "i8"}
 BOTH = ["minilm", "bert-base"]
 
 
@@ -61,8 +62,8 @@ def cell(row, names, short=False):
 
 
 def table(rows):
-    columns = ["ours fp32", "torch fp32", "ort fp32", "openvino fp32", "ours int8", "ort int8", "ours bf16", "torch bf16",
-               "openvino default", "ours fp32 avx2", "ours int8 avx2"]
+    columns = ["ours fp32", "torch fp32", "ort fp32", "openvino fp32", "ours int8", "ort int8", "ours bf16",
+               "torch bf16", "openvino default", "ours fp32 avx2", "ours int8 avx2"]
     names = {"ort int8": GROUPS["int8"]}
     columns = [c for c in columns if any(figures(r, names.get(c, [c])) for r in rows)]
     print("| model, work | " + " | ".join(columns) + " | ratios fp32, int8, bf16 |")
@@ -76,14 +77,14 @@ def table(rows):
 def peak_table(rows):
     print("\n| model 8x32 | ours | GFLOP/s | peak of one core | part |\n|---|---|---|---|---|")
     for r in rows:
-        slots = {"ours fp32": "f32", "ours int8": "i8", "ours bf16": "bf16", "ours fp32 avx2": "f32", "ours int8 avx2": "i8"}
-        for ours, slot in slots.items():
-            isas = ["avx2"] if "avx2" in (r["isa"], ours.split()[-1]) else ["amx", "avx512bf16", "avx512vnni", "avx512",
-                                                                           "avx2"]
+        for ours, slot in SLOTS.items():
+            only = "avx2" in (r["isa"], ours.split()[-1])
+            isas = ["avx2"] if only else ["amx", "avx512bf16", "avx512vnni", "avx512", "avx2"]
             peak = next((p for p in (f"peak {i} gemm_{slot}" for i in isas) if p in r["blocks"][0]), None)
             if ours in r["blocks"][0] and peak:
-                print(f"| {r['model']} ({r['isa']}) | {ours} | {r['flops'] / best(r, [ours])[0] / 1e6:.1f} | "
-                      f"{peak[5:]} {max(b[peak] for b in r['blocks']):.1f} | {100 * part_of_peak(r, ours, peak):.0f} % |")
+                rate, most = r["flops"] / best(r, [ours])[0] / 1e6, max(b[peak] for b in r["blocks"])
+                print(f"| {r['model']} ({r['isa']}) | {ours} | {rate:.1f} | {peak[5:]} {most:.1f} | "
+                      f"{100 * part_of_peak(r, ours, peak):.0f} % |")
 
 
 def family_table(rows):
@@ -106,8 +107,9 @@ def judge(rows):
     for ours, slot, least in (("ours fp32", "f32", 0.8), ("ours int8", "i8", 0.6)):
         checks += [(f"{ours} 8x32, part of peak", m, "8x32", 1, "avx2",
                     lambda r, o=ours, s=slot: part_of_peak(r, o, f"peak avx2 gemm_{s}"), least) for m in BOTH]
-    for what, model, case, threads, isa, figure, least in checks:
-        row = next((r for r in rows if (r["model"], r["case"], r["threads"], r["isa"]) == (model, case, threads, isa)), None)
+    found_by = {(r["model"], r["case"], r["threads"], r["isa"]): r for r in rows}
+    for what, *key, figure, least in checks:
+        row, model = found_by.get(tuple(key)), key[0]
         found = figure(row) if row else None
         verdict = "not measured" if found is None else "ok" if found >= least else "BROKEN"
         failed += verdict == "BROKEN"
@@ -127,8 +129,9 @@ def main():
         part = [r for r in rows if (r["isa"], r["threads"]) == (isa, threads) and ":" not in r["model"]]
         if part:
             loads, steals = [r["load"] for r in part], [r["steal"] for r in part]
-            print(f"\n{part[0]['cpu']}, {isa}, {threads} thread(s), load {min(loads)} to {max(loads)}, steal {min(steals)} "
-                  f"to {max(steals)} %, " + ", ".join(f"{k} {v}" for k, v in part[0]["versions"].items()) + "\n")
+            print(f"\n{part[0]['cpu']}, {isa}, {threads} thread(s), load {min(loads)} to {max(loads)}, "
+                  f"steal {min(steals)} to {max(steals)} %, "
+                  + ", ".join(f"{k} {v}" for k, v in part[0]["versions"].items()) + "\n")
             table(part)
             if threads == 1 and any(r["case"] == "8x32" for r in part):
                 peak_table([r for r in part if r["case"] == "8x32"])

@@ -490,4 +490,5 @@ def main():
             tests[name](args)
 
 
-main()
+if __name__ == "__main__":
+    main()
