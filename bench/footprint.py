@@ -71,10 +71,10 @@ def whole(program, folder, package, name):
 
 # ---- memory ----
 class Served(Server):
-    def __init__(self, package):
+    def __init__(self, package, *flags):
         class Args:
             program, model, server_cpu = package, package, None
-        super().__init__(Args)
+        super().__init__(Args, *flags)
 
     def memory(self):
         lines = [line.split() for line in open(f"/proc/{self.process.pid}/smaps_rollup")]
