@@ -73,7 +73,7 @@ def whole(program, folder, package, name):
 class Served(Server):
     def __init__(self, package, *flags):
         class Args:
-            program, model, server_cpu = package, package, None
+            program, model, server_cpu = package, package, -1
         super().__init__(Args, *flags)
 
     def memory(self):
