@@ -180,6 +180,57 @@ static const Case words[] = { /* a vocabulary of two: log(1 + max), of {1, n} */
     { "/embed", "{\"inputs\":\"a\"}", "Backend", 424 },
 };
 
+/* ---- MCP ---- */
+#define LOCAL " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+#define LIST_TOOLS "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"
+#define CALL(text)                                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\",\"params\":{\"name\":\"run_encoder\","  \
+    "\"arguments\":{\"inputs\":[\"" text "\"]}}}"
+static const struct McpCase {
+    const char *head, *body;
+    int status;
+    const char *words;
+} messages[] = {
+    { LOCAL, LIST_TOOLS, 200, "\"name\":\"run_encoder\"" },
+    { LOCAL "Accept: application/json, text/event-stream\r\n", CALL("a"), 200,
+      "\"structuredContent\":{\"results\":[{\"embeddings\":[{\"embedding\":[1.0,1.0]" },
+    { LOCAL, CALL(""), 200, "\"error\":{\"code\":-32600" },
+    { LOCAL, CALL("boom"), 200, "\"error\":{\"code\":-32603" },
+    { LOCAL, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 202, "\r\n\r\n" },
+    { LOCAL, "{", 400, "\"code\":-32700" },
+    { LOCAL, "[" LIST_TOOLS "]", 400, "\"code\":-32600" },
+    { LOCAL "MCP-Protocol-Version: 2026-07-28\r\n", LIST_TOOLS, 400, "\"code\":-32602" },
+    { LOCAL "MCP-Protocol-Version: 2025-06-18\r\n", "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"none\"}", 200,
+      "\"code\":-32601" },
+    { LOCAL "Origin: http://localhost:3000\r\n", LIST_TOOLS, 200, "run_encoder" },
+    { LOCAL "Origin: https://evil.example\r\n", LIST_TOOLS, 403, "\"jsonrpc\":\"2.0\"" },
+    { LOCAL "Origin: null\r\n", LIST_TOOLS, 403, "\"jsonrpc\":\"2.0\"" },
+    { LOCAL "Accept: text/html\r\n", LIST_TOOLS, 406, "\"jsonrpc\":\"2.0\"" },
+    { " HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\n", LIST_TOOLS, 421, "Host" },
+    { " HTTP/1.1\r\nHost: [::1]:8080\r\nContent-Type: text/plain\r\n", LIST_TOOLS, 415, "Unsupported" },
+};
+
+static void test_mcp(void)
+{
+    TEST("mcp");
+    Running r = { 0 };
+    char request[1000], line[40];
+    start(&r);
+    for (size_t i = 0; i < COUNT(messages); i++) {
+        const struct McpCase *m = &messages[i];
+        snprintf(request, sizeof request, "POST /mcp%sContent-Length: %zu\r\n\r\n%s", m->head,
+                 strlen(m->body), m->body);
+        const char *reply = ask(&r, request);
+        snprintf(line, sizeof line, "HTTP/1.1 %d ", m->status);
+        bool ok = strncmp(reply, line, strlen(line)) == 0 && has(reply, m->words);
+        if (!ok) printf("  %s\n  %.600s\n", m->body, reply);
+        CHECK(ok);
+    }
+    CHECK(has(ask(&r, "GET /mcp" LOCAL "\r\n"), "Allow: POST"));
+    CHECK(is_error(ask(&r, "DELETE /mcp" LOCAL "\r\n"), 405, "method_not_allowed"));
+    stop(&r);
+}
+
 int main(void)
 {
     TEST("model");
@@ -194,6 +245,7 @@ int main(void)
     with("token_classification", 2, false, entities, COUNT(entities));
     TEST("words");
     with("fill_mask", 0, false, words, COUNT(words));
+    test_mcp();
     arena_free(&model.arena);
     return finish();
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_mcp.c - the model as an MCP server on stdin and stdout: a host starts this program and talks to it,
- * one JSON-RPC message a line. Nothing else is ever written to stdout. */
+ * cmd_mcp.c - the model as an MCP server: over HTTP, where hosts post to /mcp, or on stdin and stdout,
+ * where a host starts this program and talks to it, one JSON-RPC message a line; then nothing else is
+ * ever written to stdout. */
+#include <signal.h>
+
+#include "api/serve.h"
 #include "base/lines.h"
 #include "cli/cli.h"
 #include "data/json.h"
@@ -9,7 +13,11 @@
 static const Option options[] = {
     OPTION_MODEL,
     OPTION_TYPE,
-    { "stdio", 0, NULL, "talk on stdin and stdout" },
+    { "stdio", 0, NULL, "talk on stdin and stdout instead of HTTP" },
+    { "hostname", 0, "ADDRESS", "default 0.0.0.0" },
+    { "port", 0, "N", "default 9100; 0: any free one" },
+    { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY; may be said again" },
+    { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     { 0 },
 };
@@ -59,14 +67,55 @@ static bool talk(Talk *t, Err *err)
     return ok;
 }
 
+/* ---- over HTTP ---- */
+enum { MCP_PORT = 9100 };
+static volatile int stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+static const struct Same {       /* flags, and what `serve` calls them */
+    const char *ours, *serve;
+} same[] = {
+    { "hostname", "http-hostname" }, { "port", "http-port" }, { "api-key", "api-key" },
+    { "cors-origin", "cors-origin" },
+};
+
+static bool read_settings(Args *a, ServeSettings *s, Err *err)
+{
+    serve_defaults(s);
+    s->server.port = MCP_PORT;
+    for (int i = 0; i < a->n_given; i++)
+        for (size_t k = 0; k < COUNT(same); k++)
+            if (strcmp(a->given[i].option->name, same[k].ours) == 0 &&
+                !serve_set(s, &a->arena, str_of(same[k].serve), str_of(a->given[i].value), err))
+                return false;
+    return true;
+}
+
+static bool serve(Args *a, Session *session, Err *err)
+{
+    ServeSettings settings;
+    struct sigaction action = { .sa_handler = on_signal };
+    if (!read_settings(a, &settings, err)) return false;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return server_run(session, &settings.server, &stop, err);
+}
+
 static bool run(Args *a, Err *err)
 {
     Model *model;
     int64_t threads;
-    if (!args_has(a, "stdio")) return fail(err, EF_USAGE, "mcp: wanted --stdio");
     if (!args_count(a, "threads", 0, 4096, &threads, err) || !args_model(a, &model, err)) return false;
     Talk t = { .session = session_new(model, &(SessionOptions){ .threads = (int)threads }) };
-    bool ok = t.session ? talk(&t, err) : fail(err, EF_IO, "no thread could be started");
+    bool ok = !t.session                ? fail(err, EF_IO, "no thread could be started")
+              : args_has(a, "stdio")    ? talk(&t, err)
+                                        : serve(a, t.session, err);
     session_free(t.session);
     model_close(model);
     return ok;
@@ -74,10 +123,10 @@ static bool run(Args *a, Err *err)
 
 const Command cmd_mcp = {
     .name = "mcp",
-    .summary = "be a tool of an MCP host: JSON-RPC on stdin and stdout",
+    .summary = "be a tool of an MCP host: http://HOST:9100/mcp, or stdin and stdout",
     .options = options,
     .run = run,
-    .usage = "--stdio [--model PATH]",
+    .usage = "[--stdio] [--model PATH]",
     .example = "  {\"mcpServers\": {\"ner\": {\"command\": \"./my-ner.encoderfile\",\n"
                "                          \"args\": [\"mcp\", \"--stdio\"]}}}\n",
 };

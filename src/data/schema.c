@@ -76,6 +76,7 @@ static bool mismatch(const Path *path, Buf *found, Buf *wanted, Err *err)
 
 static void write_words(Buf *b, const char *const *words)
 {
+    if (!words[0]) buf_puts(b, "nothing");
     for (size_t i = 0; words[i]; i++) buf_printf(b, "%s\"%s\"", i ? ", " : "one of ", words[i]);
 }
 

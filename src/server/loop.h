@@ -84,6 +84,9 @@ bool conn_idle(const Conn *);
 
 /* stream.c: POST /predict line by line */
 extern const Handler line_handler;
+/* mcp_http.c: MCP's messages, and its form of errors */
+extern const Handler mcp_handler;
+void mcp_http_error(Exchange *, const Err *, int status);
 
 /* loop.c */
 Slot *loop_slot(Loop *, const Conn *);

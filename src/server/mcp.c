@@ -359,6 +359,11 @@ static int code_of(const Err *err)
     return status >= 400 && status < 500 ? INVALID_REQUEST : INTERNAL;
 }
 
+Value mcp_refusal(Arena *arena, const Err *err)
+{
+    return error_of(arena, NULL, code_of(err), err->message, NULL);
+}
+
 Value mcp_answer(const McpCall *call, Job *job)
 {
     Arena *arena = &job->arena;

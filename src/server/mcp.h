@@ -30,5 +30,6 @@ typedef struct McpCall {
 McpEra mcp_era(Str version);
 void mcp_read(const Model *, Str message, McpEra, const McpHeaders *, Arena *, McpCall *);
 Value mcp_answer(const McpCall *, Job *); /* lives in the job's arena */
+Value mcp_refusal(Arena *, const Err *);  /* of what was not even read */
 
 #endif

@@ -86,6 +86,8 @@ static const Route routes[] = {
     { "POST", "/v1/rerank", "rerank_v1", "Documents by how well they fit a query",
       .job = &kind_rerank_documents },
     { "POST", "/v2/rerank", "rerank_v2", "The same as /v1/rerank", .job = &kind_rerank_documents },
+    { "POST", "/mcp", "mcp", "Model Context Protocol: one JSON-RPC message",
+      .handler = &mcp_handler, .error = mcp_http_error, .alias = true },
     { "POST", "gRPC", "grpc", "Calls, by any path", .media = "application/grpc",
       .handler = &grpc_handler, .open = true },
 };

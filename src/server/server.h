@@ -9,6 +9,7 @@
  *   openapi.c   the same rows and the task's schemas as an OpenAPI 3.1 document
  *   metrics.c   counters of server and session, for Prometheus and for SIGUSR1
  *   grpc.h      gRPC: services as rows, reflection, calls
+ *   mcp_http.c  MCP over HTTP; mcp.c has its messages
  *   access.c    API keys, origins, the access log
  *
  * The loop runs on the caller's thread. A request becomes a Job of the session; its reply comes

@@ -37,11 +37,14 @@ static bool read_texts(const Session *s, Job *job, const Value *request, const F
     return true;
 }
 
-static Value texts_request(Arena *arena, const Site *site, const Field *rows)
+/* pattern: of every text. */
+static Value texts_request(Arena *arena, const Site *site, const Field *rows, const char *pattern)
 {
+    const char *text = str_format(arena, "{\"type\":\"string\",\"minLength\":1,\"pattern\":\"%s\"}",
+                                  pattern);
     Value inputs = kind_schema(arena, str_format(arena,
-        "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},{\"type\":\"array\",\"minItems\":1,"
-        "\"maxItems\":%zu,\"items\":{\"type\":\"string\",\"minLength\":1}}]}", site->max_inputs));
+        "{\"anyOf\":[%s,{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":%s}]}", text,
+        site->max_inputs, text));
     return kind_schema_with(arena, rows, "inputs", inputs);
 }
 
@@ -340,17 +343,26 @@ static Value plain(Arena *arena, Value schema)
     return schema;
 }
 
+/* The mask's name, somewhere. */
+static const char *mask_pattern(Arena *arena, const Site *site)
+{
+    const char *name = task_mask_name(session_model(site->session)->tokenizer);
+    return name ? str_format(arena, "[%c]%.*s[%c]", name[0], (int)strlen(name) - 2, name + 1,
+                             name[strlen(name) - 1]) : "";
+}
+
 static Value hub_request(Arena *arena, const Site *site)
 {
-    Value sparse = plain(arena, kind_tei_sparse.request(arena, site));
+    Value sparse = kind_tei_sparse.request(arena, site);
     if (site_sparse(site) && site->task->pool) return sparse;
     if (site_sparse(site))
-        return kind_schema_any(arena, texts_request(arena, site, fill_rows), sparse);
+        return kind_schema_any(arena, texts_request(arena, site, fill_rows, mask_pattern(arena, site)),
+                               plain(arena, sparse));
     if (site_embeds(site))
-        return kind_schema_any(arena, plain(arena, kind_tei_embed.request(arena, site)),
+        return kind_schema_any(arena, kind_tei_embed.request(arena, site),
                                kind_tei_similarity.request(arena, site));
-    if (!site_classifies(site)) return texts_request(arena, site, tag_rows);
-    Value labels = texts_request(arena, site, classify_rows);
+    if (!site_classifies(site)) return texts_request(arena, site, tag_rows, "");
+    Value labels = texts_request(arena, site, classify_rows, "");
     return kind_schema_any(arena, labels, plain(arena, kind_tei_predict.request(arena, site)));
 }
 

@@ -8,17 +8,14 @@
 #include "data/json.h"
 
 const char *const kind_directions[] = { "right", "left", "Right", "Left", NULL };
+const char *const kind_prompts[] = { NULL };
 
 /* ---- options ---- */
-bool kind_truncation(Job *job, const Value *options)
+void kind_truncation(Job *job, const Value *options)
 {
     Str direction = value_str(value_get(options, "truncation_direction"), STR("right"));
-    const Value *prompt = value_get(options, "prompt_name");
     job->options.whole = !value_bool(value_get(options, "truncate"), true);
-    job->options.left = direction.n == 4;
-    if (!prompt || prompt->kind == V_NULL) return true;
-    return fail(&job->err, EF_INVALID_INPUT, "prompt_name: found \"%.*s\", but the model has no prompts",
-                (int)MIN(prompt->s.n, 60), prompt->s.p);
+    job->options.left = direction.n == strlen("left");
 }
 
 bool kind_dimensions(const Session *s, Job *job, const Value *dimensions)
@@ -165,13 +162,10 @@ void kind_replace(Value *schema, const char *property, Value by)
     *field = by;
 }
 
-/* Models have no prompts here, so none can be asked for. */
 Value kind_schema_with(Arena *arena, const Field *rows, const char *name, Value schema)
 {
     Value all = schema_describe(arena, rows);
     kind_replace(&all, name, schema);
-    if (value_get(value_get(&all, "properties"), "prompt_name"))
-        kind_replace(&all, "prompt_name", kind_schema(arena, "{\"type\":\"null\"}"));
     return all;
 }
 

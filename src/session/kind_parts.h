@@ -9,16 +9,17 @@
 enum { MOST_IDS = 1 << 20 };     /* token ids of a body */
 
 /* TEI's options of every route; null is "not said" only where it says so. */
-extern const char *const kind_directions[];
+extern const char *const kind_directions[], *const kind_prompts[];
 #define KIND_TRUNCATION                                                                           \
     { "truncate", 0, F_BOOL, .nullable = true,                                                    \
       .help = "false: a text that does not fit the model is an error; true unless said" },        \
     { "truncation_direction", 0, F_STR, .words = kind_directions,                                 \
       .help = "which end of a long text is cut off; right unless said" }
 #define KIND_PROMPT                                                                               \
-    { "prompt_name", 0, F_STR, .nullable = true, .help = "one of the model's prompts" }
+    { "prompt_name", 0, F_STR, .nullable = true, .words = kind_prompts,                           \
+      .help = "models have no prompts here" }
 
-bool kind_truncation(Job *, const Value *options);
+void kind_truncation(Job *, const Value *options);
 bool kind_dimensions(const Session *, Job *, const Value *dimensions); /* NULL or null: all */
 bool kind_text(Job *, const char *name, size_t index, Str text);       /* not empty, not too long */
 bool kind_count(const Session *, Job *, const char *name, size_t n);   /* not none, not too many */

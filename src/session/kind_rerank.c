@@ -41,7 +41,8 @@ static bool take_query(const Session *s, Job *job, const Value *request, const c
 
 static bool read_texts(const Session *s, Job *job, const Value *request)
 {
-    if (!schema_check(request, text_rows, &job->err) || !kind_truncation(job, request)) return false;
+    if (!schema_check(request, text_rows, &job->err)) return false;
+    kind_truncation(job, request);
     const Value *texts = value_get(request, "texts");
     if (!take_query(s, job, request, "texts", texts->list.n)) return false;
     for (size_t i = 0; i < job->n; i++) {

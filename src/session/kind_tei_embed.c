@@ -20,7 +20,8 @@ static const Field embed_rows[] = {
 
 static bool read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
 {
-    return schema_check(request, rows, &job->err) && kind_truncation(job, request) &&
+    kind_truncation(job, request);
+    return schema_check(request, rows, &job->err) &&
            kind_inputs(s, job, "inputs", value_get(request, "inputs"));
 }
 
@@ -169,9 +170,8 @@ static const Field similarity_rows[] = {
 
 static bool read_similarity(const Session *s, Job *job, const Value *request)
 {
-    if (!schema_check(request, similarity_rows, &job->err) ||
-        !kind_truncation(job, value_get(request, "parameters")))
-        return false;
+    if (!schema_check(request, similarity_rows, &job->err)) return false;
+    kind_truncation(job, value_get(request, "parameters"));
     const Value *inputs = value_get(request, "inputs");
     const Value *sentences = value_get(inputs, "sentences");
     if (sentences->list.n == 0)

@@ -56,7 +56,8 @@ static bool read_inputs(const Session *s, Job *job, const Value *v)
 static bool read_predict(const Session *s, Job *job, const Value *request)
 {
     job->request = request;
-    return schema_check(request, rows, &job->err) && kind_truncation(job, request) &&
+    kind_truncation(job, request);
+    return schema_check(request, rows, &job->err) &&
            read_inputs(s, job, value_get(request, "inputs"));
 }
 

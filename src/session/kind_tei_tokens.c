@@ -28,7 +28,7 @@ static bool none_empty(Job *job, const Value *inputs)
 static bool read_tokenize(const Session *s, Job *job, const Value *request)
 {
     TaskInputs inputs;
-    if (!schema_check(request, tokenize_rows, &job->err) || !kind_truncation(job, request) ||
+    if (!schema_check(request, tokenize_rows, &job->err) ||
         !none_empty(job, value_get(request, "inputs")) ||
         !task_texts(&job->arena, value_get(request, "inputs"), s->options.max_inputs, &inputs,
                     &job->err))

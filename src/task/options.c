@@ -66,7 +66,7 @@ bool task_options(const Task *task, const ModelConfig *config, const Value *requ
     if (!schema_check(request, task->request + 1, err)) return false; /* inputs: task_inputs */
     for (size_t i = 0; i < COUNT(rows); i++) {
         const Value *v = value_get(request, rows[i].name);
-        if (v && has_option(task, rows[i].name)) set(options, &rows[i], v);
+        if (v && v->kind != V_NULL && has_option(task, rows[i].name)) set(options, &rows[i], v);
     }
     return check_dimensions(config, options, err);
 }

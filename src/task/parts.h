@@ -23,7 +23,7 @@ extern const Field part_entity[];                 /* what tokens make together *
     { "offsets", 0, F_STR, .words = part_offset_words,                                            \
       .help = "what start and end of a token count in its text; bytes unless said" }
 #define PART_TRUNCATE                                                                             \
-    { "truncate", 0, F_BOOL,                                                                      \
+    { "truncate", 0, F_BOOL, .nullable = true,                                                    \
       .help = "false: a text that does not fit the model is an error; true unless said" }
 #define PART_RETURN_TOKENS                                                                        \
     { "return_tokens", 0, F_BOOL, .help = "the reply also lists each text's tokens" }

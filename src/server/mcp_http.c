@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp_http.c - MCP's streamable HTTP: one POST, one JSON-RPC message, one answer as JSON. No
+ * sessions and no streams, which both eras allow; GET and DELETE are 405. */
+#include "data/json.h"
+#include "loop.h"
+#include "mcp.h"
+
+enum { MESSAGE_BYTES = 4 << 20 };   /* of a message: it is read on the loop's thread */
+
+/* ---- who may ask ---- */
+/* "localhost:8080" and "[::1]:8080" without their ports. */
+static Str host_of(Str authority)
+{
+    size_t n = 0;
+    bool inside = false;
+    for (; n < authority.n && (inside || authority.p[n] != ':'); n++) {
+        if (authority.p[n] == '[') inside = true;
+        if (authority.p[n] == ']') inside = false;
+    }
+    return (Str){ authority.p, n };
+}
+
+static bool is_loopback(Str host)
+{
+    return str_is(host, "localhost") || str_starts(host, "127.") || str_is(host, "[::1]") ||
+           str_is(host, "::1");
+}
+
+/* A page in a browser that was lured to a local address says where it comes from. */
+static bool origin_fits(const Exchange *x)
+{
+    Str origin = exchange_header(x, HEADER_ORIGIN), host = exchange_header(x, HEADER_HOST);
+    if (!origin.p || x->origin) return true;
+    const char *behind = origin.n > 3 ? memmem(origin.p, origin.n, "://", 3) : NULL;
+    if (!behind) return false;
+    Str from = { behind + 3, origin.n - (size_t)(behind + 3 - origin.p) };
+    return str_eq(from, host) || is_loopback(host_of(from));
+}
+
+static bool host_fits(const Exchange *x)
+{
+    Str host = exchange_header(x, HEADER_HOST);
+    return !is_loopback(str_of(x->loop->options.hostname)) || !host.n || is_loopback(host_of(host));
+}
+
+static bool accepts_json(Str accept)
+{
+    return !accept.n || memmem(accept.p, accept.n, "application/json", 16) ||
+           memmem(accept.p, accept.n, "*/*", 3);
+}
+
+/* 0: it may. */
+static int refusal(const Exchange *x, Err *err)
+{
+    Str type = exchange_header(x, HEADER_CONTENT_TYPE);
+    if (!host_fits(x)) return fail(err, EF_UNAUTHORIZED, "Host: wanted a local one"), 421;
+    if (!origin_fits(x)) return fail(err, EF_UNAUTHORIZED, "Origin: not allowed here"), 403;
+    if (!media_is(type, "application/json") || x->gzip_body)
+        return fail(err, EF_MEDIA_TYPE, "Unsupported Media Type: Content-Type must be application/json"),
+               415;
+    if (!accepts_json(exchange_header(x, HEADER_ACCEPT)))
+        return fail(err, EF_MEDIA_TYPE, "Not Acceptable: Client must accept application/json"), 406;
+    if (exchange_body(x).n > MESSAGE_BYTES)
+        return fail(err, EF_TOO_LARGE, "message: found %zu bytes, wanted at most %d",
+                    exchange_body(x).n, MESSAGE_BYTES), 413;
+    return 0;
+}
+
+/* ---- answers ---- */
+static void reply(Exchange *x, int status, const Value *message)
+{
+    Buf text = { 0 };
+    json_write(&text, message);
+    exchange_reply_buf(x, (Reply){ .status = status, .allow = x->allow }, &text);
+}
+
+void mcp_http_error(Exchange *x, const Err *err, int status)
+{
+    Arena arena = { 0 };
+    Value message = mcp_refusal(&arena, err);
+    reply(x, status, &message);
+    arena_free(&arena);
+}
+
+static void serve(Exchange *x)
+{
+    Err err = { 0 };
+    int status = refusal(x, &err);
+    if (status) return mcp_http_error(x, &err, status);
+    Job *job = job_new();
+    McpCall *call = NEW(&job->arena, McpCall);
+    McpHeaders headers = { exchange_header(x, HEADER_MCP_VERSION),
+                           exchange_header(x, HEADER_MCP_METHOD),
+                           exchange_header(x, HEADER_MCP_NAME) };
+    mcp_read(session_model(x->loop->session), exchange_body(x), mcp_era(headers.version), &headers,
+             &job->arena, call);
+    if (call->kind == MCP_RUN) {
+        job->kind = &kind_predict;
+        job->body = call->body;
+        x->own = call;
+        return exchange_run(x, job);
+    }
+    if (call->kind == MCP_REPLY) reply(x, call->http, &call->reply);
+    else exchange_reply(x, (Reply){ .status = call->http }, (Str){ 0 });
+    job_free(job);
+}
+
+static void returned(Exchange *x, Job *job)
+{
+    Value message = mcp_answer(x->own, job);
+    reply(x, 200, &message);
+}
+
+const Handler mcp_handler = { .serve = serve, .returned = returned };
