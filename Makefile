@@ -7,7 +7,7 @@ CFLAGS  ?= -O2 -g
 ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread \
            -ffunction-sections -fdata-sections -DEF_VERSION='"$(or $(VERSION),0.0.0)"' -MMD -MP
 LDFLAGS := -pthread -Wl,--gc-sections
-LIBS    := -lyaml -llua5.4 -lexpat -lz -lm
+LIBS    := -lyaml -llua5.4 -lexpat -lnghttp2 -lz -lm
 STATIC  := -static -s
 
 ifdef SAN   # address and undefined behaviour; sanitizers cannot be static

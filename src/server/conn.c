@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conn.c - one connection: bytes in, requests one after the other, replies out. A request that came
- * behind another waits in the buffer until that one is answered. Nothing here blocks: sockets are
- * watched by edges, and `readable` and `writable` remember what was not used. */
+ * conn.c - one connection, and HTTP/1.1 on it: bytes in, requests one after the other, replies out.
+ * A request that came behind another waits in the buffer until that one is answered. A client whose
+ * first words are HTTP/2's is h2.c's from then on. Nothing here blocks. */
 #include <errno.h>
 #include <math.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "loop.h"
@@ -19,7 +18,7 @@ static bool receive(Conn *);
 static void advance(Conn *);
 
 /* ---- states ---- */
-static void set_deadline(Conn *c, double seconds)
+void conn_deadline(Conn *c, double seconds)
 {
     loop_slot(c->loop, c)->deadline = c->loop->now + seconds;
 }
@@ -39,7 +38,7 @@ static void wait_for_request(Conn *c)
     c->fresh = c->in.n > 0;
     if (!c->fresh) buf_free(&c->in); /* idle ones hold nothing */
     count(c, c->in.n);
-    set_deadline(c, c->loop->options.idle_timeout_s);
+    conn_deadline(c, c->loop->options.idle_timeout_s);
 }
 
 void conn_start(Conn *c, int fd)
@@ -52,7 +51,7 @@ void conn_start(Conn *c, int fd)
 
 bool conn_idle(const Conn *c)
 {
-    return c->state == CONN_OPEN && !c->begun;
+    return c->state == CONN_OPEN && (c->h2 ? h2_idle(c->h2) : !c->begun);
 }
 
 void conn_close(Conn *c)
@@ -61,6 +60,7 @@ void conn_close(Conn *c)
     close(c->fd); /* also leaves epoll */
     exchange_free(c->x);
     c->x = NULL;
+    h2_free(c);
     buf_free(&c->in);
     count(c, 0);
     c->state = CONN_CLOSED;
@@ -113,7 +113,7 @@ static void h1_begin(Exchange *x, const Reply *reply)
     head.close = c->close;
     head.keep = c->http.minor == 0;
     http1_write_head(&x->out, &head, loop_date(c->loop));
-    set_deadline(c, c->loop->options.idle_timeout_s);
+    conn_deadline(c, c->loop->options.idle_timeout_s);
 }
 
 static void h1_send(Exchange *x, Str text)
@@ -130,7 +130,7 @@ static void h1_end(Exchange *x, const ReplyField *trailers, size_t n)
     (void)trailers, (void)n;
     if (x->pieces && !x->head_only) buf_puts(&x->out, "0\r\n\r\n");
     if (!x->complete) c->close = c->linger = true;
-    set_deadline(c, c->loop->options.body_timeout_s);
+    conn_deadline(c, c->loop->options.body_timeout_s);
 }
 
 static void h1_wake(Exchange *x)
@@ -169,16 +169,22 @@ static void refuse(Conn *c, const Err *err, int status)
     exchange_refuse(c->x, err, status);
 }
 
+static void say_go_on(Conn *c)
+{
+    struct iovec words = { (char *)go_on, sizeof go_on - 1 };
+    io_write(c, &words, 1);
+}
+
 /* Before the body: what will be refused anyway need not be sent. */
 static void check_head(Conn *c)
 {
     if (!new_exchange(c)) return;
     copy_head(c);
-    set_deadline(c, c->loop->options.body_timeout_s);
+    conn_deadline(c, c->loop->options.body_timeout_s);
     if (!exchange_head(c->x)) return;
     c->http.limits.body = c->x->most;
     if (c->http.expects_continue && c->in.n <= c->http.at) /* nothing else waits to be sent */
-        send(c->fd, go_on, sizeof go_on - 1, MSG_NOSIGNAL);
+        say_go_on(c);
 }
 
 static void dispatch(Conn *c)
@@ -190,37 +196,32 @@ static void dispatch(Conn *c)
         if (!exchange_head(c->x)) return;
     }
     exchange_complete(c->x);
-    if (c->x->state == X_WAITING) set_deadline(c, INFINITY); /* the job has its own */
+    if (c->x->state == X_WAITING) conn_deadline(c, INFINITY); /* the job has its own */
 }
 
 /* ---- reading ---- */
 /* A long body goes straight to its place, all else by the loop's buffer. */
-static ssize_t receive_into(Conn *c, size_t *asked)
+static size_t receive_into(Conn *c)
 {
     bool direct = http1_has_body(&c->http) && c->http.left > READ_SIZE;
-    *asked = direct ? DIRECT : READ_SIZE;
-    if (direct) buf_reserve(&c->in, DIRECT);
-    ssize_t n = recv(c->fd, direct ? c->in.p + c->in.n : c->loop->scratch, *asked, 0);
-    if (n > 0 && direct) c->in.n += (size_t)n;
-    else if (n > 0) buf_add(&c->in, c->loop->scratch, (size_t)n);
+    if (!direct) {
+        size_t n = io_read(c, c->loop->scratch, READ_SIZE);
+        if (n) buf_add(&c->in, c->loop->scratch, n);
+        return n;
+    }
+    buf_reserve(&c->in, DIRECT);
+    size_t n = io_read(c, c->in.p + c->in.n, DIRECT);
+    c->in.n += n;
     return n;
 }
 
 /* true: bytes came. */
 static bool receive(Conn *c)
 {
-    if (!c->readable) return false;
-    size_t asked;
-    ssize_t n = receive_into(c, &asked);
-    if (n < 0 && errno == EINTR) return receive(c);
-    if (n < 0 && errno != EAGAIN) c->ended = true;
-    if (n == 0) c->ended = true;
-    if (n <= 0 || ((size_t)n < asked && !c->half_closed)) c->readable = false;
-    if (n <= 0) return false;
-    c->loop->meters.received += (uint64_t)n;
-    if (http1_has_body(&c->http))
+    size_t n = receive_into(c);
+    if (n && http1_has_body(&c->http))
         loop_slot(c->loop, c)->deadline += (double)n / bytes_for_a_second;
-    return true;
+    return n > 0;
 }
 
 /* What all connections hold has a limit; whoever goes beyond it with something large is refused. */
@@ -240,7 +241,20 @@ static void begin_request(Conn *c)
 {
     c->begun = true;
     c->began = c->loop->now;
-    set_deadline(c, c->loop->options.header_timeout_s);
+    conn_deadline(c, c->loop->options.header_timeout_s);
+}
+
+/* false: these are not the first words of HTTP/1, or too few to say. */
+static bool greet(Conn *c)
+{
+    bool maybe = false;
+    if (h2_greets(buf_view(&c->in), &maybe)) {
+        count(c, 0);
+        h2_start(c);
+        return false;
+    }
+    c->greeted = !maybe;
+    return !maybe;
 }
 
 static bool reading(const Conn *c)
@@ -258,6 +272,7 @@ static bool read_step(Conn *c)
     }
     c->fresh = false;
     if (!c->begun && http1_begun(&c->http, &c->in)) begin_request(c);
+    if (!c->greeted && !greet(c)) return true;
     Http1Event event = http1_feed(&c->http, &c->in, &err);
     if (event == HTTP1_BAD) return refuse(c, &err, c->http.status), true;
     if (event == HTTP1_DONE) return dispatch(c), true;
@@ -279,40 +294,34 @@ static bool send_reply(Conn *c)
         size_t head = MIN(x->written, x->out.n), body = x->written - head;
         struct iovec part[2] = { { x->out.p + head, x->out.n - head },
                                  { (char *)x->rest.p + body, x->rest.n - body } };
-        struct msghdr message = { .msg_iov = part, .msg_iovlen = x->rest.n ? 2 : 1 };
-        ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno != EAGAIN) return conn_close(c), false;
-        if (n < 0) c->writable = false;
-        if (n <= 0) break;
-        x->written += (size_t)n;
-        c->loop->meters.sent += (uint64_t)n;
+        size_t n = io_write(c, part, x->rest.n ? 2 : 1);
+        if (c->broken) return conn_close(c), false;
+        if (!n) break;
+        x->written += n;
         loop_slot(c->loop, c)->deadline += (double)n / bytes_for_a_second;
     }
     return x->written == total;
 }
 
-static void linger(Conn *c)
+void conn_finish(Conn *c)
 {
-    shutdown(c->fd, SHUT_WR);
+    io_end(c);
+    c->readable = true; /* to see the end */
     c->state = CONN_LINGERING;
-    set_deadline(c, linger_s);
+    conn_deadline(c, linger_s);
 }
 
 static void discard(Conn *c)
 {
-    ssize_t n;
-    do n = recv(c->fd, c->loop->scratch, READ_SIZE, 0);
-    while (n > 0 || (n < 0 && errno == EINTR));
-    c->readable = false;
-    if (n == 0 || errno != EAGAIN) conn_close(c);
+    while (io_read(c, c->loop->scratch, READ_SIZE)) continue;
+    if (c->ended) conn_close(c);
 }
 
 static void end_request(Conn *c)
 {
     exchange_sent(c->x);
     c->x = NULL;
-    if (c->linger) return linger(c);
+    if (c->linger) return conn_finish(c);
     if (c->close) return conn_close(c);
     wait_for_request(c);
 }
@@ -358,7 +367,7 @@ static bool open_step(Conn *c)
     count(c, c->in.n);
     moved |= flush(c);
     if (c->state == CONN_OPEN && (moved || x->away || x->patient))
-        set_deadline(c, c->loop->options.idle_timeout_s);
+        conn_deadline(c, c->loop->options.idle_timeout_s);
     return false;
 }
 
@@ -379,7 +388,8 @@ static bool step(Conn *c)
 /* As far as it goes with what is there. */
 static void advance(Conn *c)
 {
-    while (c->state == CONN_OPEN && step(c)) continue;
+    while (c->state == CONN_OPEN && !c->h2 && step(c)) continue;
+    if (c->state == CONN_OPEN && c->h2) h2_advance(c);
     if (c->state == CONN_LINGERING) discard(c);
 }
 
@@ -388,7 +398,7 @@ static void advance(Conn *c)
  * that mean nothing make the system of one that is gone say so. */
 static void probe(Conn *c)
 {
-    if (c->http.minor > 0) send(c->fd, go_on, sizeof go_on - 1, MSG_NOSIGNAL);
+    if (c->http.minor > 0) say_go_on(c);
 }
 
 void conn_event(Conn *c, uint32_t events)
@@ -405,21 +415,37 @@ void conn_event(Conn *c, uint32_t events)
 
 void conn_tick(Conn *c)
 {
+    if (c->h2) return h2_tick(c);
     if (c->x && c->x->state == X_OPEN) advance(c);
 }
 
 void conn_expire(Conn *c)
 {
     Err err = { 0 };
+    if (c->state == CONN_OPEN && c->h2) return h2_expire(c);
     if (!(reading(c) && c->begun)) return conn_close(c);
     fail(&err, EF_TIMEOUT, "the request did not arrive in time");
     refuse(c, &err, err_kind(err.code)->http);
     advance(c);
 }
 
+void conn_notice(Conn *c)
+{
+    if (c->state == CONN_OPEN && c->h2) h2_notice(c);
+}
+
 void conn_stop(Conn *c)
 {
-    if (!conn_idle(c)) return;
+    if (!c->h2 && !conn_idle(c)) return;
     c->readable = true; /* perhaps a request has just come */
     advance(c);
+    if (c->state == CONN_OPEN && c->h2) h2_stop(c);
+}
+
+void conn_census(const Conn *c, int states[X_STATES], int *idle, int *lingering)
+{
+    if (c->state == CONN_LINGERING) ++*lingering;
+    else if (conn_idle(c)) ++*idle;
+    else if (c->h2) h2_census(c->h2, states);
+    else states[c->x ? c->x->state : X_READING]++;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exchange.h - one request and its reply, whatever carries them. conn.c carries them over HTTP/1.1,
- * one after the other; routes know nothing of it.
+ * exchange.h - one request and its reply, whatever carries them: HTTP/1.1 one after the other
+ * (conn.c), HTTP/2 many at once (h2.c). Routes know nothing of it.
  *
  * For who adds a route (a row of routes.c): a page, a live page and a job of the session need no
  * code. Anything else is a Handler, whose `serve` is called when the request is allowed and its

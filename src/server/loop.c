@@ -154,6 +154,17 @@ static Conn *new_conn(Loop *loop)
     return c;
 }
 
+static bool watch_conn(Loop *loop, Conn *c, int operation)
+{
+    uint64_t id = (uint64_t)loop_slot(loop, c)->generation << 32 | (ID_CONN + c->slot);
+    return watch(loop, c->fd, operation, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, id);
+}
+
+void loop_again(Loop *loop, Conn *c)
+{
+    watch_conn(loop, c, EPOLL_CTL_MOD); /* looks at once whether something is possible */
+}
+
 static void admit(Loop *loop, int fd)
 {
     int on = 1;
@@ -162,11 +173,9 @@ static void admit(Loop *loop, int fd)
     bool room = loop->free < (uint32_t)loop->options.max_connections || evict(loop);
     Conn *c = room ? new_conn(loop) : NULL;
     if (!c) return turn_away(loop, fd);
-    uint64_t id = (uint64_t)loop_slot(loop, c)->generation << 32 | (ID_CONN + c->slot);
     conn_start(c, fd);
     if (c->state == CONN_CLOSED) return;
-    if (!watch(loop, fd, EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, id))
-        conn_close(c);
+    if (!watch_conn(loop, c, EPOLL_CTL_ADD)) conn_close(c);
 }
 
 /* Out of descriptors: make room and look again at the next tick, instead of spinning. */
@@ -210,11 +219,18 @@ static void tick(Loop *loop)
 }
 
 /* ---- the end ---- */
+static void each_conn(Loop *loop, void (*tell)(Conn *))
+{
+    for (int i = 0; i < loop->options.max_connections; i++)
+        if (loop->slot[i].conn) tell(loop->slot[i].conn);
+}
+
 /* Not ready any more, but still there: who balances load needs time to see it. */
 static void begin_drain(Loop *loop)
 {
     loop->draining = true;
     loop->close_at = loop->now + loop->options.drain_s;
+    each_conn(loop, conn_notice);
 }
 
 static void begin_stop(Loop *loop)
@@ -225,8 +241,7 @@ static void begin_stop(Loop *loop)
         if (loop->listener[i] >= 0) close(loop->listener[i]);
         loop->listener[i] = -1;
     }
-    for (int i = 0; i < loop->options.max_connections; i++)
-        if (loop->slot[i].conn) conn_stop(loop->slot[i].conn);
+    each_conn(loop, conn_stop);
 }
 
 static void look_at_wishes(Loop *loop, const volatile int *stop, int *dumped)

@@ -4,6 +4,7 @@
 #ifndef SERVER_LOOP_H
 #define SERVER_LOOP_H
 #include <pthread.h>
+#include <sys/uio.h>
 
 #include "exchange.h"
 #include "server.h"
@@ -15,6 +16,7 @@ typedef enum { CONN_OPEN, CONN_LINGERING, CONN_CLOSED } ConnState;
 enum { READ_SIZE = 64 << 10 };
 
 typedef struct Loop Loop;
+typedef struct H2 H2;
 typedef struct Conn {
     Loop *loop;
     uint32_t slot;
@@ -22,12 +24,15 @@ typedef struct Conn {
     int fd;
     bool readable, writable;     /* as far as the last event and the last call said */
     bool half_closed, ended;     /* the client will send no more; all it sent has been read */
+    bool broken;                 /* nothing can be written any more */
+    bool greeted;                /* the protocol is known */
     bool fresh;                  /* `in` has bytes that were not looked at */
     bool begun;                  /* a request has begun to arrive */
     bool close, linger;          /* after the reply; with unread input behind */
     Http1 http;
     Buf in;
     Exchange *x;                 /* the request whose head has come; NULL: none */
+    H2 *h2;                      /* HTTP/2: instead of the three above; NULL: HTTP/1 */
     size_t counted;              /* its bytes of loop->bytes: of `in` */
     double share;                /* its jobs' share of the model */
     double began;                /* the request's first byte */
@@ -78,9 +83,31 @@ void conn_start(Conn *, int fd);
 void conn_event(Conn *, uint32_t events);
 void conn_expire(Conn *);                       /* its deadline has passed */
 void conn_tick(Conn *);                         /* something may be possible that was not before */
+void conn_notice(Conn *);                       /* the end is near */
 void conn_stop(Conn *);                         /* ends it unless a request has begun */
 void conn_close(Conn *);
 bool conn_idle(const Conn *);
+void conn_deadline(Conn *, double seconds);     /* from now */
+void conn_finish(Conn *);                       /* close, when the client has read all */
+/* Adds its requests to the counts by state, and what is idle or lingering to theirs. */
+void conn_census(const Conn *, int states[X_STATES], int *idle, int *lingering);
+
+/* io.c: how many bytes went; 0: not now, or c->ended, c->broken. */
+size_t io_read(Conn *, void *, size_t room);
+size_t io_write(Conn *, struct iovec *, int parts);
+void io_end(Conn *);                            /* no more will be written */
+
+/* h2.c: the same over HTTP/2, many at once */
+bool h2_greets(Str bytes, bool *maybe);         /* the client's first words; *maybe: too few yet */
+void h2_start(Conn *);                          /* what has come is in c->in */
+void h2_advance(Conn *);
+void h2_tick(Conn *);
+void h2_expire(Conn *);
+void h2_notice(Conn *);                         /* tells the client to go elsewhere */
+void h2_stop(Conn *);                           /* no new requests */
+bool h2_idle(const H2 *);
+void h2_census(const H2 *, int states[X_STATES]);
+void h2_free(Conn *);
 
 /* stream.c: POST /predict line by line */
 extern const Handler line_handler;
@@ -94,6 +121,7 @@ void loop_release(Loop *, Conn *);
 void loop_lend(Loop *, int jobs);               /* so many more are in the session */
 void loop_return(Job *);                        /* Job.done */
 const char *loop_date(Loop *);
+void loop_again(Loop *, Conn *);                /* as if something had come: after the others */
 
 /* access.c: who may, and who did. */
 bool access_allowed(const Loop *, const Route *, Str authorization, Err *);

@@ -278,15 +278,12 @@ void metrics_dump(const Loop *loop)
     Buf model = { 0 };
     for (int i = 0; i < loop->options.max_connections; i++) {
         const Conn *c = loop->slot[i].conn;
-        if (!c) continue;
-        if (c->state == CONN_LINGERING) lingering++;
-        else if (conn_idle(c)) idle++;
-        else states[c->x ? c->x->state : X_READING]++;
+        if (c) conn_census(c, states, &idle, &lingering);
     }
     session_describe(loop->session, &model);
     log_info("state: %.*s, up %.0f s%s", STR_ARG(buf_view(&model)), loop->now - loop->started,
              loop->draining ? ", draining" : "");
-    log_info("state: %d connections: %d idle, %d reading, %d waiting, %d streaming, %d writing, "
+    log_info("state: %d connections: %d idle; %d reading, %d waiting, %d streaming, %d writing, "
              "%d lingering; %zu bytes", loop->live, idle, states[X_READING],
              states[X_WAITING], states[X_OPEN], states[X_SENDING], lingering, loop->bytes);
     log_info("state: %lld waiting, %lld bytes; %llu answered, %llu texts, %llu tokens",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * server.h - one model over HTTP/1.1, on a TCP port and perhaps a UNIX socket.
+ * server.h - one model over HTTP/1.1 and HTTP/2, on a TCP port and perhaps a UNIX socket.
  *
  *   loop.c      sockets and time; moves bytes, never blocks, never computes
  *   conn.c      one connection: bytes, and HTTP/1.1's requests one after the other
+ *   h2.c        HTTP/2's requests, many at once, on the same port; io.c: the bytes of a socket
  *   http1.c     bytes -> a request, without any I/O (strict: what is ambiguous is refused)
  *   exchange.c  one request and its reply, whatever carries them; stream.c: one that goes by lines
  *   routes.c    rows: method, path, what to answer; pages that never change are rendered once; head.c: header fields
