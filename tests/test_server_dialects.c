@@ -83,6 +83,15 @@ static void test_vectors(void)
     CHECK(has(ask(&r, "GET /v1/models/fake%20%22model%22" H "\r\n"), "{\"id\":\"fake \\\"model\\\"\","));
     CHECK(is_error(ask(&r, "GET /v1/models/other" H "\r\n"), 404, "not_found"));
     CHECK(has(ask(&r, "GET /info" H "\r\n"), "\"model_type\":{\"embedding\":{\"pooling\":\"mean\"}}"));
+    const char *reply = post_to(&r, "/embed", "{\"inputs\":[\"a\",\"b b\"]}");
+    CHECK(has(reply, "\r\nx-compute-type: cpu\r\n") && has(reply, "\r\nx-compute-characters: 4\r\n") &&
+          has(reply, "\r\nx-compute-tokens: 3\r\n") && has(reply, "\r\nx-inference-time: "));
+    const char *page = ask(&r, "GET /metrics" H "\r\n");
+    CHECK(has(page, "\nte_request_count{method=\"single\"} ") && has(page, "\nte_embed_count "));
+    CHECK(has(page, "\nte_request_failure{err=\"inference\"} 1\n"));
+    CHECK(has(page, "\nte_embed_queue_duration_bucket{le=\"1.5e-05\"} "));
+    CHECK(has(page, "\nte_request_input_length_bucket{le=\"1\"} "));
+    CHECK(!strstr(page, "te_predict"));
     CHECK(has(ask(&r, "OPTIONS /" H "\r\n"), "Allow: GET, HEAD, POST, OPTIONS\r\n"));
     stop(&r);
     model.task = before;

@@ -57,6 +57,7 @@ uint64_t str_hash(Str);                             /* not stable between versio
 bool str_int(Str, int64_t *out);                    /* whole view is a decimal integer that fits */
 /* The known word nearest to `word` (at most a third of it wrong), or NULL: for "did you mean". */
 const char *str_nearest(Str word, const char *const *known, size_t count);
+size_t utf8_length(Str);                            /* characters of valid text */
 bool utf8_valid(Str);                               /* no overlong forms, no surrogates */
 int utf8_decode(const char *p, const char *end, uint32_t *code); /* bytes used; 0: malformed */
 int utf8_encode(uint32_t code, char out[4]);        /* bytes written */

@@ -142,6 +142,13 @@ int utf8_decode(const char *text, const char *end, uint32_t *code)
     return *code = c, n;
 }
 
+size_t utf8_length(Str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) n += (s.p[i] & 0xC0) != 0x80;
+    return n;
+}
+
 bool utf8_valid(Str s)
 {
     if (s.n == 0) return true;

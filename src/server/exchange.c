@@ -305,9 +305,11 @@ void exchange_break(Exchange *x, const Err *err)
 /* ---- back from the session ---- */
 static void answer(Exchange *x, Job *job)
 {
+    TeFields fields;
     exchange_count(x, job->json.n);
     if (job->err.code == EF_OK)
-        exchange_reply(x, (Reply){ .status = 200, .gzip = job->json_packed }, buf_view(&job->json));
+        exchange_reply(x, (Reply){ .status = 200, .gzip = job->json_packed, .extra = fields.field,
+                                   .n_extra = tei_fields(job, &fields) }, buf_view(&job->json));
     else
         exchange_fail(x, &job->err);
 }

@@ -30,9 +30,26 @@ void metrics_answered(const Exchange *x)
     const Route *first = route_all(&n);
     if (x->route) route = (size_t)(x->route - first);
     loop->meters.answered[route][status_index(x->status)]++;
+    tei_answered(&loop->meters.te, x);
     if (!x->job) return;
     meter_add(&loop->meters.seconds, METER_SECONDS, loop->now - x->began);
     meter_add(&loop->meters.write, METER_SECONDS, loop->now - x->answered);
+}
+
+/* Of all rows of the row's path from there on; a path is told once, by its first row. */
+static uint64_t answers_of(const Loop *loop, const Route *route, size_t n, size_t r, size_t status)
+{
+    uint64_t count = loop->meters.answered[r][status];
+    for (size_t i = r + 1; i < n; i++)
+        if (strcmp(route[i].path, route[r].path) == 0) count += loop->meters.answered[i][status];
+    return count;
+}
+
+static bool told_before(const Route *route, size_t r)
+{
+    for (size_t i = 0; i < r; i++)
+        if (strcmp(route[i].path, route[r].path) == 0) return true;
+    return false;
 }
 
 static void put_answers(const Loop *loop, Buf *out)
@@ -43,10 +60,10 @@ static void put_answers(const Loop *loop, Buf *out)
                   "# TYPE encoderfile_http_requests_total counter\n");
     for (size_t r = 0; r <= MOST_ROUTES; r++) {
         if (r >= n && r < MOST_ROUTES) continue;
-        if (r < n && !route_applies(&route[r], &loop->site)) continue;
+        if (r < n && told_before(route, r)) continue;
         for (size_t s = 0; s < COUNT(statuses); s++) {
-            uint64_t count = loop->meters.answered[r][s];
-            bool usual = r < n && statuses[s] == 200;
+            uint64_t count = answers_of(loop, route, n, r, s);
+            bool usual = r < n && statuses[s] == 200 && route_applies(&route[r], &loop->site);
             if (!count && !usual) continue;
             buf_printf(out, "encoderfile_http_requests_total{route=\"%s\",status=\"%d\"} %llu\n",
                        r < n ? route[r].path : "none", statuses[s], (unsigned long long)count);
@@ -254,6 +271,7 @@ int metrics_page(const Loop *loop, Buf *out)
     put_counters(loop, out);
     put_gauges(loop, out);
     put_process(loop, out);
+    tei_page(loop, out);
     return 200;
 }
 

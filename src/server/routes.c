@@ -287,7 +287,7 @@ static Value own_page(Arena *arena, const Err *err, int status)
     return page;
 }
 
-static Value tei_page(Arena *arena, const Err *err)
+static Value tei_error_page(Arena *arena, const Err *err)
 {
     Value page = value_map(arena, 2);
     value_add(&page, "error", text(err->message));
@@ -298,7 +298,7 @@ static Value tei_page(Arena *arena, const Err *err)
 void error_write(Buf *out, const Err *err, int status, Dialect dialect)
 {
     Arena arena = { 0 };
-    Value page = dialect == DIALECT_TEI ? tei_page(&arena, err) : own_page(&arena, err, status);
+    Value page = dialect == DIALECT_TEI ? tei_error_page(&arena, err) : own_page(&arena, err, status);
     json_write(out, &page);
     arena_free(&arena);
 }

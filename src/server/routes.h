@@ -5,6 +5,7 @@
 #ifndef SERVER_ROUTES_H
 #define SERVER_ROUTES_H
 #include "session/kinds.h"
+#include "tei.h"
 
 struct Loop;
 struct Exchange;
@@ -82,6 +83,7 @@ typedef struct ServerMeters {    /* the loop's own */
     Meter seconds, write;        /* of jobs: first byte to last; reply there to reply sent */
     uint64_t received, sent;     /* bytes */
     uint64_t connections, turned_away, broken;
+    TeMeters te;
 } ServerMeters;
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 void metrics_answered(const struct Exchange *);    /* its reply is sent */

@@ -163,7 +163,11 @@ static size_t weight(const Session *s, const Job *job)
 static bool close_job(Session *s, Job *job)
 {
     if (job->err.code != EF_OK) return false;
-    for (size_t i = 0; i < job->n; i++) job->tokens += (int64_t)job->encoding[i].n;
+    for (size_t i = 0; i < job->n; i++) {
+        const Str *second = job_second(job, i);
+        job->tokens += (int64_t)job->encoding[i].n;
+        job->characters += utf8_length(job->first[i]) + (second ? utf8_length(*second) : 0);
+    }
     job->rows = ARRAY(&job->arena, float *, job->n);
     job->row_data = job->rows;
     job->row_tokens = ARRAY(&job->arena, int64_t, job->n);

@@ -61,6 +61,7 @@ struct Job {
     int64_t *row_tokens, *row_width;
     int64_t tokens;              /* of all rows */
     bool single;                 /* the body was one text, not a list */
+    size_t characters;           /* of all texts */
     JobTimes times;
     /* session's own */
     Job *next;

@@ -40,13 +40,6 @@ typedef struct Grouping {
 } Grouping;
 
 /* ---- tokens ---- */
-static size_t characters(Str s)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s.n; i++) n += (s.p[i] & 0xC0) != 0x80;
-    return n;
-}
-
 static bool unknown(Str token)
 {
     return str_is(token, "[UNK]") || str_is(token, "<unk>");
@@ -57,7 +50,7 @@ static bool unknown(Str token)
 static bool is_subword(const TaskRow *row, Str text, Str token, int32_t start, Str part)
 {
     if (strcmp(tokenizer_kind(row->tokenizer), "WordPiece") == 0)
-        return characters(token) != characters(part);
+        return utf8_length(token) != utf8_length(part);
     return start > 0 && text.p[start - 1] != ' ' && ((size_t)start >= text.n || text.p[start] != ' ');
 }
 
