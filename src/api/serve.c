@@ -21,6 +21,7 @@ static const Setting settings[] = {
     { "unix-socket", SET_TEXT, AT(server.unix_path) },
     { "api-key", SET_LINES, AT(server.api_keys) },
     { "cors-origin", SET_LINES, AT(server.origins) },
+    { "otel-exporter-url", SET_TEXT, AT(server.trace_url) },
     { "access-log", SET_WORD, AT(server.access), .words = access_words },
     { "log-level", SET_WORD, AT(log_level), .words = level_words },
     { "max-body", SET_SIZE, AT(server.max_body), 1, INT64_C(1) << 40 },

@@ -9,7 +9,7 @@
 
 #define LATER_GRPC "gRPC is not supported yet: this version speaks HTTP only"
 #define LATER_TLS "TLS is not supported yet: put a reverse proxy in front"
-#define LATER_OTEL "OpenTelemetry is not supported yet"
+#define OTEL_URL "http://localhost:4318"
 #define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
 static const Option options[] = {
     OPTION_MODEL,
@@ -21,6 +21,8 @@ static const Option options[] = {
     { "api-key-file", 0, "FILE", "the same, one a line; also $ENCODERFILE_API_KEY" },
     { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
     { "access-log", 0, "FORM", "a line for each request: none (default), text or json" },
+    { "enable-otel", 0, NULL, "send traces, also when no address is said" },
+    { "otel-exporter-url", 0, "URL", "OpenTelemetry collector for traces, OTLP/HTTP; " OTEL_URL },
     { "log-level", 0, "LEVEL", "error, warn, info (default) or debug" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     { "replicas", 0, "N", "batches run at the same time, each on its part of the threads; default 1" },
@@ -45,8 +47,6 @@ static const Option options[] = {
     { "grpc-port", 0, "N", NULL, LATER_GRPC },
     { "cert-file", 0, "FILE", NULL, LATER_TLS },
     { "key-file", 0, "FILE", NULL, LATER_TLS },
-    { "enable-otel", 0, NULL, NULL, LATER_OTEL },
-    { "otel-exporter-url", 0, "URL", NULL, LATER_OTEL },
     { "execution-provider", 0, "NAME", NULL, NO_ORT },
     { "disable-cpu-fallback", 0, NULL, NULL, NO_ORT },
     { "graph-optimization-level", 0, "N", NULL, NO_ORT },
@@ -99,6 +99,7 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
     }
     s->server.dump = &dump;
     s->session.tei = args_has(a, "tei");
+    if (args_has(a, "enable-otel") && !s->server.trace_url) s->server.trace_url = OTEL_URL;
     log_limit((LogLevel)s->log_level);
     return read_keys(a, s, err);
 }

@@ -39,6 +39,7 @@ void exchange_sent(Exchange *x)
 {
     metrics_answered(x);
     access_log(x);
+    tracer_add(x->loop->tracer, x);
     exchange_free(x);
 }
 

@@ -125,6 +125,20 @@ int listen_on(const char *hostname, int *port, Err *err)
     return fd;
 }
 
+int connect_to_host(const char *hostname, int port, int seconds, Err *err)
+{
+    Address a;
+    struct timeval most = { .tv_sec = seconds };
+    if (!parse_address(hostname, port, &a, err)) return -1;
+    int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most); /* of connect as well */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    if (fd >= 0 && connect(fd, &a.any, address_size(&a)) == 0) return fd;
+    fail(err, EF_IO, "cannot connect to %s port %d: %s", hostname, port, strerror(errno));
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
 /* A socket that a server left behind when it was killed is in nobody's use. */
 static bool remove_stale(const char *path, const struct sockaddr_un *a)
 {

@@ -386,6 +386,7 @@ static void end(Loop *loop)
         buf_free(&loop->page[i].plain);
         buf_free(&loop->page[i].packed);
     }
+    tracer_free(loop->tracer);
     pthread_mutex_destroy(&loop->lock);
     arena_free(&loop->arena);
 }
@@ -401,6 +402,13 @@ static void announce(const Loop *loop, int port)
              o->hostname, colons ? "]" : "", port);
     if (o->unix_path) log_info("and on the socket %s", o->unix_path);
     buf_free(&model);
+}
+
+static bool start_tracer(Loop *loop, Err *err)
+{
+    const char *url = loop->options.trace_url;
+    loop->tracer = url ? tracer_new(url, err) : NULL;
+    return !url || loop->tracer;
 }
 
 bool server_run(Session *session, const ServerOptions *options, const volatile int *stop, Err *err)
@@ -422,7 +430,7 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
     int port = loop.options.port;
     make_pages(&loop);
     loop.grpc = grpc_new(&loop.arena, &loop.site);
-    bool ok = open_descriptors(&loop, &port, err);
+    bool ok = start_tracer(&loop, err) && open_descriptors(&loop, &port, err);
     if (ok) {
         make_slots(&loop);
         announce(&loop, port);

@@ -8,6 +8,7 @@
 
 #include "exchange.h"
 #include "server.h"
+#include "trace.h"
 
 /* Lingering: a last look at what the client still sends, so that closing does not destroy the
  * reply; closed: until the end of this turn of the loop. */
@@ -59,6 +60,7 @@ struct Loop {
     const struct Grpc *grpc;     /* what gRPC offers */
     const char *const *keys, *const *origins; /* of the options, NULL-terminated; NULL: none */
     ServerMeters meters;
+    Tracer *tracer;              /* NULL: none */
     Slot *slot;                  /* [max_connections] */
     uint32_t free;               /* first free slot; max_connections: none */
     Conn *closed;                /* freed at the end of the turn */
@@ -131,5 +133,7 @@ void access_log(const Exchange *);
 /* listen.c: a listening socket; *port: the one that was bound. -1: err. */
 int listen_on(const char *hostname, int *port, Err *);
 int listen_on_path(const char *path, Err *);
+/* A socket that blocks, but no call for longer than that. -1: err. */
+int connect_to_host(const char *hostname, int port, int seconds, Err *);
 
 #endif

@@ -11,6 +11,7 @@
  *   metrics.c   counters of server and session, for Prometheus and for SIGUSR1
  *   grpc.h      gRPC: services as rows, reflection, calls
  *   mcp_http.c  MCP over HTTP; mcp.c has its messages
+ *   trace.c     spans for an OpenTelemetry collector
  *   access.c    API keys, origins, the access log
  *
  * The loop runs on the caller's thread. A request becomes a Job of the session; its reply comes
@@ -40,6 +41,7 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     const char *api_keys;        /* one a line; NULL: none is needed */
     const char *origins;         /* of pages that may call, one a line, or "*"; NULL: none */
     AccessLog access;
+    const char *trace_url;       /* of an OTLP/HTTP collector; NULL: no traces */
     /* (optional) called once on the loop's thread when requests are accepted; absent: one log
      * line. */
     void (*ready)(void *context, const char *address, int port);
