@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_dialect.c - any bytes as the body of every dialect, for models of every group: texts that are neither none
+ * nor empty nor too many, or an error that is said. And as the header `traceparent`. */
+#include <stdlib.h>
+
+#include "data/json.h"
+#include "server/trace.h"
+#include "session/kinds.h"
+#include "session/stages.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char tokenizer_json[] =
+    "{\"version\":\"1.0\",\"added_tokens\":[{\"id\":4,\"content\":\"[MASK]\",\"single_word\":false,"
+    "\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":true}],\"normalizer\":null,"
+    "\"pre_tokenizer\":{\"type\":\"Whitespace\"},\"post_processor\":null,\"decoder\":null,\"model\":{\"type\":\"WordPiece\","
+    "\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\",\"max_input_chars_per_word\":100,"
+    "\"vocab\":{\"[UNK]\":0,\"a\":1,\"b\":2,\"boom\":3,\"[MASK]\":4}}}";
+
+enum { MOST = 8 };
+static Str labels[] = { { "contradiction", 13 }, { "entailment", 10 } };
+static const JobKind *const kinds[] = {
+    &kind_predict_any, &kind_tei_embed, &kind_tei_sparse, &kind_tei_similarity, &kind_tei_tokenize, &kind_tei_decode,
+    &kind_tei_predict, &kind_openai_embed, &kind_rerank_any, &kind_rerank_documents, &kind_hub,
+};
+
+static void must(bool ok)
+{
+    if (!ok) abort();
+}
+
+static void read_as(const Session *s, const JobKind *kind, Str body)
+{
+    Job *job = job_new();
+    Value request;
+    job->kind = kind;
+    if (json_parse_most(&job->arena, body, 4096, &request, &job->err)) {
+        bool ok = kind->read(s, job, &request);
+        must(ok == (job->err.code == EF_OK) && (ok || job->err.message[0]));
+        must(!ok || job->n <= MOST);
+        for (size_t i = 0; ok && i < job->n; i++)
+            must(job->first[i].n > 0 && (!job_second(job, i) || utf8_valid(*job_second(job, i))));
+    }
+    job_free(job);
+}
+
+static Model *model_once(void)
+{
+    static Model model;
+    Err err;
+    if (model.tokenizer) return &model;
+    must(tokenizer_load(&model.arena, str_of(tokenizer_json), &model.tokenizer, &err));
+    model.config = (ModelConfig){ .num_labels = 2, .labels = labels, .hidden_size = 4 };
+    return &model;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t n;
+    Model *model = model_once();
+    Session s = { .model = model, .options = { .max_inputs = MOST } };
+    Str body = { (const char *)data, size };
+    TraceParent parent;
+    const Task *const *task = task_all(&n);
+    for (size_t t = 0; t < n; t++) {
+        model->task = task[t];
+        for (size_t i = 0; i < COUNT(kinds); i++) read_as(&s, kinds[i], body);
+    }
+    trace_parent(body, &parent);
+    return 0;
+}
