@@ -49,5 +49,11 @@ post EMBED /mcp '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' 200 '"name":"ru
 post EMBED /mcp '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' 403 '"error"' -H 'Origin: https://evil.example'
 post EMBED /mcp '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' 421 '"error"' -H 'Host: evil.example'
 post EMBED /mcp '{"jsonrpc":"2.0","method":"notifications/initialized"}' 202 ''
+# HTTP/2 on the same port; the last line of what row() looks at is "STATUS VERSION".
+get EMBED /health 200 '^200 1\.1$' --http1.1
+get EMBED /health 200 '^200 2$' --http2-prior-knowledge
+post EMBED /embed '{"inputs":"a bus"}' 200 '^200 2$' --http2-prior-knowledge
+post EMBED /embed '{"inputs":""}' 400 '^\{"error":.*"error_type":"Empty"\}' --http2-prior-knowledge
+post EMBED /mcp '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' 200 '"name":"run_encoder"' --http2-prior-knowledge
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]
