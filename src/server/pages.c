@@ -76,7 +76,7 @@ void index_render(Arena *arena, const Site *site, Buf *out)
     Value page = value_map(arena, 3), routes = value_list(arena, n);
     routes.list.n = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!route_described(&row[i], site)) continue;
+        if (row[i].media || !route_applies(&row[i], site)) continue;
         Value *one = &routes.list.items[routes.list.n++];
         *one = value_map(arena, 3);
         value_add(one, "method", text(row[i].method));

@@ -44,7 +44,7 @@ const Route *route_all(size_t *count);
 /* Whether the model can do it. Where it cannot, TEI's clients expect the route, and 424. */
 bool route_applies(const Route *, const Site *);
 bool route_check(const Route *, const Site *, Err *); /* the same, with an error */
-bool route_described(const Route *, const Site *); /* and stands in OpenAPI and GET / */
+bool route_described(const Route *, const Site *); /* and stands in OpenAPI */
 typedef struct Asked { Str method, path, type; } Asked; /* type: of the content */
 /* NULL: err says why (EF_NOT_FOUND, EF_METHOD) and *allow which methods there are, also for
  * OPTIONS. HEAD finds GET. */
