@@ -19,6 +19,8 @@ static const Setting settings[] = {
     { "http-hostname", SET_TEXT, AT(server.hostname) },
     { "http-port", SET_INT, AT(server.port), 0, 65535 },
     { "unix-socket", SET_TEXT, AT(server.unix_path) },
+    { "grpc-hostname", SET_TEXT, AT(server.grpc_hostname) },
+    { "grpc-port", SET_INT, AT(server.grpc_port), 0, 65535 },
     { "api-key", SET_LINES, AT(server.api_keys) },
     { "cors-origin", SET_LINES, AT(server.origins) },
     { "otel-exporter-url", SET_TEXT, AT(server.trace_url) },
@@ -88,6 +90,7 @@ bool serve_set(ServeSettings *s, Arena *arena, Str name, Str text, Err *err)
     int64_t n = 0;
     if (!row) return fail(err, EF_INVALID_INPUT, "unknown setting \"%.*s\"", STR_ARG(name));
     char *field = (char *)s + row->at;
+    s->server.grpc |= str_starts(name, "grpc-"); /* who says where, wants it */
     if (row->kind == SET_WORD) return set_word(row, (int *)field, text, err);
     bool number = row->kind != SET_TEXT && row->kind != SET_LINES;
     if (number && (!str_int(text, &n) || n < row->least || n > row->most))

@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "cli/cli.h"
 
-#define LATER_GRPC "gRPC is not supported yet: this version speaks HTTP only"
 #define LATER_TLS "TLS is not supported yet: put a reverse proxy in front"
 #define OTEL_URL "http://localhost:4318"
 #define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
@@ -17,6 +16,10 @@ static const Option options[] = {
     { "http-hostname", 0, "ADDRESS", "default 0.0.0.0" },
     { "http-port", 0, "N", "default 8080; 0: any free one" },
     { "unix-socket", 0, "PATH", "a socket in the file system, beside the port" },
+    { "grpc-hostname", 0, "ADDRESS", "default [::]" },
+    { "grpc-port", 0, "N", "default 50051, if it is free; 0: any free one; gRPC is on both ports" },
+    { "disable-grpc", 0, NULL, "HTTP only" },
+    { "disable-http", 0, NULL, "gRPC only, on its own port" },
     { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY; may be said again" },
     { "api-key-file", 0, "FILE", "the same, one a line; also $ENCODERFILE_API_KEY" },
     { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
@@ -41,10 +44,6 @@ static const Option options[] = {
     { "gzip-from", 0, "BYTES", "smallest reply packed for clients that ask; default 8192" },
     { "tei", 0, NULL, "two texts on /predict are a pair, as for text-embeddings-inference" },
     { "verify", 0, NULL, "check the SHA-256 of the whole package first" },
-    { "disable-grpc", 0, NULL, NULL },
-    { "disable-http", 0, NULL, NULL, "Cannot disable both gRPC and HTTP: there is only HTTP here" },
-    { "grpc-hostname", 0, "ADDRESS", NULL, LATER_GRPC },
-    { "grpc-port", 0, "N", NULL, LATER_GRPC },
     { "cert-file", 0, "FILE", NULL, LATER_TLS },
     { "key-file", 0, "FILE", NULL, LATER_TLS },
     { "execution-provider", 0, "NAME", NULL, NO_ORT },
@@ -87,9 +86,21 @@ static bool read_keys(Args *a, ServeSettings *s, Err *err)
     return serve_set(s, &a->arena, STR("api-key"), text, err);
 }
 
+static bool choose_protocols(const Args *a, ServerOptions *o, Err *err)
+{
+    o->grpc_port = SERVER_GRPC_PORT;
+    o->grpc_port_asked = args_has(a, "grpc-port") || args_has(a, "grpc-hostname");
+    o->no_grpc = args_has(a, "disable-grpc");
+    o->no_http = args_has(a, "disable-http");
+    o->grpc = true;
+    if (!o->no_grpc || !o->no_http) return true;
+    return fail(err, EF_USAGE, "Cannot disable both gRPC and HTTP");
+}
+
 static bool read_settings(Args *a, ServeSettings *s, Err *err)
 {
     serve_defaults(s);
+    if (!choose_protocols(a, &s->server, err)) return false;
     if (a->n_text)
         return fail(err, EF_USAGE, "serve: found \"%s\", wanted options only", a->text[0]);
     for (int i = 0; i < a->n_given; i++) {
@@ -127,7 +138,7 @@ static bool run(Args *a, Err *err)
 
 const Command cmd_serve = {
     .name = "serve",
-    .summary = "answer over HTTP until interrupted",
+    .summary = "answer over HTTP and gRPC until interrupted",
     .options = options,
     .note = NOTE_LIMIT,
     .run = run,

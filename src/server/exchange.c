@@ -181,6 +181,8 @@ static bool judge(Exchange *x, Err *err)
     x->origin = access_origin(loop, exchange_header(x, HEADER_ORIGIN));
     x->route = route_find(&loop->site, asked, &x->allow, err);
     if (!x->route) return str_is(asked.method, "OPTIONS") && x->allow;
+    if (loop->options.no_http && !x->route->media)
+        return fail(err, EF_NOT_FOUND, "HTTP is disabled: this server speaks gRPC");
     return access_allowed(loop, x->route, exchange_header(x, HEADER_AUTHORIZATION), err) &&
            route_check(x->route, &loop->site, err) && route_accepts(x->route, asked.type, err) &&
            read_coding(x, err);

@@ -344,8 +344,9 @@ static void open_call(Exchange *x, Call *call)
 static void serve(Exchange *x)
 {
     Err err = { 0 };
-    fail(&err, EF_MEDIA_TYPE, "application/grpc: wanted HTTP/2");
-    if (!x->trailers) return exchange_fail(x, &err);
+    bool off = x->loop->options.no_grpc;
+    fail(&err, EF_MEDIA_TYPE, "application/grpc: %s", off ? "is disabled" : "wanted HTTP/2");
+    if (off || !x->trailers) return exchange_fail(x, &err);
     Call *call = x->own = heap_resize(NULL, sizeof *call);
     fail(&err, EF_OVERLOADED, "no memory for another call: try again");
     if (!call) return exchange_fail(x, &err);

@@ -22,7 +22,8 @@
 #include "loop.h"
 
 enum { TICK_MS = 100, EVENTS = 64, SPARE_DESCRIPTORS = 64 };
-enum { ID_WAKE = 0, ID_LISTENER = 1, ID_CONN = 3 }; /* low half of an event; conns: 3 + slot */
+/* Low half of an event; of connections the slot is added. */
+enum { ID_WAKE = 0, ID_LISTENER = 1, ID_CONN = ID_LISTENER + LISTENERS };
 
 static bool watch(Loop *loop, int fd, int operation, uint32_t interest, uint64_t id)
 {
@@ -354,13 +355,34 @@ static void make_slots(Loop *loop)
     if (getrandom(&loop->next_id, sizeof loop->next_id, GRND_NONBLOCK) < 0) loop->next_id = 1;
 }
 
+/* Any address, IPv4's included; a system without IPv6 has only those. */
+static int listen_anywhere(int *port, Err *err)
+{
+    int fd = listen_on("[::]", port, err);
+    return fd >= 0 ? fd : listen_on("0.0.0.0", port, err);
+}
+
+static bool listen_grpc(Loop *loop, Err *err)
+{
+    const ServerOptions *o = &loop->options;
+    int port = o->grpc_port, *fd = &loop->listener[LISTEN_GRPC];
+    if (!o->grpc || o->no_grpc) return true;
+    *fd = o->grpc_hostname ? listen_on(o->grpc_hostname, &port, err) : listen_anywhere(&port, err);
+    loop->grpc_port = *fd >= 0 ? port : 0;
+    if (*fd >= 0 || o->grpc_port_asked || o->no_http) return *fd >= 0;
+    log_warn("%s: gRPC is on the HTTP port only", err->message);
+    *err = (Err){ 0 };
+    return true;
+}
+
 static bool listen_all(Loop *loop, int *port, Err *err)
 {
     const ServerOptions *o = &loop->options;
-    loop->listener[0] = listen_on(o->hostname, port, err);
-    if (loop->listener[0] < 0) return false;
-    if (o->unix_path) loop->listener[1] = listen_on_path(o->unix_path, err);
-    return !o->unix_path || loop->listener[1] >= 0;
+    int *fd = loop->listener;
+    if (!o->no_http) fd[LISTEN_TCP] = listen_on(o->hostname, port, err);
+    if (!o->no_http && fd[LISTEN_TCP] < 0) return false;
+    if (o->unix_path) fd[LISTEN_UNIX] = listen_on_path(o->unix_path, err);
+    return (!o->unix_path || fd[LISTEN_UNIX] >= 0) && listen_grpc(loop, err);
 }
 
 static bool open_descriptors(Loop *loop, int *port, Err *err)
@@ -378,9 +400,11 @@ static bool open_descriptors(Loop *loop, int *port, Err *err)
 static void end(Loop *loop)
 {
     size_t n;
-    const int fd[] = { loop->listener[0], loop->listener[1], loop->epoll, loop->wake };
+    const int fd[] = { loop->epoll, loop->wake };
     for (size_t i = 0; i < COUNT(fd); i++)
         if (fd[i] >= 0) close(fd[i]);
+    for (int i = 0; i < LISTENERS; i++)
+        if (loop->listener[i] >= 0) close(loop->listener[i]);
     route_all(&n);
     for (size_t i = 0; i < n; i++) {
         buf_free(&loop->page[i].plain);
@@ -391,17 +415,26 @@ static void end(Loop *loop)
     arena_free(&loop->arena);
 }
 
+/* "host:port", with brackets around an address of colons. */
+static void put_address(Buf *out, const char *host, int port)
+{
+    bool colons = strchr(host, ':') && host[0] != '[';
+    buf_printf(out, "%s%s%s:%d", colons ? "[" : "", host, colons ? "]" : "", port);
+}
+
 static void announce(const Loop *loop, int port)
 {
     const ServerOptions *o = &loop->options;
     if (o->ready) return o->ready(o->context, o->hostname, port);
-    Buf model = { 0 };
-    bool colons = strchr(o->hostname, ':') && o->hostname[0] != '[';
-    session_describe(loop->session, &model);
-    log_info("serving %.*s on http://%s%s%s:%d", STR_ARG(buf_view(&model)), colons ? "[" : "",
-             o->hostname, colons ? "]" : "", port);
+    Buf line = { 0 };
+    session_describe(loop->session, &line);
+    if (!o->no_http) buf_puts(&line, " on http://"), put_address(&line, o->hostname, port);
+    log_info("serving %.*s", STR_ARG(buf_view(&line)));
     if (o->unix_path) log_info("and on the socket %s", o->unix_path);
-    buf_free(&model);
+    line.n = 0;
+    put_address(&line, o->grpc_hostname ? o->grpc_hostname : "[::]", loop->grpc_port);
+    if (loop->grpc_port) log_info("gRPC on %.*s", STR_ARG(buf_view(&line)));
+    buf_free(&line);
 }
 
 static bool start_tracer(Loop *loop, Err *err)
@@ -417,7 +450,7 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
         .session = session,
         .options = with_defaults(options, session_options(session)),
         .site = session_site(session),
-        .epoll = -1, .listener = { -1, -1 }, .wake = -1,
+        .epoll = -1, .listener = { -1, -1, -1 }, .wake = -1,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .now = now_seconds(),
         .started = now_seconds(),

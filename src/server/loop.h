@@ -15,6 +15,7 @@
 typedef enum { CONN_OPEN, CONN_LINGERING, CONN_CLOSED } ConnState;
 
 enum { READ_SIZE = 64 << 10 };
+enum { LISTEN_TCP, LISTEN_UNIX, LISTEN_GRPC, LISTENERS };
 
 typedef struct Loop Loop;
 typedef struct H2 H2;
@@ -66,7 +67,8 @@ struct Loop {
     Conn *closed;                /* freed at the end of the turn */
     int live, peak;              /* connections in use; most since memory was given back */
     int epoll, wake;             /* descriptors; -1: none */
-    int listener[2];             /* TCP, UNIX; -1: none */
+    int listener[LISTENERS];     /* -1: none */
+    int grpc_port;               /* that was bound; 0: none */
     bool accepting, draining, stopping;
     double now, close_at;        /* close_at: the end of draining's first part */
     size_t bytes;                /* that connections hold: bodies and replies */

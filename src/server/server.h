@@ -21,7 +21,7 @@
 #define SERVER_SERVER_H
 #include "session/session.h"
 
-enum { SERVER_PORT = 8080 };     /* what `serve` uses when nothing is said */
+enum { SERVER_PORT = 8080, SERVER_GRPC_PORT = 50051 }; /* of `serve`, when nothing is said */
 
 typedef enum { ACCESS_NONE, ACCESS_TEXT, ACCESS_JSON } AccessLog;
 
@@ -29,6 +29,12 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     const char *hostname;        /* "0.0.0.0"; numeric ("[::1]" or "::1"), or one of /etc/hosts */
     int port;                    /* as it is; 0: any free one (ready is told which) */
     const char *unix_path;       /* a socket in the file system beside the port; NULL: none */
+    /* A second port, as gRPC's clients expect one. Both here and there everything is spoken. */
+    bool grpc;                   /* open it: */
+    const char *grpc_hostname;   /* NULL: any address */
+    int grpc_port;               /* 0: any free one */
+    bool grpc_port_asked;        /* that it is taken is an error; else a warning */
+    bool no_grpc, no_http;       /* not spoken on any port; no_http: `port` is not opened */
     size_t max_body;             /* bytes of a request's body; 32 MiB */
     size_t max_bytes;            /* of all bodies and replies together; the session's */
     int max_connections;         /* 16384, or what the system allows */

@@ -433,7 +433,8 @@ refuses "no model" "no payload" "$EF" infer "$TEXT"
 refuses "no such model" "nowhere" "$EF" infer -m nowhere "$TEXT"
 refuses "build in a package" "package" "$P" build -f c.yml
 refuses "TLS" "cert-file: TLS" "$P" serve --cert-file x
-refuses "gRPC" "grpc-port: gRPC" "$P" serve --grpc-port 1
+refuses "gRPC port" "grpc-port" "$P" serve --grpc-port 70000
+refuses "no protocol" "Cannot disable both gRPC and HTTP" "$P" serve --disable-grpc --disable-http
 refuses "port" "http-port" "$P" serve --http-port 70000
 refuses "lengths" "lengths" "$P" bench --lengths 3,x
 refuses "precision" "precision" "$P" bench --precision bf16
