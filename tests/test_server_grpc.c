@@ -85,13 +85,12 @@ static void check_file(const GrpcFile *file)
     CHECK(str_eq(golden, file->bytes));
 }
 
-static const char *const tasks[] = { "embedding", "sentence_embedding", "sequence_classification",
-                                     "token_classification" };
-
 static void test_descriptors(void)
 {
-    for (size_t i = 0; i < COUNT(tasks); i++) {
-        Loop loop = loop_of(tasks[i]);
+    size_t tasks;
+    const Task *const *task = task_all(&tasks);
+    for (size_t i = 0; i < tasks; i++) {
+        Loop loop = loop_of(task[i]->name);
         for (size_t k = 0; k < loop.grpc->files; k++) check_file(&loop.grpc->file[k]);
     }
 }

@@ -54,7 +54,7 @@ struct GrpcMethod {
     bool gathers;                /* many messages are one request: the first, and the others'
                                   * field 2 */
     bool idempotent;             /* said to reflection */
-    const JobKind *kind;         /* of the job, or */
+    const JobKind *kind;                /* of the job, or */
     GrpcAnswer *answer;
 };
 typedef struct GrpcService {
@@ -88,7 +88,8 @@ const GrpcTarget *grpc_find(const Grpc *, Str path); /* NULL: nobody has it */
 extern const Handler grpc_handler;                   /* grpc_call.c */
 
 /* ---- parts of the above ---- */
-extern const GrpcService grpc_health, grpc_reflection, grpc_reflection_alpha;
+enum { GRPC_TEI = 5 };
+extern const GrpcService grpc_tei[GRPC_TEI], grpc_health, grpc_reflection, grpc_reflection_alpha;
 void grpc_describe(Arena *, Grpc *);                 /* files and symbols */
 const char *grpc_full_name(Arena *, const GrpcService *);
 

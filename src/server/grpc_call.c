@@ -325,6 +325,12 @@ static bool read_timeout(const Exchange *x, Call *call, Err *err)
     return true;
 }
 
+static bool able(const Exchange *x, const GrpcMethod *method)
+{
+    const JobKind *kind = method->kind;
+    return !kind || !kind->fits || kind->fits(&x->loop->site);
+}
+
 static void open_call(Exchange *x, Call *call)
 {
     Err err = { 0 };
@@ -338,6 +344,8 @@ static void open_call(Exchange *x, Call *call)
         return end_call(x, GRPC_UNIMPLEMENTED, "grpc-encoding: wanted identity or gzip");
     if (!check_key(x, target->service, &err) || !read_timeout(x, call, &err))
         return fail_call(x, &err);
+    if (!able(x, target->method))
+        return end_call(x, GRPC_FAILED_PRECONDITION, "the model is of another kind: it cannot do this");
     advance(x);
 }
 

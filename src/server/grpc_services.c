@@ -11,11 +11,13 @@
 static const Field nothing[] = { { 0 } };
 static const char *const type_words[] = { "unspecified", "embedding", "sequence_classification",
                                           "token_classification", "sentence_embedding",
-                                          "image_classification", NULL };
+                                          "image_classification", "fill_mask",
+                                          "sparse_embedding", NULL };
 static const char *const type_names[] = { "MODEL_TYPE_UNSPECIFIED", "EMBEDDING",
                                           "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION",
-                                          "SENTENCE_EMBEDDING", "IMAGE_CLASSIFICATION" };
-static const int type_numbers[] = { 0, 1, 2, 3, 4, 21 };
+                                          "SENTENCE_EMBEDDING", "IMAGE_CLASSIFICATION",
+                                          "FILL_MASK", "SPARSE_EMBEDDING" };
+static const int type_numbers[] = { 0, 1, 2, 3, 4, 21, 1001, 1002 };
 static const ProtoEnum model_type = { "ModelType", type_names, type_numbers };
 static const Field metadata_reply[] = {
     { "model_id", 1, F_STR },
@@ -85,13 +87,13 @@ static const char *const status_names[] = { "UNKNOWN", "SERVING", "NOT_SERVING",
                                             "SERVICE_UNKNOWN" };
 static const ProtoEnum serving_status = { "HealthCheckResponse.ServingStatus", status_names, NULL };
 static const Field health_request[] = { { "service", 1, F_STR }, { 0 } };
-static const Field health_reply[] = {
+static const Field health_rows[] = {
     { "status", 1, F_STR, .words = status_words, .proto_enum = &serving_status },
     { 0 },
 };
 static const Field health_entry[] = {
     { "key", 1, F_STR },
-    { "value", 2, F_MSG, .msg = health_reply, .msg_name = "HealthCheckResponse" },
+    { "value", 2, F_MSG, .msg = health_rows, .msg_name = "HealthCheckResponse" },
     { 0 },
 };
 static const Field health_list[] = {
@@ -153,11 +155,11 @@ static bool health_all(const Loop *loop, const GrpcMethod *method, Arena *arena,
 }
 
 static const GrpcMethod health_methods[] = {
-    { "Check", "HealthCheckRequest", "HealthCheckResponse", { health_request, health_reply },
+    { "Check", "HealthCheckRequest", "HealthCheckResponse", { health_request, health_rows },
       .answer = health_check },
     { "List", "HealthListRequest", "HealthListResponse", { nothing, health_list },
       .answer = health_all },
-    { "Watch", "HealthCheckRequest", "HealthCheckResponse", { health_request, health_reply },
+    { "Watch", "HealthCheckRequest", "HealthCheckResponse", { health_request, health_rows },
       .many_out = true, .watches = true, .answer = health_check },
     { 0 },
 };
@@ -185,6 +187,7 @@ const Grpc *grpc_new(Arena *arena, const Site *site)
 {
     Grpc *grpc = NEW(arena, Grpc);
     add(arena, grpc, task_service(arena, site->task));
+    for (int i = 0; i < GRPC_TEI; i++) add(arena, grpc, &grpc_tei[i]);
     add(arena, grpc, &grpc_health);
     add(arena, grpc, &grpc_reflection);
     add(arena, grpc, &grpc_reflection_alpha);

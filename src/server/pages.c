@@ -152,7 +152,7 @@ static const char *type_of_numbers(const Model *model)
     return str_is(precision, "int8") ? "int8" : "float32";
 }
 
-void info_render(Arena *arena, const Site *site, Buf *out)
+Value info_page(Arena *arena, const Site *site)
 {
     const Model *model = session_model(site->session);
     const SessionOptions *o = session_options(site->session);
@@ -172,6 +172,12 @@ void info_render(Arena *arena, const Site *site, Buf *out)
     value_add(&page, "version", text(EF_VERSION));
     value_add(&page, "sha", value_null());
     value_add(&page, "docker_label", value_null());
+    return page;
+}
+
+void info_render(Arena *arena, const Site *site, Buf *out)
+{
+    Value page = info_page(arena, site);
     json_write(out, &page);
 }
 

@@ -67,6 +67,7 @@ void alive_render(Arena *, const Site *, Buf *out);
 void index_render(Arena *, const Site *, Buf *out);
 void model_render(Arena *, const Site *, Buf *out);
 void info_render(Arena *, const Site *, Buf *out);   /* TEI's */
+Value info_page(Arena *, const Site *);
 void models_render(Arena *, const Site *, Buf *out); /* OpenAI's: the list, and the only one */
 void model_card_render(Arena *, const Site *, Buf *out);
 Value alive_reply(Arena *, const Site *);

@@ -14,18 +14,18 @@ static const Field request[] = {
 };
 
 static const Field word[] = {
-    { "score", 0, F_F32, .required = true, .help = "probability" },
-    { "token", 0, F_U32, .required = true, .help = "its number in the vocabulary" },
-    { "token_str", 0, F_STR, .required = true },
-    { "sequence", 0, F_STR, .required = true, .help = "the text with the mask replaced" },
+    { "score", 1, F_F32, .required = true, .help = "probability" },
+    { "token", 2, F_U32, .required = true, .help = "its number in the vocabulary" },
+    { "token_str", 3, F_STR, .required = true },
+    { "sequence", 4, F_STR, .required = true, .help = "the text with the mask replaced" },
     { 0 },
 };
 static const Field mask[] = {
-    { "words", 0, F_MSG, .repeated = true, .required = true, .msg = word, .msg_name = "MaskWord" },
+    { "words", 1, F_MSG, .repeated = true, .required = true, .msg = word, .msg_name = "MaskWord" },
     { 0 },
 };
 static const Field result[] = {
-    { "masks", 0, F_MSG, .repeated = true, .required = true, .msg = mask, .msg_name = "Mask",
+    { "masks", 1, F_MSG, .repeated = true, .required = true, .msg = mask, .msg_name = "Mask",
       .help = "one for each mask of the text, in their order" },
     PART_TRUNCATED,
     { 0 },

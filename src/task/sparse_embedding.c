@@ -10,9 +10,9 @@ static const Field request[] = {
 };
 
 static const Field result[] = {
-    { "indices", 0, F_U32, .repeated = true, .required = true,
+    { "indices", 1, F_U32, .repeated = true, .required = true,
       .help = "of the tokens with a weight above 0, ascending" },
-    { "values", 0, F_F32, .repeated = true, .required = true, .help = "their weights" },
+    { "values", 2, F_F32, .repeated = true, .required = true, .help = "their weights" },
     PART_TOKENS,
     PART_TRUNCATED,
     { 0 },
