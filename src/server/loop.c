@@ -355,20 +355,18 @@ static void make_slots(Loop *loop)
     if (getrandom(&loop->next_id, sizeof loop->next_id, GRND_NONBLOCK) < 0) loop->next_id = 1;
 }
 
-/* Any address, IPv4's included; a system without IPv6 has only those. */
-static int listen_anywhere(int *port, Err *err)
-{
-    int fd = listen_on("[::]", port, err);
-    return fd >= 0 ? fd : listen_on("0.0.0.0", port, err);
-}
-
 static bool listen_grpc(Loop *loop, Err *err)
 {
     const ServerOptions *o = &loop->options;
-    int port = o->grpc_port, *fd = &loop->listener[LISTEN_GRPC];
+    int *fd = &loop->listener[LISTEN_GRPC];
     if (!o->grpc || o->no_grpc) return true;
-    *fd = o->grpc_hostname ? listen_on(o->grpc_hostname, &port, err) : listen_anywhere(&port, err);
-    loop->grpc_port = *fd >= 0 ? port : 0;
+    loop->grpc_port = o->grpc_port;
+    loop->grpc_host = o->grpc_hostname ? o->grpc_hostname : "[::]"; /* IPv4's included */
+    *fd = listen_on(loop->grpc_host, &loop->grpc_port, err);
+    if (*fd < 0 && !o->grpc_hostname) { /* a system without IPv6 */
+        loop->grpc_host = "0.0.0.0";
+        *fd = listen_on(loop->grpc_host, &loop->grpc_port, err);
+    }
     if (*fd >= 0 || o->grpc_port_asked || o->no_http) return *fd >= 0;
     log_warn("%s: gRPC is on the HTTP port only", err->message);
     *err = (Err){ 0 };
@@ -432,8 +430,10 @@ static void announce(const Loop *loop, int port)
     log_info("serving %.*s", STR_ARG(buf_view(&line)));
     if (o->unix_path) log_info("and on the socket %s", o->unix_path);
     line.n = 0;
-    put_address(&line, o->grpc_hostname ? o->grpc_hostname : "[::]", loop->grpc_port);
-    if (loop->grpc_port) log_info("gRPC on %.*s", STR_ARG(buf_view(&line)));
+    if (loop->listener[LISTEN_GRPC] >= 0) {
+        put_address(&line, loop->grpc_host, loop->grpc_port);
+        log_info("gRPC on %.*s", STR_ARG(buf_view(&line)));
+    }
     buf_free(&line);
 }
 

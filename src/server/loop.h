@@ -68,7 +68,8 @@ struct Loop {
     int live, peak;              /* connections in use; most since memory was given back */
     int epoll, wake;             /* descriptors; -1: none */
     int listener[LISTENERS];     /* -1: none */
-    int grpc_port;               /* that was bound; 0: none */
+    const char *grpc_host;       /* and port: of its listener, if it has one */
+    int grpc_port;
     bool accepting, draining, stopping;
     double now, close_at;        /* close_at: the end of draining's first part */
     size_t bytes;                /* that connections hold: bodies and replies */

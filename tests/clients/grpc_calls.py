@@ -55,8 +55,8 @@ class Server:
 
     def __init__(self, model, *options):
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--model", str(model), "--http-hostname", "127.0.0.1", "--http-port", "0", "--grpc-hostname",
-             "[::]", "--grpc-port", "0", *options], stderr=subprocess.PIPE, text=True)
+            [PROGRAM, "serve", "--model", str(model), "--http-hostname", "127.0.0.1", "--http-port", "0",
+             "--grpc-port", "0", *options], stderr=subprocess.PIPE, text=True)
         self.http = self.grpc = 0
         while not (self.http and self.grpc):
             line = self.process.stderr.readline()
@@ -64,8 +64,8 @@ class Server:
                 raise SystemExit(f"the server of {model} ended")
             if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
                 self.http = int(found[1])
-            if found := re.search(r"gRPC on \[::\]:(\d+)", line):
-                self.grpc = int(found[1])
+            if found := re.search(r"gRPC on (.*):(\d+)", line):
+                self.grpc, self.v6 = int(found[2]), found[1] == "[::]"
 
     def post(self, path, body):
         request = urllib.request.Request(f"http://127.0.0.1:{self.http}{path}", json.dumps(body).encode(),
@@ -192,8 +192,8 @@ def same(message, tree, path=""):
 
 
 # ---- the original's cases ----
-def check_task(server, task, port, folder):
-    with grpc.insecure_channel(f"localhost:{port}") as channel:
+def check_task(server, task, address, folder):
+    with grpc.insecure_channel(address) as channel:
         names, files = files_of(channel, "v1alpha")
         check(files_of(channel, "v1")[1] == files, f"{task}: reflection v1 is v1alpha")
         make_stubs(files, folder)
@@ -443,8 +443,9 @@ def main():
         for task, model in TASKS.items():
             before = sum(reference.counts.values())
             with Server(model, "--model-type", task) as server:
-                for port in (server.grpc, server.http):
-                    files = check_task(server, task, port, folder)
+                host = "[::1]" if server.v6 else "127.0.0.1"
+                for address in (f"{host}:{server.grpc}", f"127.0.0.1:{server.http}"):
+                    files = check_task(server, task, address, folder)
                 check_tei(server, task)
                 check_company(server, task)
             line(f"{task}: every method, both ports", before)
