@@ -122,8 +122,8 @@ static void test_queue_order(void)
     late->share = q.clock + 15;        /* whose client has just had something */
     queue_pass(&q, STAGE_RUN, late);
     CHECK(LOAD(&q, 38, { list, 0, 3 }, { late, 0, 1 }));
-    CHECK(LOAD(&q, 600, { list, 3, 8 }));
-    CHECK(LOAD(&q, 600, { doc[2], 0, 1 }) && LOAD(&q, 600, { doc[3], 0, 1 }));
+    CHECK(LOAD(&q, 600, { doc[2], 0, 1 }, { list, 3, 8 })); /* its turn; the rest finds room */
+    CHECK(LOAD(&q, 600, { doc[3], 0, 1 }));
     queue_free(&q);
     for (int i = 0; i < 4; i++) job_free(doc[i]);
     job_free(query), job_free(list), job_free(late);
@@ -145,7 +145,7 @@ static void test_queue_starvation(void)
         while (text->at == 0) queue_load(&q, 8, &load, &admit, &dropped);
         job_free(text);
     }
-    CHECK(rounds > 60 && rounds < 140);
+    CHECK(rounds > 2 && rounds < 10);
     queue_free(&q);
     job_free(doc);
 }

@@ -3,8 +3,8 @@
  * gets through.
  *
  * Jobs that wait for a run are in a heap by virtual time: a job's next row is due when its client
- * has had as many tokens as every other waiting client would have had by then (weighted fair
- * queueing). So a short query is due before the documents that came earlier, a list of two thousand
+ * has had as many tokens as every other waiting client would have had by then (self-clocked fair
+ * queueing: the clock is what the last row that ran was due at). So a short query is due before the documents that came earlier, a list of two thousand
  * texts advances beside single ones, and nothing waits for ever: the clock moves with every run.
  * Short rows never wait for more than one long run. */
 #include "base/heap.h"
@@ -12,8 +12,10 @@
 
 enum {
     SMALL_BODY = 16 << 10,       /* bytes; parsing and tokenizing take less than a millisecond */
-    SHORT_ROW = 64,              /* tokens; such rows go with any others */
+    SHORT_ROW = 64,              /* tokens; such rows go with any others, */
+    SMALL_PART = 4,              /* as do those of at most a fourth of a run; */
     STRETCH = 4,                 /* a longer one only with those at least a fourth of it */
+    LEAST_CHARGE = 128,          /* tokens: what has less takes its turn as if it had so many */
     MOST_ASIDE = 256,            /* jobs passed over in search of one that fits */
 };
 
@@ -106,6 +108,13 @@ static int64_t next_cost(const Queue *queue, const Job *job)
     return queue->row_cost ? queue->row_cost : (int64_t)job->encoding[job->at].n;
 }
 
+/* What a row costs its client. Texts up to some length pay the same, so that those who send single
+ * texts wait equally long. */
+static double charge(const Queue *queue, const Job *job)
+{
+    return (double)MAX(next_cost(queue, job), LEAST_CHARGE);
+}
+
 /* ---- in ---- */
 static bool small(const Job *job)
 {
@@ -127,7 +136,7 @@ static void append_run(Queue *queue, Job *job)
 {
     if (!job->number) {
         job->number = ++queue->entries;
-        job->finish = MAX(queue->clock, job->share) + (double)next_cost(queue, job);
+        job->finish = MAX(queue->clock, job->share) + charge(queue, job);
     }
     heap_add(queue, job);
 }
@@ -256,6 +265,11 @@ static Job *sweep(Queue *queue)
     return list;
 }
 
+static bool long_row(int64_t cost, int64_t tokens)
+{
+    return cost > SHORT_ROW && cost > tokens / SMALL_PART;
+}
+
 /* Whether the job's next row may join. A run ends for all its rows at once: a long one must not
  * hold short ones back. */
 static bool fits(const Queue *queue, const Load *load, const Job *job, int64_t tokens)
@@ -264,7 +278,8 @@ static bool fits(const Queue *queue, const Load *load, const Job *job, int64_t t
     if (load->rows == 0) return true;
     if (load->tokens + cost > tokens) return false;
     if (job->piece >= 0) return true;
-    return load->n < LOAD_PIECES && (cost <= SHORT_ROW || cost <= STRETCH * load->longest);
+    return load->n < LOAD_PIECES &&
+           (!long_row(cost, tokens) || cost <= STRETCH * load->longest);
 }
 
 static void hand_row(Queue *queue, Load *load, Job *job)
@@ -279,20 +294,20 @@ static void hand_row(Queue *queue, Load *load, Job *job)
     load->tokens += cost;
     load->longest = MAX(load->longest, cost);
     if (++job->at == job->n) return heap_remove(queue, job);
-    job->finish += (double)next_cost(queue, job);
+    job->finish += charge(queue, job);
     sift_down(queue, job->heap_at, job);
 }
 
 /* The short row that is due first, where long ones are due before it and one has just been run:
  * a client that has had its share with short texts still gets every second run. */
-static Job *overtaking(const Queue *queue)
+static Job *overtaking(const Queue *queue, int64_t tokens)
 {
     Job *first = NULL;
-    if (!queue->last_long || next_cost(queue, queue->heap[0]) <= SHORT_ROW) return NULL;
+    if (!queue->last_long || !long_row(next_cost(queue, queue->heap[0]), tokens)) return NULL;
     for (int i = 1; i < queue->heap_n; i++) {
         Job *job = queue->heap[i];
         bool sooner = !first || before(job, first);
-        if (sooner && next_cost(queue, job) <= SHORT_ROW) first = job;
+        if (sooner && !long_row(next_cost(queue, job), tokens)) first = job;
     }
     return first;
 }
@@ -301,14 +316,18 @@ static Job *overtaking(const Queue *queue)
 static void fill(Queue *queue, int64_t tokens, Load *load)
 {
     Job *aside[MOST_ASIDE];
-    int n_aside = 0, clients = queue->heap_n;
-    Job *first = queue->heap_n ? overtaking(queue) : NULL;
+    int n_aside = 0;
+    Job *first = queue->heap_n ? overtaking(queue, tokens) : NULL;
     if (first) hand_row(queue, load, first);
     while (queue->heap_n && load->rows < LOAD_ROWS && load->tokens < tokens &&
            n_aside < MOST_ASIDE) {
         Job *job = queue->heap[0];
-        if (fits(queue, load, job, tokens)) hand_row(queue, load, job);
-        else heap_remove(queue, aside[n_aside++] = job);
+        if (!fits(queue, load, job, tokens)) {
+            heap_remove(queue, aside[n_aside++] = job);
+            continue;
+        }
+        queue->clock = MAX(queue->clock, job->finish);
+        hand_row(queue, load, job);
     }
     for (int i = 0; i < n_aside; i++)
         if (aside[i]->piece < 0) heap_add(queue, aside[i]);
@@ -318,8 +337,7 @@ static void fill(Queue *queue, int64_t tokens, Load *load)
             heap_remove(queue, job);
         job->piece = -1;
     }
-    queue->last_long = load->longest > SHORT_ROW;
-    queue->clock += (double)load->tokens / MAX(clients, 1);
+    queue->last_long = long_row(load->longest, tokens);
 }
 
 /* Waits until there is something; false: nothing will come any more. */

@@ -34,7 +34,7 @@ typedef struct Queue {
     int heap_n, heap_room;
     int idle_runners;
     bool last_long;              /* the last load had a long row */
-    double clock;                /* virtual time: tokens that each waiting job's client has had */
+    double clock;                /* virtual time: what the last row that ran was due at */
     uint64_t entries;
     int waiting, limit;          /* jobs of all stages; most that are let in */
     size_t bytes, bytes_limit;   /* of jobs that entered and have not left */
