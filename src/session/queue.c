@@ -12,10 +12,9 @@
 
 enum {
     SMALL_BODY = 16 << 10,       /* bytes; parsing and tokenizing take less than a millisecond */
-    SHORT_ROW = 64,              /* tokens; such rows go with any others, */
+    SHORT_ROW = 128,             /* tokens; such rows pay the same and go with any others, */
     SMALL_PART = 4,              /* as do those of at most a fourth of a run; */
     STRETCH = 4,                 /* a longer one only with those at least a fourth of it */
-    LEAST_CHARGE = 128,          /* tokens: what has less takes its turn as if it had so many */
     MOST_ASIDE = 256,            /* jobs passed over in search of one that fits */
 };
 
@@ -108,11 +107,11 @@ static int64_t next_cost(const Queue *queue, const Job *job)
     return queue->row_cost ? queue->row_cost : (int64_t)job->encoding[job->at].n;
 }
 
-/* What a row costs its client. Texts up to some length pay the same, so that those who send single
- * texts wait equally long. */
+/* What a row costs its client. Short ones pay the same, so that those who send single texts wait
+ * equally long. */
 static double charge(const Queue *queue, const Job *job)
 {
-    return (double)MAX(next_cost(queue, job), LEAST_CHARGE);
+    return (double)MAX(next_cost(queue, job), SHORT_ROW);
 }
 
 /* ---- in ---- */

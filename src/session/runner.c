@@ -8,6 +8,11 @@
 
 enum { FIRST_TOKENS = 512, SCRATCH_KEPT = 1 << 20 };
 
+/* Beyond so many tokens of a thread and so much time a longer run is not faster, and who came too
+ * late for it would wait for nothing. */
+enum { ENOUGH_TOKENS = 256 };
+static const double enough_seconds = 0.01;
+
 typedef struct Replica {
     Session *s;
     Pool *pool;
@@ -26,8 +31,10 @@ static double rate_of(const Session *s)
 
 static int64_t budget(const Session *s)
 {
-    double tokens = rate_of(s) * s->options.batch_seconds;
+    double rate = rate_of(s), tokens = rate * s->options.batch_seconds;
+    int threads = s->options.threads / s->options.replicas;
     if (tokens <= 0) tokens = FIRST_TOKENS; /* nothing is known yet */
+    tokens = MIN(tokens, MAX(ENOUGH_TOKENS * threads, rate * enough_seconds));
     return (int64_t)MIN(MAX(tokens, 1), (double)s->options.batch_tokens);
 }
 
