@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hide.py - an AVX2 machine where there is none: peers.py --isa avx2 starts itself again in this environment.
+"""hide.py FOLDER - an AVX2 machine where there is none: peers.py --isa avx2 starts itself again in this environment.
 
 ONNX Runtime and OpenVINO ask CPUID and nobody else, so they get copies of their libraries in which every `cpuid`
 (found by objdump) is `ud2`, and a preloaded handler (hide.c) that answers without AVX-512, VNNI, BF16 and AMX.
@@ -8,6 +8,7 @@ PyTorch, oneDNN and our program have variables for it. Made once, in a folder of
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 
 PACKAGES = {"onnxruntime": ["capi/onnxruntime_pybind11_state"],
@@ -59,3 +60,7 @@ def environment(folder):
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", f"{folder}/hide.so", f"{here}/hide.c"], check=True)
     return dict(os.environ, **VARIABLES, PYTHONPATH=os.path.abspath(folder),
                 LD_PRELOAD=os.path.abspath(f"{folder}/hide.so"))
+
+
+if __name__ == "__main__":
+    environment(sys.argv[1])

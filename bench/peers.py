@@ -10,8 +10,8 @@ A model is a name of models.py, `NAME:FILE` for another of its files (script17, 
 is run in five blocks; in a block every engine gets its turns one after another, and its figure is the best of them.
 Rows of different lengths reach each peer in its best way (padded, sorted in eights, one by one: tried first and kept
 in WORK/feeding.json); ours gets them as they are. One line of JSON a case goes to the results; a case that stands
-there is not run again, so a run that was cut short goes on where it stopped. Who is not installed is named and left
-out.
+there is not run again, and neither is a finished block: a run that was cut short goes on where it stopped. Who is not
+installed is named and left out.
 """
 import argparse
 import gc
@@ -281,8 +281,16 @@ def cpu():
 
 
 def measure(args, opened, model, name):
-    case, before = Case(args, opened, model, name), stolen()
-    blocks = [case.block() for _ in range(args.blocks)]
+    """Blocks of a run that was cut short count: each holds everybody."""
+    case, before, kept = Case(args, opened, model, name), stolen(), f"{args.results}.part"
+    key = [model, name, args.threads, args.isa, list(case.turn)]
+    found = json.load(open(kept)) if os.path.exists(kept) else {}
+    blocks = found["blocks"] if found.get("key") == key else []
+    while len(blocks) < args.blocks:
+        blocks.append(case.block())
+        with open(kept, "w") as f:
+            json.dump({"key": key, "blocks": blocks}, f)
+    os.remove(kept)
     after = stolen()
     return {"model": model, "case": name, "threads": args.threads, "isa": args.isa, "blocks": blocks,
             "flops": flops(args, model, case.lengths), "load": round(os.getloadavg()[0], 2),
@@ -297,8 +305,8 @@ def show(row):
           + f" (load {row['load']}, steal {row['steal']} %)", flush=True)
 
 
-def run_model(args, model, wanted, results):
-    done = [json.loads(l) for l in open(results)] if os.path.exists(results) else []
+def run_model(args, model, wanted):
+    done = [json.loads(l) for l in open(args.results)] if os.path.exists(args.results) else []
     key = lambda r: (r["model"], r["case"], r["threads"], r["isa"])
     left = [c for c in args.cases.split(",") if (model, c, args.threads, args.isa) not in map(key, done)]
     if not left:
@@ -310,7 +318,7 @@ def run_model(args, model, wanted, results):
     gc.disable()
     for name in left:
         row = measure(args, opened, model, name)
-        with open(results, "a") as f:
+        with open(args.results, "a") as f:
             f.write(json.dumps(row) + "\n")
         show(row)
     for engine in opened.values():
@@ -319,7 +327,7 @@ def run_model(args, model, wanted, results):
 
 def main():
     args = arguments()
-    args.program = os.path.abspath(args.program)
+    args.program, args.results = os.path.abspath(args.program), args.results or f"{args.work}/results.jsonl"
     os.makedirs(args.work, exist_ok=True)
     if args.isa == "avx2" and os.environ.get("EF_CPU") != "avx2":
         env = hide.environment(f"{args.work}/avx2")
@@ -330,7 +338,7 @@ def main():
         print(f"{engine}: skipped: {NEEDS[engine.split()[0]]} is not installed")
         wanted.remove(engine)
     for model in args.models.split(","):
-        run_model(args, model, wanted, args.results or f"{args.work}/results.jsonl")
+        run_model(args, model, wanted)
 
 
 if __name__ == "__main__":
