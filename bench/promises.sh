@@ -79,7 +79,7 @@ families() {
         peers --peers "ours fp32,ort fp32" --seconds 0.3 --cases 1x128,mixed \
             --models $name:script17,$name:dynamo18,$name:ours
     done
-    report
+    report | grep -v '^ok'
 }
 
 forty() {
@@ -107,10 +107,11 @@ for part in ${*:-$all}; do
 done
 for part in $all; do
     [ -f "$work/parts/$part.txt" ] || continue
+    echo
     sed -n "/^<!-- $part -->/,/^<!-- end -->/p" bench/page.md | sed '/^<!--/d'
     echo
     cat "$work/parts/$part.txt"
 done >"$work/body.md"
-sed '/^<!--/,$d' bench/page.md | cat - "$work/body.md" >"$work/benchmarks.md"
+sed '/^<!--/,$d' bench/page.md | sed '$d' | cat - "$work/body.md" | cat -s >"$work/benchmarks.md"
 grep -h 'BROKEN' "$work"/parts/*.txt
 echo "written: $work/benchmarks.md" >&2
