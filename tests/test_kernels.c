@@ -403,14 +403,23 @@ static bool alone_is_same(Scene *s, AttentionFn *run, int r, const float *compan
     return ok;
 }
 
-static void attention_case(AttentionFn *run, Scene s)
+/* As bf16 has them: what is left to round is the weights of softmax. */
+static void scene_round(Scene *s)
 {
+    int64_t n = s->a.start[ROWS] * 3 * s->a.H * s->a.D;
+    for (int64_t i = 0; i < n; i++) s->qkv[i] = bf16_to_f32(f32_to_bf16(s->qkv[i]));
+}
+
+static void attention_case(AttentionFn *run, Scene s, bool bf16)
+{
+    if (bf16) scene_round(&s);
     float *want = scene_run(&s, kern_scalar.attention, INT32_MAX);
     float *vector = scene_run(&s, first_vector_table()->attention, INT32_MAX);
     float *got = scene_run(&s, run, INT32_MAX), *cut = scene_run(&s, run, 1 + random_below(40));
     bool scalar = run == kern_scalar.attention;
     int64_t floats = (int64_t)(s.out_bytes / sizeof(float));
-    bool ok = agrees(got, want, scalar ? got : vector, floats, 2e-6f);
+    bool ok = bf16 ? near_all(got, want, floats, 5e-3f)
+                   : agrees(got, want, scalar ? got : vector, floats, 2e-6f);
     ok = ok && same(got, cut, s.out_bytes) && walls_stand(got, s.out_bytes);
     ok = ok && walls_stand(s.scratch, s.scratch_bytes);
     ok = ok && alone_is_same(&s, run, (int)random_below(ROWS), got);
@@ -420,7 +429,7 @@ static void attention_case(AttentionFn *run, Scene s)
 }
 
 /* All keys masked: by a number, softmax is uniform; by -inf, it is NaN. */
-static void attention_all_masked(AttentionFn *run)
+static void attention_all_masked(AttentionFn *run, float tolerance)
 {
     static const int32_t start[ROWS + 1] = { 0, 1, 1, 1, 21 };
     for (int i = 0; i < 2; i++) {
@@ -428,13 +437,13 @@ static void attention_all_masked(AttentionFn *run)
         for (int64_t j = 0; j < ROWS * s.longest; j++) s.mask[j] = i ? -INFINITY : -FLT_MAX;
         float *out = scene_run(&s, run, INT32_MAX), mean = 0;
         for (int j = 1; j < 21; j++) mean += s.a.v[j * s.a.ldv] / 20;
-        CHECK(i ? isnan(out[s.a.ldo]) : fabsf(out[s.a.ldo] - mean) < 1e-6f);
+        CHECK(i ? isnan(out[s.a.ldo]) : fabsf(out[s.a.ldo] - mean) < tolerance);
         unwall(out), unwall(s.scratch);
         free(s.qkv), free(s.mask);
     }
 }
 
-static void test_attention(const Kernels *t)
+static void attention_cases(AttentionFn *run, bool bf16)
 {
     static const int32_t starts[][ROWS + 1] = { { 0, 1, 3, 18, 34 },    /* 1, 2, 15, 16 */
                                                 { 0, 17, 17, 50, 150 }, /* 17, none, 33, 100 */
@@ -445,9 +454,15 @@ static void test_attention(const Kernels *t)
             for (size_t w = 0; w < COUNT(windows); w++)
                 for (MaskKind m = 0; m < MASK_COUNT; m++) {
                     int H = (int)d % 3 + 1;
-                    attention_case(t->attention, scene(starts[b], H, sizes[d], windows[w], m));
+                    attention_case(run, scene(starts[b], H, sizes[d], windows[w], m), bf16);
                 }
-    attention_all_masked(t->attention);
+    attention_all_masked(run, bf16 ? 5e-3f : 1e-6f);
+}
+static void test_attention(const Kernels *t) { attention_cases(t->attention, false); }
+static void test_attention_bf16(const Kernels *t)
+{
+    if (t->needs & CPU_AMX) attention_cases(t->attention_bf16, true);
+    else CHECK(t == &kern_scalar || t->attention_bf16 == t->attention); /* nothing to gain */
 }
 
 /* ---- rows ---- */

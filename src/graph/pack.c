@@ -264,13 +264,20 @@ static void pack_embed(Packer *p, int i)
         if (is_table(p->g, n->in[k])) kept_table(p, n->in[k], &n->in[k], &n->in[k + 2]);
 }
 
+/* Attention has no weight: it is told what precision the others have. */
+static void pack_attention(Packer *p, int i)
+{
+    GraphNode *n = p->g->node[i];
+    if (p->g->precision == PRECISION_BF16 && graph_is(n, "Attention")) node_set_int(p->g, n, "bf16", 1);
+}
+
 bool pass_pack(Graph *g, Err *err)
 {
     (void)err;
     Arena lists = { 0 };
     Packer p = { .g = g, .made = ARRAY(&lists, Packed, g->n_value + 1) }; /* each reads a constant */
     for (int i = 0; i < g->n_node; i++) pack_linear(&p, i);
-    for (int i = 0; i < g->n_node; i++) pack_gather(&p, i), pack_embed(&p, i);
+    for (int i = 0; i < g->n_node; i++) pack_gather(&p, i), pack_embed(&p, i), pack_attention(&p, i);
     arena_free(&p.scratch);
     arena_free(&lists);
     graph_remove_dead(g);

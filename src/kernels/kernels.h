@@ -107,6 +107,7 @@ typedef void Sha256Fn(uint32_t state[8], const uint8_t *blocks, size_t count); /
     X(QuantizeFn, quantize_rows)                                                         \
     X(Bf16Fn, bf16_rows)         /* rows of floats to bf16, to nearest even */           \
     X(AttentionFn, attention)                                                            \
+    X(AttentionFn, attention_bf16) /* of a model in bf16: may round its factors to bf16 */ \
     X(NormFn, layer_norm)                                                                \
     X(SoftmaxFn, softmax)                                                                \
     X(ActFn, activate)                                                                   \
@@ -133,6 +134,7 @@ size_t panels_i8_size(int64_t N, int64_t K);          /* bytes */
 void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8_t *out,
                     int32_t *w_sum); /* w_sum: [N rounded up to 16] */
 size_t attention_scratch(int64_t longest_row, int D); /* floats, for any ISA */
+int64_t attention_row(int64_t n, int D); /* floats of a query's scores, and of its result */
 
 typedef struct Sha256 {
     uint32_t state[8];

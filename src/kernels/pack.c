@@ -61,10 +61,19 @@ void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8
                 w_sum[n] += pack_group(w + k * row + n * col, row, n < N ? K - k : 0, out);
 }
 
+int64_t attention_row(int64_t n, int D) /* an odd number of lines: see row_i8 */
+{
+    return PANEL * ((ROUND_UP(MAX(n, D), 2 * PANEL) / PANEL) | 1);
+}
+
 /* Vector tables keep, for 16 queries at a time, the queries (and then the result) and the scores,
  * all with one query a lane, and a copy of the head's keys and values; 16 floats more for
- * alignment. The reference needs a row of scores. */
+ * alignment. The reference needs a row of scores. AMX keeps scores and weights of 16 queries, and all
+ * in bf16: queries, keys and values. */
 size_t attention_scratch(int64_t longest_row, int D)
 {
-    return (size_t)(PANEL * (ROUND_UP(D, PANEL) + longest_row + 1) + 2 * longest_row * D);
+    int64_t n = ROUND_UP(longest_row, 2 * PANEL), deep = ROUND_UP(D, 2 * PANEL);
+    int64_t plain = PANEL * (ROUND_UP(D, PANEL) + longest_row + 1) + 2 * longest_row * D;
+    int64_t tiles = PANEL * (attention_row(n, D) + (row_bf16(n) + row_bf16(D)) / 2 + 1) + n * deep;
+    return (size_t)MAX(plain, tiles);
 }

@@ -16,6 +16,7 @@ typedef struct Relative {   /* scores that one side gives to relative positions 
 
 typedef struct AttendJob {
     const OpCall *c;
+    AttentionFn *attend;
     Attention a;            /* mask: as the kernel takes it, where nothing else is added */
     int64_t S, P;           /* longest row; relative positions */
     const float *cos, *sin; /* [S, D], or NULL */
@@ -250,7 +251,7 @@ static void attend_relative(Row *r)
         int64_t q1 = MIN(q0 + QUERY_BLOCK, r->n);
         add_positions(r, q0, q1);
         a.mask = r->sum - q0 * r->n;
-        job->c->k->attention(&a, 0, 0, q0, q1, r->scratch);
+        job->attend(&a, 0, 0, q0, q1, r->scratch);
     }
 }
 
@@ -263,7 +264,7 @@ static void attend_item(void *arg, int index, int worker)
     float *scratch = job->scratch + (size_t)worker * job->scratch_size;
     if (!n) return;
     if (!job->cos && !job->P) {
-        job->c->k->attention(all, row, h, 0, n, scratch);
+        job->attend(all, row, h, 0, n, scratch);
         return;
     }
     Row r = { .job = job, .a = *all, .start = { 0, (int32_t)n }, .h = h, .n = n };
@@ -277,7 +278,7 @@ static void attend_item(void *arg, int index, int worker)
         r.a.q = rotated(job, r.a.q, r.a.ldq, n, take(&scratch, n * D));
         r.a.k = rotated(job, r.a.k, r.a.ldk, n, take(&scratch, n * D));
         r.a.ldq = r.a.ldk = D;
-        job->c->k->attention(&r.a, 0, 0, 0, n, r.scratch);
+        job->attend(&r.a, 0, 0, 0, n, r.scratch);
         return;
     }
     r.by_q = take(&scratch, QUERY_BLOCK * ROUND_UP(job->P, PANEL));
@@ -317,6 +318,7 @@ static bool attend_run(OpCall *c, Err *err)
     const Tensor *q = c->in[0], *cos = op_in(c, ATT_COS), *sin = op_in(c, ATT_SIN);
     int64_t B = c->ragged ? c->ragged->B : q->dim[0], S = c->ragged ? c->ragged->S : q->dim[1];
     AttendJob job = { .c = c, .a = arguments(c, B), .S = S };
+    job.attend = op_attr_int(c, "bf16", 0) ? c->k->attention_bf16 : c->k->attention;
     if (!B || !S) return true;
     if (cos) job.cos = cos->data, job.sin = sin->data;
     if (op_in(c, ATT_C2P) || op_in(c, ATT_P2C)) job.P = op_attr_int(c, "positions", 0);

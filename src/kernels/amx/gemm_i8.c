@@ -6,7 +6,7 @@
 
 #define tile_dot(sum, x, w) _tile_dpbusd(sum, x, w)
 enum { FLOATS = 0 };
-#include "tiles.h"
+#include "gemm.h"
 
 static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {

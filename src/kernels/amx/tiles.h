@@ -1,56 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tiles.h - the GEMM of AMX: blocks of 32 rows x 32 columns (or 16 x 64) in four tiles of sums. A
- * tile is 16 rows of 64 bytes: 16 rows of X as they lie, or 16 steps of a panel as they lie. The
- * including file says what a product is, tile_dot(sum, x, w), and whether sums are FLOATS.
- *
- * The tile unit takes 65 cycles for the four products of a step, and four tile loads take as long
- * from the first cache, 94 from the second. So one side must stay in the first: the rows of X of a
- * block, while the panels stream past with the hint (stream_load) that they need not stay. A K for
- * which the rows are too long is cut, and the sums of a strip wait in memory. */
+ * tiles.h - blocks of 32 rows x 32 columns (tall) or 16 x 64 (flat) in four tiles of sums. A tile is
+ * 16 rows of 64 bytes: 16 rows of X as they lie, or 16 steps of a panel as they lie. The including
+ * file says what a product is: tile_dot(sum, x, w). */
+#ifndef KERNELS_AMX_TILES_H
+#define KERNELS_AMX_TILES_H
 #include <immintrin.h>
 
 #include "kernels/avx512/int.h"
-#include "kernels/body/finish.h"
-#include "kernels/body/tile.h"
 
-enum {
-    SIDE = 16, STEP = 64, TILE_BYTES = SIDE * STEP, PANELS = 4,
-    WHOLE_STEPS = 24, CUT_STEPS = 12,   /* of K: more than the first are cut into the second */
-    CUT_STRIPS = 12,                    /* strips of a group whose sums wait */
-    GROUP_BYTES = 1280 << 10            /* of W that the second cache keeps for the next rows */
-};
+enum { SIDE = 16, STEP = 64, TILE_BYTES = SIDE * STEP, PANELS = 4 };
 
 typedef struct Rows {
     const uint8_t *p;
     int64_t row;                /* bytes */
 } Rows;
-
-typedef struct Block {          /* of sums, and what is multiplied into them */
-    Tile t;                     /* its sums: in memory before and after */
-    Rows x;                     /* from this part of K on */
-    const uint8_t *w;           /* the first panel, likewise */
-    int64_t panel;              /* bytes from panel to panel */
-    int64_t steps;              /* whole ones: 64 bytes of a row each */
-    int64_t rest;               /* bytes of a panel after them, or 0 */
-    bool first, last;           /* part of K */
-} Block;
-
-/* The block before this one, finished row by row between the steps of this one: the tile unit works
- * on while the vector unit scales or takes a gelu. */
-typedef struct Late {
-    const Linear *l;
-    Tile t;                     /* what is left of it */
-} Late;
-static void late_finish(Late *late, int64_t rows)
-{
-    Tile t = late->t;
-    t.rows = (int)MIN(rows, t.rows);
-    if (!t.rows) return;
-    finish_tile(late->l, &t);
-    late->t.sum = (const char *)t.sum + t.rows * t.panels * STEP;
-    late->t.m += t.rows;
-    late->t.rows -= t.rows;
-}
 
 /* ---- sums: tiles 0 .. 3, two beside two (tall) or all side by side (flat) ---- */
 INLINE void sums_store(bool tall, int panels, char *p, int64_t row)
@@ -68,30 +31,6 @@ INLINE void sums_load(bool tall, int panels, const char *p, int64_t row)
     if (panels > 1) _tile_loadd(1, p + STEP, row);
     if (tall || panels > 2) _tile_loadd(2, more, row);
     if (panels > (tall ? 1 : 2)) _tile_loadd(3, more + STEP, row);
-}
-
-/* Sums of floats start with the bias, which a step of 0 bytes gives to all rows. */
-INLINE void sums_start(bool tall, int panels, const Linear *l, const Block *b)
-{
-    if (!FLOATS || !l->bias) {
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_zero(2);
-        _tile_zero(3);
-        return;
-    }
-    const char *bias = (const char *)(l->bias + b->t.n), *more = bias + (tall ? 0 : 2 * STEP);
-    _tile_loadd(0, bias, 0);
-    if (panels > 1) _tile_loadd(1, bias + STEP, 0);
-    if (tall || panels > 2) _tile_loadd(2, more, 0);
-    if (panels > (tall ? 1 : 2)) _tile_loadd(3, more + STEP, 0);
-}
-
-/* Nothing follows the sums of a whole block: they are stored where they belong. */
-INLINE bool sums_are_result(bool tall, int panels, const Linear *l, const Block *b)
-{
-    return FLOATS && tall && panels == 2 && l->act == ACT_NONE && !l->residual &&
-           b->t.rows == 2 * SIDE && b->t.n + 2 * PANEL <= l->N;
 }
 
 /* ---- steps ---- */
@@ -129,52 +68,7 @@ INLINE void step(bool tall, int panels, Rows x, const uint8_t *w, int64_t panel)
     else flat_step(panels, x, w, panel);
 }
 
-/* The last step of a K that is no multiple of a tile, filled up with zeros. */
-INLINE void rest_step(bool tall, int panels, Rows x, const uint8_t *w, const Block *b)
-{
-    _Alignas(64) uint8_t end[PANELS][TILE_BYTES];
-    for (int i = 0; i < panels; i++) {
-        memset(end[i], 0, TILE_BYTES);
-        memcpy(end[i], w + i * b->panel, (size_t)b->rest);
-    }
-    __asm__ volatile("" ::: "memory"); /* gcc does not know that a tile load reads memory */
-    step(tall, panels, x, end[0], TILE_BYTES);
-}
-
-INLINE void block_body(bool tall, int panels, const Linear *l, const Block *b, Late *late)
-{
-    Rows x = b->x;
-    const uint8_t *w = b->w;
-    char *sums = (char *)b->t.sum;
-    int64_t row = (int64_t)panels * STEP, wait = b->steps / 4; /* until the last sums are stored */
-    int64_t rows = (late->t.rows + b->steps - wait - 1) / MAX(b->steps - wait, 1);
-    if (b->first) sums_start(tall, panels, l, b);
-    else sums_load(tall, panels, sums, row);
-    for (int64_t k = 0; k < b->steps; k++, x.p += STEP, w += TILE_BYTES) {
-        step(tall, panels, x, w, b->panel);
-        if (k >= wait) late_finish(late, rows);
-    }
-    if (b->rest) rest_step(tall, panels, x, w, b);
-    late_finish(late, 2 * SIDE); /* what K was too short for */
-    if (b->last && sums_are_result(tall, panels, l, b)) {
-        sums_store(tall, panels, (char *)(l->y + b->t.m * l->ldy + b->t.n), l->ldy * 4);
-        return;
-    }
-    sums_store(tall, panels, sums, row);
-    if (b->last) late->t = b->t;
-}
-
-static void block(const Linear *l, const Block *b, Late *late)
-{
-    bool tall = b->t.rows > SIDE;
-    if (tall && b->t.panels == 2) block_body(true, 2, l, b, late);
-    else if (tall) block_body(true, 1, l, b, late);
-    else if (b->t.panels == 4) block_body(false, 4, l, b, late);
-    else if (b->t.panels == 2) block_body(false, 2, l, b, late);
-    else block_body(false, 1, l, b, late);
-}
-
-static void tiles_configure(void) /* of this thread: eight tiles of 16 x 64 */
+INLINE void tiles_configure(void) /* of this thread: eight tiles of 16 x 64 */
 {
     static const struct { /* static: gcc 12 thinks the instruction reads 8 of its bytes */
         _Alignas(64) uint8_t palette;
@@ -186,52 +80,4 @@ static void tiles_configure(void) /* of this thread: eight tiles of 16 x 64 */
     _tile_loadconfig(&eight);
 }
 
-/* ---- the walk over rows, parts of K and panels ---- */
-typedef struct Walk {
-    Rows x;
-    int64_t panel;              /* bytes */
-    int64_t parts;              /* of K */
-    int most;                   /* panels of a strip */
-    Late late;
-    _Alignas(64) char sums[CUT_STRIPS + 1][4 * TILE_BYTES]; /* an odd end is a strip more */
-} Walk;
-
-/* One part of K: a block of rows under the panels of a group. */
-static void walk_panels(Walk *w, const Linear *l, int64_t m, int rows, int64_t part, Cut group)
-{
-    Cut k = cut(w->panel / TILE_BYTES, w->parts, part);
-    Block b = { .panel = w->panel, .steps = k.to - k.from, .first = !part,
-                .last = part == w->parts - 1 };
-    b.rest = b.last ? w->panel % TILE_BYTES : 0;
-    b.x = (Rows){ w->x.p + m * w->x.row + k.from * STEP, w->x.row };
-    int64_t panels, ring = w->parts > 1 ? CUT_STRIPS + 1 : 2, i = 0;
-    for (int64_t p = group.from; p < group.to; p += panels, i++) {
-        panels = group_of(group.to - p, w->most);
-        b.t = (Tile){ w->sums[i % ring], m, p * PANEL, rows, (int)panels };
-        b.w = (const uint8_t *)l->w + p * w->panel + k.from * TILE_BYTES;
-        block(l, &b, &w->late);
-    }
-}
-
-/* groups: steps of four bytes that a row has. Up to 15 rows past m1 are read. */
-static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int64_t m1, int64_t p0,
-                       int64_t p1)
-{
-    Linear after = *l; /* what is left to do when a block has its sums */
-    if (FLOATS) after.bias = NULL;
-    Walk w = { .x = x, .panel = groups * STEP, .most = m1 - m0 > SIDE ? 2 : PANELS,
-               .late = { .l = &after } };
-    int64_t steps = w.panel / TILE_BYTES;
-    w.parts = steps > WHOLE_STEPS ? (steps + CUT_STEPS - 1) / CUT_STEPS : 1;
-    int64_t strips = MAX(1, GROUP_BYTES / (w.most * w.panel)), next;
-    if (w.parts > 1) strips = MIN(strips, CUT_STRIPS);
-    tiles_configure();
-    for (int64_t p = p0; p < p1; p = next) {
-        next = MIN(p1, p + strips * w.most);
-        for (int64_t m = m0; m < m1; m += 2 * SIDE)
-            for (int64_t part = 0; part < w.parts; part++)
-                walk_panels(&w, l, m, (int)MIN(2 * SIDE, m1 - m), part, (Cut){ p, next });
-    }
-    late_finish(&w.late, 2 * SIDE);
-    _tile_release();
-}
+#endif

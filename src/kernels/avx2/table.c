@@ -11,6 +11,7 @@ const Kernels kern_avx2 = {
     .quantize_rows = avx2_quantize_rows,
     .bf16_rows = avx2_bf16_rows,
     .attention = avx2_attention,
+    .attention_bf16 = avx2_attention,
     .layer_norm = avx2_layer_norm,
     .softmax = avx2_softmax,
     .activate = avx2_activate,

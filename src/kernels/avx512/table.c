@@ -11,6 +11,7 @@ const Kernels kern_avx512 = {
     .quantize_rows = avx512_quantize_rows,
     .bf16_rows = avx512_bf16_rows,
     .attention = avx512_attention,
+    .attention_bf16 = avx512_attention,
     .layer_norm = avx512_layer_norm,
     .softmax = avx512_softmax,
     .activate = avx512_activate,

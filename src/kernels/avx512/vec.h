@@ -86,15 +86,18 @@ INLINE void vf_store_u8(uint8_t *p, vf v) /* whole numbers in 0..255 to 16 bytes
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
 }
 
-INLINE void vf_store_bf16(uint16_t *p, vf v) /* to nearest even; no instruction: they flush */
+INLINE __m512i vf_bf16(vf v) /* in the low halves; to nearest even; no instruction: they flush */
 {
     __m512i bits = _mm512_castps_si512(v), high = _mm512_srli_epi32(bits, 16);
     __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
     __m512i more = _mm512_add_epi32(_mm512_set1_epi32(0x7FFF), odd);
     __m512i round = _mm512_srli_epi32(_mm512_add_epi32(bits, more), 16);
     __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-    round = _mm512_mask_or_epi32(round, nan, high, _mm512_set1_epi32(0x40));
-    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(round));
+    return _mm512_mask_or_epi32(round, nan, high, _mm512_set1_epi32(0x40));
+}
+INLINE void vf_store_bf16(uint16_t *p, vf v)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(vf_bf16(v)));
 }
 
 /* ---- 16 x 16 transpose: within 128-bit quarters, then the quarters themselves ---- */

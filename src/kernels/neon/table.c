@@ -11,6 +11,7 @@ const Kernels kern_neon = {
     .quantize_rows = neon_quantize_rows,
     .bf16_rows = neon_bf16_rows,
     .attention = neon_attention,
+    .attention_bf16 = neon_attention,
     .layer_norm = neon_layer_norm,
     .softmax = neon_softmax,
     .activate = neon_activate,

@@ -40,3 +40,8 @@ void scalar_attention(const Attention *a, int r, int h, int64_t q0, int64_t q1, 
         }
     }
 }
+
+void scalar_attention_bf16(const Attention *a, int r, int h, int64_t q0, int64_t q1, float *p)
+{
+    scalar_attention(a, r, h, q0, q1, p);
+}
