@@ -3,10 +3,11 @@
  * gets through.
  *
  * Jobs that wait for a run are in a heap by virtual time: a job's next row is due when its client
- * has had as many tokens as every other waiting client would have had by then (self-clocked fair
- * queueing: the clock is what the last row that ran was due at). So a short query is due before the documents that came earlier, a list of two thousand
- * texts advances beside single ones, and nothing waits for ever: the clock moves with every run.
- * Short rows never wait for more than one long run. */
+ * has had as much as every other waiting client would have had by then (self-clocked fair
+ * queueing: the clock is what the last row that ran was due at). So a short query is due before
+ * the documents that came earlier, a list of two thousand texts advances beside single ones, and
+ * nothing waits for ever: the clock moves with every run. Short rows never wait for more than one
+ * long run. */
 #include "base/heap.h"
 #include "stages.h"
 
