@@ -39,7 +39,10 @@ static const Case vectors[] = {
       "[[0.8944272,0.4472136]]", 0 },
     { "/embed", "{\"inputs\":\"b\",\"dimensions\":3}", "Validation", 422 },
     { "/embed", "{\"inputs\":\"b\",\"normalize\":null}", "Validation", 422 },
+    { "/embed", "{\"inputs\":[\"b\",[2]],\"prompt_name\":\"ask\",\"normalize\":false}", "[[1.5,2.0],[1.5,2.0]]", 0 },
     { "/embed", "{\"inputs\":\"b\",\"prompt_name\":\"query\"}", "Validation", 422 },
+    { "/similarity", "{\"inputs\":{\"source_sentence\":\"b\",\"sentences\":[\"b\"]},"
+      "\"parameters\":{\"prompt_name\":\"ask\"}}", "[1.0]", 0 },
     { "/embed", "{\"inputs\":\"\"}", "Empty", 400 },
     { "/embed", "{\"inputs\":[]}", "Empty", 400 },
     { "/embed", "{\"inputs\":[1,99]}", "Validation", 422 },
@@ -76,6 +79,8 @@ static void test_vectors(void)
     const Task *before = model.task;
     model.task = task_find(STR("sentence_embedding"));
     model.config.hidden_size = 2;
+    Member prompts[] = { { STR("ask"), { .kind = V_STR, .s = STR("a ") } } };
+    model.prompts = &(Value){ .kind = V_MAP, .map = { prompts, 1 } };
     Running r = { 0 };
     start(&r);
     play(&r, vectors, COUNT(vectors));
@@ -95,6 +100,7 @@ static void test_vectors(void)
     CHECK(has(ask(&r, "OPTIONS /" H "\r\n"), "Allow: GET, HEAD, POST, OPTIONS\r\n"));
     stop(&r);
     model.task = before;
+    model.prompts = NULL;
     model.config.hidden_size = 0;
 }
 

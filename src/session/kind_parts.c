@@ -8,7 +8,6 @@
 #include "data/json.h"
 
 const char *const kind_directions[] = { "right", "left", "Right", "Left", NULL };
-const char *const kind_prompts[] = { NULL };
 
 /* ---- options ---- */
 void kind_truncation(Job *job, const Value *options)
@@ -16,6 +15,31 @@ void kind_truncation(Job *job, const Value *options)
     Str direction = value_str(value_get(options, "truncation_direction"), STR("right"));
     job->options.whole = !value_bool(value_get(options, "truncate"), true);
     job->options.left = direction.n == strlen("left");
+}
+
+static bool is_prompt(const Value *v)
+{
+    return v && v->kind == V_STR;
+}
+
+/* Ids that get a prompt are texts like others: with special tokens. */
+bool kind_prompt(const Session *s, Job *job, const Value *options)
+{
+    const Value *name = value_get(options, "prompt_name");
+    if (!name || name->kind == V_NULL) return true;
+    const Value *prompt = value_get(s->model->prompts, str_dup(&job->arena, name->s));
+    if (!is_prompt(prompt))
+        return fail(&job->err, EF_INVALID_INPUT, "prompt_name: found \"%.*s\", which the model has not",
+                    (int)MIN(name->s.n, 60), name->s.p);
+    for (size_t i = 0; i < job->n; i++) {
+        Str text = job->first[i];
+        char *both = arena_alloc(&job->arena, prompt->s.n + text.n + 1);
+        memcpy(both, prompt->s.p, prompt->s.n);
+        memcpy(both + prompt->s.n, text.p, text.n);
+        job->first[i] = (Str){ both, prompt->s.n + text.n };
+    }
+    job->plain = NULL;
+    return true;
 }
 
 bool kind_dimensions(const Session *s, Job *job, const Value *dimensions)
@@ -167,6 +191,16 @@ Value kind_schema_with(Arena *arena, const Field *rows, const char *name, Value 
     Value all = schema_describe(arena, rows);
     kind_replace(&all, name, schema);
     return all;
+}
+
+void kind_schema_prompt(Arena *arena, const Site *site, Value *schema)
+{
+    const Value *prompts = session_model(site->session)->prompts;
+    size_t n = prompts && prompts->kind == V_MAP ? prompts->map.n : 0;
+    Value one = value_map(arena, 1), names = value_list(arena, n + 1); /* the last: null */
+    for (size_t i = 0; i < n; i++) names.list.items[i] = value_of_str(prompts->map.items[i].key);
+    value_add(&one, "enum", names);
+    kind_replace(schema, "prompt_name", one);
 }
 
 Value kind_schema_list(Arena *arena, Value items)

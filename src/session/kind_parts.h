@@ -9,17 +9,19 @@
 enum { MOST_IDS = 1 << 20 };     /* token ids of a body */
 
 /* TEI's options of every route; null is "not said" only where it says so. */
-extern const char *const kind_directions[], *const kind_prompts[];
+extern const char *const kind_directions[];
 #define KIND_TRUNCATION                                                                           \
     { "truncate", 0, F_BOOL, .nullable = true,                                                    \
       .help = "false: a text that does not fit the model is an error; true unless said" },        \
     { "truncation_direction", 0, F_STR, .words = kind_directions,                                 \
       .help = "which end of a long text is cut off; right unless said" }
 #define KIND_PROMPT                                                                               \
-    { "prompt_name", 0, F_STR, .nullable = true, .words = kind_prompts,                           \
-      .help = "models have no prompts here" }
+    { "prompt_name", 0, F_STR, .nullable = true,                                                  \
+      .help = "of the model's prompts, the one to put before every text" }
 
 void kind_truncation(Job *, const Value *options);
+/* Puts the prompt that `options` name before every text that was read. */
+bool kind_prompt(const Session *, Job *, const Value *options);
 bool kind_dimensions(const Session *, Job *, const Value *dimensions); /* NULL or null: all */
 bool kind_text(Job *, const char *name, size_t index, Str text);       /* not empty, not too long */
 bool kind_count(const Session *, Job *, const char *name, size_t n);   /* not none, not too many */
@@ -49,6 +51,7 @@ Value kind_labels_schema(Arena *);
 Value kind_schema(Arena *, const char *json);                  /* what rows cannot say */
 /* The rows', with another schema for one of them. */
 Value kind_schema_with(Arena *, const Field *rows, const char *name, Value schema);
+void kind_schema_prompt(Arena *, const Site *, Value *schema);   /* its prompt_name: the model's */
 Value kind_schema_list(Arena *, Value items);
 Value kind_schema_any(Arena *, Value one, Value other);
 Value kind_inputs_schema(Arena *, const Site *);               /* of kind_inputs */

@@ -22,7 +22,8 @@ static bool read_texts(const Session *s, Job *job, const Value *request, const F
 {
     kind_truncation(job, request);
     return schema_check(request, rows, &job->err) &&
-           kind_inputs(s, job, "inputs", value_get(request, "inputs"));
+           kind_inputs(s, job, "inputs", value_get(request, "inputs")) &&
+           kind_prompt(s, job, request);
 }
 
 static Value list_frame(const Session *s, Job *job, Value *rows, size_t n)
@@ -48,6 +49,7 @@ static Value embed_request(Arena *arena, const Site *site)
 {
     Value all = kind_schema_with(arena, embed_rows, "inputs", kind_inputs_schema(arena, site));
     kind_narrow(&all, "dimensions", "maximum", site->config->hidden_size);
+    kind_schema_prompt(arena, site, &all);
     return all;
 }
 
@@ -90,7 +92,9 @@ static void tokens_row(const Session *s, const Job *job, Arena *arena, size_t r,
 
 static Value tokens_request(Arena *arena, const Site *site)
 {
-    return kind_schema_with(arena, token_rows, "inputs", kind_inputs_schema(arena, site));
+    Value all = kind_schema_with(arena, token_rows, "inputs", kind_inputs_schema(arena, site));
+    kind_schema_prompt(arena, site, &all);
+    return all;
 }
 
 static Value tokens_reply(Arena *arena, const Site *site)
@@ -185,7 +189,7 @@ static bool read_similarity(const Session *s, Job *job, const Value *request)
         return fail(&job->err, EF_EMPTY, "inputs.source_sentence: found an empty text");
     for (size_t i = 1; i < job->n; i++)
         if (!kind_text(job, "inputs.sentences", i - 1, job->first[i])) return false;
-    return true;
+    return kind_prompt(s, job, value_get(request, "parameters"));
 }
 
 static float cosine(const float *a, const float *b, int64_t n)
@@ -216,7 +220,9 @@ static Value similarity_request(Arena *arena, const Site *site)
         "\"properties\":{\"source_sentence\":{\"type\":\"string\",\"minLength\":1},"
         "\"sentences\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
         "\"items\":{\"type\":\"string\",\"minLength\":1}}}}", site->max_inputs - 1));
-    return kind_schema_with(arena, similarity_rows, "inputs", inputs);
+    Value all = kind_schema_with(arena, similarity_rows, "inputs", inputs);
+    kind_schema_prompt(arena, site, (Value *)value_get(value_get(&all, "properties"), "parameters"));
+    return all;
 }
 
 static Value similarity_reply(Arena *arena, const Site *site)

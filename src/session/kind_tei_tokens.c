@@ -38,7 +38,7 @@ static bool read_tokenize(const Session *s, Job *job, const Value *request)
     job->n = inputs.n;
     job->options.chars = str_is(value_str(value_get(request, "offsets"), STR("")), "chars");
     job->no_special = !value_bool(value_get(request, "add_special_tokens"), true);
-    return true;
+    return kind_prompt(s, job, request);
 }
 
 static Value token_of(const Session *s, Job *job, size_t row, const Encoding *spans, size_t i)
@@ -76,8 +76,10 @@ static Value finish_tokenize(const Session *s, Job *job)
 
 static Value tokenize_request(Arena *arena, const Site *site)
 {
-    return kind_schema_with(arena, tokenize_rows, "inputs",
-                            task_texts_describe(arena, site->max_inputs));
+    Value all = kind_schema_with(arena, tokenize_rows, "inputs",
+                                 task_texts_describe(arena, site->max_inputs));
+    kind_schema_prompt(arena, site, &all);
+    return all;
 }
 
 static const Field token[] = {

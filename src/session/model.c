@@ -93,6 +93,26 @@ static bool open_config(Model *m, const ModelSource *s, Err *err)
            source_task(s->task, s->inside.task, &m->config, &m->task, err);
 }
 
+/* Of sentence-transformers: {"prompts": {"query": "query: "}}. */
+static bool read_prompts(Model *m, const char *path, Err *err)
+{
+    static const Field rows[] = { { "prompts", 0, F_STR_MAP, .nullable = true }, { 0 } };
+    Str text;
+    Value *root = NEW(&m->arena, Value);
+    if (!file_read(&m->arena, path, JSON_LIMIT, &text, err) ||
+        !json_parse(&m->arena, text, root, err) || !schema_check(root, rows, err))
+        return false;
+    m->prompts = value_get(root, "prompts");
+    return true;
+}
+
+static bool open_prompts(Model *m, const ModelSource *s, Err *err)
+{
+    if (!s->prompts || read_prompts(m, s->prompts, err)) return true;
+    err->code = EF_BAD_MODEL;
+    return within(err, "%.*s", STR_ARG(path_name(s->prompts)));
+}
+
 static bool open_onnx(Model *m, const ModelSource *s, Err *err)
 {
     Str output;
@@ -123,8 +143,8 @@ bool model_open_source(const ModelSource *s, Model **out, Err *err)
     Model *m = model_new();
     m->name = str_of(str_dup(&m->arena, s->name));
     if (s->version.n) m->version = str_of(str_dup(&m->arena, s->version));
-    bool ok = open_config(m, s, err) && open_script(m, s, err) && model_open_tokenizer(m, s, err) &&
-              open_onnx(m, s, err);
+    bool ok = open_config(m, s, err) && open_prompts(m, s, err) && open_script(m, s, err) &&
+              model_open_tokenizer(m, s, err) && open_onnx(m, s, err);
     return settle(ok, m, out);
 }
 
@@ -176,6 +196,7 @@ static bool packed_facts(Model *m, Value *facts, Err *err)
     if (!text.p) return true; /* a peer's package */
     if (!json_parse(&m->arena, text, facts, err)) return within(err, "facts");
     m->precision = str_dup(&m->arena, value_str(value_get(facts, "precision"), STR("fp32")));
+    m->prompts = value_get(facts, "prompts");
     return true;
 }
 

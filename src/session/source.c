@@ -26,6 +26,8 @@ void source_folder(Arena *arena, const char *folder, ModelSource *s)
         if (file_is(next)) s->weights = next;
     }
     s->config = path_join(arena, folder, STR("config.json"));
+    s->prompts = path_join(arena, folder, STR("config_sentence_transformers.json"));
+    if (!file_is(s->prompts)) s->prompts = NULL;
     s->tokenizer = tokenizer_files(arena, folder);
     if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, folder, STR("tokenizer.json"));
     s->tokenizer.sentence = sentence_config(arena, folder);

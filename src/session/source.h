@@ -11,6 +11,7 @@
 
 typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from; NULL: not there */
     const char *weights, *config;
+    const char *prompts;         /* config_sentence_transformers.json */
     TokenizerFiles tokenizer;    /* vocab: tokenizer.json, or what can be converted to one */
     Str name, version, task;     /* task empty: from config.json's architectures */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */

@@ -127,5 +127,8 @@ def make(root, name):
         {"model_max_length": POSITIONS, "pad_token": "[PAD]", "mask_token": "[MASK]", "tokenizer_class": "BertTokenizer"}))
 
 
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "book a "}}))
+
+
 for name in MODELS:
     make(Path(sys.argv[1]), name)

@@ -21,6 +21,8 @@ def post(model, path, **body):
 attempt("TEI", "/embed", lambda: same_vectors(post("embed", "/embed", inputs=TEXTS, truncate=True), [embed.vector(t) for t in TEXTS]))
 attempt("TEI", "/embed, normalize=false", lambda: (numpy.allclose(
     post("embed", "/embed", inputs=TEXTS[0], normalize=False)[0], embed.run(TEXTS[0])[1].mean(axis=0), atol=1e-4), ""))
+attempt("TEI", "/embed, prompt_name", lambda: same_vectors(
+    post("embed", "/embed", inputs="bus", prompt_name="query"), [embed.vector("book a bus")]))
 
 
 def every_token():
