@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_mcp.c - the model as an MCP server: over HTTP, where hosts post to /mcp, or on stdin and stdout,
- * where a host starts this program and talks to it, one JSON-RPC message a line; then nothing else is
- * ever written to stdout. */
+ * cmd_mcp.c - the model as an MCP server: over HTTP, where hosts post to /mcp, or on stdin and
+ * stdout, where a host starts this program and talks to it, one JSON-RPC message a line; then
+ * nothing else is ever written to stdout. */
 #include <signal.h>
 
 #include "api/serve.h"
@@ -111,7 +111,8 @@ static bool run(Args *a, Err *err)
 {
     Model *model;
     int64_t threads;
-    if (!args_count(a, "threads", 0, 4096, &threads, err) || !args_model(a, &model, err)) return false;
+    if (!args_count(a, "threads", 0, 4096, &threads, err) || !args_model(a, &model, err))
+        return false;
     Talk t = { .session = session_new(model, &(SessionOptions){ .threads = (int)threads }) };
     bool ok = !t.session                ? fail(err, EF_IO, "no thread could be started")
               : args_has(a, "stdio")    ? talk(&t, err)

@@ -5,7 +5,7 @@
 #include "loop.h"
 #include "mcp.h"
 
-enum { MESSAGE_BYTES = 4 << 20 };   /* of a message: it is read on the loop's thread */
+enum { MESSAGE_BYTES = 4 << 20 }; /* of a message: it is read on the loop's thread */
 
 /* ---- who may ask ---- */
 /* "localhost:8080" and "[::1]:8080" without their ports. */
@@ -56,13 +56,15 @@ static int refusal(const Exchange *x, Err *err)
     if (!host_fits(x)) return fail(err, EF_UNAUTHORIZED, "Host: wanted a local one"), 421;
     if (!origin_fits(x)) return fail(err, EF_UNAUTHORIZED, "Origin: not allowed here"), 403;
     if (!media_is(type, "application/json") || x->gzip_body)
-        return fail(err, EF_MEDIA_TYPE, "Unsupported Media Type: Content-Type must be application/json"),
+        return fail(err, EF_MEDIA_TYPE,
+                    "Unsupported Media Type: Content-Type must be application/json"),
                415;
     if (!accepts_json(exchange_header(x, HEADER_ACCEPT)))
         return fail(err, EF_MEDIA_TYPE, "Not Acceptable: Client must accept application/json"), 406;
     if (exchange_body(x).n > MESSAGE_BYTES)
         return fail(err, EF_TOO_LARGE, "message: found %zu bytes, wanted at most %d",
-                    exchange_body(x).n, MESSAGE_BYTES), 413;
+                    exchange_body(x).n, MESSAGE_BYTES),
+               413;
     return 0;
 }
 

@@ -197,7 +197,8 @@ static const Field card_schema[] = {
 };
 static const Field cards_schema[] = {
     { "object", 0, F_STR, .required = true },
-    { "data", 0, F_MSG, .repeated = true, .required = true, .msg = card_schema, .msg_name = "Model" },
+    { "data", 0, F_MSG, .repeated = true, .required = true, .msg = card_schema,
+      .msg_name = "Model" },
     { 0 },
 };
 

@@ -72,7 +72,8 @@ static const Route routes[] = {
     { "POST", "/tokenize", "tokenize", "Texts to the model's tokens, not truncated",
       .job = &kind_tei_tokenize },
     { "POST", "/decode", "decode", "Token ids back to texts", .job = &kind_tei_decode },
-    { "POST", "/invocations", "invocations", "The same as POST /", .job = &kind_hub, .alias = true },
+    { "POST", "/invocations", "invocations", "The same as POST /", .job = &kind_hub,
+      .alias = true },
     { "GET", "/ping", "ping", "The same as /health", PAGE(alive), .open = true, .alias = true },
     { "GET", "/api-doc/openapi.json", "api_doc", "The same as /openapi.json", PAGE(openapi),
       .open = true, .alias = true },
@@ -298,7 +299,8 @@ static Value tei_error_page(Arena *arena, const Err *err)
 void error_write(Buf *out, const Err *err, int status, Dialect dialect)
 {
     Arena arena = { 0 };
-    Value page = dialect == DIALECT_TEI ? tei_error_page(&arena, err) : own_page(&arena, err, status);
+    bool tei = dialect == DIALECT_TEI;
+    Value page = tei ? tei_error_page(&arena, err) : own_page(&arena, err, status);
     json_write(out, &page);
     arena_free(&arena);
 }

@@ -23,7 +23,7 @@ static void add_seconds(TeHistogram *h, double seconds)
     add(h, TE_LEAST, TE_RATIO, MAX(seconds, 0));
 }
 
-typedef struct Spans {           /* seconds */
+typedef struct Spans { /* seconds */
     double total, tokenize, queue, inference;
 } Spans;
 
@@ -44,7 +44,7 @@ static void add_spans(TeHistogram h[TE_SPANS], Spans s)
     add_seconds(&h[3], s.inference);
 }
 
-static const char *const failures[TE_FAILURES] = { "dropped", "inference", "model_type",
+static const char *const failures[TE_FAILURES] = { "dropped",    "inference",    "model_type",
                                                    "overloaded", "tokenization", "validation" };
 enum { DROPPED, INFERENCE, MODEL_TYPE, OVERLOADED, TOKENIZATION, VALIDATION };
 
@@ -94,8 +94,8 @@ void tei_answered(TeMeters *m, const Exchange *x)
 }
 
 /* ---- telling ---- */
-static void put_histogram(Buf *out, const char *name, const TeHistogram *h, double least, double ratio,
-                          int buckets)
+static void put_histogram(Buf *out, const char *name, const TeHistogram *h, double least,
+                          double ratio, int buckets)
 {
     uint64_t count = 0;
     double bound = least * ratio;
@@ -170,13 +170,18 @@ void tei_page(const Loop *loop, Buf *out)
 size_t tei_fields(const Job *job, TeFields *out)
 {
     static const char *const names[TE_FIELDS] = {
-        "x-compute-type", "x-compute-time", "x-compute-characters", "x-compute-tokens",
-        "x-total-time", "x-tokenization-time", "x-queue-time", "x-inference-time",
+        "x-compute-type", "x-compute-time",      "x-compute-characters", "x-compute-tokens",
+        "x-total-time",   "x-tokenization-time", "x-queue-time",         "x-inference-time",
     };
     Spans s = spans_of(&job->times);
-    const double values[TE_FIELDS] = { 0, s.total * 1000, (double)job->characters,
-                                       (double)job->tokens, s.total * 1000, s.tokenize * 1000,
-                                       s.queue * 1000, s.inference * 1000 };
+    const double values[TE_FIELDS] = { 0,
+                                       s.total * 1000,
+                                       (double)job->characters,
+                                       (double)job->tokens,
+                                       s.total * 1000,
+                                       s.tokenize * 1000,
+                                       s.queue * 1000,
+                                       s.inference * 1000 };
     if (kind_of(job)->keep == KEEP_NOTHING) return 0;
     for (int i = 0; i < TE_FIELDS; i++) {
         snprintf(out->text[i], sizeof out->text[i], "%.0f", floor(values[i]));

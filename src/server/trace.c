@@ -14,13 +14,13 @@
 
 enum { ROOM = 4096, BATCH = 512, SEND_S = 1, DEFAULT_PORT = 4318 };
 
-typedef struct Request {         /* what spans are made of; times are those of now_seconds */
+typedef struct Request { /* what spans are made of; times are those of now_seconds */
     uint8_t trace[16], span[8], parent[8];
     bool has_parent, failed;
-    const Route *route;          /* NULL: none */
+    const Route *route; /* NULL: none */
     int status;
     double began, ended;
-    JobTimes times;              /* zero: no job */
+    JobTimes times; /* zero: no job */
     int64_t tokens;
     size_t inputs;
     char id[ID_ROOM];
@@ -29,10 +29,10 @@ typedef struct Request {         /* what spans are made of; times are those of n
 struct Tracer {
     char host[256], path[512];
     int port;
-    double epoch;                /* Unix time when now_seconds() was 0 */
-    uint64_t seed, stage_seed;   /* of ids: the loop's, the thread's */
+    double epoch;              /* Unix time when now_seconds() was 0 */
+    uint64_t seed, stage_seed; /* of ids: the loop's, the thread's */
     pthread_t thread;
-    pthread_mutex_t lock;        /* of what follows */
+    pthread_mutex_t lock; /* of what follows */
     pthread_cond_t came;
     Request ring[ROOM];
     int first, n;
@@ -89,8 +89,11 @@ static void make_id(uint64_t *seed, uint8_t *out, size_t n)
 
 static Request request_of(Tracer *t, const Exchange *x, const TraceParent *parent)
 {
-    Request r = { .route = x->route, .status = x->status, .began = x->began,
-                  .ended = x->loop->now, .failed = x->status >= 500 };
+    Request r = { .route = x->route,
+                  .status = x->status,
+                  .began = x->began,
+                  .ended = x->loop->now,
+                  .failed = x->status >= 500 };
     memcpy(r.id, x->id, sizeof r.id);
     make_id(&t->seed, r.span, 8);
     if (parent) {
@@ -146,7 +149,8 @@ static void put_times(const Tracer *t, Buf *out, double from, double to)
                (t->epoch + from) * 1e9, (t->epoch + MAX(from, to)) * 1e9);
 }
 
-static void put_stage(Tracer *t, Buf *out, const Request *r, const char *name, double from, double to)
+static void put_stage(Tracer *t, Buf *out, const Request *r, const char *name, double from,
+                      double to)
 {
     uint8_t id[8];
     if (from <= 0 || to <= 0) return;
@@ -161,14 +165,15 @@ static void put_stage(Tracer *t, Buf *out, const Request *r, const char *name, d
 
 static void put_request(Tracer *t, Buf *out, const Request *r)
 {
-    const char *method = r->route ? r->route->method : "HTTP", *path = r->route ? r->route->path : "";
+    const char *method = r->route ? r->route->method : "HTTP",
+               *path = r->route ? r->route->path : "";
     buf_char(out, '{');
     put_hex(out, "traceId", r->trace, 16);
     put_hex(out, "spanId", r->span, 8);
     if (r->has_parent) put_hex(out, "parentSpanId", r->parent, 8);
     put_times(t, out, r->began, r->ended);
-    buf_printf(out, "\"kind\":2,\"name\":\"%s%s%s\",\"status\":{\"code\":%d},\"attributes\":[", method,
-               *path ? " " : "", path, r->failed ? 2 : 0);
+    buf_printf(out, "\"kind\":2,\"name\":\"%s%s%s\",\"status\":{\"code\":%d},\"attributes\":[",
+               method, *path ? " " : "", path, r->failed ? 2 : 0);
     if (r->route) put_text(out, "http.request.method", method);
     if (r->route) put_text(out, "http.route", path);
     if (r->id[0]) put_text(out, "http.request.header.x-request-id", r->id);
@@ -186,8 +191,9 @@ static void put_batch(Tracer *t, Buf *out, const Request *list, int n)
     buf_puts(out, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[");
     put_text(out, "service.name", "encoderfile");
     out->n--; /* the last comma */
-    buf_puts(out, "]},\"scopeSpans\":[{\"scope\":{\"name\":\"encoderfile\",\"version\":\"" EF_VERSION
-                  "\"},\"spans\":[");
+    buf_puts(out,
+             "]},\"scopeSpans\":[{\"scope\":{\"name\":\"encoderfile\",\"version\":\"" EF_VERSION
+             "\"},\"spans\":[");
     for (int i = 0; i < n; i++) {
         if (i) buf_char(out, ',');
         put_request(t, out, &list[i]);
@@ -219,8 +225,10 @@ static bool post(const Tracer *t, Str body)
     Buf request = { 0 };
     int fd = connect_to_host(t->host, t->port, SEND_S, &err);
     if (fd < 0) return false;
-    buf_printf(&request, "POST %s HTTP/1.1\r\nHost: %s:%d\r\nContent-Type: application/json\r\n"
-               "Content-Length: %zu\r\nConnection: close\r\n\r\n", t->path, t->host, t->port, body.n);
+    buf_printf(&request,
+               "POST %s HTTP/1.1\r\nHost: %s:%d\r\nContent-Type: application/json\r\n"
+               "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+               t->path, t->host, t->port, body.n);
     bool ok = send_all(fd, buf_view(&request)) && send_all(fd, body) && accepted(fd);
     buf_free(&request);
     close(fd);
@@ -248,7 +256,8 @@ static bool take_batch(Tracer *t, Request *list, int *n, bool *last)
 
 static void *work(void *arg)
 {
-    static const char *const words[] = { "does not take spans: they are dropped", "takes spans again" };
+    static const char *const words[] = { "does not take spans: they are dropped",
+                                         "takes spans again" };
     Tracer *t = arg;
     Request *list = heap_resize(NULL, BATCH * sizeof *list);
     bool well = true, last;
@@ -273,19 +282,21 @@ static bool read_url(Tracer *t, const char *url, Err *err)
     const char *p = url + strlen("http://");
     int64_t port = DEFAULT_PORT;
     if (strncmp(url, "http://", 7) != 0)
-        return fail(err, EF_USAGE, "--otel-exporter-url: found \"%s\", wanted http://HOST:PORT", url);
+        return fail(err, EF_USAGE, "--otel-exporter-url: found \"%s\", wanted http://HOST:PORT",
+                    url);
     size_t authority = strcspn(p, "/"), host = authority;
     for (size_t i = 0; i < authority; i++)
         if (p[i] == ':' && !memchr(p + i, ']', authority - i)) host = i;
-    if (host < authority && (!str_int((Str){ p + host + 1, authority - host - 1 }, &port) ||
-                             port < 1 || port > 65535))
+    if (host < authority &&
+        (!str_int((Str){ p + host + 1, authority - host - 1 }, &port) || port < 1 || port > 65535))
         return fail(err, EF_USAGE, "--otel-exporter-url: found a port of \"%.*s\"",
                     (int)(authority - host - 1), p + host + 1);
     const char *path = p[authority] && p[authority + 1] ? p + authority : "/v1/traces";
     t->port = (int)port;
     if (host == 0 || host >= sizeof t->host || strlen(path) >= sizeof t->path ||
         strpbrk(url, " \r\n\""))
-        return fail(err, EF_USAGE, "--otel-exporter-url: found \"%s\", wanted http://HOST:PORT", url);
+        return fail(err, EF_USAGE, "--otel-exporter-url: found \"%s\", wanted http://HOST:PORT",
+                    url);
     snprintf(t->host, sizeof t->host, "%.*s", (int)host, p);
     strcpy(t->path, path);
     return true;

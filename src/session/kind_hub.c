@@ -40,11 +40,14 @@ static bool read_texts(const Session *s, Job *job, const Value *request, const F
 /* pattern: of every text. */
 static Value texts_request(Arena *arena, const Site *site, const Field *rows, const char *pattern)
 {
-    const char *text = str_format(arena, "{\"type\":\"string\",\"minLength\":1,\"pattern\":\"%s\"}",
-                                  pattern);
-    Value inputs = kind_schema(arena, str_format(arena,
-        "{\"anyOf\":[%s,{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":%s}]}", text,
-        site->max_inputs, text));
+    const char *text =
+        str_format(arena, "{\"type\":\"string\",\"minLength\":1,\"pattern\":\"%s\"}", pattern);
+    Value inputs = kind_schema(
+        arena,
+        str_format(
+            arena,
+            "{\"anyOf\":[%s,{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":%s}]}",
+            text, site->max_inputs, text));
     return kind_schema_with(arena, rows, "inputs", inputs);
 }
 
@@ -102,7 +105,8 @@ static const Field zero_parameters[] = {
     { "candidate_labels", 0, F_STR, .repeated = true, .required = true },
     { "hypothesis_template", 0, F_STR, .nullable = true,
       .help = "with {} where the label goes; \"This example is {}.\" unless said" },
-    { "multi_label", 0, F_BOOL, .nullable = true, .help = "each label by itself; false unless said" },
+    { "multi_label", 0, F_BOOL, .nullable = true,
+      .help = "each label by itself; false unless said" },
     { 0 },
 };
 static const Field zero_rows[] = {
@@ -115,7 +119,8 @@ static const Field zero_rows[] = {
 static int entailment(const ModelConfig *config)
 {
     for (int i = 0; i < config->num_labels && config->labels; i++)
-        if (config->labels[i].n >= 6 && strncasecmp(config->labels[i].p, "entail", 6) == 0) return i;
+        if (config->labels[i].n >= 6 && strncasecmp(config->labels[i].p, "entail", 6) == 0)
+            return i;
     return -1;
 }
 
@@ -142,9 +147,9 @@ static bool read_zero(const Session *s, Job *job, const Value *request)
     for (size_t i = 0; i < job->n; i++) {
         Str label = labels->list.items[i].s;
         job->first[i] = text;
-        job->second[i] = str_of(str_format(arena, "%.*s%.*s%s", (int)(gap - form.p), form.p,
-                                           STR_ARG(label), str_dup(arena, (Str){ gap + 2,
-                                           form.n - (size_t)(gap + 2 - form.p) })));
+        job->second[i] = str_of(
+            str_format(arena, "%.*s%.*s%s", (int)(gap - form.p), form.p, STR_ARG(label),
+                       str_dup(arena, (Str){ gap + 2, form.n - (size_t)(gap + 2 - form.p) })));
     }
     return true;
 }
@@ -311,7 +316,8 @@ static const JobKind hub_fill = {
 /* ---- by the model's task, and by what the body has ---- */
 static const JobKind *kind_for(const Site *site, const Value *request)
 {
-    const Value *parameters = value_get(request, "parameters"), *inputs = value_get(request, "inputs");
+    const Value *parameters = value_get(request, "parameters"),
+                *inputs = value_get(request, "inputs");
     bool pipeline = parameters && parameters->kind != V_NULL;
     if (site_sparse(site)) return pipeline && !site->task->pool ? &hub_fill : &kind_tei_sparse;
     if (site_embeds(site))
@@ -348,7 +354,8 @@ static const char *mask_pattern(Arena *arena, const Site *site)
 {
     const char *name = task_mask_name(session_model(site->session)->tokenizer);
     return name ? str_format(arena, "[%c]%.*s[%c]", name[0], (int)strlen(name) - 2, name + 1,
-                             name[strlen(name) - 1]) : "";
+                             name[strlen(name) - 1])
+                : "";
 }
 
 static Value hub_request(Arena *arena, const Site *site)
@@ -356,7 +363,8 @@ static Value hub_request(Arena *arena, const Site *site)
     Value sparse = kind_tei_sparse.request(arena, site);
     if (site_sparse(site) && site->task->pool) return sparse;
     if (site_sparse(site))
-        return kind_schema_any(arena, texts_request(arena, site, fill_rows, mask_pattern(arena, site)),
+        return kind_schema_any(arena,
+                               texts_request(arena, site, fill_rows, mask_pattern(arena, site)),
                                plain(arena, sparse));
     if (site_embeds(site))
         return kind_schema_any(arena, kind_tei_embed.request(arena, site),

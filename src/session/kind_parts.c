@@ -29,8 +29,9 @@ bool kind_prompt(const Session *s, Job *job, const Value *options)
     if (!name || name->kind == V_NULL) return true;
     const Value *prompt = value_get(s->model->prompts, str_dup(&job->arena, name->s));
     if (!is_prompt(prompt))
-        return fail(&job->err, EF_INVALID_INPUT, "prompt_name: found \"%.*s\", which the model has not",
-                    (int)MIN(name->s.n, 60), name->s.p);
+        return fail(&job->err, EF_INVALID_INPUT,
+                    "prompt_name: found \"%.*s\", which the model has not", (int)MIN(name->s.n, 60),
+                    name->s.p);
     for (size_t i = 0; i < job->n; i++) {
         Str text = job->first[i];
         char *both = arena_alloc(&job->arena, prompt->s.n + text.n + 1);
@@ -54,8 +55,7 @@ bool kind_dimensions(const Session *s, Job *job, const Value *dimensions)
 /* ---- texts ---- */
 bool kind_text(Job *job, const char *name, size_t index, Str text)
 {
-    if (text.n == 0)
-        return fail(&job->err, EF_EMPTY, "%s[%zu]: found an empty text", name, index);
+    if (text.n == 0) return fail(&job->err, EF_EMPTY, "%s[%zu]: found an empty text", name, index);
     if (text.n <= INT32_MAX) return true;
     return fail(&job->err, EF_TOO_LARGE, "%s[%zu]: found %zu bytes, wanted at most %d", name, index,
                 text.n, INT32_MAX);
@@ -77,17 +77,17 @@ bool kind_ids(const Session *s, Job *job, const char *name, const Value *ids, in
         double n = value_float(id, -1);
         bool number = id->kind == V_INT || id->kind == V_FLOAT;
         if (n < 0 || n > (double)most || n != floor(n))
-            return fail(&job->err, EF_INVALID_INPUT,
-                        "%s: found %s, wanted whole numbers from 0 to %lld", name,
-                        number ? "one that is no token" : value_kind_name(id->kind),
-                        (long long)most);
+            return fail(
+                &job->err, EF_INVALID_INPUT, "%s: found %s, wanted whole numbers from 0 to %lld",
+                name, number ? "one that is no token" : value_kind_name(id->kind), (long long)most);
         if (out) out[i] = (int32_t)n;
     }
     return true;
 }
 
 /* TEI's way: it makes ids of another tokenizer's text harmless, and truncation the same for all. */
-static bool decode_input(const Session *s, Job *job, const char *name, const Value *ids, size_t index)
+static bool decode_input(const Session *s, Job *job, const char *name, const Value *ids,
+                         size_t index)
 {
     int32_t *list = ARRAY(&job->arena, int32_t, ids->list.n);
     if (!kind_ids(s, job, name, ids, list) ||
@@ -132,8 +132,10 @@ const float *kind_vector(const Session *s, const Job *job, Arena *arena, size_t 
 {
     if (job->row_tokens[row] == 1) return job->rows[row];
     float *out = ARRAY(arena, float, job->row_width[row]);
-    TaskRow all = { .encoding = &job->encoding[row], .data = job->rows[row],
-                    .tokens = job->row_tokens[row], .width = job->row_width[row] };
+    TaskRow all = { .encoding = &job->encoding[row],
+                    .data = job->rows[row],
+                    .tokens = job->row_tokens[row],
+                    .width = job->row_width[row] };
     job_pool(s, job)(&all, &job->options, out);
     return out;
 }
@@ -227,13 +229,19 @@ Value kind_text_schema(Arena *arena)
 
 Value kind_inputs_schema(Arena *arena, const Site *site)
 {
-    const char *ids = str_format(arena,
+    const char *ids = str_format(
+        arena,
         "{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":\"integer\",\"minimum\":0,"
-        "\"maximum\":%zu}}", site->vocabulary - 1);
-    return kind_schema(arena, str_format(arena,
-        "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},%s,{\"type\":\"array\",\"minItems\":1,"
-        "\"maxItems\":%zu,\"items\":{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},%s]}}]}",
-        ids, site->max_inputs, ids));
+        "\"maximum\":%zu}}",
+        site->vocabulary - 1);
+    return kind_schema(
+        arena,
+        str_format(
+            arena,
+            "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},%s,{\"type\":\"array\",\"minItems\":"
+            "1,"
+            "\"maxItems\":%zu,\"items\":{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},%s]}}]}",
+            ids, site->max_inputs, ids));
 }
 
 void kind_narrow(Value *schema, const char *property, const char *key, int64_t value)

@@ -105,7 +105,8 @@ static Value finish_texts(const Session *s, Job *job)
 {
     Arena *arena = &job->arena;
     bool text = value_bool(value_get(job->request, "return_text"), false);
-    const float *scores = all_scores(s, job, value_bool(value_get(job->request, "raw_scores"), false));
+    const float *scores =
+        all_scores(s, job, value_bool(value_get(job->request, "raw_scores"), false));
     if (!scores) return value_null();
     const size_t *order = kind_order(arena, scores, job->n);
     Value list = value_list(arena, job->n);
@@ -152,17 +153,19 @@ static Value finish_documents(const Session *s, Job *job)
     value_add(&reply, "model", value_of_str(s->model->name));
     value_add(&reply, "results", results);
     value_add(&reply, "usage", single(arena, "total_tokens", value_of_int(job->tokens)));
-    value_add(&reply, "meta", single(arena, "billed_units",
-                                     single(arena, "search_units", value_of_int(1))));
+    value_add(&reply, "meta",
+              single(arena, "billed_units", single(arena, "search_units", value_of_int(1))));
     return reply;
 }
 
 /* ---- schemas ---- */
 static Value texts_request(Arena *arena, const Site *site)
 {
-    Value texts = kind_schema(arena, str_format(arena,
-        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
-        "\"items\":{\"type\":\"string\",\"minLength\":1}}", site->max_inputs));
+    Value texts =
+        kind_schema(arena, str_format(arena,
+                                      "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
+                                      "\"items\":{\"type\":\"string\",\"minLength\":1}}",
+                                      site->max_inputs));
     Value all = kind_schema_with(arena, text_rows, "texts", texts);
     kind_replace(&all, "query", kind_text_schema(arena));
     return all;
@@ -170,10 +173,14 @@ static Value texts_request(Arena *arena, const Site *site)
 
 static Value documents_request(Arena *arena, const Site *site)
 {
-    Value documents = kind_schema(arena, str_format(arena,
-        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":{\"anyOf\":["
-        "{\"type\":\"string\",\"minLength\":1},{\"type\":\"object\",\"required\":[\"text\"],"
-        "\"properties\":{\"text\":{\"type\":\"string\",\"minLength\":1}}}]}}", site->max_inputs));
+    Value documents = kind_schema(
+        arena,
+        str_format(
+            arena,
+            "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":{\"anyOf\":["
+            "{\"type\":\"string\",\"minLength\":1},{\"type\":\"object\",\"required\":[\"text\"],"
+            "\"properties\":{\"text\":{\"type\":\"string\",\"minLength\":1}}}]}}",
+            site->max_inputs));
     Value all = kind_schema_with(arena, document_rows, "documents", documents);
     kind_replace(&all, "query", kind_text_schema(arena));
     return all;

@@ -8,10 +8,15 @@
 #include "data/number.h"
 
 static const Field token_rows[] = {
-    { "inputs", 0, F_ANY, .required = true }, KIND_TRUNCATION, KIND_PROMPT, { 0 },
+    { "inputs", 0, F_ANY, .required = true },
+    KIND_TRUNCATION,
+    KIND_PROMPT,
+    { 0 },
 };
 static const Field embed_rows[] = {
-    { "inputs", 0, F_ANY, .required = true }, KIND_TRUNCATION, KIND_PROMPT,
+    { "inputs", 0, F_ANY, .required = true },
+    KIND_TRUNCATION,
+    KIND_PROMPT,
     { "normalize", 0, F_BOOL, .help = "vectors to length 1; true unless said" },
     { "dimensions", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 20,
       .help = "so many numbers of a vector, from its front; all unless said" },
@@ -215,13 +220,17 @@ static Value finish_similarity(const Session *s, Job *job)
 
 static Value similarity_request(Arena *arena, const Site *site)
 {
-    Value inputs = kind_schema(arena, str_format(arena,
-        "{\"type\":\"object\",\"required\":[\"source_sentence\",\"sentences\"],"
-        "\"properties\":{\"source_sentence\":{\"type\":\"string\",\"minLength\":1},"
-        "\"sentences\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
-        "\"items\":{\"type\":\"string\",\"minLength\":1}}}}", site->max_inputs - 1));
+    Value inputs = kind_schema(
+        arena,
+        str_format(arena,
+                   "{\"type\":\"object\",\"required\":[\"source_sentence\",\"sentences\"],"
+                   "\"properties\":{\"source_sentence\":{\"type\":\"string\",\"minLength\":1},"
+                   "\"sentences\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
+                   "\"items\":{\"type\":\"string\",\"minLength\":1}}}}",
+                   site->max_inputs - 1));
     Value all = kind_schema_with(arena, similarity_rows, "inputs", inputs);
-    kind_schema_prompt(arena, site, (Value *)value_get(value_get(&all, "properties"), "parameters"));
+    kind_schema_prompt(arena, site,
+                       (Value *)value_get(value_get(&all, "properties"), "parameters"));
     return all;
 }
 

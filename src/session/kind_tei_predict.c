@@ -6,7 +6,8 @@
 #include "data/number.h"
 
 static const Field rows[] = {
-    { "inputs", 0, F_ANY, .required = true }, KIND_TRUNCATION,
+    { "inputs", 0, F_ANY, .required = true },
+    KIND_TRUNCATION,
     { "raw_scores", 0, F_BOOL, .help = "logits instead of probabilities; false unless said" },
     { 0 },
 };
@@ -120,10 +121,11 @@ Value kind_labels_schema(Arena *arena)
 
 static Value predict_request(Arena *arena, const Site *site)
 {
-    Value inputs = kind_schema(arena, str_format(arena,
-        "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},%s,"
-        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":%s}]}", KIND_ONE_OR_TWO,
-        site->max_inputs, KIND_ONE_OR_TWO));
+    Value inputs = kind_schema(
+        arena, str_format(arena,
+                          "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},%s,"
+                          "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,\"items\":%s}]}",
+                          KIND_ONE_OR_TWO, site->max_inputs, KIND_ONE_OR_TWO));
     return kind_schema_with(arena, rows, "inputs", inputs);
 }
 

@@ -162,10 +162,12 @@ static Value decode_request(Arena *arena, const Site *site)
 {
     const char *id = str_format(arena, "{\"type\":\"integer\",\"minimum\":0,\"maximum\":%zu}",
                                 site->vocabulary - 1);
-    Value ids = kind_schema(arena, str_format(arena,
-        "{\"anyOf\":[{\"type\":\"array\",\"minItems\":1,\"items\":%s},"
-        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
-        "\"items\":{\"type\":\"array\",\"items\":%s}}]}", id, site->max_inputs, id));
+    Value ids = kind_schema(
+        arena, str_format(arena,
+                          "{\"anyOf\":[{\"type\":\"array\",\"minItems\":1,\"items\":%s},"
+                          "{\"type\":\"array\",\"minItems\":1,\"maxItems\":%zu,"
+                          "\"items\":{\"type\":\"array\",\"items\":%s}}]}",
+                          id, site->max_inputs, id));
     return kind_schema_with(arena, decode_rows, "ids", ids);
 }
 

@@ -32,6 +32,7 @@ bool site_ranks(const Site *site)
 Site session_site(const Session *s)
 {
     const Model *m = s->model;
-    return (Site){ m->name, m->task, &m->config, s->options.max_inputs, tokenizer_size(m->tokenizer),
-                   s, 0 };
+    return (Site){
+        m->name, m->task, &m->config, s->options.max_inputs, tokenizer_size(m->tokenizer), s, 0
+    };
 }

@@ -7,7 +7,9 @@
 #include "parts.h"
 
 static const Field request[] = {
-    PART_INPUTS, PART_METADATA(3), PART_TRUNCATE,
+    PART_INPUTS,
+    PART_METADATA(3),
+    PART_TRUNCATE,
     { "top_k", 0, F_U32, .least = 1, .most = 1 << 18,
       .help = "so many of the best words for each mask; 5 unless said" },
     { 0 },

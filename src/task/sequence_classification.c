@@ -54,7 +54,8 @@ static TaskScore own_score(const ModelConfig *config, int64_t labels)
     return several || labels == 1 ? SCORE_SIGMOID : SCORE_SOFTMAX;
 }
 
-void task_score(const ModelConfig *config, TaskScore how, const float *logits, int64_t n, float *out)
+void task_score(const ModelConfig *config, TaskScore how, const float *logits, int64_t n,
+                float *out)
 {
     static void (*const ways[])(const float *, int64_t, float *) = {
         [SCORE_NONE] = identity, [SCORE_SOFTMAX] = task_softmax, [SCORE_SIGMOID] = sigmoid,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_dialect.c - any bytes as the body of every dialect, for models of every group: texts that are neither none
- * nor empty nor too many, or an error that is said. And as the header `traceparent`. */
+ * fuzz_dialect.c - any bytes as the body of every dialect, for models of every group: texts that
+ * are neither empty nor too many, or an error that is said. And as the header `traceparent`. */
 #include <stdlib.h>
 
 #include "data/json.h"
@@ -13,15 +13,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char tokenizer_json[] =
     "{\"version\":\"1.0\",\"added_tokens\":[{\"id\":4,\"content\":\"[MASK]\",\"single_word\":false,"
     "\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":true}],\"normalizer\":null,"
-    "\"pre_tokenizer\":{\"type\":\"Whitespace\"},\"post_processor\":null,\"decoder\":null,\"model\":{\"type\":\"WordPiece\","
+    "\"pre_tokenizer\":{\"type\":\"Whitespace\"},\"post_processor\":null,\"decoder\":null,"
+    "\"model\":{\"type\":\"WordPiece\","
     "\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\",\"max_input_chars_per_word\":100,"
     "\"vocab\":{\"[UNK]\":0,\"a\":1,\"b\":2,\"boom\":3,\"[MASK]\":4}}}";
 
 enum { MOST = 8 };
 static Str labels[] = { { "contradiction", 13 }, { "entailment", 10 } };
 static const JobKind *const kinds[] = {
-    &kind_predict_any, &kind_tei_embed, &kind_tei_sparse, &kind_tei_similarity, &kind_tei_tokenize, &kind_tei_decode,
-    &kind_tei_predict, &kind_openai_embed, &kind_rerank_any, &kind_rerank_documents, &kind_hub,
+    &kind_predict_any,  &kind_tei_embed,        &kind_tei_sparse,  &kind_tei_similarity,
+    &kind_tei_tokenize, &kind_tei_decode,       &kind_tei_predict, &kind_openai_embed,
+    &kind_rerank_any,   &kind_rerank_documents, &kind_hub,
 };
 
 static void must(bool ok)
