@@ -8,6 +8,7 @@
 #include "data/wire.h"
 #include "grpc.h"
 #include "loop.h"
+#include "tei.h"
 
 enum {
     WINDOW = 64,                 /* messages in flight */
@@ -32,24 +33,40 @@ typedef struct Call {
 } Call;
 
 /* ---- out ---- */
-static void begin(Exchange *x)
+/* TEI's clients find the times of a call that has one reply in its head. */
+static size_t put_times(const Call *call, const Job *job, TeFields *times)
+{
+    bool wanted = job && !call->method->many_out && call->method->kind->dialect == DIALECT_TEI;
+    return wanted ? tei_fields(job, times) : 0;
+}
+
+static void begin(Exchange *x, const Job *job)
 {
     Call *call = x->own;
-    ReplyField fields[] = { { "grpc-accept-encoding", "identity,gzip" },
-                            { "grpc-encoding", "gzip" } };
+    ReplyField field[2 + TE_FIELDS] = { { "grpc-accept-encoding", "identity,gzip" },
+                                        { "grpc-encoding", "gzip" } };
+    TeFields times;
     if (call->begun) return;
     call->begun = true;
+    size_t n = call->gzip ? 2 : 1, more = put_times(call, job, &times);
+    for (size_t i = 0; i < more; i++) field[n++] = times.field[i];
     exchange_begin(x, (Reply){ .status = 200, .type = "application/grpc", .pieces = true,
-                               .extra = fields, .n_extra = call->gzip ? 2 : 1 });
+                               .extra = field, .n_extra = n });
 }
 
 static void send_message(Exchange *x, bool packed, Str message)
 {
     char prefix[GRPC_PREFIX];
-    begin(x);
+    begin(x, NULL);
     grpc_prefix(prefix, packed, message.n);
     exchange_send(x, (Str){ prefix, sizeof prefix });
     exchange_send(x, message);
+}
+
+static void send_reply(Exchange *x, const Job *job)
+{
+    begin(x, job);
+    send_message(x, job->json_packed, buf_view(&job->json));
 }
 
 /* Those on their way come back one by one, and find that nobody wants them. */
@@ -71,7 +88,7 @@ static void end_call(Exchange *x, int status, const char *message)
     if (call->over) return;
     call->over = true;
     drop_jobs(call);
-    begin(x);
+    begin(x, NULL);
     snprintf(number, sizeof number, "%d", status);
     grpc_escape(&text, message);
     buf_char(&text, 0);
@@ -93,7 +110,7 @@ static void send_ready(Exchange *x)
         Job *job = call->job[call->first];
         call->first = (call->first + 1) % WINDOW;
         call->n--;
-        if (job->err.code == EF_OK) send_message(x, job->json_packed, buf_view(&job->json));
+        if (job->err.code == EF_OK) send_reply(x, job);
         else fail_call(x, &job->err);
         buf_free(&job->json);
         job_free(x->job); /* the last one stays: log and metrics read it */

@@ -33,23 +33,12 @@ static Value nanoseconds(double from, double to)
     return value_of_int(from > 0 && to > from ? (int64_t)((to - from) * 1e9) : 0);
 }
 
-static int64_t chars_of(const Job *job)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < job->n; i++) {
-        Str text[] = { job->first[i], job->second ? job->second[i] : (Str){ 0 } };
-        for (int k = 0; k < 2; k++)
-            for (size_t c = 0; c < text[k].n; c++) n += (text[k].p[c] & 0xC0) != 0x80;
-    }
-    return (int64_t)n;
-}
-
 static Value metadata_of(Job *job)
 {
     const JobTimes *t = &job->times;
     double now = now_seconds();
     Value out = value_map(&job->arena, 6);
-    value_add(&out, "compute_chars", value_of_int(chars_of(job)));
+    value_add(&out, "compute_chars", value_of_int((int64_t)job->characters));
     value_add(&out, "compute_tokens", value_of_int(job->tokens));
     value_add(&out, "total_time_ns", nanoseconds(t->entered, now));
     value_add(&out, "tokenization_time_ns", nanoseconds(t->entered, t->admitted));

@@ -268,6 +268,8 @@ def check_embed(t, server):
         wanted = server.post("/embed", {"inputs": text, **options})[0]
         check(list(reply.embeddings) == f32(wanted), f"Embed {options}")
     check_times(reply.metadata, text, "Embed")
+    head = dict(t.embed.Embed.with_call(pb.EmbedRequest(inputs=text))[1].initial_metadata())
+    check(head.get("x-compute-characters") == str(len(text)) and "x-inference-time" in head, f"Embed: head {head}")
     model = reference.Model("embed")
     right, note = reference.same_vectors([t.embed.Embed(pb.EmbedRequest(inputs=s)).embeddings for s in TEXTS],
                                          [model.vector(s) for s in TEXTS])
