@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_server_grpc_calls.c - gRPC calls frame by frame: what clients send, what none would, and what
- * becomes of memory, order and time. */
+ * test_server_grpc_calls.c - gRPC calls frame by frame: what clients send, what none would, and
+ * what becomes of memory, order and time. */
 #include "data/gzip.h"
 #include "h2_client.h"
 #include "server/grpc.h"
 
-#define CALL(service, method) REQUEST("POST", "/" service "/" method) "content-type: application/grpc\nte: trailers\n"
+#define CALL(service, method)                                                                     \
+    REQUEST("POST", "/" service "/" method) "content-type: application/grpc\nte: trailers\n"
 #define EMBEDDING "encoderfile.embedding.EmbeddingInference"
 #define PREDICT CALL(EMBEDDING, "Predict")
 #define STREAM CALL(EMBEDDING, "PredictStream")
@@ -80,7 +81,8 @@ static void test_one(const Running *r)
     answer_free(&a);
     h2_close(&c);
     CHECK(status_of(r, PREDICT, STR(FRAME("\0")), "Cannot tokenize empty string") == 3);
-    CHECK(status_of(r, PREDICT, STR(FRAME("\6") "\x0a\x04" "boom"), "inference failed: boom") == 13);
+    Str boom = STR(FRAME("\6") "\x0a\x04" "boom");
+    CHECK(status_of(r, PREDICT, boom, "inference failed: boom") == 13);
     CHECK(status_of(r, CALL("no.Such", "Method"), STR(MESSAGE_A), "no such method") == 12);
     CHECK(status_of(r, CALL(EMBEDDING, "Nothing"), STR(MESSAGE_A), "") == 12);
     CHECK(status_of(r, PREDICT, STR(""), "found no message") == 12);
@@ -140,7 +142,8 @@ static void test_stream(void)
     Buf sent = { 0 };
     for (int i = 0; i < MANY; i++) {
         char text[64], head[] = "\0\0\0\0\0\x0a";
-        int n = snprintf(text, sizeof text, "a%.*s", i % 20 * 2, " a a a a a a a a a a a a a a a a a a a a");
+        int n = snprintf(text, sizeof text, "a%.*s", i % 20 * 2,
+                         " a a a a a a a a a a a a a a a a a a a a");
         head[4] = (char)(n + 2);
         buf_add(&sent, head, 6);
         buf_char(&sent, (char)n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_session_form.c - the same request in JSON and in protobuf: the same tree comes back, whatever
- * the task, in one part or in many. */
+ * test_session_form.c - the same request in JSON and in protobuf: the same tree comes back,
+ * whatever the task, in one part or in many. */
 #include "base/file.h"
 #include "check.h"
 #include "data/gzip.h"

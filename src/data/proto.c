@@ -341,8 +341,9 @@ static void put_text(Buf *b, int number, Str s)
 static int64_t enum_number(const Field *f, const Value *v)
 {
     if (v->kind != V_STR) return value_int(v, 0);
+    const int *numbers = f->proto_enum->numbers;
     for (int i = 0; f->words[i]; i++)
-        if (str_is(v->s, f->words[i])) return f->proto_enum->numbers ? f->proto_enum->numbers[i] : i;
+        if (str_is(v->s, f->words[i])) return numbers ? numbers[i] : i;
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * proto.h - protobuf messages (proto3) to Value and back, by the rows of a schema: the same rows that
- * check JSON. Rows without a number do not exist here.
+ * proto.h - protobuf messages (proto3) to Value and back, by the rows of a schema: the same rows
+ * that check JSON. Rows without a number do not exist here.
  *
  *   F_STR, with proto_enum      an enum; its word in the tree, a number that has none as V_INT
  *   repeated F_F32              V_F32, packed or not: copied, never taken apart

@@ -7,8 +7,8 @@
  *   grpc_tei.c         TEI's messages
  *   grpc_describe.c    the same rows as file descriptors; grpc_reflect.c: who hands them out
  *
- * A method is a job of the session whose body and reply are protobuf (JobForm), or it is answered at
- * once by a function. */
+ * A method is a job of the session whose body and reply are protobuf (JobForm), or it is answered
+ * at once by a function. */
 #ifndef SERVER_GRPC_H
 #define SERVER_GRPC_H
 #include "routes.h"

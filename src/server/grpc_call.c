@@ -362,7 +362,7 @@ static void open_call(Exchange *x, Call *call)
     if (!check_key(x, target->service, &err) || !read_timeout(x, call, &err))
         return fail_call(x, &err);
     if (!able(x, target->method))
-        return end_call(x, GRPC_FAILED_PRECONDITION, "the model is of another kind: it cannot do this");
+        return end_call(x, GRPC_FAILED_PRECONDITION, "the model is of another kind");
     advance(x);
 }
 

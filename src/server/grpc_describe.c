@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grpc_describe.c - the rows of the services as protobuf describes itself: a FileDescriptorProto for
- * each package, byte for byte what protoc makes of the same .proto, and the reflection services that
- * hand them out. */
+ * grpc_describe.c - the rows of the services as protobuf describes itself: a FileDescriptorProto
+ * for each package, byte for byte what protoc makes of the same .proto. */
 #include <ctype.h>
 
 #include "data/wire.h"
@@ -79,8 +78,8 @@ static Draft *draft_of(Drafts *all, Str package)
     return draft;
 }
 
-/* Where a message of that name is: "a.b.Name", or in the same package unless listed. *name loses its
- * package. */
+/* Where a message of that name is: "a.b.Name", or in the same package unless listed. *name loses
+ * its package. */
 static Draft *home_of(Drafts *all, Draft *from, const char **name)
 {
     const char *dot = strrchr(*name, '.');

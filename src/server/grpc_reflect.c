@@ -19,7 +19,9 @@ static const Field request_rows[] = {
     { 0 },
 };
 
-static const Field file_rows[] = { { "file_descriptor_proto", 1, F_BYTES, .repeated = true }, { 0 } };
+static const Field file_rows[] = {
+    { "file_descriptor_proto", 1, F_BYTES, .repeated = true }, { 0 },
+};
 static const Field numbers_rows[] = {
     { "base_type_name", 1, F_STR }, { "extension_number", 2, F_I32, .repeated = true }, { 0 },
 };
@@ -28,7 +30,9 @@ static const Field list_rows[] = {
     { "service", 1, F_MSG, .repeated = true, .msg = service_rows, .msg_name = "ServiceResponse" },
     { 0 },
 };
-static const Field error_rows[] = { { "error_code", 1, F_I32 }, { "error_message", 2, F_STR }, { 0 } };
+static const Field error_rows[] = {
+    { "error_code", 1, F_I32 }, { "error_message", 2, F_STR }, { 0 },
+};
 #define SAYS(rows, name) .msg = rows, .msg_name = name, .oneof = "message_response"
 static const Field reply_rows[] = {
     { "valid_host", 1, F_STR },

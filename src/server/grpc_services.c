@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grpc_services.c - the rows: what can be called. The original's service has the name, messages and
- * field numbers of its .proto, made from the model's task; only that one is there, as with it. TEI's
- * are all there: what the model cannot do is FAILED_PRECONDITION, as with it. */
+ * grpc_services.c - the rows: what can be called. The original's service has the name, messages
+ * and field numbers of its .proto, made from the model's task; only that one is there, as with it.
+ * TEI's are all there: what the model cannot do is FAILED_PRECONDITION, as with it. */
 #include <ctype.h>
 
 #include "grpc.h"
@@ -63,7 +63,8 @@ static const char *camel(Arena *arena, const char *task, const char *ending)
 
 static const GrpcService *task_service(Arena *arena, const Task *task)
 {
-    const char *in = camel(arena, task->name, "Request"), *out = camel(arena, task->name, "Response");
+    const char *in = camel(arena, task->name, "Request");
+    const char *out = camel(arena, task->name, "Response");
     GrpcMethod *row = ARRAY(arena, GrpcMethod, 4);
     row[0] = (GrpcMethod){ .name = "Predict", .in = in, .out = out, .kind = &kind_predict,
                            .form = { task->request, task->reply } };

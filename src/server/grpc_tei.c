@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grpc_tei.c - the services of text-embeddings-inference. A message has the keys of the body that its
- * HTTP route takes, so the session's kinds read both; a reply has one text's share of what the
+ * grpc_tei.c - the services of text-embeddings-inference. A message has the keys of the body that
+ * its HTTP route takes, so the session's kinds read both; a reply has one text's share of what the
  * route answers, and how long it took. */
 #include "base/thread.h"
 #include "grpc.h"
@@ -130,7 +130,9 @@ static const Field embed_request[] = {
     { "dimensions", 6, F_U32, .nullable = true },
     { 0 },
 };
-static const Field embed_reply[] = { { "embeddings", 1, F_F32, .repeated = true }, METADATA, { 0 } };
+static const Field embed_reply[] = {
+    { "embeddings", 1, F_F32, .repeated = true }, METADATA, { 0 },
+};
 static const Field tokens_request[] = { INPUTS, TRUNCATE(2), DIRECTION(3), PROMPT(4), { 0 } };
 static const Field sparse_value[] = { { "index", 1, F_U32 }, { "value", 2, F_F32 }, { 0 } };
 static const Field sparse_reply[] = {
@@ -147,7 +149,8 @@ static const Field all_reply[] = {
     { 0 },
 };
 #define EMBED "EmbedRequest", "EmbedResponse", { embed_request, embed_reply, shape_first }
-#define SPARSE "EmbedSparseRequest", "EmbedSparseResponse", { tokens_request, sparse_reply, shape_first }
+#define SPARSE                                                                                    \
+    "EmbedSparseRequest", "EmbedSparseResponse", { tokens_request, sparse_reply, shape_first }
 #define ALL "EmbedAllRequest", "EmbedAllResponse", { tokens_request, all_reply, shape_tokens }
 #define BOTH_WAYS .many_in = true, .many_out = true
 static const GrpcMethod embed_methods[] = {
@@ -170,8 +173,10 @@ static const Field predict_reply[] = {
     METADATA,
     { 0 },
 };
-#define PREDICT_ONE "PredictRequest", "PredictResponse", { predict_request, predict_reply, shape_all }
-#define PREDICT_PAIR "PredictPairRequest", "PredictResponse", { pair_request, predict_reply, shape_all }
+#define PREDICT_ONE                                                                               \
+    "PredictRequest", "PredictResponse", { predict_request, predict_reply, shape_all }
+#define PREDICT_PAIR                                                                              \
+    "PredictPairRequest", "PredictResponse", { pair_request, predict_reply, shape_all }
 static const GrpcMethod predict_methods[] = {
     { "Predict", PREDICT_ONE, .kind = &kind_tei_predict },
     { "PredictPair", PREDICT_PAIR, .kind = &kind_tei_predict },
