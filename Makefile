@@ -7,8 +7,9 @@ CFLAGS  ?= -O2 -g
 ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread \
            -ffunction-sections -fdata-sections -DEF_VERSION='"$(or $(VERSION),0.0.0)"' -MMD -MP
 LDFLAGS := -pthread -Wl,--gc-sections
-LIBS    := -lyaml -llua5.4 -lexpat -lnghttp2 -lz -lm
-STATIC  := -static -s
+TLS     ?= 1   # 0: without OpenSSL, 4 MB smaller
+LIBS    := -lyaml -llua5.4 -lexpat -lnghttp2 $(if $(filter 1,$(TLS)),-lssl -lcrypto) -lz -lm
+STATIC  := -static -s -Wl,-w   # -w: OpenSSL names getaddrinfo and dlopen, and calls neither here
 
 ifdef SAN   # address and undefined behaviour; sanitizers cannot be static
 OUT     := build/san
@@ -50,6 +51,7 @@ FOLDERS_aarch64 := neon dotprod
 CPU  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 
 SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(CPU))))
+SRC  := $(filter-out src/server/tls$(if $(filter 1,$(TLS)),_none).c,$(SRC))
 OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o)
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))

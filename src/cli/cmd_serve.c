@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "cli/cli.h"
 
-#define LATER_TLS "TLS is not supported yet: put a reverse proxy in front"
 #define OTEL_URL "http://localhost:4318"
 #define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
 static const Option options[] = {
@@ -20,6 +19,9 @@ static const Option options[] = {
     { "grpc-port", 0, "N", "default 50051, if it is free; 0: any free one; gRPC is on both ports" },
     { "disable-grpc", 0, NULL, "HTTP only" },
     { "disable-http", 0, NULL, "gRPC only, on its own port" },
+    { "cert-file", 0, "FILE", "certificate (PEM): the port speaks TLS; SIGHUP reads it again" },
+    { "key-file", 0, "FILE", "its key (PEM)" },
+    { "client-ca-file", 0, "FILE", "clients need a certificate signed by one of these" },
     { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY; may be said again" },
     { "api-key-file", 0, "FILE", "the same, one a line; also $ENCODERFILE_API_KEY" },
     { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
@@ -44,8 +46,6 @@ static const Option options[] = {
     { "gzip-from", 0, "BYTES", "smallest reply packed for clients that ask; default 8192" },
     { "tei", 0, NULL, "two texts on /predict are a pair, as for text-embeddings-inference" },
     { "verify", 0, NULL, "check the SHA-256 of the whole package first" },
-    { "cert-file", 0, "FILE", NULL, LATER_TLS },
-    { "key-file", 0, "FILE", NULL, LATER_TLS },
     { "execution-provider", 0, "NAME", NULL, NO_ORT },
     { "disable-cpu-fallback", 0, NULL, NULL, NO_ORT },
     { "graph-optimization-level", 0, "N", NULL, NO_ORT },
@@ -56,20 +56,22 @@ static const Option options[] = {
 };
 
 enum { KEYS_LIMIT = 1 << 20 };
-static volatile int stop, dump;
+static volatile int stop, dump, reload;
 
 static void on_signal(int number)
 {
     if (number == SIGUSR1) dump++;
+    else if (number == SIGHUP) reload++;
     else stop = 1;
 }
 
-static void catch_signals(void)
+static void catch_signals(const ServeSettings *s)
 {
     struct sigaction action = { .sa_handler = on_signal };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGUSR1, &action, NULL);
+    if (s->server.cert_file) sigaction(SIGHUP, &action, NULL); /* else a lost terminal ends us */
     signal(SIGPIPE, SIG_IGN);
 }
 
@@ -108,7 +110,10 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
         if (serve_known(name) && !serve_set(s, &a->arena, name, str_of(a->given[i].value), err))
             return false;
     }
+    if (!s->server.cert_file != !s->server.key_file)
+        return fail(err, EF_USAGE, "TLS: found only one, wanted both --cert-file and --key-file");
     s->server.dump = &dump;
+    s->server.reload = &reload;
     s->session.tei = args_has(a, "tei");
     if (args_has(a, "enable-otel") && !s->server.trace_url) s->server.trace_url = OTEL_URL;
     log_limit((LogLevel)s->log_level);
@@ -130,7 +135,7 @@ static bool run(Args *a, Err *err)
     ServeSettings settings;
     Model *model;
     if (!read_settings(a, &settings, err) || !args_model(a, &model, err)) return false;
-    catch_signals();
+    catch_signals(&settings);
     bool ok = serve(model, &settings, args_has(a, "verify"), err);
     model_close(model);
     return ok;

@@ -41,9 +41,10 @@ static void wait_for_request(Conn *c)
     conn_deadline(c, c->loop->options.idle_timeout_s);
 }
 
-void conn_start(Conn *c, int fd)
+void conn_start(Conn *c, int fd, TlsConn *tls)
 {
     c->fd = fd;
+    c->tls = tls;
     c->readable = c->writable = true;
     wait_for_request(c);
     advance(c);
@@ -57,6 +58,8 @@ bool conn_idle(const Conn *c)
 void conn_close(Conn *c)
 {
     if (c->state == CONN_CLOSED) return;
+    if (c->tls && !c->broken && c->state == CONN_OPEN) tls_end(c->tls);
+    tls_close(c->tls);
     close(c->fd); /* also leaves epoll */
     exchange_free(c->x);
     c->x = NULL;
@@ -406,6 +409,7 @@ void conn_event(Conn *c, uint32_t events)
     if (events & (EPOLLERR | EPOLLHUP)) return conn_close(c);
     c->readable |= (events & (EPOLLIN | EPOLLRDHUP)) != 0;
     c->writable |= (events & EPOLLOUT) != 0;
+    if (c->tls) c->readable = c->writable = true; /* each may have waited for the other */
     if (events & EPOLLRDHUP && !c->half_closed) {
         c->half_closed = true;
         if (c->x && c->x->state == X_WAITING) probe(c);

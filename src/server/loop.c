@@ -129,6 +129,7 @@ static void turn_away(Loop *loop, int fd)
     char request[4096];
     Buf out = { 0 }, body = { 0 };
     loop->meters.turned_away++;
+    if (loop->tls) return (void)close(fd); /* it could not read our words */
     fail(&err, EF_UNAVAILABLE, "too many connections: try again");
     error_write(&body, &err, 503, DIALECT_OWN);
     http1_write_head(&out, &(Reply){ .status = 503, .type = "application/json",
@@ -166,15 +167,16 @@ void loop_again(Loop *loop, Conn *c)
     watch_conn(loop, c, EPOLL_CTL_MOD); /* looks at once whether something is possible */
 }
 
-static void admit(Loop *loop, int fd)
+static void admit(Loop *loop, int fd, bool local)
 {
     int on = 1;
     loop->now = now_seconds(); /* many may come in one turn: the order of being idle is theirs */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* UNIX sockets have no such thing */
     bool room = loop->free < (uint32_t)loop->options.max_connections || evict(loop);
-    Conn *c = room ? new_conn(loop) : NULL;
-    if (!c) return turn_away(loop, fd);
-    conn_start(c, fd);
+    TlsConn *tls = room && loop->tls && !local ? tls_accept(loop->tls, fd) : NULL;
+    Conn *c = room && (tls || local || !loop->tls) ? new_conn(loop) : NULL;
+    if (!c) return tls_close(tls), turn_away(loop, fd);
+    conn_start(c, fd, tls);
     if (c->state == CONN_CLOSED) return;
     if (!watch_conn(loop, c, EPOLL_CTL_ADD)) conn_close(c);
 }
@@ -185,7 +187,7 @@ static void accept_all(Loop *loop, int listener)
     while (listener >= 0) {
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            admit(loop, fd);
+            admit(loop, fd, listener == loop->listener[LISTEN_UNIX]);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             log_warn("accept: %s", strerror(errno));
             evict(loop);
@@ -245,14 +247,29 @@ static void begin_stop(Loop *loop)
     each_conn(loop, conn_stop);
 }
 
-static void look_at_wishes(Loop *loop, const volatile int *stop, int *dumped)
+/* true: *count has grown since it was last looked at. */
+static bool wished(const volatile int *count, int *seen)
 {
-    const volatile int *dump = loop->options.dump;
+    int now = count ? __atomic_load_n(count, __ATOMIC_RELAXED) : 0, before = *seen;
+    *seen = now;
+    return now != before;
+}
+
+/* Connections keep the certificate they began with. */
+static void reload(Loop *loop)
+{
+    Err err = { 0 };
+    if (!loop->tls) return;
+    if (tls_reload(loop->tls, &err)) log_info("certificate read again");
+    else log_error("the old certificate stays: %s", err.message);
+}
+
+static void look_at_wishes(Loop *loop, const volatile int *stop)
+{
     if (!loop->draining && __atomic_load_n(stop, __ATOMIC_RELAXED)) begin_drain(loop);
     if (loop->draining && !loop->stopping && loop->now >= loop->close_at) begin_stop(loop);
-    int wishes = dump ? __atomic_load_n(dump, __ATOMIC_RELAXED) : 0;
-    if (wishes != *dumped) metrics_dump(loop);
-    *dumped = wishes;
+    if (wished(loop->options.dump, &loop->dumped)) metrics_dump(loop);
+    if (wished(loop->options.reload, &loop->reloaded)) reload(loop);
 }
 
 static void handle(Loop *loop, const struct epoll_event *event)
@@ -277,13 +294,12 @@ static void run(Loop *loop, const volatile int *stop)
 {
     struct epoll_event event[EVENTS];
     double next_tick = 0;
-    int dumped = 0;
     thread_prompt();
     while (!loop->stopping || loop->live > 0 || jobs_away(loop)) {
         int n = epoll_wait(loop->epoll, event, EVENTS, TICK_MS);
         loop->now = now_seconds();
         for (int i = 0; i < n; i++) handle(loop, &event[i]);
-        look_at_wishes(loop, stop, &dumped);
+        look_at_wishes(loop, stop);
         if (loop->now >= next_tick) {
             tick(loop);
             next_tick = loop->now + TICK_MS / 1000.0;
@@ -377,6 +393,9 @@ static bool listen_all(Loop *loop, int *port, Err *err)
 {
     const ServerOptions *o = &loop->options;
     int *fd = loop->listener;
+    TlsFiles files = { o->cert_file, o->key_file, o->client_ca_file };
+    bool under_tls = files.cert || files.key || files.client_ca;
+    if (under_tls && !(loop->tls = tls_new(files, err))) return false;
     if (!o->no_http) fd[LISTEN_TCP] = listen_on(o->hostname, port, err);
     if (!o->no_http && fd[LISTEN_TCP] < 0) return false;
     if (o->unix_path) fd[LISTEN_UNIX] = listen_on_path(o->unix_path, err);
@@ -409,6 +428,7 @@ static void end(Loop *loop)
         buf_free(&loop->page[i].packed);
     }
     tracer_free(loop->tracer);
+    tls_free(loop->tls);
     pthread_mutex_destroy(&loop->lock);
     arena_free(&loop->arena);
 }
@@ -426,7 +446,10 @@ static void announce(const Loop *loop, int port)
     if (o->ready) return o->ready(o->context, o->hostname, port);
     Buf line = { 0 };
     session_describe(loop->session, &line);
-    if (!o->no_http) buf_puts(&line, " on http://"), put_address(&line, o->hostname, port);
+    if (!o->no_http) {
+        buf_puts(&line, loop->tls ? " on https://" : " on http://");
+        put_address(&line, o->hostname, port);
+    }
     log_info("serving %.*s", STR_ARG(buf_view(&line)));
     if (o->unix_path) log_info("and on the socket %s", o->unix_path);
     line.n = 0;

@@ -8,6 +8,7 @@
 
 #include "exchange.h"
 #include "server.h"
+#include "tls.h"
 #include "trace.h"
 
 /* Lingering: a last look at what the client still sends, so that closing does not destroy the
@@ -24,6 +25,7 @@ typedef struct Conn {
     uint32_t slot;
     ConnState state;
     int fd;
+    TlsConn *tls;                /* NULL: plain */
     bool readable, writable;     /* as far as the last event and the last call said */
     bool half_closed, ended;     /* the client will send no more; all it sent has been read */
     bool broken;                 /* nothing can be written any more */
@@ -60,6 +62,7 @@ struct Loop {
     Page *page;                  /* [routes] */
     const struct Grpc *grpc;     /* what gRPC offers */
     const char *const *keys, *const *origins; /* of the options, NULL-terminated; NULL: none */
+    Tls *tls;                    /* of the port; NULL: plain */
     ServerMeters meters;
     Tracer *tracer;              /* NULL: none */
     Slot *slot;                  /* [max_connections] */
@@ -71,6 +74,7 @@ struct Loop {
     const char *grpc_host;       /* and port: of its listener, if it has one */
     int grpc_port;
     bool accepting, draining, stopping;
+    int dumped, reloaded;        /* wishes that were fulfilled */
     double now, close_at;        /* close_at: the end of draining's first part */
     size_t bytes;                /* that connections hold: bodies and replies */
     uint64_t next_id;
@@ -84,7 +88,7 @@ struct Loop {
 };
 
 /* conn.c */
-void conn_start(Conn *, int fd);
+void conn_start(Conn *, int fd, TlsConn *);     /* NULL: plain */
 void conn_event(Conn *, uint32_t events);
 void conn_expire(Conn *);                       /* its deadline has passed */
 void conn_tick(Conn *);                         /* something may be possible that was not before */

@@ -3,7 +3,7 @@
  *
  *   loop.c      sockets and time; moves bytes, never blocks, never computes
  *   conn.c      one connection: bytes, and HTTP/1.1's requests one after the other
- *   h2.c        HTTP/2's requests, many at once, on the same port; io.c: the bytes of a socket
+ *   h2.c        HTTP/2's requests, many at once, on the same port; io.c, tls.c: bytes
  *   http1.c     bytes -> a request, without any I/O (strict: what is ambiguous is refused)
  *   exchange.c  one request and its reply, whatever carries them; stream.c: one that goes by lines
  *   routes.c    rows: method, path, what to answer; pages that never change are rendered once; head.c: header fields
@@ -44,6 +44,8 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     double request_timeout_s;    /* from its last byte to its reply; 300 */
     double drain_s;              /* between *stop and the closed door, not ready any more; 0 */
     size_t gzip_from;            /* bytes of the smallest reply that is packed if asked; 8 KiB */
+    const char *cert_file, *key_file; /* PEM: the port speaks TLS; NULL: plain */
+    const char *client_ca_file;  /* PEM: clients need a certificate signed by one of these */
     const char *api_keys;        /* one a line; NULL: none is needed */
     const char *origins;         /* of pages that may call, one a line, or "*"; NULL: none */
     AccessLog access;
@@ -53,6 +55,7 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     void (*ready)(void *context, const char *address, int port);
     void *context;
     const volatile int *dump;    /* (optional) counts wishes for a line on the state of things */
+    const volatile int *reload;  /* (optional) counts wishes to read the certificate again */
 } ServerOptions;
 
 /* Serves until *stop is not 0 (looked at every 100 ms), then finishes what has begun and returns

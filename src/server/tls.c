@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tls.c - contexts from files, and OpenSSL's calls in the manner of recv and send. */
+#include "tls.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include "base/heap.h"
+
+struct Tls {
+    TlsFiles files;              /* names are the caller's */
+    SSL_CTX *context;            /* connections hold on to theirs */
+    BIO_METHOD *socket;
+};
+
+/* ---- sockets: as OpenSSL's own, but a client that is gone raises no signal ---- */
+static int fd_of(BIO *bio)
+{
+    return (int)(intptr_t)BIO_get_data(bio);
+}
+
+static int socket_write(BIO *bio, const char *bytes, int n)
+{
+    BIO_clear_retry_flags(bio);
+    ssize_t sent = send(fd_of(bio), bytes, (size_t)n, MSG_NOSIGNAL);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
+    return (int)sent;
+}
+
+static int socket_read(BIO *bio, char *to, int room)
+{
+    BIO_clear_retry_flags(bio);
+    ssize_t n = recv(fd_of(bio), to, (size_t)room, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
+    if (n == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    return (int)n;
+}
+
+static long socket_control(BIO *bio, int command, long number, void *pointer)
+{
+    (void)number, (void)pointer;
+    if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+    return command == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *socket_method(void)
+{
+    BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+    if (!m) return NULL;
+    BIO_meth_set_write(m, socket_write);
+    BIO_meth_set_read(m, socket_read);
+    BIO_meth_set_ctrl(m, socket_control);
+    return m;
+}
+
+/* ---- contexts ---- */
+static bool refused(Err *err, const char *what, const char *file)
+{
+    unsigned long code = ERR_peek_error(); /* the first: those after it follow from it */
+    const char *reason = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
+                                                : ERR_reason_error_string(code);
+    fail(err, EF_IO, "%s: %s: %s", what, file, reason ? reason : "not usable");
+    ERR_clear_error();
+    return false;
+}
+
+/* Nobody is there to be asked for a password. */
+static int no_password(char *to, int room, int writing, void *user)
+{
+    (void)to, (void)room, (void)writing, (void)user;
+    return 0;
+}
+
+/* The first of ours that the client knows; none: it may still speak HTTP/1.1. */
+static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *n,
+                           const unsigned char *offered, unsigned offered_n, void *user)
+{
+    static const unsigned char ours[] = "\x02h2\x08http/1.1";
+    (void)ssl, (void)user;
+    int found = SSL_select_next_proto((unsigned char **)out, n, ours, sizeof ours - 1, offered,
+                                      offered_n);
+    return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
+static bool load(SSL_CTX *context, TlsFiles files, Err *err)
+{
+    if (SSL_CTX_use_certificate_chain_file(context, files.cert) != 1)
+        return refused(err, "certificate", files.cert);
+    if (SSL_CTX_use_PrivateKey_file(context, files.key, SSL_FILETYPE_PEM) != 1)
+        return refused(err, "key", files.key);
+    if (SSL_CTX_check_private_key(context) != 1) return refused(err, "key", files.key);
+    if (!files.client_ca) return true;
+    STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(files.client_ca);
+    if (!names || SSL_CTX_load_verify_file(context, files.client_ca) != 1)
+        return refused(err, "client certificates", files.client_ca);
+    SSL_CTX_set_client_CA_list(context, names);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    return true;
+}
+
+static void configure(SSL_CTX *context)
+{
+    static const unsigned char name[] = "encoderfile";
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20"); /* of 1.2; 1.3 has its own */
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                 SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_RELEASE_BUFFERS |
+                              SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_session_id_context(context, name, sizeof name - 1);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); /* tickets are with the client */
+    SSL_CTX_set_default_passwd_cb(context, no_password);
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+}
+
+bool tls_reload(Tls *tls, Err *err)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (!context) return fail(err, EF_IO, "TLS: could not be started");
+    configure(context);
+    if (!load(context, tls->files, err)) return SSL_CTX_free(context), false;
+    SSL_CTX_free(tls->context);
+    tls->context = context;
+    return true;
+}
+
+Tls *tls_new(TlsFiles files, Err *err)
+{
+    if (!files.cert || !files.key) {
+        fail(err, EF_USAGE, "TLS: found %s, wanted both --cert-file and --key-file",
+             files.cert ? "no key" : "no certificate");
+        return NULL;
+    }
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
+    Tls *tls = heap_resize(NULL, sizeof *tls);
+    if (!tls) return fail(err, EF_IO, "TLS: no memory"), NULL;
+    *tls = (Tls){ .files = files, .socket = socket_method() };
+    if (tls->socket && tls_reload(tls, err)) return tls;
+    tls_free(tls);
+    return NULL;
+}
+
+void tls_free(Tls *tls)
+{
+    if (!tls) return;
+    SSL_CTX_free(tls->context);
+    BIO_meth_free(tls->socket);
+    heap_resize(tls, 0);
+}
+
+/* ---- connections: TlsConn is an SSL by another name ---- */
+TlsConn *tls_accept(Tls *tls, int fd)
+{
+    SSL *ssl = SSL_new(tls->context);
+    BIO *bio = ssl ? BIO_new(tls->socket) : NULL;
+    if (!bio) return SSL_free(ssl), NULL;
+    BIO_set_data(bio, (void *)(intptr_t)fd);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl, bio, bio);
+    SSL_set_accept_state(ssl);
+    return (TlsConn *)ssl;
+}
+
+/* What a call that moved nothing means. */
+static ssize_t outcome(SSL *ssl)
+{
+    int why = SSL_get_error(ssl, 0);
+    ERR_clear_error();
+    if (why == SSL_ERROR_ZERO_RETURN) return 0;
+    errno = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? EAGAIN : ECONNRESET;
+    return -1;
+}
+
+ssize_t tls_read(TlsConn *c, void *to, size_t room)
+{
+    SSL *ssl = (SSL *)c;
+    size_t n;
+    return SSL_read_ex(ssl, to, room, &n) == 1 ? (ssize_t)n : outcome(ssl);
+}
+
+ssize_t tls_write(TlsConn *c, const void *bytes, size_t n)
+{
+    SSL *ssl = (SSL *)c;
+    size_t sent;
+    if (SSL_write_ex(ssl, bytes, n, &sent) == 1) return (ssize_t)sent;
+    ssize_t why = outcome(ssl);
+    if (why == 0) errno = ECONNRESET;
+    return -1;
+}
+
+void tls_end(TlsConn *c)
+{
+    SSL *ssl = (SSL *)c;
+    if (SSL_is_init_finished(ssl)) SSL_shutdown(ssl);
+    ERR_clear_error();
+}
+
+void tls_close(TlsConn *c)
+{
+    SSL_free((SSL *)c);
+}

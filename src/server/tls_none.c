@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tls_none.c - in place of tls.c where the program was built without OpenSSL (make TLS=0). */
+#include "tls.h"
+
+Tls *tls_new(TlsFiles files, Err *err)
+{
+    (void)files;
+    fail(err, EF_USAGE, "TLS: this program was built without it");
+    return NULL;
+}
+
+bool tls_reload(Tls *tls, Err *err)
+{
+    (void)tls;
+    return fail(err, EF_USAGE, "TLS: this program was built without it");
+}
+
+void tls_free(Tls *tls)
+{
+    (void)tls;
+}
+
+TlsConn *tls_accept(Tls *tls, int fd)
+{
+    (void)tls, (void)fd;
+    return NULL;
+}
+
+ssize_t tls_read(TlsConn *c, void *to, size_t room)
+{
+    (void)c, (void)to, (void)room;
+    return -1;
+}
+
+ssize_t tls_write(TlsConn *c, const void *bytes, size_t n)
+{
+    (void)c, (void)bytes, (void)n;
+    return -1;
+}
+
+void tls_end(TlsConn *c)
+{
+    (void)c;
+}
+
+void tls_close(TlsConn *c)
+{
+    (void)c;
+}
