@@ -47,7 +47,7 @@ void loop_release(Loop *loop, Conn *c)
     loop->closed = c;
 }
 
-static void free_closed(Loop *loop)
+void loop_sweep(Loop *loop)
 {
     for (Conn *c; (c = loop->closed);) {
         loop->closed = c->next;
@@ -84,7 +84,7 @@ void loop_return(Job *job)
     __atomic_sub_fetch(&loop->away, 1, __ATOMIC_RELEASE); /* the last touch: the loop may end */
 }
 
-static void take_returned(Loop *loop)
+void loop_collect(Loop *loop)
 {
     uint64_t count;
     while (read(loop->wake, &count, sizeof count) < 0 && errno == EINTR) continue;
@@ -143,7 +143,7 @@ static void turn_away(Loop *loop, int fd)
     buf_free(&body);
 }
 
-static Conn *new_conn(Loop *loop)
+Conn *loop_conn(Loop *loop)
 {
     Conn *c = heap_resize(NULL, sizeof *c);
     if (!c) return NULL;
@@ -174,7 +174,7 @@ static void admit(Loop *loop, int fd, bool local)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* UNIX sockets have no such thing */
     bool room = loop->free < (uint32_t)loop->options.max_connections || evict(loop);
     TlsConn *tls = room && loop->tls && !local ? tls_accept(loop->tls, fd) : NULL;
-    Conn *c = room && (tls || local || !loop->tls) ? new_conn(loop) : NULL;
+    Conn *c = room && (tls || local || !loop->tls) ? loop_conn(loop) : NULL;
     if (!c) return tls_close(tls), turn_away(loop, fd);
     conn_start(c, fd, tls);
     if (c->state == CONN_CLOSED) return;
@@ -275,7 +275,7 @@ static void look_at_wishes(Loop *loop, const volatile int *stop)
 static void handle(Loop *loop, const struct epoll_event *event)
 {
     uint32_t id = (uint32_t)event->data.u64, generation = (uint32_t)(event->data.u64 >> 32);
-    if (id == ID_WAKE) return take_returned(loop);
+    if (id == ID_WAKE) return loop_collect(loop);
     if (id < ID_CONN) return accept_all(loop, loop->listener[id - ID_LISTENER]);
     Slot *slot = &loop->slot[id - ID_CONN];
     if (slot->conn && slot->generation == generation) conn_event(slot->conn, event->events);
@@ -304,7 +304,7 @@ static void run(Loop *loop, const volatile int *stop)
             tick(loop);
             next_tick = loop->now + TICK_MS / 1000.0;
         }
-        free_closed(loop);
+        loop_sweep(loop);
     }
 }
 
@@ -467,9 +467,9 @@ static bool start_tracer(Loop *loop, Err *err)
     return !url || loop->tracer;
 }
 
-bool server_run(Session *session, const ServerOptions *options, const volatile int *stop, Err *err)
+void loop_make(Loop *loop, Session *session, const ServerOptions *options)
 {
-    Loop loop = {
+    *loop = (Loop){
         .session = session,
         .options = with_defaults(options, session_options(session)),
         .site = session_site(session),
@@ -478,17 +478,23 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
         .now = now_seconds(),
         .started = now_seconds(),
     };
-    loop.returned_end = &loop.returned;
-    loop.site.started = (int64_t)time(NULL);
-    loop.options.max_connections = connections_allowed(loop.options.max_connections);
-    loop.keys = lines_of(&loop.arena, loop.options.api_keys);
-    loop.origins = lines_of(&loop.arena, loop.options.origins);
+    loop->returned_end = &loop->returned;
+    loop->site.started = (int64_t)time(NULL);
+    loop->options.max_connections = connections_allowed(loop->options.max_connections);
+    loop->keys = lines_of(&loop->arena, loop->options.api_keys);
+    loop->origins = lines_of(&loop->arena, loop->options.origins);
+    make_pages(loop);
+    make_slots(loop);
+    loop->grpc = grpc_new(&loop->arena, &loop->site);
+}
+
+bool server_run(Session *session, const ServerOptions *options, const volatile int *stop, Err *err)
+{
+    Loop loop;
+    loop_make(&loop, session, options);
     int port = loop.options.port;
-    make_pages(&loop);
-    loop.grpc = grpc_new(&loop.arena, &loop.site);
     bool ok = start_tracer(&loop, err) && open_descriptors(&loop, &port, err);
     if (ok) {
-        make_slots(&loop);
         announce(&loop, port);
         run(&loop, stop);
     }

@@ -130,6 +130,11 @@ void loop_release(Loop *, Conn *);
 void loop_lend(Loop *, int jobs);               /* so many more are in the session */
 void loop_return(Job *);                        /* Job.done */
 const char *loop_date(Loop *);
+/* What server_run is made of, for who has no sockets: */
+void loop_make(Loop *, Session *, const ServerOptions *); /* all but its descriptors */
+Conn *loop_conn(Loop *);                        /* a new one; there is a free slot. NULL: memory */
+void loop_collect(Loop *);                      /* takes what the session has returned */
+void loop_sweep(Loop *);                        /* forgets closed connections: the turn's end */
 void loop_again(Loop *, Conn *);                /* as if something had come: after the others */
 
 /* access.c: who may, and who did. */
