@@ -71,9 +71,9 @@ def free_port():
 class Server:
     def __init__(self, args, *flags, peer=False):
         self.port = free_port()
-        where = ["--http-hostname", "127.0.0.1", "--http-port", str(self.port)]
+        where = ["--http-hostname", "127.0.0.1", "--http-port", str(self.port), "--grpc-port", str(free_port())]
         if peer:
-            command = [args.peer, "serve", *where, "--grpc-port", str(free_port())]
+            command = [args.peer, "serve", *where]
             command = one_cpu(args.server_cpu, command) if args.server_cpu >= 0 else command
         else:
             command = [args.program, "serve", "--model", args.model, *where, *flags]

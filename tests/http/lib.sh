@@ -22,7 +22,7 @@ check() {
 # serve FLAGS...: starts it on a free port and waits until it answers.
 serve() {
     : > "$dir/log" # not the last server's: a busy machine may be late with the redirection
-    "$PROGRAM" serve --model "$MODEL" --http-hostname 127.0.0.1 --http-port 0 "$@" 2> "$dir/log" &
+    "$PROGRAM" serve --model "$MODEL" --http-hostname 127.0.0.1 --http-port 0 --grpc-port 0 "$@" 2> "$dir/log" &
     server=$!
     tries=0 port=
     while [ -z "$port" ] && [ $tries -lt 100 ]; do

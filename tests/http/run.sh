@@ -105,4 +105,32 @@ if serve --max-inputs 2; then
     stop INT
     check 'SIGINT: exit code' "$code" 0
 fi
+
+# ---- a client that is killed: its request goes with it ----
+metric() { curl -s "$url/metrics" | sed -n "s/^encoderfile_$1 //p"; }
+until_metric() { # NAME VALUE: waits for it, 20 s at most
+    tries=0
+    while [ "$(metric "$1")" != "$2" ] && [ $tries -lt 200 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}
+if serve --threads 1; then
+    awk 'BEGIN { printf "{\"inputs\":["; for (i = 0; i < 4000; i++) {
+        printf "%s\"", i ? "," : ""; for (k = 0; k < 400; k++) printf "word "; printf "\"" } printf "]}" }' > "$dir/huge"
+    curl -s -m 60 -H "$JSON" -H 'Expect:' --data-binary "@$dir/huge" "$url/predict" > /dev/null &
+    client=$!
+    until_metric 'http_connections' 2 # the client's, and the one that asks
+    sleep 0.3
+    kill -9 $client
+    wait $client 2> /dev/null
+    until_metric 'rejected_total{reason="client_gone"}' 1
+    check 'killed client: its request' "$(metric 'rejected_total{reason="client_gone"}')" 1
+    until_metric queue_length 0
+    check 'killed client: the queue' "$(metric queue_length)" 0
+    check 'killed client: connections' "$(metric http_connections)" 1
+    check 'killed client: others' "$(predict '{"inputs":"hello"}')" '{"results":*'
+    stop TERM
+    check 'killed client: exit code' "$code" 0
+fi
 finish
