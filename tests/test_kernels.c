@@ -258,9 +258,46 @@ static void test_gemm_bf16(const Kernels *t)
     bool widened = !(t->needs & (CPU_AVX512BF16 | CPU_AMX));
     gemm_cases((GemmTest){ t->gemm_bf16, kern_scalar.gemm_bf16, BF16, widened });
 }
+static double exactly(Act act, double x)
+{
+    switch (act) {
+    case ACT_RELU: return fmax(x, 0);
+    case ACT_GELU: return 0.5 * x * erfc(-x * sqrt(0.5));
+    case ACT_GELU_TANH: return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case ACT_TANH: return tanh(x);
+    case ACT_SIGMOID: return 1 / (1 + exp(-x));
+    case ACT_SILU: return x / (1 + exp(-x));
+    case ACT_NONE:
+    case ACT_COUNT: break;
+    }
+    return x;
+}
+
+/* Behind int8 products gelu is near (kernels/near.h says how near). */
+static void gelu_is_near(const Gemm *gemm)
+{
+    for (int64_t K = 1; K < 1000; K *= 5) {
+        Product p = product(I8, 19, 100, K, ACT_NONE);
+        p.l.residual = NULL;
+        float *x = whole(gemm, &p), worst = 0;
+        p.l.act = ACT_GELU;
+        float *y = whole(gemm, &p);
+        for (int64_t m = 0; m < p.l.M; m++)
+            for (int64_t n = 0; n < p.l.N; n++) {
+                int64_t i = m * p.l.ldy + n;
+                float error = fabsf(y[i] - (float)exactly(ACT_GELU, x[i])) / fmaxf(1, fabsf(x[i]));
+                worst = fmaxf(worst, error);
+            }
+        if (!CHECK(worst <= 3e-5f)) printf("  K %d: error %g\n", (int)K, worst);
+        unwall(x), unwall(y);
+        product_free(&p);
+    }
+}
+
 static void test_gemm_i8(const Kernels *t)
 {
     gemm_cases((GemmTest){ t->gemm_i8, kern_scalar.gemm_i8, I8, true });
+    gelu_is_near(t->gemm_i8);
 }
 
 /* ---- quantizer ---- */
@@ -539,21 +576,6 @@ static void test_softmax(const Kernels *t)
         CHECK(isnan(got[0]) && isnan(got[n - 1]));
         free(x), unwall(want), unwall(vector), unwall(got), unwall(over);
     }
-}
-
-static double exactly(Act act, double x)
-{
-    switch (act) {
-    case ACT_RELU: return fmax(x, 0);
-    case ACT_GELU: return 0.5 * x * erfc(-x * sqrt(0.5));
-    case ACT_GELU_TANH: return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case ACT_TANH: return tanh(x);
-    case ACT_SIGMOID: return 1 / (1 + exp(-x));
-    case ACT_SILU: return x / (1 + exp(-x));
-    case ACT_NONE:
-    case ACT_COUNT: break;
-    }
-    return x;
 }
 
 /* Largest error over a dense range, as |error| / max(1, |x|) and in units of the last place where

@@ -7,6 +7,7 @@
  *     accumulator with fused multiply-adds, so the result of a row does not depend on its
  *     neighbours, on the batch or on the number of threads; scalar and vector GEMMs agree to the
  *     bit;
+ *   - behind an int8 product gelu is a polynomial (near.h), the same in every table;
  *   - a vector is 16 floats on every ISA, so all vector tables agree to the bit in every slot; the
  *     reference takes exp, erf and tanh from libm and differs in the last places;
  *   - tails run the vector body on a padded copy, never other arithmetic;

@@ -15,6 +15,7 @@
  * latency. */
 enum { TILE_ROWS = 6, TILE_PANELS = 4 };
 INLINE int tile_panels(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
+enum { ATTEND_PANELS = 1 }; /* panels of queries that attention takes at once */
 /* rows x panels of every tile there is. */
 #define TILES(X) X(1, 1) X(1, 2) X(1, 4) X(2, 1) X(2, 2) X(3, 1) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
 
@@ -73,10 +74,11 @@ INLINE vf vf_round(vf a) /* to nearest, ties to even */
 }
 INLINE __m256 pow2_half(__m256 n)
 {
-    __m256i biased = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+    __m256i biased = _mm256_add_epi32(_mm256_castps_si256(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
 }
-INLINE vf vf_pow2(vf n) /* 2^n for whole n in -127 (gives 0) .. 128 (gives infinity) */
+/* 2^n for n in -127 (gives 0) .. 128 (gives infinity), given as 1.5 * 2^23 + n */
+INLINE vf vf_pow2(vf n)
 {
     return (vf){ pow2_half(n.lo), pow2_half(n.hi) };
 }

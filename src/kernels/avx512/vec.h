@@ -15,8 +15,10 @@
  * the end of a range and for attention: 8 sums still cover the latency. */
 enum { TILE_ROWS = 8, TILE_PANELS = 3 };
 INLINE int tile_panels(int rows) { return (void)rows, TILE_PANELS; }
+enum { ATTEND_PANELS = 3 }; /* panels of queries that attention takes at once */
 #define TILES(X)                                                                               \
     X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1)                            \
+    X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2)                            \
     X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3)
 
 typedef __m512 vf;
@@ -48,9 +50,10 @@ INLINE vf vf_round(vf a) /* to nearest, ties to even */
 {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-INLINE vf vf_pow2(vf n) /* 2^n for whole n in -127 (gives 0) .. 128 (gives infinity) */
+/* 2^n for n in -127 (gives 0) .. 128 (gives infinity), given as 1.5 * 2^23 + n */
+INLINE vf vf_pow2(vf n)
 {
-    __m512i biased = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
+    __m512i biased = _mm512_add_epi32(_mm512_castps_si512(n), _mm512_set1_epi32(127));
     return _mm512_castsi512_ps(_mm512_slli_epi32(biased, 23));
 }
 INLINE vf vf_where_le(vf a, vf b, vf yes, vf no) /* a <= b ? yes : no */

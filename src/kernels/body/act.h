@@ -12,16 +12,18 @@ typedef struct Power {      /* e^x = (1 + part) * scale */
 } Power;
 
 /* x = n ln2 + rest, |rest| <= ln2 / 2; ln2 is in two pieces, the first so short that its product
- * with n is exact. */
+ * with n is exact. Beside 1.5 * 2^23 a float has no fraction: the sum is rounded to a whole n, which
+ * then stands in its lowest bits. */
 INLINE Power power_of(vf x)
 {
-    vf n = vf_round(vf_mul(x, vf_set(1.44269504f)));
+    const vf whole = vf_set(12582912);
+    vf sum = vf_fma(x, vf_set(1.44269504f), whole), n = vf_sub(sum, whole);
     vf rest = vf_fnma(n, vf_set(-2.12194442e-4f), vf_fnma(n, vf_set(0.693359375f), x));
     vf p = vf_fma(rest, vf_set(0.00138824887f), vf_set(0.00836669188f));
     p = vf_fma(rest, p, vf_set(0.0416672044f));
     p = vf_fma(rest, p, vf_set(0.16666542f));
     p = vf_fma(rest, p, vf_set(0.49999997f));
-    return (Power){ vf_fma(vf_mul(rest, rest), p, rest), vf_pow2(n) };
+    return (Power){ vf_fma(vf_mul(rest, rest), p, rest), vf_pow2(sum) };
 }
 
 /* Below -87.7 exactly 0 (also for -inf), above 88.4 infinity: nobody here asks for more. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * attention.h - attention with one query a lane: 16 queries are transposed into a panel, and then
+ * attention.h - attention with one query a lane: 16 queries are transposed into a panel, up to
+ * ATTEND_PANELS of them are taken at once (where the registers of a tile hold so many), and then
  *     scores[key][query]  = keys (as they lie)       x  panel of queries
  *     result[d][query]    = values (as they lie)     x  panel of exp(scores)
  * are two GEMMs whose broadcast side needs no copy and no padding for any D, and softmax runs down
@@ -11,7 +12,9 @@
 
 enum { GATHER_FROM = 4 * PANEL }; /* queries of one call from which copying keys and values pays */
 
-typedef struct Block {          /* up to 16 queries of one row and head */
+enum { MOST_SCORES = 64 << 10 }; /* floats of a block: beyond, fewer panels stay nearer */
+
+typedef struct Block {          /* up to 16 queries a panel, of one row and head */
     const Attention *a;
     const float *q, *k, *v;     /* of the row's first token, this head */
     const float *mask;          /* of query `i`, key 0; or NULL */
@@ -19,9 +22,11 @@ typedef struct Block {          /* up to 16 queries of one row and head */
     int64_t ldk, ldv;
     int64_t i;                  /* first query */
     Cut keys;                   /* those that some query of the block sees */
-    int count;                  /* queries */
-    float *panel, *scores;      /* [D to 16][16], [keys][16] */
+    int count, panels;          /* queries, and panels of them */
+    float *panel, *scores;      /* [panels][D][16] (then the results), [panels][keys][16] */
 } Block;
+
+INLINE int queries_in(const Block *b, int p) { return MIN(PANEL, b->count - p * PANEL); }
 
 /* 16 x width floats, rows ld apart, to columns; rows and columns that are not there become 0. */
 INLINE void load_columns(const float *p, int64_t ld, int rows, int width, vf v[PANEL])
@@ -30,33 +35,41 @@ INLINE void load_columns(const float *p, int64_t ld, int rows, int width, vf v[P
     vf_transpose(v);
 }
 
+/* Of the last 16 columns all are written, also beyond D: that is where the next panel begins, or
+ * (attention_scratch) room for them. */
 static void load_queries(const Block *b)
 {
     vf v[PANEL];
-    for (int d = 0; d < b->a->D; d += PANEL) {
-        load_columns(b->q + b->i * b->a->ldq + d, b->a->ldq, b->count, MIN(PANEL, b->a->D - d), v);
-        for (int c = 0; c < PANEL; c++) vf_store(b->panel + (d + c) * PANEL, v[c]);
-    }
+    const int D = b->a->D;
+    for (int p = 0; p < b->panels; p++)
+        for (int d = 0; d < D; d += PANEL) {
+            load_columns(b->q + (b->i + p * PANEL) * b->a->ldq + d, b->a->ldq, queries_in(b, p),
+                         MIN(PANEL, D - d), v);
+            for (int c = 0; c < PANEL; c++)
+                vf_store(b->panel + (p * D + d + c) * PANEL, v[c]);
+        }
 }
 
-/* out[n][16] = n rows of x times a panel of K rows. */
-static void multiply(Side x, int64_t n, const float *panel, int64_t K, float *out)
+/* out[panels][n][16] = n rows of x times panels of K rows. */
+static void multiply(Side x, int64_t n, const float *panel, int64_t K, int panels, float *out)
 {
-    int64_t count = cut_count(n, TILE_ROWS);
-    for (int64_t t = 0; t < count; t++) {
-        Cut c = cut(n, count, t);
+    const Tiling rows = tiling_of(n, TILE_ROWS, 0);
+    for (int64_t t = 0; t < rows.count; t++) {
+        Cut c = tiling_cut(&rows, t);
         Side from = { x.p + c.from * x.row, x.row, x.next };
-        tile_fn[c.to - c.from][1](from, panel, K, (Ahead){ 0 }, out + c.from * PANEL);
+        tile_fn[c.to - c.from][panels](from, panel, K, (Ahead){ 0 },
+                                       (Sums){ out + c.from * PANEL, PANEL, n * PANEL });
     }
 }
 
 /* scores = scores * scale + mask, outside the window -inf; the largest of each lane is returned. */
-INLINE vf scale_scores(const Block *b, int64_t j, int n, const vf *mask, vf largest)
+INLINE vf scale_scores(const Block *b, float *scores, int64_t i, int64_t j, int n, const vf *mask,
+                      vf largest)
 {
-    const vf lane = vf_add(vf_lanes(), vf_set((float)b->i)), scale = vf_set(b->a->scale);
+    const vf lane = vf_add(vf_lanes(), vf_set((float)i)), scale = vf_set(b->a->scale);
     const vf window = vf_set((float)b->a->window), never = vf_set(-INFINITY);
     for (int c = 0; c < n; c++) {
-        float *p = b->scores + (j + c - b->keys.from) * PANEL;
+        float *p = scores + (j + c - b->keys.from) * PANEL;
         vf s = vf_mul(vf_load(p), scale);
         if (mask) s = vf_add(s, mask[c]);
         if (b->a->window)
@@ -67,42 +80,62 @@ INLINE vf scale_scores(const Block *b, int64_t j, int n, const vf *mask, vf larg
     return largest;
 }
 
-INLINE void load_mask(const Block *b, int64_t j, int n, vf mask[PANEL])
+INLINE void load_mask(const Block *b, int p, int64_t j, int n, vf mask[PANEL])
 {
     if (b->a->mask_query) {
-        load_columns(b->mask + j, b->a->mask_query, b->count, n, mask);
+        const float *from = b->mask + p * PANEL * b->a->mask_query + j;
+        load_columns(from, b->a->mask_query, queries_in(b, p), n, mask);
         return;
     }
     for (int c = 0; c < n; c++) mask[c] = vf_set(b->mask[j + c]); /* one for all queries */
 }
 
-/* Scores to weights e^(score - largest); returns one over their sum. */
-static vf soften(const Block *b)
+/* The largest score of each lane, scaled; *scale: what the scores still have to be multiplied by. */
+static vf largest_of(const Block *b, int p, float *scores, float *scale)
 {
-    vf largest = vf_set(-INFINITY), sum = vf_set(0), mask[PANEL];
+    vf largest = vf_set(-INFINITY), mask[PANEL];
+    const int64_t keys = b->keys.to - b->keys.from;
+    if (!b->mask && !b->a->window && b->a->scale > 0) { /* what is largest stays so */
+        for (int64_t j = 0; j < keys; j++) largest = vf_max(vf_load(scores + j * PANEL), largest);
+        *scale = b->a->scale;
+        return vf_mul(largest, vf_set(*scale));
+    }
     for (int64_t j = b->keys.from; j < b->keys.to; j += PANEL) {
         int n = (int)MIN(PANEL, b->keys.to - j);
-        if (b->mask) load_mask(b, j, n, mask);
-        largest = scale_scores(b, j, n, b->mask ? mask : NULL, largest);
+        if (b->mask) load_mask(b, p, j, n, mask);
+        largest = scale_scores(b, scores, b->i + p * PANEL, j, n, b->mask ? mask : NULL, largest);
     }
-    for (int64_t j = 0; j < b->keys.to - b->keys.from; j++) {
-        vf e = vf_exp(vf_sub(vf_load(b->scores + j * PANEL), largest));
-        vf_store(b->scores + j * PANEL, e);
+    *scale = 1;
+    return largest;
+}
+
+/* Scores of a panel to weights e^(score - largest); returns one over their sum. */
+static vf soften(const Block *b, int p)
+{
+    const int64_t keys = b->keys.to - b->keys.from;
+    float *scores = b->scores + p * keys * PANEL, scale;
+    const vf less = vf_sub(vf_set(0), largest_of(b, p, scores, &scale)), by = vf_set(scale);
+    vf sum = vf_set(0);
+    for (int64_t j = 0; j < keys; j++) {
+        vf e = vf_exp(vf_fma(vf_load(scores + j * PANEL), by, less));
+        vf_store(scores + j * PANEL, e);
         sum = vf_add(sum, e);
     }
     return vf_div(vf_set(1), sum);
 }
 
-static void store_result(const Block *b, vf scale)
+static void store_result(const Block *b, int p, vf scale)
 {
     vf v[PANEL];
-    for (int d = 0; d < b->a->D; d += PANEL) {
-        int width = MIN(PANEL, b->a->D - d);
+    const int D = b->a->D;
+    for (int d = 0; d < D; d += PANEL) {
+        int width = MIN(PANEL, D - d);
         for (int c = 0; c < PANEL; c++)
-            v[c] = c < width ? vf_mul(vf_load(b->panel + (d + c) * PANEL), scale) : vf_set(0);
+            v[c] = c < width ? vf_mul(vf_load(b->panel + (p * D + d + c) * PANEL), scale)
+                             : vf_set(0);
         vf_transpose(v);
-        for (int r = 0; r < b->count; r++)
-            store(b->out + (b->i + r) * b->a->ldo + d, v[r], width);
+        for (int r = 0; r < queries_in(b, p); r++)
+            store(b->out + (b->i + p * PANEL + r) * b->a->ldo + d, v[r], width);
     }
 }
 
@@ -110,11 +143,14 @@ static void attend(const Block *b)
 {
     const Attention *a = b->a;
     int64_t keys = b->keys.to - b->keys.from;
+    vf scale[ATTEND_PANELS];
     load_queries(b);
-    multiply((Side){ b->k + b->keys.from * b->ldk, b->ldk, 1 }, keys, b->panel, a->D, b->scores);
-    vf scale = soften(b);
-    multiply((Side){ b->v + b->keys.from * b->ldv, 1, b->ldv }, a->D, b->scores, keys, b->panel);
-    store_result(b, scale);
+    multiply((Side){ b->k + b->keys.from * b->ldk, b->ldk, 1 }, keys, b->panel, a->D, b->panels,
+             b->scores);
+    for (int p = 0; p < b->panels; p++) scale[p] = soften(b, p);
+    multiply((Side){ b->v + b->keys.from * b->ldv, 1, b->ldv }, a->D, b->scores, keys, b->panels,
+             b->panel);
+    for (int p = 0; p < b->panels; p++) store_result(b, p, scale[p]);
 }
 
 /* The keys and values of one head are strewn over as many pages as there are tokens: where many
@@ -139,16 +175,18 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
     Block b = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
                 .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head,
                 .ldk = a->ldk, .ldv = a->ldv, .panel = aligned };
-    b.scores = b.panel + ROUND_UP(a->D, PANEL) * PANEL;
+    const int most = a->window || length * ATTEND_PANELS * PANEL > MOST_SCORES ? 1 : ATTEND_PANELS;
+    b.scores = b.panel + (most * a->D + PANEL) * PANEL;
     if (q1 - q0 > GATHER_FROM) {
-        float *copy = b.scores + length * PANEL;
+        float *copy = b.scores + most * length * PANEL;
         Cut keys = keys_of(a, length, q0, q1);
         b.k = gather(b.k, b.ldk, a->D, keys, copy);
         b.v = gather(b.v, b.ldv, a->D, keys, copy + length * a->D);
         b.ldk = b.ldv = a->D;
     }
-    for (b.i = q0; b.i < q1; b.i += PANEL) {
-        b.count = (int)MIN(PANEL, q1 - b.i);
+    for (b.i = q0; b.i < q1; b.i += b.count) {
+        b.count = (int)MIN(most * PANEL, q1 - b.i);
+        b.panels = (b.count + PANEL - 1) / PANEL;
         b.keys = keys_of(a, length, b.i, b.i + b.count);
         if (a->mask)
             b.mask = a->mask + r * a->mask_row + h * a->mask_head + b.i * a->mask_query;

@@ -62,16 +62,17 @@ typedef struct Groups {         /* X in low precision */
 INLINE void dot_block(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
     acc sum[DOT_ROWS * DOT_PANELS];
-    int64_t count = cut_count(m1 - m0, DOT_ROWS), panels, bytes = g.count * GROUP * PANEL;
-    if (!count) return;
-    int widest = dot_panels((int)cut_count(m1 - m0, (int)count));
-    for (int64_t p = p0; p < p1; p += panels) {
+    const int64_t bytes = g.count * GROUP * PANEL;
+    const Tiling rows = tiling_of(m1 - m0, DOT_ROWS, bytes);
+    const int widest = dot_panels((int)(rows.rows + (rows.more > 0)));
+    if (m1 <= m0) return;
+    for (int64_t p = p0, panels; p < p1; p += panels) {
         const uint8_t *w = (const uint8_t *)l->w + p * bytes;
         panels = group_of(p1 - p, widest);
-        for (int64_t i = 0; i < count; i++) {
-            Cut c = cut(m1 - m0, count, i);
+        for (int64_t i = 0; i < rows.count; i++) {
+            Cut c = tiling_cut(&rows, i);
             Tile t = { sum, m0 + c.from, p * PANEL, (int)(c.to - c.from), (int)panels };
-            Ahead ahead = ahead_of(w + panels * bytes, bytes, i, count);
+            Ahead ahead = tiling_ahead(&rows, i, w + panels * bytes, bytes);
             dot_fn[t.rows][panels](g.x + t.m * g.row, g.row, w, g.count, ahead, sum);
             finish_tile(l, &t);
         }

@@ -10,17 +10,19 @@
 static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
     _Alignas(64) float sum[TILE_ROWS * TILE_PANELS * PANEL];
-    int64_t count = cut_count(m1 - m0, TILE_ROWS), panels;
-    if (!count) return;
-    int widest = tile_panels((int)cut_count(m1 - m0, (int)count));
-    for (int64_t p = p0; p < p1; p += panels) {
+    const int64_t bytes = l->K * PANEL * (int64_t)sizeof(float);
+    const Tiling rows = tiling_of(m1 - m0, TILE_ROWS, bytes);
+    const int widest = tile_panels((int)(rows.rows + (rows.more > 0)));
+    if (m1 <= m0) return;
+    for (int64_t p = p0, panels; p < p1; p += panels) {
         const float *w = (const float *)l->w + p * PANEL * l->K;
         panels = group_of(p1 - p, widest);
-        for (int64_t i = 0; i < count; i++) {
-            Cut c = cut(m1 - m0, count, i);
+        for (int64_t i = 0; i < rows.count; i++) {
+            Cut c = tiling_cut(&rows, i);
             Tile t = { sum, m0 + c.from, p * PANEL, (int)(c.to - c.from), (int)panels };
-            Ahead ahead = ahead_of(w + panels * PANEL * l->K, l->K * 64, i, count);
-            tile_fn[t.rows][panels]((Side){ l->x + t.m * l->ldx, l->ldx, 1 }, w, l->K, ahead, sum);
+            Ahead ahead = tiling_ahead(&rows, i, w + panels * PANEL * l->K, bytes);
+            tile_fn[t.rows][panels]((Side){ l->x + t.m * l->ldx, l->ldx, 1 }, w, l->K, ahead,
+                                    (Sums){ sum, panels * PANEL, PANEL });
             finish_tile(l, &t);
         }
     }

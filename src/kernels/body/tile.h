@@ -19,11 +19,6 @@ typedef struct Ahead {
     int64_t panel;          /* bytes of one */
     int64_t at, step;       /* 1/256 of a byte: where to go on, and how far in a stride */
 } Ahead;
-INLINE Ahead ahead_of(const void *next, int64_t panel, int64_t i, int64_t count)
-{
-    int64_t step = count > 1 ? (STRIDE * 64 << 8) / count : 0; /* one tile: the CPU sees it */
-    return (Ahead){ next, panel, (panel * i << 8) / count, step };
-}
 INLINE void ahead_ask(Ahead *a, int panels)
 {
     int64_t from = a->at >> 8 & -64;
@@ -33,9 +28,14 @@ INLINE void ahead_ask(Ahead *a, int panels)
         for (int p = 0; p < panels; p++) __builtin_prefetch(a->p + p * a->panel + from);
 }
 
-/* out[rows][panels * 16] = x * w; w: panels of K rows of 16 floats, one behind the other. */
+typedef struct Sums {       /* where the sums go: 16 floats of row r, panel p at p[r*row + p*panel] */
+    float *p;
+    int64_t row, panel;
+} Sums;
+
+/* out = x * w; w: panels of K rows of 16 floats, one behind the other. */
 INLINE void tile_body(int rows, int panels, Side x, const float *w, int64_t K, Ahead ahead,
-                      float *out)
+                      Sums out)
 {
     vf sum[TILE_ROWS][TILE_PANELS];
 #pragma GCC unroll 32
@@ -60,19 +60,20 @@ INLINE void tile_body(int rows, int panels, Side x, const float *w, int64_t K, A
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
-        for (int p = 0; p < panels; p++) vf_store(out + (r * panels + p) * PANEL, sum[r][p]);
+        for (int p = 0; p < panels; p++)
+            vf_store(out.p + r * out.row + p * out.panel, sum[r][p]);
 }
 
 #define X(rows, panels)                                                                        \
     static void tile_##rows##x##panels(Side x, const float *w, int64_t K, Ahead ahead,         \
-                                       float *out)                                             \
+                                       Sums out)                                               \
     {                                                                                          \
         tile_body(rows, panels, x, w, K, ahead, out);                                          \
     }
 TILES(X)
 #undef X
 
-typedef void TileFn(Side x, const float *w, int64_t K, Ahead ahead, float *out);
+typedef void TileFn(Side x, const float *w, int64_t K, Ahead ahead, Sums out);
 #define X(rows, panels) [rows][panels] = tile_##rows##x##panels,
 static TileFn *const tile_fn[TILE_ROWS + 1][TILE_PANELS + 1] = { TILES(X) };
 #undef X
@@ -86,6 +87,28 @@ INLINE int64_t cut_count(int64_t n, int most) { return (n + most - 1) / most; }
 INLINE Cut cut(int64_t n, int64_t count, int64_t i)
 {
     return (Cut){ n * i / count, n * (i + 1) / count };
+}
+
+/* The same for the row tiles of a GEMM, of which there are many: the divisions are done once. */
+typedef struct Tiling {
+    int64_t count;          /* tiles */
+    int64_t rows, more;     /* of each; the first `more` tiles have one row more */
+    int64_t part, step;     /* of Ahead: the share of one tile, and of a stride of it */
+} Tiling;
+INLINE Tiling tiling_of(int64_t rows, int most, int64_t panel_bytes)
+{
+    int64_t count = MAX(1, cut_count(rows, most));
+    int64_t step = count > 1 ? (STRIDE * 64 << 8) / count : 0; /* one tile: the CPU sees it */
+    return (Tiling){ count, rows / count, rows % count, (panel_bytes << 8) / count, step };
+}
+INLINE Cut tiling_cut(const Tiling *t, int64_t i)
+{
+    int64_t from = i * t->rows + MIN(i, t->more);
+    return (Cut){ from, from + t->rows + (i < t->more) };
+}
+INLINE Ahead tiling_ahead(const Tiling *t, int64_t i, const void *next, int64_t panel_bytes)
+{
+    return (Ahead){ next, panel_bytes, t->part * i, t->step };
 }
 
 /* Rows of X that are run under all panels before the next: as many as the second cache keeps. */

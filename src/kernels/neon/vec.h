@@ -13,6 +13,7 @@
 /* 24 of the 32 registers are sums; short tiles take more panels, to hide the latency. */
 enum { TILE_ROWS = 6, TILE_PANELS = 4 };
 INLINE int tile_panels(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
+enum { ATTEND_PANELS = 1 }; /* panels of queries that attention takes at once */
 #define TILES(X) X(1, 1) X(1, 2) X(1, 4) X(2, 1) X(2, 2) X(3, 1) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
 
 typedef struct vf {
@@ -57,7 +58,7 @@ INLINE float32x4_t sign4(float32x4_t size, float32x4_t sign)
 }
 INLINE float32x4_t pow2_4(float32x4_t n)
 {
-    int32x4_t biased = vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127));
+    int32x4_t biased = vaddq_s32(vreinterpretq_s32_f32(n), vdupq_n_s32(127));
     return vreinterpretq_f32_s32(vshlq_n_s32(biased, 23));
 }
 
@@ -73,7 +74,7 @@ INLINE vf vf_abs(vf x) { return (vf)FOUR(ONE, vabsq_f32, x); }
 /* the absolute value of one, the sign of the other */
 INLINE vf vf_sign(vf size, vf sign) { return (vf)FOUR(TWO, sign4, size, sign); }
 INLINE vf vf_round(vf x) { return (vf)FOUR(ONE, vrndnq_f32, x); } /* to nearest, ties to even */
-/* 2^n for whole n in -127 (gives 0) .. 128 (gives infinity) */
+/* 2^n for n in -127 (gives 0) .. 128 (gives infinity), given as 1.5 * 2^23 + n */
 INLINE vf vf_pow2(vf n) { return (vf)FOUR(ONE, pow2_4, n); }
 INLINE vf vf_where_le(vf x, vf y, vf yes, vf no) /* x <= y ? yes : no */
 {

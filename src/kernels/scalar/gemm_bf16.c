@@ -16,7 +16,7 @@ static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
             float sum = 0;
             for (int64_t k = 0; k < K; k++)
                 sum = fmaf(bf16_to_f32(x[k]), bf16_to_f32(w[k / 2 * 2 * PANEL + k % 2]), sum);
-            scalar_finish(l, m, n, sum);
+            scalar_finish(l, m, n, sum, scalar_activate);
         }
 }
 

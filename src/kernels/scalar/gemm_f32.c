@@ -12,7 +12,7 @@ static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
             const float *w = (const float *)l->w + n / PANEL * PANEL * l->K + n % PANEL;
             float sum = 0;
             for (int64_t k = 0; k < l->K; k++) sum = fmaf(x[k], w[k * PANEL], sum);
-            scalar_finish(l, m, n, sum);
+            scalar_finish(l, m, n, sum, scalar_activate);
         }
 }
 
