@@ -4,8 +4,18 @@
 #ifndef KERNELS_BODY_ENDS_H
 #define KERNELS_BODY_ENDS_H
 
-/* for each 16 floats of n: i is where they start, w how many of them are there */
-#define EACH(i, w, n) for (int64_t i = 0, w; w = MIN(PANEL, (n) - i), i < (n); i += PANEL)
+/* for each 16 floats of n: i is where they start, w how many of them are there (a constant for all
+ * but the last, so that only those ask) */
+#define EACH(i, w, n, ...)                               \
+    do {                                                 \
+        int64_t i = 0;                                   \
+        for (; i + PANEL <= (n); i += PANEL) {           \
+            enum { w = PANEL };                          \
+            __VA_ARGS__                                  \
+        }                                                \
+        const int64_t w = (n) - i;                       \
+        if (w > 0) { __VA_ARGS__ }                       \
+    } while (0)
 
 INLINE vf load(const float *p, int64_t w) /* lanes from w on are 0 */
 {
@@ -15,6 +25,11 @@ INLINE void store(float *p, vf v, int64_t w)
 {
     if (w == PANEL) vf_store(p, v);
     else vf_store_part(p, v, (int)w);
+}
+
+INLINE vf part(vf v, int64_t w, vf rest) /* lanes from w on are those of rest */
+{
+    return w == PANEL ? v : vf_part(v, (int)w, rest);
 }
 
 #endif
