@@ -4,9 +4,12 @@
 #ifndef KERNELS_BODY_ENDS_H
 #define KERNELS_BODY_ENDS_H
 
-/* for each 16 floats of n: i is where they start, w how many of them are there (a constant for all
- * but the last, so that only those ask) */
-#define EACH(i, w, n, ...)                               \
+/* for each 16 floats of n: i is where they start, w how many of them are there */
+#define EACH(i, w, n) for (int64_t i = 0, w; w = MIN(PANEL, (n) - i), i < (n); i += PANEL)
+
+/* The same with the body as an argument: w is a constant for all but the last, so that only those
+ * ask. */
+#define SWEEP(i, w, n, ...)                               \
     do {                                                 \
         int64_t i = 0;                                   \
         for (; i + PANEL <= (n); i += PANEL) {           \

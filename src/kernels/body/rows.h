@@ -6,7 +6,7 @@
 
 static void add_row(const float *a, const float *b, float *sum, int64_t n)
 {
-    EACH(i, w, n, store(sum + i, vf_add(load(a + i, w), load(b + i, w)), w););
+    SWEEP(i, w, n, store(sum + i, vf_add(load(a + i, w), load(b + i, w)), w););
 }
 
 /* The sum of x - mean, or of its squares: four sums in turns, or each addition would wait for the one
@@ -22,7 +22,7 @@ INLINE float sum_row(const float *x, int64_t n, vf mean, bool square)
             vf d = vf_sub(vf_load(x + i + t * PANEL), mean);
             sum[t] = square ? vf_fma(d, d, sum[t]) : vf_add(sum[t], d);
         }
-    EACH(k, w, n - i,
+    SWEEP(k, w, n - i,
          vf d = part(vf_sub(load(x + i + k, w), mean), w, vf_set(0));
          sum[0] = square ? vf_fma(d, d, sum[0]) : vf_add(sum[0], d););
     return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
@@ -32,8 +32,8 @@ static void norm_row(const Norm *n, const float *x, float *y)
 {
     vf mean = vf_set(sum_row(x, n->C, vf_set(0), false) / (float)n->C);
     vf scale = vf_set(1 / sqrtf(sum_row(x, n->C, mean, true) / (float)n->C + n->eps));
-    EACH(i, w, n->C,
-         vf d = vf_mul(vf_sub(load(x + i, w), mean), scale);
+    SWEEP(i, w, n->C,
+          vf d = vf_mul(vf_sub(load(x + i, w), mean), scale);
          vf beta = n->beta ? load(n->beta + i, w) : vf_set(0);
          store(y + i, vf_fma(d, load(n->gamma + i, w), beta), w););
 }
@@ -50,19 +50,19 @@ static void norm_body(const Norm *n, int64_t m0, int64_t m1)
 static void softmax_body(const float *x, float *y, int64_t n)
 {
     vf most = vf_set(-INFINITY), sum = vf_set(0);
-    EACH(i, w, n, most = vf_max(part(load(x + i, w), w, most), most););
+    SWEEP(i, w, n, most = vf_max(part(load(x + i, w), w, most), most););
     most = vf_set(vf_largest(most));
-    EACH(i, w, n,
+    SWEEP(i, w, n,
          vf e = vf_exp(vf_sub(load(x + i, w), most));
          store(y + i, e, w);
          sum = vf_add(sum, part(e, w, vf_set(0))););
     vf scale = vf_set(1 / vf_sum(sum));
-    EACH(i, w, n, store(y + i, vf_mul(load(y + i, w), scale), w););
+    SWEEP(i, w, n, store(y + i, vf_mul(load(y + i, w), scale), w););
 }
 
 INLINE void activate_row(const float *x, float *y, int64_t n, Act act)
 {
-    EACH(i, w, n, store(y + i, vf_act(act, load(x + i, w)), w););
+    SWEEP(i, w, n, store(y + i, vf_act(act, load(x + i, w)), w););
 }
 static void activate_body(Act act, const float *x, float *y, int64_t n)
 {
@@ -72,13 +72,13 @@ static void activate_body(Act act, const float *x, float *y, int64_t n)
 static void quantize_row(const float *x, int64_t K, uint8_t *q, RowScale *row)
 {
     vf lo = vf_set(0), hi = vf_set(0), sum = vf_set(0);
-    EACH(k, w, K,
+    SWEEP(k, w, K,
          vf v = load(x + k, w);
          lo = vf_min(v, lo);
          hi = vf_max(v, hi););
     QuantizeStep step = quantize_step(-vf_largest(vf_sub(vf_set(0), lo)), vf_largest(hi));
     const vf inverse = vf_set(step.inverse), zero = vf_set(step.zero);
-    EACH(k, w, K,
+    SWEEP(k, w, K,
          vf v = vf_round(vf_mul(load(x + k, w), inverse));
          v = part(vf_min(vf_max(vf_add(v, zero), vf_set(0)), vf_set(127)), w, vf_set(0));
          sum = vf_add(sum, v); /* whole and below 2^24: exact */
@@ -97,7 +97,7 @@ static void quantize_body(const float *x, int64_t ldx, int64_t K, uint8_t *q, Ro
 
 static void bf16_row(const float *x, int64_t K, uint16_t *b)
 {
-    EACH(k, w, K, vf_store_bf16(b + k, load(x + k, w)););
+    SWEEP(k, w, K, vf_store_bf16(b + k, load(x + k, w)););
     int64_t end = ROUND_UP(K, PANEL);
     memset(b + end, 0, (size_t)(row_bf16(K) - end) * sizeof(*b));
 }
