@@ -9,7 +9,8 @@ static GraphNode *plain_linear(const Graph *g, int v, const int *uses)
 {
     GraphNode *n = (GraphNode *)graph_producer(g, v);
     bool plain = ((graph_is(n, "Linear") && n->n_in == 4) || graph_is(n, "LinearQ")) &&
-                 uses[v] == 1 && n->in[3] < 0 && !onnx_attr(n->node, "act") && onnx_int(n->node, "N", 0) % PANEL == 0;
+                 uses[v] == 1 && n->in[3] < 0 && !onnx_attr(n->node, "act") &&
+                 onnx_int(n->node, "N", 0) % PANEL == 0;
     return plain ? n : NULL;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lookup.c - Lookup(table, ids, scale?): rows of a table in the form that it is stored in, as floats;
  * and Embed: such rows of several tables added and normed. A table is rows [N, K] of f32, bf16,
- * int8 or uint8 (with a scale for each row and one zero point), or the panels of a product that reads
- * the same numbers (graph/pack.c), of which row n is one lane. */
+ * int8 or uint8 (with a scale for each row and one zero point), or the panels of a product that
+ * reads the same numbers (graph/pack.c), of which row n is one lane. */
 #include "ops/ops.h"
 
 typedef struct Lookup {
@@ -24,7 +24,8 @@ static bool table_fits(const Tensor *t, int64_t N, int64_t K)
     int64_t per_k = t->type == T_F32 ? 1 : t->type == T_BF16 ? 2 : 4;
     if (t->type != T_F32 && t->type != T_BF16 && !is_bytes(t)) return false;
     if (t->rank == 2) return t->dim[0] == N && t->dim[1] == K;
-    return t->type != T_U8 && t->rank == (per_k == 1 ? 3 : 4) && t->dim[0] == ROUND_UP(N, PANEL) / PANEL &&
+    return t->type != T_U8 && t->rank == (per_k == 1 ? 3 : 4) &&
+           t->dim[0] == ROUND_UP(N, PANEL) / PANEL &&
            t->dim[1] == ROUND_UP(K, per_k) / per_k && t->dim[2] == PANEL &&
            (per_k == 1 || t->dim[3] == per_k);
 }
@@ -69,7 +70,7 @@ static int64_t place(const Lookup *l, int64_t n, int64_t k)
     return ((n / PANEL * rows + k / l->per_k) * PANEL + n % PANEL) * l->per_k + k % l->per_k;
 }
 
-/* A loop for each type. Of rows 16 numbers are taken at a time: that much the compiler makes vectors
+/* A loop for each type. Of rows 16 numbers are taken at a time: so much the compiler makes vectors
  * of. */
 #define NUMBER(type, place, number)                                       \
     {                                                                     \

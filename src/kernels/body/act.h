@@ -12,8 +12,8 @@ typedef struct Power {      /* e^x = (1 + part) * scale */
 } Power;
 
 /* x = n ln2 + rest, |rest| <= ln2 / 2; ln2 is in two pieces, the first so short that its product
- * with n is exact. Beside 1.5 * 2^23 a float has no fraction: the sum is rounded to a whole n, which
- * then stands in its lowest bits. */
+ * with n is exact. Beside 1.5 * 2^23 a float has no fraction: the sum is rounded to a whole n,
+ * which then stands in its lowest bits. */
 INLINE Power power_of(vf x)
 {
     const vf whole = vf_set(12582912);

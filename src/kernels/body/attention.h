@@ -90,7 +90,7 @@ INLINE void load_mask(const Block *b, int p, int64_t j, int n, vf mask[PANEL])
     for (int c = 0; c < n; c++) mask[c] = vf_set(b->mask[j + c]); /* one for all queries */
 }
 
-/* The largest score of each lane, scaled; *scale: what the scores still have to be multiplied by. */
+/* The largest score of each lane, scaled; *scale: what the scores still have to be taken by. */
 static vf largest_of(const Block *b, int p, float *scores, float *scale)
 {
     vf largest = vf_set(-INFINITY), mask[PANEL];

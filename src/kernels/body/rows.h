@@ -9,8 +9,8 @@ static void add_row(const float *a, const float *b, float *sum, int64_t n)
     SWEEP(i, w, n, store(sum + i, vf_add(load(a + i, w), load(b + i, w)), w););
 }
 
-/* The sum of x - mean, or of its squares: four sums in turns, or each addition would wait for the one
- * before. */
+/* The sum of x - mean, or of its squares: four sums in turns, or each addition would wait for the
+ * one before. */
 INLINE float sum_row(const float *x, int64_t n, vf mean, bool square)
 {
     enum { TURNS = 4 };

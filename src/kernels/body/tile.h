@@ -28,7 +28,7 @@ INLINE void ahead_ask(Ahead *a, int panels)
         for (int p = 0; p < panels; p++) __builtin_prefetch(a->p + p * a->panel + from);
 }
 
-typedef struct Sums {       /* where the sums go: 16 floats of row r, panel p at p[r*row + p*panel] */
+typedef struct Sums {       /* where sums go: 16 floats of row r, panel p at p[r*row + p*panel] */
     float *p;
     int64_t row, panel;
 } Sums;
