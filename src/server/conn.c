@@ -296,7 +296,8 @@ static bool send_reply(Conn *c)
     while (c->writable && x->written < total) {
         size_t head = MIN(x->written, x->out.n), body = x->written - head;
         struct iovec part[2] = { { x->out.p + head, x->out.n - head },
-                                 { (char *)x->rest.p + body, x->rest.n - body } };
+                                 { x->rest.n ? (char *)x->rest.p + body : NULL,
+                                   x->rest.n - body } };
         size_t n = io_write(c, part, x->rest.n ? 2 : 1);
         if (c->broken) return conn_close(c), false;
         if (!n) break;

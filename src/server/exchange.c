@@ -285,6 +285,7 @@ void exchange_complete(Exchange *x)
 {
     x->complete = true;
     if (x->state == X_OPEN) return exchange_advance(x);
+    if (x->state != X_READING) return; /* its head was enough for an answer */
     if (!x->route)
         return exchange_reply(x, (Reply){ .status = 204, .allow = x->allow,
                                           .preflight = x->origin }, (Str){ 0 });
