@@ -334,7 +334,7 @@ static void end_request(Conn *c)
 static void feed_open(Conn *c)
 {
     Err err = { 0 };
-    if (c->x->complete) return;
+    if (c->x->complete || c->http.status) return; /* what is bad is told once */
     Http1Event event = http1_feed(&c->http, &c->in, &err);
     if (event == HTTP1_DONE) c->x->complete = true;
     if (event == HTTP1_BAD) exchange_break(c->x, &err);

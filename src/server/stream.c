@@ -156,6 +156,7 @@ static void submit_lines(Exchange *x)
 static void break_off(Exchange *x, const Err *err)
 {
     Stream *s = x->own;
+    if (s->broken) return;
     Job *job = job_new();
     job->err = *err;
     append(s, job, true);
