@@ -73,6 +73,16 @@ static const Case vectors[] = {
       "\"model_id\":\"fake \\\"model\\\"\"}", 0 },
 };
 
+/* With a default prompt "a ": before every text and list of ids, but not twice, and not when the
+ * answer is tokens. */
+static const Case prompted[] = {
+    { "/embed", "{\"inputs\":[\"b\",[2]],\"normalize\":false}", "[[1.5,2.0],[1.5,2.0]]", 0 },
+    { "/embed", "{\"inputs\":\"b\",\"prompt_name\":\"ask\",\"normalize\":false}", "[[1.5,2.0]]", 0 },
+    { "/predict", "{\"inputs\":[\"b\"],\"normalize\":false}", "{\"results\":[{\"embedding\":[1.5,2.0]}],"
+      "\"model_id\":\"fake \\\"model\\\"\"}", 0 },
+    { "/tokenize", "{\"inputs\":\"b\"}", "[[{\"id\":2,\"text\":\"b\",\"special\":false,\"start\":0,\"stop\":1}]]", 0 },
+};
+
 static void test_vectors(void)
 {
     TEST("vectors");
@@ -84,6 +94,9 @@ static void test_vectors(void)
     Running r = { 0 };
     start(&r);
     play(&r, vectors, COUNT(vectors));
+    model.prompt = prompts[0].value.s; /* from now on the default; another one may be named */
+    play(&r, prompted, COUNT(prompted));
+    model.prompt = STR("");
     CHECK(has(ask(&r, "GET /v1/models" H "\r\n"), "{\"object\":\"list\",\"data\":[{\"id\":\"fake \\\"model\\\"\","));
     CHECK(has(ask(&r, "GET /v1/models/fake%20%22model%22" H "\r\n"), "{\"id\":\"fake \\\"model\\\"\","));
     CHECK(is_error(ask(&r, "GET /v1/models/other" H "\r\n"), 404, "not_found"));

@@ -93,7 +93,7 @@ static Str pack_tokenizer(Arena *arena, const Model *m)
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
-    Value facts = value_map(arena, 7);
+    Value facts = value_map(arena, 8);
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
@@ -101,6 +101,7 @@ static Str pack_facts(Arena *arena, const Model *m)
     value_add(&facts, "truncation", limit_to_package(arena, &m->encode));
     value_add(&facts, "token_type_ids", value_of_bool(!m->flat_types));
     if (m->prompts) value_add(&facts, "prompts", *m->prompts);
+    if (m->prompt.n) value_add(&facts, "prompt", value_of_str(m->prompt));
     return pack_json(arena, facts);
 }
 

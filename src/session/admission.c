@@ -136,12 +136,35 @@ static void encode_slice(Session *s, Job *job, int slice)
 }
 
 /* ---- a job ---- */
+/* Ids that get a prompt are texts like others: with special tokens. */
+void job_prompt(Job *job, Str prompt)
+{
+    Str *texts = ARRAY(&job->arena, Str, job->n);
+    for (size_t i = 0; i < job->n; i++) {
+        Str text = job->first[i];
+        char *both = arena_alloc(&job->arena, prompt.n + text.n + 1);
+        memcpy(both, prompt.p, prompt.n);
+        memcpy(both + prompt.n, text.p, text.n);
+        texts[i] = (Str){ both, prompt.n + text.n };
+    }
+    job->first = texts;
+    job->plain = NULL;
+    job->prompted = true;
+}
+
+/* As sentence-transformers' encode() does for who names no prompt. */
+static bool default_prompt(const Session *s, const Job *job)
+{
+    return s->model->prompt.n && !job->prompted && runs(job);
+}
+
 /* Body, texts, scripts: all that is not cut into slices. */
 static bool open_job(Session *s, Job *job)
 {
     TaskInputs given = { job->first, job->second, job->n };
     bool ok = job->body.p ? read_body(s, job)
                           : task_inputs_check(&given, s->options.max_inputs, &job->err);
+    if (ok && default_prompt(s, job)) job_prompt(job, s->model->prompt);
     if (!ok || !job_prepare(s, job)) return false;
     job->encoding = ARRAY(&job->arena, Encoding, job->n);
     return true;

@@ -22,7 +22,6 @@ static bool is_prompt(const Value *v)
     return v && v->kind == V_STR;
 }
 
-/* Ids that get a prompt are texts like others: with special tokens. */
 bool kind_prompt(const Session *s, Job *job, const Value *options)
 {
     const Value *name = value_get(options, "prompt_name");
@@ -32,14 +31,7 @@ bool kind_prompt(const Session *s, Job *job, const Value *options)
         return fail(&job->err, EF_INVALID_INPUT,
                     "prompt_name: found \"%.*s\", which the model has not", (int)MIN(name->s.n, 60),
                     name->s.p);
-    for (size_t i = 0; i < job->n; i++) {
-        Str text = job->first[i];
-        char *both = arena_alloc(&job->arena, prompt->s.n + text.n + 1);
-        memcpy(both, prompt->s.p, prompt->s.n);
-        memcpy(both + prompt->s.n, text.p, text.n);
-        job->first[i] = (Str){ both, prompt->s.n + text.n };
-    }
-    job->plain = NULL;
+    job_prompt(job, prompt->s);
     return true;
 }
 

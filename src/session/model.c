@@ -93,17 +93,33 @@ static bool open_config(Model *m, const ModelSource *s, Err *err)
            source_task(s->task, s->inside.task, &m->config, &m->task, err);
 }
 
-/* Of sentence-transformers: {"prompts": {"query": "query: "}}. */
+/* Of sentence-transformers: {"prompts": {"query": "query: "}, "default_prompt_name": "query"}. */
+static bool default_prompt(Model *m, const Value *name, Err *err)
+{
+    if (!name || name->kind == V_NULL || m->task != task_find(STR("sentence_embedding")))
+        return true;
+    const Value *prompt = value_get(m->prompts, str_dup(&m->arena, name->s));
+    if (!prompt)
+        return fail(err, EF_BAD_MODEL, "default_prompt_name: found \"%.*s\", which is not in "
+                    "prompts", (int)MIN(name->s.n, 60), name->s.p);
+    m->prompt = prompt->s;
+    return true;
+}
+
 static bool read_prompts(Model *m, const char *path, Err *err)
 {
-    static const Field rows[] = { { "prompts", 0, F_STR_MAP, .nullable = true }, { 0 } };
+    static const Field rows[] = {
+        { "prompts", 0, F_STR_MAP, .nullable = true },
+        { "default_prompt_name", 0, F_STR, .nullable = true },
+        { 0 },
+    };
     Str text;
     Value *root = NEW(&m->arena, Value);
     if (!file_read(&m->arena, path, JSON_LIMIT, &text, err) ||
         !json_parse(&m->arena, text, root, err) || !schema_check(root, rows, err))
         return false;
     m->prompts = value_get(root, "prompts");
-    return true;
+    return default_prompt(m, value_get(root, "default_prompt_name"), err);
 }
 
 static bool open_prompts(Model *m, const ModelSource *s, Err *err)
@@ -197,6 +213,7 @@ static bool packed_facts(Model *m, Value *facts, Err *err)
     if (!json_parse(&m->arena, text, facts, err)) return within(err, "facts");
     m->precision = str_dup(&m->arena, value_str(value_get(facts, "precision"), STR("fp32")));
     m->prompts = value_get(facts, "prompts");
+    m->prompt = value_str(value_get(facts, "prompt"), STR(""));
     return true;
 }
 

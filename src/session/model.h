@@ -24,6 +24,7 @@ typedef struct Model {
     Package package;             /* file.n = 0: not from a package's file */
     OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
+    Str prompt;                  /* the text to put before those whose request names none */
     Str config_text;             /* config.json as it was */
     Str tokenizer_text;          /* tokenizer.json as it was; only for a build, as */
     Str tokenizer_tables;        /* its compiled form */

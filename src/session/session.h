@@ -67,6 +67,7 @@ struct Job {
     Job *next;
     Encoding *encoding;          /* [n] */
     bool no_special;             /* leave special tokens out of it */
+    bool prompted;               /* a prompt has been put before the texts */
     uint8_t *plain;              /* [n]: leave them out of this one; NULL: of none */
     const Value *request;        /* where the kind needs it again */
     const Value *metadata;

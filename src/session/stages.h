@@ -90,6 +90,7 @@ void *admission_thread(void *session);
 /* runner.c: a thread that owns its pool and its engine runner. */
 void *runner_thread(void *session);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
+void job_prompt(Job *, Str prompt); /* put before every text */
 bool job_prepare(const Session *, Job *);
 void *script_thread(void *session);
 /* finish.c: jobs whose rows have all been run -> reply and JSON, in parallel (pool NULL: on this

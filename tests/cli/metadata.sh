@@ -85,6 +85,13 @@ prints "verify" "similarity of 1 and 2: " "$EF" verify pooled "a b" "b a"
 printf 'encoderfile:\n  name: st\n  path: pooled\n  model_type: sentence_embedding\n' >c.yml
 works "build" "$EF" build -f c.yml && works "the package answers" ./st.encoderfile infer "a b"
 sed '/model_id/d' txt | cmp -s - folder && pass || flunk "package and folder give one vector"
+echo '{"prompts": {"ask": "a "}, "default_prompt_name": "ask"}' >pooled/config_sentence_transformers.json
+works "a default prompt" "$EF" infer -m pooled "b"
+sed '/model_id/d' txt | cmp -s - folder && pass || flunk "the default prompt stands before the text"
+works "build, with a default prompt" "$EF" build -f c.yml && works "the package answers" ./st.encoderfile infer "b"
+sed '/model_id/d' txt | cmp -s - folder && pass || flunk "the default prompt is in the package"
+echo '{"prompts": {"ask": "a "}, "default_prompt_name": "tell"}' >pooled/config_sentence_transformers.json
+refuses "a default prompt that is not there" 'default_prompt_name: found "tell", which is not in prompts' "$EF" infer -m pooled "b"
 
 # ---- one file alone ----
 works "2.9 with the tokenizer" "$EF" metadata embed "$PLAIN" "$BUS" --include-tokenizer -o solo/ner.onnx
