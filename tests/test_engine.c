@@ -124,6 +124,27 @@ static bool same_bits(const RowOutput *a, const float *b)
     return memcmp(a->data, b, sizeof(float) * (size_t)(a->tokens * a->width)) == 0;
 }
 
+/* The batch over and over, so that its workers take parts of it: the same bits. */
+static void in_a_crowd(Runner *runner, const Batch *b, const float *const *want, Arena *arena)
+{
+    enum { TOKENS = 800 };
+    int32_t T = b->start[b->B];
+    int turns = TOKENS / T + 1;
+    int32_t *start = ARRAY(arena, int32_t, turns * b->B + 1), *ids = ARRAY(arena, int32_t, turns * T),
+            *types = ARRAY(arena, int32_t, turns * T);
+    RowOutput *out = ARRAY(arena, RowOutput, turns * b->B);
+    Err err = { 0 };
+    for (int i = 0; i < turns; i++) {
+        for (int r = 0; r < b->B; r++) start[i * b->B + r + 1] = i * T + b->start[r + 1];
+        memcpy(ids + i * T, b->ids, sizeof *ids * (size_t)T);
+        memcpy(types + i * T, b->type_ids, sizeof *types * (size_t)T);
+    }
+    Batch crowd = { turns * b->B, start, ids, types };
+    if (!CHECK(runner_run(runner, &crowd, out, &err))) printf("  %s\n", err.message);
+    else
+        for (int r = 0; r < crowd.B; r++) CHECK(same_bits(&out[r], want[r % b->B]));
+}
+
 /* Row r alone, and the whole batch on three threads: the same bits. */
 static void alone_and_in_company(const char *dir)
 {
@@ -149,6 +170,7 @@ static void alone_and_in_company(const char *dir)
         runner = runner_new(c.engine, pool);
         CHECK(runner_run(runner, &batch, out, &err));
         for (int r = 0; r < batch.B; r++) CHECK(same_bits(&out[r], copy[r]));
+        in_a_crowd(runner, &batch, copy, &c.arena);
         runner_free(runner);
         pool_free(pool);
     }

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run.c - batches through an engine. Rows are grouped so that none can influence another: all at once
  * under a ragged plan, else rows of equal length, else one by one; graphs with fixed sizes get their
- * rows padded to S and chunked to B. Plans are cached by size; the activation block is shared. */
+ * rows padded to S and chunked to B. Plans are cached by size; the activation block is shared. A large
+ * ragged batch is cut into parts that workers take through the whole model, each by itself: nobody
+ * waits at the end of a step, and what a part computes stays in its worker's caches. */
 #include <stdlib.h>
 
 #include "plan.h"
 
-enum { CACHED_PLANS = 64, KEPT_SCRATCH = 64 << 20 };
+enum {
+    CACHED_PLANS = 64,
+    KEPT_SCRATCH = 64 << 20,
+    PART_TOKENS = 256, /* about: enough rows for a product, few enough for the second cache */
+    LEAST_TOKENS = 128 /* of a worker; with fewer, all of them work on one step */
+};
 
 struct Runner {
     Arena own; /* the runner itself */
@@ -22,6 +29,7 @@ struct Runner {
     Arena dynamic;       /* values of a graph whose shapes depend on data */
     int64_t plain_up_to; /* probed length of the mask verdict */
     int64_t rows_up_to;  /* and of integers made along rows */
+    Runner **part;       /* [threads], or NULL: none yet; each without a pool */
 };
 
 typedef struct Rows { /* the rows of one run */
@@ -42,6 +50,7 @@ Runner *runner_new(const Engine *e, Pool *pool)
 void runner_free(Runner *r)
 {
     if (!r) return;
+    for (int i = 0; r->part && i < pool_threads(r->pool); i++) runner_free(r->part[i]);
     for (int i = 0; i < CACHED_PLANS; i++)
         if (r->plan[i].used) arena_free(&r->plan[i].arena);
     arena_free(&r->block_arena);
@@ -347,6 +356,68 @@ static bool rows_hold(Runner *r, int64_t S)
     return true;
 }
 
+/* ---- parts ---- */
+typedef struct PartsJob {
+    Runner *r;
+    const Batch *batch;
+    const int *order; /* 0, 1, 2 ... */
+    int n;
+    RowOutput *out;
+    Err *err; /* [n] */
+} PartsJob;
+
+/* 0: all rows at once. As many for each worker; a row that is more than a worker's share would keep
+ * the others waiting. */
+static int parts_of(const Runner *r, const Batch *b, int64_t longest)
+{
+    int64_t T = b->start[b->B], threads = pool_threads(r->pool);
+    if (T < threads * MAX(LEAST_TOKENS, longest) || T < 2 * PART_TOKENS) return 0;
+    return (int)(threads * MAX(1, (T + threads * PART_TOKENS / 2) / (threads * PART_TOKENS)));
+}
+
+static int first_row(const Batch *b, int64_t token) /* that does not begin before it */
+{
+    int low = 0, high = b->B;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (b->start[middle] < token) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void run_part(void *arg, int index, int worker)
+{
+    const PartsJob *job = arg;
+    const Batch *b = job->batch;
+    Runner *r = job->r->part[worker];
+    int64_t T = b->start[b->B], S = 0;
+    int from = first_row(b, T * index / job->n), to = first_row(b, T * (index + 1) / job->n);
+    if (from == to) return;
+    int32_t first = b->start[from], *start = ARRAY(&r->result, int32_t, to - from + 1);
+    for (int i = from; i < to; i++)
+        start[i + 1 - from] = b->start[i + 1] - first, S = MAX(S, row_length(b, i));
+    Batch part = { to - from, start, b->ids + first, b->type_ids ? b->type_ids + first : NULL };
+    Rows rows = { &part, job->order, part.B };
+    if (run_ragged(r, &rows, S, job->out + from, &job->err[index]))
+        keep_outputs(r, &rows, job->out + from);
+}
+
+static bool run_parts(Runner *r, const Rows *rows, int n, RowOutput *out, Err *err)
+{
+    int threads = pool_threads(r->pool);
+    if (!r->part) r->part = ARRAY(&r->own, Runner *, threads);
+    for (int i = 0; i < threads; i++) {
+        if (!r->part[i]) r->part[i] = runner_new(r->e, NULL);
+        arena_reset(&r->part[i]->result, KEPT_SCRATCH);
+    }
+    PartsJob job = { r, rows->batch, rows->row, n, out, ARRAY(&r->result, Err, n) };
+    pool_for(r->pool, n, run_part, &job);
+    for (int i = 0; i < n; i++)
+        if (job.err[i].code) return *err = job.err[i], false;
+    return true;
+}
+
 bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
 {
     int64_t S = 0;
@@ -355,7 +426,9 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
     for (int i = 0; i < b->B; i++) order[i] = i, S = MAX(S, row_length(b, i));
     if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S)) {
         Rows rows = { b, order, b->B };
-        if (run_ragged(r, &rows, S, out, err)) return true;
+        int parts = parts_of(r, b, S);
+        if (parts ? run_parts(r, &rows, parts, out, err) : run_ragged(r, &rows, S, out, err))
+            return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");
     } /* not supported: this length does not have the shapes that were proved; padded it may run */
     if (!r->e->fixed_S) sorting_batch = b, qsort(order, (size_t)b->B, sizeof *order, by_length);
