@@ -9,7 +9,8 @@ ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden 
 LDFLAGS := -pthread -Wl,--gc-sections
 TLS     ?= 1   # 0: without OpenSSL, 4 MB smaller
 LIBS    := -lyaml -llua5.4 -lexpat -lnghttp2 $(if $(filter 1,$(TLS)),-lssl -lcrypto) -lz -lm
-STATIC  := -static -s -Wl,-w   # -w: OpenSSL names getaddrinfo and dlopen, and calls neither here
+# -w: OpenSSL names getaddrinfo and dlopen, and calls neither here. The script: no unwind tables (0.8 MB).
+STATIC  := -static -s -Wl,-w -Wl,-T,src/cli/program.ld
 
 ifdef SAN   # address and undefined behaviour; sanitizers cannot be static
 OUT     := build/san
@@ -51,9 +52,10 @@ FOLDERS_aarch64 := neon dotprod
 CPU  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 
 SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(CPU))))
-SRC  := $(filter-out src/server/tls$(if $(filter 1,$(TLS)),_none).c,$(SRC))
+SRC  := $(filter-out src/server/tls$(if $(filter 1,$(TLS)),_none).c src/server/tls_algorithms.c,$(SRC))
 OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o)
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
+FEW  := $(if $(STATIC),$(if $(filter 1,$(TLS)),$(OUT)/obj/server/tls_algorithms.o))   # a shared OpenSSL has its own
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -65,8 +67,8 @@ $(OUT)/obj/%.o: src/%.c
 $(patsubst src/%.c,$(OUT)/obj/%.o,$(shell grep -l EF_VERSION $(SRC))): CHANGELOG.md
 $(OUT)/libencoderfile.a: $(LIB)
 	rm -f $@ && ar rcs $@ $^
-$(OUT)/encoderfile: $(OBJ)
-	$(CC) $(CFLAGS) $(STATIC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(OUT)/encoderfile: $(OBJ) $(FEW) src/cli/program.ld
+	$(CC) $(CFLAGS) $(STATIC) $(LDFLAGS) -o $@ $(OBJ) $(FEW) $(LIBS)
 $(OUT)/tests/%: tests/%.c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) -Itests -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)

@@ -27,7 +27,7 @@ serve() {
     tries=0 port=
     while [ -z "$port" ] && [ $tries -lt 100 ]; do
         sleep 0.1
-        port=$(sed -n 's/.*http:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$dir/log")
+        port=$(sed -n 's/.*https*:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$dir/log")
         tries=$((tries + 1))
     done
     url=http://127.0.0.1:$port
