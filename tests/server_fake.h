@@ -204,10 +204,12 @@ static inline bool run_begins(int before)
 
 static inline const char *post_to(const Running *r, const char *path, const char *body)
 {
-    char request[1000];
-    snprintf(request, sizeof request, "POST %s" H JSON "Content-Length: %zu\r\n\r\n%s", path,
-             strlen(body), body);
-    return ask(r, request);
+    Buf request = { 0 };
+    buf_printf(&request, "POST %s" H JSON "Content-Length: %zu\r\n\r\n%s", path, strlen(body), body);
+    buf_char(&request, 0);
+    const char *reply = ask(r, request.p);
+    buf_free(&request);
+    return reply;
 }
 
 /* Until so many jobs wait behind the one that runs; at most half a minute. */

@@ -69,6 +69,15 @@ static const Case vectors[] = {
     { "/", "{\"inputs\":{\"source_sentence\":\"a\",\"sentences\":[\"a\",\"b\"]},\"parameters\":{}}",
       "[1.0,0.9486833]", 0 },
     { "/invocations", "{\"inputs\":[\"a\"],\"normalize\":false}", "[[1.0,1.0]]", 0 },
+    { "/vertex", "{\"instances\":[{\"inputs\":\"a\",\"normalize\":false},{\"inputs\":[\"b\",\"a\"],"
+      "\"dimensions\":1}]}", "{\"predictions\":[[[1.0,1.0]],[[1.0],[1.0]]]}", 0 },
+    { "/vertex", "{\"instances\":[{\"inputs\":\"a\"},{\"inputs\":\"\"}]}", "Empty", 400 },
+    { "/vertex", "{\"instances\":[{\"inputs\":\"a\"},7]}", "Validation", 422 },
+    { "/vertex", "{\"instances\":[]}", "Empty", 400 },
+    { "/vertex", "{\"instances\":7}", "Validation", 422 },
+    { "/vertex", "{}", "Validation", 422 },
+    { "/vertex", "{", "Validation", 400 },
+    { "/vertex", "{\"instances\":[{\"inputs\":\"boom\"}]}", "Backend", 424 },
     { "/predict", "{\"inputs\":\"a\"}", "{\"results\":[{\"embedding\":[1.0,1.0]}],"
       "\"model_id\":\"fake \\\"model\\\"\"}", 0 },
 };
@@ -115,6 +124,39 @@ static void test_vectors(void)
     model.task = before;
     model.prompts = NULL;
     model.config.hidden_size = 0;
+}
+
+/* More instances than may run at a time, or than the queue has room for. */
+static void test_vertex(void)
+{
+    TEST("vertex");
+    enum { MANY = 500 };
+    Running r = { .session = { .queue_jobs = 5 } };
+    Buf body = { 0 }, wanted = { 0 };
+    buf_puts(&body, "{\"instances\":[");
+    buf_puts(&wanted, "{\"predictions\":[");
+    for (int i = 0; i < MANY; i++) {
+        const char *comma = i ? "," : "", *text = i % 3 ? "a" : "b b";
+        buf_printf(&body, "%s{\"inputs\":\"%s\",\"normalize\":false}", comma, text);
+        buf_printf(&wanted, "%s[[%s]]", comma, i % 3 ? "1.0,1.0" : "2.0,2.0");
+    }
+    buf_puts(&body, "]}");
+    buf_puts(&wanted, "]}");
+    buf_char(&body, 0), buf_char(&wanted, 0);
+    const Task *before = model.task;
+    model.task = task_find(STR("sentence_embedding"));
+    start(&r);
+    CHECK(strcmp(body_of(post_to(&r, "/vertex", body.p)), wanted.p) == 0);
+    body.p[body.n - 6] = ' '; /* breaks the last instance */
+    CHECK(is_tei_error(post_to(&r, "/vertex", body.p), 400, "Validation"));
+    stop(&r);
+    r = (Running){ .session = { .max_inputs = MANY - 1 } };
+    start(&r);
+    body.p[body.n - 6] = 's';
+    CHECK(is_tei_error(post_to(&r, "/vertex", body.p), 422, "Validation"));
+    stop(&r);
+    model.task = before;
+    buf_free(&body), buf_free(&wanted);
 }
 
 /* Logits are {id of the first token, number of tokens}. */
@@ -170,6 +212,9 @@ static const Case ranks[] = {
     { "/v1/rerank", "{\"query\":\"a\",\"documents\":\"b\"}", "invalid_input", 422 },
     { "/v1/rerank", "{\"query\":\"a\",\"documents\":[\"b\"],\"top_n\":0}", "invalid_input", 422 },
     { "/", "{\"query\":\"a\",\"texts\":[\"b\"]}", "[{\"index\":0,\"score\":" HALF "}]", 0 },
+    { "/vertex", "{\"instances\":[{\"query\":\"a\",\"texts\":[\"b\"]},{\"inputs\":\"b\",\"raw_scores\":true}]}",
+      "{\"predictions\":[[{\"index\":0,\"score\":" HALF "}],[{\"score\":2.0,\"label\":\"x\"},"
+      "{\"score\":1.0,\"label\":\"LABEL_1\"}]]}", 0 },
 };
 
 static void with(const char *task, int n_labels, bool tei, const Case *rows, size_t n)
@@ -264,6 +309,7 @@ int main(void)
     TEST("model");
     if (!CHECK(make_model())) return finish();
     test_vectors();
+    test_vertex();
     TEST("labels");
     with("sequence_classification", 2, false, labels, COUNT(labels));
     with("sequence_classification", 2, true, both, COUNT(both));

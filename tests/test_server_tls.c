@@ -251,22 +251,54 @@ static void test_clients(void)
     stop(&r);
 }
 
+static const char *text_file(const char *name, const char *text)
+{
+    static char path[4][64];
+    static int n;
+    char *to = path[n++ % 4];
+    snprintf(to, sizeof path[0], "%s/%s", folder, name);
+    FILE *f = fopen(to, "w");
+    fputs(text, f);
+    fclose(f);
+    return to;
+}
+
+/* cipher: NULL for a key that is another kind than the certificates'. */
+static const char *key_file(const char *name, const EVP_CIPHER *cipher)
+{
+    const char *to = text_file(name, "");
+    EVP_PKEY *key = cipher ? EVP_EC_gen("P-256") : EVP_RSA_gen(2048);
+    FILE *f = fopen(to, "w");
+    PEM_write_PKCS8PrivateKey(f, key, cipher, "word", cipher ? 4 : 0, NULL, NULL);
+    fclose(f);
+    EVP_PKEY_free(key);
+    return to;
+}
+
 static void test_files(void)
 {
     TEST("files");
     Identity one = identity("one"), two = identity("two");
-    char junk[64];
-    snprintf(junk, sizeof junk, "%s/junk", folder);
-    FILE *f = fopen(junk, "w");
-    fputs("no certificate", f);
-    fclose(f);
+    const char *junk = text_file("junk", "no certificate");
+    const char *half = text_file("half", "-----BEGIN CERTIFICATE-----\nMII\n");
+    const char *locked = key_file("locked", EVP_aes_128_cbc()), *rsa = key_file("rsa", NULL);
+#define CHAIN "wanted a PEM certificate and those above it"
+#define KEY "wanted a PEM private key without a password"
     const struct { const char *cert, *key, *ca, *words; } rows[] = {
         { "/nowhere/x", one.key, NULL, "certificate: /nowhere/x: No such file" },
         { one.cert, "/nowhere/x", NULL, "key: /nowhere/x: No such file" },
-        { junk, one.key, NULL, "certificate" },
-        { one.cert, junk, NULL, "key" },
-        { one.cert, two.key, NULL, "key values mismatch" },
-        { one.cert, one.key, junk, "client certificates" },
+        { one.cert, one.key, "/nowhere/x", "client certificates: /nowhere/x: No such file" },
+        { junk, one.key, NULL, "/junk: found nothing in PEM (no -----BEGIN line), " CHAIN },
+        { one.key, one.key, NULL, "/one.key: found a PEM block of \"PRIVATE KEY\", " CHAIN },
+        { half, one.key, NULL, "/half: found a broken \"CERTIFICATE\" (" },
+        { one.cert, junk, NULL, "/junk: found nothing in PEM (no -----BEGIN line), " KEY },
+        { one.cert, one.cert, NULL, "/one.cert: found a PEM block of \"CERTIFICATE\", " KEY },
+        { one.cert, locked, NULL, "/locked: found a key with a password, " KEY },
+        { one.cert, two.key, NULL, "/two.key: found the key of another certificate, wanted that of" },
+        { one.cert, rsa, NULL, "/rsa: found the key of another certificate, wanted that of" },
+        { one.cert, one.key, junk, "client certificates: " },
+        { one.cert, one.key, one.key,
+          "found a PEM block of \"PRIVATE KEY\", wanted PEM certificates that sign those of clients" },
         { one.cert, NULL, NULL, "found no key, wanted both" },
         { NULL, NULL, one.cert, "found no certificate" },
     };

@@ -233,7 +233,7 @@ static bool read_settings(Arena *arena, const char *json, ServeSettings *s, Err 
         if (serve_of_session(m->key))
             return fail(err, EF_INVALID_INPUT, "options: %.*s: the model is open already",
                         STR_ARG(m->key));
-        if (!serve_set(s, arena, m->key, text, err)) return within(err, "options");
+        if (!serve_set(s, arena, m->key, NULL, text, err)) return within(err, "options");
     }
     return true;
 }

@@ -69,14 +69,14 @@ bool serve_of_session(Str name)
     return row && row->at >= AT(session);
 }
 
-static bool set_word(const Setting *row, int *field, Str text, Err *err)
+static bool set_word(const Setting *row, const char *called, int *field, Str text, Err *err)
 {
     Buf known = { 0 };
     for (int i = 0; row->words[i]; i++) {
         if (str_is(text, row->words[i])) return buf_free(&known), *field = i, true;
         buf_printf(&known, "%s%s", i ? ", " : "", row->words[i]);
     }
-    fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted one of %.*s", row->name, STR_ARG(text),
+    fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted one of %.*s", called, STR_ARG(text),
          STR_ARG(buf_view(&known)));
     buf_free(&known);
     return false;
@@ -87,18 +87,19 @@ static const char *add_line(Arena *arena, const char *lines, Str text)
     return lines ? str_format(arena, "%s\n%.*s", lines, STR_ARG(text)) : str_dup(arena, text);
 }
 
-bool serve_set(ServeSettings *s, Arena *arena, Str name, Str text, Err *err)
+bool serve_set(ServeSettings *s, Arena *arena, Str name, const char *called, Str text, Err *err)
 {
     const Setting *row = find(name);
     int64_t n = 0;
     if (!row) return fail(err, EF_INVALID_INPUT, "unknown setting \"%.*s\"", STR_ARG(name));
     char *field = (char *)s + row->at;
+    if (!called) called = row->name;
     s->server.grpc |= str_starts(name, "grpc-"); /* who says where, wants it */
-    if (row->kind == SET_WORD) return set_word(row, (int *)field, text, err);
+    if (row->kind == SET_WORD) return set_word(row, called, (int *)field, text, err);
     bool number = row->kind != SET_TEXT && row->kind != SET_LINES;
     if (number && (!str_int(text, &n) || n < row->least || n > row->most))
         return fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted a number from %lld to %lld",
-                    row->name, STR_ARG(text), (long long)row->least, (long long)row->most);
+                    called, STR_ARG(text), (long long)row->least, (long long)row->most);
     switch (row->kind) {
     case SET_TEXT: *(const char **)field = str_dup(arena, text); break;
     case SET_INT: *(int *)field = (int)n; break;

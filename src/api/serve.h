@@ -15,6 +15,7 @@ typedef struct ServeSettings {
 void serve_defaults(ServeSettings *);
 bool serve_known(Str name);                                     /* is there such a setting? */
 bool serve_of_session(Str name);                                /* one that a session is made with */
-bool serve_set(ServeSettings *, Arena *, Str name, Str text, Err *);
+/* called: the name that errors say; NULL: the setting's own. */
+bool serve_set(ServeSettings *, Arena *, Str name, const char *called, Str text, Err *);
 
 #endif

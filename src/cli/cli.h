@@ -58,6 +58,15 @@ void args_free(Args *);
 #define OPTION_TYPE                                                                    \
     { "model-type", 0, "TYPE", "the task, where config.json does not tell it" },       \
     { "force-task-detection", 0, NULL, "guess the task where nothing tells it" }
+/* The original's commands that run a model have these. */
+#define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
+#define OPTIONS_ORT                                          \
+    { "execution-provider", 0, "NAME", NULL, NO_ORT },       \
+    { "disable-cpu-fallback", 0, NULL, NULL, NO_ORT },       \
+    { "graph-optimization-level", 0, "N", NULL, NO_ORT },    \
+    { "with-arena-allocator", 0, NULL, NULL, NO_ORT },       \
+    { "device-id", 0, "N", NULL, NO_ORT },                   \
+    { "compute-units", 0, "UNITS", NULL, NO_ORT }
 
 /* alias.c: what others call our commands ("optimum-cli export onnx"), and --version. */
 void alias_apply(Arena *, int *argc, char ***argv);

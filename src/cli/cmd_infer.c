@@ -23,6 +23,7 @@ static const Option options[] = {
     { "offsets", 0, "UNIT", "bytes (default) or chars" },
     { "entities", 0, NULL, "token classification: a list of words and labels instead of JSON" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
+    OPTIONS_ORT,
     { 0 },
 };
 

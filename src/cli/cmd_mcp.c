@@ -16,9 +16,13 @@ static const Option options[] = {
     { "stdio", 0, NULL, "talk on stdin and stdout instead of HTTP" },
     { "hostname", 0, "ADDRESS", "default 0.0.0.0" },
     { "port", 0, "N", "default 9100; 0: any free one" },
+    { "cert-file", 0, "FILE", "certificate (PEM): the port speaks TLS; SIGHUP reads it again" },
+    { "key-file", 0, "FILE", "its key (PEM)" },
+    { "client-ca-file", 0, "FILE", "clients need a certificate signed by one of these" },
     { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY; may be said again" },
     { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
+    OPTIONS_ORT,
     { 0 },
 };
 
@@ -69,54 +73,62 @@ static bool talk(Talk *t, Err *err)
 
 /* ---- over HTTP ---- */
 enum { MCP_PORT = 9100 };
-static volatile int stop;
+static volatile int stop, reload;
 
 static void on_signal(int number)
 {
-    (void)number;
-    stop = 1;
+    if (number == SIGHUP) reload++;
+    else stop = 1;
 }
 
 static const struct Same {       /* flags, and what `serve` calls them */
     const char *ours, *serve;
 } same[] = {
     { "hostname", "http-hostname" }, { "port", "http-port" }, { "api-key", "api-key" },
-    { "cors-origin", "cors-origin" },
+    { "cors-origin", "cors-origin" }, { "cert-file", "cert-file" }, { "key-file", "key-file" },
+    { "client-ca-file", "client-ca-file" },
 };
 
 static bool read_settings(Args *a, ServeSettings *s, Err *err)
 {
     serve_defaults(s);
     s->server.port = MCP_PORT;
-    for (int i = 0; i < a->n_given; i++)
+    s->server.reload = &reload;
+    if (a->n_text)
+        return fail(err, EF_USAGE, "mcp: found \"%s\", wanted options only", a->text[0]);
+    for (int i = 0; i < a->n_given; i++) {
+        const char *name = a->given[i].option->name;
+        Str value = str_of(a->given[i].value);
         for (size_t k = 0; k < COUNT(same); k++)
-            if (strcmp(a->given[i].option->name, same[k].ours) == 0 &&
-                !serve_set(s, &a->arena, str_of(same[k].serve), str_of(a->given[i].value), err))
+            if (strcmp(name, same[k].ours) == 0 &&
+                !serve_set(s, &a->arena, str_of(same[k].serve), name, value, err))
                 return false;
+    }
     return true;
 }
 
-static bool serve(Args *a, Session *session, Err *err)
+static bool serve(const ServerOptions *o, Session *session, Err *err)
 {
-    ServeSettings settings;
     struct sigaction action = { .sa_handler = on_signal };
-    if (!read_settings(a, &settings, err)) return false;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    if (o->cert_file) sigaction(SIGHUP, &action, NULL); /* else a lost terminal ends us */
     signal(SIGPIPE, SIG_IGN);
-    return server_run(session, &settings.server, &stop, err);
+    return server_run(session, o, &stop, err);
 }
 
 static bool run(Args *a, Err *err)
 {
     Model *model;
     int64_t threads;
-    if (!args_count(a, "threads", 0, 4096, &threads, err) || !args_model(a, &model, err))
+    ServeSettings settings;
+    if (!args_count(a, "threads", 0, 4096, &threads, err) || !read_settings(a, &settings, err) ||
+        !args_model(a, &model, err))
         return false;
     Talk t = { .session = session_new(model, &(SessionOptions){ .threads = (int)threads }) };
     bool ok = !t.session                ? fail(err, EF_IO, "no thread could be started")
               : args_has(a, "stdio")    ? talk(&t, err)
-                                        : serve(a, t.session, err);
+                                        : serve(&settings.server, t.session, err);
     session_free(t.session);
     model_close(model);
     return ok;

@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 
 #define OTEL_URL "http://localhost:4318"
-#define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
 static const Option options[] = {
     OPTION_MODEL,
     OPTION_TYPE,
@@ -46,12 +45,7 @@ static const Option options[] = {
     { "gzip-from", 0, "BYTES", "smallest reply packed for clients that ask; default 8192" },
     { "tei", 0, NULL, "two texts on /predict are a pair, as for text-embeddings-inference" },
     { "verify", 0, NULL, "check the SHA-256 of the whole package first" },
-    { "execution-provider", 0, "NAME", NULL, NO_ORT },
-    { "disable-cpu-fallback", 0, NULL, NULL, NO_ORT },
-    { "graph-optimization-level", 0, "N", NULL, NO_ORT },
-    { "with-arena-allocator", 0, NULL, NULL, NO_ORT },
-    { "device-id", 0, "N", NULL, NO_ORT },
-    { "compute-units", 0, "UNITS", NULL, NO_ORT },
+    OPTIONS_ORT,
     { 0 },
 };
 
@@ -80,12 +74,13 @@ static bool read_keys(Args *a, ServeSettings *s, Err *err)
 {
     const char *file = args_value(a, "api-key-file"), *key = getenv("ENCODERFILE_API_KEY");
     Str text;
-    if (key && *key && !serve_set(s, &a->arena, STR("api-key"), str_of(key), err)) return false;
+    if (key && *key && !serve_set(s, &a->arena, STR("api-key"), NULL, str_of(key), err))
+        return false;
     if (!file) return true;
     if (!file_read(&a->arena, file, KEYS_LIMIT, &text, err)) return false;
     if (strspn(text.p, " \t\r\n") == text.n)
         return fail(err, EF_USAGE, "--api-key-file: found no key in %s", file);
-    return serve_set(s, &a->arena, STR("api-key"), text, err);
+    return serve_set(s, &a->arena, STR("api-key"), NULL, text, err);
 }
 
 static bool choose_protocols(const Args *a, ServerOptions *o, Err *err)
@@ -107,7 +102,8 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
         return fail(err, EF_USAGE, "serve: found \"%s\", wanted options only", a->text[0]);
     for (int i = 0; i < a->n_given; i++) {
         Str name = str_of(a->given[i].option->name);
-        if (serve_known(name) && !serve_set(s, &a->arena, name, str_of(a->given[i].value), err))
+        Str value = str_of(a->given[i].value);
+        if (serve_known(name) && !serve_set(s, &a->arena, name, NULL, value, err))
             return false;
     }
     if (!s->server.cert_file != !s->server.key_file)

@@ -120,8 +120,12 @@ void h2_free(Conn *);
 
 /* stream.c: POST /predict line by line */
 extern const Handler line_handler;
-/* mcp_http.c: MCP's messages, and its form of errors */
+/* vertex.c: POST /vertex */
+extern const Handler vertex_handler;
+/* mcp_http.c: MCP's messages, its form of errors, and both for OpenAPI */
 extern const Handler mcp_handler;
+Value mcp_http_request(Arena *, const Site *);
+Value mcp_http_reply(Arena *, const Site *);
 void mcp_http_error(Exchange *, const Err *, int status);
 
 /* loop.c */

@@ -113,4 +113,36 @@ static void returned(Exchange *x, Job *job)
     reply(x, 200, &message);
 }
 
+/* ---- for OpenAPI ---- */
+static Value schema(Arena *arena, const char *json)
+{
+    Value v = value_null();
+    Err err;
+    bool ok = json_parse(arena, str_of(json), &v, &err);
+    assert(ok), (void)ok;
+    return v;
+}
+
+#define JSONRPC "\"jsonrpc\":{\"type\":\"string\",\"const\":\"2.0\"}"
+Value mcp_http_request(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema(arena, "{\"type\":\"object\",\"required\":[\"jsonrpc\",\"method\"],"
+                         "\"properties\":{" JSONRPC ",\"id\":{\"type\":[\"string\",\"number\"],"
+                         "\"description\":\"absent: a notification\"},"
+                         "\"method\":{\"type\":\"string\",\"examples\":[\"tools/list\"]},"
+                         "\"params\":{\"type\":\"object\"}}}");
+}
+
+Value mcp_http_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema(arena, "{\"type\":\"object\",\"required\":[\"jsonrpc\",\"id\"],"
+                         "\"properties\":{" JSONRPC ",\"id\":{\"type\":[\"string\",\"number\","
+                         "\"null\"]},\"result\":{\"type\":\"object\"},\"error\":"
+                         "{\"type\":\"object\",\"required\":[\"code\",\"message\"],"
+                         "\"properties\":{\"code\":{\"type\":\"integer\"},"
+                         "\"message\":{\"type\":\"string\"}}}}}");
+}
+
 const Handler mcp_handler = { .serve = serve, .returned = returned };

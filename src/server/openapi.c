@@ -6,7 +6,7 @@
 #include "routes.h"
 
 /* Whom a failure can meet. */
-enum { BODY = 1, KEYED = 2, NAMED = 4, OWN = 8, TEI = 16 };
+enum { BODY = 1, KEYED = 2, NAMED = 4, OWN = 8, TEI = 16, RUN = 32, MCP = 64 };
 
 static const struct Failure {
     int status;
@@ -16,21 +16,25 @@ static const struct Failure {
 } failures[] = {
     { 400, false, 0, "Not parseable: broken HTTP or broken JSON; TEI's routes: no text" },
     { 401, false, KEYED, "The server asks for a key, and this was none of its own" },
+    { 403, false, MCP, "Origin names a page of elsewhere that is not allowed" },
     { 404, false, NAMED, "There is no such model" },
+    { 404, false, MCP, "There is no such method (since 2026-07-28)" },
     { 405, true, 0, "The route exists, the method does not; see Allow" },
+    { 406, false, MCP, "Accept has no application/json" },
     { 408, true, 0, "The request did not arrive in time" },
     { 413, false, BODY, "The body, the number of inputs or the output is over its limit" },
     { 414, true, 0, "The request line is over its limit" },
     { 415, false, BODY, "The body is not application/json, or packed by something else than gzip" },
     { 417, true, 0, "Expect asks for something other than 100-continue" },
-    { 422, false, BODY, "Parseable, but wrong: empty text, wrong type, unknown option" },
-    { 424, false, BODY | TEI, "The model could not be run" },
+    { 421, false, MCP, "The server is bound to a local address, and Host names another" },
+    { 422, false, RUN, "Parseable, but wrong: empty text, wrong type, unknown option" },
+    { 424, false, RUN | TEI, "The model could not be run" },
     { 429, false, BODY, "The queue is full; try again after Retry-After seconds" },
     { 431, true, 0, "The header is over its limit" },
-    { 500, false, BODY | OWN, "The model could not be run" },
+    { 500, false, RUN | OWN, "The model could not be run" },
     { 501, true, 0, "Transfer-Encoding asks for something other than chunked" },
     { 503, false, 0, "The server is stopping or has no free connection" },
-    { 504, false, BODY, "The request waited longer than it may" },
+    { 504, false, RUN, "The request waited longer than it may" },
     { 505, true, 0, "Not HTTP/1.0 or HTTP/1.1" },
 };
 
@@ -43,7 +47,8 @@ static bool is_mixed(const Route *route)
 static int traits(const Route *route)
 {
     bool tei = route_dialect(route) == DIALECT_TEI, mixed = is_mixed(route);
-    return (route->job ? BODY : 0) | (route->open ? 0 : KEYED) |
+    return (route->job ? BODY | RUN : 0) | (route->request ? BODY | MCP : 0) |
+           (route->open ? 0 : KEYED) |
            (strstr(route->path, "{model}") ? NAMED : 0) | (tei || mixed ? TEI : 0) |
            (!tei || mixed ? OWN : 0);
 }
@@ -109,15 +114,17 @@ static Value success(Arena *arena, const Route *route)
 
 static Value failure_of(Arena *arena, const struct Failure *row, int has)
 {
-    const char *form = has & TEI && !row->early ? "AnyError" : "Error";
+    const char *form = row->early ? "Error" : has & MCP ? "McpReply" : has & TEI ? "AnyError" : "Error";
     return described(arena, row->when, content(arena, "application/json", reference(arena, form)));
 }
 
 static Value responses(Arena *arena, const Route *route)
 {
     int has = traits(route);
-    Value map = value_map(arena, COUNT(failures) + 1);
+    Value map = value_map(arena, COUNT(failures) + 2);
     value_add(&map, "200", described(arena, http1_reason(200), success(arena, route)));
+    if (has & MCP)
+        value_add(&map, "202", single(arena, "description", text("A notification: no answer")));
     for (size_t i = 0; i < COUNT(failures); i++) {
         const struct Failure *row = &failures[i];
         if ((row->only & has) == row->only)
@@ -158,7 +165,7 @@ static Value operation(Arena *arena, const Site *site, const Route *route)
     value_add(&map, "summary", text(route->summary));
     if (!route->open) value_add(&map, "security", security(arena));
     if (traits(route) & NAMED) value_add(&map, "parameters", parameters(arena, site));
-    if (route->job) {
+    if (traits(route) & BODY) {
         Value body = value_map(arena, 2);
         value_add(&body, "required", value_of_bool(true));
         value_add(&body, "content",
@@ -206,8 +213,9 @@ static Value schemas(Arena *arena, const Site *site, const Route *route, size_t 
         if (!route_described(&route[i], site)) continue;
         const JobKind *job = route[i].job;
         Value (*reply)(Arena *, const Site *) = job ? job->reply : route[i].reply;
-        if (job)
-            value_add(&map, component_name(arena, &route[i], "Request"), job->request(arena, site));
+        Value (*request)(Arena *, const Site *) = job ? job->request : route[i].request;
+        if (request)
+            value_add(&map, component_name(arena, &route[i], "Request"), request(arena, site));
         if (reply)
             value_add(&map, component_name(arena, &route[i], "Reply"), reply(arena, site));
     }

@@ -74,6 +74,8 @@ static const Route routes[] = {
     { "POST", "/decode", "decode", "Token ids back to texts", .job = &kind_tei_decode },
     { "POST", "/invocations", "invocations", "The same as POST /", .job = &kind_hub,
       .alias = true },
+    { "POST", "/vertex", "vertex", "A list of requests of POST /, as Vertex AI sends them",
+      .handler = &vertex_handler, .dialect = DIALECT_TEI, .alias = true },
     { "GET", "/ping", "ping", "The same as /health", PAGE(alive), .open = true, .alias = true },
     { "GET", "/api-doc/openapi.json", "api_doc", "The same as /openapi.json", PAGE(openapi),
       .open = true, .alias = true },
@@ -88,7 +90,8 @@ static const Route routes[] = {
       .job = &kind_rerank_documents },
     { "POST", "/v2/rerank", "rerank_v2", "The same as /v1/rerank", .job = &kind_rerank_documents },
     { "POST", "/mcp", "mcp", "Model Context Protocol: one JSON-RPC message",
-      .handler = &mcp_handler, .error = mcp_http_error, .alias = true },
+      .handler = &mcp_handler, .error = mcp_http_error, .request = mcp_http_request,
+      .reply = mcp_http_reply },
     { "POST", "gRPC", "grpc", "Calls, by any path", .media = "application/grpc",
       .handler = &grpc_handler, .open = true },
 };

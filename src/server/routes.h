@@ -31,6 +31,7 @@ typedef struct Route {
     const Handler *handler;      /* what answers itself */
     const JobKind *line;         /* the same for a line of application/x-ndjson; NULL: no lines */
     Value (*reply)(Arena *, const Site *); /* JSON Schema of a page; NULL: text */
+    Value (*request)(Arena *, const Site *); /* of what a handler takes; a job's is its kind's */
     /* (optional) its own form of errors, instead of error_write's */
     void (*error)(struct Exchange *, const Err *, int status);
     const char *media;           /* any path, if the content is of this type; not described */

@@ -11,6 +11,7 @@
  *   metrics.c   counters of server and session, for Prometheus and for SIGUSR1
  *   grpc.h      gRPC: services as rows, reflection, calls
  *   mcp_http.c  MCP over HTTP; mcp.c has its messages
+ *   vertex.c    POST /vertex: a list of requests
  *   trace.c     spans for an OpenTelemetry collector
  *   access.c    API keys, origins, the access log
  *

@@ -5,8 +5,12 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/heap.h"
 
 struct Tls {
@@ -56,13 +60,55 @@ static BIO_METHOD *socket_method(void)
 }
 
 /* ---- contexts ---- */
-static bool refused(Err *err, const char *what, const char *file)
+enum { PEM_LIMIT = 1 << 20 };
+typedef struct PemFile {         /* what a file should hold */
+    const char *what, *block, *wanted;
+} PemFile;
+static const PemFile certificate = { "certificate", "CERTIFICATE",
+                                     "a PEM certificate and those above it" };
+static const PemFile private_key = { "key", "PRIVATE KEY", "a PEM private key without a password" };
+static const PemFile client_authority = { "client certificates", "CERTIFICATE",
+                                          "PEM certificates that sign those of clients" };
+static const PemFile roots = { "root certificates", "CERTIFICATE", "PEM certificates" };
+
+/* The name of the next "-----BEGIN NAME-----", and *text behind it; n 0: there is none. */
+static Str next_block(Str *text)
+{
+    const char *begin = memmem(text->p, text->n, "-----BEGIN ", 11), *end = text->p + text->n;
+    if (!begin) return (Str){ 0 };
+    Str name = { begin + 11, 0 };
+    while (name.p + name.n < end && name.p[name.n] != '-' && name.p[name.n] != '\n') name.n++;
+    *text = (Str){ name.p + name.n, (size_t)(end - name.p) - name.n };
+    return name;
+}
+
+/* OpenSSL's reasons are about its parser; this is about the file. */
+static const char *found_in(Arena *arena, const char *file, const PemFile *kind, const char *reason)
+{
+    Err ignored;
+    Str text = STR("");
+    file_read(arena, file, PEM_LIMIT, &text, &ignored);
+    if (memmem(text.p, text.n, "ENCRYPTED", 9) && kind == &private_key)
+        return "a key with a password";
+    Str first = next_block(&text), name = first;
+    while (name.n && !memmem(name.p, name.n, kind->block, strlen(kind->block)))
+        name = next_block(&text);
+    if (!first.n) return "nothing in PEM (no -----BEGIN line)";
+    if (!name.n) return str_format(arena, "a PEM block of \"%.*s\"", STR_ARG(first));
+    return str_format(arena, "a broken \"%.*s\" (%s)", STR_ARG(name), reason);
+}
+
+static bool refused(Err *err, const PemFile *kind, const char *file)
 {
     unsigned long code = ERR_peek_error(); /* the first: those after it follow from it */
-    const char *reason = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
-                                                : ERR_reason_error_string(code);
-    fail(err, EF_IO, "%s: %s: %s", what, file, reason ? reason : "not usable");
+    const char *reason = ERR_reason_error_string(code);
+    Arena arena = { 0 };
     ERR_clear_error();
+    if (ERR_SYSTEM_ERROR(code))
+        return fail(err, EF_IO, "%s: %s: %s", kind->what, file, strerror(ERR_GET_REASON(code)));
+    fail(err, EF_IO, "%s: %s: found %s, wanted %s", kind->what, file,
+         found_in(&arena, file, kind, reason ? reason : "not usable"), kind->wanted);
+    arena_free(&arena);
     return false;
 }
 
@@ -84,17 +130,26 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *n
     return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
+static bool load_key(SSL_CTX *context, TlsFiles files, Err *err)
+{
+    bool read = SSL_CTX_use_PrivateKey_file(context, files.key, SSL_FILETYPE_PEM) == 1;
+    bool other = !read && ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_X509;
+    if (!read && !other) return refused(err, &private_key, files.key);
+    if (!other && SSL_CTX_check_private_key(context) == 1) return true;
+    ERR_clear_error();
+    return fail(err, EF_IO, "key: %s: found the key of another certificate, wanted that of %s",
+                files.key, files.cert);
+}
+
 static bool load(SSL_CTX *context, TlsFiles files, Err *err)
 {
     if (SSL_CTX_use_certificate_chain_file(context, files.cert) != 1)
-        return refused(err, "certificate", files.cert);
-    if (SSL_CTX_use_PrivateKey_file(context, files.key, SSL_FILETYPE_PEM) != 1)
-        return refused(err, "key", files.key);
-    if (SSL_CTX_check_private_key(context) != 1) return refused(err, "key", files.key);
+        return refused(err, &certificate, files.cert);
+    if (!load_key(context, files, err)) return false;
     if (!files.client_ca) return true;
     STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(files.client_ca);
     if (!names || SSL_CTX_load_verify_file(context, files.client_ca) != 1)
-        return refused(err, "client certificates", files.client_ca);
+        return refused(err, &client_authority, files.client_ca);
     SSL_CTX_set_client_CA_list(context, names);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     return true;
@@ -126,6 +181,16 @@ bool tls_reload(Tls *tls, Err *err)
     return true;
 }
 
+static Tls *new(TlsFiles files, Err *err)
+{
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
+    Tls *tls = heap_resize(NULL, sizeof *tls);
+    if (tls) *tls = (Tls){ .files = files, .socket = socket_method() };
+    if (tls && tls->socket) return tls;
+    tls_free(tls);
+    return fail(err, EF_IO, "TLS: no memory"), NULL;
+}
+
 Tls *tls_new(TlsFiles files, Err *err)
 {
     if (!files.cert || !files.key) {
@@ -133,11 +198,46 @@ Tls *tls_new(TlsFiles files, Err *err)
              files.cert ? "no key" : "no certificate");
         return NULL;
     }
-    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
-    Tls *tls = heap_resize(NULL, sizeof *tls);
-    if (!tls) return fail(err, EF_IO, "TLS: no memory"), NULL;
-    *tls = (Tls){ .files = files, .socket = socket_method() };
-    if (tls->socket && tls_reload(tls, err)) return tls;
+    Tls *tls = new(files, err);
+    if (tls && tls_reload(tls, err)) return tls;
+    tls_free(tls);
+    return NULL;
+}
+
+/* Where systems keep the certificates they trust: OpenSSL only knows the place of the one it was
+ * built on. NULL: nowhere known. */
+static const char *roots_file(void)
+{
+    static const char *const places[] = {
+        "/etc/ssl/certs/ca-certificates.crt", /* Debian, Arch, Alpine */
+        "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
+        "/etc/ssl/ca-bundle.pem",             /* openSUSE */
+        "/etc/ssl/cert.pem",
+    };
+    const char *said = getenv("SSL_CERT_FILE");
+    if (said && *said) return said;
+    for (size_t i = 0; i < COUNT(places); i++)
+        if (access(places[i], R_OK) == 0) return places[i];
+    return NULL;
+}
+
+static bool trust_roots(Tls *tls, Err *err)
+{
+    const char *file = roots_file();
+    if (!file)
+        return fail(err, EF_IO, "root certificates: found none, wanted a file of them in "
+                                "$SSL_CERT_FILE");
+    tls->context = SSL_CTX_new(TLS_client_method());
+    if (!tls->context) return fail(err, EF_IO, "TLS: could not be started");
+    SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION);
+    SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
+    return SSL_CTX_load_verify_file(tls->context, file) == 1 || refused(err, &roots, file);
+}
+
+Tls *tls_client(Err *err)
+{
+    Tls *tls = new((TlsFiles){ 0 }, err);
+    if (tls && trust_roots(tls, err)) return tls;
     tls_free(tls);
     return NULL;
 }
@@ -151,7 +251,7 @@ void tls_free(Tls *tls)
 }
 
 /* ---- connections: TlsConn is an SSL by another name ---- */
-TlsConn *tls_accept(Tls *tls, int fd)
+static SSL *on_socket(Tls *tls, int fd)
 {
     SSL *ssl = SSL_new(tls->context);
     BIO *bio = ssl ? BIO_new(tls->socket) : NULL;
@@ -159,8 +259,42 @@ TlsConn *tls_accept(Tls *tls, int fd)
     BIO_set_data(bio, (void *)(intptr_t)fd);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl, bio, bio);
-    SSL_set_accept_state(ssl);
+    return ssl;
+}
+
+TlsConn *tls_accept(Tls *tls, int fd)
+{
+    SSL *ssl = on_socket(tls, fd);
+    if (ssl) SSL_set_accept_state(ssl);
     return (TlsConn *)ssl;
+}
+
+/* What the certificate must name: an address, or a name (then the server is told, too). */
+static bool expect(SSL *ssl, const char *host)
+{
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1) return true;
+    ERR_clear_error();
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+static bool refused_server(Err *err, SSL *ssl, const char *host)
+{
+    long verdict = SSL_get_verify_result(ssl);
+    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    if (verdict != X509_V_OK) reason = X509_verify_cert_error_string(verdict);
+    fail(err, EF_IO, "TLS with %s: %s", host, reason ? reason : "no answer");
+    ERR_clear_error();
+    return false;
+}
+
+TlsConn *tls_connect(Tls *tls, int fd, const char *host, Err *err)
+{
+    SSL *ssl = on_socket(tls, fd);
+    if (!ssl) return fail(err, EF_IO, "TLS: no memory"), NULL;
+    if (expect(ssl, host) && SSL_connect(ssl) == 1) return (TlsConn *)ssl;
+    refused_server(err, ssl, host);
+    SSL_free(ssl);
+    return NULL;
 }
 
 /* What a call that moved nothing means. */

@@ -21,6 +21,10 @@ Tls *tls_new(TlsFiles, Err *);
 bool tls_reload(Tls *, Err *);   /* reads the files again; false: the old ones stay */
 void tls_free(Tls *);
 
+/* The other side, which waits as its socket does. Trusts $SSL_CERT_FILE, or what the system does. */
+Tls *tls_client(Err *);
+TlsConn *tls_connect(Tls *, int fd, const char *host, Err *); /* host: named by the certificate */
+
 TlsConn *tls_accept(Tls *, int fd);                        /* NULL: no memory */
 ssize_t tls_read(TlsConn *, void *, size_t room);          /* as recv; EAGAIN: not now */
 ssize_t tls_write(TlsConn *, const void *, size_t n);      /* as send; again with the same bytes */

@@ -12,7 +12,8 @@
 #include "base/log.h"
 #include "loop.h"
 
-enum { ROOM = 4096, BATCH = 512, SEND_S = 1, DEFAULT_PORT = 4318 };
+enum { ROOM = 4096, BATCH = 512, SEND_S = 1, DEFAULT_PORT = 4318, RECORD = 16 << 10 };
+#define WANTED_URL "wanted http://HOST:PORT or https://HOST:PORT"
 
 typedef struct Request { /* what spans are made of; times are those of now_seconds */
     uint8_t trace[16], span[8], parent[8];
@@ -27,8 +28,9 @@ typedef struct Request { /* what spans are made of; times are those of now_secon
 } Request;
 
 struct Tracer {
-    char host[256], path[512];
+    char host[256], path[512]; /* host: without the brackets of an address */
     int port;
+    Tls *tls;                  /* NULL: http:// */
     double epoch;              /* Unix time when now_seconds() was 0 */
     uint64_t seed, stage_seed; /* of ids: the loop's, the thread's */
     pthread_t thread;
@@ -202,36 +204,58 @@ static void put_batch(Tracer *t, Buf *out, const Request *list, int n)
 }
 
 /* ---- to the collector ---- */
-static bool send_all(int fd, Str text)
+typedef struct Wire {
+    int fd;
+    TlsConn *tls; /* NULL: plain */
+} Wire;
+
+static bool send_all(Wire w, Str text)
 {
     for (size_t sent = 0; sent < text.n;) {
-        ssize_t n = send(fd, text.p + sent, text.n - sent, MSG_NOSIGNAL);
+        const char *p = text.p + sent;
+        ssize_t n = w.tls ? tls_write(w.tls, p, MIN(text.n - sent, RECORD))
+                          : send(w.fd, p, text.n - sent, MSG_NOSIGNAL);
         if (n <= 0) return false;
         sent += (size_t)n;
     }
     return true;
 }
 
-static bool accepted(int fd)
+static bool accepted(Wire w, Err *err)
 {
-    char reply[32] = "";
-    ssize_t n = recv(fd, reply, sizeof reply - 1, MSG_WAITALL);
-    return n >= 12 && strncmp(reply, "HTTP/1.", 7) == 0 && reply[9] == '2';
+    char reply[13] = ""; /* "HTTP/1.1 200" */
+    for (size_t n = 0; n < sizeof reply - 1;) {
+        size_t room = sizeof reply - 1 - n;
+        ssize_t got = w.tls ? tls_read(w.tls, reply + n, room) : recv(w.fd, reply + n, room, 0);
+        if (got <= 0) return fail(err, EF_IO, "no answer");
+        n += (size_t)got;
+    }
+    if (strncmp(reply, "HTTP/1.", 7) == 0 && reply[9] == '2') return true;
+    return fail(err, EF_IO, "answered \"%s\"", reply);
 }
 
-static bool post(const Tracer *t, Str body)
+static bool exchange_with(const Tracer *t, Wire w, Str body, Err *err)
 {
-    Err err = { 0 };
     Buf request = { 0 };
-    int fd = connect_to_host(t->host, t->port, SEND_S, &err);
-    if (fd < 0) return false;
     buf_printf(&request,
-               "POST %s HTTP/1.1\r\nHost: %s:%d\r\nContent-Type: application/json\r\n"
+               "POST %s HTTP/1.1\r\nHost: %s%s%s:%d\r\nContent-Type: application/json\r\n"
                "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-               t->path, t->host, t->port, body.n);
-    bool ok = send_all(fd, buf_view(&request)) && send_all(fd, body) && accepted(fd);
+               t->path, strchr(t->host, ':') ? "[" : "", t->host, strchr(t->host, ':') ? "]" : "",
+               t->port, body.n);
+    bool ok = send_all(w, buf_view(&request)) && send_all(w, body);
     buf_free(&request);
-    close(fd);
+    return ok ? accepted(w, err) : fail(err, EF_IO, "does not read");
+}
+
+static bool post(const Tracer *t, Str body, Err *err)
+{
+    Wire w = { .fd = connect_to_host(t->host, t->port, SEND_S, err) };
+    if (w.fd < 0) return false;
+    if (t->tls) w.tls = tls_connect(t->tls, w.fd, t->host, err);
+    bool ok = (w.tls || !t->tls) && exchange_with(t, w, body, err);
+    if (ok && w.tls) tls_end(w.tls);
+    if (w.tls) tls_close(w.tls);
+    close(w.fd);
     return ok;
 }
 
@@ -254,21 +278,27 @@ static bool take_batch(Tracer *t, Request *list, int *n, bool *last)
     return more;
 }
 
+static void tell(const Tracer *t, bool well, const Err *err)
+{
+    if (well) log_warn("traces: the collector at %s:%d takes spans again", t->host, t->port);
+    else log_warn("traces: the collector at %s:%d does not take spans, they are dropped: %s", t->host,
+                  t->port, err->message);
+}
+
 static void *work(void *arg)
 {
-    static const char *const words[] = { "does not take spans: they are dropped",
-                                         "takes spans again" };
     Tracer *t = arg;
     Request *list = heap_resize(NULL, BATCH * sizeof *list);
     bool well = true, last;
     int n;
     while (list && take_batch(t, list, &n, &last)) {
         Buf body = { 0 };
+        Err err = { 0 };
         if (n == 0) continue;
         put_batch(t, &body, list, n);
-        bool ok = post(t, buf_view(&body));
+        bool ok = post(t, buf_view(&body), &err);
         buf_free(&body);
-        if (ok != well) log_warn("traces: the collector at %s:%d %s", t->host, t->port, words[ok]);
+        if (ok != well) tell(t, ok, &err);
         well = ok;
         if (!ok && last) break; /* nobody waits for a collector that is away */
     }
@@ -279,26 +309,27 @@ static void *work(void *arg)
 /* ---- start and end ---- */
 static bool read_url(Tracer *t, const char *url, Err *err)
 {
-    const char *p = url + strlen("http://");
+    bool secret = strncmp(url, "https://", 8) == 0;
+    const char *p = url + strlen(secret ? "https://" : "http://");
     int64_t port = DEFAULT_PORT;
-    if (strncmp(url, "http://", 7) != 0)
-        return fail(err, EF_USAGE, "--otel-exporter-url: found \"%s\", wanted http://HOST:PORT",
-                    url);
+    if (!secret && strncmp(url, "http://", 7) != 0)
+        return fail(err, EF_USAGE, "--otel-exporter-url: found \"%s\", " WANTED_URL, url);
     size_t authority = strcspn(p, "/"), host = authority;
     for (size_t i = 0; i < authority; i++)
         if (p[i] == ':' && !memchr(p + i, ']', authority - i)) host = i;
     if (host < authority &&
         (!str_int((Str){ p + host + 1, authority - host - 1 }, &port) || port < 1 || port > 65535))
-        return fail(err, EF_USAGE, "--otel-exporter-url: found a port of \"%.*s\"",
+        return fail(err, EF_USAGE, "--otel-exporter-url: found a port of \"%.*s\", " WANTED_URL,
                     (int)(authority - host - 1), p + host + 1);
     const char *path = p[authority] && p[authority + 1] ? p + authority : "/v1/traces";
     t->port = (int)port;
     if (host == 0 || host >= sizeof t->host || strlen(path) >= sizeof t->path ||
         strpbrk(url, " \r\n\""))
-        return fail(err, EF_USAGE, "--otel-exporter-url: found \"%s\", wanted http://HOST:PORT",
-                    url);
-    snprintf(t->host, sizeof t->host, "%.*s", (int)host, p);
+        return fail(err, EF_USAGE, "--otel-exporter-url: found \"%s\", " WANTED_URL, url);
+    bool brackets = p[0] == '[' && p[host - 1] == ']';
+    snprintf(t->host, sizeof t->host, "%.*s", (int)(brackets ? host - 2 : host), p + brackets);
     strcpy(t->path, path);
+    if (secret && !(t->tls = tls_client(err))) return within(err, "--otel-exporter-url");
     return true;
 }
 
@@ -321,6 +352,7 @@ Tracer *tracer_new(const char *url, Err *err)
     pthread_cond_init(&t->came, NULL);
     set_clock(t);
     if (pthread_create(&t->thread, NULL, work, t) == 0) return t;
+    tls_free(t->tls);
     heap_resize(t, 0);
     return fail(err, EF_IO, "no thread could be started"), NULL;
 }
@@ -336,5 +368,6 @@ void tracer_free(Tracer *t)
     if (t->dropped) log_warn("traces: %llu requests were dropped", (unsigned long long)t->dropped);
     pthread_cond_destroy(&t->came);
     pthread_mutex_destroy(&t->lock);
+    tls_free(t->tls);
     heap_resize(t, 0);
 }

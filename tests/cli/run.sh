@@ -436,6 +436,13 @@ refuses "TLS" "both --cert-file and --key-file" "$P" serve --cert-file x
 refuses "gRPC port" "grpc-port" "$P" serve --grpc-port 70000
 refuses "no protocol" "Cannot disable both gRPC and HTTP" "$P" serve --disable-grpc --disable-http
 refuses "port" "http-port" "$P" serve --http-port 70000
+refuses "port of mcp" "error: --port: found \"70000\", wanted a number from 0 to 65535" "$P" mcp --port 70000
+refuses "a word for mcp" "mcp: found \"x\", wanted options only" "$P" mcp x
+refuses "mcp under half of TLS" "found no key, wanted both --cert-file and --key-file" "$P" mcp --port 0 --cert-file x
+refuses "certificate that is none" "certificate: txt: found nothing in PEM" "$P" mcp --port 0 --cert-file txt --key-file txt
+refuses "collector" "wanted http://HOST:PORT or https://HOST:PORT" "$P" serve --http-port 0 --otel-exporter-url grpc://x
+refuses "collector, no roots" "otel-exporter-url: root certificates: none: No such file" env SSL_CERT_FILE=none "$P" serve --http-port 0 --otel-exporter-url https://localhost
+for command in infer mcp; do refuses "$command: ORT" "a setting of ONNX Runtime" "$P" "$command" --device-id 1; done
 refuses "lengths" "lengths" "$P" bench --lengths 3,x
 refuses "precision" "precision" "$P" bench --precision bf16
 refuses "offsets" "offsets" "$P" infer --offsets words x

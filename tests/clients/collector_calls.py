@@ -5,7 +5,9 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.request
@@ -27,11 +29,11 @@ class Collector(BaseHTTPRequestHandler):
         pass
 
 
-def serve(url):
+def serve(url, roots=""):
     model = os.path.join(os.environ["EF_MODELS"], "embed")
     server = subprocess.Popen([os.environ["EF_PROGRAM"], "serve", "--model", model, "--model-type", "sentence_embedding", "--http-port",
                                "0", "--http-hostname", "127.0.0.1", "--enable-otel", "--otel-exporter-url", url],
-                              stderr=subprocess.PIPE, text=True)
+                              stderr=subprocess.PIPE, text=True, env={**os.environ, "SSL_CERT_FILE": roots})
     for line in server.stderr:
         if "http://127.0.0.1:" in line and "serving" in line:
             return server, "http://127.0.0.1:" + line.rsplit(":", 1)[1].strip()
@@ -99,6 +101,41 @@ def away():
     return True, f"100 requests in {seconds:.1f} s"
 
 
+def certificate(folder, name, address):
+    """Signed by itself, for an address: its file, with the key in it."""
+    file, key = (os.path.join(folder, f"{name}.{end}") for end in ("pem", "key"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
+                    "-out", file, "-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName={address}"],
+                   check=True, capture_output=True)
+    return file, key
+
+
+def under_tls():
+    """Spans arrive where the certificate is trusted and names the address; elsewhere they do not, and the log says why."""
+    notes = []
+    with tempfile.TemporaryDirectory() as folder:
+        right, other = certificate(folder, "right", "IP:127.0.0.1"), certificate(folder, "other", "DNS:example.org")
+        for (file, key), roots, wanted in ((right, right[0], ""), (right, other[0], "self-signed certificate"),
+                                           (other, other[0], "IP address mismatch")):
+            collector = HTTPServer(("127.0.0.1", 0), Collector)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(file, key)
+            collector.socket = context.wrap_socket(collector.socket, server_side=True)
+            threading.Thread(target=collector.serve_forever, daemon=True).start()
+            batches.clear()
+            server, base = serve(f"https://127.0.0.1:{collector.server_port}", roots)
+            good = embed(base) == 200
+            code = end(server)
+            said = server.stderr.read()
+            collector.shutdown()
+            roots_seen = len([s for s in spans_of(batches) if s["kind"] == 2])
+            if not good or code != 0 or roots_seen != (0 if wanted else 1) or wanted not in said:
+                return False, f"{roots_seen} spans, exit status {code}: {said[-300:]}"
+            notes.append(wanted or "trusted")
+    return True, ", ".join(notes)
+
+
 attempt("OTLP collector", "spans of requests, traceparent", spans)
 attempt("OTLP collector", "away, or silent", away)
+attempt("OTLP collector", "https://", under_tls)
 finish()

@@ -74,6 +74,14 @@ def rerank():
 attempt("TEI", "/rerank", rerank)
 
 
+def vertex():
+    got = post("embed", "/vertex", instances=[{"inputs": t} for t in TEXTS])["predictions"]
+    return same_vectors([g[0] for g in got], [embed.vector(t) for t in TEXTS])
+
+
+attempt("TEI", "/vertex", vertex)
+
+
 def tokens():
     got = post("embed", "/tokenize", inputs=TEXTS)
     wanted = [embed.tokenizer.encode(t) for t in TEXTS]

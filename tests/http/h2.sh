@@ -112,5 +112,5 @@ check 'none' "$(version --cacert "$dir/server.pem" "$url/health")" '* 000'
 stop clients
 "$PROGRAM" serve --model "$MODEL" --cert-file "$dir/server.pem" --key-file "$dir/client.key" 2> "$dir/log"
 check 'wrong key: exit code' "$?" 1
-check 'wrong key' "$(cat "$dir/log")" '*key values mismatch*'
+check 'wrong key' "$(cat "$dir/log")" '*client.key: found the key of another certificate, wanted that of*server.pem*'
 finish
