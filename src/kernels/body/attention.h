@@ -50,15 +50,18 @@ static void load_queries(const Block *b)
         }
 }
 
-/* out[panels][n][16] = n rows of x times panels of K rows. */
-static void multiply(Side x, int64_t n, const float *panel, int64_t K, int panels, float *out)
+/* t->sum[panels][n][16] = n rows of x times panels of w */
+static void multiply(Product *t, int64_t n, int panels)
 {
     const Tiling rows = tiling_of(n, TILE_ROWS, 0);
-    for (int64_t t = 0; t < rows.count; t++) {
-        Cut c = tiling_cut(&rows, t);
-        Side from = { x.p + c.from * x.row, x.row, x.next };
-        tile_fn[c.to - c.from][panels](from, panel, K, (Ahead){ 0 },
-                                       (Sums){ out + c.from * PANEL, PANEL, n * PANEL });
+    const float *x = t->x;
+    float *sum = t->sum;
+    t->sum_row = PANEL, t->sum_panel = n * PANEL;
+    for (int64_t i = 0; i < rows.count; i++) {
+        Cut c = tiling_cut(&rows, i);
+        t->x = x + c.from * t->row;
+        t->sum = sum + c.from * PANEL;
+        tile_fn[c.to - c.from][panels](t);
     }
 }
 
@@ -145,11 +148,14 @@ static void attend(const Block *b)
     int64_t keys = b->keys.to - b->keys.from;
     vf scale[ATTEND_PANELS];
     load_queries(b);
-    multiply((Side){ b->k + b->keys.from * b->ldk, b->ldk, 1 }, keys, b->panel, a->D, b->panels,
-             b->scores);
-    for (int p = 0; p < b->panels; p++) scale[p] = soften(b, p);
-    multiply((Side){ b->v + b->keys.from * b->ldv, 1, b->ldv }, a->D, b->scores, keys, b->panels,
-             b->panel);
+    Product qk = { .x = b->k + b->keys.from * b->ldk, .row = b->ldk, .next = 1, .w = b->panel,
+                   .K = a->D, .sum = b->scores };
+    Product pv = { .x = b->v + b->keys.from * b->ldv, .row = 1, .next = b->ldv, .w = b->scores,
+                   .K = keys, .sum = b->panel };
+    multiply(&qk, keys, b->panels);
+    for (int p = 0; p < ATTEND_PANELS; p++)
+        scale[p] = p < b->panels ? soften(b, p) : vf_set(0);
+    multiply(&pv, a->D, b->panels);
     for (int p = 0; p < b->panels; p++) store_result(b, p, scale[p]);
 }
 

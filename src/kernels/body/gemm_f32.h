@@ -14,16 +14,20 @@ static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, 
     const Tiling rows = tiling_of(m1 - m0, TILE_ROWS, bytes);
     const int widest = tile_panels((int)(rows.rows + (rows.more > 0)));
     if (m1 <= m0) return;
+    Product t = { .row = l->ldx, .next = 1, .K = l->K, .ahead = { .panel = bytes, .step = rows.step },
+                  .sum = sum, .sum_panel = PANEL };
     for (int64_t p = p0, panels; p < p1; p += panels) {
-        const float *w = (const float *)l->w + p * PANEL * l->K;
         panels = group_of(p1 - p, widest);
+        t.w = (const float *)l->w + p * PANEL * l->K;
+        t.ahead.p = (const char *)(t.w + panels * PANEL * l->K);
+        t.sum_row = panels * PANEL;
         for (int64_t i = 0; i < rows.count; i++) {
             Cut c = tiling_cut(&rows, i);
-            Tile t = { sum, m0 + c.from, p * PANEL, (int)(c.to - c.from), (int)panels };
-            Ahead ahead = tiling_ahead(&rows, i, w + panels * PANEL * l->K, bytes);
-            tile_fn[t.rows][panels]((Side){ l->x + t.m * l->ldx, l->ldx, 1 }, w, l->K, ahead,
-                                    (Sums){ sum, panels * PANEL, PANEL });
-            finish_tile(l, &t);
+            t.x = l->x + (m0 + c.from) * l->ldx;
+            t.ahead.at = rows.part * i;
+            tile_fn[c.to - c.from][panels](&t);
+            finish_tile(l, &(Tile){ sum, m0 + c.from, p * PANEL, (int)(c.to - c.from),
+                                    (int)panels });
         }
     }
 }

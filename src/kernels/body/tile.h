@@ -6,11 +6,6 @@
 #ifndef KERNELS_BODY_TILE_H
 #define KERNELS_BODY_TILE_H
 
-typedef struct Side {       /* the side that is broadcast, element by element */
-    const float *p;         /* row r, step k is at p[r * row + k * next] */
-    int64_t row, next;
-} Side;
-
 /* What will be read after this tile: now and then a line of each panel is asked for, so that
  * weights come from memory while others are multiplied. The row tiles of a panel share the work. */
 enum { STRIDE = 8 };        /* steps between two such moments */
@@ -28,30 +23,38 @@ INLINE void ahead_ask(Ahead *a, int panels)
         for (int p = 0; p < panels; p++) __builtin_prefetch(a->p + p * a->panel + from);
 }
 
-typedef struct Sums {       /* where sums go: 16 floats of row r, panel p at p[r*row + p*panel] */
-    float *p;
-    int64_t row, panel;
-} Sums;
+/* sum = x * w. One of them is kept and changed from tile to tile, and tiles read it field by field:
+ * a struct given by value is copied by loads wider than the stores that wrote it, which wait for
+ * all that was before them, and then no two tiles overlap. */
+typedef struct Product {
+    const float *x;         /* the side that is broadcast: row r, step k is at x[r*row + k*next] */
+    int64_t row, next;
+    const float *w;         /* panels of K rows of 16 floats, one behind the other */
+    int64_t K;
+    Ahead ahead;
+    float *sum;             /* 16 floats of row r, panel p go to sum[r*sum_row + p*sum_panel] */
+    int64_t sum_row, sum_panel;
+} Product;
 
-/* out = x * w; w: panels of K rows of 16 floats, one behind the other. */
-INLINE void tile_body(int rows, int panels, Side x, const float *w, int64_t K, Ahead ahead,
-                      Sums out)
+INLINE void tile_body(int rows, int panels, const Product *t)
 {
     vf sum[TILE_ROWS][TILE_PANELS];
+    const int64_t panel = t->K * PANEL, row = t->row, next = t->next;
+    const float *x = t->x, *w = t->w;
+    Ahead ahead = t->ahead;
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++) sum[r][p] = vf_set(0);
-    int64_t panel = K * PANEL;
-    for (int64_t left = K; left > 0; left -= STRIDE) {
+    for (int64_t left = t->K; left > 0; left -= STRIDE) {
         ahead_ask(&ahead, panels);
-        for (int64_t k = MIN(STRIDE, left); k > 0; k--, w += PANEL, x.p += x.next) {
+        for (int64_t k = MIN(STRIDE, left); k > 0; k--, w += PANEL, x += next) {
             vf b[TILE_PANELS];
 #pragma GCC unroll 32
             for (int p = 0; p < panels; p++) b[p] = vf_load(w + p * panel);
 #pragma GCC unroll 32
             for (int r = 0; r < rows; r++) {
-                vf a = vf_set(x.p[r * x.row]);
+                vf a = vf_set(x[r * row]);
 #pragma GCC unroll 32
                 for (int p = 0; p < panels; p++) sum[r][p] = vf_fma(a, b[p], sum[r][p]);
             }
@@ -61,19 +64,15 @@ INLINE void tile_body(int rows, int panels, Side x, const float *w, int64_t K, A
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++)
-            vf_store(out.p + r * out.row + p * out.panel, sum[r][p]);
+            vf_store(t->sum + r * t->sum_row + p * t->sum_panel, sum[r][p]);
 }
 
 #define X(rows, panels)                                                                        \
-    static void tile_##rows##x##panels(Side x, const float *w, int64_t K, Ahead ahead,         \
-                                       Sums out)                                               \
-    {                                                                                          \
-        tile_body(rows, panels, x, w, K, ahead, out);                                          \
-    }
+    static void tile_##rows##x##panels(const Product *t) { tile_body(rows, panels, t); }
 TILES(X)
 #undef X
 
-typedef void TileFn(Side x, const float *w, int64_t K, Ahead ahead, Sums out);
+typedef void TileFn(const Product *);
 #define X(rows, panels) [rows][panels] = tile_##rows##x##panels,
 static TileFn *const tile_fn[TILE_ROWS + 1][TILE_PANELS + 1] = { TILES(X) };
 #undef X
