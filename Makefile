@@ -9,7 +9,7 @@ ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden 
 LDFLAGS := -pthread -Wl,--gc-sections
 TLS     ?= 1   # 0: without OpenSSL, 4 MB smaller
 LIBS    := -lyaml -llua5.4 -lexpat -lnghttp2 $(if $(filter 1,$(TLS)),-lssl -lcrypto) -lz -lm
-# -w: OpenSSL names getaddrinfo and dlopen, and calls neither here. The script: no unwind tables (0.8 MB).
+# -w: the C library warns of dlopen, which nothing here calls. The script: no unwind tables (0.8 MB).
 STATIC  := -static -s -Wl,-w -Wl,-T,src/cli/program.ld
 
 ifdef SAN   # address and undefined behaviour; sanitizers cannot be static

@@ -48,9 +48,10 @@ static void check_sample(const Package *p)
     CHECK(panels.n == 131200 && memcmp(panels.p, "head\0\0", 6) == 0);
     CHECK(memcmp(panels.p + 64, big, sizeof big) == 0 && memcmp(panels.p + 131072, "tail", 4) == 0);
     CHECK(panels.p[131199] == 0);
-    for (int kind = 0; kind < MEMBER_COUNT; kind++)
-        if (p->member[kind].bytes.p)
-            CHECK((p->member[kind].bytes.p - (const char *)p->file.p) % 65536 == 0);
+    for (int kind = 0; kind < MEMBER_COUNT; kind++) {
+        Str m = p->member[kind].bytes;
+        if (m.p) CHECK((m.p - (const char *)p->file.p) % (m.n < 4096 ? 64 : 4096) == 0);
+    }
 }
 
 static void round_trip(void)

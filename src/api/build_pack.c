@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * build_pack.c - a loaded model as the members of a package: what the peer's `inspect` reads (8
- * fields of config.json, the tokenizer) and what we start from (optimized graph, panels, facts).
- * The .onnx itself is left out: the panels are its weights in the order in which they are read. */
+ * fields of config.json) and what we start from (optimized graph, panels, tables, facts). The .onnx
+ * and the tokenizer.json are left out: the panels are the weights in the order in which they are
+ * read, the tables are the vocabulary as it is searched. */
 #include "api/build.h"
 #include "data/json.h"
 
@@ -61,35 +62,6 @@ static Str pack_json(Arena *arena, Value v)
     return keep(arena, &b);
 }
 
-static Value padding(Arena *arena, const Model *m)
-{
-    int id = m->config.pad_token_id;
-    Str token = tokenizer_token(m->tokenizer, id);
-    Value p = value_map(arena, 6);
-    value_add(&p, "strategy", value_of_str(STR("BatchLongest")));
-    value_add(&p, "direction", value_of_str(STR("Right")));
-    value_add(&p, "pad_to_multiple_of", value_null());
-    value_add(&p, "pad_id", value_of_int(id));
-    value_add(&p, "pad_type_id", value_of_int(0));
-    value_add(&p, "pad_token", value_of_str(token.n ? token : STR("[PAD]")));
-    return p;
-}
-
-/* tokenizer.json goes in as it is: writing a parsed tree again could only lose something. */
-static Str pack_tokenizer(Arena *arena, const Model *m)
-{
-    Value config = value_map(arena, 2);
-    value_add(&config, "padding", padding(arena, m));
-    value_add(&config, "truncation", limit_to_package(arena, &m->encode));
-    Buf b = { 0 };
-    buf_puts(&b, "{\"tokenizer\":");
-    buf_str(&b, m->tokenizer_text);
-    buf_puts(&b, ",\"config\":");
-    json_write(&b, &config);
-    buf_char(&b, '}');
-    return keep(arena, &b);
-}
-
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
@@ -134,7 +106,6 @@ void build_pack(Arena *arena, const Model *m, Package *p)
     *p = (Package){ .model_type = m->task->number, .name = m->name, .version = m->version };
     if (m->transform) p->member[MEMBER_TRANSFORM].bytes = pack_script(arena, m->transform);
     p->member[MEMBER_CONFIG].bytes = pack_json(arena, build_model_config(arena, m->config.root));
-    p->member[MEMBER_TOKENIZER].bytes = pack_tokenizer(arena, m);
     p->member[MEMBER_TOKENS].bytes = m->tokenizer_tables;
     p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;
     p->member[MEMBER_FACTS].bytes = pack_facts(arena, m);

@@ -9,8 +9,10 @@ enum {
     FOOTER_BYTES = 32,
     FORMAT_VERSION = 1,
     FLAG_PROTOBUF = 1,
-    MEMBER_ALIGN = 65536,
-    HASHED_AT_OPEN = 1 << 20, /* members below this size are hashed by package_parse */
+    MEMBER_ALIGN = 64,        /* of a member shorter than a page */
+    MEMBER_PAGE = 4096,       /* of any other */
+    HASHED_AT_OPEN = 1 << 20, /* members below this size are hashed by package_parse, */
+    TABLES_HASHED = 1 << 17,  /* those of a tokenizer below this one */
 };
 
 enum { MANIFEST_TYPE = 1, MANIFEST_NAME = 2, MANIFEST_VERSION = 3 };           /* its own fields */

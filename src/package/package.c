@@ -178,12 +178,10 @@ static bool check_hash(const Package *p, MemberKind kind, Err *err)
                 member_name(kind));
 }
 
-/* Members that a start reads as a whole: small ones, and not a tokenizer.json whose tables are
- * there. */
+/* Of large tables a start reads little, and every index is checked where it is used. */
 static bool hashed_at_open(const Package *p, MemberKind kind)
 {
-    bool spare = kind == MEMBER_TOKENIZER && p->member[MEMBER_TOKENS].bytes.p;
-    return p->member[kind].bytes.n < HASHED_AT_OPEN && !spare;
+    return p->member[kind].bytes.n < (kind == MEMBER_TOKENS ? TABLES_HASHED : HASHED_AT_OPEN);
 }
 
 bool package_parse(Str file, Package *p, Err *err)

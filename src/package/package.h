@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * package.h - the container:
  *
- *     [program][manifest][members, each at a 64 KiB-aligned file offset][footer]
+ *     [program][manifest][members, those of a page and more at a page of the file][footer]
  *
  * Footer (32 bytes, little endian): "ENCFILE\0", u32 version 1, u64 manifest offset, u64 manifest
  * length, u32 flags (bit 0: the manifest is protobuf). The manifest is the peer's
@@ -15,7 +15,7 @@ typedef enum {               /* the peer's first, in the order in which they sta
     MEMBER_WEIGHTS,          /* 100: an .onnx, unchanged (peer's packages) */
     MEMBER_TRANSFORM,        /* 110 */
     MEMBER_CONFIG,           /* 120: config.json's fields the peer knows */
-    MEMBER_TOKENIZER,        /* 130: {"tokenizer": ..., "config": ...} */
+    MEMBER_TOKENIZER,        /* 130: {"tokenizer": ..., "config": ...} (peer's packages) */
     MEMBER_IMAGE,            /* 140 */
     MEMBER_GRAPH,            /* 1000: optimized graph as ONNX, weights external in MEMBER_PANELS */
     MEMBER_PANELS,           /* 1001: constants, each at a 64-byte boundary */

@@ -43,6 +43,11 @@ static void put_manifest(Buf *out, const Package *content, const Layout *at)
                          content->member[kind].bytes.n, at->sha256[kind]);
 }
 
+static uint64_t boundary(const PackageMember *m)
+{
+    return m->bytes.n < MEMBER_PAGE ? MEMBER_ALIGN : MEMBER_PAGE;
+}
+
 /* Where everything will stand, and the manifest that says so. */
 static void lay_out(const Package *content, uint64_t program, Layout *at, Buf *manifest)
 {
@@ -52,7 +57,7 @@ static void lay_out(const Package *content, uint64_t program, Layout *at, Buf *m
     for (int kind = 0; kind < MEMBER_COUNT; kind++) {
         const PackageMember *m = &content->member[kind];
         if (!present(m)) continue;
-        uint64_t start = ROUND_UP(end, (uint64_t)MEMBER_ALIGN);
+        uint64_t start = ROUND_UP(end, boundary(m));
         at->offset[kind] = start - program;
         member_hash(m, at->sha256[kind]);
         end = start + m->bytes.n;
@@ -98,7 +103,7 @@ static bool add_members(FileWriter *w, Progress *bar, const Package *content, Er
     for (int kind = 0; kind < MEMBER_COUNT; kind++) {
         const PackageMember *m = &content->member[kind];
         if (!present(m)) continue;
-        if (!writer_align(w, MEMBER_ALIGN, err) || !add_member(w, bar, m, err)) return false;
+        if (!writer_align(w, boundary(m), err) || !add_member(w, bar, m, err)) return false;
     }
     return true;
 }

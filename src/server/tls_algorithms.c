@@ -3,7 +3,10 @@
  * from a "provider"; its default one names all there are, and the linker must keep what is named.
  * This one stands in its place, under its name, and names what TLS 1.2 and 1.3 and keys in PEM
  * files need. What is not here is not offered in a handshake; a name that OpenSSL no longer has is
- * an error of the linker. */
+ * an error of the linker. The functions of the C library that OpenSSL names and that no call of
+ * ours reaches (names of hosts, shared objects) end here, too. */
+#include <dlfcn.h>
+#include <netdb.h>
 #include <openssl/bio.h>
 #include <openssl/core_dispatch.h>
 #include <openssl/evp.h>
@@ -208,3 +211,50 @@ void engine_load_afalg_int(void) {}
 void engine_load_dynamic_int(void) {}
 void engine_load_padlock_int(void) {}
 void engine_load_rdrand_int(void) {}
+
+/* ---- of the C library: a static program has neither names of hosts nor shared objects ---- */
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                struct addrinfo **found)
+{
+    (void)host, (void)service, (void)hints, (void)found;
+    return EAI_FAIL;
+}
+void freeaddrinfo(struct addrinfo *list)
+{
+    (void)list;
+}
+int getnameinfo(const struct sockaddr *address, socklen_t n, char *host, socklen_t host_n,
+                char *service, socklen_t service_n, int flags)
+{
+    (void)address, (void)n, (void)host, (void)host_n, (void)service, (void)service_n, (void)flags;
+    return EAI_FAIL;
+}
+struct hostent *gethostbyname(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+void *dlopen(const char *file, int mode)
+{
+    (void)file, (void)mode;
+    return NULL;
+}
+void *dlsym(void *restrict object, const char *restrict name)
+{
+    (void)object, (void)name;
+    return NULL;
+}
+int dlclose(void *object)
+{
+    (void)object;
+    return 0;
+}
+int dladdr(const void *address, Dl_info *found)
+{
+    (void)address, (void)found;
+    return 0;
+}
+char *dlerror(void)
+{
+    return "a static program loads no shared objects";
+}

@@ -26,8 +26,7 @@ typedef struct Model {
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
     Str prompt;                  /* the text to put before those whose request names none */
     Str config_text;             /* config.json as it was */
-    Str tokenizer_text;          /* tokenizer.json as it was; only for a build, as */
-    Str tokenizer_tables;        /* its compiled form */
+    Str tokenizer_tables;        /* the tokenizer compiled; only for a build */
 } Model;
 
 /* path: a folder, an .onnx (its folder gives the rest), a package, or NULL for this very

@@ -16,18 +16,6 @@ static bool of_sentences(const Model *m)
     return strcmp(m->task->name, "sentence_embedding") == 0;
 }
 
-/* tokenizer.json as it was; what was converted, as one. */
-static bool keep_text(Model *m, const char *vocab, const Value *root, Err *err)
-{
-    if (str_is(path_name(vocab), "tokenizer.json"))
-        return file_read(&m->arena, vocab, JSON_LIMIT, &m->tokenizer_text, err);
-    Buf b = { 0 };
-    json_write(&b, root);
-    m->tokenizer_text = (Str){ str_dup(&m->arena, buf_view(&b)), b.n };
-    buf_free(&b);
-    return true;
-}
-
 static bool compile(Model *m, const Value *root, Err *err)
 {
     Buf b = { 0 };
@@ -67,9 +55,7 @@ static bool load(Model *m, const ModelSource *s, Arena *tree, Err *err)
     bool ok = inside ? tree_inside(s, tree, &root, err) : tokenizer_tree(tree, &files, &root, err);
     if (!ok) return false;
     if (!s->compile) return tokenizer_from_value(&m->arena, &root, &m->tokenizer, err);
-    if (inside) m->tokenizer_text = (Str){ str_dup(&m->arena, s->inside.tokenizer),
-                                           s->inside.tokenizer.n };
-    return compile(m, &root, err) && (inside || keep_text(m, s->tokenizer.vocab, &root, err));
+    return compile(m, &root, err);
 }
 
 /* model_input_names: a pair's type ids are fed only if they are named there, or if it is silent. */

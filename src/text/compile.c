@@ -31,7 +31,7 @@ enum {
     MAPS,
     SECTIONS
 };
-#define MAGIC 0x33304b544645ull /* "EFTK03" in the order of the machine */
+#define MAGIC 0x34304b544645ull /* "EFTK04" in the order of the machine */
 
 typedef struct Section {
     uint64_t at, bytes;
@@ -183,9 +183,9 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
         buf_add(out, &h, sizeof h);
         put(out, &h, JSON, json.p, json.n);
         put(out, &h, POOL, v->pool, v->pool_n);
-        put(out, &h, ENTRIES, v->entries, v->n);
+        put(out, &h, ENTRIES, v->entries, v->n + 1);
         put(out, &h, SLOTS, v->slots, (size_t)1 << (64 - v->shift));
-        put(out, &h, BY_ID, v->by_id, (size_t)(v->greatest + 1));
+        put(out, &h, BY_ID, v->by_id, v->by_id ? (size_t)(v->greatest + 1) : 0);
         put_merges(out, &h, m);
         put(out, &h, UNITS, trie->units, trie->size);
         put(out, &h, UNIT_IDS, trie->ids, trie->size);
@@ -242,12 +242,15 @@ static int bits_of(size_t n)
 
 static bool map_vocab(const Block *b, Vocab *v, Err *err)
 {
-    size_t slots, ids;
+    size_t entries, slots, ids;
     v->pool = table(b, POOL, &v->pool_n);
     if (!v->pool) v->pool = "";
-    v->entries = table(b, ENTRIES, &v->n);
+    v->entries = table(b, ENTRIES, &entries);
     v->slots = table(b, SLOTS, &slots);
     v->by_id = table(b, BY_ID, &ids);
+    if (!entries) return broken(err, "vocabulary");
+    v->n = entries - 1; /* the last one is an end */
+    if (!v->by_id) ids = v->n;
     v->greatest = (int32_t)ids - 1;
     v->size = b->h.size;
     v->longest = b->h.longest;

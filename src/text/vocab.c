@@ -8,15 +8,20 @@ static bool equals(Str token, Str head, Str tail)
            (!tail.n || !memcmp(token.p + head.n, tail.p, tail.n));
 }
 
+static VocabSlot tag_of(const Vocab *vocab, uint64_t hash)
+{
+    return (VocabSlot)hash << (64 - vocab->shift);
+}
+
 /* The slot of a token, or the free one where it would go; NULL: neither (a broken table). */
 static VocabSlot *slot_of(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 {
     size_t mask = ((size_t)1 << (64 - vocab->shift)) - 1, at = hash >> vocab->shift;
+    VocabSlot tag = tag_of(vocab, hash);
     for (size_t tries = 0; tries <= mask; tries++, at = (at + 1) & mask) {
-        VocabSlot *slot = &vocab->slots[at];
-        if (!slot->entry) return slot;
-        if (slot->tag == (uint32_t)hash && equals(vocab_text(vocab, slot->entry - 1), head, tail))
-            return slot;
+        VocabSlot *slot = &vocab->slots[at], entry = *slot ^ tag;
+        if (!*slot) return slot;
+        if (entry <= mask && equals(vocab_text(vocab, (size_t)entry - 1), head, tail)) return slot;
     }
     return NULL;
 }
@@ -24,7 +29,7 @@ static VocabSlot *slot_of(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 int64_t vocab_entry_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 {
     const VocabSlot *slot = slot_of(vocab, hash, head, tail);
-    return slot ? (int64_t)slot->entry - 1 : -1;
+    return slot && *slot ? (int64_t)(*slot ^ tag_of(vocab, hash)) - 1 : -1;
 }
 
 int32_t vocab_find_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
@@ -47,16 +52,18 @@ static int32_t put(Vocab *vocab, char *pool, Str token, int32_t id)
 {
     uint64_t hash = hash_of(token);
     VocabSlot *slot = slot_of(vocab, hash, token, (Str){ 0 });
-    if (!slot->entry) {
+    if (!*slot) {
         if (token.n) memcpy(pool + vocab->pool_n, token.p, token.n);
-        vocab->entries[vocab->n++] = (VocabEntry){ (uint32_t)vocab->pool_n, (uint32_t)token.n, id };
+        vocab->entries[vocab->n++].at = (uint32_t)vocab->pool_n;
         vocab->pool_n += token.n;
-        *slot = (VocabSlot){ (uint32_t)hash, (uint32_t)vocab->n };
+        vocab->entries[vocab->n].at = (uint32_t)vocab->pool_n;
+        *slot = tag_of(vocab, hash) | (VocabSlot)vocab->n;
     }
-    vocab->entries[slot->entry - 1].id = id;
+    int32_t entry = (int32_t)(*slot ^ tag_of(vocab, hash)) - 1;
+    vocab->entries[entry].id = id;
     vocab->longest = MAX(vocab->longest, token.n);
     vocab->greatest = MAX(vocab->greatest, id);
-    return (int32_t)slot->entry - 1;
+    return entry;
 }
 
 static bool check_id(const Member *member, size_t count, Err *err)
@@ -78,7 +85,7 @@ static char *start(Arena *arena, Vocab *out, size_t count, size_t bytes)
     while ((size_t)1 << bits < 2 * count) bits++;
     *out = (Vocab){ .shift = 64 - bits, .greatest = -1 };
     out->slots = ARRAY(arena, VocabSlot, (size_t)1 << bits);
-    out->entries = arena_raw(arena, (count + 1) * sizeof *out->entries);
+    out->entries = ARRAY(arena, VocabEntry, count + 1);
     char *pool = arena_raw(arena, bytes + 1);
     out->pool = pool;
     return pool;
@@ -89,6 +96,14 @@ static void start_ids(Arena *arena, Vocab *out)
     size_t n = (size_t)(out->greatest + 1);
     out->by_id = arena_raw(arena, (n + 1) * sizeof *out->by_id);
     memset(out->by_id, 0xff, n * sizeof *out->by_id);
+}
+
+/* Entries in the order of their ids need no table. */
+static void end_ids(Vocab *out)
+{
+    for (int32_t id = 0; id <= out->greatest; id++)
+        if (out->by_id[id] != id) return;
+    if ((size_t)(out->greatest + 1) == out->n) out->by_id = NULL;
 }
 
 bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
@@ -108,6 +123,7 @@ bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
     start_ids(arena, out);
     for (size_t i = 0; i < out->n; i++) out->by_id[out->entries[i].id] = (int32_t)i;
     out->size = out->n;
+    end_ids(out);
     return true;
 }
 
@@ -141,5 +157,6 @@ bool vocab_load_list(Arena *arena, const Value *list, Vocab *out, double **score
     for (size_t i = 0; i < count; i++)
         out->by_id[i] = put(out, pool, list->list.items[i].list.items[0].s, (int32_t)i);
     out->size = count;
+    end_ids(out);
     return true;
 }

@@ -6,21 +6,20 @@
 #include "data/value.h"
 
 typedef struct VocabEntry {
-    uint32_t at, n; /* bytes of the pool */
+    uint32_t at;      /* its first byte in the pool; the next entry's is its end */
     int32_t id;
 } VocabEntry;
-typedef struct VocabSlot {
-    uint32_t tag;   /* low half of the hash: tells most others apart without touching bytes */
-    uint32_t entry; /* index + 1; 0: free */
-} VocabSlot;
+/* One of 2^b slots: in the low b bits the index of an entry + 1 (0: free), above it low bits of the
+ * hash, which tell most others apart without touching bytes. */
+typedef uint32_t VocabSlot;
 typedef struct Vocab { /* open addressing by a hash that grows byte by byte; no pointers inside */
     const char *pool;
     size_t pool_n;
-    VocabEntry *entries;
+    VocabEntry *entries; /* n, and one that ends the last */
     size_t n;
     VocabSlot *slots;
-    int shift;        /* a slot is hash >> shift */
-    int32_t *by_id;   /* greatest + 1 of them: the entry of an id; -1: a hole */
+    int shift;        /* 64 - b: a slot is hash >> shift */
+    int32_t *by_id;   /* greatest + 1 of them: the entry of an id; -1: a hole; NULL: the id itself */
     size_t longest;   /* bytes of the longest token */
     int32_t greatest; /* id; -1: empty */
     size_t size;      /* tokens as the reference counts them: added ones begin here */
@@ -35,14 +34,14 @@ int32_t vocab_find(const Vocab *, Str token); /* -1: absent */
 static inline Str vocab_text(const Vocab *vocab, size_t entry) /* p NULL: no such entry */
 {
     if (entry >= vocab->n) return (Str){ 0 };
-    const VocabEntry *e = &vocab->entries[entry];
-    if (e->at > vocab->pool_n || e->n > vocab->pool_n - e->at) return (Str){ 0 };
-    return (Str){ vocab->pool + e->at, e->n };
+    uint32_t at = vocab->entries[entry].at, end = vocab->entries[entry + 1].at;
+    if (at > end || end > vocab->pool_n) return (Str){ 0 };
+    return (Str){ vocab->pool + at, end - at };
 }
 static inline Str vocab_name(const Vocab *vocab, int32_t id) /* p NULL: no such id */
 {
     if (id < 0 || id > vocab->greatest) return (Str){ 0 };
-    return vocab_text(vocab, (size_t)(int64_t)vocab->by_id[id]);
+    return vocab_text(vocab, (size_t)(vocab->by_id ? (int64_t)vocab->by_id[id] : id));
 }
 static inline int32_t vocab_id(const Vocab *vocab, int64_t entry) /* -1: of no entry */
 {
