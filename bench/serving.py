@@ -36,6 +36,11 @@ def show(name, seconds):
           f"max {max(us):9.0f} us", flush=True)
 
 
+def show_runs(name, values, unit):
+    print(f"  {name}: {statistics.median(values):.4g} {unit} (runs: {', '.join(f'{v:.4g}' for v in values)})",
+          flush=True)
+
+
 def verdict(what, found, wanted, unit, at_least=False):
     good = found >= wanted if at_least else found <= wanted
     print(f"{'ok   ' if good else 'SHORT'} {what}: {found:.4g} {unit}, wanted at {'least' if at_least else 'most'} "
@@ -159,8 +164,8 @@ def bodies(folder):
                     f.write(json.dumps({"inputs": [make() for _ in range(batch)]}) + "\n")
 
 
-def client(args, port, file, clients, seconds, warm=5):
-    command = [args.load, str(port), "/predict", file, str(clients), str(seconds), str(warm)]
+def client(args, port, file, clients, seconds, warm=5, path="/predict"):
+    command = [args.load, str(port), path, file, str(clients), str(seconds), str(warm)]
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     return json.loads(out.stdout)
 
@@ -240,59 +245,77 @@ def load(args):
         s.process.wait()
 
 
-def echo_server(cpu, delay, size):
-    """Answers `size` bytes `delay` seconds of computing after each message: what a reply costs at least."""
+def echo_server(cpu):
+    """POST /MICROSECONDS/BYTES computes so long and answers so many bytes: what a reply costs at least."""
     listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
     pid = os.fork()
     if pid:
-        listener.close()
-        s = socket.create_connection(("127.0.0.1", port))
-        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return pid, s
+        return pid, listener.getsockname()[1]
     if cpu >= 0:
         os.sched_setaffinity(0, {cpu})
-    s, _ = listener.accept()
-    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    reply = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size
-    while s.recv(1 << 16):
-        end = time.perf_counter() + delay
-        while time.perf_counter() < end:
-            pass
-        s.sendall(reply)
-    os._exit(0)
+    while True:
+        s, _ = listener.accept()
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while message := s.recv(1 << 16):
+            begin = time.perf_counter()
+            delay, size = (int(word) for word in message[:40].split()[1].split(b"/")[1:])
+            reply = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size
+            while time.perf_counter() - begin < delay * 1e-6:
+                pass
+            s.sendall(reply)
+
+
+class InProcess:
+    """The same call without a server, on the server's CPU."""
+    def __init__(self, args, text):
+        command = [args.inprocess, args.model, text]
+        command = ["taskset", "-c", str(args.server_cpu)] + command if args.server_cpu >= 0 else command
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def median(self, calls):
+        self.process.stdin.write(f"{calls}\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline()) / 1e6
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def overhead(args):
-    """A request's time outside the model: from outside, minus an echo and what the same call takes in process."""
-    text = "a short text of some tokens"
-    command = [args.inprocess, args.model, "1.5", text]
-    command = ["taskset", "-c", str(args.server_cpu)] + command if args.server_cpu >= 0 else command
-    server = Server(args)
-    s = server.connect()
-    request = predict([text])
-    timed(s, request, 0.3)
-    inside = json.loads(subprocess.check_output(command))["median_us"] / 1e6
-    pids, echo = echo_server(args.server_cpu, 0, 5)
-    pidb, busy = echo_server(args.server_cpu, inside, 5000)
-    kinds = {"echo": (echo, HEALTH), "echo after as much computing, 5 KB": (busy, HEALTH), "GET /health": (s, HEALTH),
-             "POST /predict": (s, request)}
-    seen, insides = {k: [] for k in kinds}, [inside]
-    for _ in range(5):
-        for k, (to, what) in kinds.items():
-            seen[k] += timed(to, what, args.seconds / 20)
-        insides.append(json.loads(subprocess.check_output(command))["median_us"] / 1e6)
-    for k in kinds:
-        show(k, seen[k])
-    inside = statistics.median(insides)
-    print(f"  {'in process':38s} n {len(insides):6d}  median {inside * 1e6:9.0f} us")
-    rest = percentile(seen["POST /predict"], 50) - inside
-    verdict("overhead above echo and in-process time", (rest - percentile(seen["echo"], 50)) * 1e6, 60, "us")
-    fair = percentile(seen["echo after as much computing, 5 KB"], 50) - insides[0]
-    print(f"  above an echo that computes as long and answers as much: {(rest - fair) * 1e6:.0f} us")
-    for pid, to in ((pids, echo), (pidb, busy)):
-        to.shutdown(socket.SHUT_RDWR)  # the other echo has a copy of it
-        os.waitpid(pid, 0)
+    """A request's time outside the model: from outside, minus an echo and what the same call takes in process. The
+    machine's speed moves by more than what is looked for, so all take short turns, each turn has its own difference,
+    and a run's figure is the median of those."""
+    text, calls, file = "a short text of some tokens", 20, args.folder + "/one.txt"
+    with open(file, "w") as f:
+        f.write(json.dumps({"inputs": [text]}) + "\n")
+    inner, server, (pid, echo) = InProcess(args, text), Server(args), echo_server(args.server_cpu)
+    runs, inside = [], inner.median(100)
+
+    def one(port, path, seconds):
+        return client(args, port, file, 1, seconds, path=path)["p50_ms"] / 1e3
+    for _ in range(args.rounds):
+        turns, end = [], time.perf_counter() + args.seconds
+        while time.perf_counter() < end:
+            us, seen = round(inside * 1e6), {}
+            asks = {"plain": lambda: one(echo, "/0/5", 0.02),
+                    "computing": lambda: one(echo, f"/{us}/5000", calls * inside) - us / 1e6,
+                    "inside": lambda: inner.median(calls),
+                    "post": lambda: one(server.port, "/predict", calls * inside)}
+            for name in sorted(asks, reverse=len(turns) % 2):  # whoever comes next finds its memory cold
+                seen[name] = asks[name]()
+            inside, above = seen["inside"], seen["post"] - seen["inside"]
+            turns.append((seen["plain"], seen["computing"], inside, seen["post"], above - seen["plain"],
+                          above - seen["computing"]))
+        runs.append([statistics.median(column) for column in zip(*turns)])
+    names = ("a bare echo", "an echo of 5 KB after as much computing, less that", "in process", "POST /predict",
+             "POST /predict, less in process and bare echo", "the same, less that other echo")
+    for name, column in zip(names, zip(*runs)):
+        show_runs(name, [c * 1e6 for c in column], "us")
+    verdict("overhead above echo and in-process time", statistics.median(r[4] for r in runs) * 1e6, 60, "us")
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    inner.stop()
     server.stop()
 
 

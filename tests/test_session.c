@@ -85,6 +85,33 @@ static void test_queue(void)
     job_free(a), job_free(b), job_free(c);
 }
 
+/* Small jobs that came during a run are all in the next one; large ones have threads of their own. */
+static void test_queue_alone(bool alone)
+{
+    TEST(alone ? "a runner alone" : "a runner among others");
+    enum { LARGE = 1 << 20 };
+    static const char text[LARGE];
+    static Load load;
+    Queue q;
+    Err err = { 0 };
+    Job *small = JOB(3), *large = JOB(3), *ready = JOB(5), *admit, *dropped;
+    small->body = (Str){ text, 40 }, large->body = (Str){ text, LARGE };
+    queue_init(&q, &(QueueSetup){ .limit = 9, .bytes_limit = 2 * LARGE, .runners_admit = true,
+                                  .runners_alone = alone }, &meters);
+    CHECK(queue_enter(&q, STAGE_RUN, ready, &err) && queue_enter(&q, STAGE_ADMIT, small, &err) &&
+          queue_enter(&q, STAGE_ADMIT, large, &err));
+    CHECK(queue_load(&q, 99, &load, &admit, &dropped) && admit == (alone ? small : NULL));
+    if (alone) {
+        CHECK(load.n == 0);
+        queue_pass(&q, STAGE_RUN, small);
+        CHECK(LOAD(&q, 99, { ready, 0, 1 }, { small, 0, 1 }));
+    } else {
+        CHECK(load.n == 1 && load.piece[0].job == ready);
+    }
+    queue_free(&q);
+    job_free(small), job_free(large), job_free(ready);
+}
+
 static void test_queue_bytes(void)
 {
     TEST("bytes in the queue");
@@ -413,14 +440,14 @@ static Job *counted(const char *body)
     return job;
 }
 
-static void test_submit(const Model *model)
+static void test_submit(const Model *model, int threads)
 {
     TEST("submit");
     enum { MANY = 400 };
     Err err = { 0 };
     returned = failed = 0;
     int accepted = 0, overloaded = 0;
-    Session *s = session_new(model, &(SessionOptions){ .threads = 2, .queue_jobs = 4 });
+    Session *s = session_new(model, &(SessionOptions){ .threads = threads, .queue_jobs = 4 });
     for (int i = 0; i < MANY; i++) {
         Job *job = counted(texts[i % 5]);
         if (session_submit(s, job, &err)) {
@@ -498,6 +525,8 @@ int main(void)
 {
     Model *model;
     test_queue();
+    test_queue_alone(true);
+    test_queue_alone(false);
     test_queue_bytes();
     test_queue_order();
     test_queue_starvation();
@@ -511,7 +540,8 @@ int main(void)
         test_long_text(model);
         test_company(model);
         test_parts(model);
-        test_submit(model);
+        test_submit(model, 1);
+        test_submit(model, 2);
         test_abandoned(model);
         test_slices(model);
         test_deadline(model);

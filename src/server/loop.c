@@ -74,13 +74,14 @@ void loop_return(Job *job)
     Loop *loop = ((Exchange *)job->context)->loop;
     uint64_t one = 1;
     pthread_mutex_lock(&loop->lock);
-    bool first = !loop->returned;
+    bool wake = !job->more && !loop->woken;
+    loop->woken |= wake;
     job->next = NULL;
     *loop->returned_end = job;
     loop->returned_end = &job->next;
     pthread_mutex_unlock(&loop->lock);
     /* without the lock: the loop interrupts us and wants it */
-    while (first && write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
+    while (wake && write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
     __atomic_sub_fetch(&loop->away, 1, __ATOMIC_RELEASE); /* the last touch: the loop may end */
 }
 
@@ -90,6 +91,7 @@ void loop_collect(Loop *loop)
     while (read(loop->wake, &count, sizeof count) < 0 && errno == EINTR) continue;
     pthread_mutex_lock(&loop->lock);
     Job *job = loop->returned;
+    loop->woken = false;
     loop->returned = NULL;
     loop->returned_end = &loop->returned;
     pthread_mutex_unlock(&loop->lock);

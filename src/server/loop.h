@@ -84,6 +84,7 @@ struct Loop {
     double started;
     pthread_mutex_t lock;        /* of what follows: the session appends, the loop takes */
     Job *returned, **returned_end;
+    bool woken;                  /* and has not taken them yet */
     int away;                    /* jobs in the session; atomic */
 };
 

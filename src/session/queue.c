@@ -25,6 +25,7 @@ void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
                       .bytes_limit = setup->bytes_limit,
                       .row_cost = setup->row_cost,
                       .runners_admit = setup->runners_admit,
+                      .runners_alone = setup->runners_alone,
                       .meters = meters };
     pthread_mutex_init(&queue->lock, NULL);
     for (int i = 0; i < STAGES; i++) {
@@ -121,6 +122,11 @@ static bool small(const Job *job)
     return job && job->slices == 0 && job->body.n <= SMALL_BODY;
 }
 
+static bool left_to_runner(const Queue *queue, const Job *job)
+{
+    return queue->runners_admit && small(job);
+}
+
 static void append(Queue *queue, Stage to, Job *job)
 {
     struct QueueStage *stage = &queue->stage[to];
@@ -145,8 +151,9 @@ static void add(Queue *queue, Stage to, Job *job)
 {
     if (to == STAGE_RUN) append_run(queue, job);
     else append(queue, to, job);
-    bool idle = to == STAGE_ADMIT && queue->idle_runners && queue->runners_admit && small(job);
-    pthread_cond_signal(&queue->stage[idle ? STAGE_RUN : to].came);
+    bool runner = to == STAGE_ADMIT && left_to_runner(queue, job) &&
+                  (queue->runners_alone || queue->idle_runners);
+    pthread_cond_signal(&queue->stage[runner ? STAGE_RUN : to].came);
 }
 
 static bool refused(const Queue *queue, const Job *job, Err *err)
@@ -345,12 +352,14 @@ static bool wait_for_work(Queue *queue, Job **admit, Job **dropped)
 {
     struct QueueStage *run = &queue->stage[STAGE_RUN], *first = &queue->stage[STAGE_ADMIT];
     for (;;) {
-        *dropped = sweep(queue);
-        if (queue->heap_n || *dropped) return true;
-        if (queue->runners_admit && small(first->head)) {
+        bool first_admit = left_to_runner(queue, first->head) &&
+                           (queue->runners_alone || !queue->heap_n);
+        if (first_admit) {
             *admit = remove_first(queue, STAGE_ADMIT);
             return true;
         }
+        *dropped = sweep(queue);
+        if (queue->heap_n || *dropped) return true;
         if (run->closed) return false;
         queue->idle_runners++;
         pthread_cond_wait(&run->came, &queue->lock);
@@ -367,7 +376,7 @@ bool queue_load(Queue *queue, int64_t tokens, Load *load, Job **admit, Job **dro
     bool more = wait_for_work(queue, admit, dropped);
     if (more && !*admit) fill(queue, tokens, load);
     /* what this runner might have admitted had it stayed idle */
-    if (more && queue->stage[STAGE_ADMIT].head)
+    if (more && queue->stage[STAGE_ADMIT].head && !queue->runners_alone)
         pthread_cond_signal(&queue->stage[STAGE_ADMIT].came);
     pthread_mutex_unlock(&queue->lock);
     return more;

@@ -188,7 +188,10 @@ static void settle(Replica *me)
     double begin = now_seconds();
     jobs_finish(s, me->pool, complete, n);
     meter_add(&s->meters.finish, METER_SECONDS, now_seconds() - begin);
-    for (int i = 0; i < n; i++) job_done(s, complete[i]);
+    for (int i = 0; i < n; i++) {
+        complete[i]->more = i + 1 < n;
+        job_done(s, complete[i]);
+    }
 }
 
 static void drop(Session *s, Job *list)

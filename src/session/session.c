@@ -131,7 +131,8 @@ Session *session_new(const Model *model, const SessionOptions *options)
                &(QueueSetup){ .limit = s->options.queue_jobs,
                               .bytes_limit = s->options.max_bytes,
                               .row_cost = model->engine ? engine_static_length(model->engine) : 0,
-                              .runners_admit = !model->transform || !model->transform->pre },
+                              .runners_admit = !model->transform || !model->transform->pre,
+                              .runners_alone = s->options.threads == 1 },
                &s->meters);
     if (start_threads(s)) return s;
     end_threads(s);

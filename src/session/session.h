@@ -50,6 +50,7 @@ struct Job {
     double deadline;             /* now_seconds() when nobody will want it any more; 0: never */
     double share;                /* in and out: what its client has had; carry it to its next job */
     void (*done)(Job *);         /* called once, on a thread of the session */
+    bool more;                   /* done is called for another at once: waking can wait for it */
     void *context;               /* the caller's */
     uint64_t ticket;             /* the caller's too */
     /* out */

@@ -40,6 +40,7 @@ typedef struct Queue {
     size_t bytes, bytes_limit;   /* of jobs that entered and have not left */
     int64_t row_cost;            /* tokens every row is padded to; 0: its own */
     bool runners_admit;          /* small jobs, when they have nothing to run */
+    bool runners_alone;          /* on their CPU: then also before each run, instead of others */
     bool refusing;               /* no new jobs */
     SessionMeters *meters;
 } Queue;
@@ -47,7 +48,7 @@ typedef struct QueueSetup {
     int limit;                   /* jobs */
     size_t bytes_limit;
     int64_t row_cost;
-    bool runners_admit;
+    bool runners_admit, runners_alone;
 } QueueSetup;
 void queue_init(Queue *, const QueueSetup *, SessionMeters *);
 void queue_free(Queue *);
