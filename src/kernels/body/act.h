@@ -48,21 +48,26 @@ INLINE vf vf_sigmoid_times(vf x, vf by) /* by / (1 + e^-x) */
 }
 
 /* x * Phi(x) = max(x, 0) - a * Phi(-a) with a = |x|, and Phi(-a) = e^(-a*a/2) * P(a) / Q(a): no
- * cancellation on either side. From 13.3 on e^(-a*a/2) is 0. */
+ * cancellation on either side. a * Phi(-a) is 0.17 at most, so that P, Q and the power need not be
+ * better than 1e-7. At 13.27 the power of two is 2^-127, which is taken for 0. */
 INLINE vf vf_gelu(vf x)
 {
-    vf a = vf_min(vf_set(14), vf_abs(x));
-    vf e = vf_exp(vf_mul(vf_mul(a, a), vf_set(-0.5f)));
-    vf p = vf_fma(a, vf_set(0.00402019406f), vf_set(0.0399842076f));
-    p = vf_fma(a, p, vf_set(0.181306884f));
-    p = vf_fma(a, p, vf_set(0.435686529f));
+    const vf whole = vf_set(12582912), half_log2e = vf_set(-0.72134752f);
+    vf a = vf_min(vf_set(13.27f), vf_abs(x)), square = vf_mul(a, a);
+    vf n = vf_fma(square, half_log2e, whole);
+    vf rest = vf_fma(square, half_log2e, vf_sub(whole, n));
+    vf e = vf_fma(rest, vf_set(0.00132647227f), vf_set(0.00967151299f));
+    e = vf_fma(rest, e, vf_set(0.0555073358f));
+    e = vf_fma(rest, e, vf_set(0.240222424f));
+    e = vf_fma(rest, e, vf_set(0.693147004f));
+    e = vf_fma(rest, e, vf_set(1));
+    vf p = vf_fma(a, vf_set(-0.000129407214f), vf_set(0.0356897973f));
+    p = vf_fma(a, p, vf_set(0.189080372f));
     p = vf_fma(a, p, vf_set(0.5f));
-    vf q = vf_fma(a, vf_set(0.0100769894f), vf_set(0.100232929f));
-    q = vf_fma(a, q, vf_set(0.464380652f));
-    q = vf_fma(a, q, vf_set(1.19448483f));
-    q = vf_fma(a, q, vf_set(1.669258f));
+    vf q = vf_fma(a, vf_set(0.0845258534f), vf_set(0.50968802f));
+    q = vf_fma(a, q, vf_set(1.17604935f));
     q = vf_fma(a, q, vf_set(1));
-    return vf_fnma(vf_mul(a, e), vf_div(p, q), vf_max(vf_set(0), x));
+    return vf_fnma(vf_mul(vf_mul(a, vf_pow2(n)), e), vf_div(p, q), vf_max(vf_set(0), x));
 }
 
 /* x / 2 * (1 + tanh(u)) = x / (1 + e^-2u) */

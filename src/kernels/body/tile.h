@@ -16,6 +16,7 @@ typedef struct Ahead {
 } Ahead;
 INLINE void ahead_ask(Ahead *a, int panels)
 {
+    __asm__ volatile("" ::: "memory"); /* read it here: all registers are needed in between */
     int64_t from = a->at >> 8 & -64;
     a->at += a->step;
     for (int64_t to = a->at >> 8 & -64; from < to; from += 64)
@@ -36,18 +37,17 @@ typedef struct Product {
     int64_t sum_row, sum_panel;
 } Product;
 
-INLINE void tile_body(int rows, int panels, const Product *t)
+INLINE void tile_body(int rows, int panels, Product *t)
 {
     vf sum[TILE_ROWS][TILE_PANELS];
     const int64_t panel = t->K * PANEL, row = t->row, next = t->next;
     const float *x = t->x, *w = t->w;
-    Ahead ahead = t->ahead;
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++) sum[r][p] = vf_set(0);
     for (int64_t left = t->K; left > 0; left -= STRIDE) {
-        ahead_ask(&ahead, panels);
+        ahead_ask(&t->ahead, panels);
         for (int64_t k = MIN(STRIDE, left); k > 0; k--, w += PANEL, x += next) {
             vf b[TILE_PANELS];
 #pragma GCC unroll 32
@@ -68,11 +68,11 @@ INLINE void tile_body(int rows, int panels, const Product *t)
 }
 
 #define X(rows, panels)                                                                        \
-    static void tile_##rows##x##panels(const Product *t) { tile_body(rows, panels, t); }
+    static void tile_##rows##x##panels(Product *t) { tile_body(rows, panels, t); }
 TILES(X)
 #undef X
 
-typedef void TileFn(const Product *);
+typedef void TileFn(Product *);
 #define X(rows, panels) [rows][panels] = tile_##rows##x##panels,
 static TileFn *const tile_fn[TILE_ROWS + 1][TILE_PANELS + 1] = { TILES(X) };
 #undef X
