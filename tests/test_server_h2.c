@@ -274,6 +274,7 @@ static void test_greeting(const Running *r)
 }
 
 /* ---- what breaks the rules ---- */
+static const char too_long[16385];
 typedef enum { GONE, RESET, REPLY } Outcome;
 static const struct Bad {
     const char *name;
@@ -290,6 +291,7 @@ static const struct Bad {
     { "DATA on an idle stream", GONE, 1, NULL, 0, { F_DATA, 0, 5, P("x") } },
     { "HEADERS on stream 0", GONE, 1, NULL, 0, { F_HEADERS, 5, 0, P("\x82") } },
     { "HEADERS on an even stream", GONE, 1, NULL, 0, { F_HEADERS, 5, 2, P("\x82\x84\x86") } },
+    { "frame too long", GONE, 6, POST_JSON, 0, { F_DATA, 0, 1, 16385, (const uint8_t *)too_long } },
     { "padding longer than the frame", GONE, 1, POST_JSON, 0, { F_DATA, PADDED, 1, P("\x09xx") } },
     { "PRIORITY too short", GONE, 6, POST_JSON, 0, { F_PRIORITY, 0, 1, P("abc") } },
     { "RST_STREAM too short", GONE, 6, POST_JSON, 0, { F_RST, 0, 1, P("abc") } },
