@@ -110,37 +110,6 @@ static void test_streams(const Running *r)
 }
 
 /* ---- flow control ---- */
-static Buf long_request(int texts, int words)
-{
-    Buf body = { 0 };
-    buf_puts(&body, "{\"inputs\":[");
-    for (int i = 0; i < texts; i++) {
-        buf_puts(&body, i ? ",\"" : "\"");
-        for (int k = 0; k < words; k++) buf_puts(&body, "a ");
-        buf_char(&body, '"');
-    }
-    buf_puts(&body, "]}");
-    return body;
-}
-
-/* Sends no more than the windows say; the answer's frames stay in c->in for later. */
-static void put_body(Client *c, uint32_t id, const Buf *body)
-{
-    long shared = 65535, own = 65535;
-    for (size_t at = 0; at < body->n;) {
-        size_t n = MIN(MIN(body->n - at, 16384), (size_t)MAX(MIN(shared, own), 0));
-        if (n) put_frame(c, (Frame){ F_DATA, at + n == body->n, id, n, (uint8_t *)body->p + at });
-        at += n, shared -= (long)n, own -= (long)n;
-        if (n) continue;
-        Frame f = next_frame(c);
-        if (f.type < 0) return;
-        long more = f.n == 4 ? f.p[0] << 24 | f.p[1] << 16 | f.p[2] << 8 | f.p[3] : 0;
-        if (f.type == F_WINDOW) *(f.id ? &own : &shared) += more;
-        for (size_t i = 0; f.type == F_SETTINGS && i + 6 <= f.n; i += 6)
-            if (f.p[i + 1] == 4) own += (f.p[i + 3] << 16 | f.p[i + 4] << 8 | f.p[i + 5]) - 65535;
-    }
-}
-
 static void test_flow(const Running *r)
 {
     TEST("flow control");

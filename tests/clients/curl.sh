@@ -6,7 +6,7 @@ row() { # row CALL WANTED-STATUS WANTED-REGEX URL [CURL ARGUMENTS]
     call=$1 status=$2 regex=$3 && shift 3
     got=$(curl -s -m 20 -w '\n%{http_code} %{http_version}' "$@")
     if [ "$(printf %s "$got" | tail -1 | cut -d' ' -f1)" = "$status" ] && printf %s "$got" | grep -qE -- "$regex"; then
-        passed=$((passed + 1)) && echo "  | curl | $call | $status |"
+        passed=$((passed + 1)) && echo "  | curl | $call | - | $status |"
     else
         failed=$((failed + 1)) && echo "  FAILED: | curl | $call | $(printf %s "$got" | cut -c1-300) |"
     fi

@@ -3,7 +3,7 @@
 import numpy
 from huggingface_hub import InferenceClient
 
-from reference import Model, attempt, cosine, finish, near, same_vectors, softmax, url
+from reference import PIPELINE, ST, attempt, finish, golden, mean, near, same_scores, same_spans, same_vectors, url, vector
 
 TEXT = "book a bus from pune to rome"
 NAME = "huggingface_hub"
@@ -13,88 +13,71 @@ def at(name, **more):
     return InferenceClient(url(name), **more)
 
 
-embed, labels, nli, mask = Model("embed"), Model("labels"), Model("infer"), Model("mask")
-
-
 def rows(x):
-    return numpy.asarray(x).reshape(-1, embed.config["hidden_size"])
+    return numpy.asarray(x).reshape(-1, len(vector(TEXT)))
 
 
-attempt(NAME, "feature_extraction", lambda: same_vectors(rows(at("embed").feature_extraction(TEXT)), [embed.vector(TEXT)]))
+attempt(NAME, "feature_extraction", lambda: same_vectors(rows(at("embed").feature_extraction(TEXT)), [vector(TEXT)]), ST)
 
 
 def plain():
     got = rows(at("embed").feature_extraction(TEXT, normalize=False))[0]
-    raw = embed.run(TEXT)[1].mean(axis=0)
-    return bool(numpy.allclose(got, raw, atol=1e-4)), "not normalized"
+    return bool(numpy.allclose(got, mean(TEXT), atol=1e-4)), ""
 
 
-attempt(NAME, "feature_extraction, normalize=False", plain)
+attempt(NAME, "feature_extraction, normalize=False", plain, ST)
 
 
 def similarity():
-    others = ["a bus to rome", "a bad film"]
-    got = at("embed").sentence_similarity(TEXT, others)
-    wanted = [cosine(embed.vector(TEXT), embed.vector(t)) for t in others]
-    return all(near(a, b) for a, b in zip(got, wanted)) and len(got) == 2, ""
+    wanted = golden["vectors"]["similarity"]
+    got = at("embed").sentence_similarity(wanted["source"], wanted["sentences"])
+    return len(got) == 2 and all(near(a, b) for a, b in zip(got, wanted["scores"])), ""
 
 
-attempt(NAME, "sentence_similarity", similarity)
+attempt(NAME, "sentence_similarity", similarity, ST)
 
 
 def classification(**more):
     got = at("labels").text_classification(TEXT, **more)
-    logits = labels.run(TEXT)[1]
-    scores = logits if more.get("function_to_apply") == "none" else softmax(logits)
-    order = sorted(range(len(scores)), key=lambda i: -scores[i])[:more.get("top_k") or len(scores)]
-    return [g.label for g in got] == [labels.labels[i] for i in order] and all(
-        near(g.score, scores[i]) for g, i in zip(got, order)), ", ".join(g.label for g in got)
+    wanted = golden["labels"][more.get("function_to_apply", "softmax")][TEXT]
+    return same_scores([(g.label, g.score) for g in got], wanted[:more.get("top_k")])
 
 
-attempt(NAME, "text_classification", classification)
-attempt(NAME, "text_classification, top_k=1", lambda: classification(top_k=1))
-attempt(NAME, "text_classification, function_to_apply=none", lambda: classification(function_to_apply="none"))
+attempt(NAME, "text_classification", classification, PIPELINE)
+attempt(NAME, "text_classification, top_k=1", lambda: classification(top_k=1), PIPELINE)
+attempt(NAME, "text_classification, function_to_apply=none", lambda: classification(function_to_apply="none"), PIPELINE)
 
 
 def zero_shot(multi):
-    candidates = ["film", "hotel", "bus"]
-    got = at("infer").zero_shot_classification(TEXT, candidates, multi_label=multi)
-    logits = [nli.run(TEXT, f"This example is {c}.")[1] for c in candidates]
-    if multi:
-        scores = [softmax(x[[0, 2]])[1] for x in logits]
-    else:
-        scores = softmax(numpy.array([x[2] for x in logits]))
-    order = sorted(range(3), key=lambda i: -scores[i])
-    return [g.label for g in got] == [candidates[i] for i in order] and all(
-        near(g.score, scores[i]) for g, i in zip(got, order)), ", ".join(g.label for g in got)
+    wanted = golden["zero_shot"]
+    got = at("infer").zero_shot_classification(TEXT, wanted["candidates"], multi_label=multi)
+    return same_scores([(g.label, g.score) for g in got], wanted["several" if multi else "single"])
 
 
-attempt(NAME, "zero_shot_classification", lambda: zero_shot(False))
-attempt(NAME, "zero_shot_classification, multi_label", lambda: zero_shot(True))
+attempt(NAME, "zero_shot_classification", lambda: zero_shot(False), PIPELINE)
+attempt(NAME, "zero_shot_classification, multi_label", lambda: zero_shot(True), PIPELINE)
 
 
 def fill():
-    text = "paris is the [MASK] of france"
-    got = at("mask").fill_mask(text, top_k=3)
-    e, logits = mask.run(text)
-    at_mask = e.tokens.index("[MASK]")
-    scores = softmax(logits[at_mask])
-    best = numpy.argsort(-scores)[:3]
-    return [g.token for g in got] == list(best) and all(near(g.score, scores[i]) for g, i in zip(got, best)), got[0].sequence
+    wanted = golden["fill_mask"]
+    got = at("mask").fill_mask(wanted["text"], top_k=3)
+    return same_scores([((g.token, g.token_str, g.sequence), g.score) for g in got], [(tuple(w[:3]), w[3]) for w in wanted["words"]])
 
 
-attempt(NAME, "fill_mask", fill)
+attempt(NAME, "fill_mask", fill, PIPELINE)
 
 
-def entities():
-    """The bus-ner example: what its reference file says."""
-    text = "Book a bus from Bangalore to Chennai"
-    got = at("ner").token_classification(text, aggregation_strategy="simple")
-    spans = [(g.entity_group, text[g.start:g.end]) for g in got]
-    return spans == [("SRC", "Bangalore"), ("DEST", "Chennai")], str(spans)
+def entities(way):
+    found, wanted = [], []
+    for text, spans in golden["entities"][way].items():
+        for g in at("ner").token_classification(text, aggregation_strategy=way):
+            found.append((g.entity_group or g.entity, g.start, g.end))
+        wanted += [(label, start, end) for label, _, start, end, _ in spans]
+    return same_spans(found, wanted)
 
 
-attempt(NAME, "token_classification", entities)
+for way in golden["entities"]:
+    attempt(NAME, f"token_classification, {way}", lambda: entities(way), PIPELINE)
 attempt(NAME, "get_endpoint_info", lambda: (at("embed", provider="hf-inference").get_endpoint_info()["model_type"] == {"embedding": {"pooling": "mean"}}, ""))
 attempt(NAME, "health_check", lambda: (at("embed", provider="hf-inference").health_check(), ""))
 

@@ -5,11 +5,10 @@ import os
 import anyio
 from mcp import Client, StdioServerParameters
 
-from reference import attempt, check, finish, same_vectors, Model, url
+from reference import ST, attempt, finish, mean, same_vectors, url
 
 TEXTS = ["book a bus from pune to rome", "a bad film"]
-model = Model("embed")
-wanted = [model.run(t)[1].mean(axis=0) for t in TEXTS]  # as /predict gives them: not normalized
+wanted = [mean(t) for t in TEXTS]  # as /predict gives them: not normalized
 stdio = StdioServerParameters(command=os.environ["EF_PROGRAM"], args=[
     "mcp", "--stdio", "--model", os.path.join(os.environ["EF_MODELS"], "embed"), "--model-type", "sentence_embedding"])
 
@@ -31,7 +30,7 @@ def play(server, mode):
     return right and again and names == ["run_encoder", "sentence_embedding"] and bad.is_error, note
 
 
-for where, server in (("HTTP", url("embed") + "/mcp"), ("HTTP on 9100's command", url("mcp") + "/mcp"), ("stdio", stdio)):
+for where, server in (("HTTP, `serve`", url("embed") + "/mcp"), ("HTTP, `mcp`", url("mcp") + "/mcp"), ("stdio", stdio)):
     for mode in ("auto", "legacy", "2026-07-28"):
-        attempt("mcp", f"{where}, {mode}: tools, run_encoder, sentence_embedding", lambda: play(server, mode))
+        attempt("mcp", f"{where}, {mode}: tools, run_encoder, sentence_embedding", lambda: play(server, mode), ST)
 finish()

@@ -2,11 +2,10 @@
 # openai_calls.py - the openai package against /v1.
 import openai
 
-from reference import Model, attempt, check, finish, same_vectors, url
+from reference import ST, attempt, finish, same_vectors, tokenizer, url, vector
 
 TEXTS = ["book a bus from pune to rome", "a cheap hotel near the sea", "paris is the capital of france ."]
-model = Model("embed")
-wanted = [model.vector(t) for t in TEXTS]
+wanted = [vector(t) for t in TEXTS]
 client = openai.OpenAI(base_url=url("embed") + "/v1", api_key="none", max_retries=0)
 
 
@@ -18,17 +17,17 @@ def vectors(reply):
     return [d.embedding for d in sorted(reply.data, key=lambda d: d.index)]
 
 
-attempt("openai", "embeddings.create, base64 (default)", lambda: same_vectors(vectors(embed(input=TEXTS)), wanted))
+attempt("openai", "embeddings.create, base64 (default)", lambda: same_vectors(vectors(embed(input=TEXTS)), wanted), ST)
 attempt("openai", "embeddings.create, float",
-        lambda: same_vectors(vectors(embed(input=TEXTS, encoding_format="float")), wanted))
-attempt("openai", "embeddings.create, one text", lambda: same_vectors(vectors(embed(input=TEXTS[0])), wanted[:1]))
-ids = [model.tokenizer.encode(t).ids for t in TEXTS]
-attempt("openai", "embeddings.create, token ids", lambda: same_vectors(vectors(embed(input=ids)), wanted))
-attempt("openai", "embeddings.create, ids of one text", lambda: same_vectors(vectors(embed(input=ids[0])), wanted[:1]))
+        lambda: same_vectors(vectors(embed(input=TEXTS, encoding_format="float")), wanted), ST)
+attempt("openai", "embeddings.create, one text", lambda: same_vectors(vectors(embed(input=TEXTS[0])), wanted[:1]), ST)
+ids = [tokenizer("embed").encode(t).ids for t in TEXTS]
+attempt("openai", "embeddings.create, token ids", lambda: same_vectors(vectors(embed(input=ids)), wanted), ST)
+attempt("openai", "embeddings.create, ids of one text", lambda: same_vectors(vectors(embed(input=ids[0])), wanted[:1]), ST)
 attempt("openai", "embeddings.create, dimensions=8",
-        lambda: same_vectors(vectors(embed(input=TEXTS, dimensions=8)), [w[:8] for w in wanted]))
+        lambda: same_vectors(vectors(embed(input=TEXTS, dimensions=8)), [w[:8] for w in wanted]), ST)
 attempt("openai", "embeddings.create, 2048 texts",
-        lambda: same_vectors(vectors(embed(input=[TEXTS[i % 3] for i in range(2048)])), [wanted[i % 3] for i in range(2048)]))
+        lambda: same_vectors(vectors(embed(input=[TEXTS[i % 3] for i in range(2048)])), [wanted[i % 3] for i in range(2048)]), ST)
 
 
 def usage():

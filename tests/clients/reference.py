@@ -1,36 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-# reference.py - ONNX Runtime and tokenizers say what is right; lines of the table say whether a client got it. Every script
-# of this folder imports it, calls check() for each call of its client, and ends with finish().
+# reference.py - what is right, as transformers and sentence-transformers have it (tests/golden/clients.json, written by
+# tools/oracle/clients.py), and the lines of the table: client, call, whose answer it is compared with, result. Every script
+# of this folder imports it, calls check() or attempt() for each call of its client, and ends with finish().
 import json
 import math
 import os
 import sys
 
 import numpy
-import onnxruntime
 from tokenizers import Tokenizer
 
-NAME = os.path.basename(sys.argv[0])
 counts = {"passed": 0, "failed": 0, "skipped": 0}
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/clients.json")) as file:
+    golden = json.load(file)
+ST, PIPELINE = "sentence-transformers", "transformers"  # whose answer it is
 
 
 def url(model):
     return os.environ["EF_URL_" + model.upper()]
 
 
-def check(client, call, right, note=""):
+def check(client, call, right, note="", by="-"):
     right = bool(right)
     counts["passed" if right else "failed"] += 1
-    print(f"  {'' if right else 'FAILED: '}| {client} | {call} | {note or ('equal' if right else 'DIFFERENT')} |", flush=True)
+    print(f"  {'' if right else 'FAILED: '}| {client} | {call} | {by} | {note or ('equal' if right else 'DIFFERENT')} |", flush=True)
 
 
-def attempt(client, call, work):
+def attempt(client, call, work, by="-"):
     """work returns (right, note); what it raises is a failure with a name."""
     try:
         right, note = work()
     except Exception as error:  # a client that breaks is what we are here to see
         right, note = False, f"{type(error).__name__}: {str(error)[:200]}"
-    check(client, call, right, note)
+    check(client, call, right, note, by)
 
 
 def finish():
@@ -38,41 +40,26 @@ def finish():
     sys.exit(1 if counts["failed"] else 0)
 
 
-class Model:
-    def __init__(self, name):
-        folder = os.path.join(os.environ["EF_MODELS"], name)
-        self.tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
-        self.session = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"))
-        with open(os.path.join(folder, "config.json")) as file:
-            self.config = json.load(file)
-        self.labels = [self.config["id2label"][str(i)] for i in range(len(self.config.get("id2label", {})))]
-
-    def run(self, *texts):
-        """One text or a pair: the first output, without the batch."""
-        e = self.tokenizer.encode(*texts)
-        given = {"input_ids": e.ids, "attention_mask": e.attention_mask, "token_type_ids": e.type_ids}
-        feed = {i.name: numpy.array([given[i.name]], dtype=numpy.int64) for i in self.session.get_inputs()}
-        return e, self.session.run(None, feed)[0][0]
-
-    def vector(self, text):
-        x = self.run(text)[1].mean(axis=0)
-        return x / numpy.linalg.norm(x)
-
-    def scores(self, *texts):
-        x = self.run(*texts)[1]
-        return softmax(x) if len(x) > 1 else 1 / (1 + numpy.exp(-x))
-
-    def ranking(self, query, texts):
-        """(index, score), the best first."""
-        scores = [float(self.scores(query, t)[0]) for t in texts]
-        return sorted(enumerate(scores), key=lambda p: -p[1])
+def tokenizer(model):
+    return Tokenizer.from_file(os.path.join(os.environ["EF_MODELS"], model, "tokenizer.json"))
 
 
-def softmax(x):
-    e = numpy.exp(x - x.max())
-    return e / e.sum()
+# ---- what is right ----
+def vector(text):
+    """Of length 1."""
+    return golden["vectors"]["normalized"][text]
 
 
+def mean(text):
+    return golden["vectors"]["mean"][text]
+
+
+def ranking(query, texts):
+    """(index, score), the best first."""
+    return next(r["ranks"] for r in golden["rank"] if r["query"] == query and r["texts"] == texts)
+
+
+# ---- whether an answer is that ----
 def cosine(a, b):
     a, b = numpy.asarray(a, dtype=numpy.float64).ravel(), numpy.asarray(b, dtype=numpy.float64).ravel()
     return float(a @ b / math.sqrt((a @ a) * (b @ b)))
@@ -88,3 +75,21 @@ def same_vectors(got, wanted):
 
 def near(a, b):
     return abs(a - b) <= 1e-4
+
+
+def summary(names, what):
+    """For the table: all of them, if that is short."""
+    text = ", ".join(str(n) for n in names)
+    return f"equal: {text}" if len(text) < 40 else f"{len(names)} {what} equal"
+
+
+def same_scores(got, wanted):
+    """Lists of (name, score): the same names in the same order, scores near."""
+    right = [g[0] for g in got] == [w[0] for w in wanted] and all(near(g[1], w[1]) for g, w in zip(got, wanted))
+    return right, summary([g[0] for g in got], "scores") if right else f"{got} for {wanted}"
+
+
+def same_spans(got, wanted):
+    """Lists of (label, start, end)."""
+    got, wanted = [tuple(g) for g in got], [tuple(w) for w in wanted]
+    return got == wanted, summary([f"{a} {b}-{c}" for a, b, c in got], "spans") if got == wanted else f"{got} for {wanted}"

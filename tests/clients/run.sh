@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [PROGRAM] - real clients against the built program, on small models that our own exporter made; the reference is
-# ONNX Runtime. They are installed here, once, into build/clients. Without Python or a network that is "skipped", and a
+# run.sh [PROGRAM] - real clients against the built program, on small models that our own exporter made; what they should get
+# was written by transformers and sentence-transformers (tools/oracle/clients.py). They are installed here, once, into build/clients. Without Python or a network that is "skipped", and a
 # failure where EF_CLIENTS=required.
 cd -- "$(dirname -- "$0")/../.." || exit 1
 EF_PROGRAM=$(realpath "${1:-build/encoderfile}")
@@ -59,11 +59,14 @@ start MCP "$EF_PROGRAM" mcp --model "$EF_MODELS/embed" --model-type sentence_emb
 run() {
     "$@" >"$dir/out" 2>&1
     grep '^  ' "$dir/out"
+    sed -n '/^  | .* | - | /d; s/^  | /| /p' "$dir/out" >>"$table"
     set -- $(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$dir/out" | tail -1 | tr -dc '0-9 \n')
     [ $# = 3 ] || { set -- 0 1 0 && echo "  FAILED: no closing line" && tail -5 "$dir/out"; }
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
-echo "  | client | call | result |" && echo "  |---|---|---|"
+table=build/clients/table.md # of what is compared with a reference: docs/clients.md shows it
+printf '| client | call | as in | result |\n|---|---|---|---|\n' >"$table"
+echo "  | client | call | as in | result |" && echo "  |---|---|---|---|"
 for script in "$here"/*_calls.py; do
     run "$venv/bin/python" "$script"
 done
