@@ -4,15 +4,19 @@
 #include "data/json.h"
 #include "task/bio.h"
 
-/* A result whose tokens are the words and pieces named: "start:label" separated by spaces. */
+/* A result whose tokens are the words and pieces named: "start:label" separated by spaces, or
+ * "start-end:label"; without an end it is a byte. */
 static Value result_of(Arena *arena, const char *tokens)
 {
     Value list = value_list(arena, 64), out = value_map(arena, 1);
     list.list.n = 0;
     for (const char *p = tokens; *p;) {
-        Value one = value_map(arena, 2), info = value_map(arena, 1);
+        Value one = value_map(arena, 2), info = value_map(arena, 2);
+        char *rest;
         const char *colon = strchr(p, ':'), *end = colon + strcspn(colon, " ");
-        value_add(&info, "start", value_of_int(strtol(p, NULL, 10)));
+        long from = strtol(p, &rest, 10);
+        value_add(&info, "start", value_of_int(from));
+        value_add(&info, "end", value_of_int(*rest == '-' ? strtol(rest + 1, NULL, 10) : from + 1));
         value_add(&one, "token_info", info);
         value_add(&one, "label", value_of_str((Str){ colon + 1, (size_t)(end - colon - 1) }));
         list.list.items[list.list.n++] = one;
@@ -37,6 +41,9 @@ static void entities(void)
         { "punctuation", "(\"Pune\", Goa!)", "0:O 1:O 2:B-S 6:O 7:O 9:B-D 12:O 13:O",
           "S|Pune|2|6;D|Goa|9|12;" },
         { "punctuation alone", "a - , b", "0:B-D 2:O 4:O 6:B-D", "D|a|0|1;D|b|6|7;" },
+        { "tokens with the space before them", "to New York", "0-2:O 2-6:B-D 6-8:I-D 8-11:X",
+          "D|New York|3|11;" },
+        { "a token of two words", "New York", "0-8:B-D", "D|New|0|3;D|York|4|8;" },
         { "cut off", "a b c", "0:B-D 2:I-D", "D|a b|0|3;" },
         { "labels without letters", "a b c", "0:D 2:D 4:X", "D|a b|0|3;X|c|4|5;" },
         { "BIOES", "a b c d", "0:B-D 2:E-D 4:S-X 6:S-X", "D|a b|0|3;X|c|4|5;X|d|6|7;" },

@@ -32,14 +32,15 @@ typedef struct Labels {
     size_t at;
 } Labels;
 
-/* The label of the first token that begins inside the word; empty: none does. */
+/* The label of the first token that has some of the word; empty: none does. It may begin before the
+ * word: tokens of byte-level BPE have the space before them. */
 static Str label_of(Labels *l, int64_t from, int64_t to)
 {
     for (; l->tokens && l->at < l->tokens->list.n; l->at++) {
-        const Value *token = &l->tokens->list.items[l->at];
-        int64_t start = value_int(value_get(value_get(token, "token_info"), "start"), -1);
-        if (start >= to) break;
-        if (start >= from) return value_str(value_get(token, "label"), STR(""));
+        const Value *token = &l->tokens->list.items[l->at], *info = value_get(token, "token_info");
+        if (value_int(value_get(info, "start"), -1) >= to) break;
+        if (value_int(value_get(info, "end"), -1) > from)
+            return value_str(value_get(token, "label"), STR(""));
     }
     return (Str){ 0 };
 }

@@ -3,15 +3,17 @@
 
 usage: tools/oracle/entities.py [OUT]; from the repository's root, needs torch and transformers.
 Logits are made up (whole numbers by a fixed rule), so that every way of grouping is met; the tokenizers are those of
-examples/bus-ner (WordPiece) and tests/golden/text_models/c_roberta (byte-level BPE). "extract" is no pipeline's: words
-between spaces, without the punctuation at their ends, labelled by the first token that begins inside them; B- opens,
-I- of the same type goes on, the first of each type is told."""
+examples/bus-ner (WordPiece) and tests/golden/text_models/c_roberta (byte-level BPE). "extract" is no pipeline's: the
+words are cut by the rule of spec/modelexport.md (between spaces) and ours (without the punctuation at their ends), their
+tokens are those that tokenizers' char_to_token names, and what B- and I- make of them is seqeval's strict IOB2; of each type
+the first is told. Needs seqeval too."""
 import json
 import re
 import sys
 import warnings
 
 import torch
+from seqeval.scheme import IOB2, Entities
 from transformers import AutoTokenizer, BertConfig, BertForTokenClassification
 from transformers.pipelines.token_classification import AggregationStrategy, TokenClassificationPipeline
 
@@ -42,27 +44,25 @@ def logits(text, tokens, labels):
     return rows
 
 
-def extract(text, offsets, special, rows):
-    types = {label.split("-")[-1]: None for label in LABELS if label != "O"}
-    best = [(start, LABELS[max(range(len(row)), key=lambda i: row[i])])
-            for (start, _), skip, row in zip(offsets, special, rows) if not skip]
-    found, open_type = [], None
+def iob2(labels):
+    """A label without a letter is a type of its own: B- where it begins, I- where it goes on."""
+    plain = [label != "O" and "-" not in label for label in labels]
+    return [("I-" if i and labels[i - 1] == label else "B-") + label if plain[i] else label for i, label in enumerate(labels)]
+
+
+def extract(text, inputs, rows):
+    words = []
     for m in re.finditer(r"[^ ]+", text):
         start = m.start() + len(m[0]) - len(m[0].lstrip(".,;:!?\"'()[]{}"))
         end = m.start() + len(m[0].rstrip(".,;:!?\"'()[]{}"))
-        if start >= end:
-            continue
-        label = next((label for at, label in best if start <= at < end), "O")
-        letter, _, kind = label.rpartition("-")
-        if label != "O" and letter != "B" and kind == open_type:
-            found[-1][1].append(text[start:end])
-        elif label != "O" and letter != "I":
-            found.append((kind, [text[start:end]]))
-            open_type = kind
-        else:
-            open_type = None
-    for kind, words in found:
-        types[kind] = types[kind] or " ".join(words)
+        if start < end:
+            words.append((start, end))
+    begins = [next((t for t in (inputs.char_to_token(at) for at in range(*word)) if t is not None), None) for word in words]
+    labels = iob2(["O" if t is None else LABELS[int(torch.tensor(rows[t]).argmax())] for t in begins])
+    types = {label.split("-")[-1]: None for label in LABELS if label != "O"}
+    for found in Entities([labels], IOB2).entities[0]:
+        inside = [text[start:end] for start, end in words[found.start:found.end]]
+        types[found.tag] = types[found.tag] or " ".join(inside)
     return types
 
 
@@ -78,8 +78,7 @@ def cases(folder, tokenizer):
         for way in WAYS:
             found = pipe.postprocess([outputs], aggregation_strategy=AggregationStrategy(way))
             case[way] = [{k: (round(float(v), 7) if k == "score" else v) for k, v in e.items()} for e in found]
-        case["extract"] = extract(text, inputs["offset_mapping"][0].tolist(),
-                                  inputs["special_tokens_mask"][0].tolist(), rows)
+        case["extract"] = extract(text, inputs, rows)
         yield case
 
 
