@@ -194,6 +194,27 @@ static void test_others(const Running *r)
     close(half), close(junk);
 }
 
+/* A handshake has a head's time, not that between requests; afterwards it is the other way round. */
+static void test_slow_handshake(Identity id)
+{
+    TEST("slow handshake");
+    Running r = { .server = { .cert_file = id.cert, .key_file = id.key, .header_timeout_s = 0.3,
+                              .idle_timeout_s = 600 } };
+    char byte[64];
+    start(&r);
+    int silent = connect_to(&r), half = connect_to(&r);
+    SSL *idle = greet(&r, (Hello){ 0 });
+    put(half, "\x16\x03\x01\x02");
+    CHECK(recv(silent, byte, sizeof byte, 0) <= 0); /* waits */
+    CHECK(recv(half, byte, sizeof byte, 0) <= 0);
+    usleep(500000);
+    SSL_write(idle, HEALTH, sizeof HEALTH - 1);
+    CHECK(has(tls_get(idle, SIZE_MAX), "\"OK!\""));
+    close(silent), close(half);
+    leave(idle);
+    stop(&r);
+}
+
 static bool shows(SSL *ssl, const char *name)
 {
     char found[64] = "";
@@ -326,6 +347,7 @@ int main(void)
     test_large(&r);
     test_others(&r);
     stop(&r);
+    test_slow_handshake(id);
     test_reload();
     test_clients();
     test_files();

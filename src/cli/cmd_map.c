@@ -16,7 +16,7 @@
 #include "data/json.h"
 #include "session/session.h"
 
-enum { CHUNK_RECORDS = 64, CHUNK_BYTES = 1 << 17, RING = 16 };
+enum { CHUNK_RECORDS = 64, CHUNK_BYTES = 1 << 17, RING = 32 };
 
 static const Option options[] = {
     OPTION_MODEL,
@@ -272,7 +272,8 @@ static bool map_model(Args *a, Mapper *m, const Model *model, Err *err)
 {
     int64_t threads;
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
-    m->session = session_new(model, &(SessionOptions){ .threads = (int)threads });
+    m->session = session_new(model, &(SessionOptions){ .threads = (int)threads, .bulk = true,
+                                                       .batch_seconds = 0.2 });
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     const double begin = now_seconds();
     progress_start(&m->progress, "map", m->in.lines.total);

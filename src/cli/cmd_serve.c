@@ -38,7 +38,7 @@ static const Option options[] = {
     { "batch-tokens", 0, "N", "most tokens of one run; default 8192" },
     { "max-inflight", 0, "BYTES", "of all requests together before 429; default 1 GiB" },
     { "idle-timeout", 0, "SECONDS", "between requests of a connection; default 60" },
-    { "header-timeout", 0, "SECONDS", "for the head of a request; default 10" },
+    { "header-timeout", 0, "SECONDS", "for the head of a request, and for TLS's handshake; default 10" },
     { "body-timeout", 0, "SECONDS", "for its body; default 30" },
     { "request-timeout", 0, "SECONDS", "from a request's last byte to its reply; default 300" },
     { "drain", 0, "SECONDS", "after SIGTERM: not ready, but still serving; default 0" },

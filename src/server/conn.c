@@ -47,6 +47,7 @@ void conn_start(Conn *c, int fd, TlsConn *tls)
     c->tls = tls;
     c->readable = c->writable = true;
     wait_for_request(c);
+    if (tls) conn_deadline(c, c->loop->options.header_timeout_s); /* for the handshake */
     advance(c);
 }
 
@@ -265,14 +266,20 @@ static bool reading(const Conn *c)
     return c->state == CONN_OPEN && (!c->x || c->x->state == X_READING);
 }
 
+/* Nothing has come, or only what TLS keeps for itself. */
+static void read_nothing(Conn *c)
+{
+    if (c->ended || (c->loop->stopping && !c->begun)) return conn_close(c);
+    if (!c->tls || c->secure || !tls_ready(c->tls)) return;
+    c->secure = true;
+    if (!c->begun) conn_deadline(c, c->loop->options.idle_timeout_s);
+}
+
 /* true: something has changed. */
 static bool read_step(Conn *c)
 {
     Err err = { 0 };
-    if (!c->fresh && !receive(c)) {
-        if (c->ended || (c->loop->stopping && !c->begun)) conn_close(c);
-        return false;
-    }
+    if (!c->fresh && !receive(c)) return read_nothing(c), false;
     c->fresh = false;
     if (!c->begun && http1_begun(&c->http, &c->in)) begin_request(c);
     if (!c->greeted && !greet(c)) return true;

@@ -29,6 +29,7 @@ typedef struct Conn {
     bool readable, writable;     /* as far as the last event and the last call said */
     bool half_closed, ended;     /* the client will send no more; all it sent has been read */
     bool broken;                 /* nothing can be written any more */
+    bool secure;                 /* TLS: idle after its handshake */
     bool greeted;                /* the protocol is known */
     bool fresh;                  /* `in` has bytes that were not looked at */
     bool begun;                  /* a request has begun to arrive */

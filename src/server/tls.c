@@ -307,6 +307,11 @@ static ssize_t outcome(SSL *ssl)
     return -1;
 }
 
+bool tls_ready(const TlsConn *c)
+{
+    return SSL_is_init_finished((const SSL *)c);
+}
+
 ssize_t tls_read(TlsConn *c, void *to, size_t room)
 {
     SSL *ssl = (SSL *)c;

@@ -26,6 +26,7 @@ Tls *tls_client(Err *);
 TlsConn *tls_connect(Tls *, int fd, const char *host, Err *); /* host: named by the certificate */
 
 TlsConn *tls_accept(Tls *, int fd);                        /* NULL: no memory */
+bool tls_ready(const TlsConn *);                           /* the handshake is over */
 ssize_t tls_read(TlsConn *, void *, size_t room);          /* as recv; EAGAIN: not now */
 ssize_t tls_write(TlsConn *, const void *, size_t n);      /* as send; again with the same bytes */
 void tls_end(TlsConn *);                                   /* says that no more will be written */

@@ -8,9 +8,10 @@
 
 enum { FIRST_TOKENS = 512, SCRATCH_KEPT = 1 << 20 };
 
-/* Beyond so many tokens of a thread and so much time a longer run is not faster, and who came too
- * late for it would wait for nothing. */
-enum { ENOUGH_TOKENS = 256 };
+/* Beyond so many tokens of a thread and so much time a longer run is hardly faster, and who came too
+ * late for it would wait for nothing. Of several threads each takes a part of that size through the
+ * model by itself: a run needs more, or it is not cut. */
+enum { ENOUGH_TOKENS = 256, ENOUGH_OF_SEVERAL = 320 };
 static const double enough_seconds = 0.01;
 
 typedef struct Replica {
@@ -33,8 +34,9 @@ static int64_t budget(const Session *s)
 {
     double rate = rate_of(s), tokens = rate * s->options.batch_seconds;
     int threads = s->options.threads / s->options.replicas;
+    int enough = threads > 1 ? ENOUGH_OF_SEVERAL * threads : ENOUGH_TOKENS;
     if (tokens <= 0) tokens = FIRST_TOKENS; /* nothing is known yet */
-    tokens = MIN(tokens, MAX(ENOUGH_TOKENS * threads, rate * enough_seconds));
+    if (!s->options.bulk) tokens = MIN(tokens, MAX(enough, rate * enough_seconds));
     return (int64_t)MIN(MAX(tokens, 1), (double)s->options.batch_tokens);
 }
 

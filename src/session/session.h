@@ -93,6 +93,7 @@ typedef struct SessionOptions {  /* zero: the default */
     int queue_jobs;              /* most jobs waiting; default 1024 */
     int64_t batch_tokens;        /* most tokens of one run; default 8192 */
     double batch_seconds;        /* time that one run should take at most; default 0.1 */
+    bool bulk;                   /* nobody waits for single replies: runs as long as they may be */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
     size_t max_bytes;            /* of all requests in the session; default 1 GiB */
