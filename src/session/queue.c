@@ -26,6 +26,7 @@ void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
                       .row_cost = setup->row_cost,
                       .runners_admit = setup->runners_admit,
                       .runners_alone = setup->runners_alone,
+                      .lendable = setup->lendable,
                       .meters = meters };
     pthread_mutex_init(&queue->lock, NULL);
     for (int i = 0; i < STAGES; i++) {
@@ -151,9 +152,9 @@ static void add(Queue *queue, Stage to, Job *job)
 {
     if (to == STAGE_RUN) append_run(queue, job);
     else append(queue, to, job);
-    bool runner = to == STAGE_ADMIT && left_to_runner(queue, job) &&
-                  (queue->runners_alone || queue->idle_runners);
-    pthread_cond_signal(&queue->stage[runner ? STAGE_RUN : to].came);
+    bool idle = queue->runners_alone || (queue->idle_runners && !queue->lent);
+    if (to == STAGE_ADMIT && idle && left_to_runner(queue, job)) to = STAGE_RUN;
+    if (to != STAGE_RUN || !queue->lent) pthread_cond_signal(&queue->stage[to].came);
 }
 
 static bool refused(const Queue *queue, const Job *job, Err *err)
@@ -185,6 +186,32 @@ bool queue_enter(Queue *queue, Stage to, Job *job, Err *err)
     }
     pthread_mutex_unlock(&queue->lock);
     return ok;
+}
+
+/* A caller that waits for its job might as well run it: two changes of threads less. */
+bool queue_enter_run(Queue *queue, Job *job, bool *mine, Err *err)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool ok = !refused(queue, job, err);
+    bool nothing = !queue->heap_n && !queue->stage[STAGE_ADMIT].head; /* what the runner should do */
+    *mine = ok && nothing && queue->lendable && queue->idle_runners && !queue->lent;
+    if (ok) {
+        count_bytes(queue, job, job->bytes + job->body.n);
+        queue->lent |= *mine;
+        add(queue, STAGE_RUN, job);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return ok;
+}
+
+void queue_give_back(Queue *queue)
+{
+    struct QueueStage *run = &queue->stage[STAGE_RUN];
+    pthread_mutex_lock(&queue->lock);
+    queue->lent = false;
+    if (queue->heap_n || queue->stage[STAGE_ADMIT].head || run->closed)
+        pthread_cond_signal(&run->came);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void queue_pass(Queue *queue, Stage to, Job *job)
@@ -362,18 +389,34 @@ static bool wait_for_work(Queue *queue, Job **admit, Job **dropped)
         if (queue->heap_n || *dropped) return true;
         if (run->closed) return false;
         queue->idle_runners++;
-        pthread_cond_wait(&run->came, &queue->lock);
+        do pthread_cond_wait(&run->came, &queue->lock);
+        while (queue->lent);
         queue->idle_runners--;
     }
 }
 
-bool queue_load(Queue *queue, int64_t tokens, Load *load, Job **admit, Job **dropped)
+static void empty(Load *load)
 {
     load->n = load->rows = 0;
     load->tokens = load->longest = 0;
+}
+
+Job *queue_fill(Queue *queue, int64_t tokens, Load *load)
+{
+    empty(load);
+    pthread_mutex_lock(&queue->lock);
+    Job *dropped = sweep(queue);
+    fill(queue, tokens, load);
+    pthread_mutex_unlock(&queue->lock);
+    return dropped;
+}
+
+bool queue_load(Queue *queue, int64_t tokens, Load *load, Job **admit, Job **dropped)
+{
     *admit = *dropped = NULL;
     pthread_mutex_lock(&queue->lock);
     bool more = wait_for_work(queue, admit, dropped);
+    empty(load); /* not before: while this one was idle a borrower may have used it */
     if (more && !*admit) fill(queue, tokens, load);
     /* what this runner might have admitted had it stayed idle */
     if (more && queue->stage[STAGE_ADMIT].head && !queue->runners_alone)

@@ -14,13 +14,13 @@ enum { FIRST_TOKENS = 512, SCRATCH_KEPT = 1 << 20 };
 enum { ENOUGH_TOKENS = 256, ENOUGH_OF_SEVERAL = 320 };
 static const double enough_seconds = 0.01;
 
-typedef struct Replica {
+struct Replica {
     Session *s;
     Pool *pool;
     Runner *runner;
     Arena scratch;
     Load load;
-} Replica;
+};
 
 /* ---- how much to run ---- */
 static double rate_of(const Session *s)
@@ -213,20 +213,33 @@ static Pool *own_pool(Session *s)
     return pool_new(threads / replicas + (number < threads % replicas));
 }
 
+static void run_and_settle(Replica *me)
+{
+    if (me->load.n) time_load(me);
+    settle(me);
+    arena_reset(&me->scratch, SCRATCH_KEPT);
+}
+
+void runner_borrowed(Session *s)
+{
+    drop(s, queue_fill(&s->queue, budget(s), &s->replica->load));
+    run_and_settle(s->replica);
+    queue_give_back(&s->queue);
+}
+
 void *runner_thread(void *session)
 {
     Session *s = session;
     Replica me = { .s = s };
     Job *admit, *dropped;
+    if (s->options.replicas == 1) s->replica = &me;
     thread_lower(); /* before the pool: its threads take after this one */
     me.pool = own_pool(s);
     me.runner = runner_new(s->model->engine, me.pool);
     while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
         drop(s, dropped);
         if (admit) admit_whole(s, admit);
-        if (me.load.n) time_load(&me);
-        settle(&me);
-        arena_reset(&me.scratch, SCRATCH_KEPT);
+        run_and_settle(&me);
     }
     runner_free(me.runner);
     pool_free(me.pool);

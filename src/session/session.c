@@ -132,7 +132,8 @@ Session *session_new(const Model *model, const SessionOptions *options)
                               .bytes_limit = s->options.max_bytes,
                               .row_cost = model->engine ? engine_static_length(model->engine) : 0,
                               .runners_admit = !model->transform || !model->transform->pre,
-                              .runners_alone = s->options.threads == 1 },
+                              .runners_alone = s->options.threads == 1,
+                              .lendable = s->options.replicas == 1 },
                &s->meters);
     if (start_threads(s)) return s;
     end_threads(s);
@@ -209,8 +210,10 @@ void session_run(Session *s, Job *job)
     job->done = wake_waiter;
     job->context = &w;
     job->times.entered = now_seconds();
-    if (!job_admit(s, job) || !queue_enter(&s->queue, STAGE_RUN, job, &job->err))
+    bool mine;
+    if (!job_admit(s, job) || !queue_enter_run(&s->queue, job, &mine, &job->err))
         return queue_leave(&s->queue, job);
+    if (mine) runner_borrowed(s);
     pthread_mutex_lock(&w.lock);
     while (!w.done) pthread_cond_wait(&w.came, &w.lock);
     pthread_mutex_unlock(&w.lock);

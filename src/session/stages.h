@@ -33,6 +33,7 @@ typedef struct Queue {
     Job **heap;                  /* [heap_n] of STAGE_RUN; the one that is due first in front */
     int heap_n, heap_room;
     int idle_runners;
+    bool lendable, lent;         /* there is one runner, and its replica may be lent; it is */
     bool last_long;              /* the last load had a long row */
     double clock;                /* virtual time: what the last row that ran was due at */
     uint64_t entries;
@@ -48,11 +49,15 @@ typedef struct QueueSetup {
     int limit;                   /* jobs */
     size_t bytes_limit;
     int64_t row_cost;
-    bool runners_admit, runners_alone;
+    bool runners_admit, runners_alone, lendable;
 } QueueSetup;
 void queue_init(Queue *, const QueueSetup *, SessionMeters *);
 void queue_free(Queue *);
 bool queue_enter(Queue *, Stage, Job *, Err *);  /* a new job: EF_OVERLOADED, EF_UNAVAILABLE */
+/* The same for STAGE_RUN. *mine: the runner was idle and is not woken; the caller has its replica
+ * until it calls queue_give_back. */
+bool queue_enter_run(Queue *, Job *, bool *mine, Err *);
+void queue_give_back(Queue *);
 void queue_pass(Queue *, Stage, Job *);          /* one that is in already: always room */
 /* More memory for a job that is in: EF_OVERLOADED when others hold the rest. */
 bool queue_hold(Queue *, Job *, size_t bytes, Err *);
@@ -63,6 +68,7 @@ Job *queue_take(Queue *, Stage, int *slice);
  * rows, or *admit is a small job that the caller should admit, or *dropped is a list of jobs that
  * nobody waits for any more. false: closed and empty. */
 bool queue_load(Queue *, int64_t tokens, Load *load, Job **admit, Job **dropped);
+Job *queue_fill(Queue *, int64_t tokens, Load *); /* by a borrower, without waiting; dropped ones */
 void queue_refuse(Queue *);                      /* no new jobs from now on */
 void queue_close(Queue *, Stage);                /* nobody will pass jobs to it any more */
 
@@ -71,6 +77,7 @@ typedef struct Crew {            /* the threads of a stage */
     pthread_t *thread;
     int n;
 } Crew;
+typedef struct Replica Replica;
 struct Session {
     Arena arena;                 /* holds this struct */
     const Model *model;
@@ -80,6 +87,7 @@ struct Session {
     TransformPool *vms;          /* NULL: the model has no script */
     double rate;                 /* tokens a second of one run, lately; 0: not known. Atomic */
     int replicas_begun;
+    Replica *replica;            /* of the only runner, once it has been idle */
     bool drained;
     SessionMeters meters;
 };
@@ -88,8 +96,9 @@ struct Session {
 bool job_admit(Session *, Job *);
 void admit_whole(Session *, Job *);     /* the same, and what comes after it */
 void *admission_thread(void *session);
-/* runner.c: a thread that owns its pool and its engine runner. */
+/* runner.c: a thread that owns its pool and its engine runner; a run by who has borrowed them. */
 void *runner_thread(void *session);
+void runner_borrowed(Session *);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
 void job_prompt(Job *, Str prompt); /* put before every text */
 bool job_prepare(const Session *, Job *);
