@@ -2,9 +2,12 @@
  * tls_algorithms.c - which of OpenSSL's algorithms the static program holds. OpenSSL takes them
  * from a "provider"; its default one names all there are, and the linker must keep what is named.
  * This one stands in its place, under its name, and names what TLS 1.2 and 1.3 and keys in PEM
- * files need. What is not here is not offered in a handshake; a name that OpenSSL no longer has is
- * an error of the linker. The functions of the C library that OpenSSL names and that no call of
- * ours reaches (names of hosts, shared objects) end here, too. */
+ * files need. What is not here is not offered in a handshake. The names are those of OpenSSL 3.0,
+ * which Debian 12 has; another version keeps its own list, and the program is larger. The functions
+ * of the C library that OpenSSL names and that no call of ours reaches (names of hosts, shared
+ * objects) end here, too. */
+#include <openssl/opensslv.h>
+#if OPENSSL_VERSION_MAJOR == 3 && OPENSSL_VERSION_MINOR == 0
 #include <dlfcn.h>
 #include <netdb.h>
 #include <openssl/bio.h>
@@ -31,7 +34,8 @@ void engine_load_afalg_int(void), engine_load_dynamic_int(void), engine_load_pad
 typedef const OSSL_DISPATCH Functions[];
 extern Functions ossl_sha1_functions, ossl_sha224_functions, ossl_sha256_functions,
     ossl_sha384_functions, ossl_sha512_functions, ossl_shake_256_functions,
-    ossl_aes128gcm_functions, ossl_aes256gcm_functions, ossl_chacha20_ossl_poly1305_functions, ossl_aes256cbc_functions,
+    ossl_aes128gcm_functions, ossl_aes256gcm_functions, ossl_chacha20_ossl_poly1305_functions,
+    ossl_aes256cbc_functions,
     ossl_aes256ctr_functions, ossl_aes256ecb_functions, ossl_hmac_functions,
     ossl_kdf_tls1_3_kdf_functions, ossl_kdf_tls1_prf_functions, ossl_drbg_ctr_functions,
     ossl_seed_src_functions, ossl_rsa_keymgmt_functions, ossl_rsapss_keymgmt_functions,
@@ -258,3 +262,6 @@ char *dlerror(void)
 {
     return "a static program loads no shared objects";
 }
+#else
+typedef int tls_algorithms_are_openssls; /* a file of C has at least one declaration */
+#endif
