@@ -97,6 +97,14 @@ static void gemm_work(void *arg)
     job->gemm->run(&job->l, 0, job->l.M, 0, ROUND_UP(job->l.N, PANEL) / PANEL);
 }
 
+/* As weights of models are: around 0, and 127 is the largest of the few hundred in a column. */
+static int8_t weight(void)
+{
+    double sum = 0; /* of 12: nearly normal */
+    for (int i = 0; i < 12; i++) sum += (double)rand() / RAND_MAX - 0.5;
+    return (int8_t)MAX(-127, MIN(127, 39 * sum));
+}
+
 /* What a GEMM of one precision needs, all of it random. */
 typedef struct Weights {
     float *x, *y, *bias, *scale;
@@ -114,7 +122,7 @@ static Linear linear(Weights *s, const char *slot, int64_t M, int64_t N, int64_t
                     .bias = randoms((size_t)N), .scale = randoms((size_t)N), .w = fresh(bytes),
                     .low = fresh(i8 ? rows_i8_size(M, K) : rows_bf16_size(M, K)),
                     .w_sum = fresh((size_t)N * 4), .row = fresh((size_t)M * sizeof(RowScale)) };
-    for (size_t i = 0; i8 && i < bytes; i++) ((int8_t *)s->w)[i] = (int8_t)rand();
+    for (size_t i = 0; i8 && i < bytes; i++) ((int8_t *)s->w)[i] = weight();
     float *w = randoms((size_t)(N * K)); /* no subnormals: some CPUs are slow at them */
     if (bf16) panels_bf16_pack(w, false, N, K, s->w);
     if (!i8 && !bf16) panels_f32_pack(w, false, N, K, s->w);

@@ -119,7 +119,9 @@ static void product_i8(Product *p, bool extreme)
     Linear *l = &p->l;
     size_t wide = (size_t)ROUND_UP(l->N, PANEL);
     int8_t *w = exact((size_t)(l->N * l->K));
-    for (int64_t i = 0; i < l->N * l->K; i++) w[i] = extreme ? -128 : (int8_t)random_bits();
+    int divisor = 1 << random_below(3); /* small ones are added in 16 bits where they fit */
+    for (int64_t i = 0; i < l->N * l->K; i++)
+        w[i] = (int8_t)(extreme ? -128 : (int8_t)random_bits() / divisor);
     p->w = exact(panels_i8_size(l->N, l->K));
     p->w_sum = exact(wide * sizeof(int32_t));
     panels_i8_pack(w, random_bits() & 1, l->N, l->K, p->w, p->w_sum);
@@ -294,9 +296,69 @@ static void gelu_is_near(const Gemm *gemm)
     }
 }
 
+/* Weights at the limits of 16-bit sums (body/pairs.h) and just beyond, under the largest and the
+ * smallest x there are. A lane of 16 bits has k = 0, 1 of every four (or 2, 3): eight weights. */
+static const int8_t lanes[][8] = {
+    { 32, 32, 32, 32, 32, 32, 32, 34 },         /* 258: 127 * w fits as it is */
+    { 32, 32, 32, 32, 32, 32, 32, 35 },         /* 259 */
+    { -32, -32, -32, -32, -32, -32, -32, -34 },
+    { -32, -32, -32, -32, -32, -32, -32, -35 },
+    { 127, 127, 4, 0, 0, 0, -128, -128 },
+    { 63, 63, 63, 63, 64, 64, 64, 63 },         /* 507: counted as that, fits */
+    { 63, 63, 63, 63, 64, 64, 64, 64 },         /* 508 */
+    { -63, -64, -64, -64, -64, -64, -64, -64 }, /* 511: the most that fits */
+    { 64, 64, 64, 64, 64, 64, 64, 64 },         /* 512 */
+    { -64, -64, -64, -64, -64, -64, -64, -64 }, /* -512: 64 * 512 is one too many */
+    { -128, 0, -128, 0, -128, 0, -127, 0 },     /* 511 by numbers whose sums saturate */
+    { -128, 0, -128, 0, -128, 0, -128, 0 },
+    { -128, -128, -128, -128, 0, 0, 0, 0 },
+    { -128, -128, -128, -128, -1, 0, 0, 0 },
+    { 127, 127, 127, 127, 3, 0, 0, 0 },         /* 511 */
+    { 127, 127, 127, 127, 4, 0, 0, 0 },
+    { 127, -128, 127, -127, 1, -1, 0, 0 },
+    { 127, 127, 127, 127, 127, 127, 127, 127 },
+    { -128, -128, -128, -128, -128, -128, -128, -128 },
+};
+
+/* x is 127 for weights of the signs in `which` (1: above 0, 2: the others), else 0. */
+static void lane_rows(const Product *p, const int8_t *lane, int which)
+{
+    for (int64_t m = 0; m < p->l.M; m++) {
+        p->row[m] = (RowScale){ 1, 0, 0 };
+        for (int64_t k = 0; k < p->l.K; k++) {
+            bool on = which & (lane[k % 16 / 4 * 2 + k % 2] > 0 ? 1 : 2);
+            p->xq[m * row_i8(p->l.K) + k] = on ? 127 : 0;
+        }
+    }
+}
+
+static void lanes_hold(const Gemm *gemm, const int8_t *lane, int64_t M)
+{
+    Product p = product(I8, M, 33, 100, ACT_NONE);
+    int8_t *w = exact((size_t)(p.l.N * p.l.K));
+    for (int64_t k = 0; k < p.l.K; k++)
+        for (int64_t n = 0; n < p.l.N; n++) w[k * p.l.N + n] = lane[k % 16 / 4 * 2 + k % 2];
+    panels_i8_pack(w, false, p.l.N, p.l.K, p.w, p.w_sum);
+    for (int which = 0; which < 4; which++) {
+        lane_rows(&p, lane, which);
+        float *want = whole(kern_scalar.gemm_i8, &p), *got = whole(gemm, &p);
+        if (!CHECK(same(got, want, p.y_bytes)))
+            printf("  M %d, lane of %d, %d, %d ..., x %d\n", (int)M, lane[0], lane[1], lane[2],
+                   which);
+        unwall(want), unwall(got);
+    }
+    free(w);
+    product_free(&p);
+}
+
 static void test_gemm_i8(const Kernels *t)
 {
-    gemm_cases((GemmTest){ t->gemm_i8, kern_scalar.gemm_i8, I8, true });
+    const GemmTest test = { t->gemm_i8, kern_scalar.gemm_i8, I8, true };
+    gemm_cases(test);
+    gemm_case(&test, 40, 17, 4200, ACT_NONE); /* more blocks than a panel remembers */
+    const int64_t M[] = { 1, t->gemm_i8->mr, 3 * t->gemm_i8->mr - 1, 3 * t->gemm_i8->mr + 1 };
+    for (size_t i = 0; i < COUNT(lanes) * COUNT(M); i++)
+        lanes_hold(t->gemm_i8, lanes[i / COUNT(M)], M[i % COUNT(M)]);
     gelu_is_near(t->gemm_i8);
 }
 

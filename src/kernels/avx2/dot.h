@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dot.h - the dot product of int8 in AVX2. */
+ * dot.h - products of int8 in AVX2, in pairs. */
 #ifndef KERNELS_AVX2_DOT_H
 #define KERNELS_AVX2_DOT_H
 #include "int.h"
 
-/* 8 sums, 2 registers of weights, the row, the ones and what lies between fill the 16 registers. */
-enum { DOT_ROWS = 4, DOT_PANELS = 1 };
-INLINE int dot_panels(int rows) { return (void)rows, 1; } /* the sums have no latency to hide */
-#define DOTS(X) X(1, 1) X(2, 1) X(3, 1) X(4, 1)
+/* 6 sums, 6 of 16 bits, 2 registers of weights, the row and a product: all 16 registers. */
+enum { PAIRS_ROWS = 3 };
+#define PAIRS(X) X(1) X(2) X(3)
 
-/* sum + x * w over the four bytes of each lane. x is 0..127, so that the pairs maddubs adds stay
- * below 32768: nothing saturates. */
-INLINE __m256i dot_half(__m256i sum, __m256i x, __m256i w)
+/* x * w over the two bytes of each 16-bit lane; x is unsigned and 0..127 (or w is 1), so that
+ * nothing saturates. */
+INLINE vi vi_pairs(vi x, vi w) { return (vi)BOTH(_mm256_maddubs_epi16, x, w); }
+
+/* Bound to their place: the compiler would add up in a tree, and has no registers for it. */
+INLINE __m256i add16(__m256i a, __m256i b)
 {
-    __m256i pairs = _mm256_maddubs_epi16(x, w);
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    __m256i sum = _mm256_add_epi16(a, b);
+    __asm__("" : "+x"(sum));
+    return sum;
 }
-INLINE vi vi_dot(vi sum, vi x, vi w)
+INLINE __m256i sub16(__m256i a, __m256i b)
 {
-    return (vi){ dot_half(sum.lo, x.lo, w.lo), dot_half(sum.hi, x.hi, w.hi) };
+    __m256i rest = _mm256_sub_epi16(a, b);
+    __asm__("" : "+x"(rest));
+    return rest;
+}
+INLINE vi vi_add16(vi a, vi b) { return (vi)BOTH(add16, a, b); }
+INLINE vi vi_sub16(vi a, vi b) { return (vi)BOTH(sub16, a, b); }
+INLINE vi vi_widen(vi a) /* to 32 bits: the two 16-bit lanes of each, added */
+{
+    __m256i one = _mm256_set1_epi16(1);
+    return (vi){ _mm256_madd_epi16(a.lo, one), _mm256_madd_epi16(a.hi, one) };
+}
+INLINE vi vi_abs8(vi a) { return (vi){ _mm256_abs_epi8(a.lo), _mm256_abs_epi8(a.hi) }; }
+INLINE vi vi_addu8(vi a, vi b) { return (vi)BOTH(_mm256_adds_epu8, a, b); } /* 255 at most */
+INLINE bool vi_most16(vi a, int16_t most) /* no 16-bit lane has more */
+{
+    __m256i over = _mm256_cmpgt_epi16(_mm256_max_epi16(a.lo, a.hi), _mm256_set1_epi16(most));
+    return _mm256_testz_si256(over, over);
 }
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm_i8.c - the int8 GEMM with a tile of 4 rows x 16 columns. */
+ * gemm_i8.c - the int8 GEMM with a tile of 3 rows x 16 columns. */
 #include "kernels/tables.h"
 #include "dot.h"
 
-#include "kernels/body/gemm_i8.h"
+#include "kernels/body/scale.h"
 
-const Gemm avx2_gemm_i8 = { .mr = DOT_ROWS, .run = gemm_i8_body };
+#include "kernels/body/pairs.h"
+
+const Gemm avx2_gemm_i8 = { .mr = PAIRS_ROWS, .run = gemm_i8_pairs };

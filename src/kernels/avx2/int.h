@@ -17,6 +17,7 @@ INLINE vi vi_load(const void *p)
 {
     return (vi){ _mm256_loadu_si256(p), _mm256_loadu_si256((const __m256i *)p + 1) };
 }
+INLINE vi vi_add(vi a, vi b) { return (vi)BOTH(_mm256_add_epi32, a, b); }
 INLINE vi vi_sub(vi a, vi b) { return (vi)BOTH(_mm256_sub_epi32, a, b); }
 INLINE vi vi_mul(vi a, vi b) { return (vi)BOTH(_mm256_mullo_epi32, a, b); }
 INLINE vf vi_float(vi a) { return (vf){ _mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi) }; }

@@ -1,16 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dot.h - the dot product of AVX-512 without VNNI (Skylake-X): as AVX2, twice as wide. */
+ * dot.h - products of int8 in AVX-512 without VNNI (Skylake-X): as AVX2, twice as wide. */
 #ifndef KERNELS_AVX512_DOT_H
 #define KERNELS_AVX512_DOT_H
 #include "int.h"
 
-#include "kernels/body/dot_tiles.h"
+/* 12 sums, 12 of 16 bits, the weights, the row, a product and the ones: 28 of 32 registers. */
+enum { PAIRS_ROWS = 12 };
+#define PAIRS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
 
-/* sum + x * w over the four bytes of each lane; x is 0..127, so nothing saturates. */
-INLINE vi vi_dot(vi sum, vi x, vi w)
+/* As in avx2/dot.h. */
+INLINE vi vi_pairs(vi x, vi w) { return _mm512_maddubs_epi16(x, w); }
+INLINE vi vi_add16(vi a, vi b)
 {
-    vi pairs = _mm512_maddubs_epi16(x, w);
-    return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+    vi sum = _mm512_add_epi16(a, b);
+    __asm__("" : "+v"(sum));
+    return sum;
+}
+INLINE vi vi_sub16(vi a, vi b)
+{
+    vi rest = _mm512_sub_epi16(a, b);
+    __asm__("" : "+v"(rest));
+    return rest;
+}
+INLINE vi vi_widen(vi a) { return _mm512_madd_epi16(a, _mm512_set1_epi16(1)); }
+INLINE vi vi_abs8(vi a) { return _mm512_abs_epi8(a); }
+INLINE vi vi_addu8(vi a, vi b) { return _mm512_adds_epu8(a, b); }
+INLINE bool vi_most16(vi a, int16_t most)
+{
+    return !_mm512_cmpgt_epi16_mask(a, _mm512_set1_epi16(most));
 }
 
 #endif

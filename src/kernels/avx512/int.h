@@ -8,6 +8,7 @@ typedef __m512i vi;
 
 INLINE vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
 INLINE vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
+INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 INLINE vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 INLINE vf vi_float(vi a) { return _mm512_cvtepi32_ps(a); }

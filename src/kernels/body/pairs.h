@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pairs.h - the int8 GEMM where the chip multiplies x and w in pairs that it adds in 16 bits, and
+ * takes two instructions more to widen and add those to 32: panel outer, rows inner, as gemm_f32.h.
+ * Four steps of k are added in 16 bits and widened once: 10 instructions in place of 12, and 5
+ * multiplications in place of 8.
+ *
+ * The eight products of a lane fit in 16 bits once they lie around 0: x is 0..127, so that
+ * (x - 64) * w over the lane is at most 64 * sum |w|, which fits up to a sum of 511. The pairs of
+ * x * w themselves may wrap around: 64 * sum w (`middle`) is taken off in the same 16 bits and
+ * leaves (x - 64) * w exactly. What is taken off a column in all its blocks is where its 32-bit sum
+ * starts. A block of larger weights goes step by step, and so does the end of K. All this follows
+ * from the weights and is found once for a panel, where enough rows share the trouble. */
+#include "finish.h"
+#include "tile.h"
+
+enum {
+    GROUP = 4,              /* bytes of one column that lie side by side: one lane of 32 bits */
+    BLOCK = 4,              /* groups that are added in 16 bits */
+    MOST_WEIGHT = 507,      /* of the eight |w| of a lane, counted as in middle_find */
+    MOST_BLOCKS = 256,      /* of a panel: what lies behind them goes step by step */
+    LEAST_TILES = 4,        /* of rows: for fewer all goes step by step */
+    TILES_FINISHED = 4      /* tiles that are finished together: they are small */
+};
+
+typedef struct Middle {     /* of one panel */
+    int64_t blocks;
+    vi start;               /* what is taken off, by column */
+    bool fits[MOST_BLOCKS];
+    vi of[MOST_BLOCKS];     /* 64 * w by lanes of 16 bits */
+} Middle;
+
+static void middle_find(Middle *m, const uint8_t *w, int64_t blocks)
+{
+    const vi one = vi_set(0x01010101), half = vi_set(0x40404040);
+    m->start = vi_set(0);
+    m->blocks = MIN(blocks, MOST_BLOCKS);
+    for (int64_t i = 0; i < m->blocks; i++) {
+        vi b[BLOCK];
+#pragma GCC unroll 4
+        for (int g = 0; g < BLOCK; g++, w += GROUP * PANEL) b[g] = vi_load(w);
+        /* 128 + 128 comes out as 255: four of 511 may be missing */
+        vi size = vi_add16(vi_pairs(vi_addu8(vi_abs8(b[0]), vi_abs8(b[1])), one),
+                           vi_pairs(vi_addu8(vi_abs8(b[2]), vi_abs8(b[3])), one));
+        vi sum = vi_add16(vi_add16(vi_pairs(half, b[0]), vi_pairs(half, b[1])),
+                          vi_add16(vi_pairs(half, b[2]), vi_pairs(half, b[3])));
+        m->fits[i] = vi_most16(size, MOST_WEIGHT);
+        m->of[i] = sum;
+        if (m->fits[i]) m->start = vi_add(m->start, vi_widen(sum));
+    }
+}
+
+typedef struct Factors {    /* where the next step is */
+    const uint8_t *x, *w;
+    int64_t row;            /* bytes from row to row of x */
+} Factors;
+
+/* Some steps of k, widened once; middle: NULL for one step. */
+INLINE void pairs_add(int rows, int steps, const vi *middle, Factors *f, vi *sum)
+{
+    vi pairs[PAIRS_ROWS];
+#pragma GCC unroll 4
+    for (int g = 0; g < steps; g++, f->w += GROUP * PANEL, f->x += GROUP) {
+        vi w = vi_load(f->w);
+#pragma GCC unroll 32
+        for (int r = 0; r < rows; r++) {
+            int32_t group;
+            memcpy(&group, f->x + r * f->row, GROUP);
+            vi more = vi_pairs(vi_set(group), w);
+            pairs[r] = g ? vi_add16(pairs[r], more) : middle ? vi_sub16(more, *middle) : more;
+        }
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < rows; r++) sum[r] = vi_add(sum[r], vi_widen(pairs[r]));
+}
+
+/* out[rows] = x * w */
+INLINE void pairs_body(int rows, Factors f, int64_t groups, const Middle *m, Ahead ahead, vi *out)
+{
+    vi sum[PAIRS_ROWS];
+#pragma GCC unroll 32
+    for (int r = 0; r < rows; r++) sum[r] = m->start;
+    for (int64_t i = 0; i < m->blocks; i++) {
+        __builtin_prefetch(ahead.p + (ahead.at >> 8)); /* a line at most in so many tiles */
+        ahead.at += ahead.step * BLOCK / STRIDE;
+        if (m->fits[i]) pairs_add(rows, BLOCK, &m->of[i], &f, sum);
+        else for (int k = 0; k < BLOCK; k++) pairs_add(rows, 1, NULL, &f, sum);
+    }
+    for (int64_t left = groups - m->blocks * BLOCK; left > 0; left -= STRIDE) {
+        ahead_ask(&ahead, 1);
+        for (int64_t k = MIN(STRIDE, left); k > 0; k--) pairs_add(rows, 1, NULL, &f, sum);
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < rows; r++) out[r] = sum[r];
+}
+
+typedef void PairsFn(Factors f, int64_t groups, const Middle *m, Ahead ahead, vi *out);
+#define X(rows)                                                                                \
+    static void pairs_##rows(Factors f, int64_t groups, const Middle *m, Ahead ahead, vi *out) \
+    {                                                                                          \
+        pairs_body(rows, f, groups, m, ahead, out);                                            \
+    }
+PAIRS(X)
+#undef X
+#define X(rows) [rows] = pairs_##rows,
+static PairsFn *const pairs_fn[PAIRS_ROWS + 1] = { PAIRS(X) };
+#undef X
+
+INLINE void pairs_rows(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+{
+    const int64_t groups = (l->K + GROUP - 1) / GROUP, row = row_i8(l->K);
+    const int64_t bytes = groups * GROUP * PANEL;
+    const Tiling rows = tiling_of(m1 - m0, PAIRS_ROWS, bytes);
+    vi sum[TILES_FINISHED * PAIRS_ROWS];
+    Middle middle;
+    if (m1 <= m0) return;
+    for (int64_t p = p0; p < p1; p++) {
+        const uint8_t *w = (const uint8_t *)l->w + p * bytes;
+        Tile t = { sum, m0, p * PANEL, 0, 1 };
+        middle_find(&middle, w, rows.count < LEAST_TILES ? 0 : groups / BLOCK);
+        for (int64_t i = 0; i < rows.count; i++) {
+            Cut c = tiling_cut(&rows, i);
+            Factors f = { l->xq + (m0 + c.from) * row, w, row };
+            Ahead ahead = tiling_ahead(&rows, i, w + bytes, bytes);
+            pairs_fn[c.to - c.from](f, groups, &middle, ahead, sum + t.rows);
+            t.rows += (int)(c.to - c.from);
+            if ((i + 1) % TILES_FINISHED && i + 1 < rows.count) continue;
+            finish_tile(l, &t);
+            t.m += t.rows, t.rows = 0;
+        }
+    }
+}
+
+static void gemm_i8_pairs(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+{
+    int64_t blocks = blocks_of(m1 - m0, row_i8(l->K));
+    for (int64_t i = 0; i < blocks; i++) {
+        Cut c = cut(m1 - m0, blocks, i);
+        pairs_rows(l, m0 + c.from, m0 + c.to, p0, p1);
+    }
+}
