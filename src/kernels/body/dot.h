@@ -9,8 +9,9 @@ enum { GROUP = 4 }; /* bytes of one column that lie side by side: one lane */
 
 /* out[rows][panels] = x * w; x: rows `row` bytes apart, w: panels one behind the other. */
 INLINE void dot_body(int rows, int panels, const uint8_t *x, int64_t row, const uint8_t *w,
-                     int64_t groups, Ahead ahead, acc *out)
+                     int64_t groups, const Ahead *from, acc *out)
 {
+    Ahead ahead = *from;
     acc sum[DOT_ROWS][DOT_PANELS];
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
@@ -39,11 +40,12 @@ INLINE void dot_body(int rows, int panels, const uint8_t *x, int64_t row, const 
         for (int p = 0; p < panels; p++) out[r * panels + p] = sum[r][p];
 }
 
-typedef void DotFn(const uint8_t *x, int64_t row, const uint8_t *w, int64_t groups, Ahead ahead,
-                   acc *out);
+/* The Ahead by address: copied for the call, its fields would be waited for. */
+typedef void DotFn(const uint8_t *x, int64_t row, const uint8_t *w, int64_t groups,
+                   const Ahead *ahead, acc *out);
 #define X(rows, panels)                                                             \
     static void dot_##rows##x##panels(const uint8_t *x, int64_t row, const uint8_t *w, \
-                                      int64_t groups, Ahead ahead, acc *out)        \
+                                      int64_t groups, const Ahead *ahead, acc *out) \
     {                                                                               \
         dot_body(rows, panels, x, row, w, groups, ahead, out);                      \
     }
@@ -73,7 +75,7 @@ INLINE void dot_block(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t
             Cut c = tiling_cut(&rows, i);
             Tile t = { sum, m0 + c.from, p * PANEL, (int)(c.to - c.from), (int)panels };
             Ahead ahead = tiling_ahead(&rows, i, w + panels * bytes, bytes);
-            dot_fn[t.rows][panels](g.x + t.m * g.row, g.row, w, g.count, ahead, sum);
+            dot_fn[t.rows][panels](g.x + t.m * g.row, g.row, w, g.count, &ahead, sum);
             finish_tile(l, &t);
         }
     }

@@ -73,9 +73,19 @@ INLINE void pairs_add(int rows, int steps, const vi *middle, Factors *f, vi *sum
     for (int r = 0; r < rows; r++) sum[r] = vi_add(sum[r], vi_widen(pairs[r]));
 }
 
+typedef struct Strip {      /* one tile; by address: copied, its fields would be waited for */
+    Factors f;
+    int64_t groups;
+    const Middle *middle;
+    Ahead ahead;
+} Strip;
+
 /* out[rows] = x * w */
-INLINE void pairs_body(int rows, Factors f, int64_t groups, const Middle *m, Ahead ahead, vi *out)
+INLINE void pairs_body(int rows, const Strip *s, vi *out)
 {
+    const Middle *m = s->middle;
+    Factors f = s->f;
+    Ahead ahead = s->ahead;
     vi sum[PAIRS_ROWS];
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++) sum[r] = m->start;
@@ -85,7 +95,7 @@ INLINE void pairs_body(int rows, Factors f, int64_t groups, const Middle *m, Ahe
         if (m->fits[i]) pairs_add(rows, BLOCK, &m->of[i], &f, sum);
         else for (int k = 0; k < BLOCK; k++) pairs_add(rows, 1, NULL, &f, sum);
     }
-    for (int64_t left = groups - m->blocks * BLOCK; left > 0; left -= STRIDE) {
+    for (int64_t left = s->groups - m->blocks * BLOCK; left > 0; left -= STRIDE) {
         ahead_ask(&ahead, 1);
         for (int64_t k = MIN(STRIDE, left); k > 0; k--) pairs_add(rows, 1, NULL, &f, sum);
     }
@@ -93,12 +103,9 @@ INLINE void pairs_body(int rows, Factors f, int64_t groups, const Middle *m, Ahe
     for (int r = 0; r < rows; r++) out[r] = sum[r];
 }
 
-typedef void PairsFn(Factors f, int64_t groups, const Middle *m, Ahead ahead, vi *out);
-#define X(rows)                                                                                \
-    static void pairs_##rows(Factors f, int64_t groups, const Middle *m, Ahead ahead, vi *out) \
-    {                                                                                          \
-        pairs_body(rows, f, groups, m, ahead, out);                                            \
-    }
+typedef void PairsFn(const Strip *, vi *out);
+#define X(rows) \
+    static void pairs_##rows(const Strip *s, vi *out) { pairs_body(rows, s, out); }
 PAIRS(X)
 #undef X
 #define X(rows) [rows] = pairs_##rows,
@@ -119,9 +126,9 @@ INLINE void pairs_rows(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int6
         middle_find(&middle, w, rows.count < LEAST_TILES ? 0 : groups / BLOCK);
         for (int64_t i = 0; i < rows.count; i++) {
             Cut c = tiling_cut(&rows, i);
-            Factors f = { l->xq + (m0 + c.from) * row, w, row };
-            Ahead ahead = tiling_ahead(&rows, i, w + bytes, bytes);
-            pairs_fn[c.to - c.from](f, groups, &middle, ahead, sum + t.rows);
+            Strip s = { { l->xq + (m0 + c.from) * row, w, row }, groups, &middle,
+                        tiling_ahead(&rows, i, w + bytes, bytes) };
+            pairs_fn[c.to - c.from](&s, sum + t.rows);
             t.rows += (int)(c.to - c.from);
             if ((i + 1) % TILES_FINISHED && i + 1 < rows.count) continue;
             finish_tile(l, &t);
