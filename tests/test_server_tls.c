@@ -184,7 +184,8 @@ static void test_large(const Running *r)
 static void test_others(const Running *r)
 {
     TEST("not TLS");
-    CHECK(!strstr(ask(r, HEALTH), "OK!"));
+    const char *plain = ask(r, HEALTH);
+    CHECK(has(plain, "HTTP/1.1 400 ") && has(plain, "found http://, wanted https://\n") && !strstr(plain, "OK!"));
     int half = connect_to(r), junk = connect_to(r);
     put(half, "\x16\x03\x01\x02");
     CHECK(send(junk, "\x16\x03\x01\x00\x05hello", 10, MSG_NOSIGNAL) == 10);

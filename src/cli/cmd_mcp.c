@@ -30,6 +30,7 @@ typedef struct Talk {
     Session *session;
     McpEra era;            /* of the connection: that of its first request */
     Buf out;
+    bool tls;
 } Talk;
 
 static bool say(Talk *t, const Value *message, Err *err)
@@ -107,14 +108,29 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
     return true;
 }
 
-static bool serve(const ServerOptions *o, Session *session, Err *err)
+/* The address that hosts are told, path and all. */
+static void tell_address(void *context, const char *host, int port)
+{
+    const Talk *t = context;
+    bool colons = strchr(host, ':') && host[0] != '[';
+    Buf line = { 0 };
+    session_describe(t->session, &line);
+    log_info("serving %.*s on http%s://%s%s%s:%d/mcp", STR_ARG(buf_view(&line)), t->tls ? "s" : "",
+             colons ? "[" : "", host, colons ? "]" : "", port);
+    buf_free(&line);
+}
+
+static bool serve(ServerOptions *o, Talk *t, Err *err)
 {
     struct sigaction action = { .sa_handler = on_signal };
+    t->tls = o->cert_file != NULL;
+    o->ready = tell_address;
+    o->context = t;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     if (o->cert_file) sigaction(SIGHUP, &action, NULL); /* else a lost terminal ends us */
     signal(SIGPIPE, SIG_IGN);
-    return server_run(session, o, &stop, err);
+    return server_run(t->session, o, &stop, err);
 }
 
 static bool run(Args *a, Err *err)
@@ -128,7 +144,7 @@ static bool run(Args *a, Err *err)
     Talk t = { .session = session_new(model, &(SessionOptions){ .threads = (int)threads }) };
     bool ok = !t.session                ? fail(err, EF_IO, "no thread could be started")
               : args_has(a, "stdio")    ? talk(&t, err)
-                                        : serve(&settings.server, t.session, err);
+                                        : serve(&settings.server, &t, err);
     session_free(t.session);
     model_close(model);
     return ok;

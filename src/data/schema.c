@@ -105,8 +105,8 @@ static void write_wanted(Buf *b, const Field *f, bool item)
         write_words(b, f->words);
     else if (row->value == V_INT)
         buf_printf(b, "%s from %.0f to %.0f", row->one, least_of(f), most_of(f));
-    else
-        buf_puts(b, row->one);
+    else /* what may be anything has its rules elsewhere, and words for them */
+        buf_puts(b, f->kind == F_ANY && f->help ? f->help : row->one);
     if (f->nullable && !item) buf_puts(b, " or null");
 }
 

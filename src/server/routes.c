@@ -122,8 +122,8 @@ bool route_described(const Route *route, const Site *site)
 bool route_check(const Route *route, const Site *site, Err *err)
 {
     if (route_applies(route, site)) return true;
-    return fail(err, EF_UNSUPPORTED, "%s: the model is for %s, which cannot do this", route->path,
-                site->task->name);
+    return fail(err, EF_UNSUPPORTED, "%s: found a model for %s, wanted %s", route->path,
+                site->task->name, site_wanted(route->job->fits));
 }
 
 /* ---- finding ---- */

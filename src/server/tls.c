@@ -297,10 +297,24 @@ TlsConn *tls_connect(Tls *tls, int fd, const char *host, Err *err)
     return NULL;
 }
 
+/* Somebody wrote http:// where https:// was meant. What has come of the request is thrown away, so
+ * that closing the connection does not take the answer with it. */
+static void answer_plain(int fd)
+{
+    static const char words[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
+                                "Connection: close\r\nContent-Length: 53\r\n\r\n"
+                                "This port speaks TLS: found http://, wanted https://\n";
+    char rest[4096];
+    for (int i = 0; i < 16 && recv(fd, rest, sizeof rest, MSG_DONTWAIT) > 0;) i++;
+    send(fd, words, sizeof words - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* What a call that moved nothing means. */
 static ssize_t outcome(SSL *ssl)
 {
     int why = SSL_get_error(ssl, 0);
+    if (why == SSL_ERROR_SSL && ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST)
+        answer_plain(fd_of(SSL_get_rbio(ssl)));
     ERR_clear_error();
     if (why == SSL_ERROR_ZERO_RETURN) return 0;
     errno = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? EAGAIN : ECONNRESET;

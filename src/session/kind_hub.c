@@ -61,7 +61,7 @@ static const Field classify_parameters[] = {
     { 0 },
 };
 static const Field classify_rows[] = {
-    { "inputs", 0, F_ANY, .required = true },
+    { "inputs", 0, F_ANY, .required = true, .help = "a text or a list of texts" },
     { "parameters", 0, F_MSG, .required = true, .msg = classify_parameters },
     { 0 },
 };
@@ -202,7 +202,7 @@ static const Field tag_parameters[] = {
     { 0 },
 };
 static const Field tag_rows[] = {
-    { "inputs", 0, F_ANY, .required = true },
+    { "inputs", 0, F_ANY, .required = true, .help = "a text or a list of texts" },
     { "parameters", 0, F_MSG, .nullable = true, .msg = tag_parameters },
     { 0 },
 };
@@ -270,7 +270,7 @@ static const Field fill_parameters[] = {
     { 0 },
 };
 static const Field fill_rows[] = {
-    { "inputs", 0, F_ANY, .required = true },
+    { "inputs", 0, F_ANY, .required = true, .help = "a text or a list of texts" },
     { "parameters", 0, F_MSG, .required = true, .msg = fill_parameters },
     { 0 },
 };

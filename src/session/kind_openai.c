@@ -5,7 +5,7 @@
 
 static const char *const formats[] = { "float", "base64", NULL };
 static const Field rows[] = {
-    { "input", 0, F_ANY, .required = true },
+    { "input", 0, F_ANY, .required = true, .help = "a text, token ids or a list of these" },
     { "model", 0, F_STR, .nullable = true, .help = "not looked at: there is one" },
     { "encoding_format", 0, F_STR, .words = formats, .help = "float unless said" },
     { "dimensions", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 20,

@@ -15,7 +15,7 @@ static const Field text_rows[] = {
 };
 static const Field document_rows[] = {
     { "query", 0, F_STR, .required = true },
-    { "documents", 0, F_ANY, .required = true },
+    { "documents", 0, F_ANY, .required = true, .help = "a list of texts or of {text}" },
     { "model", 0, F_STR, .nullable = true, .help = "not looked at: there is one" },
     { "top_n", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 24,
       .help = "so many of the best; all unless said" },

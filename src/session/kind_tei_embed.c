@@ -8,13 +8,13 @@
 #include "data/number.h"
 
 static const Field token_rows[] = {
-    { "inputs", 0, F_ANY, .required = true },
+    { "inputs", 0, F_ANY, .required = true, .help = "a text, token ids or a list of these" },
     KIND_TRUNCATION,
     KIND_PROMPT,
     { 0 },
 };
 static const Field embed_rows[] = {
-    { "inputs", 0, F_ANY, .required = true },
+    { "inputs", 0, F_ANY, .required = true, .help = "a text, token ids or a list of these" },
     KIND_TRUNCATION,
     KIND_PROMPT,
     { "normalize", 0, F_BOOL, .help = "vectors to length 1; true unless said" },

@@ -6,7 +6,7 @@
 /* ---- /tokenize ---- */
 static const char *const offset_words[] = { "bytes", "chars", NULL };
 static const Field tokenize_rows[] = {
-    { "inputs", 0, F_ANY, .required = true },
+    { "inputs", 0, F_ANY, .required = true, .help = "a text or a list of texts" },
     { "add_special_tokens", 0, F_BOOL, .help = "true unless said" },
     KIND_PROMPT,
     { "offsets", 0, F_STR, .words = offset_words,
@@ -111,7 +111,7 @@ const JobKind kind_tei_tokenize = {
 
 /* ---- /decode ---- */
 static const Field decode_rows[] = {
-    { "ids", 0, F_ANY, .required = true },
+    { "ids", 0, F_ANY, .required = true, .help = "a list of token ids or a list of such lists" },
     { "skip_special_tokens", 0, F_BOOL, .help = "true unless said" },
     { 0 },
 };

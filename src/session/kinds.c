@@ -29,6 +29,22 @@ bool site_ranks(const Site *site)
     return site_classifies(site) && site->config->num_labels == 1;
 }
 
+const char *site_wanted(bool (*fits)(const Site *))
+{
+    static const struct Want {
+        bool (*fits)(const Site *);
+        const char *words;
+    } wants[] = {
+        { site_embeds, "a model for embeddings" },
+        { site_sparse, "a masked language model or one for sparse embeddings" },
+        { site_classifies, "a sequence classifier" },
+        { site_ranks, "a sequence classifier with one label" },
+    };
+    for (size_t i = 0; i < COUNT(wants); i++)
+        if (wants[i].fits == fits) return wants[i].words;
+    return "another kind of model";
+}
+
 Site session_site(const Session *s)
 {
     const Model *m = s->model;

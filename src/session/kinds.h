@@ -63,6 +63,7 @@ bool site_embeds(const Site *);     /* vectors of texts */
 bool site_sparse(const Site *);     /* words of the vocabulary: a masked language model */
 bool site_classifies(const Site *); /* labels of a text */
 bool site_ranks(const Site *);      /* one label: how well a pair fits */
+const char *site_wanted(bool (*fits)(const Site *)); /* one of these, in words */
 Site session_site(const Session *);
 
 #endif

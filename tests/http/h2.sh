@@ -98,7 +98,7 @@ answers TLS --http2 --cacert "$dir/server.pem"
 check 'TLS 1.2' "$(version --http2 --tls-max 1.2 --cacert "$dir/server.pem" "$url/health")" '2 200'
 check 'HTTP/1.1 under TLS' "$(version --http1.1 --cacert "$dir/server.pem" "$url/health")" '1.1 200'
 check 'not trusted' "$(version "$url/health")" '* 000'
-check 'no TLS' "$(version "http${url#https}/health")" '* 000'
+check 'no TLS' "$(version "http${url#https}/health")" '1.1 400'
 certificate server
 kill -HUP "$server"
 sleep 1
