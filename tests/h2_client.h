@@ -4,6 +4,7 @@
 #ifndef H2_CLIENT_H
 #define H2_CLIENT_H
 #include <nghttp2/nghttp2.h>
+#include <poll.h>
 #include <sys/time.h>
 
 #include "server_fake.h"
@@ -55,6 +56,13 @@ static inline void put_frame(const Client *c, Frame f)
     buf_free(&b);
 }
 
+/* The server has closed it. */
+static inline bool is_over(const Client *c)
+{
+    struct pollfd p = { .fd = c->fd, .events = POLLRDHUP };
+    return poll(&p, 1, 0) > 0;
+}
+
 static inline void put_number(const Client *c, int type, uint32_t id, uint32_t value)
 {
     uint8_t p[4] = { (uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8),
@@ -95,7 +103,7 @@ static inline void put_data(const Client *c, uint32_t id, const char *text, int 
 static inline Client client_on(int fd)
 {
     Client c = { .fd = fd, .goaway = -1 };
-    struct timeval patience = { 20, 0 };
+    struct timeval patience = { 120, 0 }; /* sanitizers, and machines that have other work too */
     setsockopt(c.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     nghttp2_hd_inflate_new(&c.inflater);
     nghttp2_hd_deflate_new(&c.deflater, 4096);
