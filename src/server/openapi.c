@@ -114,7 +114,8 @@ static Value success(Arena *arena, const Route *route)
 
 static Value failure_of(Arena *arena, const struct Failure *row, int has)
 {
-    const char *form = row->early ? "Error" : has & MCP ? "McpReply" : has & TEI ? "AnyError" : "Error";
+    const char *own = has & MCP ? "McpReply" : has & TEI ? "AnyError" : "Error";
+    const char *form = row->early ? "Error" : own;
     return described(arena, row->when, content(arena, "application/json", reference(arena, form)));
 }
 

@@ -281,8 +281,8 @@ static bool take_batch(Tracer *t, Request *list, int *n, bool *last)
 static void tell(const Tracer *t, bool well, const Err *err)
 {
     if (well) log_warn("traces: the collector at %s:%d takes spans again", t->host, t->port);
-    else log_warn("traces: the collector at %s:%d does not take spans, they are dropped: %s", t->host,
-                  t->port, err->message);
+    else log_warn("traces: the collector at %s:%d does not take spans, they are dropped: %s",
+                  t->host, t->port, err->message);
 }
 
 static void *work(void *arg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * vertex.c - POST /vertex, as Google's Vertex AI calls text-embeddings-inference: {"instances": [..]}
- * to {"predictions": [..]}. Each instance is a request of `POST /` by itself and is run as one; the
- * first that fails is the answer for all. */
+ * vertex.c - POST /vertex, as Google's Vertex AI calls text-embeddings-inference:
+ * {"instances": [..]} to {"predictions": [..]}. Each instance is a request of `POST /` by itself and
+ * is run as one; the first that fails is the answer for all. */
 #include "base/heap.h"
 #include "data/json.h"
 #include "loop.h"
