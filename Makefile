@@ -41,7 +41,7 @@ ISA_avxvnni := $(ISA_avx2) -mavxvnni       # Alder Lake 2021, Zen 5 2024
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl   # Skylake-X 2017, Zen 4 2022
 ISA_avx512vnni := $(ISA_avx512) -mavx512vnni   # Cascade Lake 2019, Zen 4 2022
 ISA_avx512bf16 := $(ISA_avx512) -mavx512bf16   # Cooper Lake 2020, Zen 4 2022
-ISA_amx  := $(ISA_avx512) -mamx-tile -mamx-int8 -mamx-bf16   # Sapphire Rapids 2023
+ISA_amx  := $(ISA_avx512bf16) -mamx-tile -mamx-int8 -mamx-bf16   # Sapphire Rapids 2023
 ISA_sha  := -msha -msse4.1                 # Goldmont 2016, Zen 2017
 ISA_neon :=                                # every 64-bit ARM
 ISA_dotprod := -march=armv8.2-a+dotprod    # Cortex-A75 2017, Graviton 2 2019

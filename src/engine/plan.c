@@ -37,6 +37,7 @@ static Step *add_step(Planner *p, StepKind kind, const GraphNode *node, int n_in
     Arena *arena = &p->plan->arena;
     Step *step = &p->plan->step[p->plan->n_step++];
     *step = (Step){ .kind = kind, .node = node, .n_in = n_in, .n_out = n_out };
+    step->low_in = step->low_out = -1;
     step->in = ARRAY(arena, const Tensor *, n_in);
     step->out = ARRAY(arena, Tensor, n_out);
     step->slot = ARRAY(arena, int, n_out);
@@ -146,6 +147,70 @@ static void plan_inputs(Planner *p)
     }
 }
 
+/* ---- rows of bf16 from product to product ---- */
+typedef struct LowUse { /* of a slot */
+    int maker, last;    /* step that makes it as output 0, -1: none; last that reads it so */
+    int reads, low;     /* inputs that it is; of those, that would take bf16 */
+} LowUse;
+
+static Low low_of(const Step *step)
+{
+    OpCall call = { .n_in = step->n_in, .in = step->in, .k = kernels() };
+    if (step->kind != STEP_OP || !step->node->op->low) return (Low){ 0 };
+    call.node = step->node->node;
+    return step->node->op->low(&call);
+}
+
+static int slot_of(const Plan *plan, const Tensor *t)
+{
+    return (int)((const Slot *)((const char *)t - offsetof(Slot, t)) - plan->slot);
+}
+
+static LowUse *low_uses(const Plan *plan, Arena *arena)
+{
+    LowUse *use = ARRAY(arena, LowUse, plan->n_slot);
+    for (int i = 0; i < plan->n_slot; i++) use[i].maker = -1;
+    use[plan->output].reads++;
+    for (int i = 0; i < plan->n_step; i++) {
+        const Step *step = &plan->step[i];
+        Low low = low_of(step);
+        if (step->n_out && step->slot[0] >= 0) use[step->slot[0]].maker = i;
+        for (int k = 0; k < step->n_in; k++) {
+            if (!step->in[k]) continue;
+            LowUse *u = &use[slot_of(plan, step->in[k])];
+            u->reads++;
+            if (k < low.reads) u->low++, u->last = i;
+        }
+    }
+    return use;
+}
+
+/* Where a step can write what a product reads, nobody has to convert it; and where products are its
+ * only readers, the floats are not made. */
+static void plan_low(Planner *p)
+{
+    Plan *plan = p->plan;
+    Arena scratch = { 0 };
+    LowUse *use = low_uses(plan, &scratch);
+    for (int i = 0, n = plan->n_slot; i < n; i++) {
+        if (!use[i].low || use[i].maker < 0) continue;
+        Low low = low_of(&plan->step[use[i].maker]);
+        bool only = low.writes && use[i].low == use[i].reads;
+        if (!only && !low.beside) continue;
+        Slot *of = &plan->slot[i];
+        int64_t C = of->t.dim[of->t.rank - 1], M = tensor_count(&of->t) / MAX(C, 1);
+        Tensor t = { .type = T_U8, .rank = 1, .dim = { (int64_t)rows_bf16_size(M, C) } };
+        int slot = plan->step[use[i].maker].low_out = add_slot(p, &t, of->first);
+        plan->slot[slot].last = use[i].last;
+        if (only) of->first = -1;
+        for (int k = use[i].maker + 1; k <= use[i].last; k++) {
+            Step *step = &plan->step[k];
+            if (low_of(step).reads && slot_of(plan, step->in[0]) == i) step->low_in = slot;
+        }
+    }
+    arena_free(&scratch);
+}
+
 /* ---- lifetimes to offsets ---- */
 static int by_size(const void *a, const void *b)
 {
@@ -252,7 +317,7 @@ static bool make(Planner *p, Err *err)
     p->plain = ARRAY(arena, int, g->n_value), p->token = ARRAY(arena, int, g->n_value);
     memset(p->plain, -1, sizeof(int) * (size_t)g->n_value);
     memset(p->token, -1, sizeof(int) * (size_t)g->n_value);
-    plan->slot = ARRAY(arena, Slot, 2 * g->n_value + 1);
+    plan->slot = ARRAY(arena, Slot, 3 * g->n_value + 1);
     plan->step = ARRAY(arena, Step, g->n_node + g->n_value);
     plan_inputs(p);
     for (int i = 0; i < g->n_node; i++)
@@ -261,6 +326,7 @@ static bool make(Planner *p, Err *err)
     plan->output_form = plan->size.ragged ? p->e->layout.value[p->e->output] : FORM_PLAIN;
     plan->output = slot_for(p, p->e->output, plan->output_form);
     plan->slot[plan->output].last = plan->n_step;
+    plan_low(p);
     plan_memory(plan);
     return true;
 }

@@ -17,6 +17,7 @@ typedef struct Step {
     const Tensor **in;     /* into slots */
     Tensor *out;           /* [n_out], copied from slots when a run begins */
     int *slot;             /* [n_out]: -1: nobody wants it */
+    int low_in, low_out;   /* slots of rows of bf16 (ops.h); -1: none */
     int n_in, n_out;
 } Step;
 

@@ -189,7 +189,7 @@ static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
                (const char *)from->data + (size_t)ragged->start[r] * row, row);
 }
 
-static bool run_step(Runner *r, const Step *step, const Ragged *ragged, Err *err)
+static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged *ragged, Err *err)
 {
     static void (*const copies[])(const Tensor *, Tensor *, const Ragged *) = {
         [STEP_SPREAD] = spread_rows,
@@ -210,6 +210,8 @@ static bool run_step(Runner *r, const Step *step, const Ragged *ragged, Err *err
                     .pool = r->pool,
                     .scratch = &r->scratch,
                     .ragged = ragged };
+    if (step->low_in >= 0) call.low_in = plan->slot[step->low_in].t.data;
+    if (step->low_out >= 0) call.low_out = plan->slot[step->low_out].t.data;
     bool ok = n->op->run(&call, err);
     arena_reset(&r->scratch, KEPT_SCRATCH);
     return ok;
@@ -278,7 +280,7 @@ static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragg
         fill_input(g, g->value[g->input[i]].name, rows, plan->size.ragged,
                    &plan->slot[plan->input[i]].t);
     for (int i = 0; i < plan->n_step; i++)
-        if (!run_step(r, &plan->step[i], ragged, err)) return false;
+        if (!run_step(r, plan, &plan->step[i], ragged, err)) return false;
     return take_outputs(&plan->slot[plan->output].t, plan->output_form, &plan->size, rows, out,
                         err);
 }

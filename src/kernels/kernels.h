@@ -7,7 +7,7 @@
  *     accumulator with fused multiply-adds, so the result of a row does not depend on its
  *     neighbours, on the batch or on the number of threads; scalar and vector GEMMs agree to the
  *     bit;
- *   - behind an int8 product gelu is a polynomial (near.h), the same in every table;
+ *   - behind an int8 or bf16 product gelu is a polynomial (near.h), the same in every table;
  *   - a vector is 16 floats on every ISA, so all vector tables agree to the bit in every slot; the
  *     reference takes exp, erf and tanh from libm and differs in the last places;
  *   - tails run the vector body on a padded copy, never other arithmetic;
@@ -38,7 +38,9 @@ typedef struct Linear {
     int64_t ldx, ldr, ldy;
     int64_t M, N, K;
     Act act;
-    const uint16_t *xb;         /* bf16 only, in place of x: what bf16_rows wrote */
+    /* bf16 only */
+    const uint16_t *xb;         /* in place of x: what bf16_rows wrote */
+    uint16_t *yb;               /* in place of y, or NULL: rows for a product that follows */
     /* int8 only; K is at most 65536, so that sums fit in 32 bits */
     const uint8_t *xq;          /* in place of x: what quantize_rows wrote, 0..127 */
     const struct RowScale *row; /* [M] */
@@ -54,8 +56,8 @@ typedef struct RowScale {       /* x = scale * (q - zero) */
 } RowScale;
 
 /* Rows of low precision lie an odd multiple of 64 bytes apart (an even one would crowd a few sets
- * of the cache), are filled up with zeros, and have room for 16 rows more (read, never used): a
- * tile of AMX is 16 rows of 64 bytes. */
+ * of the cache), are filled up with zeros to a multiple of 64 bytes at least, and have room for 16
+ * rows more (read, never used): a tile of AMX is 16 rows of 64 bytes. */
 static inline int64_t row_i8(int64_t K) { return 64 * ((K + 63) / 64 | 1); }
 static inline int64_t row_bf16(int64_t K) { return row_i8(2 * K) / 2; } /* values from row to row */
 size_t rows_bf16_size(int64_t M, int64_t K); /* bytes */
@@ -78,6 +80,11 @@ typedef struct Attention {
     int B, H, D;
     int window;                 /* 0: every token sees its whole row; w: only |i - j| <= w */
     float scale;
+    /* Rows of bf16, only for an attention_bf16 that is not the table's attention, and D a multiple
+     * of 32: in place of q, k and v, and in place of out; or NULL. */
+    const uint16_t *qb, *kb, *vb; /* ldb apart */
+    uint16_t *outb;             /* row_bf16(H * D) apart */
+    int64_t ldb;
 } Attention;
 /* Queries q0..q1 (counted inside the row) of row r, head h. scratch: attention_scratch() floats. */
 typedef void AttentionFn(const Attention *, int r, int h, int64_t q0, int64_t q1, float *scratch);
@@ -88,6 +95,7 @@ typedef struct Norm {
     const float *x, *skip;      /* [M, C]; skip or NULL */
     const float *gamma, *beta;  /* [C]; beta or NULL */
     float *y, *sum;             /* y [M, C]; sum, or NULL: where x + skip is kept */
+    uint16_t *yb;               /* y as rows of bf16 too, or NULL */
     int64_t M, C;
     float eps;
 } Norm;

@@ -319,6 +319,13 @@ static bool attend_run(OpCall *c, Err *err)
     int64_t B = c->ragged ? c->ragged->B : q->dim[0], S = c->ragged ? c->ragged->S : q->dim[1];
     AttendJob job = { .c = c, .a = arguments(c, B), .S = S };
     job.attend = op_attr_int(c, "bf16", 0) ? c->k->attention_bf16 : c->k->attention;
+    if (c->low_in) {
+        job.a.ldb = row_bf16(q->dim[2]);
+        job.a.qb = c->low_in + op_attr_int(c, "q_at", 0);
+        job.a.kb = c->low_in + op_attr_int(c, "k_at", 0);
+        job.a.vb = c->low_in + op_attr_int(c, "v_at", 0);
+    }
+    job.a.outb = c->low_out;
     if (!B || !S) return true;
     if (cos) job.cos = cos->data, job.sin = sin->data;
     if (op_in(c, ATT_C2P) || op_in(c, ATT_P2C)) job.P = op_attr_int(c, "positions", 0);
@@ -336,8 +343,18 @@ static bool attend_run(OpCall *c, Err *err)
     return true;
 }
 
+/* A kernel of its own for bf16 reads and writes rows of it. */
+static Low attend_low(const OpCall *c)
+{
+    bool own = op_attr_int(c, "bf16", 0) && c->k->attention_bf16 != c->k->attention;
+    bool plain = !op_in(c, ATT_COS) && !op_in(c, ATT_C2P) && !op_in(c, ATT_P2C);
+    bool one = c->in[ATT_Q] == c->in[ATT_K] && c->in[ATT_Q] == c->in[ATT_V];
+    if (!own || !plain || !one || head_size(c) % 32) return (Low){ 0 };
+    return (Low){ .reads = 3, .writes = true };
+}
+
 const Op ops_attend[] = {
     { "Attention", "encoderfile", 1, 3, ATT_INPUTS, attend_shape, attend_run,
-      .token = TOKEN_ATTENTION },
+      .token = TOKEN_ATTENTION, .low = attend_low },
     { 0 },
 };

@@ -250,6 +250,12 @@ void op_split(const OpCall *call, int64_t n, int64_t grain, OpRange *fn, void *c
     pool_for(call->pool, (int)pieces, split_piece, &s);
 }
 
+Low op_low_beside(const OpCall *call)
+{
+    (void)call;
+    return (Low){ .beside = true };
+}
+
 int op_workers(const OpCall *call, int64_t work)
 {
     enum { SMALL_WORK = 1 << 18 };

@@ -190,16 +190,24 @@ static bool linear_run(OpCall *c, Err *err)
     if (!l.M) return true;
     if (c->in[1]->type == T_BF16) {
         RowsJob job = { .c = c, .l = &l };
-        job.b = op_scratch(c, 1, rows_bf16_size(l.M, l.K), err);
-        if (!job.b) return false;
-        convert_rows(c, &job);
-        l.xb = job.b;
+        if (!c->low_in) {
+            job.b = op_scratch(c, 1, rows_bf16_size(l.M, l.K), err);
+            if (!job.b) return false;
+            convert_rows(c, &job);
+        }
+        l.xb = c->low_in ? c->low_in : job.b;
+        l.yb = c->low_out;
         run_gemm(c, c->k->gemm_bf16, &l);
         return true;
     }
     if (c->in[1]->rank == 2 && !pack_now(c, &l, err)) return false;
     run_gemm(c, c->k->gemm_f32, &l);
     return true;
+}
+
+static Low linear_low(const OpCall *c)
+{
+    return c->in[1]->type == T_BF16 ? (Low){ .reads = 1, .writes = true } : (Low){ 0 };
 }
 
 static bool linear_q_run(OpCall *c, Err *err)
@@ -255,6 +263,7 @@ static bool norm_run(OpCall *c, Err *err)
                        .gamma = c->in[1]->data,
                        .beta = beta ? beta->data : NULL,
                        .y = c->out[0].data,
+                       .yb = c->low_out,
                        .M = rows_of(x),
                        .C = x->dim[x->rank - 1],
                        .eps = onnx_float(c->node, "epsilon", 1e-5f) };
@@ -350,9 +359,9 @@ static bool gated_run(OpCall *c, Err *err)
 
 #define OWN "encoderfile"
 const Op ops_fused[] = {
-    { "Linear", OWN, 1, 2, 6, linear_shape, linear_run, .token = TOKEN_MATMUL },
+    { "Linear", OWN, 1, 2, 6, linear_shape, linear_run, .token = TOKEN_MATMUL, .low = linear_low },
     { "LinearQ", OWN, 1, 2, 7, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL },
-    { "LayerNorm", OWN, 1, 2, 3, norm_shape, norm_run, .token = TOKEN_INNER },
+    { "LayerNorm", OWN, 1, 2, 3, norm_shape, norm_run, .token = TOKEN_INNER, .low = op_low_beside },
     { "Activation", OWN, 1, 1, 1, activation_shape, activation_run, .token = TOKEN_EACH },
     { "Gated", OWN, 1, 1, 1, gated_shape, gated_run, .token = TOKEN_INNER },
     { 0 },

@@ -252,7 +252,7 @@ static bool embed_run(OpCall *c, Err *err)
     if (!tokens) return true;
     if (!find_places(c, &e, tokens, err)) return false;
     float *y = c->out[0].data;
-    e.norm = (Norm){ .x = y, .y = y, .gamma = c->in[0]->data, .beta = beta ? beta->data : NULL,
+    e.norm = (Norm){ .x = y, .y = y, .yb = c->low_out, .gamma = c->in[0]->data, .beta = beta ? beta->data : NULL,
                      .M = tokens, .C = K, .eps = onnx_float(c->node, "epsilon", 1e-5f) };
     op_split(c, tokens, grain(K), embed_rows, &e);
     return true;
@@ -261,6 +261,6 @@ static bool embed_run(OpCall *c, Err *err)
 const Op ops_lookup[] = {
     { "Lookup", "encoderfile", 1, 2, 3, lookup_shape, lookup_run, .token = TOKEN_GATHER },
     { "Embed", "encoderfile", 1, 1, 2 + 3 * MOST_TERMS, embed_shape, embed_run,
-      .token = TOKEN_EMBED },
+      .token = TOKEN_EMBED, .low = op_low_beside },
     { 0 },
 };

@@ -36,7 +36,18 @@ typedef struct OpCall {
     Pool *pool;                /* may be NULL */
     Arena *scratch;            /* the caller's; reset after the step */
     const Ragged *ragged;      /* NULL: padded */
+    /* Rows of bf16 (kernels.h) from product to product: input 0 so, or NULL; where output 0 is wanted
+     * so, beside out[0] or, where that has no data, in its place. */
+    const uint16_t *low_in;
+    uint16_t *low_out;
 } OpCall;
+
+/* What an operator can do with rows of bf16. */
+typedef struct Low {
+    int reads;                 /* so many inputs from the first on, all of them one value */
+    bool writes;               /* output 0, if nobody reads the floats */
+    bool beside;               /* or even then */
+} Low;
 
 /* Inputs of our own Attention (fused.c), all but the first three optional. A ragged plan does not read
  * those marked P; a padded one does not read those marked R. */
@@ -73,6 +84,7 @@ typedef struct Op {
     uint32_t values;           /* bit i: the shape depends on the values of input i */
     TokenRule token;
     bool mixes_rows;           /* its result for one row of a batch depends on the other rows */
+    Low (*low)(const OpCall *); /* NULL: nothing. Called with node, in (dims alone) and k */
 } Op;
 
 const Op *op_find(Str domain, Str name, int64_t opset); /* NULL: unknown */
@@ -108,6 +120,7 @@ const float *op_f32(OpCall *, const Tensor *, Err *); /* any number type as floa
 typedef void OpRange(void *context, int64_t from, int64_t to);
 void op_split(const OpCall *, int64_t n, int64_t grain, OpRange *, void *context);
 
+Low op_low_beside(const OpCall *); /* writes rows of bf16 beside floats */
 int op_workers(const OpCall *, int64_t work); /* of the pool: 1 where so few multiply-adds are not worth more */
 
 /* The families: each table ends with a row without a name. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * attention_bf16.c - attention in tiles, for models in bf16: queries, keys, values and the weights
- * of softmax are rounded to bf16, sums and softmax itself are f32. For 16 queries at a time
+ * of softmax are rounded to bf16 (or come so), sums and softmax itself are f32. For 16 queries at a time
  *     scores[query][key]  = queries  x  keys (panels of 16 keys, made once)
  *     result[query][d]    = exp(scores)  x  values (panels of 16 columns, made once).
  * Keys are counted from a multiple of 32 on, so that a sum is cut in the same places whatever
@@ -15,22 +15,25 @@
 
 enum {
     DEEP = 2 * SIDE,            /* values of one step */
+    AT_ONCE = 2 * SIDE,         /* queries: one half is multiplied while the other is softened */
     LEAST = 64                  /* tokens of a row; below, rounding and packing cost what tiles save */
 };
 
 typedef struct Head {           /* one head of one row of the batch */
     const Attention *a;
-    const float *q, *k, *v;     /* of the row's first token */
+    const float *q, *k, *v;     /* of the row's first token; or */
+    const uint16_t *qb, *kb, *vb;
     const float *mask;          /* of query 0, key 0; or NULL */
     float *out;
+    uint16_t *outb;
     int64_t n, base, keys;      /* of the row; packed: from base on, a multiple of DEEP */
     int64_t depth, wide;        /* steps and panels of D */
     int64_t row;                /* floats from row to row of scores */
-    uint16_t *queries;          /* [16][row_bf16(D)] */
+    Rows queries;               /* 32 of them; made where they do not lie so */
     uint16_t *key_panels;       /* [keys / 16][depth][tile] */
     uint16_t *value_panels;     /* [wide][keys / 32][tile] */
-    float *scores;              /* [16][row]; the result at last */
-    uint16_t *weights;          /* [16][row_bf16(n)] */
+    float *scores;              /* [32][row]; the result at last */
+    uint16_t *weights;          /* [32][row_bf16(n)] */
 } Head;
 
 /* n floats of each of 16 rows to bf16, filled up with zeros. */
@@ -53,25 +56,34 @@ static void pack_keys(const Head *h)
     for (int64_t j = h->base; j < h->base + h->keys; j += SIDE)
         for (int64_t d = 0; d < a->D; d += DEEP, to += SIDE * DEEP) {
             vf v[SIDE];
-            round_rows(h->k + j * a->ldk + d, a->ldk, h->n - j, a->D - d, DEEP, rows);
-            for (int r = 0; r < SIDE; r++) v[r] = vf_load((const float *)(rows + r * DEEP));
+            if (!h->kb) {
+                round_rows(h->k + j * a->ldk + d, a->ldk, h->n - j, a->D - d, DEEP, rows);
+                for (int r = 0; r < SIDE; r++) v[r] = vf_load((const float *)(rows + r * DEEP));
+            } else {
+                const uint16_t *from = h->kb + j * a->ldb + d;
+                for (int r = 0; r < SIDE; r++)
+                    v[r] = j + r < h->n ? vf_load((const float *)(from + r * a->ldb)) : vf_set(0);
+            }
             vf_transpose(v);
             for (int r = 0; r < SIDE; r++) vf_store((float *)(to + r * DEEP), v[r]);
         }
 }
 
-INLINE vf value(const Head *h, int64_t j, int64_t d)
+INLINE __m512i value(const Head *h, int64_t j, int64_t d) /* bf16 in the low halves */
 {
-    const float *p = h->v + j * h->a->ldv + d;
-    return j < h->n ? load(p, MIN(PANEL, h->a->D - d)) : vf_set(0);
+    if (j >= h->n) return _mm512_setzero_si512();
+    if (h->vb)
+        return _mm512_cvtepu16_epi32(
+            _mm256_loadu_si256((const __m256i *)(h->vb + j * h->a->ldb + d)));
+    return vf_bf16(load(h->v + j * h->a->ldv + d, MIN(PANEL, h->a->D - d)));
 }
 /* Pairs of keys, 16 columns of D side by side. */
 static void pack_values(const Head *h)
 {
     for (int64_t j = 0; j < h->keys; j += 2)
         for (int64_t c = 0; c < h->wide; c++) {
-            __m512i even = vf_bf16(value(h, h->base + j, c * PANEL)),
-                    odd = vf_bf16(value(h, h->base + j + 1, c * PANEL));
+            __m512i even = value(h, h->base + j, c * PANEL),
+                    odd = value(h, h->base + j + 1, c * PANEL);
             _mm512_store_si512(h->value_panels + (c * h->keys + j) * PANEL,
                                _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
         }
@@ -111,58 +123,142 @@ static Keys keys_of(const Attention *a, int64_t n, int64_t q0, int64_t q1)
     return (Keys){ MAX(0, q0 - a->window) & -DEEP, MIN(n, q1 + a->window) };
 }
 
-/* A row of scores, from its first key on, to weights e^(score - largest); one over their sum. */
-static float soften(const Head *h, int64_t query, Keys keys, float *scores, uint16_t *weights)
+/* What is added to a row's scores, from its first key on, and the scale. */
+static void prepare(const Head *h, int64_t query, Keys keys, float *scores)
 {
     const Attention *a = h->a;
     const vf never = vf_set(-INFINITY), window = vf_set((float)a->window);
-    vf largest = never, sum = vf_set(0);
     int64_t n = keys.to - keys.from;
     EACH(i, w, n) {
         vf s = vf_mul(vf_load(scores + i), vf_set(a->scale));
         if (h->mask) s = vf_add(s, load(h->mask + query * a->mask_query + keys.from + i, w));
         vf away = vf_sub(vf_lanes(), vf_set((float)(query - keys.from - i)));
         if (a->window) s = vf_where_le(vf_abs(away), window, s, never);
-        s = vf_part(s, (int)w, never);
         vf_store(scores + i, s);
-        largest = vf_max(s, largest);
     }
-    largest = vf_set(vf_largest(largest));
-    EACH(i, w, n) {
-        vf e = vf_exp(vf_sub(vf_load(scores + i), largest));
-        vf_store_bf16(weights + i, e);
-        sum = vf_add(sum, vf_part(e, (int)w, vf_set(0)));
-    }
-    for (int64_t i = ROUND_UP(n, PANEL); i < ROUND_UP(n, DEEP); i += PANEL)
-        vf_store_bf16(weights + i, vf_set(0));
-    return 1 / vf_sum(sum);
 }
 
+/* 2^x to 1e-4 of itself, where weights are rounded to 4e-3; from -100 down 0 (a subnormal result costs
+ * a hundred cycles); NaN stays. */
+INLINE vf power_near(vf x)
+{
+    __mmask16 counts = _mm512_cmp_ps_mask(x, vf_set(-100), _CMP_NLE_UQ);
+    vf n = vf_round(x), r = vf_sub(x, n);
+    vf p = vf_fma(r, vf_set(0.0551716685f), vf_set(0.242611125f));
+    p = vf_fma(r, p, vf_set(0.693260968f));
+    return _mm512_maskz_scalef_ps(counts, vf_fma(r, p, vf_set(0.999928057f)), n);
+}
+
+INLINE vf largest_of(vf v[SIDE]) /* of each of 16 vectors, as one */
+{
+    vf_transpose(v);
+#pragma GCC unroll 4
+    for (int half = SIDE / 2; half; half /= 2)
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++) v[i] = vf_max(v[i], v[i + half]);
+    return v[0];
+}
+INLINE vf sum_of_each(vf v[SIDE])
+{
+    vf_transpose(v);
+#pragma GCC unroll 4
+    for (int half = SIDE / 2; half; half /= 2)
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++) v[i] = vf_add(v[i], v[i + half]);
+    return v[0];
+}
+
+/* 16 rows of n scores to weights e^(scale * (score - largest)); one over their sums. Rows that are not
+ * there cost their arithmetic: all 16 are taken together so that none is added up across its lanes. */
+static vf soften(const Head *h, int64_t n, float scale, float *scores, uint16_t *weights)
+{
+    const int64_t row_w = row_bf16(h->n), whole = n & -PANEL, rest = n - whole;
+    const vf never = vf_set(-INFINITY), by = vf_set(scale * 1.44269504f);
+    _Alignas(64) float most[SIDE];
+    vf v[SIDE];
+    for (int r = 0; r < SIDE; r++) {
+        float *s = scores + r * h->row;
+        v[r] = never;
+        for (int64_t i = 0; i < whole; i += PANEL) v[r] = vf_max(v[r], vf_load(s + i));
+        if (!rest) continue;
+        vf end = vf_part(vf_load(s + whole), (int)rest, never);
+        vf_store(s + whole, end);
+        v[r] = vf_max(v[r], end);
+    }
+    vf_store(most, largest_of(v));
+    for (int r = 0; r < SIDE; r++) {
+        const float *s = scores + r * h->row;
+        uint16_t *to = weights + r * row_w;
+        vf less = vf_set(most[r]);
+        v[r] = vf_set(0);
+        for (int64_t i = 0; i < n; i += PANEL) {
+            vf e = power_near(vf_mul(vf_sub(vf_load(s + i), less), by));
+            _mm256_storeu_si256((__m256i *)(to + i), (__m256i)_mm512_cvtneps_pbh(e));
+            v[r] = vf_add(v[r], e);
+        }
+        if ((n + PANEL - 1) / PANEL % 2) vf_store_bf16(to + ROUND_UP(n, PANEL), vf_set(0));
+    }
+    return vf_div(vf_set(1), sum_of_each(v));
+}
+
+static void result(const Head *h, int64_t i, int64_t count, const float *from, const float *scale)
+{
+    const Attention *a = h->a;
+    const int64_t row = row_bf16((int64_t)a->H * a->D);
+    for (int64_t r = 0; r < count; r++, from += h->row)
+        EACH(d, w, a->D) {
+            vf v = vf_mul(vf_load(from + d), vf_set(scale[r]));
+            if (h->outb)
+                _mm256_storeu_si256((__m256i *)(h->outb + (i + r) * row + d),
+                                    (__m256i)_mm512_cvtneps_pbh(v));
+            else store(h->out + (i + r) * a->ldo + d, v, w);
+        }
+}
+
+/* Up to 32 queries, 16 by 16. */
 static void attend(const Head *h, int64_t i, int64_t count)
 {
     const Attention *a = h->a;
     Keys keys = keys_of(a, h->n, i, i + count);
-    int64_t panels = (keys.to - keys.from + SIDE - 1) / SIDE, at = keys.from - h->base;
-    float scale[SIDE];
-    int64_t row_q = row_bf16(a->D), row_w = row_bf16(h->n), two = sizeof(uint16_t);
-    round_rows(h->q + i * a->ldq, a->ldq, count, a->D, row_q, h->queries);
-    multiply((Rows){ (uint8_t *)h->queries, row_q * two },
-             h->key_panels + at * h->depth * DEEP, h->depth * TILE_BYTES, h->depth, panels,
-             h->scores, h->row);
-    for (int64_t r = 0; r < count; r++)
-        scale[r] = soften(h, i + r, keys, h->scores + r * h->row, h->weights + r * row_w);
-    multiply((Rows){ (uint8_t *)h->weights, row_w * two }, h->value_panels + at * PANEL,
-             h->keys * PANEL * two, (panels + 1) / 2, h->wide, h->scores, h->row);
-    for (int64_t r = 0; r < count; r++)
-        EACH(d, w, a->D)
-            store(h->out + (i + r) * a->ldo + d,
-                  vf_mul(vf_load(h->scores + r * h->row + d), vf_set(scale[r])), w);
+    int64_t n = keys.to - keys.from, panels = (n + SIDE - 1) / SIDE, at = keys.from - h->base;
+    const int64_t row_w = row_bf16(h->n), two = sizeof(uint16_t);
+    bool bare = !h->mask && !a->window && a->scale > 0;
+    _Alignas(64) float scale[AT_ONCE];
+    Rows q = h->queries;
+    if (h->qb) q = (Rows){ (const uint8_t *)(h->qb + i * a->ldb), a->ldb * two };
+    else
+        for (int64_t t = 0; t < count; t += SIDE)
+            round_rows(h->q + (i + t) * a->ldq, a->ldq, count - t, a->D, q.row / two,
+                       (uint16_t *)(q.p + t * q.row));
+    for (int64_t t = 0; t < count; t += SIDE)
+        multiply((Rows){ q.p + t * q.row, q.row }, h->key_panels + at * h->depth * DEEP,
+                 h->depth * TILE_BYTES, h->depth, panels, h->scores + t * h->row, h->row);
+    for (int64_t r = 0; !bare && r < count; r++)
+        prepare(h, i + r, keys, h->scores + r * h->row);
+    for (int64_t t = 0; t < count; t += SIDE) {
+        float *scores = h->scores + t * h->row;
+        uint16_t *weights = h->weights + t * row_w;
+        vf_store(scale + t, soften(h, n, bare ? a->scale : 1, scores, weights));
+        multiply((Rows){ (uint8_t *)weights, row_w * two }, h->value_panels + at * PANEL,
+                 h->keys * PANEL * two, (panels + 1) / 2, h->wide, scores, h->row);
+    }
+    for (int64_t t = 0; t < count; t += SIDE)
+        result(h, i + t, MIN(SIDE, count - t), h->scores + t * h->row, scale + t);
+}
+
+/* Rows of bf16 are filled up behind their last head. */
+static void fill_up(const Head *h, int64_t q0, int64_t q1)
+{
+    const Attention *a = h->a;
+    const int64_t C = (int64_t)a->H * a->D, row = row_bf16(C), end = row - C;
+    for (int64_t i = q0; i < q1; i++)
+        memset(h->outb + i * row + a->D, 0, (size_t)end * sizeof(*h->outb));
 }
 
 void amx_attention_bf16(const Attention *a, int r, int h, int64_t q0, int64_t q1, float *scratch)
 {
     int64_t first = a->start[r], head = (int64_t)h * a->D, n = a->start[r + 1] - first;
-    if (n < LEAST) {
+    if (n < LEAST && !a->qb && !a->outb) {
         avx512_attention(a, r, h, q0, q1, scratch);
         return;
     }
@@ -171,16 +267,23 @@ void amx_attention_bf16(const Attention *a, int r, int h, int64_t q0, int64_t q1
                  .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head, .n = n,
                  .base = keys.from, .keys = ROUND_UP(keys.to - keys.from, DEEP),
                  .depth = (a->D + DEEP - 1) / DEEP, .wide = (a->D + PANEL - 1) / PANEL };
+    if (a->qb) {
+        one.qb = a->qb + first * a->ldb + head, one.kb = a->kb + first * a->ldb + head;
+        one.vb = a->vb + first * a->ldb + head;
+    }
+    if (a->outb) one.outb = a->outb + first * row_bf16((int64_t)a->H * a->D) + head;
     if (a->mask) one.mask = a->mask + r * a->mask_row + h * a->mask_head;
     one.row = attention_row(n, a->D);
     one.scores = (float *)ROUND_UP((uintptr_t)scratch, 64);
-    one.weights = (uint16_t *)(one.scores + SIDE * one.row);
-    one.queries = one.weights + SIDE * row_bf16(n);
-    one.key_panels = one.queries + SIDE * row_bf16(a->D);
+    one.weights = (uint16_t *)(one.scores + AT_ONCE * one.row);
+    uint16_t *queries = one.weights + AT_ONCE * row_bf16(n);
+    one.queries = (Rows){ (uint8_t *)queries, row_bf16(a->D) * (int64_t)sizeof(uint16_t) };
+    one.key_panels = queries + AT_ONCE * row_bf16(a->D);
     one.value_panels = one.key_panels + one.keys * one.depth * DEEP;
     pack_keys(&one);
     pack_values(&one);
     tiles_configure();
-    for (int64_t i = q0; i < q1; i += SIDE) attend(&one, i, MIN(SIDE, q1 - i));
+    for (int64_t i = q0; i < q1; i += AT_ONCE) attend(&one, i, MIN(AT_ONCE, q1 - i));
     _tile_release();
+    if (one.outb && h == a->H - 1) fill_up(&one, q0, q1);
 }

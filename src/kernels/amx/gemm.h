@@ -13,7 +13,7 @@
 enum {
     WHOLE_STEPS = 24, CUT_STEPS = 12,   /* of K: more than the first are cut into the second */
     CUT_STRIPS = 12,                    /* strips of a group whose sums wait */
-    GROUP_BYTES = 1280 << 10            /* of W that the second cache keeps for the next rows */
+    GROUP_BYTES = 512 << 10             /* of W that the second cache keeps for the next rows */
 };
 
 typedef struct Block {          /* of sums, and what is multiplied into them */
@@ -26,10 +26,65 @@ typedef struct Block {          /* of sums, and what is multiplied into them */
     bool first, last;           /* part of K */
 } Block;
 
+/* ---- the finish of two whole panels, which is nearly all of them: no question inside the loop ---- */
+INLINE vf pair_value(const Linear *l, const Columns *c, const char *sum, int64_t m, vf bias, Act act)
+{
+    vf v = sum_of(l, c, sum, m);
+    return act_of(act, FLOATS ? v : vf_add(v, bias)); /* sums of floats began with it */
+}
+INLINE void pair_rows(const Linear *of, const Tile *t, bool low, bool residual, Act act)
+{
+    Linear own = *of, *l = &own; /* a copy that no store can change: it stays in registers */
+    l->w_zero = NULL;
+    const int64_t n = t->n, last = t->m + t->rows, row = row_bf16(l->N);
+    const Columns c0 = columns_at(l, n), c1 = columns_at(l, n + PANEL);
+    const vf bias0 = FLOATS ? vf_set(0) : vf_load(l->bias + n);
+    const vf bias1 = FLOATS ? vf_set(0) : vf_load(l->bias + n + PANEL);
+    const char *sum = t->sum;
+    for (int64_t m = t->m; m < last; m++, sum += 2 * STEP) {
+        vf v0 = pair_value(l, &c0, sum, m, bias0, act);
+        vf v1 = pair_value(l, &c1, sum + STEP, m, bias1, act);
+        if (residual) {
+            const float *more = l->residual + m * l->ldr + n;
+            v0 = vf_add(v0, vf_load(more)), v1 = vf_add(v1, vf_load(more + PANEL));
+        }
+        if (low) {
+            _mm512_storeu_si512(l->yb + m * row + n, (__m512i)_mm512_cvtne2ps_pbh(v1, v0));
+            continue;
+        }
+        vf_store(l->y + m * l->ldy + n, v0);
+        vf_store(l->y + m * l->ldy + n + PANEL, v1);
+    }
+}
+#define ACTS(X)                                                                                 \
+    X(ACT_NONE) X(ACT_RELU) X(ACT_GELU) X(ACT_GELU_TANH) X(ACT_TANH) X(ACT_SIGMOID) X(ACT_SILU)
+INLINE void pair_body(const Linear *l, const Tile *t, Act act)
+{
+    if (LOW_Y && l->yb) pair_rows(l, t, true, false, act);
+    else pair_rows(l, t, false, false, act);
+}
+typedef void PairFn(const Linear *, const Tile *);
+static void pair_residual(const Linear *l, const Tile *t) { pair_rows(l, t, false, true, ACT_NONE); }
+#define X(act) \
+    static void pair_##act(const Linear *l, const Tile *t) { pair_body(l, t, act); }
+ACTS(X)
+#undef X
+/* NULL: none for such a product. */
+static PairFn *pair_for(const Linear *l)
+{
+#define X(act) [act] = pair_##act,
+    static PairFn *const plain[ACT_COUNT] = { ACTS(X) };
+#undef X
+    if (!FLOATS && (!l->bias || l->w_zero)) return NULL;
+    if (l->residual) return l->act == ACT_NONE && !l->yb ? pair_residual : NULL;
+    return plain[l->act];
+}
+
 /* The block before this one, finished row by row between the steps of this one: the tile unit works
  * on while the vector unit scales or takes a gelu. */
 typedef struct Late {
     const Linear *l;
+    PairFn *pair;               /* for two whole panels, or NULL */
     Tile t;                     /* what is left of it */
 } Late;
 static void late_finish(Late *late, int64_t rows)
@@ -37,7 +92,8 @@ static void late_finish(Late *late, int64_t rows)
     Tile t = late->t;
     t.rows = (int)MIN(rows, t.rows);
     if (!t.rows) return;
-    finish_tile(late->l, &t);
+    if (late->pair && t.panels == 2 && t.n + 2 * PANEL <= late->l->N) late->pair(late->l, &t);
+    else finish_tile(late->l, &t);
     late->t.sum = (const char *)t.sum + t.rows * t.panels * STEP;
     late->t.m += t.rows;
     late->t.rows -= t.rows;
@@ -63,7 +119,7 @@ INLINE void sums_start(bool tall, int panels, const Linear *l, const Block *b)
 /* Nothing follows the sums of a whole block: they are stored where they belong. */
 INLINE bool sums_are_result(bool tall, int panels, const Linear *l, const Block *b)
 {
-    return FLOATS && tall && panels == 2 && l->act == ACT_NONE && !l->residual &&
+    return FLOATS && tall && panels == 2 && l->act == ACT_NONE && !l->residual && !l->yb &&
            b->t.rows == 2 * SIDE && b->t.n + 2 * PANEL <= l->N;
 }
 
@@ -146,7 +202,7 @@ static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int6
     Linear after = *l; /* what is left to do when a block has its sums */
     if (FLOATS) after.bias = NULL;
     Walk w = { .x = x, .panel = groups * STEP, .most = m1 - m0 > SIDE ? 2 : PANELS,
-               .late = { .l = &after } };
+               .late = { .l = &after, .pair = pair_for(&after) } };
     int64_t steps = w.panel / TILE_BYTES;
     w.parts = steps > WHOLE_STEPS ? (steps + CUT_STEPS - 1) / CUT_STEPS : 1;
     int64_t strips = MAX(1, GROUP_BYTES / (w.most * w.panel)), next;

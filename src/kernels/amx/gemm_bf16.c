@@ -2,6 +2,7 @@
  * gemm_bf16.c - the bf16 GEMM in tiles. */
 #include "kernels/tables.h"
 #include "kernels/avx512/vec.h"
+enum { LOW_Y = 1 };
 #include "kernels/body/sum.h"
 
 #define tile_dot(sum, x, w) _tile_dpbf16ps(sum, x, w)

@@ -4,7 +4,7 @@
 
 const Kernels kern_amx = {
     .isa = "amx",
-    .needs = CPU_AVX512 | CPU_AMX,
+    .needs = CPU_AVX512 | CPU_AVX512BF16 | CPU_AMX,
     .gemm_bf16 = &amx_gemm_bf16,
     .gemm_i8 = &amx_gemm_i8,
     .attention_bf16 = amx_attention_bf16,

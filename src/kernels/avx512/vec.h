@@ -106,6 +106,7 @@ INLINE void vf_store_bf16(uint16_t *p, vf v)
 /* ---- 16 x 16 transpose: within 128-bit quarters, then the quarters themselves ---- */
 INLINE void transpose_quarters(vf v[16])
 {
+#pragma GCC unroll 4
     for (int i = 0; i < 16; i += 4) {
         vf a = _mm512_unpacklo_ps(v[i], v[i + 1]), b = _mm512_unpackhi_ps(v[i], v[i + 1]);
         vf c = _mm512_unpacklo_ps(v[i + 2], v[i + 3]), d = _mm512_unpackhi_ps(v[i + 2], v[i + 3]);
@@ -119,7 +120,9 @@ INLINE void vf_transpose(vf v[16])
 {
     transpose_quarters(v);
     vf from[16];
+#pragma GCC unroll 16
     for (int i = 0; i < 16; i++) from[i] = v[i];
+#pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         vf a = _mm512_shuffle_f32x4(from[i], from[i + 4], 0x88);
         vf b = _mm512_shuffle_f32x4(from[i + 8], from[i + 12], 0x88);

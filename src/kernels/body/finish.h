@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * finish.h - what follows the sums of a tile, while it is still in the first cache: scales of int8
- * (Columns, sum_of and act_of, by the file that includes this one), bias, activation, residual,
+ * (Columns, sum_of, act_of and LOW_Y, by the file that includes this one), bias, activation, residual,
  * store. Apart from the tile itself so that there is one copy per activation and not one per
  * activation and tile size; the detour through the tile buffer costs about 1% at K = 384. */
 #ifndef KERNELS_BODY_FINISH_H
@@ -14,6 +14,13 @@ typedef struct Tile {
     int rows, panels;
 } Tile;
 
+/* 16 numbers of a row of bf16, of which `width` are there; the row is filled up at its end. */
+INLINE void store_low(uint16_t *y, vf v, int64_t width, bool half)
+{
+    vf_store_bf16(y, part(v, width, vf_set(0)));
+    if (half) vf_store_bf16(y + PANEL, vf_set(0));
+}
+
 /* One panel of it: what belongs to the columns is loaded once for all rows. */
 INLINE void finish_panel(const Linear *l, const Tile *t, int p, int64_t width, Act act)
 {
@@ -21,14 +28,17 @@ INLINE void finish_panel(const Linear *l, const Tile *t, int p, int64_t width, A
     const char *sum = (const char *)t->sum + p * 4 * PANEL;
     const Columns c = columns_at(l, n);
     const vf bias = l->bias ? vf_load(l->bias + n) : vf_set(0);
-    float *y = l->y + t->m * l->ldy + n;
+    const bool half = n + PANEL >= l->N && n / PANEL % 2 == 0; /* the last, and the first of two */
+    float *y = LOW_Y && l->yb ? NULL : l->y + t->m * l->ldy + n;
+    uint16_t *low = LOW_Y && l->yb ? l->yb + t->m * row_bf16(l->N) + n : NULL;
     const float *residual = l->residual ? l->residual + t->m * l->ldr + n : NULL;
-    for (int64_t m = t->m; m < t->m + t->rows; m++, sum += t->panels * 4 * PANEL, y += l->ldy) {
+    for (int64_t m = t->m; m < t->m + t->rows; m++, sum += t->panels * 4 * PANEL) {
         vf v = sum_of(l, &c, sum, m);
         if (l->bias) v = vf_add(v, bias);
         v = act_of(act, v);
         if (residual) v = vf_add(v, load(residual, width)), residual += l->ldr;
-        store(y, v, width);
+        if (LOW_Y && low) store_low(low, v, width, half), low += row_bf16(l->N);
+        else store(y, v, width), y += l->ldy;
     }
 }
 

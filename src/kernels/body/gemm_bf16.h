@@ -4,6 +4,7 @@ typedef vf acc;
 INLINE acc acc_zero(void) { return vf_set(0); }
 INLINE acc acc_dot(acc sum, vi x, vi w) { return vi_dot_bf16(sum, x, w); }
 
+enum { LOW_Y = 1 };
 #include "sum.h"
 
 #include "dot.h"

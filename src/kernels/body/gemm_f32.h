@@ -2,6 +2,7 @@
  * gemm_f32.h - the f32 GEMM: panel outer, rows inner, so that a panel is read from memory once and
  * stays in the nearest cache while all rows of a block pass over it. No packing of X, no blocking
  * of K. */
+enum { LOW_Y = 0 };
 #include "sum.h"
 
 #include "finish.h"

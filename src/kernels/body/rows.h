@@ -28,6 +28,13 @@ INLINE float sum_row(const float *x, int64_t n, vf mean, bool square)
     return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
 }
 
+static void bf16_row(const float *x, int64_t K, uint16_t *b)
+{
+    SWEEP(k, w, K, vf_store_bf16(b + k, load(x + k, w)););
+    int64_t end = ROUND_UP(K, PANEL);
+    memset(b + end, 0, (size_t)(row_bf16(K) - end) * sizeof(*b));
+}
+
 static void norm_row(const Norm *n, const float *x, float *y)
 {
     vf mean = vf_set(sum_row(x, n->C, vf_set(0), false) / (float)n->C);
@@ -44,6 +51,7 @@ static void norm_body(const Norm *n, int64_t m0, int64_t m1)
         float *sum = n->sum ? n->sum + at : n->y + at; /* y serves until it is written */
         if (n->skip) add_row(n->x + at, n->skip + at, sum, n->C);
         norm_row(n, n->skip ? sum : n->x + at, n->y + at);
+        if (n->yb) bf16_row(n->y + at, n->C, n->yb + at / n->C * row_bf16(n->C));
     }
 }
 
@@ -93,13 +101,6 @@ static void quantize_body(const float *x, int64_t ldx, int64_t K, uint8_t *q, Ro
 {
     for (int64_t m = m0; m < m1; m++)
         quantize_row(x + m * ldx, K, q + m * row_i8(K), row + m);
-}
-
-static void bf16_row(const float *x, int64_t K, uint16_t *b)
-{
-    SWEEP(k, w, K, vf_store_bf16(b + k, load(x + k, w)););
-    int64_t end = ROUND_UP(K, PANEL);
-    memset(b + end, 0, (size_t)(row_bf16(K) - end) * sizeof(*b));
 }
 
 static void bf16_body(const float *x, int64_t ldx, int64_t K, uint16_t *b, int64_t m0, int64_t m1)

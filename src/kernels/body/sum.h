@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sum.h - sums that are floats already: f32 and bf16. int8 has scale.h in its place. */
+ * sum.h - sums that are floats already: f32, or (LOW_Y, said by the including file) of bf16, whose Y
+ * may be bf16 too. int8 has scale.h in its place. */
 #ifndef KERNELS_BODY_SUM_H
 #define KERNELS_BODY_SUM_H
-#include "act.h"
+#include "near.h"
 
 typedef struct Columns {
     char none;
@@ -19,6 +20,6 @@ INLINE vf sum_of(const Linear *l, const Columns *c, const void *sum, int64_t m)
     return vf_load(sum);
 }
 
-INLINE vf act_of(Act act, vf x) { return vf_act(act, x); }
+INLINE vf act_of(Act act, vf x) { return LOW_Y ? vf_act_near(act, x) : vf_act(act, x); }
 
 #endif

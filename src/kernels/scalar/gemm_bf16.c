@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gemm_bf16.c - the reference of the bf16 GEMM: products of bf16 are exact in f32; one accumulator
  * per output, k ascending. */
-#include <math.h>
-
-#include "base/bf16.h"
 #include "finish.h"
+
+static void fill_up(const Linear *l, int64_t m)
+{
+    for (int64_t n = l->N; n < row_bf16(l->N); n++) l->yb[m * row_bf16(l->N) + n] = 0;
+}
 
 static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
     int64_t K = ROUND_UP(l->K, 2);
+    for (int64_t m = m0; l->yb && p1 * PANEL >= l->N && m < m1; m++) fill_up(l, m);
     for (int64_t m = m0; m < m1; m++)
         for (int64_t n = p0 * PANEL; n < MIN(p1 * PANEL, l->N); n++) {
             const uint16_t *x = l->xb + m * row_bf16(l->K);
@@ -16,7 +19,7 @@ static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
             float sum = 0;
             for (int64_t k = 0; k < K; k++)
                 sum = fmaf(bf16_to_f32(x[k]), bf16_to_f32(w[k / 2 * 2 * PANEL + k % 2]), sum);
-            scalar_finish(l, m, n, sum, scalar_activate);
+            scalar_finish(l, m, n, sum, scalar_activate_near);
         }
 }
 

@@ -2,10 +2,7 @@
  * gemm_i8.c - the reference of the int8 GEMM. The sum of (q - zero) * (w - w_zero) is
  * sum(q * w) - zero * sum(w) - w_zero * sum(q) + K * zero * w_zero: integers, exact for K to 65536
  * (parts may wrap, the whole does not, so it is added unsigned). */
-#include <math.h>
-
 #include "finish.h"
-#include "kernels/near.h"
 
 static int32_t correct(const Linear *l, uint32_t dot, int64_t m, int64_t n)
 {
@@ -14,20 +11,6 @@ static int32_t correct(const Linear *l, uint32_t dot, int64_t m, int64_t n)
     if (l->w_zero)
         dot -= (uint32_t)l->w_zero[n] * ((uint32_t)l->row[m].sum - (uint32_t)l->K * zero);
     return (int32_t)dot;
-}
-
-static float near(float x)
-{
-    float a = x < -GELU_NEAR_REACH ? -GELU_NEAR_REACH : x > GELU_NEAR_REACH ? GELU_NEAR_REACH : x;
-    float p = 0;
-    for (int k = GELU_NEAR_TERMS - 1; k >= 0; k--) p = fmaf(p, a * a, gelu_near[k]);
-    return x * fmaf(a, p, 0.5f);
-}
-
-static void activate(Act act, const float *x, float *y, int64_t n)
-{
-    if (act == ACT_GELU) *y = near(*x);
-    else scalar_activate(act, x, y, n);
 }
 
 static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
@@ -40,7 +23,7 @@ static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
             int32_t dot = 0;
             for (int64_t k = 0; k < K; k++) dot += x[k] * w[k / 4 * 4 * PANEL + k % 4];
             float sum = (float)correct(l, (uint32_t)dot, m, n) * (l->row[m].scale * l->w_scale[n]);
-            scalar_finish(l, m, n, sum, activate);
+            scalar_finish(l, m, n, sum, scalar_activate_near);
         }
 }
 

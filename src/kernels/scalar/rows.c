@@ -24,6 +24,7 @@ void scalar_layer_norm(const Norm *n, int64_t m0, int64_t m1)
         float *y = n->y + m * n->C, *sum = n->sum ? n->sum + m * n->C : y;
         for (int64_t c = 0; n->skip && c < n->C; c++) sum[c] = x[c] + n->skip[m * n->C + c];
         norm_row(n, n->skip ? sum : x, y);
+        if (n->yb) scalar_bf16_rows(n->y, n->C, n->C, n->yb, m, m + 1);
     }
 }
 
