@@ -295,7 +295,7 @@ def measure(args, opened, model, name):
     return {"model": model, "case": name, "threads": args.threads, "isa": args.isa, "blocks": blocks,
             "flops": flops(args, model, case.lengths), "load": round(os.getloadavg()[0], 2),
             "steal": round(100 * (after[0] - before[0]) / max(1, after[1] - before[1]), 2),
-            "cpu": cpu(), "versions": versions()}
+            "cpu": cpu(), "versions": versions(), "date": time.strftime("%Y-%m-%d")}
 
 
 def show(row):

@@ -2,20 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # promises.sh - everything that docs/benchmarks.md says, measured again, one part after another:
 #
-#     MINILM=folder bench/promises.sh [PART...]     parts: avx2 threads native gemm families forty fresh bytes accuracy
+#     MINILM=folder bench/promises.sh [PART...]
+#     QUICK=1 WORK=folder bench/promises.sh         # does everything run? One short block each; no figures to keep
+#
+# Parts, and about how many minutes each takes once the models are made (by the first run: 10 more): avx2 12, threads 3,
+# native 10, gemm 1, families 12, forty 8, fresh 1, bytes 4, accuracy 5. What each took is said on stderr.
 #
 # MINILM: a real all-MiniLM-L6-v2 (model.onnx, tokenizer.json, config.json); without it random weights are timed, and
 # fresh and accuracy are skipped. MINILM_INT8: its published int8 .onnx. RUST: a package of the Rust encoderfile.
 # PYTHON: with torch, transformers, onnx, onnxscript, onnxruntime, openvino, tokenizers. WORK: models and results
-# (10 GB). RUN: put before every timing (a lock, `timeout` of four minutes; a timing that was cut short is begun again,
-# twice at most, and goes on where it stopped). KEEP=1: cases that were measured before are not measured again. A
-# part's text goes to WORK/parts, all of them between the words of bench/page.md to WORK/benchmarks.md.
+# (10 GB). RUN: put before every timing (a lock, `timeout` of a minute and more). Its status 75, "not now", is asked
+# again after ten seconds, for an hour at most; 124, "cut short", at once, nine times at most: a case goes on with the
+# block where it stopped. KEEP=1: cases that were measured before are not measured again. A part's text goes to
+# WORK/parts, all of them between the words of bench/page.md to WORK/benchmarks.md. Ends with 1 where something could
+# not be measured; a broken promise is a result.
 set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 program=$PWD/build/encoderfile
 work=${WORK:-build/bench-work}
 python=${PYTHON:-python3}
 run=${RUN:-}
+quick=${QUICK:+--blocks 1 --seconds 0.02}
 mkdir -p "$work/parts"
 [ -x "$program" ] && [ -x build/bench/turns ] || { echo "promises: build first: make all bench" >&2 && exit 1; }
 if [ -n "${MINILM:-}" ] && [ ! -e "$work/minilm/script17.onnx" ]; then
@@ -24,13 +31,26 @@ if [ -n "${MINILM:-}" ] && [ ! -e "$work/minilm/script17.onnx" ]; then
     [ -z "${MINILM_INT8:-}" ] || ln -s "$(realpath "$MINILM_INT8")" "$work/minilm/published-int8.onnx"
 fi
 
-slot() { # 124: timeout's word for it
-    for _ in 1 2 3; do
-        $run "$@" 2>>"$work/errors.txt"
-        [ $? = 124 ] || return 0
+# slot COMMAND...: one timing. 1 is a promise that is broken, unless Python says otherwise.
+slot() {
+    cuts=0 waits=0
+    while :; do
+        $run "$@" 2>"$work/stderr.txt"
+        code=$?
+        cat "$work/stderr.txt" >>"$work/errors.txt"
+        case $code in
+        75) waits=$((waits + 1)) && [ $waits -le 360 ] && sleep 10 && continue ;;
+        124) cuts=$((cuts + 1)) && [ $cuts -le 9 ] && continue ;;
+        esac
+        break
     done
+    [ $code -gt 1 ] || grep -q '^Traceback' "$work/stderr.txt" || return 0
+    echo "$part: status $code of: $*: $(tail -n 1 "$work/stderr.txt")" | tee -a "$work/failed.txt" >&2
 }
-peers() { slot "$python" bench/peers.py "$program" "$work" --results "$work/$part.jsonl" "$@" >>"$work/log.txt"; }
+peers() {
+    slot "$python" bench/peers.py "$program" "$work" --results "$work/$part.jsonl" "$@" $quick >>"$work/log.txt"
+}
+untimed() { run= && slot "$@"; }
 report() { "$python" bench/report.py "$@" "$work/$part.jsonl" | grep -v '^not measured'; }
 models() { "$python" bench/models.py "$program" "$work" "$@" >>"$work/log.txt" 2>&1; }
 again() { [ -n "${KEEP:-}" ] || rm -f "$work/$part.jsonl"; }
@@ -65,10 +85,11 @@ native() {
 
 gemm() {
     echo '```'
-    slot build/bench/kernels avx2 0.1 | grep 'M 256'
-    slot build/bench/kernels avx512 0.1 | grep 'gemm_f32.*M 256'
-    slot build/bench/kernels avx512vnni 0.1 | grep 'gemm_i8.*M 256'
-    slot build/bench/kernels avx512bf16 0.1 | grep 'gemm_bf16.*M 256'
+    seconds=${QUICK:+0.005}
+    slot build/bench/kernels avx2 ${seconds:-0.1} | grep 'M 256'
+    slot build/bench/kernels avx512 ${seconds:-0.1} | grep 'gemm_f32.*M 256'
+    slot build/bench/kernels avx512vnni ${seconds:-0.1} | grep 'gemm_i8.*M 256'
+    slot build/bench/kernels avx512bf16 ${seconds:-0.1} | grep 'gemm_bf16.*M 256'
     echo '```'
 }
 
@@ -82,28 +103,33 @@ families() {
     report | grep -v '^ok'
 }
 
+against_torch() { slot "$python" bench/forty.py "$program" "$work" "$@" $quick; }
 forty() {
-    for name in bus-ner minilm-ner; do slot "$python" bench/forty.py "$program" "$work" --models $name; done
-    slot "$python" bench/forty.py "$program" "$work" --models bert-base --cases query,long
-    slot "$python" bench/forty.py "$program" "$work" --models bert-base --cases "mixed 32" --blocks 3
+    for name in bus-ner minilm-ner; do against_torch --models $name; done
+    against_torch --models bert-base --cases query,long
+    against_torch --models bert-base --cases "mixed 32" --blocks 3
 }
 
 fresh() {
     [ -n "${MINILM:-}" ] || { echo "skipped: no MINILM" && return; }
-    slot "$python" bench/fresh.py "$program" "$work" "$MINILM" ${RUST:+--rust "$RUST"}
+    slot "$python" bench/fresh.py "$program" "$work" "$MINILM" ${RUST:+--rust "$RUST"} ${QUICK:+--repeat 2}
 }
 
-bytes() { "$python" bench/footprint.py "$program" "$work" ${MINILM:+"$MINILM"} 2>>"$work/errors.txt"; }
+bytes() { untimed "$python" bench/footprint.py "$program" "$work" ${MINILM:+"$MINILM"}; }
 
 accuracy() {
     [ -n "${MINILM:-}" ] || { echo "skipped: no MINILM" && return; }
-    "$python" bench/quality.py "$program" "$work/quality" "$MINILM" ${MINILM_INT8:+"$MINILM_INT8"}
+    untimed "$python" bench/quality.py "$program" "$work/quality" "$MINILM" ${MINILM_INT8:+"$MINILM_INT8"}
 }
 
 all="avx2 threads native gemm families forty fresh bytes accuracy"
+rm -f "$work/failed.txt"
 for part in ${*:-$all}; do
-    echo "$part" >&2
+    case " $all " in *" $part "*) ;; *) echo "promises: no part $part, of: $all" >&2 && exit 2 ;; esac
+    begin=$(date +%s)
     $part | sed -E 's/^(ok|BROKEN) +/- \1: /; s/^        /- /' >"$work/parts/$part.txt"
+    echo "$part: $((($(date +%s) - begin + 30) / 60)) minutes" >&2
+    grep -q '[^`]' "$work/parts/$part.txt" || echo "$part: nothing came out" | tee -a "$work/failed.txt" >&2
 done
 for part in $all; do
     [ -f "$work/parts/$part.txt" ] || continue
@@ -115,3 +141,4 @@ done >"$work/body.md"
 sed '/^<!--/,$d' bench/page.md | sed '$d' | cat - "$work/body.md" | cat -s >"$work/benchmarks.md"
 grep -h 'BROKEN' "$work"/parts/*.txt
 echo "written: $work/benchmarks.md" >&2
+[ ! -s "$work/failed.txt" ]

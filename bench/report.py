@@ -80,7 +80,8 @@ def cell(row, names, short=False):
 
 def conditions(rows):
     loads, steals = [r["load"] for r in rows], [r["steal"] for r in rows]
-    return (f"{rows[0]['cpu']}, {rows[0]['isa']}, {rows[0]['threads']} thread(s), load {min(loads)} to {max(loads)}, "
+    date = max(r.get("date", "") for r in rows)
+    return (f"{date + ': ' if date else ''}{rows[0]['cpu']}, {rows[0]['isa']}, {rows[0]['threads']} thread(s), load {min(loads)} to {max(loads)}, "
             f"steal {min(steals)} to {max(steals)} %, "
             + ", ".join(f"{k} {v}" for k, v in rows[0]["versions"].items()))
 

@@ -193,7 +193,7 @@ bool queue_enter_run(Queue *queue, Job *job, bool *mine, Err *err)
 {
     pthread_mutex_lock(&queue->lock);
     bool ok = !refused(queue, job, err);
-    bool nothing = !queue->heap_n && !queue->stage[STAGE_ADMIT].head; /* what the runner should do */
+    bool nothing = !queue->heap_n && !queue->stage[STAGE_ADMIT].head; /* for the runner to do */
     *mine = ok && nothing && queue->lendable && queue->idle_runners && !queue->lent;
     if (ok) {
         count_bytes(queue, job, job->bytes + job->body.n);
