@@ -156,6 +156,7 @@ const Command cmd_mcp = {
     .options = options,
     .run = run,
     .usage = "[--stdio] [--model PATH]",
-    .example = "  {\"mcpServers\": {\"ner\": {\"command\": \"./my-ner.encoderfile\",\n"
+    .example = "  ./my-ner.encoderfile mcp --port 9100     # hosts are told http://localhost:9100/mcp\n"
+               "  {\"mcpServers\": {\"ner\": {\"command\": \"./my-ner.encoderfile\",\n"
                "                          \"args\": [\"mcp\", \"--stdio\"]}}}\n",
 };

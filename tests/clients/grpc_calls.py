@@ -16,7 +16,7 @@ import time
 import urllib.request
 
 import grpc
-from google.protobuf import descriptor_pb2
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
@@ -123,6 +123,16 @@ def compiled():
 DOCUMENTED = compiled()
 
 
+def check_reflected(channel, task):
+    """As grpcurl does it: nothing is known but the address, and JSON goes in and comes out."""
+    pool = descriptor_pool.DescriptorPool(ProtoReflectionDescriptorDatabase(channel))
+    method = pool.FindServiceByName(f"encoderfile.{task}.{camel(task)}Inference").methods_by_name["Predict"]
+    request, reply = (message_factory.GetMessageClass(m) for m in (method.input_type, method.output_type))
+    call = channel.unary_unary(f"/{method.containing_service.full_name}/Predict", request.SerializeToString, reply.FromString)
+    answer = json_format.MessageToDict(call(json_format.ParseDict({"inputs": TEXTS}, request())))
+    check(len(answer["results"]) == len(TEXTS), f"{task}: through reflection alone")
+
+
 def check_files(files, task):
     """What the server says of itself is what its .proto files say: names, numbers, types, methods, all of it."""
     own = {name: file for name, file in files.items() if not name.startswith("grpc/")}
@@ -227,6 +237,7 @@ def check_task(server, task, address, folder):
         names, files = files_of(channel, "v1alpha")
         check(files_of(channel, "v1")[1] == files, f"{task}: reflection v1 is v1alpha")
         check_files(files, task)
+        check_reflected(channel, task)
         make_stubs(files, folder)
         t = Task(task, channel)
         data = t.stub.GetModelMetadata(t.meta.GetModelMetadataRequest())
