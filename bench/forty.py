@@ -95,14 +95,12 @@ class Sides:
         packages = {p: build(args.program, folder, p, "token_classification") for p in ("fp32", "int8")}
         self.calls = {p: Calls(args.program, package) for p, package in packages.items()}
         self.servers = {p: Served(package, "--threads", "1") for p, package in packages.items()}
-        self.lines = {p: s.connect() for p, s in self.servers.items()}
         args.threads = 1
         self.bare = {p: peers.Ours(args, package, p, False) for p, package in packages.items()}
         self.file, self.program = packages["fp32"], args.program
 
     def close(self):
         for p in self.calls:
-            self.lines[p].close()
             self.servers[p].stop()
             self.bare[p].close()
             self.calls[p].process.stdin.close()
@@ -121,7 +119,7 @@ class Sides:
         request = json.loads(predict(lines).partition(b"\r\n\r\n")[2]) | {"aggregation": "simple"}
         for p in self.calls:
             out[f"ours {p}"] = lambda s, p=p: self.calls[p].best(lines, s)
-            out[f"http {p}"] = lambda s, p=p: best(lambda: self.post(p, request), s)
+            out[f"http {p}"] = lambda s, p=p: self.http(p, json.dumps(request).encode(), s)
             out[f"bare ours {p}"] = lambda s, p=p: self.bare[p].best([lengths], s)
         return out
 
@@ -129,10 +127,16 @@ class Sides:
         with self.torch.inference_mode():
             self.model(**batch)
 
-    def post(self, p, request):
-        body = json.dumps(request).encode()
+    def http(self, p, body, seconds):
+        """A connection of its own: one that waits while others have their turns is closed."""
         head = "POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
-        status = ask(self.lines[p], f"{head}{len(body)}\r\n\r\n".encode() + body)
+        line = self.servers[p].connect()
+        ms = best(lambda: self.post(line, f"{head}{len(body)}\r\n\r\n".encode() + body), seconds)
+        line.close()
+        return ms
+
+    def post(self, line, request):
+        status = ask(line, request)
         assert status == 200, status
 
 
