@@ -5,14 +5,14 @@
 #     MINILM=folder bench/promises.sh [PART...]
 #     QUICK=1 WORK=folder bench/promises.sh         # does everything run? One short block each; no figures to keep
 #
-# Parts, and about how many minutes each takes once the models are made (by the first run: 10 more): avx2 12, threads 3,
-# native 10, gemm 1, families 12, forty 8, fresh 1, bytes 4, accuracy 5. What each took is said on stderr.
+# Parts, and about how many minutes each takes once the models are made (by the first run: 10 more): avx2 15, threads 3,
+# native 12, gemm 1, families 12, forty 8, fresh 1, bytes 4, accuracy 5. What each took is said on stderr.
 #
 # MINILM: a real all-MiniLM-L6-v2 (model.onnx, tokenizer.json, config.json); without it random weights are timed, and
 # fresh and accuracy are skipped. MINILM_INT8: its published int8 .onnx. RUST: a package of the Rust encoderfile.
 # PYTHON: with torch, transformers, onnx, onnxscript, onnxruntime, openvino, tokenizers. WORK: models and results
-# (10 GB). RUN: put before every timing (a lock, `timeout` of a minute and more). Its status 75, "not now", is asked
-# again after ten seconds, for an hour at most; 124, "cut short", at once, nine times at most: a case goes on with the
+# (10 GB). RUN: put before every timing (a lock, `timeout` of four minutes). Its status 75, "not now", is asked again
+# after ten seconds, for an hour at most; 124 and 137, "cut short", at once, nine times at most: a case goes on with the
 # block where it stopped. KEEP=1: cases that were measured before are not measured again. A part's text goes to
 # WORK/parts, all of them between the words of bench/page.md to WORK/benchmarks.md. Ends with 1 where something could
 # not be measured; a broken promise is a result.
@@ -40,7 +40,7 @@ slot() {
         cat "$work/stderr.txt" >>"$work/errors.txt"
         case $code in
         75) waits=$((waits + 1)) && [ $waits -le 360 ] && sleep 10 && continue ;;
-        124) cuts=$((cuts + 1)) && [ $cuts -le 9 ] && continue ;;
+        124 | 137) cuts=$((cuts + 1)) && [ $cuts -le 9 ] && continue ;;
         esac
         break
     done
