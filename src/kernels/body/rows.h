@@ -9,23 +9,30 @@ static void add_row(const float *a, const float *b, float *sum, int64_t n)
     SWEEP(i, w, n, store(sum + i, vf_add(load(a + i, w), load(b + i, w)), w););
 }
 
-/* The sum of x - mean, or of its squares: four sums in turns, or each addition would wait for the
- * one before. */
-INLINE float sum_row(const float *x, int64_t n, vf mean, bool square)
+typedef struct Moments {
+    float sum, squares;
+} Moments;
+
+/* Of x - about: four sums in turns, or each addition would wait for the one before. */
+INLINE Moments moments(const float *x, int64_t n, vf about, bool squares)
 {
     enum { TURNS = 4 };
-    vf sum[TURNS] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
+    vf sum[TURNS], square[TURNS];
+    for (int t = 0; t < TURNS; t++) sum[t] = square[t] = vf_set(0);
     int64_t i = 0;
     for (; i + TURNS * PANEL <= n; i += TURNS * PANEL)
 #pragma GCC unroll 4
         for (int t = 0; t < TURNS; t++) {
-            vf d = vf_sub(vf_load(x + i + t * PANEL), mean);
-            sum[t] = square ? vf_fma(d, d, sum[t]) : vf_add(sum[t], d);
+            vf d = vf_sub(vf_load(x + i + t * PANEL), about);
+            sum[t] = vf_add(sum[t], d);
+            if (squares) square[t] = vf_fma(d, d, square[t]);
         }
     SWEEP(k, w, n - i,
-         vf d = part(vf_sub(load(x + i + k, w), mean), w, vf_set(0));
-         sum[0] = square ? vf_fma(d, d, sum[0]) : vf_add(sum[0], d););
-    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+         vf d = part(vf_sub(load(x + i + k, w), about), w, vf_set(0));
+         sum[0] = vf_add(sum[0], d);
+         if (squares) square[0] = vf_fma(d, d, square[0]););
+    return (Moments){ vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]))),
+                      vf_sum(vf_add(vf_add(square[0], square[1]), vf_add(square[2], square[3]))) };
 }
 
 static void bf16_row(const float *x, int64_t K, uint16_t *b)
@@ -35,10 +42,14 @@ static void bf16_row(const float *x, int64_t K, uint16_t *b)
     memset(b + end, 0, (size_t)(row_bf16(K) - end) * sizeof(*b));
 }
 
+/* The first mean may be a last place off, and 1 / sqrt(eps) makes that large in a row of equal
+ * numbers: what is left of it is found with the variance. */
 static void norm_row(const Norm *n, const float *x, float *y)
 {
-    vf mean = vf_set(sum_row(x, n->C, vf_set(0), false) / (float)n->C);
-    vf scale = vf_set(1 / sqrtf(sum_row(x, n->C, mean, true) / (float)n->C + n->eps));
+    const float C = (float)n->C, about = moments(x, n->C, vf_set(0), false).sum / C;
+    const Moments m = moments(x, n->C, vf_set(about), true);
+    const float left = m.sum / C, variance = fmaxf(m.squares / C - left * left, 0);
+    const vf mean = vf_set(about + left), scale = vf_set(1 / sqrtf(variance + n->eps));
     SWEEP(i, w, n->C,
           vf d = vf_mul(vf_sub(load(x + i, w), mean), scale);
          vf beta = n->beta ? load(n->beta + i, w) : vf_set(0);
