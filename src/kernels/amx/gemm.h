@@ -5,7 +5,8 @@
  * The tile unit takes 65 cycles for the four products of a step, and four tile loads take as long
  * from the first cache, 94 from the second. So one side must stay in the first: the rows of X of a
  * block, while the panels stream past with the hint (stream_load) that they need not stay. A K for
- * which the rows are too long is cut, and the sums of a strip wait in memory. */
+ * which the rows are too long is cut, and the sums of a strip wait in memory. A model's weights come
+ * from the third cache: while one group of panels passes all rows, the next is asked for. */
 #include "kernels/body/finish.h"
 #include "kernels/body/tile.h"
 #include "tiles.h"
@@ -13,7 +14,7 @@
 enum {
     WHOLE_STEPS = 24, CUT_STEPS = 12,   /* of K: more than the first are cut into the second */
     CUT_STRIPS = 12,                    /* strips of a group whose sums wait */
-    GROUP_BYTES = 512 << 10             /* of W that the second cache keeps for the next rows */
+    GROUP_BYTES = 256 << 10             /* of W that the second cache keeps for the next rows */
 };
 
 typedef struct Block {          /* of sums, and what is multiplied into them */
@@ -24,6 +25,8 @@ typedef struct Block {          /* of sums, and what is multiplied into them */
     int64_t steps;              /* whole ones: 64 bytes of a row each */
     int64_t rest;               /* bytes of a panel after them, or 0 */
     bool first, last;           /* part of K */
+    const char *ahead;          /* asked for meanwhile, so many lines in each step */
+    int64_t lines;
 } Block;
 
 /* ---- the finish of two whole panels, which is nearly all of them: no question inside the loop ---- */
@@ -139,6 +142,7 @@ INLINE void block_body(bool tall, int panels, const Linear *l, const Block *b, L
 {
     Rows x = b->x;
     const uint8_t *w = b->w;
+    const char *ahead = b->ahead;
     char *sums = (char *)b->t.sum;
     int64_t row = (int64_t)panels * STEP, wait = b->steps / 4; /* until the last sums are stored */
     int64_t rows = (late->t.rows + b->steps - wait - 1) / MAX(b->steps - wait, 1);
@@ -146,6 +150,7 @@ INLINE void block_body(bool tall, int panels, const Linear *l, const Block *b, L
     else sums_load(tall, panels, sums, row);
     for (int64_t k = 0; k < b->steps; k++, x.p += STEP, w += TILE_BYTES) {
         step(tall, panels, x, w, b->panel);
+        for (int64_t i = 0; i < b->lines; i++, ahead += STEP) _mm_prefetch(ahead, _MM_HINT_T1);
         if (k >= wait && late->t.rows) late_finish(late, rows);
     }
     if (b->rest) rest_step(tall, panels, x, w, b);
@@ -173,6 +178,8 @@ typedef struct Walk {
     Rows x;
     int64_t panel;              /* bytes */
     int64_t parts;              /* of K */
+    const char *ahead, *end;    /* of the next group: what nobody asked for yet */
+    int64_t lines;              /* of it a step, so that all steps of a group ask for all; or 0 */
     int most;                   /* panels of a strip */
     Late late;
     _Alignas(64) char sums[CUT_STRIPS + 1][4 * TILE_BYTES]; /* an odd end is a strip more */
@@ -190,6 +197,8 @@ static void walk_panels(Walk *w, const Linear *l, int64_t m, int rows, int64_t p
     for (int64_t p = group.from; p < group.to; p += panels, i++) {
         panels = group_of(group.to - p, w->most);
         b.t = (Tile){ w->sums[i % ring], m, p * PANEL, rows, (int)panels };
+        b.ahead = w->ahead, b.lines = w->ahead < w->end ? w->lines : 0;
+        w->ahead += b.lines * b.steps * STEP;
         b.w = (const uint8_t *)l->w + p * w->panel + k.from * TILE_BYTES;
         block(l, &b, &w->late);
     }
@@ -207,9 +216,13 @@ static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int6
     w.parts = steps > WHOLE_STEPS ? (steps + CUT_STEPS - 1) / CUT_STEPS : 1;
     int64_t strips = MAX(1, GROUP_BYTES / (w.most * w.panel)), next;
     if (w.parts > 1) strips = MIN(strips, CUT_STRIPS);
+    int64_t blocks = (m1 - m0 + 2 * SIDE - 1) / (2 * SIDE); /* one alone has no time to ask */
+    if (blocks > 1) w.lines = (2 * SIDE + blocks - 1) / blocks;
     tiles_configure();
     for (int64_t p = p0; p < p1; p = next) {
         next = MIN(p1, p + strips * w.most);
+        w.ahead = (const char *)l->w + next * w.panel;
+        w.end = (const char *)l->w + MIN(p1, next + strips * w.most) * w.panel;
         for (int64_t m = m0; m < m1; m += 2 * SIDE)
             for (int64_t part = 0; part < w.parts; part++)
                 walk_panels(&w, l, m, (int)MIN(2 * SIDE, m1 - m), part, (Cut){ p, next });
