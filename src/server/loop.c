@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loop.c - epoll, the clock, and the end. All sockets belong to this one thread; the only thing
- * that other threads touch is the list of returned jobs, behind a lock held for a few
- * instructions. */
+ * loop.c - epoll, the clock, and the end. All sockets belong to this one thread while it is awake;
+ * others append to the list of returned jobs, behind a lock held for a few instructions. While it
+ * sleeps, whoever returns the only job there is takes the turn and answers it: waking the loop for
+ * that would cost more than the reply. */
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -69,9 +70,32 @@ void loop_lend(Loop *loop, int jobs)
     __atomic_add_fetch(&loop->away, jobs, __ATOMIC_RELAXED);
 }
 
-void loop_return(Job *job)
+static bool nothing_returned(Loop *loop)
 {
-    Loop *loop = ((Exchange *)job->context)->loop;
+    pthread_mutex_lock(&loop->lock);
+    bool nothing = !loop->returned;
+    pthread_mutex_unlock(&loop->lock);
+    return nothing;
+}
+
+/* In the loop's place, if it sleeps. With more jobs to come it is not worth a computing thread's
+ * time; at the end the loop wants to see everything itself. */
+static bool answer_here(Loop *loop, Job *job)
+{
+    if (__atomic_load_n(&loop->away, __ATOMIC_RELAXED) > 1) return false;
+    if (pthread_mutex_trylock(&loop->turn) != 0) return false;
+    bool ok = !loop->stopping && nothing_returned(loop);
+    if (ok) {
+        loop->now = now_seconds();
+        exchange_returned(job->context, job);
+        loop_sweep(loop);
+    }
+    pthread_mutex_unlock(&loop->turn);
+    return ok;
+}
+
+static void hand_back(Loop *loop, Job *job)
+{
     uint64_t one = 1;
     pthread_mutex_lock(&loop->lock);
     bool wake = !job->more && !loop->woken;
@@ -82,6 +106,12 @@ void loop_return(Job *job)
     pthread_mutex_unlock(&loop->lock);
     /* without the lock: the loop interrupts us and wants it */
     while (wake && write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
+}
+
+void loop_return(Job *job)
+{
+    Loop *loop = ((Exchange *)job->context)->loop;
+    if (!answer_here(loop, job)) hand_back(loop, job);
     __atomic_sub_fetch(&loop->away, 1, __ATOMIC_RELEASE); /* the last touch: the loop may end */
 }
 
@@ -298,7 +328,9 @@ static void run(Loop *loop, const volatile int *stop)
     double next_tick = 0;
     thread_prompt();
     while (!loop->stopping || loop->live > 0 || jobs_away(loop)) {
+        pthread_mutex_unlock(&loop->turn);
         int n = epoll_wait(loop->epoll, event, EVENTS, TICK_MS);
+        pthread_mutex_lock(&loop->turn);
         loop->now = now_seconds();
         for (int i = 0; i < n; i++) handle(loop, &event[i]);
         look_at_wishes(loop, stop);
@@ -431,6 +463,8 @@ static void end(Loop *loop)
     }
     tracer_free(loop->tracer);
     tls_free(loop->tls);
+    pthread_mutex_unlock(&loop->turn);
+    pthread_mutex_destroy(&loop->turn);
     pthread_mutex_destroy(&loop->lock);
     arena_free(&loop->arena);
 }
@@ -476,10 +510,11 @@ void loop_make(Loop *loop, Session *session, const ServerOptions *options)
         .options = with_defaults(options, session_options(session)),
         .site = session_site(session),
         .epoll = -1, .listener = { -1, -1, -1 }, .wake = -1,
-        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_MUTEX_INITIALIZER,
         .now = now_seconds(),
         .started = now_seconds(),
     };
+    pthread_mutex_lock(&loop->turn);
     loop->returned_end = &loop->returned;
     loop->site.started = (int64_t)time(NULL);
     loop->options.max_connections = connections_allowed(loop->options.max_connections);

@@ -83,6 +83,7 @@ struct Loop {
     int64_t date_of;             /* the second that `date` says */
     char *scratch;               /* [READ_SIZE]: idle connections have no buffer of their own */
     double started;
+    pthread_mutex_t turn;        /* of all above; the loop has it unless it sleeps */
     pthread_mutex_t lock;        /* of what follows: the session appends, the loop takes */
     Job *returned, **returned_end;
     bool woken;                  /* and has not taken them yet */

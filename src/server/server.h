@@ -16,8 +16,8 @@
  *   access.c    API keys, origins, the access log
  *
  * The loop runs on the caller's thread. A request becomes a Job of the session; its reply comes
- * back by one list and an eventfd, so /health never waits for inference. Signals are the
- * caller's. */
+ * back by one list and an eventfd, or is written by who made it while the loop sleeps: /health
+ * never waits for inference. Signals are the caller's. */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 #include "session/session.h"
