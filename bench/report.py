@@ -4,7 +4,7 @@
 A ratio is the best peer's time over ours within one block; the figure is the median over the blocks. Above 1: we are
 faster. Milliseconds are the best of all blocks. "Arithmetic allows": the ratio of somebody who did nothing but
 multiply, at the peak rate of the core. Fails when a promise with figures is broken; one without is named. --tables: no
-promises.
+promises, and the part of the peak for every shape.
 """
 import json
 import statistics
@@ -100,13 +100,13 @@ def table(rows):
 
 
 def peak_table(rows):
-    print("\n| model 8x32 | ours | GFLOP/s | peak of one core | part |\n|---|---|---|---|---|")
+    print("\n| model, work | ours | GFLOP/s | peak of one core | part |\n|---|---|---|---|---|")
     for r in rows:
         for ours in SLOTS:
             peak = peak_of(r, ours)
             if ours in r["blocks"][0] and peak:
                 rate, most = r["flops"] / best(r, [ours])[0] / 1e6, max(b[peak] for b in r["blocks"])
-                print(f"| {r['model']} ({r['isa']}) | {ours} | {rate:.1f} | {peak[5:]} {most:.1f} | "
+                print(f"| {r['model']} {r['case']} ({r['isa']}) | {ours} | {rate:.1f} | {peak[5:]} {most:.1f} | "
                       f"{100 * part_of_peak(r, ours, peak):.0f} % |")
 
 
@@ -156,8 +156,9 @@ def main():
         if part:
             print(f"\n{conditions(part)}\n")
             table(part)
-            if threads == 1 and any(r["case"] == "8x32" for r in part):
-                peak_table([r for r in part if r["case"] == "8x32"])
+            judged = [r for r in part if only_tables or r["case"] == "8x32"]
+            if threads == 1 and judged:
+                peak_table(judged)
     if any(":" in r["model"] for r in rows):
         family_table(rows)
     print()
