@@ -198,8 +198,8 @@ static void test_timeouts(void)
 {
     TEST("timeouts");
     Running r = { .server = {
-                      .header_timeout_s = 0.2, .body_timeout_s = 0.2, .idle_timeout_s = 0.3 } };
-    Running patient = { .server = { .idle_timeout_s = 0.3 } }; /* only of who does not read */
+                      .header_timeout_s = 0.6, .body_timeout_s = 0.6, .idle_timeout_s = 0.9 } };
+    Running patient = { .server = { .idle_timeout_s = 0.9 } }; /* only of who does not read */
     start(&r), start(&patient);
     Client idle = h2_connect(&r), head = h2_connect(&r), body = h2_connect(&r);
     Client deaf = h2_connect(&patient);
