@@ -79,8 +79,8 @@ $(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
 	$(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 
 # The kernel tests alone, static: to be carried to another machine, or run by an emulator.
-kernels: $(OUT)/kernels/test_kernels
-$(OUT)/kernels/test_kernels: tests/test_kernels.c $(filter $(OUT)/obj/base/% $(OUT)/obj/kernels/%,$(OBJ))
+kernels: $(patsubst tests/%.c,$(OUT)/kernels/%,$(wildcard tests/test_kernels*.c))
+$(OUT)/kernels/%: tests/%.c $(filter $(OUT)/obj/base/% $(OUT)/obj/kernels/%,$(OBJ))
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) -static -Itests -o $@ $^ $(LDFLAGS) -lm
 
@@ -102,5 +102,5 @@ $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/$(if $(FUZZER),arena,replay).c $(OUT)/l
 
 clean:
 	rm -rf build
--include $(wildcard $(patsubst %,$(OUT)/%/*.d,obj/* obj/kernels/* tests fuzz))
+-include $(wildcard $(patsubst %,$(OUT)/%/*.d,obj/* obj/kernels/* tests kernels fuzz))
 .PHONY: all tests kernels bench fuzz clean

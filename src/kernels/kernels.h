@@ -2,7 +2,7 @@
  * kernels.h - arithmetic on plain pointers. One list of slots makes the struct, the selection, the
  * tests and the benchmarks.
  *
- * Walls, tested in tests/test_kernels.c:
+ * Walls, tested in tests/test_kernels*.c:
  *   - every variant of a kernel adds one output in the same order (k = 0, 1, 2 ...) into one
  *     accumulator with fused multiply-adds, so the result of a row does not depend on its
  *     neighbours, on the batch or on the number of threads; scalar and vector GEMMs agree to the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * act.h - exp and the activations on vectors. Largest errors against double, measured by
- * tests/test_kernels.c: gelu 8e-8 * max(1, |x|), gelu_tanh and silu 1.2e-7 * max(1, |x|), sigmoid
+ * tests/test_kernels_rows.c: gelu 8e-8 * max(1, |x|), gelu_tanh and silu 1.2e-7 * max(1, |x|), sigmoid
  * and tanh 8e-8 (2.2 units of the last place); exp 1.05 units (17 million places, by hand). NaN
  * stays NaN. The coefficients are minimax fits of our own (relative error), rounded to float. */
 #ifndef KERNELS_BODY_ACT_H

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_kernels_attention.c - ragged attention under masks and windows: near the reference, a row alone
+ * as in company, every split of the queries as the whole. */
+#include "kernel_case.h"
+
+enum { ROWS = 4 };
+typedef struct Scene {
+    Attention a;
+    float *qkv, *mask, *scratch;
+    size_t out_bytes, scratch_bytes;
+    int64_t longest;
+} Scene;
+
+typedef enum { MASK_NONE, MASK_KEYS, MASK_FULL, MASK_COUNT } MaskKind;
+
+static void scene_mask(Scene *s, MaskKind kind)
+{
+    int64_t S = s->longest, H = s->a.H;
+    bool full = kind == MASK_FULL;
+    if (kind == MASK_NONE) return;
+    s->mask = randoms(full ? H * S * S : s->a.B * S, 1);
+    for (int64_t i = 0; !full && i < s->a.B * S; i++)
+        s->mask[i] = s->mask[i] < 0.3f ? 0 : i & 1 ? -FLT_MAX : -1e4f;
+    s->a.mask = s->mask;
+    s->a.mask_row = full ? 0 : S;
+    s->a.mask_head = full ? S * S : 0;
+    s->a.mask_query = full ? S : 0;
+}
+
+static Scene scene(const int32_t start[ROWS + 1], int H, int D, int window, MaskKind mask)
+{
+    Scene s = { .a = { .start = start, .B = ROWS, .H = H, .D = D, .window = window,
+                       .scale = 1 / sqrtf((float)D) } };
+    int64_t C = (int64_t)H * D, T = start[ROWS];
+    for (int r = 0; r < ROWS; r++) s.longest = MAX(s.longest, start[r + 1] - start[r]);
+    s.qkv = randoms(T * 3 * C, 2);
+    s.a.q = s.qkv, s.a.k = s.qkv + C, s.a.v = s.qkv + 2 * C;
+    s.a.ldq = s.a.ldk = s.a.ldv = 3 * C;
+    s.a.ldo = C + 1;
+    s.out_bytes = (size_t)((T - 1) * s.a.ldo + C) * sizeof(float);
+    s.scratch_bytes = attention_scratch(s.longest, D) * sizeof(float);
+    s.scratch = walled(s.scratch_bytes);
+    scene_mask(&s, mask);
+    return s;
+}
+
+/* Every row, head and query, at most `step` queries a call. */
+static float *scene_run(Scene *s, AttentionFn *run, int64_t step)
+{
+    float *out = walled(s->out_bytes);
+    s->a.out = out;
+    for (int r = 0; r < s->a.B; r++)
+        for (int h = 0; h < s->a.H; h++)
+            for (int64_t q = 0, n = s->a.start[r + 1] - s->a.start[r]; q < n; q += step)
+                run(&s->a, r, h, q, MIN(n, q + step), s->scratch);
+    return out;
+}
+
+/* Row r as a batch of its own. */
+static bool alone_is_same(Scene *s, AttentionFn *run, int r, const float *company)
+{
+    int32_t n = s->a.start[r + 1] - s->a.start[r], start[2] = { 0, n };
+    Attention a = s->a;
+    float *out = walled(s->out_bytes);
+    int64_t at = s->a.start[r];
+    a.start = start, a.B = 1, a.out = out;
+    a.q += at * a.ldq, a.k += at * a.ldk, a.v += at * a.ldv;
+    if (a.mask) a.mask += r * a.mask_row;
+    bool ok = true;
+    size_t width = (size_t)(a.H * a.D) * sizeof(float);
+    for (int h = 0; h < a.H; h++) run(&a, 0, h, 0, n, s->scratch);
+    for (int64_t i = 0; i < n; i++)
+        ok &= same(out + i * a.ldo, company + (at + i) * a.ldo, width);
+    unwall(out);
+    return ok;
+}
+
+/* As bf16 has them: what is left to round is the weights of softmax. */
+static void scene_round(Scene *s)
+{
+    int64_t n = s->a.start[ROWS] * 3 * s->a.H * s->a.D;
+    for (int64_t i = 0; i < n; i++) s->qkv[i] = bf16_to_f32(f32_to_bf16(s->qkv[i]));
+}
+
+/* Rows of bf16 in and out. */
+static bool low_attention_is_near(const Scene *s, AttentionFn *run, const float *want)
+{
+    int64_t C = (int64_t)s->a.H * s->a.D, T = s->a.start[ROWS], row = row_bf16(C);
+    size_t bytes = rows_bf16_size(T, C);
+    Attention a = s->a;
+    uint16_t *qkv = exact(rows_bf16_size(T, 3 * C));
+    kern_scalar.bf16_rows(s->qkv, 3 * C, 3 * C, qkv, 0, T);
+    a.qb = qkv, a.kb = qkv + C, a.vb = qkv + 2 * C, a.ldb = row_bf16(3 * C);
+    a.outb = walled(bytes);
+    bool ok = true;
+    for (int r = 0; r < a.B; r++)
+        for (int h = 0; h < a.H; h++) run(&a, r, h, 0, a.start[r + 1] - a.start[r], s->scratch);
+    for (int64_t t = 0; t < T; t++) {
+        float *got = exact((size_t)C * sizeof(float));
+        for (int64_t c = 0; c < C; c++) got[c] = bf16_to_f32(a.outb[t * row + c]);
+        ok = ok && near_all(got, want + t * a.ldo, C, 1e-2f);
+        for (int64_t c = C; c < row; c++) ok = ok && !a.outb[t * row + c];
+        free(got);
+    }
+    ok = ok && walls_stand(a.outb, bytes) && walls_stand(s->scratch, s->scratch_bytes);
+    free(qkv), unwall(a.outb);
+    return ok;
+}
+
+static void attention_case(AttentionFn *run, Scene s, bool bf16)
+{
+    if (bf16) scene_round(&s);
+    float *want = scene_run(&s, kern_scalar.attention, INT32_MAX);
+    float *vector = scene_run(&s, first_vector_table()->attention, INT32_MAX);
+    float *got = scene_run(&s, run, INT32_MAX), *cut = scene_run(&s, run, 1 + random_below(40));
+    bool scalar = run == kern_scalar.attention;
+    int64_t floats = (int64_t)(s.out_bytes / sizeof(float));
+    bool ok = bf16 ? near_all(got, want, floats, 5e-3f)
+                   : agrees(got, want, scalar ? got : vector, floats, 2e-6f);
+    ok = ok && same(got, cut, s.out_bytes) && walls_stand(got, s.out_bytes);
+    ok = ok && walls_stand(s.scratch, s.scratch_bytes);
+    ok = ok && alone_is_same(&s, run, (int)random_below(ROWS), got);
+    if (bf16 && s.a.D % 32 == 0) ok = ok && low_attention_is_near(&s, run, want);
+    if (!CHECK(ok)) printf("  H %d D %d window %d mask %d\n", s.a.H, s.a.D, s.a.window, !!s.a.mask);
+    unwall(want), unwall(vector), unwall(got), unwall(cut), unwall(s.scratch);
+    free(s.qkv), free(s.mask);
+}
+
+/* All keys masked: by a number, softmax is uniform; by -inf, it is NaN. */
+static void attention_all_masked(AttentionFn *run, float tolerance)
+{
+    static const int32_t start[ROWS + 1] = { 0, 1, 1, 1, 21 };
+    for (int i = 0; i < 2; i++) {
+        Scene s = scene(start, 1, 8, 0, MASK_KEYS);
+        for (int64_t j = 0; j < ROWS * s.longest; j++) s.mask[j] = i ? -INFINITY : -FLT_MAX;
+        float *out = scene_run(&s, run, INT32_MAX), mean = 0;
+        for (int j = 1; j < 21; j++) mean += s.a.v[j * s.a.ldv] / 20;
+        CHECK(i ? isnan(out[s.a.ldo]) : fabsf(out[s.a.ldo] - mean) < tolerance);
+        unwall(out), unwall(s.scratch);
+        free(s.qkv), free(s.mask);
+    }
+}
+
+static void attention_cases(AttentionFn *run, bool bf16)
+{
+    static const int32_t starts[][ROWS + 1] = { { 0, 1, 3, 18, 34 },    /* 1, 2, 15, 16 */
+                                                { 0, 17, 17, 50, 150 }, /* 17, none, 33, 100 */
+                                                { 0, 5, 6, 136, 200 } };
+    static const int sizes[] = { 1, 8, 16, 20, 32, 33, 64, 80, 128 }, windows[] = { 0, 1, 5, 64 };
+    for (size_t b = 0; b < COUNT(starts); b++)
+        for (size_t d = 0; d < COUNT(sizes); d++)
+            for (size_t w = 0; w < COUNT(windows); w++)
+                for (MaskKind m = 0; m < MASK_COUNT; m++) {
+                    int H = (int)d % 3 + 1;
+                    attention_case(run, scene(starts[b], H, sizes[d], windows[w], m), bf16);
+                }
+    attention_all_masked(run, bf16 ? 5e-3f : 1e-6f);
+}
+static void test_attention(const Kernels *t) { attention_cases(t->attention, false); }
+static void test_attention_bf16(const Kernels *t)
+{
+    if (t->needs & CPU_AMX) attention_cases(t->attention_bf16, true);
+    else CHECK(t == &kern_scalar || t->attention_bf16 == t->attention); /* nothing to gain */
+}
+
+int main(void)
+{
+    TEST_TABLES(ATTENTION_SLOTS)
+    return finish();
+}
