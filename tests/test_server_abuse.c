@@ -52,11 +52,31 @@ static void test_half_closed(const Running *r)
         CHECK(*get(fd, false) == 0);
         close(fd);
     }
-    int fd = connect_to(r);
-    put(fd, "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inp");
-    shutdown(fd, SHUT_WR);
-    CHECK(*get(fd, false) == 0); /* half a request has no answer */
-    close(fd);
+}
+
+/* Half a request is told what it lacks; the connection ends behind that. */
+static void test_half_request(const Running *r)
+{
+    TEST("half a request");
+    static const struct { const char *sent, *lacks; } rows[] = {
+        { "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inp",
+          "the body ended after 5 of 16 bytes" },
+        { "POST /predict" H JSON "Content-Length: 16\r\n\r\n",
+          "the body ended after 0 of 16 bytes" },
+        { "POST /predict" H JSON "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"inp\r\n",
+          "the body ended before its last chunk" },
+        { "POST /predict" H "Content-Le", "the request ended in its head" },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        int fd = connect_to(r);
+        put(fd, rows[i].sent);
+        shutdown(fd, SHUT_WR);
+        const char *reply = get(fd, false);
+        CHECK(is_error(reply, 400, "bad_request") && has(reply, rows[i].lacks));
+        CHECK(has(reply, "\r\nConnection: close\r\n"));
+        CHECK(*get(fd, false) == 0);
+        close(fd);
+    }
 }
 
 /* A client that is gone gives back its connection and its place in the queue, although the model
@@ -275,6 +295,7 @@ int main(void)
     Running r = { 0 };
     start(&r);
     test_half_closed(&r);
+    test_half_request(&r);
     test_gone(&r);
     test_disconnects(&r);
     test_garbage(&r);

@@ -248,6 +248,11 @@ static void test_lines(const Running *r)
     CHECK(has(read_until(fd, "\r\n0\r\n\r\n", 1), REPLY_A));
     put(fd, "POST /predict" H LINES "Content-Length: 0\r\n\r\n");
     CHECK(has(read_until(fd, "\r\n0\r\n\r\n", 1), "200 OK"));
+    put(fd, "POST /predict" H LINES "Content-Length: 99\r\n\r\n\"a\"\n\"b");
+    shutdown(fd, SHUT_WR);
+    rest = read_until(fd, "\r\n0\r\n\r\n", 1);
+    CHECK(has(rest, REPLY_A "\n") && has(rest, "the body ended after 6 of 99 bytes"));
+    CHECK(recv(fd, (char[1]){ 0 }, 1, 0) == 0);
     close(fd);
     CHECK(is_error(ask(r, "POST /predict HTTP/1.0\r\n" LINES "Content-Length: 3\r\n\r\n\"a\""), 415,
                    "unsupported_media_type"));

@@ -266,20 +266,39 @@ static bool reading(const Conn *c)
     return c->state == CONN_OPEN && (!c->x || c->x->state == X_READING);
 }
 
-/* Nothing has come, or only what TLS keeps for itself. */
-static void read_nothing(Conn *c)
+/* Says what is missing of a request behind which nothing will come. */
+static void cut_short(Conn *c, Err *err)
 {
-    if (c->ended || (c->loop->stopping && !c->begun)) return conn_close(c);
-    if (!c->tls || c->secure || !tls_ready(c->tls)) return;
+    const Http1 *h = &c->http;
+    if (!http1_has_body(h))
+        fail(err, EF_BAD_REQUEST, "the request ended in its head");
+    else if (h->chunked)
+        fail(err, EF_BAD_REQUEST, "the body ended before its last chunk");
+    else
+        fail(err, EF_BAD_REQUEST, "the body ended after %zu of %zu bytes",
+             c->x->length - h->left, c->x->length);
+}
+
+/* Nothing has come, or only what TLS keeps for itself. true: something has changed. */
+static bool read_nothing(Conn *c)
+{
+    Err err = { 0 };
+    if (c->ended && c->begun) {
+        cut_short(c, &err);
+        return refuse(c, &err, 400), true;
+    }
+    if (c->ended || (c->loop->stopping && !c->begun)) return conn_close(c), false;
+    if (!c->tls || c->secure || !tls_ready(c->tls)) return false;
     c->secure = true;
     if (!c->begun) conn_deadline(c, c->loop->options.idle_timeout_s);
+    return false;
 }
 
 /* true: something has changed. */
 static bool read_step(Conn *c)
 {
     Err err = { 0 };
-    if (!c->fresh && !receive(c)) return read_nothing(c), false;
+    if (!c->fresh && !receive(c)) return read_nothing(c);
     c->fresh = false;
     if (!c->begun && http1_begun(&c->http, &c->in)) begin_request(c);
     if (!c->greeted && !greet(c)) return true;
@@ -363,6 +382,17 @@ static bool flush(Conn *c)
     return moved;
 }
 
+/* All that came has been answered. true: so will be what is missing. */
+static bool open_ended(Conn *c)
+{
+    Err err = { 0 };
+    if (c->http.status || !c->x->handler->broken) return conn_close(c), false;
+    cut_short(c, &err);
+    c->http.status = 400;
+    exchange_break(c->x, &err);
+    return true;
+}
+
 static bool open_step(Conn *c)
 {
     Exchange *x = c->x;
@@ -374,7 +404,7 @@ static bool open_step(Conn *c)
         if (more) feed_open(c);
     }
     if (x->state != X_OPEN) return true;
-    if (c->ended && !x->complete && x->away == 0) return conn_close(c), false;
+    if (c->ended && !x->complete && x->away == 0) return open_ended(c);
     count(c, c->in.n);
     moved |= flush(c);
     if (c->state == CONN_OPEN && (moved || x->away || x->patient))
