@@ -45,10 +45,24 @@ static bool refuses(const char *script, const char *words)
 }
 
 /* ---- scripts that check themselves ---- */
+/* Its Preprocess says how many cases it had: none may get lost. */
+static void test_counted(const char *name, const char *cases)
+{
+    Transform *t = load(golden(name), NULL, 0);
+    Str out = { 0 };
+    Err err = { 0 };
+    TransformVm *vm = t ? transform_vm(t) : NULL;
+    CHECK(vm && transform_pre(vm, &arena, STR(""), &out, &err));
+    if (!CHECK(str_is(out, cases))) printf("  %.*s cases\n", STR_ARG(out));
+    transform_vm_free(vm);
+}
+
 static void test_scripts(void)
 {
     TEST("scripts");
     CHECK(load(golden("tensor.lua"), NULL, 0));
+    test_counted("numpy.lua", "331");
+    test_counted("original.lua", "103");
     Transform *t = load(golden("language.lua"), every_lib, COUNT(every_lib));
     if (!CHECK(t && t->pre && !t->post)) return;
     Str a = { 0 }, b = { 0 };
@@ -191,6 +205,18 @@ static bool breaks(const char *task, const char *script, const char *words)
 
 #define POST(body) "function Postprocess(t, mask) " body " end"
 
+/* The dry run of a build: passes, or says the words. */
+static bool checks(const char *task, int labels, const char *script, const char *words)
+{
+    Transform *t = load_text(script);
+    Err err = { 0 };
+    ModelConfig config = { .num_labels = labels };
+    bool ok = t && transform_check(t, task_find(str_of(task)), &config, &err);
+    if (!words) return ok || (printf("  %s\n", err.message), false);
+    return !ok && err.code == EF_INVALID_INPUT && says(&err, "Transform validation failed: ") &&
+           says(&err, words);
+}
+
 static void test_post(void)
 {
     TEST("Postprocess");
@@ -225,6 +251,65 @@ static void test_post(void)
     CHECK(breaks("embedding", "\n\nfunction Postprocess(t)\n  error('boom')\nend",
                  "transform:2: boom; in a function at line 2"));
     CHECK(breaks("embedding", "x = 1", "Could not find `Postprocess`"));
+}
+
+/* What the original asks of every task: the same numbers back, no other type, no other shape. */
+static const struct {
+    const char *task, *words, *identity;
+    int64_t stride;
+} of_task[] = {
+    { "embedding", "Error postprocessing embeddings", "return t", 4 },
+    { "sentence_embedding", "Error postprocessing embeddings", "return t:sum_axis(2)", 2 },
+    { "sequence_classification", "Error postprocessing sequence classifications", "return t", 2 },
+    { "token_classification", "Error postprocessing token classifications", "return t", 4 },
+};
+
+static void test_each_task(void)
+{
+    TEST("each task");
+    for (size_t i = 0; i < COUNT(of_task); i++) {
+        const char *task = of_task[i].task;
+        static const float tokens[] = { 1, 2, 3, 4, 5, 6, 0, 0 }, pooled[] = { 4, 6, 5, 6 };
+        static const float flat[] = { 1, 2, 5, 6 };
+        const float *wanted = of_task[i].stride == 4 ? tokens
+                              : strstr(of_task[i].identity, "sum") ? pooled : flat;
+        const char *script = str_format(&arena, POST("%s"), of_task[i].identity);
+        CHECK(gives(task, script, wanted, of_task[i].stride, 2));
+        CHECK(checks(task, 2, script, NULL));
+        CHECK(breaks(task, POST("return 1"), "Unknown type: number"));
+        CHECK(checks(task, 2, POST("return 1"), "Unknown type: number"));
+        const char *less = strstr(of_task[i].identity, "sum") ? POST("return t")
+                                                              : POST("return t:sum_axis(1)");
+        CHECK(breaks(task, less, of_task[i].words));
+        CHECK(checks(task, 2, less, "Transform "));
+        CHECK(checks(task, 2, "", "Could not find `Postprocess` function"));
+    }
+}
+
+/* A library is there where it was asked for, and only there. */
+static void test_libraries(void)
+{
+    TEST("libraries");
+    static const char *const uses[][2] = {
+        { "coroutine", "local _, t = coroutine.resume(coroutine.create(function() return Tensor({1}) "
+                       "end)) assert(#t == 1)" },
+        { "io", "io.stderr:write('x')" },
+        { "utf8", "for _, c in utf8.codes('h') do assert(c == 104) end" },
+        { "os", "assert(os.time() > 0)" },
+        { "package", "assert(package.path)" },
+        { "table", "table.insert({}, 1)" },
+        { "string", "string.upper('x')" },
+        { "math", "assert(math.pi > 3)" },
+    };
+    for (size_t i = 0; i < COUNT(uses); i++) {
+        Str lib = str_of(uses[i][0]), script = str_of(uses[i][1]);
+        Transform *t;
+        Err err = { 0 };
+        CHECK(load(script, &lib, 1));
+        Str other = i == 0 ? STR("math") : STR("coroutine");
+        CHECK(!transform_load(&arena, script, &other, 1, NULL, &t, &err) &&
+              says(&err, str_format(&arena, "(global '%s')", uses[i][0])));
+    }
 }
 
 /* Nothing of one call is there in the next. */
@@ -274,17 +359,6 @@ static void test_pre(void)
 }
 
 /* ---- the dry run ---- */
-static bool checks(const char *task, int labels, const char *script, const char *words)
-{
-    Transform *t = load_text(script);
-    Err err = { 0 };
-    ModelConfig config = { .num_labels = labels };
-    bool ok = t && transform_check(t, task_find(str_of(task)), &config, &err);
-    if (!words) return ok || (printf("  %s\n", err.message), false);
-    return !ok && err.code == EF_INVALID_INPUT && says(&err, "Transform validation failed: ") &&
-           says(&err, words);
-}
-
 static void test_dry_run(void)
 {
     TEST("dry run");
@@ -357,6 +431,8 @@ int main(void)
     test_loading();
     test_member();
     test_post();
+    test_each_task();
+    test_libraries();
     test_fresh();
     test_pre();
     test_dry_run();

@@ -127,7 +127,8 @@ const LuaTensor *luatensor_to(lua_State *L, int index)
     index = lua_absindex(L, index);
     const LuaTensor *t = luatensor_test(L, index);
     if (t) return t;
-    if (!lua_istable(L, index)) luaL_error(L, "Unknown type: %s", luaL_typename(L, index));
+    if (!lua_istable(L, index))
+        luaL_error(L, "Unknown type: %s", lua_isnone(L, index) ? "nil" : luaL_typename(L, index));
     t = from_table(L, index);
     lua_replace(L, index);
     return t;

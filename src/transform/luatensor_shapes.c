@@ -280,8 +280,8 @@ typedef struct Product {
 
 static bool product_shape(const LuaTensor *a, const LuaTensor *b, Product *p)
 {
-    if (a->rank < 2 || b->rank < 1) return false;
-    *p = (Product){ 1, a->dim[a->rank - 2], 1, a->dim[a->rank - 1], 0 };
+    if (a->rank < 1 || b->rank < 1) return false;
+    *p = (Product){ 1, a->rank > 1 ? a->dim[a->rank - 2] : 1, 1, a->dim[a->rank - 1], 0 };
     for (int i = 0; i < a->rank - 2; i++) p->batches *= a->dim[i];
     if (b->rank == 1) return b->dim[0] == p->K;
     p->N = b->dim[b->rank - 1];
@@ -300,7 +300,7 @@ static void multiply_row(const float *x, const float *b, const Product *p, float
         for (int64_t j = 0; j < p->N; j++) y[j] += x[k] * b[k * p->N + j];
 }
 
-/* [.., M, K] by [K], [K, N], or [.., K, N] with the same axes in front. */
+/* [.., M, K] by [K], [K, N], or [.., K, N] with the same axes in front; [K] by [K] or [K, N]. */
 static int matmul(lua_State *L)
 {
     const LuaTensor *a = luatensor_to(L, 1), *b = luatensor_to(L, 2);
@@ -316,7 +316,7 @@ static int matmul(lua_State *L)
         luatensor_charge(L, p.N * p.K);
         multiply_row(a->data + r * p.K, b->data + r / p.M * p.next_b, &p, out->data + r * p.N);
     }
-    return 1;
+    return luatensor_result(L);
 }
 
 void luatensor_open_shapes(lua_State *L)

@@ -216,6 +216,117 @@ assert(t == Tensor({ { 1, 2, 3 }, { 4, 5, 6 } }) and t ~= Tensor({ 1, 2, 3, 4, 5
 assert(Tensor({ nan }) ~= Tensor({ nan }))
 fails("attempt to compare", function() return t < t end)
 
+-- wrong axes, whatever takes one
+local by_axis = {
+    softmax = function(a) return t:softmax(a) end,
+    lp_normalize = function(a) return t:lp_normalize(2, a) end,
+    layer_norm = function(a) return t:layer_norm(a, 1e-5) end,
+    sum_axis = function(a) return t:sum_axis(a) end,
+    argmax = function(a) return t:argmax(a) end,
+    shape = function(a) return t:shape(a) end,
+    truncate_axis = function(a) return t:truncate_axis(a, 1) end,
+    slice = function(a) return t:slice(a, 1) end,
+    map_axis = function(a) return t:map_axis(a, function(x) return x end) end,
+    fold_axis = function(a) return t:fold_axis(a, 0, math.max) end,
+    concat = function(a) return t:concat(t, a) end,
+}
+for name, run in pairs(by_axis) do
+    fails("Axis must be >= 1.", run, 0)
+    fails("Axis must be >= 1.", run, -1)
+    fails("Axis must be >= 1.", run, math.mininteger)
+    fails("Axis out of range.", run, 3)
+    fails("Axis out of range.", run, math.maxinteger)
+    fails("no integer representation", run, 1.5)
+    fails("no integer representation", run, nan)
+    fails("number expected", run, {})
+    fails("number expected", run, "one")
+    if name ~= "argmax" and name ~= "shape" then fails("number expected", run) end
+end
+fails("Axis must be >= 1.", Tensor.stack, { t }, 0)
+fails("number expected", Tensor.stack, { t })
+
+-- arguments of a wrong type
+fails("number expected", t.layer_norm, t, 1)
+fails("number expected", t.lp_normalize, t, "p", 1)
+fails("number expected", t.clamp, t, "low")
+fails("number expected", t.clamp, t, 0, {})
+fails("number expected", t.truncate_axis, t, 1)
+fails("no integer representation", t.truncate_axis, t, 1, 0.5)
+fails("number expected", t.slice, t, 1)
+fails("no integer representation", t.slice, t, 1, 0.5)
+fails("function expected", t.map_axis, t, 1)
+fails("function expected", t.map_axis, t, 1, t)
+fails("function expected", t.fold_axis, t, 1, 0)
+fails("number expected", t.fold_axis, t, 1, "x", math.max)
+fails("number expected", t.index, t, "x")
+fails("index: found 0 places", t.index, t)
+fails("Index out of range", t.index, t, 1, -1)
+fails("whole numbers", t.reshape, t, "x")
+fails("whole numbers", t.reshape, t, -2, 3)
+fails("whole numbers", t.reshape, t, math.maxinteger, math.maxinteger)
+fails("at most 8", t.reshape, t, 1, 1, 1, 1, 1, 1, 1, 2, 3)
+fails("number expected", Tensor.full, "x", 1)
+fails("elements", Tensor.full, 0, -1)
+fails("Unknown type: number", t.matmul, t, 1)
+fails("Unknown type: nil", t.matmul, t)
+fails("does not fit", t.matmul, t, Tensor({ 1, 2 }))
+fails("does not fit", t.matmul, Tensor({ 1, 2, 3 }), t)
+fails("does not fit", Tensor.full(1, 2, 2, 2).matmul, Tensor.full(1, 2, 2, 2), Tensor.full(1, 3, 2, 2))
+assert(Tensor({ 1, 2, 3 }):matmul(Tensor({ 4, 5, 6 })) == 32)
+fails("Unknown type: nil", h.mean_pool, h)
+fails("Unknown type: string", h.mean_pool, h, "mask")
+fails("rank 2 or more", Tensor({ 1 }).mean_pool, Tensor({ 1 }), Tensor({ 1 }):sum_axis(1))
+fails("Unknown type: number", t.concat, t, 1, 1)
+fails("does not fit", t.concat, t, Tensor({ 1, 2, 3 }), 1)
+fails("does not fit", Tensor.stack, { t, Tensor({ 1 }) }, 1)
+fails("Tensor expected", Tensor.stack, { { 1 } }, 1)
+for _, name in ipairs({ "eq", "ne", "lt", "le", "gt", "ge", "pow" }) do
+    fails("Expected either number or Tensor.", t[name], t, "1")
+    fails("Expected either number or Tensor.", t[name], t)
+    fails("not broadcastable", t[name], t, Tensor({ 1, 2 }))
+end
+fails("Expected either number or Tensor.", t.where, t, "a", 1)
+fails("Expected either number or Tensor.", t.where, t, 1)
+for name, f in pairs(Tensor) do
+    if name ~= "new" and name ~= "full" and not by_axis[name] then fails("", f, "no tensor", {}, {}) end
+end
+
+-- nothing at all
+local wide, tall = Tensor.full(1, 0, 3), Tensor.full(1, 3, 0)
+for _, name in ipairs({ "exp", "sqrt", "log", "abs", "tanh", "sigmoid", "neg", "clamp" }) do
+    assert(#wide[name](wide) == 0 and wide[name](wide):shape(2) == 3)
+end
+assert(#wide:softmax(1) == 0 and #tall:softmax(2) == 0 and #tall:layer_norm(1, 1) == 0)
+is(tall:sum_axis(2), { 0, 0, 0 })
+is(tall:matmul(wide), { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } })
+is(wide:concat(t, 1), { { 1, 2, 3 }, { 4, 5, 6 } })
+assert(wide:transpose():shape(1) == 3 and #wide:reshape(0) == 0 and wide:reshape(7, 0):shape(1) == 7)
+fails("does not fit", wide.reshape, wide, 0, -1)
+assert(#wide:gt(0) == 0 and #wide:gt(0):where(wide, 1) == 0 and #Tensor.stack({ wide, wide }, 1) == 0)
+assert(wide == Tensor.full(2, 0, 3) and wide ~= tall and tostring(wide) == "[[]]" and #wide:to_table() == 0)
+assert(wide:std(0) ~= wide:std(0) and wide:mean() == nil and #wide:slice(2, 1, 2) == 0)
+fails("empty", wide.argmax, wide, 2)
+is(tall:fold_axis(1, 5, math.max), { 5, 5, 5 })
+is(h:truncate_axis(2, 0):mean_pool(Tensor.full(1, 2, 0)), { { nan, nan }, { nan, nan } })
+
+-- NaN and infinity
+local odd = Tensor({ 1, nan, 3 })
+is(odd:softmax(1), { nan, nan, nan })
+is(Tensor({ 1, -inf }):softmax(1), { 1, 0 })
+is(Tensor({ -inf, -inf }):softmax(1), { nan, nan })
+is(odd:lp_normalize(2, 1), { nan, nan, nan })
+is(odd:layer_norm(1, 1e-5), { nan, nan, nan })
+assert(odd:sum() ~= odd:sum() and odd:mean() ~= odd:mean() and odd:argmax() == 3 and odd ~= odd + 0)
+assert(Tensor({ nan, nan }):argmax() == 1)
+is(odd:eq(odd), { 1, 0, 1 })
+is(odd:ne(odd), { 0, 1, 0 })
+is(odd:where(1, 2), { 1, 1, 1 })
+is(Tensor({ 1, -1, 0 }) / 0, { inf, -inf, nan })
+is(Tensor({ -1, 0 }):log(), { nan, -inf })
+is(Tensor({ -4 }):sqrt(), { nan })
+is(Tensor({ 1e38 }) * 10, { inf })
+assert(Tensor({ inf, 1 }):max() == inf and Tensor({ -inf, 1 }):min() == -inf)
+
 -- what others did to Tensor stays with them
 Tensor.softmax = nil
 assert(t:softmax(1) ~= nil)
