@@ -5,6 +5,7 @@
 # N failed, N skipped".
 . "$(dirname -- "$0")/lib.sh" || exit 1
 FIXTURES=../shared/fixtures/dummy
+given=$PROGRAM
 
 results() { grep -o '"'"$1"'":' "$dir/body" | grep -c .; } # how often a key stands in the body
 
@@ -75,5 +76,59 @@ END
     fi
 else
     skip "$MODEL"
+fi
+
+# ---- hostile scripts behind a server: each its own request's error, while others are answered ----
+PROGRAM=$(realpath "$given")
+cat > "$dir/hostile.yml" << END
+encoderfile:
+  name: hostile
+  path: $(realpath examples/bus-ner)
+  model_type: token_classification
+  output_path: ./hostile.encoderfile
+  lua_libs: [coroutine, table, io, os, package, string, math]
+  transform: |
+    local ways = {
+        loop = function() while true do pcall(function() while true do end end) end end,
+        bomb = function() local s = "x" while true do s = s .. s end end,
+        pattern = function() return ("a"):rep(9999):find(("a*"):rep(30) .. "b") end,
+        command = function() os.execute("touch $dir/owned") end,
+        file = function() io.open("$dir/owned", "w") end,
+        bytecode = function() assert(load("\\27Lua")) end,
+    }
+    function Preprocess(text)
+        if ways[text] then ways[text]() end
+        return text
+    end
+END
+"$PROGRAM" build -f "$dir/hostile.yml" --directory "$dir" > "$dir/built" 2>&1
+PROGRAM=$dir/hostile.encoderfile MODEL=$dir/hostile.encoderfile
+if [ -x "$PROGRAM" ] && serve --threads 1; then
+    for way in loop pattern; do
+        begin=$(date +%s)
+        curl -s -m 60 -o "$dir/stuck" -w '%{http_code}' -H "$JSON" -d "{\"inputs\":[\"$way\"]}" "$url/predict" > "$dir/code" &
+        client=$! beside=0
+        while kill -0 $client 2> /dev/null; do
+            [ "$(status -H "$JSON" -d '{"inputs":["next bus to the station"]}' "$url/predict")" = 200 ] || break
+            kill -0 $client 2> /dev/null && beside=$((beside + 1))
+        done
+        wait $client
+        check "$way: others meanwhile" "$([ $beside -ge 10 ] && echo enough)" enough
+        check "$way: status" "$(cat "$dir/code")" 500
+        check "$way: says so" "$(cat "$dir/stuck")" '*the script went over its *limit of *'
+        check "$way: in time" "$([ $(($(date +%s) - begin)) -le 20 ] && echo yes)" yes
+    done
+    refused 'bomb' 500 internal -H "$JSON" -d '{"inputs":["bomb"]}' "$url/predict"
+    check 'bomb: says so' "$(cat "$dir/body")" '*over its memory limit of *'
+    refused 'command' 500 internal -H "$JSON" -d '{"inputs":["command"]}' "$url/predict"
+    check 'command: says so' "$(cat "$dir/body")" '*os.execute is not available in a transform*'
+    refused 'file' 500 internal -H "$JSON" -d '{"inputs":["file"]}' "$url/predict"
+    refused 'bytecode' 500 internal -H "$JSON" -d '{"inputs":["bytecode"]}' "$url/predict"
+    check 'nothing was touched' "$(ls "$dir/owned" 2> /dev/null)" ''
+    check 'and then' "$(status -H "$JSON" -d '{"inputs":["next bus"]}' "$url/predict")" 200
+    stop TERM
+    check 'hostile: exit code' "$code" 0
+else
+    failed=$((failed + 1)) && echo "  FAILED: the hostile package does not serve:" && cat "$dir/built" "$dir/log"
 fi
 finish
