@@ -234,9 +234,11 @@ bool exchange_submit(Exchange *x, Job *job, Err *err)
     job->share = x->conn->share;
     if (!job->deadline) job->deadline = loop->now + loop->options.request_timeout_s;
     x->away++;
+    loop->waiting++;
     loop_lend(loop, 1); /* before: it may be back before we are */
     if (session_submit(loop->session, job, err)) return true;
     loop_lend(loop, -1);
+    loop->waiting--;
     x->away--;
     return false;
 }
@@ -321,6 +323,7 @@ static void answer(Exchange *x, Job *job)
 void exchange_returned(Exchange *x, Job *job)
 {
     x->away--;
+    x->loop->waiting--;
     if (!x->conn) {
         job_free(job);
         if (x->away == 0) heap_resize(x, 0);

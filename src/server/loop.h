@@ -75,6 +75,7 @@ struct Loop {
     const char *grpc_host;       /* and port: of its listener, if it has one */
     int grpc_port;
     bool accepting, draining, stopping;
+    int waiting;                 /* jobs in the session that have not been seen back */
     int dumped, reloaded;        /* wishes that were fulfilled */
     double now, close_at;        /* close_at: the end of draining's first part */
     size_t bytes;                /* that connections hold: bodies and replies */
@@ -87,7 +88,7 @@ struct Loop {
     pthread_mutex_t lock;        /* of what follows: the session appends, the loop takes */
     Job *returned, **returned_end;
     bool woken;                  /* and has not taken them yet */
-    int away;                    /* jobs in the session; atomic */
+    int away;                    /* jobs whose threads may still touch this; atomic */
 };
 
 /* conn.c */
