@@ -417,6 +417,31 @@ static void test_parts(const Model *model)
     buf_free(&wanted);
 }
 
+/* The same results, each on its line. */
+static void test_result_lines(const Model *model)
+{
+    TEST("lines of results");
+    enum { N = 300 };
+    Buf wanted = { 0 };
+    Session *s = session_new(model, &(SessionOptions){ .threads = 4 });
+    Job *job = job_new();
+    job->first = ARRAY(&job->arena, Str, N);
+    for (job->n = 0; job->n < N; job->n++)
+        job->first[job->n] = str_of(str_format(&job->arena, "line %zu\\n of many", job->n));
+    job->lines = true;
+    session_run(s, job);
+    const Value *results = value_get(&job->reply, "results");
+    CHECK(job->err.code == EF_OK && job->n_extra == 4 && results->list.n == N);
+    for (size_t i = 0; i < results->list.n; i++) {
+        json_write(&wanted, &results->list.items[i]);
+        buf_char(&wanted, '\n');
+    }
+    CHECK(str_eq(buf_view(&wanted), buf_view(&job->json)));
+    job_free(job);
+    session_free(s);
+    buf_free(&wanted);
+}
+
 /* ---- submit ---- */
 static int returned, failed;
 
@@ -540,6 +565,7 @@ int main(void)
         test_long_text(model);
         test_company(model);
         test_parts(model);
+    test_result_lines(model);
         test_submit(model, 1);
         test_submit(model, 2);
         test_abandoned(model);

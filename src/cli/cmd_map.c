@@ -2,8 +2,8 @@
  * cmd_map.c - a stream of records through a model: line n of the output answers line n of the
  * input, so a run that was cut off goes on behind the last whole line.
  *
- * This thread reads, submits chunks and writes them in order; the session works on several chunks
- * at once. Memory is bounded by the ring of chunks. */
+ * This thread reads, submits chunks and writes them in order; each thread of the session has one of them
+ * at a time, from tokens to the lines of the output. Memory is bounded by the ring of chunks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,7 +16,11 @@
 #include "data/json.h"
 #include "session/session.h"
 
-enum { CHUNK_RECORDS = 64, CHUNK_BYTES = 1 << 17, RING = 32 };
+enum { CHUNK_RECORDS = 64, CHUNK_BYTES = 1 << 17, LEAST_CHUNKS = 32, THREAD_CHUNKS = 4 };
+enum { RUN_TOKENS = 1024 }; /* longer ones gain nothing; at the end all threads have some */
+/* More than a chunk can cost: the next one is due after all of it. Side by side they would all be
+ * done at the same time, and nothing could be read and written meanwhile. */
+enum { CHUNK_SHARE = 1 << 30 };
 
 static const Option options[] = {
     OPTION_MODEL,
@@ -44,8 +48,8 @@ typedef struct Mapper {
     Records in;
     int out;
     TaskOptions options;
-    Chunk ring[RING];
-    uint64_t read, written; /* chunks */
+    Chunk *ring;            /* [chunks] */
+    uint64_t chunks, read, written;
     pthread_mutex_t lock;
     pthread_cond_t came;
     Progress progress;
@@ -86,7 +90,7 @@ static Job *job_of(Mapper *m, const Chunk *c, size_t from, size_t to)
     const size_t room = to - from;
     job->first = ARRAY(&job->arena, Str, room);
     job->second = ARRAY(&job->arena, Str, room);
-    job->no_json = true;
+    job->lines = true;
     job->options = m->options;
     for (size_t i = from; i < to; i++) {
         if (c->record[i].err.code != EF_OK) continue;
@@ -103,6 +107,7 @@ static bool submit(Mapper *m, Chunk *c, Err *err)
     c->job = job_of(m, c, 0, c->n);
     c->done = !c->job;
     if (!c->job) return true;
+    c->job->share = (double)m->read * CHUNK_SHARE;
     c->job->done = chunk_done;
     c->job->context = c;
     if (session_submit(m->session, c->job, err)) return true;
@@ -132,7 +137,7 @@ static void put_error(Mapper *m, const Err *e)
 }
 
 /* The line of one record: its id, then its result's members or its error. */
-static void put_line(Mapper *m, const Record *r, const Value *result, const Err *e)
+static void put_line(Mapper *m, const Record *r, Str result, const Err *e)
 {
     buf_char(&m->text, '{');
     if (r->id) {
@@ -142,18 +147,17 @@ static void put_line(Mapper *m, const Record *r, const Value *result, const Err 
     }
     m->lines++;
     if (e->code != EF_OK) return put_error(m, e);
-    for (size_t i = 0; i < result->map.n; i++) {
-        json_write_string(&m->text, result->map.items[i].key);
-        buf_char(&m->text, ':');
-        json_write(&m->text, &result->map.items[i].value);
-        buf_char(&m->text, i + 1 < result->map.n ? ',' : '}');
-    }
-    buf_char(&m->text, '\n');
+    buf_add(&m->text, result.p + 1, result.n - 1); /* behind its brace */
 }
 
-static const Value *result_of(const Job *job, size_t row)
+/* The job's next result, with its line end. */
+static Str next_result(const Job *job, size_t *at)
 {
-    return &value_get(&job->reply, "results")->list.items[row];
+    const char *from = job->json.p + *at, *end = memchr(from, '\n', job->json.n - *at);
+    assert(end);
+    Str line = { from, (size_t)(end + 1 - from) };
+    *at += line.n;
+    return line;
 }
 
 /* A chunk that failed as a whole runs again record by record, so that each has its own answer. */
@@ -162,18 +166,18 @@ static void put_alone(Mapper *m, Chunk *c, size_t i)
     Job *job = job_of(m, c, i, i + 1);
     session_run(m->session, job);
     m->tokens += job->tokens;
-    put_line(m, &c->record[i], job->err.code == EF_OK ? result_of(job, 0) : NULL, &job->err);
+    put_line(m, &c->record[i], buf_view(&job->json), &job->err);
     job_free(job);
 }
 
 static bool write_chunk(Mapper *m, Chunk *c, Err *err)
 {
     const bool whole = c->job && c->job->err.code == EF_OK;
-    size_t row = 0;
+    size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
         const Record *r = &c->record[i];
-        if (r->err.code != EF_OK) put_line(m, r, NULL, &r->err);
-        else if (whole) put_line(m, r, result_of(c->job, row++), &r->err);
+        if (r->err.code != EF_OK) put_line(m, r, (Str){ 0 }, &r->err);
+        else if (whole) put_line(m, r, next_result(c->job, &at), &r->err);
         else put_alone(m, c, i);
     }
     if (whole) m->tokens += c->job->tokens;
@@ -193,21 +197,21 @@ static bool map_all(Mapper *m, Err *err)
 {
     bool more = true, ok = true;
     while (ok && (more || m->written < m->read)) {
-        Chunk *c = &m->ring[m->read % RING];
-        if (more && m->read - m->written < RING) {
+        Chunk *c = &m->ring[m->read % m->chunks];
+        if (more && m->read - m->written < m->chunks) {
             ok = read_chunk(m, c, &more, err) && (c->n == 0 || submit(m, c, err));
             m->read += ok && c->n;
             continue;
         }
-        c = &m->ring[m->written % RING];
+        c = &m->ring[m->written % m->chunks];
         await(m, c);
         ok = write_chunk(m, c, err);
         m->written++;
         progress_at(&m->progress, m->in.lines.bytes);
     }
     for (; m->written < m->read; m->written++) { /* after a failure: nobody may write into a dead chunk */
-        await(m, &m->ring[m->written % RING]);
-        job_free(m->ring[m->written % RING].job);
+        await(m, &m->ring[m->written % m->chunks]);
+        job_free(m->ring[m->written % m->chunks].job);
     }
     return ok;
 }
@@ -272,9 +276,11 @@ static bool map_model(Args *a, Mapper *m, const Model *model, Err *err)
 {
     int64_t threads;
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
-    m->session = session_new(model, &(SessionOptions){ .threads = (int)threads, .bulk = true,
-                                                       .batch_seconds = 0.2 });
+    m->session = session_new(model, &(SessionOptions){ .threads = (int)threads, .bulk = true, .batch_seconds = 0.2,
+                                                       .batch_tokens = RUN_TOKENS });
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
+    m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
+    m->ring = ARRAY(&a->arena, Chunk, m->chunks);
     const double begin = now_seconds();
     progress_start(&m->progress, "map", m->in.lines.total);
     bool ok = map_all(m, err);
@@ -310,7 +316,7 @@ static bool run(Args *a, Err *err)
         return false;
     bool ok = map_records(a, m, err);
     if (m->out > STDOUT_FILENO) close(m->out);
-    for (int i = 0; i < RING; i++) arena_free(&m->ring[i].arena);
+    for (uint64_t i = 0; i < m->chunks; i++) arena_free(&m->ring[i].arena);
     records_close(&m->in);
     buf_free(&m->text);
     return ok;

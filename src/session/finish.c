@@ -15,7 +15,8 @@ typedef struct Part {
     size_t from, to;  /* rows */
     Arena *arena;     /* the job's own when it has one part */
     Value *results;   /* [job->n], shared by the parts */
-    Buf text;         /* results from .. to-1; JSON: with commas between and before (not row 0) */
+    Buf text;         /* results from .. to-1; JSON: with commas between and before (not row 0),
+                       * or as lines */
 } Part;
 
 typedef struct Finish {
@@ -52,8 +53,9 @@ static void finish_row(const Session *s, Part *part, size_t r)
     kind_of(job)->row(s, job, part->arena, r, &part->results[r]);
     if (job->no_json || (job->form && job->form->shape)) return;
     if (job->form) return proto_write_item(&part->text, &part->results[r], job->form->reply);
-    if (r) buf_char(&part->text, ',');
+    if (r && !job->lines) buf_char(&part->text, ',');
     json_write(&part->text, &part->results[r]);
+    if (job->lines) buf_char(&part->text, '\n');
 }
 
 static void finish_part(void *arg, int index, int worker)
@@ -61,8 +63,9 @@ static void finish_part(void *arg, int index, int worker)
     (void)worker;
     Finish *f = arg;
     Part *part = &f->part[index];
-    bool json = !part->job->no_json && !part->job->form;
-    if (part->from == 0 && json) buf_puts(&part->text, kind_of(part->job)->opening);
+    const Job *job = part->job;
+    bool framed = !job->no_json && !job->form && !job->lines;
+    if (part->from == 0 && framed) buf_puts(&part->text, kind_of(job)->opening);
     for (size_t r = part->from; r < part->to; r++) finish_row(f->s, part, r);
 }
 
@@ -81,9 +84,10 @@ static void join(const Session *s, Part *part, int n)
 {
     Job *job = part->job;
     const char *opening = kind_of(job)->opening;
-    Value frame = kind_of(job)->frame(s, job, NULL, 0);
     Buf around = { 0 };
     join_parts(part, n);
+    if (job->lines) return;
+    Value frame = kind_of(job)->frame(s, job, NULL, 0);
     if (job->form) return proto_write(&job->json, &frame, job->form->reply);
     json_write(&around, &frame);
     assert(str_starts(buf_view(&around), opening));

@@ -73,6 +73,7 @@ static SessionOptions with_defaults(const SessionOptions *given)
 {
     SessionOptions o = given ? *given : (SessionOptions){ 0 };
     if (o.threads <= 0) o.threads = cpu_count();
+    if (o.bulk) o.replicas = o.threads; /* none waits for another at the end of a run */
     o.replicas = MIN(MAX(o.replicas, 1), o.threads);
     if (o.queue_jobs <= 0) o.queue_jobs = 1024;
     if (o.batch_tokens <= 0) o.batch_tokens = 8192;

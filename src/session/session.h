@@ -47,6 +47,7 @@ struct Job {
     size_t n;
     TaskOptions options;         /* texts only; a body brings its own */
     bool no_json;                /* the reply is enough: json stays empty */
+    bool lines;                  /* json: each result on a line of its own, nothing around them */
     double deadline;             /* now_seconds() when nobody will want it any more; 0: never */
     double share;                /* in and out: what its client has had; carry it to its next job */
     void (*done)(Job *);         /* called once, on a thread of the session */
@@ -93,7 +94,8 @@ typedef struct SessionOptions {  /* zero: the default */
     int queue_jobs;              /* most jobs waiting; default 1024 */
     int64_t batch_tokens;        /* most tokens of one run; default 8192 */
     double batch_seconds;        /* time that one run should take at most; default 0.1 */
-    bool bulk;                   /* nobody waits for single replies: runs as long as they may be */
+    bool bulk;                   /* nobody waits for single replies: runs as long as they may be,
+                                  * one on each thread */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
     size_t max_bytes;            /* of all requests in the session; default 1 GiB */
