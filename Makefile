@@ -95,6 +95,7 @@ $(OUT)/bench/kernels: bench/kernels.c bench/peak.c $(OUT)/libencoderfile.a
 # Fuzz targets are plain programs that replay files; FUZZER=1 (clang) makes them libFuzzer programs.
 fuzz: $(FUZZ)
 $(OUT)/fuzz/fuzz_onnx $(OUT)/fuzz/fuzz_onnx_write $(OUT)/fuzz/fuzz_graph: $(if $(FUZZER),tests/fuzz/mutate.c)
+$(OUT)/fuzz/fuzz_lua: tests/fuzz/lua_grammar.h
 $(OUT)/fuzz/fuzz_tokenizer: $(if $(FUZZER),tests/fuzz/mutate_json.c)
 $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/$(if $(FUZZER),arena,replay).c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)

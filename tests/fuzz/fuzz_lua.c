@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_lua.c - any text as a script, under tight limits: it loads or is refused with a message, and
- * its functions end. The first byte picks the libraries. */
+ * fuzz_lua.c - any text as a script, or any bytes as choices in a grammar of scripts, under tight
+ * limits: it loads or is refused with a message, and its functions end. The first byte picks the
+ * libraries (bit 0) and which of the two it is (bit 1). SHOW=1 prints the script of a replay. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/thread.h"
+#include "fuzz/lua_grammar.h"
 #include "transform/transform.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -40,13 +43,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Err err = { 0 };
     if (size == 0) return 0;
     size_t n = data[0] & 1 ? COUNT(libs) : 0;
+    Buf made = data[0] & 2 ? grammar_script(data + 1, size - 1) : (Buf){ 0 };
+    Str script = data[0] & 2 ? buf_view(&made) : (Str){ (const char *)data + 1, size - 1 };
+    if (getenv("SHOW")) fprintf(stderr, "%.*s\n", STR_ARG(script));
     double began = now_seconds();
-    if (transform_load(&arena, (Str){ (const char *)data + 1, size - 1 }, n ? libs : NULL, n,
-                       &limits, &t, &err))
+    if (transform_load(&arena, script, n ? libs : NULL, n, &limits, &t, &err))
         run(t, &arena);
     else if (!err.message[0])
         abort();
     if (now_seconds() - began > 20) abort(); /* five calls of one second, and a slow machine */
     arena_free(&arena);
+    buf_free(&made);
     return 0;
 }
