@@ -303,7 +303,7 @@ static bool parse_map(Parser *j, Value *out)
 static bool too_many(const Parser *j)
 {
     complain(j, "one more value", "an end");
-    if (j->err) j->err->code = EF_TOO_LARGE;
+    if (j->err) j->err->code = EF_INVALID_INPUT; /* JSON it is */
     return within(j->err, "more than %zu values", j->most);
 }
 

@@ -6,7 +6,6 @@
 PROGRAM=$(realpath "${1:-build/encoderfile}")
 tool=${SCHEMATHESIS:-$PWD/build/clients/venv/bin/schemathesis}
 models=$PWD/build/clients/models example=$PWD/examples
-config=$PWD/tests/http/schemathesis.toml
 passed=0 failed=0 skipped=0 server=
 dir=$(mktemp -d)
 trap '[ -n "$server" ] && kill "$server" 2> /dev/null; rm -rf "$dir"' EXIT
@@ -27,7 +26,7 @@ while read -r model task; do
         port=$(sed -n 's/.*http:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$dir/log")
         tries=$((tries + 1))
     done
-    if "$tool" --config-file "$config" run "http://127.0.0.1:$port/openapi.json" --no-color --max-examples "${EXAMPLES:-40}" \
+    if "$tool" run "http://127.0.0.1:$port/openapi.json" --no-color --max-examples "${EXAMPLES:-40}" \
         --phases examples,coverage,fuzzing > "$dir/out" 2>&1 </dev/null; then
         passed=$((passed + 1))
         echo "  $(basename "$model") as $task: $(grep -E 'generated' "$dir/out")"
