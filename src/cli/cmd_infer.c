@@ -102,6 +102,8 @@ static const struct Format {
 static const struct Format *find_format(const Args *a, Err *err)
 {
     const char *name = args_value(a, "format");
+    if (name && args_has(a, "entities"))
+        return fail(err, EF_USAGE, "--entities: found --format beside it, wanted one of them"), NULL;
     for (size_t i = 0; i < COUNT(formats); i++)
         if (strcmp(name ? name : "json", formats[i].name) == 0) return &formats[i];
     fail(err, EF_USAGE, "--format: found \"%s\", wanted json, jsonl, csv or npy", name);

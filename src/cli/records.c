@@ -151,6 +151,8 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     if (!utf8_valid(bytes)) ok = fail(&r->err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
     else if (s->form == RECORDS_TEXT) r->first = bytes;
     else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
+    if (ok && (r->first.n == 0 || (r->second.p && r->second.n == 0)))
+        ok = fail(&r->err, EF_INVALID_INPUT, "Cannot tokenize empty string");
     if (!ok) within(&r->err, "line %llu", (unsigned long long)s->lines.number);
     return true;
 }

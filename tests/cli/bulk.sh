@@ -35,6 +35,9 @@ refuses "no such column" "no column \"text\"" "$EF" infer -m "$MODEL" -i t.csv
 printf '"a"\n{"x":1}\n' >bad.jsonl
 refuses "a bad record" "line 2: found no \"text\"" "$EF" infer -m "$MODEL" -i bad.jsonl
 printf 'text\n"open\n' >bad.csv
+printf 'a text\n\n' >bad.txt
+refuses "an empty line" "bad.txt: line 2: Cannot tokenize empty string" "$EF" infer -m "$MODEL" -i bad.txt
+refuses "two forms of output" "wanted one of them" "$EF" infer -m "$MODEL" --entities -f csv "bus to Goa"
 refuses "an open quote" "never closed" "$EF" infer -m "$MODEL" -i bad.csv
 
 # ---- map ----
@@ -43,6 +46,9 @@ while [ $i -lt 1500 ]; do
     printf '{"id":%d,"text":"bus %d from Pune to Goa via stop %d"}\n' $i $((i * 7919 % 1000)) $((i % 37))
     i=$((i + 1))
 done >many.jsonl
+printf 'a text\n\nanother\n' | "$EF" map -m "$MODEL" --input-format text >txt 2>err
+[ "$(grep -c tokens txt)" = 2 ] && sed -n 2p txt | grep -q '{"error":{"message":"line 2: Cannot tokenize empty string"'
+check $? "map of an empty line"
 works "map" "$EF" map -m "$MODEL" many.jsonl -o whole.jsonl
 [ "$(grep -c . whole.jsonl)" = 1500 ] && [ "$(sed -n 's/^{"id":\([0-9]*\),.*/\1/p' whole.jsonl | sort -nc && echo yes)" = yes ]
 check $? "map keeps every line, in order"
