@@ -11,8 +11,9 @@
 enum {
     CACHED_PLANS = 64,
     KEPT_SCRATCH = 64 << 20,
-    PART_TOKENS = 256, /* about: enough rows for a product, few enough for the second cache */
-    LEAST_TOKENS = 128 /* of a worker; with fewer, all of them work on one step */
+    PART_TOKENS = 256,  /* about: enough rows for a product, few enough for the second cache */
+    LEAST_TOKENS = 128, /* of a worker; with fewer, all of them work on one step */
+    SHARE = 2           /* what a worker takes is such a part of its share of what is left */
 };
 
 struct Runner {
@@ -363,18 +364,17 @@ typedef struct PartsJob {
     Runner *r;
     const Batch *batch;
     const int *order; /* 0, 1, 2 ... */
+    int *first;       /* [n + 1]: rows of the batch */
     int n;
     RowOutput *out;
     Err *err; /* [n] */
 } PartsJob;
 
-/* 0: all rows at once. As many for each worker; a row that is more than a worker's share would keep
- * the others waiting. */
-static int parts_of(const Runner *r, const Batch *b, int64_t longest)
+/* A row that is more than a worker's share would keep the others waiting. */
+static bool is_cut(const Runner *r, const Batch *b, int64_t longest)
 {
     int64_t T = b->start[b->B], threads = pool_threads(r->pool);
-    if (T < threads * MAX(LEAST_TOKENS, longest) || T < 2 * PART_TOKENS) return 0;
-    return (int)(threads * MAX(1, (T + threads * PART_TOKENS / 2) / (threads * PART_TOKENS)));
+    return T >= threads * MAX(LEAST_TOKENS, longest) && T >= 2 * PART_TOKENS;
 }
 
 static int first_row(const Batch *b, int64_t token) /* that does not begin before it */
@@ -388,14 +388,34 @@ static int first_row(const Batch *b, int64_t token) /* that does not begin befor
     return low;
 }
 
+/* One worker gets equal parts. Of several, one may be half as fast as another (its core is shared):
+ * parts become smaller towards the end, so that all end together. */
+static int64_t part_tokens(int64_t left, int threads)
+{
+    int64_t share = MAX(LEAST_TOKENS, left / (SHARE * threads));
+    int64_t about = threads > 1 ? MIN(share, PART_TOKENS) : PART_TOKENS;
+    int64_t count = MAX(1, (left + about / 2) / about);
+    return (left + count - 1) / count;
+}
+
+static int cut_rows(const Batch *b, int threads, int *first) /* first [B + 1] */
+{
+    int n = 0;
+    first[0] = 0;
+    for (int row = 0; row < b->B; first[++n] = row) {
+        int64_t size = part_tokens(b->start[b->B] - b->start[row], threads);
+        row = first_row(b, b->start[row] + MAX(size, 1));
+    }
+    return n;
+}
+
 static void run_part(void *arg, int index, int worker)
 {
     const PartsJob *job = arg;
     const Batch *b = job->batch;
     Runner *r = job->r->part[worker];
-    int64_t T = b->start[b->B], S = 0;
-    int from = first_row(b, T * index / job->n), to = first_row(b, T * (index + 1) / job->n);
-    if (from == to) return;
+    int64_t S = 0;
+    int from = job->first[index], to = job->first[index + 1];
     int32_t first = b->start[from], *start = ARRAY(&r->result, int32_t, to - from + 1);
     for (int i = from; i < to; i++)
         start[i + 1 - from] = b->start[i + 1] - first, S = MAX(S, row_length(b, i));
@@ -405,15 +425,17 @@ static void run_part(void *arg, int index, int worker)
         keep_outputs(r, &rows, job->out + from);
 }
 
-static bool run_parts(Runner *r, const Rows *rows, int n, RowOutput *out, Err *err)
+static bool run_parts(Runner *r, const Rows *rows, RowOutput *out, Err *err)
 {
-    int threads = pool_threads(r->pool);
+    const Batch *b = rows->batch;
+    int threads = pool_threads(r->pool), *first = ARRAY(&r->result, int, b->B + 1);
+    int n = cut_rows(b, threads, first);
     if (!r->part) r->part = ARRAY(&r->own, Runner *, threads);
     for (int i = 0; i < threads; i++) {
         if (!r->part[i]) r->part[i] = runner_new(r->e, NULL);
         arena_reset(&r->part[i]->result, KEPT_SCRATCH);
     }
-    PartsJob job = { r, rows->batch, rows->row, n, out, ARRAY(&r->result, Err, n) };
+    PartsJob job = { r, b, rows->row, first, n, out, ARRAY(&r->result, Err, n) };
     pool_for(r->pool, n, run_part, &job);
     for (int i = 0; i < n; i++)
         if (job.err[i].code) return *err = job.err[i], false;
@@ -428,8 +450,7 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
     for (int i = 0; i < b->B; i++) order[i] = i, S = MAX(S, row_length(b, i));
     if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S)) {
         Rows rows = { b, order, b->B };
-        int parts = parts_of(r, b, S);
-        if (parts ? run_parts(r, &rows, parts, out, err) : run_ragged(r, &rows, S, out, err))
+        if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");
     } /* not supported: this length does not have the shapes that were proved; padded it may run */
