@@ -109,6 +109,7 @@ static int8_t weight(void)
 typedef struct Weights {
     float *x, *y, *bias, *scale;
     void *w, *low;
+    uint8_t *fits;
     int32_t *w_sum;
     RowScale *row;
 } Weights;
@@ -122,7 +123,9 @@ static Linear linear(Weights *s, const char *slot, int64_t M, int64_t N, int64_t
                     .bias = randoms((size_t)N), .scale = randoms((size_t)N), .w = fresh(bytes),
                     .low = fresh(i8 ? rows_i8_size(M, K) : rows_bf16_size(M, K)),
                     .w_sum = fresh((size_t)N * 4), .row = fresh((size_t)M * sizeof(RowScale)) };
+    s->fits = fresh((size_t)(ROUND_UP(N, PANEL) / PANEL * fits_row(K)));
     for (size_t i = 0; i8 && i < bytes; i++) ((int8_t *)s->w)[i] = weight();
+    if (i8) panels_i8_fits(s->w, N, K, s->fits);
     float *w = randoms((size_t)(N * K)); /* no subnormals: some CPUs are slow at them */
     if (bf16) panels_bf16_pack(w, false, N, K, s->w);
     if (!i8 && !bf16) panels_f32_pack(w, false, N, K, s->w);
@@ -131,13 +134,14 @@ static Linear linear(Weights *s, const char *slot, int64_t M, int64_t N, int64_t
     if (bf16) kern_scalar.bf16_rows(s->x, K, K, s->low, 0, M);
     return (Linear){ .x = s->x, .w = s->w, .bias = s->bias, .y = s->y, .ldx = K, .ldy = N, .M = M,
                      .N = N, .K = K, .xb = s->low, .xq = s->low, .row = s->row,
-                     .w_scale = s->scale, .w_sum = s->w_sum };
+                     .w_scale = s->scale, .w_sum = s->w_sum,
+                     .w_fits = s->fits };
 }
 
 static void linear_free(Weights *s)
 {
     free(s->x), free(s->y), free(s->bias), free(s->scale), free(s->w), free(s->low);
-    free(s->w_sum), free(s->row);
+    free(s->w_sum), free(s->row), free(s->fits);
 }
 
 static double gemm_seconds(const Gemm *gemm, const char *slot, int64_t M, int64_t N, int64_t K,

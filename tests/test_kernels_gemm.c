@@ -7,7 +7,7 @@ typedef struct Product {        /* a Linear that owns its memory */
     Linear l;
     float *x, *bias, *residual, *w_scale;
     void *w;
-    uint8_t *xq;
+    uint8_t *xq, *w_fits;
     uint16_t *xb;
     RowScale *row;
     int32_t *w_sum, *w_zero;
@@ -44,7 +44,9 @@ static void product_i8(Product *p, bool extreme)
         w[i] = (int8_t)(extreme ? -128 : (int8_t)random_bits() / divisor);
     p->w = exact(panels_i8_size(l->N, l->K));
     p->w_sum = exact(wide * sizeof(int32_t));
+    p->w_fits = exact(wide / PANEL * (size_t)fits_row(l->K));
     panels_i8_pack(w, random_bits() & 1, l->N, l->K, p->w, p->w_sum);
+    panels_i8_fits(p->w, l->N, l->K, p->w_fits);
     free(w);
     p->w_scale = randoms((int64_t)wide, 0.01f);
     if (random_bits() & 1) p->w_zero = exact(wide * sizeof(int32_t));
@@ -56,6 +58,7 @@ static void product_i8(Product *p, bool extreme)
         memset(p->xq + m * row_i8(l->K), 127, (size_t)l->K);
     l->xq = p->xq, l->row = p->row;
     l->w_scale = p->w_scale, l->w_sum = p->w_sum, l->w_zero = p->w_zero;
+    l->w_fits = p->w_fits;
 }
 
 typedef enum { F32, BF16, I8 } Precision;
@@ -82,7 +85,7 @@ static Product product(Precision precision, int64_t M, int64_t N, int64_t K, Act
 static void product_free(Product *p)
 {
     free(p->x), free(p->bias), free(p->residual), free(p->w_scale), free(p->w), free(p->xq);
-    free(p->xb);
+    free(p->xb), free(p->w_fits);
     free(p->row), free(p->w_sum), free(p->w_zero);
 }
 
@@ -268,6 +271,7 @@ static void lanes_hold(const Gemm *gemm, const int8_t *lane, int64_t M)
     for (int64_t k = 0; k < p.l.K; k++)
         for (int64_t n = 0; n < p.l.N; n++) w[k * p.l.N + n] = lane[k % 16 / 4 * 2 + k % 2];
     panels_i8_pack(w, false, p.l.N, p.l.K, p.w, p.w_sum);
+    panels_i8_fits(p.w, p.l.N, p.l.K, p.w_fits);
     for (int which = 0; which < 4; which++) {
         lane_rows(&p, lane, which);
         float *want = whole(kern_scalar.gemm_i8, &p), *got = whole(gemm, &p);

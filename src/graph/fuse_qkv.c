@@ -38,7 +38,7 @@ static bool joined(Graph *g, GraphNode *const part[3], int k, int *out)
 }
 
 /* The inputs of the product that takes the place of three; 0: there is no room for them. */
-static int join_inputs(Graph *g, GraphNode *const part[3], int in[7])
+static int join_inputs(Graph *g, GraphNode *const part[3], int in[8])
 {
     in[0] = part[0]->in[0], in[3] = -1;
     if (!joined(g, part, 2, &in[2])) return 0;
@@ -46,10 +46,10 @@ static int join_inputs(Graph *g, GraphNode *const part[3], int in[7])
         in[1] = part[0]->in[1], in[4] = part[1]->in[1], in[5] = part[2]->in[1];
         return 6;
     }
-    static const int more[] = { 1, 4, 5, 6 };
+    static const int more[] = { 1, 4, 5, 6, 7 };
     for (size_t k = 0; k < COUNT(more); k++)
         if (!joined(g, part, more[k], &in[more[k]])) return 0;
-    return 7;
+    return 8;
 }
 
 static void join(Graph *g, int i, const int *uses)
@@ -68,7 +68,7 @@ static void join(Graph *g, int i, const int *uses)
             return;
     int at = MIN(g->value[attention->in[0]].producer,
                  MIN(g->value[attention->in[1]].producer, g->value[attention->in[2]].producer));
-    int in[7], n_in = join_inputs(g, part, in);
+    int in[8], n_in = join_inputs(g, part, in);
     if (!n_in) return;
     int64_t K = onnx_int(part[0]->node, "K", 0), H = onnx_int(attention->node, "heads", 1);
     const char *op = part[0]->op->name;

@@ -101,10 +101,13 @@ static void make(Graph *g, int i, const Quantized *q, int bias)
                       .rank = 4,
                       .dim = { ROUND_UP(N, PANEL) / PANEL, ROUND_UP(K, 4) / 4, PANEL, 4 } };
     Tensor sums = { .type = T_I32, .rank = 1, .dim = { ROUND_UP(N, PANEL) } };
+    Tensor fits = { .type = T_U8, .rank = 2, .dim = { panels.dim[0], fits_row(K) } };
     panels.data = graph_room(g, panels_i8_size(N, K));
     sums.data = graph_room(g, tensor_bytes(&sums));
-    if (!panels.data || !sums.data) return;
+    fits.data = graph_room(g, tensor_bytes(&fits));
+    if (!panels.data || !sums.data || !fits.data) return;
     panels_i8_pack(as_signed(g, &w), false, N, K, panels.data, sums.data);
+    panels_i8_fits(panels.data, N, K, fits.data);
     Tensor no_zero = { .type = T_I32, .rank = 0, .data = (int32_t[]){ 0 } };
     const Tensor zero = q->w_zero >= 0 ? g->value[q->w_zero].t : no_zero,
                  scale = g->value[q->w_scale].t;
@@ -119,7 +122,8 @@ static void make(Graph *g, int i, const Quantized *q, int bias)
                  graph_add_constant(g, str_format(g->arena, "%s.sum", name), &sums),
                  all_zero(g, q->w_zero, shift)
                      ? -1
-                     : row_of(g, str_format(g->arena, "%s.zero", name), T_I32, N, &zero, shift) };
+                     : row_of(g, str_format(g->arena, "%s.zero", name), T_I32, N, &zero, shift),
+                 graph_add_constant(g, str_format(g->arena, "%s.fits", name), &fits) };
     GraphNode *made = graph_replace(g, i, "LinearQ", in, COUNT(in), g->node[i]->out[0]);
     node_set_int(g, made, "N", N);
     node_set_int(g, made, "K", K);

@@ -35,7 +35,7 @@ typedef struct Packed { /* what was made of a weight */
     int part[MOST_PARTS], n;
     bool turned;
     Precision precision;
-    int panels, scale, sum; /* scale and sum of int8 only, else -1 */
+    int panels, scale, sum, fits; /* all but panels of int8 only, else -1 */
 } Packed;
 
 typedef struct Packer {
@@ -112,12 +112,14 @@ static bool pack_i8(Packer *p, const Weight *w, Packed *to)
                  .rank = 4,
                  .dim = { ROUND_UP(w->N, PANEL) / PANEL, ROUND_UP(K, 4) / 4, PANEL, 4 } };
     Tensor scale = { .type = T_F32, .rank = 1, .dim = { ROUND_UP(w->N, PANEL) } },
-           sum = { .type = T_I32, .rank = 1, .dim = { ROUND_UP(w->N, PANEL) } };
+           sum = { .type = T_I32, .rank = 1, .dim = { ROUND_UP(w->N, PANEL) } },
+           fits = { .type = T_U8, .rank = 2, .dim = { t.dim[0], fits_row(K) } };
     t.data = graph_room(p->g, panels_i8_size(w->N, K));
     scale.data = graph_room(p->g, tensor_bytes(&scale));
     sum.data = graph_room(p->g, tensor_bytes(&sum));
+    fits.data = graph_room(p->g, tensor_bytes(&fits));
     int8_t *q = arena_raw(&p->scratch, (size_t)(N * K));
-    if (!t.data || !scale.data || !sum.data) return false;
+    if (!t.data || !scale.data || !sum.data || !fits.data) return false;
     memset(scale.data, 0, tensor_bytes(&scale));
     for (int k = 0; k < w->n; k++) {
         const float *x = part_data(p, w, k);
@@ -127,9 +129,11 @@ static bool pack_i8(Packer *p, const Weight *w, Packed *to)
         panels_i8_pack(q, w->turned, N, K, (int8_t *)t.data + (size_t)k * panels_i8_size(N, K),
                        (int32_t *)sum.data + k * N);
     }
+    panels_i8_fits(t.data, w->N, K, fits.data);
     arena_reset(&p->scratch, 0);
     to->panels = constant(p, "panels", &t);
     to->scale = constant(p, "scale", &scale), to->sum = constant(p, "sum", &sum);
+    to->fits = constant(p, "fits", &fits);
     return true;
 }
 
@@ -151,7 +155,7 @@ static const Packed *packed(Packer *p, const Weight *w)
         if (same_parts(&p->made[i], w)) return &p->made[i];
     Packed *to = &p->made[p->n];
     *to = (Packed){ .n = w->n, .turned = w->turned, .precision = p->g->precision, .panels = -1,
-                    .scale = -1, .sum = -1 };
+                    .scale = -1, .sum = -1, .fits = -1 };
     memcpy(to->part, w->part, sizeof to->part);
     if (to->precision == PRECISION_INT8 && (w->N < LEAST_COLUMNS || w->K > MOST_K))
         to->precision = PRECISION_FP32;
@@ -167,7 +171,8 @@ static void pack_linear(Packer *p, int i)
     Weight w = weight_of(n);
     const Packed *from = packed(p, &w);
     if (!from) return; /* the kernel packs it when it runs */
-    int in[] = { n->in[0], from->panels, n->in[2], n->in[3], from->scale, from->sum, -1 };
+    int in[] = { n->in[0], from->panels, n->in[2], n->in[3],
+                 from->scale, from->sum, -1, from->fits };
     bool quantized = from->precision == PRECISION_INT8;
     OnnxNode *old = n->node;
     GraphNode *made = graph_replace(g, i, quantized ? "LinearQ" : "Linear", in,

@@ -47,6 +47,7 @@ typedef struct Linear {
     const float *w_scale;       /* [N rounded up to 16] */
     const int32_t *w_sum;       /* [N rounded up to 16]: sum over k of the panel's int8 values */
     const int32_t *w_zero;      /* [N rounded up to 16], or NULL: all zero */
+    const uint8_t *w_fits;      /* panels_i8_fits */
 } Linear;
 
 typedef struct RowScale {       /* x = scale * (q - zero) */
@@ -142,6 +143,11 @@ void panels_bf16_pack(const float *w, bool transposed, int64_t N, int64_t K, uin
 size_t panels_i8_size(int64_t N, int64_t K);          /* bytes */
 void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8_t *out,
                     int32_t *w_sum); /* w_sum: [N rounded up to 16] */
+/* Which blocks of 16 columns and 16 k have weights so small that the 8 products of a column and every
+ * second pair of k, each with x - 64, fit in 16 bits: 1, else 0; at an end of fewer k 0. */
+enum { FITS_K = 16 };
+static inline int64_t fits_row(int64_t K) { return (K + FITS_K - 1) / FITS_K; } /* of one panel */
+void panels_i8_fits(const int8_t *panels, int64_t N, int64_t K, uint8_t *fits); /* [N/16][row] */
 size_t attention_scratch(int64_t longest_row, int D); /* floats, for any ISA */
 int64_t attention_row(int64_t n, int D); /* floats of a query's scores, and of its result */
 

@@ -2,6 +2,8 @@
  * pack.c - weights into panels, `[N/16][K/k][16][k]`: the one layout of every ISA, so that a
  * package written on one machine is mapped on any other. Runs at build (or once at load), so it is
  * plain. */
+#include <stdlib.h>
+
 #include "base/bf16.h"
 #include "kernels.h"
 
@@ -59,6 +61,24 @@ void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8
         for (int64_t k = 0; k < K; k += GROUP)
             for (int64_t n = p; n < p + PANEL; n++, out += GROUP)
                 w_sum[n] += pack_group(w + k * row + n * col, row, n < N ? K - k : 0, out);
+}
+
+static bool block_fits(const int8_t *block)
+{
+    enum { LANES = 2 * PANEL, MOST = INT16_MAX / 64 };
+    int size[LANES] = { 0 };
+    bool fits = true;
+    for (int i = 0; i < FITS_K * PANEL; i++) size[i / 2 % LANES] += abs(block[i]);
+    for (int i = 0; i < LANES; i++) fits &= size[i] <= MOST;
+    return fits;
+}
+
+void panels_i8_fits(const int8_t *panels, int64_t N, int64_t K, uint8_t *fits)
+{
+    int64_t whole = ROUND_UP(K, GROUP) / FITS_K;
+    for (int64_t p = 0; p < N; p += PANEL, panels += PANEL * ROUND_UP(K, GROUP))
+        for (int64_t i = 0; i < fits_row(K); i++)
+            *fits++ = i < whole && block_fits(panels + i * FITS_K * PANEL);
 }
 
 int64_t attention_row(int64_t n, int D) /* an odd number of lines: see row_i8 */

@@ -12,7 +12,7 @@ static int64_t rows_of(const Tensor *t)
     return rows;
 }
 
-/* ---- Linear(x, panels, bias?, residual?) and LinearQ(..., w_scale, w_sum, w_zero?) ---- */
+/* ---- Linear(x, panels, bias?, residual?) and LinearQ(..., w_scale, w_sum, w_zero?, w_fits) ---- */
 static bool panels_fit(const Tensor *w, int rank, int64_t per_k, int64_t N, int64_t K)
 {
     return w->rank == rank && w->dim[0] == ROUND_UP(N, PANEL) / PANEL &&
@@ -72,12 +72,17 @@ static bool linear_shape(OpCall *c, Err *err)
 static bool linear_q_shape(OpCall *c, Err *err)
 {
     if (c->in[1]->type != T_I8) return op_fail(c, err, "weight panels are not int8");
-    if (c->n_in < 7 || !c->in[4] || !c->in[5])
-        return op_fail(c, err, "scales or sums are missing");
+    if (c->n_in < 8 || !c->in[4] || !c->in[5] || !c->in[7])
+        return op_fail(c, err, "scales, sums or sizes are missing: the program that packed this model "
+                               "is older than this one, build the package again");
     if (c->in[4]->type != T_F32 || c->in[5]->type != T_I32 || (c->in[6] && c->in[6]->type != T_I32))
         return op_fail(c, err, "scales or sums have the wrong type");
     int64_t N = op_attr_int(c, "N", 0), K = op_attr_int(c, "K", 0);
-    return linear_dims(c, panels_fit(c->in[1], 4, 4, N, K), c->n_in, err);
+    if (!linear_dims(c, panels_fit(c->in[1], 4, 4, N, K), 7, err)) return false;
+    const Tensor *fits = c->in[7];
+    return (fits->type == T_U8 && fits->rank == 2 && fits->dim[0] == c->in[1]->dim[0] &&
+            fits->dim[1] == fits_row(K)) ||
+           op_wrong_input(c, 7, "a byte for every block of the panels", err);
 }
 
 typedef struct LinearJob {
@@ -223,6 +228,7 @@ static bool linear_q_run(OpCall *c, Err *err)
     l.xq = job.q, l.row = job.row;
     l.w_scale = c->in[4]->data, l.w_sum = c->in[5]->data;
     l.w_zero = c->in[6] ? c->in[6]->data : NULL;
+    l.w_fits = c->in[7]->data;
     run_gemm(c, c->k->gemm_i8, &l);
     return true;
 }
@@ -360,7 +366,7 @@ static bool gated_run(OpCall *c, Err *err)
 #define OWN "encoderfile"
 const Op ops_fused[] = {
     { "Linear", OWN, 1, 2, 6, linear_shape, linear_run, .token = TOKEN_MATMUL, .low = linear_low },
-    { "LinearQ", OWN, 1, 2, 7, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL },
+    { "LinearQ", OWN, 1, 2, 8, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL },
     { "LayerNorm", OWN, 1, 2, 3, norm_shape, norm_run, .token = TOKEN_INNER, .low = op_low_beside },
     { "Activation", OWN, 1, 1, 1, activation_shape, activation_run, .token = TOKEN_EACH },
     { "Gated", OWN, 1, 1, 1, gated_shape, gated_run, .token = TOKEN_INNER },

@@ -23,11 +23,10 @@ INLINE vi vi_sub16(vi a, vi b)
     return rest;
 }
 INLINE vi vi_widen(vi a) { return _mm512_madd_epi16(a, _mm512_set1_epi16(1)); }
-INLINE vi vi_abs8(vi a) { return _mm512_abs_epi8(a); }
-INLINE vi vi_addu8(vi a, vi b) { return _mm512_adds_epu8(a, b); }
-INLINE bool vi_most16(vi a, int16_t most)
+INLINE vi vi_keep(vi a)
 {
-    return !_mm512_cmpgt_epi16_mask(a, _mm512_set1_epi16(most));
+    __asm__("" : "+v"(a));
+    return a;
 }
 
 #endif

@@ -8,45 +8,41 @@
  * (x - 64) * w over the lane is at most 64 * sum |w|, which fits up to a sum of 511. The pairs of
  * x * w themselves may wrap around: 64 * sum w (`middle`) is taken off in the same 16 bits and
  * leaves (x - 64) * w exactly. What is taken off a column in all its blocks is where its 32-bit sum
- * starts. A block of larger weights goes step by step, and so does the end of K. All this follows
- * from the weights and is found once for a panel, where enough rows share the trouble. */
+ * starts. A block of larger weights (w_fits) goes step by step, and so does the end of K. The middles
+ * of a panel are found once, where enough rows share the trouble. */
 #include "finish.h"
 #include "tile.h"
 
 enum {
     GROUP = 4,              /* bytes of one column that lie side by side: one lane of 32 bits */
-    BLOCK = 4,              /* groups that are added in 16 bits */
-    MOST_WEIGHT = 507,      /* of the eight |w| of a lane, counted as in middle_find */
+    BLOCK = FITS_K / GROUP, /* groups that are added in 16 bits */
     MOST_BLOCKS = 256,      /* of a panel: what lies behind them goes step by step */
-    LEAST_TILES = 4,        /* of rows: for fewer all goes step by step */
+    LEAST_TILES = 2,        /* of rows: for fewer all goes step by step */
     TILES_FINISHED = 4      /* tiles that are finished together: they are small */
 };
 
 typedef struct Middle {     /* of one panel */
     int64_t blocks;
+    const uint8_t *fits;    /* [blocks] */
     vi start;               /* what is taken off, by column */
-    bool fits[MOST_BLOCKS];
     vi of[MOST_BLOCKS];     /* 64 * w by lanes of 16 bits */
 } Middle;
 
-static void middle_find(Middle *m, const uint8_t *w, int64_t blocks)
+INLINE vi middle_of(const uint8_t *w) { return vi_pairs(vi_set(0x40404040), vi_load(w)); }
+
+/* All of the column, less what goes step by step; what is found there for `of` nobody reads. */
+static void middle_find(Middle *m, const uint8_t *w, int64_t groups, const int32_t *w_sum)
 {
-    const vi one = vi_set(0x01010101), half = vi_set(0x40404040);
-    m->start = vi_set(0);
-    m->blocks = MIN(blocks, MOST_BLOCKS);
-    for (int64_t i = 0; i < m->blocks; i++) {
-        vi b[BLOCK];
-#pragma GCC unroll 4
-        for (int g = 0; g < BLOCK; g++, w += GROUP * PANEL) b[g] = vi_load(w);
-        /* 128 + 128 comes out as 255: four of 511 may be missing */
-        vi size = vi_add16(vi_pairs(vi_addu8(vi_abs8(b[0]), vi_abs8(b[1])), one),
-                           vi_pairs(vi_addu8(vi_abs8(b[2]), vi_abs8(b[3])), one));
-        vi sum = vi_add16(vi_add16(vi_pairs(half, b[0]), vi_pairs(half, b[1])),
-                          vi_add16(vi_pairs(half, b[2]), vi_pairs(half, b[3])));
-        m->fits[i] = vi_most16(size, MOST_WEIGHT);
-        m->of[i] = sum;
-        if (m->fits[i]) m->start = vi_add(m->start, vi_widen(sum));
+    enum { NEXT = GROUP * PANEL };
+    m->start = vi_mul(vi_set(64), vi_load(w_sum));
+    for (int64_t i = 0; i < m->blocks; i++, w += BLOCK * NEXT) {
+        m->of[i] = vi_add16(vi_add16(middle_of(w), middle_of(w + NEXT)),
+                            vi_add16(middle_of(w + 2 * NEXT), middle_of(w + 3 * NEXT)));
+        for (int k = 0; !m->fits[i] && k < BLOCK; k++)
+            m->start = vi_sub(m->start, vi_widen(middle_of(w + k * NEXT)));
     }
+    for (int64_t k = m->blocks * BLOCK; k < groups; k++, w += NEXT)
+        m->start = vi_sub(m->start, vi_widen(middle_of(w)));
 }
 
 typedef struct Factors {    /* where the next step is */
@@ -60,7 +56,7 @@ INLINE void pairs_add(int rows, int steps, const vi *middle, Factors *f, vi *sum
     vi pairs[PAIRS_ROWS];
 #pragma GCC unroll 4
     for (int g = 0; g < steps; g++, f->w += GROUP * PANEL, f->x += GROUP) {
-        vi w = vi_load(f->w);
+        vi w = vi_keep(vi_load(f->w));
 #pragma GCC unroll 32
         for (int r = 0; r < rows; r++) {
             int32_t group;
@@ -118,12 +114,15 @@ INLINE void pairs_rows(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int6
     const int64_t bytes = groups * GROUP * PANEL;
     const Tiling rows = tiling_of(m1 - m0, PAIRS_ROWS, bytes);
     vi sum[TILES_FINISHED * PAIRS_ROWS];
-    Middle middle;
+    Middle middle; /* too large to be cleared */
+    middle.blocks = rows.count < LEAST_TILES ? 0 : MIN(groups / BLOCK, MOST_BLOCKS);
+    middle.start = vi_set(0);
     if (m1 <= m0) return;
     for (int64_t p = p0; p < p1; p++) {
         const uint8_t *w = (const uint8_t *)l->w + p * bytes;
         Tile t = { sum, m0, p * PANEL, 0, 1 };
-        middle_find(&middle, w, rows.count < LEAST_TILES ? 0 : groups / BLOCK);
+        middle.fits = l->w_fits + p * fits_row(l->K);
+        if (middle.blocks) middle_find(&middle, w, groups, l->w_sum + p * PANEL);
         for (int64_t i = 0; i < rows.count; i++) {
             Cut c = tiling_cut(&rows, i);
             Strip s = { { l->xq + (m0 + c.from) * row, w, row }, groups, &middle,
