@@ -5,6 +5,8 @@
 #include <strings.h>
 #include <time.h>
 
+#include "data/number.h"
+
 static const struct FieldRow {
     const char *name;
     bool once;
@@ -88,7 +90,7 @@ typedef void Put(void *to, const char *name, const char *value);
 static void put_number(Put *put, void *to, const char *name, size_t number)
 {
     char text[24];
-    snprintf(text, sizeof text, "%zu", number);
+    *number_write_int(text, (int64_t)number) = 0;
     put(to, name, text);
 }
 

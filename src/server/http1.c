@@ -462,11 +462,16 @@ const char *http1_reason(int status)
 
 static void put_field(void *to, const char *name, const char *value)
 {
-    buf_printf(to, "%s: %s\r\n", name, value);
+    buf_puts(to, name);
+    buf_puts(to, ": ");
+    buf_puts(to, value);
+    buf_puts(to, "\r\n");
 }
 
 void http1_write_head(Buf *out, const Reply *reply, const char *date)
 {
+    enum { USUAL = 512 };
+    buf_reserve(out, USUAL);
     buf_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", reply->status, http1_reason(reply->status),
                date);
     reply_fields(reply, put_field, out);

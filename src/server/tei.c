@@ -4,8 +4,7 @@
  * after its first use. All of it is the loop's own. */
 #include "tei.h"
 
-#include <math.h>
-
+#include "data/number.h"
 #include "loop.h"
 
 /* ---- counting ---- */
@@ -174,17 +173,17 @@ size_t tei_fields(const Job *job, TeFields *out)
         "x-total-time",   "x-tokenization-time", "x-queue-time",         "x-inference-time",
     };
     Spans s = spans_of(&job->times);
-    const double values[TE_FIELDS] = { 0,
-                                       s.total * 1000,
-                                       (double)job->characters,
-                                       (double)job->tokens,
-                                       s.total * 1000,
-                                       s.tokenize * 1000,
-                                       s.queue * 1000,
-                                       s.inference * 1000 };
+    const int64_t values[TE_FIELDS] = { 0,
+                                        (int64_t)(s.total * 1000),
+                                        (int64_t)job->characters,
+                                        job->tokens,
+                                        (int64_t)(s.total * 1000),
+                                        (int64_t)(s.tokenize * 1000),
+                                        (int64_t)(s.queue * 1000),
+                                        (int64_t)(s.inference * 1000) };
     if (kind_of(job)->keep == KEEP_NOTHING) return 0;
     for (int i = 0; i < TE_FIELDS; i++) {
-        snprintf(out->text[i], sizeof out->text[i], "%.0f", floor(values[i]));
+        *number_write_int(out->text[i], values[i]) = 0;
         out->field[i] = (ReplyField){ names[i], i ? out->text[i] : "cpu" };
     }
     return TE_FIELDS;
