@@ -87,6 +87,12 @@ static const char *add_line(Arena *arena, const char *lines, Str text)
     return lines ? str_format(arena, "%s\n%.*s", lines, STR_ARG(text)) : str_dup(arena, text);
 }
 
+static bool is_blank(Str text)
+{
+    while (text.n && strchr(" \t\r\n", *text.p)) text.p++, text.n--;
+    return text.n == 0;
+}
+
 bool serve_set(ServeSettings *s, Arena *arena, Str name, const char *called, Str text, Err *err)
 {
     const Setting *row = find(name);
@@ -100,6 +106,8 @@ bool serve_set(ServeSettings *s, Arena *arena, Str name, const char *called, Str
     if (number && (!str_int(text, &n) || n < row->least || n > row->most))
         return fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted a number from %lld to %lld",
                     called, STR_ARG(text), (long long)row->least, (long long)row->most);
+    if (!number && is_blank(text)) /* --api-key "$UNSET" must not be a server without keys */
+        return fail(err, EF_USAGE, "--%s: found nothing, wanted a value", called);
     switch (row->kind) {
     case SET_TEXT: *(const char **)field = str_dup(arena, text); break;
     case SET_INT: *(int *)field = (int)n; break;

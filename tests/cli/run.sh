@@ -435,6 +435,8 @@ refuses "build in a package" "package" "$P" build -f c.yml
 refuses "TLS" "both --cert-file and --key-file" "$P" serve --cert-file x
 refuses "gRPC port" "grpc-port" "$P" serve --grpc-port 70000
 refuses "no protocol" "Cannot disable both gRPC and HTTP" "$P" serve --disable-grpc --disable-http
+refuses "a key that is empty" "--api-key: found nothing, wanted a value" "$P" serve --http-port 0 --api-key ''
+refuses "an origin that is empty" "--cors-origin: found nothing" "$P" serve --http-port 0 --cors-origin ''
 refuses "port" "http-port" "$P" serve --http-port 70000
 refuses "port of mcp" "error: --port: found \"70000\", wanted a number from 0 to 65535" "$P" mcp --port 70000
 refuses "a word for mcp" "mcp: found \"x\", wanted options only" "$P" mcp x
