@@ -210,7 +210,7 @@ static bool checks(const char *task, int labels, const char *script, const char 
 {
     Transform *t = load_text(script);
     Err err = { 0 };
-    ModelConfig config = { .num_labels = labels };
+    ModelConfig config = { .num_labels = labels, .vocab_size = 50 };
     bool ok = t && transform_check(t, task_find(str_of(task)), &config, &err);
     if (!words) return ok || (printf("  %s\n", err.message), false);
     return !ok && err.code == EF_INVALID_INPUT && says(&err, "Transform validation failed: ") &&
@@ -366,7 +366,7 @@ static void test_dry_run(void)
     const Task *const *tasks = task_all(&count);
     for (size_t i = 0; i < count; i++) {
         const char *script = transform_template(tasks[i]);
-        CHECK(!script || checks(tasks[i]->name, 3, script, NULL));
+        CHECK(script && checks(tasks[i]->name, 3, script, NULL));
     }
     CHECK(checks("embedding", 0, POST("return t:lp_normalize(2, 3)"), NULL));
     CHECK(checks("sentence_embedding", 0,
@@ -381,6 +381,12 @@ static void test_dry_run(void)
     CHECK(checks("token_classification", 0, POST("return t"), "`num_labels`"));
     CHECK(checks("token_classification", 2, POST("return t:truncate_axis(3, 1)"),
                  "got shape [32, 128, 1]"));
+    CHECK(checks("fill_mask", 0, POST("assert(t:shape(3) == 50 and #mask == 16) return t"), NULL));
+    CHECK(checks("fill_mask", 0, POST("return t:truncate_axis(3, 1)"),
+                 "Error postprocessing masked words: Transform must return Tensor of shape"));
+    CHECK(checks("sparse_embedding", 0, POST("return t:sum_axis(2)"), NULL));
+    CHECK(checks("sparse_embedding", 0, POST("return t:sum_axis(2):concat(t:sum_axis(2), 2)"),
+                 "Expected shape [2, 50], got shape [2, 100]"));
     CHECK(checks("embedding", 0, "function Preprocess(s) return s .. '!' end", NULL));
     CHECK(checks("embedding", 0, "function Preprocess(s) return '' end", "empty text"));
     CHECK(checks("embedding", 0, "function Preprocess(s) return os.execute('ls') end",

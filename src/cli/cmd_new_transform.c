@@ -15,7 +15,8 @@ static bool run(Args *a, Err *err)
 
 static const Option options[] = {
     { "model-type", 'm', "TYPE",
-      "embedding, sentence_embedding, sequence_classification or token_classification" },
+      "embedding, sentence_embedding, sparse_embedding, sequence_classification,\n"
+      "                                 token_classification or fill_mask" },
     { 0 },
 };
 const Command cmd_new_transform = {

@@ -15,6 +15,7 @@ static const NumberKey number_keys[] = {
     { "hidden_size", offsetof(ModelConfig, hidden_size) },
     { "dim", offsetof(ModelConfig, hidden_size) },     /* DistilBERT */
     { "d_model", offsetof(ModelConfig, hidden_size) },
+    { "vocab_size", offsetof(ModelConfig, vocab_size) },
     { "max_position_embeddings", offsetof(ModelConfig, max_positions) },
     { "n_positions", offsetof(ModelConfig, max_positions) },
     { "type_vocab_size", offsetof(ModelConfig, type_vocab_size) },

@@ -16,7 +16,7 @@ typedef struct ModelConfig {     /* what tasks and checks need of config.json */
     Str problem_type;            /* empty: single label */
     int num_labels;              /* num_labels, else of id2label, else of label2id; 0: not said */
     Str *labels;                 /* [num_labels] by id, all named ("LABEL_3"); NULL: none */
-    int hidden_size, max_positions, type_vocab_size, pad_token_id; /* 0: not said */
+    int hidden_size, vocab_size, max_positions, type_vocab_size, pad_token_id; /* 0: not said */
     const Value *root;           /* the whole file, or NULL */
 } ModelConfig;
 bool config_read(Arena *, const Value *root, ModelConfig *, Err *); /* errors name the key */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { ROWS = 32, TOKENS = 128, HIDDEN = 384, PADDING = 3 };
+enum { ROWS = 32, TOKENS = 128, FEW_ROWS = 2, FEW_TOKENS = 8, HIDDEN = 384, PADDING = 3 };
 
 static float *random_numbers(Arena *arena, size_t n)
 {
@@ -17,17 +17,19 @@ static float *random_numbers(Arena *arena, size_t n)
     return x;
 }
 
-/* 32 rows of random numbers; all but the first row of a per-token task end in padding. */
+/* Rows of random numbers; all but the first row of a per-token task end in padding. Of a whole
+ * vocabulary there are few, or a script would have no room left. */
 static TransformRows random_rows(Arena *arena, const Task *task, int64_t width)
 {
-    float *x = random_numbers(arena, (size_t)(ROWS * TOKENS * width));
-    const float **data = ARRAY(arena, const float *, ROWS);
-    int64_t *tokens = ARRAY(arena, int64_t, ROWS);
-    for (int i = 0; i < ROWS; i++) {
-        data[i] = x + i * TOKENS * width;
-        tokens[i] = !task->per_token ? 1 : i == 0 ? TOKENS : TOKENS - PADDING;
+    const int rows = task->words ? FEW_ROWS : ROWS, longest = task->words ? FEW_TOKENS : TOKENS;
+    float *x = random_numbers(arena, (size_t)(rows * longest * width));
+    const float **data = ARRAY(arena, const float *, rows);
+    int64_t *tokens = ARRAY(arena, int64_t, rows);
+    for (int i = 0; i < rows; i++) {
+        data[i] = x + i * longest * width;
+        tokens[i] = !task->per_token ? 1 : i == 0 ? longest : longest - PADDING;
     }
-    return (TransformRows){ ROWS, data, tokens, width };
+    return (TransformRows){ (size_t)rows, data, tokens, width };
 }
 
 static bool try_post(const Transform *t, const Task *task, int64_t width, Err *err)
@@ -39,7 +41,7 @@ static bool try_post(const Transform *t, const Task *task, int64_t width, Err *e
     bool ok = transform_post(vm, task, &rows, &arena, &result, err);
     if (!ok && strstr(err->message, "Error in "))
         within(err, "Failed to run postprocessing on dummy %s (randomly generated in range "
-                    "-1.0..1.0)", task->labelled ? "logits" : "hidden states");
+                    "-1.0..1.0)", task->labelled || task->words ? "logits" : "hidden states");
     transform_vm_free(vm);
     arena_free(&arena);
     return ok;
@@ -67,8 +69,9 @@ static bool check(const Transform *t, const Task *task, const ModelConfig *confi
         return fail(err, EF_INVALID_INPUT,
                     "Model config does not have `num_labels`, `id2label`, or `label2id` field. "
                     "Please make sure you're using a %s model.", task->name);
-    int64_t width = task->labelled ? config->num_labels
-                    : config->hidden_size ? config->hidden_size : HIDDEN;
+    int64_t known = task->labelled ? config->num_labels
+                    : task->words  ? config->vocab_size : config->hidden_size;
+    int64_t width = known ? known : HIDDEN;
     return (!t->pre || try_pre(t, err)) && (!t->post || try_post(t, task, width, err));
 }
 
@@ -105,6 +108,21 @@ static const struct Template {
       HEAD "---Postprocess token classification logits\n"
            "---Must return 3D tensor of shape [batch_size, seq_len, n_labels]\n"
            "---@input Tensor 3D tensor of shape [batch_size, seq_len, n_labels]\n" IDENTITY },
+    { "fill_mask",
+      HEAD "---Postprocess the logits of every word at every place\n"
+           "---Must return 3D tensor of shape [batch_size, seq_len, vocab_size]\n"
+           "---@input Tensor 3D tensor of shape [batch_size, seq_len, vocab_size]\n" IDENTITY },
+    { "sparse_embedding",
+      HEAD "---Postprocess the logits of every word at every place\n"
+           "---Must return 2D tensor of shape [batch_size, vocab_size]: a weight for every word\n"
+           "---@input Tensor 3D tensor of shape [batch_size, seq_len, vocab_size]\n"
+           "---@input mask Attention mask of shape [batch_size, seq_len]\n"
+           "---@return Tensor\n"
+           "function Postprocess(arr, mask)\n"
+           "    ---Replace with your logic here\n"
+           "    local weights = (arr:clamp(0, nil) + 1):log()\n"
+           "    return (weights * mask:reshape(mask:shape(1), mask:shape(2), 1)):sum_axis(2)\n"
+           "end\n" },
     { "sentence_embedding",
       HEAD "---Postprocess embeddings\n"
            "---Must return 2D tensor of shape [batch_size, *]\n"

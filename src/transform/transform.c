@@ -205,9 +205,15 @@ typedef struct Wanted {
     int64_t dim[3];              /* -1: any length from 1 on */
 } Wanted;
 
+/* Places on the last axis that mean something stay. */
+static bool keeps_width(const Task *task)
+{
+    return task->labelled || task->words;
+}
+
 static Wanted wanted_of(const Post *p)
 {
-    int64_t B = (int64_t)p->rows->n, width = p->task->labelled ? p->rows->width : -1;
+    int64_t B = (int64_t)p->rows->n, width = keeps_width(p->task) ? p->rows->width : -1;
     if (!p->task->per_token || p->task->pool) return (Wanted){ 2, { B, width } };
     return (Wanted){ 3, { B, p->longest, width } };
 }
@@ -239,10 +245,10 @@ static bool check_shape(const Post *p, const LuaTensor *t, Err *err)
             return fail(err, EF_INTERNAL,
                         "Transform returned a tensor with last dimension 0. Shape: %s", found);
         if (w.dim[i] < 0 || t->dim[i] == w.dim[i]) continue;
-        if (p->task->labelled)
+        if (keeps_width(p->task))
             return fail(err, EF_INTERNAL,
                         "Transform must return Tensor of shape %s. Expected shape %s, got shape %s",
-                        p->task->shape, wanted, found);
+                        p->task->pool ? "[batch_size, vocab_size]" : p->task->shape, wanted, found);
         return fail(err, EF_INTERNAL, "Transform must preserve %s %s. Got shape %s",
                     w.rank == 3 ? "batch and seq dims" : "batch size", wanted, found);
     }
@@ -257,6 +263,7 @@ static const char *plural(const Task *task)
         { "sequence_classification", "sequence classifications" },
         { "token_classification", "token classifications" },
         { "image_classification", "image classifications" },
+        { "fill_mask", "masked words" },
     };
     for (size_t i = 0; i < COUNT(names); i++)
         if (strcmp(task->name, names[i].task) == 0) return names[i].words;
