@@ -291,8 +291,8 @@ static void test_libraries(void)
 {
     TEST("libraries");
     static const char *const uses[][2] = {
-        { "coroutine", "local _, t = coroutine.resume(coroutine.create(function() return Tensor({1}) "
-                       "end)) assert(#t == 1)" },
+        { "coroutine", "local _, t = coroutine.resume(coroutine.create(function() return "
+                       "Tensor({1}) end)) assert(#t == 1)" },
         { "io", "io.stderr:write('x')" },
         { "utf8", "for _, c in utf8.codes('h') do assert(c == 104) end" },
         { "os", "assert(os.time() > 0)" },
