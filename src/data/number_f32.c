@@ -118,10 +118,14 @@ char *number_write_f32(char *out, float x)
     bits &= 0x7FFFFFFF;
     assert(bits < 0x7F800000);
     if (!bits) return (char *)memcpy(out, "0.0", 3) + 3;
+    enum { MOST = 9 }; /* digits; as many again behind them, to be copied without counting */
     Decimal d = shortest(bits);
-    char text[16], *end = text + sizeof text, *first = digits_before(end, d.digits);
-    int count = (int)(end - first);
-    return number_layout(out, first, count, count + d.exponent);
+    char text[2 * MOST] = { 0 }, *end = text + MOST, *first = digits_before(end, d.digits);
+    int count = (int)(end - first), point = count + d.exponent;
+    if (point > 0 || point < -4) return number_layout(out, first, count, point);
+    memcpy(out, "0.0000", 6);
+    memcpy(out + 2 - point, first, MOST);
+    return out + 2 - point + count;
 }
 
 double number_widen(float x)
