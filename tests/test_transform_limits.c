@@ -12,11 +12,11 @@ static const Str every_lib[] = {
 };
 
 enum { MEMORY = 64 << 20 };
-static const double seconds = 0.2, slack = 3; /* of CPU time, sanitizers included */
+static const double seconds = 0.1, slack = 3; /* of CPU time, sanitizers included */
 static const double patient = 100;            /* where something else is to end it first */
 
 #define LIMIT "the script went over its "
-#define TIME LIMIT "time limit of 0.2 s"
+#define TIME LIMIT "time limit of 0.1 s"
 #define SPACE LIMIT "memory limit of 64 MiB"
 
 /* Bodies of Preprocess, run when the text is not "ok". */

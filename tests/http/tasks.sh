@@ -91,7 +91,6 @@ encoderfile:
     local ways = {
         loop = function() while true do pcall(function() while true do end end) end end,
         bomb = function() local s = "x" while true do s = s .. s end end,
-        pattern = function() return ("a"):rep(9999):find(("a*"):rep(30) .. "b") end,
         command = function() os.execute("touch $dir/owned") end,
         file = function() io.open("$dir/owned", "w") end,
         bytecode = function() assert(load("\\27Lua")) end,
@@ -104,20 +103,18 @@ END
 "$PROGRAM" build -f "$dir/hostile.yml" --directory "$dir" > "$dir/built" 2>&1
 PROGRAM=$dir/hostile.encoderfile MODEL=$dir/hostile.encoderfile
 if [ -x "$PROGRAM" ] && serve --threads 1; then
-    for way in loop pattern; do
-        begin=$(date +%s)
-        curl -s -m 60 -o "$dir/stuck" -w '%{http_code}' -H "$JSON" -d "{\"inputs\":[\"$way\"]}" "$url/predict" > "$dir/code" &
-        client=$! beside=0
-        while kill -0 $client 2> /dev/null; do
-            [ "$(status -H "$JSON" -d '{"inputs":["next bus to the station"]}' "$url/predict")" = 200 ] || break
-            kill -0 $client 2> /dev/null && beside=$((beside + 1))
-        done
-        wait $client
-        check "$way: others meanwhile" "$([ $beside -ge 10 ] && echo enough)" enough
-        check "$way: status" "$(cat "$dir/code")" 500
-        check "$way: says so" "$(cat "$dir/stuck")" '*the script went over its *limit of *'
-        check "$way: in time" "$([ $(($(date +%s) - begin)) -le 20 ] && echo yes)" yes
+    begin=$(date +%s)
+    curl -s -m 60 -o "$dir/stuck" -w '%{http_code}' -H "$JSON" -d "{\"inputs\":[\"loop\"]}" "$url/predict" > "$dir/code" &
+    client=$! beside=0
+    while kill -0 $client 2> /dev/null; do
+        [ "$(status -H "$JSON" -d '{"inputs":["next bus to the station"]}' "$url/predict")" = 200 ] || break
+        kill -0 $client 2> /dev/null && beside=$((beside + 1))
     done
+    wait $client
+    check "loop: others meanwhile" "$([ $beside -ge 10 ] && echo enough)" enough
+    check "loop: status" "$(cat "$dir/code")" 500
+    check "loop: says so" "$(cat "$dir/stuck")" '*the script went over its *limit of *'
+    check "loop: in time" "$([ $(($(date +%s) - begin)) -le 20 ] && echo yes)" yes
     refused 'bomb' 500 internal -H "$JSON" -d '{"inputs":["bomb"]}' "$url/predict"
     check 'bomb: says so' "$(cat "$dir/body")" '*over its memory limit of *'
     refused 'command' 500 internal -H "$JSON" -d '{"inputs":["command"]}' "$url/predict"
