@@ -190,6 +190,16 @@ static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
                (const char *)from->data + (size_t)ragged->start[r] * row, row);
 }
 
+/* What the next product multiplies by. Several workers at one step read parts of it: none is told. */
+static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const Step *step)
+{
+    if (pool_threads(r->pool) > 1) return NULL;
+    while (++step < plan->step + plan->n_step)
+        if (step->kind == STEP_OP && step->node->op->token == TOKEN_MATMUL && step->n_in > 1)
+            return step->in[1];
+    return NULL;
+}
+
 static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged *ragged, Err *err)
 {
     static void (*const copies[])(const Tensor *, Tensor *, const Ragged *) = {
@@ -210,7 +220,8 @@ static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged
                     .k = kernels(),
                     .pool = r->pool,
                     .scratch = &r->scratch,
-                    .ragged = ragged };
+                    .ragged = ragged,
+                    .ahead = weight_ahead(r, plan, step) };
     if (step->low_in >= 0) call.low_in = plan->slot[step->low_in].t.data;
     if (step->low_out >= 0) call.low_out = plan->slot[step->low_out].t.data;
     bool ok = n->op->run(&call, err);

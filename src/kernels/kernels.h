@@ -38,6 +38,8 @@ typedef struct Linear {
     int64_t ldx, ldr, ldy;
     int64_t M, N, K;
     Act act;
+    const void *ahead;          /* the weight of the product that follows, or NULL: may be asked for */
+    int64_t ahead_bytes;
     /* bf16 only */
     const uint16_t *xb;         /* in place of x: what bf16_rows wrote */
     uint16_t *yb;               /* in place of y, or NULL: rows for a product that follows */

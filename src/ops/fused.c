@@ -136,7 +136,9 @@ static Linear linear_args(const OpCall *c)
                      .M = rows_of(x),
                      .N = N,
                      .K = K,
-                     .act = (Act)op_attr_int(c, "act", ACT_NONE) };
+                     .act = (Act)op_attr_int(c, "act", ACT_NONE),
+                     .ahead = c->ahead ? c->ahead->data : NULL,
+                     .ahead_bytes = c->ahead ? (int64_t)tensor_bytes(c->ahead) : 0 };
 }
 
 /* A weight that was not packed: there was no room for it, or no pass yet. */

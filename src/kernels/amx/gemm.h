@@ -6,7 +6,8 @@
  * from the first cache, 94 from the second. So one side must stay in the first: the rows of X of a
  * block, while the panels stream past with the hint (stream_load) that they need not stay. A K for
  * which the rows are too long is cut, and the sums of a strip wait in memory. A model's weights come
- * from the third cache: while one group of panels passes all rows, the next is asked for. */
+ * from the third cache: while one group of panels passes all rows, the next is asked for, at the end
+ * the first of the next product. */
 #include "kernels/body/finish.h"
 #include "kernels/body/tile.h"
 #include "tiles.h"
@@ -216,6 +217,8 @@ static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int6
     w.parts = steps > WHOLE_STEPS ? (steps + CUT_STEPS - 1) / CUT_STEPS : 1;
     int64_t strips = MAX(1, GROUP_BYTES / (w.most * w.panel)), next;
     if (w.parts > 1) strips = MIN(strips, CUT_STRIPS);
+    int64_t all = cut_count(p1 - p0, w.most);
+    strips = cut_count(all, (int)cut_count(all, (int)strips)); /* groups of one size */
     int64_t blocks = (m1 - m0 + 2 * SIDE - 1) / (2 * SIDE); /* one alone has no time to ask */
     if (blocks > 1) w.lines = (2 * SIDE + blocks - 1) / blocks;
     tiles_configure();
@@ -223,6 +226,7 @@ static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int6
         next = MIN(p1, p + strips * w.most);
         w.ahead = (const char *)l->w + next * w.panel;
         w.end = (const char *)l->w + MIN(p1, next + strips * w.most) * w.panel;
+        if (next == p1) w.ahead = l->ahead, w.end = w.ahead + MIN(l->ahead_bytes, GROUP_BYTES);
         for (int64_t m = m0; m < m1; m += 2 * SIDE)
             for (int64_t part = 0; part < w.parts; part++)
                 walk_panels(&w, l, m, (int)MIN(2 * SIDE, m1 - m), part, (Cut){ p, next });
