@@ -19,6 +19,7 @@ static ArenaBlock *block_new(Arena *arena, size_t at_least)
     if (size > SIZE_MAX - sizeof(ArenaBlock) - 64) return NULL;
     ArenaBlock *block = aligned_alloc(64, ROUND_UP(sizeof *block + size, 64));
     if (!block) return NULL;
+    if (size > LARGEST_STEP) memory_large(block, size);
     *block = (ArenaBlock){ .older = arena->head, .size = size };
     arena->head = block;
     arena->total += size;

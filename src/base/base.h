@@ -74,6 +74,7 @@ void *arena_raw(Arena *, size_t size);   /* not zeroed, 64-byte aligned */
 void *arena_try(Arena *, size_t count, size_t size, size_t limit, Err *);
 void arena_reset(Arena *, size_t keep);  /* forget everything; keep at most `keep` bytes of blocks */
 void arena_free(Arena *);
+void memory_large(void *, size_t); /* pages of 2 MB for it, where the system has them */
 #define NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 

@@ -59,6 +59,13 @@ void file_unmap(Mapping *map)
     *map = (Mapping){ 0 };
 }
 
+void memory_large(void *p, size_t n)
+{
+    enum { PAGE = 4096 };
+    uintptr_t from = ROUND_UP((uintptr_t)p, PAGE), to = ((uintptr_t)p + n) & -(uintptr_t)PAGE;
+    if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
 const char *path_self(Arena *arena, Err *err)
 {
     char path[4096];

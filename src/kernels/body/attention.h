@@ -56,7 +56,7 @@ static void multiply(Product *t, int64_t n, int panels)
     const Tiling rows = tiling_of(n, TILE_ROWS, 0);
     const float *x = t->x;
     float *sum = t->sum;
-    t->sum_row = PANEL, t->sum_panel = n * PANEL;
+    t->panel = t->K * PANEL, t->sum_row = PANEL, t->sum_panel = n * PANEL;
     for (int64_t i = 0; i < rows.count; i++) {
         Cut c = tiling_cut(&rows, i);
         t->x = x + c.from * t->row;

@@ -19,7 +19,7 @@ INLINE void dot_body(int rows, int panels, const uint8_t *x, int64_t row, const 
         for (int p = 0; p < panels; p++) sum[r][p] = acc_zero();
     int64_t panel = groups * GROUP * PANEL;
     for (int64_t left = groups; left > 0; left -= STRIDE) {
-        ahead_ask(&ahead, panels);
+        ahead_ask(&ahead, panels, false);
         for (int64_t k = MIN(STRIDE, left); k > 0; k--, w += GROUP * PANEL, x += GROUP) {
             vi b[DOT_PANELS];
 #pragma GCC unroll 32

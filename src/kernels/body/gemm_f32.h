@@ -1,34 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gemm_f32.h - the f32 GEMM: panel outer, rows inner, so that a panel is read from memory once and
- * stays in the nearest cache while all rows of a block pass over it. No packing of X, no blocking
- * of K. */
+ * stays in the nearest cache while all rows of a block pass over it. No packing of X; K in chunks
+ * only where there are few rows. */
 enum { LOW_Y = 0 };
 #include "sum.h"
 
 #include "finish.h"
 #include "tile.h"
 
+/* Few row tiles wait for memory more than they multiply. They take K in chunks that stay in the first
+ * cache while all of them pass, with the sums kept beside: then as many lines are asked for in every
+ * step, the next chunk's for the first cache, and what is FAR bytes behind it for the second, since
+ * the first can wait for too few lines at a time. More tiles hide the memory as they are. */
+enum { FEW = 3, CHUNK = 192, FAR = 32 << 10 };
+
 static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
-    _Alignas(64) float sum[TILE_ROWS * TILE_PANELS * PANEL];
-    const int64_t bytes = l->K * PANEL * (int64_t)sizeof(float);
+    _Alignas(64) float sum[FEW * TILE_ROWS * TILE_PANELS * PANEL];
+    const int64_t K = l->K, panel = K * PANEL, bytes = panel * (int64_t)sizeof(float);
     const Tiling rows = tiling_of(m1 - m0, TILE_ROWS, bytes);
     const int widest = tile_panels((int)(rows.rows + (rows.more > 0)));
+    const bool few = widest == 1 && rows.count > 1 && rows.count <= FEW;
+    const int64_t chunk = few ? CHUNK : K;
     if (m1 <= m0) return;
-    Product t = { .row = l->ldx, .next = 1, .K = l->K, .ahead = { .panel = bytes, .step = rows.step },
-                  .sum = sum, .sum_panel = PANEL };
+    Product t = { .row = l->ldx, .next = 1, .panel = panel, .sum_panel = PANEL,
+                  .ahead = { .far = few ? FAR : 0, .panel = bytes, .step = rows.step } };
     for (int64_t p = p0, panels; p < p1; p += panels) {
         panels = group_of(p1 - p, widest);
-        t.w = (const float *)l->w + p * PANEL * l->K;
-        t.ahead.p = (const char *)(t.w + panels * PANEL * l->K);
         t.sum_row = panels * PANEL;
-        for (int64_t i = 0; i < rows.count; i++) {
-            Cut c = tiling_cut(&rows, i);
-            t.x = l->x + (m0 + c.from) * l->ldx;
-            t.ahead.at = rows.part * i;
-            tile_fn[c.to - c.from][panels](&t);
-            finish_tile(l, &(Tile){ sum, m0 + c.from, p * PANEL, (int)(c.to - c.from),
-                                    (int)panels });
+        for (int64_t k = 0; k < K; k += chunk) {
+            t.w = (const float *)l->w + p * panel + k * PANEL;
+            t.K = MIN(chunk, K - k), t.more = k > 0;
+            t.ahead.p = (const char *)(t.w + panels * t.K * PANEL), t.ahead.at = 0;
+            for (int64_t i = 0; i < rows.count; i++) {
+                Cut c = tiling_cut(&rows, i);
+                t.x = l->x + (m0 + c.from) * l->ldx + k;
+                t.sum = few ? sum + c.from * t.sum_row : sum;
+                tile_fn[c.to - c.from][panels](&t);
+                if (k + t.K == K)
+                    finish_tile(l, &(Tile){ t.sum, m0 + c.from, p * PANEL, (int)(c.to - c.from),
+                                            (int)panels });
+            }
         }
     }
 }

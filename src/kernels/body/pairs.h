@@ -92,7 +92,7 @@ INLINE void pairs_body(int rows, const Strip *s, vi *out)
         else for (int k = 0; k < BLOCK; k++) pairs_add(rows, 1, NULL, &f, sum);
     }
     for (int64_t left = s->groups - m->blocks * BLOCK; left > 0; left -= STRIDE) {
-        ahead_ask(&ahead, 1);
+        ahead_ask(&ahead, 1, false);
         for (int64_t k = MIN(STRIDE, left); k > 0; k--) pairs_add(rows, 1, NULL, &f, sum);
     }
 #pragma GCC unroll 32

@@ -10,18 +10,22 @@
  * weights come from memory while others are multiplied. The row tiles of a panel share the work. */
 enum { STRIDE = 8 };        /* steps between two such moments */
 typedef struct Ahead {
-    const char *p;          /* of the next panels */
-    int64_t panel;          /* bytes of one */
+    const char *p;          /* what comes next, of the first panel */
+    int64_t far;            /* bytes from there to what comes later, for the second cache */
+    int64_t panel;          /* bytes from panel to panel */
     int64_t at, step;       /* 1/256 of a byte: where to go on, and how far in a stride */
 } Ahead;
-INLINE void ahead_ask(Ahead *a, int panels)
+INLINE void ahead_ask(Ahead *a, int panels, bool far)
 {
     __asm__ volatile("" ::: "memory"); /* read it here: all registers are needed in between */
     int64_t from = a->at >> 8 & -64;
     a->at += a->step;
     for (int64_t to = a->at >> 8 & -64; from < to; from += 64)
 #pragma GCC unroll 32
-        for (int p = 0; p < panels; p++) __builtin_prefetch(a->p + p * a->panel + from);
+        for (int p = 0; p < panels; p++) {
+            __builtin_prefetch(a->p + p * a->panel + from);
+            if (far) __builtin_prefetch(a->p + a->far + p * a->panel + from, 0, 2);
+        }
 }
 
 /* sum = x * w. One of them is kept and changed from tile to tile, and tiles read it field by field:
@@ -30,8 +34,10 @@ INLINE void ahead_ask(Ahead *a, int panels)
 typedef struct Product {
     const float *x;         /* the side that is broadcast: row r, step k is at x[r*row + k*next] */
     int64_t row, next;
-    const float *w;         /* panels of K rows of 16 floats, one behind the other */
-    int64_t K;
+    const float *w;         /* panels of rows of 16 floats */
+    int64_t panel;          /* floats from panel to panel */
+    int64_t K;              /* steps */
+    bool more;              /* the sums go on from what they are, not from 0 */
     Ahead ahead;
     float *sum;             /* 16 floats of row r, panel p go to sum[r*sum_row + p*sum_panel] */
     int64_t sum_row, sum_panel;
@@ -40,14 +46,15 @@ typedef struct Product {
 INLINE void tile_body(int rows, int panels, Product *t)
 {
     vf sum[TILE_ROWS][TILE_PANELS];
-    const int64_t panel = t->K * PANEL, row = t->row, next = t->next;
+    const int64_t panel = t->panel, row = t->row, next = t->next;
     const float *x = t->x, *w = t->w;
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
-        for (int p = 0; p < panels; p++) sum[r][p] = vf_set(0);
+        for (int p = 0; p < panels; p++)
+            sum[r][p] = t->more ? vf_load(t->sum + r * t->sum_row + p * t->sum_panel) : vf_set(0);
     for (int64_t left = t->K; left > 0; left -= STRIDE) {
-        ahead_ask(&t->ahead, panels);
+        ahead_ask(&t->ahead, panels, true);
         for (int64_t k = MIN(STRIDE, left); k > 0; k--, w += PANEL, x += next) {
             vf b[TILE_PANELS];
 #pragma GCC unroll 32
@@ -107,7 +114,7 @@ INLINE Cut tiling_cut(const Tiling *t, int64_t i)
 }
 INLINE Ahead tiling_ahead(const Tiling *t, int64_t i, const void *next, int64_t panel_bytes)
 {
-    return (Ahead){ next, panel_bytes, t->part * i, t->step };
+    return (Ahead){ next, 0, panel_bytes, t->part * i, t->step };
 }
 
 /* Rows of X that are run under all panels before the next: as many as the second cache keeps. */
