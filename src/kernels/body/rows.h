@@ -9,30 +9,45 @@ static void add_row(const float *a, const float *b, float *sum, int64_t n)
     SWEEP(i, w, n, store(sum + i, vf_add(load(a + i, w), load(b + i, w)), w););
 }
 
-typedef struct Moments {
-    float sum, squares;
-} Moments;
+/* In double, so that the mean of a row is its nearest float: of equal numbers it is that number, whose
+ * distance 1 / sqrt(eps) would make large. Four registers of four lanes on every ISA. */
+INLINE double wide_sum(const float *x, int64_t n)
+{
+    enum { LANES = 4, TURNS = 4 };
+    typedef float Narrow __attribute__((vector_size(LANES * sizeof(float))));
+    typedef double Wide __attribute__((vector_size(LANES * sizeof(double))));
+    Wide sum[TURNS] = { 0 };
+    int64_t i = 0;
+    for (; i + TURNS * LANES <= n; i += TURNS * LANES)
+#pragma GCC unroll 4
+        for (int t = 0; t < TURNS; t++) {
+            Narrow v;
+            memcpy(&v, x + i + t * LANES, sizeof v);
+            sum[t] += __builtin_convertvector(v, Wide);
+        }
+    const Wide all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    double total = (all[0] + all[1]) + (all[2] + all[3]);
+    for (; i < n; i++) total += (double)x[i];
+    return total;
+}
 
-/* Of x - about: four sums in turns, or each addition would wait for the one before. */
-INLINE Moments moments(const float *x, int64_t n, vf about, bool squares)
+/* Of x - mean: four sums in turns, or each addition would wait for the one before. */
+INLINE float squares(const float *x, int64_t n, vf mean)
 {
     enum { TURNS = 4 };
-    vf sum[TURNS], square[TURNS];
-    for (int t = 0; t < TURNS; t++) sum[t] = square[t] = vf_set(0);
+    vf sum[TURNS];
+    for (int t = 0; t < TURNS; t++) sum[t] = vf_set(0);
     int64_t i = 0;
     for (; i + TURNS * PANEL <= n; i += TURNS * PANEL)
 #pragma GCC unroll 4
         for (int t = 0; t < TURNS; t++) {
-            vf d = vf_sub(vf_load(x + i + t * PANEL), about);
-            sum[t] = vf_add(sum[t], d);
-            if (squares) square[t] = vf_fma(d, d, square[t]);
+            vf d = vf_sub(vf_load(x + i + t * PANEL), mean);
+            sum[t] = vf_fma(d, d, sum[t]);
         }
     SWEEP(k, w, n - i,
-         vf d = part(vf_sub(load(x + i + k, w), about), w, vf_set(0));
-         sum[0] = vf_add(sum[0], d);
-         if (squares) square[0] = vf_fma(d, d, square[0]););
-    return (Moments){ vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]))),
-                      vf_sum(vf_add(vf_add(square[0], square[1]), vf_add(square[2], square[3]))) };
+         vf d = part(vf_sub(load(x + i + k, w), mean), w, vf_set(0));
+         sum[0] = vf_fma(d, d, sum[0]););
+    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
 }
 
 static void bf16_row(const float *x, int64_t K, uint16_t *b)
@@ -42,14 +57,11 @@ static void bf16_row(const float *x, int64_t K, uint16_t *b)
     memset(b + end, 0, (size_t)(row_bf16(K) - end) * sizeof(*b));
 }
 
-/* The first mean may be a last place off, and 1 / sqrt(eps) makes that large in a row of equal
- * numbers: what is left of it is found with the variance. */
 static void norm_row(const Norm *n, const float *x, float *y)
 {
-    const float C = (float)n->C, about = moments(x, n->C, vf_set(0), false).sum / C;
-    const Moments m = moments(x, n->C, vf_set(about), true);
-    const float left = m.sum / C, variance = fmaxf(m.squares / C - left * left, 0);
-    const vf mean = vf_set(about + left), scale = vf_set(1 / sqrtf(variance + n->eps));
+    const vf mean = vf_set((float)(wide_sum(x, n->C) / (double)n->C));
+    const float variance = squares(x, n->C, mean) / (float)n->C;
+    const vf scale = vf_set(1 / sqrtf(variance + n->eps));
     SWEEP(i, w, n->C,
           vf d = vf_mul(vf_sub(load(x + i, w), mean), scale);
          vf beta = n->beta ? load(n->beta + i, w) : vf_set(0);
