@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arena.c - blocks that double up to 1 MiB; one free for everything. The only malloc besides buf.c. */
+ * arena.c - blocks that double up to a limit; one free for everything. The only malloc besides buf.c. */
 #include <stdlib.h>
 
 #include "base.h"
@@ -14,7 +14,8 @@ enum { FIRST_BLOCK = 4096, LARGEST_STEP = 1 << 20 };
 
 static ArenaBlock *block_new(Arena *arena, size_t at_least)
 {
-    size_t size = arena->head ? MIN(arena->head->size * 2, (size_t)LARGEST_STEP) : FIRST_BLOCK;
+    size_t step = arena->step ? arena->step : LARGEST_STEP;
+    size_t size = arena->head ? MIN(arena->head->size * 2, step) : FIRST_BLOCK;
     size = MAX(size, at_least);
     if (size > SIZE_MAX - sizeof(ArenaBlock) - 64) return NULL;
     ArenaBlock *block = aligned_alloc(64, ROUND_UP(sizeof *block + size, 64));

@@ -67,6 +67,7 @@ typedef struct ArenaBlock ArenaBlock;
 struct Arena {          /* zero-initialised is empty and ready */
     ArenaBlock *head;   /* newest block; older ones behind it */
     size_t total;       /* bytes of all blocks */
+    size_t step;        /* blocks double up to it; 0: 1 MiB */
 };
 void *arena_alloc(Arena *, size_t size); /* zeroed, 16-byte aligned; out of memory ends the program */
 void *arena_raw(Arena *, size_t size);   /* not zeroed, 64-byte aligned */

@@ -23,8 +23,10 @@ int graph_add_constant(Graph *g, const char *name, const Tensor *t)
     return v;
 }
 
+/* Weights lie side by side in a few large blocks: pages of 2 MB fit into those. */
 void *graph_room(Graph *g, size_t bytes)
 {
+    g->arena->step = 32 << 20;
     Err ignored;
     void *p = arena_try(g->arena, bytes, 1, g->room, &ignored);
     if (p) g->room -= bytes;
