@@ -419,10 +419,10 @@ static void test_pool(void)
     TEST("pool");
     Transform *t = load_text("function Preprocess(s) return s end");
     TransformPool *pool = transform_pool(t);
-    TransformVm *a = transform_take(pool), *b = transform_take(pool);
+    TransformVm *a = transform_take(pool, NULL), *b = transform_take(pool, NULL);
     CHECK(a && b && a != b);
     transform_give(pool, a);
-    CHECK(transform_take(pool) == a);
+    CHECK(transform_take(pool, NULL) == a);
     transform_give(pool, a);
     transform_give(pool, b);
     transform_pool_free(pool);

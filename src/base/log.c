@@ -32,7 +32,6 @@ static void line(LogLevel level, const char *format, va_list args)
     char when[32], prefix[64];
     time_t now = time(NULL);
     struct tm utc;
-    if (level > limit) return;
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     snprintf(prefix, sizeof prefix, "%s %s ", when, names[level]);
     put(prefix, format, args);
@@ -41,6 +40,7 @@ static void line(LogLevel level, const char *format, va_list args)
 #define LINE(level, format)                                                                       \
     do {                                                                                          \
         va_list args;                                                                             \
+        if ((level) > limit) break;                                                               \
         va_start(args, format);                                                                   \
         line(level, format, args);                                                                \
         va_end(args);                                                                             \
@@ -64,6 +64,14 @@ void log_info(const char *format, ...)
 void log_debug(const char *format, ...)
 {
     LINE(LOG_DEBUG, format);
+}
+
+void log_asked(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    line(LOG_INFO, format, args);
+    va_end(args);
 }
 
 void log_line(const char *format, ...)

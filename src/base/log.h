@@ -10,6 +10,7 @@ void log_error(const char *, ...) PRINTF(1, 2);
 void log_warn(const char *, ...) PRINTF(1, 2);
 void log_info(const char *, ...) PRINTF(1, 2);
 void log_debug(const char *, ...) PRINTF(1, 2);
+void log_asked(const char *, ...) PRINTF(1, 2);      /* as log_info, whatever the limit */
 void log_line(const char *, ...) PRINTF(1, 2);       /* without time and level, always */
 
 /* One line on a terminal, nothing elsewhere; shown only once the work takes over half a second. */

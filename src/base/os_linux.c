@@ -124,11 +124,10 @@ void cpu_pause(void)
 }
 
 /* Linux keeps this per thread, although POSIX says process. */
-void thread_lower(void)
+void thread_lower(int steps)
 {
-    enum { STEPS = 1 }; /* more would give way to other programs, too */
     id_t me = (id_t)syscall(SYS_gettid);
-    setpriority(PRIO_PROCESS, me, MIN(getpriority(PRIO_PROCESS, me) + STEPS, 19));
+    setpriority(PRIO_PROCESS, me, MIN(getpriority(PRIO_PROCESS, me) + steps, 19));
 }
 
 /* Since Linux 6.12 a thread may ask for shorter turns than others, and then interrupts theirs when

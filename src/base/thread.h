@@ -15,8 +15,9 @@ int pool_threads(const Pool *);
  * One call at a time per pool: the pool has one owner. NULL pool: runs all on the caller. */
 void pool_for(Pool *, int n, PoolFn *, void *arg);
 
-/* From now on this thread, and those it starts, give way to the others of the process. */
-void thread_lower(void);
+/* From now on this thread, and those it starts, give way to the others of the process: by a step,
+ * hardly; by ten, always. There is no way back. */
+void thread_lower(int steps);
 /* From now on this thread has short turns and gets them soon; threads it starts as well. */
 void thread_prompt(void);
 

@@ -65,7 +65,7 @@ static Line line_of(const Exchange *x)
     Line l = { .method = x->head_only ? "HEAD" : x->route ? x->route->method : "-",
                .path = x->route ? x->route->path : "-",
                .bytes = x->sent + x->out.n + x->rest.n,
-               .total_ms = (x->loop->now - x->began) * 1000 };
+               .total_ms = (x->ended - x->began) * 1000 };
     client_of(x->conn, l.client);
     if (!x->job) return l;
     const JobTimes *t = &x->job->times;
@@ -77,9 +77,9 @@ static Line line_of(const Exchange *x)
 
 static void log_text(const Exchange *x, const Line *l)
 {
-    log_info("%s \"%s %s\" %d %zu bytes %.3f ms (queue %.3f, model %.3f) %lld tokens %s", l->client,
-             l->method, l->path, x->status, l->bytes, l->total_ms, l->queue_ms, l->run_ms,
-             l->tokens, x->id);
+    log_asked("%s \"%s %s\" %d %zu bytes %.3f ms (queue %.3f, model %.3f) %lld tokens %s",
+              l->client, l->method, l->path, x->status, l->bytes, l->total_ms, l->queue_ms,
+              l->run_ms, l->tokens, x->id);
 }
 
 /* Everything in it is ours or was checked: no text here needs escaping. */

@@ -2,6 +2,7 @@
  * exchange.c - from a request's head to the end of its reply: who asks and for what, the pages, the
  * way to the session and back, errors. */
 #include "base/heap.h"
+#include "base/thread.h"
 #include "loop.h"
 
 Exchange *exchange_new(Conn *c, const Carrier *carrier, double began)
@@ -37,6 +38,7 @@ void exchange_free(Exchange *x)
 
 void exchange_sent(Exchange *x)
 {
+    x->ended = now_seconds(); /* the loop's own clock stands while it answers */
     metrics_answered(x);
     access_log(x);
     tracer_add(x->loop->tracer, x);
@@ -90,7 +92,7 @@ void exchange_begin(Exchange *x, Reply head)
     head.origin = x->origin;
     x->status = head.status;
     x->pieces = head.pieces;
-    x->answered = x->loop->now;
+    x->answered = now_seconds();
     x->carrier->begin(x, &head);
 }
 

@@ -74,7 +74,7 @@ struct Exchange {
     bool patient;                /* (handlers) may be silent as long as it likes */
     int status;                  /* 0: not begun */
     bool pieces;                 /* it has no length */
-    double answered;             /* when it began */
+    double answered, ended;      /* when it began; when its last byte had been sent */
     Buf out;                     /* bytes to be sent; */
     Str rest;                    /*   behind them, borrowed: a page, job->json or `kept`; */
     Buf kept;

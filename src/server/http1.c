@@ -5,8 +5,7 @@
 
 #include <strings.h>
 
-enum { MOST_FIELDS = 100, CHUNK_LINE = 256, CHUNK_DIGITS = 15, LENGTH_DIGITS = 18,
-       GAP = 1 << 16 };
+enum { MOST_FIELDS = 100, CHUNK_LINE = 256, GAP = 1 << 16 };
 
 typedef enum { /* in the order of a request */
     S_REQUEST, S_FIELD, S_BODY, S_CHUNK_SIZE, S_CHUNK, S_CHUNK_END, S_TRAILER, S_DONE, S_BAD
@@ -30,6 +29,12 @@ static bool bad_body(Http1 *h)
 static bool bad_syntax(Http1 *h, const char *what)
 {
     return bad(h, 400, EF_BAD_REQUEST, what);
+}
+
+/* One digit more; a number that is larger than any limit stays so. */
+static size_t with_digit(size_t n, size_t base, int digit)
+{
+    return n > SIZE_MAX / 32 ? n : n * base + (size_t)digit;
 }
 
 /* ---- characters ---- */
@@ -137,13 +142,12 @@ static bool read_request_line(Http1 *h, Str line, Buf *in)
 /* ---- header fields ---- */
 static bool field_length(Http1 *h, Str value)
 {
-    if (value.n == 0 || value.n > LENGTH_DIGITS)
-        return bad_syntax(h, "Content-Length: wanted a number");
+    if (value.n == 0) return bad_syntax(h, "Content-Length: wanted a number");
     size_t n = 0;
     for (size_t i = 0; i < value.n; i++) {
         if (value.p[i] < '0' || value.p[i] > '9')
             return bad_syntax(h, "Content-Length: wanted a number");
-        n = n * 10 + (size_t)(value.p[i] - '0');
+        n = with_digit(n, 10, value.p[i] - '0');
     }
     h->left = n;
     return true;
@@ -225,7 +229,7 @@ static bool split_field(Http1 *h, Str line, Str *name, Str *value)
 
 static bool twice(Http1 *h, const char *name)
 {
-    bad_syntax(h, "header: a field came twice");
+    bad_syntax(h, "found it twice in the header, wanted it once");
     return within(h->err, "%s", name);
 }
 
@@ -265,10 +269,8 @@ static bool read_chunk_size(Http1 *h, Str line, Buf *in)
 {
     (void)in;
     size_t size = 0, i = 0;
-    for (; i < line.n && hex_digit(line.p[i]) >= 0; i++) {
-        if (i == CHUNK_DIGITS) return bad_syntax(h, "chunk: wanted its size");
-        size = size * 16 + (size_t)hex_digit(line.p[i]);
-    }
+    for (; i < line.n && hex_digit(line.p[i]) >= 0; i++)
+        size = with_digit(size, 16, hex_digit(line.p[i]));
     bool extension = i < line.n && line.p[i] == ';';
     if (i == 0 || (i < line.n && !extension) || !is_field_value(line))
         return bad_syntax(h, "chunk: wanted its size");

@@ -32,8 +32,8 @@ void metrics_answered(const Exchange *x)
     loop->meters.answered[route][status_index(x->status)]++;
     tei_answered(&loop->meters.te, x);
     if (!x->job) return;
-    meter_add(&loop->meters.seconds, METER_SECONDS, loop->now - x->began);
-    meter_add(&loop->meters.write, METER_SECONDS, loop->now - x->answered);
+    meter_add(&loop->meters.seconds, METER_SECONDS, x->ended - x->began);
+    meter_add(&loop->meters.write, METER_SECONDS, x->ended - x->answered);
 }
 
 /* Of all rows of the row's path from there on; a path is told once, by its first row. */
@@ -299,22 +299,22 @@ void metrics_dump(const Loop *loop)
         if (c) conn_census(c, states, &idle, &lingering);
     }
     session_describe(loop->session, &model);
-    log_info("state: %.*s, up %.0f s%s", STR_ARG(buf_view(&model)), loop->now - loop->started,
-             loop->draining ? ", draining" : "");
-    log_info("state: %d connections: %d idle; %d reading, %d waiting, %d streaming, %d writing, "
-             "%d lingering; %zu bytes", loop->live, idle, states[X_READING],
-             states[X_WAITING], states[X_OPEN], states[X_SENDING], lingering, loop->bytes);
-    log_info("state: %lld waiting, %lld bytes; %llu answered, %llu texts, %llu tokens",
-             (long long)gauge(&m->waiting), (long long)gauge(&m->bytes),
-             (unsigned long long)count_get(&m->jobs), (unsigned long long)count_get(&m->rows),
-             (unsigned long long)count_get(&m->tokens));
-    log_info("state: refused: %llu queue full, %llu bytes, %llu draining; dropped: %llu gone, "
-             "%llu late", (unsigned long long)count_get(&m->full),
-             (unsigned long long)count_get(&m->heavy), (unsigned long long)count_get(&m->late),
-             (unsigned long long)count_get(&m->abandoned),
-             (unsigned long long)count_get(&m->expired));
-    log_info("state: mean ms: tokenize %.3f, queue %.3f, run %.3f, finish %.3f; %llu runs",
-             mean_ms(&m->tokenize), mean_ms(&m->queue), mean_ms(&m->compute), mean_ms(&m->finish),
-             (unsigned long long)total(&m->compute));
+    log_asked("state: %.*s, up %.0f s%s", STR_ARG(buf_view(&model)), loop->now - loop->started,
+              loop->draining ? ", draining" : "");
+    log_asked("state: %d connections: %d idle; %d reading, %d waiting, %d streaming, %d writing, "
+              "%d lingering; %zu bytes", loop->live, idle, states[X_READING],
+              states[X_WAITING], states[X_OPEN], states[X_SENDING], lingering, loop->bytes);
+    log_asked("state: %lld waiting, %lld bytes; %llu answered, %llu texts, %llu tokens",
+              (long long)gauge(&m->waiting), (long long)gauge(&m->bytes),
+              (unsigned long long)count_get(&m->jobs), (unsigned long long)count_get(&m->rows),
+              (unsigned long long)count_get(&m->tokens));
+    log_asked("state: refused: %llu queue full, %llu bytes, %llu draining; dropped: %llu gone, "
+              "%llu late", (unsigned long long)count_get(&m->full),
+              (unsigned long long)count_get(&m->heavy), (unsigned long long)count_get(&m->late),
+              (unsigned long long)count_get(&m->abandoned),
+              (unsigned long long)count_get(&m->expired));
+    log_asked("state: mean ms: tokenize %.3f, queue %.3f, run %.3f, finish %.3f; %llu runs",
+              mean_ms(&m->tokenize), mean_ms(&m->queue), mean_ms(&m->compute), mean_ms(&m->finish),
+              (unsigned long long)total(&m->compute));
     buf_free(&model);
 }

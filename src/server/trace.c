@@ -94,7 +94,7 @@ static Request request_of(Tracer *t, const Exchange *x, const TraceParent *paren
     Request r = { .route = x->route,
                   .status = x->status,
                   .began = x->began,
-                  .ended = x->loop->now,
+                  .ended = x->ended,
                   .failed = x->status >= 500 };
     memcpy(r.id, x->id, sizeof r.id);
     make_id(&t->seed, r.span, 8);

@@ -159,13 +159,13 @@ static bool default_prompt(const Session *s, const Job *job)
 }
 
 /* Body, texts, scripts: all that is not cut into slices. */
-static bool open_job(Session *s, Job *job)
+static bool open_job(Session *s, Job *job, Worker *worker)
 {
     TaskInputs given = { job->first, job->second, job->n };
     bool ok = job->body.p ? read_body(s, job)
                           : task_inputs_check(&given, s->options.max_inputs, &job->err);
     if (ok && default_prompt(s, job)) job_prompt(job, s->model->prompt);
-    if (!ok || !job_prepare(s, job)) return false;
+    if (!ok || !job_prepare(s, job, worker)) return false;
     job->encoding = ARRAY(&job->arena, Encoding, job->n);
     return true;
 }
@@ -202,7 +202,7 @@ static bool close_job(Session *s, Job *job)
 
 bool job_admit(Session *s, Job *job)
 {
-    return open_job(s, job) && encode_rows(s, job, &job->arena, 0, job->n, &job->err) &&
+    return open_job(s, job, NULL) && encode_rows(s, job, &job->arena, 0, job->n, &job->err) &&
            close_job(s, job);
 }
 
@@ -214,9 +214,9 @@ static void settle(Session *s, Job *job, bool ok)
     job_done(s, job);
 }
 
-void admit_whole(Session *s, Job *job)
+void admit_whole(Session *s, Job *job, Worker *worker)
 {
-    if (job_unwanted(s, job) || !open_job(s, job)) return job_done(s, job);
+    if (job_unwanted(s, job) || !open_job(s, job, worker)) return job_done(s, job);
     int slices = slices_of(job);
     if (slices > 1) {
         cut(job, slices);
@@ -232,14 +232,12 @@ static void admit_slice(Session *s, Job *job, int slice)
     settle(s, job, !job_unwanted(s, job) && close_job(s, job));
 }
 
-void *admission_thread(void *session)
+void admission_thread(Worker *me)
 {
-    Session *s = session;
+    Session *s = me->s;
     int slice;
-    thread_lower();
-    for (Job *job; (job = queue_take(&s->queue, STAGE_ADMIT, &slice));) {
+    for (Job *job; !me->replaced && (job = queue_take(&s->queue, STAGE_ADMIT, &slice));) {
         if (job->slices) admit_slice(s, job, slice);
-        else admit_whole(s, job);
+        else admit_whole(s, job, me);
     }
-    return NULL;
 }

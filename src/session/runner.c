@@ -227,22 +227,20 @@ void runner_borrowed(Session *s)
     queue_give_back(&s->queue);
 }
 
-void *runner_thread(void *session)
+void runner_thread(Worker *worker)
 {
-    Session *s = session;
+    Session *s = worker->s;
     Replica me = { .s = s };
     Job *admit, *dropped;
     if (s->options.replicas == 1) s->replica = &me;
-    thread_lower(); /* before the pool: its threads take after this one */
     me.pool = own_pool(s);
     me.runner = runner_new(s->model->engine, me.pool);
     while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
         drop(s, dropped);
-        if (admit) admit_whole(s, admit);
+        if (admit) admit_whole(s, admit, worker);
         run_and_settle(&me);
     }
     runner_free(me.runner);
     pool_free(me.pool);
     arena_free(&me.scratch);
-    return NULL;
 }

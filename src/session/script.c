@@ -1,11 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  * script.c - a package's Lua script around a job: Preprocess on its texts when it is admitted,
  * Postprocess on its rows when they have been run. Both run on several threads, none of which is
- * the runner's: a script that goes to its limit holds up its own request, not the others. */
+ * the runner's, and one that takes long is replaced there (crew.c): a script that goes to its limit
+ * holds up its own request, not the others. It ends early when nobody waits for its job. */
 #include "stages.h"
 
 /* Of one call's padded rows, so that the script has room for its own; more is cut between rows. */
 enum { MOST_PADDED = 32 << 20 };
+static const double long_seconds = 0.02; /* of one job's scripts: from here on it is stuck */
+
+/* ---- watching ---- */
+typedef struct Watch {
+    TransformWatch ask;
+    const Job *job;
+    Worker *worker;              /* NULL: a thread that is not ours */
+    double long_at;
+} Watch;
+
+static bool watch_ends(void *arg, double now)
+{
+    Watch *w = arg;
+    if (w->worker && now >= w->long_at) {
+        worker_stuck(w->worker);
+        w->worker = NULL; /* said once */
+    }
+    return __atomic_load_n(&w->job->abandoned, __ATOMIC_RELAXED) ||
+           (w->job->deadline > 0 && w->job->deadline <= now);
+}
+
+static TransformVm *begin(const Session *s, const Job *job, Worker *worker, Watch *w)
+{
+    *w = (Watch){ { watch_ends, w }, job, worker, now_seconds() + long_seconds };
+    return transform_take(s->vms, &w->ask);
+}
+
+/* A job that nobody waits for is answered as such, wherever its script stood. */
+static bool end(Session *s, Job *job, TransformVm *vm, bool ok)
+{
+    transform_give(s->vms, vm);
+    if (!ok) job_unwanted(s, job);
+    return ok;
+}
 
 /* ---- texts ---- */
 static bool prepare(TransformVm *vm, Job *job, Str *text)
@@ -15,18 +50,18 @@ static bool prepare(TransformVm *vm, Job *job, Str *text)
                            "Preprocess returned an empty text: Cannot tokenize empty string");
 }
 
-bool job_prepare(const Session *s, Job *job)
+bool job_prepare(Session *s, Job *job, Worker *worker)
 {
     if (!s->vms || !s->model->transform->pre) return true;
-    TransformVm *vm = transform_take(s->vms);
+    Watch watch;
+    TransformVm *vm = begin(s, job, worker, &watch);
     bool ok = true;
     for (size_t i = 0; ok && i < job->n; i++) {
-        ok = prepare(vm, job, &job->first[i]) &&
+        ok = !watch_ends(&watch, now_seconds()) && prepare(vm, job, &job->first[i]) &&
              (!job_second(job, i) || prepare(vm, job, &job->second[i]));
         if (!ok) within(&job->err, "inputs[%zu]", i);
     }
-    transform_give(s->vms, vm);
-    return ok;
+    return end(s, job, vm, ok);
 }
 
 /* ---- rows ---- */
@@ -62,6 +97,9 @@ static bool transform_group(const Session *s, TransformVm *vm, Job *job, size_t 
                            job->row_tokens + from, job->row_width[from] };
     TransformResult r;
     if (!transform_post(vm, task, &rows, &job->arena, &r, &job->err)) return false;
+    if (!task->labelled && job->options.dimensions > r.width)
+        return fail(&job->err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %lld",
+                    job->options.dimensions, (long long)r.width);
     job->stored += (to - from) * (size_t)r.stride * sizeof *r.data;
     if (job->stored > s->options.max_output)
         return fail(&job->err, EF_TOO_LARGE, "inputs: too much output, send less at once");
@@ -70,27 +108,25 @@ static bool transform_group(const Session *s, TransformVm *vm, Job *job, size_t 
     return true;
 }
 
-static bool transform_rows(const Session *s, Job *job)
+static bool transform_rows(Session *s, Job *job, Worker *worker)
 {
-    TransformVm *vm = transform_take(s->vms);
+    Watch watch;
+    TransformVm *vm = begin(s, job, worker, &watch);
     bool ok = true;
     if (s->model->task->labelled) job->scores = ARRAY(&job->arena, float *, job->n);
     for (size_t from = 0, to; ok && from < job->n; from = to) {
         to = group_end(job, from);
-        ok = transform_group(s, vm, job, from, to);
+        ok = !watch_ends(&watch, now_seconds()) && transform_group(s, vm, job, from, to);
     }
-    transform_give(s->vms, vm);
-    return ok;
+    return end(s, job, vm, ok);
 }
 
-void *script_thread(void *session)
+void script_thread(Worker *me)
 {
-    Session *s = session;
+    Session *s = me->s;
     int slice;
-    thread_lower();
-    for (Job *job; (job = queue_take(&s->queue, STAGE_SCRIPT, &slice));) {
-        if (!job_unwanted(s, job) && transform_rows(s, job)) jobs_finish(s, NULL, &job, 1);
+    for (Job *job; !me->replaced && (job = queue_take(&s->queue, STAGE_SCRIPT, &slice));) {
+        if (!job_unwanted(s, job) && transform_rows(s, job, me)) jobs_finish(s, NULL, &job, 1);
         job_done(s, job);
     }
-    return NULL;
 }

@@ -84,23 +84,14 @@ static SessionOptions with_defaults(const SessionOptions *given)
     return o;
 }
 
-/* Fewer threads than asked for are still a crew. */
-static bool hire(Session *s, Stage stage, int n, void *work(void *))
-{
-    Crew *crew = &s->crew[stage];
-    crew->thread = ARRAY(&s->arena, pthread_t, n);
-    while (crew->n < n && pthread_create(&crew->thread[crew->n], NULL, work, s) == 0) crew->n++;
-    return n == 0 || crew->n > 0;
-}
-
 /* Of those that a script or a huge text could keep busy there are at least two. */
 static bool start_threads(Session *s)
 {
     const Transform *script = s->model->transform;
     int several = MAX(s->options.threads, 2);
-    return hire(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
-           hire(s, STAGE_RUN, s->options.replicas, runner_thread) &&
-           hire(s, STAGE_ADMIT, several, admission_thread);
+    return crew_start(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
+           crew_start(s, STAGE_RUN, s->options.replicas, runner_thread) &&
+           crew_start(s, STAGE_ADMIT, several, admission_thread);
 }
 
 /* Each stage is closed only when nobody is left who could pass a job to it. */
@@ -108,7 +99,7 @@ static void end_threads(Session *s)
 {
     for (Stage stage = 0; stage < STAGES; stage++) {
         queue_close(&s->queue, stage);
-        for (int i = 0; i < s->crew[stage].n; i++) pthread_join(s->crew[stage].thread[i], NULL);
+        crew_end(s, stage);
     }
 }
 

@@ -73,17 +73,28 @@ void queue_refuse(Queue *);                      /* no new jobs from now on */
 void queue_close(Queue *, Stage);                /* nobody will pass jobs to it any more */
 
 /* ---- the session ---- */
-typedef struct Crew {            /* the threads of a stage */
-    pthread_t *thread;
-    int n;
-} Crew;
+typedef struct Crew Crew;
+typedef struct Worker {          /* a thread of a stage; crew.c */
+    Session *s;
+    Crew *crew;
+    pthread_t id;
+    bool hired, ended, awaited;  /* there is a thread; it is about to end; somebody joins it */
+    bool substitute;             /* hired by one that got stuck */
+    bool replaced;               /* its own: it ends after this job */
+} Worker;
+struct Crew {                    /* the threads of a stage */
+    void (*work)(Worker *);
+    Worker *worker;              /* [places] */
+    int places, replaced;        /* replaced: of them, still at their last job */
+    pthread_mutex_t lock;        /* of all this but work */
+};
 typedef struct Replica Replica;
 struct Session {
     Arena arena;                 /* holds this struct */
     const Model *model;
     SessionOptions options;      /* defaults filled in */
     Queue queue;
-    Crew crew[STAGES];           /* one runner per replica; at least two where others could wait */
+    Crew crew[STAGES];           /* one runner per replica */
     TransformPool *vms;          /* NULL: the model has no script */
     double rate;                 /* tokens a second of one run, lately; 0: not known. Atomic */
     int replicas_begun;
@@ -94,15 +105,19 @@ struct Session {
 
 /* admission.c: body -> texts -> encodings; on failure the job has its error. */
 bool job_admit(Session *, Job *);
-void admit_whole(Session *, Job *);     /* the same, and what comes after it */
-void *admission_thread(void *session);
+void admit_whole(Session *, Job *, Worker *); /* the same, and what comes after it */
+void admission_thread(Worker *);
 /* runner.c: a thread that owns its pool and its engine runner; a run by who has borrowed them. */
-void *runner_thread(void *session);
+void runner_thread(Worker *);
 void runner_borrowed(Session *);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
 void job_prompt(Job *, Str prompt); /* put before every text */
-bool job_prepare(const Session *, Job *);
-void *script_thread(void *session);
+bool job_prepare(Session *, Job *, Worker *); /* NULL: on a caller's thread */
+void script_thread(Worker *);
+/* crew.c: fewer threads than asked for are still a crew; false: there is none. */
+bool crew_start(Session *, Stage, int n, void (*work)(Worker *));
+void crew_end(Session *, Stage);        /* waits until all have ended: their queue is closed */
+void worker_stuck(Worker *);            /* its own word: it will be long */
 /* finish.c: jobs whose rows have all been run -> reply and JSON, in parallel (pool NULL: on this
  * thread); done is not called. */
 void jobs_finish(Session *, Pool *, Job **, int n);

@@ -339,13 +339,15 @@ TransformPool *transform_pool(const Transform *transform)
     return pool;
 }
 
-TransformVm *transform_take(TransformPool *pool)
+TransformVm *transform_take(TransformPool *pool, const TransformWatch *watch)
 {
     pthread_mutex_lock(&pool->lock);
     TransformVm *vm = pool->idle;
     if (vm) pool->idle = vm->next;
     pthread_mutex_unlock(&pool->lock);
-    return vm ? vm : transform_vm(pool->transform);
+    if (!vm) vm = transform_vm(pool->transform);
+    vm->watch = watch;
+    return vm;
 }
 
 void transform_give(TransformPool *pool, TransformVm *vm)

@@ -69,10 +69,17 @@ bool transform_post(TransformVm *, const Task *, const TransformRows *, Arena *,
                     TransformResult *, Err *);
 bool transform_pre(TransformVm *, Arena *, Str text, Str *out, Err *);
 
+/* Whoever may end a call before its limits do: asked whenever its clock is looked at. */
+typedef struct TransformWatch {
+    bool (*ends)(void *arg, double now); /* true: as if its time were over */
+    void *arg;
+} TransformWatch;
+
 /* ---- VMs that threads share: as many as run at once ---- */
 typedef struct TransformPool TransformPool;
 TransformPool *transform_pool(const Transform *);
-TransformVm *transform_take(TransformPool *);         /* an idle one, or a new one */
+/* An idle one, or a new one. The watch (NULL: nobody) is borrowed until it is given back. */
+TransformVm *transform_take(TransformPool *, const TransformWatch *);
 void transform_give(TransformPool *, TransformVm *);
 void transform_pool_free(TransformPool *);            /* NULL is fine; all must be back */
 

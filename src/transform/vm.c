@@ -27,7 +27,10 @@ static void count_hook(lua_State *L, lua_Debug *ar);
 /* ---- limits ---- */
 static bool past_deadline(TransformVm *vm)
 {
-    if (vm->deadline == 0 || now_seconds() < vm->deadline) return false;
+    if (vm->deadline == 0) return false;
+    double now = now_seconds();
+    bool ends = vm->watch && vm->watch->ends(vm->watch->arg, now);
+    if (!ends && now < vm->deadline) return false;
     if (!vm->stop) vm->stop = STOP_TIME;
     return true;
 }

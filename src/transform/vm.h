@@ -26,6 +26,7 @@ struct TransformVm {
     double deadline;         /* of this call; 0: none runs */
     Stop stop;               /* why this call must end */
     int lines;               /* logged by this call */
+    const TransformWatch *watch; /* NULL: nobody */
     TransformVm *next;       /* in a TransformPool */
 };
 
