@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_server_features.c - what a request may ask for beside its answer: keys, origins, ids, gzip,
- * lines, probes, metrics, a UNIX socket. */
+ * lines, probes, metrics, a UNIX socket, logs. */
 #include <sys/un.h>
 
 #include "data/gzip.h"
@@ -330,6 +330,57 @@ static void test_unix(void)
     unlink(a.sun_path);
 }
 
+/* ---- what an operator asked for ---- */
+/* Until the text of the file has those words; it stays for the next call. */
+static bool comes(int file, Buf *text, const char *words)
+{
+    for (int i = 0; i < 6000; i++, usleep(5000)) {
+        off_t n = lseek(file, 0, SEEK_END);
+        text->n = 0;
+        buf_reserve(text, (size_t)n + 1);
+        ssize_t got = pread(file, text->p, (size_t)n, 0);
+        text->p[MAX(got, 0)] = 0;
+        if (strstr(text->p, words)) return true;
+    }
+    return false;
+}
+
+/* Access log and state are there at every level, with times that a clock has told. */
+static void test_log(AccessLog form)
+{
+    TEST("log");
+    char path[] = "/tmp/encoderfile-test-XXXXXX";
+    int file = mkstemp(path), before = dup(2), dump = 0;
+    bool json = form == ACCESS_JSON;
+    Buf text = { 0 };
+    Running r = { .server = { .access = form, .dump = &dump } };
+    log_limit(LOG_ERROR);
+    dup2(file, 2);
+    start(&r);
+    ask(&r, "GET /health" H "\r\n");
+    bool line = comes(file, &text, json ? "\"path\":\"/health\"" : "\"GET /health\" 200");
+    bool timed = !strstr(text.p, json ? "\"ms\":0.000" : " 0.000 ms");
+    __atomic_store_n(&dump, 1, __ATOMIC_RELAXED);
+    bool state = comes(file, &text, "info state: mean ms: ");
+    stop(&r);
+    bool quiet = !strstr(text.p, "info serving");
+    dup2(before, 2);
+    log_limit(LOG_INFO);
+    CHECK(line && timed && state && quiet);
+    close(before), close(file);
+    unlink(path);
+    buf_free(&text);
+}
+
+static void test_write_seconds(const Running *r)
+{
+    TEST("seconds of writing");
+    for (int i = 0; i < 20; i++) CHECK(has(post(r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    const char *page = ask(r, "GET /metrics" H "\r\n");
+    CHECK(has(page, "\nencoderfile_write_seconds_sum "));
+    CHECK(!strstr(page, "\nencoderfile_write_seconds_sum 0.000000\n"));
+}
+
 int main(void)
 {
     TEST("model");
@@ -341,6 +392,7 @@ int main(void)
     test_ids(&r);
     test_lines(&r);
     test_tokenizer(&r);
+    test_write_seconds(&r);
     stop(&r);
     test_similarity();
     test_keys();
@@ -348,6 +400,8 @@ int main(void)
     test_gzip();
     test_many_lines();
     test_unix();
+    test_log(ACCESS_TEXT);
+    test_log(ACCESS_JSON);
     arena_free(&model.arena);
     return finish();
 }

@@ -16,7 +16,7 @@ int pool_threads(const Pool *);
 void pool_for(Pool *, int n, PoolFn *, void *arg);
 
 /* From now on this thread, and those it starts, give way to the others of the process: by a step,
- * hardly; by ten, always. There is no way back. */
+ * hardly; by ten, down to a tenth of their time. There is no way back. */
 void thread_lower(int steps);
 /* From now on this thread has short turns and gets them soon; threads it starts as well. */
 void thread_prompt(void);
