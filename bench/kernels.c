@@ -72,10 +72,13 @@ static void show_peaks(void)
     }
 }
 
+/* What is large lies in pages of 2 MB, as an engine's weights do. */
 static void *fresh(size_t bytes)
 {
-    void *p = aligned_alloc(64, ROUND_UP(bytes, 64) + 64);
+    const size_t align = bytes > 1 << 18 ? 2 << 20 : 64, size = ROUND_UP(bytes + 64, align);
+    void *p = aligned_alloc(align, size);
     assert(p);
+    if (align > 64) memory_large(p, size);
     memset(p, 0, bytes);
     return p;
 }

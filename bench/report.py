@@ -60,13 +60,15 @@ def peak_of(row, ours):
 def allowed(row, ours, names):
     """The ratio at which we would do nothing but multiply, at the peak rate of one core."""
     peers, peak = figures(row, names), peak_of(row, ours)
-    if not peak or not row["flops"] or row["threads"] > 1:
+    if not peers or not peak or not row["flops"] or row["threads"] > 1:
         return ""
     most = statistics.median(min(b[p] for p in peers) * b[peak] * 1e6 / row["flops"] for b in row["blocks"])
     return f"; arithmetic allows {most:.2f}"
 
 
 def part_of_peak(row, ours, peak):
+    if ours not in row["blocks"][0]:
+        return None
     return statistics.median(row["flops"] / b[ours] / 1e6 / b[peak] for b in row["blocks"])
 
 
