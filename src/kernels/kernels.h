@@ -148,7 +148,10 @@ void panels_i8_pack(const int8_t *w, bool transposed, int64_t N, int64_t K, int8
 /* Which blocks of 16 columns and 16 k have weights so small that the 8 products of a column and every
  * second pair of k, each with x - 64, fit in 16 bits: 1, else 0; at an end of fewer k 0. */
 enum { FITS_K = 16 };
-static inline int64_t fits_row(int64_t K) { return (K + FITS_K - 1) / FITS_K; } /* of one panel */
+static inline int64_t fits_row(int64_t K) /* bytes of one panel: eight blocks each, the first lowest */
+{
+    return (K + 8 * FITS_K - 1) / (8 * FITS_K);
+}
 void panels_i8_fits(const int8_t *panels, int64_t N, int64_t K, uint8_t *fits); /* [N/16][row] */
 size_t attention_scratch(int64_t longest_row, int D); /* floats, for any ISA */
 int64_t attention_row(int64_t n, int D); /* floats of a query's scores, and of its result */

@@ -76,9 +76,13 @@ static bool block_fits(const int8_t *block)
 void panels_i8_fits(const int8_t *panels, int64_t N, int64_t K, uint8_t *fits)
 {
     int64_t whole = ROUND_UP(K, GROUP) / FITS_K;
-    for (int64_t p = 0; p < N; p += PANEL, panels += PANEL * ROUND_UP(K, GROUP))
-        for (int64_t i = 0; i < fits_row(K); i++)
-            *fits++ = i < whole && block_fits(panels + i * FITS_K * PANEL);
+    for (int64_t p = 0; p < N; p += PANEL) {
+        memset(fits, 0, (size_t)fits_row(K));
+        for (int64_t i = 0; i < whole; i++)
+            fits[i / 8] |= (uint8_t)(block_fits(panels + i * FITS_K * PANEL) << i % 8);
+        fits += fits_row(K);
+        panels += PANEL * ROUND_UP(K, GROUP);
+    }
 }
 
 int64_t attention_row(int64_t n, int D) /* an odd number of lines: see row_i8 */

@@ -23,7 +23,7 @@ enum {
 
 typedef struct Middle {     /* of one panel */
     int64_t blocks;
-    const uint8_t *fits;    /* [blocks] */
+    bool fits[MOST_BLOCKS];
     vi start;               /* what is taken off, by column */
     vi of[MOST_BLOCKS];     /* 64 * w by lanes of 16 bits */
 } Middle;
@@ -31,11 +31,13 @@ typedef struct Middle {     /* of one panel */
 INLINE vi middle_of(const uint8_t *w) { return vi_pairs(vi_set(0x40404040), vi_load(w)); }
 
 /* All of the column, less what goes step by step; what is found there for `of` nobody reads. */
-static void middle_find(Middle *m, const uint8_t *w, int64_t groups, const int32_t *w_sum)
+static void middle_find(Middle *m, const uint8_t *w, int64_t groups, const int32_t *w_sum,
+                        const uint8_t *fits)
 {
     enum { NEXT = GROUP * PANEL };
     m->start = vi_mul(vi_set(64), vi_load(w_sum));
     for (int64_t i = 0; i < m->blocks; i++, w += BLOCK * NEXT) {
+        m->fits[i] = fits[i / 8] >> i % 8 & 1;
         m->of[i] = vi_add16(vi_add16(middle_of(w), middle_of(w + NEXT)),
                             vi_add16(middle_of(w + 2 * NEXT), middle_of(w + 3 * NEXT)));
         for (int k = 0; !m->fits[i] && k < BLOCK; k++)
@@ -121,8 +123,8 @@ INLINE void pairs_rows(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int6
     for (int64_t p = p0; p < p1; p++) {
         const uint8_t *w = (const uint8_t *)l->w + p * bytes;
         Tile t = { sum, m0, p * PANEL, 0, 1 };
-        middle.fits = l->w_fits + p * fits_row(l->K);
-        if (middle.blocks) middle_find(&middle, w, groups, l->w_sum + p * PANEL);
+        if (middle.blocks)
+            middle_find(&middle, w, groups, l->w_sum + p * PANEL, l->w_fits + p * fits_row(l->K));
         for (int64_t i = 0; i < rows.count; i++) {
             Cut c = tiling_cut(&rows, i);
             Strip s = { { l->xq + (m0 + c.from) * row, w, row }, groups, &middle,
