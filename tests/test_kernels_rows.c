@@ -11,6 +11,7 @@ static void spoil(float *x, int64_t K, int64_t m)
         if (m % 8 < 6) continue;                    /* most rows are ordinary */
         x[k] = m % 16 < 8 ? odd[m / 16 % COUNT(odd)] : fabsf(x[k]) * (m % 2 ? 1 : -1);
     }
+    if (m % 8 == 5) x[K / 2] = NAN;                 /* the lowest value */
 }
 
 static bool quantized_well(const float *x, int64_t K, const uint8_t *q, RowScale row)
@@ -21,6 +22,8 @@ static bool quantized_well(const float *x, int64_t K, const uint8_t *q, RowScale
         if (q[k] > 127 || (k >= K && q[k])) return false;
         if (k >= K || !isfinite(row.scale)) continue;
         float back = row.scale * (float)(q[k] - row.zero);
+        if (isnan(x[k]) && q[k]) return false;
+        if (isnan(x[k])) continue;
         if (x[k] == 0 && back != 0) return false;   /* 0.0 is exact */
         if (!(fabsf(back - x[k]) <= 1.001f * row.scale + 1e-30f)) return false;
     }
@@ -29,7 +32,7 @@ static bool quantized_well(const float *x, int64_t K, const uint8_t *q, RowScale
 
 static void test_quantize_rows(const Kernels *t)
 {
-    static const int64_t sizes[] = { 1, 2, 3, 4, 5, 15, 16, 17, 33, 64, 100, 384 };
+    static const int64_t sizes[] = { 1, 2, 3, 4, 5, 15, 16, 17, 33, 64, 65, 100, 127, 128, 384 };
     for (size_t i = 0; i < COUNT(sizes); i++) {
         int64_t K = sizes[i], ldx = K + 1, M = 100, bytes = M * row_i8(K);
         float *x = randoms(M * ldx, 4);

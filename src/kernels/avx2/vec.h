@@ -127,12 +127,34 @@ INLINE vf vf_part(vf v, int n, vf rest) /* the others are those of rest */
 }
 
 /* ---- bytes and bf16 ---- */
-INLINE void vf_store_u8(uint8_t *p, vf v) /* whole numbers in 0..255 to 16 bytes */
+INLINE __m256i u7_32(const float *x, __m256 by, __m256i more)
 {
-    __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(v.lo), _mm256_cvtps_epi32(v.hi));
-    words = _mm256_permute4x64_epi64(words, 0xd8);
-    __m128i first = _mm256_castsi256_si128(words), second = _mm256_extracti128_si256(words, 1);
-    _mm_storeu_si128((__m128i *)p, _mm_packus_epi16(first, second));
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i n[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        n[i] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + i * 8), by));
+    __m256i low = _mm256_add_epi16(_mm256_packs_epi32(n[0], n[1]), more);
+    __m256i high = _mm256_add_epi16(_mm256_packs_epi32(n[2], n[3]), more);
+    __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
+    return _mm256_min_epu8(bytes, _mm256_set1_epi8(127));
+}
+/* 64 floats times `by`, to nearest even, plus `zero`, as bytes in 0..127; a NaN becomes 0. */
+INLINE void vf_store_u7(uint8_t *q, const float *x, float by, int zero)
+{
+    __m256i more = _mm256_set1_epi16((short)zero);
+    _mm256_storeu_si256((__m256i *)q, u7_32(x, _mm256_set1_ps(by), more));
+    _mm256_storeu_si256((__m256i *)q + 1, u7_32(x + 32, _mm256_set1_ps(by), more));
+}
+INLINE int64_t u8_sum(const uint8_t *q, int64_t n) /* n: a multiple of 64 */
+{
+    __m256i sum = _mm256_setzero_si256();
+    for (int64_t i = 0; i < n; i += 32)
+        sum = _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)(q + i)),
+                                                    _mm256_setzero_si256()));
+    int64_t four[4];
+    memcpy(four, &sum, sizeof four);
+    return (four[0] + four[1]) + (four[2] + four[3]);
 }
 
 INLINE __m256i bf16_half(__m256 v) /* to nearest even, in the low half of each lane */

@@ -84,9 +84,26 @@ INLINE void vf_store_part(float *p, vf v, int n) { _mm512_mask_storeu_ps(p, lane
 INLINE vf vf_part(vf v, int n, vf rest) { return _mm512_mask_blend_ps(lanes_below(n), rest, v); }
 
 /* ---- bytes and bf16 ---- */
-INLINE void vf_store_u8(uint8_t *p, vf v) /* whole numbers in 0..255 to 16 bytes */
+/* 64 floats times `by`, to nearest even, plus `zero`, as bytes in 0..127; a NaN becomes 0. */
+INLINE void vf_store_u7(uint8_t *q, const float *x, float by, int zero)
 {
-    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i n[4], more = _mm512_set1_epi16((short)zero);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        n[i] = _mm512_cvtps_epi32(vf_mul(vf_load(x + i * PANEL), vf_set(by)));
+    __m512i low = _mm512_add_epi16(_mm512_packs_epi32(n[0], n[1]), more);
+    __m512i high = _mm512_add_epi16(_mm512_packs_epi32(n[2], n[3]), more);
+    __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high));
+    _mm512_storeu_si512(q, _mm512_min_epu8(bytes, _mm512_set1_epi8(127)));
+}
+INLINE int64_t u8_sum(const uint8_t *q, int64_t n) /* n: a multiple of 64 */
+{
+    __m512i sum = _mm512_setzero_si512();
+    for (int64_t i = 0; i < n; i += 64)
+        sum = _mm512_add_epi64(
+            sum, _mm512_sad_epu8(_mm512_loadu_si512(q + i), _mm512_setzero_si512()));
+    return _mm512_reduce_add_epi64(sum);
 }
 
 INLINE __m512i vf_bf16(vf v) /* in the low halves; to nearest even; no instruction: they flush */

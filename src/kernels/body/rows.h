@@ -100,23 +100,45 @@ static void activate_body(Act act, const float *x, float *y, int64_t n)
     WITH_ACT(act, activate_row, x, y, n)
 }
 
+/* Stretched to hold 0.0; in turns, as in squares. */
+INLINE void range_of(const float *x, int64_t n, float *least, float *most)
+{
+    enum { TURNS = 4 };
+    vf lo[TURNS], hi[TURNS];
+    for (int t = 0; t < TURNS; t++) lo[t] = hi[t] = vf_set(0);
+    int64_t i = 0;
+    for (; i + TURNS * PANEL <= n; i += TURNS * PANEL)
+#pragma GCC unroll 4
+        for (int t = 0; t < TURNS; t++) {
+            vf v = vf_load(x + i + t * PANEL);
+            lo[t] = vf_min(v, lo[t]);
+            hi[t] = vf_max(v, hi[t]);
+        }
+    SWEEP(k, w, n - i,
+         vf v = load(x + i + k, w);
+         lo[0] = vf_min(v, lo[0]);
+         hi[0] = vf_max(v, hi[0]););
+    vf low = vf_min(vf_min(lo[0], lo[1]), vf_min(lo[2], lo[3]));
+    *least = -vf_largest(vf_sub(vf_set(0), low));
+    *most = vf_largest(vf_max(vf_max(hi[0], hi[1]), vf_max(hi[2], hi[3])));
+}
+
 static void quantize_row(const float *x, int64_t K, uint8_t *q, RowScale *row)
 {
-    vf lo = vf_set(0), hi = vf_set(0), sum = vf_set(0);
-    SWEEP(k, w, K,
-         vf v = load(x + k, w);
-         lo = vf_min(v, lo);
-         hi = vf_max(v, hi););
-    QuantizeStep step = quantize_step(-vf_largest(vf_sub(vf_set(0), lo)), vf_largest(hi));
-    const vf inverse = vf_set(step.inverse), zero = vf_set(step.zero);
-    SWEEP(k, w, K,
-         vf v = vf_round(vf_mul(load(x + k, w), inverse));
-         v = part(vf_min(vf_max(vf_add(v, zero), vf_set(0)), vf_set(127)), w, vf_set(0));
-         sum = vf_add(sum, v); /* whole and below 2^24: exact */
-         vf_store_u8(q + k, v););
-    int64_t end = ROUND_UP(K, PANEL);
-    memset(q + end, 0, (size_t)(row_i8(K) - end));
-    *row = (RowScale){ step.scale, (int32_t)step.zero, (int32_t)vf_sum(sum) };
+    enum { BYTES = 64 };        /* of a store */
+    float lo, hi;
+    range_of(x, K, &lo, &hi);
+    const QuantizeStep step = quantize_step(lo, hi);
+    const int zero = (int)step.zero;
+    int64_t k = 0;
+    for (; k + BYTES <= K; k += BYTES) vf_store_u7(q + k, x + k, step.inverse, zero);
+    if (k < K) {
+        float end[BYTES] = { 0 };
+        memcpy(end, x + k, (size_t)(K - k) * sizeof(float));
+        vf_store_u7(q + k, end, step.inverse, zero);
+    }
+    memset(q + K, 0, (size_t)(row_i8(K) - K));
+    *row = (RowScale){ step.scale, zero, (int32_t)u8_sum(q, row_i8(K)) };
 }
 
 static void quantize_body(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowScale *row,

@@ -117,14 +117,27 @@ INLINE vf vf_part(vf v, int n, vf rest) /* the others are those of rest */
 }
 
 /* ---- bytes and bf16 ---- */
-INLINE uint16x8_t words8(float32x4_t x, float32x4_t y)
+INLINE int16x4_t words4(const float *x, float by) /* a NaN becomes -32768 */
 {
-    return vcombine_u16(vmovn_u32(vcvtq_u32_f32(x)), vmovn_u32(vcvtq_u32_f32(y)));
+    float32x4_t v = max4(vmulq_n_f32(vld1q_f32(x), by), vdupq_n_f32(INT16_MIN));
+    return vqmovn_s32(vcvtnq_s32_f32(v));
 }
-INLINE void vf_store_u8(uint8_t *p, vf v) /* whole numbers in 0..255 to 16 bytes */
+/* 64 floats times `by`, to nearest even, plus `zero`, as bytes in 0..127; a NaN becomes 0. */
+INLINE void vf_store_u7(uint8_t *q, const float *x, float by, int zero)
 {
-    vst1q_u8(p, vcombine_u8(vmovn_u16(words8(v.a, v.b)), vmovn_u16(words8(v.c, v.d))));
+    for (int i = 0; i < 64; i += 8) {
+        int16x8_t n = vcombine_s16(words4(x + i, by), words4(x + i + 4, by));
+        n = vaddq_s16(n, vdupq_n_s16((int16_t)zero));
+        vst1_u8(q + i, vmin_u8(vqmovun_s16(n), vdup_n_u8(127)));
+    }
 }
+INLINE int64_t u8_sum(const uint8_t *q, int64_t n) /* n: a multiple of 64 */
+{
+    uint32x4_t sum = vdupq_n_u32(0);
+    for (int64_t i = 0; i < n; i += 16) sum = vpadalq_u16(sum, vpaddlq_u8(vld1q_u8(q + i)));
+    return (int64_t)vaddvq_u32(sum);
+}
+
 INLINE uint16x4_t bf16_4(float32x4_t v) /* to nearest even */
 {
     uint32x4_t bits = vreinterpretq_u32_f32(v), high = vshrq_n_u32(bits, 16);
