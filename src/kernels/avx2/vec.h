@@ -104,6 +104,31 @@ INLINE float vf_largest(vf v)
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
+/* ---- 16 sums in double ---- */
+typedef struct vd {
+    __m256d four[4];
+} vd;
+INLINE vd vd_zero(void)
+{
+    __m256d v = _mm256_setzero_pd();
+    return (vd){ { v, v, v, v } };
+}
+INLINE vd vd_add(vd sum, const float *p) /* 16 floats */
+{
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        sum.four[i] = _mm256_add_pd(sum.four[i], _mm256_cvtps_pd(_mm_loadu_ps(p + 4 * i)));
+    return sum;
+}
+INLINE double vd_sum(vd v) /* fours first, pairs in them, then the two pairs: on every ISA */
+{
+    __m256d four = _mm256_add_pd(_mm256_add_pd(v.four[0], v.four[1]),
+                                 _mm256_add_pd(v.four[2], v.four[3]));
+    __m256d two = _mm256_hadd_pd(four, four);
+    return _mm_cvtsd_f64(
+        _mm_add_sd(_mm256_castpd256_pd128(two), _mm256_extractf128_pd(two, 1)));
+}
+
 /* ---- the first n lanes, 0 <= n <= 16; memory of the others is not touched ---- */
 INLINE __m256i lanes_below(int n)
 {

@@ -77,6 +77,28 @@ INLINE float vf_largest(vf v)
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
+/* ---- 16 sums in double ---- */
+typedef struct vd {
+    __m512d lo, hi;
+} vd;
+INLINE vd vd_zero(void) { return (vd){ _mm512_setzero_pd(), _mm512_setzero_pd() }; }
+INLINE vd vd_add(vd sum, const float *p) /* 16 floats */
+{
+    return (vd){ _mm512_add_pd(sum.lo, _mm512_cvtps_pd(_mm256_loadu_ps(p))),
+                 _mm512_add_pd(sum.hi, _mm512_cvtps_pd(_mm256_loadu_ps(p + 8))) };
+}
+INLINE __m256d halves(__m512d v)
+{
+    return _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+}
+INLINE double vd_sum(vd v) /* fours first, pairs in them, then the two pairs: on every ISA */
+{
+    __m256d four = _mm256_add_pd(halves(v.lo), halves(v.hi));
+    __m256d two = _mm256_hadd_pd(four, four);
+    return _mm_cvtsd_f64(
+        _mm_add_sd(_mm256_castpd256_pd128(two), _mm256_extractf128_pd(two, 1)));
+}
+
 /* ---- the first n lanes, 0 <= n <= 16; memory of the others is not touched ---- */
 INLINE __mmask16 lanes_below(int n) { return (__mmask16)((1u << n) - 1); }
 INLINE vf vf_load_part(const float *p, int n) { return _mm512_maskz_loadu_ps(lanes_below(n), p); }

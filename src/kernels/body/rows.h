@@ -10,23 +10,13 @@ static void add_row(const float *a, const float *b, float *sum, int64_t n)
 }
 
 /* In double, so that the mean of a row is its nearest float: of equal numbers it is that number, whose
- * distance 1 / sqrt(eps) would make large. Four registers of four lanes on every ISA. */
+ * distance 1 / sqrt(eps) would make large. */
 INLINE double wide_sum(const float *x, int64_t n)
 {
-    enum { LANES = 4, TURNS = 4 };
-    typedef float Narrow __attribute__((vector_size(LANES * sizeof(float))));
-    typedef double Wide __attribute__((vector_size(LANES * sizeof(double))));
-    Wide sum[TURNS] = { 0 };
+    vd sum = vd_zero();
     int64_t i = 0;
-    for (; i + TURNS * LANES <= n; i += TURNS * LANES)
-#pragma GCC unroll 4
-        for (int t = 0; t < TURNS; t++) {
-            Narrow v;
-            memcpy(&v, x + i + t * LANES, sizeof v);
-            sum[t] += __builtin_convertvector(v, Wide);
-        }
-    const Wide all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    double total = (all[0] + all[1]) + (all[2] + all[3]);
+    for (; i + PANEL <= n; i += PANEL) sum = vd_add(sum, x + i);
+    double total = vd_sum(sum);
     for (; i < n; i++) total += (double)x[i];
     return total;
 }
@@ -57,25 +47,39 @@ static void bf16_row(const float *x, int64_t K, uint16_t *b)
     memset(b + end, 0, (size_t)(row_bf16(K) - end) * sizeof(*b));
 }
 
-static void norm_row(const Norm *n, const float *x, float *y)
+/* The end of a row's sum is a chain of a hundred cycles: a few rows go through each pass together, so
+ * that one row's chain runs beside the next row's additions. */
+enum { AT_ONCE = 4 };
+
+static void norm_row(const Norm *n, const float *x, float *y, vf mean, vf scale)
 {
-    const vf mean = vf_set((float)(wide_sum(x, n->C) / (double)n->C));
-    const float variance = squares(x, n->C, mean) / (float)n->C;
-    const vf scale = vf_set(1 / sqrtf(variance + n->eps));
     SWEEP(i, w, n->C,
           vf d = vf_mul(vf_sub(load(x + i, w), mean), scale);
          vf beta = n->beta ? load(n->beta + i, w) : vf_set(0);
          store(y + i, vf_fma(d, load(n->gamma + i, w), beta), w););
 }
 
+static void norm_rows(const Norm *n, int64_t m, int rows)
+{
+    const int64_t C = n->C;
+    float *y = n->y + m * C, *sum = n->sum ? n->sum + m * C : y; /* y serves until it is written */
+    const float *x = n->skip ? sum : n->x + m * C;
+    float mean[AT_ONCE], scale[AT_ONCE];
+    if (n->skip) add_row(n->x + m * C, n->skip + m * C, sum, rows * C);
+    for (int r = 0; r < rows; r++) mean[r] = (float)(wide_sum(x + r * C, C) / (double)C);
+    for (int r = 0; r < rows; r++) {
+        float variance = squares(x + r * C, C, vf_set(mean[r])) / (float)C;
+        scale[r] = 1 / sqrtf(variance + n->eps);
+    }
+    for (int r = 0; r < rows; r++)
+        norm_row(n, x + r * C, y + r * C, vf_set(mean[r]), vf_set(scale[r]));
+    for (int r = 0; n->yb && r < rows; r++)
+        bf16_row(y + r * C, C, n->yb + (m + r) * row_bf16(C));
+}
+
 static void norm_body(const Norm *n, int64_t m0, int64_t m1)
 {
-    for (int64_t at = m0 * n->C; at < m1 * n->C; at += n->C) {
-        float *sum = n->sum ? n->sum + at : n->y + at; /* y serves until it is written */
-        if (n->skip) add_row(n->x + at, n->skip + at, sum, n->C);
-        norm_row(n, n->skip ? sum : n->x + at, n->y + at);
-        if (n->yb) bf16_row(n->y + at, n->C, n->yb + at / n->C * row_bf16(n->C));
-    }
+    for (int64_t m = m0; m < m1; m += AT_ONCE) norm_rows(n, m, (int)MIN(AT_ONCE, m1 - m));
 }
 
 static void softmax_body(const float *x, float *y, int64_t n)
@@ -123,12 +127,9 @@ INLINE void range_of(const float *x, int64_t n, float *least, float *most)
     *most = vf_largest(vf_max(vf_max(hi[0], hi[1]), vf_max(hi[2], hi[3])));
 }
 
-static void quantize_row(const float *x, int64_t K, uint8_t *q, RowScale *row)
+static void quantize_row(const float *x, int64_t K, uint8_t *q, QuantizeStep step, RowScale *row)
 {
     enum { BYTES = 64 };        /* of a store */
-    float lo, hi;
-    range_of(x, K, &lo, &hi);
-    const QuantizeStep step = quantize_step(lo, hi);
     const int zero = (int)step.zero;
     int64_t k = 0;
     for (; k + BYTES <= K; k += BYTES) vf_store_u7(q + k, x + k, step.inverse, zero);
@@ -144,8 +145,17 @@ static void quantize_row(const float *x, int64_t K, uint8_t *q, RowScale *row)
 static void quantize_body(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowScale *row,
                           int64_t m0, int64_t m1)
 {
-    for (int64_t m = m0; m < m1; m++)
-        quantize_row(x + m * ldx, K, q + m * row_i8(K), row + m);
+    QuantizeStep step[AT_ONCE];
+    for (int64_t m = m0; m < m1; m += AT_ONCE) {
+        const int64_t rows = MIN(AT_ONCE, m1 - m);
+        for (int64_t r = 0; r < rows; r++) {
+            float lo, hi;
+            range_of(x + (m + r) * ldx, K, &lo, &hi);
+            step[r] = quantize_step(lo, hi);
+        }
+        for (int64_t r = 0; r < rows; r++)
+            quantize_row(x + (m + r) * ldx, K, q + (m + r) * row_i8(K), step[r], row + m + r);
+    }
 }
 
 static void bf16_body(const float *x, int64_t ldx, int64_t K, uint16_t *b, int64_t m0, int64_t m1)

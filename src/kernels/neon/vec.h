@@ -98,6 +98,32 @@ INLINE float vf_largest(vf v)
     return vgetq_lane_f32(max4(two, vextq_f32(two, two, 1)), 0);
 }
 
+/* ---- 16 sums in double ---- */
+typedef struct vd {
+    float64x2_t two[8];
+} vd;
+INLINE vd vd_zero(void)
+{
+    float64x2_t v = vdupq_n_f64(0);
+    return (vd){ { v, v, v, v, v, v, v, v } };
+}
+INLINE vd vd_add(vd sum, const float *p) /* 16 floats */
+{
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        float32x4_t v = vld1q_f32(p + 4 * i);
+        sum.two[2 * i] = vaddq_f64(sum.two[2 * i], vcvt_f64_f32(vget_low_f32(v)));
+        sum.two[2 * i + 1] = vaddq_f64(sum.two[2 * i + 1], vcvt_high_f64_f32(v));
+    }
+    return sum;
+}
+INLINE double vd_sum(vd v) /* fours first, pairs in them, then the two pairs: on every ISA */
+{
+    float64x2_t low = vaddq_f64(vaddq_f64(v.two[0], v.two[2]), vaddq_f64(v.two[4], v.two[6]));
+    float64x2_t high = vaddq_f64(vaddq_f64(v.two[1], v.two[3]), vaddq_f64(v.two[5], v.two[7]));
+    return vaddvq_f64(low) + vaddvq_f64(high);
+}
+
 /* ---- the first n lanes, 0 <= n <= 16; memory of the others is not touched ---- */
 INLINE vf vf_load_part(const float *p, int n) /* the others are 0 */
 {
