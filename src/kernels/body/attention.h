@@ -57,6 +57,7 @@ static void multiply(Product *t, int64_t n, int panels)
     const float *x = t->x;
     float *sum = t->sum;
     t->panel = t->K * PANEL, t->sum_row = PANEL, t->sum_panel = n * PANEL;
+    t->ahead.every = t->K;
     for (int64_t i = 0; i < rows.count; i++) {
         Cut c = tiling_cut(&rows, i);
         t->x = x + c.from * t->row;

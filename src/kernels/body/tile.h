@@ -10,6 +10,7 @@
  * weights come from memory while others are multiplied. The row tiles of a panel share the work. */
 enum { STRIDE = 8 };        /* steps between two such moments */
 typedef struct Ahead {
+    int64_t every;          /* f32: STRIDE; all steps of a tile where nothing is asked for */
     const char *p;          /* what comes next, of the first panel */
     int64_t far;            /* bytes from there to what comes later, for the second cache */
     int64_t panel;          /* bytes from panel to panel */
@@ -41,6 +42,9 @@ typedef struct Product {
     Ahead ahead;
     float *sum;             /* 16 floats of row r, panel p go to sum[r*sum_row + p*sum_panel] */
     int64_t sum_row, sum_panel;
+    const float *bias;      /* then added to every row, or NULL */
+    const float *residual;  /* and then, to row r, residual[r*residual_row ...], or NULL */
+    int64_t residual_row;
 } Product;
 
 INLINE void tile_body(int rows, int panels, Product *t)
@@ -53,9 +57,10 @@ INLINE void tile_body(int rows, int panels, Product *t)
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++)
             sum[r][p] = t->more ? vf_load(t->sum + r * t->sum_row + p * t->sum_panel) : vf_set(0);
-    for (int64_t left = t->K; left > 0; left -= STRIDE) {
+    for (int64_t left = t->K, steps; left > 0; left -= steps) {
         ahead_ask(&t->ahead, panels, true);
-        for (int64_t k = MIN(STRIDE, left); k > 0; k--, w += PANEL, x += next) {
+        steps = MIN(t->ahead.every, left);
+        for (int64_t k = steps; k > 0; k--, w += PANEL, x += next) {
             vf b[TILE_PANELS];
 #pragma GCC unroll 32
             for (int p = 0; p < panels; p++) b[p] = vf_load(w + p * panel);
@@ -67,6 +72,20 @@ INLINE void tile_body(int rows, int panels, Product *t)
             }
         }
     }
+    if (t->bias)
+#pragma GCC unroll 32
+        for (int p = 0; p < panels; p++) {
+            const vf bias = vf_load(t->bias + p * PANEL);
+#pragma GCC unroll 32
+            for (int r = 0; r < rows; r++) sum[r][p] = vf_add(sum[r][p], bias);
+        }
+    if (t->residual)
+#pragma GCC unroll 32
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 32
+            for (int p = 0; p < panels; p++)
+                sum[r][p] = vf_add(sum[r][p],
+                                   vf_load(t->residual + r * t->residual_row + p * PANEL));
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
@@ -114,7 +133,7 @@ INLINE Cut tiling_cut(const Tiling *t, int64_t i)
 }
 INLINE Ahead tiling_ahead(const Tiling *t, int64_t i, const void *next, int64_t panel_bytes)
 {
-    return (Ahead){ next, 0, panel_bytes, t->part * i, t->step };
+    return (Ahead){ STRIDE, next, 0, panel_bytes, t->part * i, t->step };
 }
 
 /* Rows of X that are run under all panels before the next: as many as the second cache keeps. */
