@@ -299,6 +299,17 @@ static bool symbols_hold(const Planner *p, Err *err)
     return true;
 }
 
+/* Of a second cache of 1 or 2 MB, what is left beside the rows. */
+enum { NEAR_WEIGHTS = 1 << 20 };
+
+static bool weights_are_far(const Plan *plan)
+{
+    size_t all = 0;
+    for (const Step *step = plan->step; step < plan->step + plan->n_step; step++)
+        if (step_multiplies(step)) all += tensor_bytes(step->in[1]);
+    return all > NEAR_WEIGHTS;
+}
+
 static bool make(Planner *p, Err *err)
 {
     const Graph *g = p->g;
@@ -328,6 +339,7 @@ static bool make(Planner *p, Err *err)
     plan->slot[plan->output].last = plan->n_step;
     plan_low(p);
     plan_memory(plan);
+    plan->far = weights_are_far(plan);
     return true;
 }
 

@@ -36,9 +36,15 @@ typedef struct Plan {
     int output; /* slot */
     Form output_form;
     size_t block;  /* bytes */
+    bool far;      /* OpCall */
     bool dynamic;  /* no steps: shapes depend on data */
     uint64_t used; /* for least-recently-used eviction */
 } Plan;
+
+static inline bool step_multiplies(const Step *s) /* input 1 is a weight */
+{
+    return s->kind == STEP_OP && s->node->op->token == TOKEN_MATMUL && s->n_in > 1;
+}
 
 struct Engine {
     const Graph *graph;

@@ -193,10 +193,9 @@ static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
 /* What the next product multiplies by. Several workers at one step read parts of it: none is told. */
 static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const Step *step)
 {
-    if (pool_threads(r->pool) > 1) return NULL;
+    if (!plan->far || pool_threads(r->pool) > 1) return NULL;
     while (++step < plan->step + plan->n_step)
-        if (step->kind == STEP_OP && step->node->op->token == TOKEN_MATMUL && step->n_in > 1)
-            return step->in[1];
+        if (step_multiplies(step)) return step->in[1];
     return NULL;
 }
 
@@ -221,6 +220,7 @@ static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged
                     .pool = r->pool,
                     .scratch = &r->scratch,
                     .ragged = ragged,
+                    .far = plan->far,
                     .ahead = weight_ahead(r, plan, step) };
     if (step->low_in >= 0) call.low_in = plan->slot[step->low_in].t.data;
     if (step->low_out >= 0) call.low_out = plan->slot[step->low_out].t.data;

@@ -38,6 +38,7 @@ typedef struct Linear {
     int64_t ldx, ldr, ldy;
     int64_t M, N, K;
     Act act;
+    bool far;                   /* w is not in the second cache, since a model has more of them */
     const void *ahead;          /* the weight of the product that follows, or NULL: may be asked for */
     int64_t ahead_bytes;
     /* bf16 only */

@@ -36,6 +36,7 @@ typedef struct OpCall {
     Pool *pool;                /* may be NULL */
     Arena *scratch;            /* the caller's; reset after the step */
     const Ragged *ragged;      /* NULL: padded */
+    bool far;                  /* the weights of all products do not stay in a core's cache */
     const Tensor *ahead;       /* the weight of the product that follows, or NULL */
     /* Rows of bf16 (kernels.h) from product to product: input 0 so, or NULL; where output 0 is wanted
      * so, beside out[0] or, where that has no data, in its place. */

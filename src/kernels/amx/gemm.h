@@ -15,7 +15,8 @@
 enum {
     WHOLE_STEPS = 24, CUT_STEPS = 12,   /* of K: more than the first are cut into the second */
     CUT_STRIPS = 12,                    /* strips of a group whose sums wait */
-    GROUP_BYTES = 256 << 10             /* of W that the second cache keeps for the next rows */
+    GROUP_BYTES = 256 << 10,            /* of W that the second cache keeps for the next rows */
+    NEAR_BYTES = 512 << 10              /* where all of W is in it already */
 };
 
 typedef struct Block {          /* of sums, and what is multiplied into them */
@@ -215,12 +216,12 @@ static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int6
                .late = { .l = &after, .pair = pair_for(&after) } };
     int64_t steps = w.panel / TILE_BYTES;
     w.parts = steps > WHOLE_STEPS ? (steps + CUT_STEPS - 1) / CUT_STEPS : 1;
-    int64_t strips = MAX(1, GROUP_BYTES / (w.most * w.panel)), next;
+    int64_t strips = MAX(1, (l->far ? GROUP_BYTES : NEAR_BYTES) / (w.most * w.panel)), next;
     if (w.parts > 1) strips = MIN(strips, CUT_STRIPS);
     int64_t all = cut_count(p1 - p0, w.most);
     strips = cut_count(all, (int)cut_count(all, (int)strips)); /* groups of one size */
     int64_t blocks = (m1 - m0 + 2 * SIDE - 1) / (2 * SIDE); /* one alone has no time to ask */
-    if (blocks > 1) w.lines = (2 * SIDE + blocks - 1) / blocks;
+    if (l->far && blocks > 1) w.lines = (2 * SIDE + blocks - 1) / blocks;
     tiles_configure();
     for (int64_t p = p0; p < p1; p = next) {
         next = MIN(p1, p + strips * w.most);
