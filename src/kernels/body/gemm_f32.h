@@ -27,12 +27,13 @@ static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, 
     const bool few = widest == 1 && rows.count > 1 && rows.count <= FEW;
     const int64_t chunk = few ? CHUNK : K;
     const bool asks = rows.count > 1 && l->N * K * (int64_t)sizeof(float) > SMALL;
+    const int64_t times = few ? 1 : 2; /* more tiles have more moments to ask for a line */
     const bool plain = chunk >= K && l->act == ACT_NONE; /* then a tile goes straight to Y */
     if (m1 <= m0) return;
     Product t = { .row = l->ldx, .next = 1, .panel = panel, .sum_panel = PANEL,
                   .residual_row = l->ldr,
-                  .ahead = { .every = asks ? STRIDE : K, .far = few ? FAR : 0, .panel = bytes,
-                             .step = asks ? rows.step : 0 } };
+                  .ahead = { .every = asks ? times * STRIDE : K, .far = few ? FAR : 0,
+                             .panel = bytes, .step = asks ? times * rows.step : 0 } };
     for (int64_t p = p0, panels; p < p1; p += panels) {
         panels = group_of(p1 - p, widest);
         const bool direct = plain && (p + panels) * PANEL <= l->N;

@@ -10,9 +10,9 @@
  * weights come from memory while others are multiplied. The row tiles of a panel share the work. */
 enum { STRIDE = 8 };        /* steps between two such moments */
 typedef struct Ahead {
-    int64_t every;          /* f32: STRIDE; all steps of a tile where nothing is asked for */
+    int64_t every;          /* f32: steps between two such moments, all where nothing is asked for */
     const char *p;          /* what comes next, of the first panel */
-    int64_t far;            /* bytes from there to what comes later, for the second cache */
+    int64_t far;            /* bytes from there to what comes later, for the second cache, or 0 */
     int64_t panel;          /* bytes from panel to panel */
     int64_t at, step;       /* 1/256 of a byte: where to go on, and how far in a stride */
 } Ahead;
@@ -25,7 +25,7 @@ INLINE void ahead_ask(Ahead *a, int panels, bool far)
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++) {
             __builtin_prefetch(a->p + p * a->panel + from);
-            if (far) __builtin_prefetch(a->p + a->far + p * a->panel + from, 0, 2);
+            if (far && a->far) __builtin_prefetch(a->p + a->far + p * a->panel + from, 0, 2);
         }
 }
 
@@ -47,6 +47,16 @@ typedef struct Product {
     int64_t residual_row;
 } Product;
 
+/* It comes while the tile multiplies: waited for at the end, it would keep the next tile from starting. */
+INLINE void ask_residual(int rows, int panels, const Product *t)
+{
+#pragma GCC unroll 32
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 32
+        for (int p = 0; p < panels; p++)
+            __builtin_prefetch(t->residual + r * t->residual_row + p * PANEL);
+}
+
 INLINE void tile_body(int rows, int panels, Product *t)
 {
     vf sum[TILE_ROWS][TILE_PANELS];
@@ -57,6 +67,7 @@ INLINE void tile_body(int rows, int panels, Product *t)
 #pragma GCC unroll 32
         for (int p = 0; p < panels; p++)
             sum[r][p] = t->more ? vf_load(t->sum + r * t->sum_row + p * t->sum_panel) : vf_set(0);
+    if (t->residual) ask_residual(rows, panels, t);
     for (int64_t left = t->K, steps; left > 0; left -= steps) {
         ahead_ask(&t->ahead, panels, true);
         steps = MIN(t->ahead.every, left);
