@@ -28,9 +28,11 @@ typedef struct Block {          /* up to 16 queries a panel, of one row and head
 
 INLINE int queries_in(const Block *b, int p) { return MIN(PANEL, b->count - p * PANEL); }
 
-/* 16 x width floats, rows ld apart, to columns; rows and columns that are not there become 0. */
+/* 16 x width floats, rows ld apart, to columns; rows and columns that are not there become 0. Loops
+ * around a transpose are unrolled: an index that is no constant keeps the 16 in memory. */
 INLINE void load_columns(const float *p, int64_t ld, int rows, int width, vf v[PANEL])
 {
+#pragma GCC unroll 16
     for (int r = 0; r < PANEL; r++) v[r] = r < rows ? load(p + r * ld, width) : vf_set(0);
     vf_transpose(v);
 }
@@ -45,6 +47,7 @@ static void load_queries(const Block *b)
         for (int d = 0; d < D; d += PANEL) {
             load_columns(b->q + (b->i + p * PANEL) * b->a->ldq + d, b->a->ldq, queries_in(b, p),
                          MIN(PANEL, D - d), v);
+#pragma GCC unroll 16
             for (int c = 0; c < PANEL; c++)
                 vf_store(b->panel + (p * D + d + c) * PANEL, v[c]);
         }
@@ -134,12 +137,16 @@ static void store_result(const Block *b, int p, vf scale)
     const int D = b->a->D;
     for (int d = 0; d < D; d += PANEL) {
         int width = MIN(PANEL, D - d);
+#pragma GCC unroll 16
         for (int c = 0; c < PANEL; c++)
             v[c] = c < width ? vf_mul(vf_load(b->panel + (p * D + d + c) * PANEL), scale)
                              : vf_set(0);
         vf_transpose(v);
-        for (int r = 0; r < queries_in(b, p); r++)
-            store(b->out + (b->i + p * PANEL + r) * b->a->ldo + d, v[r], width);
+        float *out = b->out + (b->i + p * PANEL) * b->a->ldo + d;
+        const int rows = queries_in(b, p);
+#pragma GCC unroll 16
+        for (int r = 0; r < PANEL; r++)
+            if (r < rows) store(out + r * b->a->ldo, v[r], width);
     }
 }
 
