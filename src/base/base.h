@@ -45,9 +45,19 @@ typedef struct Str {
 #define STR_ARG(s) (int)(s).n, (s).p /* for "%.*s" */
 
 typedef struct Arena Arena;
-Str str_of(const char *terminated); /* NULL gives an empty view */
-bool str_eq(Str, Str);
-bool str_is(Str, const char *terminated);
+/* Here, so that the length of a literal is known when this is compiled. */
+static inline Str str_of(const char *terminated) /* NULL gives an empty view */
+{
+    return (Str){ terminated, terminated ? strlen(terminated) : 0 };
+}
+static inline bool str_eq(Str a, Str b)
+{
+    return a.n == b.n && (a.n == 0 || (*a.p == *b.p && memcmp(a.p, b.p, a.n) == 0));
+}
+static inline bool str_is(Str s, const char *terminated)
+{
+    return str_eq(s, str_of(terminated));
+}
 bool str_starts(Str, const char *prefix);
 bool str_ends(Str, const char *suffix);
 int str_cmp(const Str *, const Str *);              /* bytewise; for qsort */

@@ -2,21 +2,6 @@
  * str.c - views of bytes: comparing, formatting, UTF-8, and the nearest known word for a typo. */
 #include "base.h"
 
-Str str_of(const char *s)
-{
-    return (Str){ s, s ? strlen(s) : 0 };
-}
-
-bool str_eq(Str a, Str b)
-{
-    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-bool str_is(Str a, const char *b)
-{
-    return str_eq(a, str_of(b));
-}
-
 bool str_starts(Str s, const char *prefix)
 {
     size_t n = strlen(prefix);

@@ -107,17 +107,24 @@ static void bind_block(const Runner *r, Plan *plan)
 }
 
 /* ---- inputs ---- */
-static int64_t token_value(const Rows *rows, Str name, int64_t at, int64_t position)
+typedef enum { IN_IDS, IN_MASK, IN_POSITIONS, IN_TYPES } InputKind;
+
+static InputKind kind_of_input(Str name)
 {
-    if (str_is(name, "input_ids")) return rows->batch->ids[at];
-    if (str_is(name, "attention_mask")) return 1;
-    if (str_is(name, "position_ids")) return position;
-    return rows->batch->type_ids ? rows->batch->type_ids[at] : 0;
+    if (str_is(name, "input_ids")) return IN_IDS;
+    if (str_is(name, "attention_mask")) return IN_MASK;
+    return str_is(name, "position_ids") ? IN_POSITIONS : IN_TYPES;
 }
 
-static int64_t filling(const Graph *g, Str name)
+static int64_t token_value(const Batch *b, InputKind kind, int64_t at, int64_t position)
 {
-    return str_is(name, "input_ids") ? g->pad_id : 0;
+    switch (kind) {
+    case IN_IDS: return b->ids[at];
+    case IN_MASK: return 1;
+    case IN_POSITIONS: return position;
+    case IN_TYPES: break;
+    }
+    return b->type_ids ? b->type_ids[at] : 0;
 }
 
 static void put(Tensor *t, int64_t index, int64_t value)
@@ -130,14 +137,15 @@ static void put(Tensor *t, int64_t index, int64_t value)
 /* Rows one after another (step = their own length) or padded to `step`. */
 static void fill_input(const Graph *g, Str name, const Rows *rows, bool ragged, Tensor *t)
 {
-    int64_t at = 0, S = ragged ? 0 : t->dim[1];
+    const InputKind kind = kind_of_input(name);
+    const int64_t S = ragged ? 0 : t->dim[1], filling = kind == IN_IDS ? g->pad_id : 0;
+    int64_t at = 0;
     for (int i = 0; i < rows->n; i++) {
         int32_t from = rows->batch->start[rows->row[i]], to = rows->batch->start[rows->row[i] + 1];
-        for (int32_t k = from; k < to; k++) put(t, at++, token_value(rows, name, k, k - from));
-        for (int64_t k = to - from; k < S; k++) put(t, at++, filling(g, name));
+        for (int32_t k = from; k < to; k++) put(t, at++, token_value(rows->batch, kind, k, k - from));
+        for (int64_t k = to - from; k < S; k++) put(t, at++, filling);
     }
-    for (int64_t total = tensor_count(t); at < total;)
-        put(t, at++, filling(g, name)); /* rows that fill up B */
+    for (int64_t total = tensor_count(t); at < total;) put(t, at++, filling); /* rows that fill up B */
 }
 
 /* ---- steps ---- */

@@ -4,8 +4,9 @@
 
 const OnnxAttr *onnx_attr(const OnnxNode *node, const char *name)
 {
+    const Str wanted = str_of(name);
     for (int i = 0; i < node->n_attr; i++)
-        if (str_is(node->attr[i].name, name)) return &node->attr[i];
+        if (str_eq(node->attr[i].name, wanted)) return &node->attr[i];
     return NULL;
 }
 
