@@ -178,11 +178,6 @@ static Item entity_item(const Grouping *g, const Item *item, size_t n)
     return entity;
 }
 
-static void add(Value *list, const TaskOptions *options, Value entity, Str name)
-{
-    if (options->outside || !str_is(name, "O")) list->list.items[list->list.n++] = entity;
-}
-
 Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                     const TaskRow *row, const float *scores)
 {
@@ -198,8 +193,9 @@ Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *
         for (to = from + 1; to < n && !alone && goes_on(&g, &item[to - 1], &item[to]); to++)
             continue;
         Str label = label_of(&g, &item[from]), name = alone ? label : group_name(label);
+        if (!options->outside && str_is(name, "O")) continue;
         Item entity = alone ? item[from] : entity_item(&g, item + from, to - from);
-        add(&list, options, tell(&g, &entity, alone ? "entity" : "entity_group", name), name);
+        list.list.items[list.list.n++] = tell(&g, &entity, alone ? "entity" : "entity_group", name);
     }
     return list;
 }

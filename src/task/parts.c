@@ -124,12 +124,15 @@ Value task_label(Arena *arena, const ModelConfig *config, int64_t index)
     return value_of_str(str_of(str_format(arena, "LABEL_%lld", (long long)index)));
 }
 
+/* The first of the largest; NaN only where there is nothing else. In two passes, the first without a
+ * branch: which number is the next larger one is nothing that a CPU can guess. */
 int64_t part_best(const float *x, int64_t n)
 {
-    int64_t best = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (x[i] > x[best] || (isnan(x[best]) && !isnan(x[i]))) best = i;
-    return best;
+    float top = -INFINITY;
+    for (int64_t i = 0; i < n; i++) top = x[i] > top ? x[i] : top;
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] == top) return i;
+    return 0;
 }
 
 void task_softmax(const float *logits, int64_t n, float *out)
@@ -138,5 +141,6 @@ void task_softmax(const float *logits, int64_t n, float *out)
     float top = logits[part_best(logits, n)];
     double sum = 0;
     for (int64_t i = 0; i < n; i++) sum += out[i] = expf(logits[i] - top);
-    for (int64_t i = 0; i < n; i++) out[i] = (float)(out[i] / sum);
+    const double scale = 1 / sum;
+    for (int64_t i = 0; i < n; i++) out[i] = (float)(out[i] * scale);
 }

@@ -56,12 +56,13 @@ static Value classify_token(Arena *arena, const ModelConfig *config, const TaskO
     return one;
 }
 
-static const float *all_scores(Arena *arena, const TaskRow *row)
+static const float *all_scores(Arena *arena, const TaskRow *row) /* but those of special tokens */
 {
     if (row->scores) return row->scores;
     float *own = ARRAY(arena, float, row->tokens * row->width);
     for (int64_t t = 0; t < row->tokens; t++)
-        task_softmax(row->data + t * row->width, row->width, own + t * row->width);
+        if (!row->encoding->special[t])
+            task_softmax(row->data + t * row->width, row->width, own + t * row->width);
     return own;
 }
 

@@ -62,6 +62,14 @@ static void become(Arena *arena, Strings *tokens, Str one)
     tokens->n = 1;
 }
 
+/* What is cleaned begins with a space and one of these; most tokens have no such place. */
+static bool is_clean(Str s)
+{
+    for (size_t i = 1; i < s.n; i++)
+        if (s.p[i - 1] == ' ' && memchr(".?!,'nd", s.p[i], 7)) return false;
+    return true;
+}
+
 static Str cleaned(Arena *arena, Str s)
 {
     static const char *const rows[][2] = {
@@ -69,7 +77,7 @@ static Str cleaned(Arena *arena, Str s)
         { " ' ", "'" },  { " n't", "n't" }, { " 'm", "'m" },   { " do not", " don't" },
         { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
     };
-    for (size_t i = 0; i < COUNT(rows); i++)
+    for (size_t i = 0; !is_clean(s) && i < COUNT(rows); i++)
         s = replaced(arena, s, str_of(rows[i][0]), str_of(rows[i][1]));
     return s;
 }
