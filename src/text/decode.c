@@ -37,14 +37,15 @@ static Str copied(Arena *arena, Str s)
 
 static Str joined(Arena *arena, const Strings *tokens, Str between)
 {
-    Buf out = { 0 };
+    size_t n = tokens->n ? (tokens->n - 1) * between.n : 0;
+    for (size_t i = 0; i < tokens->n; i++) n += tokens->items[i].n;
+    char *p = arena_alloc(arena, n + 1), *at = p;
     for (size_t i = 0; i < tokens->n; i++) {
-        if (i) buf_str(&out, between);
-        buf_str(&out, tokens->items[i]);
+        if (i && between.n) memcpy(at, between.p, between.n), at += between.n;
+        if (tokens->items[i].n) memcpy(at, tokens->items[i].p, tokens->items[i].n);
+        at += tokens->items[i].n;
     }
-    Str result = { str_dup(arena, (Str){ out.n ? out.p : "", out.n }), out.n };
-    buf_free(&out);
-    return result;
+    return (Str){ p, n };
 }
 
 static Str spaced(Arena *arena, Str s)
