@@ -82,6 +82,15 @@ INLINE vf vf_pow2(vf n)
 {
     return (vf){ pow2_half(n.lo), pow2_half(n.hi) };
 }
+INLINE __m256 times_pow2_half(__m256 a, __m256 n)
+{
+    __m256i power = _mm256_slli_epi32(_mm256_castps_si256(n), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), power));
+}
+INLINE vf vf_times_pow2(vf a, vf n) /* a * 2^n, n as above; for a = 1 that of vf_pow2 */
+{
+    return (vf)BOTH(times_pow2_half, a, n);
+}
 INLINE vf vf_where_le(vf a, vf b, vf yes, vf no) /* a <= b ? yes : no */
 {
     return (vf){ _mm256_blendv_ps(no.lo, yes.lo, _mm256_cmp_ps(a.lo, b.lo, _CMP_LE_OQ)),

@@ -56,6 +56,11 @@ INLINE vf vf_pow2(vf n)
     __m512i biased = _mm512_add_epi32(_mm512_castps_si512(n), _mm512_set1_epi32(127));
     return _mm512_castsi512_ps(_mm512_slli_epi32(biased, 23));
 }
+INLINE vf vf_times_pow2(vf a, vf n) /* a * 2^n, n as above; for a = 1 that of vf_pow2 */
+{
+    __m512i power = _mm512_slli_epi32(_mm512_castps_si512(n), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), power));
+}
 INLINE vf vf_where_le(vf a, vf b, vf yes, vf no) /* a <= b ? yes : no */
 {
     return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LE_OQ), no, yes);

@@ -47,6 +47,16 @@ INLINE vf vf_sigmoid_times(vf x, vf by) /* by / (1 + e^-x) */
     return vf_div(by, vf_add(vf_set(1), vf_exp(vf_sub(vf_set(0), x))));
 }
 
+/* 2^x for |x| <= 1/2, with a relative error of 1.1e-7 */
+INLINE vf pow2_part(vf x)
+{
+    vf e = vf_fma(x, vf_set(0.00132647227f), vf_set(0.00967151299f));
+    e = vf_fma(x, e, vf_set(0.0555073358f));
+    e = vf_fma(x, e, vf_set(0.240222424f));
+    e = vf_fma(x, e, vf_set(0.693147004f));
+    return vf_fma(x, e, vf_set(1));
+}
+
 /* x * Phi(x) = max(x, 0) - a * Phi(-a) with a = |x|, and Phi(-a) = e^(-a*a/2) * P(a) / Q(a): no
  * cancellation on either side. a * Phi(-a) is 0.17 at most, so that P, Q and the power need not be
  * better than 1e-7. At 13.27 the power of two is 2^-127, which is taken for 0. */
@@ -55,12 +65,7 @@ INLINE vf vf_gelu(vf x)
     const vf whole = vf_set(12582912), half_log2e = vf_set(-0.72134752f);
     vf a = vf_min(vf_set(13.27f), vf_abs(x)), square = vf_mul(a, a);
     vf n = vf_fma(square, half_log2e, whole);
-    vf rest = vf_fma(square, half_log2e, vf_sub(whole, n));
-    vf e = vf_fma(rest, vf_set(0.00132647227f), vf_set(0.00967151299f));
-    e = vf_fma(rest, e, vf_set(0.0555073358f));
-    e = vf_fma(rest, e, vf_set(0.240222424f));
-    e = vf_fma(rest, e, vf_set(0.693147004f));
-    e = vf_fma(rest, e, vf_set(1));
+    vf e = pow2_part(vf_fma(square, half_log2e, vf_sub(whole, n)));
     vf p = vf_fma(a, vf_set(-0.000129407214f), vf_set(0.0356897973f));
     p = vf_fma(a, p, vf_set(0.189080372f));
     p = vf_fma(a, p, vf_set(0.5f));
@@ -70,11 +75,16 @@ INLINE vf vf_gelu(vf x)
     return vf_fnma(vf_mul(vf_mul(a, vf_pow2(n)), e), vf_div(p, q), vf_max(vf_set(0), x));
 }
 
-/* x / 2 * (1 + tanh(u)) = x / (1 + e^-2u) */
+/* x / 2 * (1 + tanh(u)) = x / (1 + e^-2u), and e^-2u = 2^(x * (A + B * x * x)). The power is 0 at -127
+ * and infinity at 128. Its exponent is put together by additions, which have units of their own beside
+ * the multiplications of the next tile. */
 INLINE vf vf_gelu_tanh(vf x)
 {
-    vf inner = vf_fma(vf_mul(x, x), vf_set(2 * 0.79788456f * 0.044715f), vf_set(2 * 0.79788456f));
-    return vf_sigmoid_times(vf_mul(x, inner), x);
+    const vf whole = vf_set(12582912), A = vf_set(-2.30220820f), B = vf_set(-0.102943240f);
+    vf power = vf_mul(x, vf_fma(vf_mul(x, x), B, A));
+    power = vf_min(vf_set(128), vf_max(vf_set(-127), power));
+    vf n = vf_add(power, whole), e = pow2_part(vf_sub(power, vf_sub(n, whole)));
+    return vf_div(x, vf_add(vf_set(1), vf_times_pow2(e, n)));
 }
 
 /* act is a constant at every call: each caller's loop is compiled once per activation. */

@@ -62,6 +62,12 @@ INLINE float32x4_t pow2_4(float32x4_t n)
     return vreinterpretq_f32_s32(vshlq_n_s32(biased, 23));
 }
 
+INLINE float32x4_t times_pow2_4(float32x4_t a, float32x4_t n)
+{
+    int32x4_t power = vshlq_n_s32(vreinterpretq_s32_f32(n), 23);
+    return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(a), power));
+}
+
 INLINE vf vf_add(vf x, vf y) { return (vf)FOUR(TWO, vaddq_f32, x, y); }
 INLINE vf vf_sub(vf x, vf y) { return (vf)FOUR(TWO, vsubq_f32, x, y); }
 INLINE vf vf_mul(vf x, vf y) { return (vf)FOUR(TWO, vmulq_f32, x, y); }
@@ -76,6 +82,8 @@ INLINE vf vf_sign(vf size, vf sign) { return (vf)FOUR(TWO, sign4, size, sign); }
 INLINE vf vf_round(vf x) { return (vf)FOUR(ONE, vrndnq_f32, x); } /* to nearest, ties to even */
 /* 2^n for n in -127 (gives 0) .. 128 (gives infinity), given as 1.5 * 2^23 + n */
 INLINE vf vf_pow2(vf n) { return (vf)FOUR(ONE, pow2_4, n); }
+/* x * 2^n, n as above; for a = 1 that of vf_pow2 */
+INLINE vf vf_times_pow2(vf x, vf n) { return (vf)FOUR(TWO, times_pow2_4, x, n); }
 INLINE vf vf_where_le(vf x, vf y, vf yes, vf no) /* x <= y ? yes : no */
 {
     return (vf){ vbslq_f32(vcleq_f32(x.a, y.a), yes.a, no.a),
