@@ -14,6 +14,8 @@ enum { GATHER_FROM = 4 * PANEL }; /* queries of one call from which copying keys
 
 enum { MOST_SCORES = 64 << 10 }; /* floats of a block: beyond, fewer panels stay nearer */
 
+enum { MOST_NEAR = 64 << 10 }; /* floats of all queries, keys and values: the next head is near */
+
 typedef struct Block {          /* up to 16 queries a panel, of one row and head */
     const Attention *a;
     const float *q, *k, *v;     /* of the row's first token, this head */
@@ -22,6 +24,7 @@ typedef struct Block {          /* up to 16 queries a panel, of one row and head
     int64_t ldk, ldv;
     int64_t i;                  /* first query */
     Cut keys;                   /* those that some query of the block sees */
+    bool asks;                  /* for lines of the next head, which lies beside this one */
     int count, panels;          /* queries, and panels of them */
     float *panel, *scores;      /* [panels][D][16] (then the results), [panels][keys][16] */
 } Block;
@@ -37,12 +40,20 @@ INLINE void load_columns(const float *p, int64_t ld, int rows, int width, vf v[P
     vf_transpose(v);
 }
 
+/* Lines of rows of the next head: they come from afar, and while this head is multiplied. */
+INLINE void ask_rows(const float *p, int64_t ld, int D, int64_t from, int64_t to)
+{
+    for (int64_t j = from; j < to; j++)
+        for (int d = 0; d < D; d += PANEL) __builtin_prefetch(p + j * ld + d);
+}
+
 /* Of the last 16 columns all are written, also beyond D: that is where the next panel begins, or
  * (attention_scratch) room for them. */
 static void load_queries(const Block *b)
 {
     vf v[PANEL];
     const int D = b->a->D;
+    if (b->asks) ask_rows(b->q + D, b->a->ldq, D, b->i, b->i + b->count);
     for (int p = 0; p < b->panels; p++)
         for (int d = 0; d < D; d += PANEL) {
             load_columns(b->q + (b->i + p * PANEL) * b->a->ldq + d, b->a->ldq, queries_in(b, p),
@@ -53,8 +64,9 @@ static void load_queries(const Block *b)
         }
 }
 
-/* t->sum[panels][n][16] = n rows of x times panels of w */
-static void multiply(Product *t, int64_t n, int panels)
+/* t->sum[panels][n][16] = n rows of x times panels of w; meanwhile keys or values of the
+ * next head are asked for. */
+static void multiply(const Block *b, Product *t, int64_t n, const float *next, int64_t ld)
 {
     const Tiling rows = tiling_of(n, TILE_ROWS, 0);
     const float *x = t->x;
@@ -65,7 +77,11 @@ static void multiply(Product *t, int64_t n, int panels)
         Cut c = tiling_cut(&rows, i);
         t->x = x + c.from * t->row;
         t->sum = sum + c.from * PANEL;
-        tile_fn[c.to - c.from][panels](t);
+        if (b->asks) {
+            Cut asked = cut(b->keys.to - b->keys.from, rows.count, i);
+            ask_rows(next, ld, b->a->D, asked.from, asked.to);
+        }
+        tile_fn[c.to - c.from][b->panels](t);
     }
 }
 
@@ -160,10 +176,10 @@ static void attend(const Block *b)
                    .K = a->D, .sum = b->scores };
     Product pv = { .x = b->v + b->keys.from * b->ldv, .row = 1, .next = b->ldv, .w = b->scores,
                    .K = keys, .sum = b->panel };
-    multiply(&qk, keys, b->panels);
+    multiply(b, &qk, keys, qk.x + a->D, b->ldk);
     for (int p = 0; p < ATTEND_PANELS; p++)
         scale[p] = p < b->panels ? soften(b, p) : vf_set(0);
-    multiply(&pv, a->D, b->panels);
+    multiply(b, &pv, a->D, pv.x + a->D, b->ldv);
     for (int p = 0; p < b->panels; p++) store_result(b, p, scale[p]);
 }
 
@@ -190,6 +206,7 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
                 .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head,
                 .ldk = a->ldk, .ldv = a->ldv, .panel = aligned };
     const int most = a->window || length * ATTEND_PANELS * PANEL > MOST_SCORES ? 1 : ATTEND_PANELS;
+    const bool far = a->start[a->B] * a->ldk > MOST_NEAR;
     b.scores = b.panel + (most * a->D + PANEL) * PANEL;
     if (q1 - q0 > GATHER_FROM) {
         float *copy = b.scores + most * length * PANEL;
@@ -204,6 +221,7 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
         b.keys = keys_of(a, length, b.i, b.i + b.count);
         if (a->mask)
             b.mask = a->mask + r * a->mask_row + h * a->mask_head + b.i * a->mask_query;
+        b.asks = far && b.ldk == a->ldk && b.i + b.count == q1 && h + 1 < a->H;
         attend(&b);
     }
 }
