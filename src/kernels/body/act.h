@@ -75,9 +75,9 @@ INLINE vf vf_gelu(vf x)
     return vf_fnma(vf_mul(vf_mul(a, vf_pow2(n)), e), vf_div(p, q), vf_max(vf_set(0), x));
 }
 
-/* x / 2 * (1 + tanh(u)) = x / (1 + e^-2u), and e^-2u = 2^(x * (A + B * x * x)). The power is 0 at -127
- * and infinity at 128. Its exponent is put together by additions, which have units of their own beside
- * the multiplications of the next tile. */
+/* x / 2 * (1 + tanh(u)) = x / (1 + e^-2u), and e^-2u = 2^(x * (A + B * x * x)). The power is 0 at
+ * -127 and infinity at 128. Its exponent is put together by additions, which have units of their
+ * own beside the multiplications of the next tile. */
 INLINE vf vf_gelu_tanh(vf x)
 {
     const vf whole = vf_set(12582912), A = vf_set(-2.30220820f), B = vf_set(-0.102943240f);

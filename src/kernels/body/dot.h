@@ -83,7 +83,7 @@ INLINE void dot_block(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t
 
 INLINE void dot_gemm(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
-    int64_t blocks = blocks_of(m1 - m0, g.row);
+    int64_t blocks = blocks_of(m1 - m0, g.row, NEAR_X);
     for (int64_t i = 0; i < blocks; i++) {
         Cut c = cut(m1 - m0, blocks, i);
         dot_block(l, g, m0 + c.from, m0 + c.to, p0, p1);

@@ -140,7 +140,7 @@ INLINE void pairs_rows(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int6
 
 static void gemm_i8_pairs(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
-    int64_t blocks = blocks_of(m1 - m0, row_i8(l->K));
+    int64_t blocks = blocks_of(m1 - m0, row_i8(l->K), NEAR_X);
     for (int64_t i = 0; i < blocks; i++) {
         Cut c = cut(m1 - m0, blocks, i);
         pairs_rows(l, m0 + c.from, m0 + c.to, p0, p1);

@@ -10,7 +10,7 @@
  * weights come from memory while others are multiplied. The row tiles of a panel share the work. */
 enum { STRIDE = 8 };        /* steps between two such moments */
 typedef struct Ahead {
-    int64_t every;          /* f32: steps between two such moments, all where nothing is asked for */
+    int64_t every;          /* f32: steps between two of them; all, where nothing is asked for */
     const char *p;          /* what comes next, of the first panel */
     int64_t far;            /* bytes from there to what comes later, for the second cache, or 0 */
     int64_t panel;          /* bytes from panel to panel */
@@ -47,7 +47,7 @@ typedef struct Product {
     int64_t residual_row;
 } Product;
 
-/* It comes while the tile multiplies: waited for at the end, it would keep the next tile from starting. */
+/* It comes while the tile multiplies: waited for at the end, it would keep the next tile back. */
 INLINE void ask_residual(int rows, int panels, const Product *t)
 {
 #pragma GCC unroll 32
@@ -147,11 +147,12 @@ INLINE Ahead tiling_ahead(const Tiling *t, int64_t i, const void *next, int64_t 
     return (Ahead){ STRIDE, next, 0, panel_bytes, t->part * i, t->step };
 }
 
-/* Rows of X that are run under all panels before the next: as many as the second cache keeps. */
-INLINE int64_t blocks_of(int64_t rows, int64_t row_bytes)
+/* Rows of X are run under all panels before the next: about `most` bytes of them, say NEAR_X, which
+ * the second cache keeps. */
+enum { NEAR_X = 640 << 10 };
+INLINE int64_t blocks_of(int64_t rows, int64_t row_bytes, int64_t most)
 {
-    enum { NEAR = 640 << 10 };
-    return MAX(1, (rows * row_bytes + NEAR / 2) / NEAR);
+    return MAX(1, (rows * row_bytes + most / 2) / most);
 }
 
 /* Panels of the next step: as many as the tile may take, halved until they are there. */
