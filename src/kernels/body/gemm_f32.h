@@ -64,7 +64,7 @@ static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, 
     const bool few = widest == 1 && tiles.count > 1 && tiles.count <= FEW;
     const int64_t chunk = few ? CHUNK : K;
     const bool asks = tiles.count > 1 && l->N * K * (int64_t)sizeof(float) > SMALL;
-    const int64_t times = tiles.count <= FEW ? 1 : 2; /* more tiles have more moments to ask for a line */
+    const int64_t times = tiles.count <= FEW ? 1 : 2; /* more of them have more moments to ask */
     const bool near = (m1 - m0) * K * (int64_t)sizeof(float) <= NEAR_X;
     const int64_t most = near ? 1 : MAX(1, NEAR_W / (widest * bytes)), group = most * widest;
     const int64_t strip = near ? tiles.count : 1; /* tiles at a time */
