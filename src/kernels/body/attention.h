@@ -72,7 +72,7 @@ static void multiply(const Block *b, Product *t, int64_t n, const float *next, i
     const float *x = t->x;
     float *sum = t->sum;
     t->panel = t->K * PANEL, t->sum_row = PANEL, t->sum_panel = n * PANEL;
-    t->ahead.every = t->K;
+    t->every = t->K;
     for (int64_t i = 0; i < rows.count; i++) {
         Cut c = tiling_cut(&rows, i);
         t->x = x + c.from * t->row;

@@ -73,8 +73,9 @@ static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, 
                .kept = few, .sum = sum };
     Product t = { .row = l->ldx, .next = 1, .panel = panel, .sum_panel = PANEL,
                   .residual_row = l->ldr,
-                  .ahead = { .every = asks ? times * STRIDE : K, .far = few ? FAR : 0,
-                             .panel = most * bytes, .step = asks ? times * tiles.step : 0 } };
+                  .every = asks ? times * STRIDE : K,
+                  .ahead = { .far = few ? FAR : 0, .panel = most * bytes,
+                             .step = asks ? times * tiles.step : 0 } };
     for (int64_t g = p0; g < p1; g += group) {
         const int64_t end = MIN(g + group, p1);
         for (r.k = 0; r.k < K; r.k += chunk) {

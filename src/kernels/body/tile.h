@@ -10,7 +10,6 @@
  * weights come from memory while others are multiplied. The row tiles of a panel share the work. */
 enum { STRIDE = 8 };        /* steps between two such moments */
 typedef struct Ahead {
-    int64_t every;          /* f32: steps between two of them; all, where nothing is asked for */
     const char *p;          /* what comes next, of the first panel */
     int64_t far;            /* bytes from there to what comes later, for the second cache, or 0 */
     int64_t panel;          /* bytes from panel to panel */
@@ -40,6 +39,7 @@ typedef struct Product {
     int64_t K;              /* steps */
     bool more;              /* the sums go on from what they are, not from 0 */
     Ahead ahead;
+    int64_t every;          /* steps between two moments to ask; K, where nothing is asked for */
     float *sum;             /* 16 floats of row r, panel p go to sum[r*sum_row + p*sum_panel] */
     int64_t sum_row, sum_panel;
     const float *bias;      /* then added to every row, or NULL */
@@ -70,7 +70,7 @@ INLINE void tile_body(int rows, int panels, Product *t)
     if (t->residual) ask_residual(rows, panels, t);
     for (int64_t left = t->K, steps; left > 0; left -= steps) {
         ahead_ask(&t->ahead, panels, true);
-        steps = MIN(t->ahead.every, left);
+        steps = MIN(t->every, left);
         for (int64_t k = steps; k > 0; k--, w += PANEL, x += next) {
             vf b[TILE_PANELS];
 #pragma GCC unroll 32
@@ -144,7 +144,7 @@ INLINE Cut tiling_cut(const Tiling *t, int64_t i)
 }
 INLINE Ahead tiling_ahead(const Tiling *t, int64_t i, const void *next, int64_t panel_bytes)
 {
-    return (Ahead){ STRIDE, next, 0, panel_bytes, t->part * i, t->step };
+    return (Ahead){ next, 0, panel_bytes, t->part * i, t->step };
 }
 
 /* Rows of X are run under all panels before the next: about `most` bytes of them, say NEAR_X, which
