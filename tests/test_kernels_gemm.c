@@ -78,6 +78,8 @@ static Product product(Precision precision, int64_t M, int64_t N, int64_t K, Act
     if (precision == BF16) product_bf16(&p);
     if (precision == F32) product_f32(&p);
     p.l.w = p.w;
+    p.l.far = kind >> 6 & 1;
+    if (kind >> 7 & 1) p.l.ahead = p.w, p.l.ahead_bytes = 64 * 64; /* is only asked for */
     p.y_bytes = (size_t)((M - 1) * p.l.ldy + N) * sizeof(float);
     return p;
 }
@@ -191,6 +193,9 @@ static void gemm_cases(GemmTest t)
         gemm_case(&t, long_M[m], 100, 1610, ACT_NONE);
         gemm_case(&t, long_M[m], 817, 1610, ACT_GELU);
     }
+    gemm_case(&t, 130, 130, 1610, ACT_GELU); /* more rows than the second cache keeps, */
+    gemm_case(&t, 130, 150, 1610, ACT_NONE);
+    gemm_case(&t, 1000, 33, 1610, ACT_NONE); /* and than the third */
     for (Act act = ACT_RELU; act < ACT_COUNT; act++) {
         gemm_case(&t, 19, 100, 33, act);
         gemm_case(&t, 1, 33, 100, act);
