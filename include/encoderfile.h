@@ -78,6 +78,10 @@ typedef struct { /* bytes are borrowed for the duration of the call */
 typedef struct {         /* zero means: the default */
     int threads;         /* default: the CPUs this process may use */
     const char *kernels; /* "scalar", "avx2", ...; default: the best this CPU has */
+    /* What the model is for, by Hugging Face's name or ours ("ner", "token_classification"); a folder
+     * or an .onnx then needs no config.json. Default: as its files say. */
+    const char *task;
+    const char *tokenizer; /* its folder or its tokenizer.json; default: the model's own */
 } ef_options;
 
 typedef struct { /* row-major view into an ef_reply */

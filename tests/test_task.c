@@ -45,9 +45,61 @@ static void test_config(void)
     CHECK(config("{\"d_model\":8,\"num_labels\":3,\"id2label\":{\"0\":\"x\",\"1\":7}}", &c, &err));
     CHECK(c.num_labels == 3 && str_is(c.labels[1], "7") && str_is(c.labels[2], "LABEL_2"));
     CHECK(config("{\"num_labels\":3,\"pad_token_id\":-1}", &c, &err) && c.num_labels == 3 &&
-          !c.labels);
+          c.labels && str_is(c.labels[0], "LABEL_0") && str_is(c.labels[2], "LABEL_2"));
+    CHECK(config("{\"num_labels\":1}", &c, &err) && c.num_labels == 1 && !c.labels);
+    CHECK(config("{\"num_labels\":2,\"problem_type\":\"regression\"}", &c, &err) && !c.labels);
     CHECK(config("{}", &c, &err) && c.num_labels == 0 && !c.labels && c.architecture.n == 0);
     CHECK(config("{\"id2label\":{}}", &c, &err) && c.num_labels == 0);
+}
+
+/* Every name with one letter wrong: the suggestion is of the same task, or of none. */
+static void suggest(const TaskName *row, const char *name, char as)
+{
+    char near[TASK_NAME_ROOM], typo[TASK_NAME_ROOM];
+    for (size_t i = 0; name[i]; i++)
+        for (int way = 0; way < 3; way++) {
+            snprintf(typo, sizeof typo, "%.*s%s%s", (int)i, name, way == 1 ? "x" : way == 2 ? "xx" : "",
+                     name + i + 1);
+            for (char *p = typo; *p; p++) *p = *p == '-' ? as : *p;
+            const TaskName *found = task_name(str_of(typo));
+            if (!found && task_name_near(str_of(typo), near)) found = task_name(str_of(near));
+            const char *ours = found && found->ours ? found->ours : "none";
+            if (!CHECK(!found || strcmp(ours, row->ours ? row->ours : "none") == 0))
+                printf("  %s: found %s\n", typo, near);
+        }
+}
+
+static void test_names(void)
+{
+    TEST("names of tasks");
+    static const struct { const char *typed, *ours; } rows[] = {
+        { "token-classification", "token_classification" }, { "token_classification", "token_classification" },
+        { "NER", "token_classification" }, { "text-classification", "sequence_classification" },
+        { "sentiment-analysis", "sequence_classification" }, { "Sequence_Classification", "sequence_classification" },
+        { "text-ranking", "sequence_classification" }, { "feature-extraction", "embedding" },
+        { "feature_extraction", "embedding" }, { "embeddings", "embedding" }, { "fill_mask", "fill_mask" },
+        { "masked-lm", "fill_mask" }, { "sentence-similarity", "sentence_embedding" },
+        { "text-embedding", "sentence_embedding" }, { "sentence_embedding", "sentence_embedding" },
+        { "sparse-embedding", "sparse_embedding" }, { "question-answering", NULL }, { "ner ", NULL }, { "", NULL },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const Task *task = task_find(str_of(rows[i].typed));
+        if (!CHECK(rows[i].ours ? task && strcmp(task->name, rows[i].ours) == 0 : !task)) printf("  %s\n", rows[i].typed);
+    }
+    size_t n, tasks;
+    const TaskName *all = task_names(&n);
+    const Task *const *task = task_all(&tasks);
+    for (size_t i = 0; i < tasks; i++) CHECK(task_find(str_of(task[i]->name)) == task[i]);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(task_name(str_of(all[i].name)) == &all[i] && strlen(all[i].name) < TASK_NAME_ROOM);
+        suggest(&all[i], all[i].name, '-');
+        for (size_t k = 0; k < TASK_SYNONYMS && all[i].synonyms[k]; k++) {
+            CHECK(task_name(str_of(all[i].synonyms[k])) == &all[i]);
+            suggest(&all[i], all[i].synonyms[k], '_');
+        }
+    }
+    CHECK(!task_name_reads(STR("ner")) && task_name_reads(STR("image_xyz")) && task_name_reads(STR("Audio-Classification")));
+    CHECK(!task_name_reads(STR("imagery")) && !task_name_reads(STR("image")));
 }
 
 static void test_config_errors(void)
@@ -98,7 +150,7 @@ static void test_registry(void)
         CHECK(all[i]->outputs[0] && all[i]->finish && all[i]->request && all[i]->architectures[0]);
         CHECK(task_reply_schema(all[i])->msg == all[i]->result);
     }
-    CHECK(!task("embeddings") && !task_by_number(0) && !task_by_number(21));
+    CHECK(!task("embedings") && !task_by_number(0) && !task_by_number(21));
 }
 
 static bool inputs(const char *body, TaskInputs *out, Err *err)
@@ -262,7 +314,7 @@ static void test_sequences(void)
     row.data = huge;
     CHECK(gives("sequence_classification", &c, false, &row,
                 "{\"logits\":[1000.0,-1000.0],\"scores\":[1.0,0.0],\"predicted_index\":0,"
-                "\"predicted_label\":null}"));
+                "\"predicted_label\":\"LABEL_0\"}"));
     row.width = 1;
     CHECK(gives("sequence_classification", &c, false, &row,
                 "{\"logits\":[1000.0],\"scores\":[1.0],\"predicted_index\":0,\"predicted_"
@@ -354,6 +406,7 @@ int main(void)
 {
     Err err = { 0 };
     test_config();
+    test_names();
     test_config_errors();
     test_registry();
     test_inputs();

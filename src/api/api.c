@@ -14,6 +14,7 @@ struct ef_model {
     Model *model;
     Session *session;
     ef_info info;
+    const char *output;    /* of the graph: its name */
     ef_tokenizer tokenizer;
 };
 
@@ -21,6 +22,7 @@ struct ef_reply {
     Arena arena;
     Job *job;
     const Model *model;
+    const char *output;    /* of the graph: its name */
 };
 
 const char *ef_version(void)
@@ -69,6 +71,7 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
                      .tokenizer = { .tokenizer = model->tokenizer } };
     SessionOptions settings = { .threads = options ? options->threads : 0 };
     m->session = session_new(model, &settings);
+    m->output = str_dup(&m->arena, model->graph->value[model->graph->output[0]].name);
     describe(m);
     if (m->session) return m;
     fail(err, EF_IO, "no thread could be started");
@@ -76,11 +79,18 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
     return NULL;
 }
 
+static ModelOpen open_options(const ef_options *o)
+{
+    return o ? (ModelOpen){ .task = str_of(o->task), .tokenizer = o->tokenizer } : (ModelOpen){ 0 };
+}
+
 ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)
 {
     Model *model;
     Err own = { 0 };
-    if (want_kernels(options ? options->kernels : NULL, &own) && model_open(path, &model, &own))
+    ModelOpen how = open_options(options);
+    if (want_kernels(options ? options->kernels : NULL, &own) &&
+        model_open_with(path, &how, &model, &own))
         return start(model, options, err);
     return fail(err, own.code, "%s", own.message), NULL;
 }
@@ -89,8 +99,9 @@ ef_model *ef_open_memory(const void *data, size_t size, const ef_options *option
 {
     Model *model;
     Err own = { 0 };
+    ModelOpen how = open_options(options);
     if (want_kernels(options ? options->kernels : NULL, &own) &&
-        model_open_bytes((Str){ data, size }, &model, &own))
+        model_open_bytes((Str){ data, size }, &how, &model, &own))
         return start(model, options, err);
     return fail(err, own.code, "%s", own.message), NULL;
 }
@@ -142,7 +153,7 @@ static ef_reply *reply_of(const ef_model *m, Job *job)
 {
     Arena arena = { 0 };
     ef_reply *r = NEW(&arena, ef_reply);
-    *r = (ef_reply){ .arena = arena, .job = job, .model = m->model };
+    *r = (ef_reply){ .arena = arena, .job = job, .model = m->model, .output = m->output };
     if (job->json.n == 0) json_write(&job->json, &job->reply);
     buf_char(&job->json, 0);
     return r;
@@ -167,7 +178,7 @@ bool ef_reply_tensor(const ef_reply *r, size_t input, ef_tensor *out)
 {
     const Job *job = r->job;
     if (input >= job->n || !job->row_data) return false;
-    *out = (ef_tensor){ .name = r->model->task->outputs[0], .data = job->row_data[input] };
+    *out = (ef_tensor){ .name = r->output, .data = job->row_data[input] };
     if (r->model->task->per_token) out->dim[out->rank++] = job->row_tokens[input];
     out->dim[out->rank++] = job->row_width[input];
     return true;

@@ -43,15 +43,27 @@ static bool try_script(const BuildConfig *c, const Model *m, Err *err)
            transform_check(m->transform, m->task, &m->config, err);
 }
 
+/* What a flag may stand for, and so can be missing in the YAML. */
+static bool check_said(const BuildConfig *c, Err *err)
+{
+    if (c->open.task.n) return true;
+    if (!c->source.task.n)
+        return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `model_type` (or --task)");
+    return c->folder || c->source.config ||
+           fail(err, EF_INVALID_INPUT, "encoderfile: path: missing field `model_config_path`");
+}
+
 static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
 {
     *s = c->source;
     s->compile = true;
-    if (!c->folder) return true;
-    if (file_is(c->folder) && str_ends(path_name(c->folder), ".onnx"))
-        return source_onnx(arena, c->folder, s), true;
-    if (!dir_is(c->folder)) return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
-    source_folder(arena, c->folder, s);
+    if (!check_said(c, err)) return false;
+    bool lone = c->folder && file_is(c->folder) && str_ends(path_name(c->folder), ".onnx");
+    if (c->folder && !lone && !dir_is(c->folder))
+        return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
+    if (lone) source_onnx(arena, c->folder, s);
+    else if (c->folder) source_folder(arena, c->folder, s);
+    source_said(arena, c->open.task, c->open.tokenizer, s);
     return true;
 }
 

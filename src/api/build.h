@@ -7,6 +7,7 @@
 
 typedef struct BuildConfig {
     ModelSource source;          /* files are filled in by build_run when `folder` is given */
+    ModelOpen open;              /* flags: a task over the YAML's, a tokenizer over the model's */
     const char *folder;          /* YAML `path` as a string: a folder, or an .onnx that has all */
     const char *output_path;     /* wins over output_dir */
     const char *output_dir;      /* NULL: the current folder */
@@ -32,6 +33,6 @@ bool build_run(Arena *, const BuildConfig *, BuildReport *, Err *);
 
 /* What stands in a package of this model. Parts live in the arena and in the model. */
 void build_pack(Arena *, const Model *, Package *);
-Value build_model_config(Arena *, const Value *config); /* the eight fields that the peer keeps */
+Value build_model_config(Arena *, const Model *); /* the eight fields that the peer keeps */
 
 #endif

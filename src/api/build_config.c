@@ -130,7 +130,6 @@ static bool read_path(Arena *arena, const Value *path, BuildConfig *c, Err *err)
     const struct {
         const char *file, *key;
     } needed[] = { { c->source.weights, "model_weights_path" },
-                   { c->source.config, "model_config_path" },
                    { c->source.tokenizer.vocab, "tokenizer_path" } };
     for (size_t i = 0; i < COUNT(needed); i++)
         if (!needed[i].file)
@@ -217,8 +216,6 @@ static bool read_document(Arena *arena, const Value *root, BuildConfig *c, Err *
     if (!read_keys(arena, map, top_keys, c, err)) return within(err, "encoderfile");
     if (c->source.name.n == 0)
         return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `name`");
-    if (c->source.task.n == 0)
-        return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `model_type`");
     if (!read_path(arena, value_get(map, "path"), c, err) ||
         !read_tokenizer(arena, value_get(map, "tokenizer"), c, err) ||
         !read_script(arena, map, c, err))

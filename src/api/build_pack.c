@@ -33,14 +33,33 @@ static Value label2id(Arena *arena, const Value *v)
     return out;
 }
 
-Value build_model_config(Arena *arena, const Value *config)
+/* Labels that config.json does not name: LABEL_0 and so on, as ids to names and names to ids. */
+static void number_labels(Arena *arena, const ModelConfig *c, Value *id2label, Value *label2id)
 {
-    Value out = value_map(arena, 8);
+    *id2label = value_map(arena, (size_t)c->num_labels);
+    *label2id = value_map(arena, (size_t)c->num_labels);
+    for (int i = 0; i < c->num_labels; i++) {
+        const char *name = str_dup(arena, c->labels[i]);
+        value_add(id2label, str_format(arena, "%d", i), value_of_str(str_of(name)));
+        value_add(label2id, name, value_of_int(i));
+    }
+}
+
+Value build_model_config(Arena *arena, const Model *m)
+{
+    const Value *config = m->config.root;
+    Value out = value_map(arena, 8), count = count_or_null(value_get(config, "num_labels"));
+    Value names = map_or_null(value_get(config, "id2label"));
+    Value ids = label2id(arena, value_get(config, "label2id"));
+    if (m->task->labelled && m->config.labels && names.kind == V_NULL && ids.kind == V_NULL) {
+        count = value_of_int(m->config.num_labels);
+        number_labels(arena, &m->config, &names, &ids);
+    }
     value_add(&out, "model_type",
               value_of_str(value_str(value_get(config, "model_type"), STR(""))));
-    value_add(&out, "num_labels", count_or_null(value_get(config, "num_labels")));
-    value_add(&out, "id2label", map_or_null(value_get(config, "id2label")));
-    value_add(&out, "label2id", label2id(arena, value_get(config, "label2id")));
+    value_add(&out, "num_labels", count);
+    value_add(&out, "id2label", names);
+    value_add(&out, "label2id", ids);
     static const char *const counts[] = { "height", "width", "image_size", "num_channels" };
     for (size_t i = 0; i < COUNT(counts); i++)
         value_add(&out, counts[i], count_or_null(value_get(config, counts[i])));
@@ -105,7 +124,7 @@ void build_pack(Arena *arena, const Model *m, Package *p)
 {
     *p = (Package){ .model_type = m->task->number, .name = m->name, .version = m->version };
     if (m->transform) p->member[MEMBER_TRANSFORM].bytes = pack_script(arena, m->transform);
-    p->member[MEMBER_CONFIG].bytes = pack_json(arena, build_model_config(arena, m->config.root));
+    p->member[MEMBER_CONFIG].bytes = pack_json(arena, build_model_config(arena, m));
     p->member[MEMBER_TOKENS].bytes = m->tokenizer_tables;
     p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;
     p->member[MEMBER_FACTS].bytes = pack_facts(arena, m);

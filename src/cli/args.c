@@ -205,16 +205,19 @@ bool args_chars(const Args *a, bool *chars, Err *err)
     return fail(err, EF_USAGE, "--offsets: found \"%s\", wanted bytes or chars", unit);
 }
 
-Str args_task(const Args *a)
+ModelOpen args_open(const Args *a)
 {
-    const char *type = args_value(a, "model-type");
-    return str_of(!type && args_has(a, "force-task-detection") ? "auto" : type);
+    const char *task = args_value(a, "task");
+    if (!task) task = args_value(a, "model-type");
+    if (!task && args_has(a, "force-task-detection")) task = "auto";
+    return (ModelOpen){ .task = str_of(task), .tokenizer = args_value(a, "tokenizer") };
 }
 
 bool args_model(const Args *a, Model **out, Err *err)
 {
     const char *path = args_value(a, "model");
-    if (model_open_as(path, args_task(a), out, err)) return true;
+    ModelOpen how = args_open(a);
+    if (model_open_with(path, &how, out, err)) return true;
     if (!path && !a->packaged)
         fail(err, EF_USAGE,
              "Not a valid encoderfile: no payload at the end of this program (was it stripped or "

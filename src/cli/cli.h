@@ -51,13 +51,18 @@ bool args_has(const Args *, const char *name);
 bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most, int64_t *out,
                 Err *);
 bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
-Str args_task(const Args *); /* --model-type, --force-task-detection; empty: not said */
-bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and the task */
+ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER */
+bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and those */
 void args_free(Args *);
 #define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package" }
-#define OPTION_TYPE                                                                    \
-    { "model-type", 0, "TYPE", "the task, where config.json does not tell it" },       \
+#define OPTION_TASK                                                                           \
+    { "task", 0, "TASK", "what it is for: token-classification, ner, ...; default: as its files" \
+                         " say" },                                                            \
+    { "model-type", 0, "TYPE", NULL },                                                        \
     { "force-task-detection", 0, NULL, "guess the task where nothing tells it" }
+#define OPTION_TOKENIZER \
+    { "tokenizer", 0, "PATH", "a folder or a tokenizer.json, instead of the model's own" }
+#define OPTIONS_OPEN OPTION_MODEL, OPTION_TASK, OPTION_TOKENIZER
 /* The original's commands that run a model have these. */
 #define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
 #define OPTIONS_ORT                                          \

@@ -13,8 +13,7 @@
 #include "kernels/kernels.h"
 
 static const Option options[] = {
-    OPTION_MODEL,
-    OPTION_TYPE,
+    OPTIONS_OPEN,
     { "lengths", 'l', "N,N,...", "tokens of each text of the batch; default 128" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     { "repeat", 'n', "N", "timed runs; default 20" },
@@ -181,7 +180,7 @@ static bool check_precision(const Args *a, const Model *m, Err *err)
 static bool open_model(Args *a, Model **m, Err *err)
 {
     const char *path = args_value(a, "model");
-    if (path && str_ends(str_of(path), ".onnx")) {
+    if (path && !args_open(a).task.n && str_ends(str_of(path), ".onnx")) {
         const char *precision = args_value(a, "precision");
         return model_open_bare_in(precision ? str_of(precision) : (Str){ 0 }, path, m, err);
     }

@@ -12,6 +12,8 @@ static const Option options[] = {
     { "config", 'f', "FILE", "the build's YAML (without it: MODEL_* variables)" },
     { "output-path", 'o', "FILE", "the package to write" },
     { "output-dir", 0, "DIR", "its folder; its name is then NAME.encoderfile" },
+    OPTION_TASK,
+    OPTION_TOKENIZER,
     { "precision", 0, "P", "of products: fp32 (as the file is), bf16 or int8" },
     { "no-build", 0, NULL, "validate everything, write nothing" },
     { "directory", 0, "DIR", "go there after reading the YAML" },
@@ -35,6 +37,7 @@ static void override(const Args *a, BuildConfig *c)
     if (args_has(a, "cache-dir")) c->cache_dir = args_value(a, "cache-dir");
     if (args_has(a, "precision")) c->source.precision = str_of(args_value(a, "precision"));
     if (args_has(a, "no-build")) c->validate_only = true;
+    c->open = args_open(a);
 }
 
 static bool configure(Args *a, BuildConfig *c, Err *err)

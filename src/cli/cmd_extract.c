@@ -5,8 +5,7 @@
 #include "task/bio.h"
 
 static const Option options[] = {
-    OPTION_MODEL,
-    OPTION_TYPE,
+    OPTIONS_OPEN,
     { "all", 0, NULL, "every text of a type, as a list; else the first" },
     { "detailed", 0, NULL, "with the query and each entity's place in it" },
     { "offsets", 0, "UNIT", "bytes (default) or chars" },

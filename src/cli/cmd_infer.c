@@ -13,8 +13,7 @@
 #include "session/session.h"
 
 static const Option options[] = {
-    OPTION_MODEL,
-    OPTION_TYPE,
+    OPTIONS_OPEN,
     { "input", 'i', "FILE", "read texts from there (-: stdin), beside those of the line" },
     { "input-format", 0, "FORM", "text (a line each), jsonl or csv; default: by the name" },
     OPTION_FIELD,

@@ -5,8 +5,7 @@
 #include "cli/cli.h"
 
 static const Option options[] = {
-    OPTION_MODEL,
-    OPTION_TYPE,
+    OPTIONS_OPEN,
     { "verify", 0, NULL, "check the SHA-256 of every member" },
     { 0 },
 };
@@ -130,7 +129,7 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
     const char *why = NULL;
     bool ragged = engine_ragged(m->engine, &why);
     Value v = value_map(arena, 8);
-    value_add(&v, "model_config", build_model_config(arena, m->config.root));
+    value_add(&v, "model_config", build_model_config(arena, m));
     value_add(&v, "encoderfile_config", encoderfile_config(arena, m));
     if (m->package.file.n) value_add(&v, "package", package_info(arena, &m->package, verified));
     value_add(&v, "precision", text(m->precision));
@@ -153,7 +152,8 @@ static bool run(Args *a, Err *err)
 {
     Model *m;
     if (a->n_text > 1) return fail(err, EF_USAGE, "inspect: found %d files, wanted one", a->n_text);
-    bool open = a->n_text ? model_open_as(a->text[0], args_task(a), &m, err) : args_model(a, &m, err);
+    ModelOpen how = args_open(a);
+    bool open = a->n_text ? model_open_with(a->text[0], &how, &m, err) : args_model(a, &m, err);
     if (!open) return false;
     bool ok = inspect(a, m, err);
     model_close(m);

@@ -23,8 +23,7 @@ enum { RUN_TOKENS = 1024 }; /* longer ones gain nothing; at the end all threads 
 enum { CHUNK_SHARE = 1 << 30 };
 
 static const Option options[] = {
-    OPTION_MODEL,
-    OPTION_TYPE,
+    OPTIONS_OPEN,
     { "input-format", 0, "FORM", "text, jsonl or csv; default: by the name, else jsonl" },
     OPTION_FIELD,
     { "output", 'o', "FILE", "append there instead of writing to stdout" },

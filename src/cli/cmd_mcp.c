@@ -11,8 +11,7 @@
 #include "server/mcp.h"
 
 static const Option options[] = {
-    OPTION_MODEL,
-    OPTION_TYPE,
+    OPTIONS_OPEN,
     { "stdio", 0, NULL, "talk on stdin and stdout instead of HTTP" },
     { "hostname", 0, "ADDRESS", "default 0.0.0.0" },
     { "port", 0, "N", "default 9100; 0: any free one" },

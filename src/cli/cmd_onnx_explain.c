@@ -5,7 +5,8 @@
 #include "kernels/kernels.h"
 
 static const Option options[] = {
-    OPTION_TYPE,
+    OPTION_TASK,
+    OPTION_TOKENIZER,
     { "rows", 'b', "N", "texts of the batch; default 1" },
     { "tokens", 's', "N", "tokens of each text; default 128" },
     { "precision", 0, "P", "of an .onnx: fp32, bf16 or int8" },
@@ -110,13 +111,14 @@ static bool report(Args *a, const Model *m, const Explained *e, Err *err)
 
 static bool open_model(const Args *a, Model **m, Err *err)
 {
-    const char *type = args_value(a, "model-type"), *precision = args_value(a, "precision");
-    if (!type && str_ends(str_of(a->text[0]), ".onnx"))
+    const char *precision = args_value(a, "precision");
+    ModelOpen how = args_open(a);
+    if (!how.task.n && str_ends(str_of(a->text[0]), ".onnx"))
         return model_open_bare_in(precision ? str_of(precision) : (Str){ 0 }, a->text[0], m,
                                   err);
     if (precision)
         return fail(err, EF_UNSUPPORTED, "--precision: found %s, wanted an .onnx", a->text[0]);
-    return model_open_as(a->text[0], type ? str_of(type) : (Str){ 0 }, m, err);
+    return model_open_with(a->text[0], &how, m, err);
 }
 
 static bool run(Args *a, Err *err)

@@ -14,6 +14,8 @@ static const Option options[] = {
     { "arm64", 0, NULL, NULL },
     { "per_channel", 0, NULL, NULL },
     { "dtype", 0, "TYPE", "int8 (default), fp16 or bf16: weights alone, arithmetic stays fp32" },
+    OPTION_TASK,
+    OPTION_TOKENIZER,
     { "calibrate", 0, "FILE", "texts for the accuracy report, one a line" },
     { "no-report", 0, NULL, "do not run both models to compare them" },
     { "json", 0, NULL, "as JSON" },
@@ -94,7 +96,7 @@ static bool report(Args *a, const Quantizing *z, const Accuracy *acc, Err *err)
 
 static bool run(Args *a, Err *err)
 {
-    Quantizing z = { 0 };
+    Quantizing z = { .open = args_open(a) };
     Export around = { 0 };
     Accuracy acc;
     bool measured = false;

@@ -9,8 +9,7 @@
 
 #define OTEL_URL "http://localhost:4318"
 static const Option options[] = {
-    OPTION_MODEL,
-    OPTION_TYPE,
+    OPTIONS_OPEN,
     { "http-hostname", 0, "ADDRESS", "default 0.0.0.0" },
     { "http-port", 0, "N", "default 8080; 0: any free one" },
     { "unix-socket", 0, "PATH", "a socket in the file system, beside the port" },

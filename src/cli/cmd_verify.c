@@ -5,7 +5,8 @@
 
 static const Option options[] = {
     { "model", 'm', "PATH", "the folder or .onnx, where it is not the first word" },
-    OPTION_TYPE,
+    OPTION_TASK,
+    OPTION_TOKENIZER,
     { "golden", 0, "DIR", "ids.npy, start.npy and output.npy of a reference (the model's folder)" },
     { "json", 0, NULL, "as JSON" },
     { 0 },
@@ -17,7 +18,7 @@ static bool run(Args *a, Err *err)
     int first = model ? 0 : 1;
     if (!model && !a->n_text)
         return fail(err, EF_USAGE, "verify: wanted a model folder or an .onnx");
-    Verifying v = { .path = model ? model : a->text[0], .task = args_task(a),
+    Verifying v = { .path = model ? model : a->text[0], .open = args_open(a),
                     .text = texts_of_args(a) + first, .n = (size_t)(a->n_text - first),
                     .golden = args_value(a, "golden") };
     if (!verifying_run(&a->arena, &v, err)) return false;

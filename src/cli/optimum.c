@@ -257,11 +257,11 @@ static void check_run(Checking *c)
 {
     Err err = { 0 };
     Model *m = NULL;
-    const Task *task = task_by_pipeline(str_of(c->task));
+    const Task *task = task_find(str_of(c->task));
     bool whole = task && tokenizer_files(c->arena, c->folder).vocab;
-    Str name = whole ? str_of(task->name) : (Str){ 0 };
+    ModelOpen how = { .task = whole ? str_of(task->name) : (Str){ 0 } };
     const char *path = str_is(path_name(c->onnx), "model.onnx") ? c->folder : c->onnx;
-    bool ok = whole ? model_open_as(path, name, &m, &err) && model_dry_run(m, &err)
+    bool ok = whole ? model_open_with(path, &how, &m, &err) && model_dry_run(m, &err)
                     : model_open_bare(c->onnx, &m, &err);
     if (!ok) failed(c, "loads", &err);
     else if (whole)

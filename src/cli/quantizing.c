@@ -79,11 +79,11 @@ bool quantizing_words(Arena *arena, const char *file, Str **texts, size_t *n, Er
 }
 
 /* All texts through one model; its outputs stay in the job. */
-static bool run_texts(const char *path, const Str *texts, size_t n, Job *job, bool *labels,
-                      Err *err)
+static bool run_texts(const char *path, const ModelOpen *how, const Str *texts, size_t n, Job *job,
+                      bool *labels, Err *err)
 {
     Model *model;
-    if (!model_open(path, &model, err)) return false;
+    if (!model_open_with(path, how, &model, err)) return false;
     Session *session = session_new(model, &(SessionOptions){ .max_inputs = n });
     if (session) {
         job->n = n, job->no_json = true;
@@ -134,8 +134,8 @@ bool quantizing_compare(Arena *arena, const Quantizing *z, const Str *texts, siz
         texts = own;
     }
     Job *a = job_new(), *b = job_new();
-    bool ok = run_texts(z->from, texts, n, a, &labels, err) &&
-              run_texts(z->to, texts, n, b, &labels, err);
+    bool ok = run_texts(z->from, &z->open, texts, n, a, &labels, err) &&
+              run_texts(z->to, &z->open, texts, n, b, &labels, err);
     *out = (Accuracy){ .texts = n, .worst = 1 };
     for (size_t r = 0; ok && r < n; r++) compare_row(a, b, r, labels, out);
     if (ok) out->mean /= (double)n;

@@ -15,6 +15,7 @@ typedef struct Accuracy {   /* of one model against another, over the same texts
 
 typedef struct Quantizing {
     const char *from, *to;  /* .onnx */
+    ModelOpen open;         /* how both are opened for a comparison */
     Quantize quantize;      /* target or half: asked for; the rest: found */
     uint64_t size_from, size_to, size_config; /* of files */
 } Quantizing;

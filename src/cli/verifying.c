@@ -217,7 +217,7 @@ static void report_quantized(Work *w)
     Err err = { 0 };
     Accuracy a;
     Value out = value_map(w->arena, 5);
-    Quantizing z = { .from = w->onnx, .to = w->small };
+    Quantizing z = { .from = w->onnx, .to = w->small, .open = w->v->open };
     if (!w->small || !w->v->n) return;
     if (!quantizing_compare(w->arena, &z, w->v->text, w->v->n, &a, &err)) {
         value_add(&out, "error", value_of_str(str_of(str_dup(w->arena, str_of(err.message)))));
@@ -328,7 +328,7 @@ static const char *foreign_task(Work *w)
     Value config;
     Err ignored;
     HfSource from = { .folder = w->folder };
-    if (w->v->task.n || !file_is(w->onnx)) return NULL;
+    if (w->v->open.task.n || !file_is(w->onnx)) return NULL;
     if (!hf_metadata_open(w->arena, w->onnx, &m, &ignored)) return NULL;
     const char *task = m.state == HF_GOOD ? hf_task_known(hf_metadata_get(&m, "hf_pipeline_task"))
                                           : NULL;
@@ -336,7 +336,7 @@ static const char *foreign_task(Work *w)
         task = hf_task_detect(&config, NULL);
     bool tokens = tokenizer_files(w->arena, w->folder).vocab ||
                   (m.state == HF_GOOD && hf_metadata_get(&m, "hf_tokenizer").p);
-    return task && (!task_by_pipeline(str_of(task)) || !tokens) ? task : NULL;
+    return task && (!task_find(str_of(task)) || !tokens) ? task : NULL;
 }
 
 static bool answer(Work *w, Err *err)
@@ -344,7 +344,7 @@ static bool answer(Work *w, Err *err)
     Model *m;
     const char *foreign = foreign_task(w);
     if (foreign) return answer_bare(w, foreign, err);
-    if (!model_open_as(w->v->path, w->v->task, &m, err)) return false;
+    if (!model_open_with(w->v->path, &w->v->open, &m, err)) return false;
     bool ok = answer_texts(w, m, err);
     model_close(m);
     return ok;

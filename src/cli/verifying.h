@@ -8,7 +8,7 @@
 
 typedef struct Verifying {
     const char *path;       /* a folder, or an .onnx */
-    Str task;               /* empty: as the model says */
+    ModelOpen open;         /* the task and the tokenizer, where they were said */
     const Str *text;        /* [n]; n 0: samples */
     size_t n;
     const char *samples;    /* folder whose README.md may name samples; NULL: that of path */

@@ -11,6 +11,7 @@
 #include "export/sentence.h"
 #include "export/task.h"
 #include "export/weights.h"
+#include "task/task.h"
 
 enum { LEAST_OPSET = 14, MOST_OPSET = 21, MOST_CONFIG = 1 << 24 };
 static const uint64_t MOST_INSIDE = (uint64_t)2000 << 20; /* protobuf ends at 2 GiB */
@@ -158,9 +159,9 @@ static void start_sentence(Export *e)
 /* A folder with modules.json, unless a head or the plain encoder is asked for. */
 static bool find_sentence(Export *e, Err *err)
 {
+    const TaskName *row = e->task ? task_name(str_of(e->task)) : NULL;
     bool wanted = !e->task || strcmp(e->task, "auto") == 0 ||
-                  strcmp(e->task, "sentence-similarity") == 0 ||
-                  strcmp(e->task, "sentence-embedding") == 0;
+                  (row && strcmp(row->name, "sentence-similarity") == 0);
     if (!wanted || !sentence_is(e->folder)) return true;
     return sentence_open(&e->arena, e->folder, &e->work->sentence, &e->encoder, err);
 }

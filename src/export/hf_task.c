@@ -4,6 +4,8 @@
  * listen). The first row that fits counts. */
 #include "hf_task.h"
 
+#include "task/task.h"
+
 /* Classes whose names do not say it. */
 static const struct ExactRow {
     const char *task, *classes; /* each with spaces around */
@@ -111,32 +113,6 @@ static const ClassRow labelled[] = {
     { "", { "sampling_rate", "num_mel_bins", "conv_kernel", "sample_rate" },
       "audio-classification" },
     { "", { 0 }, "text-classification" },
-};
-
-static const struct KnownTask {
-    const char *name;
-    const char *synonyms[3];
-} known[] = {
-    { "feature-extraction", { "embedding", "embeddings", "default" } },
-    { "sentence-similarity", { "sentence-embedding", "sentence_embedding" } },
-    { "text-classification", { "sentiment-analysis", "sequence-classification",
-                               "sequence_classification" } },
-    { "token-classification", { "ner", "named-entity-recognition", "token_classification" } },
-    { "question-answering", { "qa", "extractive-qa" } },
-    { "fill-mask", { "masked-lm", "mlm" } },
-    { "multiple-choice", { "multiple_choice" } },
-    { "zero-shot-classification" }, { "text-generation" }, { "text2text-generation" },
-    { "translation" }, { "summarization" }, { "text-ranking" },
-    { "table-question-answering" }, { "document-question-answering" },
-    { "visual-question-answering", { "vqa" } },
-    { "image-classification" }, { "image-feature-extraction" },
-    { "image-segmentation", { "semantic-segmentation" } }, { "object-detection" },
-    { "zero-shot-image-classification" }, { "zero-shot-object-detection" },
-    { "depth-estimation" }, { "image-to-image" }, { "image-to-text" }, { "image-text-to-text" },
-    { "mask-generation" }, { "masked-im" }, { "keypoint-matching" }, { "video-classification" },
-    { "audio-classification" }, { "audio-frame-classification" }, { "audio-xvector" },
-    { "automatic-speech-recognition", { "asr" } },
-    { "text-to-audio", { "text-to-speech" } }, { "any-to-any" },
 };
 
 static bool is_set(const Value *config, const char *key)
@@ -251,21 +227,16 @@ const char *hf_task_from_name(HfTaskFrom from)
 
 const char *hf_task_known(Str name)
 {
-    for (size_t i = 0; i < COUNT(known); i++) {
-        if (str_is(name, known[i].name)) return known[i].name;
-        for (size_t k = 0; k < COUNT(known[i].synonyms) && known[i].synonyms[k]; k++)
-            if (str_is(name, known[i].synonyms[k])) return known[i].name;
-    }
-    return NULL;
+    const TaskName *row = task_name(name);
+    return row ? row->name : NULL;
 }
 
 bool hf_task_check(const char *name, const char **out, Err *err)
 {
-    const char *names[COUNT(known)];
+    char near[TASK_NAME_ROOM];
     *out = hf_task_known(str_of(name));
     if (*out) return true;
-    for (size_t i = 0; i < COUNT(known); i++) names[i] = known[i].name;
-    const char *near = str_nearest(str_of(name), names, COUNT(names));
+    bool found = task_name_near(str_of(name), near);
     return fail(err, EF_USAGE, "task: found \"%s\", wanted one like token-classification%s%s%s",
-                name, near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+                name, found ? ": did you mean " : "", found ? near : "", found ? "?" : "");
 }

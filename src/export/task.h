@@ -8,10 +8,10 @@ typedef struct ExportTask {
     const char *name;       /* as Optimum spells it */
     Head head;
     const char *suffix;     /* of the class: "ForTokenClassification" */
-    const char *synonyms[6];
+    const char *also[2];    /* tasks with the same head */
 } ExportTask;
 
-/* name: NULL or "auto" looks at the architectures; an unknown class there means no head. */
+/* name: one of task_name's; NULL or "auto" looks at the architectures; an unknown class there means no head. */
 bool export_task(const char *name, const Value *config, const ExportTask **, Err *);
 
 #endif

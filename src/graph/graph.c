@@ -146,6 +146,19 @@ void graph_remove_dead(Graph *g)
     arena_free(&scratch);
 }
 
+/* Those of another output: an image beside a text. */
+static void remove_inputs(Graph *g)
+{
+    Arena scratch = { 0 };
+    const int *uses = graph_uses(g, &scratch);
+    int n = 0;
+    for (int i = 0; i < g->n_input; i++)
+        if (uses[g->input[i]] || graph_token_input(g->value[g->input[i]].name))
+            g->input[n++] = g->input[i];
+    g->n_input = n;
+    arena_free(&scratch);
+}
+
 void graph_keep(Graph *g, Str output)
 {
     int kept = -1;
@@ -157,6 +170,7 @@ void graph_keep(Graph *g, Str output)
     g->output[0] = kept;
     g->n_output = 1;
     graph_remove_dead(g);
+    remove_inputs(g);
 }
 
 const GraphNode *graph_producer(const Graph *g, int value)

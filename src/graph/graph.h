@@ -54,7 +54,8 @@ typedef struct Graph {
 /* Names are resolved and Constant nodes become constants; unknown operators are listed all at once
  * with counts. External data must be attached already. Unaligned weights are copied. */
 bool graph_from_onnx(Arena *, const OnnxModel *, Graph **, Err *);
-/* Forgets all outputs but one, and what only they needed; an unknown name changes nothing. */
+/* Forgets all outputs but one, and what only they needed (nodes, inputs that are not of tokens); an
+ * unknown name changes nothing. */
 void graph_keep(Graph *, Str output);
 /* The passes, in the order of their table (passes.c). exact: fold only, nothing fused. */
 bool graph_optimize(Graph *, bool exact, Err *);
@@ -138,6 +139,7 @@ typedef struct Symbols {
     Tensor *t;       /* [n_value]: dims >= 0, DIM_BATCH, DIM_SEQUENCE or DIM_UNKNOWN */
 } Symbols;
 bool graph_symbols(const Graph *, Arena *, Symbols *, Err *);
+bool graph_token_input(Str name); /* "input_ids" and the like: what a text gives */
 /* Sets type and dims of a token input ([B, S]) by its name; false: not one of ours. */
 bool graph_bind_input(const Graph *, int value, int64_t B, int64_t S, Tensor *, Err *);
 

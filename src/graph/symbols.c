@@ -13,12 +13,17 @@ enum { LEAST_PROBES = 2 };
 static const char *const token_inputs[] = { "input_ids", "attention_mask", "token_type_ids",
                                             "position_ids" };
 
+bool graph_token_input(Str name)
+{
+    for (size_t i = 0; i < COUNT(token_inputs); i++)
+        if (str_is(name, token_inputs[i])) return true;
+    return false;
+}
+
 bool graph_bind_input(const Graph *g, int v, int64_t B, int64_t S, Tensor *t, Err *err)
 {
     const GraphValue *in = &g->value[v];
-    bool ours = false;
-    for (size_t i = 0; i < COUNT(token_inputs); i++) ours |= str_is(in->name, token_inputs[i]);
-    if (!ours)
+    if (!graph_token_input(in->name))
         return fail(err, EF_UNSUPPORTED,
                     "graph input '%.*s' is not one that text models have "
                     "(input_ids, attention_mask, token_type_ids, position_ids)",

@@ -5,6 +5,7 @@
  * */
 #include "session/model.h"
 
+#include "base/log.h"
 #include "data/json.h"
 
 enum { JSON_LIMIT = 256 << 20 }; /* bytes of a config or tokenizer file */
@@ -55,6 +56,13 @@ static bool choose_precision(Model *m, const OnnxModel *onnx, Str asked, Err *er
     return true;
 }
 
+/* Texts are no longer than the graph allows; 0: any. */
+static void limit_length(Model *m, int64_t most)
+{
+    if (most > 0 && (m->encode.max_length == 0 || m->encode.max_length > most))
+        m->encode.max_length = (int)most;
+}
+
 static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimize, Err *err)
 {
     if (!graph_from_onnx(&m->arena, onnx, &m->graph, err)) return false;
@@ -63,11 +71,21 @@ static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimiz
                     m->precision);
     m->graph->pad_id = m->config.pad_token_id;
     graph_keep(m->graph, output);
+    if (!source_needs(m->graph, err)) return false;
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
     if (!engine_new(&m->arena, m->graph, output, &m->engine, err)) return false;
-    int64_t fixed = engine_static_length(m->engine);
-    if (fixed > 0 && (m->encode.max_length == 0 || m->encode.max_length > fixed))
-        m->encode.max_length = (int)fixed;
+    limit_length(m, engine_static_length(m->engine));
+    return true;
+}
+
+/* The output of the task; its width counts labels where config.json does not. */
+static bool choose_output(Model *m, const OnnxModel *onnx, Str *name, Err *err)
+{
+    const OnnxValue *v;
+    if (!source_output(onnx, m->task, &m->config, &v, err)) return false;
+    if (m->task->labelled && v->rank > 0)
+        config_name_labels(&m->arena, &m->config, v->dim[v->rank - 1]);
+    *name = v->name;
     return true;
 }
 
@@ -86,11 +104,29 @@ static bool load_config(Model *m, Str text, Err *err)
 static bool open_config(Model *m, const ModelSource *s, Err *err)
 {
     Str text = s->inside.config;
+    bool none = !text.p && s->config_optional && !(s->config && file_is(s->config));
+    if (none) text = STR("{}");
     if (text.p) text.p = str_dup(&m->arena, text);
     else if (!file_read(&m->arena, s->config, JSON_LIMIT, &text, err)) return false;
     if (!load_config(m, text, err)) return within(err, "%.*s", STR_ARG(path_name(s->config)));
-    return source_family(&m->config, err) &&
-           source_task(s->task, s->inside.task, &m->config, &m->task, err);
+    if (none) log_info("no config.json: labels are numbered, the length is limited by tokenizer and graph");
+    return true;
+}
+
+/* The file, and what it is for: a checkpoint is exported for the task, a graph is asked about it. */
+static bool open_weights(Model *m, const ModelSource *s, Err *err)
+{
+    OnnxFile *file = NEW(&m->arena, OnnxFile);
+    bool checkpoint = source_is_checkpoint(s->weights);
+    if (checkpoint &&
+        (!source_family(&m->config, err) || !source_task(s, &m->config, NULL, &m->task, err)))
+        return false;
+    const char *head = checkpoint && s->task.n ? m->task->name : NULL;
+    if (!onnx_file_open_for(&m->arena, s->weights, head, file, err)) return false;
+    m->onnx = file;
+    if (!source_inputs(&file->model, err))
+        return within(err, "%.*s", STR_ARG(path_name(s->weights)));
+    return checkpoint || source_task(s, &m->config, &file->model, &m->task, err);
 }
 
 /* Of sentence-transformers: {"prompts": {"query": "query: "}, "default_prompt_name": "query"}. */
@@ -129,16 +165,13 @@ static bool open_prompts(Model *m, const ModelSource *s, Err *err)
     return within(err, "%.*s", STR_ARG(path_name(s->prompts)));
 }
 
-static bool open_onnx(Model *m, const ModelSource *s, Err *err)
+static bool open_graph(Model *m, const ModelSource *s, Err *err)
 {
     Str output;
-    OnnxFile *file = NEW(&m->arena, OnnxFile);
-    if (!onnx_file_open(&m->arena, s->weights, file, err)) return false;
-    m->onnx = file;
-    if (choose_precision(m, &file->model, s->precision, err) &&
-        source_inputs(&file->model, err) &&
-        source_output(&file->model, m->task, &m->config, &output, err) &&
-        load_graph(m, &file->model, output, true, err))
+    const OnnxModel *onnx = &m->onnx->model;
+    if (m->config.max_positions == 0) limit_length(m, source_positions(onnx));
+    if (choose_precision(m, onnx, s->precision, err) && choose_output(m, onnx, &output, err) &&
+        load_graph(m, onnx, output, true, err))
         return true;
     return within(err, "%.*s", STR_ARG(path_name(s->weights)));
 }
@@ -159,8 +192,8 @@ bool model_open_source(const ModelSource *s, Model **out, Err *err)
     Model *m = model_new();
     m->name = str_of(str_dup(&m->arena, s->name));
     if (s->version.n) m->version = str_of(str_dup(&m->arena, s->version));
-    bool ok = open_config(m, s, err) && open_prompts(m, s, err) && open_script(m, s, err) &&
-              model_open_tokenizer(m, s, err) && open_onnx(m, s, err);
+    bool ok = open_config(m, s, err) && open_weights(m, s, err) && open_prompts(m, s, err) &&
+              open_script(m, s, err) && model_open_tokenizer(m, s, err) && open_graph(m, s, err);
     return settle(ok, m, out);
 }
 
@@ -240,11 +273,19 @@ static bool packed_graph(Model *m, Err *err)
         return within(err, "%s", ours ? "graph" : "weights");
     if (ours && !onnx_attach(onnx, find_panels, &m->package, err)) return within(err, "graph");
     if (!ours) m->precision = onnx_precision(onnx);
-    return source_inputs(onnx, err) && source_output(onnx, m->task, &m->config, &output, err) &&
+    return source_inputs(onnx, err) && choose_output(m, onnx, &output, err) &&
            load_graph(m, onnx, output, !ours, err);
 }
 
-static bool read_package(Model *m, const char *path, Err *err)
+/* A package was built for one task: its limits, prompts and transform are of that one. */
+static bool same_task(const Model *m, Str asked, Err *err)
+{
+    if (asked.n == 0 || str_is(asked, "auto") || task_find(asked) == m->task) return true;
+    return fail(err, EF_INVALID_INPUT, "Invalid model type: found a package for %s, wanted %.*s",
+                m->task->name, STR_ARG(asked));
+}
+
+static bool read_package(Model *m, const char *path, const ModelOpen *how, Err *err)
 {
     Value facts;
     m->name = m->package.name;
@@ -254,20 +295,22 @@ static bool read_package(Model *m, const char *path, Err *err)
         return fail(err, EF_UNSUPPORTED,
                     "%s: model type number %d is not supported: this version reads text only", path,
                     m->package.model_type);
-    return (packed_facts(m, &facts, err) && packed_config(m, err) && packed_script(m, err) &&
-            model_packed_tokenizer(m, &facts, err) && packed_graph(m, err)) ||
+    return (same_task(m, how->task, err) && packed_facts(m, &facts, err) &&
+            packed_config(m, err) && packed_script(m, err) &&
+            model_packed_tokenizer(m, &facts, how->tokenizer, err) && packed_graph(m, err)) ||
            within(err, "%s", path);
 }
 
-static bool open_package(Model *m, const char *path, Err *err)
+static bool open_package(Model *m, const char *path, const ModelOpen *how, Err *err)
 {
-    return package_open(path, &m->package, err) && read_package(m, path, err);
+    return package_open(path, &m->package, err) && read_package(m, path, how, err);
 }
 
-bool model_open_bytes(Str bytes, Model **out, Err *err)
+bool model_open_bytes(Str bytes, const ModelOpen *how, Model **out, Err *err)
 {
     Model *m = model_new();
-    bool ok = package_parse(bytes, &m->package, err) && read_package(m, "package in memory", err);
+    bool ok = package_parse(bytes, &m->package, err) &&
+              read_package(m, "package in memory", how, err);
     return settle(ok, m, out);
 }
 
@@ -283,54 +326,50 @@ static Str folder_name(Arena *arena, const char *folder)
     return relative ? path_name(path_real(arena, folder)) : name;
 }
 
-static bool open_folder(const char *folder, Str task, Model **out, Err *err)
+/* A folder, or a lone model file with what it carries or what stands beside it. */
+static bool open_files(const char *path, bool folder, const ModelOpen *how, Model **out, Err *err)
 {
     Arena arena = { 0 };
-    ModelSource s = { .task = task };
-    source_folder(&arena, folder, &s);
-    source_task_inside(&arena, &s);
-    s.name = folder_name(&arena, folder);
+    ModelSource s = { 0 };
+    if (folder) {
+        source_folder(&arena, path, &s);
+        source_task_inside(&arena, &s);
+        s.name = folder_name(&arena, path);
+    } else {
+        source_onnx(&arena, path, &s);
+        s.name = path_name(path);
+        s.name.n -= sizeof ".onnx" - 1;
+    }
+    source_said(&arena, how->task, how->tokenizer, &s);
     bool ok = model_open_source(&s, out, err);
     arena_free(&arena);
     return ok;
 }
 
-/* A lone model file, with what it carries or what stands beside it. */
-static bool open_beside(const char *path, Str task, Model **out, Err *err)
-{
-    Arena arena = { 0 };
-    ModelSource s = { .task = task };
-    source_onnx(&arena, path, &s);
-    s.name = path_name(path);
-    s.name.n -= sizeof ".onnx" - 1;
-    bool ok = model_open_source(&s, out, err);
-    arena_free(&arena);
-    return ok;
-}
-
-static bool open_self(Model **out, Err *err)
+static bool open_self(const ModelOpen *how, Model **out, Err *err)
 {
     Arena arena = { 0 };
     Model *m = model_new();
     const char *self = path_self(&arena, err);
-    bool ok = self && open_package(m, self, err);
+    bool ok = self && open_package(m, self, how, err);
     arena_free(&arena);
     return settle(ok, m, out);
 }
 
-bool model_open_as(const char *path, Str task, Model **out, Err *err)
+bool model_open_with(const char *path, const ModelOpen *how, Model **out, Err *err)
 {
     *out = NULL;
-    if (!path) return open_self(out, err);
-    if (dir_is(path)) return open_folder(path, task, out, err);
-    if (str_ends(path_name(path), ".onnx")) return open_beside(path, task, out, err);
+    if (!path) return open_self(how, out, err);
+    bool folder = dir_is(path);
+    if (folder || str_ends(path_name(path), ".onnx"))
+        return open_files(path, folder, how, out, err);
     Model *m = model_new();
-    return settle(open_package(m, path, err), m, out);
+    return settle(open_package(m, path, how, err), m, out);
 }
 
 bool model_open(const char *path, Model **out, Err *err)
 {
-    return model_open_as(path, (Str){ 0 }, out, err);
+    return model_open_with(path, &(ModelOpen){ 0 }, out, err);
 }
 
 /* ---- dry run ---- */

@@ -32,10 +32,14 @@ typedef struct Model {
 /* path: a folder, an .onnx (its folder gives the rest), a package, or NULL for this very
  * executable. */
 bool model_open(const char *path, Model **, Err *);
-/* The same for a folder whose config.json leaves the task open; a package knows its own. */
-bool model_open_as(const char *path, Str task, Model **, Err *);
+typedef struct ModelOpen {       /* said by the caller, over what the files say; zero: nothing */
+    Str task;                    /* any name of task.h; "auto": guessed where nothing tells it. A
+                                  * package has its own, and no other */
+    const char *tokenizer;       /* its folder or file (tokenizer_files_at) */
+} ModelOpen;
+bool model_open_with(const char *path, const ModelOpen *, Model **, Err *);
 /* A package in memory, which must stay there. */
-bool model_open_bytes(Str package, Model **, Err *);
+bool model_open_bytes(Str package, const ModelOpen *, Model **, Err *);
 bool model_open_source(const ModelSource *, Model **,
                        Err *); /* validates everything; the dry run is the caller's */
 /* The graph alone, with its first output: no task, no tokenizer (`bench` of a lone .onnx). */
@@ -47,6 +51,6 @@ bool model_dry_run(const Model *, Err *);
 
 /* model_tokenizer.c: parts of the above. */
 bool model_open_tokenizer(Model *, const ModelSource *, Err *);
-bool model_packed_tokenizer(Model *, const Value *facts, Err *);
+bool model_packed_tokenizer(Model *, const Value *facts, const char *other, Err *);
 
 #endif

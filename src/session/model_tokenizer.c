@@ -112,7 +112,7 @@ static bool read_peers(Model *m, Str text, Arena *tree, Err *err)
            limit_from_package(value_get(&root, "config"), &m->encode, err);
 }
 
-bool model_packed_tokenizer(Model *m, const Value *facts, Err *err)
+static bool packed_tokenizer(Model *m, const Value *facts, Err *err)
 {
     Str tables = m->package.member[MEMBER_TOKENS].bytes;
     Str text = m->package.member[MEMBER_TOKENIZER].bytes;
@@ -125,4 +125,10 @@ bool model_packed_tokenizer(Model *m, const Value *facts, Err *err)
     bool ok = read_peers(m, text, &tree, err);
     arena_free(&tree);
     return ok || within(err, "tokenizer");
+}
+
+bool model_packed_tokenizer(Model *m, const Value *facts, const char *other, Err *err)
+{
+    return packed_tokenizer(m, facts, err) &&
+           (!other || tokenizer_open(&m->arena, other, &m->tokenizer, err));
 }

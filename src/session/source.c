@@ -34,22 +34,47 @@ void source_folder(Arena *arena, const char *folder, ModelSource *s)
 }
 
 /* Both wordings: ours and the peer's. */
-static bool need(const char *path, const char *name, const char *what, Err *err)
+static bool need(const char *path, const char *name, const char *what, const char *remedy, Err *err)
 {
     if (path && file_is(path)) return true;
     if (path && dir_is(path))
         return fail(err, EF_INVALID_INPUT, "%s: found a folder, wanted a file for the %s", path,
                     what);
-    return fail(err, EF_NOT_FOUND, "%s not found: Could not locate %s at path: \"%s\"", name, what,
-                path ? path : "");
+    return fail(err, EF_NOT_FOUND, "%s not found: Could not locate %s at path: \"%s\"%s", name, what,
+                path ? path : "", remedy);
+}
+
+void source_said(Arena *arena, Str task, const char *path, ModelSource *s)
+{
+    const char *sentence = s->tokenizer.sentence; /* of the model, not of its tokenizer */
+    if (task.n) s->task = task, s->config_optional = !str_is(task, "auto");
+    if (!path) return;
+    s->tokenizer = tokenizer_files_at(arena, path);
+    s->tokenizer.sentence = sentence;
+    if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, path, STR("tokenizer.json"));
+    s->inside.tokenizer = (Str){ 0 };
+}
+
+bool source_is_checkpoint(const char *weights)
+{
+    return str_ends(str_of(weights), ".safetensors") ||
+           str_ends(str_of(weights), ".safetensors.index.json");
+}
+
+/* A graph tells the rest; a checkpoint is nothing without its config.json. */
+static bool needs_config(const ModelSource *s)
+{
+    return !s->inside.config.p && (!s->config_optional || source_is_checkpoint(s->weights));
 }
 
 bool source_files(const ModelSource *s, Err *err)
 {
-    if (!s->inside.config.p && !need(s->config, "config.json", "model config", err)) return false;
-    if (!s->inside.tokenizer.p && !need(s->tokenizer.vocab, "tokenizer.json", "tokenizer", err))
+    const char *remedy = s->config_optional ? "" : "; an .onnx needs none if --task says what it is for";
+    if (needs_config(s) && !need(s->config, "config.json", "model config", remedy, err))
         return false;
-    if (!need(s->weights, "model.onnx", "model weights", err)) return false;
+    if (!s->inside.tokenizer.p && !need(s->tokenizer.vocab, "tokenizer.json", "tokenizer", "", err))
+        return false;
+    if (!need(s->weights, "model.onnx", "model weights", "", err)) return false;
     const char *config = s->tokenizer.config;
-    return !config || s->inside.tokenizer.p || need(config, "tokenizer_config.json", "tokenizer config", err);
+    return !config || s->inside.tokenizer.p || need(config, "tokenizer_config.json", "tokenizer config", "", err);
 }

@@ -6,14 +6,17 @@
 #ifndef SESSION_SOURCE_H
 #define SESSION_SOURCE_H
 #include "base/file.h"
+#include "graph/graph.h"
 #include "onnx/onnx.h"
 #include "task/task.h"
 
 typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from; NULL: not there */
-    const char *weights, *config;
+    const char *weights;         /* an .onnx, or a checkpoint: exported in memory for the task */
+    const char *config;
     const char *prompts;         /* config_sentence_transformers.json */
     TokenizerFiles tokenizer;    /* vocab: tokenizer.json, or what can be converted to one */
-    Str name, version, task;     /* task empty: from config.json's architectures */
+    Str name, version, task;     /* task: any name of it; empty: from config.json's architectures */
+    bool config_optional;        /* the task was said by hand: it runs without config.json */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
     Str precision;               /* "fp32", "bf16", "int8"; empty: the file's own */
     Str script;                  /* Lua transform; p NULL: none */
@@ -31,25 +34,35 @@ void source_folder(Arena *, const char *folder, ModelSource *);
 void source_onnx(Arena *, const char *path, ModelSource *);
 /* What the weights say they are for, unless a task is given. */
 void source_task_inside(Arena *, ModelSource *);
-bool source_files(const ModelSource *, Err *); /* all three are there */
+/* What was said by hand, over what was found: a task (empty: none), with which config.json need not
+ * be there; a tokenizer's folder or file (NULL: the model's own). */
+void source_said(Arena *, Str task, const char *tokenizer, ModelSource *);
+bool source_files(const ModelSource *, Err *); /* all that must be there is */
+bool source_is_checkpoint(const char *weights);
 
 /* An .onnx and the files beside it that hold its weights, mapped (source_onnx.c). A checkpoint
- * (model.safetensors) is exported into memory first, for the head that config.json names. */
+ * (model.safetensors) is exported into memory first. */
 typedef struct OnnxFile {
     OnnxModel model;
     struct MappedFile *files;
 } OnnxFile;
-bool onnx_file_open(Arena *, const char *path, OnnxFile *, Err *);
+bool onnx_file_open(Arena *, const char *path, OnnxFile *, Err *); /* by the class in config.json */
+bool onnx_file_open_for(Arena *, const char *path, const char *task, OnnxFile *, Err *);
 void onnx_file_close(OnnxFile *);
 const char *onnx_precision(const OnnxModel *); /* "int8" when it quantizes, else "fp32" */
 
 /* Checks (source_check.c). */
-bool source_family(const ModelConfig *, Err *);  /* refuses decoders and others by name */
-/* The task by its name, checked against config.json's architecture. Empty: by what the file says
- * itself (`inside`), or by the architecture; "auto": the same, or by what else config.json has. */
-bool source_task(Str name, Str inside, const ModelConfig *, const Task **, Err *);
-bool source_inputs(const OnnxModel *, Err *);
-bool source_output(const OnnxModel *, const Task *, const ModelConfig *, Str *name, Err *);
+bool source_family(const ModelConfig *, Err *); /* of checkpoints: refuses what is no encoder */
+/* The task by its name, checked against config.json's class. No name: by what the file says itself
+ * (`inside`), or by the class, or by the outputs of the graph; "auto": the same, or by what else
+ * config.json has. onnx NULL: a checkpoint, of which a headless graph can always be made. */
+bool source_task(const ModelSource *, const ModelConfig *, const OnnxModel *, const Task **, Err *);
+bool source_inputs(const OnnxModel *, Err *); /* has input_ids, and they are integers */
+/* The inputs that the kept output needs are ones that a text gives. */
+bool source_needs(const Graph *, Err *);
+bool source_output(const OnnxModel *, const Task *, const ModelConfig *, const OnnxValue **, Err *);
+/* Tokens that the graph's table of positions holds, by the table's name; 0: there is none. */
+int64_t source_positions(const OnnxModel *);
 
 /* How a text is cut to the model's length (source_limit.c). */
 typedef struct LimitSource {

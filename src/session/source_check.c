@@ -4,7 +4,9 @@
 #include "export/hf_task.h"
 #include "session/source.h"
 
-/* Model families that are no encoders, by config.json's model_type. */
+/* Model families that are no encoders, by config.json's model_type: their checkpoints cannot be
+ * exported here. What others exported of them (a BART that classifies, the encoder of a T5) runs as
+ * well as any graph. */
 typedef struct Family {
     const char *model_type, *name, *kind;
 } Family;
@@ -55,91 +57,26 @@ static const Family families[] = {
 };
 static const char *const generators[] = { "ForCausalLM", "LMHeadModel",
                                           "ForConditionalGeneration" };
+#define ELSEWHERE "wanted an encoder; one of its graphs, exported to ONNX elsewhere, may run"
 
 bool source_family(const ModelConfig *c, Err *err)
 {
-    if (str_ends(c->architecture, "EncoderModel"))
-        return true; /* T5EncoderModel: the encoder half alone */
     for (size_t i = 0; i < COUNT(families); i++)
         if (str_is(c->model_type, families[i].model_type))
             return fail(err, EF_UNSUPPORTED,
-                        "%s is not supported: it is %s (model_type \"%s\"), wanted an encoder",
-                        families[i].name, families[i].kind, families[i].model_type);
+                        "%s is not supported as a checkpoint: it is %s (model_type \"%s\"), "
+                        ELSEWHERE, families[i].name, families[i].kind, families[i].model_type);
     for (size_t i = 0; i < COUNT(generators); i++)
         if (str_ends(c->architecture, generators[i]))
             return fail(err, EF_UNSUPPORTED,
-                        "%.*s is not supported: it generates text, wanted an encoder",
+                        "%.*s is not supported as a checkpoint: it generates text, " ELSEWHERE,
                         STR_ARG(c->architecture));
-    if (value_bool(value_get(c->root, "is_encoder_decoder"), false))
-        return fail(err, EF_UNSUPPORTED,
-                    "%.*s is not supported: config.json says is_encoder_decoder, wanted an encoder",
-                    STR_ARG(c->model_type));
-    if (value_bool(value_get(c->root, "is_decoder"), false))
-        return fail(err, EF_UNSUPPORTED,
-                    "%.*s is not supported: config.json says is_decoder, wanted an encoder",
-                    STR_ARG(c->model_type));
-    return true;
-}
-
-static bool fits(const Task *task, Str architecture)
-{
-    for (size_t i = 0; i < COUNT(task->architectures) && task->architectures[i]; i++)
-        if (str_ends(architecture, task->architectures[i])) return true;
-    return false;
-}
-
-/* The first task whose architectures have this one; NULL: an architecture nobody knows. */
-static const Task *task_of(Str architecture)
-{
-    size_t n;
-    const Task *const *all = task_all(&n);
-    for (size_t i = 0; i < n; i++)
-        if (fits(all[i], architecture)) return all[i];
-    return NULL;
-}
-
-static bool unknown_task(Str name, Err *err)
-{
-    const char *names[16];
-    Buf list = { 0 };
-    size_t n;
-    const Task *const *all = task_all(&n);
-    for (size_t i = 0; i < n; i++)
-        buf_printf(&list, "%s%s", i ? ", " : "", names[i] = all[i]->name);
-    const char *near = str_nearest(name, names, n);
-    fail(err, EF_INVALID_INPUT, "Invalid model type: found `%.*s`, wanted one of %.*s%s%s%s",
-         STR_ARG(name), STR_ARG(buf_view(&list)), near ? " (did you mean " : "", near ? near : "",
-         near ? "?)" : "");
-    buf_free(&list);
-    return false;
-}
-
-bool source_task(Str name, Str inside, const ModelConfig *c, const Task **out, Err *err)
-{
-    const Task *natural = task_of(c->architecture);
-    bool guess = str_is(name, "auto");
-    if (guess) name = (Str){ 0 };
-    if (name.n == 0 && task_by_pipeline(inside)) return *out = task_by_pipeline(inside), true;
-    if (guess && !natural) natural = task_by_pipeline(str_of(hf_task_detect(c->root, NULL)));
-    if (str_starts(name, "image_"))
-        return fail(err, EF_UNSUPPORTED,
-                    "Invalid model type: %.*s is not supported yet: this version reads text only",
-                    STR_ARG(name));
-    if (name.n == 0 && !natural)
-        return fail(err, EF_INVALID_INPUT,
-                    "Invalid model type: config.json's architecture \"%.*s\" does not tell the "
-                    "task; say it with --model-type, put it into the .onnx with `metadata embed`, "
-                    "or let it be guessed with --force-task-detection",
-                    STR_ARG(c->architecture));
-    const Task *task = name.n ? task_find(name) : natural;
-    if (!task) return unknown_task(name, err);
-    /* a checkpoint of a masked language model is what other models are made of */
-    bool open = !natural || natural->words;
-    if (!open && task != natural && !fits(task, c->architecture))
-        return fail(err, EF_INVALID_INPUT,
-                    "Invalid model type: found architecture %.*s (%s), wanted one for %s",
-                    STR_ARG(c->architecture), natural->name, task->name);
-    *out = task;
+    static const char *const flags[] = { "is_encoder_decoder", "is_decoder" };
+    for (size_t i = 0; i < COUNT(flags); i++)
+        if (value_bool(value_get(c->root, flags[i]), false))
+            return fail(err, EF_UNSUPPORTED,
+                        "%.*s is not supported as a checkpoint: config.json says %s, " ELSEWHERE,
+                        STR_ARG(c->model_type), flags[i]);
     return true;
 }
 
@@ -149,6 +86,120 @@ static const OnnxValue *find_value(const OnnxValue *values, int n, const char *n
         if (str_is(values[i].name, name)) return &values[i];
     return NULL;
 }
+
+/* ---- the task ---- */
+
+static bool class_fits(const Task *task, Str architecture)
+{
+    for (size_t i = 0; i < COUNT(task->architectures) && task->architectures[i]; i++)
+        if (str_ends(architecture, task->architectures[i])) return true;
+    return false;
+}
+
+/* The first task whose architectures have this one; NULL: an architecture nobody knows. */
+static const Task *task_of_class(Str architecture)
+{
+    size_t n;
+    const Task *const *all = task_all(&n);
+    for (size_t i = 0; i < n; i++)
+        if (class_fits(all[i], architecture)) return all[i];
+    return NULL;
+}
+
+/* The output that a task reads; NULL: the graph has none of them. */
+static const OnnxValue *task_output(const OnnxModel *m, const Task *task)
+{
+    const OnnxValue *v = NULL;
+    for (size_t i = 0; i < COUNT(task->outputs) && task->outputs[i] && !v; i++)
+        v = find_value(m->graph.out, m->graph.n_out, task->outputs[i]);
+    return v;
+}
+
+static int64_t output_width(const OnnxValue *v)
+{
+    return v && v->rank > 0 ? v->dim[v->rank - 1] : DIM_UNKNOWN;
+}
+
+static bool refuse_task(Str name, Err *err)
+{
+    char near[TASK_NAME_ROOM];
+    Buf list = { 0 };
+    size_t n;
+    const Task *const *all = task_all(&n);
+    if (task_name_reads(name))
+        return fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported yet: this "
+                    "version reads text only", STR_ARG(name));
+    for (size_t i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", all[i]->name);
+    if (task_name(name))
+        fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported: wanted one of %.*s",
+             STR_ARG(name), STR_ARG(buf_view(&list)));
+    else {
+        bool found = task_name_near(name, near);
+        fail(err, EF_INVALID_INPUT, "Invalid model type: found `%.*s`, wanted one of %.*s%s%s%s",
+             STR_ARG(name), STR_ARG(buf_view(&list)), found ? " (did you mean " : "",
+             found ? near : "", found ? "?)" : "");
+    }
+    buf_free(&list);
+    return false;
+}
+
+/* Why a task that was asked for is none for this class; NULL: it is one. Exporters leave the class of
+ * the checkpoint in config.json, so a graph without its head still names it: hidden states are proof
+ * enough. Of a masked language model every other one is made, but not every file is made over. */
+static const char *class_against(const Task *task, const ModelConfig *c, const OnnxModel *onnx)
+{
+    const Task *own = task_of_class(c->architecture);
+    bool headless = !task->labelled && !task->words;
+    if (!own || own == task || class_fits(task, c->architecture)) return NULL;
+    const OnnxValue *out = onnx ? task_output(onnx, task) : NULL;
+    if (headless) return out || !onnx ? NULL : "the graph gives no hidden states";
+    if (!onnx) return task->labelled ? "the checkpoint has no classifier weights"
+                                     : "the checkpoint has no weights of that head";
+    int64_t width = output_width(out);
+    if (own->words && width != c->vocab_size && width >= 0) return NULL;
+    return own->words ? "its numbers are about words of the vocabulary" : "that is another head";
+}
+
+static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
+                         Err *err)
+{
+    const Task *task = *out = task_find(name), *own = task_of_class(c->architecture);
+    const char *against = task ? class_against(task, c, onnx) : NULL;
+    if (!task) return refuse_task(name, err);
+    if (!against) return true;
+    return fail(err, EF_INVALID_INPUT,
+                "Invalid model type: found architecture %.*s (%s), wanted one for %s: %s",
+                STR_ARG(c->architecture), own->name, task->name, against);
+}
+
+/* The first task of the class whose output the graph has; of a known class with hidden states alone,
+ * those: exporters leave the class of the checkpoint in config.json. */
+static const Task *task_by_class(const ModelConfig *c, const OnnxModel *onnx)
+{
+    const Task *own = task_of_class(c->architecture), *plain = task_find(STR("embedding"));
+    size_t n;
+    const Task *const *all = task_all(&n);
+    for (size_t i = 0; onnx && i < n; i++)
+        if (class_fits(all[i], c->architecture) && task_output(onnx, all[i])) return all[i];
+    return own && onnx && task_output(onnx, plain) ? plain : own;
+}
+
+bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
+                 Err *err)
+{
+    bool guess = str_is(s->task, "auto");
+    if (s->task.n && !guess) return task_by_hand(s->task, c, onnx, out, err);
+    *out = task_find(s->inside.task);
+    if (!*out) *out = task_by_class(c, onnx);
+    if (!*out && guess) *out = task_find(str_of(hf_task_detect(c->root, NULL)));
+    return *out || fail(err, EF_INVALID_INPUT,
+                        "Invalid model type: config.json's architecture \"%.*s\" does not tell the "
+                        "task; say it with --task (in the YAML: model_type), put it into the .onnx "
+                        "with `metadata embed`, or let it be guessed with --force-task-detection",
+                        STR_ARG(c->architecture));
+}
+
+/* ---- the graph ---- */
 
 static void list_names(Buf *out, const OnnxValue *values, int n)
 {
@@ -178,21 +229,83 @@ static bool shape_fits(const OnnxValue *v, Err *err)
 
 bool source_inputs(const OnnxModel *m, Err *err)
 {
-    static const char *const known[] = { "input_ids", "attention_mask", "token_type_ids",
-                                         "position_ids" };
     const OnnxGraph *g = &m->graph;
     if (!find_value(g->in, g->n_in, "input_ids"))
         return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
-    for (size_t i = 0; i < COUNT(known); i++) {
-        const OnnxValue *v = find_value(g->in, g->n_in, known[i]);
-        if (v && !shape_fits(v, err)) return false;
-    }
+    for (int i = 0; i < g->n_in; i++)
+        if (graph_token_input(g->in[i].name) && !shape_fits(&g->in[i], err)) return false;
     return true;
+}
+
+/* Inputs that tell what a graph is when it is not one for texts alone; the first row that fits. */
+static const struct Need {
+    const char *start, *why;
+} needs[] = {
+    { "past_", "the cache of a decoder: export it without past" },
+    { "use_cache", "the cache of a decoder: export it without past" },
+    { "decoder_", "what the decoder has said so far: wanted the encoder, or a classifier" },
+    { "encoder_", "what an encoder gave: this is the decoder, wanted the encoder" },
+    { "pixel_values", "an image" },
+    { "input_features", "audio" },
+    { "input_values", "audio" },
+    { "bbox", "places on a page" },
+    { "", "something that no text gives" },
+};
+
+static bool input_fits(Str name, Err *err)
+{
+    size_t row = 0;
+    if (graph_token_input(name)) return true;
+    while (!str_starts(name, needs[row].start)) row++;
+    return fail(err, EF_UNSUPPORTED, "the graph needs the input %.*s, %s", (int)MIN(name.n, 60),
+                name.p, needs[row].why);
+}
+
+bool source_needs(const Graph *g, Err *err)
+{
+    for (int i = 0; i < g->n_input; i++)
+        if (!input_fits(g->value[g->input[i]].name, err)) return false;
+    return true;
+}
+
+/* Old files list weights as inputs too. */
+static bool is_weight(const OnnxGraph *g, Str name)
+{
+    for (int i = 0; i < g->n_init; i++)
+        if (str_eq(g->init[i].name, name)) return true;
+    return false;
+}
+
+/* The output is not there: because it is a graph of another kind, or another head. */
+static bool refuse_outputs(const OnnxModel *m, const Task *task, Err *err)
+{
+    const OnnxGraph *g = &m->graph;
+    char what[160] = "Model must return ";
+    for (int i = 0; i < g->n_in; i++)
+        if (!is_weight(g, g->in[i].name) && !input_fits(g->in[i].name, err)) return false;
+    for (size_t i = 0; i < COUNT(task->outputs) && task->outputs[i]; i++)
+        snprintf(what + strlen(what), sizeof what - strlen(what), "%s%s", i ? " or " : "",
+                 task->outputs[i]);
+    return missing(what, g->out, g->n_out, err);
+}
+
+int64_t source_positions(const OnnxModel *m)
+{
+    static const char *const tables[] = { "position_embeddings.weight", "position_embedding.weight",
+                                          "embed_positions.weight", "wpe.weight" };
+    for (int i = 0; i < m->graph.n_init; i++) {
+        const OnnxTensor *t = &m->graph.init[i];
+        int64_t rows = t->t.rank == 2 ? t->t.dim[0] : 0;
+        bool behind = rows > 4 && ((rows - 2) & (rows - 3)) == 0; /* RoBERTa, BART: 514 hold 512 */
+        for (size_t k = 0; rows && k < COUNT(tables); k++)
+            if (str_ends(t->name, tables[k])) return behind ? rows - 2 : rows;
+    }
+    return 0;
 }
 
 static bool labels_fit(const OnnxValue *v, const ModelConfig *c, Err *err)
 {
-    int64_t width = v->rank > 0 ? v->dim[v->rank - 1] : DIM_UNKNOWN;
+    int64_t width = output_width(v);
     if (width < 0 || c->num_labels == 0 || width == c->num_labels) return true;
     return fail(
         err, EF_BAD_MODEL,
@@ -200,22 +313,15 @@ static bool labels_fit(const OnnxValue *v, const ModelConfig *c, Err *err)
         c->num_labels, STR_ARG(v->name), (long long)width);
 }
 
-bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, Str *name, Err *err)
+bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c,
+                   const OnnxValue **out, Err *err)
 {
-    const OnnxGraph *g = &m->graph;
-    const OnnxValue *v = NULL;
-    for (size_t i = 0; i < COUNT(task->outputs) && task->outputs[i] && !v; i++)
-        v = find_value(g->out, g->n_out, task->outputs[i]);
-    if (!v) {
-        char what[128];
-        snprintf(what, sizeof what, "Model must return %s", task->outputs[0]);
-        return missing(what, g->out, g->n_out, err);
-    }
+    const OnnxValue *v = *out = task_output(m, task);
+    if (!v) return refuse_outputs(m, task, err);
     bool pooled = v->rank == 2 && task->pool; /* a graph that pools by itself */
     if (v->rank >= 0 && !pooled && v->rank != (task->per_token ? 3 : 2))
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: %.*s has %d dimensions", task->shape,
                     STR_ARG(v->name), v->rank);
-    *name = v->name;
     return !task->labelled || labels_fit(v, c, err);
 }

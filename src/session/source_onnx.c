@@ -14,19 +14,13 @@ struct MappedFile {
 
 typedef struct Finder {
     Arena *arena;
-    const char *folder;
+    const char *folder, *task;
     OnnxFile *file;
 } Finder;
 
-static bool is_checkpoint(const char *path)
+static bool map_export(const Finder *f, Mapping *out, Err *err)
 {
-    return str_ends(str_of(path), ".safetensors") ||
-           str_ends(str_of(path), ".safetensors.index.json");
-}
-
-static bool map_export(const char *folder, Mapping *out, Err *err)
-{
-    Export e = { .model = folder, .clean = true, .no_metadata = true };
+    Export e = { .model = f->folder, .task = f->task, .clean = true, .no_metadata = true };
     bool ok = export_open(&e, err) && export_build(&e, err) && export_map(&e, out, err);
     export_close(&e);
     return ok;
@@ -35,8 +29,8 @@ static bool map_export(const char *folder, Mapping *out, Err *err)
 static bool map_into(Finder *f, const char *path, Str name, Str *bytes, Err *err)
 {
     MappedFile *m = NEW(f->arena, MappedFile);
-    bool ok = is_checkpoint(path) ? map_export(f->folder, &m->map, err)
-                                  : file_map(path, &m->map, err);
+    bool ok = source_is_checkpoint(path) ? map_export(f, &m->map, err)
+                                         : file_map(path, &m->map, err);
     if (!ok) return false;
     m->name = name;
     m->next = f->file->files;
@@ -74,8 +68,13 @@ static bool open_parts(Finder *f, const char *path, Err *err)
 
 bool onnx_file_open(Arena *arena, const char *path, OnnxFile *file, Err *err)
 {
+    return onnx_file_open_for(arena, path, NULL, file, err);
+}
+
+bool onnx_file_open_for(Arena *arena, const char *path, const char *task, OnnxFile *file, Err *err)
+{
     *file = (OnnxFile){ 0 };
-    Finder f = { arena, path_dir(arena, path), file };
+    Finder f = { arena, path_dir(arena, path), task, file };
     if (open_parts(&f, path, err)) return true;
     onnx_file_close(file);
     return false;

@@ -148,7 +148,16 @@ static bool read_labels(Arena *arena, const Value *root, ModelConfig *config, Er
         place_labels(arena, label, map->map.n, config);
         return true;
     }
+    config_name_labels(arena, config, config->num_labels);
     return true;
+}
+
+void config_name_labels(Arena *arena, ModelConfig *config, int64_t width)
+{
+    if (!config->num_labels && width > 0 && width <= MOST_LABELS) config->num_labels = (int)width;
+    if (config->labels || config->num_labels < 2 || str_is(config->problem_type, "regression"))
+        return;
+    place_labels(arena, NULL, 0, config);
 }
 
 bool config_read(Arena *arena, const Value *root, ModelConfig *config, Err *err)

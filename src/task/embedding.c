@@ -43,7 +43,6 @@ const Task task_embedding = {
     .per_token = true,
     .shape = "[batch_size, seq_len, hidden_dim]",
     .architectures = { "Model" },
-    .pipelines = { "feature-extraction" },
     .request = request,
     .result = result,
     .reply = reply,

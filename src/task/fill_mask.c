@@ -157,7 +157,6 @@ const Task task_fill_mask = {
     .words = true,
     .shape = "[batch_size, seq_len, vocab_size]",
     .architectures = { "ForMaskedLM" },
-    .pipelines = { "fill-mask" },
     .request = request,
     .result = result,
     .reply = reply,

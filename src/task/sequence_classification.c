@@ -99,8 +99,8 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
     value_add(out, "logits", value_of_f32(row->data, (size_t)labels));
     value_add(out, "scores", value_of_f32(scores, (size_t)labels));
     value_add(out, "predicted_index", value_of_int(best));
-    value_add(out, "predicted_label",
-              config->labels ? task_label(arena, config, best) : value_null());
+    bool named = config->labels || (labels > 1 && !str_is(config->problem_type, "regression"));
+    value_add(out, "predicted_label", named ? task_label(arena, config, best) : value_null());
     if (options->top_k)
         value_add(out, "top", top(arena, config, scores, labels, options->top_k));
     if (options->return_tokens) value_add(out, "tokens", part_token_list(arena, options, row));
@@ -114,7 +114,6 @@ const Task task_sequence_classification = {
     .labelled = true,
     .shape = "[batch_size, n_labels]",
     .architectures = { "ForSequenceClassification" },
-    .pipelines = { "text-classification", "sentiment-analysis" },
     .request = request,
     .result = result,
     .reply = reply,

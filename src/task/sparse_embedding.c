@@ -65,7 +65,6 @@ const Task task_sparse_embedding = {
     .words = true,
     .shape = "[batch_size, seq_len, vocab_size]",
     .architectures = { "ForMaskedLM" },
-    .pipelines = { "sparse-embedding" },
     .request = request,
     .result = result,
     .reply = reply,

@@ -16,8 +16,9 @@ static const Task *const tasks[] = {
 
 const Task *task_find(Str name)
 {
-    for (size_t i = 0; i < COUNT(tasks); i++)
-        if (str_is(name, tasks[i]->name)) return tasks[i];
+    const TaskName *row = task_name(name);
+    for (size_t i = 0; row && row->ours && i < COUNT(tasks); i++)
+        if (strcmp(row->ours, tasks[i]->name) == 0) return tasks[i];
     return NULL;
 }
 
@@ -25,14 +26,6 @@ const Task *task_by_number(int number)
 {
     for (size_t i = 0; i < COUNT(tasks); i++)
         if (tasks[i]->number == number) return tasks[i];
-    return NULL;
-}
-
-const Task *task_by_pipeline(Str name)
-{
-    for (size_t i = 0; i < COUNT(tasks); i++)
-        for (size_t k = 0; k < COUNT(tasks[i]->pipelines) && tasks[i]->pipelines[k]; k++)
-            if (str_is(name, tasks[i]->pipelines[k])) return tasks[i];
     return NULL;
 }
 

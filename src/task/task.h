@@ -15,11 +15,15 @@ typedef struct ModelConfig {     /* what tasks and checks need of config.json */
     Str architecture;            /* first of `architectures`, or empty */
     Str problem_type;            /* empty: single label */
     int num_labels;              /* num_labels, else of id2label, else of label2id; 0: not said */
-    Str *labels;                 /* [num_labels] by id, all named ("LABEL_3"); NULL: none */
+    Str *labels;                 /* [num_labels] by id, all named ("LABEL_3"); NULL: not said, one
+                                  * label without a name, or a regression without names */
     int hidden_size, vocab_size, max_positions, type_vocab_size, pad_token_id; /* 0: not said */
     const Value *root;           /* the whole file, or NULL */
 } ModelConfig;
 bool config_read(Arena *, const Value *root, ModelConfig *, Err *); /* errors name the key */
+/* The head's width, where config.json does not count labels; and names as transformers gives them,
+ * where it has none. Changes nothing that config.json says. */
+void config_name_labels(Arena *, ModelConfig *, int64_t width);
 
 typedef enum { POOL_OWN, POOL_MEAN, POOL_CLS, POOL_MAX, POOL_LAST } TaskPooling;
 typedef enum { GROUP_UNSAID, GROUP_NONE, GROUP_SIMPLE, GROUP_FIRST, GROUP_AVERAGE, GROUP_MAX } TaskGrouping;
@@ -57,7 +61,6 @@ typedef struct Task {
     bool words;                  /* or the vocabulary */
     const char *shape;           /* "[batch_size, seq_len, hidden_dim]" for messages */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
-    const char *pipelines[3];    /* what Hugging Face calls it: "token-classification" */
     /* Schemas: body, one entry of `results`, whole answer. The first row of `request` is `inputs` as
      * protobuf sends it; what JSON may say there is for task_inputs and task_request_describe. */
     const Field *request, *result, *reply;
@@ -69,10 +72,24 @@ typedef struct Task {
     void (*finish)(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, Value *out);
 } Task;
 
-const Task *task_find(Str name);           /* NULL: unknown */
+const Task *task_find(Str name);           /* by any of its names; NULL: unknown, or none of ours */
 const Task *task_by_number(int number);
-const Task *task_by_pipeline(Str name);    /* NULL: unknown, or none of ours */
 const Task *const *task_all(size_t *count);
+
+/* What tasks are called (names.c). A "-" is as good as a "_", and case does not matter. */
+enum { TASK_SYNONYMS = 5, TASK_NAME_ROOM = 48 };
+typedef struct TaskName {
+    const char *name;            /* as Hugging Face spells it now: "token-classification" */
+    const char *ours;            /* the Task that does it; NULL: none */
+    const char *synonyms[TASK_SYNONYMS];
+    const char *reads;           /* "images", "audio", "video"; NULL: texts */
+} TaskName;
+const TaskName *task_name(Str typed);      /* NULL: unknown */
+const TaskName *task_names(size_t *count);
+const char *task_name_reads(Str typed);    /* of unknown names too: "image_embedding" */
+/* The nearest of all names, spelled with the "_" of the typed one. False: none is near, or those of
+ * two tasks are equally so. */
+bool task_name_near(Str typed, char out[TASK_NAME_ROOM]);
 
 typedef struct TaskInputs {
     Str *first, *second;         /* [n]; second NULL: no pairs. second[i].p NULL: not a pair */

@@ -113,7 +113,6 @@ const Task task_token_classification = {
     .labelled = true,
     .shape = "[batch_size, seq_len, n_labels]",
     .architectures = { "ForTokenClassification" },
-    .pipelines = { "token-classification", "ner" },
     .request = request,
     .result = result,
     .reply = reply,

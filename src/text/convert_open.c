@@ -104,13 +104,19 @@ bool tokenizer_tree(Arena *arena, const TokenizerFiles *f, Value *out, Err *err)
     return true;
 }
 
-static bool open_files(Arena *tree, Arena *arena, const char *path, Tokenizer **out, Err *err)
+TokenizerFiles tokenizer_files_at(Arena *arena, const char *path)
 {
     TokenizerFiles f = { .vocab = path };
+    if (dir_is(path)) return tokenizer_files(arena, path);
+    if (!str_ends(path_name(path), ".json") || str_is(path_name(path), "vocab.json"))
+        find_sidecar(arena, path_dir(arena, path), &f);
+    return f;
+}
+
+static bool open_files(Arena *tree, Arena *arena, const char *path, Tokenizer **out, Err *err)
+{
+    TokenizerFiles f = tokenizer_files_at(tree, path);
     Value root;
-    if (dir_is(path)) f = tokenizer_files(tree, path);
-    else if (!str_ends(path_name(path), ".json") || str_is(path_name(path), "vocab.json"))
-        find_sidecar(tree, path_dir(tree, path), &f);
     if (!f.vocab)
         return fail(err, EF_NOT_FOUND,
                     "%s: found no tokenizer.json, vocab.txt, vocab.json or SentencePiece model",

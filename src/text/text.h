@@ -64,11 +64,13 @@ typedef struct TokenizerFiles { /* NULL: not there */
 } TokenizerFiles;
 /* Those of a folder; `vocab` stays NULL where there is none. */
 TokenizerFiles tokenizer_files(Arena *, const char *folder);
+/* Those of a folder, or one of the files that `vocab` may be: a tokenizer.json is then taken as it
+ * is, the others with what stands beside them. */
+TokenizerFiles tokenizer_files_at(Arena *, const char *path);
 /* The tree of a tokenizer.json, with the settings of the other files (settings.c); what is no
  * tokenizer.json is converted as transformers does. Tree and texts live in the arena. */
 bool tokenizer_tree(Arena *, const TokenizerFiles *, Value *out, Err *);
-/* From a folder, or from one of the files that `vocab` may be: a tokenizer.json is then taken as it
- * is, the others with what stands beside them. */
+/* From the files of tokenizer_files_at. */
 bool tokenizer_open(Arena *, const char *path, Tokenizer **out, Err *);
 /* The same from a parsed tree (the member of a package holds it inside another object). */
 bool tokenizer_from_value(Arena *, const Value *root, Tokenizer **out, Err *);
