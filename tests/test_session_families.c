@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_session_families.c - models that are no plain encoders, as others export them (tests/golden/families, by
- * tools/oracle/families.py): what the graph needs decides, not the name of the family. */
+ * test_session_families.c - models whose name or class does not tell what they can do (tests/golden/families, by
+ * tools/oracle/families.py): what the graph needs decides, and the task that is asked for. */
 #include "base/file.h"
 #include "check.h"
 #include "data/npy.h"
@@ -81,6 +81,28 @@ static void graphs_that_answer(void)
     answers(GOLDEN "gpt2", NULL, "sequence_classification");
 }
 
+static void masked_language_models(void)
+{
+    TEST("the checkpoint of a masked language model without its head");
+    answers(GOLDEN "bert-masked", "embedding", "embedding");
+    answers(GOLDEN "bert-masked", "feature-extraction", "embedding");
+    refused(GOLDEN "bert-masked", "token_classification", EF_INVALID_INPUT, "the checkpoint has no classifier weights");
+    refused(GOLDEN "bert-masked", "sentiment-analysis", EF_INVALID_INPUT, "the checkpoint has no classifier weights");
+}
+
+static void two_labels(void)
+{
+    TEST("two labels that config.json does not name");
+    ef_error err = { 0 };
+    ef_input in = ef_text("w7");
+    ef_model *m = ef_open(GOLDEN "gpt2", NULL, &err);
+    ef_reply *r = m ? ef_predict(m, &in, 1, NULL, &err) : NULL;
+    CHECK(m && ef_describe(m)->label_count == 2 && strcmp(ef_describe(m)->labels[1], "LABEL_1") == 0);
+    CHECK(r && strstr(ef_reply_json(r), "\"predicted_label\":\"LABEL_"));
+    ef_reply_free(r);
+    ef_close(m);
+}
+
 static void graphs_that_cannot(void)
 {
     TEST("graphs that need more than a text are refused by that");
@@ -95,6 +117,8 @@ static void graphs_that_cannot(void)
 int main(void)
 {
     graphs_that_answer();
+    masked_language_models();
+    two_labels();
     graphs_that_cannot();
     return finish();
 }

@@ -101,16 +101,17 @@ static bool load_config(Model *m, Str text, Err *err)
 
 /* ---- from files ---- */
 
+static bool lacks_config(const ModelSource *s)
+{
+    return s->config_optional && !s->inside.config.p && !(s->config && file_is(s->config));
+}
+
 static bool open_config(Model *m, const ModelSource *s, Err *err)
 {
-    Str text = s->inside.config;
-    bool none = !text.p && s->config_optional && !(s->config && file_is(s->config));
-    if (none) text = STR("{}");
+    Str text = lacks_config(s) ? STR("{}") : s->inside.config;
     if (text.p) text.p = str_dup(&m->arena, text);
     else if (!file_read(&m->arena, s->config, JSON_LIMIT, &text, err)) return false;
-    if (!load_config(m, text, err)) return within(err, "%.*s", STR_ARG(path_name(s->config)));
-    if (none) log_info("no config.json: labels are numbered, the length is limited by tokenizer and graph");
-    return true;
+    return load_config(m, text, err) || within(err, "%.*s", STR_ARG(path_name(s->config)));
 }
 
 /* The file, and what it is for: a checkpoint is exported for the task, a graph is asked about it. */
@@ -194,6 +195,8 @@ bool model_open_source(const ModelSource *s, Model **out, Err *err)
     if (s->version.n) m->version = str_of(str_dup(&m->arena, s->version));
     bool ok = open_config(m, s, err) && open_weights(m, s, err) && open_prompts(m, s, err) &&
               open_script(m, s, err) && model_open_tokenizer(m, s, err) && open_graph(m, s, err);
+    if (ok && lacks_config(s))
+        log_info("no config.json: labels are numbered, and tokenizer and graph limit the length");
     return settle(ok, m, out);
 }
 

@@ -126,9 +126,10 @@ sed 's/hf_metadata_version\(..\)2.0/hf_metadata_version\13.0/' solo/ner.onnx >so
 prints "2.16 a newer version counts as absent" '"B-SRC"' "$EF" infer -m solo/new.onnx "$Q"
 grep -q 'found "3.0", wanted 1.x or 2.0' err && pass || flunk "2.16 says so"
 mkdir untold && cp "$PLAIN" "$BUS/tokenizer.json" untold/ && sed 's/BertForTokenClassification/Odd/' "$BUS/config.json" >untold/config.json
-refuses "2.11 no task: three remedies" "model-type, .*metadata embed.*force-task-detection" "$EF" infer -m untold x
+refuses "2.11 no task: three remedies" "--task .*metadata embed.*force-task-detection" "$EF" infer -m untold x
 prints "2.11 forced: a guess by labels" '"B-SRC"' "$EF" infer -m untold --force-task-detection "$Q"
 prints "2.10 the task given" '"B-SRC"' "$EF" infer -m untold --model-type token_classification "$Q"
+prints "2.10 by Hugging Face's name" '"B-SRC"' "$EF" infer -m untold --task ner "$Q"
 works "2.14 metadata in a folder tells the task" "$EF" metadata embed untold/model.onnx "$BUS"
 prints "2.14 metadata in a folder tells the task" '"B-SRC"' "$EF" infer -m untold "$Q"
 # A file of 400 MB: an unknown field stands for its weights; nothing of it is touched.

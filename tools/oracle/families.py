@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""families.py OUT - tiny models of families that are no plain encoders, as others export them to ONNX: tests/golden/families.
+"""families.py OUT - tiny models whose name or class does not tell what they can do: tests/golden/families.
 
-Each folder is one that a user has: config.json as transformers saves it, model.onnx by torch.onnx (or Optimum), a
-tokenizer.json of 60 words. Of those that answer texts, texts.txt has a text a line and output.npy what torch gives for
-them, one by one: the wanted output's numbers in a row ([tokens, width] of each text, or [width]). The ones named
-*-past and *-decoder cannot answer a text. Needs torch, transformers 4.57, optimum-onnx, onnx, tokenizers, numpy."""
+Each folder is one that a user has: config.json as transformers saves it, model.onnx by torch.onnx (or Optimum) or
+model.safetensors, a tokenizer.json of 60 words. Of those that answer texts, texts.txt has a text a line and output.npy
+what torch gives for them, one by one: the wanted output's numbers in a row ([tokens, width] of each text, or [width]).
+The ones named *-past and *-decoder cannot answer a text. Needs torch, transformers 4.57, optimum-onnx, onnx,
+tokenizers, numpy."""
 import json
 import os
 import shutil
@@ -27,8 +28,11 @@ BART = dict(MARKS, d_model=8, encoder_layers=1, decoder_layers=1, encoder_attent
 T5 = dict(vocab_size=60, d_model=8, d_kv=4, d_ff=12, num_layers=1, num_heads=2, pad_token_id=1)
 CLIP = dict(MARKS, hidden_size=8, intermediate_size=12, num_hidden_layers=1, num_attention_heads=2,
             max_position_embeddings=32, projection_dim=6)
-VISION = dict(hidden_size=8, intermediate_size=12, num_hidden_layers=1, num_attention_heads=2, image_size=8, patch_size=4)
-GPT2 = dict(MARKS, n_positions=32, n_embd=8, n_layer=1, n_head=2, num_labels=3)
+VISION = dict(hidden_size=8, intermediate_size=12, num_hidden_layers=1, num_attention_heads=2, image_size=8,
+              patch_size=4)
+GPT2 = dict(MARKS, n_positions=32, n_embd=8, n_layer=1, n_head=2, num_labels=2)  # which config.json then leaves out
+BERT = dict(vocab_size=60, hidden_size=8, intermediate_size=12, num_hidden_layers=1, num_attention_heads=2,
+            max_position_embeddings=32, pad_token_id=1)
 
 
 def tokenizer():
@@ -89,10 +93,11 @@ def export(folder, model, outputs, image=False):
     inputs, args = ["input_ids", "attention_mask"], [ids, (ids != 1).long()]
     if image:
         inputs.append("pixel_values"), args.append(torch.rand(2, 3, 8, 8))
-    axes = {name: {0: "batch", 1: "sequence"} for name in inputs[:2]}
-    axes.update({name: {0: "batch", 1: "sequence"} if name == "last_hidden_state" else {0: "batch"} for name in outputs})
-    torch.onnx.export(Named(model, inputs, outputs).eval(), tuple(args), f"{folder}/model.onnx", input_names=inputs, output_names=outputs,
-                      dynamic_axes=axes, opset_version=17, dynamo=False)
+    tokens, rows = {0: "batch", 1: "sequence"}, {0: "batch"}
+    axes = {name: tokens for name in inputs[:2]}
+    axes.update({name: tokens if name == "last_hidden_state" else rows for name in outputs})
+    torch.onnx.export(Named(model, inputs, outputs).eval(), tuple(args), f"{folder}/model.onnx", input_names=inputs,
+                      output_names=outputs, dynamic_axes=axes, opset_version=17, dynamo=False)
     answers(folder, model, outputs[0], image)
 
 
@@ -119,8 +124,14 @@ def main():
     decoder = spread(tf.GPT2ForSequenceClassification(tf.GPT2Config(**GPT2)))
     optimum(f"{out}/gpt2", decoder, "text-classification", "model.onnx")
     answers(f"{out}/gpt2", decoder, "logits")
-    optimum(f"{out}/gpt2-past", spread(tf.GPT2LMHeadModel(tf.GPT2Config(**GPT2))), "text-generation-with-past", "model.onnx")
-    optimum(f"{out}/t5-decoder", spread(tf.T5ForConditionalGeneration(tf.T5Config(**T5))), "text2text-generation", "decoder_model.onnx")
+    optimum(f"{out}/gpt2-past", spread(tf.GPT2LMHeadModel(tf.GPT2Config(**GPT2))), "text-generation-with-past",
+            "model.onnx")
+    optimum(f"{out}/t5-decoder", spread(tf.T5ForConditionalGeneration(tf.T5Config(**T5))), "text2text-generation",
+            "decoder_model.onnx")
+    masked = spread(tf.BertForMaskedLM(tf.BertConfig(**BERT)))
+    save(f"{out}/bert-masked", masked)
+    masked.save_pretrained(f"{out}/bert-masked")
+    answers(f"{out}/bert-masked", tf.AutoModel.from_pretrained(f"{out}/bert-masked").eval(), "last_hidden_state")
 
 
 main()
