@@ -103,6 +103,17 @@ static void two_labels(void)
     ef_close(m);
 }
 
+static void another_tokenizer(void)
+{
+    TEST("another tokenizer than the folder's");
+    ef_error err = { 0 };
+    ef_model *m = ef_open(GOLDEN "bart", &(ef_options){ .threads = 1, .tokenizer = "examples/bus-ner" }, &err);
+    CHECK(m && ef_token_count(ef_model_tokenizer(m)) > 1000 && ef_describe(m)->max_tokens == 30);
+    ef_close(m);
+    m = ef_open(GOLDEN "bart", &(ef_options){ .tokenizer = GOLDEN "gone.json" }, &err);
+    CHECK(!m && err.code == EF_NOT_FOUND && says(&err, "gone.json"));
+}
+
 static void graphs_that_cannot(void)
 {
     TEST("graphs that need more than a text are refused by that");
@@ -119,6 +130,7 @@ int main(void)
     graphs_that_answer();
     masked_language_models();
     two_labels();
+    another_tokenizer();
     graphs_that_cannot();
     return finish();
 }

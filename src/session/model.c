@@ -72,6 +72,7 @@ static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimiz
     m->graph->pad_id = m->config.pad_token_id;
     graph_keep(m->graph, output);
     if (!source_needs(m->graph, err)) return false;
+    if (optimize && m->config.max_positions == 0) limit_length(m, source_positions(m->graph));
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
     if (!engine_new(&m->arena, m->graph, output, &m->engine, err)) return false;
     limit_length(m, engine_static_length(m->engine));
@@ -170,7 +171,6 @@ static bool open_graph(Model *m, const ModelSource *s, Err *err)
 {
     Str output;
     const OnnxModel *onnx = &m->onnx->model;
-    if (m->config.max_positions == 0) limit_length(m, source_positions(onnx));
     if (choose_precision(m, onnx, s->precision, err) && choose_output(m, onnx, &output, err) &&
         load_graph(m, onnx, output, true, err))
         return true;

@@ -61,8 +61,8 @@ bool source_inputs(const OnnxModel *, Err *); /* has input_ids, and they are int
 /* The inputs that the kept output needs are ones that a text gives. */
 bool source_needs(const Graph *, Err *);
 bool source_output(const OnnxModel *, const Task *, const ModelConfig *, const OnnxValue **, Err *);
-/* Tokens that the graph's table of positions holds, by the table's name; 0: there is none. */
-int64_t source_positions(const OnnxModel *);
+/* Tokens that the table of positions holds that the kept output needs, by its name; 0: none. */
+int64_t source_positions(const Graph *);
 
 /* How a text is cut to the model's length (source_limit.c). */
 typedef struct LimitSource {

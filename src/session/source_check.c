@@ -289,18 +289,27 @@ static bool refuse_outputs(const OnnxModel *m, const Task *task, Err *err)
     return missing(what, g->out, g->n_out, err);
 }
 
-int64_t source_positions(const OnnxModel *m)
+/* RoBERTa's and BART's tables begin behind the padding: 514 rows hold 512 tokens. */
+static int64_t table_holds(const GraphValue *v)
 {
     static const char *const tables[] = { "position_embeddings.weight", "position_embedding.weight",
                                           "embed_positions.weight", "wpe.weight" };
-    for (int i = 0; i < m->graph.n_init; i++) {
-        const OnnxTensor *t = &m->graph.init[i];
-        int64_t rows = t->t.rank == 2 ? t->t.dim[0] : 0;
-        bool behind = rows > 4 && ((rows - 2) & (rows - 3)) == 0; /* RoBERTa, BART: 514 hold 512 */
-        for (size_t k = 0; rows && k < COUNT(tables); k++)
-            if (str_ends(t->name, tables[k])) return behind ? rows - 2 : rows;
-    }
+    int64_t rows = v->constant && v->t.rank == 2 ? v->t.dim[0] : 0;
+    bool behind = rows > 4 && ((rows - 2) & (rows - 3)) == 0;
+    for (size_t i = 0; rows && i < COUNT(tables); i++)
+        if (str_ends(v->name, tables[i])) return behind ? rows - 2 : rows;
     return 0;
+}
+
+int64_t source_positions(const Graph *g)
+{
+    Arena scratch = { 0 };
+    const int *uses = graph_uses(g, &scratch);
+    int64_t most = 0;
+    for (int i = 0; i < g->n_value && !most; i++)
+        if (uses[i]) most = table_holds(&g->value[i]);
+    arena_free(&scratch);
+    return most;
 }
 
 static bool labels_fit(const OnnxValue *v, const ModelConfig *c, Err *err)

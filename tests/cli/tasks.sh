@@ -36,6 +36,8 @@ refuses "a guess needs config.json" 'config.json not found' "$EF" infer -m bare 
 mkdir empty && cp "$MODELS/bert-masked/model.safetensors" "$MODELS/bert-masked/tokenizer.json" empty
 refuses "a checkpoint needs it" 'config.json not found' "$EF" infer -m empty --task embedding x
 
+prints "the table of the half that reads texts" '"max_length": 32' "$EF" inspect "$MODELS/clip"
+
 # ---- names ----
 for name in text-classification text_classification sequence-classification sequence_classification Text-Classification zero-shot-classification; do
     works "$name" "$EF" infer -m named --task $name w1

@@ -34,6 +34,19 @@ task sentence_embedding embedding '*"id2label":null}'
 task sequence_classification predicted_label '*"id2label":{"0":"good","1":"bad"}}'
 task token_classification tokens '*"id2label":{"0":"good","1":"bad"}}'
 
+# ---- two labels that config.json does not name: LABEL_0 and LABEL_1 on every route ----
+MODEL=tests/golden/families/gpt2
+if serve --task sentiment-analysis; then
+    check 'labels: /predict' "$(predict '{"inputs":["w1 w2"]}')" '*"predicted_label":"LABEL_[01]"*'
+    check 'labels: top_k' "$(predict '{"inputs":["w1"],"top_k":2}')" '*"label":"LABEL_[01]"*"label":"LABEL_[01]"*'
+    check 'labels: POST /' "$(curl -s -H "$JSON" -d '{"inputs":"w1"}' "$url/")" '*"label":"LABEL_[01]"*'
+    check 'labels: /model' "$(curl -s "$url/model")" '*"id2label":{"0":"LABEL_0","1":"LABEL_1"}}'
+    check 'labels: /info' "$(curl -s "$url/info")" '*"LABEL_0":0,"LABEL_1":1*'
+    stop TERM
+else
+    failed=$((failed + 1)) && echo "  FAILED: two labels: no server" && cat "$dir/log"
+fi
+
 # ---- a built package: test_build.rs ----
 MODEL=$FIXTURES/token_classification
 if [ -d "$MODEL" ]; then
