@@ -144,8 +144,8 @@ static bool refuse_task(Str name, Err *err)
 }
 
 /* Why a task that was asked for is none for this class; NULL: it is one. Exporters leave the class of
- * the checkpoint in config.json, so a graph without its head still names it: hidden states are proof
- * enough. Of a masked language model every other one is made, but not every file is made over. */
+ * the checkpoint in config.json: a graph with hidden states is headless whatever class it names, and
+ * what names a masked language model may be a classifier, unless it is as wide as the vocabulary. */
 static const char *class_against(const Task *task, const ModelConfig *c, const OnnxModel *onnx)
 {
     const Task *own = task_of_class(c->architecture);
