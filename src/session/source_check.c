@@ -157,7 +157,7 @@ static const char *class_against(const Task *task, const ModelConfig *c, const O
                                      : "the checkpoint has no weights of that head";
     int64_t width = output_width(out);
     if (own->words && width != c->vocab_size && width >= 0) return NULL;
-    return own->words ? "its numbers are about words of the vocabulary" : "that is another head";
+    return own->words ? "its numbers are about words of the vocabulary" : "it has another head, or none";
 }
 
 static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
