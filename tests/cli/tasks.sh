@@ -55,7 +55,11 @@ works "export" "$EF" export "$BUS" out --task named_entity_recognition
 refuses "export: a typo" 'did you mean text-classification' "$EF" export "$BUS" out2 --task text-clasification
 refuses "export: no such head" 'wanted auto, feature-extraction' "$EF" export "$BUS" out2 --task text-generation
 
-# ---- labels: two of them, no id2label ----
+# ---- labels: no id2label; a BERT of three (named by the head alone), and a model of two ----
+mkdir three && cp "$ROOT/tests/golden/engine/bert-sequence17/model.onnx" "$MODELS/gpt2/tokenizer.json" three
+echo '{"model_type": "bert", "architectures": ["BertForSequenceClassification"], "max_position_embeddings": 48}' >three/config.json
+prints "the head's width" '"predicted_label": "LABEL_[012]"' "$EF" infer -m three "w1 w2"
+prints "the head's width, verify" '^  - LABEL_[012]: 0' "$EF" verify three "w1 w2"
 prints "infer" '"predicted_label": "LABEL_[01]"' "$EF" infer -m named "w1 w2"
 prints "inspect" '"LABEL_1": 1' "$EF" inspect named
 prints "verify" '^  - LABEL_[01]: 0' "$EF" verify named "w1 w2"
