@@ -341,9 +341,6 @@ static bool run_groups(Runner *r, const Batch *b, int *order, RowOutput *out, Er
         if (e->mixes_rows && e->fixed_B) to = from + 1;
         Rows rows = { b, order + from, to - from };
         int64_t B = e->fixed_B ? e->fixed_B : rows.n, S = e->fixed_S ? e->fixed_S : length;
-        if (length > S)
-            return fail(err, EF_INVALID_INPUT, "text has %lld tokens, the model takes %lld",
-                        (long long)length, (long long)S);
         if (!run_padded(r, &rows, B, S, out, err)) return false;
         keep_outputs(r, &rows, out);
     }
@@ -467,6 +464,10 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
     arena_reset(&r->result, KEPT_SCRATCH);
     int *order = ARRAY(&r->result, int, b->B);
     for (int i = 0; i < b->B; i++) order[i] = i, S = MAX(S, row_length(b, i));
+    if (r->e->fixed_S && S > r->e->fixed_S)
+        return fail(err, EF_INVALID_INPUT,
+                    "Model inference failed: text has %lld tokens, the model takes %lld",
+                    (long long)S, (long long)r->e->fixed_S);
     if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S)) {
         Rows rows = { b, order, b->B };
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))

@@ -49,6 +49,7 @@ typedef struct Graph {
     Precision precision; /* asked for before graph_optimize; foreign int8 products stay int8 */
     int64_t pad_id; /* fills input_ids where an operator needs the padded form */
     MaskVerdict mask;
+    int64_t fixed_B, fixed_S; /* sizes that the file declares and unfix.c took away; 0: none */
 } Graph;
 
 /* Names are resolved and Constant nodes become constants; unknown operators are listed all at once
@@ -130,6 +131,7 @@ typedef struct Inferred {
 /* t of the graph's inputs is filled by the caller (type, dims; data or NULL). */
 bool graph_infer(const Graph *, Arena *, Inferred *, Err *);
 Inferred graph_inferred(const Graph *, Arena *); /* room for it, inputs without dims yet */
+bool graph_infer_node(const GraphNode *, Arena *, Inferred *, Err *); /* one node of the above */
 
 /* ---- symbolic dims: inferred at several sizes, then named (symbols.c) ---- */
 typedef struct Symbols {
@@ -181,6 +183,7 @@ int64_t layout_rows_up_to(const Graph *, const Symbols *, const Layout *); /* 0:
 
 /* ---- passes (one file each; order in passes.c) ---- */
 bool pass_fold(Graph *, Err *);
+bool pass_unfix(Graph *, Err *);
 bool pass_symbols(Graph *, Err *);
 bool pass_same(Graph *, Err *);
 bool pass_expand(Graph *, Err *);
@@ -194,6 +197,8 @@ bool pass_embed(Graph *, Err *);
 bool pass_qkv(Graph *, Err *);
 bool pass_pack(Graph *, Err *);
 bool pass_mask(Graph *, Err *);
+/* Marks a graph as one whose declared sizes no longer bind it (a package says so of its graph). */
+void graph_unfixed(Graph *, int64_t B, int64_t S);
 /* Whether every attention mask is plain for rows up to S: asked again for longer batches. */
 MaskKind graph_probe_mask(const Graph *, int64_t S);
 

@@ -6,6 +6,7 @@ that tests/test_engine.c reports on it; nothing of this is committed. Needs what
     python tools/oracle/exports.py write FOLDER [ARCHITECTURE ...]
     python tools/oracle/exports.py table FOLDER TEST_ENGINE > TABLE.md
     python tools/oracle/exports.py large FOLDER [ARCHITECTURE ...]     # one bigger plain export of each, for speed
+    python tools/oracle/exports.py fixed FOLDER [ARCHITECTURE ...]     # without dynamic axes: 1 x 128 and 8 x 64
 """
 import contextlib
 import io
@@ -93,13 +94,19 @@ def build(arch, size):
     return model, ["input_ids", "attention_mask", "token_type_ids"][:count]
 
 
-def export(path, model, names, opset, how, size):
-    B, S = 2, 9
+FIXED = ((1, 128), (8, 64))
+
+
+def export(path, model, names, opset, how, size, fixed=None):
+    B, S = fixed or (2, 9)
     mask = torch.ones(B, S, dtype=torch.long)
-    mask[1, S // 2:] = 0
+    mask[-1, S // 2:] = 0
     args = (torch.randint(3, size.vocab, (B, S)), mask, torch.zeros(B, S, dtype=torch.long))[:len(names)]
     common = dict(input_names=names, output_names=["last_hidden_state"], opset_version=opset)
-    if how == "dynamo":
+    if fixed:
+        extra = dict(external_data=False) if how == "dynamo" else {}
+        torch.onnx.export(Hidden(model, names).eval(), args, path, dynamo=how == "dynamo", **extra, **common)
+    elif how == "dynamo":
         dims = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=size.positions)}
         torch.onnx.export(Hidden(model, names).eval(), args, path, dynamo=True, external_data=False,
                           dynamic_shapes=(tuple(dict(dims) for _ in names),), **common)
@@ -134,9 +141,9 @@ def strip(path):
     return {i.domain or "ai.onnx": i.version for i in proto.opset_import}, len(proto.graph.node)
 
 
-def batch(size, count):
+def batch(size, count, lengths=LENGTHS):
     rng = np.random.default_rng(3)
-    start = np.cumsum([0] + LENGTHS).astype(np.int32)
+    start = np.cumsum([0] + list(lengths)).astype(np.int32)
     ids = rng.integers(40, size.vocab, start[-1]).astype(np.int32)  # no pad, no mask token
     types = rng.integers(0, 2 if count == 3 else 1, start[-1]).astype(np.int32)
     return start, ids, types
@@ -155,6 +162,20 @@ def answers(path, names, start, ids, types):
                 "token_type_ids": types[None, a:b].astype(np.int64)}
         wanted = {i.name for i in session.get_inputs()}  # an optimizer may have removed one
         rows.append(session.run(None, {k: v for k, v in feed.items() if k in wanted})[0][0])
+    return np.concatenate(rows).astype(np.float32)
+
+
+def padded_answers(path, start, ids, types, pad, shape):
+    """Of a graph with fixed sizes: every row in its own run, filled up as its tokenizer would."""
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    rows = []
+    for a, b in zip(start[:-1], start[1:]):
+        feed = {"input_ids": np.full(shape, pad, np.int64), "attention_mask": np.zeros(shape, np.int64),
+                "token_type_ids": np.zeros(shape, np.int64)}
+        feed["input_ids"][0, :b - a], feed["attention_mask"][0, :b - a] = ids[a:b], 1
+        feed["token_type_ids"][0, :b - a] = types[a:b]
+        wanted = {i.name for i in session.get_inputs()}
+        rows.append(session.run(None, {k: v for k, v in feed.items() if k in wanted})[0][0, :b - a])
     return np.concatenate(rows).astype(np.float32)
 
 
@@ -225,6 +246,28 @@ def large(root, wanted):
             print(path, quietly(export, path, model, names, opset, how, size), flush=True)
 
 
+def fixed(root, wanted):
+    size = Size(32, 4, 2, 300, MOST)
+    for arch in wanted:
+        model, names = build(arch, size)
+        for how, opset in (("script", 17), ("dynamo", 18)):
+            for shape in FIXED:
+                folder = os.path.join(root, f"{arch}-{how}{opset}-fixed{shape[0]}x{shape[1]}")
+                os.makedirs(folder, exist_ok=True)
+                path = os.path.join(folder, "model.onnx")
+                why = quietly(export, path, model, names, opset, how, size, shape)
+                if why:
+                    print(folder, "refused:", why, flush=True)
+                    continue
+                strip(path)
+                lengths = [7, 1, 19, 7, shape[1]]
+                start, ids, types = batch(size, len(names), lengths)
+                out = padded_answers(path, start, ids, types, model.config.pad_token_id or 0, shape)
+                for key, array in dict(start=start, ids=ids, type_ids=types, output=out).items():
+                    np.save(os.path.join(folder, key + ".npy"), array)
+                print(folder, flush=True)
+
+
 # ---- the table ----
 LINE = re.compile(r"^(.*): fused (\S+), exact (\S+), (ragged|padded)$")
 
@@ -277,4 +320,4 @@ if __name__ == "__main__":
     if command == "table":
         table(folder, rest[0])
     else:
-        {"write": write, "large": large}[command](folder, rest or list(ARCHITECTURES))
+        {"write": write, "large": large, "fixed": fixed}[command](folder, rest or list(ARCHITECTURES))
