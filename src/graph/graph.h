@@ -158,14 +158,16 @@ bool graph_known_at(const Graph *, Arena *, const Symbols *, int value, int64_t 
 typedef enum {
     FORM_PLAIN, /* as ONNX says: [B, S, ...] or anything else */
     FORM_TOKEN, /* [1, T, ...]: the rows of the batch one after another */
-    FORM_FIRST, /* a node: takes the first token of every row, [B, ...] */
+    FORM_END,   /* a node: makes one of all tokens of a row, [B, ...] (ends.c) */
     FORM_ROWS,  /* integers and counts made padded, [B, S, ...], inside a ragged plan (rows.c) */
 } Form;
+typedef enum { END_NONE, END_FIRST, END_SUM, END_MAX, END_NAMED } RowEnd; /* END_NAMED: by index */
 typedef struct Layout {
     bool ragged;     /* every node on the way from tokens to the output is proved */
     const char *why; /* when not */
     bool *needed;    /* [n_node]: on the way to the output */
     Form *node;      /* [n_node] */
+    RowEnd *end;     /* [n_node]: of those that are FORM_END */
     Form *value;     /* [n_value] */
     int64_t up_to;   /* FORM_ROWS are proved for rows up to this length */
 } Layout;
@@ -174,7 +176,13 @@ bool graph_layout(const Graph *, Arena *, const Symbols *, int output, Layout *,
 Form layout_reads(const Graph *, const Symbols *, const Layout *, int i, int k);
 bool graph_leads(const Tensor *); /* named [B, S, ...] */
 bool graph_per_row(const Tensor *, int rank); /* named [B, 1, ...]: one for all tokens of a row */
+bool graph_of_row(const Tensor *); /* named [B, ...] without the sequence: one for a row */
 bool layout_skips(const GraphNode *, int k); /* an input that no ragged plan reads: a proved mask */
+
+/* ---- where tokens become one vector a row, and what a value is at padding (ends.c) ---- */
+double *padding_new(const Graph *, Arena *); /* [n_value]: constants and the mask; NAN: not known */
+void padding_follow(const Symbols *, const GraphNode *, double *at); /* what a node makes of them */
+RowEnd graph_row_end(const Graph *, const Symbols *, const GraphNode *, const double *at);
 
 /* ---- integers (and few numbers) along whole rows: the same alone and in company? (rows.c) ---- */
 typedef enum { ROWS_HOLD, ROWS_BROKEN, ROWS_UNTRIED } RowsVerdict;

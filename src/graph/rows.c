@@ -156,7 +156,7 @@ static bool holds(const Trial *t, const Inferred *batch, int v)
     const Tensor *named = &t->s->t[v];
     if (t->l->value[v] != FORM_ROWS) return true;
     if (graph_leads(named)) return same_rows(t, &batch->t[v], v);
-    return !graph_per_row(named, named->rank) || same_numbers(t, &batch->t[v], v);
+    return !graph_of_row(named) || same_numbers(t, &batch->t[v], v);
 }
 
 static RowsVerdict try_out(Trial *t)

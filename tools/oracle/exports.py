@@ -7,6 +7,7 @@ that tests/test_engine.c reports on it; nothing of this is committed. Needs what
     python tools/oracle/exports.py table FOLDER TEST_ENGINE > TABLE.md
     python tools/oracle/exports.py large FOLDER [ARCHITECTURE ...]     # one bigger plain export of each, for speed
     python tools/oracle/exports.py fixed FOLDER [ARCHITECTURE ...]     # without dynamic axes: 1 x 128 and 8 x 64
+    python tools/oracle/exports.py pooled FOLDER [POOLING ...]         # one vector a row, pooled inside the graph
 """
 import contextlib
 import io
@@ -85,6 +86,62 @@ class Hidden(torch.nn.Module):
         return self.model(**dict(zip(self.names, args))).last_hidden_state
 
 
+def last_token(x, mask):
+    return x[torch.arange(x.shape[0]), mask.sum(1) - 1]
+
+
+def mean(x, mask, weight=1.0, root=False):
+    wide = mask.unsqueeze(-1).expand(x.size()).float() * weight
+    count = torch.clamp(wide.sum(1), min=1e-9)
+    return (x * wide).sum(1) / (torch.sqrt(count) if root else count)
+
+
+def weighted_mean(x, mask):
+    weight = torch.arange(1, x.shape[1] + 1).unsqueeze(0).unsqueeze(-1).expand(x.size()).float()
+    return mean(x, mask, weight)
+
+
+def maximum(x, mask):
+    wide = mask.unsqueeze(-1).expand(x.size()).float()
+    x = x.clone()
+    x[wide == 0] = -1e9
+    return torch.max(x, 1)[0]
+
+
+def plain_mean(x, mask):
+    """As many model cards write it: the mask is not widened."""
+    return (x * mask[..., None]).sum(1) / mask.sum(dim=1, keepdim=True)
+
+
+# pooling: function; those of sentence-transformers are written as it writes them
+POOLINGS = {
+    "cls": lambda x, mask: x[:, 0],
+    "mean": mean,
+    "sqrt": lambda x, mask: mean(x, mask, root=True),
+    "weighted": weighted_mean,
+    "max": maximum,
+    "filled": lambda x, mask: x.masked_fill(~mask[..., None].bool(), 0.0).sum(1) / mask.sum(1)[..., None],
+    "maxfilled": lambda x, mask: x.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).max(dim=1).values,
+    "plain": plain_mean,
+    "last": last_token,
+    "gathered": lambda x, mask: x.gather(1, (mask.sum(1) - 1)[:, None, None].expand(-1, 1, x.shape[-1]))[:, 0],
+}
+
+
+class Pooled(torch.nn.Module):
+    """A vector a row: pooled, through a dense layer, of length 1."""
+
+    def __init__(self, model, names, pooling):
+        super().__init__()
+        self.model, self.names, self.pooling = model, names, pooling
+        self.dense = torch.nn.Linear(32, 16)
+
+    def forward(self, *args):
+        feed = dict(zip(self.names, args))
+        x = POOLINGS[self.pooling](self.model(**feed).last_hidden_state, feed["attention_mask"])
+        return torch.nn.functional.normalize(torch.tanh(self.dense(x)), p=2, dim=1)
+
+
 def build(arch, size):
     cls, config, count = ARCHITECTURES[arch]
     torch.manual_seed(7)
@@ -98,6 +155,7 @@ FIXED = ((1, 128), (8, 64))
 
 
 def export(path, model, names, opset, how, size, fixed=None):
+    model = model if isinstance(model, Pooled) else Hidden(model, names)
     B, S = fixed or (2, 9)
     mask = torch.ones(B, S, dtype=torch.long)
     mask[-1, S // 2:] = 0
@@ -105,14 +163,14 @@ def export(path, model, names, opset, how, size, fixed=None):
     common = dict(input_names=names, output_names=["last_hidden_state"], opset_version=opset)
     if fixed:
         extra = dict(external_data=False) if how == "dynamo" else {}
-        torch.onnx.export(Hidden(model, names).eval(), args, path, dynamo=how == "dynamo", **extra, **common)
+        torch.onnx.export(model.eval(), args, path, dynamo=how == "dynamo", **extra, **common)
     elif how == "dynamo":
         dims = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=size.positions)}
-        torch.onnx.export(Hidden(model, names).eval(), args, path, dynamo=True, external_data=False,
+        torch.onnx.export(model.eval(), args, path, dynamo=True, external_data=False,
                           dynamic_shapes=(tuple(dict(dims) for _ in names),), **common)
     else:
         axes = {n: {0: "batch_size", 1: "sequence_length"} for n in names + ["last_hidden_state"]}
-        torch.onnx.export(Hidden(model, names).eval(), args, path, dynamo=False, dynamic_axes=axes, **common)
+        torch.onnx.export(model.eval(), args, path, dynamo=False, dynamic_axes=axes, **common)
     made = onnx.load(path).opset_import[0].version
     if made != opset:  # dynamo says nothing when its version converter gives up
         raise ValueError(f"asked for opset {opset}, it wrote {made}")
@@ -149,7 +207,8 @@ def batch(size, count, lengths=LENGTHS):
     return start, ids, types
 
 
-def answers(path, names, start, ids, types):
+def answers(path, names, start, ids, types, padded=False):
+    """padded: all rows in one run, so that padding has its say; the rows of a pooled graph come out whole."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
@@ -157,6 +216,13 @@ def answers(path, names, start, ids, types):
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     rows = []
+    if padded:
+        most = int((start[1:] - start[:-1]).max())
+        feed = {n: np.zeros((len(start) - 1, most), np.int64) for n in names}
+        for r, (a, b) in enumerate(zip(start[:-1], start[1:])):
+            for name, row in (("input_ids", ids[a:b]), ("attention_mask", 1), ("token_type_ids", types[a:b])):
+                feed[name][r, :b - a] = row
+        return session.run(None, feed)[0].astype(np.float32)
     for a, b in zip(start[:-1], start[1:]):
         feed = {"input_ids": ids[None, a:b].astype(np.int64), "attention_mask": np.ones((1, b - a), np.int64),
                 "token_type_ids": types[None, a:b].astype(np.int64)}
@@ -268,6 +334,25 @@ def fixed(root, wanted):
                 print(folder, flush=True)
 
 
+def pooled(root, wanted):
+    size = Size(32, 4, 2, 300, MOST)
+    model, names = build("bert", size)
+    for pooling in wanted:
+        for how, opset in (("script", 17), ("dynamo", 18)):
+            folder = os.path.join(root, f"{pooling}-{how}{opset}-pooled")
+            os.makedirs(folder, exist_ok=True)
+            path = os.path.join(folder, "model.onnx")
+            why = quietly(export, path, Pooled(model, names, pooling), names, opset, how, size)
+            if why:
+                print(folder, "refused:", why, flush=True)
+                continue
+            strip(path)
+            start, ids, types = batch(size, len(names))
+            out = answers(path, names, start, ids, types, padded=True)
+            for key, array in dict(start=start, ids=ids, type_ids=types, output=out).items():
+                np.save(os.path.join(folder, key + ".npy"), array)
+
+
 # ---- the table ----
 LINE = re.compile(r"^(.*): fused (\S+), exact (\S+), (ragged|padded)$")
 
@@ -320,4 +405,5 @@ if __name__ == "__main__":
     if command == "table":
         table(folder, rest[0])
     else:
-        {"write": write, "large": large, "fixed": fixed}[command](folder, rest or list(ARCHITECTURES))
+        {"write": write, "large": large, "fixed": fixed, "pooled": pooled}[command](
+            folder, rest or list(POOLINGS if command == "pooled" else ARCHITECTURES))
