@@ -191,7 +191,9 @@ int64_t layout_rows_up_to(const Graph *, const Symbols *, const Layout *); /* 0:
 
 /* ---- passes (one file each; order in passes.c) ---- */
 bool pass_fold(Graph *, Err *);
+bool pass_fill(Graph *, Err *);
 bool pass_unfix(Graph *, Err *);
+bool pass_index(Graph *, Err *);
 bool pass_symbols(Graph *, Err *);
 bool pass_same(Graph *, Err *);
 bool pass_expand(Graph *, Err *);
