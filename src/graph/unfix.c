@@ -8,6 +8,7 @@
  *   Reshape, Expand    the target shape is computed from the dims of input_ids
  *   x + constant       [1, 64, C] is cut to the tokens there are; equal rows [8, 1, C] become one
  *   MatMul, GatherElements with a constant: the same; what was repeated for every row is tiled again
+ *   mask[b, k]         Gather, GatherND of all rows and tokens in their order become a Reshape
  *
  * All or nothing: a node that fits none of this leaves the graph as it was, and it runs padded to its
  * sizes. Whether shorter rows give the same answers is not decided here but by layout.c's proof; the
@@ -78,6 +79,17 @@ static bool symbol_of(const Unfix *u, int v, int axis, Symbol *out)
 static bool is_known(const Unfix *u, int v) /* a constant of the file */
 {
     return v >= 0 && u->g->value[v].constant;
+}
+
+/* Numbers that no size changes: a constant, or made from what was fixed; NULL: others. */
+static const Tensor *known_numbers(const Unfix *u, int v)
+{
+    const Tensor *first = v >= 0 ? &u->at[0].t[v] : NULL;
+    bool same = first && first->data && first->type != T_NONE;
+    for (int i = 1; same && i < SIZES; i++)
+        same = u->at[i].t[v].data && tensor_same_shape(&u->at[i].t[v], first) &&
+               memcmp(u->at[i].t[v].data, first->data, tensor_bytes(first)) == 0;
+    return same ? first : NULL;
 }
 
 /* ---- new nodes ---- */
@@ -190,14 +202,12 @@ static bool adapt(Unfix *u, int *v, const Symbol *want, bool broadcasts)
 }
 
 /* ---- readers ---- */
-typedef struct Reading { /* a node whose inputs may be changed */
+typedef struct Reading { /* a copy of a node, to be changed or replaced */
     GraphNode *n;
-    bool changed;
 } Reading;
 
 static bool change(Reading *r, int k, int v)
 {
-    r->changed |= r->n->in[k] != v;
     r->n->in[k] = v;
     return v >= 0;
 }
@@ -241,9 +251,9 @@ static bool regroup(const Unfix *u, int v, const int64_t *to, int n, Symbol *out
 
 static bool unfix_reshape(Unfix *u, Reading *r)
 {
-    const int x = r->n->in[0], shape = graph_input(r->n, 1);
-    if (!is_known(u, shape)) return true;
-    const Tensor *from = &u->at[0].t[x], *t = &u->g->value[shape].t;
+    const int x = r->n->in[0];
+    const Tensor *from = &u->at[0].t[x], *t = known_numbers(u, graph_input(r->n, 1));
+    if (!t) return true;
     int64_t to[MAX_RANK], rest = tensor_count(from);
     Symbol s[MAX_RANK];
     int n = (int)tensor_count(t), open = -1;
@@ -265,9 +275,9 @@ static bool unfix_reshape(Unfix *u, Reading *r)
 
 static bool unfix_expand(Unfix *u, Reading *r)
 {
-    const int x = r->n->in[0], shape = graph_input(r->n, 1);
-    if (!is_known(u, shape)) return true;
-    const Tensor *from = &u->at[0].t[x], *t = &u->g->value[shape].t;
+    const int x = r->n->in[0];
+    const Tensor *from = &u->at[0].t[x], *t = known_numbers(u, graph_input(r->n, 1));
+    if (!t) return true;
     Symbol s[MAX_RANK];
     int n = (int)tensor_count(t);
     bool any = false;
@@ -339,21 +349,61 @@ static bool unfix_constants(Unfix *u, Reading *r, int inner)
     return true;
 }
 
+/* A constant index into tokens, or tokens that index a constant repeated for every row. */
 static bool unfix_gather_elements(Unfix *u, Reading *r)
 {
-    int data = r->n->in[0], v = r->n->in[1], rank = u->at[0].t[data].rank;
+    int fixed = is_known(u, r->n->in[1]), free = r->n->in[!fixed], v = r->n->in[fixed];
+    int rank = u->at[0].t[free].rank;
     int64_t axis = onnx_int(r->n->node, "axis", 0);
     Symbol want[MAX_RANK];
     if (!is_known(u, v) || !reads_symbols(u, r->n)) return true;
     const Tensor *t = &u->g->value[v].t;
+    if (t->rank != rank) return false;
     for (int a = 0; a < rank; a++) {
         want[a] = (Symbol){ t->dim[a], false, false };
         bool gathered = a == (axis < 0 ? axis + rank : axis);
-        if (gathered && t->dim[a] == u->size[0].S) want[a] = (Symbol){ 1, false, true };
-        else if (!gathered && !symbol_of(u, data, a, &want[a])) return false;
+        if (gathered && fixed && t->dim[a] == u->size[0].S) want[a] = (Symbol){ 1, false, true };
+        else if (!gathered && !symbol_of(u, free, a, &want[a])) return false;
         if (symbol_at(u, want[a], 0) != t->dim[a]) return false;
     }
-    return t->rank == rank && adapt(u, &v, want, false) && change(r, 1, v);
+    return adapt(u, &v, want, false) && change(r, fixed, v);
+}
+
+/* At the declared size the index counts through all rows and tokens: 0, 1, 2 ... or [0, 0], [0, 1] ... */
+static bool counts_through(const Unfix *u, const Tensor *index, int64_t columns)
+{
+    int64_t n = u->size[0].B * u->size[0].S;
+    if (!index->data || index->type != T_I64 || tensor_count(index) != n * columns) return false;
+    for (int64_t i = 0; i < n * columns; i++) {
+        int64_t at = i / columns, want = columns == 1 ? at
+                                       : i % 2        ? at % u->size[0].S
+                                                      : at / u->size[0].S;
+        if (tensor_get_int(index, i) != want) return false;
+    }
+    return true;
+}
+
+/* mask[b, k] for all b and k: Gather([B * S, ...]), GatherND([B, S]) */
+static bool unfix_gather(Unfix *u, Reading *r, int64_t columns)
+{
+    const Tensor *index = &u->at[0].t[r->n->in[1]], *data = &u->at[0].t[r->n->in[0]];
+    int x = r->n->in[0], n = index->rank - (columns > 1), rest = data->rank - 1;
+    Symbol to[MAX_RANK], s;
+    if (onnx_int(r->n->node, "axis", 0) || onnx_int(r->n->node, "batch_dims", 0) ||
+        !counts_through(u, index, columns))
+        return true;
+    bool whole = columns > 1 ? data->rank == 2 && symbol_of(u, x, 1, &s) && s.S && s.factor == 1
+                             : symbol_of(u, x, 0, &s) && s.B && s.S && s.factor == 1;
+    if (columns > 1) rest = 0;
+    if (!whole || n + rest > MAX_RANK) return true; /* an index into something else */
+    if (!cut_group(u, (Symbol){ 1, true, true }, index->dim, n, to)) return false;
+    for (int a = 0; a < rest; a++) to[n + a] = (Symbol){ data->dim[1 + a], false, false };
+    int shape = symbol_list(u, to, n + rest, -1);
+    GraphNode *reshape = graph_node(u->g, "Reshape", "", (int[]){ x, shape }, 2);
+    reshape->node->name = r->n->node->name;
+    reshape->out[0] = r->n->out[0];
+    r->n = reshape;
+    return shape >= 0;
 }
 
 static bool unfix_node(Unfix *u, Reading *r)
@@ -361,6 +411,8 @@ static bool unfix_node(Unfix *u, Reading *r)
     if (graph_is(r->n, "Reshape")) return unfix_reshape(u, r);
     if (graph_is(r->n, "Expand")) return unfix_expand(u, r);
     if (graph_is(r->n, "GatherElements")) return unfix_gather_elements(u, r);
+    if (graph_is(r->n, "Gather")) return unfix_gather(u, r, 1);
+    if (graph_is(r->n, "GatherND")) return unfix_gather(u, r, 2);
     if (graph_is(r->n, "MatMul")) return unfix_constants(u, r, 2);
     return r->n->op->token != TOKEN_EACH || unfix_constants(u, r, 0);
 }
@@ -373,7 +425,7 @@ static bool unfix_nodes(Unfix *u)
         GraphNode *n = g->node[i];
         if (!n->op) continue;
         if (n->guard || n->op->mixes_rows) return false;
-        Reading r = { NEW(g->arena, GraphNode), false };
+        Reading r = { NEW(g->arena, GraphNode) };
         *r.n = *n;
         r.n->in = memcpy(ARRAY(g->arena, int, n->n_in), n->in, sizeof *n->in * (size_t)n->n_in);
         if (!unfix_node(u, &r) || !append(u, r.n)) return false;
