@@ -13,6 +13,7 @@ static bool find_output(const Graph *g, Str name, int *value, Err *err)
 static bool check_inputs(const Graph *g, Engine *e, Err *err)
 {
     bool ids = false;
+    e->fixed_B = g->fixed_B, e->fixed_S = g->fixed_S;
     for (int i = 0; i < g->n_input; i++) {
         const GraphValue *in = &g->value[g->input[i]];
         Tensor ignored;

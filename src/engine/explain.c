@@ -47,7 +47,7 @@ static const char *reason_for(const GraphNode *n)
 
 static const char *const copies[] = {
     [STEP_SPREAD] = "spread", [STEP_FIRST] = "first", [STEP_PAD] = "pad", [STEP_UNPAD] = "unpad",
-    [STEP_REPEAT] = "repeat"
+    [STEP_REPEAT] = "repeat", [STEP_SUM] = "sum", [STEP_MAX] = "max", [STEP_NAMED] = "named token"
 };
 
 static double rows_of(const Tensor *t)

@@ -118,7 +118,10 @@ static void plan_node(Planner *p, int i)
     }
     for (int k = 0; k < n->n_in; k++)
         if (from[k] >= 0) read_slot(p, from[k]);
-    StepKind kind = ragged && l->node[i] == FORM_FIRST ? STEP_FIRST : STEP_OP;
+    static const StepKind ends[] = { [END_NONE] = STEP_OP, [END_FIRST] = STEP_FIRST,
+                                     [END_SUM] = STEP_SUM, [END_MAX] = STEP_MAX,
+                                     [END_NAMED] = STEP_NAMED };
+    StepKind kind = ragged ? ends[l->end[i]] : STEP_OP;
     Step *step = add_step(p, kind, n, n->n_in, n->n_out);
     for (int k = 0; k < n->n_in; k++)
         step->in[k] = from[k] >= 0 ? &p->plan->slot[from[k]].t : NULL;

@@ -10,10 +10,13 @@ typedef struct Slot { /* a tensor of a plan */
     int first, last; /* steps between which it lives; first -1: not in the block */
 } Slot;
 
-typedef enum { STEP_OP, STEP_SPREAD, STEP_FIRST, STEP_PAD, STEP_UNPAD, STEP_REPEAT } StepKind;
+typedef enum {
+    STEP_OP, STEP_SPREAD, STEP_PAD, STEP_UNPAD, STEP_REPEAT, /* copies */
+    STEP_FIRST, STEP_SUM, STEP_MAX, STEP_NAMED               /* one vector of a row's tokens */
+} StepKind;
 typedef struct Step {
     StepKind kind;
-    const GraphNode *node; /* STEP_OP */
+    const GraphNode *node; /* NULL: a copy */
     const Tensor **in;     /* into slots */
     Tensor *out;           /* [n_out], copied from slots when a run begins */
     int *slot;             /* [n_out]: -1: nobody wants it */

@@ -198,6 +198,43 @@ static void first_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
                (const char *)from->data + (size_t)ragged->start[r] * row, row);
 }
 
+static void sum_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
+{
+    const int64_t width = tensor_count(to) / MAX(ragged->B, 1);
+    const float *x = from->data;
+    float *sum = memset(to->data, 0, tensor_bytes(to));
+    for (int r = 0; r < ragged->B; r++, sum += width)
+        for (int32_t t = ragged->start[r]; t < ragged->start[r + 1]; t++)
+            for (int64_t c = 0; c < width; c++) sum[c] += x[t * width + c];
+}
+
+static void max_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
+{
+    const int64_t width = tensor_count(to) / MAX(ragged->B, 1);
+    const float *x = from->data;
+    float *most = to->data;
+    first_rows(from, to, ragged);
+    for (int r = 0; r < ragged->B; r++, most += width)
+        for (int32_t t = ragged->start[r]; t < ragged->start[r + 1]; t++)
+            for (int64_t c = 0; c < width; c++) most[c] = MAX(most[c], x[t * width + c]);
+}
+
+/* The token that an index [B, 1, C] names; one outside of its row has a meaning in the padded form only. */
+static bool named_rows(const Tensor *const *in, Tensor *to, const Ragged *ragged, Err *err)
+{
+    const int64_t width = tensor_count(to) / MAX(ragged->B, 1), *index = in[1]->data;
+    const float *x = in[0]->data;
+    float *out = to->data;
+    for (int r = 0; r < ragged->B; r++)
+        for (int64_t c = 0; c < width; c++, index++) {
+            if (*index < 0 || *index >= ragged->start[r + 1] - ragged->start[r])
+                return fail(err, EF_UNSUPPORTED, "token %lld of a row is taken, which is padding",
+                            (long long)*index);
+            *out++ = x[(ragged->start[r] + *index) * width + c];
+        }
+    return true;
+}
+
 /* What the next product multiplies by. Several workers at one step read parts of it: none is told. */
 static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const Step *step)
 {
@@ -215,7 +252,10 @@ static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged
         [STEP_PAD] = pad_rows,
         [STEP_UNPAD] = unpad_rows,
         [STEP_REPEAT] = repeat_rows,
+        [STEP_SUM] = sum_rows,
+        [STEP_MAX] = max_rows,
     };
+    if (step->kind == STEP_NAMED) return named_rows(step->in, &step->out[0], ragged, err);
     if (step->kind != STEP_OP) return copies[step->kind](step->in[0], &step->out[0], ragged), true;
     const GraphNode *n = step->node;
     OpCall call = { .node = n->node,
@@ -341,9 +381,6 @@ static bool run_groups(Runner *r, const Batch *b, int *order, RowOutput *out, Er
         if (e->mixes_rows && e->fixed_B) to = from + 1;
         Rows rows = { b, order + from, to - from };
         int64_t B = e->fixed_B ? e->fixed_B : rows.n, S = e->fixed_S ? e->fixed_S : length;
-        if (length > S)
-            return fail(err, EF_INVALID_INPUT, "text has %lld tokens, the model takes %lld",
-                        (long long)length, (long long)S);
         if (!run_padded(r, &rows, B, S, out, err)) return false;
         keep_outputs(r, &rows, out);
     }
@@ -467,6 +504,10 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
     arena_reset(&r->result, KEPT_SCRATCH);
     int *order = ARRAY(&r->result, int, b->B);
     for (int i = 0; i < b->B; i++) order[i] = i, S = MAX(S, row_length(b, i));
+    if (r->e->fixed_S && S > r->e->fixed_S)
+        return fail(err, EF_INVALID_INPUT,
+                    "Model inference failed: text has %lld tokens, the model takes %lld",
+                    (long long)S, (long long)r->e->fixed_S);
     if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S)) {
         Rows rows = { b, order, b->B };
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))

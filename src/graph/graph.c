@@ -277,10 +277,11 @@ void graph_to_onnx(const Graph *g, Arena *arena, OnnxModel *to, GraphWeights *we
     if (g->model->n_opset)
         memcpy(to->opset, g->model->opset, sizeof *to->opset * (size_t)g->model->n_opset);
     to->opset[g->model->n_opset] = (OnnxOpset){ STR("encoderfile"), 1 };
-    to->meta = ARRAY(arena, OnnxPair, 2);
+    to->meta = ARRAY(arena, OnnxPair, 3);
     to->n_meta = 0, to->n_function = 0;
     to->meta[to->n_meta++] = (OnnxPair){ STR("encoderfile.pad_id"),
                                          str_of(str_format(arena, "%lld", (long long)g->pad_id)) };
+    if (g->fixed_S) to->meta[to->n_meta++] = (OnnxPair){ STR("encoderfile.unfixed"), STR("1") };
     if (g->mask.kind == MASK_PLAIN)
         to->meta[to->n_meta++] =
             (OnnxPair){ STR("encoderfile.plain_mask_up_to"),

@@ -49,6 +49,7 @@ typedef struct Graph {
     Precision precision; /* asked for before graph_optimize; foreign int8 products stay int8 */
     int64_t pad_id; /* fills input_ids where an operator needs the padded form */
     MaskVerdict mask;
+    int64_t fixed_B, fixed_S; /* sizes that the file declares and unfix.c took away; 0: none */
 } Graph;
 
 /* Names are resolved and Constant nodes become constants; unknown operators are listed all at once
@@ -131,6 +132,7 @@ typedef struct Inferred {
 /* t of the graph's inputs is filled by the caller (type, dims; data or NULL). */
 bool graph_infer(const Graph *, Arena *, Inferred *, Err *);
 Inferred graph_inferred(const Graph *, Arena *); /* room for it, inputs without dims yet */
+bool graph_infer_node(const GraphNode *, Arena *, Inferred *, Err *); /* one node of the above */
 
 /* ---- symbolic dims: inferred at several sizes, then named (symbols.c) ---- */
 typedef struct Symbols {
@@ -158,14 +160,16 @@ bool graph_known_at(const Graph *, Arena *, const Symbols *, int value, int64_t 
 typedef enum {
     FORM_PLAIN, /* as ONNX says: [B, S, ...] or anything else */
     FORM_TOKEN, /* [1, T, ...]: the rows of the batch one after another */
-    FORM_FIRST, /* a node: takes the first token of every row, [B, ...] */
+    FORM_END,   /* a node: makes one of all tokens of a row, [B, ...] (ends.c) */
     FORM_ROWS,  /* integers and counts made padded, [B, S, ...], inside a ragged plan (rows.c) */
 } Form;
+typedef enum { END_NONE, END_FIRST, END_SUM, END_MAX, END_NAMED } RowEnd; /* END_NAMED: by index */
 typedef struct Layout {
     bool ragged;     /* every node on the way from tokens to the output is proved */
     const char *why; /* when not */
     bool *needed;    /* [n_node]: on the way to the output */
     Form *node;      /* [n_node] */
+    RowEnd *end;     /* [n_node]: of those that are FORM_END */
     Form *value;     /* [n_value] */
     int64_t up_to;   /* FORM_ROWS are proved for rows up to this length */
 } Layout;
@@ -174,7 +178,13 @@ bool graph_layout(const Graph *, Arena *, const Symbols *, int output, Layout *,
 Form layout_reads(const Graph *, const Symbols *, const Layout *, int i, int k);
 bool graph_leads(const Tensor *); /* named [B, S, ...] */
 bool graph_per_row(const Tensor *, int rank); /* named [B, 1, ...]: one for all tokens of a row */
+bool graph_of_row(const Tensor *); /* named [B, ...] without the sequence: one for a row */
 bool layout_skips(const GraphNode *, int k); /* an input that no ragged plan reads: a proved mask */
+
+/* ---- where tokens become one vector a row, and what a value is at padding (ends.c) ---- */
+double *padding_new(const Graph *, Arena *); /* [n_value]: constants and the mask; NAN: not known */
+void padding_follow(const Symbols *, const GraphNode *, double *at); /* what a node makes of them */
+RowEnd graph_row_end(const Graph *, const Symbols *, const GraphNode *, const double *at);
 
 /* ---- integers (and few numbers) along whole rows: the same alone and in company? (rows.c) ---- */
 typedef enum { ROWS_HOLD, ROWS_BROKEN, ROWS_UNTRIED } RowsVerdict;
@@ -183,6 +193,9 @@ int64_t layout_rows_up_to(const Graph *, const Symbols *, const Layout *); /* 0:
 
 /* ---- passes (one file each; order in passes.c) ---- */
 bool pass_fold(Graph *, Err *);
+bool pass_fill(Graph *, Err *);
+bool pass_unfix(Graph *, Err *);
+bool pass_index(Graph *, Err *);
 bool pass_symbols(Graph *, Err *);
 bool pass_same(Graph *, Err *);
 bool pass_expand(Graph *, Err *);
@@ -196,6 +209,8 @@ bool pass_embed(Graph *, Err *);
 bool pass_qkv(Graph *, Err *);
 bool pass_pack(Graph *, Err *);
 bool pass_mask(Graph *, Err *);
+/* Marks a graph as one whose declared sizes no longer bind it (a package says so of its graph). */
+void graph_unfixed(Graph *, int64_t B, int64_t S);
 /* Whether every attention mask is plain for rows up to S: asked again for longer batches. */
 MaskKind graph_probe_mask(const Graph *, int64_t S);
 

@@ -113,37 +113,60 @@ static bool constant_at(const Finder *f, const GraphNode *n, int k, int64_t *out
     return true;
 }
 
-/* v is part *index of axis 2 of a value of five axes, with that axis gone. */
-static bool is_part(const Finder *f, int v, int *five, int64_t *index)
+/* v is part *index of axis *axis of a value of five axes, with that axis gone. */
+static bool is_part(const Finder *f, int v, int *five, int *axis, int64_t *index)
 {
     const GraphNode *n = graph_producer(f->g, v);
-    int64_t axis = 0;
+    int64_t sliced = 0;
     if (f->s.t[v].rank != 4) return false;
-    if (graph_is(n, "Gather") && f->s.t[n->in[0]].rank == 5)
-        return *five = n->in[0], onnx_int(n->node, "axis", 0) == 2 && constant_at(f, n, 1, index);
-    if (!graph_is(n, "Squeeze") || f->s.t[n->in[0]].rank != 5 || f->s.t[n->in[0]].dim[2] != 1)
-        return false;
+    if (graph_is(n, "Gather") && f->s.t[n->in[0]].rank == 5) {
+        *five = n->in[0], *axis = (int)((onnx_int(n->node, "axis", 0) + 5) % 5);
+        return f->s.t[n->in[1]].rank == 0 && constant_at(f, n, 1, index);
+    }
+    if (!graph_is(n, "Squeeze") || f->s.t[n->in[0]].rank != 5) return false;
     int part = n->in[0];
     n = graph_producer(f->g, part);
-    if (graph_is(n, "Split") && (onnx_int(n->node, "axis", 0) + 5) % 5 == 2) {
+    if (graph_is(n, "Split")) {
+        *axis = (int)((onnx_int(n->node, "axis", 0) + 5) % 5);
         *five = n->in[0];
         for (*index = 0; n->out[*index] != part;) ++*index;
-        return f->s.t[*five].rank == 5 && f->s.t[*five].dim[2] == n->n_out;
+        return f->s.t[*five].dim[*axis] == n->n_out && f->s.t[part].dim[*axis] == 1;
     }
-    if (!graph_is(n, "Slice") || !constant_at(f, n, 1, index) || !constant_at(f, n, 3, &axis))
+    if (!graph_is(n, "Slice") || !constant_at(f, n, 1, index) || !constant_at(f, n, 3, &sliced))
         return false;
-    *five = n->in[0];
-    return axis == 2 || axis == -3;
+    *five = n->in[0], *axis = (int)((sliced + 5) % 5);
+    return f->s.t[part].dim[*axis] == 1;
 }
 
-static bool takes_part(const Finder *f, int v, Heads *h)
+/* The same four axes before a Transpose of all five, of which `axis` is the one that is gone. */
+static bool compose_five(const GraphNode *transpose, int *axis, int total[4])
 {
-    int five;
+    size_t n;
+    const int64_t *perm = onnx_ints(transpose->node, "perm", &n);
+    if (!perm || n != 5) return false;
+    int from = (int)perm[*axis];
+    for (int i = 0; i < 4; i++) {
+        int at = (int)perm[total[i] + (total[i] >= *axis)];
+        total[i] = at - (at > from);
+    }
+    *axis = from;
+    return true;
+}
+
+static bool takes_part(const Finder *f, int v, int total[4], Heads *h)
+{
+    int five, axis;
     int64_t index;
-    if (!is_part(f, v, &five, &index)) return false;
+    if (!is_part(f, v, &five, &axis, &index)) return false;
     const GraphNode *reshape = graph_producer(f->g, five);
+    if (graph_is(reshape, "Transpose")) {
+        if (!compose_five(reshape, &axis, total)) return false;
+        five = reshape->in[0];
+        reshape = graph_producer(f->g, five);
+    }
     int64_t parts = f->s.t[five].dim[2];
-    if (!graph_is(reshape, "Reshape") || parts <= 0 || index < 0 || index >= parts) return false;
+    if (!graph_is(reshape, "Reshape") || axis != 2 || parts <= 0 || index < 0 || index >= parts)
+        return false;
     if (!splits_heads(f, reshape, parts, h)) return false;
     h->at = index * h->H * h->D;
     return true;
@@ -230,8 +253,9 @@ bool heads_match(const Finder *f, int value, const int wanted[4], Heads *h)
         else break;
     }
     const GraphNode *n = graph_producer(f->g, value);
-    if (!n || memcmp(total, wanted, sizeof total) != 0) return false;
-    bool found = graph_is(n, "Reshape") ? splits_heads(f, n, 0, h) : takes_part(f, value, h);
-    if (found) widen_source(f, h);
-    return found;
+    bool found = n && (graph_is(n, "Reshape") ? splits_heads(f, n, 0, h)
+                                              : takes_part(f, value, total, h));
+    if (!found || memcmp(total, wanted, sizeof total) != 0) return false;
+    widen_source(f, h);
+    return true;
 }

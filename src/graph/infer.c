@@ -60,7 +60,7 @@ static bool compute(const Op *op, OpCall *call, Inferred *to, Err *err)
     return op->run(call, err);
 }
 
-static bool infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *err)
+bool graph_infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *err)
 {
     const Tensor **in = ARRAY(arena, const Tensor *, node->n_in);
     for (int k = 0; k < node->n_in; k++) { /* what was not wanted (a plain mask) is absent */
@@ -97,7 +97,7 @@ bool graph_infer(const Graph *g, Arena *arena, Inferred *to, Err *err)
         const GraphNode *node = g->node[i];
         if (!node->op || (to->needs && !to->needs[i])) continue;
         if (left_out(node, to)) continue;
-        if (!to->dynamic && !infer_node(node, arena, to, err)) return false;
+        if (!to->dynamic && !graph_infer_node(node, arena, to, err)) return false;
         if (to->dynamic) return to->at = i, true;
     }
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * layout.c - ragged is earned per graph. A batch can be stored as its real tokens, [1, T, ...] instead
  * of [B, S, ...], if everything between the tokens and the output works on each token alone, is the
- * fused Attention with a plain mask, or takes the first token of a row. One node that needs the padded
- * form, and the graph runs padded: rows of equal length together, others one by one.
+ * fused Attention with a plain mask, or makes one vector of a row's tokens (ends.c). One node that needs
+ * the padded form, and the graph runs padded: rows of equal length together, others one by one.
  *
  * Integers made along whole rows (a CumSum of live tokens) are computed padded, if rows.c proves them.
  * Values made from shapes alone (position ids, their embeddings) are computed for the longest row and
@@ -46,6 +46,14 @@ bool graph_per_row(const Tensor *t, int rank)
 {
     if (t->rank != rank || rank < 2 || t->dim[0] != DIM_BATCH || t->dim[1] != 1) return false;
     for (int i = 2; i < rank; i++)
+        if (t->dim[i] < 0) return false;
+    return true;
+}
+
+bool graph_of_row(const Tensor *t)
+{
+    if (t->rank < 1 || t->dim[0] != DIM_BATCH) return false;
+    for (int i = 1; i < t->rank; i++)
         if (t->dim[i] < 0) return false;
     return true;
 }
@@ -143,15 +151,6 @@ static bool works_by_token(const Graph *g, const Symbols *s, const Layout *l, co
     case TOKEN_ATTENTION: return first && graph_leads(&s->t[n->in[1]]) && graph_leads(&s->t[n->in[2]]);
     }
     return false;
-}
-
-/* Gather(x, 0, axis 1): the first token of each row */
-static bool takes_first(const Graph *g, const Symbols *s, const GraphNode *n)
-{
-    double index;
-    return graph_is(n, "Gather") && onnx_int(n->node, "axis", 0) == 1 && graph_leads(&s->t[n->in[0]]) &&
-           s->t[n->in[1]].rank == 0 && graph_scalar(g, n->in[1], &index) && index == 0 &&
-           s->t[n->in[0]].type == T_F32;
 }
 
 Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int k)
@@ -263,8 +262,18 @@ static bool reads_by_token(const Symbols *s, const Layout *l, const GraphNode *n
     return true;
 }
 
+/* Of all that rows made, it reads numbers for whole rows: as they lie, beside what ends.c made. */
+static bool reads_whole_rows(const Symbols *s, const Layout *l, const GraphNode *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (carries_tokens(l, n->in[k]) &&
+            (l->value[n->in[k]] != FORM_ROWS || !graph_of_row(&s->t[n->in[k]])))
+            return false;
+    return true;
+}
+
 /* Decides node by node; false: this one needs the padded form of token data. */
-static bool place(const Graph *g, const Symbols *s, Layout *l, int i)
+static bool place(const Graph *g, const Symbols *s, Layout *l, double *padding, int i)
 {
     const GraphNode *n = g->node[i];
     bool reads = false;
@@ -273,11 +282,12 @@ static bool place(const Graph *g, const Symbols *s, Layout *l, int i)
         reads |= !layout_skips(n, k) && carries_tokens(l, n->in[k]);
     if (!reads) return true;
     if (n->op->mixes_rows) return false;
-    if (takes_first(g, s, n) && l->value[n->in[0]] == FORM_TOKEN)
-        return l->node[i] = FORM_FIRST, true;
+    l->end[i] = l->value[n->in[0]] == FORM_TOKEN ? graph_row_end(g, s, n, padding) : END_NONE;
+    if (l->end[i]) return l->node[i] = FORM_END, true;
     if (works_by_token(g, s, l, n) && reads_by_token(s, l, n)) l->node[i] = FORM_TOKEN;
     else if (works_by_row(g, s, l, n)) l->node[i] = FORM_ROWS;
-    else return false;
+    else return reads_whole_rows(s, l, n);
+    if (l->node[i] == FORM_TOKEN) padding_follow(s, n, padding);
     for (int k = 0; k < n->n_out; k++)
         if (n->out[k] >= 0) l->value[n->out[k]] = l->node[i];
     return true;
@@ -331,6 +341,7 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, int output, La
     (void)err;
     *l = (Layout){ .needed = ARRAY(arena, bool, g->n_node),
                    .node = ARRAY(arena, Form, g->n_node),
+                   .end = ARRAY(arena, RowEnd, g->n_node),
                    .value = ARRAY(arena, Form, g->n_value) };
     mark_needed(g, arena, output, l);
     for (int i = 0; i < g->n_node; i++)
@@ -341,8 +352,9 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, int output, La
         return not_ragged(l, "an attention mask is not a plain padding mask");
     for (int i = 0; i < g->n_input; i++)
         if (graph_leads(&s->t[g->input[i]])) l->value[g->input[i]] = FORM_TOKEN;
+    double *padding = padding_new(g, arena);
     for (int i = 0; i < g->n_node; i++)
-        if (l->needed[i] && !place(g, s, l, i))
+        if (l->needed[i] && !place(g, s, l, padding, i))
             return not_ragged(l, str_format(arena, "node '%.*s' (%s) needs the padded form",
                                             STR_ARG(g->node[i]->node->name), g->node[i]->op->name));
     if (!spreads_are_stable(g, arena, s, l))

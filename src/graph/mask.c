@@ -304,6 +304,7 @@ bool pass_mask(Graph *g, Err *err)
         Verdict *v = ARRAY(&scratch, Verdict, g->n_node);
         int64_t S = MIN(MAX(largest_constant(g, makers) + 8, (int64_t)LEAST_LENGTH),
                         (int64_t)MOST_LENGTH);
+        if (g->fixed_S) S = MIN(S, g->fixed_S); /* no row is longer */
         bool proved = !any || probe(g, &scratch, &s, makers, S, v);
         for (int i = 0; proved && any && i < g->n_node; i++)
             if (graph_attends(g->node[i])) keep(g, g->node[i], &v[i]);

@@ -8,9 +8,12 @@ static const struct Pass {
     bool exact;
 } passes[] = {
     { pass_fold, true },     /* constants first: everything after looks for them */
+    { pass_fill, false },    /* before shapes are looked at: it takes NonZero away */
+    { pass_unfix, false },   /* before symbols: fixed sizes have none */
     { pass_symbols, false }, /* scalars made from shapes, such as 1/sqrt(head size) */
     { pass_fold, false },    /* what those scalars feed */
     { pass_same, false },
+    { pass_index, false },
     { pass_expand, false },    /* what ONNX Runtime's optimizer fused */
     { pass_norm, false },      { pass_gelu, false },   { pass_gated, false },
     { pass_attention, false },

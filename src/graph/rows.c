@@ -151,12 +151,25 @@ static bool same_numbers(const Trial *t, const Tensor *batch, int v)
     return true;
 }
 
+/* Something beside the integers of rows reads it, and more than its dims. */
+static bool is_read(const Trial *t, int v)
+{
+    for (int i = 0; i < t->g->n_node; i++) {
+        const GraphNode *n = t->g->node[i];
+        if (!n->op || !t->l->needed[i] || t->l->node[i] == FORM_ROWS) continue;
+        if (graph_is(n, "Shape") || graph_is(n, "Size")) continue;
+        for (int k = 0; k < n->n_in; k++)
+            if (n->in[k] == v) return true;
+    }
+    return false;
+}
+
 static bool holds(const Trial *t, const Inferred *batch, int v)
 {
     const Tensor *named = &t->s->t[v];
     if (t->l->value[v] != FORM_ROWS) return true;
     if (graph_leads(named)) return same_rows(t, &batch->t[v], v);
-    return !graph_per_row(named, named->rank) || same_numbers(t, &batch->t[v], v);
+    return !graph_of_row(named) || !is_read(t, v) || same_numbers(t, &batch->t[v], v);
 }
 
 static RowsVerdict try_out(Trial *t)

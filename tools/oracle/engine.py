@@ -17,6 +17,8 @@ import torch
 import transformers as tf
 from onnx.reference import ReferenceEvaluator
 
+from exports import last_token, maximum, mean
+
 warnings.filterwarnings("ignore")
 VOCAB, LENGTHS = 60, [7, 1, 19, 7, 30]
 SIZES = dict(vocab_size=VOCAB, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40,
@@ -61,6 +63,26 @@ class Toy(torch.nn.Module):
         return tf.modeling_outputs.BaseModelOutput(last_hidden_state=self.norm(self.o(out) + x))
 
 
+class Pooled(torch.nn.Module):
+    """A BERT whose tokens become one vector inside the graph, in the spellings of exports.py."""
+
+    def __init__(self, pooling):
+        super().__init__()
+        self.config = tf.BertConfig(**dict(SIZES, num_hidden_layers=1))
+        self.bert, self.pooling = tf.BertModel(self.config, add_pooling_layer=False), pooling
+        self.dense = torch.nn.Linear(24, 8)
+
+    def forward(self, input_ids, attention_mask):
+        x = self.pooling(self.bert(input_ids, attention_mask).last_hidden_state, attention_mask)
+        x = torch.nn.functional.normalize(torch.tanh(self.dense(x)), p=2, dim=1)
+        return tf.modeling_outputs.BaseModelOutput(last_hidden_state=x)
+
+
+DEBERTA = dict(relative_attention=True, position_buckets=8, pos_att_type=["p2c", "c2p"], share_att_key=True,
+               norm_rel_ebd="layer_norm", type_vocab_size=0, position_biased_input=False, max_relative_positions=-1)
+MODERN = dict(local_attention=8, global_attn_every_n_layers=2, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+              cls_token_id=1, sep_token_id=2)
+
 # name: class, config, exporter (opset; "dynamo" or "script"), inputs, fixed sizes or None
 CASES = {
     "bert-script11": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 11, "script", 3, None),
@@ -86,13 +108,20 @@ CASES = {
     "roberta-dynamo18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, None),
     "toy-fromend17": (Toy, "fromend", 17, "script", 2, None),
     "bert-optimized17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
-    "deberta-script17": (tf.DebertaV2Model, tf.DebertaV2Config(
-        relative_attention=True, position_buckets=8, pos_att_type=["p2c", "c2p"], share_att_key=True,
-        norm_rel_ebd="layer_norm", type_vocab_size=0, position_biased_input=False, max_relative_positions=-1,
-        **dict(SIZES, num_hidden_layers=1)), 17, "script", 2, None),  # with If
-    "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(
-        local_attention=8, global_attn_every_n_layers=2, pad_token_id=0, bos_token_id=1, eos_token_id=2,
-        cls_token_id=1, sep_token_id=2, **SIZES), 18, "dynamo", 2, None),
+    "deberta-script17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
+                         "script", 2, None),  # with If
+    "modernbert-dynamo18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, None),
+    "deberta-fixed17": (tf.DebertaV2Model, tf.DebertaV2Config(**DEBERTA, **dict(SIZES, num_hidden_layers=1)), 17,
+                        "script", 2, (1, 32)),
+    "modernbert-fixed18": (tf.ModernBertModel, tf.ModernBertConfig(**MODERN, **SIZES), 18, "dynamo", 2, (3, 32)),
+    "roberta-fixed18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, (1, 32)),
+    "bert-nomask17": (tf.BertModel, tf.BertConfig(**dict(SIZES, num_hidden_layers=1)), 17, "script", 1, (2, 32)),
+    "pooled-mean17": (Pooled, mean, 17, "script", 2, None),
+    "pooled-max18": (Pooled, maximum, 18, "dynamo", 2, None),
+    "pooled-last17": (Pooled, last_token, 17, "script", 2, None),
+    "pooled-last18": (Pooled, last_token, 18, "dynamo", 2, None),
+    "pooled-fixed17": (Pooled, mean, 17, "script", 2, (2, 32)),
+    "pooled-unmasked17": (Pooled, lambda x, mask: x.mean(1), 17, "script", 2, None),
     "mpnet-dynamo18": (tf.MPNetModel, tf.MPNetConfig(**dict(SIZES, max_position_embeddings=50)), 18, "dynamo", 2,
                        None),
 }
@@ -114,14 +143,17 @@ def export(path, model, opset, how, count, fixed):
     names = ["input_ids", "attention_mask", "token_type_ids", "position_ids"][:count]
     B, S = fixed or (2, 9)
     mask = torch.ones(B, S, dtype=torch.long)
-    mask[1, S // 2:] = 0
+    mask[-1, S // 2:] = 0
     positions = torch.arange(S).expand(B, S)
     args = tuple([torch.randint(3, VOCAB, (B, S)), mask, torch.zeros(B, S, dtype=torch.long), positions][:count])
     if count == 4:  # the case of all optional inputs is also the one of int32
         args = tuple(a.int() for a in args)
     wrapped = Only(model, names).eval()
     output = "logits" if hasattr(model, "classifier") else "last_hidden_state"
-    if how == "dynamo":
+    if how == "dynamo" and fixed:
+        torch.onnx.export(wrapped, args, path, input_names=names, output_names=[output], opset_version=opset,
+                          dynamo=True, external_data=False)
+    elif how == "dynamo":
         most = model.config.max_position_embeddings - 2
         dims = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=most)}
         torch.onnx.export(wrapped, args, path, input_names=names, output_names=[output], opset_version=opset,

@@ -6,6 +6,8 @@ that tests/test_engine.c reports on it; nothing of this is committed. Needs what
     python tools/oracle/exports.py write FOLDER [ARCHITECTURE ...]
     python tools/oracle/exports.py table FOLDER TEST_ENGINE > TABLE.md
     python tools/oracle/exports.py large FOLDER [ARCHITECTURE ...]     # one bigger plain export of each, for speed
+    python tools/oracle/exports.py fixed FOLDER [ARCHITECTURE ...]     # without dynamic axes: 1 x 128 and 8 x 64
+    python tools/oracle/exports.py pooled FOLDER [POOLING ...]         # one vector a row, pooled inside the graph
 """
 import contextlib
 import io
@@ -84,6 +86,62 @@ class Hidden(torch.nn.Module):
         return self.model(**dict(zip(self.names, args))).last_hidden_state
 
 
+def last_token(x, mask):
+    return x[torch.arange(x.shape[0]), mask.sum(1) - 1]
+
+
+def mean(x, mask, weight=1.0, root=False):
+    wide = mask.unsqueeze(-1).expand(x.size()).float() * weight
+    count = torch.clamp(wide.sum(1), min=1e-9)
+    return (x * wide).sum(1) / (torch.sqrt(count) if root else count)
+
+
+def weighted_mean(x, mask):
+    weight = torch.arange(1, x.shape[1] + 1).unsqueeze(0).unsqueeze(-1).expand(x.size()).float()
+    return mean(x, mask, weight)
+
+
+def maximum(x, mask):
+    wide = mask.unsqueeze(-1).expand(x.size()).float()
+    x = x.clone()
+    x[wide == 0] = -1e9
+    return torch.max(x, 1)[0]
+
+
+def plain_mean(x, mask):
+    """As many model cards write it: the mask is not widened."""
+    return (x * mask[..., None]).sum(1) / mask.sum(dim=1, keepdim=True)
+
+
+# pooling: function; those of sentence-transformers are written as it writes them
+POOLINGS = {
+    "cls": lambda x, mask: x[:, 0],
+    "mean": mean,
+    "sqrt": lambda x, mask: mean(x, mask, root=True),
+    "weighted": weighted_mean,
+    "max": maximum,
+    "filled": lambda x, mask: x.masked_fill(~mask[..., None].bool(), 0.0).sum(1) / mask.sum(1)[..., None],
+    "maxfilled": lambda x, mask: x.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).max(dim=1).values,
+    "plain": plain_mean,
+    "last": last_token,
+    "gathered": lambda x, mask: x.gather(1, (mask.sum(1) - 1)[:, None, None].expand(-1, 1, x.shape[-1]))[:, 0],
+}
+
+
+class Pooled(torch.nn.Module):
+    """A vector a row: pooled, through a dense layer, of length 1."""
+
+    def __init__(self, model, names, pooling):
+        super().__init__()
+        self.model, self.names, self.pooling = model, names, pooling
+        self.dense = torch.nn.Linear(32, 16)
+
+    def forward(self, *args):
+        feed = dict(zip(self.names, args))
+        x = POOLINGS[self.pooling](self.model(**feed).last_hidden_state, feed["attention_mask"])
+        return torch.nn.functional.normalize(torch.tanh(self.dense(x)), p=2, dim=1)
+
+
 def build(arch, size):
     cls, config, count = ARCHITECTURES[arch]
     torch.manual_seed(7)
@@ -93,19 +151,26 @@ def build(arch, size):
     return model, ["input_ids", "attention_mask", "token_type_ids"][:count]
 
 
-def export(path, model, names, opset, how, size):
-    B, S = 2, 9
+FIXED = ((1, 128), (8, 64))
+
+
+def export(path, model, names, opset, how, size, fixed=None):
+    model = model if isinstance(model, Pooled) else Hidden(model, names)
+    B, S = fixed or (2, 9)
     mask = torch.ones(B, S, dtype=torch.long)
-    mask[1, S // 2:] = 0
+    mask[-1, S // 2:] = 0
     args = (torch.randint(3, size.vocab, (B, S)), mask, torch.zeros(B, S, dtype=torch.long))[:len(names)]
     common = dict(input_names=names, output_names=["last_hidden_state"], opset_version=opset)
-    if how == "dynamo":
+    if fixed:
+        extra = dict(external_data=False) if how == "dynamo" else {}
+        torch.onnx.export(model.eval(), args, path, dynamo=how == "dynamo", **extra, **common)
+    elif how == "dynamo":
         dims = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=size.positions)}
-        torch.onnx.export(Hidden(model, names).eval(), args, path, dynamo=True, external_data=False,
+        torch.onnx.export(model.eval(), args, path, dynamo=True, external_data=False,
                           dynamic_shapes=(tuple(dict(dims) for _ in names),), **common)
     else:
         axes = {n: {0: "batch_size", 1: "sequence_length"} for n in names + ["last_hidden_state"]}
-        torch.onnx.export(Hidden(model, names).eval(), args, path, dynamo=False, dynamic_axes=axes, **common)
+        torch.onnx.export(model.eval(), args, path, dynamo=False, dynamic_axes=axes, **common)
     made = onnx.load(path).opset_import[0].version
     if made != opset:  # dynamo says nothing when its version converter gives up
         raise ValueError(f"asked for opset {opset}, it wrote {made}")
@@ -134,15 +199,16 @@ def strip(path):
     return {i.domain or "ai.onnx": i.version for i in proto.opset_import}, len(proto.graph.node)
 
 
-def batch(size, count):
+def batch(size, count, lengths=LENGTHS):
     rng = np.random.default_rng(3)
-    start = np.cumsum([0] + LENGTHS).astype(np.int32)
+    start = np.cumsum([0] + list(lengths)).astype(np.int32)
     ids = rng.integers(40, size.vocab, start[-1]).astype(np.int32)  # no pad, no mask token
     types = rng.integers(0, 2 if count == 3 else 1, start[-1]).astype(np.int32)
     return start, ids, types
 
 
-def answers(path, names, start, ids, types):
+def answers(path, names, start, ids, types, padded=False):
+    """padded: all rows in one run, so that padding has its say; the rows of a pooled graph come out whole."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
@@ -150,11 +216,32 @@ def answers(path, names, start, ids, types):
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     rows = []
+    if padded:
+        most = int((start[1:] - start[:-1]).max())
+        feed = {n: np.zeros((len(start) - 1, most), np.int64) for n in names}
+        for r, (a, b) in enumerate(zip(start[:-1], start[1:])):
+            for name, row in (("input_ids", ids[a:b]), ("attention_mask", 1), ("token_type_ids", types[a:b])):
+                feed[name][r, :b - a] = row
+        return session.run(None, feed)[0].astype(np.float32)
     for a, b in zip(start[:-1], start[1:]):
         feed = {"input_ids": ids[None, a:b].astype(np.int64), "attention_mask": np.ones((1, b - a), np.int64),
                 "token_type_ids": types[None, a:b].astype(np.int64)}
         wanted = {i.name for i in session.get_inputs()}  # an optimizer may have removed one
         rows.append(session.run(None, {k: v for k, v in feed.items() if k in wanted})[0][0])
+    return np.concatenate(rows).astype(np.float32)
+
+
+def padded_answers(path, start, ids, types, pad, shape):
+    """Of a graph with fixed sizes: every row in its own run, filled up as its tokenizer would."""
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    rows = []
+    for a, b in zip(start[:-1], start[1:]):
+        feed = {"input_ids": np.full(shape, pad, np.int64), "attention_mask": np.zeros(shape, np.int64),
+                "token_type_ids": np.zeros(shape, np.int64)}
+        feed["input_ids"][0, :b - a], feed["attention_mask"][0, :b - a] = ids[a:b], 1
+        feed["token_type_ids"][0, :b - a] = types[a:b]
+        wanted = {i.name for i in session.get_inputs()}
+        rows.append(session.run(None, {k: v for k, v in feed.items() if k in wanted})[0][0, :b - a])
     return np.concatenate(rows).astype(np.float32)
 
 
@@ -225,6 +312,47 @@ def large(root, wanted):
             print(path, quietly(export, path, model, names, opset, how, size), flush=True)
 
 
+def fixed(root, wanted):
+    size = Size(32, 4, 2, 300, MOST)
+    for arch in wanted:
+        model, names = build(arch, size)
+        for how, opset in (("script", 17), ("dynamo", 18)):
+            for shape in FIXED:
+                folder = os.path.join(root, f"{arch}-{how}{opset}-fixed{shape[0]}x{shape[1]}")
+                os.makedirs(folder, exist_ok=True)
+                path = os.path.join(folder, "model.onnx")
+                why = quietly(export, path, model, names, opset, how, size, shape)
+                if why:
+                    print(folder, "refused:", why, flush=True)
+                    continue
+                strip(path)
+                lengths = [7, 1, 19, 7, shape[1]]
+                start, ids, types = batch(size, len(names), lengths)
+                out = padded_answers(path, start, ids, types, model.config.pad_token_id or 0, shape)
+                for key, array in dict(start=start, ids=ids, type_ids=types, output=out).items():
+                    np.save(os.path.join(folder, key + ".npy"), array)
+                print(folder, flush=True)
+
+
+def pooled(root, wanted):
+    size = Size(32, 4, 2, 300, MOST)
+    model, names = build("bert", size)
+    for pooling in wanted:
+        for how, opset in (("script", 17), ("dynamo", 18)):
+            folder = os.path.join(root, f"{pooling}-{how}{opset}-pooled")
+            os.makedirs(folder, exist_ok=True)
+            path = os.path.join(folder, "model.onnx")
+            why = quietly(export, path, Pooled(model, names, pooling), names, opset, how, size)
+            if why:
+                print(folder, "refused:", why, flush=True)
+                continue
+            strip(path)
+            start, ids, types = batch(size, len(names))
+            out = answers(path, names, start, ids, types, padded=True)
+            for key, array in dict(start=start, ids=ids, type_ids=types, output=out).items():
+                np.save(os.path.join(folder, key + ".npy"), array)
+
+
 # ---- the table ----
 LINE = re.compile(r"^(.*): fused (\S+), exact (\S+), (ragged|padded)$")
 
@@ -277,4 +405,5 @@ if __name__ == "__main__":
     if command == "table":
         table(folder, rest[0])
     else:
-        {"write": write, "large": large}[command](folder, rest or list(ARCHITECTURES))
+        {"write": write, "large": large, "fixed": fixed, "pooled": pooled}[command](
+            folder, rest or list(POOLINGS if command == "pooled" else ARCHITECTURES))
