@@ -18,6 +18,7 @@ static const struct FieldRow {
     [HEADER_AUTHORIZATION] = { "Authorization", true },
     [HEADER_ORIGIN] = { "Origin", true },
     [HEADER_HOST] = { "Host", true },
+    [HEADER_AUTHORITY] = { ":authority", true }, /* no field of HTTP/1 can be called so */
     [HEADER_REQUEST_ID] = { "X-Request-Id", false },
     [HEADER_TRACEPARENT] = { "Traceparent", false },
     [HEADER_TE] = { "TE", false },

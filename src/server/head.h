@@ -14,7 +14,8 @@ typedef enum Header {
     HEADER_ACCEPT_ENCODING,
     HEADER_AUTHORIZATION,
     HEADER_ORIGIN,
-    HEADER_HOST, /* of HTTP/2: the authority */
+    HEADER_HOST,
+    HEADER_AUTHORITY, /* what stands for Host in HTTP/2, or in HTTP/1 before the path */
     HEADER_REQUEST_ID,
     HEADER_TRACEPARENT,
     HEADER_TE,
