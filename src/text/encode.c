@@ -20,14 +20,22 @@ enum { LONGEST_TEXT = 1 << 27 }; /* bytes; spans are 32 bits and a character may
 static void cut_and_normalize(const Tokenizer *t, Str original, Text *text, Pieces *out)
 {
     Pieces raw = { .arena = text->arena };
+    Piece whole = { 0 }; /* the last added token that was copied, and where to */
+    size_t copy = 0;
     added_cut(&t->added.raw, original, 0, &raw);
     for (size_t i = 0; i < raw.n; i++) {
         Piece piece = raw.items[i];
         size_t from = text->n;
+        if (piece.id >= 0 && piece.from >= whole.from && piece.to <= whole.to) {
+            from = copy + (piece.from - whole.from); /* in white space that it took: added.c */
+            pieces_add(out, from, from + (piece.to - piece.from), piece.id);
+            continue;
+        }
         Source in = { { original.p + piece.from, piece.to - piece.from },
                       NULL,
                       (int32_t)piece.from };
         if (piece.id >= 0) {
+            whole = piece, copy = from;
             text_add(text, in);
             pieces_add(out, from, text->n, piece.id);
             continue;
@@ -54,6 +62,7 @@ typedef struct Side { /* one of the texts, on its way */
     bool split; /* words came as such; else there is one, the text */
     Text text;
     Tokens tokens;
+    size_t named;           /* bytes of the names of added tokens */
     struct Window *windows; /* that go into encodings; the first is the main one */
     size_t n;
 } Side;
@@ -80,7 +89,7 @@ static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
     for (size_t i = 0; i < words.n; i++) {
         Piece word = words.items[i];
         size_t before = out->n, n = word.to - word.from;
-        if (word.id >= 0) tokens_add_text(out, word.id, 0, n);
+        if (word.id >= 0) tokens_add_text(out, word.id, 0, n), side->named += n;
         else if (!t->model.kind->word(&t->model, (Str){ text->p + word.from, n }, out, err))
             return false;
         place(out->items + before, out->n - before, text, (int32_t)word.from,
@@ -215,10 +224,17 @@ static size_t before(Str text, size_t at)
     return at;
 }
 
-static size_t leading_blanks(Str name)
+typedef struct Blanks { /* of one byte each; names of added tokens may lie in one another */
+    const char *from, *to;
+} Blanks;
+
+static size_t leading_blanks(Str name, Blanks *known)
 {
-    size_t count = 0;
-    for (size_t at = 0; at < name.n && is_blank(name, at, &at);) count++;
+    size_t count = 0, at = 0, next;
+    if (name.p >= known->from && name.p < known->to)
+        count = at = MIN(name.n, (size_t)(known->to - name.p));
+    for (; at < name.n && is_blank(name, at, &next); at = next) count++;
+    if (at == count) *known = (Blanks){ name.p, name.p + at };
     return count;
 }
 
@@ -233,10 +249,12 @@ static size_t trailing_blanks(Str name)
 }
 
 /* Characters of the name that are blank leave the range, whatever the text has there. */
-static Span trim(Span at, Str name, Str text, bool first, bool prefixed)
+static Span trim(Span at, Str name, Str text, bool first, bool prefixed, Blanks *known)
 {
-    size_t leading = leading_blanks(name), trailing = trailing_blanks(name);
+    size_t leading = leading_blanks(name, known), n = (size_t)(at.end - at.start);
     if (leading == 1 && (first || at.start == 0) && prefixed) leading = 0;
+    if (leading && leading >= n) return (Span){ at.end, at.end };
+    size_t trailing = trailing_blanks(name);
     for (; leading && at.start < at.end; leading--) do
             at.start++;
         while (at.start < at.end && (text.p[at.start] & 0xc0) == 0x80);
@@ -287,13 +305,14 @@ static Str name_of(const Tokenizer *t, const Side *side, const Token *token)
 static void finish_text(const Job *job, const Side *side, Window w, Encoding *out)
 {
     const PostProcessor *post = &job->t->post;
+    Blanks known = { 0 };
     for (size_t i = w.from, at = out->n - (w.to - w.from); i < w.to; i++, at++) {
         const Token *token = &side->tokens.items[i];
         Str name = name_of(job->t, side, token);
         Str text = side->words.items[side->split ? token->word : 0];
         Span span = { out->start[at], out->end[at] };
         for (size_t k = 0; k < post->trims; k++)
-            span = trim(span, name, text, i == w.from, post->prefixed[k]);
+            span = trim(span, name, text, i == w.from, post->prefixed[k], &known);
         out->start[at] = span.start, out->end[at] = span.end;
         if (out->tokens) out->tokens[at] = name;
     }
@@ -381,6 +400,11 @@ static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
     if (!tokenize_all(t, arena, &sides[0], err)) return false;
     if (pair && !tokenize_all(t, arena, &sides[1], err)) return false;
     if (!truncate_sides(arena, sides, pair, &t->post, options, err)) return false;
+    size_t named = sides[0].named + sides[1].named;
+    if (options->tokens && named > 2 * (size_t)LONGEST_TEXT)
+        return fail(err, EF_TOO_LARGE,
+                    "text: found added tokens inside one another with names of %zu bytes, at most "
+                    "%d can be named", named, 2 * LONGEST_TEXT);
     Job job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
     assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
     for (int s = 0; s < 2; s++)
@@ -404,10 +428,13 @@ bool tokenizer_encode_words(const Tokenizer *t, Arena *arena, Words first, const
 }
 
 /* ---- bytes to codepoints ---- */
-typedef struct Walker { /* a place in a text, counted both ways */
+typedef struct Place { /* in a text, counted both ways */
+    size_t byte, chars;
+} Place;
+typedef struct Walker { /* starts and ends grow each for themselves: tokens may overlap */
     Str text;
     bool plain; /* ASCII: there is nothing to count */
-    size_t byte, chars;
+    Place start, end;
 } Walker;
 
 static bool is_ascii(Str text)
@@ -420,12 +447,12 @@ static bool is_ascii(Str text)
     return !(high & 0x8080808080808080u);
 }
 
-static int32_t walk_to(Walker *w, int32_t byte)
+static int32_t walk_to(Str text, Place *at, int32_t byte)
 {
-    size_t target = MIN((size_t)byte, w->text.n);
-    for (; w->byte < target; w->byte++) w->chars += (w->text.p[w->byte] & 0xc0) != 0x80;
-    for (; w->byte > target; w->byte--) w->chars -= (w->text.p[w->byte - 1] & 0xc0) != 0x80;
-    return (int32_t)w->chars;
+    size_t target = MIN((size_t)byte, text.n);
+    for (; at->byte < target; at->byte++) at->chars += (text.p[at->byte] & 0xc0) != 0x80;
+    for (; at->byte > target; at->byte--) at->chars -= (text.p[at->byte - 1] & 0xc0) != 0x80;
+    return (int32_t)at->chars;
 }
 
 static void to_chars(Encoding *e, Words texts[2], bool split, Walker walkers[2])
@@ -436,8 +463,8 @@ static void to_chars(Encoding *e, Words texts[2], bool split, Walker walkers[2])
         Str text = texts[e->sequence[i]].items[split ? e->word[i] : 0];
         if (w->text.p != text.p) *w = (Walker){ .text = text, .plain = is_ascii(text) };
         if (w->plain) continue;
-        e->start[i] = walk_to(w, e->start[i]);
-        e->end[i] = walk_to(w, e->end[i]);
+        e->start[i] = walk_to(text, &w->start, e->start[i]);
+        e->end[i] = walk_to(text, &w->end, e->end[i]);
     }
     for (size_t i = 0; i < e->n_overflow; i++) to_chars(&e->overflow[i], texts, split, walkers);
 }
