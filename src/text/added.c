@@ -30,7 +30,7 @@ static bool set_pattern(Arena *arena, const Normalizer *normalizer, Added *token
 {
     token->pattern = token->content;
     if (!token->normalized) return true;
-    Text text = { .arena = arena };
+    Text text = { .arena = arena, .given = token->content.n };
     normalizer_run(normalizer, (Source){ .text = token->content }, &text);
     token->pattern = (Str){ text.p, text.n };
     if (text.trouble)

@@ -10,7 +10,8 @@
 enum {
     BYTE_SPACE = 0x120, /* what a space is called in byte-level vocabularies */
     SCRATCH = 512,      /* items to begin with */
-    MOST_CHOICES = 1 << 28
+    MOST_CHOICES = 1 << 28,
+    MOST_NAMES = 1 << 28 /* bytes */
 };
 enum { LONGEST_TEXT = 1 << 27 }; /* bytes; spans are 32 bits and a character may grow elevenfold */
 
@@ -83,6 +84,7 @@ static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
     Tokens *out = &side->tokens;
     Pieces pieces = { .arena = text->arena }, words = { .arena = text->arena };
     text_reserve(text, original.n);
+    text->given += original.n;
     cut_and_normalize(t, original, text, &pieces);
     pretokenizer_run(&t->pretokenizer, text, &pieces, &words);
     if (text->trouble) return fail(err, EF_INVALID_INPUT, "text: %s", text->trouble);
@@ -224,17 +226,10 @@ static size_t before(Str text, size_t at)
     return at;
 }
 
-typedef struct Blanks { /* of one byte each; names of added tokens may lie in one another */
-    const char *from, *to;
-} Blanks;
-
-static size_t leading_blanks(Str name, Blanks *known)
+static size_t leading_blanks(Str name)
 {
-    size_t count = 0, at = 0, next;
-    if (name.p >= known->from && name.p < known->to)
-        count = at = MIN(name.n, (size_t)(known->to - name.p));
-    for (; at < name.n && is_blank(name, at, &next); at = next) count++;
-    if (at == count) *known = (Blanks){ name.p, name.p + at };
+    size_t count = 0;
+    for (size_t at = 0; at < name.n && is_blank(name, at, &at);) count++;
     return count;
 }
 
@@ -249,12 +244,10 @@ static size_t trailing_blanks(Str name)
 }
 
 /* Characters of the name that are blank leave the range, whatever the text has there. */
-static Span trim(Span at, Str name, Str text, bool first, bool prefixed, Blanks *known)
+static Span trim(Span at, Str name, Str text, bool first, bool prefixed)
 {
-    size_t leading = leading_blanks(name, known), n = (size_t)(at.end - at.start);
+    size_t leading = leading_blanks(name), trailing = trailing_blanks(name);
     if (leading == 1 && (first || at.start == 0) && prefixed) leading = 0;
-    if (leading && leading >= n) return (Span){ at.end, at.end };
-    size_t trailing = trailing_blanks(name);
     for (; leading && at.start < at.end; leading--) do
             at.start++;
         while (at.start < at.end && (text.p[at.start] & 0xc0) == 0x80);
@@ -305,14 +298,13 @@ static Str name_of(const Tokenizer *t, const Side *side, const Token *token)
 static void finish_text(const Job *job, const Side *side, Window w, Encoding *out)
 {
     const PostProcessor *post = &job->t->post;
-    Blanks known = { 0 };
     for (size_t i = w.from, at = out->n - (w.to - w.from); i < w.to; i++, at++) {
         const Token *token = &side->tokens.items[i];
         Str name = name_of(job->t, side, token);
         Str text = side->words.items[side->split ? token->word : 0];
         Span span = { out->start[at], out->end[at] };
         for (size_t k = 0; k < post->trims; k++)
-            span = trim(span, name, text, i == w.from, post->prefixed[k], &known);
+            span = trim(span, name, text, i == w.from, post->prefixed[k]);
         out->start[at] = span.start, out->end[at] = span.end;
         if (out->tokens) out->tokens[at] = name;
     }
@@ -392,6 +384,17 @@ static bool add_overflow(const Job *job, Encoding *out, Err *err)
     return true;
 }
 
+/* Ids and offsets of tokens inside one another are as many as the text has bytes; what they are
+ * called, together, is the square of that. */
+static bool check_names(const Side sides[2], Err *err)
+{
+    size_t named = sides[0].named + sides[1].named;
+    if (named <= MOST_NAMES) return true;
+    return fail(err, EF_TOO_LARGE,
+                "text: found added tokens inside one another with names of %zu bytes, wanted at "
+                "most %d", named, MOST_NAMES);
+}
+
 static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
                    const EncodeOptions *options, Encoding *out, Err *err)
 {
@@ -400,11 +403,7 @@ static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
     if (!tokenize_all(t, arena, &sides[0], err)) return false;
     if (pair && !tokenize_all(t, arena, &sides[1], err)) return false;
     if (!truncate_sides(arena, sides, pair, &t->post, options, err)) return false;
-    size_t named = sides[0].named + sides[1].named;
-    if (options->tokens && named > 2 * (size_t)LONGEST_TEXT)
-        return fail(err, EF_TOO_LARGE,
-                    "text: found added tokens inside one another with names of %zu bytes, at most "
-                    "%d can be named", named, 2 * LONGEST_TEXT);
+    if ((options->tokens || t->post.trims) && !check_names(sides, err)) return false;
     Job job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
     assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
     for (int s = 0; s < 2; s++)
