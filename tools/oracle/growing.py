@@ -53,7 +53,7 @@ def main():
     write("concat", [floats] + doubling("Concat", None, axis=1), [])
     write("concat_constant", doubling("Concat", None, axis=0), [one])
     write("tile", [floats] + doubling("Tile", "twice"), [tensor("twice", [1, 2])])
-    write("pad", [floats] + doubling("Pad", "more", steps=8), [tensor("more", [0, 0, 0, 1 << 28])])
+    write("pad", [floats] + doubling("Pad", "more", steps=8), [tensor("more", [0, 0, 0, 1 << 30])])
     write("expand", [helper.make_node("Expand", ["x0", "shape"], ["big"], name="grow")],
           [one, tensor("shape", [1 << 30])])
     write("fill", [helper.make_node("ConstantOfShape", ["shape"], ["big"], name="grow")],
