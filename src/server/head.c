@@ -12,6 +12,7 @@ static const struct FieldRow {
     bool once;
 } rows[] = {
     [HEADER_CONTENT_TYPE] = { "Content-Type", true },
+    [HEADER_CONTENT_LENGTH] = { "Content-Length", true },
     [HEADER_CONTENT_ENCODING] = { "Content-Encoding", true },
     [HEADER_ACCEPT] = { "Accept", false },
     [HEADER_ACCEPT_ENCODING] = { "Accept-Encoding", false },

@@ -9,6 +9,7 @@
  * head.c, and exchange_header(x, HEADER_...) has it. */
 typedef enum Header {
     HEADER_CONTENT_TYPE,
+    HEADER_CONTENT_LENGTH, /* as it was said; Exchange.length is the number */
     HEADER_CONTENT_ENCODING,
     HEADER_ACCEPT,
     HEADER_ACCEPT_ENCODING,

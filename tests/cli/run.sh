@@ -201,6 +201,8 @@ refuses "tokenize, no text" "wanted texts, or - or --jsonl" "$EF" tokenize -t m
 refuses "tokenize, not UTF-8" "UTF-8" "$EF" tokenize -t m "$(printf 'a\377')"
 refuses "tokenize, odd pair" "wanted an even number" "$EF" tokenize -t m --pair a b c
 refuses "tokenize, id too large" "wanted one below" "$EF" tokenize -t m --decode 99999999
+refuses "tokenize, ids as JSON" "found token id 5000000000, wanted one below" sh -c "echo '[5000000000]' | '$EF' tokenize -t m --decode --jsonl"
+refuses "tokenize, ids as JSON" "found token id -7, wanted one below" sh -c "echo '[-7]' | '$EF' tokenize -t m --decode --jsonl"
 refuses "tokenize, no id" "wanted a token id" "$EF" tokenize -t m --decode x
 refuses "tokenize, stride alone" "wants --max-length" "$EF" tokenize -t m --stride 3 x
 refuses "tokenize, stride too large" "wanted a number below 4" "$EF" tokenize -t m --max-length 4 --stride 4 x
