@@ -13,23 +13,37 @@
 enum { COLUMNS = 5 };
 typedef struct Row { char *bind, *protocol, *host, *origin, *want; } Row;
 
-typedef struct Talk {            /* a loop without descriptors, one connection, its other end */
-    Loop loop;
-    Session *session;
+typedef struct Talk {            /* one connection, and its other end */
+    Loop *loop;
     Conn *conn;
     int client;
 } Talk;
 
+/* A loop without descriptors; one for each way to start it. */
+static Loop *loop_of(const char *bind, const char *origins)
+{
+    static struct { const char *bind, *origins; Loop loop; } made[32];
+    static Session *session;
+    size_t i = 0;
+    while (i < COUNT(made) - 1 && made[i].bind &&
+           !(str_is(str_of(bind), made[i].bind) && str_eq(str_of(origins), str_of(made[i].origins))))
+        i++;
+    if (made[i].bind) return &made[i].loop;
+    if (!session) session = session_new(&model, &(SessionOptions){ .threads = 1 });
+    made[i].bind = strdup(bind), made[i].origins = origins;
+    loop_make(&made[i].loop, session, &(ServerOptions){ .hostname = made[i].bind, .origins = origins,
+                                                        .max_connections = 2 });
+    made[i].loop.wake = eventfd(0, EFD_NONBLOCK);
+    return &made[i].loop;
+}
+
 static void talk_begin(Talk *t, const char *bind, const char *origins)
 {
     int pair[2];
-    t->session = session_new(&model, &(SessionOptions){ .threads = 1 });
-    loop_make(&t->loop, t->session, &(ServerOptions){ .hostname = bind, .origins = origins,
-                                                      .max_connections = 2 });
-    t->loop.wake = eventfd(0, EFD_NONBLOCK);
+    t->loop = loop_of(bind, origins);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
-    t->conn = loop_conn(&t->loop);
+    t->conn = loop_conn(t->loop);
     t->client = pair[1];
     conn_start(t->conn, pair[0], NULL);
 }
@@ -42,10 +56,7 @@ static void talk_turn(Talk *t)
 static void talk_end(Talk *t)
 {
     if (t->conn->state != CONN_CLOSED) conn_close(t->conn);
-    loop_sweep(&t->loop);
-    session_free(t->session);
-    close(t->loop.wake);
-    arena_free(&t->loop.arena);
+    loop_sweep(t->loop);
 }
 
 static int ask_h1(Talk *t, const char *target, const char *host, const char *origin)

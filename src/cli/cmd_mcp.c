@@ -19,7 +19,7 @@ static const Option options[] = {
     { "cert-file", 0, "FILE", "certificate (PEM): the port speaks TLS; SIGHUP reads it again" },
     { "key-file", 0, "FILE", "its key (PEM)" },
     { "client-ca-file", 0, "FILE", "clients need a certificate signed by one of these" },
-    { "api-key", 0, "KEY", "as Authorization: Bearer KEY; may be said again; also $ENCODERFILE_API_KEY" },
+    { "api-key", 0, "KEY", "Authorization: Bearer KEY is needed; also $ENCODERFILE_API_KEY" },
     { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     OPTIONS_ORT,

@@ -21,7 +21,7 @@ static const Option options[] = {
     { "key-file", 0, "FILE", "its key (PEM)" },
     { "client-ca-file", 0, "FILE", "clients need a certificate signed by one of these" },
     { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY; may be said again" },
-    { "api-key-file", 0, "FILE", "the same, one a line, # for comments; also $ENCODERFILE_API_KEY" },
+    { "api-key-file", 0, "FILE", "the same, one a line (#: a comment); or $ENCODERFILE_API_KEY" },
     { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
     { "access-log", 0, "FORM", "a line for each request: none (default), text or json" },
     { "enable-otel", 0, NULL, "send traces, also when no address is said" },

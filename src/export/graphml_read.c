@@ -9,7 +9,7 @@
 #include "data/json.h"
 
 enum { CHUNK = 1 << 20, MOST_NODES = 1 << 22 };
-/* Bytes of unpacked weights: weights hardly shrink, so that few bytes which unpack to many are none. */
+/* Bytes of unpacked weights, which hardly shrink: few bytes that unpack to many are none. */
 static const size_t MOST_TEXT = (size_t)1 << 33, LEAST_TEXT = 64 << 20, TIMES_PACKED = 64;
 
 typedef enum { AT_NONE, AT_MAIN, AT_NODE, AT_EDGE } Place; /* what a <data> belongs to */

@@ -16,8 +16,8 @@ Inferred graph_inferred(const Graph *g, Arena *arena)
     return in;
 }
 
-/* Nodes that double what they read (Concat with itself, Tile, Expand, Pad) make 2^40 out of a file of
- * 2 KB. Encoders make of their weights a few times as much for each row. */
+/* Nodes that double what they read (Concat with itself, Tile, Expand, Pad) make 2^40 bytes out of a
+ * file of 2 KB. Encoders make of their weights a few times as much for each row. */
 size_t graph_most_bytes(const Graph *g, const Inferred *to)
 {
     const size_t least = MOST_BYTES / 4, times = 64, most = 4 * MOST_BYTES;

@@ -292,7 +292,8 @@ static void read_field(Stream *s, Str name, Str value)
     else if (str_is(name, "content-length")) set_length(x, value);
     Header header = header_find(name);
     if (header == HEADERS) return;
-    if (x->field[header].at && header_once(header)) return bad_head(s, 400, "header: a field came twice");
+    if (x->field[header].at && header_once(header))
+        return bad_head(s, 400, "header: a field came twice");
     x->field[header] = exchange_keep(x, value);
 }
 
