@@ -3,7 +3,9 @@
  * (tests/golden/htp/modules.txt, written by tools/oracle/modules.py), against ours. */
 #include "base/file.h"
 #include "check.h"
+#include "data/gzip.h"
 #include "data/json.h"
+#include "export/graphml.h"
 #include "export/htp.h"
 
 static Str line_of(Str *rest)
@@ -114,8 +116,39 @@ static void test_limits(void)
     CHECK(!htp_tag_valid((Str){ deep, sizeof deep }) && htp_tag_valid((Str){ deep, 60 }));
 }
 
+static bool keep_packed(void *context, const void *bytes, size_t n, Err *err)
+{
+    (void)err;
+    buf_add(context, bytes, n);
+    return true;
+}
+
+/* 100 KB that unpack to 100 MB: given up at 70, before anything reads them. */
+static void test_bomb(void)
+{
+    TEST("a bomb as .onnxdata");
+    static const char blank[1 << 20];
+    Arena arena = { 0 };
+    Buf packed = { 0 };
+    Err err = { 0 };
+    GraphmlImport in = { 0 };
+    OnnxModel model;
+    Gzip *gzip = gzip_open(&arena, GZIP_SMALL, keep_packed, &packed);
+    for (int i = 0; i < 100; i++) gzip_add(gzip, (Str){ blank, sizeof blank }, &err);
+    CHECK(gzip_close(gzip, &err) && packed.n < 200000);
+    Str xml = STR("<graphml><graph id=\"G\"><data key=\"meta2\">1.3</data>"
+                  "<data key=\"meta3\">t</data><data key=\"meta4\">[{\"domain\":\"\",\"version\":17}]</data>"
+                  "<data key=\"param0\">sidecar</data><data key=\"io0\">[]</data>"
+                  "<data key=\"io1\">[]</data></graph></graphml>");
+    CHECK(!graphml_parse(&arena, xml, buf_view(&packed), &in, &model, &err));
+    CHECK(says(&err, "parameters: gzip: found more than 7") && err.code == EF_TOO_LARGE);
+    buf_free(&packed);
+    arena_free(&arena);
+}
+
 int main(void)
 {
+    test_bomb();
     test_tables();
     test_patterns();
     test_limits();

@@ -63,6 +63,8 @@ static void test_predict(const Running *r)
                  400, "bad_request"));
     CHECK(is_error(ask(r, "POST /predict" H JSON "Content-Length: 2000000\r\n\r\n"), 413,
                    "too_large"));
+    CHECK(has(ask(r, "POST /predict" H JSON "Content-Length: 99999999999999999999999\r\n\r\n"),
+              "body: found 99999999999999999999999 bytes, wanted at most"));
     CHECK(is_error(ask(r, "GET / HTTP/1.1\r\n\r\n"), 400, "bad_request"));
     CHECK(is_error(ask(r, "nonsense\r\n"), 400, "bad_request"));
 }

@@ -90,6 +90,34 @@ static void test_one(const Running *r)
     CHECK(status_of(r, CALL("tei.v1.Predict", "Predict"), STR(MESSAGE_A), "another kind") == 9);
 }
 
+/* Messages of another format are not taken for protobuf. */
+static void test_formats(const Running *r)
+{
+    static const struct { const char *type; int status; } rows[] = {
+        { "application/grpc", 200 },         { "application/grpc+proto", 200 },
+        { "APPLICATION/GRPC+Proto; x=1", 200 }, { "application/grpc;charset=utf-8", 200 },
+        { "application/grpc+json", 415 },    { "application/grpc+json; charset=utf-8", 415 },
+        { "application/grpc+thrift", 415 },  { "application/grpc+", 415 },
+        { "application/grpc+protobuf", 415 },
+    };
+    TEST("formats");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        Buf lines = { 0 };
+        buf_printf(&lines, REQUEST("POST", "/" EMBEDDING "/Predict") "content-type: %s\nte: trailers\n",
+                   rows[i].type);
+        buf_char(&lines, 0);
+        Client c = call(r, lines.p, STR(MESSAGE_A));
+        Answer a = answer(&c, 1);
+        bool refused = strstr(a.head.p, "grpc-status: 12\ngrpc-message: Content-Type: found") &&
+                       strstr(a.head.p, "content-type: application/grpc\n");
+        if (!CHECK(a.status == rows[i].status && refused == (rows[i].status == 415)))
+            printf("  %s gave %d: %s\n", rows[i].type, a.status, a.head.p);
+        answer_free(&a);
+        buf_free(&lines);
+        h2_close(&c);
+    }
+}
+
 /* Lengths that lie, flags nobody knows, codings. */
 static void test_frames(const Running *r)
 {
@@ -280,6 +308,7 @@ int main(void)
     Running r = { .server = { .max_body = 1 << 20 } };
     start(&r);
     test_one(&r);
+    test_formats(&r);
     test_frames(&r);
     test_deadline(&r);
     test_cancel(&r);

@@ -73,6 +73,11 @@ static const struct {
     { "{'model':{" PARAMETERS ",'vocab':{'a':4000000000}}}", EF_BAD_MODEL, "found id 4000000000" },
     { "{'model':{" PARAMETERS ",'vocab':{'a':'b'}}}", EF_BAD_MODEL, "found a string as the id" },
     { "{'truncation':{'max_length':5,'strategy':'Nearest'}," MODEL, EF_BAD_MODEL, "truncation" },
+    { "{'truncation':{'max_length':5,'strategy':'OnlyFirst','stride':5000000000}," MODEL,
+      EF_BAD_MODEL, "truncation: found 5000000000 as \"stride\", wanted 0 to 2147483647" },
+    { "{'padding':{'strategy':'BatchLongest','direction':'Right','pad_id':4294967296,"
+      "'pad_type_id':0,'pad_token':'x'}," MODEL, EF_BAD_MODEL,
+      "padding: found 4294967296 as \"pad_id\", wanted 0" },
     { "{'added_tokens':[{'content':'x'}]," MODEL, EF_BAD_MODEL, "added_tokens: found no" },
     { "{'added_tokens':{}," MODEL, EF_BAD_MODEL, "added_tokens: found" },
     { "{" TOKEN("\\u0301") "'normalizer':{'type':'StripAccents'}," MODEL, EF_UNSUPPORTED,

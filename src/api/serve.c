@@ -2,7 +2,10 @@
  * serve.c - settings as rows: name, where it goes, and the range that makes sense. */
 #include "api/serve.h"
 
-typedef enum { SET_TEXT, SET_INT, SET_SIZE, SET_I64, SET_SECONDS, SET_MS, SET_WORD, SET_LINES } SettingKind;
+#include <stdlib.h>
+
+typedef enum { SET_TEXT, SET_INT, SET_SIZE, SET_I64, SET_SECONDS, SET_MS, SET_WORD, SET_LINES,
+               SET_KEYS } SettingKind;
 typedef struct Setting {
     const char *name;
     SettingKind kind;
@@ -24,7 +27,7 @@ static const Setting settings[] = {
     { "cert-file", SET_TEXT, AT(server.cert_file) },
     { "key-file", SET_TEXT, AT(server.key_file) },
     { "client-ca-file", SET_TEXT, AT(server.client_ca_file) },
-    { "api-key", SET_LINES, AT(server.api_keys) },
+    { "api-key", SET_KEYS, AT(server.api_keys) },
     { "cors-origin", SET_LINES, AT(server.origins) },
     { "otel-exporter-url", SET_TEXT, AT(server.trace_url) },
     { "access-log", SET_WORD, AT(server.access), .words = access_words },
@@ -87,10 +90,63 @@ static const char *add_line(Arena *arena, const char *lines, Str text)
     return lines ? str_format(arena, "%s\n%.*s", lines, STR_ARG(text)) : str_dup(arena, text);
 }
 
-static bool is_blank(Str text)
+static bool is_blank(char c)
 {
-    while (text.n && strchr(" \t\r\n", *text.p)) text.p++, text.n--;
-    return text.n == 0;
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static Str trim(Str s)
+{
+    while (s.n && is_blank(s.p[0])) s.p++, s.n--;
+    while (s.n && is_blank(s.p[s.n - 1])) s.n--;
+    return s;
+}
+
+/* ---- keys ---- */
+/* What a client can send behind "Bearer ", and a proxy on the way will not change. */
+static bool is_key(Str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7F) return false;
+    return true;
+}
+
+static Str next_line(Str *rest)
+{
+    const char *end = memchr(rest->p, '\n', rest->n);
+    Str line = { rest->p, end ? (size_t)(end - rest->p) : rest->n };
+    size_t used = line.n + (end != NULL);
+    *rest = (Str){ rest->p + used, rest->n - used };
+    return trim(line);
+}
+
+/* Messages never say the key. */
+bool serve_add_keys(ServeSettings *s, Arena *arena, const char *called, Str text, bool file,
+                    Err *err)
+{
+    const char **keys = &s->server.api_keys, *before = *keys;
+    if (file && str_starts(text, "\xEF\xBB\xBF")) text.p += 3, text.n -= 3;
+    for (int number = 1; text.n; number++) {
+        Str line = next_line(&text);
+        if (line.n == 0 || (file && line.p[0] == '#')) continue;
+        if (!is_key(line))
+            return fail(err, EF_USAGE,
+                        "%s: line %d: found white space or a control character in a key, wanted "
+                        "one key a line without them", called, number);
+        *keys = add_line(arena, *keys, line);
+    }
+    if (*keys != before) return true;
+    return fail(err, EF_USAGE, "%s: found no key, wanted one", called);
+}
+
+bool serve_add_env_keys(ServeSettings *s, Arena *arena, Err *err)
+{
+    static const char name[] = "ENCODERFILE_API_KEY";
+    const char *text = getenv(name);
+    if (!text) return true;
+    if (trim(str_of(text)).n) return serve_add_keys(s, arena, name, str_of(text), false, err);
+    return fail(err, EF_USAGE, "%s: found nothing, wanted a key; where it is unset, the server is "
+                "open to all", name);
 }
 
 bool serve_set(ServeSettings *s, Arena *arena, Str name, const char *called, Str text, Err *err)
@@ -102,11 +158,11 @@ bool serve_set(ServeSettings *s, Arena *arena, Str name, const char *called, Str
     if (!called) called = row->name;
     s->server.grpc |= str_starts(name, "grpc-"); /* who says where, wants it */
     if (row->kind == SET_WORD) return set_word(row, called, (int *)field, text, err);
-    bool number = row->kind != SET_TEXT && row->kind != SET_LINES;
+    bool number = row->kind != SET_TEXT && row->kind != SET_LINES && row->kind != SET_KEYS;
     if (number && (!str_int(text, &n) || n < row->least || n > row->most))
         return fail(err, EF_USAGE, "--%s: found \"%.*s\", wanted a number from %lld to %lld",
                     called, STR_ARG(text), (long long)row->least, (long long)row->most);
-    if (!number && is_blank(text)) /* --api-key "$UNSET" must not be a server without keys */
+    if (!number && !trim(text).n) /* --api-key "$UNSET" must not be a server without keys */
         return fail(err, EF_USAGE, "--%s: found nothing, wanted a value", called);
     switch (row->kind) {
     case SET_TEXT: *(const char **)field = str_dup(arena, text); break;
@@ -116,6 +172,8 @@ bool serve_set(ServeSettings *s, Arena *arena, Str name, const char *called, Str
     case SET_SECONDS: *(double *)field = (double)n; break;
     case SET_MS: *(double *)field = (double)n / 1000; break;
     case SET_LINES: *(const char **)field = add_line(arena, *(const char **)field, text); break;
+    case SET_KEYS:
+        return serve_add_keys(s, arena, str_format(arena, "--%s", called), text, false, err);
     case SET_WORD: break;
     }
     return true;

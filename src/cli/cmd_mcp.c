@@ -18,7 +18,7 @@ static const Option options[] = {
     { "cert-file", 0, "FILE", "certificate (PEM): the port speaks TLS; SIGHUP reads it again" },
     { "key-file", 0, "FILE", "its key (PEM)" },
     { "client-ca-file", 0, "FILE", "clients need a certificate signed by one of these" },
-    { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY; may be said again" },
+    { "api-key", 0, "KEY", "Authorization: Bearer KEY is needed; also $ENCODERFILE_API_KEY" },
     { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     OPTIONS_ORT,
@@ -104,7 +104,7 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
                 !serve_set(s, &a->arena, str_of(same[k].serve), name, value, err))
                 return false;
     }
-    return true;
+    return args_has(a, "stdio") || serve_add_env_keys(s, &a->arena, err);
 }
 
 /* The address that hosts are told, path and all. */

@@ -103,6 +103,8 @@ const Command cmd_onnx_run = {
     .name = "onnx run",
     .summary = "run any ONNX graph on tensors from files",
     .options = options,
+    .note = "All values of the graph together may take 1 GiB and 64 times what weights and inputs\n"
+            "take, but not over 16 GiB; no single one over 4 GiB.\n",
     .run = run,
     .usage = "MODEL.onnx --input NAME=FILE... [--output-dir DIR]",
     .example = "  encoderfile onnx run model.onnx -i input_ids=ids.npy -i attention_mask=mask.npy "

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_serve.c - flags to settings, signals to the stop flag; the rest is server_run. */
 #include <signal.h>
-#include <stdlib.h>
 
 #include "api/serve.h"
 #include "base/file.h"
@@ -21,7 +20,7 @@ static const Option options[] = {
     { "key-file", 0, "FILE", "its key (PEM)" },
     { "client-ca-file", 0, "FILE", "clients need a certificate signed by one of these" },
     { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY; may be said again" },
-    { "api-key-file", 0, "FILE", "the same, one a line; also $ENCODERFILE_API_KEY" },
+    { "api-key-file", 0, "FILE", "the same, one a line (#: a comment); or $ENCODERFILE_API_KEY" },
     { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again" },
     { "access-log", 0, "FORM", "a line for each request: none (default), text or json" },
     { "enable-otel", 0, NULL, "send traces, also when no address is said" },
@@ -71,15 +70,13 @@ static void catch_signals(const ServeSettings *s)
 /* Keys in files and in the environment are not seen by who lists processes. */
 static bool read_keys(Args *a, ServeSettings *s, Err *err)
 {
-    const char *file = args_value(a, "api-key-file"), *key = getenv("ENCODERFILE_API_KEY");
+    const char *file = args_value(a, "api-key-file");
     Str text;
-    if (key && *key && !serve_set(s, &a->arena, STR("api-key"), NULL, str_of(key), err))
-        return false;
+    if (!serve_add_env_keys(s, &a->arena, err)) return false;
     if (!file) return true;
-    if (!file_read(&a->arena, file, KEYS_LIMIT, &text, err)) return false;
-    if (strspn(text.p, " \t\r\n") == text.n)
-        return fail(err, EF_USAGE, "--api-key-file: found no key in %s", file);
-    return serve_set(s, &a->arena, STR("api-key"), NULL, text, err);
+    return file_read(&a->arena, file, KEYS_LIMIT, &text, err) &&
+           serve_add_keys(s, &a->arena, str_format(&a->arena, "--api-key-file: %s", file), text,
+                          true, err);
 }
 
 static bool choose_protocols(const Args *a, ServerOptions *o, Err *err)

@@ -146,8 +146,13 @@ static bool ids_line(const Tokenizing *t, Arena *arena, const Value *v, Buf *out
         return fail(err, EF_INVALID_INPUT, "found %s, wanted a list of token ids",
                     value_kind_name(v->kind));
     int32_t *ids = ARRAY(arena, int32_t, v->list.n);
-    for (size_t i = 0; i < v->list.n; i++)
-        ids[i] = (int32_t)MIN(MAX(v->list.items[i].i, -1), INT32_MAX);
+    for (size_t i = 0; i < v->list.n; i++) {
+        int64_t id = v->list.items[i].i;
+        if (id < 0 || id > INT32_MAX)
+            return fail(err, EF_INVALID_INPUT, "found token id %lld, wanted one below %zu",
+                        (long long)id, tokenizer_size(t->tokenizer));
+        ids[i] = (int32_t)id;
+    }
     return tokenize_ids(t, arena, ids, v->list.n, out, err);
 }
 

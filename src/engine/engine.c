@@ -77,7 +77,6 @@ bool engine_run_generic(Graph *g, Pool *pool, const Named *in, size_t n_in, Aren
 {
     Inferred at = graph_inferred(g, arena);
     at.limit = INT64_MAX;
-    at.most = 4 * MOST_BYTES;
     at.pool = pool;
     for (int i = 0; i < g->n_input; i++) {
         const GraphValue *wanted = &g->value[g->input[i]];
@@ -89,6 +88,7 @@ bool engine_run_generic(Graph *g, Pool *pool, const Named *in, size_t n_in, Aren
         if (!same_as_said(wanted, &given->t, err)) return false;
         at.t[g->input[i]] = given->t;
     }
+    at.most = graph_most_bytes(g, &at);
     if (!graph_infer(g, arena, &at, err)) return within(err, "Model inference failed");
     for (int i = 0; i < g->n_output; i++)
         out[i] = (Named){ g->value[g->output[i]].name, at.t[g->output[i]] };

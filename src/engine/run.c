@@ -316,7 +316,6 @@ static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput
     arena_reset(&r->dynamic, KEPT_SCRATCH);
     Inferred at = graph_inferred(g, &r->dynamic);
     at.limit = INT64_MAX;
-    at.most = MOST_BYTES * (size_t)rows->n;
     at.most_work = work_for(plan->size.T);
     at.pool = r->pool;
     for (int i = 0; i < g->n_input; i++) {
@@ -326,6 +325,7 @@ static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput
         if (!t->data) return false;
         fill_input(g, g->value[g->input[i]].name, rows, false, t);
     }
+    at.most = MIN(graph_most_bytes(g, &at), MOST_BYTES) * (size_t)rows->n;
     return graph_infer(g, &r->dynamic, &at, err) &&
            take_outputs(&at.t[r->e->output], FORM_PLAIN, &plan->size, rows, out, err);
 }

@@ -9,7 +9,8 @@
 #include "data/json.h"
 
 enum { CHUNK = 1 << 20, MOST_NODES = 1 << 22 };
-static const size_t MOST_TEXT = (size_t)1 << 33; /* bytes of unpacked weights */
+/* Bytes of unpacked weights, which hardly shrink: few bytes that unpack to many are none. */
+static const size_t MOST_TEXT = (size_t)1 << 33, LEAST_TEXT = 64 << 20, TIMES_PACKED = 64;
 
 typedef enum { AT_NONE, AT_MAIN, AT_NODE, AT_EDGE } Place; /* what a <data> belongs to */
 
@@ -433,7 +434,8 @@ static bool from_sidecar(Read *r, Str packed, OnnxModel *m, const Value **order)
     Buf text = { 0 };
     graphml_checksum(packed, sum);
     if (!same_sum(r, sum)) return false;
-    bool ok = gzip_unpack(&text, packed, MOST_TEXT, r->err);
+    size_t most = MIN(LEAST_TEXT + TIMES_PACKED * packed.n, MOST_TEXT);
+    bool ok = gzip_unpack(&text, packed, most, r->err);
     Str kept = { 0 };
     if (ok) kept = (Str){ str_dup(r->arena, buf_view(&text)), text.n };
     buf_free(&text);

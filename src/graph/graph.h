@@ -132,7 +132,11 @@ typedef struct Inferred {
 /* t of the graph's inputs is filled by the caller (type, dims; data or NULL). */
 bool graph_infer(const Graph *, Arena *, Inferred *, Err *);
 Inferred graph_inferred(const Graph *, Arena *); /* room for it, inputs without dims yet */
-bool graph_infer_node(const GraphNode *, Arena *, Inferred *, Err *); /* one node of the above */
+/* One node of the above; scratch: of its run, reset by the caller. */
+bool graph_infer_node(const GraphNode *, Arena *, Arena *scratch, Inferred *, Err *);
+/* For `most` of a run whose values all stay: 1 GiB and 64 times the weights and inputs (their dims
+ * are known), but not over 16 GiB. */
+size_t graph_most_bytes(const Graph *, const Inferred *);
 
 /* ---- symbolic dims: inferred at several sizes, then named (symbols.c) ---- */
 typedef struct Symbols {

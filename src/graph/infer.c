@@ -4,7 +4,7 @@
  * Reshape and its kin need them: there is one evaluator, not a second one for symbols. */
 #include "graph.h"
 
-enum { KNOWN_LIMIT = 1 << 16 };                   /* elements worth computing ahead of the run */
+enum { KNOWN_LIMIT = 1 << 16, KEPT_SCRATCH = 1 << 20 }; /* elements worth computing ahead; bytes */
 static const size_t KNOWN_BYTES = (size_t)1 << 27; /* and of all such values together */
 static const double KNOWN_WORK = 0x1p28, PROBE_WORK = 0x1p36; /* multiply-adds spent on them */
 
@@ -14,6 +14,17 @@ Inferred graph_inferred(const Graph *g, Arena *arena)
     for (int v = 0; v < g->n_value; v++)
         if (g->value[v].constant) in.t[v] = g->value[v].t;
     return in;
+}
+
+/* Nodes that double what they read (Concat with itself, Tile, Expand, Pad) make 2^40 bytes out of a
+ * file of 2 KB. Encoders make of their weights a few times as much for each row. */
+size_t graph_most_bytes(const Graph *g, const Inferred *to)
+{
+    const size_t least = MOST_BYTES / 4, times = 64, most = 4 * MOST_BYTES;
+    size_t given = 0;
+    for (int v = 0; v < g->n_value; v++)
+        if (g->value[v].constant || g->value[v].input) given += tensor_bytes(&to->t[v]);
+    return given > (most - least) / times ? most : least + times * given;
 }
 
 /* Whether all inputs have data, and (in *missing) whether the shape rule lacks some. Shape reads dims only. */
@@ -46,21 +57,24 @@ static bool worth_it(const OpCall *call, double work, Inferred *to)
     return to->limit == INT64_MAX || to->known_work <= (to->limit ? PROBE_WORK : KNOWN_WORK);
 }
 
-static bool compute(const Op *op, OpCall *call, Inferred *to, Err *err)
+static bool compute(const Op *op, OpCall *call, Arena *arena, Inferred *to, Err *err)
 {
     size_t most = to->most ? to->most : KNOWN_BYTES;
     for (int k = 0; k < call->n_out; k++) {
         size_t bytes = MAX(tensor_bytes(&call->out[k]), (size_t)1);
         size_t left = MIN(most - MIN(to->taken, most), MOST_BYTES);
-        call->out[k].data = arena_try(call->scratch, bytes, 1, left, err);
+        to->taken += bytes;
+        if (bytes > left)
+            return op_fail(call, err, "found values of %zu bytes up to here, wanted at most %zu",
+                           to->taken, to->taken - bytes + left);
+        call->out[k].data = arena_try(arena, bytes, 1, left, err);
         if (!call->out[k].data)
             return within(err, "node '%.*s' (%s)", STR_ARG(call->node->name), op->name);
-        to->taken += bytes;
     }
     return op->run(call, err);
 }
 
-bool graph_infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *err)
+bool graph_infer_node(const GraphNode *node, Arena *arena, Arena *scratch, Inferred *to, Err *err)
 {
     const Tensor **in = ARRAY(arena, const Tensor *, node->n_in);
     for (int k = 0; k < node->n_in; k++) { /* what was not wanted (a plain mask) is absent */
@@ -76,7 +90,7 @@ bool graph_infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *er
                     .out = out,
                     .k = kernels(),
                     .pool = to->pool,
-                    .scratch = arena };
+                    .scratch = scratch };
     bool missing, known = inputs_known(node, in, &missing);
     if (missing) return to->dynamic = true;
     if (!op_shape(node->op, &call, err)) return false;
@@ -85,7 +99,8 @@ bool graph_infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *er
     if (to->most_work && to->work > to->most_work)
         return op_fail(&call, err, "found %.3g multiply-adds up to here, wanted at most %.3g",
                        to->work, to->most_work);
-    if (known && worth_it(&call, work, to) && !compute(node->op, &call, to, err)) return false;
+    if (known && worth_it(&call, work, to) && !compute(node->op, &call, arena, to, err))
+        return false;
     for (int k = 0; k < node->n_out; k++)
         if (node->out[k] >= 0) to->t[node->out[k]] = out[k];
     return true;
@@ -93,12 +108,18 @@ bool graph_infer_node(const GraphNode *node, Arena *arena, Inferred *to, Err *er
 
 bool graph_infer(const Graph *g, Arena *arena, Inferred *to, Err *err)
 {
-    for (int i = 0; i < g->n_node; i++) {
+    Arena scratch = { 0 };
+    bool ok = true;
+    for (int i = 0; ok && i < g->n_node; i++) {
         const GraphNode *node = g->node[i];
         if (!node->op || (to->needs && !to->needs[i])) continue;
         if (left_out(node, to)) continue;
-        if (!to->dynamic && !graph_infer_node(node, arena, to, err)) return false;
-        if (to->dynamic) return to->at = i, true;
+        ok = to->dynamic || graph_infer_node(node, arena, &scratch, to, err);
+        arena_reset(&scratch, KEPT_SCRATCH);
+        if (!ok || !to->dynamic) continue;
+        to->at = i;
+        break;
     }
-    return true;
+    arena_free(&scratch);
+    return ok;
 }

@@ -98,7 +98,9 @@ static bool append(Unfix *u, GraphNode *n)
     Err ignored;
     u->node[u->n_node++] = n;
     for (int i = 0; i < SIZES; i++)
-        if (!graph_infer_node(n, &u->scratch, &u->at[i], &ignored) || u->at[i].dynamic) return false;
+        if (!graph_infer_node(n, &u->scratch, &u->scratch, &u->at[i], &ignored) ||
+            u->at[i].dynamic)
+            return false;
     return true;
 }
 

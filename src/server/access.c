@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "loop.h"
+#include "origin.h"
 
 /* Takes as long for a nearly right key as for a wrong one. */
 static bool same_key(Str given, Str key)
@@ -35,6 +36,16 @@ const char *access_origin(const Loop *loop, Str origin)
     for (const char *const *known = loop->origins; *known; known++)
         if (strcmp(*known, "*") == 0 || str_is(origin, *known)) return *known;
     return NULL;
+}
+
+bool access_host(const Loop *loop, Str host)
+{
+    Origin known;
+    for (const char *const *text = loop->origins; text && *text; text++)
+        if (strcmp(*text, "*") == 0 ||
+            (origin_read(str_of(*text), &known) && origin_same_host(known.host, host)))
+            return true;
+    return false;
 }
 
 /* ---- the log ---- */

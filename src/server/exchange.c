@@ -207,8 +207,10 @@ static bool takes_pieces(const Exchange *x, Err *err)
 
 static bool fits(const Exchange *x, Err *err)
 {
+    Str said = exchange_header(x, HEADER_CONTENT_LENGTH); /* may be beyond every number of ours */
     if (x->length <= x->most) return true;
-    return fail(err, EF_TOO_LARGE, "body: found %zu bytes, wanted at most %zu", x->length, x->most);
+    return fail(err, EF_TOO_LARGE, "body: found %.*s bytes, wanted at most %zu",
+                (int)MIN(said.n, 80), said.p, x->most);
 }
 
 bool exchange_head(Exchange *x)

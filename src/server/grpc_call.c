@@ -366,12 +366,38 @@ static void open_call(Exchange *x, Call *call)
     advance(x);
 }
 
+/* The format of the messages stands behind a +; we have one. As other servers do it, whoever reads
+ * HTTP alone finds 415, and whoever reads gRPC its status. */
+static bool is_protobuf(Str type)
+{
+    return media_is(type, "application/grpc") || media_is(type, "application/grpc+proto");
+}
+
+static void refuse_format(Exchange *x, Str type)
+{
+    char number[16];
+    Err err = { 0 };
+    Buf text = { 0 };
+    fail(&err, EF_MEDIA_TYPE,
+         "Content-Type: found \"%.*s\", wanted application/grpc or application/grpc+proto",
+         (int)MIN(type.n, 80), type.p);
+    snprintf(number, sizeof number, "%d", GRPC_UNIMPLEMENTED);
+    grpc_escape(&text, err.message);
+    buf_char(&text, 0);
+    ReplyField field[] = { { "grpc-status", number }, { "grpc-message", text.p } };
+    exchange_reply(x, (Reply){ .status = 415, .type = "application/grpc", .extra = field,
+                               .n_extra = COUNT(field) }, (Str){ 0 });
+    buf_free(&text);
+}
+
 static void serve(Exchange *x)
 {
     Err err = { 0 };
+    Str type = exchange_header(x, HEADER_CONTENT_TYPE);
     bool off = x->loop->options.no_grpc;
     fail(&err, EF_MEDIA_TYPE, "application/grpc: %s", off ? "is disabled" : "wanted HTTP/2");
     if (off || !x->trailers) return exchange_fail(x, &err);
+    if (!is_protobuf(type)) return refuse_format(x, type);
     Call *call = x->own = heap_resize(NULL, sizeof *call);
     fail(&err, EF_OVERLOADED, "no memory for another call: try again");
     if (!call) return exchange_fail(x, &err);

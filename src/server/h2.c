@@ -290,11 +290,10 @@ static void read_field(Stream *s, Str name, Str value)
     if (str_is(name, ":method")) x->method = exchange_keep(x, value);
     else if (str_is(name, ":path")) set_path(x, value);
     else if (str_is(name, "content-length")) set_length(x, value);
-    if (str_is(name, ":authority")) name = STR("host");
     Header header = header_find(name);
     if (header == HEADERS) return;
-    bool again = x->field[header].at && header != HEADER_HOST;
-    if (again && header_once(header)) return bad_head(s, 400, "header: a field came twice");
+    if (x->field[header].at && header_once(header))
+        return bad_head(s, 400, "header: a field came twice");
     x->field[header] = exchange_keep(x, value);
 }
 

@@ -12,12 +12,14 @@ static const struct FieldRow {
     bool once;
 } rows[] = {
     [HEADER_CONTENT_TYPE] = { "Content-Type", true },
+    [HEADER_CONTENT_LENGTH] = { "Content-Length", true },
     [HEADER_CONTENT_ENCODING] = { "Content-Encoding", true },
     [HEADER_ACCEPT] = { "Accept", false },
     [HEADER_ACCEPT_ENCODING] = { "Accept-Encoding", false },
     [HEADER_AUTHORIZATION] = { "Authorization", true },
     [HEADER_ORIGIN] = { "Origin", true },
     [HEADER_HOST] = { "Host", true },
+    [HEADER_AUTHORITY] = { ":authority", true }, /* no field of HTTP/1 can be called so */
     [HEADER_REQUEST_ID] = { "X-Request-Id", false },
     [HEADER_TRACEPARENT] = { "Traceparent", false },
     [HEADER_TE] = { "TE", false },

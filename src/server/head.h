@@ -9,12 +9,14 @@
  * head.c, and exchange_header(x, HEADER_...) has it. */
 typedef enum Header {
     HEADER_CONTENT_TYPE,
+    HEADER_CONTENT_LENGTH, /* as it was said; Exchange.length is the number */
     HEADER_CONTENT_ENCODING,
     HEADER_ACCEPT,
     HEADER_ACCEPT_ENCODING,
     HEADER_AUTHORIZATION,
     HEADER_ORIGIN,
-    HEADER_HOST, /* of HTTP/2: the authority */
+    HEADER_HOST,
+    HEADER_AUTHORITY, /* what stands for Host in HTTP/2, or in HTTP/1 before the path */
     HEADER_REQUEST_ID,
     HEADER_TRACEPARENT,
     HEADER_TE,

@@ -114,9 +114,11 @@ static bool read_target(Http1 *h, Str target, const Buf *in)
     Str path = target;
     if (target.n > 7 && strncasecmp(target.p, "http://", 7) == 0) {
         Str rest = { target.p + 7, target.n - 7 };
-        const char *slash = memchr(rest.p, '/', rest.n);
+        size_t n = 0;
+        while (n < rest.n && !strchr("/?#", rest.p[n])) n++;
+        h->field[HEADER_AUTHORITY] = (Span){ (size_t)(rest.p - in->p), n };
         path = (Str){ target.p + 5, 1 }; /* no path: the slash of "http:/" does as well */
-        if (slash) path = (Str){ slash, (size_t)(rest.p + rest.n - slash) };
+        if (n < rest.n && rest.p[n] == '/') path = (Str){ rest.p + n, rest.n - n };
     } else if (!str_starts(target, "/") && !str_is(target, "*")) {
         return bad_syntax(h, "request target: wanted a path");
     }

@@ -22,6 +22,7 @@
 #include "data/gzip.h"
 #include "grpc.h"
 #include "loop.h"
+#include "origin.h"
 
 enum { TICK_MS = 100, EVENTS = 64, SPARE_DESCRIPTORS = 64 };
 static const double stay_s = 100e-6; /* awake after the last event */
@@ -406,6 +407,13 @@ static const char *const *lines_of(Arena *arena, const char *text)
     return list;
 }
 
+static bool binds_locally(Str hostname)
+{
+    Origin bracketed;
+    return origin_host_is_local(hostname) ||
+           (origin_read_host(hostname, &bracketed) && origin_host_is_local(bracketed.host));
+}
+
 static void make_pages(Loop *loop)
 {
     size_t n;
@@ -544,6 +552,7 @@ void loop_make(Loop *loop, Session *session, const ServerOptions *options)
     loop->options.max_connections = connections_allowed(loop->options.max_connections);
     loop->keys = lines_of(&loop->arena, loop->options.api_keys);
     loop->origins = lines_of(&loop->arena, loop->options.origins);
+    loop->local = binds_locally(str_of(loop->options.hostname));
     make_pages(loop);
     make_slots(loop);
     loop->grpc = grpc_new(&loop->arena, &loop->site);

@@ -63,6 +63,7 @@ struct Loop {
     Page *page;                  /* [routes] */
     const struct Grpc *grpc;     /* what gRPC offers */
     const char *const *keys, *const *origins; /* of the options, NULL-terminated; NULL: none */
+    bool local;                  /* the port is bound to an address of this machine alone */
     Tls *tls;                    /* of the port; NULL: plain */
     ServerMeters meters;
     Tracer *tracer;              /* NULL: none */
@@ -148,6 +149,7 @@ void loop_again(Loop *, Conn *);                /* as if something had come: aft
 /* access.c: who may, and who did. */
 bool access_allowed(const Loop *, const Route *, Str authorization, Err *);
 const char *access_origin(const Loop *, Str origin); /* what to answer; NULL: nothing */
+bool access_host(const Loop *, Str host);       /* that of an origin which may call */
 void access_log(const Exchange *);
 
 /* listen.c: a listening socket; *port: the one that was bound. -1: err. */

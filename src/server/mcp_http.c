@@ -4,43 +4,31 @@
 #include "data/json.h"
 #include "loop.h"
 #include "mcp.h"
+#include "origin.h"
 
 enum { MESSAGE_BYTES = 4 << 20 }; /* of a message: it is read on the loop's thread */
 
 /* ---- who may ask ---- */
-/* "localhost:8080" and "[::1]:8080" without their ports. */
-static Str host_of(Str authority)
-{
-    size_t n = 0;
-    bool inside = false;
-    for (; n < authority.n && (inside || authority.p[n] != ':'); n++) {
-        if (authority.p[n] == '[') inside = true;
-        if (authority.p[n] == ']') inside = false;
-    }
-    return (Str){ authority.p, n };
-}
-
-static bool is_loopback(Str host)
-{
-    return str_is(host, "localhost") || str_starts(host, "127.") || str_is(host, "[::1]") ||
-           str_is(host, "::1");
-}
-
-/* A page in a browser that was lured to a local address says where it comes from. */
+/* A page in a browser says where it comes from, and cannot say anything else. That it is the host
+ * asked for proves nothing: whoever owns a name can let it mean this machine. */
 static bool origin_fits(const Exchange *x)
 {
-    Str origin = exchange_header(x, HEADER_ORIGIN), host = exchange_header(x, HEADER_HOST);
-    if (!origin.p || x->origin) return true;
-    const char *behind = origin.n > 3 ? memmem(origin.p, origin.n, "://", 3) : NULL;
-    if (!behind) return false;
-    Str from = { behind + 3, origin.n - (size_t)(behind + 3 - origin.p) };
-    return str_eq(from, host) || is_loopback(host_of(from));
+    Str text = exchange_header(x, HEADER_ORIGIN);
+    Origin from;
+    if (!text.p || x->origin) return true;
+    return origin_read(text, &from) && origin_host_is_local(from.host) &&
+           (origin_same_host(from.scheme, STR("http")) ||
+            origin_same_host(from.scheme, STR("https")));
 }
 
-static bool host_fits(const Exchange *x)
+/* Whoever is bound to a local address is asked by its name, or by one of --cors-origin. */
+static bool host_fits(const Exchange *x, Header field)
 {
-    Str host = exchange_header(x, HEADER_HOST);
-    return !is_loopback(str_of(x->loop->options.hostname)) || !host.n || is_loopback(host_of(host));
+    Str text = exchange_header(x, field);
+    Origin to;
+    if (!text.p) return true;
+    return origin_read_host(text, &to) &&
+           (!x->loop->local || origin_host_is_local(to.host) || access_host(x->loop, to.host));
 }
 
 static bool accepts_json(Str accept)
@@ -52,8 +40,12 @@ static bool accepts_json(Str accept)
 /* 0: it may. */
 static int refusal(const Exchange *x, Err *err)
 {
+    static const Header hosts[] = { HEADER_AUTHORITY, HEADER_HOST };
     Str type = exchange_header(x, HEADER_CONTENT_TYPE);
-    if (!host_fits(x)) return fail(err, EF_UNAUTHORIZED, "Host: wanted a local one"), 421;
+    for (size_t i = 0; i < COUNT(hosts); i++)
+        if (!host_fits(x, hosts[i]))
+            return fail(err, EF_UNAUTHORIZED, "Host: wanted %s",
+                        x->loop->local ? "a local one" : "NAME or NAME:PORT"), 421;
     if (!origin_fits(x)) return fail(err, EF_UNAUTHORIZED, "Origin: not allowed here"), 403;
     if (!media_is(type, "application/json") || x->gzip_body)
         return fail(err, EF_MEDIA_TYPE,

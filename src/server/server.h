@@ -13,7 +13,7 @@
  *   mcp_http.c  MCP over HTTP; mcp.c has its messages
  *   vertex.c    POST /vertex: a list of requests
  *   trace.c     spans for an OpenTelemetry collector
- *   access.c    API keys, origins, the access log
+ *   access.c    API keys, origins, the access log; origin.c: Host and Origin as addresses
  *
  * The loop runs on the caller's thread. A request becomes a Job of the session; its reply comes
  * back by one list and an eventfd, or is written by who made it while the loop sleeps: /health

@@ -30,7 +30,7 @@ static bool set_pattern(Arena *arena, const Normalizer *normalizer, Added *token
 {
     token->pattern = token->content;
     if (!token->normalized) return true;
-    Text text = { .arena = arena };
+    Text text = { .arena = arena, .given = token->content.n };
     normalizer_run(normalizer, (Source){ .text = token->content }, &text);
     token->pattern = (Str){ text.p, text.n };
     if (text.trouble)
@@ -174,12 +174,13 @@ static bool stands_alone(Str text, size_t from, size_t to)
            !(to < text.n && flags_at(text, to, &next) & UNICODE_WORD);
 }
 
-static size_t spaces_before(Str text, size_t at)
+/* Not beyond `least`, so that no byte is looked at by two tokens. */
+static size_t spaces_before(Str text, size_t at, size_t least)
 {
-    while (at > 0 && flags_before(text, at) & UNICODE_SPACE) do
+    while (at > least && flags_before(text, at) & UNICODE_SPACE) do
             at--;
         while ((text.p[at] & 0xc0) == 0x80);
-    return at;
+    return MAX(at, least);
 }
 
 static size_t spaces_after(Str text, size_t at)
@@ -202,7 +203,8 @@ static size_t next_start(const Matcher *m, Str text, size_t i)
 
 void added_cut(const Matcher *m, Str text, size_t base, Pieces *out)
 {
-    size_t done = 0; /* end of the last piece */
+    size_t done = 0;           /* end of the last piece */
+    size_t blank = 0, run = 0; /* white space that rstrip has found, and its end */
     for (size_t i = 0; m->n && i < text.n && (i = next_start(m, text, i)) < text.n;) {
         const Added *token = match(m, (Str){ text.p + i, text.n - i });
         if (!token) {
@@ -213,8 +215,9 @@ void added_cut(const Matcher *m, Str text, size_t base, Pieces *out)
         i = to;
         if (token->single_word && !stands_alone(text, from, to)) continue;
         if (m->split && token->special) continue;
-        if (token->lstrip) from = MAX(spaces_before(text, from), done);
-        if (token->rstrip) to = spaces_after(text, to);
+        if (token->lstrip) from = spaces_before(text, from, done);
+        if (token->rstrip && (to < blank || to > run)) blank = to, run = spaces_after(text, to);
+        if (token->rstrip) to = run;
         if (done < from) pieces_add(out, base + done, base + from, -1);
         pieces_add(out, base + from, base + to, token->id);
         done = to;

@@ -10,7 +10,8 @@
 enum {
     BYTE_SPACE = 0x120, /* what a space is called in byte-level vocabularies */
     SCRATCH = 512,      /* items to begin with */
-    MOST_CHOICES = 1 << 28
+    MOST_CHOICES = 1 << 28,
+    MOST_NAMES = 1 << 28 /* bytes */
 };
 enum { LONGEST_TEXT = 1 << 27 }; /* bytes; spans are 32 bits and a character may grow elevenfold */
 
@@ -20,14 +21,22 @@ enum { LONGEST_TEXT = 1 << 27 }; /* bytes; spans are 32 bits and a character may
 static void cut_and_normalize(const Tokenizer *t, Str original, Text *text, Pieces *out)
 {
     Pieces raw = { .arena = text->arena };
+    Piece whole = { 0 }; /* the last added token that was copied, and where to */
+    size_t copy = 0;
     added_cut(&t->added.raw, original, 0, &raw);
     for (size_t i = 0; i < raw.n; i++) {
         Piece piece = raw.items[i];
         size_t from = text->n;
+        if (piece.id >= 0 && piece.from >= whole.from && piece.to <= whole.to) {
+            from = copy + (piece.from - whole.from); /* in white space that it took: added.c */
+            pieces_add(out, from, from + (piece.to - piece.from), piece.id);
+            continue;
+        }
         Source in = { { original.p + piece.from, piece.to - piece.from },
                       NULL,
                       (int32_t)piece.from };
         if (piece.id >= 0) {
+            whole = piece, copy = from;
             text_add(text, in);
             pieces_add(out, from, text->n, piece.id);
             continue;
@@ -54,6 +63,7 @@ typedef struct Side { /* one of the texts, on its way */
     bool split; /* words came as such; else there is one, the text */
     Text text;
     Tokens tokens;
+    size_t named;           /* bytes of the names of added tokens */
     struct Window *windows; /* that go into encodings; the first is the main one */
     size_t n;
 } Side;
@@ -74,13 +84,14 @@ static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
     Tokens *out = &side->tokens;
     Pieces pieces = { .arena = text->arena }, words = { .arena = text->arena };
     text_reserve(text, original.n);
+    text->given += original.n;
     cut_and_normalize(t, original, text, &pieces);
     pretokenizer_run(&t->pretokenizer, text, &pieces, &words);
     if (text->trouble) return fail(err, EF_INVALID_INPUT, "text: %s", text->trouble);
     for (size_t i = 0; i < words.n; i++) {
         Piece word = words.items[i];
         size_t before = out->n, n = word.to - word.from;
-        if (word.id >= 0) tokens_add_text(out, word.id, 0, n);
+        if (word.id >= 0) tokens_add_text(out, word.id, 0, n), side->named += n;
         else if (!t->model.kind->word(&t->model, (Str){ text->p + word.from, n }, out, err))
             return false;
         place(out->items + before, out->n - before, text, (int32_t)word.from,
@@ -373,6 +384,17 @@ static bool add_overflow(const Job *job, Encoding *out, Err *err)
     return true;
 }
 
+/* Ids and offsets of tokens inside one another are as many as the text has bytes; what they are
+ * called, together, is the square of that. */
+static bool check_names(const Side sides[2], Err *err)
+{
+    size_t named = sides[0].named + sides[1].named;
+    if (named <= MOST_NAMES) return true;
+    return fail(err, EF_TOO_LARGE,
+                "text: found added tokens inside one another with names of %zu bytes, wanted at "
+                "most %d", named, MOST_NAMES);
+}
+
 static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
                    const EncodeOptions *options, Encoding *out, Err *err)
 {
@@ -381,6 +403,7 @@ static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
     if (!tokenize_all(t, arena, &sides[0], err)) return false;
     if (pair && !tokenize_all(t, arena, &sides[1], err)) return false;
     if (!truncate_sides(arena, sides, pair, &t->post, options, err)) return false;
+    if ((options->tokens || t->post.trims) && !check_names(sides, err)) return false;
     Job job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
     assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
     for (int s = 0; s < 2; s++)
@@ -404,10 +427,13 @@ bool tokenizer_encode_words(const Tokenizer *t, Arena *arena, Words first, const
 }
 
 /* ---- bytes to codepoints ---- */
-typedef struct Walker { /* a place in a text, counted both ways */
+typedef struct Place { /* in a text, counted both ways */
+    size_t byte, chars;
+} Place;
+typedef struct Walker { /* starts and ends grow each for themselves: tokens may overlap */
     Str text;
     bool plain; /* ASCII: there is nothing to count */
-    size_t byte, chars;
+    Place start, end;
 } Walker;
 
 static bool is_ascii(Str text)
@@ -420,12 +446,12 @@ static bool is_ascii(Str text)
     return !(high & 0x8080808080808080u);
 }
 
-static int32_t walk_to(Walker *w, int32_t byte)
+static int32_t walk_to(Str text, Place *at, int32_t byte)
 {
-    size_t target = MIN((size_t)byte, w->text.n);
-    for (; w->byte < target; w->byte++) w->chars += (w->text.p[w->byte] & 0xc0) != 0x80;
-    for (; w->byte > target; w->byte--) w->chars -= (w->text.p[w->byte - 1] & 0xc0) != 0x80;
-    return (int32_t)w->chars;
+    size_t target = MIN((size_t)byte, text.n);
+    for (; at->byte < target; at->byte++) at->chars += (text.p[at->byte] & 0xc0) != 0x80;
+    for (; at->byte > target; at->byte--) at->chars -= (text.p[at->byte - 1] & 0xc0) != 0x80;
+    return (int32_t)at->chars;
 }
 
 static void to_chars(Encoding *e, Words texts[2], bool split, Walker walkers[2])
@@ -436,8 +462,8 @@ static void to_chars(Encoding *e, Words texts[2], bool split, Walker walkers[2])
         Str text = texts[e->sequence[i]].items[split ? e->word[i] : 0];
         if (w->text.p != text.p) *w = (Walker){ .text = text, .plain = is_ascii(text) };
         if (w->plain) continue;
-        e->start[i] = walk_to(w, e->start[i]);
-        e->end[i] = walk_to(w, e->end[i]);
+        e->start[i] = walk_to(text, &w->start, e->start[i]);
+        e->end[i] = walk_to(text, &w->end, e->end[i]);
     }
     for (size_t i = 0; i < e->n_overflow; i++) to_chars(&e->overflow[i], texts, split, walkers);
 }

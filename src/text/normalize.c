@@ -248,10 +248,12 @@ static void sequence_run(const Normalizer *self, Source in, Text *out)
 {
     const Sequence *sequence = self->data;
     for (size_t i = 0; i < sequence->n; i++) {
-        Text next = { .arena = out->arena };
+        Text next = { .arena = out->arena, .given = out->given, .grown = out->grown };
         normalizer_run(&sequence->items[i], in, &next);
         in = (Source){ { next.p, next.n }, next.at, in.base };
-        if (next.trouble) out->trouble = next.trouble;
+        out->grown = next.grown;
+        out->trouble = next.trouble;
+        if (next.trouble) return;
     }
     text_add(out, in);
 }
@@ -288,7 +290,9 @@ bool normalizer_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 
 void normalizer_run(const Normalizer *normalizer, Source in, Text *out)
 {
-    if (in.text.n == 0) return; /* nothing comes from nothing */
+    size_t from = out->n;
+    if (in.text.n == 0 || out->trouble) return; /* nothing comes from nothing */
     if (normalizer->kind) normalizer->kind->run(normalizer, in, out);
     else text_add(out, in);
+    text_grew(out, from, in.text.n);
 }

@@ -203,7 +203,8 @@ void precompiled_run(const Normalizer *self, Source in, Text *out)
 {
     const Charsmap *map = self->data;
     Writer w = { .align = { .in = in, .out = out } };
-    for (size_t i = 0; i < in.text.n;) {
+    size_t from = out->n;
+    for (size_t i = 0; i < in.text.n && text_may_grow(out, from, in.text.n);) {
         size_t end = plain_end(map, in.text, i);
         if (end > i) {
             write_plain(&w, in, i, end);

@@ -35,8 +35,8 @@ void replace_run(const Normalizer *self, Source in, Text *out)
     const Replace *replace = self->data;
     Search search = { .text = in.text, .arena = out->arena };
     Range hit;
-    size_t done = 0;
-    while (pattern_next(&replace->pattern, &search, &hit)) {
+    size_t done = 0, from = out->n;
+    while (text_may_grow(out, from, in.text.n) && pattern_next(&replace->pattern, &search, &hit)) {
         text_add(out, source_part(in, done, hit.from));
         Span span = span_before(&in, hit.to);
         uint32_t code;

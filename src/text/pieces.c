@@ -4,6 +4,9 @@
 #include "pieces.h"
 
 enum { FIRST_TEXT = 256, FIRST_ITEMS = 64 };
+/* All steps together may make a text so many times longer, and by so many bytes: forty that double
+ * it would not end. The longest decomposition of Unicode is elevenfold. */
+enum { GROWS = 64, SPARE = 1 << 20 };
 
 static void *moved(Arena *arena, const void *old, size_t used, size_t size)
 {
@@ -43,6 +46,24 @@ void text_add(Text *text, Source in)
         int length = in.text.p[i] & 0x80 ? utf8_take(in.text.p + i, &code) : 1;
         for (int k = 0; k < length; k++) at[i++] = (Span){ start, start + length };
     }
+}
+
+static size_t growth(const Text *text, size_t from, size_t had)
+{
+    size_t has = text->n - from;
+    return has > had ? has - had : 0;
+}
+
+bool text_may_grow(Text *text, size_t from, size_t had)
+{
+    if (text->grown + growth(text, from, had) <= GROWS * text->given + SPARE) return true;
+    text->trouble = "normalizer or pre-tokenizer: it grows to more than 64 times its length";
+    return false;
+}
+
+void text_grew(Text *text, size_t from, size_t had)
+{
+    if (text_may_grow(text, from, had)) text->grown += growth(text, from, had);
 }
 
 void text_add_code(Text *text, uint32_t code, Span span)

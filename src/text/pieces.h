@@ -20,8 +20,14 @@ typedef struct Text { /* what it writes: n bytes with their spans, growing in th
     char *p;
     Span *at;
     size_t n, cap;
+    size_t given;        /* bytes of the original, which it may not outgrow: text_grew */
+    size_t grown;        /* bytes that the steps so far wrote more than they read */
     const char *trouble; /* why a step gave up on it (a pattern without end); NULL: none did */
 } Text;
+/* A step that read `had` bytes has written those from `from` on: whether it may go on; and the same
+ * at its end. No: text->trouble. */
+bool text_may_grow(Text *, size_t from, size_t had);
+void text_grew(Text *, size_t from, size_t had);
 void text_reserve(Text *, size_t more);
 void text_add(Text *, Source);                   /* as it is */
 void text_add_code(Text *, uint32_t code, Span); /* one character */

@@ -140,7 +140,9 @@ void pretokenizer_run(const PreTokenizer *self, Text *text, const Pieces *in, Pi
 {
     for (size_t i = 0; i < in->n; i++) {
         Piece piece = in->items[i];
+        size_t from = text->n;
         if (piece.id >= 0 || !self->kind) pieces_add(out, piece.from, piece.to, piece.id);
-        else self->kind->run(self, text, piece, out);
+        else if (!text->trouble) self->kind->run(self, text, piece, out);
+        text_grew(text, from, piece.to - piece.from);
     }
 }

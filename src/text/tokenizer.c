@@ -15,6 +15,13 @@ static bool word_of(const Value *v, const char *where, const char *key, const ch
     return fail(err, EF_BAD_MODEL, "%s: found \"%.*s\" as \"%s\"", where, STR_ARG(found), key);
 }
 
+static bool check_i32(const char *where, const char *key, int64_t number, Err *err)
+{
+    if (number >= 0 && number <= INT32_MAX) return true;
+    return fail(err, EF_BAD_MODEL, "%s: found %lld as \"%s\", wanted 0 to %d", where,
+                (long long)number, key, INT32_MAX);
+}
+
 static bool read_truncation(const Value *v, Tokenizer *out, Err *err)
 {
     static const char *const strategies[] = { "LongestFirst", "OnlyFirst", "OnlySecond" };
@@ -23,6 +30,7 @@ static bool read_truncation(const Value *v, Tokenizer *out, Err *err)
     int64_t length, stride = value_int(value_get(v, "stride"), 0);
     int strategy = 0, direction = 0;
     if (!member_int(v, "truncation", "max_length", &length, err) ||
+        !check_i32("truncation", "stride", stride, err) ||
         !word_of(v, "truncation", "strategy", strategies, COUNT(strategies), &strategy, err) ||
         (value_get(v, "direction") &&
          !word_of(v, "truncation", "direction", directions, COUNT(directions), &direction, err)))
@@ -31,7 +39,7 @@ static bool read_truncation(const Value *v, Tokenizer *out, Err *err)
     out->truncation.max_length = length > INT32_MAX ? 0 : (int)length;
     out->truncation.strategy = (TruncateStrategy)strategy;
     out->truncation.truncate_left = direction;
-    out->truncation.stride = (int)MIN(MAX(stride, 0), INT32_MAX);
+    out->truncation.stride = (int)stride;
     return true;
 }
 
@@ -49,13 +57,15 @@ static bool read_padding(Arena *arena, const Value *v, Tokenizer *out, Err *err)
     if (!word_of(v, "padding", "direction", directions, COUNT(directions), &left, err) ||
         !member_int(v, "padding", "pad_id", &id, err) ||
         !member_int(v, "padding", "pad_type_id", &type_id, err) ||
+        !check_i32("padding", "pad_id", id, err) ||
+        !check_i32("padding", "pad_type_id", type_id, err) ||
         !member_str(v, "padding", "pad_token", &token, err))
         return false;
     out->pads = true;
     out->padding = (PadOptions){ .length = (size_t)MAX(length, 0),
                                  .left = left,
-                                 .id = (int32_t)MIN(id, INT32_MAX),
-                                 .type_id = (int32_t)MIN(type_id, INT32_MAX),
+                                 .id = (int32_t)id,
+                                 .type_id = (int32_t)type_id,
                                  .token = { str_dup(arena, token), token.n } };
     out->padding.multiple = (size_t)MAX(value_int(value_get(v, "pad_to_multiple_of"), 0), 0);
     return true;

@@ -89,6 +89,10 @@ static bool build(Arena *arena, const Vocab *vocab, const double *scores, Trie *
     return ok;
 }
 
+/* From every byte of a word pieces are followed to their ends, so that the longest of them decides
+ * what a text costs. Real ones have tens of bytes. */
+enum { LONGEST_PIECE = 1024 };
+
 static bool read_pieces(Arena *arena, const Value *v, Model *out, Err *err)
 {
     double *scores;
@@ -99,6 +103,9 @@ static bool read_pieces(Arena *arena, const Value *v, Model *out, Err *err)
         if (!exact) scores[i] = as_read(scores[i]);
         if (i == 0 || scores[i] < out->least_score) out->least_score = scores[i];
     }
+    if (out->vocab.longest > LONGEST_PIECE)
+        return fail(err, EF_UNSUPPORTED, "Unigram: found a piece of %zu bytes, wanted at most %d",
+                    out->vocab.longest, LONGEST_PIECE);
     return build(arena, &out->vocab, scores, &out->trie, err);
 }
 
@@ -151,7 +158,8 @@ static inline bool offer_pieces(const Trie *trie, Str word, size_t at, size_t le
     bool single = false;
     double here = best[at].score;
     uint32_t node = 0;
-    for (size_t i = at; i < word.n; i++) {
+    const size_t end = MIN(word.n, at + LONGEST_PIECE); /* a mapped trie may say more */
+    for (size_t i = at; i < end; i++) {
         node = trie_child(trie, node, word.p[i]);
         if (node == TRIE_FREE) break;
         const TrieUnit *unit = &trie->units[node];

@@ -201,6 +201,8 @@ refuses "tokenize, no text" "wanted texts, or - or --jsonl" "$EF" tokenize -t m
 refuses "tokenize, not UTF-8" "UTF-8" "$EF" tokenize -t m "$(printf 'a\377')"
 refuses "tokenize, odd pair" "wanted an even number" "$EF" tokenize -t m --pair a b c
 refuses "tokenize, id too large" "wanted one below" "$EF" tokenize -t m --decode 99999999
+refuses "tokenize, ids as JSON" "found token id 5000000000, wanted one below" sh -c "echo '[5000000000]' | '$EF' tokenize -t m --decode --jsonl"
+refuses "tokenize, ids as JSON" "found token id -7, wanted one below" sh -c "echo '[-7]' | '$EF' tokenize -t m --decode --jsonl"
 refuses "tokenize, no id" "wanted a token id" "$EF" tokenize -t m --decode x
 refuses "tokenize, stride alone" "wants --max-length" "$EF" tokenize -t m --stride 3 x
 refuses "tokenize, stride too large" "wanted a number below 4" "$EF" tokenize -t m --max-length 4 --stride 4 x
@@ -437,6 +439,18 @@ refuses "TLS" "both --cert-file and --key-file" "$P" serve --cert-file x
 refuses "gRPC port" "grpc-port" "$P" serve --grpc-port 70000
 refuses "no protocol" "Cannot disable both gRPC and HTTP" "$P" serve --disable-grpc --disable-http
 refuses "a key that is empty" "--api-key: found nothing, wanted a value" "$P" serve --http-port 0 --api-key ''
+for command in "serve --http-hostname 127.0.0.1 --http-port 0 --disable-grpc" "mcp --hostname 127.0.0.1 --port 0"; do
+    for key in '' ' '; do
+        refuses "$command: the environment's key is '$key'" "ENCODERFILE_API_KEY: found nothing, wanted a key" env ENCODERFILE_API_KEY="$key" timeout 20 "$P" $command
+    done
+done
+keys() { printf "$1" >keys.txt; timeout 20 "$P" serve --http-hostname 127.0.0.1 --http-port 0 --disable-grpc --api-key-file keys.txt; }
+refuses "keys: none" "--api-key-file: keys.txt: found no key, wanted one" keys '\357\273\277\n # none\n\t\r\n'
+refuses "keys: an empty file" "--api-key-file: keys.txt: found no key" keys ''
+refuses "keys: a space inside" "--api-key-file: keys.txt: line 3: found white space or a control character in a key" keys 'one\n\nt wo\n'
+refuses "keys: a control character" "keys.txt: line 1: found white space or a control character" keys 'o\001ne\n'
+refuses "keys: UTF-16" "keys.txt: line 1: found white space or a control character" keys '\377\376k\000\n\000'
+refuses "a key with a space" "--api-key: line 1: found white space" "$P" serve --http-port 0 --api-key 'a b'
 refuses "an origin that is empty" "--cors-origin: found nothing" "$P" serve --http-port 0 --cors-origin ''
 refuses "port" "http-port" "$P" serve --http-port 70000
 refuses "port of mcp" "error: --port: found \"70000\", wanted a number from 0 to 65535" "$P" mcp --port 70000

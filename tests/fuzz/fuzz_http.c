@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "server/http1.h"
+#include "server/origin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,6 +52,21 @@ static void compare(const Outcome *a, const Outcome *b)
     need(x->body.n <= 4096 && x->keep_alive == y->keep_alive);
 }
 
+/* An address is all of its text, and few texts are those of this machine. */
+static void read_origins(const Outcome *o)
+{
+    static const Header fields[] = { HEADER_HOST, HEADER_AUTHORITY, HEADER_ORIGIN };
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        Str text = http1_view(o->http.field[fields[i]], &o->in);
+        Origin at;
+        bool ok = fields[i] == HEADER_ORIGIN ? origin_read(text, &at) : origin_read_host(text, &at);
+        if (!ok) continue;
+        need(at.host.n && at.host.p >= text.p && at.host.p + at.host.n <= text.p + text.n);
+        need(at.port >= -1 && at.port <= 65535 && !memchr(text.p, '@', text.n));
+        need(!origin_host_is_local(at.host) || strchr("lL10:", at.host.p[0]));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) return 0;
@@ -59,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     feed(&whole, data + 2, size - 2, false, 0);
     feed(&pieces, data + 2, size - 2, true, random);
     compare(&whole, &pieces);
+    if (whole.event == HTTP1_DONE) read_origins(&whole);
     buf_free(&whole.in);
     buf_free(&pieces.in);
     return 0;

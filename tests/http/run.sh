@@ -106,6 +106,19 @@ if serve --max-inputs 2; then
     check 'SIGINT: exit code' "$code" 0
 fi
 
+# ---- keys of a file: a byte order mark, comments, white space, an end without a line end ----
+printf '\357\273\277# who may\r\n\r\n  first-key \t\r\n#old-key\n\nsecond#key' > "$dir/keys"
+if ENCODERFILE_API_KEY=' third-key
+' serve --api-key-file "$dir/keys" --api-key fourth-key; then
+    for key in first-key second#key third-key fourth-key; do
+        check "key $key" "$(status -H "Authorization: Bearer $key" "$url/model")" 200
+    done
+    for key in '# who may' old-key '#old-key' 'first-key%20' ''; do
+        check "no key: $key" "$(status -H "Authorization: Bearer $key" "$url/model")" 401
+    done
+    stop TERM
+fi
+
 # ---- a client that is killed: its request goes with it ----
 metric() { curl -s "$url/metrics" | sed -n "s/^encoderfile_$1 //p"; }
 until_metric() { # NAME VALUE: waits for it, 20 s at most
