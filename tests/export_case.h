@@ -38,7 +38,7 @@ static inline double run_engine(Case *c, Err *err)
     Graph *g;
     Engine *e;
     if (!graph_from_onnx(&c->arena, &c->model, &g, err) || !graph_optimize(g, false, err) ||
-        !engine_new(&c->arena, g, g->value[g->output[0]].name, &e, err))
+        !engine_new(&c->arena, g, &g->value[g->output[0]].name, 1, &e, err))
         return INFINITY;
     Runner *runner = runner_new(e, NULL);
     Batch batch = { (int)c->start.dim[0] - 1, c->start.data, c->ids.data, c->type_ids.data };

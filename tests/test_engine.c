@@ -37,7 +37,7 @@ static bool load_graph(Case *c, bool exact, Err *err)
     Str bytes = { (const char *)c->model_file.p, c->model_file.n };
     return onnx_read(&c->arena, bytes, model, err) && graph_from_onnx(&c->arena, model, &c->graph, err) &&
            (c->graph->precision = asked, true) && graph_optimize(c->graph, exact, err) &&
-           engine_new(&c->arena, c->graph, c->graph->value[c->graph->output[0]].name, &c->engine, err);
+           engine_new(&c->arena, c->graph, &c->graph->value[c->graph->output[0]].name, 1, &c->engine, err);
 }
 
 static bool load(Case *c, const char *dir, bool exact)
@@ -208,7 +208,7 @@ static void written_and_read(const char *dir)
         Str blob = gather(&c.arena, &weights);
         bool ok = onnx_read(&c.arena, buf_view(&bytes), back, &err) && onnx_attach(back, find_blob, &blob, &err) &&
                   graph_from_onnx(&c.arena, back, &g, &err) &&
-                  engine_new(&c.arena, g, g->value[g->output[0]].name, &e, &err);
+                  engine_new(&c.arena, g, &g->value[g->output[0]].name, 1, &e, &err);
         if (!CHECK(ok)) printf("  %s: %s\n", dir, err.message);
         for (int v = 0; ok && v < g->n_value; v++) /* mapped, not copied */
             if (g->value[v].constant && tensor_bytes(&g->value[v].t) > 64)

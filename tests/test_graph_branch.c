@@ -108,7 +108,7 @@ static void test_plans(const char *dir)
     Engine *e;
     const char *why = NULL;
     CHECK(open_case(&c, dir) && make_graph(&c, FUSED, &g));
-    CHECK(engine_new(&c.arena, g, STR("y"), &e, &c.err));
+    CHECK(engine_new(&c.arena, g, &STR("y"), 1, &e, &c.err));
     CHECK(!engine_ragged(e, &why) && strstr(why, "If"));
     const int32_t ids[] = { 0, 1, 2, 3, 2, 1, 0, 1, 2, 3, 3, 2 }, start[] = { 0, 3, 6, 12 };
     const Batch batch = { .B = 3, .start = start, .ids = ids };

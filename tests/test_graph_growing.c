@@ -49,7 +49,7 @@ static void run_batch(const char *path)
     Err err = { 0 };
     RowOutput out;
     bool ok = open_graph(&arena, path, &g, &err) && graph_optimize(g, false, &err) &&
-              engine_new(&arena, g, STR("last_hidden_state"), &engine, &err);
+              engine_new(&arena, g, &STR("last_hidden_state"), 1, &engine, &err);
     Runner *runner = ok ? runner_new(engine, NULL) : NULL;
     ok = ok && runner_run(runner, &(Batch){ 1, start, ids, NULL }, &out, &err);
     CHECK(!ok && says(&err, "node '") && says(&err, "wanted "));

@@ -83,8 +83,8 @@ static void ask_engine(Arena *arena, Checked *c)
     }
     Str output = c->model.graph.out[0].name;
     bool ok = graph_from_onnx(arena, &c->model, &g, &err);
-    if (ok) graph_keep(g, output);
-    ok = ok && graph_optimize(g, false, &err) && engine_new(arena, g, output, &e, &err);
+    if (ok) graph_keep(g, &output, 1);
+    ok = ok && graph_optimize(g, false, &err) && engine_new(arena, g, &output, 1, &e, &err);
     if (!ok) {
         c->not_encoder = str_dup(arena, str_of(err.message));
         return;

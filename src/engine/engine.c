@@ -10,18 +10,27 @@ static bool find_output(const Graph *g, Str name, int *value, Err *err)
     return fail(err, EF_BAD_MODEL, "Model must return %.*s", STR_ARG(name));
 }
 
+static bool find_outputs(const Graph *g, Arena *arena, const Str *names, int n, Engine *e, Err *err)
+{
+    e->output = ARRAY(arena, int, n);
+    e->n_output = n;
+    for (int k = 0; k < n; k++)
+        if (!find_output(g, names[k], &e->output[k], err)) return false;
+    return true;
+}
+
 static bool check_inputs(const Graph *g, Engine *e, Err *err)
 {
     bool ids = false;
     e->fixed_B = g->fixed_B, e->fixed_S = g->fixed_S;
     for (int i = 0; i < g->n_input; i++) {
-        const GraphValue *in = &g->value[g->input[i]];
         Tensor ignored;
+        int64_t B, S;
         if (!graph_bind_input(g, g->input[i], 1, 1, &ignored, err)) return false;
-        ids |= str_is(in->name, "input_ids");
-        if (in->t.rank != 2) continue;
-        if (in->t.dim[0] > 0) e->fixed_B = in->t.dim[0];
-        if (in->t.dim[1] > 0) e->fixed_S = in->t.dim[1];
+        ids |= graph_role(g->value[g->input[i]].name) == ROLE_TOKEN;
+        graph_declares(g, g->input[i], &B, &S);
+        if (B) e->fixed_B = B;
+        if (S) e->fixed_S = S;
     }
     if (!ids) return fail(err, EF_BAD_MODEL, "Missing input_ids: the graph has no such input");
     if (e->fixed_B > 65536 || e->fixed_S > (1 << 20))
@@ -30,13 +39,13 @@ static bool check_inputs(const Graph *g, Engine *e, Err *err)
     return true;
 }
 
-bool engine_new(Arena *arena, Graph *g, Str output, Engine **out, Err *err)
+bool engine_new(Arena *arena, Graph *g, const Str *outputs, int n, Engine **out, Err *err)
 {
     Engine *e = NEW(arena, Engine);
     *e = (Engine){ .graph = g };
-    if (!check_inputs(g, e, err) || !find_output(g, output, &e->output, err)) return false;
+    if (!check_inputs(g, e, err) || !find_outputs(g, arena, outputs, n, e, err)) return false;
     if (!graph_symbols(g, arena, &e->symbols, err)) return within(err, "Input shape mismatch");
-    if (!graph_layout(g, arena, &e->symbols, e->output, &e->layout, err)) return false;
+    graph_layout(g, arena, &e->symbols, e->output, n, &e->layout);
     for (int i = 0; i < g->n_node; i++)
         e->mixes_rows |= g->node[i]->op && g->node[i]->op->mixes_rows;
     *out = e;
@@ -47,6 +56,11 @@ bool engine_ragged(const Engine *e, const char **why_not)
 {
     if (why_not) *why_not = e->layout.why;
     return e->layout.ragged;
+}
+
+int engine_outputs(const Engine *e)
+{
+    return e->n_output;
 }
 
 int64_t engine_static_length(const Engine *e)

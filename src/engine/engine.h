@@ -17,22 +17,24 @@ typedef struct Batch { /* ragged: row r is tokens start[r] .. start[r+1]-1 */
     const int32_t *start;    /* [B + 1] */
     const int32_t *ids;      /* [T] */
     const int32_t *type_ids; /* [T], or NULL: zeros */
+    const int32_t *boxes;    /* [T, 4], or NULL: zeros */
 } Batch;
 typedef struct RowOutput { /* of one row: view into the runner, valid until its next run */
     const float *data;     /* [tokens, width] */
     int64_t tokens, width; /* tokens = the row's length, or 1 for one vector a row */
 } RowOutput;
 
-/* The graph's inputs are bound by name: input_ids, and where the graph has them attention_mask,
- * token_type_ids, position_ids; int32 or int64. Any other input is an error that names it.
- * output: the name to return; the graph keeps only what it needs for that. */
-bool engine_new(Arena *, Graph *, Str output, Engine **, Err *);
+/* The graph's inputs are bound by their role (graph/inputs.c): tokens, and where the graph has them a mask,
+ * types, positions, boxes; int32 or int64. Any other input is an error that names it.
+ * outputs: [n], the names to return; the graph keeps only what it needs for those. */
+bool engine_new(Arena *, Graph *, const Str *outputs, int n, Engine **, Err *);
+int engine_outputs(const Engine *); /* n of the above */
 bool engine_ragged(const Engine *, const char **why_not); /* why_not: NULL when ragged */
 int64_t engine_static_length(const Engine *); /* 0: any; else the S every row is padded to */
 
 Runner *runner_new(const Engine *, Pool *); /* pool may be NULL */
 void runner_free(Runner *);
-/* out[B]. Error texts begin "Model inference failed". */
+/* out[B * outputs]: those of a row one after another. Error texts begin "Model inference failed". */
 bool runner_run(Runner *, const Batch *, RowOutput *out, Err *);
 
 /* What runs for B rows of S tokens (explain.c). */

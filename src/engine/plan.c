@@ -150,6 +150,21 @@ static void plan_inputs(Planner *p)
     }
 }
 
+/* What is given back lives to the end. */
+static void plan_outputs(Planner *p)
+{
+    Plan *plan = p->plan;
+    const Engine *e = p->e;
+    plan->n_output = e->n_output;
+    plan->output = ARRAY(&plan->arena, int, e->n_output);
+    plan->output_form = ARRAY(&plan->arena, Form, e->n_output);
+    for (int k = 0; k < e->n_output; k++) {
+        plan->output_form[k] = plan->size.ragged ? e->layout.value[e->output[k]] : FORM_PLAIN;
+        plan->output[k] = slot_for(p, e->output[k], plan->output_form[k]);
+    }
+    for (int k = 0; k < e->n_output; k++) plan->slot[plan->output[k]].last = plan->n_step;
+}
+
 /* ---- rows of bf16 from product to product ---- */
 typedef struct LowUse { /* of a slot */
     int maker, last;    /* step that makes it as output 0, -1: none; last that reads it so */
@@ -173,7 +188,7 @@ static LowUse *low_uses(const Plan *plan, Arena *arena)
 {
     LowUse *use = ARRAY(arena, LowUse, plan->n_slot);
     for (int i = 0; i < plan->n_slot; i++) use[i].maker = -1;
-    use[plan->output].reads++;
+    for (int k = 0; k < plan->n_output; k++) use[plan->output[k]].reads++;
     for (int i = 0; i < plan->n_step; i++) {
         const Step *step = &plan->step[i];
         Low low = low_of(step);
@@ -337,9 +352,7 @@ static bool make(Planner *p, Err *err)
     for (int i = 0; i < g->n_node; i++)
         if (g->node[i]->op && (!p->at.needs || p->at.needs[i]) && !all_known(p, g->node[i]))
             plan_node(p, i);
-    plan->output_form = plan->size.ragged ? p->e->layout.value[p->e->output] : FORM_PLAIN;
-    plan->output = slot_for(p, p->e->output, plan->output_form);
-    plan->slot[plan->output].last = plan->n_step;
+    plan_outputs(p);
     plan_low(p);
     plan_memory(plan);
     plan->far = weights_are_far(plan);

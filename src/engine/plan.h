@@ -36,8 +36,9 @@ typedef struct Plan {
     Step *step;
     int n_slot, n_step;
     int *input; /* [graph inputs]: slot, or -1: not read */
-    int output; /* slot */
-    Form output_form;
+    int *output; /* [n_output]: slot */
+    Form *output_form; /* [n_output] */
+    int n_output;
     size_t block;  /* bytes */
     bool far;      /* OpCall */
     bool dynamic;  /* no steps: shapes depend on data */
@@ -51,7 +52,8 @@ static inline bool step_multiplies(const Step *s) /* input 1 is a weight */
 
 struct Engine {
     const Graph *graph;
-    int output; /* value */
+    int *output; /* [n_output]: values */
+    int n_output;
     Symbols symbols;
     Layout layout;
     bool mixes_rows;

@@ -107,24 +107,14 @@ static void bind_block(const Runner *r, Plan *plan)
 }
 
 /* ---- inputs ---- */
-typedef enum { IN_IDS, IN_MASK, IN_POSITIONS, IN_TYPES } InputKind;
-
-static InputKind kind_of_input(Str name)
+static int64_t token_value(const Batch *b, Role role, int64_t at, int64_t position)
 {
-    if (str_is(name, "input_ids")) return IN_IDS;
-    if (str_is(name, "attention_mask")) return IN_MASK;
-    return str_is(name, "position_ids") ? IN_POSITIONS : IN_TYPES;
-}
-
-static int64_t token_value(const Batch *b, InputKind kind, int64_t at, int64_t position)
-{
-    switch (kind) {
-    case IN_IDS: return b->ids[at];
-    case IN_MASK: return 1;
-    case IN_POSITIONS: return position;
-    case IN_TYPES: break;
+    switch (role) {
+    case ROLE_TOKEN: return b->ids[at];
+    case ROLE_MASK: return 1;
+    case ROLE_POSITION: return position;
+    default: return b->type_ids ? b->type_ids[at] : 0;
     }
-    return b->type_ids ? b->type_ids[at] : 0;
 }
 
 static void put(Tensor *t, int64_t index, int64_t value)
@@ -134,15 +124,29 @@ static void put(Tensor *t, int64_t index, int64_t value)
     else ((float *)t->data)[index] = (float)value;
 }
 
+static void fill_boxes(const Rows *rows, int64_t S, Tensor *t)
+{
+    const Batch *b = rows->batch;
+    int64_t at = 0;
+    memset(t->data, 0, tensor_bytes(t));
+    for (int i = 0; b->boxes && i < rows->n; i++) {
+        int64_t from = b->start[rows->row[i]], n = b->start[rows->row[i] + 1] - from;
+        for (int64_t k = 0; k < n * BOX_NUMBERS; k++)
+            put(t, at + k, b->boxes[from * BOX_NUMBERS + k]);
+        at += MAX(S, n) * BOX_NUMBERS;
+    }
+}
+
 /* Rows one after another (step = their own length) or padded to `step`. */
 static void fill_input(const Graph *g, Str name, const Rows *rows, bool ragged, Tensor *t)
 {
-    const InputKind kind = kind_of_input(name);
-    const int64_t S = ragged ? 0 : t->dim[1], filling = kind == IN_IDS ? g->pad_id : 0;
+    const Role role = graph_role(name);
+    const int64_t S = ragged ? 0 : t->dim[1], filling = role == ROLE_TOKEN ? g->pad_id : 0;
     int64_t at = 0;
+    if (role == ROLE_BOX) return fill_boxes(rows, S, t);
     for (int i = 0; i < rows->n; i++) {
         int32_t from = rows->batch->start[rows->row[i]], to = rows->batch->start[rows->row[i] + 1];
-        for (int32_t k = from; k < to; k++) put(t, at++, token_value(rows->batch, kind, k, k - from));
+        for (int32_t k = from; k < to; k++) put(t, at++, token_value(rows->batch, role, k, k - from));
         for (int64_t k = to - from; k < S; k++) put(t, at++, filling);
     }
     for (int64_t total = tensor_count(t); at < total;) put(t, at++, filling); /* rows that fill up B */
@@ -278,23 +282,28 @@ static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged
 }
 
 /* ---- outputs ---- */
-static bool take_outputs(const Tensor *t, Form form, const Size *size, const Rows *rows,
-                         RowOutput *out, Err *err)
+/* Rows of output k, from its tensor. */
+static bool read_output(const Engine *e, int k, const Tensor *t, Form form, const Size *size,
+                        const Rows *rows, RowOutput *out, Err *err)
 {
     char found[128];
+    const Tensor *named = &e->symbols.t[e->output[k]];
+    bool flat = t->rank == 2 && (e->symbols.known ? named->dim[1] == DIM_SEQUENCE
+                                                  : t->dim[1] == size->S); /* a number a token */
+    bool by_token = t->rank == 3 || flat;
     if (t->type != T_F32 || (t->rank != 2 && t->rank != 3))
         return fail(err, EF_UNSUPPORTED, "the output is %s, wanted float with 2 or 3 dims",
                     tensor_show(t, found));
-    if (form != FORM_TOKEN && (t->dim[0] != size->B || (t->rank == 3 && t->dim[1] != size->S)))
+    if (form != FORM_TOKEN && (t->dim[0] != size->B || (by_token && t->dim[1] != size->S)))
         return fail(err, EF_UNSUPPORTED, "the output is %s, wanted %lld rows of %lld tokens",
                     tensor_show(t, found), (long long)size->B, (long long)size->S);
-    int64_t width = t->dim[t->rank - 1], S = t->rank == 3 ? t->dim[1] : 1, token = 0;
+    int64_t width = flat ? 1 : t->dim[t->rank - 1], S = by_token ? t->dim[1] : 1, token = 0;
     for (int i = 0; i < rows->n; i++) {
         int row = rows->row[i];
         int64_t length = rows->batch->start[row + 1] - rows->batch->start[row];
         if (form != FORM_TOKEN) token = i * S;
-        out[row] =
-            (RowOutput){ (const float *)t->data + token * width, t->rank == 3 ? length : 1, width };
+        out[row * e->n_output + k] =
+            (RowOutput){ (const float *)t->data + token * width, by_token ? length : 1, width };
         token += length;
     }
     return true;
@@ -302,8 +311,9 @@ static bool take_outputs(const Tensor *t, Form form, const Size *size, const Row
 
 static void keep_outputs(Runner *r, const Rows *rows, RowOutput *out)
 {
-    for (int i = 0; i < rows->n; i++) {
-        RowOutput *o = &out[rows->row[i]];
+    const int n = r->e->n_output;
+    for (int i = 0; i < rows->n * n; i++) {
+        RowOutput *o = &out[rows->row[i / n] * n + i % n];
         size_t bytes = sizeof(float) * (size_t)(o->tokens * o->width);
         o->data = memcpy(arena_raw(&r->result, bytes), o->data, bytes);
     }
@@ -326,8 +336,11 @@ static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput
         fill_input(g, g->value[g->input[i]].name, rows, false, t);
     }
     at.most = MIN(graph_most_bytes(g, &at), MOST_BYTES) * (size_t)rows->n;
-    return graph_infer(g, &r->dynamic, &at, err) &&
-           take_outputs(&at.t[r->e->output], FORM_PLAIN, &plan->size, rows, out, err);
+    if (!graph_infer(g, &r->dynamic, &at, err)) return false;
+    for (int k = 0; k < r->e->n_output; k++)
+        if (!read_output(r->e, k, &at.t[r->e->output[k]], FORM_PLAIN, &plan->size, rows, out, err))
+            return false;
+    return true;
 }
 
 static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragged, RowOutput *out,
@@ -341,8 +354,11 @@ static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragg
                    &plan->slot[plan->input[i]].t);
     for (int i = 0; i < plan->n_step; i++)
         if (!run_step(r, plan, &plan->step[i], ragged, err)) return false;
-    return take_outputs(&plan->slot[plan->output].t, plan->output_form, &plan->size, rows, out,
-                        err);
+    for (int k = 0; k < r->e->n_output; k++)
+        if (!read_output(r->e, k, &plan->slot[plan->output[k]].t, plan->output_form[k],
+                         &plan->size, rows, out, err))
+            return false;
+    return true;
 }
 
 static bool run_padded(Runner *r, const Rows *rows, int64_t B, int64_t S, RowOutput *out, Err *err)
@@ -475,10 +491,12 @@ static void run_part(void *arg, int index, int worker)
     int32_t first = b->start[from], *start = ARRAY(&r->result, int32_t, to - from + 1);
     for (int i = from; i < to; i++)
         start[i + 1 - from] = b->start[i + 1] - first, S = MAX(S, row_length(b, i));
-    Batch part = { to - from, start, b->ids + first, b->type_ids ? b->type_ids + first : NULL };
+    Batch part = { .B = to - from, .start = start, .ids = b->ids + first,
+                   .type_ids = b->type_ids ? b->type_ids + first : NULL,
+                   .boxes = b->boxes ? b->boxes + (size_t)first * BOX_NUMBERS : NULL };
     Rows rows = { &part, job->order, part.B };
-    if (run_ragged(r, &rows, S, job->out + from, &job->err[index]))
-        keep_outputs(r, &rows, job->out + from);
+    RowOutput *out = job->out + from * r->e->n_output;
+    if (run_ragged(r, &rows, S, out, &job->err[index])) keep_outputs(r, &rows, out);
 }
 
 static bool run_parts(Runner *r, const Rows *rows, RowOutput *out, Err *err)

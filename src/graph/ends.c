@@ -17,7 +17,7 @@ double *padding_new(const Graph *g, Arena *arena)
     for (int v = 0; v < g->n_value; v++)
         if (!graph_scalar(g, v, &at[v])) at[v] = NAN;
     for (int i = 0; i < g->n_input; i++)
-        if (str_is(g->value[g->input[i]].name, "attention_mask")) at[g->input[i]] = 0;
+        if (graph_role(g->value[g->input[i]].name) == ROLE_MASK) at[g->input[i]] = 0;
     return at;
 }
 

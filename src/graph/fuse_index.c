@@ -152,10 +152,10 @@ static bool infer_once(const Graph *g, Arena *arena, Inferred *at)
     Err ignored;
     *at = graph_inferred(g, arena);
     for (int i = 0; i < g->n_input; i++) {
-        const Tensor *t = &g->value[g->input[i]].t;
-        int64_t B = t->rank == 2 && t->dim[0] > 0 ? t->dim[0] : 2;
-        int64_t S = t->rank == 2 && t->dim[1] > 0 ? t->dim[1] : 5;
-        if (!graph_bind_input(g, g->input[i], B, S, &at->t[g->input[i]], &ignored)) return false;
+        int64_t B, S;
+        graph_declares(g, g->input[i], &B, &S);
+        if (!graph_bind_input(g, g->input[i], B ? B : 2, S ? S : 5, &at->t[g->input[i]], &ignored))
+            return false;
     }
     return graph_infer(g, arena, at, &ignored);
 }

@@ -153,22 +153,23 @@ static void remove_inputs(Graph *g)
     const int *uses = graph_uses(g, &scratch);
     int n = 0;
     for (int i = 0; i < g->n_input; i++)
-        if (uses[g->input[i]] || graph_token_input(g->value[g->input[i]].name))
+        if (uses[g->input[i]] || role_of_token(graph_role(g->value[g->input[i]].name)))
             g->input[n++] = g->input[i];
     g->n_input = n;
     arena_free(&scratch);
 }
 
-void graph_keep(Graph *g, Str output)
+void graph_keep(Graph *g, const Str *outputs, int n)
 {
-    int kept = -1;
-    for (int i = 0; i < g->n_output; i++)
-        if (str_eq(g->value[g->output[i]].name, output)) kept = g->output[i];
-    if (kept < 0) return;
+    int *kept = ARRAY(g->arena, int, n + 1), found = 0;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < g->n_output; i++)
+            if (str_eq(g->value[g->output[i]].name, outputs[k])) kept[found++] = g->output[i];
+    if (found != n) return;
     for (int i = 0; i < g->n_output; i++) g->value[g->output[i]].output = false;
-    g->value[kept].output = true;
-    g->output[0] = kept;
-    g->n_output = 1;
+    for (int k = 0; k < n; k++) g->value[kept[k]].output = true;
+    g->output = kept;
+    g->n_output = n;
     graph_remove_dead(g);
     remove_inputs(g);
 }

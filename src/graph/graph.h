@@ -55,9 +55,9 @@ typedef struct Graph {
 /* Names are resolved and Constant nodes become constants; unknown operators are listed all at once
  * with counts. External data must be attached already. Unaligned weights are copied. */
 bool graph_from_onnx(Arena *, const OnnxModel *, Graph **, Err *);
-/* Forgets all outputs but one, and what only they needed (nodes, inputs that are not of tokens); an
+/* Forgets all outputs but these, and what only they needed (nodes, inputs that are not of tokens); an
  * unknown name changes nothing. */
-void graph_keep(Graph *, Str output);
+void graph_keep(Graph *, const Str *outputs, int n);
 /* The passes, in the order of their table (passes.c). exact: fold only, nothing fused. */
 bool graph_optimize(Graph *, bool exact, Err *);
 
@@ -138,6 +138,21 @@ bool graph_infer_node(const GraphNode *, Arena *, Arena *scratch, Inferred *, Er
  * are known), but not over 16 GiB. */
 size_t graph_most_bytes(const Graph *, const Inferred *);
 
+/* ---- what an input is, by its name (inputs.c) ---- */
+typedef enum {
+    ROLE_NONE,     /* nobody knows it */
+    ROLE_TOKEN, ROLE_MASK, ROLE_POSITION, ROLE_TYPE, /* a number a token, [B, S] */
+    ROLE_BOX,      /* where a token stands on its page, [B, S, 4] */
+    ROLE_ROW,      /* a tensor of the row's own: pixels, samples, features */
+} Role;
+enum { BOX_NUMBERS = 4 };
+Role graph_role(Str name);
+bool role_of_token(Role); /* it has something for every token */
+/* Sets type and dims of a token input at that size; false: not one. */
+bool graph_bind_input(const Graph *, int value, int64_t B, int64_t S, Tensor *, Err *);
+/* The sizes that a token input insists on, 0: any; false: none. */
+bool graph_declares(const Graph *, int value, int64_t *B, int64_t *S);
+
 /* ---- symbolic dims: inferred at several sizes, then named (symbols.c) ---- */
 typedef struct Symbols {
     bool known;      /* false: static inputs, or the graph is dynamic */
@@ -145,9 +160,6 @@ typedef struct Symbols {
     Tensor *t;       /* [n_value]: dims >= 0, DIM_BATCH, DIM_SEQUENCE or DIM_UNKNOWN */
 } Symbols;
 bool graph_symbols(const Graph *, Arena *, Symbols *, Err *);
-bool graph_token_input(Str name); /* "input_ids" and the like: what a text gives */
-/* Sets type and dims of a token input ([B, S]) by its name; false: not one of ours. */
-bool graph_bind_input(const Graph *, int value, int64_t B, int64_t S, Tensor *, Err *);
 
 /* ---- values that shapes alone decide (known.c) ---- */
 bool *graph_carried(const Graph *, Arena *); /* [n_value]: not one of them: tokens have a part in it */
@@ -171,13 +183,13 @@ typedef enum { END_NONE, END_FIRST, END_SUM, END_MAX, END_NAMED } RowEnd; /* END
 typedef struct Layout {
     bool ragged;     /* every node on the way from tokens to the output is proved */
     const char *why; /* when not */
-    bool *needed;    /* [n_node]: on the way to the output */
+    bool *needed;    /* [n_node]: on the way to an output */
     Form *node;      /* [n_node] */
     RowEnd *end;     /* [n_node]: of those that are FORM_END */
     Form *value;     /* [n_value] */
     int64_t up_to;   /* FORM_ROWS are proved for rows up to this length */
 } Layout;
-bool graph_layout(const Graph *, Arena *, const Symbols *, int output, Layout *, Err *);
+bool graph_layout(const Graph *, Arena *, const Symbols *, const int *outputs, int n, Layout *);
 /* The form in which node i of a ragged plan reads its input k. */
 Form layout_reads(const Graph *, const Symbols *, const Layout *, int i, int k);
 bool graph_leads(const Tensor *); /* named [B, S, ...] */

@@ -77,7 +77,7 @@ bool graph_make(const Graph *g, Arena *arena, const Symbols *s, const bool *make
     for (int i = 0; i < g->n_input; i++) {
         Tensor *t = &at->t[g->input[i]];
         if (!graph_bind_input(g, g->input[i], B, S, t, &ignored)) return false;
-        if (!mask || !str_is(g->value[g->input[i]].name, "attention_mask")) continue;
+        if (!mask || graph_role(g->value[g->input[i]].name) != ROLE_MASK) continue;
         t->data = arena_raw(arena, tensor_bytes(t));
         for (int64_t k = 0; k < B * S; k++) {
             double live = mask((int)(k / S), S, k % S);

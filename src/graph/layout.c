@@ -58,10 +58,10 @@ bool graph_of_row(const Tensor *t)
     return true;
 }
 
-static void mark_needed(const Graph *g, Arena *arena, int output, Layout *l)
+static void mark_needed(const Graph *g, Arena *arena, const int *outputs, int n_out, Layout *l)
 {
     bool *wanted = ARRAY(arena, bool, g->n_value);
-    wanted[output] = true;
+    for (int i = 0; i < n_out; i++) wanted[outputs[i]] = true;
     for (int i = g->n_node - 1; i >= 0; i--) {
         const GraphNode *n = g->node[i];
         for (int k = 0; n->op && k < n->n_out; k++)
@@ -294,12 +294,13 @@ static bool place(const Graph *g, const Symbols *s, Layout *l, double *padding, 
 }
 
 /* Integers made row by row are proved now, up to a length. */
-static bool rows_hold(const Graph *g, const Symbols *s, int output, Layout *l)
+static bool rows_hold(const Graph *g, const Symbols *s, const int *outputs, int n_out, Layout *l)
 {
-    bool any = false;
+    bool any = false, given = false;
     for (int i = 0; i < g->n_node; i++) any |= l->node[i] == FORM_ROWS;
     l->up_to = any ? layout_rows_up_to(g, s, l) : INT32_MAX;
-    return l->up_to > 0 && l->value[output] != FORM_ROWS;
+    for (int i = 0; i < n_out; i++) given |= l->value[outputs[i]] == FORM_ROWS;
+    return l->up_to > 0 && !given;
 }
 
 static bool meets_tokens(const GraphNode *n, const bool *carried)
@@ -336,14 +337,13 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, L
     return true;
 }
 
-bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, int output, Layout *l, Err *err)
+bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, const int *outputs, int n, Layout *l)
 {
-    (void)err;
     *l = (Layout){ .needed = ARRAY(arena, bool, g->n_node),
                    .node = ARRAY(arena, Form, g->n_node),
                    .end = ARRAY(arena, RowEnd, g->n_node),
                    .value = ARRAY(arena, Form, g->n_value) };
-    mark_needed(g, arena, output, l);
+    mark_needed(g, arena, outputs, n, l);
     for (int i = 0; i < g->n_node; i++)
         if (g->node[i]->op && g->node[i]->guard)
             return not_ragged(l, "a branch (If) depends on the input");
@@ -359,7 +359,7 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, int output, La
                                             STR_ARG(g->node[i]->node->name), g->node[i]->op->name));
     if (!spreads_are_stable(g, arena, s, l))
         return not_ragged(l, "a value made from positions depends on the batch");
-    if (!rows_hold(g, s, output, l))
+    if (!rows_hold(g, s, outputs, n, l))
         return not_ragged(l, "integers of a row depend on the other rows or on padding");
     l->ragged = true;
     return true;

@@ -42,13 +42,16 @@ static bool *mark(const Trial *t, Arena *arena, bool through)
 }
 
 /* Token k of a sample row: among its ids are the padding's own and small, perhaps special ones. */
-static int64_t sample(const Graph *g, Str name, int row, int64_t k)
+static int64_t sample(const Graph *g, Role role, int row, int64_t k)
 {
     uint32_t mixed = (uint32_t)(k * 31 + row * 7 + 3) * 2654435761u >> 24;
-    if (str_is(name, "attention_mask")) return 1;
-    if (str_is(name, "position_ids")) return k;
-    if (str_is(name, "token_type_ids")) return mixed % 2;
-    return mixed % 5 == 4 ? g->pad_id : mixed % SMALL_IDS;
+    switch (role) {
+    case ROLE_MASK: return 1;
+    case ROLE_POSITION: return k;
+    case ROLE_TYPE: return mixed % 2;
+    case ROLE_BOX: return k % BOX_NUMBERS / 2 * SMALL_IDS + mixed % SMALL_IDS; /* right of left */
+    default: return mixed % 5 == 4 ? g->pad_id : mixed % SMALL_IDS;
+    }
 }
 
 static bool bind(const Trial *t, int64_t B, int64_t S, Inferred *at)
@@ -71,9 +74,10 @@ static bool run_alone(Trial *t, int row)
     if (!bind(t, 1, n, at)) return false;
     for (int i = 0; i < g->n_input; i++) {
         Tensor *in = &at->t[g->input[i]];
+        const Role role = graph_role(g->value[g->input[i]].name);
         in->data = arena_raw(&t->arena, tensor_bytes(in));
-        for (int64_t k = 0; k < n; k++) {
-            double value = (double)sample(g, g->value[g->input[i]].name, row, k);
+        for (int64_t k = 0; k < tensor_count(in); k++) {
+            double value = (double)sample(g, role, row, k);
             tensor_store(in, k, 1, &value);
         }
     }

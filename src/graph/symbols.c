@@ -10,43 +10,11 @@ static const struct Probe {
 } probes[] = { { 2, 3 }, { 3, 17 }, { 5, 67 }, { 7, 257 }, { 3, 509 } };
 enum { LEAST_PROBES = 2 };
 
-static const char *const token_inputs[] = { "input_ids", "attention_mask", "token_type_ids",
-                                            "position_ids" };
-
-bool graph_token_input(Str name)
-{
-    for (size_t i = 0; i < COUNT(token_inputs); i++)
-        if (str_is(name, token_inputs[i])) return true;
-    return false;
-}
-
-bool graph_bind_input(const Graph *g, int v, int64_t B, int64_t S, Tensor *t, Err *err)
-{
-    const GraphValue *in = &g->value[v];
-    if (!graph_token_input(in->name))
-        return fail(err, EF_UNSUPPORTED,
-                    "graph input '%.*s' is not one that text models have "
-                    "(input_ids, attention_mask, token_type_ids, position_ids)",
-                    STR_ARG(in->name));
-    if (in->t.type != T_I64 && in->t.type != T_I32 && in->t.type != T_F32)
-        return fail(err, EF_BAD_MODEL,
-                    "Input shape mismatch: graph input '%.*s' has type %s, wanted int64 or int32",
-                    STR_ARG(in->name), dtype_name(in->t.type));
-    if (in->t.rank != 2 && in->t.rank >= 0)
-        return fail(err, EF_BAD_MODEL,
-                    "Input shape mismatch: graph input '%.*s' has %d dims, wanted "
-                    "[batch_size, sequence_length]",
-                    STR_ARG(in->name), in->t.rank);
-    *t = (Tensor){ .type = in->t.type, .rank = 2, .dim = { B, S } };
-    return true;
-}
-
 static bool static_input(const Graph *g)
 {
-    for (int i = 0; i < g->n_input; i++) {
-        const Tensor *t = &g->value[g->input[i]].t;
-        if (t->rank == 2 && (t->dim[0] >= 0 || t->dim[1] >= 0)) return true;
-    }
+    int64_t B, S;
+    for (int i = 0; i < g->n_input; i++)
+        if (graph_declares(g, g->input[i], &B, &S)) return true;
     return false;
 }
 

@@ -41,12 +41,13 @@ static bool declared_sizes(const Graph *g, int64_t *B, int64_t *S, int *ids)
     bool mask = false;
     *B = *S = 0, *ids = -1;
     for (int i = 0; i < g->n_input; i++) {
-        const GraphValue *in = &g->value[g->input[i]];
-        if (in->t.rank != 2 || in->t.dim[0] <= 0 || in->t.dim[1] <= 0) return false;
-        if ((*B && *B != in->t.dim[0]) || (*S && *S != in->t.dim[1])) return false;
-        *B = in->t.dim[0], *S = in->t.dim[1];
-        if (str_is(in->name, "input_ids")) *ids = g->input[i];
-        mask |= str_is(in->name, "attention_mask");
+        const Role role = graph_role(g->value[g->input[i]].name);
+        int64_t rows, tokens;
+        if (!graph_declares(g, g->input[i], &rows, &tokens) || !rows || !tokens) return false;
+        if ((*B && *B != rows) || (*S && *S != tokens)) return false;
+        *B = rows, *S = tokens;
+        if (role == ROLE_TOKEN) *ids = g->input[i];
+        mask |= role == ROLE_MASK;
     }
     return mask && *ids >= 0 && *S >= LEAST_TOKENS;
 }

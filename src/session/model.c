@@ -70,11 +70,11 @@ static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimiz
         return fail(err, EF_BAD_MODEL, "precision: found \"%s\", wanted fp32, bf16 or int8",
                     m->precision);
     m->graph->pad_id = m->config.pad_token_id;
-    graph_keep(m->graph, output);
+    graph_keep(m->graph, &output, 1);
     if (!source_needs(m->graph, err)) return false;
     if (optimize && m->config.max_positions == 0) limit_length(m, source_positions(m->graph));
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
-    if (!engine_new(&m->arena, m->graph, output, &m->engine, err)) return false;
+    if (!engine_new(&m->arena, m->graph, &output, 1, &m->engine, err)) return false;
     limit_length(m, engine_static_length(m->engine));
     return true;
 }

@@ -220,7 +220,8 @@ static bool missing(const char *what, const OnnxValue *values, int n, Err *err)
 static bool shape_fits(const OnnxValue *v, Err *err)
 {
     bool integer = v->type == T_I64 || v->type == T_I32;
-    if (integer && (v->rank == 2 || v->rank < 0)) return true;
+    int rank = graph_role(v->name) == ROLE_BOX ? 3 : 2;
+    if (integer && (v->rank == rank || v->rank < 0)) return true;
     return fail(err, EF_BAD_MODEL,
                 "Input shape mismatch: %.*s: found %s with %d dimensions, wanted int64 "
                 "[batch_size, sequence_length]",
@@ -233,7 +234,7 @@ bool source_inputs(const OnnxModel *m, Err *err)
     if (!find_value(g->in, g->n_in, "input_ids"))
         return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
     for (int i = 0; i < g->n_in; i++)
-        if (graph_token_input(g->in[i].name) && !shape_fits(&g->in[i], err)) return false;
+        if (role_of_token(graph_role(g->in[i].name)) && !shape_fits(&g->in[i], err)) return false;
     return true;
 }
 
@@ -255,7 +256,8 @@ static const struct Need {
 static bool input_fits(Str name, Err *err)
 {
     size_t row = 0;
-    if (graph_token_input(name)) return true;
+    Role role = graph_role(name);
+    if (role_of_token(role) && role != ROLE_BOX) return true; /* boxes come with words, not with a text */
     while (!str_starts(name, needs[row].start)) row++;
     return fail(err, EF_UNSUPPORTED, "the graph needs the input %.*s, %s", (int)MIN(name.n, 60),
                 name.p, needs[row].why);

@@ -9,7 +9,7 @@ static void run(Arena *arena, Graph *g)
 {
     Err err = { 0 };
     Engine *engine;
-    if (!g->n_output || !engine_new(arena, g, g->value[g->output[0]].name, &engine, &err)) return;
+    if (!g->n_output || !engine_new(arena, g, &g->value[g->output[0]].name, 1, &engine, &err)) return;
     static const int32_t start[] = { 0, 3, 5 }, ids[] = { 1, 2, 3, 4, 5 };
     Batch batch = { 2, start, ids, NULL };
     RowOutput out[2];
