@@ -282,15 +282,24 @@ static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged
 }
 
 /* ---- outputs ---- */
+/* Output k is [B, S], a number a token, and not [B, labels]. Where no symbol tells, the file may. */
+static bool is_flat(const Engine *e, int k, const Tensor *t, const Size *size)
+{
+    const OnnxGraph *file = &e->graph->model->graph;
+    if (t->rank != 2) return false;
+    if (e->symbols.known) return e->symbols.t[e->output[k]].dim[1] == DIM_SEQUENCE;
+    for (int i = 0; i < file->n_out; i++)
+        if (str_eq(file->out[i].name, e->graph->value[e->output[k]].name))
+            return file->out[i].rank == 2 && file->out[i].dim[1] < 0 && t->dim[1] == size->S;
+    return false;
+}
+
 /* Rows of output k, from its tensor. */
 static bool read_output(const Engine *e, int k, const Tensor *t, Form form, const Size *size,
                         const Rows *rows, RowOutput *out, Err *err)
 {
     char found[128];
-    const Tensor *named = &e->symbols.t[e->output[k]];
-    bool flat = t->rank == 2 && (e->symbols.known ? named->dim[1] == DIM_SEQUENCE
-                                                  : t->dim[1] == size->S); /* a number a token */
-    bool by_token = t->rank == 3 || flat;
+    bool flat = is_flat(e, k, t, size), by_token = t->rank == 3 || flat;
     if (t->type != T_F32 || (t->rank != 2 && t->rank != 3))
         return fail(err, EF_UNSUPPORTED, "the output is %s, wanted float with 2 or 3 dims",
                     tensor_show(t, found));
