@@ -162,8 +162,8 @@ refuses "no model" "hf download" "$EF" add-config lone/net.onnx no/such
 refuses "one word" "wanted an .onnx" "$EF" add-config lone/net.onnx
 
 # ---- validate DIR ----
-prints "1.16 a folder that loads" "is compatible with Optimum" "$EF" validate made
-for row in model.onnx config.json tokenizer inputs outputs loads; do has "3.13 $row" "^  ok  *$row "; done
+prints "1.16 a folder that loads" "Optimum loads it, as ORTModelForTokenClassification$" "$EF" validate made
+for row in config.json model.onnx loads processors pipeline runs; do has "3.13 $row" "^  ok  *$row "; done
 prints "--json" '"compatible": true' "$EF" validate made --json
 has "3.2 optional files" '"special_tokens_map.json": true'
 # changed NAME: a copy of the folder, to be broken.
@@ -172,9 +172,9 @@ changed && rm bad/config.json && fails "1.15 no config" "Missing required files:
 has "1.26 a remedy" "add-config"
 changed && rm bad/model.onnx && fails "1.15 no model" "Missing required files: model.onnx" "$EF" validate bad
 mkdir empty && fails "1.15 neither" "Missing required files: model.onnx, config.json" "$EF" validate empty
-changed && rm bad/tokenizer.json bad/vocab.txt && prints "1.26 no tokenizer: a warning" "warning  tokenizer" "$EF" validate bad
+changed && rm bad/tokenizer.json bad/vocab.txt && prints "1.26 no tokenizer: a warning" "warning  processors" "$EF" validate bad
 changed && mv bad/model.onnx bad/net.onnx && prints "another name: a warning" "net.onnx is taken instead" "$EF" validate bad
-changed && head -c 9000 "$PLAIN" >bad/model.onnx && fails "1.16 cut off" "failed  *model.onnx" "$EF" validate bad
+changed && head -c 9000 "$PLAIN" >bad/model.onnx && fails "1.16 cut off" "failed  *loads" "$EF" validate bad
 changed && sed 's/logits/logitz/g' "$PLAIN" >bad/model.onnx && fails "output renamed" "wanted logits" "$EF" validate bad
 changed && sed 's/input_ids/input_idz/g' "$PLAIN" >bad/model.onnx && fails "input renamed" "input_idz, which no tokenizer" "$EF" validate bad
 changed && sed 's/Softmax/Softmix/g' "$PLAIN" >bad/model.onnx && fails "1.16 does not load" "Softmix" "$EF" validate bad
