@@ -118,6 +118,7 @@ static int repair_nodes(Arena *arena, HierarchyFile *f)
 static bool repair(Args *a, Findings *f, Err *err)
 {
     f->repaired = repair_nodes(&a->arena, f->file);
+    hf_metadata_refresh(&a->arena, &f->file->model);
     return !f->repaired || onnx_save(&a->arena, f->path, &f->file->model, err);
 }
 
