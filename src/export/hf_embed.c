@@ -149,7 +149,8 @@ static bool read_tokenizer(const Maker *m, Arena *arena, Value *out, Err *err)
     if (!f.vocab)
         return fail(err, EF_NOT_FOUND, "%s: tokenizer.json not found, nor another vocabulary, so "
                     "no tokenizer can be put in", m->from->folder);
-    if (!str_is(path_name(f.vocab), "tokenizer.json")) return tokenizer_tree(arena, &f, out, err);
+    if (!str_is(path_name(f.vocab), "tokenizer.json")) 
+        return tokenizer_converted(arena, &f, out, err);
     return file_read(arena, f.vocab, MOST_TOKENIZER, &text, err) &&
            (json_parse(arena, text, out, err) || within(err, "%s", f.vocab));
 }
