@@ -160,9 +160,10 @@ static const char *named_onnx(const Checking *c, const char *name)
 /* The first whose path has all of these words, and not the other. */
 static const char *matching_onnx(const Checking *c, const char *a, const char *b, const char *not)
 {
-    for (int i = 0; i < c->n_onnx; i++)
-        if (has_part(c->onnx[i], a) && has_part(c->onnx[i], b) && !(not && has_part(c->onnx[i], not)))
-            return c->onnx[i];
+    for (int i = 0; i < c->n_onnx; i++) {
+        const char *path = c->onnx[i];
+        if (has_part(path, a) && has_part(path, b) && !(not && has_part(path, not))) return path;
+    }
     return NULL;
 }
 
@@ -277,7 +278,8 @@ static bool check_config(Checking *c)
     if (!check_labels_of(c)) return false;
     if (value_get(&c->config, "architecture") || value_get(&c->config, "pretrained_cfg"))
         return note(c, "config.json", CHECK_OK, "of timm");
-    if (value_get(&c->config, "model_type")) return check_type(c, value_get(&c->config, "model_type"));
+    const Value *said = value_get(&c->config, "model_type");
+    if (said) return check_type(c, said);
     Str type = type_by_path(c);
     if (!type.n)
         return note(c, "config.json", CHECK_FAILED,
@@ -325,13 +327,13 @@ static bool check_loads(Checking *c, bool config)
 
 static const struct ProcessorRow {
     const char *input;      /* that it gives */
-    const char *what;       /* "AutoTokenizer" */
+    const char *wants;      /* "AutoTokenizer wants a tokenizer" */
     bool words;             /* from the tokenizer's files; else from preprocessor_config.json */
 } processor_rows[] = {
-    { "input_ids", "AutoTokenizer", true },
-    { "pixel_values", "AutoImageProcessor", false },
-    { "input_values", "AutoFeatureExtractor", false },
-    { "input_features", "AutoFeatureExtractor", false },
+    { "input_ids", "AutoTokenizer wants a tokenizer", true },
+    { "pixel_values", "AutoImageProcessor wants preprocessor_config.json", false },
+    { "input_values", "AutoFeatureExtractor wants preprocessor_config.json", false },
+    { "input_features", "AutoFeatureExtractor wants preprocessor_config.json", false },
 };
 
 static const OnnxValue *find_value(const OnnxValue *all, int n, const char *name)
@@ -384,9 +386,8 @@ static void check_processors(Checking *c)
         if (file) buf_printf(&b, "%s%s gives %s", b.n ? "; " : "", file, shape_text(c, v));
         else {
             state = CHECK_WARNING;
-            buf_printf(&b, "%sfor %s %s wants %s: %s (the model loads without)", b.n ? "; " : "",
-                       row->input, row->what, row->words ? "a tokenizer" : "preprocessor_config.json",
-                       why);
+            buf_printf(&b, "%sfor %s %s: %s (the model loads without)", b.n ? "; " : "", row->input,
+                       row->wants, why);
         }
     }
     if (!b.n) buf_puts(&b, "no input that a tokenizer or a processor gives"), state = CHECK_WARNING;
@@ -398,13 +399,6 @@ static void check_processors(Checking *c)
 static const char given_inputs[] =
     " input_ids attention_mask token_type_ids bbox pixel_values input_values input_features "
     "global_attention_mask pixel_mask ";
-
-static bool is_weight(const OnnxGraph *g, Str name)
-{
-    for (int i = 0; i < g->n_init; i++)
-        if (str_eq(g->init[i].name, name)) return true;
-    return false;
-}
 
 /* Tokens of one number of rows or one length only: what a tokenizer gives rarely fits. */
 static bool is_fixed(const OnnxValue *v)
@@ -421,13 +415,13 @@ static const char *judge_inputs(Checking *c, Buf *names, CheckState *state)
     *state = CHECK_OK;
     for (int i = 0; i < g->n_in; i++) {
         const OnnxValue *v = &g->in[i];
-        if (is_weight(g, v->name)) continue;
+        if (onnx_is_init(g, v->name)) continue;
         add_name(names, v->name);
         if (!c->class->inputs && c->class != &any_class) continue; /* generators make their own */
         if (!optimum_lists(given_inputs, v->name)) {
             *state = CHECK_FAILED;
-            return str_format(c->arena, "found the input %.*s, which no tokenizer or processor gives",
-                              (int)MIN(v->name.n, 80), v->name.p);
+            return str_format(c->arena, "found the input %.*s, which no tokenizer or processor "
+                              "gives", (int)MIN(v->name.n, 80), v->name.p);
         }
         if (c->class->inputs && !optimum_lists(c->class->inputs, v->name))
             *state = CHECK_WARNING,
@@ -468,11 +462,12 @@ static void check_pipeline(Checking *c)
     }
     if (state == CHECK_FAILED) note(c, "pipeline", state, why);
     else if (lacks && find_value(g->out, g->n_out, "sentence_embedding"))
-        note(c, "pipeline", CHECK_WARNING, str_format(c->arena, "%s wants %s; ORTModelForCustomTasks "
-                                                      "gives %s", class->name, lacks, gives));
+        note(c, "pipeline", CHECK_WARNING,
+             str_format(c->arena, "%s wants %s; ORTModelForCustomTasks gives %s", class->name, lacks,
+                        gives));
     else if (lacks)
-        note(c, "pipeline", CHECK_FAILED, str_format(c->arena, "outputs: found %s, wanted %s for %s",
-                                                     gives, lacks, c->task));
+        note(c, "pipeline", CHECK_FAILED,
+             str_format(c->arena, "outputs: found %s, wanted %s for %s", gives, lacks, c->task));
     else if (why) note(c, "pipeline", state, why);
     else note(c, "pipeline", CHECK_OK, str_format(c->arena, "%s: %s -> %s", c->task, gets, gives));
 }
@@ -495,7 +490,7 @@ static void check_metadata(Checking *c)
     note(c, "metadata", CHECK_OK, str_format(c->arena, "%d keys, task %s", m.n, c->task));
 }
 
-/* Where Optimum found a file at an unusual place, that one; else the folder, as `infer` takes it. */
+/* A file of an unusual name, where Optimum takes that; else the folder, as `infer` takes it. */
 static const char *own_path(const Checking *c)
 {
     bool usual = !c->n_chosen || c->class->pair || str_is(path_name(c->chosen[0]), "model.onnx");

@@ -17,7 +17,7 @@ typedef struct OptimumReport {
     const char *folder;
     Check check[16];
     int n;
-    const char *class_name; /* of Optimum, for this model's task: "ORTModelForTokenClassification" */
+    const char *class_name; /* of Optimum, for this task: "ORTModelForTokenClassification" */
     bool loads;             /* that class opens the folder */
     bool compatible;        /* and nothing else failed that concerns Optimum */
     bool tried, runs;       /* by this program; tried: it was asked */

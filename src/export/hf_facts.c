@@ -9,18 +9,11 @@ static Value number_or_null(int64_t n)
     return n == DIM_UNKNOWN ? value_null() : value_of_int(n);
 }
 
-static bool is_weight(const OnnxGraph *g, Str name)
-{
-    for (int i = 0; i < g->n_init; i++)
-        if (str_eq(g->init[i].name, name)) return true;
-    return false;
-}
-
 /* The first input that is fed; NULL: none. */
 static const OnnxValue *first_input(const OnnxGraph *g)
 {
     for (int i = 0; i < g->n_in; i++)
-        if (!is_weight(g, g->in[i].name)) return &g->in[i];
+        if (!onnx_is_init(g, g->in[i].name)) return &g->in[i];
     return NULL;
 }
 

@@ -127,8 +127,8 @@ static Value combined(Arena *arena, const HfFiles *f, bool reads, const Value *o
     if (other) list.list.items[list.list.n++] = text(sound ? "audio" : "image");
     value_add(&out, "modalities", list);
     if (reads) value_add(&out, "tokenizer", tokenizer(arena, f));
-    if (other)
-        value_add(&out, sound ? "feature_extractor" : "image_processor", preprocessor(arena, other));
+    const char *key = sound ? "feature_extractor" : "image_processor";
+    if (other) value_add(&out, key, preprocessor(arena, other));
     return out;
 }
 
