@@ -149,12 +149,15 @@ static void list_files(Checking *c)
                   value_of_bool(file_is(in_folder(c, optional_files[i]))));
 }
 
-/* The one of that name, wherever it lies; NULL: none. */
-static const char *named_onnx(const Checking *c, const char *name)
+/* At the top, or else deeper; NULL: none. */
+static const char *usual_onnx(const Checking *c)
 {
-    for (int i = 0; i < c->n_onnx; i++)
-        if (str_is(path_name(c->onnx[i]), name)) return c->onnx[i];
-    return NULL;
+    const char *deeper = NULL;
+    for (int i = 0; i < c->n_onnx; i++) {
+        if (strcmp(c->onnx[i], "model.onnx") == 0) return c->onnx[i];
+        if (!deeper && str_is(path_name(c->onnx[i]), "model.onnx")) deeper = c->onnx[i];
+    }
+    return deeper;
 }
 
 /* The first whose path has all of these words, and not the other. */
@@ -190,7 +193,7 @@ static bool choose_pair(Checking *c)
 /* model.onnx, at the top or deeper; else the first .onnx there is. */
 static bool choose_files(Checking *c)
 {
-    const char *usual = named_onnx(c, "model.onnx");
+    const char *usual = usual_onnx(c);
     if (!c->n_onnx && (file_is(in_folder(c, "model.safetensors")) ||
                        file_is(in_folder(c, "pytorch_model.bin"))))
         return note(c, "model.onnx", CHECK_FAILED, "not found, nor any other .onnx: Optimum would "
