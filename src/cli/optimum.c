@@ -466,8 +466,8 @@ static void check_pipeline(Checking *c)
     if (state == CHECK_FAILED) note(c, "pipeline", state, why);
     else if (lacks && find_value(g->out, g->n_out, "sentence_embedding"))
         note(c, "pipeline", CHECK_WARNING,
-             str_format(c->arena, "%s wants %s; ORTModelForCustomTasks gives %s", class->name, lacks,
-                        gives));
+             str_format(c->arena, "%s wants %s; ORTModelForCustomTasks gives %s", class->name,
+                        lacks, gives));
     else if (lacks)
         note(c, "pipeline", CHECK_FAILED,
              str_format(c->arena, "outputs: found %s, wanted %s for %s", gives, lacks, c->task));
