@@ -186,7 +186,9 @@ static void schema(void)
     CHECK(str_starts(hf_metadata_get(&m, "hf_exporter_version"), "encoderfile-"));
     CHECK(value_int(value_get(value_get(&v, "export_config"), "opset_version"), 0) == 18);
     CHECK(value_bool(value_get(value_get(&v, "export_config"), "hierarchy_tags_enabled"), false));
-    CHECK(value_get(&v, "pipeline_config") != NULL);
+    const Value *pipeline = value_get(&v, "pipeline_config");
+    CHECK(value_get(pipeline, "batch_size") && value_get(pipeline, "batch_size")->kind == V_NULL);
+    CHECK(value_get(pipeline, "num_threads") && value_get(pipeline, "num_threads")->kind == V_NULL);
     CHECK(!hf_metadata_get(&m, "hf_tokenizer").p);
     TEST("2.13 size");
     CHECK(m.stored < 100 << 10);
@@ -224,6 +226,44 @@ static void processors(void)
         CHECK(value_get(c, "hidden_size") && value_get(c, "hidden_size")->kind == V_NULL);
         CHECK(value_get(c, "task_specific_params")->kind == V_MAP);
         CHECK(str_is(hf_metadata_get(&m, "hf_pipeline_task"), "feature-extraction"));
+    }
+    arena_free(&arena);
+}
+
+/* Text and pictures: both parts are there, each under its own name (CLIP); the newer layout has them
+ * in processor_config.json alone. */
+static void combined_processors(void)
+{
+    static const struct {
+        const char *file, *text;
+    } rows[] = {
+        { "preprocessor_config.json", "{\"image_processor_type\": \"CLIPImageProcessor\", "
+          "\"crop_size\": 224, \"processor_class\": \"CLIPProcessor\"}" },
+        { "processor_config.json", "{\"processor_class\": \"CLIPProcessor\", \"image_processor\": "
+          "{\"image_processor_type\": \"CLIPImageProcessor\", \"crop_size\": 224}}" },
+    };
+    Arena arena = { 0 };
+    Err err = { 0 };
+    TEST("a processor of several kinds is not empty");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *folder = in_work(&arena, i ? "clip5" : "clip4");
+        const char *config = path_join(&arena, folder, STR("config.json"));
+        const char *tokens = path_join(&arena, folder, STR("tokenizer_config.json"));
+        CHECK(dir_make_parents(config, &err) && file_write(&arena, config, STR("{}"), &err));
+        CHECK(file_write(&arena, path_join(&arena, folder, str_of(rows[i].file)),
+                         str_of(rows[i].text), &err));
+        CHECK(file_write(&arena, tokens, STR("{\"tokenizer_class\": \"CLIPTokenizer\", "
+                                             "\"model_max_length\": 77}"), &err));
+        HfMetadata m = embedded(&arena, (HfSource){ .folder = folder }, "clip.onnx");
+        Value v = hf_metadata_value(&arena, &m);
+        const Value *p = value_get(&v, "processor_config");
+        const Value *image = value_get(p, "image_processor"), *text = value_get(p, "tokenizer");
+        CHECK(str_is(value_str(value_get(p, "processor_type"), STR("")), "AutoProcessor"));
+        CHECK(str_is(value_str(value_get(p, "processor_class"), STR("")), "CLIPProcessor"));
+        CHECK(value_int(value_get(image, "crop_size"), 0) == 224);
+        CHECK(str_is(value_str(value_get(text, "tokenizer_class"), STR("")), "CLIPTokenizer"));
+        CHECK(value_int(value_get(text, "max_length"), 0) == 77);
+        CHECK(value_get(p, "modalities") && value_get(p, "modalities")->list.n == 2);
     }
     arena_free(&arena);
 }
@@ -277,7 +317,7 @@ static void compressed(void)
     Str text;
     int n = 0, packed = 0;
     TEST("2.12 compression");
-    HfMetadata m = embedded(&arena, (HfSource){ .folder = BUS, .tokenizer = true }, "tok.onnx");
+    HfMetadata m = embedded(&arena, (HfSource){ .folder = BUS, .tokenizer = HF_TOKENIZER_IN }, "tok.onnx");
     CHECK(m.state == HF_GOOD && hf_metadata_get(&m, "hf_tokenizer").n > 10240);
     Str file = map_file(in_work(&arena, "tok.onnx"), &map);
     CHECK(onnx_props(&arena, file, &all, &n, &err));
@@ -294,7 +334,7 @@ static void compressed(void)
     json_write(&x, &a), json_write(&y, &b);
     CHECK(str_eq(buf_view(&x), buf_view(&y)));
     CHECK(str_eq(buf_view(&x), hf_metadata_get(&m, "hf_tokenizer"))); /* compact */
-    HfSource never = { .folder = BUS, .tokenizer = true, .compress_above = SIZE_MAX };
+    HfSource never = { .folder = BUS, .tokenizer = HF_TOKENIZER_IN, .compress_above = SIZE_MAX };
     HfMetadata open = embedded(&arena, never, "open.onnx");
     CHECK(open.state == HF_GOOD && open.stored > m.stored);
     buf_free(&x), buf_free(&y);
@@ -429,7 +469,7 @@ static void refusals(void)
     CHECK(!hf_metadata_open(&arena, "no/such.onnx", &m, &err) && says(&err, "no/such.onnx"));
     e = (HfEmbed){ .onnx = in_work(&arena, "plain.onnx"), .source = { .folder = work } };
     CHECK(!hf_metadata_embed(&arena, &e, &err) && says(&err, "config.json: not found"));
-    e.source = (HfSource){ .folder = "tests/golden/export/bert", .tokenizer = true };
+    e.source = (HfSource){ .folder = "tests/golden/export/bert", .tokenizer = HF_TOKENIZER_IN };
     CHECK(!hf_metadata_embed(&arena, &e, &err) && says(&err, "tokenizer.json not found"));
     e.source = (HfSource){ .folder = BUS };
     e.to = in_work(&arena, "plain.onnx/x.onnx");
@@ -447,6 +487,7 @@ int main(void)
     plain_model(&arena);
     schema();
     processors();
+    combined_processors();
     again();
     compressed();
     versions();

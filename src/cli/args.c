@@ -205,6 +205,15 @@ bool args_chars(const Args *a, bool *chars, Err *err)
     return fail(err, EF_USAGE, "--offsets: found \"%s\", wanted bytes or chars", unit);
 }
 
+bool args_tokenizer(const Args *a, HfTokenizer *out, Err *err)
+{
+    bool in = args_has(a, "include-tokenizer") || args_has(a, "include-vocab");
+    bool stays_out = args_has(a, "no-include-tokenizer");
+    *out = in ? HF_TOKENIZER_IN : stays_out ? HF_TOKENIZER_OUT : HF_TOKENIZER_SMALL;
+    return !(in && stays_out) || fail(err, EF_USAGE, "--include-tokenizer or "
+                                      "--no-include-tokenizer, not both");
+}
+
 ModelOpen args_open(const Args *a)
 {
     const char *task = args_value(a, "task");

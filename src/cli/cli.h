@@ -4,6 +4,7 @@
  * them. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
+#include "export/hf_metadata.h"
 #include "session/model.h"
 
 typedef struct Option {
@@ -51,6 +52,8 @@ bool args_has(const Args *, const char *name);
 bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most, int64_t *out,
                 Err *);
 bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
+/* --include-tokenizer (--include-vocab), --no-include-tokenizer; neither: where it is small. */
+bool args_tokenizer(const Args *, HfTokenizer *, Err *);
 ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER */
 bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and those */
 void args_free(Args *);

@@ -33,7 +33,9 @@ static const Option options[] = {
     { "no-tokenizer", 0, NULL, "leave the tokenizer's files behind" },
     { "embed-metadata", 0, NULL, NULL },
     { "no-embed-metadata", 0, NULL, "no config and task inside the .onnx" },
-    { "include-tokenizer", 0, NULL, "tokenizer.json inside the .onnx, which then needs no folder" },
+    { "include-tokenizer", 0, NULL, "tokenizer.json inside the .onnx, which then runs alone (by "
+                                    "default where it is at most 4 MiB)" },
+    { "no-include-tokenizer", 0, NULL, "leave it out" },
     { "input-text", 0, "TEXT", "a text of your own for the int8 comparison" },
     { "verify", 0, NULL, "try the result: on the words behind the folders, or on samples" },
     { "json", 0, NULL, "what was done as JSON" },
@@ -121,7 +123,7 @@ static bool configure(const Args *a, Exporting *x, Err *err)
     x->graphml = args_has(a, "with-graphml") || args_has(a, "graphml");
     e->no_config = args_has(a, "no-config"), e->no_tokenizer = args_has(a, "no-tokenizer");
     e->no_metadata = args_has(a, "no-embed-metadata");
-    e->include_tokenizer = args_has(a, "include-tokenizer");
+    if (!args_tokenizer(a, &e->include_tokenizer, err)) return false;
     x->verbose = args_has(a, "verbose"), x->json = args_has(a, "json");
     x->text = args_value(a, "input-text");
     return read_shapes(a, e, err) && read_level(a, e, err);
@@ -182,13 +184,15 @@ static bool conclude(const Exporting *x, Err *err)
         return false;
     for (int i = 0; i < e->n_file; i++)
         if (!say_size(x, &e->file[i], err)) return false;
-    return true;
+    return !e->tokenizer_inside ||
+           say(x, err, "%.*s holds its config and tokenizer: it runs alone\n",
+               STR_ARG(path_name(e->onnx)));
 }
 
 static bool write_json(Exporting *x, Err *err)
 {
     const Export *e = &x->e;
-    Value v = value_map(&x->arena, 16), files = value_list(&x->arena, (size_t)e->n_file);
+    Value v = value_map(&x->arena, 17), files = value_list(&x->arena, (size_t)e->n_file);
     for (int i = 0; i < e->n_file; i++) {
         Value *f = &files.list.items[i];
         *f = value_map(&x->arena, 2);
@@ -206,6 +210,7 @@ static bool write_json(Exporting *x, Err *err)
     value_add(&v, "parameters", value_of_int((int64_t)e->parameters));
     value_add(&v, "operations", value_of_int(e->nodes));
     value_add(&v, "tagged_operations", value_of_int(e->tagged));
+    value_add(&v, "tokenizer_inside", value_of_bool(e->tokenizer_inside));
     value_add(&v, "seconds", value_of_float(x->seconds));
     value_add(&v, "files", files);
     if (x->quantize && x->trouble.code == EF_OK)

@@ -35,8 +35,10 @@ static const Option embed_options[] = {
     { "output", 'o', "FILE", "write there instead of into the file itself" },
     { "task", 0, "TASK", "what the model is for (by config.json)" },
     { "force-task-detection", 0, NULL, "guess the task where config.json names no known class" },
-    { "include-tokenizer", 0, NULL, "tokenizer.json too: the file needs nothing else then" },
+    { "include-tokenizer", 0, NULL, "tokenizer.json too: the file runs alone then (by default where "
+                                    "it is at most 4 MiB)" },
     { "include-vocab", 0, NULL, NULL },
+    { "no-include-tokenizer", 0, NULL, "leave it out" },
     { "no-compress", 0, NULL, "leave large values as they are" },
     { "compress-threshold", 0, "KB", "compress values above that (10)" },
     { "json", 0, NULL, "tell the outcome as JSON" },
@@ -78,10 +80,10 @@ static bool configure(Args *a, HfEmbed *e, Err *err)
     if (!args_count(a, "compress-threshold", 10, 1 << 20, &kb, err)) return false;
     *e = (HfEmbed){ .onnx = a->text[0], .to = args_value(a, "output") };
     e->source = (HfSource){
-        .tokenizer = args_has(a, "include-tokenizer") || args_has(a, "include-vocab"),
         .compress_above = args_has(a, "no-compress") ? SIZE_MAX : (size_t)kb * 1024,
     };
-    return find_folder(a, &e->source, err) && choose_task(a, &e->source, err);
+    return args_tokenizer(a, &e->source.tokenizer, err) && find_folder(a, &e->source, err) &&
+           choose_task(a, &e->source, err);
 }
 
 static bool tell_embed(Args *a, const HfEmbed *e, Err *err)
@@ -89,15 +91,15 @@ static bool tell_embed(Args *a, const HfEmbed *e, Err *err)
     size_t bytes = 0;
     for (int i = 0; i < e->n; i++) bytes += e->item[i].key.n + e->item[i].value.n;
     if (!args_has(a, "json"))
-        return say("%s: %d keys, %zu bytes of metadata; task %s\n", e->to, e->n, bytes,
-                   e->source.task);
+        return say("%s: %d keys, %zu bytes of metadata; task %s%s\n", e->to, e->n, bytes,
+                   e->source.task, e->tokenizer ? "; runs alone" : "");
     Value v = value_map(&a->arena, 6);
     value_add(&v, "path", value_of_str(str_of(e->to)));
     value_add(&v, "size", value_of_int((int64_t)e->size));
     value_add(&v, "keys", value_of_int(e->n));
     value_add(&v, "metadata_bytes", value_of_int((int64_t)bytes));
     value_add(&v, "pipeline_task", value_of_str(str_of(e->source.task)));
-    value_add(&v, "tokenizer", value_of_bool(e->source.tokenizer));
+    value_add(&v, "tokenizer", value_of_bool(e->tokenizer));
     return out_json(&v, err);
 }
 
@@ -112,7 +114,7 @@ const Command cmd_metadata_embed = {
     .alias = "embed-metadata",
     .summary = "put config, task and tokenizer settings into an .onnx",
     .usage = "FILE.onnx MODEL_DIR [-o OUT.onnx] [--include-tokenizer]",
-    .example = "  encoderfile metadata embed model.onnx ./bert-ner --include-tokenizer\n"
+    .example = "  encoderfile metadata embed model.onnx ./bert-ner\n"
                "  encoderfile infer --model model.onnx \"Ada lived in London\"\n",
     .options = embed_options,
     .run = run_embed,

@@ -130,6 +130,7 @@ static bool write_model(Args *a, const char *path, OnnxModel *m, bool external, 
 {
     if (!dir_make_parents(path, err)) return false;
     if (external && !write_beside(&a->arena, path, m, err)) return false;
+    hf_metadata_refresh(&a->arena, m);
     if (weight_bytes(m) > PROTOBUF_LIMIT - (1 << 24))
         return fail(err, EF_TOO_LARGE,
                     "%s: found %llu bytes of weights, wanted less than 2 GiB "

@@ -118,6 +118,7 @@ static int repair_nodes(Arena *arena, HierarchyFile *f)
 static bool repair(Args *a, Findings *f, Err *err)
 {
     f->repaired = repair_nodes(&a->arena, f->file);
+    hf_metadata_refresh(&a->arena, &f->file->model);
     return !f->repaired || onnx_save(&a->arena, f->path, &f->file->model, err);
 }
 
@@ -176,7 +177,7 @@ static bool report(Args *a, const Findings *f, Err *err)
     return ok;
 }
 
-/* A folder: would Optimum load it? */
+/* A folder: would Optimum load it, and do we run it? The status answers the first question. */
 static bool validate_folder(Args *a, const char *folder, Err *err)
 {
     OptimumReport r;
@@ -215,10 +216,13 @@ static bool run(Args *a, Err *err)
 
 const Command cmd_validate = {
     .name = "validate",
-    .summary = "check an ONNX file and its hierarchy tags, or a folder for Optimum",
+    .summary = "check an ONNX file and its tags, or whether a folder loads in Optimum and here",
     .usage = "MODEL.onnx|DIR [--check-consistency] [--repair] [--json]",
     .example = "  encoderfile validate model.onnx --check-consistency\n"
                "  encoderfile validate ./exported\n",
+    .note = "A folder gets a line for each check: config.json, model.onnx, loads, processors, pipeline (of\n"
+            "Optimum), metadata, and runs (this program). Exit status 1: Optimum does not load it, or one of\n"
+            "its checks failed; a warning, and whether this program runs it, do not change the status.\n",
     .options = options,
     .run = run,
     .builder = true,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * optimum.h - would Optimum's ORTModelForX.from_pretrained(folder) work? A row for each check. */
+ * optimum.h - two questions about a model folder, answered apart: would Optimum's
+ * ORTModelForX.from_pretrained(folder) load it and a pipeline work with it, and does this program
+ * run it? A row for each check. Python is not asked: the rules are those of transformers, Optimum
+ * and ONNX Runtime, and are held against verdicts of the real ones (tests/cli/optimum.sh). */
 #ifndef CLI_OPTIMUM_H
 #define CLI_OPTIMUM_H
 #include "cli/cli.h"
@@ -14,14 +17,25 @@ typedef struct OptimumReport {
     const char *folder;
     Check check[16];
     int n;
-    bool compatible;        /* none failed */
+    const char *class_name; /* of Optimum, for this task: "ORTModelForTokenClassification" */
+    bool loads;             /* that class opens the folder */
+    bool compatible;        /* and nothing else failed that concerns Optimum */
+    bool tried, runs;       /* by this program; tried: it was asked */
+    const char *task;       /* of ours; NULL: none that runs */
     Value missing;          /* names of required files that are not there */
     Value optional;         /* name to whether it is there */
 } OptimumReport;
 
-/* False only when there is no such folder; everything else is a finding. load: and run a text. */
-bool optimum_check(Arena *, const char *folder, bool load, OptimumReport *, Err *);
+/* False only when there is no such folder; everything else is a finding. run: a text too. */
+bool optimum_check(Arena *, const char *folder, bool run, OptimumReport *, Err *);
 void optimum_print(Buf *, const OptimumReport *);
 Value optimum_json(Arena *, const OptimumReport *);
+
+/* optimum_graph.c: would ONNX Runtime open it? `file` stays open. */
+bool optimum_graph(Arena *, const char *path, OnnxFile *, Err *);
+
+/* optimum_names.c: the names that the newest releases know, each with a space on both sides. */
+extern const char optimum_types[], optimum_operators[], optimum_contrib[];
+bool optimum_lists(const char *names, Str name);
 
 #endif

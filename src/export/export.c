@@ -217,9 +217,13 @@ static bool add_metadata(Export *e, Err *err)
 {
     OnnxModel *m = &e->work->model;
     HfSource from = { .folder = e->folder, .encoder = e->encoder, .task = e->task_name,
-                      .name = e->folder == e->model ? NULL : e->model, .opset = e->opset,
-                      .external = spills(e), .tags = !e->clean, .tokenizer = e->include_tokenizer };
-    return e->no_metadata || hf_metadata_make(&e->arena, &from, &m->meta, &m->n_meta, err);
+                      .name = e->folder == e->model ? NULL : e->model, .model = m,
+                      .level = MAX(e->optimize, 1), .external = spills(e),
+                      .tokenizer = e->include_tokenizer };
+    if (e->no_metadata) return true;
+    if (!hf_metadata_make(&e->arena, &from, &m->meta, &m->n_meta, err)) return false;
+    e->tokenizer_inside = hf_has_tokenizer(m->meta, m->n_meta);
+    return true;
 }
 
 bool export_build(Export *e, Err *err)

@@ -12,6 +12,7 @@
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 #include "base/file.h"
+#include "export/hf_metadata.h"
 
 typedef struct ExportFile {
     const char *name;       /* below the output folder */
@@ -35,7 +36,7 @@ typedef struct Export {
     bool no_config;         /* the .onnx alone */
     bool no_tokenizer;      /* its files are not copied */
     bool no_metadata;       /* no hf_* metadata in the file */
-    bool include_tokenizer; /* tokenizer.json and the like in the metadata */
+    HfTokenizer include_tokenizer; /* tokenizer.json and the like in the metadata */
     uint64_t most_inside;   /* bytes of weights beyond which they go to <name>_data; 0: 2 GiB */
     /* found */
     const char *folder;     /* where the source is */
@@ -46,6 +47,7 @@ typedef struct Export {
     bool moved;             /* output named an .onnx, and a folder was made of it */
     const char *model_type, *class_name, *task_name;
     const char *tokenizer;  /* its file, or NULL: none there */
+    bool tokenizer_inside;  /* the .onnx holds it, and runs alone */
     int nodes, tagged, layers;
     uint64_t parameters;
     ExportFile file[64];    /* what was written, by name */

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
+#include "data/json.h"
+#include "text/text.h"
+
 static const size_t MOST_COPIED = (size_t)1 << 30;
 
 /* config.json is needed, the others are copied if there. */
@@ -137,11 +141,41 @@ bool files_copy(Export *e, const char *name, Err *err)
     return ok;
 }
 
+static TokenizerFiles source_tokenizer(Arena *arena, const Export *e)
+{
+    TokenizerFiles f = tokenizer_files(arena, e->folder);
+    return f.vocab || !e->encoder ? f : tokenizer_files(arena, e->encoder);
+}
+
+/* A vocabulary of a kind that cannot be converted is still copied, and the export stands. */
+static bool convert_tokenizer(Export *e, Err *err)
+{
+    Arena scratch = { 0 };
+    Buf text = { 0 };
+    Value tree;
+    Err trouble = { 0 };
+    bool ok = true;
+    TokenizerFiles f = source_tokenizer(&scratch, e);
+    const char *to = path_join(&scratch, e->target, STR("tokenizer.json"));
+    if (!f.vocab || str_is(path_name(f.vocab), "tokenizer.json")) return arena_free(&scratch), true;
+    if (tokenizer_converted(&scratch, &f, &tree, &trouble)) {
+        json_write(&text, &tree);
+        buf_char(&text, '\n');
+        ok = file_write(&scratch, to, buf_view(&text), err);
+        if (ok) files_note(e, "tokenizer.json", text.n);
+    } else {
+        log_warn("no tokenizer.json was made of %s: %s", f.vocab, trouble.message);
+    }
+    buf_free(&text);
+    arena_free(&scratch);
+    return ok;
+}
+
 bool files_copy_settings(Export *e, Err *err)
 {
     for (size_t i = 0; i < COUNT(settings); i++)
         if (!files_copy(e, settings[i], err)) return false;
     for (size_t i = 0; !e->no_tokenizer && i < COUNT(tokenizers); i++)
         if (!files_copy(e, tokenizers[i], err)) return false;
-    return true;
+    return e->no_tokenizer || convert_tokenizer(e, err);
 }

@@ -10,7 +10,9 @@ void files_target(Export *);         /* sets target, onnx, moved */
 const char *files_tokenizer(Export *); /* name of the tokenizer's main file, or NULL */
 /* Copies one file of the source if it is there; a file onto itself is left alone. */
 bool files_copy(Export *, const char *name, Err *);
-bool files_copy_settings(Export *, Err *); /* config, tokenizer, processors, modules */
+/* Config, tokenizer, processors, modules; and a tokenizer.json where the source has its vocabulary
+ * in another form. */
+bool files_copy_settings(Export *, Err *);
 void files_note(Export *, const char *name, uint64_t size); /* it was written */
 
 #endif

@@ -122,15 +122,10 @@ static Value full_config(Maker *m)
 
 static void add_settings(Maker *m)
 {
-    Value pipeline = value_map(m->arena, 4), export = value_map(m->arena, 4);
-    value_add(&pipeline, "framework", value_of_str(STR("onnx")));
-    value_add(&pipeline, "device", value_of_str(STR("cpu")));
-    value_add(&pipeline, "batch_size", value_of_int(1));
-    value_add(&pipeline, "num_threads", value_of_int(4));
-    value_add(&export, "opset_version", value_of_int(m->from->opset));
-    value_add(&export, "optimization_level", value_of_int(1));
-    value_add(&export, "use_external_data", value_of_bool(m->from->external));
-    value_add(&export, "hierarchy_tags_enabled", value_of_bool(m->from->tags));
+    const HfSource *from = m->from;
+    HfDone done = { from->level, from->external };
+    Value pipeline = hf_pipeline_config(m->arena, from->model);
+    Value export = hf_export_config(m->arena, from->model, done);
     add_json(m, "hf_pipeline_config", &pipeline);
     add_json(m, "hf_export_config", &export);
 }
@@ -154,20 +149,25 @@ static bool read_tokenizer(const Maker *m, Arena *arena, Value *out, Err *err)
     if (!f.vocab)
         return fail(err, EF_NOT_FOUND, "%s: tokenizer.json not found, nor another vocabulary, so "
                     "no tokenizer can be put in", m->from->folder);
-    if (!str_is(path_name(f.vocab), "tokenizer.json")) return tokenizer_tree(arena, &f, out, err);
+    if (!str_is(path_name(f.vocab), "tokenizer.json")) 
+        return tokenizer_converted(arena, &f, out, err);
     return file_read(arena, f.vocab, MOST_TOKENIZER, &text, err) &&
            (json_parse(arena, text, out, err) || within(err, "%s", f.vocab));
 }
 
+/* Where small is asked for, what is large, missing or not understood stays out. */
 static bool add_tokenizer(Maker *m, Err *err)
 {
     Value v;
+    Err ignored;
     Arena scratch = { 0 };
-    bool ok = read_tokenizer(m, &scratch, &v, err);
+    bool always = m->from->tokenizer == HF_TOKENIZER_IN;
+    bool ok = read_tokenizer(m, &scratch, &v, always ? err : &ignored);
     if (ok) add_json(m, "hf_tokenizer", &v);
     arena_free(&scratch);
+    if (ok && !always && m->item[m->n - 1].value.n > HF_SMALL_TOKENIZER) return m->n--, true;
     if (ok) add_json(m, "hf_special_tokens_map", &m->files.specials);
-    return ok;
+    return ok || !always;
 }
 
 static bool add_all(Maker *m, Err *err)
@@ -190,7 +190,7 @@ static bool add_all(Maker *m, Err *err)
              &m->files.preprocessor);
     add(m, "feature_engineering.type", str_of(type));
     add_name(m);
-    return !m->from->tokenizer || add_tokenizer(m, err);
+    return m->from->tokenizer == HF_TOKENIZER_OUT || add_tokenizer(m, err);
 }
 
 /* "gzip:" and base64, where that is shorter. */
@@ -227,18 +227,21 @@ bool hf_metadata_make(Arena *arena, const HfSource *from, OnnxPair **out, int *n
 
 /* ---- into a file ---- */
 
-/* What the graph tells; a file that is no ONNX ends here. */
-static bool read_facts(Arena *arena, HfEmbed *e, Str file, Err *err)
+bool hf_has_tokenizer(const OnnxPair *item, int n)
 {
-    OnnxModel model;
-    HfSource *s = &e->source;
-    if (!onnx_read(arena, file, &model, err)) return within(err, "%s", e->onnx);
-    for (int i = 0; i < model.n_opset; i++)
-        if (!model.opset[i].domain.n) s->opset = (int)model.opset[i].version;
-    for (int i = 0; i < model.graph.n_init; i++) s->external |= model.graph.init[i].location.n > 0;
-    for (int i = 0; i < model.graph.n_node; i++)
-        for (int k = 0; k < model.graph.node[i].n_meta; k++)
-            s->tags |= str_is(model.graph.node[i].meta[k].key, "hierarchy_tag");
+    for (int i = 0; i < n; i++)
+        if (str_is(item[i].key, "hf_tokenizer")) return true;
+    return false;
+}
+
+/* A file that is no ONNX ends here. */
+static bool read_model(Arena *arena, HfEmbed *e, Str file, Err *err)
+{
+    OnnxModel *model = NEW(arena, OnnxModel);
+    if (!onnx_read(arena, file, model, err)) return within(err, "%s", e->onnx);
+    e->source.model = model;
+    for (int i = 0; i < model->graph.n_init; i++)
+        e->source.external |= model->graph.init[i].location.n > 0;
     return true;
 }
 
@@ -269,9 +272,10 @@ bool hf_metadata_embed(Arena *arena, HfEmbed *e, Err *err)
     if (!e->to) e->to = e->onnx;
     if (!file_map(e->onnx, &map, err)) return false;
     Str file = { (const char *)map.p, map.n };
-    bool ok = read_facts(arena, e, file, err) && stays_beside(arena, e, err) &&
+    bool ok = read_model(arena, e, file, err) && stays_beside(arena, e, err) &&
               hf_metadata_make(arena, &e->source, &e->item, &e->n, err) &&
               rewrite(arena, e, file, err);
     file_unmap(&map);
+    e->tokenizer = ok && hf_has_tokenizer(e->item, e->n);
     return ok;
 }

@@ -160,17 +160,23 @@ static bool take_ours(Arena *arena, const OnnxPair *all, int n, HfMetadata *m)
     return m->n > 0;
 }
 
+void hf_metadata_pairs(Arena *arena, const OnnxPair *all, int n, HfMetadata *m)
+{
+    *m = (HfMetadata){ 0 };
+    if (!take_ours(arena, all, n, m) || !make_plain(arena, m)) return;
+    bool good = check_version(arena, m) && check_sum(arena, m) &&
+                check_object(arena, m, "hf_model_config") &&
+                check_object(arena, m, "hf_processor_config");
+    if (good) m->state = HF_GOOD;
+}
+
 bool hf_metadata_read(Arena *arena, Str file, HfMetadata *m, Err *err)
 {
     OnnxPair *all;
     int n;
     *m = (HfMetadata){ 0 };
     if (!onnx_props(arena, file, &all, &n, err)) return false;
-    if (!take_ours(arena, all, n, m) || !make_plain(arena, m)) return true;
-    bool good = check_version(arena, m) && check_sum(arena, m) &&
-                check_object(arena, m, "hf_model_config") &&
-                check_object(arena, m, "hf_processor_config");
-    if (good) m->state = HF_GOOD;
+    hf_metadata_pairs(arena, all, n, m);
     return true;
 }
 

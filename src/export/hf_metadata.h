@@ -19,14 +19,23 @@
 #include "data/value.h"
 #include "onnx/onnx.h"
 
+/* Is tokenizer.json put in as well? The file needs nothing else then. */
+typedef enum {
+    HF_TOKENIZER_OUT,
+    HF_TOKENIZER_SMALL,     /* where it is at most HF_SMALL_TOKENIZER bytes; none is no error */
+    HF_TOKENIZER_IN,
+} HfTokenizer;
+enum { HF_SMALL_TOKENIZER = 4 << 20 };
+
 typedef struct HfSource {   /* what is known of a model; zero: nothing */
     const char *folder;     /* config.json and what else is there */
     const char *encoder;    /* where to look next (old sentence-transformers folders); or NULL */
     const char *name;       /* for hf_model_name; NULL: the folder's */
     const char *task;       /* NULL: by the class that config.json names */
-    int opset;              /* of the graph */
-    bool external, tags;    /* weights beside the file; hierarchy tags in it */
-    bool tokenizer;         /* put tokenizer.json in as well: the file needs nothing else then */
+    const OnnxModel *model; /* the graph, which tells opset, types, shapes, tags */
+    int level;              /* of optimization; 0: by the graph's operators */
+    bool external;          /* its weights will lie beside the file */
+    HfTokenizer tokenizer;
     size_t compress_above;  /* bytes of a value; 0: 10240 */
 } HfSource;
 
@@ -62,12 +71,18 @@ int hf_metadata_problems(Arena *, const HfMetadata *, const char **out, int most
  * keys (and feature_engineering ones) are replaced; the rest stays, byte for byte. */
 typedef struct HfEmbed {
     const char *onnx, *to;  /* to NULL: in place */
-    HfSource source;        /* opset, external and tags are taken from the file */
+    HfSource source;        /* model is taken from the file */
     /* found */
     OnnxPair *item;
     int n;
+    bool tokenizer;         /* is inside */
     uint64_t size;          /* of the file written */
 } HfEmbed;
 bool hf_metadata_embed(Arena *, HfEmbed *, Err *);
+bool hf_has_tokenizer(const OnnxPair *, int n);
+
+/* The graph was rewritten: what its metadata says of opset, types, shapes and so on is made true
+ * again. Without (good) metadata nothing happens. */
+void hf_metadata_refresh(Arena *, OnnxModel *);
 
 #endif

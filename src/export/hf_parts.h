@@ -17,4 +17,14 @@ typedef struct HfFiles {    /* the JSON files of a model folder; kind V_NULL: no
  * "tokenizer", "image_processor", "feature_extractor" or "unknown". */
 Value hf_processor_config(Arena *, const HfFiles *, const char **type);
 
+/* hf_facts.c: what the graph tells of itself, and what it does not. */
+typedef struct HfDone {
+    int level;              /* of optimization; 0: by the operators */
+    bool external;          /* weights will lie beside the file */
+} HfDone;
+Value hf_pipeline_config(Arena *, const OnnxModel *);
+Value hf_export_config(Arena *, const OnnxModel *, HfDone);
+/* hf_metadata.c: the same as hf_metadata_read, from properties. */
+void hf_metadata_pairs(Arena *, const OnnxPair *, int n, HfMetadata *);
+
 #endif

@@ -78,34 +78,67 @@ static Value tokenizer(Arena *arena, const HfFiles *f)
     return out;
 }
 
-static Value described(Arena *arena, const HfFiles *f, const char *type, const char *const *keys,
+static Value described(Arena *arena, const Value *from, const char *type, const char *const *keys,
                        size_t n)
 {
     Value out = value_map(arena, n + 1);
     value_add(&out, "processor_type", text(type));
-    copy_keys(&out, &f->preprocessor, keys, n);
+    copy_keys(&out, from, keys, n);
     return out;
 }
 
 /* Old files name any of them "feature_extractor_type"; only sound has a sampling rate. */
-static bool hears(const HfFiles *f)
+static bool hears(const Value *preprocessor)
 {
-    return said(&f->preprocessor, "sampling_rate") || said(&f->preprocessor, "num_mel_bins");
+    return said(preprocessor, "sampling_rate") || said(preprocessor, "num_mel_bins");
+}
+
+static Value preprocessor(Arena *arena, const Value *from)
+{
+    if (hears(from))
+        return described(arena, from, "AutoFeatureExtractor", audio_keys, COUNT(audio_keys));
+    return described(arena, from, "AutoImageProcessor", image_keys, COUNT(image_keys));
+}
+
+/* preprocessor_config.json; newer folders have it as a part of processor_config.json, which then
+ * counts. NULL: neither. */
+static const Value *preprocessor_of(const HfFiles *f)
+{
+    static const char *const parts[] = { "image_processor", "feature_extractor" };
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        const Value *part = value_get(&f->processor, parts[i]);
+        if (part && part->kind == V_MAP) return part;
+    }
+    return f->preprocessor.kind == V_MAP ? &f->preprocessor : NULL;
+}
+
+/* Several in one, as CLIP and LayoutLMv3 have it: each under its own name. */
+static Value combined(Arena *arena, const HfFiles *f, bool reads, const Value *other)
+{
+    Value out = value_map(arena, 5), list = value_list(arena, 2);
+    const Value *const files[] = { &f->processor, &f->preprocessor, &f->tokenizer_config };
+    bool sound = other && hears(other);
+    list.list.n = 0;
+    value_add(&out, "processor_type", text("AutoProcessor"));
+    for (size_t i = 0; i < COUNT(files); i++)
+        if (said(files[i], "processor_class") && !value_get(&out, "processor_class"))
+            value_add(&out, "processor_class", *said(files[i], "processor_class"));
+    if (reads) list.list.items[list.list.n++] = text("text");
+    if (other) list.list.items[list.list.n++] = text(sound ? "audio" : "image");
+    value_add(&out, "modalities", list);
+    if (reads) value_add(&out, "tokenizer", tokenizer(arena, f));
+    const char *key = sound ? "feature_extractor" : "image_processor";
+    if (other) value_add(&out, key, preprocessor(arena, other));
+    return out;
 }
 
 Value hf_processor_config(Arena *arena, const HfFiles *f, const char **type)
 {
-    bool prepares = f->preprocessor.kind == V_MAP;
+    const Value *other = preprocessor_of(f);
     bool reads = f->tokenizer || f->tokenizer_config.kind == V_MAP;
-    *type = reads ? "tokenizer" : "unknown";
-    if (reads && !prepares) return tokenizer(arena, f);
-    if (prepares) *type = hears(f) ? "feature_extractor" : "image_processor";
-    if (!prepares || reads || f->processor.kind == V_MAP) {
-        Value out = value_map(arena, 1);
-        value_add(&out, "processor_type", text("AutoProcessor"));
-        return out;
-    }
-    if (hears(f))
-        return described(arena, f, "AutoFeatureExtractor", audio_keys, COUNT(audio_keys));
-    return described(arena, f, "AutoImageProcessor", image_keys, COUNT(image_keys));
+    *type = other ? hears(other) ? "feature_extractor" : "image_processor"
+            : reads ? "tokenizer" : "unknown";
+    if (reads && !other) return tokenizer(arena, f);
+    if (other && !reads && f->processor.kind != V_MAP) return preprocessor(arena, other);
+    return combined(arena, f, reads, other);
 }

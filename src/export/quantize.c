@@ -3,6 +3,7 @@
  * A weight is taken only if every reader is of a kind that is known here. */
 #include "quantize.h"
 
+#include "hf_metadata.h"
 #include "quantize_plan.h"
 
 enum {
@@ -437,6 +438,7 @@ bool quantize_model(Quantize *q, const OnnxModel *from, Err *err)
     if (!(q->target ? to_int8 : to_half)(&w, err)) return false;
     drop_inputs(&w);
     q->model.producer = STR("encoderfile"), q->model.producer_version = STR(EF_VERSION);
+    hf_metadata_refresh(q->arena, &q->model);
     if (!q->products && !q->tables)
         return fail(err, EF_UNSUPPORTED, "no float weight is multiplied with or looked up in");
     return q->after <= MOST_INSIDE ||

@@ -2,6 +2,13 @@
  * attr.c - looking things up in a model that was read: attributes, metadata, external weights. */
 #include "onnx/onnx.h"
 
+bool onnx_is_init(const OnnxGraph *g, Str name)
+{
+    for (int i = 0; i < g->n_init; i++)
+        if (str_eq(g->init[i].name, name)) return true;
+    return false;
+}
+
 const OnnxAttr *onnx_attr(const OnnxNode *node, const char *name)
 {
     const Str wanted = str_of(name);

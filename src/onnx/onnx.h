@@ -117,6 +117,7 @@ bool onnx_props(Arena *, Str file, OnnxPair **, int *n, Err *); /* values are vi
 typedef bool OnnxDrop(Str key);
 bool onnx_props_write(FileWriter *, Str file, OnnxDrop *drop, const OnnxPair *, int n, Err *);
 
+bool onnx_is_init(const OnnxGraph *, Str name); /* not fed, though old files list it as an input */
 const OnnxAttr *onnx_attr(const OnnxNode *, const char *name); /* NULL: absent */
 int64_t onnx_int(const OnnxNode *, const char *name, int64_t otherwise);
 float onnx_float(const OnnxNode *, const char *name, float otherwise);

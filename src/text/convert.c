@@ -198,9 +198,9 @@ static void put_added(Work *w, Buf *out, AddedRow row)
     buf_puts(out, out->n && out->p[out->n - 1] == '}' ? ",{\"content\":" : "{\"content\":");
     json_write_string(out, row.content);
     buf_printf(out,
-               ",\"id\":0,\"lstrip\":%s,\"rstrip\":%s,\"single_word\":%s,\"normalized\":%s,"
+               ",\"id\":%lld,\"lstrip\":%s,\"rstrip\":%s,\"single_word\":%s,\"normalized\":%s,"
                "\"special\":%s}",
-               row.lstrip ? "true" : "false", row.rstrip ? "true" : "false",
+               (long long)id_of(w, row.content), row.lstrip ? "true" : "false", row.rstrip ? "true" : "false",
                row.single_word ? "true" : "false", row.normalized ? "true" : "false",
                row.special ? "true" : "false");
 }
@@ -390,7 +390,7 @@ bool convert_tokenizer(Arena *arena, const Style *style, Str bytes, Str merges, 
                                            : spm_vocab(&w, bytes, err);
     if (!ok) return false;
     Buf text = { 0 };
-    buf_puts(&text, "{\"added_tokens\":[");
+    buf_puts(&text, "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[");
     put_all_added(&w, &text);
     buf_puts(&text, "],");
     ok = put_text(&w, &text, style->parts, err);
@@ -402,4 +402,14 @@ bool convert_tokenizer(Arena *arena, const Style *style, Str bytes, Str merges, 
     if (!ok || !json_parse(arena, json, out, err)) return false;
     out->map.items[out->map.n - 1].value = model_of(&w);
     return true;
+}
+
+void convert_publish(Value *tree)
+{
+    Value *model = &tree->map.items[tree->map.n - 1].value;
+    size_t n = 0;
+    for (size_t i = 0; i < model->map.n; i++)
+        if (!str_is(model->map.items[i].key, "exact_scores"))
+            model->map.items[n++] = model->map.items[i];
+    model->map.n = n;
 }

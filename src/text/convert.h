@@ -37,6 +37,7 @@ bool spm_read(Arena *, Str bytes, Spm *out, Err *);
 Value spm_merges(Arena *, const Spm *);
 
 /* The tree of a tokenizer.json. `bytes`: the vocabulary file; `merges`: merges.txt, or empty. */
+void convert_publish(Value *tree); /* takes out what only this program understands */
 bool convert_tokenizer(Arena *, const Style *, Str bytes, Str merges, const Sidecar *, Value *out,
                        Err *);
 

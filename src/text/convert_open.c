@@ -74,17 +74,33 @@ static bool parse(Arena *arena, Str json, const Sidecar *side, Value *out, Err *
     return true;
 }
 
-static bool read_tree(Arena *arena, const TokenizerFiles *f, Str bytes, const Sidecar *side,
-                      Value *out, Err *err)
+/* *converted: it was no tokenizer.json. */
+static bool read_tree(Arena *arena, const TokenizerFiles *f, const Sidecar *side, Value *out,
+                      bool *converted, Err *err)
 {
-    Str name = path_name(f->vocab);
+    Str bytes, name = path_name(f->vocab);
     bool pieces = str_ends(name, ".model"), words = str_ends(name, ".txt");
-    if (!pieces && !words && !str_is(name, "vocab.json"))
-        return parse(arena, bytes, side, out, err);
+    if (!file_read(arena, f->vocab, FILE_LIMIT, &bytes, err)) return false;
+    *converted = pieces || words || str_is(name, "vocab.json");
+    if (!*converted) return parse(arena, bytes, side, out, err);
     ConvertKind kind = pieces ? FROM_SENTENCEPIECE : words ? FROM_WORDS : FROM_MERGES;
-    if (!convert(arena, f, bytes, kind, side, out, err))
-        return within(err, "%.*s", STR_ARG(name));
-    settings_common(arena, out, side);
+    return convert(arena, f, bytes, kind, side, out, err) || within(err, "%.*s", STR_ARG(name));
+}
+
+static bool read_sidecar(Arena *arena, const TokenizerFiles *f, Sidecar *side, Err *err)
+{
+    return read_object(arena, f->config, &side->config, err) &&
+           read_object(arena, f->specials, &side->specials, err) &&
+           read_object(arena, f->added, &side->added, err);
+}
+
+bool tokenizer_converted(Arena *arena, const TokenizerFiles *f, Value *out, Err *err)
+{
+    Sidecar side = { 0 };
+    bool converted;
+    if (!read_sidecar(arena, f, &side, err) || !read_tree(arena, f, &side, out, &converted, err))
+        return false;
+    convert_publish(out);
     return true;
 }
 
@@ -92,14 +108,11 @@ bool tokenizer_tree(Arena *arena, const TokenizerFiles *f, Value *out, Err *err)
 {
     Sidecar side = { 0 };
     const Value *sentence = NULL;
-    Str bytes;
-    if (!read_object(arena, f->config, &side.config, err) ||
-        !read_object(arena, f->specials, &side.specials, err) ||
-        !read_object(arena, f->added, &side.added, err) ||
-        !read_object(arena, f->sentence, &sentence, err) ||
-        !file_read(arena, f->vocab, FILE_LIMIT, &bytes, err) ||
-        !read_tree(arena, f, bytes, &side, out, err))
+    bool converted;
+    if (!read_sidecar(arena, f, &side, err) || !read_object(arena, f->sentence, &sentence, err) ||
+        !read_tree(arena, f, &side, out, &converted, err))
         return false;
+    if (converted) settings_common(arena, out, &side);
     if (value_bool(value_get(sentence, "do_lower_case"), false)) settings_lowercase(arena, out);
     return true;
 }

@@ -70,6 +70,9 @@ TokenizerFiles tokenizer_files_at(Arena *, const char *path);
 /* The tree of a tokenizer.json, with the settings of the other files (settings.c); what is no
  * tokenizer.json is converted as transformers does. Tree and texts live in the arena. */
 bool tokenizer_tree(Arena *, const TokenizerFiles *, Value *out, Err *);
+/* Of a vocabulary that is no tokenizer.json: the one that transformers would save beside the same
+ * files, so without what they change when it is read. */
+bool tokenizer_converted(Arena *, const TokenizerFiles *, Value *out, Err *);
 /* From the files of tokenizer_files_at. */
 bool tokenizer_open(Arena *, const char *path, Tokenizer **out, Err *);
 /* The same from a parsed tree (the member of a package holds it inside another object). */

@@ -175,7 +175,7 @@ side=full/model_htp_metadata.json
 [ "$(grep -o '^  "[a-z_]*": {' $side | tr -dc 'a-z_\n' | tr '\n' ' ')" = "export_context model tracing modules nodes outputs report statistics " ] && pass || flunk "3.1 order of keys"
 for words in '"timestamp": "20..-..-..T..:..:..\....Z"' '"strategy": "htp"' '"version": "1.0"' '"embed_hierarchy_attributes": true' '"class_names": "transformers-5"' \
     '"framework": "transformers"' '"total_parameters": 429523' '"modules_traced": 25' '"execution_steps": 50' '"dtype": "torch.int64"' '"scope": ""' \
-    '"path": "model.onnx"' '"size_mb": 1.68' '"opset_version": 18' '"path": "model_htp_export_report.md"' '"model_preparation": {' '"input_generation": {' \
+    '"path": "model.onnx"' '"size_mb": 1.69' '"opset_version": 18' '"path": "model_htp_export_report.md"' '"model_preparation": {' '"input_generation": {' \
     '"hierarchy_building": {' '"onnx_export": {' '"node_tagging": {' '"tag_injection": {' '"unique_scopes": ' '"root_fallbacks": ' '"tags_stripped": false' \
     '"onnx_nodes": 115' '"empty_tags": 0' '"coverage_percentage": 100.0' '"module_types": \['; do
     grep -q -- "$words" $side && pass || flunk "3.1: the sidecar lacks $words"

@@ -10,7 +10,7 @@ works "2.4 export without metadata" "$EF" export "$BUS" made --no-embed-metadata
 PLAIN=$work/made/model.onnx
 
 # ---- embed, read, validate ----
-prints "2.20 embed" "task token-classification" "$EF" metadata embed "$PLAIN" "$BUS" -o a/b/one.onnx
+prints "2.20 embed" "task token-classification$" "$EF" metadata embed "$PLAIN" "$BUS" --no-include-tokenizer -o a/b/one.onnx
 for key in hf_metadata_version hf_model_config hf_processor_config hf_pipeline_task hf_export_timestamp; do
     works "2.5 $key" "$EF" metadata read a/b/one.onnx --key $key
 done
@@ -22,7 +22,7 @@ prints "validate --json" '"valid": true' "$EF" metadata validate --json a/b/one.
 [ "$(stat -c %a a/b/one.onnx a/b | tr '\n' ' ')" = "644 755 " ] && pass || flunk "modes"
 cmp -s -n "$(stat -c %s "$PLAIN")" "$PLAIN" a/b/one.onnx && pass || flunk "2.7 the graph stays, byte for byte"
 cp a/b/one.onnx two.onnx
-works "2.7 again, in place" "$EF" embed-metadata two.onnx "$BUS" --json
+works "2.7 again, in place" "$EF" embed-metadata two.onnx "$BUS" --no-include-tokenizer --json
 has "embed --json" '"pipeline_task": "token-classification"'
 [ "$(stat -c %s two.onnx)" = "$(stat -c %s a/b/one.onnx)" ] && pass || flunk "2.7 no duplicates"
 prints "task given" "task text-classification" "$EF" metadata embed two.onnx "$BUS" --task sentiment-analysis
@@ -53,6 +53,47 @@ works "2.4 export puts metadata in" "$EF" export "$BUS" by --embed-metadata
 prints "2.4 it is there" "checksum right" "$EF" metadata validate by/model.onnx
 grep -q '/BertForTokenClassification/BertModel/BertEncoder' by/model.onnx && pass || flunk "2.4 tags stay"
 fails "2.4 off" "there is no metadata" "$EF" metadata validate made/model.onnx
+# What was done, told by the file; the same after it is rewritten.
+# told FILE WORDS...
+told() {
+    "$EF" metadata read "$1" --key export_config >txt 2>err
+    "$EF" metadata read "$1" --key pipeline_config >>txt 2>err
+    "$EF" metadata validate "$1" | grep -q "checksum right" && pass || flunk "$1: checksum"
+    file=$1 && shift
+    for words; do has "$file: $words" "$words"; done
+}
+told by/model.onnx '"opset_version":18' '"optimization_level":1' '"dtype":"fp32"' '"quantization":null' '"static_shapes":null' \
+    '"use_external_data":false' '"hierarchy_tags_enabled":true' '"batch_size":null,"sequence_length":null,"num_threads":null'
+works "export with options" "$EF" export "$BUS" done --optimize O3 --opset 20 --dtype bf16 --static-shapes 2,32 --clean-onnx
+told done/model.onnx '"opset_version":20' '"optimization_level":3' '"dtype":"bf16"' '"static_shapes":\[2,32\]' \
+    '"hierarchy_tags_enabled":false' '"batch_size":2,"sequence_length":32'
+works "quantize" "$EF" quantize by -o small
+told small/model_quantized.onnx '"dtype":"int8"' '"quantization":"dynamic"' '"opset_version":18'
+works "quantize to fp16" "$EF" quantize by/model.onnx half.onnx --dtype fp16 --no-report
+told half.onnx '"dtype":"fp16"' '"quantization":null'
+works "convert" "$EF" onnx convert by/model.onnx far.onnx --external --opset 21
+told far.onnx '"opset_version":21' '"use_external_data":true'
+works "O2, then convert" "$EF" export "$BUS" two.d --optimize O2 && works "convert" "$EF" onnx convert two.d/model.onnx kept.onnx --opset 20
+told kept.onnx '"optimization_level":2' '"opset_version":20'
+works "embed into it" "$EF" metadata embed done/model.onnx "$BUS" -o again.onnx
+told again.onnx '"optimization_level":2' '"dtype":"bf16"' '"static_shapes":\[2,32\]'
+works "embed into int8" "$EF" metadata embed small/model_quantized.onnx "$BUS" -o again8.onnx
+told again8.onnx '"dtype":"int8"' '"quantization":"dynamic"'
+works "validate --repair puts tags in" "$EF" validate --repair done/model.onnx --sidecar done/model_htp_metadata.json
+told done/model.onnx '"hierarchy_tags_enabled":true' '"optimization_level":3'
+
+# One .onnx alone, by default where the tokenizer is small.
+prints "by default the tokenizer is inside" "model.onnx holds its config and tokenizer: it runs alone" "$EF" export "$BUS" whole
+works "without" "$EF" export "$BUS" without --no-include-tokenizer && lacks "without" "runs alone"
+mkdir lonely && mv whole/model.onnx lonely/a.onnx && cp without/model.onnx lonely/b.onnx
+prints "one file runs" '"SRC": "Bangalore"' "$EF" extract -m lonely/a.onnx "$Q"
+refuses "one file without does not" "not found" "$EF" extract -m lonely/b.onnx "$Q"
+cp -r "$BUS" fat && awk 'BEGIN { printf "{\"x\": \""; for (i = 0; i < 500000; i++) printf "0123456789"; print "\"," } NR == 1 { sub(/^{/, "") } { print }' \
+    "$BUS/tokenizer.json" >fat/tokenizer.json
+works "a large one stays out" "$EF" export fat large && lacks "a large one stays out" "runs alone"
+prints "unless asked for" "runs alone" "$EF" export fat large --include-tokenizer
+works "no tokenizer is no error" "$EF" export "$GOLDEN/bert" no-tokens
+refuses "both" "not both" "$EF" export "$BUS" out --include-tokenizer --no-include-tokenizer
 works "include-tokenizer" "$EF" export "$BUS" lone.onnx --no-config --include-tokenizer
 (mkdir elsewhere && mv lone.onnx elsewhere && cd elsewhere && "$EF" extract -m lone.onnx "$Q") >txt 2>err
 has "2.9 exported to one file" '"SRC": "Bangalore"'
@@ -162,8 +203,8 @@ refuses "no model" "hf download" "$EF" add-config lone/net.onnx no/such
 refuses "one word" "wanted an .onnx" "$EF" add-config lone/net.onnx
 
 # ---- validate DIR ----
-prints "1.16 a folder that loads" "is compatible with Optimum" "$EF" validate made
-for row in model.onnx config.json tokenizer inputs outputs loads; do has "3.13 $row" "^  ok  *$row "; done
+prints "1.16 a folder that loads" "Optimum loads it, as ORTModelForTokenClassification$" "$EF" validate made
+for row in config.json model.onnx loads processors pipeline runs; do has "3.13 $row" "^  ok  *$row "; done
 prints "--json" '"compatible": true' "$EF" validate made --json
 has "3.2 optional files" '"special_tokens_map.json": true'
 # changed NAME: a copy of the folder, to be broken.
@@ -172,9 +213,9 @@ changed && rm bad/config.json && fails "1.15 no config" "Missing required files:
 has "1.26 a remedy" "add-config"
 changed && rm bad/model.onnx && fails "1.15 no model" "Missing required files: model.onnx" "$EF" validate bad
 mkdir empty && fails "1.15 neither" "Missing required files: model.onnx, config.json" "$EF" validate empty
-changed && rm bad/tokenizer.json bad/vocab.txt && prints "1.26 no tokenizer: a warning" "warning  tokenizer" "$EF" validate bad
+changed && rm bad/tokenizer.json bad/vocab.txt && prints "1.26 no tokenizer: a warning" "warning  processors" "$EF" validate bad
 changed && mv bad/model.onnx bad/net.onnx && prints "another name: a warning" "net.onnx is taken instead" "$EF" validate bad
-changed && head -c 9000 "$PLAIN" >bad/model.onnx && fails "1.16 cut off" "failed  *model.onnx" "$EF" validate bad
+changed && head -c 9000 "$PLAIN" >bad/model.onnx && fails "1.16 cut off" "failed  *loads" "$EF" validate bad
 changed && sed 's/logits/logitz/g' "$PLAIN" >bad/model.onnx && fails "output renamed" "wanted logits" "$EF" validate bad
 changed && sed 's/input_ids/input_idz/g' "$PLAIN" >bad/model.onnx && fails "input renamed" "input_idz, which no tokenizer" "$EF" validate bad
 changed && sed 's/Softmax/Softmix/g' "$PLAIN" >bad/model.onnx && fails "1.16 does not load" "Softmix" "$EF" validate bad
