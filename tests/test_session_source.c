@@ -123,7 +123,9 @@ static void limits(void)
 {
     TEST("limits: YAML, model_max_length, max_length, positions");
     static const struct Case { const char *config, *yaml, *file; int wanted; } cases[] = {
-        { bert, NULL, "{\"model_max_length\":256,\"max_length\":128}", 256 },
+        { bert, NULL, "{\"model_max_length\":256,\"max_length\":128}", 128 },
+        { bert, NULL, "{\"model_max_length\":100,\"max_length\":128}", 100 },
+        { bert, NULL, "{\"model_max_length\":1e30,\"max_length\":128,\"max_len\":99}", 99 },
         { bert, NULL, "{\"max_length\":128}", 128 },
         { bert, "{\"max_length\":64}", "{\"model_max_length\":256}", 64 },
         { bert, "{\"max_length\":null}", "{\"model_max_length\":256}", 256 },

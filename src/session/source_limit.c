@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source_limit.c - how many tokens a text may have and which are cut off. The first that speaks
- * wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json
- * (model_max_length, its old name max_len, then max_length), then tokenizer.json's own truncation,
+ * wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest of
+ * model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
  * then 512 as the peer has it; and never more than the model has positions. */
 #include "base/log.h"
 #include "session/source.h"
@@ -85,21 +85,30 @@ static int positions(const ModelConfig *c)
     return MAX(c->max_positions - used, 1);
 }
 
+/* The smallest limit of tokenizer_config.json; 0: it names none. */
+static bool read_file_limit(const Value *file, int *out, Err *err)
+{
+    static const char *const keys[] = { "model_max_length", "max_len", "max_length" };
+    *out = 0;
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        int n;
+        if (!read_count(file, keys[i], &n, err)) return within(err, "tokenizer_config.json");
+        if (n && (!*out || n < *out)) *out = n;
+    }
+    return true;
+}
+
 static bool read_limits(const LimitSource *s, EncodeOptions *o, int *yaml, Err *err)
 {
-    int model_max = 0, old_max = 0, max = 0, sentence = 0;
+    int file = 0, sentence = 0;
     EncodeOptions own = { 0 };
     if (!read_count(s->yaml, "max_length", yaml, err)) return within(err, "tokenizer");
     if (!read_count(s->sentence, "max_seq_length", &sentence, err))
         return within(err, "sentence_bert_config.json");
-    if (!read_count(s->file, "model_max_length", &model_max, err) ||
-        !read_count(s->file, "max_len", &old_max, err) ||
-        !read_count(s->file, "max_length", &max, err))
-        return within(err, "tokenizer_config.json");
-    bool said = sentence || model_max || old_max || max;
+    if (!read_file_limit(s->file, &file, err)) return false;
+    bool said = sentence || file;
     if (!said && s->tokenizer && tokenizer_truncation(s->tokenizer, &own)) *o = own;
-    const int order[] = { *yaml,   sentence,       model_max,      old_max,
-                          max,     own.max_length, LIMIT_OTHERWISE };
+    const int order[] = { *yaml, sentence, file, own.max_length, LIMIT_OTHERWISE };
     size_t i = 0;
     while (order[i] == 0) i++;
     o->max_length = order[i];
