@@ -4,6 +4,8 @@
 
 #include <sys/utsname.h>
 
+#include "base/log.h"
+
 static bool check_target(const char *target, Err *err)
 {
     static const char *const abis[] = { "unknown-linux-gnu", "unknown-linux-musl" };
@@ -107,6 +109,7 @@ static bool run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 bool build_run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
     *r = (BuildReport){ 0 };
+    if (c->cache_dir) log_warn("cache_dir has no effect: nothing is downloaded, nothing is cached");
     if (run(arena, c, r, err)) return true;
     model_close(r->model);
     *r = (BuildReport){ 0 };

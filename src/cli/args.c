@@ -151,6 +151,48 @@ static bool take_option(Args *a, int argc, char **argv, int i, int *used, Err *e
     return true;
 }
 
+/* The first option of a list "a b c" that was given, or NULL. */
+static const char *given_of(const Args *a, const char *list)
+{
+    for (int i = 0; list && i < a->n_given; i++) {
+        const char *name = a->given[i].option->name, *at = list;
+        const size_t n = strlen(name);
+        for (; at; at = strchr(at, ' '), at += at != NULL)
+            if (strncmp(at, name, n) == 0 && (at[n] == ' ' || at[n] == 0)) return name;
+    }
+    return NULL;
+}
+
+/* "a b c" to "--a, --b or --c". */
+static const char *flags_of(Arena *arena, const char *list)
+{
+    Buf text = { 0 };
+    for (const char *next; list; list = next ? next + 1 : NULL) {
+        next = strchr(list, ' ');
+        const char *between = !text.n ? "" : next ? ", " : " or ";
+        buf_printf(&text, "%s--%.*s", between, next ? (int)(next - list) : (int)strlen(list), list);
+    }
+    const char *flags = str_dup(arena, buf_view(&text));
+    buf_free(&text);
+    return flags;
+}
+
+/* An option that would have no effect is an error, not a surprise. */
+static bool check_company(Args *a, Err *err)
+{
+    for (int i = 0; i < a->n_given; i++) {
+        const Option *o = a->given[i].option;
+        const char *other = given_of(a, o->against);
+        if (other)
+            return fail(err, EF_USAGE, "%s: --%s: found --%s beside it, wanted one of them",
+                        a->command->name, o->name, other);
+        if (o->beside && !given_of(a, o->beside))
+            return fail(err, EF_USAGE, "%s: --%s has no effect alone: wanted %s beside it",
+                        a->command->name, o->name, flags_of(&a->arena, o->beside));
+    }
+    return true;
+}
+
 bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *err)
 {
     int at, words = 0, used = 1;
@@ -169,7 +211,7 @@ bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *
         else if (literal || !is_option(argv[i])) a->text[a->n_text++] = argv[i];
         else if (!take_option(a, argc, argv, i, &used, err)) return a->help;
     }
-    return true;
+    return a->help || check_company(a, err);
 }
 
 const char *args_value(const Args *a, const char *name)
@@ -232,6 +274,14 @@ bool args_model(const Args *a, Model **out, Err *err)
              "Not a valid encoderfile: no payload at the end of this program (was it stripped or "
              "truncated?); --model names another model");
     return false;
+}
+
+bool args_verify(const Args *a, const Model *m, Err *err)
+{
+    if (!args_has(a, "verify")) return true;
+    if (m->package.file.n) return package_verify(&m->package, err);
+    return fail(err, EF_USAGE, "--verify: found a model that is no package, wanted one: only packages "
+                "carry SHA-256 sums");
 }
 
 void args_free(Args *a)

@@ -14,6 +14,8 @@ typedef struct Option {
     const char *help;      /* NULL: accepted, but not worth a line */
     const char *refused;   /* why it cannot be used (yet) */
     const char *const *may; /* its value may be left out, and is one of these (ends with NULL) */
+    const char *against;   /* options it would be ignored beside, one space between: refused */
+    const char *beside;    /* options of which one must stand beside it, or it would be ignored */
 } Option;
 
 typedef struct Args Args;
@@ -56,16 +58,20 @@ bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
 bool args_tokenizer(const Args *, HfTokenizer *, Err *);
 ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER */
 bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and those */
+bool args_verify(const Args *, const Model *, Err *); /* --verify: the SHA-256 sums of a package */
 void args_free(Args *);
 #define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package" }
 #define OPTION_TASK                                                                           \
     { "task", 0, "TASK", "what it is for: token-classification, ner, ...; default: as its files" \
                          " say" },                                                            \
-    { "model-type", 0, "TYPE", NULL },                                                        \
-    { "force-task-detection", 0, NULL, "guess the task where nothing tells it" }
+    { "model-type", 0, "TYPE", NULL, .against = "task" },                                     \
+    { "force-task-detection", 0, NULL, "guess the task where nothing tells it",               \
+      .against = "task model-type" }
 #define OPTION_TOKENIZER \
     { "tokenizer", 0, "PATH", "a folder or a tokenizer.json, instead of the model's own" }
 #define OPTIONS_OPEN OPTION_MODEL, OPTION_TASK, OPTION_TOKENIZER
+/* log_debug's lines, on stderr. */
+#define OPTION_VERBOSE { "verbose", 'v', NULL, "say on stderr what was found" }
 /* The original's commands that run a model have these. */
 #define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
 #define OPTIONS_ORT                                          \

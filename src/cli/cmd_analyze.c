@@ -15,7 +15,7 @@ static const Option options[] = {
     { "show-processor", 0, NULL, "how the metadata says inputs are prepared" },
     { "validate-metadata", 0, NULL, "what can be said against the metadata" },
     { "json", 0, NULL, "the same as --output-format json" },
-    { "verbose", 'v', NULL, NULL },
+    OPTION_VERBOSE,
     { 0 },
 };
 
@@ -25,10 +25,13 @@ static bool parse_format(const Args *a, Format *out, Err *err)
 {
     static const char *const words[] = { "json", "csv", "summary" };
     const char *word = args_value(a, "output-format");
-    *out = AS_JSON;
-    for (size_t i = 0; word && i < COUNT(words); i++)
-        if (strcmp(word, words[i]) == 0) return *out = (Format)i, true;
-    return !word || fail(err, EF_USAGE, "--output-format: found \"%s\", wanted json, csv or "
+    size_t i = 0;
+    while (word && i < COUNT(words) && strcmp(word, words[i]) != 0) i++;
+    *out = (Format)i;
+    if (*out != AS_JSON && i < COUNT(words) && args_has(a, "json"))
+        return fail(err, EF_USAGE, "--json: found --output-format %s beside it, wanted one of them",
+                    word);
+    return i < COUNT(words) || fail(err, EF_USAGE, "--output-format: found \"%s\", wanted json, csv or "
                          "summary", word);
 }
 
@@ -59,6 +62,18 @@ static Value metadata_of(Args *a, const HfMetadata *m)
     if (args_has(a, "validate-metadata"))
         value_add(&more, "metadata_problems", problems_of(&a->arena, m));
     return more;
+}
+
+/* A table of nodes has no place for the metadata. */
+static bool check_shown(const Args *a, Format format, Err *err)
+{
+    static const char *const shown[] = { "show-metadata", "show-task", "show-processor",
+                                         "validate-metadata" };
+    for (size_t i = 0; format == AS_CSV && i < COUNT(shown); i++)
+        if (args_has(a, shown[i]))
+            return fail(err, EF_USAGE, "--%s: found --output-format csv, wanted json or summary",
+                        shown[i]);
+    return true;
 }
 
 static void put(Args *a, Buf *b, const Htp *h, const HfMetadata *m, Format format)
@@ -96,7 +111,7 @@ static bool analyze(Args *a, Err *err)
     Format format;
     if (a->n_text != 1)
         return fail(err, EF_USAGE, "found %d files, wanted one ONNX model", a->n_text);
-    if (!parse_format(a, &format, err)) return false;
+    if (!parse_format(a, &format, err) || !check_shown(a, format, err)) return false;
     if (!hf_metadata_open(&a->arena, a->text[0], &metadata, err)) return false;
     if (!hierarchy_open(&a->arena, a->text[0], args_value(a, "sidecar"), &f, err)) return false;
     Buf b = { 0 };

@@ -180,7 +180,8 @@ static bool check_precision(const Args *a, const Model *m, Err *err)
 static bool open_model(Args *a, Model **m, Err *err)
 {
     const char *path = args_value(a, "model");
-    if (path && !args_open(a).task.n && str_ends(str_of(path), ".onnx")) {
+    const ModelOpen how = args_open(a);
+    if (path && !how.task.n && !how.tokenizer && str_ends(str_of(path), ".onnx")) {
         const char *precision = args_value(a, "precision");
         return model_open_bare_in(precision ? str_of(precision) : (Str){ 0 }, path, m, err);
     }

@@ -11,7 +11,8 @@
 static const Option options[] = {
     { "config", 'f', "FILE", "the build's YAML (without it: MODEL_* variables)" },
     { "output-path", 'o', "FILE", "the package to write" },
-    { "output-dir", 0, "DIR", "its folder; its name is then NAME.encoderfile" },
+    { "output-dir", 0, "DIR", "its folder; its name is then NAME.encoderfile",
+      .against = "output-path" },
     OPTION_TASK,
     OPTION_TOKENIZER,
     { "precision", 0, "P", "of products: fp32 (as the file is), bf16 or int8" },
@@ -19,7 +20,7 @@ static const Option options[] = {
     { "directory", 0, "DIR", "go there after reading the YAML" },
     { "base-binary-path", 0, "FILE", "another program to put in front of the model" },
     { "target", 0, "TRIPLE", "must be this machine's" },
-    { "cache-dir", 0, "DIR", "accepted: there is nothing to cache" },
+    { "cache-dir", 0, "DIR", "has no effect, and says so: there is nothing to cache" },
     { "no-download", 0, NULL, "accepted: nothing is downloaded" },
     { "runtime-version", 0, "V", NULL, "runtime downloads do not exist here: " DOWNLOADS },
     { "platform", 0, "TRIPLE", NULL, "the option is called --target" },

@@ -9,7 +9,7 @@ enum { SHOWN = 10 };
 static const Option options[] = {
     { "output-file", 0, "FILE", "write the comparison there, as JSON" },
     { "json", 0, NULL, "print it as JSON" },
-    { "verbose", 'v', NULL, NULL },
+    OPTION_VERBOSE,
     { 0 },
 };
 

@@ -23,20 +23,21 @@ static const Option options[] = {
     { "strategy", 0, "NAME", "htp, the only one" },
     { "clean-onnx", 0, NULL, "no hierarchy tags in the file" },
     { "no-hierarchy-attrs", 0, NULL, NULL },
-    { "embed-hierarchy", 0, NULL, NULL },
-    { "with-report", 0, NULL, "write <stem>_htp_export_report.md" },
+    { "embed-hierarchy", 0, NULL, NULL, .against = "clean-onnx no-hierarchy-attrs" },
+    { "with-report", 0, NULL, "write <stem>_htp_export_report.md", .against = "no-config" },
     { "with-graphml", 0, NULL, "draw the graph as GraphML v1.3" },
     { "graphml", 0, NULL, NULL },
     { "torch-module", 0, NULL, "norms and tables are levels of the hierarchy too" },
     { "class-names", 0, "OF", "classes in tags: transformers-5 (default) or transformers-4" },
     { "no-config", 0, NULL, "write the .onnx alone, at OUT" },
     { "no-tokenizer", 0, NULL, "leave the tokenizer's files behind" },
-    { "embed-metadata", 0, NULL, NULL },
+    { "embed-metadata", 0, NULL, NULL, .against = "no-embed-metadata" },
     { "no-embed-metadata", 0, NULL, "no config and task inside the .onnx" },
     { "include-tokenizer", 0, NULL, "tokenizer.json inside the .onnx, which then runs alone (by "
-                                    "default where it is at most 4 MiB)" },
+                                    "default where it is at most 4 MiB)",
+      .against = "no-embed-metadata" },
     { "no-include-tokenizer", 0, NULL, "leave it out" },
-    { "input-text", 0, "TEXT", "a text of your own for the int8 comparison" },
+    { "input-text", 0, "TEXT", "verify on this text, and compare int8 on it (--quantize)" },
     { "verify", 0, NULL, "try the result: on the words behind the folders, or on samples" },
     { "json", 0, NULL, "what was done as JSON" },
     { "verbose", 'v', NULL, "say what was found" },
@@ -59,6 +60,15 @@ typedef struct Exporting {  /* the command's own state beside the export */
 } Exporting;
 
 /* ---- the line ---- */
+/* What to verify on: --input-text, and the words behind the folders. */
+static void read_texts(const Args *a, Exporting *x, int next)
+{
+    Str *text = ARRAY(&x->arena, Str, (size_t)(a->n_text - next) + 1);
+    x->verifying.text = text;
+    if (x->text) text[x->verifying.n++] = str_of(x->text);
+    for (; next < a->n_text; next++) text[x->verifying.n++] = str_of(a->text[next]);
+}
+
 static bool read_folders(const Args *a, Exporting *x, Err *err)
 {
     Export *e = &x->e;
@@ -71,13 +81,11 @@ static bool read_folders(const Args *a, Exporting *x, Err *err)
     if (!e->output && e->model == usual) e->output = "models/bus_ner_onnx";
     if (!e->model || !e->output)
         return fail(err, EF_USAGE, "export: wanted a model folder and an output folder");
-    x->verifying.n = x->verify ? (size_t)(a->n_text - next) : 0;
-    Str *text = ARRAY(&x->arena, Str, x->verifying.n + 1);
-    for (size_t i = 0; i < x->verifying.n; i++) text[i] = str_of(a->text[next + (int)i]);
-    x->verifying.text = text;
-    return x->verify || next == a->n_text ||
-           fail(err, EF_USAGE, "export: found \"%s\", wanted nothing behind the folders",
-                a->text[next]);
+    if (next < a->n_text && !args_has(a, "verify"))
+        return fail(err, EF_USAGE, "export: found \"%s\", wanted nothing behind the folders",
+                    a->text[next]);
+    read_texts(a, x, next);
+    return true;
 }
 
 static bool read_shapes(const Args *a, Export *e, Err *err)
@@ -105,7 +113,8 @@ static bool configure(const Args *a, Exporting *x, Err *err)
     Export *e = &x->e;
     int64_t opset;
     const char *strategy = args_value(a, "strategy"), *target = args_value(a, "quantize");
-    x->verify = args_has(a, "verify");
+    x->text = args_value(a, "input-text");
+    x->verify = args_has(a, "verify") || x->text;
     if (!read_folders(a, x, err)) return false;
     if (strategy && strcmp(strategy, "htp") != 0)
         return fail(err, EF_USAGE, "--strategy: found \"%s\", wanted htp", strategy);
@@ -125,20 +134,20 @@ static bool configure(const Args *a, Exporting *x, Err *err)
     e->no_metadata = args_has(a, "no-embed-metadata");
     if (!args_tokenizer(a, &e->include_tokenizer, err)) return false;
     x->verbose = args_has(a, "verbose"), x->json = args_has(a, "json");
-    x->text = args_value(a, "input-text");
     return read_shapes(a, e, err) && read_level(a, e, err);
 }
 
-/* ---- what is said on the way; with --json nothing is ---- */
+/* ---- what is said on the way; beside --json only with --verbose, and on stderr ---- */
 static bool say(const Exporting *x, Err *err, const char *format, ...) PRINTF(3, 4);
 static bool say(const Exporting *x, Err *err, const char *format, ...)
 {
     char text[1024];
     va_list args;
-    if (x->json) return true;
+    if (x->json && !x->verbose) return true;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (x->json) return fputs(text, stderr), true;
     return out_write(str_of(text), err);
 }
 

@@ -8,8 +8,8 @@ static const Option options[] = {
     OPTIONS_OPEN,
     { "all", 0, NULL, "every text of a type, as a list; else the first" },
     { "detailed", 0, NULL, "with the query and each entity's place in it" },
-    { "offsets", 0, "UNIT", "bytes (default) or chars" },
-    { "json", 0, NULL, NULL },
+    { "offsets", 0, "UNIT", "bytes (default) or chars", .beside = "detailed" },
+    { "json", 0, NULL, NULL }, /* it never prints anything else */
     { 0 },
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_graphml.c - an ONNX file to GraphML, and back. */
+#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/hierarchy.h"
 #include "cli/onnx_io.h"
@@ -14,7 +15,7 @@ static const Option export_options[] = {
     { "format", 0, "VERSION", "v1.3" },
     { "flat", 0, NULL, "no modules" },
     { "json", 0, NULL, "what was written, as JSON" },
-    { "verbose", 'v', NULL, NULL },
+    OPTION_VERBOSE,
     { 0 },
 };
 
@@ -97,7 +98,7 @@ const Command cmd_export_graphml = {
 static const Option import_options[] = {
     { "validate", 0, NULL, "check keys, edges and names, too" },
     { "json", 0, NULL, "what was found, as JSON" },
-    { "verbose", 'v', NULL, NULL },
+    OPTION_VERBOSE,
     { 0 },
 };
 
@@ -126,6 +127,8 @@ static bool import_onnx(Args *a, Err *err)
     GraphmlImport in = { .path = a->text[0], .strict = args_has(a, "validate") };
     if (!graphml_read(&a->arena, &in, &m, err)) return false;
     bool ok = onnx_save(&a->arena, a->text[1], &m, err);
+    log_debug("%s: %d nodes, %d edges, %d parameters%s", in.path, in.nodes, in.edges, in.parameters,
+              in.strict ? "; keys, edges and names are valid" : "");
     graphml_close(&in);
     return ok && report_import(a, &in, err);
 }

@@ -19,7 +19,7 @@ static const Option options[] = {
     OPTION_FIELD,
     { "format", 'f', "FORM", "json (default), jsonl, csv, or npy: the model's numbers as an array" },
     { "output", 'o', "FILE", "write there instead of to stdout" },
-    { "offsets", 0, "UNIT", "bytes (default) or chars" },
+    { "offsets", 0, "UNIT", "bytes (default) or chars", .against = "entities" },
     { "entities", 0, NULL, "token classification: a list of words and labels instead of JSON" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     OPTIONS_ORT,
@@ -165,6 +165,10 @@ static bool read_texts(Args *a, Job *job, Err *err)
             return fail(err, EF_INVALID_INPUT, "text %d is not valid UTF-8", i + 1);
     }
     if (!path && a->n_text == 0 && !isatty(STDIN_FILENO)) path = "-";
+    const char *unused = args_has(a, "field") ? "field" : "input-format";
+    if (!path && args_has(a, unused))
+        return fail(err, EF_USAGE, "--%s has no effect on the texts of the line: wanted --input FILE",
+                    unused);
     if (path && !read_stream(a, path, &job->arena, &t, err)) return false;
     if (t.n == 0) return fail(err, EF_USAGE, "infer: wanted at least one text");
     job->n = t.n;
@@ -181,7 +185,6 @@ static bool infer(Args *a, Session *session, Job *job, const struct Format *form
 {
     job->no_json = true;
     if (!args_chars(a, &job->options.chars, err)) return false;
-    if (args_has(a, "entities")) job->options.chars = false; /* words are cut out of bytes */
     session_run(session, job);
     if (job->err.code != EF_OK) return fail(err, job->err.code, "%s", job->err.message);
     return render(a, job, format, err);

@@ -142,16 +142,16 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
 
 static bool inspect(Args *a, const Model *m, Err *err)
 {
-    bool verify = args_has(a, "verify") && m->package.file.n;
-    if (verify && !package_verify(&m->package, err)) return false;
-    Value v = model_info(&a->arena, m, verify);
+    if (!args_verify(a, m, err)) return false;
+    Value v = model_info(&a->arena, m, args_has(a, "verify"));
     return out_json(&v, err);
 }
 
 static bool run(Args *a, Err *err)
 {
     Model *m;
-    if (a->n_text > 1) return fail(err, EF_USAGE, "inspect: found %d files, wanted one", a->n_text);
+    const int files = a->n_text + args_has(a, "model");
+    if (files > 1) return fail(err, EF_USAGE, "inspect: found %d files, wanted one", files);
     ModelOpen how = args_open(a);
     bool open = a->n_text ? model_open_with(a->text[0], &how, &m, err) : args_model(a, &m, err);
     if (!open) return false;

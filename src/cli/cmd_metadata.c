@@ -40,7 +40,8 @@ static const Option embed_options[] = {
     { "include-vocab", 0, NULL, NULL },
     { "no-include-tokenizer", 0, NULL, "leave it out" },
     { "no-compress", 0, NULL, "leave large values as they are" },
-    { "compress-threshold", 0, "KB", "compress values above that (10)" },
+    { "compress-threshold", 0, "KB", "compress values above that (10)",
+      .against = "no-compress" },
     { "json", 0, NULL, "tell the outcome as JSON" },
     { 0 },
 };
@@ -51,7 +52,12 @@ static bool choose_task(Args *a, HfSource *s, Err *err)
     const char *name = args_value(a, "task");
     HfTaskFrom from;
     Value config;
-    if (name && strcmp(name, "auto") != 0) return hf_task_check(name, &s->task, err);
+    if (name && strcmp(name, "auto") != 0) {
+        if (args_has(a, "force-task-detection"))
+            return fail(err, EF_USAGE, "--force-task-detection: found --task %s beside it, wanted one "
+                        "of them", name);
+        return hf_task_check(name, &s->task, err);
+    }
     if (!hf_read_config(&a->arena, s, &config, err)) return false;
     const char *guess = hf_task_detect(&config, &from);
     bool sure = from <= HF_TASK_CLASS || args_has(a, "force-task-detection");
@@ -125,7 +131,8 @@ const Command cmd_metadata_embed = {
 
 static const Option read_options[] = {
     { "json", 0, NULL, "all of it as one JSON object" },
-    { "key", 'k', "KEY", "one value alone, as it is (with or without hf_)" },
+    { "key", 'k', "KEY", "one value alone, as it is (with or without hf_)",
+      .against = "json" },
     { 0 },
 };
 

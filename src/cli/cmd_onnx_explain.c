@@ -113,11 +113,13 @@ static bool open_model(const Args *a, Model **m, Err *err)
 {
     const char *precision = args_value(a, "precision");
     ModelOpen how = args_open(a);
-    if (!how.task.n && str_ends(str_of(a->text[0]), ".onnx"))
+    if (!how.task.n && !how.tokenizer && str_ends(str_of(a->text[0]), ".onnx"))
         return model_open_bare_in(precision ? str_of(precision) : (Str){ 0 }, a->text[0], m,
                                   err);
     if (precision)
-        return fail(err, EF_UNSUPPORTED, "--precision: found %s, wanted an .onnx", a->text[0]);
+        return fail(err, EF_UNSUPPORTED, "--precision: found %s, wanted an .onnx, no task and "
+                    "no tokenizer",
+                    a->text[0]);
     return model_open_with(a->text[0], &how, m, err);
 }
 

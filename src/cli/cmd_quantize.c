@@ -5,28 +5,36 @@
 
 static const Option options[] = {
     { "model", 'm', "PATH", "the same as MODEL" },
-    { "onnx_model", 0, "PATH", NULL },
+    { "onnx_model", 0, "PATH", NULL, .against = "model" },
     { "output", 'o', "OUT", "a folder, or an .onnx (MODEL's folder, model_quantized.onnx)" },
     { "target", 0, "CPU", "avx512_vnni (default), avx512, avx2 or arm64" },
-    { "avx512_vnni", 0, NULL, NULL },
-    { "avx512", 0, NULL, NULL },
-    { "avx2", 0, NULL, NULL },
-    { "arm64", 0, NULL, NULL },
+    { "avx512_vnni", 0, NULL, NULL, .against = "target avx512 avx2 arm64" },
+    { "avx512", 0, NULL, NULL, .against = "target avx2 arm64" },
+    { "avx2", 0, NULL, NULL, .against = "target arm64" },
+    { "arm64", 0, NULL, NULL, .against = "target" },
     { "per_channel", 0, NULL, NULL },
     { "dtype", 0, "TYPE", "int8 (default), fp16 or bf16: weights alone, arithmetic stays fp32" },
     OPTION_TASK,
     OPTION_TOKENIZER,
-    { "calibrate", 0, "FILE", "texts for the accuracy report, one a line" },
+    { "calibrate", 0, "FILE", "texts for the accuracy report, one a line",
+      .against = "no-report" },
     { "no-report", 0, NULL, "do not run both models to compare them" },
     { "json", 0, NULL, "as JSON" },
     { 0 },
 };
 
+/* Optimum's way to name the CPU: --avx2. */
+static const char *named_target(const Args *a)
+{
+    for (const QuantizeTarget *t = quantize_targets; t->name; t++)
+        if (args_has(a, t->name)) return t->name;
+    return NULL;
+}
+
 static bool read_target(const Args *a, Quantize *q, Err *err)
 {
     const char *name = args_value(a, "target");
-    for (const QuantizeTarget *t = quantize_targets; t->name; t++)
-        if (args_has(a, t->name)) name = t->name;
+    if (!name) name = named_target(a);
     q->target = quantize_target(name ? name : quantize_targets->name);
     return q->target || fail(err, EF_USAGE, "--target: found \"%s\", wanted avx512_vnni, avx512, "
                              "avx2 or arm64", name);
@@ -36,6 +44,9 @@ static bool read_type(const Args *a, Quantize *q, Err *err)
 {
     const char *type = args_value(a, "dtype");
     if (!type || strcmp(type, "int8") == 0) return read_target(a, q, err);
+    if (args_has(a, "target") || args_has(a, "per_channel") || named_target(a))
+        return fail(err, EF_USAGE, "--dtype %s: found options of int8 beside it (%s), wanted none",
+                    type, "--target, a CPU's name or --per_channel");
     if (strcmp(type, "fp16") == 0) q->half = T_F16;
     else if (strcmp(type, "bf16") == 0) q->half = T_BF16;
     else return fail(err, EF_USAGE, "--dtype: found \"%s\", wanted int8, fp16 or bf16", type);

@@ -9,11 +9,14 @@
 #define OTEL_URL "http://localhost:4318"
 static const Option options[] = {
     OPTIONS_OPEN,
-    { "http-hostname", 0, "ADDRESS", "default 0.0.0.0" },
-    { "http-port", 0, "N", "default 8080; 0: any free one" },
+    { "http-hostname", 0, "ADDRESS", "default 0.0.0.0", .against = "hostname disable-http" },
+    { "http-port", 0, "N", "default 8080; 0: any free one", .against = "port disable-http" },
+    { "hostname", 0, "ADDRESS", NULL, .against = "disable-http" }, /* as `mcp` and others say it */
+    { "port", 0, "N", NULL, .against = "disable-http" },
     { "unix-socket", 0, "PATH", "a socket in the file system, beside the port" },
-    { "grpc-hostname", 0, "ADDRESS", "default [::]" },
-    { "grpc-port", 0, "N", "default 50051, if it is free; 0: any free one; gRPC is on both ports" },
+    { "grpc-hostname", 0, "ADDRESS", "default [::]", .against = "disable-grpc" },
+    { "grpc-port", 0, "N", "default 50051, if it is free; 0: any free one; gRPC is on both ports",
+      .against = "disable-grpc" },
     { "disable-grpc", 0, NULL, "HTTP only" },
     { "disable-http", 0, NULL, "gRPC only, on its own port" },
     { "cert-file", 0, "FILE", "certificate (PEM): the port speaks TLS; SIGHUP reads it again" },
@@ -90,6 +93,13 @@ static bool choose_protocols(const Args *a, ServerOptions *o, Err *err)
     return fail(err, EF_USAGE, "Cannot disable both gRPC and HTTP");
 }
 
+/* --port and --hostname are those of HTTP. */
+static Str setting_named(Arena *arena, const char *option)
+{
+    bool shorter = strcmp(option, "port") == 0 || strcmp(option, "hostname") == 0;
+    return str_of(shorter ? str_format(arena, "http-%s", option) : option);
+}
+
 static bool read_settings(Args *a, ServeSettings *s, Err *err)
 {
     serve_defaults(s);
@@ -97,10 +107,9 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
     if (a->n_text)
         return fail(err, EF_USAGE, "serve: found \"%s\", wanted options only", a->text[0]);
     for (int i = 0; i < a->n_given; i++) {
-        Str name = str_of(a->given[i].option->name);
-        Str value = str_of(a->given[i].value);
-        if (serve_known(name) && !serve_set(s, &a->arena, name, NULL, value, err))
-            return false;
+        const char *said = a->given[i].option->name;
+        Str name = setting_named(&a->arena, said), value = str_of(a->given[i].value);
+        if (serve_known(name) && !serve_set(s, &a->arena, name, said, value, err)) return false;
     }
     if (!s->server.cert_file != !s->server.key_file)
         return fail(err, EF_USAGE, "TLS: found only one, wanted both --cert-file and --key-file");
@@ -112,9 +121,8 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
     return read_keys(a, s, err);
 }
 
-static bool serve(const Model *model, const ServeSettings *s, bool verify, Err *err)
+static bool serve(const Model *model, const ServeSettings *s, Err *err)
 {
-    if (verify && model->package.file.n && !package_verify(&model->package, err)) return false;
     Session *session = session_new(model, &s->session);
     if (!session) return fail(err, EF_IO, "no thread could be started");
     bool ok = server_run(session, &s->server, &stop, err);
@@ -128,7 +136,7 @@ static bool run(Args *a, Err *err)
     Model *model;
     if (!read_settings(a, &settings, err) || !args_model(a, &model, err)) return false;
     catch_signals(&settings);
-    bool ok = serve(model, &settings, args_has(a, "verify"), err);
+    bool ok = args_verify(a, model, err) && serve(model, &settings, err);
     model_close(model);
     return ok;
 }

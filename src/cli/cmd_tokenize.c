@@ -83,6 +83,11 @@ static bool check_inputs(const Args *a, const Tokenizing *t, Err *err)
 {
     if (a->n_text == 0 && !from_stdin(a))
         return fail(err, EF_USAGE, "tokenize: wanted texts, or - or --jsonl to read stdin");
+    if (args_has(a, "threads") && !from_stdin(a))
+        return fail(err, EF_USAGE, "tokenize: --threads has no effect on a few texts: wanted - or "
+                    "--jsonl beside it");
+    if (args_has(a, "tokenizer") && args_open(a).task.n)
+        return fail(err, EF_USAGE, "tokenize: found a task beside --tokenizer, which has none");
     if (a->n_text && args_has(a, "jsonl"))
         return fail(err, EF_USAGE, "tokenize: found texts and --jsonl, wanted one of them");
     if (t->pair && t->words && !from_stdin(a))

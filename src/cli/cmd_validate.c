@@ -16,7 +16,7 @@ static const Option options[] = {
     { "check-processor", 0, NULL, NULL },
     { "sidecar", 0, "FILE", "the hierarchy's JSON, where it is not beside the model" },
     { "json", 0, NULL, "as JSON" },
-    { "verbose", 'v', NULL, NULL },
+    OPTION_VERBOSE,
     { 0 },
 };
 
@@ -136,7 +136,9 @@ static void put_text(Buf *b, const Findings *f)
     if (file->sidecar_path)
         buf_printf(b, "Found sidecar file: %.*s\n", STR_ARG(path_name(file->sidecar_path)));
     else buf_puts(b, "No sidecar file found\n");
-    if (f->compared && file->sidecar_path)
+    if (f->compared && !file->sidecar_path)
+        buf_puts(b, "--check-consistency: nothing to compare with\n");
+    else if (f->compared)
         buf_puts(b, f->consistent ? "Tags are consistent\n" : "Tag inconsistencies found\n");
     if (f->judged && !f->problems.list.n) buf_puts(b, "Metadata is valid\n");
     for (size_t i = 0; f->judged && i < f->problems.list.n; i++)
@@ -164,7 +166,7 @@ static Value as_json(Arena *arena, const Findings *f)
 
 static bool report(Args *a, const Findings *f, Err *err)
 {
-    bool agrees = !f->compared || !f->file->sidecar_path || f->consistent;
+    bool agrees = !f->compared || f->consistent;
     a->exit = f->valid && agrees && !(f->judged && f->problems.list.n) ? 0 : 1;
     if (args_has(a, "json")) {
         Value v = as_json(&a->arena, f);
@@ -180,7 +182,12 @@ static bool report(Args *a, const Findings *f, Err *err)
 /* A folder: would Optimum load it, and do we run it? The status answers the first question. */
 static bool validate_folder(Args *a, const char *folder, Err *err)
 {
+    static const char *const of_files[] = { "check-consistency", "repair", "check-metadata",
+                                            "check-task", "check-processor", "sidecar" };
     OptimumReport r;
+    for (size_t i = 0; i < COUNT(of_files); i++)
+        if (args_has(a, of_files[i]))
+            return fail(err, EF_USAGE, "--%s: found a folder, wanted an .onnx", of_files[i]);
     if (!optimum_check(&a->arena, folder, true, &r, err)) return false;
     a->exit = !r.compatible;
     if (args_has(a, "json")) {

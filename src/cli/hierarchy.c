@@ -2,6 +2,7 @@
  * hierarchy.c - see hierarchy.h. */
 #include "cli/hierarchy.h"
 
+#include "base/log.h"
 #include "data/json.h"
 
 enum { MOST_JSON = 1 << 28 };
@@ -33,7 +34,12 @@ bool hierarchy_open(Arena *arena, const char *path, const char *sidecar, Hierarc
     *f = (HierarchyFile){ .sidecar_path = sidecar };
     if (!file_map(path, &f->map, err)) return false;
     if (!sidecar) f->sidecar_path = htp_sidecar_find(arena, path);
-    if (read_parts(arena, path, f, err)) return true;
+    if (read_parts(arena, path, f, err)) {
+        log_debug("%s: %d nodes, tags from %s cover %.1f%%; sidecar: %s", path,
+                  f->model.graph.n_node, htp_source_name[f->htp.source], htp_coverage(&f->htp),
+                  f->sidecar_path ? f->sidecar_path : "none");
+        return true;
+    }
     hierarchy_close(f);
     return false;
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "cli/cli.h"
 
 static const Command *const commands[] = {
@@ -37,6 +38,7 @@ static bool dispatch(Args *a, int argc, char **argv, Err *err)
     if (argc == 2 && strcmp(argv[1], "--version") == 0) argv[1] += 2; /* the command */
     if (!args_parse(a, commands, argc, argv, err)) return false;
     if (a->help || !a->command) return show_help(a, err);
+    if (args_has(a, "verbose")) log_limit(LOG_DEBUG);
     return a->command->run(a, err);
 }
 
