@@ -82,6 +82,20 @@ static const Case vectors[] = {
       "\"model_id\":\"fake \\\"model\\\"\"}", 0 },
 };
 
+/* A misspelled key is an error on /predict alone; keys of other servers' bodies never are. */
+#define VECTOR_B                                                                                  \
+    "{\"results\":[{\"embedding\":[2.0,1.0]}],\"model_id\":\"fake \\\"model\\\"\"}"
+static const Case misspelled[] = {
+    { "/predict", "{\"inputs\":[\"b\"],\"normalise\":true}", "invalid_input", 422 },
+    { "/predict", "{\"inputs\":[\"b\"],\"dimension\":1}", "invalid_input", 422 },
+    { "/predict", "{\"inputs\":[\"b\"],\"model\":\"m\",\"user\":\"u\",\"top_n\":1,\"normalized\":true,"
+      "\"encoding_format\":\"float\",\"input\":7,\"truncation\":true}", VECTOR_B, 0 },
+    { "/predict", "{\"inputs\":[\"b\"],\"anything_else\":true,\"\":1}", VECTOR_B, 0 },
+    { "/embed", "{\"inputs\":\"a\",\"normalise\":false}", "[" A1 "]", 0 },
+    { "/", "{\"inputs\":\"a\",\"normalise\":false}", "[" A1 "]", 0 },
+    { "/v1/embeddings", "{\"input\":\"a\",\"dimension\":1}", LIST(DATA(A1, 0), 1), 0 },
+};
+
 /* With a default prompt "a ": before every text and list of ids, but not twice, and not when the
  * answer is tokens. */
 static const Case prompted[] = {
@@ -103,6 +117,12 @@ static void test_vectors(void)
     Running r = { 0 };
     start(&r);
     play(&r, vectors, COUNT(vectors));
+    play(&r, misspelled, COUNT(misspelled));
+    CHECK(has(post_to(&r, "/predict", misspelled[0].body),
+              "unknown key \\\"normalise\\\": did you mean normalize?"));
+    CHECK(has(post_to(&r, "/embed", "{\"inputs\":[]}"),
+              "inputs: found an empty list, wanted at least one"));
+    CHECK(has(post_to(&r, "/predict", "{\"inputs\":[]}"), "found an empty list, wanted at least one"));
     model.prompt = prompts[0].value.s; /* from now on the default; another one may be named */
     play(&r, prompted, COUNT(prompted));
     model.prompt = STR("");
@@ -174,6 +194,8 @@ static const Case labels[] = {
     { "/predict", "{\"inputs\":\"\"}", "Empty", 400 },
     { "/predict", "{\"inputs\":[\"\"]}", "invalid_input", 422 },
     { "/predict", "{\"inputs\":[]}", "invalid_input", 422 },
+    { "/predict", "{\"inputs\":\"a\",\"top_kk\":1}", "invalid_input", 422 },
+    { "/predict", "{\"inputs\":\"a\",\"top_kk\":1,\"raw_scores\":false}", ONE, 0 },
     { "/predict", "{\"inputs\":\"a\",\"metadata\":{\"k\":\"v\"}}",
       "{\"results\":[{\"logits\":[1.0,1.0],\"scores\":[0.5,0.5],\"predicted_index\":0,"
       "\"predicted_label\":\"x\"}],\"model_id\":\"fake \\\"model\\\"\",\"metadata\":{\"k\":\"v\"}}", 0 },
@@ -186,7 +208,7 @@ static const Case labels[] = {
 };
 static const Case both[] = { /* with --tei */
     { "/predict", "{\"inputs\":[\"a\",\"b\"]}", PAIR, 0 },
-    { "/predict", "{\"inputs\":[\"a\"]}", ONE, 0 },
+    { "/predict", "{\"inputs\":[\"a\"],\"top_kk\":1}", ONE, 0 },
 };
 
 /* "a" as the first text makes every logit 1. */
@@ -205,6 +227,8 @@ static const Case ranks[] = {
       RESULTS("{\"index\":0,\"relevance_score\":" HALF ",\"document\":{\"text\":\"b\"}}", 2), 0 },
     { "/v2/rerank", "{\"model\":\"m\",\"query\":\"a\",\"documents\":[\"b b b\"],\"max_tokens_per_doc\":1,"
       "\"top_n\":null}", RESULTS(RESULT(0, HALF), 2), 0 },
+    { "/v2/rerank", "{\"query\":\"a\",\"documents\":[\"b\"],\"metadate\":1}",
+      RESULTS(RESULT(0, HALF), 2), 0 },
     { "/rerank", "{\"query\":\"a\",\"texts\":[]}", "Empty", 400 },
     { "/rerank", "{\"query\":\"\",\"texts\":[\"a\"]}", "Empty", 400 },
     { "/rerank", "{\"query\":\"a\"}", "Validation", 422 },
@@ -217,6 +241,40 @@ static const Case ranks[] = {
       "{\"score\":1.0,\"label\":\"LABEL_1\"}]]}", 0 },
 };
 
+/* What the bodies of all routes may hold: no task takes any of it for a misspelled key of its own. */
+static size_t check_known(const Value *schema)
+{
+    size_t n = 0, tasks;
+    const Task *const *all = task_all(&tasks);
+    const Value *rows = value_get(schema, "properties");
+    for (size_t i = 0; rows && i < rows->map.n; i++) {
+        Err err = { 0 };
+        Member one = { rows->map.items[i].key, { .kind = V_NULL } };
+        Value body = { .kind = V_MAP, .map = { &one, 1 } };
+        for (size_t k = 0; k < tasks; k++, n++)
+            if (!CHECK(task_keys(all[k], &body, &err))) printf("  %s\n", err.message);
+    }
+    size_t members = schema->kind == V_MAP ? schema->map.n : schema->kind == V_LIST ? schema->list.n : 0;
+    for (size_t i = 0; i < members; i++)
+        n += check_known(schema->kind == V_MAP ? &schema->map.items[i].value : &schema->list.items[i]);
+    return n;
+}
+
+static void check_bodies(const Running *r)
+{
+    Arena arena = { 0 };
+    Value page;
+    Err err;
+    CHECK(json_parse(&arena, str_of(body_of(ask(r, "GET /openapi.json" H "\r\n"))), &page, &err));
+    const Value *schemas = value_get(value_get(&page, "components"), "schemas");
+    size_t n = 0;
+    for (size_t i = 0; schemas && i < schemas->map.n; i++)
+        if (str_ends(schemas->map.items[i].key, "Request"))
+            n += check_known(&schemas->map.items[i].value);
+    CHECK(n > 100);
+    arena_free(&arena);
+}
+
 static void with(const char *task, int n_labels, bool tei, const Case *rows, size_t n)
 {
     static Str names[] = { { "x", 1 }, { "y", 1 } };
@@ -227,6 +285,7 @@ static void with(const char *task, int n_labels, bool tei, const Case *rows, siz
     Running r = { .session = { .tei = tei } };
     start(&r);
     play(&r, rows, n);
+    check_bodies(&r);
     stop(&r);
     model.task = before;
     model.config.num_labels = 0;

@@ -176,7 +176,7 @@ static void test_inputs(void)
         { "[]", "found a list, wanted an object", EF_INVALID_INPUT },
         { "{}", "inputs: found nothing, wanted a string", EF_INVALID_INPUT },
         { "{\"inputs\":null}", "inputs: found null", EF_INVALID_INPUT },
-        { "{\"inputs\":[]}", "Cannot tokenize empty string", EF_INVALID_INPUT },
+        { "{\"inputs\":[]}", "Cannot tokenize empty string: found an empty list, wanted", EF_INVALID_INPUT },
         { "{\"inputs\":\"\"}", "Cannot tokenize empty string", EF_INVALID_INPUT },
         { "{\"inputs\":[\"a\",\"\"]}", "inputs[1]: Cannot tokenize empty string",
           EF_INVALID_INPUT },

@@ -30,6 +30,7 @@ static void test_reading(void)
     CHECK(options("token_classification", "{\"aggregation\":\"simple\",\"offsets\":\"chars\"}", &o,
                   &err) && o.grouping == GROUP_SIMPLE && o.chars && !o.whole);
     CHECK(options("token_classification", "{\"top_k\":\"not one of its options\"}", &o, &err));
+    CHECK(options("token_classification", "{\"normalise\":\"near none of its options\"}", &o, &err));
     static const struct { const char *task, *json, *words; } wrong[] = {
         { "sentence_embedding", "{\"dimensions\":5}", "dimensions: found 5, wanted 1 to 4" },
         { "sentence_embedding", "{\"dimensions\":0}", "dimensions: found 0, wanted a whole number" },
@@ -37,6 +38,10 @@ static void test_reading(void)
         { "sentence_embedding", "{\"pooling\":\"sum\"}", "one of \"model\", \"mean\"" },
         { "embedding", "{\"encoding\":\"hex\"}", "one of \"float\", \"base64\"" },
         { "sequence_classification", "{\"top_k\":0}", "top_k: found 0" },
+        { "embedding", "{\"Normalise\":true}", "unknown key \"Normalise\": did you mean normalize?" },
+        { "embedding", "{\"retrun_token\":true,\"dimensoins\":2}", "did you mean dimensions?" },
+        { "token_classification", "{\"agregation\":\"none\"}", "did you mean aggregation?" },
+        { "fill_mask", "{\"topk\":1}", "did you mean top_k?" },
         { "token_classification", "{\"aggregation\":\"best\"}", "aggregation: found \"best\"" },
     };
     for (size_t i = 0; i < COUNT(wrong); i++)

@@ -56,7 +56,8 @@ bool kind_text(Job *job, const char *name, size_t index, Str text)
 bool kind_count(const Session *s, Job *job, const char *name, size_t n)
 {
     size_t most = s->options.max_inputs;
-    if (n == 0) return fail(&job->err, EF_EMPTY, "%s: found none, wanted at least one", name);
+    if (n == 0)
+        return fail(&job->err, EF_EMPTY, "%s: found an empty list, wanted at least one", name);
     if (n <= most) return true;
     return fail(&job->err, EF_INVALID_INPUT, "%s: found %zu, wanted at most %zu", name, n, most);
 }

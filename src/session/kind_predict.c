@@ -75,22 +75,30 @@ static bool only_lists(const Value *inputs)
     return true;
 }
 
+static bool says_tei(const Session *s, const Value *request)
+{
+    static const char *const theirs[] = { "raw_scores", "truncation_direction", NULL };
+    return s->options.tei || has_any(request, theirs);
+}
+
 /* A text by itself and a list of lists are nothing that the original takes; a flat list is its
  * batch, unless a key says otherwise. */
 static bool is_tei(const Session *s, const Value *request)
 {
-    static const char *const theirs[] = { "raw_scores", "truncation_direction", NULL };
     static const char *const ours[] = { "metadata", "top_k", "offsets", "return_tokens", NULL };
     Site site = session_site(s);
     const Value *inputs = value_get(request, "inputs");
     if (!site_classifies(&site)) return false;
-    if (s->options.tei || has_any(request, theirs)) return true;
+    if (says_tei(s, request)) return true;
     return !has_any(request, ours) && inputs && (inputs->kind == V_STR || only_lists(inputs));
 }
 
 static bool read_any(const Session *s, Job *job, const Value *request)
 {
     job->kind = is_tei(s, request) ? &kind_tei_predict : &kind_predict;
+    if (job->kind == &kind_tei_predict && !says_tei(s, request) &&
+        !task_keys(s->model->task, request, &job->err))
+        return job->kind = &kind_predict, false; /* a "top_kk" would have made it ours */
     return job->kind->read(s, job, request);
 }
 

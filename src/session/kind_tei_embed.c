@@ -184,7 +184,8 @@ static bool read_similarity(const Session *s, Job *job, const Value *request)
     const Value *inputs = value_get(request, "inputs");
     const Value *sentences = value_get(inputs, "sentences");
     if (sentences->list.n == 0)
-        return fail(&job->err, EF_EMPTY, "inputs.sentences: found none, wanted at least one");
+        return fail(&job->err, EF_EMPTY, "inputs.sentences: found an empty list, wanted at "
+                    "least one");
     job->n = sentences->list.n + 1;
     job->first = ARRAY(&job->arena, Str, job->n);
     job->first[0] = value_get(inputs, "source_sentence")->s;

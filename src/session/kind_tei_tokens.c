@@ -124,7 +124,8 @@ static bool read_decode(const Session *s, Job *job, const Value *request)
     if (ids->kind != V_LIST)
         return fail(&job->err, EF_INVALID_INPUT, "ids: found %s, wanted a list of numbers",
                     value_kind_name(ids->kind));
-    if (ids->list.n == 0) return fail(&job->err, EF_EMPTY, "ids: found none, wanted at least one");
+    if (ids->list.n == 0)
+        return fail(&job->err, EF_EMPTY, "ids: found an empty list, wanted at least one");
     job->request = request;
     if (ids->list.items[0].kind != V_LIST) return kind_ids(s, job, "ids", ids, NULL);
     if (!kind_count(s, job, "ids", ids->list.n)) return false;

@@ -58,12 +58,59 @@ static bool check_dimensions(const ModelConfig *config, const TaskOptions *optio
                 width);
 }
 
+/* ---- keys that nobody reads ---- */
+
+/* What clients of other servers put into a body: never taken for a misspelled key of ours. */
+static const char *const elsewhere[] = {
+    "add_special_tokens", "aggregation_strategy", "auto_truncate", "candidate_labels", "document",
+    "documents", "embedding_type", "embedding_types", "encoding_format", "function_to_apply",
+    "hypothesis_template", "id", "ids", "ignore_labels", "input", "input_type", "instances",
+    "late_chunking", "max_length", "max_tokens_per_doc", "model", "model_id", "multi_label",
+    "normalized", "options", "output_dimension", "output_dtype", "padding", "parameters", "priority",
+    "prompt", "prompt_name", "queries", "query", "rank_fields", "raw_scores", "relevant_spans",
+    "return_documents", "return_tensors", "return_text", "sentences", "skip_special_tokens",
+    "source_sentence", "stride", "targets", "task", "text", "text_pair", "texts", "top_n",
+    "truncation", "truncation_direction", "truncation_side", "user",
+};
+
+static bool is_foreign(Str key)
+{
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (str_is(key, rows[i].name)) return true; /* of another task */
+    for (size_t i = 0; i < COUNT(elsewhere); i++)
+        if (str_is(key, elsewhere[i])) return true;
+    return false;
+}
+
+bool task_keys(const Task *task, const Value *request, Err *err)
+{
+    enum { MOST_NAMES = 16, MOST_TRIED = 64, LONGEST = 64 }; /* nobody misspells more than that */
+    const char *names[MOST_NAMES];
+    size_t n = 0, tried = 0;
+    for (; task->request[n].name; n++) names[n] = task->request[n].name;
+    assert(n < MOST_NAMES);
+    for (size_t i = 0; request->kind == V_MAP && i < request->map.n && tried < MOST_TRIED; i++) {
+        Str key = request->map.items[i].key;
+        size_t k = 0;
+        while (k < n && !str_is(key, names[k])) k++;
+        if (k < n || key.n > LONGEST || is_foreign(key)) continue;
+        tried++;
+        const char *near = str_nearest(key, names, n);
+        if (near)
+            return fail(err, EF_INVALID_INPUT, "unknown key \"%.*s\": did you mean %s?",
+                        STR_ARG(key), near);
+    }
+    return true;
+}
+
 bool task_options(const Task *task, const ModelConfig *config, const Value *request,
                   TaskOptions *options, Err *err)
 {
     *options = (TaskOptions){ 0 };
     if (!request) return true;
-    if (!schema_check(request, task->request + 1, err)) return false; /* inputs: task_inputs */
+    if (!schema_check(request, task->request + 1, err) || /* inputs: task_inputs */
+        !task_keys(task, request, err))
+        return false;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const Value *v = value_get(request, rows[i].name);
         if (v && v->kind != V_NULL && has_option(task, rows[i].name)) set(options, &rows[i], v);

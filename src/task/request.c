@@ -10,7 +10,9 @@
 
 static bool check_limit(size_t n, size_t limit, Err *err)
 {
-    if (n == 0) return fail(err, EF_INVALID_INPUT, "inputs: " EMPTY);
+    if (n == 0)
+        return fail(err, EF_INVALID_INPUT, "inputs: " EMPTY ": found an empty list, wanted at "
+                    "least one text");
     if (n <= limit) return true;
     return fail(err, EF_INVALID_INPUT, "inputs: found %zu, wanted at most %zu", n, limit);
 }
