@@ -75,7 +75,17 @@ static void errors(void)
     CHECK(!fail(&err, EF_BAD_MODEL, "found %d, wanted %d", 1, 2) && err.code == EF_BAD_MODEL);
     CHECK(!within(&err, "%s", "config.json") && says(&err, "config.json: found 1, wanted 2"));
     CHECK(err_kind(EF_OVERLOADED)->http == 429 && err_kind(EF_USAGE)->exit == 2 && err_kind(EF_INVALID_INPUT)->http == 422);
-    CHECK(!fail(NULL, EF_IO, "nobody listens") && !within(NULL, "x"));
+    CHECK(!fail(NULL, EF_IO, "nobody listens") && !within(NULL, "x") && !within_line(NULL, 1));
+    static const struct { const char *inner, *outer; } places[] = {
+        { "line 1, column 2: found 'x'", "line 3, column 2: found 'x'" },
+        { "column 7: found 'x'", "line 3, column 7: found 'x'" },
+        { "line 2, column 2: found 'x'", "line 3: line 2, column 2: found 'x'" },
+        { "text: found 'x'", "line 3: text: found 'x'" },
+    };
+    for (size_t i = 0; i < COUNT(places); i++) {
+        fail(&err, EF_IO, "%s", places[i].inner);
+        CHECK(!within_line(&err, 3) && strcmp(err.message, places[i].outer) == 0);
+    }
     char long_text[3000];
     for (size_t i = 0; i < sizeof long_text; i++) long_text[i] = "\xc3\xa9"[i % 2];
     CHECK(!fail(&err, EF_IO, "a\nb\x7f\xff: %.*s", 2999, long_text) && says(&err, "a b ?: \xc3\xa9"));

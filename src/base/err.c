@@ -68,3 +68,19 @@ bool within(Err *err, const char *format, ...)
     tidy(err->message);
     return false;
 }
+
+bool within_line(Err *err, uint64_t number)
+{
+    static const char first[] = "line 1, ", column[] = "column ";
+    if (!err) return false;
+    const char *rest = err->message;
+    if (strncmp(rest, first, strlen(first)) == 0) rest += strlen(first);
+    if (strncmp(rest, column, strlen(column)) != 0)
+        return within(err, "line %llu", (unsigned long long)number);
+    char inner[sizeof err->message];
+    snprintf(inner, sizeof inner, "%s", rest);
+    snprintf(err->message, sizeof err->message, "line %llu, %.*s", (unsigned long long)number,
+             (int)sizeof inner - 32, inner);
+    tidy(err->message);
+    return false;
+}

@@ -13,31 +13,50 @@ bool lines_open(Lines *l, const char *path, Err *err)
 {
     const bool in = strcmp(path, "-") == 0;
     struct stat st;
-    *l = (Lines){ .name = in ? "stdin" : path };
+    *l = (Lines){ .name = in ? "stdin" : path, .most = LINE_LIMIT };
     l->fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (l->fd < 0) return fail(err, EF_IO, "%s: cannot be opened: %s", path, strerror(errno));
     if (fstat(l->fd, &st) == 0 && S_ISREG(st.st_mode)) l->total = (uint64_t)st.st_size;
     return true;
 }
 
+bool lines_raw(void *lines, void *to, size_t room, size_t *got, Err *err)
+{
+    Lines *l = lines;
+    ssize_t n;
+    do n = read(l->fd, to, room);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return fail(err, EF_IO, "%s: cannot be read: %s", l->name, strerror(errno));
+    *got = (size_t)n;
+    l->bytes += *got;
+    return true;
+}
+
 static bool read_more(Lines *l, Err *err)
 {
-    ssize_t n;
+    size_t n;
     if (l->at) {
         memmove(l->buf.p, l->buf.p + l->at, l->buf.n - l->at);
         l->buf.n -= l->at;
         l->at = 0;
     }
-    if (l->buf.n > LINE_LIMIT)
-        return fail(err, EF_TOO_LARGE, "%s: line %llu: found more than %d MiB, wanted less", l->name,
-                    (unsigned long long)l->number + 1, LINE_LIMIT >> 20);
+    if (l->buf.n > l->most)
+        return fail(err, EF_TOO_LARGE, "%s: line %llu: found more than %zu MiB, wanted less", l->name,
+                    (unsigned long long)l->number + 1, l->most >> 20);
     buf_reserve(&l->buf, BLOCK);
-    do n = read(l->fd, l->buf.p + l->buf.n, BLOCK);
-    while (n < 0 && errno == EINTR);
-    if (n < 0) return fail(err, EF_IO, "%s: cannot be read: %s", l->name, strerror(errno));
-    l->buf.n += (size_t)n;
-    l->bytes += (uint64_t)n;
+    char *to = l->buf.p + l->buf.n;
+    if (!l->pull && !lines_raw(l, to, BLOCK, &n, err)) return false;
+    if (l->pull && !l->pull(l->context, to, BLOCK, &n, err)) return within(err, "%s", l->name);
+    l->buf.n += n;
     l->end = n == 0;
+    return true;
+}
+
+bool lines_head(Lines *l, size_t n, Str *head, Err *err)
+{
+    while (l->buf.n < n && !l->end)
+        if (!read_more(l, err)) return false;
+    *head = (Str){ l->buf.p ? l->buf.p : "", l->buf.n };
     return true;
 }
 

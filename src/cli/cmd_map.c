@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "cli/cli.h"
-#include "cli/records.h"
+#include "cli/resuming.h"
 #include "data/json.h"
 #include "session/session.h"
 
@@ -27,7 +27,9 @@ static const Option options[] = {
     { "input-format", 0, "FORM", "text, jsonl or csv; default: by the name, else jsonl" },
     OPTION_FIELD,
     { "output", 'o', "FILE", "append there instead of writing to stdout" },
-    { "resume", 0, NULL, "go on behind the last whole line of --output" },
+    { "resume", 0, NULL, "go on behind the last whole line of --output, if this input made it",
+      .beside = "output" },
+    { "keep-going", 0, NULL, "exit status 0 also when lines failed; else 1" },
     { "offsets", 0, "UNIT", "bytes (default) or chars" },
     { "threads", 0, "N", "default: the CPUs this process may use" },
     { 0 },
@@ -43,8 +45,11 @@ typedef struct Chunk {
 } Chunk;
 
 typedef struct Mapper {
+    const Model *model;
     Session *session;
     Records in;
+    Resuming resuming;      /* zero: not asked for */
+    Err broken;             /* why the input could not be read to its end */
     int out;
     TaskOptions options;
     Chunk *ring;            /* [chunks] */
@@ -68,18 +73,20 @@ static void chunk_done(Job *job)
     pthread_mutex_unlock(&m->lock);
 }
 
-static bool read_chunk(Mapper *m, Chunk *c, bool *more, Err *err)
+/* A stream that breaks ends there: what came before is still answered. */
+static void read_chunk(Mapper *m, Chunk *c, bool *more)
 {
     c->n = 0;
     c->mapper = m;
     arena_reset(&c->arena, CHUNK_BYTES);
+    if (m->resuming.ahead) c->record[c->n++] = m->resuming.next;
+    m->resuming.ahead = false;
     for (size_t bytes = 0; *more && c->n < CHUNK_RECORDS && bytes < CHUNK_BYTES;) {
         Record *r = &c->record[c->n];
-        if (!records_next(&m->in, &c->arena, r, more, err)) return false;
+        if (!records_next(&m->in, &c->arena, r, more, &m->broken)) *more = false;
         c->n += *more;
         bytes += r->first.n + r->second.n;
     }
-    return true;
 }
 
 /* The usable ones of records from..to as a job; NULL: there is none. */
@@ -198,7 +205,8 @@ static bool map_all(Mapper *m, Err *err)
     while (ok && (more || m->written < m->read)) {
         Chunk *c = &m->ring[m->read % m->chunks];
         if (more && m->read - m->written < m->chunks) {
-            ok = read_chunk(m, c, &more, err) && (c->n == 0 || submit(m, c, err));
+            read_chunk(m, c, &more);
+            ok = c->n == 0 || submit(m, c, err);
             m->read += ok && c->n;
             continue;
         }
@@ -212,92 +220,81 @@ static bool map_all(Mapper *m, Err *err)
         await(m, &m->ring[m->written % m->chunks]);
         job_free(m->ring[m->written % m->chunks].job);
     }
+    if (ok && m->broken.code != EF_OK) *err = m->broken, ok = false;
     return ok;
 }
 
 /* ---- going on ---- */
 
-/* Whole lines of the output so far; what is behind the last of them is cut off. */
-static bool count_whole(const char *path, int fd, uint64_t *lines, Err *err)
+/* Goes on behind the last whole line, if all that is there was written for this input. */
+static bool resume(Mapper *m, const char *path, Err *err)
 {
-    Lines l;
-    Str line;
-    uint64_t keep = 0;
-    bool more = true;
-    *lines = 0;
-    if (!lines_open(&l, path, err)) return false;
-    while (more) {
-        if (!lines_next(&l, &line, &more, err)) break;
-        const bool whole = more && (l.at > 0 && l.buf.p[l.at - 1] == '\n');
-        keep += whole ? line.n + 1 : 0;
-        *lines += whole;
-    }
-    lines_close(&l);
-    if (more) return false;
-    if (ftruncate(fd, (off_t)keep) == 0) return true;
-    return fail(err, EF_IO, "%s: cannot be cut to its whole lines: %s", path, strerror(errno));
-}
-
-static bool skip_records(Mapper *m, uint64_t n, Err *err)
-{
-    Arena arena = { 0 };
-    Record r;
-    bool more = true, ok = true;
-    for (uint64_t i = 0; ok && i < n; i++) {
-        ok = records_next(&m->in, &arena, &r, &more, err);
-        if (ok && !more) ok = fail(err, EF_INVALID_INPUT, "--resume: the output has %llu lines, the input only %llu: "
-                                   "not of this input", (unsigned long long)n, (unsigned long long)i);
-        arena_reset(&arena, CHUNK_BYTES);
-    }
-    arena_free(&arena);
-    return ok;
+    Resuming *r = &m->resuming;
+    r->in = &m->in, r->task = m->model->task;
+    if (!resuming_check(r, path, err)) return false;
+    if (ftruncate(m->out, (off_t)r->bytes) != 0)
+        return fail(err, EF_IO, "%s: cannot be cut to its whole lines: %s", path, strerror(errno));
+    log_info("resuming behind line %llu", (unsigned long long)r->lines);
+    return true;
 }
 
 static bool open_output(Args *a, Mapper *m, Err *err)
 {
     const char *path = args_value(a, "output");
-    uint64_t lines;
     m->out = STDOUT_FILENO;
-    if (!path && args_has(a, "resume")) return fail(err, EF_USAGE, "--resume: wanted --output FILE beside it");
     if (!path) return true;
     m->out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (m->out < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
     if (lseek(m->out, 0, SEEK_END) <= 0) return true;
-    if (!args_has(a, "resume"))
-        return fail(err, EF_USAGE, "%s: has lines already; --resume goes on behind them", path);
-    if (!count_whole(path, m->out, &lines, err) || !skip_records(m, lines, err)) return false;
-    log_info("resuming behind line %llu", (unsigned long long)lines);
-    return true;
+    if (args_has(a, "resume")) return resume(m, path, err);
+    return fail(err, EF_USAGE, "%s: has lines already; --resume goes on behind them", path);
 }
 
 /* ---- the command ---- */
-static bool map_model(Args *a, Mapper *m, const Model *model, Err *err)
+static bool start_session(Args *a, Mapper *m, Err *err)
 {
     int64_t threads;
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
-    m->session = session_new(model, &(SessionOptions){ .threads = (int)threads, .bulk = true, .batch_seconds = 0.2,
-                                                       .batch_tokens = RUN_TOKENS });
+    m->session = session_new(m->model, &(SessionOptions){ .threads = (int)threads, .bulk = true,
+                                                          .batch_seconds = 0.2, .batch_tokens = RUN_TOKENS });
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
     m->ring = ARRAY(&a->arena, Chunk, m->chunks);
+    return true;
+}
+
+/* Lines that an earlier run answered with an error count: the output is judged as a whole. */
+static void tell(Args *a, const Mapper *m, double seconds)
+{
+    const uint64_t failed = m->errors + m->resuming.errors;
+    log_info("%llu lines (%llu with an error), %lld tokens in %.2f s: %.0f lines/s, %.0f tokens/s",
+             (unsigned long long)m->lines, (unsigned long long)m->errors, (long long)m->tokens, seconds,
+             (double)m->lines / seconds, (double)m->tokens / seconds);
+    if (!failed || args_has(a, "keep-going")) return;
+    log_error("%llu of %llu lines failed, each is answered with an error in its place: exit status 1 "
+              "(0 with --keep-going)", (unsigned long long)failed,
+              (unsigned long long)(m->lines + m->resuming.lines));
+    a->exit = 1;
+}
+
+static bool map_records(Args *a, Mapper *m, Err *err)
+{
+    if (!open_output(a, m, err) || !start_session(a, m, err)) return false;
     const double begin = now_seconds();
     progress_start(&m->progress, "map", m->in.lines.total);
     bool ok = map_all(m, err);
     progress_end(&m->progress);
     session_free(m->session);
-    const double seconds = MAX(now_seconds() - begin, 1e-9);
-    if (ok)
-        log_info("%llu lines (%llu with an error), %lld tokens in %.2f s: %.0f lines/s, %.0f tokens/s",
-                 (unsigned long long)m->lines, (unsigned long long)m->errors, (long long)m->tokens, seconds,
-                 (double)m->lines / seconds, (double)m->tokens / seconds);
+    if (ok) tell(a, m, MAX(now_seconds() - begin, 1e-9));
     return ok;
 }
 
-static bool map_records(Args *a, Mapper *m, Err *err)
+static bool map_model(Args *a, Mapper *m, Err *err)
 {
     Model *model;
-    if (!open_output(a, m, err) || !args_model(a, &model, err)) return false;
-    bool ok = map_model(a, m, model, err);
+    if (!args_model(a, &model, err)) return false;
+    m->model = model;
+    bool ok = map_records(a, m, err);
     model_close(model);
     return ok;
 }
@@ -313,10 +310,11 @@ static bool run(Args *a, Err *err)
     if (!args_chars(a, &m->options.chars, err) ||
         !records_open(&m->in, path, form, args_value(a, "field"), err))
         return false;
-    bool ok = map_records(a, m, err);
+    bool ok = map_model(a, m, err);
     if (m->out > STDOUT_FILENO) close(m->out);
     for (uint64_t i = 0; i < m->chunks; i++) arena_free(&m->ring[i].arena);
     records_close(&m->in);
+    arena_free(&m->resuming.arena);
     buf_free(&m->text);
     return ok;
 }
@@ -328,9 +326,10 @@ const Command cmd_map = {
     .run = run,
     .usage = "[--model PATH] [FILE]",
     .example = "  encoderfile map --model ./ner-model texts.jsonl > entities.jsonl\n"
-               "  zcat texts.jsonl.gz | ./my.encoderfile map -o out.jsonl\n"
+               "  ./my.encoderfile map texts.jsonl.gz -o out.jsonl\n"
                "  ./my.encoderfile map texts.jsonl -o out.jsonl --resume    # after a crash\n"
                "\n"
                "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
-               "A line that cannot be used is answered with {\"error\": ...} in its place.\n",
+               "A line that cannot be used is answered with {\"error\": ...} in its place, and the rest is still\n"
+               "mapped; then the exit status is 1, or 0 with --keep-going. gzip is unpacked on the way.\n",
 };

@@ -14,11 +14,20 @@ static const char *const forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] = 
                                      [RECORDS_CSV] = "csv" };
 enum { RECORD_VALUES = 1 << 16 }; /* a line with more of them is no record */
 
+static bool refuse_parquet(const char *name, Err *err)
+{
+    return fail(err, EF_UNSUPPORTED, "%s: found a Parquet file, wanted text, JSON lines or CSV, packed "
+                "with gzip or not: write it as one of these first", name);
+}
+
 static bool find_form(const char *path, const char *name, RecordForm *out, Err *err)
 {
-    *out = str_ends(str_of(path), ".jsonl") || str_ends(str_of(path), ".ndjson") ? RECORDS_JSONL
-           : str_ends(str_of(path), ".csv")                                      ? RECORDS_CSV
-                                                                                 : RECORDS_TEXT;
+    Str file = str_of(path);
+    if (str_ends(file, ".gz")) file.n -= 3;
+    if (str_ends(file, ".parquet")) return refuse_parquet(path, err);
+    *out = str_ends(file, ".jsonl") || str_ends(file, ".ndjson") ? RECORDS_JSONL
+           : str_ends(file, ".csv")                              ? RECORDS_CSV
+                                                                 : RECORDS_TEXT;
     for (size_t i = 0; name && i < COUNT(forms); i++)
         if (strcmp(name, forms[i]) == 0) return *out = (RecordForm)i, true;
     return !name || fail(err, EF_USAGE, "--input-format: found \"%s\", wanted text, jsonl or csv", name);
@@ -125,17 +134,39 @@ static bool read_head(Records *s, Err *err)
     if (!more) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted a line of column names", s->lines.name);
     if (str_starts(record, "\xef\xbb\xbf")) record.p += 3, record.n -= 3;
     if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
-        return within(err, "%s: line 1", s->lines.name);
+        return within_line(err, 1), within(err, "%s", s->lines.name);
     found = column_of(s, s->column, s->columns, field);
     if (found.p) return true;
     return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; --field names another one", s->lines.name, field);
 }
 
+static bool unpack_records(void *records, void *to, size_t room, size_t *got, Err *err)
+{
+    return gunzip_read(((Records *)records)->gunzip, to, room, got, err);
+}
+
+/* What the first bytes tell, whatever the name says. */
+static bool look_inside(Records *s, Err *err)
+{
+    Str head;
+    if (!lines_head(&s->lines, 4, &head, err)) return false;
+    if (str_starts(head, "PAR1")) return refuse_parquet(s->lines.name, err);
+    if (!gunzip_is(head)) return true;
+    head.p = str_dup(&s->head, head);
+    s->gunzip = gunzip_open(&s->head, head, lines_raw, &s->lines);
+    s->lines.buf.n = 0, s->lines.end = false;
+    s->lines.pull = unpack_records, s->lines.context = s;
+    return true;
+}
+
 bool records_open(Records *s, const char *path, const char *form, const char *field, Err *err)
 {
     *s = (Records){ .field = field, .lines.fd = -1 };
-    if (!find_form(path, form, &s->form, err) || !lines_open(&s->lines, path, err)) return false;
-    if (s->form != RECORDS_CSV || read_head(s, err)) return true;
+    if (!find_form(path, form, &s->form, err)) return false;
+    if (field && s->form == RECORDS_TEXT)
+        return fail(err, EF_USAGE, "--field: found plain text, wanted jsonl or csv (--input-format)");
+    if (!lines_open(&s->lines, path, err)) return false;
+    if (look_inside(s, err) && (s->form != RECORDS_CSV || read_head(s, err))) return true;
     records_close(s);
     return false;
 }
@@ -153,12 +184,13 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
     if (ok && (r->first.n == 0 || (r->second.p && r->second.n == 0)))
         ok = fail(&r->err, EF_INVALID_INPUT, "Cannot tokenize empty string");
-    if (!ok) within(&r->err, "line %llu", (unsigned long long)s->lines.number);
+    if (!ok) within_line(&r->err, s->lines.number);
     return true;
 }
 
 void records_close(Records *s)
 {
     lines_close(&s->lines);
+    gunzip_close(s->gunzip);
     arena_free(&s->head);
 }

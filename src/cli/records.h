@@ -3,6 +3,7 @@
 #ifndef CLI_RECORDS_H
 #define CLI_RECORDS_H
 #include "base/lines.h"
+#include "data/gunzip.h"
 #include "data/value.h"
 
 typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV } RecordForm;
@@ -17,14 +18,16 @@ typedef struct Records {
     Lines lines;
     RecordForm form;
     const char *field;     /* where the text is: a key or a column; NULL: "text" */
-    Arena head;            /* CSV: */
-    Str *column;           /*   its first record */
+    Gunzip *gunzip;        /* NULL: the stream is not packed */
+    Arena head;            /* of the two below and of gunzip */
+    Str *column;           /* CSV: its first record */
     size_t columns;
 } Records;
 
 #define OPTION_FIELD { "field", 0, "NAME", "the key or column that holds the text; default: text" }
 
-/* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. */
+/* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. What is packed with gzip is
+ * unpacked on the way, whatever its name. */
 bool records_open(Records *, const char *path, const char *form, const char *field, Err *);
 /* False: the stream itself is broken. A bad record is handed out with its error. */
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);

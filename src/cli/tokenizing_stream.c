@@ -54,7 +54,7 @@ static void work(void *stream, int index, int worker)
         size_t good = s->out.n;
         bool skipped = line.n == 0 && how->json;
         if (!skipped && !tokenize_line(how, &s->arena, line, &s->out, &s->err)) {
-            within(&s->err, "line %zu", number);
+            within_line(&s->err, number);
             s->out.n = good;
         }
         arena_reset(&s->arena, KEPT);

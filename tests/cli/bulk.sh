@@ -72,12 +72,63 @@ same "nothing left to do" killed.jsonl whole.jsonl
 head -5 many.jsonl >few.jsonl
 refuses "another input" "not of this input" "$EF" map -m "$MODEL" few.jsonl -o whole.jsonl --resume
 printf '"fine"\n\n{"id":"q","text":""}\nnot json\n["a","b"]\n{"text":["a",1]}\n\377\n"last"' >mixed.jsonl
-works "map over bad lines" "$EF" map -m "$MODEL" mixed.jsonl
+fails "map over bad lines" tokens "$EF" map -m "$MODEL" mixed.jsonl
+grep -q '5 of 8 lines failed.*--keep-going' err
+check $? "map says how many lines failed"
+works "map over bad lines, --keep-going" "$EF" map -m "$MODEL" mixed.jsonl --keep-going
 [ "$(sed 's/^{"id":"q",/{/; s/^{"\([a-z]*\)".*/\1/' txt | tr '\n' ' ')" = \
     "tokens error error error tokens error error tokens " ]
 check $? "errors stand in their line"
 grep -q '^{"id":"q","error":{"message":".*empty' txt
 check $? "an error keeps its id"
+cp txt kept.jsonl
+head -2 txt >cut.jsonl
+"$EF" map -m "$MODEL" mixed.jsonl -o cut.jsonl --resume >/dev/null 2>err && flunk "errors of before count: exit 0"
+same "resume over bad lines" cut.jsonl kept.jsonl
+printf '"fine"\n"good"\n{x' >place.jsonl
+fails "one place for an error" '"line 3, column 2: found' "$EF" map -m "$MODEL" place.jsonl
+grep -q 'line 1' txt && flunk "two places for an error"
+
+# ---- files that --resume must not touch ----
+foreign() { # NAME INPUT: ./foreign is refused as output, and keeps every byte
+    cp foreign foreign.before
+    refuses "resume: $1" "left as it is" "$EF" map -m "$MODEL" "$2" -o foreign --resume
+    same "resume: $1" foreign foreign.before
+}
+printf 'dear diary\nnothing happened\n' >foreign && foreign "lines of something else" few.jsonl
+printf 'no line end at all' >foreign && foreign "one line without an end" few.jsonl
+printf '{"id":0,"text":"x"}\n' >foreign && foreign "objects that are no answers" few.jsonl
+printf '{"id":0,"tok_' >foreign && foreign "a beginning of no answer" few.jsonl
+sed 1d whole.jsonl | head -3 >foreign && foreign "answers to other lines" few.jsonl
+sed -n '2s/.\{9\}$//p' whole.jsonl >foreign && foreign "broken JSON" few.jsonl
+head -6 whole.jsonl >foreign && foreign "more lines than the input has" few.jsonl
+head -c 9 whole.jsonl >foreign && foreign "a beginning, but no input" /dev/null
+cp few.jsonl foreign && foreign "the input itself" foreign
+printf '{"id":0,"embedding":[1.0]}\n' >foreign && foreign "answers of another task" few.jsonl
+printf '\0\0\0' >foreign && foreign "zeros" few.jsonl
+printf '{"id":0,"error":{"message":"m","type":"t"}}\n{"id":1,"err' >cut.jsonl
+refuses "resume in the middle of an error" "1 of 5 lines failed" "$EF" map -m "$MODEL" few.jsonl -o cut.jsonl --resume
+[ "$(grep -c . cut.jsonl)" = 5 ] && sed -n '2,$p' cut.jsonl >rest && sed -n '2,5p' whole.jsonl | cmp -s - rest
+check $? "resume in the middle of an error: the rest is right"
+
+# ---- gzip and others ----
+head -700 many.jsonl | gzip >many.jsonl.gz && sed -n '701,$p' many.jsonl | gzip >>many.jsonl.gz
+works "map of two gzip members" "$EF" map -m "$MODEL" many.jsonl.gz -o zipped.jsonl
+same "map of two gzip members" zipped.jsonl whole.jsonl
+"$EF" map -m "$MODEL" <many.jsonl.gz >txt 2>err && cmp -s txt whole.jsonl
+check $? "map of gzip from a pipe"
+gzip -c t.csv >t.csv.gz && works "infer of .csv.gz" "$EF" infer -m "$MODEL" -f jsonl -i t.csv.gz --field note
+same "infer of .csv.gz" txt wanted
+head -c 9000 many.jsonl.gz >cut.jsonl.gz
+refuses "gzip that is cut short" "cut short" "$EF" map -m "$MODEL" cut.jsonl.gz -o part.jsonl
+[ "$(grep -c . part.jsonl)" -gt 600 ] && head -"$(grep -c . part.jsonl)" whole.jsonl | cmp -s - part.jsonl
+check $? "lines before the cut are answered"
+works "resume with the whole file" "$EF" map -m "$MODEL" many.jsonl.gz -o part.jsonl --resume
+same "resume with the whole file" part.jsonl whole.jsonl
+cp many.jsonl.gz more.jsonl.gz && echo tail >>more.jsonl.gz
+refuses "something behind gzip" "other bytes behind the end" "$EF" map -m "$MODEL" more.jsonl.gz
+printf PAR1 >x.parquet && refuses "parquet by name" "found a Parquet file" "$EF" map -m "$MODEL" x.parquet
+mv x.parquet x.jsonl && refuses "parquet by its bytes" "found a Parquet file" "$EF" map -m "$MODEL" x.jsonl
 "$EF" map -m "$MODEL" <many.jsonl >txt 2>err && cmp -s txt whole.jsonl
 check $? "map from a pipe"
 "$EF" map -m "$MODEL" <many.jsonl >/dev/full 2>err && flunk "full disk" || { grep -q 'cannot be written' err; check $? "full disk"; }
