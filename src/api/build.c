@@ -79,6 +79,19 @@ static const char *output_path(Arena *arena, const BuildConfig *c)
     return path_join(arena, c->output_dir ? c->output_dir : ".", str_of(name));
 }
 
+/* A build replaces an earlier package and nothing else: what it reads is never a package, whatever links
+ * lead to it, but for the program in front. */
+static bool check_output(const BuildConfig *c, const char *path, Err *err)
+{
+    if (dir_is(path)) return fail(err, EF_IO, "%s: cannot be written: it is a folder", path);
+    if (c->base_binary && file_same(path, c->base_binary))
+        return fail(err, EF_USAGE, "%s: found the program that the package begins with, wanted another "
+                    "output", path);
+    if (!file_is(path) || file_empty(path) || package_is(path)) return true;
+    return fail(err, EF_USAGE, "%s: found a file that is no package, wanted none or an earlier package: "
+                "an input of a build is never replaced; remove the file if it is none", path);
+}
+
 static bool write_package(Arena *arena, const BuildConfig *c, const char *program, BuildReport *r,
                           Err *err)
 {
@@ -86,7 +99,6 @@ static bool write_package(Arena *arena, const BuildConfig *c, const char *progra
     Package content;
     Mapping written;
     build_pack(arena, r->model, &content);
-    if (dir_is(path)) return fail(err, EF_IO, "%s: cannot be written: it is a folder", path);
     if (!dir_make_parents(path, err) || !package_write(program, path, &content, err)) return false;
     if (!file_map(path, &written, err)) return false;
     r->path = path;
@@ -101,6 +113,7 @@ static bool run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
     ModelSource source;
     if (!check_target(c->target, err) || !find_program(arena, c, &program, err)) return false;
     if (!find_files(arena, c, &source, err) || !find_script(arena, c, &source, err)) return false;
+    if (!check_output(c, output_path(arena, c), err)) return false;
     if (!model_open_source(&source, &r->model, err) || !model_dry_run(r->model, err)) return false;
     if (!try_script(c, r->model, err)) return false;
     return c->validate_only || write_package(arena, c, program, r, err);

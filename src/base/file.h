@@ -13,6 +13,8 @@ bool file_map(const char *path, Mapping *, Err *); /* an empty file maps to n = 
 void file_unmap(Mapping *);
 bool file_read(Arena *, const char *path, size_t limit, Str *out, Err *); /* terminated copy */
 bool file_is(const char *path);   /* exists and is a regular file */
+bool file_same(const char *, const char *); /* both exist and are one file: by links or by name */
+bool file_empty(const char *path); /* a regular file without a byte */
 bool dir_is(const char *path);
 bool dir_make_parents(const char *path, Err *); /* of a file to be */
 const char *path_join(Arena *, const char *dir, Str name); /* absolute names win */

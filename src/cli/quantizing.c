@@ -22,15 +22,10 @@ static bool write_config(Arena *arena, Quantizing *z, Err *err)
     return ok;
 }
 
-static bool same_file(Arena *arena, const char *a, const char *b)
-{
-    return strcmp(path_real(arena, a), path_real(arena, b)) == 0;
-}
-
 bool quantizing_run(Arena *arena, Quantizing *z, Err *err)
 {
     OnnxFile file;
-    if (file_is(z->to) && same_file(arena, z->from, z->to))
+    if (file_same(z->from, z->to))
         return fail(err, EF_USAGE, "%s: the result would take the place of its source", z->to);
     if (!onnx_file_open(arena, z->from, &file, err)) return false;
     z->quantize.arena = arena;
