@@ -119,6 +119,15 @@ static bool run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
     return c->validate_only || write_package(arena, c, program, r, err);
 }
 
+bool build_open_full(Arena *arena, const BuildConfig *c, Model **out, Err *err)
+{
+    ModelSource source;
+    if (!find_files(arena, c, &source, err) || !find_script(arena, c, &source, err)) return false;
+    source.precision = STR("fp32");
+    source.compile = false;
+    return model_open_source(&source, out, err);
+}
+
 bool build_run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
     *r = (BuildReport){ 0 };

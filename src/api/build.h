@@ -31,6 +31,9 @@ typedef struct BuildReport {
 /* Relative paths count from the current folder. */
 bool build_run(Arena *, const BuildConfig *, BuildReport *, Err *);
 
+/* The same model as its files have it, for comparison with one that was built in fewer bits. */
+bool build_open_full(Arena *, const BuildConfig *, Model **, Err *);
+
 /* What stands in a package of this model. Parts live in the arena and in the model. */
 void build_pack(Arena *, const Model *, Package *);
 Value build_model_config(Arena *, const Model *); /* the eight fields that the peer keeps */

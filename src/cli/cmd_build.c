@@ -5,7 +5,7 @@
 
 #include "api/build.h"
 #include "base/thread.h"
-#include "cli/cli.h"
+#include "cli/quantizing.h"
 
 #define DOWNLOADS "this program is its own base: nothing is ever downloaded"
 static const Option options[] = {
@@ -16,6 +16,8 @@ static const Option options[] = {
     OPTION_TASK,
     OPTION_TOKENIZER,
     { "precision", 0, "P", "of products: fp32 (as the file is), bf16 or int8" },
+    OPTIONS_ACCURACY,
+    { "json", 0, NULL, "what was built, as JSON" },
     { "no-build", 0, NULL, "validate everything, write nothing" },
     { "directory", 0, "DIR", "go there after reading the YAML" },
     { "base-binary-path", 0, "FILE", "another program to put in front of the model" },
@@ -55,35 +57,96 @@ static bool configure(Args *a, BuildConfig *c, Err *err)
     return true;
 }
 
-static bool report(const BuildReport *r, double seconds, Err *err)
+/* ---- what is said ---- */
+typedef struct Built {
+    BuildReport report;
+    double seconds;
+    const Accuracy *accuracy; /* NULL: not measured */
+} Built;
+
+static void put_text(Buf *b, const Built *built)
 {
     const char *why = NULL;
+    const BuildReport *r = &built->report;
     const Model *m = r->model;
     bool ragged = engine_ragged(m->engine, &why);
-    Buf b = { 0 };
-    buf_printf(&b, "%.*s %.*s: %s, %s, %s tokenizer, up to %d tokens, ", STR_ARG(m->name),
+    buf_printf(b, "%.*s %.*s: %s, %s, %s tokenizer, up to %d tokens, ", STR_ARG(m->name),
                STR_ARG(m->version), m->task->name, m->precision, tokenizer_kind(m->tokenizer),
                m->encode.max_length);
-    if (ragged) buf_puts(&b, "batches without padding\n");
-    else buf_printf(&b, "rows of one length at a time: %s\n", why ? why : "not proved ragged");
+    if (ragged) buf_puts(b, "batches without padding\n");
+    else buf_printf(b, "rows of one length at a time: %s\n", why ? why : "not proved ragged");
+    if (built->accuracy) accuracy_print(b, built->accuracy);
     if (r->path)
-        buf_printf(&b, "Encoderfile written to %s (%.1f MB, %.2f s)\n", r->path,
-                   (double)r->size / 1e6, seconds);
+        buf_printf(b, "Encoderfile written to %s (%.1f MB, %.2f s)\n", r->path,
+                   (double)r->size / 1e6, built->seconds);
     else
-        buf_puts(&b, "validated; nothing was written\n");
+        buf_puts(b, "validated; nothing was written\n");
+}
+
+static Value as_json(Arena *arena, const Built *built)
+{
+    const BuildReport *r = &built->report;
+    const Model *m = r->model;
+    const char *why = NULL;
+    Value v = value_map(arena, 12);
+    value_add(&v, "name", value_of_str(m->name));
+    value_add(&v, "version", value_of_str(m->version));
+    value_add(&v, "model_type", value_of_str(str_of(m->task->name)));
+    value_add(&v, "precision", value_of_str(str_of(m->precision)));
+    value_add(&v, "tokenizer", value_of_str(str_of(tokenizer_kind(m->tokenizer))));
+    value_add(&v, "max_length", value_of_int(m->encode.max_length));
+    value_add(&v, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
+    value_add(&v, "output", r->path ? value_of_str(str_of(r->path)) : value_null());
+    value_add(&v, "size", value_of_int((int64_t)r->size));
+    value_add(&v, "seconds", value_of_float(built->seconds));
+    if (built->accuracy) value_add(&v, "accuracy", accuracy_json(arena, built->accuracy));
+    return v;
+}
+
+static bool report(Args *a, const Built *built, Err *err)
+{
+    if (args_has(a, "json")) {
+        Value v = as_json(&a->arena, built);
+        return out_json(&v, err);
+    }
+    Buf b = { 0 };
+    put_text(&b, built);
     bool ok = out_buf(&b, err);
     buf_free(&b);
     return ok;
 }
 
+/* Of a model in fewer bits than its files have. Why there is no report is a word, not a failure: the
+ * package is written. */
+static const Accuracy *measure(Args *a, const BuildConfig *c, const Model *built,
+                               const QuantizingTexts *t)
+{
+    Accuracy *acc = NEW(&a->arena, Accuracy);
+    Model *full;
+    Err why;
+    Str asked = c->source.precision;
+    if (t->none || !asked.n || str_is(asked, "fp32")) return NULL;
+    bool ok = build_open_full(&a->arena, c, &full, &why);
+    if (ok) {
+        ok = quantizing_compare(&a->arena, full, built, t->text, t->n, acc, &why);
+        model_close(full);
+    }
+    if (!ok) fprintf(stderr, "encoderfile: no accuracy report: %s\n", why.message);
+    return ok ? acc : NULL;
+}
+
 static bool run(Args *a, Err *err)
 {
-    double started = now_seconds();
+    Built built = { .seconds = now_seconds() };
     BuildConfig config;
-    BuildReport result;
-    if (!configure(a, &config, err) || !build_run(&a->arena, &config, &result, err)) return false;
-    bool ok = report(&result, now_seconds() - started, err);
-    model_close(result.model);
+    QuantizingTexts texts;
+    if (!configure(a, &config, err) || !quantizing_texts(a, &texts, err) ||
+        !build_run(&a->arena, &config, &built.report, err))
+        return false;
+    built.seconds = now_seconds() - built.seconds;
+    built.accuracy = measure(a, &config, built.report.model, &texts);
+    bool ok = report(a, &built, err);
+    model_close(built.report.model);
     return ok;
 }
 

@@ -237,8 +237,8 @@ static void measure(Exporting *x)
     Err ignored;
     Str own = str_of(x->text);
     x->measured = x->e.tokenizer && !x->e.no_config &&
-                  quantizing_compare(&x->arena, &x->quantizing, &own, own.n ? 1 : 0, &x->accuracy,
-                                     &ignored);
+                  quantizing_compare_files(&x->arena, &x->quantizing, &own, own.n ? 1 : 0,
+                                           &x->accuracy, &ignored);
 }
 
 /* A failure is said and does not undo the export. */

@@ -16,9 +16,7 @@ static const Option options[] = {
     { "dtype", 0, "TYPE", "int8 (default), fp16 or bf16: weights alone, arithmetic stays fp32" },
     OPTION_TASK,
     OPTION_TOKENIZER,
-    { "calibrate", 0, "FILE", "texts for the accuracy report, one a line",
-      .against = "no-report" },
-    { "no-report", 0, NULL, "do not run both models to compare them" },
+    OPTIONS_ACCURACY,
     { "json", 0, NULL, "as JSON" },
     { 0 },
 };
@@ -79,14 +77,12 @@ static bool read_paths(Args *a, Quantizing *z, Export *around, Err *err)
 /* Why there is no report is a word, not a failure: the file is written. */
 static bool measure(Args *a, const Quantizing *z, Accuracy *acc, bool *measured, Err *err)
 {
-    Str *texts = NULL;
-    size_t n = 0;
+    QuantizingTexts t;
     Err why;
-    const char *file = args_value(a, "calibrate");
     *measured = false;
-    if (args_has(a, "no-report")) return true;
-    if (file && !quantizing_words(&a->arena, file, &texts, &n, err)) return false;
-    *measured = quantizing_compare(&a->arena, z, texts, n, acc, &why);
+    if (!quantizing_texts(a, &t, err)) return false;
+    if (t.none) return true;
+    *measured = quantizing_compare_files(&a->arena, z, t.text, t.n, acc, &why);
     if (!*measured) fprintf(stderr, "encoderfile: no accuracy report: %s\n", why.message);
     return true;
 }

@@ -20,7 +20,7 @@ static bool run(Args *a, Err *err)
         return fail(err, EF_USAGE, "verify: wanted a model folder or an .onnx");
     Verifying v = { .path = model ? model : a->text[0], .open = args_open(a),
                     .text = texts_of_args(a) + first, .n = (size_t)(a->n_text - first),
-                    .golden = args_value(a, "golden") };
+                    .golden = args_value(a, "golden"), .golden_wanted = args_has(a, "golden") };
     if (!verifying_run(&a->arena, &v, err)) return false;
     a->exit = !v.ok;
     if (args_has(a, "json")) return out_json(&v.report, err);

@@ -54,7 +54,7 @@ static const char *const samples[] = {
 };
 
 /* One line is one text; empty lines are passed over. */
-bool quantizing_words(Arena *arena, const char *file, Str **texts, size_t *n, Err *err)
+static bool read_lines(Arena *arena, const char *file, Str **texts, size_t *n, Err *err)
 {
     Str all;
     if (!file_read(arena, file, MOST_TEXTS, &all, err)) return false;
@@ -73,24 +73,51 @@ bool quantizing_words(Arena *arena, const char *file, Str **texts, size_t *n, Er
     return *n || fail(err, EF_INVALID_INPUT, "%s: found no text, wanted one a line", file);
 }
 
+bool quantizing_texts(Args *a, QuantizingTexts *t, Err *err)
+{
+    const char *file = args_value(a, "calibrate");
+    *t = (QuantizingTexts){ .none = args_has(a, "no-report") };
+    return !file || read_lines(&a->arena, file, &t->text, &t->n, err);
+}
+
+typedef struct Comparing {
+    const Str *texts;
+    size_t n;
+    Job *job[2];            /* the outputs of both models */
+    bool labels;
+} Comparing;
+
+static void comparing_open(Comparing *c, Arena *arena, const Str *texts, size_t n)
+{
+    *c = (Comparing){ .texts = texts, .n = n, .job = { job_new(), job_new() } };
+    if (n) return;
+    Str *own = ARRAY(arena, Str, COUNT(samples));
+    for (c->n = 0; c->n < COUNT(samples); c->n++) own[c->n] = str_of(samples[c->n]);
+    c->texts = own;
+}
+
 /* All texts through one model; its outputs stay in the job. */
-static bool run_texts(const char *path, const ModelOpen *how, const Str *texts, size_t n, Job *job,
-                      bool *labels, Err *err)
+static bool run_texts(Comparing *c, int which, const Model *model, Err *err)
+{
+    Job *job = c->job[which];
+    Session *session = session_new(model, &(SessionOptions){ .max_inputs = c->n });
+    if (!session) return fail(err, EF_IO, "no thread could be started");
+    job->n = c->n, job->no_json = true;
+    job->first = ARRAY(&job->arena, Str, c->n);
+    memcpy(job->first, c->texts, c->n * sizeof *c->texts);
+    session_run(session, job);
+    session_free(session);
+    c->labels = strstr(model->task->name, "classification") != NULL;
+    return job->err.code == EF_OK || fail(err, job->err.code, "%s", job->err.message);
+}
+
+static bool run_file(Comparing *c, int which, const char *path, const ModelOpen *how, Err *err)
 {
     Model *model;
     if (!model_open_with(path, how, &model, err)) return false;
-    Session *session = session_new(model, &(SessionOptions){ .max_inputs = n });
-    if (session) {
-        job->n = n, job->no_json = true;
-        job->first = ARRAY(&job->arena, Str, n);
-        memcpy(job->first, texts, n * sizeof *texts);
-        session_run(session, job);
-        session_free(session);
-    }
-    *labels = strstr(model->task->name, "classification") != NULL;
+    bool ok = run_texts(c, which, model, err);
     model_close(model);
-    if (!session) return fail(err, EF_IO, "no thread could be started");
-    return job->err.code == EF_OK || fail(err, job->err.code, "%s", job->err.message);
+    return ok;
 }
 
 static int64_t best(const float *p, int64_t n)
@@ -101,42 +128,69 @@ static int64_t best(const float *p, int64_t n)
     return at;
 }
 
-static void compare_row(const Job *a, const Job *b, size_t r, bool labels, Accuracy *out)
+void accuracy_add(Accuracy *out, const float *x, const float *y, int64_t tokens, int64_t width,
+                  bool labels)
 {
-    const float *x = a->row_data[r], *y = b->row_data[r];
-    int64_t width = a->row_width[r], n = a->row_tokens[r] * width;
     double xy = 0, xx = 0, yy = 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < tokens * width; i++) {
         xy += (double)x[i] * y[i], xx += (double)x[i] * x[i], yy += (double)y[i] * y[i];
         out->most = fmax(out->most, fabs((double)x[i] - y[i]));
     }
-    double cosine = xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 1;
+    double cosine = xx * yy == 0 ? xx == yy : xy / sqrt(xx * yy);
+    out->worst = out->texts ? fmin(out->worst, cosine) : cosine;
     out->mean += cosine;
-    out->worst = fmin(out->worst, cosine);
-    for (int64_t t = 0; labels && t < a->row_tokens[r]; t++) {
+    out->texts++;
+    for (int64_t t = 0; labels && t < tokens; t++) {
         out->same += best(x + t * width, width) == best(y + t * width, width);
         out->labels++;
     }
 }
 
-bool quantizing_compare(Arena *arena, const Quantizing *z, const Str *texts, size_t n,
+void accuracy_finish(Accuracy *out)
+{
+    out->mean /= (double)MAX(out->texts, (size_t)1);
+    out->same /= (double)MAX(out->labels, (size_t)1);
+}
+
+/* Two files side by side need not be one model. */
+static bool same_shapes(const Job *a, const Job *b, Err *err)
+{
+    for (size_t r = 0; r < a->n; r++)
+        if (a->row_tokens[r] != b->row_tokens[r] || a->row_width[r] != b->row_width[r])
+            return fail(err, EF_BAD_MODEL, "the models' outputs differ in shape: found %lld x %lld and "
+                        "%lld x %lld", (long long)a->row_tokens[r], (long long)a->row_width[r],
+                        (long long)b->row_tokens[r], (long long)b->row_width[r]);
+    return true;
+}
+
+static bool comparing_close(Comparing *c, bool ok, Accuracy *out, Err *err)
+{
+    const Job *a = c->job[0], *b = c->job[1];
+    ok = ok && same_shapes(a, b, err);
+    *out = (Accuracy){ 0 };
+    for (size_t r = 0; ok && r < c->n; r++)
+        accuracy_add(out, a->row_data[r], b->row_data[r], a->row_tokens[r], a->row_width[r], c->labels);
+    accuracy_finish(out);
+    job_free(c->job[0]), job_free(c->job[1]);
+    return ok;
+}
+
+bool quantizing_compare(Arena *arena, const Model *full, const Model *small, const Str *texts, size_t n,
                         Accuracy *out, Err *err)
 {
-    bool labels = false;
-    if (!n) {
-        Str *own = ARRAY(arena, Str, COUNT(samples));
-        for (n = 0; n < COUNT(samples); n++) own[n] = str_of(samples[n]);
-        texts = own;
-    }
-    Job *a = job_new(), *b = job_new();
-    bool ok = run_texts(z->from, &z->open, texts, n, a, &labels, err) &&
-              run_texts(z->to, &z->open, texts, n, b, &labels, err);
-    *out = (Accuracy){ .texts = n, .worst = 1 };
-    for (size_t r = 0; ok && r < n; r++) compare_row(a, b, r, labels, out);
-    if (ok) out->mean /= (double)n;
-    if (out->labels) out->same /= (double)out->labels;
-    job_free(a), job_free(b);
-    return ok;
+    Comparing c;
+    comparing_open(&c, arena, texts, n);
+    return comparing_close(&c, run_texts(&c, 0, full, err) && run_texts(&c, 1, small, err), out,
+                           err);
+}
+
+bool quantizing_compare_files(Arena *arena, const Quantizing *z, const Str *texts, size_t n,
+                              Accuracy *out, Err *err)
+{
+    Comparing c;
+    comparing_open(&c, arena, texts, n);
+    bool ok = run_file(&c, 0, z->from, &z->open, err) && run_file(&c, 1, z->to, &z->open, err);
+    return comparing_close(&c, ok, out, err);
 }
 
 /* ---- words ---- */
@@ -145,10 +199,30 @@ static const char *kind_name(const Quantize *q)
     return q->target ? q->target->name : q->half == T_F16 ? "fp16" : "bf16";
 }
 
+Value accuracy_json(Arena *arena, const Accuracy *acc)
+{
+    Value a = value_map(arena, 8);
+    value_add(&a, "texts", value_of_int((int64_t)acc->texts));
+    if (acc->labels) value_add(&a, "labels", value_of_int((int64_t)acc->labels));
+    if (acc->labels) value_add(&a, "same_labels", value_of_float(acc->same));
+    value_add(&a, "mean_cosine", value_of_float(acc->mean));
+    value_add(&a, "worst_cosine", value_of_float(acc->worst));
+    value_add(&a, "largest_difference", value_of_float(acc->most));
+    return a;
+}
+
+void accuracy_print(Buf *out, const Accuracy *acc)
+{
+    buf_printf(out, "  against fp32 on %zu texts: cosine %.5f on average, %.5f at worst", acc->texts,
+               acc->mean, acc->worst);
+    if (acc->labels) buf_printf(out, "; %.2f %% of %zu labels agree", 100 * acc->same, acc->labels);
+    buf_puts(out, "\n");
+}
+
 Value quantizing_json(Arena *arena, const Quantizing *z, const Accuracy *acc)
 {
     const Quantize *q = &z->quantize;
-    Value v = value_map(arena, 12), a = value_map(arena, 8);
+    Value v = value_map(arena, 12);
     value_add(&v, "source", value_of_str(str_of(z->from)));
     value_add(&v, "output", value_of_str(str_of(z->to)));
     value_add(&v, "target", value_of_str(str_of(kind_name(q))));
@@ -158,14 +232,7 @@ Value quantizing_json(Arena *arena, const Quantizing *z, const Accuracy *acc)
     value_add(&v, "weight_bytes_after", value_of_int((int64_t)q->after));
     value_add(&v, "file_bytes_before", value_of_int((int64_t)z->size_from));
     value_add(&v, "file_bytes_after", value_of_int((int64_t)z->size_to));
-    if (!acc) return v;
-    value_add(&a, "texts", value_of_int((int64_t)acc->texts));
-    if (acc->labels) value_add(&a, "labels", value_of_int((int64_t)acc->labels));
-    if (acc->labels) value_add(&a, "same_labels", value_of_float(acc->same));
-    value_add(&a, "mean_cosine", value_of_float(acc->mean));
-    value_add(&a, "worst_cosine", value_of_float(acc->worst));
-    value_add(&a, "largest_difference", value_of_float(acc->most));
-    value_add(&v, "accuracy", a);
+    if (acc) value_add(&v, "accuracy", accuracy_json(arena, acc));
     return v;
 }
 
@@ -175,9 +242,5 @@ void quantizing_print(Buf *out, const Quantizing *z, const Accuracy *acc)
     buf_printf(out, "  %s: weights %.2f MB of %.2f MB (%.1f %%), %d products, %d tables\n",
                kind_name(q), (double)q->after / 1e6, (double)q->before / 1e6,
                100 * (double)q->after / (double)MAX(q->before, 1), q->products, q->tables);
-    if (!acc) return;
-    buf_printf(out, "  against fp32 on %zu texts: cosine %.5f on average, %.5f at worst", acc->texts,
-               acc->mean, acc->worst);
-    if (acc->labels) buf_printf(out, "; %.2f %% of %zu labels agree", 100 * acc->same, acc->labels);
-    buf_puts(out, "\n");
+    if (acc) accuracy_print(out, acc);
 }

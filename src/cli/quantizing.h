@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quantizing.h - what `quantize` and `export --quantize` share: one .onnx to a smaller one beside
- * it, and how far its answers are from those of the first. */
+ * quantizing.h - what `quantize`, `export --quantize`, `build` and `verify` share: one .onnx to a
+ * smaller one beside it, and how far a smaller model's answers are from those of the first. */
 #ifndef CLI_QUANTIZING_H
 #define CLI_QUANTIZING_H
 #include "cli/cli.h"
@@ -22,9 +22,30 @@ typedef struct Quantizing {
 
 /* Writes `to`, and ort_config.json beside it. */
 bool quantizing_run(Arena *, Quantizing *, Err *);
-/* Both are opened with the tokenizer of their folders. n 0: a few sentences of our own. */
-bool quantizing_compare(Arena *, const Quantizing *, const Str *texts, size_t n, Accuracy *, Err *);
-bool quantizing_words(Arena *, const char *file, Str **texts, size_t *n, Err *); /* its lines */
+
+/* Texts to compare on: of --calibrate, or (n 0) a few sentences of our own. */
+typedef struct QuantizingTexts {
+    Str *text;
+    size_t n;
+    bool none;              /* --no-report */
+} QuantizingTexts;
+#define OPTIONS_ACCURACY                                                                 \
+    { "calibrate", 0, "FILE", "texts for the accuracy report, one a line",               \
+      .against = "no-report" },                                                          \
+    { "no-report", 0, NULL, "do not run both models to compare them" }
+bool quantizing_texts(Args *, QuantizingTexts *, Err *);
+bool quantizing_compare(Arena *, const Model *full, const Model *small, const Str *texts, size_t n,
+                        Accuracy *, Err *);
+/* The same of two .onnx; both are opened with the tokenizer of their folders. */
+bool quantizing_compare_files(Arena *, const Quantizing *, const Str *texts, size_t n, Accuracy *,
+                              Err *);
+/* One text's outputs [tokens, width] of both models, added up from a zero Accuracy;
+ * accuracy_finish makes means of the sums. */
+void accuracy_add(Accuracy *, const float *full, const float *small, int64_t tokens, int64_t width,
+                  bool labels);
+void accuracy_finish(Accuracy *);
+Value accuracy_json(Arena *, const Accuracy *);
+void accuracy_print(Buf *, const Accuracy *); /* a line */
 Value quantizing_json(Arena *, const Quantizing *, const Accuracy *); /* Accuracy: may be NULL */
 void quantizing_print(Buf *, const Quantizing *, const Accuracy *);
 

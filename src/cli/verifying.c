@@ -15,19 +15,38 @@
 
 static const double ALLOWED = 1e-4; /* between an fp32 graph and its golden outputs */
 
+enum { MOST_PROBLEMS = 16 };
+
 typedef struct Work {
     Arena *arena;
     Verifying *v;
     const char *folder, *onnx, *small; /* small: the int8 model beside it, or NULL */
     Texts texts;
+    Value problems;         /* lines: why it is not verified */
+    bool checked;           /* numbers were looked at */
+    const Accuracy *accuracy; /* of small; NULL: not measured */
 } Work;
+
+static void object(Work *w, const char *format, ...) PRINTF(2, 3);
+static void object(Work *w, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    w->v->ok = false;
+    if (w->problems.list.n < MOST_PROBLEMS)
+        w->problems.list.items[w->problems.list.n++] =
+            value_of_str(str_of(str_dup(w->arena, str_of(line))));
+}
 
 static Value text(const char *s)
 {
     return value_of_str(str_of(s));
 }
 
-/* What the model or a reply holds does not outlive it. */
+/* Copies: what the model or a reply holds does not outlive it. */
 static Value kept(Arena *arena, Str s)
 {
     return value_of_str((Str){ str_dup(arena, s), s.n });
@@ -46,11 +65,11 @@ static void find_files(Work *w)
     if (!w->v->golden) w->v->golden = w->folder;
 }
 
-static bool all_finite(const float *p, int64_t n)
+static void check_numbers(Work *w, size_t i, const float *p, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(p[i])) return false;
-    return true;
+    w->checked = true;
+    for (int64_t k = 0; k < n; k++)
+        if (!isfinite(p[k])) return object(w, "text %zu: found a number that is not finite", i + 1);
 }
 
 /* ---- answers, by task ---- */
@@ -84,6 +103,7 @@ static void answer_label(Work *w, size_t i, Value *out)
     const Value *result = texts_result(&w->texts, i), *scores = value_get(result, "scores");
     const Value *label = value_get(result, "predicted_label");
     if (label && label->kind == V_STR) value_add(out, "label", kept(w->arena, label->s));
+    else object(w, "text %zu: found no label", i + 1);
     double best = -INFINITY;
     for (size_t k = 0; scores && scores->kind == V_F32 && k < scores->f32.n; k++)
         best = fmax(best, number_widen(scores->f32.p[k]));
@@ -126,37 +146,99 @@ static Value similarities(Work *w)
     return out;
 }
 
+static void answer_vector(Work *w, size_t i, Value *out)
+{
+    int64_t width = 0;
+    const float *vector = mean_vector(w, i, &width);
+    double most = 0;
+    for (int64_t c = 0; vector && c < width; c++) most = fmax(most, fabs(vector[c]));
+    value_add(out, "dimensions", value_of_int(width));
+    if (!(most > 0)) object(w, "text %zu: found a vector of zeros", i + 1);
+}
+
+/* The best word for each mask. */
+static void answer_masks(Work *w, size_t i, Value *out)
+{
+    const Value *masks = value_get(texts_result(&w->texts, i), "masks");
+    size_t n = masks ? masks->list.n : 0;
+    Value list = value_list(w->arena, n);
+    for (size_t k = 0; k < n; k++) {
+        const Value *best = &value_get(&masks->list.items[k], "words")->list.items[0];
+        Value one = value_map(w->arena, 2);
+        value_add(&one, "word", kept(w->arena, value_str(value_get(best, "token_str"), STR(""))));
+        value_add(&one, "score", value_of_float(value_float(value_get(best, "score"), NAN)));
+        list.list.items[k] = one;
+    }
+    value_add(out, "masks", list);
+    if (!n) object(w, "text %zu: found no mask to fill", i + 1);
+}
+
+static void answer_weights(Work *w, size_t i, Value *out)
+{
+    const Value *weights = value_get(texts_result(&w->texts, i), "values");
+    size_t n = weights && weights->kind == V_F32 ? weights->f32.n : 0;
+    value_add(out, "weights", value_of_int((int64_t)n));
+    if (!n) object(w, "text %zu: found no word with a weight", i + 1);
+}
+
 static const struct AnswerRow {
     const char *task;
     void (*answer)(Work *, size_t i, Value *out);
+    bool vectors;           /* texts are compared with each other, too */
 } answers[] = {
-    { "token_classification", answer_words },
-    { "sequence_classification", answer_label },
+    { "token_classification", answer_words, false },
+    { "sequence_classification", answer_label, false },
+    { "embedding", answer_vector, true },
+    { "sentence_embedding", answer_vector, true },
+    { "fill_mask", answer_masks, false },
+    { "sparse_embedding", answer_weights, false },
 };
 
 static void report_answers(Work *w, const Model *m)
 {
+    const struct AnswerRow *how = answers;
+    while (how < answers + COUNT(answers) && strcmp(how->task, m->task->name) != 0) how++;
+    if (how == answers + COUNT(answers)) return object(w, "there is no check for %s", m->task->name);
     Value list = value_list(w->arena, w->texts.n);
-    bool pairs = true;
     for (size_t i = 0; i < w->texts.n; i++) {
         int64_t tokens = 0, width = 0;
         const float *row = texts_row(&w->texts, i, &tokens, &width);
         Value one = value_map(w->arena, 4);
         value_add(&one, "query", value_of_str(w->texts.text[i]));
-        for (size_t k = 0; k < COUNT(answers); k++)
-            if (strcmp(answers[k].task, m->task->name) == 0)
-                answers[k].answer(w, i, &one), pairs = false;
-        w->v->ok &= !row || all_finite(row, tokens * width);
+        if (row) how->answer(w, i, &one), check_numbers(w, i, row, tokens * width);
+        else object(w, "text %zu is empty", i + 1);
         list.list.items[i] = one;
     }
     value_add(&w->v->report, "results", list);
-    if (pairs) value_add(&w->v->report, "similarities", similarities(w));
+    if (how->vectors) value_add(&w->v->report, "similarities", similarities(w));
+}
+
+/* Sentences with something to fill in; none: the tokenizer has no mask. */
+static size_t masked_samples(Work *w, const Model *m, const Str **out)
+{
+    static const char *const around[][2] = { { "Paris is the capital of ", "." },
+                                             { "She put the ", " on the table." } };
+    const char *mask = task_mask_name(m->tokenizer);
+    Str *list = ARRAY(w->arena, Str, COUNT(around));
+    *out = list;
+    for (size_t i = 0; mask && i < COUNT(around); i++)
+        list[i] = str_of(str_format(w->arena, "%s%s%s", around[i][0], mask, around[i][1]));
+    if (!mask) object(w, "the tokenizer has no mask: nothing can be filled in");
+    return mask ? COUNT(around) : 0;
+}
+
+static void find_samples(Work *w, const Model *m)
+{
+    Verifying *v = w->v;
+    if (v->n) return;
+    if (strcmp(m->task->name, "fill_mask") == 0) v->n = masked_samples(w, m, &v->text);
+    else v->n = samples_find(w->arena, v->samples, m->task->name, &m->config, &v->text);
 }
 
 static bool answer_texts(Work *w, const Model *m, Err *err)
 {
     Verifying *v = w->v;
-    if (!v->n) v->n = samples_find(w->arena, v->samples, m->task->name, &m->config, &v->text);
+    find_samples(w, m);
     w->texts = (Texts){ .model = m, .text = v->text, .n = v->n };
     value_add(&v->report, "task", text(m->task->name));
     bool ok = texts_run(&w->texts, err);
@@ -168,66 +250,87 @@ static bool answer_texts(Work *w, const Model *m, Err *err)
 /* ---- a head that no task here reads: its shapes ---- */
 
 typedef struct Bare {
-    Model *model;
+    Model *model[2];        /* the second: int8, or NULL */
+    Runner *runner[2];
     Tokenizer *tokenizer;
-    Runner *runner;
+    Accuracy accuracy;
 } Bare;
 
-static bool run_bare(Work *w, const Bare *b, Str query, Value *out, Err *err)
+static bool open_bare(Work *w, Bare *b, Err *err)
+{
+    const char *const file[] = { w->onnx, w->small };
+    for (int i = 0; i < 2 && file[i]; i++) {
+        if (!model_open_bare(file[i], &b->model[i], err)) return false;
+        b->runner[i] = runner_new(b->model[i]->engine, NULL);
+    }
+    return !w->v->n || tokenizer_open(w->arena, w->folder, &b->tokenizer, err);
+}
+
+static void close_bare(Bare *b)
+{
+    for (int i = 0; i < 2 && b->model[i]; i++) {
+        runner_free(b->runner[i]);
+        model_close(b->model[i]);
+    }
+}
+
+static bool run_bare(Work *w, Bare *b, size_t i, Value *out, Err *err)
 {
     Encoding e;
-    RowOutput row;
+    RowOutput row[2] = { 0 };
+    Str query = w->v->text[i];
     EncodeOptions most = { .max_length = 512 };
     if (!tokenizer_encode(b->tokenizer, w->arena, query, NULL, &most, &e, err)) return false;
     int32_t start[] = { 0, (int32_t)e.n };
     Batch batch = { 1, start, e.ids, e.type_ids };
-    if (!runner_run(b->runner, &batch, &row, err)) return false;
+    for (int k = 0; k < 2 && b->runner[k]; k++)
+        if (!runner_run(b->runner[k], &batch, &row[k], err)) return false;
+    bool same = row[0].tokens == row[1].tokens && row[0].width == row[1].width;
+    if (b->runner[1] && !same) object(w, "the quantized model's output has another shape");
+    else if (b->runner[1])
+        accuracy_add(&b->accuracy, row[0].data, row[1].data, row->tokens, row->width, false);
     Value shape = value_list(w->arena, 2);
-    shape.list.items[0] = value_of_int(row.tokens), shape.list.items[1] = value_of_int(row.width);
+    shape.list.items[0] = value_of_int(row->tokens), shape.list.items[1] = value_of_int(row->width);
     *out = value_map(w->arena, 2);
     value_add(out, "query", value_of_str(query));
     value_add(out, "output_shape", shape);
-    w->v->ok &= all_finite(row.data, row.tokens * row.width);
+    check_numbers(w, i, row->data, row->tokens * row->width);
     return true;
 }
 
 static bool answer_bare(Work *w, const char *task, Err *err)
 {
     Verifying *v = w->v;
-    Bare b = { 0 };
+    Bare *b = NEW(w->arena, Bare);
     if (!v->n) v->n = samples_find(w->arena, v->samples, task, NULL, &v->text);
     if (!tokenizer_files(w->arena, w->folder).vocab) v->n = 0;
     Value list = value_list(w->arena, v->n);
-    if (!model_open_bare(w->onnx, &b.model, err)) return false;
-    b.runner = runner_new(b.model->engine, NULL);
-    bool ok = !v->n || tokenizer_open(w->arena, w->folder, &b.tokenizer, err);
-    for (size_t i = 0; ok && i < v->n; i++)
-        ok = run_bare(w, &b, v->text[i], &list.list.items[i], err);
-    runner_free(b.runner);
-    model_close(b.model);
+    bool ok = open_bare(w, b, err);
+    for (size_t i = 0; ok && i < v->n; i++) ok = run_bare(w, b, i, &list.list.items[i], err);
+    close_bare(b);
     value_add(&v->report, "task", text(task));
     value_add(&v->report, "results", list);
+    if (b->accuracy.texts) accuracy_finish(&b->accuracy), w->accuracy = &b->accuracy;
     return ok;
 }
 
 /* ---- numbers ---- */
 
+/* The int8 model beside it; a text that neither tokenizes nor runs was said before. */
 static void report_quantized(Work *w)
 {
     Err err = { 0 };
-    Accuracy a;
-    Value out = value_map(w->arena, 5);
+    Accuracy *a = NEW(w->arena, Accuracy);
     Quantizing z = { .from = w->onnx, .to = w->small, .open = w->v->open };
     if (!w->small || !w->v->n) return;
-    if (!quantizing_compare(w->arena, &z, w->v->text, w->v->n, &a, &err)) {
-        value_add(&out, "error", value_of_str(str_of(str_dup(w->arena, str_of(err.message)))));
-    } else {
-        value_add(&out, "mean_cosine", value_of_float(a.mean));
-        value_add(&out, "worst_cosine", value_of_float(a.worst));
-        value_add(&out, "largest_difference", value_of_float(a.most));
-        if (a.labels) value_add(&out, "same_labels", value_of_float(a.same));
+    if (!w->accuracy) {
+        w->accuracy = a;
+        if (!quantizing_compare_files(w->arena, &z, w->v->text, w->v->n, a, &err))
+            return object(w, "the quantized model cannot be compared: %s", err.message);
     }
-    value_add(&w->v->report, "quantized", out);
+    value_add(&w->v->report, "quantized", accuracy_json(w->arena, w->accuracy));
+    w->v->accuracy = w->accuracy;
+    if (!isfinite(w->accuracy->mean)) object(w, "the quantized model's numbers are not finite");
 }
 
 typedef struct Golden {
@@ -307,7 +410,9 @@ static bool report_golden(Work *w, Err *err)
 {
     Golden g = { 0 };
     double fp32 = 0, small = 0;
-    if (!file_is(golden_file(w, "output.npy"))) return true;
+    if (!file_is(golden_file(w, "output.npy")))
+        return !w->v->golden_wanted ||
+               fail(err, EF_NOT_FOUND, "--golden: found no output.npy in %s", w->v->golden);
     if (!read_golden(w, &g, err) || !measure(w, &g, w->onnx, &fp32, err)) return false;
     if (w->small && !measure(w, &g, w->small, &small, err)) return false;
     Value out = value_map(w->arena, 3);
@@ -315,7 +420,9 @@ static bool report_golden(Work *w, Err *err)
     value_add(&out, "allowed", value_of_float(ALLOWED));
     if (w->small) value_add(&out, "quantized_difference", value_of_float(small));
     value_add(&w->v->report, "golden", out);
-    w->v->ok &= fp32 <= ALLOWED;
+    w->checked = true;
+    if (!(fp32 <= ALLOWED))
+        object(w, "fp32 differs from the golden outputs by %.3g, %.0g allowed", fp32, ALLOWED);
     return true;
 }
 
@@ -353,13 +460,19 @@ static bool answer(Work *w, Err *err)
 bool verifying_run(Arena *arena, Verifying *v, Err *err)
 {
     Work w = { .arena = arena, .v = v };
-    v->report = value_map(arena, 8);
+    v->report = value_map(arena, 9);
     v->ok = true;
+    w.problems = value_list(arena, MOST_PROBLEMS);
+    w.problems.list.n = 0;
     find_files(&w);
     value_add(&v->report, "model", text(v->path));
     if (!answer(&w, err)) return false;
     report_quantized(&w);
     if (!report_golden(&w, err)) return false;
+    if (!w.checked)
+        object(&w, "nothing could be checked: found no text that the model takes (is there a tokenizer?) "
+               "and no golden outputs (--golden)");
+    value_add(&v->report, "problems", w.problems);
     value_add(&v->report, "ok", value_of_bool(v->ok));
     return true;
 }
@@ -367,19 +480,29 @@ bool verifying_run(Arena *arena, Verifying *v, Err *err)
 /* ---- for people ---- */
 #define RULE "============================================================\n"
 
+static Str word_of(const Value *one, const char *key)
+{
+    return value_str(value_get(one, key), STR(""));
+}
+
 static void print_answer(Buf *b, const Value *one)
 {
     const Value *words = value_get(one, "entities"), *label = value_get(one, "label");
-    const Value *shape = value_get(one, "output_shape");
-    buf_printf(b, "Query: \"%.*s\"\n", STR_ARG(value_str(value_get(one, "query"), STR(""))));
+    const Value *shape = value_get(one, "output_shape"), *masks = value_get(one, "masks");
+    const Value *wide = value_get(one, "dimensions"), *weights = value_get(one, "weights");
+    buf_printf(b, "Query: \"%.*s\"\n", STR_ARG(word_of(one, "query")));
     for (size_t i = 0; words && i < words->list.n; i++)
-        buf_printf(b, "  - %.*s: \"%.*s\"\n",
-                   STR_ARG(value_str(value_get(&words->list.items[i], "label"), STR(""))),
-                   STR_ARG(value_str(value_get(&words->list.items[i], "word"), STR(""))));
+        buf_printf(b, "  - %.*s: \"%.*s\"\n", STR_ARG(word_of(&words->list.items[i], "label")),
+                   STR_ARG(word_of(&words->list.items[i], "word")));
     if (words && !words->list.n) buf_puts(b, "  (no entities)\n");
     if (label)
         buf_printf(b, "  - %.*s: %.4f\n", STR_ARG(value_str(label, STR(""))),
                    value_float(value_get(one, "score"), 0));
+    for (size_t i = 0; masks && i < masks->list.n; i++)
+        buf_printf(b, "  - \"%.*s\": %.4f\n", STR_ARG(word_of(&masks->list.items[i], "word")),
+                   value_float(value_get(&masks->list.items[i], "score"), 0));
+    if (wide) buf_printf(b, "  - a vector of %lld numbers\n", (long long)wide->i);
+    if (weights) buf_printf(b, "  - weights for %lld words\n", (long long)weights->i);
     if (shape)
         buf_printf(b, "  - output of %lld x %lld numbers\n", (long long)shape->list.items[0].i,
                    (long long)shape->list.items[1].i);
@@ -395,15 +518,8 @@ static void print_similarities(Buf *b, const Value *rows)
 
 static void print_numbers(Buf *b, const Verifying *v)
 {
-    const Value *q = value_get(&v->report, "quantized"), *g = value_get(&v->report, "golden");
-    const Value *same = value_get(q, "same_labels"), *trouble = value_get(q, "error");
-    if (trouble) buf_printf(b, "\nQuantized model: %.*s\n", STR_ARG(value_str(trouble, STR(""))));
-    else if (q)
-        buf_printf(b, "\nQuantized against fp32: cosine %.5f on average, %.5f at worst",
-                   value_float(value_get(q, "mean_cosine"), 0),
-                   value_float(value_get(q, "worst_cosine"), 0));
-    if (same) buf_printf(b, "; %.2f %% of labels agree", 100 * value_float(same, 0));
-    if (q && !trouble) buf_char(b, '\n');
+    const Value *g = value_get(&v->report, "golden");
+    if (v->accuracy) buf_puts(b, "\nQuantized:\n"), accuracy_print(b, v->accuracy);
     if (!g) return;
     buf_printf(b, "\nfp32 against golden outputs: largest difference %.3g, %.0g allowed\n",
                value_float(value_get(g, "largest_difference"), INFINITY), ALLOWED);
@@ -422,5 +538,8 @@ void verifying_print(Buf *b, const Verifying *v)
     }
     print_similarities(b, value_get(&v->report, "similarities"));
     print_numbers(b, v);
+    const Value *problems = value_get(&v->report, "problems");
+    for (size_t i = 0; problems && i < problems->list.n; i++)
+        buf_printf(b, "%sProblem: %.*s\n", i ? "" : "\n", STR_ARG(problems->list.items[i].s));
     buf_printf(b, "\n%s\n" RULE, v->ok ? "VERIFICATION COMPLETE" : "VERIFICATION FAILED");
 }

@@ -4,7 +4,7 @@
  * golden outputs. */
 #ifndef CLI_VERIFYING_H
 #define CLI_VERIFYING_H
-#include "cli/cli.h"
+#include "cli/quantizing.h"
 
 typedef struct Verifying {
     const char *path;       /* a folder, or an .onnx */
@@ -13,9 +13,11 @@ typedef struct Verifying {
     size_t n;
     const char *samples;    /* folder whose README.md may name samples; NULL: that of path */
     const char *golden;     /* folder with ids.npy, start.npy, output.npy; NULL: that of path */
+    bool golden_wanted;     /* without them it fails */
     /* found */
-    Value report;           /* {model, task, results | similarities, quantized, golden, ok} */
-    bool ok;                /* all numbers finite, and near the golden ones */
+    Value report;           /* {model, task, results, similarities, quantized, golden, problems, ok} */
+    const Accuracy *accuracy; /* of the int8 model beside it; NULL: there is none */
+    bool ok;                /* something was checked and nothing is wrong; else `problems` says what */
 } Verifying;
 
 /* False: the model cannot be opened or run. What is wrong with its numbers is in the report. */

@@ -260,7 +260,7 @@ prints "--json" '"label": "B-DEST"' "$EF" verify made "from Pune to Goa" --json
 has "--json, ok" '"ok": true'
 prints "one file alone" '^  - B-SRC: "Bangalore"$' "$EF" verify solo/ner.onnx
 cp small.onnx made/model_quantized.onnx
-prints "the int8 model beside it" "Quantized against fp32: cosine 0.9" "$EF" verify made
+prints "the int8 model beside it" "against fp32 on 2 texts: cosine 0.9" "$EF" verify made
 prints "--json, int8" '"same_labels": ' "$EF" verify made --json
 rm made/model_quantized.onnx
 printf -- '---\nlicense: mit\nwidget:\n- text: "Volvo from Pune to Goa"\n---\n# A model\n' >made/README.md

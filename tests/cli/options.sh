@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# options.sh [PROGRAM] - an option does something or is refused with the reason; `verify` checks something for every
+# task and fails where it cannot; `quantize`, `build` and `verify` tell accuracy alike; `build` never replaces what it
+# reads. The last line is "N passed, N failed, N skipped".
+cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
+GOLDEN=$ROOT/tests/golden/export
+Q="AC sleeper bus from Bangalore to Mumbai"
+works "export" "$EF" export "$BUS" made
+cp made/model.onnx bare.onnx
+
+# ---- refused, each with its reason ----
+refuse() { # WORDS COMMAND...
+    words=$1 && shift
+    refuses "$*" "$words" "$EF" "$@"
+}
+refuse "found --disable-grpc beside it" serve -m made --disable-grpc --grpc-port 0
+refuse "found --disable-http beside it" serve -m made --disable-http --http-port 0
+refuse "found --disable-http beside it" serve -m made --disable-http --port 0
+refuse "found --port beside it" serve -m made --port 0 --http-port 0
+refuse -- '--port: found "x"' serve -m made --port x
+refuse "wanted one: only packages" serve -m made --port 0 --verify
+refuse "wanted one: only packages" inspect made --verify
+refuse "found 2 files" inspect made -m made
+refuse "found --stdio beside it" mcp -m made --stdio --port 0
+refuse "found --stdio beside it" mcp -m made --stdio --api-key k
+refuse "wanted --detailed beside it" extract -m made --offsets chars "$Q"
+refuse "found --entities beside it" infer -m made --offsets chars --entities "$Q"
+refuse "no effect on the texts of the line" infer -m made --field note "$Q"
+refuse "no effect on the texts of the line" infer -m made --input-format csv "$Q"
+refuse "found plain text, wanted jsonl or csv" infer -m made -i "$BUS/README.md" --field note
+refuse "wanted --output beside it" map -m made x.jsonl --resume
+refuse "no effect on a few texts" tokenize -m made --threads 2 "$Q"
+refuse "a task beside --tokenizer" tokenize -t made --model-type embedding "$Q"
+refuse "found --model-type beside it" infer -m made --model-type embedding --force-task-detection "$Q"
+refuse "found --output-format csv beside it" analyze made/model.onnx --json --output-format csv
+refuse "wanted json or summary" analyze made/model.onnx --show-task --output-format csv
+refuse "found a folder, wanted an .onnx" validate made --repair
+fails "validate --check-consistency, no sidecar" "nothing to compare with" "$EF" validate bare.onnx --check-consistency
+refuse "found --json beside it" metadata read made/model.onnx --key task --json
+refuse "found --no-compress beside it" metadata embed made/model.onnx "$BUS" --no-compress --compress-threshold 5
+refuse "found --task ner beside it" metadata embed made/model.onnx "$BUS" --task ner --force-task-detection
+refuse "found --no-embed-metadata beside it" export "$BUS" no --include-tokenizer --no-embed-metadata
+refuse "found --no-embed-metadata beside it" export "$BUS" no --embed-metadata --no-embed-metadata
+refuse "found --clean-onnx beside it" export "$BUS" no --embed-hierarchy --clean-onnx
+refuse "found --no-config beside it" export "$BUS" no.onnx --no-config --with-report
+refuse "found --target beside it" quantize made -o no --target avx2 --arm64
+refuse "found --arm64 beside it" quantize made -o no --avx2 --arm64
+refuse "options of int8 beside it" quantize made -o no --dtype fp16 --target avx2
+refuse "found --model beside it" quantize -m made --onnx_model made -o no
+refuse "found --no-report beside it" quantize made -o no --calibrate x --no-report
+refuse "found --output-path beside it" build -f c.yml -o x --output-dir y
+refuse "did you mean --normalize\|unknown option --thread" bench -m made --thread 2
+[ ! -e no ] && [ ! -e no.onnx ] && pass || flunk "a refusal writes nothing"
+prints "help of a refused line" "http-port" "$EF" serve --help --port 0 --http-port 0
+
+# ---- these do something ----
+prints "--input-text alone verifies" '^  - B-DEST: "Goa"$' "$EF" export "$BUS" tried --input-text "from Pune to Goa"
+prints "--input-text with --verify" 'Query: "to Delhi"' "$EF" export "$BUS" tried --input-text "from Pune to Goa" --verify "to Delhi"
+has "--input-text with --verify" 'Query: "from Pune to Goa"'
+works "--verbose beside --json" "$EF" export "$BUS" tried --json -v
+grep -q 'Step 4/4' err && [ "$(head -c 1 txt)" = "{" ] && pass || flunk "--verbose beside --json: lines on stderr"
+for command in "analyze made/model.onnx" "validate made/model.onnx" "compare made/model.onnx bare.onnx" "export-graphml made/model.onnx -o g"; do
+    works "$command" "$EF" $command && grep -q 'tags from' err && flunk "$command says too much"
+    works "$command -v" "$EF" $command -v
+    grep -q 'nodes, tags from' err
+    check $? "$command -v says what was found"
+done
+works "import-onnx -v" "$EF" import-onnx g.graphml again.onnx -v
+grep -q 'g.graphml: .* nodes' err
+check $? "import-onnx -v says what was found"
+"$EF" serve -m made --port 0 --hostname 127.0.0.1 --disable-grpc 2>log &
+server=$!
+for i in 1 2 3 4 5 6 7 8 9 10; do grep -q 'serving' log && break || sleep 0.3; done
+grep -q 'on http://127.0.0.1:' log
+check $? "serve --port --hostname"
+kill $server && wait $server 2>/dev/null
+
+# ---- misspelled keys of the YAML ----
+printf 'encoderfile:\n  name: x\n  path: made\n  model_typ: token_classification\n' >c.yml
+refuse 'unknown key `model_typ`: did you mean `model_type`' build -f c.yml
+printf 'encoderfile:\n  name: x\n  path: made\n  model_type: token_classification\n  cache_dir: /nowhere\n' >c.yml
+works "cache_dir" "$EF" build -f c.yml -o x.encoderfile
+grep -q 'cache_dir has no effect' err
+check $? "cache_dir says that it has no effect"
+
+# ---- verify: every task ----
+words='{"version": "1.0", "added_tokens": [{"id": 3, "content": "[MASK]", "single_word": false, "lstrip": false,
+"rstrip": false, "normalized": false, "special": true}], "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"},
+"decoder": null, "post_processor": null, "model": {"type": "WordLevel", "unk_token": "u",
+"vocab": {"u": 0, "a": 1, "b": 2, "[MASK]": 3}}}'
+folder() { # NAME SOURCE: a model with a tokenizer of four words
+    cp -r "$GOLDEN/$2" "$1" && rm -f "$1"/*.npy && echo "$words" >"$1/tokenizer.json"
+    echo '{"mask_token": "[MASK]"}' >"$1/tokenizer_config.json"
+}
+folder masks distilbert && folder labels roberta && folder vectors modernbert && folder tokens bert && folder answers bert
+prints "verify token_classification" "VERIFICATION COMPLETE" "$EF" verify tokens
+prints "verify sequence_classification" "^  - LABEL_[0-9]: 0\." "$EF" verify labels
+prints "verify embedding" "a vector of 24 numbers" "$EF" verify vectors
+has "verify embedding" "similarity of 1 and 2"
+prints "verify fill_mask" '^  - ".*": 0\.' "$EF" verify masks
+has "verify fill_mask" 'Query: "Paris is the capital of \[MASK\]."'
+prints "verify sparse_embedding" "weights for [1-9]" "$EF" verify masks --model-type sparse_embedding
+prints "verify sentence_embedding" "a vector of 24 numbers" "$EF" verify vectors --model-type sentence_embedding
+works "export answers" "$EF" export tokens qa --no-embed-metadata && sed 's/ForTokenClassification/ForQuestionAnswering/' tokens/config.json >qa/config.json
+"$EF" quantize qa >/dev/null 2>&1
+prints "verify a foreign task" "output of [0-9]* x 5 numbers" "$EF" verify qa
+has "its int8 model" 'against fp32 on 3 texts: cosine 0\.9'
+fails "fill_mask without a mask" "text 1: found no mask to fill" "$EF" verify masks "a b"
+fails "an empty text" "text 2 is empty" "$EF" verify tokens "a" ""
+rm qa/tokenizer.json qa/tokenizer_config.json qa/model_quantized.onnx
+fails "no tokenizer, nothing to check" "nothing could be checked" "$EF" verify qa
+refuses "golden outputs that are not there" "found no output.npy in made" "$EF" verify made --golden made
+works "export tokens" "$EF" export tokens other && cp made/model.onnx other/model_quantized.onnx
+fails "an int8 model that is another" "the quantized model cannot be compared" "$EF" verify other
+fails "--json" '"problems": \[' "$EF" verify other --json
+has "--json" '"ok": false'
+
+# ---- accuracy: the same line, and the same members ----
+works "quantize" "$EF" quantize made -o small
+grep -o 'against fp32 on .* agree' txt >wanted
+printf 'encoderfile:\n  name: int8\n  path: made\n  model_type: token_classification\n  precision: int8\n' >int8.yml
+prints "build of int8" 'against fp32 on 10 texts: cosine 0.9[0-9]* on average, 0.9[0-9]* at worst; [0-9.]* % of [0-9]* labels agree' \
+    "$EF" build -f int8.yml -o int8.encoderfile
+[ "$(grep -o 'against fp32 on .* agree' txt | tr -d 0-9)" = "$(tr -d 0-9 <wanted)" ]
+check $? "quantize and build say it in the same words"
+prints "build --json" '"mean_cosine": 0.9' "$EF" build -f int8.yml -o int8.encoderfile --json
+sed -n '/"accuracy"/,/}/p' txt | sed 's/:.*//' >members
+works "quantize --json" "$EF" quantize made -o small --json
+sed -n '/"accuracy"/,/}/p' txt | sed 's/:.*//' | cmp -s - members && [ -s members ]
+check $? "quantize and build have the same members"
+echo "$Q" >own.txt
+prints "build --calibrate" 'on 1 texts' "$EF" build -f int8.yml -o int8.encoderfile --calibrate own.txt
+works "build --no-report" "$EF" build -f int8.yml -o int8.encoderfile --no-report && lacks "build --no-report" "against fp32"
+works "build of fp32" "$EF" build -f int8.yml -o fp32.encoderfile --precision fp32 && lacks "build of fp32" "against fp32"
+
+# ---- build: what it reads stays ----
+printf 'function Postprocess(t) return t end\n' >script.lua
+cp "$EF" base && mkdir in && cp made/config.json made/tokenizer.json made/model.onnx in/ && echo note >in/note
+printf 'encoderfile:\n  name: x\n  path: in\n  model_type: token_classification\n  base_binary_path: base\n  transform: {path: script.lua}\n' >c.yml
+ln -s in/model.onnx symlink && ln in/model.onnx hardlink && ln -s in/missing dangling
+for output in in/model.onnx in/config.json in/tokenizer.json in/note script.lua c.yml base symlink hardlink; do
+    cp -L $output before
+    refuses "build onto $output" "wanted" "$EF" build -f c.yml -o $output
+    cmp -s $output before
+    check $? "build onto $output: nothing changed"
+done
+: >empty && works "build onto an empty file" "$EF" build -f c.yml -o empty
+works "build onto an earlier package" "$EF" build -f c.yml -o empty
+works "build through a link to nothing" "$EF" build -f c.yml -o dangling && rm -f in/missing
+works "build into the model's folder" "$EF" build -f c.yml -o in/x.encoderfile && works "and again" "$EF" build -f c.yml -o in/x.encoderfile
+cp in/x.encoderfile base && refuses "build onto a base that is a package" "the program that the package begins with" \
+    "$EF" build -f c.yml -o base
+finish
