@@ -2,6 +2,7 @@
  * test_data_gzip.c - gzip both ways, a file that Python wrote, damaged and greedy ones; base64. */
 #include "check.h"
 #include "data/base64.h"
+#include "data/gunzip.h"
 #include "data/gzip.h"
 
 /* gzip.compress(b"hello hello hello\n" * 3, 9, mtime=0) */
@@ -43,6 +44,66 @@ static void test_python(void)
     buf_free(&out);
 }
 
+/* ---- a stream ---- */
+typedef struct Pieces {
+    Str left;
+    size_t n;               /* bytes of a piece */
+} Pieces;
+
+static bool next_piece(void *context, void *to, size_t room, size_t *got, Err *err)
+{
+    Pieces *p = context;
+    (void)err;
+    *got = MIN(MIN(room, p->n), p->left.n);
+    if (*got) memcpy(to, p->left.p, *got);
+    p->left.p += *got, p->left.n -= *got;
+    return true;
+}
+
+static bool stream(Str packed, size_t piece, Buf *out, Err *err)
+{
+    Arena arena = { 0 };
+    Pieces rest = { packed, piece };
+    Gunzip *g = gunzip_open(&arena, STR(""), next_piece, &rest);
+    size_t got = 1;
+    bool ok = true;
+    out->n = 0;
+    while (ok && got) {
+        buf_reserve(out, 777);
+        ok = gunzip_read(g, out->p + out->n, 777, &got, err);
+        out->n += got;
+    }
+    gunzip_close(g);
+    arena_free(&arena);
+    return ok;
+}
+
+static void test_stream(void)
+{
+    TEST("a stream of several members");
+    Err err = { 0 };
+    Buf packed = { 0 }, plain = { 0 }, out = { 0 };
+    for (int member = 0; member < 3; member++) {
+        Buf one = { 0 };
+        for (uint32_t i = 0; member != 1 && i < 100000; i++) buf_char(&one, (char)(i * i >> (7 + member)));
+        gzip_pack(&packed, buf_view(&one), GZIP_FAST);
+        buf_str(&plain, buf_view(&one));
+        buf_free(&one);
+    }
+    for (size_t piece = 1; piece < 200000; piece *= 13)
+        CHECK(stream(buf_view(&packed), piece, &out, &err) && str_eq(buf_view(&out), buf_view(&plain)));
+    for (size_t cut = 1; cut < packed.n; cut += 9973)
+        CHECK(!stream((Str){ packed.p, cut }, 1000, &out, &err) && says(&err, "cut short"));
+    CHECK(stream((Str){ packed.p, 0 }, 1000, &out, &err) && out.n == 0);
+    buf_puts(&packed, "tail");
+    CHECK(!stream(buf_view(&packed), 1000, &out, &err) && says(&err, "behind the end"));
+    CHECK(str_eq(buf_view(&out), buf_view(&plain))); /* all that was good came */
+    packed.p[packed.n / 3] ^= 1;
+    CHECK(!stream(buf_view(&packed), 1000, &out, &err) && says(&err, "damaged"));
+    CHECK(gunzip_is(buf_view(&packed)) && !gunzip_is(STR("\x1f")) && !gunzip_is(STR("{\"a\"")));
+    buf_free(&packed), buf_free(&plain), buf_free(&out);
+}
+
 static void test_base64(void)
 {
     static const char *const pairs[][2] = { /* RFC 4648, part 10 */
@@ -71,6 +132,7 @@ int main(void)
 {
     test_gzip();
     test_python();
+    test_stream();
     test_base64();
     return finish();
 }

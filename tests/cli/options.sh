@@ -12,7 +12,7 @@ cp made/model.onnx bare.onnx
 # ---- refused, each with its reason ----
 refuse() { # WORDS COMMAND...
     words=$1 && shift
-    refuses "$*" "$words" "$EF" "$@"
+    refuses "$*" "$words" timeout 20 "$EF" "$@"
 }
 refuse "found --disable-grpc beside it" serve -m made --disable-grpc --grpc-port 0
 refuse "found --disable-http beside it" serve -m made --disable-http --http-port 0
