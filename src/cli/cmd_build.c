@@ -118,7 +118,7 @@ static bool report(Args *a, const Built *built, Err *err)
 
 /* Of a model in fewer bits than its files have. Why there is no report is a word, not a failure: the
  * package is written. */
-static const Accuracy *measure(Args *a, const BuildConfig *c, const Model *built,
+static const Accuracy *measure_built(Args *a, const BuildConfig *c, const Model *built,
                                const QuantizingTexts *t)
 {
     Accuracy *acc = NEW(&a->arena, Accuracy);
@@ -144,7 +144,7 @@ static bool run(Args *a, Err *err)
         !build_run(&a->arena, &config, &built.report, err))
         return false;
     built.seconds = now_seconds() - built.seconds;
-    built.accuracy = measure(a, &config, built.report.model, &texts);
+    built.accuracy = measure_built(a, &config, built.report.model, &texts);
     bool ok = report(a, &built, err);
     model_close(built.report.model);
     return ok;

@@ -227,7 +227,7 @@ static bool map_all(Mapper *m, Err *err)
 /* ---- going on ---- */
 
 /* Goes on behind the last whole line, if all that is there was written for this input. */
-static bool resume(Mapper *m, const char *path, Err *err)
+static bool map_resume(Mapper *m, const char *path, Err *err)
 {
     Resuming *r = &m->resuming;
     r->in = &m->in, r->task = m->model->task;
@@ -246,7 +246,7 @@ static bool open_output(Args *a, Mapper *m, Err *err)
     m->out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (m->out < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
     if (lseek(m->out, 0, SEEK_END) <= 0) return true;
-    if (args_has(a, "resume")) return resume(m, path, err);
+    if (args_has(a, "resume")) return map_resume(m, path, err);
     return fail(err, EF_USAGE, "%s: has lines already; --resume goes on behind them", path);
 }
 
@@ -264,7 +264,7 @@ static bool start_session(Args *a, Mapper *m, Err *err)
 }
 
 /* Lines that an earlier run answered with an error count: the output is judged as a whole. */
-static void tell(Args *a, const Mapper *m, double seconds)
+static void map_tell(Args *a, const Mapper *m, double seconds)
 {
     const uint64_t failed = m->errors + m->resuming.errors;
     log_info("%llu lines (%llu with an error), %lld tokens in %.2f s: %.0f lines/s, %.0f tokens/s",
@@ -285,7 +285,7 @@ static bool map_records(Args *a, Mapper *m, Err *err)
     bool ok = map_all(m, err);
     progress_end(&m->progress);
     session_free(m->session);
-    if (ok) tell(a, m, MAX(now_seconds() - begin, 1e-9));
+    if (ok) map_tell(a, m, MAX(now_seconds() - begin, 1e-9));
     return ok;
 }
 

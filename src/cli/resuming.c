@@ -25,7 +25,7 @@ static void put_begin(Check *c, const Record *record)
     buf_char(&c->begin, ',');
 }
 
-static bool refuse(const Check *c, uint64_t line, const char *why, Err *err)
+static bool refuse_line(const Check *c, uint64_t line, const char *why, Err *err)
 {
     return fail(err, EF_INVALID_INPUT, "--resume: %s: line %llu is not of this input and model (%s); the "
                 "file was left as it is", c->path, (unsigned long long)line, why);
@@ -50,12 +50,12 @@ static bool check_line(Check *c, const Record *record, Str line, Err *err)
     const uint64_t number = r->lines + 1;
     put_begin(c, record);
     if (line.n < c->begin.n || memcmp(line.p, c->begin.p, c->begin.n) != 0)
-        return refuse(c, number, record->id ? "it has another id" : "it is no answer", err);
-    if (!json_parse(&c->arena, line, &v, &ignored)) return refuse(c, number, "it is no JSON", err);
+        return refuse_line(c, number, record->id ? "it has another id" : "it is no answer", err);
+    if (!json_parse(&c->arena, line, &v, &ignored)) return refuse_line(c, number, "it is no JSON", err);
     const Value *error = value_get(&v, "error");
     if (error ? !value_get(error, "message") || !value_get(error, "type")
               : record->err.code != EF_OK || !is_result(r->task, &v, record->id != NULL))
-        return refuse(c, number, "it is no answer", err);
+        return refuse_line(c, number, "it is no answer", err);
     r->lines++;
     r->errors += error != NULL;
     r->bytes += line.n + 1;
@@ -78,7 +78,7 @@ static bool check_tail(Check *c, const Record *record, Str line, Err *err)
     bool ok = goes_like(c, line, "error");
     for (const Field *f = c->r->task->result; f->name && !ok && record->err.code == EF_OK; f++)
         ok = goes_like(c, line, f->name);
-    return ok || refuse(c, c->r->lines + 1, "it does not begin like an answer", err);
+    return ok || refuse_line(c, c->r->lines + 1, "it does not begin like an answer", err);
 }
 
 /* The next line and the record that it should answer. */
@@ -92,7 +92,7 @@ static bool check_next(Check *c, bool *more, Err *err)
     if (!*more) return true;
     const bool whole = c->out.buf.p[c->out.at - 1] == '\n';
     if (!records_next(r->in, whole ? &c->arena : &r->arena, &record, &another, err)) return false;
-    if (!another) return refuse(c, r->lines + 1, "the input has no such line", err);
+    if (!another) return refuse_line(c, r->lines + 1, "the input has no such line", err);
     if (whole) return check_line(c, &record, line, err);
     r->next = record, r->ahead = true;
     return check_tail(c, &record, line, err);

@@ -27,8 +27,8 @@ typedef struct Work {
     const Accuracy *accuracy; /* of small; NULL: not measured */
 } Work;
 
-static void object(Work *w, const char *format, ...) PRINTF(2, 3);
-static void object(Work *w, const char *format, ...)
+static void note_problem(Work *w, const char *format, ...) PRINTF(2, 3);
+static void note_problem(Work *w, const char *format, ...)
 {
     char line[512];
     va_list args;
@@ -69,7 +69,7 @@ static void check_numbers(Work *w, size_t i, const float *p, int64_t n)
 {
     w->checked = true;
     for (int64_t k = 0; k < n; k++)
-        if (!isfinite(p[k])) return object(w, "text %zu: found a number that is not finite", i + 1);
+        if (!isfinite(p[k])) return note_problem(w, "text %zu: found a number that is not finite", i + 1);
 }
 
 /* ---- answers, by task ---- */
@@ -103,7 +103,7 @@ static void answer_label(Work *w, size_t i, Value *out)
     const Value *result = texts_result(&w->texts, i), *scores = value_get(result, "scores");
     const Value *label = value_get(result, "predicted_label");
     if (label && label->kind == V_STR) value_add(out, "label", kept(w->arena, label->s));
-    else object(w, "text %zu: found no label", i + 1);
+    else note_problem(w, "text %zu: found no label", i + 1);
     double best = -INFINITY;
     for (size_t k = 0; scores && scores->kind == V_F32 && k < scores->f32.n; k++)
         best = fmax(best, number_widen(scores->f32.p[k]));
@@ -153,7 +153,7 @@ static void answer_vector(Work *w, size_t i, Value *out)
     double most = 0;
     for (int64_t c = 0; vector && c < width; c++) most = fmax(most, fabs(vector[c]));
     value_add(out, "dimensions", value_of_int(width));
-    if (!(most > 0)) object(w, "text %zu: found a vector of zeros", i + 1);
+    if (!(most > 0)) note_problem(w, "text %zu: found a vector of zeros", i + 1);
 }
 
 /* The best word for each mask. */
@@ -170,7 +170,7 @@ static void answer_masks(Work *w, size_t i, Value *out)
         list.list.items[k] = one;
     }
     value_add(out, "masks", list);
-    if (!n) object(w, "text %zu: found no mask to fill", i + 1);
+    if (!n) note_problem(w, "text %zu: found no mask to fill", i + 1);
 }
 
 static void answer_weights(Work *w, size_t i, Value *out)
@@ -178,7 +178,7 @@ static void answer_weights(Work *w, size_t i, Value *out)
     const Value *weights = value_get(texts_result(&w->texts, i), "values");
     size_t n = weights && weights->kind == V_F32 ? weights->f32.n : 0;
     value_add(out, "weights", value_of_int((int64_t)n));
-    if (!n) object(w, "text %zu: found no word with a weight", i + 1);
+    if (!n) note_problem(w, "text %zu: found no word with a weight", i + 1);
 }
 
 static const struct AnswerRow {
@@ -198,7 +198,7 @@ static void report_answers(Work *w, const Model *m)
 {
     const struct AnswerRow *how = answers;
     while (how < answers + COUNT(answers) && strcmp(how->task, m->task->name) != 0) how++;
-    if (how == answers + COUNT(answers)) return object(w, "there is no check for %s", m->task->name);
+    if (how == answers + COUNT(answers)) return note_problem(w, "there is no check for %s", m->task->name);
     Value list = value_list(w->arena, w->texts.n);
     for (size_t i = 0; i < w->texts.n; i++) {
         int64_t tokens = 0, width = 0;
@@ -206,7 +206,7 @@ static void report_answers(Work *w, const Model *m)
         Value one = value_map(w->arena, 4);
         value_add(&one, "query", value_of_str(w->texts.text[i]));
         if (row) how->answer(w, i, &one), check_numbers(w, i, row, tokens * width);
-        else object(w, "text %zu is empty", i + 1);
+        else note_problem(w, "text %zu is empty", i + 1);
         list.list.items[i] = one;
     }
     value_add(&w->v->report, "results", list);
@@ -223,7 +223,7 @@ static size_t masked_samples(Work *w, const Model *m, const Str **out)
     *out = list;
     for (size_t i = 0; mask && i < COUNT(around); i++)
         list[i] = str_of(str_format(w->arena, "%s%s%s", around[i][0], mask, around[i][1]));
-    if (!mask) object(w, "the tokenizer has no mask: nothing can be filled in");
+    if (!mask) note_problem(w, "the tokenizer has no mask: nothing can be filled in");
     return mask ? COUNT(around) : 0;
 }
 
@@ -286,7 +286,7 @@ static bool run_bare(Work *w, Bare *b, size_t i, Value *out, Err *err)
     for (int k = 0; k < 2 && b->runner[k]; k++)
         if (!runner_run(b->runner[k], &batch, &row[k], err)) return false;
     bool same = row[0].tokens == row[1].tokens && row[0].width == row[1].width;
-    if (b->runner[1] && !same) object(w, "the quantized model's output has another shape");
+    if (b->runner[1] && !same) note_problem(w, "the quantized model's output has another shape");
     else if (b->runner[1])
         accuracy_add(&b->accuracy, row[0].data, row[1].data, row->tokens, row->width, false);
     Value shape = value_list(w->arena, 2);
@@ -326,11 +326,11 @@ static void report_quantized(Work *w)
     if (!w->accuracy) {
         w->accuracy = a;
         if (!quantizing_compare_files(w->arena, &z, w->v->text, w->v->n, a, &err))
-            return object(w, "the quantized model cannot be compared: %s", err.message);
+            return note_problem(w, "the quantized model cannot be compared: %s", err.message);
     }
     value_add(&w->v->report, "quantized", accuracy_json(w->arena, w->accuracy));
     w->v->accuracy = w->accuracy;
-    if (!isfinite(w->accuracy->mean)) object(w, "the quantized model's numbers are not finite");
+    if (!isfinite(w->accuracy->mean)) note_problem(w, "the quantized model's numbers are not finite");
 }
 
 typedef struct Golden {
@@ -422,7 +422,7 @@ static bool report_golden(Work *w, Err *err)
     value_add(&w->v->report, "golden", out);
     w->checked = true;
     if (!(fp32 <= ALLOWED))
-        object(w, "fp32 differs from the golden outputs by %.3g, %.0g allowed", fp32, ALLOWED);
+        note_problem(w, "fp32 differs from the golden outputs by %.3g, %.0g allowed", fp32, ALLOWED);
     return true;
 }
 
@@ -470,7 +470,7 @@ bool verifying_run(Arena *arena, Verifying *v, Err *err)
     report_quantized(&w);
     if (!report_golden(&w, err)) return false;
     if (!w.checked)
-        object(&w, "nothing could be checked: found no text that the model takes (is there a tokenizer?) "
+        note_problem(&w, "nothing could be checked: found no text that the model takes (is there a tokenizer?) "
                "and no golden outputs (--golden)");
     value_add(&v->report, "problems", w.problems);
     value_add(&v->report, "ok", value_of_bool(v->ok));

@@ -32,7 +32,7 @@ Gunzip *gunzip_open(Arena *arena, Str head, GunzipSource *source, void *context)
     return g;
 }
 
-static bool refill(Gunzip *g, Err *err)
+static bool gunzip_refill(Gunzip *g, Err *err)
 {
     size_t n = 0;
     if (g->z.avail_in || g->end) return true;
@@ -43,7 +43,7 @@ static bool refill(Gunzip *g, Err *err)
 }
 
 /* One step of zlib; a member that ends makes room for the next. */
-static bool step(Gunzip *g, Err *err)
+static bool gunzip_step(Gunzip *g, Err *err)
 {
     if (g->between && g->z.next_in[0] != 0x1f)
         return fail(err, EF_INVALID_INPUT, "gzip: found other bytes behind the end of the stream");
@@ -63,10 +63,10 @@ bool gunzip_read(Gunzip *g, void *to, size_t room, size_t *got, Err *err)
     room = MIN(room, (size_t)1 << 30); /* zlib counts in unsigned int */
     g->z.next_out = to, g->z.avail_out = (uInt)room;
     while (g->z.avail_out == room) {
-        if (!refill(g, err)) return false;
+        if (!gunzip_refill(g, err)) return false;
         if (!g->z.avail_in && g->between) return true;
         if (!g->z.avail_in) return fail(err, EF_INVALID_INPUT, "gzip: the data is cut short");
-        if (!step(g, err)) return false;
+        if (!gunzip_step(g, err)) return false;
     }
     *got = room - g->z.avail_out;
     return true;

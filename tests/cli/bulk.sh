@@ -88,6 +88,9 @@ same "resume over bad lines" cut.jsonl kept.jsonl
 printf '"fine"\n"good"\n{x' >place.jsonl
 fails "one place for an error" '"line 3, column 2: found' "$EF" map -m "$MODEL" place.jsonl
 grep -q 'line 1' txt && flunk "two places for an error"
+"$EF" tokenize -t "$MODEL" --jsonl <place.jsonl >txt 2>err
+grep -q 'error: line 3, column 2: found' err
+check $? "one place for an error of tokenize"
 
 # ---- files that --resume must not touch ----
 foreign() { # NAME INPUT: ./foreign is refused as output, and keeps every byte
