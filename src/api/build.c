@@ -79,17 +79,18 @@ static const char *output_path(Arena *arena, const BuildConfig *c)
     return path_join(arena, c->output_dir ? c->output_dir : ".", str_of(name));
 }
 
-/* A build replaces an earlier package and nothing else: what it reads is never a package, whatever links
- * lead to it, but for the program in front. */
+/* A build replaces an earlier package and nothing else: what it reads is never a package, whatever
+ * links lead to it, but for the program in front. */
 static bool check_output(const BuildConfig *c, const char *path, Err *err)
 {
     if (dir_is(path)) return fail(err, EF_IO, "%s: cannot be written: it is a folder", path);
     if (c->base_binary && file_same(path, c->base_binary))
-        return fail(err, EF_USAGE, "%s: found the program that the package begins with, wanted another "
-                    "output", path);
+        return fail(err, EF_USAGE, "%s: found the program that the package begins with, wanted "
+                    "another output", path);
     if (!file_is(path) || file_empty(path) || package_is(path)) return true;
-    return fail(err, EF_USAGE, "%s: found a file that is no package, wanted none or an earlier package: "
-                "an input of a build is never replaced; remove the file if it is none", path);
+    return fail(err, EF_USAGE, "%s: found a file that is no package, wanted none or an earlier "
+                "package: an input of a build is never replaced; remove the file if it is none",
+                path);
 }
 
 static bool write_package(Arena *arena, const BuildConfig *c, const char *program, BuildReport *r,

@@ -19,7 +19,8 @@ bool file_is(const char *path)
 bool file_same(const char *one, const char *other)
 {
     struct stat a, b;
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    if (stat(one, &a) != 0 || stat(other, &b) != 0) return false;
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 bool file_empty(const char *path)

@@ -41,8 +41,8 @@ static bool read_more(Lines *l, Err *err)
         l->at = 0;
     }
     if (l->buf.n > l->most)
-        return fail(err, EF_TOO_LARGE, "%s: line %llu: found more than %zu MiB, wanted less", l->name,
-                    (unsigned long long)l->number + 1, l->most >> 20);
+        return fail(err, EF_TOO_LARGE, "%s: line %llu: found more than %zu MiB, wanted less",
+                    l->name, (unsigned long long)l->number + 1, l->most >> 20);
     buf_reserve(&l->buf, BLOCK);
     char *to = l->buf.p + l->buf.n;
     if (!l->pull && !lines_raw(l, to, BLOCK, &n, err)) return false;

@@ -16,8 +16,8 @@ typedef struct Lines {
     uint64_t bytes;        /* read so far */
     uint64_t total;        /* of the file; 0: not known */
     size_t most;           /* bytes of a line; LINE_LIMIT, and the caller may change it */
-    /* (optional) what the lines are made of, up to `room` bytes at a time, *got 0 at the end; absent:
-     * lines_raw. It reads the stream by lines_raw itself. */
+    /* (optional) what the lines are made of, up to `room` bytes at a time, *got 0 at the end;
+     * absent: lines_raw. It reads the stream by lines_raw itself. */
     bool (*pull)(void *context, void *to, size_t room, size_t *got, Err *);
     void *context;
 } Lines;

@@ -280,8 +280,8 @@ bool args_verify(const Args *a, const Model *m, Err *err)
 {
     if (!args_has(a, "verify")) return true;
     if (m->package.file.n) return package_verify(&m->package, err);
-    return fail(err, EF_USAGE, "--verify: found a model that is no package, wanted one: only packages "
-                "carry SHA-256 sums");
+    return fail(err, EF_USAGE, "--verify: found a model that is no package, wanted one: only "
+                "packages carry SHA-256 sums");
 }
 
 void args_free(Args *a)

@@ -31,8 +31,8 @@ static bool parse_format(const Args *a, Format *out, Err *err)
     if (*out != AS_JSON && i < COUNT(words) && args_has(a, "json"))
         return fail(err, EF_USAGE, "--json: found --output-format %s beside it, wanted one of them",
                     word);
-    return i < COUNT(words) || fail(err, EF_USAGE, "--output-format: found \"%s\", wanted json, csv or "
-                         "summary", word);
+    return i < COUNT(words) || fail(err, EF_USAGE, "--output-format: found \"%s\", wanted json, "
+                                    "csv or summary", word);
 }
 
 /* ---- metadata, where it was asked for ---- */

@@ -116,8 +116,8 @@ static bool report(Args *a, const Built *built, Err *err)
     return ok;
 }
 
-/* Of a model in fewer bits than its files have. Why there is no report is a word, not a failure: the
- * package is written. */
+/* Of a model in fewer bits than its files have. Why there is no report is a word, not a failure:
+ * the package is written. */
 static const Accuracy *measure_built(Args *a, const BuildConfig *c, const Model *built,
                                const QuantizingTexts *t)
 {

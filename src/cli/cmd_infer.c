@@ -167,8 +167,8 @@ static bool read_texts(Args *a, Job *job, Err *err)
     if (!path && a->n_text == 0 && !isatty(STDIN_FILENO)) path = "-";
     const char *unused = args_has(a, "field") ? "field" : "input-format";
     if (!path && args_has(a, unused))
-        return fail(err, EF_USAGE, "--%s has no effect on the texts of the line: wanted --input FILE",
-                    unused);
+        return fail(err, EF_USAGE, "--%s has no effect on the texts of the line: wanted --input "
+                    "FILE", unused);
     if (path && !read_stream(a, path, &job->arena, &t, err)) return false;
     if (t.n == 0) return fail(err, EF_USAGE, "infer: wanted at least one text");
     job->n = t.n;

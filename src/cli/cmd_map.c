@@ -255,8 +255,9 @@ static bool start_session(Args *a, Mapper *m, Err *err)
 {
     int64_t threads;
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
-    m->session = session_new(m->model, &(SessionOptions){ .threads = (int)threads, .bulk = true,
-                                                          .batch_seconds = 0.2, .batch_tokens = RUN_TOKENS });
+    SessionOptions how = { .threads = (int)threads, .bulk = true, .batch_seconds = 0.2,
+                           .batch_tokens = RUN_TOKENS };
+    m->session = session_new(m->model, &how);
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
     m->ring = ARRAY(&a->arena, Chunk, m->chunks);
@@ -268,11 +269,11 @@ static void map_tell(Args *a, const Mapper *m, double seconds)
 {
     const uint64_t failed = m->errors + m->resuming.errors;
     log_info("%llu lines (%llu with an error), %lld tokens in %.2f s: %.0f lines/s, %.0f tokens/s",
-             (unsigned long long)m->lines, (unsigned long long)m->errors, (long long)m->tokens, seconds,
-             (double)m->lines / seconds, (double)m->tokens / seconds);
+             (unsigned long long)m->lines, (unsigned long long)m->errors, (long long)m->tokens,
+             seconds, (double)m->lines / seconds, (double)m->tokens / seconds);
     if (!failed || args_has(a, "keep-going")) return;
-    log_error("%llu of %llu lines failed, each is answered with an error in its place: exit status 1 "
-              "(0 with --keep-going)", (unsigned long long)failed,
+    log_error("%llu of %llu lines failed, each is answered with an error in its place: exit status "
+              "1 (0 with --keep-going)", (unsigned long long)failed,
               (unsigned long long)(m->lines + m->resuming.lines));
     a->exit = 1;
 }
@@ -330,6 +331,7 @@ const Command cmd_map = {
                "  ./my.encoderfile map texts.jsonl -o out.jsonl --resume    # after a crash\n"
                "\n"
                "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
-               "A line that cannot be used is answered with {\"error\": ...} in its place, and the rest is still\n"
-               "mapped; then the exit status is 1, or 0 with --keep-going. gzip is unpacked on the way.\n",
+               "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
+               "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
+               "gzip is unpacked on the way.\n",
 };

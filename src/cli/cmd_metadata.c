@@ -54,8 +54,8 @@ static bool choose_task(Args *a, HfSource *s, Err *err)
     Value config;
     if (name && strcmp(name, "auto") != 0) {
         if (args_has(a, "force-task-detection"))
-            return fail(err, EF_USAGE, "--force-task-detection: found --task %s beside it, wanted one "
-                        "of them", name);
+            return fail(err, EF_USAGE, "--force-task-detection: found --task %s beside it, wanted "
+                        "one of them", name);
         return hf_task_check(name, &s->task, err);
     }
     if (!hf_read_config(&a->arena, s, &config, err)) return false;

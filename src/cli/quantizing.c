@@ -157,8 +157,8 @@ static bool same_shapes(const Job *a, const Job *b, Err *err)
 {
     for (size_t r = 0; r < a->n; r++)
         if (a->row_tokens[r] != b->row_tokens[r] || a->row_width[r] != b->row_width[r])
-            return fail(err, EF_BAD_MODEL, "the models' outputs differ in shape: found %lld x %lld and "
-                        "%lld x %lld", (long long)a->row_tokens[r], (long long)a->row_width[r],
+            return fail(err, EF_BAD_MODEL, "the models' outputs differ in shape: found %lld x %lld "
+                        "and %lld x %lld", (long long)a->row_tokens[r], (long long)a->row_width[r],
                         (long long)b->row_tokens[r], (long long)b->row_width[r]);
     return true;
 }
@@ -169,14 +169,15 @@ static bool comparing_close(Comparing *c, bool ok, Accuracy *out, Err *err)
     ok = ok && same_shapes(a, b, err);
     *out = (Accuracy){ 0 };
     for (size_t r = 0; ok && r < c->n; r++)
-        accuracy_add(out, a->row_data[r], b->row_data[r], a->row_tokens[r], a->row_width[r], c->labels);
+        accuracy_add(out, a->row_data[r], b->row_data[r], a->row_tokens[r], a->row_width[r],
+                     c->labels);
     accuracy_finish(out);
     job_free(c->job[0]), job_free(c->job[1]);
     return ok;
 }
 
-bool quantizing_compare(Arena *arena, const Model *full, const Model *small, const Str *texts, size_t n,
-                        Accuracy *out, Err *err)
+bool quantizing_compare(Arena *arena, const Model *full, const Model *small, const Str *texts,
+                        size_t n, Accuracy *out, Err *err)
 {
     Comparing c;
     comparing_open(&c, arena, texts, n);
@@ -213,8 +214,8 @@ Value accuracy_json(Arena *arena, const Accuracy *acc)
 
 void accuracy_print(Buf *out, const Accuracy *acc)
 {
-    buf_printf(out, "  against fp32 on %zu texts: cosine %.5f on average, %.5f at worst", acc->texts,
-               acc->mean, acc->worst);
+    buf_printf(out, "  against fp32 on %zu texts: cosine %.5f on average, %.5f at worst",
+               acc->texts, acc->mean, acc->worst);
     if (acc->labels) buf_printf(out, "; %.2f %% of %zu labels agree", 100 * acc->same, acc->labels);
     buf_puts(out, "\n");
 }

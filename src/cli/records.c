@@ -16,8 +16,8 @@ enum { RECORD_VALUES = 1 << 16 }; /* a line with more of them is no record */
 
 static bool refuse_parquet(const char *name, Err *err)
 {
-    return fail(err, EF_UNSUPPORTED, "%s: found a Parquet file, wanted text, JSON lines or CSV, packed "
-                "with gzip or not: write it as one of these first", name);
+    return fail(err, EF_UNSUPPORTED, "%s: found a Parquet file, wanted text, JSON lines or CSV, "
+                "packed with gzip or not: write it as one of these first", name);
 }
 
 static bool find_form(const char *path, const char *name, RecordForm *out, Err *err)
@@ -164,7 +164,8 @@ bool records_open(Records *s, const char *path, const char *form, const char *fi
     *s = (Records){ .field = field, .lines.fd = -1 };
     if (!find_form(path, form, &s->form, err)) return false;
     if (field && s->form == RECORDS_TEXT)
-        return fail(err, EF_USAGE, "--field: found plain text, wanted jsonl or csv (--input-format)");
+        return fail(err, EF_USAGE, "--field: found plain text, wanted jsonl or csv "
+                    "(--input-format)");
     if (!lines_open(&s->lines, path, err)) return false;
     if (look_inside(s, err) && (s->form != RECORDS_CSV || read_head(s, err))) return true;
     records_close(s);

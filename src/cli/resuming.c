@@ -27,8 +27,8 @@ static void put_begin(Check *c, const Record *record)
 
 static bool refuse_line(const Check *c, uint64_t line, const char *why, Err *err)
 {
-    return fail(err, EF_INVALID_INPUT, "--resume: %s: line %llu is not of this input and model (%s); the "
-                "file was left as it is", c->path, (unsigned long long)line, why);
+    return fail(err, EF_INVALID_INPUT, "--resume: %s: line %llu is not of this input and model "
+                "(%s); the file was left as it is", c->path, (unsigned long long)line, why);
 }
 
 static bool is_result(const Task *task, const Value *line, bool named)
@@ -51,7 +51,8 @@ static bool check_line(Check *c, const Record *record, Str line, Err *err)
     put_begin(c, record);
     if (line.n < c->begin.n || memcmp(line.p, c->begin.p, c->begin.n) != 0)
         return refuse_line(c, number, record->id ? "it has another id" : "it is no answer", err);
-    if (!json_parse(&c->arena, line, &v, &ignored)) return refuse_line(c, number, "it is no JSON", err);
+    if (!json_parse(&c->arena, line, &v, &ignored))
+        return refuse_line(c, number, "it is no JSON", err);
     const Value *error = value_get(&v, "error");
     if (error ? !value_get(error, "message") || !value_get(error, "type")
               : record->err.code != EF_OK || !is_result(r->task, &v, record->id != NULL))

@@ -17,9 +17,10 @@ typedef struct Resuming {
     bool ahead;
 } Resuming;
 
-/* Every whole line must be an answer to the input's line of that number: a JSON object with that line's
- * id, if it has one, and an error or the members of this task's results. What is behind the last line end
- * must begin like the next answer. False: it is not so, and *err says where. Changes nothing. */
+/* Every whole line must be an answer to the input's line of that number: a JSON object with that
+ * line's id, if it has one, and an error or the members of this task's results. What is behind the
+ * last line end must begin like the next answer. False: it is not so, and *err says where. Changes
+ * nothing. */
 bool resuming_check(Resuming *, const char *path, Err *);
 
 #endif

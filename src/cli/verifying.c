@@ -69,7 +69,8 @@ static void check_numbers(Work *w, size_t i, const float *p, int64_t n)
 {
     w->checked = true;
     for (int64_t k = 0; k < n; k++)
-        if (!isfinite(p[k])) return note_problem(w, "text %zu: found a number that is not finite", i + 1);
+        if (!isfinite(p[k]))
+            return note_problem(w, "text %zu: found a number that is not finite", i + 1);
 }
 
 /* ---- answers, by task ---- */
@@ -198,7 +199,8 @@ static void report_answers(Work *w, const Model *m)
 {
     const struct AnswerRow *how = answers;
     while (how < answers + COUNT(answers) && strcmp(how->task, m->task->name) != 0) how++;
-    if (how == answers + COUNT(answers)) return note_problem(w, "there is no check for %s", m->task->name);
+    if (how == answers + COUNT(answers))
+        return note_problem(w, "there is no check for %s", m->task->name);
     Value list = value_list(w->arena, w->texts.n);
     for (size_t i = 0; i < w->texts.n; i++) {
         int64_t tokens = 0, width = 0;
@@ -330,7 +332,8 @@ static void report_quantized(Work *w)
     }
     value_add(&w->v->report, "quantized", accuracy_json(w->arena, w->accuracy));
     w->v->accuracy = w->accuracy;
-    if (!isfinite(w->accuracy->mean)) note_problem(w, "the quantized model's numbers are not finite");
+    if (!isfinite(w->accuracy->mean))
+        note_problem(w, "the quantized model's numbers are not finite");
 }
 
 typedef struct Golden {
@@ -422,7 +425,8 @@ static bool report_golden(Work *w, Err *err)
     value_add(&w->v->report, "golden", out);
     w->checked = true;
     if (!(fp32 <= ALLOWED))
-        note_problem(w, "fp32 differs from the golden outputs by %.3g, %.0g allowed", fp32, ALLOWED);
+        note_problem(w, "fp32 differs from the golden outputs by %.3g, %.0g allowed", fp32,
+                     ALLOWED);
     return true;
 }
 
@@ -470,8 +474,8 @@ bool verifying_run(Arena *arena, Verifying *v, Err *err)
     report_quantized(&w);
     if (!report_golden(&w, err)) return false;
     if (!w.checked)
-        note_problem(&w, "nothing could be checked: found no text that the model takes (is there a tokenizer?) "
-               "and no golden outputs (--golden)");
+        note_problem(&w, "nothing could be checked: found no text that the model takes (is there a "
+                     "tokenizer?) and no golden outputs (--golden)");
     value_add(&v->report, "problems", w.problems);
     value_add(&v->report, "ok", value_of_bool(v->ok));
     return true;

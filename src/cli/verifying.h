@@ -15,9 +15,10 @@ typedef struct Verifying {
     const char *golden;     /* folder with ids.npy, start.npy, output.npy; NULL: that of path */
     bool golden_wanted;     /* without them it fails */
     /* found */
-    Value report;           /* {model, task, results, similarities, quantized, golden, problems, ok} */
+    Value report;           /* {model, task, results, similarities, quantized, golden, problems,
+                             * ok} */
     const Accuracy *accuracy; /* of the int8 model beside it; NULL: there is none */
-    bool ok;                /* something was checked and nothing is wrong; else `problems` says what */
+    bool ok;                /* something was checked, nothing is wrong; else `problems` says what */
 } Verifying;
 
 /* False: the model cannot be opened or run. What is wrong with its numbers is in the report. */

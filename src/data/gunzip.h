@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gunzip.h - what is inside a gzip stream (RFC 1952), read in bounded memory. Several members one after
- * the other are one stream; damaged data, a cut end and anything else behind a member are errors. */
+ * gunzip.h - what is inside a gzip stream (RFC 1952), read in bounded memory. Several members one
+ * after the other are one stream; damaged data, a cut end and anything else behind a member are
+ * errors. */
 #ifndef DATA_GUNZIP_H
 #define DATA_GUNZIP_H
 #include "base/base.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source_limit.c - how many tokens a text may have and which are cut off. The first that speaks
- * wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest of
- * model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
+ * wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest
+ * of model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
  * then 512 as the peer has it; and never more than the model has positions. */
 #include "base/log.h"
 #include "session/source.h"

@@ -66,11 +66,11 @@ static const char *const elsewhere[] = {
     "documents", "embedding_type", "embedding_types", "encoding_format", "function_to_apply",
     "hypothesis_template", "id", "ids", "ignore_labels", "input", "input_type", "instances",
     "late_chunking", "max_length", "max_tokens_per_doc", "model", "model_id", "multi_label",
-    "normalized", "options", "output_dimension", "output_dtype", "padding", "parameters", "priority",
-    "prompt", "prompt_name", "queries", "query", "rank_fields", "raw_scores", "relevant_spans",
-    "return_documents", "return_tensors", "return_text", "sentences", "skip_special_tokens",
-    "source_sentence", "stride", "targets", "task", "text", "text_pair", "texts", "top_n",
-    "truncation", "truncation_direction", "truncation_side", "user",
+    "normalized", "options", "output_dimension", "output_dtype", "padding", "parameters",
+    "priority", "prompt", "prompt_name", "queries", "query", "rank_fields", "raw_scores",
+    "relevant_spans", "return_documents", "return_tensors", "return_text", "sentences",
+    "skip_special_tokens", "source_sentence", "stride", "targets", "task", "text", "text_pair",
+    "texts", "top_n", "truncation", "truncation_direction", "truncation_side", "user",
 };
 
 static bool is_foreign(Str key)

@@ -109,9 +109,9 @@ typedef struct TaskLimits {      /* what a description of the request should say
 Value task_request_describe(Arena *, const Task *, TaskLimits); /* the JSON Schema of the body */
 /* {"offsets": "chars"}: those that the task has, after task_keys. */
 bool task_options(const Task *, const ModelConfig *, const Value *request, TaskOptions *, Err *);
-/* False: a key of the request looks like a misspelled one of the task's. Others that the task does not
- * have are not looked at: those of other tasks, those that clients of other servers send, and what
- * resembles none. */
+/* False: a key of the request looks like a misspelled one of the task's. Others that the task does
+ * not have are not looked at: those of other tasks, those that clients of other servers send, and
+ * what resembles none. */
 bool task_keys(const Task *, const Value *request, Err *);
 /* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had
  * it. */
