@@ -7,10 +7,13 @@
  * attention over rows without padding needs no mask tensor. The same is asked of the indices of
  * relative positions (DeBERTa).
  *
+ * Where the makers can be followed (sample.c) only chosen points are looked at: every distance, and keys
+ * of all kinds. Else the whole value is made, which costs the square of the length.
+ *
  * The verdict holds up to the probed length, which lies beyond every integer constant of the subgraph
  * (a window of 64 is invisible at 64); longer rows are probed again, and must go on as the tables
  * end. */
-#include "graph.h"
+#include "sample.h"
 
 enum { PROBE_ROWS = 4, LEAST_LENGTH = 520, MOST_LENGTH = 4104 };
 static const float HIDDEN = -1e4f; /* exp(score - 1e4) is 0 for any score a model makes */
@@ -159,6 +162,123 @@ static bool index_by_distance(const Tensor *t, int64_t S, int64_t P, int32_t *ta
     return true;
 }
 
+/* ---- the same, at points ---- */
+typedef enum { TAKEN, REFUSED, NOT_FOLLOWED } Sampled;
+
+/* Every distance, between tokens near the start and near the end of the row without padding. */
+static int64_t distance_points(int64_t S, int head, Point *to)
+{
+    int64_t n = 0;
+    for (int64_t d = 1 - S; d < S; d++) { /* key - query */
+        int64_t low = MAX(-d, (int64_t)0), high = S - 1 - MAX(d, (int64_t)0);
+        to[n++] = (Point){ 0, head, (int32_t)low, (int32_t)(low + d) };
+        to[n++] = (Point){ 0, head, (int32_t)high, (int32_t)(high + d) };
+    }
+    return n;
+}
+
+/* Few live queries of a row against keys of all kinds: all near the ends, some between. */
+enum { QUERIES = 4, NEAR = 8, BETWEEN = 256 };
+static int64_t row_points(const bool *on, int64_t S, int row, int head, Point *to)
+{
+    int64_t n = 0, count = 0, step = MAX(S / BETWEEN, (int64_t)1);
+    for (int64_t k = 0; k < S; k++) count += on[k];
+    for (int j = 0; j < QUERIES; j++) {
+        int64_t query = 0, wanted = (count - 1) * j / (QUERIES - 1);
+        for (int64_t seen = 0; query < S; query++)
+            if (on[query] && seen++ == wanted) break;
+        for (int64_t k = 0; k < S; k++) {
+            bool edge = k < NEAR || k >= S - NEAR || (k >= NEAR && on[k - NEAR] != on[k]) ||
+                        (k + NEAR < S && on[k + NEAR] != on[k]);
+            if (edge || k % step == 0) to[n++] = (Point){ row, head, (int32_t)query, (int32_t)k };
+        }
+    }
+    return n;
+}
+
+static bool hidden_alike(float a, float b)
+{
+    return a == b || (!(a > HIDDEN) && !(b > HIDDEN));
+}
+
+/* Numbers at the points of one head: to the table, and then against it. on: [PROBE_ROWS * S] */
+static bool fits_distance(const float *p, const Point *point, int64_t n, const bool *on, int64_t S,
+                          float *table)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float *entry = &table[S - 1 + point[i].key - point[i].query];
+        bool live_key = on[point[i].row * S + point[i].key];
+        if (point[i].row == 0 && i % 2 == 0) *entry = p[i];
+        else if (live_key ? !hidden_alike(p[i], *entry) : p[i] > HIDDEN) return false;
+    }
+    return table[S - 1] > HIDDEN; /* a token sees itself */
+}
+
+static Points points_of_head(Arena *arena, const bool *on, int64_t S, int head)
+{
+    Point *point = ARRAY(arena, Point, 4 * S + PROBE_ROWS * QUERIES * S);
+    int64_t n = distance_points(S, head, point);
+    for (int r = 1; r < PROBE_ROWS; r++) n += row_points(on + r * S, S, r, head, point + n);
+    return (Points){ point, n, PROBE_ROWS, S };
+}
+
+/* One head of a mask; its numbers go into a row of the table. */
+static Sampled sample_head(Arena *arena, const Graph *g, const Symbols *s, int v, int64_t S, int head,
+                           float *table)
+{
+    static const Axis four[] = { AXIS_ROW, AXIS_HEAD, AXIS_QUERY, AXIS_KEY };
+    Tensor t;
+    const bool *on = live_keys(arena, S, false), *counted = live_keys(arena, S, true);
+    Points points = points_of_head(arena, on, S, head);
+    Sampler *sampler = sampler_new(arena, g, s, &points, live);
+    if (!sampler_take(sampler, v, four + 4 - s->t[v].rank, &t) || t.type != T_F32)
+        return NOT_FOLLOWED;
+    bool fits = fits_distance(t.data, points.point, points.n, on, S, table);
+    return fits || fits_distance(t.data, points.point, points.n, counted, S, table) ? TAKEN
+                                                                                   : REFUSED;
+}
+
+/* [..., H, S, S] by the table alone; every head apart, so that memory stays small. */
+static Sampled sample_whole_mask(Arena *arena, const Graph *g, const Symbols *s, int v, int64_t S,
+                                 Mask *m)
+{
+    const Tensor *named = &s->t[v];
+    int64_t H = named->rank >= 3 ? named->dim[named->rank - 3] : 1;
+    if (!s->known || named->rank < 2 || named->rank > 4 || H < 1 || named->type != T_F32)
+        return NOT_FOLLOWED;
+    *m = (Mask){ .H = H, .queries = S, .S = S, .table = ARRAY(arena, float, H * (2 * S - 1)) };
+    for (int64_t h = 0; h < H; h++) {
+        Arena scratch = { 0 };
+        Sampled how = sample_head(&scratch, g, s, v, S, (int)h, m->table + h * (2 * S - 1));
+        arena_free(&scratch);
+        if (how != TAKEN) return how;
+    }
+    return TAKEN;
+}
+
+static Sampled sample_index(const Graph *g, const Symbols *s, int v, int64_t S, int64_t P,
+                            int32_t *table)
+{
+    const int rank = s->t[v].rank;
+    Axis axis[MAX_RANK] = { AXIS_NONE };
+    Arena scratch = { 0 };
+    Tensor t;
+    Point *point = ARRAY(&scratch, Point, 4 * S);
+    Points points = { point, distance_points(S, 0, point), 1, S };
+    if (rank >= 2) axis[rank - 2] = AXIS_QUERY, axis[rank - 1] = AXIS_KEY;
+    bool followed = s->known && rank >= 2 &&
+                    sampler_take(sampler_new(&scratch, g, s, &points, NULL), v, axis, &t) &&
+                    (t.type == T_I64 || t.type == T_I32);
+    bool fits = followed;
+    for (int64_t i = 0; fits && i < points.n; i++) {
+        int64_t entry = tensor_get_int(&t, i), at = S - 1 + point[i].query - point[i].key;
+        fits = entry >= 0 && entry < P && (i % 2 == 0 || table[at] == entry);
+        if (fits) table[at] = (int32_t)entry;
+    }
+    arena_free(&scratch);
+    return !followed ? NOT_FOLLOWED : fits ? TAKEN : REFUSED;
+}
+
 /* ---- the verdict of one node ---- */
 typedef struct Verdict {
     int64_t S;
@@ -168,24 +288,57 @@ typedef struct Verdict {
     int32_t *index[2]; /* c2p, p2c: [2 S - 1] or NULL */
 } Verdict;
 
-static bool judge(const GraphNode *n, Arena *arena, const Inferred *at, int64_t S, Verdict *to)
+typedef struct Probe {
+    const Graph *g;
+    Arena *arena;
+    const Symbols *s;
+    const bool *makers;
+    int64_t S;
+    Inferred at; /* whole values, made when one of them cannot be sampled */
+    bool made;
+} Probe;
+
+static bool make_whole(Probe *p)
 {
-    *to = (Verdict){ .S = S };
+    if (!p->made)
+        p->made = graph_make(p->g, p->arena, p->s, p->makers, PROBE_ROWS, p->S, live, &p->at);
+    return p->made;
+}
+
+static bool whole_mask(Probe *p, int v, Mask *mask)
+{
+    return make_whole(p) && read_mask(&p->at.t[v], p->arena, p->S, mask) &&
+           (by_distance(mask, live_keys(p->arena, p->S, false)) ||
+            by_distance(mask, live_keys(p->arena, p->S, true)));
+}
+
+static bool sampled_or_whole_mask(Probe *p, int v, Mask *mask)
+{
+    Sampled how = sample_whole_mask(p->arena, p->g, p->s, v, p->S, mask);
+    return how == NOT_FOLLOWED ? whole_mask(p, v, mask) : how == TAKEN;
+}
+
+static bool index_table(Probe *p, int v, int64_t P, int32_t *table)
+{
+    Sampled how = sample_index(p->g, p->s, v, p->S, P, table);
+    if (how != NOT_FOLLOWED) return how == TAKEN;
+    return make_whole(p) && index_by_distance(&p->at.t[v], p->S, P, table);
+}
+
+static bool judge(Probe *p, const GraphNode *n, Verdict *to)
+{
     int mask = graph_input(n, ATT_MASK);
+    *to = (Verdict){ .S = p->S };
     if (mask >= 0) {
-        if (!read_mask(&at->t[mask], arena, S, &to->mask)) return false;
-        if (!by_distance(&to->mask, live_keys(arena, S, false)) &&
-            !by_distance(&to->mask, live_keys(arena, S, true)))
-            return false;
+        if (!sampled_or_whole_mask(p, mask, &to->mask)) return false;
         to->window = window_of(&to->mask);
         to->biased = !to->window && !is_zero(&to->mask);
     }
     for (int k = 0; k < 2; k++) {
         int v = graph_input(n, k ? ATT_P2C_AT : ATT_C2P_AT);
         if (v < 0) continue;
-        to->index[k] = ARRAY(arena, int32_t, 2 * S - 1);
-        if (!index_by_distance(&at->t[v], S, onnx_int(n->node, "positions", 0), to->index[k]))
-            return false;
+        to->index[k] = ARRAY(p->arena, int32_t, 2 * p->S - 1);
+        if (!index_table(p, v, onnx_int(n->node, "positions", 0), to->index[k])) return false;
     }
     return true;
 }
@@ -265,13 +418,24 @@ static void keep(Graph *g, GraphNode *n, const Verdict *v)
 }
 
 /* ---- all nodes ---- */
+static bool probes_alike(const GraphNode *a, const GraphNode *b)
+{
+    for (size_t k = 0; k < COUNT(probed); k++)
+        if (graph_input(a, probed[k]) != graph_input(b, probed[k])) return false;
+    return true;
+}
+
 static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *makers, int64_t S,
                   Verdict *to)
 {
-    Inferred at;
-    if (!graph_make(g, arena, s, makers, PROBE_ROWS, S, live, &at)) return false;
-    for (int i = 0; i < g->n_node; i++)
-        if (graph_attends(g->node[i]) && !judge(g->node[i], arena, &at, S, &to[i])) return false;
+    Probe p = { .g = g, .arena = arena, .s = s, .makers = makers, .S = S };
+    int last = -1; /* layers share their masks, as a rule */
+    for (int i = 0; i < g->n_node; i++) {
+        if (!graph_attends(g->node[i])) continue;
+        if (last >= 0 && probes_alike(g->node[i], g->node[last])) to[i] = to[last];
+        else if (!judge(&p, g->node[i], &to[i])) return false;
+        last = i;
+    }
     return true;
 }
 
