@@ -59,7 +59,10 @@ static void describe(ef_model *m)
                          .max_tokens = model->encode.max_length,
                          .hidden = config->hidden_size,
                          .label_count = count,
-                         .labels = count ? labels : NULL };
+                         .labels = count ? labels : NULL,
+                         .pooling = model_pooling(model, &m->arena),
+                         .normalized = head_normalizes(config->head),
+                         .dimensions = model_makes_vectors(model) ? config_vector_size(config) : 0 };
 }
 
 /* The model becomes the handle's, or is closed. */
@@ -81,7 +84,10 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
 
 static ModelOpen open_options(const ef_options *o)
 {
-    return o ? (ModelOpen){ .task = str_of(o->task), .tokenizer = o->tokenizer } : (ModelOpen){ 0 };
+    if (!o) return (ModelOpen){ 0 };
+    return (ModelOpen){ .task = str_of(o->task), .tokenizer = o->tokenizer,
+                        .pooling = str_of(o->pooling),
+                        .normalize = str_of(!o->normalize ? NULL : o->normalize > 0 ? "true" : "false") };
 }
 
 ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)

@@ -54,7 +54,7 @@ bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most,
 bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
 /* --include-tokenizer (--include-vocab), --no-include-tokenizer; neither: where it is small. */
 bool args_tokenizer(const Args *, HfTokenizer *, Err *);
-ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER */
+ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER, OPTION_POOLING */
 bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and those */
 void args_free(Args *);
 #define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package" }
@@ -65,7 +65,13 @@ void args_free(Args *);
     { "force-task-detection", 0, NULL, "guess the task where nothing tells it" }
 #define OPTION_TOKENIZER \
     { "tokenizer", 0, "PATH", "a folder or a tokenizer.json, instead of the model's own" }
-#define OPTIONS_OPEN OPTION_MODEL, OPTION_TASK, OPTION_TOKENIZER
+extern const char *const args_bools[]; /* true, false */
+#define OPTION_POOLING                                                                            \
+    { "pooling", 0, "WAY", "of a text's vector: mean, cls, max, last, weightedmean; default: the" \
+                           " model's own" },                                                      \
+    { "normalize", 0, "BOOL", "vectors to length 1 (=false: not); default: the model's own way",  \
+      .may = args_bools }
+#define OPTIONS_OPEN OPTION_MODEL, OPTION_TASK, OPTION_TOKENIZER, OPTION_POOLING
 /* The original's commands that run a model have these. */
 #define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
 #define OPTIONS_ORT                                          \

@@ -15,6 +15,7 @@ static const Option options[] = {
     OPTION_TASK,
     OPTION_TOKENIZER,
     { "precision", 0, "P", "of products: fp32 (as the file is), bf16 or int8" },
+    OPTION_POOLING,
     { "no-build", 0, NULL, "validate everything, write nothing" },
     { "directory", 0, "DIR", "go there after reading the YAML" },
     { "base-binary-path", 0, "FILE", "another program to put in front of the model" },
@@ -49,6 +50,8 @@ static bool configure(Args *a, BuildConfig *c, Err *err)
     if (!(yaml ? build_read(&a->arena, yaml, c, err) : build_from_environment(&a->arena, c, err)))
         return false;
     override(a, c);
+    ModelOpen said = args_open(a);
+    if (!head_wish(said.pooling, said.normalize, &c->source.wish, err)) return false;
     if (directory && chdir(directory) != 0)
         return fail(err, EF_NOT_FOUND, "--directory %s: %s", directory, strerror(errno));
     return true;
@@ -65,6 +68,9 @@ static bool report(const BuildReport *r, double seconds, Err *err)
                m->encode.max_length);
     if (ragged) buf_puts(&b, "batches without padding\n");
     else buf_printf(&b, "rows of one length at a time: %s\n", why ? why : "not proved ragged");
+    size_t before = b.n;
+    model_describe_head(m, &b);
+    if (b.n > before) buf_char(&b, '\n');
     if (r->path)
         buf_printf(&b, "Encoderfile written to %s (%.1f MB, %.2f s)\n", r->path,
                    (double)r->size / 1e6, seconds);

@@ -274,6 +274,7 @@ static bool open_output(Args *a, Mapper *m, Err *err)
 static bool map_model(Args *a, Mapper *m, const Model *model, Err *err)
 {
     int64_t threads;
+    model_log_assumed(model);
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
     m->session = session_new(model, &(SessionOptions){ .threads = (int)threads, .bulk = true, .batch_seconds = 0.2,
                                                        .batch_tokens = RUN_TOKENS });
