@@ -323,8 +323,7 @@ static double out_api(const Shown *s)
     ef_error err = { 0 };
     ef_input in[TEXTS];
     const Value *texts = value_get(s->golden, "texts");
-    if (s->task.n) return NAN; /* ef_open has no word for it */
-    ef_model *m = ef_open(s->path, NULL, &err);
+    ef_model *m = ef_open(s->path, &(ef_options){ .task = s->task.p }, &err);
     if (!m) return printf("  %s\n", err.message), INFINITY;
     for (size_t i = 0; i < TEXTS; i++)
         in[i] = (ef_input){ EF_TEXT, texts->list.items[i].s.p, texts->list.items[i].s.n, NULL, 0 };
@@ -533,7 +532,7 @@ static void *serve_thread(void *arg)
 static bool start_server(Running *r, const char *path, Str task)
 {
     Err err = { 0 };
-    if (!CHECK(model_open_as(path, task, &r->model, &err))) return printf("  %s\n", err.message), false;
+    if (!CHECK(model_open_with(path, &(ModelOpen){ .task = task }, &r->model, &err))) return printf("  %s\n", err.message), false;
     r->session = session_new(r->model, &(SessionOptions){ .threads = 2 });
     r->options = (ServerOptions){ .hostname = "127.0.0.1", .ready = tell_port, .context = r };
     pthread_create(&r->thread, NULL, serve_thread, r);
@@ -620,7 +619,7 @@ static void show_folder(const struct Folder *f)
         bool whole = f - folders < FIRST_FOLDERS && !SANITIZED;
         if (!whole && !ways_in[i].always) continue;
         s.task = ways_in[i].by_graph ? STR("sentence_embedding") : (Str){ 0 };
-        s.flag = ways_in[i].by_graph ? " --model-type sentence_embedding" : "";
+        s.flag = ways_in[i].by_graph ? " --task sentence_embedding" : "";
         s.path = ways_in[i].make(folder, str_format(&arena, "%s/%s-%zu", work, f->name, i));
         show_row(f, &ways_in[i], &s);
     }
@@ -675,7 +674,7 @@ static void wishes(void)
     Value cls;
     Err err = { 0 };
     const char *plain = plain_folder(&cls), *yaml = str_format(&arena, "%s/c.yml", work);
-    const char *as = str_format(&arena, "infer -m %s --model-type sentence_embedding", plain);
+    const char *as = str_format(&arena, "infer -m %s --task sentence_embedding", plain);
     CHECK(first_apart(run_program(str_format(&arena, "%s " FIRST, as)), &cls) > 0.01);
     CHECK(said("pooling: mean (assumed: nothing in the model says it), not normalized, max 32 tokens"));
     CHECK(first_apart(run_program(str_format(&arena, "%s --pooling cls --normalize " FIRST, as)), &cls) <= near);

@@ -50,8 +50,6 @@ static bool configure(Args *a, BuildConfig *c, Err *err)
     if (!(yaml ? build_read(&a->arena, yaml, c, err) : build_from_environment(&a->arena, c, err)))
         return false;
     override(a, c);
-    ModelOpen said = args_open(a);
-    if (!head_wish(said.pooling, said.normalize, &c->source.wish, err)) return false;
     if (directory && chdir(directory) != 0)
         return fail(err, EF_NOT_FOUND, "--directory %s: %s", directory, strerror(errno));
     return true;
