@@ -97,7 +97,7 @@ static const char *way_safetensors(const char *folder, const char *to)
 static const char *export_to(const char *folder, const char *to, const char *task)
 {
     Err err = { 0 };
-    Export e = { .model = folder, .output = to, .task = task, .include_tokenizer = true };
+    Export e = { .model = folder, .output = to, .task = task, .include_tokenizer = HF_TOKENIZER_IN };
     if (!CHECK(export_all(&e, &err))) printf("  %s\n", err.message);
     export_close(&e);
     return to;

@@ -174,18 +174,21 @@ static bool convert_tokenizer(Export *e, Err *err)
     return ok;
 }
 
-/* What modules.json names beside the encoder: an .onnx folder needs their settings and weights too. */
+/* What modules.json names beside the encoder: an .onnx folder needs settings and weights of it. */
 static bool copy_modules(Export *e, Err *err)
 {
     static const char *const names[] = { "config.json", "model.safetensors", "pytorch_model.bin" };
     Modules m;
     Err ignored;
     const char *list = path_join(&e->arena, e->folder, STR("modules.json"));
-    if (!file_is(list) || !modules_read(&e->arena, &(ModulesAt){ .folder = e->folder }, &m, &ignored)) return true;
+    ModulesAt at = { .folder = e->folder };
+    if (!file_is(list) || !modules_read(&e->arena, &at, &m, &ignored)) return true;
     for (int i = 1; i < m.n; i++)
-        for (size_t k = 0; m.row[i].path.n && k < COUNT(names); k++)
-            if (!files_copy(e, str_format(&e->arena, "%.*s/%s", STR_ARG(m.row[i].path), names[k]), err))
+        for (size_t k = 0; m.row[i].path.n && k < COUNT(names); k++) {
+            Str path = m.row[i].path;
+            if (!files_copy(e, str_format(&e->arena, "%.*s/%s", STR_ARG(path), names[k]), err))
                 return false;
+        }
     return true;
 }
 

@@ -366,7 +366,8 @@ static bool open_files(const char *path, bool folder, const ModelOpen *how, Mode
     }
     source_said(&arena, how->task, how->tokenizer, &s);
     *out = NULL;
-    bool ok = head_wish(how->pooling, how->normalize, &s.wish, err) && model_open_source(&s, out, err);
+    bool ok = head_wish(how->pooling, how->normalize, &s.wish, err) &&
+              model_open_source(&s, out, err);
     arena_free(&arena);
     return ok;
 }

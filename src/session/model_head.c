@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * model_head.c - how the opened model makes one vector of a text, and so which output of the graph is
- * taken. The first that speaks wins: the user (--pooling, --normalize, the YAML), modules.json or a
- * package's facts; and where nobody does, a graph with a pooled `sentence_embedding` is taken at its
- * word, any other gets the mean, marked as assumed. With a head the tokens' output is taken, also
+ * model_head.c - how the opened model makes one vector of a text, and so which output of the graph
+ * is taken. The first that speaks wins: the user (--pooling, --normalize, the YAML), modules.json or
+ * a package's facts; and where nobody does, a graph with a pooled `sentence_embedding` is taken at
+ * its word, any other gets the mean, marked as assumed. With a head the tokens' output is taken, also
  * where the graph offers a pooled one: then rows stay ragged, and a prompt can be left out. */
 #include "base/log.h"
 #include "export/modules.h"
@@ -42,8 +42,8 @@ static const OnnxValue *token_output(const OnnxModel *onnx)
 /* ---- what is told ---- */
 
 /* Older exports left the weights of dense layers behind; their graphs have them. */
-static bool head_of_modules(Model *m, const ModelSource *s, const OnnxModel *onnx, VectorHead **head,
-                            Err *err)
+static bool head_of_modules(Model *m, const ModelSource *s, const OnnxModel *onnx,
+                            VectorHead **head, Err *err)
 {
     Modules modules;
     ModulesAt at = { s->modules, m->sentence, onnx };
@@ -87,7 +87,8 @@ static bool choose_output(const Model *m, const OnnxModel *onnx, const HeadWish 
                           Str *name, Err *err)
 {
     const OnnxValue *tokens = token_output(onnx), *pooled = pooled_output(onnx), *other;
-    if (m->task->pool && tokens && (told || has_script(m) || wishes(wish) || !pooled)) return *name = tokens->name, true;
+    bool rows = told || has_script(m) || wishes(wish) || !pooled;
+    if (m->task->pool && tokens && rows) return *name = tokens->name, true;
     if (m->task->pool && pooled) return *name = pooled->name, true;
     if (!source_output(onnx, m->task, &m->config, &other, err)) return false;
     *name = other->name;
@@ -116,7 +117,8 @@ static bool without_head(Model *m, const HeadWish *wish, const OnnxValue *v, Err
     m->config.vector_size = last_dim(v);
     return !wishes(wish) ||
            fail(err, EF_INVALID_INPUT, "pooling, normalize: found %s, wanted a graph whose output "
-                "has a vector for each token", script ? "a Postprocess script" : "a graph that pools");
+                "has a vector for each token",
+                script ? "a Postprocess script" : "a graph that pools");
 }
 
 static bool settle_head(Model *m, const OnnxModel *onnx, const HeadWish *wish, VectorHead *head,
@@ -132,8 +134,8 @@ static bool settle_head(Model *m, const OnnxModel *onnx, const HeadWish *wish, V
     m->config.head = head;
     m->config.vector_size = (int)head_width(head, POOL_OWN, width);
     return !width || m->config.vector_size ||
-           fail(err, EF_BAD_MODEL, "modules.json: a Dense does not take what comes to it (a token's "
-                "vector has %d numbers)", width);
+           fail(err, EF_BAD_MODEL, "modules.json: a Dense does not take what comes to it (a "
+                "token's vector has %d numbers)", width);
 }
 
 bool model_output(Model *m, const ModelSource *s, const OnnxModel *onnx, Str *output, Err *err)

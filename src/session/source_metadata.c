@@ -22,13 +22,13 @@ void source_task_inside(Arena *arena, ModelSource *s)
     if (!s->modules) s->inside.sentence = hf_metadata_get(&m, "hf_sentence_transformers");
 }
 
-/* The model's folder: that of the file, or, for FOLDER/onnx/model.onnx, the one that has the rest. */
+/* The model's folder: the file's, or, of FOLDER/onnx/model.onnx, the one that has the rest. */
 static const char *folder_of(Arena *arena, const char *onnx)
 {
     const char *folder = path_dir(arena, onnx), *above = path_dir(arena, folder);
     bool own = file_is(path_join(arena, folder, STR("config.json")));
-    bool rest = str_is(path_name(folder), "onnx") && file_is(path_join(arena, above, STR("config.json")));
-    return rest && !own ? above : folder;
+    bool below = str_is(path_name(folder), "onnx");
+    return below && !own && file_is(path_join(arena, above, STR("config.json"))) ? above : folder;
 }
 
 void source_onnx(Arena *arena, const char *path, ModelSource *s)

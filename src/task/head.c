@@ -90,11 +90,11 @@ static void pool_max(const HeadRow *row, float *out)
     for (int64_t c = 0; c < row->width; c++) out[c] = -1e9f;
     for (int64_t t = row->prompt; t < row->tokens; t++) {
         const float *x = row->data + t * row->width;
-        for (int64_t c = 0; c < row->width; c++) out[c] = t > row->prompt ? MAX(out[c], x[c]) : x[c];
+        for (int64_t c = 0; c < row->width; c++) out[c] = MAX(out[c], x[c]);
     }
 }
 
-static void pool_first(const HeadRow *row, float *out) /* the prompt's, too: it is the class token */
+static void pool_first(const HeadRow *row, float *out) /* also of the prompt: the class token */
 {
     memcpy(out, row->data, (size_t)row->width * sizeof *out);
 }

@@ -57,7 +57,7 @@ void head_describe(const VectorHead *, Buf *);
 
 /* head_store.c: as a package keeps it: JSON, and the weights of dense layers behind one another. */
 Value head_store(Arena *, const VectorHead *);
-uint64_t head_bytes(int64_t in, int64_t out, uint64_t *bias); /* of a dense layer; where its bias is */
+uint64_t head_bytes(int64_t in, int64_t out, uint64_t *bias); /* of a dense layer; bias: its place */
 bool head_load(Arena *, const Value *, Str weights, VectorHead **, Err *);
 
 #endif
