@@ -82,6 +82,8 @@ typedef struct {         /* zero means: the default */
      * or an .onnx then needs no config.json. Default: as its files say. */
     const char *task;
     const char *tokenizer; /* its folder or its tokenizer.json; default: the model's own */
+    const char *pooling; /* of a text's vector: "mean", "cls", "last", ...; default: the model's own */
+    int normalize;       /* vectors to length 1: 1 yes, -1 no; default: the model's own way */
 } ef_options;
 
 typedef struct { /* row-major view into an ef_reply */
@@ -94,6 +96,9 @@ typedef struct {
     const char *name, *version, *task, *kernels;
     int max_tokens, hidden, label_count;
     const char *const *labels;
+    const char *pooling; /* of texts' vectors: "mean", "cls+max", "graph", "script"; NULL: no vectors */
+    bool normalized;     /* they have length 1 */
+    int dimensions;      /* numbers of such a vector; 0: not known */
 } ef_info;
 
 const char *ef_version(void);

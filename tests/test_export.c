@@ -270,8 +270,6 @@ static void sentences(void)
                      .output = str_format(&arena, "%s/sentence-plain", work) };
     CHECK(export_all(&plain, &err) && strcmp(plain.class_name, "BertModel") == 0);
     export_close(&plain);
-    sentence_folder(&arena, folder, three, "{\"pooling_mode_lasttoken\": true}");
-    refuses(&arena, folder, NULL, "last token");
     sentence_folder(&arena, folder, three, "{\"pooling_mode_mean_tokens\": false}");
     refuses(&arena, folder, NULL, "no way of pooling");
     sentence_folder(&arena, folder, "[" ROW("", "Transformer") "," ROW("1", "Magic") "]", mean);

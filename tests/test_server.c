@@ -9,7 +9,9 @@ static void test_routes(const Running *r)
     CHECK(strcmp(body_of(ask(r, "GET /health" H "\r\n")), "\"OK!\"") == 0);
     CHECK(strcmp(body_of(ask(r, "GET /model" H "\r\n")),
                  "{\"model_id\":\"fake "
-                 "\\\"model\\\"\",\"model_type\":\"embedding\",\"id2label\":null}") == 0);
+                 "\\\"model\\\"\",\"model_type\":\"embedding\",\"id2label\":null,"
+                 "\"max_length\":null,\"pooling\":\"mean\",\"normalized\":false,"
+                 "\"dimensions\":null}") == 0);
     CHECK(has(ask(r, "GET /" H "\r\n"), "\"/predict\""));
     const char *head = ask(r, "HEAD /health" H "\r\n");
     CHECK(has(head, "200 OK") && has(head, "Content-Length: 5\r\n") && *body_of(head) == 0);

@@ -50,6 +50,7 @@ static void describe(ef_model *m)
     const Model *model = m->model;
     const ModelConfig *config = &model->config;
     int count = model->task->labelled && config->labels ? config->num_labels : 0;
+    bool vectors = model_makes_vectors(model);
     const char **labels = ARRAY(&m->arena, const char *, count + 1);
     for (int i = 0; i < count; i++) labels[i] = str_dup(&m->arena, config->labels[i]);
     m->info = (ef_info){ .name = str_dup(&m->arena, model->name),
@@ -59,7 +60,10 @@ static void describe(ef_model *m)
                          .max_tokens = model->encode.max_length,
                          .hidden = config->hidden_size,
                          .label_count = count,
-                         .labels = count ? labels : NULL };
+                         .labels = count ? labels : NULL,
+                         .pooling = model_pooling(model, &m->arena),
+                         .normalized = head_normalizes(config->head),
+                         .dimensions = vectors ? config_vector_size(config) : 0 };
 }
 
 /* The model becomes the handle's, or is closed. */
@@ -81,7 +85,10 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
 
 static ModelOpen open_options(const ef_options *o)
 {
-    return o ? (ModelOpen){ .task = str_of(o->task), .tokenizer = o->tokenizer } : (ModelOpen){ 0 };
+    if (!o) return (ModelOpen){ 0 };
+    const char *normalize = o->normalize > 0 ? "true" : o->normalize < 0 ? "false" : NULL;
+    return (ModelOpen){ .task = str_of(o->task), .tokenizer = o->tokenizer,
+                        .pooling = str_of(o->pooling), .normalize = str_of(normalize) };
 }
 
 ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)

@@ -46,9 +46,9 @@ static bool try_script(const BuildConfig *c, const Model *m, Err *err)
 }
 
 /* What a flag may stand for, and so can be missing in the YAML. */
-static bool check_said(const BuildConfig *c, Err *err)
+static bool check_said(const BuildConfig *c, const ModelSource *s, Err *err)
 {
-    if (c->open.task.n) return true;
+    if (c->open.task.n || s->modules) return true;
     if (!c->source.task.n)
         return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `model_type` (or --task)");
     return c->folder || c->source.config ||
@@ -59,14 +59,13 @@ static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *
 {
     *s = c->source;
     s->compile = true;
-    if (!check_said(c, err)) return false;
     bool lone = c->folder && file_is(c->folder) && str_ends(path_name(c->folder), ".onnx");
     if (c->folder && !lone && !dir_is(c->folder))
         return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
     if (lone) source_onnx(arena, c->folder, s);
-    else if (c->folder) source_folder(arena, c->folder, s);
+    else if (c->folder) source_folder(arena, c->folder, s), source_task_inside(arena, s);
     source_said(arena, c->open.task, c->open.tokenizer, s);
-    return true;
+    return check_said(c, s, err) && head_wish(c->open.pooling, c->open.normalize, &s->wish, err);
 }
 
 /* <output_dir>/<name>.encoderfile; a name like "org/model" stays one file. */

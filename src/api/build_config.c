@@ -10,11 +10,11 @@
 
 enum { YAML_LIMIT = 1 << 20 };
 
-typedef enum { KEY_TEXT, KEY_PATH, KEY_UNLESS, KEY_ANY, KEY_REFUSED } KeyKind;
+typedef enum { KEY_TEXT, KEY_PATH, KEY_UNLESS, KEY_POOLING, KEY_EITHER, KEY_ANY, KEY_REFUSED } KeyKind;
 typedef struct Key {
     const char *name;
     KeyKind kind;
-    size_t at;       /* in BuildConfig: Str, const char *, bool (its negation) */
+    size_t at;       /* in BuildConfig: Str, const char *, bool (its negation), HeadWish, its part */
     const char *why; /* KEY_REFUSED */
 } Key;
 
@@ -26,6 +26,8 @@ static const Key top_keys[] = {
     { "path", KEY_ANY }, /* read_path */
     { "model_type", KEY_TEXT, AT(source.task) },
     { "precision", KEY_TEXT, AT(source.precision) },
+    { "pooling", KEY_POOLING, AT(source.wish) },
+    { "normalize", KEY_EITHER, AT(source.wish.normalize) },
     { "output_path", KEY_PATH, AT(output_path) },
     { "output_dir", KEY_PATH, AT(output_dir) },
     { "cache_dir", KEY_PATH, AT(cache_dir) },
@@ -93,6 +95,13 @@ static bool take(Arena *arena, const Key *key, const Value *v, BuildConfig *c, E
         if (v->kind != V_BOOL) return wrong_kind(key, v, "true or false", err);
         *(bool *)field = !v->b;
         return true;
+    case KEY_EITHER:
+        if (v->kind != V_BOOL) return wrong_kind(key, v, "true or false", err);
+        *(TaskNormalize *)field = v->b ? NORMALIZE_YES : NORMALIZE_NO;
+        return true;
+    case KEY_POOLING:
+        if (v->kind != V_STR) return wrong_kind(key, v, "a word", err);
+        return head_wish(v->s, (Str){ 0 }, (HeadWish *)field, err);
     case KEY_TEXT:
         if (v->kind != V_STR) return wrong_kind(key, v, "a string", err);
         *(Str *)field = v->s;

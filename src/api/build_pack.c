@@ -84,7 +84,7 @@ static Str pack_json(Arena *arena, Value v)
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
-    Value facts = value_map(arena, 8);
+    Value facts = value_map(arena, 9);
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
@@ -93,6 +93,7 @@ static Str pack_facts(Arena *arena, const Model *m)
     value_add(&facts, "token_type_ids", value_of_bool(!m->flat_types));
     if (m->prompts) value_add(&facts, "prompts", *m->prompts);
     if (m->prompt.n) value_add(&facts, "prompt", value_of_str(m->prompt));
+    if (m->config.head) value_add(&facts, "head", head_store(arena, m->config.head));
     return pack_json(arena, facts);
 }
 
@@ -113,6 +114,24 @@ static void pack_graph(Arena *arena, const Model *m, Package *p)
     if (weights.n == 0) p->member[MEMBER_PANELS].bytes = STR("");
 }
 
+/* The weights of dense layers; the JSON among the facts says which there are. */
+static void pack_head(Arena *arena, const VectorHead *head, PackageMember *member)
+{
+    MemberPiece *piece = ARRAY(arena, MemberPiece, 2 * head->n + 1);
+    uint64_t at = 0, bias;
+    for (int i = 0; i < head->n; i++) {
+        const HeadStep *s = &head->step[i];
+        if (!s->weight) continue;
+        uint64_t bytes = head_bytes(s->in, s->out, &bias);
+        piece[member->n_piece++] = (MemberPiece){ s->weight, bias, at };
+        if (s->bias)
+            piece[member->n_piece++] = (MemberPiece){ s->bias, bytes - bias, at + bias };
+        at += bytes;
+    }
+    member->piece = piece;
+    member->bytes = (Str){ NULL, at };
+}
+
 static Str pack_script(Arena *arena, const Transform *script)
 {
     Buf b = { 0 };
@@ -128,5 +147,6 @@ void build_pack(Arena *arena, const Model *m, Package *p)
     p->member[MEMBER_TOKENS].bytes = m->tokenizer_tables;
     p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;
     p->member[MEMBER_FACTS].bytes = pack_facts(arena, m);
+    if (m->config.head) pack_head(arena, m->config.head, &p->member[MEMBER_HEAD]);
     pack_graph(arena, m, p);
 }

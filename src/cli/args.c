@@ -256,12 +256,17 @@ bool args_tokenizer(const Args *a, HfTokenizer *out, Err *err)
                                       "--no-include-tokenizer, not both");
 }
 
+const char *const args_bools[] = { "true", "false", NULL };
+
 ModelOpen args_open(const Args *a)
 {
     const char *task = args_value(a, "task");
     if (!task) task = args_value(a, "model-type");
     if (!task && args_has(a, "force-task-detection")) task = "auto";
-    return (ModelOpen){ .task = str_of(task), .tokenizer = args_value(a, "tokenizer") };
+    const char *normalize = args_value(a, "normalize");
+    if (!normalize && args_has(a, "normalize")) normalize = "true";
+    return (ModelOpen){ .task = str_of(task), .tokenizer = args_value(a, "tokenizer"),
+                        .pooling = str_of(args_value(a, "pooling")), .normalize = str_of(normalize) };
 }
 
 bool args_model(const Args *a, Model **out, Err *err)

@@ -56,7 +56,7 @@ bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most,
 bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
 /* --include-tokenizer (--include-vocab), --no-include-tokenizer; neither: where it is small. */
 bool args_tokenizer(const Args *, HfTokenizer *, Err *);
-ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER */
+ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER, OPTION_POOLING */
 bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and those */
 bool args_verify(const Args *, const Model *, Err *); /* --verify: the SHA-256 sums of a package */
 void args_free(Args *);
@@ -69,7 +69,13 @@ void args_free(Args *);
       .against = "task model-type" }
 #define OPTION_TOKENIZER \
     { "tokenizer", 0, "PATH", "a folder or a tokenizer.json, instead of the model's own" }
-#define OPTIONS_OPEN OPTION_MODEL, OPTION_TASK, OPTION_TOKENIZER
+extern const char *const args_bools[]; /* true, false */
+#define OPTION_POOLING                                                                            \
+    { "pooling", 0, "WAY", "of a text's vector: mean, cls, max, last, weightedmean; default: the" \
+                           " model's own" },                                                      \
+    { "normalize", 0, "BOOL", "vectors to length 1 (=false: not); default: the model's own way",  \
+      .may = args_bools }
+#define OPTIONS_OPEN OPTION_MODEL, OPTION_TASK, OPTION_TOKENIZER, OPTION_POOLING
 /* log_debug's lines, on stderr. */
 #define OPTION_VERBOSE { "verbose", 'v', NULL, "say on stderr what was found" }
 /* The original's commands that run a model have these. */

@@ -16,6 +16,7 @@ static const Option options[] = {
     OPTION_TASK,
     OPTION_TOKENIZER,
     { "precision", 0, "P", "of products: fp32 (as the file is), bf16 or int8" },
+    OPTION_POOLING,
     OPTIONS_ACCURACY,
     { "json", 0, NULL, "what was built, as JSON" },
     { "no-build", 0, NULL, "validate everything, write nothing" },
@@ -75,6 +76,9 @@ static void put_text(Buf *b, const Built *built)
                m->encode.max_length);
     if (ragged) buf_puts(b, "batches without padding\n");
     else buf_printf(b, "rows of one length at a time: %s\n", why ? why : "not proved ragged");
+    size_t before = b->n;
+    model_describe_head(m, b);
+    if (b->n > before) buf_char(b, '\n');
     if (built->accuracy) accuracy_print(b, built->accuracy);
     if (r->path)
         buf_printf(b, "Encoderfile written to %s (%.1f MB, %.2f s)\n", r->path,

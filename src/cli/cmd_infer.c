@@ -193,6 +193,7 @@ static bool infer(Args *a, Session *session, Job *job, const struct Format *form
 static bool with_session(Args *a, const Model *model, Job *job, const struct Format *format, Err *err)
 {
     int64_t threads;
+    model_log_assumed(model);
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
     if (args_has(a, "entities") && strcmp(model->task->name, "token_classification") != 0)
         return fail(err, EF_USAGE, "--entities: found a model for %s, wanted token_classification",

@@ -124,17 +124,37 @@ static Value graph_info(Arena *arena, const Graph *g)
     return v;
 }
 
+/* How a text's vector is made. */
+static Value vector_info(Arena *arena, const Model *m)
+{
+    const VectorHead *head = m->config.head;
+    int width = config_vector_size(&m->config);
+    Value v = value_map(arena, 7), dense = value_list(arena, HEAD_STEPS);
+    dense.list.n = 0;
+    for (int i = 0; head && i < head->n; i++)
+        if (head->step[i].weight) dense.list.items[dense.list.n++] = value_of_int(head->step[i].out);
+    value_add(&v, "pooling", text(model_pooling(m, arena)));
+    value_add(&v, "assumed", value_of_bool(head && head->assumed));
+    value_add(&v, "include_prompt", value_of_bool(!head || !head->without_prompt));
+    value_add(&v, "dense", dense);
+    value_add(&v, "normalized", head ? value_of_bool(head_normalizes(head)) : value_null());
+    value_add(&v, "dimensions", width ? value_of_int(width) : value_null());
+    value_add(&v, "prompt", m->prompt.n ? value_of_str(m->prompt) : value_null());
+    return v;
+}
+
 static Value model_info(Arena *arena, const Model *m, bool verified)
 {
     const char *why = NULL;
     bool ragged = engine_ragged(m->engine, &why);
-    Value v = value_map(arena, 8);
+    Value v = value_map(arena, 9);
     value_add(&v, "model_config", build_model_config(arena, m));
     value_add(&v, "encoderfile_config", encoderfile_config(arena, m));
     if (m->package.file.n) value_add(&v, "package", package_info(arena, &m->package, verified));
     value_add(&v, "precision", text(m->precision));
     value_add(&v, "ragged", value_of_bool(ragged));
     if (!ragged) value_add(&v, "ragged_why_not", text(why ? why : ""));
+    if (model_makes_vectors(m)) value_add(&v, "vector", vector_info(arena, m));
     value_add(&v, "tokenizer", tokenizer_info(arena, m));
     value_add(&v, "graph", graph_info(arena, m->graph));
     return v;

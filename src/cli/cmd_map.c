@@ -254,6 +254,7 @@ static bool open_output(Args *a, Mapper *m, Err *err)
 static bool start_session(Args *a, Mapper *m, Err *err)
 {
     int64_t threads;
+    model_log_assumed(m->model);
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
     SessionOptions how = { .threads = (int)threads, .bulk = true, .batch_seconds = 0.2,
                            .batch_tokens = RUN_TOKENS };

@@ -120,6 +120,7 @@ static void tell_address(void *context, const char *host, int port)
     session_describe(t->session, &line);
     log_info("serving %.*s on http%s://%s%s%s:%d/mcp", STR_ARG(buf_view(&line)), t->tls ? "s" : "",
              colons ? "[" : "", host, colons ? "]" : "", port);
+    model_log_head(session_model(t->session));
     buf_free(&line);
 }
 

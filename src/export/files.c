@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "data/json.h"
+#include "export/modules.h"
 #include "text/text.h"
 
 static const size_t MOST_COPIED = (size_t)1 << 30;
@@ -16,8 +17,10 @@ static const size_t MOST_COPIED = (size_t)1 << 30;
 /* config.json is needed, the others are copied if there. */
 static const char *const settings[] = {
     "config.json", "preprocessor_config.json", "processor_config.json", "generation_config.json",
-    "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
-    "1_Pooling/config.json",
+    "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json",
+    "sentence_roberta_config.json", "sentence_distilbert_config.json",
+    "sentence_camembert_config.json", "sentence_albert_config.json",
+    "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
 };
 /* The first ones hold the vocabulary, in the order they are looked for. */
 enum { VOCABULARIES = 7 };
@@ -171,10 +174,29 @@ static bool convert_tokenizer(Export *e, Err *err)
     return ok;
 }
 
+/* What modules.json names beside the encoder: an .onnx folder needs settings and weights of it. */
+static bool copy_modules(Export *e, Err *err)
+{
+    static const char *const names[] = { "config.json", "model.safetensors", "pytorch_model.bin" };
+    Modules m;
+    Err ignored;
+    const char *list = path_join(&e->arena, e->folder, STR("modules.json"));
+    ModulesAt at = { .folder = e->folder };
+    if (!file_is(list) || !modules_read(&e->arena, &at, &m, &ignored)) return true;
+    for (int i = 1; i < m.n; i++)
+        for (size_t k = 0; m.row[i].path.n && k < COUNT(names); k++) {
+            Str path = m.row[i].path;
+            if (!files_copy(e, str_format(&e->arena, "%.*s/%s", STR_ARG(path), names[k]), err))
+                return false;
+        }
+    return true;
+}
+
 bool files_copy_settings(Export *e, Err *err)
 {
     for (size_t i = 0; i < COUNT(settings); i++)
         if (!files_copy(e, settings[i], err)) return false;
+    if (!copy_modules(e, err)) return false;
     for (size_t i = 0; !e->no_tokenizer && i < COUNT(tokenizers); i++)
         if (!files_copy(e, tokenizers[i], err)) return false;
     return e->no_tokenizer || convert_tokenizer(e, err);

@@ -6,6 +6,7 @@
 #include "data/json.h"
 #include "export/hf_parts.h"
 #include "export/hf_task.h"
+#include "export/modules.h"
 #include "text/text.h"
 
 enum { MOST_JSON = 16 << 20, MOST_TOKENIZER = 1 << 28, COMPRESS_ABOVE = 10240, MOST_PAIRS = 32 };
@@ -190,6 +191,10 @@ static bool add_all(Maker *m, Err *err)
              &m->files.preprocessor);
     add(m, "feature_engineering.type", str_of(type));
     add_name(m);
+    if (strcmp(task, "sentence-similarity") == 0) {
+        Value files = modules_gather(m->arena, m->from->folder);
+        add_json(m, "hf_sentence_transformers", &files);
+    }
     return m->from->tokenizer == HF_TOKENIZER_OUT || add_tokenizer(m, err);
 }
 

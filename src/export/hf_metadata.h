@@ -7,7 +7,8 @@
  *   hf_export_timestamp  UTC                   hf_checksum          sha256:...
  *   and hf_exporter_version, hf_pipeline_config, hf_export_config, hf_tokenizer_config,
  *   hf_image_processor_config, hf_feature_extractor_config, hf_model_name,
- *   hf_transformers_version, feature_engineering.type; hf_tokenizer is tokenizer.json itself.
+ *   hf_transformers_version, feature_engineering.type; hf_tokenizer is tokenizer.json itself,
+ *   hf_sentence_transformers the modules.json of such a folder and the files it names, by name.
  *
  * Values are text or compact JSON; above 10 KB they become "gzip:" and base64. Two other spellings
  * of the same are read: a key that ends in ":compressed", and hf_metadata_compressed = true. The

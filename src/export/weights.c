@@ -5,7 +5,7 @@
 
 enum { BLOCK = 1 << 18, TILE = 16 }; /* elements of a block; rows turned at once */
 
-static float element(const SafeTensor *t, size_t i)
+float weights_element(const SafeTensor *t, size_t i)
 {
     uint16_t half;
     float f;
@@ -15,6 +15,11 @@ static float element(const SafeTensor *t, size_t i)
     }
     memcpy(&half, t->data + 2 * i, 2);
     return t->type == SAFE_F16 ? f16_to_f32(half) : bf16_to_f32(half);
+}
+
+bool weights_is_real(const SafeTensor *t)
+{
+    return t->type == SAFE_F32 || t->type == SAFE_F16 || t->type == SAFE_BF16;
 }
 
 /* A block of floats in the type of the file; halves take the place of the floats they were. */
@@ -40,7 +45,7 @@ static bool pour_straight(const SafeTensor *t, DType type, float *block, FileWri
     size_t count = t->bytes / safetype_size(t->type);
     for (size_t from = 0; from < count; from += BLOCK) {
         size_t n = MIN(count - from, (size_t)BLOCK);
-        for (size_t i = 0; i < n; i++) block[i] = element(t, from + i);
+        for (size_t i = 0; i < n; i++) block[i] = weights_element(t, from + i);
         if (!put_block(to, block, n, type, err)) return false;
     }
     return true;
@@ -59,7 +64,7 @@ static void turn(const SafeTensor *t, size_t first, size_t n, float *out)
         else
             for (size_t c = 0; c < n; c++)
                 for (size_t i = 0; i < rows; i++)
-                    out[c * R + r + i] = element(t, (r + i) * C + first + c);
+                    out[c * R + r + i] = weights_element(t, (r + i) * C + first + c);
     }
 }
 

@@ -20,6 +20,7 @@ const MemberRow member_rows[MEMBER_COUNT] = {
     [MEMBER_FULL_CONFIG] = { "config", 1002 },
     [MEMBER_FACTS] = { "facts", 1003 },
     [MEMBER_TOKENS] = { "tokenizer_tables", 1004 },
+    [MEMBER_HEAD] = { "head", 1005 },
 };
 
 const char *member_name(MemberKind kind)

@@ -22,6 +22,7 @@ typedef enum {               /* the peer's first, in the order in which they sta
     MEMBER_FULL_CONFIG,      /* 1002: config.json as it was */
     MEMBER_FACTS,            /* 1003: JSON: precision, ragged, limits, tool version */
     MEMBER_TOKENS,           /* 1004: the tokenizer's tables, used in place (text/compile.c) */
+    MEMBER_HEAD,             /* 1005: weights of a head's dense layers (task/head_store.c) */
     MEMBER_COUNT
 } MemberKind;
 

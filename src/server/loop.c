@@ -519,6 +519,7 @@ static void announce(const Loop *loop, int port)
         put_address(&line, o->hostname, port);
     }
     log_info("serving %.*s", STR_ARG(buf_view(&line)));
+    model_log_head(session_model(loop->session));
     if (o->unix_path) log_info("and on the socket %s", o->unix_path);
     line.n = 0;
     if (loop->listener[LISTEN_GRPC] >= 0) {

@@ -28,6 +28,10 @@ static const Field model_schema[] = {
     { "model_id", 1, F_STR, .required = true, .help = "name of the model" },
     { "model_type", 2, F_STR, .required = true, .help = "its task" },
     { "id2label", 3, F_INT_STR_MAP, .required = true, .nullable = true, .help = "null: no labels" },
+    { "max_length", 0, F_U32, .nullable = true, .help = "tokens of a text; null: no limit" },
+    { "pooling", 0, F_STR, .help = "of a text's vector: mean, cls, ...; graph: by the graph itself" },
+    { "normalized", 0, F_BOOL, .nullable = true, .help = "it has length 1; null: not known" },
+    { "dimensions", 0, F_U32, .nullable = true, .help = "numbers of it; null: not known" },
     { 0 },
 };
 
@@ -39,13 +43,32 @@ static Value label_map(Arena *arena, const ModelConfig *config)
     return map;
 }
 
+static Value number_or_null(int n)
+{
+    return n ? value_of_int(n) : value_null();
+}
+
+static void add_vector(Arena *arena, const Site *site, Value *page)
+{
+    const Model *model = session_model(site->session);
+    const VectorHead *head = site->config->head;
+    const char *pooling = model_pooling(model, arena);
+    value_add(page, "max_length", number_or_null(model->encode.max_length));
+    if (!pooling) return;
+    value_add(page, "pooling", text(pooling));
+    value_add(page, "normalized", site->config->graph_pools ? value_null()
+                                                            : value_of_bool(head_normalizes(head)));
+    value_add(page, "dimensions", number_or_null(config_vector_size(site->config)));
+}
+
 void model_render(Arena *arena, const Site *site, Buf *out)
 {
     bool labels = site->task->labelled && site->config->labels;
-    Value page = value_map(arena, 3);
+    Value page = value_map(arena, COUNT(model_schema));
     value_add(&page, "model_id", value_of_str(site->model_id));
     value_add(&page, "model_type", text(site->task->name));
     value_add(&page, "id2label", labels ? label_map(arena, site->config) : value_null());
+    add_vector(arena, site, &page);
     json_write(out, &page);
 }
 
@@ -139,7 +162,9 @@ static Value type_of(Arena *arena, const Site *site)
         value_add(&inner, "id2label", label_map(arena, site->config));
         value_add(&inner, "label2id", label_numbers(arena, site->config));
     } else if (!site->task->labelled) {
-        value_add(&inner, "pooling", text(site->task->words ? "splade" : "mean"));
+        const char *own = model_pooling(session_model(site->session), arena);
+        bool last = own && strcmp(own, "lasttoken") == 0; /* TEI's word */
+        value_add(&inner, "pooling", text(site->task->words ? "splade" : last ? "last_token" : own));
     }
     value_add(&outer, type_name(site), inner);
     return outer;

@@ -136,9 +136,29 @@ static void encode_slice(Session *s, Job *job, int slice)
 }
 
 /* ---- a job ---- */
-/* Ids that get a prompt are texts like others: with special tokens. */
-void job_prompt(Job *job, Str prompt)
+static Str stripped(Str s)
 {
+    while (s.n && strchr(" \t\r\n", *s.p)) s.p++, s.n--;
+    while (s.n && strchr(" \t\r\n", s.p[s.n - 1])) s.n--;
+    return s;
+}
+
+/* As sentence-transformers counts them: with special tokens in front, without one at the end. */
+static bool count_prompt(const Session *s, Job *job, Str prompt)
+{
+    Arena scratch = { 0 };
+    Encoding e;
+    bool ok = tokenizer_encode(s->model->tokenizer, &scratch, stripped(prompt), NULL,
+                               &s->model->encode, &e, &job->err);
+    if (ok) job->prompt = (int64_t)e.n - (e.n && e.special[e.n - 1]);
+    arena_free(&scratch);
+    return ok || within(&job->err, "prompt");
+}
+
+/* Ids that get a prompt are texts like others: with special tokens. */
+bool job_prompt(const Session *s, Job *job, Str prompt)
+{
+    const VectorHead *head = s->model->config.head;
     Str *texts = ARRAY(&job->arena, Str, job->n);
     for (size_t i = 0; i < job->n; i++) {
         Str text = job->first[i];
@@ -150,6 +170,7 @@ void job_prompt(Job *job, Str prompt)
     job->first = texts;
     job->plain = NULL;
     job->prompted = true;
+    return !head || !head->without_prompt || !prompt.n || count_prompt(s, job, prompt);
 }
 
 /* As sentence-transformers' encode() does for who names no prompt. */
@@ -164,7 +185,7 @@ static bool open_job(Session *s, Job *job, Worker *worker)
     TaskInputs given = { job->first, job->second, job->n };
     bool ok = job->body.p ? read_body(s, job)
                           : task_inputs_check(&given, s->options.max_inputs, &job->err);
-    if (ok && default_prompt(s, job)) job_prompt(job, s->model->prompt);
+    if (ok && default_prompt(s, job)) ok = job_prompt(s, job, s->model->prompt);
     if (!ok || !job_prepare(s, job, worker)) return false;
     job->encoding = ARRAY(&job->arena, Encoding, job->n);
     return true;
@@ -176,7 +197,7 @@ static size_t weight(const Session *s, const Job *job)
     enum { OF_NUMBER = 16, OF_TOKEN = 64 };
     const Task *task = s->model->task;
     const ModelConfig *config = &s->model->config;
-    size_t width = (size_t)(task->labelled ? config->num_labels : config->hidden_size);
+    size_t width = (size_t)(task->labelled ? config->num_labels : config_vector_size(config));
     if (task->words) width = tokenizer_size(s->model->tokenizer);
     bool all = task->per_token && !task->wants && !job_pool(s, job);
     size_t vectors = all ? (size_t)job->tokens : job->n;

@@ -20,7 +20,7 @@ static bool read_embed(const Session *s, Job *job, const Value *request)
         !kind_inputs(s, job, "input", value_get(request, "input")))
         return false;
     Str format = value_str(value_get(request, "encoding_format"), STR("float"));
-    job->options.normalize = true;
+    job->options.normalize = NORMALIZE_YES;
     job->options.base64 = str_is(format, "base64");
     return kind_dimensions(s, job, value_get(request, "dimensions"));
 }
@@ -69,7 +69,7 @@ static const Field reply_rows[] = {
 static Value embed_request(Arena *arena, const Site *site)
 {
     Value all = kind_schema_with(arena, rows, "input", kind_inputs_schema(arena, site));
-    kind_narrow(&all, "dimensions", "maximum", site->config->hidden_size);
+    kind_narrow(&all, "dimensions", "maximum", config_vector_size(site->config));
     return all;
 }
 

@@ -31,17 +31,13 @@ bool kind_prompt(const Session *s, Job *job, const Value *options)
         return fail(&job->err, EF_INVALID_INPUT,
                     "prompt_name: found \"%.*s\", which the model has not", (int)MIN(name->s.n, 60),
                     name->s.p);
-    job_prompt(job, prompt->s);
-    return true;
+    return job_prompt(s, job, prompt->s);
 }
 
 bool kind_dimensions(const Session *s, Job *job, const Value *dimensions)
 {
-    int width = s->model->config.hidden_size;
     job->options.dimensions = (int)value_float(dimensions, 0);
-    if (!width || job->options.dimensions <= width) return true;
-    return fail(&job->err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %d",
-                job->options.dimensions, width);
+    return task_vector_fits(&s->model->config, &job->options, &job->err);
 }
 
 /* ---- texts ---- */

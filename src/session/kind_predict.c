@@ -41,7 +41,7 @@ static Value predict_frame(const Session *s, Job *job, Value *rows, size_t n)
 static Value predict_request(Arena *arena, const Site *site)
 {
     return task_request_describe(arena, site->task,
-                                 (TaskLimits){ site->max_inputs, site->config->hidden_size });
+                                 (TaskLimits){ site->max_inputs, config_vector_size(site->config) });
 }
 
 static Value predict_reply(Arena *arena, const Site *site)

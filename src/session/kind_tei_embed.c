@@ -41,7 +41,8 @@ static Value list_frame(const Session *s, Job *job, Value *rows, size_t n)
 static bool read_embed(const Session *s, Job *job, const Value *request)
 {
     if (!read_texts(s, job, request, embed_rows)) return false;
-    job->options.normalize = value_bool(value_get(request, "normalize"), true);
+    job->options.normalize = value_bool(value_get(request, "normalize"), true) ? NORMALIZE_YES
+                                                                               : NORMALIZE_NO;
     return kind_dimensions(s, job, value_get(request, "dimensions"));
 }
 
@@ -53,7 +54,7 @@ static void embed_row(const Session *s, const Job *job, Arena *arena, size_t r, 
 static Value embed_request(Arena *arena, const Site *site)
 {
     Value all = kind_schema_with(arena, embed_rows, "inputs", kind_inputs_schema(arena, site));
-    kind_narrow(&all, "dimensions", "maximum", site->config->hidden_size);
+    kind_narrow(&all, "dimensions", "maximum", config_vector_size(site->config));
     kind_schema_prompt(arena, site, &all);
     return all;
 }

@@ -123,7 +123,9 @@ static bool open_weights(Model *m, const ModelSource *s, Err *err)
     if (checkpoint &&
         (!source_family(&m->config, err) || !source_task(s, &m->config, NULL, &m->task, err)))
         return false;
-    const char *head = checkpoint && s->task.n ? m->task->name : NULL;
+    /* vectors are made of the encoder's rows, whatever head the checkpoint has */
+    const char *head = checkpoint && model_makes_vectors(m) ? "feature-extraction"
+                       : checkpoint && s->task.n            ? m->task->name : NULL;
     if (!onnx_file_open_for(&m->arena, s->weights, head, file, err)) return false;
     m->onnx = file;
     if (!source_inputs(&file->model, err))
@@ -144,36 +146,50 @@ static bool default_prompt(Model *m, const Value *name, Err *err)
     return true;
 }
 
-static bool read_prompts(Model *m, const char *path, Err *err)
+static bool read_prompts(Model *m, const Value *root, Err *err)
 {
     static const Field rows[] = {
         { "prompts", 0, F_STR_MAP, .nullable = true },
         { "default_prompt_name", 0, F_STR, .nullable = true },
         { 0 },
     };
-    Str text;
-    Value *root = NEW(&m->arena, Value);
-    if (!file_read(&m->arena, path, JSON_LIMIT, &text, err) ||
-        !json_parse(&m->arena, text, root, err) || !schema_check(root, rows, err))
-        return false;
+    if (!schema_check(root, rows, err)) return false;
     m->prompts = value_get(root, "prompts");
     return default_prompt(m, value_get(root, "default_prompt_name"), err);
 }
 
 static bool open_prompts(Model *m, const ModelSource *s, Err *err)
 {
-    if (!s->prompts || read_prompts(m, s->prompts, err)) return true;
+    static const char name[] = "config_sentence_transformers.json";
+    Str text;
+    const Value *inside = value_get(m->sentence, name);
+    Value *root = NEW(&m->arena, Value);
+    if (inside) *root = *inside;
+    if (!inside && !s->prompts) return true;
+    if ((inside || (file_read(&m->arena, s->prompts, JSON_LIMIT, &text, err) &&
+                    json_parse(&m->arena, text, root, err))) && read_prompts(m, root, err))
+        return true;
     err->code = EF_BAD_MODEL;
-    return within(err, "%.*s", STR_ARG(path_name(s->prompts)));
+    return within(err, "%s", name);
+}
+
+/* Metadata that cannot be read counts as absent, as all of it does. */
+static void open_inside(Model *m, const ModelSource *s)
+{
+    Err ignored = { 0 };
+    Value *files = NEW(&m->arena, Value);
+    Str text = { str_dup(&m->arena, s->inside.sentence), s->inside.sentence.n };
+    if (text.n && json_parse(&m->arena, text, files, &ignored)) m->sentence = files;
 }
 
 static bool open_graph(Model *m, const ModelSource *s, Err *err)
 {
     Str output;
     const OnnxModel *onnx = &m->onnx->model;
-    if (choose_precision(m, onnx, s->precision, err) && choose_output(m, onnx, &output, err) &&
-        load_graph(m, onnx, output, true, err))
-        return true;
+    bool ok = choose_precision(m, onnx, s->precision, err) &&
+              (model_makes_vectors(m) ? model_output(m, s, onnx, &output, err)
+                                      : choose_output(m, onnx, &output, err));
+    if (ok && load_graph(m, onnx, output, true, err)) return true;
     return within(err, "%.*s", STR_ARG(path_name(s->weights)));
 }
 
@@ -193,6 +209,7 @@ bool model_open_source(const ModelSource *s, Model **out, Err *err)
     Model *m = model_new();
     m->name = str_of(str_dup(&m->arena, s->name));
     if (s->version.n) m->version = str_of(str_dup(&m->arena, s->version));
+    open_inside(m, s);
     bool ok = open_config(m, s, err) && open_weights(m, s, err) && open_prompts(m, s, err) &&
               open_script(m, s, err) && model_open_tokenizer(m, s, err) && open_graph(m, s, err);
     if (ok && lacks_config(s))
@@ -266,7 +283,7 @@ static bool find_panels(void *context, Str location, Str *bytes, Err *err)
     return need_member(context, MEMBER_PANELS, bytes, err);
 }
 
-static bool packed_graph(Model *m, Err *err)
+static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err *err)
 {
     Str bytes, output;
     bool ours = m->package.member[MEMBER_GRAPH].bytes.p;
@@ -276,7 +293,9 @@ static bool packed_graph(Model *m, Err *err)
         return within(err, "%s", ours ? "graph" : "weights");
     if (ours && !onnx_attach(onnx, find_panels, &m->package, err)) return within(err, "graph");
     if (!ours) m->precision = onnx_precision(onnx);
-    return source_inputs(onnx, err) && choose_output(m, onnx, &output, err) &&
+    return source_inputs(onnx, err) &&
+           (model_makes_vectors(m) ? model_packed_output(m, facts, wish, onnx, &output, err)
+                                   : choose_output(m, onnx, &output, err)) &&
            load_graph(m, onnx, output, !ours, err);
 }
 
@@ -291,6 +310,7 @@ static bool same_task(const Model *m, Str asked, Err *err)
 static bool read_package(Model *m, const char *path, const ModelOpen *how, Err *err)
 {
     Value facts;
+    HeadWish wish = { 0 };
     m->name = m->package.name;
     m->version = m->package.version;
     m->task = task_by_number(m->package.model_type);
@@ -298,9 +318,10 @@ static bool read_package(Model *m, const char *path, const ModelOpen *how, Err *
         return fail(err, EF_UNSUPPORTED,
                     "%s: model type number %d is not supported: this version reads text only", path,
                     m->package.model_type);
-    return (same_task(m, how->task, err) && packed_facts(m, &facts, err) &&
+    return (same_task(m, how->task, err) && head_wish(how->pooling, how->normalize, &wish, err) &&
+            packed_facts(m, &facts, err) &&
             packed_config(m, err) && packed_script(m, err) &&
-            model_packed_tokenizer(m, &facts, how->tokenizer, err) && packed_graph(m, err)) ||
+            model_packed_tokenizer(m, &facts, how->tokenizer, err) && packed_graph(m, &facts, &wish, err)) ||
            within(err, "%s", path);
 }
 
@@ -344,7 +365,9 @@ static bool open_files(const char *path, bool folder, const ModelOpen *how, Mode
         s.name.n -= sizeof ".onnx" - 1;
     }
     source_said(&arena, how->task, how->tokenizer, &s);
-    bool ok = model_open_source(&s, out, err);
+    *out = NULL;
+    bool ok = head_wish(how->pooling, how->normalize, &s.wish, err) &&
+              model_open_source(&s, out, err);
     arena_free(&arena);
     return ok;
 }
@@ -399,6 +422,9 @@ static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found %lld rows for %zu tokens",
                     m->task->shape, (long long)row->tokens, tokens);
+    if (m->config.head && !head_width(m->config.head, POOL_OWN, row->width))
+        return fail(err, EF_BAD_MODEL, "modules.json: a Dense does not take what comes to it (a "
+                    "token's vector has %lld numbers)", (long long)row->width);
     if (!m->task->labelled || m->config.num_labels == 0 || row->width == m->config.num_labels)
         return true;
     return fail(err, EF_BAD_MODEL,

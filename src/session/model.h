@@ -25,6 +25,7 @@ typedef struct Model {
     OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
     Str prompt;                  /* the text to put before those whose request names none */
+    const Value *sentence;       /* files that the .onnx carries: modules_gather; NULL: none */
     Str config_text;             /* config.json as it was */
     Str tokenizer_tables;        /* the tokenizer compiled; only for a build */
 } Model;
@@ -36,6 +37,7 @@ typedef struct ModelOpen {       /* said by the caller, over what the files say;
     Str task;                    /* any name of task.h; "auto": guessed where nothing tells it. A
                                   * package has its own, and no other */
     const char *tokenizer;       /* its folder or file (tokenizer_files_at) */
+    Str pooling, normalize;      /* head_wish */
 } ModelOpen;
 bool model_open_with(const char *path, const ModelOpen *, Model **, Err *);
 /* A package in memory, which must stay there. */
@@ -52,5 +54,17 @@ bool model_dry_run(const Model *, Err *);
 /* model_tokenizer.c: parts of the above. */
 bool model_open_tokenizer(Model *, const ModelSource *, Err *);
 bool model_packed_tokenizer(Model *, const Value *facts, const char *other, Err *);
+
+/* model_head.c: of models that make vectors, the output to take, and config.head. */
+bool model_makes_vectors(const Model *);    /* of tokens, or of texts */
+bool model_output(Model *, const ModelSource *, const OnnxModel *, Str *output, Err *);
+bool model_packed_output(Model *, const Value *facts, const HeadWish *, const OnnxModel *,
+                         Str *output, Err *);
+/* "pooling: mean (assumed: ...), not normalized, max 512 tokens"; nothing where that says nothing. */
+void model_describe_head(const Model *, Buf *);
+void model_log_head(const Model *);         /* the same as a line of the log, */
+void model_log_assumed(const Model *);      /* only where the pooling is assumed */
+/* "mean", "cls+max", "graph", "script"; NULL: the model makes no vectors. */
+const char *model_pooling(const Model *, Arena *);
 
 #endif

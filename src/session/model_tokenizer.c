@@ -16,6 +16,12 @@ static bool of_sentences(const Model *m)
     return strcmp(m->task->name, "sentence_embedding") == 0;
 }
 
+/* sentence_bert_config.json of the .onnx itself, or NULL. */
+static const Value *sentence_inside(const Model *m)
+{
+    return of_sentences(m) ? value_get(m->sentence, "sentence_bert_config.json") : NULL;
+}
+
 static bool compile(Model *m, const Value *root, Err *err)
 {
     Buf b = { 0 };
@@ -36,13 +42,15 @@ static bool read_config(const ModelSource *s, Arena *tree, Value *config, Err *e
 }
 
 /* The tokenizer that the .onnx carries. */
-static bool tree_inside(const ModelSource *s, Arena *tree, Value *root, Err *err)
+static bool tree_inside(const Model *m, const ModelSource *s, Arena *tree, Value *root, Err *err)
 {
     Value config;
     if (!read_config(s, tree, &config, err)) return false;
     if (!json_parse(tree, s->inside.tokenizer, root, err)) return within(err, "hf_tokenizer");
     Sidecar side = { .config = &config };
     settings_apply(tree, root, &side);
+    if (value_bool(value_get(sentence_inside(m), "do_lower_case"), false))
+        settings_lowercase(tree, root);
     return true;
 }
 
@@ -52,7 +60,7 @@ static bool load(Model *m, const ModelSource *s, Arena *tree, Err *err)
     TokenizerFiles files = s->tokenizer;
     bool inside = s->inside.tokenizer.p;
     if (!of_sentences(m)) files.sentence = NULL;
-    bool ok = inside ? tree_inside(s, tree, &root, err) : tokenizer_tree(tree, &files, &root, err);
+    bool ok = inside ? tree_inside(m, s, tree, &root, err) : tokenizer_tree(tree, &files, &root, err);
     if (!ok) return false;
     if (!s->compile) return tokenizer_from_value(&m->arena, &root, &m->tokenizer, err);
     return compile(m, &root, err);
@@ -77,6 +85,7 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
         (file && (!file_read(tree, file, JSON_LIMIT, &text, err) ||
                   !json_parse(tree, text, &sentence, err))))
         return false;
+    if (sentence_inside(m)) sentence = *sentence_inside(m);
     m->flat_types = !feeds_types(&config);
     LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config };
     return limit_from_source(&limit, &m->encode, err);

@@ -92,17 +92,23 @@ static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out
 {
     const Task *task = s->model->task;
     bool script = s->vms && s->model->transform->post; /* it sees every token */
-    bool many = out->tokens > 1 || (task->words && job->encoding[r].n == 1);
+    const VectorHead *head = s->model->config.head;
+    bool many = out->tokens > 1 || head || (task->words && job->encoding[r].n == 1);
     JobPool *pool = many && !script ? job_pool(s, job) : NULL;
     bool some = task->wants && !pool && !script;
     int64_t tokens = pool ? 1 : some ? count_wanted(s, job, r, out->tokens) : out->tokens;
-    size_t count = (size_t)tokens * (size_t)out->width;
+    int64_t width = pool && head ? head_width(head, job->options.pooling, out->width) : out->width;
+    size_t count = (size_t)tokens * (size_t)width;
     size_t room = s->options.max_output - job->stored;
     float *data = arena_try(&job->arena, count, sizeof *data, room, &job->err);
     if (!data) return within(&job->err, "inputs: too much output, send less at once");
+    if (width == 0)
+        return fail(&job->err, EF_BAD_MODEL, "the model's dense layer does not take vectors of %lld "
+                    "numbers", (long long)out->width);
     if (pool)
         pool(&(TaskRow){ .encoding = &job->encoding[r], .data = out->data,
-                               .tokens = out->tokens, .width = out->width }, &job->options, data);
+                               .tokens = out->tokens, .width = out->width, .head = head,
+                               .prompt = job->prompt }, &job->options, data);
     else if (some)
         copy_wanted(s, job, r, out, data);
     else
@@ -110,7 +116,7 @@ static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out
     job->stored += count * sizeof *data;
     job->rows[r] = data;
     job->row_tokens[r] = tokens;
-    job->row_width[r] = out->width;
+    job->row_width[r] = width;
     return true;
 }
 

@@ -70,6 +70,7 @@ struct Job {
     Encoding *encoding;          /* [n] */
     bool no_special;             /* leave special tokens out of it */
     bool prompted;               /* a prompt has been put before the texts */
+    int64_t prompt;              /* its tokens, where the model's head leaves them out */
     uint8_t *plain;              /* [n]: leave them out of this one; NULL: of none */
     const Value *request;        /* where the kind needs it again */
     const Value *metadata;

@@ -2,35 +2,38 @@
  * source.c - the files of a model folder: which there are, and which are missing. */
 #include "session/source.h"
 
-/* What sentence-transformers calls its settings, by the kind of model. */
-static const char *sentence_config(Arena *arena, const char *folder)
+#include "export/modules.h"
+
+/* The first that is there of a folder's files and of those in its folder onnx, where Optimum and the
+ * Hub's own conversions put them; what is written for it stands before what is made of a checkpoint. */
+static const char *find_weights(Arena *arena, const char *folder, const char *encoder)
 {
-    static const char *const kinds[] = { "bert",   "roberta",     "distilbert", "camembert",
-                                         "albert", "xlm-roberta", "xlnet" };
-    for (size_t i = 0; i < COUNT(kinds); i++) {
-        Str name = str_of(str_format(arena, "sentence_%s_config.json", kinds[i]));
-        const char *path = path_join(arena, folder, name);
-        if (file_is(path)) return path;
+    const struct {
+        const char *folder, *name;
+    } places[] = {
+        { folder, "model.onnx" },        { encoder, "model.onnx" },
+        { folder, "onnx/model.onnx" },   { folder, "model_quantized.onnx" },
+        { encoder, "model.safetensors" }, { encoder, "model.safetensors.index.json" },
+        { folder, "onnx/model_quantized.onnx" },
+    };
+    for (size_t i = 0; i < COUNT(places); i++) {
+        const char *path = path_join(arena, places[i].folder, str_of(places[i].name));
+        if (file_is(path) || (i == 0 && dir_is(path))) return path;
     }
-    return NULL;
+    return path_join(arena, folder, STR("model.onnx"));
 }
 
 void source_folder(Arena *arena, const char *folder, ModelSource *s)
 {
-    static const char *const names[] = { /* the first that is there */
-        "model.onnx", "model_quantized.onnx", "model.safetensors", "model.safetensors.index.json",
-    };
-    s->weights = path_join(arena, folder, str_of(names[0]));
-    for (size_t i = 1; i < COUNT(names) && !file_is(s->weights) && !dir_is(s->weights); i++) {
-        const char *next = path_join(arena, folder, str_of(names[i]));
-        if (file_is(next)) s->weights = next;
-    }
-    s->config = path_join(arena, folder, STR("config.json"));
+    const char *encoder; /* of an old sentence-transformers folder: 0_Transformer */
+    s->modules = modules_pool(arena, folder, &encoder) ? folder : NULL;
+    s->weights = find_weights(arena, folder, encoder);
+    s->config = path_join(arena, encoder, STR("config.json"));
     s->prompts = path_join(arena, folder, STR("config_sentence_transformers.json"));
     if (!file_is(s->prompts)) s->prompts = NULL;
-    s->tokenizer = tokenizer_files(arena, folder);
-    if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, folder, STR("tokenizer.json"));
-    s->tokenizer.sentence = sentence_config(arena, folder);
+    s->tokenizer = tokenizer_files(arena, encoder);
+    if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, encoder, STR("tokenizer.json"));
+    s->tokenizer.sentence = modules_settings(arena, encoder);
 }
 
 /* Both wordings: ours and the peer's. */

@@ -10,10 +10,19 @@
 #include "onnx/onnx.h"
 #include "task/task.h"
 
+typedef struct HeadWish {        /* the user's word about a text's vector; zero: none */
+    TaskPooling pooling;
+    TaskNormalize normalize;
+} HeadWish;
+/* By their words ("cls"; "true" or "false"); empty: nothing is said (model_head.c). */
+bool head_wish(Str pooling, Str normalize, HeadWish *, Err *);
+
 typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from; NULL: not there */
     const char *weights;         /* an .onnx, or a checkpoint: exported in memory for the task */
     const char *config;
     const char *prompts;         /* config_sentence_transformers.json */
+    const char *modules;         /* folder of a modules.json that pools */
+    HeadWish wish;
     TokenizerFiles tokenizer;    /* vocab: tokenizer.json, or what can be converted to one */
     Str name, version, task;     /* task: any name of it; empty: from config.json's architectures */
     bool config_optional;        /* the task was said by hand: it runs without config.json */
@@ -26,9 +35,11 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
     struct SourceInside {        /* of the .onnx itself, and taken first; p NULL: not there */
         Str config, tokenizer, tokenizer_config; /* texts of these files */
         Str task;                /* "token-classification" */
+        Str sentence;            /* files of a sentence-transformers folder: modules_gather */
     } inside;
 } ModelSource;
-/* The usual names inside a folder; files that need not be there stay NULL when they are not. */
+/* The usual names inside a folder, or in its folder onnx; files that need not be there stay NULL when
+ * they are not. */
 void source_folder(Arena *, const char *folder, ModelSource *);
 /* A lone .onnx: what it carries itself if that is enough, else with the files beside it. */
 void source_onnx(Arena *, const char *path, ModelSource *);

@@ -189,7 +189,7 @@ bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *on
 {
     bool guess = str_is(s->task, "auto");
     if (s->task.n && !guess) return task_by_hand(s->task, c, onnx, out, err);
-    *out = task_find(s->inside.task);
+    *out = task_find(s->modules ? STR("sentence_embedding") : s->inside.task);
     if (!*out) *out = task_by_class(c, onnx);
     if (!*out && guess) *out = task_find(str_of(hf_task_detect(c->root, NULL)));
     return *out || fail(err, EF_INVALID_INPUT,

@@ -111,7 +111,7 @@ void admission_thread(Worker *);
 void runner_thread(Worker *);
 void runner_borrowed(Session *);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
-void job_prompt(Job *, Str prompt); /* put before every text */
+bool job_prompt(const Session *, Job *, Str prompt); /* put before every text */
 bool job_prepare(Session *, Job *, Worker *); /* NULL: on a caller's thread */
 void script_thread(Worker *);
 /* crew.c: fewer threads than asked for are still a crew; false: there is none. */

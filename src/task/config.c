@@ -160,6 +160,11 @@ void config_name_labels(Arena *arena, ModelConfig *config, int64_t width)
     place_labels(arena, NULL, 0, config);
 }
 
+int config_vector_size(const ModelConfig *config)
+{
+    return config->vector_size ? config->vector_size : config->hidden_size;
+}
+
 bool config_read(Arena *arena, const Value *root, ModelConfig *config, Err *err)
 {
     *config = (ModelConfig){ .root = root };

@@ -3,20 +3,21 @@
  * names; the same rows read them for HTTP, the C API and the command line. */
 #include "parts.h"
 
-typedef enum { SET_FLAG, SET_NOT, SET_COUNT, SET_WORD } OptionKind;
+typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_WORD } OptionKind;
 static const struct OptionRow {
     const char *name;
     OptionKind kind;
-    size_t at;                   /* in TaskOptions: a bool, an int or an enum */
+    size_t at;                   /* in TaskOptions: a bool, an int or an enum (SET_EITHER: its last
+                                  * two are no and yes) */
     const char *const *words;    /* of SET_WORD: their index is kept */
     int first;                   /* index of the first word */
 } rows[] = {
     { "offsets", SET_FLAG, offsetof(TaskOptions, chars), part_offset_words, 0 },
     { "truncate", SET_NOT, offsetof(TaskOptions, whole), NULL, 0 },
-    { "normalize", SET_FLAG, offsetof(TaskOptions, normalize), NULL, 0 },
+    { "normalize", SET_EITHER, offsetof(TaskOptions, normalize), NULL, 0 },
     { "dimensions", SET_COUNT, offsetof(TaskOptions, dimensions), NULL, 0 },
     { "encoding", SET_FLAG, offsetof(TaskOptions, base64), part_encoding_words, 0 },
-    { "pooling", SET_WORD, offsetof(TaskOptions, pooling), part_pooling_words, POOL_OWN },
+    { "pooling", SET_WORD, offsetof(TaskOptions, pooling), head_pooling_words, POOL_OWN },
     { "top_k", SET_COUNT, offsetof(TaskOptions, top_k), NULL, 0 },
     { "aggregation", SET_WORD, offsetof(TaskOptions, grouping), part_grouping_words, GROUP_NONE },
     { "extract", SET_FLAG, offsetof(TaskOptions, extract), NULL, 0 },
@@ -38,6 +39,7 @@ static void set(TaskOptions *options, const struct OptionRow *row, const Value *
     switch (row->kind) {
     case SET_FLAG: *(bool *)field = row->words ? word == 1 : v->b; break;
     case SET_NOT: *(bool *)field = !v->b; break;
+    case SET_EITHER: *(int *)field = v->b ? NORMALIZE_YES : NORMALIZE_NO; break;
     case SET_COUNT: *(int *)field = (int)value_float(v, 0); break;
     case SET_WORD: *(int *)field = row->first + word; break;
     }
@@ -50,9 +52,20 @@ static bool has_option(const Task *task, const char *name)
     return false;
 }
 
-static bool check_dimensions(const ModelConfig *config, const TaskOptions *options, Err *err)
+bool task_vector_fits(const ModelConfig *config, const TaskOptions *options, Err *err)
 {
-    int width = config->hidden_size;
+    const VectorHead *head = config->head;
+    int width = config_vector_size(config);
+    if (options->pooling != POOL_OWN && config->graph_pools)
+        return fail(err, EF_INVALID_INPUT, "pooling: found \"%s\", wanted \"model\": its graph gives "
+                    "vectors that are pooled already", head_pooling_words[options->pooling]);
+    if (options->pooling != POOL_OWN && head && config->hidden_size) {
+        width = (int)head_width(head, options->pooling, config->hidden_size);
+        if (!width)
+            return fail(err, EF_INVALID_INPUT, "pooling: found \"%s\", wanted \"model\": its dense "
+                        "layer needs the ways that it was trained with",
+                        head_pooling_words[options->pooling]);
+    }
     if (!width || options->dimensions <= width) return true;
     return fail(err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %d", options->dimensions,
                 width);
@@ -115,5 +128,5 @@ bool task_options(const Task *task, const ModelConfig *config, const Value *requ
         const Value *v = value_get(request, rows[i].name);
         if (v && v->kind != V_NULL && has_option(task, rows[i].name)) set(options, &rows[i], v);
     }
-    return check_dimensions(config, options, err);
+    return task_vector_fits(config, options, err);
 }

@@ -61,14 +61,6 @@ Value part_token_list(Arena *arena, const TaskOptions *options, const TaskRow *r
 }
 
 /* ---- vectors ---- */
-static void normalize(float *x, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += (double)x[i] * x[i];
-    float scale = sum > 0 ? (float)(1 / sqrt(sum)) : 0;
-    for (int64_t i = 0; i < n; i++) x[i] *= scale;
-}
-
 static Value base64_of(Arena *arena, const float *x, int64_t n)
 {
     Buf text = { 0 };
@@ -82,10 +74,10 @@ static Value base64_of(Arena *arena, const float *x, int64_t n)
 Value task_vector(Arena *arena, const TaskOptions *options, const float *x, int64_t n)
 {
     if (options->dimensions) n = MIN(n, options->dimensions);
-    if (options->normalize) {
+    if (options->normalize == NORMALIZE_YES) {
         float *copy = ARRAY(arena, float, n);
         memcpy(copy, x, (size_t)n * sizeof *copy);
-        normalize(copy, n);
+        head_to_length_one(copy, n);
         x = copy;
     }
     return options->base64 ? base64_of(arena, x, n) : value_of_f32(x, (size_t)n);

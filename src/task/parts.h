@@ -10,8 +10,7 @@ extern const Task task_embedding, task_sentence_embedding, task_sequence_classif
 
 extern const Field part_token_info[];             /* {token, token_id, start, end} */
 /* The words of options, in the order of their enums. */
-extern const char *const part_offset_words[], *const part_pooling_words[],
-    *const part_encoding_words[], *const part_grouping_words[];
+extern const char *const part_offset_words[], *const part_encoding_words[], *const part_grouping_words[];
 extern const Field part_entity[];                 /* what tokens make together */
 
 #define PART_INPUTS                                                                               \
@@ -28,7 +27,7 @@ extern const Field part_entity[];                 /* what tokens make together *
 #define PART_RETURN_TOKENS                                                                        \
     { "return_tokens", 0, F_BOOL, .help = "the reply also lists each text's tokens" }
 #define PART_VECTORS                                                                              \
-    { "normalize", 0, F_BOOL, .help = "vectors to length 1; false unless said" },                 \
+    { "normalize", 0, F_BOOL, .help = "vectors to length 1; the model's own way unless said" },                \
     { "dimensions", 0, F_U32, .least = 1, .most = 1 << 20,                                        \
       .help = "so many numbers of a vector, from its front; all unless said" },                   \
     { "encoding", 0, F_STR, .words = part_encoding_words,                                         \

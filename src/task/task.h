@@ -8,6 +8,7 @@
  * "offsets":"chars". */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
+#include "task/head.h"
 #include "text/text.h"
 
 typedef struct ModelConfig {     /* what tasks and checks need of config.json */
@@ -19,18 +20,21 @@ typedef struct ModelConfig {     /* what tasks and checks need of config.json */
                                   * label without a name, or a regression without names */
     int hidden_size, vocab_size, max_positions, type_vocab_size, pad_token_id; /* 0: not said */
     const Value *root;           /* the whole file, or NULL */
+    const VectorHead *head;      /* how a text's vector is made of its tokens'; NULL: the graph does it */
+    bool graph_pools;            /* the graph itself gives one vector a text */
+    int vector_size;             /* numbers of that vector; 0: not known */
 } ModelConfig;
+int config_vector_size(const ModelConfig *); /* vector_size, or hidden_size; 0: neither is known */
 bool config_read(Arena *, const Value *root, ModelConfig *, Err *); /* errors name the key */
 /* The head's width, where config.json does not count labels; and names as transformers gives them,
  * where it has none. Changes nothing that config.json says. */
 void config_name_labels(Arena *, ModelConfig *, int64_t width);
 
-typedef enum { POOL_OWN, POOL_MEAN, POOL_CLS, POOL_MAX, POOL_LAST } TaskPooling;
 typedef enum { GROUP_UNSAID, GROUP_NONE, GROUP_SIMPLE, GROUP_FIRST, GROUP_AVERAGE, GROUP_MAX } TaskGrouping;
 typedef struct TaskOptions {     /* of one request; zero is what nobody asked for */
     bool chars;                  /* offsets count codepoints */
     bool whole;                  /* a text that does not fit is an error: "truncate": false */
-    bool normalize;              /* vectors to length 1 */
+    TaskNormalize normalize;     /* vectors to length 1 */
     bool base64;                 /* vectors as text */
     bool return_tokens;
     bool extract;                /* {entity type: text} */
@@ -49,6 +53,8 @@ typedef struct TaskRow {
     const Tokenizer *tokenizer;  /* for the text of a token */
     const float *data;           /* [tokens, width]: the graph's output; the result views it */
     int64_t tokens, width;       /* tokens = encoding->n, or 1: one vector for the row */
+    const VectorHead *head;      /* of the model, or NULL; for pooling only, as `prompt` */
+    int64_t prompt;              /* tokens of the prompt, in front */
     const float *scores;         /* [tokens, width]: by the package's script; NULL: the task's own */
 } TaskRow;
 
@@ -64,8 +70,8 @@ typedef struct Task {
     /* Schemas: body, one entry of `results`, whole answer. The first row of `request` is `inputs` as
      * protobuf sends it; what JSON may say there is for task_inputs and task_request_describe. */
     const Field *request, *result, *reply;
-    /* (optional) the row's numbers to one vector of `width`: then finish sees tokens = 1, and the
-     * rest need not be kept. Absent: all of them are needed. */
+    /* (optional) the row's numbers to one vector (task_pool_width): then finish sees tokens = 1, and
+     * the rest need not be kept. Absent: all of them are needed. */
     void (*pool)(const TaskRow *, const TaskOptions *, float *out);
     /* (optional) tokens whose vectors are needed: then finish sees those alone. Absent: all. */
     bool (*wants)(const Tokenizer *, const Encoding *, size_t token);
@@ -113,6 +119,8 @@ bool task_options(const Task *, const ModelConfig *, const Value *request, TaskO
  * not have are not looked at: those of other tasks, those that clients of other servers send, and
  * what resembles none. */
 bool task_keys(const Task *, const Value *request, Err *);
+/* Does the head take another way of pooling, and has a vector so many dimensions? */
+bool task_vector_fits(const ModelConfig *, const TaskOptions *, Err *);
 /* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had
  * it. */
 Value task_reply(Arena *, Value *results, size_t n, Str model_id, const Value *metadata);
@@ -126,7 +134,8 @@ void task_score(const ModelConfig *, TaskScore, const float *logits, int64_t n, 
 Value task_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
 /* Of the request's encoding, dimensions and length; the numbers are copied where they change. */
 Value task_vector(Arena *, const TaskOptions *, const float *, int64_t n);
-/* One vector of a row's: by options->pooling; or, of a vocabulary, as SPLADE does. */
+/* One vector of a row's: by the head, whose pooling options may replace; or, of a vocabulary, as
+ * SPLADE does. */
 void task_pool(const TaskRow *, const TaskOptions *, float *out);
 void task_sparse(const TaskRow *, const TaskOptions *, float *out);
 /* What a masked language model fills in; the name is NULL where the tokenizer has none. */

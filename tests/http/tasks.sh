@@ -29,10 +29,10 @@ task() { # NAME KEY_OF_A_RESULT LABELS(a pattern)
     stop TERM
     check "$1: exit code" "$code" 0
 }
-task embedding embeddings '*"id2label":null}'
-task sentence_embedding embedding '*"id2label":null}'
-task sequence_classification predicted_label '*"id2label":{"0":"good","1":"bad"}}'
-task token_classification tokens '*"id2label":{"0":"good","1":"bad"}}'
+task embedding embeddings '*"id2label":null,"max_length":*,"pooling":"mean","normalized":false,"dimensions":*}'
+task sentence_embedding embedding '*"id2label":null,"max_length":*,"pooling":"mean","normalized":false,"dimensions":*}'
+task sequence_classification predicted_label '*"id2label":{"0":"good","1":"bad"},"max_length":*}'
+task token_classification tokens '*"id2label":{"0":"good","1":"bad"},"max_length":*}'
 
 # ---- two labels that config.json does not name: LABEL_0 and LABEL_1 on every route ----
 MODEL=tests/golden/families/gpt2

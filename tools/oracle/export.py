@@ -325,7 +325,8 @@ def check_variants(args, case, task):
 
 
 POOLINGS = {"cls": ["cls_token"], "mean": ["mean_tokens"], "max": ["max_tokens"], "sqrt": ["mean_sqrt_len_tokens"],
-            "weighted": ["weightedmean_tokens"], "two": ["cls_token", "mean_tokens"]}
+            "weighted": ["weightedmean_tokens"], "two": ["cls_token", "mean_tokens"],
+            "last": ["lasttoken"]}
 NAMES = ["cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken"]
 
 
@@ -336,6 +337,8 @@ def pooled(x, mask, mode):
         return x[:, 0]
     if mode == "max_tokens":
         return x.masked_fill(wide == 0, -1e9).max(1)[0]
+    if mode == "lasttoken":
+        return x[torch.arange(x.shape[0]), x.shape[1] - 1 - mask.flip(1).argmax(1)]
     if mode == "weightedmean_tokens":
         wide = wide * torch.arange(1, x.shape[1] + 1).float()[None, :, None]
     total = torch.clamp(wide.sum(1), min=1e-9)
