@@ -58,11 +58,9 @@ static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *
     *s = c->source;
     s->compile = true;
     if (!check_said(c, err)) return false;
-    bool lone = c->folder && file_is(c->folder) && str_ends(path_name(c->folder), ".onnx");
-    if (c->folder && !lone && !dir_is(c->folder))
+    bool there = c->folder && (file_is(c->folder) || dir_is(c->folder));
+    if (c->folder && !(there && source_path(arena, c->folder, s)))
         return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
-    if (lone) source_onnx(arena, c->folder, s);
-    else if (c->folder) source_folder(arena, c->folder, s);
     source_said(arena, c->open.task, c->open.tokenizer, s);
     return true;
 }

@@ -2,6 +2,7 @@
  * sentence.c - the modules of sentence-transformers, as operators. */
 #include "sentence.h"
 
+#include "data/checkpoint.h"
 #include "data/json.h"
 
 enum { MOST_MODULES = 16, MOST_FILE = 1 << 20 };
@@ -131,7 +132,7 @@ bool sentence_weights(Sentence *s, Arena *arena, Safetensors *weights, Err *err)
 {
     for (int i = 0; i < s->n; i++) {
         if (s->module[i].kind != M_DENSE) continue;
-        if (!safetensors_open(arena, s->module[i].folder, &s->dense[i], err)) return false;
+        if (!checkpoint_open(arena, s->module[i].folder, &s->dense[i], err)) return false;
         for (int k = 0; k < s->dense[i].n; k++) {
             SafeTensor *t = &s->dense[i].item[k];
             map_put(&weights->by_name, arena,

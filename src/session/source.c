@@ -2,6 +2,8 @@
  * source.c - the files of a model folder: which there are, and which are missing. */
 #include "session/source.h"
 
+#include "data/checkpoint.h"
+
 /* What sentence-transformers calls its settings, by the kind of model. */
 static const char *sentence_config(Arena *arena, const char *folder)
 {
@@ -15,16 +17,20 @@ static const char *sentence_config(Arena *arena, const char *folder)
     return NULL;
 }
 
+/* The first that is there; model.onnx where none is. */
+static const char *find_weights(Arena *arena, const char *folder)
+{
+    const char *usual = path_join(arena, folder, STR("model.onnx"));
+    const char *small = path_join(arena, folder, STR("model_quantized.onnx"));
+    if (file_is(usual) || dir_is(usual)) return usual;
+    if (file_is(small)) return small;
+    const char *checkpoint = checkpoint_find(arena, folder);
+    return checkpoint ? checkpoint : usual;
+}
+
 void source_folder(Arena *arena, const char *folder, ModelSource *s)
 {
-    static const char *const names[] = { /* the first that is there */
-        "model.onnx", "model_quantized.onnx", "model.safetensors", "model.safetensors.index.json",
-    };
-    s->weights = path_join(arena, folder, str_of(names[0]));
-    for (size_t i = 1; i < COUNT(names) && !file_is(s->weights) && !dir_is(s->weights); i++) {
-        const char *next = path_join(arena, folder, str_of(names[i]));
-        if (file_is(next)) s->weights = next;
-    }
+    s->weights = find_weights(arena, folder);
     s->config = path_join(arena, folder, STR("config.json"));
     s->prompts = path_join(arena, folder, STR("config_sentence_transformers.json"));
     if (!file_is(s->prompts)) s->prompts = NULL;
@@ -55,20 +61,36 @@ void source_said(Arena *arena, Str task, const char *path, ModelSource *s)
     s->inside.tokenizer = (Str){ 0 };
 }
 
-bool source_is_checkpoint(const char *weights)
+bool source_path(Arena *arena, const char *path, ModelSource *s)
 {
-    return str_ends(str_of(weights), ".safetensors") ||
-           str_ends(str_of(weights), ".safetensors.index.json");
+    if (dir_is(path)) return source_folder(arena, path, s), true;
+    if (str_ends(path_name(path), ".onnx")) return source_onnx(arena, path, s), true;
+    if (!checkpoint_is(path)) return false;
+    source_folder(arena, path_dir(arena, path), s);
+    s->weights = path;
+    return true;
 }
 
 /* A graph tells the rest; a checkpoint is nothing without its config.json. */
 static bool needs_config(const ModelSource *s)
 {
-    return !s->inside.config.p && (!s->config_optional || source_is_checkpoint(s->weights));
+    return !s->inside.config.p && (!s->config_optional || checkpoint_is(s->weights));
+}
+
+/* A folder with an adapter alone lacks more than one file: this is why. */
+static bool no_adapter(const ModelSource *s, Err *err)
+{
+    Arena scratch = { 0 };
+    const char *path = s->weights;
+    if (path && !file_is(path)) path = path_dir(&scratch, path);
+    bool ok = !path || checkpoint_no_adapter(path, err);
+    arena_free(&scratch);
+    return ok;
 }
 
 bool source_files(const ModelSource *s, Err *err)
 {
+    if (!no_adapter(s, err)) return false;
     const char *remedy = s->config_optional ? "" : "; an .onnx needs none if --task says what it is for";
     if (needs_config(s) && !need(s->config, "config.json", "model config", remedy, err))
         return false;
