@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "data/safetensors.h"
+#include "data/checkpoint.h"
 
 /* header (its length is put before it) and `data` bytes of zeros */
 static Str file_of(Arena *arena, const char *header, size_t data)
@@ -113,18 +113,18 @@ static void sharded(void)
     put(&arena, folder, "two", file_of(&arena, "{\"b\":" ENTRY("U8", "[2]", 0, 2) "}", 2));
     const char *index = "model.safetensors.index.json";
     put(&arena, folder, index, STR("{\"weight_map\": {\"a\": \"one\", \"b\": \"two\"}}"));
-    CHECK(safetensors_open(&arena, folder, &s, &err) && s.n == 2 && s.n_file == 2);
+    CHECK(checkpoint_open(&arena, folder, &s, &err) && s.n == 2 && s.n_file == 2);
     const SafeTensor *b = safetensors_find(&s, STR("b"));
     CHECK(b && b->bytes == 2);
     safetensors_close(&s);
     put(&arena, folder, index, STR("{\"weight_map\": {\"a\": \"two\"}}"));
-    CHECK(!safetensors_open(&arena, folder, &s, &err) && says(&err, "a is not in two"));
+    CHECK(!checkpoint_open(&arena, folder, &s, &err) && says(&err, "a is not in two"));
     put(&arena, folder, index, STR("{\"weight_map\": {\"a\": \"../one\"}}"));
-    CHECK(!safetensors_open(&arena, folder, &s, &err) && says(&err, "a file of this folder"));
+    CHECK(!checkpoint_open(&arena, folder, &s, &err) && says(&err, "a file of this folder"));
     put(&arena, folder, index, STR("{\"weight_map\": {\"a\": \"gone\"}}"));
-    CHECK(!safetensors_open(&arena, folder, &s, &err) && says(&err, "gone"));
+    CHECK(!checkpoint_open(&arena, folder, &s, &err) && says(&err, "gone"));
     put(&arena, folder, index, STR("{\"weight_map\": [1]}"));
-    CHECK(!safetensors_open(&arena, folder, &s, &err) && says(&err, "weight_map"));
+    CHECK(!checkpoint_open(&arena, folder, &s, &err) && says(&err, "weight_map"));
     static const char *const names[] = { "one", "two", "model.safetensors.index.json" };
     for (size_t i = 0; i < COUNT(names); i++) unlink(path_join(&arena, folder, str_of(names[i])));
     rmdir(folder);

@@ -199,7 +199,7 @@ static void wrong_folders(void)
     unlink(path_join(&arena, folder, STR("model.safetensors")));
     refuses(&arena, folder, NULL, "neither model.safetensors");
     put(&arena, folder, "pytorch_model.bin", STR("x"));
-    refuses(&arena, folder, NULL, "pickle");
+    refuses(&arena, folder, NULL, "torch.save did not write");
     unlink(path_join(&arena, folder, STR("config.json")));
     refuses(&arena, folder, NULL, "config.json: not found");
     refuses(&arena, "/nowhere/at/all", NULL, "neither a folder nor");

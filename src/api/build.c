@@ -59,11 +59,10 @@ static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *
 {
     *s = c->source;
     s->compile = true;
-    bool lone = c->folder && file_is(c->folder) && str_ends(path_name(c->folder), ".onnx");
-    if (c->folder && !lone && !dir_is(c->folder))
+    bool there = c->folder && (file_is(c->folder) || dir_is(c->folder));
+    if (c->folder && !(there && source_path(arena, c->folder, s)))
         return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
-    if (lone) source_onnx(arena, c->folder, s);
-    else if (c->folder) source_folder(arena, c->folder, s), source_task_inside(arena, s);
+    if (c->folder && dir_is(c->folder)) source_task_inside(arena, s);
     source_said(arena, c->open.task, c->open.tokenizer, s);
     return check_said(c, s, err) && head_wish(c->open.pooling, c->open.normalize, &s->wish, err);
 }

@@ -90,6 +90,16 @@ bool path_stays_inside(Str path)
     return true;
 }
 
+bool file_is_here(const char *path, Mapping *map, Err *err)
+{
+    static const char begin[] = "version https://git-lfs.github.com/spec/";
+    if (map->n < sizeof begin - 1 || map->n > 1024) return true; /* pointers are shorter */
+    if (memcmp(map->p, begin, sizeof begin - 1) != 0) return true;
+    file_unmap(map);
+    return fail(err, EF_BAD_MODEL, "%s: found a git-lfs pointer, not the file itself; fetch it "
+                "with `git lfs pull` in its folder", path);
+}
+
 bool file_read(Arena *arena, const char *path, size_t limit, Str *out, Err *err)
 {
     Mapping map;

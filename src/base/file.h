@@ -9,7 +9,10 @@ typedef struct Mapping { /* read-only view of a whole file */
     const uint8_t *p;
     size_t n;
 } Mapping;
-bool file_map(const char *path, Mapping *, Err *); /* an empty file maps to n = 0 */
+/* An empty file maps to n = 0. A git-lfs pointer, which stands where a file was not fetched, is an
+ * error (file_is_here): it is never what was meant. */
+bool file_map(const char *path, Mapping *, Err *);
+bool file_is_here(const char *path, Mapping *, Err *); /* unmaps it if not */
 void file_unmap(Mapping *);
 bool file_read(Arena *, const char *path, size_t limit, Str *out, Err *); /* terminated copy */
 bool file_is(const char *path);   /* exists and is a regular file */

@@ -36,7 +36,7 @@ bool file_map(const char *path, Mapping *map, Err *err)
         return fail(err, errno == ENOENT ? EF_NOT_FOUND : EF_IO, "%s: %s", path, strerror(errno));
     bool ok = map_open(fd, path, map, err);
     close(fd);
-    return ok;
+    return ok && file_is_here(path, map, err);
 }
 
 bool writer_open_memory(FileWriter *w, Err *err)

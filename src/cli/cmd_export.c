@@ -9,7 +9,7 @@
 
 static const char *const levels[] = { "O1", "O2", "O3", NULL };
 static const Option options[] = {
-    { "model", 'm', "DIR", "the model folder, or a name in the local Hugging Face cache" },
+    { "model", 'm', "DIR", "the model folder, its weights, or a name in the local Hugging Face cache" },
     { "output", 'o', "DIR", "the folder to write" },
     { "task", 0, "TASK", "auto, feature-extraction, fill-mask, text-classification, "
                          "token-classification, question-answering, multiple-choice" },
@@ -351,7 +351,7 @@ static bool run(Args *a, Err *err)
 
 const Command cmd_export = {
     .name = "export",
-    .summary = "turn a model folder (safetensors) into ONNX, with its hierarchy",
+    .summary = "turn a model folder (safetensors, pytorch_model.bin) into ONNX, with its hierarchy",
     .usage = "MODEL_DIR OUT [--verify [TEXT...]]",
     .example = "  encoderfile export ./bert-ner ./bert-ner-onnx --task token-classification\n"
                "  encoderfile export ./bert-ner ./ner --quantize --verify \"Ada lived in London\"\n"

@@ -8,8 +8,6 @@
 #include "json.h"
 
 static const size_t MOST_HEADER = 100000000; /* the limit of the reference reader */
-static const int MOST_FILES = 1000;
-#define INDEX_NAME "model.safetensors.index.json"
 
 static const struct {
     const char *name;
@@ -157,75 +155,6 @@ bool safetensors_read(Arena *arena, Str bytes, Safetensors *s, Err *err)
 const SafeTensor *safetensors_find(const Safetensors *s, Str name)
 {
     return map_get(&s->by_name, name);
-}
-
-/* ---- several files ---- */
-static bool open_one(Arena *arena, const char *path, Mapping *file, Safetensors *s, Err *err)
-{
-    if (!file_map(path, file, err)) return false;
-    Str bytes = { (const char *)file->p, file->n };
-    return safetensors_read(arena, bytes, s, err) || within(err, "%s", path);
-}
-
-/* The shard of that name, opened at its first mention. */
-static Safetensors *shard(Arena *arena, const char *folder, Str name, Safetensors *all, Map *open,
-                          Err *err)
-{
-    Safetensors *s = map_get(open, name);
-    if (s) return s;
-    if (!path_stays_inside(name) || all->n_file == MOST_FILES) {
-        fail(err, EF_BAD_MODEL, "%s: found \"%.*s\", wanted a file of this folder", INDEX_NAME,
-             (int)MIN(name.n, 100), name.p);
-        return NULL;
-    }
-    s = NEW(arena, Safetensors);
-    map_put(open, arena, name, s);
-    Mapping *file = &all->file[all->n_file++];
-    return open_one(arena, path_join(arena, folder, name), file, s, err) ? s : NULL;
-}
-
-static bool open_index(Arena *arena, const char *folder, const char *path, Safetensors *all,
-                       Err *err)
-{
-    Str text;
-    Value root;
-    Map open = { 0 };
-    if (!file_read(arena, path, MOST_HEADER, &text, err)) return false;
-    if (!json_parse(arena, text, &root, err)) return within(err, "%s", path);
-    const Value *map = value_get(&root, "weight_map");
-    if (!map || map->kind != V_MAP)
-        return fail(err, EF_BAD_MODEL, "%s: weight_map is missing or no object", path);
-    all->file = ARRAY(arena, Mapping, MIN(map->map.n, (size_t)MOST_FILES) + 1);
-    all->item = ARRAY(arena, SafeTensor, map->map.n + 1);
-    for (size_t i = 0; i < map->map.n; i++) {
-        Str name = map->map.items[i].key, place = value_str(&map->map.items[i].value, STR(""));
-        Safetensors *s = shard(arena, folder, place, all, &open, err);
-        if (!s) return false;
-        const SafeTensor *t = safetensors_find(s, name);
-        if (!t)
-            return fail(err, EF_BAD_MODEL, "%s: %.*s is not in %.*s", path, (int)MIN(name.n, 80),
-                        name.p, (int)MIN(place.n, 80), place.p);
-        all->item[all->n] = *t;
-        map_put(&all->by_name, arena, t->name, &all->item[all->n++]);
-    }
-    return true;
-}
-
-bool safetensors_open(Arena *arena, const char *folder, Safetensors *s, Err *err)
-{
-    *s = (Safetensors){ 0 };
-    const char *one = path_join(arena, folder, STR("model.safetensors"));
-    const char *index = path_join(arena, folder, STR(INDEX_NAME));
-    bool ok;
-    if (file_is(one) || !file_is(index)) {
-        Mapping *file = NEW(arena, Mapping);
-        ok = open_one(arena, one, file, s, err);
-        s->file = file, s->n_file = 1;
-    } else {
-        ok = open_index(arena, folder, index, s, err);
-    }
-    if (!ok) safetensors_close(s);
-    return ok;
 }
 
 void safetensors_close(Safetensors *s)

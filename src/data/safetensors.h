@@ -7,8 +7,8 @@
  *   data               row-major, little endian; offsets count from here
  *
  * Refused with a message: sizes that do not fit the shape, offsets beyond the file, tensors that
- * overlap, bytes that belong to no tensor, names that come twice, unknown types. A model in several
- * files has model.safetensors.index.json, whose "weight_map" says where each name is. */
+ * overlap, bytes that belong to no tensor, names that come twice, unknown types.
+ * The same table holds what torch.h reads; checkpoint.h opens files of both kinds. */
 #ifndef DATA_SAFETENSORS_H
 #define DATA_SAFETENSORS_H
 #include "base/file.h"
@@ -24,7 +24,7 @@ typedef struct SafeTensor {
     SafeType type;
     int rank;
     int64_t dim[SAFE_RANK];
-    const uint8_t *data;    /* view into the file; aligned to nothing */
+    const uint8_t *data;    /* view into the file, or a copy; aligned to nothing */
     size_t bytes;
 } SafeTensor;
 
@@ -37,8 +37,6 @@ typedef struct Safetensors {
 
 /* One file's bytes, which must outlive the result. */
 bool safetensors_read(Arena *, Str bytes, Safetensors *, Err *);
-/* model.safetensors of a folder, or the files its index names. */
-bool safetensors_open(Arena *, const char *folder, Safetensors *, Err *);
 void safetensors_close(Safetensors *);
 const SafeTensor *safetensors_find(const Safetensors *, Str name); /* NULL: absent */
 size_t safetype_size(SafeType);

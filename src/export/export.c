@@ -3,6 +3,7 @@
 #include "export.h"
 
 #include "base/thread.h"
+#include "data/checkpoint.h"
 #include "data/json.h"
 #include "export/files.h"
 #include "export/graphml.h"
@@ -53,22 +54,19 @@ static bool read_config(Export *e, Err *err)
                 value_kind_name(e->work->config.kind));
 }
 
-static bool has_file(Export *e, const char *name)
+/* Before anything else is asked of the folder: those given by mistake lack more than weights. */
+static bool find_weights(Export *e, Err *err)
 {
-    return file_is(path_join(&e->arena, e->encoder, str_of(name)));
-}
-
-static bool open_weights(Export *e, Err *err)
-{
-    bool there = has_file(e, "model.safetensors") || has_file(e, "model.safetensors.index.json");
-    if (there) return safetensors_open(&e->arena, e->encoder, &e->work->weights, err);
-    if (has_file(e, "pytorch_model.bin") || has_file(e, "pytorch_model.bin.index.json"))
-        return fail(err, EF_UNSUPPORTED,
-                    "pytorch_model.bin is a pickle, which can run any code: not read. Convert it "
-                    "once: python -c \"import transformers as t; "
-                    "t.AutoModel.from_pretrained('.').save_pretrained('.')\"");
-    return fail(err, EF_NOT_FOUND, "%s: neither model.safetensors nor "
-                "model.safetensors.index.json is there", e->encoder);
+    static const char *const written[] = { "model.onnx", "model_quantized.onnx",
+                                           "onnx/model.onnx" };
+    if (!e->weights) e->weights = checkpoint_find(&e->arena, e->encoder);
+    if (e->weights) return checkpoint_no_adapter(e->weights, err);
+    for (size_t i = 0; i < COUNT(written); i++)
+        if (file_is(path_join(&e->arena, e->encoder, str_of(written[i]))))
+            return fail(err, EF_INVALID_INPUT, "%s: found %s, which is what an export writes, "
+                        "wanted model.safetensors or pytorch_model.bin; `infer`, `serve` and "
+                        "`build` take this folder as it is", e->encoder, written[i]);
+    return checkpoint_no_adapter(e->encoder, err);
 }
 
 static void name_architectures(Buf *b)
@@ -166,13 +164,18 @@ static bool find_sentence(Export *e, Err *err)
     return sentence_open(&e->arena, e->folder, &e->work->sentence, &e->encoder, err);
 }
 
+/* Tensors that share their bytes under two names (torch keeps tied weights so) count once. */
 static void count_parameters(Export *e)
 {
     const Safetensors *s = &e->work->weights;
+    Map seen = { 0 };
     for (int i = 0; i < s->n; i++) {
-        SafeType type = s->item[i].type;
-        bool real = type == SAFE_F32 || type == SAFE_F16 || type == SAFE_BF16;
-        if (real) e->parameters += s->item[i].bytes / safetype_size(type);
+        SafeTensor *t = &s->item[i];
+        bool real = t->type == SAFE_F32 || t->type == SAFE_F16 || t->type == SAFE_BF16;
+        Str place = { (const char *)&t->data, sizeof t->data };
+        if (!real || map_get(&seen, place)) continue;
+        if (t->bytes) map_put(&seen, &e->arena, place, t);
+        e->parameters += t->bytes / safetype_size(t->type);
     }
 }
 
@@ -184,7 +187,7 @@ bool export_open(Export *e, Err *err)
     e->work->begin = e->work->last = now_seconds();
     if (!check_options(e, err) || !files_source(e, err)) return false;
     e->encoder = e->folder;
-    if (!find_sentence(e, err) || !read_config(e, err)) return false;
+    if (!find_sentence(e, err) || !find_weights(e, err) || !read_config(e, err)) return false;
     files_target(e);
     const Arch *arch = known_arch(e, err);
     const char *wanted = e->work->sentence ? "feature-extraction" : e->task;
@@ -197,7 +200,8 @@ bool export_open(Export *e, Err *err)
     e->work->builder.act_class = e->work->encoder.act->class_name;
     e->layers = (int)e->work->encoder.n[K_LAYERS];
     e->tokenizer = files_tokenizer(e);
-    if (!open_weights(e, err)) return false;
+    const char *weights = e->weights ? e->weights : e->encoder;
+    if (!checkpoint_open(&e->arena, weights, &e->work->weights, err)) return false;
     count_parameters(e);
     weights_rename(&e->arena, &e->work->weights, arch->renames);
     mark(e, STEP_PREPARE);
@@ -217,7 +221,7 @@ static bool add_metadata(Export *e, Err *err)
 {
     OnnxModel *m = &e->work->model;
     HfSource from = { .folder = e->folder, .encoder = e->encoder, .task = e->task_name,
-                      .name = e->folder == e->model ? NULL : e->model, .model = m,
+                      .name = e->cached ? e->model : NULL, .model = m,
                       .level = MAX(e->optimize, 1), .external = spills(e),
                       .tokenizer = e->include_tokenizer };
     if (e->no_metadata) return true;
@@ -363,7 +367,7 @@ void export_show(const Export *e, Buf *out)
 }
 
 /* OnnxFind: the one file that export_write puts weights into. */
-static bool find_weights(void *context, Str location, Str *bytes, Err *err)
+static bool find_written(void *context, Str location, Str *bytes, Err *err)
 {
     const Mapping *data = context;
     if (!data->n) return fail(err, EF_NOT_FOUND, "\"%.*s\" is not there", STR_ARG(location));
@@ -378,7 +382,7 @@ static bool draw(Export *e, Str file, Mapping *data, Err *err)
     g.base = path_join(&e->arena, path_dir(&e->arena, e->onnx),
                        str_of(beside_onnx(e, "_hierarchical_graph")));
     bool tagged = e->work->run.htp != NULL;
-    if (!onnx_read(&e->arena, file, &m, err) || !onnx_attach(&m, find_weights, data, err) ||
+    if (!onnx_read(&e->arena, file, &m, err) || !onnx_attach(&m, find_written, data, err) ||
         !graphml_write(&e->arena, &m, tagged ? &e->work->htp : NULL, &g, err))
         return false;
     files_note(e, path_name(g.graphml).p, g.graphml_size);

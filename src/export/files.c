@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "data/checkpoint.h"
 #include "data/json.h"
 #include "export/modules.h"
 #include "text/text.h"
@@ -67,15 +68,29 @@ static bool looks_like_name(const char *model)
            (!slash || !strchr(slash + 1, '/'));
 }
 
+/* Weights given by their path lie in the folder of the other files. */
+static bool source_file(Export *e, Err *err)
+{
+    if (str_ends(path_name(e->model), ".onnx"))
+        return fail(err, EF_INVALID_INPUT, "%s: found an ONNX model, which is what an export "
+                    "writes, wanted a folder with config.json and model.safetensors; `infer`, "
+                    "`serve` and `build` take the model as it is", e->model);
+    if (!checkpoint_is(e->model))
+        return fail(err, EF_INVALID_INPUT, "%s: found a file, wanted a folder with config.json and "
+                    "model.safetensors or pytorch_model.bin", e->model);
+    e->folder = path_dir(&e->arena, e->model);
+    e->weights = e->model;
+    return true;
+}
+
 bool files_source(Export *e, Err *err)
 {
     e->folder = e->model;
     if (dir_is(e->model)) return true;
-    if (file_is(e->model))
-        return fail(err, EF_INVALID_INPUT, "%s: found a file, wanted a folder with config.json and "
-                    "model.safetensors", e->model);
+    if (file_is(e->model)) return source_file(e, err);
     e->folder = looks_like_name(e->model) ? cached(e) : NULL;
-    if (e->folder) return true;
+    e->cached = e->folder != NULL;
+    if (e->cached) return true;
     return fail(err, EF_NOT_FOUND, "%s: neither a folder nor in %s; nothing is downloaded here, "
                 "get it with: hf download %s", e->model, hub_folder(&e->arena), e->model);
 }

@@ -45,17 +45,21 @@ static void mean_tokens(Encoder *m, const char *path, Flow *f)
     f->rank = 2;
 }
 
+/* A tensor that only repeats another, as files of torch have it. */
+static bool is_tied(const SafeTensor *own, const SafeTensor *other)
+{
+    return !own || (other && own->bytes == other->bytes && own->type == other->type &&
+                    memcmp(own->data, other->data, own->bytes) == 0);
+}
+
 /* The table of words again, unless the file has a matrix of its own. */
 static void decode(Encoder *m, const Step *s, Flow *f)
 {
     Builder *b = m->b;
     const char *path = step_path(m, s->path), *words = encoder_path(m, m->arch->embeddings.words);
     int64_t dim[] = { m->n[K_VOCAB], f->width };
-    const SafeTensor *own = build_find(b, path, "weight"), *tied = build_find(b, words, "weight");
-    bool same = !own || (tied && own->bytes == tied->bytes && own->type == tied->type &&
-                         memcmp(own->data, tied->data, own->bytes) == 0);
     Str w;
-    if (same) {
+    if (is_tied(build_find(b, path, "weight"), build_find(b, words, "weight"))) {
         w = NODE(b, path, "Transpose", build_weight(b, words, "weight", 2, dim));
         build_attr_ints(b, "perm", (int64_t[]){ 1, 0 }, 2);
     } else {
@@ -63,7 +67,9 @@ static void decode(Encoder *m, const Step *s, Flow *f)
     }
     f->x = NODE(b, path, "MatMul", f->x, w);
     f->width = m->n[K_VOCAB];
-    const char *bias = build_find(b, path, "bias") ? path : s->detail;
+    const SafeTensor *own = build_find(b, path, "bias");
+    bool tied = s->detail && is_tied(own, build_find(b, s->detail, "bias"));
+    const char *bias = own && !tied ? path : s->detail;
     if (bias) f->x = NODE(b, path, "Add", build_weight(b, bias, "bias", 1, dim), f->x);
 }
 

@@ -3,6 +3,7 @@
  * sentence-transformers' classes: a Pooling whose file is silent takes the mean. */
 #include "modules.h"
 
+#include "data/checkpoint.h"
 #include "data/json.h"
 #include "export/weights.h"
 
@@ -287,7 +288,7 @@ static bool open_dense(Arena *arena, const Modules *modules, int i, HeadStep *s,
     Safetensors file = { 0 };
     s->act = modules->row[i].act;
     if (!folder) return graph_dense(arena, modules->at.onnx, i, s, err);
-    bool ok = safetensors_open(arena, folder, &file, err) && read_dense(arena, folder, &file, s, err);
+    bool ok = checkpoint_open(arena, folder, &file, err) && read_dense(arena, folder, &file, s, err);
     safetensors_close(&file);
     return ok;
 }

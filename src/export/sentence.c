@@ -2,6 +2,7 @@
  * sentence.c - the modules of sentence-transformers, as operators. */
 #include "sentence.h"
 
+#include "data/checkpoint.h"
 #include "export/modules.h"
 
 struct Sentence {
@@ -29,7 +30,7 @@ bool sentence_weights(Sentence *s, Arena *arena, Safetensors *weights, Err *err)
 {
     for (int i = 0; i < s->modules.n; i++) {
         if (s->modules.row[i].kind != MODULE_DENSE) continue;
-        if (!safetensors_open(arena, s->modules.row[i].folder, &s->dense[i], err)) return false;
+        if (!checkpoint_open(arena, s->modules.row[i].folder, &s->dense[i], err)) return false;
         for (int k = 0; k < s->dense[i].n; k++) {
             SafeTensor *t = &s->dense[i].item[k];
             map_put(&weights->by_name, arena,

@@ -6,6 +6,7 @@
 #include "session/model.h"
 
 #include "base/log.h"
+#include "data/checkpoint.h"
 #include "data/json.h"
 
 enum { JSON_LIMIT = 256 << 20 }; /* bytes of a config or tokenizer file */
@@ -119,7 +120,7 @@ static bool open_config(Model *m, const ModelSource *s, Err *err)
 static bool open_weights(Model *m, const ModelSource *s, Err *err)
 {
     OnnxFile *file = NEW(&m->arena, OnnxFile);
-    bool checkpoint = source_is_checkpoint(s->weights);
+    bool checkpoint = checkpoint_is(s->weights);
     if (checkpoint &&
         (!source_family(&m->config, err) || !source_task(s, &m->config, NULL, &m->task, err)))
         return false;
@@ -351,16 +352,16 @@ static Str folder_name(Arena *arena, const char *folder)
 }
 
 /* A folder, or a lone model file with what it carries or what stands beside it. */
-static bool open_files(const char *path, bool folder, const ModelOpen *how, Model **out, Err *err)
+static bool open_files(const char *path, const ModelOpen *how, Model **out, Err *err)
 {
     Arena arena = { 0 };
     ModelSource s = { 0 };
-    if (folder) {
-        source_folder(&arena, path, &s);
+    source_path(&arena, path, &s);
+    bool folder = dir_is(path);
+    if (folder || checkpoint_is(path)) {
         source_task_inside(&arena, &s);
-        s.name = folder_name(&arena, path);
+        s.name = folder_name(&arena, folder ? path : path_dir(&arena, path));
     } else {
-        source_onnx(&arena, path, &s);
         s.name = path_name(path);
         s.name.n -= sizeof ".onnx" - 1;
     }
@@ -386,9 +387,8 @@ bool model_open_with(const char *path, const ModelOpen *how, Model **out, Err *e
 {
     *out = NULL;
     if (!path) return open_self(how, out, err);
-    bool folder = dir_is(path);
-    if (folder || str_ends(path_name(path), ".onnx"))
-        return open_files(path, folder, how, out, err);
+    if (dir_is(path) || str_ends(path_name(path), ".onnx") || checkpoint_is(path))
+        return open_files(path, how, out, err);
     Model *m = model_new();
     return settle(open_package(m, path, how, err), m, out);
 }

@@ -2,25 +2,26 @@
  * source.c - the files of a model folder: which there are, and which are missing. */
 #include "session/source.h"
 
+#include "data/checkpoint.h"
 #include "export/modules.h"
 
 /* The first that is there of a folder's files and of those in its folder onnx, where Optimum and the
  * Hub's own conversions put them; what is written for it stands before what is made of a checkpoint. */
 static const char *find_weights(Arena *arena, const char *folder, const char *encoder)
 {
-    const struct {
-        const char *folder, *name;
-    } places[] = {
-        { folder, "model.onnx" },        { encoder, "model.onnx" },
-        { folder, "onnx/model.onnx" },   { folder, "model_quantized.onnx" },
-        { encoder, "model.safetensors" }, { encoder, "model.safetensors.index.json" },
-        { folder, "onnx/model_quantized.onnx" },
+    const char *checkpoint = checkpoint_find(arena, encoder);
+    const char *usual = path_join(arena, folder, STR("model.onnx"));
+    const char *const places[] = { /* in this order; NULL: not there */
+        usual,
+        path_join(arena, encoder, STR("model.onnx")),
+        path_join(arena, folder, STR("onnx/model.onnx")),
+        path_join(arena, folder, STR("model_quantized.onnx")),
+        checkpoint,
+        path_join(arena, folder, STR("onnx/model_quantized.onnx")),
     };
-    for (size_t i = 0; i < COUNT(places); i++) {
-        const char *path = path_join(arena, places[i].folder, str_of(places[i].name));
-        if (file_is(path) || (i == 0 && dir_is(path))) return path;
-    }
-    return path_join(arena, folder, STR("model.onnx"));
+    for (size_t i = 0; i < COUNT(places); i++)
+        if (places[i] && (file_is(places[i]) || (i == 0 && dir_is(places[i])))) return places[i];
+    return usual;
 }
 
 void source_folder(Arena *arena, const char *folder, ModelSource *s)
@@ -58,20 +59,36 @@ void source_said(Arena *arena, Str task, const char *path, ModelSource *s)
     s->inside.tokenizer = (Str){ 0 };
 }
 
-bool source_is_checkpoint(const char *weights)
+bool source_path(Arena *arena, const char *path, ModelSource *s)
 {
-    return str_ends(str_of(weights), ".safetensors") ||
-           str_ends(str_of(weights), ".safetensors.index.json");
+    if (dir_is(path)) return source_folder(arena, path, s), true;
+    if (str_ends(path_name(path), ".onnx")) return source_onnx(arena, path, s), true;
+    if (!checkpoint_is(path)) return false;
+    source_folder(arena, path_dir(arena, path), s);
+    s->weights = path;
+    return true;
 }
 
 /* A graph tells the rest; a checkpoint is nothing without its config.json. */
 static bool needs_config(const ModelSource *s)
 {
-    return !s->inside.config.p && (!s->config_optional || source_is_checkpoint(s->weights));
+    return !s->inside.config.p && (!s->config_optional || checkpoint_is(s->weights));
+}
+
+/* A folder with an adapter alone lacks more than one file: this is why. */
+static bool no_adapter(const ModelSource *s, Err *err)
+{
+    Arena scratch = { 0 };
+    const char *path = s->weights;
+    if (path && !file_is(path)) path = path_dir(&scratch, path);
+    bool ok = !path || checkpoint_no_adapter(path, err);
+    arena_free(&scratch);
+    return ok;
 }
 
 bool source_files(const ModelSource *s, Err *err)
 {
+    if (!no_adapter(s, err)) return false;
     const char *remedy = s->config_optional ? "" : "; an .onnx needs none if --task says what it is for";
     if (needs_config(s) && !need(s->config, "config.json", "model config", remedy, err))
         return false;

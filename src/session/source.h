@@ -43,16 +43,17 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
 void source_folder(Arena *, const char *folder, ModelSource *);
 /* A lone .onnx: what it carries itself if that is enough, else with the files beside it. */
 void source_onnx(Arena *, const char *path, ModelSource *);
+/* Either of these, or a checkpoint's file with the others of its folder. False: something else. */
+bool source_path(Arena *, const char *path, ModelSource *);
 /* What the weights say they are for, unless a task is given. */
 void source_task_inside(Arena *, ModelSource *);
 /* What was said by hand, over what was found: a task (empty: none), with which config.json need not
  * be there; a tokenizer's folder or file (NULL: the model's own). */
 void source_said(Arena *, Str task, const char *tokenizer, ModelSource *);
 bool source_files(const ModelSource *, Err *); /* all that must be there is */
-bool source_is_checkpoint(const char *weights);
 
 /* An .onnx and the files beside it that hold its weights, mapped (source_onnx.c). A checkpoint
- * (model.safetensors) is exported into memory first. */
+ * (data/checkpoint.h) is exported into memory first. */
 typedef struct OnnxFile {
     OnnxModel model;
     struct MappedFile *files;

@@ -3,6 +3,7 @@
  * each file is mapped once, however many tensors lie in it, and all are closed together. */
 #include "session/source.h"
 
+#include "data/checkpoint.h"
 #include "export/export.h"
 
 typedef struct MappedFile MappedFile;
@@ -18,9 +19,9 @@ typedef struct Finder {
     OnnxFile *file;
 } Finder;
 
-static bool map_export(const Finder *f, Mapping *out, Err *err)
+static bool map_export(const Finder *f, const char *weights, Mapping *out, Err *err)
 {
-    Export e = { .model = f->folder, .task = f->task, .clean = true, .no_metadata = true };
+    Export e = { .model = weights, .task = f->task, .clean = true, .no_metadata = true };
     bool ok = export_open(&e, err) && export_build(&e, err) && export_map(&e, out, err);
     export_close(&e);
     return ok;
@@ -29,8 +30,9 @@ static bool map_export(const Finder *f, Mapping *out, Err *err)
 static bool map_into(Finder *f, const char *path, Str name, Str *bytes, Err *err)
 {
     MappedFile *m = NEW(f->arena, MappedFile);
-    bool ok = source_is_checkpoint(path) ? map_export(f, &m->map, err)
-                                         : file_map(path, &m->map, err);
+    bool model = !name.p; /* not a file of its weights */
+    bool ok = model && checkpoint_is(path) ? map_export(f, path, &m->map, err)
+                                           : file_map(path, &m->map, err);
     if (!ok) return false;
     m->name = name;
     m->next = f->file->files;

@@ -41,7 +41,7 @@ cmp -s here/model.safetensors "$BUS/model.safetensors" && cmp -s here/config.jso
 mkdir nothing && refuses "3.4 no config" "config.json: not found" "$EF" export nothing out
 refuses "3.4 no model" "hf download no/such" "$EF" export no/such out
 cp -r "$GOLDEN/bert" pickle && mv pickle/model.safetensors pickle/pytorch_model.bin
-refuses "a pickle" "save_pretrained" "$EF" export pickle out
+refuses "no pickle" "torch.save did not write" "$EF" export pickle out
 refuses "opset" "14 to 21" "$EF" export "$BUS" out --opset 13
 refuses "task" "did you mean" "$EF" export "$BUS" out --task token-classificaton
 refuses "strategy" "wanted htp" "$EF" export "$BUS" out --strategy fx

@@ -146,4 +146,16 @@ if serve --threads 1; then
     stop TERM
     check 'killed client: exit code' "$code" 0
 fi
+
+# ---- pytorch_model.bin: the same answer as from model.safetensors ----
+torch=tests/golden/torch/ner
+for form in . bin; do
+    mkdir -p "$dir/$form/ner" && cp $torch/config.json $torch/vocab.txt $torch/$form/*model.* "$dir/$form/ner"
+    MODEL=$dir/$form/ner
+    serve || { failed=$((failed + 1)) && echo "  FAILED: pytorch_model.bin: no server: $(cat "$dir/log")" && continue; }
+    predict '{"inputs":["sleeper bus from pune to goa tomorrow"]}' > "$dir/$form/answer"
+    stop TERM
+done
+check 'pytorch_model.bin: an answer' "$(cat "$dir/bin/answer")" '{"results":*B-DST*"model_id":"ner"}'
+check 'pytorch_model.bin: the same' "$(cmp "$dir/answer" "$dir/bin/answer" && echo same)" same
 finish
