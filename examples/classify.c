@@ -2,8 +2,9 @@
  * classify.c - a whole C program around a model: every argument is a text, every text gets an
  * answer.
  *
- *     cc -Iinclude examples/classify.c build/libencoderfile.a -lyaml -lm -pthread -o classify
- *     ./classify my-ner.encoderfile "Book a bus from Bangalore to Chennai" */
+ *     cc -Iinclude examples/classify.c build/libencoderfile.a -lyaml -llua5.4 -lexpat -lnghttp2 \
+ *        -lssl -lcrypto -lz -lm -pthread -o classify
+ *     ./classify my-ner.encoderfile "Ada Lovelace was born in London" */
 #include <encoderfile.h>
 #include <stdio.h>
 

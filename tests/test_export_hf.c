@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_export_hf.c - metadata inside an .onnx and the detection of tasks: the lines of the checklist
- * (modelexport, part 10) by their numbers. */
+ * test_export_hf.c - metadata inside an .onnx and the detection of tasks: numbers are those of the checklist
+ * that the exporter was specified by. */
 #include <unistd.h>
 
 #include "base/file.h"

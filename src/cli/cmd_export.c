@@ -322,12 +322,14 @@ static bool steps(Exporting *x, Err *err)
 {
     Export *e = &x->e;
     double begin = now_seconds();
-    if (!export_open(e, err) || !export_build(e, err) || !announce(x, err)) return false;
+    if (!export_open(e, err) || !announce(x, err)) return false;
     if (!say(x, err, "[Step 1/4] Loading tokenizer...\n")) return false;
     if (!e->tokenizer && !say(x, err, "  none found: text cannot be tokenized from this folder\n"))
         return false;
     if (x->verbose && e->tokenizer && !say(x, err, "  %s\n", e->tokenizer)) return false;
-    if (!say(x, err, "[Step 2/4] Exporting model to ONNX...\n") || !describe(x, err)) return false;
+    if (!say(x, err, "[Step 2/4] Exporting model to ONNX...\n") || !export_build(e, err) ||
+        !describe(x, err))
+        return false;
     if (!say(x, err, "[Step 3/4] Saving ONNX model...\n")) return false;
     if (!export_write(e, err) || !export_copy(e, err)) return false;
     if (!say(x, err, "[Step 4/4] Copying label mappings...\n")) return false;

@@ -226,7 +226,7 @@ const Command cmd_infer = {
     .note = NOTE_LIMIT,
     .run = run,
     .usage = "[--model PATH] [TEXT...]",
-    .example = "  encoderfile infer --model ./ner-model \"Book a bus from Bangalore to Chennai\"\n"
+    .example = "  encoderfile infer --model ./ner-model \"Ada Lovelace was born in London\"\n"
                "  ./my-ner.encoderfile infer -o reply.json \"first text\" \"second text\"\n"
                "  ./my-ner.encoderfile infer -i texts.csv --field review -f csv -o labels.csv\n"
                "  cat texts.txt | ./my-embed.encoderfile infer -f npy > vectors.npy\n",

@@ -150,5 +150,5 @@ const Command cmd_serve = {
     .usage = "[--model PATH] [OPTIONS]",
     .example = "  ./my-ner.encoderfile serve --http-port 8080 &\n"
                "  curl -X POST localhost:8080/predict -H 'Content-Type: application/json' \\\n"
-               "       -d '{\"inputs\": [\"Book a bus from Bangalore to Chennai\"]}'\n",
+               "       -d '{\"inputs\": [\"Ada Lovelace was born in London\"]}'\n",
 };

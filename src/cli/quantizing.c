@@ -41,8 +41,8 @@ bool quantizing_run(Arena *arena, Quantizing *z, Err *err)
 
 /* ---- accuracy ---- */
 static const char *const samples[] = {
-    "AC sleeper bus from Bangalore to Mumbai tomorrow",
-    "VRL Non-AC from Chennai to Hyderabad next Friday",
+    "Book a table for two in Lyon next Friday evening.",
+    "The train from Vienna to Prague leaves at noon.",
     "The quick brown fox jumps over the lazy dog.",
     "Berlin is the capital of Germany, and Angela Merkel was its chancellor.",
     "I love this!",

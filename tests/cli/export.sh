@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# export.sh [PROGRAM] - `export` by its command line: the checklist of ../shared/spec/modelexport.md part 10, by number.
+# export.sh [PROGRAM] - `export` by its command line. Numbers (3.13) are those of the checklist that the
+# exporter was specified by: one for each thing it promises.
 cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
 GOLDEN=$ROOT/tests/golden/export
 

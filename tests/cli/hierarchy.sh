@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# hierarchy.sh [PROGRAM] - tags, sidecars, reports, GraphML and extraction by their command lines; numbers are those of
-# ../shared/spec/modelexport.md. What Python expected lies in tests/golden/htp (tools/oracle/tags.py).
+# hierarchy.sh [PROGRAM] - tags, sidecars, reports, GraphML and extraction by their command lines; numbers (4, 4.2) are
+# those of the checklist that the exporter was specified by. What Python expected lies in tests/golden/htp (tools/oracle/tags.py).
 cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
 GOLDEN=$ROOT/tests/golden/htp
 EXPORTS=$ROOT/tests/golden/export

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # metadata.sh [PROGRAM] - what an .onnx carries itself, and the files around it: `metadata`, `add-config`, `validate DIR`,
-# `verify`, `extract`. Checks have the numbers of ../shared/spec/modelexport.md part 10.
+# `verify`, `extract`. Numbers (2.4) are those of the checklist that the exporter was specified by.
 cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
 GOLDEN=$ROOT/tests/golden/export
 

@@ -4,7 +4,7 @@
 usage: tools/oracle/entities.py [OUT]; from the repository's root, needs torch and transformers.
 Logits are made up (whole numbers by a fixed rule), so that every way of grouping is met; the tokenizers are those of
 examples/bus-ner (WordPiece) and tests/golden/text_models/c_roberta (byte-level BPE). "extract" is no pipeline's: the
-words are cut by the rule of spec/modelexport.md (between spaces) and ours (without the punctuation at their ends), their
+words are cut by the rule of the bundled example's inference script (between spaces) and ours (without the punctuation at their ends), their
 tokens are those that tokenizers' char_to_token names, and what B- and I- make of them is seqeval's strict IOB2; of each type
 the first is told. Needs seqeval too."""
 import json
