@@ -313,7 +313,7 @@ static void programs(const char *self)
     CHECK(program_check(self, &target, &err) && target);
     CHECK(!program_check(in_folder("program"), &target, &err) && says(&err, "no ELF header"));
     CHECK(file_read(&arena, self, 1 << 28, &elf, &err));
-    refuses_program(elf, E_MACHINE, 40, 2, "another machine: found ELF machine 40, wanted 62");
+    refuses_program(elf, E_MACHINE, 40, 2, "another machine: found ELF machine 40, wanted 62 (x86-64) or 183 (aarch64)");
     refuses_program(elf, 4, 1, 1, "another kind: wanted ELF of 64 bits, little endian");
     refuses_program(elf, 5, 2, 1, "another kind");
     refuses_program(elf, E_TYPE, 1, 2, "another type of ELF file");

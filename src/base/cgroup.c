@@ -60,7 +60,8 @@ static bool names_cpu(const char *controllers)
 static int line_quota(char *line, const char *mount)
 {
     line[strcspn(line, "\n")] = '\0';
-    char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    char *controllers = strchr(line, ':');
+    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
     if (!path) return 0;
     *path++ = '\0';
     controllers++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu.c - asks the CPU (CPUID) and the operating system (XCR0, arch_prctl; on ARM the auxiliary vector): both must
- * know a register file before its instructions may run. Levels are cumulative, so that a mask can hide what is above one of them. */
+ * cpu.c - asks the CPU (CPUID) and the operating system (XCR0, arch_prctl; on ARM the auxiliary
+ * vector): both must know a register file before its instructions may run. Levels are cumulative,
+ * so that a mask can hide what is above one of them. */
 #include "cpu.h"
 
 #include <stdlib.h>

@@ -18,7 +18,8 @@ static Value cpu_found(Arena *arena)
 {
     uint64_t features = cpu_features();
     Value v = value_list(arena, (size_t)__builtin_popcountll(features));
-    for (size_t i = 0; i < v.list.n; i++) v.list.items[i] = value_of_str(str_of(cpu_next(&features)));
+    for (size_t i = 0; i < v.list.n; i++)
+        v.list.items[i] = value_of_str(str_of(cpu_next(&features)));
     return v;
 }
 

@@ -66,7 +66,7 @@ static Segment segment_at(Str file, const Header *h, int i)
     return s;
 }
 
-/* A note: three numbers (bytes of owner, bytes of content, type), owner, content, each filled up. */
+/* A note: three numbers (bytes of owner, of content, and a type), owner, content, each filled up. */
 static bool find_note(Str notes, uint64_t align, Str owner, uint32_t type, Str *content)
 {
     uint32_t n[3];
@@ -74,7 +74,8 @@ static bool find_note(Str notes, uint64_t align, Str owner, uint32_t type, Str *
         memcpy(n, notes.p + at, sizeof n);
         uint64_t start = ROUND_UP(at + sizeof n + n[0], align);
         if (!inside(notes, start, n[1])) return false;
-        if (n[2] == type && n[0] == owner.n && memcmp(notes.p + at + sizeof n, owner.p, owner.n) == 0)
+        const char *name = notes.p + at + sizeof n;
+        if (n[2] == type && n[0] == owner.n && memcmp(name, owner.p, owner.n) == 0)
             return *content = (Str){ notes.p + start, n[1] }, true;
         at = ROUND_UP(start + n[1], align);
     }

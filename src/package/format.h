@@ -32,9 +32,9 @@ typedef struct Footer {
     uint64_t offset, length; /* of the manifest */
 } Footer;
 bool footer_read(Str file, Footer *); /* false: the file does not end in one */
-/* The footer at the end of the file; else, since strip moves sections and puts its tables last, that
- * at the end of the payload's section, with the offset that is now right. *file is cut to end with
- * it. False: there is none. */
+/* The footer at the end of the file; else, since strip moves sections and puts its tables last, the
+ * one at the end of the payload's section, with the offset that is now right. *file is cut to end
+ * with it. False: there is none. */
 bool payload_find(Str *file, Footer *);
 void footer_write(const Footer *, uint8_t out[FOOTER_BYTES]);
 

@@ -89,7 +89,8 @@ static bool read_footer(Str *file, Footer *f, Err *err)
 {
     if (!payload_find(file, f))
         return fail(err, EF_BAD_MODEL,
-                    "Not a valid encoderfile: no payload in this file (was it stripped or truncated?)");
+                    "Not a valid encoderfile: no payload in this file (was it stripped or "
+                    "truncated?)");
     if (f->version != FORMAT_VERSION)
         return fail(err, EF_UNSUPPORTED, "encoderfile format: found version %u, wanted %d",
                     f->version, FORMAT_VERSION);
