@@ -56,6 +56,11 @@ done
 cpu=cortex-a57 && arm ./arm version --json >txt && has "a57" '"int8": "neon"' && lacks "a57" dotprod
 cpu=cortex-a76 && arm ./arm version --json >txt && has "a76" '"int8": "dotprod"' && lacks "a76" i8mm
 cpu=max && arm ./arm version --json >txt && has "max" '"i8mm"' && has "max" '"bf16"$'
+arm ./arm infer "$TEXT" >wanted
+for page in 16384 65536; do # bytes of a page, as some kernels of ARM have them
+    arm -p $page ./arm infer "$TEXT" >found
+    same "pages of $page bytes" found wanted
+done
 for tool in aarch64-linux-gnu-strip llvm-strip; do
     command -v $tool >/dev/null || { skip "no $tool" && continue; }
     works "$tool" $tool -o stripped arm

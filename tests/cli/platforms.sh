@@ -4,7 +4,9 @@
 # tests/arm): the base program is this one with another machine number. usage: tests/cli/platforms.sh [PROGRAM]
 . "$(dirname -- "$0")/lib.sh" || exit 1
 TEXT="AC sleeper bus from Bangalore to Mumbai tomorrow"
-skip() { skipped=$((skipped + 1)) && echo "  skipped: $1"; }
+skip() { # under CI the tools are installed
+    if [ -n "${EF_CI:-}" ]; then flunk "$1"; else skipped=$((skipped + 1)) && echo "  skipped: $1"; fi
+}
 same() { cmp -s "$2" "$3" && pass || flunk "$1: $2 and $3 differ"; }
 members() { "$1" inspect "$2" --verify >txt 2>err && grep '"verified": true' txt && grep -A3 '"name": ".*",$' txt | grep '"length"\|"sha256"'; }
 # page MODEL: every member of a page and more begins at one.
