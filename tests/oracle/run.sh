@@ -16,7 +16,7 @@ has() {
 import importlib.metadata, importlib.util, sys
 name, _, major = sys.argv[1].partition(":")
 found = importlib.util.find_spec(name) is not None
-sys.exit(not found or major not in ("", importlib.metadata.version(name).split(".")[0]))
+sys.exit(not found or (major != "" and importlib.metadata.version(name).split(".")[0] != major))
 END
 }
 # judge MODULES SCRIPT ARGUMENTS...: what it prints is its verdict, its exit code counts.
