@@ -55,7 +55,11 @@ SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(C
 SRC  := $(filter-out src/server/tls$(if $(filter 1,$(TLS)),_none).c src/server/tls_algorithms.c,$(SRC))
 OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o)
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
-FEW  := $(if $(STATIC),$(if $(filter 1,$(TLS)),$(OUT)/obj/server/tls_algorithms.o))   # a shared OpenSSL has its own
+# Which of OpenSSL's algorithms the static program holds: the list is for 3.0, which Debian 12 has. Another version
+# keeps its own list, and the program is larger; so does a shared OpenSSL.
+OPENSSL = $(shell printf '\043include <openssl/opensslv.h>\n=OPENSSL_VERSION_MAJOR.OPENSSL_VERSION_MINOR' | \
+            $(CC) -E -P -xc - 2>/dev/null | sed -n 's/^=//p' | tr -d ' ')
+FEW  := $(if $(STATIC),$(if $(filter 1,$(TLS)),$(if $(filter 3.0,$(OPENSSL)),$(OUT)/obj/server/tls_algorithms.o)))
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 

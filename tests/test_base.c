@@ -203,6 +203,9 @@ static void pools(void)
     CHECK(cpu_count() >= 1);
     uint64_t mask;
     CHECK(cpu_level("scalar", &mask) && mask == 0 && cpu_level("avx2", &mask) && mask & CPU_AVX2 && !cpu_level("z80", &mask));
+    CHECK(cpu_level("i8mm", &mask) && mask & CPU_DOTPROD && mask & CPU_I8MM && !(mask & CPU_BF16));
+    mask = CPU_SHA | CPU_BF16;
+    CHECK(!strcmp(cpu_next(&mask), "sha") && !strcmp(cpu_next(&mask), "bf16") && !cpu_next(&mask));
 }
 
 int main(void)

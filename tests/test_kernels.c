@@ -123,6 +123,15 @@ static void test_select(void)
 #undef X
     }
     CHECK(kernels() == kernels() && kernels()->gemm_f32->mr > 0);
+    TEST("names");
+    CHECK(!strcmp(kernels_isa(&none, "int8"), "scalar"));
+    for (size_t i = 0; i < kernel_table_count; i++) { /* each names itself where its product runs */
+        const Kernels *t = kernel_tables[i];
+        Kernels k = kernels_select(t->needs);
+        if (t->gemm_f32) CHECK(!strcmp(kernels_isa(&k, "fp32"), t->isa) && !strcmp(k.isa, t->isa));
+        if (t->gemm_bf16) CHECK(!strcmp(kernels_isa(&k, "bf16"), t->isa));
+        if (t->gemm_i8) CHECK(!strcmp(kernels_isa(&k, "int8"), t->isa));
+    }
 }
 
 int main(void)

@@ -40,7 +40,7 @@ static bool write_sample(const char *program, const char *path, Err *err)
 static void check_sample(const Package *p)
 {
     CHECK(p->model_type == 3 && str_is(p->name, "ner") && str_is(p->version, "0.1.0"));
-    CHECK(p->program_size == 7);
+    CHECK(p->program_size % 4096 == 0);
     CHECK(str_is(p->member[MEMBER_CONFIG].bytes, "{\"model_type\":\"bert\"}"));
     CHECK(p->member[MEMBER_TRANSFORM].bytes.p && p->member[MEMBER_TRANSFORM].bytes.n == 0);
     CHECK(!p->member[MEMBER_WEIGHTS].bytes.p);
@@ -75,6 +75,95 @@ static void round_trip(void)
     CHECK(write_sample(path, again, &err) && package_open(again, &p, &err));
     check_sample(&p);
     package_close(&p);
+    TEST("packages of before, whose manifest follows the program at once");
+    static const char *const before[] = { "ours", "peer" };
+    for (size_t i = 0; i < COUNT(before); i++) {
+        const char *old = str_format(&arena, "tests/fuzz/corpus/package/%s", before[i]);
+        if (!CHECK(package_open(old, &p, &err) && package_verify(&p, &err))) continue;
+        CHECK(p.program_size < 4096 && p.member[MEMBER_CONFIG].bytes.n > 0);
+        package_close(&p);
+        CHECK(write_sample(old, again, &err) && package_open(again, &p, &err));
+        check_sample(&p);
+        package_close(&p);
+    }
+}
+
+/* ---- the section that strip keeps ---- */
+
+static uint64_t number(const char *p, int bytes)
+{
+    uint64_t n = 0;
+    for (int i = bytes; i--;) n = n << 8 | (uint8_t)p[i];
+    return n;
+}
+
+static void put_number(char *p, uint64_t n, int bytes)
+{
+    for (int i = 0; i < bytes; i++) p[i] = (char)(n >> 8 * i);
+}
+
+enum { E_TYPE = 16, E_MACHINE = 18, E_SHOFF = 40, E_SHNUM = 60, SH_OFFSET = 24, SH_SIZE = 32, SH_BYTES = 64 };
+
+/* What strip makes of a package: the payload two pages further, the table of sections last. */
+static Str strip_by_hand(Str file, const Package *p)
+{
+    uint64_t from = p->program_size, to = from + 8192, table = number(file.p + E_SHOFF, 8);
+    size_t bytes = SH_BYTES * number(file.p + E_SHNUM, 2), n = to + (file.n - from) + bytes;
+    char *out = arena_alloc(&arena, n);
+    memcpy(out, file.p, from);
+    memcpy(out + to, file.p + from, file.n - from);
+    memcpy(out + n - bytes, file.p + table, bytes);
+    put_number(out + E_SHOFF, n - bytes, 8);
+    put_number(out + n - SH_BYTES + SH_OFFSET, to, 8); /* our section is the last of the table */
+    return (Str){ out, n };
+}
+
+static void stripped_packages(const char *self)
+{
+    TEST("a package that was stripped");
+    Err err = { 0 };
+    Package p;
+    const char *path = in_folder("elf"), *stripped = in_folder("stripped"), *again = in_folder("again");
+    CHECK(write_sample(self, path, &err));
+    if (!CHECK(package_open(path, &p, &err))) return;
+    check_sample(&p);
+    Str file = { (const char *)p.file.p, p.file.n }, moved = strip_by_hand(file, &p);
+    CHECK(file_write(&arena, stripped, moved, &err) && package_is(stripped));
+    package_close(&p);
+    if (!CHECK(package_open(stripped, &p, &err))) return;
+    check_sample(&p);
+    CHECK(package_verify(&p, &err) && p.program_size != number(moved.p + moved.n - 20, 8));
+    package_close(&p);
+    TEST("a program, its package and what strip made of it build the same");
+    CHECK(write_sample(path, again, &err));
+    Mapping one, two;
+    if (CHECK(file_map(path, &one, &err) && file_map(again, &two, &err)))
+        CHECK(one.n == two.n && memcmp(one.p, two.p, one.n) == 0), file_unmap(&two);
+    CHECK(write_sample(stripped, again, &err));
+    if (CHECK(file_map(again, &two, &err)))
+        CHECK(one.n == two.n && memcmp(one.p, two.p, one.n) == 0), file_unmap(&two);
+    file_unmap(&one);
+}
+
+/* How the Rust encoderfile reads: the footer is the last 32 bytes, its offset counts from the start
+ * of the file, offsets of members from the manifest. Written after its format, not after ours. */
+static void peer_reads(const char *self)
+{
+    TEST("the peer's way to read");
+    Err err = { 0 };
+    Mapping file;
+    if (!CHECK(write_sample(self, in_folder("elf"), &err) && file_map(in_folder("elf"), &file, &err))) return;
+    const char *footer = (const char *)file.p + file.n - 32;
+    CHECK(memcmp(footer, "ENCFILE", 8) == 0 && number(footer + 8, 4) == 1 && number(footer + 28, 4) == 1);
+    const char *manifest = (const char *)file.p + number(footer + 12, 8);
+    static const char head[] = "\x08\x03\x12\x03" "ner\x1a\x05" "0.1.0";
+    CHECK(memcmp(manifest, head, sizeof head - 1) == 0);
+    const char *transform = manifest + sizeof head - 1, *config = transform + 3 + 52;
+    CHECK(memcmp(transform, "\xf2\x06\x34\x09", 4) == 0); /* 110, 52 bytes, fixed64 */
+    CHECK(memcmp(config, "\xc2\x07\x34\x09", 4) == 0);    /* 120 */
+    uint64_t at = number(config + 4, 8), length = number(config + 13, 8);
+    CHECK(length == 21 && memcmp(manifest + at, "{\"model_type\":\"bert\"}", 21) == 0);
+    file_unmap(&file);
 }
 
 /* ---- broken bytes ---- */
@@ -200,15 +289,51 @@ static void failing_writes(void)
     CHECK(!write_sample(in_folder("program"), "/proc/nowhere/y", &err) &&
           says(&err, "cannot be written"));
     CHECK(access(in_folder("y"), F_OK) != 0);
+}
+
+/* ---- programs ---- */
+
+/* What program_check says of this program with some bytes of it changed. */
+static void refuses_program(Str elf, size_t at, uint64_t value, int bytes, const char *words)
+{
+    Err err = { 0 };
+    const Target *target;
+    Str changed = { memcpy(arena_raw(&arena, elf.n), elf.p, elf.n), elf.n };
+    put_number((char *)changed.p + at, value, bytes);
+    CHECK(file_write(&arena, in_folder("foreign"), changed, &err));
+    CHECK(!program_check(in_folder("foreign"), &target, &err) && says(&err, words));
+}
+
+static void programs(const char *self)
+{
     TEST("programs");
-    const char *self = path_self(&arena, &err);
-    CHECK(self && program_check(self, self, &err));
-    CHECK(!program_check(in_folder("program"), self, &err) && says(&err, "no ELF header"));
+    Err err = { 0 };
+    const Target *target = NULL;
     Str elf;
+    CHECK(program_check(self, &target, &err) && target);
+    CHECK(!program_check(in_folder("program"), &target, &err) && says(&err, "no ELF header"));
     CHECK(file_read(&arena, self, 1 << 28, &elf, &err));
-    ((char *)elf.p)[18] ^= 0x40;
+    refuses_program(elf, E_MACHINE, 40, 2, "another machine: found ELF machine 40, wanted 62 (x86-64) or 183 (aarch64)");
+    refuses_program(elf, 4, 1, 1, "another kind: wanted ELF of 64 bits, little endian");
+    refuses_program(elf, 5, 2, 1, "another kind");
+    refuses_program(elf, E_TYPE, 1, 2, "another type of ELF file");
+    const char *note = memmem(elf.p, elf.n, "encoderfile\0\1\0\0\0", 16);
+    if (!CHECK(note && note - elf.p < 4096)) return;
+    refuses_program(elf, (size_t)(note - elf.p) + 12, 2, 4, "packages of format 2, wanted 1");
+    refuses_program(elf, (size_t)(note - elf.p), 'E', 1, "not an encoderfile program");
+    const Target *own = target_of(elf);
+    put_number((char *)elf.p + E_MACHINE, own->machine == 183 ? 62 : 183, 2);
     CHECK(file_write(&arena, in_folder("foreign"), elf, &err));
-    CHECK(!program_check(in_folder("foreign"), self, &err) && says(&err, "another machine"));
+    CHECK(program_check(in_folder("foreign"), &target, &err) && target != own);
+    TEST("targets");
+    static const char *const arm[] = { "aarch64-unknown-linux-gnu", "aarch64-linux", "aarch64", "arm64" };
+    for (size_t i = 0; i < COUNT(arm); i++) {
+        target = target_named(arm[i], &err);
+        CHECK(target && target->machine == 183);
+    }
+    target = target_named("x86_64", &err);
+    CHECK(target && target->machine == 62);
+    CHECK(!target_named("riscv64-unknown-linux-gnu", &err) && says(&err, "wanted x86_64-unknown-linux-gnu"));
 }
 
 int main(void)
@@ -219,7 +344,15 @@ int main(void)
     broken_manifests();
     damaged_members();
     failing_writes();
-    static const char *const files[] = { "program", "x.encoderfile", "again", "large", "foreign" };
+    Err err = { 0 };
+    const char *self = path_self(&arena, &err);
+    if (CHECK(self)) {
+        stripped_packages(self);
+        peer_reads(self);
+        programs(self);
+    }
+    static const char *const files[] = { "program",  "x.encoderfile", "again", "large",
+                                         "stripped", "foreign",       "elf" };
     for (size_t i = 0; i < COUNT(files); i++) unlink(in_folder(files[i]));
     CHECK(rmdir(folder) == 0); /* nothing else was left behind */
     arena_free(&arena);

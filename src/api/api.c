@@ -39,7 +39,9 @@ static bool want_kernels(const char *name, Err *err)
     if (!cpu_level(name, &mask))
         return fail(err, EF_INVALID_INPUT, "kernels: unknown name \"%s\"", name);
     setenv("EF_CPU", name, 1);
-    if (strcmp(kernels()->isa, name) == 0) return true;
+    static const char *const precisions[] = { "fp32", "bf16", "int8" };
+    for (size_t i = 0; i < COUNT(precisions); i++)
+        if (strcmp(kernels_isa(kernels(), precisions[i]), name) == 0) return true;
     return fail(err, EF_UNSUPPORTED,
                 "kernels: found %s, wanted %s: not on this CPU, or already chosen", kernels()->isa,
                 name);
@@ -56,7 +58,7 @@ static void describe(ef_model *m)
     m->info = (ef_info){ .name = str_dup(&m->arena, model->name),
                          .version = str_dup(&m->arena, model->version),
                          .task = model->task->name,
-                         .kernels = kernels()->isa,
+                         .kernels = kernels_isa(kernels(), model->precision),
                          .max_tokens = model->encode.max_length,
                          .hidden = config->hidden_size,
                          .label_count = count,

@@ -2,31 +2,34 @@
  * build.c - the order of a build: settings, files, model, dry run, and only then the output. */
 #include "api/build.h"
 
-#include <sys/utsname.h>
-
 #include "base/log.h"
 
-static bool check_target(const char *target, Err *err)
+/* Beside the running program, where a release puts those of other CPUs. */
+static const char *program_beside(Arena *arena, const char *self, const Target *t, Err *err)
 {
-    static const char *const abis[] = { "unknown-linux-gnu", "unknown-linux-musl" };
-    struct utsname machine;
-    if (!target || uname(&machine) != 0) return true;
-    char own[128];
-    for (size_t i = 0; i < COUNT(abis); i++) {
-        snprintf(own, sizeof own, "%.60s-%s", machine.machine, abis[i]);
-        if (strcmp(target, own) == 0) return true;
-    }
-    return fail(err, EF_UNSUPPORTED, "target `%s` cannot be built here: wanted %.60s-%s", target,
-                machine.machine, abis[0]);
+    const char *path = path_join(arena, path_dir(arena, self), str_of(t->program));
+    if (file_is(path)) return path;
+    fail(err, EF_NOT_FOUND,
+         "target %s: found no %s beside this program, wanted it there or by --base-binary-path",
+         t->triple, t->program);
+    return NULL;
 }
 
-/* The program that goes in front: our own unless another is named. */
-static bool find_program(Arena *arena, const BuildConfig *c, const char **out, Err *err)
+/* The program that goes in front: our own unless another is named, or another CPU. */
+static bool find_program(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
+    const Target *wanted = NULL;
     const char *self = path_self(arena, err);
-    if (!self) return false;
-    *out = c->base_binary ? c->base_binary : self;
-    return !c->base_binary || program_check(c->base_binary, self, err);
+    if (!self || (c->target && !(wanted = target_named(c->target, err)))) return false;
+    r->program = c->base_binary ? c->base_binary : self;
+    if (!program_check(r->program, &r->target, err)) return false;
+    if (wanted && r->target != wanted && !c->base_binary) {
+        r->program = program_beside(arena, self, wanted, err);
+        if (!r->program || !program_check(r->program, &r->target, err)) return false;
+    }
+    return !wanted || r->target == wanted ||
+           fail(err, EF_INVALID_INPUT, "%s: program for %s, wanted %s", r->program,
+                r->target->triple, wanted->triple);
 }
 
 static bool find_script(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
@@ -91,14 +94,14 @@ static bool check_output(const BuildConfig *c, const char *path, Err *err)
                 path);
 }
 
-static bool write_package(Arena *arena, const BuildConfig *c, const char *program, BuildReport *r,
-                          Err *err)
+static bool write_package(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
     const char *path = output_path(arena, c);
     Package content;
     Mapping written;
     build_pack(arena, r->model, &content);
-    if (!dir_make_parents(path, err) || !package_write(program, path, &content, err)) return false;
+    if (!dir_make_parents(path, err) || !package_write(r->program, path, &content, err))
+        return false;
     if (!file_map(path, &written, err)) return false;
     r->path = path;
     r->size = written.n;
@@ -108,14 +111,13 @@ static bool write_package(Arena *arena, const BuildConfig *c, const char *progra
 
 static bool run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
-    const char *program;
     ModelSource source;
-    if (!check_target(c->target, err) || !find_program(arena, c, &program, err)) return false;
+    if (!find_program(arena, c, r, err)) return false;
     if (!find_files(arena, c, &source, err) || !find_script(arena, c, &source, err)) return false;
     if (!check_output(c, output_path(arena, c), err)) return false;
     if (!model_open_source(&source, &r->model, err) || !model_dry_run(r->model, err)) return false;
     if (!try_script(c, r->model, err)) return false;
-    return c->validate_only || write_package(arena, c, program, r, err);
+    return c->validate_only || write_package(arena, c, r, err);
 }
 
 bool build_open_full(Arena *arena, const BuildConfig *c, Model **out, Err *err)

@@ -25,6 +25,8 @@ bool build_from_environment(Arena *, BuildConfig *, Err *);
 
 typedef struct BuildReport {
     Model *model; /* open, for whoever wants to tell about it; the caller closes it */
+    const char *program;         /* what stands in front, */
+    const Target *target;        /* and what it runs on */
     const char *path;            /* what was written; NULL: nothing */
     uint64_t size;
 } BuildReport;

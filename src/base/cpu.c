@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu.c - asks the CPU (CPUID) and the operating system (XCR0, arch_prctl): both must know a register file before
- * its instructions may run. Levels are cumulative, so that a mask can hide what is above one of them. */
+ * cpu.c - asks the CPU (CPUID) and the operating system (XCR0, arch_prctl; on ARM the auxiliary
+ * vector): both must know a register file before its instructions may run. Levels are cumulative,
+ * so that a mask can hide what is above one of them. */
 #include "cpu.h"
 
 #include <stdlib.h>
@@ -22,7 +23,19 @@ static const struct Level {
       CPU_SHA | CPU_AVX2 | CPU_AVXVNNI | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512BF16 | CPU_AMX },
     { "neon", CPU_NEON },
     { "dotprod", CPU_NEON | CPU_DOTPROD },
+    { "i8mm", CPU_NEON | CPU_DOTPROD | CPU_I8MM },
+    { "bf16", CPU_NEON | CPU_DOTPROD | CPU_I8MM | CPU_BF16 },
 };
+
+const char *cpu_next(uint64_t *features)
+{
+    static const char *const names[] = { "sha",        "avx2",       "avxvnni", "avx512",
+                                         "avx512vnni", "avx512bf16", "amx",     "neon",
+                                         "dotprod",    "i8mm",       "bf16" };
+    int bit = *features ? __builtin_ctzll(*features) : (int)COUNT(names);
+    *features &= *features - 1;
+    return bit < (int)COUNT(names) ? names[bit] : NULL;
+}
 
 bool cpu_level(const char *name, uint64_t *mask)
 {
@@ -75,7 +88,11 @@ static uint64_t detect(void)
 
 static uint64_t detect(void)
 {
-    return CPU_NEON | (getauxval(AT_HWCAP) >> 20 & 1 ? CPU_DOTPROD : 0);
+    uint64_t first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2), found = CPU_NEON;
+    if (first >> 20 & 1) found |= CPU_DOTPROD;
+    if (second >> 13 & 1) found |= CPU_I8MM;
+    if (second >> 14 & 1) found |= CPU_BF16;
+    return found;
 }
 #else
 static uint64_t detect(void)

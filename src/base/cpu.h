@@ -14,9 +14,13 @@ enum {
     CPU_AMX = 1 << 6,         /* tile, int8, bf16; permission granted */
     CPU_NEON = 1 << 7,
     CPU_DOTPROD = 1 << 8,
+    CPU_I8MM = 1 << 9,        /* products of int8 matrices; no kernels yet */
+    CPU_BF16 = 1 << 10,       /* of ARM; no kernels yet */
 };
 /* Detected once. EF_CPU=avx2 in the environment hides everything above that level, EF_CPU=scalar all. */
 uint64_t cpu_features(void);
+/* The name of the lowest of these bits ("avx2"), which is then cleared; NULL: none is left. */
+const char *cpu_next(uint64_t *features);
 /* The same mask for a name ("scalar", "avx2", "avx512", ...); false: unknown name. */
 bool cpu_level(const char *name, uint64_t *mask);
 

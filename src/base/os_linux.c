@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "file.h"
 #include "thread.h"
 
@@ -61,8 +62,8 @@ void file_unmap(Mapping *map)
 
 void memory_large(void *p, size_t n)
 {
-    enum { PAGE = 4096 };
-    uintptr_t from = ROUND_UP((uintptr_t)p, PAGE), to = ((uintptr_t)p + n) & -(uintptr_t)PAGE;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE); /* 4, 16 or 64 KB */
+    uintptr_t from = ROUND_UP((uintptr_t)p, page), to = ((uintptr_t)p + n) / page * page;
     if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
@@ -78,22 +79,11 @@ const char *path_self(Arena *arena, Err *err)
     return NULL;
 }
 
-/* A cgroup v2 quota in whole CPUs, rounded up; 0: none. */
-static int cgroup_quota(void)
-{
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-    if (!file) return 0;
-    double quota = 0, period = 0;
-    int fields = fscanf(file, "%lf %lf", &quota, &period); /* "max 100000" reads no number */
-    fclose(file);
-    return fields == 2 && period > 0 ? (int)((quota + period - 1) / period) : 0;
-}
-
 int cpu_count(void)
 {
     cpu_set_t set;
     int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    int quota = cgroup_quota();
+    int quota = cgroup_cpus("/proc/self/cgroup", "/sys/fs/cgroup");
     return MAX(quota > 0 ? MIN(allowed, quota) : allowed, 1);
 }
 

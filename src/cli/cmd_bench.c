@@ -141,7 +141,7 @@ static double percentile(const Bench *b, int percent)
 
 static bool report(Args *a, const Bench *b, Err *err)
 {
-    const char *why = NULL;
+    const char *why = NULL, *isa = kernels_isa(kernels(), b->model->precision);
     double best = b->seconds[0], median = percentile(b, 50), tokens = b->start[b->batch.B];
     Value v = value_map(&a->arena, 12);
     value_add(&v, "best_ms", value_of_float(best * 1e3));
@@ -149,7 +149,7 @@ static bool report(Args *a, const Bench *b, Err *err)
     value_add(&v, "p99_ms", value_of_float(percentile(b, 99) * 1e3));
     value_add(&v, "tokens_per_s", value_of_float(tokens / median));
     value_add(&v, "gflops", value_of_float(flops(b) / median / 1e9));
-    value_add(&v, "isa", value_of_str(str_of(kernels()->isa)));
+    value_add(&v, "isa", value_of_str(str_of(isa)));
     value_add(&v, "threads", value_of_int(b->threads));
     value_add(&v, "precision", value_of_str(str_of(b->model->precision)));
     value_add(&v, "rows", value_of_int(b->batch.B));
@@ -162,7 +162,7 @@ static bool report(Args *a, const Bench *b, Err *err)
         line, sizeof line,
         "%d rows, %.0f tokens, %d threads, %s, %s: best %.3f ms, median %.3f ms, p99 %.3f ms, "
         "%.0f tokens/s, %.1f GFLOP/s\n",
-        b->batch.B, tokens, b->threads, kernels()->isa, b->model->precision, best * 1e3,
+        b->batch.B, tokens, b->threads, isa, b->model->precision, best * 1e3,
         median * 1e3, percentile(b, 99) * 1e3, tokens / median, flops(b) / median / 1e9);
     return out_write((Str){ line, (size_t)n }, err);
 }

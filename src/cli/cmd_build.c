@@ -22,7 +22,7 @@ static const Option options[] = {
     { "no-build", 0, NULL, "validate everything, write nothing" },
     { "directory", 0, "DIR", "go there after reading the YAML" },
     { "base-binary-path", 0, "FILE", "another program to put in front of the model" },
-    { "target", 0, "TRIPLE", "must be this machine's" },
+    { "target", 0, "T", "x86_64-linux or aarch64-linux: by encoderfile-T beside this program" },
     { "cache-dir", 0, "DIR", "has no effect, and says so: there is nothing to cache" },
     { "no-download", 0, NULL, "accepted: nothing is downloaded" },
     { "runtime-version", 0, "V", NULL, "runtime downloads do not exist here: " DOWNLOADS },
@@ -81,8 +81,8 @@ static void put_text(Buf *b, const Built *built)
     if (b->n > before) buf_char(b, '\n');
     if (built->accuracy) accuracy_print(b, built->accuracy);
     if (r->path)
-        buf_printf(b, "Encoderfile written to %s (%.1f MB, %.2f s)\n", r->path,
-                   (double)r->size / 1e6, built->seconds);
+        buf_printf(b, "Encoderfile written to %s (%s, %.1f MB, %.2f s)\n", r->path,
+                   r->target->triple, (double)r->size / 1e6, built->seconds);
     else
         buf_puts(b, "validated; nothing was written\n");
 }
@@ -101,6 +101,7 @@ static Value as_json(Arena *arena, const Built *built)
     value_add(&v, "max_length", value_of_int(m->encode.max_length));
     value_add(&v, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
     value_add(&v, "output", r->path ? value_of_str(str_of(r->path)) : value_null());
+    value_add(&v, "target", value_of_str(str_of(r->target->triple)));
     value_add(&v, "size", value_of_int((int64_t)r->size));
     value_add(&v, "seconds", value_of_float(built->seconds));
     if (built->accuracy) value_add(&v, "accuracy", accuracy_json(arena, built->accuracy));

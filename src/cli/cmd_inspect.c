@@ -59,7 +59,9 @@ static Value package_info(Arena *arena, const Package *p, bool verified)
     for (int kind = 0; kind < MEMBER_COUNT; kind++)
         if (p->member[kind].bytes.p)
             members.list.items[members.list.n++] = member_info(arena, p, kind);
-    Value v = value_map(arena, 5);
+    const Target *target = target_of((Str){ (const char *)p->file.p, p->file.n });
+    Value v = value_map(arena, 6);
+    value_add(&v, "target", target ? text(target->triple) : value_null());
     value_add(&v, "size", value_of_int((int64_t)p->file.n));
     value_add(&v, "program_size", value_of_int((int64_t)p->program_size));
     value_add(&v, "format_version", value_of_int(1));

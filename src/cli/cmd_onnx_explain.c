@@ -40,7 +40,7 @@ static void put_text(Buf *b, const Model *m, const Explained *e)
     int generic;
     ExplainedStep all = totals(e, &generic);
     buf_printf(b, "%.*s: %lld x %lld tokens, %s, %s kernels\n", STR_ARG(m->name), (long long)e->B,
-               (long long)e->S, m->precision, kernels()->isa);
+               (long long)e->S, m->precision, kernels_isa(kernels(), m->precision));
     if (e->ragged) buf_puts(b, "layout: ragged, batches without padding\n");
     else buf_printf(b, "layout: padded: %s\n", e->why_not ? e->why_not : "not proved");
     if (e->dynamic) buf_puts(b, "no plan: shapes depend on data, every node runs as ONNX says\n");
@@ -80,7 +80,7 @@ static Value explain_json(Arena *arena, const Model *m, const Explained *e)
     for (int i = 0; i < e->n; i++) steps.list.items[i] = step_json(arena, &e->step[i]);
     value_add(&v, "model", value_of_str(m->name));
     value_add(&v, "precision", value_of_str(str_of(m->precision)));
-    value_add(&v, "isa", value_of_str(str_of(kernels()->isa)));
+    value_add(&v, "isa", value_of_str(str_of(kernels_isa(kernels(), m->precision))));
     value_add(&v, "rows", value_of_int(e->B));
     value_add(&v, "tokens", value_of_int(e->S));
     value_add(&v, "ragged", value_of_bool(e->ragged));

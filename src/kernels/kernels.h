@@ -136,6 +136,9 @@ typedef struct Kernels {
 
 Kernels kernels_select(uint64_t cpu); /* each slot from the best table this CPU can run */
 const Kernels *kernels(void);         /* selected once for cpu_features() */
+/* The table whose products run at a precision ("fp32", "bf16", "int8"): "dotprod" where `isa`, the
+ * one of fp32, is "neon". */
+const char *kernels_isa(const Kernels *, const char *precision);
 
 /* ---- ISA-independent helpers (pack.c) ---- */
 /* w is [K, N] row-major (transposed: [N, K]); out has panels_f32_size(N, K) floats. */

@@ -37,6 +37,19 @@ Kernels kernels_select(uint64_t cpu)
     return k; /* scalar needs nothing and fills every slot */
 }
 
+static const Gemm *gemm_of(const Kernels *k, const char *precision)
+{
+    if (strcmp(precision, "int8") == 0) return k->gemm_i8;
+    return strcmp(precision, "bf16") == 0 ? k->gemm_bf16 : k->gemm_f32;
+}
+
+const char *kernels_isa(const Kernels *k, const char *precision)
+{
+    size_t i = 0;
+    while (gemm_of(kernel_tables[i], precision) != gemm_of(k, precision)) i++;
+    return kernel_tables[i]->isa;
+}
+
 static Kernels chosen;
 static void choose(void) { chosen = kernels_select(cpu_features()); }
 

@@ -5,7 +5,10 @@
 #include "package/package.h"
 
 #define FOOTER_MAGIC "ENCFILE" /* with its NUL: 8 bytes */
+#define PAYLOAD_SECTION ".encfile" /* manifest to footer */
+#define MARK_OWNER "encoderfile"   /* the note that says which format a program reads */
 enum {
+    MARK_TYPE = 1,
     FOOTER_BYTES = 32,
     FORMAT_VERSION = 1,
     FLAG_PROTOBUF = 1,
@@ -29,6 +32,10 @@ typedef struct Footer {
     uint64_t offset, length; /* of the manifest */
 } Footer;
 bool footer_read(Str file, Footer *); /* false: the file does not end in one */
+/* The footer at the end of the file; else, since strip moves sections and puts its tables last, the
+ * one at the end of the payload's section, with the offset that is now right. *file is cut to end
+ * with it. False: there is none. */
+bool payload_find(Str *file, Footer *);
 void footer_write(const Footer *, uint8_t out[FOOTER_BYTES]);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "data/wire.h"
 #include "kernels/kernels.h"
+#include "package/elf.h"
 #include "package/format.h"
 
 const MemberRow member_rows[MEMBER_COUNT] = {
@@ -59,6 +60,16 @@ void footer_write(const Footer *f, uint8_t out[FOOTER_BYTES])
     put_little(out + 28, f->flags, 4);
 }
 
+bool payload_find(Str *file, Footer *f)
+{
+    Str section;
+    if (footer_read(*file, f)) return true;
+    if (!elf_section(*file, PAYLOAD_SECTION, &section) || !footer_read(section, f)) return false;
+    f->offset = (uint64_t)(section.p - file->p);
+    file->n = (size_t)f->offset + section.n;
+    return true;
+}
+
 /* The bytes offset .. offset+length of the file before its footer. */
 static bool slice(Str file, uint64_t offset, uint64_t length, const char *what, Str *out, Err *err)
 {
@@ -74,12 +85,12 @@ static bool slice(Str file, uint64_t offset, uint64_t length, const char *what, 
     return true;
 }
 
-static bool read_footer(Str file, Footer *f, Err *err)
+static bool read_footer(Str *file, Footer *f, Err *err)
 {
-    if (!footer_read(file, f))
+    if (!payload_find(file, f))
         return fail(err, EF_BAD_MODEL,
-                    "Not a valid encoderfile: no payload at the end of this file (was it stripped "
-                    "or truncated?)");
+                    "Not a valid encoderfile: no payload in this file (was it stripped or "
+                    "truncated?)");
     if (f->version != FORMAT_VERSION)
         return fail(err, EF_UNSUPPORTED, "encoderfile format: found version %u, wanted %d",
                     f->version, FORMAT_VERSION);
@@ -190,7 +201,7 @@ bool package_parse(Str file, Package *p, Err *err)
     Footer f;
     Str manifest;
     *p = (Package){ .name = STR(""), .version = STR("") };
-    if (!read_footer(file, &f, err)) return false;
+    if (!read_footer(&file, &f, err)) return false;
     if (!slice(file, f.offset, f.length, "manifest", &manifest, err)) return false;
     p->program_size = f.offset;
     bool ok = read_manifest(file, manifest, p, err);
@@ -212,7 +223,7 @@ bool package_is(const char *path)
     Footer f;
     Err ignored;
     if (!file_map(path, &map, &ignored)) return false;
-    bool is = footer_read((Str){ (const char *)map.p, map.n }, &f);
+    bool is = payload_find(&(Str){ (const char *)map.p, map.n }, &f);
     file_unmap(&map);
     return is;
 }

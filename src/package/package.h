@@ -3,6 +3,10 @@
  *
  *     [program][manifest][members, those of a page and more at a page of the file][footer]
  *
+ * The manifest begins at a page. From there to the end is also a section of the program (ELF), so
+ * that `strip` moves it and does not drop it: the footer's offset is then no longer right, and the
+ * section's is.
+ *
  * Footer (32 bytes, little endian): "ENCFILE\0", u32 version 1, u64 manifest offset, u64 manifest
  * length, u32 flags (bit 0: the manifest is protobuf). The manifest is the peer's
  * EncoderfileManifest; members of our own have field numbers from 1000 on. Offsets of members count
@@ -46,7 +50,7 @@ typedef struct Package {
     PackageMember member[MEMBER_COUNT];
 } Package;
 
-bool package_is(const char *path);                  /* ends in a footer */
+bool package_is(const char *path);                  /* has a footer */
 bool package_open(const char *path, Package *, Err *); /* bounds and small hashes are checked */
 /* The same on bytes (fuzzing); `file` is borrowed. */
 bool package_parse(Str file, Package *, Err *);
@@ -54,8 +58,17 @@ bool package_verify(const Package *, Err *);        /* every hash */
 void package_close(Package *);
 const char *member_name(MemberKind);                /* "weights" */
 void member_hash(const PackageMember *, uint8_t sha256[32]); /* of its bytes or pieces */
-/* Error unless the file is an executable for the same machine as `own` (--base-binary-path). */
-bool program_check(const char *path, const char *own, Err *);
+
+/* What a program can be built for. The payload is the same for all. */
+typedef struct Target {
+    const char *triple;      /* "aarch64-unknown-linux-gnu" */
+    const char *program;     /* the program's name beside another: "encoderfile-aarch64-linux" */
+    int machine;             /* ELF's number */
+} Target;
+const Target *target_named(const char *name, Err *); /* a triple or a short name ("arm64"); NULL */
+const Target *target_of(Str file);                   /* of a program or package; NULL: unknown */
+/* Error unless the file is a program that reads this format; *out is what it runs on. */
+bool program_check(const char *path, const Target **out, Err *);
 
 /* Writes program + members to `path`, mode 0755, whole or not at all. The program is the file
  * `program_path` up to its own payload if it has one (a package can build packages of itself). */

@@ -4,15 +4,15 @@
  * weights are streamed from where they lie (pieces), never gathered in memory. */
 #include "base/log.h"
 #include "data/wire.h"
+#include "package/elf.h"
 #include "package/format.h"
 
 enum { STRIDE = 8 << 20 }; /* bytes between two looks at the progress bar */
 
-typedef struct Layout {
-    uint64_t manifest;             /* file offset */
-    uint64_t offset[MEMBER_COUNT]; /* from the manifest */
+typedef struct Layout {            /* offsets from the manifest, which lies at a page */
+    uint64_t offset[MEMBER_COUNT];
     uint8_t sha256[MEMBER_COUNT][32];
-    uint64_t end;                  /* file offset of the footer */
+    uint64_t end;                  /* of the members: where the footer goes */
 } Layout;
 
 static bool present(const PackageMember *m)
@@ -49,16 +49,16 @@ static uint64_t boundary(const PackageMember *m)
 }
 
 /* Where everything will stand, and the manifest that says so. */
-static void lay_out(const Package *content, uint64_t program, Layout *at, Buf *manifest)
+static void lay_out(const Package *content, Layout *at, Buf *manifest)
 {
-    *at = (Layout){ .manifest = program };
+    *at = (Layout){ 0 };
     put_manifest(manifest, content, at);
-    uint64_t end = program + manifest->n;
+    uint64_t end = manifest->n;
     for (int kind = 0; kind < MEMBER_COUNT; kind++) {
         const PackageMember *m = &content->member[kind];
         if (!present(m)) continue;
         uint64_t start = ROUND_UP(end, boundary(m));
-        at->offset[kind] = start - program;
+        at->offset[kind] = start;
         member_hash(m, at->sha256[kind]);
         end = start + m->bytes.n;
     }
@@ -108,25 +108,36 @@ static bool add_members(FileWriter *w, Progress *bar, const Package *content, Er
     return true;
 }
 
+static bool add_program(FileWriter *w, Progress *bar, const ElfGrown *program, Err *err)
+{
+    return writer_add(w, program->head, program->n_head, err) &&
+           add_slowly(w, bar, program->body.p, program->body.n, err) &&
+           writer_add(w, program->tables.p, program->tables.n, err) &&
+           writer_align(w, MEMBER_PAGE, err);
+}
+
 /* writer_add, on failure, has already removed what was there. */
 static bool write_all(FileWriter *w, Str program, const Package *content, Err *err)
 {
     Layout at;
+    ElfGrown front;
     Buf manifest = { 0 };
-    lay_out(content, program.n, &at, &manifest);
+    lay_out(content, &at, &manifest);
+    elf_grow(program, PAYLOAD_SECTION, at.end + FOOTER_BYTES, MEMBER_PAGE, &front);
     Progress bar;
-    progress_start(&bar, "writing", at.end);
+    progress_start(&bar, "writing", front.offset + at.end);
     uint8_t footer[FOOTER_BYTES];
-    footer_write(&(Footer){ FORMAT_VERSION, FLAG_PROTOBUF, program.n, manifest.n }, footer);
-    bool ok = add_slowly(w, &bar, program.p, program.n, err) &&
-              writer_add(w, manifest.p, manifest.n, err) && add_members(w, &bar, content, err) &&
-              writer_add(w, footer, sizeof footer, err);
+    footer_write(&(Footer){ FORMAT_VERSION, FLAG_PROTOBUF, front.offset, manifest.n }, footer);
+    bool ok = add_program(w, &bar, &front, err) && writer_add(w, manifest.p, manifest.n, err) &&
+              add_members(w, &bar, content, err) && writer_add(w, footer, sizeof footer, err);
     progress_end(&bar);
+    buf_free(&front.tables);
     buf_free(&manifest);
     return ok && writer_commit(w, err);
 }
 
-/* The program without a payload that may follow it. */
+/* The program without a payload that may follow it; that of a stripped package is cut by elf_grow,
+ * since tables lie behind it. */
 static Str program_part(const Mapping *file)
 {
     Str bytes = { (const char *)file->p, file->n };

@@ -188,12 +188,13 @@ static void put_label(Buf *out, const char *name, Str value)
 static void put_build(const Loop *loop, Buf *out)
 {
     const Model *m = session_model(loop->session);
+    const char *precision = m->precision ? m->precision : "fp32";
     const struct { const char *name; Str value; } labels[] = {
         { "version", STR(EF_VERSION) },
         { "model", m->name },
         { "task", str_of(m->task->name) },
-        { "isa", str_of(kernels()->isa) },
-        { "precision", str_of(m->precision ? m->precision : "fp32") },
+        { "isa", str_of(kernels_isa(kernels(), precision)) },
+        { "precision", str_of(precision) },
     };
     put_family(out, "encoderfile_build_info", "gauge", "What is running here.");
     buf_puts(out, "encoderfile_build_info{");

@@ -3,11 +3,9 @@
  * from a "provider"; its default one names all there are, and the linker must keep what is named.
  * This one stands in its place, under its name, and names what TLS 1.2 and 1.3 and keys in PEM
  * files need. What is not here is not offered in a handshake. The names are those of OpenSSL 3.0,
- * which Debian 12 has; another version keeps its own list, and the program is larger. The functions
- * of the C library that OpenSSL names and that no call of ours reaches (names of hosts, shared
- * objects) end here, too. */
-#include <openssl/opensslv.h>
-#if OPENSSL_VERSION_MAJOR == 3 && OPENSSL_VERSION_MINOR == 0
+ * which Debian 12 has; with another version the Makefile leaves this file out. The functions of the
+ * C library that OpenSSL names and that no call of ours reaches (names of hosts, shared objects)
+ * end here, too. */
 #include <dlfcn.h>
 #include <netdb.h>
 #include <openssl/bio.h>
@@ -262,6 +260,3 @@ char *dlerror(void)
 {
     return "a static program loads no shared objects";
 }
-#else
-typedef int tls_algorithms_are_openssls; /* a file of C has at least one declaration */
-#endif

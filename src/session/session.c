@@ -173,9 +173,9 @@ void session_describe(const Session *s, Buf *out)
 {
     const Model *m = s->model;
     int threads = s->options.threads;
-    buf_printf(out, "%.*s (%s, %s, %s, %d thread%s", STR_ARG(m->name), m->task->name,
-               m->precision ? m->precision : "fp32", kernels()->isa, threads,
-               threads == 1 ? "" : "s");
+    const char *precision = m->precision ? m->precision : "fp32";
+    buf_printf(out, "%.*s (%s, %s, %s, %d thread%s", STR_ARG(m->name), m->task->name, precision,
+               kernels_isa(kernels(), precision), threads, threads == 1 ? "" : "s");
     if (s->options.replicas > 1) buf_printf(out, ", %d replicas", s->options.replicas);
     buf_char(out, ')');
 }

@@ -11,6 +11,6 @@ FNR == 1 { strip_reset(); held = 0; run = 0 }
     window = ""
     for (i = 0; i < 10; i++) window = window "\n" text[(held + i) % 10]
     if (!(window in seen)) { seen[window] = FILENAME ":" line[held % 10]; run = 0; next }
-    if (!run++) { print "  repeats: " FILENAME ":" line[held % 10] " = " seen[window]; found++ }
+    if (!run++) { print "  FAILED: repeats: " FILENAME ":" line[held % 10] " = " seen[window]; found++ }
 }
-END { printf "repeats: %d runs of 10 lines or more\n", found }
+END { printf "%d passed, %d failed, 0 skipped\n", !found, found }

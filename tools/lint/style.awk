@@ -35,6 +35,11 @@ pass == "tags" {
     if (lines[functions] > 60) { over60++; print "  over 60: " $2 ":" field("line") " " $1 " " lines[functions] }
     params[functions] = parameters(field("signature"))
     if (params[functions] > 7) print "  over 7 parameters: " $2 ":" field("line") " " $1
+    if (lines[functions] > 80 || params[functions] > 9) {
+        failed++
+        print "  FAILED: " $2 ":" field("line") ": " $1 " has " lines[functions] " lines and " params[functions] \
+            " parameters, wanted at most 80 and 9"
+    }
     static += field("file") != "" || / file:/ || /\tfile:/
     next
 }
@@ -66,4 +71,5 @@ END {
         filled ? 100 * comments / filled : 0, total ? 1000 * ifs / total : 0
     print "| wanted | | 250/600/1000 | | 12/45/80 | < 4% | 5/7 | 15-25% | < 3 |"
     printf "%d lines of C and headers\n", total
+    printf "%d passed, %d failed, 0 skipped\n", functions - failed, failed
 }

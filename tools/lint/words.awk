@@ -2,9 +2,10 @@
 # words.awk - what belongs to a few files only: allocation, goto and last words to base, printing and exit to the
 # command line, conditional compilation to the files that know a platform. Runs behind strip.awk.
 function calls(code, name) { return code ~ ("(^|[^A-Za-z0-9_.>])(" name ")[ \t]*\\(") }
-function bad(what) { print FILENAME ":" FNR ": " what; failed++ }
+function bad(what) { print "  FAILED: " FILENAME ":" FNR ": " what; failed++ }
 
 FNR == 1 {
+    files++
     strip_reset()
     split(FILENAME, part, "/")
     base = part[2] == "base"
@@ -28,6 +29,6 @@ FNR == 1 {
     if (!guard && !/__cplusplus/) bad("conditional compilation outside base/os_*.c, base/cpu.c, kernels/select.c")
 }
 END {
-    printf "words: %d found; %d lines over 100 columns\n", failed, long
+    printf "  %d lines over 100 columns\n%d passed, %d failed, 0 skipped\n", long, files, failed
     exit failed > 0
 }

@@ -1,4 +1,5 @@
-"""Compares the program with ONNX Runtime and tokenizers on a model folder: texts of 1 to 400 tokens.
+"""Compares the program with ONNX Runtime and tokenizers on a model folder: texts of 1 to 400 tokens (fewer where a
+model has fewer positions).
 
     python tools/oracle/compare.py build/encoderfile FOLDER TASK [COUNT [FP32_MODEL]]
 
@@ -23,11 +24,11 @@ WORDS = ("the bus to Chennai leaves at nine tomorrow morning from platform two w
          "x1y2z3 don't e-mail http://example.org/a?b=c 3.14159 $100 [UNK] @home #tag ﬁne ǅ İstanbul ß ﬀ zz\u0301y").split()
 
 
-def texts(tokenizer, count):
+def texts(tokenizer, count, longest):
     rng = random.Random(11)
     out = []
     while len(out) < count:
-        want = 1 + len(out) * 399 // max(count - 1, 1)
+        want = 1 + len(out) * (longest - 1) // max(count - 1, 1)
         words = []
         while len(tokenizer.encode(" ".join(words), add_special_tokens=False).ids) < want:
             words.append(rng.choice(WORDS))
@@ -102,7 +103,10 @@ def main():
     tokenizer = Tokenizer.from_file(folder + "/tokenizer.json")
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    lines = texts(tokenizer, int(sys.argv[4]) if len(sys.argv) > 4 else 200)
+    with open(folder + "/config.json") as f:
+        positions = json.load(f).get("max_position_embeddings", 512)
+    longest = min(400, positions - 32)  # the last word may have that many tokens
+    lines = texts(tokenizer, int(sys.argv[4]) if len(sys.argv) > 4 else 200, longest)
     wrong = compare_tokens(program, folder, tokenizer, lines)
     session = ort.InferenceSession(folder + "/model.onnx", providers=["CPUExecutionProvider"])
     with tempfile.TemporaryDirectory() as where:

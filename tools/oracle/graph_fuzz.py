@@ -612,6 +612,7 @@ def main():
         shutil.rmtree(place)
         print(f"{total} so far", flush=True)
     print(f"{total} graphs compared twice, {passed} passed, {bad} differences, {refused} that ONNX Runtime refused")
+    sys.exit(bad > 0)
 
 
 if sys.argv[1] == "--child":
