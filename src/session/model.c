@@ -427,6 +427,10 @@ static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *
                     "token's vector has %lld numbers)", (long long)row->width);
     if (!m->task->labelled || m->config.num_labels == 0 || row->width == m->config.num_labels)
         return true;
+    if (m->task->per_token && row->width == 1) /* [batch, tokens] looks so */
+        return fail(err, EF_BAD_MODEL,
+                    "Model must return tensor of shape %s: found one number for each token, wanted "
+                    "%d labels", m->task->shape, m->config.num_labels);
     return fail(err, EF_BAD_MODEL,
                 "label count mismatch: config.json has %d labels, the model gives %lld",
                 m->config.num_labels, (long long)row->width);
