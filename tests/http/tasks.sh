@@ -40,7 +40,7 @@ if serve --task sentiment-analysis; then
     check 'labels: /predict' "$(predict '{"inputs":["w1 w2"]}')" '*"predicted_label":"LABEL_[01]"*'
     check 'labels: top_k' "$(predict '{"inputs":["w1"],"top_k":2}')" '*"label":"LABEL_[01]"*"label":"LABEL_[01]"*'
     check 'labels: POST /' "$(curl -s -H "$JSON" -d '{"inputs":"w1"}' "$url/")" '*"label":"LABEL_[01]"*'
-    check 'labels: /model' "$(curl -s "$url/model")" '*"id2label":{"0":"LABEL_0","1":"LABEL_1"}}'
+    check 'labels: /model' "$(curl -s "$url/model")" '*"id2label":{"0":"LABEL_0","1":"LABEL_1"},*'
     check 'labels: /info' "$(curl -s "$url/info")" '*"LABEL_0":0,"LABEL_1":1*'
     stop TERM
 else
