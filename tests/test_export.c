@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "export/build.h"
+#include "export/arch.h"
 #include "export_case.h"
 #include "folder.h"
 
@@ -47,6 +47,17 @@ static void answers(const char *name, int opset, bool clean)
     file_unmap(&c.file);
     export_close(&e);
     arena_free(&c.arena);
+}
+
+/* No row of the exporter without a folder. */
+static void every_architecture(void)
+{
+    Arena arena = { 0 };
+    TEST("every architecture");
+    for (const Arch *const *a = architectures; *a; a++)
+        if (!CHECK(dir_is(str_format(&arena, GOLDEN "/%s", (*a)->model_type))))
+            printf("  %s\n", (*a)->model_type);
+    arena_free(&arena);
 }
 
 static int all_answers(void)
@@ -309,6 +320,7 @@ int main(void)
     if (!CHECK(mkdtemp(work))) return finish();
     TEST("all");
     CHECK(all_answers() >= 6);
+    every_architecture();
     beside();
     paths();
     tags();

@@ -6,7 +6,7 @@ safetensors, exported by us, run by ONNX Runtime and by our engine, compared wit
 Prints a row for each: largest absolute difference over three padded batches of mixed lengths (ONNX Runtime, then our
 `onnx run`), whether every node's tag follows from the hooks' module table, and what the engine says of the fused
 graph. --opsets adds 14, 17, 20 and 21 for each, --variants half precision, fused operators and fixed shapes.
---golden writes tests/golden/export: a few folders with what PyTorch answered. Needs torch, transformers, onnx,
+--golden FOLDER writes tests/golden/export (or the cases named): folders of every architecture with what PyTorch answered. Needs torch, transformers, onnx,
 onnxruntime, numpy, safetensors."""
 import argparse
 import json
@@ -108,10 +108,10 @@ CASES = {
 }
 
 
-def make(case, task, folder):
+def make(case, task, folder, **other):
     prefix, config_class, sizes, _, _ = CASES[case]
     torch.manual_seed(7)
-    sizes = dict(sizes)
+    sizes = dict(sizes, **other)
     if "num_labels" not in sizes and task in ("text-classification", "token-classification"):
         sizes["num_labels"] = 5
     model = getattr(tf, prefix + HEADS[task])(config_class(**sizes)).eval()
@@ -239,6 +239,12 @@ def check_tags(model, path, longest):
     return wrong
 
 
+def boxes_of(rng, n, config):
+    """Left, top, right, bottom of n words."""
+    most = config.max_2d_position_embeddings - 1
+    return np.sort(rng.integers(0, most, (n, 2, 2)), 1).reshape(n, 4).astype(np.int32)
+
+
 def engine_case(model, out, longest):
     """The ragged batch of tests/test_engine.c, with PyTorch's answers row by row."""
     names = [i.name for i in onnx.load(os.path.join(out, "model.onnx")).graph.input]
@@ -246,16 +252,21 @@ def engine_case(model, out, longest):
     types = max(getattr(model.config, "type_vocab_size", 1) or 1, 1) if "token_type_ids" in names else 1
     lengths = [7, 1, 19, 7, min(longest, 90)]
     start = np.cumsum([0] + lengths).astype(np.int32)
-    ids = rng.integers(3, V, start[-1]).astype(np.int32)
+    ids = rng.integers(3, model.config.vocab_size, start[-1]).astype(np.int32)
     kinds = rng.integers(0, types, start[-1]).astype(np.int32)
+    boxes = boxes_of(rng, start[-1], model.config) if "bbox" in names else None
     rows = []
     for a, b in zip(start[:-1], start[1:]):
         feed = {"input_ids": ids[None, a:b].astype(np.int64), "attention_mask": np.ones((1, b - a), np.int64),
                 "token_type_ids": kinds[None, a:b].astype(np.int64)}
+        if boxes is not None:
+            feed["bbox"] = boxes[None, a:b].astype(np.int64)
         y = torch_answers(model, feed, names)[0]
         rows.append(y[0] if y.ndim == 3 else y)
     for name, array in dict(start=start, ids=ids, type_ids=kinds, output=np.concatenate(rows).astype(np.float32)).items():
         np.save(os.path.join(out, name + ".npy"), array)
+    if boxes is not None:
+        np.save(os.path.join(out, "bbox.npy"), boxes)
 
 
 def run_engine(program, out):
@@ -389,17 +400,45 @@ def check_sentence(args, case, pooling, dense, normal):
 GOLDEN = {"bert": "token-classification", "roberta": "text-classification", "distilbert": "fill-mask",
           "modernbert": "feature-extraction", "deberta-v2": "text-classification", "bert-bf16": "fill-mask",
           "eurobert": "text-classification", "esm": "token-classification"}
+# The other rows of src/export/arch.c, as small as they can be.
+TINY = {"xlm-roberta": "token-classification", "camembert": "fill-mask", "electra": "text-classification",
+        "albert": "fill-mask", "mpnet": "text-classification", "ernie": "fill-mask", "deberta": "feature-extraction",
+        "nomic_bert": "text-classification", "gte": "fill-mask", "new": "token-classification",
+        "jina_embeddings_v3": "text-classification", "layoutlm": "token-classification", "lilt": "feature-extraction"}
+TINY_SIZES = dict(vocab_size=37, hidden_size=16, num_attention_heads=2, intermediate_size=24, max_position_embeddings=40)
+TINY_MORE = {"electra": dict(embedding_size=8), "albert": dict(embedding_size=8), "layoutlm": dict(max_2d_position_embeddings=30),
+             "lilt": dict(max_2d_position_embeddings=30, hidden_size=24), "deberta": dict(max_relative_positions=8)}
+
+
+def as_new(folder):
+    """GTE's checkpoint as it was published, when its model_type was still "new"."""
+    from safetensors.numpy import load_file, save_file
+    path = os.path.join(folder, "config.json")
+    with open(path) as f:
+        config = json.load(f)
+    config.update(model_type="new", architectures=["NewForTokenClassification"],
+                  rope_theta=config.pop("rope_parameters")["rope_theta"])
+    with open(path, "w") as f:
+        json.dump(config, f, indent=2, sort_keys=True)
+    path = os.path.join(folder, "model.safetensors")
+    save_file({k.replace("gte.", "new.", 1): v for k, v in load_file(path).items()}, path, {"format": "pt"})
 
 
 def golden(args):
     """tests/golden/export: source folders, and PyTorch's answers to a ragged batch."""
-    for case, task in GOLDEN.items():
+    for case, task in (GOLDEN | TINY).items():
+        if args.case and case not in args.case:
+            continue
         folder = os.path.join(args.golden, case)
-        model = make(case, task, folder)
+        of = "gte" if case == "new" else case
+        model = make(of, task, folder, **(TINY_SIZES | TINY_MORE.get(case, {}) if case in TINY else {}))
+        if case == "new":
+            as_new(folder)
         out = os.path.join(args.work, "golden")
         export(args.program, folder, out, "--task", task)
-        engine_case(model, out, CASES[case][3])
-        for name in ("start", "ids", "type_ids", "output"):
+        boxes = case in ("layoutlm", "lilt")
+        engine_case(model, out, 23 if case in TINY else CASES[of][3])
+        for name in ["start", "ids", "type_ids", "output"] + ["bbox"] * boxes:
             shutil.copy(os.path.join(out, name + ".npy"), folder)
         os.chmod(os.path.join(folder, "model.safetensors"), 0o644)
 
@@ -411,7 +450,7 @@ def main():
     parser.add_argument("--engine")
     parser.add_argument("--opsets", action="store_true")
     parser.add_argument("--variants", action="store_true")
-    parser.add_argument("--golden", help="write tests/golden/export")
+    parser.add_argument("--golden", help="folder to write, as tests/golden/export")
     parser.add_argument("case", nargs="*")
     args = parser.parse_intermixed_args()
     args.models = {}
