@@ -330,6 +330,49 @@ static inline bool stays(GraphCase *c, Pass *pass)
     return becomes(c, pass, NULL);
 }
 
+/* ---- a pattern, and the same with one row changed ---- */
+typedef struct Row {
+    const char *op, *in, *out;
+} Row;
+typedef struct Change {
+    const char *what;
+    int at; /* the row that is another; beyond the last: one more, whose result is an output, too */
+    Row row;
+    const char *wanted; /* operators that are left; NULL: all of them */
+} Change;
+
+/* Behind tokens of that width, up to the output y. */
+static inline void pattern(GraphCase *c, int opset, int64_t width, const Row *row, int n,
+                           const Change *change)
+{
+    case_begin(c, opset);
+    tokens(c, width);
+    for (int i = 0; i < n; i++) {
+        const Row *r = change && change->at == i ? &change->row : &row[i];
+        node(c, r->op, r->in, r->out);
+    }
+    output(c, "y");
+    if (!change || change->at < n) return;
+    node(c, change->row.op, change->row.in, change->row.out);
+    output(c, change->row.out);
+}
+
+static inline void try_pattern(Pass *const *passes, int opset, int64_t width, const Row *row, int n,
+                               const char *wanted, const Change *change, int n_change)
+{
+    GraphCase c;
+    Graph *g;
+    pattern(&c, opset, width, row, n, NULL);
+    CHECK(case_becomes(&c, passes, wanted, 1e-5, &g));
+    arena_free(&c.arena);
+    for (int i = 0; i < n_change; i++) {
+        pattern(&c, opset, width, row, n, &change[i]);
+        if (!CHECK(case_becomes(&c, passes, change[i].wanted, 1e-5, &g)))
+            printf("  %s: %s\n", check_group, change[i].what);
+        arena_free(&c.arena);
+    }
+}
+
 /* ---- through plans ---- */
 enum { CASE_BATCH = 3 };
 

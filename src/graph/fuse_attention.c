@@ -169,11 +169,24 @@ static bool same_angles(const Finder *f, int a, int b)
     return true;
 }
 
+/* What is added says something of every key; a number for all of them changes no weight, and is nothing
+ * that the kernel reads. */
+static bool mask_has_keys(const Finder *f, const Match *m)
+{
+    bool any = m->n_added > 0 || m->test >= 0, keys = false;
+    for (int k = -1; k < m->n_added; k++) {
+        int v = k < 0 ? m->test : m->added[k];
+        const Tensor *t = v >= 0 ? &f->s.t[v] : NULL;
+        keys |= t && t->rank > 0 && t->dim[t->rank - 1] == DIM_SEQUENCE;
+    }
+    return keys || !any;
+}
+
 /* What was found separately belongs together. */
 static bool agrees(const Finder *f, const Match *m, const Tensor *out)
 {
     if (!m->product || !same_heads(&m->q, &m->k) || !same_heads(&m->q, &m->v) ||
-        m->v.scale != 1 || m->v.cos >= 0 || out->dim[2] != m->v.H * m->v.D)
+        m->v.scale != 1 || m->v.cos >= 0 || out->dim[2] != m->v.H * m->v.D || !mask_has_keys(f, m))
         return false;
     if (!same_angles(f, m->q.cos, m->k.cos) || !same_angles(f, m->q.sin, m->k.sin)) return false;
     if ((m->c2p.table >= 0 || m->p2c.table >= 0) && m->q.cos >= 0) return false;

@@ -15,15 +15,22 @@ typedef struct Factors {
     int n;
 } Factors;
 
+/* One float that gives its product no more axes than the other factor has; halves and doubles are not
+ * what the kernel reads. */
+static bool is_factor(const Graph *g, int v, double *c)
+{
+    return graph_scalar(g, v, c) && g->value[v].t.type == T_F32 && g->value[v].t.rank <= 1;
+}
+
 /* Flattens nested products of scalars and values. */
 static bool collect(const Graph *g, int v, int depth, Factors *f)
 {
     const GraphNode *n = graph_producer(g, v);
     double c;
-    if (graph_scalar(g, v, &c)) return f->scale *= c, true;
+    if (is_factor(g, v, &c)) return f->scale *= c, true;
     if (depth > 0 && graph_is(n, "Mul"))
         return collect(g, n->in[0], depth - 1, f) && collect(g, n->in[1], depth - 1, f);
-    if (depth > 0 && graph_is(n, "Div") && graph_scalar(g, n->in[1], &c) && c != 0)
+    if (depth > 0 && graph_is(n, "Div") && is_factor(g, n->in[1], &c) && c != 0)
         return f->scale /= c, collect(g, n->in[0], depth - 1, f);
     if (f->n == MAX_FACTORS) return false;
     f->value[f->n++] = v;
@@ -59,7 +66,7 @@ static bool is_cubic_term(const Graph *g, int v, int x)
     double c;
     if (!graph_is(n, "Mul")) return false;
     for (int k = 0; k < 2; k++)
-        if (graph_scalar(g, n->in[k], &c) && near(c, 0.044715) && is_cube(g, n->in[1 - k], x))
+        if (is_factor(g, n->in[k], &c) && near(c, 0.044715) && is_cube(g, n->in[1 - k], x))
             return true;
     return false;
 }
@@ -80,8 +87,8 @@ static Act gate_of(const Graph *g, int gate, int x)
     const GraphNode *sum = graph_producer(g, gate);
     double one;
     if (!graph_is(sum, "Add")) return ACT_NONE;
-    int k = graph_scalar(g, sum->in[0], &one) ? 1 : 0;
-    if (!graph_scalar(g, sum->in[1 - k], &one) || one != 1) return ACT_NONE;
+    int k = is_factor(g, sum->in[0], &one) ? 1 : 0;
+    if (!is_factor(g, sum->in[1 - k], &one) || one != 1) return ACT_NONE;
     const GraphNode *f = graph_producer(g, sum->in[k]);
     if (graph_is(f, "Erf") && is_scaled(g, f->in[0], 0.70710678, x)) return ACT_GELU;
     if (graph_is(f, "Tanh") && is_tanh_argument(g, f->in[0], x)) return ACT_GELU_TANH;
@@ -111,13 +118,25 @@ static void fuse_standard(Graph *g, int i)
                  tanh_form ? ACT_GELU_TANH : ACT_GELU);
 }
 
+/* The standard operator, where it reads floats: nothing in it says so, the shapes do. */
+static void fuse_standards(Graph *g)
+{
+    Arena scratch = { 0 };
+    Symbols s = { 0 };
+    Err ignored;
+    for (int i = 0; i < g->n_node; i++) {
+        if (!graph_is(g->node[i], "Gelu")) continue;
+        if (!s.t && !graph_symbols(g, &scratch, &s, &ignored)) break;
+        if (s.known && s.t[g->node[i]->in[0]].type == T_F32) fuse_standard(g, i);
+    }
+    arena_free(&scratch);
+}
+
 bool pass_gelu(Graph *g, Err *err)
 {
     (void)err;
-    for (int i = 0; i < g->n_node; i++) {
-        if (graph_is(g->node[i], "Gelu")) fuse_standard(g, i);
-        else fuse_product(g, i);
-    }
+    fuse_standards(g);
+    for (int i = 0; i < g->n_node; i++) fuse_product(g, i);
     graph_remove_dead(g);
     return true;
 }

@@ -7,6 +7,7 @@
 typedef struct Packing {
     Graph *g;
     int *row; /* what was made of a bias; 0: nothing */
+    Symbols s; /* of the values there were */
 } Packing;
 
 /* A bias as a row filled up to whole panels; -1 stays -1. */
@@ -48,6 +49,13 @@ static void make_linear(Packing *p, int i, int x, int w, bool transposed, int bi
     if (transposed) node_set_int(g, made, "turned", 1);
 }
 
+/* A bias with more axes than the product would give the sum more. */
+static bool raises_rank(const Packing *p, int product, int bias)
+{
+    int rank = p->s.known ? p->s.t[product].rank : 1;
+    return p->g->value[bias].t.rank > rank;
+}
+
 static void fuse_biased(Packing *p, int i, const int *uses)
 {
     Graph *g = p->g;
@@ -56,7 +64,9 @@ static void fuse_biased(Packing *p, int i, const int *uses)
     for (int k = 0; k < 2; k++) {
         const GraphNode *mm = graph_producer(g, add->in[k]);
         if (!graph_is(mm, "MatMul") || !is_weight(g, mm->in[1]) || uses[mm->out[0]] != 1) continue;
-        if (!is_bias(g, add->in[1 - k], g->value[mm->in[1]].t.dim[1])) continue;
+        if (!is_bias(g, add->in[1 - k], g->value[mm->in[1]].t.dim[1]) ||
+            raises_rank(p, mm->out[0], add->in[1 - k]))
+            continue;
         make_linear(p, i, mm->in[0], mm->in[1], false, add->in[1 - k], add->out[0]);
         return;
     }
@@ -138,19 +148,17 @@ bool pass_linear(Graph *g, Err *err)
 {
     (void)err;
     Arena scratch = { 0 };
+    Err ignored; /* shapes that cannot be inferred leave the residual where it is */
     const int *uses = graph_uses(g, &scratch);
-    Packing p = { g, ARRAY(&scratch, int, g->n_value) };
+    Packing p = { .g = g, .row = ARRAY(&scratch, int, g->n_value) };
+    if (!graph_symbols(g, &scratch, &p.s, &ignored)) p.s.known = false;
     for (int i = 0; i < g->n_node; i++) fuse_biased(&p, i, uses);
     graph_remove_dead(g);
     for (int i = 0; i < g->n_node; i++) fuse_plain(&p, i);
     uses = graph_uses(g, &scratch);
     for (int i = 0; i < g->n_node; i++) fuse_activation(g, i, uses);
-    Symbols s;
-    Err ignored; /* shapes that cannot be inferred leave the residual where it is */
-    if (graph_symbols(g, &scratch, &s, &ignored)) {
-        uses = graph_uses(g, &scratch);
-        for (int i = 0; i < g->n_node; i++) fuse_residual(g, i, uses, &s);
-    }
+    uses = graph_uses(g, &scratch);
+    for (int i = 0; i < g->n_node; i++) fuse_residual(g, i, uses, &p.s);
     arena_free(&scratch);
     graph_remove_dead(g);
     return true;

@@ -9,9 +9,11 @@ static int other(const GraphNode *node, int value)
     return node->in[0] == value ? node->in[1] : node->in[0];
 }
 
+/* A number for every column: a single one is for all of them, which LayerNorm does not take. */
 static bool is_row(const Graph *g, int v)
 {
-    return v >= 0 && g->value[v].constant && g->value[v].t.rank == 1 && g->value[v].t.type == T_F32;
+    return v >= 0 && g->value[v].constant && g->value[v].t.rank == 1 &&
+           g->value[v].t.type == T_F32 && g->value[v].t.dim[0] > 1;
 }
 
 static bool over_last_axis(const Graph *g, const GraphNode *mean)

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_graph_attention.c - attention as exporters write it, found or (near misses) left alone; what the
+ * masks are found to be; the products of queries, keys and values joined; and ONNX Runtime's own nodes. */
+#include "graph_case.h"
+
+#define PASSES(...) ((Pass *[]){ __VA_ARGS__, NULL })
+
+/* ---- pass_attention: two heads of 4 ---- */
+enum { Q, K, V, Q4, K4, V4, QH, KH, VH, SCORES, SCALED, WIDE, LIVE, DEAD, MASK, MASKED, WEIGHTS, MIXED,
+       TOKENS, Y };
+static const Row attention[] = {
+    [Q] = { "MatMul", "x wq:8x8", "q" },
+    [K] = { "MatMul", "x wk:8x8", "k" },
+    [V] = { "MatMul", "x wv:8x8", "v" },
+    [Q4] = { "Reshape", "q [0,0,2,4]", "q4" },
+    [K4] = { "Reshape", "k [0,0,2,4]", "k4" },
+    [V4] = { "Reshape", "v [0,0,2,4]", "v4" },
+    [QH] = { "Transpose perm=0,2,1,3", "q4", "qh" },
+    [KH] = { "Transpose perm=0,2,3,1", "k4", "kh" },
+    [VH] = { "Transpose perm=0,2,1,3", "v4", "vh" },
+    [SCORES] = { "MatMul", "qh kh", "scores" },
+    [SCALED] = { "Mul", "scores 0.5", "scaled" },
+    [WIDE] = { "Unsqueeze", "attention_mask [1,2]", "wide" },
+    [LIVE] = { "Cast to=1", "wide", "live" },
+    [DEAD] = { "Sub", "1.0 live", "dead" },
+    [MASK] = { "Mul", "dead -1e9", "mask" },
+    [MASKED] = { "Add", "scaled mask", "masked" },
+    [WEIGHTS] = { "Softmax axis=-1", "masked", "weights" },
+    [MIXED] = { "MatMul", "weights vh", "mixed" },
+    [TOKENS] = { "Transpose perm=0,2,1,3", "mixed", "tokens" },
+    [Y] = { "Reshape", "tokens [0,0,8]", "y" },
+};
+
+typedef struct Edit {
+    int at; /* beyond Y: one more row */
+    Row row;
+} Edit;
+typedef struct Variant {
+    const char *what;
+    bool found;
+    Edit edit[5]; /* as many as have a row */
+} Variant;
+
+static const Variant variants[] = {
+    { "as it is", true, { { 0 } } },
+    { "scaled by Div", true, { { SCALED, { "Div", "scores 2.0", "scaled" } } } },
+    { "queries scaled, and the scores", true, { { QH, { "Mul", "q4 0.25", "q5" } },
+      { Y + 1, { "Transpose perm=0,2,1,3", "q5", "qh" } } } },
+    { "keys turned twice", true, { { KH, { "Transpose perm=0,2,1,3", "k4", "k5" } },
+      { Y + 1, { "Transpose perm=0,1,3,2", "k5", "kh" } } } },
+    { "no mask", true, { { MASKED, { "Identity", "scaled", "masked" } } } },
+    { "hidden by Where", true, { { MASKED, { "Where", "gone -1e9 scaled", "masked" } },
+      { Y + 1, { "Cast to=9", "dead", "gone" } } } },
+    { "kept by Where", true, { { MASKED, { "Where", "seen scaled -1e9", "masked" } },
+      { Y + 1, { "Cast to=9", "live", "seen" } } } },
+    { "two masks", true, { { MASKED, { "Add", "scaled mask", "m1" } },
+      { Y + 1, { "Add", "m1 bias:1x2x1x1", "masked" } } } },
+    { "one number added", false, { { MASKED, { "Add", "scaled 0.5", "masked" } } } },
+    { "a number for every query", false, { { MASKED, { "Add", "scaled column", "masked" } },
+      { Y + 1, { "Unsqueeze", "queries [1,3]", "column" } },
+      { Y + 2, { "Cast to=1", "attention_mask", "queries" } } } },
+    { "guarded against rows that see nothing", true, { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
+      { Y + 1, { "IsNaN", "w", "nothing" } }, { Y + 2, { "Where", "nothing 0.0 w", "weights" } } } },
+    { "the guard puts ones", false, { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
+      { Y + 1, { "IsNaN", "w", "nothing" } }, { Y + 2, { "Where", "nothing 1.0 w", "weights" } } } },
+    { "the guard looks elsewhere", false, { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
+      { Y + 1, { "IsNaN", "masked", "nothing" } }, { Y + 2, { "Where", "nothing 0.0 w", "weights" } } } },
+    { "softmax over queries", false, { { WEIGHTS, { "Softmax axis=2", "masked", "weights" } } } },
+    { "softmax over heads", false, { { WEIGHTS, { "Softmax axis=1", "masked", "weights" } } } },
+    { "a scale that is no constant", false, { { SCALED, { "Mul", "scores live", "scaled" } } } },
+    { "a scale for every head", false, { { SCALED, { "Mul", "scores s:1x2x1x1", "scaled" } } } },
+    { "a constant divided", false, { { SCALED, { "Div", "2.0 scores", "scaled" } } } },
+    { "scaled behind the mask", false, { { SCALED, { "Add", "scores mask", "scaled" } },
+      { MASKED, { "Mul", "scaled 0.5", "masked" } } } },
+    { "hidden by too little", false, { { MASKED, { "Where", "gone -100.0 scaled", "masked" } },
+      { Y + 1, { "Cast to=9", "dead", "gone" } } } },
+    { "scaled behind Where", false, { { SCALED, { "Where", "gone -1e9 scores", "scaled" } },
+      { MASKED, { "Mul", "scaled 0.5", "masked" } }, { Y + 1, { "Cast to=9", "dead", "gone" } } } },
+    { "the mask taken away", false, { { MASKED, { "Sub", "scaled mask", "masked" } } } },
+    { "the mask times the scores", false, { { MASKED, { "Mul", "scaled live", "masked" } } } },
+    { "queries of tokens, not of heads", false, { { QH, { "Identity", "q4", "qh" } },
+      { KH, { "Transpose perm=0,1,3,2", "k4", "kh" } }, { VH, { "Identity", "v4", "vh" } },
+      { MASKED, { "Identity", "scaled", "masked" } }, { TOKENS, { "Identity", "mixed", "tokens" } } } },
+    { "heads joined in another order", false, { { TOKENS, { "Transpose perm=0,2,3,1", "mixed", "tokens" } } } },
+    { "heads and tokens mixed", false, { { TOKENS, { "Identity", "mixed", "tokens" } },
+      { Y, { "Reshape", "tokens dims", "y" } }, { Y + 1, { "Shape", "x", "dims" } } } },
+    { "heads cut across tokens", false, { { Q4, { "Reshape", "q cut", "qh" } }, { QH, { "Neg", "qh", "q_" } },
+      { Y + 1, { "Concat axis=0", "rows [2] length [4]", "cut" } } } },
+    { "values times a constant", false, { { V4, { "Reshape", "v [0,0,2,4]", "v5" } },
+      { Y + 1, { "Mul", "v5 2.0", "v4" } } } },
+    { "Where by row, not by key", false, { { MASKED, { "Where", "short -1e9 scaled", "masked" } },
+      { Y + 1, { "ReduceMax keepdims=1 axes=3,", "dead", "padded" } }, { Y + 2, { "Cast to=9", "padded", "short" } } } },
+    { "values of more heads", false, { { V4, { "Reshape", "v [0,0,4,2]", "v4" } },
+      { WEIGHTS, { "Softmax axis=-1", "masked", "w2" } },
+      { Y + 1, { "Concat axis=1", "w2 w2", "weights" } } } },
+    { "a second reader of the weights", true, { { Y + 1, { "ReduceMax keepdims=0 axes=1,", "weights", "y2" } } } },
+};
+
+static void build(GraphCase *c, const Variant *v)
+{
+    case_begin(c, 17);
+    tokens(c, 8);
+    node(c, "Shape", "input_ids", "shape");
+    node(c, "Slice", "shape [0] [1]", "rows"), node(c, "Slice", "shape [1] [2]", "length");
+    for (int i = 0; i <= Y; i++) {
+        const Row *r = &attention[i];
+        for (size_t e = 0; e < COUNT(v->edit); e++)
+            if (v->edit[e].at == i && v->edit[e].row.op) r = &v->edit[e].row;
+        node(c, r->op, r->in, r->out);
+    }
+    output(c, "y");
+    for (size_t e = 0; e < COUNT(v->edit); e++) {
+        const Row *r = &v->edit[e].row;
+        if (v->edit[e].at <= Y || !r->op) continue;
+        node(c, r->op, r->in, r->out);
+        if (strcmp(r->out, "y2") == 0) output(c, "y2");
+    }
+}
+
+static int count_attention(const Graph *g)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_node; i++) n += graph_attends(g->node[i]);
+    return n;
+}
+
+static void test_attention(void)
+{
+    GraphCase c;
+    Graph *g, *plain;
+    TEST("attention");
+    for (size_t i = 0; i < COUNT(variants); i++) {
+        build(&c, &variants[i]);
+        bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass_fold(g, &c.err) &&
+                        pass_attention(g, &c.err));
+        double d = ok ? case_difference(&c, plain, g) : INFINITY;
+        if (!CHECK(ok && count_attention(g) == variants[i].found) || !CHECK(d <= 1e-5))
+            printf("  %s: difference %g; %s\n", variants[i].what, d,
+                   ok ? case_ops(&c, g) : c.err.message);
+        if (ok && variants[i].found && count_attention(g))
+            CHECK(!strstr(case_ops(&c, g), "Softmax") || strstr(variants[i].what, "second reader"));
+        arena_free(&c.arena);
+    }
+}
+
+/* ---- pass_mask ---- */
+typedef struct Masking {
+    const char *what;
+    MaskKind kind;
+    int64_t window;
+    bool biased, ragged;
+    Edit edit[5];
+} Masking;
+
+#define FAR_BY(op, limit) { Y + 1, { op, "distance " limit, "far" } }
+#define HIDE_FAR { Y + 2, { "Where", "far -1e9 padding", "mask" } }, { MASK, { "Mul", "dead -1e9", "padding" } }
+static const Masking maskings[] = {
+    { "padding", MASK_PLAIN, 0, false, true, { { 0 } } },
+    { "none", MASK_PLAIN, 0, false, true, { { MASKED, { "Identity", "scaled", "masked" } } } },
+    { "padding by Where", MASK_PLAIN, 0, false, true,
+      { { MASK, { "Where", "gone -1e9 0.0", "mask" } }, { Y + 1, { "Cast to=9", "dead", "gone" } } } },
+    { "padding by queries and keys", MASK_PLAIN, 0, false, true,
+      { { DEAD, { "Mul", "live across", "both" } }, { MASK, { "Mul", "dead2 -1e9", "mask" } },
+        { Y + 1, { "Transpose perm=0,1,3,2", "live", "across" } }, { Y + 2, { "Sub", "1.0 both", "dead2" } } } },
+    { "a window", MASK_PLAIN, 3, false, true, { FAR_BY("Greater", "3"), HIDE_FAR } },
+    { "causal", MASK_PLAIN, 0, true, true,
+      { { Y + 1, { "Greater", "ahead 0", "far" } }, HIDE_FAR } },
+    { "by distance", MASK_PLAIN, 0, true, true,
+      { { MASK, { "Mul", "dead -1e9", "padding" } }, { Y + 1, { "Mul", "metres -0.25", "slope" } },
+        { Y + 2, { "Add", "padding slope", "mask" } } } },
+    { "by the place of the key", MASK_UNPROVED, 0, false, false,
+      { { MASK, { "Mul", "dead -1e9", "padding" } }, { Y + 1, { "Cast to=1", "keys", "places" } },
+        { Y + 2, { "Add", "padding places", "mask" } } } },
+    { "too weak", MASK_UNPROVED, 0, false, false, { { MASK, { "Mul", "dead -100.0", "mask" } } } },
+    { "the wrong way round", MASK_UNPROVED, 0, false, false, { { MASK, { "Mul", "live -1e9", "mask" } } } },
+    { "a token does not see itself", MASK_UNPROVED, 0, false, false, { FAR_BY("Equal", "0"), HIDE_FAR } },
+    { "a window that begins at the first token", MASK_UNPROVED, 0, false, false,
+      { { Y + 1, { "Greater", "keys 3", "far" } }, HIDE_FAR } },
+    { "by the query's word", MASK_UNPROVED, 0, false, false,
+      { { MASK, { "Mul", "dead -1e9", "padding" } }, { Y + 1, { "Where", "special -1e9 padding", "mask" } },
+        { Y + 2, { "Equal", "words4 4", "special" } }, { Y + 3, { "Unsqueeze", "input_ids [1,3]", "words4" } } } },
+    { "no padding, but a window", MASK_UNPROVED, 0, false, false,
+      { FAR_BY("Greater", "3"), { MASK, { "Where", "far -1e9 0.0", "mask" } } } },
+};
+
+/* Behind the attention a product, so that rows of it can be read alone. */
+static void build_masking(GraphCase *c, const Masking *m)
+{
+    Variant v = { .what = m->what };
+    memcpy(v.edit, m->edit, sizeof v.edit);
+    build(c, &v);
+    node(c, "Gather", "shape 1", "S"), node(c, "Range", "0 S 1", "places1");
+    node(c, "Unsqueeze", "places1 [0,1,2]", "keys"), node(c, "Unsqueeze", "places1 [0,1,3]", "queries");
+    node(c, "Sub", "keys queries", "ahead"), node(c, "Abs", "ahead", "distance");
+    node(c, "Cast to=1", "distance", "metres");
+}
+
+static void test_mask(void)
+{
+    GraphCase c;
+    Graph *g;
+    TEST("mask");
+    for (size_t i = 0; i < COUNT(maskings); i++) {
+        const Masking *m = &maskings[i];
+        build_masking(&c, m);
+        bool ok = CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_attention(g, &c.err) &&
+                        pass_mask(g, &c.err) && count_attention(g) == 1);
+        ok &= CHECK(g->mask.kind == m->kind);
+        for (int k = 0; k < g->n_node; k++) {
+            const GraphNode *n = g->node[k];
+            if (!graph_attends(n)) continue;
+            ok &= CHECK(onnx_int(n->node, "window", 0) == m->window);
+            ok &= CHECK((graph_input(n, ATT_BIAS) >= 0) == m->biased);
+        }
+        ok &= CHECK(runs(&c, m->ragged, "mask"));
+        if (!ok) printf("  %s: %s\n", m->what, case_ops(&c, g));
+        arena_free(&c.arena);
+    }
+}
+
+/* A window wider than what was probed is seen when a longer row comes. */
+static void test_wide_window(void)
+{
+    GraphCase c;
+    Graph *g;
+    TEST("wide window");
+    const Masking wide = { .what = "wide", .edit = { { Y + 1, { "Greater", "metres 600.0", "far" } }, HIDE_FAR } };
+    build_masking(&c, &wide);
+    CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_attention(g, &c.err) && pass_mask(g, &c.err));
+    CHECK(g->mask.kind == MASK_PLAIN && g->mask.up_to < 600);
+    CHECK(graph_probe_mask(g, 512) == MASK_PLAIN && graph_probe_mask(g, 700) == MASK_UNPROVED);
+    arena_free(&c.arena);
+}
+
+/* ---- pass_qkv: two heads of 8 ---- */
+typedef struct Joining {
+    const char *what, *wanted;
+    Row q, k, v; /* op NULL: as the others */
+    Row more;
+} Joining;
+#define JOINED "Gather Linear Attention"
+#define APART "Gather Linear Linear Linear Attention"
+static const Joining joinings[] = {
+    { "as they are", JOINED, { 0 }, { 0 }, { 0 }, { 0 } },
+    { "only one has a bias", JOINED, { "Identity", "qm", "q" }, { "Identity", "km", "k" }, { 0 }, { 0 } },
+    { "keys of something else", "Gather Linear Linear Neg Linear Attention", { 0 },
+      { "MatMul", "other wk:16x16", "k" }, { 0 }, { "Neg", "x", "other" } },
+    { "a second reader of the queries", APART " Neg", { 0 }, { 0 }, { 0 }, { "Neg", "q", "y2" } },
+    { "an activation", APART, { 0 }, { "Tanh", "km", "k" }, { 0 }, { 0 } },
+    { "one product for two", "Gather Linear Linear Attention", { 0 }, { "Identity", "q", "k" }, { 0 }, { 0 } },
+};
+
+static void row_or(GraphCase *c, const Row *r, const char *in, const char *out)
+{
+    if (r->op) node(c, r->op, r->in, r->out);
+    else node(c, "Add", in, out);
+}
+
+static void build_joining(GraphCase *c, const Joining *j, int64_t width)
+{
+    const char *shapes[2] = { width == 16 ? "[0,0,2,8]" : "[0,0,2,6]", width == 16 ? "[0,0,16]" : "[0,0,12]" };
+    case_begin(c, 17);
+    tokens(c, width);
+    for (const char *p = "qkv"; *p; p++)
+        node(c, "MatMul", str_format(&c->arena, "x w%c1:%dx%d", *p, (int)width, (int)width),
+             str_format(&c->arena, "%cm", *p));
+    row_or(c, &j->q, str_format(&c->arena, "qm bq:%d", (int)width), "q");
+    row_or(c, &j->k, str_format(&c->arena, "km bk:%d", (int)width), "k");
+    row_or(c, &j->v, str_format(&c->arena, "vm bv:%d", (int)width), "v");
+    for (int i = Q4; i <= V4; i++)
+        node(c, "Reshape", str_format(&c->arena, "%c %s", "qkv"[i - Q4], shapes[0]), attention[i].out);
+    for (int i = QH; i <= SCALED; i++) node(c, attention[i].op, attention[i].in, attention[i].out);
+    node(c, "Softmax axis=-1", "scaled", "weights");
+    node(c, attention[MIXED].op, attention[MIXED].in, "mixed");
+    node(c, attention[TOKENS].op, "mixed", "tokens");
+    node(c, "Reshape", str_format(&c->arena, "tokens %s", shapes[1]), "y");
+    output(c, "y");
+    if (j->more.op) node(c, j->more.op, j->more.in, j->more.out);
+    if (j->more.op && strcmp(j->more.out, "y2") == 0) output(c, "y2");
+}
+
+static void test_qkv(void)
+{
+    GraphCase c;
+    Graph *g;
+    TEST("qkv");
+    Pass *const passes[] = { pass_fold, pass_attention, pass_linear, pass_qkv, NULL };
+    for (size_t i = 0; i < COUNT(joinings); i++) {
+        build_joining(&c, &joinings[i], 16);
+        if (!CHECK(case_becomes(&c, passes, joinings[i].wanted, 1e-5, &g))) printf("  %s\n", joinings[i].what);
+        arena_free(&c.arena);
+    }
+    build_joining(&c, &joinings[0], 12); /* not whole panels */
+    CHECK(case_becomes(&c, passes, APART, 1e-5, &g));
+    arena_free(&c.arena);
+}
+
+/* ---- pass_expand: what ONNX Runtime's optimizer writes ---- */
+static const struct Expanding {
+    const char *what, *wanted; /* NULL: nothing changes */
+    Row row[5];
+} expandings[] = {
+    { "SkipLayerNormalization", "Gather Neg Add LayerNorm",
+      { { "Neg", "x", "skip" }, { "com.microsoft:SkipLayerNormalization epsilon=1e-3", "x skip g:8 b:8", "y" } } },
+    { "with a bias", "Gather Neg Add Add LayerNorm",
+      { { "Neg", "x", "skip" }, { "com.microsoft:SkipLayerNormalization", "x skip g:8 b:8 c:8", "y" } } },
+    { "the sum is read", "Gather Add LayerNorm Add",
+      { { "com.microsoft:SkipLayerNormalization", "x x g:8 b:8", "n _ _ sum" }, { "Add", "n sum", "y" } } },
+    { "the deviation is read", NULL,
+      { { "com.microsoft:SkipLayerNormalization", "x x g:8 b:8", "n _ deviation" }, { "Add", "n deviation", "y" } } },
+    { "gamma that is no constant", NULL,
+      { { "ReduceMax keepdims=0 axes=0,1,", "x", "g" }, { "com.microsoft:SkipLayerNormalization", "x x g", "y" } } },
+    { "BiasGelu", "Gather Add Activation", { { "com.microsoft:BiasGelu", "x b:8", "y" } } },
+    { "FastGelu", "Gather Activation", { { "com.microsoft:FastGelu", "x", "y" } } },
+    { "FastGelu with a bias", "Gather Add Activation", { { "com.microsoft:FastGelu", "x b:8", "y" } } },
+    { "Attention", "Gather Cast MatMul Add MatMul Add MatMul Add Reshape Cast Where Attention",
+      { { "Cast to=6", "attention_mask", "m" },
+        { "com.microsoft:Attention num_heads=2", "x w:8x24 b:24 m", "y" } } },
+    { "Attention without a mask", "Gather MatMul Add MatMul Add MatMul Add Attention",
+      { { "com.microsoft:Attention num_heads=2", "x w:8x24 b:24", "y" } } },
+    { "Attention, causal", NULL,
+      { { "com.microsoft:Attention num_heads=2 unidirectional=1", "x w:8x24 b:24", "y" } } },
+    { "a bias on the scores", NULL,
+      { { "Transpose perm=0,2,1", "x", "turned" }, { "MatMul", "x turned", "bias3" },
+        { "Unsqueeze", "bias3 [1]", "bias" },
+        { "com.microsoft:Attention num_heads=2", "x w:8x24 b:24 _ _ bias", "y" } } },
+};
+
+static void test_expand(void)
+{
+    GraphCase c;
+    TEST("expand");
+    for (size_t i = 0; i < COUNT(expandings); i++) {
+        case_begin(&c, 17);
+        tokens(&c, 8);
+        for (const Row *r = expandings[i].row; r->op; r++) node(&c, r->op, r->in, r->out);
+        output(&c, "y");
+        if (!CHECK(becomes(&c, pass_expand, expandings[i].wanted))) printf("  %s\n", expandings[i].what);
+        arena_free(&c.arena);
+    }
+}
+
+int main(void)
+{
+    test_attention();
+    test_mask();
+    test_wide_window();
+    test_qkv();
+    test_expand();
+    return finish();
+}
