@@ -267,6 +267,7 @@ static int insert(const Finder *f, const char *op, const int *in, int n_in, int 
     const char *name = str_format(g->arena, "%.*s#%s%d", STR_ARG(g->node[*i]->node->name), op,
                                   g->n_value);
     GraphNode *made = graph_node(g, op, name, in, n_in);
+    made->guard = g->node[*i]->guard;
     graph_insert(g, (*i)++, made);
     return made->out[0];
 }
@@ -274,14 +275,15 @@ static int insert(const Finder *f, const char *op, const int *in, int n_in, int 
 typedef struct Masks { /* of the layer before, which shares them as a rule */
     int test, fill, added[MOST_ADDED], n_added;
     bool keeps;
-    int made;
+    int made, guard;
 } Masks;
 
 /* All that is added to the scores as one value, made before node *i; -1: nothing. */
 static int made_mask(const Finder *f, const Match *m, Masks *before, int *i)
 {
     if (m->test < 0 && m->n_added < 2) return m->n_added ? m->added[0] : -1;
-    bool same = before->made >= 0 && before->test == m->test && before->fill == m->fill &&
+    int guard = f->g->node[*i]->guard;
+    bool same = before->made >= 0 && before->guard == guard && before->test == m->test && before->fill == m->fill &&
                 before->keeps == m->keeps && before->n_added == m->n_added;
     for (int k = 0; same && k < m->n_added; k++) same = before->added[k] == m->added[k];
     if (same) return before->made;
@@ -297,7 +299,7 @@ static int made_mask(const Finder *f, const Match *m, Masks *before, int *i)
                            3, i);
         mask = mask < 0 ? hides : insert(f, "Add", (int[]){ mask, hides }, 2, i);
     }
-    *before = (Masks){ m->test, m->fill, { 0 }, m->n_added, m->keeps, mask };
+    *before = (Masks){ m->test, m->fill, { 0 }, m->n_added, m->keeps, mask, guard };
     memcpy(before->added, m->added, sizeof before->added);
     return mask;
 }

@@ -101,6 +101,7 @@ static int constant_ints(Graph *g, const int64_t *from, int n)
 static int inserted(Graph *g, int *i, const char *op, const int *in, int n_in)
 {
     GraphNode *n = graph_node(g, op, str_format(g->arena, "#index%d", g->n_value), in, n_in);
+    n->guard = g->node[*i]->guard;
     graph_insert(g, (*i)++, n);
     if (graph_is(n, "GatherElements")) node_set_int(g, n, "axis", 1);
     return n->out[0];
@@ -118,7 +119,7 @@ static void gather_rows(const Index *x, int *i, int data, int index)
     int taken = inserted(g, i, "GatherElements", (int[]){ data, wide }, 2);
     GraphNode *last = graph_node(g, "Reshape", str_format(g->arena, "%.*s", STR_ARG(old->node->name)),
                                  (int[]){ taken, constant_ints(g, row, 2) }, 2);
-    last->out[0] = old->out[0];
+    last->out[0] = old->out[0], last->guard = old->guard;
     g->value[last->out[0]].producer = *i;
     g->node[*i] = last;
 }
@@ -141,7 +142,7 @@ static void fill_where(Graph *g, int i, int condition, int number)
     GraphNode *old = g->node[i];
     GraphNode *n = graph_node(g, "Where", str_format(g->arena, "%.*s", STR_ARG(old->node->name)),
                               (int[]){ condition, number, old->in[0] }, 3);
-    n->out[0] = old->out[0];
+    n->out[0] = old->out[0], n->guard = old->guard;
     g->value[n->out[0]].producer = i;
     g->node[i] = n;
 }

@@ -117,6 +117,84 @@ static void drop_neutral(Graph *g, const Symbols *s)
     }
 }
 
+/* ---- scalars that no size changes ---- */
+/* Sizes beyond the probes, at which a number that was the same at all of those is looked at again. */
+static const struct Probe further[] = { { 1, 1 }, { 1, 2 }, { 2, 1031 }, { 1, 8209 } };
+
+static bool reads_dims_only(const GraphNode *n)
+{
+    return graph_is(n, "Shape") || graph_is(n, "Size");
+}
+
+/* Entries of a shape that are numbers, not names. */
+static bool takes_entries(const Graph *g, const Symbols *s, const GraphNode *n)
+{
+    if ((!graph_is(n, "Gather") && !graph_is(n, "Slice")) || !s->t[n->out[0]].data ||
+        !graph_is(graph_producer(g, n->in[0]), "Shape"))
+        return false;
+    for (int k = 1; k < n->n_in; k++)
+        if (n->in[k] >= 0 && !g->value[n->in[k]].constant) return false;
+    return true;
+}
+
+/* The dim that a value is one entry of, as Shape's reader takes it; DIM_UNKNOWN: none. */
+static int64_t entry_of(const Graph *g, const Symbols *s, int v)
+{
+    const GraphNode *n = graph_producer(g, v);
+    double index;
+    while (graph_is(n, "Squeeze") || graph_is(n, "Unsqueeze") || graph_is(n, "Cast"))
+        n = graph_producer(g, n->in[0]);
+    if ((!graph_is(n, "Gather") && !graph_is(n, "Slice")) || tensor_count(&s->t[n->out[0]]) != 1 ||
+        !graph_scalar(g, n->in[1], &index))
+        return DIM_UNKNOWN;
+    const GraphNode *shape = graph_producer(g, n->in[0]);
+    if (!graph_is(shape, "Shape") || shape->node->n_attr) return DIM_UNKNOWN;
+    const Tensor *t = &s->t[shape->in[0]];
+    int axis = (int)index + (index < 0 ? MAX(t->rank, 0) : 0);
+    return axis >= 0 && axis < t->rank ? t->dim[axis] : DIM_UNKNOWN;
+}
+
+/* A length compared with, or taken from, the same length. */
+static bool reads_one_dim_twice(const Graph *g, const Symbols *s, const GraphNode *n)
+{
+    if (n->n_in != 2 || n->op->token != TOKEN_EACH || !s->t[n->out[0]].data) return false;
+    int64_t dim = entry_of(g, s, n->in[0]);
+    return dim != DIM_UNKNOWN && dim == entry_of(g, s, n->in[1]);
+}
+
+/* [n_value]: made from constants and from dims that are numbers. A comparison of the length with 512 is
+ * the same at every probe, too, but it is not one of these. */
+static bool *settled_values(const Graph *g, Arena *arena, const Symbols *s)
+{
+    bool *settled = ARRAY(arena, bool, g->n_value);
+    for (int v = 0; v < g->n_value; v++) settled[v] = g->value[v].constant;
+    for (int i = 0; i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        bool all = n->op && n->n_in > 0 && !n->guard;
+        for (int k = 0; all && k < n->n_in; k++) all = n->in[k] < 0 || settled[n->in[k]];
+        if (n->op && reads_dims_only(n)) all = s->t[n->out[0]].data != NULL;
+        all |= n->op && !n->guard && (takes_entries(g, s, n) || reads_one_dim_twice(g, s, n));
+        for (int k = 0; n->op && k < n->n_out; k++)
+            if (n->out[k] >= 0) settled[n->out[k]] = all;
+    }
+    return settled;
+}
+
+/* Dims may be cut off or filled up: at a size where they are, the value is none of these. */
+static void look_further(const Graph *g, Arena *arena, const Symbols *s, bool *settled)
+{
+    for (size_t i = 0; i < COUNT(further); i++) {
+        Inferred at;
+        Err ignored;
+        if (!infer_at(g, arena, further[i].B, further[i].S, &at, &ignored)) continue;
+        for (int v = 0; v < g->n_value; v++)
+            if (at.t[v].data && s->t[v].data && tensor_count(&s->t[v]) == 1 &&
+                (!tensor_same_shape(&at.t[v], &s->t[v]) ||
+                 memcmp(at.t[v].data, s->t[v].data, tensor_bytes(&s->t[v])) != 0))
+                settled[v] = false;
+    }
+}
+
 /* Scalars computed from shapes that never change (the square root of the head size) become constants. */
 bool pass_symbols(Graph *g, Err *err)
 {
@@ -126,8 +204,10 @@ bool pass_symbols(Graph *g, Err *err)
         arena_free(&scratch);
         return true; /* whatever is wrong with the shapes is said when the graph is planned */
     }
+    bool *settled = s.known ? settled_values(g, &scratch, &s) : NULL;
+    if (s.known) look_further(g, &scratch, &s, settled);
     for (int v = 0; s.known && v < g->n_value; v++) {
-        if (g->value[v].producer < 0 || g->value[v].output || !s.t[v].data ||
+        if (g->value[v].producer < 0 || g->value[v].output || !s.t[v].data || !settled[v] ||
             tensor_count(&s.t[v]) != 1)
             continue;
         Tensor t = s.t[v];
