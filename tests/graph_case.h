@@ -376,22 +376,42 @@ static inline void try_pattern(Pass *const *passes, int opset, int64_t width, co
 /* ---- through plans ---- */
 enum { CASE_BATCH = 3 };
 
-/* Rows of different lengths in one batch give what each gives alone, untouched. */
-static inline double case_alone(GraphCase *c, const RowOutput *out, int64_t S)
+/* Where the sizes are fixed: the first row, n tokens of it, and padding. */
+static inline void case_blank(Named *in, int n_in, int64_t n)
+{
+    double zero = 0;
+    for (int i = 0; i < n_in; i++)
+        for (int64_t k = 0; k < tensor_count(&in[i].t); k++)
+            if (k >= n) tensor_store(&in[i].t, k, 1, &zero);
+}
+
+/* One row alone, by the untouched graph. */
+static inline bool case_row(GraphCase *c, int row, int64_t n, Tensor *out, bool *fixed)
 {
     Graph *plain;
     Named in[CASE_WORDS], answer[CASE_WORDS];
+    if (!case_open(c, &plain)) return false;
+    const int64_t *dim = plain->value[plain->input[0]].t.dim;
+    *fixed = dim[0] > 0 && dim[1] > 0;
+    case_inputs(c, plain, *fixed ? dim[0] : 1, *fixed ? dim[1] : n, row, false, in);
+    if (*fixed) case_blank(in, plain->n_input, n);
+    if (!engine_run_generic(plain, NULL, in, (size_t)plain->n_input, &c->arena, answer, &c->err)) return false;
+    return *out = answer[0].t, true;
+}
+
+/* How far rows of different lengths, run in one batch, are from what each gives alone. */
+static inline double case_alone(GraphCase *c, const RowOutput *out, int64_t S)
+{
     double worst = 0;
     for (int r = 0; r < CASE_BATCH; r++) {
-        int64_t n = case_length(S, r);
-        if (!case_open(c, &plain)) return INFINITY;
-        case_inputs(c, plain, 1, n, r, false, in);
-        if (!engine_run_generic(plain, NULL, in, (size_t)plain->n_input, &c->arena, answer, &c->err))
-            return INFINITY;
-        Tensor got = answer[0].t;
-        if (tensor_count(&got) != out[r].tokens * out[r].width) return INFINITY;
-        got.data = (void *)out[r].data;
-        worst = fmax(worst, case_distance(&got, &answer[0].t));
+        Tensor want;
+        bool fixed;
+        int64_t n = out[r].tokens * out[r].width;
+        if (!case_row(c, r, case_length(S, r), &want, &fixed)) return INFINITY;
+        if (fixed ? n > tensor_count(&want) : n != tensor_count(&want)) return INFINITY;
+        Tensor got = { .type = want.type, .rank = 1, .dim = { n }, .data = (void *)out[r].data };
+        want.rank = 1, want.dim[0] = n;
+        worst = fmax(worst, case_distance(&got, &want));
     }
     return worst;
 }

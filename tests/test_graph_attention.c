@@ -96,12 +96,8 @@ static const Variant variants[] = {
     { "a second reader of the weights", true, { { Y + 1, { "ReduceMax keepdims=0 axes=1,", "weights", "y2" } } } },
 };
 
-static void build(GraphCase *c, const Variant *v)
+static void add_rows(GraphCase *c, const Variant *v)
 {
-    case_begin(c, 17);
-    tokens(c, 8);
-    node(c, "Shape", "input_ids", "shape");
-    node(c, "Slice", "shape [0] [1]", "rows"), node(c, "Slice", "shape [1] [2]", "length");
     for (int i = 0; i <= Y; i++) {
         const Row *r = &attention[i];
         for (size_t e = 0; e < COUNT(v->edit); e++)
@@ -115,6 +111,20 @@ static void build(GraphCase *c, const Variant *v)
         node(c, r->op, r->in, r->out);
         if (strcmp(r->out, "y2") == 0) output(c, "y2");
     }
+}
+
+static void begin(GraphCase *c)
+{
+    case_begin(c, 17);
+    tokens(c, 8);
+    node(c, "Shape", "input_ids", "shape");
+    node(c, "Slice", "shape [0] [1]", "rows"), node(c, "Slice", "shape [1] [2]", "length");
+}
+
+static void build(GraphCase *c, const Variant *v)
+{
+    begin(c);
+    add_rows(c, v);
 }
 
 static int count_attention(const Graph *g)
@@ -141,6 +151,30 @@ static void test_attention(void)
             CHECK(!strstr(case_ops(&c, g), "Softmax") || strstr(variants[i].what, "second reader"));
         arena_free(&c.arena);
     }
+}
+
+/* In a branch that is not taken for a single token: what is made for it is not run then, either. */
+static void test_branch(void)
+{
+    static const Variant where = { "hidden by Where", true, { { MASKED, { "Where", "gone -1e9 scaled", "masked" } },
+      { Y + 1, { "Cast to=9", "dead", "gone" } } } };
+    GraphCase c;
+    Graph *g, *plain;
+    TEST("branch");
+    begin(&c);
+    node(&c, "Squeeze", "length [0]", "S"), node(&c, "Equal", "S 1", "single");
+    branch_begin(&c);
+    node(&c, "Neg", "x", "n"), output(&c, "n");
+    OnnxGraph *yes = branch_end(&c);
+    branch_begin(&c);
+    add_rows(&c, &where);
+    node_if(&c, "single", yes, branch_end(&c), "z");
+    output(&c, "z");
+    bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass_fold(g, &c.err) &&
+                    pass_attention(g, &c.err) && count_attention(g) == 1);
+    CHECK(ok && case_difference(&c, plain, g) <= 1e-5);
+    CHECK(runs(&c, false, "If"));
+    arena_free(&c.arena);
 }
 
 /* ---- pass_mask ---- */
@@ -343,6 +377,7 @@ static void test_expand(void)
 int main(void)
 {
     test_attention();
+    test_branch();
     test_mask();
     test_wide_window();
     test_qkv();

@@ -71,6 +71,13 @@ static void mark_needed(const Graph *g, Arena *arena, const int *outputs, int n_
     }
 }
 
+/* Where a node names no axis, the last one is meant; before opset 13 Softmax took all from the second on. */
+static bool default_inside(const GraphNode *n, int rank)
+{
+    bool all = graph_is(n, "Softmax") || graph_is(n, "LogSoftmax") || graph_is(n, "Hardmax");
+    return rank > 2 && !(all && n->opset < 13);
+}
+
 /* Axes that a node works along all lie inside a token. */
 static bool axes_inside(const Graph *g, const Symbols *s, const GraphNode *n)
 {
@@ -85,7 +92,7 @@ static bool axes_inside(const Graph *g, const Symbols *s, const GraphNode *n)
     }
     if (one) return (one->i < 0 ? one->i + rank : one->i) >= 2;
     bool by_input = graph_is(n, "Slice") || str_starts(str_of(n->op->name), "Reduce");
-    if (!by_input) return rank > 2; /* the default axis is the last one */
+    if (!by_input) return default_inside(n, rank);
     int axes = graph_is(n, "Slice") ? 3 : 1;
     if (n->n_in <= axes || n->in[axes] < 0 || !g->value[n->in[axes]].constant) return false;
     const Tensor *t = &g->value[n->in[axes]].t;
@@ -142,7 +149,7 @@ static bool works_by_token(const Graph *g, const Symbols *s, const Layout *l, co
     case TOKEN_NO: return false;
     case TOKEN_EACH: return inputs_broadcast(s, l, n, s->t[n->out[0]].rank);
     case TOKEN_INNER: return first && axes_inside(g, s, n) && inputs_apart(s, n);
-    case TOKEN_MATMUL: return first && inputs_apart(s, n);
+    case TOKEN_MATMUL: return first && without_rows(&s->t[n->in[1]]) && inputs_apart(s, n);
     case TOKEN_GATHER:
         return onnx_int(n->node, "axis", 0) == 0 && without_rows(&s->t[n->in[0]]) &&
                graph_leads(&s->t[n->in[1]]);

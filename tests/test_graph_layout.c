@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_graph_layout.c - whether a graph runs on rows without padding, and why not: row by row, rows that
+ * become one vector, integers along rows, positions. Each graph is run on rows of different lengths, which
+ * must answer as each does alone; a graph that is called ragged and is not would fail there. And fixed
+ * sizes: what is taken away, and that padding to them gives the same. */
+#include "graph_case.h"
+
+#define RAGGED ""
+typedef struct Case {
+    const char *what, *why; /* why it is padded; RAGGED: it is not */
+    Row row[9];
+} Case;
+
+static void build(GraphCase *c, const Case *s, const char *dims, int opset)
+{
+    case_begin(c, opset);
+    tokens_of(c, dims, 8);
+    for (size_t i = 0; i < COUNT(s->row) && s->row[i].op; i++)
+        node(c, s->row[i].op, s->row[i].in, s->row[i].out);
+    output(c, "y");
+}
+
+static void try_all(const Case *s, size_t n, int opset)
+{
+    GraphCase c;
+    for (size_t i = 0; i < n; i++) {
+        build(&c, &s[i], "B S", opset);
+        if (!CHECK(runs(&c, !*s[i].why, s[i].why))) printf("  %s\n", s[i].what);
+        arena_free(&c.arena);
+    }
+}
+
+/* ---- token by token ---- */
+static const Case by_token[] = {
+    { "elementwise", RAGGED, { { "Tanh", "x", "t" }, { "Mul", "t w:8", "y" } } },
+    { "a product", RAGGED, { { "MatMul", "x w:8x5", "h" }, { "Relu", "h", "y" } } },
+    { "softmax inside a token", RAGGED, { { "Softmax axis=-1", "x", "y" } } },
+    { "softmax over tokens", "(Softmax)", { { "Softmax axis=1", "x", "y" } } },
+    { "softmax over rows", "(Softmax)", { { "Softmax axis=0", "x", "y" } } },
+    { "heads and back", RAGGED, { { "Reshape", "x [0,0,2,4]", "h" }, { "Transpose perm=0,1,3,2", "h", "t" },
+      { "Reshape", "t [0,0,8]", "y" } } },
+    { "tokens and columns turned", "(Transpose)", { { "Transpose perm=0,2,1", "x", "t" }, { "Relu", "t", "r" },
+      { "Transpose perm=0,2,1", "r", "y" } } },
+    { "a sum over the columns", RAGGED, { { "ReduceSum keepdims=1", "x [-1]", "s" }, { "Div", "x s", "y" } } },
+    { "a sum over everything", "(ReduceSum)", { { "ReduceSum keepdims=1", "x [1,2]", "s" }, { "Div", "x s", "y" } } },
+    { "the token before", "needs the padded form", { { "Pad", "x [0,1,0,0,-1,0]", "p" }, { "Add", "x p", "y" } } },
+    { "columns cut off", "(Slice)", { { "Slice", "x [0] [4] [2]", "y" } } },
+    { "every second token", "needs the padded form", { { "Slice", "x [0] [99] [1] [2]", "h" },
+      { "ReduceMax keepdims=0 axes=1,", "h", "y" } } },
+    { "tokens of one row times each other", "needs the padded form",
+      { { "Transpose perm=0,2,1", "x", "t" }, { "MatMul", "x t", "s" }, { "MatMul", "s x", "y" } } },
+    { "all tokens, by a matrix of ones", "needs the padded form",
+      { { "Shape", "input_ids", "dims" }, { "Slice", "dims [1] [2]", "n" }, { "Concat axis=0", "[1,1] n", "to" },
+        { "ReduceMax keepdims=1", "x", "m" }, { "ReduceMax keepdims=1 axes=2,", "x", "col" },
+        { "Expand", "col to", "square" }, { "MatMul", "square x", "y" } } },
+    { "a product over the batch", "needs the padded form",
+      { { "ReduceMax keepdims=1 axes=0,", "x", "most" }, { "Sub", "x most", "y" } } },
+};
+
+static const Case old_softmax[] = {
+    { "the default axis of opset 11", "(Softmax)", { { "Softmax", "x", "y" } } },
+    { "the last axis of opset 11", RAGGED, { { "Softmax axis=2", "x", "y" } } },
+};
+
+/* ---- one vector a row ---- */
+#define WIDE_MASK { "Cast to=1", "attention_mask", "live" }, { "Unsqueeze", "live [2]", "m" }
+static const Case ends[] = {
+    { "the first token", RAGGED, { { "Gather axis=1", "x 0", "y" } } },
+    { "the last place", "(Gather)", { { "Gather axis=1", "x -1", "y" } } },
+    { "the first column", "(Gather)", { { "Gather axis=2", "x 0", "c" }, { "Unsqueeze", "c [2]", "y" } } },
+    { "a masked sum", RAGGED, { WIDE_MASK, { "Mul", "x m", "z" }, { "ReduceSum keepdims=0", "z [1]", "y" } } },
+    { "a masked mean", RAGGED, { WIDE_MASK, { "Mul", "x m", "z" }, { "ReduceSum keepdims=0", "z [1]", "s" },
+      { "ReduceSum keepdims=0", "m [1]", "n" }, { "Clip", "n 1e-9", "c" }, { "Div", "s c", "y" } } },
+    { "a mean and its length", RAGGED, { WIDE_MASK, { "Mul", "x m", "z" }, { "ReduceSum keepdims=0", "z [1]", "s" },
+      { "ReduceL2 keepdims=1 axes=1,", "s", "l" }, { "Div", "s l", "y" } } },
+    { "a sum of what was hidden by Where", RAGGED,
+      { WIDE_MASK, { "Cast to=9", "m", "seen" }, { "Where", "seen x 0.0", "z" }, { "ReduceSum keepdims=0", "z [1]", "y" } } },
+    { "a sum where padding is not hidden", "(ReduceSum)", { { "ReduceSum keepdims=0", "x [1]", "y" } } },
+    { "a sum where padding is one", "(ReduceSum)",
+      { WIDE_MASK, { "Mul", "x m", "z" }, { "Exp", "z", "e" }, { "ReduceSum keepdims=0", "e [1]", "y" } } },
+    { "a sum where the mask is turned round", "(ReduceSum)",
+      { WIDE_MASK, { "Sub", "1.0 m", "d" }, { "Mul", "x d", "z" }, { "Add", "z x", "a" }, { "ReduceSum keepdims=0", "a [1]", "y" } } },
+    { "a mean over all tokens", "(ReduceMean)", { { "ReduceMean keepdims=0 axes=1,", "x", "y" } } },
+    { "a masked sum over rows", "(ReduceSum)",
+      { WIDE_MASK, { "Mul", "x m", "z" }, { "ReduceSum keepdims=1", "z [0]", "s" }, { "Add", "x s", "y" } } },
+    { "a hidden maximum", RAGGED, { WIDE_MASK, { "Cast to=9", "m", "seen" }, { "Where", "seen x -1e9", "z" },
+      { "ReduceMax keepdims=0 axes=1,", "z", "y" } } },
+    { "a maximum where padding is zero", "(ReduceMax)", { WIDE_MASK, { "Mul", "x m", "z" }, { "ReduceMax keepdims=0 axes=1,", "z", "y" } } },
+    { "a minimum", "(ReduceMin)", { WIDE_MASK, { "Cast to=9", "m", "seen" }, { "Where", "seen x -1e9", "z" },
+      { "ReduceMin keepdims=0 axes=1,", "z", "y" } } },
+    { "the last token, by its number", RAGGED,
+      { { "ReduceSum keepdims=1", "attention_mask [1]", "n" }, { "Sub", "n 1", "i" }, { "Unsqueeze", "i [2]", "i3" },
+        { "Expand", "i3 [1,1,8]", "i8" }, { "GatherElements axis=1", "x i8", "z" }, { "Squeeze", "z [1]", "y" } } },
+    { "the last token of the longest row", "needs the padded form",
+      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "n" }, { "Sub", "n 1", "i" }, { "Gather axis=1", "x i", "y" } } },
+    { "a linear layer behind it", RAGGED,
+      { { "Gather axis=1", "x 0", "c" }, { "Gemm transB=1", "c w:5x8 b:5", "h" }, { "Tanh", "h", "y" } } },
+    { "and back to the tokens", "needs the padded form",
+      { { "ReduceMean keepdims=1 axes=1,", "x", "c" }, { "Sub", "x c", "y" } } },
+};
+
+/* ---- integers along rows ---- */
+static const Case rows[] = {
+    { "counted tokens", RAGGED, { { "CumSum", "attention_mask 1", "n" }, { "Gather", "places:40x8 n", "p" }, { "Add", "x p", "y" } } },
+    { "counted words that are not 0", RAGGED,
+      { { "Equal", "input_ids 0", "z" }, { "Not", "z", "o" }, { "Cast to=7", "o", "k" }, { "CumSum", "k 1", "n" },
+        { "Gather", "places:40x8 n", "p" }, { "Add", "x p", "y" } } },
+    { "counted from the end", RAGGED,
+      { { "CumSum reverse=1", "k 1", "n" }, { "Add", "attention_mask 1", "k" }, { "Gather", "places:90x8 n", "p" }, { "Add", "x p", "y" } } },
+    { "counted from the end, padding with it", "integers of a row",
+      { { "CumSum", "attention_mask 1", "k" }, { "CumSum reverse=1", "k 1", "n" }, { "Gather", "places:90x8 n", "p" }, { "Add", "x p", "y" } } },
+    { "counted over the rows", "integers of a row",
+      { { "CumSum", "attention_mask 0", "n" }, { "Gather", "places:40x8 n", "p" }, { "Add", "x p", "y" } } },
+    { "how many words there are in all rows", "integers of a row",
+      { { "ReduceMax keepdims=1", "input_ids", "n" }, { "Mul", "attention_mask n", "k" },
+        { "Gather", "places:40x8 k", "p" }, { "Add", "x p", "y" } } },
+    { "places", RAGGED,
+      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "n" }, { "Range", "0 n 1", "r" },
+        { "Gather", "places:40x8 r", "p" }, { "Add", "x p", "y" } } },
+    { "places from the end", "depends on the batch",
+      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "n" }, { "Range", "n 0 -1", "r" },
+        { "Gather", "places:40x8 r", "p" }, { "Add", "x p", "y" } } },
+    { "the number of tokens", "depends on the batch",
+      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "n" }, { "Cast to=1", "n", "f" }, { "Mul", "x f", "y" } } },
+    { "the number of columns", RAGGED,
+      { { "Shape", "x", "dims" }, { "Gather", "dims 2", "n" }, { "Cast to=1", "n", "f" }, { "Mul", "x f", "y" } } },
+};
+
+static void test_layout(void)
+{
+    TEST("by token");
+    try_all(by_token, COUNT(by_token), 17);
+    TEST("old softmax");
+    try_all(old_softmax, COUNT(old_softmax), 11);
+    TEST("ends");
+    try_all(ends, COUNT(ends), 17);
+    TEST("rows");
+    try_all(rows, COUNT(rows), 17);
+}
+
+/* ---- pass_unfix: two rows of 24 tokens ---- */
+typedef struct Fixed {
+    bool taken; /* the sizes are gone */
+    Case of;
+} Fixed;
+
+static const Fixed fixeds[] = {
+    { true, { "nothing to change", RAGGED, { { "MatMul", "x w:8x8", "h" }, { "Tanh", "h", "y" } } } },
+    { true, { "heads", RAGGED, { { "Reshape", "x [2,24,2,4]", "h" }, { "Neg", "h", "n" }, { "Reshape", "n [2,24,8]", "y" } } } },
+    { true, { "with an open dim", RAGGED, { { "Reshape", "x [2,-1,2,4]", "h" }, { "Neg", "h", "n" }, { "Reshape", "n [2,24,-1]", "y" } } } },
+    { true, { "positions", RAGGED, { { "Add", "x p:1x24x8", "y" } } } },
+    { true, { "a masked mean", RAGGED, { WIDE_MASK, { "Expand", "m [2,24,8]", "e" }, { "Mul", "x e", "z" },
+      { "ReduceSum keepdims=0", "z [1]", "y" } } } },
+    { true, { "the first token", RAGGED, { { "Gather axis=1", "x 0", "y" } } } },
+    { true, { "a sum over padding", "needs the padded form", { { "ReduceSum keepdims=0", "x [1]", "y" } } } },
+    { true, { "tokens of all rows in a list, and back", "needs the padded form",
+      { { "Reshape", "x [48,8]", "f" }, { "Neg", "f", "n" }, { "Reshape", "n [2,24,8]", "y" } } } },
+    { false, { "half rows", "fixed", { { "Reshape", "x [4,12,8]", "h" }, { "Softmax axis=1", "h", "s" }, { "Reshape", "s [2,24,8]", "y" } } } },
+    { true, { "columns and tokens mixed", "needs the padded form", { { "Reshape", "x [2,8,24]", "h" }, { "Softmax axis=2", "h", "s" }, { "Reshape", "s [2,24,8]", "y" } } } },
+    { false, { "more than all tokens", "fixed", { { "Reshape", "x [2,3,8,8]", "h" }, { "Neg", "h", "n" }, { "Reshape", "n [2,24,8]", "y" } } } },
+    { false, { "a matrix over the tokens", "fixed", { { "MatMul", "w:24x24 x", "y" } } } },
+};
+
+static void test_unfix(void)
+{
+    GraphCase c;
+    Graph *g;
+    TEST("unfix");
+    for (size_t i = 0; i < COUNT(fixeds); i++) {
+        const Fixed *f = &fixeds[i];
+        build(&c, &f->of, "2 24", 17);
+        bool ok = CHECK(case_open(&c, &g) && pass_unfix(g, &c.err));
+        ok &= CHECK((g->fixed_S == 24 && g->fixed_B == 2) == f->taken);
+        ok &= CHECK(runs(&c, !*f->of.why, f->of.why));
+        if (!ok) printf("  %s: %s\n", f->of.what, case_ops(&c, g));
+        arena_free(&c.arena);
+    }
+}
+
+/* Rows and tokens that change places are read as such; the answers are those of the declared size. */
+static void test_mixed_rows(void)
+{
+    static const Case mixed = { "rows and tokens mixed", "",
+        { { "Reshape", "x [24,2,8]", "h" }, { "Softmax axis=1", "h", "s" }, { "Reshape", "s [2,24,8]", "y" } } };
+    GraphCase c;
+    Graph *g, *plain;
+    Named a[CASE_WORDS], b[CASE_WORDS];
+    TEST("rows and tokens mixed");
+    build(&c, &mixed, "2 24", 17);
+    CHECK(case_open(&c, &plain) && case_open(&c, &g) && graph_optimize(g, false, &c.err));
+    CHECK(case_answers(&c, plain, 2, 24, a) && case_answers(&c, g, 2, 24, b));
+    CHECK(case_distance(&b[0].t, &a[0].t) <= 1e-5);
+    Engine *e;
+    const char *why;
+    CHECK(engine_new(&c.arena, g, STR("y"), &e, &c.err) && !engine_ragged(e, &why));
+    arena_free(&c.arena);
+}
+
+/* Without a mask padding would be seen; less than 8 tokens are no text; and a constant that is another
+ * for the second row means that very row. */
+static void test_left_fixed(void)
+{
+    GraphCase c;
+    Graph *g;
+    TEST("left fixed");
+    case_begin(&c, 17);
+    input(&c, "input_ids", T_I64, "2 24");
+    node(&c, "Gather", "words:29x8 input_ids", "y");
+    output(&c, "y");
+    CHECK(case_open(&c, &g) && pass_unfix(g, &c.err) && g->fixed_S == 0);
+    arena_free(&c.arena);
+    static const Case differ = { "rows that differ", "", { { "Add", "x p:2x24x8", "y" } } };
+    build(&c, &differ, "2 24", 17);
+    CHECK(case_open(&c, &g) && pass_unfix(g, &c.err) && g->fixed_S == 0);
+    arena_free(&c.arena);
+    static const Case short_rows = { "short", "", { { "Neg", "x", "y" } } };
+    build(&c, &short_rows, "2 7", 17);
+    CHECK(case_open(&c, &g) && pass_unfix(g, &c.err) && g->fixed_S == 0);
+    arena_free(&c.arena);
+    build(&c, &short_rows, "2 8", 17);
+    CHECK(case_open(&c, &g) && pass_unfix(g, &c.err) && g->fixed_S == 8);
+    arena_free(&c.arena);
+}
+
+int main(void)
+{
+    test_layout();
+    test_unfix();
+    test_mixed_rows();
+    test_left_fixed();
+    return finish();
+}
