@@ -153,6 +153,103 @@ static void test_attention(void)
     }
 }
 
+/* ---- heads.c: where queries, keys and values come from ---- */
+typedef struct Heading {
+    const char *what;
+    bool found;
+    int at; /* the row that is another; -1: none */
+    Row row;
+} Heading;
+
+/* The end of all of them: qh and vh [B, H, S, D], kh [B, H, D, S]. */
+static const Row tail[] = { { "MatMul", "qh kh", "scores" }, { "Softmax axis=-1", "scores", "weights" },
+                            { "MatMul", "weights vh", "mixed" }, { "Transpose perm=0,2,1,3", "mixed", "tokens" },
+                            { "Reshape", "tokens [0,0,8]", "y" } };
+
+static void try_heads(const Row *row, int n, const Heading *heading, size_t n_heading)
+{
+    GraphCase c;
+    Graph *g, *plain;
+    for (size_t i = 0; i < n_heading; i++) {
+        begin(&c);
+        for (int k = 0; k < n; k++) {
+            const Row *r = heading[i].at == k ? &heading[i].row : &row[k];
+            node(&c, r->op, r->in, r->out);
+        }
+        for (size_t k = 0; k < COUNT(tail); k++) node(&c, tail[k].op, tail[k].in, tail[k].out);
+        output(&c, "y");
+        bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass_fold(g, &c.err) &&
+                        pass_attention(g, &c.err));
+        double d = ok ? case_difference(&c, plain, g) : INFINITY;
+        if (!CHECK(ok && count_attention(g) == heading[i].found) || !CHECK(d <= 1e-5))
+            printf("  %s: difference %g; %s\n", heading[i].what, d, ok ? case_ops(&c, g) : c.err.message);
+        arena_free(&c.arena);
+    }
+}
+
+/* One product for all three: [B, S, 3, H, D], turned to [3, B, H, S, D]. */
+static const Row packed[] = {
+    { "MatMul", "x w:8x24", "all" }, { "Reshape", "all [0,0,3,2,4]", "five" },
+    { "Transpose perm=2,0,3,1,4", "five", "parts" }, { "Gather", "parts 0", "qh" },
+    { "Gather", "parts 1", "k4" }, { "Gather", "parts 2", "vh" }, { "Transpose perm=0,1,3,2", "k4", "kh" },
+};
+static const Heading packed_headings[] = {
+    { "as it is", true, -1, { 0 } },
+    { "keys and values alike", true, 4, { "Gather", "parts 2", "k4" } },
+    { "from the end", false, 5, { "Gather", "parts -1", "vh" } },
+};
+
+/* Runs of columns of one product. */
+static const Row columns[] = {
+    { "MatMul", "x w:8x24", "all" }, { "Split axis=-1", "all", "q k v" },
+    { "Reshape", "q [0,0,2,4]", "q4" }, { "Reshape", "k [0,0,2,4]", "k4" }, { "Reshape", "v [0,0,2,4]", "v4" },
+    { "Transpose perm=0,2,1,3", "q4", "qh" }, { "Transpose perm=0,2,3,1", "k4", "kh" },
+    { "Transpose perm=0,2,1,3", "v4", "vh" },
+};
+static const Heading column_headings[] = {
+    { "as they are", true, -1, { 0 } },
+    { "in another order", true, 1, { "Split axis=2", "all", "v q k" } },
+};
+
+/* Positions by rotation: q * cos + (-q2, q1) * sin. */
+#define ROTATE(v)                                                                                        \
+    { "Slice", v " [0] [2] [3]", v "1" }, { "Slice", v " [2] [99] [3]", v "2" }, { "Neg", v "2", v "n" }, \
+        { "Concat axis=-1", v "n " v "1", v "t" }, { "Mul", v " cos", v "c" }, { "Mul", v "t sin", v "s" }, \
+        { "Add", v "c " v "s", v "r" }
+enum { ANGLES = 8, Q_ROTATED = 11, K_ROTATED = 18 };
+static const Row rotated[] = {
+    { "MatMul", "x wq:8x8", "q_" }, { "MatMul", "x wk:8x8", "k_" }, { "Reshape", "q_ [0,0,2,4]", "q4" },
+    { "Reshape", "k_ [0,0,2,4]", "k4" }, { "Transpose perm=0,2,1,3", "q4", "q" },
+    { "Transpose perm=0,2,1,3", "k4", "k" }, { "Squeeze", "length [0]", "S" }, { "Range", "0 S 1", "range" },
+    { "Cast to=1", "range", "places" }, { "Unsqueeze", "places [1]", "column" }, { "Mul", "column f:1x4", "angles" },
+    ROTATE("q"), ROTATE("k"), { "Transpose perm=0,1,3,2", "kr", "kh" }, { "Identity", "qr", "qh" },
+    { "Reshape", "x [0,0,2,4]", "v4" }, { "Transpose perm=0,2,1,3", "v4", "vh" }, { "Cos", "angles", "cos" },
+    { "Sin", "angles", "sin" },
+};
+static const Heading rotated_headings[] = {
+    { "as they are", true, -1, { 0 } },
+    { "other factors first", true, Q_ROTATED + 4, { "Mul", "cos q", "qc" } },
+    { "the halves change places", false, Q_ROTATED + 3, { "Concat axis=-1", "q1 qn", "qt" } },
+    { "no negative", false, Q_ROTATED + 2, { "Identity", "q2", "qn" } },
+    { "twice the first half", false, Q_ROTATED + 1, { "Slice", "q [0] [2] [3]", "q2" } },
+    { "every second column", false, Q_ROTATED, { "Slice", "q [0] [4] [3] [2]", "q1" } },
+    { "taken away", false, Q_ROTATED + 6, { "Sub", "qc qs", "qr" } },
+    { "only the queries", false, K_ROTATED + 6, { "Identity", "k", "kr" } },
+    { "the keys by other angles", false, K_ROTATED + 4, { "Mul", "k sin", "kc" } },
+    { "angles by the words", false, ANGLES - 1, { "ReduceMax keepdims=0 axes=0,", "input_ids", "range" } },
+    { "values rotated, too", false, K_ROTATED + 10, { "Identity", "kr", "vh" } },
+};
+
+static void test_heads(void)
+{
+    TEST("packed");
+    try_heads(packed, COUNT(packed), packed_headings, COUNT(packed_headings));
+    TEST("columns");
+    try_heads(columns, COUNT(columns), column_headings, COUNT(column_headings));
+    TEST("rotated");
+    try_heads(rotated, COUNT(rotated), rotated_headings, COUNT(rotated_headings));
+}
+
 /* In a branch that is not taken for a single token: what is made for it is not run then, either. */
 static void test_branch(void)
 {
@@ -377,6 +474,7 @@ static void test_expand(void)
 int main(void)
 {
     test_attention();
+    test_heads();
     test_branch();
     test_mask();
     test_wide_window();
