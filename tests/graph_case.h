@@ -339,6 +339,7 @@ typedef struct Change {
     int at; /* the row that is another; beyond the last: one more, whose result is an output, too */
     Row row;
     const char *wanted; /* operators that are left; NULL: all of them */
+    Row more;           /* beside them, where it has an operator */
 } Change;
 
 /* Behind tokens of that width, up to the output y. */
@@ -352,6 +353,7 @@ static inline void pattern(GraphCase *c, int opset, int64_t width, const Row *ro
         node(c, r->op, r->in, r->out);
     }
     output(c, "y");
+    if (change && change->more.op) node(c, change->more.op, change->more.in, change->more.out);
     if (!change || change->at < n) return;
     node(c, change->row.op, change->row.in, change->row.out);
     output(c, change->row.out);

@@ -30,15 +30,49 @@ static const Change norm_changes[] = {
     { "gamma of one number", 7, { "Mul", "n gamma:1", "scaled" }, NULL },
     { "beta of one number", 8, { "Add", "scaled beta:1", "y" }, "Gather LayerNorm Add" },
     { "beta for every token", 8, { "Add", "scaled x", "y" }, "Gather LayerNorm Add" },
+    { "squares by no number", 2, { "Pow", "d w:8", "squares" }, NULL },
+    { "a product that is no square either", 2, { "Mul", "x d", "squares" }, NULL },
+    { "no root", 5, { "Exp", "sum", "root" }, NULL },
+    { "the mean of something else", 1, { "Sub", "w:8 mean", "d" }, NULL },
+    { "gamma with two axes", 7, { "Mul", "n gamma:1x8", "scaled" }, NULL },
     { "a second reader of the centered", 9, { "Neg", "d", "z" },
       "Gather ReduceMean Sub LayerNorm Neg" },
 };
 
 static const Row norm_standard[] = { { "LayerNormalization epsilon=1e-3", "x gamma:8 beta:8", "y" } };
+/* From opset 18 on axes are an input. */
+static const Row norm18[] = {
+    { "ReduceMean", "x [-1]", "mean" }, { "Sub", "x mean", "d" }, { "Pow", "d 2.0", "squares" },
+    { "ReduceMean", "squares [-1]", "variance" }, { "Add", "variance 1e-5", "sum" },
+    { "Sqrt", "sum", "root" }, { "Div", "d root", "n" }, { "Mul", "n gamma:8", "scaled" },
+    { "Add", "scaled beta:8", "y" },
+};
+static const Change norm18_changes[] = {
+    { "the mean along another axis", 0, { "ReduceMean", "x [1]", "mean" }, NULL },
+    { "the variance of two axes", 3, { "ReduceMean", "squares [1,2]", "variance" }, NULL },
+    { "the variance of everything", 3, { "ReduceMean", "squares", "variance" }, NULL },
+};
+
+/* As ONNX Runtime's optimizer leaves a norm without beta. */
+static const Row simplified[] = {
+    { "ReduceMean axes=-1,", "x", "mean" }, { "Sub", "x mean", "d" },
+    { "SimplifiedLayerNormalization epsilon=1e-3", "d gamma:8", "y" },
+};
+static const Change simplified_changes[] = {
+    { "not centered", 2, { "SimplifiedLayerNormalization", "x gamma:8", "y" },
+      "Gather SimplifiedLayerNormalization" },
+    { "over two axes", 2, { "SimplifiedLayerNormalization axis=1", "d gamma:8", "y" }, NULL },
+    { "gamma of one number", 2, { "SimplifiedLayerNormalization", "d gamma:1", "y" }, NULL },
+    { "the mean of something else", 0, { "ReduceMean axes=-1,", "n", "mean" },
+      "Gather Neg ReduceMean Sub SimplifiedLayerNormalization", { "Neg", "x", "n" } },
+};
 static const Change standard_changes[] = {
     { "no beta", 0, { "LayerNormalization", "x gamma:8", "y" }, "Gather LayerNorm" },
     { "over two axes", 0, { "LayerNormalization axis=1", "x gamma:8 beta:8", "y" }, NULL },
-    { "gamma that is no constant", 0, { "LayerNormalization", "x x", "y" }, NULL },
+    { "gamma that is no constant", 0, { "LayerNormalization", "x g beta:8", "y" }, "Gather ReduceMax LayerNormalization",
+      { "ReduceMax keepdims=0 axes=0,1,", "x", "g" } },
+    { "beta that is no constant", 0, { "LayerNormalization", "x gamma:8 g", "y" }, "Gather ReduceMax LayerNormalization",
+      { "ReduceMax keepdims=0 axes=0,1,", "x", "g" } },
 };
 
 static void test_norm(void)
@@ -46,6 +80,10 @@ static void test_norm(void)
     TEST("norm");
     try_pattern(PASSES(pass_norm), 17, 8, norm, COUNT(norm), "Gather LayerNorm", norm_changes,
                 COUNT(norm_changes));
+    try_pattern(PASSES(pass_norm), 18, 8, norm18, COUNT(norm18), "Gather LayerNorm", norm18_changes,
+                COUNT(norm18_changes));
+    try_pattern(PASSES(pass_norm), 17, 8, simplified, COUNT(simplified), "Gather LayerNorm",
+                simplified_changes, COUNT(simplified_changes));
     try_pattern(PASSES(pass_norm), 17, 8, norm_standard, 1, "Gather LayerNorm", standard_changes,
                 COUNT(standard_changes));
 }
@@ -82,6 +120,13 @@ static const Change gelu_changes[] = {
     { "minus one", 2, { "Sub", "e 1.0", "gate" }, NULL },
     { "not a half", 4, { "Mul", "p 0.51", "y" }, NULL },
     { "another value beside the gate", 3, { "Mul", "a gate", "p" }, NULL },
+    { "the gate of something else", 0, { "Div", "n 1.41421356", "a" }, NULL,
+      { "Neg", "x", "n" } },
+    { "the gate of a sum", 0, { "Mul", "n 0.70710678", "a" }, NULL,
+      { "Add", "x x", "n" } },
+    { "the gate of a square", 0, { "Mul", "n 0.70710678", "a" }, NULL,
+      { "Mul", "x x", "n" } },
+    { "a third factor", 3, { "Mul", "n gate", "p" }, NULL, { "Mul", "x x", "n" } },
     { "a second reader of the gate", 5, { "Neg", "gate", "z" }, "Gather Div Erf Add Activation Neg" },
 };
 static const Row gelu_tanh[] = {
@@ -90,6 +135,16 @@ static const Row gelu_tanh[] = {
     { "Mul", "x 0.5", "half" }, { "Mul", "half gate", "y" },
 };
 static const Change tanh_changes[] = {
+    { "the cube first", 2, { "Add", "term x", "sum" }, "Gather Activation" },
+    { "by products", 0, { "Mul", "square x", "cube" }, "Gather Activation", { "Mul", "x x", "square" } },
+    { "the fourth power", 0, { "Mul", "square square", "cube" }, NULL,
+      { "Mul", "x x", "square" } },
+    { "a cube with a factor", 0, { "Mul", "square x", "cube" }, NULL,
+      { "Mul", "x 2.0", "square" } },
+    { "the cube of something else", 0, { "Pow", "n 3.0", "cube" }, NULL,
+      { "Neg", "x", "n" } },
+    { "a power that is no constant", 0, { "Pow", "x n", "cube" }, NULL,
+      { "Abs", "x", "n" } },
     { "squares", 0, { "Pow", "x 2.0", "cube" }, NULL },
     { "another factor", 1, { "Mul", "cube 0.0447", "term" }, NULL },
     { "another value added", 2, { "Add", "cube term", "sum" }, NULL },
@@ -190,6 +245,8 @@ static const Change linear_changes[] = {
     { "bias that is no constant", 1, { "Add", "h h", "s" }, "Gather Linear Add Tanh" },
     { "Sub of a bias", 1, { "Sub", "h b:20", "s" }, "Gather Linear Sub Tanh" },
     { "an activation that is not known", 2, { "Sinh", "s", "y" }, "Gather Linear Sinh" },
+    { "two activations", 2, { "Tanh", "s", "t" }, "Gather Linear Relu", { "Relu", "t", "y" } },
+    { "a weight for every row", 0, { "MatMul", "x w:1x8x20", "h" }, NULL },
     { "a second reader of the product", 3, { "Neg", "h", "z" }, "Gather Linear Add Tanh Neg" },
     { "a second reader of the sum", 3, { "Neg", "s", "z" }, "Gather Linear Tanh Neg" },
 };
@@ -199,6 +256,9 @@ static const Row residual[] = { { "MatMul", "x w:8x8", "h" }, { "Add", "h b:8", 
 static const Change residual_changes[] = {
     { "residual first", 2, { "Add", "x s", "y" }, "Gather Linear" },
     { "doubled", 2, { "Add", "s s", "y" }, "Gather Linear Add" },
+    { "an activation behind it", 2, { "Add", "s x", "r" }, "Gather Linear Tanh", { "Tanh", "r", "y" } },
+    { "two of them", 2, { "Add", "s x", "r" }, "Gather Linear Add", { "Add", "r x", "y" } },
+    { "an activation before it", 2, { "Add", "t x", "y" }, "Gather Linear", { "Tanh", "s", "t" } },
     { "one row for all tokens", 2, { "Add", "s r:1x8", "y" }, "Gather Linear Add" },
     { "taken away", 2, { "Sub", "s x", "y" }, "Gather Linear Sub" },
     { "a second reader", 3, { "Neg", "s", "z" }, "Gather Linear Add Neg" },
@@ -211,6 +271,9 @@ static const Change gemm_changes[] = {
     { "no bias", 1, { "Gemm", "flat w:8x20", "h" }, "Gather Reshape Linear" },
     { "alpha", 1, { "Gemm alpha=2.0", "flat w:8x20 b:20", "h" }, NULL },
     { "beta", 1, { "Gemm beta=0.5", "flat w:8x20 b:20", "h" }, NULL },
+    { "a weight that is no constant", 1, { "Gemm transB=1", "flat flat", "h" }, NULL },
+    { "the other side transposed", 1, { "Gemm transA=1", "turned w:8x20 b:20", "h" },
+      "Gather Reshape Transpose Gemm Relu", { "Transpose perm=1,0", "flat", "turned" } },
     { "one bias for all", 1, { "Gemm", "flat w:8x20 b:1", "h" }, NULL },
     { "the activation of something else", 2, { "Relu", "flat", "y" }, "Gather Reshape Relu" },
 };

@@ -117,6 +117,13 @@ static const Small symbols[] = {
         { "Sqrt", "w", "root" }, { "Mul", "x root", "y" } } },
     { "nothing added, times one", "Gather Relu",
       { { "Add", "x 0.0", "a" }, { "Mul", "1.0 a", "m" }, { "Cast to=1", "m", "k" }, { "Relu", "k", "y" } } },
+    { "nothing taken, divided by one", "Gather Relu",
+      { { "Sub", "x 0.0", "a" }, { "Div", "a 1.0", "d" }, { "Relu", "d", "y" } } },
+    { "one taken", NULL, { { "Sub", "x 1.0", "a" }, { "Relu", "a", "y" } } },
+    { "divided by two", NULL, { { "Div", "x 2.0", "a" }, { "Relu", "a", "y" } } },
+    { "as whole numbers and back", NULL, { { "Cast to=7", "x", "a" }, { "Cast to=1", "a", "y" } } },
+    { "two widths, one of them cut off", NULL,
+      { { "Shape end=2", "x", "dims" }, { "Gather", "dims -1", "n" }, { "Cast to=1", "n", "f" }, { "Mul", "x f", "y" } } },
     { "taken from nothing", NULL, { { "Sub", "0.0 x", "a" }, { "Relu", "a", "y" } } },
     { "one, divided", NULL, { { "Add", "x 2.5", "a" }, { "Div", "1.0 a", "y" } } },
     { "times two", NULL, { { "Mul", "x 2.0", "a" }, { "Relu", "a", "y" } } },
@@ -167,6 +174,13 @@ static const Small sames[] = {
     { "other constants", NULL, { { "Mul", "x 0.5", "a" }, { "Mul", "x 0.25", "b" }, { "Add", "a b", "y" } } },
     { "lists, one of which is another", NULL,
       { { "Unsqueeze", "x [1]", "a" }, { "Unsqueeze", "x [2]", "b" }, { "Sub", "a b", "y" } } },
+    { "other axes", NULL,
+      { { "ReduceMax axes=1,", "x", "a" }, { "ReduceMax axes=2,", "x", "b" }, { "Sub", "a b", "y" } } },
+    { "another float", NULL,
+      { { "LeakyRelu alpha=0.1", "x", "a" }, { "LeakyRelu alpha=0.2", "x", "b" }, { "Sub", "a b", "y" } } },
+    { "another string", NULL,
+      { { "Einsum equation=bsc->s", "x", "a" }, { "Einsum equation=bsc->c", "x", "b" }, { "Unsqueeze", "a [1]", "c" },
+        { "Sub", "b c", "y" } } },
     { "another attribute", NULL,
       { { "Softmax axis=2", "x", "a" }, { "Softmax axis=1", "x", "b" }, { "Sub", "a b", "y" } } },
     { "inputs the other way round", NULL,
@@ -179,6 +193,19 @@ static void test_same(void)
 {
     TEST("same");
     try_all(PASSES(pass_same), sames, COUNT(sames));
+}
+
+/* Outputs keep their names, so twins among them stay two. */
+static void test_same_outputs(void)
+{
+    GraphCase c;
+    TEST("same outputs");
+    case_begin(&c, 17);
+    tokens(&c, 8);
+    node(&c, "Neg", "x", "a"), node(&c, "Neg", "x", "b");
+    output(&c, "a"), output(&c, "b");
+    CHECK(stays(&c, pass_same));
+    arena_free(&c.arena);
 }
 
 /* ---- pass_fill: x[condition] = number ---- */
@@ -247,6 +274,10 @@ static const Indexing indexings[] = {
     { "places and rows the other way round", NULL,
       { DIM("0"), { "Range", "0 count 1", "rows" }, LAST, { "Mul", "rows 0", "none" }, { "Unsqueeze", "none [1]", "r" },
         { "Unsqueeze", "rows [1]", "l" }, { "Concat axis=1", "r l", "p" }, { "GatherND", "x p", "y" } } },
+    { "rows as long as x is wide", NULL,
+      { { "Shape", "x", "dims" }, { "Gather", "dims 0", "count" }, { "Gather", "dims 2", "length" },
+        { "Range", "0 count 1", "rows" }, LAST, { "Mul", "rows length", "starts" }, { "Add", "last starts", "at" },
+        { "Flatten axis=2", "x", "flat" }, { "Gather", "flat at", "y" } } },
     { "steps of something else", NULL,
       { { "Shape", "x", "dims" }, { "Gather", "dims 0", "count" }, { "Range", "0 count 1", "rows" }, LAST,
         { "Mul", "rows 1", "starts" }, { "Mul", "last 0", "none" }, { "Add", "none starts", "at" },
@@ -281,6 +312,7 @@ int main(void)
     test_symbols();
     test_long_rows();
     test_same();
+    test_same_outputs();
     test_fill();
     test_fill_rows();
     test_index();
