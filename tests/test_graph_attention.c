@@ -81,6 +81,15 @@ static const Variant variants[] = {
     { "queries of tokens, not of heads", false, { { QH, { "Identity", "q4", "qh" } },
       { KH, { "Transpose perm=0,1,3,2", "k4", "kh" } }, { VH, { "Identity", "v4", "vh" } },
       { MASKED, { "Identity", "scaled", "masked" } }, { TOKENS, { "Identity", "mixed", "tokens" } } } },
+    { "heads of every second column", false, { { QH, { "Transpose perm=0,3,1,2", "q4", "qh" } },
+      { KH, { "Transpose perm=0,3,2,1", "k4", "kh" } }, { VH, { "Transpose perm=0,3,1,2", "v4", "vh" } } } },
+    { "one head of keys for all", false, { { K, { "MatMul", "x wk:8x4", "k" } }, { K4, { "Reshape", "k [0,0,1,4]", "k4" } } } },
+    { "one head of values for all", false, { { V, { "MatMul", "x wv:8x4", "v" } }, { V4, { "Reshape", "v [0,0,1,4]", "v4" } } } },
+    { "the scores twice", true, { { SCALED, { "Add", "scores scores", "scaled" } } } },
+    { "three masks", false, { { MASKED, { "Add", "scaled mask", "m1" } }, { Y + 1, { "Add", "m1 mask", "m2" } },
+      { Y + 2, { "Add", "m2 mask", "masked" } } } },
+    { "hidden twice", false, { { MASKED, { "Where", "gone -1e9 scaled", "m1" } }, { Y + 1, { "Cast to=9", "dead", "gone" } },
+      { Y + 2, { "Where", "gone -1e9 m1", "masked" } } } },
     { "heads joined in another order", false, { { TOKENS, { "Transpose perm=0,2,3,1", "mixed", "tokens" } } } },
     { "heads and tokens mixed", false, { { TOKENS, { "Identity", "mixed", "tokens" } },
       { Y, { "Reshape", "tokens dims", "y" } }, { Y + 1, { "Shape", "x", "dims" } } } },
@@ -161,7 +170,7 @@ typedef struct Heading {
     Row row;
 } Heading;
 
-/* The end of all of them: qh and vh [B, H, S, D], kh [B, H, D, S]. */
+/* The end of most of them: qh and vh [B, H, S, D], kh [B, H, D, S]. */
 static const Row tail[] = { { "MatMul", "qh kh", "scores" }, { "Softmax axis=-1", "scores", "weights" },
                             { "MatMul", "weights vh", "mixed" }, { "Transpose perm=0,2,1,3", "mixed", "tokens" },
                             { "Reshape", "tokens [0,0,8]", "y" } };
@@ -176,7 +185,8 @@ static void try_heads(const Row *row, int n, const Heading *heading, size_t n_he
             const Row *r = heading[i].at == k ? &heading[i].row : &row[k];
             node(&c, r->op, r->in, r->out);
         }
-        for (size_t k = 0; k < COUNT(tail); k++) node(&c, tail[k].op, tail[k].in, tail[k].out);
+        bool ended = strcmp(row[n - 1].out, "y") == 0;
+        for (size_t k = 0; k < COUNT(tail) && !ended; k++) node(&c, tail[k].op, tail[k].in, tail[k].out);
         output(&c, "y");
         bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass_fold(g, &c.err) &&
                         pass_attention(g, &c.err));
@@ -197,6 +207,46 @@ static const Heading packed_headings[] = {
     { "as it is", true, -1, { 0 } },
     { "keys and values alike", true, 4, { "Gather", "parts 2", "k4" } },
     { "from the end", false, 5, { "Gather", "parts -1", "vh" } },
+};
+
+/* The same parts by Split, and by Slice. */
+static const Row parted[] = {
+    { "MatMul", "x w:8x24", "all" }, { "Reshape", "all [0,0,3,2,4]", "five" },
+    { "Transpose perm=2,0,3,1,4", "five", "parts" }, { "Split axis=0", "parts", "q5 k5 v5" },
+    { "Squeeze", "q5 [0]", "qh" }, { "Squeeze", "k5 [0]", "k4" }, { "Squeeze", "v5 [0]", "vh" },
+    { "Transpose perm=0,1,3,2", "k4", "kh" },
+};
+static const Heading parted_headings[] = { { "as it is", true, -1, { 0 } },
+                                           { "another name", true, 3, { "Split axis=0", "parts", "k5 q5 v5" } } };
+static const Row cut[] = {
+    { "MatMul", "x w:8x24", "all" }, { "Reshape", "all [0,0,3,2,4]", "five" },
+    { "Transpose perm=2,0,3,1,4", "five", "parts" }, { "Slice", "parts [0] [1] [0]", "q5" },
+    { "Slice", "parts [1] [2] [0]", "k5" }, { "Slice", "parts [2] [3] [0]", "v5" },
+    { "Squeeze", "q5 [0]", "qh" }, { "Squeeze", "k5 [0]", "k4" }, { "Squeeze", "v5 [0]", "vh" },
+    { "Transpose perm=0,1,3,2", "k4", "kh" },
+};
+static const Heading cut_headings[] = { { "as it is", true, -1, { 0 } },
+                                        { "the same part twice", true, 5, { "Slice", "parts [1] [2] [0]", "v5" } } };
+/* Three for every head, not heads for every three. */
+static const Row interleaved[] = {
+    { "MatMul", "x w:8x24", "all" }, { "Reshape", "all [0,0,2,3,4]", "five" },
+    { "Transpose perm=3,0,2,1,4", "five", "parts" }, { "Gather", "parts 0", "qh" },
+    { "Gather", "parts 1", "k4" }, { "Gather", "parts 2", "vh" }, { "Transpose perm=0,1,3,2", "k4", "kh" },
+};
+static const Heading interleaved_headings[] = { { "as it is", false, -1, { 0 } } };
+
+/* Batch and heads as one axis, as torch.bmm has it. */
+static const Row three[] = {
+    { "Concat axis=0", "[-1] length [4]", "to" }, { "Concat axis=0", "rows [2] length [4]", "back" },
+    { "Reshape", "x [0,0,2,4]", "x4" }, { "Transpose perm=0,2,1,3", "x4", "xh" }, { "Reshape", "xh to", "x3" },
+    { "Transpose perm=0,2,1", "x3", "k3" }, { "MatMul", "x3 k3", "scores" },
+    { "Softmax axis=2", "scores", "weights" }, { "MatMul", "weights x3", "mixed" },
+    { "Reshape", "mixed back", "m4" }, { "Transpose perm=0,2,1,3", "m4", "tokens" }, { "Reshape", "tokens [0,0,8]", "y" },
+};
+static const Heading three_headings[] = {
+    { "as it is", true, -1, { 0 } },
+    { "heads cut across tokens", false, 4, { "Reshape", "x4 to", "x3" } },
+    { "softmax over queries", false, 7, { "Softmax axis=1", "scores", "weights" } },
 };
 
 /* Runs of columns of one product. */
@@ -236,6 +286,9 @@ static const Heading rotated_headings[] = {
     { "taken away", false, Q_ROTATED + 6, { "Sub", "qc qs", "qr" } },
     { "only the queries", false, K_ROTATED + 6, { "Identity", "k", "kr" } },
     { "the keys by other angles", false, K_ROTATED + 4, { "Mul", "k sin", "kc" } },
+    { "the keys by another sine", false, K_ROTATED + 5, { "Mul", "kt cos", "ks" } },
+    { "the other way round", true, Q_ROTATED + 6, { "Add", "qs qc", "qr" } },
+    { "half of the keys", false, Q_ROTATED + 1, { "Slice", "k [2] [99] [3]", "q2" } },
     { "angles by the words", false, ANGLES - 1, { "ReduceMax keepdims=0 axes=0,", "input_ids", "range" } },
     { "values rotated, too", false, K_ROTATED + 10, { "Identity", "kr", "vh" } },
 };
@@ -244,6 +297,11 @@ static void test_heads(void)
 {
     TEST("packed");
     try_heads(packed, COUNT(packed), packed_headings, COUNT(packed_headings));
+    try_heads(parted, COUNT(parted), parted_headings, COUNT(parted_headings));
+    try_heads(cut, COUNT(cut), cut_headings, COUNT(cut_headings));
+    try_heads(interleaved, COUNT(interleaved), interleaved_headings, COUNT(interleaved_headings));
+    TEST("batch and heads as one");
+    try_heads(three, COUNT(three), three_headings, COUNT(three_headings));
     TEST("columns");
     try_heads(columns, COUNT(columns), column_headings, COUNT(column_headings));
     TEST("rotated");
@@ -271,6 +329,42 @@ static void test_branch(void)
                     pass_attention(g, &c.err) && count_attention(g) == 1);
     CHECK(ok && case_difference(&c, plain, g) <= 1e-5);
     CHECK(runs(&c, false, "If"));
+    arena_free(&c.arena);
+}
+
+/* Layers that hide other keys have masks of their own; those that hide the same share one. */
+static void add_layer(GraphCase *c, int layer, const char *x, const char *gone, const char *low)
+{
+    for (int i = Q; i <= Y; i++) {
+        Row r = attention[i];
+        if (i >= WIDE && i <= MASK) continue;
+        if (i == MASKED) r = (Row){ "Where", str_format(&c->arena, "%s %s scaled", gone, low), "masked" };
+        if (i <= V) r = (Row){ "MatMul", "x w:8x8", r.out };
+        OnnxNode *n = node(c, r.op, i <= V ? str_format(&c->arena, "%s w%d%d:8x8", x, layer, i) : r.in, r.out);
+        for (int k = 0; i > V && k < n->n_in; k++)
+            if (!strchr("cgrw", n->in[k].p[0]) || strcmp(n->in[k].p, "weights") == 0)
+                n->in[k] = str_of(str_format(&c->arena, "%s_%d", n->in[k].p, layer));
+        n->out[0] = str_of(str_format(&c->arena, "%s_%d", r.out, layer));
+    }
+}
+
+static void try_layers(const char *second, const char *low, int masks)
+{
+    GraphCase c;
+    Graph *g, *plain;
+    TEST("layers");
+    begin(&c);
+    node(&c, "Unsqueeze", "attention_mask [1,2]", "w1"), node(&c, "Equal", "w1 0", "gone");
+    node(&c, "Unsqueeze", "input_ids [1,2]", "w2"), node(&c, "Less", "w2 5", "g5");
+    add_layer(&c, 1, "x", "gone", "-1e9"), add_layer(&c, 2, "y_1", second, low);
+    output(&c, "y_2");
+    bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass_same(g, &c.err) && pass_attention(g, &c.err) &&
+                    count_attention(g) == 2);
+    int wheres = 0;
+    for (int i = 0; ok && i < g->n_node; i++) wheres += graph_is(g->node[i], "Where");
+    CHECK(wheres == masks);
+    CHECK(ok && case_difference(&c, plain, g) <= 1e-5);
+    if (!ok) printf("  %s\n", c.err.message);
     arena_free(&c.arena);
 }
 
@@ -476,6 +570,9 @@ int main(void)
     test_attention();
     test_heads();
     test_branch();
+    try_layers("gone", "-1e9", 1);
+    try_layers("gone", "-2e4", 2);
+    try_layers("g5", "-1e9", 2);
     test_mask();
     test_wide_window();
     test_qkv();
