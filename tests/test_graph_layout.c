@@ -11,10 +11,23 @@ typedef struct Case {
     Row row[9];
 } Case;
 
+/* Numbers that count through two rows of 24 tokens, and the same backwards; a matrix that is the same for
+ * both rows, and a row that is. */
+static void add_constants(GraphCase *c)
+{
+    double through[48], backwards[48], twins[2 * 64], alike[2 * 8];
+    for (int i = 0; i < 48; i++) through[i] = i, backwards[i] = 47 - i;
+    for (int i = 0; i < 128; i++) twins[i] = i % 64 * 29 % 13 - 6;
+    for (int i = 0; i < 16; i++) alike[i] = i % 8;
+    constant(c, "through", T_I64, "2x24", through), constant(c, "backwards", T_I64, "2x24", backwards);
+    constant(c, "twins", T_F32, "2x8x8", twins), constant(c, "alike", T_F32, "2x1x8", alike);
+}
+
 static void build(GraphCase *c, const Case *s, const char *dims, int opset)
 {
     case_begin(c, opset);
     tokens_of(c, dims, 8);
+    add_constants(c);
     for (size_t i = 0; i < COUNT(s->row) && s->row[i].op; i++)
         node(c, s->row[i].op, s->row[i].in, s->row[i].out);
     output(c, "y");
@@ -35,6 +48,7 @@ static const Case by_token[] = {
     { "elementwise", RAGGED, { { "Tanh", "x", "t" }, { "Mul", "t w:8", "y" } } },
     { "a product", RAGGED, { { "MatMul", "x w:8x5", "h" }, { "Relu", "h", "y" } } },
     { "softmax inside a token", RAGGED, { { "Softmax axis=-1", "x", "y" } } },
+    { "softmax without an axis", RAGGED, { { "Softmax", "x", "y" } } },
     { "softmax over tokens", "(Softmax)", { { "Softmax axis=1", "x", "y" } } },
     { "softmax over rows", "(Softmax)", { { "Softmax axis=0", "x", "y" } } },
     { "heads and back", RAGGED, { { "Reshape", "x [0,0,2,4]", "h" }, { "Transpose perm=0,1,3,2", "h", "t" },
@@ -59,6 +73,8 @@ static const Case by_token[] = {
 
 static const Case old_softmax[] = {
     { "the default axis of opset 11", "(Softmax)", { { "Softmax", "x", "y" } } },
+    { "its logarithm", "(LogSoftmax)", { { "LogSoftmax", "x", "y" } } },
+    { "the largest of opset 11", "(Hardmax)", { { "Hardmax", "x", "y" } } },
     { "the last axis of opset 11", RAGGED, { { "Softmax axis=2", "x", "y" } } },
 };
 
@@ -127,6 +143,8 @@ static const Case rows[] = {
     { "how many words there are in all rows", "integers of a row",
       { { "ReduceMax keepdims=1", "input_ids", "n" }, { "Mul", "attention_mask n", "k" },
         { "Gather", "places:40x8 k", "p" }, { "Add", "x p", "y" } } },
+    { "nothing but integers of rows", RAGGED,
+      { { "CumSum", "attention_mask 1", "n" }, { "Cast to=1", "n", "f" }, { "Unsqueeze", "f [2]", "y" } } },
     { "places", RAGGED,
       { { "Shape", "x", "dims" }, { "Gather", "dims 1", "n" }, { "Range", "0 n 1", "r" },
         { "Gather", "places:40x8 r", "p" }, { "Add", "x p", "y" } } },
@@ -168,6 +186,13 @@ static const Fixed fixeds[] = {
     { true, { "a sum over padding", "needs the padded form", { { "ReduceSum keepdims=0", "x [1]", "y" } } } },
     { true, { "tokens of all rows in a list, and back", "needs the padded form",
       { { "Reshape", "x [48,8]", "f" }, { "Neg", "f", "n" }, { "Reshape", "n [2,24,8]", "y" } } } },
+    { true, { "a matrix for every row, all alike", "needs the padded form", { { "MatMul", "x twins", "y" } } } },
+    { true, { "a line for every row, all alike", RAGGED, { { "Add", "x alike", "y" } } } },
+    { true, { "an index that counts through", "(ReduceSum)",
+      { { "Reshape", "attention_mask [48]", "f" }, { "Gather", "f through", "g" }, { "Cast to=1", "g", "l" },
+        { "Unsqueeze", "l [2]", "m" }, { "Mul", "x m", "z" }, { "ReduceSum keepdims=0", "z [1]", "y" } } } },
+    { true, { "zeros copy dims", RAGGED, { { "Reshape", "x [0,0,2,4]", "h" }, { "Neg", "h", "n" }, { "Reshape", "n [0,0,8]", "y" } } } },
+    { true, { "a position for every token and row", RAGGED, { { "Expand", "p:1x24x8 [2,24,8]", "e" }, { "Add", "x e", "y" } } } },
     { false, { "half rows", "fixed", { { "Reshape", "x [4,12,8]", "h" }, { "Softmax axis=1", "h", "s" }, { "Reshape", "s [2,24,8]", "y" } } } },
     { true, { "columns and tokens mixed", "needs the padded form", { { "Reshape", "x [2,8,24]", "h" }, { "Softmax axis=2", "h", "s" }, { "Reshape", "s [2,24,8]", "y" } } } },
     { false, { "more than all tokens", "fixed", { { "Reshape", "x [2,3,8,8]", "h" }, { "Neg", "h", "n" }, { "Reshape", "n [2,24,8]", "y" } } } },
@@ -182,7 +207,7 @@ static void test_unfix(void)
     for (size_t i = 0; i < COUNT(fixeds); i++) {
         const Fixed *f = &fixeds[i];
         build(&c, &f->of, "2 24", 17);
-        bool ok = CHECK(case_open(&c, &g) && pass_unfix(g, &c.err));
+        bool ok = CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_unfix(g, &c.err));
         ok &= CHECK((g->fixed_S == 24 && g->fixed_B == 2) == f->taken);
         ok &= CHECK(runs(&c, !*f->of.why, f->of.why));
         if (!ok) printf("  %s: %s\n", f->of.what, case_ops(&c, g));
@@ -222,6 +247,27 @@ static void test_left_fixed(void)
     output(&c, "y");
     CHECK(case_open(&c, &g) && pass_unfix(g, &c.err) && g->fixed_S == 0);
     arena_free(&c.arena);
+    static const Case not_taken[] = {
+        { "an index that counts backwards", "", { { "Reshape", "attention_mask [48]", "f" }, { "Gather", "f backwards", "g" },
+          { "Cast to=1", "g", "l" }, { "Unsqueeze", "l [2]", "m" }, { "Mul", "x m", "y" } } },
+        { "what looks at all rows", "", { { "DynamicQuantizeLinear", "x", "q s z" }, { "DequantizeLinear", "q s z", "y" } } },
+        { "a matrix for every row", "", { { "MatMul", "x w:2x8x8", "y" } } },
+    };
+    for (size_t i = 0; i < COUNT(not_taken); i++) {
+        build(&c, &not_taken[i], "2 24", 17);
+        if (!CHECK(case_open(&c, &g) && pass_unfix(g, &c.err) && g->fixed_S == 0)) printf("  %s\n", not_taken[i].what);
+        arena_free(&c.arena);
+    }
+    static const char *const other[] = { "2 12", "1 24", "B 24", "2 S" };
+    for (size_t i = 0; i < COUNT(other); i++) {
+        case_begin(&c, 17);
+        tokens_of(&c, "2 24", 8);
+        input(&c, "token_type_ids", T_I64, other[i]);
+        node(&c, "Neg", "x", "y");
+        output(&c, "y");
+        CHECK(case_open(&c, &g) && pass_unfix(g, &c.err) && g->fixed_S == 0);
+        arena_free(&c.arena);
+    }
     static const Case differ = { "rows that differ", "", { { "Add", "x p:2x24x8", "y" } } };
     build(&c, &differ, "2 24", 17);
     CHECK(case_open(&c, &g) && pass_unfix(g, &c.err) && g->fixed_S == 0);
