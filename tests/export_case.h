@@ -41,47 +41,17 @@ static inline double all_compared(const Case *c, double most, const float *end)
     return end == (const float *)c->output.data + n ? most : INFINITY;
 }
 
-/* Tokens of one row for an input of the graph, by its name. */
-static inline Tensor row_of(Case *c, const Graph *g, int input, int32_t from, int64_t n)
-{
-    const GraphValue *v = &g->value[g->input[input]];
-    bool box = str_is(v->name, "bbox"), mask = str_is(v->name, "attention_mask");
-    const int32_t *p = box ? c->boxes.data : str_is(v->name, "input_ids") ? c->ids.data : c->type_ids.data;
-    int64_t wide = box ? 4 : 1;
-    Tensor t = { .type = T_I64, .rank = box ? 3 : 2, .dim = { 1, n, wide } };
-    t.data = arena_raw(&c->arena, tensor_bytes(&t));
-    for (int64_t i = 0; i < n * wide; i++) ((int64_t *)t.data)[i] = mask ? 1 : p[from * wide + i];
-    return t;
-}
-
-/* Row by row, where the graph has inputs that a Batch does not. */
-static inline double run_rows(Case *c, Graph *g, Err *err)
-{
-    const int32_t *start = c->start.data;
-    const float *want = c->output.data;
-    double most = 0;
-    Named in[8], out[8];
-    for (int r = 0; r + 1 < c->start.dim[0]; r++) {
-        for (int i = 0; i < g->n_input; i++)
-            in[i] = (Named){ g->value[g->input[i]].name, row_of(c, g, i, start[r], start[r + 1] - start[r]) };
-        if (!engine_run_generic(g, NULL, in, (size_t)g->n_input, &c->arena, out, err)) return INFINITY;
-        for (int64_t i = 0; i < tensor_count(&out[0].t); i++, want++)
-            most = fmax(most, fabs(tensor_get(&out[0].t, i) - *want));
-    }
-    return all_compared(c, most, want);
-}
-
 static inline double run_engine(Case *c, Err *err)
 {
     RowOutput out[16];
     Graph *g;
     Engine *e;
-    if (!graph_from_onnx(&c->arena, &c->model, &g, err) || !graph_optimize(g, false, err))
+    if (!graph_from_onnx(&c->arena, &c->model, &g, err) || !graph_optimize(g, false, err) ||
+        !engine_new(&c->arena, g, &g->value[g->output[0]].name, 1, &e, err))
         return INFINITY;
-    if (c->boxes.data) return run_rows(c, g, err);
-    if (!engine_new(&c->arena, g, &g->value[g->output[0]].name, 1, &e, err)) return INFINITY;
     Runner *runner = runner_new(e, NULL);
-    Batch batch = { (int)c->start.dim[0] - 1, c->start.data, c->ids.data, c->type_ids.data };
+    Batch batch = { (int)c->start.dim[0] - 1, c->start.data, c->ids.data, c->type_ids.data,
+                    c->boxes.data };
     const float *want = c->output.data;
     double most = runner_run(runner, &batch, out, err) ? 0 : INFINITY;
     for (int r = 0; most < INFINITY && r < batch.B; r++)

@@ -444,7 +444,7 @@ static inline bool runs(GraphCase *c, bool ragged, const char *reason)
     Engine *e;
     const char *why = NULL;
     if (!case_open(c, &g) || !graph_optimize(g, false, &c->err) ||
-        !engine_new(&c->arena, g, c->model.graph.out[0].name, &e, &c->err))
+        !engine_new(&c->arena, g, &c->model.graph.out[0].name, 1, &e, &c->err))
         return printf("  %s: %s\n", check_group, c->err.message), false;
     bool found = engine_ragged(e, &why);
     double worst = fmax(case_run_batch(c, e, 12), case_run_batch(c, e, 7));

@@ -230,7 +230,7 @@ static void test_mixed_rows(void)
     CHECK(case_distance(&b[0].t, &a[0].t) <= 1e-5);
     Engine *e;
     const char *why;
-    CHECK(engine_new(&c.arena, g, STR("y"), &e, &c.err) && !engine_ragged(e, &why));
+    CHECK(engine_new(&c.arena, g, &c.model.graph.out[0].name, 1, &e, &c.err) && !engine_ragged(e, &why));
     arena_free(&c.arena);
 }
 
