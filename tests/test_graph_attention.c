@@ -241,11 +241,13 @@ static const Row three[] = {
     { "Reshape", "x [0,0,2,4]", "x4" }, { "Transpose perm=0,2,1,3", "x4", "xh" }, { "Reshape", "xh to", "x3" },
     { "Transpose perm=0,2,1", "x3", "k3" }, { "MatMul", "x3 k3", "scores" },
     { "Softmax axis=2", "scores", "weights" }, { "MatMul", "weights x3", "mixed" },
-    { "Reshape", "mixed back", "m4" }, { "Transpose perm=0,2,1,3", "m4", "tokens" }, { "Reshape", "tokens [0,0,8]", "y" },
+    { "Reshape", "mixed back", "m4" }, { "Concat axis=0", "[-1] [4] length", "crossed" },
+    { "Transpose perm=0,2,1,3", "m4", "tokens" }, { "Reshape", "tokens [0,0,8]", "y" },
 };
 static const Heading three_headings[] = {
     { "as it is", true, -1, { 0 } },
     { "heads cut across tokens", false, 4, { "Reshape", "x4 to", "x3" } },
+    { "tokens and columns mixed", false, 5, { "Reshape", "xh crossed", "k3" } },
     { "softmax over queries", false, 7, { "Softmax axis=1", "scores", "weights" } },
 };
 
@@ -274,10 +276,11 @@ static const Row rotated[] = {
     { "Cast to=1", "range", "places" }, { "Unsqueeze", "places [1]", "column" }, { "Mul", "column f:1x4", "angles" },
     ROTATE("q"), ROTATE("k"), { "Transpose perm=0,1,3,2", "kr", "kh" }, { "Identity", "qr", "qh" },
     { "Reshape", "x [0,0,2,4]", "v4" }, { "Transpose perm=0,2,1,3", "v4", "vh" }, { "Cos", "angles", "cos" },
-    { "Sin", "angles", "sin" },
+    { "Sin", "angles", "sin" }, ROTATE("qr"), /* read by one of the following only */
 };
 static const Heading rotated_headings[] = {
     { "as they are", true, -1, { 0 } },
+    { "rotated twice", false, K_ROTATED + 8, { "Identity", "qrr", "qh" } },
     { "other factors first", true, Q_ROTATED + 4, { "Mul", "cos q", "qc" } },
     { "the halves change places", false, Q_ROTATED + 3, { "Concat axis=-1", "q1 qn", "qt" } },
     { "no negative", false, Q_ROTATED + 2, { "Identity", "q2", "qn" } },

@@ -106,6 +106,7 @@ static void test_if(void)
             if (!CHECK(wanted ? strcmp(found, wanted) == 0 : both) || !CHECK(d <= 1e-5))
                 printf("  %s, way %d: %s, difference %g\n", decidings[i].what, way, found, d);
         }
+        if (!CHECK(runs(&c, decidings[i].symbols != NULL, ""))) printf("  %s, rows\n", decidings[i].what);
         arena_free(&c.arena);
     }
 }

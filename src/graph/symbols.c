@@ -18,11 +18,14 @@ static bool static_input(const Graph *g)
     return false;
 }
 
-static bool infer_at(const Graph *g, Arena *arena, int64_t B, int64_t S, Inferred *out, Err *err)
+/* limit: most elements of a value that is computed; 0: as many as usual */
+static bool infer_at(const Graph *g, Arena *arena, struct Probe size, int64_t limit, Inferred *out,
+                     Err *err)
 {
     *out = graph_inferred(g, arena);
+    out->limit = limit;
     for (int i = 0; i < g->n_input; i++)
-        if (!graph_bind_input(g, g->input[i], B, S, &out->t[g->input[i]], err)) return false;
+        if (!graph_bind_input(g, g->input[i], size.B, size.S, &out->t[g->input[i]], err)) return false;
     return graph_infer(g, arena, out, err);
 }
 
@@ -62,7 +65,7 @@ bool graph_symbols(const Graph *g, Arena *arena, Symbols *out, Err *err)
     Err first = { 0 };
     for (size_t i = 0; i < COUNT(probes); i++) {
         Err trouble = { 0 };
-        if (!infer_at(g, arena, probes[i].B, probes[i].S, &at[n], &trouble)) {
+        if (!infer_at(g, arena, probes[i], 0, &at[n], &trouble)) {
             if (!first.code) first = trouble;
             continue; /* beyond the position table, most likely */
         }
@@ -119,12 +122,8 @@ static void drop_neutral(Graph *g, const Symbols *s)
 
 /* ---- scalars that no size changes ---- */
 /* Sizes beyond the probes, at which a number that was the same at all of those is looked at again. */
+enum { FURTHER_LIMIT = 256 }; /* shapes and what is made of them are small */
 static const struct Probe further[] = { { 1, 1 }, { 1, 2 }, { 2, 1031 }, { 1, 8209 } };
-
-static bool reads_dims_only(const GraphNode *n)
-{
-    return graph_is(n, "Shape") || graph_is(n, "Size");
-}
 
 /* Entries of a shape that are numbers, not names. */
 static bool takes_entries(const Graph *g, const Symbols *s, const GraphNode *n)
@@ -172,7 +171,7 @@ static bool *settled_values(const Graph *g, Arena *arena, const Symbols *s)
         const GraphNode *n = g->node[i];
         bool all = n->op && n->n_in > 0 && !n->guard;
         for (int k = 0; all && k < n->n_in; k++) all = n->in[k] < 0 || settled[n->in[k]];
-        if (n->op && reads_dims_only(n)) all = s->t[n->out[0]].data != NULL;
+        if (graph_is(n, "Shape") || graph_is(n, "Size")) all = s->t[n->out[0]].data != NULL;
         all |= n->op && !n->guard && (takes_entries(g, s, n) || reads_one_dim_twice(g, s, n));
         for (int k = 0; n->op && k < n->n_out; k++)
             if (n->out[k] >= 0) settled[n->out[k]] = all;
@@ -186,7 +185,7 @@ static void look_further(const Graph *g, Arena *arena, const Symbols *s, bool *s
     for (size_t i = 0; i < COUNT(further); i++) {
         Inferred at;
         Err ignored;
-        if (!infer_at(g, arena, further[i].B, further[i].S, &at, &ignored)) continue;
+        if (!infer_at(g, arena, further[i], FURTHER_LIMIT, &at, &ignored)) continue;
         for (int v = 0; v < g->n_value; v++)
             if (at.t[v].data && s->t[v].data && tensor_count(&s->t[v]) == 1 &&
                 (!tensor_same_shape(&at.t[v], &s->t[v]) ||
