@@ -212,7 +212,7 @@ static void test_same_outputs(void)
 /* ---- pass_fill: x[condition] = number ---- */
 #define SCATTER(condition, number)                                                                      \
     { "NonZero", condition, "at" }, { "Transpose perm=1,0", "at", "pairs" },                            \
-        { "Shape", "pairs", "dims" }, { "Slice", "dims [0] [1]", "count" },                             \
+        { "Shape", "pairs", "pdims" }, { "Slice", "pdims [0] [1]", "count" },                             \
         { "Expand", number " count", "numbers" }
 static const Small fills[] = {
     { "as torch writes it", "Gather Less Where",
@@ -241,7 +241,7 @@ static void test_fill_rows(void)
 {
     static const Small rows = { "rows", NULL,
         { { "Less", "input_ids 9", "small" }, { "NonZero", "small", "at" }, { "Transpose perm=1,0", "at", "pairs" },
-          { "Shape", "pairs", "dims" }, { "Slice", "dims [0] [1]", "count" },
+          { "Shape", "pairs", "pdims" }, { "Slice", "pdims [0] [1]", "count" },
           { "Concat axis=0", "count [8]", "wide" }, { "Expand", "-5.0 wide", "numbers" },
           { "ScatterND", "x pairs numbers", "y" } } };
     GraphCase c;
@@ -306,8 +306,38 @@ static void test_index(void)
     }
 }
 
+/* In a branch for single tokens what takes a node's place is run only there, too. */
+static void try_branch(Pass *pass, const Row *row, size_t n, const char *wanted)
+{
+    GraphCase c;
+    Graph *g, *plain;
+    TEST("branch");
+    case_begin(&c, 17);
+    tokens(&c, 8);
+    node(&c, "Shape", "x", "dims"), node(&c, "Gather", "dims 1", "length"), node(&c, "Greater", "length 1", "c");
+    branch_begin(&c);
+    for (size_t i = 0; i < n && row[i].op; i++) node(&c, row[i].op, row[i].in, row[i].out);
+    output(&c, "y");
+    OnnxGraph *yes = branch_end(&c);
+    branch_begin(&c);
+    node(&c, "Gather axis=1", "x 0", "z"), output(&c, "z");
+    node_if(&c, "c", yes, branch_end(&c), "out");
+    output(&c, "out");
+    bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass(g, &c.err));
+    CHECK(ok && strstr(case_ops(&c, g), wanted));
+    CHECK(ok && case_difference(&c, plain, g) <= 1e-5);
+    arena_free(&c.arena);
+}
+
 int main(void)
 {
+    static const Row filled[] = { { "ReduceMax keepdims=0 axes=1,", "x", "most" }, { "Less", "most 0.25", "small" },
+                                  SCATTER("small", "-5.0"), { "ScatterND", "most pairs numbers", "y" } };
+    try_branch(pass_fill, filled, COUNT(filled), "Where");
+    static const Row last[] = { { "Gather", "dims 0", "count" }, { "Range", "0 count 1", "rows" }, LAST,
+        { "Unsqueeze", "rows [1]", "r" }, { "Unsqueeze", "last [1]", "l" }, { "Concat axis=1", "r l", "pairs" },
+        { "GatherND", "x pairs", "y" } };
+    try_branch(pass_index, last, COUNT(last), "GatherElements");
     test_fold();
     test_if();
     test_symbols();
