@@ -62,7 +62,8 @@ static inline double case_random(GraphCase *c) /* -1 to 1 */
 }
 
 /* ---- constants ---- */
-static inline Tensor *case_constant(GraphCase *c, Str name, DType type, int rank, const int64_t *dim)
+static inline Tensor *case_constant(GraphCase *c, Str name, DType type, int rank,
+                                    const int64_t *dim)
 {
     OnnxTensor *made = &c->model.graph.init[c->model.graph.n_init++];
     *made = (OnnxTensor){ .name = name, .t = { .type = type, .rank = rank } };
@@ -168,13 +169,15 @@ static inline void case_graph(GraphCase *c, OnnxGraph *g)
 {
     *g = (OnnxGraph){ .name = STR("g"), .node = ARRAY(&c->arena, OnnxNode, CASE_ROWS) };
     g->init = ARRAY(&c->arena, OnnxTensor, CASE_ROWS);
-    g->in = ARRAY(&c->arena, OnnxValue, CASE_WORDS), g->out = ARRAY(&c->arena, OnnxValue, CASE_WORDS);
+    g->in = ARRAY(&c->arena, OnnxValue, CASE_WORDS),
+    g->out = ARRAY(&c->arena, OnnxValue, CASE_WORDS);
 }
 
 static inline void case_begin(GraphCase *c, int opset)
 {
     *c = (GraphCase){ .seed = 7 };
-    c->model = (OnnxModel){ .ir_version = 8, .n_opset = 2, .opset = ARRAY(&c->arena, OnnxOpset, 2) };
+    c->model =
+        (OnnxModel){ .ir_version = 8, .n_opset = 2, .opset = ARRAY(&c->arena, OnnxOpset, 2) };
     c->model.opset[0].version = opset;
     c->model.opset[1] = (OnnxOpset){ STR("com.microsoft"), 1 };
     case_graph(c, &c->model.graph);
@@ -199,8 +202,10 @@ static inline void node_if(GraphCase *c, const char *condition, OnnxGraph *yes, 
                            const char *out)
 {
     OnnxNode *n = node(c, "If", condition, out);
-    n->attr[n->n_attr++] = (OnnxAttr){ .name = STR("then_branch"), .type = A_GRAPH, .g = yes, .n = 1 };
-    n->attr[n->n_attr++] = (OnnxAttr){ .name = STR("else_branch"), .type = A_GRAPH, .g = no, .n = 1 };
+    n->attr[n->n_attr++] =
+        (OnnxAttr){ .name = STR("then_branch"), .type = A_GRAPH, .g = yes, .n = 1 };
+    n->attr[n->n_attr++] =
+        (OnnxAttr){ .name = STR("else_branch"), .type = A_GRAPH, .g = no, .n = 1 };
 }
 
 /* Inputs of `dims`, and x: a row of a table for each token. */
@@ -208,7 +213,8 @@ static inline void tokens_of(GraphCase *c, const char *dims, int64_t width)
 {
     input(c, "input_ids", T_I64, dims);
     input(c, "attention_mask", T_I64, dims);
-    node(c, "Gather", str_format(&c->arena, "words:%dx%lld input_ids", CASE_IDS, (long long)width), "x");
+    node(c, "Gather", str_format(&c->arena, "words:%dx%lld input_ids", CASE_IDS, (long long)width),
+         "x");
 }
 
 static inline void tokens(GraphCase *c, int64_t width)
@@ -228,7 +234,8 @@ static inline int64_t case_length(int64_t S, int64_t row)
     return MAX(S - row * 3, (int64_t)1);
 }
 
-static inline double case_number(GraphCase *c, Str name, int64_t S, int64_t row, int64_t k, bool padded)
+static inline double case_number(GraphCase *c, Str name, int64_t S, int64_t row, int64_t k,
+                                 bool padded)
 {
     bool live = !padded || k < case_length(S, row);
     uint32_t id = (uint32_t)(row * 131 + k * 7 + 1) * 2654435761u >> 16;
@@ -268,7 +275,8 @@ static inline bool case_answers(GraphCase *c, Graph *g, int64_t B, int64_t S, Na
 
 static inline double case_distance(const Tensor *a, const Tensor *b)
 {
-    double worst = a->type == b->type && tensor_same_shape(a, b) && a->data && b->data ? 0 : INFINITY;
+    double worst =
+        a->type == b->type && tensor_same_shape(a, b) && a->data && b->data ? 0 : INFINITY;
     for (int64_t i = 0; worst < INFINITY && i < tensor_count(a); i++) {
         double x = tensor_get(a, i), y = tensor_get(b, i), d = fabs(x - y) / fmax(1, fabs(y));
         if (x == y || (isnan(x) && isnan(y))) continue;
@@ -298,13 +306,14 @@ static inline const char *case_ops(GraphCase *c, const Graph *g)
 {
     const char *all = "";
     for (int i = 0; i < g->n_node; i++)
-        if (g->node[i]->op) all = str_format(&c->arena, "%s%s%s", all, *all ? " " : "", g->node[i]->op->name);
+        if (g->node[i]->op)
+            all = str_format(&c->arena, "%s%s%s", all, *all ? " " : "", g->node[i]->op->name);
     return all;
 }
 
 /* The pass makes these operators of the graph, and the answers stay; wanted NULL: the operators, too. */
-static inline bool case_becomes(GraphCase *c, Pass *const *passes, const char *wanted, double within,
-                                Graph **made)
+static inline bool case_becomes(GraphCase *c, Pass *const *passes, const char *wanted,
+                                double within, Graph **made)
 {
     Graph *plain;
     bool ok = case_open(c, &plain) && case_open(c, made);
@@ -397,7 +406,8 @@ static inline bool case_row(GraphCase *c, int row, int64_t n, Tensor *out, bool 
     *fixed = dim[0] > 0 && dim[1] > 0;
     case_inputs(c, plain, *fixed ? dim[0] : 1, *fixed ? dim[1] : n, row, false, in);
     if (*fixed) case_blank(in, plain->n_input, n);
-    if (!engine_run_generic(plain, NULL, in, (size_t)plain->n_input, &c->arena, answer, &c->err)) return false;
+    if (!engine_run_generic(plain, NULL, in, (size_t)plain->n_input, &c->arena, answer, &c->err))
+        return false;
     return *out = answer[0].t, true;
 }
 
@@ -450,7 +460,8 @@ static inline bool runs(GraphCase *c, bool ragged, const char *reason)
     double worst = fmax(case_run_batch(c, e, 12), case_run_batch(c, e, 7));
     bool said = found == ragged && (ragged || strstr(why, reason));
     if (!said || !(worst <= 1e-5))
-        printf("  found %s (%s), difference %g\n", found ? "ragged" : "padded", why ? why : "", worst);
+        printf("  found %s (%s), difference %g\n", found ? "ragged" : "padded", why ? why : "",
+               worst);
     return said && worst <= 1e-5;
 }
 

@@ -6,8 +6,28 @@
 #define PASSES(...) ((Pass *[]){ __VA_ARGS__, NULL })
 
 /* ---- pass_attention: two heads of 4 ---- */
-enum { Q, K, V, Q4, K4, V4, QH, KH, VH, SCORES, SCALED, WIDE, LIVE, DEAD, MASK, MASKED, WEIGHTS, MIXED,
-       TOKENS, Y };
+enum {
+    Q,
+    K,
+    V,
+    Q4,
+    K4,
+    V4,
+    QH,
+    KH,
+    VH,
+    SCORES,
+    SCALED,
+    WIDE,
+    LIVE,
+    DEAD,
+    MASK,
+    MASKED,
+    WEIGHTS,
+    MIXED,
+    TOKENS,
+    Y
+};
 static const Row attention[] = {
     [Q] = { "MatMul", "x wq:8x8", "q" },
     [K] = { "MatMul", "x wk:8x8", "k" },
@@ -44,65 +64,125 @@ typedef struct Variant {
 static const Variant variants[] = {
     { "as it is", true, { { 0 } } },
     { "scaled by Div", true, { { SCALED, { "Div", "scores 2.0", "scaled" } } } },
-    { "queries scaled, and the scores", true, { { QH, { "Mul", "q4 0.25", "q5" } },
-      { Y + 1, { "Transpose perm=0,2,1,3", "q5", "qh" } } } },
-    { "keys turned twice", true, { { KH, { "Transpose perm=0,2,1,3", "k4", "k5" } },
-      { Y + 1, { "Transpose perm=0,1,3,2", "k5", "kh" } } } },
+    { "queries scaled, and the scores",
+      true,
+      { { QH, { "Mul", "q4 0.25", "q5" } }, { Y + 1, { "Transpose perm=0,2,1,3", "q5", "qh" } } } },
+    { "keys turned twice",
+      true,
+      { { KH, { "Transpose perm=0,2,1,3", "k4", "k5" } },
+        { Y + 1, { "Transpose perm=0,1,3,2", "k5", "kh" } } } },
     { "no mask", true, { { MASKED, { "Identity", "scaled", "masked" } } } },
-    { "hidden by Where", true, { { MASKED, { "Where", "gone -1e9 scaled", "masked" } },
-      { Y + 1, { "Cast to=9", "dead", "gone" } } } },
-    { "kept by Where", true, { { MASKED, { "Where", "seen scaled -1e9", "masked" } },
-      { Y + 1, { "Cast to=9", "live", "seen" } } } },
-    { "two masks", true, { { MASKED, { "Add", "scaled mask", "m1" } },
-      { Y + 1, { "Add", "m1 bias:1x2x1x1", "masked" } } } },
+    { "hidden by Where",
+      true,
+      { { MASKED, { "Where", "gone -1e9 scaled", "masked" } },
+        { Y + 1, { "Cast to=9", "dead", "gone" } } } },
+    { "kept by Where",
+      true,
+      { { MASKED, { "Where", "seen scaled -1e9", "masked" } },
+        { Y + 1, { "Cast to=9", "live", "seen" } } } },
+    { "two masks",
+      true,
+      { { MASKED, { "Add", "scaled mask", "m1" } },
+        { Y + 1, { "Add", "m1 bias:1x2x1x1", "masked" } } } },
     { "one number added", false, { { MASKED, { "Add", "scaled 0.5", "masked" } } } },
-    { "a number for every query", false, { { MASKED, { "Add", "scaled column", "masked" } },
-      { Y + 1, { "Unsqueeze", "queries [1,3]", "column" } },
-      { Y + 2, { "Cast to=1", "attention_mask", "queries" } } } },
-    { "guarded against rows that see nothing", true, { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
-      { Y + 1, { "IsNaN", "w", "nothing" } }, { Y + 2, { "Where", "nothing 0.0 w", "weights" } } } },
-    { "the guard puts ones", false, { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
-      { Y + 1, { "IsNaN", "w", "nothing" } }, { Y + 2, { "Where", "nothing 1.0 w", "weights" } } } },
-    { "the guard looks elsewhere", false, { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
-      { Y + 1, { "IsNaN", "masked", "nothing" } }, { Y + 2, { "Where", "nothing 0.0 w", "weights" } } } },
+    { "a number for every query",
+      false,
+      { { MASKED, { "Add", "scaled column", "masked" } },
+        { Y + 1, { "Unsqueeze", "queries [1,3]", "column" } },
+        { Y + 2, { "Cast to=1", "attention_mask", "queries" } } } },
+    { "guarded against rows that see nothing",
+      true,
+      { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
+        { Y + 1, { "IsNaN", "w", "nothing" } },
+        { Y + 2, { "Where", "nothing 0.0 w", "weights" } } } },
+    { "the guard puts ones",
+      false,
+      { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
+        { Y + 1, { "IsNaN", "w", "nothing" } },
+        { Y + 2, { "Where", "nothing 1.0 w", "weights" } } } },
+    { "the guard looks elsewhere",
+      false,
+      { { WEIGHTS, { "Softmax axis=-1", "masked", "w" } },
+        { Y + 1, { "IsNaN", "masked", "nothing" } },
+        { Y + 2, { "Where", "nothing 0.0 w", "weights" } } } },
     { "softmax over queries", false, { { WEIGHTS, { "Softmax axis=2", "masked", "weights" } } } },
     { "softmax over heads", false, { { WEIGHTS, { "Softmax axis=1", "masked", "weights" } } } },
     { "a scale that is no constant", false, { { SCALED, { "Mul", "scores live", "scaled" } } } },
     { "a scale for every head", false, { { SCALED, { "Mul", "scores s:1x2x1x1", "scaled" } } } },
     { "a constant divided", false, { { SCALED, { "Div", "2.0 scores", "scaled" } } } },
-    { "scaled behind the mask", false, { { SCALED, { "Add", "scores mask", "scaled" } },
-      { MASKED, { "Mul", "scaled 0.5", "masked" } } } },
-    { "hidden by too little", false, { { MASKED, { "Where", "gone -100.0 scaled", "masked" } },
-      { Y + 1, { "Cast to=9", "dead", "gone" } } } },
-    { "scaled behind Where", false, { { SCALED, { "Where", "gone -1e9 scores", "scaled" } },
-      { MASKED, { "Mul", "scaled 0.5", "masked" } }, { Y + 1, { "Cast to=9", "dead", "gone" } } } },
+    { "scaled behind the mask",
+      false,
+      { { SCALED, { "Add", "scores mask", "scaled" } },
+        { MASKED, { "Mul", "scaled 0.5", "masked" } } } },
+    { "hidden by too little",
+      false,
+      { { MASKED, { "Where", "gone -100.0 scaled", "masked" } },
+        { Y + 1, { "Cast to=9", "dead", "gone" } } } },
+    { "scaled behind Where",
+      false,
+      { { SCALED, { "Where", "gone -1e9 scores", "scaled" } },
+        { MASKED, { "Mul", "scaled 0.5", "masked" } },
+        { Y + 1, { "Cast to=9", "dead", "gone" } } } },
     { "the mask taken away", false, { { MASKED, { "Sub", "scaled mask", "masked" } } } },
     { "the mask times the scores", false, { { MASKED, { "Mul", "scaled live", "masked" } } } },
-    { "queries of tokens, not of heads", false, { { QH, { "Identity", "q4", "qh" } },
-      { KH, { "Transpose perm=0,1,3,2", "k4", "kh" } }, { VH, { "Identity", "v4", "vh" } },
-      { MASKED, { "Identity", "scaled", "masked" } }, { TOKENS, { "Identity", "mixed", "tokens" } } } },
-    { "heads of every second column", false, { { QH, { "Transpose perm=0,3,1,2", "q4", "qh" } },
-      { KH, { "Transpose perm=0,3,2,1", "k4", "kh" } }, { VH, { "Transpose perm=0,3,1,2", "v4", "vh" } } } },
-    { "one head of keys for all", false, { { K, { "MatMul", "x wk:8x4", "k" } }, { K4, { "Reshape", "k [0,0,1,4]", "k4" } } } },
-    { "one head of values for all", false, { { V, { "MatMul", "x wv:8x4", "v" } }, { V4, { "Reshape", "v [0,0,1,4]", "v4" } } } },
+    { "queries of tokens, not of heads",
+      false,
+      { { QH, { "Identity", "q4", "qh" } },
+        { KH, { "Transpose perm=0,1,3,2", "k4", "kh" } },
+        { VH, { "Identity", "v4", "vh" } },
+        { MASKED, { "Identity", "scaled", "masked" } },
+        { TOKENS, { "Identity", "mixed", "tokens" } } } },
+    { "heads of every second column",
+      false,
+      { { QH, { "Transpose perm=0,3,1,2", "q4", "qh" } },
+        { KH, { "Transpose perm=0,3,2,1", "k4", "kh" } },
+        { VH, { "Transpose perm=0,3,1,2", "v4", "vh" } } } },
+    { "one head of keys for all",
+      false,
+      { { K, { "MatMul", "x wk:8x4", "k" } }, { K4, { "Reshape", "k [0,0,1,4]", "k4" } } } },
+    { "one head of values for all",
+      false,
+      { { V, { "MatMul", "x wv:8x4", "v" } }, { V4, { "Reshape", "v [0,0,1,4]", "v4" } } } },
     { "the scores twice", true, { { SCALED, { "Add", "scores scores", "scaled" } } } },
-    { "three masks", false, { { MASKED, { "Add", "scaled mask", "m1" } }, { Y + 1, { "Add", "m1 mask", "m2" } },
-      { Y + 2, { "Add", "m2 mask", "masked" } } } },
-    { "hidden twice", false, { { MASKED, { "Where", "gone -1e9 scaled", "m1" } }, { Y + 1, { "Cast to=9", "dead", "gone" } },
-      { Y + 2, { "Where", "gone -1e9 m1", "masked" } } } },
-    { "heads joined in another order", false, { { TOKENS, { "Transpose perm=0,2,3,1", "mixed", "tokens" } } } },
-    { "heads and tokens mixed", false, { { TOKENS, { "Identity", "mixed", "tokens" } },
-      { Y, { "Reshape", "tokens dims", "y" } }, { Y + 1, { "Shape", "x", "dims" } } } },
-    { "heads cut across tokens", false, { { Q4, { "Reshape", "q cut", "qh" } }, { QH, { "Neg", "qh", "q_" } },
-      { Y + 1, { "Concat axis=0", "rows [2] length [4]", "cut" } } } },
-    { "values times a constant", false, { { V4, { "Reshape", "v [0,0,2,4]", "v5" } },
-      { Y + 1, { "Mul", "v5 2.0", "v4" } } } },
-    { "Where by row, not by key", false, { { MASKED, { "Where", "short -1e9 scaled", "masked" } },
-      { Y + 1, { "ReduceMax keepdims=1 axes=3,", "dead", "padded" } }, { Y + 2, { "Cast to=9", "padded", "short" } } } },
-    { "values of more heads", false, { { V4, { "Reshape", "v [0,0,4,2]", "v4" } },
-      { WEIGHTS, { "Softmax axis=-1", "masked", "w2" } },
-      { Y + 1, { "Concat axis=1", "w2 w2", "weights" } } } },
-    { "a second reader of the weights", true, { { Y + 1, { "ReduceMax keepdims=0 axes=1,", "weights", "y2" } } } },
+    { "three masks",
+      false,
+      { { MASKED, { "Add", "scaled mask", "m1" } },
+        { Y + 1, { "Add", "m1 mask", "m2" } },
+        { Y + 2, { "Add", "m2 mask", "masked" } } } },
+    { "hidden twice",
+      false,
+      { { MASKED, { "Where", "gone -1e9 scaled", "m1" } },
+        { Y + 1, { "Cast to=9", "dead", "gone" } },
+        { Y + 2, { "Where", "gone -1e9 m1", "masked" } } } },
+    { "heads joined in another order",
+      false,
+      { { TOKENS, { "Transpose perm=0,2,3,1", "mixed", "tokens" } } } },
+    { "heads and tokens mixed",
+      false,
+      { { TOKENS, { "Identity", "mixed", "tokens" } },
+        { Y, { "Reshape", "tokens dims", "y" } },
+        { Y + 1, { "Shape", "x", "dims" } } } },
+    { "heads cut across tokens",
+      false,
+      { { Q4, { "Reshape", "q cut", "qh" } },
+        { QH, { "Neg", "qh", "q_" } },
+        { Y + 1, { "Concat axis=0", "rows [2] length [4]", "cut" } } } },
+    { "values times a constant",
+      false,
+      { { V4, { "Reshape", "v [0,0,2,4]", "v5" } }, { Y + 1, { "Mul", "v5 2.0", "v4" } } } },
+    { "Where by row, not by key",
+      false,
+      { { MASKED, { "Where", "short -1e9 scaled", "masked" } },
+        { Y + 1, { "ReduceMax keepdims=1 axes=3,", "dead", "padded" } },
+        { Y + 2, { "Cast to=9", "padded", "short" } } } },
+    { "values of more heads",
+      false,
+      { { V4, { "Reshape", "v [0,0,4,2]", "v4" } },
+        { WEIGHTS, { "Softmax axis=-1", "masked", "w2" } },
+        { Y + 1, { "Concat axis=1", "w2 w2", "weights" } } } },
+    { "a second reader of the weights",
+      true,
+      { { Y + 1, { "ReduceMax keepdims=0 axes=1,", "weights", "y2" } } } },
 };
 
 static void add_rows(GraphCase *c, const Variant *v)
@@ -171,8 +251,10 @@ typedef struct Heading {
 } Heading;
 
 /* The end of most of them: qh and vh [B, H, S, D], kh [B, H, D, S]. */
-static const Row tail[] = { { "MatMul", "qh kh", "scores" }, { "Softmax axis=-1", "scores", "weights" },
-                            { "MatMul", "weights vh", "mixed" }, { "Transpose perm=0,2,1,3", "mixed", "tokens" },
+static const Row tail[] = { { "MatMul", "qh kh", "scores" },
+                            { "Softmax axis=-1", "scores", "weights" },
+                            { "MatMul", "weights vh", "mixed" },
+                            { "Transpose perm=0,2,1,3", "mixed", "tokens" },
                             { "Reshape", "tokens [0,0,8]", "y" } };
 
 static void try_heads(const Row *row, int n, const Heading *heading, size_t n_heading)
@@ -186,22 +268,28 @@ static void try_heads(const Row *row, int n, const Heading *heading, size_t n_he
             node(&c, r->op, r->in, r->out);
         }
         bool ended = strcmp(row[n - 1].out, "y") == 0;
-        for (size_t k = 0; k < COUNT(tail) && !ended; k++) node(&c, tail[k].op, tail[k].in, tail[k].out);
+        for (size_t k = 0; k < COUNT(tail) && !ended; k++)
+            node(&c, tail[k].op, tail[k].in, tail[k].out);
         output(&c, "y");
         bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass_fold(g, &c.err) &&
                         pass_attention(g, &c.err));
         double d = ok ? case_difference(&c, plain, g) : INFINITY;
         if (!CHECK(ok && count_attention(g) == heading[i].found) || !CHECK(d <= 1e-5))
-            printf("  %s: difference %g; %s\n", heading[i].what, d, ok ? case_ops(&c, g) : c.err.message);
+            printf("  %s: difference %g; %s\n", heading[i].what, d,
+                   ok ? case_ops(&c, g) : c.err.message);
         arena_free(&c.arena);
     }
 }
 
 /* One product for all three: [B, S, 3, H, D], turned to [3, B, H, S, D]. */
 static const Row packed[] = {
-    { "MatMul", "x w:8x24", "all" }, { "Reshape", "all [0,0,3,2,4]", "five" },
-    { "Transpose perm=2,0,3,1,4", "five", "parts" }, { "Gather", "parts 0", "qh" },
-    { "Gather", "parts 1", "k4" }, { "Gather", "parts 2", "vh" }, { "Transpose perm=0,1,3,2", "k4", "kh" },
+    { "MatMul", "x w:8x24", "all" },
+    { "Reshape", "all [0,0,3,2,4]", "five" },
+    { "Transpose perm=2,0,3,1,4", "five", "parts" },
+    { "Gather", "parts 0", "qh" },
+    { "Gather", "parts 1", "k4" },
+    { "Gather", "parts 2", "vh" },
+    { "Transpose perm=0,1,3,2", "k4", "kh" },
 };
 static const Heading packed_headings[] = {
     { "as it is", true, -1, { 0 } },
@@ -211,38 +299,62 @@ static const Heading packed_headings[] = {
 
 /* The same parts by Split, and by Slice. */
 static const Row parted[] = {
-    { "MatMul", "x w:8x24", "all" }, { "Reshape", "all [0,0,3,2,4]", "five" },
-    { "Transpose perm=2,0,3,1,4", "five", "parts" }, { "Split axis=0", "parts", "q5 k5 v5" },
-    { "Squeeze", "q5 [0]", "qh" }, { "Squeeze", "k5 [0]", "k4" }, { "Squeeze", "v5 [0]", "vh" },
+    { "MatMul", "x w:8x24", "all" },
+    { "Reshape", "all [0,0,3,2,4]", "five" },
+    { "Transpose perm=2,0,3,1,4", "five", "parts" },
+    { "Split axis=0", "parts", "q5 k5 v5" },
+    { "Squeeze", "q5 [0]", "qh" },
+    { "Squeeze", "k5 [0]", "k4" },
+    { "Squeeze", "v5 [0]", "vh" },
     { "Transpose perm=0,1,3,2", "k4", "kh" },
 };
-static const Heading parted_headings[] = { { "as it is", true, -1, { 0 } },
-                                           { "another name", true, 3, { "Split axis=0", "parts", "k5 q5 v5" } } };
+static const Heading parted_headings[] = {
+    { "as it is", true, -1, { 0 } },
+    { "another name", true, 3, { "Split axis=0", "parts", "k5 q5 v5" } }
+};
 static const Row cut[] = {
-    { "MatMul", "x w:8x24", "all" }, { "Reshape", "all [0,0,3,2,4]", "five" },
-    { "Transpose perm=2,0,3,1,4", "five", "parts" }, { "Slice", "parts [0] [1] [0]", "q5" },
-    { "Slice", "parts [1] [2] [0]", "k5" }, { "Slice", "parts [2] [3] [0]", "v5" },
-    { "Squeeze", "q5 [0]", "qh" }, { "Squeeze", "k5 [0]", "k4" }, { "Squeeze", "v5 [0]", "vh" },
+    { "MatMul", "x w:8x24", "all" },
+    { "Reshape", "all [0,0,3,2,4]", "five" },
+    { "Transpose perm=2,0,3,1,4", "five", "parts" },
+    { "Slice", "parts [0] [1] [0]", "q5" },
+    { "Slice", "parts [1] [2] [0]", "k5" },
+    { "Slice", "parts [2] [3] [0]", "v5" },
+    { "Squeeze", "q5 [0]", "qh" },
+    { "Squeeze", "k5 [0]", "k4" },
+    { "Squeeze", "v5 [0]", "vh" },
     { "Transpose perm=0,1,3,2", "k4", "kh" },
 };
-static const Heading cut_headings[] = { { "as it is", true, -1, { 0 } },
-                                        { "the same part twice", true, 5, { "Slice", "parts [1] [2] [0]", "v5" } } };
+static const Heading cut_headings[] = {
+    { "as it is", true, -1, { 0 } },
+    { "the same part twice", true, 5, { "Slice", "parts [1] [2] [0]", "v5" } }
+};
 /* Three for every head, not heads for every three. */
 static const Row interleaved[] = {
-    { "MatMul", "x w:8x24", "all" }, { "Reshape", "all [0,0,2,3,4]", "five" },
-    { "Transpose perm=3,0,2,1,4", "five", "parts" }, { "Gather", "parts 0", "qh" },
-    { "Gather", "parts 1", "k4" }, { "Gather", "parts 2", "vh" }, { "Transpose perm=0,1,3,2", "k4", "kh" },
+    { "MatMul", "x w:8x24", "all" },
+    { "Reshape", "all [0,0,2,3,4]", "five" },
+    { "Transpose perm=3,0,2,1,4", "five", "parts" },
+    { "Gather", "parts 0", "qh" },
+    { "Gather", "parts 1", "k4" },
+    { "Gather", "parts 2", "vh" },
+    { "Transpose perm=0,1,3,2", "k4", "kh" },
 };
 static const Heading interleaved_headings[] = { { "as it is", false, -1, { 0 } } };
 
 /* Batch and heads as one axis, as torch.bmm has it. */
 static const Row three[] = {
-    { "Concat axis=0", "[-1] length [4]", "to" }, { "Concat axis=0", "rows [2] length [4]", "back" },
-    { "Reshape", "x [0,0,2,4]", "x4" }, { "Transpose perm=0,2,1,3", "x4", "xh" }, { "Reshape", "xh to", "x3" },
-    { "Transpose perm=0,2,1", "x3", "k3" }, { "MatMul", "x3 k3", "scores" },
-    { "Softmax axis=2", "scores", "weights" }, { "MatMul", "weights x3", "mixed" },
-    { "Reshape", "mixed back", "m4" }, { "Concat axis=0", "[-1] [4] length", "crossed" },
-    { "Transpose perm=0,2,1,3", "m4", "tokens" }, { "Reshape", "tokens [0,0,8]", "y" },
+    { "Concat axis=0", "[-1] length [4]", "to" },
+    { "Concat axis=0", "rows [2] length [4]", "back" },
+    { "Reshape", "x [0,0,2,4]", "x4" },
+    { "Transpose perm=0,2,1,3", "x4", "xh" },
+    { "Reshape", "xh to", "x3" },
+    { "Transpose perm=0,2,1", "x3", "k3" },
+    { "MatMul", "x3 k3", "scores" },
+    { "Softmax axis=2", "scores", "weights" },
+    { "MatMul", "weights x3", "mixed" },
+    { "Reshape", "mixed back", "m4" },
+    { "Concat axis=0", "[-1] [4] length", "crossed" },
+    { "Transpose perm=0,2,1,3", "m4", "tokens" },
+    { "Reshape", "tokens [0,0,8]", "y" },
 };
 static const Heading three_headings[] = {
     { "as it is", true, -1, { 0 } },
@@ -253,10 +365,10 @@ static const Heading three_headings[] = {
 
 /* Runs of columns of one product. */
 static const Row columns[] = {
-    { "MatMul", "x w:8x24", "all" }, { "Split axis=-1", "all", "q k v" },
-    { "Reshape", "q [0,0,2,4]", "q4" }, { "Reshape", "k [0,0,2,4]", "k4" }, { "Reshape", "v [0,0,2,4]", "v4" },
-    { "Transpose perm=0,2,1,3", "q4", "qh" }, { "Transpose perm=0,2,3,1", "k4", "kh" },
-    { "Transpose perm=0,2,1,3", "v4", "vh" },
+    { "MatMul", "x w:8x24", "all" },          { "Split axis=-1", "all", "q k v" },
+    { "Reshape", "q [0,0,2,4]", "q4" },       { "Reshape", "k [0,0,2,4]", "k4" },
+    { "Reshape", "v [0,0,2,4]", "v4" },       { "Transpose perm=0,2,1,3", "q4", "qh" },
+    { "Transpose perm=0,2,3,1", "k4", "kh" }, { "Transpose perm=0,2,1,3", "v4", "vh" },
 };
 static const Heading column_headings[] = {
     { "as they are", true, -1, { 0 } },
@@ -264,19 +376,33 @@ static const Heading column_headings[] = {
 };
 
 /* Positions by rotation: q * cos + (-q2, q1) * sin. */
-#define ROTATE(v)                                                                                        \
-    { "Slice", v " [0] [2] [3]", v "1" }, { "Slice", v " [2] [99] [3]", v "2" }, { "Neg", v "2", v "n" }, \
-        { "Concat axis=-1", v "n " v "1", v "t" }, { "Mul", v " cos", v "c" }, { "Mul", v "t sin", v "s" }, \
-        { "Add", v "c " v "s", v "r" }
+#define ROTATE(v)                                                                                  \
+    { "Slice", v " [0] [2] [3]", v "1" }, { "Slice", v " [2] [99] [3]", v "2" },                   \
+        { "Neg", v "2", v "n" }, { "Concat axis=-1", v "n " v "1", v "t" },                        \
+        { "Mul", v " cos", v "c" }, { "Mul", v "t sin", v "s" },                                   \
+    { "Add", v "c " v "s", v "r" }
 enum { ANGLES = 8, Q_ROTATED = 11, K_ROTATED = 18 };
 static const Row rotated[] = {
-    { "MatMul", "x wq:8x8", "q_" }, { "MatMul", "x wk:8x8", "k_" }, { "Reshape", "q_ [0,0,2,4]", "q4" },
-    { "Reshape", "k_ [0,0,2,4]", "k4" }, { "Transpose perm=0,2,1,3", "q4", "q" },
-    { "Transpose perm=0,2,1,3", "k4", "k" }, { "Squeeze", "length [0]", "S" }, { "Range", "0 S 1", "range" },
-    { "Cast to=1", "range", "places" }, { "Unsqueeze", "places [1]", "column" }, { "Mul", "column f:1x4", "angles" },
-    ROTATE("q"), ROTATE("k"), { "Transpose perm=0,1,3,2", "kr", "kh" }, { "Identity", "qr", "qh" },
-    { "Reshape", "x [0,0,2,4]", "v4" }, { "Transpose perm=0,2,1,3", "v4", "vh" }, { "Cos", "angles", "cos" },
-    { "Sin", "angles", "sin" }, ROTATE("qr"), /* read by one of the following only */
+    { "MatMul", "x wq:8x8", "q_" },
+    { "MatMul", "x wk:8x8", "k_" },
+    { "Reshape", "q_ [0,0,2,4]", "q4" },
+    { "Reshape", "k_ [0,0,2,4]", "k4" },
+    { "Transpose perm=0,2,1,3", "q4", "q" },
+    { "Transpose perm=0,2,1,3", "k4", "k" },
+    { "Squeeze", "length [0]", "S" },
+    { "Range", "0 S 1", "range" },
+    { "Cast to=1", "range", "places" },
+    { "Unsqueeze", "places [1]", "column" },
+    { "Mul", "column f:1x4", "angles" },
+    ROTATE("q"),
+    ROTATE("k"),
+    { "Transpose perm=0,1,3,2", "kr", "kh" },
+    { "Identity", "qr", "qh" },
+    { "Reshape", "x [0,0,2,4]", "v4" },
+    { "Transpose perm=0,2,1,3", "v4", "vh" },
+    { "Cos", "angles", "cos" },
+    { "Sin", "angles", "sin" },
+    ROTATE("qr"), /* read by one of the following only */
 };
 static const Heading rotated_headings[] = {
     { "as they are", true, -1, { 0 } },
@@ -292,7 +418,10 @@ static const Heading rotated_headings[] = {
     { "the keys by another sine", false, K_ROTATED + 5, { "Mul", "kt cos", "ks" } },
     { "the other way round", true, Q_ROTATED + 6, { "Add", "qs qc", "qr" } },
     { "half of the keys", false, Q_ROTATED + 1, { "Slice", "k [2] [99] [3]", "q2" } },
-    { "angles by the words", false, ANGLES - 1, { "ReduceMax keepdims=0 axes=0,", "input_ids", "range" } },
+    { "angles by the words",
+      false,
+      ANGLES - 1,
+      { "ReduceMax keepdims=0 axes=0,", "input_ids", "range" } },
     { "values rotated, too", false, K_ROTATED + 10, { "Identity", "kr", "vh" } },
 };
 
@@ -314,8 +443,10 @@ static void test_heads(void)
 /* In a branch that is not taken for a single token: what is made for it is not run then, either. */
 static void test_branch(void)
 {
-    static const Variant where = { "hidden by Where", true, { { MASKED, { "Where", "gone -1e9 scaled", "masked" } },
-      { Y + 1, { "Cast to=9", "dead", "gone" } } } };
+    static const Variant where = { "hidden by Where",
+                                   true,
+                                   { { MASKED, { "Where", "gone -1e9 scaled", "masked" } },
+                                     { Y + 1, { "Cast to=9", "dead", "gone" } } } };
     GraphCase c;
     Graph *g, *plain;
     TEST("branch");
@@ -341,9 +472,11 @@ static void add_layer(GraphCase *c, int layer, const char *x, const char *gone, 
     for (int i = Q; i <= Y; i++) {
         Row r = attention[i];
         if (i >= WIDE && i <= MASK) continue;
-        if (i == MASKED) r = (Row){ "Where", str_format(&c->arena, "%s %s scaled", gone, low), "masked" };
+        if (i == MASKED)
+            r = (Row){ "Where", str_format(&c->arena, "%s %s scaled", gone, low), "masked" };
         if (i <= V) r = (Row){ "MatMul", "x w:8x8", r.out };
-        OnnxNode *n = node(c, r.op, i <= V ? str_format(&c->arena, "%s w%d%d:8x8", x, layer, i) : r.in, r.out);
+        OnnxNode *n = node(
+            c, r.op, i <= V ? str_format(&c->arena, "%s w%d%d:8x8", x, layer, i) : r.in, r.out);
         for (int k = 0; i > V && k < n->n_in; k++)
             if (!strchr("cgrw", n->in[k].p[0]) || strcmp(n->in[k].p, "weights") == 0)
                 n->in[k] = str_of(str_format(&c->arena, "%s_%d", n->in[k].p, layer));
@@ -361,8 +494,8 @@ static void try_layers(const char *second, const char *low, int masks)
     node(&c, "Unsqueeze", "input_ids [1,2]", "w2"), node(&c, "Less", "w2 5", "g5");
     add_layer(&c, 1, "x", "gone", "-1e9"), add_layer(&c, 2, "y_1", second, low);
     output(&c, "y_2");
-    bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass_same(g, &c.err) && pass_attention(g, &c.err) &&
-                    count_attention(g) == 2);
+    bool ok = CHECK(case_open(&c, &plain) && case_open(&c, &g) && pass_same(g, &c.err) &&
+                    pass_attention(g, &c.err) && count_attention(g) == 2);
     int wheres = 0;
     for (int i = 0; ok && i < g->n_node; i++) wheres += graph_is(g->node[i], "Where");
     CHECK(wheres == masks);
@@ -380,34 +513,92 @@ typedef struct Masking {
     Edit edit[5];
 } Masking;
 
-#define FAR_BY(op, limit) { Y + 1, { op, "distance " limit, "far" } }
-#define HIDE_FAR { Y + 2, { "Where", "far -1e9 padding", "mask" } }, { MASK, { "Mul", "dead -1e9", "padding" } }
+#define FAR_BY(op, limit)                                                                          \
+    {                                                                                              \
+        Y + 1,                                                                                     \
+        { op, "distance " limit, "far" }                                                                                          \
+    }
+#define HIDE_FAR                                                                                   \
+    { Y + 2, { "Where", "far -1e9 padding", "mask" } },                                            \
+    {                                                                                              \
+        MASK,                                                                                      \
+        { "Mul", "dead -1e9", "padding" }                                                                                          \
+    }
 static const Masking maskings[] = {
     { "padding", MASK_PLAIN, 0, false, true, { { 0 } } },
     { "none", MASK_PLAIN, 0, false, true, { { MASKED, { "Identity", "scaled", "masked" } } } },
-    { "padding by Where", MASK_PLAIN, 0, false, true,
-      { { MASK, { "Where", "gone -1e9 0.0", "mask" } }, { Y + 1, { "Cast to=9", "dead", "gone" } } } },
-    { "padding by queries and keys", MASK_PLAIN, 0, false, true,
-      { { DEAD, { "Mul", "live across", "both" } }, { MASK, { "Mul", "dead2 -1e9", "mask" } },
-        { Y + 1, { "Transpose perm=0,1,3,2", "live", "across" } }, { Y + 2, { "Sub", "1.0 both", "dead2" } } } },
+    { "padding by Where",
+      MASK_PLAIN,
+      0,
+      false,
+      true,
+      { { MASK, { "Where", "gone -1e9 0.0", "mask" } },
+        { Y + 1, { "Cast to=9", "dead", "gone" } } } },
+    { "padding by queries and keys",
+      MASK_PLAIN,
+      0,
+      false,
+      true,
+      { { DEAD, { "Mul", "live across", "both" } },
+        { MASK, { "Mul", "dead2 -1e9", "mask" } },
+        { Y + 1, { "Transpose perm=0,1,3,2", "live", "across" } },
+        { Y + 2, { "Sub", "1.0 both", "dead2" } } } },
     { "a window", MASK_PLAIN, 3, false, true, { FAR_BY("Greater", "3"), HIDE_FAR } },
-    { "causal", MASK_PLAIN, 0, true, true,
+    { "causal",
+      MASK_PLAIN,
+      0,
+      true,
+      true,
       { { Y + 1, { "Greater", "ahead 0", "far" } }, HIDE_FAR } },
-    { "by distance", MASK_PLAIN, 0, true, true,
-      { { MASK, { "Mul", "dead -1e9", "padding" } }, { Y + 1, { "Mul", "metres -0.25", "slope" } },
+    { "by distance",
+      MASK_PLAIN,
+      0,
+      true,
+      true,
+      { { MASK, { "Mul", "dead -1e9", "padding" } },
+        { Y + 1, { "Mul", "metres -0.25", "slope" } },
         { Y + 2, { "Add", "padding slope", "mask" } } } },
-    { "by the place of the key", MASK_UNPROVED, 0, false, false,
-      { { MASK, { "Mul", "dead -1e9", "padding" } }, { Y + 1, { "Cast to=1", "keys", "places" } },
+    { "by the place of the key",
+      MASK_UNPROVED,
+      0,
+      false,
+      false,
+      { { MASK, { "Mul", "dead -1e9", "padding" } },
+        { Y + 1, { "Cast to=1", "keys", "places" } },
         { Y + 2, { "Add", "padding places", "mask" } } } },
     { "too weak", MASK_UNPROVED, 0, false, false, { { MASK, { "Mul", "dead -100.0", "mask" } } } },
-    { "the wrong way round", MASK_UNPROVED, 0, false, false, { { MASK, { "Mul", "live -1e9", "mask" } } } },
-    { "a token does not see itself", MASK_UNPROVED, 0, false, false, { FAR_BY("Equal", "0"), HIDE_FAR } },
-    { "a window that begins at the first token", MASK_UNPROVED, 0, false, false,
+    { "the wrong way round",
+      MASK_UNPROVED,
+      0,
+      false,
+      false,
+      { { MASK, { "Mul", "live -1e9", "mask" } } } },
+    { "a token does not see itself",
+      MASK_UNPROVED,
+      0,
+      false,
+      false,
+      { FAR_BY("Equal", "0"), HIDE_FAR } },
+    { "a window that begins at the first token",
+      MASK_UNPROVED,
+      0,
+      false,
+      false,
       { { Y + 1, { "Greater", "keys 3", "far" } }, HIDE_FAR } },
-    { "by the query's word", MASK_UNPROVED, 0, false, false,
-      { { MASK, { "Mul", "dead -1e9", "padding" } }, { Y + 1, { "Where", "special -1e9 padding", "mask" } },
-        { Y + 2, { "Equal", "words4 4", "special" } }, { Y + 3, { "Unsqueeze", "input_ids [1,3]", "words4" } } } },
-    { "no padding, but a window", MASK_UNPROVED, 0, false, false,
+    { "by the query's word",
+      MASK_UNPROVED,
+      0,
+      false,
+      false,
+      { { MASK, { "Mul", "dead -1e9", "padding" } },
+        { Y + 1, { "Where", "special -1e9 padding", "mask" } },
+        { Y + 2, { "Equal", "words4 4", "special" } },
+        { Y + 3, { "Unsqueeze", "input_ids [1,3]", "words4" } } } },
+    { "no padding, but a window",
+      MASK_UNPROVED,
+      0,
+      false,
+      false,
       { FAR_BY("Greater", "3"), { MASK, { "Where", "far -1e9 0.0", "mask" } } } },
 };
 
@@ -418,7 +609,8 @@ static void build_masking(GraphCase *c, const Masking *m)
     memcpy(v.edit, m->edit, sizeof v.edit);
     build(c, &v);
     node(c, "Gather", "shape 1", "S"), node(c, "Range", "0 S 1", "places1");
-    node(c, "Unsqueeze", "places1 [0,1,2]", "keys"), node(c, "Unsqueeze", "places1 [0,1,3]", "queries");
+    node(c, "Unsqueeze", "places1 [0,1,2]", "keys"),
+        node(c, "Unsqueeze", "places1 [0,1,3]", "queries");
     node(c, "Sub", "keys queries", "ahead"), node(c, "Abs", "ahead", "distance");
     node(c, "Cast to=1", "distance", "metres");
 }
@@ -452,9 +644,11 @@ static void test_wide_window(void)
     GraphCase c;
     Graph *g;
     TEST("wide window");
-    const Masking wide = { .what = "wide", .edit = { { Y + 1, { "Greater", "metres 600.0", "far" } }, HIDE_FAR } };
+    const Masking wide = { .what = "wide",
+                           .edit = { { Y + 1, { "Greater", "metres 600.0", "far" } }, HIDE_FAR } };
     build_masking(&c, &wide);
-    CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_attention(g, &c.err) && pass_mask(g, &c.err));
+    CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_attention(g, &c.err) &&
+          pass_mask(g, &c.err));
     CHECK(g->mask.kind == MASK_PLAIN && g->mask.up_to < 600);
     CHECK(graph_probe_mask(g, 512) == MASK_PLAIN && graph_probe_mask(g, 700) == MASK_UNPROVED);
     arena_free(&c.arena);
@@ -470,12 +664,26 @@ typedef struct Joining {
 #define APART "Gather Linear Linear Linear Attention"
 static const Joining joinings[] = {
     { "as they are", JOINED, { 0 }, { 0 }, { 0 }, { 0 } },
-    { "only one has a bias", JOINED, { "Identity", "qm", "q" }, { "Identity", "km", "k" }, { 0 }, { 0 } },
-    { "keys of something else", "Gather Linear Linear Neg Linear Attention", { 0 },
-      { "MatMul", "other wk:16x16", "k" }, { 0 }, { "Neg", "x", "other" } },
+    { "only one has a bias",
+      JOINED,
+      { "Identity", "qm", "q" },
+      { "Identity", "km", "k" },
+      { 0 },
+      { 0 } },
+    { "keys of something else",
+      "Gather Linear Linear Neg Linear Attention",
+      { 0 },
+      { "MatMul", "other wk:16x16", "k" },
+      { 0 },
+      { "Neg", "x", "other" } },
     { "a second reader of the queries", APART " Neg", { 0 }, { 0 }, { 0 }, { "Neg", "q", "y2" } },
     { "an activation", APART, { 0 }, { "Tanh", "km", "k" }, { 0 }, { 0 } },
-    { "one product for two", "Gather Linear Linear Attention", { 0 }, { "Identity", "q", "k" }, { 0 }, { 0 } },
+    { "one product for two",
+      "Gather Linear Linear Attention",
+      { 0 },
+      { "Identity", "q", "k" },
+      { 0 },
+      { 0 } },
 };
 
 static void row_or(GraphCase *c, const Row *r, const char *in, const char *out)
@@ -486,7 +694,8 @@ static void row_or(GraphCase *c, const Row *r, const char *in, const char *out)
 
 static void build_joining(GraphCase *c, const Joining *j, int64_t width)
 {
-    const char *shapes[2] = { width == 16 ? "[0,0,2,8]" : "[0,0,2,6]", width == 16 ? "[0,0,16]" : "[0,0,12]" };
+    const char *shapes[2] = { width == 16 ? "[0,0,2,8]" : "[0,0,2,6]",
+                              width == 16 ? "[0,0,16]" : "[0,0,12]" };
     case_begin(c, 17);
     tokens(c, width);
     for (const char *p = "qkv"; *p; p++)
@@ -496,7 +705,8 @@ static void build_joining(GraphCase *c, const Joining *j, int64_t width)
     row_or(c, &j->k, str_format(&c->arena, "km bk:%d", (int)width), "k");
     row_or(c, &j->v, str_format(&c->arena, "vm bv:%d", (int)width), "v");
     for (int i = Q4; i <= V4; i++)
-        node(c, "Reshape", str_format(&c->arena, "%c %s", "qkv"[i - Q4], shapes[0]), attention[i].out);
+        node(c, "Reshape", str_format(&c->arena, "%c %s", "qkv"[i - Q4], shapes[0]),
+             attention[i].out);
     for (int i = QH; i <= SCALED; i++) node(c, attention[i].op, attention[i].in, attention[i].out);
     node(c, "Softmax axis=-1", "scaled", "weights");
     node(c, attention[MIXED].op, attention[MIXED].in, "mixed");
@@ -515,7 +725,8 @@ static void test_qkv(void)
     Pass *const passes[] = { pass_fold, pass_attention, pass_linear, pass_qkv, NULL };
     for (size_t i = 0; i < COUNT(joinings); i++) {
         build_joining(&c, &joinings[i], 16);
-        if (!CHECK(case_becomes(&c, passes, joinings[i].wanted, 1e-5, &g))) printf("  %s\n", joinings[i].what);
+        if (!CHECK(case_becomes(&c, passes, joinings[i].wanted, 1e-5, &g)))
+            printf("  %s\n", joinings[i].what);
         arena_free(&c.arena);
     }
     build_joining(&c, &joinings[0], 12); /* not whole panels */
@@ -528,43 +739,71 @@ static const struct Expanding {
     const char *what, *wanted; /* NULL: nothing changes */
     Row row[5];
 } expandings[] = {
-    { "SkipLayerNormalization", "Gather Neg Add LayerNorm",
-      { { "Neg", "x", "skip" }, { "com.microsoft:SkipLayerNormalization epsilon=1e-3", "x skip g:8 b:8", "y" } } },
-    { "with a bias", "Gather Neg Add Add LayerNorm",
-      { { "Neg", "x", "skip" }, { "com.microsoft:SkipLayerNormalization", "x skip g:8 b:8 c:8", "y" } } },
-    { "the sum is read", "Gather Add LayerNorm Add",
-      { { "com.microsoft:SkipLayerNormalization", "x x g:8 b:8", "n _ _ sum" }, { "Add", "n sum", "y" } } },
-    { "the deviation is read", NULL,
-      { { "com.microsoft:SkipLayerNormalization", "x x g:8 b:8", "n _ deviation" }, { "Add", "n deviation", "y" } } },
-    { "gamma that is no constant", NULL,
-      { { "ReduceMax keepdims=0 axes=0,1,", "x", "g" }, { "com.microsoft:SkipLayerNormalization", "x x g", "y" } } },
+    { "SkipLayerNormalization",
+      "Gather Neg Add LayerNorm",
+      { { "Neg", "x", "skip" },
+        { "com.microsoft:SkipLayerNormalization epsilon=1e-3", "x skip g:8 b:8", "y" } } },
+    { "with a bias",
+      "Gather Neg Add Add LayerNorm",
+      { { "Neg", "x", "skip" },
+        { "com.microsoft:SkipLayerNormalization", "x skip g:8 b:8 c:8", "y" } } },
+    { "the sum is read",
+      "Gather Add LayerNorm Add",
+      { { "com.microsoft:SkipLayerNormalization", "x x g:8 b:8", "n _ _ sum" },
+        { "Add", "n sum", "y" } } },
+    { "the deviation is read",
+      NULL,
+      { { "com.microsoft:SkipLayerNormalization", "x x g:8 b:8", "n _ deviation" },
+        { "Add", "n deviation", "y" } } },
+    { "gamma that is no constant",
+      NULL,
+      { { "ReduceMax keepdims=0 axes=0,1,", "x", "g" },
+        { "com.microsoft:SkipLayerNormalization", "x x g", "y" } } },
     { "BiasGelu", "Gather Add Activation", { { "com.microsoft:BiasGelu", "x b:8", "y" } } },
     { "FastGelu", "Gather Activation", { { "com.microsoft:FastGelu", "x", "y" } } },
-    { "FastGelu with a bias", "Gather Add Activation", { { "com.microsoft:FastGelu", "x b:8", "y" } } },
-    { "Attention", "Gather Cast MatMul Add MatMul Add MatMul Add Reshape Cast Where Attention",
+    { "FastGelu with a bias",
+      "Gather Add Activation",
+      { { "com.microsoft:FastGelu", "x b:8", "y" } } },
+    { "Attention",
+      "Gather Cast MatMul Add MatMul Add MatMul Add Reshape Cast Where Attention",
       { { "Cast to=6", "attention_mask", "m" },
         { "com.microsoft:Attention num_heads=2", "x w:8x24 b:24 m", "y" } } },
-    { "Attention without a mask", "Gather MatMul Add MatMul Add MatMul Add Attention",
+    { "Attention without a mask",
+      "Gather MatMul Add MatMul Add MatMul Add Attention",
       { { "com.microsoft:Attention num_heads=2", "x w:8x24 b:24", "y" } } },
     { "Attention by the number of tokens",
-      "Gather ReduceSum Cast MatMul Add MatMul Add MatMul Add Reshape Cast Shape Gather Reshape Range Less Where Attention",
-      { { "ReduceSum keepdims=0", "attention_mask [1]", "n" }, { "Cast to=6", "n", "m" },
+      "Gather ReduceSum Cast MatMul Add MatMul Add MatMul Add Reshape Cast Shape Gather Reshape "
+      "Range Less Where Attention",
+      { { "ReduceSum keepdims=0", "attention_mask [1]", "n" },
+        { "Cast to=6", "n", "m" },
         { "com.microsoft:Attention num_heads=2", "x w:8x24 b:24 m", "y" } } },
-    { "sizes of its own", NULL,
+    { "sizes of its own",
+      NULL,
       { { "com.microsoft:Attention num_heads=2 qkv_hidden_sizes=8,8,8", "x w:8x24 b:24", "y" } } },
-    { "a weight that is no constant", NULL,
-      { { "Identity", "w:8x24", "v" }, { "com.microsoft:Attention num_heads=2", "x v b:24", "y" } } },
-    { "EmbedLayerNormalization", "Cast Cast Gather Gather Add Shape Gather Slice Add LayerNorm",
-      { { "Cast to=6", "input_ids", "i" }, { "Cast to=6", "attention_mask", "m" },
-        { "com.microsoft:EmbedLayerNormalization epsilon=1e-3", "i m t:29x8 p:40x8 k:2x8 g:8 b:8", "y count" } } },
-    { "EmbedLayerNormalization, its sum", "Cast Cast Gather Gather Add Shape Gather Slice Add LayerNorm Add",
-      { { "Cast to=6", "input_ids", "i" }, { "Cast to=6", "attention_mask", "m" },
-        { "com.microsoft:EmbedLayerNormalization", "i m t:29x8 p:40x8 k:2x8 g:8 b:8 m", "n count sum" },
+    { "a weight that is no constant",
+      NULL,
+      { { "Identity", "w:8x24", "v" },
+        { "com.microsoft:Attention num_heads=2", "x v b:24", "y" } } },
+    { "EmbedLayerNormalization",
+      "Cast Cast Gather Gather Add Shape Gather Slice Add LayerNorm",
+      { { "Cast to=6", "input_ids", "i" },
+        { "Cast to=6", "attention_mask", "m" },
+        { "com.microsoft:EmbedLayerNormalization epsilon=1e-3", "i m t:29x8 p:40x8 k:2x8 g:8 b:8",
+          "y count" } } },
+    { "EmbedLayerNormalization, its sum",
+      "Cast Cast Gather Gather Add Shape Gather Slice Add LayerNorm Add",
+      { { "Cast to=6", "input_ids", "i" },
+        { "Cast to=6", "attention_mask", "m" },
+        { "com.microsoft:EmbedLayerNormalization", "i m t:29x8 p:40x8 k:2x8 g:8 b:8 m",
+          "n count sum" },
         { "Add", "n sum", "y" } } },
-    { "Attention, causal", NULL,
+    { "Attention, causal",
+      NULL,
       { { "com.microsoft:Attention num_heads=2 unidirectional=1", "x w:8x24 b:24", "y" } } },
-    { "a bias on the scores", NULL,
-      { { "Transpose perm=0,2,1", "x", "turned" }, { "MatMul", "x turned", "bias3" },
+    { "a bias on the scores",
+      NULL,
+      { { "Transpose perm=0,2,1", "x", "turned" },
+        { "MatMul", "x turned", "bias3" },
         { "Unsqueeze", "bias3 [1]", "bias" },
         { "com.microsoft:Attention num_heads=2", "x w:8x24 b:24 _ _ bias", "y" } } },
 };
@@ -578,7 +817,8 @@ static void test_expand(void)
         tokens(&c, 8);
         for (const Row *r = expandings[i].row; r->op; r++) node(&c, r->op, r->in, r->out);
         output(&c, "y");
-        if (!CHECK(becomes(&c, pass_expand, expandings[i].wanted))) printf("  %s\n", expandings[i].what);
+        if (!CHECK(becomes(&c, pass_expand, expandings[i].wanted)))
+            printf("  %s\n", expandings[i].what);
         arena_free(&c.arena);
     }
 }

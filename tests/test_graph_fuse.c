@@ -7,9 +7,14 @@
 
 /* ---- pass_norm ---- */
 static const Row norm[] = {
-    { "ReduceMean axes=-1,", "x", "mean" }, { "Sub", "x mean", "d" }, { "Pow", "d 2.0", "squares" },
-    { "ReduceMean axes=-1,", "squares", "variance" }, { "Add", "variance 1e-5", "sum" },
-    { "Sqrt", "sum", "root" }, { "Div", "d root", "n" }, { "Mul", "n gamma:8", "scaled" },
+    { "ReduceMean axes=-1,", "x", "mean" },
+    { "Sub", "x mean", "d" },
+    { "Pow", "d 2.0", "squares" },
+    { "ReduceMean axes=-1,", "squares", "variance" },
+    { "Add", "variance 1e-5", "sum" },
+    { "Sqrt", "sum", "root" },
+    { "Div", "d root", "n" },
+    { "Mul", "n gamma:8", "scaled" },
     { "Add", "scaled beta:8", "y" },
 };
 
@@ -35,16 +40,20 @@ static const Change norm_changes[] = {
     { "no root", 5, { "Exp", "sum", "root" }, NULL },
     { "the mean of something else", 1, { "Sub", "w:8 mean", "d" }, NULL },
     { "gamma with two axes", 7, { "Mul", "n gamma:1x8", "scaled" }, NULL },
-    { "a second reader of the centered", 9, { "Neg", "d", "z" },
+    { "a second reader of the centered",
+      9,
+      { "Neg", "d", "z" },
       "Gather ReduceMean Sub LayerNorm Neg" },
 };
 
-static const Row norm_standard[] = { { "LayerNormalization epsilon=1e-3", "x gamma:8 beta:8", "y" } };
+static const Row norm_standard[] = { { "LayerNormalization epsilon=1e-3", "x gamma:8 beta:8",
+                                       "y" } };
 /* From opset 18 on axes are an input. */
 static const Row norm18[] = {
-    { "ReduceMean", "x [-1]", "mean" }, { "Sub", "x mean", "d" }, { "Pow", "d 2.0", "squares" },
-    { "ReduceMean", "squares [-1]", "variance" }, { "Add", "variance 1e-5", "sum" },
-    { "Sqrt", "sum", "root" }, { "Div", "d root", "n" }, { "Mul", "n gamma:8", "scaled" },
+    { "ReduceMean", "x [-1]", "mean" }, { "Sub", "x mean", "d" },
+    { "Pow", "d 2.0", "squares" },      { "ReduceMean", "squares [-1]", "variance" },
+    { "Add", "variance 1e-5", "sum" },  { "Sqrt", "sum", "root" },
+    { "Div", "d root", "n" },           { "Mul", "n gamma:8", "scaled" },
     { "Add", "scaled beta:8", "y" },
 };
 static const Change norm18_changes[] = {
@@ -55,23 +64,35 @@ static const Change norm18_changes[] = {
 
 /* As ONNX Runtime's optimizer leaves a norm without beta. */
 static const Row simplified[] = {
-    { "ReduceMean axes=-1,", "x", "mean" }, { "Sub", "x mean", "d" },
+    { "ReduceMean axes=-1,", "x", "mean" },
+    { "Sub", "x mean", "d" },
     { "SimplifiedLayerNormalization epsilon=1e-3", "d gamma:8", "y" },
 };
 static const Change simplified_changes[] = {
-    { "not centered", 2, { "SimplifiedLayerNormalization", "x gamma:8", "y" },
+    { "not centered",
+      2,
+      { "SimplifiedLayerNormalization", "x gamma:8", "y" },
       "Gather SimplifiedLayerNormalization" },
     { "over two axes", 2, { "SimplifiedLayerNormalization axis=1", "d gamma:8", "y" }, NULL },
     { "gamma of one number", 2, { "SimplifiedLayerNormalization", "d gamma:1", "y" }, NULL },
-    { "the mean of something else", 0, { "ReduceMean axes=-1,", "n", "mean" },
-      "Gather Neg ReduceMean Sub SimplifiedLayerNormalization", { "Neg", "x", "n" } },
+    { "the mean of something else",
+      0,
+      { "ReduceMean axes=-1,", "n", "mean" },
+      "Gather Neg ReduceMean Sub SimplifiedLayerNormalization",
+      { "Neg", "x", "n" } },
 };
 static const Change standard_changes[] = {
     { "no beta", 0, { "LayerNormalization", "x gamma:8", "y" }, "Gather LayerNorm" },
     { "over two axes", 0, { "LayerNormalization axis=1", "x gamma:8 beta:8", "y" }, NULL },
-    { "gamma that is no constant", 0, { "LayerNormalization", "x g beta:8", "y" }, "Gather ReduceMax LayerNormalization",
+    { "gamma that is no constant",
+      0,
+      { "LayerNormalization", "x g beta:8", "y" },
+      "Gather ReduceMax LayerNormalization",
       { "ReduceMax keepdims=0 axes=0,1,", "x", "g" } },
-    { "beta that is no constant", 0, { "LayerNormalization", "x gamma:8 g", "y" }, "Gather ReduceMax LayerNormalization",
+    { "beta that is no constant",
+      0,
+      { "LayerNormalization", "x gamma:8 g", "y" },
+      "Gather ReduceMax LayerNormalization",
       { "ReduceMax keepdims=0 axes=0,1,", "x", "g" } },
 };
 
@@ -100,15 +121,15 @@ static void test_two_norms(void)
     node(&c, "LayerNormalization epsilon=0.5", "x gamma beta", "b");
     node(&c, "Sub", "a b", "y");
     output(&c, "y");
-    CHECK(case_becomes(&c, PASSES(pass_same, pass_norm, pass_same), "Gather LayerNorm LayerNorm Sub",
-                       1e-5, &g));
+    CHECK(case_becomes(&c, PASSES(pass_same, pass_norm, pass_same),
+                       "Gather LayerNorm LayerNorm Sub", 1e-5, &g));
     arena_free(&c.arena);
 }
 
 /* ---- pass_gelu ---- */
 static const Row gelu[] = {
-    { "Div", "x 1.41421356", "a" }, { "Erf", "a", "e" }, { "Add", "e 1.0", "gate" },
-    { "Mul", "x gate", "p" }, { "Mul", "p 0.5", "y" },
+    { "Div", "x 1.41421356", "a" }, { "Erf", "a", "e" },     { "Add", "e 1.0", "gate" },
+    { "Mul", "x gate", "p" },       { "Mul", "p 0.5", "y" },
 };
 static const Change gelu_changes[] = {
     { "times the inverse", 0, { "Mul", "0.70710678 x", "a" }, "Gather Activation" },
@@ -120,31 +141,36 @@ static const Change gelu_changes[] = {
     { "minus one", 2, { "Sub", "e 1.0", "gate" }, NULL },
     { "not a half", 4, { "Mul", "p 0.51", "y" }, NULL },
     { "another value beside the gate", 3, { "Mul", "a gate", "p" }, NULL },
-    { "the gate of something else", 0, { "Div", "n 1.41421356", "a" }, NULL,
-      { "Neg", "x", "n" } },
-    { "the gate of a sum", 0, { "Mul", "n 0.70710678", "a" }, NULL,
-      { "Add", "x x", "n" } },
-    { "the gate of a square", 0, { "Mul", "n 0.70710678", "a" }, NULL,
-      { "Mul", "x x", "n" } },
+    { "the gate of something else", 0, { "Div", "n 1.41421356", "a" }, NULL, { "Neg", "x", "n" } },
+    { "the gate of a sum", 0, { "Mul", "n 0.70710678", "a" }, NULL, { "Add", "x x", "n" } },
+    { "the gate of a square", 0, { "Mul", "n 0.70710678", "a" }, NULL, { "Mul", "x x", "n" } },
     { "a third factor", 3, { "Mul", "n gate", "p" }, NULL, { "Mul", "x x", "n" } },
-    { "a second reader of the gate", 5, { "Neg", "gate", "z" }, "Gather Div Erf Add Activation Neg" },
+    { "a second reader of the gate",
+      5,
+      { "Neg", "gate", "z" },
+      "Gather Div Erf Add Activation Neg" },
 };
 static const Row gelu_tanh[] = {
-    { "Pow", "x 3.0", "cube" }, { "Mul", "cube 0.044715", "term" }, { "Add", "x term", "sum" },
-    { "Mul", "sum 0.7978845608", "a" }, { "Tanh", "a", "t" }, { "Add", "t 1.0", "gate" },
+    { "Pow", "x 3.0", "cube" }, { "Mul", "cube 0.044715", "term" },
+    { "Add", "x term", "sum" }, { "Mul", "sum 0.7978845608", "a" },
+    { "Tanh", "a", "t" },       { "Add", "t 1.0", "gate" },
     { "Mul", "x 0.5", "half" }, { "Mul", "half gate", "y" },
 };
 static const Change tanh_changes[] = {
     { "the cube first", 2, { "Add", "term x", "sum" }, "Gather Activation" },
-    { "by products", 0, { "Mul", "square x", "cube" }, "Gather Activation", { "Mul", "x x", "square" } },
-    { "the fourth power", 0, { "Mul", "square square", "cube" }, NULL,
+    { "by products",
+      0,
+      { "Mul", "square x", "cube" },
+      "Gather Activation",
       { "Mul", "x x", "square" } },
-    { "a cube with a factor", 0, { "Mul", "square x", "cube" }, NULL,
+    { "the fourth power", 0, { "Mul", "square square", "cube" }, NULL, { "Mul", "x x", "square" } },
+    { "a cube with a factor",
+      0,
+      { "Mul", "square x", "cube" },
+      NULL,
       { "Mul", "x 2.0", "square" } },
-    { "the cube of something else", 0, { "Pow", "n 3.0", "cube" }, NULL,
-      { "Neg", "x", "n" } },
-    { "a power that is no constant", 0, { "Pow", "x n", "cube" }, NULL,
-      { "Abs", "x", "n" } },
+    { "the cube of something else", 0, { "Pow", "n 3.0", "cube" }, NULL, { "Neg", "x", "n" } },
+    { "a power that is no constant", 0, { "Pow", "x n", "cube" }, NULL, { "Abs", "x", "n" } },
     { "squares", 0, { "Pow", "x 2.0", "cube" }, NULL },
     { "another factor", 1, { "Mul", "cube 0.0447", "term" }, NULL },
     { "another value added", 2, { "Add", "cube term", "sum" }, NULL },
@@ -209,20 +235,31 @@ static void test_gelu_rank(void)
 }
 
 /* ---- pass_gated ---- */
-static const Row gated[] = { { "Split axis=-1", "x", "a b" }, { "Gelu", "a", "act" },
+static const Row gated[] = { { "Split axis=-1", "x", "a b" },
+                             { "Gelu", "a", "act" },
                              { "Mul", "act b", "y" } };
 static const Change gated_changes[] = {
     { "the other way round", 2, { "Mul", "b act", "y" }, "Gather Gated" },
     { "the second half decides", 1, { "Gelu", "b", "act" }, "Gather Split Activation Mul" },
     { "half with itself", 2, { "Mul", "act a", "y" }, "Gather Split Activation Mul" },
 };
-static const Row sliced[] = { { "Slice", "x [0] [4] [2]", "a" }, { "Slice", "x [4] [9] [-1]", "b" },
-                              { "Gelu", "a", "act" }, { "Mul", "act b", "y" } };
+static const Row sliced[] = { { "Slice", "x [0] [4] [2]", "a" },
+                              { "Slice", "x [4] [9] [-1]", "b" },
+                              { "Gelu", "a", "act" },
+                              { "Mul", "act b", "y" } };
 static const Change sliced_changes[] = {
-    { "twice the first half", 1, { "Slice", "x [0] [4] [2]", "b" }, "Gather Slice Slice Activation Mul" },
-    { "the second half backwards", 1, { "Slice", "x [7] [3] [2] [-1]", "b" },
+    { "twice the first half",
+      1,
+      { "Slice", "x [0] [4] [2]", "b" },
       "Gather Slice Slice Activation Mul" },
-    { "less than a half", 0, { "Slice", "x [0] [1] [2]", "a" }, "Gather Slice Slice Activation Mul" },
+    { "the second half backwards",
+      1,
+      { "Slice", "x [7] [3] [2] [-1]", "b" },
+      "Gather Slice Slice Activation Mul" },
+    { "less than a half",
+      0,
+      { "Slice", "x [0] [1] [2]", "a" },
+      "Gather Slice Slice Activation Mul" },
 };
 
 static void test_gated(void)
@@ -235,7 +272,8 @@ static void test_gated(void)
 }
 
 /* ---- pass_linear ---- */
-static const Row linear[] = { { "MatMul", "x w:8x20", "h" }, { "Add", "h b:20", "s" },
+static const Row linear[] = { { "MatMul", "x w:8x20", "h" },
+                              { "Add", "h b:20", "s" },
                               { "Tanh", "s", "y" } };
 static const Change linear_changes[] = {
     { "bias first", 1, { "Add", "b:20 h", "s" }, "Gather Linear" },
@@ -251,12 +289,17 @@ static const Change linear_changes[] = {
     { "a second reader of the sum", 3, { "Neg", "s", "z" }, "Gather Linear Tanh Neg" },
 };
 
-static const Row residual[] = { { "MatMul", "x w:8x8", "h" }, { "Add", "h b:8", "s" },
+static const Row residual[] = { { "MatMul", "x w:8x8", "h" },
+                                { "Add", "h b:8", "s" },
                                 { "Add", "s x", "y" } };
 static const Change residual_changes[] = {
     { "residual first", 2, { "Add", "x s", "y" }, "Gather Linear" },
     { "doubled", 2, { "Add", "s s", "y" }, "Gather Linear Add" },
-    { "an activation behind it", 2, { "Add", "s x", "r" }, "Gather Linear Tanh", { "Tanh", "r", "y" } },
+    { "an activation behind it",
+      2,
+      { "Add", "s x", "r" },
+      "Gather Linear Tanh",
+      { "Tanh", "r", "y" } },
     { "two of them", 2, { "Add", "s x", "r" }, "Gather Linear Add", { "Add", "r x", "y" } },
     { "an activation before it", 2, { "Add", "t x", "y" }, "Gather Linear", { "Tanh", "s", "t" } },
     { "one row for all tokens", 2, { "Add", "s r:1x8", "y" }, "Gather Linear Add" },
@@ -264,7 +307,8 @@ static const Change residual_changes[] = {
     { "a second reader", 3, { "Neg", "s", "z" }, "Gather Linear Add Neg" },
 };
 
-static const Row gemm[] = { { "Reshape", "x [-1,8]", "flat" }, { "Gemm transB=1", "flat w:20x8 b:20", "h" },
+static const Row gemm[] = { { "Reshape", "x [-1,8]", "flat" },
+                            { "Gemm transB=1", "flat w:20x8 b:20", "h" },
                             { "Relu", "h", "y" } };
 static const Change gemm_changes[] = {
     { "not transposed", 1, { "Gemm", "flat w:8x20 b:20", "h" }, "Gather Reshape Linear" },
@@ -272,8 +316,11 @@ static const Change gemm_changes[] = {
     { "alpha", 1, { "Gemm alpha=2.0", "flat w:8x20 b:20", "h" }, NULL },
     { "beta", 1, { "Gemm beta=0.5", "flat w:8x20 b:20", "h" }, NULL },
     { "a weight that is no constant", 1, { "Gemm transB=1", "flat flat", "h" }, NULL },
-    { "the other side transposed", 1, { "Gemm transA=1", "turned w:8x20 b:20", "h" },
-      "Gather Reshape Transpose Gemm Relu", { "Transpose perm=1,0", "flat", "turned" } },
+    { "the other side transposed",
+      1,
+      { "Gemm transA=1", "turned w:8x20 b:20", "h" },
+      "Gather Reshape Transpose Gemm Relu",
+      { "Transpose perm=1,0", "flat", "turned" } },
     { "one bias for all", 1, { "Gemm", "flat w:8x20 b:1", "h" }, NULL },
     { "the activation of something else", 2, { "Relu", "flat", "y" }, "Gather Reshape Relu" },
 };
@@ -287,8 +334,8 @@ static void test_linear(void)
     try_pattern(PASSES(pass_linear), 17, 8, residual, COUNT(residual), "Gather Linear",
                 residual_changes, COUNT(residual_changes));
     TEST("gemm");
-    try_pattern(PASSES(pass_linear), 17, 8, gemm, COUNT(gemm), "Gather Reshape Linear", gemm_changes,
-                COUNT(gemm_changes));
+    try_pattern(PASSES(pass_linear), 17, 8, gemm, COUNT(gemm), "Gather Reshape Linear",
+                gemm_changes, COUNT(gemm_changes));
 }
 
 /* A product of two values of the graph is none with a weight; and what raises the rank of a sum. */
@@ -316,8 +363,11 @@ static void test_linear_others(void)
 /* ---- pass_quantized ---- */
 static const Row quantized[] = {
     { "DynamicQuantizeLinear", "x", "q scale zero" },
-    { "MatMulInteger", "q w zero", "i" }, { "Cast to=1", "i", "f" },
-    { "Mul", "scale ws", "scales" }, { "Mul", "f scales", "p" }, { "Add", "p b:6", "y" },
+    { "MatMulInteger", "q w zero", "i" },
+    { "Cast to=1", "i", "f" },
+    { "Mul", "scale ws", "scales" },
+    { "Mul", "f scales", "p" },
+    { "Add", "p b:6", "y" },
 };
 static const Change quantized_changes[] = {
     { "the scale of something else", 3, { "Mul", "ws ws", "scales" }, NULL },
@@ -340,7 +390,8 @@ static void try_quantized(const Change *change, const char *wanted)
     constant(&c, "z8", T_U8, "", &zero);
     for (size_t i = 0; i < COUNT(quantized); i++) {
         const Row *r = change && change->at == (int)i ? &change->row : &quantized[i];
-        if (change && str_is(str_of(r->op), "Mul") && str_is(str_of(r->in), "f scales") && change->at == 2)
+        if (change && str_is(str_of(r->op), "Mul") && str_is(str_of(r->in), "f scales") &&
+            change->at == 2)
             node(&c, "Cast to=1", "f", "narrow"), node(&c, "Mul", "narrow scales", "p");
         else node(&c, r->op, r->in, r->out);
     }
@@ -371,8 +422,10 @@ static void try_lookup(const char *axis, const char *scale, const char *zero, co
     constant(&c, "three", T_U8, "", &three);
     node(&c, axis, "bytes attention_mask", "rows");
     node(&c, "DequantizeLinear", str_format(&c.arena, "rows %s %s", scale, zero), "y");
-    if (scale[0] == 'e') c.to->node[c.to->n_node - 1].attr[0] =
-        (OnnxAttr){ .name = STR("axis"), .type = A_INT, .i = 2 }, c.to->node[c.to->n_node - 1].n_attr = 1;
+    if (scale[0] == 'e')
+        c.to->node[c.to->n_node - 1].attr[0] =
+            (OnnxAttr){ .name = STR("axis"), .type = A_INT, .i = 2 },
+                                  c.to->node[c.to->n_node - 1].n_attr = 1;
     output(&c, "y");
     CHECK(becomes(&c, pass_quantized, wanted));
     arena_free(&c.arena);
@@ -388,10 +441,14 @@ static void test_lookup(void)
 
 /* ---- pass_embed ---- */
 static const Row embed[] = {
-    { "Shape", "input_ids", "dims" }, { "Gather", "dims 1", "length" },
-    { "Range", "0 length 1", "range" }, { "Add", "range 0", "at" },
-    { "Gather", "places:40x8 at", "positions" }, { "Gather", "kinds:2x8 attention_mask", "segments" },
-    { "Add", "x segments", "two" }, { "Add", "two positions", "three" },
+    { "Shape", "input_ids", "dims" },
+    { "Gather", "dims 1", "length" },
+    { "Range", "0 length 1", "range" },
+    { "Add", "range 0", "at" },
+    { "Gather", "places:40x8 at", "positions" },
+    { "Gather", "kinds:2x8 attention_mask", "segments" },
+    { "Add", "x segments", "two" },
+    { "Add", "two positions", "three" },
     { "LayerNormalization", "three gamma:8 beta:8", "y" },
 };
 #define NOT_EMBED "Gather Shape Gather Range Add Gather Gather Add Add LayerNorm"
@@ -400,10 +457,17 @@ static const Change embed_changes[] = {
     { "from row 2 on", 3, { "Add", "range 2", "at" }, "Embed" },
     { "backwards", 2, { "Range", "length 0 -1", "range" }, NOT_EMBED },
     { "every second row", 3, { "Add", "range range", "at" }, NOT_EMBED },
-    { "rows by a number of the input", 4, { "Gather", "places:40x8 attention_mask", "positions" }, "Embed" },
-    { "all positions alike", 4, { "Gather", "places:40x8 [3]", "positions" },
+    { "rows by a number of the input",
+      4,
+      { "Gather", "places:40x8 attention_mask", "positions" },
+      "Embed" },
+    { "all positions alike",
+      4,
+      { "Gather", "places:40x8 [3]", "positions" },
       "Gather Gather Gather Add Add LayerNorm" },
-    { "segments taken away", 6, { "Sub", "x segments", "two" },
+    { "segments taken away",
+      6,
+      { "Sub", "x segments", "two" },
       "Gather Shape Gather Range Add Gather Gather Sub Add LayerNorm" },
     { "a second reader of the words", 9, { "Neg", "x", "z" }, NOT_EMBED " Neg" },
     { "a second reader of the sum", 9, { "Neg", "three", "z" }, NOT_EMBED " Neg" },

@@ -33,12 +33,17 @@ static void try_all(Pass *const *passes, const Small *s, size_t n)
 
 /* ---- pass_fold ---- */
 static const Small folds[] = {
-    { "constants only", "Gather Add",
+    { "constants only",
+      "Gather Add",
       { { "Mul", "a:8 b:8", "ab" }, { "Neg", "ab", "n" }, { "Add", "x n", "y" } } },
-    { "Identity and Dropout vanish", "Gather Relu",
+    { "Identity and Dropout vanish",
+      "Gather Relu",
       { { "Identity", "x", "i" }, { "Dropout", "i", "d" }, { "Relu", "d", "y" } } },
-    { "but not where they make the output", NULL, { { "Relu", "x", "r" }, { "Identity", "r", "y" } } },
-    { "Dropout's mask is read", NULL,
+    { "but not where they make the output",
+      NULL,
+      { { "Relu", "x", "r" }, { "Identity", "r", "y" } } },
+    { "Dropout's mask is read",
+      NULL,
       { { "Dropout", "x", "d m" }, { "Cast to=1", "m", "f" }, { "Add", "d f", "y" } } },
     { "one input is none", NULL, { { "Shape", "x", "dims" }, { "Add", "dims 1", "y" } } },
 };
@@ -71,21 +76,44 @@ static const struct Deciding {
 } decidings[] = {
     { "always", "Gather Add Relu", "Gather Add Relu", { { "Greater", "2 1", "c" } } },
     { "never", "Gather Neg Relu", "Gather Neg Relu", { { "Less", "2 1", "c" } } },
-    { "by the width of x, which is known", NULL, "Gather Add Relu",
+    { "by the width of x, which is known",
+      NULL,
+      "Gather Add Relu",
       { { "Shape", "x", "dims" }, { "Gather", "dims 2", "width" }, { "Equal", "width 8", "c" } } },
-    { "by the length", NULL, NULL,
-      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "length" }, { "Greater", "length 5", "c" } } },
-    { "for one token", NULL, NULL,
-      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "length" }, { "Equal", "length 1", "c" } } },
-    { "for one row", NULL, NULL,
+    { "by the length",
+      NULL,
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 1", "length" },
+        { "Greater", "length 5", "c" } } },
+    { "for one token",
+      NULL,
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 1", "length" },
+        { "Equal", "length 1", "c" } } },
+    { "for one row",
+      NULL,
+      NULL,
       { { "Shape", "x", "dims" }, { "Gather", "dims 0", "rows" }, { "Equal", "rows 1", "c" } } },
-    { "a length compared with itself", NULL, "Gather Add Relu",
-      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "length" }, { "Shape", "input_ids", "dims2" },
-        { "Slice", "dims2 [-1] [9] [0]", "again" }, { "Equal", "length again", "c" } } },
-    { "rows compared with tokens", NULL, NULL,
-      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "length" }, { "Gather", "dims 0", "rows" },
+    { "a length compared with itself",
+      NULL,
+      "Gather Add Relu",
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 1", "length" },
+        { "Shape", "input_ids", "dims2" },
+        { "Slice", "dims2 [-1] [9] [0]", "again" },
+        { "Equal", "length again", "c" } } },
+    { "rows compared with tokens",
+      NULL,
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 1", "length" },
+        { "Gather", "dims 0", "rows" },
         { "Equal", "length rows", "c" } } },
-    { "by a word", NULL, NULL,
+    { "by a word",
+      NULL,
+      NULL,
       { { "ReduceMax keepdims=0", "input_ids", "most" }, { "Greater", "most 20", "c" } } },
 };
 
@@ -106,42 +134,72 @@ static void test_if(void)
             if (!CHECK(wanted ? strcmp(found, wanted) == 0 : both) || !CHECK(d <= 1e-5))
                 printf("  %s, way %d: %s, difference %g\n", decidings[i].what, way, found, d);
         }
-        if (!CHECK(runs(&c, decidings[i].symbols != NULL, ""))) printf("  %s, rows\n", decidings[i].what);
+        if (!CHECK(runs(&c, decidings[i].symbols != NULL, "")))
+            printf("  %s, rows\n", decidings[i].what);
         arena_free(&c.arena);
     }
 }
 
 /* ---- pass_symbols ---- */
 static const Small symbols[] = {
-    { "the root of the width", "Gather Mul",
-      { { "Shape", "x", "dims" }, { "Gather", "dims 2", "width" }, { "Cast to=1", "width", "w" },
-        { "Sqrt", "w", "root" }, { "Mul", "x root", "y" } } },
-    { "nothing added, times one", "Gather Relu",
-      { { "Add", "x 0.0", "a" }, { "Mul", "1.0 a", "m" }, { "Cast to=1", "m", "k" }, { "Relu", "k", "y" } } },
-    { "nothing taken, divided by one", "Gather Relu",
+    { "the root of the width",
+      "Gather Mul",
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 2", "width" },
+        { "Cast to=1", "width", "w" },
+        { "Sqrt", "w", "root" },
+        { "Mul", "x root", "y" } } },
+    { "nothing added, times one",
+      "Gather Relu",
+      { { "Add", "x 0.0", "a" },
+        { "Mul", "1.0 a", "m" },
+        { "Cast to=1", "m", "k" },
+        { "Relu", "k", "y" } } },
+    { "nothing taken, divided by one",
+      "Gather Relu",
       { { "Sub", "x 0.0", "a" }, { "Div", "a 1.0", "d" }, { "Relu", "d", "y" } } },
     { "one taken", NULL, { { "Sub", "x 1.0", "a" }, { "Relu", "a", "y" } } },
     { "divided by two", NULL, { { "Div", "x 2.0", "a" }, { "Relu", "a", "y" } } },
     { "as whole numbers and back", NULL, { { "Cast to=7", "x", "a" }, { "Cast to=1", "a", "y" } } },
-    { "two widths, one of them cut off", NULL,
-      { { "Shape end=2", "x", "dims" }, { "Gather", "dims -1", "n" }, { "Cast to=1", "n", "f" }, { "Mul", "x f", "y" } } },
+    { "two widths, one of them cut off",
+      NULL,
+      { { "Shape end=2", "x", "dims" },
+        { "Gather", "dims -1", "n" },
+        { "Cast to=1", "n", "f" },
+        { "Mul", "x f", "y" } } },
     { "taken from nothing", NULL, { { "Sub", "0.0 x", "a" }, { "Relu", "a", "y" } } },
     { "one, divided", NULL, { { "Add", "x 2.5", "a" }, { "Div", "1.0 a", "y" } } },
     { "times two", NULL, { { "Mul", "x 2.0", "a" }, { "Relu", "a", "y" } } },
-    { "one with more axes", NULL,
+    { "one with more axes",
+      NULL,
       { { "ReduceMax keepdims=0 axes=0,1,2,", "x", "most" }, { "Add", "most none:1", "y" } } },
-    { "the length", NULL,
-      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "length" }, { "Cast to=1", "length", "f" },
+    { "the length",
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 1", "length" },
+        { "Cast to=1", "length", "f" },
         { "Mul", "x f", "y" } } },
-    { "at least two tokens", NULL,
-      { { "Shape", "x", "dims" }, { "Gather", "dims 1", "length" }, { "Min", "length 2", "least" },
-        { "Cast to=1", "least", "f" }, { "Mul", "x f", "y" } } },
-    { "at most two tokens are there to see", NULL,
-      { { "Slice", "x [0] [2] [1]", "two" }, { "Shape", "two", "dims" }, { "Gather", "dims 1", "least" },
-        { "Cast to=1", "least", "f" }, { "Mul", "x f", "y" } } },
-    { "more than one row", NULL,
-      { { "Shape", "x", "dims" }, { "Gather", "dims 0", "rows" }, { "Min", "rows 2", "least" },
-        { "Cast to=1", "least", "f" }, { "Mul", "x f", "y" } } },
+    { "at least two tokens",
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 1", "length" },
+        { "Min", "length 2", "least" },
+        { "Cast to=1", "least", "f" },
+        { "Mul", "x f", "y" } } },
+    { "at most two tokens are there to see",
+      NULL,
+      { { "Slice", "x [0] [2] [1]", "two" },
+        { "Shape", "two", "dims" },
+        { "Gather", "dims 1", "least" },
+        { "Cast to=1", "least", "f" },
+        { "Mul", "x f", "y" } } },
+    { "more than one row",
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 0", "rows" },
+        { "Min", "rows 2", "least" },
+        { "Cast to=1", "least", "f" },
+        { "Mul", "x f", "y" } } },
 };
 
 static void test_symbols(void)
@@ -153,9 +211,13 @@ static void test_symbols(void)
 /* What only a long row shows: the number of tokens beyond 512. */
 static void test_long_rows(void)
 {
-    static const Small beyond = { "beyond 512", NULL,
-        { { "Shape", "x", "dims" }, { "Gather", "dims 1", "length" }, { "Max", "length 512", "most" },
-          { "Cast to=1", "most", "f" }, { "Mul", "x f", "y" } } };
+    static const Small beyond = { "beyond 512",
+                                  NULL,
+                                  { { "Shape", "x", "dims" },
+                                    { "Gather", "dims 1", "length" },
+                                    { "Max", "length 512", "most" },
+                                    { "Cast to=1", "most", "f" },
+                                    { "Mul", "x f", "y" } } };
     GraphCase c;
     Graph *g, *plain;
     Named a[CASE_WORDS], b[CASE_WORDS];
@@ -169,24 +231,45 @@ static void test_long_rows(void)
 
 /* ---- pass_same ---- */
 static const Small sames[] = {
-    { "the same twice", "Gather Neg Add", { { "Neg", "x", "a" }, { "Neg", "x", "b" }, { "Add", "a b", "y" } } },
-    { "equal constants", "Gather Mul Add",
+    { "the same twice",
+      "Gather Neg Add",
+      { { "Neg", "x", "a" }, { "Neg", "x", "b" }, { "Add", "a b", "y" } } },
+    { "equal constants",
+      "Gather Mul Add",
       { { "Mul", "x 0.5", "a" }, { "Mul", "x 0.5", "b" }, { "Add", "a b", "y" } } },
-    { "other constants", NULL, { { "Mul", "x 0.5", "a" }, { "Mul", "x 0.25", "b" }, { "Add", "a b", "y" } } },
-    { "lists, one of which is another", NULL,
+    { "other constants",
+      NULL,
+      { { "Mul", "x 0.5", "a" }, { "Mul", "x 0.25", "b" }, { "Add", "a b", "y" } } },
+    { "lists, one of which is another",
+      NULL,
       { { "Unsqueeze", "x [1]", "a" }, { "Unsqueeze", "x [2]", "b" }, { "Sub", "a b", "y" } } },
-    { "other axes", NULL,
-      { { "ReduceMax axes=1,", "x", "a" }, { "ReduceMax axes=2,", "x", "b" }, { "Sub", "a b", "y" } } },
-    { "another float", NULL,
-      { { "LeakyRelu alpha=0.1", "x", "a" }, { "LeakyRelu alpha=0.2", "x", "b" }, { "Sub", "a b", "y" } } },
-    { "another string", NULL,
-      { { "Einsum equation=bsc->s", "x", "a" }, { "Einsum equation=bsc->c", "x", "b" }, { "Unsqueeze", "a [1]", "c" },
+    { "other axes",
+      NULL,
+      { { "ReduceMax axes=1,", "x", "a" },
+        { "ReduceMax axes=2,", "x", "b" },
+        { "Sub", "a b", "y" } } },
+    { "another float",
+      NULL,
+      { { "LeakyRelu alpha=0.1", "x", "a" },
+        { "LeakyRelu alpha=0.2", "x", "b" },
+        { "Sub", "a b", "y" } } },
+    { "another string",
+      NULL,
+      { { "Einsum equation=bsc->s", "x", "a" },
+        { "Einsum equation=bsc->c", "x", "b" },
+        { "Unsqueeze", "a [1]", "c" },
         { "Sub", "b c", "y" } } },
-    { "another attribute", NULL,
+    { "another attribute",
+      NULL,
       { { "Softmax axis=2", "x", "a" }, { "Softmax axis=1", "x", "b" }, { "Sub", "a b", "y" } } },
-    { "inputs the other way round", NULL,
-      { { "Neg", "x", "n" }, { "Sub", "x n", "a" }, { "Sub", "n x", "b" }, { "Mul", "a b", "y" } } },
-    { "two parts of one node", "Gather Split Sub",
+    { "inputs the other way round",
+      NULL,
+      { { "Neg", "x", "n" },
+        { "Sub", "x n", "a" },
+        { "Sub", "n x", "b" },
+        { "Mul", "a b", "y" } } },
+    { "two parts of one node",
+      "Gather Split Sub",
       { { "Split axis=2", "x", "a b" }, { "Split axis=2", "x", "c d" }, { "Sub", "a d", "y" } } },
 };
 
@@ -210,23 +293,36 @@ static void test_same_outputs(void)
 }
 
 /* ---- pass_fill: x[condition] = number ---- */
-#define SCATTER(condition, number)                                                                      \
-    { "NonZero", condition, "at" }, { "Transpose perm=1,0", "at", "pairs" },                            \
-        { "Shape", "pairs", "pdims" }, { "Slice", "pdims [0] [1]", "count" },                             \
-        { "Expand", number " count", "numbers" }
+#define SCATTER(condition, number)                                                                 \
+    { "NonZero", condition, "at" }, { "Transpose perm=1,0", "at", "pairs" },                       \
+        { "Shape", "pairs", "pdims" }, { "Slice", "pdims [0] [1]", "count" },                      \
+    { "Expand", number " count", "numbers" }
 static const Small fills[] = {
-    { "as torch writes it", "Gather Less Where",
-      { { "Less", "x 0.25", "small" }, SCATTER("small", "-5.0"), { "ScatterND", "x pairs numbers", "y" } } },
-    { "added, not put", NULL,
-      { { "Less", "x 0.25", "small" }, SCATTER("small", "-5.0"),
-        { "ScatterND reduction=add", "x pairs numbers", "y" } } },
-    { "tokens by a shorter condition", NULL,
-      { { "Cast to=9", "attention_mask", "live" }, { "NonZero", "live", "at" },
-        { "Transpose perm=1,0", "at", "pairs" }, { "GatherND", "x pairs", "rows" }, { "Neg", "rows", "numbers" },
+    { "as torch writes it",
+      "Gather Less Where",
+      { { "Less", "x 0.25", "small" },
+        SCATTER("small", "-5.0"),
         { "ScatterND", "x pairs numbers", "y" } } },
-    { "numbers that are no constant", NULL,
-      { { "Less", "x 0.25", "small" }, { "NonZero", "small", "at" }, { "Transpose perm=1,0", "at", "pairs" },
-        { "GatherND", "x pairs", "there" }, { "Neg", "there", "numbers" },
+    { "added, not put",
+      NULL,
+      { { "Less", "x 0.25", "small" },
+        SCATTER("small", "-5.0"),
+        { "ScatterND reduction=add", "x pairs numbers", "y" } } },
+    { "tokens by a shorter condition",
+      NULL,
+      { { "Cast to=9", "attention_mask", "live" },
+        { "NonZero", "live", "at" },
+        { "Transpose perm=1,0", "at", "pairs" },
+        { "GatherND", "x pairs", "rows" },
+        { "Neg", "rows", "numbers" },
+        { "ScatterND", "x pairs numbers", "y" } } },
+    { "numbers that are no constant",
+      NULL,
+      { { "Less", "x 0.25", "small" },
+        { "NonZero", "small", "at" },
+        { "Transpose perm=1,0", "at", "pairs" },
+        { "GatherND", "x pairs", "there" },
+        { "Neg", "there", "numbers" },
         { "ScatterND", "x pairs numbers", "y" } } },
 };
 
@@ -239,11 +335,16 @@ static void test_fill(void)
 /* Rows of x by a condition on tokens: the updates are as wide as x. */
 static void test_fill_rows(void)
 {
-    static const Small rows = { "rows", NULL,
-        { { "Less", "input_ids 9", "small" }, { "NonZero", "small", "at" }, { "Transpose perm=1,0", "at", "pairs" },
-          { "Shape", "pairs", "pdims" }, { "Slice", "pdims [0] [1]", "count" },
-          { "Concat axis=0", "count [8]", "wide" }, { "Expand", "-5.0 wide", "numbers" },
-          { "ScatterND", "x pairs numbers", "y" } } };
+    static const Small rows = { "rows",
+                                NULL,
+                                { { "Less", "input_ids 9", "small" },
+                                  { "NonZero", "small", "at" },
+                                  { "Transpose perm=1,0", "at", "pairs" },
+                                  { "Shape", "pairs", "pdims" },
+                                  { "Slice", "pdims [0] [1]", "count" },
+                                  { "Concat axis=0", "count [8]", "wide" },
+                                  { "Expand", "-5.0 wide", "numbers" },
+                                  { "ScatterND", "x pairs numbers", "y" } } };
     GraphCase c;
     TEST("fill, rows");
     build(&c, &rows, "B S");
@@ -252,37 +353,88 @@ static void test_fill_rows(void)
 }
 
 /* ---- pass_index: x[arange(B), i] ---- */
-#define LAST { "ReduceSum keepdims=0", "attention_mask [1]", "n" }, { "Sub", "n 1", "last" }
-#define DIM(axis) { "Shape", "x", "dims" }, { "Gather", "dims " axis, "count" }
+#define LAST                                                                                       \
+    { "ReduceSum keepdims=0", "attention_mask [1]", "n" },                                         \
+    { "Sub", "n 1", "last" }
+#define DIM(axis)                                                                                  \
+    { "Shape", "x", "dims" },                                                                      \
+    { "Gather", "dims " axis, "count" }
 typedef struct Indexing {
     const char *what, *wanted;
     Row row[10];
 } Indexing;
 static const Indexing indexings[] = {
-    { "pairs", "ReduceSum Sub Reshape Expand GatherElements Reshape",
-      { DIM("0"), { "Range", "0 count 1", "rows" }, LAST, { "Unsqueeze", "rows [1]", "r" },
-        { "Unsqueeze", "last [1]", "l" }, { "Concat axis=1", "r l", "pairs" }, { "GatherND", "x pairs", "y" } } },
-    { "flat", "ReduceSum Sub Reshape Expand GatherElements Reshape",
-      { { "Shape", "x", "dims" }, { "Gather", "dims 0", "count" }, { "Gather", "dims 1", "length" },
-        { "Range", "0 count 1", "rows" }, LAST, { "Mul", "rows length", "starts" }, { "Add", "last starts", "at" },
-        { "Flatten axis=2", "x", "flat" }, { "Gather", "flat at", "y" } } },
-    { "the range counts backwards", NULL,
-      { DIM("0"), { "Sub", "count 1", "top" }, { "Range", "top -1 -1", "rows" }, LAST, { "Unsqueeze", "rows [1]", "r" },
-        { "Unsqueeze", "last [1]", "l" }, { "Concat axis=1", "r l", "pairs" }, { "GatherND", "x pairs", "y" } } },
-    { "the range counts tokens, too", NULL,
-      { DIM("1"), { "Range", "0 count 1", "tokens" }, { "Mul", "tokens 0", "zeros" }, { "Unsqueeze", "tokens [1]", "t" },
-        { "Unsqueeze", "zeros [1]", "r" }, { "Concat axis=1", "r t", "pairs" }, { "GatherND", "x pairs", "y" } } },
-    { "places and rows the other way round", NULL,
-      { DIM("0"), { "Range", "0 count 1", "rows" }, LAST, { "Mul", "rows 0", "none" }, { "Unsqueeze", "none [1]", "r" },
-        { "Unsqueeze", "rows [1]", "l" }, { "Concat axis=1", "r l", "p" }, { "GatherND", "x p", "y" } } },
-    { "rows as long as x is wide", NULL,
-      { { "Shape", "x", "dims" }, { "Gather", "dims 0", "count" }, { "Gather", "dims 2", "length" },
-        { "Range", "0 count 1", "rows" }, LAST, { "Mul", "rows length", "starts" }, { "Add", "last starts", "at" },
-        { "Flatten axis=2", "x", "flat" }, { "Gather", "flat at", "y" } } },
-    { "steps of something else", NULL,
-      { { "Shape", "x", "dims" }, { "Gather", "dims 0", "count" }, { "Range", "0 count 1", "rows" }, LAST,
-        { "Mul", "rows 1", "starts" }, { "Mul", "last 0", "none" }, { "Add", "none starts", "at" },
-        { "Flatten axis=2", "x", "flat" }, { "Gather", "flat at", "y" } } },
+    { "pairs",
+      "ReduceSum Sub Reshape Expand GatherElements Reshape",
+      { DIM("0"),
+        { "Range", "0 count 1", "rows" },
+        LAST,
+        { "Unsqueeze", "rows [1]", "r" },
+        { "Unsqueeze", "last [1]", "l" },
+        { "Concat axis=1", "r l", "pairs" },
+        { "GatherND", "x pairs", "y" } } },
+    { "flat",
+      "ReduceSum Sub Reshape Expand GatherElements Reshape",
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 0", "count" },
+        { "Gather", "dims 1", "length" },
+        { "Range", "0 count 1", "rows" },
+        LAST,
+        { "Mul", "rows length", "starts" },
+        { "Add", "last starts", "at" },
+        { "Flatten axis=2", "x", "flat" },
+        { "Gather", "flat at", "y" } } },
+    { "the range counts backwards",
+      NULL,
+      { DIM("0"),
+        { "Sub", "count 1", "top" },
+        { "Range", "top -1 -1", "rows" },
+        LAST,
+        { "Unsqueeze", "rows [1]", "r" },
+        { "Unsqueeze", "last [1]", "l" },
+        { "Concat axis=1", "r l", "pairs" },
+        { "GatherND", "x pairs", "y" } } },
+    { "the range counts tokens, too",
+      NULL,
+      { DIM("1"),
+        { "Range", "0 count 1", "tokens" },
+        { "Mul", "tokens 0", "zeros" },
+        { "Unsqueeze", "tokens [1]", "t" },
+        { "Unsqueeze", "zeros [1]", "r" },
+        { "Concat axis=1", "r t", "pairs" },
+        { "GatherND", "x pairs", "y" } } },
+    { "places and rows the other way round",
+      NULL,
+      { DIM("0"),
+        { "Range", "0 count 1", "rows" },
+        LAST,
+        { "Mul", "rows 0", "none" },
+        { "Unsqueeze", "none [1]", "r" },
+        { "Unsqueeze", "rows [1]", "l" },
+        { "Concat axis=1", "r l", "p" },
+        { "GatherND", "x p", "y" } } },
+    { "rows as long as x is wide",
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 0", "count" },
+        { "Gather", "dims 2", "length" },
+        { "Range", "0 count 1", "rows" },
+        LAST,
+        { "Mul", "rows length", "starts" },
+        { "Add", "last starts", "at" },
+        { "Flatten axis=2", "x", "flat" },
+        { "Gather", "flat at", "y" } } },
+    { "steps of something else",
+      NULL,
+      { { "Shape", "x", "dims" },
+        { "Gather", "dims 0", "count" },
+        { "Range", "0 count 1", "rows" },
+        LAST,
+        { "Mul", "rows 1", "starts" },
+        { "Mul", "last 0", "none" },
+        { "Add", "none starts", "at" },
+        { "Flatten axis=2", "x", "flat" },
+        { "Gather", "flat at", "y" } } },
 };
 
 static void test_index(void)
@@ -314,7 +466,8 @@ static void try_branch(Pass *pass, const Row *row, size_t n, const char *wanted)
     TEST("branch");
     case_begin(&c, 17);
     tokens(&c, 8);
-    node(&c, "Shape", "x", "dims"), node(&c, "Gather", "dims 1", "length"), node(&c, "Greater", "length 1", "c");
+    node(&c, "Shape", "x", "dims"), node(&c, "Gather", "dims 1", "length"),
+        node(&c, "Greater", "length 1", "c");
     branch_begin(&c);
     for (size_t i = 0; i < n && row[i].op; i++) node(&c, row[i].op, row[i].in, row[i].out);
     output(&c, "y");
@@ -331,12 +484,18 @@ static void try_branch(Pass *pass, const Row *row, size_t n, const char *wanted)
 
 int main(void)
 {
-    static const Row filled[] = { { "ReduceMax keepdims=0 axes=1,", "x", "most" }, { "Less", "most 0.25", "small" },
-                                  SCATTER("small", "-5.0"), { "ScatterND", "most pairs numbers", "y" } };
+    static const Row filled[] = { { "ReduceMax keepdims=0 axes=1,", "x", "most" },
+                                  { "Less", "most 0.25", "small" },
+                                  SCATTER("small", "-5.0"),
+                                  { "ScatterND", "most pairs numbers", "y" } };
     try_branch(pass_fill, filled, COUNT(filled), "Where");
-    static const Row last[] = { { "Gather", "dims 0", "count" }, { "Range", "0 count 1", "rows" }, LAST,
-        { "Unsqueeze", "rows [1]", "r" }, { "Unsqueeze", "last [1]", "l" }, { "Concat axis=1", "r l", "pairs" },
-        { "GatherND", "x pairs", "y" } };
+    static const Row last[] = { { "Gather", "dims 0", "count" },
+                                { "Range", "0 count 1", "rows" },
+                                LAST,
+                                { "Unsqueeze", "rows [1]", "r" },
+                                { "Unsqueeze", "last [1]", "l" },
+                                { "Concat axis=1", "r l", "pairs" },
+                                { "GatherND", "x pairs", "y" } };
     try_branch(pass_index, last, COUNT(last), "GatherElements");
     test_fold();
     test_if();

@@ -283,8 +283,8 @@ static int made_mask(const Finder *f, const Match *m, Masks *before, int *i)
 {
     if (m->test < 0 && m->n_added < 2) return m->n_added ? m->added[0] : -1;
     int guard = f->g->node[*i]->guard;
-    bool same = before->made >= 0 && before->guard == guard && before->test == m->test && before->fill == m->fill &&
-                before->keeps == m->keeps && before->n_added == m->n_added;
+    bool same = before->made >= 0 && before->guard == guard && before->test == m->test &&
+                before->fill == m->fill && before->keeps == m->keeps && before->n_added == m->n_added;
     for (int k = 0; same && k < m->n_added; k++) same = before->added[k] == m->added[k];
     if (same) return before->made;
     int mask = m->n_added ? m->added[0] : -1;
