@@ -169,8 +169,8 @@ static bool same_angles(const Finder *f, int a, int b)
     return true;
 }
 
-/* What is added says something of every key; a number for all of them changes no weight, and is nothing
- * that the kernel reads. */
+/* What is added says something of every key; one number for all of them changes no weight, and the
+ * kernel does not read it. */
 static bool mask_has_keys(const Finder *f, const Match *m)
 {
     bool any = m->n_added > 0 || m->test >= 0, keys = false;
@@ -284,7 +284,8 @@ static int made_mask(const Finder *f, const Match *m, Masks *before, int *i)
     if (m->test < 0 && m->n_added < 2) return m->n_added ? m->added[0] : -1;
     int guard = f->g->node[*i]->guard;
     bool same = before->made >= 0 && before->guard == guard && before->test == m->test &&
-                before->fill == m->fill && before->keeps == m->keeps && before->n_added == m->n_added;
+                before->fill == m->fill && before->keeps == m->keeps &&
+                before->n_added == m->n_added;
     for (int k = 0; same && k < m->n_added; k++) same = before->added[k] == m->added[k];
     if (same) return before->made;
     int mask = m->n_added ? m->added[0] : -1;

@@ -15,8 +15,8 @@ typedef struct Factors {
     int n;
 } Factors;
 
-/* One float that gives its product no more axes than the other factor has; halves and doubles are not
- * what the kernel reads. */
+/* One float that gives its product no more axes than the other factor has; the kernel reads neither
+ * halves nor doubles. */
 static bool is_factor(const Graph *g, int v, double *c)
 {
     return graph_scalar(g, v, c) && g->value[v].t.type == T_F32 && g->value[v].t.rank <= 1;

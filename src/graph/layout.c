@@ -71,7 +71,8 @@ static void mark_needed(const Graph *g, Arena *arena, const int *outputs, int n_
     }
 }
 
-/* Where a node names no axis, the last one is meant; before opset 13 Softmax took all from the second on. */
+/* Where a node names no axis, the last one is meant; before opset 13 Softmax took all from the second
+ * on. */
 static bool default_inside(const GraphNode *n, int rank)
 {
     bool all = graph_is(n, "Softmax") || graph_is(n, "LogSoftmax") || graph_is(n, "Hardmax");

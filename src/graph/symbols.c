@@ -25,7 +25,8 @@ static bool infer_at(const Graph *g, Arena *arena, struct Probe size, int64_t li
     *out = graph_inferred(g, arena);
     out->limit = limit;
     for (int i = 0; i < g->n_input; i++)
-        if (!graph_bind_input(g, g->input[i], size.B, size.S, &out->t[g->input[i]], err)) return false;
+        if (!graph_bind_input(g, g->input[i], size.B, size.S, &out->t[g->input[i]], err))
+            return false;
     return graph_infer(g, arena, out, err);
 }
 
@@ -121,7 +122,7 @@ static void drop_neutral(Graph *g, const Symbols *s)
 }
 
 /* ---- scalars that no size changes ---- */
-/* Sizes beyond the probes, at which a number that was the same at all of those is looked at again. */
+/* Sizes beyond the probes: a number that was the same at all of those is looked at again here. */
 enum { FURTHER_LIMIT = 256 }; /* shapes and what is made of them are small */
 static const struct Probe further[] = { { 1, 1 }, { 1, 2 }, { 2, 1031 }, { 1, 8209 } };
 
@@ -161,8 +162,8 @@ static bool reads_one_dim_twice(const Graph *g, const Symbols *s, const GraphNod
     return dim != DIM_UNKNOWN && dim == entry_of(g, s, n->in[1]);
 }
 
-/* [n_value]: made from constants and from dims that are numbers. A comparison of the length with 512 is
- * the same at every probe, too, but it is not one of these. */
+/* [n_value]: made from constants and from dims that are numbers. A comparison of the length with 512
+ * is the same at every probe, too, but it is not one of these. */
 static bool *settled_values(const Graph *g, Arena *arena, const Symbols *s)
 {
     bool *settled = ARRAY(arena, bool, g->n_value);
