@@ -372,30 +372,52 @@ static const Row quantized[] = {
 static const Change quantized_changes[] = {
     { "the scale of something else", 3, { "Mul", "ws ws", "scales" }, NULL },
     { "another zero point", 1, { "MatMulInteger", "q w z8", "i" }, NULL },
-    { "as doubles", 2, { "Cast to=11", "i", "f" }, NULL },
+    { "by way of doubles", 2, { "Cast to=11", "i", "wide" }, NULL, { "Cast to=1", "wide", "f" } },
+    { "a scale for every column", 3, { "Mul", "scale scales6", "scales" }, "Gather LinearQ" },
+    { "unsigned, a zero point for every column",
+      1,
+      { "MatMulInteger", "q whole zero zeros6", "i" },
+      "Gather LinearQ" },
+    { "unsigned without a zero point",
+      1,
+      { "MatMulInteger", "q whole zero", "i" },
+      "Gather LinearQ" },
+    { "a scale for every token",
+      3,
+      { "Mul", "scale live", "scales" },
+      NULL,
+      { "ReduceMax keepdims=1 axes=2,", "x", "live" } },
+    { "a second reader of the product", 6, { "Neg", "p", "z" }, "Gather LinearQ Add Neg" },
     { "a bias of one number", 5, { "Add", "p b:1", "y" }, "Gather LinearQ Add" },
 };
 
-/* Rows are quantized one by one, so the answers are near, not equal: one row of equal numbers is. */
+/* Bytes, signed and not, and what goes with them: one number, or one for every column. */
+static void add_bytes(GraphCase *c)
+{
+    double weight[48], whole[48], scale[6], zeros[6], eight = 8;
+    for (int i = 0; i < 48; i++) weight[i] = i * 37 % 200 - 100, whole[i] = weight[i] + 110;
+    for (int i = 0; i < 6; i++) scale[i] = 0.01 + i * 0.002, zeros[i] = 105 + i * 3;
+    constant(c, "w", T_I8, "8x6", weight), constant(c, "whole", T_U8, "8x6", whole);
+    constant(c, "ws", T_F32, "1", scale), constant(c, "scales6", T_F32, "6", scale);
+    constant(c, "zeros6", T_U8, "6", zeros), constant(c, "z8", T_U8, "", &eight);
+}
+
+/* Rows are quantized one by one, not all of them by one scale: the answers are near, not equal. */
 static void try_quantized(const Change *change, const char *wanted)
 {
     GraphCase c;
     Graph *g;
-    double weight[48], scale = 0.01, zero = 8;
-    for (int i = 0; i < 48; i++) weight[i] = i * 37 % 200 - 100;
     case_begin(&c, 17);
     tokens(&c, 8);
-    constant(&c, "w", T_I8, "8x6", weight);
-    constant(&c, "ws", T_F32, "1", &scale);
-    constant(&c, "z8", T_U8, "", &zero);
+    add_bytes(&c);
     for (size_t i = 0; i < COUNT(quantized); i++) {
         const Row *r = change && change->at == (int)i ? &change->row : &quantized[i];
-        if (change && str_is(str_of(r->op), "Mul") && str_is(str_of(r->in), "f scales") &&
-            change->at == 2)
-            node(&c, "Cast to=1", "f", "narrow"), node(&c, "Mul", "narrow scales", "p");
-        else node(&c, r->op, r->in, r->out);
+        node(&c, r->op, r->in, r->out);
     }
+    if (change && change->more.op) node(&c, change->more.op, change->more.in, change->more.out);
     output(&c, "y");
+    if (change && change->at == (int)COUNT(quantized))
+        node(&c, change->row.op, change->row.in, change->row.out), output(&c, change->row.out);
     if (!CHECK(case_becomes(&c, PASSES(pass_quantized), wanted, 0.05, &g)) && change)
         printf("  %s\n", change->what);
     arena_free(&c.arena);
@@ -410,7 +432,8 @@ static void test_quantized(void)
 }
 
 /* ---- a table of bytes ---- */
-static void try_lookup(const char *axis, const char *scale, const char *zero, const char *wanted)
+static void try_lookup(const char *gather, const char *dequantize, const char *in,
+                       const char *wanted)
 {
     GraphCase c;
     double table[64], one = 0.02, eight[8] = { .1, .2, .3, .4, .5, .6, .7, .8 }, three = 3;
@@ -420,12 +443,8 @@ static void try_lookup(const char *axis, const char *scale, const char *zero, co
     constant(&c, "bytes", T_U8, "8x8", table);
     constant(&c, "one", T_F32, "", &one), constant(&c, "eight", T_F32, "8", eight);
     constant(&c, "three", T_U8, "", &three);
-    node(&c, axis, "bytes attention_mask", "rows");
-    node(&c, "DequantizeLinear", str_format(&c.arena, "rows %s %s", scale, zero), "y");
-    if (scale[0] == 'e')
-        c.to->node[c.to->n_node - 1].attr[0] =
-            (OnnxAttr){ .name = STR("axis"), .type = A_INT, .i = 2 },
-                                  c.to->node[c.to->n_node - 1].n_attr = 1;
+    node(&c, gather, "bytes attention_mask", "rows");
+    node(&c, dequantize, in, "y");
     output(&c, "y");
     CHECK(becomes(&c, pass_quantized, wanted));
     arena_free(&c.arena);
@@ -434,9 +453,10 @@ static void try_lookup(const char *axis, const char *scale, const char *zero, co
 static void test_lookup(void)
 {
     TEST("lookup");
-    try_lookup("Gather", "one", "three", "Lookup");
-    try_lookup("Gather axis=1", "one", "three", "Gather DequantizeLinear");
-    try_lookup("Gather", "eight", "", "Gather DequantizeLinear");
+    try_lookup("Gather", "DequantizeLinear", "rows one three", "Lookup");
+    try_lookup("Gather", "DequantizeLinear", "rows one", "Lookup");
+    try_lookup("Gather axis=1", "DequantizeLinear", "rows one three", "Gather DequantizeLinear");
+    try_lookup("Gather", "DequantizeLinear axis=2", "rows eight", "Gather DequantizeLinear");
 }
 
 /* ---- pass_embed ---- */
@@ -473,9 +493,29 @@ static const Change embed_changes[] = {
     { "a second reader of the sum", 9, { "Neg", "three", "z" }, NOT_EMBED " Neg" },
 };
 
+/* The length asked of the words' rows: it is that of the ids, so the rows have one reader less. Their
+ * width is not. */
+static const Change asked[] = {
+    { "the length of the rows", 0, { "Shape", "x", "dims" }, "Embed" },
+    { "from the end", 1, { "Gather", "dims -1", "length" }, "Embed" },
+};
+static const Change asked_width[] = {
+    { "the width of the rows, too",
+      9,
+      { "Gather", "dims 2", "z" },
+      "Gather Shape Gather Range Add Gather Gather Add Add LayerNorm Gather" },
+};
+
 static void test_embed(void)
 {
     TEST("embed");
+    try_pattern(PASSES(pass_norm, pass_embed), 17, 8, embed, COUNT(embed), "Embed", asked,
+                COUNT(asked));
+    Row by_rows[COUNT(embed)];
+    memcpy(by_rows, embed, sizeof embed);
+    by_rows[0] = asked[0].row;
+    try_pattern(PASSES(pass_norm, pass_embed), 17, 8, by_rows, COUNT(embed), "Embed", asked_width,
+                COUNT(asked_width));
     try_pattern(PASSES(pass_norm, pass_embed), 17, 8, embed, COUNT(embed), "Embed", embed_changes,
                 COUNT(embed_changes));
 }
