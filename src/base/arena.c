@@ -2,7 +2,8 @@
  * arena.c - blocks that double up to a limit; one free for everything. The only malloc besides buf.c. */
 #include <stdlib.h>
 
-#include "base.h"
+#include "budget.h"
+#include "guard.h"
 
 struct ArenaBlock {
     ArenaBlock *older;
@@ -12,27 +13,31 @@ struct ArenaBlock {
 
 enum { FIRST_BLOCK = 4096, LARGEST_STEP = 1 << 20 };
 
-static ArenaBlock *block_new(Arena *arena, size_t at_least)
+/* NULL: none; *limit: the budget's word. */
+static ArenaBlock *block_new(Arena *arena, size_t at_least, bool *limit)
 {
     size_t step = arena->step ? arena->step : LARGEST_STEP;
     size_t size = arena->head ? MIN(arena->head->size * 2, step) : FIRST_BLOCK;
     size = MAX(size, at_least);
     if (size > SIZE_MAX - sizeof(ArenaBlock) - 64) return NULL;
+    if (arena->budget && !budget_draw(arena->budget, size)) return *limit = true, NULL;
     ArenaBlock *block = aligned_alloc(64, ROUND_UP(sizeof *block + size, 64));
+    if (!block && arena->budget) budget_return(arena->budget, size);
     if (!block) return NULL;
     if (size > LARGEST_STEP) memory_large(block, size);
+    if (arena->local && !arena->head) guard_enter(arena);
     *block = (ArenaBlock){ .older = arena->head, .size = size };
     arena->head = block;
     arena->total += size;
     return block;
 }
 
-static void *take(Arena *arena, size_t size, size_t align)
+static void *take(Arena *arena, size_t size, size_t align, bool *limit)
 {
     ArenaBlock *block = arena->head;
     size_t at = block ? ROUND_UP(block->used, align) : 0;
     if (!block || at > block->size || block->size - at < size) {
-        block = block_new(arena, size);
+        block = block_new(arena, size, limit);
         at = 0;
     }
     if (!block) return NULL;
@@ -40,21 +45,22 @@ static void *take(Arena *arena, size_t size, size_t align)
     return block->bytes + at;
 }
 
-static void *or_die(void *p, size_t size)
+static void *take_or_leave(Arena *arena, size_t size, size_t align)
 {
-    if (p) return p;
-    fprintf(stderr, "encoderfile: out of memory (%zu bytes)\n", size);
-    abort();
+    bool limit = false;
+    void *p = take(arena, size, align, &limit);
+    if (!p) memory_missing((Shortage){ size, limit });
+    return p;
 }
 
 void *arena_raw(Arena *arena, size_t size)
 {
-    return or_die(take(arena, size, 64), size);
+    return take_or_leave(arena, size, 64);
 }
 
 void *arena_alloc(Arena *arena, size_t size)
 {
-    return memset(or_die(take(arena, size, 16), size), 0, size);
+    return memset(take_or_leave(arena, size, 16), 0, size);
 }
 
 void *arena_try(Arena *arena, size_t count, size_t size, size_t limit, Err *err)
@@ -65,9 +71,18 @@ void *arena_try(Arena *arena, size_t count, size_t size, size_t limit, Err *err)
              size, limit);
         return NULL;
     }
-    void *p = take(arena, bytes, 64);
+    bool limit_of_all = false;
+    void *p = take(arena, bytes, 64, &limit_of_all);
+    if (!p && is_guarded()) memory_missing((Shortage){ bytes, limit_of_all });
     if (!p) fail(err, EF_IO, "out of memory: %zu bytes wanted", bytes);
     return p;
+}
+
+static void block_free(Arena *arena, ArenaBlock *block)
+{
+    if (arena->budget) budget_return(arena->budget, block->size);
+    arena->total -= block->size;
+    free(block);
 }
 
 void arena_reset(Arena *arena, size_t keep)
@@ -79,12 +94,20 @@ void arena_reset(Arena *arena, size_t keep)
         if (!kept && block->size <= keep) {
             kept = block;
         } else {
-            free(block);
+            block_free(arena, block);
         }
     }
     arena->head = kept;
-    arena->total = kept ? kept->size : 0;
     if (kept) kept->older = NULL, kept->used = 0;
+    else guard_leave(arena);
+}
+
+void arena_keep_first(Arena *arena)
+{
+    for (ArenaBlock *block; (block = arena->head) && block->older;) {
+        arena->head = block->older;
+        block_free(arena, block);
+    }
 }
 
 void arena_free(Arena *arena)

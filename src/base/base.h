@@ -77,16 +77,24 @@ int utf8_encode(uint32_t code, char out[4]);        /* bytes written */
 
 /* ---- arenas: many allocations, one end (arena.c) ---- */
 typedef struct ArenaBlock ArenaBlock;
+typedef struct Budget Budget; /* budget.h: what a request may hold, and `guarded` */
+typedef struct Guard Guard;
 struct Arena {          /* zero-initialised is empty and ready */
     ArenaBlock *head;   /* newest block; older ones behind it */
     size_t total;       /* bytes of all blocks */
     size_t step;        /* blocks double up to it; 0: 1 MiB */
+    Budget *budget;     /* (optional) that its blocks are drawn from */
+    bool local;         /* it is a local variable: a guarded call that is left frees it */
+    Guard *guard;       /* that knows it; NULL: none. Among others: */
+    Arena *next_local;
 };
-void *arena_alloc(Arena *, size_t size); /* zeroed, 16-byte aligned; out of memory ends the program */
+/* Memory that is not there ends the guarded call (budget.h), or else the program. */
+void *arena_alloc(Arena *, size_t size); /* zeroed, 16-byte aligned */
 void *arena_raw(Arena *, size_t size);   /* not zeroed, 64-byte aligned */
 /* For sizes that came from input: NULL and *err when count*size is above limit or memory is not there. */
 void *arena_try(Arena *, size_t count, size_t size, size_t limit, Err *);
 void arena_reset(Arena *, size_t keep);  /* forget everything; keep at most `keep` bytes of blocks */
+void arena_keep_first(Arena *);          /* frees all blocks but the first */
 void arena_free(Arena *);
 void memory_large(void *, size_t); /* pages of 2 MB for it, where the system has them */
 #define NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
@@ -96,8 +104,11 @@ void memory_large(void *, size_t); /* pages of 2 MB for it, where the system has
 typedef struct Buf { /* zero-initialised is empty and ready */
     char *p;
     size_t n, cap;
+    Arena *arena;   /* (optional) where it grows: nothing is left to free */
+    Budget *budget; /* (optional) that its bytes are drawn from */
 } Buf;
-void buf_reserve(Buf *, size_t more);
+void buf_reserve(Buf *, size_t more);    /* missing memory: as for arenas */
+bool buf_try(Buf *, size_t more);        /* the same; false: the memory is not there */
 void buf_add(Buf *, const void *, size_t);
 void buf_str(Buf *, Str);
 void buf_puts(Buf *, const char *);

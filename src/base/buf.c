@@ -2,19 +2,52 @@
  * buf.c - bytes that grow: replies, files being written, formatted text. */
 #include <stdlib.h>
 
-#include "base.h"
+#include "budget.h"
+
+enum { LARGE = 1 << 20 }; /* bytes; from here on half as much again, not twice */
+
+/* In the arena what it outgrows leaves a hole, in all at most as large as it is in the end. */
+static bool grow_in_arena(Buf *buf, size_t cap)
+{
+    char *p = arena_raw(buf->arena, cap);
+    if (buf->n) memcpy(p, buf->p, buf->n);
+    buf->p = p;
+    buf->cap = cap;
+    return true;
+}
+
+/* *limit: the budget's word. */
+static bool grow(Buf *buf, size_t cap, bool *limit)
+{
+    if (buf->arena) return grow_in_arena(buf, cap);
+    if (buf->budget && !budget_draw(buf->budget, cap - buf->cap)) return *limit = true, false;
+    char *p = realloc(buf->p, cap);
+    if (!p && buf->budget) budget_return(buf->budget, cap - buf->cap);
+    if (!p) return false;
+    buf->p = p;
+    buf->cap = cap;
+    return true;
+}
+
+static size_t cap_for(const Buf *buf, size_t more)
+{
+    size_t grown = buf->cap < LARGE ? buf->cap * 2 : buf->cap + buf->cap / 2;
+    return MAX(MAX(grown, (size_t)256), buf->n + more);
+}
+
+bool buf_try(Buf *buf, size_t more)
+{
+    bool limit;
+    return buf->cap - buf->n >= more || grow(buf, cap_for(buf, more), &limit) ||
+           grow(buf, buf->n + more, &limit);
+}
 
 void buf_reserve(Buf *buf, size_t more)
 {
     if (buf->cap - buf->n >= more) return;
-    size_t cap = MAX(MAX(buf->cap * 2, (size_t)256), buf->n + more);
-    char *p = realloc(buf->p, cap);
-    if (!p) {
-        fprintf(stderr, "encoderfile: out of memory (%zu bytes)\n", cap);
-        abort();
-    }
-    buf->p = p;
-    buf->cap = cap;
+    bool limit = false;
+    if (grow(buf, cap_for(buf, more), &limit) || grow(buf, buf->n + more, &limit)) return;
+    memory_missing((Shortage){ buf->n + more, limit });
 }
 
 void buf_add(Buf *buf, const void *bytes, size_t n)
@@ -66,6 +99,7 @@ void buf_drop(Buf *buf, size_t head)
 
 void buf_free(Buf *buf)
 {
-    free(buf->p);
-    *buf = (Buf){ 0 };
+    if (buf->budget) budget_return(buf->budget, buf->cap);
+    if (!buf->arena) free(buf->p);
+    *buf = (Buf){ .arena = buf->arena, .budget = buf->budget };
 }

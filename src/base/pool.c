@@ -3,12 +3,15 @@
  * counter. Workers spin for about 20 microseconds after a job, since the next one usually follows, and
  * then sleep on a condition; a pool of one CPU never spins. A worker enters a job while it is open;
  * the caller closes it when no index is left and waits only for those inside, never for a worker that
- * has not woken up: on a busy machine that may take longer than the whole job. */
+ * has not woken up: on a busy machine that may take longer than the whole job. Where the caller is
+ * guarded (budget.h), so is everyone inside: who finds memory missing takes no more indices, and the
+ * caller is left when all are out. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "budget.h"
 #include "thread.h"
 
 enum { SPINS = 4000 };
@@ -31,15 +34,28 @@ struct Pool {
     int n;
     PoolFn *fn;
     void *arg;
+    bool guarded;           /* the caller is */
+    atomic_size_t missing;  /* bytes that somebody inside wanted and did not get; 0: none */
 };
 
-static void take_indices(Pool *pool, int worker)
+static void take_all(void *arg)
 {
+    Worker *me = arg;
+    Pool *pool = me->pool;
     for (;;) {
         int index = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
         if (index >= pool->n) return;
-        pool->fn(pool->arg, index, worker);
+        pool->fn(pool->arg, index, me->number);
     }
+}
+
+static void take_indices(Pool *pool, int worker)
+{
+    Shortage shortage;
+    if (!pool->guarded) return take_all(&pool->workers[worker]);
+    if (guarded(take_all, &pool->workers[worker], &shortage)) return;
+    atomic_store(&pool->missing, shortage.wanted);
+    atomic_store(&pool->next, pool->n); /* the others need not go on */
 }
 
 /* Returns when a job newer than `seen` is there. */
@@ -87,6 +103,7 @@ Pool *pool_new(int threads)
     if (!pool->workers) abort();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
+    pool->workers[0] = (Worker){ .pool = pool };
     int started = 1;
     for (; started < pool->threads; started++) {
         pool->workers[started] = (Worker){ .pool = pool, .number = started };
@@ -122,6 +139,7 @@ void pool_for(Pool *pool, int n, PoolFn *fn, void *arg)
         return;
     }
     pool->n = n, pool->fn = fn, pool->arg = arg;
+    pool->guarded = is_guarded();
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
     atomic_store(&pool->open, true);
     announce(pool);
@@ -129,4 +147,6 @@ void pool_for(Pool *pool, int n, PoolFn *fn, void *arg)
     atomic_store(&pool->open, false);
     for (int spins = 0; atomic_load(&pool->busy) > 0; spins++)
         spins < pool->spins ? cpu_pause() : (void)sched_yield();
+    size_t missing = atomic_exchange(&pool->missing, 0);
+    if (missing) memory_missing((Shortage){ missing, false });
 }

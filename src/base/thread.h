@@ -12,7 +12,8 @@ Pool *pool_new(int threads);      /* 0: as many as this process may use */
 void pool_free(Pool *);
 int pool_threads(const Pool *);
 /* Calls fn for every index, on the caller (worker 0) and the workers; returns when all are done.
- * One call at a time per pool: the pool has one owner. NULL pool: runs all on the caller. */
+ * One call at a time per pool: the pool has one owner. NULL pool: runs all on the caller. Missing
+ * memory (budget.h) is the caller's, whoever wanted it: then not all indices were called. */
 void pool_for(Pool *, int n, PoolFn *, void *arg);
 
 /* From now on this thread, and those it starts, give way to the others of the process: by a step,

@@ -208,7 +208,7 @@ static LowUse *low_uses(const Plan *plan, Arena *arena)
 static void plan_low(Planner *p)
 {
     Plan *plan = p->plan;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     LowUse *use = low_uses(plan, &scratch);
     for (int i = 0, n = plan->n_slot; i < n; i++) {
         if (!use[i].low || use[i].maker < 0) continue;
@@ -260,7 +260,7 @@ static void place_slot(Slot *slot, Slot **placed, int n, Slot **beside)
 
 static void plan_memory(Plan *plan)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Slot **order = ARRAY(&scratch, Slot *, plan->n_slot),
          **beside = ARRAY(&scratch, Slot *, plan->n_slot);
     int n = 0;

@@ -53,7 +53,7 @@ void runner_free(Runner *r)
     if (!r) return;
     for (int i = 0; r->part && i < pool_threads(r->pool); i++) runner_free(r->part[i]);
     for (int i = 0; i < CACHED_PLANS; i++)
-        if (r->plan[i].used) arena_free(&r->plan[i].arena);
+        arena_free(&r->plan[i].arena);
     arena_free(&r->block_arena);
     arena_free(&r->scratch);
     arena_free(&r->result);
@@ -76,7 +76,7 @@ static bool plan_for(Runner *r, Size size, Plan **out, Err *err)
         if (p->used && same_size(&p->size, &size)) return p->used = ++r->clock, *out = p, true;
         if (p->used < oldest->used) oldest = p;
     }
-    if (oldest->used) arena_free(&oldest->arena);
+    arena_free(&oldest->arena); /* also what is left of one that memory did not suffice for */
     oldest->used = 0;
     if (!plan_make(r->e, size, oldest, err)) return false;
     oldest->used = ++r->clock;

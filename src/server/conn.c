@@ -26,8 +26,7 @@ void conn_deadline(Conn *c, double seconds)
 /* What it holds now, beside its exchange. */
 static void count(Conn *c, size_t bytes)
 {
-    c->loop->bytes += bytes - c->counted;
-    c->counted = bytes;
+    budget_count(c->loop->budget, &c->counted, bytes);
 }
 
 static void wait_for_request(Conn *c)
@@ -37,7 +36,7 @@ static void wait_for_request(Conn *c)
     c->begun = false;
     c->fresh = c->in.n > 0;
     if (!c->fresh) buf_free(&c->in); /* idle ones hold nothing */
-    count(c, c->in.n);
+    count(c, c->in.cap);
     conn_deadline(c, c->loop->options.idle_timeout_s);
 }
 
@@ -48,7 +47,6 @@ void conn_start(Conn *c, int fd, TlsConn *tls)
     c->readable = c->writable = true;
     wait_for_request(c);
     if (tls) conn_deadline(c, c->loop->options.header_timeout_s); /* for the handshake */
-    advance(c);
 }
 
 bool conn_idle(const Conn *c)
@@ -88,14 +86,13 @@ static void h1_take(Exchange *x, Job *job)
     Conn *c = x->conn;
     job->body = http1_view(c->http.body, &c->in);
     if (c->in.n == c->http.at) {
-        job->storage = c->in;
-        c->in = (Buf){ 0 };
+        job_store(job, &c->in);
     } else {
         job->body = (Str){ str_dup(&job->arena, job->body), job->body.n };
         buf_drop(&c->in, c->http.at);
     }
     c->http.at = 0;
-    count(c, c->in.n);
+    count(c, c->in.cap);
 }
 
 /* The last one before the end says so, unless more requests are here already. */
@@ -204,17 +201,19 @@ static void dispatch(Conn *c)
 }
 
 /* ---- reading ---- */
-/* A long body goes straight to its place, all else by the loop's buffer. */
+/* A long body goes straight to its place, all else by the loop's buffer. One whose length was told
+ * gets no more than that. */
 static size_t receive_into(Conn *c)
 {
+    size_t left = c->http.left + HEAD_LIMIT; /* and what may come behind it */
     bool direct = http1_has_body(&c->http) && c->http.left > READ_SIZE;
     if (!direct) {
         size_t n = io_read(c, c->loop->scratch, READ_SIZE);
         if (n) buf_add(&c->in, c->loop->scratch, n);
         return n;
     }
-    buf_reserve(&c->in, DIRECT);
-    size_t n = io_read(c, c->in.p + c->in.n, DIRECT);
+    if (!buf_try(&c->in, MIN(left, DIRECT))) return c->starved = true, 0;
+    size_t n = io_read(c, c->in.p + c->in.n, c->in.cap - c->in.n);
     c->in.n += n;
     return n;
 }
@@ -233,12 +232,8 @@ static bool too_much(Conn *c, Err *err)
 {
     const Loop *loop = c->loop;
     size_t expected = c->http.chunked ? 0 : c->http.body.at + c->http.body.n;
-    count(c, MAX(c->in.n, expected));
-    bool alone = loop->bytes == c->counted, large = c->counted > READ_SIZE;
-    if (loop->bytes <= loop->options.max_bytes || alone || !large) return false;
-    return !fail(err, EF_OVERLOADED,
-                 "requests and replies: found %zu bytes, wanted at most %zu: try again",
-                 loop->bytes, loop->options.max_bytes);
+    count(c, MAX(c->in.cap, expected));
+    return !loop_has_room(loop, c->counted, err);
 }
 
 static void begin_request(Conn *c)
@@ -283,6 +278,10 @@ static void cut_short(Conn *c, Err *err)
 static bool read_nothing(Conn *c)
 {
     Err err = { 0 };
+    if (c->starved) {
+        fail(&err, EF_UNAVAILABLE, "out of memory for the body: try again");
+        return refuse(c, &err, err_kind(err.code)->http), true;
+    }
     if (c->ended && c->begun) {
         cut_short(c, &err);
         return refuse(c, &err, 400), true;
@@ -378,7 +377,7 @@ static bool flush(Conn *c)
         x->sent += x->out.n;
         x->out.n = x->written = 0;
     }
-    exchange_count(x, x->out.n);
+    exchange_count(x, x->out.cap);
     return moved;
 }
 
@@ -405,7 +404,7 @@ static bool open_step(Conn *c)
     }
     if (x->state != X_OPEN) return true;
     if (c->ended && !x->complete && x->away == 0) return open_ended(c);
-    count(c, c->in.n);
+    count(c, c->in.cap);
     moved |= flush(c);
     if (c->state == CONN_OPEN && (moved || x->away || x->patient))
         conn_deadline(c, c->loop->options.idle_timeout_s);

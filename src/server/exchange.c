@@ -16,8 +16,7 @@ Exchange *exchange_new(Conn *c, const Carrier *carrier, double began)
 
 void exchange_count(Exchange *x, size_t bytes)
 {
-    x->loop->bytes += bytes - x->counted;
-    x->counted = bytes;
+    budget_count(x->loop->budget, &x->counted, bytes);
 }
 
 /* Jobs on their way come back to it, so it lies there until the last of them has. */
@@ -250,7 +249,7 @@ bool exchange_submit(Exchange *x, Job *job, Err *err)
 void exchange_run(Exchange *x, Job *job)
 {
     Err err = { 0 };
-    exchange_count(x, job->body.n);
+    exchange_count(x, 0); /* the job counts for itself */
     x->state = X_WAITING;
     x->job = job;
     if (exchange_submit(x, job, &err)) return;
@@ -316,7 +315,8 @@ void exchange_break(Exchange *x, const Err *err)
 static void answer(Exchange *x, Job *job)
 {
     TeFields fields;
-    exchange_count(x, job->json.n);
+    job_shrink(job); /* the client may take its time */
+    exchange_count(x, job->budget.used);
     if (job->err.code == EF_OK)
         exchange_reply(x, (Reply){ .status = 200, .gzip = job->json_packed, .extra = fields.field,
                                    .n_extra = tei_fields(job, &fields) }, buf_view(&job->json));

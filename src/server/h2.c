@@ -85,15 +85,14 @@ static Str arrived(const Exchange *x)
 static void consume(Exchange *x, size_t bytes)
 {
     buf_drop(&stream_of(x)->body, bytes);
-    exchange_count(x, stream_of(x)->body.n);
+    exchange_count(x, stream_of(x)->body.cap);
 }
 
 static void take(Exchange *x, Job *job)
 {
     Stream *s = stream_of(x);
-    job->storage = s->body;
     job->body = (Str){ s->body.p ? s->body.p : "", s->body.n };
-    s->body = (Buf){ 0 };
+    job_store(job, &s->body);
 }
 
 typedef struct Fields {
@@ -353,14 +352,6 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 }
 
 /* ---- bodies ---- */
-/* What all connections hold has a limit; whoever goes beyond it with something large is refused. */
-static bool too_much(const Exchange *x)
-{
-    const Loop *loop = x->loop;
-    return loop->bytes > loop->options.max_bytes && x->counted > READ_SIZE &&
-           x->counted != loop->bytes;
-}
-
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data,
                    size_t n, void *user)
 {
@@ -370,15 +361,19 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     nghttp2_session_consume_connection(session, n); /* one stream must not stop the others */
     if (!s || (s->x->state != X_READING && s->x->state != X_OPEN)) return 0;
     Exchange *x = s->x;
-    buf_add(&s->body, data, n);
+    Err err = { 0 };
+    bool kept = buf_try(&s->body, n);
+    if (kept) buf_add(&s->body, data, n);
     s->owed += n;
     moved(s, n);
     if (x->state == X_OPEN) look_later(c, s);
-    exchange_count(x, MAX(s->body.n, x->most == SIZE_MAX ? 0 : x->length));
-    if (x->state == X_READING && s->body.n > x->most)
+    exchange_count(x, MAX(s->body.cap, x->most == SIZE_MAX ? 0 : x->length));
+    if (!kept)
+        refuse(s, EF_UNAVAILABLE, 0, "out of memory for the body: try again");
+    else if (x->state == X_READING && s->body.n > x->most)
         refuse(s, EF_TOO_LARGE, 0, "body: found more than the limit");
-    else if (x->state == X_READING && too_much(x))
-        refuse(s, EF_OVERLOADED, 0, "requests and replies: too many bytes: try again");
+    else if (x->state == X_READING && !loop_has_room(x->loop, x->counted, &err))
+        refuse(s, err.code, 0, err.message);
     settle(c, s);
     return 0;
 }
@@ -498,7 +493,7 @@ static void poke(Conn *c)
         bool look = s->poked && x->state == X_OPEN;
         s->poked = false;
         if (look) exchange_advance(x);
-        if (look) exchange_count(x, s->body.n + x->out.n);
+        if (look) exchange_count(x, s->body.cap + x->out.cap);
         settle(c, s);
     }
 }

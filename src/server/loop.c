@@ -35,6 +35,14 @@ static bool watch(Loop *loop, int fd, int operation, uint32_t interest, uint64_t
     return epoll_ctl(loop->epoll, operation, fd, &event) == 0;
 }
 
+bool loop_has_room(const Loop *loop, size_t held, Err *err)
+{
+    size_t all = budget_used(loop->budget), limit = loop->budget->limit;
+    if (all <= limit || held <= READ_SIZE) return true;
+    return fail(err, held > limit ? EF_TOO_LARGE : EF_OVERLOADED,
+                "requests and replies: found %zu bytes, wanted at most %zu: try again", all, limit);
+}
+
 Slot *loop_slot(Loop *loop, const Conn *c)
 {
     return &loop->slot[c->slot];
@@ -67,6 +75,38 @@ const char *loop_date(Loop *loop)
     return loop->date;
 }
 
+/* ---- memory ---- */
+typedef struct Touch {           /* what is done with a connection, guarded */
+    Conn *conn;
+    void (*tell)(Conn *);
+    uint32_t events;             /* without tell */
+    Exchange *x;                 /* or this came back for it: */
+    Job *job;
+} Touch;
+
+static void touch_conn(void *arg)
+{
+    const Touch *t = arg;
+    if (t->job) exchange_returned(t->x, t->job);
+    else if (t->tell) t->tell(t->conn);
+    else conn_event(t->conn, t->events);
+}
+
+/* Heads and replies are small, but memory may be gone: then the connection goes, and not the rest. */
+static void touch(Touch t)
+{
+    Shortage shortage;
+    if (guarded(touch_conn, &t, &shortage)) return;
+    log_warn("out of memory (%zu bytes): a connection is closed", shortage.wanted);
+    if (t.conn) conn_close(t.conn);
+}
+
+static void bring_back(Job *job)
+{
+    Exchange *x = job->context;
+    touch((Touch){ .conn = x->conn, .x = x, .job = job });
+}
+
 /* ---- jobs that come back ---- */
 void loop_lend(Loop *loop, int jobs)
 {
@@ -96,7 +136,7 @@ static bool answer_here(Loop *loop, Job *job)
     bool ok = !loop->stopping && nothing_returned(loop);
     if (ok) {
         loop->now = now_seconds();
-        exchange_returned(job->context, job);
+        bring_back(job);
         loop_sweep(loop);
     }
     pthread_mutex_unlock(&loop->turn);
@@ -135,7 +175,7 @@ void loop_collect(Loop *loop)
     pthread_mutex_unlock(&loop->lock);
     for (Job *next; job; job = next) {
         next = job->next;
-        exchange_returned(job->context, job);
+        bring_back(job);
     }
 }
 
@@ -217,6 +257,7 @@ static void admit(Loop *loop, int fd, bool local)
     Conn *c = room && (tls || local || !loop->tls) ? loop_conn(loop) : NULL;
     if (!c) return tls_close(tls), turn_away(loop, fd);
     conn_start(c, fd, tls);
+    touch((Touch){ .conn = c });
     if (c->state == CONN_CLOSED) return;
     if (!watch_conn(loop, c, EPOLL_CTL_ADD)) conn_close(c);
 }
@@ -256,8 +297,8 @@ static void tick(Loop *loop)
     for (int i = 0; i < loop->options.max_connections; i++) {
         Slot *slot = &loop->slot[i];
         if (!slot->conn) continue;
-        if (slot->deadline <= loop->now) conn_expire(slot->conn);
-        else conn_tick(slot->conn);
+        bool late = slot->deadline <= loop->now;
+        touch((Touch){ .conn = slot->conn, .tell = late ? conn_expire : conn_tick });
     }
 }
 
@@ -265,7 +306,7 @@ static void tick(Loop *loop)
 static void each_conn(Loop *loop, void (*tell)(Conn *))
 {
     for (int i = 0; i < loop->options.max_connections; i++)
-        if (loop->slot[i].conn) tell(loop->slot[i].conn);
+        if (loop->slot[i].conn) touch((Touch){ .conn = loop->slot[i].conn, .tell = tell });
 }
 
 /* Not ready any more, but still there: who balances load needs time to see it. */
@@ -318,7 +359,8 @@ static void handle(Loop *loop, const struct epoll_event *event)
     if (id == ID_WAKE) return loop_collect(loop);
     if (id < ID_CONN) return accept_all(loop, loop->listener[id - ID_LISTENER]);
     Slot *slot = &loop->slot[id - ID_CONN];
-    if (slot->conn && slot->generation == generation) conn_event(slot->conn, event->events);
+    if (slot->conn && slot->generation == generation)
+        touch((Touch){ .conn = slot->conn, .events = event->events });
 }
 
 /* Jobs of connections that have ended come back too, and need the loop to be there. */
@@ -368,12 +410,11 @@ static void run(Loop *loop, const volatile int *stop)
 }
 
 /* ---- start and end ---- */
-static ServerOptions with_defaults(const ServerOptions *given, const SessionOptions *session)
+static ServerOptions with_defaults(const ServerOptions *given)
 {
     ServerOptions o = given ? *given : (ServerOptions){ .port = SERVER_PORT };
     if (!o.hostname) o.hostname = "0.0.0.0";
     if (o.max_body == 0) o.max_body = (size_t)32 << 20;
-    if (o.max_bytes == 0) o.max_bytes = session->max_bytes;
     if (o.gzip_from == 0) o.gzip_from = 8 << 10;
     if (o.idle_timeout_s <= 0) o.idle_timeout_s = 60;
     if (o.header_timeout_s <= 0) o.header_timeout_s = 10;
@@ -540,8 +581,9 @@ void loop_make(Loop *loop, Session *session, const ServerOptions *options)
 {
     *loop = (Loop){
         .session = session,
-        .options = with_defaults(options, session_options(session)),
+        .options = with_defaults(options),
         .site = session_site(session),
+        .budget = session_budget(session),
         .epoll = -1, .listener = { -1, -1, -1 }, .wake = -1,
         .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_MUTEX_INITIALIZER,
         .now = now_seconds(),

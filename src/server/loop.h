@@ -29,6 +29,7 @@ typedef struct Conn {
     bool readable, writable;     /* as far as the last event and the last call said */
     bool half_closed, ended;     /* the client will send no more; all it sent has been read */
     bool broken;                 /* nothing can be written any more */
+    bool starved;                /* there was no memory for what could be read */
     bool secure;                 /* TLS: idle after its handshake */
     bool greeted;                /* the protocol is known */
     bool fresh;                  /* `in` has bytes that were not looked at */
@@ -79,7 +80,7 @@ struct Loop {
     int waiting;                 /* jobs in the session that have not been seen back */
     int dumped, reloaded;        /* wishes that were fulfilled */
     double now, close_at;        /* close_at: the end of draining's first part */
-    size_t bytes;                /* that connections hold: bodies and replies */
+    Budget *budget;              /* the session's: bodies and replies count there */
     uint64_t next_id;
     char date[HTTP_DATE];
     int64_t date_of;             /* the second that `date` says */
@@ -93,8 +94,8 @@ struct Loop {
 };
 
 /* conn.c */
-void conn_start(Conn *, int fd, TlsConn *);     /* NULL: plain */
-void conn_event(Conn *, uint32_t events);
+void conn_start(Conn *, int fd, TlsConn *);     /* NULL: plain. Then comes an event: */
+void conn_event(Conn *, uint32_t events);       /* 0: just begun */
 void conn_expire(Conn *);                       /* its deadline has passed */
 void conn_tick(Conn *);                         /* something may be possible that was not before */
 void conn_notice(Conn *);                       /* the end is near */
@@ -134,6 +135,8 @@ Value mcp_http_reply(Arena *, const Site *);
 void mcp_http_error(Exchange *, const Err *, int status);
 
 /* loop.c */
+/* What all hold has a limit: may one be there that holds so much? Small ones may. */
+bool loop_has_room(const Loop *, size_t held, Err *);
 Slot *loop_slot(Loop *, const Conn *);
 void loop_release(Loop *, Conn *);
 void loop_lend(Loop *, int jobs);               /* so many more are in the session */

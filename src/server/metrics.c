@@ -114,6 +114,8 @@ static const struct CounterRow {
       FROM_SESSION, offsetof(SessionMeters, full) },
     { "encoderfile_rejected_total", NULL, "reason=\"bytes\"", FROM_SESSION,
       offsetof(SessionMeters, heavy) },
+    { "encoderfile_rejected_total", NULL, "reason=\"memory\"", FROM_SESSION,
+      offsetof(SessionMeters, short_of_memory) },
     { "encoderfile_rejected_total", NULL, "reason=\"draining\"", FROM_SESSION,
       offsetof(SessionMeters, late) },
     { "encoderfile_rejected_total", NULL, "reason=\"deadline\"", FROM_SESSION,
@@ -219,10 +221,10 @@ static void put_gauges(const Loop *loop, Buf *out)
     put_gauge(out, "encoderfile_queue_length", "Requests waiting for the model.",
               (double)gauge(&m->waiting));
     put_gauge(out, "encoderfile_queue_limit", "Most of them that are let in.", o->queue_jobs);
-    put_gauge(out, "encoderfile_session_bytes", "Held by requests on their way through the model.",
-              (double)gauge(&m->bytes));
-    put_gauge(out, "encoderfile_http_bytes", "Held by bodies and replies of connections.",
-              (double)loop->bytes);
+    put_gauge(out, "encoderfile_session_bytes", "Held by requests and replies.",
+              (double)budget_used(loop->budget));
+    put_gauge(out, "encoderfile_session_bytes_limit", "Most that they may hold.",
+              (double)loop->budget->limit);
     put_gauge(out, "encoderfile_threads", "That compute.", o->threads);
 }
 
@@ -303,15 +305,17 @@ void metrics_dump(const Loop *loop)
     log_asked("state: %.*s, up %.0f s%s", STR_ARG(buf_view(&model)), loop->now - loop->started,
               loop->draining ? ", draining" : "");
     log_asked("state: %d connections: %d idle; %d reading, %d waiting, %d streaming, %d writing, "
-              "%d lingering; %zu bytes", loop->live, idle, states[X_READING],
-              states[X_WAITING], states[X_OPEN], states[X_SENDING], lingering, loop->bytes);
-    log_asked("state: %lld waiting, %lld bytes; %llu answered, %llu texts, %llu tokens",
-              (long long)gauge(&m->waiting), (long long)gauge(&m->bytes),
+              "%d lingering", loop->live, idle, states[X_READING],
+              states[X_WAITING], states[X_OPEN], states[X_SENDING], lingering);
+    log_asked("state: %lld waiting, %zu bytes; %llu answered, %llu texts, %llu tokens",
+              (long long)gauge(&m->waiting), budget_used(loop->budget),
               (unsigned long long)count_get(&m->jobs), (unsigned long long)count_get(&m->rows),
               (unsigned long long)count_get(&m->tokens));
-    log_asked("state: refused: %llu queue full, %llu bytes, %llu draining; dropped: %llu gone, "
-              "%llu late", (unsigned long long)count_get(&m->full),
-              (unsigned long long)count_get(&m->heavy), (unsigned long long)count_get(&m->late),
+    log_asked("state: refused: %llu queue full, %llu bytes, %llu memory, %llu draining; dropped: "
+              "%llu gone, %llu late", (unsigned long long)count_get(&m->full),
+              (unsigned long long)count_get(&m->heavy),
+              (unsigned long long)count_get(&m->short_of_memory),
+              (unsigned long long)count_get(&m->late),
               (unsigned long long)count_get(&m->abandoned),
               (unsigned long long)count_get(&m->expired));
     log_asked("state: mean ms: tokenize %.3f, queue %.3f, run %.3f, finish %.3f; %llu runs",

@@ -37,7 +37,6 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     bool grpc_port_asked;        /* that it is taken is an error; else a warning */
     bool no_grpc, no_http;       /* not spoken on any port; no_http: `port` is not opened */
     size_t max_body;             /* bytes of a request's body; 32 MiB */
-    size_t max_bytes;            /* of all bodies and replies together; the session's */
     int max_connections;         /* 16384, or what the system allows */
     double idle_timeout_s;       /* between requests of a connection; 60 */
     double header_timeout_s;     /* from the first byte of a request to the end of its head; 10 */

@@ -14,19 +14,20 @@ enum {
     VALUES_BESIDE = 4096,        /* of a body, beside its inputs */
 };
 
-/* A packed body makes place for what was inside. */
+/* A packed body makes place for what was inside. `json` is free as long as there is no reply. */
 static bool unpack_body(Job *job)
 {
-    Buf plain = { 0 };
+    Buf *plain = &job->json;
     if (!job->body_packed) return true;
-    if (!gzip_unpack(&plain, job->body, job->body_most, &job->err)) {
+    if (!gzip_unpack(plain, job->body, job->body_most, &job->err)) {
         if (job->err.code != EF_TOO_LARGE) job->err.code = EF_BAD_REQUEST;
-        buf_free(&plain);
+        buf_free(plain);
         return within(&job->err, "body");
     }
     buf_free(&job->storage);
-    job->storage = plain;
-    job->body = plain.n ? buf_view(&plain) : STR("");
+    job->storage = *plain;
+    *plain = (Buf){ .budget = &job->budget };
+    job->body = job->storage.n ? buf_view(&job->storage) : STR("");
     return true;
 }
 
@@ -97,7 +98,7 @@ static bool encode(const Session *s, Arena *scratch, Arena *arena, Job *job, siz
 
 static bool encode_rows(const Session *s, Job *job, Arena *arena, size_t from, size_t to, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .budget = &job->budget, .local = true };
     bool ok = true;
     for (size_t i = from; i < to && ok; i++) {
         ok = encode(s, &scratch, arena, job, i, err);
@@ -121,17 +122,34 @@ static int slices_of(const Job *job)
 static void cut(Job *job, int slices)
 {
     job->slice = ARRAY(&job->arena, Arena, slices);
+    for (int i = 0; i < slices; i++) job->slice[i].budget = &job->budget;
     job->slices = job->slices_left = slices;
 }
 
-static void encode_slice(Session *s, Job *job, int slice)
+typedef struct Step {            /* of a job's admission: what is done guarded */
+    Session *s;
+    Job *job;
+    Worker *worker;
+    int slice;
+    Err err;                     /* of a slice */
+    bool ok;
+} Step;
+
+static void encode_slice(void *arg)
 {
-    Err err = { 0 };
-    size_t from = job->n * (size_t)slice / (size_t)job->slices;
-    size_t to = job->n * (size_t)(slice + 1) / (size_t)job->slices;
-    if (encode_rows(s, job, &job->slice[slice], from, to, &err)) return;
+    Step *step = arg;
+    Job *job = step->job;
+    size_t from = job->n * (size_t)step->slice / (size_t)job->slices;
+    size_t to = job->n * (size_t)(step->slice + 1) / (size_t)job->slices;
+    step->ok = encode_rows(step->s, job, &job->slice[step->slice], from, to, &step->err);
+}
+
+static void slice_job(Session *s, Job *job, int slice)
+{
+    Step step = { .s = s, .job = job, .slice = slice };
+    if (job_guarded(s, job, encode_slice, &step, &step.err) && step.ok) return;
     pthread_mutex_lock(&s->queue.lock); /* the first failure is the answer */
-    if (job->err.code == EF_OK) job->err = err;
+    if (job->err.code == EF_OK) job->err = step.err;
     pthread_mutex_unlock(&s->queue.lock);
 }
 
@@ -197,11 +215,12 @@ static size_t weight(const Session *s, const Job *job)
     enum { OF_NUMBER = 16, OF_TOKEN = 64 };
     const Task *task = s->model->task;
     const ModelConfig *config = &s->model->config;
+    if (!runs(job)) return (size_t)job->tokens * OF_TOKEN;
     size_t width = (size_t)(task->labelled ? config->num_labels : config_vector_size(config));
     if (task->words) width = tokenizer_size(s->model->tokenizer);
     bool all = task->per_token && !task->wants && !job_pool(s, job);
     size_t vectors = all ? (size_t)job->tokens : job->n;
-    return vectors * width * OF_NUMBER + (size_t)job->tokens * OF_TOKEN;
+    return vectors * width * OF_NUMBER + (all ? (size_t)job->tokens * OF_TOKEN : 0);
 }
 
 static bool close_job(Session *s, Job *job)
@@ -218,13 +237,50 @@ static bool close_job(Session *s, Job *job)
     job->row_width = ARRAY(&job->arena, int64_t, job->n);
     job->times.admitted = now_seconds();
     meter_add(&s->meters.tokenize, METER_SECONDS, job->times.admitted - job->times.entered);
-    return queue_hold(&s->queue, job, weight(s, job), &job->err);
+    size_t more = weight(s, job);
+    if (!budget_aside(&job->budget, more)) memory_missing((Shortage){ more, true });
+    return true;
+}
+
+static void open_step(void *arg)
+{
+    Step *step = arg;
+    step->ok = open_job(step->s, step->job, step->worker);
+    int slices = step->ok ? slices_of(step->job) : 0;
+    if (slices > 1) cut(step->job, slices);
+}
+
+static void close_step(void *arg)
+{
+    Step *step = arg;
+    step->ok = close_job(step->s, step->job);
+}
+
+static void encode_step(void *arg)
+{
+    Step *step = arg;
+    Job *job = step->job;
+    step->ok = encode_rows(step->s, job, &job->arena, 0, job->n, &job->err) &&
+               close_job(step->s, job);
+}
+
+static bool take_step(Step *step, void (*fn)(void *))
+{
+    step->ok = false;
+    return job_guarded(step->s, step->job, fn, step, &step->job->err) && step->ok;
+}
+
+static void whole_step(void *arg)
+{
+    Step *step = arg;
+    step->ok = open_job(step->s, step->job, NULL);
+    if (step->ok) encode_step(arg);
 }
 
 bool job_admit(Session *s, Job *job)
 {
-    return open_job(s, job, NULL) && encode_rows(s, job, &job->arena, 0, job->n, &job->err) &&
-           close_job(s, job);
+    Step step = { .s = s, .job = job };
+    return take_step(&step, whole_step);
 }
 
 /* ---- the crew ---- */
@@ -237,20 +293,18 @@ static void settle(Session *s, Job *job, bool ok)
 
 void admit_whole(Session *s, Job *job, Worker *worker)
 {
-    if (job_unwanted(s, job) || !open_job(s, job, worker)) return job_done(s, job);
-    int slices = slices_of(job);
-    if (slices > 1) {
-        cut(job, slices);
-        return queue_pass(&s->queue, STAGE_ADMIT, job);
-    }
-    settle(s, job, encode_rows(s, job, &job->arena, 0, job->n, &job->err) && close_job(s, job));
+    Step step = { .s = s, .job = job, .worker = worker };
+    if (job_unwanted(s, job) || !take_step(&step, open_step)) return job_done(s, job);
+    if (job->slices) return queue_pass(&s->queue, STAGE_ADMIT, job);
+    settle(s, job, take_step(&step, encode_step));
 }
 
 static void admit_slice(Session *s, Job *job, int slice)
 {
-    if (!__atomic_load_n(&job->abandoned, __ATOMIC_RELAXED)) encode_slice(s, job, slice);
+    Step step = { .s = s, .job = job };
+    if (!__atomic_load_n(&job->abandoned, __ATOMIC_RELAXED)) slice_job(s, job, slice);
     if (__atomic_sub_fetch(&job->slices_left, 1, __ATOMIC_ACQ_REL) > 0) return;
-    settle(s, job, !job_unwanted(s, job) && close_job(s, job));
+    settle(s, job, !job_unwanted(s, job) && take_step(&step, close_step));
 }
 
 void admission_thread(Worker *me)

@@ -56,7 +56,7 @@ static bool read_texts(const Session *s, Job *job, const Value *request)
 static bool shorten(const Session *s, Job *job, int most, Str *text)
 {
     EncodeOptions how = { .max_length = most, .no_special = true };
-    Arena scratch = { 0 };
+    Arena scratch = { .budget = &job->budget, .local = true };
     Encoding e;
     bool ok = tokenizer_encode(s->model->tokenizer, &scratch, *text, NULL, &how, &e, &job->err);
     if (ok && e.truncated && e.n) text->n = (size_t)e.end[e.n - 1];

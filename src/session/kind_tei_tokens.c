@@ -3,6 +3,10 @@
  * model is not needed, so the answer comes from admission. */
 #include "kind_parts.h"
 
+#include "data/json.h"
+
+enum { TREE_KEPT = 64 << 10 };
+
 /* ---- /tokenize ---- */
 static const char *const offset_words[] = { "bytes", "chars", NULL };
 static const Field tokenize_rows[] = {
@@ -41,9 +45,9 @@ static bool read_tokenize(const Session *s, Job *job, const Value *request)
     return kind_prompt(s, job, request);
 }
 
-static Value token_of(const Session *s, Job *job, size_t row, const Encoding *spans, size_t i)
+static Value token_of(const Session *s, const Job *job, Arena *arena, size_t row,
+                      const Encoding *spans, size_t i)
 {
-    Arena *arena = &job->arena;
     const Encoding *e = &job->encoding[row]; /* in bytes */
     const Str *second = job_second(job, row);
     Str source = second && e->sequence[i] ? *second : job->first[row];
@@ -60,18 +64,42 @@ static Value token_of(const Session *s, Job *job, size_t row, const Encoding *sp
     return v;
 }
 
+static Encoding spans_of(Job *job, size_t r)
+{
+    TaskRow row = { .first = job->first[r], .second = job_second(job, r),
+                    .encoding = &job->encoding[r] };
+    return task_spans(&job->arena, &job->options, &row);
+}
+
 static Value finish_tokenize(const Session *s, Job *job)
 {
     Value list = value_list(&job->arena, job->n);
     for (size_t r = 0; r < job->n; r++) {
-        const Encoding *e = &job->encoding[r];
-        TaskRow row = { .first = job->first[r], .second = job_second(job, r), .encoding = e };
-        Encoding spans = task_spans(&job->arena, &job->options, &row);
-        list.list.items[r] = value_list(&job->arena, e->n);
-        for (size_t i = 0; i < e->n; i++)
-            list.list.items[r].list.items[i] = token_of(s, job, r, &spans, i);
+        Encoding spans = spans_of(job, r);
+        list.list.items[r] = value_list(&job->arena, spans.n);
+        for (size_t i = 0; i < spans.n; i++)
+            list.list.items[r].list.items[i] = token_of(s, job, &job->arena, r, &spans, i);
     }
     return list;
+}
+
+/* A token is 60 bytes of text and 400 of tree: one tree at a time. */
+static void write_tokenize(const Session *s, Job *job, Buf *out)
+{
+    Arena tree = { .budget = &job->budget, .local = true };
+    for (size_t r = 0; r < job->n; r++) {
+        Encoding spans = spans_of(job, r);
+        buf_puts(out, r ? ",[" : "[[");
+        for (size_t i = 0; i < spans.n; i++) {
+            Value one = token_of(s, job, &tree, r, &spans, i);
+            if (i) buf_char(out, ',');
+            json_write(out, &one);
+            arena_reset(&tree, TREE_KEPT);
+        }
+        buf_char(out, ']');
+    }
+    buf_char(out, ']');
+    arena_free(&tree);
 }
 
 static Value tokenize_request(Arena *arena, const Site *site)
@@ -105,6 +133,7 @@ const JobKind kind_tei_tokenize = {
     .uncut = true,
     .read = read_tokenize,
     .finish = finish_tokenize,
+    .write = write_tokenize,
     .request = tokenize_request,
     .reply = tokenize_reply,
 };

@@ -42,6 +42,8 @@ struct JobKind {
     /* The reply: whole, or row by row (workers side by side) and what stands around the rows, whose
      * text up to them is `opening`. */
     Value (*finish)(const Session *, Job *);
+    /* (optional) the JSON of what `finish` gives, without the tree: where it may be large */
+    void (*write)(const Session *, Job *, Buf *out);
     void (*row)(const Session *, const Job *, Arena *, size_t row, Value *out);
     Value (*frame)(const Session *, Job *, Value *rows, size_t n);
     const char *opening;

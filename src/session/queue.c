@@ -22,7 +22,7 @@ enum {
 void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
 {
     *queue = (Queue){ .limit = setup->limit,
-                      .bytes_limit = setup->bytes_limit,
+                      .budget = setup->budget,
                       .row_cost = setup->row_cost,
                       .runners_admit = setup->runners_admit,
                       .runners_alone = setup->runners_alone,
@@ -46,13 +46,6 @@ static void count_waiting(Queue *queue, int change)
 {
     queue->waiting += change;
     __atomic_store_n(&queue->meters->waiting, queue->waiting, __ATOMIC_RELAXED);
-}
-
-static void count_bytes(Queue *queue, Job *job, size_t bytes)
-{
-    queue->bytes += bytes - job->bytes;
-    job->bytes = bytes;
-    __atomic_store_n(&queue->meters->bytes, (int64_t)queue->bytes, __ATOMIC_RELAXED);
 }
 
 /* ---- the heap ---- */
@@ -86,11 +79,6 @@ static void sift_down(Queue *queue, int at, Job *job)
 
 static void heap_add(Queue *queue, Job *job)
 {
-    if (queue->heap_n == queue->heap_room) {
-        queue->heap_room = MAX(64, queue->heap_room * 2);
-        queue->heap = heap_resize(queue->heap, (size_t)queue->heap_room * sizeof(Job *));
-        assert(queue->heap);
-    }
     sift_up(queue, queue->heap_n++, job);
     count_waiting(queue, 1);
 }
@@ -170,20 +158,39 @@ static bool refused(const Queue *queue, const Job *job, Err *err)
                      "queue: found %d requests waiting, wanted less than %d: try again",
                      queue->waiting, queue->limit);
     }
-    if (!queue->bytes || queue->bytes + job->body.n <= queue->bytes_limit) return false;
+    size_t own = job->budget.used, limit = queue->budget->limit;
+    size_t all = own + (job->budget.all ? 0 : budget_used(queue->budget));
+    if (job->budget.all || all <= limit) return false;
     count_add(&m->heavy, 1);
-    return !fail(err, EF_OVERLOADED, "queue: found %zu bytes of requests, wanted at most %zu: "
-                 "try again", queue->bytes + job->body.n, queue->bytes_limit);
+    return !fail(err, own > limit ? EF_TOO_LARGE : EF_OVERLOADED,
+                 "queue: found %zu bytes of requests, wanted at most %zu: try again", all, limit);
+}
+
+/* What is in must always find room in the heap. */
+static bool heap_reserve(Queue *queue, Err *err)
+{
+    if (queue->inside < queue->heap_room) return true;
+    int room = MAX(64, queue->heap_room * 2);
+    Job **heap = heap_resize(queue->heap, (size_t)room * sizeof *heap);
+    if (!heap) return fail(err, EF_UNAVAILABLE, "queue: no memory for another request: try again");
+    queue->heap = heap;
+    queue->heap_room = room;
+    return true;
+}
+
+static bool let_in(Queue *queue, Job *job, Err *err)
+{
+    if (refused(queue, job, err) || !heap_reserve(queue, err)) return false;
+    if (!job->budget.all) budget_join(&job->budget, queue->budget);
+    queue->inside++;
+    return true;
 }
 
 bool queue_enter(Queue *queue, Stage to, Job *job, Err *err)
 {
     pthread_mutex_lock(&queue->lock);
-    bool ok = !refused(queue, job, err);
-    if (ok) {
-        count_bytes(queue, job, job->bytes + job->body.n);
-        add(queue, to, job);
-    }
+    bool ok = let_in(queue, job, err);
+    if (ok) add(queue, to, job);
     pthread_mutex_unlock(&queue->lock);
     return ok;
 }
@@ -192,11 +199,10 @@ bool queue_enter(Queue *queue, Stage to, Job *job, Err *err)
 bool queue_enter_run(Queue *queue, Job *job, bool *mine, Err *err)
 {
     pthread_mutex_lock(&queue->lock);
-    bool ok = !refused(queue, job, err);
+    bool ok = let_in(queue, job, err);
     bool nothing = !queue->heap_n && !queue->stage[STAGE_ADMIT].head; /* for the runner to do */
     *mine = ok && nothing && queue->lendable && queue->idle_runners && !queue->lent;
     if (ok) {
-        count_bytes(queue, job, job->bytes + job->body.n);
         queue->lent |= *mine;
         add(queue, STAGE_RUN, job);
     }
@@ -221,24 +227,11 @@ void queue_pass(Queue *queue, Stage to, Job *job)
     pthread_mutex_unlock(&queue->lock);
 }
 
-bool queue_hold(Queue *queue, Job *job, size_t bytes, Err *err)
-{
-    pthread_mutex_lock(&queue->lock);
-    bool alone = queue->bytes == job->bytes;
-    bool ok = alone || queue->bytes + bytes <= queue->bytes_limit;
-    if (ok) count_bytes(queue, job, job->bytes + bytes);
-    pthread_mutex_unlock(&queue->lock);
-    if (ok) return true;
-    count_add(&queue->meters->heavy, 1);
-    return fail(err, EF_OVERLOADED,
-                "this request needs %zu bytes more than others leave of %zu: try again", bytes,
-                queue->bytes_limit);
-}
-
 void queue_leave(Queue *queue, Job *job)
 {
     pthread_mutex_lock(&queue->lock);
-    count_bytes(queue, job, 0);
+    budget_leave(&job->budget);
+    queue->inside--;
     pthread_mutex_unlock(&queue->lock);
 }
 

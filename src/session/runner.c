@@ -120,27 +120,53 @@ static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out
     return true;
 }
 
-static void store_piece(const Session *s, Piece *p, const RowOutput *out)
+typedef struct Stored {          /* what becomes of a piece, guarded */
+    const Session *s;
+    const Piece *piece;
+    const RowOutput *out;
+} Stored;
+
+static void store_piece(void *arg)
 {
-    Job *job = p->job;
+    const Stored *to = arg;
+    const Piece *p = to->piece;
     for (size_t r = p->from; r < p->to; r++)
-        if (!store_row(s, job, r, &out[r - p->from])) return;
+        if (!store_row(to->s, p->job, r, &to->out[r - p->from])) return;
+}
+
+typedef struct Run {             /* a run, guarded */
+    Replica *me;
+    Piece *piece;
+    int n;
+    RowOutput *out;
+    Err *err;
+    bool ok;
+} Run;
+
+static void run_batch(void *arg)
+{
+    Run *run = arg;
+    Replica *me = run->me;
+    int rows = 0;
+    int64_t tokens = 0;
+    for (int i = 0; i < run->n; i++) {
+        const Piece *p = &run->piece[i];
+        rows += (int)(p->to - p->from);
+        for (size_t r = p->from; r < p->to; r++) tokens += (int64_t)p->job->encoding[r].n;
+    }
+    Batch batch = make_batch(&me->scratch, run->piece, run->n, rows, tokens);
+    run->out = ARRAY(&me->scratch, RowOutput, rows);
+    run->ok = runner_run(me->runner, &batch, run->out, run->err);
 }
 
 static bool run_pieces(Replica *me, Piece *piece, int n, Err *err)
 {
-    int rows = 0;
-    int64_t tokens = 0;
-    for (int i = 0; i < n; i++) {
-        rows += (int)(piece[i].to - piece[i].from);
-        for (size_t r = piece[i].from; r < piece[i].to; r++)
-            tokens += (int64_t)piece[i].job->encoding[r].n;
-    }
-    Batch batch = make_batch(&me->scratch, piece, n, rows, tokens);
-    RowOutput *out = ARRAY(&me->scratch, RowOutput, rows);
-    if (!runner_run(me->runner, &batch, out, err)) return false;
+    Run run = { .me = me, .piece = piece, .n = n, .err = err };
+    if (!job_guarded(me->s, piece->job, run_batch, &run, err) || !run.ok) return false;
     for (int i = 0, row = 0; i < n; i++) {
-        store_piece(me->s, &piece[i], out + row);
+        Job *job = piece[i].job;
+        Stored to = { me->s, &piece[i], run.out + row };
+        job_guarded(me->s, job, store_piece, &to, &job->err);
         row += (int)(piece[i].to - piece[i].from);
     }
     return true;

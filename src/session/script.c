@@ -28,18 +28,25 @@ static bool watch_ends(void *arg, double now)
            (w->job->deadline > 0 && w->job->deadline <= now);
 }
 
-static TransformVm *begin(const Session *s, const Job *job, Worker *worker, Watch *w)
-{
-    *w = (Watch){ { watch_ends, w }, job, worker, now_seconds() + long_seconds };
-    return transform_take(s->vms, &w->ask);
-}
+typedef struct Scripted {        /* a job in the hands of its script */
+    const Session *s;
+    Job *job;
+    TransformVm *vm;
+    Watch watch;
+    bool ok;
+} Scripted;
 
-/* A job that nobody waits for is answered as such, wherever its script stood. */
-static bool end(Session *s, Job *job, TransformVm *vm, bool ok)
+/* A job that nobody waits for is answered as such, wherever its script stood. A VM that was left in
+ * the middle of a script, for want of memory, is not used again. */
+static bool run_script(Session *s, Job *job, Worker *worker, void (*fn)(void *))
 {
-    transform_give(s->vms, vm);
-    if (!ok) job_unwanted(s, job);
-    return ok;
+    Scripted on = { .s = s, .job = job };
+    on.watch = (Watch){ { watch_ends, &on.watch }, job, worker, now_seconds() + long_seconds };
+    on.vm = transform_take(s->vms, &on.watch.ask);
+    if (job_guarded(s, job, fn, &on, &job->err)) transform_give(s->vms, on.vm);
+    else transform_vm_free(on.vm), on.ok = false;
+    if (!on.ok) job_unwanted(s, job);
+    return on.ok;
 }
 
 /* ---- texts ---- */
@@ -50,18 +57,22 @@ static bool prepare(TransformVm *vm, Job *job, Str *text)
                            "Preprocess returned an empty text: Cannot tokenize empty string");
 }
 
+static void prepare_texts(void *arg)
+{
+    Scripted *on = arg;
+    Job *job = on->job;
+    on->ok = true;
+    for (size_t i = 0; on->ok && i < job->n; i++) {
+        on->ok = !watch_ends(&on->watch, now_seconds()) && prepare(on->vm, job, &job->first[i]) &&
+                 (!job_second(job, i) || prepare(on->vm, job, &job->second[i]));
+        if (!on->ok) within(&job->err, "inputs[%zu]", i);
+    }
+}
+
 bool job_prepare(Session *s, Job *job, Worker *worker)
 {
     if (!s->vms || !s->model->transform->pre) return true;
-    Watch watch;
-    TransformVm *vm = begin(s, job, worker, &watch);
-    bool ok = true;
-    for (size_t i = 0; ok && i < job->n; i++) {
-        ok = !watch_ends(&watch, now_seconds()) && prepare(vm, job, &job->first[i]) &&
-             (!job_second(job, i) || prepare(vm, job, &job->second[i]));
-        if (!ok) within(&job->err, "inputs[%zu]", i);
-    }
-    return end(s, job, vm, ok);
+    return run_script(s, job, worker, prepare_texts);
 }
 
 /* ---- rows ---- */
@@ -108,17 +119,17 @@ static bool transform_group(const Session *s, TransformVm *vm, Job *job, size_t 
     return true;
 }
 
-static bool transform_rows(Session *s, Job *job, Worker *worker)
+static void transform_rows(void *arg)
 {
-    Watch watch;
-    TransformVm *vm = begin(s, job, worker, &watch);
-    bool ok = true;
-    if (s->model->task->labelled) job->scores = ARRAY(&job->arena, float *, job->n);
-    for (size_t from = 0, to; ok && from < job->n; from = to) {
+    Scripted *on = arg;
+    Job *job = on->job;
+    on->ok = true;
+    if (on->s->model->task->labelled) job->scores = ARRAY(&job->arena, float *, job->n);
+    for (size_t from = 0, to; on->ok && from < job->n; from = to) {
         to = group_end(job, from);
-        ok = !watch_ends(&watch, now_seconds()) && transform_group(s, vm, job, from, to);
+        on->ok = !watch_ends(&on->watch, now_seconds()) &&
+                 transform_group(on->s, on->vm, job, from, to);
     }
-    return end(s, job, vm, ok);
 }
 
 void script_thread(Worker *me)
@@ -126,7 +137,7 @@ void script_thread(Worker *me)
     Session *s = me->s;
     int slice;
     for (Job *job; !me->replaced && (job = queue_take(&s->queue, STAGE_SCRIPT, &slice));) {
-        if (!job_unwanted(s, job) && transform_rows(s, job, me)) jobs_finish(s, NULL, &job, 1);
+        if (!job_unwanted(s, job) && run_script(s, job, me, transform_rows)) jobs_finish(s, NULL, &job, 1);
         job_done(s, job);
     }
 }

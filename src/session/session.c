@@ -12,19 +12,64 @@ Job *job_new(void)
     Arena arena = { 0 };
     Job *job = NEW(&arena, Job);
     job->arena = arena;
+    job->arena.budget = job->storage.budget = job->json.budget = &job->budget;
+    job->budget.used = arena.total;
     job->piece = -1;
     return job;
+}
+
+void job_store(Job *job, Buf *body)
+{
+    job->storage = *body;
+    job->storage.budget = &job->budget;
+    job->budget.used += body->cap;
+    *body = (Buf){ 0 };
+}
+
+void job_shrink(Job *job)
+{
+    for (int i = 0; i < job->n_extra; i++) {
+        arena_free(&job->extra[i]);
+        buf_free(&job->text[i]);
+    }
+    for (int i = 0; i < job->slices; i++) arena_free(&job->slice[i]);
+    job->n_extra = job->slices = 0;
+    buf_free(&job->storage);
+    arena_keep_first(&job->arena); /* this struct is in there */
 }
 
 void job_free(Job *job)
 {
     if (!job) return;
-    for (int i = 0; i < job->n_extra; i++) arena_free(&job->extra[i]);
-    for (int i = 0; i < job->slices; i++) arena_free(&job->slice[i]);
+    job_shrink(job);
     buf_free(&job->json);
-    buf_free(&job->storage);
+    budget_leave(&job->budget);
     Arena arena = job->arena;
+    arena.budget = NULL; /* goes with it */
     arena_free(&arena);
+}
+
+/* Who wants more than all may have must send less; others may find room later. */
+static void say_missing(const Session *s, const Job *job, Shortage shortage, Err *err)
+{
+    size_t all = budget_used(&job->budget) + shortage.wanted, limit = s->budget.limit;
+    if (!shortage.limit)
+        fail(err, EF_UNAVAILABLE, "out of memory: %zu bytes wanted: try again", shortage.wanted);
+    else if (all > limit)
+        fail(err, EF_TOO_LARGE, "this request needs more than %zu bytes, wanted at most %zu",
+             all, limit);
+    else
+        fail(err, EF_OVERLOADED, "this request needs %zu bytes more than others leave of %zu: "
+             "try again", shortage.wanted, limit);
+}
+
+bool job_guarded(Session *s, Job *job, void (*fn)(void *), void *arg, Err *err)
+{
+    Shortage shortage;
+    if (guarded(fn, arg, &shortage)) return true;
+    say_missing(s, job, shortage, err);
+    count_add(shortage.limit ? &s->meters.heavy : &s->meters.short_of_memory, 1);
+    return false;
 }
 
 const Str *job_second(const Job *job, size_t row)
@@ -118,10 +163,11 @@ Session *session_new(const Model *model, const SessionOptions *options)
     s->arena = arena;
     s->model = model;
     s->options = with_defaults(options);
+    s->budget.limit = s->options.max_bytes;
     if (model->transform) s->vms = transform_pool(model->transform);
     queue_init(&s->queue,
                &(QueueSetup){ .limit = s->options.queue_jobs,
-                              .bytes_limit = s->options.max_bytes,
+                              .budget = &s->budget,
                               .row_cost = model->engine ? engine_static_length(model->engine) : 0,
                               .runners_admit = !model->transform || !model->transform->pre,
                               .runners_alone = s->options.threads == 1,
@@ -164,6 +210,11 @@ const SessionMeters *session_meters(const Session *s)
     return &s->meters;
 }
 
+Budget *session_budget(const Session *s)
+{
+    return (Budget *)&s->budget;
+}
+
 const SessionOptions *session_options(const Session *s)
 {
     return &s->options;
@@ -203,8 +254,9 @@ void session_run(Session *s, Job *job)
     job->context = &w;
     job->times.entered = now_seconds();
     bool mine;
+    budget_join(&job->budget, &s->budget);
     if (!job_admit(s, job) || !queue_enter_run(&s->queue, job, &mine, &job->err))
-        return queue_leave(&s->queue, job);
+        return budget_leave(&job->budget);
     if (mine) runner_borrowed(s);
     pthread_mutex_lock(&w.lock);
     while (!w.done) pthread_cond_wait(&w.came, &w.lock);

@@ -13,6 +13,7 @@
  * session_run does the admission on the caller's own thread, so many callers tokenize at once. */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
+#include "base/budget.h"
 #include "session/meter.h"
 #include "session/model.h"
 
@@ -35,6 +36,7 @@ typedef struct JobTimes {        /* now_seconds() when it entered, was admitted,
 } JobTimes;
 struct Job {
     Arena arena;                 /* the request's; everything below lives there */
+    Budget budget;               /* what its arenas and buffers draw on */
     /* in: a JSON body, or texts given directly (body.p NULL) */
     const JobKind *kind;         /* of a body; NULL, and for texts: predict */
     Str body;
@@ -42,7 +44,7 @@ struct Job {
     bool body_packed;            /* the body is gzip, and may hold that many bytes: */
     size_t body_most;
     size_t gzip_from;            /* pack json if it has so many bytes; 0: never */
-    Buf storage;                 /* (optional) where body lies; freed by job_free */
+    Buf storage;                 /* (optional) where body lies (job_store); freed by job_free */
     Str *first, *second;         /* [n]; second NULL: no pairs. second[i].p NULL: not a pair */
     size_t n;
     TaskOptions options;         /* texts only; a body brings its own */
@@ -76,12 +78,12 @@ struct Job {
     const Value *metadata;
     Arena *slice;                /* [slices]: of the threads that tokenized parts of it */
     int slices, slice_next, slices_left; /* 0 slices: not cut */
-    size_t bytes;                /* counted against the session's limit */
     size_t at;                   /* rows before this one have been handed to a run */
     size_t stored;               /* bytes of row_data */
     float **rows;                /* row_data, while it is being filled */
     float **scores;              /* [n]: by the package's script; NULL: none */
-    Arena *extra;                /* [n_extra]: of the workers that finished parts of it */
+    Arena *extra;                /* [n_extra]: of the workers that finished parts of it, */
+    Buf *text;                   /*   and what they wrote */
     int n_extra;
     double finish;               /* virtual time at which its next row is due: the queue's order */
     uint64_t number;             /* of its entry; equal ones go by it */
@@ -99,7 +101,7 @@ typedef struct SessionOptions {  /* zero: the default */
                                   * one on each thread */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
-    size_t max_bytes;            /* of all requests in the session; default 1 GiB */
+    size_t max_bytes;            /* that all requests and replies may hold; default 1 GiB */
     bool tei;                    /* /predict is text-embeddings-inference's, whatever its body */
 } SessionOptions;
 
@@ -109,8 +111,8 @@ typedef struct SessionMeters {   /* read with relaxed loads, at any time */
     uint64_t jobs, rows, tokens; /* answered */
     uint64_t abandoned, expired; /* dropped: the client went; the deadline passed */
     uint64_t full, heavy, late;  /* refused: too many jobs; too many bytes; draining */
+    uint64_t short_of_memory;    /* failed: the system had no memory */
     int64_t waiting;             /* jobs in the session */
-    int64_t bytes;               /* that they hold */
 } SessionMeters;
 
 Session *session_new(const Model *, const SessionOptions *); /* NULL: no thread could be started */
@@ -121,9 +123,12 @@ void session_free(Session *);                 /* drains first */
 const Model *session_model(const Session *);
 const SessionMeters *session_meters(const Session *);
 const SessionOptions *session_options(const Session *); /* defaults filled in */
+Budget *session_budget(const Session *); /* of all requests; connections count there, too */
 /* "ner (token_classification, fp32, avx2, 4 threads)" */
 void session_describe(const Session *, Buf *);
 Job *job_new(void);
+void job_store(Job *, Buf *body);             /* takes the buffer; body lies in it */
+void job_shrink(Job *);                       /* forgets all but json and the plain fields */
 void job_abandon(Job *);                      /* its client has gone: skip it, but call done */
 void job_free(Job *);                         /* NULL is fine; never while it is in the session */
 

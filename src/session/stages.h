@@ -38,7 +38,8 @@ typedef struct Queue {
     double clock;                /* virtual time: what the last row that ran was due at */
     uint64_t entries;
     int waiting, limit;          /* jobs of all stages; most that are let in */
-    size_t bytes, bytes_limit;   /* of jobs that entered and have not left */
+    Budget *budget;              /* of jobs that entered and have not left, and of connections */
+    int inside;                  /* such jobs; all of them fit into the heap */
     int64_t row_cost;            /* tokens every row is padded to; 0: its own */
     bool runners_admit;          /* small jobs, when they have nothing to run */
     bool runners_alone;          /* on their CPU: then also before each run, instead of others */
@@ -47,7 +48,7 @@ typedef struct Queue {
 } Queue;
 typedef struct QueueSetup {
     int limit;                   /* jobs */
-    size_t bytes_limit;
+    Budget *budget;
     int64_t row_cost;
     bool runners_admit, runners_alone, lendable;
 } QueueSetup;
@@ -59,8 +60,6 @@ bool queue_enter(Queue *, Stage, Job *, Err *);  /* a new job: EF_OVERLOADED, EF
 bool queue_enter_run(Queue *, Job *, bool *mine, Err *);
 void queue_give_back(Queue *);
 void queue_pass(Queue *, Stage, Job *);          /* one that is in already: always room */
-/* More memory for a job that is in: EF_OVERLOADED when others hold the rest. */
-bool queue_hold(Queue *, Job *, size_t bytes, Err *);
 void queue_leave(Queue *, Job *);                /* it is done */
 /* Waits; NULL: closed and empty. A job in slices comes once for each; *slice says which. */
 Job *queue_take(Queue *, Stage, int *slice);
@@ -93,6 +92,7 @@ struct Session {
     Arena arena;                 /* holds this struct */
     const Model *model;
     SessionOptions options;      /* defaults filled in */
+    Budget budget;               /* of all requests */
     Queue queue;
     Crew crew[STAGES];           /* one runner per replica */
     TransformPool *vms;          /* NULL: the model has no script */
@@ -126,6 +126,8 @@ void jobs_finish(Session *, Pool *, Job **, int n);
 typedef void JobPool(const TaskRow *, const TaskOptions *, float *out);
 JobPool *job_pool(const Session *, const Job *);
 const Str *job_second(const Job *, size_t row); /* NULL: not a pair */
+/* Calls fn; false: memory was missing, and err says so. The job is the only one to suffer. */
+bool job_guarded(Session *, Job *, void (*fn)(void *), void *arg, Err *err);
 bool job_unwanted(Session *, Job *);    /* abandoned, or too late: then it has its error */
 void job_done(Session *, Job *);        /* hands it back */
 

@@ -81,15 +81,14 @@ static Mark mark_of(Str label)
 /* The words of an entity with one space between; a single one stays a view. */
 static void join(Arena *arena, const BioSpan *word, size_t n, BioSpan *entity)
 {
-    Buf b = { 0 };
+    Buf b = { .arena = arena };
     if (n == 1) return;
     for (size_t i = 0; i < n; i++) {
         if (i) buf_char(&b, ' ');
         buf_str(&b, word[i].text);
     }
-    entity->text = (Str){ str_dup(arena, buf_view(&b)), b.n };
+    entity->text = buf_view(&b);
     entity->end = word[n - 1].end;
-    buf_free(&b);
 }
 
 /* How many words from this one on are one entity; 0: none begins here. */

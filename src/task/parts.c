@@ -63,11 +63,9 @@ Value part_token_list(Arena *arena, const TaskOptions *options, const TaskRow *r
 /* ---- vectors ---- */
 static Value base64_of(Arena *arena, const float *x, int64_t n)
 {
-    Buf text = { 0 };
+    Buf text = { .arena = arena };
     base64_write(&text, (Str){ (const char *)x, (size_t)n * sizeof *x });
-    Value v = value_of_str((Str){ str_dup(arena, buf_view(&text)), text.n });
-    buf_free(&text);
-    return v;
+    return value_of_str(buf_view(&text));
 }
 
 /* Cut first, so that what is left has length 1. */

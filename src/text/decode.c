@@ -9,7 +9,7 @@
 /* Every `from` becomes `to`; an empty one stands between all characters, as in the reference. */
 static Str replaced(Arena *arena, Str in, Str from, Str to)
 {
-    Buf out = { 0 };
+    Buf out = { .arena = arena };
     size_t done = 0;
     bool found = false;
     for (size_t i = 0; i + from.n <= in.n;) {
@@ -25,9 +25,7 @@ static Str replaced(Arena *arena, Str in, Str from, Str to)
     }
     if (!found) return in;
     buf_add(&out, in.p + done, in.n - done);
-    Str result = { str_dup(arena, buf_view(&out)), out.n };
-    buf_free(&out);
-    return result;
+    return buf_view(&out);
 }
 
 static Str copied(Arena *arena, Str s)
@@ -187,7 +185,7 @@ static size_t malformed(const unsigned char *p, const unsigned char *end)
 static Str lossy(Arena *arena, Str bytes)
 {
     if (utf8_valid(bytes)) return copied(arena, bytes);
-    Buf out = { 0 };
+    Buf out = { .arena = arena };
     const char *p = bytes.p, *end = p + bytes.n;
     while (p < end) {
         uint32_t code;
@@ -196,9 +194,7 @@ static Str lossy(Arena *arena, Str bytes)
         else buf_puts(&out, "\xef\xbf\xbd");
         p += n ? (size_t)n : malformed((const unsigned char *)p, (const unsigned char *)end);
     }
-    Str result = copied(arena, buf_view(&out));
-    buf_free(&out);
-    return result;
+    return buf_view(&out);
 }
 
 static void add_bytes(Buf *out, Str token)
@@ -220,10 +216,9 @@ static void add_bytes(Buf *out, Str token)
 static void bytelevel_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
     (void)self;
-    Buf out = { 0 };
+    Buf out = { .arena = arena };
     for (size_t i = 0; i < tokens->n; i++) add_bytes(&out, tokens->items[i]);
     become(arena, tokens, lossy(arena, (Str){ out.n ? out.p : "", out.n }));
-    buf_free(&out);
 }
 
 /* ---- Metaspace ---- */
@@ -291,7 +286,7 @@ static size_t flush_bytes(Arena *arena, Buf *bytes, Str *out)
 static void fallback_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
     (void)self;
-    Buf bytes = { 0 };
+    Buf bytes = { .arena = arena };
     size_t n = 0;
     Str *out = ARRAY(arena, Str, tokens->n);
     for (size_t i = 0; i < tokens->n; i++) {
@@ -305,7 +300,6 @@ static void fallback_decode(const Decoder *self, Arena *arena, Strings *tokens)
     }
     n += flush_bytes(arena, &bytes, out + n);
     *tokens = (Strings){ out, n };
-    buf_free(&bytes);
 }
 
 static void fuse_decode(const Decoder *self, Arena *arena, Strings *tokens)
@@ -371,16 +365,14 @@ static Str replace_matches(const Replace *r, Arena *arena, Str token)
     Search search = { .text = token, .arena = arena };
     Range hit;
     size_t done = 0;
-    Buf out = { 0 };
+    Buf out = { .arena = arena };
     while (pattern_next(&r->pattern, &search, &hit)) {
         buf_add(&out, token.p + done, hit.from - done);
         buf_str(&out, r->content);
         done = hit.to;
     }
     buf_add(&out, token.p + done, token.n - done);
-    Str result = { str_dup(arena, (Str){ out.n ? out.p : "", out.n }), out.n };
-    buf_free(&out);
-    return result;
+    return (Str){ out.n ? out.p : "", out.n };
 }
 
 static void replace_decode(const Decoder *self, Arena *arena, Strings *tokens)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget.c - counters with a limit, and the one place where a call is left for want of memory. */
+#include "budget.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+
+#include "guard.h"
+
+/* ---- counting ---- */
+static size_t add(size_t *counter, size_t bytes)
+{
+    return __atomic_add_fetch(counter, bytes, __ATOMIC_RELAXED);
+}
+
+size_t budget_used(const Budget *budget)
+{
+    return __atomic_load_n(&budget->used, __ATOMIC_RELAXED);
+}
+
+static bool draw_from(Budget *budget, size_t bytes)
+{
+    size_t used = add(&budget->used, bytes);
+    if (!budget->limit || used <= budget->limit) return true;
+    add(&budget->used, -bytes);
+    return false;
+}
+
+/* Up to so many bytes of what was set aside. */
+static size_t take_aside(Budget *budget, size_t bytes)
+{
+    size_t aside = __atomic_load_n(&budget->aside, __ATOMIC_RELAXED), some;
+    do some = MIN(aside, bytes);
+    while (some && !__atomic_compare_exchange_n(&budget->aside, &aside, aside - some, true,
+                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return some;
+}
+
+bool budget_draw(Budget *budget, size_t bytes)
+{
+    size_t promised = take_aside(budget, bytes);
+    if (!draw_from(budget, bytes)) return add(&budget->aside, promised), false;
+    if (!budget->all || draw_from(budget->all, bytes - promised)) return true;
+    add(&budget->used, -bytes);
+    add(&budget->aside, promised);
+    return false;
+}
+
+void budget_return(Budget *budget, size_t bytes)
+{
+    add(&budget->used, -bytes);
+    if (budget->all) add(&budget->all->used, -bytes);
+}
+
+void budget_count(Budget *budget, size_t *counted, size_t bytes)
+{
+    add(&budget->used, bytes - *counted);
+    *counted = bytes;
+}
+
+bool budget_aside(Budget *budget, size_t bytes)
+{
+    if (budget->all && !draw_from(budget->all, bytes)) return false;
+    add(&budget->aside, bytes);
+    return true;
+}
+
+void budget_join(Budget *budget, Budget *all)
+{
+    budget->all = all;
+    add(&all->used, budget->used);
+}
+
+void budget_leave(Budget *budget)
+{
+    if (budget->all) add(&budget->all->used, -(budget->used + budget->aside));
+    budget->all = NULL;
+    budget->aside = 0;
+}
+
+/* ---- leaving ---- */
+struct Guard {
+    jmp_buf back;
+    Guard *outer;
+    Arena *local; /* those that end with the call */
+    Shortage shortage;
+};
+static _Thread_local Guard *innermost;
+
+bool guarded(void (*fn)(void *), void *arg, Shortage *out)
+{
+    Guard guard = { .outer = innermost };
+    innermost = &guard;
+    bool ok = _setjmp(guard.back) == 0;
+    if (ok) fn(arg);
+    innermost = guard.outer;
+    for (Arena *arena; (arena = guard.local);) { /* of a caller's, that is still in use */
+        guard_leave(arena);
+        guard_enter(arena);
+    }
+    if (!ok) *out = guard.shortage;
+    return ok;
+}
+
+bool is_guarded(void)
+{
+    return innermost;
+}
+
+void memory_missing(Shortage shortage)
+{
+    Guard *guard = innermost;
+    if (!guard) {
+        fprintf(stderr, "encoderfile: out of memory (%zu bytes)\n", shortage.wanted);
+        abort();
+    }
+    while (guard->local) arena_free(guard->local);
+    guard->shortage = shortage;
+    longjmp(guard->back, 1);
+}
+
+/* ---- arenas that end with the call (arena.c) ---- */
+void guard_enter(Arena *arena)
+{
+    if (!innermost) return;
+    arena->guard = innermost;
+    arena->next_local = innermost->local;
+    innermost->local = arena;
+}
+
+void guard_leave(Arena *arena)
+{
+    if (!arena->guard) return;
+    Arena **at = &arena->guard->local;
+    while (*at != arena) at = &(*at)->next_local;
+    *at = arena->next_local;
+    arena->guard = NULL;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget.h - what requests may hold, and what happens when one wants more.
+ *
+ * Arenas and buffers of a request draw on its Budget, and that on the budget of all. Memory that is
+ * not there, by the budget or by the system, ends the program unless it was asked for inside
+ * `guarded`: then the call unwinds to there, and only that request fails.
+ *
+ * What runs guarded is left in the middle of any line that allocates. So it holds no lock, opens no
+ * file, and what it has allocated hangs on an arena that outlives it or is `local` (base.h). */
+#ifndef BASE_BUDGET_H
+#define BASE_BUDGET_H
+#include "base.h"
+
+struct Budget {          /* zero-initialised: no limit. The counters are atomic */
+    Budget *all;         /* (optional) what this one is a part of */
+    size_t limit;        /* 0: none */
+    size_t used;         /* bytes that are held; of `all`: by its parts, with what they set aside */
+    size_t aside;        /* of `all`, promised to this one and not used yet */
+};
+bool budget_draw(Budget *, size_t bytes);   /* false: over a limit, and nothing was drawn */
+void budget_return(Budget *, size_t bytes);
+void budget_count(Budget *, size_t *counted, size_t bytes); /* it holds that now, limit or not */
+bool budget_aside(Budget *, size_t bytes);  /* promises them; false: over a limit */
+void budget_join(Budget *, Budget *all);    /* what it holds counts there, limit or not */
+void budget_leave(Budget *);                /* what it holds counts nowhere else any more */
+size_t budget_used(const Budget *);
+
+typedef struct Shortage {
+    size_t wanted;       /* bytes */
+    bool limit;          /* the budget did not have them; else the system */
+} Shortage;
+/* Calls fn. false: memory was missing, and fn has been left where it asked for it. */
+bool guarded(void (*fn)(void *), void *arg, Shortage *);
+bool is_guarded(void);   /* this call is inside of one */
+/* Leaves the guarded call; without one, ends the program. */
+_Noreturn void memory_missing(Shortage);
+
+#endif
