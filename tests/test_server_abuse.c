@@ -142,7 +142,7 @@ static void test_drain(void)
 static void test_bytes(void)
 {
     TEST("bytes of all together");
-    Running r = { .server = { .max_body = 1 << 20, .max_bytes = 3 << 19 } };
+    Running r = { .server = { .max_body = 1 << 20 }, .session = { .max_bytes = 3 << 19 } };
     start(&r);
     int fd[4];
     for (int i = 0; i < 4; i++) {
@@ -156,7 +156,7 @@ static void test_bytes(void)
     }
     CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A)); /* small ones always fit */
     for (int i = 0; i < 4; i++) close(fd[i]);
-    CHECK(becomes(&r, "\nencoderfile_http_bytes ", 0));
+    CHECK(becomes(&r, "\nencoderfile_session_bytes ", 0));
     stop(&r);
 }
 

@@ -69,7 +69,7 @@ static void test_queue(void)
     Err err = { 0 };
     int slice;
     Job *a = JOB(5), *b = JOB(3), *c = JOB(1);
-    queue_init(&q, &(QueueSetup){ .limit = 2, .bytes_limit = 100 }, &meters);
+    queue_init(&q, &(QueueSetup){ .limit = 2, .budget = &(Budget){ 0 } }, &meters);
     CHECK(queue_enter(&q, STAGE_ADMIT, a, &err) && queue_enter(&q, STAGE_RUN, b, &err));
     CHECK(!queue_enter(&q, STAGE_ADMIT, c, &err) && err.code == EF_OVERLOADED);
     CHECK(queue_take(&q, STAGE_ADMIT, &slice) == a);
@@ -96,7 +96,7 @@ static void test_queue_alone(bool alone)
     Err err = { 0 };
     Job *small = JOB(3), *large = JOB(3), *ready = JOB(5), *admit, *dropped;
     small->body = (Str){ text, 40 }, large->body = (Str){ text, LARGE };
-    queue_init(&q, &(QueueSetup){ .limit = 9, .bytes_limit = 2 * LARGE, .runners_admit = true,
+    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 }, .runners_admit = true,
                                   .runners_alone = alone }, &meters);
     CHECK(queue_enter(&q, STAGE_RUN, ready, &err) && queue_enter(&q, STAGE_ADMIT, small, &err) &&
           queue_enter(&q, STAGE_ADMIT, large, &err));
@@ -115,22 +115,28 @@ static void test_queue_alone(bool alone)
 static void test_queue_bytes(void)
 {
     TEST("bytes in the queue");
+    enum { BODY = 64 << 10, LIMIT = 100 << 10 };
     Queue q;
     Err err = { 0 };
-    static const char text[400];
-    Job *a = JOB(1), *b = JOB(1);
-    a->body = (Str){ text, 400 }, b->body = (Str){ text, 40 };
-    queue_init(&q, &(QueueSetup){ .limit = 9, .bytes_limit = 100 }, &meters);
-    CHECK(queue_enter(&q, STAGE_RUN, a, &err)); /* alone it may be any size */
-    CHECK(!queue_enter(&q, STAGE_RUN, b, &err) && err.code == EF_OVERLOADED && says(&err, "440"));
-    CHECK(queue_hold(&q, a, 1000, &err) && meters.bytes == 1400);
-    queue_leave(&q, a);
-    CHECK(meters.bytes == 0 && queue_enter(&q, STAGE_RUN, b, &err));
-    a->body.n = 60, a->heap_at = 0;
-    CHECK(queue_enter(&q, STAGE_ADMIT, a, &err));
-    CHECK(!queue_hold(&q, b, 1, &err) && err.code == EF_OVERLOADED);
+    Budget all = { .limit = LIMIT };
+    Job *job[3];
+    for (int i = 0; i < 3; i++) {
+        Buf body = { 0 };
+        buf_reserve(&body, i == 2 ? 2 * BODY : BODY);
+        job_store(job[i] = JOB(1), &body);
+    }
+    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &all }, &meters);
+    CHECK(queue_enter(&q, STAGE_RUN, job[0], &err) && budget_used(&all) >= BODY);
+    CHECK(!queue_enter(&q, STAGE_RUN, job[1], &err) && err.code == EF_OVERLOADED);
+    CHECK(!queue_enter(&q, STAGE_RUN, job[2], &err) && err.code == EF_TOO_LARGE);
+    CHECK(budget_aside(&job[0]->budget, LIMIT - budget_used(&all)) && budget_used(&all) == LIMIT);
+    CHECK(!budget_aside(&job[0]->budget, 1) && budget_draw(&job[0]->budget, 1));
+    CHECK(budget_used(&all) == LIMIT); /* it was promised before */
+    queue_leave(&q, job[0]);
+    CHECK(budget_used(&all) == 0 && queue_enter(&q, STAGE_RUN, job[1], &err));
+    queue_leave(&q, job[1]);
     queue_free(&q);
-    job_free(a), job_free(b);
+    for (int i = 0; i < 3; i++) job_free(job[i]);
 }
 
 /* Who is served when: by what each client has had, not by who came first. */
@@ -139,7 +145,7 @@ static void test_queue_order(void)
     TEST("order of the queue");
     Queue q;
     Job *doc[4], *query = JOB(8), *list = JOB(10, 10, 10, 10, 10, 10, 10, 10), *late = JOB(8);
-    queue_init(&q, &(QueueSetup){ .limit = 99, .bytes_limit = 1 }, &meters);
+    queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
     for (int i = 0; i < 4; i++) queue_pass(&q, STAGE_RUN, doc[i] = JOB(512));
     CHECK(LOAD(&q, 600, { doc[0], 0, 1 }));
     queue_pass(&q, STAGE_RUN, query);  /* it came last and goes first, and alone: */
@@ -164,7 +170,7 @@ static void test_queue_starvation(void)
     static Load load;
     Job *doc = JOB(512), *admit, *dropped;
     int rounds = 0;
-    queue_init(&q, &(QueueSetup){ .limit = 99, .bytes_limit = 1 }, &meters);
+    queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
     queue_pass(&q, STAGE_RUN, doc);
     for (; doc->at == 0 && rounds < 1000; rounds++) {
         Job *text = JOB(8);
@@ -183,7 +189,7 @@ static void test_queue_overtaking(void)
     TEST("one long run at a time");
     Queue q;
     Job *doc[3], *text = JOB(8), *next = JOB(8);
-    queue_init(&q, &(QueueSetup){ .limit = 99, .bytes_limit = 1 }, &meters);
+    queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
     for (int i = 0; i < 3; i++) queue_pass(&q, STAGE_RUN, doc[i] = JOB(512));
     text->share = next->share = 5000;
     queue_pass(&q, STAGE_RUN, text), queue_pass(&q, STAGE_RUN, next);
@@ -201,7 +207,7 @@ static void test_queue_dropped(void)
     Queue q;
     static Load load;
     Job *admit, *dropped, *gone = JOB(3), *late = JOB(3), *wanted = JOB(3);
-    queue_init(&q, &(QueueSetup){ .limit = 9, .bytes_limit = 1 }, &meters);
+    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 } }, &meters);
     late->deadline = now_seconds() - 1, wanted->deadline = now_seconds() + 1000;
     queue_pass(&q, STAGE_RUN, gone), queue_pass(&q, STAGE_RUN, late);
     queue_pass(&q, STAGE_RUN, wanted);
@@ -514,7 +520,7 @@ static void test_slices(const Model *model)
     session_drain(s);
     CHECK(job->err.code == EF_OK && job->slices > 2 && same->slices == 0 && failed == 1);
     CHECK(str_eq(buf_view(&job->json), buf_view(&same->json)));
-    CHECK(session_meters(s)->rows == 2 * 901 && session_meters(s)->bytes == 0);
+    CHECK(session_meters(s)->rows == 2 * 901 && budget_used(session_budget(s)) == 0);
     job_free(job), job_free(same);
     session_free(s);
     buf_free(&body);

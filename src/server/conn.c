@@ -233,7 +233,9 @@ static bool too_much(Conn *c, Err *err)
     const Loop *loop = c->loop;
     size_t expected = c->http.chunked ? 0 : c->http.body.at + c->http.body.n;
     count(c, MAX(c->in.cap, expected));
-    return !loop_has_room(loop, c->counted, err);
+    if (loop_has_room(loop, c->counted, err)) return false;
+    count(c, c->in.cap); /* the rest is not waited for */
+    return true;
 }
 
 static void begin_request(Conn *c)

@@ -335,6 +335,7 @@ void exchange_returned(Exchange *x, Job *job)
     }
     x->conn->share = job->share;
     if (x->state == X_WAITING) x->state = X_OPEN;
+    if (x->job) tei_lengths(&x->loop->meters.te, x, job);
     if (x->handler && x->handler->returned) x->handler->returned(x, job);
     else answer(x, job);
     x->carrier->wake(x);

@@ -372,8 +372,10 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
         refuse(s, EF_UNAVAILABLE, 0, "out of memory for the body: try again");
     else if (x->state == X_READING && s->body.n > x->most)
         refuse(s, EF_TOO_LARGE, 0, "body: found more than the limit");
-    else if (x->state == X_READING && !loop_has_room(x->loop, x->counted, &err))
+    else if (x->state == X_READING && !loop_has_room(x->loop, x->counted, &err)) {
+        exchange_count(x, s->body.cap); /* the rest is not waited for */
         refuse(s, err.code, 0, err.message);
+    }
     settle(c, s);
     return 0;
 }

@@ -76,10 +76,14 @@ static void count_job(TeMeters *m, const Exchange *x, const Job *job)
     m->successes[!job->single]++;
     m->good_inputs[group] += job->n;
     add_spans(m->request, s);
-    for (size_t i = 0; i < job->n; i++) {
-        add_spans(m->input[group], s);
+    for (size_t i = 0; i < job->n; i++) add_spans(m->input[group], s);
+}
+
+void tei_lengths(TeMeters *m, const Exchange *x, const Job *job)
+{
+    if (!x->route || !x->route->job || x->route->job->keep == KEEP_NOTHING) return;
+    for (size_t i = 0; job->err.code == EF_OK && i < job->n; i++)
         add(&m->length, 0.5, 2, (double)job->encoding[i].n);
-    }
 }
 
 void tei_answered(TeMeters *m, const Exchange *x)

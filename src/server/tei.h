@@ -24,6 +24,8 @@ typedef struct TeMeters {
 
 struct Exchange;
 struct Loop;
+/* How long the texts of its job were: before they are forgotten; and the rest, when it was sent. */
+void tei_lengths(TeMeters *, const struct Exchange *, const Job *);
 void tei_answered(TeMeters *, const struct Exchange *);
 void tei_page(const struct Loop *, Buf *out);
 

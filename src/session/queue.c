@@ -17,7 +17,17 @@ enum {
     SMALL_PART = 4,              /* as do those of at most a fourth of a run; */
     STRETCH = 4,                 /* a longer one only with those at least a fourth of it */
     MOST_ASIDE = 256,            /* jobs passed over in search of one that fits */
+    FIRST_HEAP = 64,             /* jobs */
 };
+
+static bool heap_grow(Queue *queue, int room)
+{
+    Job **heap = heap_resize(queue->heap, (size_t)room * sizeof *heap);
+    if (!heap) return false;
+    queue->heap = heap;
+    queue->heap_room = room;
+    return true;
+}
 
 void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
 {
@@ -28,6 +38,7 @@ void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
                       .runners_alone = setup->runners_alone,
                       .lendable = setup->lendable,
                       .meters = meters };
+    heap_grow(queue, FIRST_HEAP);
     pthread_mutex_init(&queue->lock, NULL);
     for (int i = 0; i < STAGES; i++) {
         queue->stage[i].tail = &queue->stage[i].head;
@@ -160,7 +171,7 @@ static bool refused(const Queue *queue, const Job *job, Err *err)
     }
     size_t own = job->budget.used, limit = queue->budget->limit;
     size_t all = own + (job->budget.all ? 0 : budget_used(queue->budget));
-    if (job->budget.all || all <= limit) return false;
+    if (job->budget.all || !limit || all <= limit) return false;
     count_add(&m->heavy, 1);
     return !fail(err, own > limit ? EF_TOO_LARGE : EF_OVERLOADED,
                  "queue: found %zu bytes of requests, wanted at most %zu: try again", all, limit);
@@ -169,13 +180,9 @@ static bool refused(const Queue *queue, const Job *job, Err *err)
 /* What is in must always find room in the heap. */
 static bool heap_reserve(Queue *queue, Err *err)
 {
-    if (queue->inside < queue->heap_room) return true;
-    int room = MAX(64, queue->heap_room * 2);
-    Job **heap = heap_resize(queue->heap, (size_t)room * sizeof *heap);
-    if (!heap) return fail(err, EF_UNAVAILABLE, "queue: no memory for another request: try again");
-    queue->heap = heap;
-    queue->heap_room = room;
-    return true;
+    if (queue->inside < queue->heap_room || heap_grow(queue, MAX(FIRST_HEAP, 2 * queue->heap_room)))
+        return true;
+    return fail(err, EF_UNAVAILABLE, "queue: no memory for another request: try again");
 }
 
 static bool let_in(Queue *queue, Job *job, Err *err)
