@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * encode.c - runs the steps of pipeline.h for one text or a pair, cuts to length, adds special
- * tokens.
+ * tokens. A long text goes through the steps in parts (slice.c), and no further than truncation
+ * leaves anything of it.
  *
  * Truncation is the reference's, with its odd corner: a limit below the number of special tokens
  * underflows there and so limits nothing. */
@@ -17,13 +18,14 @@ enum { LONGEST_TEXT = 1 << 27 }; /* bytes; spans are 32 bits and a character may
 
 /* ---- one text to tokens ---- */
 
-/* Original text to pieces of normalized text, with the added tokens already known. */
-static void cut_and_normalize(const Tokenizer *t, Str original, Text *text, Pieces *out)
+/* A part of the original, from byte `base` on, to pieces of normalized text, with the added tokens
+ * already known. */
+static void cut_and_normalize(const Tokenizer *t, Str part, size_t base, Text *text, Pieces *out)
 {
     Pieces raw = { .arena = text->arena };
     Piece whole = { 0 }; /* the last added token that was copied, and where to */
     size_t copy = 0;
-    added_cut(&t->added.raw, original, 0, &raw);
+    added_cut(&t->added.raw, part, 0, &raw);
     for (size_t i = 0; i < raw.n; i++) {
         Piece piece = raw.items[i];
         size_t from = text->n;
@@ -32,9 +34,9 @@ static void cut_and_normalize(const Tokenizer *t, Str original, Text *text, Piec
             pieces_add(out, from, from + (piece.to - piece.from), piece.id);
             continue;
         }
-        Source in = { { original.p + piece.from, piece.to - piece.from },
+        Source in = { { part.p + piece.from, piece.to - piece.from },
                       NULL,
-                      (int32_t)piece.from };
+                      (int32_t)(base + piece.from) };
         if (piece.id >= 0) {
             whole = piece, copy = from;
             text_add(text, in);
@@ -61,9 +63,14 @@ static void place(Token *tokens, size_t n, const Text *text, int32_t from, size_
 typedef struct Side { /* one of the texts, on its way */
     Words words;
     bool split; /* words came as such; else there is one, the text */
-    Text text;
+    Text text;  /* of a text in parts: what names of tokens are in */
     Tokens tokens;
-    size_t named;           /* bytes of the names of added tokens */
+    size_t named;  /* bytes of the names of added tokens */
+    size_t grown;  /* Text.grown of its parts */
+    bool names;    /* what tokens are called matters */
+    size_t count;  /* words so far */
+    size_t enough; /* with more tokens than this the rest does not matter; 0: it does */
+    bool stopped;  /* so it did not */
     struct Window *windows; /* that go into encodings; the first is the main one */
     size_t n;
 } Side;
@@ -76,16 +83,15 @@ static bool check_text(Str text, Err *err)
     return utf8_valid(text) || fail(err, EF_INVALID_INPUT, "text: not valid UTF-8");
 }
 
-static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
+/* The part from byte `from` to `to` of the original. */
+static bool tokenize_part(const Tokenizer *t, Side *side, size_t index, Span part, Text *text,
+                          Err *err)
 {
-    Str original = side->words.items[index];
-    if (!check_text(original, err)) return false;
-    Text *text = &side->text;
     Tokens *out = &side->tokens;
     Pieces pieces = { .arena = text->arena }, words = { .arena = text->arena };
-    text_reserve(text, original.n);
-    text->given += original.n;
-    cut_and_normalize(t, original, text, &pieces);
+    Str bytes = { side->words.items[index].p + part.start, (size_t)(part.end - part.start) };
+    text_reserve(text, bytes.n);
+    cut_and_normalize(t, bytes, (size_t)part.start, text, &pieces);
     pretokenizer_run(&t->pretokenizer, text, &pieces, &words);
     if (text->trouble) return fail(err, EF_INVALID_INPUT, "text: %s", text->trouble);
     for (size_t i = 0; i < words.n; i++) {
@@ -95,15 +101,97 @@ static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
         else if (!t->model.kind->word(&t->model, (Str){ text->p + word.from, n }, out, err))
             return false;
         place(out->items + before, out->n - before, text, (int32_t)word.from,
-              side->split ? index : i);
+              side->split ? index : side->count);
+        side->count++;
     }
     return true;
 }
 
-static bool tokenize_all(const Tokenizer *t, Arena *arena, Side *side, Err *err)
+/* Ids and offsets of tokens inside one another are as many as the text has bytes; what they are
+ * called, together, is the square of that. */
+static bool check_names(const Side *side, Err *err)
+{
+    if (!side->names || side->named <= MOST_NAMES) return true;
+    return fail(err, EF_TOO_LARGE,
+                "text: found added tokens inside one another with names of %zu bytes, wanted at "
+                "most %d", side->named, MOST_NAMES);
+}
+
+/* Names that lie in a part's text move to where they stay. */
+static void keep_names(Side *side, const Text *text, size_t from)
+{
+    for (Token *token = side->tokens.items + from, *end = side->tokens.items + side->tokens.n;
+         side->names && token < end; token++) {
+        if (token->from < 0) continue;
+        size_t n = (size_t)(token->to - token->from);
+        text_reserve(&side->text, n);
+        memcpy(side->text.p + side->text.n, text->p + token->from, n);
+        token->from = (int32_t)side->text.n, token->to = (int32_t)(side->text.n += n);
+    }
+}
+
+/* One part of several; their memory is used again. *to: where it ended. */
+static bool tokenize_slice(const Tokenizer *t, Side *side, size_t from, size_t *to, Arena *work,
+                           Err *err)
+{
+    Str original = side->words.items[0];
+    size_t tokens = side->tokens.n, words = side->count, named = side->named;
+    *to = slice_end(original, from, t->slice);
+    for (;;) {
+        Text text = { .arena = work, .given = original.n, .grown = side->grown };
+        Span part = { (int32_t)from, (int32_t)*to };
+        if (!tokenize_part(t, side, 0, part, &text, err) || !check_names(side, err)) return false;
+        if (!text.drifted || *to == original.n) {
+            side->grown = text.grown;
+            return keep_names(side, &text, tokens), true;
+        }
+        side->tokens.n = tokens, side->count = words; /* all of the rest at once, then */
+        side->named = named;
+        *to = original.n;
+    }
+}
+
+/* Room for as many tokens as there will be if it goes on like this. */
+static void expect_tokens(Side *side, size_t done, size_t all)
+{
+    double each = (double)side->tokens.n / (double)done;
+    size_t more = (size_t)(each * (double)all * 1.1), cap = side->tokens.cap;
+    if (!side->enough && more > cap) tokens_grow_to(&side->tokens, more);
+}
+
+static bool tokenize_slices(const Tokenizer *t, Side *side, Err *err)
+{
+    enum { KEPT = 4 << 20 };
+    Arena work = { .budget = side->text.arena->budget, .local = true };
+    size_t all = side->words.items[0].n;
+    bool ok = true;
+    for (size_t from = 0, to; ok && from < all && !side->stopped; from = to) {
+        ok = tokenize_slice(t, side, from, &to, &work, err);
+        arena_reset(&work, KEPT);
+        if (ok && from == 0) expect_tokens(side, to, all);
+        side->stopped = side->enough && side->tokens.n > side->enough && to < all;
+    }
+    arena_free(&work);
+    return ok;
+}
+
+static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
+{
+    Str original = side->words.items[index];
+    if (!check_text(original, err)) return false;
+    if (!side->split && t->slice && original.n > 2 * t->slice)
+        return tokenize_slices(t, side, err);
+    Span all = { 0, (int32_t)original.n };
+    side->text.given += original.n;
+    return tokenize_part(t, side, index, all, &side->text, err) && check_names(side, err);
+}
+
+static bool tokenize_all(const Tokenizer *t, Arena *arena, Side *side, size_t enough, Err *err)
 {
     side->text = (Text){ .arena = arena };
     side->tokens = (Tokens){ .arena = arena };
+    side->count = side->named = side->grown = 0;
+    side->stopped = false, side->enough = enough;
     tokens_grow(&side->tokens);
     tokens_scratch(&side->tokens, MAX(t->model.scratch, (size_t)SCRATCH));
     for (size_t i = 0; i < side->words.n; i++)
@@ -384,15 +472,27 @@ static bool add_overflow(const Job *job, Encoding *out, Err *err)
     return true;
 }
 
-/* Ids and offsets of tokens inside one another are as many as the text has bytes; what they are
- * called, together, is the square of that. */
-static bool check_names(const Side sides[2], Err *err)
+/* How many tokens of a text can matter; 0: all. Which of two texts is the longer matters, too. */
+static size_t tokens_enough(const PostProcessor *post, bool pair, const EncodeOptions *options)
 {
-    size_t named = sides[0].named + sides[1].named;
-    if (named <= MOST_NAMES) return true;
-    return fail(err, EF_TOO_LARGE,
-                "text: found added tokens inside one another with names of %zu bytes, wanted at "
-                "most %d", named, MOST_NAMES);
+    size_t added = options->no_special ? 0 : pair ? post->pair.added : post->single.added;
+    size_t limit = (size_t)MAX(options->max_length, 0);
+    bool front = options->strategy == TRUNCATE_LONGEST_FIRST && !options->truncate_left &&
+                 !options->overflow;
+    return front && limit > added ? limit - added : 0;
+}
+
+static bool tokenize_sides(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
+                           const EncodeOptions *options, Err *err)
+{
+    size_t enough = tokens_enough(&t->post, pair, options);
+    sides[0].names = sides[1].names = options->tokens || t->post.trims;
+    if (!tokenize_all(t, arena, &sides[0], enough, err) ||
+        (pair && !tokenize_all(t, arena, &sides[1], enough, err)))
+        return false;
+    bool both = pair && sides[0].tokens.n > enough && sides[1].tokens.n > enough;
+    if (!both || !(sides[0].stopped || sides[1].stopped)) return true;
+    return tokenize_all(t, arena, &sides[0], 0, err) && tokenize_all(t, arena, &sides[1], 0, err);
 }
 
 static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
@@ -400,10 +500,8 @@ static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
 {
     EncodeOptions none = { 0 };
     if (!options) options = &none;
-    if (!tokenize_all(t, arena, &sides[0], err)) return false;
-    if (pair && !tokenize_all(t, arena, &sides[1], err)) return false;
+    if (!tokenize_sides(t, arena, sides, pair, options, err)) return false;
     if (!truncate_sides(arena, sides, pair, &t->post, options, err)) return false;
-    if ((options->tokens || t->post.trims) && !check_names(sides, err)) return false;
     Job job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
     assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
     for (int s = 0; s < 2; s++)

@@ -252,27 +252,50 @@ static void sequence_run(const Normalizer *self, Source in, Text *out)
         normalizer_run(&sequence->items[i], in, &next);
         in = (Source){ { next.p, next.n }, next.at, in.base };
         out->grown = next.grown;
+        out->drifted |= next.drifted;
         out->trouble = next.trouble;
         if (next.trouble) return;
     }
     text_add(out, in);
 }
 
+static bool sequence_apart(const Normalizer *self)
+{
+    const Sequence *sequence = self->data;
+    for (size_t i = 0; i < sequence->n; i++) {
+        const Normalizer *one = &sequence->items[i];
+        if (one->kind && !(one->kind->apart && one->kind->apart(one))) return false;
+    }
+    return true;
+}
+
+/* Character by character, whatever stands around it. */
+static bool always_apart(const Normalizer *self)
+{
+    (void)self;
+    return true;
+}
+
+static bool strip_apart(const Normalizer *self)
+{
+    return !((const Strip *)self->data)->left; /* it would take the space */
+}
+
 static const NormalizerKind kinds[] = {
-    { "BertNormalizer", bert_load, bert_run },
+    { "BertNormalizer", bert_load, bert_run, always_apart },
     { "ByteLevel", NULL, byte_level_run },
-    { "Lowercase", NULL, lowercase_run },
-    { "NFC", NULL, nfc_run },
-    { "NFD", NULL, nfd_run },
-    { "NFKC", NULL, nfkc_run },
-    { "NFKD", NULL, nfkd_run },
-    { "Nmt", NULL, nmt_run },
-    { "Precompiled", precompiled_load, precompiled_run },
+    { "Lowercase", NULL, lowercase_run, always_apart },
+    { "NFC", NULL, nfc_run, always_apart },
+    { "NFD", NULL, nfd_run, always_apart },
+    { "NFKC", NULL, nfkc_run, always_apart },
+    { "NFKD", NULL, nfkd_run, always_apart },
+    { "Nmt", NULL, nmt_run, always_apart },
+    { "Precompiled", precompiled_load, precompiled_run, precompiled_apart },
     { "Prepend", prepend_load, prepend_run },
-    { "Replace", replace_load, replace_run },
-    { "Sequence", sequence_load, sequence_run },
-    { "Strip", strip_load, strip_run },
-    { "StripAccents", NULL, strip_accents_run },
+    { "Replace", replace_load, replace_run, replace_apart },
+    { "Sequence", sequence_load, sequence_run, sequence_apart },
+    { "Strip", strip_load, strip_run, strip_apart },
+    { "StripAccents", NULL, strip_accents_run, always_apart },
 };
 
 bool normalizer_load(Arena *arena, const Value *v, Normalizer *out, Err *err)

@@ -28,8 +28,10 @@ void nfkd_run(const Normalizer *, Source, Text *out);
 bool precompiled_load(Arena *, const Value *, Normalizer *, Err *);
 bool precompiled_blob(Arena *, const Value *, Str *out, Err *); /* its map, as it is used */
 void precompiled_run(const Normalizer *, Source, Text *out);
+bool precompiled_apart(const Normalizer *);
 /* normalize_replace.c */
 bool replace_load(Arena *, const Value *, Normalizer *, Err *);
 void replace_run(const Normalizer *, Source, Text *out);
+bool replace_apart(const Normalizer *);
 
 #endif

@@ -218,4 +218,15 @@ void precompiled_run(const Normalizer *self, Source in, Text *out)
         i = end;
     }
     if (w.waits) align_add(&w.align, w.code, w.change);
+    if (w.align.next < in.text.n) out->drifted = true;
+}
+
+/* Letters, digits and the space stay what they are. */
+bool precompiled_apart(const Normalizer *self)
+{
+    static const char kept[] = " 0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const Charsmap *map = self->data;
+    for (const char *c = kept; *c; c++)
+        if (!map->ascii[(unsigned char)*c]) return false;
+    return true;
 }

@@ -49,3 +49,15 @@ void replace_run(const Normalizer *self, Source in, Text *out)
     if (search.trouble) out->trouble = search.trouble;
     text_add(out, source_part(in, done, in.text.n));
 }
+
+/* What is looked for has no letter, digit or space in it, or two spaces at least. */
+bool replace_apart(const Normalizer *self)
+{
+    const Pattern *pattern = &((const Replace *)self->data)->pattern;
+    if (!pattern->string.n) return pattern->blanks;
+    for (size_t i = 0; i < pattern->string.n; i++) {
+        char c = pattern->string.p[i], low = (char)(c | 0x20);
+        if (c == ' ' || (c >= '0' && c <= '9') || (low >= 'a' && low <= 'z')) return false;
+    }
+    return true;
+}

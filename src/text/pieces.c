@@ -82,7 +82,12 @@ void pieces_grow(Pieces *pieces)
 
 void tokens_grow(Tokens *tokens)
 {
-    size_t cap = MAX(tokens->cap * 2, (size_t)FIRST_ITEMS), item = sizeof *tokens->items;
+    tokens_grow_to(tokens, MAX(tokens->cap * 2, (size_t)FIRST_ITEMS));
+}
+
+void tokens_grow_to(Tokens *tokens, size_t cap)
+{
+    size_t item = sizeof *tokens->items;
     tokens->items = moved(tokens->arena, tokens->items, tokens->n * item, cap * item);
     tokens->cap = cap;
 }

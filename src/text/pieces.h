@@ -23,6 +23,7 @@ typedef struct Text { /* what it writes: n bytes with their spans, growing in th
     size_t given;        /* bytes of the original, which it may not outgrow: text_grew */
     size_t grown;        /* bytes that the steps so far wrote more than they read */
     const char *trouble; /* why a step gave up on it (a pattern without end); NULL: none did */
+    bool drifted;        /* spans have shifted against the text: what follows depends on it */
 } Text;
 /* A step that read `had` bytes has written those from `from` on: whether it may go on; and the same
  * at its end. No: text->trouble. */
@@ -84,6 +85,7 @@ typedef struct Tokens {
     size_t room;       /* of scratch */
 } Tokens;
 void tokens_grow(Tokens *);
+void tokens_grow_to(Tokens *, size_t items);
 uint64_t *tokens_scratch(Tokens *, size_t items); /* what was in there is lost */
 static inline void tokens_add(Tokens *out, int32_t id, size_t start, size_t end)
 {

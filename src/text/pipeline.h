@@ -10,7 +10,8 @@
  * To add a kind of component (the `type` of an object in tokenizer.json):
  *   1. a `run` (or `word`) function in normalize*.c or pretokenize*.c; a model has its own file;
  *      and a `load` that reads the object's members into arena memory behind `data`, if it has any;
- *   2. a row in the table at the foot of normalize.c or pretokenize.c (models: model.c).
+ *   2. a row in the table at the foot of normalize.c or pretokenize.c (models: model.c), which says
+ *      whether long texts may be cut before a space (slice.c; saying nothing is safe).
  * Nothing else names kinds. A normalizer reads a Source and appends to a Text, keeping spans: a
  * changed or inserted character has the span of the one it came from. A pre-tokenizer gets one
  * piece at a time and appends pieces; one that changes text appends the new text to the Text and
@@ -30,6 +31,8 @@ typedef struct NormalizerKind {
     const char *type;
     bool (*load)(Arena *, const Value *, Normalizer *, Err *); /* (optional) absent: no members */
     void (*run)(const Normalizer *, Source, Text *out);        /* appends */
+    bool (*apart)(const Normalizer *); /* (optional) two parts give what the whole gives, cut as
+                                        * slice.c does, and the space stays; absent: no */
 } NormalizerKind;
 struct Normalizer {
     const NormalizerKind *kind; /* NULL: text stays as it is */
@@ -39,11 +42,15 @@ bool normalizer_load(Arena *, const Value *, Normalizer *, Err *);
 void normalizer_run(const Normalizer *, Source, Text *out);
 
 /* ---- pre-tokenizers (pretokenize.c) ---- */
+/* What becomes of a space between two ASCII letters or digits: it may join what is around it; it
+ * does not matter; a word ends before it, always. */
+typedef enum { SPACE_JOINS, SPACE_PASSES, SPACE_CUTS } AtSpace;
 typedef struct PreTokenizer PreTokenizer;
 typedef struct PreTokenizerKind {
     const char *type;
     bool (*load)(Arena *, const Value *, PreTokenizer *, Err *);
     void (*run)(const PreTokenizer *, Text *, Piece, Pieces *out);
+    AtSpace (*at_space)(const PreTokenizer *); /* (optional) absent: SPACE_JOINS */
 } PreTokenizerKind;
 struct PreTokenizer {
     const PreTokenizerKind *kind; /* NULL: a piece is a word */
@@ -51,6 +58,7 @@ struct PreTokenizer {
 };
 bool pretokenizer_load(Arena *, const Value *, PreTokenizer *, Err *);
 void pretokenizer_run(const PreTokenizer *, Text *, const Pieces *in, Pieces *out);
+AtSpace pretokenizer_at_space(const PreTokenizer *);
 
 /* ---- models (model.c; wordpiece.c, bpe.c, unigram.c, wordlevel.c) ---- */
 typedef struct Model Model;
@@ -160,6 +168,11 @@ bool decoder_load(Arena *, const Value *, Decoder *, Err *);
 /* From a parsed tree into `t`, whose model may be ready. */
 bool tokenizer_fill(Arena *, const Value *root, Tokenizer *t, Err *);
 
+/* ---- parts of a text (slice.c) ---- */
+size_t slice_bytes(const Tokenizer *);                    /* for Tokenizer.slice */
+/* Where the part from `from` on ends: at the first safe place behind `least` bytes. 0: at the end. */
+size_t slice_end(Str text, size_t from, size_t least);
+
 struct Tokenizer {
     Normalizer normalizer;
     PreTokenizer pretokenizer;
@@ -172,6 +185,7 @@ struct Tokenizer {
     bool pads; /* the file has a `padding` */
     PadOptions padding;
     Decoder decoder;
+    size_t slice; /* bytes of text that are tokenized at once, about; 0: all */
 };
 
 #endif

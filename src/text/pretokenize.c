@@ -108,19 +108,41 @@ static void sequence_run(const PreTokenizer *self, Text *text, Piece piece, Piec
     for (size_t i = 0; i < now.n; i++) pieces_add(out, now.items[i].from, now.items[i].to, -1);
 }
 
+/* Behind a cut each part is a piece of its own, and the rest does not matter. */
+static AtSpace sequence_at_space(const PreTokenizer *self)
+{
+    const Sequence *sequence = self->data;
+    for (size_t i = 0; i < sequence->n; i++) {
+        AtSpace at = pretokenizer_at_space(&sequence->items[i]);
+        if (at != SPACE_PASSES) return at;
+    }
+    return SPACE_PASSES;
+}
+
+static AtSpace cutter_at_space(const PreTokenizer *self)
+{
+    (void)self;
+    return SPACE_CUTS;
+}
+
+AtSpace pretokenizer_at_space(const PreTokenizer *self)
+{
+    return self->kind && self->kind->at_space ? self->kind->at_space(self) : SPACE_JOINS;
+}
+
 static const PreTokenizerKind kinds[] = {
-    { "BertPreTokenizer", bert_load, cutter_run },
-    { "ByteLevel", byte_level_load, byte_level_run },
-    { "CharDelimiterSplit", delimiter_load, chars_run },
-    { "Digits", digits_load, chars_run },
+    { "BertPreTokenizer", bert_load, cutter_run, cutter_at_space },
+    { "ByteLevel", byte_level_load, byte_level_run, byte_level_at_space },
+    { "CharDelimiterSplit", delimiter_load, chars_run, chars_at_space },
+    { "Digits", digits_load, chars_run, chars_at_space },
     { "FixedLength", fixed_length_load, fixed_length_run },
-    { "Metaspace", metaspace_load, metaspace_run },
-    { "Punctuation", punctuation_load, chars_run },
-    { "Sequence", sequence_load, sequence_run },
-    { "Split", split_load, split_run },
+    { "Metaspace", metaspace_load, metaspace_run, metaspace_at_space },
+    { "Punctuation", punctuation_load, chars_run, chars_at_space },
+    { "Sequence", sequence_load, sequence_run, sequence_at_space },
+    { "Split", split_load, split_run, split_at_space },
     { "UnicodeScripts", NULL, scripts_run },
-    { "Whitespace", whitespace_load, cutter_run },
-    { "WhitespaceSplit", whitespace_split_load, cutter_run },
+    { "Whitespace", whitespace_load, cutter_run, cutter_at_space },
+    { "WhitespaceSplit", whitespace_split_load, cutter_run, cutter_at_space },
 };
 
 bool pretokenizer_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)

@@ -83,6 +83,18 @@ void split_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
     if (search.trouble) text->trouble = search.trouble;
 }
 
+/* The known expressions end a word before a space; what they leave out is white space. */
+AtSpace split_at_space(const PreTokenizer *self)
+{
+    const Split *split = self->data;
+    Behavior kept = split->invert ? REMOVED : ISOLATED;
+    if (split->pattern.known) return split->behavior == kept ? SPACE_CUTS : SPACE_JOINS;
+    bool ends = split->behavior == REMOVED || split->behavior == ISOLATED ||
+                split->behavior == WITH_NEXT;
+    bool space = str_is(split->pattern.string, " ") && !split->invert && ends;
+    return space ? SPACE_CUTS : SPACE_JOINS;
+}
+
 /* ---- kinds of characters: Punctuation, Digits, CharDelimiterSplit ---- */
 typedef struct Chars {
     uint16_t flags;     /* UNICODE_* that are looked for, */
@@ -150,6 +162,14 @@ void chars_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
     }
     if (done < piece.to) merger_part(&merger, done, piece.to, false);
     merger_end(&merger);
+}
+
+/* What is found may go with a neighbour, also over the space. */
+AtSpace chars_at_space(const PreTokenizer *self)
+{
+    const Chars *chars = self->data;
+    bool merges = chars->behavior == WITH_PREVIOUS || chars->behavior == WITH_NEXT;
+    return merges ? SPACE_JOINS : chars->ascii[' '] ? SPACE_CUTS : SPACE_PASSES;
 }
 
 /* ---- FixedLength ---- */

@@ -84,6 +84,12 @@ void byte_level_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *o
     }
 }
 
+/* Without the expression the space becomes a letter. */
+AtSpace byte_level_at_space(const PreTokenizer *self)
+{
+    return ((const ByteLevel *)self->data)->regex ? SPACE_CUTS : SPACE_JOINS;
+}
+
 /* ---- Metaspace ---- */
 typedef enum { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER } Scheme;
 typedef struct Metaspace {
@@ -167,4 +173,9 @@ void metaspace_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *ou
         }
     }
     pieces_add(out, word, text->n, -1);
+}
+
+AtSpace metaspace_at_space(const PreTokenizer *self)
+{
+    return ((const Metaspace *)self->data)->split ? SPACE_CUTS : SPACE_JOINS;
 }

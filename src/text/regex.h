@@ -110,6 +110,7 @@ typedef size_t KnownMatch(Str text, size_t i);
 typedef struct Pattern {
     Str string;        /* looked for as it is, unless empty */
     KnownMatch *known; /* or NULL */
+    bool blanks;       /* the expression is " {2,}" */
     Regex regex;
 } Pattern;
 bool pattern_load(Arena *, const Value *, const char *where, Pattern *out, Err *);

@@ -189,6 +189,7 @@ bool pattern_load(Arena *arena, const Value *v, const char *where, Pattern *out,
         if (str_is(text, known[i].pattern)) out->known = known[i].match;
     if (out->known) return true;
     if (!regex && text.n) return out->string = text, true;
+    out->blanks = regex && str_is(text, " {2,}");
     return regex_compile(arena, text, &out->regex, err) || within(err, "%s", where);
 }
 

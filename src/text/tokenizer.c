@@ -106,6 +106,7 @@ bool tokenizer_fill(Arena *arena, const Value *root, Tokenizer *t, Err *err)
     int32_t greatest = t->model.vocab.greatest;
     for (size_t i = 0; i < t->added.n; i++) greatest = MAX(greatest, t->added.items[i].id);
     t->size = (size_t)(greatest + 1);
+    t->slice = slice_bytes(t);
     return check_template(t, &t->post.single, err) && check_template(t, &t->post.pair, err);
 }
 
