@@ -14,10 +14,22 @@ struct Gzip {
     Bytef block[BLOCK];
 };
 
+/* Its memory is the arena's, so that there is nothing to end. */
+static void *zlib_alloc(void *arena, unsigned items, unsigned size)
+{
+    return arena_raw(arena, (size_t)items * size);
+}
+
+static void zlib_free(void *arena, void *p)
+{
+    (void)arena, (void)p;
+}
+
 Gzip *gzip_open(Arena *arena, int level, GzipSink *sink, void *context)
 {
     Gzip *g = NEW(arena, Gzip);
     g->sink = sink, g->context = context;
+    g->z.zalloc = zlib_alloc, g->z.zfree = zlib_free, g->z.opaque = arena;
     int state = deflateInit2(&g->z, level, Z_DEFLATED, GZIP_FORM, 9, Z_DEFAULT_STRATEGY);
     assert(state == Z_OK);
     (void)state;
@@ -63,7 +75,7 @@ static bool into_buf(void *context, const void *bytes, size_t n, Err *err)
 
 void gzip_pack(Buf *out, Str bytes, int level)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     Err never;
     Gzip *g = gzip_open(&arena, level, into_buf, out);
     gzip_add(g, bytes, &never);
@@ -87,20 +99,45 @@ static bool unpack_block(z_stream *z, Buf *out, size_t most, int *state, Err *er
     return fail(err, EF_BAD_MODEL, "gzip: the data is cut short");
 }
 
+/* The member at byte *at, which moves behind it. */
+static bool unpack_member(z_stream *z, Str packed, size_t *at, Buf *out, size_t most, Err *err)
+{
+    size_t given = *at;
+    z->avail_in = 0;
+    for (int state = Z_OK; state != Z_STREAM_END;) {
+        size_t n = z->avail_in ? 0 : MIN(packed.n - given, (size_t)1 << 30);
+        if (n) z->next_in = (Bytef *)(uintptr_t)(packed.p + given), z->avail_in = (uInt)n;
+        given += n;
+        if (!unpack_block(z, out, most, &state, err)) return false;
+    }
+    *at = given - z->avail_in;
+    return true;
+}
+
+/* Whether another member begins at byte at; false and err: something else does. */
+static bool has_member(Str packed, size_t at, Err *err)
+{
+    size_t end = at;
+    while (end < packed.n && packed.p[end] == '\0') end++;
+    if (end == packed.n) return false;
+    if (packed.n - at > 1 && !memcmp(packed.p + at, "\x1f\x8b", 2)) return true;
+    return fail(err, EF_BAD_MODEL, "gzip: found %zu bytes behind the end of the data, wanted none",
+                packed.n - at);
+}
+
 bool gzip_unpack(Buf *out, Str packed, size_t most, Err *err)
 {
-    z_stream z = { 0 };
-    size_t begin = out->n, limit = begin + most < begin ? SIZE_MAX : begin + most;
+    Arena arena = { .local = true };
+    z_stream z = { .zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &arena };
+    Err behind = { 0 };
+    size_t begin = out->n, limit = begin + most < begin ? SIZE_MAX : begin + most, at = 0;
     int state = inflateInit2(&z, GZIP_FORM);
     assert(state == Z_OK);
-    bool ok = true;
-    for (size_t at = 0; ok && state != Z_STREAM_END;) {
-        size_t n = z.avail_in ? 0 : MIN(packed.n - at, (size_t)1 << 30);
-        if (n) z.next_in = (Bytef *)(uintptr_t)(packed.p + at), z.avail_in = (uInt)n;
-        at += n;
-        ok = unpack_block(&z, out, limit, &state, err);
-    }
-    inflateEnd(&z);
+    bool ok = state == Z_OK && unpack_member(&z, packed, &at, out, limit, err);
+    while (ok && has_member(packed, at, &behind))
+        ok = inflateReset(&z) == Z_OK && unpack_member(&z, packed, &at, out, limit, err);
+    if (ok && behind.code) *err = behind, ok = false;
+    arena_free(&arena);
     if (!ok) out->n = begin;
     return ok;
 }

@@ -14,7 +14,9 @@ bool gzip_add(Gzip *, Str bytes, Err *);
 bool gzip_close(Gzip *, Err *); /* the end of the file; needed in any case: it frees */
 
 void gzip_pack(Buf *out, Str bytes, int level); /* appends */
-/* Appends what is inside; more than `most` bytes, broken or cut data is an error. */
+/* Appends what is inside: of all members, one after the other (RFC 1952, 2.2). More than `most`
+ * bytes, broken or cut data is an error, and so is what stands behind the last member, except for
+ * zeros (which gzip and Python ignore, too). */
 bool gzip_unpack(Buf *out, Str packed, size_t most, Err *);
 
 #endif

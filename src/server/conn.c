@@ -95,11 +95,12 @@ static void h1_take(Exchange *x, Job *job)
     count(c, c->in.cap);
 }
 
-/* The last one before the end says so, unless more requests are here already. */
+/* From the word to stop on replies say that they are the last ones, unless more requests are here
+ * already: who comes back connects elsewhere, or here as long as the door is open. */
 static bool last_reply(Conn *c)
 {
     if (!c->http.keep_alive) return true;
-    if (!c->loop->stopping) return false;
+    if (!c->loop->draining) return false;
     while (c->in.n == c->http.at && receive(c)) continue;
     return c->in.n == c->http.at;
 }
@@ -110,6 +111,7 @@ static void h1_begin(Exchange *x, const Reply *reply)
     Conn *c = x->conn;
     Reply head = *reply;
     if (!x->complete && !head.pieces) c->close = c->linger = true;
+    c->linger |= c->loop->draining; /* what the client has sent meanwhile must not undo the reply */
     c->close |= last_reply(c);
     head.close = c->close;
     head.keep = c->http.minor == 0;
@@ -352,7 +354,7 @@ static void end_request(Conn *c)
 {
     exchange_sent(c->x);
     c->x = NULL;
-    if (c->linger) return conn_finish(c);
+    if (c->close && c->linger) return conn_finish(c);
     if (c->close) return conn_close(c);
     wait_for_request(c);
 }

@@ -544,6 +544,7 @@ void h2_start(Conn *c)
     if (!new_session(c)) return conn_close(c);
     nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings, COUNT(settings));
     nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE, 0, SHARED_WINDOW);
+    if (c->loop->draining) nghttp2_submit_shutdown_notice(h->session);
     conn_deadline(c, c->loop->options.idle_timeout_s);
     feed(c, c->in.p, c->in.n);
     buf_free(&c->in);

@@ -109,14 +109,21 @@ static bool encode_rows(const Session *s, Job *job, Arena *arena, size_t from, s
 }
 
 /* ---- slices ---- */
-static int slices_of(const Job *job)
+static size_t text_bytes(const Job *job)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < job->n; i++) {
         const Str *second = job_second(job, i);
         bytes += job->first[i].n + (second ? second->n : 0);
     }
-    return (int)MIN(MIN(bytes / SLICE_BYTES, job->n), (size_t)MOST_SLICES);
+    return bytes;
+}
+
+/* 0: it is not worth it. One slice goes to the line of long ones, too. */
+static int slices_of(const Job *job)
+{
+    size_t bytes = text_bytes(job), slices = MIN(MIN(bytes / SLICE_BYTES, job->n), (size_t)MOST_SLICES);
+    return slices > 1 || stage_for(bytes) == STAGE_LONG ? (int)MAX(slices, 1) : 0;
 }
 
 static void cut(Job *job, int slices)
@@ -246,8 +253,9 @@ static void open_step(void *arg)
 {
     Step *step = arg;
     step->ok = open_job(step->s, step->job, step->worker);
-    int slices = step->ok ? slices_of(step->job) : 0;
-    if (slices > 1) cut(step->job, slices);
+    bool runner = step->worker->crew->stage == STAGE_RUN; /* the line may be closed before it ends */
+    int slices = step->ok && !runner ? slices_of(step->job) : 0;
+    if (slices) cut(step->job, slices);
 }
 
 static void close_step(void *arg)
@@ -288,6 +296,7 @@ static void settle(Session *s, Job *job, bool ok)
 {
     if (ok && runs(job)) return queue_pass(&s->queue, STAGE_RUN, job);
     if (ok) jobs_finish(s, NULL, &job, 1);
+    if (ok && kind_of(job)->write) job_shrink(job); /* here: it may take long */
     job_done(s, job);
 }
 
@@ -295,7 +304,7 @@ void admit_whole(Session *s, Job *job, Worker *worker)
 {
     Step step = { .s = s, .job = job, .worker = worker };
     if (job_unwanted(s, job) || !take_step(&step, open_step)) return job_done(s, job);
-    if (job->slices) return queue_pass(&s->queue, STAGE_ADMIT, job);
+    if (job->slices) return queue_pass(&s->queue, STAGE_LONG, job);
     settle(s, job, take_step(&step, encode_step));
 }
 
@@ -311,7 +320,7 @@ void admission_thread(Worker *me)
 {
     Session *s = me->s;
     int slice;
-    for (Job *job; !me->replaced && (job = queue_take(&s->queue, STAGE_ADMIT, &slice));) {
+    for (Job *job; !me->replaced && (job = queue_take(&s->queue, me->crew->stage, &slice));) {
         if (job->slices) admit_slice(s, job, slice);
         else admit_whole(s, job, me);
     }

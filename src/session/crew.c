@@ -49,6 +49,7 @@ bool crew_start(Session *s, Stage stage, int n, void (*work_of)(Worker *))
     Crew *crew = &s->crew[stage];
     int hired = 0;
     crew->work = work_of;
+    crew->stage = stage;
     crew->places = n ? n + MOST_REPLACED : 0;
     crew->worker = ARRAY(&s->arena, Worker, crew->places);
     pthread_mutex_init(&crew->lock, NULL);

@@ -13,6 +13,7 @@
 
 enum {
     SMALL_BODY = 16 << 10,       /* bytes; parsing and tokenizing take less than a millisecond */
+    LONG_TEXT = 64 << 10,        /* and from here on, several */
     SHORT_ROW = 128,             /* tokens; such rows pay the same and go with any others, */
     SMALL_PART = 4,              /* as do those of at most a fourth of a run; */
     STRETCH = 4,                 /* a longer one only with those at least a fourth of it */
@@ -117,9 +118,14 @@ static double charge(const Queue *queue, const Job *job)
 }
 
 /* ---- in ---- */
+Stage stage_for(size_t bytes)
+{
+    return bytes > LONG_TEXT ? STAGE_LONG : STAGE_ADMIT;
+}
+
 static bool small(const Job *job)
 {
-    return job && job->slices == 0 && job->body.n <= SMALL_BODY;
+    return job && job->slices == 0 && !job->body_packed && job->body.n <= SMALL_BODY;
 }
 
 static bool left_to_runner(const Queue *queue, const Job *job)
@@ -256,12 +262,12 @@ static Job *remove_first(Queue *queue, Stage from)
 }
 
 /* One that has more slices goes to the end: between them others get their turn. */
-static int next_slice(Queue *queue, Job *job)
+static int next_slice(Queue *queue, Stage stage, Job *job)
 {
     int slice = job->slice_next++;
     if (job->slice_next < job->slices) {
-        append(queue, STAGE_ADMIT, job);
-        pthread_cond_signal(&queue->stage[STAGE_ADMIT].came);
+        append(queue, stage, job);
+        pthread_cond_signal(&queue->stage[stage].came);
     }
     return slice;
 }
@@ -272,7 +278,8 @@ Job *queue_take(Queue *queue, Stage from, int *slice)
     pthread_mutex_lock(&queue->lock);
     while (!stage->head && !stage->closed) pthread_cond_wait(&stage->came, &queue->lock);
     Job *job = remove_first(queue, from);
-    *slice = from == STAGE_ADMIT && job && job->slices ? next_slice(queue, job) : 0;
+    bool cut = job && job->slices && from != STAGE_SCRIPT;
+    *slice = cut ? next_slice(queue, from, job) : 0;
     pthread_mutex_unlock(&queue->lock);
     return job;
 }

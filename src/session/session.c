@@ -129,13 +129,14 @@ static SessionOptions with_defaults(const SessionOptions *given)
     return o;
 }
 
-/* Of those that a script or a huge text could keep busy there are at least two. */
+/* Of those that a script could keep busy there are at least two. */
 static bool start_threads(Session *s)
 {
     const Transform *script = s->model->transform;
     int several = MAX(s->options.threads, 2);
     return crew_start(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
            crew_start(s, STAGE_RUN, s->options.replicas, runner_thread) &&
+           crew_start(s, STAGE_LONG, s->options.threads, admission_thread) &&
            crew_start(s, STAGE_ADMIT, several, admission_thread);
 }
 
@@ -182,7 +183,7 @@ Session *session_new(const Model *model, const SessionOptions *options)
 bool session_submit(Session *s, Job *job, Err *err)
 {
     job->times.entered = now_seconds();
-    return queue_enter(&s->queue, STAGE_ADMIT, job, err);
+    return queue_enter(&s->queue, stage_for(job->body.n), job, err);
 }
 
 void session_drain(Session *s)

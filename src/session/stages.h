@@ -8,8 +8,10 @@
 #include "base/thread.h"
 #include "session.h"
 
-/* ---- queue.c: one lock. Admission and scripts: first in, first out. Runs: fair by tokens ---- */
-typedef enum { STAGE_ADMIT, STAGE_RUN, STAGE_SCRIPT, STAGES } Stage;
+/* ---- queue.c: one lock. Admission and scripts: first in, first out. Runs: fair by tokens ----
+ * Admission has two lines, so that nobody waits behind long texts: those have threads of their own. */
+typedef enum { STAGE_ADMIT, STAGE_LONG, STAGE_RUN, STAGE_SCRIPT, STAGES } Stage;
+Stage stage_for(size_t bytes);   /* the line for so many bytes of body, or of texts */
 
 enum { LOAD_PIECES = 256, LOAD_ROWS = 512 };
 typedef struct Piece { /* rows from .. to-1 of a job */
@@ -83,6 +85,7 @@ typedef struct Worker {          /* a thread of a stage; crew.c */
 } Worker;
 struct Crew {                    /* the threads of a stage */
     void (*work)(Worker *);
+    Stage stage;
     Worker *worker;              /* [places] */
     int places, replaced;        /* replaced: of them, still at their last job */
     pthread_mutex_t lock;        /* of all this but work */
@@ -106,7 +109,7 @@ struct Session {
 /* admission.c: body -> texts -> encodings; on failure the job has its error. */
 bool job_admit(Session *, Job *);
 void admit_whole(Session *, Job *, Worker *); /* the same, and what comes after it */
-void admission_thread(Worker *);
+void admission_thread(Worker *); /* of either line */
 /* runner.c: a thread that owns its pool and its engine runner; a run by who has borrowed them. */
 void runner_thread(Worker *);
 void runner_borrowed(Session *);
