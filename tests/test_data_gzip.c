@@ -33,6 +33,32 @@ static void test_gzip(void)
     buf_free(&big), buf_free(&packed), buf_free(&out);
 }
 
+/* RFC 1952, 2.2: a file is a series of members. */
+static void test_members(void)
+{
+    TEST("several members");
+    Err err = { 0 };
+    Buf packed = { 0 }, out = { 0 };
+    gzip_pack(&packed, STR("one "), GZIP_FAST);
+    size_t first = packed.n;
+    gzip_pack(&packed, (Str){ 0 }, GZIP_FAST);
+    gzip_pack(&packed, STR("two"), GZIP_SMALL);
+    size_t whole = packed.n;
+    CHECK(gzip_unpack(&out, buf_view(&packed), 7, &err) && str_is(buf_view(&out), "one two"));
+    out.n = 0;
+    CHECK(!gzip_unpack(&out, buf_view(&packed), 6, &err) && err.code == EF_TOO_LARGE);
+    buf_add(&packed, "\0\0\0", 3); /* padding */
+    CHECK(gzip_unpack(&out, buf_view(&packed), 7, &err) && str_is(buf_view(&out), "one two"));
+    out.n = 0;
+    buf_char(&packed, 'x');
+    CHECK(!gzip_unpack(&out, buf_view(&packed), 7, &err) && says(&err, "4 bytes behind the end"));
+    CHECK(!gzip_unpack(&out, (Str){ packed.p, whole - 1 }, 7, &err) && says(&err, "cut short"));
+    CHECK(!gzip_unpack(&out, (Str){ packed.p, first + 1 }, 7, &err) && says(&err, "1 bytes behind"));
+    packed.p[first + 2] ^= 1;
+    CHECK(!gzip_unpack(&out, (Str){ packed.p, whole }, 7, &err) && out.n == 0);
+    buf_free(&packed), buf_free(&out);
+}
+
 static void test_python(void)
 {
     TEST("a file of Python's");
@@ -131,6 +157,7 @@ static void test_base64(void)
 int main(void)
 {
     test_gzip();
+    test_members();
     test_python();
     test_stream();
     test_base64();

@@ -138,6 +138,32 @@ static void test_drain(void)
     stop(&r);
 }
 
+/* Who keeps its connection is told with its next reply; what stands behind it is answered first. */
+static void test_drain_keep_alive(void)
+{
+    TEST("drain with connections that stay");
+    Running r = { .server = { .drain_s = 0.5 } };
+    start(&r);
+    int fd = connect_to(&r), two = connect_to(&r), late;
+    put(fd, ASK_A);
+    CHECK(!has(get(fd, false), "\r\nConnection: close\r\n"));
+    tell_stop(&r);
+    usleep(150000);
+    put(fd, ASK_A);
+    const char *reply = get(fd, false);
+    CHECK(has(reply, REPLY_A) && has(reply, "\r\nConnection: close\r\n"));
+    CHECK(*get(fd, false) == 0);
+    put(two, ASK_A ASK_A);
+    CHECK(has(get(two, false), REPLY_A));
+    reply = get(two, false);
+    CHECK(has(reply, REPLY_A) && has(reply, "\r\nConnection: close\r\n"));
+    late = connect_to(&r); /* the door is open still */
+    put(late, ASK_A);
+    CHECK(has(get(late, false), REPLY_A));
+    close(fd), close(two), close(late);
+    stop(&r);
+}
+
 /* ---- memory ---- */
 static void test_bytes(void)
 {
@@ -351,6 +377,7 @@ int main(void)
     stop(&r);
     test_stop_pipelined();
     test_drain();
+    test_drain_keep_alive();
     test_bytes();
     test_slow();
     test_slow_body();
