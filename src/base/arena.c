@@ -49,7 +49,7 @@ static void *take_or_leave(Arena *arena, size_t size, size_t align)
 {
     bool limit = false;
     void *p = take(arena, size, align, &limit);
-    if (!p) memory_missing((Shortage){ size, limit });
+    if (!p) memory_missing(size, arena->budget, limit);
     return p;
 }
 
@@ -73,7 +73,7 @@ void *arena_try(Arena *arena, size_t count, size_t size, size_t limit, Err *err)
     }
     bool limit_of_all = false;
     void *p = take(arena, bytes, 64, &limit_of_all);
-    if (!p && is_guarded()) memory_missing((Shortage){ bytes, limit_of_all });
+    if (!p && is_guarded()) memory_missing(bytes, arena->budget, limit_of_all);
     if (!p) fail(err, EF_IO, "out of memory: %zu bytes wanted", bytes);
     return p;
 }

@@ -107,15 +107,15 @@ bool is_guarded(void)
     return innermost;
 }
 
-void memory_missing(Shortage shortage)
+void memory_missing(size_t wanted, const Budget *budget, bool limit)
 {
     Guard *guard = innermost;
     if (!guard) {
-        fprintf(stderr, "encoderfile: out of memory (%zu bytes)\n", shortage.wanted);
+        fprintf(stderr, "encoderfile: out of memory (%zu bytes)\n", wanted);
         abort();
     }
+    guard->shortage = (Shortage){ wanted, budget ? budget_used(budget) : 0, limit };
     while (guard->local) arena_free(guard->local);
-    guard->shortage = shortage;
     longjmp(guard->back, 1);
 }
 

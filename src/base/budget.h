@@ -27,12 +27,13 @@ size_t budget_used(const Budget *);
 
 typedef struct Shortage {
     size_t wanted;       /* bytes */
+    size_t held;         /* by the same budget, already */
     bool limit;          /* the budget did not have them; else the system */
 } Shortage;
 /* Calls fn. false: memory was missing, and fn has been left where it asked for it. */
 bool guarded(void (*fn)(void *), void *arg, Shortage *);
 bool is_guarded(void);   /* this call is inside of one */
 /* Leaves the guarded call; without one, ends the program. */
-_Noreturn void memory_missing(Shortage);
+_Noreturn void memory_missing(size_t wanted, const Budget *, bool limit); /* NULL: no budget */
 
 #endif

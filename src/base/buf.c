@@ -47,7 +47,7 @@ void buf_reserve(Buf *buf, size_t more)
     if (buf->cap - buf->n >= more) return;
     bool limit = false;
     if (grow(buf, cap_for(buf, more), &limit) || grow(buf, buf->n + more, &limit)) return;
-    memory_missing((Shortage){ buf->n + more, limit });
+    memory_missing(buf->n + more, buf->budget, limit);
 }
 
 void buf_add(Buf *buf, const void *bytes, size_t n)

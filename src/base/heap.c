@@ -12,6 +12,13 @@ void *heap_resize(void *p, size_t size)
     return NULL;
 }
 
+void heap_keep_little(void)
+{
+    enum { LARGE = 1 << 20 };
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, 4 * LARGE);
+}
+
 void heap_trim(void)
 {
     malloc_trim(0);

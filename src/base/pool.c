@@ -148,5 +148,5 @@ void pool_for(Pool *pool, int n, PoolFn *fn, void *arg)
     for (int spins = 0; atomic_load(&pool->busy) > 0; spins++)
         spins < pool->spins ? cpu_pause() : (void)sched_yield();
     size_t missing = atomic_exchange(&pool->missing, 0);
-    if (missing) memory_missing((Shortage){ missing, false });
+    if (missing) memory_missing(missing, NULL, false);
 }

@@ -33,7 +33,7 @@ void *thread_memory(size_t bytes)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
     Block *b = calloc(1, sizeof *b + LINE + bytes); /* its pages stay untouched until used */
-    if (!b) memory_missing((Shortage){ bytes, false });
+    if (!b) memory_missing(bytes, NULL, false);
     b->next = pthread_getspecific(newest);
     if (pthread_setspecific(newest, b) != 0) abort();
     return (void *)ROUND_UP((uintptr_t)(b + 1), LINE);

@@ -604,6 +604,7 @@ void loop_make(Loop *loop, Session *session, const ServerOptions *options)
 bool server_run(Session *session, const ServerOptions *options, const volatile int *stop, Err *err)
 {
     Loop loop;
+    heap_keep_little();
     loop_make(&loop, session, options);
     int port = loop.options.port;
     bool ok = start_tracer(&loop, err) && open_descriptors(&loop, &port, err);

@@ -54,45 +54,23 @@ static bool runs(const Job *job)
     return kind_of(job)->keep != KEEP_NOTHING;
 }
 
-static void *keep(Arena *arena, const void *from, size_t bytes)
-{
-    void *to = arena_alloc(arena, bytes);
-    return bytes ? memcpy(to, from, bytes) : to;
-}
-
-/* What a job needs of an encoding. The rest, many times the text and all that was cut off, goes
- * with the scratch: a job may wait long. */
-static Encoding keep_encoding(Arena *arena, const Encoding *e)
-{
-    size_t words = e->n * sizeof *e->ids;
-    return (Encoding){ .n = e->n,
-                       .ids = keep(arena, e->ids, words),
-                       .type_ids = keep(arena, e->type_ids, words),
-                       .start = keep(arena, e->start, words),
-                       .end = keep(arena, e->end, words),
-                       .word = keep(arena, e->word, words),
-                       .special = keep(arena, e->special, e->n),
-                       .sequence = keep(arena, e->sequence, e->n),
-                       .truncated = e->truncated };
-}
-
 static bool encode(const Session *s, Arena *scratch, Arena *arena, Job *job, size_t i, Err *err)
 {
     const Model *m = s->model;
-    Encoding out;
+    Encoding *out = &job->encoding[i];
     EncodeOptions how = m->encode;
+    how.work = scratch; /* many times the text, and all that is cut off: a job may wait long */
     how.no_special |= job->no_special || (job->plain && job->plain[i]);
     how.truncate_left |= job->options.left;
     if (job->options.whole || kind_of(job)->uncut) how.max_length = 0;
-    if (!tokenizer_encode(m->tokenizer, scratch, job->first[i], job_second(job, i), &how, &out, err))
+    if (!tokenizer_encode(m->tokenizer, arena, job->first[i], job_second(job, i), &how, out, err))
         return within(err, "inputs[%zu]: Error during tokenization", i);
-    if (job->options.whole && m->encode.max_length > 0 && out.n > (size_t)m->encode.max_length)
+    if (job->options.whole && m->encode.max_length > 0 && out->n > (size_t)m->encode.max_length)
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found %zu tokens, wanted at most %d", i,
-                    out.n, m->encode.max_length);
-    if (out.n == 0 && runs(job))
+                    out->n, m->encode.max_length);
+    if (out->n == 0 && runs(job))
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found no tokens, wanted at least one", i);
-    if (m->flat_types) memset(out.type_ids, 0, out.n * sizeof *out.type_ids);
-    job->encoding[i] = keep_encoding(arena, &out);
+    if (m->flat_types) memset(out->type_ids, 0, out->n * sizeof *out->type_ids);
     return true;
 }
 
@@ -154,7 +132,7 @@ static void encode_slice(void *arg)
 static void slice_job(Session *s, Job *job, int slice)
 {
     Step step = { .s = s, .job = job, .slice = slice };
-    if (job_guarded(s, job, encode_slice, &step, &step.err) && step.ok) return;
+    if (job_guarded(s, encode_slice, &step, &step.err) && step.ok) return;
     pthread_mutex_lock(&s->queue.lock); /* the first failure is the answer */
     if (job->err.code == EF_OK) job->err = step.err;
     pthread_mutex_unlock(&s->queue.lock);
@@ -216,13 +194,14 @@ static bool open_job(Session *s, Job *job, Worker *worker)
     return true;
 }
 
-/* What its rows and their text will take, roughly: a number is 4 bytes and some 12 as text. */
+/* What its rows and their text will take, roughly: a number is 4 bytes and some 12 as text, a token
+ * 64 as text and the rest as tree. */
 static size_t weight(const Session *s, const Job *job)
 {
-    enum { OF_NUMBER = 16, OF_TOKEN = 64 };
+    enum { OF_NUMBER = 16, OF_TEXT = 64, OF_TOKEN = 400 };
     const Task *task = s->model->task;
     const ModelConfig *config = &s->model->config;
-    if (!runs(job)) return (size_t)job->tokens * OF_TOKEN;
+    if (!runs(job)) return (size_t)job->tokens * OF_TEXT;
     size_t width = (size_t)(task->labelled ? config->num_labels : config_vector_size(config));
     if (task->words) width = tokenizer_size(s->model->tokenizer);
     bool all = task->per_token && !task->wants && !job_pool(s, job);
@@ -245,7 +224,7 @@ static bool close_job(Session *s, Job *job)
     job->times.admitted = now_seconds();
     meter_add(&s->meters.tokenize, METER_SECONDS, job->times.admitted - job->times.entered);
     size_t more = weight(s, job);
-    if (!budget_aside(&job->budget, more)) memory_missing((Shortage){ more, true });
+    if (!budget_aside(&job->budget, more)) memory_missing(more, &job->budget, true);
     return true;
 }
 
@@ -275,7 +254,7 @@ static void encode_step(void *arg)
 static bool take_step(Step *step, void (*fn)(void *))
 {
     step->ok = false;
-    return job_guarded(step->s, step->job, fn, step, &step->job->err) && step->ok;
+    return job_guarded(step->s, fn, step, &step->job->err) && step->ok;
 }
 
 static void whole_step(void *arg)

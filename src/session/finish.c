@@ -45,7 +45,7 @@ static int parts_of(const Pool *pool, const Job *job)
 static void take_step(JobStep *step, void (*fn)(void *))
 {
     Job *job = step->job;
-    if (job->err.code == EF_OK) job_guarded(step->s, job, fn, step, &job->err);
+    if (job->err.code == EF_OK) job_guarded(step->s, fn, step, &job->err);
 }
 
 static void cut(void *arg)
@@ -98,7 +98,7 @@ static void finish_part(void *arg, int index, int worker)
     Finish *f = arg;
     Part *part = &f->part[index];
     JobStep step = { f->s, part->job, part, 1 };
-    if (part->job) job_guarded(f->s, part->job, finish_rows, &step, &part->err);
+    if (part->job) job_guarded(f->s, finish_rows, &step, &part->err);
 }
 
 static void join_parts(Part *part, int n)
@@ -226,6 +226,6 @@ void jobs_finish(Session *s, Pool *pool, Job **all, int n_all)
     memcpy(jobs, all, (size_t)n_all * sizeof *jobs);
     Finish f = { .s = s, .pool = pool, .jobs = jobs };
     f.n_jobs = finish_others(s, jobs, n_all);
-    if (f.n_jobs && !job_guarded(s, jobs[0], finish_by_rows, &f, &err))
+    if (f.n_jobs && !job_guarded(s, finish_by_rows, &f, &err))
         for (int i = 0; i < f.n_jobs; i++) jobs[i]->err = err; /* not even for the list of parts */
 }

@@ -162,11 +162,11 @@ static void run_batch(void *arg)
 static bool run_pieces(Replica *me, Piece *piece, int n, Err *err)
 {
     Run run = { .me = me, .piece = piece, .n = n, .err = err };
-    if (!job_guarded(me->s, piece->job, run_batch, &run, err) || !run.ok) return false;
+    if (!job_guarded(me->s, run_batch, &run, err) || !run.ok) return false;
     for (int i = 0, row = 0; i < n; i++) {
         Job *job = piece[i].job;
         Stored to = { me->s, &piece[i], run.out + row };
-        job_guarded(me->s, job, store_piece, &to, &job->err);
+        job_guarded(me->s, store_piece, &to, &job->err);
         row += (int)(piece[i].to - piece[i].from);
     }
     return true;

@@ -43,7 +43,7 @@ static bool run_script(Session *s, Job *job, Worker *worker, void (*fn)(void *))
     Scripted on = { .s = s, .job = job };
     on.watch = (Watch){ { watch_ends, &on.watch }, job, worker, now_seconds() + long_seconds };
     on.vm = transform_take(s->vms, &on.watch.ask);
-    if (job_guarded(s, job, fn, &on, &job->err)) transform_give(s->vms, on.vm);
+    if (job_guarded(s, fn, &on, &job->err)) transform_give(s->vms, on.vm);
     else transform_vm_free(on.vm), on.ok = false;
     if (!on.ok) job_unwanted(s, job);
     return on.ok;

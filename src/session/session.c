@@ -50,9 +50,9 @@ void job_free(Job *job)
 }
 
 /* Who wants more than all may have must send less; others may find room later. */
-static void say_missing(const Session *s, const Job *job, Shortage shortage, Err *err)
+static void say_missing(const Session *s, Shortage shortage, Err *err)
 {
-    size_t all = budget_used(&job->budget) + shortage.wanted, limit = s->budget.limit;
+    size_t all = shortage.held + shortage.wanted, limit = s->budget.limit;
     if (!shortage.limit)
         fail(err, EF_UNAVAILABLE, "out of memory: %zu bytes wanted: try again", shortage.wanted);
     else if (all > limit)
@@ -63,11 +63,11 @@ static void say_missing(const Session *s, const Job *job, Shortage shortage, Err
              "try again", shortage.wanted, limit);
 }
 
-bool job_guarded(Session *s, Job *job, void (*fn)(void *), void *arg, Err *err)
+bool job_guarded(Session *s, void (*fn)(void *), void *arg, Err *err)
 {
     Shortage shortage;
     if (guarded(fn, arg, &shortage)) return true;
-    say_missing(s, job, shortage, err);
+    say_missing(s, shortage, err);
     count_add(shortage.limit ? &s->meters.heavy : &s->meters.short_of_memory, 1);
     return false;
 }

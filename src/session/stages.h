@@ -130,7 +130,7 @@ typedef void JobPool(const TaskRow *, const TaskOptions *, float *out);
 JobPool *job_pool(const Session *, const Job *);
 const Str *job_second(const Job *, size_t row); /* NULL: not a pair */
 /* Calls fn; false: memory was missing, and err says so. The job is the only one to suffer. */
-bool job_guarded(Session *, Job *, void (*fn)(void *), void *arg, Err *err);
+bool job_guarded(Session *, void (*fn)(void *), void *arg, Err *err);
 bool job_unwanted(Session *, Job *);    /* abandoned, or too late: then it has its error */
 void job_done(Session *, Job *);        /* hands it back */
 

@@ -500,8 +500,9 @@ static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
 {
     EncodeOptions none = { 0 };
     if (!options) options = &none;
-    if (!tokenize_sides(t, arena, sides, pair, options, err)) return false;
-    if (!truncate_sides(arena, sides, pair, &t->post, options, err)) return false;
+    Arena *work = options->work ? options->work : arena;
+    if (!tokenize_sides(t, work, sides, pair, options, err)) return false;
+    if (!truncate_sides(work, sides, pair, &t->post, options, err)) return false;
     Job job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
     assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
     for (int s = 0; s < 2; s++)
