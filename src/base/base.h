@@ -115,6 +115,7 @@ void buf_puts(Buf *, const char *);
 void buf_char(Buf *, char);
 void buf_printf(Buf *, const char *, ...) PRINTF(2, 3);
 void buf_drop(Buf *, size_t head);       /* removes the first bytes */
+void buf_fit(Buf *);                     /* gives back what it does not use */
 void buf_free(Buf *);
 static inline Str buf_view(const Buf *b) { return (Str){ b->p, b->n }; }
 

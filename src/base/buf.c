@@ -97,6 +97,15 @@ void buf_drop(Buf *buf, size_t head)
     buf->n -= head;
 }
 
+void buf_fit(Buf *buf)
+{
+    char *p = buf->arena || buf->n == 0 ? NULL : realloc(buf->p, buf->n);
+    if (!p) return;
+    if (buf->budget) budget_return(buf->budget, buf->cap - buf->n);
+    buf->p = p;
+    buf->cap = buf->n;
+}
+
 void buf_free(Buf *buf)
 {
     if (buf->budget) budget_return(buf->budget, buf->cap);

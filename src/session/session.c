@@ -35,6 +35,7 @@ void job_shrink(Job *job)
     for (int i = 0; i < job->slices; i++) arena_free(&job->slice[i]);
     job->n_extra = job->slices = 0;
     buf_free(&job->storage);
+    buf_fit(&job->json);
     arena_keep_first(&job->arena); /* this struct is in there */
 }
 
