@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/thread.h"
@@ -208,6 +209,78 @@ static void pools(void)
     CHECK(!strcmp(cpu_next(&mask), "sha") && !strcmp(cpu_next(&mask), "bf16") && !cpu_next(&mask));
 }
 
+/* ---- memory that is missing ---- */
+typedef struct Greedy {
+    Arena *kept;
+    Pool *pool;
+    Buf text;
+    int done;
+} Greedy;
+
+static void want_little(void *arg)
+{
+    Greedy *g = arg;
+    arena_alloc(g->kept, 1000);
+    g->done++;
+}
+
+/* More than the budget has, in a local arena, with a guarded call inside. */
+static void want_much(void *arg)
+{
+    Greedy *g = arg;
+    Shortage inner = { 0 };
+    Arena local = { .budget = g->kept->budget, .local = true };
+    for (int i = 0; i < 10; i++) arena_raw(&local, 10000);
+    CHECK(guarded(want_little, g, &inner));
+    arena_raw(g->kept, 1 << 20);
+    g->done = -1;
+}
+
+static void want_text(void *arg)
+{
+    Greedy *g = arg;
+    for (;;) buf_puts(&g->text, "more and more ");
+}
+
+static void want_by_index(void *arg, int index, int worker)
+{
+    Greedy *g = arg;
+    (void)worker;
+    if (index == 7) arena_raw(g->kept, 1 << 20);
+}
+
+static void want_in_pool(void *arg)
+{
+    Greedy *g = arg;
+    pool_for(g->pool, 64, want_by_index, g);
+    g->done = -1;
+}
+
+static void test_missing_memory(void)
+{
+    TEST("memory that is missing");
+    Budget all = { .limit = 500 << 10 }, own = { .all = &all };
+    Arena kept = { .budget = &own };
+    Greedy g = { .kept = &kept, .pool = pool_new(3), .text = { .budget = &own } };
+    Shortage shortage = { 0 };
+    CHECK(!is_guarded() && guarded(want_little, &g, &shortage) && g.done == 1);
+    size_t before = budget_used(&all);
+    CHECK(before == kept.total && !guarded(want_much, &g, &shortage) && g.done == 2);
+    CHECK(shortage.limit && shortage.wanted == 1 << 20 && shortage.held > 100000);
+    CHECK(budget_used(&all) == kept.total && !is_guarded()); /* the local arena has gone */
+    CHECK(!guarded(want_text, &g, &shortage) && shortage.limit);
+    CHECK(g.text.cap + kept.total == budget_used(&all) && budget_used(&all) <= all.limit);
+    CHECK(g.text.n > all.limit / 2 && memcmp(g.text.p, "more and more more", 18) == 0);
+    for (int i = 0; i < 20; i++) CHECK(!guarded(want_in_pool, &g, &shortage) && g.done == 2);
+    buf_free(&g.text);
+    arena_free(&kept);
+    CHECK(budget_used(&all) == 0 && budget_used(&own) == 0);
+    CHECK(budget_aside(&own, 400 << 10) && !budget_draw(&(Budget){ .all = &all }, 200 << 10));
+    budget_leave(&own);
+    CHECK(budget_used(&all) == 0);
+    pool_free(g.pool);
+}
+
 int main(void)
 {
     arenas();
@@ -218,5 +291,6 @@ int main(void)
     files();
     files_that_stay();
     pools();
+    test_missing_memory();
     return finish();
 }

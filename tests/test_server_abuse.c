@@ -201,6 +201,84 @@ enum { MEASURED = 0 }; /* a sanitizer's memory is its own */
 enum { MEASURED = 1 };
 #endif
 
+/* A POST /tokenize of so many words, whose reply nobody reads yet. */
+static int send_words(const Running *r, size_t words)
+{
+    Buf b = { 0 };
+    int fd = connect_to(r);
+    buf_printf(&b, "POST /tokenize" H JSON "Content-Length: %zu\r\n\r\n{\"inputs\":\"",
+               2 * words + 13);
+    for (size_t i = 0; i < words; i++) buf_puts(&b, "a ");
+    buf_puts(&b, "\"}");
+    for (ssize_t n; b.n && (n = send(fd, b.p, b.n, MSG_NOSIGNAL)) > 0;) buf_drop(&b, (size_t)n);
+    buf_free(&b);
+    return fd;
+}
+
+static bool has_begun(int fd)
+{
+    char c;
+    return recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+}
+
+/* Clients that never read hold no more than is allowed, and are forgotten when they go. */
+static void test_mute(void)
+{
+    TEST("clients that never read");
+    enum { CLIENTS = 400, WORDS = 75000, LIMIT = 48 << 20 };
+    Running r = { .session = { .max_bytes = LIMIT, .threads = 2 } };
+    static int fd[CLIENTS];
+    start(&r);
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    double before = resident(), most = 0;
+    for (int i = 0; i < CLIENTS; i++) {
+        fd[i] = send_words(&r, WORDS);
+        most = MAX(most, resident() - before);
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        for (int k = 0; k < 500 && !has_begun(fd[i]); k++) usleep(20000);
+    most = MAX(most, resident() - before);
+    printf("  %d clients that never read: %.1f MB of %.1f\n", CLIENTS, most / 1e6, LIMIT / 1e6);
+    CHECK(!MEASURED || most < 1.5 * LIMIT);
+    for (int i = 0; i < CLIENTS; i++) CHECK(has_begun(fd[i])), close(fd[i]);
+    CHECK(becomes(&r, "\nencoderfile_session_bytes ", 0));
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    stop(&r);
+}
+
+/* A request that is larger than all may hold is refused as such, and costs nothing for long. */
+static void test_too_large(void)
+{
+    TEST("more than all may hold");
+    Running r = { .session = { .max_bytes = 8 << 20 } };
+    start(&r);
+    int fd = send_words(&r, 300000); /* 20 MB of reply */
+    CHECK(has(get(fd, false), "HTTP/1.1 413 "));
+    close(fd);
+    fd = send_words(&r, 8 << 20);
+    CHECK(has(get(fd, false), "HTTP/1.1 413 "));
+    close(fd);
+    CHECK(becomes(&r, "\nencoderfile_session_bytes ", 0));
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    stop(&r);
+}
+
+/* Long texts are tokenized one after the other; a short one does not wait for them. */
+static void test_long_texts(void)
+{
+    TEST("beside long texts");
+    enum { TEXTS = 4 };
+    Running r = { .session = { .threads = 1 } };
+    int fd[TEXTS], begun = 0;
+    start(&r);
+    for (int i = 0; i < TEXTS; i++) fd[i] = send_words(&r, 400000);
+    CHECK(has(post(&r, "{\"inputs\":[\"a\"]}"), REPLY_A));
+    for (int i = 0; i < TEXTS; i++) begun += has_begun(fd[i]);
+    CHECK(begun < TEXTS - 1);
+    for (int i = 0; i < TEXTS; i++) close(fd[i]);
+    stop(&r);
+}
+
 /* Ten thousand, or as many as the system lets one process have both ends of. */
 static void test_idle(void)
 {
@@ -379,6 +457,9 @@ int main(void)
     test_drain();
     test_drain_keep_alive();
     test_bytes();
+    test_mute();
+    test_too_large();
+    test_long_texts();
     test_slow();
     test_slow_body();
     test_idle();

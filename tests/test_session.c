@@ -112,6 +112,23 @@ static void test_queue_alone(bool alone)
     job_free(small), job_free(large), job_free(ready);
 }
 
+/* Long texts have a line of their own. */
+static void test_queue_lines(void)
+{
+    TEST("two lines");
+    Queue q;
+    Err err = { 0 };
+    int slice;
+    Job *text = JOB(9), *query = JOB(1);
+    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 } }, &meters);
+    CHECK(queue_enter(&q, stage_for(1 << 20), text, &err));
+    CHECK(queue_enter(&q, stage_for(1000), query, &err));
+    CHECK(queue_take(&q, STAGE_ADMIT, &slice) == query);
+    CHECK(queue_take(&q, STAGE_LONG, &slice) == text);
+    queue_free(&q);
+    job_free(text), job_free(query);
+}
+
 static void test_queue_bytes(void)
 {
     TEST("bytes in the queue");
@@ -559,6 +576,7 @@ int main(void)
     test_queue_alone(true);
     test_queue_alone(false);
     test_queue_bytes();
+    test_queue_lines();
     test_queue_order();
     test_queue_starvation();
     test_queue_overtaking();

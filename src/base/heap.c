@@ -14,7 +14,7 @@ void *heap_resize(void *p, size_t size)
 
 void heap_keep_little(void)
 {
-    enum { LARGE = 1 << 20 };
+    enum { LARGE = 256 << 10 };
     mallopt(M_MMAP_THRESHOLD, LARGE);
     mallopt(M_TRIM_THRESHOLD, 4 * LARGE);
 }

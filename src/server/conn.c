@@ -339,6 +339,8 @@ static bool send_reply(Conn *c)
 void conn_finish(Conn *c)
 {
     io_end(c);
+    buf_free(&c->in);
+    count(c, 0);
     c->readable = true; /* to see the end */
     c->state = CONN_LINGERING;
     conn_deadline(c, linger_s);
