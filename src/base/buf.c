@@ -29,24 +29,24 @@ static bool grow(Buf *buf, size_t cap, bool *limit)
     return true;
 }
 
-static size_t cap_for(const Buf *buf, size_t more)
+/* By half or twice; where that much is not there, by a sixteenth: not by a byte a time. */
+static bool make_room(Buf *buf, size_t more, bool *limit)
 {
-    size_t grown = buf->cap < LARGE ? buf->cap * 2 : buf->cap + buf->cap / 2;
-    return MAX(MAX(grown, (size_t)256), buf->n + more);
+    size_t twice = buf->cap < LARGE ? buf->cap * 2 : buf->cap + buf->cap / 2;
+    return grow(buf, MAX(MAX(twice, (size_t)256), buf->n + more), limit) ||
+           grow(buf, buf->n + more + buf->cap / 16, limit);
 }
 
 bool buf_try(Buf *buf, size_t more)
 {
     bool limit;
-    return buf->cap - buf->n >= more || grow(buf, cap_for(buf, more), &limit) ||
-           grow(buf, buf->n + more, &limit);
+    return buf->cap - buf->n >= more || make_room(buf, more, &limit);
 }
 
 void buf_reserve(Buf *buf, size_t more)
 {
-    if (buf->cap - buf->n >= more) return;
     bool limit = false;
-    if (grow(buf, cap_for(buf, more), &limit) || grow(buf, buf->n + more, &limit)) return;
+    if (buf->cap - buf->n >= more || make_room(buf, more, &limit)) return;
     memory_missing(buf->n + more, buf->budget, limit);
 }
 

@@ -11,7 +11,9 @@ words() { yes w | head -n "$1" | tr '\n' ' '; } # so many, of two bytes each
 { printf '{"inputs":"'; words 15500000; printf '"}'; } > "$dir/31mb"
 { printf '{"inputs":"'; words 4000000; printf '"}'; } > "$dir/8mb"
 one=$(words 2500)
-{ printf '{"inputs":['; yes "\"$one\"," | head -n 4095; printf '"%s"]}' "$one"; } > "$dir/list"
+list() { printf '{"inputs":['; yes "\"$one\"," | head -n $(($1 - 1)); printf '"%s"]}' "$one"; }
+list 4096 > "$dir/list"
+list 256 > "$dir/part"
 { printf '{"inputs":"'; words 8000000; printf '"}'; } | gzip -1 > "$dir/packed"
 
 send() { status -H "$JSON" --data-binary "@$dir/$1" "$url/$2"; }
@@ -48,7 +50,7 @@ if "$PROGRAM" version > /dev/null 2>&1 && starved version > /dev/null 2>&1; then
     alive "after 31 MB"
     check "8 MB of text with little" "$(send 8mb tokenize)" '[25]0[03]'
     alive "after 8 MB"
-    check "a list of long texts with little" "$(send list predict)" '[25]0[03]'
+    check "a list of long texts with little" "$(send part predict)" '[25]0[03]'
     alive "after the list"
     stop TERM
     check "the end without memory" "$code" 0
