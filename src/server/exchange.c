@@ -316,7 +316,6 @@ static void answer(Exchange *x, Job *job)
 {
     TeFields fields;
     job_shrink(job); /* the client may take its time */
-    exchange_count(x, job->budget.used);
     if (job->err.code == EF_OK)
         exchange_reply(x, (Reply){ .status = 200, .gzip = job->json_packed, .extra = fields.field,
                                    .n_extra = tei_fields(job, &fields) }, buf_view(&job->json));

@@ -240,10 +240,9 @@ void queue_pass(Queue *queue, Stage to, Job *job)
     pthread_mutex_unlock(&queue->lock);
 }
 
-void queue_leave(Queue *queue, Job *job)
+void queue_leave(Queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    budget_leave(&job->budget);
     queue->inside--;
     pthread_mutex_unlock(&queue->lock);
 }

@@ -110,7 +110,7 @@ void job_done(Session *s, Job *job)
         count_add(&s->meters.rows, job->n);
         count_add(&s->meters.tokens, (uint64_t)job->tokens);
     }
-    queue_leave(&s->queue, job);
+    queue_leave(&s->queue);
     job->done(job); /* the callback may free it */
 }
 
@@ -263,6 +263,7 @@ void session_run(Session *s, Job *job)
     pthread_mutex_lock(&w.lock);
     while (!w.done) pthread_cond_wait(&w.came, &w.lock);
     pthread_mutex_unlock(&w.lock);
+    budget_leave(&job->budget); /* from now on it is the caller's alone */
     pthread_cond_destroy(&w.came);
     pthread_mutex_destroy(&w.lock);
 }

@@ -116,7 +116,8 @@ typedef struct SessionMeters {   /* read with relaxed loads, at any time */
 } SessionMeters;
 
 Session *session_new(const Model *, const SessionOptions *); /* NULL: no thread could be started */
-bool session_submit(Session *, Job *, Err *); /* false: the job is still the caller's */
+/* false: the job is still the caller's. What it holds counts until job_free: before session_free. */
+bool session_submit(Session *, Job *, Err *);
 void session_run(Session *, Job *);           /* submit and wait: for infer and ef_predict */
 void session_drain(Session *);                /* refuse new jobs, finish the waiting ones */
 void session_free(Session *);                 /* drains first */

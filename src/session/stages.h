@@ -62,7 +62,7 @@ bool queue_enter(Queue *, Stage, Job *, Err *);  /* a new job: EF_OVERLOADED, EF
 bool queue_enter_run(Queue *, Job *, bool *mine, Err *);
 void queue_give_back(Queue *);
 void queue_pass(Queue *, Stage, Job *);          /* one that is in already: always room */
-void queue_leave(Queue *, Job *);                /* it is done */
+void queue_leave(Queue *);                       /* a job is done */
 /* Waits; NULL: closed and empty. A job in slices comes once for each; *slice says which. */
 Job *queue_take(Queue *, Stage, int *slice);
 /* Waits for rows and takes at most that many tokens of them (one row at least). true: load has
