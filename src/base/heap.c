@@ -14,9 +14,9 @@ void *heap_resize(void *p, size_t size)
 
 void heap_keep_little(void)
 {
-    enum { LARGE = 64 << 10 };
+    enum { LARGE = 256 << 10 };
     mallopt(M_MMAP_THRESHOLD, LARGE);
-    mallopt(M_TRIM_THRESHOLD, 16 * LARGE);
+    mallopt(M_TRIM_THRESHOLD, 4 * LARGE);
 }
 
 void heap_trim(void)

@@ -203,18 +203,18 @@ static void dispatch(Conn *c)
 }
 
 /* ---- reading ---- */
-/* A long body goes straight to its place, all else by the loop's buffer. One whose length was told
- * gets no more than that. */
+/* A long body goes straight to its place, all else by the loop's buffer. The place is as long as it
+ * was told, and large enough to be a block of its own (heap_keep_little). */
 static size_t receive_into(Conn *c)
 {
-    size_t left = c->http.left + HEAD_LIMIT; /* and what may come behind it */
+    size_t left = MAX(c->http.left + HEAD_LIMIT, (size_t)DIRECT); /* and what may come behind it */
     bool direct = http1_has_body(&c->http) && c->http.left > READ_SIZE;
     if (!direct) {
         size_t n = io_read(c, c->loop->scratch, READ_SIZE);
         if (n) buf_add(&c->in, c->loop->scratch, n);
         return n;
     }
-    if (!buf_try(&c->in, MIN(left, DIRECT))) return c->starved = true, 0;
+    if (c->in.cap - c->in.n < c->http.left && !buf_try(&c->in, left)) return c->starved = true, 0;
     size_t n = io_read(c, c->in.p + c->in.n, c->in.cap - c->in.n);
     c->in.n += n;
     return n;
