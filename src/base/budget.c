@@ -91,8 +91,11 @@ bool guarded(void (*fn)(void *), void *arg, Shortage *out)
 {
     Guard guard = { .outer = innermost };
     innermost = &guard;
-    bool ok = _setjmp(guard.back) == 0;
-    if (ok) fn(arg);
+    volatile bool ok = false;
+    if (_setjmp(guard.back) == 0) {
+        fn(arg);
+        ok = true;
+    }
     innermost = guard.outer;
     for (Arena *arena; (arena = guard.local);) { /* of a caller's, that is still in use */
         guard_leave(arena);

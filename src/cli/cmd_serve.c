@@ -37,7 +37,7 @@ static const Option options[] = {
     { "queue", 0, "N", "most requests waiting before 429; default 1024" },
     { "batch-ms", 0, "N", "time that one run should take at most; default 100" },
     { "batch-tokens", 0, "N", "most tokens of one run; default 8192" },
-    { "max-inflight", 0, "BYTES", "of all requests together before 429; default 1 GiB" },
+    { "max-inflight", 0, "BYTES", "that requests and replies may hold together; default 1 GiB" },
     { "idle-timeout", 0, "SECONDS", "between requests of a connection; default 60" },
     { "header-timeout", 0, "SECONDS", "for the head of a request, and for TLS's handshake; default 10" },
     { "body-timeout", 0, "SECONDS", "for its body; default 30" },

@@ -86,7 +86,8 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *);
 bool tokenizer_map(Arena *, Str bytes, Tokenizer **out, Err *);
 
 /* second: NULL, or the other half of a pair. options: NULL for none. Result and working memory
- * (some 20 bytes per byte of text, and 24 per token) live in the arena, unless there is `work`. Text that is not valid UTF-8 is an error. */
+ * (some 20 bytes per byte of text, less where it goes in parts, and 24 per token) live in the arena,
+ * unless there is `work`. Text that is not valid UTF-8 is an error. */
 bool tokenizer_encode(const Tokenizer *, Arena *, Str first, const Str *second,
                       const EncodeOptions *options, Encoding *out, Err *);
 /* The same for texts that come as words. */
