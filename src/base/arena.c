@@ -14,11 +14,8 @@ struct ArenaBlock {
 enum { FIRST_BLOCK = 4096, LARGEST_STEP = 1 << 20 };
 
 /* NULL: none; *limit: the budget's word. */
-static ArenaBlock *block_new(Arena *arena, size_t at_least, bool *limit)
+static ArenaBlock *block_of(Arena *arena, size_t size, bool *limit)
 {
-    size_t step = arena->step ? arena->step : LARGEST_STEP;
-    size_t size = arena->head ? MIN(arena->head->size * 2, step) : FIRST_BLOCK;
-    size = MAX(size, at_least);
     if (size > SIZE_MAX - sizeof(ArenaBlock) - 64) return NULL;
     if (arena->budget && !budget_draw(arena->budget, size)) return *limit = true, NULL;
     ArenaBlock *block = aligned_alloc(64, ROUND_UP(sizeof *block + size, 64));
@@ -30,6 +27,15 @@ static ArenaBlock *block_new(Arena *arena, size_t at_least, bool *limit)
     arena->head = block;
     arena->total += size;
     return block;
+}
+
+/* With room for more; where there is too little memory for that, without. */
+static ArenaBlock *block_new(Arena *arena, size_t at_least, bool *limit)
+{
+    size_t step = arena->step ? arena->step : LARGEST_STEP;
+    size_t size = arena->head ? MIN(arena->head->size * 2, step) : FIRST_BLOCK;
+    ArenaBlock *block = size > at_least ? block_of(arena, size, limit) : NULL;
+    return block ? block : block_of(arena, at_least, limit);
 }
 
 static void *take(Arena *arena, size_t size, size_t align, bool *limit)
