@@ -174,6 +174,35 @@ static void send_packed(int fd, const char *body, const char *header)
     buf_free(&packed);
 }
 
+/* A body of two members, and something behind them. */
+static const char *ask_members(const Running *r, const char *behind)
+{
+    Buf packed = { 0 };
+    char head[200];
+    int fd = connect_to(r);
+    gzip_pack(&packed, STR("{\"inputs\":"), GZIP_FAST);
+    gzip_pack(&packed, STR("[\"a\"]}"), GZIP_SMALL);
+    buf_puts(&packed, behind);
+    snprintf(head, sizeof head, "POST /predict" H JSON "Content-Encoding: gzip\r\n"
+             "Content-Length: %zu\r\n\r\n", packed.n);
+    put(fd, head);
+    send(fd, packed.p, packed.n, MSG_NOSIGNAL);
+    buf_free(&packed);
+    const char *reply = get(fd, false);
+    close(fd);
+    return reply;
+}
+
+static void test_gzip_members(void)
+{
+    TEST("gzip of several members");
+    Running r = { 0 };
+    start(&r);
+    CHECK(has(ask_members(&r, ""), REPLY_A));
+    CHECK(is_error(ask_members(&r, "garbage"), 400, "bad_request"));
+    stop(&r);
+}
+
 static void test_gzip(void)
 {
     TEST("gzip");
@@ -398,6 +427,7 @@ int main(void)
     test_keys();
     test_origins();
     test_gzip();
+    test_gzip_members();
     test_many_lines();
     test_unix();
     test_log(ACCESS_TEXT);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * arena.c - stands in for base/arena.c under the fuzzer: every allocation is a block of its own, to
- * the byte, so that the address sanitizer sees what runs over its end or outlives its arena. */
+ * the byte, so that the address sanitizer sees what runs over its end or outlives its arena. No
+ * budget is drawn on. */
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -60,13 +61,21 @@ void arena_reset(Arena *arena, size_t keep)
     arena_free(arena);
 }
 
+static void drop_newest(Arena *arena)
+{
+    ArenaBlock *block = arena->head;
+    arena->head = block->older;
+    arena->total -= block->size;
+    free(block->bytes);
+    free(block);
+}
+
+void arena_keep_first(Arena *arena)
+{
+    while (arena->head && arena->head->older) drop_newest(arena);
+}
+
 void arena_free(Arena *arena)
 {
-    while (arena->head) {
-        ArenaBlock *block = arena->head;
-        arena->head = block->older;
-        free(block->bytes);
-        free(block);
-    }
-    arena->total = 0;
+    while (arena->head) drop_newest(arena);
 }
