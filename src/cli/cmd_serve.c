@@ -14,7 +14,8 @@ static const Option options[] = {
     { "hostname", 0, "ADDRESS", NULL, .against = "disable-http" }, /* as `mcp` and others say it */
     { "port", 0, "N", NULL, .against = "disable-http" },
     { "unix-socket", 0, "PATH", "a socket in the file system, beside the port" },
-    { "grpc-hostname", 0, "ADDRESS", "default [::]", .against = "disable-grpc" },
+    { "grpc-hostname", 0, "ADDRESS", "default: as --http-hostname, else [::]",
+      .against = "disable-grpc" },
     { "grpc-port", 0, "N", "default 50051, if it is free; 0: any free one; gRPC is on both ports",
       .against = "disable-grpc" },
     { "disable-grpc", 0, NULL, "HTTP only" },

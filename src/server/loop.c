@@ -24,6 +24,8 @@
 #include "loop.h"
 #include "origin.h"
 
+#define ANY_ADDRESS "0.0.0.0"
+
 enum { TICK_MS = 100, EVENTS = 64, SPARE_DESCRIPTORS = 64 };
 static const double stay_s = 100e-6; /* awake after the last event */
 /* Low half of an event; of connections the slot is added. */
@@ -414,7 +416,7 @@ static void run(Loop *loop, const volatile int *stop)
 static ServerOptions with_defaults(const ServerOptions *given)
 {
     ServerOptions o = given ? *given : (ServerOptions){ .port = SERVER_PORT };
-    if (!o.hostname) o.hostname = "0.0.0.0";
+    if (!o.hostname) o.hostname = ANY_ADDRESS;
     if (o.max_body == 0) o.max_body = (size_t)32 << 20;
     if (o.gzip_from == 0) o.gzip_from = 8 << 10;
     if (o.idle_timeout_s <= 0) o.idle_timeout_s = 60;
@@ -479,16 +481,24 @@ static void make_slots(Loop *loop)
     if (getrandom(&loop->next_id, sizeof loop->next_id, GRND_NONBLOCK) < 0) loop->next_id = 1;
 }
 
+/* A server whose HTTP port is bound to one address opens no other: "--http-hostname 127.0.0.1" means
+ * this machine alone. Else any address, IPv4's included. */
+static const char *grpc_host_of(const ServerOptions *o)
+{
+    if (o->grpc_hostname) return o->grpc_hostname;
+    return strcmp(o->hostname, ANY_ADDRESS) != 0 ? o->hostname : "[::]";
+}
+
 static bool listen_grpc(Loop *loop, Err *err)
 {
     const ServerOptions *o = &loop->options;
     int *fd = &loop->listener[LISTEN_GRPC];
     if (!o->grpc || o->no_grpc) return true;
     loop->grpc_port = o->grpc_port;
-    loop->grpc_host = o->grpc_hostname ? o->grpc_hostname : "[::]"; /* IPv4's included */
+    loop->grpc_host = grpc_host_of(o);
     *fd = listen_on(loop->grpc_host, &loop->grpc_port, err);
-    if (*fd < 0 && !o->grpc_hostname) { /* a system without IPv6 */
-        loop->grpc_host = "0.0.0.0";
+    if (*fd < 0 && !o->grpc_hostname && strcmp(loop->grpc_host, "[::]") == 0) { /* no IPv6 here */
+        loop->grpc_host = ANY_ADDRESS;
         *fd = listen_on(loop->grpc_host, &loop->grpc_port, err);
     }
     if (*fd >= 0 || o->grpc_port_asked || o->no_http) return *fd >= 0;

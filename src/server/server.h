@@ -32,7 +32,7 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     const char *unix_path;       /* a socket in the file system beside the port; NULL: none */
     /* A second port, as gRPC's clients expect one. Both here and there everything is spoken. */
     bool grpc;                   /* open it: */
-    const char *grpc_hostname;   /* NULL: any address */
+    const char *grpc_hostname;   /* NULL: as hostname; with any address also IPv6's */
     int grpc_port;               /* 0: any free one */
     bool grpc_port_asked;        /* that it is taken is an error; else a warning */
     bool no_grpc, no_http;       /* not spoken on any port; no_http: `port` is not opened */

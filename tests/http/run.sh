@@ -15,6 +15,8 @@ if ! serve --max-body 100000; then
     finish
 fi
 
+check 'a local server has a local gRPC port' "$(grep 'gRPC on' "$dir/log")" '*gRPC on 127.0.0.1:*'
+
 # ---- routes ----
 check health "$(curl -s "$url/health")" '"OK!"'
 check model "$(curl -s "$url/model")" '{"model_id":"*","model_type":"*","id2label":{"0":"*'
