@@ -8,7 +8,7 @@ static const Option options[] = {
     OPTION_TASK,
     OPTION_TOKENIZER,
     { "rows", 'b', "N", "texts of the batch; default 1" },
-    { "tokens", 's', "N", "tokens of each text; default 128" },
+    { "tokens", 's', "N", "tokens of each text; default 128, or what the model takes" },
     { "precision", 0, "P", "of an .onnx: fp32, bf16 or int8" },
     { "json", 0, NULL, "as JSON" },
     { 0 },
@@ -130,11 +130,11 @@ static bool run(Args *a, Err *err)
     int64_t rows, tokens;
     if (a->n_text != 1)
         return fail(err, EF_USAGE, "onnx explain: found %d files, wanted one model", a->n_text);
-    if (!args_count(a, "rows", 1, MOST_ROWS, &rows, err) ||
-        !args_count(a, "tokens", 128, MOST_TOKENS, &tokens, err) || !open_model(a, &m, err))
-        return false;
-    bool ok = engine_explain(m->engine, &a->arena, rows, tokens, &e, err);
-    ok = ok ? report(a, m, &e, err) : within(err, "%s", a->text[0]);
+    if (!args_count(a, "rows", 1, MOST_ROWS, &rows, err) || !open_model(a, &m, err)) return false;
+    bool ok = args_count(a, "tokens", model_usual_length(m), MOST_TOKENS, &tokens, err);
+    if (ok && !engine_explain(m->engine, &a->arena, rows, tokens, &e, err))
+        ok = within(err, "%s", a->text[0]);
+    ok = ok && report(a, m, &e, err);
     model_close(m);
     return ok;
 }

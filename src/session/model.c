@@ -30,6 +30,12 @@ void model_close(Model *m)
     arena_free(&arena);
 }
 
+int model_usual_length(const Model *m)
+{
+    enum { USUAL = 128 };
+    return m->encode.max_length > 0 ? MIN(m->encode.max_length, USUAL) : USUAL;
+}
+
 /* Hands over what was opened, or closes it. */
 static bool settle(bool ok, Model *m, Model **out)
 {

@@ -48,6 +48,7 @@ bool model_open_source(const ModelSource *, Model **,
 bool model_open_bare(const char *onnx_path, Model **, Err *);
 bool model_open_bare_in(Str precision, const char *onnx_path, Model **, Err *);
 void model_close(Model *);
+int model_usual_length(const Model *); /* tokens of a text that is timed: 128, or what fits */
 /* Runs one short text through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);
 
