@@ -14,7 +14,7 @@ prints "infer, the lone file" '"predicted_label": "LABEL_' "$EF" infer -m bare/m
 printf '"w1"\n' >in && prints "map" '"predicted_label":"LABEL_' "$EF" map -m bare $AS in
 prints "bench" 'tokens/s' "$EF" bench -m bare $AS --lengths 5 -n 1
 prints "bench, the lone file" 'tokens/s' "$EF" bench -m bare/model.onnx $AS --lengths 5 -n 1
-prints "bench: no more tokens than the model takes" ' 32 tokens' "$EF" bench -m bare/model.onnx -n 1
+prints "bench: no more tokens than the model takes" ' 32 tokens' "$EF" bench -m bare $AS -n 1
 prints "explain: the same" '1 x 32 tokens' "$EF" onnx explain bare/model.onnx
 prints "inspect" '"model_type": "sequence_classification"' "$EF" inspect bare $AS
 has "inspect: as many labels as the head has" '"1": "LABEL_1"'
