@@ -338,6 +338,7 @@ static void report_quantized(Work *w)
 
 typedef struct Golden {
     Npy start, ids, types, output; /* types.data NULL: zeros */
+    Npy boxes;                     /* [T, 4]; data NULL: zeros */
 } Golden;
 
 static const char *golden_file(const Work *w, const char *name)
@@ -366,6 +367,7 @@ static bool rows_fit(const Golden *g, Err *err)
     ok = ok && start[0] == 0 && start[rows] == ids;
     for (int64_t i = 0; ok && i < rows; i++) ok = start[i] < start[i + 1];
     if (ok && g->types.data) ok = g->types.bytes == g->ids.bytes;
+    if (ok && g->boxes.data) ok = g->boxes.bytes == BOX_NUMBERS * g->ids.bytes;
     return ok || fail(err, EF_INVALID_INPUT, "start.npy: found rows that do not fit ids.npy");
 }
 
@@ -375,8 +377,9 @@ static bool read_golden(Work *w, Golden *g, Err *err)
         !read_npy(w, "ids.npy", 'i', &g->ids, err) ||
         !read_npy(w, "output.npy", 'f', &g->output, err))
         return false;
-    bool typed = file_is(golden_file(w, "type_ids.npy"));
+    bool typed = file_is(golden_file(w, "type_ids.npy")), boxed = file_is(golden_file(w, "bbox.npy"));
     if (typed && !read_npy(w, "type_ids.npy", 'i', &g->types, err)) return false;
+    if (boxed && !read_npy(w, "bbox.npy", 'i', &g->boxes, err)) return false;
     return rows_fit(g, err);
 }
 
@@ -398,7 +401,8 @@ static double difference(const RowOutput *row, int rows, const Npy *want)
 static bool measure(Work *w, const Golden *g, const char *onnx, double *out, Err *err)
 {
     Model *m;
-    Batch batch = { (int)g->start.dim[0] - 1, g->start.data, g->ids.data, g->types.data };
+    Batch batch = { (int)g->start.dim[0] - 1, g->start.data, g->ids.data, g->types.data,
+                    g->boxes.data };
     RowOutput *row = ARRAY(w->arena, RowOutput, batch.B);
     if (!model_open_bare(onnx, &m, err)) return false;
     Runner *runner = runner_new(m->engine, NULL);

@@ -78,7 +78,8 @@ static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimiz
                     m->precision);
     m->graph->pad_id = m->config.pad_token_id;
     graph_keep(m->graph, &output, 1);
-    if (!source_needs(m->graph, err)) return false;
+    /* without a task the graph is run alone, on whatever its caller feeds */
+    if (m->task && !source_needs(m->graph, err)) return false;
     if (optimize && m->config.max_positions == 0) limit_length(m, source_positions(m->graph));
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
     if (!engine_new(&m->arena, m->graph, &output, 1, &m->engine, err)) return false;
