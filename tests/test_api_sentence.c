@@ -27,6 +27,7 @@ enum { SANITIZED = false };
 static const double near = 1e-5;
 static char work[] = "/tmp/ef-head-XXXXXX";
 static const char *program;  /* the executable beside this test */
+static const char *command;  /* the same, behind $EF_EMULATOR where it is for another CPU */
 static Arena arena;
 
 /* What a folder says of itself, as inspect, /info and /model must repeat it. */
@@ -269,7 +270,7 @@ static double rows_apart(const Value *rows, const char *key, const Value *golden
 static Str run_program(const char *arguments)
 {
     Buf out = { 0 };
-    FILE *pipe = popen(str_format(&arena, "%s %s 2>%s/err", program, arguments, work), "r");
+    FILE *pipe = popen(str_format(&arena, "%s %s 2>%s/err", command, arguments, work), "r");
     char block[4096];
     for (size_t n; pipe && (n = fread(block, 1, sizeof block, pipe)) > 0;) buf_add(&out, block, n);
     int status = pipe ? pclose(pipe) : -1;
@@ -650,7 +651,7 @@ static bool said(const char *words)
 
 static Str refused_by(const char *arguments)
 {
-    int status = system(str_format(&arena, "%s %s >%s/out 2>%s/err", program, arguments, work, work));
+    int status = system(str_format(&arena, "%s %s >%s/out 2>%s/err", command, arguments, work, work));
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 0);
     return error_text();
 }
@@ -762,6 +763,8 @@ int main(int argc, char **argv)
     (void)argc;
     if (!mkdtemp(work)) return 1;
     program = path_join(&arena, path_dir(&arena, path_dir(&arena, argv[0])), STR("encoderfile"));
+    const char *emulator = getenv("EF_EMULATOR");
+    command = emulator ? str_format(&arena, "%s %s", emulator, program) : program;
     printf("| folder   | way in           |");
     for (size_t o = 0; o < COUNT(ways_out); o++) printf(" %-8s |", ways_out[o].name);
     printf("\n");
