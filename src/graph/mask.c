@@ -165,14 +165,18 @@ static bool index_by_distance(const Tensor *t, int64_t S, int64_t P, int32_t *ta
 /* ---- the same, at points ---- */
 typedef enum { TAKEN, REFUSED, NOT_FOLLOWED } Sampled;
 
-/* Every distance, between tokens near the start and near the end of the row without padding. */
+/* Every distance, at several places of the row without padding: its start, its end, its middle and one
+ * that looks random. A mask by blocks, segments or global tokens differs between these. */
+enum { PLACES = 4 };
 static int64_t distance_points(int64_t S, int head, Point *to)
 {
     int64_t n = 0;
     for (int64_t d = 1 - S; d < S; d++) { /* key - query */
         int64_t low = MAX(-d, (int64_t)0), high = S - 1 - MAX(d, (int64_t)0);
-        to[n++] = (Point){ 0, head, (int32_t)low, (int32_t)(low + d) };
-        to[n++] = (Point){ 0, head, (int32_t)high, (int32_t)(high + d) };
+        int64_t some = low + (int64_t)((uint64_t)(d + S) * 2654435761u % (uint64_t)(high - low + 1));
+        const int64_t query[PLACES] = { low, high, (low + high) / 2, some };
+        for (int k = 0; k < PLACES; k++)
+            to[n++] = (Point){ 0, head, (int32_t)query[k], (int32_t)(query[k] + d) };
     }
     return n;
 }
@@ -208,7 +212,7 @@ static bool fits_distance(const float *p, const Point *point, int64_t n, const b
     for (int64_t i = 0; i < n; i++) {
         float *entry = &table[S - 1 + point[i].key - point[i].query];
         bool live_key = on[point[i].row * S + point[i].key];
-        if (point[i].row == 0 && i % 2 == 0) *entry = p[i];
+        if (point[i].row == 0 && i % PLACES == 0) *entry = p[i];
         else if (live_key ? !hidden_alike(p[i], *entry) : p[i] > HIDDEN) return false;
     }
     return table[S - 1] > HIDDEN; /* a token sees itself */
@@ -216,7 +220,7 @@ static bool fits_distance(const float *p, const Point *point, int64_t n, const b
 
 static Points points_of_head(Arena *arena, const bool *on, int64_t S, int head)
 {
-    Point *point = ARRAY(arena, Point, 4 * S + PROBE_ROWS * QUERIES * S);
+    Point *point = ARRAY(arena, Point, 2 * PLACES * S + PROBE_ROWS * QUERIES * S);
     int64_t n = distance_points(S, head, point);
     for (int r = 1; r < PROBE_ROWS; r++) n += row_points(on + r * S, S, r, head, point + n);
     return (Points){ point, n, PROBE_ROWS, S };
@@ -263,7 +267,7 @@ static Sampled sample_index(const Graph *g, const Symbols *s, int v, int64_t S, 
     Axis axis[MAX_RANK] = { AXIS_NONE };
     Arena scratch = { 0 };
     Tensor t;
-    Point *point = ARRAY(&scratch, Point, 4 * S);
+    Point *point = ARRAY(&scratch, Point, 2 * PLACES * S);
     Points points = { point, distance_points(S, 0, point), 1, S };
     if (rank >= 2) axis[rank - 2] = AXIS_QUERY, axis[rank - 1] = AXIS_KEY;
     bool followed = s->known && rank >= 2 &&
@@ -272,7 +276,7 @@ static Sampled sample_index(const Graph *g, const Symbols *s, int v, int64_t S, 
     bool fits = followed;
     for (int64_t i = 0; fits && i < points.n; i++) {
         int64_t entry = tensor_get_int(&t, i), at = S - 1 + point[i].query - point[i].key;
-        fits = entry >= 0 && entry < P && (i % 2 == 0 || table[at] == entry);
+        fits = entry >= 0 && entry < P && (i % PLACES == 0 || table[at] == entry);
         if (fits) table[at] = (int32_t)entry;
     }
     arena_free(&scratch);
