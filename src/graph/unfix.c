@@ -276,6 +276,12 @@ static bool unfix_reshape(Unfix *u, Reading *r)
     return !any || change(r, 1, symbol_list(u, s, n, open));
 }
 
+/* The last axis of [B, S, C], where C happens to be as many as the tokens. */
+static bool is_feature(const Symbol *s, int axis, int rank)
+{
+    return rank == 3 && axis == 2 && s[1].S && !s[1].B;
+}
+
 static bool unfix_expand(Unfix *u, Reading *r)
 {
     const int x = r->n->in[0];
@@ -290,7 +296,8 @@ static bool unfix_expand(Unfix *u, Reading *r)
         s[i] = (Symbol){ tensor_get_int(t, i), false, false };
         if (axis >= 0 && from->dim[axis] != 1) {
             if (!symbol_of(u, x, axis, &s[i])) return false;
-        } else if (s[i].factor == u->size[0].S) s[i] = (Symbol){ 1, false, true };
+        } else if (s[i].factor == u->size[0].S && !is_feature(s, i, n))
+            s[i] = (Symbol){ 1, false, true };
         else if (s[i].factor == u->size[0].B && s[i].factor > 1) s[i] = (Symbol){ 1, true, false };
         any |= is_symbolic(s[i]);
     }
