@@ -383,6 +383,35 @@ static bool agrees(const Graph *g, const GraphNode *n, const Verdict *v)
     return true;
 }
 
+/* What the node says that is added at a distance. */
+static float said(const Graph *g, const GraphNode *n, int64_t head, int64_t d)
+{
+    int64_t window = onnx_int(n->node, "window", 0);
+    int bias = graph_input(n, ATT_BIAS);
+    if (window && (d > window || d < -window)) return 2 * HIDDEN;
+    if (bias < 0) return 0;
+    const Tensor *t = &g->value[bias].t;
+    return ((const float *)t->data)[MIN(head, t->dim[0] - 1) * t->dim[1] + place(t, d)];
+}
+
+/* A mask that depends on the length itself (a window of S / 4, positions divided by S) is another one
+ * for shorter rows. */
+static bool holds_shorter(const Graph *g, const GraphNode *n, const Verdict *v)
+{
+    for (int64_t h = 0; v->mask.table && h < v->mask.H; h++)
+        for (int64_t d = 1 - v->S; d < v->S; d++)
+            if (!hidden_alike(v->mask.table[h * (2 * v->S - 1) + v->S - 1 + d], said(g, n, h, d)))
+                return false;
+    for (int k = 0; k < 2; k++) {
+        int by = graph_input(n, k ? ATT_P2C_BY : ATT_C2P_BY);
+        for (int64_t d = 1 - v->S; v->index[k] && by >= 0 && d < v->S; d++)
+            if (((const int32_t *)g->value[by].t.data)[place(&g->value[by].t, d)] !=
+                v->index[k][v->S - 1 + d])
+                return false;
+    }
+    return true;
+}
+
 /* ---- keeping it ---- */
 static int kept_table(Graph *g, const GraphNode *n, const char *what, DType type, int64_t rows,
                       int64_t columns, const void *data)
@@ -443,6 +472,30 @@ static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *ma
     return true;
 }
 
+/* Where the file declares sizes, a row is filled up to them: attention that adds no mask sees that. */
+static bool sees_padding(const Graph *g)
+{
+    for (int i = 0; g->fixed_S && i < g->n_node; i++)
+        if (graph_attends(g->node[i]) && graph_input(g->node[i], ATT_MASK) < 0) return true;
+    return false;
+}
+
+/* What was kept holds for shorter rows too. */
+static bool probe_shorter(const Graph *g, const Symbols *s, const bool *makers, int64_t S)
+{
+    static const int64_t lengths[] = { 2, 5, 17, 67, 257 };
+    bool ok = true;
+    for (size_t k = 0; ok && k < COUNT(lengths) && lengths[k] < S; k++) {
+        Arena scratch = { 0 };
+        Verdict *v = ARRAY(&scratch, Verdict, g->n_node);
+        ok = probe(g, &scratch, s, makers, lengths[k], v);
+        for (int i = 0; ok && i < g->n_node; i++)
+            ok = !graph_attends(g->node[i]) || holds_shorter(g, g->node[i], &v[i]);
+        arena_free(&scratch);
+    }
+    return ok;
+}
+
 MaskKind graph_probe_mask(const Graph *g, int64_t S)
 {
     Arena scratch = { 0 };
@@ -473,9 +526,10 @@ bool pass_mask(Graph *g, Err *err)
         int64_t S = MIN(MAX(largest_constant(g, makers) + 8, (int64_t)LEAST_LENGTH),
                         (int64_t)MOST_LENGTH);
         if (g->fixed_S) S = MIN(S, g->fixed_S); /* no row is longer */
-        bool proved = !any || probe(g, &scratch, &s, makers, S, v);
+        bool proved = !sees_padding(g) && (!any || probe(g, &scratch, &s, makers, S, v));
         for (int i = 0; proved && any && i < g->n_node; i++)
             if (graph_attends(g->node[i])) keep(g, g->node[i], &v[i]);
+        proved = proved && (!any || probe_shorter(g, &s, makers, S));
         g->mask = (MaskVerdict){ proved ? MASK_PLAIN : MASK_UNPROVED, any ? S : INT32_MAX };
     }
     arena_free(&scratch);

@@ -2,7 +2,8 @@
  * rows.c - integers that a graph computes along whole rows (position ids: a CumSum over the tokens
  * that are no padding). A ragged plan runs such nodes on the padded form, filled up with zeros, and
  * takes the real tokens back out. That is right if a row's numbers are the same alone and in company,
- * which is not parsed but tried out: sample rows one by one, then together in one padded batch. */
+ * which is not parsed but tried out: sample rows one by one, then together in one padded batch. A graph
+ * whose file declares sizes means the row filled up to them when it says "alone". */
 #include "graph.h"
 
 enum { SAMPLES = 4, SMALL_IDS = 8 };
@@ -63,25 +64,41 @@ static bool bind(const Trial *t, int64_t B, int64_t S, Inferred *at)
     return true;
 }
 
+/* Tokens of a row alone: its own, or all that the file declares. */
+static int64_t length_alone(const Trial *t, int row)
+{
+    return t->g->fixed_S ? t->g->fixed_S : length_of(row, t->S);
+}
+
 static bool run_alone(Trial *t, int row)
 {
     const Graph *g = t->g;
     Inferred *at = &t->alone[row];
     Err ignored;
-    int64_t n = length_of(row, t->S);
+    const int64_t n = length_of(row, t->S);
     *at = graph_inferred(g, &t->arena);
     at->needs = t->makers;
-    if (!bind(t, 1, n, at)) return false;
+    if (!bind(t, 1, length_alone(t, row), at)) return false;
     for (int i = 0; i < g->n_input; i++) {
         Tensor *in = &at->t[g->input[i]];
         const Role role = graph_role(g->value[g->input[i]].name);
         in->data = arena_raw(&t->arena, tensor_bytes(in));
+        int64_t live = n * (tensor_count(in) / in->dim[1]);
         for (int64_t k = 0; k < tensor_count(in); k++) {
-            double value = (double)sample(g, role, row, k);
+            double value = (double)(k < live             ? sample(g, role, row, k)
+                                    : role == ROLE_TOKEN ? g->pad_id
+                                                         : 0);
             tensor_store(in, k, 1, &value);
         }
     }
     return graph_infer(g, &t->arena, at, &ignored) && !at->dynamic;
+}
+
+/* Of a value of a row alone, what its own tokens have. */
+static size_t live_bytes(const Trial *t, int row, int v)
+{
+    return tensor_bytes(&t->alone[row].t[v]) / (size_t)length_alone(t, row) *
+           (size_t)length_of(row, t->S);
 }
 
 /* A value of the rows alone as one padded tensor. */
@@ -95,8 +112,7 @@ static Tensor together(Trial *t, int v)
     size_t bytes = tensor_bytes(&all), row = bytes / SAMPLES;
     all.data = memset(arena_raw(&t->arena, bytes + 1), 0, bytes);
     for (int r = 0; r < SAMPLES; r++)
-        memcpy((char *)all.data + (size_t)r * row, t->alone[r].t[v].data,
-               tensor_bytes(&t->alone[r].t[v]));
+        memcpy((char *)all.data + (size_t)r * row, t->alone[r].t[v].data, live_bytes(t, r, v));
     return all;
 }
 
@@ -108,7 +124,7 @@ static bool leads_rows(const Tensor *t, int64_t B, int64_t S)
 static bool tokens_lead(const Trial *t, int v)
 {
     for (int r = 0; r < SAMPLES; r++)
-        if (!leads_rows(&t->alone[r].t[v], 1, length_of(r, t->S))) return false;
+        if (!leads_rows(&t->alone[r].t[v], 1, length_alone(t, r))) return false;
     return true;
 }
 
@@ -133,7 +149,7 @@ static bool same_rows(const Trial *t, const Tensor *batch, int v)
     size_t row = tensor_bytes(batch) / SAMPLES;
     for (int r = 0; r < SAMPLES; r++) {
         const Tensor *one = &t->alone[r].t[v];
-        size_t n = tensor_bytes(one);
+        size_t n = live_bytes(t, r, v);
         if (!one->data || one->type != batch->type || n > row ||
             memcmp(one->data, (const char *)batch->data + (size_t)r * row, n) != 0)
             return false;
@@ -201,6 +217,7 @@ int64_t layout_rows_up_to(const Graph *g, const Symbols *s, const Layout *l)
 {
     int64_t up_to = 0;
     for (size_t i = 0; i < COUNT(lengths); i++) {
+        if (g->fixed_S && lengths[i] > g->fixed_S) break;
         RowsVerdict verdict = layout_try_rows(g, s, l, lengths[i]);
         if (verdict == ROWS_BROKEN) return 0;
         if (verdict == ROWS_HOLD) up_to = lengths[i];
