@@ -34,6 +34,7 @@ static ArenaBlock *block_new(Arena *arena, size_t at_least, bool *limit)
 {
     size_t step = arena->step ? arena->step : LARGEST_STEP;
     size_t size = arena->head ? MIN(arena->head->size * 2, step) : FIRST_BLOCK;
+    at_least = MAX(at_least, (size_t)1); /* a block of no bytes would be kept by arena_reset(a, 0) */
     ArenaBlock *block = size > at_least ? block_of(arena, size, limit) : NULL;
     return block ? block : block_of(arena, at_least, limit);
 }

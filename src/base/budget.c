@@ -46,6 +46,13 @@ bool budget_draw(Budget *budget, size_t bytes)
     return false;
 }
 
+bool budget_has(const Budget *budget, size_t bytes)
+{
+    if (!budget) return true;
+    return (!budget->limit || budget_used(budget) + bytes <= budget->limit) &&
+           budget_has(budget->all, bytes);
+}
+
 void budget_return(Budget *budget, size_t bytes)
 {
     add(&budget->used, -bytes);

@@ -18,6 +18,7 @@ struct Budget {          /* zero-initialised: no limit. The counters are atomic 
     size_t aside;        /* of `all`, promised to this one and not used yet */
 };
 bool budget_draw(Budget *, size_t bytes);   /* false: over a limit, and nothing was drawn */
+bool budget_has(const Budget *, size_t bytes); /* a guess: others draw at the same time; NULL: yes */
 void budget_return(Budget *, size_t bytes);
 void budget_count(Budget *, size_t *counted, size_t bytes); /* it holds that now, limit or not */
 bool budget_aside(Budget *, size_t bytes);  /* promises them; false: over a limit */

@@ -330,11 +330,12 @@ bool json_parse(Arena *arena, Str text, Value *out, Err *err)
 bool json_parse_most(Arena *arena, Str text, size_t values, Value *out, Err *err)
 {
     if (!text.n) text = STR("");
+    Arena work = { .budget = arena->budget, .local = true }; /* goes with a call that is left */
     Parser j = { .p = text.p, .end = text.p + text.n, .text = text.p, .arena = arena,
-                 .most = values, .err = err };
+                 .open = { .arena = &work }, .most = values, .err = err };
     bool ok = parse_value(&j, out);
     skip_space(&j);
     if (ok && j.p < j.end) ok = want(&j, "the end");
-    buf_free(&j.open);
+    arena_free(&work);
     return ok;
 }

@@ -44,10 +44,14 @@ static void end(Exchange *x)
 static void write_job(Exchange *x, Job *job)
 {
     const Err *err = &job->err;
-    if (err->code != EF_OK) job->json.n = 0;
-    if (err->code != EF_OK) error_write(&job->json, err, err_kind(err->code)->http, DIALECT_OWN);
-    buf_char(&job->json, '\n');
-    exchange_send(x, buf_view(&job->json));
+    Buf text = { 0 }; /* not the job's: its budget may be what is used up */
+    if (err->code != EF_OK) error_write(&text, err, err_kind(err->code)->http, DIALECT_OWN);
+    bool whole = err->code == EF_OK && buf_try(&job->json, 1);
+    if (whole) buf_char(&job->json, '\n');
+    else buf_char(&text, '\n');
+    if (err->code == EF_OK) exchange_send(x, buf_view(&job->json));
+    if (!whole) exchange_send(x, buf_view(&text));
+    buf_free(&text);
     job_free(job);
 }
 

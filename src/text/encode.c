@@ -5,6 +5,7 @@
  *
  * Truncation is the reference's, with its odd corner: a limit below the number of special tokens
  * underflows there and so limits nothing. */
+#include "base/budget.h"
 #include "pipeline.h"
 #include "unicode.h"
 
@@ -151,12 +152,14 @@ static bool tokenize_slice(const Tokenizer *t, Side *side, size_t from, size_t *
     }
 }
 
-/* Room for as many tokens as there will be if it goes on like this. */
+/* Room for as many tokens as there will be if it goes on like this, unless so much is not there: the
+ * rest of the text may have fewer. */
 static void expect_tokens(Side *side, size_t done, size_t all)
 {
     double each = (double)side->tokens.n / (double)done;
     size_t more = (size_t)(each * (double)all * 1.1), cap = side->tokens.cap;
-    if (!side->enough && more > cap) tokens_grow_to(&side->tokens, more);
+    bool room = budget_has(side->tokens.arena->budget, more * sizeof *side->tokens.items);
+    if (!side->enough && more > cap && room) tokens_grow_to(&side->tokens, more);
 }
 
 static bool tokenize_slices(const Tokenizer *t, Side *side, Err *err)
