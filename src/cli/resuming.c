@@ -63,11 +63,11 @@ static bool check_line(Check *c, const Record *record, Str line, Err *err)
     return true;
 }
 
-/* Whether the last line, which has no end, goes like begin and then "member":. */
-static bool goes_like(Check *c, Str line, const char *member)
+/* Whether the last line, which has no end, goes like begin, "member": and how its value begins. */
+static bool goes_like(Check *c, Str line, const char *member, const char *value)
 {
     const size_t n = c->begin.n;
-    buf_printf(&c->begin, "\"%s\":", member);
+    buf_printf(&c->begin, "\"%s\":%s", member, value);
     const bool same = memcmp(line.p, c->begin.p, MIN(line.n, c->begin.n)) == 0;
     c->begin.n = n;
     return same;
@@ -76,9 +76,9 @@ static bool goes_like(Check *c, Str line, const char *member)
 static bool check_tail(Check *c, const Record *record, Str line, Err *err)
 {
     put_begin(c, record);
-    bool ok = goes_like(c, line, "error");
+    bool ok = goes_like(c, line, "error", "{");
     for (const Field *f = c->r->task->result; f->name && !ok && record->err.code == EF_OK; f++)
-        ok = goes_like(c, line, f->name);
+        ok = goes_like(c, line, f->name, f->repeated && !f->or_base64 ? "[" : "");
     return ok || refuse_line(c, c->r->lines + 1, "it does not begin like an answer", err);
 }
 

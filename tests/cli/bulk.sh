@@ -102,6 +102,7 @@ printf 'dear diary\nnothing happened\n' >foreign && foreign "lines of something 
 printf 'no line end at all' >foreign && foreign "one line without an end" few.jsonl
 printf '{"id":0,"text":"x"}\n' >foreign && foreign "objects that are no answers" few.jsonl
 printf '{"id":0,"tok_' >foreign && foreign "a beginning of no answer" few.jsonl
+printf '{"id":0,"tokens":"mine' >foreign && foreign "a member of an answer with another value" few.jsonl
 sed 1d whole.jsonl | head -3 >foreign && foreign "answers to other lines" few.jsonl
 sed -n '2s/.\{9\}$//p' whole.jsonl >foreign && foreign "broken JSON" few.jsonl
 head -6 whole.jsonl >foreign && foreign "more lines than the input has" few.jsonl
