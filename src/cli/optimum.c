@@ -504,7 +504,9 @@ static const char *own_path(const Checking *c)
 static bool open_own(Checking *c, Model **m, Err *err)
 {
     const Task *task = task_find(str_of(c->task));
-    if (c->config.kind != V_MAP) return model_open(own_path(c), m, err);
+    Err as_others = { 0 }; /* without a task said, as every command opens it: modules and all */
+    if (model_open(own_path(c), m, &as_others)) return true;
+    if (c->config.kind != V_MAP) return *err = as_others, false;
     if (!task) return fail(err, EF_UNSUPPORTED, "no task of this program does %s", c->task);
     return model_open_with(own_path(c), &(ModelOpen){ .task = str_of(task->name) }, m, err);
 }
