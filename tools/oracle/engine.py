@@ -37,7 +37,7 @@ class Toy(torch.nn.Module):
         self.embed = torch.nn.Embedding(VOCAB, 24)
         self.q, self.k, self.v, self.o = (torch.nn.Linear(24, 24) for _ in range(4))
         self.norm = torch.nn.LayerNorm(24)
-        self.place = torch.nn.Embedding(48, 24) if kind == "fromend" else None
+        self.place = torch.nn.Embedding(48, 24) if kind in ("fromend", "dead") else None
 
     def mask(self, attention_mask):
         S = attention_mask.shape[1]
@@ -48,6 +48,8 @@ class Toy(torch.nn.Module):
             hidden = hidden + far.float()[None, None] * -10000.0
         if self.kind == "causal":
             hidden = hidden + (at[None, :] > at[:, None]).float()[None, None] * -10000.0
+        if self.kind == "scaled":  # another bias for every length
+            hidden = hidden - (at[None, :] - at[:, None]).abs().float()[None, None] / S
         if self.kind == "bias":
             hidden = hidden + (at[None, :] - at[:, None]).float()[None, None] * 0.1
         return hidden
@@ -55,10 +57,15 @@ class Toy(torch.nn.Module):
     def forward(self, input_ids, attention_mask):
         x = self.embed(input_ids)
         B, S, _ = x.shape
-        if self.place:  # counted from the end of the batch: not the same alone and in company
+        if self.kind == "fromend":  # counted from the end of the batch: not the same alone and in company
             x = x + self.place(S - (input_ids != 0).long().cumsum(1))
+        if self.kind == "dead":  # padding counts: there is none in a row without it
+            x = x + self.place((1 - attention_mask).sum(1, keepdim=True).expand(-1, S))
+        if self.kind == "open":  # padding is hidden from nobody
+            x = x * attention_mask[..., None]
         q, k, v = (f(x).view(B, S, 3, 8).transpose(1, 2) for f in (self.q, self.k, self.v))
-        scores = q @ k.transpose(-1, -2) / 8 ** 0.5 + self.mask(attention_mask)
+        scores = q @ k.transpose(-1, -2) / 8 ** 0.5
+        scores = scores if self.kind == "open" else scores + self.mask(attention_mask)
         out = (scores.softmax(-1) @ v).transpose(1, 2).reshape(B, S, 24)
         return tf.modeling_outputs.BaseModelOutput(last_hidden_state=self.norm(self.o(out) + x))
 
@@ -105,6 +112,9 @@ CASES = {
     "toy-window600": (Toy, "window600", 17, "script", 2, None),  # invisible at 520 tokens
     "toy-causal17": (Toy, "causal", 17, "script", 2, None),
     "toy-bias17": (Toy, "bias", 17, "script", 2, None),
+    "toy-bias-scaled17": (Toy, "scaled", 17, "script", 2, None),
+    "toy-unmasked-fixed17": (Toy, "open", 17, "script", 2, (2, 32)),
+    "toy-fromend-fixed17": (Toy, "dead", 17, "script", 2, (2, 32)),
     "roberta-dynamo18": (tf.RobertaModel, tf.RobertaConfig(**ROBERTA), 18, "dynamo", 2, None),
     "toy-fromend17": (Toy, "fromend", 17, "script", 2, None),
     "bert-optimized17": (tf.BertModel, tf.BertConfig(attn_implementation="eager", **SIZES), 17, "script", 3, None),
