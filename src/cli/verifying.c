@@ -103,12 +103,14 @@ static void answer_label(Work *w, size_t i, Value *out)
 {
     const Value *result = texts_result(&w->texts, i), *scores = value_get(result, "scores");
     const Value *label = value_get(result, "predicted_label");
+    bool lone = scores && scores->kind == V_F32 && scores->f32.n == 1; /* a score, no class */
     if (label && label->kind == V_STR) value_add(out, "label", kept(w->arena, label->s));
-    else note_problem(w, "text %zu: found no label", i + 1);
+    else if (!lone) note_problem(w, "text %zu: found no label", i + 1);
     double best = -INFINITY;
     for (size_t k = 0; scores && scores->kind == V_F32 && k < scores->f32.n; k++)
         best = fmax(best, number_widen(scores->f32.p[k]));
     if (isfinite(best)) value_add(out, "score", value_of_float(best));
+    else if (lone) note_problem(w, "text %zu: found a score that is not finite", i + 1);
 }
 
 /* The mean of a text's token vectors, of length 1. */
@@ -503,8 +505,8 @@ static void print_answer(Buf *b, const Value *one)
         buf_printf(b, "  - %.*s: \"%.*s\"\n", STR_ARG(word_of(&words->list.items[i], "label")),
                    STR_ARG(word_of(&words->list.items[i], "word")));
     if (words && !words->list.n) buf_puts(b, "  (no entities)\n");
-    if (label)
-        buf_printf(b, "  - %.*s: %.4f\n", STR_ARG(value_str(label, STR(""))),
+    if (label || value_get(one, "score"))
+        buf_printf(b, "  - %.*s: %.4f\n", STR_ARG(value_str(label, STR("score"))),
                    value_float(value_get(one, "score"), 0));
     for (size_t i = 0; masks && i < masks->list.n; i++)
         buf_printf(b, "  - \"%.*s\": %.4f\n", STR_ARG(word_of(&masks->list.items[i], "word")),

@@ -196,7 +196,8 @@ static bool open_graph(Model *m, const ModelSource *s, Err *err)
     const OnnxModel *onnx = &m->onnx->model;
     bool ok = choose_precision(m, onnx, s->precision, err) &&
               (model_makes_vectors(m) ? model_output(m, s, onnx, &output, err)
-                                      : choose_output(m, onnx, &output, err));
+                                      : model_takes_no_wish(m, &s->wish, err) &&
+                                            choose_output(m, onnx, &output, err));
     if (ok && load_graph(m, onnx, output, true, err)) return true;
     return within(err, "%.*s", STR_ARG(path_name(s->weights)));
 }
@@ -303,7 +304,8 @@ static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err
     if (!ours) m->precision = onnx_precision(onnx);
     return source_inputs(onnx, err) &&
            (model_makes_vectors(m) ? model_packed_output(m, facts, wish, onnx, &output, err)
-                                   : choose_output(m, onnx, &output, err)) &&
+                                   : model_takes_no_wish(m, wish, err) &&
+                                         choose_output(m, onnx, &output, err)) &&
            load_graph(m, onnx, output, !ours, err);
 }
 

@@ -58,6 +58,7 @@ bool model_packed_tokenizer(Model *, const Value *facts, const char *other, Err 
 
 /* model_head.c: of models that make vectors, the output to take, and config.head. */
 bool model_makes_vectors(const Model *);    /* of tokens, or of texts */
+bool model_takes_no_wish(const Model *, const HeadWish *, Err *); /* of a model without vectors */
 bool model_output(Model *, const ModelSource *, const OnnxModel *, Str *output, Err *);
 bool model_packed_output(Model *, const Value *facts, const HeadWish *, const OnnxModel *,
                          Str *output, Err *);

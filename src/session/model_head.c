@@ -83,6 +83,13 @@ static bool wishes(const HeadWish *wish)
     return wish->pooling != POOL_OWN || wish->normalize != NORMALIZE_OWN;
 }
 
+bool model_takes_no_wish(const Model *m, const HeadWish *wish, Err *err)
+{
+    return !wishes(wish) ||
+           fail(err, EF_INVALID_INPUT, "pooling, normalize: found a model for %s, wanted one for "
+                "sentence_embedding or embedding: only vectors are pooled", m->task->name);
+}
+
 static bool choose_output(const Model *m, const OnnxModel *onnx, const HeadWish *wish, bool told,
                           Str *name, Err *err)
 {

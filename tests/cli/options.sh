@@ -151,4 +151,8 @@ works "build through a link to nothing" "$EF" build -f c.yml -o dangling && rm -
 works "build into the model's folder" "$EF" build -f c.yml -o in/x.encoderfile && works "and again" "$EF" build -f c.yml -o in/x.encoderfile
 cp in/x.encoderfile base && refuses "build onto a base that is a package" "the program that the package begins with" \
     "$EF" build -f c.yml -o base
+
+# ---- pooling is of vectors ----
+refuses "pooling of a tagger" "only vectors are pooled" "$EF" infer -m "$BUS" --pooling cls x
+
 finish
