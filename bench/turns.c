@@ -11,7 +11,7 @@
 
 #include "base/thread.h"
 #include "kernels/kernels.h"
-#include "session/model.h"
+#include "model/model.h"
 
 enum { MOST_ROWS = 4096, LEAST_RUNS = 2, IDS = 1000 };
 

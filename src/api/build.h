@@ -3,7 +3,7 @@
  * before the first byte is written; nothing here prints. */
 #ifndef API_BUILD_H
 #define API_BUILD_H
-#include "session/model.h"
+#include "model/model.h"
 
 typedef struct BuildConfig {
     ModelSource source;          /* files are filled in by build_run when `folder` is given */

@@ -5,7 +5,7 @@
 
 #include "base/heap.h"
 #include "base/thread.h"
-#include "session/model.h"
+#include "model/model.h"
 
 struct ef_tokens {
     Arena arena;       /* of the input; a window has none */

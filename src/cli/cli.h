@@ -5,7 +5,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 #include "export/hf_metadata.h"
-#include "session/model.h"
+#include "model/model.h"
 
 typedef struct Option {
     const char *name;      /* "http-port"; a list ends with {0} */

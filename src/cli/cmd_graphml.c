@@ -5,7 +5,7 @@
 #include "cli/hierarchy.h"
 #include "cli/onnx_io.h"
 #include "export/graphml.h"
-#include "session/source.h"
+#include "model/source.h"
 
 /* ---- export-graphml ---- */
 static const Option export_options[] = {

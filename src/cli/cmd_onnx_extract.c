@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "cli/hierarchy.h"
 #include "cli/onnx_io.h"
-#include "session/source.h"
+#include "model/source.h"
 
 static const Option options[] = {
     { "tag", 0, "PATTERN", "a hierarchy tag or its end, * and ? allowed: BertLayer.0/Bert*" },

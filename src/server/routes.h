@@ -4,7 +4,7 @@
  * ones are written when asked for; the rest are jobs of the session. */
 #ifndef SERVER_ROUTES_H
 #define SERVER_ROUTES_H
-#include "session/kinds.h"
+#include "dialect/dialect.h"
 #include "tei.h"
 
 struct Loop;

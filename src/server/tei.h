@@ -3,7 +3,7 @@
 #ifndef SERVER_TEI_H
 #define SERVER_TEI_H
 #include "head.h"
-#include "session/kinds.h"
+#include "dialect/dialect.h"
 
 enum { TE_BUCKETS = 35, TE_SPANS = 4, TE_FAILURES = 6, TE_FIELDS = 8 };
 #define TE_LEAST 1e-5            /* seconds; bounds are this times 1.5, times 1.5 squared ... */

@@ -4,7 +4,7 @@
 #include "data/gzip.h"
 #include "data/json.h"
 #include "data/proto.h"
-#include "kinds.h"
+#include "kind.h"
 #include "stages.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include "data/gzip.h"
 #include "data/json.h"
 #include "data/proto.h"
-#include "kinds.h"
+#include "kind.h"
 #include "stages.h"
 
 enum { PART_TOKENS = 512 }; /* less is not worth a worker */

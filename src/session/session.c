@@ -3,7 +3,7 @@
  * that entered has been answered. */
 #include "session.h"
 
-#include "kinds.h"
+#include "kind.h"
 #include "stages.h"
 
 /* ---- jobs: each in its own arena ---- */

@@ -15,12 +15,12 @@
 #define SESSION_SESSION_H
 #include "base/budget.h"
 #include "session/meter.h"
-#include "session/model.h"
+#include "model/model.h"
 
 typedef struct Session Session;
 typedef struct Job Job;
 
-typedef struct JobKind JobKind;  /* what is asked for: kinds.h */
+typedef struct JobKind JobKind;  /* what is asked for: kind.h */
 
 /* A body and its reply in protobuf: the same trees as in JSON, by these rows (data/proto.h). */
 typedef struct JobForm JobForm;

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "base/thread.h"
-#include "session.h"
+#include "session/session.h"
 
 /* ---- queue.c: one lock. Admission and scripts: first in, first out. Runs: fair by tokens ----
  * Admission has two lines, so that nobody waits behind long texts: those have threads of their own. */

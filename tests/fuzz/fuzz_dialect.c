@@ -5,7 +5,7 @@
 
 #include "data/json.h"
 #include "server/trace.h"
-#include "session/kinds.h"
+#include "dialect/dialect.h"
 #include "session/stages.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

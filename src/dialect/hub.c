@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_hub.c - `POST /` means what the model is for, in the shapes of the Hugging Face Hub: its
+ * hub.c - `POST /` means what the model is for, in the shapes of the Hugging Face Hub: its
  * client posts to the address it was given and adds no path. Bodies with `parameters` are the
  * pipelines' (labels, entities, masks); others are those of text-embeddings-inference. */
 #include <strings.h>
 
-#include "kind_parts.h"
+#include "parts.h"
 
 #include "data/number.h"
 

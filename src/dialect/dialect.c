@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kinds.c - which kind a job is of, and what dialects ask about a model. */
-#include "kinds.h"
+ * dialect.c - which kind a job is of, and what dialects ask about a model. */
+#include "dialect.h"
 
-#include "stages.h"
+#include "session/stages.h"
 
 const JobKind *kind_of(const Job *job)
 {

@@ -3,7 +3,7 @@
  * (export/hf_metadata.h). Metadata that is damaged or of an unknown version counts as absent. */
 #include "base/log.h"
 #include "export/hf_metadata.h"
-#include "session/source.h"
+#include "model/source.h"
 
 /* Metadata that can be used, or none. */
 static bool usable(Arena *arena, const char *onnx, HfMetadata *m)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * model.h - one loaded model: where its parts come from (folder, .onnx, package) no longer matters.
  * Immutable after opening. */
-#ifndef SESSION_MODEL_H
-#define SESSION_MODEL_H
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
 #include "engine/engine.h"
 #include "package/package.h"
-#include "session/source.h"
+#include "model/source.h"
 #include "task/task.h"
 #include "transform/transform.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_tei_predict.c - labels as text-embeddings-inference gives them. Its `inputs` are one text,
+ * tei_predict.c - labels as text-embeddings-inference gives them. Its `inputs` are one text,
  * one pair, or a list of lists; two texts in a flat list are a pair. */
-#include "kind_parts.h"
+#include "parts.h"
 
 #include "data/number.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_rerank.c - texts by how well they fit a query. Two dialects on one path, told apart by the
+ * rerank.c - texts by how well they fit a query. Two dialects on one path, told apart by the
  * body: `texts` is TEI's, `documents` that of Cohere, Jina and those who follow them. */
-#include "kind_parts.h"
+#include "parts.h"
 
 #include "data/number.h"
 

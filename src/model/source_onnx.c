@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source_onnx.c - an .onnx with its external data. Some exporters write one file per weight, so
  * each file is mapped once, however many tensors lie in it, and all are closed together. */
-#include "session/source.h"
+#include "model/source.h"
 
 #include "data/checkpoint.h"
 #include "export/export.h"

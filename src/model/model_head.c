@@ -6,7 +6,7 @@
  * where the graph offers a pooled one: then rows stay ragged, and a prompt can be left out. */
 #include "base/log.h"
 #include "export/modules.h"
-#include "session/model.h"
+#include "model/model.h"
 
 /* Tasks whose rows are vectors of tokens; all the others have no head. */
 bool model_makes_vectors(const Model *m)

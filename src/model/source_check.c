@@ -2,7 +2,7 @@
  * source_check.c - does config.json, the graph and the wanted task fit together? Asked before
  * anything is written, and again by whoever opens a folder. */
 #include "export/hf_task.h"
-#include "session/source.h"
+#include "model/source.h"
 
 /* Model families that are no encoders, by config.json's model_type: their checkpoints cannot be
  * exported here. What others exported of them (a BART that classifies, the encoder of a T5) runs as

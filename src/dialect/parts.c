@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_parts.c - pieces that more than one dialect is made of. */
-#include "kind_parts.h"
+ * parts.c - pieces that more than one dialect is made of. */
+#include "parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_openai.c - POST /v1/embeddings: vectors of length 1, as numbers or as base64 (which is what
+ * openai.c - POST /v1/embeddings: vectors of length 1, as numbers or as base64 (which is what
  * OpenAI's own client asks for). */
-#include "kind_parts.h"
+#include "parts.h"
 
 static const char *const formats[] = { "float", "base64", NULL };
 static const Field rows[] = {

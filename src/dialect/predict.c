@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_predict.c - POST /predict: the task's own request and reply. The original and TEI share the
+ * predict.c - POST /predict: the task's own request and reply. The original and TEI share the
  * path; a body that only TEI can mean gets TEI's answer. */
-#include "kind_parts.h"
+#include "parts.h"
 
 static bool read_predict(const Session *s, Job *job, const Value *request)
 {

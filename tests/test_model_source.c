@@ -2,7 +2,7 @@
  * test_session_source.c - between files and a model: families, tasks, the length limit. */
 #include "check.h"
 #include "data/json.h"
-#include "session/source.h"
+#include "model/source.h"
 
 static Arena arena;
 

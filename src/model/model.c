@@ -3,7 +3,7 @@
  * was checked when it was built, so opening it reads small members and maps the rest. Both ways
  * meet in load_graph. A Model lives in its own arena: closing it is one free and a few unmappings.
  * */
-#include "session/model.h"
+#include "model/model.h"
 
 #include "base/log.h"
 #include "data/checkpoint.h"

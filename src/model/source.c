@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source.c - the files of a model folder: which there are, and which are missing. */
-#include "session/source.h"
+#include "model/source.h"
 
 #include "data/checkpoint.h"
 #include "export/modules.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_parts.h - what the kinds share: options that several dialects have, texts and ids, scores in
- * order. Included by this folder's kind_*.c only. */
-#ifndef SESSION_KIND_PARTS_H
-#define SESSION_KIND_PARTS_H
-#include "kinds.h"
-#include "stages.h"
+ * parts.h - what the kinds share: options that several dialects have, texts and ids, scores in
+ * order. Included by this folder's files only. */
+#ifndef DIALECT_PARTS_H
+#define DIALECT_PARTS_H
+#include "dialect.h"
+#include "session/stages.h"
 
 enum { MOST_IDS = 1 << 20 };     /* token ids of a body */
 

@@ -3,7 +3,7 @@
  * it compiled at once (and runs on that, so what is tried is what is packed), or from a package:
  * its tables where they lie, or, in one of the peer's, the tokenizer.json inside. */
 #include "data/json.h"
-#include "session/model.h"
+#include "model/model.h"
 #include "text/settings.h"
 
 enum { JSON_LIMIT = 256 << 20 };

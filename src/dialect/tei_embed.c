@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_tei_embed.c - vectors as text-embeddings-inference gives them: of length 1 unless it is told
+ * tei_embed.c - vectors as text-embeddings-inference gives them: of length 1 unless it is told
  * otherwise, lists without anything around them. */
 #include <math.h>
 
-#include "kind_parts.h"
+#include "parts.h"
 
 #include "data/number.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kind_tei_tokens.c - texts to tokens and back, in the shapes of text-embeddings-inference. The
+ * tei_tokens.c - texts to tokens and back, in the shapes of text-embeddings-inference. The
  * model is not needed, so the answer comes from admission. */
-#include "kind_parts.h"
+#include "parts.h"
 
 #include "data/json.h"
 

@@ -3,8 +3,8 @@
  * checks that stand between them and a model that runs. Every message says what was found and what
  * is wanted, and contains the words of the troubleshooting guide ("model.onnx not found", "Missing
  * input_ids"). */
-#ifndef SESSION_SOURCE_H
-#define SESSION_SOURCE_H
+#ifndef MODEL_SOURCE_H
+#define MODEL_SOURCE_H
 #include "base/file.h"
 #include "graph/graph.h"
 #include "onnx/onnx.h"

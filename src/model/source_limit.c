@@ -4,7 +4,7 @@
  * of model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
  * then 512 as the peer has it; and never more than the model has positions. */
 #include "base/log.h"
-#include "session/source.h"
+#include "model/source.h"
 
 enum { LIMIT_OTHERWISE = 512, LIMIT_MOST = 1 << 30 };
 
