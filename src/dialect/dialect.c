@@ -2,11 +2,10 @@
  * dialect.c - which kind a job is of, and what dialects ask about a model. */
 #include "dialect.h"
 
-#include "session/stages.h"
 
 const JobKind *kind_of(const Job *job)
 {
-    return job->kind ? job->kind : &kind_predict;
+    return job->in.kind ? job->in.kind : &kind_predict;
 }
 
 bool site_embeds(const Site *site)
@@ -47,8 +46,8 @@ const char *site_wanted(bool (*fits)(const Site *))
 
 Site session_site(const Session *s)
 {
-    const Model *m = s->model;
+    const Model *m = session_model(s);
     return (Site){
-        m->name, m->task, &m->config, s->options.max_inputs, tokenizer_size(m->tokenizer), s, 0
+        m->name, m->task, &m->config, session_options(s)->max_inputs, tokenizer_size(m->tokenizer), s, 0
     };
 }

@@ -8,8 +8,12 @@
  *   hub.c       `POST /`, whose meaning is the model's task, for huggingface_hub */
 #ifndef DIALECT_DIALECT_H
 #define DIALECT_DIALECT_H
-#include "session/kind.h"
+#include "dialect/job.h"
 
+/* Whose errors: ours (with OpenAI's, Cohere's and TEI's flat form in one), or TEI's. */
+typedef enum { DIALECT_OWN, DIALECT_TEI } Dialect;
+
+typedef struct Site Site;
 struct Site {                    /* what descriptions are made from */
     Str model_id;
     const Task *task;
@@ -20,6 +24,26 @@ struct Site {                    /* what descriptions are made from */
     int64_t started;             /* Unix time */
 };
 
+struct JobKind {
+    const char *name;            /* for traces */
+    Dialect dialect;
+    WorkKeep keep;
+    bool uncut;                  /* texts are not truncated */
+    size_t values;               /* that a body may hold beside its texts: token ids */
+    bool (*read)(const Session *, Job *, const Value *request); /* on failure job->err */
+    /* The reply: whole, or item by item (workers side by side) and what stands around the results,
+     * which are its first list. */
+    Value (*finish)(const Session *, Job *);
+    /* (optional) the JSON of what `finish` gives, without the tree: where it may be large */
+    void (*write)(const Session *, Job *, Buf *out);
+    void (*item)(const Session *, const Job *, Arena *, size_t item, Value *out);
+    Value (*frame)(const Session *, Job *, Value *results, size_t n);
+    /* For OpenAPI: which models have it (NULL: all), and the JSON Schemas of body and reply. */
+    bool (*fits)(const Site *);
+    Value (*request)(Arena *, const Site *);
+    Value (*reply)(Arena *, const Site *);
+};
+const JobKind *kind_of(const Job *);
 /* kind_predict is ours alone; kind_predict_any may find that a body is TEI's. */
 extern const JobKind kind_predict, kind_predict_any;
 extern const JobKind kind_tei_embed, kind_tei_embed_all, kind_tei_sparse, kind_tei_similarity;
@@ -34,5 +58,7 @@ bool site_classifies(const Site *); /* labels of a text */
 bool site_ranks(const Site *);      /* one label: how well a pair fits */
 const char *site_wanted(bool (*fits)(const Site *)); /* one of these, in words */
 Site session_site(const Session *);
+/* reply.c: jobs whose rows have all been run get their replies (SessionSteps.finish). */
+void jobs_finish(Session *, Pool *, Work **, int n);
 
 #endif

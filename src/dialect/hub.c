@@ -10,28 +10,28 @@
 
 static const Value *parameters_of(const Job *job)
 {
-    return value_get(job->request, "parameters");
+    return value_get(job->in.value, "parameters");
 }
 
 /* `inputs` is a text or a list of them. */
 static bool read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
 {
     const Value *inputs = value_get(request, "inputs");
-    if (!schema_check(request, rows, &job->err)) return false;
-    job->request = request;
-    job->single = inputs->kind == V_STR;
-    if (!job->single && inputs->kind != V_LIST)
-        return fail(&job->err, EF_INVALID_INPUT, "inputs: found %s, wanted a string or a list",
+    if (!schema_check(request, rows, &job->work.err)) return false;
+    job->in.value = request;
+    job->in.single = inputs->kind == V_STR;
+    if (!job->in.single && inputs->kind != V_LIST)
+        return fail(&job->work.err, EF_INVALID_INPUT, "inputs: found %s, wanted a string or a list",
                     value_kind_name(inputs->kind));
-    job->n = job->single ? 1 : inputs->list.n;
-    if (!kind_count(s, job, "inputs", job->n)) return false;
-    job->first = ARRAY(&job->arena, Str, job->n);
-    for (size_t i = 0; i < job->n; i++) {
-        const Value *one = job->single ? inputs : &inputs->list.items[i];
+    job->work.n = job->in.single ? 1 : inputs->list.n;
+    if (!kind_count(s, job, "inputs", job->work.n)) return false;
+    job_items(job, job->work.n);
+    for (size_t i = 0; i < job->work.n; i++) {
+        const Value *one = job->in.single ? inputs : &inputs->list.items[i];
         if (one->kind != V_STR)
-            return fail(&job->err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted a string", i,
+            return fail(&job->work.err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted a string", i,
                         value_kind_name(one->kind));
-        job->first[i] = one->s;
+        job->work.item[i].first = one->s;
         if (!kind_text(job, "inputs", i, one->s)) return false;
     }
     return true;
@@ -83,12 +83,12 @@ static Value finish_classify(const Session *s, Job *job)
     const Value *parameters = parameters_of(job);
     TaskScore how = score_named(value_str(value_get(parameters, "function_to_apply"), STR("")));
     size_t most = (size_t)value_float(value_get(parameters, "top_k"), 1 << 18);
-    Value list = value_list(&job->arena, job->n);
-    for (size_t r = 0; r < job->n; r++) {
-        size_t n = (size_t)job->row_width[r];
-        const float *scores = kind_scores(s, job, &job->arena, r, how);
+    Value list = value_list(&job->work.arena, job->work.n);
+    for (size_t r = 0; r < job->work.n; r++) {
+        size_t n = (size_t)work_result(&job->work, r)->width;
+        const float *scores = kind_scores(s, job, &job->work.arena, r, how);
         if (!kind_finite(job, scores, n)) return value_null();
-        list.list.items[r] = kind_labels(s, &job->arena, scores, n, most);
+        list.list.items[r] = kind_labels(s, &job->work.arena, scores, n, most);
     }
     return list;
 }
@@ -126,46 +126,43 @@ static int entailment(const ModelConfig *config)
 
 static bool read_zero(const Session *s, Job *job, const Value *request)
 {
-    Arena *arena = &job->arena;
-    if (!schema_check(request, zero_rows, &job->err)) return false;
-    if (entailment(&s->model->config) < 0)
-        return fail(&job->err, EF_UNSUPPORTED,
+    Arena *arena = &job->work.arena;
+    if (!schema_check(request, zero_rows, &job->work.err)) return false;
+    if (entailment(&session_model(s)->config) < 0)
+        return fail(&job->work.err, EF_UNSUPPORTED,
                     "candidate_labels: the model has no label for entailment");
     const Value *parameters = value_get(request, "parameters");
     const Value *labels = value_get(parameters, "candidate_labels");
     Str form = value_str(value_get(parameters, "hypothesis_template"), STR("This example is {}."));
     const char *gap = memmem(form.p, form.n, "{}", 2);
     Str text = value_get(request, "inputs")->s;
-    job->request = request;
-    job->single = true;
-    job->n = labels->list.n;
-    if (!gap) return fail(&job->err, EF_INVALID_INPUT, "hypothesis_template: found no {}");
-    if (!kind_count(s, job, "candidate_labels", job->n) || !kind_text(job, "inputs", 0, text))
+    job->in.value = request;
+    job->in.single = true;
+    if (!gap) return fail(&job->work.err, EF_INVALID_INPUT, "hypothesis_template: found no {}");
+    if (!kind_count(s, job, "candidate_labels", labels->list.n) || !kind_text(job, "inputs", 0, text))
         return false;
-    job->first = ARRAY(arena, Str, job->n);
-    job->second = ARRAY(arena, Str, job->n);
-    for (size_t i = 0; i < job->n; i++) {
-        Str label = labels->list.items[i].s;
-        job->first[i] = text;
-        job->second[i] = str_of(
-            str_format(arena, "%.*s%.*s%s", (int)(gap - form.p), form.p, STR_ARG(label),
+    Str *list = ARRAY(arena, Str, labels->list.n);
+    for (size_t i = 0; i < labels->list.n; i++)
+        list[i] = str_of(
+            str_format(arena, "%.*s%.*s%s", (int)(gap - form.p), form.p, STR_ARG(labels->list.items[i].s),
                        str_dup(arena, (Str){ gap + 2, form.n - (size_t)(gap + 2 - form.p) })));
-    }
+    job->work.preparer = &prepare_choices;
+    *job_items(job, 1) = (Item){ .first = text, .list = list, .n = labels->list.n };
     return true;
 }
 
 /* Among the candidates, or for each of them against "contradiction", as transformers does. */
 static const float *zero_scores(const Session *s, Job *job)
 {
-    int yes = entailment(&s->model->config), no = yes == 0 ? s->model->config.num_labels - 1 : 0;
-    bool alone = value_bool(value_get(parameters_of(job), "multi_label"), false) || job->n == 1;
-    float *scores = ARRAY(&job->arena, float, job->n);
-    for (size_t r = 0; r < job->n; r++) {
-        float both[2] = { job->rows[r][no], job->rows[r][yes] };
+    int yes = entailment(&session_model(s)->config), no = yes == 0 ? session_model(s)->config.num_labels - 1 : 0;
+    bool alone = value_bool(value_get(parameters_of(job), "multi_label"), false) || job->work.rows == 1;
+    float *scores = ARRAY(&job->work.arena, float, job->work.rows);
+    for (size_t r = 0; r < job->work.rows; r++) {
+        float both[2] = { work_result(&job->work, r)->data[no], work_result(&job->work, r)->data[yes] };
         if (alone) task_softmax(both, 2, both);
         scores[r] = both[1];
     }
-    if (!alone) task_softmax(scores, (int64_t)job->n, scores);
+    if (!alone) task_softmax(scores, (int64_t)job->work.rows, scores);
     return scores;
 }
 
@@ -173,12 +170,12 @@ static Value finish_zero(const Session *s, Job *job)
 {
     const Value *labels = value_get(parameters_of(job), "candidate_labels");
     const float *scores = zero_scores(s, job);
-    if (!kind_finite(job, scores, job->n)) return value_null();
-    const size_t *order = kind_order(&job->arena, scores, job->n);
-    Value list = value_list(&job->arena, job->n);
-    for (size_t i = 0; i < job->n; i++) {
+    if (!kind_finite(job, scores, job->work.rows)) return value_null();
+    const size_t *order = kind_order(&job->work.arena, scores, job->work.rows);
+    Value list = value_list(&job->work.arena, job->work.rows);
+    for (size_t i = 0; i < job->work.rows; i++) {
         Value *one = &list.list.items[i];
-        *one = value_map(&job->arena, 2);
+        *one = value_map(&job->work.arena, 2);
         value_add(one, "label", labels->list.items[order[i]]);
         value_add(one, "score", value_of_float(number_widen(scores[order[i]])));
     }
@@ -219,9 +216,9 @@ static bool read_tag(const Session *s, Job *job, const Value *request)
     if (!read_texts(s, job, request, tag_rows)) return false;
     const Value *parameters = value_get(request, "parameters");
     const Value *ignored = value_get(parameters, "ignore_labels");
-    job->options.chars = true;
-    job->options.outside = ignored && ignored->kind == V_LIST;
-    job->options.grouping =
+    job->work.options.chars = true;
+    job->work.options.outside = ignored && ignored->kind == V_LIST;
+    job->work.options.grouping =
         grouping_named(value_str(value_get(parameters, "aggregation_strategy"), STR("")));
     return true;
 }
@@ -239,7 +236,7 @@ static Value entities_of(const Session *s, Job *job, size_t row)
 {
     Value result, list;
     const Value *ignored = value_get(parameters_of(job), "ignore_labels");
-    kind_predict.row(s, job, &job->arena, row, &result);
+    kind_predict.item(s, job, &job->work.arena, row, &result);
     list = *value_get(&result, "entities");
     size_t n = 0;
     for (size_t i = 0; i < list.list.n; i++)
@@ -251,9 +248,9 @@ static Value entities_of(const Session *s, Job *job, size_t row)
 /* One list, or one for each text. */
 static Value finish_tag(const Session *s, Job *job)
 {
-    Value list = value_list(&job->arena, job->n);
-    for (size_t r = 0; r < job->n; r++) list.list.items[r] = entities_of(s, job, r);
-    return job->single ? list.list.items[0] : list;
+    Value list = value_list(&job->work.arena, job->work.n);
+    for (size_t r = 0; r < job->work.n; r++) list.list.items[r] = entities_of(s, job, r);
+    return job->in.single ? list.list.items[0] : list;
 }
 
 static const JobKind hub_tag = {
@@ -279,12 +276,12 @@ static bool read_fill(const Session *s, Job *job, const Value *request)
 {
     if (!read_texts(s, job, request, fill_rows)) return false;
     const Value *parameters = value_get(request, "parameters");
-    job->options.top_k = (int)value_float(value_get(parameters, "top_k"), 0);
-    job->options.targets = value_get(parameters, "targets");
-    const char *mask = task_mask_name(s->model->tokenizer);
-    for (size_t i = 0; i < job->n; i++)
-        if (!mask || !memmem(job->first[i].p, job->first[i].n, mask, strlen(mask)))
-            return fail(&job->err, EF_INVALID_INPUT, "inputs[%zu]: found no mask, wanted %s", i,
+    job->work.options.top_k = (int)value_float(value_get(parameters, "top_k"), 0);
+    job->work.options.targets = value_get(parameters, "targets");
+    const char *mask = task_mask_name(session_model(s)->tokenizer);
+    for (size_t i = 0; i < job->work.n; i++)
+        if (!mask || !memmem(job->work.item[i].first.p, job->work.item[i].first.n, mask, strlen(mask)))
+            return fail(&job->work.err, EF_INVALID_INPUT, "inputs[%zu]: found no mask, wanted %s", i,
                         mask ? mask : "a model that has one");
     return true;
 }
@@ -292,7 +289,7 @@ static bool read_fill(const Session *s, Job *job, const Value *request)
 static Value masks_of(const Session *s, Job *job, size_t row)
 {
     Value result;
-    kind_predict.row(s, job, &job->arena, row, &result);
+    kind_predict.item(s, job, &job->work.arena, row, &result);
     Value masks = *value_get(&result, "masks");
     for (size_t i = 0; i < masks.list.n; i++)
         masks.list.items[i] = *value_get(&masks.list.items[i], "words");
@@ -301,9 +298,9 @@ static Value masks_of(const Session *s, Job *job, size_t row)
 
 static Value finish_fill(const Session *s, Job *job)
 {
-    Value list = value_list(&job->arena, job->n);
-    for (size_t r = 0; r < job->n; r++) list.list.items[r] = masks_of(s, job, r);
-    return job->single ? list.list.items[0] : list;
+    Value list = value_list(&job->work.arena, job->work.n);
+    for (size_t r = 0; r < job->work.n; r++) list.list.items[r] = masks_of(s, job, r);
+    return job->in.single ? list.list.items[0] : list;
 }
 
 static const JobKind hub_fill = {
@@ -331,8 +328,8 @@ static const JobKind *kind_for(const Site *site, const Value *request)
 static bool read_hub(const Session *s, Job *job, const Value *request)
 {
     Site site = session_site(s);
-    job->kind = kind_for(&site, request);
-    return job->kind->read(s, job, request);
+    job->in.kind = kind_for(&site, request);
+    return job->in.kind->read(s, job, request);
 }
 
 /* ---- schemas ---- */

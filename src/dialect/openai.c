@@ -16,12 +16,12 @@ static const Field rows[] = {
 
 static bool read_embed(const Session *s, Job *job, const Value *request)
 {
-    if (!schema_check(request, rows, &job->err) ||
+    if (!schema_check(request, rows, &job->work.err) ||
         !kind_inputs(s, job, "input", value_get(request, "input")))
         return false;
     Str format = value_str(value_get(request, "encoding_format"), STR("float"));
-    job->options.normalize = NORMALIZE_YES;
-    job->options.base64 = str_is(format, "base64");
+    job->work.options.normalize = NORMALIZE_YES;
+    job->work.options.base64 = str_is(format, "base64");
     return kind_dimensions(s, job, value_get(request, "dimensions"));
 }
 
@@ -30,18 +30,18 @@ static void embed_row(const Session *s, const Job *job, Arena *arena, size_t r, 
     const float *x = kind_vector(s, job, arena, r);
     *out = value_map(arena, 3);
     value_add(out, "object", value_of_str(STR("embedding")));
-    value_add(out, "embedding", task_vector(arena, &job->options, x, job->row_width[r]));
+    value_add(out, "embedding", task_vector(arena, &job->work.options, x, work_result(&job->work, r)->width));
     value_add(out, "index", value_of_int((int64_t)r));
 }
 
 static Value embed_frame(const Session *s, Job *job, Value *list, size_t n)
 {
-    Value reply = value_map(&job->arena, 4), usage = value_map(&job->arena, 2);
-    value_add(&usage, "prompt_tokens", value_of_int(job->tokens));
-    value_add(&usage, "total_tokens", value_of_int(job->tokens));
+    Value reply = value_map(&job->work.arena, 4), usage = value_map(&job->work.arena, 2);
+    value_add(&usage, "prompt_tokens", value_of_int(job->work.tokens));
+    value_add(&usage, "total_tokens", value_of_int(job->work.tokens));
     value_add(&reply, "object", value_of_str(STR("list")));
     value_add(&reply, "data", (Value){ .kind = V_LIST, .list = { list, n } });
-    value_add(&reply, "model", value_of_str(s->model->name));
+    value_add(&reply, "model", value_of_str(session_model(s)->name));
     value_add(&reply, "usage", usage);
     return reply;
 }
@@ -84,9 +84,8 @@ const JobKind kind_openai_embed = {
     .keep = KEEP_VECTOR,
     .values = MOST_IDS,
     .read = read_embed,
-    .row = embed_row,
+    .item = embed_row,
     .frame = embed_frame,
-    .opening = "{\"object\":\"list\",\"data\":[",
     .fits = site_embeds,
     .request = embed_request,
     .reply = embed_reply,

@@ -13,8 +13,8 @@ const char *const kind_directions[] = { "right", "left", "Right", "Left", NULL }
 void kind_truncation(Job *job, const Value *options)
 {
     Str direction = value_str(value_get(options, "truncation_direction"), STR("right"));
-    job->options.whole = !value_bool(value_get(options, "truncate"), true);
-    job->options.left = direction.n == strlen("left");
+    job->work.options.input.whole = !value_bool(value_get(options, "truncate"), true);
+    job->work.options.input.left = direction.n == strlen("left");
 }
 
 static bool is_prompt(const Value *v)
@@ -26,48 +26,48 @@ bool kind_prompt(const Session *s, Job *job, const Value *options)
 {
     const Value *name = value_get(options, "prompt_name");
     if (!name || name->kind == V_NULL) return true;
-    const Value *prompt = value_get(s->model->prompts, str_dup(&job->arena, name->s));
+    const Value *prompt = value_get(session_model(s)->prompts, str_dup(&job->work.arena, name->s));
     if (!is_prompt(prompt))
-        return fail(&job->err, EF_INVALID_INPUT,
+        return fail(&job->work.err, EF_INVALID_INPUT,
                     "prompt_name: found \"%.*s\", which the model has not", (int)MIN(name->s.n, 60),
                     name->s.p);
-    return job_prompt(s, job, prompt->s);
+    return work_prompt(s, &job->work, prompt->s);
 }
 
 bool kind_dimensions(const Session *s, Job *job, const Value *dimensions)
 {
-    job->options.dimensions = (int)value_float(dimensions, 0);
-    return task_vector_fits(&s->model->config, &job->options, &job->err);
+    job->work.options.dimensions = (int)value_float(dimensions, 0);
+    return task_vector_fits(&session_model(s)->config, &job->work.options, &job->work.err);
 }
 
 /* ---- texts ---- */
 bool kind_text(Job *job, const char *name, size_t index, Str text)
 {
-    if (text.n == 0) return fail(&job->err, EF_EMPTY, "%s[%zu]: found an empty text", name, index);
+    if (text.n == 0) return fail(&job->work.err, EF_EMPTY, "%s[%zu]: found an empty text", name, index);
     if (text.n <= INT32_MAX) return true;
-    return fail(&job->err, EF_TOO_LARGE, "%s[%zu]: found %zu bytes, wanted at most %d", name, index,
+    return fail(&job->work.err, EF_TOO_LARGE, "%s[%zu]: found %zu bytes, wanted at most %d", name, index,
                 text.n, INT32_MAX);
 }
 
 bool kind_count(const Session *s, Job *job, const char *name, size_t n)
 {
-    size_t most = s->options.max_inputs;
+    size_t most = session_options(s)->max_inputs;
     if (n == 0)
-        return fail(&job->err, EF_EMPTY, "%s: found an empty list, wanted at least one", name);
+        return fail(&job->work.err, EF_EMPTY, "%s: found an empty list, wanted at least one", name);
     if (n <= most) return true;
-    return fail(&job->err, EF_INVALID_INPUT, "%s: found %zu, wanted at most %zu", name, n, most);
+    return fail(&job->work.err, EF_INVALID_INPUT, "%s: found %zu, wanted at most %zu", name, n, most);
 }
 
 bool kind_ids(const Session *s, Job *job, const char *name, const Value *ids, int32_t *out)
 {
-    int64_t most = (int64_t)tokenizer_size(s->model->tokenizer) - 1;
+    int64_t most = (int64_t)tokenizer_size(session_model(s)->tokenizer) - 1;
     for (size_t i = 0; i < ids->list.n; i++) {
         const Value *id = &ids->list.items[i];
         double n = value_float(id, -1);
         bool number = id->kind == V_INT || id->kind == V_FLOAT;
         if (n < 0 || n > (double)most || n != floor(n))
             return fail(
-                &job->err, EF_INVALID_INPUT, "%s: found %s, wanted whole numbers from 0 to %lld",
+                &job->work.err, EF_INVALID_INPUT, "%s: found %s, wanted whole numbers from 0 to %lld",
                 name, number ? "one that is no token" : value_kind_name(id->kind), (long long)most);
         if (out) out[i] = (int32_t)n;
     }
@@ -78,40 +78,39 @@ bool kind_ids(const Session *s, Job *job, const char *name, const Value *ids, in
 static bool decode_input(const Session *s, Job *job, const char *name, const Value *ids,
                          size_t index)
 {
-    int32_t *list = ARRAY(&job->arena, int32_t, ids->list.n);
+    int32_t *list = ARRAY(&job->work.arena, int32_t, ids->list.n);
     if (!kind_ids(s, job, name, ids, list) ||
-        !tokenizer_decode(s->model->tokenizer, list, ids->list.n, false, &job->arena,
-                          &job->first[index], &job->err))
+        !tokenizer_decode(session_model(s)->tokenizer, list, ids->list.n, false, &job->work.arena,
+                          &job->work.item[index].first, &job->work.err))
         return false;
-    if (!job->plain) job->plain = ARRAY(&job->arena, uint8_t, job->n);
-    job->plain[index] = 1;
-    return kind_text(job, name, index, job->first[index]);
+    job->work.item[index].plain = true;
+    return kind_text(job, name, index, job->work.item[index].first);
 }
 
 static bool read_input(const Session *s, Job *job, const char *name, const Value *v, size_t index)
 {
     if (v->kind == V_LIST) return decode_input(s, job, name, v, index);
     if (v->kind != V_STR)
-        return fail(&job->err, EF_INVALID_INPUT,
+        return fail(&job->work.err, EF_INVALID_INPUT,
                     "%s[%zu]: found %s, wanted a string or a list of token ids", name, index,
                     value_kind_name(v->kind));
-    job->first[index] = v->s;
+    job->work.item[index].first = v->s;
     return kind_text(job, name, index, v->s);
 }
 
 bool kind_inputs(const Session *s, Job *job, const char *name, const Value *v)
 {
     if (!v || (v->kind != V_STR && v->kind != V_LIST))
-        return fail(&job->err, EF_INVALID_INPUT,
+        return fail(&job->work.err, EF_INVALID_INPUT,
                     "%s: found %s, wanted a string, token ids, or a list of both", name,
                     v ? value_kind_name(v->kind) : "nothing");
     const Value *first = v->kind == V_LIST && v->list.n ? &v->list.items[0] : NULL;
-    job->single = v->kind == V_STR || (first && (first->kind == V_INT || first->kind == V_FLOAT));
-    job->n = job->single ? 1 : v->list.n;
-    if (!kind_count(s, job, name, job->n)) return false;
-    job->first = ARRAY(&job->arena, Str, job->n);
-    if (job->single) return read_input(s, job, name, v, 0);
-    for (size_t i = 0; i < job->n; i++)
+    job->in.single = v->kind == V_STR || (first && (first->kind == V_INT || first->kind == V_FLOAT));
+    job->work.n = job->in.single ? 1 : v->list.n;
+    if (!kind_count(s, job, name, job->work.n)) return false;
+    job_items(job, job->work.n);
+    if (job->in.single) return read_input(s, job, name, v, 0);
+    for (size_t i = 0; i < job->work.n; i++)
         if (!read_input(s, job, name, &v->list.items[i], i)) return false;
     return true;
 }
@@ -119,13 +118,13 @@ bool kind_inputs(const Session *s, Job *job, const char *name, const Value *v)
 /* ---- numbers ---- */
 const float *kind_vector(const Session *s, const Job *job, Arena *arena, size_t row)
 {
-    if (job->row_tokens[row] == 1) return job->rows[row];
-    float *out = ARRAY(arena, float, job->row_width[row]);
-    TaskRow all = { .encoding = &job->encoding[row],
-                    .data = job->rows[row],
-                    .tokens = job->row_tokens[row],
-                    .width = job->row_width[row] };
-    job_pool(s, job)(&all, &job->options, out);
+    if (work_result(&job->work, row)->tokens == 1) return work_result(&job->work, row)->data;
+    float *out = ARRAY(arena, float, work_result(&job->work, row)->width);
+    TaskRow all = { .encoding = &job->work.row[row].encoding,
+                    .data = work_result(&job->work, row)->data,
+                    .tokens = work_result(&job->work, row)->tokens,
+                    .width = work_result(&job->work, row)->width };
+    work_pooling(s, &job->work)(&all, &job->work.options, out);
     return out;
 }
 
@@ -155,7 +154,7 @@ bool kind_finite(Job *job, const float *scores, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(scores[i]))
-            return fail(&job->err, EF_INTERNAL, "the model gave a score that is no number");
+            return fail(&job->work.err, EF_INTERNAL, "the model gave a score that is no number");
     return true;
 }
 

@@ -4,7 +4,6 @@
 #ifndef DIALECT_PARTS_H
 #define DIALECT_PARTS_H
 #include "dialect.h"
-#include "session/stages.h"
 
 enum { MOST_IDS = 1 << 20 };     /* token ids of a body */
 

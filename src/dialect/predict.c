@@ -5,37 +5,46 @@
 
 static bool read_predict(const Session *s, Job *job, const Value *request)
 {
-    const Model *m = s->model;
+    const Model *m = session_model(s);
     TaskInputs inputs;
-    size_t most = s->options.max_inputs;
-    if (!task_inputs(&job->arena, m->task, request, most, &inputs, &job->err)) return false;
-    job->first = inputs.first;
-    job->second = inputs.second;
-    job->n = inputs.n;
-    job->single = inputs.n == 1;
-    job->metadata = value_get(request, "metadata");
-    return task_options(m->task, &m->config, request, &job->options, &job->err);
+    size_t most = session_options(s)->max_inputs;
+    if (!task_inputs(&job->work.arena, m->task, request, most, &inputs, &job->work.err)) return false;
+    job->work.item = inputs.item;
+    job->work.n = inputs.n;
+    job->in.single = inputs.n == 1;
+    job->in.metadata = value_get(request, "metadata");
+    return task_options(m->task, &m->config, request, &job->work.options, &job->work.err);
 }
 
-static void predict_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
+static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
 {
-    const Model *m = s->model;
-    TaskRow row = {
-        .first = job->first[r],
-        .second = job_second(job, r),
-        .encoding = &job->encoding[r],
+    const TaskTensor *result = work_result(work, r);
+    return (TaskRow){
+        .first = work->item[item].first,
+        .second = item_second(&work->item[item]),
+        .encoding = &work->row[r].encoding,
         .tokenizer = m->tokenizer,
-        .data = job->rows[r],
-        .tokens = job->row_tokens[r],
-        .width = job->row_width[r],
-        .scores = job->scores ? job->scores[r] : NULL,
+        .data = result->data,
+        .tokens = result->tokens,
+        .width = result->width,
+        .out = result,
+        .scores = work->scores ? work->scores[r] : NULL,
     };
-    m->task->finish(arena, &m->config, &job->options, &row, out);
+}
+
+static void predict_item(const Session *s, const Job *job, Arena *arena, size_t item, Value *out)
+{
+    const Model *m = session_model(s);
+    const Work *work = &job->work;
+    size_t first = work_row(work, item), n = work_rows(work, item);
+    TaskRow one, *rows = n == 1 ? &one : ARRAY(arena, TaskRow, n);
+    for (size_t i = 0; i < n; i++) rows[i] = task_row(m, work, item, first + i);
+    m->task->finish(arena, &m->config, &work->options, rows, n, out);
 }
 
 static Value predict_frame(const Session *s, Job *job, Value *rows, size_t n)
 {
-    return task_reply(&job->arena, rows, n, s->model->name, job->metadata);
+    return task_reply(&job->work.arena, rows, n, session_model(s)->name, job->in.metadata);
 }
 
 static Value predict_request(Arena *arena, const Site *site)
@@ -52,9 +61,8 @@ static Value predict_reply(Arena *arena, const Site *site)
 const JobKind kind_predict = {
     .name = "predict",
     .read = read_predict,
-    .row = predict_row,
+    .item = predict_item,
     .frame = predict_frame,
-    .opening = "{\"results\":[",
     .request = predict_request,
     .reply = predict_reply,
 };
@@ -78,7 +86,7 @@ static bool only_lists(const Value *inputs)
 static bool says_tei(const Session *s, const Value *request)
 {
     static const char *const theirs[] = { "raw_scores", "truncation_direction", NULL };
-    return s->options.tei || has_any(request, theirs);
+    return session_options(s)->tei || has_any(request, theirs);
 }
 
 /* A text by itself and a list of lists are nothing that the original takes; a flat list is its
@@ -95,11 +103,11 @@ static bool is_tei(const Session *s, const Value *request)
 
 static bool read_any(const Session *s, Job *job, const Value *request)
 {
-    job->kind = is_tei(s, request) ? &kind_tei_predict : &kind_predict;
-    if (job->kind == &kind_tei_predict && !says_tei(s, request) &&
-        !task_keys(s->model->task, request, &job->err))
-        return job->kind = &kind_predict, false; /* a "top_kk" would have made it ours */
-    return job->kind->read(s, job, request);
+    job->in.kind = is_tei(s, request) ? &kind_tei_predict : &kind_predict;
+    if (job->in.kind == &kind_tei_predict && !says_tei(s, request) &&
+        !task_keys(session_model(s)->task, request, &job->work.err))
+        return job->in.kind = &kind_predict, false; /* a "top_kk" would have made it ours */
+    return job->in.kind->read(s, job, request);
 }
 
 static Value any_request(Arena *arena, const Site *site)

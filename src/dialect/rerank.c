@@ -30,24 +30,22 @@ static bool take_query(const Session *s, Job *job, const Value *request, const c
 {
     Str query = value_get(request, "query")->s;
     if (!kind_count(s, job, name, n)) return false;
-    if (query.n == 0) return fail(&job->err, EF_EMPTY, "query: found an empty text");
-    job->request = request;
-    job->n = n;
-    job->first = ARRAY(&job->arena, Str, n);
-    job->second = ARRAY(&job->arena, Str, n);
-    for (size_t i = 0; i < n; i++) job->first[i] = query;
+    if (query.n == 0) return fail(&job->work.err, EF_EMPTY, "query: found an empty text");
+    job->in.value = request;
+    job_items(job, n);
+    for (size_t i = 0; i < n; i++) job->work.item[i].first = query;
     return true;
 }
 
 static bool read_texts(const Session *s, Job *job, const Value *request)
 {
-    if (!schema_check(request, text_rows, &job->err)) return false;
+    if (!schema_check(request, text_rows, &job->work.err)) return false;
     kind_truncation(job, request);
     const Value *texts = value_get(request, "texts");
     if (!take_query(s, job, request, "texts", texts->list.n)) return false;
-    for (size_t i = 0; i < job->n; i++) {
-        job->second[i] = texts->list.items[i].s;
-        if (!kind_text(job, "texts", i, job->second[i])) return false;
+    for (size_t i = 0; i < job->work.n; i++) {
+        job->work.item[i].second = texts->list.items[i].s;
+        if (!kind_text(job, "texts", i, job->work.item[i].second)) return false;
     }
     return true;
 }
@@ -56,9 +54,9 @@ static bool read_texts(const Session *s, Job *job, const Value *request)
 static bool shorten(const Session *s, Job *job, int most, Str *text)
 {
     EncodeOptions how = { .max_length = most, .no_special = true };
-    Arena scratch = { .budget = &job->budget, .local = true };
+    Arena scratch = { .budget = &job->work.budget, .local = true };
     Encoding e;
-    bool ok = tokenizer_encode(s->model->tokenizer, &scratch, *text, NULL, &how, &e, &job->err);
+    bool ok = tokenizer_encode(session_model(s)->tokenizer, &scratch, *text, NULL, &how, &e, &job->work.err);
     if (ok && e.truncated && e.n) text->n = (size_t)e.end[e.n - 1];
     arena_free(&scratch);
     return ok;
@@ -68,25 +66,25 @@ static bool read_document(Job *job, const Value *v, size_t i)
 {
     const Value *inner = v->kind == V_MAP ? value_get(v, "text") : v;
     if (!inner || inner->kind != V_STR)
-        return fail(&job->err, EF_INVALID_INPUT,
+        return fail(&job->work.err, EF_INVALID_INPUT,
                     "documents[%zu]: found %s, wanted a string or {\"text\": string}", i,
                     v->kind == V_MAP ? "an object without text" : value_kind_name(v->kind));
-    job->second[i] = inner->s;
+    job->work.item[i].second = inner->s;
     return kind_text(job, "documents", i, inner->s);
 }
 
 static bool read_documents(const Session *s, Job *job, const Value *request)
 {
-    if (!schema_check(request, document_rows, &job->err)) return false;
+    if (!schema_check(request, document_rows, &job->work.err)) return false;
     const Value *documents = value_get(request, "documents");
     int most = (int)value_float(value_get(request, "max_tokens_per_doc"), 0);
     if (documents->kind != V_LIST)
-        return fail(&job->err, EF_INVALID_INPUT, "documents: found %s, wanted a list",
+        return fail(&job->work.err, EF_INVALID_INPUT, "documents: found %s, wanted a list",
                     value_kind_name(documents->kind));
     if (!take_query(s, job, request, "documents", documents->list.n)) return false;
-    for (size_t i = 0; i < job->n; i++)
+    for (size_t i = 0; i < job->work.n; i++)
         if (!read_document(job, &documents->list.items[i], i) ||
-            (most && !shorten(s, job, most, &job->second[i])))
+            (most && !shorten(s, job, most, &job->work.item[i].second)))
             return false;
     return true;
 }
@@ -96,25 +94,25 @@ static bool read_documents(const Session *s, Job *job, const Value *request)
 static const float *all_scores(const Session *s, Job *job, bool raw)
 {
     TaskScore how = raw ? SCORE_NONE : SCORE_SIGMOID;
-    float *scores = ARRAY(&job->arena, float, job->n);
-    for (size_t r = 0; r < job->n; r++) scores[r] = kind_scores(s, job, &job->arena, r, how)[0];
-    return kind_finite(job, scores, job->n) ? scores : NULL;
+    float *scores = ARRAY(&job->work.arena, float, job->work.n);
+    for (size_t r = 0; r < job->work.n; r++) scores[r] = kind_scores(s, job, &job->work.arena, r, how)[0];
+    return kind_finite(job, scores, job->work.n) ? scores : NULL;
 }
 
 static Value finish_texts(const Session *s, Job *job)
 {
-    Arena *arena = &job->arena;
-    bool text = value_bool(value_get(job->request, "return_text"), false);
+    Arena *arena = &job->work.arena;
+    bool text = value_bool(value_get(job->in.value, "return_text"), false);
     const float *scores =
-        all_scores(s, job, value_bool(value_get(job->request, "raw_scores"), false));
+        all_scores(s, job, value_bool(value_get(job->in.value, "raw_scores"), false));
     if (!scores) return value_null();
-    const size_t *order = kind_order(arena, scores, job->n);
-    Value list = value_list(arena, job->n);
-    for (size_t i = 0; i < job->n; i++) {
+    const size_t *order = kind_order(arena, scores, job->work.n);
+    Value list = value_list(arena, job->work.n);
+    for (size_t i = 0; i < job->work.n; i++) {
         Value *one = &list.list.items[i];
         *one = value_map(arena, 3);
         value_add(one, "index", value_of_int((int64_t)order[i]));
-        if (text) value_add(one, "text", value_of_str(job->second[order[i]]));
+        if (text) value_add(one, "text", value_of_str(job->work.item[order[i]].second));
         value_add(one, "score", value_of_float(number_widen(scores[order[i]])));
     }
     return list;
@@ -130,29 +128,29 @@ static Value single(Arena *arena, const char *key, Value value)
 
 static Value result_of(Job *job, size_t index, float score, bool document)
 {
-    Arena *arena = &job->arena;
+    Arena *arena = &job->work.arena;
     Value one = value_map(arena, 3);
     value_add(&one, "index", value_of_int((int64_t)index));
     value_add(&one, "relevance_score", value_of_float(number_widen(score)));
     if (document)
-        value_add(&one, "document", single(arena, "text", value_of_str(job->second[index])));
+        value_add(&one, "document", single(arena, "text", value_of_str(job->work.item[index].second)));
     return one;
 }
 
 static Value finish_documents(const Session *s, Job *job)
 {
-    Arena *arena = &job->arena;
-    bool document = value_bool(value_get(job->request, "return_documents"), false);
-    size_t top = (size_t)value_float(value_get(job->request, "top_n"), (double)job->n);
+    Arena *arena = &job->work.arena;
+    bool document = value_bool(value_get(job->in.value, "return_documents"), false);
+    size_t top = (size_t)value_float(value_get(job->in.value, "top_n"), (double)job->work.n);
     const float *scores = all_scores(s, job, false);
     if (!scores) return value_null();
-    const size_t *order = kind_order(arena, scores, job->n);
-    Value results = value_list(arena, MIN(top, job->n)), reply = value_map(arena, 4);
+    const size_t *order = kind_order(arena, scores, job->work.n);
+    Value results = value_list(arena, MIN(top, job->work.n)), reply = value_map(arena, 4);
     for (size_t i = 0; i < results.list.n; i++)
         results.list.items[i] = result_of(job, order[i], scores[order[i]], document);
-    value_add(&reply, "model", value_of_str(s->model->name));
+    value_add(&reply, "model", value_of_str(session_model(s)->name));
     value_add(&reply, "results", results);
-    value_add(&reply, "usage", single(arena, "total_tokens", value_of_int(job->tokens)));
+    value_add(&reply, "usage", single(arena, "total_tokens", value_of_int(job->work.tokens)));
     value_add(&reply, "meta",
               single(arena, "billed_units", single(arena, "search_units", value_of_int(1))));
     return reply;
@@ -243,8 +241,8 @@ const JobKind kind_rerank_documents = {
 /* ---- either ---- */
 static bool read_any(const Session *s, Job *job, const Value *request)
 {
-    job->kind = value_get(request, "documents") ? &kind_rerank_documents : &kind_tei_rerank;
-    return job->kind->read(s, job, request);
+    job->in.kind = value_get(request, "documents") ? &kind_rerank_documents : &kind_tei_rerank;
+    return job->in.kind->read(s, job, request);
 }
 
 static Value any_request(Arena *arena, const Site *site)

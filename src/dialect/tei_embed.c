@@ -26,7 +26,7 @@ static const Field embed_rows[] = {
 static bool read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
 {
     kind_truncation(job, request);
-    return schema_check(request, rows, &job->err) &&
+    return schema_check(request, rows, &job->work.err) &&
            kind_inputs(s, job, "inputs", value_get(request, "inputs")) &&
            kind_prompt(s, job, request);
 }
@@ -41,14 +41,14 @@ static Value list_frame(const Session *s, Job *job, Value *rows, size_t n)
 static bool read_embed(const Session *s, Job *job, const Value *request)
 {
     if (!read_texts(s, job, request, embed_rows)) return false;
-    job->options.normalize = value_bool(value_get(request, "normalize"), true) ? NORMALIZE_YES
+    job->work.options.normalize = value_bool(value_get(request, "normalize"), true) ? NORMALIZE_YES
                                                                                : NORMALIZE_NO;
     return kind_dimensions(s, job, value_get(request, "dimensions"));
 }
 
 static void embed_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
 {
-    *out = task_vector(arena, &job->options, kind_vector(s, job, arena, r), job->row_width[r]);
+    *out = task_vector(arena, &job->work.options, kind_vector(s, job, arena, r), work_result(&job->work, r)->width);
 }
 
 static Value embed_request(Arena *arena, const Site *site)
@@ -73,9 +73,8 @@ const JobKind kind_tei_embed = {
     .keep = KEEP_VECTOR,
     .values = MOST_IDS,
     .read = read_embed,
-    .row = embed_row,
+    .item = embed_row,
     .frame = list_frame,
-    .opening = "[",
     .fits = site_embeds,
     .request = embed_request,
     .reply = embed_reply,
@@ -90,10 +89,10 @@ static bool read_tokens(const Session *s, Job *job, const Value *request)
 static void tokens_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
 {
     (void)s;
-    size_t width = (size_t)job->row_width[r];
-    *out = value_list(arena, (size_t)job->row_tokens[r]);
+    size_t width = (size_t)work_result(&job->work, r)->width;
+    *out = value_list(arena, (size_t)work_result(&job->work, r)->tokens);
     for (size_t i = 0; i < out->list.n; i++)
-        out->list.items[i] = value_of_f32(job->rows[r] + i * width, width);
+        out->list.items[i] = value_of_f32(work_result(&job->work, r)->data + i * width, width);
 }
 
 static Value tokens_request(Arena *arena, const Site *site)
@@ -114,9 +113,8 @@ const JobKind kind_tei_embed_all = {
     .keep = KEEP_TOKENS,
     .values = MOST_IDS,
     .read = read_tokens,
-    .row = tokens_row,
+    .item = tokens_row,
     .frame = list_frame,
-    .opening = "[",
     .fits = site_embeds,
     .request = tokens_request,
     .reply = tokens_reply,
@@ -133,10 +131,10 @@ static void sparse_row(const Session *s, const Job *job, Arena *arena, size_t r,
 {
     const float *x = kind_vector(s, job, arena, r);
     size_t n = 0;
-    for (int64_t i = 0; i < job->row_width[r]; i++) n += x[i] > 0;
+    for (int64_t i = 0; i < work_result(&job->work, r)->width; i++) n += x[i] > 0;
     *out = value_list(arena, n);
     n = 0;
-    for (int64_t i = 0; i < job->row_width[r]; i++) {
+    for (int64_t i = 0; i < work_result(&job->work, r)->width; i++) {
         if (!(x[i] > 0)) continue;
         Value *one = &out->list.items[n++];
         *one = value_map(arena, 2);
@@ -157,9 +155,8 @@ const JobKind kind_tei_sparse = {
     .keep = KEEP_VECTOR,
     .values = MOST_IDS,
     .read = read_tokens,
-    .row = sparse_row,
+    .item = sparse_row,
     .frame = list_frame,
-    .opening = "[",
     .fits = site_sparse,
     .request = tokens_request,
     .reply = sparse_reply,
@@ -180,22 +177,21 @@ static const Field similarity_rows[] = {
 
 static bool read_similarity(const Session *s, Job *job, const Value *request)
 {
-    if (!schema_check(request, similarity_rows, &job->err)) return false;
+    if (!schema_check(request, similarity_rows, &job->work.err)) return false;
     kind_truncation(job, value_get(request, "parameters"));
     const Value *inputs = value_get(request, "inputs");
     const Value *sentences = value_get(inputs, "sentences");
     if (sentences->list.n == 0)
-        return fail(&job->err, EF_EMPTY, "inputs.sentences: found an empty list, wanted at "
+        return fail(&job->work.err, EF_EMPTY, "inputs.sentences: found an empty list, wanted at "
                     "least one");
-    job->n = sentences->list.n + 1;
-    job->first = ARRAY(&job->arena, Str, job->n);
-    job->first[0] = value_get(inputs, "source_sentence")->s;
-    for (size_t i = 1; i < job->n; i++) job->first[i] = sentences->list.items[i - 1].s;
-    if (!kind_count(s, job, "inputs.sentences", job->n)) return false;
-    if (job->first[0].n == 0)
-        return fail(&job->err, EF_EMPTY, "inputs.source_sentence: found an empty text");
-    for (size_t i = 1; i < job->n; i++)
-        if (!kind_text(job, "inputs.sentences", i - 1, job->first[i])) return false;
+    job_items(job, sentences->list.n + 1);
+    job->work.item[0].first = value_get(inputs, "source_sentence")->s;
+    for (size_t i = 1; i < job->work.n; i++) job->work.item[i].first = sentences->list.items[i - 1].s;
+    if (!kind_count(s, job, "inputs.sentences", job->work.n)) return false;
+    if (job->work.item[0].first.n == 0)
+        return fail(&job->work.err, EF_EMPTY, "inputs.source_sentence: found an empty text");
+    for (size_t i = 1; i < job->work.n; i++)
+        if (!kind_text(job, "inputs.sentences", i - 1, job->work.item[i].first)) return false;
     return kind_prompt(s, job, value_get(request, "parameters"));
 }
 
@@ -212,12 +208,12 @@ static float cosine(const float *a, const float *b, int64_t n)
 
 static Value finish_similarity(const Session *s, Job *job)
 {
-    Arena *arena = &job->arena;
-    float *out = ARRAY(arena, float, job->n);
+    Arena *arena = &job->work.arena;
+    float *out = ARRAY(arena, float, job->work.n);
     const float *source = kind_vector(s, job, arena, 0);
-    for (size_t i = 1; i < job->n; i++)
-        out[i - 1] = cosine(source, kind_vector(s, job, arena, i), job->row_width[0]);
-    return value_of_f32(out, job->n - 1);
+    for (size_t i = 1; i < job->work.n; i++)
+        out[i - 1] = cosine(source, kind_vector(s, job, arena, i), work_result(&job->work, 0)->width);
+    return value_of_f32(out, job->work.n - 1);
 }
 
 static Value similarity_request(Arena *arena, const Site *site)

@@ -19,16 +19,16 @@ static bool read_strings(Job *job, const Value *list, size_t index)
 {
     const Value *item = list->list.items;
     if (list->list.n < 1 || list->list.n > 2)
-        return fail(&job->err, EF_INVALID_INPUT, "inputs: found a list of %zu, wanted " WANTED,
+        return fail(&job->work.err, EF_INVALID_INPUT, "inputs: found a list of %zu, wanted " WANTED,
                     list->list.n);
     for (size_t i = 0; i < list->list.n; i++) {
         if (item[i].kind != V_STR)
-            return fail(&job->err, EF_INVALID_INPUT, "inputs: found %s, wanted " WANTED,
+            return fail(&job->work.err, EF_INVALID_INPUT, "inputs: found %s, wanted " WANTED,
                         value_kind_name(item[i].kind));
         if (!kind_text(job, "inputs", index, item[i].s)) return false;
     }
-    job->first[index] = item[0].s;
-    if (list->list.n == 2) job->second[index] = item[1].s;
+    job->work.item[index].first = item[0].s;
+    if (list->list.n == 2) job->work.item[index].second = item[1].s;
     return true;
 }
 
@@ -36,18 +36,17 @@ static bool read_inputs(const Session *s, Job *job, const Value *v)
 {
     Value alone = { .kind = V_LIST, .list = { (Value *)v, 1 } };
     if (v->kind != V_STR && v->kind != V_LIST)
-        return fail(&job->err, EF_INVALID_INPUT, "inputs: found %s, wanted a string or a list",
+        return fail(&job->work.err, EF_INVALID_INPUT, "inputs: found %s, wanted a string or a list",
                     value_kind_name(v->kind));
     bool batch = v->kind == V_LIST && v->list.n && v->list.items[0].kind == V_LIST;
-    job->single = !batch;
-    job->n = batch ? v->list.n : 1;
-    if (!kind_count(s, job, "inputs", job->n)) return false;
-    job->first = ARRAY(&job->arena, Str, job->n);
-    job->second = ARRAY(&job->arena, Str, job->n);
+    job->in.single = !batch;
+    job->work.n = batch ? v->list.n : 1;
+    if (!kind_count(s, job, "inputs", job->work.n)) return false;
+    job_items(job, job->work.n);
     if (!batch) return read_strings(job, v->kind == V_STR ? &alone : v, 0);
-    for (size_t i = 0; i < job->n; i++) {
+    for (size_t i = 0; i < job->work.n; i++) {
         if (v->list.items[i].kind != V_LIST)
-            return fail(&job->err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted a list", i,
+            return fail(&job->work.err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted a list", i,
                         value_kind_name(v->list.items[i].kind));
         if (!read_strings(job, &v->list.items[i], i)) return false;
     }
@@ -56,24 +55,24 @@ static bool read_inputs(const Session *s, Job *job, const Value *v)
 
 static bool read_predict(const Session *s, Job *job, const Value *request)
 {
-    job->request = request;
+    job->in.value = request;
     kind_truncation(job, request);
-    return schema_check(request, rows, &job->err) &&
+    return schema_check(request, rows, &job->work.err) &&
            read_inputs(s, job, value_get(request, "inputs"));
 }
 
 /* ---- the reply ---- */
 const float *kind_scores(const Session *s, const Job *job, Arena *arena, size_t row, TaskScore how)
 {
-    if (job->scores) return job->scores[row]; /* a script's word is the last */
-    float *out = ARRAY(arena, float, job->row_width[row]);
-    task_score(&s->model->config, how, job->rows[row], job->row_width[row], out);
+    if (job->work.scores) return job->work.scores[row]; /* a script's word is the last */
+    float *out = ARRAY(arena, float, work_result(&job->work, row)->width);
+    task_score(&session_model(s)->config, how, work_result(&job->work, row)->data, work_result(&job->work, row)->width, out);
     return out;
 }
 
 Value kind_labels(const Session *s, Arena *arena, const float *scores, size_t n, size_t most)
 {
-    const ModelConfig *config = &s->model->config;
+    const ModelConfig *config = &session_model(s)->config;
     const size_t *order = kind_order(arena, scores, n);
     Value list = value_list(arena, MIN(n, most));
     for (size_t i = 0; i < list.list.n; i++) {
@@ -87,7 +86,7 @@ Value kind_labels(const Session *s, Arena *arena, const float *scores, size_t n,
 
 TaskScore kind_tei_score(const Session *s, bool raw)
 {
-    const ModelConfig *config = &s->model->config;
+    const ModelConfig *config = &session_model(s)->config;
     bool several = str_is(config->problem_type, "multi_label_classification");
     if (raw) return SCORE_NONE;
     return several || config->num_labels == 1 ? SCORE_SIGMOID : SCORE_SOFTMAX;
@@ -95,16 +94,16 @@ TaskScore kind_tei_score(const Session *s, bool raw)
 
 static Value finish_predict(const Session *s, Job *job)
 {
-    bool raw = value_bool(value_get(job->request, "raw_scores"), false);
+    bool raw = value_bool(value_get(job->in.value, "raw_scores"), false);
     TaskScore how = kind_tei_score(s, raw);
-    Value list = value_list(&job->arena, job->n);
-    for (size_t r = 0; r < job->n; r++) {
-        size_t n = (size_t)job->row_width[r];
-        const float *scores = kind_scores(s, job, &job->arena, r, how);
+    Value list = value_list(&job->work.arena, job->work.n);
+    for (size_t r = 0; r < job->work.n; r++) {
+        size_t n = (size_t)work_result(&job->work, r)->width;
+        const float *scores = kind_scores(s, job, &job->work.arena, r, how);
         if (!kind_finite(job, scores, n)) return value_null();
-        list.list.items[r] = kind_labels(s, &job->arena, scores, n, SIZE_MAX);
+        list.list.items[r] = kind_labels(s, &job->work.arena, scores, n, SIZE_MAX);
     }
-    return job->single ? list.list.items[0] : list;
+    return job->in.single ? list.list.items[0] : list;
 }
 
 /* ---- schemas ---- */

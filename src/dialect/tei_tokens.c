@@ -21,7 +21,7 @@ static const Field tokenize_rows[] = {
 static bool none_empty(Job *job, const Value *inputs)
 {
     bool list = inputs->kind == V_LIST;
-    if (list && inputs->list.n == 0) return fail(&job->err, EF_EMPTY, "inputs: found none");
+    if (list && inputs->list.n == 0) return fail(&job->work.err, EF_EMPTY, "inputs: found none");
     for (size_t i = 0; i < (list ? inputs->list.n : 1); i++) {
         const Value *one = list ? &inputs->list.items[i] : inputs;
         if (one->kind == V_STR && !kind_text(job, "inputs", i, one->s)) return false;
@@ -32,31 +32,30 @@ static bool none_empty(Job *job, const Value *inputs)
 static bool read_tokenize(const Session *s, Job *job, const Value *request)
 {
     TaskInputs inputs;
-    if (!schema_check(request, tokenize_rows, &job->err) ||
+    if (!schema_check(request, tokenize_rows, &job->work.err) ||
         !none_empty(job, value_get(request, "inputs")) ||
-        !task_texts(&job->arena, value_get(request, "inputs"), s->options.max_inputs, &inputs,
-                    &job->err))
+        !task_texts(&job->work.arena, value_get(request, "inputs"), session_options(s)->max_inputs, &inputs,
+                    &job->work.err))
         return false;
-    job->first = inputs.first;
-    job->second = inputs.second;
-    job->n = inputs.n;
-    job->options.chars = str_is(value_str(value_get(request, "offsets"), STR("")), "chars");
-    job->no_special = !value_bool(value_get(request, "add_special_tokens"), true);
+    job->work.item = inputs.item;
+    job->work.n = inputs.n;
+    job->work.options.chars = str_is(value_str(value_get(request, "offsets"), STR("")), "chars");
+    job->work.options.input.no_special = !value_bool(value_get(request, "add_special_tokens"), true);
     return kind_prompt(s, job, request);
 }
 
 static Value token_of(const Session *s, const Job *job, Arena *arena, size_t row,
                       const Encoding *spans, size_t i)
 {
-    const Encoding *e = &job->encoding[row]; /* in bytes */
-    const Str *second = job_second(job, row);
-    Str source = second && e->sequence[i] ? *second : job->first[row];
+    const Encoding *e = &job->work.row[row].encoding; /* in bytes */
+    const Str *second = item_second(&job->work.item[row]);
+    Str source = second && e->sequence[i] ? *second : job->work.item[row].first;
     Str part = { source.p + e->start[i], (size_t)(e->end[i] - e->start[i]) };
     bool special = e->special[i];
     Value v = value_map(arena, 6);
     value_add(&v, "id", value_of_int(e->ids[i]));
     value_add(&v, "text",
-              value_of_str(special ? tokenizer_token(s->model->tokenizer, e->ids[i]) : part));
+              value_of_str(special ? tokenizer_token(session_model(s)->tokenizer, e->ids[i]) : part));
     value_add(&v, "special", value_of_bool(special));
     value_add(&v, "start", special ? value_null() : value_of_int(spans->start[i]));
     value_add(&v, "stop", special ? value_null() : value_of_int(spans->end[i]));
@@ -66,19 +65,19 @@ static Value token_of(const Session *s, const Job *job, Arena *arena, size_t row
 
 static Encoding spans_of(Job *job, size_t r)
 {
-    TaskRow row = { .first = job->first[r], .second = job_second(job, r),
-                    .encoding = &job->encoding[r] };
-    return task_spans(&job->arena, &job->options, &row);
+    TaskRow row = { .first = job->work.item[r].first, .second = item_second(&job->work.item[r]),
+                    .encoding = &job->work.row[r].encoding };
+    return task_spans(&job->work.arena, &job->work.options, &row);
 }
 
 static Value finish_tokenize(const Session *s, Job *job)
 {
-    Value list = value_list(&job->arena, job->n);
-    for (size_t r = 0; r < job->n; r++) {
+    Value list = value_list(&job->work.arena, job->work.n);
+    for (size_t r = 0; r < job->work.n; r++) {
         Encoding spans = spans_of(job, r);
-        list.list.items[r] = value_list(&job->arena, spans.n);
+        list.list.items[r] = value_list(&job->work.arena, spans.n);
         for (size_t i = 0; i < spans.n; i++)
-            list.list.items[r].list.items[i] = token_of(s, job, &job->arena, r, &spans, i);
+            list.list.items[r].list.items[i] = token_of(s, job, &job->work.arena, r, &spans, i);
     }
     return list;
 }
@@ -86,8 +85,8 @@ static Value finish_tokenize(const Session *s, Job *job)
 /* A token is 60 bytes of text and 400 of tree: one tree at a time. */
 static void write_tokenize(const Session *s, Job *job, Buf *out)
 {
-    Arena tree = { .budget = &job->budget, .local = true };
-    for (size_t r = 0; r < job->n; r++) {
+    Arena tree = { .budget = &job->work.budget, .local = true };
+    for (size_t r = 0; r < job->work.n; r++) {
         Encoding spans = spans_of(job, r);
         buf_puts(out, r ? ",[" : "[[");
         for (size_t i = 0; i < spans.n; i++) {
@@ -149,19 +148,19 @@ static const Field decode_rows[] = {
 static bool read_decode(const Session *s, Job *job, const Value *request)
 {
     const Value *ids = value_get(request, "ids");
-    if (!schema_check(request, decode_rows, &job->err)) return false;
+    if (!schema_check(request, decode_rows, &job->work.err)) return false;
     if (ids->kind != V_LIST)
-        return fail(&job->err, EF_INVALID_INPUT, "ids: found %s, wanted a list of numbers",
+        return fail(&job->work.err, EF_INVALID_INPUT, "ids: found %s, wanted a list of numbers",
                     value_kind_name(ids->kind));
     if (ids->list.n == 0)
-        return fail(&job->err, EF_EMPTY, "ids: found an empty list, wanted at least one");
-    job->request = request;
+        return fail(&job->work.err, EF_EMPTY, "ids: found an empty list, wanted at least one");
+    job->in.value = request;
     if (ids->list.items[0].kind != V_LIST) return kind_ids(s, job, "ids", ids, NULL);
     if (!kind_count(s, job, "ids", ids->list.n)) return false;
     for (size_t i = 0; i < ids->list.n; i++) {
         const Value *one = &ids->list.items[i];
         if (one->kind != V_LIST)
-            return fail(&job->err, EF_INVALID_INPUT, "ids[%zu]: found %s, wanted a list", i,
+            return fail(&job->work.err, EF_INVALID_INPUT, "ids[%zu]: found %s, wanted a list", i,
                         value_kind_name(one->kind));
         if (!kind_ids(s, job, "ids", one, NULL)) return false;
     }
@@ -171,18 +170,18 @@ static bool read_decode(const Session *s, Job *job, const Value *request)
 static Value decoded(const Session *s, Job *job, const Value *ids, bool skip)
 {
     Str text = STR("");
-    int32_t *list = ARRAY(&job->arena, int32_t, ids->list.n);
+    int32_t *list = ARRAY(&job->work.arena, int32_t, ids->list.n);
     kind_ids(s, job, "ids", ids, list); /* looked at before */
-    tokenizer_decode(s->model->tokenizer, list, ids->list.n, skip, &job->arena, &text, &job->err);
+    tokenizer_decode(session_model(s)->tokenizer, list, ids->list.n, skip, &job->work.arena, &text, &job->work.err);
     return value_of_str(text);
 }
 
 static Value finish_decode(const Session *s, Job *job)
 {
-    const Value *ids = value_get(job->request, "ids");
-    bool skip = value_bool(value_get(job->request, "skip_special_tokens"), true);
+    const Value *ids = value_get(job->in.value, "ids");
+    bool skip = value_bool(value_get(job->in.value, "skip_special_tokens"), true);
     bool many = ids->list.items[0].kind == V_LIST;
-    Value list = value_list(&job->arena, many ? ids->list.n : 1);
+    Value list = value_list(&job->work.arena, many ? ids->list.n : 1);
     for (size_t i = 0; i < list.list.n; i++)
         list.list.items[i] = decoded(s, job, many ? &ids->list.items[i] : ids, skip);
     return list;

@@ -30,6 +30,17 @@ void model_close(Model *m)
     arena_free(&arena);
 }
 
+const Engine *model_engine(const Model *m, int graph)
+{
+    const Engine *all[MODEL_GRAPHS] = { m->engine, m->second };
+    return graph < MODEL_GRAPHS ? all[graph] : NULL;
+}
+
+InputModel model_input(const Model *m)
+{
+    return (InputModel){ m->tokenizer, m->encode, m->flat_types };
+}
+
 int model_usual_length(const Model *m)
 {
     enum { USUAL = 128 };
@@ -70,31 +81,38 @@ static void limit_length(Model *m, int64_t most)
         m->encode.max_length = (int)most;
 }
 
-static bool load_graph(Model *m, const OnnxModel *onnx, Str output, bool optimize, Err *err)
+typedef struct Outputs {         /* names of the graph's outputs that are wanted */
+    Str name[TASK_OUTPUTS];
+    int n;
+} Outputs;
+
+static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool optimize, Err *err)
 {
     if (!graph_from_onnx(&m->arena, onnx, &m->graph, err)) return false;
     if (!precision_find(str_of(m->precision), &m->graph->precision))
         return fail(err, EF_BAD_MODEL, "precision: found \"%s\", wanted fp32, bf16 or int8",
                     m->precision);
     m->graph->pad_id = m->config.pad_token_id;
-    graph_keep(m->graph, &output, 1);
+    graph_keep(m->graph, out->name, out->n);
     /* without a task the graph is run alone, on whatever its caller feeds */
     if (m->task && !source_needs(m->graph, err)) return false;
     if (optimize && m->config.max_positions == 0) limit_length(m, source_positions(m->graph));
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
-    if (!engine_new(&m->arena, m->graph, &output, 1, &m->engine, err)) return false;
+    if (!engine_new(&m->arena, m->graph, out->name, out->n, &m->engine, err)) return false;
     limit_length(m, engine_static_length(m->engine));
     return true;
 }
 
-/* The output of the task; its width counts labels where config.json does not. */
-static bool choose_output(Model *m, const OnnxModel *onnx, Str *name, Err *err)
+/* The outputs of the task; the width of the first counts labels where config.json does not. */
+static bool choose_outputs(Model *m, const OnnxModel *onnx, Outputs *out, Err *err)
 {
     const OnnxValue *v;
-    if (!source_output(onnx, m->task, &m->config, &v, err)) return false;
-    if (m->task->labelled && v->rank > 0)
-        config_name_labels(&m->arena, &m->config, v->dim[v->rank - 1]);
-    *name = v->name;
+    for (int i = 0; i < TASK_OUTPUTS && m->task->outputs[i][0]; i++) {
+        if (!source_output(onnx, m->task, &m->config, i, &v, err)) return false;
+        if (i == 0 && m->task->labelled && v->rank > 0)
+            config_name_labels(&m->arena, &m->config, v->dim[v->rank - 1]);
+        out->name[out->n++] = v->name;
+    }
     return true;
 }
 
@@ -192,13 +210,14 @@ static void open_inside(Model *m, const ModelSource *s)
 
 static bool open_graph(Model *m, const ModelSource *s, Err *err)
 {
-    Str output;
+    Outputs out = { 0 };
     const OnnxModel *onnx = &m->onnx->model;
-    bool ok = choose_precision(m, onnx, s->precision, err) &&
-              (model_makes_vectors(m) ? model_output(m, s, onnx, &output, err)
-                                      : model_takes_no_wish(m, &s->wish, err) &&
-                                            choose_output(m, onnx, &output, err));
-    if (ok && load_graph(m, onnx, output, true, err)) return true;
+    bool ok = choose_precision(m, onnx, s->precision, err);
+    if (ok && model_makes_vectors(m))
+        ok = model_output(m, s, onnx, &out.name[0], err), out.n = 1;
+    else if (ok)
+        ok = model_takes_no_wish(m, &s->wish, err) && choose_outputs(m, onnx, &out, err);
+    if (ok && load_graph(m, onnx, &out, true, err)) return true;
     return within(err, "%.*s", STR_ARG(path_name(s->weights)));
 }
 
@@ -236,7 +255,7 @@ static bool open_bare(Model *m, const char *path, Str precision, Err *err)
         return within(err, "%s", path);
     if (file->model.graph.n_out == 0)
         return fail(err, EF_BAD_MODEL, "%s: the graph has no outputs", path);
-    return load_graph(m, &file->model, file->model.graph.out[0].name, true, err) ||
+    return load_graph(m, &file->model, &(Outputs){ { file->model.graph.out[0].name }, 1 }, true, err) ||
            within(err, "%s", path);
 }
 
@@ -294,7 +313,8 @@ static bool find_panels(void *context, Str location, Str *bytes, Err *err)
 
 static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err *err)
 {
-    Str bytes, output;
+    Str bytes;
+    Outputs out = { 0 };
     bool ours = m->package.member[MEMBER_GRAPH].bytes.p;
     if (!need_member(&m->package, ours ? MEMBER_GRAPH : MEMBER_WEIGHTS, &bytes, err)) return false;
     OnnxModel *onnx = NEW(&m->arena, OnnxModel);
@@ -302,11 +322,13 @@ static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err
         return within(err, "%s", ours ? "graph" : "weights");
     if (ours && !onnx_attach(onnx, find_panels, &m->package, err)) return within(err, "graph");
     if (!ours) m->precision = onnx_precision(onnx);
-    return source_inputs(onnx, err) &&
-           (model_makes_vectors(m) ? model_packed_output(m, facts, wish, onnx, &output, err)
-                                   : model_takes_no_wish(m, wish, err) &&
-                                         choose_output(m, onnx, &output, err)) &&
-           load_graph(m, onnx, output, !ours, err);
+    if (!source_inputs(onnx, err)) return false;
+    bool ok;
+    if (model_makes_vectors(m))
+        ok = model_packed_output(m, facts, wish, onnx, &out.name[0], err), out.n = 1;
+    else
+        ok = model_takes_no_wish(m, wish, err) && choose_outputs(m, onnx, &out, err);
+    return ok && load_graph(m, onnx, &out, !ours, err);
 }
 
 /* A package was built for one task: its limits, prompts and transform are of that one. */
@@ -448,13 +470,13 @@ static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *
 bool model_dry_run(const Model *m, Err *err)
 {
     Arena arena = { 0 };
-    RowOutput row;
+    RowOutput row[TASK_OUTPUTS];
     size_t tokens = 0;
     Runner *runner = runner_new(m->engine, NULL);
-    bool ok = run_one(m, &arena, runner, &row, &tokens, err);
+    bool ok = run_one(m, &arena, runner, row, &tokens, err);
     if (!ok && !strstr(err->message, "Model inference failed"))
         within(err, "Model inference failed");
-    ok = ok && check_row(m, &row, tokens, err);
+    ok = ok && check_row(m, &row[0], tokens, err);
     runner_free(runner);
     arena_free(&arena);
     return ok;

@@ -9,6 +9,8 @@
 #include "task/task.h"
 #include "transform/transform.h"
 
+enum { MODEL_GRAPHS = 2 };
+
 typedef struct Model {
     Arena arena;
     Str name, version;
@@ -19,6 +21,7 @@ typedef struct Model {
     bool flat_types;             /* token_type_ids are fed as zeros, also for pairs */
     Graph *graph;
     Engine *engine;
+    Engine *second;              /* (optional) of another graph: rows name it by its number, 1 */
     const char *precision;       /* "fp32", "bf16", "int8" */
     Transform *transform;        /* NULL: none */
     Package package;             /* file.n = 0: not from a package's file */
@@ -48,6 +51,8 @@ bool model_open_source(const ModelSource *, Model **,
 bool model_open_bare(const char *onnx_path, Model **, Err *);
 bool model_open_bare_in(Str precision, const char *onnx_path, Model **, Err *);
 void model_close(Model *);
+const Engine *model_engine(const Model *, int graph); /* NULL: there is no such graph */
+InputModel model_input(const Model *); /* for preparers */
 int model_usual_length(const Model *); /* tokens of a text that is timed: 128, or what fits */
 /* Runs one short text through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);

@@ -97,7 +97,7 @@ static bool choose_output(const Model *m, const OnnxModel *onnx, const HeadWish 
     bool rows = told || has_script(m) || wishes(wish) || !pooled;
     if (m->task->pool && tokens && rows) return *name = tokens->name, true;
     if (m->task->pool && pooled) return *name = pooled->name, true;
-    if (!source_output(onnx, m->task, &m->config, &other, err)) return false;
+    if (!source_output(onnx, m->task, &m->config, 0, &other, err)) return false;
     *name = other->name;
     return true;
 }

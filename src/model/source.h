@@ -72,7 +72,9 @@ bool source_task(const ModelSource *, const ModelConfig *, const OnnxModel *, co
 bool source_inputs(const OnnxModel *, Err *); /* has input_ids, and they are integers */
 /* The inputs that the kept output needs are ones that a text gives. */
 bool source_needs(const Graph *, Err *);
-bool source_output(const OnnxModel *, const Task *, const ModelConfig *, const OnnxValue **, Err *);
+/* The task's output of that number. */
+bool source_output(const OnnxModel *, const Task *, const ModelConfig *, int index,
+                   const OnnxValue **, Err *);
 /* Tokens that the table of positions holds that the kept output needs, by its name; 0: none. */
 int64_t source_positions(const Graph *);
 

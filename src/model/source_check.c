@@ -106,12 +106,13 @@ static const Task *task_of_class(Str architecture)
     return NULL;
 }
 
-/* The output that a task reads; NULL: the graph has none of them. */
-static const OnnxValue *task_output(const OnnxModel *m, const Task *task)
+/* An output that a task reads; NULL: the graph does not have it. */
+static const OnnxValue *task_output(const OnnxModel *m, const Task *task, int index)
 {
+    const char *const *names = task->outputs[index];
     const OnnxValue *v = NULL;
-    for (size_t i = 0; i < COUNT(task->outputs) && task->outputs[i] && !v; i++)
-        v = find_value(m->graph.out, m->graph.n_out, task->outputs[i]);
+    for (size_t i = 0; i < TASK_OUTPUT_NAMES && names[i] && !v; i++)
+        v = find_value(m->graph.out, m->graph.n_out, names[i]);
     return v;
 }
 
@@ -151,7 +152,7 @@ static const char *class_against(const Task *task, const ModelConfig *c, const O
     const Task *own = task_of_class(c->architecture);
     bool headless = !task->labelled && !task->words;
     if (!own || own == task || class_fits(task, c->architecture)) return NULL;
-    const OnnxValue *out = onnx ? task_output(onnx, task) : NULL;
+    const OnnxValue *out = onnx ? task_output(onnx, task, 0) : NULL;
     if (headless) return out || !onnx ? NULL : "the graph gives no hidden states";
     if (!onnx) return task->labelled ? "the checkpoint has no classifier weights"
                                      : "the checkpoint has no weights of that head";
@@ -180,8 +181,8 @@ static const Task *task_by_class(const ModelConfig *c, const OnnxModel *onnx)
     size_t n;
     const Task *const *all = task_all(&n);
     for (size_t i = 0; onnx && i < n; i++)
-        if (class_fits(all[i], c->architecture) && task_output(onnx, all[i])) return all[i];
-    return own && onnx && task_output(onnx, plain) ? plain : own;
+        if (class_fits(all[i], c->architecture) && task_output(onnx, all[i], 0)) return all[i];
+    return own && onnx && task_output(onnx, plain, 0) ? plain : own;
 }
 
 bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
@@ -279,15 +280,14 @@ static bool is_weight(const OnnxGraph *g, Str name)
 }
 
 /* The output is not there: because it is a graph of another kind, or another head. */
-static bool refuse_outputs(const OnnxModel *m, const Task *task, Err *err)
+static bool refuse_output(const OnnxModel *m, const char *const names[4], Err *err)
 {
     const OnnxGraph *g = &m->graph;
     char what[160] = "Model must return ";
     for (int i = 0; i < g->n_in; i++)
         if (!is_weight(g, g->in[i].name) && !input_fits(g->in[i].name, err)) return false;
-    for (size_t i = 0; i < COUNT(task->outputs) && task->outputs[i]; i++)
-        snprintf(what + strlen(what), sizeof what - strlen(what), "%s%s", i ? " or " : "",
-                 task->outputs[i]);
+    for (size_t i = 0; i < TASK_OUTPUT_NAMES && names[i]; i++)
+        snprintf(what + strlen(what), sizeof what - strlen(what), "%s%s", i ? " or " : "", names[i]);
     return missing(what, g->out, g->n_out, err);
 }
 
@@ -324,13 +324,13 @@ static bool labels_fit(const OnnxValue *v, const ModelConfig *c, Err *err)
         c->num_labels, STR_ARG(v->name), (long long)width);
 }
 
-bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c,
+bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, int index,
                    const OnnxValue **out, Err *err)
 {
-    const OnnxValue *v = *out = task_output(m, task);
-    if (!v) return refuse_outputs(m, task, err);
+    const OnnxValue *v = *out = task_output(m, task, index);
+    if (!v) return refuse_output(m, task->outputs[index], err);
     bool pooled = v->rank == 2 && task->pool; /* a graph that pools by itself */
-    if (v->rank >= 0 && !pooled && v->rank != (task->per_token ? 3 : 2))
+    if (v->rank >= 0 && !pooled && v->rank != (task->per_token && !task->flat ? 3 : 2))
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: %.*s has %d dimensions", task->shape,
                     STR_ARG(v->name), v->rank);

@@ -23,7 +23,7 @@ enum {
 
 static bool heap_grow(Queue *queue, int room)
 {
-    Job **heap = heap_resize(queue->heap, (size_t)room * sizeof *heap);
+    Work **heap = heap_resize(queue->heap, (size_t)room * sizeof *heap);
     if (!heap) return false;
     queue->heap = heap;
     queue->heap_room = room;
@@ -61,60 +61,60 @@ static void count_waiting(Queue *queue, int change)
 }
 
 /* ---- the heap ---- */
-static bool before(const Job *a, const Job *b)
+static bool before(const Work *a, const Work *b)
 {
-    return a->finish < b->finish || (a->finish == b->finish && a->number < b->number);
+    return a->turn.due < b->turn.due || (a->turn.due == b->turn.due && a->turn.number < b->turn.number);
 }
 
-static void place(Queue *queue, int at, Job *job)
+static void place(Queue *queue, int at, Work *work)
 {
-    queue->heap[at] = job;
-    job->heap_at = at;
+    queue->heap[at] = work;
+    work->turn.heap = at;
 }
 
-static void sift_up(Queue *queue, int at, Job *job)
+static void sift_up(Queue *queue, int at, Work *work)
 {
-    for (int up; at > 0 && before(job, queue->heap[up = (at - 1) / 2]); at = up)
+    for (int up; at > 0 && before(work, queue->heap[up = (at - 1) / 2]); at = up)
         place(queue, at, queue->heap[up]);
-    place(queue, at, job);
+    place(queue, at, work);
 }
 
-static void sift_down(Queue *queue, int at, Job *job)
+static void sift_down(Queue *queue, int at, Work *work)
 {
     for (int down; (down = 2 * at + 1) < queue->heap_n; at = down) {
         if (down + 1 < queue->heap_n && before(queue->heap[down + 1], queue->heap[down])) down++;
-        if (!before(queue->heap[down], job)) break;
+        if (!before(queue->heap[down], work)) break;
         place(queue, at, queue->heap[down]);
     }
-    place(queue, at, job);
+    place(queue, at, work);
 }
 
-static void heap_add(Queue *queue, Job *job)
+static void heap_add(Queue *queue, Work *work)
 {
-    sift_up(queue, queue->heap_n++, job);
+    sift_up(queue, queue->heap_n++, work);
     count_waiting(queue, 1);
 }
 
-static void heap_remove(Queue *queue, Job *job)
+static void heap_remove(Queue *queue, Work *work)
 {
-    int at = job->heap_at;
-    Job *last = queue->heap[--queue->heap_n];
+    int at = work->turn.heap;
+    Work *last = queue->heap[--queue->heap_n];
     count_waiting(queue, -1);
-    if (last == job) return;
+    if (last == work) return;
     sift_up(queue, at, last);
-    sift_down(queue, last->heap_at, last);
+    sift_down(queue, last->turn.heap, last);
 }
 
-static int64_t next_cost(const Queue *queue, const Job *job)
+static int64_t next_cost(const Queue *queue, const Work *work)
 {
-    return queue->row_cost ? queue->row_cost : (int64_t)job->encoding[job->at].n;
+    return queue->row_cost ? queue->row_cost : work->row[work->turn.at].cost;
 }
 
 /* What a row costs its client. Short ones pay the same, so that those who send single texts wait
  * equally long. */
-static double charge(const Queue *queue, const Job *job)
+static double charge(const Queue *queue, const Work *work)
 {
-    return (double)MAX(next_cost(queue, job), SHORT_ROW);
+    return (double)MAX(next_cost(queue, work), SHORT_ROW);
 }
 
 /* ---- in ---- */
@@ -123,46 +123,46 @@ Stage stage_for(size_t bytes)
     return bytes > LONG_TEXT ? STAGE_LONG : STAGE_ADMIT;
 }
 
-static bool small(const Job *job)
+static bool small(const Work *work)
 {
-    return job && job->slices == 0 && !job->body_packed && job->body.n <= SMALL_BODY;
+    return work && work->slice.n == 0 && !work->unread && work->bytes <= SMALL_BODY;
 }
 
-static bool left_to_runner(const Queue *queue, const Job *job)
+static bool left_to_runner(const Queue *queue, const Work *work)
 {
-    return queue->runners_admit && small(job);
+    return queue->runners_admit && small(work);
 }
 
-static void append(Queue *queue, Stage to, Job *job)
+static void append(Queue *queue, Stage to, Work *work)
 {
     struct QueueStage *stage = &queue->stage[to];
-    job->next = NULL;
-    *stage->tail = job;
-    stage->tail = &job->next;
+    work->next = NULL;
+    *stage->tail = work;
+    stage->tail = &work->next;
     count_waiting(queue, 1);
 }
 
 /* A job's first row is due a row's worth after what its client has had; later ones keep their
  * time. */
-static void append_run(Queue *queue, Job *job)
+static void append_run(Queue *queue, Work *work)
 {
-    if (!job->number) {
-        job->number = ++queue->entries;
-        job->finish = MAX(queue->clock, job->share) + charge(queue, job);
+    if (!work->turn.number) {
+        work->turn.number = ++queue->entries;
+        work->turn.due = MAX(queue->clock, work->share) + charge(queue, work);
     }
-    heap_add(queue, job);
+    heap_add(queue, work);
 }
 
-static void add(Queue *queue, Stage to, Job *job)
+static void add(Queue *queue, Stage to, Work *work)
 {
-    if (to == STAGE_RUN) append_run(queue, job);
-    else append(queue, to, job);
+    if (to == STAGE_RUN) append_run(queue, work);
+    else append(queue, to, work);
     bool idle = queue->runners_alone || (queue->idle_runners && !queue->lent);
-    if (to == STAGE_ADMIT && idle && left_to_runner(queue, job)) to = STAGE_RUN;
+    if (to == STAGE_ADMIT && idle && left_to_runner(queue, work)) to = STAGE_RUN;
     if (to != STAGE_RUN || !queue->lent) pthread_cond_signal(&queue->stage[to].came);
 }
 
-static bool refused(const Queue *queue, const Job *job, Err *err)
+static bool refused(const Queue *queue, const Work *work, Err *err)
 {
     SessionMeters *m = queue->meters;
     if (queue->refusing) {
@@ -175,9 +175,9 @@ static bool refused(const Queue *queue, const Job *job, Err *err)
                      "queue: found %d requests waiting, wanted less than %d: try again",
                      queue->waiting, queue->limit);
     }
-    size_t own = job->budget.used, limit = queue->budget->limit;
-    size_t all = own + (job->budget.all ? 0 : budget_used(queue->budget));
-    if (job->budget.all || !limit || all <= limit) return false;
+    size_t own = work->budget.used, limit = queue->budget->limit;
+    size_t all = own + (work->budget.all ? 0 : budget_used(queue->budget));
+    if (work->budget.all || !limit || all <= limit) return false;
     count_add(&m->heavy, 1);
     return !fail(err, own > limit ? EF_TOO_LARGE : EF_OVERLOADED,
                  "queue: found %zu bytes of requests, wanted at most %zu: try again", all, limit);
@@ -191,33 +191,33 @@ static bool heap_reserve(Queue *queue, Err *err)
     return fail(err, EF_UNAVAILABLE, "queue: no memory for another request: try again");
 }
 
-static bool let_in(Queue *queue, Job *job, Err *err)
+static bool let_in(Queue *queue, Work *work, Err *err)
 {
-    if (refused(queue, job, err) || !heap_reserve(queue, err)) return false;
-    if (!job->budget.all) budget_join(&job->budget, queue->budget);
+    if (refused(queue, work, err) || !heap_reserve(queue, err)) return false;
+    if (!work->budget.all) budget_join(&work->budget, queue->budget);
     queue->inside++;
     return true;
 }
 
-bool queue_enter(Queue *queue, Stage to, Job *job, Err *err)
+bool queue_enter(Queue *queue, Stage to, Work *work, Err *err)
 {
     pthread_mutex_lock(&queue->lock);
-    bool ok = let_in(queue, job, err);
-    if (ok) add(queue, to, job);
+    bool ok = let_in(queue, work, err);
+    if (ok) add(queue, to, work);
     pthread_mutex_unlock(&queue->lock);
     return ok;
 }
 
 /* A caller that waits for its job might as well run it: two changes of threads less. */
-bool queue_enter_run(Queue *queue, Job *job, bool *mine, Err *err)
+bool queue_enter_run(Queue *queue, Work *work, bool *mine, Err *err)
 {
     pthread_mutex_lock(&queue->lock);
-    bool ok = let_in(queue, job, err);
+    bool ok = let_in(queue, work, err);
     bool nothing = !queue->heap_n && !queue->stage[STAGE_ADMIT].head; /* for the runner to do */
     *mine = ok && nothing && queue->lendable && queue->idle_runners && !queue->lent;
     if (ok) {
         queue->lent |= *mine;
-        add(queue, STAGE_RUN, job);
+        add(queue, STAGE_RUN, work);
     }
     pthread_mutex_unlock(&queue->lock);
     return ok;
@@ -233,10 +233,10 @@ void queue_give_back(Queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-void queue_pass(Queue *queue, Stage to, Job *job)
+void queue_pass(Queue *queue, Stage to, Work *work)
 {
     pthread_mutex_lock(&queue->lock);
-    add(queue, to, job);
+    add(queue, to, work);
     pthread_mutex_unlock(&queue->lock);
 }
 
@@ -248,140 +248,140 @@ void queue_leave(Queue *queue)
 }
 
 /* ---- out: admission and scripts ---- */
-static Job *remove_first(Queue *queue, Stage from)
+static Work *remove_first(Queue *queue, Stage from)
 {
     struct QueueStage *stage = &queue->stage[from];
-    Job *job = stage->head;
-    if (!job) return NULL;
-    stage->head = job->next;
+    Work *work = stage->head;
+    if (!work) return NULL;
+    stage->head = work->next;
     if (!stage->head) stage->tail = &stage->head;
-    job->next = NULL;
+    work->next = NULL;
     count_waiting(queue, -1);
-    return job;
+    return work;
 }
 
 /* One that has more slices goes to the end: between them others get their turn. */
-static int next_slice(Queue *queue, Stage stage, Job *job)
+static int next_slice(Queue *queue, Stage stage, Work *work)
 {
-    int slice = job->slice_next++;
-    if (job->slice_next < job->slices) {
-        append(queue, stage, job);
+    int slice = work->slice.next++;
+    if (work->slice.next < work->slice.n) {
+        append(queue, stage, work);
         pthread_cond_signal(&queue->stage[stage].came);
     }
     return slice;
 }
 
-Job *queue_take(Queue *queue, Stage from, int *slice)
+Work *queue_take(Queue *queue, Stage from, int *slice)
 {
     struct QueueStage *stage = &queue->stage[from];
     pthread_mutex_lock(&queue->lock);
     while (!stage->head && !stage->closed) pthread_cond_wait(&stage->came, &queue->lock);
-    Job *job = remove_first(queue, from);
-    bool cut = job && job->slices && from != STAGE_SCRIPT;
-    *slice = cut ? next_slice(queue, from, job) : 0;
+    Work *work = remove_first(queue, from);
+    bool cut = work && work->slice.n && from != STAGE_SCRIPT;
+    *slice = cut ? next_slice(queue, from, work) : 0;
     pthread_mutex_unlock(&queue->lock);
-    return job;
+    return work;
 }
 
 /* ---- out: runs ---- */
-static bool unwanted(const Job *job, double now)
+static bool unwanted(const Work *work, double now)
 {
-    return __atomic_load_n(&job->abandoned, __ATOMIC_RELAXED) ||
-           (job->deadline > 0 && job->deadline <= now);
+    return __atomic_load_n(&work->abandoned, __ATOMIC_RELAXED) ||
+           (work->deadline > 0 && work->deadline <= now);
 }
 
 /* Jobs that nobody waits for give their place back, wherever they stand. */
-static Job *sweep(Queue *queue)
+static Work *sweep(Queue *queue)
 {
-    Job *list = NULL;
+    Work *list = NULL;
     double now = now_seconds();
     for (int i = queue->heap_n; i-- > 0;) {
-        Job *job = i < queue->heap_n ? queue->heap[i] : NULL;
-        if (!job || !unwanted(job, now)) continue;
-        heap_remove(queue, job);
-        job->next = list;
-        list = job;
+        Work *work = i < queue->heap_n ? queue->heap[i] : NULL;
+        if (!work || !unwanted(work, now)) continue;
+        heap_remove(queue, work);
+        work->next = list;
+        list = work;
     }
     return list;
 }
 
-static bool long_row(int64_t cost, int64_t tokens)
+static bool long_row(int64_t cost, int64_t most)
 {
-    return cost > SHORT_ROW && cost > tokens / SMALL_PART;
+    return cost > SHORT_ROW && cost > most / SMALL_PART;
 }
 
 /* Whether the job's next row may join. A run ends for all its rows at once: a long one must not
  * hold short ones back. */
-static bool fits(const Queue *queue, const Load *load, const Job *job, int64_t tokens)
+static bool fits(const Queue *queue, const Load *load, const Work *work, int64_t most)
 {
-    int64_t cost = next_cost(queue, job);
+    int64_t cost = next_cost(queue, work);
     if (load->rows == 0) return true;
-    if (load->tokens + cost > tokens) return false;
-    if (job->piece >= 0) return true;
+    if (load->cost + cost > most) return false;
+    if (work->turn.piece >= 0) return true;
     return load->n < LOAD_PIECES &&
-           (!long_row(cost, tokens) || cost <= STRETCH * load->longest);
+           (!long_row(cost, most) || cost <= STRETCH * load->longest);
 }
 
-static void hand_row(Queue *queue, Load *load, Job *job)
+static void hand_row(Queue *queue, Load *load, Work *work)
 {
-    int64_t cost = next_cost(queue, job);
-    if (job->piece < 0) {
-        job->piece = load->n;
-        load->piece[load->n++] = (Piece){ job, job->at, job->at };
+    int64_t cost = next_cost(queue, work);
+    if (work->turn.piece < 0) {
+        work->turn.piece = load->n;
+        load->piece[load->n++] = (Piece){ work, work->turn.at, work->turn.at };
     }
-    load->piece[job->piece].to++;
+    load->piece[work->turn.piece].to++;
     load->rows++;
-    load->tokens += cost;
+    load->cost += cost;
     load->longest = MAX(load->longest, cost);
-    if (++job->at == job->n) return heap_remove(queue, job);
-    job->finish += charge(queue, job);
-    sift_down(queue, job->heap_at, job);
+    if (++work->turn.at == work->rows) return heap_remove(queue, work);
+    work->turn.due += charge(queue, work);
+    sift_down(queue, work->turn.heap, work);
 }
 
 /* The short row that is due first, where long ones are due before it and one has just been run:
  * a client that has had its share with short texts still gets every second run. */
-static Job *overtaking(const Queue *queue, int64_t tokens)
+static Work *overtaking(const Queue *queue, int64_t most)
 {
-    Job *first = NULL;
-    if (!queue->last_long || !long_row(next_cost(queue, queue->heap[0]), tokens)) return NULL;
+    Work *first = NULL;
+    if (!queue->last_long || !long_row(next_cost(queue, queue->heap[0]), most)) return NULL;
     for (int i = 1; i < queue->heap_n; i++) {
-        Job *job = queue->heap[i];
-        bool sooner = !first || before(job, first);
-        if (sooner && !long_row(next_cost(queue, job), tokens)) first = job;
+        Work *work = queue->heap[i];
+        bool sooner = !first || before(work, first);
+        if (sooner && !long_row(next_cost(queue, work), most)) first = work;
     }
     return first;
 }
 
 /* The first row in time order, and then those that fit; a job is part of one load at a time. */
-static void fill(Queue *queue, int64_t tokens, Load *load)
+static void fill(Queue *queue, int64_t most, Load *load)
 {
-    Job *aside[MOST_ASIDE];
+    Work *aside[MOST_ASIDE];
     int n_aside = 0;
-    Job *first = queue->heap_n ? overtaking(queue, tokens) : NULL;
+    Work *first = queue->heap_n ? overtaking(queue, most) : NULL;
     if (first) hand_row(queue, load, first);
-    while (queue->heap_n && load->rows < LOAD_ROWS && load->tokens < tokens &&
+    while (queue->heap_n && load->rows < LOAD_ROWS && load->cost < most &&
            n_aside < MOST_ASIDE) {
-        Job *job = queue->heap[0];
-        if (!fits(queue, load, job, tokens)) {
-            heap_remove(queue, aside[n_aside++] = job);
+        Work *work = queue->heap[0];
+        if (!fits(queue, load, work, most)) {
+            heap_remove(queue, aside[n_aside++] = work);
             continue;
         }
-        queue->clock = MAX(queue->clock, job->finish);
-        hand_row(queue, load, job);
+        queue->clock = MAX(queue->clock, work->turn.due);
+        hand_row(queue, load, work);
     }
     for (int i = 0; i < n_aside; i++)
-        if (aside[i]->piece < 0) heap_add(queue, aside[i]);
+        if (aside[i]->turn.piece < 0) heap_add(queue, aside[i]);
     for (int i = 0; i < load->n; i++) {
-        Job *job = load->piece[i].job;
-        if (job->heap_at < queue->heap_n && queue->heap[job->heap_at] == job)
-            heap_remove(queue, job);
-        job->piece = -1;
+        Work *work = load->piece[i].work;
+        if (work->turn.heap < queue->heap_n && queue->heap[work->turn.heap] == work)
+            heap_remove(queue, work);
+        work->turn.piece = -1;
     }
-    queue->last_long = long_row(load->longest, tokens);
+    queue->last_long = long_row(load->longest, most);
 }
 
 /* Waits until there is something; false: nothing will come any more. */
-static bool wait_for_work(Queue *queue, Job **admit, Job **dropped)
+static bool wait_for_work(Queue *queue, Work **admit, Work **dropped)
 {
     struct QueueStage *run = &queue->stage[STAGE_RUN], *first = &queue->stage[STAGE_ADMIT];
     for (;;) {
@@ -404,26 +404,26 @@ static bool wait_for_work(Queue *queue, Job **admit, Job **dropped)
 static void empty(Load *load)
 {
     load->n = load->rows = 0;
-    load->tokens = load->longest = 0;
+    load->cost = load->longest = 0;
 }
 
-Job *queue_fill(Queue *queue, int64_t tokens, Load *load)
+Work *queue_fill(Queue *queue, int64_t most, Load *load)
 {
     empty(load);
     pthread_mutex_lock(&queue->lock);
-    Job *dropped = sweep(queue);
-    fill(queue, tokens, load);
+    Work *dropped = sweep(queue);
+    fill(queue, most, load);
     pthread_mutex_unlock(&queue->lock);
     return dropped;
 }
 
-bool queue_load(Queue *queue, int64_t tokens, Load *load, Job **admit, Job **dropped)
+bool queue_load(Queue *queue, int64_t most, Load *load, Work **admit, Work **dropped)
 {
     *admit = *dropped = NULL;
     pthread_mutex_lock(&queue->lock);
     bool more = wait_for_work(queue, admit, dropped);
     empty(load); /* not before: while this one was idle a borrower may have used it */
-    if (more && !*admit) fill(queue, tokens, load);
+    if (more && !*admit) fill(queue, most, load);
     /* what this runner might have admitted had it stayed idle */
     if (more && queue->stage[STAGE_ADMIT].head && !queue->runners_alone)
         pthread_cond_signal(&queue->stage[STAGE_ADMIT].came);

@@ -17,7 +17,8 @@ static const double enough_seconds = 0.01;
 struct Replica {
     Session *s;
     Pool *pool;
-    Runner *runner;
+    Runner *runner[MODEL_GRAPHS];
+    int graphs;
     Arena scratch;
     Load load;
 };
@@ -50,73 +51,162 @@ static void learn_rate(Session *s, int64_t tokens, double seconds)
 }
 
 /* ---- running ---- */
-static Batch make_batch(Arena *arena, const Piece *piece, int pieces, int rows, int64_t tokens)
+typedef struct Run {             /* the rows of some pieces through the model, guarded */
+    Replica *me;
+    Piece *piece;
+    int n;
+    const Prepared **row;        /* [rows] */
+    int rows;
+    RowOutput *out;              /* [rows][outputs] */
+    Err *err;
+    bool ok;
+} Run;
+
+static void list_rows(Run *run)
 {
-    int32_t *start = ARRAY(arena, int32_t, rows + 1);
-    int32_t *ids = ARRAY(arena, int32_t, tokens), *types = ARRAY(arena, int32_t, tokens);
-    int32_t row = 0, at = 0;
-    for (int i = 0; i < pieces; i++) {
-        for (size_t r = piece[i].from; r < piece[i].to; r++) {
-            const Encoding *e = &piece[i].job->encoding[r];
-            memcpy(ids + at, e->ids, e->n * sizeof *ids);
-            memcpy(types + at, e->type_ids, e->n * sizeof *types);
-            start[row++] = at;
-            at += (int32_t)e->n;
-        }
-    }
-    start[row] = at;
-    return (Batch){ rows, start, ids, types };
+    int at = 0;
+    for (int i = 0; i < run->n; i++) run->rows += (int)(run->piece[i].to - run->piece[i].from);
+    run->row = ARRAY(&run->me->scratch, const Prepared *, run->rows);
+    for (int i = 0; i < run->n; i++)
+        for (size_t r = run->piece[i].from; r < run->piece[i].to; r++)
+            run->row[at++] = &run->piece[i].work->row[r];
 }
 
-static int64_t count_wanted(const Session *s, const Job *job, size_t r, int64_t tokens)
+static void copy_boxes(int32_t *boxes, const Prepared *row)
+{
+    if (row->boxes) memcpy(boxes, row->boxes, row->encoding.n * 4 * sizeof *boxes);
+}
+
+static Batch make_batch(Arena *arena, const Prepared *const *row, int rows)
+{
+    int32_t *start = ARRAY(arena, int32_t, rows + 1);
+    bool boxed = false;
+    for (int r = 0; r < rows; r++) {
+        start[r + 1] = start[r] + (int32_t)row[r]->encoding.n;
+        boxed |= row[r]->boxes != NULL;
+    }
+    int32_t *ids = ARRAY(arena, int32_t, start[rows]), *types = ARRAY(arena, int32_t, start[rows]);
+    int32_t *boxes = boxed ? ARRAY(arena, int32_t, start[rows] * 4) : NULL;
+    for (int r = 0; r < rows; r++) {
+        const Encoding *e = &row[r]->encoding;
+        memcpy(ids + start[r], e->ids, e->n * sizeof *ids);
+        memcpy(types + start[r], e->type_ids, e->n * sizeof *types);
+        if (boxed) copy_boxes(boxes + 4 * start[r], row[r]);
+    }
+    return (Batch){ rows, start, ids, types, boxes };
+}
+
+/* Those of a graph run together; what they give goes to the rows' own places. */
+static bool run_graph(Run *run, int graph)
+{
+    Replica *me = run->me;
+    int outputs = me->s->outputs, n = 0;
+    int *place = ARRAY(&me->scratch, int, run->rows);
+    const Prepared **row = ARRAY(&me->scratch, const Prepared *, run->rows);
+    for (int r = 0; r < run->rows; r++)
+        if (run->row[r]->graph == graph) place[n] = r, row[n++] = run->row[r];
+    if (n == 0) return true;
+    Batch batch = make_batch(&me->scratch, row, n);
+    RowOutput *out = ARRAY(&me->scratch, RowOutput, n * outputs);
+    if (!runner_run(me->runner[graph], &batch, out, run->err)) return false;
+    for (int r = 0; r < n; r++)
+        memcpy(&run->out[place[r] * outputs], &out[r * outputs], (size_t)outputs * sizeof *out);
+    return true;
+}
+
+static void run_rows(void *arg)
+{
+    Run *run = arg;
+    Replica *me = run->me;
+    list_rows(run);
+    run->out = ARRAY(&me->scratch, RowOutput, run->rows * me->s->outputs);
+    run->ok = true;
+    for (int g = 0; g < me->graphs && run->ok; g++) run->ok = run_graph(run, g);
+}
+
+/* ---- what of a row is kept ---- */
+static int64_t count_wanted(const Session *s, const Work *work, size_t r, int64_t tokens)
 {
     const Task *task = s->model->task;
     int64_t n = 0;
     for (int64_t t = 0; t < tokens; t++)
-        n += task->wants(s->model->tokenizer, &job->encoding[r], (size_t)t);
+        n += task->wants(s->model->tokenizer, &work->row[r].encoding, (size_t)t);
     return n;
 }
 
-static void copy_wanted(const Session *s, const Job *job, size_t r, const RowOutput *out, float *to)
+static void copy_wanted(const Session *s, const Work *work, size_t r, const RowOutput *out, float *to)
 {
     const Task *task = s->model->task;
     for (int64_t t = 0; t < out->tokens; t++) {
-        if (!task->wants(s->model->tokenizer, &job->encoding[r], (size_t)t)) continue;
+        if (!task->wants(s->model->tokenizer, &work->row[r].encoding, (size_t)t)) continue;
         memcpy(to, out->data + t * out->width, (size_t)out->width * sizeof *to);
         to += out->width;
     }
 }
 
-/* Into the job's own memory: the runner's is overwritten by its next run. */
-static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out)
+/* How a row's first output is kept: pooled, the tokens that the task wants, or all of it. */
+typedef struct Keeping {
+    WorkPooling *pooling;
+    bool some;
+    int64_t tokens, width;
+} Keeping;
+
+static Keeping keeping_of(const Session *s, const Work *work, size_t r, const RowOutput *out)
 {
     const Task *task = s->model->task;
-    bool script = s->vms && s->model->transform->post; /* it sees every token */
     const VectorHead *head = s->model->config.head;
-    bool many = out->tokens > 1 || head || (task->words && job->encoding[r].n == 1);
-    JobPool *pool = many && !script ? job_pool(s, job) : NULL;
-    bool some = task->wants && !pool && !script;
-    int64_t tokens = pool ? 1 : some ? count_wanted(s, job, r, out->tokens) : out->tokens;
-    int64_t width = pool && head ? head_width(head, job->options.pooling, out->width) : out->width;
+    bool script = s->vms && s->model->transform->post; /* it sees every token */
+    bool many = out->tokens > 1 || head || (task->words && work->row[r].encoding.n == 1);
+    Keeping k = { .tokens = out->tokens, .width = out->width };
+    if (script) return k;
+    if (many) k.pooling = work_pooling(s, work);
+    k.some = task->wants && !k.pooling;
+    if (k.pooling) k.tokens = 1;
+    else if (k.some) k.tokens = count_wanted(s, work, r, out->tokens);
+    if (k.pooling && head) k.width = head_width(head, work->options.pooling, out->width);
+    return k;
+}
+
+/* Into the work's own memory: the runner's is overwritten by its next run. NULL: it has its error. */
+static float *result_new(const Session *s, Work *work, TaskTensor *to, int64_t tokens, int64_t width)
+{
     size_t count = (size_t)tokens * (size_t)width;
-    size_t room = s->options.max_output - job->stored;
-    float *data = arena_try(&job->arena, count, sizeof *data, room, &job->err);
-    if (!data) return within(&job->err, "inputs: too much output, send less at once");
-    if (width == 0)
-        return fail(&job->err, EF_BAD_MODEL, "the model's dense layer does not take vectors of %lld "
+    size_t room = s->options.max_output - work->stored;
+    float *data = arena_try(&work->arena, count, sizeof *data, room, &work->err);
+    if (!data) return within(&work->err, "inputs: too much output, send less at once"), NULL;
+    work->stored += count * sizeof *data;
+    *to = (TaskTensor){ data, tokens, width };
+    return data;
+}
+
+static bool store_first(const Session *s, Work *work, size_t r, const RowOutput *out)
+{
+    Keeping k = keeping_of(s, work, r, out);
+    float *data = result_new(s, work, work_result(work, r), k.tokens, k.width);
+    if (!data) return false;
+    if (k.width == 0)
+        return fail(&work->err, EF_BAD_MODEL, "the model's dense layer does not take vectors of %lld "
                     "numbers", (long long)out->width);
-    if (pool)
-        pool(&(TaskRow){ .encoding = &job->encoding[r], .data = out->data,
-                               .tokens = out->tokens, .width = out->width, .head = head,
-                               .prompt = job->prompt }, &job->options, data);
-    else if (some)
-        copy_wanted(s, job, r, out, data);
+    if (k.pooling)
+        k.pooling(&(TaskRow){ .encoding = &work->row[r].encoding, .data = out->data,
+                              .tokens = out->tokens, .width = out->width,
+                              .head = s->model->config.head, .prompt = work->prompt },
+                  &work->options, data);
+    else if (k.some)
+        copy_wanted(s, work, r, out, data);
     else
-        memcpy(data, out->data, count * sizeof *data);
-    job->stored += count * sizeof *data;
-    job->rows[r] = data;
-    job->row_tokens[r] = tokens;
-    job->row_width[r] = width;
+        memcpy(data, out->data, (size_t)(k.tokens * k.width) * sizeof *data);
+    return true;
+}
+
+static bool store_row(const Session *s, Work *work, size_t r, const RowOutput *out)
+{
+    if (!store_first(s, work, r, &out[0])) return false;
+    for (int o = 1; o < s->outputs; o++) {
+        float *data = result_new(s, work, work_result(work, r) + o, out[o].tokens, out[o].width);
+        if (!data) return false;
+        memcpy(data, out[o].data, (size_t)(out[o].tokens * out[o].width) * sizeof *data);
+    }
     return true;
 }
 
@@ -131,42 +221,17 @@ static void store_piece(void *arg)
     const Stored *to = arg;
     const Piece *p = to->piece;
     for (size_t r = p->from; r < p->to; r++)
-        if (!store_row(to->s, p->job, r, &to->out[r - p->from])) return;
-}
-
-typedef struct Run {             /* a run, guarded */
-    Replica *me;
-    Piece *piece;
-    int n;
-    RowOutput *out;
-    Err *err;
-    bool ok;
-} Run;
-
-static void run_batch(void *arg)
-{
-    Run *run = arg;
-    Replica *me = run->me;
-    int rows = 0;
-    int64_t tokens = 0;
-    for (int i = 0; i < run->n; i++) {
-        const Piece *p = &run->piece[i];
-        rows += (int)(p->to - p->from);
-        for (size_t r = p->from; r < p->to; r++) tokens += (int64_t)p->job->encoding[r].n;
-    }
-    Batch batch = make_batch(&me->scratch, run->piece, run->n, rows, tokens);
-    run->out = ARRAY(&me->scratch, RowOutput, rows);
-    run->ok = runner_run(me->runner, &batch, run->out, run->err);
+        if (!store_row(to->s, p->work, r, &to->out[(r - p->from) * (size_t)to->s->outputs])) return;
 }
 
 static bool run_pieces(Replica *me, Piece *piece, int n, Err *err)
 {
     Run run = { .me = me, .piece = piece, .n = n, .err = err };
-    if (!job_guarded(me->s, run_batch, &run, err) || !run.ok) return false;
+    if (!session_guarded(me->s, run_rows, &run, err) || !run.ok) return false;
     for (int i = 0, row = 0; i < n; i++) {
-        Job *job = piece[i].job;
-        Stored to = { me->s, &piece[i], run.out + row };
-        job_guarded(me->s, store_piece, &to, &job->err);
+        Work *work = piece[i].work;
+        Stored to = { me->s, &piece[i], run.out + row * me->s->outputs };
+        session_guarded(me->s, store_piece, &to, &work->err);
         row += (int)(piece[i].to - piece[i].from);
     }
     return true;
@@ -180,10 +245,19 @@ static void run_load(Replica *me)
     Err err = { 0 };
     if (run_pieces(me, load->piece, load->n, &err)) return;
     for (int i = 0; i < load->n; i++) {
-        Job *job = load->piece[i].job;
-        if (load->n == 1) job->err = err;
-        else run_pieces(me, &load->piece[i], 1, &job->err);
+        Work *work = load->piece[i].work;
+        if (load->n == 1) work->err = err;
+        else run_pieces(me, &load->piece[i], 1, &work->err);
     }
+}
+
+static int64_t load_tokens(const Load *load)
+{
+    int64_t tokens = 0;
+    for (int i = 0; i < load->n; i++)
+        for (size_t r = load->piece[i].from; r < load->piece[i].to; r++)
+            tokens += (int64_t)load->piece[i].work->row[r].encoding.n;
+    return tokens;
 }
 
 static void time_load(Replica *me)
@@ -192,48 +266,48 @@ static void time_load(Replica *me)
     const Load *load = &me->load;
     double begin = now_seconds();
     for (int i = 0; i < load->n; i++) {
-        JobTimes *times = &load->piece[i].job->times;
+        WorkTimes *times = &load->piece[i].work->times;
         if (times->started > 0) continue;
         times->started = begin;
         meter_add(&s->meters.queue, METER_SECONDS, begin - times->admitted);
     }
     run_load(me);
     double seconds = now_seconds() - begin;
-    learn_rate(s, load->tokens, seconds);
+    learn_rate(s, load->cost, seconds);
     meter_add(&s->meters.compute, METER_SECONDS, seconds);
     meter_add(&s->meters.run_rows, METER_COUNT, load->rows);
-    meter_add(&s->meters.run_tokens, METER_COUNT, (double)load->tokens);
+    meter_add(&s->meters.run_tokens, METER_COUNT, (double)load_tokens(load));
 }
 
 /* ---- the thread ---- */
 static void settle(Replica *me)
 {
     Session *s = me->s;
-    Job *complete[LOAD_PIECES];
+    Work *complete[LOAD_PIECES];
     int n = 0;
     for (int i = 0; i < me->load.n; i++) {
-        Job *job = me->load.piece[i].job;
-        if (job->err.code != EF_OK) job_done(s, job);
-        else if (job->at < job->n) queue_pass(&s->queue, STAGE_RUN, job);
-        else if (s->vms && s->model->transform->post) queue_pass(&s->queue, STAGE_SCRIPT, job);
-        else complete[n++] = job;
+        Work *work = me->load.piece[i].work;
+        if (work->err.code != EF_OK) work_done(s, work);
+        else if (work->turn.at < work->rows) queue_pass(&s->queue, STAGE_RUN, work);
+        else if (s->vms && s->model->transform->post) queue_pass(&s->queue, STAGE_SCRIPT, work);
+        else complete[n++] = work;
     }
     if (n == 0) return;
     double begin = now_seconds();
-    jobs_finish(s, me->pool, complete, n);
+    s->steps.finish(s, me->pool, complete, n);
     meter_add(&s->meters.finish, METER_SECONDS, now_seconds() - begin);
     for (int i = 0; i < n; i++) {
         complete[i]->more = i + 1 < n;
-        job_done(s, complete[i]);
+        work_done(s, complete[i]);
     }
 }
 
-static void drop(Session *s, Job *list)
+static void drop(Session *s, Work *list)
 {
-    for (Job *job = list, *next; job; job = next) {
-        next = job->next;
-        job_unwanted(s, job); /* gives it its error */
-        job_done(s, job);
+    for (Work *work = list, *next; work; work = next) {
+        next = work->next;
+        work_unwanted(s, work); /* gives it its error */
+        work_done(s, work);
     }
 }
 
@@ -263,16 +337,17 @@ void runner_thread(Worker *worker)
 {
     Session *s = worker->s;
     Replica me = { .s = s };
-    Job *admit, *dropped;
+    Work *admit, *dropped;
     if (s->options.replicas == 1) s->replica = &me;
     me.pool = own_pool(s);
-    me.runner = runner_new(s->model->engine, me.pool);
+    for (const Engine *e; (e = model_engine(s->model, me.graphs)); me.graphs++)
+        me.runner[me.graphs] = runner_new(e, me.pool);
     while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
         drop(s, dropped);
         if (admit) admit_whole(s, admit, worker);
         run_and_settle(&me);
     }
-    runner_free(me.runner);
+    while (me.graphs) runner_free(me.runner[--me.graphs]);
     pool_free(me.pool);
     arena_free(&me.scratch);
 }

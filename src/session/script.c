@@ -12,7 +12,7 @@ static const double long_seconds = 0.02; /* of one job's scripts: from here on i
 /* ---- watching ---- */
 typedef struct Watch {
     TransformWatch ask;
-    const Job *job;
+    const Work *work;
     Worker *worker;              /* NULL: a thread that is not ours */
     double long_at;
 } Watch;
@@ -24,13 +24,13 @@ static bool watch_ends(void *arg, double now)
         worker_stuck(w->worker);
         w->worker = NULL; /* said once */
     }
-    return __atomic_load_n(&w->job->abandoned, __ATOMIC_RELAXED) ||
-           (w->job->deadline > 0 && w->job->deadline <= now);
+    return __atomic_load_n(&w->work->abandoned, __ATOMIC_RELAXED) ||
+           (w->work->deadline > 0 && w->work->deadline <= now);
 }
 
 typedef struct Scripted {        /* a job in the hands of its script */
     const Session *s;
-    Job *job;
+    Work *work;
     TransformVm *vm;
     Watch watch;
     bool ok;
@@ -38,51 +38,52 @@ typedef struct Scripted {        /* a job in the hands of its script */
 
 /* A job that nobody waits for is answered as such, wherever its script stood. A VM that was left in
  * the middle of a script, for want of memory, is not used again. */
-static bool run_script(Session *s, Job *job, Worker *worker, void (*fn)(void *))
+static bool run_script(Session *s, Work *work, Worker *worker, void (*fn)(void *))
 {
-    Scripted on = { .s = s, .job = job };
-    on.watch = (Watch){ { watch_ends, &on.watch }, job, worker, now_seconds() + long_seconds };
+    Scripted on = { .s = s, .work = work };
+    on.watch = (Watch){ { watch_ends, &on.watch }, work, worker, now_seconds() + long_seconds };
     on.vm = transform_take(s->vms, &on.watch.ask);
-    if (job_guarded(s, fn, &on, &job->err)) transform_give(s->vms, on.vm);
+    if (session_guarded(s, fn, &on, &work->err)) transform_give(s->vms, on.vm);
     else transform_vm_free(on.vm), on.ok = false;
-    if (!on.ok) job_unwanted(s, job);
+    if (!on.ok) work_unwanted(s, work);
     return on.ok;
 }
 
 /* ---- texts ---- */
-static bool prepare(TransformVm *vm, Job *job, Str *text)
+static bool prepare(TransformVm *vm, Work *work, Str *text)
 {
-    if (!transform_pre(vm, &job->arena, *text, text, &job->err)) return false;
-    return text->n || fail(&job->err, EF_INVALID_INPUT,
+    if (!transform_pre(vm, &work->arena, *text, text, &work->err)) return false;
+    return text->n || fail(&work->err, EF_INVALID_INPUT,
                            "Preprocess returned an empty text: Cannot tokenize empty string");
 }
 
 static void prepare_texts(void *arg)
 {
     Scripted *on = arg;
-    Job *job = on->job;
+    Work *work = on->work;
     on->ok = true;
-    for (size_t i = 0; on->ok && i < job->n; i++) {
-        on->ok = !watch_ends(&on->watch, now_seconds()) && prepare(on->vm, job, &job->first[i]) &&
-                 (!job_second(job, i) || prepare(on->vm, job, &job->second[i]));
-        if (!on->ok) within(&job->err, "inputs[%zu]", i);
+    for (size_t i = 0; on->ok && i < work->n; i++) {
+        Item *item = &work->item[i];
+        on->ok = !watch_ends(&on->watch, now_seconds()) && prepare(on->vm, work, &item->first) &&
+                 (!item_second(item) || prepare(on->vm, work, &item->second));
+        if (!on->ok) within(&work->err, "inputs[%zu]", i);
     }
 }
 
-bool job_prepare(Session *s, Job *job, Worker *worker)
+bool script_items(Session *s, Work *work, Worker *worker)
 {
     if (!s->vms || !s->model->transform->pre) return true;
-    return run_script(s, job, worker, prepare_texts);
+    return run_script(s, work, worker, prepare_texts);
 }
 
 /* ---- rows ---- */
 /* The rows from .. end-1 go through the script together. */
-static size_t group_end(const Job *job, size_t from)
+static size_t group_end(const Work *work, size_t from)
 {
-    int64_t longest = 1, width = job->row_width[from];
+    int64_t longest = 1, width = work_result(work, from)->width;
     size_t to = from;
-    for (; to < job->n && job->row_width[to] == width; to++) {
-        longest = MAX(longest, job->row_tokens[to]);
+    for (; to < work->rows && work_result(work, to)->width == width; to++) {
+        longest = MAX(longest, work_result(work, to)->tokens);
         int64_t bytes = (int64_t)(to - from + 1) * longest * width * (int64_t)sizeof(float);
         if (to > from && bytes > MOST_PADDED) break;
     }
@@ -90,45 +91,56 @@ static size_t group_end(const Job *job, size_t from)
 }
 
 /* Scores beside the rows of a labelled task; in their place otherwise. */
-static void keep_row(const Task *task, Job *job, size_t row, float *data, const TransformResult *r)
+static void keep_row(const Task *task, Work *work, size_t row, float *data, const TransformResult *r)
 {
     if (task->labelled) {
-        job->scores[row] = data;
+        work->scores[row] = data;
         return;
     }
-    job->rows[row] = data;
-    job->row_width[row] = r->width;
-    if (r->pooled) job->row_tokens[row] = 1;
+    TaskTensor *result = work_result(work, row);
+    result->data = data;
+    result->width = r->width;
+    if (r->pooled) result->tokens = 1;
 }
 
-static bool transform_group(const Session *s, TransformVm *vm, Job *job, size_t from, size_t to)
+static TransformRows rows_of(Work *work, size_t from, size_t to)
+{
+    const float **data = ARRAY(&work->arena, const float *, to - from);
+    int64_t *tokens = ARRAY(&work->arena, int64_t, to - from);
+    for (size_t i = from; i < to; i++) {
+        data[i - from] = work_result(work, i)->data;
+        tokens[i - from] = work_result(work, i)->tokens;
+    }
+    return (TransformRows){ to - from, data, tokens, work_result(work, from)->width };
+}
+
+static bool transform_group(const Session *s, TransformVm *vm, Work *work, size_t from, size_t to)
 {
     const Task *task = s->model->task;
-    TransformRows rows = { to - from, (const float *const *)job->rows + from,
-                           job->row_tokens + from, job->row_width[from] };
+    TransformRows rows = rows_of(work, from, to);
     TransformResult r;
-    if (!transform_post(vm, task, &rows, &job->arena, &r, &job->err)) return false;
-    if (!task->labelled && job->options.dimensions > r.width)
-        return fail(&job->err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %lld",
-                    job->options.dimensions, (long long)r.width);
-    job->stored += (to - from) * (size_t)r.stride * sizeof *r.data;
-    if (job->stored > s->options.max_output)
-        return fail(&job->err, EF_TOO_LARGE, "inputs: too much output, send less at once");
+    if (!transform_post(vm, task, &rows, &work->arena, &r, &work->err)) return false;
+    if (!task->labelled && work->options.dimensions > r.width)
+        return fail(&work->err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %lld",
+                    work->options.dimensions, (long long)r.width);
+    work->stored += (to - from) * (size_t)r.stride * sizeof *r.data;
+    if (work->stored > s->options.max_output)
+        return fail(&work->err, EF_TOO_LARGE, "inputs: too much output, send less at once");
     for (size_t i = from; i < to; i++)
-        keep_row(task, job, i, r.data + (int64_t)(i - from) * r.stride, &r);
+        keep_row(task, work, i, r.data + (int64_t)(i - from) * r.stride, &r);
     return true;
 }
 
 static void transform_rows(void *arg)
 {
     Scripted *on = arg;
-    Job *job = on->job;
+    Work *work = on->work;
     on->ok = true;
-    if (on->s->model->task->labelled) job->scores = ARRAY(&job->arena, float *, job->n);
-    for (size_t from = 0, to; on->ok && from < job->n; from = to) {
-        to = group_end(job, from);
+    if (on->s->model->task->labelled) work->scores = ARRAY(&work->arena, float *, work->rows);
+    for (size_t from = 0, to; on->ok && from < work->rows; from = to) {
+        to = group_end(work, from);
         on->ok = !watch_ends(&on->watch, now_seconds()) &&
-                 transform_group(on->s, on->vm, job, from, to);
+                 transform_group(on->s, on->vm, work, from, to);
     }
 }
 
@@ -136,8 +148,8 @@ void script_thread(Worker *me)
 {
     Session *s = me->s;
     int slice;
-    for (Job *job; !me->replaced && (job = queue_take(&s->queue, STAGE_SCRIPT, &slice));) {
-        if (!job_unwanted(s, job) && run_script(s, job, me, transform_rows)) jobs_finish(s, NULL, &job, 1);
-        job_done(s, job);
+    for (Work *work; !me->replaced && (work = queue_take(&s->queue, STAGE_SCRIPT, &slice));) {
+        if (!work_unwanted(s, work) && run_script(s, work, me, transform_rows)) s->steps.finish(s, NULL, &work, 1);
+        work_done(s, work);
     }
 }

@@ -3,51 +3,22 @@
  * that entered has been answered. */
 #include "session.h"
 
-#include "kind.h"
 #include "stages.h"
 
-/* ---- jobs: each in its own arena ---- */
-Job *job_new(void)
+/* ---- work ---- */
+void work_init(Work *work, Arena arena)
 {
-    Arena arena = { 0 };
-    Job *job = NEW(&arena, Job);
-    job->arena = arena;
-    job->arena.budget = job->storage.budget = job->json.budget = &job->budget;
-    job->budget.used = arena.total;
-    job->piece = -1;
-    return job;
+    work->arena = arena;
+    work->arena.budget = &work->budget;
+    work->budget.used = arena.total;
+    work->turn.piece = -1;
 }
 
-void job_store(Job *job, Buf *body)
+void work_shrink(Work *work)
 {
-    job->storage = *body;
-    job->storage.budget = &job->budget;
-    job->budget.used += body->cap;
-    *body = (Buf){ 0 };
-}
-
-void job_shrink(Job *job)
-{
-    for (int i = 0; i < job->n_extra; i++) {
-        arena_free(&job->extra[i]);
-        buf_free(&job->text[i]);
-    }
-    for (int i = 0; i < job->slices; i++) arena_free(&job->slice[i]);
-    job->n_extra = job->slices = 0;
-    buf_free(&job->storage);
-    buf_fit(&job->json);
-    arena_keep_first(&job->arena); /* this struct is in there */
-}
-
-void job_free(Job *job)
-{
-    if (!job) return;
-    job_shrink(job);
-    buf_free(&job->json);
-    budget_leave(&job->budget);
-    Arena arena = job->arena;
-    arena.budget = NULL; /* goes with it */
-    arena_free(&arena);
+    for (int i = 0; i < work->slice.n; i++) arena_free(&work->slice.arena[i]);
+    work->slice.n = 0;
+    arena_keep_first(&work->arena); /* the work is in there */
 }
 
 /* Who wants more than all may have must send less; others may find room later. */
@@ -64,7 +35,7 @@ static void say_missing(const Session *s, Shortage shortage, Err *err)
              "try again", shortage.wanted, limit);
 }
 
-bool job_guarded(Session *s, void (*fn)(void *), void *arg, Err *err)
+bool session_guarded(Session *s, void (*fn)(void *), void *arg, Err *err)
 {
     Shortage shortage;
     if (guarded(fn, arg, &shortage)) return true;
@@ -73,45 +44,40 @@ bool job_guarded(Session *s, void (*fn)(void *), void *arg, Err *err)
     return false;
 }
 
-const Str *job_second(const Job *job, size_t row)
-{
-    return job->second && job->second[row].p ? &job->second[row] : NULL;
-}
-
-JobPool *job_pool(const Session *s, const Job *job)
+WorkPooling *work_pooling(const Session *s, const Work *work)
 {
     const Task *task = s->model->task;
-    if (kind_of(job)->keep == KEEP_TOKENS) return NULL;
-    if (kind_of(job)->keep == KEEP_TASK || task->pool) return task->pool;
+    if (work->keep == KEEP_TOKENS) return NULL;
+    if (work->keep == KEEP_TASK || task->pool) return task->pool;
     return task->words ? task_sparse : task_pool;
 }
 
-void job_abandon(Job *job)
+void work_abandon(Work *work)
 {
-    __atomic_store_n(&job->abandoned, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&work->abandoned, true, __ATOMIC_RELAXED);
 }
 
-bool job_unwanted(Session *s, Job *job)
+bool work_unwanted(Session *s, Work *work)
 {
-    bool late = job->deadline > 0 && job->deadline <= now_seconds();
-    bool gone = __atomic_load_n(&job->abandoned, __ATOMIC_RELAXED);
-    if (gone) fail(&job->err, EF_UNAVAILABLE, "the client has gone");
-    else if (late) fail(&job->err, EF_DEADLINE, "the request waited longer than it may");
+    bool late = work->deadline > 0 && work->deadline <= now_seconds();
+    bool gone = __atomic_load_n(&work->abandoned, __ATOMIC_RELAXED);
+    if (gone) fail(&work->err, EF_UNAVAILABLE, "the client has gone");
+    else if (late) fail(&work->err, EF_DEADLINE, "the request waited longer than it may");
     if (gone || late) count_add(gone ? &s->meters.abandoned : &s->meters.expired, 1);
     return gone || late;
 }
 
-void job_done(Session *s, Job *job)
+void work_done(Session *s, Work *work)
 {
-    job->times.done = now_seconds();
-    job->share = job->finish;
-    if (job->err.code == EF_OK) {
+    work->times.done = now_seconds();
+    work->share = work->turn.due;
+    if (work->err.code == EF_OK) {
         count_add(&s->meters.jobs, 1);
-        count_add(&s->meters.rows, job->n);
-        count_add(&s->meters.tokens, (uint64_t)job->tokens);
+        count_add(&s->meters.rows, work->n);
+        count_add(&s->meters.tokens, (uint64_t)work->tokens);
     }
     queue_leave(&s->queue);
-    job->done(job); /* the callback may free it */
+    work->done(work); /* the callback may free it */
 }
 
 /* ---- sessions ---- */
@@ -158,13 +124,15 @@ static void release(Session *s)
     arena_free(&arena);
 }
 
-Session *session_new(const Model *model, const SessionOptions *options)
+Session *session_new(const Model *model, const SessionOptions *options, const SessionSteps *steps)
 {
     Arena arena = { 0 };
     Session *s = NEW(&arena, Session);
     s->arena = arena;
     s->model = model;
     s->options = with_defaults(options);
+    s->steps = *steps;
+    s->outputs = model->engine ? engine_outputs(model->engine) : 1;
     s->budget.limit = s->options.max_bytes;
     if (model->transform) s->vms = transform_pool(model->transform);
     queue_init(&s->queue,
@@ -181,10 +149,10 @@ Session *session_new(const Model *model, const SessionOptions *options)
     return NULL;
 }
 
-bool session_submit(Session *s, Job *job, Err *err)
+bool session_submit(Session *s, Work *work, Err *err)
 {
-    job->times.entered = now_seconds();
-    return queue_enter(&s->queue, stage_for(job->body.n), job, err);
+    work->times.entered = now_seconds();
+    return queue_enter(&s->queue, stage_for(work->bytes), work, err);
 }
 
 void session_drain(Session *s)
@@ -240,30 +208,30 @@ typedef struct Waiter {
     bool done;
 } Waiter;
 
-static void wake_waiter(Job *job)
+static void wake_waiter(Work *work)
 {
-    Waiter *w = job->context;
+    Waiter *w = work->context;
     pthread_mutex_lock(&w->lock);
     w->done = true;
     pthread_cond_signal(&w->came);
     pthread_mutex_unlock(&w->lock);
 }
 
-void session_run(Session *s, Job *job)
+void session_run(Session *s, Work *work)
 {
     Waiter w = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false };
-    job->done = wake_waiter;
-    job->context = &w;
-    job->times.entered = now_seconds();
+    work->done = wake_waiter;
+    work->context = &w;
+    work->times.entered = now_seconds();
     bool mine;
-    budget_join(&job->budget, &s->budget);
-    if (!job_admit(s, job) || !queue_enter_run(&s->queue, job, &mine, &job->err))
-        return budget_leave(&job->budget);
+    budget_join(&work->budget, &s->budget);
+    if (!work_admit(s, work) || !queue_enter_run(&s->queue, work, &mine, &work->err))
+        return budget_leave(&work->budget);
     if (mine) runner_borrowed(s);
     pthread_mutex_lock(&w.lock);
     while (!w.done) pthread_cond_wait(&w.came, &w.lock);
     pthread_mutex_unlock(&w.lock);
-    budget_leave(&job->budget); /* from now on it is the caller's alone */
+    budget_leave(&work->budget); /* from now on it is the caller's alone */
     pthread_cond_destroy(&w.came);
     pthread_mutex_destroy(&w.lock);
 }

@@ -31,20 +31,22 @@ static Value embed_token(Arena *arena, const ModelConfig *config, const TaskOpti
 }
 
 static void embedding_finish(Arena *arena, const ModelConfig *config, const TaskOptions *options,
-                             const TaskRow *row, Value *out)
+                             const TaskRow *row, size_t n_rows, Value *out)
 {
+    (void)n_rows; /* one an item */
     *out = part_tokens(arena, config, options, row, "embeddings", embed_token);
 }
 
 const Task task_embedding = {
     .name = "embedding",
     .number = 1,
-    .outputs = { "last_hidden_state", "token_embeddings" },
+    .outputs = { { "last_hidden_state", "token_embeddings" } },
     .per_token = true,
     .shape = "[batch_size, seq_len, hidden_dim]",
     .architectures = { "Model" },
     .request = request,
     .result = result,
     .reply = reply,
+    .preparer = &prepare_text,
     .finish = embedding_finish,
 };

@@ -131,8 +131,9 @@ static Value words_of(Arena *arena, const TaskOptions *options, const TaskRow *r
 }
 
 static void fill_mask_finish(Arena *arena, const ModelConfig *config, const TaskOptions *options,
-                             const TaskRow *row, Value *out)
+                             const TaskRow *row, size_t n_rows, Value *out)
 {
+    (void)n_rows; /* one an item */
     (void)config;
     const Encoding *e = row->encoding;
     size_t n = 0, at = 0;
@@ -152,7 +153,7 @@ static void fill_mask_finish(Arena *arena, const ModelConfig *config, const Task
 const Task task_fill_mask = {
     .name = "fill_mask",
     .number = 1001,
-    .outputs = { "logits" },
+    .outputs = { { "logits" } },
     .per_token = true,
     .words = true,
     .shape = "[batch_size, seq_len, vocab_size]",
@@ -161,5 +162,6 @@ const Task task_fill_mask = {
     .result = result,
     .reply = reply,
     .wants = is_mask,
+    .preparer = &prepare_text,
     .finish = fill_mask_finish,
 };

@@ -13,7 +13,7 @@ static const struct OptionRow {
     int first;                   /* index of the first word */
 } rows[] = {
     { "offsets", SET_FLAG, offsetof(TaskOptions, chars), part_offset_words, 0 },
-    { "truncate", SET_NOT, offsetof(TaskOptions, whole), NULL, 0 },
+    { "truncate", SET_NOT, offsetof(TaskOptions, input.whole), NULL, 0 },
     { "normalize", SET_EITHER, offsetof(TaskOptions, normalize), NULL, 0 },
     { "dimensions", SET_COUNT, offsetof(TaskOptions, dimensions), NULL, 0 },
     { "encoding", SET_FLAG, offsetof(TaskOptions, base64), part_encoding_words, 0 },

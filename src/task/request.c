@@ -26,7 +26,7 @@ static bool check_text(Str text, size_t index, Err *err)
     return true;
 }
 
-static bool read_pair(const Value *list, size_t index, Str *first, Str *second, Err *err)
+static bool read_pair(const Value *list, size_t index, Item *out, Err *err)
 {
     const Value *item = list->list.items;
     if (list->list.n != 2)
@@ -36,18 +36,18 @@ static bool read_pair(const Value *list, size_t index, Str *first, Str *second, 
         if (item[i].kind != V_STR)
             return fail(err, EF_INVALID_INPUT, "inputs[%zu][%d]: found %s, wanted a string", index,
                         i, value_kind_name(item[i].kind));
-    *first = item[0].s;
-    *second = item[1].s;
-    return check_text(*first, index, err) && check_text(*second, index, err);
+    out->first = item[0].s;
+    out->second = item[1].s;
+    return check_text(out->first, index, err) && check_text(out->second, index, err);
 }
 
-static bool read_item(const Value *v, size_t index, TaskInputs *out, Err *err)
+static bool read_item(const Value *v, size_t index, Item *out, Err *err)
 {
-    if (v->kind == V_LIST) return read_pair(v, index, &out->first[index], &out->second[index], err);
+    if (v->kind == V_LIST) return read_pair(v, index, out, err);
     if (v->kind != V_STR)
         return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted " WANTED_ONE, index,
                     value_kind_name(v->kind));
-    out->first[index] = v->s;
+    out->first = v->s;
     return check_text(v->s, index, err);
 }
 
@@ -59,9 +59,9 @@ bool task_texts(Arena *arena, const Value *v, size_t limit, TaskInputs *out, Err
     const Value *items = v->kind == V_STR ? v : v->list.items;
     size_t n = v->kind == V_STR ? 1 : v->list.n;
     if (!check_limit(n, limit, err)) return false;
-    *out = (TaskInputs){ ARRAY(arena, Str, n), ARRAY(arena, Str, n), n };
+    *out = (TaskInputs){ ARRAY(arena, Item, n), n };
     for (size_t i = 0; i < n; i++)
-        if (!read_item(&items[i], i, out, err)) return false;
+        if (!read_item(&items[i], i, &out->item[i], err)) return false;
     return true;
 }
 
@@ -79,10 +79,11 @@ bool task_inputs_check(const TaskInputs *inputs, size_t limit, Err *err)
 {
     if (!check_limit(inputs->n, limit, err)) return false;
     for (size_t i = 0; i < inputs->n; i++) {
-        bool pair = inputs->second && inputs->second[i].p;
-        if (!check_text(inputs->first[i], i, err)) return false;
-        if (pair && !check_text(inputs->second[i], i, err)) return false;
-        if (!utf8_valid(inputs->first[i]) || (pair && !utf8_valid(inputs->second[i])))
+        const Item *item = &inputs->item[i];
+        bool pair = item_second(item);
+        if (!check_text(item->first, i, err)) return false;
+        if (pair && !check_text(item->second, i, err)) return false;
+        if (!utf8_valid(item->first) || (pair && !utf8_valid(item->second)))
             return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found bytes that are not UTF-8", i);
     }
     return true;

@@ -29,8 +29,9 @@ void task_pool(const TaskRow *row, const TaskOptions *options, float *out)
 }
 
 static void sentence_embedding_finish(Arena *arena, const ModelConfig *config,
-                                      const TaskOptions *options, const TaskRow *row, Value *out)
+                                      const TaskOptions *options, const TaskRow *row, size_t n_rows, Value *out)
 {
+    (void)n_rows; /* one an item */
     (void)config;
     assert(row->tokens == 1);
     *out = part_result(arena, row, 2);
@@ -42,7 +43,7 @@ static void sentence_embedding_finish(Arena *arena, const ModelConfig *config,
 const Task task_sentence_embedding = {
     .name = "sentence_embedding",
     .number = 4,
-    .outputs = { "text_embeds", "last_hidden_state", "sentence_embedding", "token_embeddings" },
+    .outputs = { { "text_embeds", "last_hidden_state", "sentence_embedding", "token_embeddings" } },
     .per_token = true,
     .shape = "[batch_size, seq_len, hidden_dim]",
     .architectures = { "Model" },
@@ -50,5 +51,6 @@ const Task task_sentence_embedding = {
     .result = result,
     .reply = reply,
     .pool = task_pool,
+    .preparer = &prepare_text,
     .finish = sentence_embedding_finish,
 };

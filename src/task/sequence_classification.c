@@ -84,9 +84,10 @@ static Value top(Arena *arena, const ModelConfig *config, const float *scores, i
 }
 
 static void sequence_classification_finish(Arena *arena, const ModelConfig *config,
-                                           const TaskOptions *options, const TaskRow *row,
+                                           const TaskOptions *options, const TaskRow *row, size_t n_rows,
                                            Value *out)
 {
+    (void)n_rows; /* one an item */
     int64_t labels = row->width;
     const float *scores = row->scores;
     if (!scores) {
@@ -110,12 +111,13 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
 const Task task_sequence_classification = {
     .name = "sequence_classification",
     .number = 2,
-    .outputs = { "logits" },
+    .outputs = { { "logits" } },
     .labelled = true,
     .shape = "[batch_size, n_labels]",
     .architectures = { "ForSequenceClassification" },
     .request = request,
     .result = result,
     .reply = reply,
+    .preparer = &prepare_text,
     .finish = sequence_classification_finish,
 };

@@ -31,8 +31,9 @@ void task_sparse(const TaskRow *row, const TaskOptions *options, float *out)
 }
 
 static void sparse_embedding_finish(Arena *arena, const ModelConfig *config,
-                                    const TaskOptions *options, const TaskRow *row, Value *out)
+                                    const TaskOptions *options, const TaskRow *row, size_t n_rows, Value *out)
 {
+    (void)n_rows; /* one an item */
     (void)config;
     const float *x = row->data;
     if (row->tokens != 1) {
@@ -60,7 +61,7 @@ static void sparse_embedding_finish(Arena *arena, const ModelConfig *config,
 const Task task_sparse_embedding = {
     .name = "sparse_embedding",
     .number = 1002,
-    .outputs = { "logits" },
+    .outputs = { { "logits" } },
     .per_token = true,
     .words = true,
     .shape = "[batch_size, seq_len, vocab_size]",
@@ -69,5 +70,6 @@ const Task task_sparse_embedding = {
     .result = result,
     .reply = reply,
     .pool = task_sparse,
+    .preparer = &prepare_text,
     .finish = sparse_embedding_finish,
 };

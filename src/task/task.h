@@ -8,8 +8,8 @@
  * "offsets":"chars". */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
+#include "input/input.h"
 #include "task/head.h"
-#include "text/text.h"
 
 typedef struct ModelConfig {     /* what tasks and checks need of config.json */
     Str model_type;              /* "bert" */
@@ -32,20 +32,23 @@ void config_name_labels(Arena *, ModelConfig *, int64_t width);
 
 typedef enum { GROUP_UNSAID, GROUP_NONE, GROUP_SIMPLE, GROUP_FIRST, GROUP_AVERAGE, GROUP_MAX } TaskGrouping;
 typedef struct TaskOptions {     /* of one request; zero is what nobody asked for */
+    InputOptions input;          /* those for the preparer */
     bool chars;                  /* offsets count codepoints */
-    bool whole;                  /* a text that does not fit is an error: "truncate": false */
     TaskNormalize normalize;     /* vectors to length 1 */
     bool base64;                 /* vectors as text */
     bool return_tokens;
     bool extract;                /* {entity type: text} */
     int dimensions;              /* of a vector, from its front; 0: all */
     int top_k;                   /* labels by score; 0: none listed */
-    bool left;                   /* long texts lose their beginning */
     bool outside;                /* entities named "O" are told too */
     const Value *targets;        /* of masks: only these words; NULL: all */
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
 } TaskOptions;
+typedef struct TaskTensor {      /* of one row */
+    const float *data;           /* [tokens, width] */
+    int64_t tokens, width;       /* tokens: those of the row, or 1 */
+} TaskTensor;
 typedef struct TaskRow {
     Str first;
     const Str *second;           /* NULL: not a pair */
@@ -56,13 +59,18 @@ typedef struct TaskRow {
     const VectorHead *head;      /* of the model, or NULL; for pooling only, as `prompt` */
     int64_t prompt;              /* tokens of the prompt, in front */
     const float *scores;         /* [tokens, width]: by the package's script; NULL: the task's own */
+    const TaskTensor *out;       /* [outputs of the task]; data, tokens and width are the first's */
 } TaskRow;
 
+enum { TASK_OUTPUTS = 2, TASK_OUTPUT_NAMES = 4 };
 typedef struct Task {
     const char *name;            /* "token_classification" */
     int number;                  /* of the peer's ModelType */
-    const char *outputs[4];      /* graph outputs to look for, in this order */
+    const Preparer *preparer;    /* items to rows */
+    const char *outputs[TASK_OUTPUTS][TASK_OUTPUT_NAMES]; /* graph outputs that are needed; of each, names to look
+                                  * for in this order */
     bool per_token;              /* the output has one vector per token: rank 3, else rank 2 */
+    bool flat;                   /* or one number per token: rank 2 */
     bool labelled;               /* the output's last dim counts labels, */
     bool words;                  /* or the vocabulary */
     const char *shape;           /* "[batch_size, seq_len, hidden_dim]" for messages */
@@ -75,7 +83,9 @@ typedef struct Task {
     void (*pool)(const TaskRow *, const TaskOptions *, float *out);
     /* (optional) tokens whose vectors are needed: then finish sees those alone. Absent: all. */
     bool (*wants)(const Tokenizer *, const Encoding *, size_t token);
-    void (*finish)(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, Value *out);
+    /* The result of an item, of its n rows. */
+    void (*finish)(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, size_t n,
+                   Value *out);
 } Task;
 
 const Task *task_find(Str name);           /* by any of its names; NULL: unknown, or none of ours */
@@ -98,7 +108,7 @@ const char *task_name_reads(Str typed);    /* of unknown names too: "image_embed
 bool task_name_near(Str typed, char out[TASK_NAME_ROOM]);
 
 typedef struct TaskInputs {
-    Str *first, *second;         /* [n]; second NULL: no pairs. second[i].p NULL: not a pair */
+    Item *item;                  /* [n] */
     size_t n;
 } TaskInputs;
 /* "inputs" of a parsed body: a text, or a list of texts and [first, second] pairs; none empty, at

@@ -86,8 +86,9 @@ static Value extract(Arena *arena, const ModelConfig *config, const TaskOptions 
 }
 
 static void token_classification_finish(Arena *arena, const ModelConfig *config,
-                                        const TaskOptions *options, const TaskRow *row, Value *out)
+                                        const TaskOptions *options, const TaskRow *row, size_t n_rows, Value *out)
 {
+    (void)n_rows; /* one an item */
     bool entities = options->grouping != GROUP_UNSAID;
     if (!entities && !options->extract) {
         *out = part_tokens(arena, config, options, row, "tokens", classify_token);
@@ -108,7 +109,7 @@ static void token_classification_finish(Arena *arena, const ModelConfig *config,
 const Task task_token_classification = {
     .name = "token_classification",
     .number = 3,
-    .outputs = { "logits" },
+    .outputs = { { "logits" } },
     .per_token = true,
     .labelled = true,
     .shape = "[batch_size, seq_len, n_labels]",
@@ -116,5 +117,6 @@ const Task task_token_classification = {
     .request = request,
     .result = result,
     .reply = reply,
+    .preparer = &prepare_text,
     .finish = token_classification_finish,
 };

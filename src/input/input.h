@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * input.h - what a user gives becomes rows that a graph takes.
+ *
+ * A request is a list of items (a text, a pair, words with boxes, a prompt with its choices) and
+ * options. A preparer, one file a kind, makes any number of rows of an item: one for a text, one
+ * for each window of a long text, one for each choice. The task joins the rows of an item again.
+ * Preparers run on several threads at once: they change nothing but what they return. */
+#ifndef INPUT_INPUT_H
+#define INPUT_INPUT_H
+#include "text/text.h"
+
+typedef struct Item {
+    Str first, second;           /* second.p NULL: not a pair */
+    const Str *list;             /* [n]: words of a page, or choices; NULL: none */
+    size_t n;
+    const int32_t *boxes;        /* [n][4] of the words: left, top, right, bottom; NULL: none */
+    bool plain;                  /* without special tokens: it came as ids */
+} Item;
+const Str *item_second(const Item *);          /* NULL: not a pair */
+size_t item_bytes(const Item *);               /* of all its texts */
+size_t item_characters(const Item *);
+
+typedef struct InputOptions {    /* of one request; zero is what nobody asked for */
+    bool whole;                  /* a text that does not fit is an error: "truncate": false */
+    bool uncut;                  /* texts are as long as they are: nothing runs */
+    bool left;                   /* long texts lose their beginning */
+    bool no_special;             /* special tokens are left out */
+    int stride;                  /* a long text becomes windows that share so many tokens; 0: it is cut */
+    int window;                  /* tokens of a window, with special ones; 0: as many as fit */
+    int question;                /* tokens of a question; 0: 64, as transformers' pipeline */
+} InputOptions;
+
+typedef struct InputModel {      /* what preparers need to know of the model */
+    const Tokenizer *tokenizer;
+    EncodeOptions encode;        /* its limits */
+    bool flat_types;             /* token_type_ids are zeros, also for pairs */
+} InputModel;
+
+typedef struct Prepared {        /* a row: what one run of one graph takes */
+    Encoding encoding;
+    const int32_t *boxes;        /* [encoding.n][4]; NULL: none */
+    int graph;                   /* of the model, that runs it */
+    size_t item;                 /* whose row it is */
+    int64_t cost;                /* of running it, in tokens' worth of work */
+} Prepared;
+typedef struct PreparedRows {
+    Prepared *row;
+    size_t n;
+} PreparedRows;
+
+typedef struct PrepareCall {
+    const InputModel *model;
+    const InputOptions *options;
+    Arena *arena;                /* rows live there */
+    Arena *work;                 /* reset after every item */
+} PrepareCall;
+typedef struct Preparer {
+    const char *name;
+    /* out->row has room for one; whoever makes more brings its own. Messages do not name the item. */
+    bool (*prepare)(const PrepareCall *, const Item *, PreparedRows *out, Err *);
+} Preparer;
+
+extern const Preparer prepare_text;            /* texts and pairs; with a stride: windows */
+extern const Preparer prepare_choices;         /* `first` beside each of `list`, a row each */
+
+/* A text or a pair by the model's limits and the request's options: what preparers are made of. */
+EncodeOptions prepare_how(const PrepareCall *);
+bool prepare_encode(const PrepareCall *, Str first, const Str *second, const EncodeOptions *,
+                    Encoding *out, Err *);
+
+#endif
