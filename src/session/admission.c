@@ -149,7 +149,7 @@ static Str stripped(Str s)
 /* As sentence-transformers counts them: with special tokens in front, without one at the end. */
 static bool count_prompt(const Session *s, Job *job, Str prompt)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .budget = &job->budget, .local = true };
     Encoding e;
     bool ok = tokenizer_encode(s->model->tokenizer, &scratch, stripped(prompt), NULL,
                                &s->model->encode, &e, &job->err);

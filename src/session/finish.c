@@ -140,11 +140,11 @@ static void write_whole(void *arg)
     proto_write(&job->json, &job->reply, form->reply);
 }
 
-/* The body is not needed any more; its buffer takes what was packed. */
+/* The body is not needed any more; its buffer takes what was packed. A reply that there is no memory
+ * for twice stays as it is. */
 static void pack(void *arg)
 {
-    Job *job = ((JobStep *)arg)->job;
-    if (!job->gzip_from || job->json.n < job->gzip_from) return;
+    Job *job = arg;
     Buf plain = job->json;
     buf_free(&job->storage);
     gzip_pack(&job->storage, buf_view(&plain), GZIP_FAST);
@@ -154,12 +154,18 @@ static void pack(void *arg)
     job->json_packed = true;
 }
 
+static void pack_or_not(Job *job)
+{
+    Shortage ignored;
+    if (job->err.code != EF_OK || !job->gzip_from || job->json.n < job->gzip_from) return;
+    if (!guarded(pack, job, &ignored)) buf_free(&job->storage);
+}
+
 static void pack_job(void *arg, int index, int worker)
 {
     (void)worker;
     Finish *f = arg;
-    JobStep step = { f->s, f->jobs[index], NULL, 0 };
-    take_step(&step, pack);
+    pack_or_not(f->jobs[index]);
 }
 
 static void finish_whole(void *arg)
@@ -184,7 +190,7 @@ static int finish_others(Session *s, Job **jobs, int n)
             continue;
         }
         take_step(&step, finish_whole);
-        take_step(&step, pack);
+        pack_or_not(jobs[i]);
     }
     return left;
 }

@@ -31,19 +31,26 @@ static bool watch_ends(void *arg, double now)
 typedef struct Scripted {        /* a job in the hands of its script */
     const Session *s;
     Job *job;
-    TransformVm *vm;
+    TransformVm *vm;             /* NULL: there was no memory for one */
     Watch watch;
+    void (*fn)(struct Scripted *);
     bool ok;
 } Scripted;
 
+static void with_vm(void *arg)
+{
+    Scripted *on = arg;
+    on->vm = transform_take(on->s->vms, &on->watch.ask);
+    on->fn(on);
+}
+
 /* A job that nobody waits for is answered as such, wherever its script stood. A VM that was left in
  * the middle of a script, for want of memory, is not used again. */
-static bool run_script(Session *s, Job *job, Worker *worker, void (*fn)(void *))
+static bool run_script(Session *s, Job *job, Worker *worker, void (*fn)(Scripted *))
 {
-    Scripted on = { .s = s, .job = job };
+    Scripted on = { .s = s, .job = job, .fn = fn };
     on.watch = (Watch){ { watch_ends, &on.watch }, job, worker, now_seconds() + long_seconds };
-    on.vm = transform_take(s->vms, &on.watch.ask);
-    if (job_guarded(s, fn, &on, &job->err)) transform_give(s->vms, on.vm);
+    if (job_guarded(s, with_vm, &on, &job->err)) transform_give(s->vms, on.vm);
     else transform_vm_free(on.vm), on.ok = false;
     if (!on.ok) job_unwanted(s, job);
     return on.ok;
@@ -57,9 +64,8 @@ static bool prepare(TransformVm *vm, Job *job, Str *text)
                            "Preprocess returned an empty text: Cannot tokenize empty string");
 }
 
-static void prepare_texts(void *arg)
+static void prepare_texts(Scripted *on)
 {
-    Scripted *on = arg;
     Job *job = on->job;
     on->ok = true;
     for (size_t i = 0; on->ok && i < job->n; i++) {
@@ -119,9 +125,8 @@ static bool transform_group(const Session *s, TransformVm *vm, Job *job, size_t 
     return true;
 }
 
-static void transform_rows(void *arg)
+static void transform_rows(Scripted *on)
 {
-    Scripted *on = arg;
     Job *job = on->job;
     on->ok = true;
     if (on->s->model->task->labelled) job->scores = ARRAY(&job->arena, float *, job->n);

@@ -53,12 +53,12 @@ void job_free(Job *job)
 /* Who wants more than all may have must send less; others may find room later. */
 static void say_missing(const Session *s, Shortage shortage, Err *err)
 {
-    size_t all = shortage.held + shortage.wanted, limit = s->budget.limit;
+    size_t limit = s->budget.limit;
     if (!shortage.limit)
         fail(err, EF_UNAVAILABLE, "out of memory: %zu bytes wanted: try again", shortage.wanted);
-    else if (all > limit)
+    else if (shortage.needs > limit)
         fail(err, EF_TOO_LARGE, "this request needs more than %zu bytes, wanted at most %zu",
-             all, limit);
+             shortage.needs, limit);
     else
         fail(err, EF_OVERLOADED, "this request needs %zu bytes more than others leave of %zu: "
              "try again", shortage.wanted, limit);
