@@ -267,6 +267,7 @@ void runner_thread(Worker *worker)
     if (s->options.replicas == 1) s->replica = &me;
     me.pool = own_pool(s);
     me.runner = runner_new(s->model->engine, me.pool);
+    sem_post(&s->ready);
     while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
         drop(s, dropped);
         if (admit) admit_whole(s, admit, worker);

@@ -130,13 +130,21 @@ static SessionOptions with_defaults(const SessionOptions *given)
     return o;
 }
 
+/* What they need is taken before the first request comes, or the program ends. */
+static bool await_runners(Session *s)
+{
+    for (int i = 0; i < s->crew[STAGE_RUN].first; i++)
+        while (sem_wait(&s->ready) != 0) continue; /* a signal came */
+    return true;
+}
+
 /* Of those that a script could keep busy there are at least two. */
 static bool start_threads(Session *s)
 {
     const Transform *script = s->model->transform;
     int several = MAX(s->options.threads, 2);
     return crew_start(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
-           crew_start(s, STAGE_RUN, s->options.replicas, runner_thread) &&
+           crew_start(s, STAGE_RUN, s->options.replicas, runner_thread) && await_runners(s) &&
            crew_start(s, STAGE_LONG, s->options.threads, admission_thread) &&
            crew_start(s, STAGE_ADMIT, several, admission_thread);
 }
@@ -154,6 +162,7 @@ static void release(Session *s)
 {
     transform_pool_free(s->vms);
     queue_free(&s->queue);
+    sem_destroy(&s->ready);
     Arena arena = s->arena;
     arena_free(&arena);
 }
@@ -166,6 +175,7 @@ Session *session_new(const Model *model, const SessionOptions *options)
     s->model = model;
     s->options = with_defaults(options);
     s->budget.limit = s->options.max_bytes;
+    sem_init(&s->ready, 0, 0);
     if (model->transform) s->vms = transform_pool(model->transform);
     queue_init(&s->queue,
                &(QueueSetup){ .limit = s->options.queue_jobs,
