@@ -76,6 +76,8 @@ $(OUT)/encoderfile: $(OBJ) $(FEW) src/cli/program.ld
 $(OUT)/tests/%: tests/%.c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) -Itests -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
+# Where these ask for memory, the test decides whether there is any (tests/scarce.h).
+$(OUT)/tests/%_memory: LDFLAGS += -Wl,--wrap=aligned_alloc,--wrap=realloc,--wrap=calloc
 $(OUT)/bench/%: bench/%.c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)

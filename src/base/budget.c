@@ -18,6 +18,12 @@ size_t budget_used(const Budget *budget)
     return __atomic_load_n(&budget->used, __ATOMIC_RELAXED);
 }
 
+size_t budget_needs(const Budget *budget, size_t more)
+{
+    size_t aside = __atomic_load_n(&budget->aside, __ATOMIC_RELAXED);
+    return budget_used(budget) + budget->beside + MAX(more, aside);
+}
+
 static bool draw_from(Budget *budget, size_t bytes)
 {
     size_t used = add(&budget->used, bytes);
@@ -124,7 +130,8 @@ void memory_missing(size_t wanted, const Budget *budget, bool limit)
         fprintf(stderr, "encoderfile: out of memory (%zu bytes)\n", wanted);
         abort();
     }
-    guard->shortage = (Shortage){ wanted, budget ? budget_used(budget) : 0, limit };
+    size_t needs = budget ? budget_needs(budget, wanted) : wanted;
+    guard->shortage = (Shortage){ wanted, needs, limit };
     while (guard->local) arena_free(guard->local);
     longjmp(guard->back, 1);
 }

@@ -16,6 +16,7 @@ struct Budget {          /* zero-initialised: no limit. The counters are atomic 
     size_t limit;        /* 0: none */
     size_t used;         /* bytes that are held; of `all`: by its parts, with what they set aside */
     size_t aside;        /* of `all`, promised to this one and not used yet */
+    size_t beside;       /* that `all` counts for the same request elsewhere: what it was read from */
 };
 bool budget_draw(Budget *, size_t bytes);   /* false: over a limit, and nothing was drawn */
 bool budget_has(const Budget *, size_t bytes); /* a guess: others draw at the same time; NULL: yes */
@@ -25,10 +26,11 @@ bool budget_aside(Budget *, size_t bytes);  /* promises them; false: over a limi
 void budget_join(Budget *, Budget *all);    /* what it holds counts there, limit or not */
 void budget_leave(Budget *);                /* what it holds counts nowhere else any more */
 size_t budget_used(const Budget *);
+size_t budget_needs(const Budget *, size_t more); /* what it would take of `all`, were it alone */
 
 typedef struct Shortage {
     size_t wanted;       /* bytes */
-    size_t held;         /* by the same budget, already */
+    size_t needs;        /* with them, by the same budget: budget_needs */
     bool limit;          /* the budget did not have them; else the system */
 } Shortage;
 /* Calls fn. false: memory was missing, and fn has been left where it asked for it. */

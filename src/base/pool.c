@@ -96,11 +96,11 @@ static void announce(Pool *pool)
 Pool *pool_new(int threads)
 {
     Pool *pool = calloc(1, sizeof *pool);
-    if (!pool) abort();
+    if (!pool) memory_missing(sizeof *pool, NULL, false);
     pool->threads = threads > 0 ? threads : cpu_count();
     pool->spins = cpu_count() > 1 ? SPINS : 0;
     pool->workers = calloc((size_t)pool->threads, sizeof *pool->workers);
-    if (!pool->workers) abort();
+    if (!pool->workers) memory_missing((size_t)pool->threads * sizeof *pool->workers, NULL, false);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pool->workers[0] = (Worker){ .pool = pool };

@@ -60,17 +60,24 @@ static void write_path(Buf *b, const Path *path)
     }
 }
 
-/* found and wanted are texts; both are freed. */
-static bool mismatch(const Path *path, Buf *found, Buf *wanted, Err *err)
+typedef struct Words {           /* of a message; freed with it */
+    Arena arena;
+    Buf found, wanted;
+} Words;
+
+static void words_begin(Words *w)
 {
-    Buf where = { 0 };
+    *w = (Words){ .arena.local = true, .found.arena = &w->arena, .wanted.arena = &w->arena };
+}
+
+static bool mismatch(const Path *path, Words *w, Err *err)
+{
+    Buf where = { .arena = &w->arena };
     write_path(&where, path);
     if (where.n) buf_puts(&where, ": ");
     fail(err, EF_INVALID_INPUT, "%.*sfound %.*s, wanted %.*s", STR_ARG(buf_view(&where)),
-         STR_ARG(buf_view(found)), STR_ARG(buf_view(wanted)));
-    buf_free(&where);
-    buf_free(found);
-    buf_free(wanted);
+         STR_ARG(buf_view(&w->found)), STR_ARG(buf_view(&w->wanted)));
+    arena_free(&w->arena);
     return false;
 }
 
@@ -125,10 +132,11 @@ static void write_found(Buf *b, const Value *v, const Field *f)
 
 static bool wrong(const Value *v, const Field *f, bool item, const Path *path, Err *err)
 {
-    Buf found = { 0 }, wanted = { 0 };
-    write_found(&found, v, f);
-    write_wanted(&wanted, f, item);
-    return mismatch(path, &found, &wanted, err);
+    Words w;
+    words_begin(&w);
+    write_found(&w.found, v, f);
+    write_wanted(&w.wanted, f, item);
+    return mismatch(path, &w, err);
 }
 
 /* ---- checking ---- */
@@ -147,11 +155,12 @@ static bool check_key(Str key, const Path *path, Err *err)
     int64_t n;
     bool digits = key.n && key.p[0] >= '0' && key.p[0] <= '9';
     if (digits && str_int(key, &n) && n <= UINT32_MAX) return true;
-    Buf found = { 0 }, wanted = { 0 };
-    buf_puts(&found, "key ");
-    json_write_string(&found, cut(key, QUOTED));
-    buf_puts(&wanted, "a whole number");
-    return mismatch(path, &found, &wanted, err);
+    Words w;
+    words_begin(&w);
+    buf_puts(&w.found, "key ");
+    json_write_string(&w.found, cut(key, QUOTED));
+    buf_puts(&w.wanted, "a whole number");
+    return mismatch(path, &w, err);
 }
 
 static bool check_strings(const Value *v, const Field *f, const Path *path, Err *err)

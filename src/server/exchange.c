@@ -119,10 +119,8 @@ void exchange_reply(Exchange *x, Reply head, Str body)
     exchange_end(x, NULL, 0);
 }
 
-void exchange_reply_buf(Exchange *x, Reply head, Buf *body)
+void exchange_reply_kept(Exchange *x, Reply head)
 {
-    x->kept = *body;
-    *body = (Buf){ 0 };
     exchange_reply(x, head, buf_view(&x->kept));
 }
 
@@ -134,12 +132,10 @@ static Dialect dialect_of(const Exchange *x)
 
 void exchange_refuse(Exchange *x, const Err *err, int status)
 {
-    Buf body = { 0 };
     if (x->route && x->route->error) return x->route->error(x, err, status);
-    error_write(&body, err, status, dialect_of(x));
+    error_write(&x->kept, err, status, dialect_of(x));
     int retry = err->code == EF_OVERLOADED || err->code == EF_UNAVAILABLE;
-    exchange_reply_buf(x, (Reply){ .status = status, .allow = x->allow, .retry_after = retry },
-                       &body);
+    exchange_reply_kept(x, (Reply){ .status = status, .allow = x->allow, .retry_after = retry });
 }
 
 void exchange_fail(Exchange *x, const Err *err)
@@ -235,6 +231,7 @@ bool exchange_submit(Exchange *x, Job *job, Err *err)
     job->done = loop_return;
     job->context = x;
     job->share = x->conn->share;
+    job->budget.beside = x->counted + x->conn->counted;
     if (!job->deadline) job->deadline = loop->now + loop->options.request_timeout_s;
     x->away++;
     loop->waiting++;
@@ -260,7 +257,7 @@ void exchange_run(Exchange *x, Job *job)
 
 static void run_body(Exchange *x)
 {
-    Job *job = job_new();
+    Job *job = x->job = job_new();
     x->carrier->take(x, job);
     job->kind = x->route->job;
     job->body_packed = x->gzip_body;
@@ -280,10 +277,9 @@ static void show_page(Exchange *x)
 
 static void show_live(Exchange *x)
 {
-    Buf text = { 0 };
-    int status = x->route->live(x->loop, &text);
+    int status = x->route->live(x->loop, &x->kept);
     const char *type = x->route->reply ? NULL : METRICS_TYPE;
-    exchange_reply_buf(x, (Reply){ .status = status, .type = type }, &text);
+    exchange_reply_kept(x, (Reply){ .status = status, .type = type });
 }
 
 void exchange_complete(Exchange *x)

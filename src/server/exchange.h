@@ -7,7 +7,7 @@
  * body is there (exchange_body; or, with `early`, as soon as its head is). It does one of:
  *
  *     exchange_reply(x, (Reply){ .status = 200 }, text)   whole; the text lives until the end
- *     exchange_reply_buf(x, (Reply){ ... }, &buf)         whole; the buffer becomes the exchange's
+ *     exchange_reply_kept(x, (Reply){ ... })              whole; the text was written to x->kept
  *     exchange_fail(x, &err)                              the route's form of an error
  *     exchange_run(x, job)                                and one of these later, in `returned`
  *     exchange_begin(x, (Reply){ .pieces = true, ... })   in pieces: then exchange_send as often as
@@ -17,6 +17,10 @@
  * a tenth of a second has passed. Back-pressure is the handler's duty, and simple: stop producing
  * while exchange_unsent is large; x->hungry = false while no more of the body can be used, and
  * exchange_consume what was used. Many jobs at once: exchange_submit. x->own is the handler's.
+ *
+ * Where memory is missing, all this is left in the middle (base/budget.h) and the exchange freed. So a
+ * job hangs on x->job or in x->own before it is filled, texts go to x->kept or to an arena that is
+ * `local`, and `end` frees what it finds.
  *
  * Reply.type NULL means JSON. A request's field: exchange_header(x, HEADER_...), rows in head.h.
  * x->trailers says whether this carrier can end a reply with trailers (HTTP/2 can). */
@@ -77,7 +81,7 @@ struct Exchange {
     double answered, ended;      /* when it began; when its last byte had been sent */
     Buf out;                     /* bytes to be sent; */
     Str rest;                    /*   behind them, borrowed: a page, job->json or `kept`; */
-    Buf kept;
+    Buf kept;                    /*   (the last: texts of its own) */
     size_t written;              /*   of both, so far */
     size_t sent;                 /* bytes of out that were sent and forgotten */
     /* work */
@@ -95,7 +99,7 @@ Str exchange_header(const Exchange *, Header);    /* p NULL: absent */
 Str exchange_body(const Exchange *);            /* as far as it is there; whole: x->complete */
 void exchange_consume(Exchange *, size_t bytes); /* they will not be asked for again */
 void exchange_reply(Exchange *, Reply, Str body);
-void exchange_reply_buf(Exchange *, Reply, Buf *body);
+void exchange_reply_kept(Exchange *, Reply);
 void exchange_fail(Exchange *, const Err *);
 void exchange_refuse(Exchange *, const Err *, int status); /* instead of the error's own status */
 void exchange_run(Exchange *, Job *);           /* job.kind and job.body are set; takes the job */

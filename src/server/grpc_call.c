@@ -29,7 +29,7 @@ typedef struct Call {
     bool back[WINDOW];           /* its reply is there */
     int first, n;
     Buf gathered;                /* (gathers) the request so far */
-    Buf watched, said;           /* (watches) the request; the last answer */
+    Buf watched, said, now;      /* (watches) the request; the last answer; this one */
 } Call;
 
 /* ---- out ---- */
@@ -84,7 +84,8 @@ static void end_call(Exchange *x, int status, const char *message)
 {
     Call *call = x->own;
     char number[16];
-    Buf text = { 0 };
+    Arena arena = { .local = true };
+    Buf text = { .arena = &arena };
     if (call->over) return;
     call->over = true;
     drop_jobs(call);
@@ -94,7 +95,7 @@ static void end_call(Exchange *x, int status, const char *message)
     buf_char(&text, 0);
     ReplyField trailers[] = { { "grpc-status", number }, { "grpc-message", text.p } };
     exchange_end(x, trailers, *message ? 2 : 1);
-    buf_free(&text);
+    arena_free(&arena);
 }
 
 static void fail_call(Exchange *x, const Err *err)
@@ -110,11 +111,11 @@ static void send_ready(Exchange *x)
         Job *job = call->job[call->first];
         call->first = (call->first + 1) % WINDOW;
         call->n--;
+        job_free(x->job);
+        x->job = job; /* the last one stays: log and metrics read it */
         if (job->err.code == EF_OK) send_reply(x, job);
         else fail_call(x, &job->err);
         buf_free(&job->json);
-        job_free(x->job); /* the last one stays: log and metrics read it */
-        x->job = job;
     }
 }
 
@@ -133,7 +134,7 @@ static bool answer(const Exchange *x, Str message, Buf *out, Err *err)
 {
     const Call *call = x->own;
     const GrpcMethod *m = call->method;
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     Value request, reply;
     bool ok = proto_read(&arena, message, m->form.request, AT_ONCE_VALUES, &request, err) &&
               m->answer(x->loop, m, &arena, &request, &reply, err);
@@ -146,15 +147,15 @@ static bool answer(const Exchange *x, Str message, Buf *out, Err *err)
 static void watch(Exchange *x)
 {
     Call *call = x->own;
-    Buf now = { 0 };
+    Buf *now = &call->now, before = call->said;
     Err err = { 0 };
     if (!call->messages || call->over) return;
-    bool ok = answer(x, buf_view(&call->watched), &now, &err);
-    if (!ok) return buf_free(&now), fail_call(x, &err);
-    if (!call->begun || !str_eq(buf_view(&now), buf_view(&call->said)))
-        send_message(x, false, buf_view(&now));
-    buf_free(&call->said);
-    call->said = now;
+    now->n = 0;
+    if (!answer(x, buf_view(&call->watched), now, &err)) return fail_call(x, &err);
+    if (!call->begun || !str_eq(buf_view(now), buf_view(&before)))
+        send_message(x, false, buf_view(now));
+    call->said = *now;
+    call->now = before;
     fail(&err, EF_UNAVAILABLE, "the server is stopping");
     if (x->loop->stopping) fail_call(x, &err);
 }
@@ -162,26 +163,26 @@ static void watch(Exchange *x)
 static void answer_now(Exchange *x, const GrpcFrame *frame)
 {
     Call *call = x->own;
-    Buf message = { 0 }, reply = { 0 };
+    Arena arena = { .local = true };
+    Buf message = { .arena = &arena }, reply = { .arena = &arena };
     Err err = { 0 };
     bool ok = plain_message(frame, &message, &err);
     if (ok && call->method->watches) {
-        call->watched = message;
+        buf_str(&call->watched, buf_view(&message));
         x->patient = true;
-        return watch(x);
+        watch(x);
+    } else if (ok && answer(x, buf_view(&message), &reply, &err)) {
+        send_message(x, false, buf_view(&reply));
+    } else {
+        fail_call(x, &err);
     }
-    ok = ok && answer(x, buf_view(&message), &reply, &err);
-    if (ok) send_message(x, false, buf_view(&reply));
-    else fail_call(x, &err);
-    buf_free(&message);
-    buf_free(&reply);
+    arena_free(&arena);
 }
 
 /* ---- jobs ---- */
-static Job *job_of(const Exchange *x, Str message, bool packed)
+static void fill_job(const Exchange *x, Job *job, Str message, bool packed)
 {
     const Call *call = x->own;
-    Job *job = job_new();
     buf_str(&job->storage, message);
     job->body = message.n ? buf_view(&job->storage) : STR("");
     job->kind = call->method->kind;
@@ -190,7 +191,6 @@ static Job *job_of(const Exchange *x, Str message, bool packed)
     job->body_most = x->loop->options.max_body;
     job->gzip_from = call->gzip ? x->loop->options.gzip_from : 0;
     job->deadline = call->deadline;
-    return job;
 }
 
 /* false: there is no room for it now; a stream will try again. */
@@ -198,13 +198,14 @@ static bool submit(Exchange *x, Str message, bool packed)
 {
     Call *call = x->own;
     Err err = { 0 };
-    Job *job = job_of(x, message, packed);
-    if (exchange_submit(x, job, &err)) {
-        int at = (call->first + call->n++) % WINDOW;
-        call->job[at] = job;
-        call->back[at] = false;
-        return true;
-    }
+    int at = (call->first + call->n) % WINDOW;
+    Job *job = call->job[at] = job_new();
+    call->back[at] = true; /* not in the session: freed by end() */
+    call->n++;
+    fill_job(x, job, message, packed);
+    call->back[at] = !exchange_submit(x, job, &err);
+    if (!call->back[at]) return true;
+    call->n--;
     job_free(job);
     if (err.code == EF_OVERLOADED && call->method->many_in) return false;
     fail_call(x, &err);
@@ -216,7 +217,8 @@ static bool gather(Exchange *x, const GrpcFrame *frame, Err *err)
 {
     enum { TEXT = 2 };
     Call *call = x->own;
-    Buf plain = { 0 };
+    Arena arena = { .local = true };
+    Buf plain = { .arena = &arena };
     size_t most = x->loop->options.max_body;
     bool ok = !frame->packed || gzip_unpack(&plain, frame->message, most, err), text = false;
     Str message = frame->packed ? buf_view(&plain) : frame->message;
@@ -228,7 +230,7 @@ static bool gather(Exchange *x, const GrpcFrame *frame, Err *err)
         text = true;
     }
     if (!text) wire_put_bytes(&call->gathered, TEXT, STR("")); /* sent, but empty */
-    buf_free(&plain);
+    arena_free(&arena);
     if (err->code == EF_OK && call->gathered.n > most)
         fail(err, EF_TOO_LARGE, "messages: found more than %zu bytes", most);
     return err->code == EF_OK;
@@ -377,7 +379,8 @@ static void refuse_format(Exchange *x, Str type)
 {
     char number[16];
     Err err = { 0 };
-    Buf text = { 0 };
+    Arena arena = { .local = true };
+    Buf text = { .arena = &arena };
     fail(&err, EF_MEDIA_TYPE,
          "Content-Type: found \"%.*s\", wanted application/grpc or application/grpc+proto",
          (int)MIN(type.n, 80), type.p);
@@ -387,7 +390,7 @@ static void refuse_format(Exchange *x, Str type)
     ReplyField field[] = { { "grpc-status", number }, { "grpc-message", text.p } };
     exchange_reply(x, (Reply){ .status = 415, .type = "application/grpc", .extra = field,
                                .n_extra = COUNT(field) }, (Str){ 0 });
-    buf_free(&text);
+    arena_free(&arena);
 }
 
 static void serve(Exchange *x)
@@ -418,6 +421,7 @@ static void end(Exchange *x)
     buf_free(&call->gathered);
     buf_free(&call->watched);
     buf_free(&call->said);
+    buf_free(&call->now);
     heap_resize(call, 0);
     x->own = NULL;
 }

@@ -73,7 +73,9 @@ static bool find_host(const char *name, int port, Address *out)
     char *rest = NULL;
     bool found = false;
     if (file_read(&arena, "/etc/hosts", HOSTS_LIMIT, &text, &ignored)) {
-        char *line = strtok_r(str_dup(&arena, text), "\n", &rest);
+        char *copy = arena_try(&arena, text.n + 1, 1, HOSTS_LIMIT + 1, &ignored);
+        if (copy) snprintf(copy, text.n + 1, "%.*s", STR_ARG(text));
+        char *line = copy ? strtok_r(copy, "\n", &rest) : NULL;
         for (; line && !found; line = strtok_r(NULL, "\n", &rest)) {
             const char *address = line_address(line, name);
             found = address && parse_numeric(address, port, out);

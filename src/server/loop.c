@@ -206,24 +206,36 @@ static bool evict(Loop *loop)
     return oldest;
 }
 
-static void turn_away(Loop *loop, int fd)
+typedef struct Refused {         /* a client that finds no room */
+    Loop *loop;
+    int fd;
+} Refused;
+
+static void say_full(void *arg)
 {
+    const Refused *r = arg;
     Err err;
     char request[4096];
-    Buf out = { 0 }, body = { 0 };
-    loop->meters.turned_away++;
-    if (loop->tls) return (void)close(fd); /* it could not read our words */
+    Arena arena = { .local = true };
+    Buf out = { .arena = &arena }, body = { .arena = &arena };
     fail(&err, EF_UNAVAILABLE, "too many connections: try again");
     error_write(&body, &err, 503, DIALECT_OWN);
     http1_write_head(&out, &(Reply){ .status = 503, .type = "application/json",
                                           .length = body.n, .close = true, .retry_after = 1 },
-                     loop_date(loop));
+                     loop_date(r->loop));
     buf_str(&out, buf_view(&body));
-    ssize_t unread = recv(fd, request, sizeof request, 0); /* left there, it would undo the reply */
-    if (unread && send(fd, out.p, out.n, MSG_NOSIGNAL) >= 0) shutdown(fd, SHUT_WR);
+    ssize_t unread = recv(r->fd, request, sizeof request, 0); /* left there, it would undo the reply */
+    if (unread && send(r->fd, out.p, out.n, MSG_NOSIGNAL) >= 0) shutdown(r->fd, SHUT_WR);
+    arena_free(&arena);
+}
+
+/* In words, where there is memory for them, and where they could be read: not before TLS is. */
+static void turn_away(Loop *loop, int fd)
+{
+    Shortage ignored;
+    loop->meters.turned_away++;
+    if (!loop->tls) guarded(say_full, &(Refused){ loop, fd }, &ignored);
     close(fd);
-    buf_free(&out);
-    buf_free(&body);
 }
 
 Conn *loop_conn(Loop *loop)
@@ -340,20 +352,28 @@ static bool wished(const volatile int *count, int *seen)
 }
 
 /* Connections keep the certificate they began with. */
-static void reload(Loop *loop)
+static void reload(void *arg)
 {
+    Loop *loop = arg;
     Err err = { 0 };
     if (!loop->tls) return;
     if (tls_reload(loop->tls, &err)) log_info("certificate read again");
     else log_error("the old certificate stays: %s", err.message);
 }
 
+static void dump(void *loop)
+{
+    metrics_dump(loop);
+}
+
 static void look_at_wishes(Loop *loop, const volatile int *stop)
 {
+    Shortage ignored;
     if (!loop->draining && __atomic_load_n(stop, __ATOMIC_RELAXED)) begin_drain(loop);
     if (loop->draining && !loop->stopping && loop->now >= loop->close_at) begin_stop(loop);
-    if (wished(loop->options.dump, &loop->dumped)) metrics_dump(loop);
-    if (wished(loop->options.reload, &loop->reloaded)) reload(loop);
+    if (wished(loop->options.dump, &loop->dumped)) guarded(dump, loop, &ignored);
+    if (wished(loop->options.reload, &loop->reloaded) && !guarded(reload, loop, &ignored))
+        log_error("the old certificate stays: out of memory");
 }
 
 static void handle(Loop *loop, const struct epoll_event *event)

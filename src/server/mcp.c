@@ -239,12 +239,11 @@ static void call_tool(Reader *r)
         within(&err, "failed to deserialize parameters");
         return refuse(r, INVALID_PARAMS, err.message, NULL);
     }
-    Buf b = { 0 };
+    Buf b = { .arena = r->arena };
     json_write(&b, arguments);
     r->call->kind = MCP_RUN;
-    r->call->body = (Str){ str_dup(r->arena, buf_view(&b)), b.n };
+    r->call->body = buf_view(&b);
     r->call->id = *r->id;
-    buf_free(&b);
 }
 
 static const struct Method {

@@ -63,14 +63,13 @@ static int refusal(const Exchange *x, Err *err)
 /* ---- answers ---- */
 static void reply(Exchange *x, int status, const Value *message)
 {
-    Buf text = { 0 };
-    json_write(&text, message);
-    exchange_reply_buf(x, (Reply){ .status = status, .allow = x->allow }, &text);
+    json_write(&x->kept, message);
+    exchange_reply_kept(x, (Reply){ .status = status, .allow = x->allow });
 }
 
 void mcp_http_error(Exchange *x, const Err *err, int status)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     Value message = mcp_refusal(&arena, err);
     reply(x, status, &message);
     arena_free(&arena);
@@ -81,12 +80,13 @@ static void serve(Exchange *x)
     Err err = { 0 };
     int status = refusal(x, &err);
     if (status) return mcp_http_error(x, &err, status);
-    Job *job = job_new();
+    Job *job = x->job = job_new();
+    x->carrier->take(x, job);
     McpCall *call = NEW(&job->arena, McpCall);
     McpHeaders headers = { exchange_header(x, HEADER_MCP_VERSION),
                            exchange_header(x, HEADER_MCP_METHOD),
                            exchange_header(x, HEADER_MCP_NAME) };
-    mcp_read(session_model(x->loop->session), exchange_body(x), mcp_era(headers.version), &headers,
+    mcp_read(session_model(x->loop->session), job->body, mcp_era(headers.version), &headers,
              &job->arena, call);
     if (call->kind == MCP_RUN) {
         job->kind = &kind_predict;
@@ -96,6 +96,7 @@ static void serve(Exchange *x)
     }
     if (call->kind == MCP_REPLY) reply(x, call->http, &call->reply);
     else exchange_reply(x, (Reply){ .status = call->http }, (Str){ 0 });
+    x->job = NULL;
     job_free(job);
 }
 

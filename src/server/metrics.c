@@ -296,7 +296,8 @@ void metrics_dump(const Loop *loop)
 {
     const SessionMeters *m = session_meters(loop->session);
     int states[X_STATES] = { 0 }, idle = 0, lingering = 0;
-    Buf model = { 0 };
+    Arena arena = { .local = true };
+    Buf model = { .arena = &arena };
     for (int i = 0; i < loop->options.max_connections; i++) {
         const Conn *c = loop->slot[i].conn;
         if (c) conn_census(c, states, &idle, &lingering);
@@ -321,5 +322,5 @@ void metrics_dump(const Loop *loop)
     log_asked("state: mean ms: tokenize %.3f, queue %.3f, run %.3f, finish %.3f; %llu runs",
               mean_ms(&m->tokenize), mean_ms(&m->queue), mean_ms(&m->compute), mean_ms(&m->finish),
               (unsigned long long)total(&m->compute));
-    buf_free(&model);
+    arena_free(&arena);
 }

@@ -301,7 +301,7 @@ static Value tei_error_page(Arena *arena, const Err *err)
 
 void error_write(Buf *out, const Err *err, int status, Dialect dialect)
 {
-    Arena arena = { 0 };
+    Arena arena = { .local = true };
     bool tei = dialect == DIALECT_TEI;
     Value page = tei ? tei_error_page(&arena, err) : own_page(&arena, err, status);
     json_write(out, &page);

@@ -44,14 +44,15 @@ static void end(Exchange *x)
 static void write_job(Exchange *x, Job *job)
 {
     const Err *err = &job->err;
-    Buf text = { 0 }; /* not the job's: its budget may be what is used up */
+    Arena arena = { .local = true };
+    Buf text = { .arena = &arena }; /* not the job's: its budget may be what is used up */
     if (err->code != EF_OK) error_write(&text, err, err_kind(err->code)->http, DIALECT_OWN);
     bool whole = err->code == EF_OK && buf_try(&job->json, 1);
     if (whole) buf_char(&job->json, '\n');
     else buf_char(&text, '\n');
     if (err->code == EF_OK) exchange_send(x, buf_view(&job->json));
     if (!whole) exchange_send(x, buf_view(&text));
-    buf_free(&text);
+    arena_free(&arena);
     job_free(job);
 }
 
@@ -77,22 +78,28 @@ static void returned(Exchange *x, Job *job)
 }
 
 /* ---- in ---- */
-static void append(Stream *s, Job *job, bool back)
+/* A new one, which the session does not have: freed by end(), or by write_job. */
+static Job *append(Stream *s)
 {
-    int at = (s->first + s->n++) % WINDOW;
-    s->line[at] = job;
-    s->back[at] = back;
+    int at = (s->first + s->n) % WINDOW;
+    s->line[at] = job_new();
+    s->back[at] = true;
+    s->n++;
+    return s->line[at];
+}
+
+static void lend_last(Stream *s)
+{
+    s->back[(s->first + s->n - 1) % WINDOW] = false;
 }
 
 /* A bare text or pair is what `inputs` may be. */
-static Job *job_of(Str line)
+static void fill_job(Job *job, Str line)
 {
-    Job *job = job_new();
     bool bare = line.p[0] == '"' || line.p[0] == '[';
     const char *form = line.p[0] == '[' ? "{\"inputs\":[%.*s]}" : "{\"inputs\":%.*s}";
     job->body = str_of(bare ? str_format(&job->arena, form, STR_ARG(line))
                             : str_dup(&job->arena, line));
-    return job;
 }
 
 static bool is_space(char c)
@@ -110,16 +117,18 @@ static Str trimmed(Str line)
 /* false: there is no room for it now; it will be tried again. */
 static bool submit_line(Exchange *x, Str line)
 {
+    Stream *s = x->own;
     Err err = { 0 };
     line = trimmed(line);
     if (line.n == 0) return true;
-    Job *job = job_of(line);
+    Job *job = append(s);
+    fill_job(job, line);
     job->kind = x->route->line;
-    if (exchange_submit(x, job, &err)) return append(x->own, job, false), true;
-    if (err.code == EF_OVERLOADED) return job_free(job), false;
+    if (exchange_submit(x, job, &err)) return lend_last(s), true;
     job->err = err;
-    append(x->own, job, true);
-    return true;
+    if (err.code != EF_OVERLOADED) return true;
+    s->n--;
+    return job_free(job), false;
 }
 
 /* The next whole line behind `used`; the last one of a body needs no end. */
@@ -161,9 +170,7 @@ static void break_off(Exchange *x, const Err *err)
 {
     Stream *s = x->own;
     if (s->broken) return;
-    Job *job = job_new();
-    job->err = *err;
-    append(s, job, true);
+    append(s)->err = *err;
     s->broken = true;
     write_ready(x);
 }

@@ -188,17 +188,26 @@ static void put_request(Tracer *t, Buf *out, const Request *r)
     put_stage(t, out, r, "compute", r->times.started, r->times.done);
 }
 
-static void put_batch(Tracer *t, Buf *out, const Request *list, int n)
+typedef struct Spans {
+    Tracer *t;
+    Request *list; /* [n] */
+    int n;
+    Buf body;
+} Spans;
+
+static void put_batch(void *arg)
 {
+    Spans *b = arg;
+    Buf *out = &b->body;
     buf_puts(out, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[");
     put_text(out, "service.name", "encoderfile");
     out->n--; /* the last comma */
     buf_puts(out,
              "]},\"scopeSpans\":[{\"scope\":{\"name\":\"encoderfile\",\"version\":\"" EF_VERSION
              "\"},\"spans\":[");
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < b->n; i++) {
         if (i) buf_char(out, ',');
-        put_request(t, out, &list[i]);
+        put_request(b->t, out, &b->list[i]);
     }
     buf_puts(out, "]}]}]}");
 }
@@ -236,14 +245,13 @@ static bool accepted(Wire w, Err *err)
 
 static bool exchange_with(const Tracer *t, Wire w, Str body, Err *err)
 {
-    Buf request = { 0 };
-    buf_printf(&request,
-               "POST %s HTTP/1.1\r\nHost: %s%s%s:%d\r\nContent-Type: application/json\r\n"
-               "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-               t->path, strchr(t->host, ':') ? "[" : "", t->host, strchr(t->host, ':') ? "]" : "",
-               t->port, body.n);
-    bool ok = send_all(w, buf_view(&request)) && send_all(w, body);
-    buf_free(&request);
+    char request[sizeof t->host + sizeof t->path + 200];
+    bool colons = strchr(t->host, ':');
+    int n = snprintf(request, sizeof request,
+                     "POST %s HTTP/1.1\r\nHost: %s%s%s:%d\r\nContent-Type: application/json\r\n"
+                     "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+                     t->path, colons ? "[" : "", t->host, colons ? "]" : "", t->port, body.n);
+    bool ok = send_all(w, (Str){ request, (size_t)n }) && send_all(w, body);
     return ok ? accepted(w, err) : fail(err, EF_IO, "does not read");
 }
 
@@ -285,24 +293,30 @@ static void tell(const Tracer *t, bool well, const Err *err)
                   t->host, t->port, err->message);
 }
 
+static bool send_batch(Spans *b, Err *err)
+{
+    Shortage shortage;
+    bool ok = guarded(put_batch, b, &shortage);
+    if (!ok) fail(err, EF_UNAVAILABLE, "out of memory: %zu bytes wanted", shortage.wanted);
+    ok = ok && post(b->t, buf_view(&b->body), err);
+    buf_free(&b->body);
+    return ok;
+}
+
 static void *work(void *arg)
 {
     Tracer *t = arg;
-    Request *list = heap_resize(NULL, BATCH * sizeof *list);
+    Spans b = { .t = t, .list = heap_resize(NULL, BATCH * sizeof *b.list) };
     bool well = true, last;
-    int n;
-    while (list && take_batch(t, list, &n, &last)) {
-        Buf body = { 0 };
+    while (b.list && take_batch(t, b.list, &b.n, &last)) {
         Err err = { 0 };
-        if (n == 0) continue;
-        put_batch(t, &body, list, n);
-        bool ok = post(t, buf_view(&body), &err);
-        buf_free(&body);
+        if (b.n == 0) continue;
+        bool ok = send_batch(&b, &err);
         if (ok != well) tell(t, ok, &err);
         well = ok;
         if (!ok && last) break; /* nobody waits for a collector that is away */
     }
-    heap_resize(list, 0);
+    heap_resize(b.list, 0);
     return NULL;
 }
 

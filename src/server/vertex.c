@@ -55,13 +55,11 @@ static bool read_instances(const Exchange *x, Vertex *v, Err *err)
     return true;
 }
 
-static Job *job_of(const Value *instance)
+static void fill_job(Job *job, const Value *instance)
 {
-    Job *job = job_new();
     json_write(&job->storage, instance);
     job->body = buf_view(&job->storage);
     job->kind = &kind_hub;
-    return job;
 }
 
 static void refuse(Exchange *x, const Err *err)
@@ -76,11 +74,13 @@ static void submit(Exchange *x)
     Vertex *v = x->own;
     Err err = { 0 };
     while (!v->failed && v->next < v->instances.list.n && v->next - v->n_back < WINDOW) {
-        Job *job = job_of(&v->instances.list.items[v->next]);
-        if (exchange_submit(x, job, &err)) {
-            v->job[v->next++] = job;
-            continue;
-        }
+        size_t at = v->next;
+        Job *job = v->job[at] = job_new();
+        v->back[v->next++] = true; /* not in the session: freed by end() */
+        fill_job(job, &v->instances.list.items[at]);
+        v->back[at] = !exchange_submit(x, job, &err);
+        if (!v->back[at]) continue;
+        v->next--;
         job_free(job);
         if (err.code != EF_OVERLOADED || v->next == v->n_back) refuse(x, &err);
         return;
@@ -104,14 +104,14 @@ static void serve(Exchange *x)
 static void answer(Exchange *x)
 {
     const Vertex *v = x->own;
-    Buf text = { 0 };
-    buf_puts(&text, "{\"predictions\":[");
+    Buf *text = &x->kept;
+    buf_puts(text, "{\"predictions\":[");
     for (size_t i = 0; i < v->next; i++) {
-        if (i) buf_char(&text, ',');
-        buf_str(&text, buf_view(&v->job[i]->json));
+        if (i) buf_char(text, ',');
+        buf_str(text, buf_view(&v->job[i]->json));
     }
-    buf_puts(&text, "]}");
-    exchange_reply_buf(x, (Reply){ .status = 200 }, &text);
+    buf_puts(text, "]}");
+    exchange_reply_kept(x, (Reply){ .status = 200 });
 }
 
 static void returned(Exchange *x, Job *job)

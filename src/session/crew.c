@@ -55,6 +55,7 @@ bool crew_start(Session *s, Stage stage, int n, void (*work_of)(Worker *))
     pthread_mutex_init(&crew->lock, NULL);
     pthread_mutex_lock(&crew->lock);
     while (hired < n && hire(s, crew, false)) hired++;
+    crew->first = hired;
     pthread_mutex_unlock(&crew->lock);
     return n == 0 || hired > 0;
 }

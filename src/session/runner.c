@@ -342,6 +342,7 @@ void runner_thread(Worker *worker)
     me.pool = own_pool(s);
     for (const Engine *e; (e = model_engine(s->model, me.graphs)); me.graphs++)
         me.runner[me.graphs] = runner_new(e, me.pool);
+    sem_post(&s->ready);
     while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
         drop(s, dropped);
         if (admit) admit_whole(s, admit, worker);

@@ -31,19 +31,26 @@ static bool watch_ends(void *arg, double now)
 typedef struct Scripted {        /* a job in the hands of its script */
     const Session *s;
     Work *work;
-    TransformVm *vm;
+    TransformVm *vm;             /* NULL: there was no memory for one */
     Watch watch;
+    void (*fn)(struct Scripted *);
     bool ok;
 } Scripted;
 
+static void with_vm(void *arg)
+{
+    Scripted *on = arg;
+    on->vm = transform_take(on->s->vms, &on->watch.ask);
+    on->fn(on);
+}
+
 /* A job that nobody waits for is answered as such, wherever its script stood. A VM that was left in
  * the middle of a script, for want of memory, is not used again. */
-static bool run_script(Session *s, Work *work, Worker *worker, void (*fn)(void *))
+static bool run_script(Session *s, Work *work, Worker *worker, void (*fn)(Scripted *))
 {
-    Scripted on = { .s = s, .work = work };
+    Scripted on = { .s = s, .work = work, .fn = fn };
     on.watch = (Watch){ { watch_ends, &on.watch }, work, worker, now_seconds() + long_seconds };
-    on.vm = transform_take(s->vms, &on.watch.ask);
-    if (session_guarded(s, fn, &on, &work->err)) transform_give(s->vms, on.vm);
+    if (session_guarded(s, with_vm, &on, &work->err)) transform_give(s->vms, on.vm);
     else transform_vm_free(on.vm), on.ok = false;
     if (!on.ok) work_unwanted(s, work);
     return on.ok;
@@ -57,9 +64,8 @@ static bool prepare(TransformVm *vm, Work *work, Str *text)
                            "Preprocess returned an empty text: Cannot tokenize empty string");
 }
 
-static void prepare_texts(void *arg)
+static void prepare_texts(Scripted *on)
 {
-    Scripted *on = arg;
     Work *work = on->work;
     on->ok = true;
     for (size_t i = 0; on->ok && i < work->n; i++) {
@@ -131,9 +137,8 @@ static bool transform_group(const Session *s, TransformVm *vm, Work *work, size_
     return true;
 }
 
-static void transform_rows(void *arg)
+static void transform_rows(Scripted *on)
 {
-    Scripted *on = arg;
     Work *work = on->work;
     on->ok = true;
     if (on->s->model->task->labelled) work->scores = ARRAY(&work->arena, float *, work->rows);

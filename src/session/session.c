@@ -24,12 +24,12 @@ void work_shrink(Work *work)
 /* Who wants more than all may have must send less; others may find room later. */
 static void say_missing(const Session *s, Shortage shortage, Err *err)
 {
-    size_t all = shortage.held + shortage.wanted, limit = s->budget.limit;
+    size_t limit = s->budget.limit;
     if (!shortage.limit)
         fail(err, EF_UNAVAILABLE, "out of memory: %zu bytes wanted: try again", shortage.wanted);
-    else if (all > limit)
+    else if (shortage.needs > limit)
         fail(err, EF_TOO_LARGE, "this request needs more than %zu bytes, wanted at most %zu",
-             all, limit);
+             shortage.needs, limit);
     else
         fail(err, EF_OVERLOADED, "this request needs %zu bytes more than others leave of %zu: "
              "try again", shortage.wanted, limit);
@@ -96,13 +96,21 @@ static SessionOptions with_defaults(const SessionOptions *given)
     return o;
 }
 
+/* What they need is taken before the first request comes, or the program ends. */
+static bool await_runners(Session *s)
+{
+    for (int i = 0; i < s->crew[STAGE_RUN].first; i++)
+        while (sem_wait(&s->ready) != 0) continue; /* a signal came */
+    return true;
+}
+
 /* Of those that a script could keep busy there are at least two. */
 static bool start_threads(Session *s)
 {
     const Transform *script = s->model->transform;
     int several = MAX(s->options.threads, 2);
     return crew_start(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
-           crew_start(s, STAGE_RUN, s->options.replicas, runner_thread) &&
+           crew_start(s, STAGE_RUN, s->options.replicas, runner_thread) && await_runners(s) &&
            crew_start(s, STAGE_LONG, s->options.threads, admission_thread) &&
            crew_start(s, STAGE_ADMIT, several, admission_thread);
 }
@@ -120,6 +128,7 @@ static void release(Session *s)
 {
     transform_pool_free(s->vms);
     queue_free(&s->queue);
+    sem_destroy(&s->ready);
     Arena arena = s->arena;
     arena_free(&arena);
 }
@@ -134,6 +143,7 @@ Session *session_new(const Model *model, const SessionOptions *options, const Se
     s->steps = *steps;
     s->outputs = model->engine ? engine_outputs(model->engine) : 1;
     s->budget.limit = s->options.max_bytes;
+    sem_init(&s->ready, 0, 0);
     if (model->transform) s->vms = transform_pool(model->transform);
     queue_init(&s->queue,
                &(QueueSetup){ .limit = s->options.queue_jobs,

@@ -4,6 +4,7 @@
 #ifndef SESSION_STAGES_H
 #define SESSION_STAGES_H
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "base/thread.h"
 #include "session/session.h"
@@ -88,6 +89,7 @@ struct Crew {                    /* the threads of a stage */
     Stage stage;
     Worker *worker;              /* [places] */
     int places, replaced;        /* replaced: of them, still at their last job */
+    int first;                   /* hired at the start */
     pthread_mutex_t lock;        /* of all this but work */
 };
 typedef struct Replica Replica;
@@ -103,6 +105,7 @@ struct Session {
     TransformPool *vms;          /* NULL: the model has no script */
     double rate;                 /* cost a second of one run, lately; 0: not known. Atomic */
     int replicas_begun;
+    sem_t ready;                 /* posted by each runner that has what it needs */
     Replica *replica;            /* of the only runner, once it has been idle */
     bool drained;
     SessionMeters meters;

@@ -53,8 +53,11 @@ static void *allocate(void *arg, void *p, size_t old, size_t size)
 {
     TransformVm *vm = arg;
     size_t had = p ? old : 0;
-    if (size > had && !may_grow(vm, p ? 0 : old, size, size - had)) return NULL;
+    bool more = size > had;
+    if (more) vm->starved = false;
+    if (more && !may_grow(vm, p ? 0 : old, size, size - had)) return NULL;
     void *moved = heap_resize(p, size);
+    if (more) vm->starved = !moved;
     if (size && !moved) return size <= had ? p : NULL;
     vm->used = vm->used - had + size;
     return moved;
@@ -165,8 +168,11 @@ static bool report(TransformVm *vm, int status, Err *err)
 {
     size_t n = 0;
     const char *text = lua_gettop(vm->L) ? lua_tolstring(vm->L, -1, &n) : NULL;
+    bool starved = status == LUA_ERRMEM && vm->starved;
     if (status == LUA_ERRMEM && !vm->stop) vm->stop = STOP_MEMORY;
-    if (vm->stop == STOP_MEMORY)
+    if (starved)
+        fail(err, EF_UNAVAILABLE, "transform: out of memory: try again");
+    else if (vm->stop == STOP_MEMORY)
         fail(err, EF_INTERNAL,
              "transform: the script went over its memory limit of %zu MiB (one string: %d MiB)",
              vm->transform->limits.memory >> 20, MOST_STRING >> 20);
@@ -215,7 +221,7 @@ static bool open_vm(TransformVm *vm, Err *err)
 {
     if (vm->L) return true;
     vm->L = lua_newstate(allocate, vm);
-    if (!vm->L) return fail(err, EF_INTERNAL, "transform: no memory for a Lua state");
+    if (!vm->L) return fail(err, EF_UNAVAILABLE, "transform: no memory for a Lua state: try again");
     int status = protect(vm, open_state, vm->transform, 0);
     if (status == LUA_OK) return true;
     report(vm, status, err);

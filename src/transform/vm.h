@@ -21,6 +21,7 @@ struct TransformVm {
     lua_State *running;      /* L or one of its coroutines; NULL: none */
     size_t used;             /* bytes of the state */
     size_t churn;            /* allocated since the clock was last looked at */
+    bool starved;            /* what it last asked for the system did not have */
     int64_t steps;           /* of this call */
     int64_t unchecked;       /* of them, since the clock was last looked at */
     double deadline;         /* of this call; 0: none runs */

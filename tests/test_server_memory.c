@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_server_memory.c - a server whose system has no memory at one moment, at every moment in turn:
+ * the request is answered, or refused, or its connection ends; the next one is answered, and nothing
+ * is left behind (which the sanitizer sees). */
+#include "h2_client.h"
+#include "scarce.h"
+
+enum { MOST_PLACES = 2000 };
+#define ASK_A "POST /predict" H JSON "Content-Length: 16\r\n\r\n{\"inputs\":[\"a\"]}"
+
+typedef struct Case {
+    const char *name, *path, *fields, *body;
+    const char *says;            /* in the reply to it, where there is memory */
+    int status;                  /* of that; else 503 */
+} Case;
+
+#define RPC(method, params)                                                                        \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" params "}}"
+#define NDJSON "Content-Type: application/x-ndjson\r\nConnection: close\r\n"
+static const Case cases[] = {
+    { "a text", "/predict", JSON, "{\"inputs\":[\"a\"]}", REPLY_A, 200 },
+    { "rubbish", "/predict", JSON, "{\"inputs\":[", "Failed to parse", 400 },
+    { "a number", "/predict", JSON, "{\"inputs\":3}", "inputs", 422 },
+    { "a wrong option", "/predict", JSON, "{\"inputs\":[\"a\"],\"normalize\":3}", "found", 422 },
+    { "a packed reply", "/predict", JSON "Accept-Encoding: gzip\r\n", "{\"inputs\":[\"a\",\"b\"]}", "", 200 },
+    { "tokens", "/tokenize", JSON, "{\"inputs\":\"a b\"}", "\"id\":1", 200 },
+    { "lines", "/predict", NDJSON, "\"a\"\n[\"a\",\"b\"]\n{\"inputs\":3}\n\"b\"", "0\r\n\r\n", 200 },
+    { "a tool", "/mcp", JSON,
+      RPC("tools/call", "\"name\":\"run_encoder\",\"arguments\":{\"inputs\":[\"a\"]}"), "structuredContent",
+      200 },
+    { "tools", "/mcp", JSON, RPC("tools/list", ""), "run_encoder", 200 },
+    { "no tool", "/mcp", "Content-Type: text/plain\r\n", "x", "-32600", 415 },
+    { "instances", "/vertex", JSON, "{\"instances\":[{\"inputs\":\"a\"},{\"inputs\":\"b\"}]}", "predictions",
+      200 },
+    { "a TEI error", "/embed", JSON, "{\"inputs\":[]}", "error_type", 400 },
+};
+
+/* Bytes of the reply, to the end of the connection or of what its head promises. */
+static const char *ask_case(const Running *r, const Case *c)
+{
+    char request[1024];
+    snprintf(request, sizeof request, "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %zu\r\n\r\n%s", c->path, c->fields,
+             strlen(c->body), c->body);
+    int fd = connect_to(r);
+    put(fd, request);
+    const char *reply = get(fd, false);
+    if (strstr(reply, "Transfer-Encoding: chunked")) { /* to its end */
+        static char rest[4096];
+        size_t n = (size_t)snprintf(rest, sizeof rest, "%s", reply);
+        for (ssize_t got; n < sizeof rest - 1 && (got = recv(fd, rest + n, sizeof rest - 1 - n, 0)) > 0;)
+            n += (size_t)got;
+        rest[n] = 0;
+        reply = rest;
+    }
+    close(fd);
+    return reply;
+}
+
+static bool is_status(const char *reply, int status)
+{
+    char line[40];
+    snprintf(line, sizeof line, "HTTP/1.1 %d ", status);
+    return strncmp(reply, line, strlen(line)) == 0;
+}
+
+/* What the case wants, or that there is no memory, or nothing, or its beginning. */
+static bool is_answer(const Case *c, const char *reply)
+{
+    bool cut = !*body_of(reply) || strstr(c->fields, "ndjson");
+    bool ok = !*reply || is_status(reply, 503) || is_status(reply, 429) ||
+              (is_status(reply, c->status) && (cut || strstr(reply, c->says))) ||
+              (c->status == 200 && strstr(reply, "out of memory")); /* MCP's errors are 200 */
+    if (!ok) printf("  %s: reply was: %.600s\n", c->name, reply);
+    return ok;
+}
+
+static bool still_answers(const Running *r)
+{
+    return has(ask(r, ASK_A), REPLY_A);
+}
+
+static void test_case(const Running *r, const Case *c)
+{
+    TEST(c->name);
+    CHECK(is_status(ask_case(r, c), c->status) && has(ask_case(r, c), c->says));
+    for (int lasts = 0; lasts < 2; lasts++) {
+        bool ok = true, refused = true;
+        int n = 0;
+        while (ok && refused && n < MOST_PLACES) {
+            scarce_begin(++n, lasts);
+            const char *reply = ask_case(r, c);
+            refused = scarce_end();
+            ok = is_answer(c, reply) && still_answers(r);
+        }
+        CHECK(ok && n > 5 && n < MOST_PLACES);
+    }
+}
+
+/* ---- gRPC ---- */
+#define CALL(method) REQUEST("POST", "/" method) "content-type: application/grpc\nte: trailers\n"
+#define MESSAGE_A "\0\0\0\0\3\x0a\x01" "a"
+static const struct { const char *name, *head; Str body; } calls[] = {
+    { "a call", CALL("encoderfile.embedding.EmbeddingInference/Predict"), STR(MESSAGE_A) },
+    { "a stream", CALL("encoderfile.embedding.EmbeddingInference/PredictStream"),
+      STR(MESSAGE_A MESSAGE_A "\0\0\0\0\0" MESSAGE_A) },
+    { "reflection", CALL("grpc.reflection.v1.ServerReflection/ServerReflectionInfo"),
+      STR("\0\0\0\0\2\x3a\0") },
+    { "health", CALL("grpc.health.v1.Health/Check"), STR("\0\0\0\0\0") },
+    { "no method", CALL("no.Such/Method"), STR(MESSAGE_A) },
+    { "no format", REQUEST("POST", "/no.Such/Method") "content-type: application/grpc+json\n", STR("") },
+};
+
+static void test_call(const Running *r, const char *name, const char *head, Str body)
+{
+    TEST(name);
+    for (int lasts = 0; lasts < 2; lasts++) {
+        bool ok = true, refused = true;
+        int n = 0;
+        while (ok && refused && n < MOST_PLACES) {
+            scarce_begin(++n, lasts);
+            Client c = h2_connect(r);
+            put_head(&c, 1, head, body.n ? 0 : END_STREAM);
+            if (body.n) put_frame(&c, (Frame){ F_DATA, END_STREAM, 1, body.n, (const uint8_t *)body.p });
+            Answer a = answer(&c, 1);
+            refused = scarce_end();
+            ok = (refused || a.status) && still_answers(r);
+            answer_free(&a);
+            h2_close(&c);
+        }
+        CHECK(ok && n > 5 && n < MOST_PLACES);
+    }
+}
+
+/* ---- scripts ---- */
+static void use_script(const char *script)
+{
+    static Transform *transform;
+    Err err = { 0 };
+    CHECK(transform_load(&model.arena, str_of(script), NULL, 0, NULL, &transform, &err));
+    model.transform = transform;
+}
+
+/* A new server each time: its first request makes the Lua state. */
+static void test_script(const char *script)
+{
+    TEST("a script");
+    static const Case one = { "a script", "/predict", JSON, "{\"inputs\":[\"a\"]}", REPLY_A, 200 };
+    use_script(script);
+    bool ok = true, refused = true;
+    int n = 0;
+    for (n = 0; ok && refused && n < MOST_PLACES; n += n < 60 ? 1 : 29) { /* Lua asks 900 times */
+        Running r = { 0 };
+        start(&r);
+        scarce_begin(n + 1, n % 2);
+        const char *reply = ask_case(&r, &one);
+        refused = scarce_end();
+        ok = is_answer(&one, reply) && still_answers(&r);
+        stop(&r);
+    }
+    CHECK(ok && n > 5 && n < MOST_PLACES);
+    model.transform = NULL;
+}
+
+int main(void)
+{
+    scarce_spares = true;
+    log_limit(LOG_ERROR);
+    if (!make_model()) return 1;
+    Running r = { .server = { .gzip_from = 1 } };
+    start(&r);
+    for (size_t i = 0; i < COUNT(cases); i++) test_case(&r, &cases[i]);
+    for (size_t i = 0; i < COUNT(calls); i++) test_call(&r, calls[i].name, calls[i].head, calls[i].body);
+    TEST("what is held at the end");
+    for (int i = 0; i < 500 && budget_used(session_budget(r.s)); i++) usleep(10000);
+    if (!CHECK(budget_used(session_budget(r.s)) == 0)) printf("  %zu bytes\n", budget_used(session_budget(r.s)));
+    stop(&r);
+    test_script("function Postprocess(t) return t end");
+    test_script("function Preprocess(t) return t end");
+    return finish();
+}
