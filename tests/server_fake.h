@@ -102,7 +102,7 @@ static void *serve(void *arg)
 static inline void start(Running *r)
 {
     r->session.threads = 1;
-    r->s = session_new(&model, &r->session);
+    r->s = job_session(&model, &r->session);
     r->server.hostname = "127.0.0.1";
     r->server.ready = ready;
     r->server.context = r;

@@ -534,7 +534,7 @@ static bool start_server(Running *r, const char *path, Str task)
 {
     Err err = { 0 };
     if (!CHECK(model_open_with(path, &(ModelOpen){ .task = task }, &r->model, &err))) return printf("  %s\n", err.message), false;
-    r->session = session_new(r->model, &(SessionOptions){ .threads = 2 });
+    r->session = job_session(r->model, &(SessionOptions){ .threads = 2 });
     r->options = (ServerOptions){ .hostname = "127.0.0.1", .ready = tell_port, .context = r };
     pthread_create(&r->thread, NULL, serve_thread, r);
     while (!__atomic_load_n(&r->port, __ATOMIC_ACQUIRE)) usleep(500);

@@ -96,17 +96,17 @@ static void test_answers(const Model *model)
         { "token_classification", "", "\"isError\":true" },
     };
     TEST("answers");
-    Session *session = session_new(model, NULL);
+    Session *session = job_session(model, NULL);
     for (size_t i = 0; i < COUNT(calls); i++) {
         Job *job = job_new();
         McpCall c;
         Buf b = { 0 };
-        char *message = str_format(&job->arena, CALL("\"name\":\"%s\",\"arguments\":{\"inputs\":[\"%s\"]}"),
+        char *message = str_format(&job->work.arena, CALL("\"name\":\"%s\",\"arguments\":{\"inputs\":[\"%s\"]}"),
                                    calls[i].tool, calls[i].text);
-        mcp_read(model, str_of(message), MCP_HANDSHAKE, NULL, &job->arena, &c);
+        mcp_read(model, str_of(message), MCP_HANDSHAKE, NULL, &job->work.arena, &c);
         CHECK(c.kind == MCP_RUN);
-        job->body = c.body;
-        session_run(session, job);
+        job->in.body = c.body;
+        job_run(session, job);
         Value reply = mcp_answer(&c, job);
         json_write(&b, &reply);
         buf_char(&b, 0);

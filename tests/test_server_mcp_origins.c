@@ -29,7 +29,7 @@ static Loop *loop_of(const char *bind, const char *origins)
            !(str_is(str_of(bind), made[i].bind) && str_eq(str_of(origins), str_of(made[i].origins))))
         i++;
     if (made[i].bind) return &made[i].loop;
-    if (!session) session = session_new(&model, &(SessionOptions){ .threads = 1 });
+    if (!session) session = job_session(&model, &(SessionOptions){ .threads = 1 });
     made[i].bind = strdup(bind), made[i].origins = origins;
     loop_make(&made[i].loop, session, &(ServerOptions){ .hostname = made[i].bind, .origins = origins,
                                                         .max_connections = 2 });

@@ -329,7 +329,7 @@ static void test_files(void)
         Err err = { 0 };
         ServerOptions o = { .hostname = "127.0.0.1", .cert_file = rows[i].cert,
                             .key_file = rows[i].key, .client_ca_file = rows[i].ca };
-        Session *s = session_new(&model, &(SessionOptions){ .threads = 1 });
+        Session *s = job_session(&model, &(SessionOptions){ .threads = 1 });
         CHECK(!server_run(s, &o, &stopped, &err) && says(&err, rows[i].words));
         session_free(s);
     }

@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "check.h"
 #include "data/json.h"
-#include "session/session.h"
+#include "dialect/job.h"
 #include "session/stages.h"
 
 static const char *const folders[] = { "../shared/fixtures/dummy/",
@@ -32,31 +32,33 @@ static bool open_model(const char *name, Model **model)
 /* ---- queue ---- */
 static SessionMeters meters;
 
-/* A job whose rows have so many tokens; ends with 0. */
-static Job *job_of(const size_t *tokens)
+/* Work whose rows cost so much; ends with 0. */
+static Work *work_of(const size_t *costs)
 {
-    Job *job = job_new();
-    while (tokens[job->n]) job->n++;
-    job->encoding = ARRAY(&job->arena, Encoding, job->n);
-    for (size_t i = 0; i < job->n; i++) {
-        job->encoding[i].n = tokens[i];
-        job->tokens += (int64_t)tokens[i];
-    }
-    return job;
+    Work *work = &job_new()->work;
+    while (costs[work->rows]) work->rows++;
+    work->row = ARRAY(&work->arena, Prepared, work->rows);
+    for (size_t i = 0; i < work->rows; i++) work->row[i].cost = (int64_t)costs[i];
+    return work;
 }
-#define JOB(...) job_of((const size_t[]){ __VA_ARGS__, 0 })
+#define WORK(...) work_of((const size_t[]){ __VA_ARGS__, 0 })
+
+static void work_free(Work *work)
+{
+    job_free(job_of(work));
+}
 
 static bool load_is(Queue *q, int64_t tokens, int n, const Piece *wanted)
 {
     static Load load;
-    Job *admit, *dropped;
+    Work *admit, *dropped;
     bool ok = queue_load(q, tokens, &load, &admit, &dropped) && !admit && !dropped && load.n == n;
     for (int i = 0; i < n && ok; i++)
-        ok = load.piece[i].job == wanted[i].job && load.piece[i].from == wanted[i].from &&
+        ok = load.piece[i].work == wanted[i].work && load.piece[i].from == wanted[i].from &&
              load.piece[i].to == wanted[i].to;
     for (int i = 0; i < load.n; i++) /* as the runner does */
-        if (load.piece[i].job->at < load.piece[i].job->n)
-            queue_pass(q, STAGE_RUN, load.piece[i].job);
+        if (load.piece[i].work->turn.at < load.piece[i].work->rows)
+            queue_pass(q, STAGE_RUN, load.piece[i].work);
     return ok;
 }
 #define LOAD(q, tokens, ...)                                                                      \
@@ -68,7 +70,7 @@ static void test_queue(void)
     Queue q;
     Err err = { 0 };
     int slice;
-    Job *a = JOB(5), *b = JOB(3), *c = JOB(1);
+    Work *a = WORK(5), *b = WORK(3), *c = WORK(1);
     queue_init(&q, &(QueueSetup){ .limit = 2, .budget = &(Budget){ 0 } }, &meters);
     CHECK(queue_enter(&q, STAGE_ADMIT, a, &err) && queue_enter(&q, STAGE_RUN, b, &err));
     CHECK(!queue_enter(&q, STAGE_ADMIT, c, &err) && err.code == EF_OVERLOADED);
@@ -82,7 +84,7 @@ static void test_queue(void)
     CHECK(LOAD(&q, 1, { c, 0, 1 }));
     CHECK(!load_is(&q, 1, 1, NULL));
     queue_free(&q);
-    job_free(a), job_free(b), job_free(c);
+    work_free(a), work_free(b), work_free(c);
 }
 
 /* Small jobs that came during a run are all in the next one; large ones have threads of their own. */
@@ -90,12 +92,11 @@ static void test_queue_alone(bool alone)
 {
     TEST(alone ? "a runner alone" : "a runner among others");
     enum { LARGE = 1 << 20 };
-    static const char text[LARGE];
     static Load load;
     Queue q;
     Err err = { 0 };
-    Job *small = JOB(3), *large = JOB(3), *ready = JOB(5), *admit, *dropped;
-    small->body = (Str){ text, 40 }, large->body = (Str){ text, LARGE };
+    Work *small = WORK(3), *large = WORK(3), *ready = WORK(5), *admit, *dropped;
+    small->bytes = 40, large->bytes = LARGE;
     queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 }, .runners_admit = true,
                                   .runners_alone = alone }, &meters);
     CHECK(queue_enter(&q, STAGE_RUN, ready, &err) && queue_enter(&q, STAGE_ADMIT, small, &err) &&
@@ -106,10 +107,10 @@ static void test_queue_alone(bool alone)
         queue_pass(&q, STAGE_RUN, small);
         CHECK(LOAD(&q, 99, { ready, 0, 1 }, { small, 0, 1 }));
     } else {
-        CHECK(load.n == 1 && load.piece[0].job == ready);
+        CHECK(load.n == 1 && load.piece[0].work == ready);
     }
     queue_free(&q);
-    job_free(small), job_free(large), job_free(ready);
+    work_free(small), work_free(large), work_free(ready);
 }
 
 /* Long texts have a line of their own. */
@@ -119,14 +120,14 @@ static void test_queue_lines(void)
     Queue q;
     Err err = { 0 };
     int slice;
-    Job *text = JOB(9), *query = JOB(1);
+    Work *text = WORK(9), *query = WORK(1);
     queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 } }, &meters);
     CHECK(queue_enter(&q, stage_for(1 << 20), text, &err));
     CHECK(queue_enter(&q, stage_for(1000), query, &err));
     CHECK(queue_take(&q, STAGE_ADMIT, &slice) == query);
     CHECK(queue_take(&q, STAGE_LONG, &slice) == text);
     queue_free(&q);
-    job_free(text), job_free(query);
+    work_free(text), work_free(query);
 }
 
 static void test_queue_bytes(void)
@@ -136,11 +137,11 @@ static void test_queue_bytes(void)
     Queue q;
     Err err = { 0 };
     Budget all = { .limit = LIMIT };
-    Job *job[3];
+    Work *job[3];
     for (int i = 0; i < 3; i++) {
         Buf body = { 0 };
         buf_reserve(&body, i == 2 ? 2 * BODY : BODY);
-        job_store(job[i] = JOB(1), &body);
+        job_store(job_of(job[i] = WORK(1)), &body);
     }
     queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &all }, &meters);
     CHECK(queue_enter(&q, STAGE_RUN, job[0], &err) && budget_used(&all) >= BODY);
@@ -154,7 +155,7 @@ static void test_queue_bytes(void)
     CHECK(budget_used(&all) == 0 && queue_enter(&q, STAGE_RUN, job[1], &err));
     queue_leave(&q);
     queue_free(&q);
-    for (int i = 0; i < 3; i++) job_free(job[i]);
+    for (int i = 0; i < 3; i++) work_free(job[i]);
     CHECK(budget_used(&all) == 0);
 }
 
@@ -163,9 +164,9 @@ static void test_queue_order(void)
 {
     TEST("order of the queue");
     Queue q;
-    Job *doc[4], *query = JOB(8), *list = JOB(10, 10, 10, 10, 10, 10, 10, 10), *late = JOB(8);
+    Work *doc[4], *query = WORK(8), *list = WORK(10, 10, 10, 10, 10, 10, 10, 10), *late = WORK(8);
     queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
-    for (int i = 0; i < 4; i++) queue_pass(&q, STAGE_RUN, doc[i] = JOB(512));
+    for (int i = 0; i < 4; i++) queue_pass(&q, STAGE_RUN, doc[i] = WORK(512));
     CHECK(LOAD(&q, 600, { doc[0], 0, 1 }));
     queue_pass(&q, STAGE_RUN, query);  /* it came last and goes first, and alone: */
     CHECK(LOAD(&q, 600, { query, 0, 1 })); /* a document would hold it back */
@@ -177,8 +178,8 @@ static void test_queue_order(void)
     CHECK(LOAD(&q, 600, { doc[2], 0, 1 }, { list, 3, 8 })); /* its turn; the rest finds room */
     CHECK(LOAD(&q, 600, { doc[3], 0, 1 }));
     queue_free(&q);
-    for (int i = 0; i < 4; i++) job_free(doc[i]);
-    job_free(query), job_free(list), job_free(late);
+    for (int i = 0; i < 4; i++) work_free(doc[i]);
+    work_free(query), work_free(list), work_free(late);
 }
 
 /* A client that always has a next short text does not keep a document waiting for ever. */
@@ -187,19 +188,19 @@ static void test_queue_starvation(void)
     TEST("nobody waits for ever");
     Queue q;
     static Load load;
-    Job *doc = JOB(512), *admit, *dropped;
+    Work *doc = WORK(512), *admit, *dropped;
     int rounds = 0;
     queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
     queue_pass(&q, STAGE_RUN, doc);
-    for (; doc->at == 0 && rounds < 1000; rounds++) {
-        Job *text = JOB(8);
+    for (; doc->turn.at == 0 && rounds < 1000; rounds++) {
+        Work *text = WORK(8);
         queue_pass(&q, STAGE_RUN, text);
-        while (text->at == 0) queue_load(&q, 8, &load, &admit, &dropped);
-        job_free(text);
+        while (text->turn.at == 0) queue_load(&q, 8, &load, &admit, &dropped);
+        work_free(text);
     }
     CHECK(rounds > 2 && rounds < 10);
     queue_free(&q);
-    job_free(doc);
+    work_free(doc);
 }
 
 /* Who has had more than its share with short texts waits for one document, not for all of them. */
@@ -207,17 +208,17 @@ static void test_queue_overtaking(void)
 {
     TEST("one long run at a time");
     Queue q;
-    Job *doc[3], *text = JOB(8), *next = JOB(8);
+    Work *doc[3], *text = WORK(8), *next = WORK(8);
     queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
-    for (int i = 0; i < 3; i++) queue_pass(&q, STAGE_RUN, doc[i] = JOB(512));
+    for (int i = 0; i < 3; i++) queue_pass(&q, STAGE_RUN, doc[i] = WORK(512));
     text->share = next->share = 5000;
     queue_pass(&q, STAGE_RUN, text), queue_pass(&q, STAGE_RUN, next);
     CHECK(LOAD(&q, 100, { doc[0], 0, 1 }));
     CHECK(LOAD(&q, 8, { text, 0, 1 }) && LOAD(&q, 100, { doc[1], 0, 1 }));
     CHECK(LOAD(&q, 100, { next, 0, 1 }) && LOAD(&q, 100, { doc[2], 0, 1 }));
     queue_free(&q);
-    for (int i = 0; i < 3; i++) job_free(doc[i]);
-    job_free(text), job_free(next);
+    for (int i = 0; i < 3; i++) work_free(doc[i]);
+    work_free(text), work_free(next);
 }
 
 static void test_queue_dropped(void)
@@ -225,25 +226,25 @@ static void test_queue_dropped(void)
     TEST("dropped from the queue");
     Queue q;
     static Load load;
-    Job *admit, *dropped, *gone = JOB(3), *late = JOB(3), *wanted = JOB(3);
+    Work *admit, *dropped, *gone = WORK(3), *late = WORK(3), *wanted = WORK(3);
     queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 } }, &meters);
     late->deadline = now_seconds() - 1, wanted->deadline = now_seconds() + 1000;
     queue_pass(&q, STAGE_RUN, gone), queue_pass(&q, STAGE_RUN, late);
     queue_pass(&q, STAGE_RUN, wanted);
-    job_abandon(gone);
+    work_abandon(gone);
     CHECK(queue_load(&q, 99, &load, &admit, &dropped) && load.n == 1);
-    CHECK(load.piece[0].job == wanted && dropped && dropped->next && !dropped->next->next);
+    CHECK(load.piece[0].work == wanted && dropped && dropped->next && !dropped->next->next);
     CHECK(meters.waiting == 0);
     queue_free(&q);
-    job_free(gone), job_free(late), job_free(wanted);
+    work_free(gone), work_free(late), work_free(wanted);
 }
 
 /* ---- one request ---- */
 static Job *run_body(Session *s, const char *body)
 {
     Job *job = job_new();
-    job->body = str_of(body);
-    session_run(s, job);
+    job->in.body = str_of(body);
+    job_run(s, job);
     return job;
 }
 
@@ -253,11 +254,11 @@ static bool answers(Session *s, const char *body, const char *words)
     Value v;
     Arena arena = { 0 };
     Err err = { 0 };
-    bool ok = job->err.code == EF_OK && json_parse(&arena, buf_view(&job->json), &v, &err);
+    bool ok = job->work.err.code == EF_OK && json_parse(&arena, buf_view(&job->out.text), &v, &err);
     ok = ok && schema_check(&v, task_reply_schema(session_model(s)->task), &err);
-    ok = ok && memmem(job->json.p, job->json.n, words, strlen(words));
+    ok = ok && memmem(job->out.text.p, job->out.text.n, words, strlen(words));
     if (!ok)
-        printf("  gave %.*s %s %s\n", STR_ARG(buf_view(&job->json)), job->err.message, err.message);
+        printf("  gave %.*s %s %s\n", STR_ARG(buf_view(&job->out.text)), job->work.err.message, err.message);
     arena_free(&arena);
     job_free(job);
     return ok;
@@ -266,7 +267,7 @@ static bool answers(Session *s, const char *body, const char *words)
 static bool refuses(Session *s, const char *body, ef_code code, const char *words)
 {
     Job *job = run_body(s, body);
-    bool ok = job->err.code == code && says(&job->err, words);
+    bool ok = job->work.err.code == code && says(&job->work.err, words);
     job_free(job);
     return ok;
 }
@@ -285,7 +286,7 @@ static void test_tasks(void)
     for (size_t i = 0; i < COUNT(tasks); i++) {
         Model *model;
         if (!open_model(tasks[i].folder, &model)) continue;
-        Session *s = session_new(model, &(SessionOptions){ .threads = 2 });
+        Session *s = job_session(model, &(SessionOptions){ .threads = 2 });
         CHECK(answers(s, tasks[i].body, tasks[i].words));
         session_free(s);
         model_close(model);
@@ -301,8 +302,8 @@ static bool refuses_long_list(Session *s)
     buf_puts(&body, "]}");
     buf_char(&body, 0);
     Job *job = run_body(s, body.p);
-    bool ok = job->err.code == EF_INVALID_INPUT && says(&job->err, "values") &&
-              job->arena.total < 1 << 20;
+    bool ok = job->work.err.code == EF_INVALID_INPUT && says(&job->work.err, "values") &&
+              job->work.arena.total < 1 << 20;
     job_free(job);
     buf_free(&body);
     return ok;
@@ -311,7 +312,7 @@ static bool refuses_long_list(Session *s)
 static void test_refusals(const Model *model)
 {
     TEST("refusals");
-    Session *s = session_new(model, &(SessionOptions){ .threads = 1, .max_inputs = 2 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 1, .max_inputs = 2 });
     CHECK(refuses(s, "{\"inputs\":", EF_BAD_REQUEST,
                   "Failed to parse the request body as JSON: line 1"));
     CHECK(refuses(s, "", EF_BAD_REQUEST, "JSON"));
@@ -325,7 +326,7 @@ static void test_refusals(const Model *model)
     session_drain(s);
     CHECK(refuses(s, "{\"inputs\":[\"a\"]}", EF_UNAVAILABLE, "stopping"));
     session_free(s);
-    s = session_new(model, &(SessionOptions){ .threads = 1, .max_output = 200 });
+    s = job_session(model, &(SessionOptions){ .threads = 1, .max_output = 200 });
     CHECK(refuses(s, "{\"inputs\":[\"a b c d e f g h i j k l m n o p q r s t u v w x y z\"]}",
                   EF_TOO_LARGE, "limit"));
     session_free(s);
@@ -339,7 +340,7 @@ static void test_truncation(const Model *model)
     for (int i = 0; i < 600; i++) buf_puts(&body, "word ");
     buf_puts(&body, "\",\"short\"]}");
     buf_char(&body, 0);
-    Session *s = session_new(model, NULL);
+    Session *s = job_session(model, NULL);
     CHECK(answers(s, body.p, "],\"truncated\":true},"));
     session_free(s);
     buf_free(&body);
@@ -354,9 +355,9 @@ static void test_long_text(const Model *model)
     for (int i = 0; i < 100000; i++) buf_puts(&body, "word ");
     buf_puts(&body, "\"]}");
     buf_char(&body, 0);
-    Session *s = session_new(model, &(SessionOptions){ .threads = 1 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 1 });
     Job *job = run_body(s, body.p);
-    CHECK(job->err.code == EF_OK && job->encoding[0].truncated && job->arena.total < 2 << 20);
+    CHECK(job->work.err.code == EF_OK && job->work.row[0].encoding.truncated && job->work.arena.total < 2 << 20);
     job_free(job);
     session_free(s);
     buf_free(&body);
@@ -380,7 +381,7 @@ static int wrong;
 
 static char *text_of(const Job *job)
 {
-    Str s = job->err.code == EF_OK ? buf_view(&job->json) : str_of(job->err.message);
+    Str s = job->work.err.code == EF_OK ? buf_view(&job->out.text) : str_of(job->work.err.message);
     char *copy = calloc(1, s.n + 1);
     return memcpy(copy, s.p, s.n);
 }
@@ -405,7 +406,7 @@ static void test_company(const Model *model)
     static const int64_t budgets[] = { 1, 9, 40, 8192 };
     for (size_t i = 0; i < COUNT(budgets); i++) {
         pthread_t thread[CALLERS];
-        shared = session_new(model, &(SessionOptions){ .threads = 2, .batch_tokens = budgets[i] });
+        shared = job_session(model, &(SessionOptions){ .threads = 2, .batch_tokens = budgets[i] });
         for (int k = 0; k < TEXTS && i == 0; k++) {
             Job *job = run_body(shared, texts[k]);
             expected[k] = text_of(job);
@@ -430,12 +431,12 @@ static void test_parts(const Model *model)
         buf_printf(&body, "%s\"text number %d with some words in it\"", i ? "," : "", i);
     buf_puts(&body, "]}");
     buf_char(&body, 0);
-    Session *s = session_new(model, &(SessionOptions){ .threads = 4 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 4 });
     Job *job = run_body(s, body.p);
-    CHECK(job->err.code == EF_OK && job->n == 300 && job->n_extra == 4);
-    json_write(&wanted, &job->reply);
-    CHECK(str_eq(buf_view(&wanted), buf_view(&job->json)));
-    CHECK(job->row_data[299] && job->row_width[299] > 0);
+    CHECK(job->work.err.code == EF_OK && job->work.n == 300 && job->out.parts == 4);
+    json_write(&wanted, &job->out.value);
+    CHECK(str_eq(buf_view(&wanted), buf_view(&job->out.text)));
+    CHECK(work_result(&job->work, 299)->data && work_result(&job->work, 299)->width > 0);
     job_free(job);
     session_free(s);
     buf_free(&body);
@@ -448,20 +449,20 @@ static void test_result_lines(const Model *model)
     TEST("lines of results");
     enum { N = 300 };
     Buf wanted = { 0 };
-    Session *s = session_new(model, &(SessionOptions){ .threads = 4 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 4 });
     Job *job = job_new();
-    job->first = ARRAY(&job->arena, Str, N);
-    for (job->n = 0; job->n < N; job->n++)
-        job->first[job->n] = str_of(str_format(&job->arena, "line %zu\\n of many", job->n));
-    job->lines = true;
-    session_run(s, job);
-    const Value *results = value_get(&job->reply, "results");
-    CHECK(job->err.code == EF_OK && job->n_extra == 4 && results->list.n == N);
+    job_items(job, N);
+    for (size_t i = 0; i < N; i++)
+        job->work.item[i].first = str_of(str_format(&job->work.arena, "line %zu\\n of many", i));
+    job->in.lines = true;
+    job_run(s, job);
+    const Value *results = value_get(&job->out.value, "results");
+    CHECK(job->work.err.code == EF_OK && job->out.parts == 4 && results->list.n == N);
     for (size_t i = 0; i < results->list.n; i++) {
         json_write(&wanted, &results->list.items[i]);
         buf_char(&wanted, '\n');
     }
-    CHECK(str_eq(buf_view(&wanted), buf_view(&job->json)));
+    CHECK(str_eq(buf_view(&wanted), buf_view(&job->out.text)));
     job_free(job);
     session_free(s);
     buf_free(&wanted);
@@ -470,23 +471,24 @@ static void test_result_lines(const Model *model)
 /* ---- submit ---- */
 static int returned, failed;
 
-static void count(Job *job)
+static void count(Work *work)
 {
-    __atomic_add_fetch(&failed, job->err.code != EF_OK, __ATOMIC_RELAXED);
+    Job *job = job_of(work);
+    __atomic_add_fetch(&failed, job->work.err.code != EF_OK, __ATOMIC_RELAXED);
     __atomic_add_fetch(&returned, 1, __ATOMIC_RELAXED);
     job_free(job);
 }
 
-static void keep(Job *job)
+static void keep(Work *work)
 {
-    (void)job;
+    (void)work;
 }
 
 static Job *counted(const char *body)
 {
     Job *job = job_new();
-    job->body = str_of(body);
-    job->done = count;
+    job->in.body = str_of(body);
+    job->work.done = count;
     return job;
 }
 
@@ -497,10 +499,10 @@ static void test_submit(const Model *model, int threads)
     Err err = { 0 };
     returned = failed = 0;
     int accepted = 0, overloaded = 0;
-    Session *s = session_new(model, &(SessionOptions){ .threads = threads, .queue_jobs = 4 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = threads, .queue_jobs = 4 });
     for (int i = 0; i < MANY; i++) {
         Job *job = counted(texts[i % 5]);
-        if (session_submit(s, job, &err)) {
+        if (job_submit(s, job, &err)) {
             accepted++;
         } else {
             overloaded += err.code == EF_OVERLOADED;
@@ -511,7 +513,7 @@ static void test_submit(const Model *model, int threads)
     CHECK(accepted + overloaded == MANY && overloaded > 0 && accepted >= 4);
     CHECK(__atomic_load_n(&returned, __ATOMIC_RELAXED) == accepted && failed == 0);
     Job *late = counted(texts[0]);
-    CHECK(!session_submit(s, late, &err) && err.code == EF_UNAVAILABLE);
+    CHECK(!job_submit(s, late, &err) && err.code == EF_UNAVAILABLE);
     job_free(late);
     session_free(s);
 }
@@ -527,18 +529,18 @@ static void test_slices(const Model *model)
         buf_printf(&body, ",\"text number %d with quite a few words in it, more than some\"", i);
     buf_puts(&body, "]}");
     returned = failed = 0;
-    Session *s = session_new(model, &(SessionOptions){ .threads = 3, .replicas = 2 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 3, .replicas = 2 });
     Job *job = job_new(), *same = job_new(), *bad = job_new();
-    job->body = same->body = buf_view(&body);
-    job->done = keep;
-    CHECK(session_submit(s, job, &err));
-    session_run(s, same);
-    bad->body = (Str){ body.p, body.n - 3 }; /* broken at its end */
-    bad->done = count;
-    CHECK(session_submit(s, bad, &err));
+    job->in.body = same->in.body = buf_view(&body);
+    job->work.done = keep;
+    CHECK(job_submit(s, job, &err));
+    job_run(s, same);
+    bad->in.body = (Str){ body.p, body.n - 3 }; /* broken at its end */
+    bad->work.done = count;
+    CHECK(job_submit(s, bad, &err));
     session_drain(s);
-    CHECK(job->err.code == EF_OK && job->slices > 2 && same->slices == 0 && failed == 1);
-    CHECK(str_eq(buf_view(&job->json), buf_view(&same->json)));
+    CHECK(job->work.err.code == EF_OK && job->work.slice.n > 2 && same->work.slice.n == 0 && failed == 1);
+    CHECK(str_eq(buf_view(&job->out.text), buf_view(&same->out.text)));
     CHECK(session_meters(s)->rows == 2 * 901);
     job_free(job), job_free(same);
     CHECK(budget_used(session_budget(s)) == 0);
@@ -549,12 +551,12 @@ static void test_slices(const Model *model)
 static void test_deadline(const Model *model)
 {
     TEST("deadline");
-    Session *s = session_new(model, &(SessionOptions){ .threads = 1 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 1 });
     Job *job = job_new();
-    job->body = str_of(texts[0]);
-    job->deadline = now_seconds() - 1;
-    session_run(s, job);
-    CHECK(job->err.code == EF_DEADLINE && session_meters(s)->expired == 1);
+    job->in.body = str_of(texts[0]);
+    job->work.deadline = now_seconds() - 1;
+    job_run(s, job);
+    CHECK(job->work.err.code == EF_DEADLINE && session_meters(s)->expired == 1);
     job_free(job);
     session_free(s);
 }
@@ -564,10 +566,10 @@ static void test_abandoned(const Model *model)
     TEST("abandoned");
     Err err = { 0 };
     returned = failed = 0;
-    Session *s = session_new(model, &(SessionOptions){ .threads = 1 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 1 });
     Job *job = counted(texts[0]);
-    job_abandon(job);
-    CHECK(session_submit(s, job, &err));
+    work_abandon(&job->work);
+    CHECK(job_submit(s, job, &err));
     session_free(s);
     CHECK(returned == 1 && failed == 1);
 }

@@ -6,7 +6,7 @@
 #include "data/gzip.h"
 #include "data/json.h"
 #include "data/proto.h"
-#include "session/session.h"
+#include "dialect/job.h"
 
 static const char *const folders[] = { "../shared/fixtures/dummy/",
                                        "../../shared/fixtures/dummy/" };
@@ -29,10 +29,10 @@ static bool open_model(const char *name, Model **model)
 static Job *run(Session *s, const JobForm *form, Str body)
 {
     Job *job = job_new();
-    job->body = body;
-    job->form = form;
-    job->body_most = 1 << 20;
-    session_run(s, job);
+    job->in.body = body;
+    job->in.form = form;
+    job->in.most = 1 << 20;
+    job_run(s, job);
     return job;
 }
 
@@ -54,10 +54,10 @@ static bool same(Session *s, Str json)
     Buf body = { 0 }, wanted = { 0 };
     convert(&body, json, task->request);
     Job *plain = run(s, NULL, json), *proto = run(s, &form, buf_view(&body));
-    proto_write(&wanted, &plain->reply, task->reply);
-    bool ok = plain->err.code == EF_OK && proto->err.code == EF_OK && wanted.n > 0 &&
-              str_eq(buf_view(&wanted), buf_view(&proto->json));
-    if (!ok) printf("  %s, %s\n", plain->err.message, proto->err.message);
+    proto_write(&wanted, &plain->out.value, task->reply);
+    bool ok = plain->work.err.code == EF_OK && proto->work.err.code == EF_OK && wanted.n > 0 &&
+              str_eq(buf_view(&wanted), buf_view(&proto->out.text));
+    if (!ok) printf("  %s, %s\n", plain->work.err.message, proto->work.err.message);
     job_free(plain), job_free(proto);
     buf_free(&body), buf_free(&wanted);
     return ok;
@@ -77,7 +77,7 @@ static void test_same(void)
         Model *model;
         TEST(models[i]);
         if (!open_model(models[i], &model)) continue;
-        Session *s = session_new(model, &(SessionOptions){ .threads = 4 });
+        Session *s = job_session(model, &(SessionOptions){ .threads = 4 });
         CHECK(same(s, STR("{\"inputs\":[\"hello world\"]}")));
         CHECK(same(s, STR("{\"inputs\":[\"a\",\"b c\"],\"metadata\":{\"k\":\"v\",\"l\":\"\"}}")));
         CHECK(same(s, buf_view(&many)));
@@ -90,7 +90,7 @@ static void test_same(void)
 static bool refuses(Session *s, const JobForm *form, Str body, ef_code code, const char *words)
 {
     Job *job = run(s, form, body);
-    bool ok = job->err.code == code && says(&job->err, words) && job->json.n == 0;
+    bool ok = job->work.err.code == code && says(&job->work.err, words) && job->out.text.n == 0;
     job_free(job);
     return ok;
 }
@@ -102,14 +102,14 @@ static bool packs(Session *s, const JobForm *form)
     Job *job = job_new();
     Err err = { 0 };
     Buf plain = { 0 };
-    job->body = buf_view(&body);
-    job->form = form;
-    job->body_packed = true;
-    job->body_most = 100;
-    job->gzip_from = 1;
-    session_run(s, job);
-    bool ok = job->err.code == EF_OK && job->json_packed &&
-              gzip_unpack(&plain, buf_view(&job->json), 1 << 20, &err) && plain.n > 16 * 4;
+    job->in.body = buf_view(&body);
+    job->in.form = form;
+    job->in.gzip = true;
+    job->in.most = 100;
+    job->in.gzip_from = 1;
+    job_run(s, job);
+    bool ok = job->work.err.code == EF_OK && job->out.gzip &&
+              gzip_unpack(&plain, buf_view(&job->out.text), 1 << 20, &err) && plain.n > 16 * 4;
     job_free(job);
     buf_free(&body), buf_free(&plain);
     return ok;
@@ -128,9 +128,9 @@ static bool shapes(Session *s)
     JobForm form = { task->request, task->result, first_result };
     Job *job = run(s, &form, STR("\x0a\x05hello"));
     Buf wanted = { 0 };
-    proto_write(&wanted, &job->reply, task->result);
-    bool ok = job->err.code == EF_OK && value_get(&job->reply, "embeddings") &&
-              str_eq(buf_view(&wanted), buf_view(&job->json));
+    proto_write(&wanted, &job->out.value, task->result);
+    bool ok = job->work.err.code == EF_OK && value_get(&job->out.value, "embeddings") &&
+              str_eq(buf_view(&wanted), buf_view(&job->out.text));
     job_free(job);
     buf_free(&wanted);
     return ok;
@@ -141,7 +141,7 @@ static void test_one(void)
     Model *model;
     TEST("one request");
     if (!open_model("embedding", &model)) return;
-    Session *s = session_new(model, &(SessionOptions){ .threads = 1 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 1 });
     JobForm form = { .request = model->task->request, .reply = model->task->reply };
     CHECK(refuses(s, &form, STR("\x0a\x09hello"), EF_BAD_REQUEST, "protobuf: field 1"));
     CHECK(refuses(s, &form, STR("\x0a\x01\xff"), EF_BAD_REQUEST, "inputs: found bytes"));

@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "check.h"
 #include "scarce.h"
-#include "session/session.h"
+#include "dialect/job.h"
 
 enum { JOBS = 3, MOST_PLACES = 1000 };
 
@@ -23,7 +23,7 @@ static void count_back(Job *job)
 static Job *job_of_words(int texts, int words)
 {
     Job *job = job_new();
-    Buf b = { .arena = &job->arena };
+    Buf b = { .arena = &job->work.arena };
     buf_puts(&b, "{\"inputs\":[");
     for (int i = 0; i < texts; i++) {
         buf_puts(&b, i ? ",\"" : "\"");
@@ -31,8 +31,8 @@ static Job *job_of_words(int texts, int words)
         buf_char(&b, '"');
     }
     buf_puts(&b, "]}");
-    job->body = buf_view(&b);
-    job->done = count_back;
+    job->in.body = buf_view(&b);
+    job->work.done = count_back;
     return job;
 }
 
@@ -42,7 +42,7 @@ static void run_jobs(Session *s, Job *job[JOBS], int texts, int words)
     __atomic_store_n(&back, 0, __ATOMIC_RELEASE);
     for (int i = 0; i < JOBS; i++) {
         job[i] = job_of_words(texts, words + 7 * i);
-        entered += session_submit(s, job[i], &job[i]->err);
+        entered += job_submit(s, job[i], &job[i]->err);
     }
     while (__atomic_load_n(&back, __ATOMIC_ACQUIRE) < entered) usleep(50);
 }
@@ -71,7 +71,7 @@ static bool try_jobs(Session *s, int texts, int words, int from, bool lasts, boo
 /* step: of the places, every so many. */
 static void test_places(const Model *model, int threads, int texts, int words, int step)
 {
-    Session *s = session_new(model, &(SessionOptions){ .threads = threads });
+    Session *s = job_session(model, &(SessionOptions){ .threads = threads });
     for (int lasts = 0; lasts < 2; lasts++) {
         bool ok = true, refused = true;
         int n = 1, failed = 0;

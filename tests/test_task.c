@@ -167,10 +167,10 @@ static void test_inputs(void)
     Err err;
     CHECK(
         inputs("{\"inputs\":[\"a\",[\"b\",\"c\"]],\"metadata\":{\"k\":\"v\"},\"x\":1}", &in, &err));
-    CHECK(in.n == 2 && str_is(in.first[0], "a") && !in.second[0].p);
-    CHECK(str_is(in.first[1], "b") && str_is(in.second[1], "c"));
+    CHECK(in.n == 2 && str_is(in.item[0].first, "a") && !in.item[0].second.p);
+    CHECK(str_is(in.item[1].first, "b") && str_is(in.item[1].second, "c"));
     CHECK(inputs("{\"inputs\":\"only\",\"metadata\":null}", &in, &err) && in.n == 1 &&
-          str_is(in.first[0], "only"));
+          str_is(in.item[0].first, "only"));
     static const struct { const char *body, *words; ef_code code;
     } rows[] = {
         { "[]", "found a list, wanted an object", EF_INVALID_INPUT },
@@ -195,9 +195,9 @@ static void test_inputs(void)
     for (size_t i = 0; i < COUNT(rows); i++)
         CHECK(!inputs(rows[i].body, &in, &err) && err.code == rows[i].code &&
               says(&err, rows[i].words));
-    Str bad = STR("a\xff");
-    CHECK(!task_inputs_check(&(TaskInputs){ &bad, NULL, 1 }, 3, &err) && says(&err, "UTF-8"));
-    CHECK(!task_inputs_check(&(TaskInputs){ &bad, NULL, 0 }, 3, &err) &&
+    Item bad = { .first = STR("a\xff") };
+    CHECK(!task_inputs_check(&(TaskInputs){ &bad, 1 }, 3, &err) && says(&err, "UTF-8"));
+    CHECK(!task_inputs_check(&(TaskInputs){ &bad, 0 }, 3, &err) &&
           says(&err, "empty string"));
 }
 
@@ -256,7 +256,7 @@ static bool gives(const char *name, const ModelConfig *c, bool chars, const Task
     full.tokenizer = tokenizer;
     if (!full.encoding) full.encoding = &encoding;
     if (!full.first.p) full.first = STR("caf\xc3\xa9 bar");
-    task(name)->finish(&arena, c, &(TaskOptions){ .chars = chars }, &full, &out);
+    task(name)->finish(&arena, c, &(TaskOptions){ .chars = chars }, &full, 1, &out);
     json_write(&text, &out);
     bool ok = str_is(buf_view(&text), json);
     if (!ok) printf("  gave   %.*s\n  wanted %s\n", STR_ARG(buf_view(&text)), json);

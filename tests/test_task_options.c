@@ -25,10 +25,10 @@ static void test_reading(void)
     Err err;
     CHECK(options("sentence_embedding", "{\"normalize\":true,\"pooling\":\"max\",\"dimensions\":4,"
                   "\"encoding\":\"base64\",\"truncate\":false,\"return_tokens\":true}", &o, &err));
-    CHECK(o.normalize && o.pooling == POOL_MAX && o.dimensions == 4 && o.base64 && o.whole &&
+    CHECK(o.normalize && o.pooling == POOL_MAX && o.dimensions == 4 && o.base64 && o.input.whole &&
           o.return_tokens && !o.chars);
     CHECK(options("token_classification", "{\"aggregation\":\"simple\",\"offsets\":\"chars\"}", &o,
-                  &err) && o.grouping == GROUP_SIMPLE && o.chars && !o.whole);
+                  &err) && o.grouping == GROUP_SIMPLE && o.chars && !o.input.whole);
     CHECK(options("token_classification", "{\"top_k\":\"not one of its options\"}", &o, &err));
     CHECK(options("token_classification", "{\"normalise\":\"near none of its options\"}", &o, &err));
     static const struct { const char *task, *json, *words; } wrong[] = {
@@ -70,7 +70,7 @@ static Value finish_row(const char *name, const char *json, TaskRow row)
         task->pool(&row, &o, pooled);
         row.data = pooled, row.tokens = 1;
     }
-    task->finish(&arena, &config, &o, &row, &out);
+    task->finish(&arena, &config, &o, &row, 1, &out);
     return out;
 }
 
@@ -157,7 +157,7 @@ static bool extracts(const ModelConfig *config, const TaskOptions *o, const Task
 {
     Value out;
     Buf mine = { 0 }, theirs = { 0 };
-    task_find(STR("token_classification"))->finish(&arena, config, o, row, &out);
+    task_find(STR("token_classification"))->finish(&arena, config, o, row, 1, &out);
     json_write(&mine, value_get(&out, "extracted"));
     json_write(&theirs, wanted);
     bool ok = !value_get(&out, "tokens") && str_eq(buf_view(&mine), buf_view(&theirs));
@@ -188,7 +188,7 @@ static void check_case(const Value *c, const ModelConfig *config, const Tokenize
         TaskRow row = { .first = text, .encoding = &e, .tokenizer = tokenizer, .data = logits,
                         .tokens = (int64_t)e.n, .width = config->num_labels };
         Value out;
-        task_find(STR("token_classification"))->finish(&arena, config, &o, &row, &out);
+        task_find(STR("token_classification"))->finish(&arena, config, &o, &row, 1, &out);
         CHECK(!value_get(&out, "tokens"));
         if (!CHECK(same_entities(value_get(&out, "entities"), value_get(c, ways[w]))))
             printf("  %s of %.*s\n", ways[w], STR_ARG(text));

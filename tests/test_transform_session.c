@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "check.h"
 #include "data/json.h"
-#include "session/session.h"
+#include "dialect/job.h"
 
 static Arena arena;
 
@@ -39,8 +39,8 @@ static Model *open_model(const char *task, const char *script)
 static Job *run(Session *s, const char *body)
 {
     Job *job = job_new();
-    job->body = str_of(body);
-    session_run(s, job);
+    job->in.body = str_of(body);
+    job_run(s, job);
     return job;
 }
 
@@ -49,10 +49,10 @@ static const char *answer(const char *task, const char *script, const char *body
 {
     Model *m = open_model(task, script);
     if (!m) return NULL;
-    Session *s = session_new(m, &(SessionOptions){ .threads = 2 });
+    Session *s = job_session(m, &(SessionOptions){ .threads = 2 });
     Job *job = run(s, body);
-    const char *text = job->err.code == EF_OK ? str_dup(&arena, buf_view(&job->json))
-                                              : str_format(&arena, "%s", job->err.message);
+    const char *text = job->work.err.code == EF_OK ? str_dup(&arena, buf_view(&job->out.text))
+                                              : str_format(&arena, "%s", job->work.err.message);
     job_free(job);
     session_free(s);
     model_close(m);
@@ -119,10 +119,10 @@ static void test_many(void)
     for (int i = 0; i < 1500; i++) buf_puts(&body, ",\"a\"");
     buf_puts(&body, "]}");
     buf_char(&body, 0);
-    Session *s = session_new(m, &(SessionOptions){ .threads = 2 });
+    Session *s = job_session(m, &(SessionOptions){ .threads = 2 });
     Job *job = run(s, body.p);
-    if (!CHECK(job->err.code == EF_OK)) printf("  %s\n", job->err.message);
-    CHECK(job->n == 1501 && job->row_tokens[0] == 502 && job->row_tokens[1500] == 3);
+    if (!CHECK(job->work.err.code == EF_OK)) printf("  %s\n", job->work.err.message);
+    CHECK(job->work.n == 1501 && work_result(&job->work, 0)->tokens == 502 && work_result(&job->work, 1500)->tokens == 3);
     job_free(job);
     session_free(s);
     model_close(m);
@@ -134,9 +134,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
 static int ended;
 
-static void count_end(Job *job)
+static void count_end(Work *work)
 {
-    (void)job;
+    (void)work;
     pthread_mutex_lock(&lock);
     ended++;
     pthread_cond_signal(&came);
@@ -162,24 +162,24 @@ static void wait_for(int n)
 static int answered_beside(Model *m, double limit)
 {
     m->transform->limits.seconds = limit;
-    Session *s = session_new(m, &(SessionOptions){ .threads = 1 });
+    Session *s = job_session(m, &(SessionOptions){ .threads = 1 });
     Job *stuck = job_new();
     Err err = { 0 };
-    stuck->body = STR("{\"inputs\":[\"stuck\",\"b\",\"c\"]}");
-    stuck->done = count_end;
+    stuck->in.body = STR("{\"inputs\":[\"stuck\",\"b\",\"c\"]}");
+    stuck->work.done = count_end;
     ended = 0;
-    CHECK(session_submit(s, stuck, &err));
+    CHECK(job_submit(s, stuck, &err));
     int answered = 0;
     while (ends() == 0) { /* as many as there is time for */
         Job *job = run(s, TWO);
-        answered += job->err.code == EF_OK && ends() == 0;
+        answered += job->work.err.code == EF_OK && ends() == 0;
         job_free(job);
     }
     wait_for(1);
-    CHECK(stuck->err.code == EF_INTERNAL && says(&stuck->err, "over its "));
+    CHECK(stuck->work.err.code == EF_INTERNAL && says(&stuck->work.err, "over its "));
     job_free(stuck);
     Job *job = run(s, TWO);
-    CHECK(job->err.code == EF_OK);
+    CHECK(job->work.err.code == EF_OK);
     job_free(job);
     session_free(s);
     return answered;
@@ -205,7 +205,7 @@ static void *call_often(void *session)
     for (int i = 0; i < 40; i++) {
         Job *job = run(session, i % 2 ? TWO : "{\"inputs\":[\"one\",\"two\",\"three\"]}");
         const char *words = i % 2 ? "\"scores\":[2.0," : "\"scores\":[3.0,";
-        if (job->err.code != EF_OK || !memmem(job->json.p, job->json.n, words, strlen(words)))
+        if (job->work.err.code != EF_OK || !memmem(job->out.text.p, job->out.text.n, words, strlen(words)))
             wrong++;
         job_free(job);
     }
@@ -218,7 +218,7 @@ static void test_company(void)
     Model *m = open_model("sequence_classification",
                           POST("return t * 0 + t:shape(1)") " function Preprocess(s) return s end");
     if (!m) return;
-    Session *s = session_new(m, &(SessionOptions){ .threads = 2 });
+    Session *s = job_session(m, &(SessionOptions){ .threads = 2 });
     pthread_t caller[4];
     for (size_t i = 0; i < COUNT(caller); i++)
         CHECK(pthread_create(&caller[i], NULL, call_often, s) == 0);

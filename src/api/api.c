@@ -76,7 +76,7 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
     *m = (ef_model){ .arena = arena, .model = model,
                      .tokenizer = { .tokenizer = model->tokenizer } };
     SessionOptions settings = { .threads = options ? options->threads : 0 };
-    m->session = session_new(model, &settings);
+    m->session = job_session(model, &settings);
     m->output = str_dup(&m->arena, model->graph->value[model->graph->output[0]].name);
     describe(m);
     if (m->session) return m;
@@ -135,25 +135,25 @@ static bool read_params(const Model *model, Job *job, const char *json, Err *err
 {
     Value params;
     if (!json) return true;
-    if (!json_parse(&job->arena, str_of(str_dup(&job->arena, str_of(json))), &params, err))
+    if (!json_parse(&job->work.arena, str_of(str_dup(&job->work.arena, str_of(json))), &params, err))
         return within(err, "params_json");
-    return task_options(model->task, &model->config, &params, &job->options, err);
+    return task_options(model->task, &model->config, &params, &job->work.options, err);
 }
 
 /* Texts are copied: a job outlives nothing it does not own. */
 static bool fill_job(Job *job, const ef_input *in, size_t count, Err *err)
 {
-    job->n = count;
-    job->first = ARRAY(&job->arena, Str, count + 1);
-    job->second = ARRAY(&job->arena, Str, count + 1);
+    Arena *arena = &job->work.arena;
+    job_items(job, count);
     for (size_t i = 0; i < count; i++) {
         Str first = { in[i].data, in[i].size }, second = { in[i].data2, in[i].size2 };
         if (in[i].kind != EF_TEXT && in[i].kind != EF_PAIR)
             return fail(err, EF_UNSUPPORTED, "input %zu: found words, wanted a text or a pair", i);
         if (!first.p || (in[i].kind == EF_PAIR && !second.p))
             return fail(err, EF_INVALID_INPUT, "input %zu: found no text", i);
-        job->first[i] = (Str){ str_dup(&job->arena, first), first.n };
-        if (in[i].kind == EF_PAIR) job->second[i] = (Str){ str_dup(&job->arena, second), second.n };
+        Item *item = &job->work.item[i];
+        item->first = (Str){ str_dup(arena, first), first.n };
+        if (in[i].kind == EF_PAIR) item->second = (Str){ str_dup(arena, second), second.n };
     }
     return true;
 }
@@ -163,8 +163,8 @@ static ef_reply *reply_of(const ef_model *m, Job *job)
     Arena arena = { 0 };
     ef_reply *r = NEW(&arena, ef_reply);
     *r = (ef_reply){ .arena = arena, .job = job, .model = m->model, .output = m->output };
-    if (job->json.n == 0) json_write(&job->json, &job->reply);
-    buf_char(&job->json, 0);
+    if (job->out.text.n == 0) json_write(&job->out.text, &job->out.value);
+    buf_char(&job->out.text, 0);
     return r;
 }
 
@@ -174,8 +174,8 @@ ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *
     Job *job = job_new();
     Err own = { 0 };
     if (fill_job(job, in, count, &own) && read_params(m->model, job, params_json, &own)) {
-        session_run(m->session, job);
-        own = job->err;
+        job_run(m->session, job);
+        own = job->work.err;
     }
     if (own.code == EF_OK) return reply_of(m, job);
     job_free(job);
@@ -186,16 +186,17 @@ ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *
 bool ef_reply_tensor(const ef_reply *r, size_t input, ef_tensor *out)
 {
     const Job *job = r->job;
-    if (input >= job->n || !job->row_data) return false;
-    *out = (ef_tensor){ .name = r->output, .data = job->row_data[input] };
-    if (r->model->task->per_token) out->dim[out->rank++] = job->row_tokens[input];
-    out->dim[out->rank++] = job->row_width[input];
+    if (input >= job->work.n || !job->work.result) return false;
+    const TaskTensor *result = work_result(&job->work, work_row(&job->work, input));
+    *out = (ef_tensor){ .name = r->output, .data = result->data };
+    if (r->model->task->per_token) out->dim[out->rank++] = result->tokens;
+    out->dim[out->rank++] = result->width;
     return true;
 }
 
 const char *ef_reply_json(const ef_reply *r)
 {
-    return r->job->json.p;
+    return r->job->out.text.p;
 }
 
 void ef_reply_free(ef_reply *r)

@@ -10,7 +10,7 @@
 #include "cli/table.h"
 #include "data/json.h"
 #include "data/npy.h"
-#include "session/session.h"
+#include "dialect/job.h"
 
 static const Option options[] = {
     OPTIONS_OPEN,
@@ -40,7 +40,7 @@ static Value with_metadata(Arena *arena, const Value *reply)
 static bool put_json(Buf *b, Job *job, Err *err)
 {
     (void)err;
-    Value reply = with_metadata(&job->arena, &job->reply);
+    Value reply = with_metadata(&job->work.arena, &job->out.value);
     json_write_pretty(b, &reply);
     buf_char(b, '\n');
     return true;
@@ -49,7 +49,7 @@ static bool put_json(Buf *b, Job *job, Err *err)
 static bool put_jsonl(Buf *b, Job *job, Err *err)
 {
     (void)err;
-    const Value *results = value_get(&job->reply, "results");
+    const Value *results = value_get(&job->out.value, "results");
     for (size_t i = 0; i < results->list.n; i++) {
         json_write(b, &results->list.items[i]);
         buf_char(b, '\n');
@@ -60,23 +60,25 @@ static bool put_jsonl(Buf *b, Job *job, Err *err)
 static bool put_csv(Buf *b, Job *job, Err *err)
 {
     (void)err;
-    table_write(b, value_get(&job->reply, "results"));
+    table_write(b, value_get(&job->out.value, "results"));
     return true;
 }
 
 /* [texts, width], or [tokens, width] of a single text. */
 static bool put_npy(Buf *b, Job *job, Err *err)
 {
-    const int64_t width = job->row_width[0];
-    Npy npy = { 'f', sizeof(float), 2, { (int64_t)job->n, width } };
-    if (job->n == 1) npy.dim[0] = job->row_tokens[0];
-    for (size_t i = 0; i < job->n && job->n > 1; i++)
-        if (job->row_tokens[i] != 1)
+    const int64_t width = work_result(&job->work, 0)->width;
+    Npy npy = { 'f', sizeof(float), 2, { (int64_t)job->work.n, width } };
+    if (job->work.n == 1) npy.dim[0] = work_result(&job->work, 0)->tokens;
+    for (size_t i = 0; i < job->work.n && job->work.n > 1; i++)
+        if (work_result(&job->work, i)->tokens != 1)
             return fail(err, EF_USAGE, "--format npy: found several texts with a vector for each token, wanted "
                         "one text (or jsonl)");
     Buf numbers = { 0 };
-    for (size_t i = 0; i < job->n; i++)
-        buf_add(&numbers, job->row_data[i], (size_t)(job->row_tokens[i] * width) * sizeof(float));
+    for (size_t i = 0; i < job->work.n; i++) {
+        const TaskTensor *row = work_result(&job->work, i);
+        buf_add(&numbers, row->data, (size_t)(row->tokens * width) * sizeof(float));
+    }
     npy.data = numbers.p;
     npy.bytes = numbers.n;
     npy_write(b, &npy);
@@ -87,7 +89,7 @@ static bool put_npy(Buf *b, Job *job, Err *err)
 static bool put_entities(Buf *b, Job *job, Err *err)
 {
     (void)err;
-    entities_write(b, &job->reply, job->first, job->n);
+    entities_write(b, &job->out.value, job->work.item, job->work.n);
     return true;
 }
 
@@ -160,7 +162,7 @@ static bool read_texts(Args *a, Job *job, Err *err)
     Texts t = { 0 };
     const char *path = args_value(a, "input");
     for (int i = 0; i < a->n_text; i++) {
-        keep(&job->arena, &t, (Record){ .first = str_of(a->text[i]) });
+        keep(&job->work.arena, &t, (Record){ .first = str_of(a->text[i]) });
         if (!utf8_valid(t.record[t.n - 1].first))
             return fail(err, EF_INVALID_INPUT, "text %d is not valid UTF-8", i + 1);
     }
@@ -169,24 +171,20 @@ static bool read_texts(Args *a, Job *job, Err *err)
     if (!path && args_has(a, unused))
         return fail(err, EF_USAGE, "--%s has no effect on the texts of the line: wanted --input "
                     "FILE", unused);
-    if (path && !read_stream(a, path, &job->arena, &t, err)) return false;
+    if (path && !read_stream(a, path, &job->work.arena, &t, err)) return false;
     if (t.n == 0) return fail(err, EF_USAGE, "infer: wanted at least one text");
-    job->n = t.n;
-    job->first = ARRAY(&job->arena, Str, t.n);
-    job->second = ARRAY(&job->arena, Str, t.n);
-    for (size_t i = 0; i < t.n; i++) {
-        job->first[i] = t.record[i].first;
-        job->second[i] = t.record[i].second;
-    }
+    job_items(job, t.n);
+    for (size_t i = 0; i < t.n; i++)
+        job->work.item[i] = (Item){ .first = t.record[i].first, .second = t.record[i].second };
     return true;
 }
 
 static bool infer(Args *a, Session *session, Job *job, const struct Format *format, Err *err)
 {
-    job->no_json = true;
-    if (!args_chars(a, &job->options.chars, err)) return false;
-    session_run(session, job);
-    if (job->err.code != EF_OK) return fail(err, job->err.code, "%s", job->err.message);
+    job->in.no_text = true;
+    if (!args_chars(a, &job->work.options.chars, err)) return false;
+    job_run(session, job);
+    if (job->work.err.code != EF_OK) return fail(err, job->work.err.code, "%s", job->work.err.message);
     return render(a, job, format, err);
 }
 
@@ -198,7 +196,7 @@ static bool with_session(Args *a, const Model *model, Job *job, const struct For
     if (args_has(a, "entities") && strcmp(model->task->name, "token_classification") != 0)
         return fail(err, EF_USAGE, "--entities: found a model for %s, wanted token_classification",
                     model->task->name);
-    Session *session = session_new(model, &(SessionOptions){ .threads = (int)threads, .max_inputs = job->n });
+    Session *session = job_session(model, &(SessionOptions){ .threads = (int)threads, .max_inputs = job->work.n });
     if (!session) return fail(err, EF_IO, "no thread could be started");
     bool ok = infer(a, session, job, format, err);
     session_free(session);

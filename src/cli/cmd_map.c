@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 #include "cli/resuming.h"
 #include "data/json.h"
-#include "session/session.h"
+#include "dialect/job.h"
 
 enum { CHUNK_RECORDS = 64, CHUNK_BYTES = 1 << 17, LEAST_CHUNKS = 32, THREAD_CHUNKS = 4 };
 enum { RUN_TOKENS = 1024 }; /* longer ones gain nothing; at the end all threads have some */
@@ -63,9 +63,9 @@ typedef struct Mapper {
 } Mapper;
 
 /* ---- in ---- */
-static void chunk_done(Job *job)
+static void chunk_done(Work *work)
 {
-    Chunk *c = job->context;
+    Chunk *c = work->context;
     Mapper *m = c->mapper;
     pthread_mutex_lock(&m->lock);
     c->done = true;
@@ -90,33 +90,32 @@ static void read_chunk(Mapper *m, Chunk *c, bool *more)
 }
 
 /* The usable ones of records from..to as a job; NULL: there is none. */
-static Job *job_of(Mapper *m, const Chunk *c, size_t from, size_t to)
+static Job *chunk_job(Mapper *m, const Chunk *c, size_t from, size_t to)
 {
     Job *job = job_new();
-    const size_t room = to - from;
-    job->first = ARRAY(&job->arena, Str, room);
-    job->second = ARRAY(&job->arena, Str, room);
-    job->lines = true;
-    job->options = m->options;
+    size_t n = 0;
+    job_items(job, to - from);
+    job->in.lines = true;
+    job->work.options = m->options;
     for (size_t i = from; i < to; i++) {
         if (c->record[i].err.code != EF_OK) continue;
-        job->first[job->n] = c->record[i].first;
-        job->second[job->n++] = c->record[i].second;
+        job->work.item[n++] = (Item){ .first = c->record[i].first, .second = c->record[i].second };
     }
-    if (job->n) return job;
+    job->work.n = n;
+    if (n) return job;
     job_free(job);
     return NULL;
 }
 
 static bool submit(Mapper *m, Chunk *c, Err *err)
 {
-    c->job = job_of(m, c, 0, c->n);
+    c->job = chunk_job(m, c, 0, c->n);
     c->done = !c->job;
     if (!c->job) return true;
-    c->job->share = (double)m->read * CHUNK_SHARE;
-    c->job->done = chunk_done;
-    c->job->context = c;
-    if (session_submit(m->session, c->job, err)) return true;
+    c->job->work.share = (double)m->read * CHUNK_SHARE;
+    c->job->work.done = chunk_done;
+    c->job->work.context = c;
+    if (job_submit(m->session, c->job, err)) return true;
     job_free(c->job);
     c->job = NULL;
     return false;
@@ -159,7 +158,7 @@ static void put_line(Mapper *m, const Record *r, Str result, const Err *e)
 /* The job's next result, with its line end. */
 static Str next_result(const Job *job, size_t *at)
 {
-    const char *from = job->json.p + *at, *end = memchr(from, '\n', job->json.n - *at);
+    const char *from = job->out.text.p + *at, *end = memchr(from, '\n', job->out.text.n - *at);
     assert(end);
     Str line = { from, (size_t)(end + 1 - from) };
     *at += line.n;
@@ -169,16 +168,16 @@ static Str next_result(const Job *job, size_t *at)
 /* A chunk that failed as a whole runs again record by record, so that each has its own answer. */
 static void put_alone(Mapper *m, Chunk *c, size_t i)
 {
-    Job *job = job_of(m, c, i, i + 1);
-    session_run(m->session, job);
-    m->tokens += job->tokens;
-    put_line(m, &c->record[i], buf_view(&job->json), &job->err);
+    Job *job = chunk_job(m, c, i, i + 1);
+    job_run(m->session, job);
+    m->tokens += job->work.tokens;
+    put_line(m, &c->record[i], buf_view(&job->out.text), &job->work.err);
     job_free(job);
 }
 
 static bool write_chunk(Mapper *m, Chunk *c, Err *err)
 {
-    const bool whole = c->job && c->job->err.code == EF_OK;
+    const bool whole = c->job && c->job->work.err.code == EF_OK;
     size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
         const Record *r = &c->record[i];
@@ -186,7 +185,7 @@ static bool write_chunk(Mapper *m, Chunk *c, Err *err)
         else if (whole) put_line(m, r, next_result(c->job, &at), &r->err);
         else put_alone(m, c, i);
     }
-    if (whole) m->tokens += c->job->tokens;
+    if (whole) m->tokens += c->job->work.tokens;
     job_free(c->job);
     c->job = NULL;
     return write_all(m, err);
@@ -258,7 +257,7 @@ static bool start_session(Args *a, Mapper *m, Err *err)
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
     SessionOptions how = { .threads = (int)threads, .bulk = true, .batch_seconds = 0.2,
                            .batch_tokens = RUN_TOKENS };
-    m->session = session_new(m->model, &how);
+    m->session = job_session(m->model, &how);
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
     m->ring = ARRAY(&a->arena, Chunk, m->chunks);

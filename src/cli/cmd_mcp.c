@@ -49,11 +49,11 @@ static bool answer(Talk *t, Str line, Err *err)
     const Model *model = session_model(t->session);
     Job *job = job_new();
     bool ok = true;
-    mcp_read(model, line, t->era, NULL, &job->arena, &call);
+    mcp_read(model, line, t->era, NULL, &job->work.arena, &call);
     t->era = call.era;
     if (call.kind == MCP_RUN) {
-        job->body = call.body;
-        session_run(t->session, job);
+        job->in.body = call.body;
+        job_run(t->session, job);
         call.reply = mcp_answer(&call, job);
     }
     if (call.kind != MCP_SILENT) ok = say(t, &call.reply, err);
@@ -145,7 +145,7 @@ static bool run(Args *a, Err *err)
     if (!args_count(a, "threads", 0, 4096, &threads, err) || !read_settings(a, &settings, err) ||
         !args_model(a, &model, err))
         return false;
-    Talk t = { .session = session_new(model, &(SessionOptions){ .threads = (int)threads }) };
+    Talk t = { .session = job_session(model, &(SessionOptions){ .threads = (int)threads }) };
     bool ok = !t.session                ? fail(err, EF_IO, "no thread could be started")
               : args_has(a, "stdio")    ? talk(&t, err)
                                         : serve(&settings.server, &t, err);

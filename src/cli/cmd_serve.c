@@ -124,7 +124,7 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
 
 static bool serve(const Model *model, const ServeSettings *s, Err *err)
 {
-    Session *session = session_new(model, &s->session);
+    Session *session = job_session(model, &s->session);
     if (!session) return fail(err, EF_IO, "no thread could be started");
     bool ok = server_run(session, &s->server, &stop, err);
     session_free(session);

@@ -19,11 +19,11 @@ void entities_of(Buf *b, Str text, const Value *result)
     arena_free(&arena);
 }
 
-void entities_write(Buf *b, const Value *reply, const Str *texts, size_t n)
+void entities_write(Buf *b, const Value *reply, const Item *texts, size_t n)
 {
     const Value *results = value_get(reply, "results");
     for (size_t i = 0; i < n && results && i < results->list.n; i++) {
-        buf_printf(b, "%.*s\n", STR_ARG(texts[i]));
-        entities_of(b, texts[i], &results->list.items[i]);
+        buf_printf(b, "%.*s\n", STR_ARG(texts[i].first));
+        entities_of(b, texts[i].first, &results->list.items[i]);
     }
 }

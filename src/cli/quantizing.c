@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "data/json.h"
-#include "session/session.h"
+#include "dialect/job.h"
 
 enum { MOST_TEXTS = 1 << 24 };
 
@@ -100,15 +100,15 @@ static void comparing_open(Comparing *c, Arena *arena, const Str *texts, size_t 
 static bool run_texts(Comparing *c, int which, const Model *model, Err *err)
 {
     Job *job = c->job[which];
-    Session *session = session_new(model, &(SessionOptions){ .max_inputs = c->n });
+    Session *session = job_session(model, &(SessionOptions){ .max_inputs = c->n });
     if (!session) return fail(err, EF_IO, "no thread could be started");
-    job->n = c->n, job->no_json = true;
-    job->first = ARRAY(&job->arena, Str, c->n);
-    memcpy(job->first, c->texts, c->n * sizeof *c->texts);
-    session_run(session, job);
+    job->in.no_text = true;
+    job_items(job, c->n);
+    for (size_t i = 0; i < c->n; i++) job->work.item[i].first = c->texts[i];
+    job_run(session, job);
     session_free(session);
     c->labels = strstr(model->task->name, "classification") != NULL;
-    return job->err.code == EF_OK || fail(err, job->err.code, "%s", job->err.message);
+    return job->work.err.code == EF_OK || fail(err, job->work.err.code, "%s", job->work.err.message);
 }
 
 static bool run_file(Comparing *c, int which, const char *path, const ModelOpen *how, Err *err)
@@ -153,24 +153,27 @@ void accuracy_finish(Accuracy *out)
 }
 
 /* Two files side by side need not be one model. */
-static bool same_shapes(const Job *a, const Job *b, Err *err)
+static bool same_shapes(const Work *a, const Work *b, Err *err)
 {
-    for (size_t r = 0; r < a->n; r++)
-        if (a->row_tokens[r] != b->row_tokens[r] || a->row_width[r] != b->row_width[r])
+    for (size_t r = 0; r < a->rows; r++) {
+        const TaskTensor *x = work_result(a, r), *y = work_result(b, r);
+        if (x->tokens != y->tokens || x->width != y->width)
             return fail(err, EF_BAD_MODEL, "the models' outputs differ in shape: found %lld x %lld "
-                        "and %lld x %lld", (long long)a->row_tokens[r], (long long)a->row_width[r],
-                        (long long)b->row_tokens[r], (long long)b->row_width[r]);
+                        "and %lld x %lld", (long long)x->tokens, (long long)x->width,
+                        (long long)y->tokens, (long long)y->width);
+    }
     return true;
 }
 
 static bool comparing_close(Comparing *c, bool ok, Accuracy *out, Err *err)
 {
-    const Job *a = c->job[0], *b = c->job[1];
+    const Work *a = &c->job[0]->work, *b = &c->job[1]->work;
     ok = ok && same_shapes(a, b, err);
     *out = (Accuracy){ 0 };
-    for (size_t r = 0; ok && r < c->n; r++)
-        accuracy_add(out, a->row_data[r], b->row_data[r], a->row_tokens[r], a->row_width[r],
-                     c->labels);
+    for (size_t r = 0; ok && r < c->n; r++) {
+        const TaskTensor *x = work_result(a, r);
+        accuracy_add(out, x->data, work_result(b, r)->data, x->tokens, x->width, c->labels);
+    }
     accuracy_finish(out);
     job_free(c->job[0]), job_free(c->job[1]);
     return ok;

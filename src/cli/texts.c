@@ -11,25 +11,27 @@ const Str *texts_of_args(Args *a)
 
 static bool submit(Texts *t, Err *err)
 {
-    Session *session = session_new(t->model, &(SessionOptions){ .max_inputs = t->n });
+    Session *session = job_session(t->model, &(SessionOptions){ .max_inputs = t->n });
     if (!session) return fail(err, EF_IO, "no thread could be started");
-    session_run(session, t->job);
+    job_run(session, t->job);
     session_free(session);
-    const Err *e = &t->job->err;
+    const Err *e = &t->job->work.err;
     return e->code == EF_OK || fail(err, e->code, "%s", e->message);
 }
 
 bool texts_run(Texts *t, Err *err)
 {
     Job *job = t->job = job_new();
-    job->no_json = true;
-    job->first = ARRAY(&job->arena, Str, t->n + 1);
+    job->in.no_text = true;
+    size_t n = 0;
+    job_items(job, t->n + 1);
     for (size_t i = 0; i < t->n; i++) {
         if (!utf8_valid(t->text[i]))
             return fail(err, EF_INVALID_INPUT, "text %zu is not valid UTF-8", i + 1);
-        if (t->text[i].n) job->first[job->n++] = t->text[i];
+        if (t->text[i].n) job->work.item[n++].first = t->text[i];
     }
-    return job->n == 0 || submit(t, err);
+    job->work.n = n;
+    return job->work.n == 0 || submit(t, err);
 }
 
 /* Where a text stands among those that are not empty. */
@@ -42,7 +44,7 @@ static size_t place(const Texts *t, size_t index)
 
 const Value *texts_result(const Texts *t, size_t i)
 {
-    const Value *results = value_get(&t->job->reply, "results");
+    const Value *results = value_get(&t->job->out.value, "results");
     return t->text[i].n && results ? &results->list.items[place(t, i)] : NULL;
 }
 
@@ -50,8 +52,9 @@ const float *texts_row(const Texts *t, size_t i, int64_t *tokens, int64_t *width
 {
     if (!t->text[i].n) return NULL;
     size_t at = place(t, i);
-    *tokens = t->job->row_tokens[at], *width = t->job->row_width[at];
-    return t->job->row_data[at];
+    const TaskTensor *row = work_result(&t->job->work, at);
+    *tokens = row->tokens, *width = row->width;
+    return row->data;
 }
 
 void texts_close(Texts *t)

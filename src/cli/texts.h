@@ -3,7 +3,7 @@
 #ifndef CLI_TEXTS_H
 #define CLI_TEXTS_H
 #include "cli/cli.h"
-#include "session/session.h"
+#include "dialect/job.h"
 
 typedef struct Texts {
     const Model *model;

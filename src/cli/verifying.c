@@ -17,7 +17,7 @@ static const double ALLOWED = 1e-4; /* between an fp32 graph and its golden outp
 
 enum { MOST_PROBLEMS = 16 };
 
-typedef struct Work {
+typedef struct Verification {
     Arena *arena;
     Verifying *v;
     const char *folder, *onnx, *small; /* small: the int8 model beside it, or NULL */
@@ -25,10 +25,10 @@ typedef struct Work {
     Value problems;         /* lines: why it is not verified */
     bool checked;           /* numbers were looked at */
     const Accuracy *accuracy; /* of small; NULL: not measured */
-} Work;
+} Verification;
 
-static void note_problem(Work *w, const char *format, ...) PRINTF(2, 3);
-static void note_problem(Work *w, const char *format, ...)
+static void note_problem(Verification *w, const char *format, ...) PRINTF(2, 3);
+static void note_problem(Verification *w, const char *format, ...)
 {
     char line[512];
     va_list args;
@@ -52,7 +52,7 @@ static Value kept(Arena *arena, Str s)
     return value_of_str((Str){ str_dup(arena, s), s.n });
 }
 
-static void find_files(Work *w)
+static void find_files(Verification *w)
 {
     ModelSource s = { 0 };
     bool folder = dir_is(w->v->path);
@@ -65,7 +65,7 @@ static void find_files(Work *w)
     if (!w->v->golden) w->v->golden = w->folder;
 }
 
-static void check_numbers(Work *w, size_t i, const float *p, int64_t n)
+static void check_numbers(Verification *w, size_t i, const float *p, int64_t n)
 {
     w->checked = true;
     for (int64_t k = 0; k < n; k++)
@@ -93,13 +93,13 @@ static Value labelled_words(Arena *arena, Str query, const Value *result)
     return list;
 }
 
-static void answer_words(Work *w, size_t i, Value *out)
+static void answer_words(Verification *w, size_t i, Value *out)
 {
     const Value *result = texts_result(&w->texts, i);
     value_add(out, "entities", labelled_words(w->arena, w->texts.text[i], result));
 }
 
-static void answer_label(Work *w, size_t i, Value *out)
+static void answer_label(Verification *w, size_t i, Value *out)
 {
     const Value *result = texts_result(&w->texts, i), *scores = value_get(result, "scores");
     const Value *label = value_get(result, "predicted_label");
@@ -114,7 +114,7 @@ static void answer_label(Work *w, size_t i, Value *out)
 }
 
 /* The mean of a text's token vectors, of length 1. */
-static float *mean_vector(Work *w, size_t i, int64_t *width)
+static float *mean_vector(Verification *w, size_t i, int64_t *width)
 {
     int64_t tokens = 0;
     const float *row = texts_row(&w->texts, i, &tokens, width);
@@ -129,7 +129,7 @@ static float *mean_vector(Work *w, size_t i, int64_t *width)
 }
 
 /* Cosine of every text with every other. */
-static Value similarities(Work *w)
+static Value similarities(Verification *w)
 {
     size_t n = w->texts.n;
     float **vector = ARRAY(w->arena, float *, n);
@@ -149,7 +149,7 @@ static Value similarities(Work *w)
     return out;
 }
 
-static void answer_vector(Work *w, size_t i, Value *out)
+static void answer_vector(Verification *w, size_t i, Value *out)
 {
     int64_t width = 0;
     const float *vector = mean_vector(w, i, &width);
@@ -160,7 +160,7 @@ static void answer_vector(Work *w, size_t i, Value *out)
 }
 
 /* The best word for each mask. */
-static void answer_masks(Work *w, size_t i, Value *out)
+static void answer_masks(Verification *w, size_t i, Value *out)
 {
     const Value *masks = value_get(texts_result(&w->texts, i), "masks");
     size_t n = masks ? masks->list.n : 0;
@@ -176,7 +176,7 @@ static void answer_masks(Work *w, size_t i, Value *out)
     if (!n) note_problem(w, "text %zu: found no mask to fill", i + 1);
 }
 
-static void answer_weights(Work *w, size_t i, Value *out)
+static void answer_weights(Verification *w, size_t i, Value *out)
 {
     const Value *weights = value_get(texts_result(&w->texts, i), "values");
     size_t n = weights && weights->kind == V_F32 ? weights->f32.n : 0;
@@ -186,7 +186,7 @@ static void answer_weights(Work *w, size_t i, Value *out)
 
 static const struct AnswerRow {
     const char *task;
-    void (*answer)(Work *, size_t i, Value *out);
+    void (*answer)(Verification *, size_t i, Value *out);
     bool vectors;           /* texts are compared with each other, too */
 } answers[] = {
     { "token_classification", answer_words, false },
@@ -197,7 +197,7 @@ static const struct AnswerRow {
     { "sparse_embedding", answer_weights, false },
 };
 
-static void report_answers(Work *w, const Model *m)
+static void report_answers(Verification *w, const Model *m)
 {
     const struct AnswerRow *how = answers;
     while (how < answers + COUNT(answers) && strcmp(how->task, m->task->name) != 0) how++;
@@ -218,7 +218,7 @@ static void report_answers(Work *w, const Model *m)
 }
 
 /* Sentences with something to fill in; none: the tokenizer has no mask. */
-static size_t masked_samples(Work *w, const Model *m, const Str **out)
+static size_t masked_samples(Verification *w, const Model *m, const Str **out)
 {
     static const char *const around[][2] = { { "Paris is the capital of ", "." },
                                              { "She put the ", " on the table." } };
@@ -231,7 +231,7 @@ static size_t masked_samples(Work *w, const Model *m, const Str **out)
     return mask ? COUNT(around) : 0;
 }
 
-static void find_samples(Work *w, const Model *m)
+static void find_samples(Verification *w, const Model *m)
 {
     Verifying *v = w->v;
     if (v->n) return;
@@ -239,7 +239,7 @@ static void find_samples(Work *w, const Model *m)
     else v->n = samples_find(w->arena, v->samples, m->task->name, &m->config, &v->text);
 }
 
-static bool answer_texts(Work *w, const Model *m, Err *err)
+static bool answer_texts(Verification *w, const Model *m, Err *err)
 {
     Verifying *v = w->v;
     find_samples(w, m);
@@ -260,7 +260,7 @@ typedef struct Bare {
     Accuracy accuracy;
 } Bare;
 
-static bool open_bare(Work *w, Bare *b, Err *err)
+static bool open_bare(Verification *w, Bare *b, Err *err)
 {
     const char *const file[] = { w->onnx, w->small };
     for (int i = 0; i < 2 && file[i]; i++) {
@@ -278,7 +278,7 @@ static void close_bare(Bare *b)
     }
 }
 
-static bool run_bare(Work *w, Bare *b, size_t i, Value *out, Err *err)
+static bool run_bare(Verification *w, Bare *b, size_t i, Value *out, Err *err)
 {
     Encoding e;
     RowOutput row[2] = { 0 };
@@ -302,7 +302,7 @@ static bool run_bare(Work *w, Bare *b, size_t i, Value *out, Err *err)
     return true;
 }
 
-static bool answer_bare(Work *w, const char *task, Err *err)
+static bool answer_bare(Verification *w, const char *task, Err *err)
 {
     Verifying *v = w->v;
     Bare *b = NEW(w->arena, Bare);
@@ -321,7 +321,7 @@ static bool answer_bare(Work *w, const char *task, Err *err)
 /* ---- numbers ---- */
 
 /* The int8 model beside it; a text that neither tokenizes nor runs was said before. */
-static void report_quantized(Work *w)
+static void report_quantized(Verification *w)
 {
     Err err = { 0 };
     Accuracy *a = NEW(w->arena, Accuracy);
@@ -343,12 +343,12 @@ typedef struct Golden {
     Npy boxes;                     /* [T, 4]; data NULL: zeros */
 } Golden;
 
-static const char *golden_file(const Work *w, const char *name)
+static const char *golden_file(const Verification *w, const char *name)
 {
     return path_join(w->arena, w->v->golden, str_of(name));
 }
 
-static bool read_npy(const Work *w, const char *name, char kind, Npy *out, Err *err)
+static bool read_npy(const Verification *w, const char *name, char kind, Npy *out, Err *err)
 {
     enum { MOST = 1 << 28 };
     Str file;
@@ -373,7 +373,7 @@ static bool rows_fit(const Golden *g, Err *err)
     return ok || fail(err, EF_INVALID_INPUT, "start.npy: found rows that do not fit ids.npy");
 }
 
-static bool read_golden(Work *w, Golden *g, Err *err)
+static bool read_golden(Verification *w, Golden *g, Err *err)
 {
     if (!read_npy(w, "start.npy", 'i', &g->start, err) ||
         !read_npy(w, "ids.npy", 'i', &g->ids, err) ||
@@ -400,7 +400,7 @@ static double difference(const RowOutput *row, int rows, const Npy *want)
     return left ? INFINITY : most;
 }
 
-static bool measure(Work *w, const Golden *g, const char *onnx, double *out, Err *err)
+static bool measure(Verification *w, const Golden *g, const char *onnx, double *out, Err *err)
 {
     Model *m;
     Batch batch = { (int)g->start.dim[0] - 1, g->start.data, g->ids.data, g->types.data,
@@ -415,7 +415,7 @@ static bool measure(Work *w, const Golden *g, const char *onnx, double *out, Err
     return ok;
 }
 
-static bool report_golden(Work *w, Err *err)
+static bool report_golden(Verification *w, Err *err)
 {
     Golden g = { 0 };
     double fp32 = 0, small = 0;
@@ -439,7 +439,7 @@ static bool report_golden(Work *w, Err *err)
 /* ---- all of it ---- */
 
 /* The task that the file or its config names, if none of ours reads it; NULL: one does. */
-static const char *foreign_task(Work *w)
+static const char *foreign_task(Verification *w)
 {
     HfMetadata m;
     Value config;
@@ -456,7 +456,7 @@ static const char *foreign_task(Work *w)
     return task && (!task_find(str_of(task)) || !tokens) ? task : NULL;
 }
 
-static bool answer(Work *w, Err *err)
+static bool answer(Verification *w, Err *err)
 {
     Model *m;
     const char *foreign = foreign_task(w);
@@ -469,7 +469,7 @@ static bool answer(Work *w, Err *err)
 
 bool verifying_run(Arena *arena, Verifying *v, Err *err)
 {
-    Work w = { .arena = arena, .v = v };
+    Verification w = { .arena = arena, .v = v };
     v->report = value_map(arena, 9);
     v->ok = true;
     w.problems = value_list(arena, MOST_PROBLEMS);

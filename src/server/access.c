@@ -79,8 +79,8 @@ static Line line_of(const Exchange *x)
                .total_ms = (x->ended - x->began) * 1000 };
     client_of(x->conn, l.client);
     if (!x->job) return l;
-    const JobTimes *t = &x->job->times;
-    l.tokens = (long long)x->job->tokens;
+    const WorkTimes *t = &x->job->work.times;
+    l.tokens = (long long)x->job->work.tokens;
     if (t->started > 0) l.queue_ms = (t->started - t->admitted) * 1000;
     if (t->started > 0) l.run_ms = (t->done - t->started) * 1000;
     return l;

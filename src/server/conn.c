@@ -84,11 +84,11 @@ static void h1_consume(Exchange *x, size_t bytes)
 static void h1_take(Exchange *x, Job *job)
 {
     Conn *c = x->conn;
-    job->body = http1_view(c->http.body, &c->in);
+    job->in.body = http1_view(c->http.body, &c->in);
     if (c->in.n == c->http.at) {
         job_store(job, &c->in);
     } else {
-        job->body = (Str){ str_dup(&job->arena, job->body), job->body.n };
+        job->in.body = (Str){ str_dup(&job->work.arena, job->in.body), job->in.body.n };
         buf_drop(&c->in, c->http.at);
     }
     c->http.at = 0;

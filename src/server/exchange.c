@@ -23,7 +23,7 @@ void exchange_count(Exchange *x, size_t bytes)
 void exchange_free(Exchange *x)
 {
     if (!x) return;
-    if (x->job && x->state == X_WAITING) job_abandon(x->job);
+    if (x->job && x->state == X_WAITING) work_abandon(&x->job->work);
     else job_free(x->job);
     x->job = NULL;
     if (x->handler && x->handler->end) x->handler->end(x);
@@ -228,15 +228,15 @@ bool exchange_head(Exchange *x)
 bool exchange_submit(Exchange *x, Job *job, Err *err)
 {
     Loop *loop = x->loop;
-    job->done = loop_return;
-    job->context = x;
-    job->share = x->conn->share;
-    job->budget.beside = x->counted + x->conn->counted;
-    if (!job->deadline) job->deadline = loop->now + loop->options.request_timeout_s;
+    job->work.done = loop_return;
+    job->work.context = x;
+    job->work.share = x->conn->share;
+    job->work.budget.beside = x->counted + x->conn->counted;
+    if (!job->work.deadline) job->work.deadline = loop->now + loop->options.request_timeout_s;
     x->away++;
     loop->waiting++;
     loop_lend(loop, 1); /* before: it may be back before we are */
-    if (session_submit(loop->session, job, err)) return true;
+    if (job_submit(loop->session, job, err)) return true;
     loop_lend(loop, -1);
     loop->waiting--;
     x->away--;
@@ -259,10 +259,10 @@ static void run_body(Exchange *x)
 {
     Job *job = x->job = job_new();
     x->carrier->take(x, job);
-    job->kind = x->route->job;
-    job->body_packed = x->gzip_body;
-    job->body_most = x->loop->options.max_body;
-    job->gzip_from = x->gzip_reply ? x->loop->options.gzip_from : 0;
+    job->in.kind = x->route->job;
+    job->in.gzip = x->gzip_body;
+    job->in.most = x->loop->options.max_body;
+    job->in.gzip_from = x->gzip_reply ? x->loop->options.gzip_from : 0;
     exchange_run(x, job);
 }
 
@@ -312,11 +312,11 @@ static void answer(Exchange *x, Job *job)
 {
     TeFields fields;
     job_shrink(job); /* the client may take its time */
-    if (job->err.code == EF_OK)
-        exchange_reply(x, (Reply){ .status = 200, .gzip = job->json_packed, .extra = fields.field,
-                                   .n_extra = tei_fields(job, &fields) }, buf_view(&job->json));
+    if (job->work.err.code == EF_OK)
+        exchange_reply(x, (Reply){ .status = 200, .gzip = job->out.gzip, .extra = fields.field,
+                                   .n_extra = tei_fields(job, &fields) }, buf_view(&job->out.text));
     else
-        exchange_fail(x, &job->err);
+        exchange_fail(x, &job->work.err);
 }
 
 void exchange_returned(Exchange *x, Job *job)
@@ -328,7 +328,7 @@ void exchange_returned(Exchange *x, Job *job)
         if (x->away == 0) heap_resize(x, 0);
         return;
     }
-    x->conn->share = job->share;
+    x->conn->share = job->work.share;
     if (x->state == X_WAITING) x->state = X_OPEN;
     if (x->job) tei_lengths(&x->loop->meters.te, x, job);
     if (x->handler && x->handler->returned) x->handler->returned(x, job);

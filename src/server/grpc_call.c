@@ -66,7 +66,7 @@ static void send_message(Exchange *x, bool packed, Str message)
 static void send_reply(Exchange *x, const Job *job)
 {
     begin(x, job);
-    send_message(x, job->json_packed, buf_view(&job->json));
+    send_message(x, job->out.gzip, buf_view(&job->out.text));
 }
 
 /* Those on their way come back one by one, and find that nobody wants them. */
@@ -75,7 +75,7 @@ static void drop_jobs(Call *call)
     for (; call->n; call->n--) {
         Job *job = call->job[call->first];
         if (call->back[call->first]) job_free(job);
-        else job_abandon(job);
+        else work_abandon(&job->work);
         call->first = (call->first + 1) % WINDOW;
     }
 }
@@ -113,9 +113,9 @@ static void send_ready(Exchange *x)
         call->n--;
         job_free(x->job);
         x->job = job; /* the last one stays: log and metrics read it */
-        if (job->err.code == EF_OK) send_reply(x, job);
-        else fail_call(x, &job->err);
-        buf_free(&job->json);
+        if (job->work.err.code == EF_OK) send_reply(x, job);
+        else fail_call(x, &job->work.err);
+        buf_free(&job->out.text);
     }
 }
 
@@ -183,14 +183,14 @@ static void answer_now(Exchange *x, const GrpcFrame *frame)
 static void fill_job(const Exchange *x, Job *job, Str message, bool packed)
 {
     const Call *call = x->own;
-    buf_str(&job->storage, message);
-    job->body = message.n ? buf_view(&job->storage) : STR("");
-    job->kind = call->method->kind;
-    job->form = &call->method->form;
-    job->body_packed = packed;
-    job->body_most = x->loop->options.max_body;
-    job->gzip_from = call->gzip ? x->loop->options.gzip_from : 0;
-    job->deadline = call->deadline;
+    buf_str(&job->in.storage, message);
+    job->in.body = message.n ? buf_view(&job->in.storage) : STR("");
+    job->in.kind = call->method->kind;
+    job->in.form = &call->method->form;
+    job->in.gzip = packed;
+    job->in.most = x->loop->options.max_body;
+    job->in.gzip_from = call->gzip ? x->loop->options.gzip_from : 0;
+    job->work.deadline = call->deadline;
 }
 
 /* false: there is no room for it now; a stream will try again. */

@@ -35,11 +35,11 @@ static Value nanoseconds(double from, double to)
 
 static Value metadata_of(Job *job)
 {
-    const JobTimes *t = &job->times;
+    const WorkTimes *t = &job->work.times;
     double now = now_seconds();
-    Value out = value_map(&job->arena, 6);
-    value_add(&out, "compute_chars", value_of_int((int64_t)job->characters));
-    value_add(&out, "compute_tokens", value_of_int(job->tokens));
+    Value out = value_map(&job->work.arena, 6);
+    value_add(&out, "compute_chars", value_of_int((int64_t)job->work.characters));
+    value_add(&out, "compute_tokens", value_of_int(job->work.tokens));
     value_add(&out, "total_time_ns", nanoseconds(t->entered, now));
     value_add(&out, "tokenization_time_ns", nanoseconds(t->entered, t->admitted));
     value_add(&out, "queue_time_ns", nanoseconds(t->admitted, t->started));
@@ -50,7 +50,7 @@ static Value metadata_of(Job *job)
 /* {first field of the reply: value, "metadata": ...} */
 static Value message_of(const JobForm *form, Job *job, Value value)
 {
-    Value out = value_map(&job->arena, 2);
+    Value out = value_map(&job->work.arena, 2);
     value_add(&out, form->reply[0].name, value);
     if (form->reply[1].name) value_add(&out, "metadata", metadata_of(job));
     return out;
@@ -70,9 +70,9 @@ static Value shape_all(const JobForm *form, Job *job, Value reply)
 static Value shape_tokens(const JobForm *form, Job *job, Value reply)
 {
     const Value *vectors = &reply.list.items[0];
-    Value list = value_list(&job->arena, vectors->list.n);
+    Value list = value_list(&job->work.arena, vectors->list.n);
     for (size_t i = 0; i < list.list.n; i++) {
-        list.list.items[i] = value_map(&job->arena, 1);
+        list.list.items[i] = value_map(&job->work.arena, 1);
         value_add(&list.list.items[i], "embeddings", vectors->list.items[i]);
     }
     return message_of(form, job, list);

@@ -91,7 +91,7 @@ static void consume(Exchange *x, size_t bytes)
 static void take(Exchange *x, Job *job)
 {
     Stream *s = stream_of(x);
-    job->body = (Str){ s->body.p ? s->body.p : "", s->body.n };
+    job->in.body = (Str){ s->body.p ? s->body.p : "", s->body.n };
     job_store(job, &s->body);
 }
 

@@ -106,7 +106,7 @@ static void touch(Touch t)
 
 static void bring_back(Job *job)
 {
-    Exchange *x = job->context;
+    Exchange *x = job->work.context;
     touch((Touch){ .conn = x->conn, .x = x, .job = job });
 }
 
@@ -150,18 +150,19 @@ static bool answer_here(Loop *loop, Job *job)
 static void hand_back(Loop *loop, Job *job)
 {
     pthread_mutex_lock(&loop->lock);
-    bool asleep = !job->more && !loop->woken;
+    bool asleep = !job->work.more && !loop->woken;
     loop->woken |= asleep;
-    job->next = NULL;
-    *loop->returned_end = job;
-    loop->returned_end = &job->next;
+    job->work.next = NULL;
+    *loop->returned_end = &job->work;
+    loop->returned_end = &job->work.next;
     pthread_mutex_unlock(&loop->lock);
     if (asleep) wake(loop); /* without the lock: the loop interrupts us and wants it */
 }
 
-void loop_return(Job *job)
+void loop_return(Work *work)
 {
-    Loop *loop = ((Exchange *)job->context)->loop;
+    Job *job = job_of(work);
+    Loop *loop = ((Exchange *)job->work.context)->loop;
     if (!answer_here(loop, job)) hand_back(loop, job);
     __atomic_sub_fetch(&loop->away, 1, __ATOMIC_RELEASE); /* the last touch: the loop may end */
 }
@@ -171,14 +172,14 @@ void loop_collect(Loop *loop)
     uint64_t count;
     while (read(loop->wake, &count, sizeof count) < 0 && errno == EINTR) continue;
     pthread_mutex_lock(&loop->lock);
-    Job *job = loop->returned;
+    Work *work = loop->returned;
     loop->woken = false;
     loop->returned = NULL;
     loop->returned_end = &loop->returned;
     pthread_mutex_unlock(&loop->lock);
-    for (Job *next; job; job = next) {
-        next = job->next;
-        bring_back(job);
+    for (Work *next; work; work = next) {
+        next = work->next;
+        bring_back(job_of(work));
     }
 }
 

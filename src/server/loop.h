@@ -88,7 +88,7 @@ struct Loop {
     double started;
     pthread_mutex_t turn;        /* of all above; the loop has it unless it sleeps */
     pthread_mutex_t lock;        /* of what follows: the session appends, the loop takes */
-    Job *returned, **returned_end;
+    Work *returned, **returned_end;
     bool woken;                  /* and has not taken them yet */
     int away;                    /* jobs whose threads may still touch this; atomic */
 };
@@ -140,7 +140,7 @@ bool loop_has_room(const Loop *, size_t held, Err *);
 Slot *loop_slot(Loop *, const Conn *);
 void loop_release(Loop *, Conn *);
 void loop_lend(Loop *, int jobs);               /* so many more are in the session */
-void loop_return(Job *);                        /* Job.done */
+void loop_return(Work *);                       /* Work.done */
 const char *loop_date(Loop *);
 /* What server_run is made of, for who has no sockets: */
 void loop_make(Loop *, Session *, const ServerOptions *); /* all but its descriptors */

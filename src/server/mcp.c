@@ -365,13 +365,13 @@ Value mcp_refusal(Arena *arena, const Err *err)
 
 Value mcp_answer(const McpCall *call, Job *job)
 {
-    Arena *arena = &job->arena;
-    const bool failed = job->err.code != EF_OK;
+    Arena *arena = &job->work.arena;
+    const bool failed = job->work.err.code != EF_OK;
     if (failed && !call->tool->errors_are_results)
-        return error_of(arena, &call->id, code_of(&job->err), job->err.message, NULL);
+        return error_of(arena, &call->id, code_of(&job->work.err), job->work.err.message, NULL);
     Value v = value_map(arena, 5);
-    value_add(&v, "content", content_of(arena, failed ? str_of(job->err.message) : buf_view(&job->json)));
-    if (!failed) value_add(&v, "structuredContent", job->reply);
+    value_add(&v, "content", content_of(arena, failed ? str_of(job->work.err.message) : buf_view(&job->out.text)));
+    if (!failed) value_add(&v, "structuredContent", job->out.value);
     value_add(&v, "isError", value_of_bool(failed));
     if (call->era == MCP_MODERN) add_modern(arena, &v, false);
     return message(arena, &call->id, "result", v);

@@ -7,7 +7,7 @@
  * request of /predict and hands the job to mcp_answer. */
 #ifndef SERVER_MCP_H
 #define SERVER_MCP_H
-#include "session/session.h"
+#include "dialect/job.h"
 
 typedef enum { MCP_UNSET, MCP_HANDSHAKE, MCP_MODERN } McpEra;
 

@@ -82,15 +82,15 @@ static void serve(Exchange *x)
     if (status) return mcp_http_error(x, &err, status);
     Job *job = x->job = job_new();
     x->carrier->take(x, job);
-    McpCall *call = NEW(&job->arena, McpCall);
+    McpCall *call = NEW(&job->work.arena, McpCall);
     McpHeaders headers = { exchange_header(x, HEADER_MCP_VERSION),
                            exchange_header(x, HEADER_MCP_METHOD),
                            exchange_header(x, HEADER_MCP_NAME) };
-    mcp_read(session_model(x->loop->session), job->body, mcp_era(headers.version), &headers,
-             &job->arena, call);
+    mcp_read(session_model(x->loop->session), job->in.body, mcp_era(headers.version), &headers,
+             &job->work.arena, call);
     if (call->kind == MCP_RUN) {
-        job->kind = &kind_predict;
-        job->body = call->body;
+        job->in.kind = &kind_predict;
+        job->in.body = call->body;
         x->own = call;
         return exchange_run(x, job);
     }

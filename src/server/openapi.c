@@ -41,7 +41,7 @@ static const struct Failure {
 /* A kind that only looks at the body hands it to another one, of either dialect. */
 static bool is_mixed(const Route *route)
 {
-    return route->job && !route->job->finish && !route->job->row;
+    return route->job && !route->job->finish && !route->job->item;
 }
 
 static int traits(const Route *route)

@@ -20,7 +20,7 @@
  * never waits for inference. Signals are the caller's. */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
-#include "session/session.h"
+#include "dialect/job.h"
 
 enum { SERVER_PORT = 8080, SERVER_GRPC_PORT = 50051 }; /* of `serve`, when nothing is said */
 

@@ -34,7 +34,7 @@ static void end(Exchange *x)
     for (int i = 0; i < s->n; i++) {
         int at = (s->first + i) % WINDOW;
         if (s->back[at]) job_free(s->line[at]);
-        else job_abandon(s->line[at]);
+        else work_abandon(&s->line[at]->work);
     }
     heap_resize(s, 0);
     x->own = NULL;
@@ -43,14 +43,14 @@ static void end(Exchange *x)
 /* ---- out ---- */
 static void write_job(Exchange *x, Job *job)
 {
-    const Err *err = &job->err;
+    const Err *err = &job->work.err;
     Arena arena = { .local = true };
     Buf text = { .arena = &arena }; /* not the job's: its budget may be what is used up */
     if (err->code != EF_OK) error_write(&text, err, err_kind(err->code)->http, DIALECT_OWN);
-    bool whole = err->code == EF_OK && buf_try(&job->json, 1);
-    if (whole) buf_char(&job->json, '\n');
+    bool whole = err->code == EF_OK && buf_try(&job->out.text, 1);
+    if (whole) buf_char(&job->out.text, '\n');
     else buf_char(&text, '\n');
-    if (err->code == EF_OK) exchange_send(x, buf_view(&job->json));
+    if (err->code == EF_OK) exchange_send(x, buf_view(&job->out.text));
     if (!whole) exchange_send(x, buf_view(&text));
     arena_free(&arena);
     job_free(job);
@@ -98,8 +98,8 @@ static void fill_job(Job *job, Str line)
 {
     bool bare = line.p[0] == '"' || line.p[0] == '[';
     const char *form = line.p[0] == '[' ? "{\"inputs\":[%.*s]}" : "{\"inputs\":%.*s}";
-    job->body = str_of(bare ? str_format(&job->arena, form, STR_ARG(line))
-                            : str_dup(&job->arena, line));
+    job->in.body = str_of(bare ? str_format(&job->work.arena, form, STR_ARG(line))
+                            : str_dup(&job->work.arena, line));
 }
 
 static bool is_space(char c)
@@ -123,9 +123,9 @@ static bool submit_line(Exchange *x, Str line)
     if (line.n == 0) return true;
     Job *job = append(s);
     fill_job(job, line);
-    job->kind = x->route->line;
+    job->in.kind = x->route->line;
     if (exchange_submit(x, job, &err)) return lend_last(s), true;
-    job->err = err;
+    job->work.err = err;
     if (err.code != EF_OVERLOADED) return true;
     s->n--;
     return job_free(job), false;
@@ -170,7 +170,7 @@ static void break_off(Exchange *x, const Err *err)
 {
     Stream *s = x->own;
     if (s->broken) return;
-    append(s)->err = *err;
+    append(s)->work.err = *err;
     s->broken = true;
     write_ready(x);
 }

@@ -26,7 +26,7 @@ typedef struct Spans { /* seconds */
     double total, tokenize, queue, inference;
 } Spans;
 
-static Spans spans_of(const JobTimes *t)
+static Spans spans_of(const WorkTimes *t)
 {
     Spans s = { .total = t->done - t->entered };
     if (t->admitted > 0) s.tokenize = t->admitted - t->entered;
@@ -67,23 +67,23 @@ static int group_of(const Exchange *x)
 
 static void count_job(TeMeters *m, const Exchange *x, const Job *job)
 {
-    Spans s = spans_of(&job->times);
+    Spans s = spans_of(&job->work.times);
     int group = group_of(x);
-    bool good = job->err.code == EF_OK;
-    m->requests[!job->single]++;
-    m->inputs[group] += job->n;
+    bool good = job->work.err.code == EF_OK;
+    m->requests[!job->in.single]++;
+    m->inputs[group] += job->work.n;
     if (!good) return;
-    m->successes[!job->single]++;
-    m->good_inputs[group] += job->n;
+    m->successes[!job->in.single]++;
+    m->good_inputs[group] += job->work.n;
     add_spans(m->request, s);
-    for (size_t i = 0; i < job->n; i++) add_spans(m->input[group], s);
+    for (size_t i = 0; i < job->work.n; i++) add_spans(m->input[group], s);
 }
 
 void tei_lengths(TeMeters *m, const Exchange *x, const Job *job)
 {
     if (!x->route || !x->route->job || x->route->job->keep == KEEP_NOTHING) return;
-    for (size_t i = 0; job->err.code == EF_OK && i < job->n; i++)
-        add(&m->length, 0.5, 2, (double)job->encoding[i].n);
+    for (size_t i = 0; job->work.err.code == EF_OK && i < job->work.n; i++)
+        add(&m->length, 0.5, 2, (double)job->work.row[i].encoding.n);
 }
 
 void tei_answered(TeMeters *m, const Exchange *x)
@@ -92,7 +92,7 @@ void tei_answered(TeMeters *m, const Exchange *x)
     if (!x->route || !x->route->job || x->route->job->keep == KEEP_NOTHING) return;
     if (job) count_job(m, x, job);
     else m->requests[0]++;
-    bool failed = job ? job->err.code != EF_OK : x->status >= 400;
+    bool failed = job ? job->work.err.code != EF_OK : x->status >= 400;
     if (failed) m->failures[job && x->status == 424 ? INFERENCE : failure_of(x->status)]++;
 }
 
@@ -176,11 +176,11 @@ size_t tei_fields(const Job *job, TeFields *out)
         "x-compute-type", "x-compute-time",      "x-compute-characters", "x-compute-tokens",
         "x-total-time",   "x-tokenization-time", "x-queue-time",         "x-inference-time",
     };
-    Spans s = spans_of(&job->times);
+    Spans s = spans_of(&job->work.times);
     const int64_t values[TE_FIELDS] = { 0,
                                         (int64_t)(s.total * 1000),
-                                        (int64_t)job->characters,
-                                        job->tokens,
+                                        (int64_t)job->work.characters,
+                                        job->work.tokens,
                                         (int64_t)(s.total * 1000),
                                         (int64_t)(s.tokenize * 1000),
                                         (int64_t)(s.queue * 1000),

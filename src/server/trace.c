@@ -21,7 +21,7 @@ typedef struct Request { /* what spans are made of; times are those of now_secon
     const Route *route; /* NULL: none */
     int status;
     double began, ended;
-    JobTimes times; /* zero: no job */
+    WorkTimes times; /* zero: no job */
     int64_t tokens;
     size_t inputs;
     char id[ID_ROOM];
@@ -106,9 +106,9 @@ static Request request_of(Tracer *t, const Exchange *x, const TraceParent *paren
         make_id(&t->seed, r.trace, 16);
     }
     if (!x->job) return r;
-    r.times = x->job->times;
-    r.tokens = x->job->tokens;
-    r.inputs = x->job->n;
+    r.times = x->job->work.times;
+    r.tokens = x->job->work.tokens;
+    r.inputs = x->job->work.n;
     return r;
 }
 

@@ -23,7 +23,7 @@ static void end(Exchange *x)
     if (!v) return;
     for (size_t i = 0; i < v->next; i++) {
         if (v->back[i]) job_free(v->job[i]);
-        else job_abandon(v->job[i]);
+        else work_abandon(&v->job[i]->work);
     }
     arena_free(&v->arena);
     heap_resize(v, 0);
@@ -57,9 +57,9 @@ static bool read_instances(const Exchange *x, Vertex *v, Err *err)
 
 static void fill_job(Job *job, const Value *instance)
 {
-    json_write(&job->storage, instance);
-    job->body = buf_view(&job->storage);
-    job->kind = &kind_hub;
+    json_write(&job->in.storage, instance);
+    job->in.body = buf_view(&job->in.storage);
+    job->in.kind = &kind_hub;
 }
 
 static void refuse(Exchange *x, const Err *err)
@@ -108,7 +108,7 @@ static void answer(Exchange *x)
     buf_puts(text, "{\"predictions\":[");
     for (size_t i = 0; i < v->next; i++) {
         if (i) buf_char(text, ',');
-        buf_str(text, buf_view(&v->job[i]->json));
+        buf_str(text, buf_view(&v->job[i]->out.text));
     }
     buf_puts(text, "]}");
     exchange_reply_kept(x, (Reply){ .status = 200 });
@@ -122,9 +122,9 @@ static void returned(Exchange *x, Job *job)
     v->back[at] = true;
     v->n_back++;
     if (v->failed) return;
-    if (job->err.code != EF_OK) {
-        within(&job->err, "instances[%zu]", at);
-        return refuse(x, &job->err);
+    if (job->work.err.code != EF_OK) {
+        within(&job->work.err, "instances[%zu]", at);
+        return refuse(x, &job->work.err);
     }
     if (v->n_back == v->instances.list.n) answer(x);
     else submit(x);

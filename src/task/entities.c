@@ -21,7 +21,7 @@ const Field part_entity[] = {
     { 0 },
 };
 
-typedef struct Item { /* a token, a word, or an entity */
+typedef struct Span { /* a token, a word, or an entity */
     const float *scores;
     int64_t label;
     float score;
@@ -30,7 +30,7 @@ typedef struct Item { /* a token, a word, or an entity */
     int32_t start, end;      /* in the unit of the request */
     uint8_t sequence;
     bool subword;
-} Item;
+} Span;
 
 typedef struct Grouping {
     Arena *arena;
@@ -54,13 +54,13 @@ static bool is_subword(const TaskRow *row, Str text, Str token, int32_t start, S
     return start > 0 && text.p[start - 1] != ' ' && ((size_t)start >= text.n || text.p[start] != ' ');
 }
 
-static Item token_item(const Grouping *g, const Encoding *spans, const float *scores, size_t i)
+static Span token_item(const Grouping *g, const Encoding *spans, const float *scores, size_t i)
 {
     const Encoding *e = g->row->encoding; /* in bytes */
     Str text = e->sequence[i] && g->row->second ? *g->row->second : g->row->first;
     Str part = { text.p + e->start[i], (size_t)(e->end[i] - e->start[i]) };
     Str token = tokenizer_token(g->row->tokenizer, e->ids[i]);
-    Item item = { .scores = scores + (int64_t)i * g->labels, .token = i, .word = token,
+    Span item = { .scores = scores + (int64_t)i * g->labels, .token = i, .word = token,
                   .start = spans->start[i], .end = spans->end[i], .sequence = e->sequence[i] };
     if (unknown(token)) item.word = part;
     else item.subword = is_subword(g->row, text, token, e->start[i], part);
@@ -69,7 +69,7 @@ static Item token_item(const Grouping *g, const Encoding *spans, const float *sc
     return item;
 }
 
-static size_t token_items(const Grouping *g, const Encoding *spans, const float *scores, Item *out)
+static size_t token_items(const Grouping *g, const Encoding *spans, const float *scores, Span *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < spans->n; i++)
@@ -78,14 +78,14 @@ static size_t token_items(const Grouping *g, const Encoding *spans, const float 
 }
 
 /* ---- words ---- */
-static Str join(const Grouping *g, const Item *item, size_t n)
+static Str join(const Grouping *g, const Span *item, size_t n)
 {
     Str *words = ARRAY(g->arena, Str, n);
     for (size_t i = 0; i < n; i++) words[i] = item[i].word;
     return tokenizer_join(g->row->tokenizer, words, n, g->arena);
 }
 
-static const float *mean_scores(const Grouping *g, const Item *item, size_t n)
+static const float *mean_scores(const Grouping *g, const Span *item, size_t n)
 {
     float *out = ARRAY(g->arena, float, g->labels);
     for (int64_t l = 0; l < g->labels; l++) {
@@ -96,7 +96,7 @@ static const float *mean_scores(const Grouping *g, const Item *item, size_t n)
     return out;
 }
 
-static const float *best_scores(const Item *item, size_t n)
+static const float *best_scores(const Span *item, size_t n)
 {
     size_t best = 0;
     for (size_t i = 1; i < n; i++)
@@ -104,9 +104,9 @@ static const float *best_scores(const Item *item, size_t n)
     return item[best].scores;
 }
 
-static Item word_item(const Grouping *g, TaskGrouping how, const Item *item, size_t n)
+static Span word_item(const Grouping *g, TaskGrouping how, const Span *item, size_t n)
 {
-    Item word = item[0];
+    Span word = item[0];
     if (how == GROUP_AVERAGE) word.scores = mean_scores(g, item, n);
     if (how == GROUP_MAX) word.scores = best_scores(item, n);
     word.label = part_best(word.scores, g->labels);
@@ -117,7 +117,7 @@ static Item word_item(const Grouping *g, TaskGrouping how, const Item *item, siz
 }
 
 /* In place: a word is never more items than its tokens. */
-static size_t to_words(const Grouping *g, TaskGrouping how, Item *item, size_t n)
+static size_t to_words(const Grouping *g, TaskGrouping how, Span *item, size_t n)
 {
     size_t words = 0;
     for (size_t from = 0, to; from < n; from = to) {
@@ -128,7 +128,7 @@ static size_t to_words(const Grouping *g, TaskGrouping how, Item *item, size_t n
 }
 
 /* ---- entities ---- */
-static Str label_of(const Grouping *g, const Item *item)
+static Str label_of(const Grouping *g, const Span *item)
 {
     return task_label(g->arena, g->config, item->label).s;
 }
@@ -139,7 +139,7 @@ static Str type_of(Str label)
     return marked ? (Str){ label.p + 2, label.n - 2 } : label;
 }
 
-static bool goes_on(const Grouping *g, const Item *before, const Item *item)
+static bool goes_on(const Grouping *g, const Span *before, const Span *item)
 {
     Str label = label_of(g, item);
     return !str_starts(label, "B-") && before->sequence == item->sequence &&
@@ -153,7 +153,7 @@ static Str group_name(Str label)
     return dash ? (Str){ dash + 1, label.n - (size_t)(dash + 1 - label.p) } : label;
 }
 
-static Value tell(const Grouping *g, const Item *item, const char *key, Str name)
+static Value tell(const Grouping *g, const Span *item, const char *key, Str name)
 {
     Value one = value_map(g->arena, 7);
     bool single = strcmp(key, "entity") == 0;
@@ -167,9 +167,9 @@ static Value tell(const Grouping *g, const Item *item, const char *key, Str name
     return one;
 }
 
-static Item entity_item(const Grouping *g, const Item *item, size_t n)
+static Span entity_item(const Grouping *g, const Span *item, size_t n)
 {
-    Item entity = item[0];
+    Span entity = item[0];
     float sum = 0;
     for (size_t i = 0; i < n; i++) sum += item[i].score;
     entity.score = sum / (float)n;
@@ -183,7 +183,7 @@ Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *
 {
     Grouping g = { arena, config, row, row->width };
     Encoding spans = task_spans(arena, options, row);
-    Item *item = ARRAY(arena, Item, spans.n);
+    Span *item = ARRAY(arena, Span, spans.n);
     size_t n = token_items(&g, &spans, scores, item);
     Value list = value_list(arena, n);
     list.list.n = 0;
@@ -194,7 +194,7 @@ Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *
             continue;
         Str label = label_of(&g, &item[from]), name = alone ? label : group_name(label);
         if (!options->outside && str_is(name, "O")) continue;
-        Item entity = alone ? item[from] : entity_item(&g, item + from, to - from);
+        Span entity = alone ? item[from] : entity_item(&g, item + from, to - from);
         list.list.items[list.list.n++] = tell(&g, &entity, alone ? "entity" : "entity_group", name);
     }
     return list;

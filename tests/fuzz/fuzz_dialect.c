@@ -35,13 +35,13 @@ static void read_as(const Session *s, const JobKind *kind, Str body)
 {
     Job *job = job_new();
     Value request;
-    job->kind = kind;
-    if (json_parse_most(&job->arena, body, 4096, &request, &job->err)) {
+    job->in.kind = kind;
+    if (json_parse_most(&job->work.arena, body, 4096, &request, &job->work.err)) {
         bool ok = kind->read(s, job, &request);
-        must(ok == (job->err.code == EF_OK) && (ok || job->err.message[0]));
-        must(!ok || job->n <= MOST);
-        for (size_t i = 0; ok && i < job->n; i++)
-            must(job->first[i].n > 0 && (!job_second(job, i) || utf8_valid(*job_second(job, i))));
+        must(ok == (job->work.err.code == EF_OK) && (ok || job->work.err.message[0]));
+        must(!ok || job->work.n <= MOST);
+        for (size_t i = 0; ok && i < job->work.n; i++)
+            must(job->work.item[i].first.n > 0 && (!item_second(&job->work.item[i]) || utf8_valid(*item_second(&job->work.item[i]))));
     }
     job_free(job);
 }

@@ -81,7 +81,7 @@ static void make(Loop *loop)
 {
     log_limit(LOG_ERROR);
     need(make_model());
-    Session *s = session_new(&model, &(SessionOptions){ .threads = 1 });
+    Session *s = job_session(&model, &(SessionOptions){ .threads = 1 });
     loop_make(loop, s, &(ServerOptions){ .max_connections = 2, .max_body = 5000 });
     loop->wake = eventfd(0, EFD_NONBLOCK);
 }
