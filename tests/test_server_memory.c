@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_server_memory.c - a server whose system has no memory at one moment, at every moment in turn:
+ * test_server_memory.c - memory that is missing. By the system, at one moment, at every moment in turn:
  * the request is answered, or refused, or its connection ends; the next one is answered, and nothing
- * is left behind (which the sanitizer sees). */
+ * is left behind (which the sanitizer sees). By the limit of what all requests may hold: who is alone
+ * is never told to try again, and what fits by itself does not fail for what would be nice beside it. */
 #include "h2_client.h"
 #include "scarce.h"
 
@@ -16,7 +17,7 @@ typedef struct Case {
 
 #define RPC(method, params)                                                                        \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" params "}}"
-#define NDJSON "Content-Type: application/x-ndjson\r\nConnection: close\r\n"
+#define NDJSON "Content-Type: application/x-ndjson\r\n"
 static const Case cases[] = {
     { "a text", "/predict", JSON, "{\"inputs\":[\"a\"]}", REPLY_A, 200 },
     { "rubbish", "/predict", JSON, "{\"inputs\":[", "Failed to parse", 400 },
@@ -24,7 +25,7 @@ static const Case cases[] = {
     { "a wrong option", "/predict", JSON, "{\"inputs\":[\"a\"],\"normalize\":3}", "found", 422 },
     { "a packed reply", "/predict", JSON "Accept-Encoding: gzip\r\n", "{\"inputs\":[\"a\",\"b\"]}", "", 200 },
     { "tokens", "/tokenize", JSON, "{\"inputs\":\"a b\"}", "\"id\":1", 200 },
-    { "lines", "/predict", NDJSON, "\"a\"\n[\"a\",\"b\"]\n{\"inputs\":3}\n\"b\"", "0\r\n\r\n", 200 },
+    { "lines", "/predict", NDJSON "Connection: close\r\n", "\"a\"\n[\"a\",\"b\"]\n{\"inputs\":3}\n\"b\"", "0\r\n\r\n", 200 },
     { "a tool", "/mcp", JSON,
       RPC("tools/call", "\"name\":\"run_encoder\",\"arguments\":{\"inputs\":[\"a\"]}"), "structuredContent",
       200 },
@@ -161,6 +162,133 @@ static void test_script(const char *script)
     model.transform = NULL;
 }
 
+/* ---- by the limit ---- */
+enum { LIMIT = 1 << 20 };
+
+typedef struct Long {            /* a request whose length can be chosen */
+    const char *path, *fields, *opening, *closing;
+} Long;
+#define TOOL "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"run_encoder\","
+static const Long longs[] = {
+    { "/predict", JSON, "{\"inputs\":[\"", "\"]}" },
+    { "/predict", JSON "Accept-Encoding: gzip\r\n", "{\"inputs\":[\"", "\"]}" },
+    { "/tokenize", JSON, "{\"inputs\":\"", "\"}" },
+    { "/mcp", JSON, TOOL "\"arguments\":{\"inputs\":[\"", "\"]}}}" },
+    { "/predict", NDJSON, "\"", "\"\n" },
+};
+enum { PLAIN, PACKED };
+static const Long three_lines = { "/predict", NDJSON, "\"a\"\n\"", "\"\n\"b\"\n" };
+
+/* The reply to so many words, as far as the room; at most a minute. */
+static const char *ask_long(const Running *r, const Long *l, size_t words)
+{
+    static Buf reply;
+    Buf b = { 0 };
+    struct timeval patience = { 60, 0 };
+    int fd = connect_to(r);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    buf_printf(&b, "POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n%s",
+               l->path, l->fields,
+               strlen(l->opening) + 2 * words + strlen(l->closing), l->opening);
+    for (size_t i = 0; i < words; i++) buf_puts(&b, "a ");
+    buf_puts(&b, l->closing);
+    put_bytes(fd, b.p, b.n);
+    reply.n = 0;
+    for (ssize_t n = 1; n > 0; reply.n += (size_t)MAX(n, 0)) {
+        buf_reserve(&reply, 1 << 16);
+        n = recv(fd, reply.p + reply.n, 1 << 16, 0);
+    }
+    buf_char(&reply, 0);
+    buf_free(&b);
+    close(fd);
+    return reply.p;
+}
+
+/* The most words that are answered. */
+static size_t most_words(const Running *r, const Long *l)
+{
+    size_t least = 1, most = LIMIT;
+    while (most - least > 1) {
+        size_t half = (least + most) / 2;
+        bool ok = is_status(ask_long(r, l, half), 200);
+        *(ok ? &least : &most) = half;
+    }
+    return least;
+}
+
+/* Alone, whoever asks for too much is told so: nobody else will make room. */
+static void test_alone(const Running *r)
+{
+    TEST("alone");
+    for (size_t i = 0; i < COUNT(longs); i++)
+        for (size_t words = 1000; words < LIMIT; words += words / 4) {
+            const char *reply = ask_long(r, &longs[i], words);
+            bool ok = *reply && !strstr(reply, "try again");
+            if (!CHECK(ok)) printf("  %s: %zu words: %.800s\n", longs[i].path, words, reply);
+        }
+}
+
+/* There is no memory for a packed copy of the largest reply: it goes out as it is. */
+static void test_largest_packed(const Running *r)
+{
+    TEST("the largest reply, packed");
+    size_t words = most_words(r, &longs[PLAIN]);
+    CHECK(words > 500 && !is_status(ask_long(r, &longs[PLAIN], words + 1), 200));
+    for (size_t k = 0; k < 20; k++) CHECK(is_status(ask_long(r, &longs[PACKED], words - k), 200));
+    CHECK(!strstr(ask_long(r, &longs[PACKED], words), "Content-Encoding: gzip"));
+    CHECK(strstr(ask_long(r, &longs[PACKED], words / 2), "Content-Encoding: gzip"));
+}
+
+static int count_of(const char *text, const char *words)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, words)); at++) n++;
+    return n;
+}
+
+/* Where a reply takes all there is, to the byte, each line has its reply or its error. */
+static void test_full_lines(const Running *r)
+{
+    TEST("lines and a full budget");
+    size_t words = most_words(r, &longs[PLAIN]);
+    for (size_t k = 0; k < 60; k++) {
+        const char *reply = ask_long(r, &three_lines, words - 40 + k);
+        bool ok = count_of(reply, "{\"results\":") + count_of(reply, "{\"error\":") == 3 &&
+                  count_of(reply, "}\n") == 3 && str_ends(str_of(reply), "\r\n0\r\n\r\n");
+        if (!CHECK(ok)) printf("  %zu words: %.800s\n", words - 40 + k, reply);
+    }
+}
+
+/* The beginning has a token for every two bytes, and the rest is one word. */
+static void test_uneven_text(void)
+{
+    TEST("a text that begins with many tokens");
+    Running r = { .session = { .max_bytes = 8 << 20 } };
+    start(&r);
+    Buf b = { 0 };
+    buf_puts(&b, "{\"inputs\":\"");
+    for (int i = 0; i < 8000; i++) buf_puts(&b, "a ");
+    for (int i = 0; i < 400000; i++) buf_char(&b, 'b');
+    buf_puts(&b, "\"}");
+    buf_char(&b, 0);
+    CHECK(has(post_to(&r, "/tokenize", b.p), "HTTP/1.1 200 "));
+    buf_free(&b);
+    stop(&r);
+}
+
+static void test_limit(void)
+{
+    Running r = { .session = { .max_bytes = LIMIT }, .server = { .gzip_from = 1 } };
+    start(&r);
+    test_alone(&r);
+    test_largest_packed(&r);
+    test_full_lines(&r);
+    TEST("what is held at the end");
+    for (int i = 0; i < 500 && budget_used(session_budget(r.s)); i++) usleep(10000);
+    CHECK(budget_used(session_budget(r.s)) == 0);
+    stop(&r);
+}
+
 int main(void)
 {
     scarce_spares = true;
@@ -174,6 +302,8 @@ int main(void)
     for (int i = 0; i < 500 && budget_used(session_budget(r.s)); i++) usleep(10000);
     if (!CHECK(budget_used(session_budget(r.s)) == 0)) printf("  %zu bytes\n", budget_used(session_budget(r.s)));
     stop(&r);
+    test_limit();
+    test_uneven_text();
     test_script("function Postprocess(t) return t end");
     test_script("function Preprocess(t) return t end");
     return finish();

@@ -13,9 +13,9 @@ enum { JOBS = 3, MOST_PLACES = 1000 };
 
 static int back; /* jobs; atomic */
 
-static void count_back(Job *job)
+static void count_back(Work *work)
 {
-    (void)job;
+    (void)work;
     __atomic_add_fetch(&back, 1, __ATOMIC_RELEASE);
 }
 
@@ -42,7 +42,7 @@ static void run_jobs(Session *s, Job *job[JOBS], int texts, int words)
     __atomic_store_n(&back, 0, __ATOMIC_RELEASE);
     for (int i = 0; i < JOBS; i++) {
         job[i] = job_of_words(texts, words + 7 * i);
-        entered += job_submit(s, job[i], &job[i]->err);
+        entered += job_submit(s, job[i], &job[i]->work.err);
     }
     while (__atomic_load_n(&back, __ATOMIC_ACQUIRE) < entered) usleep(50);
 }
@@ -57,11 +57,11 @@ static bool try_jobs(Session *s, int texts, int words, int from, bool lasts, boo
     *refused = scarce_end();
     run_jobs(s, plenty, texts, words);
     for (int i = 0; i < JOBS; i++) {
-        ef_code code = scarce[i]->err.code;
+        ef_code code = scarce[i]->work.err.code;
         *failed += code != EF_OK;
-        ok = ok && plenty[i]->err.code == EF_OK && (code == EF_OK || code == EF_UNAVAILABLE) &&
-             (code != EF_OK || str_eq(buf_view(&scarce[i]->json), buf_view(&plenty[i]->json)));
-        if (!ok) printf("  request %d of %d: \"%s\"\n", from, i, scarce[i]->err.message);
+        ok = ok && plenty[i]->work.err.code == EF_OK && (code == EF_OK || code == EF_UNAVAILABLE) &&
+             (code != EF_OK || str_eq(buf_view(&scarce[i]->out.text), buf_view(&plenty[i]->out.text)));
+        if (!ok) printf("  request %d of %d: \"%s\"\n", from, i, scarce[i]->work.err.message);
         job_free(scarce[i]);
         job_free(plenty[i]);
     }

@@ -365,6 +365,7 @@ static void end_request(Conn *c)
 static void feed_open(Conn *c)
 {
     Err err = { 0 };
+    count(c, c->in.cap); /* before it is looked at: jobs made of it are told */
     if (c->x->complete || c->http.status) return; /* what is bad is told once */
     Http1Event event = http1_feed(&c->http, &c->in, &err);
     if (event == HTTP1_DONE) c->x->complete = true;

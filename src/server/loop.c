@@ -42,7 +42,9 @@ bool loop_has_room(const Loop *loop, size_t held, Err *err)
     enum { SMALL = 16 << 10 }; /* bytes that anyone may have */
     size_t all = budget_used(loop->budget), limit = loop->budget->limit;
     if (all <= limit || held <= SMALL) return true;
-    return fail(err, held > limit ? EF_TOO_LARGE : EF_OVERLOADED,
+    if (held > limit)
+        return fail(err, EF_TOO_LARGE, "request: found %zu bytes, wanted at most %zu", held, limit);
+    return fail(err, EF_OVERLOADED,
                 "requests and replies: found %zu bytes, wanted at most %zu: try again", all, limit);
 }
 

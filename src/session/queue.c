@@ -179,7 +179,10 @@ static bool refused(const Queue *queue, const Work *work, Err *err)
     size_t all = own + (work->budget.all ? 0 : budget_used(queue->budget));
     if (work->budget.all || !limit || all <= limit) return false;
     count_add(&m->heavy, 1);
-    return !fail(err, budget_needs(&work->budget, 0) > limit ? EF_TOO_LARGE : EF_OVERLOADED,
+    own = budget_needs(&work->budget, 0);
+    if (own > limit)
+        return !fail(err, EF_TOO_LARGE, "request: found %zu bytes, wanted at most %zu", own, limit);
+    return !fail(err, EF_OVERLOADED,
                  "queue: found %zu bytes of requests, wanted at most %zu: try again", all, limit);
 }
 
