@@ -51,7 +51,7 @@ static void describe(ef_model *m)
 {
     const Model *model = m->model;
     const ModelConfig *config = &model->config;
-    int count = model->task->labelled && config->labels ? config->num_labels : 0;
+    int count = task_labels(model->task, config);
     bool vectors = model_makes_vectors(model);
     const char **labels = ARRAY(&m->arena, const char *, count + 1);
     for (int i = 0; i < count; i++) labels[i] = str_dup(&m->arena, config->labels[i]);
@@ -188,7 +188,7 @@ bool ef_reply_tensor(const ef_reply *r, size_t input, ef_tensor *out)
     const Job *job = r->job;
     if (input >= job->n || !job->row_data) return false;
     *out = (ef_tensor){ .name = r->output, .data = job->row_data[input] };
-    if (r->model->task->per_token) out->dim[out->rank++] = job->row_tokens[input];
+    if (r->model->task->shape->per == PER_TOKEN) out->dim[out->rank++] = job->row_tokens[input];
     out->dim[out->rank++] = job->row_width[input];
     return true;
 }

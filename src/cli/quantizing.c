@@ -107,7 +107,7 @@ static bool run_texts(Comparing *c, int which, const Model *model, Err *err)
     memcpy(job->first, c->texts, c->n * sizeof *c->texts);
     session_run(session, job);
     session_free(session);
-    c->labels = strstr(model->task->name, "classification") != NULL;
+    c->labels = model->task->shape->last == AXIS_LABELS;
     return job->err.code == EF_OK || fail(err, job->err.code, "%s", job->err.message);
 }
 

@@ -27,12 +27,8 @@ extern const JobKind kind_tei_tokenize, kind_tei_decode, kind_tei_predict,
     kind_tei_rerank;
 extern const JobKind kind_openai_embed, kind_rerank_any, kind_rerank_documents, kind_hub;
 
-/* The groups of tasks that dialects know. */
-bool site_embeds(const Site *);     /* vectors of texts */
-bool site_sparse(const Site *);     /* words of the vocabulary: a masked language model */
-bool site_classifies(const Site *); /* labels of a text */
-bool site_ranks(const Site *);      /* one label: how well a pair fits */
-const char *site_wanted(bool (*fits)(const Site *)); /* one of these, in words */
+bool site_can(const Site *, TaskCan any); /* any of these, or 0: whatever it can */
+const char *site_wanted(TaskCan any);     /* a model that can, in words */
 Site session_site(const Session *);
 
 #endif

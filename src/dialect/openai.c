@@ -87,7 +87,7 @@ const JobKind kind_openai_embed = {
     .row = embed_row,
     .frame = embed_frame,
     .opening = "{\"object\":\"list\",\"data\":[",
-    .fits = site_embeds,
+    .needs = CAN_EMBED,
     .request = embed_request,
     .reply = embed_reply,
 };

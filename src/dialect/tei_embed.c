@@ -76,7 +76,7 @@ const JobKind kind_tei_embed = {
     .row = embed_row,
     .frame = list_frame,
     .opening = "[",
-    .fits = site_embeds,
+    .needs = CAN_EMBED,
     .request = embed_request,
     .reply = embed_reply,
 };
@@ -117,7 +117,7 @@ const JobKind kind_tei_embed_all = {
     .row = tokens_row,
     .frame = list_frame,
     .opening = "[",
-    .fits = site_embeds,
+    .needs = CAN_EMBED,
     .request = tokens_request,
     .reply = tokens_reply,
 };
@@ -160,7 +160,7 @@ const JobKind kind_tei_sparse = {
     .row = sparse_row,
     .frame = list_frame,
     .opening = "[",
-    .fits = site_sparse,
+    .needs = CAN_SPARSE,
     .request = tokens_request,
     .reply = sparse_reply,
 };
@@ -249,7 +249,7 @@ const JobKind kind_tei_similarity = {
     .keep = KEEP_VECTOR,
     .read = read_similarity,
     .finish = finish_similarity,
-    .fits = site_embeds,
+    .needs = CAN_EMBED,
     .request = similarity_request,
     .reply = similarity_reply,
 };

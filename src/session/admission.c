@@ -200,11 +200,10 @@ static size_t weight(const Session *s, const Job *job)
 {
     enum { OF_NUMBER = 16, OF_TEXT = 64, OF_TOKEN = 400 };
     const Task *task = s->model->task;
-    const ModelConfig *config = &s->model->config;
+    size_t vocabulary = tokenizer_size(s->model->tokenizer);
     if (!runs(job)) return (size_t)job->tokens * OF_TEXT;
-    size_t width = (size_t)(task->labelled ? config->num_labels : config_vector_size(config));
-    if (task->words) width = tokenizer_size(s->model->tokenizer);
-    bool all = task->per_token && !task->wants && !job_pool(s, job);
+    size_t width = (size_t)task_width(task, &s->model->config, vocabulary);
+    bool all = task_keeps_tokens(task) && !job_pool(s, job);
     size_t vectors = all ? (size_t)job->tokens : job->n;
     return vectors * width * OF_NUMBER + (all ? (size_t)job->tokens * OF_TOKEN : 0);
 }

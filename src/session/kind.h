@@ -34,8 +34,9 @@ struct JobKind {
     void (*row)(const Session *, const Job *, Arena *, size_t row, Value *out);
     Value (*frame)(const Session *, Job *, Value *rows, size_t n);
     const char *opening;
-    /* For OpenAPI: which models have it (NULL: all), and the JSON Schemas of body and reply. */
-    bool (*fits)(const Site *);
+    /* Which models have it: those that can any of these (0: all); for OpenAPI, the JSON Schemas of
+     * body and reply. */
+    TaskCan needs;
     Value (*request)(Arena *, const Site *);
     Value (*reply)(Arena *, const Site *);
 };

@@ -93,8 +93,9 @@ static bool store_row(const Session *s, Job *job, size_t r, const RowOutput *out
     const Task *task = s->model->task;
     bool script = s->vms && s->model->transform->post; /* it sees every token */
     const VectorHead *head = s->model->config.head;
-    bool many = out->tokens > 1 || head || (task->words && job->encoding[r].n == 1);
-    JobPool *pool = many && !script ? job_pool(s, job) : NULL;
+    bool words = task->shape->last == AXIS_WORDS;
+    bool many = out->tokens > 1 || head || (words && job->encoding[r].n == 1);
+    TaskPool *pool = many && !script ? job_pool(s, job) : NULL;
     bool some = task->wants && !pool && !script;
     int64_t tokens = pool ? 1 : some ? count_wanted(s, job, r, out->tokens) : out->tokens;
     int64_t width = pool && head ? head_width(head, job->options.pooling, out->width) : out->width;

@@ -92,7 +92,7 @@ static size_t group_end(const Job *job, size_t from)
 /* Scores beside the rows of a labelled task; in their place otherwise. */
 static void keep_row(const Task *task, Job *job, size_t row, float *data, const TransformResult *r)
 {
-    if (task->labelled) {
+    if (task->shape->last == AXIS_LABELS) {
         job->scores[row] = data;
         return;
     }
@@ -108,7 +108,7 @@ static bool transform_group(const Session *s, TransformVm *vm, Job *job, size_t 
                            job->row_tokens + from, job->row_width[from] };
     TransformResult r;
     if (!transform_post(vm, task, &rows, &job->arena, &r, &job->err)) return false;
-    if (!task->labelled && job->options.dimensions > r.width)
+    if (task->shape->last != AXIS_LABELS && job->options.dimensions > r.width)
         return fail(&job->err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %lld",
                     job->options.dimensions, (long long)r.width);
     job->stored += (to - from) * (size_t)r.stride * sizeof *r.data;
@@ -124,7 +124,8 @@ static void transform_rows(void *arg)
     Scripted *on = arg;
     Job *job = on->job;
     on->ok = true;
-    if (on->s->model->task->labelled) job->scores = ARRAY(&job->arena, float *, job->n);
+    if (on->s->model->task->shape->last == AXIS_LABELS)
+        job->scores = ARRAY(&job->arena, float *, job->n);
     for (size_t from = 0, to; on->ok && from < job->n; from = to) {
         to = group_end(job, from);
         on->ok = !watch_ends(&on->watch, now_seconds()) &&

@@ -78,12 +78,11 @@ const Str *job_second(const Job *job, size_t row)
     return job->second && job->second[row].p ? &job->second[row] : NULL;
 }
 
-JobPool *job_pool(const Session *s, const Job *job)
+TaskPool *job_pool(const Session *s, const Job *job)
 {
     const Task *task = s->model->task;
     if (kind_of(job)->keep == KEEP_TOKENS) return NULL;
-    if (kind_of(job)->keep == KEEP_TASK || task->pool) return task->pool;
-    return task->words ? task_sparse : task_pool;
+    return kind_of(job)->keep == KEEP_TASK ? task_own_pool(task) : task->pool;
 }
 
 void job_abandon(Job *job)

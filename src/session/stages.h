@@ -126,8 +126,7 @@ void worker_stuck(Worker *);            /* its own word: it will be long */
 void jobs_finish(Session *, Pool *, Job **, int n);
 
 /* How the kind makes one vector of a row's numbers; NULL: it needs them all. */
-typedef void JobPool(const TaskRow *, const TaskOptions *, float *out);
-JobPool *job_pool(const Session *, const Job *);
+TaskPool *job_pool(const Session *, const Job *);
 const Str *job_second(const Job *, size_t row); /* NULL: not a pair */
 /* Calls fn; false: memory was missing, and err says so. The job is the only one to suffer. */
 bool job_guarded(Session *, void (*fn)(void *), void *arg, Err *err);
