@@ -66,7 +66,7 @@ static Value finish_row(const char *name, const char *json, TaskRow row)
     const Task *task = task_find(str_of(name));
     CHECK(options(name, json, &o, &err));
     float *pooled = ARRAY(&arena, float, row.width);
-    if (task->pool) {
+    if (task_own_pool(task)) {
         task->pool(&row, &o, pooled);
         row.data = pooled, row.tokens = 1;
     }

@@ -180,7 +180,7 @@ static bool post(const char *task_name, const char *script, TransformResult *out
     const Task *task = task_find(str_of(task_name));
     Transform *t = load_text(script);
     TransformVm *vm = t ? transform_vm(t) : NULL;
-    bool ok = t && transform_post(vm, task, task->per_token ? &per_token : &per_row, &arena, out,
+    bool ok = t && transform_post(vm, task, task->shape->per == PER_TOKEN ? &per_token : &per_row, &arena, out,
                                   err);
     transform_vm_free(vm);
     return ok;
@@ -365,7 +365,7 @@ static void test_dry_run(void)
     size_t count;
     const Task *const *tasks = task_all(&count);
     for (size_t i = 0; i < count; i++) {
-        const char *script = transform_template(tasks[i]);
+        const char *script = tasks[i]->lua;
         CHECK(script && checks(tasks[i]->name, 3, script, NULL));
     }
     CHECK(checks("embedding", 0, POST("return t:lp_normalize(2, 3)"), NULL));

@@ -51,7 +51,7 @@ static void describe(ef_model *m)
 {
     const Model *model = m->model;
     const ModelConfig *config = &model->config;
-    int count = model->task->labelled && config->labels ? config->num_labels : 0;
+    int count = task_labels(model->task, config);
     bool vectors = model_makes_vectors(model);
     const char **labels = ARRAY(&m->arena, const char *, count + 1);
     for (int i = 0; i < count; i++) labels[i] = str_dup(&m->arena, config->labels[i]);
@@ -189,7 +189,7 @@ bool ef_reply_tensor(const ef_reply *r, size_t input, ef_tensor *out)
     if (input >= job->work.n || !job->work.result) return false;
     const TaskTensor *result = work_result(&job->work, work_row(&job->work, input));
     *out = (ef_tensor){ .name = r->output, .data = result->data };
-    if (r->model->task->per_token) out->dim[out->rank++] = result->tokens;
+    if (r->model->task->shape->per == PER_TOKEN) out->dim[out->rank++] = result->tokens;
     out->dim[out->rank++] = result->width;
     return true;
 }

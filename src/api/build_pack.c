@@ -51,7 +51,7 @@ Value build_model_config(Arena *arena, const Model *m)
     Value out = value_map(arena, 8), count = count_or_null(value_get(config, "num_labels"));
     Value names = map_or_null(value_get(config, "id2label"));
     Value ids = label2id(arena, value_get(config, "label2id"));
-    if (m->task->labelled && m->config.labels && names.kind == V_NULL && ids.kind == V_NULL) {
+    if (task_labels(m->task, &m->config) && names.kind == V_NULL && ids.kind == V_NULL) {
         count = value_of_int(m->config.num_labels);
         number_labels(arena, &m->config, &names, &ids);
     }

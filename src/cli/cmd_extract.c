@@ -34,7 +34,7 @@ static bool print_all(Args *a, const Texts *t, Err *err)
 static bool extract(Args *a, const Model *m, Err *err)
 {
     Texts t = { .model = m, .text = texts_of_args(a), .n = (size_t)a->n_text };
-    if (strcmp(m->task->name, "token_classification") != 0)
+    if (!task_can(m->task, NULL, CAN_TAG))
         return fail(err, EF_USAGE, "extract: found a model for %s, wanted token_classification",
                     m->task->name);
     bool ok = texts_run(&t, err) && print_all(a, &t, err);

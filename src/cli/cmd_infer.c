@@ -193,7 +193,7 @@ static bool with_session(Args *a, const Model *model, Job *job, const struct For
     int64_t threads;
     model_log_assumed(model);
     if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
-    if (args_has(a, "entities") && strcmp(model->task->name, "token_classification") != 0)
+    if (args_has(a, "entities") && !task_can(model->task, NULL, CAN_TAG))
         return fail(err, EF_USAGE, "--entities: found a model for %s, wanted token_classification",
                     model->task->name);
     Session *session = job_session(model, &(SessionOptions){ .threads = (int)threads, .max_inputs = job->work.n });

@@ -8,9 +8,8 @@ static bool run(Args *a, Err *err)
     if (!name && a->n_text == 1) name = a->text[0];
     if (!name) return fail(err, EF_USAGE, "new-transform: wanted -m MODEL_TYPE");
     const Task *task = task_find(str_of(name));
-    const char *text = task ? transform_template(task) : NULL;
-    if (!text) return fail(err, EF_USAGE, "Unknown model type: %s", name);
-    return out_write(str_of(text), err);
+    if (!task) return fail(err, EF_USAGE, "Unknown model type: %s", name);
+    return out_write(str_of(task->lua), err);
 }
 
 static const Option options[] = {

@@ -107,7 +107,7 @@ static bool run_texts(Comparing *c, int which, const Model *model, Err *err)
     for (size_t i = 0; i < c->n; i++) job->work.item[i].first = c->texts[i];
     job_run(session, job);
     session_free(session);
-    c->labels = strstr(model->task->name, "classification") != NULL;
+    c->labels = model->task->shape->last == AXIS_LABELS;
     return job->work.err.code == EF_OK || fail(err, job->work.err.code, "%s", job->work.err.message);
 }
 

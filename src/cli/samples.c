@@ -43,40 +43,11 @@ static size_t of_readme(Arena *arena, const char *folder, Str *list)
     return n;
 }
 
-static const struct SampleRow {
-    const char *task, *label; /* label: one the model must have, or NULL */
-    const char *text[3];
-} rows[] = {
-    { "token_classification", "B-SRC",
-      { "AC sleeper bus from Bangalore to Mumbai tomorrow",
-        "VRL Non-AC from Chennai to Hyderabad next Friday" } },
-    { "token_classification", NULL,
-      { "My name is Sarah and I live in London.", "Angela Merkel met Emmanuel Macron in Paris." } },
-    { "sequence_classification", NULL,
-      { "I love this!", "This was the worst film I have seen in years." } },
-    { NULL, NULL,
-      { "A man is eating food.", "Someone has a meal.",
-        "The central bank raised interest rates." } },
-};
-
-static bool has_label(const ModelConfig *config, const char *label)
-{
-    if (!label) return true;
-    for (int i = 0; config && config->labels && i < config->num_labels; i++)
-        if (str_is(config->labels[i], label)) return true;
-    return false;
-}
-
-size_t samples_find(Arena *arena, const char *folder, const char *task, const ModelConfig *config,
-                    const Str **out)
+size_t samples_find(Arena *arena, const char *folder, const Task *task, const ModelConfig *config,
+                    const Tokenizer *tokenizer, const Str **out)
 {
     Str *list = ARRAY(arena, Str, MOST_SAMPLES);
-    size_t n = folder ? of_readme(arena, folder, list) : 0, i = 0;
+    size_t n = folder ? of_readme(arena, folder, list) : 0;
     *out = list;
-    if (n) return n;
-    while (rows[i].task &&
-           (strcmp(rows[i].task, task) != 0 || !has_label(config, rows[i].label)))
-        i++;
-    for (; n < COUNT(rows[i].text) && rows[i].text[n]; n++) list[n] = str_of(rows[i].text[n]);
-    return n;
+    return n ? n : task_samples(arena, task, config, tokenizer, out);
 }

@@ -5,8 +5,8 @@
 #include "task/task.h"
 
 /* Those that the folder's README.md gives as `widget` examples, as model cards do; else (folder may
- * be NULL) a few that fit the task and the labels. config: may be NULL. */
-size_t samples_find(Arena *, const char *folder, const char *task, const ModelConfig *config,
+ * be NULL) those of the task, as task_samples gives them. */
+size_t samples_find(Arena *, const char *folder, const Task *, const ModelConfig *, const Tokenizer *,
                     const Str **out);
 
 #endif

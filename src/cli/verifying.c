@@ -73,7 +73,7 @@ static void check_numbers(Verification *w, size_t i, const float *p, int64_t n)
             return note_problem(w, "text %zu: found a number that is not finite", i + 1);
 }
 
-/* ---- answers, by task ---- */
+/* ---- answers, by what the task can ---- */
 
 static Value labelled_words(Arena *arena, Str query, const Value *result)
 {
@@ -184,25 +184,38 @@ static void answer_weights(Verification *w, size_t i, Value *out)
     if (!n) note_problem(w, "text %zu: found no word with a weight", i + 1);
 }
 
+static Value shape_of(Arena *arena, int64_t tokens, int64_t width)
+{
+    Value shape = value_list(arena, 2);
+    shape.list.items[0] = value_of_int(tokens), shape.list.items[1] = value_of_int(width);
+    return shape;
+}
+
+/* Of any other task: that there are numbers. */
+static void answer_shape(Verification *w, size_t i, Value *out)
+{
+    int64_t tokens = 0, width = 0;
+    texts_row(&w->texts, i, &tokens, &width);
+    value_add(out, "output_shape", shape_of(w->arena, tokens, width));
+}
+
 static const struct AnswerRow {
-    const char *task;
+    TaskCan can;
     void (*answer)(Verification *, size_t i, Value *out);
     bool vectors;           /* texts are compared with each other, too */
 } answers[] = {
-    { "token_classification", answer_words, false },
-    { "sequence_classification", answer_label, false },
-    { "embedding", answer_vector, true },
-    { "sentence_embedding", answer_vector, true },
-    { "fill_mask", answer_masks, false },
-    { "sparse_embedding", answer_weights, false },
+    { CAN_TAG, answer_words, false },
+    { CAN_CLASSIFY, answer_label, false },
+    { CAN_EMBED, answer_vector, true },
+    { CAN_FILL, answer_masks, false },
+    { CAN_SPARSE, answer_weights, false },
+    { 0, answer_shape, false }, /* any other */
 };
 
 static void report_answers(Verification *w, const Model *m)
 {
     const struct AnswerRow *how = answers;
-    while (how < answers + COUNT(answers) && strcmp(how->task, m->task->name) != 0) how++;
-    if (how == answers + COUNT(answers))
-        return note_problem(w, "there is no check for %s", m->task->name);
+    while (how->can && !task_can(m->task, NULL, how->can)) how++;
     Value list = value_list(w->arena, w->texts.n);
     for (size_t i = 0; i < w->texts.n; i++) {
         int64_t tokens = 0, width = 0;
@@ -217,26 +230,15 @@ static void report_answers(Verification *w, const Model *m)
     if (how->vectors) value_add(&w->v->report, "similarities", similarities(w));
 }
 
-/* Sentences with something to fill in; none: the tokenizer has no mask. */
-static size_t masked_samples(Verification *w, const Model *m, const Str **out)
-{
-    static const char *const around[][2] = { { "Paris is the capital of ", "." },
-                                             { "She put the ", " on the table." } };
-    const char *mask = task_mask_name(m->tokenizer);
-    Str *list = ARRAY(w->arena, Str, COUNT(around));
-    *out = list;
-    for (size_t i = 0; mask && i < COUNT(around); i++)
-        list[i] = str_of(str_format(w->arena, "%s%s%s", around[i][0], mask, around[i][1]));
-    if (!mask) note_problem(w, "the tokenizer has no mask: nothing can be filled in");
-    return mask ? COUNT(around) : 0;
-}
-
+/* A mask is spelled as the tokenizer does: what README.md gives may have another. */
 static void find_samples(Verification *w, const Model *m)
 {
     Verifying *v = w->v;
+    bool masks = task_can(m->task, NULL, CAN_FILL);
     if (v->n) return;
-    if (strcmp(m->task->name, "fill_mask") == 0) v->n = masked_samples(w, m, &v->text);
-    else v->n = samples_find(w->arena, v->samples, m->task->name, &m->config, &v->text);
+    v->n = samples_find(w->arena, masks ? NULL : v->samples, m->task, &m->config, m->tokenizer,
+                        &v->text);
+    if (masks && !v->n) note_problem(w, "the tokenizer has no mask: nothing can be filled in");
 }
 
 static bool answer_texts(Verification *w, const Model *m, Err *err)
@@ -293,11 +295,9 @@ static bool run_bare(Verification *w, Bare *b, size_t i, Value *out, Err *err)
     if (b->runner[1] && !same) note_problem(w, "the quantized model's output has another shape");
     else if (b->runner[1])
         accuracy_add(&b->accuracy, row[0].data, row[1].data, row->tokens, row->width, false);
-    Value shape = value_list(w->arena, 2);
-    shape.list.items[0] = value_of_int(row->tokens), shape.list.items[1] = value_of_int(row->width);
     *out = value_map(w->arena, 2);
     value_add(out, "query", value_of_str(query));
-    value_add(out, "output_shape", shape);
+    value_add(out, "output_shape", shape_of(w->arena, row->tokens, row->width));
     check_numbers(w, i, row->data, row->tokens * row->width);
     return true;
 }
@@ -306,7 +306,7 @@ static bool answer_bare(Verification *w, const char *task, Err *err)
 {
     Verifying *v = w->v;
     Bare *b = NEW(w->arena, Bare);
-    if (!v->n) v->n = samples_find(w->arena, v->samples, task, NULL, &v->text);
+    if (!v->n) v->n = samples_find(w->arena, v->samples, NULL, NULL, NULL, &v->text);
     if (!tokenizer_files(w->arena, w->folder).vocab) v->n = 0;
     Value list = value_list(w->arena, v->n);
     bool ok = open_bare(w, b, err);

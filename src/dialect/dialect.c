@@ -8,39 +8,24 @@ const JobKind *kind_of(const Job *job)
     return job->in.kind ? job->in.kind : &kind_predict;
 }
 
-bool site_embeds(const Site *site)
+bool site_can(const Site *site, TaskCan any)
 {
-    return !site->task->labelled && !site->task->words;
+    return !any || task_can(site->task, site->config, any);
 }
 
-bool site_sparse(const Site *site)
-{
-    return site->task->words;
-}
-
-bool site_classifies(const Site *site)
-{
-    return site->task->labelled && !site->task->per_token;
-}
-
-bool site_ranks(const Site *site)
-{
-    return site_classifies(site) && site->config->num_labels == 1;
-}
-
-const char *site_wanted(bool (*fits)(const Site *))
+const char *site_wanted(TaskCan any)
 {
     static const struct Want {
-        bool (*fits)(const Site *);
+        TaskCan can;
         const char *words;
     } wants[] = {
-        { site_embeds, "a model for embeddings" },
-        { site_sparse, "a masked language model or one for sparse embeddings" },
-        { site_classifies, "a sequence classifier" },
-        { site_ranks, "a sequence classifier with one label" },
+        { CAN_EMBED, "a model for embeddings" },
+        { CAN_SPARSE, "a masked language model or one for sparse embeddings" },
+        { CAN_CLASSIFY, "a sequence classifier" },
+        { CAN_RANK, "a sequence classifier with one label" },
     };
     for (size_t i = 0; i < COUNT(wants); i++)
-        if (wants[i].fits == fits) return wants[i].words;
+        if (wants[i].can == any) return wants[i].words;
     return "another kind of model";
 }
 

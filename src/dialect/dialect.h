@@ -38,8 +38,9 @@ struct JobKind {
     void (*write)(const Session *, Job *, Buf *out);
     void (*item)(const Session *, const Job *, Arena *, size_t item, Value *out);
     Value (*frame)(const Session *, Job *, Value *results, size_t n);
-    /* For OpenAPI: which models have it (NULL: all), and the JSON Schemas of body and reply. */
-    bool (*fits)(const Site *);
+    /* Which models have it: those that can any of these (0: all); for OpenAPI, the JSON Schemas of
+     * body and reply. */
+    TaskCan needs;
     Value (*request)(Arena *, const Site *);
     Value (*reply)(Arena *, const Site *);
 };
@@ -51,12 +52,8 @@ extern const JobKind kind_tei_tokenize, kind_tei_decode, kind_tei_predict,
     kind_tei_rerank;
 extern const JobKind kind_openai_embed, kind_rerank_any, kind_rerank_documents, kind_hub;
 
-/* The groups of tasks that dialects know. */
-bool site_embeds(const Site *);     /* vectors of texts */
-bool site_sparse(const Site *);     /* words of the vocabulary: a masked language model */
-bool site_classifies(const Site *); /* labels of a text */
-bool site_ranks(const Site *);      /* one label: how well a pair fits */
-const char *site_wanted(bool (*fits)(const Site *)); /* one of these, in words */
+bool site_can(const Site *, TaskCan any); /* any of these, or 0: whatever it can */
+const char *site_wanted(TaskCan any);     /* a model that can, in words */
 Site session_site(const Session *);
 /* reply.c: jobs whose rows have all been run get their replies (SessionSteps.finish). */
 void jobs_finish(Session *, Pool *, Work **, int n);

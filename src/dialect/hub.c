@@ -316,13 +316,15 @@ static const JobKind *kind_for(const Site *site, const Value *request)
     const Value *parameters = value_get(request, "parameters"),
                 *inputs = value_get(request, "inputs");
     bool pipeline = parameters && parameters->kind != V_NULL;
-    if (site_sparse(site)) return pipeline && !site->task->pool ? &hub_fill : &kind_tei_sparse;
-    if (site_embeds(site))
+    if (site_can(site, CAN_FILL) && pipeline) return &hub_fill;
+    if (site_can(site, CAN_SPARSE)) return &kind_tei_sparse;
+    if (site_can(site, CAN_EMBED))
         return inputs && inputs->kind == V_MAP ? &kind_tei_similarity : &kind_tei_embed;
-    if (!site_classifies(site)) return &hub_tag;
+    if (site_can(site, CAN_TAG)) return &hub_tag;
     if (value_get(parameters, "candidate_labels")) return &hub_zero;
     if (pipeline) return &hub_classify;
-    return site_ranks(site) && value_get(request, "query") ? &kind_rerank_any : &kind_tei_predict;
+    bool ranks = site_can(site, CAN_RANK) && value_get(request, "query");
+    return ranks ? &kind_rerank_any : &kind_tei_predict;
 }
 
 static bool read_hub(const Session *s, Job *job, const Value *request)
@@ -358,15 +360,15 @@ static const char *mask_pattern(Arena *arena, const Site *site)
 static Value hub_request(Arena *arena, const Site *site)
 {
     Value sparse = kind_tei_sparse.request(arena, site);
-    if (site_sparse(site) && site->task->pool) return sparse;
-    if (site_sparse(site))
+    if (site_can(site, CAN_FILL))
         return kind_schema_any(arena,
                                texts_request(arena, site, fill_rows, mask_pattern(arena, site)),
                                plain(arena, sparse));
-    if (site_embeds(site))
+    if (site_can(site, CAN_SPARSE)) return sparse;
+    if (site_can(site, CAN_EMBED))
         return kind_schema_any(arena, kind_tei_embed.request(arena, site),
                                kind_tei_similarity.request(arena, site));
-    if (!site_classifies(site)) return texts_request(arena, site, tag_rows, "");
+    if (site_can(site, CAN_TAG)) return texts_request(arena, site, tag_rows, "");
     Value labels = texts_request(arena, site, classify_rows, "");
     return kind_schema_any(arena, labels, plain(arena, kind_tei_predict.request(arena, site)));
 }
@@ -374,10 +376,10 @@ static Value hub_request(Arena *arena, const Site *site)
 static Value hub_reply(Arena *arena, const Site *site)
 {
     Value any = value_map(arena, 1); /* arrays of entities, labels or masks */
-    if (site_embeds(site))
+    if (site_can(site, CAN_EMBED))
         return kind_schema_any(arena, kind_tei_embed.reply(arena, site),
                                kind_tei_similarity.reply(arena, site));
-    if (site_classifies(site)) return kind_tei_predict.reply(arena, site);
+    if (site_can(site, CAN_CLASSIFY)) return kind_tei_predict.reply(arena, site);
     return kind_schema_list(arena, any);
 }
 
@@ -385,6 +387,7 @@ const JobKind kind_hub = {
     .name = "hub",
     .dialect = DIALECT_TEI,
     .values = MOST_IDS,
+    .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,

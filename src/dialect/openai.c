@@ -86,7 +86,7 @@ const JobKind kind_openai_embed = {
     .read = read_embed,
     .item = embed_row,
     .frame = embed_frame,
-    .fits = site_embeds,
+    .needs = CAN_EMBED,
     .request = embed_request,
     .reply = embed_reply,
 };

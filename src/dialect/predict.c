@@ -96,7 +96,7 @@ static bool is_tei(const Session *s, const Value *request)
     static const char *const ours[] = { "metadata", "top_k", "offsets", "return_tokens", NULL };
     Site site = session_site(s);
     const Value *inputs = value_get(request, "inputs");
-    if (!site_classifies(&site)) return false;
+    if (!site_can(&site, CAN_CLASSIFY)) return false;
     if (says_tei(s, request)) return true;
     return !has_any(request, ours) && inputs && (inputs->kind == V_STR || only_lists(inputs));
 }
@@ -113,14 +113,14 @@ static bool read_any(const Session *s, Job *job, const Value *request)
 static Value any_request(Arena *arena, const Site *site)
 {
     Value own = predict_request(arena, site);
-    if (!site_classifies(site)) return own;
+    if (!site_can(site, CAN_CLASSIFY)) return own;
     return kind_schema_any(arena, own, kind_tei_predict.request(arena, site));
 }
 
 static Value any_reply(Arena *arena, const Site *site)
 {
     Value own = predict_reply(arena, site);
-    if (!site_classifies(site)) return own;
+    if (!site_can(site, CAN_CLASSIFY)) return own;
     return kind_schema_any(arena, own, kind_tei_predict.reply(arena, site));
 }
 

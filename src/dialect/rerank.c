@@ -225,7 +225,7 @@ const JobKind kind_tei_rerank = {
     .dialect = DIALECT_TEI,
     .read = read_texts,
     .finish = finish_texts,
-    .fits = site_ranks,
+    .needs = CAN_RANK,
     .request = texts_request,
     .reply = texts_reply,
 };
@@ -233,7 +233,7 @@ const JobKind kind_rerank_documents = {
     .name = "rerank",
     .read = read_documents,
     .finish = finish_documents,
-    .fits = site_ranks,
+    .needs = CAN_RANK,
     .request = documents_request,
     .reply = documents_reply,
 };
@@ -259,7 +259,7 @@ const JobKind kind_rerank_any = {
     .name = "rerank",
     .dialect = DIALECT_TEI,
     .read = read_any,
-    .fits = site_ranks,
+    .needs = CAN_RANK,
     .request = any_request,
     .reply = any_reply,
 };

@@ -75,7 +75,7 @@ const JobKind kind_tei_embed = {
     .read = read_embed,
     .item = embed_row,
     .frame = list_frame,
-    .fits = site_embeds,
+    .needs = CAN_EMBED,
     .request = embed_request,
     .reply = embed_reply,
 };
@@ -115,7 +115,7 @@ const JobKind kind_tei_embed_all = {
     .read = read_tokens,
     .item = tokens_row,
     .frame = list_frame,
-    .fits = site_embeds,
+    .needs = CAN_EMBED,
     .request = tokens_request,
     .reply = tokens_reply,
 };
@@ -157,7 +157,7 @@ const JobKind kind_tei_sparse = {
     .read = read_tokens,
     .item = sparse_row,
     .frame = list_frame,
-    .fits = site_sparse,
+    .needs = CAN_SPARSE,
     .request = tokens_request,
     .reply = sparse_reply,
 };
@@ -245,7 +245,7 @@ const JobKind kind_tei_similarity = {
     .keep = KEEP_VECTOR,
     .read = read_similarity,
     .finish = finish_similarity,
-    .fits = site_embeds,
+    .needs = CAN_EMBED,
     .request = similarity_request,
     .reply = similarity_reply,
 };

@@ -140,7 +140,7 @@ const JobKind kind_tei_predict = {
     .dialect = DIALECT_TEI,
     .read = read_predict,
     .finish = finish_predict,
-    .fits = site_classifies,
+    .needs = CAN_CLASSIFY,
     .request = predict_request,
     .reply = predict_reply,
 };

@@ -30,10 +30,14 @@ void model_close(Model *m)
     arena_free(&arena);
 }
 
+int model_graphs(const Model *m)
+{
+    return m->second ? 2 : 1;
+}
+
 const Engine *model_engine(const Model *m, int graph)
 {
-    const Engine *all[MODEL_GRAPHS] = { m->engine, m->second };
-    return graph < MODEL_GRAPHS ? all[graph] : NULL;
+    return graph ? m->second : m->engine;
 }
 
 InputModel model_input(const Model *m)
@@ -109,7 +113,7 @@ static bool choose_outputs(Model *m, const OnnxModel *onnx, Outputs *out, Err *e
     const OnnxValue *v;
     for (int i = 0; i < TASK_OUTPUTS && m->task->outputs[i][0]; i++) {
         if (!source_output(onnx, m->task, &m->config, i, &v, err)) return false;
-        if (i == 0 && m->task->labelled && v->rank > 0)
+        if (i == 0 && m->task->shape->last == AXIS_LABELS && v->rank > 0)
             config_name_labels(&m->arena, &m->config, v->dim[v->rank - 1]);
         out->name[out->n++] = v->name;
     }
@@ -162,7 +166,7 @@ static bool open_weights(Model *m, const ModelSource *s, Err *err)
 /* Of sentence-transformers: {"prompts": {"query": "query: "}, "default_prompt_name": "query"}. */
 static bool default_prompt(Model *m, const Value *name, Err *err)
 {
-    if (!name || name->kind == V_NULL || m->task != task_find(STR("sentence_embedding")))
+    if (!name || name->kind == V_NULL || !task_can(m->task, NULL, CAN_SENTENCE))
         return true;
     const Value *prompt = value_get(m->prompts, str_dup(&m->arena, name->s));
     if (!prompt)
@@ -448,20 +452,22 @@ static bool run_one(const Model *m, Arena *arena, Runner *runner, RowOutput *row
 /* What the graph's declarations may have left open, or lied about. */
 static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *err)
 {
-    bool pooled = m->task->pool && row->tokens == 1;
-    if (m->task->per_token && !pooled && row->tokens != (int64_t)tokens)
+    const TaskShape *shape = m->task->shape;
+    bool pooled = m->task->pooled && row->tokens == 1, all = row->tokens == (int64_t)tokens;
+    if (shape->per == PER_TOKEN && !pooled && !all)
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found %lld rows for %zu tokens",
-                    m->task->shape, (long long)row->tokens, tokens);
+                    shape->text, (long long)row->tokens, tokens);
     if (m->config.head && !head_width(m->config.head, POOL_OWN, row->width))
         return fail(err, EF_BAD_MODEL, "modules.json: a Dense does not take what comes to it (a "
                     "token's vector has %lld numbers)", (long long)row->width);
-    if (!m->task->labelled || m->config.num_labels == 0 || row->width == m->config.num_labels)
+    if (shape->last != AXIS_LABELS || m->config.num_labels == 0 ||
+        row->width == m->config.num_labels)
         return true;
-    if (m->task->per_token && row->width == 1) /* [batch, tokens] looks so */
+    if (shape->per == PER_TOKEN && row->width == 1) /* [batch, tokens] looks so */
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found one number for each token, wanted "
-                    "%d labels", m->task->shape, m->config.num_labels);
+                    "%d labels", shape->text, m->config.num_labels);
     return fail(err, EF_BAD_MODEL,
                 "label count mismatch: config.json has %d labels, the model gives %lld",
                 m->config.num_labels, (long long)row->width);

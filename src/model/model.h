@@ -51,7 +51,8 @@ bool model_open_source(const ModelSource *, Model **,
 bool model_open_bare(const char *onnx_path, Model **, Err *);
 bool model_open_bare_in(Str precision, const char *onnx_path, Model **, Err *);
 void model_close(Model *);
-const Engine *model_engine(const Model *, int graph); /* NULL: there is no such graph */
+int model_graphs(const Model *);       /* 1, or 2 */
+const Engine *model_engine(const Model *, int graph);
 InputModel model_input(const Model *); /* for preparers */
 int model_usual_length(const Model *); /* tokens of a text that is timed: 128, or what fits */
 /* Runs one short text through everything: "Model inference failed: ..." */

@@ -8,15 +8,21 @@
 #include "export/modules.h"
 #include "model/model.h"
 
-/* Tasks whose rows are vectors of tokens; all the others have no head. */
+/* Those whose rows are vectors of tokens; all the others have no head. */
 bool model_makes_vectors(const Model *m)
 {
-    return m->task && m->task->per_token && !m->task->labelled && !m->task->words;
+    return m->task && task_can(m->task, NULL, CAN_EMBED);
 }
 
 static bool has_script(const Model *m) /* that pools, or changes the tokens' vectors */
 {
     return m->transform && m->transform->post;
+}
+
+/* The result is one vector a text: whoever pools. */
+static bool pools(const Model *m)
+{
+    return task_can(m->task, NULL, CAN_SENTENCE);
 }
 
 static const OnnxValue *find_output(const OnnxModel *onnx, const char *name, int rank)
@@ -95,8 +101,8 @@ static bool choose_output(const Model *m, const OnnxModel *onnx, const HeadWish 
 {
     const OnnxValue *tokens = token_output(onnx), *pooled = pooled_output(onnx), *other;
     bool rows = told || has_script(m) || wishes(wish) || !pooled;
-    if (m->task->pool && tokens && rows) return *name = tokens->name, true;
-    if (m->task->pool && pooled) return *name = pooled->name, true;
+    if (pools(m) && tokens && rows) return *name = tokens->name, true;
+    if (pools(m) && pooled) return *name = pooled->name, true;
     if (!source_output(onnx, m->task, &m->config, 0, &other, err)) return false;
     *name = other->name;
     return true;
@@ -132,9 +138,8 @@ static bool settle_head(Model *m, const OnnxModel *onnx, const HeadWish *wish, V
                         Str output, Err *err)
 {
     const OnnxValue *v = named_output(onnx, output);
-    bool pools = m->task->pool && v && (v == pooled_output(onnx) || v->rank == 2);
-    if (pools || (m->task->pool && has_script(m)))
-        return without_head(m, wish, v, err);
+    bool pooled = v && (v == pooled_output(onnx) || v->rank == 2);
+    if (pools(m) && (pooled || has_script(m))) return without_head(m, wish, v, err);
     if (!head) head = head_of_mean(&m->arena);
     if (!change_head(wish, head, err)) return false;
     int width = last_dim(v) ? last_dim(v) : m->config.hidden_size;
@@ -192,7 +197,7 @@ const char *model_pooling(const Model *m, Arena *arena)
 void model_describe_head(const Model *m, Buf *out)
 {
     const VectorHead *head = m->config.head;
-    if (!model_makes_vectors(m) || (!m->task->pool && (!head || head->assumed))) return;
+    if (!model_makes_vectors(m) || (!pools(m) && (!head || head->assumed))) return;
     buf_puts(out, "pooling: ");
     if (head) head_describe(head, out);
     else buf_puts(out, m->config.graph_pools ? "by the graph" : "by the script");
@@ -210,5 +215,5 @@ void model_log_head(const Model *m)
 
 void model_log_assumed(const Model *m)
 {
-    if (m->task && m->task->pool && m->config.head && m->config.head->assumed) model_log_head(m);
+    if (m->task && pools(m) && m->config.head && m->config.head->assumed) model_log_head(m);
 }

@@ -13,7 +13,7 @@ enum { JSON_LIMIT = 256 << 20 };
 /* Whoever wants other outputs of a sentence-transformers folder takes it for a plain model. */
 static bool of_sentences(const Model *m)
 {
-    return strcmp(m->task->name, "sentence_embedding") == 0;
+    return task_can(m->task, NULL, CAN_SENTENCE);
 }
 
 /* sentence_bert_config.json of the .onnx itself, or NULL. */

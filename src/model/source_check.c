@@ -150,15 +150,16 @@ static bool refuse_task(Str name, Err *err)
 static const char *class_against(const Task *task, const ModelConfig *c, const OnnxModel *onnx)
 {
     const Task *own = task_of_class(c->architecture);
-    bool headless = !task->labelled && !task->words;
+    TaskAxis axis = task->shape->last;
     if (!own || own == task || class_fits(task, c->architecture)) return NULL;
     const OnnxValue *out = onnx ? task_output(onnx, task, 0) : NULL;
-    if (headless) return out || !onnx ? NULL : "the graph gives no hidden states";
-    if (!onnx) return task->labelled ? "the checkpoint has no classifier weights"
-                                     : "the checkpoint has no weights of that head";
+    if (axis == AXIS_HIDDEN) return out || !onnx ? NULL : "the graph gives no hidden states";
+    if (!onnx) return axis == AXIS_LABELS ? "the checkpoint has no classifier weights"
+                                          : "the checkpoint has no weights of that head";
     int64_t width = output_width(out);
-    if (own->words && width != c->vocab_size && width >= 0) return NULL;
-    return own->words ? "its numbers are about words of the vocabulary" : "it has another head, or none";
+    bool words = own->shape->last == AXIS_WORDS;
+    if (words && width != c->vocab_size && width >= 0) return NULL;
+    return words ? "its numbers are about words of the vocabulary" : "it has another head, or none";
 }
 
 static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
@@ -177,7 +178,7 @@ static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, 
  * those: exporters leave the class of the checkpoint in config.json. */
 static const Task *task_by_class(const ModelConfig *c, const OnnxModel *onnx)
 {
-    const Task *own = task_of_class(c->architecture), *plain = task_find(STR("embedding"));
+    const Task *own = task_of_class(c->architecture), *plain = task_that_can(CAN_EMBED);
     size_t n;
     const Task *const *all = task_all(&n);
     for (size_t i = 0; onnx && i < n; i++)
@@ -190,7 +191,7 @@ bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *on
 {
     bool guess = str_is(s->task, "auto");
     if (s->task.n && !guess) return task_by_hand(s->task, c, onnx, out, err);
-    *out = task_find(s->modules ? STR("sentence_embedding") : s->inside.task);
+    *out = s->modules ? task_that_can(CAN_SENTENCE) : task_find(s->inside.task);
     if (!*out) *out = task_by_class(c, onnx);
     if (!*out && guess) *out = task_find(str_of(hf_task_detect(c->root, NULL)));
     return *out || fail(err, EF_INVALID_INPUT,
@@ -329,10 +330,9 @@ bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, i
 {
     const OnnxValue *v = *out = task_output(m, task, index);
     if (!v) return refuse_output(m, task->outputs[index], err);
-    bool pooled = v->rank == 2 && task->pool; /* a graph that pools by itself */
-    if (v->rank >= 0 && !pooled && v->rank != (task->per_token && !task->flat ? 3 : 2))
+    if (v->rank >= 0 && !task_fits_rank(task, v->rank))
         return fail(err, EF_BAD_MODEL,
-                    "Model must return tensor of shape %s: %.*s has %d dimensions", task->shape,
-                    STR_ARG(v->name), v->rank);
-    return !task->labelled || labels_fit(v, c, err);
+                    "Model must return tensor of shape %s: %.*s has %d dimensions",
+                    task->shape->text, STR_ARG(v->name), v->rank);
+    return task->shape->last != AXIS_LABELS || labels_fit(v, c, err);
 }

@@ -61,7 +61,7 @@ typedef struct GrpcService {
     const char *package, *name;
     const GrpcMethod *method;    /* ends with {0} */
     bool open;                   /* needs no key */
-    bool (*fits)(const Site *);  /* NULL: every model; others are NOT_SERVING */
+    TaskCan needs;               /* any of these, 0: every model; others are NOT_SERVING */
 } GrpcService;
 
 typedef struct GrpcFile {        /* a package */

@@ -347,7 +347,7 @@ static bool read_timeout(const Exchange *x, Call *call, Err *err)
 static bool able(const Exchange *x, const GrpcMethod *method)
 {
     const JobKind *kind = method->kind;
-    return !kind || !kind->fits || kind->fits(&x->loop->site);
+    return !kind || site_can(&x->loop->site, kind->needs);
 }
 
 static void open_call(Exchange *x, Call *call)

@@ -3,28 +3,63 @@
  * and field numbers of its .proto, made from the model's task; only that one is there, as with it.
  * TEI's are all there: what the model cannot do is FAILED_PRECONDITION, as with it. */
 #include <ctype.h>
+#include <stdlib.h>
 
 #include "grpc.h"
 #include "loop.h"
 
 /* ---- metadata: what model is this ---- */
 static const Field nothing[] = { { 0 } };
-static const char *const type_words[] = { "unspecified", "embedding", "sequence_classification",
-                                          "token_classification", "sentence_embedding",
-                                          "image_classification", "fill_mask",
-                                          "sparse_embedding", NULL };
-static const char *const type_names[] = { "MODEL_TYPE_UNSPECIFIED", "EMBEDDING",
-                                          "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION",
-                                          "SENTENCE_EMBEDDING", "IMAGE_CLASSIFICATION",
-                                          "FILL_MASK", "SPARSE_EMBEDDING" };
-static const int type_numbers[] = { 0, 1, 2, 3, 4, 21, 1001, 1002 };
-static const ProtoEnum model_type = { "ModelType", type_names, type_numbers };
-static const Field metadata_reply[] = {
-    { "model_id", 1, F_STR },
-    { "model_type", 2, F_STR, .words = type_words, .proto_enum = &model_type },
-    { "id2label", 3, F_INT_STR_MAP },
-    { 0 },
-};
+
+/* ModelType, by number: the tasks of this program, and what only the original has. */
+typedef struct TypeWord {
+    const char *word, *name;
+    int number;
+} TypeWord;
+
+static int by_number(const void *a, const void *b)
+{
+    return ((const TypeWord *)a)->number - ((const TypeWord *)b)->number;
+}
+
+static const char *upper(Arena *arena, const char *word)
+{
+    char *out = str_dup(arena, str_of(word));
+    for (char *p = out; *p; p++) *p = (char)toupper((unsigned char)*p);
+    return out;
+}
+
+static TypeWord *type_list(Arena *arena, size_t *n)
+{
+    static const TypeWord others[] = { { "unspecified", "MODEL_TYPE_UNSPECIFIED", 0 },
+                                       { "image_classification", "IMAGE_CLASSIFICATION", 21 } };
+    size_t count;
+    const Task *const *task = task_all(&count);
+    TypeWord *list = ARRAY(arena, TypeWord, count + COUNT(others));
+    memcpy(list, others, sizeof others);
+    *n = COUNT(others);
+    for (size_t i = 0; i < count; i++)
+        list[(*n)++] = (TypeWord){ task[i]->name, upper(arena, task[i]->name), task[i]->number };
+    qsort(list, *n, sizeof *list, by_number);
+    return list;
+}
+
+static const Field *metadata_reply(Arena *arena)
+{
+    size_t n;
+    const TypeWord *type = type_list(arena, &n);
+    const char **word = ARRAY(arena, const char *, n + 1), **name = ARRAY(arena, const char *, n);
+    int *number = ARRAY(arena, int, n);
+    for (size_t i = 0; i < n; i++)
+        word[i] = type[i].word, name[i] = type[i].name, number[i] = type[i].number;
+    ProtoEnum *types = NEW(arena, ProtoEnum);
+    *types = (ProtoEnum){ "ModelType", name, number };
+    Field *rows = ARRAY(arena, Field, 4);
+    rows[0] = (Field){ "model_id", 1, F_STR };
+    rows[1] = (Field){ "model_type", 2, F_STR, .words = word, .proto_enum = types };
+    rows[2] = (Field){ "id2label", 3, F_INT_STR_MAP };
+    return rows;
+}
 
 static bool model_metadata(const Loop *loop, const GrpcMethod *method, Arena *arena,
                            const Value *request, Value *reply, Err *err)
@@ -32,9 +67,9 @@ static bool model_metadata(const Loop *loop, const GrpcMethod *method, Arena *ar
     (void)method, (void)request, (void)err;
     const Site *site = &loop->site;
     const ModelConfig *config = site->config;
-    bool labelled = site->task->labelled && config->labels;
-    Value labels = value_map(arena, labelled ? (size_t)config->num_labels : 0);
-    for (int i = 0; labelled && i < config->num_labels; i++)
+    int count = task_labels(site->task, config);
+    Value labels = value_map(arena, (size_t)count);
+    for (int i = 0; i < count; i++)
         value_add(&labels, str_format(arena, "%d", i), value_of_str(config->labels[i]));
     *reply = value_map(arena, 3);
     value_add(reply, "model_id", value_of_str(site->model_id));
@@ -74,7 +109,7 @@ static const GrpcService *task_service(Arena *arena, const Task *task)
     row[2] = (GrpcMethod){ .name = "GetModelMetadata",
                            .in = "encoderfile.metadata.GetModelMetadataRequest",
                            .out = "encoderfile.metadata.GetModelMetadataResponse",
-                           .form = { nothing, metadata_reply }, .answer = model_metadata };
+                           .form = { nothing, metadata_reply(arena) }, .answer = model_metadata };
     GrpcService *service = NEW(arena, GrpcService);
     *service = (GrpcService){ .package = str_format(arena, "encoderfile.%s", task->name),
                               .name = camel(arena, task->name, "Inference"), .method = row };
@@ -104,7 +139,7 @@ static const Field health_list[] = {
 
 static Value status_of(const Loop *loop, Arena *arena, const GrpcService *service)
 {
-    bool able = !service || !service->fits || service->fits(&loop->site);
+    bool able = !service || site_can(&loop->site, service->needs);
     const char *word = able && !loop->draining ? "serving" : "not_serving";
     Value reply = value_map(arena, 1);
     value_add(&reply, "status", value_of_str(str_of(word)));

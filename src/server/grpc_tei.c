@@ -107,10 +107,11 @@ static bool info_answer(const Loop *loop, const GrpcMethod *method, Arena *arena
 {
     (void)method, (void)request, (void)err;
     const Site *site = &loop->site;
-    const char *labels = site_ranks(site) ? "reranker" : "classifier";
+    const char *labels = site_can(site, CAN_RANK) ? "reranker" : "classifier";
+    bool labelled = site_can(site, CAN_CLASSIFY | CAN_TAG);
     *reply = info_page(arena, site);
     Value *type = (Value *)value_get(reply, "model_type");
-    *type = value_of_str(str_of(site->task->labelled ? labels : "embedding"));
+    *type = value_of_str(str_of(labelled ? labels : "embedding"));
     return true;
 }
 
@@ -244,15 +245,10 @@ static const GrpcMethod tokenize_methods[] = {
     { 0 },
 };
 
-static bool embeds(const Site *site)
-{
-    return site_embeds(site) || site_sparse(site);
-}
-
 const GrpcService grpc_tei[GRPC_TEI] = {
     { "tei.v1", "Info", info_methods },
-    { "tei.v1", "Embed", embed_methods, .fits = embeds },
-    { "tei.v1", "Predict", predict_methods, .fits = site_classifies },
-    { "tei.v1", "Rerank", rerank_methods, .fits = site_ranks },
+    { "tei.v1", "Embed", embed_methods, .needs = CAN_EMBED | CAN_SPARSE },
+    { "tei.v1", "Predict", predict_methods, .needs = CAN_CLASSIFY },
+    { "tei.v1", "Rerank", rerank_methods, .needs = CAN_RANK },
     { "tei.v1", "Tokenize", tokenize_methods },
 };

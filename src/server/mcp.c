@@ -41,28 +41,6 @@ static const char *tool_name(const Model *m, const struct McpTool *tool)
     return tool->name ? tool->name : m->task->name;
 }
 
-typedef struct McpWords {           /* the peer's, by task */
-    const char *task, *instructions, *description;
-} McpWords;
-static const McpWords words[] = {
-    { "embedding", "This tool will provide a vector embedding for the input text sequence.",
-      "Performs embeddings for input text sequences." },
-    { "sequence_classification", "This tool will classify an input text sequence.",
-      "Performs sequence classification of input text sequences." },
-    { "token_classification", "This tool will classify each token of an input text sequence.",
-      "Performs token classification of input text sequences." },
-    { "sentence_embedding", "This tool will embed a sequence of texts.",
-      "Performs sentence embedding of input text sequences." },
-};
-
-static const McpWords *words_of(const Model *m)
-{
-    static const McpWords other = { NULL, "This tool runs a text encoder.", "Runs a text encoder on input texts." };
-    for (size_t i = 0; i < COUNT(words); i++)
-        if (strcmp(words[i].task, m->task->name) == 0) return &words[i];
-    return &other;
-}
-
 /* ---- building messages ---- */
 static Value text(const char *s)
 {
@@ -170,7 +148,7 @@ static void initialize(Reader *r)
     value_add(&v, "protocolVersion", is_handshake(asked) ? value_of_str(asked) : text(NEWEST_HANDSHAKE));
     value_add(&v, "capabilities", capabilities(r->arena));
     value_add(&v, "serverInfo", server_info(r->arena));
-    value_add(&v, "instructions", text(words_of(r->model)->instructions));
+    value_add(&v, "instructions", text(r->model->task->mcp_instructions));
     reply(r, v);
 }
 
@@ -184,7 +162,7 @@ static void discover(Reader *r)
     Value v = value_map(r->arena, 8);
     value_add(&v, "supportedVersions", versions(r->arena, true));
     value_add(&v, "capabilities", capabilities(r->arena));
-    value_add(&v, "instructions", text(words_of(r->model)->instructions));
+    value_add(&v, "instructions", text(r->model->task->mcp_instructions));
     add_modern(r->arena, &v, true);
     reply(r, v);
 }
@@ -197,7 +175,7 @@ static Value describe_tool(Reader *r, const struct McpTool *tool)
     value_add(&hints, "idempotentHint", value_of_bool(true));
     value_add(&hints, "openWorldHint", value_of_bool(false));
     value_add(&v, "name", text(tool_name(r->model, tool)));
-    value_add(&v, "description", text(words_of(r->model)->description));
+    value_add(&v, "description", text(r->model->task->mcp_description));
     value_add(&v, "inputSchema", task_request_describe(r->arena, task, (TaskLimits){ 0 }));
     value_add(&v, "outputSchema", schema_describe(r->arena, task_reply_schema(task)));
     value_add(&v, "annotations", hints);

@@ -63,7 +63,7 @@ static void add_vector(Arena *arena, const Site *site, Value *page)
 
 void model_render(Arena *arena, const Site *site, Buf *out)
 {
-    bool labels = site->task->labelled && site->config->labels;
+    bool labels = task_labels(site->task, site->config);
     Value page = value_map(arena, COUNT(model_schema));
     value_add(&page, "model_id", value_of_str(site->model_id));
     value_add(&page, "model_type", text(site->task->name));
@@ -141,9 +141,9 @@ static const Field info_schema[] = {
 
 static const char *type_name(const Site *site)
 {
-    if (site_ranks(site)) return "reranker";
-    if (site_classifies(site)) return "classifier";
-    return site->task->labelled ? "token_classifier" : "embedding";
+    if (site_can(site, CAN_RANK)) return "reranker";
+    if (site_can(site, CAN_CLASSIFY)) return "classifier";
+    return site_can(site, CAN_TAG) ? "token_classifier" : "embedding";
 }
 
 static Value label_numbers(Arena *arena, const ModelConfig *config)
@@ -157,14 +157,14 @@ static Value label_numbers(Arena *arena, const ModelConfig *config)
 static Value type_of(Arena *arena, const Site *site)
 {
     Value outer = value_map(arena, 1), inner = value_map(arena, 2);
-    bool labels = site->task->labelled && site->config->labels;
-    if (labels) {
+    if (task_labels(site->task, site->config)) {
         value_add(&inner, "id2label", label_map(arena, site->config));
         value_add(&inner, "label2id", label_numbers(arena, site->config));
-    } else if (!site->task->labelled) {
+    } else if (site_can(site, CAN_EMBED | CAN_SPARSE)) {
         const char *own = model_pooling(session_model(site->session), arena);
         bool last = own && strcmp(own, "lasttoken") == 0; /* TEI's word */
-        value_add(&inner, "pooling", text(site->task->words ? "splade" : last ? "last_token" : own));
+        bool sparse = site_can(site, CAN_SPARSE);
+        value_add(&inner, "pooling", text(sparse ? "splade" : last ? "last_token" : own));
     }
     value_add(&outer, type_name(site), inner);
     return outer;

@@ -111,7 +111,7 @@ Dialect route_dialect(const Route *route)
 
 bool route_applies(const Route *route, const Site *site)
 {
-    return !route->job || !route->job->fits || route->job->fits(site);
+    return !route->job || site_can(site, route->job->needs);
 }
 
 bool route_described(const Route *route, const Site *site)
@@ -123,7 +123,7 @@ bool route_check(const Route *route, const Site *site, Err *err)
 {
     if (route_applies(route, site)) return true;
     return fail(err, EF_UNSUPPORTED, "%s: found a model for %s, wanted %s", route->path,
-                site->task->name, site_wanted(route->job->fits));
+                site->task->name, site_wanted(route->job->needs));
 }
 
 /* ---- finding ---- */

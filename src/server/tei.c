@@ -62,7 +62,7 @@ static int failure_of(int status)
 /* Vectors or labels: the two groups that TEI counts apart. */
 static int group_of(const Exchange *x)
 {
-    return x->loop->site.task->labelled;
+    return x->loop->site.task->shape->last == AXIS_LABELS;
 }
 
 static void count_job(TeMeters *m, const Exchange *x, const Job *job)

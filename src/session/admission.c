@@ -150,11 +150,10 @@ static size_t weight(const Session *s, const Work *work)
 {
     enum { OF_NUMBER = 16, OF_TEXT = 64, OF_TOKEN = 400 };
     const Task *task = s->model->task;
-    const ModelConfig *config = &s->model->config;
+    size_t vocabulary = tokenizer_size(s->model->tokenizer);
     if (!runs(work)) return (size_t)work->tokens * OF_TEXT;
-    size_t width = (size_t)(task->labelled ? config->num_labels : config_vector_size(config));
-    if (task->words) width = tokenizer_size(s->model->tokenizer);
-    bool all = task->per_token && !task->wants && !work_pooling(s, work);
+    size_t width = (size_t)task_width(task, &s->model->config, vocabulary);
+    bool all = task_keeps_tokens(task) && !work_pooling(s, work);
     size_t vectors = all ? (size_t)work->tokens : work->rows;
     return vectors * width * OF_NUMBER + (all ? (size_t)work->tokens * OF_TOKEN : 0);
 }

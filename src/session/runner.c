@@ -146,7 +146,7 @@ static void copy_wanted(const Session *s, const Work *work, size_t r, const RowO
 
 /* How a row's first output is kept: pooled, the tokens that the task wants, or all of it. */
 typedef struct Keeping {
-    WorkPooling *pooling;
+    TaskPool *pooling;
     bool some;
     int64_t tokens, width;
 } Keeping;
@@ -156,7 +156,7 @@ static Keeping keeping_of(const Session *s, const Work *work, size_t r, const Ro
     const Task *task = s->model->task;
     const VectorHead *head = s->model->config.head;
     bool script = s->vms && s->model->transform->post; /* it sees every token */
-    bool many = out->tokens > 1 || head || (task->words && work->row[r].encoding.n == 1);
+    bool many = out->tokens > 1 || head || (task->shape->last == AXIS_WORDS && work->row[r].encoding.n == 1);
     Keeping k = { .tokens = out->tokens, .width = out->width };
     if (script) return k;
     if (many) k.pooling = work_pooling(s, work);
@@ -340,8 +340,8 @@ void runner_thread(Worker *worker)
     Work *admit, *dropped;
     if (s->options.replicas == 1) s->replica = &me;
     me.pool = own_pool(s);
-    for (const Engine *e; (e = model_engine(s->model, me.graphs)); me.graphs++)
-        me.runner[me.graphs] = runner_new(e, me.pool);
+    for (; me.graphs < model_graphs(s->model); me.graphs++)
+        me.runner[me.graphs] = runner_new(model_engine(s->model, me.graphs), me.pool);
     sem_post(&s->ready);
     while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
         drop(s, dropped);

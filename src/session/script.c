@@ -99,7 +99,7 @@ static size_t group_end(const Work *work, size_t from)
 /* Scores beside the rows of a labelled task; in their place otherwise. */
 static void keep_row(const Task *task, Work *work, size_t row, float *data, const TransformResult *r)
 {
-    if (task->labelled) {
+    if (task->shape->last == AXIS_LABELS) {
         work->scores[row] = data;
         return;
     }
@@ -126,7 +126,7 @@ static bool transform_group(const Session *s, TransformVm *vm, Work *work, size_
     TransformRows rows = rows_of(work, from, to);
     TransformResult r;
     if (!transform_post(vm, task, &rows, &work->arena, &r, &work->err)) return false;
-    if (!task->labelled && work->options.dimensions > r.width)
+    if (task->shape->last != AXIS_LABELS && work->options.dimensions > r.width)
         return fail(&work->err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %lld",
                     work->options.dimensions, (long long)r.width);
     work->stored += (to - from) * (size_t)r.stride * sizeof *r.data;
@@ -141,7 +141,7 @@ static void transform_rows(Scripted *on)
 {
     Work *work = on->work;
     on->ok = true;
-    if (on->s->model->task->labelled) work->scores = ARRAY(&work->arena, float *, work->rows);
+    if (on->s->model->task->shape->last == AXIS_LABELS) work->scores = ARRAY(&work->arena, float *, work->rows);
     for (size_t from = 0, to; on->ok && from < work->rows; from = to) {
         to = group_end(work, from);
         on->ok = !watch_ends(&on->watch, now_seconds()) &&

@@ -44,12 +44,11 @@ bool session_guarded(Session *s, void (*fn)(void *), void *arg, Err *err)
     return false;
 }
 
-WorkPooling *work_pooling(const Session *s, const Work *work)
+TaskPool *work_pooling(const Session *s, const Work *work)
 {
     const Task *task = s->model->task;
     if (work->keep == KEEP_TOKENS) return NULL;
-    if (work->keep == KEEP_TASK || task->pool) return task->pool;
-    return task->words ? task_sparse : task_pool;
+    return work->keep == KEEP_TASK ? task_own_pool(task) : task->pool;
 }
 
 void work_abandon(Work *work)

@@ -71,7 +71,6 @@ void session_describe(const Session *, Buf *);
 bool session_guarded(Session *, void (*fn)(void *), void *arg, Err *err);
 bool work_prompt(const Session *, Work *, Str prompt); /* put before every text */
 /* How one vector is made of a row's numbers; NULL: all of them are needed. */
-typedef void WorkPooling(const TaskRow *, const TaskOptions *, float *out);
-WorkPooling *work_pooling(const Session *, const Work *);
+TaskPool *work_pooling(const Session *, const Work *);
 
 #endif

@@ -39,14 +39,23 @@ static void embedding_finish(Arena *arena, const ModelConfig *config, const Task
 
 const Task task_embedding = {
     .name = "embedding",
+    .many = "embeddings",
     .number = 1,
+    .can = CAN_EMBED,
     .outputs = { { "last_hidden_state", "token_embeddings" } },
-    .per_token = true,
-    .shape = "[batch_size, seq_len, hidden_dim]",
+    .shape = &shape_token_vectors,
     .architectures = { "Model" },
+    .mcp_instructions = "This tool will provide a vector embedding for the input text sequence.",
+    .mcp_description = "Performs embeddings for input text sequences.",
+    .lua = PART_LUA_HEAD
+           "---Postprocess embeddings\n"
+           "---Must return 3D tensor of shape [batch_size, seq_len, *]\n"
+           "---@input Tensor 3D tensor of shape [batch_size, seq_len, hidden_dim]\n" PART_LUA_SAME,
+    .samples = part_samples,
     .request = request,
     .result = result,
     .reply = reply,
+    .pool = part_pool,
     .preparer = &prepare_text,
     .finish = embedding_finish,
 };

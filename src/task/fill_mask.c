@@ -150,17 +150,29 @@ static void fill_mask_finish(Arena *arena, const ModelConfig *config, const Task
     part_close(out, row);
 }
 
+static const TaskSample samples[] = {
+    { NULL, { "Paris is the capital of {mask}.", "She put the {mask} on the table." } },
+};
+
 const Task task_fill_mask = {
     .name = "fill_mask",
+    .many = "masked words",
     .number = 1001,
+    .can = CAN_FILL | CAN_SPARSE,
     .outputs = { { "logits" } },
-    .per_token = true,
-    .words = true,
-    .shape = "[batch_size, seq_len, vocab_size]",
+    .shape = &shape_token_words,
     .architectures = { "ForMaskedLM" },
+    .mcp_instructions = "This tool runs a text encoder.",
+    .mcp_description = "Runs a text encoder on input texts.",
+    .lua = PART_LUA_HEAD
+           "---Postprocess the logits of every word at every place\n"
+           "---Must return 3D tensor of shape [batch_size, seq_len, vocab_size]\n"
+           "---@input Tensor 3D tensor of shape [batch_size, seq_len, vocab_size]\n" PART_LUA_SAME,
+    .samples = samples,
     .request = request,
     .result = result,
     .reply = reply,
+    .pool = part_sparse,
     .wants = is_mask,
     .preparer = &prepare_text,
     .finish = fill_mask_finish,

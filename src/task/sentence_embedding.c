@@ -21,7 +21,7 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "SentenceEmbedding");
 
-void task_pool(const TaskRow *row, const TaskOptions *options, float *out)
+void part_pool(const TaskRow *row, const TaskOptions *options, float *out)
 {
     HeadRow all = { row->data, row->tokens, row->width, row->prompt, options->pooling,
                     options->normalize };
@@ -42,15 +42,30 @@ static void sentence_embedding_finish(Arena *arena, const ModelConfig *config,
 
 const Task task_sentence_embedding = {
     .name = "sentence_embedding",
+    .many = "embeddings",
     .number = 4,
+    .can = CAN_EMBED | CAN_SENTENCE,
     .outputs = { { "text_embeds", "last_hidden_state", "sentence_embedding", "token_embeddings" } },
-    .per_token = true,
-    .shape = "[batch_size, seq_len, hidden_dim]",
+    .shape = &shape_token_vectors,
+    .pooled = &shape_text_vectors,
     .architectures = { "Model" },
+    .mcp_instructions = "This tool will embed a sequence of texts.",
+    .mcp_description = "Performs sentence embedding of input text sequences.",
+    .lua = PART_LUA_HEAD
+           "---Postprocess embeddings\n"
+           "---Must return 2D tensor of shape [batch_size, *]\n"
+           "---@input Tensor 3D tensor of shape [batch_size, seq_len, hidden_dim]\n"
+           "---@input mask Attention mask of shape [batch_size, seq_len]\n"
+           "---@return Tensor\n"
+           "function Postprocess(arr, mask)\n"
+           "    ---Replace with your logic here\n"
+           "    return arr:mean_pool(mask)\n"
+           "end\n",
+    .samples = part_samples,
     .request = request,
     .result = result,
     .reply = reply,
-    .pool = task_pool,
+    .pool = part_pool,
     .preparer = &prepare_text,
     .finish = sentence_embedding_finish,
 };

@@ -108,13 +108,26 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
     part_close(out, row);
 }
 
+static const TaskSample samples[] = {
+    { NULL, { "I love this!", "This was the worst film I have seen in years." } },
+};
+
 const Task task_sequence_classification = {
     .name = "sequence_classification",
+    .many = "sequence classifications",
     .number = 2,
+    .can = CAN_CLASSIFY,
+    .can_of_one = CAN_RANK,
     .outputs = { { "logits" } },
-    .labelled = true,
-    .shape = "[batch_size, n_labels]",
+    .shape = &shape_text_labels,
     .architectures = { "ForSequenceClassification" },
+    .mcp_instructions = "This tool will classify an input text sequence.",
+    .mcp_description = "Performs sequence classification of input text sequences.",
+    .lua = PART_LUA_HEAD
+           "---Postprocess sequence classification logits\n"
+           "---Must return 2D tensor of shape [batch_size, n_labels]\n"
+           "---@input Tensor 2D tensor of shape [batch_size, n_labels]\n" PART_LUA_SAME,
+    .samples = samples,
     .request = request,
     .result = result,
     .reply = reply,

@@ -19,7 +19,7 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "SparseEmbedding");
 
-void task_sparse(const TaskRow *row, const TaskOptions *options, float *out)
+void part_sparse(const TaskRow *row, const TaskOptions *options, float *out)
 {
     (void)options;
     for (int64_t c = 0; c < row->width; c++) out[c] = 0;
@@ -38,7 +38,7 @@ static void sparse_embedding_finish(Arena *arena, const ModelConfig *config,
     const float *x = row->data;
     if (row->tokens != 1) {
         float *pooled = ARRAY(arena, float, row->width);
-        task_sparse(row, options, pooled);
+        part_sparse(row, options, pooled);
         x = pooled;
     }
     size_t n = 0;
@@ -60,16 +60,31 @@ static void sparse_embedding_finish(Arena *arena, const ModelConfig *config,
 
 const Task task_sparse_embedding = {
     .name = "sparse_embedding",
+    .many = "embeddings",
     .number = 1002,
+    .can = CAN_SPARSE,
     .outputs = { { "logits" } },
-    .per_token = true,
-    .words = true,
-    .shape = "[batch_size, seq_len, vocab_size]",
+    .shape = &shape_token_words,
+    .pooled = &shape_text_words,
     .architectures = { "ForMaskedLM" },
+    .mcp_instructions = "This tool runs a text encoder.",
+    .mcp_description = "Runs a text encoder on input texts.",
+    .lua = PART_LUA_HEAD
+           "---Postprocess the logits of every word at every place\n"
+           "---Must return 2D tensor of shape [batch_size, vocab_size]: a weight for every word\n"
+           "---@input Tensor 3D tensor of shape [batch_size, seq_len, vocab_size]\n"
+           "---@input mask Attention mask of shape [batch_size, seq_len]\n"
+           "---@return Tensor\n"
+           "function Postprocess(arr, mask)\n"
+           "    ---Replace with your logic here\n"
+           "    local weights = (arr:clamp(0, nil) + 1):log()\n"
+           "    return (weights * mask:reshape(mask:shape(1), mask:shape(2), 1)):sum_axis(2)\n"
+           "end\n",
+    .samples = part_samples,
     .request = request,
     .result = result,
     .reply = reply,
-    .pool = task_sparse,
+    .pool = part_sparse,
     .preparer = &prepare_text,
     .finish = sparse_embedding_finish,
 };

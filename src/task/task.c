@@ -35,6 +35,19 @@ const Task *const *task_all(size_t *count)
     return tasks;
 }
 
+const Task *task_that_can(TaskCan any)
+{
+    for (size_t i = 0; i < COUNT(tasks); i++)
+        if (tasks[i]->can & any) return tasks[i];
+    return NULL;
+}
+
+bool task_can(const Task *task, const ModelConfig *config, TaskCan any)
+{
+    TaskCan all = task->can | (config && config->num_labels == 1 ? task->can_of_one : 0);
+    return all & any;
+}
+
 Value task_reply(Arena *arena, Value *results, size_t n, Str model_id, const Value *metadata)
 {
     Value reply = value_map(arena, 3);

@@ -63,24 +63,59 @@ typedef struct TaskRow {
 } TaskRow;
 
 enum { TASK_OUTPUTS = 2, TASK_OUTPUT_NAMES = 4 };
+/* What a model can be asked, whatever its task is called. Routes, calls and commands name what they
+ * need; a task can do nothing that its row does not say. */
+typedef enum {
+    CAN_EMBED = 1 << 0,          /* vectors of a text and of its tokens */
+    CAN_SENTENCE = 1 << 1,       /* one vector a text is the result: the prompts and settings of
+                                  * sentence-transformers hold */
+    CAN_SPARSE = 1 << 2,         /* a weight for each word of the vocabulary */
+    CAN_FILL = 1 << 3,           /* words for masks */
+    CAN_CLASSIFY = 1 << 4,       /* labels of a text or a pair */
+    CAN_RANK = 1 << 5,           /* how well a pair fits */
+    CAN_TAG = 1 << 6,            /* labels of tokens, and the entities that they make */
+} TaskCan;
+
+/* What a graph's output is. */
+typedef enum { PER_TEXT, PER_TOKEN } TaskPer;
+typedef enum { AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS } TaskAxis; /* what its last axis counts */
+typedef struct TaskShape {
+    TaskPer per;                 /* one vector for each of them */
+    TaskAxis last;
+    int rank;
+    const char *numbers, *text;  /* for messages: "logits", "[batch_size, seq_len, n_labels]" */
+} TaskShape;
+extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
+    shape_text_labels, shape_token_words, shape_text_words;
+
+typedef struct TaskSample {      /* texts to try a model with */
+    const char *label;           /* one that the model must have; NULL: any model */
+    const char *text[3];         /* "{mask}" stands for the tokenizer's mask */
+} TaskSample;
+
+typedef void TaskPool(const TaskRow *, const TaskOptions *, float *out);
+
 typedef struct Task {
     const char *name;            /* "token_classification" */
+    const char *many;            /* what it makes, for messages: "token classifications" */
     int number;                  /* of the peer's ModelType */
+    TaskCan can;                 /* one or more */
+    TaskCan can_of_one;          /* and what a model with one label can */
     const Preparer *preparer;    /* items to rows */
-    const char *outputs[TASK_OUTPUTS][TASK_OUTPUT_NAMES]; /* graph outputs that are needed; of each, names to look
-                                  * for in this order */
-    bool per_token;              /* the output has one vector per token: rank 3, else rank 2 */
-    bool flat;                   /* or one number per token: rank 2 */
-    bool labelled;               /* the output's last dim counts labels, */
-    bool words;                  /* or the vocabulary */
-    const char *shape;           /* "[batch_size, seq_len, hidden_dim]" for messages */
+    const char *outputs[TASK_OUTPUTS][TASK_OUTPUT_NAMES]; /* graph outputs that are needed; of each,
+                                  * names to look for in this order */
+    const TaskShape *shape;      /* of the outputs */
+    const TaskShape *pooled;     /* (optional) what `pool` always makes of it */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
+    const char *mcp_instructions, *mcp_description; /* for a host of MCP */
+    const char *lua;             /* a Postprocess to begin with */
+    const TaskSample *samples;   /* the first that fits; the last has no label */
     /* Schemas: body, one entry of `results`, whole answer. The first row of `request` is `inputs` as
      * protobuf sends it; what JSON may say there is for task_inputs and task_request_describe. */
     const Field *request, *result, *reply;
-    /* (optional) the row's numbers to one vector (task_pool_width): then finish sees tokens = 1, and
-     * the rest need not be kept. Absent: all of them are needed. */
-    void (*pool)(const TaskRow *, const TaskOptions *, float *out);
+    /* (optional) the row's numbers to one vector: where the task is always `pooled`, finish sees that
+     * vector alone (tokens = 1); else it is for clients that ask for vectors. */
+    TaskPool *pool;
     /* (optional) tokens whose vectors are needed: then finish sees those alone. Absent: all. */
     bool (*wants)(const Tokenizer *, const Encoding *, size_t token);
     /* The result of an item, of its n rows. */
@@ -91,6 +126,19 @@ typedef struct Task {
 const Task *task_find(Str name);           /* by any of its names; NULL: unknown, or none of ours */
 const Task *task_by_number(int number);
 const Task *const *task_all(size_t *count);
+const Task *task_that_can(TaskCan);        /* the first of the list */
+
+/* Any of these? config NULL: whatever the model's labels. */
+bool task_can(const Task *, const ModelConfig *config, TaskCan any);
+bool task_fits_rank(const Task *, int rank); /* of an output; a graph may pool by itself */
+const TaskShape *task_kept(const Task *);  /* of what finish sees of a row's numbers */
+TaskPool *task_own_pool(const Task *);     /* what makes that of the output; NULL: nothing */
+bool task_keeps_tokens(const Task *);      /* every token's numbers, unless they are pooled */
+int task_labels(const Task *, const ModelConfig *); /* that have names; 0: none */
+/* Numbers of the last axis; 0: config.json does not say. */
+int64_t task_width(const Task *, const ModelConfig *, size_t vocabulary);
+/* Its samples, or (NULL) texts for any task; those with a mask need a tokenizer that has one. */
+size_t task_samples(Arena *, const Task *, const ModelConfig *, const Tokenizer *, const Str **out);
 
 /* What tasks are called (names.c). A "-" is as good as a "_", and case does not matter. */
 enum { TASK_SYNONYMS = 5, TASK_NAME_ROOM = 48 };
@@ -144,10 +192,6 @@ void task_score(const ModelConfig *, TaskScore, const float *logits, int64_t n, 
 Value task_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
 /* Of the request's encoding, dimensions and length; the numbers are copied where they change. */
 Value task_vector(Arena *, const TaskOptions *, const float *, int64_t n);
-/* One vector of a row's: by the head, whose pooling options may replace; or, of a vocabulary, as
- * SPLADE does. */
-void task_pool(const TaskRow *, const TaskOptions *, float *out);
-void task_sparse(const TaskRow *, const TaskOptions *, float *out);
 /* What a masked language model fills in; the name is NULL where the tokenizer has none. */
 const char *task_mask_name(const Tokenizer *);
 

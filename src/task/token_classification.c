@@ -106,14 +106,28 @@ static void token_classification_finish(Arena *arena, const ModelConfig *config,
     part_close(out, row);
 }
 
+static const TaskSample samples[] = {
+    { "B-SRC", { "AC sleeper bus from Bangalore to Mumbai tomorrow",
+                 "VRL Non-AC from Chennai to Hyderabad next Friday" } },
+    { NULL, { "My name is Sarah and I live in London.",
+              "Angela Merkel met Emmanuel Macron in Paris." } },
+};
+
 const Task task_token_classification = {
     .name = "token_classification",
+    .many = "token classifications",
     .number = 3,
+    .can = CAN_TAG,
     .outputs = { { "logits" } },
-    .per_token = true,
-    .labelled = true,
-    .shape = "[batch_size, seq_len, n_labels]",
+    .shape = &shape_token_labels,
     .architectures = { "ForTokenClassification" },
+    .mcp_instructions = "This tool will classify each token of an input text sequence.",
+    .mcp_description = "Performs token classification of input text sequences.",
+    .lua = PART_LUA_HEAD
+           "---Postprocess token classification logits\n"
+           "---Must return 3D tensor of shape [batch_size, seq_len, n_labels]\n"
+           "---@input Tensor 3D tensor of shape [batch_size, seq_len, n_labels]\n" PART_LUA_SAME,
+    .samples = samples,
     .request = request,
     .result = result,
     .reply = reply,

@@ -167,8 +167,8 @@ static void push_rows(lua_State *L, const Post *p)
 {
     const TransformRows *r = p->rows;
     int64_t dim[] = { (int64_t)r->n, p->longest, r->width };
-    if (!p->task->per_token) dim[1] = r->width;
-    LuaTensor *t = luatensor_push(L, p->task->per_token ? 3 : 2, dim);
+    if (p->task->shape->per == PER_TEXT) dim[1] = r->width;
+    LuaTensor *t = luatensor_push(L, p->task->shape->rank, dim);
     for (size_t i = 0; i < r->n; i++) {
         size_t have = (size_t)(r->tokens[i] * r->width), want = (size_t)(p->longest * r->width);
         float *to = t->data + i * want;
@@ -193,8 +193,9 @@ static int call_post(lua_State *L)
         return luaL_error(L, "Could not find `Postprocess` function in provided transform. Please "
                              "make sure it exists.");
     push_rows(L, p);
-    if (p->task->per_token) push_mask(L, p);
-    lua_call(L, p->task->per_token ? 2 : 1, 1);
+    bool masked = p->task->shape->per == PER_TOKEN;
+    if (masked) push_mask(L, p);
+    lua_call(L, masked ? 2 : 1, 1);
     luatensor_to(L, -1);
     return 1;
 }
@@ -208,13 +209,13 @@ typedef struct Wanted {
 /* Places on the last axis that mean something stay. */
 static bool keeps_width(const Task *task)
 {
-    return task->labelled || task->words;
+    return task->shape->last != AXIS_HIDDEN;
 }
 
 static Wanted wanted_of(const Post *p)
 {
     int64_t B = (int64_t)p->rows->n, width = keeps_width(p->task) ? p->rows->width : -1;
-    if (!p->task->per_token || p->task->pool) return (Wanted){ 2, { B, width } };
+    if (task_kept(p->task)->per == PER_TEXT) return (Wanted){ 2, { B, width } };
     return (Wanted){ 3, { B, p->longest, width } };
 }
 
@@ -248,26 +249,11 @@ static bool check_shape(const Post *p, const LuaTensor *t, Err *err)
         if (keeps_width(p->task))
             return fail(err, EF_INTERNAL,
                         "Transform must return Tensor of shape %s. Expected shape %s, got shape %s",
-                        p->task->pool ? "[batch_size, vocab_size]" : p->task->shape, wanted, found);
+                        task_kept(p->task)->text, wanted, found);
         return fail(err, EF_INTERNAL, "Transform must preserve %s %s. Got shape %s",
                     w.rank == 3 ? "batch and seq dims" : "batch size", wanted, found);
     }
     return true;
-}
-
-static const char *plural(const Task *task)
-{
-    static const struct {
-        const char *task, *words;
-    } names[] = {
-        { "sequence_classification", "sequence classifications" },
-        { "token_classification", "token classifications" },
-        { "image_classification", "image classifications" },
-        { "fill_mask", "masked words" },
-    };
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (strcmp(task->name, names[i].task) == 0) return names[i].words;
-    return "embeddings";
 }
 
 static bool copy_result(const Post *p, const LuaTensor *t, Arena *arena, TransformResult *out,
@@ -290,7 +276,7 @@ bool transform_post(TransformVm *vm, const Task *task, const TransformRows *rows
     for (size_t i = 0; i < rows->n; i++) post.longest = MAX(post.longest, rows->tokens[i]);
     if (!vm_call(vm, call_post, &post, err)) return within(err, "Error in `Postprocess`");
     const LuaTensor *t = luatensor_test(vm->L, 1);
-    bool ok = check_shape(&post, t, err) || within(err, "Error postprocessing %s", plural(task));
+    bool ok = check_shape(&post, t, err) || within(err, "Error postprocessing %s", task->many);
     ok = ok && copy_result(&post, t, arena, out, err);
     vm_end(vm);
     return ok;

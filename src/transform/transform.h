@@ -46,7 +46,6 @@ void transform_write(Buf *, const Transform *);
 /* The dry run of a build: random numbers of the task's shape through Postprocess, a text through
  * Preprocess. "Transform validation failed: ..." */
 bool transform_check(const Transform *, const Task *, const ModelConfig *, Err *);
-const char *transform_template(const Task *); /* a script to begin with; NULL: none for this task */
 
 /* ---- running ---- */
 typedef struct TransformVm TransformVm;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shape.c - what graphs give and what of it a task keeps. */
+#include "parts.h"
+
+#define HIDDEN "hidden states"
+#define LOGITS "logits"
+const TaskShape shape_token_vectors = { PER_TOKEN, AXIS_HIDDEN, 3, HIDDEN,
+                                        "[batch_size, seq_len, hidden_dim]" };
+const TaskShape shape_text_vectors = { PER_TEXT, AXIS_HIDDEN, 2, HIDDEN, "[batch_size, hidden_dim]" };
+const TaskShape shape_token_labels = { PER_TOKEN, AXIS_LABELS, 3, LOGITS,
+                                       "[batch_size, seq_len, n_labels]" };
+const TaskShape shape_text_labels = { PER_TEXT, AXIS_LABELS, 2, LOGITS, "[batch_size, n_labels]" };
+const TaskShape shape_token_words = { PER_TOKEN, AXIS_WORDS, 3, LOGITS,
+                                      "[batch_size, seq_len, vocab_size]" };
+const TaskShape shape_text_words = { PER_TEXT, AXIS_WORDS, 2, LOGITS, "[batch_size, vocab_size]" };
+
+bool task_fits_rank(const Task *task, int rank)
+{
+    return rank == task->shape->rank || (task->pooled && rank == task->pooled->rank);
+}
+
+const TaskShape *task_kept(const Task *task)
+{
+    return task->pooled ? task->pooled : task->shape;
+}
+
+TaskPool *task_own_pool(const Task *task)
+{
+    return task->pooled ? task->pool : NULL;
+}
+
+bool task_keeps_tokens(const Task *task)
+{
+    return task->shape->per == PER_TOKEN && !task->wants;
+}
+
+int task_labels(const Task *task, const ModelConfig *config)
+{
+    return task->shape->last == AXIS_LABELS && config->labels ? config->num_labels : 0;
+}
+
+int64_t task_width(const Task *task, const ModelConfig *config, size_t vocabulary)
+{
+    switch (task->shape->last) {
+    case AXIS_LABELS: return config->num_labels;
+    case AXIS_WORDS: return (int64_t)vocabulary;
+    case AXIS_HIDDEN: break;
+    }
+    return config_vector_size(config);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_task_rows.c - a task's row is the whole truth: everything that the program looks up is there, what a task
+ * cannot do is offered nowhere, and every result of every task, under every option that it takes, has exactly the
+ * members that its rows declare. */
+#include "base/file.h"
+#include "check.h"
+#include "data/json.h"
+#include "encoderfile.h"
+#include "folder.h"
+#include "server/routes.h"
+
+static Arena arena;
+
+/* ---- rows ---- */
+static void test_filled(void)
+{
+    TEST("every task says everything");
+    size_t n;
+    const Task *const *all = task_all(&n);
+    for (size_t i = 0; i < n; i++) {
+        const Task *t = all[i];
+        bool ok = t->name && t->many && t->number && t->can && t->outputs[0][0] && t->shape && t->architectures[0];
+        ok = ok && t->mcp_instructions && t->mcp_description && t->lua && t->samples;
+        ok = ok && t->request && t->result && t->reply && t->finish && (!t->pooled || t->pool);
+        if (!CHECK(ok)) printf("  %s\n", t->name);
+        CHECK(task_find(str_of(t->name)) == t && task_by_number(t->number) == t);
+        for (size_t k = 0; k < i; k++) CHECK(all[k]->number != t->number && strcmp(all[k]->name, t->name) != 0);
+    }
+}
+
+/* What a new task, which can nothing that the dialects know, is offered. */
+static void test_nothing_by_default(void)
+{
+    TEST("a task that can nothing");
+    static const char *const all[] = { "/predict", "/tokenize", "/decode" };
+    Task task = *task_find(STR("embedding"));
+    ModelConfig config = { .num_labels = 1 };
+    Site site = { .task = &task, .config = &config };
+    size_t n, found = 0;
+    const Route *route = route_all(&n);
+    task.can = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!route[i].job || !route_applies(&route[i], &site)) continue;
+        bool known = false;
+        for (size_t k = 0; k < COUNT(all); k++) known = known || strcmp(all[k], route[i].path) == 0;
+        found++;
+        if (!CHECK(known)) printf("  %s\n", route[i].path);
+    }
+    CHECK(found == COUNT(all));
+    Err err = { 0 };
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(route[i].path, "/embed") == 0)
+            CHECK(!route_check(&route[i], &site, &err) && says(&err, "wanted a model for embeddings"));
+}
+
+static void test_of_one_label(void)
+{
+    TEST("what one label is for");
+    const Task *task = task_find(STR("sequence_classification"));
+    CHECK(!task_can(task, &(ModelConfig){ .num_labels = 2 }, CAN_RANK));
+    CHECK(task_can(task, &(ModelConfig){ .num_labels = 1 }, CAN_RANK) && !task_can(task, NULL, CAN_RANK));
+    CHECK(!task_can(task_find(STR("token_classification")), &(ModelConfig){ .num_labels = 1 }, CAN_RANK));
+    CHECK(strcmp(task_that_can(CAN_EMBED)->name, "embedding") == 0);
+    CHECK(strcmp(task_that_can(CAN_SENTENCE)->name, "sentence_embedding") == 0);
+}
+
+/* ---- results ---- */
+enum { MOST_ROWS = 64 };
+typedef struct Walk {
+    const Field *seen[MOST_ROWS]; /* rows that a result had */
+    size_t n;
+    const char *options;
+} Walk;
+
+static void see(Walk *w, const Field *f)
+{
+    size_t i = 0;
+    while (i < w->n && w->seen[i] != f) i++;
+    if (i == w->n && CHECK(w->n < MOST_ROWS)) w->seen[w->n++] = f;
+}
+
+static bool was_seen(const Walk *w, const Field *f)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->seen[i] == f) return true;
+    return false;
+}
+
+static const Field *row_of(const Field *rows, Str key)
+{
+    while (rows->name && !str_is(key, rows->name)) rows++;
+    return rows->name ? rows : NULL;
+}
+
+/* No member but those declared, all the way down; schema_check has seen to their types. */
+static void declared(Walk *w, const Value *v, const Field *rows)
+{
+    for (size_t i = 0; i < v->map.n; i++) {
+        const Field *f = row_of(rows, v->map.items[i].key);
+        const Value *in = &v->map.items[i].value;
+        if (!CHECK(f)) printf("  %.*s: undeclared, with %s\n", STR_ARG(v->map.items[i].key), w->options);
+        if (!f) continue;
+        see(w, f);
+        for (size_t k = 0; f->kind == F_MSG && f->repeated && k < in->list.n; k++) declared(w, &in->list.items[k], f->msg);
+        if (f->kind == F_MSG && !f->repeated) declared(w, in, f->msg);
+    }
+}
+
+static void all_seen(const Walk *w, const Field *rows)
+{
+    for (const Field *f = rows; f->name; f++) {
+        if (!CHECK(was_seen(w, f))) printf("  %s: declared, but no result has it\n", f->name);
+        if (f->kind == F_MSG) all_seen(w, f->msg);
+    }
+}
+
+static void check_reply(Walk *w, const Task *task, const ef_reply *r)
+{
+    Value reply;
+    Err err = { 0 };
+    if (!CHECK(json_parse(&arena, str_of(ef_reply_json(r)), &reply, &err))) return;
+    if (!CHECK(schema_check(&reply, task->reply, &err))) printf("  %s: %s\n", w->options, err.message);
+    const Value *results = value_get(&reply, "results");
+    for (size_t i = 0; results && i < results->list.n; i++) declared(w, &results->list.items[i], task->result);
+}
+
+static void ask(Walk *w, ef_model *m, const char *options)
+{
+    static char long_text[4096];
+    for (size_t i = 0; i + 4 < sizeof long_text; i += 3) memcpy(long_text + i, "w1 ", 3);
+    ef_error err = { 0 };
+    ef_input in[] = { ef_text("w1 <mask> from Bangalore to Mumbai"), ef_text(long_text), ef_text("w2") };
+    in[2].kind = EF_PAIR, in[2].data2 = "w3 from Chennai to Hyderabad", in[2].size2 = 28;
+    w->options = options;
+    ef_reply *r = ef_predict(m, in, strstr(options, "\"truncate\":false") ? 1 : COUNT(in), options, &err);
+    if (!CHECK(r)) printf("  %s: %s\n", options, err.message);
+    if (r) check_reply(w, task_find(str_of(ef_describe(m)->task)), r);
+    ef_reply_free(r);
+}
+
+/* Each value of an option, alone and together with `beside`. */
+static void ask_each(Walk *w, ef_model *m, const Field *f, const char *beside)
+{
+    static const char *const numbers[] = { "1", "2", NULL }, *const bools[] = { "true", "false", NULL };
+    const char *const *values = f->words ? f->words : f->kind == F_BOOL ? bools : numbers;
+    const char *quote = f->words ? "\"" : "";
+    for (; *values; values++)
+        ask(w, m, str_format(&arena, "{\"%s\":%s%s%s%s}", f->name, quote, *values, quote, beside));
+}
+
+static void walk_options(const Task *task, ef_model *m)
+{
+    Walk w = { 0 };
+    ask(&w, m, "{}");
+    for (const Field *f = task->request; f->name; f++) {
+        bool own = strcmp(f->name, "inputs") == 0 || strcmp(f->name, "metadata") == 0;
+        bool tokens = row_of(task->request, STR("return_tokens")) && strcmp(f->name, "return_tokens") != 0;
+        if (!own) ask_each(&w, m, f, "");
+        if (!own && tokens) ask_each(&w, m, f, ",\"return_tokens\":true");
+    }
+    all_seen(&w, task->result);
+}
+
+#define FAMILIES "tests/golden/families/"
+static const struct Case {
+    const char *task, *folder;
+} cases[] = {
+    { "embedding", FAMILIES "bert-masked" },        { "sentence_embedding", FAMILIES "bert-masked" },
+    { "sequence_classification", FAMILIES "gpt2" }, { "token_classification", "examples/bus-ner" },
+    { "fill_mask", FAMILIES "bert-masked" },        { "sparse_embedding", FAMILIES "bert-masked" },
+};
+
+/* The tokenizer of that model with a mask in place of its unknown token. */
+static const char *masked_tokenizer(const char *folder)
+{
+    Str text;
+    Err err = { 0 };
+    Buf out = { .arena = &arena };
+    const char *path = path_join(&arena, folder, STR("tokenizer.json"));
+    CHECK(file_read(&arena, FAMILIES "bert-masked/tokenizer.json", 1 << 16, &text, &err));
+    for (char *p = str_dup(&arena, text), *at; p; p = at ? at + 5 : NULL) {
+        at = strstr(p, "<unk>");
+        buf_add(&out, p, at ? (size_t)(at - p) : strlen(p));
+        if (at) buf_puts(&out, "<mask>");
+    }
+    CHECK(file_write(&arena, path, buf_view(&out), &err));
+    return path;
+}
+
+static void test_results(void)
+{
+    TEST("results have what their rows declare");
+    char folder[] = "/tmp/ef_rows_XXXXXX";
+    size_t n;
+    task_all(&n);
+    CHECK(n == COUNT(cases)); /* a new task has a case here */
+    if (!CHECK(mkdtemp(folder))) return;
+    const char *tokenizer = masked_tokenizer(folder);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        bool own = strcmp(cases[i].folder, FAMILIES "bert-masked") != 0;
+        ef_error err = { 0 };
+        ef_options o = { .threads = 1, .task = cases[i].task, .tokenizer = own ? NULL : tokenizer };
+        ef_model *m = ef_open(cases[i].folder, &o, &err);
+        check_group = cases[i].task;
+        if (!CHECK(m)) printf("  %s: %s\n", cases[i].folder, err.message);
+        if (m) walk_options(task_find(str_of(cases[i].task)), m);
+        ef_close(m);
+    }
+    remove_tree(folder);
+}
+
+int main(void)
+{
+    test_filled();
+    test_nothing_by_default();
+    test_of_one_label();
+    test_results();
+    arena_free(&arena);
+    return finish();
+}
