@@ -156,6 +156,7 @@ static const TaskSample samples[] = {
 const Task task_fill_mask = {
     .name = "fill_mask",
     .many = "masked words",
+    .names = { { "fill-mask", { "masked-lm", "masked-language-modeling", "mlm" } } },
     .number = 1001,
     .can = CAN_FILL | CAN_SPARSE,
     .outputs = { "logits" },

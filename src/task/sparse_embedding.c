@@ -60,6 +60,7 @@ static void sparse_embedding_finish(Arena *arena, const ModelConfig *config,
 const Task task_sparse_embedding = {
     .name = "sparse_embedding",
     .many = "embeddings",
+    .names = { { "sparse-embedding", { "sparse-embeddings", "splade" } } },
     .number = 1002,
     .can = CAN_SPARSE,
     .outputs = { "logits" },
