@@ -6,7 +6,8 @@ static bool unknown_task(const char *name, Err *err)
 {
     Buf all = { 0 };
     task_list(&all);
-    fail(err, EF_USAGE, "Unknown model type: %s: wanted one of %.*s", name, STR_ARG(buf_view(&all)));
+    fail(err, EF_USAGE, "Unknown model type: %s: wanted one of %.*s", name,
+         STR_ARG(buf_view(&all)));
     buf_free(&all);
     return false;
 }
