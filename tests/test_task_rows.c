@@ -4,6 +4,7 @@
  * members that its rows declare. */
 #include "base/file.h"
 #include "check.h"
+#include "data/columns.h"
 #include "data/json.h"
 #include "encoderfile.h"
 #include "folder.h"
@@ -114,6 +115,19 @@ static void all_seen(const Walk *w, const Field *rows)
     }
 }
 
+/* As typed columns, and back: nothing is lost, and the order of members is that of the rows. */
+static void check_columns(Walk *w, const Task *task, const Value *results)
+{
+    Columns all = columns_of(&arena, task->result, results->list.items, results->list.n);
+    for (size_t i = 0; i < results->list.n; i++) {
+        Buf was = { .arena = &arena }, is = { .arena = &arena };
+        Value back = columns_entry(&arena, &all, i);
+        json_write(&was, &results->list.items[i]);
+        json_write(&is, &back);
+        if (!CHECK(str_eq(buf_view(&was), buf_view(&is)))) printf("  columns of %s\n", w->options);
+    }
+}
+
 static void check_reply(Walk *w, const Task *task, const ef_reply *r)
 {
     Value reply;
@@ -122,6 +136,7 @@ static void check_reply(Walk *w, const Task *task, const ef_reply *r)
     if (!CHECK(schema_check(&reply, task->reply, &err))) printf("  %s: %s\n", w->options, err.message);
     const Value *results = value_get(&reply, "results");
     for (size_t i = 0; results && i < results->list.n; i++) declared(w, &results->list.items[i], task->result);
+    if (results && !strstr(w->options, "base64")) check_columns(w, task, results);
 }
 
 static void ask(Walk *w, ef_model *m, const char *options)

@@ -7,9 +7,9 @@
 #include "cli/cli.h"
 #include "cli/entities.h"
 #include "cli/records.h"
-#include "cli/table.h"
 #include "data/json.h"
 #include "data/npy.h"
+#include "data/table.h"
 #include "dialect/job.h"
 
 static const Option options[] = {
@@ -37,18 +37,18 @@ static Value with_metadata(Arena *arena, const Value *reply)
 }
 
 /* ---- out ---- */
-static bool put_json(Buf *b, Job *job, Err *err)
+static bool put_json(Buf *b, const Task *task, Job *job, Err *err)
 {
-    (void)err;
+    (void)task, (void)err;
     Value reply = with_metadata(&job->work.arena, &job->out.value);
     json_write_pretty(b, &reply);
     buf_char(b, '\n');
     return true;
 }
 
-static bool put_jsonl(Buf *b, Job *job, Err *err)
+static bool put_jsonl(Buf *b, const Task *task, Job *job, Err *err)
 {
-    (void)err;
+    (void)task, (void)err;
     const Value *results = value_get(&job->out.value, "results");
     for (size_t i = 0; i < results->list.n; i++) {
         json_write(b, &results->list.items[i]);
@@ -57,16 +57,17 @@ static bool put_jsonl(Buf *b, Job *job, Err *err)
     return true;
 }
 
-static bool put_csv(Buf *b, Job *job, Err *err)
+static bool put_csv(Buf *b, const Task *task, Job *job, Err *err)
 {
     (void)err;
-    table_write(b, value_get(&job->out.value, "results"));
+    table_write(b, task->result, value_get(&job->out.value, "results"));
     return true;
 }
 
 /* [texts, width], or [tokens, width] of a single text. */
-static bool put_npy(Buf *b, Job *job, Err *err)
+static bool put_npy(Buf *b, const Task *task, Job *job, Err *err)
 {
+    (void)task;
     const int64_t width = work_result(&job->work, 0)->width;
     Npy npy = { 'f', sizeof(float), 2, { (int64_t)job->work.n, width } };
     if (job->work.n == 1) npy.dim[0] = work_result(&job->work, 0)->tokens;
@@ -86,16 +87,16 @@ static bool put_npy(Buf *b, Job *job, Err *err)
     return true;
 }
 
-static bool put_entities(Buf *b, Job *job, Err *err)
+static bool put_entities(Buf *b, const Task *task, Job *job, Err *err)
 {
-    (void)err;
+    (void)task, (void)err;
     entities_write(b, &job->out.value, job->work.item, job->work.n);
     return true;
 }
 
 static const struct Format {
     const char *name;
-    bool (*put)(Buf *, Job *, Err *);
+    bool (*put)(Buf *, const Task *, Job *, Err *);
 } formats[] = {
     { "json", put_json }, { "jsonl", put_jsonl }, { "csv", put_csv }, { "npy", put_npy },
 };
@@ -111,11 +112,11 @@ static const struct Format *find_format(const Args *a, Err *err)
     return NULL;
 }
 
-static bool render(Args *a, Job *job, const struct Format *format, Err *err)
+static bool render(Args *a, const Task *task, Job *job, const struct Format *format, Err *err)
 {
     Buf b = { 0 };
     const char *file = args_value(a, "output");
-    bool ok = (args_has(a, "entities") ? put_entities : format->put)(&b, job, err);
+    bool ok = (args_has(a, "entities") ? put_entities : format->put)(&b, task, job, err);
     if (ok) ok = file ? file_write(&a->arena, file, buf_view(&b), err) : out_buf(&b, err);
     buf_free(&b);
     return ok;
@@ -185,7 +186,7 @@ static bool infer(Args *a, Session *session, Job *job, const struct Format *form
     if (!args_chars(a, &job->work.options.chars, err)) return false;
     job_run(session, job);
     if (job->work.err.code != EF_OK) return fail(err, job->work.err.code, "%s", job->work.err.message);
-    return render(a, job, format, err);
+    return render(a, session_model(session)->task, job, format, err);
 }
 
 static bool with_session(Args *a, const Model *model, Job *job, const struct Format *format, Err *err)

@@ -6,7 +6,7 @@
 
 /* Those that the folder's README.md gives as `widget` examples, as model cards do; else (folder may
  * be NULL) those of the task, as task_samples gives them. */
-size_t samples_find(Arena *, const char *folder, const Task *, const ModelConfig *, const Tokenizer *,
-                    const Str **out);
+size_t samples_find(Arena *, const char *folder, const Task *, const ModelConfig *,
+                    const Tokenizer *, const Str **out);
 
 #endif

@@ -125,12 +125,10 @@ static bool refuse_task(Str name, Err *err)
 {
     char near[TASK_NAME_ROOM];
     Buf list = { 0 };
-    size_t n;
-    const Task *const *all = task_all(&n);
     if (task_name_reads(name))
         return fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported yet: this "
                     "version reads text only", STR_ARG(name));
-    for (size_t i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", all[i]->name);
+    task_list(&list);
     if (task_name(name))
         fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported: wanted one of %.*s",
              STR_ARG(name), STR_ARG(buf_view(&list)));

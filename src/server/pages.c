@@ -141,9 +141,16 @@ static const Field info_schema[] = {
 
 static const char *type_name(const Site *site)
 {
-    if (site_can(site, CAN_RANK)) return "reranker";
-    if (site_can(site, CAN_CLASSIFY)) return "classifier";
-    return site_can(site, CAN_TAG) ? "token_classifier" : "embedding";
+    static const struct {
+        TaskCan can;
+        const char *name;
+    } types[] = { { CAN_RANK, "reranker" },
+                  { CAN_CLASSIFY, "classifier" },
+                  { CAN_TAG, "token_classifier" },
+                  { CAN_EMBED | CAN_SPARSE, "embedding" } };
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (site_can(site, types[i].can)) return types[i].name;
+    return site->task->name;
 }
 
 static Value label_numbers(Arena *arena, const ModelConfig *config)

@@ -40,6 +40,8 @@ static void embedding_finish(Arena *arena, const ModelConfig *config, const Task
 const Task task_embedding = {
     .name = "embedding",
     .many = "embeddings",
+    .names = { { "feature-extraction",
+                 { "embedding", "embeddings", "token-embedding", "token-embeddings", "default" } } },
     .number = 1,
     .can = CAN_EMBED,
     .outputs = { { "last_hidden_state", "token_embeddings" } },

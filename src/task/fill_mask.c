@@ -157,13 +157,14 @@ static const TaskSample samples[] = {
 const Task task_fill_mask = {
     .name = "fill_mask",
     .many = "masked words",
+    .names = { { "fill-mask", { "masked-lm", "masked-language-modeling", "mlm" } } },
     .number = 1001,
     .can = CAN_FILL | CAN_SPARSE,
     .outputs = { { "logits" } },
     .shape = &shape_token_words,
     .architectures = { "ForMaskedLM" },
-    .mcp_instructions = "This tool runs a text encoder.",
-    .mcp_description = "Runs a text encoder on input texts.",
+    .mcp_instructions = "This tool will suggest words for the masks of an input text sequence.",
+    .mcp_description = "Suggests words for the masks of input text sequences.",
     .lua = PART_LUA_HEAD
            "---Postprocess the logits of every word at every place\n"
            "---Must return 3D tensor of shape [batch_size, seq_len, vocab_size]\n"

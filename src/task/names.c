@@ -1,42 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  * names.c - what tasks are called: by Hugging Face's pipelines, by Optimum (now and before), by the
- * peer and by ourselves. Whatever takes the name of a task reads this table. */
+ * peer and by ourselves. Ours are in their rows; the rest is known, and refused by name. */
 #include "task.h"
 
 #define IMAGES "images"
 #define AUDIO "audio"
-static const TaskName names[] = {
-    { "feature-extraction", "embedding",
-      { "embedding", "embeddings", "token-embedding", "token-embeddings", "default" } },
-    { "sentence-similarity", "sentence_embedding",
-      { "sentence-embedding", "sentence-embeddings", "text-embedding", "text-embeddings" } },
-    { "sparse-embedding", "sparse_embedding", { "sparse-embeddings", "splade" } },
-    { "text-classification", "sequence_classification",
-      { "sequence-classification", "sentiment-analysis" } },
-    { "zero-shot-classification", "sequence_classification" },
-    { "text-ranking", "sequence_classification", { "reranking", "rerank" } },
-    { "token-classification", "token_classification", { "ner", "named-entity-recognition" } },
-    { "fill-mask", "fill_mask", { "masked-lm", "masked-language-modeling", "mlm" } },
-    { "question-answering", NULL, { "qa", "extractive-qa" } },
+static const TaskName others[] = { /* that this program does not do */
+    { "question-answering", { "qa", "extractive-qa" } },
     { "multiple-choice" },
-    { "text-generation", NULL,
+    { "text-generation",
       { "causal-lm", "text-generation-with-past", "causal-lm-with-past" } },
-    { "text2text-generation", NULL,
+    { "text2text-generation",
       { "seq2seq-lm", "text2text-generation-with-past", "seq2seq-lm-with-past" } },
     { "translation" },
     { "summarization" },
     { "table-question-answering" },
     { "document-question-answering", .reads = IMAGES },
-    { "visual-question-answering", NULL, { "vqa" }, IMAGES },
+    { "visual-question-answering", { "vqa" }, IMAGES },
     { "image-classification", .reads = IMAGES },
     { "image-feature-extraction", .reads = IMAGES },
-    { "image-segmentation", NULL, { "semantic-segmentation" }, IMAGES },
+    { "image-segmentation", { "semantic-segmentation" }, IMAGES },
     { "object-detection", .reads = IMAGES },
     { "zero-shot-image-classification", .reads = IMAGES },
     { "zero-shot-object-detection", .reads = IMAGES },
     { "depth-estimation", .reads = IMAGES },
     { "image-to-image", .reads = IMAGES },
-    { "image-to-text", NULL, { "vision2seq-lm" }, IMAGES },
+    { "image-to-text", { "vision2seq-lm" }, IMAGES },
     { "image-text-to-text", .reads = IMAGES },
     { "mask-generation", .reads = IMAGES },
     { "masked-im", .reads = IMAGES },
@@ -45,8 +34,8 @@ static const TaskName names[] = {
     { "audio-classification", .reads = AUDIO },
     { "audio-frame-classification", .reads = AUDIO },
     { "audio-xvector", .reads = AUDIO },
-    { "automatic-speech-recognition", NULL, { "asr", "audio-ctc", "speech2seq-lm" }, AUDIO },
-    { "text-to-audio", NULL, { "text-to-speech" } },
+    { "automatic-speech-recognition", { "asr", "audio-ctc", "speech2seq-lm" }, AUDIO },
+    { "text-to-audio", { "text-to-speech" } },
     { "any-to-any" },
 };
 
@@ -62,23 +51,45 @@ static bool is_called(Str typed, const char *name)
     return i == typed.n && !name[i];
 }
 
+const TaskName *task_name_at(size_t i)
+{
+    size_t n;
+    const Task *const *task = task_all(&n);
+    for (size_t t = 0; t < n; t++)
+        for (size_t k = 0; k < TASK_NAMES && task[t]->names[k].name; k++)
+            if (i-- == 0) return &task[t]->names[k];
+    return i < COUNT(others) ? &others[i] : NULL;
+}
+
+const Task *task_of_name(const TaskName *row)
+{
+    size_t n;
+    const Task *const *task = task_all(&n);
+    for (size_t t = 0; t < n; t++)
+        for (size_t k = 0; k < TASK_NAMES; k++)
+            if (row == &task[t]->names[k]) return task[t];
+    return NULL;
+}
+
 const TaskName *task_name(Str typed)
 {
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (is_called(typed, names[i].name)) return &names[i];
-        for (size_t k = 0; k < TASK_SYNONYMS && names[i].synonyms[k]; k++)
-            if (is_called(typed, names[i].synonyms[k])) return &names[i];
+    const TaskName *row;
+    for (size_t i = 0; (row = task_name_at(i)); i++) {
+        if (is_called(typed, row->name)) return row;
+        for (size_t k = 0; k < TASK_SYNONYMS && row->synonyms[k]; k++)
+            if (is_called(typed, row->synonyms[k])) return row;
     }
     return NULL;
 }
 
-const TaskName *task_names(size_t *count)
+void task_list(Buf *out)
 {
-    *count = COUNT(names);
-    return names;
+    size_t n;
+    const Task *const *task = task_all(&n);
+    for (size_t i = 0; i < n; i++) buf_printf(out, "%s%s", i ? ", " : "", task[i]->name);
 }
 
-/* A name that is not in the table says by its first word what it reads. */
+/* A name that nobody knows says by its first word what it reads. */
 const char *task_name_reads(Str typed)
 {
     static const struct { const char *word, *reads; } first[] = {
@@ -95,20 +106,22 @@ const char *task_name_reads(Str typed)
 
 static bool same_task(const TaskName *a, const TaskName *b)
 {
-    return a == b || (a->ours && b->ours && strcmp(a->ours, b->ours) == 0);
+    return a == b || (task_of_name(a) && task_of_name(a) == task_of_name(b));
 }
 
 bool task_name_near(Str typed, char out[TASK_NAME_ROOM])
 {
-    const char *all[COUNT(names) * (1 + TASK_SYNONYMS)], *near;
+    enum { MOST = 256 };
+    const char *all[MOST], *near;
+    const TaskName *row;
     char word[TASK_NAME_ROOM];
     size_t n = 0;
     if (typed.n >= sizeof word) return false;
     for (size_t i = 0; i < typed.n; i++) word[i] = plain(typed.p[i]);
-    for (size_t i = 0; i < COUNT(names); i++) {
-        all[n++] = names[i].name;
-        for (size_t k = 0; k < TASK_SYNONYMS && names[i].synonyms[k]; k++)
-            all[n++] = names[i].synonyms[k];
+    for (size_t i = 0; (row = task_name_at(i)); i++) {
+        assert(n + 1 + TASK_SYNONYMS <= MOST);
+        all[n++] = row->name;
+        for (size_t k = 0; k < TASK_SYNONYMS && row->synonyms[k]; k++) all[n++] = row->synonyms[k];
     }
     if (!(near = str_nearest((Str){ word, typed.n }, all, n))) return false;
     for (size_t i = 0; i < n; i++) { /* of two that are equally near, the first is given */

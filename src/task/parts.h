@@ -5,9 +5,6 @@
 #define TASK_PARTS_H
 #include "task.h"
 
-extern const Task task_embedding, task_sentence_embedding, task_sequence_classification,
-    task_token_classification, task_fill_mask, task_sparse_embedding;
-
 extern const Field part_token_info[];             /* {token, token_id, start, end} */
 /* The words of options, in the order of their enums. */
 extern const char *const part_offset_words[], *const part_encoding_words[], *const part_grouping_words[];

@@ -43,6 +43,8 @@ static void sentence_embedding_finish(Arena *arena, const ModelConfig *config,
 const Task task_sentence_embedding = {
     .name = "sentence_embedding",
     .many = "embeddings",
+    .names = { { "sentence-similarity", { "sentence-embedding", "sentence-embeddings", "text-embedding",
+                                        "text-embeddings" } } },
     .number = 4,
     .can = CAN_EMBED | CAN_SENTENCE,
     .outputs = { { "text_embeds", "last_hidden_state", "sentence_embedding", "token_embeddings" } },

@@ -115,6 +115,9 @@ static const TaskSample samples[] = {
 const Task task_sequence_classification = {
     .name = "sequence_classification",
     .many = "sequence classifications",
+    .names = { { "text-classification", { "sequence-classification", "sentiment-analysis" } },
+               { "zero-shot-classification" },
+               { "text-ranking", { "reranking", "rerank" } } },
     .number = 2,
     .can = CAN_CLASSIFY,
     .can_of_one = CAN_RANK,

@@ -61,14 +61,15 @@ static void sparse_embedding_finish(Arena *arena, const ModelConfig *config,
 const Task task_sparse_embedding = {
     .name = "sparse_embedding",
     .many = "embeddings",
+    .names = { { "sparse-embedding", { "sparse-embeddings", "splade" } } },
     .number = 1002,
     .can = CAN_SPARSE,
     .outputs = { { "logits" } },
     .shape = &shape_token_words,
     .pooled = &shape_text_words,
     .architectures = { "ForMaskedLM" },
-    .mcp_instructions = "This tool runs a text encoder.",
-    .mcp_description = "Runs a text encoder on input texts.",
+    .mcp_instructions = "This tool will weigh the words of the vocabulary for an input text sequence.",
+    .mcp_description = "Performs sparse embedding of input text sequences.",
     .lua = PART_LUA_HEAD
            "---Postprocess the logits of every word at every place\n"
            "---Must return 2D tensor of shape [batch_size, vocab_size]: a weight for every word\n"

@@ -5,21 +5,23 @@
 
 #include "parts.h"
 
-static const Task *const tasks[] = {
-    &task_embedding,
-    &task_sentence_embedding,
-    &task_sequence_classification,
-    &task_token_classification,
-    &task_fill_mask,
-    &task_sparse_embedding,
-};
+#define TASKS(TASK)                                                                               \
+    TASK(embedding)                                                                               \
+    TASK(sentence_embedding)                                                                      \
+    TASK(sequence_classification)                                                                 \
+    TASK(token_classification)                                                                    \
+    TASK(fill_mask)                                                                               \
+    TASK(sparse_embedding)
+
+#define DECLARE(name) extern const Task task_##name;
+#define LIST(name) &task_##name,
+TASKS(DECLARE)
+static const Task *const tasks[] = { TASKS(LIST) };
 
 const Task *task_find(Str name)
 {
     const TaskName *row = task_name(name);
-    for (size_t i = 0; row && row->ours && i < COUNT(tasks); i++)
-        if (strcmp(row->ours, tasks[i]->name) == 0) return tasks[i];
-    return NULL;
+    return row ? task_of_name(row) : NULL;
 }
 
 const Task *task_by_number(int number)

@@ -95,9 +95,17 @@ typedef struct TaskSample {      /* texts to try a model with */
 
 typedef void TaskPool(const TaskRow *, const TaskOptions *, float *out);
 
+enum { TASK_NAMES = 4, TASK_SYNONYMS = 5, TASK_NAME_ROOM = 48 };
+typedef struct TaskName {        /* what others call a task */
+    const char *name;            /* as Hugging Face spells it now: "token-classification" */
+    const char *synonyms[TASK_SYNONYMS];
+    const char *reads;           /* "images", "audio", "video"; NULL: texts */
+} TaskName;
+
 typedef struct Task {
     const char *name;            /* "token_classification" */
     const char *many;            /* what it makes, for messages: "token classifications" */
+    TaskName names[TASK_NAMES];  /* its own, with "-", is among them */
     int number;                  /* of the peer's ModelType */
     TaskCan can;                 /* one or more */
     TaskCan can_of_one;          /* and what a model with one label can */
@@ -140,20 +148,16 @@ int64_t task_width(const Task *, const ModelConfig *, size_t vocabulary);
 /* Its samples, or (NULL) texts for any task; those with a mask need a tokenizer that has one. */
 size_t task_samples(Arena *, const Task *, const ModelConfig *, const Tokenizer *, const Str **out);
 
-/* What tasks are called (names.c). A "-" is as good as a "_", and case does not matter. */
-enum { TASK_SYNONYMS = 5, TASK_NAME_ROOM = 48 };
-typedef struct TaskName {
-    const char *name;            /* as Hugging Face spells it now: "token-classification" */
-    const char *ours;            /* the Task that does it; NULL: none */
-    const char *synonyms[TASK_SYNONYMS];
-    const char *reads;           /* "images", "audio", "video"; NULL: texts */
-} TaskName;
+/* Whatever takes the name of a task asks here (names.c): those of the rows, and those of tasks that
+ * this program does not do. A "-" is as good as a "_", and case does not matter. */
 const TaskName *task_name(Str typed);      /* NULL: unknown */
-const TaskName *task_names(size_t *count);
+const TaskName *task_name_at(size_t);      /* all of them, from 0; NULL: no more */
+const Task *task_of_name(const TaskName *); /* NULL: none of ours */
 const char *task_name_reads(Str typed);    /* of unknown names too: "image_embedding" */
 /* The nearest of all names, spelled with the "_" of the typed one. False: none is near, or those of
  * two tasks are equally so. */
 bool task_name_near(Str typed, char out[TASK_NAME_ROOM]);
+void task_list(Buf *);                     /* "embedding, sentence_embedding, ..." */
 
 typedef struct TaskInputs {
     Item *item;                  /* [n] */

@@ -116,6 +116,7 @@ static const TaskSample samples[] = {
 const Task task_token_classification = {
     .name = "token_classification",
     .many = "token classifications",
+    .names = { { "token-classification", { "ner", "named-entity-recognition" } } },
     .number = 3,
     .can = CAN_TAG,
     .outputs = { { "logits" } },
