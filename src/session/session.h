@@ -91,6 +91,12 @@ struct Job {
     bool abandoned;              /* by job_abandon */
 };
 
+/* Defaults, also of the rows of `serve` (OPTION_DEFAULT). */
+#define SESSION_QUEUE_JOBS 1024
+#define SESSION_BATCH_TOKENS 8192
+#define SESSION_BATCH_MS 100
+#define SESSION_MAX_INPUTS 4096
+#define SESSION_MAX_BYTES 1073741824
 typedef struct SessionOptions {  /* zero: the default */
     int threads;                 /* of all replicas together; default cpu_count() */
     int replicas;                /* runs at the same time, each with its part of the threads; 1 */
