@@ -24,7 +24,7 @@ enum { CHUNK_SHARE = 1 << 30 };
 
 static const Option options[] = {
     OPTIONS_OPEN,
-    { "input-format", 0, "FORM", "default: by the name, else jsonl", TAKES_WORD,
+    { "input-format", 0, "FORM", "of the input (default: by the name, else jsonl)", TAKES_WORD,
       .words = records_forms },
     OPTION_FIELD,
     { "output", 'o', "FILE", "write there instead of to stdout; a file with lines needs --resume" },

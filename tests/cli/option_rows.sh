@@ -8,7 +8,7 @@ cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
 # and ends it. The line is in err.
 up() {
     name=$1 && shift
-    variables=
+    variables= && : >err
     while [ "$1" != -- ]; do variables="$variables $1" && shift; done
     shift
     ENCODERFILE_HTTP_HOSTNAME=127.0.0.1 ENCODERFILE_HTTP_PORT=0 ENCODERFILE_GRPC_PORT=0 env $variables \
@@ -24,7 +24,7 @@ silent() { grep -q -- "$2" err && flunk "$1: log has \"$2\"" || pass; }
 # refused WORDS VARIABLE=VALUE... -- ARGUMENTS...: exit 2 (or 1: no such file), one line with the words.
 refused() {
     words=$1 && shift
-    variables=
+    variables= && : >err
     while [ "$1" != -- ]; do variables="$variables $1" && shift; done
     shift
     env $variables timeout 10 "$EF" "$@" >txt 2>err </dev/null
@@ -44,6 +44,7 @@ up "off" ENCODERFILE_DISABLE_GRPC=false ENCODERFILE_VERIFY=0 -- && logged "disab
 up "a flag wins over what it excludes" ENCODERFILE_HTTP_PORT=1 ENCODERFILE_HTTP_HOSTNAME=127.0.0.1 -- --disable-http --grpc-hostname 127.0.0.1
 up "a word" ENCODERFILE_LOG_LEVEL=warn ENCODERFILE_MAX_BODY=5 -- --log-level info
 works "no variable for other commands" env ENCODERFILE_FORMAT=nonsense ENCODERFILE_THREADS=x "$EF" infer -m "$BUS" "bus to Goa"
+works "mcp --stdio decides over what it excludes" env ENCODERFILE_PORT=x ENCODERFILE_API_KEY= "$EF" mcp -m "$BUS" --stdio
 refused 'nowhere' ENCODERFILE_MODEL=nowhere -- serve --port 0
 refused 'ENCODERFILE_API_KEY_FILE: none: No such file' ENCODERFILE_API_KEY_FILE=none -- serve -m "$BUS" --port 0
 

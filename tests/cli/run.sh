@@ -435,6 +435,9 @@ refuses "text that is not UTF-8" "UTF-8" "$P" infer "$(printf '\377')"
 refuses "no model" "no payload" "$EF" infer "$TEXT"
 refuses "no such model" "nowhere" "$EF" infer -m nowhere "$TEXT"
 refuses "build in a package" "package" "$P" build -f c.yml
+prints "options of a package" '"name": "serve"' "$P" --help --json
+lacks "options of a package" '"name": "export"\|"name": "force-task-detection"'
+refuses "variables of a package" 'ENCODERFILE_HTTP_PORT: found "x"' env ENCODERFILE_HTTP_PORT=x "$P" serve
 refuses "TLS" "both --cert-file and --key-file" "$P" serve --cert-file x
 refuses "gRPC port" "grpc-port" "$P" serve --grpc-port 70000
 refuses "no protocol" "Cannot disable both gRPC and HTTP" "$P" serve --disable-grpc --disable-http
