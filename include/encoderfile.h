@@ -161,7 +161,7 @@ void ef_string_free(char *);
  * base_binary_path, or else the very executable that calls this. */
 bool ef_build(const char *config_yml, const char *out_path, ef_error *);
 /* Serves until *stop; signals are the caller's. options: NULL, or a JSON object of those flags of
- * `serve` that are about HTTP: {"http-port": 8080, "max-body": 1000000}. */
+ * `serve` that concern neither model nor batches: {"http-port": 8080, "disable-grpc": true}. */
 bool ef_serve(ef_model *, const char *options, const volatile int *stop, ef_error *);
 
 static inline ef_input ef_text(const char *s)

@@ -240,23 +240,37 @@ bool ef_build(const char *config_yml, const char *out_path, ef_error *err)
     return ok || fail(err, own.code, "%s", own.message);
 }
 
+static Str option_text(Arena *arena, const Value *v)
+{
+    if (v->kind == V_BOOL) return str_of(v->b ? "true" : "false");
+    if (v->kind != V_INT) return value_str(v, STR(""));
+    return str_of(str_format(arena, "%lld", (long long)v->i));
+}
+
+static bool set_option(Arena *arena, ServeSettings *s, Str key, const Value *v, Err *err)
+{
+    const Option *o = serve_options;
+    while (o->name && !str_is(key, o->name)) o++;
+    if (!o->name) return fail(err, EF_INVALID_INPUT, "unknown setting \"%.*s\"", STR_ARG(key));
+    if (serve_of_session(o))
+        return fail(err, EF_INVALID_INPUT, "%s: the model is open already", o->name);
+    s->server.grpc |= str_starts(key, "grpc-"); /* who says where, wants it */
+    return option_set(o, s, arena, str_format(arena, "--%s", o->name), option_text(arena, v), err);
+}
+
 static bool read_settings(Arena *arena, const char *json, ServeSettings *s, Err *err)
 {
     Value root;
-    serve_defaults(s);
+    *s = (ServeSettings){ 0 };
+    option_defaults(serve_options, s, arena);
     if (!json) return true;
     if (!json_parse(arena, str_of(json), &root, err)) return within(err, "options");
     if (root.kind != V_MAP) return fail(err, EF_INVALID_INPUT, "options: wanted an object");
     for (size_t i = 0; i < root.map.n; i++) {
         const Member *m = &root.map.items[i];
-        Str text = m->value.kind == V_INT ? str_of(str_format(arena, "%lld", (long long)m->value.i))
-                                          : value_str(&m->value, STR(""));
-        if (serve_of_session(m->key))
-            return fail(err, EF_INVALID_INPUT, "options: %.*s: the model is open already",
-                        STR_ARG(m->key));
-        if (!serve_set(s, arena, m->key, NULL, text, err)) return within(err, "options");
+        if (!set_option(arena, s, m->key, &m->value, err)) return within(err, "options");
     }
-    return true;
+    return serve_complete(s, err);
 }
 
 bool ef_serve(ef_model *m, const char *options, const volatile int *stop, ef_error *err)

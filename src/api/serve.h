@@ -1,27 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve.h - the settings of `serve`, by name: the flags of the command line and the keys of
- * ef_serve's options are the same rows. */
+ * serve.h - the settings of `serve` as rows: its flags, its environment variables and the keys of
+ * ef_serve's options. To add one: a field below (or in ServerOptions, SessionOptions) and a row in
+ * serve.c. */
 #ifndef API_SERVE_H
 #define API_SERVE_H
 #include "base/log.h"
+#include "base/option.h"
 #include "server/server.h"
 
 typedef struct ServeSettings {
     ServerOptions server;
+    bool otel;                   /* send traces, to OTEL_URL where server.trace_url is NULL */
     SessionOptions session;      /* this and what follows is not for ef_serve to set */
     int log_level;               /* LogLevel */
 } ServeSettings;
+#define SERVE_FIELD(field) OPTION_FIELD_OF(ServeSettings, field)
+#define OTEL_URL "http://localhost:4318"
 
-void serve_defaults(ServeSettings *);
-bool serve_known(Str name);                                     /* is there such a setting? */
-bool serve_of_session(Str name);                                /* one that a session is made with */
-/* called: the name that errors say; NULL: the setting's own. */
-bool serve_set(ServeSettings *, Arena *, Str name, const char *called, Str text, Err *);
-/* Keys that clients must send, one a line; white space around them is none of theirs. file: it may
- * have a byte order mark and lines that begin with #. None at all is an error: a server without
- * keys is open. */
-bool serve_add_keys(ServeSettings *, Arena *, const char *called, Str text, bool file, Err *);
-/* Those of $ENCODERFILE_API_KEY; unset: nothing is done. */
-bool serve_add_env_keys(ServeSettings *, Arena *, Err *);
+extern const Option serve_options[];
+/* Rows that `mcp` has too; there they have no use beside --stdio. */
+#define OPTIONS_SECURITY                                                                          \
+    { "cert-file", 0, "FILE", "certificate (PEM): the port speaks TLS; SIGHUP reads it again",    \
+      TAKES_TEXT, SERVE_FIELD(server.cert_file), .against = "stdio" },                            \
+    { "key-file", 0, "FILE", "its key (PEM)", TAKES_TEXT, SERVE_FIELD(server.key_file),           \
+      .against = "stdio" },                                                                       \
+    { "client-ca-file", 0, "FILE", "clients need a certificate signed by one of these",           \
+      TAKES_TEXT, SERVE_FIELD(server.client_ca_file), .against = "stdio" },                       \
+    { "api-key", 0, "KEY", "clients send it as Authorization: Bearer KEY", TAKES_KEYS,            \
+      SERVE_FIELD(server.api_keys), .against = "stdio" },                                         \
+    { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any", TAKES_LIST,               \
+      SERVE_FIELD(server.origins), .against = "stdio" }
+#define OPTION_SERVER_THREADS                                                      \
+    { "threads", 0, "N", "default: the CPUs this process may use", TAKES_COUNT,    \
+      SERVE_FIELD(session.threads), NULL, 1, 4096 }
+
+bool serve_of_session(const Option *); /* one that a session is made with */
+/* Once every option is set: refuses settings that exclude each other, derives the others. */
+bool serve_complete(ServeSettings *, Err *);
 
 #endif

@@ -23,12 +23,20 @@ static bool matches(const Option *o, const char *word)
     return o->letter && word[1] == o->letter;
 }
 
+const Option *command_option(const Command *c, int index)
+{
+    const Option *lists[] = { c->options, c->more };
+    for (size_t i = 0; i < COUNT(lists); i++)
+        for (const Option *o = lists[i]; o && o->name; o++)
+            if (index-- == 0) return o;
+    return NULL;
+}
+
 static const Option *find_option(const Command *c, const char *word)
 {
-    if (matches(&help_option, word)) return &help_option;
-    for (const Option *o = c->options; o && o->name; o++)
-        if (matches(o, word)) return o;
-    return NULL;
+    const Option *o = &help_option;
+    for (int i = 0; o && !matches(o, word); i++) o = command_option(c, i);
+    return o;
 }
 
 /* Whether a word is the value of an option that may go without. */
@@ -111,9 +119,10 @@ static bool find_command(Args *a, const Command *const *all, int argc, char **ar
 
 static bool unknown_option(const Command *c, const char *word, Err *err)
 {
-    const char *names[64];
+    const char *names[128];
     size_t n = 0;
-    for (const Option *o = c->options; o && o->name && n < COUNT(names); o++)
+    const Option *o;
+    for (int i = 0; (o = command_option(c, i)) && n < COUNT(names); i++)
         if (!o->refused) names[n++] = o->name;
     const char *near = word[1] == '-' ? str_nearest(long_name(word), names, n) : NULL;
     if (near)
@@ -147,18 +156,33 @@ static bool take_option(Args *a, int argc, char **argv, int i, int *used, Err *e
         value = argv[i + 1];
         *used = 2;
     }
-    a->given[a->n_given++] = (Given){ o, value };
+    a->given[a->n_given++] = (Given){ o, value, str_format(&a->arena, "--%s", o->name) };
     return true;
 }
 
-/* The first option of a list "a b c" that was given, or NULL. */
-static const char *given_of(const Args *a, const char *list)
+/* Whether a list "a b c" has the word. */
+static bool list_has(const char *list, const char *word)
 {
-    for (int i = 0; list && i < a->n_given; i++) {
-        const char *name = a->given[i].option->name, *at = list;
-        const size_t n = strlen(name);
-        for (; at; at = strchr(at, ' '), at += at != NULL)
-            if (strncmp(at, name, n) == 0 && (at[n] == ' ' || at[n] == 0)) return name;
+    const size_t n = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ' '), at += at != NULL)
+        if (strncmp(at, word, n) == 0 && (at[n] == ' ' || at[n] == 0)) return true;
+    return false;
+}
+
+/* The first option of a list that was given, or NULL. */
+static const Given *given_of(const Args *a, const char *list)
+{
+    for (int i = 0; i < a->n_given; i++)
+        if (list_has(list, a->given[i].option->name)) return &a->given[i];
+    return NULL;
+}
+
+const Given *args_conflict(const Args *a, const Option *o, int among)
+{
+    for (int i = 0; i < among; i++) {
+        const Option *other = a->given[i].option;
+        if (list_has(o->against, other->name) || list_has(other->against, o->name))
+            return &a->given[i];
     }
     return NULL;
 }
@@ -182,26 +206,48 @@ static bool check_company(Args *a, Err *err)
 {
     for (int i = 0; i < a->n_given; i++) {
         const Option *o = a->given[i].option;
-        const char *other = given_of(a, o->against);
+        const char *called = a->given[i].called;
+        const Given *other = given_of(a, o->against);
         if (other)
-            return fail(err, EF_USAGE, "%s: --%s: found --%s beside it, wanted one of them",
-                        a->command->name, o->name, other);
+            return fail(err, EF_USAGE, "%s: %s: found %s beside it, wanted one of them",
+                        a->command->name, called, other->called);
         if (o->beside && !given_of(a, o->beside))
-            return fail(err, EF_USAGE, "%s: --%s has no effect alone: wanted %s beside it",
-                        a->command->name, o->name, flags_of(&a->arena, o->beside));
+            return fail(err, EF_USAGE, "%s: %s has no effect alone: wanted %s beside it",
+                        a->command->name, called, flags_of(&a->arena, o->beside));
     }
     return true;
+}
+
+static bool check_values(const Args *a, Err *err)
+{
+    for (int i = 0; i < a->n_given; i++) {
+        const Given *g = &a->given[i];
+        if (g->value && !option_check(g->option, g->called, str_of(g->value), err)) return false;
+    }
+    return true;
+}
+
+/* Whether a word stands in front of "--". */
+static bool line_has(int argc, char **argv, const char *word)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], word) == 0) return true;
+    return false;
 }
 
 bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *err)
 {
     int at, words = 0, used = 1;
+    a->help = line_has(argc, argv, "--help"); /* whatever else is wrong with the line */
+    a->json_help = line_has(argc, argv, "--json");
     if (!find_command(a, all, argc, argv, &at, &words, err)) return false;
     if (!a->command) {
         if (a->help || argc <= 1) return true;
         return fail(err, EF_USAGE, "wanted a command; --help lists them");
     }
-    a->given = ARRAY(&a->arena, Given, argc);
+    int rows = 0;
+    while (command_option(a->command, rows)) rows++;
+    a->given = ARRAY(&a->arena, Given, argc + rows); /* of each word, of each variable */
     a->text = ARRAY(&a->arena, const char *, argc + 1);
     bool literal = false;
     for (int i = 1; i < argc; i += used) {
@@ -211,7 +257,7 @@ bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *
         else if (literal || !is_option(argv[i])) a->text[a->n_text++] = argv[i];
         else if (!take_option(a, argc, argv, i, &used, err)) return a->help;
     }
-    return a->help || check_company(a, err);
+    return a->help || (environment_read(a, err) && check_values(a, err) && check_company(a, err));
 }
 
 const char *args_value(const Args *a, const char *name)
@@ -228,23 +274,32 @@ bool args_has(const Args *a, const char *name)
     return false;
 }
 
-bool args_count(const Args *a, const char *name, int64_t otherwise, int64_t most, int64_t *out,
-                Err *err)
+int64_t args_int(const Args *a, const char *name)
 {
     const char *text = args_value(a, name);
-    *out = otherwise;
-    if (!text) return true;
-    if (str_int(str_of(text), out) && *out >= 1 && *out <= most) return true;
-    return fail(err, EF_USAGE, "--%s: found \"%s\", wanted a number from 1 to %lld", name, text,
-                (long long)most);
+    const Option *o;
+    for (int i = 0; (o = command_option(a->command, i)); i++) {
+        if (strcmp(o->name, name) != 0) continue;
+        if (!text) text = o->standard;
+        return text ? option_int(o, str_of(text)) : 0;
+    }
+    assert(!"a row of the command");
+    return 0;
 }
 
-bool args_chars(const Args *a, bool *chars, Err *err)
+bool args_fill(Args *a, void *settings, Err *err)
 {
-    const char *unit = args_value(a, "offsets");
-    *chars = unit && strcmp(unit, "chars") == 0;
-    if (!unit || *chars || strcmp(unit, "bytes") == 0) return true;
-    return fail(err, EF_USAGE, "--offsets: found \"%s\", wanted bytes or chars", unit);
+    const Option *lists[] = { a->command->options, a->command->more };
+    for (size_t i = 0; i < COUNT(lists); i++)
+        if (lists[i]) option_defaults(lists[i], settings, &a->arena);
+    for (int i = 0; i < a->n_given; i++) {
+        const Given *g = &a->given[i];
+        Str text = g->option->argument ? str_of(g->value) : STR("true");
+        if (g->option->size &&
+            !option_set(g->option, settings, &a->arena, g->called, text, err))
+            return false;
+    }
+    return true;
 }
 
 bool args_tokenizer(const Args *a, HfTokenizer *out, Err *err)
@@ -257,6 +312,7 @@ bool args_tokenizer(const Args *a, HfTokenizer *out, Err *err)
 }
 
 const char *const args_bools[] = { "true", "false", NULL };
+const char *const args_units[] = { "bytes", "chars", NULL };
 
 ModelOpen args_open(const Args *a)
 {

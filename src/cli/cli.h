@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli.h - the command line. A command is a row and a file; an option is a row of its command, and
- * help, parsing and "did you mean" read that row. Options may stand anywhere on the line; "--" ends
- * them. */
+ * help, parsing, environment and "did you mean" read that row (base/option.h). Options may stand
+ * anywhere on the line; "--" ends them. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
+#include "base/option.h"
 #include "export/hf_metadata.h"
 #include "model/model.h"
-
-typedef struct Option {
-    const char *name;      /* "http-port"; a list ends with {0} */
-    char letter;           /* 'o' of "-o", or 0 */
-    const char *argument;  /* name of its value in the help; NULL: it takes none */
-    const char *help;      /* NULL: accepted, but not worth a line */
-    const char *refused;   /* why it cannot be used (yet) */
-    const char *const *may; /* its value may be left out, and is one of these (ends with NULL) */
-    const char *against;   /* options it would be ignored beside, one space between: refused */
-    const char *beside;    /* options of which one must stand beside it, or it would be ignored */
-} Option;
 
 typedef struct Args Args;
 typedef struct Command {
@@ -27,13 +17,16 @@ typedef struct Command {
     const char *example;   /* lines to paste */
     const char *note;      /* (optional) lines between options and example */
     const Option *options;
+    const Option *more;    /* (optional) rows that the library has too */
     bool (*run)(Args *, Err *);
     bool builder;          /* not in a package */
+    bool environment;      /* ENCODERFILE_NAME sets an option, where no flag does */
 } Command;
 
 typedef struct Given {
     const Option *option;
     const char *value;     /* NULL: it takes none */
+    const char *called;    /* in errors: "--http-port", or the name of its variable */
 } Given;
 struct Args {              /* a parsed line */
     Arena arena;
@@ -42,6 +35,7 @@ struct Args {              /* a parsed line */
     const char **text;     /* what is no option */
     int n_given, n_text;
     bool help;             /* --help somewhere */
+    bool json_help;        /* beside --json */
     bool packaged;         /* this very file carries a model */
     int exit;              /* of a command that did its work and found something wrong */
 };
@@ -50,10 +44,13 @@ struct Args {              /* a parsed line */
 bool args_parse(Args *, const Command *const *all, int argc, char **argv, Err *);
 const char *args_value(const Args *, const char *name); /* the last one given, or NULL */
 bool args_has(const Args *, const char *name);
-/* A number from 1 to most. */
-bool args_count(const Args *, const char *name, int64_t otherwise, int64_t most, int64_t *out,
-                Err *);
-bool args_chars(const Args *, bool *chars, Err *); /* --offsets bytes|chars */
+/* Of a number its value, of a word its index; not given: the row's default, or 0. */
+int64_t args_int(const Args *, const char *name);
+const Option *command_option(const Command *, int index); /* of both lists; NULL: no more */
+/* The first of so many given that cannot stand beside the option, or NULL. */
+const Given *args_conflict(const Args *, const Option *, int among);
+/* Fills the fields that the command's rows name: defaults, then what was given. */
+bool args_fill(Args *, void *settings, Err *);
 /* --include-tokenizer (--include-vocab), --no-include-tokenizer; neither: where it is small. */
 bool args_tokenizer(const Args *, HfTokenizer *, Err *);
 ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER, OPTION_POOLING */
@@ -69,6 +66,13 @@ void args_free(Args *);
       .against = "task model-type" }
 #define OPTION_TOKENIZER \
     { "tokenizer", 0, "PATH", "a folder or a tokenizer.json, instead of the model's own" }
+#define OPTION_THREADS                                                             \
+    { "threads", 0, "N", "default: the CPUs this process may use", TAKES_COUNT,    \
+      .least = 1, .most = 4096 }
+extern const char *const args_units[]; /* bytes (0), chars (1) */
+#define OPTION_OFFSETS(...)                                                        \
+    { "offsets", 0, "UNIT", "what offsets count", TAKES_WORD, .standard = "bytes", \
+      .words = args_units, __VA_ARGS__ }
 extern const char *const args_bools[]; /* true, false */
 #define OPTION_POOLING                                                                            \
     { "pooling", 0, "WAY", "of a text's vector: mean, cls, max, last, weightedmean; default: the" \
@@ -80,16 +84,19 @@ extern const char *const args_bools[]; /* true, false */
 #define OPTION_VERBOSE { "verbose", 'v', NULL, "say on stderr what was found" }
 /* The original's commands that run a model have these. */
 #define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
-#define OPTIONS_ORT                                          \
-    { "execution-provider", 0, "NAME", NULL, NO_ORT },       \
-    { "disable-cpu-fallback", 0, NULL, NULL, NO_ORT },       \
-    { "graph-optimization-level", 0, "N", NULL, NO_ORT },    \
-    { "with-arena-allocator", 0, NULL, NULL, NO_ORT },       \
-    { "device-id", 0, "N", NULL, NO_ORT },                   \
-    { "compute-units", 0, "UNITS", NULL, NO_ORT }
+#define OPTIONS_ORT                                                      \
+    { "execution-provider", 0, "NAME", .refused = NO_ORT },              \
+    { "disable-cpu-fallback", .refused = NO_ORT },                       \
+    { "graph-optimization-level", 0, "N", .refused = NO_ORT },           \
+    { "with-arena-allocator", .refused = NO_ORT },                       \
+    { "device-id", 0, "N", .refused = NO_ORT },                          \
+    { "compute-units", 0, "UNITS", .refused = NO_ORT }
 
 /* alias.c: what others call our commands ("optimum-cli export onnx"), and --version. */
 void alias_apply(Arena *, int *argc, char ***argv);
+
+/* environment.c: adds what variables set to what flags gave, which win. */
+bool environment_read(Args *, Err *);
 
 /* help.c */
 #define NOTE_LIMIT                                                                                 \
@@ -97,6 +104,10 @@ void alias_apply(Arena *, int *argc, char ***argv);
     "what the\nmodel's own files say, else 512 tokens; `inspect` shows it (docs/tokenizer.md).\n"
 void help_all(Buf *, const Command *const *all, bool packaged);
 void help_command(Buf *, const Command *, bool packaged);
+bool help_lists(const Option *, bool packaged);
+
+/* help_json.c: the same as one document; command NULL: of all. */
+bool help_json(Args *, const Command *const *all, Err *);
 
 /* output.c */
 bool out_write(Str, Err *);             /* to stdout, whole */

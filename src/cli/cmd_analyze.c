@@ -5,8 +5,11 @@
 #include "data/json.h"
 #include "export/hf_metadata.h"
 
+typedef enum { AS_JSON, AS_CSV, AS_SUMMARY } Format;
+static const char *const format_words[] = { [AS_JSON] = "json", "csv", "summary", NULL };
 static const Option options[] = {
-    { "output-format", 0, "FORMAT", "json (the default), csv or summary" },
+    { "output-format", 0, "FORMAT", "of the output", TAKES_WORD, .standard = "json",
+      .words = format_words },
     { "output-file", 0, "FILE", "write it there" },
     { "filter-tag", 0, "TEXT", "only tags that contain it" },
     { "sidecar", 0, "FILE", "the hierarchy's JSON, where it is not beside the model" },
@@ -19,20 +22,12 @@ static const Option options[] = {
     { 0 },
 };
 
-typedef enum { AS_JSON, AS_CSV, AS_SUMMARY } Format;
-
 static bool parse_format(const Args *a, Format *out, Err *err)
 {
-    static const char *const words[] = { "json", "csv", "summary" };
-    const char *word = args_value(a, "output-format");
-    size_t i = 0;
-    while (word && i < COUNT(words) && strcmp(word, words[i]) != 0) i++;
-    *out = (Format)i;
-    if (*out != AS_JSON && i < COUNT(words) && args_has(a, "json"))
-        return fail(err, EF_USAGE, "--json: found --output-format %s beside it, wanted one of them",
-                    word);
-    return i < COUNT(words) || fail(err, EF_USAGE, "--output-format: found \"%s\", wanted json, "
-                                    "csv or summary", word);
+    *out = (Format)args_int(a, "output-format");
+    if (*out == AS_JSON || !args_has(a, "json")) return true;
+    return fail(err, EF_USAGE, "--json: found --output-format %s beside it, wanted one of them",
+                format_words[*out]);
 }
 
 /* ---- metadata, where it was asked for ---- */

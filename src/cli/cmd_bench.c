@@ -15,8 +15,9 @@
 static const Option options[] = {
     OPTIONS_OPEN,
     { "lengths", 'l', "N,N,...", "tokens of each text of the batch; default 128, or what the model takes" },
-    { "threads", 0, "N", "default: the CPUs this process may use" },
-    { "repeat", 'n', "N", "timed runs; default 20" },
+    OPTION_THREADS,
+    { "repeat", 'n', "N", "timed runs", TAKES_COUNT, .standard = "20", .least = 1,
+      .most = 1 << 20 },
     { "precision", 0, "P", "fp32, bf16 or int8; other than the model's own of an .onnx only" },
     { "json", 0, NULL, "as JSON" },
     { 0 },
@@ -191,15 +192,12 @@ static bool open_model(Args *a, Model **m, Err *err)
 static bool bench(Args *a, Bench *b, Err *err)
 {
     const char *lengths = args_value(a, "lengths");
-    int64_t repeat, threads;
     if (!check_precision(a, b->model, err)) return false;
     if (!lengths) lengths = str_format(&a->arena, "%d", model_usual_length(b->model));
     if (!read_lengths(b, &a->arena, lengths, err)) return false;
-    if (!args_count(a, "repeat", 20, 1 << 20, &repeat, err)) return false;
-    if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
-    b->repeat = (int)repeat;
-    b->threads = (int)threads;
-    b->seconds = ARRAY(&a->arena, double, repeat);
+    b->repeat = (int)args_int(a, "repeat");
+    b->threads = (int)args_int(a, "threads");
+    b->seconds = ARRAY(&a->arena, double, b->repeat);
     fill_ids(b, &a->arena);
     return measure(b, &a->arena, err) && report(a, b, err);
 }

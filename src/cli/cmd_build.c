@@ -25,8 +25,8 @@ static const Option options[] = {
     { "target", 0, "T", "x86_64-linux or aarch64-linux: by encoderfile-T beside this program" },
     { "cache-dir", 0, "DIR", "has no effect, and says so: there is nothing to cache" },
     { "no-download", 0, NULL, "accepted: nothing is downloaded" },
-    { "runtime-version", 0, "V", NULL, "runtime downloads do not exist here: " DOWNLOADS },
-    { "platform", 0, "TRIPLE", NULL, "the option is called --target" },
+    { "runtime-version", 0, "V", .refused = "runtime downloads do not exist here: " DOWNLOADS },
+    { "platform", 0, "TRIPLE", .refused = "the option is called --target" },
     { 0 },
 };
 

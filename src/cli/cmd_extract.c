@@ -8,7 +8,7 @@ static const Option options[] = {
     OPTIONS_OPEN,
     { "all", 0, NULL, "every text of a type, as a list; else the first" },
     { "detailed", 0, NULL, "with the query and each entity's place in it" },
-    { "offsets", 0, "UNIT", "bytes (default) or chars", .beside = "detailed" },
+    OPTION_OFFSETS(.beside = "detailed"),
     { "json", 0, NULL, NULL }, /* it never prints anything else */
     { 0 },
 };
@@ -24,9 +24,8 @@ static Value describe(Args *a, const Texts *t, size_t i, const BioOptions *how)
 /* One text is an object, several are a list. */
 static bool print_all(Args *a, const Texts *t, Err *err)
 {
-    BioOptions how = { .all = args_has(a, "all") };
+    BioOptions how = { .all = args_has(a, "all"), .chars = args_int(a, "offsets") };
     Value list = value_list(&a->arena, t->n);
-    if (!args_chars(a, &how.chars, err)) return false;
     for (size_t i = 0; i < t->n; i++) list.list.items[i] = describe(a, t, i, &how);
     return out_json(t->n == 1 ? &list.list.items[0] : &list, err);
 }

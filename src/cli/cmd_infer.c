@@ -12,16 +12,20 @@
 #include "data/table.h"
 #include "dialect/job.h"
 
+enum { AS_JSON, AS_JSONL, AS_CSV, AS_NPY };
+static const char *const format_words[] = { [AS_JSON] = "json", "jsonl", "csv", "npy", NULL };
 static const Option options[] = {
     OPTIONS_OPEN,
     { "input", 'i', "FILE", "read texts from there (-: stdin), beside those of the line" },
-    { "input-format", 0, "FORM", "text (a line each), jsonl or csv; default: by the name" },
+    { "input-format", 0, "FORM", "of the input (default: by the name)", TAKES_WORD,
+      .words = records_forms },
     OPTION_FIELD,
-    { "format", 'f', "FORM", "json (default), jsonl, csv, or npy: the model's numbers as an array" },
+    { "format", 'f', "FORM", "of the output (npy: the model's numbers as an array)", TAKES_WORD,
+      .standard = "json", .words = format_words, .against = "entities" },
     { "output", 'o', "FILE", "write there instead of to stdout" },
-    { "offsets", 0, "UNIT", "bytes (default) or chars", .against = "entities" },
+    OPTION_OFFSETS(.against = "entities"),
     { "entities", 0, NULL, "token classification: a list of words and labels instead of JSON" },
-    { "threads", 0, "N", "default: the CPUs this process may use" },
+    OPTION_THREADS,
     OPTIONS_ORT,
     { 0 },
 };
@@ -94,29 +98,17 @@ static bool put_entities(Buf *b, const Task *task, Job *job, Err *err)
     return true;
 }
 
-static const struct Format {
-    const char *name;
-    bool (*put)(Buf *, const Task *, Job *, Err *);
-} formats[] = {
-    { "json", put_json }, { "jsonl", put_jsonl }, { "csv", put_csv }, { "npy", put_npy },
+typedef bool Put(Buf *, const Task *, Job *, Err *);
+static Put *const formats[] = {
+    [AS_JSON] = put_json, [AS_JSONL] = put_jsonl, [AS_CSV] = put_csv, [AS_NPY] = put_npy,
 };
 
-static const struct Format *find_format(const Args *a, Err *err)
-{
-    const char *name = args_value(a, "format");
-    if (name && args_has(a, "entities"))
-        return fail(err, EF_USAGE, "--entities: found --format beside it, wanted one of them"), NULL;
-    for (size_t i = 0; i < COUNT(formats); i++)
-        if (strcmp(name ? name : "json", formats[i].name) == 0) return &formats[i];
-    fail(err, EF_USAGE, "--format: found \"%s\", wanted json, jsonl, csv or npy", name);
-    return NULL;
-}
-
-static bool render(Args *a, const Task *task, Job *job, const struct Format *format, Err *err)
+static bool render(Args *a, const Task *task, Job *job, Err *err)
 {
     Buf b = { 0 };
     const char *file = args_value(a, "output");
-    bool ok = (args_has(a, "entities") ? put_entities : format->put)(&b, task, job, err);
+    Put *put = args_has(a, "entities") ? put_entities : formats[args_int(a, "format")];
+    bool ok = put(&b, task, job, err);
     if (ok) ok = file ? file_write(&a->arena, file, buf_view(&b), err) : out_buf(&b, err);
     buf_free(&b);
     return ok;
@@ -180,26 +172,25 @@ static bool read_texts(Args *a, Job *job, Err *err)
     return true;
 }
 
-static bool infer(Args *a, Session *session, Job *job, const struct Format *format, Err *err)
+static bool infer(Args *a, Session *session, Job *job, Err *err)
 {
     job->in.no_text = true;
-    if (!args_chars(a, &job->work.options.chars, err)) return false;
+    job->work.options.chars = args_int(a, "offsets");
     job_run(session, job);
     if (job->work.err.code != EF_OK) return fail(err, job->work.err.code, "%s", job->work.err.message);
-    return render(a, session_model(session)->task, job, format, err);
+    return render(a, session_model(session)->task, job, err);
 }
 
-static bool with_session(Args *a, const Model *model, Job *job, const struct Format *format, Err *err)
+static bool with_session(Args *a, const Model *model, Job *job, Err *err)
 {
-    int64_t threads;
     model_log_assumed(model);
-    if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
     if (args_has(a, "entities") && !task_can(model->task, NULL, CAN_TAG))
         return fail(err, EF_USAGE, "--entities: found a model for %s, wanted token_classification",
                     model->task->name);
-    Session *session = job_session(model, &(SessionOptions){ .threads = (int)threads, .max_inputs = job->work.n });
+    SessionOptions how = { .threads = (int)args_int(a, "threads"), .max_inputs = job->work.n };
+    Session *session = job_session(model, &how);
     if (!session) return fail(err, EF_IO, "no thread could be started");
-    bool ok = infer(a, session, job, format, err);
+    bool ok = infer(a, session, job, err);
     session_free(session);
     return ok;
 }
@@ -207,11 +198,10 @@ static bool with_session(Args *a, const Model *model, Job *job, const struct For
 static bool run(Args *a, Err *err)
 {
     Model *model;
-    const struct Format *format = find_format(a, err);
     Job *job = job_new();
-    bool ok = format && read_texts(a, job, err) && args_model(a, &model, err);
+    bool ok = read_texts(a, job, err) && args_model(a, &model, err);
     if (ok) {
-        ok = with_session(a, model, job, format, err);
+        ok = with_session(a, model, job, err);
         model_close(model);
     }
     job_free(job);

@@ -24,14 +24,15 @@ enum { CHUNK_SHARE = 1 << 30 };
 
 static const Option options[] = {
     OPTIONS_OPEN,
-    { "input-format", 0, "FORM", "text, jsonl or csv; default: by the name, else jsonl" },
+    { "input-format", 0, "FORM", "of the input (default: by the name, else jsonl)", TAKES_WORD,
+      .words = records_forms },
     OPTION_FIELD,
     { "output", 'o', "FILE", "write there instead of to stdout; a file with lines needs --resume" },
     { "resume", 0, NULL, "go on behind --output's last whole line, if its lines fit this input",
       .beside = "output" },
     { "keep-going", 0, NULL, "exit status 0 also when lines failed; else 1" },
-    { "offsets", 0, "UNIT", "bytes (default) or chars" },
-    { "threads", 0, "N", "default: the CPUs this process may use" },
+    OPTION_OFFSETS(),
+    OPTION_THREADS,
     { 0 },
 };
 
@@ -252,11 +253,9 @@ static bool open_output(Args *a, Mapper *m, Err *err)
 /* ---- the command ---- */
 static bool start_session(Args *a, Mapper *m, Err *err)
 {
-    int64_t threads;
     model_log_assumed(m->model);
-    if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
-    SessionOptions how = { .threads = (int)threads, .bulk = true, .batch_seconds = 0.2,
-                           .batch_tokens = RUN_TOKENS };
+    SessionOptions how = { .threads = (int)args_int(a, "threads"), .bulk = true,
+                           .batch_seconds = 0.2, .batch_tokens = RUN_TOKENS };
     m->session = job_session(m->model, &how);
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
@@ -308,9 +307,8 @@ static bool run(Args *a, Err *err)
     if (!form && strcmp(path, "-") == 0) form = "jsonl";
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->came, NULL);
-    if (!args_chars(a, &m->options.chars, err) ||
-        !records_open(&m->in, path, form, args_value(a, "field"), err))
-        return false;
+    m->options.chars = args_int(a, "offsets");
+    if (!records_open(&m->in, path, form, args_value(a, "field"), err)) return false;
     bool ok = map_model(a, m, err);
     if (m->out > STDOUT_FILENO) close(m->out);
     for (uint64_t i = 0; i < m->chunks; i++) arena_free(&m->ring[i].arena);

@@ -13,18 +13,12 @@
 static const Option options[] = {
     OPTIONS_OPEN,
     { "stdio", 0, NULL, "talk on stdin and stdout instead of HTTP" },
-    { "hostname", 0, "ADDRESS", "default 0.0.0.0", .against = "stdio" },
-    { "port", 0, "N", "default 9100; 0: any free one", .against = "stdio" },
-    { "cert-file", 0, "FILE", "certificate (PEM): the port speaks TLS; SIGHUP reads it again",
-      .against = "stdio" },
-    { "key-file", 0, "FILE", "its key (PEM)", .against = "stdio" },
-    { "client-ca-file", 0, "FILE", "clients need a certificate signed by one of these",
-      .against = "stdio" },
-    { "api-key", 0, "KEY", "Authorization: Bearer KEY is needed; also $ENCODERFILE_API_KEY",
-      .against = "stdio" },
-    { "cors-origin", 0, "ORIGIN", "web pages that may call; * for any; may be said again",
-      .against = "stdio" },
-    { "threads", 0, "N", "default: the CPUs this process may use" },
+    { "hostname", 0, "ADDRESS", "the address to listen on", TAKES_TEXT,
+      SERVE_FIELD(server.hostname), SERVER_ADDRESS, .against = "stdio" },
+    { "port", 0, "N", "the port to listen on; 0: any free one", TAKES_PORT,
+      SERVE_FIELD(server.port), "9100", 0, 65535, .against = "stdio" },
+    OPTIONS_SECURITY,
+    OPTION_SERVER_THREADS,
     OPTIONS_ORT,
     { 0 },
 };
@@ -76,7 +70,6 @@ static bool talk(Talk *t, Err *err)
 }
 
 /* ---- over HTTP ---- */
-enum { MCP_PORT = 9100 };
 static volatile int stop, reload;
 
 static void on_signal(int number)
@@ -85,30 +78,12 @@ static void on_signal(int number)
     else stop = 1;
 }
 
-static const struct Same {       /* flags, and what `serve` calls them */
-    const char *ours, *serve;
-} same[] = {
-    { "hostname", "http-hostname" }, { "port", "http-port" }, { "api-key", "api-key" },
-    { "cors-origin", "cors-origin" }, { "cert-file", "cert-file" }, { "key-file", "key-file" },
-    { "client-ca-file", "client-ca-file" },
-};
-
 static bool read_settings(Args *a, ServeSettings *s, Err *err)
 {
-    serve_defaults(s);
-    s->server.port = MCP_PORT;
-    s->server.reload = &reload;
+    *s = (ServeSettings){ .server = { .reload = &reload } };
     if (a->n_text)
         return fail(err, EF_USAGE, "mcp: found \"%s\", wanted options only", a->text[0]);
-    for (int i = 0; i < a->n_given; i++) {
-        const char *name = a->given[i].option->name;
-        Str value = str_of(a->given[i].value);
-        for (size_t k = 0; k < COUNT(same); k++)
-            if (strcmp(name, same[k].ours) == 0 &&
-                !serve_set(s, &a->arena, str_of(same[k].serve), name, value, err))
-                return false;
-    }
-    return args_has(a, "stdio") || serve_add_env_keys(s, &a->arena, err);
+    return args_fill(a, s, err) && serve_complete(s, err);
 }
 
 /* The address that hosts are told, path and all. */
@@ -140,12 +115,9 @@ static bool serve(ServerOptions *o, Talk *t, Err *err)
 static bool run(Args *a, Err *err)
 {
     Model *model;
-    int64_t threads;
     ServeSettings settings;
-    if (!args_count(a, "threads", 0, 4096, &threads, err) || !read_settings(a, &settings, err) ||
-        !args_model(a, &model, err))
-        return false;
-    Talk t = { .session = job_session(model, &(SessionOptions){ .threads = (int)threads }) };
+    if (!read_settings(a, &settings, err) || !args_model(a, &model, err)) return false;
+    Talk t = { .session = job_session(model, &settings.session) };
     bool ok = !t.session                ? fail(err, EF_IO, "no thread could be started")
               : args_has(a, "stdio")    ? talk(&t, err)
                                         : serve(&settings.server, &t, err);
@@ -158,6 +130,7 @@ const Command cmd_mcp = {
     .name = "mcp",
     .summary = "be a tool of an MCP host: http://HOST:9100/mcp, or stdin and stdout",
     .options = options,
+    .environment = true,
     .run = run,
     .usage = "[--stdio] [--model PATH]",
     .example = "  ./my-ner.encoderfile mcp --port 9100     # hosts are told http://localhost:9100/mcp\n"

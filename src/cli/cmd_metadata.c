@@ -40,8 +40,8 @@ static const Option embed_options[] = {
     { "include-vocab", 0, NULL, NULL },
     { "no-include-tokenizer", 0, NULL, "leave it out" },
     { "no-compress", 0, NULL, "leave large values as they are" },
-    { "compress-threshold", 0, "KB", "compress values above that (10)",
-      .against = "no-compress" },
+    { "compress-threshold", 0, "KB", "compress values above that", TAKES_COUNT, .standard = "10",
+      .least = 1, .most = 1 << 20, .against = "no-compress" },
     { "json", 0, NULL, "tell the outcome as JSON" },
     { 0 },
 };
@@ -81,12 +81,11 @@ static bool find_folder(Args *a, HfSource *s, Err *err)
 
 static bool configure(Args *a, HfEmbed *e, Err *err)
 {
-    int64_t kb;
     if (!need_texts(a, 2, "an .onnx and the model's folder", err)) return false;
-    if (!args_count(a, "compress-threshold", 10, 1 << 20, &kb, err)) return false;
+    const size_t kb = (size_t)args_int(a, "compress-threshold");
     *e = (HfEmbed){ .onnx = a->text[0], .to = args_value(a, "output") };
     e->source = (HfSource){
-        .compress_above = args_has(a, "no-compress") ? SIZE_MAX : (size_t)kb * 1024,
+        .compress_above = args_has(a, "no-compress") ? SIZE_MAX : kb * 1024,
     };
     return args_tokenizer(a, &e->source.tokenizer, err) && find_folder(a, &e->source, err) &&
            choose_task(a, &e->source, err);

@@ -8,7 +8,7 @@ enum { SMALL_WEIGHT = 1024 };                      /* bytes that stay inside the
 static const uint64_t PROTOBUF_LIMIT = 0x7FFFFFFF; /* of a message, in any reader but ours */
 
 static const Option options[] = {
-    { "opset", 0, "N", "of the result: 11 to 28" },
+    { "opset", 0, "N", "of the result: 11 to 28", TAKES_COUNT, .least = 11, .most = 28 },
     { "fold", 0, NULL, "run what depends on constants only; drop Identity and Dropout" },
     { "optimize", 0, NULL, "the same, and write norms and GELUs as one operator each" },
     { "external", 0, NULL, "weights in OUT.data, beside OUT" },
@@ -146,9 +146,8 @@ static bool write_model(Args *a, const char *path, OnnxModel *m, bool external, 
 /* ---- the command ---- */
 static bool convert(Args *a, OnnxModel *m, Err *err)
 {
-    int64_t opset;
+    int64_t opset = args_int(a, "opset");
     bool external = args_has(a, "external") || (has_external(m) && !args_has(a, "inline"));
-    if (!args_count(a, "opset", 0, 1000, &opset, err)) return false;
     if (!onnx_take_inside(m, err)) return false;
     if (opset && !onnx_change_opset(&a->arena, m, opset, err)) return false;
     bool optimize = args_has(a, "optimize");

@@ -4,16 +4,18 @@
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 
+enum { MOST_ROWS = 4096, MOST_TOKENS = 65536 };
 static const Option options[] = {
     OPTION_TASK,
     OPTION_TOKENIZER,
-    { "rows", 'b', "N", "texts of the batch; default 1" },
-    { "tokens", 's', "N", "tokens of each text; default 128, or what the model takes" },
+    { "rows", 'b', "N", "texts of the batch", TAKES_COUNT, .standard = "1", .least = 1,
+      .most = MOST_ROWS },
+    { "tokens", 's', "N", "tokens of each text; default: 128, or what the model takes", TAKES_COUNT,
+      .least = 1, .most = MOST_TOKENS },
     { "precision", 0, "P", "of an .onnx: fp32, bf16 or int8" },
     { "json", 0, NULL, "as JSON" },
     { 0 },
 };
-enum { MOST_ROWS = 4096, MOST_TOKENS = 65536 };
 
 static void put_step(Buf *b, int i, const ExplainedStep *s)
 {
@@ -127,13 +129,12 @@ static bool run(Args *a, Err *err)
 {
     Model *m;
     Explained e;
-    int64_t rows, tokens;
     if (a->n_text != 1)
         return fail(err, EF_USAGE, "onnx explain: found %d files, wanted one model", a->n_text);
-    if (!args_count(a, "rows", 1, MOST_ROWS, &rows, err) || !open_model(a, &m, err)) return false;
-    bool ok = args_count(a, "tokens", model_usual_length(m), MOST_TOKENS, &tokens, err);
-    if (ok && !engine_explain(m->engine, &a->arena, rows, tokens, &e, err))
-        ok = within(err, "%s", a->text[0]);
+    if (!open_model(a, &m, err)) return false;
+    int64_t tokens = args_has(a, "tokens") ? args_int(a, "tokens") : model_usual_length(m);
+    bool ok = engine_explain(m->engine, &a->arena, args_int(a, "rows"), tokens, &e, err) ||
+              within(err, "%s", a->text[0]);
     ok = ok && report(a, m, &e, err);
     model_close(m);
     return ok;

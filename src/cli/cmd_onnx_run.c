@@ -8,7 +8,7 @@
 static const Option options[] = {
     { "input", 'i', "NAME=FILE", "a tensor as .npy or .pb; once for each input" },
     { "output-dir", 'o', "DIR", "where OUTPUT.npy files go; default: here" },
-    { "threads", 0, "N", "default: the CPUs this process may use" },
+    OPTION_THREADS,
     { 0 },
 };
 
@@ -73,16 +73,14 @@ static bool save_outputs(Args *a, const Named *out, int n, Err *err)
 static bool run_file(Args *a, OnnxFile *file, Err *err)
 {
     Graph *graph;
-    int64_t threads;
     size_t n_in = 0;
     Named *in = ARRAY(&a->arena, Named, a->n_given + 1);
-    if (!args_count(a, "threads", 0, 4096, &threads, err) || !load_inputs(a, in, &n_in, err))
-        return false;
+    if (!load_inputs(a, in, &n_in, err)) return false;
     if (!graph_from_onnx(&a->arena, &file->model, &graph, err) ||
         !check_names(graph, in, n_in, err))
         return within(err, "%s", a->text[0]);
     Named *out = ARRAY(&a->arena, Named, graph->n_output + 1);
-    Pool *pool = pool_new((int)threads);
+    Pool *pool = pool_new((int)args_int(a, "threads"));
     bool ok = engine_run_generic(graph, pool, in, n_in, &a->arena, out, err);
     pool_free(pool);
     return ok ? save_outputs(a, out, graph->n_output, err) : within(err, "%s", a->text[0]);

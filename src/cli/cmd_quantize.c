@@ -7,7 +7,8 @@ static const Option options[] = {
     { "model", 'm', "PATH", "the same as MODEL" },
     { "onnx_model", 0, "PATH", NULL, .against = "model" },
     { "output", 'o', "OUT", "a folder, or an .onnx (MODEL's folder, model_quantized.onnx)" },
-    { "target", 0, "CPU", "avx512_vnni (default), avx512, avx2 or arm64" },
+    { "target", 0, "CPU", "the CPU it is for", TAKES_WORD, .standard = "avx512_vnni",
+      .words = quantize_target_names },
     { "avx512_vnni", 0, NULL, NULL, .against = "target avx512 avx2 arm64" },
     { "avx512", 0, NULL, NULL, .against = "target avx2 arm64" },
     { "avx2", 0, NULL, NULL, .against = "target arm64" },
@@ -29,19 +30,16 @@ static const char *named_target(const Args *a)
     return NULL;
 }
 
-static bool read_target(const Args *a, Quantize *q, Err *err)
+static const QuantizeTarget *wanted_target(const Args *a)
 {
-    const char *name = args_value(a, "target");
-    if (!name) name = named_target(a);
-    q->target = quantize_target(name ? name : quantize_targets->name);
-    return q->target || fail(err, EF_USAGE, "--target: found \"%s\", wanted avx512_vnni, avx512, "
-                             "avx2 or arm64", name);
+    const char *name = named_target(a);
+    return quantize_target(name ? name : quantize_target_names[args_int(a, "target")]);
 }
 
 static bool read_type(const Args *a, Quantize *q, Err *err)
 {
     const char *type = args_value(a, "dtype");
-    if (!type || strcmp(type, "int8") == 0) return read_target(a, q, err);
+    if (!type || strcmp(type, "int8") == 0) return q->target = wanted_target(a), true;
     if (args_has(a, "target") || args_has(a, "per_channel") || named_target(a))
         return fail(err, EF_USAGE, "--dtype %s: found options of int8 beside it (%s), wanted none",
                     type, "--target, a CPU's name or --per_channel");

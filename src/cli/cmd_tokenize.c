@@ -11,14 +11,17 @@ static const Option options[] = {
     OPTION_TASK,
     { "pair", 0, NULL, "texts are pairs: each two arguments; in a line a list of two, or a tab" },
     { "words", 0, NULL, "the arguments (in a line: a list, or spaces) are the words of a text" },
-    { "offsets", 0, "UNIT", "bytes (default) or chars, of the text (or word) they are in" },
-    { "max-length", 0, "N", "cut off what goes beyond N tokens, special ones included" },
-    { "stride", 0, "N", "show what was cut off too, in windows that share N tokens" },
+    OPTION_OFFSETS(),
+    { "max-length", 0, "N", "cut off what goes beyond N tokens, special ones included", TAKES_COUNT,
+      .least = 1, .most = 1 << 30 },
+    { "stride", 0, "N", "show what was cut off too, in windows that share N tokens", TAKES_COUNT,
+      .most = 1 << 30 },
     { "no-special", 0, NULL, "add no special tokens" },
     { "decode", 0, NULL, "ids to text: arguments, or a list of numbers a line" },
     { "skip-special", 0, NULL, "with --decode: leave special tokens out" },
     { "jsonl", 0, NULL, "read stdin: a JSON string a line, or a list (--pair, --words, --decode)" },
-    { "threads", 0, "N", "for stdin; default: the CPUs this process may use" },
+    { "threads", 0, "N", "for stdin; default: the CPUs this process may use", TAKES_COUNT,
+      .least = 1, .most = 4096 },
     { "json", 0, NULL, "one JSON object a line: what it does anyway" },
     { 0 },
 };
@@ -56,10 +59,8 @@ static bool from_stdin(const Args *a)
 
 static bool work(Args *a, const Tokenizing *t, Err *err)
 {
-    int64_t threads;
     Buf out = { 0 };
-    if (!args_count(a, "threads", 0, 4096, &threads, err)) return false;
-    if (from_stdin(a)) return tokenize_stream(t, (int)threads, err);
+    if (from_stdin(a)) return tokenize_stream(t, (int)args_int(a, "threads"), err);
     bool ok = encode_args(a, t, &out, err) && out_buf(&out, err);
     buf_free(&out);
     return ok;
@@ -113,17 +114,13 @@ static bool check_usage(const Args *a, const Tokenizing *t, Err *err)
     return check_inputs(a, t, err);
 }
 
-/* 0 to most, unlike args_count. */
 static bool read_stride(const Args *a, EncodeOptions *o, Err *err)
 {
-    const char *text = args_value(a, "stride");
-    int64_t n;
-    if (!text) return true;
-    if (!str_int(str_of(text), &n) || n < 0 || n >= o->max_length)
-        return fail(err, EF_USAGE, "--stride: found \"%s\", wanted a number below %d", text,
+    o->stride = (int)args_int(a, "stride");
+    o->overflow = args_has(a, "stride");
+    if (o->stride && o->stride >= o->max_length)
+        return fail(err, EF_USAGE, "--stride: found \"%d\", wanted a number below %d", o->stride,
                     o->max_length);
-    o->stride = (int)n;
-    o->overflow = true;
     return true;
 }
 
@@ -135,15 +132,12 @@ static bool run(Args *a, Err *err)
                      .skip_special = args_has(a, "skip-special"),
                      .json = args_has(a, "jsonl") };
     Model *model;
-    int64_t most;
-    if (!check_usage(a, &t, err) || !args_chars(a, &t.chars, err) ||
-        !args_count(a, "max-length", 0, 1 << 30, &most, err))
-        return false;
+    t.chars = args_int(a, "offsets");
+    if (!check_usage(a, &t, err)) return false;
     if (!load_tokenizer(a, &model, &t.tokenizer, err)) return false;
     if (model) t.encode = model->encode;
-    t.encode.max_length = (int)most;
+    t.encode.max_length = (int)args_int(a, "max-length");
     t.encode.tokens = true;
-    t.encode.stride = 0;
     t.encode.no_special = args_has(a, "no-special");
     bool ok = read_stride(a, &t.encode, err) && work(a, &t, err);
     model_close(model);

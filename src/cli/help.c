@@ -2,25 +2,44 @@
  * help.c - what --help says, from the same rows that parse the line. */
 #include "cli/cli.h"
 
+bool help_lists(const Option *o, bool packaged)
+{
+    bool of_bare_models = strcmp(o->name, "model-type") == 0 ||
+                          strcmp(o->name, "force-task-detection") == 0;
+    return o->help && !o->refused && !(packaged && of_bare_models);
+}
+
+static void put_default(Buf *b, const Option *o)
+{
+    buf_puts(b, "; default ");
+    if (option_number(o)) option_put_number(b, o, option_int(o, str_of(o->standard)));
+    else buf_puts(b, o->standard);
+}
+
 static void put_option(Buf *b, const Option *o)
 {
     char left[64], letter[8] = "    ";
-    if (!o->help || o->refused) return;
     if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
     const char *frame[] = { o->may ? "[" : "", o->may ? "]" : "" };
     snprintf(left, sizeof left, "%s--%s %s%s%s", letter, o->name, frame[0],
              o->argument ? o->argument : "", frame[1]);
-    buf_printf(b, "  %-30s %s\n", left, o->help);
+    buf_printf(b, "  %-30s %s", left, o->help);
+    if (option_repeats(o)) buf_puts(b, "; may be given again");
+    if (o->words) buf_puts(b, ": "), option_put_words(b, o->words, o->standard);
+    else if (o->standard) put_default(b, o);
+    buf_char(b, '\n');
 }
 
 void help_command(Buf *b, const Command *c, bool packaged)
 {
+    const Option *o = command_option(c, 0);
     buf_printf(b, "%s\n\nusage: encoderfile %s %s\n", c->summary, c->name, c->usage);
-    if (c->options && c->options->name) buf_puts(b, "\noptions:\n");
-    for (const Option *o = c->options; o && o->name; o++)
-        if (!packaged || (strcmp(o->name, "model-type") != 0 &&
-                          strcmp(o->name, "force-task-detection") != 0))
-            put_option(b, o);
+    if (o) buf_puts(b, "\noptions:\n");
+    for (int i = 0; (o = command_option(c, i)); i++)
+        if (help_lists(o, packaged)) put_option(b, o);
+    if (c->environment)
+        buf_puts(b, "\nEvery option has an environment variable: --max-body is "
+                    "ENCODERFILE_MAX_BODY. Flags win.\n");
     if (c->note) buf_printf(b, "\n%s", c->note);
     buf_printf(b, "\nexample:\n%s", c->example);
 }
@@ -39,6 +58,6 @@ void help_all(Buf *b, const Command *const *all, bool packaged)
         if (!(*all)->builder || !packaged)
             buf_printf(b, "  %-*s  %s\n", (int)width, (*all)->name, (*all)->summary);
     buf_puts(b, "\n`encoderfile COMMAND --help` explains one of them, with an example.\n"
-                "`encoderfile --version` prints the version.\n");
+                "`encoderfile --version` prints the version, `--help --json` all options.\n");
     if (packaged) buf_puts(b, "Without --model, commands use the model in this file.\n");
 }

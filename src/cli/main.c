@@ -23,9 +23,10 @@ static bool packaged(void)
     return is;
 }
 
-static bool show_help(const Args *a, Err *err)
+static bool show_help(Args *a, Err *err)
 {
     Buf text = { 0 };
+    if (a->json_help) return help_json(a, commands, err);
     if (a->command) help_command(&text, a->command, a->packaged);
     else help_all(&text, commands, a->packaged);
     bool ok = out_buf(&text, err);

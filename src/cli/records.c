@@ -10,8 +10,8 @@
 #include "data/csv.h"
 #include "data/json.h"
 
-static const char *const forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] = "jsonl",
-                                     [RECORDS_CSV] = "csv" };
+const char *const records_forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] = "jsonl",
+                                      [RECORDS_CSV] = "csv", NULL };
 enum { RECORD_VALUES = 1 << 16 }; /* a line with more of them is no record */
 
 static bool refuse_parquet(const char *name, Err *err)
@@ -28,9 +28,9 @@ static bool find_form(const char *path, const char *name, RecordForm *out, Err *
     *out = str_ends(file, ".jsonl") || str_ends(file, ".ndjson") ? RECORDS_JSONL
            : str_ends(file, ".csv")                              ? RECORDS_CSV
                                                                  : RECORDS_TEXT;
-    for (size_t i = 0; name && i < COUNT(forms); i++)
-        if (strcmp(name, forms[i]) == 0) return *out = (RecordForm)i, true;
-    return !name || fail(err, EF_USAGE, "--input-format: found \"%s\", wanted text, jsonl or csv", name);
+    for (size_t i = 0; name && records_forms[i]; i++)
+        if (strcmp(name, records_forms[i]) == 0) *out = (RecordForm)i;
+    return true;
 }
 
 /* ---- JSON ---- */

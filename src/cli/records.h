@@ -24,6 +24,7 @@ typedef struct Records {
     size_t columns;
 } Records;
 
+extern const char *const records_forms[]; /* of --input-format; ends with NULL */
 #define OPTION_FIELD { "field", 0, "NAME", "the key or column that holds the text; default: text" }
 
 /* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. What is packed with gzip is

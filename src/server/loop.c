@@ -24,8 +24,6 @@
 #include "loop.h"
 #include "origin.h"
 
-#define ANY_ADDRESS "0.0.0.0"
-
 enum { TICK_MS = 100, EVENTS = 64, SPARE_DESCRIPTORS = 64 };
 static const double stay_s = 100e-6; /* awake after the last event */
 /* Low half of an event; of connections the slot is added. */
@@ -439,27 +437,26 @@ static void run(Loop *loop, const volatile int *stop)
 static ServerOptions with_defaults(const ServerOptions *given)
 {
     ServerOptions o = given ? *given : (ServerOptions){ .port = SERVER_PORT };
-    if (!o.hostname) o.hostname = ANY_ADDRESS;
-    if (o.max_body == 0) o.max_body = (size_t)32 << 20;
-    if (o.gzip_from == 0) o.gzip_from = 8 << 10;
-    if (o.idle_timeout_s <= 0) o.idle_timeout_s = 60;
-    if (o.header_timeout_s <= 0) o.header_timeout_s = 10;
-    if (o.body_timeout_s <= 0) o.body_timeout_s = 30;
-    if (o.request_timeout_s <= 0) o.request_timeout_s = 300;
+    if (!o.hostname) o.hostname = SERVER_ADDRESS;
+    if (o.max_body == 0) o.max_body = SERVER_MAX_BODY;
+    if (o.gzip_from == 0) o.gzip_from = SERVER_GZIP_FROM;
+    if (o.idle_timeout_s <= 0) o.idle_timeout_s = SERVER_IDLE_SECONDS;
+    if (o.header_timeout_s <= 0) o.header_timeout_s = SERVER_HEADER_SECONDS;
+    if (o.body_timeout_s <= 0) o.body_timeout_s = SERVER_BODY_SECONDS;
+    if (o.request_timeout_s <= 0) o.request_timeout_s = SERVER_REQUEST_SECONDS;
     return o;
 }
 
 /* As many descriptors as we may have; what is left after our own are connections. */
 static int connections_allowed(int wanted)
 {
-    enum { DEFAULT = 16384 };
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted > 0 ? wanted : 1024;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
     rlim_t most = limit.rlim_max > 2 * SPARE_DESCRIPTORS ? limit.rlim_max - SPARE_DESCRIPTORS
                                                          : limit.rlim_max;
-    return (int)MIN((rlim_t)(wanted > 0 ? wanted : DEFAULT), most);
+    return (int)MIN((rlim_t)(wanted > 0 ? wanted : SERVER_MAX_CONNECTIONS), most);
 }
 
 /* The lines of a text, NULL-terminated; NULL: there are none. */
@@ -509,7 +506,7 @@ static void make_slots(Loop *loop)
 static const char *grpc_host_of(const ServerOptions *o)
 {
     if (o->grpc_hostname) return o->grpc_hostname;
-    return strcmp(o->hostname, ANY_ADDRESS) != 0 ? o->hostname : "[::]";
+    return strcmp(o->hostname, SERVER_ADDRESS) != 0 ? o->hostname : "[::]";
 }
 
 static bool listen_grpc(Loop *loop, Err *err)
@@ -521,7 +518,7 @@ static bool listen_grpc(Loop *loop, Err *err)
     loop->grpc_host = grpc_host_of(o);
     *fd = listen_on(loop->grpc_host, &loop->grpc_port, err);
     if (*fd < 0 && !o->grpc_hostname && strcmp(loop->grpc_host, "[::]") == 0) { /* no IPv6 here */
-        loop->grpc_host = ANY_ADDRESS;
+        loop->grpc_host = SERVER_ADDRESS;
         *fd = listen_on(loop->grpc_host, &loop->grpc_port, err);
     }
     if (*fd >= 0 || o->grpc_port_asked || o->no_http) return *fd >= 0;

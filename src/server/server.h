@@ -22,7 +22,17 @@
 #define SERVER_SERVER_H
 #include "dialect/job.h"
 
-enum { SERVER_PORT = 8080, SERVER_GRPC_PORT = 50051 }; /* of `serve`, when nothing is said */
+/* Defaults, also of the rows of `serve` (OPTION_DEFAULT). */
+#define SERVER_ADDRESS "0.0.0.0"
+#define SERVER_PORT 8080
+#define SERVER_GRPC_PORT 50051
+#define SERVER_MAX_BODY 33554432
+#define SERVER_MAX_CONNECTIONS 16384
+#define SERVER_IDLE_SECONDS 60
+#define SERVER_HEADER_SECONDS 10
+#define SERVER_BODY_SECONDS 30
+#define SERVER_REQUEST_SECONDS 300
+#define SERVER_GZIP_FROM 8192
 
 typedef enum { ACCESS_NONE, ACCESS_TEXT, ACCESS_JSON } AccessLog;
 

@@ -86,12 +86,12 @@ static SessionOptions with_defaults(const SessionOptions *given)
     if (o.threads <= 0) o.threads = cpu_count();
     if (o.bulk) o.replicas = o.threads; /* none waits for another at the end of a run */
     o.replicas = MIN(MAX(o.replicas, 1), o.threads);
-    if (o.queue_jobs <= 0) o.queue_jobs = 1024;
-    if (o.batch_tokens <= 0) o.batch_tokens = 8192;
-    if (o.batch_seconds <= 0) o.batch_seconds = 0.1;
-    if (o.max_inputs == 0) o.max_inputs = 4096;
+    if (o.queue_jobs <= 0) o.queue_jobs = SESSION_QUEUE_JOBS;
+    if (o.batch_tokens <= 0) o.batch_tokens = SESSION_BATCH_TOKENS;
+    if (o.batch_seconds <= 0) o.batch_seconds = SESSION_BATCH_MS / 1000.0;
+    if (o.max_inputs == 0) o.max_inputs = SESSION_MAX_INPUTS;
     if (o.max_output == 0) o.max_output = (size_t)512 << 20;
-    if (o.max_bytes == 0) o.max_bytes = (size_t)1 << 30;
+    if (o.max_bytes == 0) o.max_bytes = SESSION_MAX_BYTES;
     return o;
 }
 

@@ -27,6 +27,12 @@ typedef struct SessionSteps {
     void (*finish)(Session *, Pool *, Work **, int n);
 } SessionSteps;
 
+/* Defaults, also of the rows of `serve` (OPTION_DEFAULT). */
+#define SESSION_QUEUE_JOBS 1024
+#define SESSION_BATCH_TOKENS 8192
+#define SESSION_BATCH_MS 100
+#define SESSION_MAX_INPUTS 4096
+#define SESSION_MAX_BYTES 1073741824
 typedef struct SessionOptions {  /* zero: the default */
     int threads;                 /* of all replicas together; default cpu_count() */
     int replicas;                /* runs at the same time, each with its part of the threads; 1 */

@@ -275,7 +275,7 @@ done
 mv converted/a.onnx.data converted/gone
 "$EF" onnx check converted/a.onnx >txt 2>err
 [ $? = 1 ] && grep -q 'missing external data: a.onnx.data' txt && pass || flunk "onnx check, missing data"
-refuses "onnx convert, opset 9" 'wanted 11 to 28' "$EF" onnx convert m/model.onnx converted/c.onnx --opset 9
+refuses "onnx convert, opset 9" 'wanted a number from 11 to 28' "$EF" onnx convert m/model.onnx converted/c.onnx --opset 9
 refuses "onnx convert, no rule" 'Addd' "$EF" onnx convert cases/odd/model.onnx converted/c.onnx --opset 17
 refuses "onnx convert, one file" 'IN and OUT' "$EF" onnx convert m/model.onnx
 refuses "onnx convert, both" 'not both' "$EF" onnx convert m/model.onnx converted/c.onnx --external --inline
@@ -435,10 +435,13 @@ refuses "text that is not UTF-8" "UTF-8" "$P" infer "$(printf '\377')"
 refuses "no model" "no payload" "$EF" infer "$TEXT"
 refuses "no such model" "nowhere" "$EF" infer -m nowhere "$TEXT"
 refuses "build in a package" "package" "$P" build -f c.yml
+prints "options of a package" '"name": "serve"' "$P" --help --json
+grep -q '"name": "export"\|"name": "force-task-detection"' txt && flunk "a package has no commands that build" || pass
+refuses "variables of a package" 'ENCODERFILE_HTTP_PORT: found "x"' env ENCODERFILE_HTTP_PORT=x "$P" serve
 refuses "TLS" "both --cert-file and --key-file" "$P" serve --cert-file x
 refuses "gRPC port" "grpc-port" "$P" serve --grpc-port 70000
 refuses "no protocol" "Cannot disable both gRPC and HTTP" "$P" serve --disable-grpc --disable-http
-refuses "a key that is empty" "--api-key: found nothing, wanted a value" "$P" serve --http-port 0 --api-key ''
+refuses "a key that is empty" "--api-key: found nothing, wanted a key" "$P" serve --http-port 0 --api-key ''
 for command in "serve --http-hostname 127.0.0.1 --http-port 0 --disable-grpc" "mcp --hostname 127.0.0.1 --port 0"; do
     for key in '' ' '; do
         refuses "$command: the environment's key is '$key'" "ENCODERFILE_API_KEY: found nothing, wanted a key" env ENCODERFILE_API_KEY="$key" timeout 20 "$P" $command
