@@ -210,7 +210,8 @@ static bool run(Args *a, Err *err)
     Model *model;
     const struct Format *format = find_format(a, err);
     Job *job = job_new();
-    bool ok = format && read_texts(a, job, err) && args_model(a, &model, err);
+    bool ok = format && out_apart(args_value(a, "output"), args_value(a, "input"), err) &&
+              read_texts(a, job, err) && args_model(a, &model, err);
     if (ok) {
         ok = with_session(a, model, job, format, err);
         model_close(model);

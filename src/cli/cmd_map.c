@@ -309,7 +309,9 @@ static bool run(Args *a, Err *err)
     if (!form && strcmp(path, "-") == 0) form = "jsonl";
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->came, NULL);
-    if (!args_chars(a, &m->options.chars, err) ||
+    const char *to = args_value(a, "output");
+    if (!out_apart(to ? to : "/dev/stdout", path, err) ||
+        !args_chars(a, &m->options.chars, err) ||
         !records_open(&m->in, path, form, args_value(a, "field"), err))
         return false;
     bool ok = map_model(a, m, err);

@@ -85,6 +85,8 @@ static bool configure(Args *a, HfEmbed *e, Err *err)
     if (!need_texts(a, 2, "an .onnx and the model's folder", err)) return false;
     if (!args_count(a, "compress-threshold", 10, 1 << 20, &kb, err)) return false;
     *e = (HfEmbed){ .onnx = a->text[0], .to = args_value(a, "output") };
+    if (!out_apart(e->to, e->onnx, err))
+        return within(err, "without -o the file itself gets its metadata");
     e->source = (HfSource){
         .compress_above = args_has(a, "no-compress") ? SIZE_MAX : (size_t)kb * 1024,
     };

@@ -188,7 +188,7 @@ bool export_open(Export *e, Err *err)
     if (!check_options(e, err) || !files_source(e, err)) return false;
     e->encoder = e->folder;
     if (!find_sentence(e, err) || !find_weights(e, err) || !read_config(e, err)) return false;
-    files_target(e);
+    if (!files_target(e, err)) return false;
     const Arch *arch = known_arch(e, err);
     const char *wanted = e->work->sentence ? "feature-extraction" : e->task;
     if (!arch || !export_task(wanted, &e->work->config, &task, err)) return false;

@@ -5,7 +5,6 @@
 #include "files.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "data/checkpoint.h"
@@ -95,22 +94,33 @@ bool files_source(Export *e, Err *err)
                 "get it with: hf download %s", e->model, hub_folder(&e->arena), e->model);
 }
 
-void files_target(Export *e)
+/* The .onnx alone may replace an earlier one, and whatever is no file of the source. */
+static bool check_lone_target(Export *e, Err *err)
+{
+    if (!file_is(e->onnx) || str_ends(path_name(e->onnx), ".onnx")) return true;
+    if (!file_same(e->target, e->folder) && !file_same(e->onnx, e->model)) return true;
+    return fail(err, EF_USAGE, "%s: found a file of the source as output, wanted another name: an "
+                "input is never replaced; nothing was written", e->onnx);
+}
+
+bool files_target(Export *e, Err *err)
 {
     Arena *arena = &e->arena;
     Str out = str_of(e->output);
-    if (!out.n) return; /* into memory */
+    if (!out.n) return true; /* into memory */
     while (out.n > 1 && out.p[out.n - 1] == '/') out.n--;
     e->target = str_dup(arena, out);
     if (e->no_config) {
         e->onnx = e->target;
         e->target = path_dir(arena, e->onnx);
-        return;
+        return check_lone_target(e, err);
     }
     e->moved = out.n > 5 && str_ends(out, ".onnx");
     if (e->moved) e->target = str_dup(arena, (Str){ out.p, out.n - 5 });
     e->onnx = path_join(arena, e->target, STR("model.onnx"));
     e->sidecar = "model_htp_metadata.json";
+    return !file_is(e->target) || fail(err, EF_USAGE, "%s: found a file, wanted a folder to write "
+                                       "into (--no-config: the .onnx alone)", e->target);
 }
 
 const char *files_tokenizer(Export *e)
@@ -131,12 +141,6 @@ void files_note(Export *e, const char *name, uint64_t size)
     e->n_file++;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 bool files_copy(Export *e, const char *name, Err *err)
 {
     Arena scratch = { 0 };
@@ -148,7 +152,7 @@ bool files_copy(Export *e, const char *name, Err *err)
     if (file_is(from) && file_map(from, &file, err)) {
         Str bytes = { (const char *)file.p, file.n };
         if (file.n > MOST_COPIED) ok = fail(err, EF_TOO_LARGE, "%s: %zu bytes", from, file.n);
-        else if (!is_same(from, to))
+        else if (!file_same(from, to))
             ok = dir_make_parents(to, err) && file_write_copy(&scratch, to, bytes, err);
         if (ok) files_note(e, name, file.n);
         file_unmap(&file);

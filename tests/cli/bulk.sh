@@ -107,7 +107,6 @@ sed 1d whole.jsonl | head -3 >foreign && foreign "answers to other lines" few.js
 sed -n '2s/.\{9\}$//p' whole.jsonl >foreign && foreign "broken JSON" few.jsonl
 head -6 whole.jsonl >foreign && foreign "more lines than the input has" few.jsonl
 head -c 9 whole.jsonl >foreign && foreign "a beginning, but no input" /dev/null
-cp few.jsonl foreign && foreign "the input itself" foreign
 printf '{"id":0,"embedding":[1.0]}\n' >foreign && foreign "answers of another task" few.jsonl
 printf '\0\0\0' >foreign && foreign "zeros" few.jsonl
 printf '{"id":0,"error":{"message":"m","type":"t"}}\n{"id":1,"err' >cut.jsonl

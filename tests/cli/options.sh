@@ -152,6 +152,46 @@ works "build into the model's folder" "$EF" build -f c.yml -o in/x.encoderfile &
 cp in/x.encoderfile base && refuses "build onto a base that is a package" "the program that the package begins with" \
     "$EF" build -f c.yml -o base
 
+# ---- a name that ends in / is a folder's: nothing is made ----
+refuses "build onto x/" "wanted a file's (--output-dir" "$EF" build -f c.yml -o new/x/
+refuses "onnx convert onto x/" "wanted a file's name" "$EF" onnx convert bare.onnx new/x/
+[ ! -e new ] && pass || flunk "an output that ends in / leaves a folder behind"
+
+# ---- no command replaces what it reads ----
+cp bare.onnx own.onnx && printf 'to Goa\n' >own.txt && cp -r "$BUS" own && "$EF" export-graphml own.onnx -o own >/dev/null
+printf '{"a":1}' >own.json && ln -s own.onnx own_link.onnx
+stays() { # FILE COMMAND...
+    file=$1 && shift && cp -r "$file" before.copy
+    refuses "$*" "found \(the input\|a file of the source\).*nothing was written" timeout 20 "$EF" "$@"
+    cmp -s "$file" before.copy
+    check $? "$*: $file is not the same"
+}
+stays own.onnx quantize own.onnx -o own.onnx
+stays own.onnx quantize own.onnx -o own_link.onnx
+stays own.onnx onnx convert own.onnx own.onnx --fold
+stays own.onnx onnx convert own.onnx ./own_link.onnx
+stays own.onnx onnx extract own.onnx own.onnx --tag BertLayer.0
+stays own.json onnx extract own.onnx own.json --sidecar own.json --tag BertLayer.0
+stays own.onnx metadata embed own.onnx "$BUS" -o own.onnx
+stays own.graphml import-onnx own.graphml own.graphml
+stays own.onnx analyze own.onnx --output-file own.onnx
+stays own.onnx compare bare.onnx own.onnx --output-file own.onnx
+stays own.txt infer -m made -i own.txt -o own.txt
+stays own.txt map -m made own.txt -o own.txt
+stays own.txt map -m made own.txt -o own.txt --resume
+stays own/model.safetensors export own own/model.safetensors --no-config
+stays own/config.json export own own/config.json --no-config
+{
+    printf '\223NUMPY\001\000\166\000' && printf '%-117s\n' "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 1), }"
+    printf '\001\000\000\000\000\000\000\000'
+} >logits.npy
+stays logits.npy onnx run bare.onnx -i input_ids=logits.npy -i attention_mask=logits.npy -i token_type_ids=logits.npy
+refuses "export onto a file" "found a file, wanted a folder" "$EF" export own own.txt
+"$EF" map -m made --input-format text <own.txt -o own.txt >txt 2>err && flunk "map of stdin onto itself"
+"$EF" map -m made own.txt >>own.txt 2>err && flunk "map by the shell onto itself"
+[ "$(cat own.txt)" = "to Goa" ]
+check $? "map by the shell onto itself: own.txt is not the same"
+
 # ---- pooling is of vectors ----
 refuses "pooling of a tagger" "only vectors are pooled" "$EF" infer -m "$BUS" --pooling cls x
 
