@@ -171,9 +171,8 @@ static void count_parameters(Export *e)
     Map seen = { 0 };
     for (int i = 0; i < s->n; i++) {
         SafeTensor *t = &s->item[i];
-        bool real = t->type == SAFE_F32 || t->type == SAFE_F16 || t->type == SAFE_BF16;
         Str place = { (const char *)&t->data, sizeof t->data };
-        if (!real || map_get(&seen, place)) continue;
+        if (!weights_is_real(t) || map_get(&seen, place)) continue;
         if (t->bytes) map_put(&seen, &e->arena, place, t);
         e->parameters += t->bytes / safetype_size(t->type);
     }

@@ -223,7 +223,7 @@ static bool check_dense(const char *folder, const SafeTensor *w, const SafeTenso
     if (w->rank != 2 || !is_width(w->dim[0]) || !is_width(w->dim[1]))
         return fail(err, EF_BAD_MODEL, "%s: linear.weight: wanted a matrix", folder);
     if (!weights_is_real(w) || (bias && !weights_is_real(bias)))
-        return fail(err, EF_UNSUPPORTED, "%s: linear: found %s, wanted F32, F16 or BF16", folder,
+        return fail(err, EF_UNSUPPORTED, "%s: linear: found %s, wanted F32, F16, BF16 or F64", folder,
                     safetype_name(w->type));
     if (bias && (bias->rank != 1 || bias->dim[0] != w->dim[0]))
         return fail(err, EF_BAD_MODEL, "%s: linear.bias does not fit linear.weight", folder);

@@ -23,11 +23,13 @@ works "safetensors" "$EF" infer -m safe/ner "$text"
 grep -v model_id txt >wanted && grep -q B-SRC wanted && pass || flunk "answers: $(cat wanted)"
 works "safetensors" "$EF" export $plain safe/ner safe/out
 package safe/ner safe/x && works "safetensors" "$EF" build -f yml
-for form in bin shards old; do
+for form in bin shards old compiled lightning double wide; do
     folder $form/ner ner && cp "$GOLDEN/ner/$form"/* $form/ner
     answers "$form: infer" "$EF" infer -m $form/ner "$text"
     works "$form: export" "$EF" export $plain $form/ner $form/out && same "$form: export" $form/out/model.onnx safe/out/model.onnx
 done
+folder some/ner ner && cp "$GOLDEN/ner/some"/* some/ner
+refuses "a prefix of some names" 'encoder.layer.0.*: not in the checkpoint, found "student.bert.encoder.layer.0' "$EF" export some/ner no
 package bin/ner bin/x && works "build" "$EF" build -f yml && same "build" bin/x safe/x
 answers "the package" bin/x infer "$text"
 
