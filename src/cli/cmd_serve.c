@@ -10,7 +10,7 @@
 static const Option options[] = {
     OPTIONS_OPEN,
     { "http-hostname", 0, "ADDRESS", "default 0.0.0.0", .against = "hostname disable-http" },
-    { "http-port", 0, "N", "default 8080; 0: any free one", .against = "port disable-http" },
+    { "http-port", 0, "N", "(or --port) default 8080; 0: any free one", .against = "port disable-http" },
     { "hostname", 0, "ADDRESS", NULL, .against = "disable-http" }, /* as `mcp` and others say it */
     { "port", 0, "N", NULL, .against = "disable-http" },
     { "unix-socket", 0, "PATH", "a socket in the file system, beside the port" },

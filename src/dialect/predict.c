@@ -14,7 +14,8 @@ static bool read_predict(const Session *s, Job *job, const Value *request)
     job->n = inputs.n;
     job->single = inputs.n == 1;
     job->metadata = value_get(request, "metadata");
-    return task_options(m->task, &m->config, request, &job->options, &job->err);
+    return task_options(m->task, &m->config, request, &job->options, &job->err) &&
+           (!m->task->pool || kind_prompt(s, job, request));
 }
 
 static void predict_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)
@@ -40,8 +41,10 @@ static Value predict_frame(const Session *s, Job *job, Value *rows, size_t n)
 
 static Value predict_request(Arena *arena, const Site *site)
 {
-    return task_request_describe(arena, site->task,
-                                 (TaskLimits){ site->max_inputs, config_vector_size(site->config) });
+    Value schema = task_request_describe(arena, site->task, (TaskLimits){
+                                             site->max_inputs, config_vector_size(site->config) });
+    if (site->task->pool) kind_schema_prompt(arena, site, &schema);
+    return schema;
 }
 
 static Value predict_reply(Arena *arena, const Site *site)

@@ -222,7 +222,7 @@ static bool add_metadata(Export *e, Err *err)
     HfSource from = { .folder = e->folder, .encoder = e->encoder, .task = e->task_name,
                       .name = e->cached ? e->model : NULL, .model = m,
                       .level = MAX(e->optimize, 1), .external = spills(e),
-                      .tokenizer = e->include_tokenizer };
+                      .tokenizer = e->include_tokenizer, .tokenizer_from = e->tokenizer_from };
     if (e->no_metadata) return true;
     if (!hf_metadata_make(&e->arena, &from, &m->meta, &m->n_meta, err)) return false;
     e->tokenizer_inside = hf_has_tokenizer(m->meta, m->n_meta);

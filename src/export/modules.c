@@ -286,7 +286,7 @@ static bool open_dense(Arena *arena, const Modules *modules, int i, HeadStep *s,
 {
     const char *folder = modules->row[i].folder;
     Safetensors file = { 0 };
-    s->act = modules->row[i].act;
+    s->act = modules->row[i].act, s->file = config_name(arena, &modules->row[i]);
     if (!folder) return graph_dense(arena, modules->at.onnx, i, s, err);
     bool ok = checkpoint_open(arena, folder, &file, err) && read_dense(arena, folder, &file, s, err);
     safetensors_close(&file);

@@ -194,10 +194,13 @@ static bool open_graph(Model *m, const ModelSource *s, Err *err)
 {
     Str output;
     const OnnxModel *onnx = &m->onnx->model;
+    if (model_makes_vectors(m)) { /* whose errors name the file of the head */
+        if (!model_output(m, s, onnx, &output, err)) return false;
+    } else if (!model_takes_no_wish(m, &s->wish, err)) {
+        return false;
+    }
     bool ok = choose_precision(m, onnx, s->precision, err) &&
-              (model_makes_vectors(m) ? model_output(m, s, onnx, &output, err)
-                                      : model_takes_no_wish(m, &s->wish, err) &&
-                                            choose_output(m, onnx, &output, err));
+              (model_makes_vectors(m) || choose_output(m, onnx, &output, err));
     if (ok && load_graph(m, onnx, output, true, err)) return true;
     return within(err, "%.*s", STR_ARG(path_name(s->weights)));
 }
@@ -431,9 +434,7 @@ static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found %lld rows for %zu tokens",
                     m->task->shape, (long long)row->tokens, tokens);
-    if (m->config.head && !head_width(m->config.head, POOL_OWN, row->width))
-        return fail(err, EF_BAD_MODEL, "modules.json: a Dense does not take what comes to it (a "
-                    "token's vector has %lld numbers)", (long long)row->width);
+    if (m->config.head && !head_fits(m->config.head, row->width, err)) return false;
     if (!m->task->labelled || m->config.num_labels == 0 || row->width == m->config.num_labels)
         return true;
     if (m->task->per_token && row->width == 1) /* [batch, tokens] looks so */

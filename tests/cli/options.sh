@@ -192,6 +192,30 @@ refuses "export onto a file" "found a file, wanted a folder" "$EF" export own ow
 [ "$(cat own.txt)" = "to Goa" ]
 check $? "map by the shell onto itself: own.txt is not the same"
 
+# ---- --tokenizer of the commands that write a model ----
+mkdir words && cp "$ROOT/tests/golden/torch/ner/vocab.txt" words
+works "export --tokenizer" "$EF" export "$BUS" worded --tokenizer words
+prints "export --tokenizer: the folder" '"ids":\[2,5,7,12,3\]' "$EF" tokenize -t worded "bus to pune"
+[ ! -e worded/tokenizer_config.json ] && cmp -s words/vocab.txt worded/vocab.txt
+check $? "export --tokenizer: none of the source's own files"
+mkdir lone && cp worded/model.onnx lone
+prints "export --tokenizer: inside" '"ids":\[2,5,7,12,3\]' "$EF" tokenize -m lone/model.onnx "bus to pune"
+cp worded/tokenizer.json renamed.json
+works "export --tokenizer FILE" "$EF" export "$BUS" again --tokenizer renamed.json && cmp -s renamed.json again/tokenizer.json
+check $? "export --tokenizer FILE: as tokenizer.json"
+works "metadata embed --tokenizer" "$EF" metadata embed bare.onnx "$BUS" -o lone/put.onnx --tokenizer words
+prints "metadata embed --tokenizer: inside" '"ids":\[2,5,7,12,3\]' "$EF" tokenize -m lone/put.onnx "bus to pune"
+refuses "metadata embed --tokenizer, none there" "--tokenizer: nowhere: found no tokenizer.json" \
+    "$EF" metadata embed bare.onnx "$BUS" -o lone/no.onnx --tokenizer nowhere
+refuses "export --tokenizer, none there" "--tokenizer: nowhere: found no tokenizer.json" "$EF" export "$BUS" no --tokenizer nowhere
+refuses "export --tokenizer into the source" "its own tokenizer would be replaced" "$EF" export own own --tokenizer words
+refuse "found --tokenizer beside it" export "$BUS" no --tokenizer words --no-tokenizer
+[ ! -e no ] && [ ! -e lone/no.onnx ] && pass || flunk "--tokenizer: a refusal writes nothing"
+
+# ---- names that are nearly right ----
+refuse "unknown option --pool: did you mean --pooling" infer -m made --pool cls x
+prints "serve --help names --port" "-http-port N .*(or --port)" "$EF" serve --help
+
 # ---- pooling is of vectors ----
 refuses "pooling of a tagger" "only vectors are pooled" "$EF" infer -m "$BUS" --pooling cls x
 

@@ -54,6 +54,11 @@ cp "$GOLDEN/dense/model.safetensors" safe/st/2_Dense && cp "$GOLDEN/dense/bin/py
 for form in safe bin; do works "$form: 2_Dense" "$EF" export $plain $form/st $form/dense; done
 same "2_Dense/pytorch_model.bin" bin/dense/model.onnx safe/dense/model.onnx
 
+echo '{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true}' >safe/st/1_Pooling/config.json
+refuses "a Dense that does not fit" "^encoderfile: error: 2_Dense/config.json: Dense: found a vector of 32 .* wanted 16" \
+    "$EF" infer -m safe/st hello
+refuses "export: a Dense that does not fit" "2_Dense/config.json: Dense: found a vector of 32 .* wanted 16" "$EF" export safe/st no
+
 # ---- weights by their path ----
 for file in safe/ner/model.safetensors bin/ner/pytorch_model.bin old/ner/pytorch_model.bin shards/ner/pytorch_model.bin.index.json; do
     answers "infer -m $file" "$EF" infer -m $file "$text"
