@@ -212,6 +212,20 @@ refuses "export --tokenizer into the source" "its own tokenizer would be replace
 refuse "found --tokenizer beside it" export "$BUS" no --tokenizer words --no-tokenizer
 [ ! -e no ] && [ ! -e lone/no.onnx ] && pass || flunk "--tokenizer: a refusal writes nothing"
 
+# ---- an .onnx by another name ----
+cp -r made other_name && mv other_name/model.onnx other_name/encoder_model.onnx
+prints "the only .onnx of a folder" B-DEST "$EF" infer -m other_name "bus to Goa"
+works "quantize: the only .onnx of a folder" "$EF" quantize other_name -o other_small
+mkdir other_name/onnx && mv other_name/encoder_model.onnx other_name/onnx/my.onnx
+prints "the only .onnx of onnx" B-DEST "$EF" infer -m other_name "bus to Goa"
+cp bare.onnx other_name/onnx/decoder_model.onnx
+refuses "two of them, in onnx" "model.onnx not found.*its folder onnx has .*decoder_model.onnx.*give the one that is meant" \
+    "$EF" infer -m other_name x
+mv other_name/onnx/* other_name
+refuses "two of them" "the folder has .*my.onnx.*give the one that is meant by its path" "$EF" infer -m other_name x
+prints "and one by its path" B-DEST "$EF" infer -m other_name/my.onnx "bus to Goa"
+rm other_name/*.onnx && refuses "none of them" "nor is there model.safetensors" "$EF" infer -m other_name x
+
 # ---- names that are nearly right ----
 refuse "unknown option --pool: did you mean --pooling" infer -m made --pool cls x
 prints "serve --help names --port" "-http-port N .*(or --port)" "$EF" serve --help
