@@ -319,29 +319,37 @@ static bool meets_tokens(const GraphNode *n, const bool *carried)
     return any && !graph_is(n, "Shape") && !graph_is(n, "Size");
 }
 
-/* A value that node i reads as input k is at that size what it is at SMALL_S, and more of it. */
-static bool is_stable(const Graph *g, const Symbols *s, const Layout *l, int i, int k,
-                      const Inferred *small, const Inferred *large, int64_t S)
+typedef struct Spread { /* values made from shapes alone, at two lengths */
+    const Graph *g;
+    const Symbols *s;
+    const Layout *l;
+    Inferred small, large; /* SMALL_S; S */
+    int64_t S;
+} Spread;
+
+/* What node i reads as input k is at S what it is at SMALL_S, and more of it. */
+static bool is_stable(const Spread *x, int i, int k)
 {
-    const int v = g->node[i]->in[k];
-    const Tensor *named = &s->t[v], *at = &large->t[v];
-    if (S > LARGE_S && !at->data) return true; /* too large to be made here; as it was at LARGE_S */
-    if (layout_reads(g, s, l, i, k) == FORM_TOKEN || graph_attends(g->node[i]))
-        return prefix_stable(&small->t[v], at, S);
+    const int v = x->g->node[i]->in[k];
+    const Tensor *named = &x->s->t[v], *at = &x->large.t[v];
+    if (x->S > LARGE_S && !at->data) return true; /* too large to be made here: as at LARGE_S */
+    if (layout_reads(x->g, x->s, x->l, i, k) == FORM_TOKEN || graph_attends(x->g->node[i]))
+        return prefix_stable(&x->small.t[v], at, x->S);
     return named->data && /* the same at every size tried */
-           (S == LARGE_S || (tensor_same_shape(named, at) &&
-                             memcmp(named->data, at->data, tensor_bytes(at)) == 0));
+           (x->S == LARGE_S || (tensor_same_shape(named, at) &&
+                                memcmp(named->data, at->data, tensor_bytes(at)) == 0));
 }
 
 /* What meets the tokens and was made from shapes alone must not depend on the size of the batch. */
 static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, const Layout *l,
                                int64_t S)
 {
-    Inferred small, large;
+    Spread x = { .g = g, .s = s, .l = l, .S = S };
     Err ignored;
     const bool *carried = graph_carried(g, arena);
-    if (!infer_known(g, arena, l->needed, 2, SMALL_S, &small, &ignored)) return false;
-    if (!infer_known(g, arena, l->needed, 3, S, &large, &ignored)) return S > LARGE_S; /* the run says why */
+    if (!infer_known(g, arena, l->needed, 2, SMALL_S, &x.small, &ignored)) return false;
+    if (!infer_known(g, arena, l->needed, 3, S, &x.large, &ignored))
+        return S > LARGE_S; /* the run says why */
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         if (!l->needed[i] || l->node[i] == FORM_ROWS) continue; /* rows.c sees to those */
@@ -351,7 +359,7 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, c
             if (v < 0 || carried[v] || g->value[v].constant || op_needs_values(n->op, k) ||
                 layout_skips(n, k))
                 continue;
-            if (!is_stable(g, s, l, i, k, &small, &large, S)) return false;
+            if (!is_stable(&x, i, k)) return false;
         }
     }
     return true;
