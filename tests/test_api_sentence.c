@@ -738,7 +738,7 @@ static void refusals(void)
         { "modules.json", "[{\"type\":\"a.Transformer\",\"path\":\"\"},{\"type\":\"a.Pooling\",\"path\":"
           "\"1_Pooling\"},{\"type\":\"a.Magic\",\"path\":\"\"}]", "found a.Magic, wanted Transformer" },
         { "1_Pooling/config.json", "{\"pooling_mode_mean_tokens\": false}", "no way of pooling is chosen" },
-        { "1_Pooling/config.json", "{\"pooling_mode\": [\"mean\", \"max\"]}", "a Dense does not take" },
+        { "1_Pooling/config.json", "{\"pooling_mode\": [\"mean\", \"max\"]}", "error: 2_Dense/config.json: Dense: found a vector of 32" },
         { "2_Dense/config.json", "{\"activation_function\": \"torch.nn.Odd\"}", "found torch.nn.Odd" },
         { "2_Dense/model.safetensors", "x", "safetensors" },
         { "2_Dense/model.safetensors", NULL, "model.safetensors" },

@@ -92,6 +92,36 @@ static const Case by_token[] = {
     { "a product over the batch",
       "needs the padded form",
       { { "ReduceMax keepdims=1 axes=0,", "x", "most" }, { "Sub", "x most", "y" } } },
+    { "without the mean of the batch",
+      "needs the padded form",
+      { { "ReduceMean keepdims=1 axes=0,", "x", "mean" }, { "Sub", "x mean", "y" } } },
+    { "divided by the size of the batch",
+      "(Softmax)",
+      { { "Softmax axis=1", "x", "p" },
+        { "Shape", "input_ids", "dims" },
+        { "Gather", "dims 0", "B" },
+        { "Cast to=1", "B", "f" },
+        { "Div", "p f", "y" } } },
+    { "the row's number added",
+      "(Softmax)",
+      { { "Softmax axis=1", "x", "p" },
+        { "Shape", "input_ids", "dims" },
+        { "Gather", "dims 0", "B" },
+        { "Range", "0 B 1", "r" },
+        { "Cast to=1", "r", "f" },
+        { "Unsqueeze", "f [1,2]", "u" },
+        { "Add", "p u", "y" } } },
+    { "the row before",
+      "needs the padded form",
+      { { "Pad", "x [1,0,0,-1,0,0]", "p" }, { "Add", "x p", "y" } } },
+    { "rows times each other",
+      "needs the padded form",
+      { { "Reshape", "x [0,-1]", "f" },
+        { "Transpose perm=1,0", "f", "t" },
+        { "MatMul", "f t", "s" },
+        { "ReduceSum keepdims=1", "s [1]", "n" },
+        { "Unsqueeze", "n [2]", "u" },
+        { "Mul", "x u", "y" } } },
 };
 
 static const Case old_softmax[] = {
@@ -436,6 +466,32 @@ static void test_mixed_rows(void)
     arena_free(&c.arena);
 }
 
+/* Positions by another rule where rows are long, as dynamic NTK rope has it: proved short, run long. */
+static void test_long_positions(void)
+{
+    static const Case grown = { "positions that stretch beyond 20 tokens",
+                                RAGGED,
+                                { { "Shape", "input_ids", "dims" },
+                                  { "Gather", "dims 1", "n" },
+                                  { "Greater", "n 20", "long" },
+                                  { "Where", "long 2 1", "by" },
+                                  { "Range", "0 n 1", "at" },
+                                  { "Mul", "at by", "r" },
+                                  { "Gather", "places:128x8 r", "p" },
+                                  { "Add", "x p", "y" } } };
+    GraphCase c;
+    Graph *g;
+    Engine *e;
+    TEST("positions of long rows");
+    build(&c, &grown, "B S", 17);
+    CHECK(runs(&c, true, ""));
+    CHECK(case_open(&c, &g) && graph_optimize(g, false, &c.err) &&
+          engine_new(&c.arena, g, &c.model.graph.out[0].name, 1, &e, &c.err));
+    static const int64_t lengths[] = { 20, 21, 23, 40, 64 };
+    for (size_t i = 0; i < COUNT(lengths); i++) CHECK(case_run_batch(&c, e, lengths[i]) <= 1e-5);
+    arena_free(&c.arena);
+}
+
 /* Without a mask padding would be seen; less than 8 tokens are no text; and a constant that is another
  * for the second row means that very row. */
 static void test_left_fixed(void)
@@ -496,6 +552,7 @@ int main(void)
     test_layout();
     test_unfix();
     test_mixed_rows();
+    test_long_positions();
     test_left_fixed();
     return finish();
 }

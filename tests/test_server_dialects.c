@@ -41,6 +41,10 @@ static const Case vectors[] = {
     { "/embed", "{\"inputs\":\"b\",\"normalize\":null}", "Validation", 422 },
     { "/embed", "{\"inputs\":[\"b\",[2]],\"prompt_name\":\"ask\",\"normalize\":false}", "[[1.5,2.0],[1.5,2.0]]", 0 },
     { "/embed", "{\"inputs\":\"b\",\"prompt_name\":\"query\"}", "Validation", 422 },
+    { "/predict", "{\"inputs\":[\"b\"],\"prompt_name\":\"ask\"}",
+      "{\"results\":[{\"embedding\":[1.5,2.0]}],\"model_id\":\"fake \\\"model\\\"\"}", 0 },
+    { "/predict", "{\"inputs\":[\"b\"],\"prompt_name\":\"query\"}", "invalid_input", 422 },
+    { "/predict", "{\"inputs\":[\"b\"],\"prompt_nam\":\"ask\"}", "invalid_input", 422 },
     { "/similarity", "{\"inputs\":{\"source_sentence\":\"b\",\"sentences\":[\"b\"]},"
       "\"parameters\":{\"prompt_name\":\"ask\"}}", "[1.0]", 0 },
     { "/embed", "{\"inputs\":\"\"}", "Empty", 400 },

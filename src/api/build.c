@@ -85,6 +85,9 @@ static const char *output_path(Arena *arena, const BuildConfig *c)
 static bool check_output(const BuildConfig *c, const char *path, Err *err)
 {
     if (dir_is(path)) return fail(err, EF_IO, "%s: cannot be written: it is a folder", path);
+    if (!path_name(path).n)
+        return fail(err, EF_USAGE, "%s: found a folder's name, wanted a file's (--output-dir takes "
+                    "a folder)", path);
     if (c->base_binary && file_same(path, c->base_binary))
         return fail(err, EF_USAGE, "%s: found the program that the package begins with, wanted "
                     "another output", path);

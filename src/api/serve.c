@@ -8,7 +8,7 @@ static const char *const level_words[] = { "error", "warn", "info", "debug", NUL
 const Option serve_options[] = {
     { "http-hostname", 0, "ADDRESS", "the address to listen on", TAKES_TEXT,
       SERVE_FIELD(server.hostname), SERVER_ADDRESS, .against = "hostname disable-http" },
-    { "http-port", 0, "N", "the port to listen on; 0: any free one", TAKES_PORT,
+    { "http-port", 0, "N", "(or --port) the port to listen on; 0: any free one", TAKES_PORT,
       SERVE_FIELD(server.port), OPTION_DEFAULT(SERVER_PORT), 0, 65535,
       .against = "port disable-http" },
     { "unix-socket", 0, "PATH", "a socket in the file system, beside the port", TAKES_TEXT,

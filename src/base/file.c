@@ -40,6 +40,9 @@ bool dir_make_parents(const char *path, Err *err)
     char part[4096];
     size_t n = strlen(path);
     if (n >= sizeof part) return fail(err, EF_INVALID_INPUT, "path of %zu bytes is too long", n);
+    if (n && path[n - 1] == '/') /* before any folder is made */
+        return fail(err, EF_IO, "%s: cannot be written: it ends in / and so names a folder, wanted "
+                    "a file's name", path);
     memcpy(part, path, n + 1);
     for (size_t i = 1; i < n; i++) {
         if (part[i] != '/') continue;

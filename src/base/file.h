@@ -19,7 +19,7 @@ bool file_is(const char *path);   /* exists and is a regular file */
 bool file_same(const char *, const char *); /* both exist and are one file: by links or by name */
 bool file_empty(const char *path); /* a regular file without a byte */
 bool dir_is(const char *path);
-bool dir_make_parents(const char *path, Err *); /* of a file to be */
+bool dir_make_parents(const char *path, Err *); /* of a file to be; no name behind /: none */
 const char *path_join(Arena *, const char *dir, Str name); /* absolute names win */
 Str path_name(const char *path);  /* last component */
 const char *path_dir(Arena *, const char *path); /* "." when there is none */

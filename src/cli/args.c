@@ -117,6 +117,18 @@ static bool find_command(Args *a, const Command *const *all, int argc, char **ar
     return unknown_command(all, argv[i], err);
 }
 
+/* The one option that begins so ("--pool"), where a typo suggests none. */
+static const char *begun_option(Str word, const char *const *names, size_t n)
+{
+    const char *found = NULL;
+    for (size_t i = 0; word.n >= 3 && i < n; i++) {
+        if (strncmp(names[i], word.p, word.n) != 0) continue;
+        if (found) return NULL;
+        found = names[i];
+    }
+    return found;
+}
+
 static bool unknown_option(const Command *c, const char *word, Err *err)
 {
     const char *names[128];
@@ -125,6 +137,7 @@ static bool unknown_option(const Command *c, const char *word, Err *err)
     for (int i = 0; (o = command_option(c, i)) && n < COUNT(names); i++)
         if (!o->refused) names[n++] = o->name;
     const char *near = word[1] == '-' ? str_nearest(long_name(word), names, n) : NULL;
+    if (!near && word[1] == '-') near = begun_option(long_name(word), names, n);
     if (near)
         return fail(err, EF_USAGE, "%s: unknown option %s: did you mean --%s?", c->name, word,
                     near);

@@ -113,6 +113,9 @@ bool help_json(Args *, const Command *const *all, Err *);
 bool out_write(Str, Err *);             /* to stdout, whole */
 bool out_buf(Buf *, Err *);             /* the same; the buffer is empty afterwards */
 bool out_json(const Value *, Err *);    /* pretty, with a newline */
+/* Whether a file to be written is no file that is read ("-": stdin); NULL is neither. Asked before
+ * anything is written. */
+bool out_apart(const char *out, const char *in, Err *);
 
 /* Every command, in the order of the help; cmd_NAME is in the file that begins like it. */
 #define COMMANDS(X) \

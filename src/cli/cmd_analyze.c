@@ -106,6 +106,9 @@ static bool analyze(Args *a, Err *err)
     Format format;
     if (a->n_text != 1)
         return fail(err, EF_USAGE, "found %d files, wanted one ONNX model", a->n_text);
+    if (!out_apart(args_value(a, "output-file"), a->text[0], err) ||
+        !out_apart(args_value(a, "output-file"), args_value(a, "sidecar"), err))
+        return false;
     if (!parse_format(a, &format, err) || !check_shown(a, format, err)) return false;
     if (!hf_metadata_open(&a->arena, a->text[0], &metadata, err)) return false;
     if (!hierarchy_open(&a->arena, a->text[0], args_value(a, "sidecar"), &f, err)) return false;

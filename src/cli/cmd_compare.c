@@ -60,6 +60,8 @@ static bool compare(Args *a, Err *err)
     HierarchyFile one, two;
     if (a->n_text != 2)
         return fail(err, EF_USAGE, "found %d files, wanted two ONNX models", a->n_text);
+    for (int i = 0; i < 2; i++)
+        if (!out_apart(args_value(a, "output-file"), a->text[i], err)) return false;
     if (!hierarchy_open(&a->arena, a->text[0], NULL, &one, err)) return false;
     bool ok = hierarchy_open(&a->arena, a->text[1], NULL, &two, err);
     if (ok) {

@@ -31,7 +31,8 @@ static const Option options[] = {
     { "torch-module", 0, NULL, "norms and tables are levels of the hierarchy too" },
     { "class-names", 0, "OF", "classes in tags: transformers-5 (default) or transformers-4" },
     { "no-config", 0, NULL, "write the .onnx alone, at OUT" },
-    { "no-tokenizer", 0, NULL, "leave the tokenizer's files behind" },
+    OPTION_TOKENIZER,
+    { "no-tokenizer", 0, NULL, "leave the tokenizer's files behind", .against = "tokenizer" },
     { "embed-metadata", 0, NULL, NULL, .against = "no-embed-metadata" },
     { "no-embed-metadata", 0, NULL, "no config and task inside the .onnx" },
     { "include-tokenizer", 0, NULL, "tokenizer.json inside the .onnx, which then runs alone (by "
@@ -127,6 +128,7 @@ static bool configure(const Args *a, Exporting *x, Err *err)
     e->torch_modules = args_has(a, "torch-module"), e->report = args_has(a, "with-report");
     x->graphml = args_has(a, "with-graphml") || args_has(a, "graphml");
     e->no_config = args_has(a, "no-config"), e->no_tokenizer = args_has(a, "no-tokenizer");
+    e->tokenizer_from = args_value(a, "tokenizer");
     e->no_metadata = args_has(a, "no-embed-metadata");
     if (!args_tokenizer(a, &e->include_tokenizer, err)) return false;
     x->verbose = args_has(a, "verbose"), x->json = args_has(a, "json");

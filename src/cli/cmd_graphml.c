@@ -124,6 +124,7 @@ static bool import_onnx(Args *a, Err *err)
     OnnxModel m;
     if (a->n_text != 2)
         return fail(err, EF_USAGE, "found %d files, wanted GRAPH.graphml and OUT.onnx", a->n_text);
+    if (!out_apart(a->text[1], a->text[0], err)) return false;
     GraphmlImport in = { .path = a->text[0], .strict = args_has(a, "validate") };
     if (!graphml_read(&a->arena, &in, &m, err)) return false;
     bool ok = onnx_save(&a->arena, a->text[1], &m, err);

@@ -199,7 +199,8 @@ static bool run(Args *a, Err *err)
 {
     Model *model;
     Job *job = job_new();
-    bool ok = read_texts(a, job, err) && args_model(a, &model, err);
+    bool ok = out_apart(args_value(a, "output"), args_value(a, "input"), err) &&
+              read_texts(a, job, err) && args_model(a, &model, err);
     if (ok) {
         ok = with_session(a, model, job, err);
         model_close(model);

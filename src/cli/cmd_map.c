@@ -28,7 +28,7 @@ static const Option options[] = {
       .words = records_forms },
     OPTION_FIELD,
     { "output", 'o', "FILE", "write there instead of to stdout; a file with lines needs --resume" },
-    { "resume", 0, NULL, "go on behind --output's last whole line, if its lines fit this input",
+    { "resume", 0, NULL, "go on behind --output's last whole line, if it is of this input and model",
       .beside = "output" },
     { "keep-going", 0, NULL, "exit status 0 also when lines failed; else 1" },
     OPTION_OFFSETS(),
@@ -176,7 +176,7 @@ static void put_alone(Mapper *m, Chunk *c, size_t i)
     job_free(job);
 }
 
-static bool write_chunk(Mapper *m, Chunk *c, Err *err)
+static void put_chunk(Mapper *m, Chunk *c)
 {
     const bool whole = c->job && c->job->work.err.code == EF_OK;
     size_t at = 0;
@@ -189,6 +189,11 @@ static bool write_chunk(Mapper *m, Chunk *c, Err *err)
     if (whole) m->tokens += c->job->work.tokens;
     job_free(c->job);
     c->job = NULL;
+}
+
+static bool write_chunk(Mapper *m, Chunk *c, Err *err)
+{
+    put_chunk(m, c);
     return write_all(m, err);
 }
 
@@ -226,12 +231,29 @@ static bool map_all(Mapper *m, Err *err)
 
 /* ---- going on ---- */
 
+/* Answers some of the lines again: only so are inputs without ids, or models, told apart. */
+static bool check_answers(Mapper *m, const char *path, Err *err)
+{
+    _Static_assert((int)RESUMING_SAMPLES <= (int)CHUNK_RECORDS, "one chunk takes them");
+    Resuming *r = &m->resuming;
+    Chunk *c = &m->ring[0];
+    c->n = (size_t)r->samples;
+    for (size_t i = 0; i < c->n; i++) c->record[i] = r->sample[i].record;
+    c->job = chunk_job(m, c, 0, c->n);
+    if (c->job) job_run(m->session, c->job);
+    put_chunk(m, c);
+    const bool ok = resuming_same(r, path, buf_view(&m->text), err);
+    m->text.n = 0;
+    m->lines = m->errors = 0, m->tokens = 0; /* they count where they were answered first */
+    return ok;
+}
+
 /* Goes on behind the last whole line, if all that is there was written for this input. */
 static bool map_resume(Mapper *m, const char *path, Err *err)
 {
     Resuming *r = &m->resuming;
     r->in = &m->in, r->task = m->model->task;
-    if (!resuming_check(r, path, err)) return false;
+    if (!resuming_check(r, path, err) || !check_answers(m, path, err)) return false;
     if (ftruncate(m->out, (off_t)r->bytes) != 0)
         return fail(err, EF_IO, "%s: cannot be cut to its whole lines: %s", path, strerror(errno));
     log_info("resuming behind line %llu", (unsigned long long)r->lines);
@@ -279,11 +301,14 @@ static void map_tell(Args *a, const Mapper *m, double seconds)
 
 static bool map_records(Args *a, Mapper *m, Err *err)
 {
-    if (!open_output(a, m, err) || !start_session(a, m, err)) return false;
+    if (!start_session(a, m, err)) return false;
     const double begin = now_seconds();
-    progress_start(&m->progress, "map", m->in.lines.total);
-    bool ok = map_all(m, err);
-    progress_end(&m->progress);
+    bool ok = open_output(a, m, err);
+    if (ok) {
+        progress_start(&m->progress, "map", m->in.lines.total);
+        ok = map_all(m, err);
+        progress_end(&m->progress);
+    }
     session_free(m->session);
     if (ok) map_tell(a, m, MAX(now_seconds() - begin, 1e-9));
     return ok;
@@ -307,13 +332,16 @@ static bool run(Args *a, Err *err)
     if (!form && strcmp(path, "-") == 0) form = "jsonl";
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->came, NULL);
+    const char *to = args_value(a, "output");
     m->options.chars = args_int(a, "offsets");
-    if (!records_open(&m->in, path, form, args_value(a, "field"), err)) return false;
+    if (!out_apart(to ? to : "/dev/stdout", path, err) ||
+        !records_open(&m->in, path, form, args_value(a, "field"), err))
+        return false;
     bool ok = map_model(a, m, err);
     if (m->out > STDOUT_FILENO) close(m->out);
     for (uint64_t i = 0; i < m->chunks; i++) arena_free(&m->ring[i].arena);
     records_close(&m->in);
-    arena_free(&m->resuming.arena);
+    resuming_free(&m->resuming);
     buf_free(&m->text);
     return ok;
 }
@@ -331,5 +359,8 @@ const Command cmd_map = {
                "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
-               "gzip is unpacked on the way.\n",
+               "gzip is unpacked on the way.\n"
+               "--resume reads --output first: each line must have its record's id and this task's members,\n"
+               "and lines 1, 2, 4, 8 ... and the last are answered again and must say the same. Else nothing\n"
+               "is changed. A record edited between those lines keeps its earlier answer.\n",
 };

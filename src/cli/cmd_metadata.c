@@ -35,10 +35,11 @@ static const Option embed_options[] = {
     { "output", 'o', "FILE", "write there instead of into the file itself" },
     { "task", 0, "TASK", "what the model is for (by config.json)" },
     { "force-task-detection", 0, NULL, "guess the task where config.json names no known class" },
+    OPTION_TOKENIZER,
     { "include-tokenizer", 0, NULL, "tokenizer.json too: the file runs alone then (by default where "
                                     "it is at most 4 MiB)" },
     { "include-vocab", 0, NULL, NULL },
-    { "no-include-tokenizer", 0, NULL, "leave it out" },
+    { "no-include-tokenizer", 0, NULL, "leave it out", .against = "tokenizer" },
     { "no-compress", 0, NULL, "leave large values as they are" },
     { "compress-threshold", 0, "KB", "compress values above that", TAKES_COUNT, .standard = "10",
       .least = 1, .most = 1 << 20, .against = "no-compress" },
@@ -84,7 +85,10 @@ static bool configure(Args *a, HfEmbed *e, Err *err)
     if (!need_texts(a, 2, "an .onnx and the model's folder", err)) return false;
     const size_t kb = (size_t)args_int(a, "compress-threshold");
     *e = (HfEmbed){ .onnx = a->text[0], .to = args_value(a, "output") };
+    if (!out_apart(e->to, e->onnx, err))
+        return within(err, "without -o the file itself gets its metadata");
     e->source = (HfSource){
+        .tokenizer_from = args_value(a, "tokenizer"),
         .compress_above = args_has(a, "no-compress") ? SIZE_MAX : kb * 1024,
     };
     return args_tokenizer(a, &e->source.tokenizer, err) && find_folder(a, &e->source, err) &&

@@ -162,7 +162,9 @@ static bool run(Args *a, Err *err)
         return fail(err, EF_USAGE, "onnx convert: found %d files, wanted IN and OUT", a->n_text);
     if (args_has(a, "external") && args_has(a, "inline"))
         return fail(err, EF_USAGE, "onnx convert: --external or --inline, not both");
-    if (!onnx_file_open(&a->arena, a->text[0], &file, err)) return false;
+    if (!out_apart(a->text[1], a->text[0], err) ||
+        !onnx_file_open(&a->arena, a->text[0], &file, err))
+        return false;
     bool ok = convert(a, &file.model, err) || within(err, "%s", a->text[0]);
     onnx_file_close(&file);
     return ok;

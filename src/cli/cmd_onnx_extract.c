@@ -52,6 +52,9 @@ static bool run(Args *a, Err *err)
     OnnxFile file;
     if (a->n_text != 2 || !args_value(a, "tag"))
         return fail(err, EF_USAGE, "onnx extract: wanted IN.onnx, OUT.onnx and --tag PATTERN");
+    if (!out_apart(a->text[1], a->text[0], err) ||
+        !out_apart(a->text[1], args_value(a, "sidecar"), err))
+        return false;
     if (!hierarchy_open(&a->arena, a->text[0], args_value(a, "sidecar"), &known, err)) return false;
     bool ok = onnx_file_open(&a->arena, a->text[0], &file, err);
     if (ok) {

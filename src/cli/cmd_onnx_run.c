@@ -55,10 +55,23 @@ static const char *output_file(Args *a, Str name)
     return path_join(&a->arena, dir ? dir : ".", str_of(file));
 }
 
+/* No output takes the place of a tensor that was read. */
+static bool check_apart(Args *a, const Named *out, int n, Err *err)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < a->n_given; k++) {
+            const Given *g = &a->given[k];
+            if (strcmp(g->option->name, "input") == 0 &&
+                !out_apart(output_file(a, out[i].name), strchr(g->value, '=') + 1, err))
+                return false;
+        }
+    return true;
+}
+
 static bool save_outputs(Args *a, const Named *out, int n, Err *err)
 {
     Buf b = { 0 };
-    bool ok = true;
+    bool ok = check_apart(a, out, n, err);
     for (int i = 0; i < n && ok; i++) {
         char shape[128];
         const char *path = output_file(a, out[i].name);

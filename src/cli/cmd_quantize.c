@@ -2,6 +2,7 @@
  * cmd_quantize.c - an ONNX model in a quarter (int8) or half (fp16, bf16) of its bytes. */
 #include "cli/quantizing.h"
 #include "export/files.h"
+#include "model/source.h"
 
 static const Option options[] = {
     { "model", 'm', "PATH", "the same as MODEL" },
@@ -61,6 +62,8 @@ static bool read_paths(Args *a, Quantizing *z, Export *around, Err *err)
         return fail(err, EF_USAGE, "quantize: wanted a model folder or an .onnx, and maybe where "
                     "to write");
     z->from = dir_is(model) ? path_join(&a->arena, model, STR("model.onnx")) : model;
+    const char *lone = dir_is(model) ? source_lone_onnx(&a->arena, model) : NULL;
+    if (!file_is(z->from) && lone) z->from = lone;
     if (!file_is(z->from))
         return fail(err, EF_NOT_FOUND, "%s: not found; `export` writes it", z->from);
     const char *folder = path_dir(&a->arena, z->from);

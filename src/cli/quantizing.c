@@ -25,9 +25,8 @@ static bool write_config(Arena *arena, Quantizing *z, Err *err)
 bool quantizing_run(Arena *arena, Quantizing *z, Err *err)
 {
     OnnxFile file;
-    if (file_same(z->from, z->to))
-        return fail(err, EF_USAGE, "%s: the result would take the place of its source", z->to);
-    if (!onnx_file_open(arena, z->from, &file, err)) return false;
+    if (!out_apart(z->to, z->from, err) || !onnx_file_open(arena, z->from, &file, err))
+        return false;
     z->quantize.arena = arena;
     bool ok = (quantize_model(&z->quantize, &file.model, err) || within(err, "%s", z->from)) &&
               quantize_write(&z->quantize, z->to, &z->size_to, err) && write_config(arena, z, err);

@@ -2,6 +2,9 @@
  * resuming.c - see resuming.h. */
 #include "cli/resuming.h"
 
+#include <math.h>
+
+#include "base/file.h"
 #include "data/json.h"
 
 enum { LINE_MOST = 1 << 30 }; /* vectors of every token make long lines */
@@ -25,10 +28,20 @@ static void put_begin(Check *c, const Record *record)
     buf_char(&c->begin, ',');
 }
 
-static bool refuse_line(const Check *c, uint64_t line, const char *why, Err *err)
+static bool refuse_line(const char *path, uint64_t line, const char *why, Err *err)
 {
     return fail(err, EF_INVALID_INPUT, "--resume: %s: line %llu is not of this input and model "
-                "(%s); the file was left as it is", c->path, (unsigned long long)line, why);
+                "(%s); the file was left as it is: give the input and model that it was begun "
+                "with, or another --output", path, (unsigned long long)line, why);
+}
+
+/* The line that is being looked at, which is whole, goes among the samples. */
+static void keep_line(Resuming *r, const Record *record, size_t n)
+{
+    const uint64_t number = r->lines + 1;
+    const uint64_t last = r->samples ? r->sample[r->samples - 1].number : 1;
+    if (last & (last - 1)) r->samples--; /* it was only the last so far */
+    r->sample[r->samples++] = (ResumingLine){ *record, number, r->bytes, n };
 }
 
 static bool is_result(const Task *task, const Value *line, bool named)
@@ -50,13 +63,14 @@ static bool check_line(Check *c, const Record *record, Str line, Err *err)
     const uint64_t number = r->lines + 1;
     put_begin(c, record);
     if (line.n < c->begin.n || memcmp(line.p, c->begin.p, c->begin.n) != 0)
-        return refuse_line(c, number, record->id ? "it has another id" : "it is no answer", err);
+        return refuse_line(c->path, number, record->id ? "it has another id" : "it is no answer", err);
     if (!json_parse(&c->arena, line, &v, &ignored))
-        return refuse_line(c, number, "it is no JSON", err);
+        return refuse_line(c->path, number, "it is no JSON", err);
     const Value *error = value_get(&v, "error");
     if (error ? !value_get(error, "message") || !value_get(error, "type")
               : record->err.code != EF_OK || !is_result(r->task, &v, record->id != NULL))
-        return refuse_line(c, number, "it is no answer", err);
+        return refuse_line(c->path, number, "it is no answer", err);
+    keep_line(r, record, line.n);
     r->lines++;
     r->errors += error != NULL;
     r->bytes += line.n + 1;
@@ -79,7 +93,17 @@ static bool check_tail(Check *c, const Record *record, Str line, Err *err)
     bool ok = goes_like(c, line, "error", "{");
     for (const Field *f = c->r->task->result; f->name && !ok && record->err.code == EF_OK; f++)
         ok = goes_like(c, line, f->name, f->repeated && !f->or_base64 ? "[" : "");
-    return ok || refuse_line(c, c->r->lines + 1, "it does not begin like an answer", err);
+    return ok || refuse_line(c->path, c->r->lines + 1, "it does not begin like an answer", err);
+}
+
+/* Where the record lives that line `number` answers: as long as the line may be a sample. */
+static Arena *record_arena(Resuming *r, uint64_t number, bool whole)
+{
+    enum { KEPT = 1 << 20 };
+    Arena *last = &r->last[number & 1];
+    if (!whole || (number & (number - 1)) == 0) return &r->arena;
+    arena_reset(last, KEPT);
+    return last;
 }
 
 /* The next line and the record that it should answer. */
@@ -92,8 +116,9 @@ static bool check_next(Check *c, bool *more, Err *err)
     if (!lines_next(&c->out, &line, more, err)) return false;
     if (!*more) return true;
     const bool whole = c->out.buf.p[c->out.at - 1] == '\n';
-    if (!records_next(r->in, whole ? &c->arena : &r->arena, &record, &another, err)) return false;
-    if (!another) return refuse_line(c, r->lines + 1, "the input has no such line", err);
+    if (!records_next(r->in, record_arena(r, r->lines + 1, whole), &record, &another, err))
+        return false;
+    if (!another) return refuse_line(c->path, r->lines + 1, "the input has no such line", err);
     if (whole) return check_line(c, &record, line, err);
     r->next = record, r->ahead = true;
     return check_tail(c, &record, line, err);
@@ -113,4 +138,66 @@ bool resuming_check(Resuming *r, const char *path, Err *err)
     arena_free(&c.arena);
     buf_free(&c.begin);
     return ok;
+}
+
+/* ---- the same answers ---- */
+static bool near(const Value *a, const Value *b)
+{
+    static const double most = 1e-3; /* more than CPUs differ by, less than texts do */
+    const double x = value_float(a, NAN), y = value_float(b, NAN);
+    return fabs(x - y) <= most * (1 + fabs(y));
+}
+
+static bool same_value(const Value *a, const Value *b)
+{
+    const bool number = a->kind == V_INT || a->kind == V_FLOAT;
+    if (number && (b->kind == V_INT || b->kind == V_FLOAT)) return near(a, b);
+    if (a->kind != b->kind) return false;
+    if (a->kind == V_STR) return str_eq(a->s, b->s);
+    if (a->kind == V_BOOL) return a->b == b->b;
+    bool same = true;
+    if (a->kind == V_LIST) {
+        same = a->list.n == b->list.n;
+        for (size_t i = 0; same && i < a->list.n; i++)
+            same = same_value(&a->list.items[i], &b->list.items[i]);
+    } else if (a->kind == V_MAP) {
+        same = a->map.n == b->map.n;
+        for (size_t i = 0; same && i < a->map.n; i++)
+            same = str_eq(a->map.items[i].key, b->map.items[i].key) &&
+                   same_value(&a->map.items[i].value, &b->map.items[i].value);
+    }
+    return same;
+}
+
+static bool same_line(Arena *arena, Str before, Str now)
+{
+    Value a, b;
+    Err ignored;
+    return json_parse(arena, before, &a, &ignored) && json_parse(arena, now, &b, &ignored) &&
+           (value_get(&a, "error") || same_value(&a, &b));
+}
+
+bool resuming_same(const Resuming *r, const char *path, Str answers, Err *err)
+{
+    Mapping file;
+    Arena arena = { 0 };
+    bool same = true;
+    if (!file_map(path, &file, err)) return false;
+    for (int i = 0; same && i < r->samples; i++) {
+        const ResumingLine *s = &r->sample[i];
+        const char *end = memchr(answers.p, '\n', answers.n);
+        assert(end && s->at + s->n <= file.n);
+        const Str now = { answers.p, (size_t)(end - answers.p) };
+        same = same_line(&arena, (Str){ (const char *)file.p + s->at, s->n }, now) ||
+               refuse_line(path, s->number, "its record has another answer now", err);
+        answers.p = end + 1, answers.n -= now.n + 1;
+    }
+    arena_free(&arena);
+    file_unmap(&file);
+    return same;
+}
+
+void resuming_free(Resuming *r)
+{
+    arena_free(&r->arena), arena_free(&r->last[0]), arena_free(&r->last[1]);
 }

@@ -115,6 +115,35 @@ static bool open_alone(Arena *arena, const char *path, Safetensors *s, Err *err)
     return ok;
 }
 
+/* ---- wrappers ---- */
+
+/* What every name begins with, of what wrappers put there; NULL: nothing. */
+static const char *common_wrapper(const Safetensors *s)
+{
+    static const char *const wrappers[] = { "module.", "_orig_mod.", "model." };
+    for (size_t w = 0; w < COUNT(wrappers); w++) {
+        int i = 0;
+        while (i < s->n && str_starts(s->item[i].name, wrappers[w]) &&
+               s->item[i].name.n > strlen(wrappers[w]))
+            i++;
+        if (s->n && i == s->n) return wrappers[w];
+    }
+    return NULL;
+}
+
+/* One wrapper may be inside another. */
+static void unwrap_names(Arena *arena, Safetensors *s)
+{
+    for (const char *gone; (gone = common_wrapper(s));) {
+        s->by_name = (Map){ 0 };
+        for (int i = 0; i < s->n; i++) {
+            Str *name = &s->item[i].name;
+            name->p += strlen(gone), name->n -= strlen(gone);
+            map_put(&s->by_name, arena, *name, &s->item[i]);
+        }
+    }
+}
+
 /* ---- none there ---- */
 
 /* An adapter is a difference to a model that is elsewhere. */
@@ -156,6 +185,7 @@ bool checkpoint_open(Arena *arena, const char *path, Safetensors *s, Err *err)
     Index x = { .arena = arena, .path = file, .folder = path_dir(arena, file), .all = s };
     bool ok = str_ends(str_of(file), INDEX) ? open_index(&x, err)
                                             : open_alone(arena, file, s, err);
-    if (!ok) safetensors_close(s);
+    if (ok) unwrap_names(arena, s);
+    else safetensors_close(s);
     return ok;
 }

@@ -5,7 +5,8 @@
  *   pytorch_model.bin, pytorch_model.bin.index.json
  *
  * in this order. A model in several files has the index, whose "weight_map" says in which file of
- * the same folder each name is. */
+ * the same folder each name is. Names that all begin with what a wrapper puts there (DataParallel's
+ * "module.", torch.compile's "_orig_mod.", Lightning's "model.") are those behind it. */
 #ifndef DATA_CHECKPOINT_H
 #define DATA_CHECKPOINT_H
 #include "data/safetensors.h"

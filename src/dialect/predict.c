@@ -13,7 +13,8 @@ static bool read_predict(const Session *s, Job *job, const Value *request)
     job->work.n = inputs.n;
     job->in.single = inputs.n == 1;
     job->in.metadata = value_get(request, "metadata");
-    return task_options(m->task, &m->config, request, &job->work.options, &job->work.err);
+    return task_options(m->task, &m->config, request, &job->work.options, &job->work.err) &&
+           (!task_can(m->task, NULL, CAN_SENTENCE) || kind_prompt(s, job, request));
 }
 
 static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
@@ -49,8 +50,10 @@ static Value predict_frame(const Session *s, Job *job, Value *rows, size_t n)
 
 static Value predict_request(Arena *arena, const Site *site)
 {
-    return task_request_describe(arena, site->task,
-                                 (TaskLimits){ site->max_inputs, config_vector_size(site->config) });
+    Value schema = task_request_describe(arena, site->task, (TaskLimits){
+                                             site->max_inputs, config_vector_size(site->config) });
+    if (site->task->pool) kind_schema_prompt(arena, site, &schema);
+    return schema;
 }
 
 static Value predict_reply(Arena *arena, const Site *site)

@@ -4,7 +4,8 @@
  * An Engine is immutable after engine_new; a Runner holds what one thread needs to run it (plan cache,
  * activation block). Rows of a batch never influence each other: a plan proved ragged runs them
  * together, otherwise rows of equal length run together, otherwise one by one; graphs that mix rows
- * (a foreign DynamicQuantizeLinear) run one by one. */
+ * (a foreign DynamicQuantizeLinear, a mean over the batch, its size as a number) run one by one:
+ * whether they do is tried out before rows are first put together. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 #include "graph/graph.h"

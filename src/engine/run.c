@@ -16,6 +16,8 @@ enum {
     SHARE = 2           /* what a worker takes is such a part of its share of what is left */
 };
 
+typedef enum { APART_UNTRIED, APART_YES, APART_NO } Apart;
+
 struct Runner {
     Arena own; /* the runner itself */
     const Engine *e;
@@ -30,6 +32,8 @@ struct Runner {
     Arena dynamic;       /* values of a graph whose shapes depend on data */
     int64_t plain_up_to; /* probed length of the mask verdict */
     int64_t rows_up_to;  /* and of integers made along rows */
+    int64_t spread_up_to; /* and of values made from positions */
+    Apart apart;         /* whether rows of one length may run together */
     Runner **part;       /* [threads], or NULL: none yet; each without a pool */
 };
 
@@ -394,20 +398,66 @@ static int64_t row_length(const Batch *b, int row)
     return b->start[row + 1] - b->start[row];
 }
 
+/* Rows of one length, in one run; their outputs are copied. */
+static bool run_alike(Runner *r, const Rows *rows, RowOutput *out, Err *err)
+{
+    const Engine *e = r->e;
+    int64_t B = e->fixed_B ? e->fixed_B : rows->n;
+    int64_t S = e->fixed_S ? e->fixed_S : row_length(rows->batch, rows->row[0]);
+    if (!run_padded(r, rows, B, S, out, err)) return false;
+    keep_outputs(r, rows, out);
+    return true;
+}
+
+/* ---- do rows of one length answer together as each does alone? ---- */
+enum { TRIED_ROWS = 3, TRIED_TOKENS = 6 };
+
+static bool same_output(const RowOutput *a, const RowOutput *b)
+{
+    return a->tokens == b->tokens && a->width == b->width &&
+           memcmp(a->data, b->data, sizeof(float) * (size_t)(a->tokens * a->width)) == 0;
+}
+
+/* A graph may take the mean of a batch, or compute with its size: that is not parsed but tried out. */
+static bool try_apart(Runner *r, Err *err)
+{
+    const Engine *e = r->e;
+    const int n = e->fixed_B ? (int)MIN(e->fixed_B, (int64_t)TRIED_ROWS) : TRIED_ROWS;
+    const int tokens = e->fixed_S ? (int)MIN(e->fixed_S, (int64_t)TRIED_TOKENS) : TRIED_TOKENS;
+    int32_t start[TRIED_ROWS + 1], ids[TRIED_ROWS * TRIED_TOKENS];
+    int row[TRIED_ROWS];
+    RowOutput *all = ARRAY(&r->result, RowOutput, n * e->n_output);
+    RowOutput *alone = ARRAY(&r->result, RowOutput, n * e->n_output);
+    for (int i = 0; i <= n; i++) start[i] = i * tokens;
+    for (int i = 0; i < n; i++) row[i] = i;
+    for (int k = 0; k < n * tokens; k++) /* every row has its own least and largest */
+        ids[k] = 1 + k / tokens * 2 + k % tokens * 5 / 3 % 2;
+    const Batch b = { .B = n, .start = start, .ids = ids };
+    if (!run_alike(r, &(Rows){ &b, row, n }, all, err)) return false;
+    for (int i = 0; i < n; i++)
+        if (!run_alike(r, &(Rows){ &b, row + i, 1 }, alone, err)) return false;
+    for (int i = 0; i < n * e->n_output; i++)
+        if (!same_output(&all[i], &alone[i])) return false;
+    return true;
+}
+
+static bool rows_stay_apart(Runner *r)
+{
+    Err ignored;
+    if (r->apart == APART_UNTRIED)
+        r->apart = !r->e->mixes_rows && try_apart(r, &ignored) ? APART_YES : APART_NO;
+    return r->apart == APART_YES;
+}
+
 static bool run_groups(Runner *r, const Batch *b, int *order, RowOutput *out, Err *err)
 {
     const Engine *e = r->e;
     for (int from = 0, to; from < b->B; from = to) {
-        int64_t length = row_length(b, order[from]), most = e->fixed_B      ? e->fixed_B
-                                                            : e->mixes_rows ? 1
-                                                                            : b->B;
+        int64_t length = row_length(b, order[from]), most = e->fixed_B ? e->fixed_B : b->B;
         for (to = from + 1; to < b->B && to - from < most; to++)
             if (!e->fixed_S && row_length(b, order[to]) != length) break;
-        if (e->mixes_rows && e->fixed_B) to = from + 1;
-        Rows rows = { b, order + from, to - from };
-        int64_t B = e->fixed_B ? e->fixed_B : rows.n, S = e->fixed_S ? e->fixed_S : length;
-        if (!run_padded(r, &rows, B, S, out, err)) return false;
-        keep_outputs(r, &rows, out);
+        if (to - from > 1 && !rows_stay_apart(r)) to = from + 1;
+        if (!run_alike(r, &(Rows){ b, order + from, to - from }, out, err)) return false;
     }
     return true;
 }
@@ -437,6 +487,16 @@ static bool rows_hold(Runner *r, int64_t S)
     if (S <= r->rows_up_to) return true;
     if (layout_try_rows(e->graph, &e->symbols, &e->layout, S) != ROWS_HOLD) return false;
     r->rows_up_to = S;
+    return true;
+}
+
+/* And that of values made from positions: their rule may be another for long rows. */
+static bool positions_hold(Runner *r, int64_t S)
+{
+    const Engine *e = r->e;
+    if (S <= r->spread_up_to) return true;
+    if (!layout_positions_hold(e->graph, &e->symbols, &e->layout, S)) return false;
+    r->spread_up_to = S;
     return true;
 }
 
@@ -535,7 +595,7 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
         return fail(err, EF_INVALID_INPUT,
                     "Model inference failed: text has %lld tokens, the model takes %lld",
                     (long long)S, (long long)r->e->fixed_S);
-    if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S)) {
+    if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S) && positions_hold(r, S)) {
         Rows rows = { b, order, b->B };
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;

@@ -2,6 +2,8 @@
  * build.c - nodes, constants and weights of a graph in the making. */
 #include "build.h"
 
+#include "export/weights.h"
+
 bool build_ok(const Builder *b)
 {
     return !b->failed;
@@ -235,23 +237,38 @@ static const char *show_dims(char out[128], int rank, const int64_t *dim)
     return out;
 }
 
+/* A tensor that ends like the wanted one tells what stands before the names. */
+static bool refuse_missing(Builder *b, const char *path, const char *leaf, const char *wanted)
+{
+    const size_t base = strlen(b->base);
+    const char *own = strncmp(path, b->base, base) == 0 ? path + base : path;
+    const char *end = str_format(b->arena, ".%s%s%s", own, *own ? "." : "", leaf);
+    for (int i = 0; i < b->weights->n; i++) {
+        const Str name = b->weights->item[i].name;
+        if (!str_ends(name, end)) continue;
+        build_fail(b, EF_BAD_MODEL, "%s: not in the checkpoint, found \"%.*s\": a prefix that only "
+                   "some names have, or an unknown one, is not taken off (model., module. and "
+                   "_orig_mod. are, where all names have it)", end + 1, (int)MIN(name.n, 100), name.p);
+        return false;
+    }
+    build_fail(b, EF_BAD_MODEL, "%s%s%s: not in the checkpoint, wanted %s", path, *path ? "." : "",
+               leaf, wanted);
+    return false;
+}
+
 static bool usable(Builder *b, const SafeTensor *t, const char *path, const char *leaf, int rank,
                    const int64_t *dim)
 {
     char wanted[128], found[128];
     show_dims(wanted, rank, dim);
-    if (!t) {
-        build_fail(b, EF_BAD_MODEL, "%s%s%s: not in the checkpoint, wanted %s", path,
-                   *path ? "." : "", leaf, wanted);
-        return false;
-    }
+    if (!t) return refuse_missing(b, path, leaf, wanted);
     bool same = t->rank == rank;
     for (int i = 0; same && i < rank; i++) same = dim[i] < 0 || dim[i] == t->dim[i];
     if (!same)
         build_fail(b, EF_BAD_MODEL, "%.*s: found %s, wanted %s", STR_ARG(t->name),
                    show_dims(found, t->rank, t->dim), wanted);
-    else if (t->type != SAFE_F32 && t->type != SAFE_F16 && t->type != SAFE_BF16)
-        build_fail(b, EF_UNSUPPORTED, "%.*s: found %s, wanted F32, F16 or BF16", STR_ARG(t->name),
+    else if (!weights_is_real(t))
+        build_fail(b, EF_UNSUPPORTED, "%.*s: found %s, wanted F32, F16, BF16 or F64", STR_ARG(t->name),
                    safetype_name(t->type));
     return build_ok(b);
 }

@@ -171,9 +171,8 @@ static void count_parameters(Export *e)
     Map seen = { 0 };
     for (int i = 0; i < s->n; i++) {
         SafeTensor *t = &s->item[i];
-        bool real = t->type == SAFE_F32 || t->type == SAFE_F16 || t->type == SAFE_BF16;
         Str place = { (const char *)&t->data, sizeof t->data };
-        if (!real || map_get(&seen, place)) continue;
+        if (!weights_is_real(t) || map_get(&seen, place)) continue;
         if (t->bytes) map_put(&seen, &e->arena, place, t);
         e->parameters += t->bytes / safetype_size(t->type);
     }
@@ -188,7 +187,7 @@ bool export_open(Export *e, Err *err)
     if (!check_options(e, err) || !files_source(e, err)) return false;
     e->encoder = e->folder;
     if (!find_sentence(e, err) || !find_weights(e, err) || !read_config(e, err)) return false;
-    files_target(e);
+    if (!files_target(e, err)) return false;
     const Arch *arch = known_arch(e, err);
     const char *wanted = e->work->sentence ? "feature-extraction" : e->task;
     if (!arch || !export_task(wanted, &e->work->config, &task, err)) return false;
@@ -223,7 +222,7 @@ static bool add_metadata(Export *e, Err *err)
     HfSource from = { .folder = e->folder, .encoder = e->encoder, .task = e->task_name,
                       .name = e->cached ? e->model : NULL, .model = m,
                       .level = MAX(e->optimize, 1), .external = spills(e),
-                      .tokenizer = e->include_tokenizer };
+                      .tokenizer = e->include_tokenizer, .tokenizer_from = e->tokenizer_from };
     if (e->no_metadata) return true;
     if (!hf_metadata_make(&e->arena, &from, &m->meta, &m->n_meta, err)) return false;
     e->tokenizer_inside = hf_has_tokenizer(m->meta, m->n_meta);

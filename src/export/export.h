@@ -34,6 +34,7 @@ typedef struct Export {
     bool clean;             /* no hierarchy tags in the file */
     bool report;            /* <stem>_htp_export_report.md too */
     bool no_config;         /* the .onnx alone */
+    const char *tokenizer_from; /* a folder or a vocabulary, instead of the source's; or NULL */
     bool no_tokenizer;      /* its files are not copied */
     bool no_metadata;       /* no hf_* metadata in the file */
     HfTokenizer include_tokenizer; /* tokenizer.json and the like in the metadata */

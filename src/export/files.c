@@ -5,7 +5,6 @@
 #include "files.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "data/checkpoint.h"
@@ -95,26 +94,52 @@ bool files_source(Export *e, Err *err)
                 "get it with: hf download %s", e->model, hub_folder(&e->arena), e->model);
 }
 
-void files_target(Export *e)
+/* The .onnx alone may replace an earlier one, and whatever is no file of the source. */
+static bool check_lone_target(Export *e, Err *err)
+{
+    if (!file_is(e->onnx) || str_ends(path_name(e->onnx), ".onnx")) return true;
+    if (!file_same(e->target, e->folder) && !file_same(e->onnx, e->model)) return true;
+    return fail(err, EF_USAGE, "%s: found a file of the source as output, wanted another name: an "
+                "input is never replaced; nothing was written", e->onnx);
+}
+
+/* Another tokenizer is there, and would not take the place of the source's own. */
+static bool check_tokenizer(Export *e, Err *err)
+{
+    const char *from = e->tokenizer_from;
+    TokenizerFiles f;
+    if (!from) return true;
+    if (!tokenizer_find(&e->arena, from, &f, err)) return within(err, "--tokenizer");
+    return e->no_config || !file_same(e->target, e->folder) ||
+           fail(err, EF_USAGE, "--tokenizer: %s: found the source as output, wanted another folder: "
+                "its own tokenizer would be replaced", e->target);
+}
+
+bool files_target(Export *e, Err *err)
 {
     Arena *arena = &e->arena;
     Str out = str_of(e->output);
-    if (!out.n) return; /* into memory */
+    if (!out.n) return true; /* into memory */
     while (out.n > 1 && out.p[out.n - 1] == '/') out.n--;
     e->target = str_dup(arena, out);
     if (e->no_config) {
         e->onnx = e->target;
         e->target = path_dir(arena, e->onnx);
-        return;
+        return check_lone_target(e, err) && check_tokenizer(e, err);
     }
     e->moved = out.n > 5 && str_ends(out, ".onnx");
     if (e->moved) e->target = str_dup(arena, (Str){ out.p, out.n - 5 });
     e->onnx = path_join(arena, e->target, STR("model.onnx"));
     e->sidecar = "model_htp_metadata.json";
+    if (file_is(e->target))
+        return fail(err, EF_USAGE, "%s: found a file, wanted a folder to write into (--no-config: "
+                    "the .onnx alone)", e->target);
+    return check_tokenizer(e, err);
 }
 
 const char *files_tokenizer(Export *e)
 {
+    if (e->tokenizer_from) return path_name(tokenizer_files_at(&e->arena, e->tokenizer_from).vocab).p;
     for (size_t i = 0; i < VOCABULARIES; i++)
         if (file_is(path_join(&e->arena, e->folder, str_of(tokenizers[i]))) ||
             file_is(path_join(&e->arena, e->encoder, str_of(tokenizers[i]))))
@@ -131,24 +156,17 @@ void files_note(Export *e, const char *name, uint64_t size)
     e->n_file++;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-bool files_copy(Export *e, const char *name, Err *err)
+/* Copies a file, if it is there, to that name of the target. */
+static bool copy_file(Export *e, const char *from, const char *name, Err *err)
 {
     Arena scratch = { 0 };
     Mapping file;
-    const char *from = path_join(&scratch, e->folder, str_of(name));
-    if (!file_is(from)) from = path_join(&scratch, e->encoder, str_of(name));
     const char *to = path_join(&scratch, e->target, str_of(name));
     bool ok = true;
     if (file_is(from) && file_map(from, &file, err)) {
         Str bytes = { (const char *)file.p, file.n };
         if (file.n > MOST_COPIED) ok = fail(err, EF_TOO_LARGE, "%s: %zu bytes", from, file.n);
-        else if (!is_same(from, to))
+        else if (!file_same(from, to))
             ok = dir_make_parents(to, err) && file_write_copy(&scratch, to, bytes, err);
         if (ok) files_note(e, name, file.n);
         file_unmap(&file);
@@ -159,8 +177,31 @@ bool files_copy(Export *e, const char *name, Err *err)
     return ok;
 }
 
+bool files_copy(Export *e, const char *name, Err *err)
+{
+    const char *from = path_join(&e->arena, e->folder, str_of(name));
+    if (!file_is(from)) from = path_join(&e->arena, e->encoder, str_of(name));
+    return copy_file(e, from, name, err);
+}
+
+/* A tokenizer.json, by whatever name, is taken as it is, any other vocabulary with its folder. */
+static bool copy_tokenizer(Export *e, Err *err)
+{
+    const char *from = e->tokenizer_from;
+    if (from && file_is(from) && tokenizer_is_json(from))
+        return copy_file(e, from, "tokenizer.json", err);
+    if (from && file_is(from)) from = path_dir(&e->arena, from);
+    for (size_t i = 0; i < COUNT(tokenizers); i++) {
+        const char *own = from ? path_join(&e->arena, from, str_of(tokenizers[i])) : NULL;
+        if (!(own ? copy_file(e, own, tokenizers[i], err) : files_copy(e, tokenizers[i], err)))
+            return false;
+    }
+    return true;
+}
+
 static TokenizerFiles source_tokenizer(Arena *arena, const Export *e)
 {
+    if (e->tokenizer_from) return tokenizer_files_at(arena, e->tokenizer_from);
     TokenizerFiles f = tokenizer_files(arena, e->folder);
     return f.vocab || !e->encoder ? f : tokenizer_files(arena, e->encoder);
 }
@@ -175,7 +216,7 @@ static bool convert_tokenizer(Export *e, Err *err)
     bool ok = true;
     TokenizerFiles f = source_tokenizer(&scratch, e);
     const char *to = path_join(&scratch, e->target, STR("tokenizer.json"));
-    if (!f.vocab || str_is(path_name(f.vocab), "tokenizer.json")) return arena_free(&scratch), true;
+    if (!f.vocab || tokenizer_is_json(f.vocab)) return arena_free(&scratch), true;
     if (tokenizer_converted(&scratch, &f, &tree, &trouble)) {
         json_write(&text, &tree);
         buf_char(&text, '\n');
@@ -212,7 +253,5 @@ bool files_copy_settings(Export *e, Err *err)
     for (size_t i = 0; i < COUNT(settings); i++)
         if (!files_copy(e, settings[i], err)) return false;
     if (!copy_modules(e, err)) return false;
-    for (size_t i = 0; !e->no_tokenizer && i < COUNT(tokenizers); i++)
-        if (!files_copy(e, tokenizers[i], err)) return false;
-    return e->no_tokenizer || convert_tokenizer(e, err);
+    return e->no_tokenizer || (copy_tokenizer(e, err) && convert_tokenizer(e, err));
 }

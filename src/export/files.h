@@ -6,7 +6,9 @@
 #include "export/export.h"
 
 bool files_source(Export *, Err *);  /* sets folder */
-void files_target(Export *);         /* sets target, onnx, moved */
+/* Sets target, onnx, moved. False: a file of the source, or any other, stands where a folder or the
+ * .onnx would go. */
+bool files_target(Export *, Err *);
 const char *files_tokenizer(Export *); /* name of the tokenizer's main file, or NULL */
 /* Copies one file of the source if it is there; a file onto itself is left alone. */
 bool files_copy(Export *, const char *name, Err *);

@@ -32,16 +32,20 @@ static const char *find(const Maker *m, const char *name)
 }
 
 /* An object, if the file is there. */
-static bool read_object(Maker *m, const char *name, Value *out, Err *err)
+static bool read_object_at(Maker *m, const char *path, Value *out, Err *err)
 {
     Str text;
-    const char *path = find(m, name);
     *out = value_null();
     if (!path) return true;
     if (!file_read(m->arena, path, MOST_JSON, &text, err)) return false;
     if (!json_parse(m->arena, text, out, err)) return within(err, "%s", path);
     return out->kind == V_MAP || fail(err, EF_BAD_MODEL, "%s: found %s, wanted an object", path,
                                       value_kind_name(out->kind));
+}
+
+static bool read_object(Maker *m, const char *name, Value *out, Err *err)
+{
+    return read_object_at(m, find(m, name), out, err);
 }
 
 bool hf_read_config(Arena *arena, const HfSource *from, Value *config, Err *err)
@@ -52,13 +56,27 @@ bool hf_read_config(Arena *arena, const HfSource *from, Value *config, Err *err)
                 "the model is", from->folder);
 }
 
+/* Those of the folder, or of the tokenizer that is taken instead. */
+static bool read_tokenizer_files(Maker *m, Err *err)
+{
+    HfFiles *f = &m->files;
+    const char *own = m->from->tokenizer_from;
+    if (!own) {
+        f->tokenizer = find(m, "tokenizer.json") != NULL;
+        return read_object(m, "tokenizer_config.json", &f->tokenizer_config, err) &&
+               read_object(m, "special_tokens_map.json", &f->specials, err);
+    }
+    TokenizerFiles t;
+    if (!tokenizer_find(m->arena, own, &t, err)) return within(err, "--tokenizer");
+    f->tokenizer = tokenizer_is_json(t.vocab);
+    return read_object_at(m, t.config, &f->tokenizer_config, err) &&
+           read_object_at(m, t.specials, &f->specials, err);
+}
+
 static bool read_files(Maker *m, Err *err)
 {
     HfFiles *f = &m->files;
-    f->tokenizer = find(m, "tokenizer.json") != NULL;
-    return hf_read_config(m->arena, m->from, &f->config, err) &&
-           read_object(m, "tokenizer_config.json", &f->tokenizer_config, err) &&
-           read_object(m, "special_tokens_map.json", &f->specials, err) &&
+    return hf_read_config(m->arena, m->from, &f->config, err) && read_tokenizer_files(m, err) &&
            read_object(m, "preprocessor_config.json", &f->preprocessor, err) &&
            read_object(m, "processor_config.json", &f->processor, err);
 }
@@ -145,12 +163,13 @@ static void add_name(Maker *m)
 static bool read_tokenizer(const Maker *m, Arena *arena, Value *out, Err *err)
 {
     Str text;
-    TokenizerFiles f = tokenizer_files(arena, m->from->folder);
-    if (!f.vocab && m->from->encoder) f = tokenizer_files(arena, m->from->encoder);
+    const char *own = m->from->tokenizer_from;
+    TokenizerFiles f = own ? tokenizer_files_at(arena, own) : tokenizer_files(arena, m->from->folder);
+    if (!own && !f.vocab && m->from->encoder) f = tokenizer_files(arena, m->from->encoder);
     if (!f.vocab)
         return fail(err, EF_NOT_FOUND, "%s: tokenizer.json not found, nor another vocabulary, so "
-                    "no tokenizer can be put in", m->from->folder);
-    if (!str_is(path_name(f.vocab), "tokenizer.json")) 
+                    "no tokenizer can be put in", own ? own : m->from->folder);
+    if (!tokenizer_is_json(f.vocab))
         return tokenizer_converted(arena, &f, out, err);
     return file_read(arena, f.vocab, MOST_TOKENIZER, &text, err) &&
            (json_parse(arena, text, out, err) || within(err, "%s", f.vocab));

@@ -37,6 +37,7 @@ typedef struct HfSource {   /* what is known of a model; zero: nothing */
     int level;              /* of optimization; 0: by the graph's operators */
     bool external;          /* its weights will lie beside the file */
     HfTokenizer tokenizer;
+    const char *tokenizer_from; /* a folder or a vocabulary, instead of the folder's; or NULL */
     size_t compress_above;  /* bytes of a value; 0: 10240 */
 } HfSource;
 

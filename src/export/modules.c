@@ -223,7 +223,7 @@ static bool check_dense(const char *folder, const SafeTensor *w, const SafeTenso
     if (w->rank != 2 || !is_width(w->dim[0]) || !is_width(w->dim[1]))
         return fail(err, EF_BAD_MODEL, "%s: linear.weight: wanted a matrix", folder);
     if (!weights_is_real(w) || (bias && !weights_is_real(bias)))
-        return fail(err, EF_UNSUPPORTED, "%s: linear: found %s, wanted F32, F16 or BF16", folder,
+        return fail(err, EF_UNSUPPORTED, "%s: linear: found %s, wanted F32, F16, BF16 or F64", folder,
                     safetype_name(w->type));
     if (bias && (bias->rank != 1 || bias->dim[0] != w->dim[0]))
         return fail(err, EF_BAD_MODEL, "%s: linear.bias does not fit linear.weight", folder);
@@ -286,7 +286,7 @@ static bool open_dense(Arena *arena, const Modules *modules, int i, HeadStep *s,
 {
     const char *folder = modules->row[i].folder;
     Safetensors file = { 0 };
-    s->act = modules->row[i].act;
+    s->act = modules->row[i].act, s->file = config_name(arena, &modules->row[i]);
     if (!folder) return graph_dense(arena, modules->at.onnx, i, s, err);
     bool ok = checkpoint_open(arena, folder, &file, err) && read_dense(arena, folder, &file, s, err);
     safetensors_close(&file);

@@ -145,6 +145,10 @@ static Str dense(Encoder *m, const SentenceModule *s, const char *path, Str x, i
     const char *linear = build_path(m->b, "%s.linear", path);
     const SafeTensor *w = build_find(m->b, linear, "weight");
     int64_t out = w && w->rank == 2 ? w->dim[0] : -1;
+    if (out >= 0 && w->dim[1] != *width)
+        build_fail(m->b, EF_BAD_MODEL, "%.*s/config.json: Dense: found a vector of %lld numbers "
+                   "before it, wanted %lld, as its linear.weight takes", STR_ARG(s->path),
+                   (long long)*width, (long long)w->dim[1]);
     x = layer_gemm(m->b, linear, x, out, *width);
     *width = out;
     if (s->act == ACT_NONE) return x;

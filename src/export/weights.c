@@ -9,6 +9,11 @@ float weights_element(const SafeTensor *t, size_t i)
 {
     uint16_t half;
     float f;
+    double wide;
+    if (t->type == SAFE_F64) {
+        memcpy(&wide, t->data + 8 * i, 8);
+        return (float)wide;
+    }
     if (t->type == SAFE_F32) {
         memcpy(&f, t->data + 4 * i, 4);
         return f;
@@ -19,7 +24,8 @@ float weights_element(const SafeTensor *t, size_t i)
 
 bool weights_is_real(const SafeTensor *t)
 {
-    return t->type == SAFE_F32 || t->type == SAFE_F16 || t->type == SAFE_BF16;
+    return t->type == SAFE_F32 || t->type == SAFE_F16 || t->type == SAFE_BF16 ||
+           t->type == SAFE_F64;
 }
 
 /* A block of floats in the type of the file; halves take the place of the floats they were. */

@@ -4,7 +4,7 @@
 #define EXPORT_WEIGHTS_H
 #include "export/build.h"
 
-bool weights_is_real(const SafeTensor *);          /* F32, F16 or BF16 */
+bool weights_is_real(const SafeTensor *);          /* F32, F16, BF16 or F64 */
 float weights_element(const SafeTensor *, size_t index); /* of such a one */
 /* An OnnxPour; context: the Builder whose initializer it is. Holds at most a few MB at a time. */
 bool weights_pour(void *builder, const OnnxTensor *, FileWriter *, Err *);

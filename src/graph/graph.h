@@ -195,6 +195,8 @@ Form layout_reads(const Graph *, const Symbols *, const Layout *, int i, int k);
 bool graph_leads(const Tensor *); /* named [B, S, ...] */
 bool graph_per_row(const Tensor *, int rank); /* named [B, 1, ...]: one for all tokens of a row */
 bool graph_of_row(const Tensor *); /* named [B, ...] without the sequence: one for a row */
+/* Whether values made from positions are, for rows of S tokens, those that were proved. */
+bool layout_positions_hold(const Graph *, const Symbols *, const Layout *, int64_t S);
 bool layout_skips(const GraphNode *, int k); /* an input that no ragged plan reads: a proved mask */
 
 /* ---- where tokens become one vector a row, and what a value is at padding (ends.c) ---- */

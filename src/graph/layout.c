@@ -179,14 +179,14 @@ Form layout_reads(const Graph *g, const Symbols *s, const Layout *l, int i, int 
 }
 
 /* Known data of a value made from shapes: every row the same, and a longer row only adds to it. */
-static bool prefix_stable(const Tensor *small, const Tensor *large)
+static bool prefix_stable(const Tensor *small, const Tensor *large, int64_t large_S)
 {
     if (!small->data || !large->data || small->rank != large->rank || small->rank < 1) return false;
     int axis = -1;
     for (int i = 0; i < small->rank; i++)
-        if (small->dim[i] == SMALL_S && large->dim[i] == LARGE_S) axis = axis < 0 ? i : -2;
+        if (small->dim[i] == SMALL_S && large->dim[i] == large_S) axis = axis < 0 ? i : -2;
     if (axis < 0) return false;
-    size_t inner = dtype_size(small->type), a = inner * SMALL_S, b = inner * LARGE_S;
+    size_t inner = dtype_size(small->type), a = inner * SMALL_S, b = inner * (size_t)large_S;
     for (int i = axis + 1; i < small->rank; i++) {
         if (small->dim[i] != large->dim[i]) return false;
         a *= (size_t)small->dim[i], b *= (size_t)small->dim[i];
@@ -319,14 +319,37 @@ static bool meets_tokens(const GraphNode *n, const bool *carried)
     return any && !graph_is(n, "Shape") && !graph_is(n, "Size");
 }
 
-/* What meets the tokens and was made from shapes alone must not depend on the size of the batch. */
-static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, Layout *l)
+typedef struct Spread { /* values made from shapes alone, at two lengths */
+    const Graph *g;
+    const Symbols *s;
+    const Layout *l;
+    Inferred small, large; /* SMALL_S; S */
+    int64_t S;
+} Spread;
+
+/* What node i reads as input k is at S what it is at SMALL_S, and more of it. */
+static bool is_stable(const Spread *x, int i, int k)
 {
-    Inferred small, large;
+    const int v = x->g->node[i]->in[k];
+    const Tensor *named = &x->s->t[v], *at = &x->large.t[v];
+    if (x->S > LARGE_S && !at->data) return true; /* too large to be made here: as at LARGE_S */
+    if (layout_reads(x->g, x->s, x->l, i, k) == FORM_TOKEN || graph_attends(x->g->node[i]))
+        return prefix_stable(&x->small.t[v], at, x->S);
+    return named->data && /* the same at every size tried */
+           (x->S == LARGE_S || (tensor_same_shape(named, at) &&
+                                memcmp(named->data, at->data, tensor_bytes(at)) == 0));
+}
+
+/* What meets the tokens and was made from shapes alone must not depend on the size of the batch. */
+static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, const Layout *l,
+                               int64_t S)
+{
+    Spread x = { .g = g, .s = s, .l = l, .S = S };
     Err ignored;
     const bool *carried = graph_carried(g, arena);
-    if (!infer_known(g, arena, l->needed, 2, SMALL_S, &small, &ignored)) return false;
-    if (!infer_known(g, arena, l->needed, 3, LARGE_S, &large, &ignored)) return false;
+    if (!infer_known(g, arena, l->needed, 2, SMALL_S, &x.small, &ignored)) return false;
+    if (!infer_known(g, arena, l->needed, 3, S, &x.large, &ignored))
+        return S > LARGE_S; /* the run says why */
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         if (!l->needed[i] || l->node[i] == FORM_ROWS) continue; /* rows.c sees to those */
@@ -336,13 +359,18 @@ static bool spreads_are_stable(const Graph *g, Arena *arena, const Symbols *s, L
             if (v < 0 || carried[v] || g->value[v].constant || op_needs_values(n->op, k) ||
                 layout_skips(n, k))
                 continue;
-            bool stable = layout_reads(g, s, l, i, k) == FORM_TOKEN || graph_attends(n)
-                              ? prefix_stable(&small.t[v], &large.t[v])
-                              : s->t[v].data != NULL; /* the same at every size tried */
-            if (!stable) return false;
+            if (!is_stable(&x, i, k)) return false;
         }
     }
     return true;
+}
+
+bool layout_positions_hold(const Graph *g, const Symbols *s, const Layout *l, int64_t S)
+{
+    Arena scratch = { 0 };
+    bool hold = S <= LARGE_S || spreads_are_stable(g, &scratch, s, l, S);
+    arena_free(&scratch);
+    return hold;
 }
 
 bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, const int *outputs, int n, Layout *l)
@@ -365,7 +393,7 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, const int *out
         if (l->needed[i] && !place(g, s, l, padding, i))
             return not_ragged(l, str_format(arena, "node '%.*s' (%s) needs the padded form",
                                             STR_ARG(g->node[i]->node->name), g->node[i]->op->name));
-    if (!spreads_are_stable(g, arena, s, l))
+    if (!spreads_are_stable(g, arena, s, l, LARGE_S))
         return not_ragged(l, "a value made from positions depends on the batch");
     if (!rows_hold(g, s, outputs, n, l))
         return not_ragged(l, "integers of a row depend on the other rows or on padding");

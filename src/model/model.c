@@ -216,11 +216,14 @@ static bool open_graph(Model *m, const ModelSource *s, Err *err)
 {
     Outputs out = { 0 };
     const OnnxModel *onnx = &m->onnx->model;
-    bool ok = choose_precision(m, onnx, s->precision, err);
-    if (ok && model_makes_vectors(m))
-        ok = model_output(m, s, onnx, &out.name[0], err), out.n = 1;
-    else if (ok)
-        ok = model_takes_no_wish(m, &s->wish, err) && choose_outputs(m, onnx, &out, err);
+    if (model_makes_vectors(m)) { /* whose errors name the file of the head */
+        if (!model_output(m, s, onnx, &out.name[0], err)) return false;
+        out.n = 1;
+    } else if (!model_takes_no_wish(m, &s->wish, err)) {
+        return false;
+    }
+    bool ok = choose_precision(m, onnx, s->precision, err) &&
+              (model_makes_vectors(m) || choose_outputs(m, onnx, &out, err));
     if (ok && load_graph(m, onnx, &out, true, err)) return true;
     return within(err, "%.*s", STR_ARG(path_name(s->weights)));
 }
@@ -458,9 +461,7 @@ static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found %lld rows for %zu tokens",
                     shape->text, (long long)row->tokens, tokens);
-    if (m->config.head && !head_width(m->config.head, POOL_OWN, row->width))
-        return fail(err, EF_BAD_MODEL, "modules.json: a Dense does not take what comes to it (a "
-                    "token's vector has %lld numbers)", (long long)row->width);
+    if (m->config.head && !head_fits(m->config.head, row->width, err)) return false;
     if (shape->last != AXIS_LABELS || m->config.num_labels == 0 ||
         row->width == m->config.num_labels)
         return true;

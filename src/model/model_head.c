@@ -145,17 +145,16 @@ static bool settle_head(Model *m, const OnnxModel *onnx, const HeadWish *wish, V
     int width = last_dim(v) ? last_dim(v) : m->config.hidden_size;
     m->config.head = head;
     m->config.vector_size = (int)head_width(head, POOL_OWN, width);
-    return !width || m->config.vector_size ||
-           fail(err, EF_BAD_MODEL, "modules.json: a Dense does not take what comes to it (a "
-                "token's vector has %d numbers)", width);
+    return !width || head_fits(head, width, err);
 }
 
 bool model_output(Model *m, const ModelSource *s, const OnnxModel *onnx, Str *output, Err *err)
 {
     VectorHead *head = NULL;
     if ((s->modules || m->sentence) && !head_of_modules(m, s, onnx, &head, err)) return false;
-    return choose_output(m, onnx, &s->wish, head, output, err) &&
-           settle_head(m, onnx, &s->wish, head, *output, err);
+    if (!choose_output(m, onnx, &s->wish, head, output, err))
+        return within(err, "%.*s", STR_ARG(path_name(s->weights)));
+    return settle_head(m, onnx, &s->wish, head, *output, err);
 }
 
 bool model_packed_output(Model *m, const Value *facts, const HeadWish *wish, const OnnxModel *onnx,

@@ -2,8 +2,33 @@
  * source.c - the files of a model folder: which there are, and which are missing. */
 #include "model/source.h"
 
+#include <dirent.h>
+
 #include "data/checkpoint.h"
 #include "export/modules.h"
+
+/* The .onnx files of a folder: how many, one of them, and all of their names (NULL: not wanted). */
+static int list_onnx(Arena *arena, const char *folder, const char **one, Buf *names)
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        const char *path = path_join(arena, folder, str_of(entry->d_name));
+        if (!str_ends(str_of(entry->d_name), ".onnx") || !file_is(path)) continue;
+        *one = path;
+        if (names) buf_printf(names, "%s%s", n ? ", " : "", entry->d_name);
+        n++;
+    }
+    if (dir) closedir(dir);
+    return n;
+}
+
+const char *source_lone_onnx(Arena *arena, const char *folder)
+{
+    const char *one, *onnx = path_join(arena, folder, STR("onnx"));
+    if (list_onnx(arena, folder, &one, NULL) == 1) return one;
+    return list_onnx(arena, onnx, &one, NULL) == 1 ? one : NULL;
+}
 
 /* The first that is there of a folder's files and of those in its folder onnx, where Optimum and the
  * Hub's own conversions put them; what is written for it stands before what is made of a checkpoint. */
@@ -18,6 +43,7 @@ static const char *find_weights(Arena *arena, const char *folder, const char *en
         path_join(arena, folder, STR("model_quantized.onnx")),
         checkpoint,
         path_join(arena, folder, STR("onnx/model_quantized.onnx")),
+        source_lone_onnx(arena, folder), /* as Optimum does */
     };
     for (size_t i = 0; i < COUNT(places); i++)
         if (places[i] && (file_is(places[i]) || (i == 0 && dir_is(places[i])))) return places[i];
@@ -86,6 +112,30 @@ static bool no_adapter(const ModelSource *s, Err *err)
     return ok;
 }
 
+/* What a folder without model.onnx has instead, and what to do. */
+static const char *weights_remedy(Arena *arena, const ModelSource *s)
+{
+    static const char *const places[] = { ".", "onnx" };
+    const char *folder = s->weights ? path_dir(arena, s->weights) : ".", *one;
+    Buf names = { 0 };
+    const char *remedy = "; nor is there model.safetensors, pytorch_model.bin or another .onnx";
+    for (size_t i = 0; i < COUNT(places) && !names.n; i++)
+        if (list_onnx(arena, path_join(arena, folder, str_of(places[i])), &one, &names))
+            remedy = str_format(arena, "; %s has %.*s: give the one that is meant by its path",
+                                i ? "its folder onnx" : "the folder", (int)MIN(names.n, 200),
+                                names.p);
+    buf_free(&names);
+    return remedy;
+}
+
+static bool need_weights(const ModelSource *s, Err *err)
+{
+    Arena scratch = { 0 };
+    bool ok = need(s->weights, "model.onnx", "model weights", weights_remedy(&scratch, s), err);
+    arena_free(&scratch);
+    return ok;
+}
+
 bool source_files(const ModelSource *s, Err *err)
 {
     if (!no_adapter(s, err)) return false;
@@ -94,7 +144,7 @@ bool source_files(const ModelSource *s, Err *err)
         return false;
     if (!s->inside.tokenizer.p && !need(s->tokenizer.vocab, "tokenizer.json", "tokenizer", "", err))
         return false;
-    if (!need(s->weights, "model.onnx", "model weights", "", err)) return false;
+    if (!need_weights(s, err)) return false;
     const char *config = s->tokenizer.config;
     return !config || s->inside.tokenizer.p || need(config, "tokenizer_config.json", "tokenizer config", "", err);
 }

@@ -41,6 +41,8 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
 /* The usual names inside a folder, or in its folder onnx; files that need not be there stay NULL when
  * they are not. */
 void source_folder(Arena *, const char *folder, ModelSource *);
+/* The only .onnx of a folder, or of its folder onnx, by whatever name; NULL: none, or several. */
+const char *source_lone_onnx(Arena *, const char *folder);
 /* A lone .onnx: what it carries itself if that is enough, else with the files beside it. */
 void source_onnx(Arena *, const char *path, ModelSource *);
 /* Either of these, or a checkpoint's file with the others of its folder. False: something else. */

@@ -147,17 +147,37 @@ void head_to_length_one(float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) x[i] /= length;
 }
 
-int64_t head_width(const VectorHead *head, TaskPooling asked, int64_t width)
+/* Width of what comes out, or of what comes to *misfit, a dense layer that takes another one. */
+static int64_t head_flow(const VectorHead *head, TaskPooling asked, int64_t width,
+                         const HeadStep **misfit)
 {
     int64_t n = 0;
+    *misfit = NULL;
     for (size_t i = 0; i < COUNT(head_order); i++) n += head_has_way(head, asked, head_order[i]);
     n *= width;
     for (int i = 0; head && i < head->n; i++) {
         const HeadStep *s = &head->step[i];
-        if (s->weight && s->in != n) return 0;
+        if (s->weight && s->in != n) return *misfit = s, n;
         if (s->weight) n = s->out;
     }
     return n;
+}
+
+int64_t head_width(const VectorHead *head, TaskPooling asked, int64_t width)
+{
+    const HeadStep *misfit;
+    int64_t n = head_flow(head, asked, width, &misfit);
+    return misfit ? 0 : n;
+}
+
+bool head_fits(const VectorHead *head, int64_t width, Err *err)
+{
+    const HeadStep *misfit;
+    int64_t n = head_flow(head, POOL_OWN, width, &misfit);
+    return !misfit || fail(err, EF_BAD_MODEL, "%s: Dense: found a vector of %lld numbers before it "
+                           "(a token's has %lld), wanted %lld, as its linear.weight takes",
+                           misfit->file ? misfit->file : "head", (long long)n, (long long)width,
+                           (long long)misfit->in);
 }
 
 /* The widest vector between two dense layers; 0: there is none. */

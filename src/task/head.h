@@ -20,6 +20,7 @@ typedef struct HeadStep {
     const float *weight;         /* panels of a dense layer; NULL: this step is Normalize */
     const float *bias;           /* [out rounded up to 16], or NULL */
     Act act;
+    const char *file;            /* that says so, for messages: "2_Dense/config.json"; NULL: packed */
 } HeadStep;
 typedef struct VectorHead {
     bool way[POOL_WAYS];         /* those that are joined; POOL_OWN is not used */
@@ -48,6 +49,8 @@ const char *head_act_name(Act);                  /* "tanh"; ACT_NONE: "identity"
 /* Width of the vector that head_apply writes, or 0: a dense layer does not take what comes to it.
  * head NULL: one vector as wide as a token's. */
 int64_t head_width(const VectorHead *, TaskPooling, int64_t width);
+/* False, and an error that names the module, where it is 0 by the head's own ways. */
+bool head_fits(const VectorHead *, int64_t width, Err *);
 void head_apply(const VectorHead *, const HeadRow *, float *out); /* head NULL: the mean */
 void head_to_length_one(float *x, int64_t n);    /* zeros stay zeros */
 bool head_normalizes(const VectorHead *);              /* its last step is Normalize */

@@ -30,6 +30,9 @@ extern const Field part_entity[];                 /* what tokens make together *
       .help = "so many numbers of a vector, from its front; all unless said" },                   \
     { "encoding", 0, F_STR, .words = part_encoding_words,                                         \
       .help = "how vectors are written: numbers, or little-endian float32 in base64" }
+#define PART_PROMPT /* of the tasks that pool */                                                   \
+    { "prompt_name", 0, F_STR, .nullable = true,                                                  \
+      .help = "of the model's prompts, the one to put before every text; its default unless said" }
 #define PART_TOKENS                                                                               \
     { "tokens", 0, F_MSG, .repeated = true, .msg = part_token_info, .msg_name = "TokenInfo",      \
       .help = "of the text, without special ones; only if asked for" }

@@ -10,7 +10,7 @@ static const Field request[] = {
     { "pooling", 0, F_STR, .words = head_pooling_words,
       .help = "of the tokens' vectors: the model's own way (unless said), their mean or maximum, "
               "the first or the last; dense layers that follow stay" },
-    PART_OFFSETS, PART_RETURN_TOKENS, { 0 },
+    PART_PROMPT, PART_OFFSETS, PART_RETURN_TOKENS, { 0 },
 };
 
 static const Field result[] = {

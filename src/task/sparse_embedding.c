@@ -6,7 +6,8 @@
 #include "parts.h"
 
 static const Field request[] = {
-    PART_INPUTS, PART_METADATA(3), PART_TRUNCATE, PART_OFFSETS, PART_RETURN_TOKENS, { 0 },
+    PART_INPUTS, PART_METADATA(3), PART_TRUNCATE, PART_PROMPT, PART_OFFSETS, PART_RETURN_TOKENS,
+    { 0 },
 };
 
 static const Field result[] = {

@@ -117,23 +117,33 @@ bool tokenizer_tree(Arena *arena, const TokenizerFiles *f, Value *out, Err *err)
     return true;
 }
 
+bool tokenizer_is_json(const char *vocab)
+{
+    return str_ends(path_name(vocab), ".json") && !str_is(path_name(vocab), "vocab.json");
+}
+
 TokenizerFiles tokenizer_files_at(Arena *arena, const char *path)
 {
     TokenizerFiles f = { .vocab = path };
     if (dir_is(path)) return tokenizer_files(arena, path);
-    if (!str_ends(path_name(path), ".json") || str_is(path_name(path), "vocab.json"))
+    if (!tokenizer_is_json(path))
         find_sidecar(arena, path_dir(arena, path), &f);
     return f;
 }
 
+bool tokenizer_find(Arena *arena, const char *path, TokenizerFiles *f, Err *err)
+{
+    *f = tokenizer_files_at(arena, path);
+    return (f->vocab && file_is(f->vocab)) ||
+           fail(err, EF_NOT_FOUND,
+                "%s: found no tokenizer.json, vocab.txt, vocab.json or SentencePiece model", path);
+}
+
 static bool open_files(Arena *tree, Arena *arena, const char *path, Tokenizer **out, Err *err)
 {
-    TokenizerFiles f = tokenizer_files_at(tree, path);
+    TokenizerFiles f;
     Value root;
-    if (!f.vocab)
-        return fail(err, EF_NOT_FOUND,
-                    "%s: found no tokenizer.json, vocab.txt, vocab.json or SentencePiece model",
-                    path);
+    if (!tokenizer_find(tree, path, &f, err)) return false;
     return (tokenizer_tree(tree, &f, &root, err) &&
             tokenizer_from_value(arena, &root, out, err)) || within(err, "%s", f.vocab);
 }

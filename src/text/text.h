@@ -68,6 +68,8 @@ TokenizerFiles tokenizer_files(Arena *, const char *folder);
 /* Those of a folder, or one of the files that `vocab` may be: a tokenizer.json is then taken as it
  * is, the others with what stands beside them. */
 TokenizerFiles tokenizer_files_at(Arena *, const char *path);
+bool tokenizer_find(Arena *, const char *path, TokenizerFiles *, Err *); /* the same; false: none */
+bool tokenizer_is_json(const char *vocab); /* a tokenizer.json, by whatever name */
 /* The tree of a tokenizer.json, with the settings of the other files (settings.c); what is no
  * tokenizer.json is converted as transformers does. Tree and texts live in the arena. */
 bool tokenizer_tree(Arena *, const TokenizerFiles *, Value *out, Err *);

@@ -107,13 +107,30 @@ sed 1d whole.jsonl | head -3 >foreign && foreign "answers to other lines" few.js
 sed -n '2s/.\{9\}$//p' whole.jsonl >foreign && foreign "broken JSON" few.jsonl
 head -6 whole.jsonl >foreign && foreign "more lines than the input has" few.jsonl
 head -c 9 whole.jsonl >foreign && foreign "a beginning, but no input" /dev/null
-cp few.jsonl foreign && foreign "the input itself" foreign
 printf '{"id":0,"embedding":[1.0]}\n' >foreign && foreign "answers of another task" few.jsonl
 printf '\0\0\0' >foreign && foreign "zeros" few.jsonl
 printf '{"id":0,"error":{"message":"m","type":"t"}}\n{"id":1,"err' >cut.jsonl
 refuses "resume in the middle of an error" "1 of 5 lines failed" "$EF" map -m "$MODEL" few.jsonl -o cut.jsonl --resume
 [ "$(grep -c . cut.jsonl)" = 5 ] && sed -n '2,$p' cut.jsonl >rest && sed -n '2,5p' whole.jsonl | cmp -s - rest
 check $? "resume in the middle of an error: the rest is right"
+
+# ---- records without ids are told apart by their answers ----
+sed 's/.*"text":"\(.*\)"}/\1/' many.jsonl | head -300 >plain.txt
+works "map of plain lines" "$EF" map -m "$MODEL" plain.txt -o plain.jsonl
+for cut in 1 2 3 100 299; do
+    head -$cut plain.jsonl >cut.jsonl
+    works "resume behind line $cut" "$EF" map -m "$MODEL" plain.txt -o cut.jsonl --resume
+    same "resume behind line $cut" cut.jsonl plain.jsonl
+done
+head -100 plain.jsonl >foreign
+sed 1d plain.txt >changed.txt && foreign "a line was removed" changed.txt
+sed '50i to Goa' plain.txt >changed.txt && foreign "a line was put in" changed.txt
+sed '100s/.*/to Goa/' plain.txt >changed.txt && foreign "the last answered line was edited" changed.txt
+head -100 plain.txt >changed.txt && printf '\303\251 to Goa\n' >>changed.txt && works "lines that were not answered yet may change" \
+    "$EF" map -m "$MODEL" changed.txt -o foreign --resume
+refuses "other options" "line 101 .*another answer now" "$EF" map -m "$MODEL" changed.txt -o foreign --resume --offsets chars
+awk '{ gsub(/[0-9]\.[0-9]+/, "&1"); print }' plain.jsonl | head -100 >cut.jsonl
+works "resume where another CPU began" "$EF" map -m "$MODEL" plain.txt -o cut.jsonl --resume
 
 # ---- gzip and others ----
 head -700 many.jsonl | gzip >many.jsonl.gz && sed -n '701,$p' many.jsonl | gzip >>many.jsonl.gz

@@ -140,7 +140,7 @@ printf 'Delhi to Jaipur tomorrow\n\nVolvo to Goa\n' >lines
 works "--calibrate" "$EF" quantize deep/er/out -o q/lines --calibrate lines
 has "--calibrate" "on 2 texts"
 refuses "already quantized" "quantized already" "$EF" quantize q/arm64/model_quantized.onnx q/no.onnx
-refuses "onto itself" "place of its source" "$EF" quantize deep/er/out/model.onnx deep/er/out/model.onnx
+refuses "onto itself" "found the input" "$EF" quantize deep/er/out/model.onnx deep/er/out/model.onnx
 refuses "no .onnx" "export. writes it" "$EF" quantize "$GOLDEN/bert"
 refuses "target" "wanted avx512_vnni" "$EF" quantize deep/er/out --target sse
 refuses "dtype" "wanted int8" "$EF" quantize deep/er/out --dtype int4

@@ -66,6 +66,18 @@ own wav2vec2 "failed  *runs  *no task of this program does automatic-speech-reco
 own onnx-cut "failed  *runs  *" "does not run it"
 own tokenizer-broken "failed  *runs  *tokenizer.json: line 2" "does not run it"
 
+# A sentence-transformers folder is one, whatever the class in config.json: as it is and exported; without modules.json it is none.
+for model in mean last; do
+    cp -r "$ROOT/tests/golden/sentence/$model" "made/st-$model" && "$EF" export "made/st-$model" "made/st-$model-onnx" >/dev/null 2>err
+    for name in st-$model st-$model-onnx; do
+        (cd made && "$EF" validate "$name") >"said/$name" 2>err </dev/null
+        own $name "ok  *runs  *and answers, as sentence_embedding" "runs it, as sentence_embedding"
+    done
+done
+rm made/st-mean-onnx/modules.json && "$EF" metadata embed made/st-mean-onnx/model.onnx "$ROOT/tests/golden/sentence/mean" --task feature-extraction >/dev/null
+(cd made && "$EF" validate st-mean-onnx) >said/st-mean-onnx 2>err </dev/null
+own st-mean-onnx "ok  *runs  *and answers, as embedding" "runs it, as embedding"
+
 # ---- each check by its name (3.13), with what it found ----
 # says NAME CHECK WORDS
 says() {

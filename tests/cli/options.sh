@@ -152,6 +152,84 @@ works "build into the model's folder" "$EF" build -f c.yml -o in/x.encoderfile &
 cp in/x.encoderfile base && refuses "build onto a base that is a package" "the program that the package begins with" \
     "$EF" build -f c.yml -o base
 
+# ---- a name that ends in / is a folder's: nothing is made ----
+refuses "build onto x/" "wanted a file's (--output-dir" "$EF" build -f c.yml -o new/x/
+refuses "onnx convert onto x/" "wanted a file's name" "$EF" onnx convert bare.onnx new/x/
+[ ! -e new ] && pass || flunk "an output that ends in / leaves a folder behind"
+
+# ---- no command replaces what it reads ----
+cp bare.onnx own.onnx && printf 'to Goa\n' >own.txt && cp -r "$BUS" own && "$EF" export-graphml own.onnx -o own >/dev/null
+printf '{"a":1}' >own.json && ln -s own.onnx own_link.onnx
+stays() { # FILE COMMAND...
+    file=$1 && shift && cp -r "$file" before.copy
+    refuses "$*" "found \(the input\|a file of the source\).*nothing was written" timeout 20 "$EF" "$@"
+    cmp -s "$file" before.copy
+    check $? "$*: $file is not the same"
+}
+stays own.onnx quantize own.onnx -o own.onnx
+stays own.onnx quantize own.onnx -o own_link.onnx
+stays own.onnx onnx convert own.onnx own.onnx --fold
+stays own.onnx onnx convert own.onnx ./own_link.onnx
+stays own.onnx onnx extract own.onnx own.onnx --tag BertLayer.0
+stays own.json onnx extract own.onnx own.json --sidecar own.json --tag BertLayer.0
+stays own.onnx metadata embed own.onnx "$BUS" -o own.onnx
+stays own.graphml import-onnx own.graphml own.graphml
+stays own.onnx analyze own.onnx --output-file own.onnx
+stays own.onnx compare bare.onnx own.onnx --output-file own.onnx
+stays own.txt infer -m made -i own.txt -o own.txt
+stays own.txt map -m made own.txt -o own.txt
+stays own.txt map -m made own.txt -o own.txt --resume
+stays own/model.safetensors export own own/model.safetensors --no-config
+stays own/config.json export own own/config.json --no-config
+{
+    printf '\223NUMPY\001\000\166\000' && printf '%-117s\n' "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 1), }"
+    printf '\001\000\000\000\000\000\000\000'
+} >logits.npy
+stays logits.npy onnx run bare.onnx -i input_ids=logits.npy -i attention_mask=logits.npy -i token_type_ids=logits.npy
+refuses "export onto a file" "found a file, wanted a folder" "$EF" export own own.txt
+"$EF" map -m made --input-format text <own.txt -o own.txt >txt 2>err && flunk "map of stdin onto itself"
+"$EF" map -m made own.txt >>own.txt 2>err && flunk "map by the shell onto itself"
+[ "$(cat own.txt)" = "to Goa" ]
+check $? "map by the shell onto itself: own.txt is not the same"
+
+# ---- --tokenizer of the commands that write a model ----
+mkdir words && cp "$ROOT/tests/golden/torch/ner/vocab.txt" words
+works "export --tokenizer" "$EF" export "$BUS" worded --tokenizer words
+prints "export --tokenizer: the folder" '"ids":\[2,5,7,12,3\]' "$EF" tokenize -t worded "bus to pune"
+[ ! -e worded/tokenizer_config.json ] && cmp -s words/vocab.txt worded/vocab.txt
+check $? "export --tokenizer: none of the source's own files"
+mkdir lone && cp worded/model.onnx lone
+prints "export --tokenizer: inside" '"ids":\[2,5,7,12,3\]' "$EF" tokenize -m lone/model.onnx "bus to pune"
+cp worded/tokenizer.json renamed.json
+works "export --tokenizer FILE" "$EF" export "$BUS" again --tokenizer renamed.json && cmp -s renamed.json again/tokenizer.json
+check $? "export --tokenizer FILE: as tokenizer.json"
+works "metadata embed --tokenizer" "$EF" metadata embed bare.onnx "$BUS" -o lone/put.onnx --tokenizer words
+prints "metadata embed --tokenizer: inside" '"ids":\[2,5,7,12,3\]' "$EF" tokenize -m lone/put.onnx "bus to pune"
+refuses "metadata embed --tokenizer, none there" "--tokenizer: nowhere: found no tokenizer.json" \
+    "$EF" metadata embed bare.onnx "$BUS" -o lone/no.onnx --tokenizer nowhere
+refuses "export --tokenizer, none there" "--tokenizer: nowhere: found no tokenizer.json" "$EF" export "$BUS" no --tokenizer nowhere
+refuses "export --tokenizer into the source" "its own tokenizer would be replaced" "$EF" export own own --tokenizer words
+refuse "found --tokenizer beside it" export "$BUS" no --tokenizer words --no-tokenizer
+[ ! -e no ] && [ ! -e lone/no.onnx ] && pass || flunk "--tokenizer: a refusal writes nothing"
+
+# ---- an .onnx by another name ----
+cp -r made other_name && mv other_name/model.onnx other_name/encoder_model.onnx
+prints "the only .onnx of a folder" B-DEST "$EF" infer -m other_name "bus to Goa"
+works "quantize: the only .onnx of a folder" "$EF" quantize other_name -o other_small
+mkdir other_name/onnx && mv other_name/encoder_model.onnx other_name/onnx/my.onnx
+prints "the only .onnx of onnx" B-DEST "$EF" infer -m other_name "bus to Goa"
+cp bare.onnx other_name/onnx/decoder_model.onnx
+refuses "two of them, in onnx" "model.onnx not found.*its folder onnx has .*decoder_model.onnx.*give the one that is meant" \
+    "$EF" infer -m other_name x
+mv other_name/onnx/* other_name
+refuses "two of them" "the folder has .*my.onnx.*give the one that is meant by its path" "$EF" infer -m other_name x
+prints "and one by its path" B-DEST "$EF" infer -m other_name/my.onnx "bus to Goa"
+rm other_name/*.onnx && refuses "none of them" "nor is there model.safetensors" "$EF" infer -m other_name x
+
+# ---- names that are nearly right ----
+refuse "unknown option --pool: did you mean --pooling" infer -m made --pool cls x
+prints "serve --help names --port" "-http-port N .*(or --port)" "$EF" serve --help
+
 # ---- pooling is of vectors ----
 refuses "pooling of a tagger" "only vectors are pooled" "$EF" infer -m "$BUS" --pooling cls x
 

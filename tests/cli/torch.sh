@@ -23,11 +23,13 @@ works "safetensors" "$EF" infer -m safe/ner "$text"
 grep -v model_id txt >wanted && grep -q B-SRC wanted && pass || flunk "answers: $(cat wanted)"
 works "safetensors" "$EF" export $plain safe/ner safe/out
 package safe/ner safe/x && works "safetensors" "$EF" build -f yml
-for form in bin shards old; do
+for form in bin shards old compiled lightning double wide; do
     folder $form/ner ner && cp "$GOLDEN/ner/$form"/* $form/ner
     answers "$form: infer" "$EF" infer -m $form/ner "$text"
     works "$form: export" "$EF" export $plain $form/ner $form/out && same "$form: export" $form/out/model.onnx safe/out/model.onnx
 done
+folder some/ner ner && cp "$GOLDEN/ner/some"/* some/ner
+refuses "a prefix of some names" 'encoder.layer.0.*: not in the checkpoint, found "student.bert.encoder.layer.0' "$EF" export some/ner no
 package bin/ner bin/x && works "build" "$EF" build -f yml && same "build" bin/x safe/x
 answers "the package" bin/x infer "$text"
 
@@ -51,6 +53,11 @@ done
 cp "$GOLDEN/dense/model.safetensors" safe/st/2_Dense && cp "$GOLDEN/dense/bin/pytorch_model.bin" bin/st/2_Dense
 for form in safe bin; do works "$form: 2_Dense" "$EF" export $plain $form/st $form/dense; done
 same "2_Dense/pytorch_model.bin" bin/dense/model.onnx safe/dense/model.onnx
+
+echo '{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true}' >safe/st/1_Pooling/config.json
+refuses "a Dense that does not fit" "^encoderfile: error: 2_Dense/config.json: Dense: found a vector of 32 .* wanted 16" \
+    "$EF" infer -m safe/st hello
+refuses "export: a Dense that does not fit" "2_Dense/config.json: Dense: found a vector of 32 .* wanted 16" "$EF" export safe/st no
 
 # ---- weights by their path ----
 for file in safe/ner/model.safetensors bin/ner/pytorch_model.bin old/ner/pytorch_model.bin shards/ner/pytorch_model.bin.index.json; do

@@ -112,9 +112,29 @@ def models():
     torch.save({"linear." + k: v for k, v in dense.state_dict().items()}, f"{HERE}/dense/bin/pytorch_model.bin")
 
 
+def wrapped():
+    """The model of ner/ as training leaves it: in DataParallel, compiled, in a Lightning module, in float64."""
+    model = tf.BertForTokenClassification.from_pretrained(f"{HERE}/ner").eval()
+    plain = model.state_dict()
+    compiled = torch.compile(torch.nn.DataParallel(model)).state_dict()
+    assert all(k.startswith("_orig_mod.module.") for k in compiled)
+    lightning = torch.nn.Module()
+    lightning.model = model
+    wide = {k: v.double() if v.is_floating_point() else v for k, v in plain.items()}
+    some = {("student." + k if "encoder" in k else k): v for k, v in plain.items()}
+    for name, tensors in {"compiled": compiled,
+                          "lightning": {"epoch": 1, "state_dict": lightning.state_dict()}, "double": wide,
+                          "some": some}.items():
+        os.makedirs(f"{HERE}/ner/{name}")
+        torch.save(tensors, f"{HERE}/ner/{name}/pytorch_model.bin")
+    os.makedirs(f"{HERE}/ner/wide")
+    save_file({"model.module." + k: v.contiguous() for k, v in wide.items()}, f"{HERE}/ner/wide/model.safetensors")
+
+
 if __name__ == "__main__":
     shutil.rmtree(HERE, ignore_errors=True)
     os.makedirs(HERE)
     torch.manual_seed(1)
     files()
     models()
+    wrapped()
