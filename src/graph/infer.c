@@ -108,7 +108,7 @@ bool graph_infer_node(const GraphNode *node, Arena *arena, Arena *scratch, Infer
 
 bool graph_infer(const Graph *g, Arena *arena, Inferred *to, Err *err)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     bool ok = true;
     for (int i = 0; ok && i < g->n_node; i++) {
         const GraphNode *node = g->node[i];

@@ -252,7 +252,7 @@ static Sampled sample_whole_mask(Arena *arena, const Graph *g, const Symbols *s,
         return NOT_FOLLOWED;
     *m = (Mask){ .H = H, .queries = S, .S = S, .table = ARRAY(arena, float, H * (2 * S - 1)) };
     for (int64_t h = 0; h < H; h++) {
-        Arena scratch = { 0 };
+        Arena scratch = { .local = true };
         Sampled how = sample_head(&scratch, g, s, v, S, (int)h, m->table + h * (2 * S - 1));
         arena_free(&scratch);
         if (how != TAKEN) return how;
@@ -265,7 +265,7 @@ static Sampled sample_index(const Graph *g, const Symbols *s, int v, int64_t S, 
 {
     const int rank = s->t[v].rank;
     Axis axis[MAX_RANK] = { AXIS_NONE };
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Tensor t;
     Point *point = ARRAY(&scratch, Point, 2 * PLACES * S);
     Points points = { point, distance_points(S, 0, point), 1, S };
@@ -486,7 +486,7 @@ static bool probe_shorter(const Graph *g, const Symbols *s, const bool *makers, 
     static const int64_t lengths[] = { 2, 5, 17, 67, 257 };
     bool ok = true;
     for (size_t k = 0; ok && k < COUNT(lengths) && lengths[k] < S; k++) {
-        Arena scratch = { 0 };
+        Arena scratch = { .local = true };
         Verdict *v = ARRAY(&scratch, Verdict, g->n_node);
         ok = probe(g, &scratch, s, makers, lengths[k], v);
         for (int i = 0; ok && i < g->n_node; i++)
@@ -498,7 +498,7 @@ static bool probe_shorter(const Graph *g, const Symbols *s, const bool *makers, 
 
 MaskKind graph_probe_mask(const Graph *g, int64_t S)
 {
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Symbols s;
     Err ignored;
     bool ok = graph_symbols(g, &scratch, &s, &ignored), any;
@@ -516,7 +516,7 @@ MaskKind graph_probe_mask(const Graph *g, int64_t S)
 bool pass_mask(Graph *g, Err *err)
 {
     (void)err;
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     Symbols s;
     Err ignored; /* no shapes, no verdict: the graph runs padded */
     bool any;

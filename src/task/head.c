@@ -210,7 +210,7 @@ void head_apply(const VectorHead *head, const HeadRow *row, float *out)
 {
     int64_t room = head_room(head, row);
     if (!room) return apply_steps(head, row, out, NULL, out);
-    Arena scratch = { 0 };
+    Arena scratch = { .local = true };
     float *x = arena_raw(&scratch, (size_t)room * 2 * sizeof *x);
     apply_steps(head, row, x, x + room, out);
     arena_free(&scratch);
