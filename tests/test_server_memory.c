@@ -18,7 +18,10 @@ typedef struct Case {
 #define RPC(method, params)                                                                        \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" params "}}"
 #define NDJSON "Content-Type: application/x-ndjson\r\n"
+#define TEXTS4 "\"a\",\"b \\u0061\",\"a\",\"b\","
+#define TEXTS64 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4 TEXTS4
 static const Case cases[] = {
+    { "many texts", "/predict", JSON, "{\"inputs\":[" TEXTS64 TEXTS64 TEXTS64 TEXTS64 "\"a\"]}", ONE_A, 200 },
     { "a text", "/predict", JSON, "{\"inputs\":[\"a\"]}", REPLY_A, 200 },
     { "rubbish", "/predict", JSON, "{\"inputs\":[", "Failed to parse", 400 },
     { "a number", "/predict", JSON, "{\"inputs\":3}", "inputs", 422 },
@@ -39,7 +42,7 @@ static const Case cases[] = {
 /* Bytes of the reply, to the end of the connection or of what its head promises. */
 static const char *ask_case(const Running *r, const Case *c)
 {
-    char request[1024];
+    char request[8192];
     snprintf(request, sizeof request, "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %zu\r\n\r\n%s", c->path, c->fields,
              strlen(c->body), c->body);
     int fd = connect_to(r);
