@@ -28,7 +28,7 @@ typedef struct Call {
     Job *job[WINDOW];            /* ring: submitted and not answered yet */
     bool back[WINDOW];           /* its reply is there */
     int first, n;
-    Buf gathered;                /* (gathers) the request so far */
+    Buf gathered, plain;         /* (gathers) the request so far; a message that came packed */
     Buf watched, said, now;      /* (watches) the request; the last answer; this one */
 } Call;
 
@@ -217,11 +217,9 @@ static bool gather(Exchange *x, const GrpcFrame *frame, Err *err)
 {
     enum { TEXT = 2 };
     Call *call = x->own;
-    Arena arena = { .local = true };
-    Buf plain = { .arena = &arena };
     size_t most = x->loop->options.max_body;
-    bool ok = !frame->packed || gzip_unpack(&plain, frame->message, most, err), text = false;
-    Str message = frame->packed ? buf_view(&plain) : frame->message;
+    bool ok = !frame->packed || gzip_unpack(&call->plain, frame->message, most, err), text = false;
+    Str message = frame->packed ? buf_view(&call->plain) : frame->message;
     if (ok && call->messages == 0) buf_str(&call->gathered, message);
     Wire w = wire_over(message);
     while (ok && wire_next(&w, err)) {
@@ -230,7 +228,7 @@ static bool gather(Exchange *x, const GrpcFrame *frame, Err *err)
         text = true;
     }
     if (!text) wire_put_bytes(&call->gathered, TEXT, STR("")); /* sent, but empty */
-    arena_free(&arena);
+    buf_free(&call->plain);
     if (err->code == EF_OK && call->gathered.n > most)
         fail(err, EF_TOO_LARGE, "messages: found more than %zu bytes", most);
     return err->code == EF_OK;
@@ -419,6 +417,7 @@ static void end(Exchange *x)
     if (!call) return;
     drop_jobs(call);
     buf_free(&call->gathered);
+    buf_free(&call->plain);
     buf_free(&call->watched);
     buf_free(&call->said);
     buf_free(&call->now);
