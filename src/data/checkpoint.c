@@ -39,7 +39,7 @@ const char *checkpoint_find(Arena *arena, const char *folder)
 
 typedef bool ReadWeights(Arena *, Str bytes, Safetensors *, Err *);
 
-static ReadWeights *reader_of(const char *path)
+static ReadWeights *checkpoint_reader_of(const char *path)
 {
     return ends_as_safetensors(path) ? safetensors_read : torch_read;
 }
@@ -73,7 +73,7 @@ static Safetensors *find_shard(Index *x, Str name, Err *err)
     map_put(&x->open, x->arena, name, s);
     Mapping *file = &x->all->file[x->all->n_file++];
     const char *path = path_join(x->arena, x->folder, name);
-    return open_one(x->arena, path, reader_of(x->path), file, s, err) ? s : NULL;
+    return open_one(x->arena, path, checkpoint_reader_of(x->path), file, s, err) ? s : NULL;
 }
 
 static bool add_tensor(Index *x, Str name, Str place, Err *err)
@@ -110,7 +110,7 @@ static bool open_index(Index *x, Err *err)
 static bool open_alone(Arena *arena, const char *path, Safetensors *s, Err *err)
 {
     Mapping *file = NEW(arena, Mapping);
-    bool ok = open_one(arena, path, reader_of(path), file, s, err);
+    bool ok = open_one(arena, path, checkpoint_reader_of(path), file, s, err);
     s->file = file, s->n_file = 1;
     return ok;
 }

@@ -86,19 +86,19 @@ static void new_line(const Writer *w)
 }
 
 /* Before child i: the comma and the line end. */
-static void next(const Writer *w, size_t i)
+static void json_write_comma(const Writer *w, size_t i)
 {
     if (i) buf_char(w->b, ',');
     new_line(w);
 }
 
-static void enter(Writer *w, char bracket)
+static void json_write_open(Writer *w, char bracket)
 {
     buf_char(w->b, bracket);
     w->depth++;
 }
 
-static void leave(Writer *w, char bracket, size_t children)
+static void json_write_close(Writer *w, char bracket, size_t children)
 {
     w->depth--;
     if (children) new_line(w);
@@ -107,24 +107,24 @@ static void leave(Writer *w, char bracket, size_t children)
 
 static void write_list(Writer *w, const Value *v)
 {
-    enter(w, '[');
+    json_write_open(w, '[');
     for (size_t i = 0; i < v->list.n; i++) {
-        next(w, i);
+        json_write_comma(w, i);
         write_value(w, &v->list.items[i]);
     }
-    leave(w, ']', v->list.n);
+    json_write_close(w, ']', v->list.n);
 }
 
 static void write_map(Writer *w, const Value *v)
 {
-    enter(w, '{');
+    json_write_open(w, '{');
     for (size_t i = 0; i < v->map.n; i++) {
-        next(w, i);
+        json_write_comma(w, i);
         json_write_string(w->b, v->map.items[i].key);
         buf_puts(w->b, w->pretty ? ": " : ":");
         write_value(w, &v->map.items[i].value);
     }
-    leave(w, '}', v->map.n);
+    json_write_close(w, '}', v->map.n);
 }
 
 /* Compact: no function call for a comma, one reservation for a block. */
@@ -141,14 +141,14 @@ static void write_block(Buf *b, const float *x, size_t n)
 
 static void write_floats(Writer *w, const float *x, size_t n)
 {
-    enter(w, '[');
+    json_write_open(w, '[');
     if (w->pretty) {
-        for (size_t i = 0; i < n; i++) next(w, i), json_write_f32(w->b, x[i]);
+        for (size_t i = 0; i < n; i++) json_write_comma(w, i), json_write_f32(w->b, x[i]);
     } else if (n) {
         for (size_t i = 0; i < n; i += 64) write_block(w->b, x + i, MIN(n - i, (size_t)64));
         w->b->n--; /* the last comma */
     }
-    leave(w, ']', n);
+    json_write_close(w, ']', n);
 }
 
 static void write_value(Writer *w, const Value *v)

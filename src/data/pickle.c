@@ -124,7 +124,7 @@ static bool op_float(Machine *m, uint64_t unused)
     return push_new(m, (PickleValue){ .kind = PICKLE_FLOAT });
 }
 
-static bool take_bytes(Machine *m, uint64_t n, Str *out)
+static bool pickle_take_bytes(Machine *m, uint64_t n, Str *out)
 {
     if (n > (uint64_t)(m->end - m->at)) return pickle_fail(m, "the pickle is cut short");
     *out = (Str){ (const char *)m->at, (size_t)n };
@@ -136,7 +136,7 @@ static bool take_bytes(Machine *m, uint64_t n, Str *out)
 static bool op_long(Machine *m, uint64_t n)
 {
     Str s;
-    if (!take_bytes(m, n, &s)) return false;
+    if (!pickle_take_bytes(m, n, &s)) return false;
     if (n > 8) return push_new(m, (PickleValue){ .kind = PICKLE_LONG, .s = s });
     uint64_t value = n && s.p[n - 1] & 0x80 ? UINT64_MAX : 0;
     for (size_t i = s.n; i-- > 0;) value = value << 8 | (uint8_t)s.p[i];
@@ -146,7 +146,7 @@ static bool op_long(Machine *m, uint64_t n)
 static bool op_str(Machine *m, uint64_t n)
 {
     Str s;
-    if (!take_bytes(m, n, &s)) return false;
+    if (!pickle_take_bytes(m, n, &s)) return false;
     if (!utf8_valid(s)) return pickle_fail(m, "the text is no UTF-8");
     return push_new(m, (PickleValue){ .kind = PICKLE_STR, .s = s });
 }
@@ -245,7 +245,7 @@ static bool push_global(Machine *m, Str module, Str name)
                 (int)MIN(module.n, 60), module.p, (int)MIN(name.n, 60), name.p);
 }
 
-static bool take_line(Machine *m, Str *out)
+static bool pickle_take_line(Machine *m, Str *out)
 {
     const uint8_t *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
     if (!end) return pickle_fail(m, "the pickle is cut short");
@@ -258,7 +258,8 @@ static bool op_global(Machine *m, uint64_t unused)
 {
     Str module, name;
     (void)unused;
-    return take_line(m, &module) && take_line(m, &name) && push_global(m, module, name);
+    return pickle_take_line(m, &module) && pickle_take_line(m, &name) &&
+           push_global(m, module, name);
 }
 
 static bool op_stack_global(Machine *m, uint64_t unused)
