@@ -101,8 +101,8 @@ INLINE void products(int panels, Rows x, const uint8_t *w, int64_t panel, int64_
     sums_store(false, panels, (char *)to, row * (int64_t)sizeof(float));
 }
 /* to[16][count * 16] = 16 rows of x times panels, each `panel` bytes behind the last. */
-static void multiply(Rows x, const uint16_t *w, int64_t panel, int64_t steps, int64_t count,
-                     float *to, int64_t row)
+static void amx_multiply(Rows x, const uint16_t *w, int64_t panel, int64_t steps, int64_t count,
+                         float *to, int64_t row)
 {
     const uint8_t *from = (const uint8_t *)w;
     __asm__ volatile("" ::: "memory"); /* gcc does not know that a tile load reads memory */
@@ -117,14 +117,14 @@ static void multiply(Rows x, const uint16_t *w, int64_t panel, int64_t steps, in
 typedef struct Keys {           /* that a block of queries sees; from a multiple of DEEP on */
     int64_t from, to;
 } Keys;
-static Keys keys_of(const Attention *a, int64_t n, int64_t q0, int64_t q1)
+static Keys amx_keys_of(const Attention *a, int64_t n, int64_t q0, int64_t q1)
 {
     if (!a->window) return (Keys){ 0, n };
     return (Keys){ MAX(0, q0 - a->window) & -DEEP, MIN(n, q1 + a->window) };
 }
 
 /* What is added to a row's scores, from its first key on, and the scale. */
-static void prepare(const Head *h, int64_t query, Keys keys, float *scores)
+static void amx_prepare_scores(const Head *h, int64_t query, Keys keys, float *scores)
 {
     const Attention *a = h->a;
     const vf never = vf_set(-INFINITY), window = vf_set((float)a->window);
@@ -170,7 +170,7 @@ INLINE vf sum_of_each(vf v[SIDE])
 
 /* 16 rows of n scores to weights e^(scale * (score - largest)); one over their sums. Rows that are not
  * there cost their arithmetic: all 16 are taken together so that none is added up across its lanes. */
-static vf soften(const Head *h, int64_t n, float scale, float *scores, uint16_t *weights)
+static vf amx_soften(const Head *h, int64_t n, float scale, float *scores, uint16_t *weights)
 {
     const int64_t row_w = row_bf16(h->n), whole = n & -PANEL, rest = n - whole;
     const vf never = vf_set(-INFINITY), by = vf_set(scale * 1.44269504f);
@@ -201,7 +201,8 @@ static vf soften(const Head *h, int64_t n, float scale, float *scores, uint16_t 
     return vf_div(vf_set(1), sum_of_each(v));
 }
 
-static void result(const Head *h, int64_t i, int64_t count, const float *from, const float *scale)
+static void amx_store_result(const Head *h, int64_t i, int64_t count, const float *from,
+                             const float *scale)
 {
     const Attention *a = h->a;
     const int64_t row = row_bf16((int64_t)a->H * a->D);
@@ -216,10 +217,10 @@ static void result(const Head *h, int64_t i, int64_t count, const float *from, c
 }
 
 /* Up to 32 queries, 16 by 16. */
-static void attend(const Head *h, int64_t i, int64_t count)
+static void amx_attend(const Head *h, int64_t i, int64_t count)
 {
     const Attention *a = h->a;
-    Keys keys = keys_of(a, h->n, i, i + count);
+    Keys keys = amx_keys_of(a, h->n, i, i + count);
     int64_t n = keys.to - keys.from, panels = (n + SIDE - 1) / SIDE, at = keys.from - h->base;
     const int64_t row_w = row_bf16(h->n), two = sizeof(uint16_t);
     bool bare = !h->mask && !a->window && a->scale > 0;
@@ -231,23 +232,23 @@ static void attend(const Head *h, int64_t i, int64_t count)
             round_rows(h->q + (i + t) * a->ldq, a->ldq, count - t, a->D, q.row / two,
                        (uint16_t *)(q.p + t * q.row));
     for (int64_t t = 0; t < count; t += SIDE)
-        multiply((Rows){ q.p + t * q.row, q.row }, h->key_panels + at * h->depth * DEEP,
-                 h->depth * TILE_BYTES, h->depth, panels, h->scores + t * h->row, h->row);
+        amx_multiply((Rows){ q.p + t * q.row, q.row }, h->key_panels + at * h->depth * DEEP,
+                     h->depth * TILE_BYTES, h->depth, panels, h->scores + t * h->row, h->row);
     for (int64_t r = 0; !bare && r < count; r++)
-        prepare(h, i + r, keys, h->scores + r * h->row);
+        amx_prepare_scores(h, i + r, keys, h->scores + r * h->row);
     for (int64_t t = 0; t < count; t += SIDE) {
         float *scores = h->scores + t * h->row;
         uint16_t *weights = h->weights + t * row_w;
-        vf_store(scale + t, soften(h, n, bare ? a->scale : 1, scores, weights));
-        multiply((Rows){ (uint8_t *)weights, row_w * two }, h->value_panels + at * PANEL,
-                 h->keys * PANEL * two, (panels + 1) / 2, h->wide, scores, h->row);
+        vf_store(scale + t, amx_soften(h, n, bare ? a->scale : 1, scores, weights));
+        amx_multiply((Rows){ (uint8_t *)weights, row_w * two }, h->value_panels + at * PANEL,
+                     h->keys * PANEL * two, (panels + 1) / 2, h->wide, scores, h->row);
     }
     for (int64_t t = 0; t < count; t += SIDE)
-        result(h, i + t, MIN(SIDE, count - t), h->scores + t * h->row, scale + t);
+        amx_store_result(h, i + t, MIN(SIDE, count - t), h->scores + t * h->row, scale + t);
 }
 
 /* Rows of bf16 are filled up behind their last head. */
-static void fill_up(const Head *h, int64_t q0, int64_t q1)
+static void amx_fill_up(const Head *h, int64_t q0, int64_t q1)
 {
     const Attention *a = h->a;
     const int64_t C = (int64_t)a->H * a->D, row = row_bf16(C), end = row - C;
@@ -262,7 +263,7 @@ void amx_attention_bf16(const Attention *a, int r, int h, int64_t q0, int64_t q1
         avx512_attention(a, r, h, q0, q1, scratch);
         return;
     }
-    Keys keys = keys_of(a, n, q0, q1);
+    Keys keys = amx_keys_of(a, n, q0, q1);
     Head one = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
                  .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head, .n = n,
                  .base = keys.from, .keys = ROUND_UP(keys.to - keys.from, DEEP),
@@ -283,7 +284,7 @@ void amx_attention_bf16(const Attention *a, int r, int h, int64_t q0, int64_t q1
     pack_keys(&one);
     pack_values(&one);
     tiles_configure();
-    for (int64_t i = q0; i < q1; i += AT_ONCE) attend(&one, i, MIN(AT_ONCE, q1 - i));
+    for (int64_t i = q0; i < q1; i += AT_ONCE) amx_attend(&one, i, MIN(AT_ONCE, q1 - i));
     _tile_release();
-    if (one.outb && h == a->H - 1) fill_up(&one, q0, q1);
+    if (one.outb && h == a->H - 1) amx_fill_up(&one, q0, q1);
 }

@@ -165,7 +165,7 @@ INLINE void block_body(bool tall, int panels, const Linear *l, const Block *b, L
     if (b->last) late->t = b->t;
 }
 
-static void block(const Linear *l, const Block *b, Late *late)
+static void gemm_block(const Linear *l, const Block *b, Late *late)
 {
     bool tall = b->t.rows > SIDE;
     if (tall && b->t.panels == 2) block_body(true, 2, l, b, late);
@@ -202,7 +202,7 @@ static void walk_panels(Walk *w, const Linear *l, int64_t m, int rows, int64_t p
         b.ahead = w->ahead, b.lines = w->ahead < w->end ? w->lines : 0;
         w->ahead += b.lines * b.steps * STEP;
         b.w = (const uint8_t *)l->w + p * w->panel + k.from * TILE_BYTES;
-        block(l, &b, &w->late);
+        gemm_block(l, &b, &w->late);
     }
 }
 

@@ -66,7 +66,7 @@ static void load_queries(const Block *b)
 
 /* t->sum[panels][n][16] = n rows of x times panels of w; meanwhile keys or values of the
  * next head are asked for. */
-static void multiply(const Block *b, Product *t, int64_t n, const float *next, int64_t ld)
+static void attention_multiply(const Block *b, Product *t, int64_t n, const float *next, int64_t ld)
 {
     const Tiling rows = tiling_of(n, TILE_ROWS, 0);
     const float *x = t->x;
@@ -133,7 +133,7 @@ static vf largest_of(const Block *b, int p, float *scores, float *scale)
 }
 
 /* Scores of a panel to weights e^(score - largest); returns one over their sum. */
-static vf soften(const Block *b, int p)
+static vf attention_soften(const Block *b, int p)
 {
     const int64_t keys = b->keys.to - b->keys.from;
     float *scores = b->scores + p * keys * PANEL, scale;
@@ -147,7 +147,7 @@ static vf soften(const Block *b, int p)
     return vf_div(vf_set(1), sum);
 }
 
-static void store_result(const Block *b, int p, vf scale)
+static void attention_store(const Block *b, int p, vf scale)
 {
     vf v[PANEL];
     const int D = b->a->D;
@@ -166,7 +166,7 @@ static void store_result(const Block *b, int p, vf scale)
     }
 }
 
-static void attend(const Block *b)
+static void attention_block(const Block *b)
 {
     const Attention *a = b->a;
     int64_t keys = b->keys.to - b->keys.from;
@@ -176,23 +176,23 @@ static void attend(const Block *b)
                    .K = a->D, .sum = b->scores };
     Product pv = { .x = b->v + b->keys.from * b->ldv, .row = 1, .next = b->ldv, .w = b->scores,
                    .K = keys, .sum = b->panel };
-    multiply(b, &qk, keys, qk.x + a->D, b->ldk);
+    attention_multiply(b, &qk, keys, qk.x + a->D, b->ldk);
     for (int p = 0; p < ATTEND_PANELS; p++)
-        scale[p] = p < b->panels ? soften(b, p) : vf_set(0);
-    multiply(b, &pv, a->D, pv.x + a->D, b->ldv);
-    for (int p = 0; p < b->panels; p++) store_result(b, p, scale[p]);
+        scale[p] = p < b->panels ? attention_soften(b, p) : vf_set(0);
+    attention_multiply(b, &pv, a->D, pv.x + a->D, b->ldv);
+    for (int p = 0; p < b->panels; p++) attention_store(b, p, scale[p]);
 }
 
 /* The keys and values of one head are strewn over as many pages as there are tokens: where many
  * blocks of queries will read them they are gathered first. */
-static const float *gather(const float *from, int64_t ld, int D, Cut keys, float *to)
+static const float *attention_gather_keys(const float *from, int64_t ld, int D, Cut keys, float *to)
 {
     for (int64_t j = keys.from; j < keys.to; j++)
         memcpy(to + j * D, from + j * ld, (size_t)D * sizeof(float));
     return to;
 }
 
-static Cut keys_of(const Attention *a, int64_t length, int64_t q0, int64_t q1)
+static Cut attention_keys_of(const Attention *a, int64_t length, int64_t q0, int64_t q1)
 {
     if (!a->window) return (Cut){ 0, length };
     return (Cut){ MAX(0, q0 - a->window), MIN(length, q1 + a->window) };
@@ -210,18 +210,18 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
     b.scores = b.panel + (most * a->D + PANEL) * PANEL;
     if (q1 - q0 > GATHER_FROM) {
         float *copy = b.scores + most * length * PANEL;
-        Cut keys = keys_of(a, length, q0, q1);
-        b.k = gather(b.k, b.ldk, a->D, keys, copy);
-        b.v = gather(b.v, b.ldv, a->D, keys, copy + length * a->D);
+        Cut keys = attention_keys_of(a, length, q0, q1);
+        b.k = attention_gather_keys(b.k, b.ldk, a->D, keys, copy);
+        b.v = attention_gather_keys(b.v, b.ldv, a->D, keys, copy + length * a->D);
         b.ldk = b.ldv = a->D;
     }
     for (b.i = q0; b.i < q1; b.i += b.count) {
         b.count = (int)MIN(most * PANEL, q1 - b.i);
         b.panels = (b.count + PANEL - 1) / PANEL;
-        b.keys = keys_of(a, length, b.i, b.i + b.count);
+        b.keys = attention_keys_of(a, length, b.i, b.i + b.count);
         if (a->mask)
             b.mask = a->mask + r * a->mask_row + h * a->mask_head + b.i * a->mask_query;
         b.asks = far && b.ldk == a->ldk && b.i + b.count == q1 && h + 1 < a->H;
-        attend(&b);
+        attention_block(&b);
     }
 }
