@@ -26,7 +26,7 @@ static void put_str(Buf *b, int number, Str s)
     if (s.n) wire_put_bytes(b, number, s);
 }
 
-static void put_int(Buf *b, int number, int64_t n)
+static void onnx_put_int(Buf *b, int number, int64_t n)
 {
     if (n) wire_put_int(b, number, n);
 }
@@ -38,7 +38,7 @@ static void write_field(Buf *b, const Field *f, const char *from)
     switch (f->kind) {
     case F_STR:
     case F_DOMAIN: put_str(b, f->number, *(const Str *)at); break;
-    case F_INT: put_int(b, f->number, *(const int64_t *)at); break;
+    case F_INT: onnx_put_int(b, f->number, *(const int64_t *)at); break;
     case F_MSG: message_write(b, f->of, f->number, at); break;
     case F_STRS: /* empty names are places: written too */
         for (int i = 0; i < n; i++) wire_put_bytes(b, f->number, (*(Str *const *)at)[i]);
@@ -182,7 +182,7 @@ typedef struct Stream {
     Err *err;
 } Stream;
 
-static bool flush(Stream *s, Buf *b)
+static bool stream_flush(Stream *s, Buf *b)
 {
     bool ok = writer_add(s->to, b->p, b->n, s->err);
     b->n = 0;
@@ -225,8 +225,8 @@ static bool stream_tensor(Stream *s, Buf *b, const OnnxTensor *t)
     wire_put_tag(b, 5, WIRE_BYTES);
     wire_put_varint(b, size);
     tensor_head(b, t);
-    if (!is_poured(t)) return b->n < 1 << 16 || flush(s, b);
-    if (!flush(s, b)) return false;
+    if (!is_poured(t)) return b->n < 1 << 16 || stream_flush(s, b);
+    if (!stream_flush(s, b)) return false;
     uint64_t begin = s->to->written;
     if (!s->pour(s->context, t, s->to, s->err)) return false;
     assert(s->to->written - begin == tensor_bytes(&t->t));
@@ -246,7 +246,7 @@ static bool stream_graph(Stream *s, Buf *b, int number, const OnnxGraph *graph)
     }
     wire_put_tag(b, number, WIRE_BYTES);
     wire_put_varint(b, size);
-    bool ok = flush(s, b) && flush(s, &rest);
+    bool ok = stream_flush(s, b) && stream_flush(s, &rest);
     for (int i = 0; ok && i < graph->n_init; i++) ok = stream_tensor(s, b, &graph->init[i]);
     buf_free(&rest);
     return ok;
@@ -262,7 +262,7 @@ bool onnx_write_file(FileWriter *to, const OnnxModel *model, OnnxPour *pour, voi
         if (f->of == &message_graph) ok = stream_graph(&s, &b, f->number, &model->graph);
         else write_field(&b, f, (const char *)model);
     }
-    ok = ok && flush(&s, &b);
+    ok = ok && stream_flush(&s, &b);
     buf_free(&b);
     return ok;
 }
