@@ -113,7 +113,7 @@ static bool mask_strides(const OpCall *c, int64_t B, int64_t S, Attention *a, Er
 }
 
 /* An entry of a table by distance, which goes on as it ends. */
-static int64_t entry(const Tensor *table, int64_t distance)
+static int64_t relative_table_entry(const Tensor *table, int64_t distance)
 {
     int64_t n = table->dim[table->rank - 1], middle = n / 2;
     return MIN(MAX(distance + middle, (int64_t)0), n - 1);
@@ -131,7 +131,8 @@ static bool bias_strides(OpCall *c, int64_t S, Attention *a, Err *err)
         if (!longer) return false;
         for (int64_t h = 0; h < rows; h++)
             for (int64_t d = 0; d < width; d++)
-                longer[h * width + d] = table[h * t->dim[1] + entry(t, d - width / 2)];
+                longer[h * width + d] =
+                    table[h * t->dim[1] + relative_table_entry(t, d - width / 2)];
         table = longer;
     }
     a->mask = table + width / 2;
@@ -141,7 +142,7 @@ static bool bias_strides(OpCall *c, int64_t S, Attention *a, Err *err)
     return true;
 }
 
-static bool relative(OpCall *c, const AttendJob *job, int which, Relative *to, Err *err)
+static bool relative_find(OpCall *c, const AttendJob *job, int which, Relative *to, Err *err)
 {
     const Tensor *t = op_in(c, ATT_C2P + which), *by = op_in(c, ATT_C2P_BY + which);
     const int64_t S = job->S;
@@ -161,7 +162,8 @@ static bool relative(OpCall *c, const AttendJob *job, int which, Relative *to, E
     if (!table) return false;
     for (int64_t d = 1 - S; d < S; d++) /* a hostile package must not lead out of the panels */
         table[d + S - 1] = (int32_t)MIN(
-            MAX((int64_t)((const int32_t *)by->data)[entry(by, d)], (int64_t)0), job->P - 1);
+            MAX((int64_t)((const int32_t *)by->data)[relative_table_entry(by, d)], (int64_t)0),
+            job->P - 1);
     to->by = table;
     return true;
 }
@@ -179,7 +181,7 @@ typedef struct Row {
     float *sum;         /* [QUERY_BLOCK, n]: all that is added */
 } Row;
 
-static float *take(float **from, int64_t n)
+static float *attend_take_floats(float **from, int64_t n)
 {
     float *p = *from;
     *from += ROUND_UP(n, PANEL);
@@ -195,7 +197,8 @@ static size_t scratch_floats(const AttendJob *job)
     return (size_t)ROUND_UP(n, 64);
 }
 
-static const float *rotated(const AttendJob *job, const float *x, int64_t ld, int64_t n, float *to)
+static const float *attend_rotate(const AttendJob *job, const float *x, int64_t ld, int64_t n,
+                                  float *to)
 {
     const int64_t D = job->a.D;
     for (int64_t t = 0; t < n; t++)
@@ -213,7 +216,8 @@ static void times_positions(const Row *r, const Relative *rel, const float *x, i
     r->job->c->k->gemm_f32->run(&l, 0, n, 0, panels);
 }
 
-static int64_t position(const Relative *rel, int64_t row, int64_t column, int64_t S, int64_t P)
+static int64_t relative_position(const Relative *rel, int64_t row, int64_t column, int64_t S,
+                                 int64_t P)
 {
     if (rel->by) return rel->by[row - column + S - 1];
     return MIN(MAX(tensor_get_int(rel->at, row * S + column), (int64_t)0), P - 1);
@@ -233,11 +237,12 @@ static void add_positions(Row *r, int64_t q0, int64_t q1)
                 float *sum = &r->sum[(i - q0) * n + j];
                 *sum = r->mask ? r->mask[i * r->a.mask_query + j] : 0;
                 if (job->c2p.panels)
-                    *sum += r->by_q[(i - q0) * ld + position(&job->c2p, i, j, S, P)];
+                    *sum += r->by_q[(i - q0) * ld + relative_position(&job->c2p, i, j, S, P)];
             }
         for (int64_t j = 0; job->p2c.panels && j < n; j++)
             for (int64_t i = from; i < to; i++)
-                r->sum[(i - q0) * n + j] += r->by_k[j * ld + position(&job->p2c, j, i, S, P)];
+                r->sum[(i - q0) * n + j] +=
+                    r->by_k[j * ld + relative_position(&job->p2c, j, i, S, P)];
     }
 }
 
@@ -273,17 +278,18 @@ static void attend_item(void *arg, int index, int worker)
     r.a.v += first * all->ldv + h * D, r.a.out += first * all->ldo + h * D;
     if (all->mask) r.a.mask += row * all->mask_row + h * all->mask_head;
     r.mask = r.a.mask;
-    r.scratch = take(&scratch, (int64_t)ROUND_UP(attention_scratch(job->S, all->D), 64));
+    r.scratch =
+        attend_take_floats(&scratch, (int64_t)ROUND_UP(attention_scratch(job->S, all->D), 64));
     if (job->cos) {
-        r.a.q = rotated(job, r.a.q, r.a.ldq, n, take(&scratch, n * D));
-        r.a.k = rotated(job, r.a.k, r.a.ldk, n, take(&scratch, n * D));
+        r.a.q = attend_rotate(job, r.a.q, r.a.ldq, n, attend_take_floats(&scratch, n * D));
+        r.a.k = attend_rotate(job, r.a.k, r.a.ldk, n, attend_take_floats(&scratch, n * D));
         r.a.ldq = r.a.ldk = D;
         job->attend(&r.a, 0, 0, 0, n, r.scratch);
         return;
     }
-    r.by_q = take(&scratch, QUERY_BLOCK * ROUND_UP(job->P, PANEL));
-    r.by_k = take(&scratch, n * ROUND_UP(job->P, PANEL));
-    r.sum = take(&scratch, QUERY_BLOCK * n);
+    r.by_q = attend_take_floats(&scratch, QUERY_BLOCK * ROUND_UP(job->P, PANEL));
+    r.by_k = attend_take_floats(&scratch, n * ROUND_UP(job->P, PANEL));
+    r.sum = attend_take_floats(&scratch, QUERY_BLOCK * n);
     attend_relative(&r);
 }
 
@@ -295,7 +301,7 @@ static const int32_t *equal_rows(const OpCall *c, int64_t B, int64_t S)
     return start;
 }
 
-static Attention arguments(const OpCall *c, int64_t B)
+static Attention attend_arguments(const OpCall *c, int64_t B)
 {
     const Tensor *q = c->in[ATT_Q], *k = c->in[ATT_K], *v = c->in[ATT_V];
     int64_t H = op_attr_int(c, "heads", 1), D = head_size(c);
@@ -317,7 +323,7 @@ static bool attend_run(OpCall *c, Err *err)
 {
     const Tensor *q = c->in[0], *cos = op_in(c, ATT_COS), *sin = op_in(c, ATT_SIN);
     int64_t B = c->ragged ? c->ragged->B : q->dim[0], S = c->ragged ? c->ragged->S : q->dim[1];
-    AttendJob job = { .c = c, .a = arguments(c, B), .S = S };
+    AttendJob job = { .c = c, .a = attend_arguments(c, B), .S = S };
     job.attend = op_attr_int(c, "bf16", 0) ? c->k->attention_bf16 : c->k->attention;
     if (c->low_in) {
         job.a.ldb = row_bf16(q->dim[2]);
@@ -331,7 +337,8 @@ static bool attend_run(OpCall *c, Err *err)
     if (op_in(c, ATT_C2P) || op_in(c, ATT_P2C)) job.P = op_attr_int(c, "positions", 0);
     if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, S, &job.a, err))
         return false;
-    if (!relative(c, &job, 0, &job.c2p, err) || !relative(c, &job, 1, &job.p2c, err)) return false;
+    if (!relative_find(c, &job, 0, &job.c2p, err) || !relative_find(c, &job, 1, &job.p2c, err))
+        return false;
     if (c->ragged)
         job.a.window = (int)MIN(MAX(op_attr_int(c, "window", 0), 0), (int64_t)INT32_MAX);
     job.a.start = c->ragged ? c->ragged->start : equal_rows(c, B, S);

@@ -15,16 +15,11 @@ typedef struct Heads {
 enum { MAX_HEADS = 65536 };
 enum { IN_Q, IN_K, IN_V, IN_MASK, IN_PAST_K, IN_PAST_V, IN_LENGTHS };
 
-static bool is_float(DType type)
-{
-    return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
-}
-
 /* Heads, tokens and size of an input in either layout. */
 static bool split_heads(const OpCall *call, int input, int64_t heads, int64_t out[3], Err *err)
 {
     const Tensor *t = call->in[input];
-    if (!is_float(t->type)) return op_wrong_input(call, input, "floats", err);
+    if (!dtype_is_float(t->type)) return op_wrong_input(call, input, "floats", err);
     if (t->rank == 4) {
         memcpy(out, t->dim + 1, 3 * sizeof *out);
         return true;
@@ -38,7 +33,8 @@ static bool split_heads(const OpCall *call, int input, int64_t heads, int64_t ou
     return true;
 }
 
-static bool past_fits(const OpCall *call, int input, const Heads *h, int64_t size, Err *err)
+static bool attention_past_fits(const OpCall *call, int input, const Heads *h, int64_t size,
+                                Err *err)
 {
     const Tensor *t = call->in[input];
     if (t->rank == 4 && t->dim[0] == h->B && t->dim[1] == h->G && t->dim[2] == h->P &&
@@ -47,7 +43,7 @@ static bool past_fits(const OpCall *call, int input, const Heads *h, int64_t siz
     return op_wrong_input(call, input, "a cache [batch, heads, tokens, size] like its input", err);
 }
 
-static bool mask_fits(const OpCall *call, const Heads *h, Err *err)
+static bool attention_mask_fits(const OpCall *call, const Heads *h, Err *err)
 {
     const Tensor *mask = op_in(call, IN_MASK), *lengths = op_in(call, IN_LENGTHS);
     const int64_t dim[4] = { h->B, h->H, h->Q, h->S };
@@ -84,12 +80,12 @@ static bool find_heads(const OpCall *call, Heads *h, Err *err)
     if (!past_k != !past_v)
         return op_fail(call, err, "found one cache, wanted past_key and past_value");
     h->P = past_k && past_k->rank == 4 ? past_k->dim[2] : 0;
-    if (past_k &&
-        (!past_fits(call, IN_PAST_K, h, h->D, err) || !past_fits(call, IN_PAST_V, h, h->E, err)))
+    if (past_k && (!attention_past_fits(call, IN_PAST_K, h, h->D, err) ||
+                   !attention_past_fits(call, IN_PAST_V, h, h->E, err)))
         return false;
     h->S = h->P + k[1];
     const Tensor scores = { .type = T_F32, .rank = 4, .dim = { h->B, h->H, h->Q, h->S } };
-    return tensor_sane(&scores, err) && mask_fits(call, h, err);
+    return tensor_sane(&scores, err) && attention_mask_fits(call, h, err);
 }
 
 static bool attention_shape(OpCall *call, Err *err)
@@ -118,7 +114,8 @@ typedef struct Job {
 } Job;
 
 /* [B, heads, past + tokens, size] as doubles from either layout. */
-static double *gathered(OpCall *call, int input, int past, int64_t heads, int64_t size, Err *err)
+static double *attention_gather(OpCall *call, int input, int past, int64_t heads, int64_t size,
+                                Err *err)
 {
     const Tensor *t = call->in[input], *cache = past ? op_in(call, past) : NULL;
     const bool flat = t->rank == 3;
@@ -170,7 +167,7 @@ static void keep_scores(const Job *job, int64_t mode, int64_t at, const double *
         tensor_store(&call->out[3], at, job->h.S, row);
 }
 
-static void soften(double *row, int64_t n)
+static void attention_softmax(double *row, int64_t n)
 {
     double top = -INFINITY, sum = 0;
     for (int64_t i = 0; i < n; i++) top = fmax(top, row[i]);
@@ -178,7 +175,7 @@ static void soften(double *row, int64_t n)
     for (int64_t i = 0; i < n && sum != 0; i++) row[i] /= sum;
 }
 
-static void attend(const Job *job, int64_t bh, int64_t q, double *row)
+static void attention_attend_query(const Job *job, int64_t bh, int64_t q, double *row)
 {
     const Heads *h = &job->h;
     const int64_t b = bh / h->H, head = bh % h->H, kv = b * h->G + head / (h->H / h->G);
@@ -201,7 +198,7 @@ static void attend(const Job *job, int64_t bh, int64_t q, double *row)
         row[s] = bias == -INFINITY ? bias : row[s] + bias;
     }
     keep_scores(job, 2, out, row);
-    soften(row, h->S);
+    attention_softmax(row, h->S);
     keep_scores(job, 3, out, row);
     for (int64_t e = 0; e < h->E; e++) y[e] = 0;
     for (int64_t s = 0; s < h->S && seen; s++)
@@ -212,7 +209,8 @@ static void attend_range(void *context, int64_t from, int64_t to)
 {
     const Job *job = context;
     for (int64_t i = from; i < to; i++) /* i is a head of a row of the batch */
-        for (int64_t q = 0; q < job->h.Q; q++) attend(job, i, q, job->row + i * job->h.S);
+        for (int64_t q = 0; q < job->h.Q; q++)
+            attention_attend_query(job, i, q, job->row + i * job->h.S);
 }
 
 static void store_result(const Job *job)
@@ -237,9 +235,9 @@ static bool attention_run(OpCall *call, Err *err)
     Heads *h = &job.h;
     if (!find_heads(call, h, err)) return false;
     job.scale = onnx_float(call->node, "scale", (float)(1 / sqrt((double)MAX(h->D, 1))));
-    job.q = gathered(call, IN_Q, 0, h->H, h->D, err);
-    job.k = job.q ? gathered(call, IN_K, IN_PAST_K, h->G, h->D, err) : NULL;
-    job.v = job.k ? gathered(call, IN_V, IN_PAST_V, h->G, h->E, err) : NULL;
+    job.q = attention_gather(call, IN_Q, 0, h->H, h->D, err);
+    job.k = job.q ? attention_gather(call, IN_K, IN_PAST_K, h->G, h->D, err) : NULL;
+    job.v = job.k ? attention_gather(call, IN_V, IN_PAST_V, h->G, h->E, err) : NULL;
     job.y = job.v ? op_scratch(call, MAX(h->B * h->H * h->Q * h->E, 1), sizeof *job.y, err) : NULL;
     job.row = job.y ? op_scratch(call, MAX(h->B * h->H * h->S, 1), sizeof *job.row, err) : NULL;
     if (!job.row) return false;

@@ -56,8 +56,8 @@ static void gather_heads(void *context, int64_t begin, int64_t end)
     }
 }
 
-static float *gathered(OpCall *call, const Multi *m, const Part *from, const Tensor *past,
-                       int64_t past_at, Err *err)
+static float *contrib_attention_gather(OpCall *call, const Multi *m, const Part *from,
+                                       const Tensor *past, int64_t past_at, Err *err)
 {
     const int64_t tokens = from->tokens + (past ? m->P : 0), count = m->B * m->N * tokens;
     Gathered g = { m, from, past, past_at, op_scratch(call, MAX(count * from->size, 1), 4, err) };
@@ -84,7 +84,7 @@ static MaskKind mask_kind(const Multi *m)
     return t->rank == 2 ? MASK_KEYS : t->rank == 3 ? MASK_QUERIES : MASK_SQUARE;
 }
 
-static bool mask_fits(const OpCall *call, int input, const Multi *m, Err *err)
+static bool contrib_attention_mask_fits(const OpCall *call, int input, const Multi *m, Err *err)
 {
     const Tensor *t = m->mask;
     bool fits = false;
@@ -109,7 +109,7 @@ static bool mask_fits(const OpCall *call, int input, const Multi *m, Err *err)
 }
 
 /* Whether query s of row b sees key t. */
-static bool sees(const Multi *m, MaskKind kind, int64_t b, int64_t s, int64_t t)
+static bool query_sees_key(const Multi *m, MaskKind kind, int64_t b, int64_t s, int64_t t)
 {
     const Tensor *mask = m->mask;
     switch (kind) {
@@ -139,7 +139,7 @@ typedef struct Soften {
     const Multi *m;
 } Soften;
 
-static void soften(void *context, int64_t from, int64_t to)
+static void contrib_attention_softmax(void *context, int64_t from, int64_t to)
 {
     const Soften *job = context;
     const Multi *m = job->m;
@@ -149,7 +149,7 @@ static void soften(void *context, int64_t from, int64_t to)
         float *row = m->scores + i * m->T;
         const float *bias = m->added ? m->added + bias_row(m, b, n, s) : NULL;
         for (int64_t t = 0; t < m->T; t++) {
-            float add = kind && !sees(m, kind, b, s, t) ? m->filter : 0;
+            float add = kind && !query_sees_key(m, kind, b, s, t) ? m->filter : 0;
             if (m->causal && t > m->P + s) add = -FLT_MAX;
             row[t] = row[t] * m->scale + add + (bias ? bias[t] : 0);
         }
@@ -176,11 +176,12 @@ static void keep_cache(OpCall *call, int out, int64_t at, const float *from, int
 }
 
 /* Outputs 1 and 2 are the caches, or output 1 both. */
-static bool attend(OpCall *call, Multi *m, bool one_cache, Err *err)
+static bool contrib_attention_attend(OpCall *call, Multi *m, bool one_cache, Err *err)
 {
-    const float *q = gathered(call, m, &m->q, NULL, 0, err);
-    const float *k = q ? gathered(call, m, &m->k, m->past_k, 0, err) : NULL;
-    const float *v = k ? gathered(call, m, &m->v, m->past_v, m->past_at, err) : NULL;
+    const float *q = contrib_attention_gather(call, m, &m->q, NULL, 0, err);
+    const float *k = q ? contrib_attention_gather(call, m, &m->k, m->past_k, 0, err) : NULL;
+    const float *v =
+        k ? contrib_attention_gather(call, m, &m->v, m->past_v, m->past_at, err) : NULL;
     const int64_t each = m->B * m->N;
     m->scores = v ? op_scratch(call, MAX(each * m->S * m->T, 1), sizeof(float), err) : NULL;
     float *y = m->scores ? op_scratch(call, MAX(each * m->S * m->E, 1), sizeof(float), err) : NULL;
@@ -198,7 +199,7 @@ static bool attend(OpCall *call, Multi *m, bool one_cache, Err *err)
                   .matrices = { each, each } };
     if (!product_f32(call, &p, q, k, true, m->scores, err)) return false;
     Soften job = { call, m };
-    if (m->T) op_split(call, each * m->S, MAX(16384 / m->T, 1), soften, &job);
+    if (m->T) op_split(call, each * m->S, MAX(16384 / m->T, 1), contrib_attention_softmax, &job);
     p.N = m->E, p.K = m->T;
     return product_f32(call, &p, m->scores, v, false, y, err) && store_heads(call, m, y, err);
 }
@@ -278,7 +279,7 @@ static bool find_attention(const OpCall *call, const Inputs *at, Multi *m, Colum
     m->bias = op_in(call, at->bias);
     if (m->scale == 0) m->scale = 1 / sqrtf((float)MAX(m->D, 1));
     const Tensor scores = { .type = T_F32, .rank = 4, .dim = { m->B, m->N, m->S, m->T } };
-    return tensor_sane(&scores, err) && mask_fits(call, at->mask, m, err) &&
+    return tensor_sane(&scores, err) && contrib_attention_mask_fits(call, at->mask, m, err) &&
            bias_fits(call, at->bias, m, err);
 }
 
@@ -288,7 +289,7 @@ static bool attention_outputs(OpCall *call, const Multi *m, const Columns *c, DT
            op_out(call, 1, type, 5, (int64_t[]){ 2, m->B, m->N, m->T, m->D });
 }
 
-static bool attention_shape(OpCall *call, Err *err)
+static bool contrib_attention_shape(OpCall *call, Err *err)
 {
     Multi m;
     Columns c;
@@ -310,7 +311,7 @@ static void cut_columns(Multi *m, const Columns *c, const float *x, const float 
     if (bias) m->k.bias += c->q, m->v.bias += c->q + c->k;
 }
 
-static bool attention_run(OpCall *call, Err *err)
+static bool contrib_attention_run(OpCall *call, Err *err)
 {
     Multi m;
     Columns c;
@@ -326,7 +327,7 @@ static bool attention_run(OpCall *call, Err *err)
     };
     if (!y || !product_f32(call, &p, x, w, false, y, err)) return false;
     cut_columns(&m, &c, y, bias);
-    return attend(call, &m, true, err);
+    return contrib_attention_attend(call, &m, true, err);
 }
 
 static bool q_attention_shape(OpCall *call, Err *err)
@@ -366,15 +367,15 @@ static bool q_attention_run(OpCall *call, Err *err)
     for (int64_t i = 0; i < rows * all; i++)
         y[i] = (float)job.y[i] * (x_scale * (float)tensor_get(call->in[4], one ? 0 : i % all));
     cut_columns(&m, &c, y, op_in(call, 2) ? call->in[2]->data : NULL);
-    return attend(call, &m, true, err);
+    return contrib_attention_attend(call, &m, true, err);
 }
 
 /* ---- MultiHeadAttention(q, k, v, bias, mask, attention_bias, past_k, past_v) ---- */
 enum { MHA_Q, MHA_K, MHA_V, MHA_BIAS, MHA_MASK, MHA_ADDED, MHA_PAST_K, MHA_PAST_V };
 
 /* [B, tokens, N * size], [B, N, tokens, size], or slice `which` of [B, tokens, N, parts, size]. */
-static bool find_part(const OpCall *call, const Multi *m, int input, int which, Part *part,
-                      Err *err)
+static bool contrib_attention_find_part(const OpCall *call, const Multi *m, int input, int which,
+                                        Part *part, Err *err)
 {
     const Tensor *t = op_in(call, input);
     const int64_t *dim = t ? t->dim : NULL;
@@ -404,7 +405,8 @@ static bool find_part(const OpCall *call, const Multi *m, int input, int which, 
     return true;
 }
 
-static bool past_fits(const OpCall *call, int input, const Multi *m, int64_t size, Err *err)
+static bool contrib_attention_past_fits(const OpCall *call, int input, const Multi *m, int64_t size,
+                                        Err *err)
 {
     const Tensor *t = op_in(call, input);
     if (t && t->rank == 4 && t->dim[0] == m->B && t->dim[1] == m->N && t->dim[2] == m->P &&
@@ -428,7 +430,8 @@ static bool find_parts(const OpCall *call, Multi *m, Place place[3], Err *err)
     place[2] = all ? (Place){ MHA_Q, 2 } : pair ? (Place){ MHA_K, 1 } : (Place){ MHA_V, 0 };
     Part *part[3] = { &m->q, &m->k, &m->v };
     for (int i = 0; i < 3; i++)
-        if (!find_part(call, m, place[i].input, place[i].which, part[i], err)) return false;
+        if (!contrib_attention_find_part(call, m, place[i].input, place[i].which, part[i], err))
+            return false;
     if (m->k.tokens != m->v.tokens || m->k.size != m->q.size)
         return op_fail(call, err,
                        "found %lld keys of %lld and %lld values, wanted as many, of size %lld",
@@ -449,15 +452,15 @@ static bool find_multi(const OpCall *call, Multi *m, Place place[3], Err *err)
     m->past_k = op_in(call, MHA_PAST_K), m->past_v = op_in(call, MHA_PAST_V);
     m->P = m->past_k && m->past_k->rank == 4 ? m->past_k->dim[2] : 0;
     m->T = m->P + m->L;
-    if ((m->past_k || m->past_v) &&
-        (!past_fits(call, MHA_PAST_K, m, m->D, err) || !past_fits(call, MHA_PAST_V, m, m->E, err)))
+    if ((m->past_k || m->past_v) && (!contrib_attention_past_fits(call, MHA_PAST_K, m, m->D, err) ||
+                                     !contrib_attention_past_fits(call, MHA_PAST_V, m, m->E, err)))
         return false;
     if (bias && (bias->rank != 1 || bias->dim[0] != m->N * (2 * m->D + m->E)))
         return op_wrong_input(call, MHA_BIAS, "a number for each column of q, k and v", err);
     m->mask = op_in(call, MHA_MASK), m->bias = op_in(call, MHA_ADDED);
     if (m->scale == 0) m->scale = 1 / sqrtf((float)MAX(m->D, 1));
     const Tensor scores = { .type = T_F32, .rank = 4, .dim = { m->B, m->N, m->S, m->T } };
-    return tensor_sane(&scores, err) && mask_fits(call, MHA_MASK, m, err) &&
+    return tensor_sane(&scores, err) && contrib_attention_mask_fits(call, MHA_MASK, m, err) &&
            bias_fits(call, MHA_ADDED, m, err);
 }
 
@@ -492,13 +495,14 @@ static bool multi_run(OpCall *call, Err *err)
         const bool heads = call->in[place[i].input]->rank == 4; /* keys of a cache have theirs */
         if (bias && !heads) part[i]->bias = bias + i * m.N * m.D;
     }
-    return attend(call, &m, false, err);
+    return contrib_attention_attend(call, &m, false, err);
 }
 
 #define MICROSOFT "com.microsoft"
 const Op ops_contrib_attention[] = {
     /* name, domain, since, inputs, shape, run, values, token */
-    { "Attention", MICROSOFT, 1, 2, 7, attention_shape, attention_run, 0, TOKEN_NO },
+    { "Attention", MICROSOFT, 1, 2, 7, contrib_attention_shape, contrib_attention_run, 0,
+      TOKEN_NO },
     { "MultiHeadAttention", MICROSOFT, 1, 1, 10, multi_shape, multi_run, 0, TOKEN_NO },
     { "QAttention", MICROSOFT, 1, 5, 9, q_attention_shape, q_attention_run, 0, TOKEN_NO },
     { 0 }

@@ -24,7 +24,7 @@ typedef struct Sum {
     int64_t step[MAX_TERMS][MAX_LABELS]; /* by place in order */
 } Sum;
 
-static int label_of(char c)
+static int einsum_label_of(char c)
 {
     return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1;
 }
@@ -36,7 +36,7 @@ static bool read_term(const OpCall *call, Str text, int dots, Term *term, Err *e
     for (size_t i = 0; i < text.n; i++) {
         if (text.p[i] == ' ') continue;
         const bool more = text.n - i >= 3 && !memcmp(text.p + i, "...", 3);
-        const int label = label_of(text.p[i]), count = more ? dots : 1;
+        const int label = einsum_label_of(text.p[i]), count = more ? dots : 1;
         if (!more && label < 0)
             return op_fail(call, err, "equation: found '%c', wanted letters", text.p[i]);
         if (term->n + count > MAX_RANK)
@@ -48,10 +48,10 @@ static bool read_term(const OpCall *call, Str text, int dots, Term *term, Err *e
     return true;
 }
 
-static int letters(Str text)
+static int einsum_count_letters(Str text)
 {
     int n = 0;
-    for (size_t i = 0; i < text.n; i++) n += label_of(text.p[i]) >= 0;
+    for (size_t i = 0; i < text.n; i++) n += einsum_label_of(text.p[i]) >= 0;
     return n;
 }
 
@@ -64,7 +64,7 @@ static bool read_operand(const OpCall *call, Sum *s, int index, Str text, Err *e
 {
     const Tensor *t = call->in[index];
     Term *term = &s->term[index];
-    const int dots = has_dots(text) ? t->rank - letters(text) : 0;
+    const int dots = has_dots(text) ? t->rank - einsum_count_letters(text) : 0;
     if (dots < 0 || !read_term(call, text, dots, term, err) || term->n != t->rank)
         return op_fail(call, err, "equation: input %d: found %d dimensions, wanted those of '%.*s'",
                        index, t->rank, (int)MIN(text.n, 40), text.p);

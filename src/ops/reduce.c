@@ -145,7 +145,7 @@ static void add_dim(Dims *d, int64_t dim, int64_t step)
     d->step[d->rank++] = step;
 }
 
-static int64_t place(const Dims *d, int rank, int64_t index)
+static int64_t reduce_place(const Dims *d, int rank, int64_t index)
 {
     int64_t at = 0;
     for (int i = rank - 1; i >= 0; i--) {
@@ -204,15 +204,15 @@ static void fold_lane(const Job *job, Kind kind, Lane *lane, int64_t base)
         job->columns ? job->reduced.count : job->reduced.count / MAX(job->run, 1);
     const int rank = job->columns ? job->reduced.rank : job->reduced.rank - (job->run > 1);
     for (int64_t i = 0; i < visits; i++)
-        fold_span(job, kind, lane, base + place(&job->reduced, rank, i), span);
+        fold_span(job, kind, lane, base + reduce_place(&job->reduced, rank, i), span);
 }
 
 /* Outputs at .. at + lane->n - 1 (of one row of the input when there are columns). */
 static void reduce_lane(const Job *job, Lane *lane, int64_t at)
 {
-    const int64_t base = job->columns
-                             ? place(&job->kept, job->kept.rank - 1, at / job->run) + at % job->run
-                             : place(&job->kept, job->kept.rank, at);
+    const int64_t base =
+        job->columns ? reduce_place(&job->kept, job->kept.rank - 1, at / job->run) + at % job->run
+                     : reduce_place(&job->kept, job->kept.rank, at);
     if (job->kind == LOG_SUM_EXP) {
         fold_lane(job, BIGGEST, lane, base);
         for (int64_t i = 0; i < lane->n; i++)
@@ -243,12 +243,7 @@ static void reduce_range(void *context, int64_t from, int64_t to)
     }
 }
 
-static bool is_float(DType type)
-{
-    return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
-}
-
-static bool reduce(OpCall *call, Kind kind, Err *err)
+static bool reduce_run(OpCall *call, Kind kind, Err *err)
 {
     const Tensor *t = call->in[0];
     Tensor *out = &call->out[0];
@@ -265,8 +260,8 @@ static bool reduce(OpCall *call, Kind kind, Err *err)
                 .out = out,
                 .kept.count = 1,
                 .reduced.count = 1,
-                .floats =
-                    is_float(t->type) || kind == L2 || kind == LOG_SUM || kind == LOG_SUM_EXP };
+                .floats = dtype_is_float(t->type) || kind == L2 || kind == LOG_SUM ||
+                          kind == LOG_SUM_EXP };
     int64_t step[MAX_RANK];
     dense_steps(t->rank, t->dim, step);
     for (int i = 0; i < t->rank; i++)
@@ -280,7 +275,7 @@ static bool reduce(OpCall *call, Kind kind, Err *err)
 }
 
 #define REDUCE(name, kind) \
-    static bool name##_run(OpCall *call, Err *err) { return reduce(call, kind, err); }
+    static bool name##_run(OpCall *call, Err *err) { return reduce_run(call, kind, err); }
 REDUCE(sum, SUM)
 REDUCE(mean, MEAN)
 REDUCE(max, BIGGEST)
@@ -311,9 +306,9 @@ static bool find_line(const OpCall *call, int64_t axis, Line *line, Err *err)
 }
 
 /* Orders elements of any number type; NaN is the greatest, as in NumPy's argmax. */
-static int compare(const Tensor *t, int64_t a, int64_t b)
+static int element_compare(const Tensor *t, int64_t a, int64_t b)
 {
-    if (!is_float(t->type)) {
+    if (!dtype_is_float(t->type)) {
         int64_t x = tensor_get_int(t, a), y = tensor_get_int(t, b);
         return (x > y) - (x < y);
     }
@@ -348,8 +343,8 @@ static bool arg_run(OpCall *call, int sign, Err *err)
         const int64_t base = o / line.inner * line.n * line.inner + o % line.inner;
         int64_t best = 0;
         for (int64_t i = 1; i < line.n; i++) {
-            int order =
-                sign * compare(call->in[0], base + i * line.inner, base + best * line.inner);
+            int order = sign * element_compare(call->in[0], base + i * line.inner,
+                                               base + best * line.inner);
             if (order > 0 || (order == 0 && last)) best = i;
         }
         out[o] = best;
@@ -385,7 +380,7 @@ typedef struct Running {
 static void cumulate_one(OpCall *call, Running *r, int64_t at)
 {
     const Tensor *t = call->in[0];
-    const bool floats = is_float(t->type);
+    const bool floats = dtype_is_float(t->type);
     const double x = floats ? tensor_get(t, at) : 0;
     const uint64_t i = floats ? 0 : (uint64_t)tensor_get_int(t, at);
     Tensor ints = { .type = T_I64, .data = &r->i };
@@ -401,7 +396,7 @@ static void cumulate_one(OpCall *call, Running *r, int64_t at)
     }
 }
 
-static bool cumulate(OpCall *call, bool product, Err *err)
+static bool cumulate_run(OpCall *call, bool product, Err *err)
 {
     Line line;
     const bool reverse = op_attr_int(call, "reverse", 0);
@@ -418,12 +413,12 @@ static bool cumulate(OpCall *call, bool product, Err *err)
 
 static bool cumulative_sum_run(OpCall *call, Err *err)
 {
-    return cumulate(call, false, err);
+    return cumulate_run(call, false, err);
 }
 
 static bool cumulative_product_run(OpCall *call, Err *err)
 {
-    return cumulate(call, true, err);
+    return cumulate_run(call, true, err);
 }
 
 /* ---- TopK: k is an attribute until opset 10 ---- */
@@ -455,7 +450,8 @@ static int by_value(const void *a, const void *b, void *context)
 {
     const Order *o = context;
     const int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
-    const int order = o->sign * compare(o->t, o->base + k * o->inner, o->base + i * o->inner);
+    const int order =
+        o->sign * element_compare(o->t, o->base + k * o->inner, o->base + i * o->inner);
     return order ? order : (i > k) - (i < k);
 }
 

@@ -49,7 +49,7 @@ bool op_needs_values(const Op *op, int input)
     return input < 32 && op->values >> input & 1;
 }
 
-static bool check_inputs(const Op *op, const OpCall *call, Err *err)
+static bool op_check_inputs(const Op *op, const OpCall *call, Err *err)
 {
     if (call->n_in < op->min_in || (op->max_in && call->n_in > op->max_in))
         return op_fail(call, err, "found %d inputs, wanted %d to %d", call->n_in, op->min_in,
@@ -85,7 +85,7 @@ bool op_shape(const Op *op, OpCall *call, Err *err)
 {
     if (call->n_out < 1) return op_fail(call, err, "found no output, wanted one");
     for (int i = 0; i < call->n_out; i++) call->out[i].type = T_NONE;
-    if (!check_inputs(op, call, err)) return false;
+    if (!op_check_inputs(op, call, err)) return false;
     if (!op->shape(call, err)) return with_shapes(call, err);
     for (int i = 0; i < call->n_out; i++) {
         if (!dtype_size(call->out[i].type))
@@ -97,7 +97,7 @@ bool op_shape(const Op *op, OpCall *call, Err *err)
     return true;
 }
 
-static double longest(const Tensor *t)
+static double longest_dim(const Tensor *t)
 {
     int64_t most = 1;
     for (int i = 0; i < t->rank; i++) most = MAX(most, t->dim[i]);
@@ -136,7 +136,7 @@ double op_work(const Op *op, const OpCall *call)
     if (strstr(op->name, "Attention")) { /* tokens times tokens, or times the weight's columns */
         double most = 1;
         for (int i = 0; i < call->n_in; i++)
-            if (call->in[i]) most = MAX(most, longest(call->in[i]));
+            if (call->in[i]) most = MAX(most, longest_dim(call->in[i]));
         return sum * most;
     }
     return sum * ELEMENT;

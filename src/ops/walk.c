@@ -43,7 +43,7 @@ static bool runs_together(const Walk *w, int outer, int inner)
     return true;
 }
 
-static void put_dim(Walk *w, int to, int from)
+static void walk_put_dim(Walk *w, int to, int from)
 {
     w->dim[to] = w->dim[from];
     for (int k = 0; k < w->n_in; k++) w->step[k][to] = w->step[k][from];
@@ -56,10 +56,10 @@ static void merge_dims(Walk *w)
         if (w->dim[i] == 1) continue;
         if (kept && runs_together(w, kept - 1, i)) {
             int64_t outer = w->dim[kept - 1];
-            put_dim(w, kept - 1, i);
+            walk_put_dim(w, kept - 1, i);
             w->dim[kept - 1] *= outer;
         } else {
-            put_dim(w, kept++, i);
+            walk_put_dim(w, kept++, i);
         }
     }
     if (!kept) {
@@ -76,7 +76,7 @@ typedef struct Job {
     const void *context;
 } Job;
 
-static void place(const Walk *w, int64_t row, int64_t *at)
+static void walk_place(const Walk *w, int64_t row, int64_t *at)
 {
     memcpy(at, w->base, sizeof w->base);
     for (int i = w->rank - 2; i >= 0; i--) {
@@ -94,7 +94,7 @@ static void run_range(void *context, int64_t from, int64_t to)
     for (int64_t e = from; e < to;) {
         int64_t skip = e % inner;
         Span s = { .out = e, .n = MIN(inner - skip, to - e) };
-        place(w, e / inner, s.at);
+        walk_place(w, e / inner, s.at);
         for (int k = 0; k < w->n_in; k++) {
             s.step[k] = w->step[k][w->rank - 1];
             s.at[k] += skip * s.step[k];
