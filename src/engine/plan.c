@@ -51,7 +51,7 @@ static int read_slot(Planner *p, int slot)
 }
 
 /* From slot `from` to a new one by copying rows. */
-static int copied(Planner *p, StepKind kind, int from, const Tensor *to)
+static int plan_copy_slot(Planner *p, StepKind kind, int from, const Tensor *to)
 {
     read_slot(p, from);
     Step *step = add_step(p, kind, NULL, 1, 1);
@@ -63,13 +63,13 @@ static int copied(Planner *p, StepKind kind, int from, const Tensor *to)
 static int plain_slot(Planner *p, int v)
 {
     if (p->plain[v] < 0 && p->token[v] >= 0)
-        return p->plain[v] = copied(p, STEP_PAD, p->token[v], &p->at.t[v]);
+        return p->plain[v] = plan_copy_slot(p, STEP_PAD, p->token[v], &p->at.t[v]);
     if (p->plain[v] < 0) p->plain[v] = add_slot(p, &p->at.t[v], -1);
     return p->plain[v];
 }
 
 /* A value made from shapes ([1, S, ...], [S, ...] or equal rows) as one row per token. */
-static int spread(Planner *p, int v)
+static int plan_spread_slot(Planner *p, int v)
 {
     Tensor t = p->at.t[v];
     int axis = 0;
@@ -77,7 +77,7 @@ static int spread(Planner *p, int v)
     Tensor to = { .type = t.type, .rank = t.rank - axis + 1 };
     to.dim[0] = 1, to.dim[1] = p->plan->size.T;
     for (int i = axis + 1; i < t.rank; i++) to.dim[i - axis + 1] = t.dim[i];
-    return copied(p, STEP_SPREAD, plain_slot(p, v), &to);
+    return plan_copy_slot(p, STEP_SPREAD, plain_slot(p, v), &to);
 }
 
 /* A value as tokens that was not made so: from the padded form, or from shapes. */
@@ -85,9 +85,9 @@ static int token_slot(Planner *p, int v)
 {
     if (p->token[v] >= 0) return p->token[v];
     Tensor t = as_tokens(p, p->at.t[v]);
-    if (p->e->layout.value[v] != FORM_ROWS) return p->token[v] = spread(p, v);
+    if (p->e->layout.value[v] != FORM_ROWS) return p->token[v] = plan_spread_slot(p, v);
     StepKind kind = graph_leads(&p->e->symbols.t[v]) ? STEP_UNPAD : STEP_REPEAT;
-    return p->token[v] = copied(p, kind, plain_slot(p, v), &t);
+    return p->token[v] = plan_copy_slot(p, kind, plain_slot(p, v), &t);
 }
 
 static int slot_for(Planner *p, int v, Form form)
@@ -179,7 +179,7 @@ static Low low_of(const Step *step)
     return step->node->op->low(&call);
 }
 
-static int slot_of(const Plan *plan, const Tensor *t)
+static int plan_slot_of(const Plan *plan, const Tensor *t)
 {
     return (int)((const Slot *)((const char *)t - offsetof(Slot, t)) - plan->slot);
 }
@@ -195,7 +195,7 @@ static LowUse *low_uses(const Plan *plan, Arena *arena)
         if (step->n_out && step->slot[0] >= 0) use[step->slot[0]].maker = i;
         for (int k = 0; k < step->n_in; k++) {
             if (!step->in[k]) continue;
-            LowUse *u = &use[slot_of(plan, step->in[k])];
+            LowUse *u = &use[plan_slot_of(plan, step->in[k])];
             u->reads++;
             if (k < low.reads) u->low++, u->last = i;
         }
@@ -223,14 +223,14 @@ static void plan_low(Planner *p)
         if (only) of->first = -1;
         for (int k = use[i].maker + 1; k <= use[i].last; k++) {
             Step *step = &plan->step[k];
-            if (low_of(step).reads && slot_of(plan, step->in[0]) == i) step->low_in = slot;
+            if (low_of(step).reads && plan_slot_of(plan, step->in[0]) == i) step->low_in = slot;
         }
     }
     arena_free(&scratch);
 }
 
 /* ---- lifetimes to offsets ---- */
-static int by_size(const void *a, const void *b)
+static int slot_by_size(const void *a, const void *b)
 {
     const Slot *x = *(Slot *const *)a, *y = *(Slot *const *)b;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
@@ -266,7 +266,7 @@ static void plan_memory(Plan *plan)
     int n = 0;
     for (int i = 0; i < plan->n_slot; i++)
         if (plan->slot[i].first >= 0) order[n++] = &plan->slot[i];
-    qsort(order, (size_t)n, sizeof *order, by_size);
+    qsort(order, (size_t)n, sizeof *order, slot_by_size);
     for (int i = 0; i < n; i++) {
         place_slot(order[i], order, i, beside);
         plan->block = MAX(plan->block, order[i]->offset + order[i]->bytes);
@@ -328,7 +328,7 @@ static bool weights_are_far(const Plan *plan)
     return all > NEAR_WEIGHTS;
 }
 
-static bool make(Planner *p, Err *err)
+static bool plan_make_all(Planner *p, Err *err)
 {
     const Graph *g = p->g;
     Plan *plan = p->plan;
@@ -363,7 +363,7 @@ bool plan_make(const Engine *e, Size size, Plan *plan, Err *err)
 {
     *plan = (Plan){ .size = size };
     Planner p = { .e = e, .g = e->graph, .plan = plan };
-    if (make(&p, err)) return true;
+    if (plan_make_all(&p, err)) return true;
     arena_free(&plan->arena);
     return false;
 }

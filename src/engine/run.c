@@ -117,7 +117,7 @@ static int64_t token_value(const Batch *b, Role role, int64_t at, int64_t positi
     }
 }
 
-static void put(Tensor *t, int64_t index, int64_t value)
+static void tensor_put_int(Tensor *t, int64_t index, int64_t value)
 {
     if (t->type == T_I64) ((int64_t *)t->data)[index] = value;
     else if (t->type == T_I32) ((int32_t *)t->data)[index] = (int32_t)value;
@@ -132,7 +132,7 @@ static void fill_boxes(const Rows *rows, int64_t S, Tensor *t)
     for (int i = 0; b->boxes && i < rows->n; i++) {
         int64_t from = b->start[rows->row[i]], n = b->start[rows->row[i] + 1] - from;
         for (int64_t k = 0; k < n * BOX_NUMBERS; k++)
-            put(t, at + k, b->boxes[from * BOX_NUMBERS + k]);
+            tensor_put_int(t, at + k, b->boxes[from * BOX_NUMBERS + k]);
         at += MAX(S, n) * BOX_NUMBERS;
     }
 }
@@ -146,10 +146,12 @@ static void fill_input(const Graph *g, Str name, const Rows *rows, bool ragged, 
     if (role == ROLE_BOX) return fill_boxes(rows, S, t);
     for (int i = 0; i < rows->n; i++) {
         int32_t from = rows->batch->start[rows->row[i]], to = rows->batch->start[rows->row[i] + 1];
-        for (int32_t k = from; k < to; k++) put(t, at++, token_value(rows->batch, role, k, k - from));
-        for (int64_t k = to - from; k < S; k++) put(t, at++, filling);
+        for (int32_t k = from; k < to; k++)
+            tensor_put_int(t, at++, token_value(rows->batch, role, k, k - from));
+        for (int64_t k = to - from; k < S; k++) tensor_put_int(t, at++, filling);
     }
-    for (int64_t total = tensor_count(t); at < total;) put(t, at++, filling); /* rows that fill up B */
+    for (int64_t total = tensor_count(t); at < total;)
+        tensor_put_int(t, at++, filling); /* rows that fill up B */
 }
 
 /* ---- steps ---- */
@@ -248,7 +250,8 @@ static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const Step 
     return NULL;
 }
 
-static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged *ragged, Err *err)
+static bool engine_run_step(Runner *r, const Plan *plan, const Step *step, const Ragged *ragged,
+                            Err *err)
 {
     static void (*const copies[])(const Tensor *, Tensor *, const Ragged *) = {
         [STEP_SPREAD] = spread_rows,
@@ -362,7 +365,7 @@ static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragg
         fill_input(g, g->value[g->input[i]].name, rows, plan->size.ragged,
                    &plan->slot[plan->input[i]].t);
     for (int i = 0; i < plan->n_step; i++)
-        if (!run_step(r, plan, &plan->step[i], ragged, err)) return false;
+        if (!engine_run_step(r, plan, &plan->step[i], ragged, err)) return false;
     for (int k = 0; k < r->e->n_output; k++)
         if (!read_output(r->e, k, &plan->slot[plan->output[k]].t, plan->output_form[k],
                          &plan->size, rows, out, err))
@@ -431,7 +434,7 @@ static bool mask_holds(Runner *r, int64_t S)
 }
 
 /* So is that of integers made along rows. */
-static bool rows_hold(Runner *r, int64_t S)
+static bool row_shapes_hold(Runner *r, int64_t S)
 {
     const Engine *e = r->e;
     if (S <= r->rows_up_to) return true;
@@ -535,7 +538,7 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
         return fail(err, EF_INVALID_INPUT,
                     "Model inference failed: text has %lld tokens, the model takes %lld",
                     (long long)S, (long long)r->e->fixed_S);
-    if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S)) {
+    if (r->e->layout.ragged && mask_holds(r, S) && row_shapes_hold(r, S)) {
         Rows rows = { b, order, b->B };
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;
