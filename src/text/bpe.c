@@ -40,14 +40,14 @@ static inline void add_symbol(Line *line, int32_t id, uint32_t code, int32_t len
     line->symbols[line->n++] = (Symbol){ .id = id, .code = code, .length = length };
 }
 
-static void add_unknown(const Bpe *model, Line *line)
+static void bpe_add_unknown(const Bpe *model, Line *line)
 {
     if (line->unknown) add_symbol(line, model->unk_id, QUICK_CODES, line->unknown);
     line->unknown = 0;
 }
 
 /* The bytes of a character that is no token, with prefix and suffix; false: not all are tokens. */
-static bool add_bytes(const Bpe *model, Str c, int where, Line *line)
+static bool bpe_add_bytes(const Bpe *model, Str c, int where, Line *line)
 {
     char name[LONGEST_NAME];
     Str bytes = char_name(model, c, where, name);
@@ -60,12 +60,12 @@ static bool add_bytes(const Bpe *model, Str c, int where, Line *line)
 
 static bool add_stranger(const Bpe *model, Str c, int where, Line *line, Err *err)
 {
-    if (model->byte_fallback && add_bytes(model, c, where, line)) return true;
+    if (model->byte_fallback && bpe_add_bytes(model, c, where, line)) return true;
     if (!model->has_unk) return true;
     if (model->unk_id < 0)
         return fail(err, EF_BAD_MODEL, "BPE: unknown token \"%.*s\" is not in the vocabulary",
                     STR_ARG(model->unk));
-    if (!model->fuse_unk) add_unknown(model, line);
+    if (!model->fuse_unk) bpe_add_unknown(model, line);
     line->unknown += (int32_t)c.n;
     return true;
 }
@@ -82,10 +82,10 @@ static bool add_chars(const Model *self, Str word, Line *line, Err *err)
         i += n;
         if (id < 0 && !add_stranger(model, c, where, line, err)) return false;
         if (id < 0) continue;
-        add_unknown(model, line);
+        bpe_add_unknown(model, line);
         add_symbol(line, id, code, (int32_t)n);
     }
-    add_unknown(model, line);
+    bpe_add_unknown(model, line);
     return true;
 }
 
@@ -155,7 +155,8 @@ static bool find_word(const Model *self, Str word, Tokens *out, Err *err)
 }
 
 /* The same for a part of a word, whose tokens are places in the word. */
-static bool find_part(const Model *self, Str word, size_t from, size_t to, Tokens *out, Err *err)
+static bool bpe_find_part(const Model *self, Str word, size_t from, size_t to, Tokens *out,
+                          Err *err)
 {
     size_t first = out->n;
     if (!find_word(self, (Str){ word.p + from, to - from }, out, err)) return false;
@@ -175,10 +176,10 @@ static bool cut_word(const Model *self, Str word, Tokens *out, Err *err)
         n = (size_t)utf8_take(word.p + i, &code);
         if (bpe_joins(&self->merges, before, code)) continue;
         if (bpe_char(&self->merges.chars, code, 0) < 0) continue;
-        if (!find_part(self, word, from, i, out, err)) return false;
+        if (!bpe_find_part(self, word, from, i, out, err)) return false;
         from = i;
     }
-    return find_part(self, word, from, word.n, out, err);
+    return bpe_find_part(self, word, from, word.n, out, err);
 }
 
 bool bpe_word(const Model *self, Str word, Tokens *out, Err *err)

@@ -72,7 +72,7 @@ static inline int32_t least_key(const Row *row, size_t groups)
     return MIN(a, b);
 }
 
-static inline void join(const Merges *m, Row *row, int32_t key)
+static inline void bpe_join(const Merges *m, Row *row, int32_t key)
 {
     int at = key & (SHORT_WORD - 1);
     uint64_t after = row->alive & ~(((uint64_t)2 << at) - 1);
@@ -96,7 +96,7 @@ static void merge_short(const Merges *m, Symbol *symbols, size_t n)
     for (size_t i = 0; i + 1 < n; i++)
         row.key[i] = key_of(m, first_rank(m, &symbols[i], &symbols[i + 1]), (int)i);
     row.alive = ~(uint64_t)0 >> (64 - n);
-    for (int32_t key; (key = least_key(&row, groups)) != KEY_NONE;) join(m, &row, key);
+    for (int32_t key; (key = least_key(&row, groups)) != KEY_NONE;) bpe_join(m, &row, key);
     int32_t count = 0;
     for (uint64_t left = row.alive; left; left &= left - 1, count++) {
         int at = __builtin_ctzll(left);

@@ -23,21 +23,21 @@ typedef struct Work {
 } Work;
 
 /* ---- settings ---- */
-static const Value *setting(const Work *w, const char *key)
+static const Value *convert_setting(const Work *w, const char *key)
 {
     const Value *found = value_get(w->side->config, key);
     return found ? found : value_get(w->side->specials, key);
 }
 
-static bool flag(const Work *w, const char *key, bool otherwise)
+static bool convert_flag(const Work *w, const char *key, bool otherwise)
 {
     return value_bool(value_get(w->side->config, key), otherwise);
 }
 
-static void read_tokens(Work *w)
+static void convert_read_tokens(Work *w)
 {
     for (int i = 0; i < ROLES; i++) {
-        const Value *v = setting(w, str_format(w->arena, "%s_token", roles[i]));
+        const Value *v = convert_setting(w, str_format(w->arena, "%s_token", roles[i]));
         if (v && v->kind != V_STR && v->kind != V_MAP) v = NULL;
         w->token[i] = v;
         w->name[i] = str_of(w->style->tokens[i]);
@@ -85,7 +85,7 @@ static bool merges_vocab(Work *w, Str json, Str merges, Err *err)
     return true;
 }
 
-static Value piece(Arena *arena, Str text, double score)
+static Value convert_piece(Arena *arena, Str text, double score)
 {
     Value v = value_list(arena, 2);
     v.list.items[0] = value_of_str(text), v.list.items[1] = value_of_float(score);
@@ -94,13 +94,13 @@ static Value piece(Arena *arena, Str text, double score)
 
 /* Fairseq models number their tokens anew: these first, then the pieces from `skip` on, then the
  * mask. */
-static void renumber(Work *w, const Value *head, size_t n, size_t skip)
+static void convert_renumber(Work *w, const Value *head, size_t n, size_t skip)
 {
     size_t rest = w->vocab.list.n > skip ? w->vocab.list.n - skip : 0;
     Value list = value_list(w->arena, n + rest + 1);
     memcpy(list.list.items, head, n * sizeof *head);
     if (rest) memcpy(list.list.items + n, w->vocab.list.items + skip, rest * sizeof *head);
-    list.list.items[n + rest] = piece(w->arena, w->name[MASK], 0);
+    list.list.items[n + rest] = convert_piece(w->arena, w->name[MASK], 0);
     w->vocab = list;
 }
 
@@ -108,17 +108,19 @@ static void renumber_roberta(Work *w)
 {
     static const int order[] = { BOS, PAD, EOS, UNK };
     Value head[4];
-    for (int i = 0; i < 4; i++) head[i] = piece(w->arena, w->name[order[i]], 0);
-    renumber(w, head, 4, 3);
+    for (int i = 0; i < 4; i++) head[i] = convert_piece(w->arena, w->name[order[i]], 0);
+    convert_renumber(w, head, 4, 3);
     w->spm.unk_id = 3;
 }
 
 static void renumber_camembert(Work *w)
 {
-    Value head[] = { piece(w->arena, STR("<s>NOTUSED"), 0), piece(w->arena, w->name[PAD], 0),
-                     piece(w->arena, STR("</s>NOTUSED"), 0), piece(w->arena, w->name[UNK], 0),
-                     piece(w->arena, STR("<unk>NOTUSED"), -100) };
-    renumber(w, head, COUNT(head), 1);
+    Value head[] = { convert_piece(w->arena, STR("<s>NOTUSED"), 0),
+                     convert_piece(w->arena, w->name[PAD], 0),
+                     convert_piece(w->arena, STR("</s>NOTUSED"), 0),
+                     convert_piece(w->arena, w->name[UNK], 0),
+                     convert_piece(w->arena, STR("<unk>NOTUSED"), -100) };
+    convert_renumber(w, head, COUNT(head), 1);
     w->spm.unk_id = 3;
 }
 
@@ -205,7 +207,7 @@ static void put_added(Work *w, Buf *out, AddedRow row)
                row.special ? "true" : "false");
 }
 
-static AddedRow row_of(const Value *v, AddedRow row)
+static AddedRow convert_row_of(const Value *v, AddedRow row)
 {
     row.content = value_str(value_get(v, "content"), row.content);
     row.lstrip = value_bool(value_get(v, "lstrip"), row.lstrip);
@@ -230,7 +232,7 @@ static void put_decoder_tokens(Work *w, Buf *out, Map *seen)
                 least = id, next = &map->map.items[i].value;
         }
         if (!next) return;
-        AddedRow row = row_of(next, (AddedRow){ 0 });
+        AddedRow row = convert_row_of(next, (AddedRow){ 0 });
         if (row.content.n) map_put(seen, w->arena, row.content, seen);
         put_added(w, out, row);
     }
@@ -257,7 +259,7 @@ static void put_all_added(Work *w, Buf *out)
         AddedRow row = { .content = w->name[i],
                          .special = true,
                          .lstrip = i == MASK && w->style->eager_mask };
-        if (w->token[i] && w->token[i]->kind == V_MAP) row = row_of(w->token[i], row);
+        if (w->token[i] && w->token[i]->kind == V_MAP) row = convert_row_of(w->token[i], row);
         row.special = true;
         map_put(&seen, w->arena, row.content, &seen);
         put_added(w, out, row);
@@ -282,29 +284,29 @@ static void put_charsmap(const Work *w, Buf *out, const char *before, const char
 static bool put_setting(const Work *w, Buf *out, Str name)
 {
     bool deberta = w->style->classes && strstr(w->style->classes, "DebertaV2");
-    bool lower = flag(w, "do_lower_case", !deberta),
-         prefix = flag(w, "add_prefix_space", w->style->kind == FROM_SENTENCEPIECE);
+    bool lower = convert_flag(w, "do_lower_case", !deberta),
+         prefix = convert_flag(w, "add_prefix_space", w->style->kind == FROM_SENTENCEPIECE);
     const Value *strip = value_get(w->side->config, "strip_accents");
     bool known = strip && strip->kind == V_BOOL;
     const struct {
         const char *name, *text;
     } rows[] = {
-        { "chinese", flag(w, "tokenize_chinese_chars", true) ? "true" : "false" },
+        { "chinese", convert_flag(w, "tokenize_chinese_chars", true) ? "true" : "false" },
         { "strip", !known     ? "null"
                    : strip->b ? "true"
                               : "false" },
         { "lower", lower ? "true" : "false" },
         { "prefix", prefix ? "true" : "false" },
-        { "trim", flag(w, "trim_offsets", true) ? "true" : "false" },
+        { "trim", convert_flag(w, "trim_offsets", true) ? "true" : "false" },
         { "scheme", prefix    ? "always"
                     : deberta ? "first"
                               : "never" },
         { "lowercase", lower ? "," LOWERCASE : "" },
         { "first_lowercase", lower ? LOWERCASE "," : "" },
-        { "accents", flag(w, "keep_accents", false)
+        { "accents", convert_flag(w, "keep_accents", false)
                          ? ""
                          : ",{\"type\":\"NFKD\"},{\"type\":\"StripAccents\"}" },
-        { "punctuation", flag(w, "split_by_punct", false)
+        { "punctuation", convert_flag(w, "split_by_punct", false)
                              ? "{\"type\":\"Punctuation\",\"behavior\":\"Isolated\"},"
                              : "" },
         { "bytes", w->spm.byte_fallback ? ",{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}" : "" },
@@ -331,7 +333,7 @@ static bool put_id(Work *w, Buf *out, Str name, Err *err)
 }
 
 /* Text with its $words and #words filled in. */
-static bool put_text(Work *w, Buf *out, const char *text, Err *err)
+static bool convert_put_text(Work *w, Buf *out, const char *text, Err *err)
 {
     while (*text) {
         size_t plain = strcspn(text, "$#");
@@ -384,7 +386,7 @@ bool convert_tokenizer(Arena *arena, const Style *style, Str bytes, Str merges, 
                        Value *out, Err *err)
 {
     Work w = { .arena = arena, .style = style, .side = side };
-    read_tokens(&w);
+    convert_read_tokens(&w);
     bool ok = style->kind == FROM_WORDS    ? words_vocab(&w, bytes, err)
               : style->kind == FROM_MERGES ? merges_vocab(&w, bytes, merges, err)
                                            : spm_vocab(&w, bytes, err);
@@ -393,9 +395,9 @@ bool convert_tokenizer(Arena *arena, const Style *style, Str bytes, Str merges, 
     buf_puts(&text, "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[");
     put_all_added(&w, &text);
     buf_puts(&text, "],");
-    ok = put_text(&w, &text, style->parts, err);
+    ok = convert_put_text(&w, &text, style->parts, err);
     buf_puts(&text, ",\"post_processor\":");
-    ok = ok && put_text(&w, &text, style->processor, err);
+    ok = ok && convert_put_text(&w, &text, style->processor, err);
     buf_puts(&text, ",\"model\":null}");
     Str json = { str_dup(arena, buf_view(&text)), text.n };
     buf_free(&text);

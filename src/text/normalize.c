@@ -20,7 +20,7 @@ static uint8_t bert_ascii(const Bert *bert, uint32_t code)
     return (uint8_t)(bert->lower ? code + (uint32_t)record->lower : code);
 }
 
-static bool bert_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
+static bool bert_normalizer_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 {
     Bert *bert = NEW(arena, Bert);
     if (!member_bool(v, "BertNormalizer", "clean_text", &bert->clean, err) ||
@@ -231,7 +231,7 @@ typedef struct Sequence {
     size_t n;
 } Sequence;
 
-static bool sequence_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
+static bool sequence_normalizer_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 {
     const Value *list;
     if (!member_list(v, "normalizer Sequence", "normalizers", &list, err)) return false;
@@ -244,7 +244,7 @@ static bool sequence_load(Arena *arena, const Value *v, Normalizer *out, Err *er
     return true;
 }
 
-static void sequence_run(const Normalizer *self, Source in, Text *out)
+static void sequence_normalizer_run(const Normalizer *self, Source in, Text *out)
 {
     const Sequence *sequence = self->data;
     for (size_t i = 0; i < sequence->n; i++) {
@@ -282,7 +282,7 @@ static bool strip_apart(const Normalizer *self)
 }
 
 static const NormalizerKind kinds[] = {
-    { "BertNormalizer", bert_load, bert_run, always_apart },
+    { "BertNormalizer", bert_normalizer_load, bert_run, always_apart },
     { "ByteLevel", NULL, byte_level_run },
     { "Lowercase", NULL, lowercase_run, always_apart },
     { "NFC", NULL, nfc_run, always_apart },
@@ -293,7 +293,7 @@ static const NormalizerKind kinds[] = {
     { "Precompiled", precompiled_load, precompiled_run, precompiled_apart },
     { "Prepend", prepend_load, prepend_run },
     { "Replace", replace_load, replace_run, replace_apart },
-    { "Sequence", sequence_load, sequence_run, sequence_apart },
+    { "Sequence", sequence_normalizer_load, sequence_normalizer_run, sequence_apart },
     { "Strip", strip_load, strip_run, strip_apart },
     { "StripAccents", NULL, strip_accents_run, always_apart },
 };

@@ -8,7 +8,7 @@ static Part text_part(int sequence, int64_t type_id)
     return (Part){ .sequence = sequence, .type_id = (int32_t)type_id };
 }
 
-static bool check_id(int64_t id, const char *what, Err *err)
+static bool postprocess_check_id(int64_t id, const char *what, Err *err)
 {
     if (id >= 0 && id <= INT32_MAX) return true;
     return fail(err, EF_BAD_MODEL, "post_processor: found %s %lld", what, (long long)id);
@@ -52,7 +52,7 @@ static bool special_part(Arena *arena, const Value *specials, Str name, Part *ou
     int32_t *copy = ARRAY(arena, int32_t, ids->list.n);
     for (size_t i = 0; i < ids->list.n; i++) {
         int64_t id = value_int(&ids->list.items[i], -1);
-        if (!check_id(id, "token id", err)) return false;
+        if (!postprocess_check_id(id, "token id", err)) return false;
         copy[i] = (int32_t)id;
     }
     out->sequence = -1;
@@ -74,7 +74,7 @@ static bool template_part(Arena *arena, const Value *piece, const Value *special
                     "\"Sequence\" or \"SpecialToken\"");
     if (!member_str(v, "post_processor", "id", &id, err) ||
         !member_int(v, "post_processor", "type_id", &type_id, err) ||
-        !check_id(type_id, "type id", err))
+        !postprocess_check_id(type_id, "type id", err))
         return false;
     *out = text_part(str_is(id, "B"), type_id);
     if (special) return special_part(arena, specials, id, out, err);
@@ -116,7 +116,7 @@ static bool bert_part(Arena *arena, const Value *v, const char *key, int32_t typ
     const Value *pair; /* ["[SEP]", 102] */
     if (!member_list(v, "post_processor", key, &pair, err)) return false;
     int64_t id = pair->list.n == 2 ? value_int(&pair->list.items[1], -1) : -1;
-    if (!check_id(id, "token id", err)) return false;
+    if (!postprocess_check_id(id, "token id", err)) return false;
     int32_t *ids = NEW(arena, int32_t);
     Str *name = NEW(arena, Str), text = value_str(&pair->list.items[0], STR(""));
     *ids = (int32_t)id;
@@ -125,7 +125,7 @@ static bool bert_part(Arena *arena, const Value *v, const char *key, int32_t typ
     return true;
 }
 
-static bool bert_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+static bool bert_post_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
     Part cls, sep, end;
     if (!only_template(out, err) || !bert_part(arena, v, "cls", 0, &cls, err) ||
@@ -169,7 +169,7 @@ static bool roberta_load(Arena *arena, const Value *v, PostProcessor *out, Err *
 /* ---- Sequence ---- */
 static bool load_one(Arena *arena, const Value *v, PostProcessor *out, Err *err);
 
-static bool sequence_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+static bool sequence_post_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
     const Value *list;
     if (!member_list(v, "post_processor Sequence", "processors", &list, err)) return false;
@@ -179,8 +179,10 @@ static bool sequence_load(Arena *arena, const Value *v, PostProcessor *out, Err 
 }
 
 static const PostProcessorKind kinds[] = {
-    { "BertProcessing", bert_load },         { "ByteLevel", bytelevel_load },
-    { "RobertaProcessing", roberta_load },   { "Sequence", sequence_load },
+    { "BertProcessing", bert_post_load },
+    { "ByteLevel", bytelevel_load },
+    { "RobertaProcessing", roberta_load },
+    { "Sequence", sequence_post_load },
     { "TemplateProcessing", template_load },
 };
 

@@ -38,7 +38,7 @@ static bool cutter_load(Arena *arena, CutOf *cut, PreTokenizer *out)
     return true;
 }
 
-static bool bert_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+static bool bert_cutter_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
 {
     (void)v, (void)err;
     return cutter_load(arena, bert_cut, out);
@@ -82,7 +82,7 @@ typedef struct Sequence {
     size_t n;
 } Sequence;
 
-static bool sequence_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+static bool sequence_cutter_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
 {
     const Value *list;
     if (!member_list(v, "pre_tokenizer Sequence", "pretokenizers", &list, err)) return false;
@@ -95,7 +95,7 @@ static bool sequence_load(Arena *arena, const Value *v, PreTokenizer *out, Err *
     return true;
 }
 
-static void sequence_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
+static void sequence_cutter_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
 {
     const Sequence *sequence = self->data;
     Pieces now = { .arena = out->arena };
@@ -131,14 +131,14 @@ AtSpace pretokenizer_at_space(const PreTokenizer *self)
 }
 
 static const PreTokenizerKind kinds[] = {
-    { "BertPreTokenizer", bert_load, cutter_run, cutter_at_space },
+    { "BertPreTokenizer", bert_cutter_load, cutter_run, cutter_at_space },
     { "ByteLevel", byte_level_load, byte_level_run, byte_level_at_space },
     { "CharDelimiterSplit", delimiter_load, chars_run, chars_at_space },
     { "Digits", digits_load, chars_run, chars_at_space },
     { "FixedLength", fixed_length_load, fixed_length_run },
     { "Metaspace", metaspace_load, metaspace_run, metaspace_at_space },
     { "Punctuation", punctuation_load, chars_run, chars_at_space },
-    { "Sequence", sequence_load, sequence_run, sequence_at_space },
+    { "Sequence", sequence_cutter_load, sequence_cutter_run, sequence_at_space },
     { "Split", split_load, split_run, split_at_space },
     { "UnicodeScripts", NULL, scripts_run },
     { "Whitespace", whitespace_load, cutter_run, cutter_at_space },

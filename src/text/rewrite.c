@@ -8,7 +8,7 @@
 
 #include "unicode.h"
 
-static void write_code(Rewrite *r, uint32_t code, Span at)
+static void rewrite_write_code(Rewrite *r, uint32_t code, Span at)
 {
     uint16_t flags = unicode_record(code)->flags;
     if (flags & r->remove) return;
@@ -21,7 +21,7 @@ static void write_code(Rewrite *r, uint32_t code, Span at)
     for (int i = 0; i < n; i++) text_add_code(r->out, low[i], at);
 }
 
-static void wait(Rewrite *r, Mark mark)
+static void rewrite_wait(Rewrite *r, Mark mark)
 {
     if (r->n == r->cap) {
         size_t cap = r->cap ? r->cap * 2 : 16;
@@ -45,7 +45,7 @@ void rewrite_end(Rewrite *r)
                 while (!r->marks[source].first) source++;
                 r->last = r->marks[source++].at;
             }
-            write_code(r, r->marks[i].code, r->last);
+            rewrite_write_code(r, r->marks[i].code, r->last);
         }
     }
     r->n = 0, r->orders = 0;
@@ -54,7 +54,7 @@ void rewrite_end(Rewrite *r)
 void rewrite_code(Rewrite *r, uint32_t code, Span at)
 {
     if (!r->decompose) {
-        write_code(r, code, at);
+        rewrite_write_code(r, code, at);
         return;
     }
     uint32_t parts[UNICODE_LONGEST];
@@ -62,12 +62,12 @@ void rewrite_code(Rewrite *r, uint32_t code, Span at)
     for (int i = 0; i < n; i++) {
         uint8_t order = unicode_record(parts[i])->order;
         if (order) {
-            wait(r, (Mark){ parts[i], order, i == 0, at });
+            rewrite_wait(r, (Mark){ parts[i], order, i == 0, at });
             continue;
         }
         if (r->n) rewrite_end(r);
         r->last = at;
-        write_code(r, parts[i], at);
+        rewrite_write_code(r, parts[i], at);
     }
 }
 
