@@ -38,7 +38,7 @@ typedef struct Groups {
     int64_t layers, groups, inner; /* num_hidden_layers as config.json has it */
 } Groups;
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool albert_configure(Encoder *m, const Value *config, Err *err)
 {
     Groups *g = NEW(m->b->arena, Groups);
     *g = (Groups){ m->n[K_LAYERS], value_int(value_get(config, "num_hidden_groups"), 1),
@@ -79,5 +79,5 @@ const Arch arch_albert = {
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
                [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
                [HEAD_CHOICE] = sequence },
-    .configure = configure, .layer_path = layer_path,
+    .configure = albert_configure, .layer_path = layer_path,
 };

@@ -22,7 +22,7 @@ typedef struct Own {
     int64_t mask;           /* id of the word that stands for a masked one */
 } Own;
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool esm_configure(Encoder *m, const Value *config, Err *err)
 {
     Own *own = m->own = NEW(m->b->arena, Own);
     own->drop = value_bool(value_get(config, "token_dropout"), false);
@@ -41,7 +41,7 @@ static Str as_float(Builder *b, const char *path, Str x)
 }
 
 /* x * 0.88 / (1 - masked / length), masked words 0 */
-static Str dropped(Encoder *m, const char *path, Str x)
+static Str esm_drop_masked(Encoder *m, const char *path, Str x)
 {
     Builder *b = m->b;
     const Own *own = m->own;
@@ -55,12 +55,12 @@ static Str dropped(Encoder *m, const char *path, Str x)
     return NODE(b, path, "Div", scaled, NODE(b, path, "Unsqueeze", left, INTS(b, -1)));
 }
 
-static Str words(Encoder *m, const char *inside, Str x)
+static Str esm_word_rows(Encoder *m, const char *inside, Str x)
 {
-    return ((const Own *)m->own)->drop ? dropped(m, inside, x) : x;
+    return ((const Own *)m->own)->drop ? esm_drop_masked(m, inside, x) : x;
 }
 
-static Str embedded(Encoder *m, const char *inside, Str x)
+static Str esm_embed(Encoder *m, const char *inside, Str x)
 {
     Builder *b = m->b;
     if (((const Own *)m->own)->norm)
@@ -86,5 +86,5 @@ const Arch arch_esm = {
     .final_norm = "encoder.emb_layer_norm_after",
     .steps = { [HEAD_MASKED] = roberta_masked, [HEAD_SEQUENCE] = roberta_sequence,
                [HEAD_TOKEN] = steps_classify_tokens },
-    .configure = configure, .words = words, .embedded = embedded,
+    .configure = esm_configure, .words = esm_word_rows, .embedded = esm_embed,
 };

@@ -61,7 +61,7 @@ static bool read_kinds(Encoder *m, const Value *config, Own *own, Err *err)
     return true;
 }
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool modernbert_configure(Encoder *m, const Value *config, Err *err)
 {
     Own *own = m->own = NEW(m->b->arena, Own);
     Str act = value_str(value_get(config, "classifier_activation"), STR("gelu"));
@@ -76,7 +76,7 @@ static bool configure(Encoder *m, const Value *config, Err *err)
            read_kinds(m, config, own, err);
 }
 
-static Str window(Encoder *m, const char *path, Str at)
+static Str modernbert_window_mask(Encoder *m, const char *path, Str at)
 {
     Builder *b = m->b;
     const Own *own = m->own;
@@ -87,7 +87,7 @@ static Str window(Encoder *m, const char *path, Str at)
     return encoder_mask(m, path, NODE(b, path, "And", m->keys, near));
 }
 
-static void prepare(Encoder *m, Str hidden)
+static void modernbert_prepare(Encoder *m, Str hidden)
 {
     (void)hidden;
     Own *own = m->own;
@@ -100,10 +100,10 @@ static void prepare(Encoder *m, Str hidden)
         if (own->used[kind])
             own->rotation[kind] = rotary_tables(m, turning, names[kind], at, own->theta[kind]);
     own->mask[FULL] = m->mask;
-    if (own->used[SLIDING]) own->mask[SLIDING] = window(m, path, at);
+    if (own->used[SLIDING]) own->mask[SLIDING] = modernbert_window_mask(m, path, at);
 }
 
-static Str attend(Encoder *m, int layer, const char *path, Str x)
+static Str modernbert_attend(Encoder *m, int layer, const char *path, Str x)
 {
     Builder *b = m->b;
     const Own *own = m->own;
@@ -137,5 +137,5 @@ const Arch arch_modernbert = {
     .final_norm = "final_norm",
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence, [HEAD_TOKEN] = tokens,
                [HEAD_ANSWER] = tokens, [HEAD_CHOICE] = sequence },
-    .configure = configure, .prepare = prepare, .attend = attend,
+    .configure = modernbert_configure, .prepare = modernbert_prepare, .attend = modernbert_attend,
 };

@@ -40,7 +40,7 @@ static const char *hub_folder(Arena *arena)
 }
 
 /* The snapshot of ORG/NAME, or NULL. */
-static const char *cached(Export *e)
+static const char *files_find_cached(Export *e)
 {
     Arena *arena = &e->arena;
     Buf name = { 0 };
@@ -88,7 +88,7 @@ bool files_source(Export *e, Err *err)
     e->folder = e->model;
     if (dir_is(e->model)) return true;
     if (file_is(e->model)) return source_file(e, err);
-    e->folder = looks_like_name(e->model) ? cached(e) : NULL;
+    e->folder = looks_like_name(e->model) ? files_find_cached(e) : NULL;
     e->cached = e->folder != NULL;
     if (e->cached) return true;
     return fail(err, EF_NOT_FOUND, "%s: neither a folder nor in %s; nothing is downloaded here, "
@@ -131,7 +131,7 @@ void files_note(Export *e, const char *name, uint64_t size)
     e->n_file++;
 }
 
-static bool is_same(const char *a, const char *b)
+static bool path_is_same(const char *a, const char *b)
 {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
@@ -148,7 +148,7 @@ bool files_copy(Export *e, const char *name, Err *err)
     if (file_is(from) && file_map(from, &file, err)) {
         Str bytes = { (const char *)file.p, file.n };
         if (file.n > MOST_COPIED) ok = fail(err, EF_TOO_LARGE, "%s: %zu bytes", from, file.n);
-        else if (!is_same(from, to))
+        else if (!path_is_same(from, to))
             ok = dir_make_parents(to, err) && file_write_copy(&scratch, to, bytes, err);
         if (ok) files_note(e, name, file.n);
         file_unmap(&file);

@@ -21,7 +21,7 @@ typedef struct Cut {
 
 /* ---- which nodes ---- */
 /* The pattern against a tag or its end: "BertLayer.0" finds ".../BertEncoder/BertLayer.0". */
-static bool names(const char *pattern, const char *tag)
+static bool htp_tag_matches(const char *pattern, const char *tag)
 {
     if (fnmatch(pattern, tag, 0) == 0) return true;
     if (*pattern == '/') return false;
@@ -36,7 +36,7 @@ bool htp_matches(Arena *arena, Str tag, const char *pattern)
     for (size_t n = tag.n; n; n--) { /* the module itself, and what it lies in */
         if (n < tag.n && tag.p[n] != '/') continue;
         text[n] = 0;
-        if (names(pattern, text)) return true;
+        if (htp_tag_matches(pattern, text)) return true;
     }
     return false;
 }
@@ -82,7 +82,7 @@ static void each_read(Cut *c, const OnnxNode *n, ReadFn *fn)
 }
 
 /* ---- what hangs on constants alone ---- */
-static bool constant_node(const Cut *c, const bool *constant, const OnnxNode *n)
+static bool htp_extract_constant_node(const Cut *c, const bool *constant, const OnnxNode *n)
 {
     for (int i = 0; i < n->n_in; i++) {
         if (!n->in[i].n || map_get(&c->weight, n->in[i])) continue;
@@ -99,7 +99,8 @@ static void take_constants(Cut *c)
 {
     const OnnxGraph *g = &c->from->graph;
     bool *constant = ARRAY(c->arena, bool, g->n_node + 1);
-    for (int i = 0; i < g->n_node; i++) constant[i] = constant_node(c, constant, &g->node[i]);
+    for (int i = 0; i < g->n_node; i++)
+        constant[i] = htp_extract_constant_node(c, constant, &g->node[i]);
     for (int i = g->n_node - 1; i >= 0; i--) {
         if (!c->taken[i]) continue;
         for (int k = 0; k < g->node[i].n_in; k++) {
@@ -160,7 +161,7 @@ typedef struct Types {
     Map index;              /* value to number + 1 */
 } Types;
 
-static void note_said(Types *t, const OnnxValue *v, int n)
+static void htp_extract_note_said(Types *t, const OnnxValue *v, int n)
 {
     for (int i = 0; i < n; i++)
         if (v[i].type != T_NONE) map_put(&t->said, t->arena, v[i].name, (void *)(uintptr_t)&v[i]);
@@ -199,14 +200,14 @@ static void infer_types(Types *t, const OnnxModel *m)
         map_put(&t->index, t->arena, g->value[v].name, (void *)(intptr_t)(v + 1));
 }
 
-static void put_dim(OnnxValue *v, int k, int64_t dim)
+static void htp_extract_put_dim(OnnxValue *v, int k, int64_t dim)
 {
     v->dim[k] = dim >= 0 ? dim : DIM_UNKNOWN;
     if (dim == DIM_BATCH) v->symbol[k] = STR("batch_size");
     if (dim == DIM_SEQUENCE) v->symbol[k] = STR("sequence_length");
 }
 
-static bool type_of(const Types *t, Str name, OnnxValue *v, Err *err)
+static bool htp_extract_type_of(const Types *t, Str name, OnnxValue *v, Err *err)
 {
     const OnnxValue *said = map_get(&t->said, name);
     intptr_t at = (intptr_t)map_get(&t->index, name);
@@ -216,7 +217,7 @@ static bool type_of(const Types *t, Str name, OnnxValue *v, Err *err)
         return fail(err, EF_UNSUPPORTED, "the type of '%.*s' is not known: neither the file nor "
                     "shape inference tells it", (int)MIN(name.n, 120), name.p);
     *v = (OnnxValue){ .name = name, .type = found->type, .rank = found->rank };
-    for (int k = 0; k < found->rank; k++) put_dim(v, k, found->dim[k]);
+    for (int k = 0; k < found->rank; k++) htp_extract_put_dim(v, k, found->dim[k]);
     return true;
 }
 
@@ -226,18 +227,18 @@ static bool type_all(const Types *t, const Buf *names_of, OnnxValue **out, int *
     *n = (int)(names_of->n / sizeof *name);
     *out = ARRAY(t->arena, OnnxValue, *n + 1);
     for (int i = 0; i < *n; i++)
-        if (!type_of(t, name[i], &(*out)[i], err)) return false;
+        if (!htp_extract_type_of(t, name[i], &(*out)[i], err)) return false;
     return true;
 }
 
 /* ---- the new model ---- */
-static bool assemble(Cut *c, OnnxModel *to, Err *err)
+static bool htp_extract_assemble(Cut *c, OnnxModel *to, Err *err)
 {
     const OnnxGraph *g = &c->from->graph;
     Types t = { .arena = c->arena };
-    note_said(&t, g->info, g->n_info);
-    note_said(&t, g->in, g->n_in);
-    note_said(&t, g->out, g->n_out);
+    htp_extract_note_said(&t, g->info, g->n_info);
+    htp_extract_note_said(&t, g->in, g->n_in);
+    htp_extract_note_said(&t, g->out, g->n_out);
     infer_types(&t, c->from);
     *to = *c->from;
     to->n_meta = 0;
@@ -267,7 +268,7 @@ static bool cut_out(Cut *c, const Htp *h, const char *pattern, OnnxModel *to, Er
                     "--output-format csv` lists them", pattern);
     take_constants(c);
     find_edge(c);
-    return assemble(c, to, err);
+    return htp_extract_assemble(c, to, err);
 }
 
 bool htp_extract(Arena *arena, const OnnxModel *m, const Htp *h, const char *pattern, OnnxModel *to,
