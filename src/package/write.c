@@ -15,7 +15,7 @@ typedef struct Layout {            /* offsets from the manifest, which lies at a
     uint64_t end;                  /* of the members: where the footer goes */
 } Layout;
 
-static bool present(const PackageMember *m)
+static bool member_is_present(const PackageMember *m)
 {
     return m->bytes.p || m->n_piece;
 }
@@ -38,12 +38,12 @@ static void put_manifest(Buf *out, const Package *content, const Layout *at)
     wire_put_bytes(out, MANIFEST_NAME, content->name);
     wire_put_bytes(out, MANIFEST_VERSION, content->version);
     for (int kind = 0; kind < MEMBER_COUNT; kind++)
-        if (present(&content->member[kind]))
+        if (member_is_present(&content->member[kind]))
             put_artifact(out, member_rows[kind].field, at->offset[kind],
                          content->member[kind].bytes.n, at->sha256[kind]);
 }
 
-static uint64_t boundary(const PackageMember *m)
+static uint64_t member_boundary(const PackageMember *m)
 {
     return m->bytes.n < MEMBER_PAGE ? MEMBER_ALIGN : MEMBER_PAGE;
 }
@@ -56,8 +56,8 @@ static void lay_out(const Package *content, Layout *at, Buf *manifest)
     uint64_t end = manifest->n;
     for (int kind = 0; kind < MEMBER_COUNT; kind++) {
         const PackageMember *m = &content->member[kind];
-        if (!present(m)) continue;
-        uint64_t start = ROUND_UP(end, boundary(m));
+        if (!member_is_present(m)) continue;
+        uint64_t start = ROUND_UP(end, member_boundary(m));
         at->offset[kind] = start;
         member_hash(m, at->sha256[kind]);
         end = start + m->bytes.n;
@@ -79,7 +79,7 @@ static bool add_slowly(FileWriter *w, Progress *bar, const void *bytes, size_t n
 }
 
 /* Zeros up to a place in the file; every gap is shorter than the boundary it fills up to. */
-static bool fill_to(FileWriter *w, uint64_t to, Err *err)
+static bool package_fill_to(FileWriter *w, uint64_t to, Err *err)
 {
     static const char zeros[4096];
     while (w->written < to)
@@ -91,19 +91,19 @@ static bool add_member(FileWriter *w, Progress *bar, const PackageMember *m, Err
 {
     uint64_t start = w->written;
     for (size_t i = 0; i < m->n_piece; i++)
-        if (!fill_to(w, start + m->piece[i].offset, err) ||
+        if (!package_fill_to(w, start + m->piece[i].offset, err) ||
             !add_slowly(w, bar, m->piece[i].data, m->piece[i].bytes, err))
             return false;
     if (m->n_piece == 0 && !add_slowly(w, bar, m->bytes.p, m->bytes.n, err)) return false;
-    return fill_to(w, start + m->bytes.n, err);
+    return package_fill_to(w, start + m->bytes.n, err);
 }
 
 static bool add_members(FileWriter *w, Progress *bar, const Package *content, Err *err)
 {
     for (int kind = 0; kind < MEMBER_COUNT; kind++) {
         const PackageMember *m = &content->member[kind];
-        if (!present(m)) continue;
-        if (!writer_align(w, boundary(m), err) || !add_member(w, bar, m, err)) return false;
+        if (!member_is_present(m)) continue;
+        if (!writer_align(w, member_boundary(m), err) || !add_member(w, bar, m, err)) return false;
     }
     return true;
 }
@@ -117,7 +117,7 @@ static bool add_program(FileWriter *w, Progress *bar, const ElfGrown *program, E
 }
 
 /* writer_add, on failure, has already removed what was there. */
-static bool write_all(FileWriter *w, Str program, const Package *content, Err *err)
+static bool package_write_all(FileWriter *w, Str program, const Package *content, Err *err)
 {
     Layout at;
     ElfGrown front;
@@ -153,7 +153,7 @@ bool package_write(const char *program_path, const char *path, const Package *co
     Arena arena = { 0 };
     FileWriter w;
     bool ok = writer_open(&w, &arena, path, 0755, err) &&
-              write_all(&w, program_part(&program), content, err);
+              package_write_all(&w, program_part(&program), content, err);
     file_unmap(&program);
     arena_free(&arena);
     return ok;
