@@ -76,7 +76,7 @@ static bool set_has(int c, const char *p, const char *last)
     return !wanted;
 }
 
-static bool item_has(const Match *m, const char *s, const char *p, const char *behind)
+static bool pattern_item_has(const Match *m, const char *s, const char *p, const char *behind)
 {
     vm_charge(m->L, *p == '[' ? behind - p : 1);
     if (s >= m->end) return false;
@@ -93,7 +93,7 @@ static bool item_has(const Match *m, const char *s, const char *p, const char *b
 static const char *match_most(Match *m, const char *s, const char *p, const char *behind)
 {
     ptrdiff_t n = 0;
-    while (item_has(m, s + n, p, behind)) n++;
+    while (pattern_item_has(m, s + n, p, behind)) n++;
     for (; n >= 0; n--) {
         const char *to = match_here(m, s + n, behind + 1);
         if (to) return to;
@@ -106,7 +106,7 @@ static const char *match_least(Match *m, const char *s, const char *p, const cha
     for (;; s++) {
         const char *to = match_here(m, s, behind + 1);
         if (to) return to;
-        if (!item_has(m, s, p, behind)) return NULL;
+        if (!pattern_item_has(m, s, p, behind)) return NULL;
     }
 }
 
@@ -206,7 +206,7 @@ static const char *match_item(Match *m, const char **s, const char **p, bool *do
     *done = true;
     if (sign == '*') return match_most(m, *s, *p, behind);
     if (sign == '-') return match_least(m, *s, *p, behind);
-    bool has = item_has(m, *s, *p, behind);
+    bool has = pattern_item_has(m, *s, *p, behind);
     if (sign == '+') return has ? match_most(m, *s + 1, *p, behind) : NULL;
     if (sign == '?' && has) {
         const char *to = match_here(m, *s + 1, behind + 1);
@@ -297,7 +297,7 @@ static size_t start_of(lua_State *L, int index, size_t n)
     return n - (size_t)-i;
 }
 
-static bool plain(Str pattern)
+static bool pattern_is_plain(Str pattern)
 {
     for (size_t i = 0; i < pattern.n; i++)
         if (pattern.p[i] && strchr("^$*+?.([%-", pattern.p[i])) return false;
@@ -315,12 +315,12 @@ static int find_plain(lua_State *L, Str subject, Str pattern, size_t from)
     return 2;
 }
 
-static int search(lua_State *L, bool find)
+static int pattern_search(lua_State *L, bool find)
 {
     Str subject = check_str(L, 1), pattern = check_str(L, 2);
     size_t from = start_of(L, 3, subject.n);
     if (from > subject.n) return lua_pushnil(L), 1;
-    if (find && (lua_toboolean(L, 4) || plain(pattern)))
+    if (find && (lua_toboolean(L, 4) || pattern_is_plain(pattern)))
         return find_plain(L, subject, pattern, from);
     Match m = match_of(L, subject, pattern);
     bool anchored = pattern.n && *pattern.p == '^';
@@ -338,12 +338,12 @@ static int search(lua_State *L, bool find)
 
 static int pattern_find(lua_State *L)
 {
-    return search(L, true);
+    return pattern_search(L, true);
 }
 
 static int pattern_match(lua_State *L)
 {
-    return search(L, false);
+    return pattern_search(L, false);
 }
 
 /* ---- gmatch: upvalues are subject, pattern, next offset, end of the last match (-1: none) ---- */
@@ -380,7 +380,7 @@ static int pattern_gmatch(lua_State *L)
 
 /* ---- gsub ---- */
 /* The replacement text at 3, with %0 .. %9 filled in. */
-static void add_text(const Match *m, luaL_Buffer *b, const char *s, const char *to)
+static void gsub_add_text(const Match *m, luaL_Buffer *b, const char *s, const char *to)
 {
     Str text;
     text.p = lua_tolstring(m->L, 3, &text.n);
@@ -410,7 +410,7 @@ static void add_value(const Match *m, luaL_Buffer *b, const char *s, const char 
         push_capture(m, 0, s, to);
         lua_gettable(L, 3);
     } else {
-        add_text(m, b, s, to);
+        gsub_add_text(m, b, s, to);
         return;
     }
     if (!lua_toboolean(L, -1)) {
