@@ -37,13 +37,13 @@ static void log_format_line(LogLevel level, const char *format, va_list args)
     log_write_line(prefix, format, args);
 }
 
-#define LINE(level, format)                                                                        \
-    do {                                                                                           \
-        va_list args;                                                                              \
-        if ((level) > limit) break;                                                                \
-        va_start(args, format);                                                                    \
-        log_format_line(level, format, args);                                                      \
-        va_end(args);                                                                              \
+#define LINE(level, format)                                                                       \
+    do {                                                                                          \
+        va_list args;                                                                             \
+        if ((level) > limit) break;                                                               \
+        va_start(args, format);                                                                   \
+        log_format_line(level, format, args);                                                     \
+        va_end(args);                                                                             \
     } while (0)
 
 void log_error(const char *format, ...)

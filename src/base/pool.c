@@ -16,15 +16,15 @@
 
 enum { SPINS = 4000 };
 
-typedef struct Worker {
+typedef struct PoolWorker {
     Pool *pool;
     pthread_t thread;
     int number;
-} Worker;
+} PoolWorker;
 
 struct Pool {
     int threads, spins;
-    Worker *workers; /* [threads]; 0 is the caller */
+    PoolWorker *workers; /* [threads]; 0 is the caller */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     atomic_uint generation; /* counts jobs */
@@ -40,7 +40,7 @@ struct Pool {
 
 static void take_all(void *arg)
 {
-    Worker *me = arg;
+    PoolWorker *me = arg;
     Pool *pool = me->pool;
     for (;;) {
         int index = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
@@ -73,7 +73,7 @@ static void wait_for_job(Pool *pool, unsigned seen)
 
 static void *pool_worker_main(void *arg)
 {
-    Worker *me = arg;
+    PoolWorker *me = arg;
     Pool *pool = me->pool;
     for (unsigned seen = 0;;) {
         wait_for_job(pool, seen);
@@ -103,10 +103,10 @@ Pool *pool_new(int threads)
     if (!pool->workers) abort();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
-    pool->workers[0] = (Worker){ .pool = pool };
+    pool->workers[0] = (PoolWorker){ .pool = pool };
     int started = 1;
     for (; started < pool->threads; started++) {
-        pool->workers[started] = (Worker){ .pool = pool, .number = started };
+        pool->workers[started] = (PoolWorker){ .pool = pool, .number = started };
         if (pthread_create(&pool->workers[started].thread, NULL, pool_worker_main,
                            &pool->workers[started]) != 0)
             break;
