@@ -52,15 +52,15 @@ static bool open_one(Arena *arena, const char *path, ReadWeights *read, Mapping 
 }
 
 /* ---- several files ---- */
-typedef struct Index {
+typedef struct ShardIndex {
     Arena *arena;
     const char *path, *folder;
     Safetensors *all;
     Map open;               /* files, by the name the index has */
-} Index;
+} ShardIndex;
 
 /* The file of that name, opened at its first mention. */
-static Safetensors *find_shard(Index *x, Str name, Err *err)
+static Safetensors *find_shard(ShardIndex *x, Str name, Err *err)
 {
     Safetensors *s = map_get(&x->open, name);
     if (s) return s;
@@ -76,7 +76,7 @@ static Safetensors *find_shard(Index *x, Str name, Err *err)
     return open_one(x->arena, path, checkpoint_reader_of(x->path), file, s, err) ? s : NULL;
 }
 
-static bool add_tensor(Index *x, Str name, Str place, Err *err)
+static bool add_tensor(ShardIndex *x, Str name, Str place, Err *err)
 {
     Safetensors *all = x->all, *s = find_shard(x, place, err);
     if (!s) return false;
@@ -89,7 +89,7 @@ static bool add_tensor(Index *x, Str name, Str place, Err *err)
     return true;
 }
 
-static bool open_index(Index *x, Err *err)
+static bool open_index(ShardIndex *x, Err *err)
 {
     Str text;
     Value root;
@@ -153,7 +153,7 @@ bool checkpoint_open(Arena *arena, const char *path, Safetensors *s, Err *err)
         return checkpoint_no_adapter(path, err) &&
                fail(err, EF_NOT_FOUND, "%s: neither " SAFE_NAME " nor " TORCH_NAME " is there, nor "
                     "an index (" SAFE_NAME INDEX ")", path);
-    Index x = { .arena = arena, .path = file, .folder = path_dir(arena, file), .all = s };
+    ShardIndex x = { .arena = arena, .path = file, .folder = path_dir(arena, file), .all = s };
     bool ok = str_ends(str_of(file), INDEX) ? open_index(&x, err)
                                             : open_alone(arena, file, s, err);
     if (!ok) safetensors_close(s);

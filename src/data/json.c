@@ -9,7 +9,7 @@
 
 enum { MAX_DEPTH = 128 };
 
-typedef struct Parser {
+typedef struct JsonParser {
     const char *p, *end; /* reading position */
     const char *text;    /* its beginning, for line and column */
     Arena *arena;
@@ -17,10 +17,10 @@ typedef struct Parser {
     int depth;
     size_t values, most; /* so far; allowed */
     Err *err;
-} Parser;
+} JsonParser;
 
 /* ---- errors ---- */
-static void json_describe_found(const Parser *j, char out[16])
+static void json_describe_found(const JsonParser *j, char out[16])
 {
     unsigned char c = j->p < j->end ? (unsigned char)*j->p : 0;
     if (j->p >= j->end)
@@ -34,7 +34,7 @@ static void json_describe_found(const Parser *j, char out[16])
 }
 
 /* Fails at the reading position. */
-static bool json_fail_at(const Parser *j, const char *found, const char *wanted)
+static bool json_fail_at(const JsonParser *j, const char *found, const char *wanted)
 {
     size_t line = 1, column = 1;
     for (const char *p = j->text; p < j->p; p++) {
@@ -47,7 +47,7 @@ static bool json_fail_at(const Parser *j, const char *found, const char *wanted)
                 found, wanted);
 }
 
-static bool json_fail_wanted(const Parser *j, const char *wanted)
+static bool json_fail_wanted(const JsonParser *j, const char *wanted)
 {
     char found[16];
     json_describe_found(j, found);
@@ -55,18 +55,18 @@ static bool json_fail_wanted(const Parser *j, const char *wanted)
 }
 
 /* ---- small steps ---- */
-static inline void skip_space(Parser *j)
+static inline void skip_space(JsonParser *j)
 {
     while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\r' || *j->p == '\t'))
         j->p++;
 }
 
-static inline bool json_is_at(const Parser *j, char c)
+static inline bool json_is_at(const JsonParser *j, char c)
 {
     return j->p < j->end && *j->p == c;
 }
 
-static inline bool json_take(Parser *j, char c)
+static inline bool json_take(JsonParser *j, char c)
 {
     skip_space(j);
     if (!json_is_at(j, c)) return false;
@@ -74,7 +74,7 @@ static inline bool json_take(Parser *j, char c)
     return true;
 }
 
-static inline bool at_digit(const Parser *j)
+static inline bool at_digit(const JsonParser *j)
 {
     return j->p < j->end && *j->p >= '0' && *j->p <= '9';
 }
@@ -105,7 +105,7 @@ static inline const char *json_plain_end(const char *p, const char *end, uint64_
     return p;
 }
 
-static bool check_utf8(Parser *j, Str s)
+static bool check_utf8(JsonParser *j, Str s)
 {
     if (utf8_valid(s)) return true;
     uint32_t code;
@@ -114,7 +114,7 @@ static bool check_utf8(Parser *j, Str s)
     return json_fail_wanted(j, "valid UTF-8");
 }
 
-static bool json_hex4(Parser *j, uint32_t *code)
+static bool json_hex4(JsonParser *j, uint32_t *code)
 {
     *code = 0;
     for (int i = 0; i < 4; i++, j->p++) {
@@ -130,7 +130,7 @@ static bool json_hex4(Parser *j, uint32_t *code)
 }
 
 /* After "\u". A pair of surrogates makes one character; half a pair makes none. */
-static bool unicode_escape(Parser *j, uint32_t *code)
+static bool unicode_escape(JsonParser *j, uint32_t *code)
 {
     const char *start = j->p - 2;
     if (!json_hex4(j, code)) return false;
@@ -147,7 +147,7 @@ static bool unicode_escape(Parser *j, uint32_t *code)
 }
 
 /* At the backslash. */
-static bool json_read_escape(Parser *j, char **out)
+static bool json_read_escape(JsonParser *j, char **out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     j->p++;
@@ -162,7 +162,7 @@ static bool json_read_escape(Parser *j, char **out)
 }
 
 /* raw is what stands between the quotes; no escape is shorter than what it stands for. */
-static bool json_unescape(Parser *j, Str raw, Str *out)
+static bool json_unescape(JsonParser *j, Str raw, Str *out)
 {
     const char *resume = j->p, *raw_end = raw.p + raw.n;
     char *copy = arena_alloc(j->arena, raw.n), *to = copy;
@@ -178,7 +178,7 @@ static bool json_unescape(Parser *j, Str raw, Str *out)
 }
 
 /* At the opening quote. */
-static bool parse_string(Parser *j, Str *out)
+static bool parse_string(JsonParser *j, Str *out)
 {
     const char *start = ++j->p;
     uint64_t high = 0;
@@ -198,7 +198,7 @@ static bool parse_string(Parser *j, Str *out)
 }
 
 /* ---- numbers and words ---- */
-static bool skip_digits(Parser *j)
+static bool skip_digits(JsonParser *j)
 {
     if (!at_digit(j)) return json_fail_wanted(j, "a digit");
     while (at_digit(j)) j->p++;
@@ -206,7 +206,7 @@ static bool skip_digits(Parser *j)
 }
 
 /* "." digits and "e" digits, both optional; *whole becomes false when there is one. */
-static bool skip_fraction(Parser *j, bool *whole)
+static bool skip_fraction(JsonParser *j, bool *whole)
 {
     if (json_is_at(j, '.')) {
         j->p++, *whole = false;
@@ -218,7 +218,7 @@ static bool skip_fraction(Parser *j, bool *whole)
     return skip_digits(j);
 }
 
-static bool parse_number(Parser *j, Value *out)
+static bool parse_number(JsonParser *j, Value *out)
 {
     const char *start = j->p;
     bool negative = json_is_at(j, '-'), whole = true;
@@ -240,7 +240,7 @@ static bool parse_number(Parser *j, Value *out)
     return json_fail_at(j, "a number out of range", "at most 1.8e308");
 }
 
-static bool parse_word(Parser *j, Str word, Value meaning, Value *out)
+static bool parse_word(JsonParser *j, Str word, Value meaning, Value *out)
 {
     for (size_t i = 0; i < word.n; i++, j->p++)
         if (!json_is_at(j, word.p[i])) return json_fail_wanted(j, "null, true or false");
@@ -249,9 +249,9 @@ static bool parse_word(Parser *j, Str word, Value meaning, Value *out)
 }
 
 /* ---- lists and maps ---- */
-static bool parse_value(Parser *j, Value *out);
+static bool parse_value(JsonParser *j, Value *out);
 
-static bool json_enter(Parser *j)
+static bool json_enter(JsonParser *j)
 {
     if (j->depth == MAX_DEPTH)
         return json_fail_at(j, "one more level", "at most 128 levels of nesting");
@@ -261,14 +261,14 @@ static bool json_enter(Parser *j)
 }
 
 /* After a child: a comma means more, `close` means done. */
-static bool json_read_separator(Parser *j, char close, bool *more)
+static bool json_read_separator(JsonParser *j, char close, bool *more)
 {
     *more = json_take(j, ',');
     if (*more || json_take(j, close)) return true;
     return json_fail_wanted(j, close == ']' ? "',' or ']'" : "',' or '}'");
 }
 
-static bool parse_list(Parser *j, Value *out)
+static bool parse_list(JsonParser *j, Value *out)
 {
     size_t from = j->open.n;
     if (!json_enter(j)) return false;
@@ -283,7 +283,7 @@ static bool parse_list(Parser *j, Value *out)
     return true;
 }
 
-static bool parse_map(Parser *j, Value *out)
+static bool parse_map(JsonParser *j, Value *out)
 {
     size_t from = j->open.n;
     if (!json_enter(j)) return false;
@@ -302,14 +302,14 @@ static bool parse_map(Parser *j, Value *out)
     return true;
 }
 
-static bool json_fail_too_many(const Parser *j)
+static bool json_fail_too_many(const JsonParser *j)
 {
     json_fail_at(j, "one more value", "an end");
     if (j->err) j->err->code = EF_INVALID_INPUT; /* JSON it is */
     return within(j->err, "more than %zu values", j->most);
 }
 
-static bool parse_value(Parser *j, Value *out)
+static bool parse_value(JsonParser *j, Value *out)
 {
     if (j->values++ == j->most) return json_fail_too_many(j);
     skip_space(j);
@@ -333,7 +333,7 @@ bool json_parse_most(Arena *arena, Str text, size_t values, Value *out, Err *err
 {
     if (!text.n) text = STR("");
     Arena work = { .budget = arena->budget, .local = true }; /* goes with a call that is left */
-    Parser j = { .p = text.p, .end = text.p + text.n, .text = text.p, .arena = arena,
+    JsonParser j = { .p = text.p, .end = text.p + text.n, .text = text.p, .arena = arena,
                  .open = { .arena = &work }, .most = values, .err = err };
     bool ok = parse_value(&j, out);
     skip_space(&j);

@@ -37,22 +37,22 @@ static bool proto_is_map(const Field *f)
 }
 
 /* ---- reading ---- */
-typedef struct Reader {
+typedef struct ProtoReader {
     Arena *arena;
     size_t left;                 /* values that may still be made */
     Err *err;
-} Reader;
+} ProtoReader;
 
-typedef struct Seen {            /* the records of one row in one message */
+typedef struct SeenFields {      /* the records of one row in one message */
     size_t n;                    /* values in them */
     size_t bytes;
     size_t last;                 /* which record of the message was the last of them; 0: none */
     Value value;                 /* filled by the second walk */
     char *joined;                /* pieces of a single message, which are read as one */
     size_t joined_n;
-} Seen;
+} SeenFields;
 
-static bool read_message(Reader *, Str bytes, const Field *rows, int depth, Value *out);
+static bool read_message(ProtoReader *, Str bytes, const Field *rows, int depth, Value *out);
 
 /* The row of the record just read; NULL: skip it. */
 static const Field *proto_row_of(const Field *rows, const Wire *w)
@@ -86,7 +86,7 @@ static bool packed_count(const Field *f, Str bytes, size_t *n, Err *err)
     return true;
 }
 
-static bool proto_spend_values(Reader *r, size_t values)
+static bool proto_spend_values(ProtoReader *r, size_t values)
 {
     if (values > r->left)
         return fail(r->err, EF_TOO_LARGE, "protobuf: found more values than a message may have");
@@ -94,7 +94,7 @@ static bool proto_spend_values(Reader *r, size_t values)
     return true;
 }
 
-static bool proto_survey_fields(Reader *r, Str bytes, const Field *rows, Seen *seen)
+static bool proto_survey_fields(ProtoReader *r, Str bytes, const Field *rows, SeenFields *seen)
 {
     Wire w = wire_over(bytes);
     for (size_t record = 1; wire_next(&w, r->err); record++) {
@@ -104,7 +104,7 @@ static bool proto_survey_fields(Reader *r, Str bytes, const Field *rows, Seen *s
         if (packed_record(f, &w) && !packed_count(f, w.bytes, &n, r->err)) return false;
         bool counted = (f->repeated || proto_is_map(f)) && f->kind != F_F32;
         if (counted && !proto_spend_values(r, n)) return false;
-        Seen *s = &seen[f - rows];
+        SeenFields *s = &seen[f - rows];
         s->n += n;
         s->bytes += w.bytes.n;
         s->last = record;
@@ -146,7 +146,7 @@ static Value proto_number_of(const Field *f, uint64_t bits)
     }
 }
 
-static bool map_entry(Reader *r, const Field *f, Str bytes, Member *out)
+static bool map_entry(ProtoReader *r, const Field *f, Str bytes, Member *out)
 {
     static const Field by_text[] = { { "key", 1, F_STR }, { "value", 2, F_STR }, { 0 } };
     static const Field by_number[] = { { "key", 1, F_U32 }, { "value", 2, F_STR }, { 0 } };
@@ -161,7 +161,7 @@ static bool map_entry(Reader *r, const Field *f, Str bytes, Member *out)
 }
 
 /* Room for all that the survey counted. */
-static void open_value(Reader *r, const Field *f, Seen *s)
+static void open_value(ProtoReader *r, const Field *f, SeenFields *s)
 {
     if (f->repeated && f->kind == F_F32) {
         s->value = value_of_f32(s->n ? arena_raw(r->arena, s->n * sizeof(float)) : NULL, 0);
@@ -176,13 +176,13 @@ static void open_value(Reader *r, const Field *f, Seen *s)
     }
 }
 
-static void add_floats(Seen *s, const void *bytes, size_t n)
+static void add_floats(SeenFields *s, const void *bytes, size_t n)
 {
     if (n) memcpy((float *)s->value.f32.p + s->value.f32.n, bytes, n * sizeof(float));
     s->value.f32.n += n;
 }
 
-static bool add_packed(const Field *f, Seen *s, Str bytes, Err *err)
+static bool add_packed(const Field *f, SeenFields *s, Str bytes, Err *err)
 {
     Wire w = wire_over(bytes);
     Shape shape = proto_shape_of(f);
@@ -198,21 +198,21 @@ static bool add_packed(const Field *f, Seen *s, Str bytes, Err *err)
 }
 
 /* The value of a record that holds one. */
-static bool one_value(Reader *r, const Field *f, const Wire *w, int depth, Value *out)
+static bool one_value(ProtoReader *r, const Field *f, const Wire *w, int depth, Value *out)
 {
     if (w->type != WIRE_BYTES) return *out = proto_number_of(f, w->number), true;
     if (f->kind == F_MSG) return read_message(r, w->bytes, f->msg, depth + 1, out);
     return text_of(f, w->bytes, out, r->err);
 }
 
-static void join_piece(Seen *s, Str bytes)
+static void join_piece(SeenFields *s, Str bytes)
 {
     if (!s->joined) s->value = value_of_str(bytes);
     else if (bytes.n) memcpy(s->joined + s->joined_n, bytes.p, bytes.n);
     s->joined_n += bytes.n;
 }
 
-static bool add_record(Reader *r, const Field *f, Seen *s, const Wire *w, int depth)
+static bool add_record(ProtoReader *r, const Field *f, SeenFields *s, const Wire *w, int depth)
 {
     uint32_t bits = (uint32_t)w->number;
     if (packed_record(f, w)) return add_packed(f, s, w->bytes, r->err);
@@ -238,7 +238,7 @@ static Value default_of(const Field *f)
 }
 
 /* Of a oneof the last one counts. */
-static bool oneof_is_superseded(const Field *rows, const Field *f, const Seen *seen)
+static bool oneof_is_superseded(const Field *rows, const Field *f, const SeenFields *seen)
 {
     if (!f->oneof) return false;
     for (const Field *other = rows; other->name; other++)
@@ -248,10 +248,10 @@ static bool oneof_is_superseded(const Field *rows, const Field *f, const Seen *s
     return false;
 }
 
-static bool close_value(Reader *r, const Field *rows, const Field *f, Seen *seen, int depth,
-                        Value *out)
+static bool close_value(ProtoReader *r, const Field *rows, const Field *f, SeenFields *seen,
+                        int depth, Value *out)
 {
-    Seen *s = &seen[f - rows];
+    SeenFields *s = &seen[f - rows];
     bool many = f->repeated || proto_is_map(f);
     if (!many && !s->last) {
         if (!has_presence(f)) value_add(out, f->name, default_of(f));
@@ -266,7 +266,8 @@ static bool close_value(Reader *r, const Field *rows, const Field *f, Seen *seen
     return true;
 }
 
-static bool proto_fill_fields(Reader *r, Str bytes, const Field *rows, Seen *seen, int depth)
+static bool proto_fill_fields(ProtoReader *r, Str bytes, const Field *rows, SeenFields *seen,
+                              int depth)
 {
     Wire w = wire_over(bytes);
     while (wire_next(&w, r->err)) {
@@ -276,9 +277,9 @@ static bool proto_fill_fields(Reader *r, Str bytes, const Field *rows, Seen *see
     return true;
 }
 
-static bool read_message(Reader *r, Str bytes, const Field *rows, int depth, Value *out)
+static bool read_message(ProtoReader *r, Str bytes, const Field *rows, int depth, Value *out)
 {
-    Seen seen[MOST_ROWS] = { 0 };
+    SeenFields seen[MOST_ROWS] = { 0 };
     size_t n = 0;
     if (depth > PROTO_DEPTH)
         return fail(r->err, EF_BAD_REQUEST, "protobuf: found more than %d messages inside of "
@@ -297,7 +298,7 @@ static bool read_message(Reader *r, Str bytes, const Field *rows, int depth, Val
 
 bool proto_read(Arena *arena, Str bytes, const Field *rows, size_t most, Value *out, Err *err)
 {
-    Reader r = { arena, most, err };
+    ProtoReader r = { arena, most, err };
     err->code = EF_OK;
     return read_message(&r, bytes, rows, 0, out);
 }

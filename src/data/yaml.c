@@ -43,12 +43,12 @@ static bool yaml_next_event(Loader *y)
 }
 
 /* ---- scalars ---- */
-typedef struct Word {
+typedef struct YamlWord {
     const char *text;
     Value value;
-} Word;
+} YamlWord;
 
-static const Word words[] = {
+static const YamlWord words[] = {
     { "", { V_NULL } },
     { "~", { V_NULL } },
     { "null", { V_NULL } },
