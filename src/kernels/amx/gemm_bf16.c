@@ -11,7 +11,7 @@ enum { FLOATS = 1 };
 
 static void amx_gemm_bf16_run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
-    Rows x = { (const uint8_t *)l->xb, row_bf16(l->K) * (int64_t)sizeof(*l->xb) };
+    TileRows x = { (const uint8_t *)l->xb, row_bf16(l->K) * (int64_t)sizeof(*l->xb) };
     tiles_gemm(l, x, (l->K + 1) / 2, m0, m1, p0, p1);
 }
 
