@@ -3,21 +3,21 @@
  * origin, every name that is read was made before, opsets are named. */
 #include "onnx/onnx.h"
 
-typedef struct Scope {      /* names visible in a graph; those outside it too */
+typedef struct CheckScope { /* names visible in a graph; those outside it too */
     Arena *arena;
     Map names;
-    const struct Scope *up;
+    const struct CheckScope *up;
     const OnnxModel *model;
-} Scope;
+} CheckScope;
 
-static bool scope_has(const Scope *s, Str name)
+static bool scope_has(const CheckScope *s, Str name)
 {
     for (; s; s = s->up)
         if (map_get(&s->names, name)) return true;
     return false;
 }
 
-static bool scope_define(Scope *s, Str name, const char *what, Err *err)
+static bool scope_define(CheckScope *s, Str name, const char *what, Err *err)
 {
     if (!name.n) return fail(err, EF_BAD_MODEL, "found %s without a name", what);
     if (map_get(&s->names, name))
@@ -33,9 +33,9 @@ static bool domain_is_imported(const OnnxModel *m, Str domain)
     return false;
 }
 
-static bool check_graph(Arena *, const OnnxModel *, const OnnxGraph *, const Scope *up, Err *);
+static bool check_graph(Arena *, const OnnxModel *, const OnnxGraph *, const CheckScope *up, Err *);
 
-static bool check_node(Scope *s, const OnnxNode *n, Err *err)
+static bool check_node(CheckScope *s, const OnnxNode *n, Err *err)
 {
     if (!n->op.n) return fail(err, EF_BAD_MODEL, "found no operator");
     if (!domain_is_imported(s->model, n->domain))
@@ -54,10 +54,10 @@ static bool check_node(Scope *s, const OnnxNode *n, Err *err)
     return true;
 }
 
-static bool check_graph(Arena *arena, const OnnxModel *m, const OnnxGraph *g, const Scope *up,
+static bool check_graph(Arena *arena, const OnnxModel *m, const OnnxGraph *g, const CheckScope *up,
                         Err *err)
 {
-    Scope s = { .arena = arena, .up = up, .model = m };
+    CheckScope s = { .arena = arena, .up = up, .model = m };
     for (int i = 0; i < g->n_in; i++)
         if (!scope_define(&s, g->in[i].name, "an input", err)) return false;
     for (int i = 0; i < g->n_init; i++) { /* an input may have a default */
