@@ -55,7 +55,7 @@ static double act_clip(const float p[2], double x)
     return fmax(p[0], fmin(p[1], x));
 }
 
-static const Activation activations[] = {
+static const FusedActivation activations[] = {
     { "LeakyRelu", act_leaky_relu, { 0.01f } },
     { "Relu", act_relu },
     { "Tanh", act_tanh },
@@ -70,7 +70,7 @@ static const Activation activations[] = {
     { "Clip", act_clip, { -INFINITY, INFINITY } },
 };
 
-bool fused_activation_find(const OpCall *call, const Activation **out, Err *err)
+bool fused_activation_find(const OpCall *call, const FusedActivation **out, Err *err)
 {
     const Str name = onnx_string(call->node, "activation", "");
     *out = NULL;
@@ -81,7 +81,7 @@ bool fused_activation_find(const OpCall *call, const Activation **out, Err *err)
                 STR_ARG(call->node->name), STR_ARG(call->node->op), STR_ARG(name));
 }
 
-void fused_activation_apply(const Activation *activation, const float p[2], Tensor *y)
+void fused_activation_apply(const FusedActivation *activation, const float p[2], Tensor *y)
 {
     for (int64_t i = 0, n = tensor_count(y); i < n; i++) {
         const double x = activation->fn(p, tensor_get(y, i));

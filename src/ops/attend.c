@@ -7,12 +7,12 @@
 
 enum { QUERY_BLOCK = 128, GATHER_ROWS = 16 };
 
-typedef struct Relative {   /* scores that one side gives to relative positions */
+typedef struct RelativeTables { /* scores that one side gives to relative positions */
     const float *panels;    /* [H][panel]; NULL: none */
     size_t panel;           /* floats of one head */
     const int32_t *by;      /* ragged: [2 S - 1], by row - column, 0 in the middle */
     const Tensor *at;       /* padded: [..., S, S] */
-} Relative;
+} RelativeTables;
 
 typedef struct AttendJob {
     const OpCall *c;
@@ -20,7 +20,7 @@ typedef struct AttendJob {
     Attention a;            /* mask: as the kernel takes it, where nothing else is added */
     int64_t S, P;           /* longest row; relative positions */
     const float *cos, *sin; /* [S, D], or NULL */
-    Relative c2p, p2c;
+    RelativeTables c2p, p2c;
     float *scratch;
     size_t scratch_size;    /* floats of one worker */
 } AttendJob;
@@ -142,7 +142,7 @@ static bool bias_strides(OpCall *c, int64_t S, Attention *a, Err *err)
     return true;
 }
 
-static bool relative_find(OpCall *c, const AttendJob *job, int which, Relative *to, Err *err)
+static bool relative_find(OpCall *c, const AttendJob *job, int which, RelativeTables *to, Err *err)
 {
     const Tensor *t = op_in(c, ATT_C2P + which), *by = op_in(c, ATT_C2P_BY + which);
     const int64_t S = job->S;
@@ -169,7 +169,7 @@ static bool relative_find(OpCall *c, const AttendJob *job, int which, Relative *
 }
 
 /* ---- one head of one row ---- */
-typedef struct Row {
+typedef struct AttendRow {
     AttendJob *job;
     Attention a;        /* this head alone: B and H are 1 */
     int32_t start[2];
@@ -179,7 +179,7 @@ typedef struct Row {
     float *scratch;     /* of the kernel */
     float *by_q, *by_k; /* [QUERY_BLOCK, P], [n, P]: products with relative positions */
     float *sum;         /* [QUERY_BLOCK, n]: all that is added */
-} Row;
+} AttendRow;
 
 static float *attend_take_floats(float **from, int64_t n)
 {
@@ -207,8 +207,8 @@ static const float *attend_rotate(const AttendJob *job, const float *x, int64_t 
 }
 
 /* y[n, P] = n tokens of one head times the relative positions of that head */
-static void times_positions(const Row *r, const Relative *rel, const float *x, int64_t ldx,
-                            int64_t n, float *y)
+static void times_positions(const AttendRow *r, const RelativeTables *rel, const float *x,
+                            int64_t ldx, int64_t n, float *y)
 {
     const int64_t P = r->job->P, panels = ROUND_UP(P, PANEL) / PANEL;
     Linear l = { .x = x, .w = rel->panels + (size_t)r->h * rel->panel, .y = y, .ldx = ldx,
@@ -216,7 +216,7 @@ static void times_positions(const Row *r, const Relative *rel, const float *x, i
     r->job->c->k->gemm_f32->run(&l, 0, n, 0, panels);
 }
 
-static int64_t relative_position(const Relative *rel, int64_t row, int64_t column, int64_t S,
+static int64_t relative_position(const RelativeTables *rel, int64_t row, int64_t column, int64_t S,
                                  int64_t P)
 {
     if (rel->by) return rel->by[row - column + S - 1];
@@ -224,7 +224,7 @@ static int64_t relative_position(const Relative *rel, int64_t row, int64_t colum
 }
 
 /* sum[i][j] for queries q0..q1 */
-static void add_positions(Row *r, int64_t q0, int64_t q1)
+static void add_positions(AttendRow *r, int64_t q0, int64_t q1)
 {
     const AttendJob *job = r->job;
     const int64_t S = job->S, P = job->P, ld = ROUND_UP(P, PANEL), n = r->n;
@@ -246,7 +246,7 @@ static void add_positions(Row *r, int64_t q0, int64_t q1)
     }
 }
 
-static void attend_relative(Row *r)
+static void attend_relative(AttendRow *r)
 {
     const AttendJob *job = r->job;
     if (job->p2c.panels) times_positions(r, &job->p2c, r->a.k, r->a.ldk, r->n, r->by_k);
@@ -272,7 +272,7 @@ static void attend_item(void *arg, int index, int worker)
         job->attend(all, row, h, 0, n, scratch);
         return;
     }
-    Row r = { .job = job, .a = *all, .start = { 0, (int32_t)n }, .h = h, .n = n };
+    AttendRow r = { .job = job, .a = *all, .start = { 0, (int32_t)n }, .h = h, .n = n };
     r.a.start = r.start, r.a.B = r.a.H = 1;
     r.a.q += first * all->ldq + h * D, r.a.k += first * all->ldk + h * D;
     r.a.v += first * all->ldv + h * D, r.a.out += first * all->ldo + h * D;

@@ -7,10 +7,10 @@
 
 #include "ops/rotary.h"
 
-typedef struct Heads {
+typedef struct AttentionHeads {
     int64_t B, H, G, Q, P, S, D, E;
     bool flat;              /* [B, Q, H * D] instead of [B, H, Q, D] */
-} Heads;
+} AttentionHeads;
 
 enum { MAX_HEADS = 65536 };
 enum { IN_Q, IN_K, IN_V, IN_MASK, IN_PAST_K, IN_PAST_V, IN_LENGTHS };
@@ -33,8 +33,8 @@ static bool split_heads(const OpCall *call, int input, int64_t heads, int64_t ou
     return true;
 }
 
-static bool attention_past_fits(const OpCall *call, int input, const Heads *h, int64_t size,
-                                Err *err)
+static bool attention_past_fits(const OpCall *call, int input, const AttentionHeads *h,
+                                int64_t size, Err *err)
 {
     const Tensor *t = call->in[input];
     if (t->rank == 4 && t->dim[0] == h->B && t->dim[1] == h->G && t->dim[2] == h->P &&
@@ -43,7 +43,7 @@ static bool attention_past_fits(const OpCall *call, int input, const Heads *h, i
     return op_wrong_input(call, input, "a cache [batch, heads, tokens, size] like its input", err);
 }
 
-static bool attention_mask_fits(const OpCall *call, const Heads *h, Err *err)
+static bool attention_mask_fits(const OpCall *call, const AttentionHeads *h, Err *err)
 {
     const Tensor *mask = op_in(call, IN_MASK), *lengths = op_in(call, IN_LENGTHS);
     const int64_t dim[4] = { h->B, h->H, h->Q, h->S };
@@ -58,15 +58,20 @@ static bool attention_mask_fits(const OpCall *call, const Heads *h, Err *err)
     return true;
 }
 
-static bool find_heads(const OpCall *call, Heads *h, Err *err)
+static bool find_heads(const OpCall *call, AttentionHeads *h, Err *err)
 {
     int64_t q[3], k[3], v[3];
     const int64_t kv_heads = op_attr_int(call, "kv_num_heads", 0);
     if (!split_heads(call, IN_Q, op_attr_int(call, "q_num_heads", 0), q, err) ||
         !split_heads(call, IN_K, kv_heads, k, err) || !split_heads(call, IN_V, kv_heads, v, err))
         return false;
-    *h = (Heads){ .B = call->in[IN_Q]->dim[0], .H = q[0], .G = k[0], .Q = q[1], .D = q[2], .E = v[2],
-                  .flat = call->in[IN_Q]->rank == 3 };
+    *h = (AttentionHeads){ .B = call->in[IN_Q]->dim[0],
+                           .H = q[0],
+                           .G = k[0],
+                           .Q = q[1],
+                           .D = q[2],
+                           .E = v[2],
+                           .flat = call->in[IN_Q]->rank == 3 };
     if (k[2] != h->D || call->in[IN_K]->dim[0] != h->B ||
         call->in[IN_K]->rank != call->in[IN_Q]->rank)
         return op_wrong_input(call, IN_K, "batch and head size of input 0", err);
@@ -90,7 +95,7 @@ static bool find_heads(const OpCall *call, Heads *h, Err *err)
 
 static bool attention_shape(OpCall *call, Err *err)
 {
-    Heads h;
+    AttentionHeads h;
     if (!find_heads(call, &h, err)) return false;
     const DType type = call->in[IN_Q]->type;
     if (h.flat) {
@@ -103,15 +108,15 @@ static bool attention_shape(OpCall *call, Err *err)
     return op_out(call, 3, type, 4, (int64_t[]){ h.B, h.H, h.Q, h.S });
 }
 
-typedef struct Job {
+typedef struct AttentionJob {
     const OpCall *call;
-    Heads h;
+    AttentionHeads h;
     const double *q, *k, *v; /* [B, heads, tokens, size], caches included */
     double *y, *row;         /* [B, H, Q, E]; S scores for each of B * H */
     double scale, cap;
     int64_t mode, left, right;
     bool causal;
-} Job;
+} AttentionJob;
 
 /* [B, heads, past + tokens, size] as doubles from either layout. */
 static double *attention_gather(OpCall *call, int input, int past, int64_t heads, int64_t size,
@@ -136,7 +141,7 @@ static double *attention_gather(OpCall *call, int input, int past, int64_t heads
 }
 
 /* What is added to a score before the softmax; -inf: this query does not see that key. */
-static double bias_at(const Job *job, int64_t b, int64_t head, int64_t q, int64_t s)
+static double bias_at(const AttentionJob *job, int64_t b, int64_t head, int64_t q, int64_t s)
 {
     const Tensor *mask = op_in(job->call, IN_MASK), *lengths = op_in(job->call, IN_LENGTHS);
     const int64_t length = lengths ? tensor_get_int(lengths, b) : job->h.S;
@@ -160,7 +165,7 @@ static double bias_at(const Job *job, int64_t b, int64_t head, int64_t q, int64_
     return mask->type != T_BOOL ? value : value ? 0 : -INFINITY;
 }
 
-static void keep_scores(const Job *job, int64_t mode, int64_t at, const double *row)
+static void keep_scores(const AttentionJob *job, int64_t mode, int64_t at, const double *row)
 {
     const OpCall *call = job->call;
     if (job->mode == mode && call->n_out > 3 && call->out[3].data)
@@ -175,9 +180,9 @@ static void attention_softmax(double *row, int64_t n)
     for (int64_t i = 0; i < n && sum != 0; i++) row[i] /= sum;
 }
 
-static void attention_attend_query(const Job *job, int64_t bh, int64_t q, double *row)
+static void attention_attend_query(const AttentionJob *job, int64_t bh, int64_t q, double *row)
 {
-    const Heads *h = &job->h;
+    const AttentionHeads *h = &job->h;
     const int64_t b = bh / h->H, head = bh % h->H, kv = b * h->G + head / (h->H / h->G);
     const int64_t out = (bh * h->Q + q) * h->S;
     const double *x = job->q + (bh * h->Q + q) * h->D;
@@ -207,15 +212,15 @@ static void attention_attend_query(const Job *job, int64_t bh, int64_t q, double
 
 static void attend_range(void *context, int64_t from, int64_t to)
 {
-    const Job *job = context;
+    const AttentionJob *job = context;
     for (int64_t i = from; i < to; i++) /* i is a head of a row of the batch */
         for (int64_t q = 0; q < job->h.Q; q++)
             attention_attend_query(job, i, q, job->row + i * job->h.S);
 }
 
-static void store_result(const Job *job)
+static void store_result(const AttentionJob *job)
 {
-    const Heads *h = &job->h;
+    const AttentionHeads *h = &job->h;
     Tensor *out = &job->call->out[0];
     for (int64_t i = 0; i < h->B * h->H * h->Q && out->data; i++) {
         const int64_t b = i / (h->H * h->Q), head = i / h->Q % h->H, q = i % h->Q;
@@ -226,13 +231,13 @@ static void store_result(const Job *job)
 
 static bool attention_run(OpCall *call, Err *err)
 {
-    Job job = { .call = call,
+    AttentionJob job = { .call = call,
                 .cap = onnx_float(call->node, "softcap", 0),
                 .mode = op_attr_int(call, "qk_matmul_output_mode", 0),
                 .causal = op_attr_int(call, "is_causal", 0),
                 .left = op_attr_int(call, "left_window_size", -1),
                 .right = op_attr_int(call, "right_window_size", -1) };
-    Heads *h = &job.h;
+    AttentionHeads *h = &job.h;
     if (!find_heads(call, h, err)) return false;
     job.scale = onnx_float(call->node, "scale", (float)(1 / sqrt((double)MAX(h->D, 1))));
     job.q = attention_gather(call, IN_Q, 0, h->H, h->D, err);

@@ -218,16 +218,16 @@ const float *op_f32(OpCall *call, const Tensor *t, Err *err)
 
 /* ---- splitting ---- */
 
-typedef struct Split {
+typedef struct LoopSplit {
     OpRange *fn;
     void *context;
     int64_t n, grain;
-} Split;
+} LoopSplit;
 
 static void split_piece(void *arg, int index, int worker)
 {
     (void)worker;
-    const Split *s = arg;
+    const LoopSplit *s = arg;
     const int64_t from = index * s->grain;
     s->fn(s->context, from, MIN(from + s->grain, s->n));
 }
@@ -241,7 +241,7 @@ void op_split(const OpCall *call, int64_t n, int64_t grain, OpRange *fn, void *c
         fn(context, 0, n);
         return;
     }
-    Split s = { fn, context, n, grain };
+    LoopSplit s = { fn, context, n, grain };
     pool_for(call->pool, (int)pieces, split_piece, &s);
 }
 

@@ -128,13 +128,13 @@ static bool fused_matmul_run(OpCall *call, Err *err)
 /* ---- FusedGemm: an activation behind it ---- */
 static bool fused_gemm_shape(OpCall *call, Err *err)
 {
-    const Activation *activation;
+    const FusedActivation *activation;
     return fused_activation_find(call, &activation, err) && gemm_shape(call, err);
 }
 
 static bool fused_gemm_run(OpCall *call, Err *err)
 {
-    const Activation *act;
+    const FusedActivation *act;
     if (!fused_activation_find(call, &act, err) || !gemm_run(call, err)) return false;
     if (!act) return true;
     const char *second = strcmp(act->name, "Selu") == 0 ? "activation_gamma" : "activation_beta";

@@ -10,15 +10,15 @@
 #include "ops/product.h"
 #include "ops/quant.h"
 
-typedef struct Part {      /* where queries, keys or values are: strides in floats */
+typedef struct AttentionPart { /* where queries, keys or values are: strides in floats */
     const float *p, *bias; /* bias [N * size], or NULL */
     int64_t row, token, head;
     int64_t tokens, size;
-} Part;
+} AttentionPart;
 
 typedef struct Multi {
     int64_t B, N, S, L, P, T, D, E;
-    Part q, k, v;
+    AttentionPart q, k, v;
     const Tensor *past_k, *past_v; /* [B, N, P, size], or NULL */
     int64_t past_at;               /* numbers before past_v's first one: both in one tensor */
     const Tensor *mask, *bias;     /* mask: any of the five kinds; bias [B or 1, N or 1, S, T] */
@@ -31,7 +31,7 @@ typedef struct Multi {
 /* ---- gathering ---- */
 typedef struct Gathered {
     const Multi *m;
-    const Part *from;
+    const AttentionPart *from;
     const Tensor *past;
     int64_t past_at;
     float *to;
@@ -40,7 +40,7 @@ typedef struct Gathered {
 static void gather_heads(void *context, int64_t begin, int64_t end)
 {
     const Gathered *g = context;
-    const Part *from = g->from;
+    const AttentionPart *from = g->from;
     const int64_t N = g->m->N, P = g->past ? g->m->P : 0, size = from->size;
     for (int64_t i = begin; i < end; i++) {
         const int64_t b = i / N, n = i % N;
@@ -56,7 +56,7 @@ static void gather_heads(void *context, int64_t begin, int64_t end)
     }
 }
 
-static float *contrib_attention_gather(OpCall *call, const Multi *m, const Part *from,
+static float *contrib_attention_gather(OpCall *call, const Multi *m, const AttentionPart *from,
                                        const Tensor *past, int64_t past_at, Err *err)
 {
     const int64_t tokens = from->tokens + (past ? m->P : 0), count = m->B * m->N * tokens;
@@ -74,9 +74,9 @@ typedef enum {
     MASK_KEYS,
     MASK_QUERIES,
     MASK_SQUARE
-} MaskKind;
+} ContribMask;
 
-static MaskKind mask_kind(const Multi *m)
+static ContribMask mask_kind(const Multi *m)
 {
     const Tensor *t = m->mask;
     if (!t) return MASK_NO;
@@ -109,7 +109,7 @@ static bool contrib_attention_mask_fits(const OpCall *call, int input, const Mul
 }
 
 /* Whether query s of row b sees key t. */
-static bool query_sees_key(const Multi *m, MaskKind kind, int64_t b, int64_t s, int64_t t)
+static bool query_sees_key(const Multi *m, ContribMask kind, int64_t b, int64_t s, int64_t t)
 {
     const Tensor *mask = m->mask;
     switch (kind) {
@@ -143,7 +143,7 @@ static void contrib_attention_softmax(void *context, int64_t from, int64_t to)
 {
     const Soften *job = context;
     const Multi *m = job->m;
-    const MaskKind kind = mask_kind(m);
+    const ContribMask kind = mask_kind(m);
     for (int64_t i = from; i < to; i++) { /* a row of scores: b, n, s */
         const int64_t b = i / (m->N * m->S), n = i / m->S % m->N, s = i % m->S;
         float *row = m->scores + i * m->T;
@@ -234,23 +234,23 @@ static bool is_half_or_float(DType type)
 }
 
 /* ---- Attention(x, weights, bias, mask, past, attention_bias) and QAttention ---- */
-typedef struct Columns { /* of the weight: queries, keys, values */
+typedef struct AttentionColumns { /* of the weight: queries, keys, values */
     int64_t q, k, v;
-} Columns;
+} AttentionColumns;
 
-typedef struct Inputs { /* their numbers, for both operators */
+typedef struct AttentionInputs { /* their numbers, for both operators */
     int mask, past, bias;
-} Inputs;
-static const Inputs attention_inputs = { 3, 4, 5 }, q_attention_inputs = { 5, 8, 99 };
+} AttentionInputs;
+static const AttentionInputs attention_inputs = { 3, 4, 5 }, q_attention_inputs = { 5, 8, 99 };
 
-static bool find_columns(const OpCall *call, const Multi *m, Columns *c, Err *err)
+static bool find_columns(const OpCall *call, const Multi *m, AttentionColumns *c, Err *err)
 {
     const Tensor *w = call->in[1], *bias = op_in(call, 2);
     size_t n;
     const int64_t *said = onnx_ints(call->node, "qkv_hidden_sizes", &n);
     const int64_t all = w->rank == 2 ? w->dim[1] : 0;
-    *c = (Columns){ all / 3, all / 3, all / 3 };
-    if (said && n == 3) *c = (Columns){ said[0], said[1], said[2] };
+    *c = (AttentionColumns){ all / 3, all / 3, all / 3 };
+    if (said && n == 3) *c = (AttentionColumns){ said[0], said[1], said[2] };
     if (w->rank != 2 || call->in[0]->rank != 3 || w->dim[0] != call->in[0]->dim[2])
         return op_wrong_input(call, 1, "a row for each column of input 0", err);
     if (c->q < 0 || c->q != c->k || c->v < 0 || c->q > all || c->v > all ||
@@ -261,7 +261,8 @@ static bool find_columns(const OpCall *call, const Multi *m, Columns *c, Err *er
     return true;
 }
 
-static bool find_attention(const OpCall *call, const Inputs *at, Multi *m, Columns *c, Err *err)
+static bool find_attention(const OpCall *call, const AttentionInputs *at, Multi *m,
+                           AttentionColumns *c, Err *err)
 {
     const Tensor *x = call->in[0], *past = op_in(call, at->past);
     *m = (Multi){ 0 };
@@ -283,7 +284,7 @@ static bool find_attention(const OpCall *call, const Inputs *at, Multi *m, Colum
            bias_fits(call, at->bias, m, err);
 }
 
-static bool attention_outputs(OpCall *call, const Multi *m, const Columns *c, DType type)
+static bool attention_outputs(OpCall *call, const Multi *m, const AttentionColumns *c, DType type)
 {
     return op_out(call, 0, type, 3, (int64_t[]){ m->B, m->S, c->v }) &&
            op_out(call, 1, type, 5, (int64_t[]){ 2, m->B, m->N, m->T, m->D });
@@ -292,7 +293,7 @@ static bool attention_outputs(OpCall *call, const Multi *m, const Columns *c, DT
 static bool contrib_attention_shape(OpCall *call, Err *err)
 {
     Multi m;
-    Columns c;
+    AttentionColumns c;
     const DType type = call->in[0]->type;
     if (!is_half_or_float(type)) return op_wrong_input(call, 0, "float", err);
     if (call->in[1]->type != type) return op_wrong_input(call, 1, "the type of input 0", err);
@@ -301,10 +302,10 @@ static bool contrib_attention_shape(OpCall *call, Err *err)
 }
 
 /* Queries, keys and values side by side in rows of `all` columns. */
-static void cut_columns(Multi *m, const Columns *c, const float *x, const float *bias)
+static void cut_columns(Multi *m, const AttentionColumns *c, const float *x, const float *bias)
 {
     const int64_t all = c->q + c->k + c->v;
-    const Part q = { x, bias, m->S * all, all, m->D, m->S, m->D };
+    const AttentionPart q = { x, bias, m->S * all, all, m->D, m->S, m->D };
     m->q = m->k = m->v = q;
     m->k.p += c->q, m->v.p += c->q + c->k;
     m->v.head = m->v.size = m->E;
@@ -314,7 +315,7 @@ static void cut_columns(Multi *m, const Columns *c, const float *x, const float 
 static bool contrib_attention_run(OpCall *call, Err *err)
 {
     Multi m;
-    Columns c;
+    AttentionColumns c;
     if (!find_attention(call, &attention_inputs, &m, &c, err)) return false;
     const int64_t all = c.q + c.k + c.v;
     const float *x = op_f32(call, call->in[0], err), *w = x ? op_f32(call, call->in[1], err) : NULL;
@@ -333,7 +334,7 @@ static bool contrib_attention_run(OpCall *call, Err *err)
 static bool q_attention_shape(OpCall *call, Err *err)
 {
     Multi m;
-    Columns c;
+    AttentionColumns c;
     if (!int_bytes(call, 0, 6, err) || !int_bytes(call, 1, 7, err)) return false;
     if (!find_attention(call, &q_attention_inputs, &m, &c, err)) return false;
     if (op_in(call, 2) && call->in[2]->type != T_F32) return op_wrong_input(call, 2, "float", err);
@@ -350,7 +351,7 @@ static bool q_attention_shape(OpCall *call, Err *err)
 static bool q_attention_run(OpCall *call, Err *err)
 {
     Multi m;
-    Columns c;
+    AttentionColumns c;
     if (!find_attention(call, &q_attention_inputs, &m, &c, err)) return false;
     const int64_t all = c.q + c.k + c.v, rows = m.B * m.S;
     IntJob job = {
@@ -375,24 +376,24 @@ enum { MHA_Q, MHA_K, MHA_V, MHA_BIAS, MHA_MASK, MHA_ADDED, MHA_PAST_K, MHA_PAST_
 
 /* [B, tokens, N * size], [B, N, tokens, size], or slice `which` of [B, tokens, N, parts, size]. */
 static bool contrib_attention_find_part(const OpCall *call, const Multi *m, int input, int which,
-                                        Part *part, Err *err)
+                                        AttentionPart *part, Err *err)
 {
     const Tensor *t = op_in(call, input);
     const int64_t *dim = t ? t->dim : NULL;
     if (t && t->rank == 3 && dim[0] == m->B && dim[2] % m->N == 0) {
         const int64_t size = dim[2] / m->N;
-        *part = (Part){
+        *part = (AttentionPart){
             .row = dim[1] * dim[2], .token = dim[2], .head = size, .tokens = dim[1], .size = size
         };
     } else if (t && t->rank == 4 && dim[0] == m->B && dim[1] == m->N) {
-        *part = (Part){ .row = dim[1] * dim[2] * dim[3],
+        *part = (AttentionPart){ .row = dim[1] * dim[2] * dim[3],
                         .token = dim[3],
                         .head = dim[2] * dim[3],
                         .tokens = dim[2],
                         .size = dim[3] };
     } else if (t && t->rank == 5 && dim[0] == m->B && dim[2] == m->N) {
         const int64_t head = dim[3] * dim[4];
-        *part = (Part){ .row = dim[1] * dim[2] * head,
+        *part = (AttentionPart){ .row = dim[1] * dim[2] * head,
                         .token = dim[2] * head,
                         .head = head,
                         .tokens = dim[1],
@@ -417,18 +418,20 @@ static bool contrib_attention_past_fits(const OpCall *call, int input, const Mul
 }
 
 /* Which input a part lies in, and which slice of it. */
-typedef struct Place {
+typedef struct PartPlace {
     int input, which;
-} Place;
+} PartPlace;
 
-static bool find_parts(const OpCall *call, Multi *m, Place place[3], Err *err)
+static bool find_parts(const OpCall *call, Multi *m, PartPlace place[3], Err *err)
 {
     const Tensor *k = op_in(call, MHA_K);
     const bool all = !k, pair = k && k->rank == 5;
-    place[0] = (Place){ MHA_Q, 0 };
-    place[1] = all ? (Place){ MHA_Q, 1 } : (Place){ MHA_K, 0 };
-    place[2] = all ? (Place){ MHA_Q, 2 } : pair ? (Place){ MHA_K, 1 } : (Place){ MHA_V, 0 };
-    Part *part[3] = { &m->q, &m->k, &m->v };
+    place[0] = (PartPlace){ MHA_Q, 0 };
+    place[1] = all ? (PartPlace){ MHA_Q, 1 } : (PartPlace){ MHA_K, 0 };
+    place[2] = all    ? (PartPlace){ MHA_Q, 2 }
+               : pair ? (PartPlace){ MHA_K, 1 }
+                      : (PartPlace){ MHA_V, 0 };
+    AttentionPart *part[3] = { &m->q, &m->k, &m->v };
     for (int i = 0; i < 3; i++)
         if (!contrib_attention_find_part(call, m, place[i].input, place[i].which, part[i], err))
             return false;
@@ -440,7 +443,7 @@ static bool find_parts(const OpCall *call, Multi *m, Place place[3], Err *err)
     return true;
 }
 
-static bool find_multi(const OpCall *call, Multi *m, Place place[3], Err *err)
+static bool find_multi(const OpCall *call, Multi *m, PartPlace place[3], Err *err)
 {
     const Tensor *bias = op_in(call, MHA_BIAS);
     *m = (Multi){ 0 };
@@ -467,7 +470,7 @@ static bool find_multi(const OpCall *call, Multi *m, Place place[3], Err *err)
 static bool multi_shape(OpCall *call, Err *err)
 {
     Multi m;
-    Place place[3];
+    PartPlace place[3];
     const DType type = call->in[0]->type;
     if (!is_half_or_float(type)) return op_wrong_input(call, 0, "float", err);
     for (int i = 1; i < call->n_in; i++)
@@ -482,12 +485,12 @@ static bool multi_shape(OpCall *call, Err *err)
 static bool multi_run(OpCall *call, Err *err)
 {
     Multi m;
-    Place place[3];
+    PartPlace place[3];
     if (!find_multi(call, &m, place, err)) return false;
     const Tensor *b = op_in(call, MHA_BIAS);
     const float *bias = b ? op_f32(call, b, err) : NULL, *inputs[3] = { 0 };
     if (b && !bias) return false;
-    Part *part[3] = { &m.q, &m.k, &m.v };
+    AttentionPart *part[3] = { &m.q, &m.k, &m.v };
     for (int i = 0; i < 3; i++) {
         if (call->n_in > i && call->in[i] && !(inputs[i] = op_f32(call, call->in[i], err)))
             return false;

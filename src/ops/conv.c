@@ -225,7 +225,7 @@ static bool conv_run(OpCall *call, Err *err)
 
 static bool fused_conv_shape(OpCall *call, Err *err)
 {
-    const Activation *act;
+    const FusedActivation *act;
     const Tensor *z = op_in(call, 3), *y = &call->out[0];
     if (!fused_activation_find(call, &act, err) || !conv_shape(call, err)) return false;
     if (z && (z->type != y->type || z->rank != y->rank ||
@@ -236,7 +236,7 @@ static bool fused_conv_shape(OpCall *call, Err *err)
 
 static bool fused_conv_run(OpCall *call, Err *err)
 {
-    const Activation *act;
+    const FusedActivation *act;
     const OnnxAttr *given = onnx_attr(call->node, "activation_params");
     const Tensor *z = op_in(call, 3);
     Tensor y;

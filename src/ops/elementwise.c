@@ -233,7 +233,7 @@ static LoopFn *const choose[] = { [1] = choose_1, [2] = choose_2, [4] = choose_4
 
 /* ---- running loops over spans ---- */
 
-typedef struct Work {
+typedef struct ElementWork {
     LoopFn *fn;
     ActFn *activate;        /* instead of fn: f32, one input */
     Act act;
@@ -241,7 +241,7 @@ typedef struct Work {
     const Tensor *in[WALK_IN];
     Tensor out;
     double p[2];
-} Work;
+} ElementWork;
 
 static bool elementwise_is_half(DType type)
 {
@@ -254,7 +254,7 @@ static const char *element_at(const Tensor *t, int64_t index)
 }
 
 /* float16 and bfloat16: blocks through float. */
-static void half_span(const Work *w, const Span *s)
+static void half_span(const ElementWork *w, const WalkSpan *s)
 {
     enum { BLOCK = 256 };
     float in[WALK_IN][BLOCK], out[BLOCK];
@@ -273,9 +273,9 @@ static void half_span(const Work *w, const Span *s)
     }
 }
 
-static void run_span(const void *context, const Span *s)
+static void run_span(const void *context, const WalkSpan *s)
 {
-    const Work *w = context;
+    const ElementWork *w = context;
     if (elementwise_is_half(w->in[0]->type)) {
         half_span(w, s);
         return;
@@ -297,7 +297,7 @@ static LoopFn *loop_of(Loops loops, DType type)
     return loops[elementwise_is_half(type) ? T_F32 : type];
 }
 
-static void run_work(const OpCall *call, Work *w)
+static void run_work(const OpCall *call, ElementWork *w)
 {
     Walk walk = walk_over(w->out.rank, w->out.dim);
     for (int k = 0; k < w->n_in; k++) walk_broadcast(&walk, w->in[k]);
@@ -354,7 +354,9 @@ static bool shape_unary(OpCall *call, Loops loops, DType result, Err *err)
 
 static bool run_two(OpCall *call, Loops loops, const Tensor *a, const Tensor *b)
 {
-    Work w = { .fn = loop_of(loops, a->type), .n_in = 2, .in = { a, b }, .out = call->out[0] };
+    ElementWork w = {
+        .fn = loop_of(loops, a->type), .n_in = 2, .in = { a, b }, .out = call->out[0]
+    };
     run_work(call, &w);
     return true;
 }
@@ -371,7 +373,7 @@ static bool elementwise_run_all(OpCall *call,
 
 static bool elementwise_run_one(OpCall *call, Loops loops, Act act, const double p[2])
 {
-    Work w = { .fn = loop_of(loops, call->in[0]->type), .n_in = 1, .in = { call->in[0] },
+    ElementWork w = { .fn = loop_of(loops, call->in[0]->type), .n_in = 1, .in = { call->in[0] },
                .out = call->out[0], .act = act, .p = { p[0], p[1] } };
     if (act != ACT_NONE && call->in[0]->type == T_F32 && call->k) w.activate = call->k->activate;
     run_work(call, &w);
@@ -574,7 +576,7 @@ static bool power_run(OpCall *call, Err *err)
     Tensor result = *out;
     result.type = T_F64;
     if (!(result.data = op_scratch(call, tensor_count(out), 8, err))) return false;
-    Work w = { .fn = power[T_F64], .n_in = 2, .in = { &wide, &other }, .out = result };
+    ElementWork w = { .fn = power[T_F64], .n_in = 2, .in = { &wide, &other }, .out = result };
     run_work(call, &w);
     tensor_convert(&result, 0, out, 0, tensor_count(out));
     return true;
@@ -653,7 +655,7 @@ static bool where_shape(OpCall *call, Err *err)
 static bool where_run(OpCall *call, Err *err)
 {
     (void)err;
-    Work w = { .fn = choose[dtype_size(call->in[1]->type)], .n_in = 3, .out = call->out[0] };
+    ElementWork w = { .fn = choose[dtype_size(call->in[1]->type)], .n_in = 3, .out = call->out[0] };
     for (int i = 0; i < 3; i++) w.in[i] = call->in[i];
     run_work(call, &w);
     return true;

@@ -191,9 +191,9 @@ static bool gather_elements_run(OpCall *call, Err *err)
 
 /* ---- writing with a reduction ---- */
 
-typedef enum { PUT, PUT_ADD, PUT_MUL, PUT_MAX, PUT_MIN, PUT_KINDS } Put;
+typedef enum { PUT, PUT_ADD, PUT_MUL, PUT_MAX, PUT_MIN, PUT_KINDS } ScatterKind;
 
-static bool put_kind(const OpCall *call, Put *kind, Err *err)
+static bool put_kind(const OpCall *call, ScatterKind *kind, Err *err)
 {
     static const char *const names[PUT_KINDS] = { "none", "add", "mul", "max", "min" };
     const Str name = onnx_string(call->node, "reduction", "none");
@@ -203,14 +203,16 @@ static bool put_kind(const OpCall *call, Put *kind, Err *err)
                    (int)MIN(name.n, 40), name.p);
 }
 
-static void scatter_put_floats(Put kind, Tensor *out, int64_t at, const Tensor *from, int64_t i)
+static void scatter_put_floats(ScatterKind kind, Tensor *out, int64_t at, const Tensor *from,
+                               int64_t i)
 {
     const double a = tensor_get(out, at), b = tensor_get(from, i);
     const double result[] = { b, a + b, a * b, MAX(a, b), MIN(a, b) };
     tensor_store(out, at, 1, &result[kind]);
 }
 
-static void scatter_put_ints(Put kind, Tensor *out, int64_t at, const Tensor *from, int64_t i)
+static void scatter_put_ints(ScatterKind kind, Tensor *out, int64_t at, const Tensor *from,
+                             int64_t i)
 {
     const int64_t a = tensor_get_int(out, at), b = tensor_get_int(from, i);
     int64_t result[] = { b, (int64_t)((uint64_t)a + (uint64_t)b),
@@ -219,7 +221,8 @@ static void scatter_put_ints(Put kind, Tensor *out, int64_t at, const Tensor *fr
     tensor_convert(&value, kind, out, at, 1);
 }
 
-static void scatter_put(Put kind, Tensor *out, int64_t at, const Tensor *from, int64_t i, int64_t n)
+static void scatter_put(ScatterKind kind, Tensor *out, int64_t at, const Tensor *from, int64_t i,
+                        int64_t n)
 {
     const DType type = out->type;
     if (kind == PUT) {
@@ -243,7 +246,7 @@ static void start_from_data(OpCall *call)
 static bool scatter_elements_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *updates = call->in[2];
-    Put kind;
+    ScatterKind kind;
     if (!elements_fit(call, err) || !put_kind(call, &kind, err)) return false;
     if (updates->type != t->type || !tensor_same_shape(updates, call->in[1]))
         return op_wrong_input(call, 2, "the type of input 0 and the shape of input 1", err);
@@ -254,7 +257,7 @@ static bool scatter_elements_run(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
     Cursor c = { op_axis(call, op_attr_int(call, "axis", 0), t->rank, err), { 0 } };
-    Put kind;
+    ScatterKind kind;
     if (c.axis < 0 || !put_kind(call, &kind, err)) return false;
     dense_steps(t->rank, t->dim, c.step);
     start_from_data(call);
@@ -268,12 +271,12 @@ static bool scatter_elements_run(OpCall *call, Err *err)
 
 /* ---- GatherND, ScatterND: an index is a row of numbers ---- */
 
-typedef struct Rows {
+typedef struct GatherRows {
     int batch, depth;       /* leading dims in common; numbers of one index */
     int64_t count, slice;   /* indices in all; elements each of them names */
-} Rows;
+} GatherRows;
 
-static bool find_rows(const OpCall *call, Rows *r, Err *err)
+static bool find_rows(const OpCall *call, GatherRows *r, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
     const int64_t batch = op_attr_int(call, "batch_dims", 0);
@@ -287,13 +290,13 @@ static bool find_rows(const OpCall *call, Rows *r, Err *err)
     for (int i = 0; i < batch; i++)
         if (t->dim[i] != indices->dim[i])
             return op_wrong_input(call, 1, "the batch dims of input 0", err);
-    *r = (Rows){ (int)batch, (int)depth, gather_product(indices->dim, 0, indices->rank - 1),
+    *r = (GatherRows){ (int)batch, (int)depth, gather_product(indices->dim, 0, indices->rank - 1),
                  gather_product(t->dim, (int)(batch + depth), t->rank) };
     return true;
 }
 
 /* First element that index row i names. */
-static bool row_place(const OpCall *call, const Rows *r, int64_t i, int64_t *out, Err *err)
+static bool row_place(const OpCall *call, const GatherRows *r, int64_t i, int64_t *out, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
     const int64_t batches = gather_product(t->dim, 0, r->batch);
@@ -312,7 +315,7 @@ static bool gather_nd_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
     int64_t dim[2 * MAX_RANK];
-    Rows r;
+    GatherRows r;
     if (!find_rows(call, &r, err)) return false;
     int rank = 0;
     for (int i = 0; i < indices->rank - 1; i++) dim[rank++] = indices->dim[i];
@@ -322,7 +325,7 @@ static bool gather_nd_shape(OpCall *call, Err *err)
 
 static bool gather_nd_run(OpCall *call, Err *err)
 {
-    Rows r;
+    GatherRows r;
     if (!find_rows(call, &r, err)) return false;
     for (int64_t i = 0, at; i < r.count; i++) {
         if (!row_place(call, &r, i, &at, err)) return false;
@@ -334,8 +337,8 @@ static bool gather_nd_run(OpCall *call, Err *err)
 static bool scatter_nd_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *updates = call->in[2];
-    Put kind;
-    Rows r;
+    ScatterKind kind;
+    GatherRows r;
     if (!find_rows(call, &r, err) || !put_kind(call, &kind, err)) return false;
     if (updates->type != t->type || tensor_count(updates) != r.count * r.slice)
         return op_wrong_input(call, 2, "the type of input 0 and a slice of it for each index", err);
@@ -344,8 +347,8 @@ static bool scatter_nd_shape(OpCall *call, Err *err)
 
 static bool scatter_nd_run(OpCall *call, Err *err)
 {
-    Rows r;
-    Put kind;
+    GatherRows r;
+    ScatterKind kind;
     if (!find_rows(call, &r, err) || !put_kind(call, &kind, err)) return false;
     start_from_data(call);
     for (int64_t i = 0, at; i < r.count; i++) {

@@ -72,9 +72,9 @@ static int64_t lookup_place(const Lookup *l, int64_t n, int64_t k)
 
 /* A loop for each type. Of rows 16 numbers are taken at a time: so much the compiler makes vectors
  * of. */
-#define NUMBER(type, lookup_place, number)                                       \
+#define NUMBER(type, place, number)                                       \
     {                                                                     \
-        const type x = ((const type *)p)[lookup_place];                          \
+        const type x = ((const type *)p)[place];                          \
         y[k] = (add ? y[k] : 0) + (number);                               \
     }
 #define SIXTEEN(type, op, number)                                         \
@@ -160,12 +160,12 @@ static bool lookup_run(OpCall *c, Err *err)
 /* ---- Embed(gamma, beta?, then table, ids?, scale? of each term) ---- */
 enum { MOST_TERMS = 4 };
 
-typedef struct Embed {
+typedef struct EmbedSum {
     Lookup term[MOST_TERMS];
     int n;
     const int32_t *place; /* [tokens]: of a token in its row */
     Norm norm;
-} Embed;
+} EmbedSum;
 
 /* How many terms, with their attributes; 0: they do not fit. */
 static int terms_of(const OpCall *c, const int64_t **rows, const int64_t **from)
@@ -206,7 +206,7 @@ static bool lookup_embed_shape(OpCall *c, Err *err)
 
 static void embed_rows(void *context, int64_t from, int64_t to)
 {
-    const Embed *e = context;
+    const EmbedSum *e = context;
     for (int64_t i = from; i < to; i++)
         for (int k = 0; k < e->n; k++) {
             const Lookup *l = &e->term[k];
@@ -217,7 +217,7 @@ static void embed_rows(void *context, int64_t from, int64_t to)
 }
 
 /* Of each token in its row; the longest must have rows in every table by position. */
-static bool find_places(OpCall *c, Embed *e, int64_t tokens, Err *err)
+static bool find_places(OpCall *c, EmbedSum *e, int64_t tokens, Err *err)
 {
     int64_t S = c->ragged ? c->ragged->S : c->out[0].dim[1];
     for (int k = 0; k < e->n; k++)
@@ -241,7 +241,7 @@ static bool lookup_embed_run(OpCall *c, Err *err)
     const Tensor *beta = c->in[1];
     size_t n_zero;
     const int64_t *zero = onnx_ints(c->node, "zero", &n_zero); /* absent: all are 0 */
-    Embed e = { .n = terms_of(c, &rows, &from) };
+    EmbedSum e = { .n = terms_of(c, &rows, &from) };
     for (int k = 0, at[3]; k < e.n; k++) {
         term_inputs(k, at);
         e.term[k] = lookup_of(c, at, rows[k], K);

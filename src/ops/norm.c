@@ -8,17 +8,17 @@
 
 /* ---- Softmax ---- */
 
-typedef struct Line { /* [outer, n, inner]: a line has n numbers, inner apart */
+typedef struct SoftmaxLine { /* [outer, n, inner]: a line has n numbers, inner apart */
     int64_t outer, n, inner;
-} Line;
+} SoftmaxLine;
 
 /* Until opset 13 everything from the axis on is one line. */
-static bool softmax_find_line(const OpCall *call, Line *line, Err *err)
+static bool softmax_find_line(const OpCall *call, SoftmaxLine *line, Err *err)
 {
     const Tensor *t = call->in[0];
     const bool flat = call->opset < 13;
     const int64_t wanted = op_attr_int(call, "axis", flat ? 1 : -1);
-    *line = (Line){ 1, 1, 1 };
+    *line = (SoftmaxLine){ 1, 1, 1 };
     if (!t->rank) return true;
     if (flat && wanted == t->rank) { /* allowed then: lines of one */
         line->outer = tensor_count(t);
@@ -34,7 +34,7 @@ static bool softmax_find_line(const OpCall *call, Line *line, Err *err)
 
 static bool softmax_shape(OpCall *call, Err *err)
 {
-    Line line;
+    SoftmaxLine line;
     if (!dtype_is_float(call->in[0]->type)) return op_wrong_input(call, 0, "floats", err);
     return softmax_find_line(call, &line, err) && op_same(call, err);
 }
@@ -43,14 +43,14 @@ typedef enum { SOFT, LOG_SOFT, HARD } SoftKind;
 typedef struct SoftJob {
     const OpCall *call;
     SoftKind kind;
-    Line line;
+    SoftmaxLine line;
 } SoftJob;
 
 static void soft_line(const SoftJob *job, int64_t base)
 {
     const Tensor *in = job->call->in[0];
     Tensor *out = &job->call->out[0];
-    const Line *l = &job->line;
+    const SoftmaxLine *l = &job->line;
     double top = -INFINITY, sum = 0;
     int64_t best = 0;
     for (int64_t i = 0; i < l->n; i++) {
@@ -75,7 +75,7 @@ static void soft_range(void *context, int64_t from, int64_t to)
 {
     const SoftJob *job = context;
     const OpCall *call = job->call;
-    const Line *l = &job->line;
+    const SoftmaxLine *l = &job->line;
     const bool fast = job->kind == SOFT && l->inner == 1 && call->in[0]->type == T_F32 && call->k;
     for (int64_t i = from; i < to; i++) {
         const int64_t base = i / l->inner * l->n * l->inner + i % l->inner;
@@ -115,7 +115,7 @@ static bool hardmax_run(OpCall *call, Err *err)
 
 /* ---- LayerNormalization, RMSNormalization and their com.microsoft relatives ---- */
 
-typedef struct NormJob {
+typedef struct NormRows {
     const OpCall *call;
     const Tensor *x;
     const Tensor *scale, *shift;   /* broadcast to x; shift or NULL */
@@ -123,7 +123,7 @@ typedef struct NormJob {
     int64_t M, C;
     double eps;
     bool rms;                      /* the mean is taken for zero */
-} NormJob;
+} NormRows;
 
 static bool norm_rows(const OpCall *call, int64_t wanted, int64_t *M, int64_t *C, int *at, Err *err)
 {
@@ -144,7 +144,7 @@ static bool broadcasts_to(const Tensor *small, const Tensor *big)
     return fits;
 }
 
-static void norm_one_row(const NormJob *job, int64_t m)
+static void norm_one_row(const NormRows *job, int64_t m)
 {
     const int64_t C = job->C, base = m * C;
     double mean = 0, square = 0;
@@ -165,7 +165,7 @@ static void norm_one_row(const NormJob *job, int64_t m)
     if (job->invstd) tensor_store(job->invstd, m, 1, &invstd);
 }
 
-static bool norm_is_plain(const NormJob *job)
+static bool norm_is_plain(const NormRows *job)
 {
     const OpCall *call = job->call;
     return call->k && !job->rms && !job->mean && !job->invstd && job->x->type == T_F32 &&
@@ -175,7 +175,7 @@ static bool norm_is_plain(const NormJob *job)
 
 static void norm_range(void *context, int64_t from, int64_t to)
 {
-    const NormJob *job = context;
+    const NormRows *job = context;
     if (norm_is_plain(job)) {
         const Norm n = { .x = job->x->data,
                          .gamma = job->scale->data,
@@ -190,7 +190,7 @@ static void norm_range(void *context, int64_t from, int64_t to)
     for (int64_t m = from; m < to; m++) norm_one_row(job, m);
 }
 
-static void norm_all_rows(const NormJob *job)
+static void norm_all_rows(const NormRows *job)
 {
     if (job->C) op_split(job->call, job->M, MAX(8192 / job->C, 1), norm_range, (void *)job);
 }
@@ -220,7 +220,7 @@ static bool layer_norm_shape(OpCall *call, Err *err)
 static bool any_norm(OpCall *call, bool rms, Err *err)
 {
     int axis;
-    NormJob job = { .call = call,
+    NormRows job = { .call = call,
                     .x = call->in[0],
                     .scale = call->in[1],
                     .shift = op_in(call, 2),
@@ -274,7 +274,7 @@ static bool skip_norm(OpCall *call, bool rms, Err *err)
         if (bias) x += tensor_get(bias, i % C);
         tensor_store(&sum, i, 1, &x);
     }
-    NormJob job = { .call = call,
+    NormRows job = { .call = call,
                     .x = &sum,
                     .scale = call->in[2],
                     .shift = rms ? NULL : op_in(call, 3),

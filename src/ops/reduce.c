@@ -10,7 +10,18 @@
 
 #include "walk.h"
 
-typedef enum { SUM, MEAN, BIGGEST, SMALLEST, PRODUCT, L1, L2, SQUARES, LOG_SUM, LOG_SUM_EXP } Kind;
+typedef enum {
+    SUM,
+    MEAN,
+    BIGGEST,
+    SMALLEST,
+    PRODUCT,
+    L1,
+    L2,
+    SQUARES,
+    LOG_SUM,
+    LOG_SUM_EXP
+} ReduceKind;
 enum { BLOCK = 256 };
 
 /* ---- folding a span into accumulators: step 0: all into one, step 1: each into its own ---- */
@@ -28,7 +39,7 @@ enum { BLOCK = 256 };
     }                                                      \
     break
 
-static void fold_floats(Kind kind, double *acc, int step, const double *x, int64_t n,
+static void fold_floats(ReduceKind kind, double *acc, int step, const double *x, int64_t n,
                         const double *top)
 {
     typedef double A;
@@ -44,7 +55,7 @@ static void fold_floats(Kind kind, double *acc, int step, const double *x, int64
     }
 }
 
-static void fold_ints(Kind kind, int64_t *acc, int step, const int64_t *x, int64_t n)
+static void fold_ints(ReduceKind kind, int64_t *acc, int step, const int64_t *x, int64_t n)
 {
     typedef int64_t A;
 #define U(v) ((uint64_t)(v)) /* wraps around instead of overflowing */
@@ -59,17 +70,17 @@ static void fold_ints(Kind kind, int64_t *acc, int step, const int64_t *x, int64
 #undef U
 }
 
-static double start_float(Kind kind)
+static double start_float(ReduceKind kind)
 {
     return kind == BIGGEST ? -INFINITY : kind == SMALLEST ? INFINITY : kind == PRODUCT;
 }
 
-static int64_t start_int(Kind kind)
+static int64_t start_int(ReduceKind kind)
 {
     return kind == BIGGEST ? INT64_MIN : kind == SMALLEST ? INT64_MAX : kind == PRODUCT;
 }
 
-static double end_float(Kind kind, double acc, double top, int64_t n)
+static double end_float(ReduceKind kind, double acc, double top, int64_t n)
 {
     switch (kind) {
     case MEAN: return acc / (double)n;
@@ -155,15 +166,15 @@ static int64_t reduce_place(const Dims *d, int rank, int64_t index)
     return at;
 }
 
-typedef struct Job {
-    Kind kind;
+typedef struct ReduceJob {
+    ReduceKind kind;
     const Tensor *in;
     Tensor *out;
     Dims kept, reduced;
     int64_t run;            /* contiguous input elements of one visit */
     bool columns;           /* the last axis is kept: run outputs side by side */
     bool floats;
-} Job;
+} ReduceJob;
 
 static void load_ints(const Tensor *t, int64_t at, int64_t n, int64_t *out)
 {
@@ -176,7 +187,7 @@ typedef struct Lane { /* what is known about up to BLOCK outputs */
     int64_t n;
 } Lane;
 
-static void fold_span(const Job *job, Kind kind, Lane *lane, int64_t at, int64_t n)
+static void fold_span(const ReduceJob *job, ReduceKind kind, Lane *lane, int64_t at, int64_t n)
 {
     double x[BLOCK];
     int64_t v[BLOCK];
@@ -192,7 +203,7 @@ static void fold_span(const Job *job, Kind kind, Lane *lane, int64_t at, int64_t
     }
 }
 
-static void fold_lane(const Job *job, Kind kind, Lane *lane, int64_t base)
+static void fold_lane(const ReduceJob *job, ReduceKind kind, Lane *lane, int64_t base)
 {
     for (int64_t i = 0; i < lane->n; i++) {
         lane->floats[i] = start_float(kind);
@@ -208,7 +219,7 @@ static void fold_lane(const Job *job, Kind kind, Lane *lane, int64_t base)
 }
 
 /* Outputs at .. at + lane->n - 1 (of one row of the input when there are columns). */
-static void reduce_lane(const Job *job, Lane *lane, int64_t at)
+static void reduce_lane(const ReduceJob *job, Lane *lane, int64_t at)
 {
     const int64_t base =
         job->columns ? reduce_place(&job->kept, job->kept.rank - 1, at / job->run) + at % job->run
@@ -234,7 +245,7 @@ static void reduce_lane(const Job *job, Lane *lane, int64_t at)
 
 static void reduce_range(void *context, int64_t from, int64_t to)
 {
-    const Job *job = context;
+    const ReduceJob *job = context;
     Lane lane;
     for (int64_t at = from; at < to; at += lane.n) {
         lane.n = 1;
@@ -243,7 +254,7 @@ static void reduce_range(void *context, int64_t from, int64_t to)
     }
 }
 
-static bool reduce_run(OpCall *call, Kind kind, Err *err)
+static bool reduce_run(OpCall *call, ReduceKind kind, Err *err)
 {
     const Tensor *t = call->in[0];
     Tensor *out = &call->out[0];
@@ -255,7 +266,7 @@ static bool reduce_run(OpCall *call, Kind kind, Err *err)
         tensor_convert(t, 0, out, 0, n);
         return true;
     }
-    Job job = { .kind = kind,
+    ReduceJob job = { .kind = kind,
                 .in = t,
                 .out = out,
                 .kept.count = 1,
@@ -289,15 +300,15 @@ REDUCE(log_sum_exp, LOG_SUM_EXP)
 
 /* ---- lines along one axis: ArgMax, CumSum, TopK ---- */
 
-typedef struct Line { /* [outer, n, inner] */
+typedef struct ReduceLine { /* [outer, n, inner] */
     int axis;
     int64_t outer, n, inner;
-} Line;
+} ReduceLine;
 
-static bool find_line(const OpCall *call, int64_t axis, Line *line, Err *err)
+static bool find_line(const OpCall *call, int64_t axis, ReduceLine *line, Err *err)
 {
     const Tensor *t = call->in[0];
-    *line = (Line){ .axis = op_axis(call, axis, t->rank, err), .outer = 1, .inner = 1 };
+    *line = (ReduceLine){ .axis = op_axis(call, axis, t->rank, err), .outer = 1, .inner = 1 };
     if (line->axis < 0) return false;
     for (int i = 0; i < line->axis; i++) line->outer *= t->dim[i];
     for (int i = line->axis + 1; i < t->rank; i++) line->inner *= t->dim[i];
@@ -321,7 +332,7 @@ static bool arg_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
     int64_t dim[MAX_RANK];
-    Line line;
+    ReduceLine line;
     int rank = 0;
     if (!find_line(call, op_attr_int(call, "axis", 0), &line, err)) return false;
     for (int i = 0; i < t->rank; i++) {
@@ -335,7 +346,7 @@ static bool arg_shape(OpCall *call, Err *err)
 
 static bool arg_run(OpCall *call, int sign, Err *err)
 {
-    Line line;
+    ReduceLine line;
     const bool last = op_attr_int(call, "select_last_index", 0);
     if (!find_line(call, op_attr_int(call, "axis", 0), &line, err)) return false;
     int64_t *out = call->out[0].data;
@@ -398,7 +409,7 @@ static void cumulate_one(OpCall *call, Running *r, int64_t at)
 
 static bool cumulate_run(OpCall *call, bool product, Err *err)
 {
-    Line line;
+    ReduceLine line;
     const bool reverse = op_attr_int(call, "reverse", 0);
     const bool exclusive = op_attr_int(call, "exclusive", 0);
     if (!find_line(call, tensor_get_int(call->in[1], 0), &line, err)) return false;
@@ -426,7 +437,7 @@ static bool cumulative_product_run(OpCall *call, Err *err)
 static bool top_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *input = op_in(call, 1);
-    Line line;
+    ReduceLine line;
     if (!find_line(call, op_attr_int(call, "axis", -1), &line, err)) return false;
     if (input && (tensor_count(input) != 1 || input->type != T_I64))
         return op_wrong_input(call, 1, "one int64 number k", err);
@@ -457,7 +468,7 @@ static int by_value(const void *a, const void *b, void *context)
 
 static bool top_run(OpCall *call, Err *err)
 {
-    Line line;
+    ReduceLine line;
     if (!find_line(call, op_attr_int(call, "axis", -1), &line, err)) return false;
     const int64_t k = call->out[0].dim[line.axis];
     int64_t *index = op_scratch(call, line.n, sizeof *index, err);
