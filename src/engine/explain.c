@@ -56,7 +56,7 @@ static double explain_rows_of(const Tensor *t)
 }
 
 /* Multiplications and additions; of what is no product, one for each number made. */
-static double flops_of(const Step *step, const Size *size)
+static double flops_of(const PlanStep *step, const Size *size)
 {
     const GraphNode *n = step->node;
     double made = 0;
@@ -71,7 +71,7 @@ static double flops_of(const Step *step, const Size *size)
     return made;
 }
 
-static const char *layout_of(const Engine *e, const Plan *plan, const Step *step)
+static const char *layout_of(const Engine *e, const Plan *plan, const PlanStep *step)
 {
     if (!plan->size.ragged) return "padded";
     if (step->kind == STEP_PAD) return "padded";
@@ -83,7 +83,7 @@ static const char *layout_of(const Engine *e, const Plan *plan, const Step *step
     }
 }
 
-static void explain_step(const Engine *e, const Plan *plan, const Step *step, ExplainedStep *to)
+static void explain_step(const Engine *e, const Plan *plan, const PlanStep *step, ExplainedStep *to)
 {
     const GraphNode *n = step->node;
     *to = (ExplainedStep){ .op = step->kind == STEP_OP ? n->op->name : copies[step->kind],

@@ -33,11 +33,11 @@ struct Runner {
     Runner **part;       /* [threads], or NULL: none yet; each without a pool */
 };
 
-typedef struct Rows { /* the rows of one run */
+typedef struct EngineRows { /* the rows of one run */
     const Batch *batch;
     const int *row; /* [n]: row numbers in the batch */
     int n;
-} Rows;
+} EngineRows;
 
 Runner *runner_new(const Engine *e, Pool *pool)
 {
@@ -124,7 +124,7 @@ static void tensor_put_int(Tensor *t, int64_t index, int64_t value)
     else ((float *)t->data)[index] = (float)value;
 }
 
-static void fill_boxes(const Rows *rows, int64_t S, Tensor *t)
+static void fill_boxes(const EngineRows *rows, int64_t S, Tensor *t)
 {
     const Batch *b = rows->batch;
     int64_t at = 0;
@@ -138,7 +138,7 @@ static void fill_boxes(const Rows *rows, int64_t S, Tensor *t)
 }
 
 /* Rows one after another (step = their own length) or padded to `step`. */
-static void fill_input(const Graph *g, Str name, const Rows *rows, bool ragged, Tensor *t)
+static void fill_input(const Graph *g, Str name, const EngineRows *rows, bool ragged, Tensor *t)
 {
     const Role role = graph_role(name);
     const int64_t S = ragged ? 0 : t->dim[1], filling = role == ROLE_TOKEN ? g->pad_id : 0;
@@ -242,7 +242,7 @@ static bool named_rows(const Tensor *const *in, Tensor *to, const Ragged *ragged
 }
 
 /* What the next product multiplies by. Several workers at one step read parts of it: none is told. */
-static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const Step *step)
+static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const PlanStep *step)
 {
     if (!plan->far || pool_threads(r->pool) > 1) return NULL;
     while (++step < plan->step + plan->n_step)
@@ -250,7 +250,7 @@ static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const Step 
     return NULL;
 }
 
-static bool engine_run_step(Runner *r, const Plan *plan, const Step *step, const Ragged *ragged,
+static bool engine_run_step(Runner *r, const Plan *plan, const PlanStep *step, const Ragged *ragged,
                             Err *err)
 {
     static void (*const copies[])(const Tensor *, Tensor *, const Ragged *) = {
@@ -299,7 +299,7 @@ static bool is_flat(const Engine *e, int k, const Tensor *t, const Size *size)
 
 /* Rows of output k, from its tensor. */
 static bool read_output(const Engine *e, int k, const Tensor *t, Form form, const Size *size,
-                        const Rows *rows, RowOutput *out, Err *err)
+                        const EngineRows *rows, RowOutput *out, Err *err)
 {
     char found[128];
     bool flat = is_flat(e, k, t, size), by_token = t->rank == 3 || flat;
@@ -321,7 +321,7 @@ static bool read_output(const Engine *e, int k, const Tensor *t, Form form, cons
     return true;
 }
 
-static void keep_outputs(Runner *r, const Rows *rows, RowOutput *out)
+static void keep_outputs(Runner *r, const EngineRows *rows, RowOutput *out)
 {
     const int n = r->e->n_output;
     for (int i = 0; i < rows->n * n; i++) {
@@ -332,7 +332,8 @@ static void keep_outputs(Runner *r, const Rows *rows, RowOutput *out)
 }
 
 /* ---- one run ---- */
-static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput *out, Err *err)
+static bool run_dynamic(Runner *r, const Plan *plan, const EngineRows *rows, RowOutput *out,
+                        Err *err)
 {
     const Graph *g = r->e->graph;
     arena_reset(&r->dynamic, KEPT_SCRATCH);
@@ -355,8 +356,8 @@ static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput
     return true;
 }
 
-static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragged, RowOutput *out,
-                     Err *err)
+static bool run_plan(Runner *r, Plan *plan, const EngineRows *rows, const Ragged *ragged,
+                     RowOutput *out, Err *err)
 {
     const Graph *g = r->e->graph;
     if (!block_for(r, plan, err)) return false;
@@ -373,7 +374,8 @@ static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragg
     return true;
 }
 
-static bool run_padded(Runner *r, const Rows *rows, int64_t B, int64_t S, RowOutput *out, Err *err)
+static bool run_padded(Runner *r, const EngineRows *rows, int64_t B, int64_t S, RowOutput *out,
+                       Err *err)
 {
     Plan *plan;
     Size size = { .B = B, .S = S, .T = B * S };
@@ -382,7 +384,7 @@ static bool run_padded(Runner *r, const Rows *rows, int64_t B, int64_t S, RowOut
     return run_plan(r, plan, rows, NULL, out, err);
 }
 
-static bool run_ragged(Runner *r, const Rows *rows, int64_t S, RowOutput *out, Err *err)
+static bool run_ragged(Runner *r, const EngineRows *rows, int64_t S, RowOutput *out, Err *err)
 {
     Plan *plan;
     int64_t T = rows->batch->start[rows->n];
@@ -407,7 +409,7 @@ static bool run_groups(Runner *r, const Batch *b, int *order, RowOutput *out, Er
         for (to = from + 1; to < b->B && to - from < most; to++)
             if (!e->fixed_S && row_length(b, order[to]) != length) break;
         if (e->mixes_rows && e->fixed_B) to = from + 1;
-        Rows rows = { b, order + from, to - from };
+        EngineRows rows = { b, order + from, to - from };
         int64_t B = e->fixed_B ? e->fixed_B : rows.n, S = e->fixed_S ? e->fixed_S : length;
         if (!run_padded(r, &rows, B, S, out, err)) return false;
         keep_outputs(r, &rows, out);
@@ -506,12 +508,12 @@ static void run_part(void *arg, int index, int worker)
     Batch part = { .B = to - from, .start = start, .ids = b->ids + first,
                    .type_ids = b->type_ids ? b->type_ids + first : NULL,
                    .boxes = b->boxes ? b->boxes + (size_t)first * BOX_NUMBERS : NULL };
-    Rows rows = { &part, job->order, part.B };
+    EngineRows rows = { &part, job->order, part.B };
     RowOutput *out = job->out + from * r->e->n_output;
     if (run_ragged(r, &rows, S, out, &job->err[index])) keep_outputs(r, &rows, out);
 }
 
-static bool run_parts(Runner *r, const Rows *rows, RowOutput *out, Err *err)
+static bool run_parts(Runner *r, const EngineRows *rows, RowOutput *out, Err *err)
 {
     const Batch *b = rows->batch;
     int threads = pool_threads(r->pool), *first = ARRAY(&r->result, int, b->B + 1);
@@ -539,7 +541,7 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
                     "Model inference failed: text has %lld tokens, the model takes %lld",
                     (long long)S, (long long)r->e->fixed_S);
     if (r->e->layout.ragged && mask_holds(r, S) && row_shapes_hold(r, S)) {
-        Rows rows = { b, order, b->B };
+        EngineRows rows = { b, order, b->B };
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");
