@@ -92,8 +92,8 @@ static void added_put(Arena *arena, AddedTokens *added, Map *contents, Map *ids,
     map_put(contents, arena, place->content, place);
 }
 
-bool added_load(Arena *arena, const Value *list, const Model *model, const Normalizer *normalizer,
-                AddedTokens *out, Err *err)
+bool added_load(Arena *arena, const Value *list, const TokenModel *model,
+                const Normalizer *normalizer, AddedTokens *out, Err *err)
 {
     if (list && list->kind != V_LIST)
         return fail(err, EF_BAD_MODEL, "added_tokens: found %s, wanted a list",

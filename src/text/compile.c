@@ -33,16 +33,16 @@ enum {
 };
 #define MAGIC 0x34304b544645ull /* "EFTK04" in the order of the machine */
 
-typedef struct Section {
+typedef struct CompiledSection {
     uint64_t at, bytes;
-} Section;
-typedef struct Header {
+} CompiledSection;
+typedef struct CompiledHeader {
     uint64_t magic, total;
-    Section sections[SECTIONS];
+    CompiledSection sections[SECTIONS];
     uint64_t size, longest; /* of the Vocab */
     double least_score;
     uint64_t id_bits; /* of the Merges */
-} Header;
+} CompiledHeader;
 
 /* What an item of each section is, to count them. */
 static const size_t item_size[SECTIONS] = {
@@ -64,11 +64,11 @@ static const size_t item_size[SECTIONS] = {
 };
 
 /* ---- writing ---- */
-static void section_put(Buf *out, Header *h, int section, const void *bytes, size_t n)
+static void section_put(Buf *out, CompiledHeader *h, int section, const void *bytes, size_t n)
 {
     static const char zeros[64];
     if (out->n % 64) buf_add(out, zeros, 64 - out->n % 64);
-    h->sections[section] = (Section){ out->n, n * item_size[section] };
+    h->sections[section] = (CompiledSection){ out->n, n * item_size[section] };
     buf_add(out, bytes, n * item_size[section]);
 }
 
@@ -150,7 +150,7 @@ static Value without_tables(Arena *arena, const Value *root, Buf *maps)
     return copy;
 }
 
-static void put_merges(Buf *out, Header *h, const Merges *m)
+static void put_merges(Buf *out, CompiledHeader *h, const Merges *m)
 {
     if (!m->slots) return;
     section_put(out, h, MERGE_SLOTS, m->slots, (size_t)1 << m->hash.slot_bits);
@@ -173,7 +173,7 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
         const Merges *m = &t->model.merges;
         const Trie *trie = &t->model.trie;
         Value rest = without_tables(&arena, root, &maps);
-        Header h = { .magic = MAGIC,
+        CompiledHeader h = { .magic = MAGIC,
                      .size = v->size,
                      .longest = v->longest,
                      .least_score = t->model.least_score,
@@ -200,23 +200,23 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
 }
 
 /* ---- reading ---- */
-typedef struct Block {
+typedef struct CompiledBlock {
     const char *p;
-    Header h;
-} Block;
+    CompiledHeader h;
+} CompiledBlock;
 
 static bool compiled_fail(Err *err, const char *what)
 {
     return fail(err, EF_BAD_MODEL, "compiled tokenizer: broken %s", what);
 }
 
-static void *section_table(const Block *b, int section, size_t *n)
+static void *section_table(const CompiledBlock *b, int section, size_t *n)
 {
     *n = b->h.sections[section].bytes / item_size[section];
     return *n ? (void *)(b->p + b->h.sections[section].at) : NULL; /* nobody writes there */
 }
 
-static bool compiled_read_header(Str bytes, Block *b, Err *err)
+static bool compiled_read_header(Str bytes, CompiledBlock *b, Err *err)
 {
     b->p = bytes.p;
     if (bytes.n < sizeof b->h || (uintptr_t)bytes.p % 8) return compiled_fail(err, "header");
@@ -226,7 +226,7 @@ static bool compiled_read_header(Str bytes, Block *b, Err *err)
                     "compiled tokenizer of another version: the package must be built again");
     if (b->h.magic != MAGIC || b->h.total > bytes.n) return compiled_fail(err, "header");
     for (int i = 0; i < SECTIONS; i++) {
-        Section s = b->h.sections[i];
+        CompiledSection s = b->h.sections[i];
         if (s.at % 64 || s.at > b->h.total || s.bytes > b->h.total - s.at ||
             s.bytes % item_size[i] || s.bytes / item_size[i] > INT32_MAX)
             return compiled_fail(err, "section");
@@ -240,7 +240,7 @@ static int table_bits(size_t n)
     return n < 16 || n & (n - 1) ? -1 : __builtin_ctzll(n);
 }
 
-static bool map_vocab(const Block *b, Vocab *v, Err *err)
+static bool map_vocab(const CompiledBlock *b, Vocab *v, Err *err)
 {
     size_t entries, slots, ids;
     v->pool = section_table(b, POOL, &v->pool_n);
@@ -259,7 +259,7 @@ static bool map_vocab(const Block *b, Vocab *v, Err *err)
            compiled_fail(err, "vocabulary");
 }
 
-static bool map_merges(const Block *b, Merges *m, Err *err)
+static bool map_merges(const CompiledBlock *b, Merges *m, Err *err)
 {
     size_t slots, seen, joins, quick, pages;
     m->slots = section_table(b, MERGE_SLOTS, &slots);
@@ -277,7 +277,7 @@ static bool map_merges(const Block *b, Merges *m, Err *err)
     return ok || compiled_fail(err, "merges");
 }
 
-static bool map_trie(const Block *b, const Vocab *v, Trie *t, Err *err)
+static bool map_trie(const CompiledBlock *b, const Vocab *v, Trie *t, Err *err)
 {
     size_t units;
     t->units = section_table(b, UNITS, &units);
@@ -286,7 +286,7 @@ static bool map_trie(const Block *b, const Vocab *v, Trie *t, Err *err)
 }
 
 /* Tables that the kind of the model uses must be there. */
-static bool check_kind(const Model *m, Err *err)
+static bool check_kind(const TokenModel *m, Err *err)
 {
     bool bpe = !strcmp(m->kind->type, "BPE"), unigram = !strcmp(m->kind->type, "Unigram");
     return ((!bpe || m->merges.slots) && (!unigram || m->trie.units)) ||
@@ -295,9 +295,9 @@ static bool check_kind(const Model *m, Err *err)
 
 bool tokenizer_map(Arena *arena, Str bytes, Tokenizer **out, Err *err)
 {
-    Block block;
+    CompiledBlock block;
     Tokenizer *t = NEW(arena, Tokenizer);
-    Model *m = &t->model;
+    TokenModel *m = &t->model;
     Value root;
     Str json;
     if (!compiled_read_header(bytes, &block, err) || !map_vocab(&block, &m->vocab, err) ||

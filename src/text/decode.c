@@ -223,10 +223,10 @@ static void bytelevel_decode(const Decoder *self, Arena *arena, Strings *tokens)
 }
 
 /* ---- Metaspace ---- */
-typedef struct Metaspace {
+typedef struct DecoderMetaspace {
     Str replacement;
     bool prepends;
-} Metaspace;
+} DecoderMetaspace;
 
 static bool one_char(Str s)
 {
@@ -236,7 +236,7 @@ static bool one_char(Str s)
 
 static bool metaspace_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
-    Metaspace *m = NEW(arena, Metaspace);
+    DecoderMetaspace *m = NEW(arena, DecoderMetaspace);
     out->data = m;
     Str replacement;
     if (!member_str(v, "decoder", "replacement", &replacement, err)) return false;
@@ -251,7 +251,7 @@ static bool metaspace_decoder_load(Arena *arena, const Value *v, Decoder *out, E
 
 static void metaspace_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
-    const Metaspace *m = self->data;
+    const DecoderMetaspace *m = self->data;
     for (size_t i = 0; i < tokens->n; i++)
         tokens->items[i] = decode_replaced(arena, tokens->items[i], m->replacement,
                                            i == 0 && m->prepends ? STR("") : STR(" "));
@@ -310,14 +310,14 @@ static void fuse_decode(const Decoder *self, Arena *arena, Strings *tokens)
 }
 
 /* ---- Strip, Replace ---- */
-typedef struct Strip {
+typedef struct DecoderStrip {
     Str content; /* one character */
     int64_t start, stop;
-} Strip;
+} DecoderStrip;
 
 static bool strip_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
-    Strip *s = NEW(arena, Strip);
+    DecoderStrip *s = NEW(arena, DecoderStrip);
     out->data = s;
     Str content;
     if (!member_str(v, "decoder", "content", &content, err) ||
@@ -333,7 +333,7 @@ static bool strip_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *
 static void strip_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
     (void)arena;
-    const Strip *s = self->data;
+    const DecoderStrip *s = self->data;
     size_t n = s->content.n;
     for (size_t i = 0; i < tokens->n; i++) {
         Str *t = &tokens->items[i];
@@ -345,14 +345,14 @@ static void strip_decode(const Decoder *self, Arena *arena, Strings *tokens)
     }
 }
 
-typedef struct Replace {
+typedef struct DecoderReplace {
     Pattern pattern;
     Str content;
-} Replace;
+} DecoderReplace;
 
 static bool replace_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
-    Replace *r = NEW(arena, Replace);
+    DecoderReplace *r = NEW(arena, DecoderReplace);
     out->data = r;
     Str content;
     if (!pattern_load(arena, value_get(v, "pattern"), "decoder", &r->pattern, err) ||
@@ -361,9 +361,9 @@ static bool replace_decoder_load(Arena *arena, const Value *v, Decoder *out, Err
     return r->content = decode_copied(arena, content), true;
 }
 
-static Str replace_matches(const Replace *r, Arena *arena, Str token)
+static Str replace_matches(const DecoderReplace *r, Arena *arena, Str token)
 {
-    Search search = { .text = token, .arena = arena };
+    RegexSearch search = { .text = token, .arena = arena };
     Range hit;
     size_t done = 0;
     Buf out = { .arena = arena };
@@ -383,16 +383,16 @@ static void replace_decode(const Decoder *self, Arena *arena, Strings *tokens)
 }
 
 /* ---- Sequence ---- */
-typedef struct Sequence {
+typedef struct DecoderSequence {
     Decoder *items;
     size_t n;
-} Sequence;
+} DecoderSequence;
 
 static bool decode_sequence_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
     const Value *list;
     if (!member_list(v, "decoder Sequence", "decoders", &list, err)) return false;
-    Sequence *sequence = NEW(arena, Sequence);
+    DecoderSequence *sequence = NEW(arena, DecoderSequence);
     sequence->n = list->list.n;
     sequence->items = ARRAY(arena, Decoder, sequence->n);
     for (size_t i = 0; i < sequence->n; i++)
@@ -403,7 +403,7 @@ static bool decode_sequence_load(Arena *arena, const Value *v, Decoder *out, Err
 
 static void sequence_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
-    const Sequence *sequence = self->data;
+    const DecoderSequence *sequence = self->data;
     for (size_t i = 0; i < sequence->n; i++) {
         const Decoder *d = &sequence->items[i];
         if (d->kind) d->kind->run(d, arena, tokens);

@@ -352,13 +352,13 @@ static Span encode_trim_span(Span at, Str name, Str text, bool first, bool prefi
 }
 
 /* ---- putting it together ---- */
-typedef struct Job {
+typedef struct EncodeJob {
     const Tokenizer *t;
     Arena *arena;
     const Side *sides;
     const Template *template;
     const EncodeOptions *options;
-} Job;
+} EncodeJob;
 
 static void encoding_reserve(Encoding *out, Arena *arena, size_t n, bool tokens)
 {
@@ -369,7 +369,7 @@ static void encoding_reserve(Encoding *out, Arena *arena, size_t n, bool tokens)
     if (tokens) out->tokens = arena_raw(arena, n * sizeof *out->tokens);
 }
 
-static void add_special(Encoding *out, const Part *part)
+static void add_special(Encoding *out, const TemplatePart *part)
 {
     for (size_t i = 0; i < part->n; i++, out->n++) {
         out->ids[out->n] = part->ids[i];
@@ -389,7 +389,7 @@ static Str name_of(const Tokenizer *t, const Side *side, const Token *token)
 }
 
 /* Names and trimmed offsets of the tokens just added, which were those of the window. */
-static void finish_text(const Job *job, const Side *side, Window w, Encoding *out)
+static void finish_text(const EncodeJob *job, const Side *side, Window w, Encoding *out)
 {
     const PostProcessor *post = &job->t->post;
     for (size_t i = w.from, at = out->n - (w.to - w.from); i < w.to; i++, at++) {
@@ -404,7 +404,8 @@ static void finish_text(const Job *job, const Side *side, Window w, Encoding *ou
     }
 }
 
-static void encode_add_text(const Job *job, Encoding *out, const Part *part, size_t window)
+static void encode_add_text(const EncodeJob *job, Encoding *out, const TemplatePart *part,
+                            size_t window)
 {
     const Side *side = &job->sides[part->sequence];
     Window w = side->windows[window];
@@ -424,19 +425,19 @@ static void encode_add_text(const Job *job, Encoding *out, const Part *part, siz
 }
 
 /* One encoding: of each part of the template that window. */
-static void encode_assemble(const Job *job, const uint32_t *windows, Encoding *out)
+static void encode_assemble(const EncodeJob *job, const uint32_t *windows, Encoding *out)
 {
     const Template *template = job->template;
     size_t n = 0;
     for (size_t i = 0; i < template->n; i++) {
-        const Part *part = &template->parts[i];
+        const TemplatePart *part = &template->parts[i];
         const Window *w = part->sequence < 0 ? NULL : job->sides[part->sequence].windows;
         n += w ? w[windows[i]].to - w[windows[i]].from : part->n;
     }
     *out = (Encoding){ 0 };
     encoding_reserve(out, job->arena, n, job->options->tokens);
     for (size_t i = 0; i < template->n; i++) {
-        const Part *part = &template->parts[i];
+        const TemplatePart *part = &template->parts[i];
         if (part->sequence >= 0) encode_add_text(job, out, part, windows[i]);
         else if (!job->options->no_special) add_special(out, part);
     }
@@ -460,7 +461,7 @@ static size_t encode_widen_choices(const uint32_t *rows, size_t n, size_t parts,
     return count;
 }
 
-static bool add_overflow(const Job *job, Encoding *out, Err *err)
+static bool add_overflow(const EncodeJob *job, Encoding *out, Err *err)
 {
     size_t parts = job->template->n, n = 0;
     uint32_t *rows = NULL;
@@ -509,7 +510,7 @@ static bool encode_sides(const Tokenizer *t, Arena *arena, Side sides[2], bool p
     Arena *work = options->work ? options->work : arena;
     if (!tokenize_sides(t, work, sides, pair, options, err)) return false;
     if (!truncate_sides(work, sides, pair, &t->post, options, err)) return false;
-    Job job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
+    EncodeJob job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
     encode_assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
     for (int s = 0; s < 2; s++)
         out->truncated |= sides[s].windows[0].to - sides[s].windows[0].from < sides[s].tokens.n;
@@ -532,13 +533,13 @@ bool tokenizer_encode_words(const Tokenizer *t, Arena *arena, Words first, const
 }
 
 /* ---- bytes to codepoints ---- */
-typedef struct Place { /* in a text, counted both ways */
+typedef struct WindowPlace { /* in a text, counted both ways */
     size_t byte, chars;
-} Place;
+} WindowPlace;
 typedef struct Walker { /* starts and ends grow each for themselves: tokens may overlap */
     Str text;
     bool plain; /* ASCII: there is nothing to count */
-    Place start, end;
+    WindowPlace start, end;
 } Walker;
 
 static bool is_ascii(Str text)
@@ -551,7 +552,7 @@ static bool is_ascii(Str text)
     return !(high & 0x8080808080808080u);
 }
 
-static int32_t walk_to(Str text, Place *at, int32_t byte)
+static int32_t walk_to(Str text, WindowPlace *at, int32_t byte)
 {
     size_t target = MIN((size_t)byte, text.n);
     for (; at->byte < target; at->byte++) at->chars += (text.p[at->byte] & 0xc0) != 0x80;

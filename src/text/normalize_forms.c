@@ -149,11 +149,11 @@ void nfkc_run(const Normalizer *self, Source in, Text *out)
 void nfd_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
-    rewrite_source(&(Rewrite){ .out = out, .decompose = true }, in);
+    rewrite_source(&(TextRewrite){ .out = out, .decompose = true }, in);
 }
 
 void nfkd_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
-    rewrite_source(&(Rewrite){ .out = out, .decompose = true, .compatible = true }, in);
+    rewrite_source(&(TextRewrite){ .out = out, .decompose = true, .compatible = true }, in);
 }

@@ -134,14 +134,14 @@ static size_t cluster_end(Str text, size_t i)
 /* ---- running ---- */
 enum { WHOLE = 6 }; /* bytes that a cluster must stay below to be looked up as a whole */
 
-typedef struct Writer { /* one character waits: a removal behind it counts with it */
+typedef struct CharsmapWriter { /* one character waits: a removal behind it counts with it */
     Aligner align;
     bool waits;
     uint32_t code;
     int change;
-} Writer;
+} CharsmapWriter;
 
-static void precompiled_write_code(Writer *w, uint32_t code, int change)
+static void precompiled_write_code(CharsmapWriter *w, uint32_t code, int change)
 {
     if (w->waits) align_add(&w->align, w->code, w->change);
     w->code = code, w->change = change, w->waits = true;
@@ -154,7 +154,7 @@ static int precompiled_count_chars(Str text)
     return n;
 }
 
-static void precompiled_replace(Writer *w, Str old, Str new)
+static void precompiled_replace(CharsmapWriter *w, Str old, Str new)
 {
     int had = precompiled_count_chars(old), has = precompiled_count_chars(new);
     uint32_t code;
@@ -166,7 +166,7 @@ static void precompiled_replace(Writer *w, Str old, Str new)
     if (has < had && w->waits) w->change += has - had;
 }
 
-static void write_chars(const Charsmap *map, Writer *w, Str text)
+static void write_chars(const Charsmap *map, CharsmapWriter *w, Str text)
 {
     for (size_t i = 0; i < text.n;) {
         uint32_t code;
@@ -186,7 +186,7 @@ static size_t precompiled_plain_end(const Charsmap *map, Str text, size_t i)
 }
 
 /* All of it stays. What is in step with the source is copied, but for the last character. */
-static void write_plain(Writer *w, Source in, size_t from, size_t to)
+static void write_plain(CharsmapWriter *w, Source in, size_t from, size_t to)
 {
     if (w->waits) align_add(&w->align, w->code, w->change);
     w->waits = false;
@@ -202,7 +202,7 @@ static void write_plain(Writer *w, Source in, size_t from, size_t to)
 void precompiled_run(const Normalizer *self, Source in, Text *out)
 {
     const Charsmap *map = self->data;
-    Writer w = { .align = { .in = in, .out = out } };
+    CharsmapWriter w = { .align = { .in = in, .out = out } };
     size_t from = out->n;
     for (size_t i = 0; i < in.text.n && text_may_grow(out, from, in.text.n);) {
         size_t end = precompiled_plain_end(map, in.text, i);

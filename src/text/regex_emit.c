@@ -13,12 +13,12 @@ typedef struct Emitter {
 
 static bool emit_node(Emitter *, const Node *);
 
-static size_t emit_op(Emitter *e, Op op)
+static size_t emit_op(Emitter *e, RegexOp op)
 {
     Regex *re = e->out;
     if (re->n == re->cap) {
         size_t cap = MAX(2 * re->cap, (size_t)32);
-        Op *bigger = ARRAY(e->arena, Op, cap);
+        RegexOp *bigger = ARRAY(e->arena, RegexOp, cap);
         if (re->n) memcpy(bigger, re->ops, re->n * sizeof *bigger);
         re->ops = bigger, re->cap = cap;
     }
@@ -34,10 +34,10 @@ static int32_t emit_here(const Emitter *e)
 static bool emit_either(Emitter *e, const Node *node)
 {
     if (!node->next) return emit_node(e, node);
-    size_t split = emit_op(e, (Op){ OP_SPLIT });
+    size_t split = emit_op(e, (RegexOp){ OP_SPLIT });
     e->out->ops[split].a = emit_here(e);
     if (!emit_node(e, node)) return false;
-    size_t jump = emit_op(e, (Op){ OP_JUMP });
+    size_t jump = emit_op(e, (RegexOp){ OP_JUMP });
     e->out->ops[split].b = emit_here(e);
     if (!emit_either(e, node->next)) return false;
     e->out->ops[jump].a = emit_here(e);
@@ -47,7 +47,7 @@ static bool emit_either(Emitter *e, const Node *node)
 /* A split whose one way is the next operation; the other is set later. */
 static size_t emit_branch(Emitter *e, bool lazy)
 {
-    size_t split = emit_op(e, (Op){ OP_SPLIT });
+    size_t split = emit_op(e, (RegexOp){ OP_SPLIT });
     *(lazy ? &e->out->ops[split].b : &e->out->ops[split].a) = emit_here(e);
     return split;
 }
@@ -65,11 +65,11 @@ static bool emit_endless(Emitter *e, const Node *child, bool lazy)
                     (int)REGEX_REGISTERS);
     int32_t slot = e->depth++; /* those side by side share one: going back restores it */
     size_t split = emit_branch(e, lazy);
-    emit_op(e, (Op){ OP_ENTER, .b = slot });
+    emit_op(e, (RegexOp){ OP_ENTER, .b = slot });
     if (!emit_node(e, child)) return false;
     e->depth--;
-    size_t moved = emit_op(e, (Op){ OP_MOVED, .b = slot });
-    emit_op(e, (Op){ OP_JUMP, .a = (int32_t)split });
+    size_t moved = emit_op(e, (RegexOp){ OP_MOVED, .b = slot });
+    emit_op(e, (RegexOp){ OP_JUMP, .a = (int32_t)split });
     set_exit(e, split, lazy);
     e->out->ops[moved].a = emit_here(e);
     return true;
@@ -97,11 +97,11 @@ static bool emit_repeat(Emitter *e, const Node *node)
 {
     const Node *child = node->child;
     if (child->kind == NODE_CHAR || child->kind == NODE_CLASS) {
-        emit_op(e, (Op){ OP_LOOP, node->mode, .a = node->least, .b = node->most,
+        emit_op(e, (RegexOp){ OP_LOOP, node->mode, .a = node->least, .b = node->most,
                      .set = set_of(e, child) });
         return true;
     }
-    size_t atomic = node->mode == POSSESSIVE ? emit_op(e, (Op){ OP_ATOMIC }) : 0;
+    size_t atomic = node->mode == POSSESSIVE ? emit_op(e, (RegexOp){ OP_ATOMIC }) : 0;
     for (int32_t i = 0; i < node->least; i++)
         if (!emit_node(e, child)) return false;
     bool lazy = node->mode == LAZY;
@@ -109,7 +109,7 @@ static bool emit_repeat(Emitter *e, const Node *node)
                        : !emit_optional(e, child, node->most - node->least, lazy))
         return false;
     if (node->mode != POSSESSIVE) return true;
-    emit_op(e, (Op){ OP_MATCH });
+    emit_op(e, (RegexOp){ OP_MATCH });
     e->out->ops[atomic].a = emit_here(e);
     return true;
 }
@@ -134,12 +134,12 @@ static int32_t node_widest(const Node *node)
     return sum;
 }
 
-static bool emit_inner(Emitter *e, const Node *node, Op op)
+static bool emit_inner(Emitter *e, const Node *node, RegexOp op)
 {
     size_t at = emit_op(e, op);
     if (!emit_node(e, node->child)) return false;
-    if (op.behind) emit_op(e, (Op){ OP_TARGET });
-    emit_op(e, (Op){ OP_MATCH });
+    if (op.behind) emit_op(e, (RegexOp){ OP_TARGET });
+    emit_op(e, (RegexOp){ OP_MATCH });
     e->out->ops[at].a = emit_here(e);
     return true;
 }
@@ -150,15 +150,15 @@ static bool emit_node(Emitter *e, const Node *node)
         return fail(e->err, EF_UNSUPPORTED, "regular expression: its program is too long");
     switch (node->kind) {
     case NODE_EMPTY: return true;
-    case NODE_CHAR: emit_op(e, (Op){ OP_CHAR, .a = (int32_t)node->code }); return true;
-    case NODE_CLASS: emit_op(e, (Op){ OP_CLASS, .set = node->set }); return true;
-    case NODE_ASSERT: emit_op(e, (Op){ OP_ASSERT, node->mode }); return true;
+    case NODE_CHAR: emit_op(e, (RegexOp){ OP_CHAR, .a = (int32_t)node->code }); return true;
+    case NODE_CLASS: emit_op(e, (RegexOp){ OP_CLASS, .set = node->set }); return true;
+    case NODE_ASSERT: emit_op(e, (RegexOp){ OP_ASSERT, node->mode }); return true;
     case NODE_EITHER: return emit_either(e, node->child);
     case NODE_REPEAT: return emit_repeat(e, node);
-    case NODE_ATOMIC: return emit_inner(e, node, (Op){ OP_ATOMIC });
+    case NODE_ATOMIC: return emit_inner(e, node, (RegexOp){ OP_ATOMIC });
     case NODE_LOOK:
-        return emit_inner(e, node,
-                          (Op){ OP_LOOK, node->mode, node->behind, .b = node_widest(node->child) });
+        return emit_inner(
+            e, node, (RegexOp){ OP_LOOK, node->mode, node->behind, .b = node_widest(node->child) });
     case NODE_SEQUENCE:
         for (const Node *child = node->child; child; child = child->next)
             if (!emit_node(e, child)) return false;
@@ -173,6 +173,6 @@ bool regex_compile(Arena *arena, Str pattern, Regex *out, Err *err)
     *out = (Regex){ 0 };
     Emitter e = { arena, out, err };
     if (!regex_parse(arena, pattern, &root, err) || !emit_node(&e, root)) return false;
-    emit_op(&e, (Op){ OP_MATCH });
+    emit_op(&e, (RegexOp){ OP_MATCH });
     return true;
 }

@@ -10,15 +10,15 @@ static const size_t NONE = SIZE_MAX;
 static const uint64_t STEP_LIMIT = 10000000, STEPS_PER_BYTE = 200;
 enum { DEPTH_LIMIT = 1 << 22 };
 
-typedef struct Machine {
+typedef struct RegexMachine {
     const Regex *re;
-    Search *s;
+    RegexSearch *s;
     size_t registers[REGEX_REGISTERS]; /* where an iteration of a loop started */
-} Machine;
+} RegexMachine;
 
-static void match_push(Machine *m, uint32_t op, uint32_t kind, size_t at, size_t low)
+static void match_push(RegexMachine *m, uint32_t op, uint32_t kind, size_t at, size_t low)
 {
-    Search *s = m->s;
+    RegexSearch *s = m->s;
     if (!s->stack) s->stack = s->first, s->room = COUNT(s->first);
     if (s->depth == s->room) {
         if (s->room >= DEPTH_LIMIT) {
@@ -83,9 +83,9 @@ static bool match_assertion(Str text, size_t at, Assertion what)
 }
 
 /* ---- the machine ---- */
-static size_t match_run(Machine *, size_t op, size_t at);
+static size_t match_run(RegexMachine *, size_t op, size_t at);
 
-static bool match_look(Machine *m, const Op *op, size_t body, size_t at)
+static bool match_look(RegexMachine *m, const RegexOp *op, size_t body, size_t at)
 {
     if (!op->behind) return (match_run(m, body, at) != NONE) != op->mode;
     size_t before = m->s->target, start = at;
@@ -100,9 +100,9 @@ static bool match_look(Machine *m, const Op *op, size_t body, size_t at)
 }
 
 /* A repeat of one character. Returns where it goes on at first. */
-static size_t match_repeat(Machine *m, uint32_t index, size_t at)
+static size_t match_repeat(RegexMachine *m, uint32_t index, size_t at)
 {
-    const Op *op = &m->re->ops[index];
+    const RegexOp *op = &m->re->ops[index];
     Str text = m->s->text;
     size_t next;
     int32_t count = 0;
@@ -120,9 +120,9 @@ static size_t match_repeat(Machine *m, uint32_t index, size_t at)
 }
 
 /* Takes the last way not tried; NONE: there is none above `base`. */
-static size_t match_backtrack(Machine *m, size_t base, size_t *op)
+static size_t match_backtrack(RegexMachine *m, size_t base, size_t *op)
 {
-    Search *s = m->s;
+    RegexSearch *s = m->s;
     while (s->depth > base) {
         Back *top = &s->stack[s->depth - 1];
         *op = top->op;
@@ -149,9 +149,9 @@ static size_t match_backtrack(Machine *m, size_t base, size_t *op)
 }
 
 /* One operation: where it goes on, with *op set; NONE: it fails. */
-static size_t match_step(Machine *m, size_t *index, size_t at)
+static size_t match_step(RegexMachine *m, size_t *index, size_t at)
 {
-    const Op *op = &m->re->ops[*index];
+    const RegexOp *op = &m->re->ops[*index];
     uint32_t code;
     size_t here = (*index)++;
     switch ((OpKind)op->kind) {
@@ -182,9 +182,9 @@ static size_t match_step(Machine *m, size_t *index, size_t at)
     return NONE;
 }
 
-static size_t match_run(Machine *m, size_t op, size_t at)
+static size_t match_run(RegexMachine *m, size_t op, size_t at)
 {
-    Search *s = m->s;
+    RegexSearch *s = m->s;
     size_t base = s->depth;
     while (!s->trouble) {
         if (m->re->ops[op].kind == OP_MATCH) return s->depth = base, at;
@@ -196,9 +196,9 @@ static size_t match_run(Machine *m, size_t op, size_t at)
     return NONE;
 }
 
-bool regex_find(const Regex *re, Search *s, size_t from, Range *out)
+bool regex_find(const Regex *re, RegexSearch *s, size_t from, Range *out)
 {
-    Machine m = { re, s, { 0 } };
+    RegexMachine m = { re, s, { 0 } };
     for (size_t at = from; !s->trouble;) {
         s->depth = 0;
         size_t end = match_run(&m, 0, at);

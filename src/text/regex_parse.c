@@ -6,34 +6,34 @@ typedef struct Flags { /* of (?imx) */
     bool fold, dot_all, spaced;
 } Flags;
 
-typedef struct Parser {
+typedef struct RegexParser {
     Arena *arena;
     const char *p, *end;
     Flags flags;
     int nesting;
     Err *err;
-} Parser;
+} RegexParser;
 
-static bool parse_either(Parser *, Node **out);
+static bool parse_either(RegexParser *, Node **out);
 
-static bool parse_fail(Parser *s, const char *what)
+static bool parse_fail(RegexParser *s, const char *what)
 {
     return fail(s->err, EF_BAD_MODEL, "regular expression: %s", what);
 }
 
-static bool parse_refuse(Parser *s, const char *what)
+static bool parse_refuse(RegexParser *s, const char *what)
 {
     return fail(s->err, EF_UNSUPPORTED, "regular expression: %s is not supported", what);
 }
 
-static Node *parse_new_node(Parser *s, NodeKind kind)
+static Node *parse_new_node(RegexParser *s, NodeKind kind)
 {
     Node *n = NEW(s->arena, Node);
     n->kind = kind;
     return n;
 }
 
-static bool parse_take(Parser *s, const char *text)
+static bool parse_take(RegexParser *s, const char *text)
 {
     size_t n = strlen(text);
     if ((size_t)(s->end - s->p) < n || memcmp(s->p, text, n)) return false;
@@ -41,7 +41,7 @@ static bool parse_take(Parser *s, const char *text)
     return true;
 }
 
-static uint32_t next_code(Parser *s) /* there is one */
+static uint32_t next_code(RegexParser *s) /* there is one */
 {
     uint32_t code;
     s->p += utf8_decode(s->p, s->end, &code);
@@ -49,7 +49,7 @@ static uint32_t next_code(Parser *s) /* there is one */
 }
 
 /* ---- nodes for one character ---- */
-static Node *class_node(Parser *s, CharClass *set)
+static Node *class_node(RegexParser *s, CharClass *set)
 {
     Node *n = parse_new_node(s, NODE_CLASS);
     class_finish(set);
@@ -57,7 +57,7 @@ static Node *class_node(Parser *s, CharClass *set)
     return n;
 }
 
-static Node *item_node(Parser *s, ClassItem item)
+static Node *item_node(RegexParser *s, ClassItem item)
 {
     CharClass *set = NEW(s->arena, CharClass);
     if (item.kind == ITEM_POSIX && item.low == POSIX_WORD) item.low = POSIX_WORD_ALONE;
@@ -65,7 +65,7 @@ static Node *item_node(Parser *s, ClassItem item)
     return class_node(s, set);
 }
 
-static Node *code_node(Parser *s, uint32_t code)
+static Node *code_node(RegexParser *s, uint32_t code)
 {
     if (s->flags.fold && unicode_fold_next(code) != code) {
         CharClass *set = NEW(s->arena, CharClass);
@@ -78,7 +78,7 @@ static Node *code_node(Parser *s, uint32_t code)
     return n;
 }
 
-static Node *any_node(Parser *s, bool newline)
+static Node *any_node(RegexParser *s, bool newline)
 {
     if (newline) return item_node(s, (ClassItem){ ITEM_RANGE, .low = 0, .high = 0x10ffff });
     return item_node(s, (ClassItem){ ITEM_RANGE, true, '\n', '\n', NULL });
@@ -92,7 +92,7 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static uint32_t take_digits(Parser *s, int base, int most)
+static uint32_t take_digits(RegexParser *s, int base, int most)
 {
     uint32_t value = 0;
     for (int i = 0; i < most && s->p < s->end; i++, s->p++) {
@@ -103,7 +103,7 @@ static uint32_t take_digits(Parser *s, int base, int most)
     return value;
 }
 
-static bool take_property(Parser *s, bool negate, ClassItem *out)
+static bool take_property(RegexParser *s, bool negate, ClassItem *out)
 {
     if (!parse_take(s, "{")) return parse_fail(s, "\\p without {");
     if (parse_take(s, "^")) negate = !negate;
@@ -119,7 +119,7 @@ static bool take_property(Parser *s, bool negate, ClassItem *out)
 }
 
 /* \w and its like, and \p{..}, after the backslash. false without an error: it is none of them. */
-static bool take_class_escape(Parser *s, ClassItem *out, bool *ok)
+static bool take_class_escape(RegexParser *s, ClassItem *out, bool *ok)
 {
     static const struct {
         char letter;
@@ -143,7 +143,7 @@ static bool take_class_escape(Parser *s, ClassItem *out, bool *ok)
 }
 
 /* The code point that an escape stands for; after the backslash. */
-static bool take_code_escape(Parser *s, uint32_t *code)
+static bool take_code_escape(RegexParser *s, uint32_t *code)
 {
     static const char from[] = "tvnrfae", to[] = "\t\v\n\r\f\a\x1b";
     uint32_t c = next_code(s);
@@ -164,14 +164,14 @@ static bool take_code_escape(Parser *s, uint32_t *code)
     return *code < 0x110000 || parse_fail(s, "a code above 0x10ffff");
 }
 
-static bool parse_assertion(Parser *s, Assertion which, Node **out)
+static bool parse_assertion(RegexParser *s, Assertion which, Node **out)
 {
     *out = parse_new_node(s, NODE_ASSERT);
     (*out)->mode = (uint8_t)which;
     return true;
 }
 
-static Node *line_break(Parser *s) /* \R: (?>\r\n|[\n\v\f\r\u0085\u2028\u2029]) */
+static Node *line_break(RegexParser *s) /* \R: (?>\r\n|[\n\v\f\r\u0085\u2028\u2029]) */
 {
     Node *atomic = parse_new_node(s, NODE_ATOMIC), *either = parse_new_node(s, NODE_EITHER);
     Node *both = parse_new_node(s, NODE_SEQUENCE);
@@ -187,7 +187,7 @@ static Node *line_break(Parser *s) /* \R: (?>\r\n|[\n\v\f\r\u0085\u2028\u2029]) 
     return atomic;
 }
 
-static bool parse_escape(Parser *s, Node **out)
+static bool parse_escape(RegexParser *s, Node **out)
 {
     static const struct {
         char letter;
@@ -215,9 +215,9 @@ static bool parse_escape(Parser *s, Node **out)
 }
 
 /* ---- classes in brackets ---- */
-static bool parse_class(Parser *, CharClass **out);
+static bool parse_class(RegexParser *, CharClass **out);
 
-static bool take_posix(Parser *s, ClassItem *out, bool *ok)
+static bool take_posix(RegexParser *s, ClassItem *out, bool *ok)
 {
     const char *close = memmem(s->p, (size_t)(s->end - s->p), ":]", 2);
     *ok = true;
@@ -234,7 +234,7 @@ static bool take_posix(Parser *s, ClassItem *out, bool *ok)
 }
 
 /* One member: an item that cannot open a range, or a code point. */
-static bool take_member(Parser *s, ClassItem *item, bool *single)
+static bool take_member(RegexParser *s, ClassItem *item, bool *single)
 {
     bool ok;
     *single = false;
@@ -259,7 +259,7 @@ static bool take_member(Parser *s, ClassItem *item, bool *single)
     return true;
 }
 
-static bool take_range(Parser *s, ClassItem *item)
+static bool take_range(RegexParser *s, ClassItem *item)
 {
     if (s->end - s->p < 2 || s->p[0] != '-' || s->p[1] == ']') return true;
     const char *dash = s->p++;
@@ -272,7 +272,7 @@ static bool take_range(Parser *s, ClassItem *item)
 }
 
 /* Members up to && or the closing bracket. */
-static bool take_members(Parser *s, CharClass *set)
+static bool take_members(RegexParser *s, CharClass *set)
 {
     bool first = true;
     for (; s->p < s->end; first = false) {
@@ -286,7 +286,7 @@ static bool take_members(Parser *s, CharClass *set)
     return parse_fail(s, "[ without ]");
 }
 
-static bool parse_class(Parser *s, CharClass **out) /* after the bracket */
+static bool parse_class(RegexParser *s, CharClass **out) /* after the bracket */
 {
     if (++s->nesting > NESTING_LIMIT) return parse_refuse(s, "nesting that deep");
     CharClass *set = *out = NEW(s->arena, CharClass), *part = set;
@@ -304,13 +304,13 @@ static bool parse_class(Parser *s, CharClass **out) /* after the bracket */
 }
 
 /* ---- groups ---- */
-static bool close_group(Parser *s, Node **out)
+static bool close_group(RegexParser *s, Node **out)
 {
     if (!parse_either(s, out)) return false;
     return parse_take(s, ")") || parse_fail(s, "( without )");
 }
 
-static bool parse_look(Parser *s, bool behind, bool negative, Node **out)
+static bool parse_look(RegexParser *s, bool behind, bool negative, Node **out)
 {
     Node *look = *out = parse_new_node(s, NODE_LOOK);
     look->behind = behind;
@@ -319,7 +319,7 @@ static bool parse_look(Parser *s, bool behind, bool negative, Node **out)
 }
 
 /* (?imx-imx: or (?imx-imx); the latter reaches to the end of the group around it. */
-static bool parse_flags(Parser *s, Node **out)
+static bool parse_flags(RegexParser *s, Node **out)
 {
     Flags flags = s->flags, before = s->flags;
     bool on = true;
@@ -338,7 +338,7 @@ static bool parse_flags(Parser *s, Node **out)
     return ok;
 }
 
-static bool parse_group(Parser *s, Node **out) /* after the parenthesis */
+static bool parse_group(RegexParser *s, Node **out) /* after the parenthesis */
 {
     Flags before = s->flags;
     bool ok;
@@ -375,7 +375,7 @@ static bool parse_group(Parser *s, Node **out) /* after the parenthesis */
 }
 
 /* ---- repeats ---- */
-static int32_t parse_take_number(Parser *s) /* -1: none */
+static int32_t parse_take_number(RegexParser *s) /* -1: none */
 {
     if (s->p == s->end || *s->p < '0' || *s->p > '9') return -1;
     uint32_t value = take_digits(s, 10, 6);
@@ -383,7 +383,7 @@ static int32_t parse_take_number(Parser *s) /* -1: none */
 }
 
 /* {n}, {n,}, {n,m}, {,m}; anything else is text. */
-static bool take_interval(Parser *s, Node *repeat, bool *fixed)
+static bool take_interval(RegexParser *s, Node *repeat, bool *fixed)
 {
     const char *start = s->p;
     s->p++;
@@ -403,7 +403,7 @@ static bool take_interval(Parser *s, Node *repeat, bool *fixed)
 }
 
 /* The quantifiers behind a node, each around what is before it. */
-static bool take_repeats(Parser *s, Node **out)
+static bool take_repeats(RegexParser *s, Node **out)
 {
     for (int depth = 0; s->p < s->end; depth++) {
         if (depth > NESTING_LIMIT) return parse_refuse(s, "nesting that deep");
@@ -430,7 +430,7 @@ static bool take_repeats(Parser *s, Node **out)
 }
 
 /* ---- the whole ---- */
-static bool parse_atom(Parser *s, Node **out)
+static bool parse_atom(RegexParser *s, Node **out)
 {
     char c = *s->p;
     if (c == '(') return s->p++, parse_group(s, out);
@@ -448,7 +448,7 @@ static bool parse_atom(Parser *s, Node **out)
     return true;
 }
 
-static void skip_spaced(Parser *s)
+static void skip_spaced(RegexParser *s)
 {
     for (; s->flags.spaced && s->p < s->end; s->p++) {
         if (*s->p == '#')
@@ -457,7 +457,7 @@ static void skip_spaced(Parser *s)
     }
 }
 
-static bool parse_sequence(Parser *s, Node **out)
+static bool parse_sequence(RegexParser *s, Node **out)
 {
     Node *sequence = *out = parse_new_node(s, NODE_SEQUENCE), **tail = &sequence->child;
     for (;;) {
@@ -472,7 +472,7 @@ static bool parse_sequence(Parser *s, Node **out)
     }
 }
 
-static bool parse_either(Parser *s, Node **out)
+static bool parse_either(RegexParser *s, Node **out)
 {
     if (++s->nesting > NESTING_LIMIT) return parse_refuse(s, "nesting that deep");
     Node *first;
@@ -490,7 +490,7 @@ static bool parse_either(Parser *s, Node **out)
 
 bool regex_parse(Arena *arena, Str pattern, Node **out, Err *err)
 {
-    Parser s = { arena, pattern.p, pattern.p + pattern.n, .err = err };
+    RegexParser s = { arena, pattern.p, pattern.p + pattern.n, .err = err };
     if (!parse_either(&s, out)) return false;
     return s.p == s.end || parse_fail(&s, ") without (");
 }

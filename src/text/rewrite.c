@@ -8,7 +8,7 @@
 
 #include "unicode.h"
 
-static void rewrite_write_code(Rewrite *r, uint32_t code, Span at)
+static void rewrite_write_code(TextRewrite *r, uint32_t code, Span at)
 {
     uint16_t flags = unicode_record(code)->flags;
     if (flags & r->remove) return;
@@ -21,11 +21,11 @@ static void rewrite_write_code(Rewrite *r, uint32_t code, Span at)
     for (int i = 0; i < n; i++) text_add_code(r->out, low[i], at);
 }
 
-static void rewrite_wait(Rewrite *r, Mark mark)
+static void rewrite_wait(TextRewrite *r, RewriteMark mark)
 {
     if (r->n == r->cap) {
         size_t cap = r->cap ? r->cap * 2 : 16;
-        Mark *bigger = arena_raw(r->out->arena, cap * sizeof *bigger);
+        RewriteMark *bigger = arena_raw(r->out->arena, cap * sizeof *bigger);
         if (r->n) memcpy(bigger, r->marks, r->n * sizeof *bigger);
         r->marks = bigger, r->cap = cap;
     }
@@ -34,7 +34,7 @@ static void rewrite_wait(Rewrite *r, Mark mark)
 }
 
 /* A pass per order present instead of a sort: stable, and linear however long a run of marks. */
-void rewrite_end(Rewrite *r)
+void rewrite_end(TextRewrite *r)
 {
     size_t source = 0;
     for (uint64_t left = r->orders; left; left &= left - 1) {
@@ -51,7 +51,7 @@ void rewrite_end(Rewrite *r)
     r->n = 0, r->orders = 0;
 }
 
-void rewrite_code(Rewrite *r, uint32_t code, Span at)
+void rewrite_code(TextRewrite *r, uint32_t code, Span at)
 {
     if (!r->decompose) {
         rewrite_write_code(r, code, at);
@@ -62,7 +62,7 @@ void rewrite_code(Rewrite *r, uint32_t code, Span at)
     for (int i = 0; i < n; i++) {
         uint8_t order = unicode_record(parts[i])->order;
         if (order) {
-            rewrite_wait(r, (Mark){ parts[i], order, i == 0, at });
+            rewrite_wait(r, (RewriteMark){ parts[i], order, i == 0, at });
             continue;
         }
         if (r->n) rewrite_end(r);
@@ -72,7 +72,7 @@ void rewrite_code(Rewrite *r, uint32_t code, Span at)
 }
 
 /* A run of ASCII from byte i on; returns where it ends. Nothing of it decomposes or is removed. */
-static size_t rewrite_ascii(Rewrite *r, const Source *in, size_t i)
+static size_t rewrite_ascii(TextRewrite *r, const Source *in, size_t i)
 {
     rewrite_end(r);
     text_reserve(r->out, in->text.n - i);
@@ -87,7 +87,7 @@ static size_t rewrite_ascii(Rewrite *r, const Source *in, size_t i)
     return i;
 }
 
-void rewrite_source(Rewrite *r, Source in)
+void rewrite_source(TextRewrite *r, Source in)
 {
     uint32_t code;
     for (size_t i = 0; i < in.text.n;) {

@@ -95,7 +95,7 @@ static bool unigram_build_trie(Arena *arena, const Vocab *vocab, const double *s
  * what a text costs. Real ones have tens of bytes. */
 enum { LONGEST_PIECE = 1024 };
 
-static bool read_pieces(Arena *arena, const Value *v, Model *out, Err *err)
+static bool read_pieces(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     double *scores;
     if (!vocab_load_list(arena, value_get(v, "vocab"), &out->vocab, &scores, err)) return false;
@@ -111,7 +111,7 @@ static bool read_pieces(Arena *arena, const Value *v, Model *out, Err *err)
     return unigram_build_trie(arena, &out->vocab, scores, &out->trie, err);
 }
 
-bool unigram_load(Arena *arena, const Value *v, Model *out, Err *err)
+bool unigram_load(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     Unigram *model = NEW(arena, Unigram);
     const Value *unk = value_get(v, "unk_id"), *fallback = value_get(v, "byte_fallback");
@@ -172,7 +172,7 @@ static inline bool offer_pieces(const Trie *trie, Str word, size_t at, size_t le
     return single;
 }
 
-static bool find_best(const Model *self, Str word, Best *best, Err *err)
+static bool find_best(const TokenModel *self, Str word, Best *best, Err *err)
 {
     const Unigram *model = self->data;
     for (size_t i = 1; i <= word.n; i++) best[i].start = -1;
@@ -195,7 +195,8 @@ static bool find_best(const Model *self, Str word, Best *best, Err *err)
 /* ---- its tokens ---- */
 
 /* Text that no piece covers: the vocabulary is asked once more, then bytes are tried. */
-static void unigram_add_unknown(const Model *self, Str word, size_t start, size_t end, Tokens *out)
+static void unigram_add_unknown(const TokenModel *self, Str word, size_t start, size_t end,
+                                Tokens *out)
 {
     const Unigram *model = self->data;
     Str text = { word.p + start, end - start };
@@ -212,7 +213,7 @@ static void unigram_add_unknown(const Model *self, Str word, size_t start, size_
         tokens_add(out, model->bytes[(unsigned char)text.p[i]], start, end);
 }
 
-static inline int32_t id_at(const Model *self, const Best *best, size_t start)
+static inline int32_t id_at(const TokenModel *self, const Best *best, size_t start)
 {
     const Unigram *model = self->data;
     uint32_t node = best[best[start].next].node;
@@ -221,7 +222,7 @@ static inline int32_t id_at(const Model *self, const Best *best, size_t start)
     return id < 0 || id > self->vocab.greatest ? 0 : id; /* a mapped trie may be broken */
 }
 
-static bool best_word(const Model *self, Str word, Tokens *out, Err *err)
+static bool best_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const Unigram *model = self->data;
     _Static_assert(sizeof(Best) == 2 * sizeof(uint64_t), "scratch");
@@ -240,7 +241,7 @@ static bool best_word(const Model *self, Str word, Tokens *out, Err *err)
     return true;
 }
 
-bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
+bool unigram_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const Unigram *model = self->data;
     size_t first = out->n;

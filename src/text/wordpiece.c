@@ -11,7 +11,7 @@ typedef struct WordPiece {
     uint64_t prefix_hash; /* state of the hash after the prefix */
 } WordPiece;
 
-bool wordpiece_load(Arena *arena, const Value *v, Model *out, Err *err)
+bool wordpiece_load(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     Str unk, prefix;
     WordPiece *model = NEW(arena, WordPiece);
@@ -52,7 +52,7 @@ static size_t wordpiece_longest(const Vocab *vocab, uint64_t hash, Str prefix, S
     return 0;
 }
 
-bool wordpiece_word(const Model *self, Str word, Tokens *out, Err *err)
+bool wordpiece_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const WordPiece *model = self->data;
     size_t before = out->n, at = longer_than(word, model->max_chars) ? SIZE_MAX : 0;
