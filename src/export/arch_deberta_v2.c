@@ -52,36 +52,36 @@ static const Module masked_modules[] = {
 };
 static const Module pooler[] = { { "pooler", "ContextPooler" }, { 0 } };
 
-static const Step masked[] = {
-    { STEP_LINEAR, "cls.predictions.transform.dense" },
-    { STEP_ACT, "cls.predictions.transform.transform_act_fn" },
-    { STEP_NORM, "cls.predictions.transform.LayerNorm" },
-    { STEP_DECODE, "cls.predictions.decoder", "cls.predictions" },
+static const ArchStep masked[] = {
+    { ARCH_STEP_LINEAR, "cls.predictions.transform.dense" },
+    { ARCH_STEP_ACT, "cls.predictions.transform.transform_act_fn" },
+    { ARCH_STEP_NORM, "cls.predictions.transform.LayerNorm" },
+    { ARCH_STEP_DECODE, "cls.predictions.decoder", "cls.predictions" },
     { 0 },
 };
-static const Step masked_now[] = { /* legacy: false */
-    { STEP_LINEAR, "lm_predictions.lm_head.dense" },
-    { STEP_ACT, "lm_predictions.lm_head.transform_act_fn" },
-    { STEP_NORM, "lm_predictions.lm_head.LayerNorm" },
-    { STEP_DECODE, "lm_predictions.lm_head", "lm_predictions.lm_head" },
+static const ArchStep masked_now[] = { /* legacy: false */
+    { ARCH_STEP_LINEAR, "lm_predictions.lm_head.dense" },
+    { ARCH_STEP_ACT, "lm_predictions.lm_head.transform_act_fn" },
+    { ARCH_STEP_NORM, "lm_predictions.lm_head.LayerNorm" },
+    { ARCH_STEP_DECODE, "lm_predictions.lm_head", "lm_predictions.lm_head" },
     { 0 },
 };
-static const Step sequence[] = {
-    { STEP_FIRST, "pooler" },
-    { STEP_LINEAR, "pooler.dense" },
-    { STEP_ACT, "pooler", "gelu" },
-    { STEP_LINEAR, "classifier" },
+static const ArchStep sequence[] = {
+    { ARCH_STEP_FIRST, "pooler" },
+    { ARCH_STEP_LINEAR, "pooler.dense" },
+    { ARCH_STEP_ACT, "pooler", "gelu" },
+    { ARCH_STEP_LINEAR, "classifier" },
     { 0 },
 };
 
-typedef struct Own {
+typedef struct DebertaOwn {
     bool packed;            /* the first version */
     bool relative, shared;  /* shared: the content's own projections */
     bool c2p, p2c, norm;    /* norm: of the table of distances */
     int64_t buckets, most, span;
     Str table;              /* [1, 2 span, C] */
     Str at, turned;         /* [1, 1, S, S]: d of (i, j), and of (j, i) */
-} Own;
+} DebertaOwn;
 
 /* "p2c|c2p" or a list of words */
 static bool deberta_lists(const Value *v, const char *word)
@@ -109,7 +109,7 @@ static bool deberta_check_config(const Encoder *m, const Value *config, Err *err
 
 static bool deberta_configure(Encoder *m, const Value *config, Err *err)
 {
-    Own *own = m->own = NEW(m->b->arena, Own);
+    DebertaOwn *own = m->own = NEW(m->b->arena, DebertaOwn);
     if (!value_get(config, "type_vocab_size")) m->n[K_TYPES] = 0;
     const Value *terms = value_get(config, "pos_att_type");
     own->packed = strcmp(m->arch->model_type, "deberta") == 0;
@@ -141,7 +141,7 @@ static Str deberta_cast(Builder *b, const char *path, Str x, DType to)
 static Str deberta_bucket_of(Encoder *m, const char *path, Str distance)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const DebertaOwn *own = m->own;
     int64_t mid = own->buckets / 2;
     if (own->buckets <= 0) return distance;
     Str far = NODE(b, path, "Abs", distance);
@@ -160,7 +160,7 @@ static Str deberta_bucket_of(Encoder *m, const char *path, Str distance)
 static void write_places(Encoder *m, const char *path)
 {
     Builder *b = m->b;
-    Own *own = m->own;
+    DebertaOwn *own = m->own;
     Str end = NODE(b, path, "Squeeze", encoder_length(m), INTS(b, 0));
     Str at = NODE(b, path, "Range", build_int(b, 0), end, build_int(b, 1));
     Str row = NODE(b, path, "Unsqueeze", at, INTS(b, 0, 1, 2));
@@ -177,7 +177,7 @@ static void deberta_prepare(Encoder *m, Str hidden)
 {
     (void)hidden;
     Builder *b = m->b;
-    Own *own = m->own;
+    DebertaOwn *own = m->own;
     if (!own->relative || (!own->c2p && !own->p2c)) return;
     const char *path = encoder_path(m, "encoder");
     write_places(m, path);
@@ -193,7 +193,7 @@ static Str deberta_by_distance(Encoder *m, const char *inside, const char *proje
                                Str place, Str shape)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const DebertaOwn *own = m->own;
     int64_t C = m->n[K_HIDDEN];
     Str p = layer_linear(b, build_path(b, "%s.%s", inside, project), own->table, C, C);
     p = layer_split(m, inside, p, perm_columns);
@@ -206,7 +206,7 @@ static Str deberta_by_distance(Encoder *m, const char *inside, const char *proje
 static Str relative_scores(Encoder *m, const char *inside, Str scores, Str q, Str k)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const DebertaOwn *own = m->own;
     Str shape = NODE(b, inside, "Shape", scores);
     if (own->c2p) {
         const char *project = own->packed ? "pos_proj" : own->shared ? "key_proj" : "pos_key_proj";
@@ -259,7 +259,7 @@ static Str deberta_attend(Encoder *m, int layer, const char *path, Str x)
 {
     (void)layer;
     Builder *b = m->b;
-    const Own *own = m->own;
+    const DebertaOwn *own = m->own;
     const char *inside = build_path(b, "%s.attention.self", path);
     Str part[3];
     (own->packed ? project_packed : project_each)(m, inside, x, part);

@@ -17,14 +17,14 @@ static const Module modules[] = {
     { 0 },
 };
 
-typedef struct Own {
+typedef struct EsmOwn {
     bool drop, norm;        /* token_dropout, emb_layer_norm_before */
     int64_t mask;           /* id of the word that stands for a masked one */
-} Own;
+} EsmOwn;
 
 static bool esm_configure(Encoder *m, const Value *config, Err *err)
 {
-    Own *own = m->own = NEW(m->b->arena, Own);
+    EsmOwn *own = m->own = NEW(m->b->arena, EsmOwn);
     own->drop = value_bool(value_get(config, "token_dropout"), false);
     own->norm = value_bool(value_get(config, "emb_layer_norm_before"), false);
     own->mask = value_int(value_get(config, "mask_token_id"), -1);
@@ -44,7 +44,7 @@ static Str as_float(Builder *b, const char *path, Str x)
 static Str esm_drop_masked(Encoder *m, const char *path, Str x)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const EsmOwn *own = m->own;
     Str masked = NODE(b, path, "Equal", m->ids, build_int(b, own->mask));
     Str wide = NODE(b, path, "Unsqueeze", masked, INTS(b, -1));
     x = NODE(b, path, "Where", wide, build_float(b, 0), x);
@@ -57,13 +57,13 @@ static Str esm_drop_masked(Encoder *m, const char *path, Str x)
 
 static Str esm_word_rows(Encoder *m, const char *inside, Str x)
 {
-    return ((const Own *)m->own)->drop ? esm_drop_masked(m, inside, x) : x;
+    return ((const EsmOwn *)m->own)->drop ? esm_drop_masked(m, inside, x) : x;
 }
 
 static Str esm_embed(Encoder *m, const char *inside, Str x)
 {
     Builder *b = m->b;
-    if (((const Own *)m->own)->norm)
+    if (((const EsmOwn *)m->own)->norm)
         x = layer_norm(b, build_path(b, "%s.layer_norm", inside), x, m->n[K_HIDDEN], m->eps);
     Str real = NODE(b, inside, "Unsqueeze", as_float(b, inside, m->attended), INTS(b, -1));
     return NODE(b, inside, "Mul", x, real);

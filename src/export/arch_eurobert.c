@@ -16,11 +16,13 @@ static const Module modules[] = {
     { 0 },
 };
 
-#define DECIDE                                                                                  \
-    { STEP_LINEAR, "dense" }, { STEP_ACT, "activation", "gelu" }, { STEP_LINEAR, "classifier" }
-static const Step pooled[] = { { STEP_POOL, "" }, DECIDE, { 0 } };
-static const Step late[] = { DECIDE, { STEP_POOL, "" }, { 0 } }; /* the mean of the tokens' scores */
-static const Step masked[] = { { STEP_DECODE, "lm_head" }, { 0 } };
+#define DECIDE                                                              \
+    { ARCH_STEP_LINEAR, "dense" }, { ARCH_STEP_ACT, "activation", "gelu" }, \
+    { ARCH_STEP_LINEAR, "classifier" }
+static const ArchStep pooled[] = { { ARCH_STEP_POOLING, "" }, DECIDE, { 0 } };
+/* The mean of the tokens' scores. */
+static const ArchStep late[] = { DECIDE, { ARCH_STEP_POOLING, "" }, { 0 } };
+static const ArchStep masked[] = { { ARCH_STEP_DECODE, "lm_head" }, { 0 } };
 
 static bool eurobert_configure(Encoder *m, const Value *config, Err *err)
 {

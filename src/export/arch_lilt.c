@@ -24,15 +24,15 @@ static const Module modules[] = {
     { 0 },
 };
 
-typedef struct Own {
+typedef struct LiltOwn {
     int64_t places;         /* rows of the tables of coordinates */
     int64_t shrink;         /* the layout stream is this much narrower */
     Str layout;             /* its hidden states, [B, S, C / shrink] */
-} Own;
+} LiltOwn;
 
 static bool lilt_configure(Encoder *m, const Value *config, Err *err)
 {
-    Own *own = m->own = NEW(m->b->arena, Own);
+    LiltOwn *own = m->own = NEW(m->b->arena, LiltOwn);
     int64_t C = m->n[K_HIDDEN];
     own->places = value_int(value_get(config, "max_2d_position_embeddings"), 1024);
     own->shrink = value_int(value_get(config, "channel_shrink_ratio"), 4);
@@ -49,7 +49,7 @@ static bool lilt_configure(Encoder *m, const Value *config, Err *err)
 static Str lilt_place_rows(Encoder *m, const char *inside, const char *table, Str at)
 {
     const char *path = build_path(m->b, "%s.%s_position_embeddings", inside, table);
-    const Own *own = m->own;
+    const LiltOwn *own = m->own;
     return NODE(m->b, path, "Gather", build_table(m->b, path, own->places, m->n[K_HIDDEN] / 6), at);
 }
 
@@ -74,7 +74,7 @@ static void lilt_prepare(Encoder *m, Str hidden)
 {
     (void)hidden;
     Builder *b = m->b;
-    Own *own = m->own;
+    LiltOwn *own = m->own;
     int64_t C = m->n[K_HIDDEN], narrow = C / own->shrink;
     const char *inside = encoder_path(m, "layout_embeddings");
     const char *table = build_path(b, "%s.box_position_embeddings", inside);
@@ -124,7 +124,7 @@ static Str lilt_output(Encoder *m, const char *path, Str y, Str x, int64_t out, 
 static Str layout_layer(Encoder *m, const char *path, Str context, Str x, int64_t narrow)
 {
     Builder *b = m->b;
-    int64_t F = m->n[K_INNER] / ((const Own *)m->own)->shrink;
+    int64_t F = m->n[K_INNER] / ((const LiltOwn *)m->own)->shrink;
     x = lilt_output(m, build_path(b, "%s.attention.layout_output", path), context, x, narrow,
                     narrow);
     const char *up = build_path(b, "%s.layout_intermediate", path);
@@ -136,7 +136,7 @@ static Str layout_layer(Encoder *m, const char *path, Str context, Str x, int64_
 static Str lilt_attend(Encoder *m, int layer, const char *path, Str x)
 {
     Builder *b = m->b;
-    Own *own = m->own;
+    LiltOwn *own = m->own;
     int64_t C = m->n[K_HIDDEN], narrow = C / own->shrink;
     const char *inside = build_path(b, "%s.attention.self", path);
     Str lq = lilt_project_heads(m, inside, "layout_query", own->layout, narrow, perm_tokens);

@@ -81,13 +81,13 @@ bool graphml_checksum_json(Str text, char out[72], Err *err)
 }
 
 /* ---- out ---- */
-typedef struct Writer {
+typedef struct ParamsWriter {
     const GraphmlSink *to;
     Buf text;
     Err *err;
-} Writer;
+} ParamsWriter;
 
-static bool graphml_params_flush(Writer *w)
+static bool graphml_params_flush(ParamsWriter *w)
 {
     bool ok = w->to->put(w->to->context, buf_view(&w->text), w->err);
     w->text.n = 0;
@@ -135,7 +135,7 @@ static void put_functions(Buf *b, const OnnxModel *m)
     buf_free(&bytes);
 }
 
-static bool put_extras(Writer *w, const OnnxModel *m, const Str *ids)
+static bool put_extras(ParamsWriter *w, const OnnxModel *m, const Str *ids)
 {
     Buf *b = &w->text;
     buf_printf(b, "\"onnx\":{\"ir_version\":%lld", (long long)m->ir_version);
@@ -158,7 +158,7 @@ static bool put_extras(Writer *w, const OnnxModel *m, const Str *ids)
     return true;
 }
 
-static bool put_parameter(Writer *w, const OnnxTensor *t)
+static bool put_parameter(ParamsWriter *w, const OnnxTensor *t)
 {
     const char *data = t->t.data;
     size_t bytes = tensor_bytes(&t->t);
@@ -177,7 +177,7 @@ static bool put_parameter(Writer *w, const OnnxTensor *t)
     return true;
 }
 
-static bool put_all(Writer *w, const OnnxModel *m, const Str *ids)
+static bool put_all(ParamsWriter *w, const OnnxModel *m, const Str *ids)
 {
     uint64_t total = 0;
     for (int i = 0; i < m->graph.n_init; i++) total += tensor_bytes(&m->graph.init[i].t);
@@ -194,7 +194,7 @@ static bool put_all(Writer *w, const OnnxModel *m, const Str *ids)
 
 bool graphml_params_write(const GraphmlSink *to, const OnnxModel *m, const Str *ids, Err *err)
 {
-    Writer w = { to, { 0 }, err };
+    ParamsWriter w = { to, { 0 }, err };
     bool ok = put_all(&w, m, ids);
     buf_free(&w.text);
     return ok;

@@ -12,7 +12,7 @@ enum { CHUNK = 1 << 20, MOST_NODES = 1 << 22 };
 /* Bytes of unpacked weights, which hardly shrink: few bytes that unpack to many are none. */
 static const size_t MOST_TEXT = (size_t)1 << 33, LEAST_TEXT = 64 << 20, TIMES_PACKED = 64;
 
-typedef enum { AT_NONE, AT_MAIN, AT_NODE, AT_EDGE } Place; /* what a <data> belongs to */
+typedef enum { AT_NONE, AT_MAIN, AT_NODE, AT_EDGE } DataOwner; /* what a <data> belongs to */
 
 enum { MAIN_KEYS = 20, NODE_KEYS = 7 };
 typedef struct Read {
@@ -27,7 +27,7 @@ typedef struct Read {
     bool open;
     Str id, node[NODE_KEYS];
     bool given[NODE_KEYS];
-    Place place;
+    DataOwner place;
     int slot;               /* where the text of the open <data> goes; -1: nowhere */
     Buf text;
     /* found */

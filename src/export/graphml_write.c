@@ -305,14 +305,14 @@ static void put_edges(Draw *d, const Str *in, const Str *out)
 }
 
 /* ---- weights ---- */
-typedef struct Packed {     /* BASE.onnxdata on its way */
+typedef struct GzipWriter { /* BASE.onnxdata on its way */
     FileWriter file;
     Sha256 sum;
-} Packed;
+} GzipWriter;
 
 static bool to_file(void *context, const void *bytes, size_t n, Err *err)
 {
-    Packed *p = context;
+    GzipWriter *p = context;
     sha256_add(&p->sum, bytes, n);
     return writer_add(&p->file, bytes, n, err);
 }
@@ -331,7 +331,7 @@ static bool to_buf(void *context, Str text, Err *err)
 
 static bool write_sidecar(Draw *d, char sum[72], Err *err)
 {
-    Packed p;
+    GzipWriter p;
     sha256_start(&p.sum);
     d->e->params = str_format(d->arena, "%s.onnxdata", d->e->base);
     if (!writer_open(&p.file, d->arena, d->e->params, 0644, err)) return false;

@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-typedef struct Cut {
+typedef struct Extract {
     Arena *arena;
     const OnnxModel *from;
     bool *taken;            /* [n_node] */
@@ -17,7 +17,7 @@ typedef struct Cut {
     Map asked;              /* values that are inputs already */
     bool *kept;             /* [n_init] */
     Buf in, out;            /* of Str */
-} Cut;
+} Extract;
 
 /* ---- which nodes ---- */
 /* The pattern against a tag or its end: "BertLayer.0" finds ".../BertEncoder/BertLayer.0". */
@@ -41,7 +41,7 @@ bool htp_matches(Arena *arena, Str tag, const char *pattern)
     return false;
 }
 
-static int select_nodes(Cut *c, const Htp *h, const char *pattern)
+static int select_nodes(Extract *c, const Htp *h, const char *pattern)
 {
     int n = 0;
     for (int i = 0; i < h->graph->n_node; i++) {
@@ -52,10 +52,10 @@ static int select_nodes(Cut *c, const Htp *h, const char *pattern)
 }
 
 /* ---- what they read ---- */
-typedef void ReadFn(Cut *, Str value);
+typedef void ReadFn(Extract *, Str value);
 
 /* Values that a graph inside a node takes from outside it. */
-static void each_outer(Cut *c, const OnnxGraph *g, ReadFn *fn)
+static void each_outer(Extract *c, const OnnxGraph *g, ReadFn *fn)
 {
     Map own = { 0 };
     for (int i = 0; i < g->n_in; i++) map_put(&own, c->arena, g->in[i].name, c);
@@ -73,7 +73,7 @@ static void each_outer(Cut *c, const OnnxGraph *g, ReadFn *fn)
         if (!map_get(&own, g->out[i].name)) fn(c, g->out[i].name);
 }
 
-static void each_read(Cut *c, const OnnxNode *n, ReadFn *fn)
+static void each_read(Extract *c, const OnnxNode *n, ReadFn *fn)
 {
     for (int i = 0; i < n->n_in; i++) fn(c, n->in[i]);
     for (int a = 0; a < n->n_attr; a++)
@@ -82,7 +82,7 @@ static void each_read(Cut *c, const OnnxNode *n, ReadFn *fn)
 }
 
 /* ---- what hangs on constants alone ---- */
-static bool htp_extract_constant_node(const Cut *c, const bool *constant, const OnnxNode *n)
+static bool htp_extract_constant_node(const Extract *c, const bool *constant, const OnnxNode *n)
 {
     for (int i = 0; i < n->n_in; i++) {
         if (!n->in[i].n || map_get(&c->weight, n->in[i])) continue;
@@ -95,7 +95,7 @@ static bool htp_extract_constant_node(const Cut *c, const bool *constant, const 
 }
 
 /* Backwards, so that a constant's own constants come too. */
-static void take_constants(Cut *c)
+static void take_constants(Extract *c)
 {
     const OnnxGraph *g = &c->from->graph;
     bool *constant = ARRAY(c->arena, bool, g->n_node + 1);
@@ -111,7 +111,7 @@ static void take_constants(Cut *c)
 }
 
 /* ---- the edge of the cut ---- */
-static void note_input(Cut *c, Str value)
+static void note_input(Extract *c, Str value)
 {
     if (!value.n || map_get(&c->asked, value)) return;
     intptr_t maker = (intptr_t)map_get(&c->maker, value);
@@ -125,7 +125,7 @@ static void note_input(Cut *c, Str value)
     buf_add(&c->in, &value, sizeof value);
 }
 
-static void note_output(Cut *c, Str value)
+static void note_output(Extract *c, Str value)
 {
     intptr_t maker = value.n ? (intptr_t)map_get(&c->maker, value) : 0;
     if (!maker || !c->taken[maker - 1] || map_get(&c->asked, value)) return;
@@ -134,14 +134,14 @@ static void note_output(Cut *c, Str value)
 }
 
 /* A module nobody listens to still has results. */
-static void note_ends(Cut *c)
+static void note_ends(Extract *c)
 {
     const OnnxGraph *g = &c->from->graph;
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; c->taken[i] && k < g->node[i].n_out; k++) note_output(c, g->node[i].out[k]);
 }
 
-static void find_edge(Cut *c)
+static void find_edge(Extract *c)
 {
     const OnnxGraph *g = &c->from->graph;
     for (int i = 0; i < g->n_node; i++)
@@ -232,7 +232,7 @@ static bool type_all(const Types *t, const Buf *names_of, OnnxValue **out, int *
 }
 
 /* ---- the new model ---- */
-static bool htp_extract_assemble(Cut *c, OnnxModel *to, Err *err)
+static bool htp_extract_assemble(Extract *c, OnnxModel *to, Err *err)
 {
     const OnnxGraph *g = &c->from->graph;
     Types t = { .arena = c->arena };
@@ -254,7 +254,7 @@ static bool htp_extract_assemble(Cut *c, OnnxModel *to, Err *err)
            type_all(&t, &c->out, &to->graph.out, &to->graph.n_out, err);
 }
 
-static bool cut_out(Cut *c, const Htp *h, const char *pattern, OnnxModel *to, Err *err)
+static bool cut_out(Extract *c, const Htp *h, const char *pattern, OnnxModel *to, Err *err)
 {
     const OnnxGraph *g = &c->from->graph;
     for (int i = 0; i < g->n_init; i++)
@@ -274,7 +274,7 @@ static bool cut_out(Cut *c, const Htp *h, const char *pattern, OnnxModel *to, Er
 bool htp_extract(Arena *arena, const OnnxModel *m, const Htp *h, const char *pattern, OnnxModel *to,
                  Err *err)
 {
-    Cut c = { .arena = arena, .from = m };
+    Extract c = { .arena = arena, .from = m };
     c.taken = ARRAY(arena, bool, m->graph.n_node + 1);
     c.kept = ARRAY(arena, bool, m->graph.n_init + 1);
     bool ok = cut_out(&c, h, pattern, to, err);

@@ -39,25 +39,25 @@ typedef enum {
     READ_TURNED = 8,  /* Transpose, and then READ_PRODUCT */
     READ_OTHER = 16,
     READ_AWAY = 32,   /* inside a subgraph, or as an output: nothing can stand before that */
-} Reader;
+} WeightReader;
 
-typedef struct Weight {
+typedef struct QuantizedWeight {
     const OnnxTensor *init;
-    int readers;            /* Readers, or-ed */
+    int readers;            /* WeightReaders, or-ed */
     Str bytes, scale, zero; /* names of what it becomes; bytes empty: it stays */
-} Weight;
+} QuantizedWeight;
 
-typedef struct Rewrite {
+typedef struct QuantizeRewrite {
     Quantize *q;
     const OnnxModel *from;
     Arena *arena;
-    Map weights;            /* name to Weight */
-    Map turned;             /* name of a Transpose's result to its Weight */
+    Map weights;            /* name to QuantizedWeight */
+    Map turned;             /* name of a Transpose's result to its QuantizedWeight */
     Map dynamic;            /* name of a float value to its quantized OnnxNode */
     Map makers;             /* name of a value to its node */
     OnnxGraph *to;
     int node_room, init_room;
-} Rewrite;
+} QuantizeRewrite;
 
 static bool is_plain_gemm(const OnnxNode *n)
 {
@@ -73,7 +73,7 @@ static const OnnxTensor *find_init(const OnnxGraph *g, Str name)
 }
 
 /* Along the first axis alone. */
-static bool slices_rows(const Rewrite *w, const OnnxNode *n)
+static bool slices_rows(const QuantizeRewrite *w, const OnnxNode *n)
 {
     int64_t axis = -1;
     const OnnxTensor *axes = n->n_in > 3 ? find_init(&w->from->graph, n->in[3]) : NULL;
@@ -90,7 +90,7 @@ static bool is_turn(const OnnxNode *n)
 }
 
 /* What node n is to the weight that is its input k. */
-static Reader quantize_reader_of(const Rewrite *w, const OnnxNode *n, int k)
+static WeightReader quantize_reader_of(const QuantizeRewrite *w, const OnnxNode *n, int k)
 {
     if (n->domain.n || !n->in[0].n) return READ_OTHER;
     if (str_is(n->op, "MatMul") && k == 1) return READ_PRODUCT;
@@ -102,14 +102,14 @@ static Reader quantize_reader_of(const Rewrite *w, const OnnxNode *n, int k)
     return READ_OTHER;
 }
 
-static void note_readers(Rewrite *w, const OnnxGraph *g, bool inner)
+static void note_readers(QuantizeRewrite *w, const OnnxGraph *g, bool inner)
 {
     for (int i = 0; i < g->n_node; i++) {
         const OnnxNode *n = &g->node[i];
         for (int k = 0; k < n->n_in; k++) {
-            Weight *weight = map_get(&w->weights, n->in[k]);
-            Weight *turned = map_get(&w->turned, n->in[k]);
-            Reader reader = inner || n->n_out != 1 ? READ_AWAY : quantize_reader_of(w, n, k);
+            QuantizedWeight *weight = map_get(&w->weights, n->in[k]);
+            QuantizedWeight *turned = map_get(&w->turned, n->in[k]);
+            WeightReader reader = inner || n->n_out != 1 ? READ_AWAY : quantize_reader_of(w, n, k);
             if (weight) weight->readers |= reader;
             if (weight && reader == READ_TURNED) map_put(&w->turned, w->arena, n->out[0], weight);
             if (turned && reader != READ_PRODUCT) turned->readers |= READ_OTHER;
@@ -120,14 +120,14 @@ static void note_readers(Rewrite *w, const OnnxGraph *g, bool inner)
                 note_readers(w, &n->attr[k].g[j], true);
     }
     for (int i = 0; i < g->n_out; i++) {
-        Weight *weight = map_get(&w->weights, g->out[i].name);
-        Weight *turned = map_get(&w->turned, g->out[i].name);
+        QuantizedWeight *weight = map_get(&w->weights, g->out[i].name);
+        QuantizedWeight *turned = map_get(&w->turned, g->out[i].name);
         if (weight) weight->readers |= READ_AWAY;
         if (turned) turned->readers |= READ_AWAY;
     }
 }
 
-static void note_weights(Rewrite *w)
+static void note_weights(QuantizeRewrite *w)
 {
     const OnnxGraph *g = &w->from->graph;
     for (int i = 0; i < g->n_init; i++) {
@@ -135,7 +135,7 @@ static void note_weights(Rewrite *w)
         w->q->before += tensor_bytes(&t->t);
         bool fits = t->t.type == T_F32 && t->t.data && tensor_count(&t->t) >= SMALL;
         if (!fits || (w->q->target && t->t.rank != 2)) continue;
-        Weight *weight = NEW(w->arena, Weight);
+        QuantizedWeight *weight = NEW(w->arena, QuantizedWeight);
         weight->init = t;
         map_put(&w->weights, w->arena, t->name, weight);
     }
@@ -146,7 +146,7 @@ static void note_weights(Rewrite *w)
 }
 
 /* ---- the new graph ---- */
-static void *quantize_grow(Rewrite *w, void *old, int used, int *room, size_t size)
+static void *quantize_grow(QuantizeRewrite *w, void *old, int used, int *room, size_t size)
 {
     if (used < *room) return old;
     *room = MAX(*room * 2, 256);
@@ -155,7 +155,7 @@ static void *quantize_grow(Rewrite *w, void *old, int used, int *room, size_t si
     return p;
 }
 
-static OnnxTensor *quantize_add_init(Rewrite *w, OnnxTensor t, QuantizeSource source)
+static OnnxTensor *quantize_add_init(QuantizeRewrite *w, OnnxTensor t, QuantizeSource source)
 {
     OnnxGraph *g = w->to;
     int room = w->init_room;
@@ -168,7 +168,7 @@ static OnnxTensor *quantize_add_init(Rewrite *w, OnnxTensor t, QuantizeSource so
     return &g->init[g->n_init++];
 }
 
-static OnnxNode *quantize_add_node(Rewrite *w, OnnxNode node)
+static OnnxNode *quantize_add_node(QuantizeRewrite *w, OnnxNode node)
 {
     OnnxGraph *g = w->to;
     g->node = quantize_grow(w, g->node, g->n_node, &w->node_room, sizeof *g->node);
@@ -176,14 +176,14 @@ static OnnxNode *quantize_add_node(Rewrite *w, OnnxNode node)
     return &g->node[g->n_node++];
 }
 
-static Str quantize_name(Rewrite *w, Str stem, const char *tail)
+static Str quantize_name(QuantizeRewrite *w, Str stem, const char *tail)
 {
     return str_of(str_format(w->arena, "%.*s%s", STR_ARG(stem), tail));
 }
 
 /* A node of its own beside `of`: the same place in the hierarchy. */
-static Str quantize_emit_node(Rewrite *w, const char *op, const OnnxNode *of, const char *tail,
-                              const Str *in, int n_in, Str out)
+static Str quantize_emit_node(QuantizeRewrite *w, const char *op, const OnnxNode *of,
+                              const char *tail, const Str *in, int n_in, Str out)
 {
     OnnxNode n = { .op = str_of(op), .n_in = n_in, .n_out = 1 };
     Str stem = of->name.n ? of->name : of->out[0];
@@ -196,10 +196,10 @@ static Str quantize_emit_node(Rewrite *w, const char *op, const OnnxNode *of, co
     return n.out[0];
 }
 #define EMIT(w, op, of, tail, out, ...)                                             \
-    quantize_emit_node(w, op, of, tail, (const Str[]){ __VA_ARGS__ },                             \
+    quantize_emit_node(w, op, of, tail, (const Str[]){ __VA_ARGS__ },               \
                        (int)(sizeof((const Str[]){ __VA_ARGS__ }) / sizeof(Str)), out)
 
-static Str to_float(Rewrite *w, const OnnxNode *of, const char *tail, Str x)
+static Str to_float(QuantizeRewrite *w, const OnnxNode *of, const char *tail, Str x)
 {
     Str y = EMIT(w, "Cast", of, tail, (Str){ 0 }, x);
     OnnxNode *n = &w->to->node[w->to->n_node - 1];
@@ -209,7 +209,7 @@ static Str to_float(Rewrite *w, const OnnxNode *of, const char *tail, Str x)
 }
 
 /* x as bytes, made once however many read it: outputs are bytes, scale, zero point. */
-static const OnnxNode *quantize_dynamic_input(Rewrite *w, const OnnxNode *reader, Str x)
+static const OnnxNode *quantize_dynamic_input(QuantizeRewrite *w, const OnnxNode *reader, Str x)
 {
     OnnxNode *known = map_get(&w->dynamic, x);
     if (known) return known;
@@ -227,7 +227,8 @@ static const OnnxNode *quantize_dynamic_input(Rewrite *w, const OnnxNode *reader
     return n;
 }
 
-static void quantize_emit_product(Rewrite *w, const OnnxNode *n, const Weight *weight, Str bytes)
+static void quantize_emit_product(QuantizeRewrite *w, const OnnxNode *n,
+                                  const QuantizedWeight *weight, Str bytes)
 {
     const OnnxNode *x = quantize_dynamic_input(w, n, n->in[0]);
     bool added = str_is(n->op, "Gemm") && n->n_in > 2 && n->in[2].n;
@@ -244,7 +245,7 @@ static void quantize_emit_product(Rewrite *w, const OnnxNode *n, const Weight *w
 }
 
 /* The same node over bytes and over scales. */
-static Str quantize_emit_again(Rewrite *w, const OnnxNode *n, const char *tail, Str data)
+static Str quantize_emit_again(QuantizeRewrite *w, const OnnxNode *n, const char *tail, Str data)
 {
     OnnxNode copy = *n;
     copy.name = quantize_name(w, n->name.n ? n->name : n->out[0], tail);
@@ -256,7 +257,8 @@ static Str quantize_emit_again(Rewrite *w, const OnnxNode *n, const char *tail, 
     return copy.out[0];
 }
 
-static void quantize_rewrite_rows(Rewrite *w, const OnnxNode *n, const Weight *weight)
+static void quantize_rewrite_rows(QuantizeRewrite *w, const OnnxNode *n,
+                                  const QuantizedWeight *weight)
 {
     Str bytes = quantize_emit_again(w, n, "_quant", weight->bytes);
     Str x = to_float(w, n, "_quant_cast", bytes);
@@ -266,7 +268,8 @@ static void quantize_rewrite_rows(Rewrite *w, const OnnxNode *n, const Weight *w
     w->q->tables++;
 }
 
-static void quantize_rewrite_turn(Rewrite *w, const OnnxNode *n, const Weight *weight)
+static void quantize_rewrite_turn(QuantizeRewrite *w, const OnnxNode *n,
+                                  const QuantizedWeight *weight)
 {
     OnnxNode copy = *n;
     copy.in = ARRAY(w->arena, Str, 1), copy.out = ARRAY(w->arena, Str, 1);
@@ -275,11 +278,11 @@ static void quantize_rewrite_turn(Rewrite *w, const OnnxNode *n, const Weight *w
     quantize_add_node(w, copy);
 }
 
-static void rewrite_node(Rewrite *w, const OnnxNode *n)
+static void rewrite_node(QuantizeRewrite *w, const OnnxNode *n)
 {
-    const Weight *second = n->n_in > 1 ? map_get(&w->weights, n->in[1]) : NULL;
-    const Weight *turned = n->n_in > 1 ? map_get(&w->turned, n->in[1]) : NULL;
-    const Weight *first = n->n_in ? map_get(&w->weights, n->in[0]) : NULL;
+    const QuantizedWeight *second = n->n_in > 1 ? map_get(&w->weights, n->in[1]) : NULL;
+    const QuantizedWeight *turned = n->n_in > 1 ? map_get(&w->turned, n->in[1]) : NULL;
+    const QuantizedWeight *first = n->n_in ? map_get(&w->weights, n->in[0]) : NULL;
     if (second && second->bytes.n) quantize_emit_product(w, n, second, second->bytes);
     else if (turned && turned->bytes.n)
         quantize_emit_product(w, n, turned, quantize_name(w, n->in[1], "_quantized"));
@@ -289,7 +292,7 @@ static void rewrite_node(Rewrite *w, const OnnxNode *n)
     else quantize_add_node(w, *n);
 }
 
-static void quantize_add_row(Rewrite *w, Str name, DType type, int64_t n, int64_t columns,
+static void quantize_add_row(QuantizeRewrite *w, Str name, DType type, int64_t n, int64_t columns,
                              const void *data)
 {
     OnnxTensor t = { .name = name };
@@ -299,7 +302,7 @@ static void quantize_add_row(Rewrite *w, Str name, DType type, int64_t n, int64_
 }
 
 /* How many bytes there are: 7 bits where the target asks for it and products are made. */
-static QuantizeSource plan_bytes(const Rewrite *w, const Weight *weight)
+static QuantizeSource plan_bytes(const QuantizeRewrite *w, const QuantizedWeight *weight)
 {
     bool by_rows = weight->readers & (READ_ROWS | READ_TURNED);
     bool reduce = w->q->target->reduce_range && (weight->readers & ~READ_ROWS);
@@ -311,7 +314,7 @@ static QuantizeSource plan_bytes(const Rewrite *w, const Weight *weight)
 }
 
 /* One weight to bytes, scales and (where they are unsigned) zero points. */
-static bool quantize_weight(Rewrite *w, Weight *weight, Err *err)
+static bool quantize_weight(QuantizeRewrite *w, QuantizedWeight *weight, Err *err)
 {
     const OnnxTensor *from = weight->init;
     QuantizeSource s = plan_bytes(w, weight);
@@ -333,19 +336,19 @@ static bool quantize_weight(Rewrite *w, Weight *weight, Err *err)
 
 /* Rows and columns cannot share one set of scales; and where a table has few rows, every token meets
  * the same error, which then does not average out. */
-static bool can_shrink(const Weight *weight)
+static bool can_shrink(const QuantizedWeight *weight)
 {
     int r = weight->readers;
     if (r == READ_ROWS && weight->init->t.dim[0] < FEW_ROWS) return false;
     return r && (r == READ_PRODUCT || r == READ_LINEAR || !(r & ~(READ_ROWS | READ_TURNED)));
 }
 
-static bool to_int8(Rewrite *w, Err *err)
+static bool to_int8(QuantizeRewrite *w, Err *err)
 {
     const OnnxGraph *g = &w->from->graph;
     note_weights(w);
     for (int i = 0; i < g->n_init; i++) {
-        Weight *weight = map_get(&w->weights, g->init[i].name);
+        QuantizedWeight *weight = map_get(&w->weights, g->init[i].name);
         if (!weight || !can_shrink(weight)) quantize_add_init(w, g->init[i], (QuantizeSource){ 0 });
         else if (!quantize_weight(w, weight, err)) return false;
     }
@@ -354,7 +357,7 @@ static bool to_int8(Rewrite *w, Err *err)
 }
 
 /* ---- half precision ---- */
-static void add_half(Rewrite *w, Weight *weight)
+static void add_half(QuantizeRewrite *w, QuantizedWeight *weight)
 {
     OnnxTensor t = *weight->init;
     t.name = quantize_name(w, t.name, w->q->half == T_F16 ? "_fp16" : "_bf16");
@@ -364,10 +367,10 @@ static void add_half(Rewrite *w, Weight *weight)
 }
 
 /* Before its first reader, and in that one's place of the hierarchy. */
-static void widen_inputs(Rewrite *w, const OnnxNode *n)
+static void widen_inputs(QuantizeRewrite *w, const OnnxNode *n)
 {
     for (int k = 0; k < n->n_in; k++) {
-        Weight *weight = map_get(&w->weights, n->in[k]);
+        QuantizedWeight *weight = map_get(&w->weights, n->in[k]);
         if (!weight || !weight->bytes.n) continue;
         to_float(w, n, str_format(w->arena, "_widen_%d", k), weight->bytes);
         w->to->node[w->to->n_node - 1].out[0] = weight->init->name;
@@ -376,13 +379,13 @@ static void widen_inputs(Rewrite *w, const OnnxNode *n)
     }
 }
 
-static bool to_half(Rewrite *w, Err *err)
+static bool to_half(QuantizeRewrite *w, Err *err)
 {
     const OnnxGraph *g = &w->from->graph;
     (void)err;
     note_weights(w);
     for (int i = 0; i < g->n_init; i++) {
-        Weight *weight = map_get(&w->weights, g->init[i].name);
+        QuantizedWeight *weight = map_get(&w->weights, g->init[i].name);
         bool fits = weight && weight->readers && !(weight->readers & READ_AWAY);
         if (fits) add_half(w, weight);
         else quantize_add_init(w, g->init[i], (QuantizeSource){ 0 });
@@ -395,7 +398,7 @@ static bool to_half(Rewrite *w, Err *err)
 }
 
 /* Before IR 4 every weight was an input too. */
-static void drop_inputs(Rewrite *w)
+static void drop_inputs(QuantizeRewrite *w)
 {
     OnnxGraph *g = w->to;
     OnnxValue *in = ARRAY(w->arena, OnnxValue, g->n_in + 1);
@@ -426,7 +429,7 @@ static bool quantize_check_model(const OnnxModel *m, DType half, Err *err)
 
 bool quantize_model(Quantize *q, const OnnxModel *from, Err *err)
 {
-    Rewrite w = { .q = q, .from = from, .arena = q->arena, .to = &q->model.graph };
+    QuantizeRewrite w = { .q = q, .from = from, .arena = q->arena, .to = &q->model.graph };
     if (!quantize_check_model(from, q->half, err)) return false;
     q->model = *from;
     w.to->node = NULL, w.to->init = NULL;
