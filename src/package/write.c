@@ -9,11 +9,11 @@
 
 enum { STRIDE = 8 << 20 }; /* bytes between two looks at the progress bar */
 
-typedef struct Layout {            /* offsets from the manifest, which lies at a page */
+typedef struct PackageLayout {     /* offsets from the manifest, which lies at a page */
     uint64_t offset[MEMBER_COUNT];
     uint8_t sha256[MEMBER_COUNT][32];
     uint64_t end;                  /* of the members: where the footer goes */
-} Layout;
+} PackageLayout;
 
 static bool member_is_present(const PackageMember *m)
 {
@@ -32,7 +32,7 @@ static void put_artifact(Buf *manifest, int field, uint64_t offset, uint64_t len
 }
 
 /* Its length does not depend on the offsets: they are fixed64. */
-static void put_manifest(Buf *out, const Package *content, const Layout *at)
+static void put_manifest(Buf *out, const Package *content, const PackageLayout *at)
 {
     wire_put_int(out, MANIFEST_TYPE, content->model_type);
     wire_put_bytes(out, MANIFEST_NAME, content->name);
@@ -49,9 +49,9 @@ static uint64_t member_boundary(const PackageMember *m)
 }
 
 /* Where everything will stand, and the manifest that says so. */
-static void lay_out(const Package *content, Layout *at, Buf *manifest)
+static void lay_out(const Package *content, PackageLayout *at, Buf *manifest)
 {
-    *at = (Layout){ 0 };
+    *at = (PackageLayout){ 0 };
     put_manifest(manifest, content, at);
     uint64_t end = manifest->n;
     for (int kind = 0; kind < MEMBER_COUNT; kind++) {
@@ -119,7 +119,7 @@ static bool add_program(FileWriter *w, Progress *bar, const ElfGrown *program, E
 /* writer_add, on failure, has already removed what was there. */
 static bool package_write_all(FileWriter *w, Str program, const Package *content, Err *err)
 {
-    Layout at;
+    PackageLayout at;
     ElfGrown front;
     Buf manifest = { 0 };
     lay_out(content, &at, &manifest);
