@@ -6,12 +6,12 @@
 #include "luatensor.h"
 
 /* ---- lines: every run of elements along the axis, one by one ---- */
-typedef struct Line {
+typedef struct AxisLine {
     const float *x;
     float *y;
     int64_t n, step;
-} Line;
-typedef void LineFn(const Line *, const double *settings);
+} AxisLine;
+typedef void LineFn(const AxisLine *, const double *settings);
 
 static int each_line(lua_State *L, const LuaTensor *t, int axis, LineFn *f, const double *settings)
 {
@@ -22,13 +22,13 @@ static int each_line(lua_State *L, const LuaTensor *t, int axis, LineFn *f, cons
     for (int64_t o = 0; o < a.outer; o++) {
         for (int64_t k = 0; k < a.inner; k++) {
             int64_t at = o * a.length * a.inner + k;
-            f(&(Line){ t->data + at, out->data + at, a.length, a.inner }, settings);
+            f(&(AxisLine){ t->data + at, out->data + at, a.length, a.inner }, settings);
         }
     }
     return 1;
 }
 
-static void luatensor_softmax_line(const Line *l, const double *settings)
+static void luatensor_softmax_line(const AxisLine *l, const double *settings)
 {
     (void)settings;
     float top = -INFINITY;
@@ -44,7 +44,7 @@ static int luatensor_softmax(lua_State *L)
     return each_line(L, t, luatensor_axis(L, 2, t), luatensor_softmax_line, NULL);
 }
 
-static void lp_line(const Line *l, const double *p)
+static void lp_line(const AxisLine *l, const double *p)
 {
     double sum = 0;
     for (int64_t i = 0; i < l->n; i++) {
@@ -65,7 +65,7 @@ static int lp_normalize(lua_State *L)
     return each_line(L, t, luatensor_axis(L, 3, t), lp_line, &p);
 }
 
-static void norm_line(const Line *l, const double *eps)
+static void norm_line(const AxisLine *l, const double *eps)
 {
     double mean = 0, var = 0;
     for (int64_t i = 0; i < l->n; i++) mean += l->x[i * l->step];

@@ -74,13 +74,13 @@ static void broadcast_strides(const LuaTensor *t, const LuaTensor *out, int64_t 
     }
 }
 
-typedef struct Walk { /* over the rows (last axis) of a broadcast result */
+typedef struct BroadcastWalk { /* over the rows (last axis) of a broadcast result */
     int64_t at[TENSOR_RANK], stride_a[TENSOR_RANK], stride_b[TENSOR_RANK];
     int64_t a, b;                /* where the row begins in each operand */
-} Walk;
+} BroadcastWalk;
 
 /* The next row: the last axis but one counts fastest. */
-static void walk_next(Walk *w, const LuaTensor *out)
+static void walk_next(BroadcastWalk *w, const LuaTensor *out)
 {
     for (int i = out->rank - 2; i >= 0; i--) {
         w->a += w->stride_a[i];
@@ -94,7 +94,7 @@ static void walk_next(Walk *w, const LuaTensor *out)
 
 static void luatensor_combine(const LuaTensor *a, const LuaTensor *b, BinaryFn *of, LuaTensor *out)
 {
-    Walk w = { 0 };
+    BroadcastWalk w = { 0 };
     if (out->count == 0) return;
     broadcast_strides(a, out, w.stride_a);
     broadcast_strides(b, out, w.stride_b);

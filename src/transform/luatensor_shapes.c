@@ -273,15 +273,15 @@ static int luatensor_stack(lua_State *L)
 }
 
 /* ---- matrix product ---- */
-typedef struct Product {
+typedef struct MatmulShape {
     int64_t batches, M, N, K;
     int64_t next_b;              /* between the right-hand matrices: 0: one for all */
-} Product;
+} MatmulShape;
 
-static bool product_shape(const LuaTensor *a, const LuaTensor *b, Product *p)
+static bool product_shape(const LuaTensor *a, const LuaTensor *b, MatmulShape *p)
 {
     if (a->rank < 1 || b->rank < 1) return false;
-    *p = (Product){ 1, a->rank > 1 ? a->dim[a->rank - 2] : 1, 1, a->dim[a->rank - 1], 0 };
+    *p = (MatmulShape){ 1, a->rank > 1 ? a->dim[a->rank - 2] : 1, 1, a->dim[a->rank - 1], 0 };
     for (int i = 0; i < a->rank - 2; i++) p->batches *= a->dim[i];
     if (b->rank == 1) return b->dim[0] == p->K;
     p->N = b->dim[b->rank - 1];
@@ -293,7 +293,7 @@ static bool product_shape(const LuaTensor *a, const LuaTensor *b, Product *p)
     return same;
 }
 
-static void multiply_row(const float *x, const float *b, const Product *p, float *y)
+static void multiply_row(const float *x, const float *b, const MatmulShape *p, float *y)
 {
     for (int64_t j = 0; j < p->N; j++) y[j] = 0;
     for (int64_t k = 0; k < p->K; k++)
@@ -304,7 +304,7 @@ static void multiply_row(const float *x, const float *b, const Product *p, float
 static int luatensor_matmul(lua_State *L)
 {
     const LuaTensor *a = luatensor_to(L, 1), *b = luatensor_to(L, 2);
-    Product p;
+    MatmulShape p;
     if (!product_shape(a, b, &p))
         return luaL_error(L, "matmul: %s does not fit to %s", luatensor_shape_text(L, b),
                           luatensor_shape_text(L, a));

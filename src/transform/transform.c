@@ -98,14 +98,14 @@ bool transform_load(Arena *arena, Str script, const Str *lib, size_t n_lib,
 }
 
 /* ---- in a package ---- */
-typedef struct Packed {
+typedef struct PackedTransform {
     Str script;
     Str *lib;                    /* NULL: not said */
     size_t n_lib;
     uint64_t type;
-} Packed;
+} PackedTransform;
 
-static bool read_names(Arena *arena, Str bytes, Packed *m, Err *err)
+static bool read_names(Arena *arena, Str bytes, PackedTransform *m, Err *err)
 {
     Wire w = wire_over(bytes);
     size_t n = 0;
@@ -118,7 +118,7 @@ static bool read_names(Arena *arena, Str bytes, Packed *m, Err *err)
     return err->code == EF_OK;
 }
 
-static bool transform_read_member(Arena *arena, Str bytes, Packed *m, Err *err)
+static bool transform_read_member(Arena *arena, Str bytes, PackedTransform *m, Err *err)
 {
     Wire w = wire_over(bytes);
     err->code = EF_OK;
@@ -134,7 +134,7 @@ static bool transform_read_member(Arena *arena, Str bytes, Packed *m, Err *err)
 
 bool transform_read(Arena *arena, Str member, Transform **out, Err *err)
 {
-    Packed m = { .script = STR("") };
+    PackedTransform m = { .script = STR("") };
     Err own = { 0 };
     if (!err) err = &own;
     *out = NULL;

@@ -224,15 +224,15 @@ static bool open_vm(TransformVm *vm, Err *err)
 }
 
 /* ---- calling ---- */
-typedef struct Call {
+typedef struct VmCall {
     lua_CFunction body;
     void *arg;
-} Call;
+} VmCall;
 
 /* Fresh globals, then the script's top level, then the body. */
 static int run_call(lua_State *L)
 {
-    const Call *call = lua_touserdata(L, 1);
+    const VmCall *call = lua_touserdata(L, 1);
     vm_hook(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &key_chunk);
     sandbox_push_env(L);
@@ -255,7 +255,7 @@ static void vm_begin(TransformVm *vm)
 
 bool vm_call(TransformVm *vm, lua_CFunction body, void *arg, Err *err)
 {
-    Call call = { body, arg };
+    VmCall call = { body, arg };
     vm_begin(vm);
     if (!open_vm(vm, err)) return false;
     vm->running = vm->L;
