@@ -362,6 +362,6 @@ static Low attend_low(const OpCall *c)
 
 const Op ops_attend[] = {
     { "Attention", "encoderfile", 1, 3, ATT_INPUTS, attend_shape, attend_run,
-      .token = TOKEN_ATTENTION, .low = attend_low },
+      .token = TOKEN_ATTENTION, .low = attend_low, .cost = COST_ATTENTION },
     { 0 },
 };

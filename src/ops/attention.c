@@ -311,7 +311,8 @@ static bool rotary_run(OpCall *call, Err *err)
 
 const Op ops_attention[] = {
     /* name, domain, since, inputs, shape, run, values, token */
-    { "Attention", NULL, 23, 3, 7, attention_shape, attention_run, 0, TOKEN_NO },
+    { "Attention", NULL, 23, 3, 7, attention_shape, attention_run, 0, TOKEN_NO,
+      .cost = COST_ATTENTION },
     { "RotaryEmbedding", NULL, 23, 3, 4, rotary_shape, rotary_run, 0, TOKEN_NO },
     { 0 }
 };

@@ -306,11 +306,13 @@ const Op ops_contrib[] = {
     /* name, domain, since, inputs, shape, run, values, token */
     { "EmbedLayerNormalization", MICROSOFT, 1, 1, 9, embed_norm_shape, embed_norm_run, 0,
       TOKEN_NO },
-    { "FusedGemm", MICROSOFT, 1, 2, 3, fused_gemm_shape, fused_gemm_run, 0, TOKEN_NO },
-    { "FusedMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0, TOKEN_MATMUL },
+    { "FusedGemm", MICROSOFT, 1, 2, 3, fused_gemm_shape, fused_gemm_run, 0, TOKEN_NO,
+      .cost = COST_PRODUCT },
+    { "FusedMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
     { "RotaryEmbedding", MICROSOFT, 1, 4, 4, contrib_rotary_shape, contrib_rotary_run, 0,
       TOKEN_NO },
-    { "TransposeMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0,
-      TOKEN_MATMUL },
+    { "TransposeMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
     { 0 }
 };

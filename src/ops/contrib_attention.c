@@ -504,9 +504,11 @@ static bool multi_run(OpCall *call, Err *err)
 #define MICROSOFT "com.microsoft"
 const Op ops_contrib_attention[] = {
     /* name, domain, since, inputs, shape, run, values, token */
-    { "Attention", MICROSOFT, 1, 2, 7, contrib_attention_shape, contrib_attention_run, 0,
-      TOKEN_NO },
-    { "MultiHeadAttention", MICROSOFT, 1, 1, 10, multi_shape, multi_run, 0, TOKEN_NO },
-    { "QAttention", MICROSOFT, 1, 5, 9, q_attention_shape, q_attention_run, 0, TOKEN_NO },
+    { "Attention", MICROSOFT, 1, 2, 7, contrib_attention_shape, contrib_attention_run, 0, TOKEN_NO,
+      .cost = COST_ATTENTION },
+    { "MultiHeadAttention", MICROSOFT, 1, 1, 10, multi_shape, multi_run, 0, TOKEN_NO,
+      .cost = COST_ATTENTION },
+    { "QAttention", MICROSOFT, 1, 5, 9, q_attention_shape, q_attention_run, 0, TOKEN_NO,
+      .cost = COST_ATTENTION },
     { 0 }
 };

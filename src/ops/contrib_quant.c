@@ -243,9 +243,10 @@ static bool q_add_run(OpCall *call, Err *err)
 const Op ops_contrib_quant[] = {
     /* name, domain, since, inputs, shape, run, values, token, mixes rows */
     { "DynamicQuantizeMatMul", MICROSOFT, 1, 3, 5, dynamic_matmul_shape, dynamic_matmul_run, 0,
-      TOKEN_NO, true },
-    { "MatMulIntegerToFloat", MICROSOFT, 1, 4, 7, to_float_shape, to_float_run, 0, TOKEN_MATMUL },
-    { "QGemm", MICROSOFT, 1, 6, 9, q_gemm_shape, q_gemm_run, 0, TOKEN_NO },
+      TOKEN_NO, true, .cost = COST_PRODUCT },
+    { "MatMulIntegerToFloat", MICROSOFT, 1, 4, 7, to_float_shape, to_float_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
+    { "QGemm", MICROSOFT, 1, 6, 9, q_gemm_shape, q_gemm_run, 0, TOKEN_NO, .cost = COST_PRODUCT },
     { "QLinearAdd", MICROSOFT, 1, 2, 8, q_add_shape, q_add_run, 0, TOKEN_EACH },
     { 0 }
 };

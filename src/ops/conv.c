@@ -255,7 +255,8 @@ static bool fused_conv_run(OpCall *call, Err *err)
 }
 
 const Op ops_conv[] = {
-    { "Conv", NULL, 1, 2, 3, conv_shape, conv_run, 0, TOKEN_NO },
-    { "FusedConv", "com.microsoft", 1, 2, 4, fused_conv_shape, fused_conv_run, 0, TOKEN_NO },
+    { "Conv", NULL, 1, 2, 3, conv_shape, conv_run, .cost = COST_WINDOW },
+    { "FusedConv", "com.microsoft", 1, 2, 4, fused_conv_shape, fused_conv_run,
+      .cost = COST_WINDOW },
     { 0 }
 };

@@ -201,6 +201,6 @@ static bool einsum_run(OpCall *call, Err *err)
 }
 
 const Op ops_einsum[] = {
-    { "Einsum", NULL, 12, 1, 0, einsum_shape, einsum_run, 0, TOKEN_NO },
+    { "Einsum", NULL, 12, 1, 0, einsum_shape, einsum_run, 0, TOKEN_NO, .cost = COST_EINSUM },
     { 0 }
 };

@@ -328,8 +328,10 @@ const Op ops_quant[] = {
     { "DequantizeLinear", NULL, 10, 2, 3, dequantize_shape, dequantize_run, 0, TOKEN_EACH },
     { "DynamicQuantizeLinear", NULL, 11, 1, 1, dynamic_quantize_shape, dynamic_quantize_run, 0,
       TOKEN_NO, true },
-    { "MatMulInteger", NULL, 10, 2, 4, matmul_integer_shape, matmul_integer_run, 0, TOKEN_MATMUL },
-    { "QLinearMatMul", NULL, 10, 8, 8, qlinear_shape, qlinear_run, 0, TOKEN_MATMUL },
+    { "MatMulInteger", NULL, 10, 2, 4, matmul_integer_shape, matmul_integer_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
+    { "QLinearMatMul", NULL, 10, 8, 8, qlinear_shape, qlinear_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
     { "QuantizeLinear", NULL, 10, 2, 3, quantize_shape, quantize_run, 0, TOKEN_EACH },
     { 0 }
 };
