@@ -75,6 +75,8 @@ Str build_node(Builder *b, const char *path, const char *op, const Str *in, int 
 {
     OnnxGraph *g = &b->graph;
     g->node = build_grow(b, g->node, g->n_node, &b->node_room, sizeof *g->node);
+    b->path = build_grow(b, b->path, g->n_node, &b->path_room, sizeof *b->path);
+    b->path[g->n_node] = str_dup(b->arena, str_of(path));
     OnnxNode *n = &g->node[g->n_node++];
     const char *name = build_unique_name(b, str_format(b->arena, "%s/%s", scope_of(b, path), op));
     *n = (OnnxNode){ .op = str_of(op), .name = str_of(name), .n_in = n_in };

@@ -350,7 +350,7 @@ static bool write_hierarchy(Export *e, Err *err)
     ExportWork *w = e->work;
     HtpRun *run = &w->run;
     w->last = now_seconds();
-    htp_by_names(&e->arena, &w->builder.graph, &w->builder, &w->htp);
+    htp_by_builder(&e->arena, &w->builder, &w->htp);
     export_mark_step(e, STEP_TAGGING);
     export_mark_step(e, STEP_INJECTION);
     run->e = e, run->htp = &w->htp, run->started = w->started;

@@ -220,6 +220,16 @@ static Htp htp_begin(Arena *arena, const OnnxGraph *g, HtpSource source)
     return h;
 }
 
+void htp_by_builder(Arena *arena, Builder *b, Htp *h)
+{
+    *h = htp_begin(arena, &b->graph, HTP_NAMES);
+    for (int i = 0; i < b->graph.n_node; i++) {
+        h->scope[i] = str_of(b->path[i]);
+        htp_own_node(h, i, enter_classes(h, b, h->scope[i]));
+    }
+    count_matches(h);
+}
+
 void htp_by_names(Arena *arena, const OnnxGraph *g, Builder *classes, Htp *h)
 {
     *h = htp_begin(arena, g, HTP_NAMES);
