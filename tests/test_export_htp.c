@@ -91,6 +91,31 @@ static void test_tables(void)
     arena_free(&arena);
 }
 
+/* Names are for readers: the hierarchy of our own export comes from the paths that its nodes were made under. */
+static void test_builder(void)
+{
+    TEST("paths of the builder");
+    static const Module modules[] = { { "encoder", "*Encoder" }, { "encoder.layer.#", "*Layer" }, { 0 } };
+    static const struct { const char *path, *tag; } rows[] = {
+        { "", "/BertModel" },
+        { "encoder.layer.0.output", "/BertModel/BertEncoder/BertLayer.0" },
+        { "encoder.layer.10", "/BertModel/BertEncoder/BertLayer.10" },
+        { "encoder_1", "/BertModel" },
+    };
+    Arena arena = { 0 };
+    Err err = { 0 };
+    Builder b = { .arena = &arena, .err = &err, .base = "", .prefix = "", .modules = modules,
+                  .family = "Bert", .root_class = "BertModel" };
+    Str x = STR("x");
+    Htp h;
+    for (size_t i = 0; i < COUNT(rows); i++) x = NODE(&b, rows[i].path, "Relu", x);
+    for (int i = 0; i < b.graph.n_node; i++) b.graph.node[i].name = STR("/any/name");
+    htp_by_builder(&arena, &b, &h);
+    for (size_t i = 0; i < COUNT(rows); i++)
+        CHECK(str_is(h.scope[i], rows[i].path) && str_is(h.tag[i], rows[i].tag));
+    arena_free(&arena);
+}
+
 static void test_patterns(void)
 {
     TEST("patterns of tags");
@@ -150,6 +175,7 @@ int main(void)
 {
     test_bomb();
     test_tables();
+    test_builder();
     test_patterns();
     test_limits();
     return finish();

@@ -289,6 +289,43 @@ static void test_values(void)
     CHECK(op_shape(reshape, &call, &err) && out[0].dim[0] == 6 && out[0].dim[1] == 1);
 }
 
+/* What bounds folding, shape inference and runs is read from the operator's row. */
+static void test_work(void)
+{
+    TEST("work");
+    static const struct {
+        const char *domain, *name;
+        Tensor a, b, out;
+        double work;
+    } cases[] = {
+#define F32(r, ...) { .type = T_F32, .rank = r, .dim = { __VA_ARGS__ } }
+        { "", "Add", F32(1, 100), F32(1, 100), F32(1, 100), 300 * 64 },
+        { "", "Shape", F32(2, 1 << 20, 1 << 20), { 0 }, F32(1, 2), 2 * 64 },
+        { "", "MatMul", F32(2, 8, 32), F32(2, 32, 64), F32(2, 8, 64), 8 * 32 * 64 + 8 * 32 + 32 * 64 },
+        { "", "Gemm", F32(2, 8, 32), F32(2, 32, 64), F32(2, 8, 64), 8 * 32 * 64 + 8 * 32 + 32 * 64 },
+        { "com.microsoft", "FusedGemm", F32(2, 8, 32), F32(2, 32, 64), F32(2, 8, 64),
+          8 * 32 * 64 + 8 * 32 + 32 * 64 },
+        { "", "Conv", F32(4, 1, 3, 8, 8), F32(4, 16, 3, 3, 3), F32(4, 1, 16, 6, 6),
+          16 * 36 * 27.0 + 16 * 27 * 64 },
+        { "", "Einsum", F32(1, 100), F32(1, 50), F32(2, 100, 50), 100 * 51 * 64 + 50 * 64 },
+        { "encoderfile", "Attention", F32(3, 1, 10, 64), F32(3, 1, 20, 64), F32(3, 1, 10, 64),
+          (640 + 1280 + 640) * 64 },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const Op *op = op_find(str_of(cases[i].domain), str_of(cases[i].name), 23);
+        const Tensor *in[] = { &cases[i].a, &cases[i].b };
+        Tensor out[] = { cases[i].out };
+        OnnxNode node = { .op = str_of(cases[i].name) };
+        OpCall call = call_of(&node, in, cases[i].b.type ? 2 : 1, out);
+        CHECK(op && op_work(op, &call) == cases[i].work);
+    }
+    for (size_t i = 0; i < op_count(); i++) {
+        const Op *op = op_at(i);
+        CHECK(op->token != TOKEN_MATMUL || op->cost == COST_PRODUCT);
+        CHECK(op->token != TOKEN_ATTENTION || op->cost == COST_ATTENTION);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 2 && !strcmp(argv[1], "-v")) {
@@ -302,6 +339,7 @@ int main(int argc, char **argv)
     test_messages();
     test_table();
     test_values();
+    test_work();
     TEST("golden");
     run_folder(argc > 1 ? argv[1] : "tests/golden/ops");
     CHECK(checks_passed > 100);

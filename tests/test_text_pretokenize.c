@@ -186,7 +186,7 @@ static void check_hostile(void)
         text[sizeof text - 1] = '!';
         TEST(patterns[i]);
         CHECK(regex_compile(&arena, str_of(patterns[i]), &regex, &err));
-        Search search = { { text, sizeof text }, &arena };
+        RegexSearch search = { { text, sizeof text }, &arena };
         CHECK(!regex_find(&regex, &search, 0, &hit) && search.trouble);
         arena_free(&arena);
     }

@@ -39,7 +39,7 @@ static ArenaBlock *block_new(Arena *arena, size_t at_least, bool *limit)
     return block ? block : block_of(arena, at_least, limit);
 }
 
-static void *take(Arena *arena, size_t size, size_t align, bool *limit)
+static void *arena_take(Arena *arena, size_t size, size_t align, bool *limit)
 {
     ArenaBlock *block = arena->head;
     size_t at = block ? ROUND_UP(block->used, align) : 0;
@@ -55,7 +55,7 @@ static void *take(Arena *arena, size_t size, size_t align, bool *limit)
 static void *take_or_leave(Arena *arena, size_t size, size_t align)
 {
     bool limit = false;
-    void *p = take(arena, size, align, &limit);
+    void *p = arena_take(arena, size, align, &limit);
     if (!p) memory_missing(size, arena->budget, limit);
     return p;
 }
@@ -79,7 +79,7 @@ void *arena_try(Arena *arena, size_t count, size_t size, size_t limit, Err *err)
         return NULL;
     }
     bool limit_of_all = false;
-    void *p = take(arena, bytes, 64, &limit_of_all);
+    void *p = arena_take(arena, bytes, 64, &limit_of_all);
     if (!p && is_guarded()) memory_missing(bytes, arena->budget, limit_of_all);
     if (!p) fail(err, EF_IO, "out of memory: %zu bytes wanted", bytes);
     return p;

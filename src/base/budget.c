@@ -8,7 +8,7 @@
 #include "guard.h"
 
 /* ---- counting ---- */
-static size_t add(size_t *counter, size_t bytes)
+static size_t budget_count_up(size_t *counter, size_t bytes)
 {
     return __atomic_add_fetch(counter, bytes, __ATOMIC_RELAXED);
 }
@@ -26,9 +26,9 @@ size_t budget_needs(const Budget *budget, size_t more)
 
 static bool draw_from(Budget *budget, size_t bytes)
 {
-    size_t used = add(&budget->used, bytes);
+    size_t used = budget_count_up(&budget->used, bytes);
     if (!budget->limit || used <= budget->limit) return true;
-    add(&budget->used, -bytes);
+    budget_count_up(&budget->used, -bytes);
     return false;
 }
 
@@ -45,10 +45,10 @@ static size_t take_aside(Budget *budget, size_t bytes)
 bool budget_draw(Budget *budget, size_t bytes)
 {
     size_t promised = take_aside(budget, bytes);
-    if (!draw_from(budget, bytes)) return add(&budget->aside, promised), false;
+    if (!draw_from(budget, bytes)) return budget_count_up(&budget->aside, promised), false;
     if (!budget->all || draw_from(budget->all, bytes - promised)) return true;
-    add(&budget->used, -bytes);
-    add(&budget->aside, promised);
+    budget_count_up(&budget->used, -bytes);
+    budget_count_up(&budget->aside, promised);
     return false;
 }
 
@@ -61,32 +61,32 @@ bool budget_has(const Budget *budget, size_t bytes)
 
 void budget_return(Budget *budget, size_t bytes)
 {
-    add(&budget->used, -bytes);
-    if (budget->all) add(&budget->all->used, -bytes);
+    budget_count_up(&budget->used, -bytes);
+    if (budget->all) budget_count_up(&budget->all->used, -bytes);
 }
 
 void budget_count(Budget *budget, size_t *counted, size_t bytes)
 {
-    add(&budget->used, bytes - *counted);
+    budget_count_up(&budget->used, bytes - *counted);
     *counted = bytes;
 }
 
 bool budget_aside(Budget *budget, size_t bytes)
 {
     if (budget->all && !draw_from(budget->all, bytes)) return false;
-    add(&budget->aside, bytes);
+    budget_count_up(&budget->aside, bytes);
     return true;
 }
 
 void budget_join(Budget *budget, Budget *all)
 {
     budget->all = all;
-    add(&all->used, budget->used);
+    budget_count_up(&all->used, budget->used);
 }
 
 void budget_leave(Budget *budget)
 {
-    if (budget->all) add(&budget->all->used, -(budget->used + budget->aside));
+    if (budget->all) budget_count_up(&budget->all->used, -(budget->used + budget->aside));
     budget->all = NULL;
     budget->aside = 0;
 }

@@ -17,7 +17,7 @@ static bool grow_in_arena(Buf *buf, size_t cap)
 }
 
 /* *limit: the budget's word. */
-static bool grow(Buf *buf, size_t cap, bool *limit)
+static bool buf_grow_to(Buf *buf, size_t cap, bool *limit)
 {
     if (buf->arena) return grow_in_arena(buf, cap);
     if (buf->budget && !budget_draw(buf->budget, cap - buf->cap)) return *limit = true, false;
@@ -30,23 +30,23 @@ static bool grow(Buf *buf, size_t cap, bool *limit)
 }
 
 /* By half or twice; where that much is not there, by a sixteenth: not by a byte a time. */
-static bool make_room(Buf *buf, size_t more, bool *limit)
+static bool buf_make_room(Buf *buf, size_t more, bool *limit)
 {
     size_t twice = buf->cap < LARGE ? buf->cap * 2 : buf->cap + buf->cap / 2;
-    return grow(buf, MAX(MAX(twice, (size_t)256), buf->n + more), limit) ||
-           grow(buf, buf->n + more + buf->cap / 16, limit);
+    return buf_grow_to(buf, MAX(MAX(twice, (size_t)256), buf->n + more), limit) ||
+           buf_grow_to(buf, buf->n + more + buf->cap / 16, limit);
 }
 
 bool buf_try(Buf *buf, size_t more)
 {
     bool limit;
-    return buf->cap - buf->n >= more || make_room(buf, more, &limit);
+    return buf->cap - buf->n >= more || buf_make_room(buf, more, &limit);
 }
 
 void buf_reserve(Buf *buf, size_t more)
 {
     bool limit = false;
-    if (buf->cap - buf->n >= more || make_room(buf, more, &limit)) return;
+    if (buf->cap - buf->n >= more || buf_make_room(buf, more, &limit)) return;
     memory_missing(buf->n + more, buf->budget, limit);
 }
 

@@ -7,7 +7,7 @@
 enum { PATH_BYTES = 4096 };
 
 /* Numbers of one file; "max 100000" has none. */
-static int read_numbers(const char *group, const char *file, double *a, double *b)
+static int cgroup_read_numbers(const char *group, const char *file, double *a, double *b)
 {
     char path[PATH_BYTES + 64];
     snprintf(path, sizeof path, "%s/%s", group, file);
@@ -21,15 +21,15 @@ static int read_numbers(const char *group, const char *file, double *a, double *
 static int group_quota(const char *group, bool second)
 {
     double quota = 0, period = 0, unused;
-    bool both = second ? read_numbers(group, "cpu.max", &quota, &period) == 2
-                       : read_numbers(group, "cpu.cfs_quota_us", &quota, &unused) == 1 &&
-                             read_numbers(group, "cpu.cfs_period_us", &period, &unused) == 1;
+    bool both = second ? cgroup_read_numbers(group, "cpu.max", &quota, &period) == 2
+                       : cgroup_read_numbers(group, "cpu.cfs_quota_us", &quota, &unused) == 1 &&
+                             cgroup_read_numbers(group, "cpu.cfs_period_us", &period, &unused) == 1;
     if (!both || quota <= 0 || period <= 0) return 0; /* version 1 writes -1 for none */
     double cpus = (quota + period - 1) / period;
     return cpus < 1e6 ? MAX((int)cpus, 1) : 0;
 }
 
-static int smaller(int a, int b)
+static int smaller_limit(int a, int b)
 {
     return a && b ? MIN(a, b) : MAX(a, b);
 }
@@ -45,7 +45,7 @@ static int quota_along(const char *mount, const char *controllers, const char *p
     int found = group_quota(group, second);
     while ((slash = strrchr(root, '/'))) {
         *slash = '\0';
-        found = smaller(found, group_quota(group, second));
+        found = smaller_limit(found, group_quota(group, second));
     }
     return found;
 }
@@ -77,7 +77,7 @@ int cgroup_cpus(const char *self, const char *mount)
     if (!f) return quota_along(mount, "", "", true); /* no /proc in an empty chroot */
     char line[PATH_BYTES];
     int found = 0;
-    while (fgets(line, sizeof line, f)) found = smaller(found, line_quota(line, mount));
+    while (fgets(line, sizeof line, f)) found = smaller_limit(found, line_quota(line, mount));
     fclose(f);
     return found;
 }

@@ -63,7 +63,7 @@ static bool tiles_granted(void)
     return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
-static uint64_t detect(void)
+static uint64_t cpu_detect(void)
 {
     unsigned a, b, c, d, b7, c7, d7, a71 = 0, unused;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d7)) return 0;
@@ -86,7 +86,7 @@ static uint64_t detect(void)
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 
-static uint64_t detect(void)
+static uint64_t cpu_detect(void)
 {
     uint64_t first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2), found = CPU_NEON;
     if (first >> 20 & 1) found |= CPU_DOTPROD;
@@ -95,7 +95,7 @@ static uint64_t detect(void)
     return found;
 }
 #else
-static uint64_t detect(void)
+static uint64_t cpu_detect(void)
 {
     return 0;
 }
@@ -103,7 +103,7 @@ static uint64_t detect(void)
 
 uint64_t cpu_features(void)
 {
-    uint64_t found = detect(), mask;
+    uint64_t found = cpu_detect(), mask;
     const char *level = getenv("EF_CPU");
     if (!level) return found;
     if (cpu_level(level, &mask)) return found & mask;

@@ -31,7 +31,7 @@ const ErrKind *err_kind(ef_code code)
 }
 
 /* A message is one line of UTF-8, whatever was put into it or cut off at its end. */
-static void tidy(char *s)
+static void err_make_one_line(char *s)
 {
     const char *end = s + strlen(s);
     for (int n; s < end; s += MAX(n, 1)) {
@@ -50,7 +50,7 @@ bool fail(Err *err, ef_code code, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
-    tidy(err->message);
+    err_make_one_line(err->message);
     return false;
 }
 
@@ -65,7 +65,7 @@ bool within(Err *err, const char *format, ...)
     va_end(args);
     snprintf(err->message, sizeof err->message, "%s: %.*s", prefix,
              (int)(sizeof inner - sizeof prefix - 4), inner);
-    tidy(err->message);
+    err_make_one_line(err->message);
     return false;
 }
 
@@ -81,6 +81,6 @@ bool within_line(Err *err, uint64_t number)
     snprintf(inner, sizeof inner, "%s", rest);
     snprintf(err->message, sizeof err->message, "line %llu, %.*s", (unsigned long long)number,
              (int)sizeof inner - 32, inner);
-    tidy(err->message);
+    err_make_one_line(err->message);
     return false;
 }

@@ -117,7 +117,7 @@ bool file_read(Arena *arena, const char *path, size_t limit, Str *out, Err *err)
     return copy ? true : within(err, "%s", path);
 }
 
-static bool broken(FileWriter *w, Err *err)
+static bool writer_fail(FileWriter *w, Err *err)
 {
     int why = errno;
     writer_abort(w);
@@ -147,7 +147,7 @@ static bool open_stream(FileWriter *w, const char *path, int mode, Err *err)
     if (mode & 0111)
         return fail(err, EF_IO, "%s: cannot be written: not a regular file", path);
     w->fd = open(path, O_WRONLY | O_CLOEXEC);
-    return w->fd >= 0 || broken(w, err);
+    return w->fd >= 0 || writer_fail(w, err);
 }
 
 bool writer_open(FileWriter *w, Arena *arena, const char *path, int mode, Err *err)
@@ -169,7 +169,7 @@ bool writer_add(FileWriter *w, const void *bytes, size_t n, Err *err)
     while (n) {
         ssize_t wrote = write(w->fd, p, n);
         if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) return broken(w, err);
+        if (wrote <= 0) return writer_fail(w, err);
         p += wrote, n -= (size_t)wrote, w->written += (uint64_t)wrote;
     }
     return true;
@@ -202,7 +202,7 @@ static bool close_stream(FileWriter *w, Err *err)
 {
     int fd = w->fd;
     w->fd = -1;
-    return close(fd) == 0 || broken(w, err);
+    return close(fd) == 0 || writer_fail(w, err);
 }
 
 bool writer_commit(FileWriter *w, Err *err)
@@ -210,12 +210,12 @@ bool writer_commit(FileWriter *w, Err *err)
     if (w->stream) return close_stream(w, err);
     mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0) return broken(w, err);
-    if (!w->copy && fsync(w->fd) != 0) return broken(w, err);
-    if (!w->temporary && !give_name(w)) return broken(w, err);
+    if (fchmod(w->fd, (mode_t)w->mode & ~mask) != 0) return writer_fail(w, err);
+    if (!w->copy && fsync(w->fd) != 0) return writer_fail(w, err);
+    if (!w->temporary && !give_name(w)) return writer_fail(w, err);
     int fd = w->fd;
     w->fd = -1;
-    if (close(fd) != 0 || rename(w->temporary, w->path) != 0) return broken(w, err);
+    if (close(fd) != 0 || rename(w->temporary, w->path) != 0) return writer_fail(w, err);
     return true;
 }
 
@@ -226,7 +226,7 @@ void writer_abort(FileWriter *w)
     if (w->temporary) unlink(w->temporary);
 }
 
-static bool write_whole(Arena *arena, const char *path, Str bytes, bool copy, Err *err)
+static bool file_write_whole(Arena *arena, const char *path, Str bytes, bool copy, Err *err)
 {
     FileWriter w;
     if (!writer_open(&w, arena, path, 0644, err)) return false;
@@ -236,10 +236,10 @@ static bool write_whole(Arena *arena, const char *path, Str bytes, bool copy, Er
 
 bool file_write(Arena *arena, const char *path, Str bytes, Err *err)
 {
-    return write_whole(arena, path, bytes, false, err);
+    return file_write_whole(arena, path, bytes, false, err);
 }
 
 bool file_write_copy(Arena *arena, const char *path, Str bytes, Err *err)
 {
-    return write_whole(arena, path, bytes, true, err);
+    return file_write_whole(arena, path, bytes, true, err);
 }

@@ -15,7 +15,7 @@ void log_limit(LogLevel level)
 }
 
 /* One write a line: lines of threads and of processes do not mix. */
-static void put(const char *prefix, const char *format, va_list args)
+static void log_write_line(const char *prefix, const char *format, va_list args)
 {
     char text[4096];
     int n = snprintf(text, sizeof text, "%s", prefix);
@@ -26,7 +26,7 @@ static void put(const char *prefix, const char *format, va_list args)
         if ((w = write(2, text + done, (size_t)(n - done))) <= 0) return;
 }
 
-static void line(LogLevel level, const char *format, va_list args)
+static void log_format_line(LogLevel level, const char *format, va_list args)
 {
     static const char *const names[] = { "error", "warn", "info", "debug" };
     char when[32], prefix[64];
@@ -34,7 +34,7 @@ static void line(LogLevel level, const char *format, va_list args)
     struct tm utc;
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     snprintf(prefix, sizeof prefix, "%s %s ", when, names[level]);
-    put(prefix, format, args);
+    log_write_line(prefix, format, args);
 }
 
 #define LINE(level, format)                                                                       \
@@ -42,7 +42,7 @@ static void line(LogLevel level, const char *format, va_list args)
         va_list args;                                                                             \
         if ((level) > limit) break;                                                               \
         va_start(args, format);                                                                   \
-        line(level, format, args);                                                                \
+        log_format_line(level, format, args);                                                     \
         va_end(args);                                                                             \
     } while (0)
 
@@ -70,7 +70,7 @@ void log_asked(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    line(LOG_INFO, format, args);
+    log_format_line(LOG_INFO, format, args);
     va_end(args);
 }
 
@@ -78,7 +78,7 @@ void log_line(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    put("", format, args);
+    log_write_line("", format, args);
     va_end(args);
 }
 

@@ -7,7 +7,7 @@ typedef struct MapSlot {
     void *value; /* NULL: free */
 } MapSlot;
 
-static MapSlot *find(const Map *map, Str key)
+static MapSlot *map_find_slot(const Map *map, Str key)
 {
     size_t at = str_hash(key) & (map->cap - 1);
     while (map->slots[at].value && !str_eq(map->slots[at].key, key)) at = (at + 1) & (map->cap - 1);
@@ -16,15 +16,15 @@ static MapSlot *find(const Map *map, Str key)
 
 void *map_get(const Map *map, Str key)
 {
-    return map->cap ? find(map, key)->value : NULL;
+    return map->cap ? map_find_slot(map, key)->value : NULL;
 }
 
-static void grow(Map *map, Arena *arena)
+static void map_grow(Map *map, Arena *arena)
 {
     Map bigger = { .cap = map->cap ? map->cap * 2 : 16 };
     bigger.slots = ARRAY(arena, MapSlot, bigger.cap);
     for (size_t i = 0; i < map->cap; i++)
-        if (map->slots[i].value) *find(&bigger, map->slots[i].key) = map->slots[i];
+        if (map->slots[i].value) *map_find_slot(&bigger, map->slots[i].key) = map->slots[i];
     bigger.used = map->used;
     *map = bigger;
 }
@@ -32,8 +32,8 @@ static void grow(Map *map, Arena *arena)
 void map_put(Map *map, Arena *arena, Str key, void *value)
 {
     assert(value);
-    if (2 * (map->used + 1) > map->cap) grow(map, arena);
-    MapSlot *slot = find(map, key);
+    if (2 * (map->used + 1) > map->cap) map_grow(map, arena);
+    MapSlot *slot = map_find_slot(map, key);
     if (!slot->value) map->used++;
     *slot = (MapSlot){ key, value };
 }

@@ -16,15 +16,15 @@
 
 enum { SPINS = 4000 };
 
-typedef struct Worker {
+typedef struct PoolWorker {
     Pool *pool;
     pthread_t thread;
     int number;
-} Worker;
+} PoolWorker;
 
 struct Pool {
     int threads, spins;
-    Worker *workers; /* [threads]; 0 is the caller */
+    PoolWorker *workers; /* [threads]; 0 is the caller */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     atomic_uint generation; /* counts jobs */
@@ -40,7 +40,7 @@ struct Pool {
 
 static void take_all(void *arg)
 {
-    Worker *me = arg;
+    PoolWorker *me = arg;
     Pool *pool = me->pool;
     for (;;) {
         int index = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
@@ -71,9 +71,9 @@ static void wait_for_job(Pool *pool, unsigned seen)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void *work(void *arg)
+static void *pool_worker_main(void *arg)
 {
-    Worker *me = arg;
+    PoolWorker *me = arg;
     Pool *pool = me->pool;
     for (unsigned seen = 0;;) {
         wait_for_job(pool, seen);
@@ -85,7 +85,7 @@ static void *work(void *arg)
     }
 }
 
-static void announce(Pool *pool)
+static void pool_announce(Pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add_explicit(&pool->generation, 1, memory_order_release);
@@ -103,12 +103,12 @@ Pool *pool_new(int threads)
     if (!pool->workers) memory_missing((size_t)pool->threads * sizeof *pool->workers, NULL, false);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
-    pool->workers[0] = (Worker){ .pool = pool };
+    pool->workers[0] = (PoolWorker){ .pool = pool };
     int started = 1;
     for (; started < pool->threads; started++) {
-        pool->workers[started] = (Worker){ .pool = pool, .number = started };
-        if (pthread_create(&pool->workers[started].thread, NULL, work, &pool->workers[started]) !=
-            0)
+        pool->workers[started] = (PoolWorker){ .pool = pool, .number = started };
+        if (pthread_create(&pool->workers[started].thread, NULL, pool_worker_main,
+                           &pool->workers[started]) != 0)
             break;
     }
     pool->threads = started; /* fewer than asked for is still a pool */
@@ -119,7 +119,7 @@ void pool_free(Pool *pool)
 {
     if (!pool) return;
     atomic_store(&pool->stop, true);
-    announce(pool);
+    pool_announce(pool);
     for (int i = 1; i < pool->threads; i++) pthread_join(pool->workers[i].thread, NULL);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
@@ -142,7 +142,7 @@ void pool_for(Pool *pool, int n, PoolFn *fn, void *arg)
     pool->guarded = is_guarded();
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
     atomic_store(&pool->open, true);
-    announce(pool);
+    pool_announce(pool);
     take_indices(pool, 0);
     atomic_store(&pool->open, false);
     for (int spins = 0; atomic_load(&pool->busy) > 0; spins++)

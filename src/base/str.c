@@ -76,7 +76,7 @@ bool str_int(Str s, int64_t *out)
 
 /* Edits to get from a to b, letters of either case being equal and two swapped neighbours one edit;
  * words over 63 bytes are far. */
-static size_t distance(Str a, Str b)
+static size_t str_edit_distance(Str a, Str b)
 {
     size_t rows[3][64];
     if (a.n > 63 || b.n > 63) return SIZE_MAX;
@@ -103,7 +103,7 @@ const char *str_nearest(Str word, const char *const *known, size_t count)
     const char *best = NULL;
     size_t least = MAX(word.n / 3, (size_t)1) + 1;
     for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, str_of(known[i]));
+        size_t d = str_edit_distance(word, str_of(known[i]));
         if (d < least) least = d, best = known[i];
     }
     return best;

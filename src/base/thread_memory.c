@@ -9,15 +9,15 @@
 
 enum { LINE = 64 }; /* results are aligned to a cache line */
 
-typedef struct Block {
-    struct Block *next; /* older ones of the same thread */
-} Block;
+typedef struct ThreadBlock {
+    struct ThreadBlock *next; /* older ones of the same thread */
+} ThreadBlock;
 
 static pthread_key_t newest;
 
 static void free_blocks(void *first)
 {
-    for (Block *b = first, *next; b; b = next) {
+    for (ThreadBlock *b = first, *next; b; b = next) {
         next = b->next;
         free(b);
     }
@@ -32,7 +32,7 @@ void *thread_memory(size_t bytes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
-    Block *b = calloc(1, sizeof *b + LINE + bytes); /* its pages stay untouched until used */
+    ThreadBlock *b = calloc(1, sizeof *b + LINE + bytes); /* its pages stay untouched until used */
     if (!b) memory_missing(bytes, NULL, false);
     b->next = pthread_getspecific(newest);
     if (pthread_setspecific(newest, b) != 0) abort();

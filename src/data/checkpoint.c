@@ -39,7 +39,7 @@ const char *checkpoint_find(Arena *arena, const char *folder)
 
 typedef bool ReadWeights(Arena *, Str bytes, Safetensors *, Err *);
 
-static ReadWeights *reader_of(const char *path)
+static ReadWeights *checkpoint_reader_of(const char *path)
 {
     return ends_as_safetensors(path) ? safetensors_read : torch_read;
 }
@@ -52,15 +52,15 @@ static bool open_one(Arena *arena, const char *path, ReadWeights *read, Mapping 
 }
 
 /* ---- several files ---- */
-typedef struct Index {
+typedef struct ShardIndex {
     Arena *arena;
     const char *path, *folder;
     Safetensors *all;
     Map open;               /* files, by the name the index has */
-} Index;
+} ShardIndex;
 
 /* The file of that name, opened at its first mention. */
-static Safetensors *find_shard(Index *x, Str name, Err *err)
+static Safetensors *find_shard(ShardIndex *x, Str name, Err *err)
 {
     Safetensors *s = map_get(&x->open, name);
     if (s) return s;
@@ -73,10 +73,10 @@ static Safetensors *find_shard(Index *x, Str name, Err *err)
     map_put(&x->open, x->arena, name, s);
     Mapping *file = &x->all->file[x->all->n_file++];
     const char *path = path_join(x->arena, x->folder, name);
-    return open_one(x->arena, path, reader_of(x->path), file, s, err) ? s : NULL;
+    return open_one(x->arena, path, checkpoint_reader_of(x->path), file, s, err) ? s : NULL;
 }
 
-static bool add_tensor(Index *x, Str name, Str place, Err *err)
+static bool add_tensor(ShardIndex *x, Str name, Str place, Err *err)
 {
     Safetensors *all = x->all, *s = find_shard(x, place, err);
     if (!s) return false;
@@ -89,7 +89,7 @@ static bool add_tensor(Index *x, Str name, Str place, Err *err)
     return true;
 }
 
-static bool open_index(Index *x, Err *err)
+static bool open_index(ShardIndex *x, Err *err)
 {
     Str text;
     Value root;
@@ -110,7 +110,7 @@ static bool open_index(Index *x, Err *err)
 static bool open_alone(Arena *arena, const char *path, Safetensors *s, Err *err)
 {
     Mapping *file = NEW(arena, Mapping);
-    bool ok = open_one(arena, path, reader_of(path), file, s, err);
+    bool ok = open_one(arena, path, checkpoint_reader_of(path), file, s, err);
     s->file = file, s->n_file = 1;
     return ok;
 }
@@ -182,7 +182,7 @@ bool checkpoint_open(Arena *arena, const char *path, Safetensors *s, Err *err)
         return checkpoint_no_adapter(path, err) &&
                fail(err, EF_NOT_FOUND, "%s: neither " SAFE_NAME " nor " TORCH_NAME " is there, nor "
                     "an index (" SAFE_NAME INDEX ")", path);
-    Index x = { .arena = arena, .path = file, .folder = path_dir(arena, file), .all = s };
+    ShardIndex x = { .arena = arena, .path = file, .folder = path_dir(arena, file), .all = s };
     bool ok = str_ends(str_of(file), INDEX) ? open_index(&x, err)
                                             : open_alone(arena, file, s, err);
     if (ok) unwrap_names(arena, s);

@@ -10,7 +10,7 @@ bool csv_open_ended(Str begin)
 }
 
 /* A quoted field; *at stands on its opening quote, and behind its closing one afterwards. */
-static bool quoted(Arena *arena, Str record, size_t *at, Str *field, Err *err)
+static bool csv_read_quoted(Arena *arena, Str record, size_t *at, Str *field, Err *err)
 {
     char *out = arena_raw(arena, record.n - *at);
     size_t n = 0, i = *at + 1;
@@ -27,7 +27,7 @@ static bool quoted(Arena *arena, Str record, size_t *at, Str *field, Err *err)
                 *at + 1);
 }
 
-static bool plain(Str record, size_t *at, Str *field, Err *err)
+static bool csv_read_plain(Str record, size_t *at, Str *field, Err *err)
 {
     const size_t begin = *at;
     while (*at < record.n && record.p[*at] != ',' && record.p[*at] != '"') ++*at;
@@ -45,7 +45,9 @@ bool csv_read(Arena *arena, Str record, Str **fields, size_t *n, Err *err)
     for (*n = 0;; at++) {
         Str *field = *fields + (*n)++;
         const bool quote = at < record.n && record.p[at] == '"';
-        if (quote ? !quoted(arena, record, &at, field, err) : !plain(record, &at, field, err)) return false;
+        if (quote ? !csv_read_quoted(arena, record, &at, field, err)
+                  : !csv_read_plain(record, &at, field, err))
+            return false;
         if (at == record.n) return true;
     }
 }

@@ -37,7 +37,7 @@ Gzip *gzip_open(Arena *arena, int level, GzipSink *sink, void *context)
 }
 
 /* Everything zlib has to say to the input it holds. */
-static bool pump(Gzip *g, int flush, Err *err)
+static bool gzip_pump(Gzip *g, int flush, Err *err)
 {
     int state = Z_OK;
     do {
@@ -54,19 +54,19 @@ bool gzip_add(Gzip *g, Str bytes, Err *err)
     for (size_t at = 0, n; at < bytes.n; at += n) {
         n = MIN(bytes.n - at, (size_t)1 << 30); /* zlib counts in unsigned int */
         g->z.next_in = (Bytef *)(uintptr_t)(bytes.p + at), g->z.avail_in = (uInt)n;
-        if (!pump(g, Z_NO_FLUSH, err)) return false;
+        if (!gzip_pump(g, Z_NO_FLUSH, err)) return false;
     }
     return true;
 }
 
 bool gzip_close(Gzip *g, Err *err)
 {
-    bool ok = !g->failed && pump(g, Z_FINISH, err);
+    bool ok = !g->failed && gzip_pump(g, Z_FINISH, err);
     deflateEnd(&g->z);
     return ok;
 }
 
-static bool into_buf(void *context, const void *bytes, size_t n, Err *err)
+static bool gzip_into_buf(void *context, const void *bytes, size_t n, Err *err)
 {
     (void)err;
     buf_add(context, bytes, n);
@@ -77,14 +77,14 @@ void gzip_pack(Buf *out, Str bytes, int level)
 {
     Arena arena = { .local = true };
     Err never;
-    Gzip *g = gzip_open(&arena, level, into_buf, out);
+    Gzip *g = gzip_open(&arena, level, gzip_into_buf, out);
     gzip_add(g, bytes, &never);
     gzip_close(g, &never);
     arena_free(&arena);
 }
 
 /* One step; *state is zlib's. */
-static bool unpack_block(z_stream *z, Buf *out, size_t most, int *state, Err *err)
+static bool gunzip_block(z_stream *z, Buf *out, size_t most, int *state, Err *err)
 {
     Bytef block[BLOCK];
     z->next_out = block, z->avail_out = BLOCK;
@@ -100,7 +100,7 @@ static bool unpack_block(z_stream *z, Buf *out, size_t most, int *state, Err *er
 }
 
 /* The member at byte *at, which moves behind it. */
-static bool unpack_member(z_stream *z, Str packed, size_t *at, Buf *out, size_t most, Err *err)
+static bool gunzip_member(z_stream *z, Str packed, size_t *at, Buf *out, size_t most, Err *err)
 {
     size_t given = *at;
     z->avail_in = 0;
@@ -108,7 +108,7 @@ static bool unpack_member(z_stream *z, Str packed, size_t *at, Buf *out, size_t 
         size_t n = z->avail_in ? 0 : MIN(packed.n - given, (size_t)1 << 30);
         if (n) z->next_in = (Bytef *)(uintptr_t)(packed.p + given), z->avail_in = (uInt)n;
         given += n;
-        if (!unpack_block(z, out, most, &state, err)) return false;
+        if (!gunzip_block(z, out, most, &state, err)) return false;
     }
     *at = given - z->avail_in;
     return true;
@@ -133,9 +133,9 @@ bool gzip_unpack(Buf *out, Str packed, size_t most, Err *err)
     size_t begin = out->n, limit = begin + most < begin ? SIZE_MAX : begin + most, at = 0;
     int state = inflateInit2(&z, GZIP_FORM);
     assert(state == Z_OK);
-    bool ok = state == Z_OK && unpack_member(&z, packed, &at, out, limit, err);
+    bool ok = state == Z_OK && gunzip_member(&z, packed, &at, out, limit, err);
     while (ok && has_member(packed, at, &behind))
-        ok = inflateReset(&z) == Z_OK && unpack_member(&z, packed, &at, out, limit, err);
+        ok = inflateReset(&z) == Z_OK && gunzip_member(&z, packed, &at, out, limit, err);
     if (ok && behind.code) *err = behind, ok = false;
     arena_free(&arena);
     if (!ok) out->n = begin;

@@ -9,7 +9,7 @@
 
 enum { MAX_DEPTH = 128 };
 
-typedef struct Parser {
+typedef struct JsonParser {
     const char *p, *end; /* reading position */
     const char *text;    /* its beginning, for line and column */
     Arena *arena;
@@ -17,10 +17,10 @@ typedef struct Parser {
     int depth;
     size_t values, most; /* so far; allowed */
     Err *err;
-} Parser;
+} JsonParser;
 
 /* ---- errors ---- */
-static void describe(const Parser *j, char out[16])
+static void json_describe_found(const JsonParser *j, char out[16])
 {
     unsigned char c = j->p < j->end ? (unsigned char)*j->p : 0;
     if (j->p >= j->end)
@@ -34,7 +34,7 @@ static void describe(const Parser *j, char out[16])
 }
 
 /* Fails at the reading position. */
-static bool complain(const Parser *j, const char *found, const char *wanted)
+static bool json_fail_at(const JsonParser *j, const char *found, const char *wanted)
 {
     size_t line = 1, column = 1;
     for (const char *p = j->text; p < j->p; p++) {
@@ -47,34 +47,34 @@ static bool complain(const Parser *j, const char *found, const char *wanted)
                 found, wanted);
 }
 
-static bool want(const Parser *j, const char *wanted)
+static bool json_fail_wanted(const JsonParser *j, const char *wanted)
 {
     char found[16];
-    describe(j, found);
-    return complain(j, found, wanted);
+    json_describe_found(j, found);
+    return json_fail_at(j, found, wanted);
 }
 
 /* ---- small steps ---- */
-static inline void skip_space(Parser *j)
+static inline void skip_space(JsonParser *j)
 {
     while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\r' || *j->p == '\t'))
         j->p++;
 }
 
-static inline bool at(const Parser *j, char c)
+static inline bool json_is_at(const JsonParser *j, char c)
 {
     return j->p < j->end && *j->p == c;
 }
 
-static inline bool take(Parser *j, char c)
+static inline bool json_take(JsonParser *j, char c)
 {
     skip_space(j);
-    if (!at(j, c)) return false;
+    if (!json_is_at(j, c)) return false;
     j->p++;
     return true;
 }
 
-static inline bool at_digit(const Parser *j)
+static inline bool at_digit(const JsonParser *j)
 {
     return j->p < j->end && *j->p >= '0' && *j->p <= '9';
 }
@@ -83,19 +83,20 @@ static inline bool at_digit(const Parser *j)
 #define EACH(byte) (0x0101010101010101ull * (byte))
 
 /* The high bit of every byte below `limit` (at most 128); bytes after the first hit may err. */
-static inline uint64_t below(uint64_t word, uint8_t limit)
+static inline uint64_t json_bytes_below(uint64_t word, uint8_t limit)
 {
     return (word - EACH(limit)) & ~word & EACH(0x80);
 }
 
 /* First quote, backslash or control character, or the end. Collects the high bits it saw in *high.
  * Little endian, as all our targets are: the first byte is the lowest. */
-static inline const char *plain_end(const char *p, const char *end, uint64_t *high)
+static inline const char *json_plain_end(const char *p, const char *end, uint64_t *high)
 {
     for (; end - p >= 8; p += 8) {
         uint64_t word;
         memcpy(&word, p, 8);
-        uint64_t stop = below(word, ' ') | below(word ^ EACH('"'), 1) | below(word ^ EACH('\\'), 1);
+        uint64_t stop = json_bytes_below(word, ' ') | json_bytes_below(word ^ EACH ('"'), 1) |
+                        json_bytes_below(word ^ EACH ('\\'), 1);
         *high |= word & EACH(0x80);
         if (stop) return p + __builtin_ctzll(stop) / 8;
     }
@@ -104,16 +105,16 @@ static inline const char *plain_end(const char *p, const char *end, uint64_t *hi
     return p;
 }
 
-static bool check_utf8(Parser *j, Str s)
+static bool check_utf8(JsonParser *j, Str s)
 {
     if (utf8_valid(s)) return true;
     uint32_t code;
     j->p = s.p;
     for (int used; (used = utf8_decode(j->p, s.p + s.n, &code)) > 0;) j->p += used;
-    return want(j, "valid UTF-8");
+    return json_fail_wanted(j, "valid UTF-8");
 }
 
-static bool hex4(Parser *j, uint32_t *code)
+static bool json_hex4(JsonParser *j, uint32_t *code)
 {
     *code = 0;
     for (int i = 0; i < 4; i++, j->p++) {
@@ -123,36 +124,36 @@ static bool hex4(Parser *j, uint32_t *code)
         else if (low >= 'a' && low <= 'f')
             *code = *code * 16 + (uint32_t)(low - 'a' + 10);
         else
-            return want(j, "a hexadecimal digit");
+            return json_fail_wanted(j, "a hexadecimal digit");
     }
     return true;
 }
 
 /* After "\u". A pair of surrogates makes one character; half a pair makes none. */
-static bool unicode_escape(Parser *j, uint32_t *code)
+static bool unicode_escape(JsonParser *j, uint32_t *code)
 {
     const char *start = j->p - 2;
-    if (!hex4(j, code)) return false;
+    if (!json_hex4(j, code)) return false;
     if (*code < 0xD800 || *code > 0xDFFF) return true;
     uint32_t second = 0;
     if (*code < 0xDC00 && j->end - j->p >= 2 && j->p[0] == '\\' && j->p[1] == 'u') {
         j->p += 2;
-        if (!hex4(j, &second)) return false;
+        if (!json_hex4(j, &second)) return false;
     }
     *code = 0x10000 + ((*code - 0xD800) << 10) + (second - 0xDC00);
     if (second >= 0xDC00 && second <= 0xDFFF) return true;
     j->p = start;
-    return complain(j, "half a surrogate pair", "both halves");
+    return json_fail_at(j, "half a surrogate pair", "both halves");
 }
 
 /* At the backslash. */
-static bool escape(Parser *j, char **out)
+static bool json_read_escape(JsonParser *j, char **out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     j->p++;
     const char *known = memchr(from, *j->p, sizeof from - 1);
     if (known) return *(*out)++ = to[known - from], j->p++, true;
-    if (*j->p != 'u') return want(j, "one of \"\\/bfnrtu after a backslash");
+    if (*j->p != 'u') return json_fail_wanted(j, "one of \"\\/bfnrtu after a backslash");
     j->p++;
     uint32_t code;
     if (!unicode_escape(j, &code)) return false;
@@ -161,14 +162,14 @@ static bool escape(Parser *j, char **out)
 }
 
 /* raw is what stands between the quotes; no escape is shorter than what it stands for. */
-static bool unescape(Parser *j, Str raw, Str *out)
+static bool json_unescape(JsonParser *j, Str raw, Str *out)
 {
     const char *resume = j->p, *raw_end = raw.p + raw.n;
     char *copy = arena_alloc(j->arena, raw.n), *to = copy;
     for (j->p = raw.p; j->p < raw_end;) {
         if (*j->p != '\\')
             *to++ = *j->p++;
-        else if (!escape(j, &to))
+        else if (!json_read_escape(j, &to))
             return false;
     }
     j->p = resume;
@@ -177,56 +178,57 @@ static bool unescape(Parser *j, Str raw, Str *out)
 }
 
 /* At the opening quote. */
-static bool parse_string(Parser *j, Str *out)
+static bool parse_string(JsonParser *j, Str *out)
 {
     const char *start = ++j->p;
     uint64_t high = 0;
     bool escaped = false;
     for (;;) {
-        j->p = plain_end(j->p, j->end, &high);
-        if (at(j, '"')) break;
-        if (!at(j, '\\')) return want(j, j->p < j->end ? "an escape for it" : "a closing quote");
+        j->p = json_plain_end(j->p, j->end, &high);
+        if (json_is_at(j, '"')) break;
+        if (!json_is_at(j, '\\'))
+            return json_fail_wanted(j, j->p < j->end ? "an escape for it" : "a closing quote");
         escaped = true;
         j->p += MIN(2, j->end - j->p);
     }
     *out = (Str){ start, (size_t)(j->p - start) };
     if (high && !check_utf8(j, *out)) return false;
     j->p++;
-    return !escaped || unescape(j, *out, out);
+    return !escaped || json_unescape(j, *out, out);
 }
 
 /* ---- numbers and words ---- */
-static bool skip_digits(Parser *j)
+static bool skip_digits(JsonParser *j)
 {
-    if (!at_digit(j)) return want(j, "a digit");
+    if (!at_digit(j)) return json_fail_wanted(j, "a digit");
     while (at_digit(j)) j->p++;
     return true;
 }
 
 /* "." digits and "e" digits, both optional; *whole becomes false when there is one. */
-static bool skip_fraction(Parser *j, bool *whole)
+static bool skip_fraction(JsonParser *j, bool *whole)
 {
-    if (at(j, '.')) {
+    if (json_is_at(j, '.')) {
         j->p++, *whole = false;
         if (!skip_digits(j)) return false;
     }
-    if (!at(j, 'e') && !at(j, 'E')) return true;
+    if (!json_is_at(j, 'e') && !json_is_at(j, 'E')) return true;
     j->p++, *whole = false;
-    if (at(j, '+') || at(j, '-')) j->p++;
+    if (json_is_at(j, '+') || json_is_at(j, '-')) j->p++;
     return skip_digits(j);
 }
 
-static bool parse_number(Parser *j, Value *out)
+static bool parse_number(JsonParser *j, Value *out)
 {
     const char *start = j->p;
-    bool negative = at(j, '-'), whole = true;
+    bool negative = json_is_at(j, '-'), whole = true;
     j->p += negative;
     const char *first = j->p;
     uint64_t n = 0; /* right for up to 19 digits */
     for (; at_digit(j); j->p++) n = n * 10 + (uint64_t)(*j->p - '0');
     size_t count = (size_t)(j->p - first);
-    if (!count) return want(j, negative ? "a digit" : "a value");
-    if (count > 1 && *first == '0') return j->p = first, complain(j, "a leading zero", "none");
+    if (!count) return json_fail_wanted(j, negative ? "a digit" : "a value");
+    if (count > 1 && *first == '0') return j->p = first, json_fail_at(j, "a leading zero", "none");
     if (!skip_fraction(j, &whole)) return false;
     if (whole && count <= 19 && n <= (uint64_t)INT64_MAX + negative) {
         *out = value_of_int((int64_t)(negative ? 0 - n : n));
@@ -235,81 +237,81 @@ static bool parse_number(Parser *j, Value *out)
     *out = value_of_float(number_read((Str){ start, (size_t)(j->p - start) }));
     if (isfinite(out->f)) return true;
     j->p = start;
-    return complain(j, "a number out of range", "at most 1.8e308");
+    return json_fail_at(j, "a number out of range", "at most 1.8e308");
 }
 
-static bool parse_word(Parser *j, Str word, Value meaning, Value *out)
+static bool parse_word(JsonParser *j, Str word, Value meaning, Value *out)
 {
     for (size_t i = 0; i < word.n; i++, j->p++)
-        if (!at(j, word.p[i])) return want(j, "null, true or false");
+        if (!json_is_at(j, word.p[i])) return json_fail_wanted(j, "null, true or false");
     *out = meaning;
     return true;
 }
 
 /* ---- lists and maps ---- */
-static bool parse_value(Parser *j, Value *out);
+static bool parse_value(JsonParser *j, Value *out);
 
-static bool enter(Parser *j)
+static bool json_enter(JsonParser *j)
 {
     if (j->depth == MAX_DEPTH)
-        return complain(j, "one more level", "at most 128 levels of nesting");
+        return json_fail_at(j, "one more level", "at most 128 levels of nesting");
     j->depth++;
     j->p++;
     return true;
 }
 
 /* After a child: a comma means more, `close` means done. */
-static bool separator(Parser *j, char close, bool *more)
+static bool json_read_separator(JsonParser *j, char close, bool *more)
 {
-    *more = take(j, ',');
-    if (*more || take(j, close)) return true;
-    return want(j, close == ']' ? "',' or ']'" : "',' or '}'");
+    *more = json_take(j, ',');
+    if (*more || json_take(j, close)) return true;
+    return json_fail_wanted(j, close == ']' ? "',' or ']'" : "',' or '}'");
 }
 
-static bool parse_list(Parser *j, Value *out)
+static bool parse_list(JsonParser *j, Value *out)
 {
     size_t from = j->open.n;
-    if (!enter(j)) return false;
-    for (bool more = !take(j, ']'); more;) {
+    if (!json_enter(j)) return false;
+    for (bool more = !json_take(j, ']'); more;) {
         Value item;
         if (!parse_value(j, &item)) return false;
         tree_push_item(&j->open, item);
-        if (!separator(j, ']', &more)) return false;
+        if (!json_read_separator(j, ']', &more)) return false;
     }
     j->depth--;
     *out = tree_close(j->arena, &j->open, from, V_LIST);
     return true;
 }
 
-static bool parse_map(Parser *j, Value *out)
+static bool parse_map(JsonParser *j, Value *out)
 {
     size_t from = j->open.n;
-    if (!enter(j)) return false;
-    for (bool more = !take(j, '}'); more;) {
+    if (!json_enter(j)) return false;
+    for (bool more = !json_take(j, '}'); more;) {
         Member member;
         skip_space(j);
-        if (!at(j, '"')) return want(j, "a key in quotes");
+        if (!json_is_at(j, '"')) return json_fail_wanted(j, "a key in quotes");
         if (!parse_string(j, &member.key)) return false;
-        if (!take(j, ':')) return want(j, "':'");
+        if (!json_take(j, ':')) return json_fail_wanted(j, "':'");
         if (!parse_value(j, &member.value)) return false;
         tree_push_member(&j->open, member);
-        if (!separator(j, '}', &more)) return false;
+        if (!json_read_separator(j, '}', &more)) return false;
     }
     j->depth--;
     *out = tree_close(j->arena, &j->open, from, V_MAP);
     return true;
 }
 
-static bool too_many(const Parser *j)
+static bool json_fail_too_many(const JsonParser *j)
 {
-    complain(j, "one more value", "an end");
+    json_fail_at(j, "one more value", "an end");
     if (j->err) j->err->code = EF_INVALID_INPUT; /* JSON it is */
     return within(j->err, "more than %zu values", j->most);
 }
 
-static bool parse_value(Parser *j, Value *out)
+static bool parse_value(JsonParser *j, Value *out)
 {
-    if (j->values++ == j->most) return too_many(j);
+    if (j->values++ == j->most) return json_fail_too_many(j);
     skip_space(j);
     switch (j->p < j->end ? *j->p : 0) {
     case '{': return parse_map(j, out);
@@ -331,11 +333,11 @@ bool json_parse_most(Arena *arena, Str text, size_t values, Value *out, Err *err
 {
     if (!text.n) text = STR("");
     Arena work = { .budget = arena->budget, .local = true }; /* goes with a call that is left */
-    Parser j = { .p = text.p, .end = text.p + text.n, .text = text.p, .arena = arena,
+    JsonParser j = { .p = text.p, .end = text.p + text.n, .text = text.p, .arena = arena,
                  .open = { .arena = &work }, .most = values, .err = err };
     bool ok = parse_value(&j, out);
     skip_space(&j);
-    if (ok && j.p < j.end) ok = want(&j, "the end");
+    if (ok && j.p < j.end) ok = json_fail_wanted(&j, "the end");
     arena_free(&work);
     return ok;
 }

@@ -6,13 +6,13 @@
 #include "json.h"
 #include "number.h"
 
-typedef struct Writer {
+typedef struct JsonWriter {
     Buf *b;
     bool pretty;
     int depth;
-} Writer;
+} JsonWriter;
 
-static void write_value(Writer *w, const Value *v);
+static void write_value(JsonWriter *w, const Value *v);
 
 /* ---- strings ---- */
 /* What follows the backslash; 'u' for a code, 0 for none. */
@@ -75,7 +75,7 @@ static void write_int(Buf *b, int64_t n)
 }
 
 /* ---- lists and maps ---- */
-static void new_line(const Writer *w)
+static void new_line(const JsonWriter *w)
 {
     if (!w->pretty) return;
     size_t size = (size_t)w->depth * 2 + 1;
@@ -86,45 +86,45 @@ static void new_line(const Writer *w)
 }
 
 /* Before child i: the comma and the line end. */
-static void next(const Writer *w, size_t i)
+static void json_write_comma(const JsonWriter *w, size_t i)
 {
     if (i) buf_char(w->b, ',');
     new_line(w);
 }
 
-static void enter(Writer *w, char bracket)
+static void json_write_open(JsonWriter *w, char bracket)
 {
     buf_char(w->b, bracket);
     w->depth++;
 }
 
-static void leave(Writer *w, char bracket, size_t children)
+static void json_write_close(JsonWriter *w, char bracket, size_t children)
 {
     w->depth--;
     if (children) new_line(w);
     buf_char(w->b, bracket);
 }
 
-static void write_list(Writer *w, const Value *v)
+static void write_list(JsonWriter *w, const Value *v)
 {
-    enter(w, '[');
+    json_write_open(w, '[');
     for (size_t i = 0; i < v->list.n; i++) {
-        next(w, i);
+        json_write_comma(w, i);
         write_value(w, &v->list.items[i]);
     }
-    leave(w, ']', v->list.n);
+    json_write_close(w, ']', v->list.n);
 }
 
-static void write_map(Writer *w, const Value *v)
+static void write_map(JsonWriter *w, const Value *v)
 {
-    enter(w, '{');
+    json_write_open(w, '{');
     for (size_t i = 0; i < v->map.n; i++) {
-        next(w, i);
+        json_write_comma(w, i);
         json_write_string(w->b, v->map.items[i].key);
         buf_puts(w->b, w->pretty ? ": " : ":");
         write_value(w, &v->map.items[i].value);
     }
-    leave(w, '}', v->map.n);
+    json_write_close(w, '}', v->map.n);
 }
 
 /* Compact: no function call for a comma, one reservation for a block. */
@@ -139,19 +139,19 @@ static void write_block(Buf *b, const float *x, size_t n)
     b->n = (size_t)(p - b->p);
 }
 
-static void write_floats(Writer *w, const float *x, size_t n)
+static void write_floats(JsonWriter *w, const float *x, size_t n)
 {
-    enter(w, '[');
+    json_write_open(w, '[');
     if (w->pretty) {
-        for (size_t i = 0; i < n; i++) next(w, i), json_write_f32(w->b, x[i]);
+        for (size_t i = 0; i < n; i++) json_write_comma(w, i), json_write_f32(w->b, x[i]);
     } else if (n) {
         for (size_t i = 0; i < n; i += 64) write_block(w->b, x + i, MIN(n - i, (size_t)64));
         w->b->n--; /* the last comma */
     }
-    leave(w, ']', n);
+    json_write_close(w, ']', n);
 }
 
-static void write_value(Writer *w, const Value *v)
+static void write_value(JsonWriter *w, const Value *v)
 {
     switch (v->kind) {
     case V_NULL: return buf_puts(w->b, "null");
@@ -167,10 +167,10 @@ static void write_value(Writer *w, const Value *v)
 
 void json_write(Buf *b, const Value *v)
 {
-    write_value(&(Writer){ b, false, 0 }, v);
+    write_value(&(JsonWriter){ b, false, 0 }, v);
 }
 
 void json_write_pretty(Buf *b, const Value *v)
 {
-    write_value(&(Writer){ b, true, 0 }, v);
+    write_value(&(JsonWriter){ b, true, 0 }, v);
 }

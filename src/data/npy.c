@@ -7,22 +7,22 @@
  * The whole head is padded to 64 bytes. Other orders and big endian are refused by name. */
 #include "npy.h"
 
-typedef struct Header { /* reading position in the dict */
+typedef struct NpyHeader { /* reading position in the dict */
     const char *p, *end;
     Str descr;
     bool fortran;
     bool has_descr, has_order, has_shape;
     Npy *npy;
-} Header;
+} NpyHeader;
 
-static bool broken(const Header *h, const char *wanted, Err *err)
+static bool npy_fail(const NpyHeader *h, const char *wanted, Err *err)
 {
     int n = (int)MIN(h->end - h->p, 20);
     while (n > 0 && !utf8_valid((Str){ h->p, (size_t)n })) n--;
     return fail(err, EF_BAD_REQUEST, "npy header: found \"%.*s\", wanted %s", n, h->p, wanted);
 }
 
-static bool take(Header *h, char c)
+static bool npy_take(NpyHeader *h, char c)
 {
     while (h->p < h->end && (*h->p == ' ' || *h->p == '\n')) h->p++;
     if (h->p == h->end || *h->p != c) return false;
@@ -30,24 +30,24 @@ static bool take(Header *h, char c)
     return true;
 }
 
-static bool take_word(Header *h, const char *word)
+static bool take_word(NpyHeader *h, const char *word)
 {
     if (!str_starts((Str){ h->p, (size_t)(h->end - h->p) }, word)) return false;
     h->p += strlen(word);
     return true;
 }
 
-static bool take_string(Header *h, Str *out, Err *err)
+static bool take_string(NpyHeader *h, Str *out, Err *err)
 {
-    char quote = take(h, '\'') ? '\'' : take(h, '"') ? '"' : 0;
+    char quote = npy_take(h, '\'') ? '\'' : npy_take(h, '"') ? '"' : 0;
     const char *close = quote ? memchr(h->p, quote, (size_t)(h->end - h->p)) : NULL;
-    if (!close) return broken(h, "a string in quotes", err);
+    if (!close) return npy_fail(h, "a string in quotes", err);
     *out = (Str){ h->p, (size_t)(close - h->p) };
     h->p = close + 1;
     return true;
 }
 
-static bool read_dim(Header *h, Err *err)
+static bool npy_read_dim(NpyHeader *h, Err *err)
 {
     const char *start = h->p;
     while (h->p < h->end && *h->p >= '0' && *h->p <= '9') h->p++;
@@ -56,31 +56,31 @@ static bool read_dim(Header *h, Err *err)
                     NPY_MAX_RANK);
     int64_t *dim = &h->npy->dim[h->npy->rank++];
     if (str_int((Str){ start, (size_t)(h->p - start) }, dim)) return true;
-    return h->p = start, broken(h, "a dimension", err);
+    return h->p = start, npy_fail(h, "a dimension", err);
 }
 
-static bool read_shape(Header *h, Err *err)
+static bool npy_read_shape(NpyHeader *h, Err *err)
 {
-    if (!take(h, '(')) return broken(h, "'('", err);
-    while (!take(h, ')')) {
-        if (!read_dim(h, err)) return false;
-        if (take(h, ',')) {
+    if (!npy_take(h, '(')) return npy_fail(h, "'('", err);
+    while (!npy_take(h, ')')) {
+        if (!npy_read_dim(h, err)) return false;
+        if (npy_take(h, ',')) {
             while (h->p < h->end && *h->p == ' ') h->p++;
         } else if (h->npy->rank == 1 || h->p == h->end || *h->p != ')') {
-            return broken(h, "',' or ')'", err); /* (3) is a number in Python, no tuple */
+            return npy_fail(h, "',' or ')'", err); /* (3) is a number in Python, no tuple */
         }
     }
     return true;
 }
 
-static bool read_order(Header *h, Err *err)
+static bool read_order(NpyHeader *h, Err *err)
 {
     while (h->p < h->end && *h->p == ' ') h->p++;
     h->fortran = take_word(h, "True");
-    return h->fortran || take_word(h, "False") || broken(h, "True or False", err);
+    return h->fortran || take_word(h, "False") || npy_fail(h, "True or False", err);
 }
 
-static bool read_entry(Header *h, Err *err)
+static bool npy_read_entry(NpyHeader *h, Err *err)
 {
     Str key;
     if (!take_string(h, &key, err)) return false;
@@ -88,28 +88,28 @@ static bool read_entry(Header *h, Err *err)
                  : str_is(key, "fortran_order") ? &h->has_order
                  : str_is(key, "shape")         ? &h->has_shape
                                                 : NULL;
-    if (!seen || *seen) return broken(h, "one each of descr, fortran_order and shape", err);
+    if (!seen || *seen) return npy_fail(h, "one each of descr, fortran_order and shape", err);
     *seen = true;
-    if (!take(h, ':')) return broken(h, "':'", err);
+    if (!npy_take(h, ':')) return npy_fail(h, "':'", err);
     if (seen == &h->has_descr) return take_string(h, &h->descr, err);
-    return seen == &h->has_order ? read_order(h, err) : read_shape(h, err);
+    return seen == &h->has_order ? read_order(h, err) : npy_read_shape(h, err);
 }
 
-static bool read_dict(Header *h, Err *err)
+static bool npy_read_dict(NpyHeader *h, Err *err)
 {
-    if (!take(h, '{')) return broken(h, "'{'", err);
-    while (!take(h, '}')) {
-        if (!read_entry(h, err)) return false;
-        if (take(h, ',')) continue;
-        if (!take(h, '}')) return broken(h, "',' or '}'", err);
+    if (!npy_take(h, '{')) return npy_fail(h, "'{'", err);
+    while (!npy_take(h, '}')) {
+        if (!npy_read_entry(h, err)) return false;
+        if (npy_take(h, ',')) continue;
+        if (!npy_take(h, '}')) return npy_fail(h, "',' or '}'", err);
         break;
     }
     if (h->has_descr && h->has_order && h->has_shape) return true;
-    return broken(h, "descr, fortran_order and shape", err);
+    return npy_fail(h, "descr, fortran_order and shape", err);
 }
 
 /* '<f4', '|b1': byte order, kind, size. */
-static bool read_type(Header *h, Err *err)
+static bool npy_read_type(NpyHeader *h, Err *err)
 {
     static const char *const known[] = { "f2", "f4", "f8", "i1", "i2", "i4",
                                          "i8", "u1", "u2", "u4", "u8", "b1" };
@@ -134,7 +134,7 @@ static bool shape_bytes(const Npy *npy, size_t *bytes)
 }
 
 /* Finds the dict behind the magic, version and length. */
-static bool find_header(Str file, Header *h, Err *err)
+static bool find_header(Str file, NpyHeader *h, Err *err)
 {
     if (file.n < 12 || memcmp(file.p, "\x93NUMPY", 6))
         return fail(err, EF_BAD_REQUEST, "npy: found no magic number, wanted \\x93NUMPY");
@@ -154,8 +154,9 @@ static bool find_header(Str file, Header *h, Err *err)
 bool npy_read(Str file, Npy *npy, Err *err)
 {
     *npy = (Npy){ 0 };
-    Header h = { .npy = npy };
-    if (!find_header(file, &h, err) || !read_dict(&h, err) || !read_type(&h, err)) return false;
+    NpyHeader h = { .npy = npy };
+    if (!find_header(file, &h, err) || !npy_read_dict(&h, err) || !npy_read_type(&h, err))
+        return false;
     if (h.fortran && npy->rank > 1)
         return fail(err, EF_UNSUPPORTED, "npy: found Fortran order, wanted C order");
     size_t left = (size_t)(file.p + file.n - h.end);

@@ -44,7 +44,7 @@ static inline void scan_digit(Scan *s, char digit, char *copy, int keep)
 }
 
 /* text without its sign; copy may be NULL. */
-static Scan scan(Str text, char *copy, int keep)
+static Scan number_scan(Str text, char *copy, int keep)
 {
     Scan s = { 0 };
     bool after_point = false;
@@ -65,7 +65,7 @@ static Scan scan(Str text, char *copy, int keep)
 static double read_slowly(Str text)
 {
     char copy[MOST_DIGITS + 16];
-    Scan s = scan(text, copy, MOST_DIGITS);
+    Scan s = number_scan(text, copy, MOST_DIGITS);
     if (s.more) copy[s.kept++] = '1', s.exponent--;
     int exponent = (int)MAX(-9999, MIN(9999, s.exponent));
     snprintf(copy + s.kept, sizeof copy - (size_t)s.kept, "e%d", exponent);
@@ -79,7 +79,7 @@ double number_read(Str text)
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
     bool negative = text.n && *text.p == '-';
     if (text.n && (*text.p == '-' || *text.p == '+')) text.p++, text.n--;
-    Scan s = scan(text, NULL, FAST_DIGITS);
+    Scan s = number_scan(text, NULL, FAST_DIGITS);
     double x = (double)s.n;
     bool exact = !s.more && s.n <= 1ull << 53 && s.exponent >= -22 && s.exponent <= 22;
     if (s.n == 0)
@@ -91,7 +91,7 @@ double number_read(Str text)
     return negative ? -x : x;
 }
 
-static char *put(char *out, const char *digits, int count)
+static char *number_put(char *out, const char *digits, int count)
 {
     for (int i = 0; i < count; i++) out[i] = digits[i];
     return out + count;
@@ -108,25 +108,25 @@ char *number_layout(char *out, const char *digits, int count, int point)
     if (point < -4 || point > 16) {
         *out++ = digits[0];
         if (count > 1) *out++ = '.';
-        out = put(out, digits + 1, count - 1);
+        out = number_put(out, digits + 1, count - 1);
         *out++ = 'e';
         return number_write_int(out, point - 1);
     }
     if (point <= 0) {
         *out++ = '0';
         *out++ = '.';
-        return put(put_zeros(out, -point), digits, count);
+        return number_put(put_zeros(out, -point), digits, count);
     }
-    out = put(out, digits, MIN(count, point));
+    out = number_put(out, digits, MIN(count, point));
     out = put_zeros(out, point - count);
     *out++ = '.';
-    if (count > point) return put(out, digits + point, count - point);
+    if (count > point) return number_put(out, digits + point, count - point);
     *out++ = '0';
     return out;
 }
 
 /* "-1.2500e+03" to the digits 125 and the place of their point, 4; any decimal point will do. */
-static int digits_of(const char *text, char *digits, int *point)
+static int number_digits_of(const char *text, char *digits, int *point)
 {
     int count = 0;
     for (; *text != 'e'; text++)
@@ -145,6 +145,6 @@ char *number_write_f64(char *out, double x)
         if (strtod(text, NULL) == x) break;
     }
     if (x < 0) *out++ = '-';
-    int point, count = digits_of(text, digits, &point);
+    int point, count = number_digits_of(text, digits, &point);
     return number_layout(out, digits, count, point);
 }

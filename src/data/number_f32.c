@@ -58,7 +58,7 @@ static inline int floor_log10_pow2(int e, bool three_quarters)
 }
 
 /* The upper 32 of 96 bits of g * n; a remainder makes the result odd. */
-static inline uint32_t scale(uint64_t g, uint32_t n)
+static inline uint32_t f32_scale(uint64_t g, uint32_t n)
 {
     unsigned __int128 product = (unsigned __int128)g * n;
     return (uint32_t)(product >> 64) | ((uint32_t)(product >> 32) > 1);
@@ -66,7 +66,7 @@ static inline uint32_t scale(uint64_t g, uint32_t n)
 
 /* Chooses among the units of 10^k around x; low, x and high are in quarters of a unit, and the ends
  * of the interval belong to it if m is even (ties go to even). */
-static Decimal choose(uint32_t low, uint32_t x, uint32_t high, int k)
+static Decimal f32_choose(uint32_t low, uint32_t x, uint32_t high, int k)
 {
     uint32_t unit = x / 4;
     if (unit >= 10) {
@@ -81,7 +81,7 @@ static Decimal choose(uint32_t low, uint32_t x, uint32_t high, int k)
 }
 
 /* Of a finite float above zero, given by its bits. */
-static Decimal shortest(uint32_t bits)
+static Decimal f32_shortest(uint32_t bits)
 {
     uint32_t fraction = bits & 0x7FFFFF, biased = bits >> 23;
     uint32_t m = biased ? fraction | 0x800000 : fraction;
@@ -90,9 +90,9 @@ static Decimal shortest(uint32_t bits)
     int k = floor_log10_pow2(e, uneven);
     int shift = e + floor_log2_pow10(-k) + 1;
     uint64_t g = power[-k - POWER_MIN];
-    uint32_t low = scale(g, (4 * m - (uneven ? 1 : 2)) << shift) + odd;
-    uint32_t high = scale(g, (4 * m + 2) << shift) - odd;
-    Decimal d = choose(low, scale(g, 4 * m << shift), high, k);
+    uint32_t low = f32_scale(g, (4 * m - (uneven ? 1 : 2)) << shift) + odd;
+    uint32_t high = f32_scale(g, (4 * m + 2) << shift) - odd;
+    Decimal d = f32_choose(low, f32_scale(g, 4 * m << shift), high, k);
     while (d.digits % 10 == 0) d.digits /= 10, d.exponent++;
     return d;
 }
@@ -119,7 +119,7 @@ char *number_write_f32(char *out, float x)
     assert(bits < 0x7F800000);
     if (!bits) return (char *)memcpy(out, "0.0", 3) + 3;
     enum { MOST = 9 }; /* digits; as many again behind them, to be copied without counting */
-    Decimal d = shortest(bits);
+    Decimal d = f32_shortest(bits);
     char text[2 * MOST] = { 0 }, *end = text + MOST, *first = digits_before(end, d.digits);
     int count = (int)(end - first), point = count + d.exponent;
     if (point > 0 || point < -4) return number_layout(out, first, count, point);
@@ -135,7 +135,7 @@ double number_widen(float x)
     if (x == 0 || !isfinite(x)) return x;
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
-    Decimal d = shortest(bits & 0x7FFFFFFF);
+    Decimal d = f32_shortest(bits & 0x7FFFFFFF);
     double n = d.digits;
     if (abs(d.exponent) < 16) { /* both are exact, so their quotient is rounded once */
         n = d.exponent < 0 ? n / tens[-d.exponent] : n * tens[d.exponent];

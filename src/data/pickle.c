@@ -4,7 +4,7 @@
 
 enum { MOST_VALUES = 1 << 20, LEAST_PROTOCOL = 2, MOST_PROTOCOL = 5 };
 
-typedef struct Machine {
+typedef struct PickleMachine {
     Arena *arena;
     const uint8_t *begin, *at, *end;
     const PickleGlobal *globals;
@@ -14,10 +14,10 @@ typedef struct Machine {
     bool stopped;
     Pickle *out;
     Err *err;
-} Machine;
+} PickleMachine;
 
 typedef struct Opcode {
-    bool (*run)(Machine *, uint64_t argument); /* NULL: not one of ours */
+    bool (*run)(PickleMachine *, uint64_t argument); /* NULL: not one of ours */
     uint8_t width;          /* bytes of the argument, little endian */
     uint8_t fixed;          /* the argument where width is 0 */
 } Opcode;
@@ -30,7 +30,7 @@ const char *pickle_kind_name(PickleKind kind)
     return names[kind];
 }
 
-static bool pickle_fail(Machine *m, const char *what)
+static bool pickle_fail(PickleMachine *m, const char *what)
 {
     return fail(m->err, EF_BAD_MODEL, "pickle: byte %zu: %s", (size_t)(m->at - m->begin), what);
 }
@@ -46,7 +46,7 @@ static void list_add(Arena *arena, PickleValue ***list, size_t *n, size_t *room,
     (*list)[(*n)++] = v;
 }
 
-static bool stack_push(Machine *m, PickleValue *v)
+static bool stack_push(PickleMachine *m, PickleValue *v)
 {
     if (m->pushed++ == MOST_VALUES)
         return fail(m->err, EF_TOO_LARGE, "pickle: found more than %d values", MOST_VALUES);
@@ -54,7 +54,7 @@ static bool stack_push(Machine *m, PickleValue *v)
     return true;
 }
 
-static bool push_new(Machine *m, PickleValue v)
+static bool push_new(PickleMachine *m, PickleValue v)
 {
     PickleValue *copy = NEW(m->arena, PickleValue);
     *copy = v;
@@ -62,7 +62,7 @@ static bool push_new(Machine *m, PickleValue v)
 }
 
 /* The topmost value; NULL, and an error, when there is none above the last mark. */
-static PickleValue *stack_top(Machine *m)
+static PickleValue *stack_top(PickleMachine *m)
 {
     PickleValue *v = m->n_stack ? m->stack[m->n_stack - 1] : NULL;
     if (v && v->kind != PICKLE_MARK) return v;
@@ -70,7 +70,7 @@ static PickleValue *stack_top(Machine *m)
     return NULL;
 }
 
-static PickleValue *stack_pop(Machine *m)
+static PickleValue *stack_pop(PickleMachine *m)
 {
     PickleValue *v = stack_top(m);
     if (v) m->n_stack--;
@@ -78,7 +78,7 @@ static PickleValue *stack_pop(Machine *m)
 }
 
 /* Removes the values above the last mark, and it; they stay readable until the next push. */
-static bool pop_mark(Machine *m, PickleValue ***from, size_t *n)
+static bool pop_mark(PickleMachine *m, PickleValue ***from, size_t *n)
 {
     size_t at = m->n_stack;
     while (at && m->stack[at - 1]->kind != PICKLE_MARK) at--;
@@ -89,42 +89,42 @@ static bool pop_mark(Machine *m, PickleValue ***from, size_t *n)
 }
 
 /* ---- values ---- */
-static bool op_mark(Machine *m, uint64_t unused)
+static bool op_mark(PickleMachine *m, uint64_t unused)
 {
     static PickleValue mark = { .kind = PICKLE_MARK };
     (void)unused;
     return stack_push(m, &mark);
 }
 
-static bool op_none(Machine *m, uint64_t unused)
+static bool op_none(PickleMachine *m, uint64_t unused)
 {
     static PickleValue none = { .kind = PICKLE_NONE };
     (void)unused;
     return stack_push(m, &none);
 }
 
-static bool op_bool(Machine *m, uint64_t value)
+static bool op_bool(PickleMachine *m, uint64_t value)
 {
     return push_new(m, (PickleValue){ .kind = PICKLE_BOOL, .i = (int64_t)value });
 }
 
-static bool op_int(Machine *m, uint64_t value)
+static bool op_int(PickleMachine *m, uint64_t value)
 {
     return push_new(m, (PickleValue){ .kind = PICKLE_INT, .i = (int64_t)value });
 }
 
-static bool op_signed(Machine *m, uint64_t value)
+static bool op_signed(PickleMachine *m, uint64_t value)
 {
     return op_int(m, (uint64_t)(int64_t)(int32_t)(uint32_t)value);
 }
 
-static bool op_float(Machine *m, uint64_t unused)
+static bool op_float(PickleMachine *m, uint64_t unused)
 {
     (void)unused;
     return push_new(m, (PickleValue){ .kind = PICKLE_FLOAT });
 }
 
-static bool take_bytes(Machine *m, uint64_t n, Str *out)
+static bool pickle_take_bytes(PickleMachine *m, uint64_t n, Str *out)
 {
     if (n > (uint64_t)(m->end - m->at)) return pickle_fail(m, "the pickle is cut short");
     *out = (Str){ (const char *)m->at, (size_t)n };
@@ -133,37 +133,37 @@ static bool take_bytes(Machine *m, uint64_t n, Str *out)
 }
 
 /* Two's complement, little endian, any length; none is zero. */
-static bool op_long(Machine *m, uint64_t n)
+static bool op_long(PickleMachine *m, uint64_t n)
 {
     Str s;
-    if (!take_bytes(m, n, &s)) return false;
+    if (!pickle_take_bytes(m, n, &s)) return false;
     if (n > 8) return push_new(m, (PickleValue){ .kind = PICKLE_LONG, .s = s });
     uint64_t value = n && s.p[n - 1] & 0x80 ? UINT64_MAX : 0;
     for (size_t i = s.n; i-- > 0;) value = value << 8 | (uint8_t)s.p[i];
     return op_int(m, value);
 }
 
-static bool op_str(Machine *m, uint64_t n)
+static bool op_str(PickleMachine *m, uint64_t n)
 {
     Str s;
-    if (!take_bytes(m, n, &s)) return false;
+    if (!pickle_take_bytes(m, n, &s)) return false;
     if (!utf8_valid(s)) return pickle_fail(m, "the text is no UTF-8");
     return push_new(m, (PickleValue){ .kind = PICKLE_STR, .s = s });
 }
 
-static bool op_empty(Machine *m, uint64_t kind)
+static bool op_empty(PickleMachine *m, uint64_t kind)
 {
     return push_new(m, (PickleValue){ .kind = (PickleKind)kind });
 }
 
-static bool push_tuple(Machine *m, PickleValue **from, size_t n)
+static bool push_tuple(PickleMachine *m, PickleValue **from, size_t n)
 {
     PickleValue v = { .kind = PICKLE_TUPLE, .n = n, .item = ARRAY(m->arena, PickleValue *, n + 1) };
     if (n) memcpy(v.item, from, n * sizeof *from);
     return push_new(m, v);
 }
 
-static bool op_tuple(Machine *m, uint64_t unused)
+static bool op_tuple(PickleMachine *m, uint64_t unused)
 {
     PickleValue **from;
     size_t n;
@@ -171,7 +171,7 @@ static bool op_tuple(Machine *m, uint64_t unused)
     return pop_mark(m, &from, &n) && push_tuple(m, from, n);
 }
 
-static bool op_tuple_of(Machine *m, uint64_t n)
+static bool op_tuple_of(PickleMachine *m, uint64_t n)
 {
     PickleValue *item[3];
     for (size_t i = n; i-- > 0;)
@@ -180,7 +180,7 @@ static bool op_tuple_of(Machine *m, uint64_t n)
 }
 
 /* ---- lists and dicts are filled where they lie ---- */
-static bool fill_items(Machine *m, PickleKind kind, PickleValue **from, size_t n)
+static bool fill_items(PickleMachine *m, PickleKind kind, PickleValue **from, size_t n)
 {
     PickleValue *to = stack_top(m);
     if (!to) return false;
@@ -191,21 +191,21 @@ static bool fill_items(Machine *m, PickleKind kind, PickleValue **from, size_t n
     return true;
 }
 
-static bool op_fill(Machine *m, uint64_t kind)
+static bool op_fill(PickleMachine *m, uint64_t kind)
 {
     PickleValue **from;
     size_t n;
     return pop_mark(m, &from, &n) && fill_items(m, (PickleKind)kind, from, n);
 }
 
-static bool op_append(Machine *m, uint64_t unused)
+static bool op_append(PickleMachine *m, uint64_t unused)
 {
     PickleValue *v = stack_pop(m);
     (void)unused;
     return v && fill_items(m, PICKLE_LIST, &v, 1);
 }
 
-static bool op_set_item(Machine *m, uint64_t unused)
+static bool op_set_item(PickleMachine *m, uint64_t unused)
 {
     PickleValue *value = stack_pop(m), *key = value ? stack_pop(m) : NULL;
     (void)unused;
@@ -213,7 +213,7 @@ static bool op_set_item(Machine *m, uint64_t unused)
 }
 
 /* ---- memo: numbered in order, so that no number can ask for more than there is ---- */
-static bool op_put(Machine *m, uint64_t at)
+static bool op_put(PickleMachine *m, uint64_t at)
 {
     PickleValue *v = stack_top(m);
     if (!v) return false;
@@ -223,20 +223,20 @@ static bool op_put(Machine *m, uint64_t at)
     return true;
 }
 
-static bool op_memoize(Machine *m, uint64_t unused)
+static bool op_memoize(PickleMachine *m, uint64_t unused)
 {
     (void)unused;
     return op_put(m, m->n_memo);
 }
 
-static bool op_get(Machine *m, uint64_t at)
+static bool op_get(PickleMachine *m, uint64_t at)
 {
     if (at >= m->n_memo) return pickle_fail(m, "a memo number that was not given");
     return stack_push(m, m->memo[at]);
 }
 
 /* ---- globals and what they are called with ---- */
-static bool push_global(Machine *m, Str module, Str name)
+static bool push_global(PickleMachine *m, Str module, Str name)
 {
     for (const PickleGlobal *g = m->globals; g->module; g++)
         if (str_is(module, g->module) && str_is(name, g->name))
@@ -245,7 +245,7 @@ static bool push_global(Machine *m, Str module, Str name)
                 (int)MIN(module.n, 60), module.p, (int)MIN(name.n, 60), name.p);
 }
 
-static bool take_line(Machine *m, Str *out)
+static bool pickle_take_line(PickleMachine *m, Str *out)
 {
     const uint8_t *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
     if (!end) return pickle_fail(m, "the pickle is cut short");
@@ -254,14 +254,15 @@ static bool take_line(Machine *m, Str *out)
     return utf8_valid(*out) || pickle_fail(m, "the text is no UTF-8");
 }
 
-static bool op_global(Machine *m, uint64_t unused)
+static bool op_global(PickleMachine *m, uint64_t unused)
 {
     Str module, name;
     (void)unused;
-    return take_line(m, &module) && take_line(m, &name) && push_global(m, module, name);
+    return pickle_take_line(m, &module) && pickle_take_line(m, &name) &&
+           push_global(m, module, name);
 }
 
-static bool op_stack_global(Machine *m, uint64_t unused)
+static bool op_stack_global(PickleMachine *m, uint64_t unused)
 {
     PickleValue *name = stack_pop(m), *module = name ? stack_pop(m) : NULL;
     (void)unused;
@@ -271,7 +272,7 @@ static bool op_stack_global(Machine *m, uint64_t unused)
     return push_global(m, module->s, name->s);
 }
 
-static bool op_reduce(Machine *m, uint64_t unused)
+static bool op_reduce(PickleMachine *m, uint64_t unused)
 {
     PickleValue *args = stack_pop(m), *called = args ? stack_pop(m) : NULL;
     (void)unused;
@@ -284,7 +285,7 @@ static bool op_reduce(Machine *m, uint64_t unused)
                                       .n = args->n });
 }
 
-static bool op_persistent(Machine *m, uint64_t unused)
+static bool op_persistent(PickleMachine *m, uint64_t unused)
 {
     PickleValue *id = stack_pop(m);
     (void)unused;
@@ -298,26 +299,26 @@ static bool op_persistent(Machine *m, uint64_t unused)
 }
 
 /* Attributes, such as the `_metadata` of a state dict. */
-static bool op_build(Machine *m, uint64_t unused)
+static bool op_build(PickleMachine *m, uint64_t unused)
 {
     (void)unused;
     return stack_pop(m) && stack_top(m);
 }
 
 /* ---- the program's own ---- */
-static bool op_protocol(Machine *m, uint64_t version)
+static bool op_protocol(PickleMachine *m, uint64_t version)
 {
     if (version >= LEAST_PROTOCOL && version <= MOST_PROTOCOL) return true;
     return fail(m->err, EF_UNSUPPORTED, "pickle: found protocol %d, wanted %d to %d", (int)version,
                 LEAST_PROTOCOL, MOST_PROTOCOL);
 }
 
-static bool op_frame(Machine *m, uint64_t size)
+static bool op_frame(PickleMachine *m, uint64_t size)
 {
     return size <= (uint64_t)(m->end - m->at) || pickle_fail(m, "the pickle is cut short");
 }
 
-static bool op_stop(Machine *m, uint64_t unused)
+static bool op_stop(PickleMachine *m, uint64_t unused)
 {
     PickleValue *root = stack_pop(m);
     (void)unused;
@@ -348,7 +349,7 @@ static const Opcode opcodes[256] = {
     ['Q'] = { op_persistent },           ['b'] = { op_build },
 };
 
-static bool run_next(Machine *m)
+static bool run_next(PickleMachine *m)
 {
     if (m->at == m->end) return pickle_fail(m, "the pickle is cut short");
     uint8_t code = *m->at++;
@@ -366,8 +367,13 @@ static bool run_next(Machine *m)
 bool pickle_read(Arena *arena, Str *bytes, const PickleGlobal *globals, Pickle *out, Err *err)
 {
     const uint8_t *p = (const uint8_t *)bytes->p;
-    Machine m = { .arena = arena, .begin = p, .at = p, .end = p + bytes->n, .globals = globals,
-                  .out = out, .err = err };
+    PickleMachine m = { .arena = arena,
+                        .begin = p,
+                        .at = p,
+                        .end = p + bytes->n,
+                        .globals = globals,
+                        .out = out,
+                        .err = err };
     *out = (Pickle){ 0 };
     while (!m.stopped)
         if (!run_next(&m)) return false;

@@ -26,40 +26,40 @@ static const WireType wire_types[] = {
 };
 static const size_t sizes[] = { [AS_32] = 4, [AS_64] = 8, [AS_BYTES] = 0 };
 
-static Shape shape_of(const Field *f)
+static Shape proto_shape_of(const Field *f)
 {
     return f->proto_enum ? AS_VARINT : kinds[f->kind].shape;
 }
 
-static bool is_map(const Field *f)
+static bool proto_is_map(const Field *f)
 {
     return kinds[f->kind].map;
 }
 
 /* ---- reading ---- */
-typedef struct Reader {
+typedef struct ProtoReader {
     Arena *arena;
     size_t left;                 /* values that may still be made */
     Err *err;
-} Reader;
+} ProtoReader;
 
-typedef struct Seen {            /* the records of one row in one message */
+typedef struct SeenFields {      /* the records of one row in one message */
     size_t n;                    /* values in them */
     size_t bytes;
     size_t last;                 /* which record of the message was the last of them; 0: none */
     Value value;                 /* filled by the second walk */
     char *joined;                /* pieces of a single message, which are read as one */
     size_t joined_n;
-} Seen;
+} SeenFields;
 
-static bool read_message(Reader *, Str bytes, const Field *rows, int depth, Value *out);
+static bool read_message(ProtoReader *, Str bytes, const Field *rows, int depth, Value *out);
 
 /* The row of the record just read; NULL: skip it. */
-static const Field *row_of(const Field *rows, const Wire *w)
+static const Field *proto_row_of(const Field *rows, const Wire *w)
 {
     for (const Field *f = rows; f->name; f++) {
         if (f->number != w->field) continue;
-        Shape shape = shape_of(f);
+        Shape shape = proto_shape_of(f);
         bool packed = f->repeated && shape != AS_BYTES && w->type == WIRE_BYTES;
         return w->type == wire_types[shape] || packed ? f : NULL;
     }
@@ -68,13 +68,13 @@ static const Field *row_of(const Field *rows, const Wire *w)
 
 static bool packed_record(const Field *f, const Wire *w)
 {
-    return w->type == WIRE_BYTES && shape_of(f) != AS_BYTES;
+    return w->type == WIRE_BYTES && proto_shape_of(f) != AS_BYTES;
 }
 
 /* How many values a packed record holds. */
 static bool packed_count(const Field *f, Str bytes, size_t *n, Err *err)
 {
-    Shape shape = shape_of(f);
+    Shape shape = proto_shape_of(f);
     *n = 0;
     if (shape != AS_VARINT) {
         *n = bytes.n / sizes[shape];
@@ -86,7 +86,7 @@ static bool packed_count(const Field *f, Str bytes, size_t *n, Err *err)
     return true;
 }
 
-static bool spend(Reader *r, size_t values)
+static bool proto_spend_values(ProtoReader *r, size_t values)
 {
     if (values > r->left)
         return fail(r->err, EF_TOO_LARGE, "protobuf: found more values than a message may have");
@@ -94,17 +94,17 @@ static bool spend(Reader *r, size_t values)
     return true;
 }
 
-static bool survey(Reader *r, Str bytes, const Field *rows, Seen *seen)
+static bool proto_survey_fields(ProtoReader *r, Str bytes, const Field *rows, SeenFields *seen)
 {
     Wire w = wire_over(bytes);
     for (size_t record = 1; wire_next(&w, r->err); record++) {
-        const Field *f = row_of(rows, &w);
+        const Field *f = proto_row_of(rows, &w);
         size_t n = 1;
         if (!f) continue;
         if (packed_record(f, &w) && !packed_count(f, w.bytes, &n, r->err)) return false;
-        bool counted = (f->repeated || is_map(f)) && f->kind != F_F32;
-        if (counted && !spend(r, n)) return false;
-        Seen *s = &seen[f - rows];
+        bool counted = (f->repeated || proto_is_map(f)) && f->kind != F_F32;
+        if (counted && !proto_spend_values(r, n)) return false;
+        SeenFields *s = &seen[f - rows];
         s->n += n;
         s->bytes += w.bytes.n;
         s->last = record;
@@ -130,7 +130,7 @@ static Value enum_of(const Field *f, int32_t number)
 }
 
 /* A number from its bits: those of a varint, or of a fixed field. */
-static Value number_of(const Field *f, uint64_t bits)
+static Value proto_number_of(const Field *f, uint64_t bits)
 {
     uint32_t low = (uint32_t)bits;
     float single;
@@ -146,7 +146,7 @@ static Value number_of(const Field *f, uint64_t bits)
     }
 }
 
-static bool map_entry(Reader *r, const Field *f, Str bytes, Member *out)
+static bool map_entry(ProtoReader *r, const Field *f, Str bytes, Member *out)
 {
     static const Field by_text[] = { { "key", 1, F_STR }, { "value", 2, F_STR }, { 0 } };
     static const Field by_number[] = { { "key", 1, F_U32 }, { "value", 2, F_STR }, { 0 } };
@@ -161,14 +161,14 @@ static bool map_entry(Reader *r, const Field *f, Str bytes, Member *out)
 }
 
 /* Room for all that the survey counted. */
-static void open_value(Reader *r, const Field *f, Seen *s)
+static void open_value(ProtoReader *r, const Field *f, SeenFields *s)
 {
     if (f->repeated && f->kind == F_F32) {
         s->value = value_of_f32(s->n ? arena_raw(r->arena, s->n * sizeof(float)) : NULL, 0);
     } else if (f->repeated) {
         s->value = value_list(r->arena, s->n);
         s->value.list.n = 0;
-    } else if (is_map(f)) {
+    } else if (proto_is_map(f)) {
         s->value = (Value){ .kind = V_MAP };
         if (s->n) s->value.map.items = ARRAY(r->arena, Member, s->n);
     } else if (f->kind == F_MSG && s->n > 1) {
@@ -176,50 +176,50 @@ static void open_value(Reader *r, const Field *f, Seen *s)
     }
 }
 
-static void add_floats(Seen *s, const void *bytes, size_t n)
+static void add_floats(SeenFields *s, const void *bytes, size_t n)
 {
     if (n) memcpy((float *)s->value.f32.p + s->value.f32.n, bytes, n * sizeof(float));
     s->value.f32.n += n;
 }
 
-static bool add_packed(const Field *f, Seen *s, Str bytes, Err *err)
+static bool add_packed(const Field *f, SeenFields *s, Str bytes, Err *err)
 {
     Wire w = wire_over(bytes);
-    Shape shape = shape_of(f);
+    Shape shape = proto_shape_of(f);
     if (f->kind == F_F32) return add_floats(s, w.p, bytes.n / sizeof(float)), true;
     while (w.p < w.end) {
         uint64_t bits = 0;
         if (shape == AS_VARINT && !wire_varint(&w, &bits))
             return fail(err, EF_BAD_REQUEST, "protobuf: %s: found a broken varint", f->name);
         if (shape != AS_VARINT) memcpy(&bits, w.p, sizes[shape]), w.p += sizes[shape];
-        s->value.list.items[s->value.list.n++] = number_of(f, bits);
+        s->value.list.items[s->value.list.n++] = proto_number_of(f, bits);
     }
     return true;
 }
 
 /* The value of a record that holds one. */
-static bool one_value(Reader *r, const Field *f, const Wire *w, int depth, Value *out)
+static bool one_value(ProtoReader *r, const Field *f, const Wire *w, int depth, Value *out)
 {
-    if (w->type != WIRE_BYTES) return *out = number_of(f, w->number), true;
+    if (w->type != WIRE_BYTES) return *out = proto_number_of(f, w->number), true;
     if (f->kind == F_MSG) return read_message(r, w->bytes, f->msg, depth + 1, out);
     return text_of(f, w->bytes, out, r->err);
 }
 
-static void join_piece(Seen *s, Str bytes)
+static void join_piece(SeenFields *s, Str bytes)
 {
     if (!s->joined) s->value = value_of_str(bytes);
     else if (bytes.n) memcpy(s->joined + s->joined_n, bytes.p, bytes.n);
     s->joined_n += bytes.n;
 }
 
-static bool add_record(Reader *r, const Field *f, Seen *s, const Wire *w, int depth)
+static bool add_record(ProtoReader *r, const Field *f, SeenFields *s, const Wire *w, int depth)
 {
     uint32_t bits = (uint32_t)w->number;
     if (packed_record(f, w)) return add_packed(f, s, w->bytes, r->err);
     if (f->repeated && f->kind == F_F32) return add_floats(s, &bits, 1), true;
     if (f->repeated)
         return one_value(r, f, w, depth, &s->value.list.items[s->value.list.n++]);
-    if (is_map(f)) return map_entry(r, f, w->bytes, &s->value.map.items[s->value.map.n++]);
+    if (proto_is_map(f)) return map_entry(r, f, w->bytes, &s->value.map.items[s->value.map.n++]);
     if (f->kind == F_MSG) return join_piece(s, w->bytes), true;
     return one_value(r, f, w, depth, &s->value);
 }
@@ -233,12 +233,12 @@ static bool has_presence(const Field *f)
 static Value default_of(const Field *f)
 {
     if (f->proto_enum) return enum_of(f, 0);
-    if (shape_of(f) == AS_BYTES) return value_of_str(STR(""));
-    return number_of(f, 0);
+    if (proto_shape_of(f) == AS_BYTES) return value_of_str(STR(""));
+    return proto_number_of(f, 0);
 }
 
 /* Of a oneof the last one counts. */
-static bool outdone(const Field *rows, const Field *f, const Seen *seen)
+static bool oneof_is_superseded(const Field *rows, const Field *f, const SeenFields *seen)
 {
     if (!f->oneof) return false;
     for (const Field *other = rows; other->name; other++)
@@ -248,16 +248,16 @@ static bool outdone(const Field *rows, const Field *f, const Seen *seen)
     return false;
 }
 
-static bool close_value(Reader *r, const Field *rows, const Field *f, Seen *seen, int depth,
-                        Value *out)
+static bool close_value(ProtoReader *r, const Field *rows, const Field *f, SeenFields *seen,
+                        int depth, Value *out)
 {
-    Seen *s = &seen[f - rows];
-    bool many = f->repeated || is_map(f);
+    SeenFields *s = &seen[f - rows];
+    bool many = f->repeated || proto_is_map(f);
     if (!many && !s->last) {
         if (!has_presence(f)) value_add(out, f->name, default_of(f));
         return true;
     }
-    if (outdone(rows, f, seen)) return true;
+    if (oneof_is_superseded(rows, f, seen)) return true;
     if (!many && f->kind == F_MSG) {
         Str bytes = s->joined ? (Str){ s->joined, s->joined_n } : s->value.s;
         if (!read_message(r, bytes, f->msg, depth + 1, &s->value)) return false;
@@ -266,29 +266,30 @@ static bool close_value(Reader *r, const Field *rows, const Field *f, Seen *seen
     return true;
 }
 
-static bool fill(Reader *r, Str bytes, const Field *rows, Seen *seen, int depth)
+static bool proto_fill_fields(ProtoReader *r, Str bytes, const Field *rows, SeenFields *seen,
+                              int depth)
 {
     Wire w = wire_over(bytes);
     while (wire_next(&w, r->err)) {
-        const Field *f = row_of(rows, &w);
+        const Field *f = proto_row_of(rows, &w);
         if (f && !add_record(r, f, &seen[f - rows], &w, depth)) return false;
     }
     return true;
 }
 
-static bool read_message(Reader *r, Str bytes, const Field *rows, int depth, Value *out)
+static bool read_message(ProtoReader *r, Str bytes, const Field *rows, int depth, Value *out)
 {
-    Seen seen[MOST_ROWS] = { 0 };
+    SeenFields seen[MOST_ROWS] = { 0 };
     size_t n = 0;
     if (depth > PROTO_DEPTH)
         return fail(r->err, EF_BAD_REQUEST, "protobuf: found more than %d messages inside of "
                                             "another", PROTO_DEPTH);
     while (rows[n].name) n++;
     assert(n <= MOST_ROWS);
-    if (!survey(r, bytes, rows, seen)) return false;
+    if (!proto_survey_fields(r, bytes, rows, seen)) return false;
     for (size_t i = 0; i < n; i++)
         if (rows[i].number) open_value(r, &rows[i], &seen[i]);
-    if (!fill(r, bytes, rows, seen, depth)) return false;
+    if (!proto_fill_fields(r, bytes, rows, seen, depth)) return false;
     *out = value_map(r->arena, n);
     for (size_t i = 0; i < n; i++)
         if (rows[i].number && !close_value(r, rows, &rows[i], seen, depth, out)) return false;
@@ -297,7 +298,7 @@ static bool read_message(Reader *r, Str bytes, const Field *rows, int depth, Val
 
 bool proto_read(Arena *arena, Str bytes, const Field *rows, size_t most, Value *out, Err *err)
 {
-    Reader r = { arena, most, err };
+    ProtoReader r = { arena, most, err };
     err->code = EF_OK;
     return read_message(&r, bytes, rows, 0, out);
 }
@@ -323,7 +324,7 @@ static void close_length(Buf *b, size_t from)
 }
 
 /* A token may be a part of a character; a string of protobuf may not. */
-static void put_text(Buf *b, int number, Str s)
+static void proto_put_text(Buf *b, int number, Str s)
 {
     if (utf8_valid(s)) return wire_put_bytes(b, number, s);
     wire_put_tag(b, number, WIRE_BYTES);
@@ -348,7 +349,7 @@ static int64_t enum_number(const Field *f, const Value *v)
 }
 
 /* The bits of a number, as they are sent. */
-static uint64_t bits_of(const Field *f, const Value *v)
+static uint64_t proto_bits_of(const Field *f, const Value *v)
 {
     uint64_t bits = 0;
     double wide = value_float(v, 0);
@@ -369,19 +370,19 @@ static void put_bits(Buf *b, Shape shape, uint64_t bits)
 
 void proto_write_item(Buf *b, const Value *v, const Field *f)
 {
-    Shape shape = shape_of(f);
+    Shape shape = proto_shape_of(f);
     if (f->kind == F_MSG) {
         wire_put_tag(b, f->number, WIRE_BYTES);
         size_t from = open_length(b);
         proto_write(b, v, f->msg);
         close_length(b, from);
     } else if (f->kind == F_STR && !f->proto_enum) {
-        put_text(b, f->number, value_str(v, STR("")));
+        proto_put_text(b, f->number, value_str(v, STR("")));
     } else if (shape == AS_BYTES) {
         wire_put_bytes(b, f->number, value_str(v, STR("")));
     } else {
         wire_put_tag(b, f->number, wire_types[shape]);
-        put_bits(b, shape, bits_of(f, v));
+        put_bits(b, shape, proto_bits_of(f, v));
     }
 }
 
@@ -395,7 +396,7 @@ static void put_packed(Buf *b, const Value *v, const Field *f)
     }
     size_t from = open_length(b);
     for (size_t i = 0; i < v->list.n; i++)
-        put_bits(b, shape_of(f), bits_of(f, &v->list.items[i]));
+        put_bits(b, proto_shape_of(f), proto_bits_of(f, &v->list.items[i]));
     close_length(b, from);
 }
 
@@ -406,30 +407,30 @@ static void put_map(Buf *b, const Value *v, const Field *f)
         int64_t key;
         wire_put_tag(b, f->number, WIRE_BYTES);
         size_t from = open_length(b);
-        if (f->kind != F_INT_STR_MAP) put_text(b, 1, m->key);
+        if (f->kind != F_INT_STR_MAP) proto_put_text(b, 1, m->key);
         else if (str_int(m->key, &key)) wire_put_int(b, 1, key);
-        put_text(b, 2, value_str(&m->value, STR("")));
+        proto_put_text(b, 2, value_str(&m->value, STR("")));
         close_length(b, from);
     }
 }
 
 static bool is_default(const Value *v, const Field *f)
 {
-    if (shape_of(f) == AS_BYTES) return value_str(v, STR("")).n == 0;
-    return bits_of(f, v) == 0;
+    if (proto_shape_of(f) == AS_BYTES) return value_str(v, STR("")).n == 0;
+    return proto_bits_of(f, v) == 0;
 }
 
-static void put_field(Buf *b, const Value *v, const Field *f)
+static void proto_put_field(Buf *b, const Value *v, const Field *f)
 {
     if (v->kind == V_NULL) return;
-    if (is_map(f)) return put_map(b, v, f);
+    if (proto_is_map(f)) return put_map(b, v, f);
     if (!f->repeated) {
         if (has_presence(f) || !is_default(v, f)) proto_write_item(b, v, f);
         return;
     }
     size_t n = v->kind == V_F32 ? v->f32.n : v->kind == V_LIST ? v->list.n : 0;
     if (n == 0) return;
-    if (shape_of(f) != AS_BYTES) return put_packed(b, v, f);
+    if (proto_shape_of(f) != AS_BYTES) return put_packed(b, v, f);
     for (size_t i = 0; i < n; i++) proto_write_item(b, &v->list.items[i], f);
 }
 
@@ -437,6 +438,6 @@ void proto_write(Buf *b, const Value *map, const Field *rows)
 {
     for (const Field *f = rows; f->name; f++) {
         const Value *v = f->number ? value_get(map, f->name) : NULL;
-        if (v) put_field(b, v, f);
+        if (v) proto_put_field(b, v, f);
     }
 }

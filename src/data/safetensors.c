@@ -31,7 +31,7 @@ const char *safetype_name(SafeType type)
     return types[type].name;
 }
 
-static bool read_type(const Value *v, SafeType *out, Err *err)
+static bool safetensors_read_type(const Value *v, SafeType *out, Err *err)
 {
     if (!v || v->kind != V_STR) return fail(err, EF_BAD_MODEL, "dtype is missing or no string");
     for (*out = 0; *out < SAFE_TYPES; ++*out)
@@ -41,7 +41,7 @@ static bool read_type(const Value *v, SafeType *out, Err *err)
 }
 
 /* Shape to dims and, in bytes, what they need: both known to fit the data part. */
-static bool read_shape(const Value *v, size_t limit, SafeTensor *t, Err *err)
+static bool safetensors_read_shape(const Value *v, size_t limit, SafeTensor *t, Err *err)
 {
     if (!v || v->kind != V_LIST) return fail(err, EF_BAD_MODEL, "shape is missing or no list");
     if (v->list.n > SAFE_RANK)
@@ -80,12 +80,12 @@ static bool read_offsets(const Value *v, Str data, SafeTensor *t, Err *err)
     return true;
 }
 
-static bool read_entry(const Member *m, Str data, SafeTensor *t, Err *err)
+static bool safetensors_read_entry(const Member *m, Str data, SafeTensor *t, Err *err)
 {
     *t = (SafeTensor){ .name = m->key };
     if (m->value.kind != V_MAP) return fail(err, EF_BAD_MODEL, "wanted an object");
-    return read_type(value_get(&m->value, "dtype"), &t->type, err) &&
-           read_shape(value_get(&m->value, "shape"), data.n, t, err) &&
+    return safetensors_read_type(value_get(&m->value, "dtype"), &t->type, err) &&
+           safetensors_read_shape(value_get(&m->value, "shape"), data.n, t, err) &&
            read_offsets(value_get(&m->value, "data_offsets"), data, t, err);
 }
 
@@ -122,7 +122,7 @@ static bool read_entries(Arena *arena, const Value *header, Str data, Safetensor
         if (str_is(m->key, "__metadata__")) continue;
         SafeTensor *t = &s->item[s->n];
         bool ok = map_get(&s->by_name, m->key) ? fail(err, EF_BAD_MODEL, "the name comes twice")
-                                               : read_entry(m, data, t, err);
+                                               : safetensors_read_entry(m, data, t, err);
         if (!ok) return within(err, "%.*s", (int)MIN(m->key.n, 100), m->key.p);
         map_put(&s->by_name, arena, m->key, t);
         s->n++;

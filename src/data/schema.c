@@ -40,7 +40,7 @@ typedef struct Path {
 enum { QUOTED = 60, DEEP = 300 }; /* bytes of a client's text that a message may repeat */
 
 /* At most n bytes, and no half of a character. */
-static Str cut(Str s, size_t n)
+static Str schema_cut_text(Str s, size_t n)
 {
     if (s.n <= n) return s;
     while (n > 0 && (s.p[n] & 0xC0) == 0x80) n--;
@@ -54,23 +54,23 @@ static void write_path(Buf *b, const Path *path)
     if (b->n > DEEP) return;
     if (path->key.p) {
         if (b->n) buf_char(b, '.');
-        buf_str(b, cut(path->key, QUOTED));
+        buf_str(b, schema_cut_text(path->key, QUOTED));
     } else {
         buf_printf(b, "[%zu]", path->index);
     }
 }
 
-typedef struct Words {           /* of a message; freed with it */
+typedef struct Mismatch {           /* of a message; freed with it */
     Arena arena;
     Buf found, wanted;
-} Words;
+} Mismatch;
 
-static void words_begin(Words *w)
+static void mismatch_begin(Mismatch *w)
 {
-    *w = (Words){ .arena.local = true, .found.arena = &w->arena, .wanted.arena = &w->arena };
+    *w = (Mismatch){ .arena.local = true, .found.arena = &w->arena, .wanted.arena = &w->arena };
 }
 
-static bool mismatch(const Path *path, Words *w, Err *err)
+static bool schema_mismatch(const Path *path, Mismatch *w, Err *err)
 {
     Buf where = { .arena = &w->arena };
     write_path(&where, path);
@@ -87,7 +87,7 @@ static void write_words(Buf *b, const char *const *words)
     for (size_t i = 0; words[i]; i++) buf_printf(b, "%s\"%s\"", i ? ", " : "one of ", words[i]);
 }
 
-static bool is_number(const KindRow *row)
+static bool kind_is_number(const KindRow *row)
 {
     return row->most > row->least;
 }
@@ -122,21 +122,21 @@ static void write_found(Buf *b, const Value *v, const Field *f)
 {
     if (!v)
         buf_puts(b, "nothing");
-    else if (is_number(&kinds[f->kind]) && (v->kind == V_INT || v->kind == V_FLOAT))
+    else if (kind_is_number(&kinds[f->kind]) && (v->kind == V_INT || v->kind == V_FLOAT))
         json_write(b, v);
     else if (f->words && v->kind == V_STR)
-        json_write_string(b, cut(v->s, QUOTED));
+        json_write_string(b, schema_cut_text(v->s, QUOTED));
     else
         buf_puts(b, value_kind_name(v->kind));
 }
 
-static bool wrong(const Value *v, const Field *f, bool item, const Path *path, Err *err)
+static bool schema_wrong_kind(const Value *v, const Field *f, bool item, const Path *path, Err *err)
 {
-    Words w;
-    words_begin(&w);
+    Mismatch w;
+    mismatch_begin(&w);
     write_found(&w.found, v, f);
     write_wanted(&w.wanted, f, item);
-    return mismatch(path, &w, err);
+    return schema_mismatch(path, &w, err);
 }
 
 /* ---- checking ---- */
@@ -147,20 +147,20 @@ static bool check_words(const Value *v, const Field *f, const Path *path, Err *e
     if (!f->words) return true;
     for (size_t i = 0; f->words[i]; i++)
         if (str_is(v->s, f->words[i])) return true;
-    return wrong(v, f, true, path, err);
+    return schema_wrong_kind(v, f, true, path, err);
 }
 
-static bool check_key(Str key, const Path *path, Err *err)
+static bool schema_check_key(Str key, const Path *path, Err *err)
 {
     int64_t n;
     bool digits = key.n && key.p[0] >= '0' && key.p[0] <= '9';
     if (digits && str_int(key, &n) && n <= UINT32_MAX) return true;
-    Words w;
-    words_begin(&w);
+    Mismatch w;
+    mismatch_begin(&w);
     buf_puts(&w.found, "key ");
-    json_write_string(&w.found, cut(key, QUOTED));
+    json_write_string(&w.found, schema_cut_text(key, QUOTED));
     buf_puts(&w.wanted, "a whole number");
-    return mismatch(path, &w, err);
+    return schema_mismatch(path, &w, err);
 }
 
 static bool check_strings(const Value *v, const Field *f, const Path *path, Err *err)
@@ -169,9 +169,9 @@ static bool check_strings(const Value *v, const Field *f, const Path *path, Err 
     for (size_t i = 0; i < v->map.n; i++) {
         const Member *m = &v->map.items[i];
         Path below = { path, m->key, 0 };
-        if (f->kind == F_INT_STR_MAP && !check_key(m->key, path, err)) return false;
+        if (f->kind == F_INT_STR_MAP && !schema_check_key(m->key, path, err)) return false;
         if (m->value.kind == V_NULL && f->kind == F_NULL_STR_MAP) continue;
-        if (m->value.kind != V_STR) return wrong(&m->value, &text, true, &below, err);
+        if (m->value.kind != V_STR) return schema_wrong_kind(&m->value, &text, true, &below, err);
     }
     return true;
 }
@@ -180,14 +180,14 @@ static bool check_item(const Value *v, const Field *f, const Path *path, Err *er
 {
     const KindRow *row = &kinds[f->kind];
     if (f->kind == F_ANY) return true;
-    if (is_number(row)) {
+    if (kind_is_number(row)) {
         double x = value_float(v, NAN); /* NAN fails both comparisons */
         bool fits = x >= least_of(f) && x <= most_of(f);
         bool whole = v->kind == V_INT || x == floor(x); /* JSON Schema calls 2.0 an integer */
         if (fits && (whole || row->value == V_FLOAT)) return true;
-        return wrong(v, f, true, path, err);
+        return schema_wrong_kind(v, f, true, path, err);
     }
-    if (v->kind != row->value) return wrong(v, f, true, path, err);
+    if (v->kind != row->value) return schema_wrong_kind(v, f, true, path, err);
     if (f->kind == F_STR) return check_words(v, f, path, err);
     if (f->kind == F_MSG) return check_rows(v, f->msg, path, err);
     return row->value != V_MAP || check_strings(v, f, path, err);
@@ -195,15 +195,15 @@ static bool check_item(const Value *v, const Field *f, const Path *path, Err *er
 
 static bool check_field(const Value *v, const Field *f, const Path *path, Err *err)
 {
-    if (!v) return !f->required || wrong(v, f, false, path, err);
+    if (!v) return !f->required || schema_wrong_kind(v, f, false, path, err);
     if (v->kind == V_NULL) {
         if (f->nullable || (f->kind == F_ANY && !f->repeated)) return true;
-        return wrong(v, f, false, path, err);
+        return schema_wrong_kind(v, f, false, path, err);
     }
     if (!f->repeated) return check_item(v, f, path, err);
-    if (v->kind == V_F32 && is_number(&kinds[f->kind])) return true;
+    if (v->kind == V_F32 && kind_is_number(&kinds[f->kind])) return true;
     if (v->kind == V_STR && f->or_base64) return true;
-    if (v->kind != V_LIST) return wrong(v, f, false, path, err);
+    if (v->kind != V_LIST) return schema_wrong_kind(v, f, false, path, err);
     for (size_t i = 0; i < v->list.n; i++)
         if (!check_item(&v->list.items[i], f, &(Path){ path, { 0 }, i }, err)) return false;
     return true;
@@ -222,25 +222,20 @@ bool schema_check(const Value *v, const Field *rows, Err *err)
 {
     static const Field root = { .kind = F_MSG };
     Path path = { 0 };
-    if (v->kind != V_MAP) return wrong(v, &root, true, &path, err);
+    if (v->kind != V_MAP) return schema_wrong_kind(v, &root, true, &path, err);
     return check_rows(v, rows, &path, err);
 }
 
 /* ---- describing ---- */
 enum { ROOM = 6 }; /* members that one description can have */
 
-static Value text(const char *s)
-{
-    return value_of_str(str_of(s));
-}
-
 /* "string", or ["string", "null"]. */
 static Value describe_type(Arena *arena, const char *type, bool nullable)
 {
-    if (!nullable) return text(type);
+    if (!nullable) return value_of_text(type);
     Value both = value_list(arena, 2);
-    both.list.items[0] = text(type);
-    both.list.items[1] = text("null");
+    both.list.items[0] = value_of_text(type);
+    both.list.items[1] = value_of_text("null");
     return both;
 }
 
@@ -249,7 +244,7 @@ static Value describe_words(Arena *arena, const char *const *words, bool nullabl
     size_t n = 0;
     while (words[n]) n++;
     Value list = value_list(arena, n + nullable); /* the last one stays null */
-    for (size_t i = 0; i < n; i++) list.list.items[i] = text(words[i]);
+    for (size_t i = 0; i < n; i++) list.list.items[i] = value_of_text(words[i]);
     return list;
 }
 
@@ -263,7 +258,7 @@ static void add_properties(Arena *arena, Value *out, const Field *rows)
     required = 0;
     for (const Field *f = rows; f->name; f++) {
         value_add(&properties, f->name, describe_field(arena, f));
-        if (f->required) names.list.items[required++] = text(f->name);
+        if (f->required) names.list.items[required++] = value_of_text(f->name);
     }
     value_add(out, "properties", properties);
     if (required) value_add(out, "required", names);
@@ -276,7 +271,7 @@ static void add_strings(Arena *arena, Value *out, FieldKind kind)
     value_add(out, "additionalProperties", string);
     if (kind != F_INT_STR_MAP) return;
     Value keys = value_map(arena, 1);
-    value_add(&keys, "pattern", text("^[0-9]+$"));
+    value_add(&keys, "pattern", value_of_text("^[0-9]+$"));
     value_add(out, "propertyNames", keys);
 }
 
@@ -285,13 +280,13 @@ static Value describe_item(Arena *arena, const Field *f, bool nullable)
     const KindRow *row = &kinds[f->kind];
     Value out = value_map(arena, ROOM);
     if (row->type) value_add(&out, "type", describe_type(arena, row->type, nullable));
-    if (row->format) value_add(&out, "format", text(row->format));
+    if (row->format) value_add(&out, "format", value_of_text(row->format));
     if (f->kind == F_U32) {
         value_add(&out, "minimum", value_of_int((int64_t)least_of(f)));
         value_add(&out, "maximum", value_of_int((int64_t)most_of(f)));
     }
     if (f->words) value_add(&out, "enum", describe_words(arena, f->words, nullable));
-    if (f->msg_name) value_add(&out, "title", text(f->msg_name));
+    if (f->msg_name) value_add(&out, "title", value_of_text(f->msg_name));
     if (f->kind == F_MSG) add_properties(arena, &out, f->msg);
     else if (row->value == V_MAP) add_strings(arena, &out, f->kind);
     return out;
@@ -301,8 +296,8 @@ static Value describe_item(Arena *arena, const Field *f, bool nullable)
 static Value describe_base64(Arena *arena, Value list)
 {
     Value out = value_map(arena, ROOM), both = value_list(arena, 2), string = value_map(arena, 2);
-    value_add(&string, "type", text("string"));
-    value_add(&string, "contentEncoding", text("base64"));
+    value_add(&string, "type", value_of_text("string"));
+    value_add(&string, "contentEncoding", value_of_text("base64"));
     both.list.items[0] = list;
     both.list.items[1] = string;
     value_add(&out, "anyOf", both);
@@ -320,7 +315,7 @@ static Value describe_field(Arena *arena, const Field *f)
     } else {
         out = describe_item(arena, f, f->nullable);
     }
-    if (f->help) value_add(&out, "description", text(f->help));
+    if (f->help) value_add(&out, "description", value_of_text(f->help));
     return out;
 }
 

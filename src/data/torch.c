@@ -108,7 +108,7 @@ static bool check_storage(Storage *s, Err *err)
 /* ---- tensors ---- */
 
 /* Non-negative numbers of a tuple. */
-static bool read_numbers(const PickleValue *v, int64_t out[SAFE_RANK], int *n, Err *err)
+static bool torch_read_numbers(const PickleValue *v, int64_t out[SAFE_RANK], int *n, Err *err)
 {
     if (v->kind != PICKLE_TUPLE) return fail(err, EF_BAD_MODEL, "wanted sizes and strides");
     if (v->n > SAFE_RANK)
@@ -209,7 +209,7 @@ static bool place_tensor(Torch *t, SafeTensor *x, const int64_t *stride, uint64_
 }
 
 /* (id, offset, sizes, strides, requires_grad, hooks), for v3 with a type behind them */
-static bool read_parts(Torch *t, const PickleValue *v, SafeTensor *x, Err *err)
+static bool torch_read_parts(Torch *t, const PickleValue *v, SafeTensor *x, Err *err)
 {
     bool typed = v->global->what == G_TYPED_TENSOR;
     int64_t stride[SAFE_RANK];
@@ -226,8 +226,8 @@ static bool read_parts(Torch *t, const PickleValue *v, SafeTensor *x, Err *err)
     if (typed != (s->class->what == G_UNTYPED))
         return fail(err, EF_BAD_MODEL, "found a storage without a type, or two types");
     x->type = (SafeType)(typed ? v->item[6]->global : s->class)->type;
-    if (!check_storage(s, err) || !read_numbers(v->item[2], x->dim, &x->rank, err) ||
-        !read_numbers(v->item[3], stride, &rank, err))
+    if (!check_storage(s, err) || !torch_read_numbers(v->item[2], x->dim, &x->rank, err) ||
+        !torch_read_numbers(v->item[3], stride, &rank, err))
         return false;
     if (rank != x->rank)
         return fail(err, EF_BAD_MODEL, "found %d sizes and %d strides", x->rank, rank);
@@ -235,16 +235,16 @@ static bool read_parts(Torch *t, const PickleValue *v, SafeTensor *x, Err *err)
     return place_tensor(t, x, stride, (uint64_t)v->item[1]->i, s, err);
 }
 
-static bool read_tensor(Torch *t, const PickleValue *v, SafeTensor *x, Err *err)
+static bool torch_read_tensor(Torch *t, const PickleValue *v, SafeTensor *x, Err *err)
 {
-    if (!is_call(v, G_PARAMETER)) return read_parts(t, v, x, err);
+    if (!is_call(v, G_PARAMETER)) return torch_read_parts(t, v, x, err);
     if (!v->n || !is_tensor(v->item[0]) || is_call(v->item[0], G_PARAMETER))
         return fail(err, EF_BAD_MODEL, "found a parameter without a tensor");
-    return read_parts(t, v->item[0], x, err);
+    return torch_read_parts(t, v->item[0], x, err);
 }
 
 /* ---- the dict that holds them ---- */
-static bool is_weight(const PickleValue *key, const PickleValue *value)
+static bool torch_is_weight(const PickleValue *key, const PickleValue *value)
 {
     return key->kind == PICKLE_STR && is_tensor(value);
 }
@@ -252,7 +252,7 @@ static bool is_weight(const PickleValue *key, const PickleValue *value)
 static bool has_weights(const PickleValue *dict)
 {
     for (size_t i = 0; i < dict->n; i += 2)
-        if (is_weight(dict->item[i], dict->item[i + 1])) return true;
+        if (torch_is_weight(dict->item[i], dict->item[i + 1])) return true;
     return false;
 }
 
@@ -274,18 +274,18 @@ static const PickleValue *find_dict(const PickleValue *root, Err *err)
 }
 
 /* What is no tensor (a step count, a name) is no weight. */
-static bool read_dict(Torch *t, const PickleValue *root, Safetensors *out, Err *err)
+static bool torch_read_dict(Torch *t, const PickleValue *root, Safetensors *out, Err *err)
 {
     const PickleValue *dict = find_dict(root, err);
     if (!dict) return false;
     out->item = ARRAY(t->arena, SafeTensor, dict->n / 2 + 1);
     for (size_t i = 0; i < dict->n; i += 2) {
         const PickleValue *key = dict->item[i], *v = dict->item[i + 1];
-        if (!is_weight(key, v)) continue;
+        if (!torch_is_weight(key, v)) continue;
         SafeTensor *x = map_get(&out->by_name, key->s);
         if (!x) map_put(&out->by_name, t->arena, key->s, x = &out->item[out->n++]);
         *x = (SafeTensor){ .name = key->s };
-        if (!read_tensor(t, v, x, err))
+        if (!torch_read_tensor(t, v, x, err))
             return within(err, "%.*s", (int)MIN(key->s.n, 100), key->s.p);
     }
     return true;
@@ -334,7 +334,7 @@ static bool read_zip(Torch *t, Str file, Safetensors *out, Err *err)
     Str prefix = { m->name.p, m->name.n - strlen("data.pkl") }, text = m->bytes;
     return zip_check(m, err) && check_order(t, &zip, prefix, err) &&
            pickle_read(t->arena, &text, globals, &p, err) && add_storages(t, &p, err) &&
-           find_members(t, &zip, prefix, &p, err) && read_dict(t, p.root, out, err);
+           find_members(t, &zip, prefix, &p, err) && torch_read_dict(t, p.root, out, err);
 }
 
 /* ---- the layout before ---- */
@@ -390,7 +390,7 @@ static bool read_old(Torch *t, Str file, Safetensors *out, Err *err)
     if (keys.root->n != t->storages.used)
         return fail(err, EF_BAD_MODEL, "found %zu storages, wanted %zu", keys.root->n,
                     t->storages.used);
-    return read_dict(t, object.root, out, err);
+    return torch_read_dict(t, object.root, out, err);
 }
 
 bool torch_is(Str bytes)

@@ -41,6 +41,7 @@ static inline Value value_of_bool(bool b) { return (Value){ .kind = V_BOOL, .b =
 static inline Value value_of_int(int64_t i) { return (Value){ .kind = V_INT, .i = i }; }
 static inline Value value_of_float(double f) { return (Value){ .kind = V_FLOAT, .f = f }; }
 static inline Value value_of_str(Str s) { return (Value){ .kind = V_STR, .s = s }; }
+static inline Value value_of_text(const char *s) { return value_of_str(str_of(s)); } /* s is borrowed */
 static inline Value value_of_f32(const float *p, size_t n)
 {
     return (Value){ .kind = V_F32, .f32 = { p, n } };

@@ -31,17 +31,17 @@ static bool take_fixed(Wire *w, size_t size, Err *err)
     return true;
 }
 
-static bool take_number(Wire *w, uint64_t *out, Err *err)
+static bool wire_take_number(Wire *w, uint64_t *out, Err *err)
 {
     if (wire_varint(w, out)) return true;
     return fail(err, EF_BAD_REQUEST, "protobuf: field %d: found a broken varint, wanted a number",
                 w->field);
 }
 
-static bool take_bytes(Wire *w, Err *err)
+static bool wire_take_bytes(Wire *w, Err *err)
 {
     uint64_t size;
-    if (!take_number(w, &size, err)) return false;
+    if (!wire_take_number(w, &size, err)) return false;
     size_t left = (size_t)(w->end - w->p);
     if (size > left)
         return fail(err, EF_BAD_REQUEST, "protobuf: field %d: found %zu bytes, wanted %llu",
@@ -56,7 +56,7 @@ bool wire_next(Wire *w, Err *err)
     if (w->p == w->end) return false;
     uint64_t tag;
     w->field = 0;
-    if (!take_number(w, &tag, err)) return false;
+    if (!wire_take_number(w, &tag, err)) return false;
     if (tag < 8 || tag > UINT32_MAX)
         return fail(err, EF_BAD_REQUEST,
                     "protobuf: found tag %llu, wanted a field from 1 to 536870911",
@@ -65,10 +65,10 @@ bool wire_next(Wire *w, Err *err)
     w->type = (WireType)(tag & 7);
     w->bytes = (Str){ 0 };
     switch (w->type) {
-    case WIRE_VARINT: return take_number(w, &w->number, err);
+    case WIRE_VARINT: return wire_take_number(w, &w->number, err);
     case WIRE_64: return take_fixed(w, 8, err);
     case WIRE_32: return take_fixed(w, 4, err);
-    case WIRE_BYTES: return take_bytes(w, err);
+    case WIRE_BYTES: return wire_take_bytes(w, err);
     }
     return fail(err, EF_BAD_REQUEST, "protobuf: field %d: found wire type %d, wanted 0, 1, 2 or 5",
                 w->field, (int)(tag & 7));

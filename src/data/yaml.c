@@ -21,17 +21,18 @@ typedef struct Loader {
 } Loader;
 
 /* ---- events ---- */
-static size_t line_of(const Loader *y)
+static size_t yaml_line_of(const Loader *y)
 {
     return y->event.start_mark.line + 1;
 }
 
-static bool refuse(const Loader *y, const char *found, const char *wanted)
+static bool yaml_refuse(const Loader *y, const char *found, const char *wanted)
 {
-    return fail(y->err, EF_BAD_REQUEST, "line %zu: found %s, wanted %s", line_of(y), found, wanted);
+    return fail(y->err, EF_BAD_REQUEST, "line %zu: found %s, wanted %s", yaml_line_of(y), found,
+                wanted);
 }
 
-static bool next(Loader *y)
+static bool yaml_next_event(Loader *y)
 {
     yaml_event_delete(&y->event);
     if (yaml_parser_parse(&y->parser, &y->event)) return true;
@@ -42,12 +43,12 @@ static bool next(Loader *y)
 }
 
 /* ---- scalars ---- */
-typedef struct Word {
+typedef struct YamlWord {
     const char *text;
     Value value;
-} Word;
+} YamlWord;
 
-static const Word words[] = {
+static const YamlWord words[] = {
     { "", { V_NULL } },
     { "~", { V_NULL } },
     { "null", { V_NULL } },
@@ -81,7 +82,7 @@ static size_t digits_at(Str s, size_t i)
 }
 
 /* [-+]? ( . digits | digits [. [digits]] ) [e [-+] digits] */
-static bool is_number(Str s)
+static bool yaml_is_number(Str s)
 {
     size_t i = s.n && (s.p[0] == '-' || s.p[0] == '+');
     size_t whole = digits_at(s, i), part = 0;
@@ -111,13 +112,13 @@ static bool read_radix(Str s, int64_t *out)
     return true;
 }
 
-static Value plain(Str s)
+static Value yaml_plain_value(Str s)
 {
     for (size_t i = 0; i < COUNT(words); i++)
         if (str_is(s, words[i].text)) return words[i].value;
     int64_t n;
     if (str_int(s, &n) || read_radix(s, &n)) return value_of_int(n);
-    return is_number(s) ? value_of_float(number_read(s)) : value_of_str(s);
+    return yaml_is_number(s) ? value_of_float(number_read(s)) : value_of_str(s);
 }
 
 /* A copy, because libyaml's dies with the event. */
@@ -127,10 +128,11 @@ static Str scalar_text(const Loader *y)
     return (Str){ str_dup(y->arena, (Str){ (char *)y->event.data.scalar.value, n }), n };
 }
 
-static Value scalar(const Loader *y)
+static Value yaml_scalar(const Loader *y)
 {
     Str s = scalar_text(y);
-    return y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? plain(s) : value_of_str(s);
+    return y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? yaml_plain_value(s)
+                                                                 : value_of_str(s);
 }
 
 /* ---- lists and maps ---- */
@@ -139,43 +141,44 @@ static bool load_node(Loader *y, Value *out);
 static bool load_list(Loader *y, Value *out)
 {
     size_t from = y->open.n;
-    if (!next(y)) return false;
+    if (!yaml_next_event(y)) return false;
     while (y->event.type != YAML_SEQUENCE_END_EVENT) {
         Value item;
         if (!load_node(y, &item)) return false;
         tree_push_item(&y->open, item);
-        if (!next(y)) return false;
+        if (!yaml_next_event(y)) return false;
     }
     *out = tree_close(y->arena, &y->open, from, V_LIST);
     return true;
 }
 
 /* seen: keys to their lines. */
-static bool load_key(Loader *y, Map *seen, Str *key)
+static bool yaml_load_key(Loader *y, Map *seen, Str *key)
 {
-    if (y->event.type != YAML_SCALAR_EVENT) return refuse(y, "a key that is no scalar", "a string");
-    if (y->event.data.scalar.tag) return refuse(y, "a tag", "none");
+    if (y->event.type != YAML_SCALAR_EVENT)
+        return yaml_refuse(y, "a key that is no scalar", "a string");
+    if (y->event.data.scalar.tag) return yaml_refuse(y, "a tag", "none");
     *key = scalar_text(y);
     size_t first = (size_t)map_get(seen, *key);
     if (first)
         return fail(y->err, EF_BAD_REQUEST,
-                    "line %zu: found key \"%.*s\" again, wanted only that of line %zu", line_of(y),
-                    STR_ARG(*key), first);
-    map_put(seen, &y->scratch, *key, (void *)line_of(y));
-    return next(y);
+                    "line %zu: found key \"%.*s\" again, wanted only that of line %zu",
+                    yaml_line_of(y), STR_ARG(*key), first);
+    map_put(seen, &y->scratch, *key, (void *)yaml_line_of(y));
+    return yaml_next_event(y);
 }
 
 static bool load_map(Loader *y, Value *out)
 {
     size_t from = y->open.n;
     Map seen = { 0 };
-    if (!next(y)) return false;
+    if (!yaml_next_event(y)) return false;
     while (y->event.type != YAML_MAPPING_END_EVENT) {
         Member member;
-        if (!load_key(y, &seen, &member.key)) return false;
+        if (!yaml_load_key(y, &seen, &member.key)) return false;
         if (!load_node(y, &member.value)) return false;
         tree_push_member(&y->open, member);
-        if (!next(y)) return false;
+        if (!yaml_next_event(y)) return false;
     }
     *out = tree_close(y->arena, &y->open, from, V_MAP);
     return true;
@@ -194,10 +197,11 @@ static bool has_tag(const yaml_event_t *e)
 /* The current event begins a node; afterwards it is the one that ends it. */
 static bool load_node(Loader *y, Value *out)
 {
-    if (y->event.type == YAML_ALIAS_EVENT) return refuse(y, "an alias", "the value itself");
-    if (has_tag(&y->event)) return refuse(y, "a tag", "none");
-    if (y->event.type == YAML_SCALAR_EVENT) return *out = scalar(y), true;
-    if (y->depth == MAX_DEPTH) return refuse(y, "one more level", "at most 64 levels of nesting");
+    if (y->event.type == YAML_ALIAS_EVENT) return yaml_refuse(y, "an alias", "the value itself");
+    if (has_tag(&y->event)) return yaml_refuse(y, "a tag", "none");
+    if (y->event.type == YAML_SCALAR_EVENT) return *out = yaml_scalar(y), true;
+    if (y->depth == MAX_DEPTH)
+        return yaml_refuse(y, "one more level", "at most 64 levels of nesting");
     y->depth++;
     bool list = y->event.type == YAML_SEQUENCE_START_EVENT;
     bool ok = list ? load_list(y, out) : load_map(y, out);
@@ -209,12 +213,14 @@ static bool load_node(Loader *y, Value *out)
 static bool load_document(Loader *y, Value *out)
 {
     *out = value_null();
-    if (!next(y) || !next(y)) return false; /* begins the stream, and a document */
+    if (!yaml_next_event(y) || !yaml_next_event(y))
+        return false; /* begins the stream, and a document */
     if (y->event.type == YAML_STREAM_END_EVENT) return true;
-    if (!next(y) || !load_node(y, out)) return false;
-    if (!next(y) || !next(y)) return false; /* ends the document, and the stream */
+    if (!yaml_next_event(y) || !load_node(y, out)) return false;
+    if (!yaml_next_event(y) || !yaml_next_event(y))
+        return false; /* ends the document, and the stream */
     if (y->event.type == YAML_STREAM_END_EVENT) return true;
-    return refuse(y, "a second document", "one");
+    return yaml_refuse(y, "a second document", "one");
 }
 
 bool yaml_parse(Arena *arena, Str text, Value *out, Err *err)

@@ -3,7 +3,7 @@
  * which sizes its inputs insist on. And the generic tier, which is shape inference with all data known. */
 #include "plan.h"
 
-static bool find_output(const Graph *g, Str name, int *value, Err *err)
+static bool engine_find_output(const Graph *g, Str name, int *value, Err *err)
 {
     for (int i = 0; i < g->n_output; i++)
         if (str_eq(g->value[g->output[i]].name, name)) return *value = g->output[i], true;
@@ -15,11 +15,11 @@ static bool find_outputs(const Graph *g, Arena *arena, const Str *names, int n, 
     e->output = ARRAY(arena, int, n);
     e->n_output = n;
     for (int k = 0; k < n; k++)
-        if (!find_output(g, names[k], &e->output[k], err)) return false;
+        if (!engine_find_output(g, names[k], &e->output[k], err)) return false;
     return true;
 }
 
-static bool check_inputs(const Graph *g, Engine *e, Err *err)
+static bool engine_check_inputs(const Graph *g, Engine *e, Err *err)
 {
     bool ids = false;
     e->fixed_B = g->fixed_B, e->fixed_S = g->fixed_S;
@@ -43,7 +43,8 @@ bool engine_new(Arena *arena, Graph *g, const Str *outputs, int n, Engine **out,
 {
     Engine *e = NEW(arena, Engine);
     *e = (Engine){ .graph = g };
-    if (!check_inputs(g, e, err) || !find_outputs(g, arena, outputs, n, e, err)) return false;
+    if (!engine_check_inputs(g, e, err) || !find_outputs(g, arena, outputs, n, e, err))
+        return false;
     if (!graph_symbols(g, arena, &e->symbols, err)) return within(err, "Input shape mismatch");
     graph_layout(g, arena, &e->symbols, e->output, n, &e->layout);
     for (int i = 0; i < g->n_node; i++)

@@ -50,20 +50,20 @@ static const char *const copies[] = {
     [STEP_REPEAT] = "repeat", [STEP_SUM] = "sum", [STEP_MAX] = "max", [STEP_NAMED] = "named token"
 };
 
-static double rows_of(const Tensor *t)
+static double explain_rows_of(const Tensor *t)
 {
     return t->rank ? (double)tensor_count(t) / (double)MAX(t->dim[t->rank - 1], 1) : 1;
 }
 
 /* Multiplications and additions; of what is no product, one for each number made. */
-static double flops_of(const Step *step, const Size *size)
+static double flops_of(const PlanStep *step, const Size *size)
 {
     const GraphNode *n = step->node;
     double made = 0;
     for (int k = 0; k < step->n_out; k++) made += (double)tensor_count(&step->out[k]);
     if (step->kind != STEP_OP) return 0;
     if (str_starts(str_of(n->op->name), "Linear"))
-        return 2 * rows_of(step->in[0]) * (double)onnx_int(n->node, "N", 0) *
+        return 2 * explain_rows_of(step->in[0]) * (double)onnx_int(n->node, "N", 0) *
                (double)onnx_int(n->node, "K", 0);
     if (graph_attends(n)) return 4 * made * (double)size->S;
     if (graph_is(n, "MatMul"))
@@ -71,7 +71,7 @@ static double flops_of(const Step *step, const Size *size)
     return made;
 }
 
-static const char *layout_of(const Engine *e, const Plan *plan, const Step *step)
+static const char *layout_of(const Engine *e, const Plan *plan, const PlanStep *step)
 {
     if (!plan->size.ragged) return "padded";
     if (step->kind == STEP_PAD) return "padded";
@@ -83,7 +83,7 @@ static const char *layout_of(const Engine *e, const Plan *plan, const Step *step
     }
 }
 
-static void explain_step(const Engine *e, const Plan *plan, const Step *step, ExplainedStep *to)
+static void explain_step(const Engine *e, const Plan *plan, const PlanStep *step, ExplainedStep *to)
 {
     const GraphNode *n = step->node;
     *to = (ExplainedStep){ .op = step->kind == STEP_OP ? n->op->name : copies[step->kind],
@@ -101,7 +101,7 @@ static void explain_step(const Engine *e, const Plan *plan, const Step *step, Ex
     for (int k = 0; k < step->n_out; k++) to->made_bytes += tensor_bytes(&step->out[k]);
 }
 
-static void count_nodes(const Engine *e, const Plan *plan, Explained *to)
+static void explain_count_nodes(const Engine *e, const Plan *plan, Explained *to)
 {
     for (int i = 0; i < e->graph->n_node; i++) to->nodes += e->graph->node[i]->op != NULL;
     for (int i = 0; i < plan->n_step; i++) to->known -= plan->step[i].node != NULL;
@@ -126,7 +126,7 @@ bool engine_explain(const Engine *e, Arena *arena, int64_t B, int64_t S, Explain
     to->dynamic = plan.dynamic;
     to->block_bytes = plan.block;
     for (int i = 0; i < plan.n_step; i++) explain_step(e, &plan, &plan.step[i], &to->step[i]);
-    count_nodes(e, &plan, to);
+    explain_count_nodes(e, &plan, to);
     arena_free(&plan.arena);
     return true;
 }

@@ -17,8 +17,8 @@ typedef struct Planner {
 
 static int add_slot(Planner *p, const Tensor *t, int first)
 {
-    Slot *slot = &p->plan->slot[p->plan->n_slot];
-    *slot = (Slot){ .t = *t,
+    PlanSlot *slot = &p->plan->slot[p->plan->n_slot];
+    *slot = (PlanSlot){ .t = *t,
                     .bytes = ROUND_UP(MAX(tensor_bytes(t), (size_t)1), 64),
                     .first = first,
                     .last = first };
@@ -32,11 +32,11 @@ static Tensor as_tokens(const Planner *p, Tensor t)
     return t;
 }
 
-static Step *add_step(Planner *p, StepKind kind, const GraphNode *node, int n_in, int n_out)
+static PlanStep *add_step(Planner *p, PlanStepKind kind, const GraphNode *node, int n_in, int n_out)
 {
     Arena *arena = &p->plan->arena;
-    Step *step = &p->plan->step[p->plan->n_step++];
-    *step = (Step){ .kind = kind, .node = node, .n_in = n_in, .n_out = n_out };
+    PlanStep *step = &p->plan->step[p->plan->n_step++];
+    *step = (PlanStep){ .kind = kind, .node = node, .n_in = n_in, .n_out = n_out };
     step->low_in = step->low_out = -1;
     step->in = ARRAY(arena, const Tensor *, n_in);
     step->out = ARRAY(arena, Tensor, n_out);
@@ -51,10 +51,10 @@ static int read_slot(Planner *p, int slot)
 }
 
 /* From slot `from` to a new one by copying rows. */
-static int copied(Planner *p, StepKind kind, int from, const Tensor *to)
+static int plan_copy_slot(Planner *p, PlanStepKind kind, int from, const Tensor *to)
 {
     read_slot(p, from);
-    Step *step = add_step(p, kind, NULL, 1, 1);
+    PlanStep *step = add_step(p, kind, NULL, 1, 1);
     step->in[0] = &p->plan->slot[from].t;
     return step->slot[0] = add_slot(p, to, p->plan->n_step - 1);
 }
@@ -63,13 +63,13 @@ static int copied(Planner *p, StepKind kind, int from, const Tensor *to)
 static int plain_slot(Planner *p, int v)
 {
     if (p->plain[v] < 0 && p->token[v] >= 0)
-        return p->plain[v] = copied(p, STEP_PAD, p->token[v], &p->at.t[v]);
+        return p->plain[v] = plan_copy_slot(p, STEP_PAD, p->token[v], &p->at.t[v]);
     if (p->plain[v] < 0) p->plain[v] = add_slot(p, &p->at.t[v], -1);
     return p->plain[v];
 }
 
 /* A value made from shapes ([1, S, ...], [S, ...] or equal rows) as one row per token. */
-static int spread(Planner *p, int v)
+static int plan_spread_slot(Planner *p, int v)
 {
     Tensor t = p->at.t[v];
     int axis = 0;
@@ -77,7 +77,7 @@ static int spread(Planner *p, int v)
     Tensor to = { .type = t.type, .rank = t.rank - axis + 1 };
     to.dim[0] = 1, to.dim[1] = p->plan->size.T;
     for (int i = axis + 1; i < t.rank; i++) to.dim[i - axis + 1] = t.dim[i];
-    return copied(p, STEP_SPREAD, plain_slot(p, v), &to);
+    return plan_copy_slot(p, STEP_SPREAD, plain_slot(p, v), &to);
 }
 
 /* A value as tokens that was not made so: from the padded form, or from shapes. */
@@ -85,9 +85,9 @@ static int token_slot(Planner *p, int v)
 {
     if (p->token[v] >= 0) return p->token[v];
     Tensor t = as_tokens(p, p->at.t[v]);
-    if (p->e->layout.value[v] != FORM_ROWS) return p->token[v] = spread(p, v);
-    StepKind kind = graph_leads(&p->e->symbols.t[v]) ? STEP_UNPAD : STEP_REPEAT;
-    return p->token[v] = copied(p, kind, plain_slot(p, v), &t);
+    if (p->e->layout.value[v] != FORM_ROWS) return p->token[v] = plan_spread_slot(p, v);
+    PlanStepKind kind = graph_leads(&p->e->symbols.t[v]) ? STEP_UNPAD : STEP_REPEAT;
+    return p->token[v] = plan_copy_slot(p, kind, plain_slot(p, v), &t);
 }
 
 static int slot_for(Planner *p, int v, Form form)
@@ -118,11 +118,11 @@ static void plan_node(Planner *p, int i)
     }
     for (int k = 0; k < n->n_in; k++)
         if (from[k] >= 0) read_slot(p, from[k]);
-    static const StepKind ends[] = { [END_NONE] = STEP_OP, [END_FIRST] = STEP_FIRST,
+    static const PlanStepKind ends[] = { [END_NONE] = STEP_OP, [END_FIRST] = STEP_FIRST,
                                      [END_SUM] = STEP_SUM, [END_MAX] = STEP_MAX,
                                      [END_NAMED] = STEP_NAMED };
-    StepKind kind = ragged ? ends[l->end[i]] : STEP_OP;
-    Step *step = add_step(p, kind, n, n->n_in, n->n_out);
+    PlanStepKind kind = ragged ? ends[l->end[i]] : STEP_OP;
+    PlanStep *step = add_step(p, kind, n, n->n_in, n->n_out);
     for (int k = 0; k < n->n_in; k++)
         step->in[k] = from[k] >= 0 ? &p->plan->slot[from[k]].t : NULL;
     for (int k = 0; k < n->n_out; k++) {
@@ -171,7 +171,7 @@ typedef struct LowUse { /* of a slot */
     int reads, low;     /* inputs that it is; of those, that would take bf16 */
 } LowUse;
 
-static Low low_of(const Step *step)
+static Low low_of(const PlanStep *step)
 {
     OpCall call = { .n_in = step->n_in, .in = step->in, .k = kernels() };
     if (step->kind != STEP_OP || !step->node->op->low) return (Low){ 0 };
@@ -179,9 +179,9 @@ static Low low_of(const Step *step)
     return step->node->op->low(&call);
 }
 
-static int slot_of(const Plan *plan, const Tensor *t)
+static int plan_slot_of(const Plan *plan, const Tensor *t)
 {
-    return (int)((const Slot *)((const char *)t - offsetof(Slot, t)) - plan->slot);
+    return (int)((const PlanSlot *)((const char *)t - offsetof(PlanSlot, t)) - plan->slot);
 }
 
 static LowUse *low_uses(const Plan *plan, Arena *arena)
@@ -190,12 +190,12 @@ static LowUse *low_uses(const Plan *plan, Arena *arena)
     for (int i = 0; i < plan->n_slot; i++) use[i].maker = -1;
     for (int k = 0; k < plan->n_output; k++) use[plan->output[k]].reads++;
     for (int i = 0; i < plan->n_step; i++) {
-        const Step *step = &plan->step[i];
+        const PlanStep *step = &plan->step[i];
         Low low = low_of(step);
         if (step->n_out && step->slot[0] >= 0) use[step->slot[0]].maker = i;
         for (int k = 0; k < step->n_in; k++) {
             if (!step->in[k]) continue;
-            LowUse *u = &use[slot_of(plan, step->in[k])];
+            LowUse *u = &use[plan_slot_of(plan, step->in[k])];
             u->reads++;
             if (k < low.reads) u->low++, u->last = i;
         }
@@ -215,35 +215,35 @@ static void plan_low(Planner *p)
         Low low = low_of(&plan->step[use[i].maker]);
         bool only = low.writes && use[i].low == use[i].reads;
         if (!only && !low.beside) continue;
-        Slot *of = &plan->slot[i];
+        PlanSlot *of = &plan->slot[i];
         int64_t C = of->t.dim[of->t.rank - 1], M = tensor_count(&of->t) / MAX(C, 1);
         Tensor t = { .type = T_U8, .rank = 1, .dim = { (int64_t)rows_bf16_size(M, C) } };
         int slot = plan->step[use[i].maker].low_out = add_slot(p, &t, of->first);
         plan->slot[slot].last = use[i].last;
         if (only) of->first = -1;
         for (int k = use[i].maker + 1; k <= use[i].last; k++) {
-            Step *step = &plan->step[k];
-            if (low_of(step).reads && slot_of(plan, step->in[0]) == i) step->low_in = slot;
+            PlanStep *step = &plan->step[k];
+            if (low_of(step).reads && plan_slot_of(plan, step->in[0]) == i) step->low_in = slot;
         }
     }
     arena_free(&scratch);
 }
 
 /* ---- lifetimes to offsets ---- */
-static int by_size(const void *a, const void *b)
+static int slot_by_size(const void *a, const void *b)
 {
-    const Slot *x = *(Slot *const *)a, *y = *(Slot *const *)b;
+    const PlanSlot *x = *(PlanSlot *const *)a, *y = *(PlanSlot *const *)b;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
     return (x > y) - (x < y);
 }
 
 static int by_offset(const void *a, const void *b)
 {
-    const Slot *x = *(Slot *const *)a, *y = *(Slot *const *)b;
+    const PlanSlot *x = *(PlanSlot *const *)a, *y = *(PlanSlot *const *)b;
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static void place_slot(Slot *slot, Slot **placed, int n, Slot **beside)
+static void place_slot(PlanSlot *slot, PlanSlot **placed, int n, PlanSlot **beside)
 {
     int count = 0;
     for (int i = 0; i < n; i++)
@@ -261,12 +261,12 @@ static void place_slot(Slot *slot, Slot **placed, int n, Slot **beside)
 static void plan_memory(Plan *plan)
 {
     Arena scratch = { .local = true };
-    Slot **order = ARRAY(&scratch, Slot *, plan->n_slot),
-         **beside = ARRAY(&scratch, Slot *, plan->n_slot);
+    PlanSlot **order = ARRAY(&scratch, PlanSlot *, plan->n_slot),
+         **beside = ARRAY(&scratch, PlanSlot *, plan->n_slot);
     int n = 0;
     for (int i = 0; i < plan->n_slot; i++)
         if (plan->slot[i].first >= 0) order[n++] = &plan->slot[i];
-    qsort(order, (size_t)n, sizeof *order, by_size);
+    qsort(order, (size_t)n, sizeof *order, slot_by_size);
     for (int i = 0; i < n; i++) {
         place_slot(order[i], order, i, beside);
         plan->block = MAX(plan->block, order[i]->offset + order[i]->bytes);
@@ -323,12 +323,12 @@ enum { NEAR_WEIGHTS = 1 << 20 };
 static bool weights_are_far(const Plan *plan)
 {
     size_t all = 0;
-    for (const Step *step = plan->step; step < plan->step + plan->n_step; step++)
+    for (const PlanStep *step = plan->step; step < plan->step + plan->n_step; step++)
         if (step_multiplies(step)) all += tensor_bytes(step->in[1]);
     return all > NEAR_WEIGHTS;
 }
 
-static bool make(Planner *p, Err *err)
+static bool plan_make_all(Planner *p, Err *err)
 {
     const Graph *g = p->g;
     Plan *plan = p->plan;
@@ -346,8 +346,8 @@ static bool make(Planner *p, Err *err)
     p->plain = ARRAY(arena, int, g->n_value), p->token = ARRAY(arena, int, g->n_value);
     memset(p->plain, -1, sizeof(int) * (size_t)g->n_value);
     memset(p->token, -1, sizeof(int) * (size_t)g->n_value);
-    plan->slot = ARRAY(arena, Slot, 3 * g->n_value + 1);
-    plan->step = ARRAY(arena, Step, g->n_node + g->n_value);
+    plan->slot = ARRAY(arena, PlanSlot, 3 * g->n_value + 1);
+    plan->step = ARRAY(arena, PlanStep, g->n_node + g->n_value);
     plan_inputs(p);
     for (int i = 0; i < g->n_node; i++)
         if (g->node[i]->op && (!p->at.needs || p->at.needs[i]) && !all_known(p, g->node[i]))
@@ -363,7 +363,7 @@ bool plan_make(const Engine *e, Size size, Plan *plan, Err *err)
 {
     *plan = (Plan){ .size = size };
     Planner p = { .e = e, .g = e->graph, .plan = plan };
-    if (make(&p, err)) return true;
+    if (plan_make_all(&p, err)) return true;
     arena_free(&plan->arena);
     return false;
 }

@@ -4,25 +4,25 @@
 #define ENGINE_PLAN_H
 #include "engine/engine.h"
 
-typedef struct Slot { /* a tensor of a plan */
+typedef struct PlanSlot { /* a tensor of a plan */
     Tensor t;         /* data: fixed when known; else block + offset, set when a run begins */
     size_t bytes, offset;
     int first, last; /* steps between which it lives; first -1: not in the block */
-} Slot;
+} PlanSlot;
 
 typedef enum {
     STEP_OP, STEP_SPREAD, STEP_PAD, STEP_UNPAD, STEP_REPEAT, /* copies */
     STEP_FIRST, STEP_SUM, STEP_MAX, STEP_NAMED               /* one vector of a row's tokens */
-} StepKind;
-typedef struct Step {
-    StepKind kind;
+} PlanStepKind;
+typedef struct PlanStep {
+    PlanStepKind kind;
     const GraphNode *node; /* NULL: a copy */
     const Tensor **in;     /* into slots */
     Tensor *out;           /* [n_out], copied from slots when a run begins */
     int *slot;             /* [n_out]: -1: nobody wants it */
     int low_in, low_out;   /* slots of rows of bf16 (ops.h); -1: none */
     int n_in, n_out;
-} Step;
+} PlanStep;
 
 typedef struct Size { /* what a plan is made for */
     int64_t B, S, T;  /* T = B * S when padded */
@@ -32,8 +32,8 @@ typedef struct Size { /* what a plan is made for */
 typedef struct Plan {
     Arena arena;
     Size size;
-    Slot *slot;
-    Step *step;
+    PlanSlot *slot;
+    PlanStep *step;
     int n_slot, n_step;
     int *input; /* [graph inputs]: slot, or -1: not read */
     int *output; /* [n_output]: slot */
@@ -45,7 +45,7 @@ typedef struct Plan {
     uint64_t used; /* for least-recently-used eviction */
 } Plan;
 
-static inline bool step_multiplies(const Step *s) /* input 1 is a weight */
+static inline bool step_multiplies(const PlanStep *s) /* input 1 is a weight */
 {
     return s->kind == STEP_OP && s->node->op->token == TOKEN_MATMUL && s->n_in > 1;
 }

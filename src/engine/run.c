@@ -37,11 +37,11 @@ struct Runner {
     Runner **part;       /* [threads], or NULL: none yet; each without a pool */
 };
 
-typedef struct Rows { /* the rows of one run */
+typedef struct EngineRows { /* the rows of one run */
     const Batch *batch;
     const int *row; /* [n]: row numbers in the batch */
     int n;
-} Rows;
+} EngineRows;
 
 Runner *runner_new(const Engine *e, Pool *pool)
 {
@@ -121,14 +121,14 @@ static int64_t token_value(const Batch *b, Role role, int64_t at, int64_t positi
     }
 }
 
-static void put(Tensor *t, int64_t index, int64_t value)
+static void tensor_put_int(Tensor *t, int64_t index, int64_t value)
 {
     if (t->type == T_I64) ((int64_t *)t->data)[index] = value;
     else if (t->type == T_I32) ((int32_t *)t->data)[index] = (int32_t)value;
     else ((float *)t->data)[index] = (float)value;
 }
 
-static void fill_boxes(const Rows *rows, int64_t S, Tensor *t)
+static void fill_boxes(const EngineRows *rows, int64_t S, Tensor *t)
 {
     const Batch *b = rows->batch;
     int64_t at = 0;
@@ -136,13 +136,13 @@ static void fill_boxes(const Rows *rows, int64_t S, Tensor *t)
     for (int i = 0; b->boxes && i < rows->n; i++) {
         int64_t from = b->start[rows->row[i]], n = b->start[rows->row[i] + 1] - from;
         for (int64_t k = 0; k < n * BOX_NUMBERS; k++)
-            put(t, at + k, b->boxes[from * BOX_NUMBERS + k]);
+            tensor_put_int(t, at + k, b->boxes[from * BOX_NUMBERS + k]);
         at += MAX(S, n) * BOX_NUMBERS;
     }
 }
 
 /* Rows one after another (step = their own length) or padded to `step`. */
-static void fill_input(const Graph *g, Str name, const Rows *rows, bool ragged, Tensor *t)
+static void fill_input(const Graph *g, Str name, const EngineRows *rows, bool ragged, Tensor *t)
 {
     const Role role = graph_role(name);
     const int64_t S = ragged ? 0 : t->dim[1], filling = role == ROLE_TOKEN ? g->pad_id : 0;
@@ -150,10 +150,12 @@ static void fill_input(const Graph *g, Str name, const Rows *rows, bool ragged, 
     if (role == ROLE_BOX) return fill_boxes(rows, S, t);
     for (int i = 0; i < rows->n; i++) {
         int32_t from = rows->batch->start[rows->row[i]], to = rows->batch->start[rows->row[i] + 1];
-        for (int32_t k = from; k < to; k++) put(t, at++, token_value(rows->batch, role, k, k - from));
-        for (int64_t k = to - from; k < S; k++) put(t, at++, filling);
+        for (int32_t k = from; k < to; k++)
+            tensor_put_int(t, at++, token_value(rows->batch, role, k, k - from));
+        for (int64_t k = to - from; k < S; k++) tensor_put_int(t, at++, filling);
     }
-    for (int64_t total = tensor_count(t); at < total;) put(t, at++, filling); /* rows that fill up B */
+    for (int64_t total = tensor_count(t); at < total;)
+        tensor_put_int(t, at++, filling); /* rows that fill up B */
 }
 
 /* ---- steps ---- */
@@ -244,7 +246,7 @@ static bool named_rows(const Tensor *const *in, Tensor *to, const Ragged *ragged
 }
 
 /* What the next product multiplies by. Several workers at one step read parts of it: none is told. */
-static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const Step *step)
+static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const PlanStep *step)
 {
     if (!plan->far || pool_threads(r->pool) > 1) return NULL;
     while (++step < plan->step + plan->n_step)
@@ -252,7 +254,8 @@ static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const Step 
     return NULL;
 }
 
-static bool run_step(Runner *r, const Plan *plan, const Step *step, const Ragged *ragged, Err *err)
+static bool engine_run_step(Runner *r, const Plan *plan, const PlanStep *step, const Ragged *ragged,
+                            Err *err)
 {
     static void (*const copies[])(const Tensor *, Tensor *, const Ragged *) = {
         [STEP_SPREAD] = spread_rows,
@@ -300,7 +303,7 @@ static bool is_flat(const Engine *e, int k, const Tensor *t, const Size *size)
 
 /* Rows of output k, from its tensor. */
 static bool read_output(const Engine *e, int k, const Tensor *t, Form form, const Size *size,
-                        const Rows *rows, RowOutput *out, Err *err)
+                        const EngineRows *rows, RowOutput *out, Err *err)
 {
     char found[128];
     bool flat = is_flat(e, k, t, size), by_token = t->rank == 3 || flat;
@@ -322,7 +325,7 @@ static bool read_output(const Engine *e, int k, const Tensor *t, Form form, cons
     return true;
 }
 
-static void keep_outputs(Runner *r, const Rows *rows, RowOutput *out)
+static void keep_outputs(Runner *r, const EngineRows *rows, RowOutput *out)
 {
     const int n = r->e->n_output;
     for (int i = 0; i < rows->n * n; i++) {
@@ -333,7 +336,8 @@ static void keep_outputs(Runner *r, const Rows *rows, RowOutput *out)
 }
 
 /* ---- one run ---- */
-static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput *out, Err *err)
+static bool run_dynamic(Runner *r, const Plan *plan, const EngineRows *rows, RowOutput *out,
+                        Err *err)
 {
     const Graph *g = r->e->graph;
     arena_reset(&r->dynamic, KEPT_SCRATCH);
@@ -356,8 +360,8 @@ static bool run_dynamic(Runner *r, const Plan *plan, const Rows *rows, RowOutput
     return true;
 }
 
-static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragged, RowOutput *out,
-                     Err *err)
+static bool run_plan(Runner *r, Plan *plan, const EngineRows *rows, const Ragged *ragged,
+                     RowOutput *out, Err *err)
 {
     const Graph *g = r->e->graph;
     if (!block_for(r, plan, err)) return false;
@@ -366,7 +370,7 @@ static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragg
         fill_input(g, g->value[g->input[i]].name, rows, plan->size.ragged,
                    &plan->slot[plan->input[i]].t);
     for (int i = 0; i < plan->n_step; i++)
-        if (!run_step(r, plan, &plan->step[i], ragged, err)) return false;
+        if (!engine_run_step(r, plan, &plan->step[i], ragged, err)) return false;
     for (int k = 0; k < r->e->n_output; k++)
         if (!read_output(r->e, k, &plan->slot[plan->output[k]].t, plan->output_form[k],
                          &plan->size, rows, out, err))
@@ -374,7 +378,8 @@ static bool run_plan(Runner *r, Plan *plan, const Rows *rows, const Ragged *ragg
     return true;
 }
 
-static bool run_padded(Runner *r, const Rows *rows, int64_t B, int64_t S, RowOutput *out, Err *err)
+static bool run_padded(Runner *r, const EngineRows *rows, int64_t B, int64_t S, RowOutput *out,
+                       Err *err)
 {
     Plan *plan;
     Size size = { .B = B, .S = S, .T = B * S };
@@ -383,7 +388,7 @@ static bool run_padded(Runner *r, const Rows *rows, int64_t B, int64_t S, RowOut
     return run_plan(r, plan, rows, NULL, out, err);
 }
 
-static bool run_ragged(Runner *r, const Rows *rows, int64_t S, RowOutput *out, Err *err)
+static bool run_ragged(Runner *r, const EngineRows *rows, int64_t S, RowOutput *out, Err *err)
 {
     Plan *plan;
     int64_t T = rows->batch->start[rows->n];
@@ -399,7 +404,7 @@ static int64_t row_length(const Batch *b, int row)
 }
 
 /* Rows of one length, in one run; their outputs are copied. */
-static bool run_alike(Runner *r, const Rows *rows, RowOutput *out, Err *err)
+static bool run_alike(Runner *r, const EngineRows *rows, RowOutput *out, Err *err)
 {
     const Engine *e = r->e;
     int64_t B = e->fixed_B ? e->fixed_B : rows->n;
@@ -433,9 +438,9 @@ static bool try_apart(Runner *r, Err *err)
     for (int k = 0; k < n * tokens; k++) /* every row has its own least and largest */
         ids[k] = 1 + k / tokens * 2 + k % tokens * 5 / 3 % 2;
     const Batch b = { .B = n, .start = start, .ids = ids };
-    if (!run_alike(r, &(Rows){ &b, row, n }, all, err)) return false;
+    if (!run_alike(r, &(EngineRows){ &b, row, n }, all, err)) return false;
     for (int i = 0; i < n; i++)
-        if (!run_alike(r, &(Rows){ &b, row + i, 1 }, alone, err)) return false;
+        if (!run_alike(r, &(EngineRows){ &b, row + i, 1 }, alone, err)) return false;
     for (int i = 0; i < n * e->n_output; i++)
         if (!same_output(&all[i], &alone[i])) return false;
     return true;
@@ -457,7 +462,7 @@ static bool run_groups(Runner *r, const Batch *b, int *order, RowOutput *out, Er
         for (to = from + 1; to < b->B && to - from < most; to++)
             if (!e->fixed_S && row_length(b, order[to]) != length) break;
         if (to - from > 1 && !rows_stay_apart(r)) to = from + 1;
-        if (!run_alike(r, &(Rows){ b, order + from, to - from }, out, err)) return false;
+        if (!run_alike(r, &(EngineRows){ b, order + from, to - from }, out, err)) return false;
     }
     return true;
 }
@@ -481,7 +486,7 @@ static bool mask_holds(Runner *r, int64_t S)
 }
 
 /* So is that of integers made along rows. */
-static bool rows_hold(Runner *r, int64_t S)
+static bool row_shapes_hold(Runner *r, int64_t S)
 {
     const Engine *e = r->e;
     if (S <= r->rows_up_to) return true;
@@ -563,12 +568,12 @@ static void run_part(void *arg, int index, int worker)
     Batch part = { .B = to - from, .start = start, .ids = b->ids + first,
                    .type_ids = b->type_ids ? b->type_ids + first : NULL,
                    .boxes = b->boxes ? b->boxes + (size_t)first * BOX_NUMBERS : NULL };
-    Rows rows = { &part, job->order, part.B };
+    EngineRows rows = { &part, job->order, part.B };
     RowOutput *out = job->out + from * r->e->n_output;
     if (run_ragged(r, &rows, S, out, &job->err[index])) keep_outputs(r, &rows, out);
 }
 
-static bool run_parts(Runner *r, const Rows *rows, RowOutput *out, Err *err)
+static bool run_parts(Runner *r, const EngineRows *rows, RowOutput *out, Err *err)
 {
     const Batch *b = rows->batch;
     int threads = pool_threads(r->pool), *first = ARRAY(&r->result, int, b->B + 1);
@@ -595,8 +600,8 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
         return fail(err, EF_INVALID_INPUT,
                     "Model inference failed: text has %lld tokens, the model takes %lld",
                     (long long)S, (long long)r->e->fixed_S);
-    if (r->e->layout.ragged && mask_holds(r, S) && rows_hold(r, S) && positions_hold(r, S)) {
-        Rows rows = { b, order, b->B };
+    if (r->e->layout.ragged && mask_holds(r, S) && row_shapes_hold(r, S) && positions_hold(r, S)) {
+        EngineRows rows = { b, order, b->B };
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");

@@ -3,7 +3,7 @@
 #include "arch.h"
 
 /* An operator of ONNX Runtime's own. */
-static Str foreign(Builder *b, const char *path, const char *op, Str x)
+static Str activation_contrib(Builder *b, const char *path, const char *op, Str x)
 {
     Str y = NODE(b, path, op, x);
     build_domain(b, "com.microsoft");
@@ -17,7 +17,7 @@ static Str tanh_gelu(Builder *b, const char *path, Str x)
         build_attr_string(b, "approximate", "tanh");
         return y;
     }
-    if (b->contrib) return foreign(b, path, "FastGelu", x);
+    if (b->contrib) return activation_contrib(b, path, "FastGelu", x);
     Str half = NODE(b, path, "Mul", x, build_float(b, 0.5));
     Str cube = NODE(b, path, "Pow", x, build_float(b, 3));
     Str inner = NODE(b, path, "Add", x, NODE(b, path, "Mul", cube, build_float(b, 0.044715)));
@@ -29,7 +29,7 @@ static Str erf_gelu(Builder *b, const char *path, Str x)
 {
     if (b->tanh_gelu) return tanh_gelu(b, path, x);
     if (b->opset >= 20) return NODE(b, path, "Gelu", x);
-    if (b->contrib) return foreign(b, path, "Gelu", x);
+    if (b->contrib) return activation_contrib(b, path, "Gelu", x);
     Str scaled = NODE(b, path, "Div", x, build_float(b, 1.4142135623730951));
     Str erf = NODE(b, path, "Erf", scaled);
     Str sum = NODE(b, path, "Add", erf, build_float(b, 1));
@@ -42,12 +42,12 @@ static Str quick_gelu(Builder *b, const char *path, Str x)
     return NODE(b, path, "Mul", x, s);
 }
 
-static Str silu(Builder *b, const char *path, Str x)
+static Str activation_silu(Builder *b, const char *path, Str x)
 {
     return NODE(b, path, "Mul", x, NODE(b, path, "Sigmoid", x));
 }
 
-static Str relu(Builder *b, const char *path, Str x)
+static Str activation_relu(Builder *b, const char *path, Str x)
 {
     return NODE(b, path, "Relu", x);
 }
@@ -57,7 +57,7 @@ static Str tanh_(Builder *b, const char *path, Str x)
     return NODE(b, path, "Tanh", x);
 }
 
-static Str sigmoid(Builder *b, const char *path, Str x)
+static Str activation_sigmoid(Builder *b, const char *path, Str x)
 {
     return NODE(b, path, "Sigmoid", x);
 }
@@ -70,11 +70,11 @@ static const Activation activations[] = {
     { "gelu_accurate", "AccurateGELUActivation", tanh_gelu },
     { "gelu_pytorch_tanh", "GELUTanh", tanh_gelu },
     { "quick_gelu", "QuickGELUActivation", quick_gelu },
-    { "silu", "SiLUActivation", silu },
-    { "swish", NULL, silu },
-    { "relu", NULL, relu },
+    { "silu", "SiLUActivation", activation_silu },
+    { "swish", NULL, activation_silu },
+    { "relu", NULL, activation_relu },
     { "tanh", NULL, tanh_ },
-    { "sigmoid", NULL, sigmoid },
+    { "sigmoid", NULL, activation_sigmoid },
 };
 const char activation_names[] =
     "gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu, silu, relu, tanh or sigmoid";

@@ -54,13 +54,19 @@ typedef enum {
     HEAD_NONE, HEAD_MASKED, HEAD_SEQUENCE, HEAD_TOKEN, HEAD_ANSWER, HEAD_CHOICE, HEAD_COUNT
 } Head;
 typedef enum {
-    STEP_END, STEP_FIRST, STEP_POOL, STEP_LINEAR, STEP_ACT, STEP_NORM, STEP_DECODE
-} StepKind;
-typedef struct Step {
-    StepKind kind;
+    ARCH_STEP_END,
+    ARCH_STEP_FIRST,
+    ARCH_STEP_POOLING,
+    ARCH_STEP_LINEAR,
+    ARCH_STEP_ACT,
+    ARCH_STEP_NORM,
+    ARCH_STEP_DECODE
+} ArchStepKind;
+typedef struct ArchStep {
+    ArchStepKind kind;
     const char *path;       /* a leading @ stands for the encoder: "@pooler.dense" */
-    const char *detail;     /* STEP_ACT: its name (NULL: config's); STEP_DECODE: path of a bias */
-} Step;
+    const char *detail;     /* ARCH_STEP_ACT: its name (NULL: config's); ARCH_STEP_DECODE: path of a bias */
+} ArchStep;
 
 typedef struct Arch Arch;
 typedef struct Encoder Encoder; /* one model being written */
@@ -88,7 +94,7 @@ struct Arch {
     const Rename *renames;         /* of old checkpoints, or NULL */
     double theta;                  /* POS_ROTARY: default of rope_theta */
     const char *rotary;            /* the module that makes its tables; NULL: rotary_emb */
-    const Step *steps[HEAD_COUNT]; /* NULL: the family has no such head */
+    const ArchStep *steps[HEAD_COUNT]; /* NULL: the family has no such head */
     bool (*configure)(Encoder *, const Value *config, Err *); /* (optional) further keys */
     void (*prepare)(Encoder *, Str hidden);                   /* (optional) what all layers share */
     Str (*attend)(Encoder *, int layer, const char *path, Str x); /* (optional) its own */
@@ -106,7 +112,7 @@ struct Encoder {
     Head head;
     Positions positions;    /* this and the next two: the row's, unless someone knows better */
     TokenTypes types;
-    const Step *steps;
+    const ArchStep *steps;
     int64_t n[K_COUNT];     /* numbers of the config */
     double eps;
     const Activation *act;
@@ -117,7 +123,7 @@ struct Encoder {
     Str counted;            /* [B, S]: positions that skip padding; see encoder_counted */
     double theta;           /* POS_ROTARY with one speed for all layers */
     Rotation rotation;
-    bool mean;              /* STEP_POOL: the mean of the tokens, not the first */
+    bool mean;              /* ARCH_STEP_POOLING: the mean of the tokens, not the first */
     void *own;              /* what configure keeps for prepare and attend */
     void (*finish)(Encoder *, Str hidden); /* (optional) instead of a head */
     const void *finish_own;

@@ -18,30 +18,30 @@ static const Module head_modules[] = {
     { "predictions", "*MLMHead" }, { "predictions.activation", "!" }, { 0 }
 };
 
-static const Step masked[] = {
-    { STEP_LINEAR, "predictions.dense" },
-    { STEP_ACT, "predictions.activation" },
-    { STEP_NORM, "predictions.LayerNorm" },
-    { STEP_DECODE, "predictions.decoder", "predictions" },
+static const ArchStep masked[] = {
+    { ARCH_STEP_LINEAR, "predictions.dense" },
+    { ARCH_STEP_ACT, "predictions.activation" },
+    { ARCH_STEP_NORM, "predictions.LayerNorm" },
+    { ARCH_STEP_DECODE, "predictions.decoder", "predictions" },
     { 0 },
 };
 
-static const Step sequence[] = {
-    { STEP_FIRST, "@" },
-    { STEP_LINEAR, "@pooler" },
-    { STEP_ACT, "@pooler_activation", "tanh" },
-    { STEP_LINEAR, "classifier" },
+static const ArchStep sequence[] = {
+    { ARCH_STEP_FIRST, "@" },
+    { ARCH_STEP_LINEAR, "@pooler" },
+    { ARCH_STEP_ACT, "@pooler_activation", "tanh" },
+    { ARCH_STEP_LINEAR, "classifier" },
     { 0 },
 };
 
-typedef struct Groups {
+typedef struct AlbertGroups {
     int64_t layers, groups, inner; /* num_hidden_layers as config.json has it */
-} Groups;
+} AlbertGroups;
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool albert_configure(Encoder *m, const Value *config, Err *err)
 {
-    Groups *g = NEW(m->b->arena, Groups);
-    *g = (Groups){ m->n[K_LAYERS], value_int(value_get(config, "num_hidden_groups"), 1),
+    AlbertGroups *g = NEW(m->b->arena, AlbertGroups);
+    *g = (AlbertGroups){ m->n[K_LAYERS], value_int(value_get(config, "num_hidden_groups"), 1),
                    value_int(value_get(config, "inner_group_num"), 1) };
     if (g->groups < 1 || g->groups > MAX(g->layers, 1) || g->inner < 1 || g->inner > 1000)
         return fail(err, EF_BAD_MODEL, "config.json: found %lld groups of %lld layers",
@@ -54,7 +54,7 @@ static bool configure(Encoder *m, const Value *config, Err *err)
 /* Run i is layer i mod inner of the group its place belongs to. */
 static const char *layer_path(Encoder *m, int i)
 {
-    const Groups *g = m->own;
+    const AlbertGroups *g = m->own;
     int64_t group = i / g->inner * g->groups / g->layers;
     return build_path(m->b, "encoder.albert_layer_groups.%d.albert_layers.%d", (int)group,
                       (int)(i % g->inner));
@@ -79,5 +79,5 @@ const Arch arch_albert = {
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
                [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
                [HEAD_CHOICE] = sequence },
-    .configure = configure, .layer_path = layer_path,
+    .configure = albert_configure, .layer_path = layer_path,
 };

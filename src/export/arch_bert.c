@@ -25,22 +25,22 @@ const Module bert_masked_modules[] = {
     { 0 },
 };
 
-const Step steps_classify_tokens[] = { { STEP_LINEAR, "classifier" }, { 0 } };
-const Step steps_answer[] = { { STEP_LINEAR, "qa_outputs" }, { 0 } };
+const ArchStep steps_classify_tokens[] = { { ARCH_STEP_LINEAR, "classifier" }, { 0 } };
+const ArchStep steps_answer[] = { { ARCH_STEP_LINEAR, "qa_outputs" }, { 0 } };
 
-const Step bert_masked[] = {
-    { STEP_LINEAR, "cls.predictions.transform.dense" },
-    { STEP_ACT, "cls.predictions.transform.transform_act_fn" },
-    { STEP_NORM, "cls.predictions.transform.LayerNorm" },
-    { STEP_DECODE, "cls.predictions.decoder", "cls.predictions" },
+const ArchStep bert_masked[] = {
+    { ARCH_STEP_LINEAR, "cls.predictions.transform.dense" },
+    { ARCH_STEP_ACT, "cls.predictions.transform.transform_act_fn" },
+    { ARCH_STEP_NORM, "cls.predictions.transform.LayerNorm" },
+    { ARCH_STEP_DECODE, "cls.predictions.decoder", "cls.predictions" },
     { 0 },
 };
 
-const Step bert_sequence[] = {
-    { STEP_FIRST, "@pooler" },
-    { STEP_LINEAR, "@pooler.dense" },
-    { STEP_ACT, "@pooler.activation", "tanh" },
-    { STEP_LINEAR, "classifier" },
+const ArchStep bert_sequence[] = {
+    { ARCH_STEP_FIRST, "@pooler" },
+    { ARCH_STEP_LINEAR, "@pooler.dense" },
+    { ARCH_STEP_ACT, "@pooler.activation", "tanh" },
+    { ARCH_STEP_LINEAR, "classifier" },
     { 0 },
 };
 

@@ -52,47 +52,47 @@ static const Module masked_modules[] = {
 };
 static const Module pooler[] = { { "pooler", "ContextPooler" }, { 0 } };
 
-static const Step masked[] = {
-    { STEP_LINEAR, "cls.predictions.transform.dense" },
-    { STEP_ACT, "cls.predictions.transform.transform_act_fn" },
-    { STEP_NORM, "cls.predictions.transform.LayerNorm" },
-    { STEP_DECODE, "cls.predictions.decoder", "cls.predictions" },
+static const ArchStep masked[] = {
+    { ARCH_STEP_LINEAR, "cls.predictions.transform.dense" },
+    { ARCH_STEP_ACT, "cls.predictions.transform.transform_act_fn" },
+    { ARCH_STEP_NORM, "cls.predictions.transform.LayerNorm" },
+    { ARCH_STEP_DECODE, "cls.predictions.decoder", "cls.predictions" },
     { 0 },
 };
-static const Step masked_now[] = { /* legacy: false */
-    { STEP_LINEAR, "lm_predictions.lm_head.dense" },
-    { STEP_ACT, "lm_predictions.lm_head.transform_act_fn" },
-    { STEP_NORM, "lm_predictions.lm_head.LayerNorm" },
-    { STEP_DECODE, "lm_predictions.lm_head", "lm_predictions.lm_head" },
+static const ArchStep masked_now[] = { /* legacy: false */
+    { ARCH_STEP_LINEAR, "lm_predictions.lm_head.dense" },
+    { ARCH_STEP_ACT, "lm_predictions.lm_head.transform_act_fn" },
+    { ARCH_STEP_NORM, "lm_predictions.lm_head.LayerNorm" },
+    { ARCH_STEP_DECODE, "lm_predictions.lm_head", "lm_predictions.lm_head" },
     { 0 },
 };
-static const Step sequence[] = {
-    { STEP_FIRST, "pooler" },
-    { STEP_LINEAR, "pooler.dense" },
-    { STEP_ACT, "pooler", "gelu" },
-    { STEP_LINEAR, "classifier" },
+static const ArchStep sequence[] = {
+    { ARCH_STEP_FIRST, "pooler" },
+    { ARCH_STEP_LINEAR, "pooler.dense" },
+    { ARCH_STEP_ACT, "pooler", "gelu" },
+    { ARCH_STEP_LINEAR, "classifier" },
     { 0 },
 };
 
-typedef struct Own {
+typedef struct DebertaOwn {
     bool packed;            /* the first version */
     bool relative, shared;  /* shared: the content's own projections */
     bool c2p, p2c, norm;    /* norm: of the table of distances */
     int64_t buckets, most, span;
     Str table;              /* [1, 2 span, C] */
     Str at, turned;         /* [1, 1, S, S]: d of (i, j), and of (j, i) */
-} Own;
+} DebertaOwn;
 
 /* "p2c|c2p" or a list of words */
-static bool names(const Value *v, const char *word)
+static bool deberta_lists(const Value *v, const char *word)
 {
     for (size_t i = 0; v && v->kind == V_LIST && i < v->list.n; i++)
-        if (names(&v->list.items[i], word)) return true;
+        if (deberta_lists(&v->list.items[i], word)) return true;
     Str s = value_str(v, STR(""));
     return s.n && memmem(s.p, s.n, word, strlen(word)) != NULL;
 }
 
-static bool supported(const Encoder *m, const Value *config, Err *err)
+static bool deberta_check_config(const Encoder *m, const Value *config, Err *err)
 {
     Str act = value_str(value_get(config, "pooler_hidden_act"), STR("gelu"));
     const char *what = NULL;
@@ -107,16 +107,16 @@ static bool supported(const Encoder *m, const Value *config, Err *err)
     return !what || fail(err, EF_UNSUPPORTED, "config.json: %s is not supported", what);
 }
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool deberta_configure(Encoder *m, const Value *config, Err *err)
 {
-    Own *own = m->own = NEW(m->b->arena, Own);
+    DebertaOwn *own = m->own = NEW(m->b->arena, DebertaOwn);
     if (!value_get(config, "type_vocab_size")) m->n[K_TYPES] = 0;
     const Value *terms = value_get(config, "pos_att_type");
     own->packed = strcmp(m->arch->model_type, "deberta") == 0;
     own->relative = value_bool(value_get(config, "relative_attention"), false);
     own->shared = value_bool(value_get(config, "share_att_key"), false);
-    own->c2p = names(terms, "c2p"), own->p2c = names(terms, "p2c");
-    own->norm = names(value_get(config, "norm_rel_ebd"), "layer_norm");
+    own->c2p = deberta_lists(terms, "c2p"), own->p2c = deberta_lists(terms, "p2c");
+    own->norm = deberta_lists(value_get(config, "norm_rel_ebd"), "layer_norm");
     own->buckets = own->packed ? -1 : value_int(value_get(config, "position_buckets"), -1);
     own->most = value_int(value_get(config, "max_relative_positions"), -1);
     if (own->most < 1) own->most = m->n[K_POSITIONS];
@@ -127,10 +127,10 @@ static bool configure(Encoder *m, const Value *config, Err *err)
     if (!value_bool(value_get(config, "position_biased_input"), true)) m->positions = POS_NONE;
     if (m->head == HEAD_MASKED && !value_bool(value_get(config, "legacy"), true))
         m->steps = masked_now;
-    return supported(m, config, err);
+    return deberta_check_config(m, config, err);
 }
 
-static Str cast(Builder *b, const char *path, Str x, DType to)
+static Str deberta_cast(Builder *b, const char *path, Str x, DType to)
 {
     Str y = NODE(b, path, "Cast", x);
     build_attr_int(b, "to", to);
@@ -138,19 +138,19 @@ static Str cast(Builder *b, const char *path, Str x, DType to)
 }
 
 /* Exact up to half the buckets, then by the logarithm up to the longest distance. */
-static Str bucket_of(Encoder *m, const char *path, Str distance)
+static Str deberta_bucket_of(Encoder *m, const char *path, Str distance)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const DebertaOwn *own = m->own;
     int64_t mid = own->buckets / 2;
     if (own->buckets <= 0) return distance;
     Str far = NODE(b, path, "Abs", distance);
-    Str real = cast(b, path, NODE(b, path, "Max", far, build_int(b, 1)), T_F32);
+    Str real = deberta_cast(b, path, NODE(b, path, "Max", far, build_int(b, 1)), T_F32);
     Str log = NODE(b, path, "Log", NODE(b, path, "Div", real, build_float(b, (double)mid)));
     float whole = logf((float)((double)(own->most - 1) / (double)mid));
     log = NODE(b, path, "Div", log, build_float(b, whole));
     log = NODE(b, path, "Ceil", NODE(b, path, "Mul", log, build_float(b, (double)(mid - 1))));
-    Str large = NODE(b, path, "Add", cast(b, path, log, T_I64), build_int(b, mid));
+    Str large = NODE(b, path, "Add", deberta_cast(b, path, log, T_I64), build_int(b, mid));
     large = NODE(b, path, "Mul", large, NODE(b, path, "Sign", distance));
     Str near = NODE(b, path, "LessOrEqual", far, build_int(b, mid));
     return NODE(b, path, "Where", near, distance, large);
@@ -160,12 +160,12 @@ static Str bucket_of(Encoder *m, const char *path, Str distance)
 static void write_places(Encoder *m, const char *path)
 {
     Builder *b = m->b;
-    Own *own = m->own;
+    DebertaOwn *own = m->own;
     Str end = NODE(b, path, "Squeeze", encoder_length(m), INTS(b, 0));
     Str at = NODE(b, path, "Range", build_int(b, 0), end, build_int(b, 1));
     Str row = NODE(b, path, "Unsqueeze", at, INTS(b, 0, 1, 2));
     Str far = NODE(b, path, "Sub", NODE(b, path, "Unsqueeze", at, INTS(b, 0, 1, 3)), row);
-    Str place = NODE(b, path, "Add", bucket_of(m, path, far), build_int(b, own->span));
+    Str place = NODE(b, path, "Add", deberta_bucket_of(m, path, far), build_int(b, own->span));
     place = NODE(b, path, "Max", place, build_int(b, 0));
     own->at = NODE(b, path, "Min", place, build_int(b, 2 * own->span - 1));
     if (!own->p2c) return;
@@ -173,11 +173,11 @@ static void write_places(Encoder *m, const char *path)
     build_attr_ints(b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
 }
 
-static void prepare(Encoder *m, Str hidden)
+static void deberta_prepare(Encoder *m, Str hidden)
 {
     (void)hidden;
     Builder *b = m->b;
-    Own *own = m->own;
+    DebertaOwn *own = m->own;
     if (!own->relative || (!own->c2p && !own->p2c)) return;
     const char *path = encoder_path(m, "encoder");
     write_places(m, path);
@@ -189,11 +189,11 @@ static void prepare(Encoder *m, Str hidden)
 }
 
 /* x against the projected table, and of that the column each pair asks for: [B, H, S, S]. */
-static Str by_distance(Encoder *m, const char *inside, const char *project, Str x, Str place,
-                       Str shape)
+static Str deberta_by_distance(Encoder *m, const char *inside, const char *project, Str x,
+                               Str place, Str shape)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const DebertaOwn *own = m->own;
     int64_t C = m->n[K_HIDDEN];
     Str p = layer_linear(b, build_path(b, "%s.%s", inside, project), own->table, C, C);
     p = layer_split(m, inside, p, perm_columns);
@@ -206,17 +206,17 @@ static Str by_distance(Encoder *m, const char *inside, const char *project, Str 
 static Str relative_scores(Encoder *m, const char *inside, Str scores, Str q, Str k)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const DebertaOwn *own = m->own;
     Str shape = NODE(b, inside, "Shape", scores);
     if (own->c2p) {
         const char *project = own->packed ? "pos_proj" : own->shared ? "key_proj" : "pos_key_proj";
-        Str bias = by_distance(m, inside, project, q, own->at, shape);
+        Str bias = deberta_by_distance(m, inside, project, q, own->at, shape);
         scores = NODE(b, inside, "Add", scores, bias);
     }
     if (own->p2c) {
         const char *project =
             own->packed ? "pos_q_proj" : own->shared ? "query_proj" : "pos_query_proj";
-        Str bias = by_distance(m, inside, project, k, own->turned, shape);
+        Str bias = deberta_by_distance(m, inside, project, k, own->turned, shape);
         bias = NODE(b, inside, "Transpose", bias);
         build_attr_ints(b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
         scores = NODE(b, inside, "Add", scores, bias);
@@ -255,11 +255,11 @@ static void project_packed(Encoder *m, const char *inside, Str x, Str part[3])
     }
 }
 
-static Str attend(Encoder *m, int layer, const char *path, Str x)
+static Str deberta_attend(Encoder *m, int layer, const char *path, Str x)
 {
     (void)layer;
     Builder *b = m->b;
-    const Own *own = m->own;
+    const DebertaOwn *own = m->own;
     const char *inside = build_path(b, "%s.attention.self", path);
     Str part[3];
     (own->packed ? project_packed : project_each)(m, inside, x, part);
@@ -285,7 +285,7 @@ const Arch arch_deberta_v2 = {
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
                [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
                [HEAD_CHOICE] = sequence },
-    .configure = configure, .prepare = prepare, .attend = attend,
+    .configure = deberta_configure, .prepare = deberta_prepare, .attend = deberta_attend,
 };
 
 const Arch arch_deberta = {
@@ -298,5 +298,5 @@ const Arch arch_deberta = {
     .paths = { .attend = "attention.self", BERT_BEHIND_ATTENTION },
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence,
                [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer },
-    .configure = configure, .prepare = prepare, .attend = attend,
+    .configure = deberta_configure, .prepare = deberta_prepare, .attend = deberta_attend,
 };

@@ -15,19 +15,19 @@ static const Module modules[] = {
 
 static const Module head_modules[] = { { "activation", "!" }, { 0 } };
 
-static const Step masked[] = {
-    { STEP_LINEAR, "vocab_transform" },
-    { STEP_ACT, "activation" },
-    { STEP_NORM, "vocab_layer_norm" },
-    { STEP_DECODE, "vocab_projector" },
+static const ArchStep masked[] = {
+    { ARCH_STEP_LINEAR, "vocab_transform" },
+    { ARCH_STEP_ACT, "activation" },
+    { ARCH_STEP_NORM, "vocab_layer_norm" },
+    { ARCH_STEP_DECODE, "vocab_projector" },
     { 0 },
 };
 
-static const Step sequence[] = {
-    { STEP_FIRST, "" },
-    { STEP_LINEAR, "pre_classifier" },
-    { STEP_ACT, "", "relu" },
-    { STEP_LINEAR, "classifier" },
+static const ArchStep sequence[] = {
+    { ARCH_STEP_FIRST, "" },
+    { ARCH_STEP_LINEAR, "pre_classifier" },
+    { ARCH_STEP_ACT, "", "relu" },
+    { ARCH_STEP_LINEAR, "classifier" },
     { 0 },
 };
 

@@ -12,19 +12,19 @@ static const Module classifier[] = {
     { "classifier", "*ClassificationHead" }, { "classifier.activation", "GELUActivation" }, { 0 }
 };
 
-static const Step masked[] = {
-    { STEP_LINEAR, "generator_predictions.dense" },
-    { STEP_ACT, "generator_predictions.activation", "gelu" },
-    { STEP_NORM, "generator_predictions.LayerNorm" },
-    { STEP_DECODE, "generator_lm_head" },
+static const ArchStep masked[] = {
+    { ARCH_STEP_LINEAR, "generator_predictions.dense" },
+    { ARCH_STEP_ACT, "generator_predictions.activation", "gelu" },
+    { ARCH_STEP_NORM, "generator_predictions.LayerNorm" },
+    { ARCH_STEP_DECODE, "generator_lm_head" },
     { 0 },
 };
 
-static const Step sequence[] = {
-    { STEP_FIRST, "classifier" },
-    { STEP_LINEAR, "classifier.dense" },
-    { STEP_ACT, "classifier.activation", "gelu" },
-    { STEP_LINEAR, "classifier.out_proj" },
+static const ArchStep sequence[] = {
+    { ARCH_STEP_FIRST, "classifier" },
+    { ARCH_STEP_LINEAR, "classifier.dense" },
+    { ARCH_STEP_ACT, "classifier.activation", "gelu" },
+    { ARCH_STEP_LINEAR, "classifier.out_proj" },
     { 0 },
 };
 
@@ -34,11 +34,11 @@ static const Module summary[] = {
     { 0 },
 };
 
-static const Step choice[] = {
-    { STEP_FIRST, "sequence_summary" },
-    { STEP_LINEAR, "sequence_summary.summary" },
-    { STEP_ACT, "sequence_summary.activation", "gelu" },
-    { STEP_LINEAR, "classifier" },
+static const ArchStep choice[] = {
+    { ARCH_STEP_FIRST, "sequence_summary" },
+    { ARCH_STEP_LINEAR, "sequence_summary.summary" },
+    { ARCH_STEP_ACT, "sequence_summary.activation", "gelu" },
+    { ARCH_STEP_LINEAR, "classifier" },
     { 0 },
 };
 

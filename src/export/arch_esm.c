@@ -17,14 +17,14 @@ static const Module modules[] = {
     { 0 },
 };
 
-typedef struct Own {
+typedef struct EsmOwn {
     bool drop, norm;        /* token_dropout, emb_layer_norm_before */
     int64_t mask;           /* id of the word that stands for a masked one */
-} Own;
+} EsmOwn;
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool esm_configure(Encoder *m, const Value *config, Err *err)
 {
-    Own *own = m->own = NEW(m->b->arena, Own);
+    EsmOwn *own = m->own = NEW(m->b->arena, EsmOwn);
     own->drop = value_bool(value_get(config, "token_dropout"), false);
     own->norm = value_bool(value_get(config, "emb_layer_norm_before"), false);
     own->mask = value_int(value_get(config, "mask_token_id"), -1);
@@ -41,10 +41,10 @@ static Str as_float(Builder *b, const char *path, Str x)
 }
 
 /* x * 0.88 / (1 - masked / length), masked words 0 */
-static Str dropped(Encoder *m, const char *path, Str x)
+static Str esm_drop_masked(Encoder *m, const char *path, Str x)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const EsmOwn *own = m->own;
     Str masked = NODE(b, path, "Equal", m->ids, build_int(b, own->mask));
     Str wide = NODE(b, path, "Unsqueeze", masked, INTS(b, -1));
     x = NODE(b, path, "Where", wide, build_float(b, 0), x);
@@ -55,15 +55,15 @@ static Str dropped(Encoder *m, const char *path, Str x)
     return NODE(b, path, "Div", scaled, NODE(b, path, "Unsqueeze", left, INTS(b, -1)));
 }
 
-static Str words(Encoder *m, const char *inside, Str x)
+static Str esm_word_rows(Encoder *m, const char *inside, Str x)
 {
-    return ((const Own *)m->own)->drop ? dropped(m, inside, x) : x;
+    return ((const EsmOwn *)m->own)->drop ? esm_drop_masked(m, inside, x) : x;
 }
 
-static Str embedded(Encoder *m, const char *inside, Str x)
+static Str esm_embed(Encoder *m, const char *inside, Str x)
 {
     Builder *b = m->b;
-    if (((const Own *)m->own)->norm)
+    if (((const EsmOwn *)m->own)->norm)
         x = layer_norm(b, build_path(b, "%s.layer_norm", inside), x, m->n[K_HIDDEN], m->eps);
     Str real = NODE(b, inside, "Unsqueeze", as_float(b, inside, m->attended), INTS(b, -1));
     return NODE(b, inside, "Mul", x, real);
@@ -86,5 +86,5 @@ const Arch arch_esm = {
     .final_norm = "encoder.emb_layer_norm_after",
     .steps = { [HEAD_MASKED] = roberta_masked, [HEAD_SEQUENCE] = roberta_sequence,
                [HEAD_TOKEN] = steps_classify_tokens },
-    .configure = configure, .words = words, .embedded = embedded,
+    .configure = esm_configure, .words = esm_word_rows, .embedded = esm_embed,
 };

@@ -16,13 +16,15 @@ static const Module modules[] = {
     { 0 },
 };
 
-#define DECIDE                                                                                  \
-    { STEP_LINEAR, "dense" }, { STEP_ACT, "activation", "gelu" }, { STEP_LINEAR, "classifier" }
-static const Step pooled[] = { { STEP_POOL, "" }, DECIDE, { 0 } };
-static const Step late[] = { DECIDE, { STEP_POOL, "" }, { 0 } }; /* the mean of the tokens' scores */
-static const Step masked[] = { { STEP_DECODE, "lm_head" }, { 0 } };
+#define DECIDE                                                              \
+    { ARCH_STEP_LINEAR, "dense" }, { ARCH_STEP_ACT, "activation", "gelu" }, \
+    { ARCH_STEP_LINEAR, "classifier" }
+static const ArchStep pooled[] = { { ARCH_STEP_POOLING, "" }, DECIDE, { 0 } };
+/* The mean of the tokens' scores. */
+static const ArchStep late[] = { DECIDE, { ARCH_STEP_POOLING, "" }, { 0 } };
+static const ArchStep masked[] = { { ARCH_STEP_DECODE, "lm_head" }, { 0 } };
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool eurobert_configure(Encoder *m, const Value *config, Err *err)
 {
     int64_t H = m->n[K_HEADS], *groups = m->own = NEW(m->b->arena, int64_t);
     Str pooling = value_str(value_get(config, "classifier_pooling"), STR("late"));
@@ -41,7 +43,7 @@ static bool configure(Encoder *m, const Value *config, Err *err)
 }
 
 /* [B, G, S, D] to [B, H, S, D]: each stands as often as heads share it. */
-static Str shared(Encoder *m, const char *path, Str x)
+static Str eurobert_repeat_heads(Encoder *m, const char *path, Str x)
 {
     Builder *b = m->b;
     int64_t H = m->n[K_HEADS], G = *(int64_t *)m->own;
@@ -53,7 +55,8 @@ static Str shared(Encoder *m, const char *path, Str x)
     return y;
 }
 
-static Str split(Encoder *m, const char *path, const char *name, Str x, int64_t heads)
+static Str eurobert_split_heads(Encoder *m, const char *path, const char *name, Str x,
+                                int64_t heads)
 {
     Builder *b = m->b;
     int64_t C = m->n[K_HIDDEN], D = C / m->n[K_HEADS];
@@ -63,16 +66,17 @@ static Str split(Encoder *m, const char *path, const char *name, Str x, int64_t 
     return y;
 }
 
-static Str attend(Encoder *m, int layer, const char *path, Str x)
+static Str eurobert_attend(Encoder *m, int layer, const char *path, Str x)
 {
     (void)layer;
     Builder *b = m->b;
     const char *inside = build_path(b, "%s.self_attn", path);
     int64_t G = *(int64_t *)m->own;
-    Str q = rotary_turn(m, inside, split(m, inside, "q_proj", x, m->n[K_HEADS]), &m->rotation);
-    Str k = rotary_turn(m, inside, split(m, inside, "k_proj", x, G), &m->rotation);
-    Str v = shared(m, inside, split(m, inside, "v_proj", x, G));
-    k = NODE(b, inside, "Transpose", shared(m, inside, k));
+    Str q = rotary_turn(m, inside, eurobert_split_heads(m, inside, "q_proj", x, m->n[K_HEADS]),
+                        &m->rotation);
+    Str k = rotary_turn(m, inside, eurobert_split_heads(m, inside, "k_proj", x, G), &m->rotation);
+    Str v = eurobert_repeat_heads(m, inside, eurobert_split_heads(m, inside, "v_proj", x, G));
+    k = NODE(b, inside, "Transpose", eurobert_repeat_heads(m, inside, k));
     build_attr_ints(b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
     return encoder_attend(m, inside, q, k, v, m->mask);
 }
@@ -91,5 +95,5 @@ const Arch arch_eurobert = {
     .final_norm = "norm",
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = pooled,
                [HEAD_TOKEN] = steps_classify_tokens },
-    .configure = configure, .attend = attend,
+    .configure = eurobert_configure, .attend = eurobert_attend,
 };

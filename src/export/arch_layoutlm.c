@@ -2,7 +2,7 @@
  * arch_layoutlm.c - LayoutLM: BERT whose embeddings also say where on the page a word stands. */
 #include "arch_rows.h"
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool layoutlm_configure(Encoder *m, const Value *config, Err *err)
 {
     int64_t *places = m->own = NEW(m->b->arena, int64_t);
     *places = value_int(value_get(config, "max_2d_position_embeddings"), 1024);
@@ -12,7 +12,7 @@ static bool configure(Encoder *m, const Value *config, Err *err)
 }
 
 /* Column k of the boxes, [B, S]: left, upper, right, lower */
-static Str side(Encoder *m, const char *inside, int64_t k)
+static Str layoutlm_box_side(Encoder *m, const char *inside, int64_t k)
 {
     Str y = NODE(m->b, inside, "Gather", STR("bbox"), build_int(m->b, k));
     build_attr_int(m->b, "axis", 2);
@@ -28,11 +28,11 @@ static Str add_place(Encoder *m, const char *inside, Str x, int64_t width, const
     return NODE(b, inside, "Add", x, NODE(b, path, "Gather", w, place));
 }
 
-static Str embed(Encoder *m, const char *inside, Str x, int64_t width)
+static Str layoutlm_embed(Encoder *m, const char *inside, Str x, int64_t width)
 {
     Str at[4];
     for (int i = 0; i < 4; i++) {
-        at[i] = side(m, inside, i);
+        at[i] = layoutlm_box_side(m, inside, i);
         x = add_place(m, inside, x, width, i % 2 ? "y" : "x", at[i]);
     }
     x = add_place(m, inside, x, width, "h", NODE(m->b, inside, "Sub", at[3], at[1]));
@@ -46,5 +46,5 @@ const Arch arch_layoutlm = {
     .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER, .paths = BERT_PATHS,
     .steps = { [HEAD_MASKED] = bert_masked, [HEAD_SEQUENCE] = bert_sequence,
                [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer },
-    .configure = configure, .embed = embed,
+    .configure = layoutlm_configure, .embed = layoutlm_embed,
 };

@@ -24,15 +24,15 @@ static const Module modules[] = {
     { 0 },
 };
 
-typedef struct Own {
+typedef struct LiltOwn {
     int64_t places;         /* rows of the tables of coordinates */
     int64_t shrink;         /* the layout stream is this much narrower */
     Str layout;             /* its hidden states, [B, S, C / shrink] */
-} Own;
+} LiltOwn;
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool lilt_configure(Encoder *m, const Value *config, Err *err)
 {
-    Own *own = m->own = NEW(m->b->arena, Own);
+    LiltOwn *own = m->own = NEW(m->b->arena, LiltOwn);
     int64_t C = m->n[K_HIDDEN];
     own->places = value_int(value_get(config, "max_2d_position_embeddings"), 1024);
     own->shrink = value_int(value_get(config, "channel_shrink_ratio"), 4);
@@ -46,48 +46,48 @@ static bool configure(Encoder *m, const Value *config, Err *err)
                         (long long)own->shrink);
 }
 
-static Str place(Encoder *m, const char *inside, const char *table, Str at)
+static Str lilt_place_rows(Encoder *m, const char *inside, const char *table, Str at)
 {
     const char *path = build_path(m->b, "%s.%s_position_embeddings", inside, table);
-    const Own *own = m->own;
+    const LiltOwn *own = m->own;
     return NODE(m->b, path, "Gather", build_table(m->b, path, own->places, m->n[K_HIDDEN] / 6), at);
 }
 
 /* Left, upper, right, lower, height and width beside one another. */
-static Str boxes(Encoder *m, const char *inside)
+static Str lilt_embed_boxes(Encoder *m, const char *inside)
 {
     Builder *b = m->b;
     Str at[4], part[6];
     for (int i = 0; i < 4; i++) {
         at[i] = NODE(b, inside, "Gather", STR("bbox"), build_int(b, i));
         build_attr_int(b, "axis", 2);
-        part[i] = place(m, inside, i % 2 ? "y" : "x", at[i]);
+        part[i] = lilt_place_rows(m, inside, i % 2 ? "y" : "x", at[i]);
     }
-    part[4] = place(m, inside, "h", NODE(b, inside, "Sub", at[3], at[1]));
-    part[5] = place(m, inside, "w", NODE(b, inside, "Sub", at[2], at[0]));
+    part[4] = lilt_place_rows(m, inside, "h", NODE(b, inside, "Sub", at[3], at[1]));
+    part[5] = lilt_place_rows(m, inside, "w", NODE(b, inside, "Sub", at[2], at[0]));
     Str all = build_node(b, inside, "Concat", part, 6);
     build_attr_int(b, "axis", -1);
     return all;
 }
 
-static void prepare(Encoder *m, Str hidden)
+static void lilt_prepare(Encoder *m, Str hidden)
 {
     (void)hidden;
     Builder *b = m->b;
-    Own *own = m->own;
+    LiltOwn *own = m->own;
     int64_t C = m->n[K_HIDDEN], narrow = C / own->shrink;
     const char *inside = encoder_path(m, "layout_embeddings");
     const char *table = build_path(b, "%s.box_position_embeddings", inside);
-    Str x = layer_linear(b, build_path(b, "%s.box_linear_embeddings", inside), boxes(m, inside),
-                         narrow, C);
+    Str x = layer_linear(b, build_path(b, "%s.box_linear_embeddings", inside),
+                         lilt_embed_boxes(m, inside), narrow, C);
     Str w = build_table(b, table, m->n[K_POSITIONS], narrow);
     x = NODE(b, inside, "Add", x, NODE(b, table, "Gather", w, encoder_counted(m, inside)));
     own->layout = layer_norm(b, build_path(b, "%s.LayerNorm", inside), x, narrow, m->eps);
 }
 
 /* One of a stream's projections, in heads. width: of the stream. */
-static Str heads(Encoder *m, const char *inside, const char *name, Str x, int64_t width,
-                 const int64_t perm[4])
+static Str lilt_project_heads(Encoder *m, const char *inside, const char *name, Str x,
+                              int64_t width, const int64_t perm[4])
 {
     int64_t C = m->n[K_HIDDEN];
     Str y = layer_linear(m->b, build_path(m->b, "%s.%s", inside, name), x, width, width);
@@ -97,14 +97,14 @@ static Str heads(Encoder *m, const char *inside, const char *name, Str x, int64_
     return y;
 }
 
-static Str scores(Encoder *m, const char *inside, Str q, Str k, int64_t width)
+static Str lilt_scores(Encoder *m, const char *inside, Str q, Str k, int64_t width)
 {
     double D = (double)(width / m->n[K_HEADS]);
     return NODE(m->b, inside, "Mul", NODE(m->b, inside, "MatMul", q, k),
                 build_float(m->b, 1 / sqrt(D)));
 }
 
-static Str mixed(Encoder *m, const char *inside, Str p, Str v, int64_t width)
+static Str lilt_mix_values(Encoder *m, const char *inside, Str p, Str v, int64_t width)
 {
     Str y = NODE(m->b, inside, "Transpose", NODE(m->b, inside, "MatMul", p, v));
     build_attr_ints(m->b, "perm", perm_tokens, 4);
@@ -112,7 +112,7 @@ static Str mixed(Encoder *m, const char *inside, Str p, Str v, int64_t width)
 }
 
 /* norm(linear(y) + x) under a module that has both */
-static Str output(Encoder *m, const char *path, Str y, Str x, int64_t out, int64_t in)
+static Str lilt_output(Encoder *m, const char *path, Str y, Str x, int64_t out, int64_t in)
 {
     Builder *b = m->b;
     y = layer_linear(b, build_path(b, "%s.dense", path), y, out, in);
@@ -124,34 +124,36 @@ static Str output(Encoder *m, const char *path, Str y, Str x, int64_t out, int64
 static Str layout_layer(Encoder *m, const char *path, Str context, Str x, int64_t narrow)
 {
     Builder *b = m->b;
-    int64_t F = m->n[K_INNER] / ((const Own *)m->own)->shrink;
-    x = output(m, build_path(b, "%s.attention.layout_output", path), context, x, narrow, narrow);
+    int64_t F = m->n[K_INNER] / ((const LiltOwn *)m->own)->shrink;
+    x = lilt_output(m, build_path(b, "%s.attention.layout_output", path), context, x, narrow,
+                    narrow);
     const char *up = build_path(b, "%s.layout_intermediate", path);
     Str y = layer_linear(b, build_path(b, "%s.dense", up), x, F, narrow);
     y = m->act->write(b, build_path(b, "%s.intermediate_act_fn", up), y);
-    return output(m, build_path(b, "%s.layout_output", path), y, x, narrow, F);
+    return lilt_output(m, build_path(b, "%s.layout_output", path), y, x, narrow, F);
 }
 
-static Str attend(Encoder *m, int layer, const char *path, Str x)
+static Str lilt_attend(Encoder *m, int layer, const char *path, Str x)
 {
     Builder *b = m->b;
-    Own *own = m->own;
+    LiltOwn *own = m->own;
     int64_t C = m->n[K_HIDDEN], narrow = C / own->shrink;
     const char *inside = build_path(b, "%s.attention.self", path);
-    Str lq = heads(m, inside, "layout_query", own->layout, narrow, perm_tokens);
-    Str lk = heads(m, inside, "layout_key", own->layout, narrow, perm_columns);
-    Str q = heads(m, inside, "query", x, C, perm_tokens);
-    Str k = heads(m, inside, "key", x, C, perm_columns);
-    Str v = heads(m, inside, "value", x, C, perm_tokens);
-    Str both = NODE(b, inside, "Add", scores(m, inside, q, k, C),
-                    scores(m, inside, lq, lk, narrow));
+    Str lq = lilt_project_heads(m, inside, "layout_query", own->layout, narrow, perm_tokens);
+    Str lk = lilt_project_heads(m, inside, "layout_key", own->layout, narrow, perm_columns);
+    Str q = lilt_project_heads(m, inside, "query", x, C, perm_tokens);
+    Str k = lilt_project_heads(m, inside, "key", x, C, perm_columns);
+    Str v = lilt_project_heads(m, inside, "value", x, C, perm_tokens);
+    Str both = NODE(b, inside, "Add", lilt_scores(m, inside, q, k, C),
+                    lilt_scores(m, inside, lq, lk, narrow));
     Str p = NODE(b, inside, "Softmax", NODE(b, inside, "Add", both, m->mask));
     build_attr_int(b, "axis", -1);
     if (layer + 1 < m->n[K_LAYERS]) { /* nobody reads the last layer's layout */
-        Str lv = heads(m, inside, "layout_value", own->layout, narrow, perm_tokens);
-        own->layout = layout_layer(m, path, mixed(m, inside, p, lv, narrow), own->layout, narrow);
+        Str lv = lilt_project_heads(m, inside, "layout_value", own->layout, narrow, perm_tokens);
+        own->layout =
+            layout_layer(m, path, lilt_mix_values(m, inside, p, lv, narrow), own->layout, narrow);
     }
-    return mixed(m, inside, p, v, C);
+    return lilt_mix_values(m, inside, p, v, C);
 }
 
 const Arch arch_lilt = {
@@ -163,5 +165,5 @@ const Arch arch_lilt = {
     .paths = { .attend = "attention.self", BERT_BEHIND_ATTENTION },
     .steps = { [HEAD_SEQUENCE] = roberta_sequence, [HEAD_TOKEN] = steps_classify_tokens,
                [HEAD_ANSWER] = steps_answer },
-    .configure = configure, .prepare = prepare, .attend = attend,
+    .configure = lilt_configure, .prepare = lilt_prepare, .attend = lilt_attend,
 };

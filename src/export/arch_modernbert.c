@@ -17,26 +17,27 @@ static const Module head[] = {
     { "head", "*PredictionHead" }, { "head.act", "GELUActivation" }, { 0 }
 };
 
-#define HEAD_STEPS                                                                              \
-    { STEP_LINEAR, "head.dense" }, { STEP_ACT, "head.act", "gelu" }, { STEP_NORM, "head.norm" }
-static const Step masked[] = { HEAD_STEPS, { STEP_DECODE, "decoder" }, { 0 } };
-static const Step tokens[] = { HEAD_STEPS, { STEP_LINEAR, "classifier" }, { 0 } };
-static const Step sequence[] = {
-    { STEP_POOL, "" }, HEAD_STEPS, { STEP_LINEAR, "classifier" }, { 0 }
+#define HEAD_STEPS                                                             \
+    { ARCH_STEP_LINEAR, "head.dense" }, { ARCH_STEP_ACT, "head.act", "gelu" }, \
+    { ARCH_STEP_NORM, "head.norm" }
+static const ArchStep masked[] = { HEAD_STEPS, { ARCH_STEP_DECODE, "decoder" }, { 0 } };
+static const ArchStep tokens[] = { HEAD_STEPS, { ARCH_STEP_LINEAR, "classifier" }, { 0 } };
+static const ArchStep sequence[] = {
+    { ARCH_STEP_POOLING, "" }, HEAD_STEPS, { ARCH_STEP_LINEAR, "classifier" }, { 0 }
 };
 
-typedef enum { FULL, SLIDING, KINDS } Kind;
+typedef enum { FULL, SLIDING, KINDS } LayerKind;
 static const char *const kind_names[KINDS] = { "full_attention", "sliding_attention" };
-typedef struct Own {
-    Kind *kind;             /* of each layer */
+typedef struct ModernbertOwn {
+    LayerKind *kind;        /* of each layer */
     double theta[KINDS];
     int64_t window;         /* tokens to either side */
     bool used[KINDS];
     Str mask[KINDS];
     Rotation rotation[KINDS];
-} Own;
+} ModernbertOwn;
 
-static bool read_rope(const Value *config, Kind kind, Own *own, Err *err)
+static bool read_rope(const Value *config, LayerKind kind, ModernbertOwn *own, Err *err)
 {
     static const char *const old_keys[KINDS] = { "global_rope_theta", "local_rope_theta" };
     static const double otherwise[KINDS] = { 160000, 10000 };
@@ -44,14 +45,14 @@ static bool read_rope(const Value *config, Kind kind, Own *own, Err *err)
     return rotary_theta(config, rope, old_keys[kind], otherwise[kind], &own->theta[kind], err);
 }
 
-static bool read_kinds(Encoder *m, const Value *config, Own *own, Err *err)
+static bool read_kinds(Encoder *m, const Value *config, ModernbertOwn *own, Err *err)
 {
     const Value *list = value_get(config, "layer_types");
     int64_t every = value_int(value_get(config, "global_attn_every_n_layers"), 3);
     bool listed = list && list->kind == V_LIST;
     if (every < 1 || (listed && (int64_t)list->list.n != m->n[K_LAYERS]))
         return fail(err, EF_BAD_MODEL, "config.json: layer_types: wanted one for each layer");
-    own->kind = ARRAY(m->b->arena, Kind, m->n[K_LAYERS] + 1);
+    own->kind = ARRAY(m->b->arena, LayerKind, m->n[K_LAYERS] + 1);
     for (int i = 0; i < m->n[K_LAYERS]; i++) {
         own->kind[i] = i % every ? SLIDING : FULL;
         if (listed)
@@ -61,9 +62,9 @@ static bool read_kinds(Encoder *m, const Value *config, Own *own, Err *err)
     return true;
 }
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool modernbert_configure(Encoder *m, const Value *config, Err *err)
 {
-    Own *own = m->own = NEW(m->b->arena, Own);
+    ModernbertOwn *own = m->own = NEW(m->b->arena, ModernbertOwn);
     Str act = value_str(value_get(config, "classifier_activation"), STR("gelu"));
     own->window = value_int(value_get(config, "local_attention"), 128) / 2;
     m->mean = str_is(value_str(value_get(config, "classifier_pooling"), STR("cls")), "mean");
@@ -76,10 +77,10 @@ static bool configure(Encoder *m, const Value *config, Err *err)
            read_kinds(m, config, own, err);
 }
 
-static Str window(Encoder *m, const char *path, Str at)
+static Str modernbert_window_mask(Encoder *m, const char *path, Str at)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const ModernbertOwn *own = m->own;
     Str row = NODE(b, path, "Unsqueeze", at, INTS(b, 0));
     Str far = NODE(b, path, "Abs",
                    NODE(b, path, "Sub", NODE(b, path, "Unsqueeze", at, INTS(b, 1)), row));
@@ -87,28 +88,28 @@ static Str window(Encoder *m, const char *path, Str at)
     return encoder_mask(m, path, NODE(b, path, "And", m->keys, near));
 }
 
-static void prepare(Encoder *m, Str hidden)
+static void modernbert_prepare(Encoder *m, Str hidden)
 {
     (void)hidden;
-    Own *own = m->own;
+    ModernbertOwn *own = m->own;
     const char *path = encoder_path(m, "");
     static const char *const names[KINDS] = { "full_attention_inv_freq",
                                               "sliding_attention_inv_freq" };
     const char *turning = encoder_path(m, "rotary_emb");
     Str at = rotary_places(m, path);
-    for (Kind kind = 0; kind < KINDS; kind++)
+    for (LayerKind kind = 0; kind < KINDS; kind++)
         if (own->used[kind])
             own->rotation[kind] = rotary_tables(m, turning, names[kind], at, own->theta[kind]);
     own->mask[FULL] = m->mask;
-    if (own->used[SLIDING]) own->mask[SLIDING] = window(m, path, at);
+    if (own->used[SLIDING]) own->mask[SLIDING] = modernbert_window_mask(m, path, at);
 }
 
-static Str attend(Encoder *m, int layer, const char *path, Str x)
+static Str modernbert_attend(Encoder *m, int layer, const char *path, Str x)
 {
     Builder *b = m->b;
-    const Own *own = m->own;
+    const ModernbertOwn *own = m->own;
     int64_t C = m->n[K_HIDDEN];
-    Kind kind = own->kind[layer];
+    LayerKind kind = own->kind[layer];
     const char *inside = build_path(b, "%s.attn", path);
     Str qkv = layer_linear(b, build_path(b, "%s.attn.Wqkv", path), x, 3 * C, C);
     Str part[3] = { NODE(b, inside, "Split", qkv, INTS(b, C, C, C)) };
@@ -137,5 +138,5 @@ const Arch arch_modernbert = {
     .final_norm = "final_norm",
     .steps = { [HEAD_MASKED] = masked, [HEAD_SEQUENCE] = sequence, [HEAD_TOKEN] = tokens,
                [HEAD_ANSWER] = tokens, [HEAD_CHOICE] = sequence },
-    .configure = configure, .prepare = prepare, .attend = attend,
+    .configure = modernbert_configure, .prepare = modernbert_prepare, .attend = modernbert_attend,
 };

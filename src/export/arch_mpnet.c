@@ -18,7 +18,7 @@ static const Module modules[] = {
     { 0 },
 };
 
-static bool configure(Encoder *m, const Value *config, Err *err)
+static bool mpnet_configure(Encoder *m, const Value *config, Err *err)
 {
     int64_t *buckets = NEW(m->b->arena, int64_t);
     *buckets = value_int(value_get(config, "relative_attention_num_buckets"), 32);
@@ -30,7 +30,7 @@ static bool configure(Encoder *m, const Value *config, Err *err)
 }
 
 /* j - i of every query and key, [S, S] */
-static Str distances(Encoder *m, const char *path)
+static Str mpnet_distances(Encoder *m, const char *path)
 {
     Builder *b = m->b;
     Str end = NODE(b, path, "Squeeze", encoder_length(m), INTS(b, 0));
@@ -47,7 +47,7 @@ static Str to_int(Builder *b, const char *path, Str x)
 }
 
 /* 32 buckets: 16 for keys behind the query, 16 before it; 8 exact, 8 growing up to 128. */
-static Str bucket_of(Encoder *m, const char *path, Str distance)
+static Str mpnet_bucket_of(Encoder *m, const char *path, Str distance)
 {
     Builder *b = m->b;
     Str behind = to_int(b, path, NODE(b, path, "Greater", distance, build_int(b, 0)));
@@ -63,14 +63,14 @@ static Str bucket_of(Encoder *m, const char *path, Str distance)
     return NODE(b, path, "Add", side, NODE(b, path, "Where", near, far, large));
 }
 
-static void prepare(Encoder *m, Str hidden)
+static void mpnet_prepare(Encoder *m, Str hidden)
 {
     (void)hidden;
     Builder *b = m->b;
     const char *path = encoder_path(m, "encoder");
     const char *table = encoder_path(m, "encoder.relative_attention_bias");
     Str w = build_table(b, table, *(int64_t *)m->own, m->n[K_HEADS]);
-    Str bucket = bucket_of(m, path, distances(m, path));
+    Str bucket = mpnet_bucket_of(m, path, mpnet_distances(m, path));
     Str bias = NODE(b, path, "Transpose", NODE(b, table, "Gather", w, bucket));
     build_attr_ints(b, "perm", (int64_t[]){ 2, 0, 1 }, 3);
     m->mask = NODE(b, path, "Add", NODE(b, path, "Unsqueeze", bias, INTS(b, 0)), m->mask);
@@ -91,5 +91,5 @@ const Arch arch_mpnet = {
     .steps = { [HEAD_MASKED] = roberta_masked, [HEAD_SEQUENCE] = roberta_sequence,
                [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,
                [HEAD_CHOICE] = bert_sequence },
-    .configure = configure, .prepare = prepare,
+    .configure = mpnet_configure, .prepare = mpnet_prepare,
 };

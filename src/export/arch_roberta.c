@@ -6,19 +6,19 @@
 const Module roberta_lm_head[] = { { "lm_head", "*LMHead" }, { 0 } };
 const Module roberta_classifier[] = { { "classifier", "*ClassificationHead" }, { 0 } };
 
-const Step roberta_masked[] = {
-    { STEP_LINEAR, "lm_head.dense" },
-    { STEP_ACT, "lm_head", "gelu" }, /* a function there, whatever hidden_act says */
-    { STEP_NORM, "lm_head.layer_norm" },
-    { STEP_DECODE, "lm_head.decoder", "lm_head" },
+const ArchStep roberta_masked[] = {
+    { ARCH_STEP_LINEAR, "lm_head.dense" },
+    { ARCH_STEP_ACT, "lm_head", "gelu" }, /* a function there, whatever hidden_act says */
+    { ARCH_STEP_NORM, "lm_head.layer_norm" },
+    { ARCH_STEP_DECODE, "lm_head.decoder", "lm_head" },
     { 0 },
 };
 
-const Step roberta_sequence[] = {
-    { STEP_FIRST, "classifier" },
-    { STEP_LINEAR, "classifier.dense" },
-    { STEP_ACT, "classifier", "tanh" },
-    { STEP_LINEAR, "classifier.out_proj" },
+const ArchStep roberta_sequence[] = {
+    { ARCH_STEP_FIRST, "classifier" },
+    { ARCH_STEP_LINEAR, "classifier.dense" },
+    { ARCH_STEP_ACT, "classifier", "tanh" },
+    { ARCH_STEP_LINEAR, "classifier.out_proj" },
     { 0 },
 };
 

@@ -42,18 +42,18 @@ static const Rename jina_names[] = {
     .decide = "mlp.gate_proj", .up = "mlp.up_proj", .gate = "mlp", .act = "mlp.act_fn",         \
     .down = "mlp.down_proj"
 
-static const Step nomic_masked[] = {
-    { STEP_LINEAR, "cls.predictions.transform.dense" },
-    { STEP_ACT, "cls.predictions.transform.transform_act_fn" },
-    { STEP_NORM, "cls.predictions.transform.layer_norm" },
-    { STEP_DECODE, "cls.predictions.decoder", "cls.predictions" },
+static const ArchStep nomic_masked[] = {
+    { ARCH_STEP_LINEAR, "cls.predictions.transform.dense" },
+    { ARCH_STEP_ACT, "cls.predictions.transform.transform_act_fn" },
+    { ARCH_STEP_NORM, "cls.predictions.transform.layer_norm" },
+    { ARCH_STEP_DECODE, "cls.predictions.decoder", "cls.predictions" },
     { 0 },
 };
-static const Step gte_masked[] = {
-    { STEP_LINEAR, "lm_head.dense" },
-    { STEP_ACT, "lm_head", "gelu" },
-    { STEP_NORM, "lm_head.layer_norm" },
-    { STEP_DECODE, "lm_head.decoder" },
+static const ArchStep gte_masked[] = {
+    { ARCH_STEP_LINEAR, "lm_head.dense" },
+    { ARCH_STEP_ACT, "lm_head", "gelu" },
+    { ARCH_STEP_NORM, "lm_head.layer_norm" },
+    { ARCH_STEP_DECODE, "lm_head.decoder" },
     { 0 },
 };
 

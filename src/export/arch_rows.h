@@ -11,7 +11,7 @@ extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arc
 
 /* Layers of BERT's shape, which many families have kept to the letter (arch_bert.c). */
 extern const Module bert_modules[], bert_masked_modules[];
-extern const Step bert_masked[], bert_sequence[];
+extern const ArchStep bert_masked[], bert_sequence[];
 #define BERT_EMBEDDINGS                                                                         \
     { .words = "embeddings.word_embeddings", .positions = "embeddings.position_embeddings",     \
       .types = "embeddings.token_type_embeddings", .norm = "embeddings.LayerNorm" }
@@ -26,10 +26,10 @@ extern const Step bert_masked[], bert_sequence[];
     { .q = "attention.self.query", .k = "attention.self.key", .v = "attention.self.value",      \
       .attend = "attention.self", BERT_BEHIND_ATTENTION }
 /* Heads that are one linear on every token. */
-extern const Step steps_classify_tokens[], steps_answer[];
+extern const ArchStep steps_classify_tokens[], steps_answer[];
 /* RoBERTa's heads, which others took over (arch_roberta.c). */
 extern const Module roberta_lm_head[], roberta_classifier[];
 #define ROBERTA_HEADS { [HEAD_MASKED] = roberta_lm_head, [HEAD_SEQUENCE] = roberta_classifier }
-extern const Step roberta_masked[], roberta_sequence[];
+extern const ArchStep roberta_masked[], roberta_sequence[];
 
 #endif

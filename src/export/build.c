@@ -31,7 +31,7 @@ const char *build_path(Builder *b, const char *format, ...)
     return str_dup(b->arena, (Str){ text, (size_t)n });
 }
 
-static bool is_digit(char c)
+static bool build_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -41,12 +41,12 @@ static const char *scope_of(Builder *b, const char *path)
 {
     char *scope = str_format(b->arena, "%s%s", *path ? "/" : "", path);
     for (char *p = scope; *p; p++)
-        if (*p == '.' && !is_digit(p[1])) *p = '/';
+        if (*p == '.' && !build_is_digit(p[1])) *p = '/';
     return scope;
 }
 
 /* A name nobody has: "name", "name_1", "name_2". */
-static const char *unique(Builder *b, const char *name)
+static const char *build_unique_name(Builder *b, const char *name)
 {
     int *count = map_get(&b->names, str_of(name));
     if (!count) {
@@ -56,7 +56,7 @@ static const char *unique(Builder *b, const char *name)
     return str_format(b->arena, "%s_%d", name, ++*count);
 }
 
-static void *grow(Builder *b, void *old, int used, int *room, size_t size)
+static void *build_grow(Builder *b, void *old, int used, int *room, size_t size)
 {
     if (used < *room) return old;
     int more = MAX(*room * 2, 64);
@@ -76,9 +76,11 @@ static void put_tag(Builder *b, OnnxNode *n, const char *path)
 Str build_node(Builder *b, const char *path, const char *op, const Str *in, int n_in)
 {
     OnnxGraph *g = &b->graph;
-    g->node = grow(b, g->node, g->n_node, &b->node_room, sizeof *g->node);
+    g->node = build_grow(b, g->node, g->n_node, &b->node_room, sizeof *g->node);
+    b->path = build_grow(b, b->path, g->n_node, &b->path_room, sizeof *b->path);
+    b->path[g->n_node] = str_dup(b->arena, str_of(path));
     OnnxNode *n = &g->node[g->n_node++];
-    const char *name = unique(b, str_format(b->arena, "%s/%s", scope_of(b, path), op));
+    const char *name = build_unique_name(b, str_format(b->arena, "%s/%s", scope_of(b, path), op));
     *n = (OnnxNode){ .op = str_of(op), .name = str_of(name), .n_in = n_in };
     n->in = ARRAY(b->arena, Str, n_in + 1);
     memcpy(n->in, in, sizeof *in * (size_t)n_in);
@@ -86,7 +88,7 @@ Str build_node(Builder *b, const char *path, const char *op, const Str *in, int 
     return build_more(b);
 }
 
-static OnnxNode *last(Builder *b)
+static OnnxNode *build_last_node(Builder *b)
 {
     return &b->graph.node[b->graph.n_node - 1];
 }
@@ -94,17 +96,17 @@ static OnnxNode *last(Builder *b)
 Str build_more(Builder *b)
 {
     enum { MOST = 4 };
-    OnnxNode *n = last(b);
+    OnnxNode *n = build_last_node(b);
     if (!n->out) n->out = ARRAY(b->arena, Str, MOST);
     assert(n->n_out < MOST);
     Str out = str_of(str_format(b->arena, "%.*s_output_%d", STR_ARG(n->name), n->n_out));
     return n->out[n->n_out++] = out;
 }
 
-static OnnxAttr *add_attr(Builder *b, const char *name, AttrType type)
+static OnnxAttr *build_add_attr(Builder *b, const char *name, AttrType type)
 {
     enum { MOST = 4 };
-    OnnxNode *n = last(b);
+    OnnxNode *n = build_last_node(b);
     if (!n->attr) n->attr = ARRAY(b->arena, OnnxAttr, MOST);
     assert(n->n_attr < MOST);
     OnnxAttr *a = &n->attr[n->n_attr++];
@@ -114,12 +116,12 @@ static OnnxAttr *add_attr(Builder *b, const char *name, AttrType type)
 
 void build_attr_int(Builder *b, const char *name, int64_t i)
 {
-    add_attr(b, name, A_INT)->i = i;
+    build_add_attr(b, name, A_INT)->i = i;
 }
 
 void build_attr_ints(Builder *b, const char *name, const int64_t *list, size_t n)
 {
-    OnnxAttr *a = add_attr(b, name, A_INTS);
+    OnnxAttr *a = build_add_attr(b, name, A_INTS);
     a->n = n;
     a->ints = ARRAY(b->arena, int64_t, n);
     memcpy(a->ints, list, sizeof *list * n);
@@ -127,26 +129,26 @@ void build_attr_ints(Builder *b, const char *name, const int64_t *list, size_t n
 
 void build_attr_float(Builder *b, const char *name, float f)
 {
-    add_attr(b, name, A_FLOAT)->f = f;
+    build_add_attr(b, name, A_FLOAT)->f = f;
 }
 
 void build_attr_string(Builder *b, const char *name, const char *s)
 {
-    add_attr(b, name, A_STRING)->s = str_of(s);
+    build_add_attr(b, name, A_STRING)->s = str_of(s);
 }
 
 void build_domain(Builder *b, const char *domain)
 {
-    last(b)->domain = str_of(domain);
+    build_last_node(b)->domain = str_of(domain);
 }
 
 /* ---- initializers ---- */
-static OnnxTensor *add_init(Builder *b, const char *name, Weight weight)
+static OnnxTensor *build_add_init(Builder *b, const char *name, Weight weight)
 {
     OnnxGraph *g = &b->graph;
     int room = b->init_room;
-    g->init = grow(b, g->init, g->n_init, &room, sizeof *g->init);
-    b->weight = grow(b, b->weight, g->n_init, &b->init_room, sizeof *b->weight);
+    g->init = build_grow(b, g->init, g->n_init, &room, sizeof *g->init);
+    b->weight = build_grow(b, b->weight, g->n_init, &b->init_room, sizeof *b->weight);
     b->weight[g->n_init] = weight;
     OnnxTensor *t = &g->init[g->n_init++];
     *t = (OnnxTensor){ .name = str_of(name) };
@@ -159,27 +161,27 @@ static bool has_init(const Builder *b, const char *name)
     return map_get(&b->inits, str_of(name)) != NULL;
 }
 
-static Str constant(Builder *b, const char *name, Tensor t)
+static Str build_constant_of(Builder *b, const char *name, Tensor t)
 {
     if (has_init(b, name)) return str_of(name);
     size_t bytes = tensor_bytes(&t);
     const void *data = t.data;
     t.data = memcpy(arena_raw(b->arena, bytes + 1), data, bytes);
-    add_init(b, name, (Weight){ 0 })->t = t;
+    build_add_init(b, name, (Weight){ 0 })->t = t;
     return str_of(name);
 }
 
 Str build_float(Builder *b, double value)
 {
     float f = (float)value;
-    return constant(b, str_format(b->arena, "float.%.9g", (double)f),
-                    (Tensor){ .type = T_F32, .data = &f });
+    return build_constant_of(b, str_format(b->arena, "float.%.9g", (double)f),
+                             (Tensor){ .type = T_F32, .data = &f });
 }
 
 Str build_int(Builder *b, int64_t value)
 {
-    return constant(b, str_format(b->arena, "int.%lld", (long long)value),
-                    (Tensor){ .type = T_I64, .data = &value });
+    return build_constant_of(b, str_format(b->arena, "int.%lld", (long long)value),
+                             (Tensor){ .type = T_I64, .data = &value });
 }
 
 Str build_ints(Builder *b, const int64_t *list, size_t n)
@@ -189,18 +191,19 @@ Str build_ints(Builder *b, const int64_t *list, size_t n)
     for (size_t i = 0; i < n; i++) buf_printf(&text, "%c%lld", i ? ',' : '.', (long long)list[i]);
     const char *name = str_dup(b->arena, buf_view(&text));
     buf_free(&text);
-    return constant(b, name, (Tensor){ .type = T_I64, .rank = 1, .dim = { (int64_t)n },
+    return build_constant_of(b, name, (Tensor){ .type = T_I64, .rank = 1, .dim = { (int64_t)n },
                                        .data = (void *)list });
 }
 
 Str build_floats(Builder *b, const char *name, float *data, int64_t rows, int64_t columns)
 {
-    return constant(b, name,
-                    (Tensor){ .type = T_F32, .rank = 2, .dim = { rows, columns }, .data = data });
+    return build_constant_of(
+        b, name, (Tensor){ .type = T_F32, .rank = 2, .dim = { rows, columns }, .data = data });
 }
 
 /* ---- weights of the checkpoint ---- */
-static const SafeTensor *lookup(Builder *b, const char *prefix, const char *path, const char *leaf)
+static const SafeTensor *build_find_weight(Builder *b, const char *prefix, const char *path,
+                                           const char *leaf)
 {
     const char *name = str_format(b->arena, "%s%s%s%s", prefix, path, *path ? "." : "", leaf);
     return safetensors_find(b->weights, str_of(name));
@@ -210,9 +213,9 @@ static const SafeTensor *lookup(Builder *b, const char *prefix, const char *path
 static const SafeTensor *find_named(Builder *b, const char *path, const char *leaf)
 {
     size_t n = strlen(b->base);
-    if (strncmp(path, b->base, n) != 0) return lookup(b, "", path, leaf);
-    const SafeTensor *t = lookup(b, b->prefix, path + n, leaf);
-    return t ? t : lookup(b, "", path + n, leaf);
+    if (strncmp(path, b->base, n) != 0) return build_find_weight(b, "", path, leaf);
+    const SafeTensor *t = build_find_weight(b, b->prefix, path + n, leaf);
+    return t ? t : build_find_weight(b, "", path + n, leaf);
 }
 
 const SafeTensor *build_find(Builder *b, const char *path, const char *leaf)
@@ -256,8 +259,8 @@ static bool refuse_missing(Builder *b, const char *path, const char *leaf, const
     return false;
 }
 
-static bool usable(Builder *b, const SafeTensor *t, const char *path, const char *leaf, int rank,
-                   const int64_t *dim)
+static bool build_weight_fits(Builder *b, const SafeTensor *t, const char *path, const char *leaf,
+                              int rank, const int64_t *dim)
 {
     char wanted[128], found[128];
     show_dims(wanted, rank, dim);
@@ -280,7 +283,7 @@ static Str add_weight(Builder *b, const char *path, const char *name, Weight w)
     for (int i = 0; i < t.rank; i++) t.dim[i] = w.from->dim[w.transposed ? 1 - i : i];
     bool half = t.rank > 1 && (b->stored == T_F16 || b->stored == T_BF16);
     if (half) t.type = b->stored;
-    add_init(b, name, w)->t = t;
+    build_add_init(b, name, w)->t = t;
     if (!half) return str_of(name);
     Str wide = NODE(b, path, "Cast", str_of(name));
     build_attr_int(b, "to", T_F32);
@@ -299,7 +302,8 @@ Str build_weight(Builder *b, const char *path, const char *leaf, int rank, const
 {
     const char *name = str_format(b->arena, "%s%s%s", path, *path ? "." : "", leaf);
     const SafeTensor *t = build_find(b, path, leaf);
-    if (!usable(b, t, path, leaf, rank, dim) || has_init(b, name)) return known_weight(b, name);
+    if (!build_weight_fits(b, t, path, leaf, rank, dim) || has_init(b, name))
+        return known_weight(b, name);
     return add_weight(b, path, name, (Weight){ t, false });
 }
 
@@ -313,7 +317,7 @@ Str build_matrix(Builder *b, const char *path, int64_t out, int64_t in)
 {
     const char *name = str_format(b->arena, "%s.weight.T", path);
     const SafeTensor *t = build_find(b, path, "weight");
-    if (!usable(b, t, path, "weight", 2, (int64_t[]){ out, in }) || has_init(b, name))
+    if (!build_weight_fits(b, t, path, "weight", 2, (int64_t[]){ out, in }) || has_init(b, name))
         return known_weight(b, name);
     return add_weight(b, path, name, (Weight){ t, true });
 }
@@ -324,8 +328,8 @@ enum { MOST_IO = 8 };
 static const char *const plain[] = { "batch_size", "sequence_length" };
 static const char *const chosen[] = { "batch_size", "num_choices", "sequence_length" };
 
-static OnnxValue described(const Builder *b, DType type, const char *name, int rank,
-                           const int64_t *dim, const char *const *symbols)
+static OnnxValue build_value_info(const Builder *b, DType type, const char *name, int rank,
+                                  const int64_t *dim, const char *const *symbols)
 {
     OnnxValue v = { .name = str_of(name), .type = type, .rank = rank };
     for (int i = 0; i < rank; i++) {
@@ -345,7 +349,7 @@ void build_input(Builder *b, const char *name, int rank, const int64_t *dim)
     OnnxGraph *g = &b->graph;
     if (!g->in) g->in = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_in < MOST_IO);
-    g->in[g->n_in++] = described(b, T_I64, name, rank, dim,
+    g->in[g->n_in++] = build_value_info(b, T_I64, name, rank, dim,
                                 rank == 3 && dim[2] == DIM_UNKNOWN ? chosen : plain);
 }
 
@@ -356,7 +360,7 @@ void build_output(Builder *b, Str value, const char *name, int rank, const int64
     if (!g->out) g->out = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_out < MOST_IO);
     bool choices = g->n_in && g->in[0].rank == 3;
-    g->out[g->n_out++] = described(b, T_F32, name, rank, dim, choices ? chosen : plain);
+    g->out[g->n_out++] = build_value_info(b, T_F32, name, rank, dim, choices ? chosen : plain);
     for (int i = 0; i < g->n_node; i++) {
         OnnxNode *n = &g->node[i];
         for (int k = 0; k < n->n_in; k++)

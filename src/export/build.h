@@ -43,8 +43,9 @@ typedef struct Builder {
     DType stored;           /* of matrices; T_F16, T_BF16: a Cast stands before whoever reads them */
     int64_t batch, length;  /* of the inputs; 0: any */
     OnnxGraph graph;
+    const char **path;      /* one per node: the module that it was made under */
     Weight *weight;         /* one per initializer */
-    int node_room, init_room;
+    int node_room, path_room, init_room;
     Map names;              /* of nodes, to how often */
     Map inits;              /* names of initializers */
     Map torch;              /* paths of norms and tables, to their class: "LayerNorm" */
@@ -92,7 +93,7 @@ void build_output(Builder *, Str value, const char *name, int rank, const int64_
 
 /* A path that is an nn.LayerNorm or an nn.Embedding. */
 void build_torch_module(Builder *, const char *path, const char *class_name);
-/* The tag of a module path, "/BertModel/BertEncoder/BertLayer.0"; rule 2 of the notes on tags. */
+/* The tag of a module path, "/BertModel/BertEncoder/BertLayer.0". */
 const char *build_tag(Builder *, const char *path);
 
 #endif

@@ -21,7 +21,7 @@ static const KeyRow keys[K_COUNT] = {
     [K_EMBEDDING] = { "embedding_size", 0, 1, WIDE },
 };
 
-static bool wrong(const char *key, const Value *v, const char *wanted, Err *err)
+static bool config_wrong_value(const char *key, const Value *v, const char *wanted, Err *err)
 {
     return fail(err, EF_BAD_MODEL, "config.json: %s: found %s, wanted %s", key,
                 value_kind_name(v->kind), wanted);
@@ -34,7 +34,7 @@ static bool read_number(Encoder *m, const Value *config, ConfigKey k, Err *err)
     m->n[k] = m->arch->otherwise[k] ? m->arch->otherwise[k] : keys[k].otherwise;
     if (k == K_EMBEDDING) m->n[k] = m->arch->otherwise[k] ? m->n[k] : m->n[K_HIDDEN];
     if (!v || v->kind == V_NULL) return true;
-    if (v->kind != V_INT) return wrong(name, v, "a whole number", err);
+    if (v->kind != V_INT) return config_wrong_value(name, v, "a whole number", err);
     if (v->i < keys[k].least || v->i > keys[k].most)
         return fail(err, EF_BAD_MODEL, "config.json: %s: found %lld, wanted %lld to %lld", name,
                     (long long)v->i, (long long)keys[k].least, (long long)keys[k].most);
@@ -49,15 +49,16 @@ static bool read_eps(Encoder *m, const Value *config, Err *err)
     m->eps = m->arch->eps;
     if (!*name || !v || v->kind == V_NULL) return true;
     m->eps = value_float(v, -1);
-    return m->eps >= 0 || wrong(name, v, "a number from 0", err);
+    return m->eps >= 0 || config_wrong_value(name, v, "a number from 0", err);
 }
 
-static bool read_activation(Encoder *m, const Value *config, Err *err)
+static bool config_read_activation(Encoder *m, const Value *config, Err *err)
 {
     const char *name = m->arch->act_key ? m->arch->act_key : "hidden_act";
     const Value *v = value_get(config, name);
     Str act = str_of(m->arch->act ? m->arch->act : "gelu");
-    if (v && v->kind != V_NULL && v->kind != V_STR) return wrong(name, v, "a string", err);
+    if (v && v->kind != V_NULL && v->kind != V_STR)
+        return config_wrong_value(name, v, "a string", err);
     act = value_str(v, act);
     m->act = activation_find(act);
     return m->act || fail(err, EF_UNSUPPORTED, "config.json: %s: found \"%.*s\", wanted %s", name,
@@ -74,7 +75,7 @@ static bool read_rotary(Encoder *m, const Value *config, Err *err)
 }
 
 /* Forms that change what the layers compute. */
-static bool refuse(Encoder *m, const Value *config, Err *err)
+static bool config_refuse_forms(Encoder *m, const Value *config, Err *err)
 {
     Str kind = value_str(value_get(config, "position_embedding_type"), STR("absolute"));
     bool rotary = m->arch->theta && str_is(kind, "rotary"); /* families that have both */
@@ -97,7 +98,7 @@ bool encoder_configure(Encoder *m, const Value *config, Err *err)
     if (m->n[K_HIDDEN] % m->n[K_HEADS])
         return fail(err, EF_BAD_MODEL, "config.json: a hidden size of %lld does not divide into "
                     "%lld heads", (long long)m->n[K_HIDDEN], (long long)m->n[K_HEADS]);
-    return refuse(m, config, err) && read_eps(m, config, err) && read_activation(m, config, err) &&
-           read_rotary(m, config, err) &&
+    return config_refuse_forms(m, config, err) && read_eps(m, config, err) &&
+           config_read_activation(m, config, err) && read_rotary(m, config, err) &&
            (!m->arch->configure || m->arch->configure(m, config, err));
 }

@@ -10,13 +10,13 @@ const char *encoder_path(Encoder *m, const char *inner)
     return str_dup(m->b->arena, (Str){ m->b->base, n ? n - 1 : 0 });
 }
 
-static const char *below(Encoder *m, const char *layer, const char *inner)
+static const char *path_below(Encoder *m, const char *layer, const char *inner)
 {
     return *inner ? build_path(m->b, "%s.%s", layer, inner) : layer;
 }
 
 /* The module a path lies in: "embeddings.norm" is in "embeddings". */
-static const char *parent(Encoder *m, const char *path)
+static const char *path_parent(Encoder *m, const char *path)
 {
     const char *dot = strrchr(path, '.');
     return str_dup(m->b->arena, (Str){ path, dot ? (size_t)(dot - path) : 0 });
@@ -40,7 +40,7 @@ Str encoder_counted(Encoder *m, const char *path)
 Str encoder_length(Encoder *m)
 {
     if (m->length.n) return m->length;
-    const char *path = parent(m, encoder_path(m, m->arch->embeddings.words));
+    const char *path = path_parent(m, encoder_path(m, m->arch->embeddings.words));
     Str shape = NODE(m->b, path, "Shape", m->ids);
     return m->length = NODE(m->b, path, "Gather", shape, INTS(m->b, 1));
 }
@@ -74,12 +74,12 @@ Str encoder_norm(Encoder *m, const char *path, Str x, int64_t width)
     return (m->arch->rms_norm ? layer_rms_norm : layer_norm)(m->b, path, x, width, m->eps);
 }
 
-static Str embed(Encoder *m)
+static Str encoder_embed(Encoder *m)
 {
     Builder *b = m->b;
     const EmbeddingPaths *e = &m->arch->embeddings;
     int64_t width = m->n[K_EMBEDDING];
-    const char *words = encoder_path(m, e->words), *inside = parent(m, words);
+    const char *words = encoder_path(m, e->words), *inside = path_parent(m, words);
     Str table = build_table(b, words, m->n[K_VOCAB], width);
     Str x = NODE(b, words, "Gather", table, m->ids);
     if (m->arch->words) x = m->arch->words(m, inside, x);
@@ -108,44 +108,44 @@ static void write_rotation(Encoder *m)
     m->rotation = rotary_tables(m, path, "inv_freq", rotary_places(m, path), m->theta);
 }
 
-static Str attention(Encoder *m, int layer, const char *path, Str x)
+static Str encoder_attention(Encoder *m, int layer, const char *path, Str x)
 {
     const LayerPaths *p = &m->arch->paths;
     if (m->arch->attend) return m->arch->attend(m, layer, path, x);
     int64_t C = m->n[K_HIDDEN];
-    const char *inside = below(m, path, p->attend);
-    Str q = layer_linear(m->b, below(m, path, p->q), x, C, C);
+    const char *inside = path_below(m, path, p->attend);
+    Str q = layer_linear(m->b, path_below(m, path, p->q), x, C, C);
     q = layer_split(m, inside, q, perm_tokens);
-    Str k = layer_linear(m->b, below(m, path, p->k), x, C, C);
+    Str k = layer_linear(m->b, path_below(m, path, p->k), x, C, C);
     k = layer_split(m, inside, k, m->theta ? perm_tokens : perm_columns);
     if (m->theta) {
         q = rotary_turn(m, inside, q, &m->rotation);
         k = NODE(m->b, inside, "Transpose", rotary_turn(m, inside, k, &m->rotation));
         build_attr_ints(m->b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
     }
-    Str v = layer_linear(m->b, below(m, path, p->v), x, C, C);
+    Str v = layer_linear(m->b, path_below(m, path, p->v), x, C, C);
     v = layer_split(m, inside, v, perm_tokens);
     return encoder_attend(m, inside, q, k, v, m->mask);
 }
 
 /* The half that decides goes through the activation, the other is let through by it. */
-static Str gated(Encoder *m, const char *path, Str x)
+static Str encoder_gated(Encoder *m, const char *path, Str x)
 {
     const LayerPaths *p = &m->arch->paths;
     Builder *b = m->b;
     int64_t C = m->n[K_HIDDEN], F = m->n[K_INNER];
-    const char *inside = below(m, path, p->gate);
+    const char *inside = path_below(m, path, p->gate);
     Str decide, through;
     if (p->decide) {
-        decide = layer_linear(b, below(m, path, p->decide), x, F, C);
-        through = layer_linear(b, below(m, path, p->up), x, F, C);
+        decide = layer_linear(b, path_below(m, path, p->decide), x, F, C);
+        through = layer_linear(b, path_below(m, path, p->up), x, F, C);
     } else {
-        Str both = layer_linear(b, below(m, path, p->up), x, 2 * F, C);
+        Str both = layer_linear(b, path_below(m, path, p->up), x, 2 * F, C);
         decide = NODE(b, inside, "Split", both, INTS(b, F, F));
         build_attr_int(b, "axis", -1);
         through = build_more(b);
     }
-    return NODE(b, inside, "Mul", m->act->write(b, below(m, path, p->act), decide), through);
+    return NODE(b, inside, "Mul", m->act->write(b, path_below(m, path, p->act), decide), through);
 }
 
 static Str feed_forward(Encoder *m, const char *path, Str x)
@@ -154,42 +154,43 @@ static Str feed_forward(Encoder *m, const char *path, Str x)
     int64_t C = m->n[K_HIDDEN], F = m->n[K_INNER];
     Str y;
     if (p->gate) {
-        y = gated(m, path, x);
+        y = encoder_gated(m, path, x);
     } else {
-        y = layer_linear(m->b, below(m, path, p->up), x, F, C);
-        y = m->act->write(m->b, below(m, path, p->act), y);
+        y = layer_linear(m->b, path_below(m, path, p->up), x, F, C);
+        y = m->act->write(m->b, path_below(m, path, p->act), y);
     }
-    return layer_linear(m->b, below(m, path, p->down), y, C, F);
+    return layer_linear(m->b, path_below(m, path, p->down), y, C, F);
 }
 
-static Str normed(Encoder *m, const char *path, Str x)
+static Str encoder_norm_at(Encoder *m, const char *path, Str x)
 {
     return encoder_norm(m, path, x, m->n[K_HIDDEN]);
 }
 
 /* What a half of a layer made, added to what went in; and the norm, where it stands behind. */
-static Str joined(Encoder *m, const char *sum, const char *norm, Str y, Str x)
+static Str encoder_join_residual(Encoder *m, const char *sum, const char *norm, Str y, Str x)
 {
     if (!m->arch->pre_norm && m->b->contrib)
         return layer_skip_norm(m->b, norm, y, x, m->n[K_HIDDEN], m->eps);
     x = NODE(m->b, sum, "Add", y, x);
-    return m->arch->pre_norm ? x : normed(m, norm, x);
+    return m->arch->pre_norm ? x : encoder_norm_at(m, norm, x);
 }
 
-static Str layer(Encoder *m, int i, Str x)
+static Str encoder_one_layer(Encoder *m, int i, Str x)
 {
     const LayerPaths *p = &m->arch->paths;
     Builder *b = m->b;
     const char *path = encoder_path(m, m->arch->layer_path ? m->arch->layer_path(m, i)
                                                          : build_path(b, m->arch->layer, i));
-    const char *norm1 = below(m, path, p->norm1), *norm2 = below(m, path, p->norm2);
+    const char *norm1 = path_below(m, path, p->norm1), *norm2 = path_below(m, path, p->norm2);
     bool first = m->arch->pre_norm && i == 0 && !build_find(b, norm1, "weight");
-    Str in = m->arch->pre_norm && !first ? normed(m, norm1, x) : x;
-    Str y = layer_linear(b, below(m, path, p->out), attention(m, i, path, in), m->n[K_HIDDEN],
-                         m->n[K_HIDDEN]);
-    x = joined(m, below(m, path, p->sum1), norm1, y, x);
-    in = m->arch->pre_norm ? normed(m, norm2, x) : x;
-    return joined(m, below(m, path, p->sum2), norm2, feed_forward(m, path, in), x);
+    Str in = m->arch->pre_norm && !first ? encoder_norm_at(m, norm1, x) : x;
+    Str y = layer_linear(b, path_below(m, path, p->out), encoder_attention(m, i, path, in),
+                         m->n[K_HIDDEN], m->n[K_HIDDEN]);
+    x = encoder_join_residual(m, path_below(m, path, p->sum1), norm1, y, x);
+    in = m->arch->pre_norm ? encoder_norm_at(m, norm2, x) : x;
+    return encoder_join_residual(m, path_below(m, path, p->sum2), norm2, feed_forward(m, path, in),
+                                 x);
 }
 
 /* [B, N, S] of several choices becomes [B * N, S] */
@@ -213,12 +214,12 @@ bool encoder_write(Encoder *m, Err *err)
     if (m->arch->boxes) build_input(b, "bbox", 3, (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN, 4 });
     m->attended = take_input(m, "attention_mask");
     if (m->types == TYPES_INPUT && m->n[K_TYPES] > 0) m->kinds = take_input(m, "token_type_ids");
-    Str x = embed(m);
+    Str x = encoder_embed(m);
     write_mask(m);
     if (m->arch->prepare) m->arch->prepare(m, x);
     if (m->theta) write_rotation(m);
-    for (int i = 0; i < m->n[K_LAYERS] && build_ok(b); i++) x = layer(m, i, x);
-    if (m->arch->final_norm) x = normed(m, encoder_path(m, m->arch->final_norm), x);
+    for (int i = 0; i < m->n[K_LAYERS] && build_ok(b); i++) x = encoder_one_layer(m, i, x);
+    if (m->arch->final_norm) x = encoder_norm_at(m, encoder_path(m, m->arch->final_norm), x);
     if (m->finish) m->finish(m, x);
     else head_write(m, x);
     return build_ok(b);

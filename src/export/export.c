@@ -32,7 +32,7 @@ struct ExportWork {
 };
 
 /* A step of the report is through. */
-static void mark(Export *e, HtpStep step)
+static void export_mark_step(Export *e, HtpStep step)
 {
     double now = now_seconds(), took = now - e->work->last;
     e->work->run.took[step] = took > 1e-5 ? took : 0;
@@ -40,7 +40,7 @@ static void mark(Export *e, HtpStep step)
     e->work->last = now;
 }
 
-static bool read_config(Export *e, Err *err)
+static bool export_read_config(Export *e, Err *err)
 {
     Str text;
     const char *path = path_join(&e->arena, e->encoder, STR("config.json"));
@@ -55,7 +55,7 @@ static bool read_config(Export *e, Err *err)
 }
 
 /* Before anything else is asked of the folder: those given by mistake lack more than weights. */
-static bool find_weights(Export *e, Err *err)
+static bool export_find_weights(Export *e, Err *err)
 {
     static const char *const written[] = { "model.onnx", "model_quantized.onnx",
                                            "onnx/model.onnx" };
@@ -186,7 +186,8 @@ bool export_open(Export *e, Err *err)
     e->work->begin = e->work->last = now_seconds();
     if (!check_options(e, err) || !files_source(e, err)) return false;
     e->encoder = e->folder;
-    if (!find_sentence(e, err) || !find_weights(e, err) || !read_config(e, err)) return false;
+    if (!find_sentence(e, err) || !export_find_weights(e, err) || !export_read_config(e, err))
+        return false;
     if (!files_target(e, err)) return false;
     const Arch *arch = known_arch(e, err);
     const char *wanted = e->work->sentence ? "feature-extraction" : e->task;
@@ -203,14 +204,14 @@ bool export_open(Export *e, Err *err)
     if (!checkpoint_open(&e->arena, weights, &e->work->weights, err)) return false;
     count_parameters(e);
     weights_rename(&e->arena, &e->work->weights, arch->renames);
-    mark(e, STEP_PREPARE);
-    mark(e, STEP_INPUTS);
+    export_mark_step(e, STEP_PREPARE);
+    export_mark_step(e, STEP_INPUTS);
     return !e->work->sentence ||
            sentence_weights(e->work->sentence, &e->arena, &e->work->weights, err);
 }
 
 /* More weights than protobuf can hold: they go beside the file. */
-static bool spills(const Export *e)
+static bool export_spills(const Export *e)
 {
     return weights_total(&e->work->builder) > (e->most_inside ? e->most_inside : MOST_INSIDE);
 }
@@ -221,7 +222,7 @@ static bool add_metadata(Export *e, Err *err)
     OnnxModel *m = &e->work->model;
     HfSource from = { .folder = e->folder, .encoder = e->encoder, .task = e->task_name,
                       .name = e->cached ? e->model : NULL, .model = m,
-                      .level = MAX(e->optimize, 1), .external = spills(e),
+                      .level = MAX(e->optimize, 1), .external = export_spills(e),
                       .tokenizer = e->include_tokenizer, .tokenizer_from = e->tokenizer_from };
     if (e->no_metadata) return true;
     if (!hf_metadata_make(&e->arena, &from, &m->meta, &m->n_meta, err)) return false;
@@ -244,11 +245,11 @@ bool export_build(Export *e, Err *err)
         .producer = STR("encoderfile"), .producer_version = STR(EF_VERSION),
         .opset = opset, .n_opset = b->contrib ? 2 : 1, .graph = b->graph,
     };
-    mark(e, STEP_HIERARCHY);
+    export_mark_step(e, STEP_HIERARCHY);
     return add_metadata(e, err);
 }
 
-static bool finish(FileWriter *w, bool ok, Err *err)
+static bool export_close_file(FileWriter *w, bool ok, Err *err)
 {
     if (ok) return writer_commit(w, err);
     writer_abort(w);
@@ -256,7 +257,7 @@ static bool finish(FileWriter *w, bool ok, Err *err)
 }
 
 /* Weights that would make the file too large for protobuf lie beside it. */
-static bool write_beside(Export *e, Err *err)
+static bool export_write_beside(Export *e, Err *err)
 {
     FileWriter w;
     const char *path = str_format(&e->arena, "%s_data", e->onnx);
@@ -264,7 +265,7 @@ static bool write_beside(Export *e, Err *err)
     w.copy = true; /* of the checkpoint, which stays */
     bool ok = weights_external(&e->work->builder, path_name(path), &w, err);
     uint64_t size = w.written;
-    if (!finish(&w, ok, err)) return false;
+    if (!export_close_file(&w, ok, err)) return false;
     files_note(e, path_name(path).p, size);
     return true;
 }
@@ -277,16 +278,16 @@ bool export_write(Export *e, Err *err)
     work->builder.progress = &bar;
     progress_start(&bar, path_name(e->onnx).p, weights_total(&work->builder));
     if (!dir_make_parents(e->onnx, err)) return false;
-    if (spills(e) && !write_beside(e, err)) return false;
+    if (export_spills(e) && !export_write_beside(e, err)) return false;
     if (!writer_open(&w, &e->arena, e->onnx, 0644, err)) return false;
     w.copy = true; /* of the checkpoint, which stays */
     bool ok = onnx_write_file(&w, &work->model, weights_pour, &work->builder, err);
     uint64_t size = w.written;
     progress_end(&bar);
-    if (!finish(&w, ok, err)) return false;
+    if (!export_close_file(&w, ok, err)) return false;
     work->onnx_size = size;
     files_note(e, path_name(e->onnx).p, size);
-    mark(e, STEP_ONNX);
+    export_mark_step(e, STEP_ONNX);
     return true;
 }
 
@@ -300,7 +301,7 @@ bool export_map(Export *e, Mapping *out, Err *err)
     return false;
 }
 
-static bool write_json(Export *e, const char *name, const Value *root, Err *err)
+static bool export_write_json(Export *e, const char *name, const Value *root, Err *err)
 {
     Buf text = { 0 };
     json_write_pretty(&text, root);
@@ -322,7 +323,7 @@ static bool write_metadata(Export *e, Err *err)
     value_add(&root, "modelexport_version", value_of_str(STR(EF_VERSION)));
     value_add(&root, "task", value_of_str(str_of(e->task_name)));
     value_add(&root, "opset", value_of_int(e->opset));
-    return write_json(e, "export_metadata.json", &root, err);
+    return export_write_json(e, "export_metadata.json", &root, err);
 }
 
 static const char *beside_onnx(Export *e, const char *ending)
@@ -348,16 +349,16 @@ static bool write_hierarchy(Export *e, Err *err)
     ExportWork *w = e->work;
     HtpRun *run = &w->run;
     w->last = now_seconds();
-    htp_by_names(&e->arena, &w->builder.graph, &w->builder, &w->htp);
-    mark(e, STEP_TAGGING);
-    mark(e, STEP_INJECTION);
+    htp_by_builder(&e->arena, &w->builder, &w->htp);
+    export_mark_step(e, STEP_TAGGING);
+    export_mark_step(e, STEP_INJECTION);
     run->e = e, run->htp = &w->htp, run->started = w->started;
     run->seconds = now_seconds() - w->begin, run->onnx_size = w->onnx_size;
     run->total_modules = htp_total_modules(&w->htp, &w->builder);
     run->report = e->report ? beside_onnx(e, "_htp_export_report.md") : NULL;
     if (run->report && !write_report(e, run, err)) return false;
     Value root = htp_sidecar(run);
-    return write_json(e, e->sidecar, &root, err);
+    return export_write_json(e, e->sidecar, &root, err);
 }
 
 void export_show(const Export *e, Buf *out)
@@ -374,7 +375,7 @@ static bool find_written(void *context, Str location, Str *bytes, Err *err)
     return true;
 }
 
-static bool draw(Export *e, Str file, Mapping *data, Err *err)
+static bool export_draw_graphml(Export *e, Str file, Mapping *data, Err *err)
 {
     OnnxModel m;
     GraphmlExport g = { .onnx = e->onnx, .htp = e->sidecar };
@@ -395,7 +396,7 @@ bool export_graphml(Export *e, Err *err)
     const char *beside = str_format(&e->arena, "%s_data", e->onnx);
     if (!file_map(e->onnx, &file, err)) return false;
     bool ok = !file_is(beside) || file_map(beside, &data, err);
-    ok = ok && draw(e, (Str){ (const char *)file.p, file.n }, &data, err);
+    ok = ok && export_draw_graphml(e, (Str){ (const char *)file.p, file.n }, &data, err);
     file_unmap(&file), file_unmap(&data);
     return ok;
 }

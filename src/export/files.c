@@ -39,7 +39,7 @@ static const char *hub_folder(Arena *arena)
 }
 
 /* The snapshot of ORG/NAME, or NULL. */
-static const char *cached(Export *e)
+static const char *files_find_cached(Export *e)
 {
     Arena *arena = &e->arena;
     Buf name = { 0 };
@@ -87,7 +87,7 @@ bool files_source(Export *e, Err *err)
     e->folder = e->model;
     if (dir_is(e->model)) return true;
     if (file_is(e->model)) return source_file(e, err);
-    e->folder = looks_like_name(e->model) ? cached(e) : NULL;
+    e->folder = looks_like_name(e->model) ? files_find_cached(e) : NULL;
     e->cached = e->folder != NULL;
     if (e->cached) return true;
     return fail(err, EF_NOT_FOUND, "%s: neither a folder nor in %s; nothing is downloaded here, "

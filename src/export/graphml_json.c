@@ -58,7 +58,7 @@ static void put_float(Buf *b, float f)
     else put_typed(b, "float", (Str){ (const char *)&f, sizeof f });
 }
 
-static void put_floats(Buf *b, const OnnxAttr *a)
+static void graphml_json_put_floats(Buf *b, const OnnxAttr *a)
 {
     bool plain = a->n > 0;
     for (size_t i = 0; i < a->n; i++) plain = plain && plain_float(a->floats[i]);
@@ -71,7 +71,7 @@ static void put_floats(Buf *b, const OnnxAttr *a)
     buf_char(b, ']');
 }
 
-static void put_ints(Buf *b, const OnnxAttr *a)
+static void graphml_json_put_ints(Buf *b, const OnnxAttr *a)
 {
     if (!a->n) return put_typed(b, "ints", (Str){ 0 });
     for (size_t i = 0; i < a->n; i++)
@@ -95,7 +95,7 @@ static void put_strings(Buf *b, const OnnxAttr *a)
     buf_char(b, ']');
 }
 
-static void put_tensor(Buf *b, const OnnxTensor *t)
+static void graphml_json_put_tensor(Buf *b, const OnnxTensor *t)
 {
     buf_puts(b, "{\"tensor_type\":\"onnx_tensor\",\"name\":");
     json_write_string(b, t->name);
@@ -127,9 +127,9 @@ static bool put_attr(Buf *b, const OnnxAttr *a, Err *err)
     case A_FLOAT: put_float(b, a->f); break;
     case A_INT: buf_printf(b, "%lld", (long long)a->i); break;
     case A_STRING: put_string(b, a->s); break;
-    case A_TENSOR: put_tensor(b, a->t); break;
-    case A_FLOATS: put_floats(b, a); break;
-    case A_INTS: put_ints(b, a); break;
+    case A_TENSOR: graphml_json_put_tensor(b, a->t); break;
+    case A_FLOATS: graphml_json_put_floats(b, a); break;
+    case A_INTS: graphml_json_put_ints(b, a); break;
     case A_STRINGS: put_strings(b, a); break;
     case A_GRAPH:
     case A_GRAPHS: put_graphs(b, a); break;
@@ -137,7 +137,7 @@ static bool put_attr(Buf *b, const OnnxAttr *a, Err *err)
         buf_puts(b, "{\"attr_type\":\"tensors\",\"values\":[");
         for (size_t i = 0; i < a->n; i++) {
             if (i) buf_char(b, ',');
-            put_tensor(b, &a->t[i]);
+            graphml_json_put_tensor(b, &a->t[i]);
         }
         buf_puts(b, "]}");
         break;
@@ -171,7 +171,7 @@ static bool bytes_of(Arena *arena, const Value *v, const char *key, Str *bytes, 
     return fail(err, EF_BAD_MODEL, "%s: wanted base64", key);
 }
 
-static bool read_dims(const Value *list, Tensor *t, Err *err)
+static bool graphml_json_read_dims(const Value *list, Tensor *t, Err *err)
 {
     if (!list || list->kind != V_LIST || list->list.n > MAX_RANK)
         return fail(err, EF_BAD_MODEL, "dims: wanted a list of at most %d numbers", MAX_RANK);
@@ -183,7 +183,7 @@ static bool read_dims(const Value *list, Tensor *t, Err *err)
     return tensor_sane(t, err);
 }
 
-static bool read_tensor(Arena *arena, const Value *v, OnnxTensor *t, Err *err)
+static bool graphml_json_read_tensor(Arena *arena, const Value *v, OnnxTensor *t, Err *err)
 {
     Str bytes;
     int64_t type = value_int(value_get(v, "data_type"), 0);
@@ -192,7 +192,7 @@ static bool read_tensor(Arena *arena, const Value *v, OnnxTensor *t, Err *err)
     if (!dtype_size(t->t.type))
         return fail(err, EF_UNSUPPORTED, "data_type: found %lld, wanted a number type",
                     (long long)type);
-    if (!read_dims(value_get(v, "dims"), &t->t, err)) return false;
+    if (!graphml_json_read_dims(value_get(v, "dims"), &t->t, err)) return false;
     if (!bytes_of(arena, v, "data_b64", &bytes, err)) return false;
     if (bytes.n != tensor_bytes(&t->t))
         return fail(err, EF_BAD_MODEL, "tensor: found %zu bytes, wanted %zu", bytes.n,
@@ -207,11 +207,11 @@ static bool read_tensors(Arena *arena, const Value *list, OnnxAttr *a, Err *err)
     a->n = list->list.n;
     a->t = ARRAY(arena, OnnxTensor, a->n + 1);
     for (size_t i = 0; i < a->n; i++)
-        if (!read_tensor(arena, &list->list.items[i], &a->t[i], err)) return false;
+        if (!graphml_json_read_tensor(arena, &list->list.items[i], &a->t[i], err)) return false;
     return true;
 }
 
-static bool read_graphs(Arena *arena, const Value *list, OnnxAttr *a, Err *err)
+static bool graphml_json_read_graphs(Arena *arena, const Value *list, OnnxAttr *a, Err *err)
 {
     Str bytes;
     if (!list || list->kind != V_LIST) return fail(err, EF_BAD_MODEL, "graphs_b64: wanted a list");
@@ -227,7 +227,7 @@ static bool read_graphs(Arena *arena, const Value *list, OnnxAttr *a, Err *err)
 }
 
 /* [{...}, "text"]: text, or an object around bytes. */
-static bool read_strings(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
+static bool graphml_json_read_strings(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
 {
     a->type = A_STRINGS, a->n = v->list.n;
     a->strings = ARRAY(arena, Str, a->n + 1);
@@ -239,7 +239,7 @@ static bool read_strings(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
     return true;
 }
 
-static bool read_numbers(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
+static bool graphml_json_read_numbers(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
 {
     bool whole = true;
     for (size_t i = 0; i < v->list.n; i++) {
@@ -259,11 +259,12 @@ static bool read_numbers(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
     return true;
 }
 
-static bool read_list(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
+static bool graphml_json_read_list(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
 {
     ValueKind first = v->list.n ? v->list.items[0].kind : V_INT;
     bool text = first == V_STR || first == V_MAP;
-    return text ? read_strings(arena, v, a, err) : read_numbers(arena, v, a, err);
+    return text ? graphml_json_read_strings(arena, v, a, err)
+                : graphml_json_read_numbers(arena, v, a, err);
 }
 
 static bool read_bytes(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
@@ -282,7 +283,7 @@ static bool read_bytes(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
     return true;
 }
 
-static bool read_object(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
+static bool graphml_json_read_object(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
 {
     static const struct { const char *name; AttrType type; } kinds[] = {
         { "float", A_FLOAT }, { "floats", A_FLOATS }, { "ints", A_INTS }, { "string", A_STRING },
@@ -291,7 +292,7 @@ static bool read_object(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
     };
     if (value_get(v, "tensor_type")) {
         a->type = A_TENSOR, a->n = 1, a->t = NEW(arena, OnnxTensor);
-        return read_tensor(arena, v, a->t, err);
+        return graphml_json_read_tensor(arena, v, a->t, err);
     }
     Str name = value_str(value_get(v, "attr_type"), (Str){ 0 });
     for (size_t i = 0; i < COUNT(kinds); i++)
@@ -300,7 +301,7 @@ static bool read_object(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
         return fail(err, EF_BAD_MODEL, "attr_type: found \"%.*s\"", (int)MIN(name.n, 40), name.p);
     if (a->type == A_TENSORS) return read_tensors(arena, value_get(v, "values"), a, err);
     if (a->type == A_GRAPH || a->type == A_GRAPHS)
-        return read_graphs(arena, value_get(v, "graphs_b64"), a, err);
+        return graphml_json_read_graphs(arena, value_get(v, "graphs_b64"), a, err);
     return read_bytes(arena, v, a, err);
 }
 
@@ -311,8 +312,8 @@ static bool read_attr(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
     case V_FLOAT: a->type = A_FLOAT, a->f = (float)v->f; return true;
     case V_BOOL: a->type = A_INT, a->i = v->b; return true;
     case V_STR: a->type = A_STRING, a->s = v->s; return true;
-    case V_LIST: return read_list(arena, v, a, err);
-    case V_MAP: return read_object(arena, v, a, err);
+    case V_LIST: return graphml_json_read_list(arena, v, a, err);
+    case V_MAP: return graphml_json_read_object(arena, v, a, err);
     default: return fail(err, EF_BAD_MODEL, "found %s", value_kind_name(v->kind));
     }
 }
@@ -371,7 +372,7 @@ void graphml_values(Buf *b, const OnnxValue *v, int n)
     buf_char(b, ']');
 }
 
-static bool read_shape(const Value *list, OnnxValue *v, Err *err)
+static bool graphml_json_read_shape(const Value *list, OnnxValue *v, Err *err)
 {
     v->rank = -1;
     if (!list || list->kind == V_NULL) return true;
@@ -399,7 +400,7 @@ bool graphml_values_read(Arena *arena, const Value *v, OnnxValue **out, int *n, 
         OnnxValue *to = &(*out)[i];
         to->name = value_str(value_get(one, "name"), (Str){ 0 });
         to->type = graphml_type_named(value_str(value_get(one, "type"), (Str){ 0 }));
-        if (!read_shape(value_get(one, "shape"), to, err)) return false;
+        if (!graphml_json_read_shape(value_get(one, "shape"), to, err)) return false;
     }
     return true;
 }

@@ -27,7 +27,7 @@ void graphml_checksum(Str bytes, char out[72])
     graphml_sum(&s, out);
 }
 
-static int by_key(const void *a, const void *b)
+static int graphml_params_by_key(const void *a, const void *b)
 {
     const Member *x = a, *y = b;
     return str_cmp(&x->key, &y->key);
@@ -50,7 +50,7 @@ static void put_ascii(Buf *b, Str s)
     buf_free(&text);
 }
 
-static void put_sorted(Arena *arena, Buf *b, const Value *v)
+static void graphml_params_put_sorted(Arena *arena, Buf *b, const Value *v)
 {
     if (v->kind == V_STR) return put_ascii(b, v->s);
     if (v->kind != V_LIST && v->kind != V_MAP) return json_write(b, v);
@@ -58,12 +58,12 @@ static void put_sorted(Arena *arena, Buf *b, const Value *v)
     size_t n = map ? v->map.n : v->list.n;
     Member *sorted = map ? ARRAY(arena, Member, n + 1) : NULL;
     if (map && n) memcpy(sorted, v->map.items, sizeof *sorted * n);
-    if (map) qsort(sorted, n, sizeof *sorted, by_key);
+    if (map) qsort(sorted, n, sizeof *sorted, graphml_params_by_key);
     buf_char(b, map ? '{' : '[');
     for (size_t i = 0; i < n; i++) {
         if (i) buf_puts(b, ", ");
         if (map) put_ascii(b, sorted[i].key), buf_puts(b, ": ");
-        put_sorted(arena, b, map ? &sorted[i].value : &v->list.items[i]);
+        graphml_params_put_sorted(arena, b, map ? &sorted[i].value : &v->list.items[i]);
     }
     buf_char(b, map ? '}' : ']');
 }
@@ -74,27 +74,27 @@ bool graphml_checksum_json(Str text, char out[72], Err *err)
     Value v;
     Buf b = { 0 };
     bool ok = json_parse(&arena, text, &v, err);
-    if (ok) put_sorted(&arena, &b, &v), graphml_checksum(buf_view(&b), out);
+    if (ok) graphml_params_put_sorted(&arena, &b, &v), graphml_checksum(buf_view(&b), out);
     buf_free(&b);
     arena_free(&arena);
     return ok;
 }
 
 /* ---- out ---- */
-typedef struct Writer {
+typedef struct ParamsWriter {
     const GraphmlSink *to;
     Buf text;
     Err *err;
-} Writer;
+} ParamsWriter;
 
-static bool flush(Writer *w)
+static bool graphml_params_flush(ParamsWriter *w)
 {
     bool ok = w->to->put(w->to->context, buf_view(&w->text), w->err);
     w->text.n = 0;
     return ok;
 }
 
-static void put_pairs(Buf *b, const OnnxPair *pair, int n)
+static void graphml_params_put_pairs(Buf *b, const OnnxPair *pair, int n)
 {
     buf_char(b, '[');
     for (int i = 0; i < n; i++) {
@@ -114,13 +114,14 @@ static void put_member(Buf *b, const char *key, Str text)
     json_write_string(b, text);
 }
 
-static void put_node(Buf *b, const OnnxNode *n, Str id)
+static void graphml_params_put_node(Buf *b, const OnnxNode *n, Str id)
 {
     buf_puts(b, "{\"id\":");
     json_write_string(b, id);
     put_member(b, "doc_string", n->doc);
     put_member(b, "overload", n->overload);
-    if (n->n_meta) buf_puts(b, ",\"metadata_props\":"), put_pairs(b, n->meta, n->n_meta);
+    if (n->n_meta)
+        buf_puts(b, ",\"metadata_props\":"), graphml_params_put_pairs(b, n->meta, n->n_meta);
     buf_char(b, '}');
 }
 
@@ -134,28 +135,30 @@ static void put_functions(Buf *b, const OnnxModel *m)
     buf_free(&bytes);
 }
 
-static bool put_extras(Writer *w, const OnnxModel *m, const Str *ids)
+static bool put_extras(ParamsWriter *w, const OnnxModel *m, const Str *ids)
 {
     Buf *b = &w->text;
     buf_printf(b, "\"onnx\":{\"ir_version\":%lld", (long long)m->ir_version);
     put_member(b, "graph_name", m->graph.name);
     put_member(b, "graph_doc_string", m->graph.doc);
     put_member(b, "domain", m->domain);
-    if (m->n_meta) buf_puts(b, ",\"metadata_props\":"), put_pairs(b, m->meta, m->n_meta);
+    if (m->n_meta)
+        buf_puts(b, ",\"metadata_props\":"), graphml_params_put_pairs(b, m->meta, m->n_meta);
     if (m->graph.n_meta)
-        buf_puts(b, ",\"graph_metadata_props\":"), put_pairs(b, m->graph.meta, m->graph.n_meta);
+        buf_puts(b, ",\"graph_metadata_props\":"),
+            graphml_params_put_pairs(b, m->graph.meta, m->graph.n_meta);
     if (m->n_function) put_functions(b, m);
     buf_puts(b, ",\"nodes\":[");
     for (int i = 0; i < m->graph.n_node; i++) {
         if (i) buf_char(b, ',');
-        put_node(b, &m->graph.node[i], ids[i]);
-        if (b->n > PIECE && !flush(w)) return false;
+        graphml_params_put_node(b, &m->graph.node[i], ids[i]);
+        if (b->n > PIECE && !graphml_params_flush(w)) return false;
     }
     buf_puts(b, "]},");
     return true;
 }
 
-static bool put_parameter(Writer *w, const OnnxTensor *t)
+static bool put_parameter(ParamsWriter *w, const OnnxTensor *t)
 {
     const char *data = t->t.data;
     size_t bytes = tensor_bytes(&t->t);
@@ -164,7 +167,7 @@ static bool put_parameter(Writer *w, const OnnxTensor *t)
     buf_puts(b, ":{\"data\":\"");
     for (size_t at = 0; at < bytes; at += PIECE) {
         base64_write(b, (Str){ data + at, MIN(bytes - at, (size_t)PIECE) });
-        if (b->n > PIECE && !flush(w)) return false;
+        if (b->n > PIECE && !graphml_params_flush(w)) return false;
     }
     buf_puts(b, "\",\"dtype\":\"");
     buf_printf(b, "%s\",\"shape\":[", graphml_type(t->t.type));
@@ -174,7 +177,7 @@ static bool put_parameter(Writer *w, const OnnxTensor *t)
     return true;
 }
 
-static bool put_all(Writer *w, const OnnxModel *m, const Str *ids)
+static bool put_all(ParamsWriter *w, const OnnxModel *m, const Str *ids)
 {
     uint64_t total = 0;
     for (int i = 0; i < m->graph.n_init; i++) total += tensor_bytes(&m->graph.init[i].t);
@@ -186,12 +189,12 @@ static bool put_all(Writer *w, const OnnxModel *m, const Str *ids)
         if (!put_parameter(w, &m->graph.init[i])) return false;
     }
     buf_printf(&w->text, "},\"total_size_bytes\":%llu}", (unsigned long long)total);
-    return flush(w);
+    return graphml_params_flush(w);
 }
 
 bool graphml_params_write(const GraphmlSink *to, const OnnxModel *m, const Str *ids, Err *err)
 {
-    Writer w = { to, { 0 }, err };
+    ParamsWriter w = { to, { 0 }, err };
     bool ok = put_all(&w, m, ids);
     buf_free(&w.text);
     return ok;
@@ -233,7 +236,7 @@ static bool read_extras(Arena *arena, const Value *v, OnnxModel *m, const Value 
     return onnx_read_functions(arena, bytes, m, err);
 }
 
-static bool read_shape(const Value *list, Tensor *t, Err *err)
+static bool graphml_params_read_shape(const Value *list, Tensor *t, Err *err)
 {
     if (!list || list->kind != V_LIST || list->list.n > MAX_RANK)
         return fail(err, EF_BAD_MODEL, "shape: wanted a list of at most %d numbers", MAX_RANK);
@@ -254,7 +257,7 @@ static bool read_parameter(Arena *arena, const Member *from, OnnxTensor *t, Err 
     if (!dtype_size(t->t.type))
         return fail(err, EF_UNSUPPORTED, "dtype: found \"%.*s\", wanted a number type",
                     (int)MIN(type.n, 40), type.p);
-    if (!read_shape(value_get(&from->value, "shape"), &t->t, err)) return false;
+    if (!graphml_params_read_shape(value_get(&from->value, "shape"), &t->t, err)) return false;
     if (!base64_read(arena, data, &bytes)) return fail(err, EF_BAD_MODEL, "data: wanted base64");
     if (bytes.n != tensor_bytes(&t->t))
         return fail(err, EF_BAD_MODEL, "data: found %zu bytes, wanted %zu", bytes.n,

@@ -12,7 +12,7 @@ enum { CHUNK = 1 << 20, MOST_NODES = 1 << 22 };
 /* Bytes of unpacked weights, which hardly shrink: few bytes that unpack to many are none. */
 static const size_t MOST_TEXT = (size_t)1 << 33, LEAST_TEXT = 64 << 20, TIMES_PACKED = 64;
 
-typedef enum { AT_NONE, AT_MAIN, AT_NODE, AT_EDGE } Place; /* what a <data> belongs to */
+typedef enum { AT_NONE, AT_MAIN, AT_NODE, AT_EDGE } DataOwner; /* what a <data> belongs to */
 
 enum { MAIN_KEYS = 20, NODE_KEYS = 7 };
 typedef struct Read {
@@ -27,7 +27,7 @@ typedef struct Read {
     bool open;
     Str id, node[NODE_KEYS];
     bool given[NODE_KEYS];
-    Place place;
+    DataOwner place;
     int slot;               /* where the text of the open <data> goes; -1: nowhere */
     Buf text;
     /* found */
@@ -59,7 +59,7 @@ static void give_up(Read *r, ef_code code, const char *format, const char *detai
     XML_StopParser(r->xml, XML_FALSE);
 }
 
-static const char *attribute(const XML_Char **list, const char *name)
+static const char *xml_attribute(const XML_Char **list, const char *name)
 {
     for (; list[0]; list += 2)
         if (strcmp(list[0], name) == 0) return list[1];
@@ -71,7 +71,7 @@ static void begin_key(Read *r, const XML_Char **list)
 {
     static const char *const old[] = { "m5", "m6", "m7", "m8", "p0", "p1", "p2", "g0", "g1", "g2",
                                        "g3", "t0", "t1", "t2" };
-    const char *id = attribute(list, "id");
+    const char *id = xml_attribute(list, "id");
     r->keys++;
     for (size_t i = 0; id && i < COUNT(old); i++)
         if (strcmp(id, old[i]) == 0)
@@ -80,7 +80,7 @@ static void begin_key(Read *r, const XML_Char **list)
 
 static void begin_node(Read *r, const XML_Char **list)
 {
-    const char *id = attribute(list, "id");
+    const char *id = xml_attribute(list, "id");
     if (!id) return give_up(r, EF_BAD_MODEL, "<node>: wanted an id%s", "");
     r->id = str_of(str_dup(r->arena, str_of(id)));
     if (map_get(&r->ids, r->id)) return give_up(r, EF_BAD_MODEL, "found id \"%.100s\" twice", id);
@@ -109,7 +109,7 @@ static void end_node(Read *r)
 
 static void begin_edge(Read *r, const XML_Char **list)
 {
-    const char *ends[] = { attribute(list, "source"), attribute(list, "target") };
+    const char *ends[] = { xml_attribute(list, "source"), xml_attribute(list, "target") };
     r->place = AT_EDGE;
     r->in->edges++;
     for (int i = 0; i < 2; i++) {
@@ -127,7 +127,7 @@ static void begin_graph(Read *r)
 
 static void begin_data(Read *r, const XML_Char **list)
 {
-    const char *key = attribute(list, "key");
+    const char *key = xml_attribute(list, "key");
     r->slot = -1, r->text.n = 0;
     if (!key) return give_up(r, EF_BAD_MODEL, "<data>: wanted a key%s", "");
     bool of_node = key[0] == 'n' && key[1] >= '0' && key[1] < '0' + NODE_KEYS && !key[2];
@@ -146,7 +146,7 @@ static void end_data(Read *r)
     r->slot = -1;
 }
 
-static void XMLCALL begin(void *context, const XML_Char *name, const XML_Char **list)
+static void XMLCALL xml_begin_element(void *context, const XML_Char *name, const XML_Char **list)
 {
     Read *r = context;
     if (r->failed) return;
@@ -161,7 +161,7 @@ static void XMLCALL begin(void *context, const XML_Char *name, const XML_Char **
     if (strcmp(name, "data") == 0) begin_data(r, list);
 }
 
-static void XMLCALL end(void *context, const XML_Char *name)
+static void XMLCALL xml_end_element(void *context, const XML_Char *name)
 {
     Read *r = context;
     if (r->failed) return;
@@ -171,28 +171,28 @@ static void XMLCALL end(void *context, const XML_Char *name)
     if (strcmp(name, "edge") == 0) r->place = AT_NONE;
 }
 
-static void XMLCALL characters(void *context, const XML_Char *text, int n)
+static void XMLCALL xml_characters(void *context, const XML_Char *text, int n)
 {
     Read *r = context;
     if (!r->failed && r->slot >= 0) buf_add(&r->text, text, (size_t)n);
 }
 
 /* Without a document type there are no entities but the five of XML itself. */
-static void XMLCALL doctype(void *context, const XML_Char *name, const XML_Char *system,
-                            const XML_Char *public, int internal)
+static void XMLCALL xml_refuse_doctype(void *context, const XML_Char *name, const XML_Char *system,
+                                       const XML_Char *public, int internal)
 {
     (void)system, (void)public, (void)internal;
     give_up(context, EF_BAD_MODEL, "found a document type (%.60s), which is not accepted", name);
 }
 
-static bool parse(Read *r, Str xml)
+static bool graphml_parse_xml(Read *r, Str xml)
 {
     r->xml = XML_ParserCreate("UTF-8");
     if (!r->xml) return fail(r->err, EF_IO, "out of memory");
     XML_SetUserData(r->xml, r);
-    XML_SetElementHandler(r->xml, begin, end);
-    XML_SetCharacterDataHandler(r->xml, characters);
-    XML_SetStartDoctypeDeclHandler(r->xml, doctype);
+    XML_SetElementHandler(r->xml, xml_begin_element, xml_end_element);
+    XML_SetCharacterDataHandler(r->xml, xml_characters);
+    XML_SetStartDoctypeDeclHandler(r->xml, xml_refuse_doctype);
     bool ok = true;
     for (size_t at = 0; ok && at <= xml.n; at += CHUNK) {
         size_t n = MIN(xml.n - at, (size_t)CHUNK);
@@ -212,7 +212,7 @@ static bool json_at(Read *r, int key, Value *v)
     return json_parse(r->arena, r->main[key], v, r->err) || within(r->err, "%s", main_key[key]);
 }
 
-static bool names_of(Read *r, Str text, const char *key, Str **out, int *n)
+static bool graphml_names_of(Read *r, Str text, const char *key, Str **out, int *n)
 {
     Value v;
     if (!text.n) return true;
@@ -225,7 +225,7 @@ static bool names_of(Read *r, Str text, const char *key, Str **out, int *n)
     return true;
 }
 
-static void keep_tag(Read *r, Str tag, OnnxNode *n)
+static void graphml_keep_tag(Read *r, Str tag, OnnxNode *n)
 {
     if (!htp_tag_valid(tag)) return;
     n->meta = NEW(r->arena, OnnxPair);
@@ -237,9 +237,9 @@ static bool make_node(Read *r, const Operator *op, OnnxNode *n)
 {
     Value attrs;
     *n = (OnnxNode){ .op = op->field[0], .name = op->field[3], .domain = op->field[6] };
-    keep_tag(r, op->field[1], n);
-    if (!names_of(r, op->field[4], "n4", &n->in, &n->n_in) ||
-        !names_of(r, op->field[5], "n5", &n->out, &n->n_out))
+    graphml_keep_tag(r, op->field[1], n);
+    if (!graphml_names_of(r, op->field[4], "n4", &n->in, &n->n_in) ||
+        !graphml_names_of(r, op->field[5], "n5", &n->out, &n->n_out))
         return false;
     if (!op->field[2].n) return true;
     if (!json_parse(r->arena, op->field[2], &attrs, r->err)) return within(r->err, "n2");
@@ -301,7 +301,7 @@ static bool sort_nodes(Arena *arena, OnnxGraph *g, Err *err)
     return head == s.n || fail(err, EF_BAD_MODEL, "found a cycle among the nodes");
 }
 
-static void restore(OnnxNode *n, const Value *said, Arena *arena)
+static void graphml_restore(OnnxNode *n, const Value *said, Arena *arena)
 {
     const Value *meta = value_get(said, "metadata_props");
     n->doc = value_str(value_get(said, "doc_string"), (Str){ 0 });
@@ -318,7 +318,7 @@ static void restore(OnnxNode *n, const Value *said, Arena *arena)
 }
 
 /* The order and the rest that was kept; false: it does not fit these nodes. */
-static bool reorder(Read *r, OnnxGraph *g, const Value *order)
+static bool graphml_reorder(Read *r, OnnxGraph *g, const Value *order)
 {
     Map at = { 0 };
     const Operator *op = (const Operator *)(const void *)r->nodes.p;
@@ -333,7 +333,7 @@ static bool reorder(Read *r, OnnxGraph *g, const Value *order)
         if (!from || used[from - g->node]) return false;
         used[from - g->node] = true;
         sorted[i] = *from;
-        restore(&sorted[i], said, r->arena);
+        graphml_restore(&sorted[i], said, r->arena);
     }
     g->node = sorted;
     return true;
@@ -372,7 +372,7 @@ static int64_t ir_version(const OnnxModel *m)
     return 8;
 }
 
-static bool read_version(Read *r)
+static bool graphml_read_version(Read *r)
 {
     Str v = r->main[META_VERSION];
     if (!r->graphs) return fail(r->err, EF_BAD_MODEL, "found no graph");
@@ -387,7 +387,7 @@ static bool read_version(Read *r)
     return graphml_strategy(r->main[PARAM_STRATEGY].p, &r->in->strategy, r->err);
 }
 
-static bool read_model(Read *r, OnnxModel *m)
+static bool graphml_read_model(Read *r, OnnxModel *m)
 {
     int64_t version = 0;
     Str said = r->main[META_MODEL_VERSION];
@@ -500,7 +500,7 @@ static bool read_weights(Read *r, Str params, OnnxModel *m)
     }
     r->in->parameters = m->graph.n_init;
     if (!ok || r->in->strategy == PARAMS_REFERENCE) return ok;
-    return reorder(r, &m->graph, order) || sort_nodes(r->arena, &m->graph, r->err);
+    return graphml_reorder(r, &m->graph, order) || sort_nodes(r->arena, &m->graph, r->err);
 }
 
 static bool check_strictly(Read *r, const OnnxModel *m)
@@ -520,10 +520,11 @@ typedef struct Params {     /* finds what param1 names */
     void *context;
 } Params;
 
-static bool read_all(Read *r, Str xml, const Params *params, OnnxModel *m)
+static bool graphml_read_all(Read *r, Str xml, const Params *params, OnnxModel *m)
 {
     Str bytes = { 0 };
-    if (!parse(r, xml) || !read_version(r) || !read_model(r, m)) return false;
+    if (!graphml_parse_xml(r, xml) || !graphml_read_version(r) || !graphml_read_model(r, m))
+        return false;
     bool outside = r->in->strategy != PARAMS_EMBEDDED;
     if (outside && !params->find(params->context, r, r->main[PARAM_FILE], &bytes)) return false;
     if (!read_weights(r, bytes, m)) return false;
@@ -531,11 +532,11 @@ static bool read_all(Read *r, Str xml, const Params *params, OnnxModel *m)
     return !r->in->strict || check_strictly(r, m);
 }
 
-static bool run(Arena *arena, Str xml, const Params *params, GraphmlImport *in, OnnxModel *m,
-                Err *err)
+static bool graphml_read_with(Arena *arena, Str xml, const Params *params, GraphmlImport *in,
+                              OnnxModel *m, Err *err)
 {
     Read r = { .arena = arena, .in = in, .err = err, .slot = -1 };
-    bool ok = read_all(&r, xml, params, m);
+    bool ok = graphml_read_all(&r, xml, params, m);
     buf_free(&r.text), buf_free(&r.nodes), buf_free(&r.ends);
     return ok;
 }
@@ -550,10 +551,10 @@ static bool find_given(void *context, Read *r, Str name, Str *bytes)
 bool graphml_parse(Arena *arena, Str xml, Str params, GraphmlImport *in, OnnxModel *m, Err *err)
 {
     Params given = { find_given, &params };
-    return run(arena, xml, &given, in, m, err);
+    return graphml_read_with(arena, xml, &given, in, m, err);
 }
 
-static bool find_beside(void *context, Read *r, Str name, Str *bytes)
+static bool graphml_find_beside(void *context, Read *r, Str name, Str *bytes)
 {
     GraphmlImport *in = context;
     if (!name.n) return fail(r->err, EF_BAD_MODEL, "parameter_file (param1) is missing");
@@ -569,9 +570,9 @@ static bool find_beside(void *context, Read *r, Str name, Str *bytes)
 bool graphml_read(Arena *arena, GraphmlImport *in, OnnxModel *m, Err *err)
 {
     Mapping xml;
-    Params beside = { find_beside, in };
+    Params beside = { graphml_find_beside, in };
     if (!file_map(in->path, &xml, err)) return false;
-    bool ok = run(arena, (Str){ (const char *)xml.p, xml.n }, &beside, in, m, err) ||
+    bool ok = graphml_read_with(arena, (Str){ (const char *)xml.p, xml.n }, &beside, in, m, err) ||
               within(err, "%s", in->path);
     file_unmap(&xml);
     if (!ok) graphml_close(in);

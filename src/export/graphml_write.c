@@ -22,7 +22,7 @@ typedef struct Draw {
 } Draw;
 
 /* ---- text ---- */
-static const char *entity(char c)
+static const char *xml_entity(char c)
 {
     switch (c) {
     case '&': return "&amp;";
@@ -37,10 +37,10 @@ static const char *entity(char c)
 }
 
 /* Quotes need it in attributes only, and JSON is full of them. */
-static void put_text(Draw *d, Str s, bool quotes)
+static void graphml_put_text(Draw *d, Str s, bool quotes)
 {
     for (size_t i = 0; i < s.n; i++) {
-        const char *name = s.p[i] == '"' && !quotes ? NULL : entity(s.p[i]);
+        const char *name = s.p[i] == '"' && !quotes ? NULL : xml_entity(s.p[i]);
         unsigned char c = (unsigned char)s.p[i];
         if (name) buf_puts(&d->out, name);
         else buf_char(&d->out, s.p[i]);
@@ -51,13 +51,13 @@ static void put_text(Draw *d, Str s, bool quotes)
 
 static void put_escaped(Draw *d, Str s)
 {
-    put_text(d, s, true);
+    graphml_put_text(d, s, true);
 }
 
 static void put_data(Draw *d, const char *key, Str text)
 {
     buf_printf(&d->out, "<data key=\"%s\">", key);
-    put_text(d, text, false);
+    graphml_put_text(d, text, false);
     buf_puts(&d->out, "</data>");
 }
 
@@ -68,7 +68,7 @@ static void put_buf(Draw *d, const char *key, Buf *text)
     text->n = 0;
 }
 
-static void put_int(Draw *d, const char *key, int64_t n)
+static void graphml_put_int(Draw *d, const char *key, int64_t n)
 {
     buf_printf(&d->out, "<data key=\"%s\">%lld</data>", key, (long long)n);
 }
@@ -129,7 +129,7 @@ static void put_keys(Draw *d)
 }
 
 /* ---- nodes ---- */
-static void put_names(Buf *b, const Str *name, int n)
+static void graphml_put_names(Buf *b, const Str *name, int n)
 {
     buf_char(b, '[');
     for (int i = 0; i < n; i++) {
@@ -139,7 +139,7 @@ static void put_names(Buf *b, const Str *name, int n)
     buf_char(b, ']');
 }
 
-static bool put_node(Draw *d, int i, Err *err)
+static bool graphml_put_node(Draw *d, int i, Err *err)
 {
     const OnnxNode *n = &d->model->graph.node[i];
     Buf text = { 0 };
@@ -149,8 +149,8 @@ static bool put_node(Draw *d, int i, Err *err)
     bool ok = graphml_attrs(&text, n, err);
     put_buf(d, "n2", &text);
     put_data(d, "n3", n->name);
-    put_names(&text, n->in, n->n_in), put_buf(d, "n4", &text);
-    put_names(&text, n->out, n->n_out), put_buf(d, "n5", &text);
+    graphml_put_names(&text, n->in, n->n_in), put_buf(d, "n4", &text);
+    graphml_put_names(&text, n->out, n->n_out), put_buf(d, "n5", &text);
     if (n->domain.n) put_data(d, "n6", n->domain);
     buf_puts(&d->out, "</node>\n");
     buf_free(&text);
@@ -187,7 +187,7 @@ static void put_module_data(Draw *d, int m)
     Str class_name = htp_class(module);
     put_data(d, "d0", class_name);
     put_data(d, "d1", str_of(module_type(class_name)));
-    put_int(d, "d2", m);
+    graphml_put_int(d, "d2", m);
     put_data(d, "d3", module->tag);
 }
 
@@ -219,14 +219,14 @@ static bool put_compound(Draw *d, int m, Err *err)
 static bool put_inside(Draw *d, int m, Err *err)
 {
     for (int i = d->first[m]; i >= 0; i = d->next[i])
-        if (!put_node(d, i, err)) return false;
+        if (!graphml_put_node(d, i, err)) return false;
     for (int k = d->child[m]; k >= 0; k = d->sibling[k])
         if (!put_compound(d, k, err)) return false;
     return true;
 }
 
 /* Lists of nodes and modules by the module they are drawn in; what lies too deep is lifted. */
-static void arrange(Draw *d)
+static void graphml_arrange(Draw *d)
 {
     const OnnxGraph *g = &d->model->graph;
     int modules = d->htp ? MAX(d->htp->n_module, 1) : 1;
@@ -264,7 +264,7 @@ static Made *made_of(Draw *d, Map *made, Str name)
     return m;
 }
 
-static void note_said(Draw *d, Map *made, const OnnxValue *v, int n)
+static void graphml_note_said(Draw *d, Map *made, const OnnxValue *v, int n)
 {
     for (int i = 0; i < n; i++) made_of(d, made, v[i].name)->said = &v[i];
 }
@@ -291,9 +291,9 @@ static void put_edges(Draw *d, const Str *in, const Str *out)
 {
     const OnnxGraph *g = &d->model->graph;
     Map made = { 0 };
-    note_said(d, &made, g->info, g->n_info);
-    note_said(d, &made, g->in, g->n_in);
-    note_said(d, &made, g->out, g->n_out);
+    graphml_note_said(d, &made, g->info, g->n_info);
+    graphml_note_said(d, &made, g->in, g->n_in);
+    graphml_note_said(d, &made, g->out, g->n_out);
     for (int i = 0; i < g->n_in; i++) made_of(d, &made, g->in[i].name)->id = in[i];
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; k < g->node[i].n_out; k++)
@@ -305,14 +305,14 @@ static void put_edges(Draw *d, const Str *in, const Str *out)
 }
 
 /* ---- weights ---- */
-typedef struct Packed {     /* BASE.onnxdata on its way */
+typedef struct GzipWriter { /* BASE.onnxdata on its way */
     FileWriter file;
     Sha256 sum;
-} Packed;
+} GzipWriter;
 
 static bool to_file(void *context, const void *bytes, size_t n, Err *err)
 {
-    Packed *p = context;
+    GzipWriter *p = context;
     sha256_add(&p->sum, bytes, n);
     return writer_add(&p->file, bytes, n, err);
 }
@@ -331,7 +331,7 @@ static bool to_buf(void *context, Str text, Err *err)
 
 static bool write_sidecar(Draw *d, char sum[72], Err *err)
 {
-    Packed p;
+    GzipWriter p;
     sha256_start(&p.sum);
     d->e->params = str_format(d->arena, "%s.onnxdata", d->e->base);
     if (!writer_open(&p.file, d->arena, d->e->params, 0644, err)) return false;
@@ -421,7 +421,7 @@ static void put_model_data(Draw *d)
     put_opsets(d);
     put_data(d, "meta5", m->producer);
     put_data(d, "meta6", m->producer_version);
-    put_int(d, "meta7", m->version);
+    graphml_put_int(d, "meta7", m->version);
     put_data(d, "meta8", m->doc);
     graphml_values(&text, m->graph.in, m->graph.n_in), put_buf(d, "io0", &text);
     graphml_values(&text, m->graph.out, m->graph.n_out), put_buf(d, "io1", &text);
@@ -490,14 +490,14 @@ static bool write_document(Draw *d, Err *err)
 {
     for (int i = 0; i < d->model->graph.n_node; i++)
         d->id[i] = take_id(d, d->model->graph.node[i].name, i);
-    arrange(d);
+    graphml_arrange(d);
     if (!put_document(d, err)) return false;
     d->e->graphml = str_format(d->arena, "%s.graphml", d->e->base);
     d->e->graphml_size = d->out.n;
     return file_write(d->arena, d->e->graphml, buf_view(&d->out), err);
 }
 
-static bool beside(Arena *arena, const char *a, const char *b)
+static bool graphml_beside(Arena *arena, const char *a, const char *b)
 {
     return strcmp(path_real(arena, path_dir(arena, a)), path_real(arena, path_dir(arena, b))) == 0;
 }
@@ -509,7 +509,7 @@ bool graphml_write(Arena *arena, OnnxModel *m, const Htp *htp, GraphmlExport *e,
     d.id = ARRAY(arena, Str, m->graph.n_node + 1);
     if (!is_text(m))
         return fail(err, EF_UNSUPPORTED, "found metadata or a name that is no UTF-8");
-    if (e->strategy == PARAMS_REFERENCE && !beside(arena, e->onnx, e->base))
+    if (e->strategy == PARAMS_REFERENCE && !graphml_beside(arena, e->onnx, e->base))
         return fail(err, EF_USAGE, "by reference, the GraphML must stand beside %s", e->onnx);
     if (!onnx_take_inside(m, err) || !dir_make_parents(e->base, err)) return false;
     bool ok = write_document(&d, err);

@@ -14,7 +14,7 @@ static const char *step_path(Encoder *m, const char *path)
     return *path == '@' ? encoder_path(m, path + 1) : path;
 }
 
-static void linear(Encoder *m, const char *path, Flow *f)
+static void heads_linear(Encoder *m, const char *path, Flow *f)
 {
     const SafeTensor *w = build_find(m->b, path, "weight");
     int64_t out = w && w->rank == 2 ? w->dim[0] : -1;
@@ -53,7 +53,7 @@ static bool is_tied(const SafeTensor *own, const SafeTensor *other)
 }
 
 /* The table of words again, unless the file has a matrix of its own. */
-static void decode(Encoder *m, const Step *s, Flow *f)
+static void heads_decode(Encoder *m, const ArchStep *s, Flow *f)
 {
     Builder *b = m->b;
     const char *path = step_path(m, s->path), *words = encoder_path(m, m->arch->embeddings.words);
@@ -73,18 +73,18 @@ static void decode(Encoder *m, const Step *s, Flow *f)
     if (bias) f->x = NODE(b, path, "Add", build_weight(b, bias, "bias", 1, dim), f->x);
 }
 
-static void run_step(Encoder *m, const Step *s, Flow *f)
+static void heads_run_step(Encoder *m, const ArchStep *s, Flow *f)
 {
     const char *path = step_path(m, s->path);
     const Activation *act = s->detail ? activation_find(str_of(s->detail)) : m->act;
     switch (s->kind) {
-    case STEP_FIRST: first_token(m, path, f); break;
-    case STEP_POOL: (m->mean ? mean_tokens : first_token)(m, path, f); break;
-    case STEP_LINEAR: linear(m, path, f); break;
-    case STEP_ACT: f->x = act->write(m->b, path, f->x); break;
-    case STEP_NORM: f->x = layer_norm(m->b, path, f->x, f->width, m->eps); break;
-    case STEP_DECODE: decode(m, s, f); break;
-    case STEP_END: break;
+    case ARCH_STEP_FIRST: first_token(m, path, f); break;
+    case ARCH_STEP_POOLING: (m->mean ? mean_tokens : first_token)(m, path, f); break;
+    case ARCH_STEP_LINEAR: heads_linear(m, path, f); break;
+    case ARCH_STEP_ACT: f->x = act->write(m->b, path, f->x); break;
+    case ARCH_STEP_NORM: f->x = layer_norm(m->b, path, f->x, f->width, m->eps); break;
+    case ARCH_STEP_DECODE: heads_decode(m, s, f); break;
+    case ARCH_STEP_END: break;
     }
 }
 
@@ -121,7 +121,7 @@ static void choice_output(Encoder *m, const Flow *f)
 void head_write(Encoder *m, Str hidden)
 {
     Flow f = { hidden, 3, m->n[K_HIDDEN] };
-    for (const Step *s = m->steps; s && s->kind != STEP_END; s++) run_step(m, s, &f);
+    for (const ArchStep *s = m->steps; s && s->kind != ARCH_STEP_END; s++) heads_run_step(m, s, &f);
     int64_t dim[] = { DIM_UNKNOWN, f.rank == 3 ? DIM_UNKNOWN : f.width, f.width };
     if (m->head == HEAD_ANSWER) answer_outputs(m, &f);
     else if (m->head == HEAD_CHOICE) choice_output(m, &f);

@@ -21,7 +21,7 @@ typedef struct Maker {
 
 /* ---- the folder ---- */
 
-static const char *find(const Maker *m, const char *name)
+static const char *hf_embed_find_file(const Maker *m, const char *name)
 {
     const char *const folders[] = { m->from->folder, m->from->encoder };
     for (size_t i = 0; i < COUNT(folders); i++) {
@@ -32,7 +32,7 @@ static const char *find(const Maker *m, const char *name)
 }
 
 /* An object, if the file is there. */
-static bool read_object_at(Maker *m, const char *path, Value *out, Err *err)
+static bool hf_embed_read_object_at(Maker *m, const char *path, Value *out, Err *err)
 {
     Str text;
     *out = value_null();
@@ -43,15 +43,16 @@ static bool read_object_at(Maker *m, const char *path, Value *out, Err *err)
                                       value_kind_name(out->kind));
 }
 
-static bool read_object(Maker *m, const char *name, Value *out, Err *err)
+static bool hf_embed_read_object(Maker *m, const char *name, Value *out, Err *err)
 {
-    return read_object_at(m, find(m, name), out, err);
+    return hf_embed_read_object_at(m, hf_embed_find_file(m, name), out, err);
 }
 
 bool hf_read_config(Arena *arena, const HfSource *from, Value *config, Err *err)
 {
     Maker m = { .arena = arena, .from = from };
-    if (find(&m, "config.json")) return read_object(&m, "config.json", config, err);
+    if (hf_embed_find_file(&m, "config.json"))
+        return hf_embed_read_object(&m, "config.json", config, err);
     return fail(err, EF_NOT_FOUND, "%s/config.json: not found, and metadata needs it: it says what "
                 "the model is", from->folder);
 }
@@ -62,28 +63,28 @@ static bool read_tokenizer_files(Maker *m, Err *err)
     HfFiles *f = &m->files;
     const char *own = m->from->tokenizer_from;
     if (!own) {
-        f->tokenizer = find(m, "tokenizer.json") != NULL;
-        return read_object(m, "tokenizer_config.json", &f->tokenizer_config, err) &&
-               read_object(m, "special_tokens_map.json", &f->specials, err);
+        f->tokenizer = hf_embed_find_file(m, "tokenizer.json") != NULL;
+        return hf_embed_read_object(m, "tokenizer_config.json", &f->tokenizer_config, err) &&
+               hf_embed_read_object(m, "special_tokens_map.json", &f->specials, err);
     }
     TokenizerFiles t;
     if (!tokenizer_find(m->arena, own, &t, err)) return within(err, "--tokenizer");
     f->tokenizer = tokenizer_is_json(t.vocab);
-    return read_object_at(m, t.config, &f->tokenizer_config, err) &&
-           read_object_at(m, t.specials, &f->specials, err);
+    return hf_embed_read_object_at(m, t.config, &f->tokenizer_config, err) &&
+           hf_embed_read_object_at(m, t.specials, &f->specials, err);
 }
 
 static bool read_files(Maker *m, Err *err)
 {
     HfFiles *f = &m->files;
     return hf_read_config(m->arena, m->from, &f->config, err) && read_tokenizer_files(m, err) &&
-           read_object(m, "preprocessor_config.json", &f->preprocessor, err) &&
-           read_object(m, "processor_config.json", &f->processor, err);
+           hf_embed_read_object(m, "preprocessor_config.json", &f->preprocessor, err) &&
+           hf_embed_read_object(m, "processor_config.json", &f->processor, err);
 }
 
 /* ---- properties ---- */
 
-static void add(Maker *m, const char *key, Str value)
+static void hf_embed_add_pair(Maker *m, const char *key, Str value)
 {
     assert(m->n < MOST_PAIRS);
     m->item[m->n++] = (OnnxPair){ str_of(key), value };
@@ -94,7 +95,7 @@ static void add_json(Maker *m, const char *key, const Value *v)
     Buf b = { 0 };
     if (v->kind == V_NULL) return;
     json_write(&b, v);
-    add(m, key, (Str){ str_dup(m->arena, buf_view(&b)), b.n });
+    hf_embed_add_pair(m, key, (Str){ str_dup(m->arena, buf_view(&b)), b.n });
     buf_free(&b);
 }
 
@@ -149,18 +150,18 @@ static void add_settings(Maker *m)
     add_json(m, "hf_export_config", &export);
 }
 
-static void add_name(Maker *m)
+static void hf_embed_add_name(Maker *m)
 {
     Str version = value_str(value_get(&m->files.config, "transformers_version"), (Str){ 0 });
     Str name = str_of(m->from->name ? m->from->name : path_real(m->arena, m->from->folder));
     while (name.n > 1 && name.p[name.n - 1] == '/') name.n--;
     if (!m->from->name) name = path_name(str_dup(m->arena, name));
-    add(m, "hf_model_name", name);
-    if (version.n) add(m, "hf_transformers_version", version);
+    hf_embed_add_pair(m, "hf_model_name", name);
+    if (version.n) hf_embed_add_pair(m, "hf_transformers_version", version);
 }
 
 /* tokenizer.json as it is; any other vocabulary as the tokenizer.json that it converts to. */
-static bool read_tokenizer(const Maker *m, Arena *arena, Value *out, Err *err)
+static bool hf_embed_read_tokenizer(const Maker *m, Arena *arena, Value *out, Err *err)
 {
     Str text;
     const char *own = m->from->tokenizer_from;
@@ -182,7 +183,7 @@ static bool add_tokenizer(Maker *m, Err *err)
     Err ignored;
     Arena scratch = { 0 };
     bool always = m->from->tokenizer == HF_TOKENIZER_IN;
-    bool ok = read_tokenizer(m, &scratch, &v, always ? err : &ignored);
+    bool ok = hf_embed_read_tokenizer(m, &scratch, &v, always ? err : &ignored);
     if (ok) add_json(m, "hf_tokenizer", &v);
     arena_free(&scratch);
     if (ok && !always && m->item[m->n - 1].value.n > HF_SMALL_TOKENIZER) return m->n--, true;
@@ -198,18 +199,18 @@ static bool add_all(Maker *m, Err *err)
     if (!task) task = hf_task_detect(&m->files.config, &how);
     if (!m->from->task && how > HF_TASK_CLASS) task = "feature-extraction"; /* no guesses */
     bool hears = strcmp(type, "feature_extractor") == 0;
-    add(m, "hf_metadata_version", STR("2.0"));
+    hf_embed_add_pair(m, "hf_metadata_version", STR("2.0"));
     add_json(m, "hf_model_config", &config);
     add_json(m, "hf_processor_config", &processor);
-    add(m, "hf_pipeline_task", str_of(task));
-    add(m, "hf_export_timestamp", now_utc(m->arena));
-    add(m, "hf_exporter_version", STR("encoderfile-" EF_VERSION));
+    hf_embed_add_pair(m, "hf_pipeline_task", str_of(task));
+    hf_embed_add_pair(m, "hf_export_timestamp", now_utc(m->arena));
+    hf_embed_add_pair(m, "hf_exporter_version", STR("encoderfile-" EF_VERSION));
     add_settings(m);
     add_json(m, "hf_tokenizer_config", &m->files.tokenizer_config);
     add_json(m, hears ? "hf_feature_extractor_config" : "hf_image_processor_config",
              &m->files.preprocessor);
-    add(m, "feature_engineering.type", str_of(type));
-    add_name(m);
+    hf_embed_add_pair(m, "feature_engineering.type", str_of(type));
+    hf_embed_add_name(m);
     if (strcmp(task, "sentence-similarity") == 0) {
         Value files = modules_gather(m->arena, m->from->folder);
         add_json(m, "hf_sentence_transformers", &files);
@@ -218,7 +219,7 @@ static bool add_all(Maker *m, Err *err)
 }
 
 /* "gzip:" and base64, where that is shorter. */
-static void compress(Maker *m)
+static void hf_embed_compress(Maker *m)
 {
     size_t above = m->from->compress_above ? m->from->compress_above : COMPRESS_ABOVE;
     for (int i = 0; i < m->n; i++) {
@@ -243,8 +244,8 @@ bool hf_metadata_make(Arena *arena, const HfSource *from, OnnxPair **out, int *n
         return fail(err, EF_TOO_LARGE, "metadata: found %zu bytes, wanted at most %d", bytes,
                     HF_MOST_TEXT);
     const char *sum = hf_checksum(arena, m.item, m.n);
-    compress(&m);
-    add(&m, "hf_checksum", str_of(sum));
+    hf_embed_compress(&m);
+    hf_embed_add_pair(&m, "hf_checksum", str_of(sum));
     *out = m.item, *n = m.n;
     return true;
 }
@@ -259,7 +260,7 @@ bool hf_has_tokenizer(const OnnxPair *item, int n)
 }
 
 /* A file that is no ONNX ends here. */
-static bool read_model(Arena *arena, HfEmbed *e, Str file, Err *err)
+static bool hf_embed_read_model(Arena *arena, HfEmbed *e, Str file, Err *err)
 {
     OnnxModel *model = NEW(arena, OnnxModel);
     if (!onnx_read(arena, file, model, err)) return within(err, "%s", e->onnx);
@@ -279,7 +280,7 @@ static bool stays_beside(Arena *arena, const HfEmbed *e, Err *err)
                 "model are files beside it", e->to, from);
 }
 
-static bool rewrite(Arena *arena, HfEmbed *e, Str file, Err *err)
+static bool hf_embed_rewrite(Arena *arena, HfEmbed *e, Str file, Err *err)
 {
     FileWriter w;
     if (!dir_make_parents(e->to, err) || !writer_open(&w, arena, e->to, 0644, err)) return false;
@@ -296,9 +297,9 @@ bool hf_metadata_embed(Arena *arena, HfEmbed *e, Err *err)
     if (!e->to) e->to = e->onnx;
     if (!file_map(e->onnx, &map, err)) return false;
     Str file = { (const char *)map.p, map.n };
-    bool ok = read_model(arena, e, file, err) && stays_beside(arena, e, err) &&
+    bool ok = hf_embed_read_model(arena, e, file, err) && stays_beside(arena, e, err) &&
               hf_metadata_make(arena, &e->source, &e->item, &e->n, err) &&
-              rewrite(arena, e, file, err);
+              hf_embed_rewrite(arena, e, file, err);
     file_unmap(&map);
     e->tokenizer = ok && hf_has_tokenizer(e->item, e->n);
     return ok;

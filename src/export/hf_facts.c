@@ -4,7 +4,7 @@
 #include "data/json.h"
 #include "export/hf_parts.h"
 
-static Value number_or_null(int64_t n)
+static Value hf_facts_number_or_null(int64_t n)
 {
     return n == DIM_UNKNOWN ? value_null() : value_of_int(n);
 }
@@ -25,7 +25,7 @@ static Value static_shapes(Arena *arena, const OnnxGraph *g)
     for (int i = 0; v && i < v->rank; i++) fixed |= v->dim[i] != DIM_UNKNOWN;
     if (!fixed) return value_null();
     Value list = value_list(arena, (size_t)v->rank);
-    for (int i = 0; i < v->rank; i++) list.list.items[i] = number_or_null(v->dim[i]);
+    for (int i = 0; i < v->rank; i++) list.list.items[i] = hf_facts_number_or_null(v->dim[i]);
     return list;
 }
 
@@ -55,7 +55,7 @@ static bool has_operator(const OnnxGraph *g, const char *name)
     return false;
 }
 
-static Value quantization(const OnnxGraph *g)
+static Value hf_facts_quantization(const OnnxGraph *g)
 {
     if (has_operator(g, "DynamicQuantizeLinear")) return value_of_str(STR("dynamic"));
     bool fixed = has_operator(g, "QuantizeLinear") || has_operator(g, "DequantizeLinear") ||
@@ -69,13 +69,6 @@ static int level_of(const OnnxGraph *g)
     for (int i = 0; i < g->n_node; i++)
         if (str_is(g->node[i].domain, "com.microsoft")) return 2;
     return 1;
-}
-
-static int64_t opset_of(const OnnxModel *m)
-{
-    for (int i = 0; i < m->n_opset; i++)
-        if (!m->opset[i].domain.n) return m->opset[i].version;
-    return 0;
 }
 
 static bool is_external(const OnnxGraph *g)
@@ -100,8 +93,9 @@ Value hf_pipeline_config(Arena *arena, const OnnxModel *m)
     bool tokens = v && v->rank == 2;
     value_add(&out, "framework", value_of_str(STR("onnx")));
     value_add(&out, "device", value_of_str(STR("cpu")));
-    value_add(&out, "batch_size", v && v->rank > 0 ? number_or_null(v->dim[0]) : value_null());
-    value_add(&out, "sequence_length", tokens ? number_or_null(v->dim[1]) : value_null());
+    value_add(&out, "batch_size",
+              v && v->rank > 0 ? hf_facts_number_or_null(v->dim[0]) : value_null());
+    value_add(&out, "sequence_length", tokens ? hf_facts_number_or_null(v->dim[1]) : value_null());
     value_add(&out, "num_threads", value_null()); /* nothing in a graph says how many */
     return out;
 }
@@ -110,10 +104,10 @@ Value hf_export_config(Arena *arena, const OnnxModel *m, HfDone done)
 {
     const OnnxGraph *g = &m->graph;
     Value out = value_map(arena, 7);
-    value_add(&out, "opset_version", value_of_int(opset_of(m)));
+    value_add(&out, "opset_version", value_of_int(onnx_opset(m)));
     value_add(&out, "optimization_level", value_of_int(done.level ? done.level : level_of(g)));
     value_add(&out, "dtype", value_of_str(str_of(weight_type(g))));
-    value_add(&out, "quantization", quantization(g));
+    value_add(&out, "quantization", hf_facts_quantization(g));
     value_add(&out, "static_shapes", static_shapes(arena, g));
     value_add(&out, "use_external_data", value_of_bool(done.external || is_external(g)));
     value_add(&out, "hierarchy_tags_enabled", value_of_bool(is_tagged(g)));
@@ -131,7 +125,7 @@ static Str json_text(Arena *arena, const Value *v)
     return text;
 }
 
-static void replace(OnnxPair *item, int n, const char *key, Str value)
+static void hf_facts_replace(OnnxPair *item, int n, const char *key, Str value)
 {
     for (int i = 0; i < n; i++)
         if (str_is(item[i].key, key)) item[i].value = value;
@@ -156,9 +150,9 @@ void hf_metadata_refresh(Arena *arena, OnnxModel *m)
     const OnnxPair now[] = { { STR("hf_pipeline_config"), json_text(arena, &pipeline) },
                              { STR("hf_export_config"), json_text(arena, &export) } };
     for (size_t i = 0; i < COUNT(now); i++) {
-        replace(old.item, old.n, now[i].key.p, now[i].value);
-        replace(meta, m->n_meta, now[i].key.p, now[i].value);
+        hf_facts_replace(old.item, old.n, now[i].key.p, now[i].value);
+        hf_facts_replace(meta, m->n_meta, now[i].key.p, now[i].value);
     }
-    replace(meta, m->n_meta, "hf_checksum", str_of(hf_checksum(arena, old.item, old.n)));
+    hf_facts_replace(meta, m->n_meta, "hf_checksum", str_of(hf_checksum(arena, old.item, old.n)));
     m->meta = meta;
 }

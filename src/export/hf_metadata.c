@@ -27,7 +27,7 @@ Str hf_metadata_get(const HfMetadata *m, const char *key)
     return (Str){ 0 };
 }
 
-static bool damaged(HfMetadata *m, const char *why)
+static bool hf_metadata_damaged(HfMetadata *m, const char *why)
 {
     m->state = HF_DAMAGED, m->why = why;
     return false;
@@ -35,7 +35,7 @@ static bool damaged(HfMetadata *m, const char *why)
 
 /* ---- plain values ---- */
 
-static Str behind(Str s, size_t n)
+static Str str_behind(Str s, size_t n)
 {
     return (Str){ s.p + n, s.n - n };
 }
@@ -45,11 +45,11 @@ static Str packed_part(OnnxPair *pair, bool flagged)
 {
     Str value = pair->value;
     if (str_ends(pair->key, suffix)) return pair->key.n -= sizeof suffix - 1, value;
-    if (str_starts(value, "gzip:")) return behind(value, 5);
+    if (str_starts(value, "gzip:")) return str_behind(value, 5);
     return flagged && str_starts(value, "H4sI") ? value : (Str){ 0 };
 }
 
-static bool inflate(Arena *arena, Str packed, size_t most, Str *out, Err *err)
+static bool hf_metadata_inflate(Arena *arena, Str packed, size_t most, Str *out, Err *err)
 {
     Str gzip;
     Buf plain = { 0 };
@@ -69,11 +69,12 @@ static bool make_plain(Arena *arena, HfMetadata *m)
         Err err = { 0 };
         OnnxPair *pair = &m->item[i];
         Str packed = packed_part(pair, flagged);
-        if (packed.p && !inflate(arena, packed, left, &pair->value, &err))
-            return damaged(m, str_format(arena, "%.*s: %s", (int)MIN(pair->key.n, 80), pair->key.p,
-                                         err.message));
+        if (packed.p && !hf_metadata_inflate(arena, packed, left, &pair->value, &err))
+            return hf_metadata_damaged(m, str_format(arena, "%.*s: %s", (int)MIN(pair->key.n, 80),
+                                                     pair->key.p, err.message));
         if (pair->value.n > left)
-            return damaged(m, str_format(arena, "found more than %d bytes of metadata", HF_MOST_TEXT));
+            return hf_metadata_damaged(
+                m, str_format(arena, "found more than %d bytes of metadata", HF_MOST_TEXT));
         left -= pair->value.n;
     }
     return true;
@@ -81,7 +82,7 @@ static bool make_plain(Arena *arena, HfMetadata *m)
 
 /* ---- checks ---- */
 
-static int by_key(const void *a, const void *b)
+static int hf_metadata_by_key(const void *a, const void *b)
 {
     const OnnxPair *x = a, *y = b;
     return str_cmp(&x->key, &y->key);
@@ -93,7 +94,7 @@ const char *hf_checksum(Arena *arena, const OnnxPair *item, int n)
     uint8_t sum[32];
     Sha256 hash;
     memcpy(sorted, item, (size_t)n * sizeof *item);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_key);
+    qsort(sorted, (size_t)n, sizeof *sorted, hf_metadata_by_key);
     sha256_start(&hash);
     for (int i = 0; i < n; i++) {
         if (str_is(sorted[i].key, "hf_checksum")) continue;
@@ -114,7 +115,7 @@ static bool check_version(Arena *arena, HfMetadata *m)
     Str version = hf_metadata_get(m, "hf_metadata_version");
     const char *dot = version.n ? memchr(version.p, '.', version.n) : NULL;
     int64_t major = 0, minor = 0;
-    if (!version.p) return damaged(m, "hf_metadata_version is missing");
+    if (!version.p) return hf_metadata_damaged(m, "hf_metadata_version is missing");
     bool form = dot && str_int((Str){ version.p, (size_t)(dot - version.p) }, &major) &&
                 str_int((Str){ dot + 1, (size_t)(version.p + version.n - dot - 1) }, &minor);
     if (form && (major == 1 || (major == 2 && minor == 0))) return true;
@@ -129,7 +130,8 @@ static bool check_sum(Arena *arena, HfMetadata *m)
     Str stored = hf_metadata_get(m, "hf_checksum");
     if (!stored.p) return true;
     m->checked = str_is(stored, hf_checksum(arena, m->item, m->n));
-    return m->checked || damaged(m, "hf_checksum does not fit: the metadata was changed");
+    return m->checked ||
+           hf_metadata_damaged(m, "hf_checksum does not fit: the metadata was changed");
 }
 
 static bool check_object(Arena *arena, HfMetadata *m, const char *key)
@@ -139,9 +141,10 @@ static bool check_object(Arena *arena, HfMetadata *m, const char *key)
     Str text = hf_metadata_get(m, key);
     if (!text.p) return true;
     if (!json_parse(arena, text, &v, &err))
-        return damaged(m, str_format(arena, "%s: %s", key, err.message));
-    return v.kind == V_MAP || damaged(m, str_format(arena, "%s: found %s, wanted an object", key,
-                                                    value_kind_name(v.kind)));
+        return hf_metadata_damaged(m, str_format(arena, "%s: %s", key, err.message));
+    return v.kind == V_MAP ||
+           hf_metadata_damaged(m, str_format(arena, "%s: found %s, wanted an object", key,
+                                             value_kind_name(v.kind)));
 }
 
 /* ---- entry points ---- */
@@ -151,9 +154,10 @@ static bool take_ours(Arena *arena, const OnnxPair *all, int n, HfMetadata *m)
     m->item = ARRAY(arena, OnnxPair, MIN(n, MOST_OURS) + 1);
     for (int i = 0; i < n; i++) {
         if (!hf_is_ours(all[i].key)) continue;
-        if (m->n == MOST_OURS) return damaged(m, "found more than 4096 hf_ keys");
+        if (m->n == MOST_OURS) return hf_metadata_damaged(m, "found more than 4096 hf_ keys");
         m->stored += all[i].key.n + all[i].value.n;
-        if (m->stored > HF_MOST_TEXT) return damaged(m, "found more than 64 MiB of metadata");
+        if (m->stored > HF_MOST_TEXT)
+            return hf_metadata_damaged(m, "found more than 64 MiB of metadata");
         m->item[m->n++] = (OnnxPair){ { str_dup(arena, all[i].key), all[i].key.n },
                                       { str_dup(arena, all[i].value), all[i].value.n } };
     }
@@ -203,7 +207,7 @@ Value hf_metadata_value(Arena *arena, const HfMetadata *m)
         Value v;
         Str key = m->item[i].key, text = m->item[i].value;
         if (!is_json(text) || !json_parse(arena, text, &v, &ignored)) v = value_of_str(text);
-        if (str_starts(key, "hf_")) key = behind(key, 3);
+        if (str_starts(key, "hf_")) key = str_behind(key, 3);
         value_add(&out, str_dup(arena, key), v);
     }
     return out;

@@ -138,7 +138,7 @@ static const char *by_rows(const ClassRow *rows, size_t n, Str name, const Value
     return NULL;
 }
 
-static const char *by_name(Str name)
+static const char *hf_task_by_name(Str name)
 {
     for (size_t i = 0; i < COUNT(exact); i++) {
         const char *all = exact[i].classes;
@@ -153,7 +153,7 @@ static const char *by_class(const Value *config)
     const Value *list = value_get(config, "architectures");
     if (!list || list->kind != V_LIST || !list->list.n) return NULL;
     Str name = value_str(&list->list.items[0], (Str){ 0 });
-    const char *task = by_name(name);
+    const char *task = hf_task_by_name(name);
     if (task) return task;
     return name.n ? by_rows(classes, COUNT(classes), name, config) : NULL;
 }

@@ -56,7 +56,9 @@ typedef struct HtpHints {
     const Value *config;    /* config.json: classes for a file that has only names */
 } HtpHints;
 void htp_read(Arena *, const OnnxGraph *, const HtpHints *, Htp *);
-/* By names alone, over the classes of a builder (NULL: paths instead of classes). */
+/* Of a graph that a builder wrote: the builder knows every node's module. */
+void htp_by_builder(Arena *, Builder *, Htp *);
+/* Of a foreign graph, by the scopes in its names; classes: of a builder, or NULL: the paths make the tags. */
 void htp_by_names(Arena *, const OnnxGraph *, Builder *classes, Htp *);
 
 double htp_coverage(const Htp *);            /* per cent of nodes with a tag; 0 of 0 is 0 */

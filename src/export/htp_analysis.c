@@ -7,7 +7,7 @@
 
 enum { TOP = 5 };
 
-static bool contains(Str text, Str part)
+static bool str_contains(Str text, Str part)
 {
     return !part.n || (text.n && memmem(text.p, text.n, part.p, part.n));
 }
@@ -23,7 +23,7 @@ HtpCounts htp_counts(const Htp *h, Str filter)
     HtpCounts c = { ARRAY(h->arena, HtpCount, h->graph->n_node + 1), 0, 0 };
     Map index = { 0 };
     for (int i = 0; i < h->graph->n_node; i++) {
-        if (!h->tag[i].n || !contains(h->tag[i], filter)) continue;
+        if (!h->tag[i].n || !str_contains(h->tag[i], filter)) continue;
         HtpCount *known = map_get(&index, h->tag[i]);
         if (!known) {
             known = &c.item[c.n++];
@@ -46,7 +46,7 @@ static Value counts_map(Arena *arena, const HtpCounts *c)
 }
 
 /* Nodes without a name are told apart by their number. */
-static const char *node_key(const Htp *h, int i)
+static const char *htp_analysis_node_key(const Htp *h, int i)
 {
     Str name = h->graph->node[i].name;
     return name.n ? str_dup(h->arena, name) : str_format(h->arena, "node_%d", i);
@@ -58,7 +58,7 @@ static Value modules_list(const Htp *h, Str filter)
     Value list = value_list(h->arena, (size_t)h->n_module);
     for (int i = 0; i < h->n_module; i++) {
         const HtpModule *m = &h->module[i];
-        if (!contains(m->tag, filter)) continue;
+        if (!str_contains(m->tag, filter)) continue;
         Value one = value_map(h->arena, 4);
         value_add(&one, "tag", value_of_str(m->tag));
         value_add(&one, "scope", value_of_str(m->scope));
@@ -83,8 +83,8 @@ Value htp_analysis(const Htp *h, const char *path, Str filter)
     value_add(&stats, "tagged_operations", value_of_int(c.nodes));
     value_add(&stats, "coverage", value_of_float(htp_coverage(h)));
     for (int i = 0; i < h->graph->n_node; i++)
-        if (h->tag[i].n && contains(h->tag[i], filter))
-            value_add(&nodes, node_key(h, i), value_of_str(h->tag[i]));
+        if (h->tag[i].n && str_contains(h->tag[i], filter))
+            value_add(&nodes, htp_analysis_node_key(h, i), value_of_str(h->tag[i]));
     value_add(&v, "model_info", info);
     value_add(&v, "statistics", stats);
     value_add(&v, "hierarchy_tags", counts_map(h->arena, &c));
@@ -158,7 +158,7 @@ static int merge_counts(Arena *arena, const HtpCounts *c, Pair *pair)
     return n;
 }
 
-static Value differences(Arena *arena, const Pair *pair, int n)
+static Value htp_analysis_differences(Arena *arena, const Pair *pair, int n)
 {
     Value list = value_list(arena, (size_t)n);
     size_t k = 0;
@@ -192,7 +192,7 @@ Value htp_compare(Arena *arena, const Htp *a, const char *a_path, const Htp *b, 
     Pair *pair = ARRAY(arena, Pair, c[0].n + c[1].n + 1);
     int n = merge_counts(arena, c, pair);
     Value v = value_map(arena, 6), sum = value_map(arena, 4);
-    Value found = differences(arena, pair, n);
+    Value found = htp_analysis_differences(arena, pair, n);
     value_add(&sum, "total_differences", value_of_int((int64_t)found.list.n));
     value_add(&sum, "model1_unique_tags", value_of_int(c[0].n));
     value_add(&sum, "model2_unique_tags", value_of_int(c[1].n));

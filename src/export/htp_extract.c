@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-typedef struct Cut {
+typedef struct Extract {
     Arena *arena;
     const OnnxModel *from;
     bool *taken;            /* [n_node] */
@@ -17,11 +17,11 @@ typedef struct Cut {
     Map asked;              /* values that are inputs already */
     bool *kept;             /* [n_init] */
     Buf in, out;            /* of Str */
-} Cut;
+} Extract;
 
 /* ---- which nodes ---- */
 /* The pattern against a tag or its end: "BertLayer.0" finds ".../BertEncoder/BertLayer.0". */
-static bool names(const char *pattern, const char *tag)
+static bool htp_tag_matches(const char *pattern, const char *tag)
 {
     if (fnmatch(pattern, tag, 0) == 0) return true;
     if (*pattern == '/') return false;
@@ -36,12 +36,12 @@ bool htp_matches(Arena *arena, Str tag, const char *pattern)
     for (size_t n = tag.n; n; n--) { /* the module itself, and what it lies in */
         if (n < tag.n && tag.p[n] != '/') continue;
         text[n] = 0;
-        if (names(pattern, text)) return true;
+        if (htp_tag_matches(pattern, text)) return true;
     }
     return false;
 }
 
-static int select_nodes(Cut *c, const Htp *h, const char *pattern)
+static int select_nodes(Extract *c, const Htp *h, const char *pattern)
 {
     int n = 0;
     for (int i = 0; i < h->graph->n_node; i++) {
@@ -52,10 +52,10 @@ static int select_nodes(Cut *c, const Htp *h, const char *pattern)
 }
 
 /* ---- what they read ---- */
-typedef void ReadFn(Cut *, Str value);
+typedef void ReadFn(Extract *, Str value);
 
 /* Values that a graph inside a node takes from outside it. */
-static void each_outer(Cut *c, const OnnxGraph *g, ReadFn *fn)
+static void each_outer(Extract *c, const OnnxGraph *g, ReadFn *fn)
 {
     Map own = { 0 };
     for (int i = 0; i < g->n_in; i++) map_put(&own, c->arena, g->in[i].name, c);
@@ -73,7 +73,7 @@ static void each_outer(Cut *c, const OnnxGraph *g, ReadFn *fn)
         if (!map_get(&own, g->out[i].name)) fn(c, g->out[i].name);
 }
 
-static void each_read(Cut *c, const OnnxNode *n, ReadFn *fn)
+static void each_read(Extract *c, const OnnxNode *n, ReadFn *fn)
 {
     for (int i = 0; i < n->n_in; i++) fn(c, n->in[i]);
     for (int a = 0; a < n->n_attr; a++)
@@ -82,7 +82,7 @@ static void each_read(Cut *c, const OnnxNode *n, ReadFn *fn)
 }
 
 /* ---- what hangs on constants alone ---- */
-static bool constant_node(const Cut *c, const bool *constant, const OnnxNode *n)
+static bool htp_extract_constant_node(const Extract *c, const bool *constant, const OnnxNode *n)
 {
     for (int i = 0; i < n->n_in; i++) {
         if (!n->in[i].n || map_get(&c->weight, n->in[i])) continue;
@@ -95,11 +95,12 @@ static bool constant_node(const Cut *c, const bool *constant, const OnnxNode *n)
 }
 
 /* Backwards, so that a constant's own constants come too. */
-static void take_constants(Cut *c)
+static void take_constants(Extract *c)
 {
     const OnnxGraph *g = &c->from->graph;
     bool *constant = ARRAY(c->arena, bool, g->n_node + 1);
-    for (int i = 0; i < g->n_node; i++) constant[i] = constant_node(c, constant, &g->node[i]);
+    for (int i = 0; i < g->n_node; i++)
+        constant[i] = htp_extract_constant_node(c, constant, &g->node[i]);
     for (int i = g->n_node - 1; i >= 0; i--) {
         if (!c->taken[i]) continue;
         for (int k = 0; k < g->node[i].n_in; k++) {
@@ -110,7 +111,7 @@ static void take_constants(Cut *c)
 }
 
 /* ---- the edge of the cut ---- */
-static void note_input(Cut *c, Str value)
+static void note_input(Extract *c, Str value)
 {
     if (!value.n || map_get(&c->asked, value)) return;
     intptr_t maker = (intptr_t)map_get(&c->maker, value);
@@ -124,7 +125,7 @@ static void note_input(Cut *c, Str value)
     buf_add(&c->in, &value, sizeof value);
 }
 
-static void note_output(Cut *c, Str value)
+static void note_output(Extract *c, Str value)
 {
     intptr_t maker = value.n ? (intptr_t)map_get(&c->maker, value) : 0;
     if (!maker || !c->taken[maker - 1] || map_get(&c->asked, value)) return;
@@ -133,14 +134,14 @@ static void note_output(Cut *c, Str value)
 }
 
 /* A module nobody listens to still has results. */
-static void note_ends(Cut *c)
+static void note_ends(Extract *c)
 {
     const OnnxGraph *g = &c->from->graph;
     for (int i = 0; i < g->n_node; i++)
         for (int k = 0; c->taken[i] && k < g->node[i].n_out; k++) note_output(c, g->node[i].out[k]);
 }
 
-static void find_edge(Cut *c)
+static void find_edge(Extract *c)
 {
     const OnnxGraph *g = &c->from->graph;
     for (int i = 0; i < g->n_node; i++)
@@ -160,7 +161,7 @@ typedef struct Types {
     Map index;              /* value to number + 1 */
 } Types;
 
-static void note_said(Types *t, const OnnxValue *v, int n)
+static void htp_extract_note_said(Types *t, const OnnxValue *v, int n)
 {
     for (int i = 0; i < n; i++)
         if (v[i].type != T_NONE) map_put(&t->said, t->arena, v[i].name, (void *)(uintptr_t)&v[i]);
@@ -199,14 +200,14 @@ static void infer_types(Types *t, const OnnxModel *m)
         map_put(&t->index, t->arena, g->value[v].name, (void *)(intptr_t)(v + 1));
 }
 
-static void put_dim(OnnxValue *v, int k, int64_t dim)
+static void htp_extract_put_dim(OnnxValue *v, int k, int64_t dim)
 {
     v->dim[k] = dim >= 0 ? dim : DIM_UNKNOWN;
     if (dim == DIM_BATCH) v->symbol[k] = STR("batch_size");
     if (dim == DIM_SEQUENCE) v->symbol[k] = STR("sequence_length");
 }
 
-static bool type_of(const Types *t, Str name, OnnxValue *v, Err *err)
+static bool htp_extract_type_of(const Types *t, Str name, OnnxValue *v, Err *err)
 {
     const OnnxValue *said = map_get(&t->said, name);
     intptr_t at = (intptr_t)map_get(&t->index, name);
@@ -216,7 +217,7 @@ static bool type_of(const Types *t, Str name, OnnxValue *v, Err *err)
         return fail(err, EF_UNSUPPORTED, "the type of '%.*s' is not known: neither the file nor "
                     "shape inference tells it", (int)MIN(name.n, 120), name.p);
     *v = (OnnxValue){ .name = name, .type = found->type, .rank = found->rank };
-    for (int k = 0; k < found->rank; k++) put_dim(v, k, found->dim[k]);
+    for (int k = 0; k < found->rank; k++) htp_extract_put_dim(v, k, found->dim[k]);
     return true;
 }
 
@@ -226,18 +227,18 @@ static bool type_all(const Types *t, const Buf *names_of, OnnxValue **out, int *
     *n = (int)(names_of->n / sizeof *name);
     *out = ARRAY(t->arena, OnnxValue, *n + 1);
     for (int i = 0; i < *n; i++)
-        if (!type_of(t, name[i], &(*out)[i], err)) return false;
+        if (!htp_extract_type_of(t, name[i], &(*out)[i], err)) return false;
     return true;
 }
 
 /* ---- the new model ---- */
-static bool assemble(Cut *c, OnnxModel *to, Err *err)
+static bool htp_extract_assemble(Extract *c, OnnxModel *to, Err *err)
 {
     const OnnxGraph *g = &c->from->graph;
     Types t = { .arena = c->arena };
-    note_said(&t, g->info, g->n_info);
-    note_said(&t, g->in, g->n_in);
-    note_said(&t, g->out, g->n_out);
+    htp_extract_note_said(&t, g->info, g->n_info);
+    htp_extract_note_said(&t, g->in, g->n_in);
+    htp_extract_note_said(&t, g->out, g->n_out);
     infer_types(&t, c->from);
     *to = *c->from;
     to->n_meta = 0;
@@ -253,7 +254,7 @@ static bool assemble(Cut *c, OnnxModel *to, Err *err)
            type_all(&t, &c->out, &to->graph.out, &to->graph.n_out, err);
 }
 
-static bool cut_out(Cut *c, const Htp *h, const char *pattern, OnnxModel *to, Err *err)
+static bool cut_out(Extract *c, const Htp *h, const char *pattern, OnnxModel *to, Err *err)
 {
     const OnnxGraph *g = &c->from->graph;
     for (int i = 0; i < g->n_init; i++)
@@ -267,13 +268,13 @@ static bool cut_out(Cut *c, const Htp *h, const char *pattern, OnnxModel *to, Er
                     "--output-format csv` lists them", pattern);
     take_constants(c);
     find_edge(c);
-    return assemble(c, to, err);
+    return htp_extract_assemble(c, to, err);
 }
 
 bool htp_extract(Arena *arena, const OnnxModel *m, const Htp *h, const char *pattern, OnnxModel *to,
                  Err *err)
 {
-    Cut c = { .arena = arena, .from = m };
+    Extract c = { .arena = arena, .from = m };
     c.taken = ARRAY(arena, bool, m->graph.n_node + 1);
     c.kept = ARRAY(arena, bool, m->graph.n_init + 1);
     bool ok = cut_out(&c, h, pattern, to, err);

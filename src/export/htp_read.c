@@ -52,13 +52,13 @@ bool htp_tag_valid(Str tag)
     return true;
 }
 
-static bool is_digit(char c)
+static bool htp_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 /* ---- modules ---- */
-static int enter(Htp *h, Str scope, Str tag, int parent)
+static int htp_enter_module(Htp *h, Str scope, Str tag, int parent)
 {
     intptr_t known = (intptr_t)map_get(&h->by_scope, scope);
     if (known) return (int)known - 1;
@@ -72,7 +72,7 @@ static int enter(Htp *h, Str scope, Str tag, int parent)
     return h->n_module++;
 }
 
-static void own(Htp *h, int node, int module)
+static void htp_own_node(Htp *h, int node, int module)
 {
     h->owner[node] = module;
     h->tag[node] = h->module[module].tag;
@@ -86,19 +86,19 @@ static void own(Htp *h, int node, int module)
 static Str without_turn(Str part)
 {
     size_t at = part.n;
-    while (at && is_digit(part.p[at - 1])) at--;
+    while (at && htp_is_digit(part.p[at - 1])) at--;
     size_t number = at ? at - 1 : 0;
     if (at == part.n || !at || part.p[number] != '_') return part;
     size_t digit = number;
-    while (digit && is_digit(part.p[digit - 1])) digit--;
+    while (digit && htp_is_digit(part.p[digit - 1])) digit--;
     return digit < number && digit && part.p[digit - 1] == '.' ? (Str){ part.p, number } : part;
 }
 
 /* "layer" before "layer.0": a list that was called itself gives both. */
-static bool repeats(Str part, Str next)
+static bool htp_repeats(Str part, Str next)
 {
     return next.n > part.n + 1 && memcmp(part.p, next.p, part.n) == 0 && next.p[part.n] == '.' &&
-           is_digit(next.p[part.n + 1]);
+           htp_is_digit(next.p[part.n + 1]);
 }
 
 /* "/encoder/layer.0/output/Add" to "encoder/layer.0/output"; "" where there is no scope. */
@@ -110,7 +110,7 @@ static Str name_scope(Arena *arena, Str name)
     for (size_t i = 1, from = 1; name.n && name.p[0] == '/' && i < name.n; i++) {
         if (name.p[i] != '/') continue;
         Str next = without_turn((Str){ name.p + from, i - from });
-        if (part.n && !repeats(part, next))
+        if (part.n && !htp_repeats(part, next))
             buf_printf(&out, "%s%.*s", out.n ? "/" : "", STR_ARG(part));
         part = next, from = i + 1;
     }
@@ -120,7 +120,7 @@ static Str name_scope(Arena *arena, Str name)
     return scope;
 }
 
-static Str dotted(Arena *arena, Str path)
+static Str htp_dotted_path(Arena *arena, Str path)
 {
     char *copy = str_dup(arena, path);
     for (char *p = copy; *p; p++)
@@ -137,12 +137,13 @@ static bool same_tag(Str a, const char *b)
 static int enter_classes(Htp *h, Builder *classes, Str scope)
 {
     const char *tag = build_tag(classes, "");
-    int at = enter(h, (Str){ "", 0 }, str_of(tag), -1);
+    int at = htp_enter_module(h, (Str){ "", 0 }, str_of(tag), -1);
     for (size_t n = 1; scope.n && n <= scope.n; n++) {
         if (n < scope.n && scope.p[n] != '.') continue;
         const char *part = str_dup(h->arena, (Str){ scope.p, n });
         const char *deeper = build_tag(classes, part);
-        if (!same_tag(h->module[at].tag, deeper)) at = enter(h, str_of(part), str_of(deeper), at);
+        if (!same_tag(h->module[at].tag, deeper))
+            at = htp_enter_module(h, str_of(part), str_of(deeper), at);
     }
     return at;
 }
@@ -156,7 +157,7 @@ static Str without_turns(Htp *h, Builder *classes, Str path)
     for (size_t from = 0, to; from < path.n; from = to + 1) {
         for (to = from; to < path.n && path.p[to] != '/'; to++) {}
         size_t n = to - from, digits = 0;
-        while (digits < n && is_digit(path.p[to - digits - 1])) digits++;
+        while (digits < n && htp_is_digit(path.p[to - digits - 1])) digits++;
         buf_printf(&out, "%s%.*s", out.n ? "." : "", (int)n, path.p + from);
         const char *tag = build_tag(classes, str_dup(h->arena, buf_view(&out)));
         bool turn = digits && n > digits + 1 && path.p[to - digits - 1] == '_';
@@ -176,12 +177,12 @@ static Str without_turns(Htp *h, Builder *classes, Str path)
 /* Without classes, attribute names make the tag: "/UnknownModel/encoder/layer.0". */
 static int enter_paths(Htp *h, Str path)
 {
-    int at = enter(h, (Str){ "", 0 }, STR("/UnknownModel"), -1);
+    int at = htp_enter_module(h, (Str){ "", 0 }, STR("/UnknownModel"), -1);
     for (size_t n = 1; path.n && n <= path.n; n++) {
         if (n < path.n && path.p[n] != '/') continue;
         Str part = { path.p, n };
         const char *tag = str_format(h->arena, "/UnknownModel/%.*s", STR_ARG(part));
-        at = enter(h, dotted(h->arena, part), str_of(tag), at);
+        at = htp_enter_module(h, htp_dotted_path(h->arena, part), str_of(tag), at);
     }
     return at;
 }
@@ -210,7 +211,7 @@ static void count_matches(Htp *h)
     }
 }
 
-static Htp begin(Arena *arena, const OnnxGraph *g, HtpSource source)
+static Htp htp_begin(Arena *arena, const OnnxGraph *g, HtpSource source)
 {
     Htp h = { .arena = arena, .graph = g, .source = source };
     h.tag = ARRAY(arena, Str, g->n_node), h.scope = ARRAY(arena, Str, g->n_node);
@@ -219,13 +220,23 @@ static Htp begin(Arena *arena, const OnnxGraph *g, HtpSource source)
     return h;
 }
 
+void htp_by_builder(Arena *arena, Builder *b, Htp *h)
+{
+    *h = htp_begin(arena, &b->graph, HTP_NAMES);
+    for (int i = 0; i < b->graph.n_node; i++) {
+        h->scope[i] = str_of(b->path[i]);
+        htp_own_node(h, i, enter_classes(h, b, h->scope[i]));
+    }
+    count_matches(h);
+}
+
 void htp_by_names(Arena *arena, const OnnxGraph *g, Builder *classes, Htp *h)
 {
-    *h = begin(arena, g, HTP_NAMES);
+    *h = htp_begin(arena, g, HTP_NAMES);
     for (int i = 0; i < g->n_node; i++) {
         Str path = name_scope(arena, g->node[i].name);
-        h->scope[i] = classes ? without_turns(h, classes, path) : dotted(arena, path);
-        own(h, i, classes ? enter_classes(h, classes, h->scope[i]) : enter_paths(h, path));
+        h->scope[i] = classes ? without_turns(h, classes, path) : htp_dotted_path(arena, path);
+        htp_own_node(h, i, classes ? enter_classes(h, classes, h->scope[i]) : enter_paths(h, path));
     }
     count_matches(h);
 }
@@ -305,16 +316,16 @@ static void modules_of_tags(Htp *h, const Str *tag, const Str *path)
     for (int i = 0; i < t.n; i++) {
         TagPath *p = &t.item[i];
         int parent = p->parent >= 0 ? t.item[p->parent].module : -1;
-        Str scope = dotted(h->arena, p->path);
+        Str scope = htp_dotted_path(h->arena, p->path);
         if (p->parent >= 0 && (!scope.n || map_get(&h->by_scope, scope)))
             scope = str_of(str_format(h->arena, "%.*s%s%.*s", STR_ARG(h->module[parent].scope),
                                       h->module[parent].scope.n ? "." : "",
                                       STR_ARG(htp_last(p->tag))));
-        p->module = enter(h, scope, p->tag, parent);
+        p->module = htp_enter_module(h, scope, p->tag, parent);
     }
     for (int i = 0; i < h->graph->n_node; i++) {
         intptr_t at = tag[i].n ? (intptr_t)map_get(&t.index, tag[i]) : 0;
-        if (at) own(h, i, t.item[at - 1].module);
+        if (at) htp_own_node(h, i, t.item[at - 1].module);
     }
 }
 
@@ -359,7 +370,8 @@ static void enter_tree(Htp *h, const Value *tree)
     qsort(m, (size_t)n, sizeof *m, by_order);
     for (int i = 0; i < n; i++) {
         bool below = m[i].parent >= 0;
-        module[m[i].found] = enter(h, m[i].scope, m[i].tag, below ? module[m[i].parent] : -1);
+        module[m[i].found] =
+            htp_enter_module(h, m[i].scope, m[i].tag, below ? module[m[i].parent] : -1);
     }
 }
 
@@ -389,7 +401,7 @@ static bool modules_of_tree(Htp *h, const Value *sidecar, const Str *tag)
     }
     if (!all) h->n_module = h->room = 0, h->by_scope = (Map){ 0 };
     for (int i = 0; i < g->n_node && all; i++)
-        if (owner[i] >= 0) own(h, i, owner[i]);
+        if (owner[i] >= 0) htp_own_node(h, i, owner[i]);
     return all;
 }
 
@@ -397,11 +409,11 @@ static void names_to_scopes(Htp *h, Str *path)
 {
     for (int i = 0; i < h->graph->n_node; i++) {
         path[i] = name_scope(h->arena, h->graph->node[i].name);
-        h->scope[i] = dotted(h->arena, path[i]);
+        h->scope[i] = htp_dotted_path(h->arena, path[i]);
     }
 }
 
-static Str meta_of(const OnnxNode *n, const char *key) /* the first of the name */
+static Str htp_meta_of(const OnnxNode *n, const char *key) /* the first of the name */
 {
     for (int i = 0; i < n->n_meta; i++)
         if (str_is(n->meta[i].key, key)) return n->meta[i].value;
@@ -422,7 +434,7 @@ static Str doc_tag(Arena *arena, Str doc)
 
 Str htp_node_tag(Arena *arena, const OnnxNode *n, HtpSource *source)
 {
-    Str tag = meta_of(n, HTP_TAG);
+    Str tag = htp_meta_of(n, HTP_TAG);
     HtpSource found = HTP_PROPS;
     if (!tag.n) found = HTP_ATTRIBUTES, tag = onnx_string(n, HTP_TAG, "");
     if (!tag.n) found = HTP_DOCS, tag = doc_tag(arena, n->doc);
@@ -450,7 +462,7 @@ typedef struct NodeTags {
     Map tag;
 } NodeTags;
 
-static void keep_tag(void *context, Str node, Str tag)
+static void htp_keep_tag(void *context, Str node, Str tag)
 {
     NodeTags *t = context;
     Str *kept = NEW(t->arena, Str);
@@ -461,11 +473,11 @@ static void keep_tag(void *context, Str node, Str tag)
 Map htp_tag_map(Arena *arena, const Value *sidecar)
 {
     NodeTags t = { .arena = arena };
-    htp_sidecar_tags(sidecar, keep_tag, &t);
+    htp_sidecar_tags(sidecar, htp_keep_tag, &t);
     return t.tag;
 }
 
-static bool read_sidecar(Arena *arena, const OnnxGraph *g, const Value *sidecar, Str *tag)
+static bool htp_read_sidecar(Arena *arena, const OnnxGraph *g, const Value *sidecar, Str *tag)
 {
     bool any = false;
     if (!sidecar) return false;
@@ -494,11 +506,11 @@ static Str last_after(Str s, char mark)
     return (Str){ s.p + at, s.n - at };
 }
 
-static Str segment(Arena *arena, Str path, Str class_name)
+static Str htp_tag_segment(Arena *arena, Str path, Str class_name)
 {
     Str name = last_after(class_name, '.'), number = last_after(path, '.');
     bool numbered = number.n > 0;
-    for (size_t i = 0; i < number.n; i++) numbered = numbered && is_digit(number.p[i]);
+    for (size_t i = 0; i < number.n; i++) numbered = numbered && htp_is_digit(number.p[i]);
     if (!numbered) return name;
     return str_of(str_format(arena, "%.*s.%.*s", STR_ARG(name), STR_ARG(number)));
 }
@@ -510,10 +522,10 @@ static int enter_pair(Htp *h, Str pair, int at)
     Str path = { pair.p, (size_t)(colon - pair.p) };
     Str class_name = { colon + 2, pair.n - path.n - 2 };
     if (of_torch(class_name) || !class_name.n) return at;
-    Str name = segment(h->arena, path, class_name);
+    Str name = htp_tag_segment(h->arena, path, class_name);
     Str up = at >= 0 ? h->module[at].tag : (Str){ 0 };
-    return enter(h, path, str_of(str_format(h->arena, "%.*s/%.*s", STR_ARG(up), STR_ARG(name))),
-                 at);
+    return htp_enter_module(
+        h, path, str_of(str_format(h->arena, "%.*s/%.*s", STR_ARG(up), STR_ARG(name))), at);
 }
 
 static int enter_namespace(Htp *h, Str text)
@@ -542,15 +554,15 @@ static bool read_namespace(Htp *h)
     int root = -1;
     const OnnxGraph *g = h->graph;
     for (int i = 0; i < g->n_node; i++) {
-        int at = enter_namespace(h, meta_of(&g->node[i], "namespace"));
+        int at = enter_namespace(h, htp_meta_of(&g->node[i], "namespace"));
         if (at >= 0 && root < 0) root = 0;
     }
     if (root < 0) return false;
     h->source = HTP_NAMESPACE;
     for (int i = 0; i < g->n_node; i++) {
-        Str text = meta_of(&g->node[i], "namespace");
+        Str text = htp_meta_of(&g->node[i], "namespace");
         h->scope[i] = namespace_scope(text);
-        own(h, i, MAX(enter_namespace(h, text), root));
+        htp_own_node(h, i, MAX(enter_namespace(h, text), root));
     }
     return true;
 }
@@ -567,9 +579,10 @@ static bool scoped_names(const OnnxGraph *g)
 void htp_read(Arena *arena, const OnnxGraph *g, const HtpHints *hints, Htp *h)
 {
     Str *tag = ARRAY(arena, Str, g->n_node), *path = ARRAY(arena, Str, g->n_node);
-    *h = begin(arena, g, HTP_NONE);
+    *h = htp_begin(arena, g, HTP_NONE);
     bool tags = read_embedded(arena, g, tag, &h->source);
-    if (!tags && read_sidecar(arena, g, hints->sidecar, tag)) tags = true, h->source = HTP_SIDECAR;
+    if (!tags && htp_read_sidecar(arena, g, hints->sidecar, tag))
+        tags = true, h->source = HTP_SIDECAR;
     if (tags) {
         names_to_scopes(h, path);
         if (!modules_of_tree(h, hints->sidecar, tag)) modules_of_tags(h, tag, path);

@@ -36,7 +36,7 @@ typedef struct Tree {
     int lines, most;        /* most 0: all */
 } Tree;
 
-static int number_of(Str segment)
+static int htp_report_number_of(Str segment)
 {
     int64_t n;
     const char *dot = segment.n ? memrchr(segment.p, '.', segment.n) : NULL;
@@ -61,7 +61,7 @@ static int children_of(const Htp *h, int at, Child **out)
     *out = ARRAY(h->arena, Child, h->n_module - at);
     for (int i = at + 1; i < h->n_module; i++)
         if (h->module[i].parent == at)
-            (*out)[n++] = (Child){ i, number_of(htp_last(h->module[i].tag)) };
+            (*out)[n++] = (Child){ i, htp_report_number_of(htp_last(h->module[i].tag)) };
     qsort(*out, (size_t)n, sizeof **out, by_number);
     return n;
 }
@@ -112,7 +112,7 @@ static const char *module_line(const Tree *t, const HtpModule *m)
                       m->total);
 }
 
-static void tree_inside(Tree *t, int module, const char *indent)
+static void htp_report_tree_inside(Tree *t, int module, const char *indent)
 {
     Child *child;
     int n = children_of(t->h, module, &child);
@@ -120,7 +120,7 @@ static void tree_inside(Tree *t, int module, const char *indent)
         bool last = i == n - 1;
         const char *deeper = str_format(t->h->arena, "%s%s", indent, last ? "    " : "│   ");
         tree_line(t, indent, last, str_of(module_line(t, &t->h->module[child[i].module])));
-        tree_inside(t, child[i].module, deeper);
+        htp_report_tree_inside(t, child[i].module, deeper);
     }
     if (!n && t->nodes && module) tree_operators(t, module, indent);
 }
@@ -132,7 +132,7 @@ static void put_tree(Buf *out, const Htp *h, bool nodes, int most)
     buf_printf(out, "%.*s", STR_ARG(name));
     if (nodes) buf_printf(out, " (%d nodes)", h->module[0].total);
     buf_char(out, '\n');
-    tree_inside(&t, 0, "");
+    htp_report_tree_inside(&t, 0, "");
     if (most && t.lines > most) buf_printf(out, "... and %d more lines\n", t.lines - most);
 }
 
@@ -172,7 +172,7 @@ static void put_details(Buf *b, const char *title, const Htp *h, bool nodes)
     buf_puts(b, "```\n\n</details>\n");
 }
 
-static double share(int part, int of)
+static double htp_report_share(int part, int of)
 {
     return of ? 100.0 * part / of : 0;
 }
@@ -192,14 +192,14 @@ static void put_matches(Buf *b, const Htp *h)
     buf_puts(b, "\n| Match Type | Count | Percentage |\n|---|---|---|\n");
     for (size_t i = 0; i < COUNT(rows); i++)
         buf_printf(b, "| %s | %d | %.1f%% |\n", rows[i].name, rows[i].count,
-                   share(rows[i].count, h->graph->n_node));
+                   htp_report_share(rows[i].count, h->graph->n_node));
     HtpCounts c = htp_counts(h, (Str){ 0 });
     buf_puts(b, "\n#### Top 20 Nodes by Hierarchy\n\n");
     for (int i = 0; i < MIN(c.n, TOP); i++)
         buf_printf(b, "%d. `%.*s`: %d nodes\n", i + 1, STR_ARG(c.item[i].tag), c.item[i].count);
 }
 
-static void put_process(Buf *b, const HtpRun *r)
+static void htp_report_put_process(Buf *b, const HtpRun *r)
 {
     const Htp *h = r->htp;
     const Export *e = r->e;
@@ -245,7 +245,7 @@ static void put_modules(Buf *b, const Htp *h)
     }
 }
 
-static int by_name(const void *a, const void *b)
+static int htp_report_by_name(const void *a, const void *b)
 {
     return str_cmp(a, b);
 }
@@ -257,7 +257,7 @@ static void put_mappings(Buf *b, const Htp *h)
     for (int i = 0; i < n; i++)
         line[i] = str_of(str_format(h->arena, "%.*s -> %.*s", STR_ARG(h->graph->node[i].name),
                                     STR_ARG(h->tag[i])));
-    qsort(line, (size_t)n, sizeof *line, by_name);
+    qsort(line, (size_t)n, sizeof *line, htp_report_by_name);
     buf_puts(b, "\n## Complete Node Mappings\n\n```\n");
     for (int i = 0; i < n; i++) buf_printf(b, "%.*s\n", STR_ARG(line[i]));
     buf_puts(b, "```\n");
@@ -285,7 +285,7 @@ void htp_markdown(Buf *b, const HtpRun *r)
     buf_printf(b, "# HTP ONNX Export Report\n\n**Generated**: %.*s\n\n**Model**: %s\n\n"
                "**Output**: %s\n\n**Strategy**: HTP\n\n**Export Time**: %.3f s\n",
                STR_ARG(r->started), r->e->model, r->e->onnx, r->seconds);
-    put_process(b, r);
+    htp_report_put_process(b, r);
     put_modules(b, r->htp);
     put_mappings(b, r->htp);
     put_summary(b, r);
@@ -313,10 +313,12 @@ static void console_tagging(Buf *b, const Htp *h)
     const HtpMatches *m = &h->matches;
     int n = h->graph->n_node;
     HtpCounts c = htp_counts(h, (Str){ 0 });
-    buf_printf(b, "Coverage: %.1f%%\nTagged: %d/%d\n  Direct: %d (%.1f%%)\n  Parent: %d (%.1f%%)\n"
-               "  Root: %d (%.1f%%)\nEmpty tags: %d\nTop %d tags:\n", htp_coverage(h), h->tagged, n,
-               m->direct, share(m->direct, n), m->parent, share(m->parent, n), m->root_fallbacks,
-               share(m->root_fallbacks, n), n - h->tagged, TOP);
+    buf_printf(b,
+               "Coverage: %.1f%%\nTagged: %d/%d\n  Direct: %d (%.1f%%)\n  Parent: %d (%.1f%%)\n"
+               "  Root: %d (%.1f%%)\nEmpty tags: %d\nTop %d tags:\n",
+               htp_coverage(h), h->tagged, n, m->direct, htp_report_share(m->direct, n), m->parent,
+               htp_report_share(m->parent, n), m->root_fallbacks,
+               htp_report_share(m->root_fallbacks, n), n - h->tagged, TOP);
     for (int i = 0; i < MIN(c.n, TOP); i++)
         buf_printf(b, "  %3d  %.*s\n", c.item[i].count, STR_ARG(c.item[i].tag));
     put_tree(b, h, true, CONSOLE_LINES);

@@ -4,11 +4,6 @@
 
 #include <stdlib.h>
 
-static Value text(const char *s)
-{
-    return value_of_str(str_of(s));
-}
-
 static double two_decimals(double x)
 {
     return (double)(int64_t)(x * 100 + 0.5) / 100;
@@ -46,7 +41,7 @@ static Value module_tree(const Htp *h, int at)
     return v;
 }
 
-static int by_text(const void *a, const void *b)
+static int htp_sidecar_by_text(const void *a, const void *b)
 {
     return str_cmp(a, b);
 }
@@ -56,7 +51,7 @@ static Value class_names(const Htp *h)
     Str *names = ARRAY(h->arena, Str, h->n_module);
     size_t n = 0;
     for (int i = 0; i < h->n_module; i++) names[i] = htp_class(&h->module[i]);
-    qsort(names, (size_t)h->n_module, sizeof *names, by_text);
+    qsort(names, (size_t)h->n_module, sizeof *names, htp_sidecar_by_text);
     for (int i = 0; i < h->n_module; i++)
         if (!i || !str_eq(names[i], names[i - 1])) names[n++] = names[i];
     Value list = value_list(h->arena, n);
@@ -78,12 +73,13 @@ static Value describe_run(const HtpRun *r, Arena *arena)
     const Export *e = r->e;
     Value v = value_map(arena, 8);
     value_add(&v, "timestamp", value_of_str(r->started));
-    value_add(&v, "strategy", text("htp"));
-    value_add(&v, "version", text("1.0"));
-    value_add(&v, "exporter", text("encoderfile"));
+    value_add(&v, "strategy", value_of_text("htp"));
+    value_add(&v, "version", value_of_text("1.0"));
+    value_add(&v, "exporter", value_of_text("encoderfile"));
     value_add(&v, "embed_hierarchy_attributes", value_of_bool(!e->clean));
     value_add(&v, "export_time_seconds", value_of_float(r->seconds));
-    value_add(&v, "class_names", text(e->class_names ? e->class_names : "transformers-5"));
+    value_add(&v, "class_names",
+              value_of_text(e->class_names ? e->class_names : "transformers-5"));
     return v;
 }
 
@@ -91,9 +87,9 @@ static Value describe_model(const HtpRun *r, Arena *arena)
 {
     const Export *e = r->e;
     Value v = value_map(arena, 5);
-    value_add(&v, "name_or_path", text(e->model));
-    value_add(&v, "class_name", text(e->class_name));
-    value_add(&v, "framework", text("transformers"));
+    value_add(&v, "name_or_path", value_of_text(e->model));
+    value_add(&v, "class_name", value_of_text(e->class_name));
+    value_add(&v, "framework", value_of_text("transformers"));
     value_add(&v, "total_modules", value_of_int(r->total_modules));
     value_add(&v, "total_parameters", value_of_int((int64_t)e->parameters));
     return v;
@@ -107,7 +103,7 @@ static Value describe_inputs(const Htp *h)
         Value one = value_map(h->arena, 2), shape = value_list(h->arena, (size_t)g->in[i].rank);
         for (int k = 0; k < g->in[i].rank; k++) shape.list.items[k] = value_of_int(g->in[i].dim[k]);
         value_add(&one, "shape", shape);
-        value_add(&one, "dtype", text("torch.int64"));
+        value_add(&one, "dtype", value_of_text("torch.int64"));
         value_add(&inputs, str_dup(h->arena, g->in[i].name), one);
     }
     return inputs;
@@ -124,20 +120,20 @@ static Value output_names(const Htp *h)
 static Value describe_tracing(const HtpRun *r, const Htp *h)
 {
     Value v = value_map(h->arena, 7);
-    value_add(&v, "builder", text("construction"));
+    value_add(&v, "builder", value_of_text("construction"));
     value_add(&v, "modules_traced", value_of_int(h->n_module));
     value_add(&v, "execution_steps", value_of_int(2 * h->n_module));
-    value_add(&v, "model_type", text(r->e->model_type));
-    value_add(&v, "task", text(r->e->task_name));
+    value_add(&v, "model_type", value_of_text(r->e->model_type));
+    value_add(&v, "task", value_of_text(r->e->task_name));
     value_add(&v, "inputs", describe_inputs(h));
     value_add(&v, "outputs", output_names(h));
     return v;
 }
 
-static Value file_named(Arena *arena, const char *name)
+static Value htp_sidecar_file_named(Arena *arena, const char *name)
 {
     Value v = value_map(arena, 1);
-    value_add(&v, "path", text(name));
+    value_add(&v, "path", value_of_text(name));
     return v;
 }
 
@@ -149,8 +145,8 @@ static Value describe_outputs(const HtpRun *r, const Htp *h)
     value_add(&onnx, "opset_version", value_of_int(r->e->opset));
     value_add(&onnx, "output_names", output_names(h));
     value_add(&v, "onnx_model", onnx);
-    value_add(&v, "metadata", file_named(h->arena, r->e->sidecar));
-    if (r->report) value_add(&v, "report", file_named(h->arena, r->report));
+    value_add(&v, "metadata", htp_sidecar_file_named(h->arena, r->e->sidecar));
+    if (r->report) value_add(&v, "report", htp_sidecar_file_named(h->arena, r->report));
     return v;
 }
 
@@ -167,7 +163,7 @@ static Value step_begin(const HtpRun *r, Arena *arena, HtpStep step, size_t room
 static Value step_prepare(const HtpRun *r, Arena *arena)
 {
     Value v = step_begin(r, arena, STEP_PREPARE, 3);
-    value_add(&v, "model_class", text(r->e->class_name));
+    value_add(&v, "model_class", value_of_text(r->e->class_name));
     value_add(&v, "total_modules", value_of_int(r->total_modules));
     value_add(&v, "total_parameters", value_of_int((int64_t)r->e->parameters));
     return v;
@@ -176,9 +172,9 @@ static Value step_prepare(const HtpRun *r, Arena *arena)
 static Value step_inputs(const HtpRun *r, const Htp *h)
 {
     Value v = step_begin(r, h->arena, STEP_INPUTS, 4);
-    value_add(&v, "method", text(r->e->batch ? "provided" : "auto_generated"));
-    value_add(&v, "model_type", text(r->e->model_type));
-    value_add(&v, "task", text(r->e->task_name));
+    value_add(&v, "method", value_of_text(r->e->batch ? "provided" : "auto_generated"));
+    value_add(&v, "model_type", value_of_text(r->e->model_type));
+    value_add(&v, "task", value_of_text(r->e->task_name));
     value_add(&v, "inputs", describe_inputs(h));
     return v;
 }

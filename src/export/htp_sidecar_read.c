@@ -17,7 +17,7 @@ const char *htp_sidecar_find(Arena *arena, const char *onnx)
     return NULL;
 }
 
-static Str tag_of(const Value *v)
+static Str htp_sidecar_tag_of(const Value *v)
 {
     static const char *const keys[] = { "primary_path", "hierarchy_tag", "tag", "traced_tag" };
     if (v->kind == V_STR) return v->s;
@@ -38,5 +38,5 @@ void htp_sidecar_tags(const Value *sidecar, HtpVisit *visit, void *context)
     for (size_t i = 0; i < COUNT(keys) && (!map || map->kind != V_MAP); i++)
         map = value_get(sidecar, keys[i]);
     for (size_t i = 0; map && map->kind == V_MAP && i < map->map.n; i++)
-        visit(context, map->map.items[i].key, tag_of(&map->map.items[i].value));
+        visit(context, map->map.items[i].key, htp_sidecar_tag_of(&map->map.items[i].value));
 }

@@ -28,7 +28,7 @@ Str layer_gemm(Builder *b, const char *path, Str x, int64_t out, int64_t in)
     return y;
 }
 
-static Str mean(Builder *b, const char *path, Str x)
+static Str layers_mean(Builder *b, const char *path, Str x)
 {
     if (b->opset >= 18) return NODE(b, path, "ReduceMean", x, INTS(b, -1));
     Str y = NODE(b, path, "ReduceMean", x);
@@ -39,9 +39,9 @@ static Str mean(Builder *b, const char *path, Str x)
 /* As written before there was an operator for it. */
 static Str spelled_norm(Builder *b, const char *path, Str x, Str scale, Str bias, double eps)
 {
-    Str centred = NODE(b, path, "Sub", x, mean(b, path, x));
+    Str centred = NODE(b, path, "Sub", x, layers_mean(b, path, x));
     Str square = NODE(b, path, "Pow", centred, build_float(b, 2));
-    Str spread = NODE(b, path, "Add", mean(b, path, square), build_float(b, eps));
+    Str spread = NODE(b, path, "Add", layers_mean(b, path, square), build_float(b, eps));
     Str y = NODE(b, path, "Div", centred, NODE(b, path, "Sqrt", spread));
     y = NODE(b, path, "Mul", y, scale);
     return bias.n ? NODE(b, path, "Add", y, bias) : y;
@@ -63,7 +63,7 @@ Str layer_rms_norm(Builder *b, const char *path, Str x, int64_t width, double ep
 {
     Str scale = build_weight(b, path, "weight", 1, &width);
     Str square = NODE(b, path, "Pow", x, build_float(b, 2));
-    Str spread = NODE(b, path, "Add", mean(b, path, square), build_float(b, eps));
+    Str spread = NODE(b, path, "Add", layers_mean(b, path, square), build_float(b, eps));
     Str y = NODE(b, path, "Div", x, NODE(b, path, "Sqrt", spread));
     return NODE(b, path, "Mul", scale, y);
 }

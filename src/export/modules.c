@@ -33,7 +33,8 @@ static Str row_type(const Value *row)
     return value_str(value_get(row, "type"), STR(""));
 }
 
-static bool read_json(Arena *arena, const ModulesAt *at, const char *name, Value *out, Err *err)
+static bool modules_read_json(Arena *arena, const ModulesAt *at, const char *name, Value *out,
+                              Err *err)
 {
     Str text;
     if (!at->folder) {
@@ -46,9 +47,9 @@ static bool read_json(Arena *arena, const ModulesAt *at, const char *name, Value
            (json_parse(arena, text, out, err) || within(err, "%s", path));
 }
 
-static bool read_list(Arena *arena, const ModulesAt *at, Value *list, Err *err)
+static bool modules_read_list(Arena *arena, const ModulesAt *at, Value *list, Err *err)
 {
-    if (!read_json(arena, at, "modules.json", list, err)) return false;
+    if (!modules_read_json(arena, at, "modules.json", list, err)) return false;
     if (list->kind == V_LIST && list->list.n && list->list.n <= MODULES_MOST) return true;
     return fail(err, EF_BAD_MODEL, "modules.json: wanted a list of 1 to %d modules", MODULES_MOST);
 }
@@ -86,7 +87,7 @@ static bool read_pooling(const Value *config, SentenceModule *m, Err *err)
 }
 
 /* "torch.nn.modules.activation.Tanh" */
-static bool read_activation(const Value *config, SentenceModule *m, Err *err)
+static bool modules_read_activation(const Value *config, SentenceModule *m, Err *err)
 {
     static const char *const classes[ACT_COUNT] = {
         [ACT_NONE] = ".Identity", [ACT_TANH] = ".Tanh", [ACT_RELU] = ".ReLU",
@@ -119,8 +120,8 @@ static bool read_module(Arena *arena, const ModulesAt *at, const Value *row, Sen
     if (m->kind != MODULE_POOLING && m->kind != MODULE_DENSE) return true;
     Value config;
     const char *file = config_name(arena, m);
-    return read_json(arena, at, file, &config, err) &&
-           ((m->kind == MODULE_POOLING ? read_pooling : read_activation)(&config, m, err) ||
+    return modules_read_json(arena, at, file, &config, err) &&
+           ((m->kind == MODULE_POOLING ? read_pooling : modules_read_activation)(&config, m, err) ||
             within(err, "%s", file));
 }
 
@@ -128,7 +129,7 @@ bool modules_read(Arena *arena, const ModulesAt *at, Modules *out, Err *err)
 {
     Value list;
     *out = (Modules){ .at = *at };
-    if (!read_list(arena, at, &list, err)) return false;
+    if (!modules_read_list(arena, at, &list, err)) return false;
     for (size_t i = 0; i < list.list.n; i++)
         if (!read_module(arena, at, &list.list.items[i], &out->row[out->n++], err))
             return false;
@@ -146,7 +147,7 @@ bool modules_pool(Arena *arena, const char *folder, const char **encoder)
     Err ignored = { 0 };
     *encoder = folder;
     if (!file_is(path_join(arena, folder, STR("modules.json")))) return false;
-    if (!read_list(arena, &(ModulesAt){ .folder = folder }, &list, &ignored)) return true;
+    if (!modules_read_list(arena, &(ModulesAt){ .folder = folder }, &list, &ignored)) return true;
     Str path = value_str(value_get(&list.list.items[0], "path"), STR(""));
     bool pools = false;
     for (size_t i = 0; i < list.list.n; i++)
@@ -163,7 +164,8 @@ static void gather_file(Arena *arena, const char *folder, const char *name, cons
     Value v;
     Err ignored = { 0 };
     const char *path = path_join(arena, folder, str_of(name));
-    if (file_is(path) && read_json(arena, &(ModulesAt){ .folder = folder }, name, &v, &ignored))
+    if (file_is(path) &&
+        modules_read_json(arena, &(ModulesAt){ .folder = folder }, name, &v, &ignored))
         value_add(out, as, v);
 }
 

@@ -39,25 +39,25 @@ typedef enum {
     READ_TURNED = 8,  /* Transpose, and then READ_PRODUCT */
     READ_OTHER = 16,
     READ_AWAY = 32,   /* inside a subgraph, or as an output: nothing can stand before that */
-} Reader;
+} WeightReader;
 
-typedef struct Weight {
+typedef struct QuantizedWeight {
     const OnnxTensor *init;
-    int readers;            /* Readers, or-ed */
+    int readers;            /* WeightReaders, or-ed */
     Str bytes, scale, zero; /* names of what it becomes; bytes empty: it stays */
-} Weight;
+} QuantizedWeight;
 
-typedef struct Rewrite {
+typedef struct QuantizeRewrite {
     Quantize *q;
     const OnnxModel *from;
     Arena *arena;
-    Map weights;            /* name to Weight */
-    Map turned;             /* name of a Transpose's result to its Weight */
+    Map weights;            /* name to QuantizedWeight */
+    Map turned;             /* name of a Transpose's result to its QuantizedWeight */
     Map dynamic;            /* name of a float value to its quantized OnnxNode */
     Map makers;             /* name of a value to its node */
     OnnxGraph *to;
     int node_room, init_room;
-} Rewrite;
+} QuantizeRewrite;
 
 static bool is_plain_gemm(const OnnxNode *n)
 {
@@ -73,7 +73,7 @@ static const OnnxTensor *find_init(const OnnxGraph *g, Str name)
 }
 
 /* Along the first axis alone. */
-static bool slices_rows(const Rewrite *w, const OnnxNode *n)
+static bool slices_rows(const QuantizeRewrite *w, const OnnxNode *n)
 {
     int64_t axis = -1;
     const OnnxTensor *axes = n->n_in > 3 ? find_init(&w->from->graph, n->in[3]) : NULL;
@@ -90,7 +90,7 @@ static bool is_turn(const OnnxNode *n)
 }
 
 /* What node n is to the weight that is its input k. */
-static Reader reader_of(const Rewrite *w, const OnnxNode *n, int k)
+static WeightReader quantize_reader_of(const QuantizeRewrite *w, const OnnxNode *n, int k)
 {
     if (n->domain.n || !n->in[0].n) return READ_OTHER;
     if (str_is(n->op, "MatMul") && k == 1) return READ_PRODUCT;
@@ -102,14 +102,14 @@ static Reader reader_of(const Rewrite *w, const OnnxNode *n, int k)
     return READ_OTHER;
 }
 
-static void note_readers(Rewrite *w, const OnnxGraph *g, bool inner)
+static void note_readers(QuantizeRewrite *w, const OnnxGraph *g, bool inner)
 {
     for (int i = 0; i < g->n_node; i++) {
         const OnnxNode *n = &g->node[i];
         for (int k = 0; k < n->n_in; k++) {
-            Weight *weight = map_get(&w->weights, n->in[k]);
-            Weight *turned = map_get(&w->turned, n->in[k]);
-            Reader reader = inner || n->n_out != 1 ? READ_AWAY : reader_of(w, n, k);
+            QuantizedWeight *weight = map_get(&w->weights, n->in[k]);
+            QuantizedWeight *turned = map_get(&w->turned, n->in[k]);
+            WeightReader reader = inner || n->n_out != 1 ? READ_AWAY : quantize_reader_of(w, n, k);
             if (weight) weight->readers |= reader;
             if (weight && reader == READ_TURNED) map_put(&w->turned, w->arena, n->out[0], weight);
             if (turned && reader != READ_PRODUCT) turned->readers |= READ_OTHER;
@@ -120,14 +120,14 @@ static void note_readers(Rewrite *w, const OnnxGraph *g, bool inner)
                 note_readers(w, &n->attr[k].g[j], true);
     }
     for (int i = 0; i < g->n_out; i++) {
-        Weight *weight = map_get(&w->weights, g->out[i].name);
-        Weight *turned = map_get(&w->turned, g->out[i].name);
+        QuantizedWeight *weight = map_get(&w->weights, g->out[i].name);
+        QuantizedWeight *turned = map_get(&w->turned, g->out[i].name);
         if (weight) weight->readers |= READ_AWAY;
         if (turned) turned->readers |= READ_AWAY;
     }
 }
 
-static void note_weights(Rewrite *w)
+static void note_weights(QuantizeRewrite *w)
 {
     const OnnxGraph *g = &w->from->graph;
     for (int i = 0; i < g->n_init; i++) {
@@ -135,7 +135,7 @@ static void note_weights(Rewrite *w)
         w->q->before += tensor_bytes(&t->t);
         bool fits = t->t.type == T_F32 && t->t.data && tensor_count(&t->t) >= SMALL;
         if (!fits || (w->q->target && t->t.rank != 2)) continue;
-        Weight *weight = NEW(w->arena, Weight);
+        QuantizedWeight *weight = NEW(w->arena, QuantizedWeight);
         weight->init = t;
         map_put(&w->weights, w->arena, t->name, weight);
     }
@@ -146,7 +146,7 @@ static void note_weights(Rewrite *w)
 }
 
 /* ---- the new graph ---- */
-static void *grown(Rewrite *w, void *old, int used, int *room, size_t size)
+static void *quantize_grow(QuantizeRewrite *w, void *old, int used, int *room, size_t size)
 {
     if (used < *room) return old;
     *room = MAX(*room * 2, 256);
@@ -155,12 +155,12 @@ static void *grown(Rewrite *w, void *old, int used, int *room, size_t size)
     return p;
 }
 
-static OnnxTensor *add_init(Rewrite *w, OnnxTensor t, QuantizeSource source)
+static OnnxTensor *quantize_add_init(QuantizeRewrite *w, OnnxTensor t, QuantizeSource source)
 {
     OnnxGraph *g = w->to;
     int room = w->init_room;
-    g->init = grown(w, g->init, g->n_init, &room, sizeof *g->init);
-    w->q->source = grown(w, w->q->source, g->n_init, &w->init_room, sizeof *w->q->source);
+    g->init = quantize_grow(w, g->init, g->n_init, &room, sizeof *g->init);
+    w->q->source = quantize_grow(w, w->q->source, g->n_init, &w->init_room, sizeof *w->q->source);
     w->q->source[g->n_init] = source;
     t.location = (Str){ 0 };
     g->init[g->n_init] = t;
@@ -168,38 +168,38 @@ static OnnxTensor *add_init(Rewrite *w, OnnxTensor t, QuantizeSource source)
     return &g->init[g->n_init++];
 }
 
-static OnnxNode *add_node(Rewrite *w, OnnxNode node)
+static OnnxNode *quantize_add_node(QuantizeRewrite *w, OnnxNode node)
 {
     OnnxGraph *g = w->to;
-    g->node = grown(w, g->node, g->n_node, &w->node_room, sizeof *g->node);
+    g->node = quantize_grow(w, g->node, g->n_node, &w->node_room, sizeof *g->node);
     g->node[g->n_node] = node;
     return &g->node[g->n_node++];
 }
 
-static Str named(Rewrite *w, Str stem, const char *tail)
+static Str quantize_name(QuantizeRewrite *w, Str stem, const char *tail)
 {
     return str_of(str_format(w->arena, "%.*s%s", STR_ARG(stem), tail));
 }
 
 /* A node of its own beside `of`: the same place in the hierarchy. */
-static Str emit(Rewrite *w, const char *op, const OnnxNode *of, const char *tail, const Str *in,
-                int n_in, Str out)
+static Str quantize_emit_node(QuantizeRewrite *w, const char *op, const OnnxNode *of,
+                              const char *tail, const Str *in, int n_in, Str out)
 {
     OnnxNode n = { .op = str_of(op), .n_in = n_in, .n_out = 1 };
     Str stem = of->name.n ? of->name : of->out[0];
-    n.name = named(w, stem, tail);
+    n.name = quantize_name(w, stem, tail);
     n.in = ARRAY(w->arena, Str, n_in), n.out = ARRAY(w->arena, Str, 1);
     memcpy(n.in, in, sizeof *in * (size_t)n_in);
-    n.out[0] = out.n ? out : named(w, n.name, "_output_0");
+    n.out[0] = out.n ? out : quantize_name(w, n.name, "_output_0");
     n.meta = of->meta, n.n_meta = of->n_meta;
-    add_node(w, n);
+    quantize_add_node(w, n);
     return n.out[0];
 }
 #define EMIT(w, op, of, tail, out, ...)                                             \
-    emit(w, op, of, tail, (const Str[]){ __VA_ARGS__ },                             \
-         (int)(sizeof((const Str[]){ __VA_ARGS__ }) / sizeof(Str)), out)
+    quantize_emit_node(w, op, of, tail, (const Str[]){ __VA_ARGS__ },               \
+                       (int)(sizeof((const Str[]){ __VA_ARGS__ }) / sizeof(Str)), out)
 
-static Str to_float(Rewrite *w, const OnnxNode *of, const char *tail, Str x)
+static Str to_float(QuantizeRewrite *w, const OnnxNode *of, const char *tail, Str x)
 {
     Str y = EMIT(w, "Cast", of, tail, (Str){ 0 }, x);
     OnnxNode *n = &w->to->node[w->to->n_node - 1];
@@ -209,27 +209,28 @@ static Str to_float(Rewrite *w, const OnnxNode *of, const char *tail, Str x)
 }
 
 /* x as bytes, made once however many read it: outputs are bytes, scale, zero point. */
-static const OnnxNode *dynamic(Rewrite *w, const OnnxNode *reader, Str x)
+static const OnnxNode *quantize_dynamic_input(QuantizeRewrite *w, const OnnxNode *reader, Str x)
 {
     OnnxNode *known = map_get(&w->dynamic, x);
     if (known) return known;
     const OnnxNode *maker = map_get(&w->makers, x);
     OnnxNode *n = NEW(w->arena, OnnxNode);
     *n = (OnnxNode){ .op = STR("DynamicQuantizeLinear"), .n_in = 1, .n_out = 3 };
-    n->name = named(w, x, "_QuantizeLinear");
+    n->name = quantize_name(w, x, "_QuantizeLinear");
     n->in = ARRAY(w->arena, Str, 1), n->out = ARRAY(w->arena, Str, 3);
     n->in[0] = x;
-    n->out[0] = named(w, x, "_quantized");
-    n->out[1] = named(w, x, "_scale"), n->out[2] = named(w, x, "_zero_point");
+    n->out[0] = quantize_name(w, x, "_quantized");
+    n->out[1] = quantize_name(w, x, "_scale"), n->out[2] = quantize_name(w, x, "_zero_point");
     n->meta = (maker ? maker : reader)->meta, n->n_meta = (maker ? maker : reader)->n_meta;
-    add_node(w, *n);
+    quantize_add_node(w, *n);
     map_put(&w->dynamic, w->arena, x, n);
     return n;
 }
 
-static void product(Rewrite *w, const OnnxNode *n, const Weight *weight, Str bytes)
+static void quantize_emit_product(QuantizeRewrite *w, const OnnxNode *n,
+                                  const QuantizedWeight *weight, Str bytes)
 {
-    const OnnxNode *x = dynamic(w, n, n->in[0]);
+    const OnnxNode *x = quantize_dynamic_input(w, n, n->in[0]);
     bool added = str_is(n->op, "Gemm") && n->n_in > 2 && n->in[2].n;
     Str sum = weight->zero.n
                   ? EMIT(w, "MatMulInteger", n, "_quant", (Str){ 0 }, x->out[0], bytes, x->out[2],
@@ -244,58 +245,64 @@ static void product(Rewrite *w, const OnnxNode *n, const Weight *weight, Str byt
 }
 
 /* The same node over bytes and over scales. */
-static Str again(Rewrite *w, const OnnxNode *n, const char *tail, Str data)
+static Str quantize_emit_again(QuantizeRewrite *w, const OnnxNode *n, const char *tail, Str data)
 {
     OnnxNode copy = *n;
-    copy.name = named(w, n->name.n ? n->name : n->out[0], tail);
+    copy.name = quantize_name(w, n->name.n ? n->name : n->out[0], tail);
     copy.in = ARRAY(w->arena, Str, n->n_in), copy.out = ARRAY(w->arena, Str, 1);
     memcpy(copy.in, n->in, sizeof *n->in * (size_t)n->n_in);
     copy.in[0] = data;
-    copy.out[0] = named(w, copy.name, "_output_0");
-    add_node(w, copy);
+    copy.out[0] = quantize_name(w, copy.name, "_output_0");
+    quantize_add_node(w, copy);
     return copy.out[0];
 }
 
-static void rows(Rewrite *w, const OnnxNode *n, const Weight *weight)
+static void quantize_rewrite_rows(QuantizeRewrite *w, const OnnxNode *n,
+                                  const QuantizedWeight *weight)
 {
-    Str bytes = again(w, n, "_quant", weight->bytes);
+    Str bytes = quantize_emit_again(w, n, "_quant", weight->bytes);
     Str x = to_float(w, n, "_quant_cast", bytes);
-    Str scale = again(w, n, "_quant_scale", named(w, weight->init->name, "_row_scale"));
+    Str scale = quantize_emit_again(w, n, "_quant_scale",
+                                    quantize_name(w, weight->init->name, "_row_scale"));
     EMIT(w, "Mul", n, "_quant_scale_mul", n->out[0], x, scale);
     w->q->tables++;
 }
 
-static void turn(Rewrite *w, const OnnxNode *n, const Weight *weight)
+static void quantize_rewrite_turn(QuantizeRewrite *w, const OnnxNode *n,
+                                  const QuantizedWeight *weight)
 {
     OnnxNode copy = *n;
     copy.in = ARRAY(w->arena, Str, 1), copy.out = ARRAY(w->arena, Str, 1);
-    copy.n_in = 1, copy.in[0] = weight->bytes, copy.out[0] = named(w, n->out[0], "_quantized");
-    add_node(w, copy);
+    copy.n_in = 1, copy.in[0] = weight->bytes,
+    copy.out[0] = quantize_name(w, n->out[0], "_quantized");
+    quantize_add_node(w, copy);
 }
 
-static void rewrite_node(Rewrite *w, const OnnxNode *n)
+static void rewrite_node(QuantizeRewrite *w, const OnnxNode *n)
 {
-    const Weight *second = n->n_in > 1 ? map_get(&w->weights, n->in[1]) : NULL;
-    const Weight *turned = n->n_in > 1 ? map_get(&w->turned, n->in[1]) : NULL;
-    const Weight *first = n->n_in ? map_get(&w->weights, n->in[0]) : NULL;
-    if (second && second->bytes.n) product(w, n, second, second->bytes);
+    const QuantizedWeight *second = n->n_in > 1 ? map_get(&w->weights, n->in[1]) : NULL;
+    const QuantizedWeight *turned = n->n_in > 1 ? map_get(&w->turned, n->in[1]) : NULL;
+    const QuantizedWeight *first = n->n_in ? map_get(&w->weights, n->in[0]) : NULL;
+    if (second && second->bytes.n) quantize_emit_product(w, n, second, second->bytes);
     else if (turned && turned->bytes.n)
-        product(w, n, turned, named(w, n->in[1], "_quantized"));
-    else if (first && first->bytes.n && str_is(n->op, "Transpose")) turn(w, n, first);
-    else if (first && first->bytes.n) rows(w, n, first);
-    else add_node(w, *n);
+        quantize_emit_product(w, n, turned, quantize_name(w, n->in[1], "_quantized"));
+    else if (first && first->bytes.n && str_is(n->op, "Transpose"))
+        quantize_rewrite_turn(w, n, first);
+    else if (first && first->bytes.n) quantize_rewrite_rows(w, n, first);
+    else quantize_add_node(w, *n);
 }
 
-static void add_row(Rewrite *w, Str name, DType type, int64_t n, int64_t columns, const void *data)
+static void quantize_add_row(QuantizeRewrite *w, Str name, DType type, int64_t n, int64_t columns,
+                             const void *data)
 {
     OnnxTensor t = { .name = name };
     t.t = (Tensor){ .type = type, .rank = columns ? 2 : 1, .dim = { n, columns } };
     t.t.data = (void *)data;
-    add_init(w, t, (QuantizeSource){ 0 });
+    quantize_add_init(w, t, (QuantizeSource){ 0 });
 }
 
 /* How many bytes there are: 7 bits where the target asks for it and products are made. */
-static QuantizeSource plan_bytes(const Rewrite *w, const Weight *weight)
+static QuantizeSource plan_bytes(const QuantizeRewrite *w, const QuantizedWeight *weight)
 {
     bool by_rows = weight->readers & (READ_ROWS | READ_TURNED);
     bool reduce = w->q->target->reduce_range && (weight->readers & ~READ_ROWS);
@@ -307,63 +314,63 @@ static QuantizeSource plan_bytes(const Rewrite *w, const Weight *weight)
 }
 
 /* One weight to bytes, scales and (where they are unsigned) zero points. */
-static bool shrink(Rewrite *w, Weight *weight, Err *err)
+static bool quantize_weight(QuantizeRewrite *w, QuantizedWeight *weight, Err *err)
 {
     const OnnxTensor *from = weight->init;
     QuantizeSource s = plan_bytes(w, weight);
     if (!quantize_scales(w->arena, &s, err)) return false;
-    OnnxTensor t = { .name = named(w, from->name, "_quantized") };
+    OnnxTensor t = { .name = quantize_name(w, from->name, "_quantized") };
     t.t = (Tensor){ .type = s.zero ? T_U8 : T_I8, .rank = 2,
                     .dim = { from->t.dim[s.turned], from->t.dim[!s.turned] } };
     int64_t n = from->t.dim[s.axis == AXIS_COLUMNS];
-    weight->bytes = add_init(w, t, s)->name;
-    weight->scale = named(w, from->name, "_scale");
-    if (weight->readers & ~READ_ROWS) add_row(w, weight->scale, T_F32, n, 0, s.scale);
+    weight->bytes = quantize_add_init(w, t, s)->name;
+    weight->scale = quantize_name(w, from->name, "_scale");
+    if (weight->readers & ~READ_ROWS) quantize_add_row(w, weight->scale, T_F32, n, 0, s.scale);
     if (weight->readers & READ_ROWS)
-        add_row(w, named(w, from->name, "_row_scale"), T_F32, n, 1, s.scale);
+        quantize_add_row(w, quantize_name(w, from->name, "_row_scale"), T_F32, n, 1, s.scale);
     if (!s.zero) return true;
-    weight->zero = named(w, from->name, "_zero_point");
-    add_row(w, weight->zero, T_U8, n, 0, s.zero);
+    weight->zero = quantize_name(w, from->name, "_zero_point");
+    quantize_add_row(w, weight->zero, T_U8, n, 0, s.zero);
     return true;
 }
 
 /* Rows and columns cannot share one set of scales; and where a table has few rows, every token meets
  * the same error, which then does not average out. */
-static bool can_shrink(const Weight *weight)
+static bool can_shrink(const QuantizedWeight *weight)
 {
     int r = weight->readers;
     if (r == READ_ROWS && weight->init->t.dim[0] < FEW_ROWS) return false;
     return r && (r == READ_PRODUCT || r == READ_LINEAR || !(r & ~(READ_ROWS | READ_TURNED)));
 }
 
-static bool to_int8(Rewrite *w, Err *err)
+static bool to_int8(QuantizeRewrite *w, Err *err)
 {
     const OnnxGraph *g = &w->from->graph;
     note_weights(w);
     for (int i = 0; i < g->n_init; i++) {
-        Weight *weight = map_get(&w->weights, g->init[i].name);
-        if (!weight || !can_shrink(weight)) add_init(w, g->init[i], (QuantizeSource){ 0 });
-        else if (!shrink(w, weight, err)) return false;
+        QuantizedWeight *weight = map_get(&w->weights, g->init[i].name);
+        if (!weight || !can_shrink(weight)) quantize_add_init(w, g->init[i], (QuantizeSource){ 0 });
+        else if (!quantize_weight(w, weight, err)) return false;
     }
     for (int i = 0; i < g->n_node; i++) rewrite_node(w, &g->node[i]);
     return true;
 }
 
 /* ---- half precision ---- */
-static void add_half(Rewrite *w, Weight *weight)
+static void add_half(QuantizeRewrite *w, QuantizedWeight *weight)
 {
     OnnxTensor t = *weight->init;
-    t.name = named(w, t.name, w->q->half == T_F16 ? "_fp16" : "_bf16");
+    t.name = quantize_name(w, t.name, w->q->half == T_F16 ? "_fp16" : "_bf16");
     t.t.type = w->q->half, t.t.data = NULL;
-    add_init(w, t, (QuantizeSource){ .from = weight->init });
+    quantize_add_init(w, t, (QuantizeSource){ .from = weight->init });
     weight->bytes = t.name;
 }
 
 /* Before its first reader, and in that one's place of the hierarchy. */
-static void widen_inputs(Rewrite *w, const OnnxNode *n)
+static void widen_inputs(QuantizeRewrite *w, const OnnxNode *n)
 {
     for (int k = 0; k < n->n_in; k++) {
-        Weight *weight = map_get(&w->weights, n->in[k]);
+        QuantizedWeight *weight = map_get(&w->weights, n->in[k]);
         if (!weight || !weight->bytes.n) continue;
         to_float(w, n, str_format(w->arena, "_widen_%d", k), weight->bytes);
         w->to->node[w->to->n_node - 1].out[0] = weight->init->name;
@@ -372,26 +379,26 @@ static void widen_inputs(Rewrite *w, const OnnxNode *n)
     }
 }
 
-static bool to_half(Rewrite *w, Err *err)
+static bool to_half(QuantizeRewrite *w, Err *err)
 {
     const OnnxGraph *g = &w->from->graph;
     (void)err;
     note_weights(w);
     for (int i = 0; i < g->n_init; i++) {
-        Weight *weight = map_get(&w->weights, g->init[i].name);
+        QuantizedWeight *weight = map_get(&w->weights, g->init[i].name);
         bool fits = weight && weight->readers && !(weight->readers & READ_AWAY);
         if (fits) add_half(w, weight);
-        else add_init(w, g->init[i], (QuantizeSource){ 0 });
+        else quantize_add_init(w, g->init[i], (QuantizeSource){ 0 });
     }
     for (int i = 0; i < g->n_node; i++) {
         widen_inputs(w, &g->node[i]);
-        add_node(w, g->node[i]);
+        quantize_add_node(w, g->node[i]);
     }
     return true;
 }
 
 /* Before IR 4 every weight was an input too. */
-static void drop_inputs(Rewrite *w)
+static void drop_inputs(QuantizeRewrite *w)
 {
     OnnxGraph *g = w->to;
     OnnxValue *in = ARRAY(w->arena, OnnxValue, g->n_in + 1);
@@ -402,17 +409,9 @@ static void drop_inputs(Rewrite *w)
     w->q->model.ir_version = MAX(w->q->model.ir_version, 4);
 }
 
-static int64_t opset_of(const OnnxModel *m)
+static bool quantize_check_model(const OnnxModel *m, DType half, Err *err)
 {
-    for (int i = 0; i < m->n_opset; i++)
-        if (!m->opset[i].domain.n || str_is(m->opset[i].domain, "ai.onnx"))
-            return m->opset[i].version;
-    return 0;
-}
-
-static bool acceptable(const OnnxModel *m, DType half, Err *err)
-{
-    int64_t least = half == T_BF16 ? BFLOAT_OPSET : LEAST_OPSET, found = opset_of(m);
+    int64_t least = half == T_BF16 ? BFLOAT_OPSET : LEAST_OPSET, found = onnx_opset(m);
     if (found < least)
         return fail(err, EF_UNSUPPORTED, "opset: found %lld, wanted %lld or later (onnx convert "
                     "--opset 17)", (long long)found, (long long)least);
@@ -430,8 +429,8 @@ static bool acceptable(const OnnxModel *m, DType half, Err *err)
 
 bool quantize_model(Quantize *q, const OnnxModel *from, Err *err)
 {
-    Rewrite w = { .q = q, .from = from, .arena = q->arena, .to = &q->model.graph };
-    if (!acceptable(from, q->half, err)) return false;
+    QuantizeRewrite w = { .q = q, .from = from, .arena = q->arena, .to = &q->model.graph };
+    if (!quantize_check_model(from, q->half, err)) return false;
     q->model = *from;
     w.to->node = NULL, w.to->init = NULL;
     w.to->n_node = w.to->n_init = 0;
@@ -459,24 +458,19 @@ bool quantize_write(Quantize *q, const char *path, uint64_t *size, Err *err)
 }
 
 /* ---- ort_config.json ---- */
-static Value text(const char *s)
-{
-    return value_of_str(str_of(s));
-}
-
 static Value describe_int8(const Quantize *q)
 {
     Value v = value_map(q->arena, 20), ops = value_list(q->arena, 3), axis = value_map(q->arena, 1);
     bool is_unsigned = q->target->weights == T_U8;
-    ops.list.items[0] = text("MatMul"), ops.list.items[1] = text("Gemm");
-    ops.list.items[2] = text("Gather");
+    ops.list.items[0] = value_of_text("MatMul"), ops.list.items[1] = value_of_text("Gemm");
+    ops.list.items[2] = value_of_text("Gather");
     value_add(&axis, "MatMul", value_of_int(1));
     value_add(&v, "is_static", value_of_bool(false));
-    value_add(&v, "format", text("QOperator"));
-    value_add(&v, "mode", text("IntegerOps"));
-    value_add(&v, "activations_dtype", text("QUInt8"));
+    value_add(&v, "format", value_of_text("QOperator"));
+    value_add(&v, "mode", value_of_text("IntegerOps"));
+    value_add(&v, "activations_dtype", value_of_text("QUInt8"));
     value_add(&v, "activations_symmetric", value_of_bool(false));
-    value_add(&v, "weights_dtype", text(is_unsigned ? "QUInt8" : "QInt8"));
+    value_add(&v, "weights_dtype", value_of_text(is_unsigned ? "QUInt8" : "QInt8"));
     value_add(&v, "weights_symmetric", value_of_bool(!is_unsigned));
     value_add(&v, "per_channel", value_of_bool(true));
     value_add(&v, "reduce_range", value_of_bool(q->target->reduce_range));
@@ -493,7 +487,7 @@ Value quantize_describe(const Quantize *q)
 {
     Value v = value_map(q->arena, 8), none = value_map(q->arena, 0);
     value_add(&v, "one_external_file", value_of_bool(true));
-    value_add(&v, "opset", value_of_int(opset_of(&q->model)));
+    value_add(&v, "opset", value_of_int(onnx_opset(&q->model)));
     value_add(&v, "optimization", none);
     value_add(&v, "quantization", q->target ? describe_int8(q) : none);
     value_add(&v, "use_external_data_format", value_of_bool(false));

@@ -7,7 +7,7 @@
 
 enum { BLOCK = 1 << 16 }; /* elements of a block */
 
-static float element(const OnnxTensor *t, int64_t i)
+static float quantize_element(const OnnxTensor *t, int64_t i)
 {
     float f;
     memcpy(&f, (const char *)t->t.data + 4 * i, 4);
@@ -24,7 +24,7 @@ static bool find_reach(const OnnxTensor *t, ScaleAxis axis, Reach *reach, Err *e
     for (int64_t r = 0; r < R; r++)
         for (int64_t c = 0; c < C; c++) {
             Reach *at = &reach[axis == AXIS_ROWS ? r : c];
-            float w = element(t, r * C + c);
+            float w = quantize_element(t, r * C + c);
             if (!(fabsf(w) <= FLT_MAX))
                 return fail(err, EF_BAD_MODEL, "%.*s: found a weight that is not finite",
                             STR_ARG(t->name));
@@ -56,16 +56,17 @@ static uint8_t to_byte(const QuantizeSource *s, float w, int64_t at)
 }
 
 /* Element i of the result, counted as it is written. */
-static void put_block(const QuantizeSource *s, DType type, int64_t from, int64_t n, uint8_t *out)
+static void quantize_put_block(const QuantizeSource *s, DType type, int64_t from, int64_t n,
+                               uint8_t *out)
 {
     int64_t R = s->from->t.dim[0], C = s->from->t.rank > 1 ? s->from->t.dim[1] : 1;
     for (int64_t i = 0; i < n; i++) {
         int64_t at = from + i;
         if (s->scale) {
             int64_t r = s->turned ? at % R : at / C, c = s->turned ? at / R : at % C;
-            out[i] = to_byte(s, element(s->from, r * C + c), s->axis == AXIS_ROWS ? r : c);
+            out[i] = to_byte(s, quantize_element(s->from, r * C + c), s->axis == AXIS_ROWS ? r : c);
         } else {
-            float w = element(s->from, at);
+            float w = quantize_element(s->from, at);
             uint16_t half = type == T_F16 ? f32_to_f16(w) : f32_to_bf16(w);
             memcpy(out + 2 * i, &half, 2);
         }
@@ -84,7 +85,7 @@ bool quantize_pour(void *quantize, const OnnxTensor *init, FileWriter *to, Err *
     bool ok = true;
     for (int64_t from = 0; ok && from < count; from += BLOCK) {
         int64_t n = MIN(count - from, BLOCK);
-        put_block(s, init->t.type, from, n, block);
+        quantize_put_block(s, init->t.type, from, n, block);
         ok = writer_add(to, block, (size_t)n * size, err);
     }
     arena_free(&scratch);

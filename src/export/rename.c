@@ -12,7 +12,7 @@ static const char *find_words(const char *name, const char *words)
     return strncmp(name, words + 1, strlen(words + 1)) == 0 ? name : NULL;
 }
 
-static const char *replaced(Arena *arena, const char *name, const Rename *row, int part)
+static const char *rename_replace(Arena *arena, const char *name, const Rename *row, int part)
 {
     const char *at = find_words(name, row->from);
     size_t gone = strlen(row->from) - (*row->from == '^');
@@ -20,7 +20,7 @@ static const char *replaced(Arena *arena, const char *name, const Rename *row, i
 }
 
 /* The k-th of n equal blocks of rows. */
-static SafeTensor *block(Arena *arena, const SafeTensor *t, int k, int n)
+static SafeTensor *rename_cut_block(Arena *arena, const SafeTensor *t, int k, int n)
 {
     SafeTensor *view = NEW(arena, SafeTensor);
     *view = *t;
@@ -39,12 +39,12 @@ static void rename_one(Arena *arena, Safetensors *s, SafeTensor *t, const Rename
         int parts = 0;
         while (parts < (int)COUNT(row->to) && row->to[parts]) parts++;
         for (int k = 0; parts > 1 && k < parts; k++) {
-            SafeTensor *view = block(arena, t, k, parts);
-            view->name = str_of(replaced(arena, name, row, k));
+            SafeTensor *view = rename_cut_block(arena, t, k, parts);
+            view->name = str_of(rename_replace(arena, name, row, k));
             map_put(&s->by_name, arena, view->name, view);
         }
         if (parts > 1) return;
-        name = replaced(arena, name, row, 0);
+        name = rename_replace(arena, name, row, 0);
     }
     map_put(&s->by_name, arena, str_of(name), t);
 }

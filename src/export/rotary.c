@@ -13,7 +13,7 @@ Str rotary_places(Encoder *m, const char *path)
 }
 
 /* [1, D / 2]: how fast each pair turns */
-static Str speeds(Encoder *m, const char *name, double theta)
+static Str rotary_speeds(Encoder *m, const char *name, double theta)
 {
     int64_t half = m->n[K_HIDDEN] / m->n[K_HEADS] / 2;
     float *speed = ARRAY(m->b->arena, float, half);
@@ -28,8 +28,9 @@ Rotation rotary_tables(Encoder *m, const char *path, const char *name, Str place
     Str column = NODE(b, path, "Cast", NODE(b, path, "Unsqueeze", places, INTS(b, 1)));
     build_attr_int(b, "to", T_F32);
     int64_t half = m->n[K_HIDDEN] / m->n[K_HEADS] / 2;
-    Str speed = build_find(b, path, name) ? build_weight(b, path, name, 1, &half)
-                                          : speeds(m, build_path(b, "%s.%s", path, name), theta);
+    Str speed = build_find(b, path, name)
+                    ? build_weight(b, path, name, 1, &half)
+                    : rotary_speeds(m, build_path(b, "%s.%s", path, name), theta);
     Str angle = NODE(b, path, "Mul", column, speed);
     Str both = NODE(b, path, "Concat", angle, angle);
     build_attr_int(b, "axis", -1);

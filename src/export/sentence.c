@@ -84,7 +84,7 @@ static Str token_weights(Encoder *m, const char *path, bool placed)
     return NODE(b, path, "Unsqueeze", mask, INTS(b, -1));
 }
 
-static Str weighted(Encoder *m, const char *path, Str x, TaskPooling p)
+static Str sentence_weighted(Encoder *m, const char *path, Str x, TaskPooling p)
 {
     Builder *b = m->b;
     Str w = token_weights(m, path, p == POOL_WEIGHTED);
@@ -114,13 +114,14 @@ static Str pool_one(Encoder *m, const char *path, Str x, TaskPooling p)
         return first;
     }
     if (p == POOL_LAST) return last_token(m, path, x);
-    if (p != POOL_MAX) return weighted(m, path, x, p);
+    if (p != POOL_MAX) return sentence_weighted(m, path, x, p);
     Str real = NODE(b, path, "Cast", NODE(b, path, "Unsqueeze", m->attended, INTS(b, -1)));
     build_attr_int(b, "to", T_BOOL);
     return over_tokens(b, path, "ReduceMax", NODE(b, path, "Where", real, x, build_float(b, -1e9)));
 }
 
-static Str pool(Encoder *m, const SentenceModule *s, const char *path, Str x, int64_t *width)
+static Str sentence_pooling(Encoder *m, const SentenceModule *s, const char *path, Str x,
+                            int64_t *width)
 {
     Str part[COUNT(head_order)];
     int n = 0;
@@ -133,14 +134,15 @@ static Str pool(Encoder *m, const SentenceModule *s, const char *path, Str x, in
     return all;
 }
 
-static Str normalize(Builder *b, const char *path, Str x)
+static Str sentence_normalize(Builder *b, const char *path, Str x)
 {
     Str square = NODE(b, path, "ReduceSum", NODE(b, path, "Mul", x, x), INTS(b, 1));
     Str length = NODE(b, path, "Max", NODE(b, path, "Sqrt", square), build_float(b, 1e-12));
     return NODE(b, path, "Div", x, length);
 }
 
-static Str dense(Encoder *m, const SentenceModule *s, const char *path, Str x, int64_t *width)
+static Str sentence_dense(Encoder *m, const SentenceModule *s, const char *path, Str x,
+                          int64_t *width)
 {
     const char *linear = build_path(m->b, "%s.linear", path);
     const SafeTensor *w = build_find(m->b, linear, "weight");
@@ -163,9 +165,9 @@ void sentence_write(const Sentence *s, Encoder *m, Str hidden)
     for (int i = 1; i < s->modules.n; i++) {
         const SentenceModule *row = &s->modules.row[i];
         const char *path = build_path(m->b, "%d", i);
-        if (row->kind == MODULE_POOLING) x = pool(m, row, path, x, &width);
-        else if (row->kind == MODULE_DENSE) x = dense(m, row, path, x, &width);
-        else if (row->kind == MODULE_NORMALIZE) x = normalize(m->b, path, x);
+        if (row->kind == MODULE_POOLING) x = sentence_pooling(m, row, path, x, &width);
+        else if (row->kind == MODULE_DENSE) x = sentence_dense(m, row, path, x, &width);
+        else if (row->kind == MODULE_NORMALIZE) x = sentence_normalize(m->b, path, x);
     }
     build_output(m->b, hidden, "token_embeddings", 3,
                  (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN, m->n[K_HIDDEN] });

@@ -4,7 +4,7 @@
 #include "build.h"
 
 /* "encoder.layer.#" against the first n bytes of a path. */
-static bool fits(const char *pattern, const char *path, size_t n)
+static bool tag_pattern_fits(const char *pattern, const char *path, size_t n)
 {
     size_t i = 0;
     for (; *pattern && i < n; pattern++) {
@@ -27,7 +27,7 @@ static const char *class_at(const Builder *b, const char *path, size_t n)
         path += MIN(n, base), n -= MIN(n, base);
     }
     for (const Module *m = rows; m && m->path; m++)
-        if (fits(m->path, path, n)) return m->class_name;
+        if (tag_pattern_fits(m->path, path, n)) return m->class_name;
     return NULL;
 }
 
@@ -73,7 +73,7 @@ void build_torch_module(Builder *b, const char *path, const char *class_name)
 }
 
 /* "Layer.0" of a path that ends there: the number of a list member, or nothing. */
-static Str number_at(const char *path, size_t n)
+static Str tag_number_at(const char *path, size_t n)
 {
     size_t from = n;
     while (from && path[from - 1] >= '0' && path[from - 1] <= '9') from--;
@@ -84,7 +84,7 @@ static Str number_at(const char *path, size_t n)
 static void put_class(Buf *out, Builder *b, const char *path, size_t n)
 {
     const char *name = class_at(b, path, n);
-    Str number = number_at(path, n);
+    Str number = tag_number_at(path, n);
     if (name && *name == '!') name = b->act_class;
     if (!name) name = torch_class(b, path, n);
     Str full = name ? full_class(b, name) : (Str){ 0 };

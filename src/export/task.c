@@ -14,7 +14,7 @@ static const ExportTask tasks[] = {
     { "question-answering", HEAD_ANSWER, "ForQuestionAnswering", { "document-question-answering" } },
 };
 
-static bool is_called(const ExportTask *t, const char *name)
+static bool export_task_is(const ExportTask *t, const char *name)
 {
     if (strcmp(t->name, name) == 0) return true;
     for (size_t i = 0; i < COUNT(t->also) && t->also[i]; i++)
@@ -22,7 +22,7 @@ static bool is_called(const ExportTask *t, const char *name)
     return false;
 }
 
-static bool unknown(const char *name, Err *err)
+static bool export_task_unknown(const char *name, Err *err)
 {
     char near[TASK_NAME_ROOM];
     if (!task_name(str_of(name)) && task_name_near(str_of(name), near))
@@ -43,9 +43,9 @@ bool export_task(const char *name, const Value *config, const ExportTask **out, 
     *out = &tasks[0];
     for (size_t i = 0; i < COUNT(tasks); i++) {
         bool fits = automatic ? i && str_ends(class_name, tasks[i].suffix)
-                              : row && is_called(&tasks[i], row->name);
+                              : row && export_task_is(&tasks[i], row->name);
         if (fits) return *out = &tasks[i], true;
     }
     if (automatic && str_is(class_name, "BertForPreTraining")) *out = &tasks[1];
-    return automatic || unknown(name, err);
+    return automatic || export_task_unknown(name, err);
 }

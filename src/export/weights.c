@@ -29,7 +29,7 @@ bool weights_is_real(const SafeTensor *t)
 }
 
 /* A block of floats in the type of the file; halves take the place of the floats they were. */
-static bool put_block(FileWriter *to, float *block, size_t n, DType type, Err *err)
+static bool weights_put_block(FileWriter *to, float *block, size_t n, DType type, Err *err)
 {
     uint16_t *half = (uint16_t *)block;
     for (size_t i = 0; type != T_F32 && i < n; i++) {
@@ -39,7 +39,7 @@ static bool put_block(FileWriter *to, float *block, size_t n, DType type, Err *e
     return writer_add(to, block, n * dtype_size(type), err);
 }
 
-static bool is_same(const SafeTensor *t, DType type)
+static bool weights_is_same(const SafeTensor *t, DType type)
 {
     return (t->type == SAFE_F32 && type == T_F32) || (t->type == SAFE_F16 && type == T_F16) ||
            (t->type == SAFE_BF16 && type == T_BF16);
@@ -47,18 +47,18 @@ static bool is_same(const SafeTensor *t, DType type)
 
 static bool pour_straight(const SafeTensor *t, DType type, float *block, FileWriter *to, Err *err)
 {
-    if (is_same(t, type)) return writer_add(to, t->data, t->bytes, err);
+    if (weights_is_same(t, type)) return writer_add(to, t->data, t->bytes, err);
     size_t count = t->bytes / safetype_size(t->type);
     for (size_t from = 0; from < count; from += BLOCK) {
         size_t n = MIN(count - from, (size_t)BLOCK);
         for (size_t i = 0; i < n; i++) block[i] = weights_element(t, from + i);
-        if (!put_block(to, block, n, type, err)) return false;
+        if (!weights_put_block(to, block, n, type, err)) return false;
     }
     return true;
 }
 
 /* Columns first .. first+n of [R, C], as n rows of R floats. */
-static void turn(const SafeTensor *t, size_t first, size_t n, float *out)
+static void weights_turn(const SafeTensor *t, size_t first, size_t n, float *out)
 {
     size_t R = (size_t)t->dim[0], C = (size_t)t->dim[1];
     for (size_t r = 0; r < R; r += TILE) {
@@ -79,8 +79,8 @@ static bool pour_turned(const SafeTensor *t, DType type, float *block, FileWrite
     size_t R = (size_t)t->dim[0], C = (size_t)t->dim[1], columns = MAX(BLOCK / MAX(R, 1), 1);
     for (size_t first = 0; R && first < C; first += columns) {
         size_t n = MIN(C - first, columns);
-        turn(t, first, n, block);
-        if (!put_block(to, block, n * R, type, err)) return false;
+        weights_turn(t, first, n, block);
+        if (!weights_put_block(to, block, n * R, type, err)) return false;
     }
     return true;
 }

@@ -51,11 +51,11 @@ const char *kernels_isa(const Kernels *k, const char *precision)
 }
 
 static Kernels chosen;
-static void choose(void) { chosen = kernels_select(cpu_features()); }
+static void kernels_choose(void) { chosen = kernels_select(cpu_features()); }
 
 const Kernels *kernels(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, choose);
+    pthread_once(&once, kernels_choose);
     return &chosen;
 }

@@ -43,6 +43,14 @@ const int64_t *onnx_ints(const OnnxNode *node, const char *name, size_t *n)
     return a->ints;
 }
 
+int64_t onnx_opset(const OnnxModel *m)
+{
+    for (int i = 0; i < m->n_opset; i++)
+        if (!m->opset[i].domain.n || str_is(m->opset[i].domain, "ai.onnx"))
+            return m->opset[i].version;
+    return 0;
+}
+
 const char *onnx_meta(const OnnxModel *model, Arena *arena, const char *key)
 {
     for (int i = 0; i < model->n_meta; i++)

@@ -3,21 +3,21 @@
  * origin, every name that is read was made before, opsets are named. */
 #include "onnx/onnx.h"
 
-typedef struct Scope {      /* names visible in a graph; those outside it too */
+typedef struct CheckScope { /* names visible in a graph; those outside it too */
     Arena *arena;
     Map names;
-    const struct Scope *up;
+    const struct CheckScope *up;
     const OnnxModel *model;
-} Scope;
+} CheckScope;
 
-static bool visible(const Scope *s, Str name)
+static bool scope_has(const CheckScope *s, Str name)
 {
     for (; s; s = s->up)
         if (map_get(&s->names, name)) return true;
     return false;
 }
 
-static bool define(Scope *s, Str name, const char *what, Err *err)
+static bool scope_define(CheckScope *s, Str name, const char *what, Err *err)
 {
     if (!name.n) return fail(err, EF_BAD_MODEL, "found %s without a name", what);
     if (map_get(&s->names, name))
@@ -26,23 +26,23 @@ static bool define(Scope *s, Str name, const char *what, Err *err)
     return true;
 }
 
-static bool imported(const OnnxModel *m, Str domain)
+static bool domain_is_imported(const OnnxModel *m, Str domain)
 {
     for (int i = 0; i < m->n_opset; i++)
         if (str_eq(m->opset[i].domain, domain)) return true;
     return false;
 }
 
-static bool check_graph(Arena *, const OnnxModel *, const OnnxGraph *, const Scope *up, Err *);
+static bool check_graph(Arena *, const OnnxModel *, const OnnxGraph *, const CheckScope *up, Err *);
 
-static bool check_node(Scope *s, const OnnxNode *n, Err *err)
+static bool check_node(CheckScope *s, const OnnxNode *n, Err *err)
 {
     if (!n->op.n) return fail(err, EF_BAD_MODEL, "found no operator");
-    if (!imported(s->model, n->domain))
+    if (!domain_is_imported(s->model, n->domain))
         return fail(err, EF_BAD_MODEL, "domain '%.*s' is not among the opsets",
                     (int)MIN(n->domain.n, 60), n->domain.p);
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i].n && !visible(s, n->in[i]))
+        if (n->in[i].n && !scope_has(s, n->in[i]))
             return fail(err, EF_BAD_MODEL, "reads '%.*s', which nobody made before",
                         (int)MIN(n->in[i].n, 120), n->in[i].p);
     for (int i = 0; i < n->n_attr; i++)
@@ -50,26 +50,26 @@ static bool check_node(Scope *s, const OnnxNode *n, Err *err)
             if (!check_graph(s->arena, s->model, &n->attr[i].g[k], s, err))
                 return within(err, "attribute '%.*s'", STR_ARG(n->attr[i].name));
     for (int i = 0; i < n->n_out; i++)
-        if (n->out[i].n && !define(s, n->out[i], "a value", err)) return false;
+        if (n->out[i].n && !scope_define(s, n->out[i], "a value", err)) return false;
     return true;
 }
 
-static bool check_graph(Arena *arena, const OnnxModel *m, const OnnxGraph *g, const Scope *up,
+static bool check_graph(Arena *arena, const OnnxModel *m, const OnnxGraph *g, const CheckScope *up,
                         Err *err)
 {
-    Scope s = { .arena = arena, .up = up, .model = m };
+    CheckScope s = { .arena = arena, .up = up, .model = m };
     for (int i = 0; i < g->n_in; i++)
-        if (!define(&s, g->in[i].name, "an input", err)) return false;
+        if (!scope_define(&s, g->in[i].name, "an input", err)) return false;
     for (int i = 0; i < g->n_init; i++) { /* an input may have a default */
         if (map_get(&s.names, g->init[i].name)) continue;
-        if (!define(&s, g->init[i].name, "an initializer", err)) return false;
+        if (!scope_define(&s, g->init[i].name, "an initializer", err)) return false;
     }
     for (int i = 0; i < g->n_node; i++)
         if (!check_node(&s, &g->node[i], err))
             return within(err, "node %d '%.*s'", i, (int)MIN(g->node[i].name.n, 120),
                           g->node[i].name.p);
     for (int i = 0; i < g->n_out; i++)
-        if (!visible(&s, g->out[i].name))
+        if (!scope_has(&s, g->out[i].name))
             return fail(err, EF_BAD_MODEL, "output '%.*s': nobody makes it",
                         (int)MIN(g->out[i].name.n, 120), g->out[i].name.p);
     return true;

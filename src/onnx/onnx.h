@@ -123,6 +123,7 @@ int64_t onnx_int(const OnnxNode *, const char *name, int64_t otherwise);
 float onnx_float(const OnnxNode *, const char *name, float otherwise);
 Str onnx_string(const OnnxNode *, const char *name, const char *otherwise);
 const int64_t *onnx_ints(const OnnxNode *, const char *name, size_t *n); /* NULL: no such list */
+int64_t onnx_opset(const OnnxModel *); /* of the standard domain, "" or "ai.onnx"; 0: not imported */
 const char *onnx_meta(const OnnxModel *, Arena *, const char *key); /* NULL: absent */
 
 #endif

@@ -14,7 +14,7 @@ static bool bad_model(Err *err)
     return false;
 }
 
-static bool read_pair(Str record, OnnxPair *pair, Err *err)
+static bool props_read_pair(Str record, OnnxPair *pair, Err *err)
 {
     Wire w = wire_over(record);
     *pair = (OnnxPair){ 0 };
@@ -28,7 +28,7 @@ static bool read_pair(Str record, OnnxPair *pair, Err *err)
 }
 
 /* Whether the whole is records and one of them a graph; *n: those that are properties. */
-static bool count(Str file, int *n, Err *err)
+static bool props_count(Str file, int *n, Err *err)
 {
     Wire w = wire_over(file);
     bool graph = false;
@@ -48,11 +48,12 @@ static bool count(Str file, int *n, Err *err)
 bool onnx_props(Arena *arena, Str file, OnnxPair **out, int *n, Err *err)
 {
     int at = 0;
-    if (!count(file, n, err)) return false;
+    if (!props_count(file, n, err)) return false;
     *out = ARRAY(arena, OnnxPair, *n + 1);
     Wire w = wire_over(file);
     while (wire_next(&w, err))
-        if (w.field == PROPS && w.type == WIRE_BYTES && !read_pair(w.bytes, &(*out)[at++], err))
+        if (w.field == PROPS && w.type == WIRE_BYTES &&
+            !props_read_pair(w.bytes, &(*out)[at++], err))
             return within(err, "metadata_props[%d]", at - 1);
     return true;
 }
@@ -84,12 +85,12 @@ bool onnx_props_write(FileWriter *to, Str file, OnnxDrop *drop, const OnnxPair *
 {
     int ignored;
     OnnxPair old;
-    if (!count(file, &ignored, err)) return false;
+    if (!props_count(file, &ignored, err)) return false;
     Wire w = wire_over(file);
     const uint8_t *from = w.p, *record = w.p;
     for (; wire_next(&w, err); record = w.p) {
         if (w.field != PROPS || w.type != WIRE_BYTES) continue;
-        if (!read_pair(w.bytes, &old, err)) return false;
+        if (!props_read_pair(w.bytes, &old, err)) return false;
         if (!drop(old.key)) continue;
         if (!copy_until(to, &from, record, err)) return false;
         from = w.p;

@@ -13,48 +13,49 @@ static const size_t ARRAY_LIMIT = (size_t)1 << 34; /* bytes of one array */
 /* ---- messages that are rows ---- */
 
 static const WireType wire_of[] = {
-    [F_STR] = WIRE_BYTES, [F_DOMAIN] = WIRE_BYTES, [F_INT] = WIRE_VARINT, [F_STRS] = WIRE_BYTES,
-    [F_MSG] = WIRE_BYTES, [F_MSGS] = WIRE_BYTES, [F_REFUSED] = WIRE_BYTES,
+    [FIELD_STR] = WIRE_BYTES,     [FIELD_DOMAIN] = WIRE_BYTES, [FIELD_INT] = WIRE_VARINT,
+    [FIELD_STRS] = WIRE_BYTES,    [FIELD_MSG] = WIRE_BYTES,    [FIELD_MSGS] = WIRE_BYTES,
+    [FIELD_REFUSED] = WIRE_BYTES,
 };
 
-static bool want(const Wire *w, WireType type, Err *err)
+static bool onnx_want_type(const Wire *w, WireType type, Err *err)
 {
     if (w->type == type) return true;
     return fail(err, EF_BAD_MODEL, "field %d: found wire type %d, wanted %d", w->field,
                 (int)w->type, (int)type);
 }
 
-static const Field *field_row(const Message *m, int number)
+static const OnnxField *field_row(const OnnxMessage *m, int number)
 {
-    for (const Field *f = m->fields; f->number; f++)
+    for (const OnnxField *f = m->fields; f->number; f++)
         if (f->number == number) return f;
     return NULL;
 }
 
-static size_t element_size(const Field *f)
+static size_t element_size(const OnnxField *f)
 {
-    return f->kind == F_STRS ? sizeof(Str) : f->of->size;
+    return f->kind == FIELD_STRS ? sizeof(Str) : f->of->size;
 }
 
-static bool repeats(const Field *f)
+static bool field_repeats(const OnnxField *f)
 {
-    return f->kind == F_STRS || f->kind == F_MSGS;
+    return f->kind == FIELD_STRS || f->kind == FIELD_MSGS;
 }
 
 /* Zeroed memory for n things found in the file, or NULL. */
-static void *take(Reader *r, size_t n, size_t size)
+static void *onnx_take(OnnxReader *r, size_t n, size_t size)
 {
     void *p = arena_try(r->arena, MAX(n, 1), size, ARRAY_LIMIT, r->err);
     return p ? memset(p, 0, MAX(n, 1) * size) : NULL;
 }
 
-static bool count_fields(Reader *r, const Message *m, Str bytes, char *into)
+static bool count_fields(OnnxReader *r, const OnnxMessage *m, Str bytes, char *into)
 {
     Wire w = wire_over(bytes);
     r->err->code = EF_OK;
     while (wire_next(&w, r->err)) {
-        const Field *f = field_row(m, w.field);
-        if (!f || !repeats(f)) continue;
+        const OnnxField *f = field_row(m, w.field);
+        if (!f || !field_repeats(f)) continue;
         int *n = (int *)(into + f->count);
         if (++*n > MAX_RECORDS)
             return fail(r->err, EF_TOO_LARGE, "found more than %d records of field %d", MAX_RECORDS,
@@ -63,12 +64,12 @@ static bool count_fields(Reader *r, const Message *m, Str bytes, char *into)
     return r->err->code == EF_OK;
 }
 
-static bool make_arrays(Reader *r, const Message *m, char *into)
+static bool make_arrays(OnnxReader *r, const OnnxMessage *m, char *into)
 {
-    for (const Field *f = m->fields; f->number; f++) {
-        if (!repeats(f)) continue;
+    for (const OnnxField *f = m->fields; f->number; f++) {
+        if (!field_repeats(f)) continue;
         int *n = (int *)(into + f->count);
-        void *array = *n ? take(r, (size_t)*n, element_size(f)) : NULL;
+        void *array = *n ? onnx_take(r, (size_t)*n, element_size(f)) : NULL;
         if (*n && !array) return false;
         memcpy(into + f->at, &array, sizeof array);
         *n = 0; /* counts again while filling */
@@ -76,11 +77,11 @@ static bool make_arrays(Reader *r, const Message *m, char *into)
     return true;
 }
 
-static bool fill_field(Reader *r, const Field *f, const Wire *w, char *into)
+static bool fill_field(OnnxReader *r, const OnnxField *f, const Wire *w, char *into)
 {
     char *at = into + f->at;
     int index = 0;
-    if (repeats(f)) {
+    if (field_repeats(f)) {
         int *n = (int *)(into + f->count);
         char *array;
         memcpy(&array, at, sizeof array);
@@ -88,30 +89,31 @@ static bool fill_field(Reader *r, const Field *f, const Wire *w, char *into)
         at = array + (size_t)index * element_size(f);
     }
     switch (f->kind) {
-    case F_STR:
-    case F_STRS: *(Str *)at = w->bytes; break;
-    case F_DOMAIN: *(Str *)at = str_is(w->bytes, "ai.onnx") ? (Str){ 0 } : w->bytes; break;
-    case F_INT: *(int64_t *)at = (int64_t)w->number; break;
-    case F_MSG: memset(at, 0, f->of->size); /* fall through */
-    case F_MSGS:
+    case FIELD_STR:
+    case FIELD_STRS: *(Str *)at = w->bytes; break;
+    case FIELD_DOMAIN: *(Str *)at = str_is(w->bytes, "ai.onnx") ? (Str){ 0 } : w->bytes; break;
+    case FIELD_INT: *(int64_t *)at = (int64_t)w->number; break;
+    case FIELD_MSG: memset(at, 0, f->of->size); /* fall through */
+    case FIELD_MSGS:
         if (message_read(r, f->of, w->bytes, at)) break;
         return within(r->err, "%s %d", f->of->name, index);
-    case F_REFUSED:
+    case FIELD_REFUSED:
         return fail(r->err, EF_UNSUPPORTED, "found %s, wanted dense tensors only", f->of->name);
     }
     return true;
 }
 
-bool message_read(Reader *r, const Message *m, Str bytes, void *into)
+bool message_read(OnnxReader *r, const OnnxMessage *m, Str bytes, void *into)
 {
     if (!m->fields) return m->read(r, bytes, into);
     if (!count_fields(r, m, bytes, into) || !make_arrays(r, m, into)) return false;
     Wire w = wire_over(bytes);
     r->err->code = EF_OK;
     while (wire_next(&w, r->err)) {
-        const Field *f = field_row(m, w.field);
+        const OnnxField *f = field_row(m, w.field);
         if (!f) continue;
-        if (!want(&w, wire_of[f->kind], r->err) || !fill_field(r, f, &w, into)) return false;
+        if (!onnx_want_type(&w, wire_of[f->kind], r->err) || !fill_field(r, f, &w, into))
+            return false;
     }
     return r->err->code == EF_OK;
 }
@@ -132,7 +134,7 @@ static size_t numbers_in(const Wire *w, int width)
     return n;
 }
 
-static bool packed_numbers(Reader *r, const Numbers *k, const Wire *w, char *out)
+static bool packed_numbers(OnnxReader *r, const Numbers *k, const Wire *w, char *out)
 {
     Wire inside = wire_over(w->bytes);
     if (k->width && w->bytes.n % (size_t)k->width)
@@ -150,7 +152,7 @@ static bool packed_numbers(Reader *r, const Numbers *k, const Wire *w, char *out
     return true;
 }
 
-static bool read_numbers(Reader *r, Str bytes, const Numbers *k, void **out, size_t *count)
+static bool onnx_read_numbers(OnnxReader *r, Str bytes, const Numbers *k, void **out, size_t *count)
 {
     Wire w = wire_over(bytes);
     size_t n = 0;
@@ -158,7 +160,7 @@ static bool read_numbers(Reader *r, Str bytes, const Numbers *k, void **out, siz
     while (wire_next(&w, r->err))
         if (w.field == k->field) n += numbers_in(&w, k->width);
     if (r->err->code != EF_OK) return false;
-    char *at = take(r, n, k->size);
+    char *at = onnx_take(r, n, k->size);
     if (!at) return false;
     *out = at;
     *count = n;
@@ -168,7 +170,7 @@ static bool read_numbers(Reader *r, Str bytes, const Numbers *k, void **out, siz
         if (w.type == WIRE_BYTES) {
             if (!packed_numbers(r, k, &w, at)) return false;
         } else {
-            if (!want(&w, single, r->err)) return false;
+            if (!onnx_want_type(&w, single, r->err)) return false;
             memcpy(at, &w.number, k->size);
         }
         at += numbers_in(&w, k->width) * k->size;
@@ -191,7 +193,7 @@ static const Numbers typed[T_COUNT] = {
     [T_U64] = { 11, 0, 8 },
 };
 
-static bool read_external(Reader *r, Str bytes, OnnxTensor *t)
+static bool read_external(OnnxReader *r, Str bytes, OnnxTensor *t)
 {
     Wire w = wire_over(bytes);
     Str key = { 0 }, value = { 0 };
@@ -217,7 +219,7 @@ static bool read_external(Reader *r, Str bytes, OnnxTensor *t)
 }
 
 /* Everything but the numbers; *raw stays without a pointer when there is no raw_data. */
-static bool read_header(Reader *r, Str bytes, OnnxTensor *t, Str *raw, bool *external)
+static bool onnx_read_header(OnnxReader *r, Str bytes, OnnxTensor *t, Str *raw, bool *external)
 {
     Wire w = wire_over(bytes);
     r->err->code = EF_OK;
@@ -236,11 +238,11 @@ static bool read_header(Reader *r, Str bytes, OnnxTensor *t, Str *raw, bool *ext
     return r->err->code == EF_OK;
 }
 
-static bool read_dims(Reader *r, Str bytes, Tensor *t)
+static bool onnx_read_dims(OnnxReader *r, Str bytes, Tensor *t)
 {
     void *dims;
     size_t rank;
-    if (!read_numbers(r, bytes, &(Numbers){ TENSOR_DIMS, 0, 8 }, &dims, &rank)) return false;
+    if (!onnx_read_numbers(r, bytes, &(Numbers){ TENSOR_DIMS, 0, 8 }, &dims, &rank)) return false;
     if (rank > MAX_RANK)
         return fail(r->err, EF_UNSUPPORTED, "found %zu dimensions, wanted at most %d", rank,
                     MAX_RANK);
@@ -249,11 +251,11 @@ static bool read_dims(Reader *r, Str bytes, Tensor *t)
     return tensor_sane(t, r->err);
 }
 
-static bool read_typed(Reader *r, Str bytes, Tensor *t)
+static bool read_typed(OnnxReader *r, Str bytes, Tensor *t)
 {
     size_t n;
     char show[128];
-    if (!read_numbers(r, bytes, &typed[t->type], &t->data, &n)) return false;
+    if (!onnx_read_numbers(r, bytes, &typed[t->type], &t->data, &n)) return false;
     if (n != (size_t)tensor_count(t))
         return fail(r->err, EF_BAD_MODEL, "found %zu numbers, wanted %lld for %s", n,
                     (long long)tensor_count(t), tensor_show(t, show));
@@ -262,12 +264,13 @@ static bool read_typed(Reader *r, Str bytes, Tensor *t)
     return true;
 }
 
-static bool read_data(Reader *r, Str bytes, OnnxTensor *t)
+static bool read_data(OnnxReader *r, Str bytes, OnnxTensor *t)
 {
     Str raw = { 0 };
     bool external = false;
     char show[128];
-    if (!read_header(r, bytes, t, &raw, &external) || !read_dims(r, bytes, &t->t)) return false;
+    if (!onnx_read_header(r, bytes, t, &raw, &external) || !onnx_read_dims(r, bytes, &t->t))
+        return false;
     if (!dtype_size(t->t.type))
         return fail(r->err, EF_UNSUPPORTED, "found element type %s, wanted numbers of 8 to 64 bits",
                     dtype_name(t->t.type));
@@ -286,7 +289,7 @@ static bool read_data(Reader *r, Str bytes, OnnxTensor *t)
     return true;
 }
 
-bool read_tensor(Reader *r, Str bytes, void *into)
+bool read_tensor(OnnxReader *r, Str bytes, void *into)
 {
     OnnxTensor *t = into;
     *t = (OnnxTensor){ 0 };
@@ -306,7 +309,7 @@ static AttrType type_of_field(int field)
 }
 
 /* Files from before IR 2 do not say the type: the field that is present does. */
-static bool read_attr_header(Reader *r, Str bytes, OnnxAttr *a)
+static bool read_attr_header(OnnxReader *r, Str bytes, OnnxAttr *a)
 {
     Wire w = wire_over(bytes);
     bool said = false;
@@ -324,7 +327,8 @@ static bool read_attr_header(Reader *r, Str bytes, OnnxAttr *a)
 }
 
 /* The field of the attribute's type, repeated: strings, tensors or graphs. */
-static bool read_list(Reader *r, Str bytes, int field, const Message *of, void **out, size_t *count)
+static bool onnx_read_list(OnnxReader *r, Str bytes, int field, const OnnxMessage *of, void **out,
+                           size_t *count)
 {
     size_t size = of ? of->size : sizeof(Str), n = 0;
     Wire w = wire_over(bytes);
@@ -333,13 +337,13 @@ static bool read_list(Reader *r, Str bytes, int field, const Message *of, void *
     if (r->err->code != EF_OK) return false;
     if (n > MAX_RECORDS)
         return fail(r->err, EF_TOO_LARGE, "found %zu items, wanted at most %d", n, MAX_RECORDS);
-    char *at = take(r, n, size);
+    char *at = onnx_take(r, n, size);
     if (!at) return false;
     *out = at;
     *count = n;
     for (w = wire_over(bytes); wire_next(&w, r->err);) {
         if (w.field != field) continue;
-        if (!want(&w, WIRE_BYTES, r->err)) return false;
+        if (!onnx_want_type(&w, WIRE_BYTES, r->err)) return false;
         if (!of) *(Str *)at = w.bytes;
         if (of && !message_read(r, of, w.bytes, at)) return false;
         at += size;
@@ -347,14 +351,14 @@ static bool read_list(Reader *r, Str bytes, int field, const Message *of, void *
     return r->err->code == EF_OK;
 }
 
-static bool read_scalar(Reader *r, Str bytes, OnnxAttr *a)
+static bool read_scalar(OnnxReader *r, Str bytes, OnnxAttr *a)
 {
     Wire w = wire_over(bytes);
     r->err->code = EF_OK;
     while (wire_next(&w, r->err)) {
         if (w.field != attr_field[a->type]) continue;
         WireType type = a->type == A_FLOAT ? WIRE_32 : a->type == A_INT ? WIRE_VARINT : WIRE_BYTES;
-        if (!want(&w, type, r->err)) return false;
+        if (!onnx_want_type(&w, type, r->err)) return false;
         if (a->type == A_FLOAT) a->f = wire_float(&w);
         if (a->type == A_INT) a->i = (int64_t)w.number;
         if (a->type == A_STRING) a->s = w.bytes;
@@ -362,33 +366,34 @@ static bool read_scalar(Reader *r, Str bytes, OnnxAttr *a)
     return r->err->code == EF_OK;
 }
 
-static bool read_graphs(Reader *r, Str bytes, OnnxAttr *a)
+static bool onnx_read_graphs(OnnxReader *r, Str bytes, OnnxAttr *a)
 {
     if (r->depth >= GRAPH_DEPTH)
         return fail(r->err, EF_BAD_MODEL, "found graphs nested deeper than %d", GRAPH_DEPTH);
     r->depth++;
-    bool ok = read_list(r, bytes, attr_field[a->type], &message_graph, (void **)&a->g, &a->n);
+    bool ok = onnx_read_list(r, bytes, attr_field[a->type], &message_graph, (void **)&a->g, &a->n);
     r->depth--;
     return ok;
 }
 
-static bool read_attr_value(Reader *r, Str bytes, OnnxAttr *a)
+static bool read_attr_value(OnnxReader *r, Str bytes, OnnxAttr *a)
 {
     const int field = attr_field[a->type];
     switch (a->type) {
     case A_FLOATS:
-        return read_numbers(r, bytes, &(Numbers){ field, 4, 4 }, (void **)&a->floats, &a->n);
-    case A_INTS: return read_numbers(r, bytes, &(Numbers){ field, 0, 8 }, (void **)&a->ints, &a->n);
-    case A_STRINGS: return read_list(r, bytes, field, NULL, (void **)&a->strings, &a->n);
+        return onnx_read_numbers(r, bytes, &(Numbers){ field, 4, 4 }, (void **)&a->floats, &a->n);
+    case A_INTS:
+        return onnx_read_numbers(r, bytes, &(Numbers){ field, 0, 8 }, (void **)&a->ints, &a->n);
+    case A_STRINGS: return onnx_read_list(r, bytes, field, NULL, (void **)&a->strings, &a->n);
     case A_TENSOR:
-    case A_TENSORS: return read_list(r, bytes, field, &message_tensor, (void **)&a->t, &a->n);
+    case A_TENSORS: return onnx_read_list(r, bytes, field, &message_tensor, (void **)&a->t, &a->n);
     case A_GRAPH:
-    case A_GRAPHS: return read_graphs(r, bytes, a);
+    case A_GRAPHS: return onnx_read_graphs(r, bytes, a);
     default: return read_scalar(r, bytes, a);
     }
 }
 
-bool read_attr(Reader *r, Str bytes, void *into)
+bool read_attr(OnnxReader *r, Str bytes, void *into)
 {
     OnnxAttr *a = into;
     *a = (OnnxAttr){ 0 };
@@ -403,7 +408,7 @@ bool read_attr(Reader *r, Str bytes, void *into)
 
 /* ---- graph inputs and outputs ---- */
 
-static bool read_dim(Reader *r, Str bytes, OnnxValue *v)
+static bool onnx_read_dim(OnnxReader *r, Str bytes, OnnxValue *v)
 {
     if (v->rank == MAX_RANK)
         return fail(r->err, EF_UNSUPPORTED, "found more than %d dimensions", MAX_RANK);
@@ -421,30 +426,30 @@ static bool read_dim(Reader *r, Str bytes, OnnxValue *v)
     return true;
 }
 
-static bool read_shape(Reader *r, Str bytes, OnnxValue *v)
+static bool onnx_read_shape(OnnxReader *r, Str bytes, OnnxValue *v)
 {
     Wire w = wire_over(bytes);
     v->rank = 0;
     r->err->code = EF_OK;
     while (wire_next(&w, r->err))
-        if (w.field == 1 && !read_dim(r, w.bytes, v)) return false;
+        if (w.field == 1 && !onnx_read_dim(r, w.bytes, v)) return false;
     return r->err->code == EF_OK;
 }
 
 /* TypeProto holds TypeProto.Tensor in field 1; sequences, maps and optionals stay without a type. */
-static bool read_type(Reader *r, Str bytes, OnnxValue *v, bool inside)
+static bool onnx_read_type(OnnxReader *r, Str bytes, OnnxValue *v, bool inside)
 {
     Wire w = wire_over(bytes);
     r->err->code = EF_OK;
     while (wire_next(&w, r->err)) {
         if (inside && w.field == 1) v->type = w.number < T_COUNT ? (DType)w.number : T_NONE;
-        if (inside && w.field == 2 && !read_shape(r, w.bytes, v)) return false;
-        if (!inside && w.field == 1 && !read_type(r, w.bytes, v, true)) return false;
+        if (inside && w.field == 2 && !onnx_read_shape(r, w.bytes, v)) return false;
+        if (!inside && w.field == 1 && !onnx_read_type(r, w.bytes, v, true)) return false;
     }
     return r->err->code == EF_OK;
 }
 
-bool read_value(Reader *r, Str bytes, void *into)
+bool read_value(OnnxReader *r, Str bytes, void *into)
 {
     OnnxValue *v = into;
     *v = (OnnxValue){ .rank = -1 };
@@ -452,7 +457,7 @@ bool read_value(Reader *r, Str bytes, void *into)
     r->err->code = EF_OK;
     while (wire_next(&w, r->err)) {
         if (w.field == 1) v->name = w.bytes;
-        if (w.field == 2 && !read_type(r, w.bytes, v, false))
+        if (w.field == 2 && !onnx_read_type(r, w.bytes, v, false))
             return within(r->err, "value '%.*s'", (int)MIN(v->name.n, 200), v->name.p);
     }
     return r->err->code == EF_OK;
@@ -469,7 +474,7 @@ static bool as_model_error(Err *err)
 
 bool onnx_read(Arena *arena, Str file, OnnxModel *model, Err *err)
 {
-    Reader r = { arena, err, 0 };
+    OnnxReader r = { arena, err, 0 };
     *model = (OnnxModel){ 0 };
     if (!message_read(&r, &message_model, file, model)) return as_model_error(err);
     if (!model->graph.n_node && !model->graph.n_out)
@@ -479,20 +484,20 @@ bool onnx_read(Arena *arena, Str file, OnnxModel *model, Err *err)
 
 bool onnx_read_tensor(Arena *arena, Str bytes, OnnxTensor *t, Err *err)
 {
-    Reader r = { arena, err, 0 };
+    OnnxReader r = { arena, err, 0 };
     return read_tensor(&r, bytes, t) || as_model_error(err);
 }
 
 bool onnx_read_graph(Arena *arena, Str bytes, OnnxGraph *g, Err *err)
 {
-    Reader r = { arena, err, 1 };
+    OnnxReader r = { arena, err, 1 };
     *g = (OnnxGraph){ 0 };
     return message_read(&r, &message_graph, bytes, g) || as_model_error(err);
 }
 
 bool onnx_read_functions(Arena *arena, Str bytes, OnnxModel *m, Err *err)
 {
-    Reader r = { arena, err, 0 };
+    OnnxReader r = { arena, err, 0 };
     OnnxModel found = { 0 };
     if (!message_read(&r, &message_model, bytes, &found)) return as_model_error(err);
     m->function = found.function, m->n_function = found.n_function;

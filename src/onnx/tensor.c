@@ -18,6 +18,11 @@ size_t dtype_size(DType type)
     return (unsigned)type < T_COUNT ? types[type].size : 0;
 }
 
+bool dtype_is_float(DType type)
+{
+    return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
+}
+
 const char *dtype_name(DType type)
 {
     const char *name = (unsigned)type < T_COUNT ? types[type].name : NULL;
@@ -77,7 +82,7 @@ static float float_of(uint32_t bits)
     return f;
 }
 
-static uint32_t bits_of(float f)
+static uint32_t f32_bits(float f)
 {
     uint32_t bits;
     memcpy(&bits, &f, 4);
@@ -95,12 +100,12 @@ float f16_to_f32(uint16_t h)
 
 uint16_t f32_to_f16(float f)
 {
-    uint32_t bits = bits_of(f), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
+    uint32_t bits = f32_bits(f), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
     if (magnitude > 0x7F800000) return (uint16_t)(sign | 0x7E00); /* NaN */
     if (magnitude >= 0x47800000) return (uint16_t)(sign | 0x7C00);
     if (magnitude < 0x38800000) { /* subnormal: the addition rounds at 2^-24, ties to even */
         float shifted = float_of(magnitude) + 0.5f;
-        return (uint16_t)(sign | (bits_of(shifted) - 0x3F000000));
+        return (uint16_t)(sign | (f32_bits(shifted) - 0x3F000000));
     }
     uint32_t odd = magnitude >> 13 & 1;
     return (uint16_t)(sign | (magnitude - 0x38000000 + 0xFFF + odd) >> 13); /* may carry into inf */

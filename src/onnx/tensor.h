@@ -20,6 +20,7 @@ typedef struct Tensor {
 } Tensor;
 
 size_t dtype_size(DType);                   /* bytes; 0: not a type we hold (strings among them) */
+bool dtype_is_float(DType);                  /* of any width: f16, bf16, f32, f64 */
 const char *dtype_name(DType);              /* "float", "int64" as ONNX spells them */
 int64_t tensor_count(const Tensor *);       /* elements; a scalar has 1 */
 size_t tensor_bytes(const Tensor *);

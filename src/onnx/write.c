@@ -26,38 +26,39 @@ static void put_str(Buf *b, int number, Str s)
     if (s.n) wire_put_bytes(b, number, s);
 }
 
-static void put_int(Buf *b, int number, int64_t n)
+static void onnx_put_int(Buf *b, int number, int64_t n)
 {
     if (n) wire_put_int(b, number, n);
 }
 
-static void write_field(Buf *b, const Field *f, const char *from)
+static void write_field(Buf *b, const OnnxField *f, const char *from)
 {
     const char *at = from + f->at;
-    const int n = f->kind == F_STRS || f->kind == F_MSGS ? *(const int *)(from + f->count) : 1;
+    const int n =
+        f->kind == FIELD_STRS || f->kind == FIELD_MSGS ? *(const int *)(from + f->count) : 1;
     switch (f->kind) {
-    case F_STR:
-    case F_DOMAIN: put_str(b, f->number, *(const Str *)at); break;
-    case F_INT: put_int(b, f->number, *(const int64_t *)at); break;
-    case F_MSG: message_write(b, f->of, f->number, at); break;
-    case F_STRS: /* empty names are places: written too */
+    case FIELD_STR:
+    case FIELD_DOMAIN: put_str(b, f->number, *(const Str *)at); break;
+    case FIELD_INT: onnx_put_int(b, f->number, *(const int64_t *)at); break;
+    case FIELD_MSG: message_write(b, f->of, f->number, at); break;
+    case FIELD_STRS: /* empty names are places: written too */
         for (int i = 0; i < n; i++) wire_put_bytes(b, f->number, (*(Str *const *)at)[i]);
         break;
-    case F_MSGS:
+    case FIELD_MSGS:
         for (int i = 0; i < n; i++)
             message_write(b, f->of, f->number, *(char *const *)at + (size_t)i * f->of->size);
         break;
-    case F_REFUSED: break;
+    case FIELD_REFUSED: break;
     }
 }
 
-static void write_fields(Buf *b, const Message *m, const void *from)
+static void write_fields(Buf *b, const OnnxMessage *m, const void *from)
 {
     if (!m->fields) m->write(b, from);
-    for (const Field *f = m->fields; f && f->number; f++) write_field(b, f, from);
+    for (const OnnxField *f = m->fields; f && f->number; f++) write_field(b, f, from);
 }
 
-void message_write(Buf *b, const Message *m, int number, const void *from)
+void message_write(Buf *b, const OnnxMessage *m, int number, const void *from)
 {
     size_t at = open_message(b, number);
     write_fields(b, m, from);
@@ -170,19 +171,19 @@ void onnx_write_graph(Buf *b, const OnnxGraph *g)
 
 void onnx_write_functions(Buf *b, const OnnxModel *m)
 {
-    for (const Field *f = message_model.fields; f->number; f++)
+    for (const OnnxField *f = message_model.fields; f->number; f++)
         if (f->at == offsetof(OnnxModel, function)) write_field(b, f, (const char *)m);
 }
 
 /* ---- into a file: lengths are known beforehand, so nothing has to be held ---- */
-typedef struct Stream {
+typedef struct OnnxStream {
     FileWriter *to;
     OnnxPour *pour;
     void *context;
     Err *err;
-} Stream;
+} OnnxStream;
 
-static bool flush(Stream *s, Buf *b)
+static bool stream_flush(OnnxStream *s, Buf *b)
 {
     bool ok = writer_add(s->to, b->p, b->n, s->err);
     b->n = 0;
@@ -219,21 +220,21 @@ static size_t tensor_size(Buf *scratch, const OnnxTensor *t)
     return size;
 }
 
-static bool stream_tensor(Stream *s, Buf *b, const OnnxTensor *t)
+static bool stream_tensor(OnnxStream *s, Buf *b, const OnnxTensor *t)
 {
     size_t size = tensor_size(b, t);
     wire_put_tag(b, 5, WIRE_BYTES);
     wire_put_varint(b, size);
     tensor_head(b, t);
-    if (!is_poured(t)) return b->n < 1 << 16 || flush(s, b);
-    if (!flush(s, b)) return false;
+    if (!is_poured(t)) return b->n < 1 << 16 || stream_flush(s, b);
+    if (!stream_flush(s, b)) return false;
     uint64_t begin = s->to->written;
     if (!s->pour(s->context, t, s->to, s->err)) return false;
     assert(s->to->written - begin == tensor_bytes(&t->t));
     return true;
 }
 
-static bool stream_graph(Stream *s, Buf *b, int number, const OnnxGraph *graph)
+static bool stream_graph(OnnxStream *s, Buf *b, int number, const OnnxGraph *graph)
 {
     OnnxGraph bare = *graph;
     Buf rest = { 0 };
@@ -246,7 +247,7 @@ static bool stream_graph(Stream *s, Buf *b, int number, const OnnxGraph *graph)
     }
     wire_put_tag(b, number, WIRE_BYTES);
     wire_put_varint(b, size);
-    bool ok = flush(s, b) && flush(s, &rest);
+    bool ok = stream_flush(s, b) && stream_flush(s, &rest);
     for (int i = 0; ok && i < graph->n_init; i++) ok = stream_tensor(s, b, &graph->init[i]);
     buf_free(&rest);
     return ok;
@@ -255,14 +256,14 @@ static bool stream_graph(Stream *s, Buf *b, int number, const OnnxGraph *graph)
 bool onnx_write_file(FileWriter *to, const OnnxModel *model, OnnxPour *pour, void *context,
                      Err *err)
 {
-    Stream s = { to, pour, context, err };
+    OnnxStream s = { to, pour, context, err };
     Buf b = { 0 };
     bool ok = true;
-    for (const Field *f = message_model.fields; ok && f->number; f++) {
+    for (const OnnxField *f = message_model.fields; ok && f->number; f++) {
         if (f->of == &message_graph) ok = stream_graph(&s, &b, f->number, &model->graph);
         else write_field(&b, f, (const char *)model);
     }
-    ok = ok && flush(&s, &b);
+    ok = ok && stream_flush(&s, &b);
     buf_free(&b);
     return ok;
 }

@@ -4,13 +4,14 @@
 #define OPS_ACTIVATION_H
 #include "ops/ops.h"
 
-typedef struct Activation {
+typedef struct FusedActivation {
     const char *name;
     double (*fn)(const float p[2], double x);
     float otherwise[2];        /* the parameters where the node gives none */
-} Activation;
+} FusedActivation;
 
-bool fused_activation_find(const OpCall *, const Activation **, Err *); /* *out NULL: the node names none */
-void fused_activation_apply(const Activation *, const float p[2], Tensor *y);
+bool fused_activation_find(const OpCall *, const FusedActivation **,
+                           Err *); /* *out NULL: the node names none */
+void fused_activation_apply(const FusedActivation *, const float p[2], Tensor *y);
 
 #endif

@@ -7,12 +7,12 @@
 
 enum { QUERY_BLOCK = 128, GATHER_ROWS = 16 };
 
-typedef struct Relative {   /* scores that one side gives to relative positions */
+typedef struct RelativeTables { /* scores that one side gives to relative positions */
     const float *panels;    /* [H][panel]; NULL: none */
     size_t panel;           /* floats of one head */
     const int32_t *by;      /* ragged: [2 S - 1], by row - column, 0 in the middle */
     const Tensor *at;       /* padded: [..., S, S] */
-} Relative;
+} RelativeTables;
 
 typedef struct AttendJob {
     const OpCall *c;
@@ -20,7 +20,7 @@ typedef struct AttendJob {
     Attention a;            /* mask: as the kernel takes it, where nothing else is added */
     int64_t S, P;           /* longest row; relative positions */
     const float *cos, *sin; /* [S, D], or NULL */
-    Relative c2p, p2c;
+    RelativeTables c2p, p2c;
     float *scratch;
     size_t scratch_size;    /* floats of one worker */
 } AttendJob;
@@ -113,7 +113,7 @@ static bool mask_strides(const OpCall *c, int64_t B, int64_t S, Attention *a, Er
 }
 
 /* An entry of a table by distance, which goes on as it ends. */
-static int64_t entry(const Tensor *table, int64_t distance)
+static int64_t relative_table_entry(const Tensor *table, int64_t distance)
 {
     int64_t n = table->dim[table->rank - 1], middle = n / 2;
     return MIN(MAX(distance + middle, (int64_t)0), n - 1);
@@ -131,7 +131,8 @@ static bool bias_strides(OpCall *c, int64_t S, Attention *a, Err *err)
         if (!longer) return false;
         for (int64_t h = 0; h < rows; h++)
             for (int64_t d = 0; d < width; d++)
-                longer[h * width + d] = table[h * t->dim[1] + entry(t, d - width / 2)];
+                longer[h * width + d] =
+                    table[h * t->dim[1] + relative_table_entry(t, d - width / 2)];
         table = longer;
     }
     a->mask = table + width / 2;
@@ -141,7 +142,7 @@ static bool bias_strides(OpCall *c, int64_t S, Attention *a, Err *err)
     return true;
 }
 
-static bool relative(OpCall *c, const AttendJob *job, int which, Relative *to, Err *err)
+static bool relative_find(OpCall *c, const AttendJob *job, int which, RelativeTables *to, Err *err)
 {
     const Tensor *t = op_in(c, ATT_C2P + which), *by = op_in(c, ATT_C2P_BY + which);
     const int64_t S = job->S;
@@ -161,13 +162,14 @@ static bool relative(OpCall *c, const AttendJob *job, int which, Relative *to, E
     if (!table) return false;
     for (int64_t d = 1 - S; d < S; d++) /* a hostile package must not lead out of the panels */
         table[d + S - 1] = (int32_t)MIN(
-            MAX((int64_t)((const int32_t *)by->data)[entry(by, d)], (int64_t)0), job->P - 1);
+            MAX((int64_t)((const int32_t *)by->data)[relative_table_entry(by, d)], (int64_t)0),
+            job->P - 1);
     to->by = table;
     return true;
 }
 
 /* ---- one head of one row ---- */
-typedef struct Row {
+typedef struct AttendRow {
     AttendJob *job;
     Attention a;        /* this head alone: B and H are 1 */
     int32_t start[2];
@@ -177,9 +179,9 @@ typedef struct Row {
     float *scratch;     /* of the kernel */
     float *by_q, *by_k; /* [QUERY_BLOCK, P], [n, P]: products with relative positions */
     float *sum;         /* [QUERY_BLOCK, n]: all that is added */
-} Row;
+} AttendRow;
 
-static float *take(float **from, int64_t n)
+static float *attend_take_floats(float **from, int64_t n)
 {
     float *p = *from;
     *from += ROUND_UP(n, PANEL);
@@ -195,7 +197,8 @@ static size_t scratch_floats(const AttendJob *job)
     return (size_t)ROUND_UP(n, 64);
 }
 
-static const float *rotated(const AttendJob *job, const float *x, int64_t ld, int64_t n, float *to)
+static const float *attend_rotate(const AttendJob *job, const float *x, int64_t ld, int64_t n,
+                                  float *to)
 {
     const int64_t D = job->a.D;
     for (int64_t t = 0; t < n; t++)
@@ -204,8 +207,8 @@ static const float *rotated(const AttendJob *job, const float *x, int64_t ld, in
 }
 
 /* y[n, P] = n tokens of one head times the relative positions of that head */
-static void times_positions(const Row *r, const Relative *rel, const float *x, int64_t ldx,
-                            int64_t n, float *y)
+static void times_positions(const AttendRow *r, const RelativeTables *rel, const float *x,
+                            int64_t ldx, int64_t n, float *y)
 {
     const int64_t P = r->job->P, panels = ROUND_UP(P, PANEL) / PANEL;
     Linear l = { .x = x, .w = rel->panels + (size_t)r->h * rel->panel, .y = y, .ldx = ldx,
@@ -213,14 +216,15 @@ static void times_positions(const Row *r, const Relative *rel, const float *x, i
     r->job->c->k->gemm_f32->run(&l, 0, n, 0, panels);
 }
 
-static int64_t position(const Relative *rel, int64_t row, int64_t column, int64_t S, int64_t P)
+static int64_t relative_position(const RelativeTables *rel, int64_t row, int64_t column, int64_t S,
+                                 int64_t P)
 {
     if (rel->by) return rel->by[row - column + S - 1];
     return MIN(MAX(tensor_get_int(rel->at, row * S + column), (int64_t)0), P - 1);
 }
 
 /* sum[i][j] for queries q0..q1 */
-static void add_positions(Row *r, int64_t q0, int64_t q1)
+static void add_positions(AttendRow *r, int64_t q0, int64_t q1)
 {
     const AttendJob *job = r->job;
     const int64_t S = job->S, P = job->P, ld = ROUND_UP(P, PANEL), n = r->n;
@@ -233,15 +237,16 @@ static void add_positions(Row *r, int64_t q0, int64_t q1)
                 float *sum = &r->sum[(i - q0) * n + j];
                 *sum = r->mask ? r->mask[i * r->a.mask_query + j] : 0;
                 if (job->c2p.panels)
-                    *sum += r->by_q[(i - q0) * ld + position(&job->c2p, i, j, S, P)];
+                    *sum += r->by_q[(i - q0) * ld + relative_position(&job->c2p, i, j, S, P)];
             }
         for (int64_t j = 0; job->p2c.panels && j < n; j++)
             for (int64_t i = from; i < to; i++)
-                r->sum[(i - q0) * n + j] += r->by_k[j * ld + position(&job->p2c, j, i, S, P)];
+                r->sum[(i - q0) * n + j] +=
+                    r->by_k[j * ld + relative_position(&job->p2c, j, i, S, P)];
     }
 }
 
-static void attend_relative(Row *r)
+static void attend_relative(AttendRow *r)
 {
     const AttendJob *job = r->job;
     if (job->p2c.panels) times_positions(r, &job->p2c, r->a.k, r->a.ldk, r->n, r->by_k);
@@ -267,23 +272,24 @@ static void attend_item(void *arg, int index, int worker)
         job->attend(all, row, h, 0, n, scratch);
         return;
     }
-    Row r = { .job = job, .a = *all, .start = { 0, (int32_t)n }, .h = h, .n = n };
+    AttendRow r = { .job = job, .a = *all, .start = { 0, (int32_t)n }, .h = h, .n = n };
     r.a.start = r.start, r.a.B = r.a.H = 1;
     r.a.q += first * all->ldq + h * D, r.a.k += first * all->ldk + h * D;
     r.a.v += first * all->ldv + h * D, r.a.out += first * all->ldo + h * D;
     if (all->mask) r.a.mask += row * all->mask_row + h * all->mask_head;
     r.mask = r.a.mask;
-    r.scratch = take(&scratch, (int64_t)ROUND_UP(attention_scratch(job->S, all->D), 64));
+    r.scratch =
+        attend_take_floats(&scratch, (int64_t)ROUND_UP(attention_scratch(job->S, all->D), 64));
     if (job->cos) {
-        r.a.q = rotated(job, r.a.q, r.a.ldq, n, take(&scratch, n * D));
-        r.a.k = rotated(job, r.a.k, r.a.ldk, n, take(&scratch, n * D));
+        r.a.q = attend_rotate(job, r.a.q, r.a.ldq, n, attend_take_floats(&scratch, n * D));
+        r.a.k = attend_rotate(job, r.a.k, r.a.ldk, n, attend_take_floats(&scratch, n * D));
         r.a.ldq = r.a.ldk = D;
         job->attend(&r.a, 0, 0, 0, n, r.scratch);
         return;
     }
-    r.by_q = take(&scratch, QUERY_BLOCK * ROUND_UP(job->P, PANEL));
-    r.by_k = take(&scratch, n * ROUND_UP(job->P, PANEL));
-    r.sum = take(&scratch, QUERY_BLOCK * n);
+    r.by_q = attend_take_floats(&scratch, QUERY_BLOCK * ROUND_UP(job->P, PANEL));
+    r.by_k = attend_take_floats(&scratch, n * ROUND_UP(job->P, PANEL));
+    r.sum = attend_take_floats(&scratch, QUERY_BLOCK * n);
     attend_relative(&r);
 }
 
@@ -295,7 +301,7 @@ static const int32_t *equal_rows(const OpCall *c, int64_t B, int64_t S)
     return start;
 }
 
-static Attention arguments(const OpCall *c, int64_t B)
+static Attention attend_arguments(const OpCall *c, int64_t B)
 {
     const Tensor *q = c->in[ATT_Q], *k = c->in[ATT_K], *v = c->in[ATT_V];
     int64_t H = op_attr_int(c, "heads", 1), D = head_size(c);
@@ -317,7 +323,7 @@ static bool attend_run(OpCall *c, Err *err)
 {
     const Tensor *q = c->in[0], *cos = op_in(c, ATT_COS), *sin = op_in(c, ATT_SIN);
     int64_t B = c->ragged ? c->ragged->B : q->dim[0], S = c->ragged ? c->ragged->S : q->dim[1];
-    AttendJob job = { .c = c, .a = arguments(c, B), .S = S };
+    AttendJob job = { .c = c, .a = attend_arguments(c, B), .S = S };
     job.attend = op_attr_int(c, "bf16", 0) ? c->k->attention_bf16 : c->k->attention;
     if (c->low_in) {
         job.a.ldb = row_bf16(q->dim[2]);
@@ -331,7 +337,8 @@ static bool attend_run(OpCall *c, Err *err)
     if (op_in(c, ATT_C2P) || op_in(c, ATT_P2C)) job.P = op_attr_int(c, "positions", 0);
     if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, S, &job.a, err))
         return false;
-    if (!relative(c, &job, 0, &job.c2p, err) || !relative(c, &job, 1, &job.p2c, err)) return false;
+    if (!relative_find(c, &job, 0, &job.c2p, err) || !relative_find(c, &job, 1, &job.p2c, err))
+        return false;
     if (c->ragged)
         job.a.window = (int)MIN(MAX(op_attr_int(c, "window", 0), 0), (int64_t)INT32_MAX);
     job.a.start = c->ragged ? c->ragged->start : equal_rows(c, B, S);
@@ -355,6 +362,6 @@ static Low attend_low(const OpCall *c)
 
 const Op ops_attend[] = {
     { "Attention", "encoderfile", 1, 3, ATT_INPUTS, attend_shape, attend_run,
-      .token = TOKEN_ATTENTION, .low = attend_low },
+      .token = TOKEN_ATTENTION, .low = attend_low, .cost = COST_ATTENTION },
     { 0 },
 };

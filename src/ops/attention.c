@@ -7,24 +7,19 @@
 
 #include "ops/rotary.h"
 
-typedef struct Heads {
+typedef struct AttentionHeads {
     int64_t B, H, G, Q, P, S, D, E;
     bool flat;              /* [B, Q, H * D] instead of [B, H, Q, D] */
-} Heads;
+} AttentionHeads;
 
 enum { MAX_HEADS = 65536 };
 enum { IN_Q, IN_K, IN_V, IN_MASK, IN_PAST_K, IN_PAST_V, IN_LENGTHS };
-
-static bool is_float(DType type)
-{
-    return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
-}
 
 /* Heads, tokens and size of an input in either layout. */
 static bool split_heads(const OpCall *call, int input, int64_t heads, int64_t out[3], Err *err)
 {
     const Tensor *t = call->in[input];
-    if (!is_float(t->type)) return op_wrong_input(call, input, "floats", err);
+    if (!dtype_is_float(t->type)) return op_wrong_input(call, input, "floats", err);
     if (t->rank == 4) {
         memcpy(out, t->dim + 1, 3 * sizeof *out);
         return true;
@@ -38,7 +33,8 @@ static bool split_heads(const OpCall *call, int input, int64_t heads, int64_t ou
     return true;
 }
 
-static bool past_fits(const OpCall *call, int input, const Heads *h, int64_t size, Err *err)
+static bool attention_past_fits(const OpCall *call, int input, const AttentionHeads *h,
+                                int64_t size, Err *err)
 {
     const Tensor *t = call->in[input];
     if (t->rank == 4 && t->dim[0] == h->B && t->dim[1] == h->G && t->dim[2] == h->P &&
@@ -47,7 +43,7 @@ static bool past_fits(const OpCall *call, int input, const Heads *h, int64_t siz
     return op_wrong_input(call, input, "a cache [batch, heads, tokens, size] like its input", err);
 }
 
-static bool mask_fits(const OpCall *call, const Heads *h, Err *err)
+static bool attention_mask_fits(const OpCall *call, const AttentionHeads *h, Err *err)
 {
     const Tensor *mask = op_in(call, IN_MASK), *lengths = op_in(call, IN_LENGTHS);
     const int64_t dim[4] = { h->B, h->H, h->Q, h->S };
@@ -62,15 +58,20 @@ static bool mask_fits(const OpCall *call, const Heads *h, Err *err)
     return true;
 }
 
-static bool find_heads(const OpCall *call, Heads *h, Err *err)
+static bool find_heads(const OpCall *call, AttentionHeads *h, Err *err)
 {
     int64_t q[3], k[3], v[3];
     const int64_t kv_heads = op_attr_int(call, "kv_num_heads", 0);
     if (!split_heads(call, IN_Q, op_attr_int(call, "q_num_heads", 0), q, err) ||
         !split_heads(call, IN_K, kv_heads, k, err) || !split_heads(call, IN_V, kv_heads, v, err))
         return false;
-    *h = (Heads){ .B = call->in[IN_Q]->dim[0], .H = q[0], .G = k[0], .Q = q[1], .D = q[2], .E = v[2],
-                  .flat = call->in[IN_Q]->rank == 3 };
+    *h = (AttentionHeads){ .B = call->in[IN_Q]->dim[0],
+                           .H = q[0],
+                           .G = k[0],
+                           .Q = q[1],
+                           .D = q[2],
+                           .E = v[2],
+                           .flat = call->in[IN_Q]->rank == 3 };
     if (k[2] != h->D || call->in[IN_K]->dim[0] != h->B ||
         call->in[IN_K]->rank != call->in[IN_Q]->rank)
         return op_wrong_input(call, IN_K, "batch and head size of input 0", err);
@@ -84,17 +85,17 @@ static bool find_heads(const OpCall *call, Heads *h, Err *err)
     if (!past_k != !past_v)
         return op_fail(call, err, "found one cache, wanted past_key and past_value");
     h->P = past_k && past_k->rank == 4 ? past_k->dim[2] : 0;
-    if (past_k &&
-        (!past_fits(call, IN_PAST_K, h, h->D, err) || !past_fits(call, IN_PAST_V, h, h->E, err)))
+    if (past_k && (!attention_past_fits(call, IN_PAST_K, h, h->D, err) ||
+                   !attention_past_fits(call, IN_PAST_V, h, h->E, err)))
         return false;
     h->S = h->P + k[1];
     const Tensor scores = { .type = T_F32, .rank = 4, .dim = { h->B, h->H, h->Q, h->S } };
-    return tensor_sane(&scores, err) && mask_fits(call, h, err);
+    return tensor_sane(&scores, err) && attention_mask_fits(call, h, err);
 }
 
 static bool attention_shape(OpCall *call, Err *err)
 {
-    Heads h;
+    AttentionHeads h;
     if (!find_heads(call, &h, err)) return false;
     const DType type = call->in[IN_Q]->type;
     if (h.flat) {
@@ -107,18 +108,19 @@ static bool attention_shape(OpCall *call, Err *err)
     return op_out(call, 3, type, 4, (int64_t[]){ h.B, h.H, h.Q, h.S });
 }
 
-typedef struct Job {
+typedef struct AttentionJob {
     const OpCall *call;
-    Heads h;
+    AttentionHeads h;
     const double *q, *k, *v; /* [B, heads, tokens, size], caches included */
     double *y, *row;         /* [B, H, Q, E]; S scores for each of B * H */
     double scale, cap;
     int64_t mode, left, right;
     bool causal;
-} Job;
+} AttentionJob;
 
 /* [B, heads, past + tokens, size] as doubles from either layout. */
-static double *gathered(OpCall *call, int input, int past, int64_t heads, int64_t size, Err *err)
+static double *attention_gather(OpCall *call, int input, int past, int64_t heads, int64_t size,
+                                Err *err)
 {
     const Tensor *t = call->in[input], *cache = past ? op_in(call, past) : NULL;
     const bool flat = t->rank == 3;
@@ -139,7 +141,7 @@ static double *gathered(OpCall *call, int input, int past, int64_t heads, int64_
 }
 
 /* What is added to a score before the softmax; -inf: this query does not see that key. */
-static double bias_at(const Job *job, int64_t b, int64_t head, int64_t q, int64_t s)
+static double bias_at(const AttentionJob *job, int64_t b, int64_t head, int64_t q, int64_t s)
 {
     const Tensor *mask = op_in(job->call, IN_MASK), *lengths = op_in(job->call, IN_LENGTHS);
     const int64_t length = lengths ? tensor_get_int(lengths, b) : job->h.S;
@@ -163,14 +165,14 @@ static double bias_at(const Job *job, int64_t b, int64_t head, int64_t q, int64_
     return mask->type != T_BOOL ? value : value ? 0 : -INFINITY;
 }
 
-static void keep_scores(const Job *job, int64_t mode, int64_t at, const double *row)
+static void keep_scores(const AttentionJob *job, int64_t mode, int64_t at, const double *row)
 {
     const OpCall *call = job->call;
     if (job->mode == mode && call->n_out > 3 && call->out[3].data)
         tensor_store(&call->out[3], at, job->h.S, row);
 }
 
-static void soften(double *row, int64_t n)
+static void attention_softmax(double *row, int64_t n)
 {
     double top = -INFINITY, sum = 0;
     for (int64_t i = 0; i < n; i++) top = fmax(top, row[i]);
@@ -178,9 +180,9 @@ static void soften(double *row, int64_t n)
     for (int64_t i = 0; i < n && sum != 0; i++) row[i] /= sum;
 }
 
-static void attend(const Job *job, int64_t bh, int64_t q, double *row)
+static void attention_attend_query(const AttentionJob *job, int64_t bh, int64_t q, double *row)
 {
-    const Heads *h = &job->h;
+    const AttentionHeads *h = &job->h;
     const int64_t b = bh / h->H, head = bh % h->H, kv = b * h->G + head / (h->H / h->G);
     const int64_t out = (bh * h->Q + q) * h->S;
     const double *x = job->q + (bh * h->Q + q) * h->D;
@@ -201,7 +203,7 @@ static void attend(const Job *job, int64_t bh, int64_t q, double *row)
         row[s] = bias == -INFINITY ? bias : row[s] + bias;
     }
     keep_scores(job, 2, out, row);
-    soften(row, h->S);
+    attention_softmax(row, h->S);
     keep_scores(job, 3, out, row);
     for (int64_t e = 0; e < h->E; e++) y[e] = 0;
     for (int64_t s = 0; s < h->S && seen; s++)
@@ -210,14 +212,15 @@ static void attend(const Job *job, int64_t bh, int64_t q, double *row)
 
 static void attend_range(void *context, int64_t from, int64_t to)
 {
-    const Job *job = context;
+    const AttentionJob *job = context;
     for (int64_t i = from; i < to; i++) /* i is a head of a row of the batch */
-        for (int64_t q = 0; q < job->h.Q; q++) attend(job, i, q, job->row + i * job->h.S);
+        for (int64_t q = 0; q < job->h.Q; q++)
+            attention_attend_query(job, i, q, job->row + i * job->h.S);
 }
 
-static void store_result(const Job *job)
+static void store_result(const AttentionJob *job)
 {
-    const Heads *h = &job->h;
+    const AttentionHeads *h = &job->h;
     Tensor *out = &job->call->out[0];
     for (int64_t i = 0; i < h->B * h->H * h->Q && out->data; i++) {
         const int64_t b = i / (h->H * h->Q), head = i / h->Q % h->H, q = i % h->Q;
@@ -228,18 +231,18 @@ static void store_result(const Job *job)
 
 static bool attention_run(OpCall *call, Err *err)
 {
-    Job job = { .call = call,
+    AttentionJob job = { .call = call,
                 .cap = onnx_float(call->node, "softcap", 0),
                 .mode = op_attr_int(call, "qk_matmul_output_mode", 0),
                 .causal = op_attr_int(call, "is_causal", 0),
                 .left = op_attr_int(call, "left_window_size", -1),
                 .right = op_attr_int(call, "right_window_size", -1) };
-    Heads *h = &job.h;
+    AttentionHeads *h = &job.h;
     if (!find_heads(call, h, err)) return false;
     job.scale = onnx_float(call->node, "scale", (float)(1 / sqrt((double)MAX(h->D, 1))));
-    job.q = gathered(call, IN_Q, 0, h->H, h->D, err);
-    job.k = job.q ? gathered(call, IN_K, IN_PAST_K, h->G, h->D, err) : NULL;
-    job.v = job.k ? gathered(call, IN_V, IN_PAST_V, h->G, h->E, err) : NULL;
+    job.q = attention_gather(call, IN_Q, 0, h->H, h->D, err);
+    job.k = job.q ? attention_gather(call, IN_K, IN_PAST_K, h->G, h->D, err) : NULL;
+    job.v = job.k ? attention_gather(call, IN_V, IN_PAST_V, h->G, h->E, err) : NULL;
     job.y = job.v ? op_scratch(call, MAX(h->B * h->H * h->Q * h->E, 1), sizeof *job.y, err) : NULL;
     job.row = job.y ? op_scratch(call, MAX(h->B * h->H * h->S, 1), sizeof *job.row, err) : NULL;
     if (!job.row) return false;
@@ -308,7 +311,8 @@ static bool rotary_run(OpCall *call, Err *err)
 
 const Op ops_attention[] = {
     /* name, domain, since, inputs, shape, run, values, token */
-    { "Attention", NULL, 23, 3, 7, attention_shape, attention_run, 0, TOKEN_NO },
+    { "Attention", NULL, 23, 3, 7, attention_shape, attention_run, 0, TOKEN_NO,
+      .cost = COST_ATTENTION },
     { "RotaryEmbedding", NULL, 23, 3, 4, rotary_shape, rotary_run, 0, TOKEN_NO },
     { 0 }
 };

@@ -13,7 +13,7 @@ static bool guard_shape(OpCall *call, Err *err)
     return op_out(call, 0, T_BOOL, 0, NULL);
 }
 
-static bool truth(const Tensor *t)
+static bool branch_condition(const Tensor *t)
 {
     return t && t->data && tensor_count(t) == 1 && tensor_get(t, 0) != 0;
 }
@@ -21,9 +21,9 @@ static bool truth(const Tensor *t)
 static bool guard_run(OpCall *call, bool then, Err *err)
 {
     const Tensor *around = op_in(call, WITHIN), *condition = op_in(call, CONDITION);
-    const bool reached = !around || truth(around);
+    const bool reached = !around || branch_condition(around);
     if (reached && !condition) return op_fail(call, err, "the condition was not computed");
-    *(uint8_t *)call->out[0].data = reached && truth(condition) == then;
+    *(uint8_t *)call->out[0].data = reached && branch_condition(condition) == then;
     return true;
 }
 
@@ -37,14 +37,14 @@ static bool else_run(OpCall *call, Err *err)
     return guard_run(call, false, err);
 }
 
-static const Tensor *chosen(const OpCall *call)
+static const Tensor *branch_chosen(const OpCall *call)
 {
-    return op_in(call, truth(call->in[CONDITION]) ? TAKEN : OTHER);
+    return op_in(call, branch_condition(call->in[CONDITION]) ? TAKEN : OTHER);
 }
 
 static bool either_shape(OpCall *call, Err *err)
 {
-    const Tensor *t = chosen(call);
+    const Tensor *t = branch_chosen(call);
     if (!t) return op_fail(call, err, "the result of the branch was not computed");
     return op_out(call, 0, t->type, t->rank, t->dim);
 }
@@ -52,7 +52,7 @@ static bool either_shape(OpCall *call, Err *err)
 static bool either_run(OpCall *call, Err *err)
 {
     (void)err;
-    const Tensor *t = chosen(call);
+    const Tensor *t = branch_chosen(call);
     if (tensor_bytes(t)) memcpy(call->out[0].data, t->data, tensor_bytes(t));
     return true;
 }

@@ -185,11 +185,6 @@ void tensor_store(Tensor *t, int64_t at, int64_t n, const double *from)
     }
 }
 
-static bool is_float(DType type)
-{
-    return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
-}
-
 static void ints_to_floats(const int64_t *x, float *y, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) y[i] = (float)x[i];
@@ -204,7 +199,7 @@ void tensor_convert(const Tensor *from, int64_t at, Tensor *to, int64_t to_at, i
                (const char *)from->data + (size_t)at * size, (size_t)n * size);
     } else if (from->type == T_I64 && to->type == T_F32) {
         ints_to_floats((const int64_t *)from->data + at, (float *)to->data + to_at, n);
-    } else if (is_float(from->type) || is_float(to->type)) {
+    } else if (dtype_is_float(from->type) || dtype_is_float(to->type)) {
         for (int64_t i = 0; i < n; i++) set_double(to, to_at + i, tensor_get(from, at + i));
     } else {
         for (int64_t i = 0; i < n; i++) set_int(to, to_at + i, tensor_get_int(from, at + i));
@@ -223,16 +218,16 @@ const float *op_f32(OpCall *call, const Tensor *t, Err *err)
 
 /* ---- splitting ---- */
 
-typedef struct Split {
+typedef struct LoopSplit {
     OpRange *fn;
     void *context;
     int64_t n, grain;
-} Split;
+} LoopSplit;
 
 static void split_piece(void *arg, int index, int worker)
 {
     (void)worker;
-    const Split *s = arg;
+    const LoopSplit *s = arg;
     const int64_t from = index * s->grain;
     s->fn(s->context, from, MIN(from + s->grain, s->n));
 }
@@ -246,7 +241,7 @@ void op_split(const OpCall *call, int64_t n, int64_t grain, OpRange *fn, void *c
         fn(context, 0, n);
         return;
     }
-    Split s = { fn, context, n, grain };
+    LoopSplit s = { fn, context, n, grain };
     pool_for(call->pool, (int)pieces, split_piece, &s);
 }
 

@@ -67,8 +67,8 @@ static bool is_last_swap(const int *perm, int rank)
     return rank > 1 && perm[rank - 1] == rank - 2 && perm[rank - 2] == rank - 1;
 }
 
-static const float *moved(OpCall *call, const Tensor *t, const int *perm, const float *from,
-                          Err *err)
+static const float *fused_matmul_moved(OpCall *call, const Tensor *t, const int *perm,
+                                       const float *from, Err *err)
 {
     const int64_t n = tensor_count(t);
     int64_t step[MAX_RANK] = { 0 }, count = 1, index[MAX_RANK] = { 0 }, at = 0;
@@ -112,7 +112,8 @@ static bool fused_matmul_run(OpCall *call, Err *err)
         if (!(x[s] = op_f32(call, call->in[s], err))) return false;
         if (s && is_last_swap(perm, rank))
             transposed = true; /* the panels are packed from either */
-        else if (!is_plain(perm, rank) && !(x[s] = moved(call, call->in[s], perm, x[s], err)))
+        else if (!is_plain(perm, rank) &&
+                 !(x[s] = fused_matmul_moved(call, call->in[s], perm, x[s], err)))
             return false;
     }
     const int64_t n = tensor_count(&y);
@@ -127,13 +128,13 @@ static bool fused_matmul_run(OpCall *call, Err *err)
 /* ---- FusedGemm: an activation behind it ---- */
 static bool fused_gemm_shape(OpCall *call, Err *err)
 {
-    const Activation *activation;
+    const FusedActivation *activation;
     return fused_activation_find(call, &activation, err) && gemm_shape(call, err);
 }
 
 static bool fused_gemm_run(OpCall *call, Err *err)
 {
-    const Activation *act;
+    const FusedActivation *act;
     if (!fused_activation_find(call, &act, err) || !gemm_run(call, err)) return false;
     if (!act) return true;
     const char *second = strcmp(act->name, "Selu") == 0 ? "activation_gamma" : "activation_beta";
@@ -146,14 +147,14 @@ static bool fused_gemm_run(OpCall *call, Err *err)
 /* ---- EmbedLayerNormalization ---- */
 enum { IDS, SEGMENTS, WORDS, POSITIONS, SEGMENT_TABLE, GAMMA, BETA, EMBED_MASK, POSITION_IDS };
 
-static bool table_fits(const OpCall *call, int input, int64_t C, Err *err)
+static bool embed_norm_table_fits(const OpCall *call, int input, int64_t C, Err *err)
 {
     const Tensor *t = op_in(call, input);
     return !t || (t->rank == 2 && t->dim[1] == C && t->type == call->in[WORDS]->type) ||
            op_wrong_input(call, input, "a table like that of the words", err);
 }
 
-static bool embed_shape(OpCall *call, Err *err)
+static bool embed_norm_shape(OpCall *call, Err *err)
 {
     if (call->n_in <= BETA) return op_fail(call, err, "found %d inputs, wanted 7", call->n_in);
     const Tensor *ids = call->in[IDS], *words = call->in[WORDS];
@@ -174,7 +175,8 @@ static bool embed_shape(OpCall *call, Err *err)
         if (!call->in[i] || tensor_count(call->in[i]) != C)
             return call->in[i] ? op_wrong_input(call, i, "a number for each column", err)
                                : op_fail(call, err, "input %d: found none, wanted one", i);
-    if (!table_fits(call, POSITIONS, C, err) || !table_fits(call, SEGMENT_TABLE, C, err))
+    if (!embed_norm_table_fits(call, POSITIONS, C, err) ||
+        !embed_norm_table_fits(call, SEGMENT_TABLE, C, err))
         return false;
     if (!call->in[POSITIONS] || (op_in(call, SEGMENTS) && !op_in(call, SEGMENT_TABLE)))
         return op_fail(call, err, "the table of positions or segments is missing");
@@ -184,7 +186,7 @@ static bool embed_shape(OpCall *call, Err *err)
 }
 
 /* Adds row `index` of a table; NULL: there is none. */
-static bool add_row(const OpCall *call, int table, int64_t index, double *sum, Err *err)
+static bool embed_norm_add_row(const OpCall *call, int table, int64_t index, double *sum, Err *err)
 {
     const Tensor *t = op_in(call, table);
     if (!t) return true;
@@ -195,7 +197,7 @@ static bool add_row(const OpCall *call, int table, int64_t index, double *sum, E
     return true;
 }
 
-static bool embed_token(const OpCall *call, int64_t i, double *sum, Err *err)
+static bool embed_norm_token(const OpCall *call, int64_t i, double *sum, Err *err)
 {
     const int64_t S = call->in[IDS]->dim[1], C = call->in[WORDS]->dim[1];
     const Tensor *segments = op_in(call, SEGMENTS), *places = op_in(call, POSITION_IDS);
@@ -203,9 +205,10 @@ static bool embed_token(const OpCall *call, int64_t i, double *sum, Err *err)
                           : places->dim[0] == 1 ? tensor_get_int(places, i % S)
                                                 : tensor_get_int(places, i);
     memset(sum, 0, (size_t)C * sizeof *sum);
-    return add_row(call, WORDS, tensor_get_int(call->in[IDS], i), sum, err) &&
-           add_row(call, POSITIONS, place, sum, err) &&
-           (!segments || add_row(call, SEGMENT_TABLE, tensor_get_int(segments, i), sum, err));
+    return embed_norm_add_row(call, WORDS, tensor_get_int(call->in[IDS], i), sum, err) &&
+           embed_norm_add_row(call, POSITIONS, place, sum, err) &&
+           (!segments ||
+            embed_norm_add_row(call, SEGMENT_TABLE, tensor_get_int(segments, i), sum, err));
 }
 
 static void norm_token(const OpCall *call, int64_t i, double *x)
@@ -221,14 +224,14 @@ static void norm_token(const OpCall *call, int64_t i, double *x)
     tensor_store(&call->out[0], i * C, C, x);
 }
 
-static bool embed_run(OpCall *call, Err *err)
+static bool embed_norm_run(OpCall *call, Err *err)
 {
     const int64_t B = call->in[IDS]->dim[0], S = call->in[IDS]->dim[1], C = call->in[WORDS]->dim[1];
     const Tensor *mask = op_in(call, EMBED_MASK);
     double *sum = op_scratch(call, MAX(C, 1), sizeof *sum, err);
     if (!sum) return false;
     for (int64_t i = 0; i < B * S; i++) {
-        if (!embed_token(call, i, sum, err)) return false;
+        if (!embed_norm_token(call, i, sum, err)) return false;
         if (call->n_out > 2 && call->out[2].data) tensor_store(&call->out[2], i * C, C, sum);
         norm_token(call, i, sum);
     }
@@ -241,7 +244,7 @@ static bool embed_run(OpCall *call, Err *err)
 }
 
 /* ---- RotaryEmbedding: x, position ids, cos, sin ---- */
-static bool find_rotary(const OpCall *call, Rotary *r, Err *err)
+static bool contrib_find_rotary(const OpCall *call, Rotary *r, Err *err)
 {
     const Tensor *t = call->in[0], *ids = call->in[1], *table = call->in[2];
     int64_t heads = op_attr_int(call, "num_heads", 0);
@@ -271,18 +274,18 @@ static bool find_rotary(const OpCall *call, Rotary *r, Err *err)
     return true;
 }
 
-static bool rotary_shape(OpCall *call, Err *err)
+static bool contrib_rotary_shape(OpCall *call, Err *err)
 {
     Rotary r;
     if (call->in[0]->type != T_F32 && call->in[0]->type != T_F16 && call->in[0]->type != T_BF16)
         return op_wrong_input(call, 0, "floats", err);
-    return find_rotary(call, &r, err) && op_same(call, err);
+    return contrib_find_rotary(call, &r, err) && op_same(call, err);
 }
 
-static bool rotary_run(OpCall *call, Err *err)
+static bool contrib_rotary_run(OpCall *call, Err *err)
 {
     Rotary r;
-    if (!find_rotary(call, &r, err)) return false;
+    if (!contrib_find_rotary(call, &r, err)) return false;
     const Tensor *ids = call->in[1];
     const bool from =
         ids->rank == 1 && tensor_count(ids) == 1; /* the first token's; others follow */
@@ -301,11 +304,15 @@ static bool rotary_run(OpCall *call, Err *err)
 #define MICROSOFT "com.microsoft"
 const Op ops_contrib[] = {
     /* name, domain, since, inputs, shape, run, values, token */
-    { "EmbedLayerNormalization", MICROSOFT, 1, 1, 9, embed_shape, embed_run, 0, TOKEN_NO },
-    { "FusedGemm", MICROSOFT, 1, 2, 3, fused_gemm_shape, fused_gemm_run, 0, TOKEN_NO },
-    { "FusedMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0, TOKEN_MATMUL },
-    { "RotaryEmbedding", MICROSOFT, 1, 4, 4, rotary_shape, rotary_run, 0, TOKEN_NO },
-    { "TransposeMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0,
-      TOKEN_MATMUL },
+    { "EmbedLayerNormalization", MICROSOFT, 1, 1, 9, embed_norm_shape, embed_norm_run, 0,
+      TOKEN_NO },
+    { "FusedGemm", MICROSOFT, 1, 2, 3, fused_gemm_shape, fused_gemm_run, 0, TOKEN_NO,
+      .cost = COST_PRODUCT },
+    { "FusedMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
+    { "RotaryEmbedding", MICROSOFT, 1, 4, 4, contrib_rotary_shape, contrib_rotary_run, 0,
+      TOKEN_NO },
+    { "TransposeMatMul", MICROSOFT, 1, 2, 2, fused_matmul_shape, fused_matmul_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
     { 0 }
 };

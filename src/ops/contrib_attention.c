@@ -10,15 +10,15 @@
 #include "ops/product.h"
 #include "ops/quant.h"
 
-typedef struct Part {      /* where queries, keys or values are: strides in floats */
+typedef struct AttentionPart { /* where queries, keys or values are: strides in floats */
     const float *p, *bias; /* bias [N * size], or NULL */
     int64_t row, token, head;
     int64_t tokens, size;
-} Part;
+} AttentionPart;
 
 typedef struct Multi {
     int64_t B, N, S, L, P, T, D, E;
-    Part q, k, v;
+    AttentionPart q, k, v;
     const Tensor *past_k, *past_v; /* [B, N, P, size], or NULL */
     int64_t past_at;               /* numbers before past_v's first one: both in one tensor */
     const Tensor *mask, *bias;     /* mask: any of the five kinds; bias [B or 1, N or 1, S, T] */
@@ -31,7 +31,7 @@ typedef struct Multi {
 /* ---- gathering ---- */
 typedef struct Gathered {
     const Multi *m;
-    const Part *from;
+    const AttentionPart *from;
     const Tensor *past;
     int64_t past_at;
     float *to;
@@ -40,7 +40,7 @@ typedef struct Gathered {
 static void gather_heads(void *context, int64_t begin, int64_t end)
 {
     const Gathered *g = context;
-    const Part *from = g->from;
+    const AttentionPart *from = g->from;
     const int64_t N = g->m->N, P = g->past ? g->m->P : 0, size = from->size;
     for (int64_t i = begin; i < end; i++) {
         const int64_t b = i / N, n = i % N;
@@ -56,8 +56,8 @@ static void gather_heads(void *context, int64_t begin, int64_t end)
     }
 }
 
-static float *gathered(OpCall *call, const Multi *m, const Part *from, const Tensor *past,
-                       int64_t past_at, Err *err)
+static float *contrib_attention_gather(OpCall *call, const Multi *m, const AttentionPart *from,
+                                       const Tensor *past, int64_t past_at, Err *err)
 {
     const int64_t tokens = from->tokens + (past ? m->P : 0), count = m->B * m->N * tokens;
     Gathered g = { m, from, past, past_at, op_scratch(call, MAX(count * from->size, 1), 4, err) };
@@ -74,9 +74,9 @@ typedef enum {
     MASK_KEYS,
     MASK_QUERIES,
     MASK_SQUARE
-} MaskKind;
+} ContribMask;
 
-static MaskKind mask_kind(const Multi *m)
+static ContribMask mask_kind(const Multi *m)
 {
     const Tensor *t = m->mask;
     if (!t) return MASK_NO;
@@ -84,7 +84,7 @@ static MaskKind mask_kind(const Multi *m)
     return t->rank == 2 ? MASK_KEYS : t->rank == 3 ? MASK_QUERIES : MASK_SQUARE;
 }
 
-static bool mask_fits(const OpCall *call, int input, const Multi *m, Err *err)
+static bool contrib_attention_mask_fits(const OpCall *call, int input, const Multi *m, Err *err)
 {
     const Tensor *t = m->mask;
     bool fits = false;
@@ -109,7 +109,7 @@ static bool mask_fits(const OpCall *call, int input, const Multi *m, Err *err)
 }
 
 /* Whether query s of row b sees key t. */
-static bool sees(const Multi *m, MaskKind kind, int64_t b, int64_t s, int64_t t)
+static bool query_sees_key(const Multi *m, ContribMask kind, int64_t b, int64_t s, int64_t t)
 {
     const Tensor *mask = m->mask;
     switch (kind) {
@@ -139,17 +139,17 @@ typedef struct Soften {
     const Multi *m;
 } Soften;
 
-static void soften(void *context, int64_t from, int64_t to)
+static void contrib_attention_softmax(void *context, int64_t from, int64_t to)
 {
     const Soften *job = context;
     const Multi *m = job->m;
-    const MaskKind kind = mask_kind(m);
+    const ContribMask kind = mask_kind(m);
     for (int64_t i = from; i < to; i++) { /* a row of scores: b, n, s */
         const int64_t b = i / (m->N * m->S), n = i / m->S % m->N, s = i % m->S;
         float *row = m->scores + i * m->T;
         const float *bias = m->added ? m->added + bias_row(m, b, n, s) : NULL;
         for (int64_t t = 0; t < m->T; t++) {
-            float add = kind && !sees(m, kind, b, s, t) ? m->filter : 0;
+            float add = kind && !query_sees_key(m, kind, b, s, t) ? m->filter : 0;
             if (m->causal && t > m->P + s) add = -FLT_MAX;
             row[t] = row[t] * m->scale + add + (bias ? bias[t] : 0);
         }
@@ -176,11 +176,12 @@ static void keep_cache(OpCall *call, int out, int64_t at, const float *from, int
 }
 
 /* Outputs 1 and 2 are the caches, or output 1 both. */
-static bool attend(OpCall *call, Multi *m, bool one_cache, Err *err)
+static bool contrib_attention_attend(OpCall *call, Multi *m, bool one_cache, Err *err)
 {
-    const float *q = gathered(call, m, &m->q, NULL, 0, err);
-    const float *k = q ? gathered(call, m, &m->k, m->past_k, 0, err) : NULL;
-    const float *v = k ? gathered(call, m, &m->v, m->past_v, m->past_at, err) : NULL;
+    const float *q = contrib_attention_gather(call, m, &m->q, NULL, 0, err);
+    const float *k = q ? contrib_attention_gather(call, m, &m->k, m->past_k, 0, err) : NULL;
+    const float *v =
+        k ? contrib_attention_gather(call, m, &m->v, m->past_v, m->past_at, err) : NULL;
     const int64_t each = m->B * m->N;
     m->scores = v ? op_scratch(call, MAX(each * m->S * m->T, 1), sizeof(float), err) : NULL;
     float *y = m->scores ? op_scratch(call, MAX(each * m->S * m->E, 1), sizeof(float), err) : NULL;
@@ -198,7 +199,7 @@ static bool attend(OpCall *call, Multi *m, bool one_cache, Err *err)
                   .matrices = { each, each } };
     if (!product_f32(call, &p, q, k, true, m->scores, err)) return false;
     Soften job = { call, m };
-    if (m->T) op_split(call, each * m->S, MAX(16384 / m->T, 1), soften, &job);
+    if (m->T) op_split(call, each * m->S, MAX(16384 / m->T, 1), contrib_attention_softmax, &job);
     p.N = m->E, p.K = m->T;
     return product_f32(call, &p, m->scores, v, false, y, err) && store_heads(call, m, y, err);
 }
@@ -233,23 +234,23 @@ static bool is_half_or_float(DType type)
 }
 
 /* ---- Attention(x, weights, bias, mask, past, attention_bias) and QAttention ---- */
-typedef struct Columns { /* of the weight: queries, keys, values */
+typedef struct AttentionColumns { /* of the weight: queries, keys, values */
     int64_t q, k, v;
-} Columns;
+} AttentionColumns;
 
-typedef struct Inputs { /* their numbers, for both operators */
+typedef struct AttentionInputs { /* their numbers, for both operators */
     int mask, past, bias;
-} Inputs;
-static const Inputs attention_inputs = { 3, 4, 5 }, q_attention_inputs = { 5, 8, 99 };
+} AttentionInputs;
+static const AttentionInputs attention_inputs = { 3, 4, 5 }, q_attention_inputs = { 5, 8, 99 };
 
-static bool find_columns(const OpCall *call, const Multi *m, Columns *c, Err *err)
+static bool find_columns(const OpCall *call, const Multi *m, AttentionColumns *c, Err *err)
 {
     const Tensor *w = call->in[1], *bias = op_in(call, 2);
     size_t n;
     const int64_t *said = onnx_ints(call->node, "qkv_hidden_sizes", &n);
     const int64_t all = w->rank == 2 ? w->dim[1] : 0;
-    *c = (Columns){ all / 3, all / 3, all / 3 };
-    if (said && n == 3) *c = (Columns){ said[0], said[1], said[2] };
+    *c = (AttentionColumns){ all / 3, all / 3, all / 3 };
+    if (said && n == 3) *c = (AttentionColumns){ said[0], said[1], said[2] };
     if (w->rank != 2 || call->in[0]->rank != 3 || w->dim[0] != call->in[0]->dim[2])
         return op_wrong_input(call, 1, "a row for each column of input 0", err);
     if (c->q < 0 || c->q != c->k || c->v < 0 || c->q > all || c->v > all ||
@@ -260,7 +261,8 @@ static bool find_columns(const OpCall *call, const Multi *m, Columns *c, Err *er
     return true;
 }
 
-static bool find_attention(const OpCall *call, const Inputs *at, Multi *m, Columns *c, Err *err)
+static bool find_attention(const OpCall *call, const AttentionInputs *at, Multi *m,
+                           AttentionColumns *c, Err *err)
 {
     const Tensor *x = call->in[0], *past = op_in(call, at->past);
     *m = (Multi){ 0 };
@@ -278,20 +280,20 @@ static bool find_attention(const OpCall *call, const Inputs *at, Multi *m, Colum
     m->bias = op_in(call, at->bias);
     if (m->scale == 0) m->scale = 1 / sqrtf((float)MAX(m->D, 1));
     const Tensor scores = { .type = T_F32, .rank = 4, .dim = { m->B, m->N, m->S, m->T } };
-    return tensor_sane(&scores, err) && mask_fits(call, at->mask, m, err) &&
+    return tensor_sane(&scores, err) && contrib_attention_mask_fits(call, at->mask, m, err) &&
            bias_fits(call, at->bias, m, err);
 }
 
-static bool attention_outputs(OpCall *call, const Multi *m, const Columns *c, DType type)
+static bool attention_outputs(OpCall *call, const Multi *m, const AttentionColumns *c, DType type)
 {
     return op_out(call, 0, type, 3, (int64_t[]){ m->B, m->S, c->v }) &&
            op_out(call, 1, type, 5, (int64_t[]){ 2, m->B, m->N, m->T, m->D });
 }
 
-static bool attention_shape(OpCall *call, Err *err)
+static bool contrib_attention_shape(OpCall *call, Err *err)
 {
     Multi m;
-    Columns c;
+    AttentionColumns c;
     const DType type = call->in[0]->type;
     if (!is_half_or_float(type)) return op_wrong_input(call, 0, "float", err);
     if (call->in[1]->type != type) return op_wrong_input(call, 1, "the type of input 0", err);
@@ -300,20 +302,20 @@ static bool attention_shape(OpCall *call, Err *err)
 }
 
 /* Queries, keys and values side by side in rows of `all` columns. */
-static void cut_columns(Multi *m, const Columns *c, const float *x, const float *bias)
+static void cut_columns(Multi *m, const AttentionColumns *c, const float *x, const float *bias)
 {
     const int64_t all = c->q + c->k + c->v;
-    const Part q = { x, bias, m->S * all, all, m->D, m->S, m->D };
+    const AttentionPart q = { x, bias, m->S * all, all, m->D, m->S, m->D };
     m->q = m->k = m->v = q;
     m->k.p += c->q, m->v.p += c->q + c->k;
     m->v.head = m->v.size = m->E;
     if (bias) m->k.bias += c->q, m->v.bias += c->q + c->k;
 }
 
-static bool attention_run(OpCall *call, Err *err)
+static bool contrib_attention_run(OpCall *call, Err *err)
 {
     Multi m;
-    Columns c;
+    AttentionColumns c;
     if (!find_attention(call, &attention_inputs, &m, &c, err)) return false;
     const int64_t all = c.q + c.k + c.v;
     const float *x = op_f32(call, call->in[0], err), *w = x ? op_f32(call, call->in[1], err) : NULL;
@@ -326,13 +328,13 @@ static bool attention_run(OpCall *call, Err *err)
     };
     if (!y || !product_f32(call, &p, x, w, false, y, err)) return false;
     cut_columns(&m, &c, y, bias);
-    return attend(call, &m, true, err);
+    return contrib_attention_attend(call, &m, true, err);
 }
 
 static bool q_attention_shape(OpCall *call, Err *err)
 {
     Multi m;
-    Columns c;
+    AttentionColumns c;
     if (!int_bytes(call, 0, 6, err) || !int_bytes(call, 1, 7, err)) return false;
     if (!find_attention(call, &q_attention_inputs, &m, &c, err)) return false;
     if (op_in(call, 2) && call->in[2]->type != T_F32) return op_wrong_input(call, 2, "float", err);
@@ -349,7 +351,7 @@ static bool q_attention_shape(OpCall *call, Err *err)
 static bool q_attention_run(OpCall *call, Err *err)
 {
     Multi m;
-    Columns c;
+    AttentionColumns c;
     if (!find_attention(call, &q_attention_inputs, &m, &c, err)) return false;
     const int64_t all = c.q + c.k + c.v, rows = m.B * m.S;
     IntJob job = {
@@ -366,32 +368,32 @@ static bool q_attention_run(OpCall *call, Err *err)
     for (int64_t i = 0; i < rows * all; i++)
         y[i] = (float)job.y[i] * (x_scale * (float)tensor_get(call->in[4], one ? 0 : i % all));
     cut_columns(&m, &c, y, op_in(call, 2) ? call->in[2]->data : NULL);
-    return attend(call, &m, true, err);
+    return contrib_attention_attend(call, &m, true, err);
 }
 
 /* ---- MultiHeadAttention(q, k, v, bias, mask, attention_bias, past_k, past_v) ---- */
 enum { MHA_Q, MHA_K, MHA_V, MHA_BIAS, MHA_MASK, MHA_ADDED, MHA_PAST_K, MHA_PAST_V };
 
 /* [B, tokens, N * size], [B, N, tokens, size], or slice `which` of [B, tokens, N, parts, size]. */
-static bool find_part(const OpCall *call, const Multi *m, int input, int which, Part *part,
-                      Err *err)
+static bool contrib_attention_find_part(const OpCall *call, const Multi *m, int input, int which,
+                                        AttentionPart *part, Err *err)
 {
     const Tensor *t = op_in(call, input);
     const int64_t *dim = t ? t->dim : NULL;
     if (t && t->rank == 3 && dim[0] == m->B && dim[2] % m->N == 0) {
         const int64_t size = dim[2] / m->N;
-        *part = (Part){
+        *part = (AttentionPart){
             .row = dim[1] * dim[2], .token = dim[2], .head = size, .tokens = dim[1], .size = size
         };
     } else if (t && t->rank == 4 && dim[0] == m->B && dim[1] == m->N) {
-        *part = (Part){ .row = dim[1] * dim[2] * dim[3],
+        *part = (AttentionPart){ .row = dim[1] * dim[2] * dim[3],
                         .token = dim[3],
                         .head = dim[2] * dim[3],
                         .tokens = dim[2],
                         .size = dim[3] };
     } else if (t && t->rank == 5 && dim[0] == m->B && dim[2] == m->N) {
         const int64_t head = dim[3] * dim[4];
-        *part = (Part){ .row = dim[1] * dim[2] * head,
+        *part = (AttentionPart){ .row = dim[1] * dim[2] * head,
                         .token = dim[2] * head,
                         .head = head,
                         .tokens = dim[1],
@@ -404,7 +406,8 @@ static bool find_part(const OpCall *call, const Multi *m, int input, int which, 
     return true;
 }
 
-static bool past_fits(const OpCall *call, int input, const Multi *m, int64_t size, Err *err)
+static bool contrib_attention_past_fits(const OpCall *call, int input, const Multi *m, int64_t size,
+                                        Err *err)
 {
     const Tensor *t = op_in(call, input);
     if (t && t->rank == 4 && t->dim[0] == m->B && t->dim[1] == m->N && t->dim[2] == m->P &&
@@ -415,20 +418,23 @@ static bool past_fits(const OpCall *call, int input, const Multi *m, int64_t siz
 }
 
 /* Which input a part lies in, and which slice of it. */
-typedef struct Place {
+typedef struct PartPlace {
     int input, which;
-} Place;
+} PartPlace;
 
-static bool find_parts(const OpCall *call, Multi *m, Place place[3], Err *err)
+static bool find_parts(const OpCall *call, Multi *m, PartPlace place[3], Err *err)
 {
     const Tensor *k = op_in(call, MHA_K);
     const bool all = !k, pair = k && k->rank == 5;
-    place[0] = (Place){ MHA_Q, 0 };
-    place[1] = all ? (Place){ MHA_Q, 1 } : (Place){ MHA_K, 0 };
-    place[2] = all ? (Place){ MHA_Q, 2 } : pair ? (Place){ MHA_K, 1 } : (Place){ MHA_V, 0 };
-    Part *part[3] = { &m->q, &m->k, &m->v };
+    place[0] = (PartPlace){ MHA_Q, 0 };
+    place[1] = all ? (PartPlace){ MHA_Q, 1 } : (PartPlace){ MHA_K, 0 };
+    place[2] = all    ? (PartPlace){ MHA_Q, 2 }
+               : pair ? (PartPlace){ MHA_K, 1 }
+                      : (PartPlace){ MHA_V, 0 };
+    AttentionPart *part[3] = { &m->q, &m->k, &m->v };
     for (int i = 0; i < 3; i++)
-        if (!find_part(call, m, place[i].input, place[i].which, part[i], err)) return false;
+        if (!contrib_attention_find_part(call, m, place[i].input, place[i].which, part[i], err))
+            return false;
     if (m->k.tokens != m->v.tokens || m->k.size != m->q.size)
         return op_fail(call, err,
                        "found %lld keys of %lld and %lld values, wanted as many, of size %lld",
@@ -437,7 +443,7 @@ static bool find_parts(const OpCall *call, Multi *m, Place place[3], Err *err)
     return true;
 }
 
-static bool find_multi(const OpCall *call, Multi *m, Place place[3], Err *err)
+static bool find_multi(const OpCall *call, Multi *m, PartPlace place[3], Err *err)
 {
     const Tensor *bias = op_in(call, MHA_BIAS);
     *m = (Multi){ 0 };
@@ -449,22 +455,22 @@ static bool find_multi(const OpCall *call, Multi *m, Place place[3], Err *err)
     m->past_k = op_in(call, MHA_PAST_K), m->past_v = op_in(call, MHA_PAST_V);
     m->P = m->past_k && m->past_k->rank == 4 ? m->past_k->dim[2] : 0;
     m->T = m->P + m->L;
-    if ((m->past_k || m->past_v) &&
-        (!past_fits(call, MHA_PAST_K, m, m->D, err) || !past_fits(call, MHA_PAST_V, m, m->E, err)))
+    if ((m->past_k || m->past_v) && (!contrib_attention_past_fits(call, MHA_PAST_K, m, m->D, err) ||
+                                     !contrib_attention_past_fits(call, MHA_PAST_V, m, m->E, err)))
         return false;
     if (bias && (bias->rank != 1 || bias->dim[0] != m->N * (2 * m->D + m->E)))
         return op_wrong_input(call, MHA_BIAS, "a number for each column of q, k and v", err);
     m->mask = op_in(call, MHA_MASK), m->bias = op_in(call, MHA_ADDED);
     if (m->scale == 0) m->scale = 1 / sqrtf((float)MAX(m->D, 1));
     const Tensor scores = { .type = T_F32, .rank = 4, .dim = { m->B, m->N, m->S, m->T } };
-    return tensor_sane(&scores, err) && mask_fits(call, MHA_MASK, m, err) &&
+    return tensor_sane(&scores, err) && contrib_attention_mask_fits(call, MHA_MASK, m, err) &&
            bias_fits(call, MHA_ADDED, m, err);
 }
 
 static bool multi_shape(OpCall *call, Err *err)
 {
     Multi m;
-    Place place[3];
+    PartPlace place[3];
     const DType type = call->in[0]->type;
     if (!is_half_or_float(type)) return op_wrong_input(call, 0, "float", err);
     for (int i = 1; i < call->n_in; i++)
@@ -479,12 +485,12 @@ static bool multi_shape(OpCall *call, Err *err)
 static bool multi_run(OpCall *call, Err *err)
 {
     Multi m;
-    Place place[3];
+    PartPlace place[3];
     if (!find_multi(call, &m, place, err)) return false;
     const Tensor *b = op_in(call, MHA_BIAS);
     const float *bias = b ? op_f32(call, b, err) : NULL, *inputs[3] = { 0 };
     if (b && !bias) return false;
-    Part *part[3] = { &m.q, &m.k, &m.v };
+    AttentionPart *part[3] = { &m.q, &m.k, &m.v };
     for (int i = 0; i < 3; i++) {
         if (call->n_in > i && call->in[i] && !(inputs[i] = op_f32(call, call->in[i], err)))
             return false;
@@ -492,14 +498,17 @@ static bool multi_run(OpCall *call, Err *err)
         const bool heads = call->in[place[i].input]->rank == 4; /* keys of a cache have theirs */
         if (bias && !heads) part[i]->bias = bias + i * m.N * m.D;
     }
-    return attend(call, &m, false, err);
+    return contrib_attention_attend(call, &m, false, err);
 }
 
 #define MICROSOFT "com.microsoft"
 const Op ops_contrib_attention[] = {
     /* name, domain, since, inputs, shape, run, values, token */
-    { "Attention", MICROSOFT, 1, 2, 7, attention_shape, attention_run, 0, TOKEN_NO },
-    { "MultiHeadAttention", MICROSOFT, 1, 1, 10, multi_shape, multi_run, 0, TOKEN_NO },
-    { "QAttention", MICROSOFT, 1, 5, 9, q_attention_shape, q_attention_run, 0, TOKEN_NO },
+    { "Attention", MICROSOFT, 1, 2, 7, contrib_attention_shape, contrib_attention_run, 0, TOKEN_NO,
+      .cost = COST_ATTENTION },
+    { "MultiHeadAttention", MICROSOFT, 1, 1, 10, multi_shape, multi_run, 0, TOKEN_NO,
+      .cost = COST_ATTENTION },
+    { "QAttention", MICROSOFT, 1, 5, 9, q_attention_shape, q_attention_run, 0, TOKEN_NO,
+      .cost = COST_ATTENTION },
     { 0 }
 };

@@ -74,7 +74,7 @@ static bool to_float_run(OpCall *call, Err *err)
 }
 
 /* a (float), b, b_scale, b_zero, bias */
-static bool dynamic_shape(OpCall *call, Err *err)
+static bool dynamic_matmul_shape(OpCall *call, Err *err)
 {
     Product p;
     if (call->in[0]->type != T_F32) return op_wrong_input(call, 0, "float", err);
@@ -83,7 +83,7 @@ static bool dynamic_shape(OpCall *call, Err *err)
            columns_fit(call, 4, p.N, err) && product_shape(call, 0, 1, T_F32, err);
 }
 
-static bool dynamic_run(OpCall *call, Err *err)
+static bool dynamic_matmul_run(OpCall *call, Err *err)
 {
     const int64_t n = tensor_count(call->in[0]);
     uint8_t *q = op_scratch(call, MAX(n, 1), 1, err), zero;
@@ -140,7 +140,7 @@ static bool q_gemm_shape(OpCall *call, Err *err)
 }
 
 /* A byte matrix with its axes swapped. */
-static bool turned(OpCall *call, Tensor *t, Err *err)
+static bool transposed_bytes(OpCall *call, Tensor *t, Err *err)
 {
     const int64_t rows = t->dim[0], columns = t->dim[1];
     uint8_t *to = op_scratch(call, MAX(rows * columns, 1), 1, err);
@@ -185,8 +185,8 @@ static bool q_gemm_run(OpCall *call, Err *err)
     Tensor a = *call->in[0], b = *call->in[3];
     IntJob job = { .a = &a, .b = &b, .a_zero = op_in(call, 2), .b_zero = op_in(call, 5) };
     if (!q_gemm_product(call, &job.p, err)) return false;
-    if (op_attr_int(call, "transA", 0) && !turned(call, &a, err)) return false;
-    if (op_attr_int(call, "transB", 0) && !turned(call, &b, err)) return false;
+    if (op_attr_int(call, "transA", 0) && !transposed_bytes(call, &a, err)) return false;
+    if (op_attr_int(call, "transB", 0) && !transposed_bytes(call, &b, err)) return false;
     job.y = op_scratch(call, MAX(job.p.M * job.p.N, 1), sizeof *job.y, err);
     if (!job.y || !int_product(call, &job, err)) return false;
     q_gemm_finish(call, &job);
@@ -242,9 +242,11 @@ static bool q_add_run(OpCall *call, Err *err)
 #define MICROSOFT "com.microsoft"
 const Op ops_contrib_quant[] = {
     /* name, domain, since, inputs, shape, run, values, token, mixes rows */
-    { "DynamicQuantizeMatMul", MICROSOFT, 1, 3, 5, dynamic_shape, dynamic_run, 0, TOKEN_NO, true },
-    { "MatMulIntegerToFloat", MICROSOFT, 1, 4, 7, to_float_shape, to_float_run, 0, TOKEN_MATMUL },
-    { "QGemm", MICROSOFT, 1, 6, 9, q_gemm_shape, q_gemm_run, 0, TOKEN_NO },
+    { "DynamicQuantizeMatMul", MICROSOFT, 1, 3, 5, dynamic_matmul_shape, dynamic_matmul_run, 0,
+      TOKEN_NO, true, .cost = COST_PRODUCT },
+    { "MatMulIntegerToFloat", MICROSOFT, 1, 4, 7, to_float_shape, to_float_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
+    { "QGemm", MICROSOFT, 1, 6, 9, q_gemm_shape, q_gemm_run, 0, TOKEN_NO, .cost = COST_PRODUCT },
     { "QLinearAdd", MICROSOFT, 1, 2, 8, q_add_shape, q_add_run, 0, TOKEN_EACH },
     { 0 }
 };

@@ -16,8 +16,8 @@ typedef struct Conv {
 /* ---- shape ---- */
 
 /* The attribute's `dims` numbers from `first` on, each at least `least`; `otherwise` where it is left out. */
-static bool numbers(const OpCall *call, const char *name, int first, const Conv *c, int64_t least,
-                    int64_t otherwise, int64_t *out, Err *err)
+static bool conv_read_numbers(const OpCall *call, const char *name, int first, const Conv *c,
+                              int64_t least, int64_t otherwise, int64_t *out, Err *err)
 {
     size_t n = 0;
     const int64_t *given = onnx_ints(call->node, name, &n);
@@ -34,7 +34,7 @@ static bool numbers(const OpCall *call, const char *name, int first, const Conv 
 }
 
 /* One dim of the output, and the padding before it. */
-static bool place(const OpCall *call, Conv *c, int i, int64_t after, Str pad, Err *err)
+static bool conv_place_dim(const OpCall *call, Conv *c, int i, int64_t after, Str pad, Err *err)
 {
     const int64_t window = (c->kernel[i] - 1) * c->dilation[i] + 1;
     if (str_is(pad, "SAME_UPPER") || str_is(pad, "SAME_LOWER")) {
@@ -75,11 +75,12 @@ static bool conv_of(const OpCall *call, Conv *c, Err *err)
 {
     int64_t after[SPACE], said[SPACE];
     const Str pad = onnx_string(call->node, "auto_pad", "NOTSET");
-    if (!conv_inputs(call, c, err) || !numbers(call, "strides", 0, c, 1, 1, c->stride, err) ||
-        !numbers(call, "dilations", 0, c, 1, 1, c->dilation, err) ||
-        !numbers(call, "pads", 0, c, 0, 0, c->before, err) ||
-        !numbers(call, "pads", c->dims, c, 0, 0, after, err) ||
-        !numbers(call, "kernel_shape", 0, c, 1, 1, said, err))
+    if (!conv_inputs(call, c, err) ||
+        !conv_read_numbers(call, "strides", 0, c, 1, 1, c->stride, err) ||
+        !conv_read_numbers(call, "dilations", 0, c, 1, 1, c->dilation, err) ||
+        !conv_read_numbers(call, "pads", 0, c, 0, 0, c->before, err) ||
+        !conv_read_numbers(call, "pads", c->dims, c, 0, 0, after, err) ||
+        !conv_read_numbers(call, "kernel_shape", 0, c, 1, 1, said, err))
         return false;
     c->K = c->C;
     c->P = 1;
@@ -90,7 +91,7 @@ static bool conv_of(const OpCall *call, Conv *c, Err *err)
             return op_wrong_input(call, 1, "the dims that kernel_shape gives", err);
         if (c->kernel[i] < 1 || c->kernel[i] > INT32_MAX)
             return op_wrong_input(call, 1, "a window of at least one number", err);
-        if (!place(call, c, i, after[i], pad, err)) return false;
+        if (!conv_place_dim(call, c, i, after[i], pad, err)) return false;
         c->K *= c->kernel[i]; /* at most the weight's own size */
         if (__builtin_mul_overflow(c->P, c->out[i], &c->P))
             return op_fail(call, err, "the output is too large");
@@ -119,7 +120,7 @@ typedef struct Windows {
 } Windows;
 
 /* Adds one to a position counted in `dim`, last dim first; false: it went round. */
-static bool next(int64_t *at, const int64_t *dim, int dims)
+static bool conv_next_position(int64_t *at, const int64_t *dim, int dims)
 {
     for (int i = dims - 1; i >= 0; i--) {
         if (++at[i] < dim[i]) return true;
@@ -129,7 +130,7 @@ static bool next(int64_t *at, const int64_t *dim, int dims)
 }
 
 /* Where in the channel the window's number `k` of the output position `at` lies; -1: in the padding. */
-static int64_t seen(const Conv *c, const int64_t *at, const int64_t *k)
+static int64_t conv_source_of(const Conv *c, const int64_t *at, const int64_t *k)
 {
     int64_t index = 0;
     for (int i = 0; i < c->dims; i++) {
@@ -150,9 +151,9 @@ static void fill_panel(const Windows *w, const float *image, int64_t first, floa
         for (int64_t i = c->dims - 1, rest = first + l; i >= 0; rest /= c->out[i--])
             at[l][i] = rest % c->out[i];
     int64_t k[SPACE] = { 0 };
-    for (int64_t i = 0; i < window; i++, next(k, c->kernel, c->dims))
+    for (int64_t i = 0; i < window; i++, conv_next_position(k, c->kernel, c->dims))
         for (int64_t l = 0; l < PANEL; l++) {
-            const int64_t from = l < lanes ? seen(c, at[l], k) : -1;
+            const int64_t from = l < lanes ? conv_source_of(c, at[l], k) : -1;
             for (int64_t ch = 0; ch < c->C; ch++)
                 out[(ch * window + i) * PANEL + l] = from < 0 ? 0 : image[ch * volume + from];
         }
@@ -224,7 +225,7 @@ static bool conv_run(OpCall *call, Err *err)
 
 static bool fused_conv_shape(OpCall *call, Err *err)
 {
-    const Activation *act;
+    const FusedActivation *act;
     const Tensor *z = op_in(call, 3), *y = &call->out[0];
     if (!fused_activation_find(call, &act, err) || !conv_shape(call, err)) return false;
     if (z && (z->type != y->type || z->rank != y->rank ||
@@ -235,7 +236,7 @@ static bool fused_conv_shape(OpCall *call, Err *err)
 
 static bool fused_conv_run(OpCall *call, Err *err)
 {
-    const Activation *act;
+    const FusedActivation *act;
     const OnnxAttr *given = onnx_attr(call->node, "activation_params");
     const Tensor *z = op_in(call, 3);
     Tensor y;
@@ -254,7 +255,8 @@ static bool fused_conv_run(OpCall *call, Err *err)
 }
 
 const Op ops_conv[] = {
-    { "Conv", NULL, 1, 2, 3, conv_shape, conv_run, 0, TOKEN_NO },
-    { "FusedConv", "com.microsoft", 1, 2, 4, fused_conv_shape, fused_conv_run, 0, TOKEN_NO },
+    { "Conv", NULL, 1, 2, 3, conv_shape, conv_run, .cost = COST_WINDOW },
+    { "FusedConv", "com.microsoft", 1, 2, 4, fused_conv_shape, fused_conv_run,
+      .cost = COST_WINDOW },
     { 0 }
 };

@@ -10,12 +10,12 @@ enum {
     MAX_TERMS = 8
 }; /* DOTS + k: k-th dim from the end of "..." */
 
-typedef struct Term { /* labels of one operand, or of the result */
+typedef struct EinsumTerm { /* labels of one operand, or of the result */
     int n;
     int8_t label[MAX_RANK];
-} Term;
+} EinsumTerm;
 typedef struct Sum {
-    Term term[MAX_TERMS], out;
+    EinsumTerm term[MAX_TERMS], out;
     int64_t dim[MAX_LABELS];             /* 0: not met yet (or empty, then met says so) */
     bool met[MAX_LABELS];
     int used[MAX_LABELS];                /* how often, for results that are not said */
@@ -24,19 +24,19 @@ typedef struct Sum {
     int64_t step[MAX_TERMS][MAX_LABELS]; /* by place in order */
 } Sum;
 
-static int label_of(char c)
+static int einsum_label_of(char c)
 {
     return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1;
 }
 
 /* Letters of one term; dots: dims that "..." stands for there. */
-static bool read_term(const OpCall *call, Str text, int dots, Term *term, Err *err)
+static bool read_term(const OpCall *call, Str text, int dots, EinsumTerm *term, Err *err)
 {
     term->n = 0;
     for (size_t i = 0; i < text.n; i++) {
         if (text.p[i] == ' ') continue;
         const bool more = text.n - i >= 3 && !memcmp(text.p + i, "...", 3);
-        const int label = label_of(text.p[i]), count = more ? dots : 1;
+        const int label = einsum_label_of(text.p[i]), count = more ? dots : 1;
         if (!more && label < 0)
             return op_fail(call, err, "equation: found '%c', wanted letters", text.p[i]);
         if (term->n + count > MAX_RANK)
@@ -48,10 +48,10 @@ static bool read_term(const OpCall *call, Str text, int dots, Term *term, Err *e
     return true;
 }
 
-static int letters(Str text)
+static int einsum_count_letters(Str text)
 {
     int n = 0;
-    for (size_t i = 0; i < text.n; i++) n += label_of(text.p[i]) >= 0;
+    for (size_t i = 0; i < text.n; i++) n += einsum_label_of(text.p[i]) >= 0;
     return n;
 }
 
@@ -63,8 +63,8 @@ static bool has_dots(Str text)
 static bool read_operand(const OpCall *call, Sum *s, int index, Str text, Err *err)
 {
     const Tensor *t = call->in[index];
-    Term *term = &s->term[index];
-    const int dots = has_dots(text) ? t->rank - letters(text) : 0;
+    EinsumTerm *term = &s->term[index];
+    const int dots = has_dots(text) ? t->rank - einsum_count_letters(text) : 0;
     if (dots < 0 || !read_term(call, text, dots, term, err) || term->n != t->rank)
         return op_fail(call, err, "equation: input %d: found %d dimensions, wanted those of '%.*s'",
                        index, t->rank, (int)MIN(text.n, 40), text.p);
@@ -154,13 +154,13 @@ static bool einsum_shape(OpCall *call, Err *err)
     return op_out(call, 0, call->in[0]->type, s.n_out, dim);
 }
 
-typedef struct Job {
+typedef struct EinsumJob {
     const OpCall *call;
     const Sum *s;
     int64_t terms;          /* products added up for one number */
-} Job;
+} EinsumJob;
 
-static void add_places(const Job *job, int from, int to, int64_t index, int64_t *at)
+static void add_places(const EinsumJob *job, int from, int to, int64_t index, int64_t *at)
 {
     const Sum *s = job->s;
     for (int k = to - 1; k >= from; k--) {
@@ -172,7 +172,7 @@ static void add_places(const Job *job, int from, int to, int64_t index, int64_t 
 
 static void sum_range(void *context, int64_t from, int64_t to)
 {
-    const Job *job = context;
+    const EinsumJob *job = context;
     const OpCall *call = job->call;
     for (int64_t o = from; o < to; o++) {
         int64_t first[MAX_TERMS] = { 0 };
@@ -194,13 +194,13 @@ static bool einsum_run(OpCall *call, Err *err)
 {
     Sum s;
     if (!find_sum(call, &s, err)) return false;
-    Job job = { call, &s, 1 };
+    EinsumJob job = { call, &s, 1 };
     for (int k = s.n_out; k < s.n_all; k++) job.terms *= s.dim[s.order[k]];
     op_split(call, tensor_count(&call->out[0]), MAX(8192 / MAX(job.terms, 1), 1), sum_range, &job);
     return true;
 }
 
 const Op ops_einsum[] = {
-    { "Einsum", NULL, 12, 1, 0, einsum_shape, einsum_run, 0, TOKEN_NO },
+    { "Einsum", NULL, 12, 1, 0, einsum_shape, einsum_run, 0, TOKEN_NO, .cost = COST_EINSUM },
     { 0 }
 };

@@ -233,7 +233,7 @@ static LoopFn *const choose[] = { [1] = choose_1, [2] = choose_2, [4] = choose_4
 
 /* ---- running loops over spans ---- */
 
-typedef struct Work {
+typedef struct ElementWork {
     LoopFn *fn;
     ActFn *activate;        /* instead of fn: f32, one input */
     Act act;
@@ -241,20 +241,20 @@ typedef struct Work {
     const Tensor *in[WALK_IN];
     Tensor out;
     double p[2];
-} Work;
+} ElementWork;
 
-static bool is_half(DType type)
+static bool elementwise_is_half(DType type)
 {
     return type == T_F16 || type == T_BF16;
 }
 
-static const char *element(const Tensor *t, int64_t index)
+static const char *element_at(const Tensor *t, int64_t index)
 {
     return (const char *)t->data + (size_t)index * dtype_size(t->type);
 }
 
 /* float16 and bfloat16: blocks through float. */
-static void half_span(const Work *w, const Span *s)
+static void half_span(const ElementWork *w, const WalkSpan *s)
 {
     enum { BLOCK = 256 };
     float in[WALK_IN][BLOCK], out[BLOCK];
@@ -267,22 +267,22 @@ static void half_span(const Work *w, const Span *s)
             tensor_convert(w->in[k], s->at[k] + done * s->step[k], &to, 0, s->step[k] ? a.n : 1);
         }
         Tensor to = w->out, from = { .type = T_F32, .data = out };
-        if (!is_half(to.type)) a.out = (char *)to.data + s->out + done; /* bool */
+        if (!elementwise_is_half(to.type)) a.out = (char *)to.data + s->out + done; /* bool */
         w->fn(&a);
-        if (is_half(to.type)) tensor_convert(&from, 0, &to, s->out + done, a.n);
+        if (elementwise_is_half(to.type)) tensor_convert(&from, 0, &to, s->out + done, a.n);
     }
 }
 
-static void run_span(const void *context, const Span *s)
+static void run_span(const void *context, const WalkSpan *s)
 {
-    const Work *w = context;
-    if (is_half(w->in[0]->type)) {
+    const ElementWork *w = context;
+    if (elementwise_is_half(w->in[0]->type)) {
         half_span(w, s);
         return;
     }
-    Args a = { .n = s->n, .p = { w->p[0], w->p[1] }, .out = (void *)element(&w->out, s->out) };
+    Args a = { .n = s->n, .p = { w->p[0], w->p[1] }, .out = (void *)element_at(&w->out, s->out) };
     for (int k = 0; k < w->n_in; k++) {
-        a.in[k] = element(w->in[k], s->at[k]);
+        a.in[k] = element_at(w->in[k], s->at[k]);
         a.step[k] = s->step[k];
     }
     if (w->activate) {
@@ -294,10 +294,10 @@ static void run_span(const void *context, const Span *s)
 
 static LoopFn *loop_of(Loops loops, DType type)
 {
-    return loops[is_half(type) ? T_F32 : type];
+    return loops[elementwise_is_half(type) ? T_F32 : type];
 }
 
-static void run_work(const OpCall *call, Work *w)
+static void run_work(const OpCall *call, ElementWork *w)
 {
     Walk walk = walk_over(w->out.rank, w->out.dim);
     for (int k = 0; k < w->n_in; k++) walk_broadcast(&walk, w->in[k]);
@@ -354,12 +354,15 @@ static bool shape_unary(OpCall *call, Loops loops, DType result, Err *err)
 
 static bool run_two(OpCall *call, Loops loops, const Tensor *a, const Tensor *b)
 {
-    Work w = { .fn = loop_of(loops, a->type), .n_in = 2, .in = { a, b }, .out = call->out[0] };
+    ElementWork w = {
+        .fn = loop_of(loops, a->type), .n_in = 2, .in = { a, b }, .out = call->out[0]
+    };
     run_work(call, &w);
     return true;
 }
 
-static bool run_all(OpCall *call, Loops loops) /* folds any number of inputs into the output */
+static bool elementwise_run_all(OpCall *call,
+                                Loops loops) /* folds any number of inputs into the output */
 {
     if (call->n_in == 1)
         tensor_convert(call->in[0], 0, &call->out[0], 0, tensor_count(call->in[0]));
@@ -368,9 +371,9 @@ static bool run_all(OpCall *call, Loops loops) /* folds any number of inputs int
     return true;
 }
 
-static bool run_one(OpCall *call, Loops loops, Act act, const double p[2])
+static bool elementwise_run_one(OpCall *call, Loops loops, Act act, const double p[2])
 {
-    Work w = { .fn = loop_of(loops, call->in[0]->type), .n_in = 1, .in = { call->in[0] },
+    ElementWork w = { .fn = loop_of(loops, call->in[0]->type), .n_in = 1, .in = { call->in[0] },
                .out = call->out[0], .act = act, .p = { p[0], p[1] } };
     if (act != ACT_NONE && call->in[0]->type == T_F32 && call->k) w.activate = call->k->activate;
     run_work(call, &w);
@@ -379,13 +382,16 @@ static bool run_one(OpCall *call, Loops loops, Act act, const double p[2])
 
 #define BINARY_OP(name, result)                                                                    \
     static bool name##_shape(OpCall *c, Err *err) { return shape_binary(c, name, result, err); }   \
-    static bool name##_run(OpCall *c, Err *err) { return (void)err, run_all(c, name); }
+    static bool name##_run(OpCall *c, Err *err) { return (void)err, elementwise_run_all(c, name); }
 #define UNARY_OP(name, result, act, P, Q)                                                          \
-    static bool name##_shape(OpCall *c, Err *err) { return shape_unary(c, name, result, err); }    \
+    static bool name##_shape(OpCall *c, Err *err)                                                  \
+    {                                                                                              \
+        return shape_unary(c, name, result, err);                                                  \
+    }                                                                                              \
     static bool name##_run(OpCall *c, Err *err)                                                    \
     {                                                                                              \
         (void)err;                                                                                 \
-        return run_one(c, name, act, (const double[2]){ P, Q });                                   \
+        return elementwise_run_one(c, name, act, (const double[2]){ P, Q });                       \
     }
 #define PLAIN_OP(name) UNARY_OP(name, T_NONE, ACT_NONE, 0, 0)
 #define ATTR(name, otherwise) onnx_float(c->node, name, otherwise)
@@ -458,7 +464,8 @@ static bool swish_run(OpCall *c, Err *err)
 {
     (void)err;
     const float alpha = ATTR("alpha", 1);
-    return run_one(c, quick_gelu, alpha == 1 ? ACT_SILU : ACT_NONE, (const double[2]){ alpha, 0 });
+    return elementwise_run_one(c, quick_gelu, alpha == 1 ? ACT_SILU : ACT_NONE,
+                               (const double[2]){ alpha, 0 });
 }
 
 static bool gelu_run(OpCall *call, Err *err)
@@ -466,8 +473,8 @@ static bool gelu_run(OpCall *call, Err *err)
     (void)err;
     const double none[2] = { 0, 0 };
     bool exact = !str_is(onnx_string(call->node, "approximate", "none"), "tanh");
-    return exact ? run_one(call, gelu, ACT_GELU, none)
-                 : run_one(call, gelu_tanh, ACT_GELU_TANH, none);
+    return exact ? elementwise_run_one(call, gelu, ACT_GELU, none)
+                 : elementwise_run_one(call, gelu_tanh, ACT_GELU_TANH, none);
 }
 
 static bool gelu_shape(OpCall *call, Err *err)
@@ -485,12 +492,12 @@ static bool bias_gelu_shape(OpCall *call, Err *err)
 static bool run_bias_gelu(OpCall *call, Loops loops, Act act)
 {
     const double none[2] = { 0, 0 };
-    if (!op_in(call, 1)) return run_one(call, loops, act, none);
+    if (!op_in(call, 1)) return elementwise_run_one(call, loops, act, none);
     run_two(call, add, call->in[0], call->in[1]);
     const Tensor sum = call->out[0], *in[] = { &sum };
     OpCall then = *call;
     then.in = in;
-    return run_one(&then, loops, act, none);
+    return elementwise_run_one(&then, loops, act, none);
 }
 
 static bool bias_gelu_run(OpCall *call, Err *err)
@@ -511,7 +518,8 @@ static bool mod_shape(OpCall *call, Err *err)
 static bool mod_run(OpCall *call, Err *err)
 {
     (void)err;
-    return op_attr_int(call, "fmod", 0) ? run_all(call, mod_c) : run_all(call, mod_floor);
+    return op_attr_int(call, "fmod", 0) ? elementwise_run_all(call, mod_c)
+                                        : elementwise_run_all(call, mod_floor);
 }
 
 static bool shift_shape(OpCall *call, Err *err)
@@ -526,7 +534,7 @@ static bool shift_run(OpCall *call, Err *err)
 {
     (void)err;
     bool left = str_is(onnx_string(call->node, "direction", ""), "LEFT");
-    return left ? run_all(call, shift_left) : run_all(call, shift_right);
+    return left ? elementwise_run_all(call, shift_left) : elementwise_run_all(call, shift_right);
 }
 
 /* ---- Pow: the exponent has a type of its own ---- */
@@ -538,7 +546,7 @@ static bool power_shape(OpCall *call, Err *err)
 }
 
 /* A copy in scratch with another type. */
-static bool converted(OpCall *call, const Tensor *t, DType type, Tensor *out, Err *err)
+static bool converted_copy(OpCall *call, const Tensor *t, DType type, Tensor *out, Err *err)
 {
     const int64_t n = tensor_count(t);
     *out = *t;
@@ -549,7 +557,7 @@ static bool converted(OpCall *call, const Tensor *t, DType type, Tensor *out, Er
     return true;
 }
 
-static bool is_integer(DType type)
+static bool elementwise_is_integer(DType type)
 {
     return bit_and[type] != NULL;
 }
@@ -558,17 +566,17 @@ static bool power_run(OpCall *call, Err *err)
 {
     const Tensor *x = call->in[0], *y = call->in[1];
     Tensor other, wide, *out = &call->out[0];
-    if (x->type == y->type) return run_all(call, power);
-    if (!is_integer(x->type) || is_integer(y->type)) {
-        if (!converted(call, y, x->type, &other, err)) return false;
+    if (x->type == y->type) return elementwise_run_all(call, power);
+    if (!elementwise_is_integer(x->type) || elementwise_is_integer(y->type)) {
+        if (!converted_copy(call, y, x->type, &other, err)) return false;
         return run_two(call, power, x, &other);
     }
-    if (!converted(call, y, T_F64, &other, err) || !converted(call, x, T_F64, &wide, err))
+    if (!converted_copy(call, y, T_F64, &other, err) || !converted_copy(call, x, T_F64, &wide, err))
         return false;
     Tensor result = *out;
     result.type = T_F64;
     if (!(result.data = op_scratch(call, tensor_count(out), 8, err))) return false;
-    Work w = { .fn = power[T_F64], .n_in = 2, .in = { &wide, &other }, .out = result };
+    ElementWork w = { .fn = power[T_F64], .n_in = 2, .in = { &wide, &other }, .out = result };
     run_work(call, &w);
     tensor_convert(&result, 0, out, 0, tensor_count(out));
     return true;
@@ -588,7 +596,7 @@ static bool mean_run(OpCall *call, Err *err)
     uint8_t bytes[8];
     Tensor divisor = { .type = call->out[0].type, .data = bytes };
     tensor_store(&divisor, 0, 1, &count);
-    run_all(call, add);
+    elementwise_run_all(call, add);
     return run_two(call, divide, &call->out[0], &divisor);
 }
 
@@ -647,7 +655,7 @@ static bool where_shape(OpCall *call, Err *err)
 static bool where_run(OpCall *call, Err *err)
 {
     (void)err;
-    Work w = { .fn = choose[dtype_size(call->in[1]->type)], .n_in = 3, .out = call->out[0] };
+    ElementWork w = { .fn = choose[dtype_size(call->in[1]->type)], .n_in = 3, .out = call->out[0] };
     for (int i = 0; i < 3; i++) w.in[i] = call->in[i];
     run_work(call, &w);
     return true;
@@ -661,7 +669,7 @@ static void convert_range(void *context, int64_t from, int64_t to)
     tensor_convert(call->in[0], from, &call->out[0], from, to - from);
 }
 
-static bool copy_run(OpCall *call, Err *err)
+static bool dropout_copy_run(OpCall *call, Err *err)
 {
     (void)err;
     if (call->out[0].data == call->in[0]->data && call->out[0].type == call->in[0]->type)
@@ -696,7 +704,7 @@ static bool dropout_run(OpCall *call, Err *err)
     Tensor *mask = call->n_out > 1 ? &call->out[1] : NULL;
     const int64_t n = mask && mask->data ? tensor_count(mask) : 0;
     for (int64_t i = 0; i < n; i++) tensor_store(mask, i, 1, &one);
-    return copy_run(call, err);
+    return dropout_copy_run(call, err);
 }
 
 #define MICROSOFT "com.microsoft"
@@ -717,8 +725,8 @@ const Op ops_elementwise[] = {
     { "BitwiseNot", NULL, 18, 1, 1, bit_not_shape, bit_not_run, 0, TOKEN_EACH },
     { "BitwiseOr", NULL, 18, 2, 2, bit_or_shape, bit_or_run, 0, TOKEN_EACH },
     { "BitwiseXor", NULL, 18, 2, 2, bit_xor_shape, bit_xor_run, 0, TOKEN_EACH },
-    { "Cast", NULL, 6, 1, 1, cast_shape, copy_run, 0, TOKEN_EACH },
-    { "CastLike", NULL, 15, 2, 2, cast_shape, copy_run, 0, TOKEN_EACH },
+    { "Cast", NULL, 6, 1, 1, cast_shape, dropout_copy_run, 0, TOKEN_EACH },
+    { "CastLike", NULL, 15, 2, 2, cast_shape, dropout_copy_run, 0, TOKEN_EACH },
     { "Ceil", NULL, 1, 1, 1, ceiling_shape, ceiling_run, 0, TOKEN_EACH },
     { "Celu", NULL, 12, 1, 1, celu_shape, celu_run, 0, TOKEN_EACH },
     { "Clip", NULL, 6, 1, 3, clip_shape, clip_run, 0, TOKEN_EACH },
@@ -738,7 +746,7 @@ const Op ops_elementwise[] = {
     { "GreaterOrEqual", NULL, 12, 2, 2, greater_equal_shape, greater_equal_run, 0, TOKEN_EACH },
     { "HardSigmoid", NULL, 1, 1, 1, hard_sigmoid_shape, hard_sigmoid_run, 0, TOKEN_EACH },
     { "HardSwish", NULL, 14, 1, 1, hard_swish_shape, hard_swish_run, 0, TOKEN_EACH },
-    { "Identity", NULL, 1, 1, 1, op_same, copy_run, 0, TOKEN_EACH },
+    { "Identity", NULL, 1, 1, 1, op_same, dropout_copy_run, 0, TOKEN_EACH },
     { "IsInf", NULL, 10, 1, 1, is_inf_shape, is_inf_run, 0, TOKEN_EACH },
     { "IsNaN", NULL, 9, 1, 1, is_nan_shape, is_nan_run, 0, TOKEN_EACH },
     { "LeakyRelu", NULL, 1, 1, 1, leaky_relu_shape, leaky_relu_run, 0, TOKEN_EACH },

@@ -5,7 +5,7 @@
 
 enum { CHUNKS_PER_WORKER = 3 };
 
-static int64_t rows_of(const Tensor *t)
+static int64_t fused_rows_of(const Tensor *t)
 {
     int64_t rows = 1;
     for (int i = 0; i < t->rank - 1; i++) rows *= t->dim[i];
@@ -133,7 +133,7 @@ static Linear linear_args(const OpCall *c)
                      .ldx = K,
                      .ldr = N,
                      .ldy = N,
-                     .M = rows_of(x),
+                     .M = fused_rows_of(x),
                      .N = N,
                      .K = K,
                      .act = (Act)op_attr_int(c, "act", ACT_NONE),
@@ -263,7 +263,7 @@ static void norm_chunk(void *arg, int index, int worker)
     job->c->k->layer_norm(&job->norm, m0, MIN(m0 + job->step, job->norm.M));
 }
 
-static bool norm_run(OpCall *c, Err *err)
+static bool fused_norm_run(OpCall *c, Err *err)
 {
     (void)err;
     const Tensor *x = c->in[0], *beta = c->n_in > 2 ? c->in[2] : NULL;
@@ -273,7 +273,7 @@ static bool norm_run(OpCall *c, Err *err)
                        .beta = beta ? beta->data : NULL,
                        .y = c->out[0].data,
                        .yb = c->low_out,
-                       .M = rows_of(x),
+                       .M = fused_rows_of(x),
                        .C = x->dim[x->rank - 1],
                        .eps = onnx_float(c->node, "epsilon", 1e-5f) };
     if (!job.norm.M || !job.norm.C) return true;
@@ -357,7 +357,7 @@ static bool gated_run(OpCall *c, Err *err)
     (void)err;
     ActJob job = { .c = c,
                    .act = (Act)op_attr_int(c, "act", ACT_NONE),
-                   .n = rows_of(&c->out[0]) };
+                   .n = fused_rows_of(&c->out[0]) };
     if (!tensor_count(&c->out[0])) return true;
     int threads = op_workers(c, tensor_count(c->in[0]) * 16);
     job.step = (job.n + threads - 1) / threads;
@@ -368,9 +368,12 @@ static bool gated_run(OpCall *c, Err *err)
 
 #define OWN "encoderfile"
 const Op ops_fused[] = {
-    { "Linear", OWN, 1, 2, 6, linear_shape, linear_run, .token = TOKEN_MATMUL, .low = linear_low },
-    { "LinearQ", OWN, 1, 2, 8, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL },
-    { "LayerNorm", OWN, 1, 2, 3, norm_shape, norm_run, .token = TOKEN_INNER, .low = op_low_beside },
+    { "Linear", OWN, 1, 2, 6, linear_shape, linear_run, .token = TOKEN_MATMUL, .low = linear_low,
+      .cost = COST_PRODUCT },
+    { "LinearQ", OWN, 1, 2, 8, linear_q_shape, linear_q_run, .token = TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
+    { "LayerNorm", OWN, 1, 2, 3, norm_shape, fused_norm_run, .token = TOKEN_INNER,
+      .low = op_low_beside },
     { "Activation", OWN, 1, 1, 1, activation_shape, activation_run, .token = TOKEN_EACH },
     { "Gated", OWN, 1, 1, 1, gated_shape, gated_run, .token = TOKEN_INNER },
     { 0 },

@@ -11,8 +11,8 @@ static bool index_type(const OpCall *call, int input, Err *err)
 }
 
 /* Index i as a place in 0 .. dim-1; negative ones count from the end. */
-static bool place(const OpCall *call, const Tensor *indices, int64_t i, int64_t dim, int64_t *out,
-                  Err *err)
+static bool gather_place(const OpCall *call, const Tensor *indices, int64_t i, int64_t dim,
+                         int64_t *out, Err *err)
 {
     const int64_t at = tensor_get_int(indices, i);
     *out = at < 0 ? at + dim : at;
@@ -33,11 +33,11 @@ static bool all_places(const OpCall *call, const Tensor *indices, int64_t dim, E
         least = MIN(least, (int64_t)narrow[i]), most = MAX(most, (int64_t)narrow[i]);
     if (least >= -dim && most < dim) return true;
     for (int64_t i = 0; i < n; i++)
-        if (!place(call, indices, i, dim, &at, err)) return false;
+        if (!gather_place(call, indices, i, dim, &at, err)) return false;
     return true;
 }
 
-static int64_t product(const int64_t *dim, int from, int to)
+static int64_t gather_product(const int64_t *dim, int from, int to)
 {
     int64_t n = 1;
     for (int i = from; i < to; i++) n *= dim[i];
@@ -91,8 +91,8 @@ static bool gather_run(OpCall *call, Err *err)
     const int axis = op_axis(call, op_attr_int(call, "axis", 0), t->rank, err);
     if (axis < 0 || !all_places(call, indices, t->dim[axis], err)) return false;
     GatherJob job = { t, indices, call->out[0].data, tensor_count(indices), t->dim[axis],
-                      (size_t)product(t->dim, axis + 1, t->rank) * dtype_size(t->type) };
-    const int64_t rows = product(t->dim, 0, axis) * job.n;
+                      (size_t)gather_product(t->dim, axis + 1, t->rank) * dtype_size(t->type) };
+    const int64_t rows = gather_product(t->dim, 0, axis) * job.n;
     if (job.row) op_split(call, rows, MAX(65536 / (int64_t)job.row, 1), gather_range, &job);
     return true;
 }
@@ -108,7 +108,7 @@ static bool element_place(const OpCall *call, const Cursor *c, const Tensor *t,
                           const Tensor *indices, int64_t i, int64_t *out, Err *err)
 {
     int64_t rest = i, at;
-    if (!place(call, indices, i, t->dim[c->axis], &at, err)) return false;
+    if (!gather_place(call, indices, i, t->dim[c->axis], &at, err)) return false;
     *out = at * c->step[c->axis];
     for (int k = t->rank - 1; k >= 0; k--) {
         if (k != c->axis) *out += rest % indices->dim[k] * c->step[k];
@@ -146,7 +146,7 @@ static int64_t index_at(const Tensor *indices, int64_t i)
                                   : ((const int32_t *)indices->data)[i];
 }
 
-static void take(const char *from, char *to, size_t size)
+static void gather_copy(const char *from, char *to, size_t size)
 {
     if (size == 4) memcpy(to, from, 4);
     else if (size == 8) memcpy(to, from, 8);
@@ -170,8 +170,8 @@ static void gather_elements_range(void *context, int64_t from, int64_t to)
         for (int64_t j = 0; j < n; j++) {
             int64_t at = index_at(indices, r * n + j);
             int64_t place = base + j * along + (at < 0 ? at + dim : at) * across;
-            take((const char *)job->data->data + (size_t)place * job->size,
-                 job->out + (size_t)(r * n + j) * job->size, job->size);
+            gather_copy((const char *)job->data->data + (size_t)place * job->size,
+                        job->out + (size_t)(r * n + j) * job->size, job->size);
         }
     }
 }
@@ -191,9 +191,9 @@ static bool gather_elements_run(OpCall *call, Err *err)
 
 /* ---- writing with a reduction ---- */
 
-typedef enum { PUT, PUT_ADD, PUT_MUL, PUT_MAX, PUT_MIN, PUT_KINDS } Put;
+typedef enum { PUT, PUT_ADD, PUT_MUL, PUT_MAX, PUT_MIN, PUT_KINDS } ScatterKind;
 
-static bool put_kind(const OpCall *call, Put *kind, Err *err)
+static bool put_kind(const OpCall *call, ScatterKind *kind, Err *err)
 {
     static const char *const names[PUT_KINDS] = { "none", "add", "mul", "max", "min" };
     const Str name = onnx_string(call->node, "reduction", "none");
@@ -203,14 +203,16 @@ static bool put_kind(const OpCall *call, Put *kind, Err *err)
                    (int)MIN(name.n, 40), name.p);
 }
 
-static void put_floats(Put kind, Tensor *out, int64_t at, const Tensor *from, int64_t i)
+static void scatter_put_floats(ScatterKind kind, Tensor *out, int64_t at, const Tensor *from,
+                               int64_t i)
 {
     const double a = tensor_get(out, at), b = tensor_get(from, i);
     const double result[] = { b, a + b, a * b, MAX(a, b), MIN(a, b) };
     tensor_store(out, at, 1, &result[kind]);
 }
 
-static void put_ints(Put kind, Tensor *out, int64_t at, const Tensor *from, int64_t i)
+static void scatter_put_ints(ScatterKind kind, Tensor *out, int64_t at, const Tensor *from,
+                             int64_t i)
 {
     const int64_t a = tensor_get_int(out, at), b = tensor_get_int(from, i);
     int64_t result[] = { b, (int64_t)((uint64_t)a + (uint64_t)b),
@@ -219,17 +221,18 @@ static void put_ints(Put kind, Tensor *out, int64_t at, const Tensor *from, int6
     tensor_convert(&value, kind, out, at, 1);
 }
 
-static void put(Put kind, Tensor *out, int64_t at, const Tensor *from, int64_t i, int64_t n)
+static void scatter_put(ScatterKind kind, Tensor *out, int64_t at, const Tensor *from, int64_t i,
+                        int64_t n)
 {
     const DType type = out->type;
     if (kind == PUT) {
         tensor_convert(from, i, out, at, n);
         return;
     }
-    const bool floats = type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
+    const bool floats = dtype_is_float(type);
     for (int64_t k = 0; k < n; k++) {
-        if (floats) put_floats(kind, out, at + k, from, i + k);
-        if (!floats) put_ints(kind, out, at + k, from, i + k);
+        if (floats) scatter_put_floats(kind, out, at + k, from, i + k);
+        if (!floats) scatter_put_ints(kind, out, at + k, from, i + k);
     }
 }
 
@@ -243,7 +246,7 @@ static void start_from_data(OpCall *call)
 static bool scatter_elements_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *updates = call->in[2];
-    Put kind;
+    ScatterKind kind;
     if (!elements_fit(call, err) || !put_kind(call, &kind, err)) return false;
     if (updates->type != t->type || !tensor_same_shape(updates, call->in[1]))
         return op_wrong_input(call, 2, "the type of input 0 and the shape of input 1", err);
@@ -254,26 +257,26 @@ static bool scatter_elements_run(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
     Cursor c = { op_axis(call, op_attr_int(call, "axis", 0), t->rank, err), { 0 } };
-    Put kind;
+    ScatterKind kind;
     if (c.axis < 0 || !put_kind(call, &kind, err)) return false;
     dense_steps(t->rank, t->dim, c.step);
     start_from_data(call);
     const int64_t n = tensor_count(indices);
     for (int64_t i = 0, at; i < n; i++) {
         if (!element_place(call, &c, t, indices, i, &at, err)) return false;
-        put(kind, &call->out[0], at, call->in[2], i, 1);
+        scatter_put(kind, &call->out[0], at, call->in[2], i, 1);
     }
     return true;
 }
 
 /* ---- GatherND, ScatterND: an index is a row of numbers ---- */
 
-typedef struct Rows {
+typedef struct GatherRows {
     int batch, depth;       /* leading dims in common; numbers of one index */
     int64_t count, slice;   /* indices in all; elements each of them names */
-} Rows;
+} GatherRows;
 
-static bool find_rows(const OpCall *call, Rows *r, Err *err)
+static bool find_rows(const OpCall *call, GatherRows *r, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
     const int64_t batch = op_attr_int(call, "batch_dims", 0);
@@ -287,21 +290,21 @@ static bool find_rows(const OpCall *call, Rows *r, Err *err)
     for (int i = 0; i < batch; i++)
         if (t->dim[i] != indices->dim[i])
             return op_wrong_input(call, 1, "the batch dims of input 0", err);
-    *r = (Rows){ (int)batch, (int)depth, product(indices->dim, 0, indices->rank - 1),
-                 product(t->dim, (int)(batch + depth), t->rank) };
+    *r = (GatherRows){ (int)batch, (int)depth, gather_product(indices->dim, 0, indices->rank - 1),
+                 gather_product(t->dim, (int)(batch + depth), t->rank) };
     return true;
 }
 
 /* First element that index row i names. */
-static bool row_place(const OpCall *call, const Rows *r, int64_t i, int64_t *out, Err *err)
+static bool row_place(const OpCall *call, const GatherRows *r, int64_t i, int64_t *out, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
-    const int64_t batches = product(t->dim, 0, r->batch);
+    const int64_t batches = gather_product(t->dim, 0, r->batch);
     int64_t at = i / (r->count / batches);
     for (int k = 0; k < r->depth; k++) {
         const int64_t dim = t->dim[r->batch + k];
         int64_t index;
-        if (!place(call, indices, i * r->depth + k, dim, &index, err)) return false;
+        if (!gather_place(call, indices, i * r->depth + k, dim, &index, err)) return false;
         at = at * dim + index;
     }
     *out = at * r->slice;
@@ -312,7 +315,7 @@ static bool gather_nd_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *indices = call->in[1];
     int64_t dim[2 * MAX_RANK];
-    Rows r;
+    GatherRows r;
     if (!find_rows(call, &r, err)) return false;
     int rank = 0;
     for (int i = 0; i < indices->rank - 1; i++) dim[rank++] = indices->dim[i];
@@ -322,7 +325,7 @@ static bool gather_nd_shape(OpCall *call, Err *err)
 
 static bool gather_nd_run(OpCall *call, Err *err)
 {
-    Rows r;
+    GatherRows r;
     if (!find_rows(call, &r, err)) return false;
     for (int64_t i = 0, at; i < r.count; i++) {
         if (!row_place(call, &r, i, &at, err)) return false;
@@ -334,8 +337,8 @@ static bool gather_nd_run(OpCall *call, Err *err)
 static bool scatter_nd_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *updates = call->in[2];
-    Put kind;
-    Rows r;
+    ScatterKind kind;
+    GatherRows r;
     if (!find_rows(call, &r, err) || !put_kind(call, &kind, err)) return false;
     if (updates->type != t->type || tensor_count(updates) != r.count * r.slice)
         return op_wrong_input(call, 2, "the type of input 0 and a slice of it for each index", err);
@@ -344,13 +347,13 @@ static bool scatter_nd_shape(OpCall *call, Err *err)
 
 static bool scatter_nd_run(OpCall *call, Err *err)
 {
-    Rows r;
-    Put kind;
+    GatherRows r;
+    ScatterKind kind;
     if (!find_rows(call, &r, err) || !put_kind(call, &kind, err)) return false;
     start_from_data(call);
     for (int64_t i = 0, at; i < r.count; i++) {
         if (!row_place(call, &r, i, &at, err)) return false;
-        put(kind, &call->out[0], at, call->in[2], i * r.slice, r.slice);
+        scatter_put(kind, &call->out[0], at, call->in[2], i * r.slice, r.slice);
     }
     return true;
 }
@@ -379,7 +382,7 @@ static bool one_hot_run(OpCall *call, Err *err)
     Tensor *out = &call->out[0];
     const int axis = op_axis(call, op_attr_int(call, "axis", -1), out->rank, err);
     if (axis < 0) return false;
-    const int64_t depth = out->dim[axis], inner = product(out->dim, axis + 1, out->rank);
+    const int64_t depth = out->dim[axis], inner = gather_product(out->dim, axis + 1, out->rank);
     const int64_t n = tensor_count(out), count = tensor_count(indices);
     for (int64_t i = 0; i < n; i++) tensor_convert(values, 0, out, i, 1);
     for (int64_t i = 0; i < count; i++) {

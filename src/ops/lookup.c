@@ -19,7 +19,7 @@ static bool is_bytes(const Tensor *t)
     return t->type == T_I8 || t->type == T_U8;
 }
 
-static bool table_fits(const Tensor *t, int64_t N, int64_t K)
+static bool lookup_table_fits(const Tensor *t, int64_t N, int64_t K)
 {
     int64_t per_k = t->type == T_F32 ? 1 : t->type == T_BF16 ? 2 : 4;
     if (t->type != T_F32 && t->type != T_BF16 && !is_bytes(t)) return false;
@@ -34,7 +34,7 @@ static bool table_fits(const Tensor *t, int64_t N, int64_t K)
 static bool inputs_fit(const OpCall *c, const int at[3], int64_t N, int64_t K, Err *err)
 {
     const Tensor *t = op_in(c, at[0]), *ids = op_in(c, at[1]), *scale = op_in(c, at[2]);
-    if (!t || N <= 0 || K <= 0 || N > INT32_MAX || K > INT32_MAX || !table_fits(t, N, K))
+    if (!t || N <= 0 || K <= 0 || N > INT32_MAX || K > INT32_MAX || !lookup_table_fits(t, N, K))
         return op_fail(c, err, "the table does not fit N = %lld, K = %lld", (long long)N,
                        (long long)K);
     if (ids && ids->type != T_I64 && ids->type != T_I32)
@@ -63,7 +63,7 @@ static bool lookup_shape(OpCall *c, Err *err)
 }
 
 /* Where number k of row n stands. */
-static int64_t place(const Lookup *l, int64_t n, int64_t k)
+static int64_t lookup_place(const Lookup *l, int64_t n, int64_t k)
 {
     if (!l->per_k) return n * l->K + k;
     int64_t rows = ROUND_UP(l->K, l->per_k) / l->per_k;
@@ -87,7 +87,7 @@ static int64_t place(const Lookup *l, int64_t n, int64_t k)
     {                                                                     \
         if (add) SIXTEEN(type, +=, number)                                \
         else SIXTEEN(type, =, number)                                     \
-        for (; k < K; k++) NUMBER(type, l->per_k ? place(l, n, k) : n * K + k, number) \
+        for (; k < K; k++) NUMBER(type, l->per_k ? lookup_place(l, n, k) : n * K + k, number) \
         break;                                                            \
     }
 
@@ -143,7 +143,7 @@ static void read_rows(void *context, int64_t from, int64_t to)
         read_row(l, row_at(l, i), false, (float *)l->c->out[0].data + i * l->K);
 }
 
-static int64_t grain(int64_t K)
+static int64_t lookup_grain(int64_t K)
 {
     return MAX((1 << 15) / K, (int64_t)1);
 }
@@ -153,19 +153,19 @@ static bool lookup_run(OpCall *c, Err *err)
     Lookup l = lookup_of(c, lookup_inputs, op_attr_int(c, "N", 0), op_attr_int(c, "K", 0));
     l.zero = (float)op_attr_int(c, "zero", 0);
     if (!ids_fit(&l, err)) return false;
-    op_split(c, tensor_count(l.ids), grain(l.K), read_rows, &l);
+    op_split(c, tensor_count(l.ids), lookup_grain(l.K), read_rows, &l);
     return true;
 }
 
 /* ---- Embed(gamma, beta?, then table, ids?, scale? of each term) ---- */
 enum { MOST_TERMS = 4 };
 
-typedef struct Embed {
+typedef struct EmbedSum {
     Lookup term[MOST_TERMS];
     int n;
     const int32_t *place; /* [tokens]: of a token in its row */
     Norm norm;
-} Embed;
+} EmbedSum;
 
 /* How many terms, with their attributes; 0: they do not fit. */
 static int terms_of(const OpCall *c, const int64_t **rows, const int64_t **from)
@@ -182,7 +182,7 @@ static void term_inputs(int k, int at[3])
     for (int i = 0; i < 3; i++) at[i] = 2 + 3 * k + i;
 }
 
-static bool embed_shape(OpCall *c, Err *err)
+static bool lookup_embed_shape(OpCall *c, Err *err)
 {
     const int64_t *rows, *from, K = op_attr_int(c, "K", 0);
     const Tensor *ids = NULL;
@@ -206,7 +206,7 @@ static bool embed_shape(OpCall *c, Err *err)
 
 static void embed_rows(void *context, int64_t from, int64_t to)
 {
-    const Embed *e = context;
+    const EmbedSum *e = context;
     for (int64_t i = from; i < to; i++)
         for (int k = 0; k < e->n; k++) {
             const Lookup *l = &e->term[k];
@@ -217,7 +217,7 @@ static void embed_rows(void *context, int64_t from, int64_t to)
 }
 
 /* Of each token in its row; the longest must have rows in every table by position. */
-static bool find_places(OpCall *c, Embed *e, int64_t tokens, Err *err)
+static bool find_places(OpCall *c, EmbedSum *e, int64_t tokens, Err *err)
 {
     int64_t S = c->ragged ? c->ragged->S : c->out[0].dim[1];
     for (int k = 0; k < e->n; k++)
@@ -234,14 +234,14 @@ static bool find_places(OpCall *c, Embed *e, int64_t tokens, Err *err)
     return true;
 }
 
-static bool embed_run(OpCall *c, Err *err)
+static bool lookup_embed_run(OpCall *c, Err *err)
 {
     const int64_t *rows, *from, K = op_attr_int(c, "K", 0);
     int64_t tokens = tensor_count(&c->out[0]) / K;
     const Tensor *beta = c->in[1];
     size_t n_zero;
     const int64_t *zero = onnx_ints(c->node, "zero", &n_zero); /* absent: all are 0 */
-    Embed e = { .n = terms_of(c, &rows, &from) };
+    EmbedSum e = { .n = terms_of(c, &rows, &from) };
     for (int k = 0, at[3]; k < e.n; k++) {
         term_inputs(k, at);
         e.term[k] = lookup_of(c, at, rows[k], K);
@@ -254,13 +254,13 @@ static bool embed_run(OpCall *c, Err *err)
     float *y = c->out[0].data;
     e.norm = (Norm){ .x = y, .y = y, .yb = c->low_out, .gamma = c->in[0]->data, .beta = beta ? beta->data : NULL,
                      .M = tokens, .C = K, .eps = onnx_float(c->node, "epsilon", 1e-5f) };
-    op_split(c, tokens, grain(K), embed_rows, &e);
+    op_split(c, tokens, lookup_grain(K), embed_rows, &e);
     return true;
 }
 
 const Op ops_lookup[] = {
     { "Lookup", "encoderfile", 1, 2, 3, lookup_shape, lookup_run, .token = TOKEN_GATHER },
-    { "Embed", "encoderfile", 1, 1, 2 + 3 * MOST_TERMS, embed_shape, embed_run,
+    { "Embed", "encoderfile", 1, 1, 2 + 3 * MOST_TERMS, lookup_embed_shape, lookup_embed_run,
       .token = TOKEN_EMBED, .low = op_low_beside },
     { 0 },
 };

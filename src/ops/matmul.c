@@ -315,7 +315,7 @@ bool gemm_run(OpCall *call, Err *err)
 }
 
 const Op ops_matmul[] = {
-    { "MatMul", NULL, 1, 2, 2, matmul_shape, matmul_run, 0, TOKEN_MATMUL },
-    { "Gemm", NULL, 7, 2, 3, gemm_shape, gemm_run, 0, TOKEN_NO },
+    { "MatMul", NULL, 1, 2, 2, matmul_shape, matmul_run, 0, TOKEN_MATMUL, .cost = COST_PRODUCT },
+    { "Gemm", NULL, 7, 2, 3, gemm_shape, gemm_run, 0, TOKEN_NO, .cost = COST_PRODUCT },
     { 0 }
 };

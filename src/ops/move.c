@@ -166,9 +166,9 @@ static bool split_run(OpCall *call, Err *err)
 
 /* ---- Slice: attributes until opset 10, inputs after ---- */
 
-typedef struct Cut {
+typedef struct SliceCut {
     int64_t start, step, n; /* of one axis */
-} Cut;
+} SliceCut;
 
 typedef struct SliceList {
     const Tensor *input;
@@ -197,7 +197,7 @@ static int64_t list_at(const SliceList *list, int64_t i, int64_t otherwise)
     return list->input ? tensor_get_int(list->input, i) : list->attr->ints[i];
 }
 
-static Cut cut_of(int64_t dim, int64_t start, int64_t end, int64_t step)
+static SliceCut cut_of(int64_t dim, int64_t start, int64_t end, int64_t step)
 {
     if (start < 0) start += dim;
     if (end < 0) end += dim;
@@ -207,10 +207,10 @@ static Cut cut_of(int64_t dim, int64_t start, int64_t end, int64_t step)
     const int64_t way = step < 0 ? start - end : end - start;
     const uint64_t stride = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
     const int64_t n = way > 0 ? 1 + (int64_t)((uint64_t)(way - 1) / stride) : 0;
-    return (Cut){ start, n > 1 ? step : 1, n };
+    return (SliceCut){ start, n > 1 ? step : 1, n };
 }
 
-static bool find_cuts(const OpCall *call, Cut *cut, Err *err)
+static bool find_cuts(const OpCall *call, SliceCut *cut, Err *err)
 {
     const Tensor *t = call->in[0];
     static const char *const names[] = { "starts", "ends", "axes", "steps" };
@@ -223,7 +223,7 @@ static bool find_cuts(const OpCall *call, Cut *cut, Err *err)
             return op_fail(call, err, "%s: found %lld numbers, wanted %lld", names[i],
                            (long long)list[i].n, (long long)n);
     if (n < 0) return op_fail(call, err, "starts: found none, wanted one for each axis");
-    for (int i = 0; i < t->rank; i++) cut[i] = (Cut){ 0, 1, t->dim[i] };
+    for (int i = 0; i < t->rank; i++) cut[i] = (SliceCut){ 0, 1, t->dim[i] };
     for (int64_t i = 0; i < n; i++) {
         const int axis = op_axis(call, list_at(&list[2], i, i), t->rank, err);
         const int64_t step = list_at(&list[3], i, 1);
@@ -237,7 +237,7 @@ static bool find_cuts(const OpCall *call, Cut *cut, Err *err)
 static bool slice_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
-    Cut cut[MAX_RANK];
+    SliceCut cut[MAX_RANK];
     int64_t dim[MAX_RANK];
     if (!find_cuts(call, cut, err)) return false;
     for (int i = 0; i < t->rank; i++) dim[i] = cut[i].n;
@@ -247,7 +247,7 @@ static bool slice_shape(OpCall *call, Err *err)
 static bool slice_run(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
-    Cut cut[MAX_RANK];
+    SliceCut cut[MAX_RANK];
     int64_t step[MAX_RANK];
     if (!find_cuts(call, cut, err)) return false;
     dense_steps(t->rank, t->dim, step);

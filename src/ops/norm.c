@@ -8,17 +8,17 @@
 
 /* ---- Softmax ---- */
 
-typedef struct Line { /* [outer, n, inner]: a line has n numbers, inner apart */
+typedef struct SoftmaxLine { /* [outer, n, inner]: a line has n numbers, inner apart */
     int64_t outer, n, inner;
-} Line;
+} SoftmaxLine;
 
 /* Until opset 13 everything from the axis on is one line. */
-static bool softmax_line(const OpCall *call, Line *line, Err *err)
+static bool softmax_find_line(const OpCall *call, SoftmaxLine *line, Err *err)
 {
     const Tensor *t = call->in[0];
     const bool flat = call->opset < 13;
     const int64_t wanted = op_attr_int(call, "axis", flat ? 1 : -1);
-    *line = (Line){ 1, 1, 1 };
+    *line = (SoftmaxLine){ 1, 1, 1 };
     if (!t->rank) return true;
     if (flat && wanted == t->rank) { /* allowed then: lines of one */
         line->outer = tensor_count(t);
@@ -32,30 +32,25 @@ static bool softmax_line(const OpCall *call, Line *line, Err *err)
     return true;
 }
 
-static bool is_float(DType type)
-{
-    return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
-}
-
 static bool softmax_shape(OpCall *call, Err *err)
 {
-    Line line;
-    if (!is_float(call->in[0]->type)) return op_wrong_input(call, 0, "floats", err);
-    return softmax_line(call, &line, err) && op_same(call, err);
+    SoftmaxLine line;
+    if (!dtype_is_float(call->in[0]->type)) return op_wrong_input(call, 0, "floats", err);
+    return softmax_find_line(call, &line, err) && op_same(call, err);
 }
 
 typedef enum { SOFT, LOG_SOFT, HARD } SoftKind;
 typedef struct SoftJob {
     const OpCall *call;
     SoftKind kind;
-    Line line;
+    SoftmaxLine line;
 } SoftJob;
 
 static void soft_line(const SoftJob *job, int64_t base)
 {
     const Tensor *in = job->call->in[0];
     Tensor *out = &job->call->out[0];
-    const Line *l = &job->line;
+    const SoftmaxLine *l = &job->line;
     double top = -INFINITY, sum = 0;
     int64_t best = 0;
     for (int64_t i = 0; i < l->n; i++) {
@@ -80,7 +75,7 @@ static void soft_range(void *context, int64_t from, int64_t to)
 {
     const SoftJob *job = context;
     const OpCall *call = job->call;
-    const Line *l = &job->line;
+    const SoftmaxLine *l = &job->line;
     const bool fast = job->kind == SOFT && l->inner == 1 && call->in[0]->type == T_F32 && call->k;
     for (int64_t i = from; i < to; i++) {
         const int64_t base = i / l->inner * l->n * l->inner + i % l->inner;
@@ -93,10 +88,10 @@ static void soft_range(void *context, int64_t from, int64_t to)
     }
 }
 
-static bool soft(OpCall *call, SoftKind kind, Err *err)
+static bool softmax_any(OpCall *call, SoftKind kind, Err *err)
 {
     SoftJob job = { call, kind, { 0 } };
-    if (!softmax_line(call, &job.line, err)) return false;
+    if (!softmax_find_line(call, &job.line, err)) return false;
     if (job.line.n)
         op_split(call, job.line.outer * job.line.inner, MAX(16384 / job.line.n, 1), soft_range,
                  &job);
@@ -105,22 +100,22 @@ static bool soft(OpCall *call, SoftKind kind, Err *err)
 
 static bool softmax_run(OpCall *call, Err *err)
 {
-    return soft(call, SOFT, err);
+    return softmax_any(call, SOFT, err);
 }
 
 static bool log_softmax_run(OpCall *call, Err *err)
 {
-    return soft(call, LOG_SOFT, err);
+    return softmax_any(call, LOG_SOFT, err);
 }
 
 static bool hardmax_run(OpCall *call, Err *err)
 {
-    return soft(call, HARD, err);
+    return softmax_any(call, HARD, err);
 }
 
 /* ---- LayerNormalization, RMSNormalization and their com.microsoft relatives ---- */
 
-typedef struct NormJob {
+typedef struct NormRows {
     const OpCall *call;
     const Tensor *x;
     const Tensor *scale, *shift;   /* broadcast to x; shift or NULL */
@@ -128,7 +123,7 @@ typedef struct NormJob {
     int64_t M, C;
     double eps;
     bool rms;                      /* the mean is taken for zero */
-} NormJob;
+} NormRows;
 
 static bool norm_rows(const OpCall *call, int64_t wanted, int64_t *M, int64_t *C, int *at, Err *err)
 {
@@ -149,7 +144,7 @@ static bool broadcasts_to(const Tensor *small, const Tensor *big)
     return fits;
 }
 
-static void norm_row(const NormJob *job, int64_t m)
+static void norm_one_row(const NormRows *job, int64_t m)
 {
     const int64_t C = job->C, base = m * C;
     double mean = 0, square = 0;
@@ -170,7 +165,7 @@ static void norm_row(const NormJob *job, int64_t m)
     if (job->invstd) tensor_store(job->invstd, m, 1, &invstd);
 }
 
-static bool norm_is_plain(const NormJob *job)
+static bool norm_is_plain(const NormRows *job)
 {
     const OpCall *call = job->call;
     return call->k && !job->rms && !job->mean && !job->invstd && job->x->type == T_F32 &&
@@ -180,7 +175,7 @@ static bool norm_is_plain(const NormJob *job)
 
 static void norm_range(void *context, int64_t from, int64_t to)
 {
-    const NormJob *job = context;
+    const NormRows *job = context;
     if (norm_is_plain(job)) {
         const Norm n = { .x = job->x->data,
                          .gamma = job->scale->data,
@@ -192,10 +187,10 @@ static void norm_range(void *context, int64_t from, int64_t to)
         job->call->k->layer_norm(&n, from, to);
         return;
     }
-    for (int64_t m = from; m < to; m++) norm_row(job, m);
+    for (int64_t m = from; m < to; m++) norm_one_row(job, m);
 }
 
-static void norm_run(const NormJob *job)
+static void norm_all_rows(const NormRows *job)
 {
     if (job->C) op_split(job->call, job->M, MAX(8192 / job->C, 1), norm_range, (void *)job);
 }
@@ -211,7 +206,7 @@ static bool layer_norm_shape(OpCall *call, Err *err)
     const Tensor *t = call->in[0];
     int64_t M, C, dim[MAX_RANK];
     int axis;
-    if (!is_float(t->type)) return op_wrong_input(call, 0, "floats", err);
+    if (!dtype_is_float(t->type)) return op_wrong_input(call, 0, "floats", err);
     if (!norm_rows(call, op_attr_int(call, "axis", -1), &M, &C, &axis, err)) return false;
     for (int i = 1; i < call->n_in; i++)
         if (call->in[i] && !broadcasts_to(call->in[i], t))
@@ -225,7 +220,7 @@ static bool layer_norm_shape(OpCall *call, Err *err)
 static bool any_norm(OpCall *call, bool rms, Err *err)
 {
     int axis;
-    NormJob job = { .call = call,
+    NormRows job = { .call = call,
                     .x = call->in[0],
                     .scale = call->in[1],
                     .shift = op_in(call, 2),
@@ -235,7 +230,7 @@ static bool any_norm(OpCall *call, bool rms, Err *err)
     if (!norm_rows(call, op_attr_int(call, "axis", -1), &job.M, &job.C, &axis, err)) return false;
     if (!rms) job.mean = wanted_out(call, 1);
     job.invstd = wanted_out(call, rms ? 1 : 2);
-    norm_run(&job);
+    norm_all_rows(&job);
     return true;
 }
 
@@ -254,7 +249,8 @@ static bool rms_norm_run(OpCall *call, Err *err)
 static bool skip_norm_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
-    if (!is_float(t->type) || t->rank < 2) return op_wrong_input(call, 0, "rows of floats", err);
+    if (!dtype_is_float(t->type) || t->rank < 2)
+        return op_wrong_input(call, 0, "rows of floats", err);
     if (!broadcasts_to(call->in[1], t)) return op_wrong_input(call, 1, "the shape of input 0", err);
     for (int i = 2; i < call->n_in; i++)
         if (call->in[i] && (call->in[i]->rank != 1 || call->in[i]->dim[0] != t->dim[t->rank - 1]))
@@ -278,7 +274,7 @@ static bool skip_norm(OpCall *call, bool rms, Err *err)
         if (bias) x += tensor_get(bias, i % C);
         tensor_store(&sum, i, 1, &x);
     }
-    NormJob job = { .call = call,
+    NormRows job = { .call = call,
                     .x = &sum,
                     .scale = call->in[2],
                     .shift = rms ? NULL : op_in(call, 3),
@@ -289,7 +285,7 @@ static bool skip_norm(OpCall *call, bool rms, Err *err)
                     .C = C,
                     .rms = rms,
                     .eps = onnx_float(call->node, "epsilon", 1e-12f) };
-    norm_run(&job);
+    norm_all_rows(&job);
     return true;
 }
 
@@ -308,7 +304,7 @@ static bool skip_rms_norm_run(OpCall *call, Err *err)
 static bool batch_norm_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
-    if (!is_float(t->type) || t->rank < 1) return op_wrong_input(call, 0, "floats", err);
+    if (!dtype_is_float(t->type) || t->rank < 1) return op_wrong_input(call, 0, "floats", err);
     if (op_attr_int(call, "training_mode", 0))
         return fail(err, EF_UNSUPPORTED,
                     "node '%.*s' (BatchNormalization): found training_mode, wanted inference",

@@ -76,6 +76,17 @@ typedef enum {
     TOKEN_ATTENTION,           /* knows about rows */
 } TokenRule;
 
+/* What an operator's work grows with (op_work). */
+typedef enum {
+    COST_ELEMENTS,             /* each number of the inputs and outputs is looked at about once */
+    COST_DIMS,                 /* the dims alone are read: Shape, Size */
+    COST_PRODUCT,              /* a product of the two largest inputs */
+    COST_WINDOW,               /* every output reads a window of the size of one filter (input 1) */
+    COST_EINSUM,               /* at worst every number of one input meets every number of another */
+    COST_ATTENTION,            /* tokens times tokens, or times the weight's columns */
+    COST_COUNT
+} OpCost;
+
 typedef struct Op {
     const char *name;
     const char *domain;        /* NULL: ai.onnx */
@@ -86,6 +97,7 @@ typedef struct Op {
     uint32_t values;           /* bit i: the shape depends on the values of input i */
     TokenRule token;
     bool mixes_rows;           /* its result for one row of a batch depends on the other rows */
+    OpCost cost;
     Low (*low)(const OpCall *); /* NULL: nothing. Called with node, in (dims alone) and k */
 } Op;
 

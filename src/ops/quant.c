@@ -9,7 +9,7 @@
 
 /* ---- DynamicQuantizeLinear: one scale for the whole tensor ---- */
 
-static bool dynamic_shape(OpCall *call, Err *err)
+static bool dynamic_quantize_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
     if (t->type != T_F32) return op_wrong_input(call, 0, "float", err);
@@ -47,7 +47,7 @@ void quant_dynamic(const OpCall *call, const float *x, int64_t n, uint8_t *y, fl
     *zero = (uint8_t)s.zero;
 }
 
-static bool dynamic_run(OpCall *call, Err *err)
+static bool dynamic_quantize_run(OpCall *call, Err *err)
 {
     (void)err;
     float scale;
@@ -96,11 +96,6 @@ static int64_t scale_place(const Scales *s, int64_t i)
     return (i / (s->n * s->inner) * blocks + k / s->block) * s->inner + i % s->inner;
 }
 
-static bool is_float(DType type)
-{
-    return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
-}
-
 bool quant_limits(DType type, double *low, double *high)
 {
     static const struct {
@@ -125,9 +120,9 @@ static bool quantize_shape(OpCall *call, Err *err)
     const DType type = zero ? zero->type : said > 0 && said < T_COUNT ? (DType)said : T_U8;
     double low, high;
     Scales s;
-    if (!is_float(t->type) && t->type != T_I32)
+    if (!dtype_is_float(t->type) && t->type != T_I32)
         return op_wrong_input(call, 0, "floats or int32", err);
-    if (!is_float(call->in[1]->type)) return op_wrong_input(call, 1, "floats", err);
+    if (!dtype_is_float(call->in[1]->type)) return op_wrong_input(call, 1, "floats", err);
     if (!quant_limits(type, &low, &high) || said >= T_COUNT)
         return op_fail(call, err, "output: found %s, wanted 8 or 16-bit integers",
                        dtype_name(type));
@@ -135,7 +130,7 @@ static bool quantize_shape(OpCall *call, Err *err)
 }
 
 /* x / scale as the wider of both types would give it. */
-static double divided(DType x_type, DType scale_type, double x, double scale)
+static double quantize_divide(DType x_type, DType scale_type, double x, double scale)
 {
     if (x_type == T_I32 || x_type == T_F64 || scale_type == T_F64) return x / scale;
     const float q = (float)x / (float)scale;
@@ -154,7 +149,8 @@ static bool quantize_run(OpCall *call, Err *err)
     quant_limits(call->out[0].type, &low, &high);
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = scale_place(&s, i);
-        double q = rint(divided(x_type, scale->type, tensor_get(t, i), tensor_get(scale, at)));
+        double q =
+            rint(quantize_divide(x_type, scale->type, tensor_get(t, i), tensor_get(scale, at)));
         if (zero) q += tensor_get(zero, at);
         q = q > low ? MIN(q, high) : low;
         tensor_store(&call->out[0], i, 1, &q);
@@ -168,10 +164,11 @@ static bool dequantize_shape(OpCall *call, Err *err)
     const int64_t said = op_attr_int(call, "output_dtype", 0);
     const DType type = said > 0 && said < T_COUNT ? (DType)said : scale->type;
     Scales s;
-    if (is_float(t->type) || t->type == T_BOOL) return op_wrong_input(call, 0, "integers", err);
-    if (!is_float(scale->type)) return op_wrong_input(call, 1, "floats", err);
+    if (dtype_is_float(t->type) || t->type == T_BOOL)
+        return op_wrong_input(call, 0, "integers", err);
+    if (!dtype_is_float(scale->type)) return op_wrong_input(call, 1, "floats", err);
     if (zero && zero->type != t->type) return op_wrong_input(call, 2, "the type of input 0", err);
-    if (!is_float(type))
+    if (!dtype_is_float(type))
         return op_fail(call, err, "output_dtype: found %s, wanted floats", dtype_name(type));
     return find_scales(call, &s, err) && op_out(call, 0, type, t->rank, t->dim);
 }
@@ -329,9 +326,12 @@ static bool qlinear_run(OpCall *call, Err *err)
 const Op ops_quant[] = {
     /* name, domain, since, inputs, shape, run, values, token, mixes rows */
     { "DequantizeLinear", NULL, 10, 2, 3, dequantize_shape, dequantize_run, 0, TOKEN_EACH },
-    { "DynamicQuantizeLinear", NULL, 11, 1, 1, dynamic_shape, dynamic_run, 0, TOKEN_NO, true },
-    { "MatMulInteger", NULL, 10, 2, 4, matmul_integer_shape, matmul_integer_run, 0, TOKEN_MATMUL },
-    { "QLinearMatMul", NULL, 10, 8, 8, qlinear_shape, qlinear_run, 0, TOKEN_MATMUL },
+    { "DynamicQuantizeLinear", NULL, 11, 1, 1, dynamic_quantize_shape, dynamic_quantize_run, 0,
+      TOKEN_NO, true },
+    { "MatMulInteger", NULL, 10, 2, 4, matmul_integer_shape, matmul_integer_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
+    { "QLinearMatMul", NULL, 10, 8, 8, qlinear_shape, qlinear_run, 0, TOKEN_MATMUL,
+      .cost = COST_PRODUCT },
     { "QuantizeLinear", NULL, 10, 2, 3, quantize_shape, quantize_run, 0, TOKEN_EACH },
     { 0 }
 };

@@ -10,7 +10,18 @@
 
 #include "walk.h"
 
-typedef enum { SUM, MEAN, BIGGEST, SMALLEST, PRODUCT, L1, L2, SQUARES, LOG_SUM, LOG_SUM_EXP } Kind;
+typedef enum {
+    SUM,
+    MEAN,
+    BIGGEST,
+    SMALLEST,
+    PRODUCT,
+    L1,
+    L2,
+    SQUARES,
+    LOG_SUM,
+    LOG_SUM_EXP
+} ReduceKind;
 enum { BLOCK = 256 };
 
 /* ---- folding a span into accumulators: step 0: all into one, step 1: each into its own ---- */
@@ -28,7 +39,7 @@ enum { BLOCK = 256 };
     }                                                      \
     break
 
-static void fold_floats(Kind kind, double *acc, int step, const double *x, int64_t n,
+static void fold_floats(ReduceKind kind, double *acc, int step, const double *x, int64_t n,
                         const double *top)
 {
     typedef double A;
@@ -44,7 +55,7 @@ static void fold_floats(Kind kind, double *acc, int step, const double *x, int64
     }
 }
 
-static void fold_ints(Kind kind, int64_t *acc, int step, const int64_t *x, int64_t n)
+static void fold_ints(ReduceKind kind, int64_t *acc, int step, const int64_t *x, int64_t n)
 {
     typedef int64_t A;
 #define U(v) ((uint64_t)(v)) /* wraps around instead of overflowing */
@@ -59,17 +70,17 @@ static void fold_ints(Kind kind, int64_t *acc, int step, const int64_t *x, int64
 #undef U
 }
 
-static double start_float(Kind kind)
+static double start_float(ReduceKind kind)
 {
     return kind == BIGGEST ? -INFINITY : kind == SMALLEST ? INFINITY : kind == PRODUCT;
 }
 
-static int64_t start_int(Kind kind)
+static int64_t start_int(ReduceKind kind)
 {
     return kind == BIGGEST ? INT64_MIN : kind == SMALLEST ? INT64_MAX : kind == PRODUCT;
 }
 
-static double end_float(Kind kind, double acc, double top, int64_t n)
+static double end_float(ReduceKind kind, double acc, double top, int64_t n)
 {
     switch (kind) {
     case MEAN: return acc / (double)n;
@@ -145,7 +156,7 @@ static void add_dim(Dims *d, int64_t dim, int64_t step)
     d->step[d->rank++] = step;
 }
 
-static int64_t place(const Dims *d, int rank, int64_t index)
+static int64_t reduce_place(const Dims *d, int rank, int64_t index)
 {
     int64_t at = 0;
     for (int i = rank - 1; i >= 0; i--) {
@@ -155,15 +166,15 @@ static int64_t place(const Dims *d, int rank, int64_t index)
     return at;
 }
 
-typedef struct Job {
-    Kind kind;
+typedef struct ReduceJob {
+    ReduceKind kind;
     const Tensor *in;
     Tensor *out;
     Dims kept, reduced;
     int64_t run;            /* contiguous input elements of one visit */
     bool columns;           /* the last axis is kept: run outputs side by side */
     bool floats;
-} Job;
+} ReduceJob;
 
 static void load_ints(const Tensor *t, int64_t at, int64_t n, int64_t *out)
 {
@@ -176,7 +187,7 @@ typedef struct Lane { /* what is known about up to BLOCK outputs */
     int64_t n;
 } Lane;
 
-static void fold_span(const Job *job, Kind kind, Lane *lane, int64_t at, int64_t n)
+static void fold_span(const ReduceJob *job, ReduceKind kind, Lane *lane, int64_t at, int64_t n)
 {
     double x[BLOCK];
     int64_t v[BLOCK];
@@ -192,7 +203,7 @@ static void fold_span(const Job *job, Kind kind, Lane *lane, int64_t at, int64_t
     }
 }
 
-static void fold_lane(const Job *job, Kind kind, Lane *lane, int64_t base)
+static void fold_lane(const ReduceJob *job, ReduceKind kind, Lane *lane, int64_t base)
 {
     for (int64_t i = 0; i < lane->n; i++) {
         lane->floats[i] = start_float(kind);
@@ -204,15 +215,15 @@ static void fold_lane(const Job *job, Kind kind, Lane *lane, int64_t base)
         job->columns ? job->reduced.count : job->reduced.count / MAX(job->run, 1);
     const int rank = job->columns ? job->reduced.rank : job->reduced.rank - (job->run > 1);
     for (int64_t i = 0; i < visits; i++)
-        fold_span(job, kind, lane, base + place(&job->reduced, rank, i), span);
+        fold_span(job, kind, lane, base + reduce_place(&job->reduced, rank, i), span);
 }
 
 /* Outputs at .. at + lane->n - 1 (of one row of the input when there are columns). */
-static void reduce_lane(const Job *job, Lane *lane, int64_t at)
+static void reduce_lane(const ReduceJob *job, Lane *lane, int64_t at)
 {
-    const int64_t base = job->columns
-                             ? place(&job->kept, job->kept.rank - 1, at / job->run) + at % job->run
-                             : place(&job->kept, job->kept.rank, at);
+    const int64_t base =
+        job->columns ? reduce_place(&job->kept, job->kept.rank - 1, at / job->run) + at % job->run
+                     : reduce_place(&job->kept, job->kept.rank, at);
     if (job->kind == LOG_SUM_EXP) {
         fold_lane(job, BIGGEST, lane, base);
         for (int64_t i = 0; i < lane->n; i++)
@@ -234,7 +245,7 @@ static void reduce_lane(const Job *job, Lane *lane, int64_t at)
 
 static void reduce_range(void *context, int64_t from, int64_t to)
 {
-    const Job *job = context;
+    const ReduceJob *job = context;
     Lane lane;
     for (int64_t at = from; at < to; at += lane.n) {
         lane.n = 1;
@@ -243,12 +254,7 @@ static void reduce_range(void *context, int64_t from, int64_t to)
     }
 }
 
-static bool is_float(DType type)
-{
-    return type == T_F32 || type == T_F64 || type == T_F16 || type == T_BF16;
-}
-
-static bool reduce(OpCall *call, Kind kind, Err *err)
+static bool reduce_run(OpCall *call, ReduceKind kind, Err *err)
 {
     const Tensor *t = call->in[0];
     Tensor *out = &call->out[0];
@@ -260,13 +266,13 @@ static bool reduce(OpCall *call, Kind kind, Err *err)
         tensor_convert(t, 0, out, 0, n);
         return true;
     }
-    Job job = { .kind = kind,
+    ReduceJob job = { .kind = kind,
                 .in = t,
                 .out = out,
                 .kept.count = 1,
                 .reduced.count = 1,
-                .floats =
-                    is_float(t->type) || kind == L2 || kind == LOG_SUM || kind == LOG_SUM_EXP };
+                .floats = dtype_is_float(t->type) || kind == L2 || kind == LOG_SUM ||
+                          kind == LOG_SUM_EXP };
     int64_t step[MAX_RANK];
     dense_steps(t->rank, t->dim, step);
     for (int i = 0; i < t->rank; i++)
@@ -280,7 +286,7 @@ static bool reduce(OpCall *call, Kind kind, Err *err)
 }
 
 #define REDUCE(name, kind) \
-    static bool name##_run(OpCall *call, Err *err) { return reduce(call, kind, err); }
+    static bool name##_run(OpCall *call, Err *err) { return reduce_run(call, kind, err); }
 REDUCE(sum, SUM)
 REDUCE(mean, MEAN)
 REDUCE(max, BIGGEST)
@@ -294,15 +300,15 @@ REDUCE(log_sum_exp, LOG_SUM_EXP)
 
 /* ---- lines along one axis: ArgMax, CumSum, TopK ---- */
 
-typedef struct Line { /* [outer, n, inner] */
+typedef struct ReduceLine { /* [outer, n, inner] */
     int axis;
     int64_t outer, n, inner;
-} Line;
+} ReduceLine;
 
-static bool find_line(const OpCall *call, int64_t axis, Line *line, Err *err)
+static bool find_line(const OpCall *call, int64_t axis, ReduceLine *line, Err *err)
 {
     const Tensor *t = call->in[0];
-    *line = (Line){ .axis = op_axis(call, axis, t->rank, err), .outer = 1, .inner = 1 };
+    *line = (ReduceLine){ .axis = op_axis(call, axis, t->rank, err), .outer = 1, .inner = 1 };
     if (line->axis < 0) return false;
     for (int i = 0; i < line->axis; i++) line->outer *= t->dim[i];
     for (int i = line->axis + 1; i < t->rank; i++) line->inner *= t->dim[i];
@@ -311,9 +317,9 @@ static bool find_line(const OpCall *call, int64_t axis, Line *line, Err *err)
 }
 
 /* Orders elements of any number type; NaN is the greatest, as in NumPy's argmax. */
-static int compare(const Tensor *t, int64_t a, int64_t b)
+static int element_compare(const Tensor *t, int64_t a, int64_t b)
 {
-    if (!is_float(t->type)) {
+    if (!dtype_is_float(t->type)) {
         int64_t x = tensor_get_int(t, a), y = tensor_get_int(t, b);
         return (x > y) - (x < y);
     }
@@ -326,7 +332,7 @@ static bool arg_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0];
     int64_t dim[MAX_RANK];
-    Line line;
+    ReduceLine line;
     int rank = 0;
     if (!find_line(call, op_attr_int(call, "axis", 0), &line, err)) return false;
     for (int i = 0; i < t->rank; i++) {
@@ -340,7 +346,7 @@ static bool arg_shape(OpCall *call, Err *err)
 
 static bool arg_run(OpCall *call, int sign, Err *err)
 {
-    Line line;
+    ReduceLine line;
     const bool last = op_attr_int(call, "select_last_index", 0);
     if (!find_line(call, op_attr_int(call, "axis", 0), &line, err)) return false;
     int64_t *out = call->out[0].data;
@@ -348,8 +354,8 @@ static bool arg_run(OpCall *call, int sign, Err *err)
         const int64_t base = o / line.inner * line.n * line.inner + o % line.inner;
         int64_t best = 0;
         for (int64_t i = 1; i < line.n; i++) {
-            int order =
-                sign * compare(call->in[0], base + i * line.inner, base + best * line.inner);
+            int order = sign * element_compare(call->in[0], base + i * line.inner,
+                                               base + best * line.inner);
             if (order > 0 || (order == 0 && last)) best = i;
         }
         out[o] = best;
@@ -385,7 +391,7 @@ typedef struct Running {
 static void cumulate_one(OpCall *call, Running *r, int64_t at)
 {
     const Tensor *t = call->in[0];
-    const bool floats = is_float(t->type);
+    const bool floats = dtype_is_float(t->type);
     const double x = floats ? tensor_get(t, at) : 0;
     const uint64_t i = floats ? 0 : (uint64_t)tensor_get_int(t, at);
     Tensor ints = { .type = T_I64, .data = &r->i };
@@ -401,9 +407,9 @@ static void cumulate_one(OpCall *call, Running *r, int64_t at)
     }
 }
 
-static bool cumulate(OpCall *call, bool product, Err *err)
+static bool cumulate_run(OpCall *call, bool product, Err *err)
 {
-    Line line;
+    ReduceLine line;
     const bool reverse = op_attr_int(call, "reverse", 0);
     const bool exclusive = op_attr_int(call, "exclusive", 0);
     if (!find_line(call, tensor_get_int(call->in[1], 0), &line, err)) return false;
@@ -418,12 +424,12 @@ static bool cumulate(OpCall *call, bool product, Err *err)
 
 static bool cumulative_sum_run(OpCall *call, Err *err)
 {
-    return cumulate(call, false, err);
+    return cumulate_run(call, false, err);
 }
 
 static bool cumulative_product_run(OpCall *call, Err *err)
 {
-    return cumulate(call, true, err);
+    return cumulate_run(call, true, err);
 }
 
 /* ---- TopK: k is an attribute until opset 10 ---- */
@@ -431,7 +437,7 @@ static bool cumulative_product_run(OpCall *call, Err *err)
 static bool top_shape(OpCall *call, Err *err)
 {
     const Tensor *t = call->in[0], *input = op_in(call, 1);
-    Line line;
+    ReduceLine line;
     if (!find_line(call, op_attr_int(call, "axis", -1), &line, err)) return false;
     if (input && (tensor_count(input) != 1 || input->type != T_I64))
         return op_wrong_input(call, 1, "one int64 number k", err);
@@ -455,13 +461,14 @@ static int by_value(const void *a, const void *b, void *context)
 {
     const Order *o = context;
     const int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
-    const int order = o->sign * compare(o->t, o->base + k * o->inner, o->base + i * o->inner);
+    const int order =
+        o->sign * element_compare(o->t, o->base + k * o->inner, o->base + i * o->inner);
     return order ? order : (i > k) - (i < k);
 }
 
 static bool top_run(OpCall *call, Err *err)
 {
-    Line line;
+    ReduceLine line;
     if (!find_line(call, op_attr_int(call, "axis", -1), &line, err)) return false;
     const int64_t k = call->out[0].dim[line.axis];
     int64_t *index = op_scratch(call, line.n, sizeof *index, err);

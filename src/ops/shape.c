@@ -12,7 +12,7 @@ static void copy_range(void *context, int64_t from, int64_t to)
     tensor_convert(call->in[0], from, &call->out[0], from, to - from);
 }
 
-static bool copy_run(OpCall *call, Err *err)
+static bool shape_copy_run(OpCall *call, Err *err)
 {
     (void)err;
     if (call->out[0].data != call->in[0]->data)
@@ -87,7 +87,7 @@ static int64_t int_at(const Ints *list, int64_t i)
     return list->input ? tensor_get_int(list->input, i) : list->attr->ints[i];
 }
 
-static bool too_many(const OpCall *call, int64_t rank, Err *err)
+static bool shape_too_many(const OpCall *call, int64_t rank, Err *err)
 {
     if (rank <= MAX_RANK) return false;
     op_fail(call, err, "found %lld dimensions, wanted at most %d", (long long)rank, MAX_RANK);
@@ -128,7 +128,7 @@ static bool reshape_shape(OpCall *call, Err *err)
     Ints list;
     int unknown;
     char in_show[128], out_show[128];
-    if (!find_ints(call, 1, "shape", &list, err) || too_many(call, list.n, err)) return false;
+    if (!find_ints(call, 1, "shape", &list, err) || shape_too_many(call, list.n, err)) return false;
     if (!said_dims(call, &list, out.dim, &unknown, err)) return false;
     out.rank = (int)list.n;
     Err why;
@@ -171,7 +171,7 @@ static bool unsqueeze_shape(OpCall *call, Err *err)
     bool made[MAX_RANK] = { 0 };
     int64_t dim[MAX_RANK];
     Ints list;
-    if (!find_ints(call, 1, "axes", &list, err) || too_many(call, list.n + t->rank, err))
+    if (!find_ints(call, 1, "axes", &list, err) || shape_too_many(call, list.n + t->rank, err))
         return false;
     const int rank = t->rank + (int)list.n;
     for (int64_t i = 0; i < list.n; i++) {
@@ -203,7 +203,7 @@ static bool expand_shape(OpCall *call, Err *err)
     const Tensor *t = call->in[0];
     Tensor wanted = { .type = t->type };
     Ints list;
-    if (!find_ints(call, 1, "", &list, err) || too_many(call, list.n, err)) return false;
+    if (!find_ints(call, 1, "", &list, err) || shape_too_many(call, list.n, err)) return false;
     wanted.rank = (int)list.n;
     for (int i = 0; i < wanted.rank; i++) wanted.dim[i] = int_at(&list, i);
     Err why;
@@ -235,7 +235,7 @@ static bool fill_shape(OpCall *call, Err *err)
     if (a && (a->type != A_TENSOR || !a->t->t.data || tensor_count(&a->t->t) != 1))
         return op_fail(call, err, "value: wanted a tensor of one number");
     if (a) type = a->t->t.type;
-    if (!find_ints(call, 0, "", &list, err) || too_many(call, list.n, err)) return false;
+    if (!find_ints(call, 0, "", &list, err) || shape_too_many(call, list.n, err)) return false;
     for (int i = 0; i < list.n; i++) dim[i] = int_at(&list, i);
     return op_out(call, 0, type, (int)list.n, dim);
 }
@@ -278,8 +278,7 @@ static bool range_run(OpCall *call, Err *err)
     const double start = tensor_get(call->in[0], 0), delta = tensor_get(call->in[2], 0);
     const uint64_t first = (uint64_t)tensor_get_int(call->in[0], 0);
     const uint64_t step = (uint64_t)tensor_get_int(call->in[2], 0);
-    const bool floats =
-        out->type == T_F32 || out->type == T_F64 || out->type == T_F16 || out->type == T_BF16;
+    const bool floats = dtype_is_float(out->type);
     for (int64_t i = 0; i < out->dim[0]; i++) {
         const double x = start + (double)i * delta;
         int64_t value = (int64_t)(first + (uint64_t)i * step);
@@ -291,7 +290,7 @@ static bool range_run(OpCall *call, Err *err)
 }
 
 /* The graph turns Constant nodes into weights; the row is for whoever runs a node alone. */
-static bool constant_of(const OpCall *call, Tensor *out, Err *err)
+static bool constant_value(const OpCall *call, Tensor *out, Err *err)
 {
     const OnnxAttr *a = call->node->n_attr ? &call->node->attr[0] : NULL;
     *out = (Tensor){ 0 };
@@ -311,13 +310,13 @@ static bool constant_of(const OpCall *call, Tensor *out, Err *err)
 static bool constant_shape(OpCall *call, Err *err)
 {
     Tensor t;
-    return constant_of(call, &t, err) && op_out(call, 0, t.type, t.rank, t.dim);
+    return constant_value(call, &t, err) && op_out(call, 0, t.type, t.rank, t.dim);
 }
 
 static bool constant_run(OpCall *call, Err *err)
 {
     Tensor t;
-    if (!constant_of(call, &t, err)) return false;
+    if (!constant_value(call, &t, err)) return false;
     memcpy(call->out[0].data, t.data, tensor_bytes(&t));
     return true;
 }
@@ -357,16 +356,16 @@ const Op ops_shape[] = {
     { "Constant", NULL, 1, 0, 0, constant_shape, constant_run, 0, TOKEN_NO },
     { "ConstantOfShape", NULL, 9, 1, 1, fill_shape, fill_run, 1 << 0, TOKEN_NO },
     { "Expand", NULL, 8, 2, 2, expand_shape, expand_run, 1 << 1, TOKEN_EACH },
-    { "Flatten", NULL, 1, 1, 1, flatten_shape, copy_run, 0, TOKEN_NO },
+    { "Flatten", NULL, 1, 1, 1, flatten_shape, shape_copy_run, 0, TOKEN_NO },
     { "NonZero", NULL, 9, 1, 1, nonzero_shape, nonzero_run, 1 << 0, TOKEN_NO },
     { "Range", NULL, 11, 3, 3, range_shape, range_run, 7, TOKEN_NO },
-    { "Reshape", NULL, 1, 1, 1, reshape_shape, copy_run, 0, TOKEN_RESHAPE },
-    { "Reshape", NULL, 5, 2, 2, reshape_shape, copy_run, 1 << 1, TOKEN_RESHAPE },
-    { "Shape", NULL, 1, 1, 1, shape_shape, shape_run, 0, TOKEN_NO },
-    { "Size", NULL, 1, 1, 1, size_shape, size_run, 0, TOKEN_NO },
-    { "Squeeze", NULL, 1, 1, 1, squeeze_shape, copy_run, 0, TOKEN_RESHAPE },
-    { "Squeeze", NULL, 13, 1, 2, squeeze_shape, copy_run, 1 << 1, TOKEN_RESHAPE },
-    { "Unsqueeze", NULL, 1, 1, 1, unsqueeze_shape, copy_run, 0, TOKEN_RESHAPE },
-    { "Unsqueeze", NULL, 13, 2, 2, unsqueeze_shape, copy_run, 1 << 1, TOKEN_RESHAPE },
+    { "Reshape", NULL, 1, 1, 1, reshape_shape, shape_copy_run, 0, TOKEN_RESHAPE },
+    { "Reshape", NULL, 5, 2, 2, reshape_shape, shape_copy_run, 1 << 1, TOKEN_RESHAPE },
+    { "Shape", NULL, 1, 1, 1, shape_shape, shape_run, 0, TOKEN_NO, .cost = COST_DIMS },
+    { "Size", NULL, 1, 1, 1, size_shape, size_run, 0, TOKEN_NO, .cost = COST_DIMS },
+    { "Squeeze", NULL, 1, 1, 1, squeeze_shape, shape_copy_run, 0, TOKEN_RESHAPE },
+    { "Squeeze", NULL, 13, 1, 2, squeeze_shape, shape_copy_run, 1 << 1, TOKEN_RESHAPE },
+    { "Unsqueeze", NULL, 1, 1, 1, unsqueeze_shape, shape_copy_run, 0, TOKEN_RESHAPE },
+    { "Unsqueeze", NULL, 13, 2, 2, unsqueeze_shape, shape_copy_run, 1 << 1, TOKEN_RESHAPE },
     { 0 }
 };

@@ -49,7 +49,7 @@ bool op_needs_values(const Op *op, int input)
     return input < 32 && op->values >> input & 1;
 }
 
-static bool check_inputs(const Op *op, const OpCall *call, Err *err)
+static bool op_check_inputs(const Op *op, const OpCall *call, Err *err)
 {
     if (call->n_in < op->min_in || (op->max_in && call->n_in > op->max_in))
         return op_fail(call, err, "found %d inputs, wanted %d to %d", call->n_in, op->min_in,
@@ -85,7 +85,7 @@ bool op_shape(const Op *op, OpCall *call, Err *err)
 {
     if (call->n_out < 1) return op_fail(call, err, "found no output, wanted one");
     for (int i = 0; i < call->n_out; i++) call->out[i].type = T_NONE;
-    if (!check_inputs(op, call, err)) return false;
+    if (!op_check_inputs(op, call, err)) return false;
     if (!op->shape(call, err)) return with_shapes(call, err);
     for (int i = 0; i < call->n_out; i++) {
         if (!dtype_size(call->out[i].type))
@@ -97,47 +97,71 @@ bool op_shape(const Op *op, OpCall *call, Err *err)
     return true;
 }
 
-static double longest(const Tensor *t)
+enum { ELEMENT = 64 }; /* a number on its own costs more than a multiply-add in a kernel */
+
+typedef struct Sizes {   /* how many numbers a call has */
+    double largest[2];   /* of its two largest inputs: the matrices of a product */
+    double inputs, outputs;
+} Sizes;
+
+static double cost_elements(const OpCall *call, const Sizes *n)
 {
-    int64_t most = 1;
-    for (int i = 0; i < t->rank; i++) most = MAX(most, t->dim[i]);
-    return (double)most;
+    (void)call;
+    return (n->inputs + n->outputs) * ELEMENT;
+}
+
+static double cost_dims(const OpCall *call, const Sizes *n)
+{
+    (void)call;
+    return n->outputs * ELEMENT;
 }
 
 /* Of [.., K] times [K, N]: exact but for batches. Columns are padded to a panel, other types slow. */
-static double product_work(const OpCall *call, double a, double b)
+static double cost_product(const OpCall *call, const Sizes *n)
 {
     const Tensor *out = &call->out[0];
-    double n = out->rank ? (double)out->dim[out->rank - 1] : 1;
+    double a = n->largest[0], b = n->largest[1];
+    double columns = out->rank ? (double)out->dim[out->rank - 1] : 1;
     double work = sqrt(a * b * (double)tensor_count(out)) + a + b;
-    return work * (out->type == T_F32 ? 1 : 4) * (n < PANEL ? PANEL / MAX(n, 1) : 1);
+    return work * (out->type == T_F32 ? 1 : 4) * (columns < PANEL ? PANEL / MAX(columns, 1) : 1);
 }
 
-/* Products are told by name; whatever else there is looks at each number about once. */
+static double cost_window(const OpCall *call, const Sizes *n)
+{
+    const Tensor *filters = call->in[1];
+    const double window = (double)tensor_count(filters) / (double)MAX(filters->dim[0], 1);
+    return (double)tensor_count(&call->out[0]) * window + n->largest[0] * ELEMENT;
+}
+
+static double cost_einsum(const OpCall *call, const Sizes *n)
+{
+    (void)call;
+    return MAX(n->largest[0] * n->largest[1], n->inputs + n->outputs) * ELEMENT;
+}
+
+static double cost_attention(const OpCall *call, const Sizes *n)
+{
+    int64_t longest = 1;
+    for (int i = 0; i < call->n_in; i++)
+        for (int k = 0; call->in[i] && k < call->in[i]->rank; k++)
+            longest = MAX(longest, call->in[i]->dim[k]);
+    return (n->inputs + n->outputs) * (double)longest;
+}
+
+static double (*const costs[COST_COUNT])(const OpCall *, const Sizes *) = {
+    [COST_ELEMENTS] = cost_elements, [COST_DIMS] = cost_dims,     [COST_PRODUCT] = cost_product,
+    [COST_WINDOW] = cost_window,     [COST_EINSUM] = cost_einsum, [COST_ATTENTION] = cost_attention,
+};
+
 double op_work(const Op *op, const OpCall *call)
 {
-    enum { ELEMENT = 64 }; /* a number on its own costs more than a multiply-add in a kernel */
-    double n[2] = { 1, 1 }, sum = 0;
-    bool dims_only = strcmp(op->name, "Shape") == 0 || strcmp(op->name, "Size") == 0;
-    for (int i = 0; i < call->n_in && !dims_only; i++) {
+    Sizes n = { .largest = { 1, 1 } };
+    for (int i = 0; i < call->n_in; i++) {
         double count = call->in[i] ? (double)tensor_count(call->in[i]) : 0;
-        if (count > n[0]) n[1] = n[0], n[0] = count; /* the two largest: the matrices of a product */
-        else n[1] = MAX(n[1], count);
-        sum += count;
+        if (count > n.largest[0]) n.largest[1] = n.largest[0], n.largest[0] = count;
+        else n.largest[1] = MAX(n.largest[1], count);
+        n.inputs += count;
     }
-    for (int i = 0; i < call->n_out; i++) sum += (double)tensor_count(&call->out[i]);
-    if (op->token == TOKEN_MATMUL || strstr(op->name, "Gemm") || strstr(op->name, "MatMul"))
-        return product_work(call, n[0], n[1]);
-    if (strstr(op->name, "Conv")) { /* every output looks through a window; filling them costs as well */
-        const double window = (double)tensor_count(call->in[1]) / (double)MAX(call->in[1]->dim[0], 1);
-        return (double)tensor_count(&call->out[0]) * window + n[0] * ELEMENT;
-    }
-    if (strcmp(op->name, "Einsum") == 0) return MAX(n[0] * n[1], sum) * ELEMENT;
-    if (strstr(op->name, "Attention")) { /* tokens times tokens, or times the weight's columns */
-        double most = 1;
-        for (int i = 0; i < call->n_in; i++)
-            if (call->in[i]) most = MAX(most, longest(call->in[i]));
-        return sum * most;
-    }
-    return sum * ELEMENT;
+    for (int i = 0; i < call->n_out; i++) n.outputs += (double)tensor_count(&call->out[i]);
+    return costs[op->cost](call, &n);
 }

@@ -43,7 +43,7 @@ static bool runs_together(const Walk *w, int outer, int inner)
     return true;
 }
 
-static void put_dim(Walk *w, int to, int from)
+static void walk_put_dim(Walk *w, int to, int from)
 {
     w->dim[to] = w->dim[from];
     for (int k = 0; k < w->n_in; k++) w->step[k][to] = w->step[k][from];
@@ -56,10 +56,10 @@ static void merge_dims(Walk *w)
         if (w->dim[i] == 1) continue;
         if (kept && runs_together(w, kept - 1, i)) {
             int64_t outer = w->dim[kept - 1];
-            put_dim(w, kept - 1, i);
+            walk_put_dim(w, kept - 1, i);
             w->dim[kept - 1] *= outer;
         } else {
-            put_dim(w, kept++, i);
+            walk_put_dim(w, kept++, i);
         }
     }
     if (!kept) {
@@ -70,13 +70,13 @@ static void merge_dims(Walk *w)
     w->rank = kept;
 }
 
-typedef struct Job {
+typedef struct WalkJob {
     const Walk *w;
-    SpanFn *fn;
+    WalkSpanFn *fn;
     const void *context;
-} Job;
+} WalkJob;
 
-static void place(const Walk *w, int64_t row, int64_t *at)
+static void walk_place(const Walk *w, int64_t row, int64_t *at)
 {
     memcpy(at, w->base, sizeof w->base);
     for (int i = w->rank - 2; i >= 0; i--) {
@@ -88,13 +88,13 @@ static void place(const Walk *w, int64_t row, int64_t *at)
 
 static void run_range(void *context, int64_t from, int64_t to)
 {
-    const Job *job = context;
+    const WalkJob *job = context;
     const Walk *w = job->w;
     const int64_t inner = w->dim[w->rank - 1];
     for (int64_t e = from; e < to;) {
         int64_t skip = e % inner;
-        Span s = { .out = e, .n = MIN(inner - skip, to - e) };
-        place(w, e / inner, s.at);
+        WalkSpan s = { .out = e, .n = MIN(inner - skip, to - e) };
+        walk_place(w, e / inner, s.at);
         for (int k = 0; k < w->n_in; k++) {
             s.step[k] = w->step[k][w->rank - 1];
             s.at[k] += skip * s.step[k];
@@ -104,13 +104,13 @@ static void run_range(void *context, int64_t from, int64_t to)
     }
 }
 
-void walk_run(Walk *w, const OpCall *call, SpanFn *fn, const void *context)
+void walk_run(Walk *w, const OpCall *call, WalkSpanFn *fn, const void *context)
 {
     int64_t count = 1;
     for (int i = 0; i < w->rank; i++) count *= w->dim[i];
     if (!count) return;
     merge_dims(w);
-    op_split(call, count, PIECE, run_range, &(Job){ w, fn, context });
+    op_split(call, count, PIECE, run_range, &(WalkJob){ w, fn, context });
 }
 
 /* Elements one by one, both sides with a step; the common case of two steps of one is memcpy's. */
@@ -132,14 +132,14 @@ static void move_elements(void *to, int64_t to_step, const void *from, int64_t f
     }
 }
 
-void walk_gather(const void *move, const Span *s)
+void walk_gather(const void *move, const WalkSpan *s)
 {
     const Move *m = move;
     move_elements((char *)m->to + (size_t)s->out * m->size, 1,
                   (const char *)m->from + s->at[0] * (int64_t)m->size, s->step[0], s->n, m->size);
 }
 
-void walk_scatter(const void *move, const Span *s)
+void walk_scatter(const void *move, const WalkSpan *s)
 {
     const Move *m = move;
     move_elements((char *)m->to + s->at[0] * (int64_t)m->size, s->step[0],

@@ -14,16 +14,16 @@ typedef struct Walk {
     int64_t step[WALK_IN][WALK_RANK]; /* in elements; 0: broadcast */
     int64_t base[WALK_IN];            /* where the first element is read */
 } Walk;
-typedef struct Span {
+typedef struct WalkSpan {
     int64_t out, n;                   /* elements out .. out + n - 1 */
     int64_t at[WALK_IN], step[WALK_IN];
-} Span;
-typedef void SpanFn(const void *context, const Span *);
+} WalkSpan;
+typedef void WalkSpanFn(const void *context, const WalkSpan *);
 
 Walk walk_over(int rank, const int64_t *dim);
 int walk_steps(Walk *, const int64_t *step); /* adds an input by its steps; returns its number */
 int walk_broadcast(Walk *, const Tensor *in);    /* adds an input by NumPy's rules */
-void walk_run(Walk *, const OpCall *, SpanFn *, const void *context);
+void walk_run(Walk *, const OpCall *, WalkSpanFn *, const void *context);
 /* Span functions that move elements: from input 0 to the output, or from the output's place to the
  * place of input 0. */
 typedef struct Move {
@@ -31,8 +31,8 @@ typedef struct Move {
     void *to;
     size_t size;                      /* of an element */
 } Move;
-void walk_gather(const void *move, const Span *);
-void walk_scatter(const void *move, const Span *);
+void walk_gather(const void *move, const WalkSpan *);
+void walk_scatter(const void *move, const WalkSpan *);
 void dense_steps(int rank, const int64_t *dim, int64_t *step); /* of a row-major tensor */
 
 #endif

@@ -29,7 +29,7 @@ const char *member_name(MemberKind kind)
     return member_rows[kind].name;
 }
 
-static uint64_t little(const uint8_t *p, int bytes)
+static uint64_t read_little(const uint8_t *p, int bytes)
 {
     uint64_t n = 0;
     for (int i = 0; i < bytes; i++) n |= (uint64_t)p[i] << (8 * i);
@@ -46,8 +46,8 @@ bool footer_read(Str file, Footer *f)
     if (file.n < FOOTER_BYTES) return false;
     const uint8_t *p = (const uint8_t *)file.p + file.n - FOOTER_BYTES;
     if (memcmp(p, FOOTER_MAGIC, 8) != 0) return false;
-    *f = (Footer){ .version = (uint32_t)little(p + 8, 4), .offset = little(p + 12, 8),
-                   .length = little(p + 20, 8), .flags = (uint32_t)little(p + 28, 4) };
+    *f = (Footer){ .version = (uint32_t)read_little(p + 8, 4), .offset = read_little(p + 12, 8),
+                   .length = read_little(p + 20, 8), .flags = (uint32_t)read_little(p + 28, 4) };
     return true;
 }
 
@@ -71,7 +71,8 @@ bool payload_find(Str *file, Footer *f)
 }
 
 /* The bytes offset .. offset+length of the file before its footer. */
-static bool slice(Str file, uint64_t offset, uint64_t length, const char *what, Str *out, Err *err)
+static bool package_slice(Str file, uint64_t offset, uint64_t length, const char *what, Str *out,
+                          Err *err)
 {
     uint64_t end, limit = file.n - FOOTER_BYTES;
     if (__builtin_add_overflow(offset, length, &end))
@@ -117,15 +118,15 @@ static bool read_artifact(Str bytes, Artifact *a, Err *err)
     return err->code == EF_OK;
 }
 
-static bool read_member(Str file, const Package *p, Str record, MemberKind kind, PackageMember *m,
-                        Err *err)
+static bool package_read_member(Str file, const Package *p, Str record, MemberKind kind,
+                                PackageMember *m, Err *err)
 {
     Artifact a = { 0 };
     if (!read_artifact(record, &a, err)) return within(err, "failed to decode manifest protobuf");
     uint64_t at;
     if (__builtin_add_overflow(p->program_size, a.offset, &at))
         return fail(err, EF_BAD_MODEL, "metadata offset overflow: %s", member_name(kind));
-    if (!slice(file, at, a.length, member_name(kind), &m->bytes, err)) return false;
+    if (!package_slice(file, at, a.length, member_name(kind), &m->bytes, err)) return false;
     if (a.sha256.n != sizeof m->sha256)
         return fail(err, EF_BAD_MODEL, "%s: SHA-256 has %zu bytes, wanted 32", member_name(kind),
                     a.sha256.n);
@@ -152,7 +153,7 @@ static bool read_manifest(Str file, Str manifest, Package *p, Err *err)
         if (w.field == MANIFEST_VERSION && w.type == WIRE_BYTES) p->version = w.bytes;
         if (kind == MEMBER_COUNT || w.type != WIRE_BYTES)
             continue; /* later versions may have more */
-        if (!read_member(file, p, w.bytes, kind, &p->member[kind], err)) return false;
+        if (!package_read_member(file, p, w.bytes, kind, &p->member[kind], err)) return false;
     }
     if (err->code != EF_OK) return within(err, "failed to decode manifest protobuf");
     if (!utf8_valid(p->name) || !utf8_valid(p->version))
@@ -202,7 +203,7 @@ bool package_parse(Str file, Package *p, Err *err)
     Str manifest;
     *p = (Package){ .name = STR(""), .version = STR("") };
     if (!read_footer(&file, &f, err)) return false;
-    if (!slice(file, f.offset, f.length, "manifest", &manifest, err)) return false;
+    if (!package_slice(file, f.offset, f.length, "manifest", &manifest, err)) return false;
     p->program_size = f.offset;
     bool ok = read_manifest(file, manifest, p, err);
     for (MemberKind kind = 0; kind < MEMBER_COUNT && ok; kind++)

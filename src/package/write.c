@@ -9,13 +9,13 @@
 
 enum { STRIDE = 8 << 20 }; /* bytes between two looks at the progress bar */
 
-typedef struct Layout {            /* offsets from the manifest, which lies at a page */
+typedef struct PackageLayout {     /* offsets from the manifest, which lies at a page */
     uint64_t offset[MEMBER_COUNT];
     uint8_t sha256[MEMBER_COUNT][32];
     uint64_t end;                  /* of the members: where the footer goes */
-} Layout;
+} PackageLayout;
 
-static bool present(const PackageMember *m)
+static bool member_is_present(const PackageMember *m)
 {
     return m->bytes.p || m->n_piece;
 }
@@ -32,32 +32,32 @@ static void put_artifact(Buf *manifest, int field, uint64_t offset, uint64_t len
 }
 
 /* Its length does not depend on the offsets: they are fixed64. */
-static void put_manifest(Buf *out, const Package *content, const Layout *at)
+static void put_manifest(Buf *out, const Package *content, const PackageLayout *at)
 {
     wire_put_int(out, MANIFEST_TYPE, content->model_type);
     wire_put_bytes(out, MANIFEST_NAME, content->name);
     wire_put_bytes(out, MANIFEST_VERSION, content->version);
     for (int kind = 0; kind < MEMBER_COUNT; kind++)
-        if (present(&content->member[kind]))
+        if (member_is_present(&content->member[kind]))
             put_artifact(out, member_rows[kind].field, at->offset[kind],
                          content->member[kind].bytes.n, at->sha256[kind]);
 }
 
-static uint64_t boundary(const PackageMember *m)
+static uint64_t member_boundary(const PackageMember *m)
 {
     return m->bytes.n < MEMBER_PAGE ? MEMBER_ALIGN : MEMBER_PAGE;
 }
 
 /* Where everything will stand, and the manifest that says so. */
-static void lay_out(const Package *content, Layout *at, Buf *manifest)
+static void lay_out(const Package *content, PackageLayout *at, Buf *manifest)
 {
-    *at = (Layout){ 0 };
+    *at = (PackageLayout){ 0 };
     put_manifest(manifest, content, at);
     uint64_t end = manifest->n;
     for (int kind = 0; kind < MEMBER_COUNT; kind++) {
         const PackageMember *m = &content->member[kind];
-        if (!present(m)) continue;
-        uint64_t start = ROUND_UP(end, boundary(m));
+        if (!member_is_present(m)) continue;
+        uint64_t start = ROUND_UP(end, member_boundary(m));
         at->offset[kind] = start;
         member_hash(m, at->sha256[kind]);
         end = start + m->bytes.n;
@@ -79,7 +79,7 @@ static bool add_slowly(FileWriter *w, Progress *bar, const void *bytes, size_t n
 }
 
 /* Zeros up to a place in the file; every gap is shorter than the boundary it fills up to. */
-static bool fill_to(FileWriter *w, uint64_t to, Err *err)
+static bool package_fill_to(FileWriter *w, uint64_t to, Err *err)
 {
     static const char zeros[4096];
     while (w->written < to)
@@ -91,19 +91,19 @@ static bool add_member(FileWriter *w, Progress *bar, const PackageMember *m, Err
 {
     uint64_t start = w->written;
     for (size_t i = 0; i < m->n_piece; i++)
-        if (!fill_to(w, start + m->piece[i].offset, err) ||
+        if (!package_fill_to(w, start + m->piece[i].offset, err) ||
             !add_slowly(w, bar, m->piece[i].data, m->piece[i].bytes, err))
             return false;
     if (m->n_piece == 0 && !add_slowly(w, bar, m->bytes.p, m->bytes.n, err)) return false;
-    return fill_to(w, start + m->bytes.n, err);
+    return package_fill_to(w, start + m->bytes.n, err);
 }
 
 static bool add_members(FileWriter *w, Progress *bar, const Package *content, Err *err)
 {
     for (int kind = 0; kind < MEMBER_COUNT; kind++) {
         const PackageMember *m = &content->member[kind];
-        if (!present(m)) continue;
-        if (!writer_align(w, boundary(m), err) || !add_member(w, bar, m, err)) return false;
+        if (!member_is_present(m)) continue;
+        if (!writer_align(w, member_boundary(m), err) || !add_member(w, bar, m, err)) return false;
     }
     return true;
 }
@@ -117,9 +117,9 @@ static bool add_program(FileWriter *w, Progress *bar, const ElfGrown *program, E
 }
 
 /* writer_add, on failure, has already removed what was there. */
-static bool write_all(FileWriter *w, Str program, const Package *content, Err *err)
+static bool package_write_all(FileWriter *w, Str program, const Package *content, Err *err)
 {
-    Layout at;
+    PackageLayout at;
     ElfGrown front;
     Buf manifest = { 0 };
     lay_out(content, &at, &manifest);
@@ -153,7 +153,7 @@ bool package_write(const char *program_path, const char *path, const Package *co
     Arena arena = { 0 };
     FileWriter w;
     bool ok = writer_open(&w, &arena, path, 0755, err) &&
-              write_all(&w, program_part(&program), content, err);
+              package_write_all(&w, program_part(&program), content, err);
     file_unmap(&program);
     arena_free(&arena);
     return ok;

@@ -49,7 +49,7 @@ static int by_pattern(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-static Matcher matcher(Arena *arena, const AddedTokens *added, bool normalized)
+static Matcher added_matcher_new(Arena *arena, const AddedTokens *added, bool normalized)
 {
     Matcher m = { .items = ARRAY(arena, const Added *, added->n) };
     for (size_t i = 0; i < added->n; i++)
@@ -65,7 +65,7 @@ static Matcher matcher(Arena *arena, const AddedTokens *added, bool normalized)
     return m;
 }
 
-static int by_id(const void *a, const void *b)
+static int added_by_id(const void *a, const void *b)
 {
     int32_t x = (*(const Added *const *)a)->id, y = (*(const Added *const *)b)->id;
     return (x > y) - (x < y);
@@ -83,7 +83,7 @@ const Added *added_with_id(const AddedTokens *added, int32_t id)
 }
 
 /* A token whose content or id is already there takes the place of that one. */
-static void put(Arena *arena, AddedTokens *added, Map *contents, Map *ids, Added token)
+static void added_put(Arena *arena, AddedTokens *added, Map *contents, Map *ids, Added token)
 {
     Added *place = map_get(ids, (Str){ (const char *)&token.id, sizeof token.id });
     if (!place) place = &added->items[added->n++];
@@ -92,8 +92,8 @@ static void put(Arena *arena, AddedTokens *added, Map *contents, Map *ids, Added
     map_put(contents, arena, place->content, place);
 }
 
-bool added_load(Arena *arena, const Value *list, const Model *model, const Normalizer *normalizer,
-                AddedTokens *out, Err *err)
+bool added_load(Arena *arena, const Value *list, const TokenModel *model,
+                const Normalizer *normalizer, AddedTokens *out, Err *err)
 {
     if (list && list->kind != V_LIST)
         return fail(err, EF_BAD_MODEL, "added_tokens: found %s, wanted a list",
@@ -110,13 +110,13 @@ bool added_load(Arena *arena, const Value *list, const Model *model, const Norma
         token.id = twin ? twin->id : vocab_find(&model->vocab, token.content);
         if (token.id < 0) token.id = (int32_t)next++;
         if (token.special) map_put(&out->specials, arena, token.content, &out->specials);
-        put(arena, out, &contents, &ids, token);
+        added_put(arena, out, &contents, &ids, token);
     }
     out->by_id = ARRAY(arena, const Added *, out->n);
     for (size_t i = 0; i < out->n; i++) out->by_id[i] = &out->items[i];
-    if (out->n) qsort(out->by_id, out->n, sizeof *out->by_id, by_id);
-    out->raw = matcher(arena, out, false);
-    out->normalized = matcher(arena, out, true);
+    if (out->n) qsort(out->by_id, out->n, sizeof *out->by_id, added_by_id);
+    out->raw = added_matcher_new(arena, out, false);
+    out->normalized = added_matcher_new(arena, out, true);
     return true;
 }
 
@@ -135,7 +135,7 @@ static size_t lower_bound(const Matcher *m, size_t low, size_t high, size_t dept
 }
 
 /* The longest pattern that `text` starts with, or NULL. */
-static const Added *match(const Matcher *m, Str text)
+static const Added *matcher_longest(const Matcher *m, Str text)
 {
     const Added *found = NULL;
     unsigned char b = (unsigned char)text.p[0];
@@ -206,7 +206,7 @@ void added_cut(const Matcher *m, Str text, size_t base, Pieces *out)
     size_t done = 0;           /* end of the last piece */
     size_t blank = 0, run = 0; /* white space that rstrip has found, and its end */
     for (size_t i = 0; m->n && i < text.n && (i = next_start(m, text, i)) < text.n;) {
-        const Added *token = match(m, (Str){ text.p + i, text.n - i });
+        const Added *token = matcher_longest(m, (Str){ text.p + i, text.n - i });
         if (!token) {
             i++;
             continue;

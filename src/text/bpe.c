@@ -29,25 +29,25 @@ static Str char_name(const Bpe *model, Str c, int where, char name[LONGEST_NAME]
     return (Str){ name, n + c.n + tail };
 }
 
-typedef struct Line { /* symbols of a word in the making */
-    Symbol *symbols;
+typedef struct BpeLine { /* symbols of a word in the making */
+    BpeSymbol *symbols;
     size_t n;
     int32_t unknown; /* bytes of the unknown that waits; 0: none does */
-} Line;
+} BpeLine;
 
-static inline void add_symbol(Line *line, int32_t id, uint32_t code, int32_t length)
+static inline void add_symbol(BpeLine *line, int32_t id, uint32_t code, int32_t length)
 {
-    line->symbols[line->n++] = (Symbol){ .id = id, .code = code, .length = length };
+    line->symbols[line->n++] = (BpeSymbol){ .id = id, .code = code, .length = length };
 }
 
-static void add_unknown(const Bpe *model, Line *line)
+static void bpe_add_unknown(const Bpe *model, BpeLine *line)
 {
     if (line->unknown) add_symbol(line, model->unk_id, QUICK_CODES, line->unknown);
     line->unknown = 0;
 }
 
 /* The bytes of a character that is no token, with prefix and suffix; false: not all are tokens. */
-static bool add_bytes(const Bpe *model, Str c, int where, Line *line)
+static bool bpe_add_bytes(const Bpe *model, Str c, int where, BpeLine *line)
 {
     char name[LONGEST_NAME];
     Str bytes = char_name(model, c, where, name);
@@ -58,19 +58,19 @@ static bool add_bytes(const Bpe *model, Str c, int where, Line *line)
     return true;
 }
 
-static bool add_stranger(const Bpe *model, Str c, int where, Line *line, Err *err)
+static bool add_stranger(const Bpe *model, Str c, int where, BpeLine *line, Err *err)
 {
-    if (model->byte_fallback && add_bytes(model, c, where, line)) return true;
+    if (model->byte_fallback && bpe_add_bytes(model, c, where, line)) return true;
     if (!model->has_unk) return true;
     if (model->unk_id < 0)
         return fail(err, EF_BAD_MODEL, "BPE: unknown token \"%.*s\" is not in the vocabulary",
                     STR_ARG(model->unk));
-    if (!model->fuse_unk) add_unknown(model, line);
+    if (!model->fuse_unk) bpe_add_unknown(model, line);
     line->unknown += (int32_t)c.n;
     return true;
 }
 
-static bool add_chars(const Model *self, Str word, Line *line, Err *err)
+static bool add_chars(const TokenModel *self, Str word, BpeLine *line, Err *err)
 {
     const Bpe *model = self->data;
     for (size_t i = 0; i < word.n;) {
@@ -82,19 +82,19 @@ static bool add_chars(const Model *self, Str word, Line *line, Err *err)
         i += n;
         if (id < 0 && !add_stranger(model, c, where, line, err)) return false;
         if (id < 0) continue;
-        add_unknown(model, line);
+        bpe_add_unknown(model, line);
         add_symbol(line, id, code, (int32_t)n);
     }
-    add_unknown(model, line);
+    bpe_add_unknown(model, line);
     return true;
 }
 
-static bool merge_word(const Model *self, Str word, Tokens *out, Err *err)
+static bool merge_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const Bpe *model = self->data;
     size_t most = word.n; /* symbols: a byte each, and affixes that fall back to bytes */
     if (model->byte_fallback) most += word.n * model->prefix.n + model->suffix.n;
-    Line line = { .symbols = (Symbol *)tokens_scratch(out, BPE_SCRATCH * most) };
+    BpeLine line = { .symbols = (BpeSymbol *)tokens_scratch(out, BPE_SCRATCH * most) };
     if (!add_chars(self, word, &line, err)) return false;
     if (line.n == 0) return true;
     bpe_merge(&self->merges, line.symbols, line.n);
@@ -111,7 +111,7 @@ static bool merge_word(const Model *self, Str word, Tokens *out, Err *err)
 }
 
 /* A word of the vocabulary whose outcome is known already. *entry: its place; -1: it is none. */
-static bool is_whole(const Model *self, Str word, int64_t *entry, Tokens *out)
+static bool is_whole(const TokenModel *self, Str word, int64_t *entry, Tokens *out)
 {
     const Bpe *model = self->data;
     Str suffix = model->ignore_merges ? (Str){ 0 } : model->suffix;
@@ -128,7 +128,8 @@ static bool is_whole(const Model *self, Str word, int64_t *entry, Tokens *out)
     return true;
 }
 
-static void note_whole(const Model *self, int64_t entry, Str word, const Tokens *out, size_t first)
+static void note_whole(const TokenModel *self, int64_t entry, Str word, const Tokens *out,
+                       size_t first)
 {
     const Bpe *model = self->data;
     const Token *t = &out->items[first];
@@ -138,7 +139,7 @@ static void note_whole(const Model *self, int64_t entry, Str word, const Tokens 
 }
 
 /* From the cache, from the vocabulary, or merged. */
-static bool find_word(const Model *self, Str word, Tokens *out, Err *err)
+static bool find_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const Bpe *model = self->data;
     size_t first = out->n;
@@ -155,7 +156,8 @@ static bool find_word(const Model *self, Str word, Tokens *out, Err *err)
 }
 
 /* The same for a part of a word, whose tokens are places in the word. */
-static bool find_part(const Model *self, Str word, size_t from, size_t to, Tokens *out, Err *err)
+static bool bpe_find_part(const TokenModel *self, Str word, size_t from, size_t to, Tokens *out,
+                          Err *err)
 {
     size_t first = out->n;
     if (!find_word(self, (Str){ word.p + from, to - from }, out, err)) return false;
@@ -167,7 +169,7 @@ static bool find_part(const Model *self, Str word, size_t from, size_t to, Token
 /* Two characters that no token has side by side will never be merged, nor will anything across
  * them: what is before and what is behind are words of their own. Not between two unknown ones,
  * which may be fused. */
-static bool cut_word(const Model *self, Str word, Tokens *out, Err *err)
+static bool cut_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     uint32_t before, code;
     size_t from = 0, i = (size_t)utf8_take(word.p, &before);
@@ -175,13 +177,13 @@ static bool cut_word(const Model *self, Str word, Tokens *out, Err *err)
         n = (size_t)utf8_take(word.p + i, &code);
         if (bpe_joins(&self->merges, before, code)) continue;
         if (bpe_char(&self->merges.chars, code, 0) < 0) continue;
-        if (!find_part(self, word, from, i, out, err)) return false;
+        if (!bpe_find_part(self, word, from, i, out, err)) return false;
         from = i;
     }
-    return find_part(self, word, from, word.n, out, err);
+    return bpe_find_part(self, word, from, word.n, out, err);
 }
 
-bool bpe_word(const Model *self, Str word, Tokens *out, Err *err)
+bool bpe_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     return self->merges.joins && word.n > WORTH_CUTTING ? cut_word(self, word, out, err)
                                                         : find_word(self, word, out, err);

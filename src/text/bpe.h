@@ -48,7 +48,7 @@ typedef struct Merges {
 enum { QUICK_CODES = 0x144 }; /* characters below: all those of byte-level vocabularies */
 #define RANK_NONE UINT32_MAX
 
-typedef struct Symbol { /* a part of a word, in a list */
+typedef struct BpeSymbol { /* a part of a word, in a list */
     int32_t id;
     union {
         int32_t prev;
@@ -56,7 +56,7 @@ typedef struct Symbol { /* a part of a word, in a list */
     };
     int32_t next;
     int32_t length; /* bytes of the word; 0: merged into another */
-} Symbol;
+} BpeSymbol;
 enum { BPE_SCRATCH = 5 }; /* uint64s that a symbol needs in all */
 
 /* A pair, shuffled; and what it is called in the slot where it belongs. */
@@ -82,7 +82,7 @@ static inline void bit_set(uint64_t *bits, uint64_t at)
 }
 /* Symbols 0 .. n with their codes, as neighbours, in scratch of BPE_SCRATCH * n: merged as far as
  * they go; the list from symbol 0 on is the outcome. */
-void bpe_merge(const Merges *, Symbol *symbols, size_t n);
+void bpe_merge(const Merges *, BpeSymbol *symbols, size_t n);
 
 /* ---- bpe_tables.c ---- */
 /* The table of these pairs, by rank. Ids are at most `greatest`. */

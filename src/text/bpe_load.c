@@ -8,7 +8,7 @@
 enum { WORTH_A_TABLE = 64 }; /* merges */
 
 /* "a b" or ["a", "b"] */
-static bool read_pair(const Value *v, Str pair[2])
+static bool bpe_read_pair(const Value *v, Str pair[2])
 {
     if (v->kind == V_LIST && v->list.n == 2 && v->list.items[0].kind == V_STR &&
         v->list.items[1].kind == V_STR)
@@ -20,7 +20,7 @@ static bool read_pair(const Value *v, Str pair[2])
     return pair[1].n == 0 || !memchr(pair[1].p, ' ', pair[1].n);
 }
 
-static bool merge_of(const Model *self, Str pair[2], Merge *out, Err *err)
+static bool merge_of(const TokenModel *self, Str pair[2], Merge *out, Err *err)
 {
     const Bpe *model = self->data;
     Str tail = pair[1];
@@ -35,8 +35,8 @@ static bool merge_of(const Model *self, Str pair[2], Merge *out, Err *err)
                 STR_ARG(pair[0]), STR_ARG(pair[1]));
 }
 
-static bool read_merges(Arena *arena, const Value *list, const Model *self, Merge **out, size_t *n,
-                        Err *err)
+static bool read_merges(Arena *arena, const Value *list, const TokenModel *self, Merge **out,
+                        size_t *n, Err *err)
 {
     if (!list || list->kind != V_LIST)
         return fail(err, EF_BAD_MODEL, "model: found no \"merges\", wanted a list");
@@ -48,7 +48,7 @@ static bool read_merges(Arena *arena, const Value *list, const Model *self, Merg
         const Value *v = &list->list.items[i];
         Str pair[2];
         if (v->kind == V_STR && str_starts(v->s, "#version")) continue;
-        if (!read_pair(v, pair))
+        if (!bpe_read_pair(v, pair))
             return fail(err, EF_BAD_MODEL, "merges: item %zu is no pair of tokens", i);
         if (!merge_of(self, pair, &(*out)[(*n)++], err)) return false;
     }
@@ -73,7 +73,7 @@ static bool optional_bool(const Value *v, const char *key, bool *out, Err *err)
     return !found || found->kind == V_NULL || member_bool(v, "model", key, out, err);
 }
 
-static bool read_settings(Arena *arena, const Value *v, Bpe *model, Err *err)
+static bool bpe_read_settings(Arena *arena, const Value *v, Bpe *model, Err *err)
 {
     bool has;
     if (value_float(value_get(v, "dropout"), 0) != 0)
@@ -91,7 +91,7 @@ static bool read_settings(Arena *arena, const Value *v, Bpe *model, Err *err)
 
 /* Whether words can be cut where no token has two characters side by side (bpe.c): not where
  * characters leave without a trace, affixes tell places apart, or stand-ins are merged. */
-static bool may_cut(const Model *self, const Merge *list)
+static bool may_cut(const TokenModel *self, const Merge *list)
 {
     const Bpe *model = self->data;
     const Merges *m = &self->merges;
@@ -111,7 +111,7 @@ static bool may_cut(const Model *self, const Merge *list)
     return ok;
 }
 
-static bool build_tables(Arena *arena, const Value *v, Model *out, Err *err)
+static bool build_tables(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     const Bpe *model = out->data;
     Merges *m = &out->merges;
@@ -128,11 +128,11 @@ static bool build_tables(Arena *arena, const Value *v, Model *out, Err *err)
     return ok;
 }
 
-bool bpe_load(Arena *arena, const Value *v, Model *out, Err *err)
+bool bpe_load(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     Bpe *model = NEW(arena, Bpe);
     out->data = model;
-    if (!read_settings(arena, v, model, err) || !model_vocab(arena, v, out, err)) return false;
+    if (!bpe_read_settings(arena, v, model, err) || !model_vocab(arena, v, out, err)) return false;
     model->unk_id = model->has_unk ? vocab_find(&out->vocab, model->unk) : -1;
     model->name = word_cache_model();
     model->whole = ARRAY(arena, uint8_t, out->vocab.n + 1);

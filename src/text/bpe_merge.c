@@ -25,7 +25,7 @@ static inline uint32_t rank_of(const Merges *m, int32_t left, int32_t right)
 }
 
 /* The same for two characters. */
-static inline uint32_t first_rank(const Merges *m, const Symbol *left, const Symbol *right)
+static inline uint32_t first_rank(const Merges *m, const BpeSymbol *left, const BpeSymbol *right)
 {
     if (left->code >= QUICK_CODES || right->code >= QUICK_CODES || !m->quick)
         return rank_of(m, left->id, right->id);
@@ -36,17 +36,17 @@ static inline uint32_t first_rank(const Merges *m, const Symbol *left, const Sym
 /* ---- short words: symbols keep their places, a bit says who is still there ---- */
 enum { SHORT_WORD = 64, LANES = 4, KEY_NONE = INT32_MAX, PLACE_BITS = 6 };
 #define MOST_RANKS ((size_t)1 << (31 - PLACE_BITS))
-typedef int32_t Keys __attribute__((vector_size(4 * LANES)));
+typedef int32_t MergeKeys __attribute__((vector_size(4 * LANES)));
 
-typedef struct Row {
+typedef struct MergeRow {
     union {
         int32_t
             key[SHORT_WORD]; /* rank of a symbol and its next, then the place: the least counts */
-        Keys keys[SHORT_WORD / LANES];
+        MergeKeys keys[SHORT_WORD / LANES];
     };
     int32_t id[SHORT_WORD], length[SHORT_WORD];
     uint64_t alive;
-} Row;
+} MergeRow;
 
 /* What the pair becomes will be asked soon, and lies far away. */
 static inline int32_t key_of(const Merges *m, uint32_t rank, int at)
@@ -56,23 +56,23 @@ static inline int32_t key_of(const Merges *m, uint32_t rank, int at)
     return (int32_t)(rank << PLACE_BITS) | at;
 }
 
-static inline void set_key(const Merges *m, Row *row, int left, int right)
+static inline void set_key(const Merges *m, MergeRow *row, int left, int right)
 {
     row->key[left] = key_of(m, rank_of(m, row->id[left], row->id[right]), left);
 }
 
-static inline int32_t least_key(const Row *row, size_t groups)
+static inline int32_t least_key(const MergeRow *row, size_t groups)
 {
-    Keys least = row->keys[0];
+    MergeKeys least = row->keys[0];
     for (size_t i = 1; i < groups; i++) {
-        Keys less = row->keys[i] < least;
+        MergeKeys less = row->keys[i] < least;
         least = (row->keys[i] & less) | (least & ~less);
     }
     int32_t a = MIN(least[0], least[1]), b = MIN(least[2], least[3]);
     return MIN(a, b);
 }
 
-static inline void join(const Merges *m, Row *row, int32_t key)
+static inline void bpe_join(const Merges *m, MergeRow *row, int32_t key)
 {
     int at = key & (SHORT_WORD - 1);
     uint64_t after = row->alive & ~(((uint64_t)2 << at) - 1);
@@ -87,20 +87,20 @@ static inline void join(const Merges *m, Row *row, int32_t key)
     if (before) set_key(m, row, 63 - __builtin_clzll(before), at);
 }
 
-static void merge_short(const Merges *m, Symbol *symbols, size_t n)
+static void merge_short(const Merges *m, BpeSymbol *symbols, size_t n)
 {
-    Row row;
+    MergeRow row;
     size_t groups = (n + LANES - 1) / LANES;
     for (size_t i = 0; i < n; i++) row.id[i] = symbols[i].id, row.length[i] = symbols[i].length;
     for (size_t i = n - 1; i < groups * LANES; i++) row.key[i] = KEY_NONE;
     for (size_t i = 0; i + 1 < n; i++)
         row.key[i] = key_of(m, first_rank(m, &symbols[i], &symbols[i + 1]), (int)i);
     row.alive = ~(uint64_t)0 >> (64 - n);
-    for (int32_t key; (key = least_key(&row, groups)) != KEY_NONE;) join(m, &row, key);
+    for (int32_t key; (key = least_key(&row, groups)) != KEY_NONE;) bpe_join(m, &row, key);
     int32_t count = 0;
     for (uint64_t left = row.alive; left; left &= left - 1, count++) {
         int at = __builtin_ctzll(left);
-        symbols[count] = (Symbol){ row.id[at], { count - 1 }, count + 1, row.length[at] };
+        symbols[count] = (BpeSymbol){ row.id[at], { count - 1 }, count + 1, row.length[at] };
     }
     symbols[count - 1].next = -1;
 }
@@ -132,14 +132,15 @@ static uint64_t heap_pop(Heap *h)
     return top;
 }
 
-static void push_pair(const Merges *m, Heap *h, const Symbol *symbols, int32_t left, int32_t right)
+static void push_pair(const Merges *m, Heap *h, const BpeSymbol *symbols, int32_t left,
+                      int32_t right)
 {
     if (left < 0 || right < 0) return;
     uint32_t rank = rank_of(m, symbols[left].id, symbols[right].id);
     if (rank != RANK_NONE) heap_push(h, (uint64_t)rank << 32 | (uint32_t)left);
 }
 
-static void merge_long(const Merges *m, Symbol *symbols, size_t n)
+static void merge_long(const Merges *m, BpeSymbol *symbols, size_t n)
 {
     Heap heap = { .items = (uint64_t *)(symbols + n) };
     for (size_t i = 0; i < n; i++) {
@@ -150,9 +151,9 @@ static void merge_long(const Merges *m, Symbol *symbols, size_t n)
     while (heap.n) {
         uint64_t top = heap_pop(&heap);
         int32_t at = (int32_t)(uint32_t)top, id = m->ids[top >> 32];
-        Symbol *left = &symbols[at];
+        BpeSymbol *left = &symbols[at];
         if (left->length == 0 || left->next < 0) continue;
-        Symbol *right = &symbols[left->next];
+        BpeSymbol *right = &symbols[left->next];
         uint32_t now = rank_of(m, left->id, right->id);
         if (now == RANK_NONE || m->ids[now] != id) continue;
         left->id = id;
@@ -165,7 +166,7 @@ static void merge_long(const Merges *m, Symbol *symbols, size_t n)
     }
 }
 
-void bpe_merge(const Merges *m, Symbol *symbols, size_t n)
+void bpe_merge(const Merges *m, BpeSymbol *symbols, size_t n)
 {
     if (n == 1) symbols[0].prev = symbols[0].next = -1;
     else if (n <= SHORT_WORD && m->grow && m->n < MOST_RANKS) merge_short(m, symbols, n);

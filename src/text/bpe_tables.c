@@ -30,7 +30,7 @@ static bool put_pair(const MergeHash *h, MergeSlot *slots, uint64_t *seen, Merge
     return true;
 }
 
-static bool put_pairs(Arena *arena, const Merge *list, Merges *m)
+static bool bpe_put_pairs(Arena *arena, const Merge *list, Merges *m)
 {
     MergeSlot *slots = ARRAY(arena, MergeSlot, (size_t)1 << m->hash.slot_bits);
     uint64_t *seen = ARRAY(arena, uint64_t, merge_seen_words(&m->hash));
@@ -55,7 +55,7 @@ bool bpe_pairs_build(Arena *arena, const Merge *list, int32_t greatest, Merges *
     slots = MAX(slots, 2 * ids - TAG_BITS);
     for (int i = 0; i < TRIES; i++, slots++) {
         if (!merge_hash_make(MAX(ids, slots / 2 + 1), slots, &m->hash)) break;
-        if (put_pairs(arena, list, m)) return true;
+        if (bpe_put_pairs(arena, list, m)) return true;
     }
     return fail(err, EF_UNSUPPORTED, "merges: found %zu pairs that no table holds", m->n);
 }

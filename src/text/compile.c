@@ -33,16 +33,16 @@ enum {
 };
 #define MAGIC 0x34304b544645ull /* "EFTK04" in the order of the machine */
 
-typedef struct Section {
+typedef struct CompiledSection {
     uint64_t at, bytes;
-} Section;
-typedef struct Header {
+} CompiledSection;
+typedef struct CompiledHeader {
     uint64_t magic, total;
-    Section sections[SECTIONS];
+    CompiledSection sections[SECTIONS];
     uint64_t size, longest; /* of the Vocab */
     double least_score;
     uint64_t id_bits; /* of the Merges */
-} Header;
+} CompiledHeader;
 
 /* What an item of each section is, to count them. */
 static const size_t item_size[SECTIONS] = {
@@ -64,11 +64,11 @@ static const size_t item_size[SECTIONS] = {
 };
 
 /* ---- writing ---- */
-static void put(Buf *out, Header *h, int section, const void *bytes, size_t n)
+static void section_put(Buf *out, CompiledHeader *h, int section, const void *bytes, size_t n)
 {
     static const char zeros[64];
     if (out->n % 64) buf_add(out, zeros, 64 - out->n % 64);
-    h->sections[section] = (Section){ out->n, n * item_size[section] };
+    h->sections[section] = (CompiledSection){ out->n, n * item_size[section] };
     buf_add(out, bytes, n * item_size[section]);
 }
 
@@ -76,7 +76,7 @@ static void put(Buf *out, Header *h, int section, const void *bytes, size_t n)
 #define CHARSMAP "precompiled_charsmap"
 
 /* Its place among the maps: [first, count]. */
-static Value take_map(Arena *arena, const Value *normalizer, Buf *maps)
+static Value compile_take_map(Arena *arena, const Value *normalizer, Buf *maps)
 {
     Err ignored;
     Str blob;
@@ -102,7 +102,7 @@ static Value without_maps(Arena *arena, const Value *v, Buf *maps)
         copy = value_map(arena, v->map.n);
         for (size_t i = 0; i < v->map.n; i++) {
             Member m = v->map.items[i];
-            m.value = str_is(m.key, CHARSMAP) ? take_map(arena, v, maps)
+            m.value = str_is(m.key, CHARSMAP) ? compile_take_map(arena, v, maps)
                                               : without_maps(arena, &m.value, maps);
             copy.map.items[copy.map.n++] = m;
         }
@@ -150,16 +150,16 @@ static Value without_tables(Arena *arena, const Value *root, Buf *maps)
     return copy;
 }
 
-static void put_merges(Buf *out, Header *h, const Merges *m)
+static void put_merges(Buf *out, CompiledHeader *h, const Merges *m)
 {
     if (!m->slots) return;
-    put(out, h, MERGE_SLOTS, m->slots, (size_t)1 << m->hash.slot_bits);
-    put(out, h, SEEN, m->seen, merge_seen_words(&m->hash));
-    put(out, h, MERGE_IDS, m->ids, m->n);
-    put(out, h, JOINS, m->joins, m->joins ? (size_t)1 << (58 - m->joins_shift) : 0);
-    put(out, h, QUICK, m->quick, m->quick ? QUICK_CODES * QUICK_CODES : 0);
-    put(out, h, PAGES, m->chars.pages, PLACES * CHAR_PAGES);
-    put(out, h, CHAR_IDS, m->chars.ids, m->chars.n);
+    section_put(out, h, MERGE_SLOTS, m->slots, (size_t)1 << m->hash.slot_bits);
+    section_put(out, h, SEEN, m->seen, merge_seen_words(&m->hash));
+    section_put(out, h, MERGE_IDS, m->ids, m->n);
+    section_put(out, h, JOINS, m->joins, m->joins ? (size_t)1 << (58 - m->joins_shift) : 0);
+    section_put(out, h, QUICK, m->quick, m->quick ? QUICK_CODES * QUICK_CODES : 0);
+    section_put(out, h, PAGES, m->chars.pages, PLACES * CHAR_PAGES);
+    section_put(out, h, CHAR_IDS, m->chars.ids, m->chars.n);
 }
 
 bool tokenizer_compile(const Value *root, Buf *out, Err *err)
@@ -173,7 +173,7 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
         const Merges *m = &t->model.merges;
         const Trie *trie = &t->model.trie;
         Value rest = without_tables(&arena, root, &maps);
-        Header h = { .magic = MAGIC,
+        CompiledHeader h = { .magic = MAGIC,
                      .size = v->size,
                      .longest = v->longest,
                      .least_score = t->model.least_score,
@@ -181,15 +181,15 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
         json_write(&json, &rest);
         out->n = 0;
         buf_add(out, &h, sizeof h);
-        put(out, &h, JSON, json.p, json.n);
-        put(out, &h, POOL, v->pool, v->pool_n);
-        put(out, &h, ENTRIES, v->entries, v->n + 1);
-        put(out, &h, SLOTS, v->slots, (size_t)1 << (64 - v->shift));
-        put(out, &h, BY_ID, v->by_id, v->by_id ? (size_t)(v->greatest + 1) : 0);
+        section_put(out, &h, JSON, json.p, json.n);
+        section_put(out, &h, POOL, v->pool, v->pool_n);
+        section_put(out, &h, ENTRIES, v->entries, v->n + 1);
+        section_put(out, &h, SLOTS, v->slots, (size_t)1 << (64 - v->shift));
+        section_put(out, &h, BY_ID, v->by_id, v->by_id ? (size_t)(v->greatest + 1) : 0);
         put_merges(out, &h, m);
-        put(out, &h, UNITS, trie->units, trie->size);
-        put(out, &h, UNIT_IDS, trie->ids, trie->size);
-        put(out, &h, MAPS, maps.p, maps.n / sizeof(float));
+        section_put(out, &h, UNITS, trie->units, trie->size);
+        section_put(out, &h, UNIT_IDS, trie->ids, trie->size);
+        section_put(out, &h, MAPS, maps.p, maps.n / sizeof(float));
         h.total = out->n;
         memcpy(out->p, &h, sizeof h);
     }
@@ -200,114 +200,115 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
 }
 
 /* ---- reading ---- */
-typedef struct Block {
+typedef struct CompiledBlock {
     const char *p;
-    Header h;
-} Block;
+    CompiledHeader h;
+} CompiledBlock;
 
-static bool broken(Err *err, const char *what)
+static bool compiled_fail(Err *err, const char *what)
 {
     return fail(err, EF_BAD_MODEL, "compiled tokenizer: broken %s", what);
 }
 
-static void *table(const Block *b, int section, size_t *n)
+static void *section_table(const CompiledBlock *b, int section, size_t *n)
 {
     *n = b->h.sections[section].bytes / item_size[section];
     return *n ? (void *)(b->p + b->h.sections[section].at) : NULL; /* nobody writes there */
 }
 
-static bool read_header(Str bytes, Block *b, Err *err)
+static bool compiled_read_header(Str bytes, CompiledBlock *b, Err *err)
 {
     b->p = bytes.p;
-    if (bytes.n < sizeof b->h || (uintptr_t)bytes.p % 8) return broken(err, "header");
+    if (bytes.n < sizeof b->h || (uintptr_t)bytes.p % 8) return compiled_fail(err, "header");
     memcpy(&b->h, bytes.p, sizeof b->h);
     if (b->h.magic != MAGIC && (uint32_t)b->h.magic == (uint32_t)MAGIC) /* "EFTK" */
         return fail(err, EF_UNSUPPORTED,
                     "compiled tokenizer of another version: the package must be built again");
-    if (b->h.magic != MAGIC || b->h.total > bytes.n) return broken(err, "header");
+    if (b->h.magic != MAGIC || b->h.total > bytes.n) return compiled_fail(err, "header");
     for (int i = 0; i < SECTIONS; i++) {
-        Section s = b->h.sections[i];
+        CompiledSection s = b->h.sections[i];
         if (s.at % 64 || s.at > b->h.total || s.bytes > b->h.total - s.at ||
             s.bytes % item_size[i] || s.bytes / item_size[i] > INT32_MAX)
-            return broken(err, "section");
+            return compiled_fail(err, "section");
     }
     return true;
 }
 
 /* log2 of a table of slots; -1: it is no power of two from 16 on. */
-static int bits_of(size_t n)
+static int table_bits(size_t n)
 {
     return n < 16 || n & (n - 1) ? -1 : __builtin_ctzll(n);
 }
 
-static bool map_vocab(const Block *b, Vocab *v, Err *err)
+static bool map_vocab(const CompiledBlock *b, Vocab *v, Err *err)
 {
     size_t entries, slots, ids;
-    v->pool = table(b, POOL, &v->pool_n);
+    v->pool = section_table(b, POOL, &v->pool_n);
     if (!v->pool) v->pool = "";
-    v->entries = table(b, ENTRIES, &entries);
-    v->slots = table(b, SLOTS, &slots);
-    v->by_id = table(b, BY_ID, &ids);
-    if (!entries) return broken(err, "vocabulary");
+    v->entries = section_table(b, ENTRIES, &entries);
+    v->slots = section_table(b, SLOTS, &slots);
+    v->by_id = section_table(b, BY_ID, &ids);
+    if (!entries) return compiled_fail(err, "vocabulary");
     v->n = entries - 1; /* the last one is an end */
     if (!v->by_id) ids = v->n;
     v->greatest = (int32_t)ids - 1;
     v->size = b->h.size;
     v->longest = b->h.longest;
-    v->shift = 64 - bits_of(slots);
+    v->shift = 64 - table_bits(slots);
     return (v->shift <= 64 && v->size <= ids && v->longest <= v->pool_n) ||
-           broken(err, "vocabulary");
+           compiled_fail(err, "vocabulary");
 }
 
-static bool map_merges(const Block *b, Merges *m, Err *err)
+static bool map_merges(const CompiledBlock *b, Merges *m, Err *err)
 {
     size_t slots, seen, joins, quick, pages;
-    m->slots = table(b, MERGE_SLOTS, &slots);
-    m->seen = table(b, SEEN, &seen);
-    m->ids = table(b, MERGE_IDS, &m->n);
-    m->joins = table(b, JOINS, &joins);
-    m->quick = table(b, QUICK, &quick);
-    m->chars.pages = table(b, PAGES, &pages);
-    m->chars.ids = table(b, CHAR_IDS, &m->chars.n);
-    m->joins_shift = 58 - bits_of(joins);
+    m->slots = section_table(b, MERGE_SLOTS, &slots);
+    m->seen = section_table(b, SEEN, &seen);
+    m->ids = section_table(b, MERGE_IDS, &m->n);
+    m->joins = section_table(b, JOINS, &joins);
+    m->quick = section_table(b, QUICK, &quick);
+    m->chars.pages = section_table(b, PAGES, &pages);
+    m->chars.ids = section_table(b, CHAR_IDS, &m->chars.n);
+    m->joins_shift = 58 - table_bits(joins);
     if (!slots) return true;
-    bool ok = merge_hash_make((int)MIN(b->h.id_bits, 64u), bits_of(slots), &m->hash) &&
+    bool ok = merge_hash_make((int)MIN(b->h.id_bits, 64u), table_bits(slots), &m->hash) &&
               seen == merge_seen_words(&m->hash) && pages == PLACES * CHAR_PAGES &&
               (!joins || m->joins_shift <= 58) && (!quick || quick == QUICK_CODES * QUICK_CODES);
-    return ok || broken(err, "merges");
+    return ok || compiled_fail(err, "merges");
 }
 
-static bool map_trie(const Block *b, const Vocab *v, Trie *t, Err *err)
+static bool map_trie(const CompiledBlock *b, const Vocab *v, Trie *t, Err *err)
 {
     size_t units;
-    t->units = table(b, UNITS, &units);
-    t->ids = table(b, UNIT_IDS, &t->size);
-    return (units == t->size && (!units || v->greatest >= 0)) || broken(err, "trie");
+    t->units = section_table(b, UNITS, &units);
+    t->ids = section_table(b, UNIT_IDS, &t->size);
+    return (units == t->size && (!units || v->greatest >= 0)) || compiled_fail(err, "trie");
 }
 
 /* Tables that the kind of the model uses must be there. */
-static bool check_kind(const Model *m, Err *err)
+static bool check_kind(const TokenModel *m, Err *err)
 {
     bool bpe = !strcmp(m->kind->type, "BPE"), unigram = !strcmp(m->kind->type, "Unigram");
-    return ((!bpe || m->merges.slots) && (!unigram || m->trie.units)) || broken(err, "model");
+    return ((!bpe || m->merges.slots) && (!unigram || m->trie.units)) ||
+           compiled_fail(err, "model");
 }
 
 bool tokenizer_map(Arena *arena, Str bytes, Tokenizer **out, Err *err)
 {
-    Block block;
+    CompiledBlock block;
     Tokenizer *t = NEW(arena, Tokenizer);
-    Model *m = &t->model;
+    TokenModel *m = &t->model;
     Value root;
     Str json;
-    if (!read_header(bytes, &block, err) || !map_vocab(&block, &m->vocab, err) ||
+    if (!compiled_read_header(bytes, &block, err) || !map_vocab(&block, &m->vocab, err) ||
         !map_merges(&block, &m->merges, err) || !map_trie(&block, &m->vocab, &m->trie, err))
         return false;
     m->least_score = block.h.least_score;
     m->ready = true;
-    json.p = table(&block, JSON, &json.n);
+    json.p = section_table(&block, JSON, &json.n);
     Arena tree = { 0 };
     size_t n;
-    const float *maps = table(&block, MAPS, &n);
+    const float *maps = section_table(&block, MAPS, &n);
     bool ok = json_parse(&tree, json, &root, err);
     if (ok) put_maps_back(&root, maps, n);
     ok = ok && tokenizer_fill(arena, &root, t, err) && check_kind(m, err);

@@ -9,7 +9,7 @@
 enum { BOS, EOS, UNK, SEP, PAD, CLS, MASK, ROLES };
 static const char *const roles[ROLES] = { "bos", "eos", "unk", "sep", "pad", "cls", "mask" };
 
-typedef struct Work {
+typedef struct ConvertWork {
     Arena *arena;
     const Style *style;
     const Sidecar *side;
@@ -20,24 +20,24 @@ typedef struct Work {
     Spm spm;
     Map ids;     /* token to itself as a Value of its id */
     size_t size; /* first id of added tokens */
-} Work;
+} ConvertWork;
 
 /* ---- settings ---- */
-static const Value *setting(const Work *w, const char *key)
+static const Value *convert_setting(const ConvertWork *w, const char *key)
 {
     const Value *found = value_get(w->side->config, key);
     return found ? found : value_get(w->side->specials, key);
 }
 
-static bool flag(const Work *w, const char *key, bool otherwise)
+static bool convert_flag(const ConvertWork *w, const char *key, bool otherwise)
 {
     return value_bool(value_get(w->side->config, key), otherwise);
 }
 
-static void read_tokens(Work *w)
+static void convert_read_tokens(ConvertWork *w)
 {
     for (int i = 0; i < ROLES; i++) {
-        const Value *v = setting(w, str_format(w->arena, "%s_token", roles[i]));
+        const Value *v = convert_setting(w, str_format(w->arena, "%s_token", roles[i]));
         if (v && v->kind != V_STR && v->kind != V_MAP) v = NULL;
         w->token[i] = v;
         w->name[i] = str_of(w->style->tokens[i]);
@@ -47,7 +47,7 @@ static void read_tokens(Work *w)
 }
 
 /* ---- vocabularies ---- */
-static bool words_vocab(Work *w, Str lines, Err *err)
+static bool words_vocab(ConvertWork *w, Str lines, Err *err)
 {
     size_t n = 0;
     if (!utf8_valid(lines)) return fail(err, EF_BAD_MODEL, "vocab.txt: not valid UTF-8");
@@ -66,7 +66,7 @@ static bool words_vocab(Work *w, Str lines, Err *err)
     return true;
 }
 
-static bool merges_vocab(Work *w, Str json, Str merges, Err *err)
+static bool merges_vocab(ConvertWork *w, Str json, Str merges, Err *err)
 {
     if (!json_parse(w->arena, json, &w->vocab, err)) return within(err, "vocab.json");
     if (w->vocab.kind != V_MAP) return fail(err, EF_BAD_MODEL, "vocab.json: wanted an object");
@@ -85,7 +85,7 @@ static bool merges_vocab(Work *w, Str json, Str merges, Err *err)
     return true;
 }
 
-static Value piece(Arena *arena, Str text, double score)
+static Value convert_piece(Arena *arena, Str text, double score)
 {
     Value v = value_list(arena, 2);
     v.list.items[0] = value_of_str(text), v.list.items[1] = value_of_float(score);
@@ -94,35 +94,37 @@ static Value piece(Arena *arena, Str text, double score)
 
 /* Fairseq models number their tokens anew: these first, then the pieces from `skip` on, then the
  * mask. */
-static void renumber(Work *w, const Value *head, size_t n, size_t skip)
+static void convert_renumber(ConvertWork *w, const Value *head, size_t n, size_t skip)
 {
     size_t rest = w->vocab.list.n > skip ? w->vocab.list.n - skip : 0;
     Value list = value_list(w->arena, n + rest + 1);
     memcpy(list.list.items, head, n * sizeof *head);
     if (rest) memcpy(list.list.items + n, w->vocab.list.items + skip, rest * sizeof *head);
-    list.list.items[n + rest] = piece(w->arena, w->name[MASK], 0);
+    list.list.items[n + rest] = convert_piece(w->arena, w->name[MASK], 0);
     w->vocab = list;
 }
 
-static void renumber_roberta(Work *w)
+static void renumber_roberta(ConvertWork *w)
 {
     static const int order[] = { BOS, PAD, EOS, UNK };
     Value head[4];
-    for (int i = 0; i < 4; i++) head[i] = piece(w->arena, w->name[order[i]], 0);
-    renumber(w, head, 4, 3);
+    for (int i = 0; i < 4; i++) head[i] = convert_piece(w->arena, w->name[order[i]], 0);
+    convert_renumber(w, head, 4, 3);
     w->spm.unk_id = 3;
 }
 
-static void renumber_camembert(Work *w)
+static void renumber_camembert(ConvertWork *w)
 {
-    Value head[] = { piece(w->arena, STR("<s>NOTUSED"), 0), piece(w->arena, w->name[PAD], 0),
-                     piece(w->arena, STR("</s>NOTUSED"), 0), piece(w->arena, w->name[UNK], 0),
-                     piece(w->arena, STR("<unk>NOTUSED"), -100) };
-    renumber(w, head, COUNT(head), 1);
+    Value head[] = { convert_piece(w->arena, STR("<s>NOTUSED"), 0),
+                     convert_piece(w->arena, w->name[PAD], 0),
+                     convert_piece(w->arena, STR("</s>NOTUSED"), 0),
+                     convert_piece(w->arena, w->name[UNK], 0),
+                     convert_piece(w->arena, STR("<unk>NOTUSED"), -100) };
+    convert_renumber(w, head, COUNT(head), 1);
     w->spm.unk_id = 3;
 }
 
-static int64_t find_unknown(const Work *w, int64_t otherwise)
+static int64_t find_unknown(const ConvertWork *w, int64_t otherwise)
 {
     for (size_t i = 0; i < w->vocab.list.n; i++) {
         const Value *v = w->vocab.list.items[i].list.items;
@@ -131,11 +133,11 @@ static int64_t find_unknown(const Work *w, int64_t otherwise)
     return otherwise;
 }
 
-static bool spm_vocab(Work *w, Str bytes, Err *err)
+static bool spm_vocab(ConvertWork *w, Str bytes, Err *err)
 {
     static const struct {
         const char *class;
-        void (*renumber)(Work *);
+        void (*renumber)(ConvertWork *);
         int64_t unk_id; /* -1: as the model says */
     } rows[] = {
         { " XLMRobertaTokenizer ", renumber_roberta, 3 },
@@ -171,7 +173,7 @@ typedef struct AddedRow {
     bool lstrip, rstrip, single_word, normalized, special;
 } AddedRow;
 
-static int64_t id_of(Work *w, Str token)
+static int64_t id_of(ConvertWork *w, Str token)
 {
     if (!w->ids.cap) {
         bool map = w->vocab.kind == V_MAP;
@@ -187,7 +189,7 @@ static int64_t id_of(Work *w, Str token)
     return value_int(map_get(&w->ids, token), -1);
 }
 
-static void put_added(Work *w, Buf *out, AddedRow row)
+static void put_added(ConvertWork *w, Buf *out, AddedRow row)
 {
     if (!row.content.n) return;
     if (id_of(w, row.content) < 0) {
@@ -205,7 +207,7 @@ static void put_added(Work *w, Buf *out, AddedRow row)
                row.special ? "true" : "false");
 }
 
-static AddedRow row_of(const Value *v, AddedRow row)
+static AddedRow convert_row_of(const Value *v, AddedRow row)
 {
     row.content = value_str(value_get(v, "content"), row.content);
     row.lstrip = value_bool(value_get(v, "lstrip"), row.lstrip);
@@ -217,7 +219,7 @@ static AddedRow row_of(const Value *v, AddedRow row)
 }
 
 /* added_tokens_decoder: {"4": {"content": ...}}; by id, so that new ones are numbered alike. */
-static void put_decoder_tokens(Work *w, Buf *out, Map *seen)
+static void put_decoder_tokens(ConvertWork *w, Buf *out, Map *seen)
 {
     const Value *map = value_get(w->side->config, "added_tokens_decoder");
     size_t n = map && map->kind == V_MAP ? map->map.n : 0;
@@ -230,13 +232,13 @@ static void put_decoder_tokens(Work *w, Buf *out, Map *seen)
                 least = id, next = &map->map.items[i].value;
         }
         if (!next) return;
-        AddedRow row = row_of(next, (AddedRow){ 0 });
+        AddedRow row = convert_row_of(next, (AddedRow){ 0 });
         if (row.content.n) map_put(seen, w->arena, row.content, seen);
         put_added(w, out, row);
     }
 }
 
-static void put_pieces(Work *w, Buf *out, Map *seen)
+static void put_pieces(ConvertWork *w, Buf *out, Map *seen)
 {
     enum { CONTROL = 3, USER = 4 };
     for (size_t i = 0; w->spm.types && i < w->spm.vocab.list.n; i++) {
@@ -248,7 +250,7 @@ static void put_pieces(Work *w, Buf *out, Map *seen)
     }
 }
 
-static void put_all_added(Work *w, Buf *out)
+static void put_all_added(ConvertWork *w, Buf *out)
 {
     Map seen = { 0 };
     put_decoder_tokens(w, out, &seen);
@@ -257,7 +259,7 @@ static void put_all_added(Work *w, Buf *out)
         AddedRow row = { .content = w->name[i],
                          .special = true,
                          .lstrip = i == MASK && w->style->eager_mask };
-        if (w->token[i] && w->token[i]->kind == V_MAP) row = row_of(w->token[i], row);
+        if (w->token[i] && w->token[i]->kind == V_MAP) row = convert_row_of(w->token[i], row);
         row.special = true;
         map_put(&seen, w->arena, row.content, &seen);
         put_added(w, out, row);
@@ -266,7 +268,7 @@ static void put_all_added(Work *w, Buf *out)
 }
 
 /* ---- the parts around the model ---- */
-static void put_charsmap(const Work *w, Buf *out, const char *before, const char *after,
+static void put_charsmap(const ConvertWork *w, Buf *out, const char *before, const char *after,
                          const char *none)
 {
     if (!w->spm.charsmap.n) {
@@ -279,32 +281,32 @@ static void put_charsmap(const Work *w, Buf *out, const char *before, const char
 }
 
 #define LOWERCASE "{\"type\":\"Lowercase\"}"
-static bool put_setting(const Work *w, Buf *out, Str name)
+static bool put_setting(const ConvertWork *w, Buf *out, Str name)
 {
     bool deberta = w->style->classes && strstr(w->style->classes, "DebertaV2");
-    bool lower = flag(w, "do_lower_case", !deberta),
-         prefix = flag(w, "add_prefix_space", w->style->kind == FROM_SENTENCEPIECE);
+    bool lower = convert_flag(w, "do_lower_case", !deberta),
+         prefix = convert_flag(w, "add_prefix_space", w->style->kind == FROM_SENTENCEPIECE);
     const Value *strip = value_get(w->side->config, "strip_accents");
     bool known = strip && strip->kind == V_BOOL;
     const struct {
         const char *name, *text;
     } rows[] = {
-        { "chinese", flag(w, "tokenize_chinese_chars", true) ? "true" : "false" },
+        { "chinese", convert_flag(w, "tokenize_chinese_chars", true) ? "true" : "false" },
         { "strip", !known     ? "null"
                    : strip->b ? "true"
                               : "false" },
         { "lower", lower ? "true" : "false" },
         { "prefix", prefix ? "true" : "false" },
-        { "trim", flag(w, "trim_offsets", true) ? "true" : "false" },
+        { "trim", convert_flag(w, "trim_offsets", true) ? "true" : "false" },
         { "scheme", prefix    ? "always"
                     : deberta ? "first"
                               : "never" },
         { "lowercase", lower ? "," LOWERCASE : "" },
         { "first_lowercase", lower ? LOWERCASE "," : "" },
-        { "accents", flag(w, "keep_accents", false)
+        { "accents", convert_flag(w, "keep_accents", false)
                          ? ""
                          : ",{\"type\":\"NFKD\"},{\"type\":\"StripAccents\"}" },
-        { "punctuation", flag(w, "split_by_punct", false)
+        { "punctuation", convert_flag(w, "split_by_punct", false)
                              ? "{\"type\":\"Punctuation\",\"behavior\":\"Isolated\"},"
                              : "" },
         { "bytes", w->spm.byte_fallback ? ",{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}" : "" },
@@ -319,7 +321,7 @@ static bool put_setting(const Work *w, Buf *out, Str name)
     return false;
 }
 
-static bool put_id(Work *w, Buf *out, Str name, Err *err)
+static bool put_id(ConvertWork *w, Buf *out, Str name, Err *err)
 {
     for (int i = 0; i < ROLES; i++) {
         if (!str_is(name, roles[i])) continue;
@@ -331,7 +333,7 @@ static bool put_id(Work *w, Buf *out, Str name, Err *err)
 }
 
 /* Text with its $words and #words filled in. */
-static bool put_text(Work *w, Buf *out, const char *text, Err *err)
+static bool convert_put_text(ConvertWork *w, Buf *out, const char *text, Err *err)
 {
     while (*text) {
         size_t plain = strcspn(text, "$#");
@@ -351,7 +353,7 @@ static bool put_text(Work *w, Buf *out, const char *text, Err *err)
 }
 
 /* ---- the model ---- */
-static Value model_of(Work *w)
+static Value model_of(ConvertWork *w)
 {
     Value m = value_map(w->arena, 12);
     bool words = w->style->kind == FROM_WORDS,
@@ -383,8 +385,8 @@ static Value model_of(Work *w)
 bool convert_tokenizer(Arena *arena, const Style *style, Str bytes, Str merges, const Sidecar *side,
                        Value *out, Err *err)
 {
-    Work w = { .arena = arena, .style = style, .side = side };
-    read_tokens(&w);
+    ConvertWork w = { .arena = arena, .style = style, .side = side };
+    convert_read_tokens(&w);
     bool ok = style->kind == FROM_WORDS    ? words_vocab(&w, bytes, err)
               : style->kind == FROM_MERGES ? merges_vocab(&w, bytes, merges, err)
                                            : spm_vocab(&w, bytes, err);
@@ -393,9 +395,9 @@ bool convert_tokenizer(Arena *arena, const Style *style, Str bytes, Str merges, 
     buf_puts(&text, "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[");
     put_all_added(&w, &text);
     buf_puts(&text, "],");
-    ok = put_text(&w, &text, style->parts, err);
+    ok = convert_put_text(&w, &text, style->parts, err);
     buf_puts(&text, ",\"post_processor\":");
-    ok = ok && put_text(&w, &text, style->processor, err);
+    ok = ok && convert_put_text(&w, &text, style->processor, err);
     buf_puts(&text, ",\"model\":null}");
     Str json = { str_dup(arena, buf_view(&text)), text.n };
     buf_free(&text);

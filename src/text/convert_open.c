@@ -8,7 +8,7 @@
 
 enum { FILE_LIMIT = 1 << 28 };
 
-static const char *beside(Arena *arena, const char *folder, const char *name)
+static const char *convert_path_of(Arena *arena, const char *folder, const char *name)
 {
     const char *file = path_join(arena, folder, str_of(name));
     return file_is(file) ? file : NULL;
@@ -16,9 +16,9 @@ static const char *beside(Arena *arena, const char *folder, const char *name)
 
 static void find_sidecar(Arena *arena, const char *folder, TokenizerFiles *f)
 {
-    f->config = beside(arena, folder, "tokenizer_config.json");
-    f->specials = beside(arena, folder, "special_tokens_map.json");
-    f->added = beside(arena, folder, "added_tokens.json");
+    f->config = convert_path_of(arena, folder, "tokenizer_config.json");
+    f->specials = convert_path_of(arena, folder, "special_tokens_map.json");
+    f->added = convert_path_of(arena, folder, "added_tokens.json");
 }
 
 TokenizerFiles tokenizer_files(Arena *arena, const char *folder)
@@ -28,13 +28,13 @@ TokenizerFiles tokenizer_files(Arena *arena, const char *folder)
                                          "tokenizer.model" };
     TokenizerFiles f = { 0 };
     for (size_t i = 0; i < COUNT(names) && !f.vocab; i++)
-        f.vocab = beside(arena, folder, names[i]);
+        f.vocab = convert_path_of(arena, folder, names[i]);
     find_sidecar(arena, folder, &f);
     return f;
 }
 
 /* A JSON object; *out stays NULL where there is no file. */
-static bool read_object(Arena *arena, const char *file, const Value **out, Err *err)
+static bool convert_read_object(Arena *arena, const char *file, const Value **out, Err *err)
 {
     if (!file) return true;
     Value *v = NEW(arena, Value);
@@ -48,7 +48,7 @@ static bool read_object(Arena *arena, const char *file, const Value **out, Err *
 }
 
 /* What the vocabulary itself tells of the class: a special token as file name. */
-static Str hint(Str name, Str bytes, ConvertKind kind)
+static Str convert_class_hint(Str name, Str bytes, ConvertKind kind)
 {
     static const char *const marks[] = { "<|startoftext|>", "<s>" };
     for (size_t i = 0; i < COUNT(marks) && kind == FROM_MERGES; i++)
@@ -56,18 +56,19 @@ static Str hint(Str name, Str bytes, ConvertKind kind)
     return kind == FROM_WORDS ? STR("vocab.txt") : kind == FROM_MERGES ? STR("vocab.json") : name;
 }
 
-static bool convert(Arena *arena, const TokenizerFiles *f, Str bytes, ConvertKind kind,
-                    const Sidecar *side, Value *out, Err *err)
+static bool convert_bytes(Arena *arena, const TokenizerFiles *f, Str bytes, ConvertKind kind,
+                          const Sidecar *side, Value *out, Err *err)
 {
     Str merges = { 0 };
     const char *file = path_join(arena, path_dir(arena, f->vocab), STR("merges.txt"));
     if (kind == FROM_MERGES && !file_read(arena, file, FILE_LIMIT, &merges, err)) return false;
     Str class = value_str(value_get(side->config, "tokenizer_class"), STR(""));
-    const Style *style = convert_style(class, hint(path_name(f->vocab), bytes, kind), kind);
+    const Style *style =
+        convert_style(class, convert_class_hint(path_name(f->vocab), bytes, kind), kind);
     return convert_tokenizer(arena, style, bytes, merges, side, out, err);
 }
 
-static bool parse(Arena *arena, Str json, const Sidecar *side, Value *out, Err *err)
+static bool convert_parse_json(Arena *arena, Str json, const Sidecar *side, Value *out, Err *err)
 {
     if (!json_parse(arena, json, out, err)) return within(err, "tokenizer.json");
     if (side->config || side->specials || side->added) settings_apply(arena, out, side);
@@ -82,23 +83,25 @@ static bool read_tree(Arena *arena, const TokenizerFiles *f, const Sidecar *side
     bool pieces = str_ends(name, ".model"), words = str_ends(name, ".txt");
     if (!file_read(arena, f->vocab, FILE_LIMIT, &bytes, err)) return false;
     *converted = pieces || words || str_is(name, "vocab.json");
-    if (!*converted) return parse(arena, bytes, side, out, err);
+    if (!*converted) return convert_parse_json(arena, bytes, side, out, err);
     ConvertKind kind = pieces ? FROM_SENTENCEPIECE : words ? FROM_WORDS : FROM_MERGES;
-    return convert(arena, f, bytes, kind, side, out, err) || within(err, "%.*s", STR_ARG(name));
+    return convert_bytes(arena, f, bytes, kind, side, out, err) ||
+           within(err, "%.*s", STR_ARG(name));
 }
 
-static bool read_sidecar(Arena *arena, const TokenizerFiles *f, Sidecar *side, Err *err)
+static bool convert_read_sidecar(Arena *arena, const TokenizerFiles *f, Sidecar *side, Err *err)
 {
-    return read_object(arena, f->config, &side->config, err) &&
-           read_object(arena, f->specials, &side->specials, err) &&
-           read_object(arena, f->added, &side->added, err);
+    return convert_read_object(arena, f->config, &side->config, err) &&
+           convert_read_object(arena, f->specials, &side->specials, err) &&
+           convert_read_object(arena, f->added, &side->added, err);
 }
 
 bool tokenizer_converted(Arena *arena, const TokenizerFiles *f, Value *out, Err *err)
 {
     Sidecar side = { 0 };
     bool converted;
-    if (!read_sidecar(arena, f, &side, err) || !read_tree(arena, f, &side, out, &converted, err))
+    if (!convert_read_sidecar(arena, f, &side, err) ||
+        !read_tree(arena, f, &side, out, &converted, err))
         return false;
     convert_publish(out);
     return true;
@@ -109,7 +112,8 @@ bool tokenizer_tree(Arena *arena, const TokenizerFiles *f, Value *out, Err *err)
     Sidecar side = { 0 };
     const Value *sentence = NULL;
     bool converted;
-    if (!read_sidecar(arena, f, &side, err) || !read_object(arena, f->sentence, &sentence, err) ||
+    if (!convert_read_sidecar(arena, f, &side, err) ||
+        !convert_read_object(arena, f->sentence, &sentence, err) ||
         !read_tree(arena, f, &side, out, &converted, err))
         return false;
     if (converted) settings_common(arena, out, &side);
@@ -139,7 +143,8 @@ bool tokenizer_find(Arena *arena, const char *path, TokenizerFiles *f, Err *err)
                 "%s: found no tokenizer.json, vocab.txt, vocab.json or SentencePiece model", path);
 }
 
-static bool open_files(Arena *tree, Arena *arena, const char *path, Tokenizer **out, Err *err)
+static bool convert_open_files(Arena *tree, Arena *arena, const char *path, Tokenizer **out,
+                               Err *err)
 {
     TokenizerFiles f;
     Value root;
@@ -151,7 +156,7 @@ static bool open_files(Arena *tree, Arena *arena, const char *path, Tokenizer **
 bool tokenizer_open(Arena *arena, const char *path, Tokenizer **out, Err *err)
 {
     Arena tree = { 0 };
-    bool ok = open_files(&tree, arena, path, out, err);
+    bool ok = convert_open_files(&tree, arena, path, out, err);
     arena_free(&tree);
     return ok;
 }

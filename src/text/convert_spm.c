@@ -9,7 +9,7 @@
 
 enum { PIECE_NORMAL = 1, MODEL_UNIGRAM = 1, MODEL_BPE = 2 };
 
-static bool read_piece(Arena *arena, Str bytes, Value *out, uint8_t *type, Err *err)
+static bool spm_read_piece(Arena *arena, Str bytes, Value *out, uint8_t *type, Err *err)
 {
     Str piece = { 0 };
     float score = 0;
@@ -62,7 +62,7 @@ static bool count_pieces(Str bytes, size_t *n, Err *err)
     return err->code == EF_OK;
 }
 
-static bool read_all(Arena *arena, Str bytes, Spm *out, Err *err)
+static bool spm_read_all(Arena *arena, Str bytes, Spm *out, Err *err)
 {
     size_t n;
     if (!count_pieces(bytes, &n, err)) return false;
@@ -72,7 +72,7 @@ static bool read_all(Arena *arena, Str bytes, Spm *out, Err *err)
     for (Wire w = wire_over(bytes); wire_next(&w, err);) {
         if (w.type != WIRE_BYTES) continue;
         Value *piece = w.field == 1 ? &out->vocab.list.items[n] : NULL;
-        bool ok = w.field == 1   ? read_piece(arena, w.bytes, piece, types + n, err)
+        bool ok = w.field == 1   ? spm_read_piece(arena, w.bytes, piece, types + n, err)
                   : w.field == 2 ? read_trainer(w.bytes, out, err)
                   : w.field == 3 ? read_normalizer(w.bytes, out, err)
                                  : true;
@@ -84,7 +84,7 @@ static bool read_all(Arena *arena, Str bytes, Spm *out, Err *err)
 
 bool spm_read(Arena *arena, Str bytes, Spm *out, Err *err)
 {
-    return read_all(arena, bytes, out, err) || within(err, "SentencePiece model");
+    return spm_read_all(arena, bytes, out, err) || within(err, "SentencePiece model");
 }
 
 /* Every cut of a piece into two pieces is a merge; its rank is the piece's id, then the length of

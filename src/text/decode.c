@@ -7,7 +7,7 @@
 /* ---- strings ---- */
 
 /* Every `from` becomes `to`; an empty one stands between all characters, as in the reference. */
-static Str replaced(Arena *arena, Str in, Str from, Str to)
+static Str decode_replaced(Arena *arena, Str in, Str from, Str to)
 {
     Buf out = { .arena = arena };
     size_t done = 0;
@@ -28,12 +28,12 @@ static Str replaced(Arena *arena, Str in, Str from, Str to)
     return buf_view(&out);
 }
 
-static Str copied(Arena *arena, Str s)
+static Str decode_copied(Arena *arena, Str s)
 {
     return (Str){ str_dup(arena, s), s.n };
 }
 
-static Str joined(Arena *arena, const Strings *tokens, Str between)
+static Str decode_joined(Arena *arena, const Strings *tokens, Str between)
 {
     size_t n = tokens->n ? (tokens->n - 1) * between.n : 0;
     for (size_t i = 0; i < tokens->n; i++) n += tokens->items[i].n;
@@ -46,7 +46,7 @@ static Str joined(Arena *arena, const Strings *tokens, Str between)
     return (Str){ p, n };
 }
 
-static Str spaced(Arena *arena, Str s)
+static Str decode_spaced(Arena *arena, Str s)
 {
     char *p = arena_raw(arena, s.n + 1);
     p[0] = ' ';
@@ -54,7 +54,7 @@ static Str spaced(Arena *arena, Str s)
     return (Str){ p, s.n + 1 };
 }
 
-static void become(Arena *arena, Strings *tokens, Str one)
+static void decode_become_one(Arena *arena, Strings *tokens, Str one)
 {
     tokens->items = NEW(arena, Str);
     tokens->items[0] = one;
@@ -69,7 +69,7 @@ static bool is_clean(Str s)
     return true;
 }
 
-static Str cleaned(Arena *arena, Str s)
+static Str decode_clean_up(Arena *arena, Str s)
 {
     static const char *const rows[][2] = {
         { " .", "." },   { " ?", "?" },     { " !", "!" },     { " ,", "," },
@@ -77,7 +77,7 @@ static Str cleaned(Arena *arena, Str s)
         { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
     };
     for (size_t i = 0; !is_clean(s) && i < COUNT(rows); i++)
-        s = replaced(arena, s, str_of(rows[i][0]), str_of(rows[i][1]));
+        s = decode_replaced(arena, s, str_of(rows[i][0]), str_of(rows[i][1]));
     return s;
 }
 
@@ -96,7 +96,7 @@ static bool wordpiece_decoder_load(Arena *arena, const Value *v, Decoder *out, E
     if (!member_str(v, "decoder", "prefix", &prefix, err) ||
         !member_bool(v, "decoder", "cleanup", &a->cleanup, err))
         return false;
-    return a->prefix = copied(arena, prefix), true;
+    return a->prefix = decode_copied(arena, prefix), true;
 }
 
 static void wordpiece_decode(const Decoder *self, Arena *arena, Strings *tokens)
@@ -106,8 +106,8 @@ static void wordpiece_decode(const Decoder *self, Arena *arena, Strings *tokens)
         Str *token = &tokens->items[i], p = a->prefix;
         if (i && token->n >= p.n && (!p.n || !memcmp(token->p, p.p, p.n)))
             *token = (Str){ token->p + p.n, token->n - p.n };
-        else if (i) *token = spaced(arena, *token);
-        if (a->cleanup) *token = cleaned(arena, *token);
+        else if (i) *token = decode_spaced(arena, *token);
+        if (a->cleanup) *token = decode_clean_up(arena, *token);
     }
 }
 
@@ -117,15 +117,15 @@ static bool bpe_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *er
     out->data = a;
     Str suffix;
     if (!member_str(v, "decoder", "suffix", &suffix, err)) return false;
-    return a->prefix = copied(arena, suffix), true;
+    return a->prefix = decode_copied(arena, suffix), true;
 }
 
 static void bpe_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
     const Affixes *a = self->data;
     for (size_t i = 0; i < tokens->n; i++)
-        tokens->items[i] =
-            replaced(arena, tokens->items[i], a->prefix, i + 1 == tokens->n ? STR("") : STR(" "));
+        tokens->items[i] = decode_replaced(arena, tokens->items[i], a->prefix,
+                                           i + 1 == tokens->n ? STR("") : STR(" "));
 }
 
 static bool ctc_load(Arena *arena, const Value *v, Decoder *out, Err *err)
@@ -137,7 +137,7 @@ static bool ctc_load(Arena *arena, const Value *v, Decoder *out, Err *err)
         !member_str(v, "decoder", "word_delimiter_token", &delimiter, err) ||
         !member_bool(v, "decoder", "cleanup", &a->cleanup, err))
         return false;
-    a->prefix = copied(arena, pad), a->delimiter = copied(arena, delimiter);
+    a->prefix = decode_copied(arena, pad), a->delimiter = decode_copied(arena, delimiter);
     return true;
 }
 
@@ -150,8 +150,9 @@ static void ctc_decode(const Decoder *self, Arena *arena, Strings *tokens)
         Str token = tokens->items[i];
         if (i && str_eq(token, last)) continue;
         last = token;
-        token = replaced(arena, token, a->prefix, STR(""));
-        if (a->cleanup) token = replaced(arena, cleaned(arena, token), a->delimiter, STR(" "));
+        token = decode_replaced(arena, token, a->prefix, STR(""));
+        if (a->cleanup)
+            token = decode_replaced(arena, decode_clean_up(arena, token), a->delimiter, STR(" "));
         if (token.n) tokens->items[n++] = token;
     }
     tokens->n = n;
@@ -168,7 +169,7 @@ static int byte_of(uint32_t code) /* -1: no byte is written so */
 }
 
 /* Bytes of what is malformed at p, at most as many as a character could begin with. */
-static size_t malformed(const unsigned char *p, const unsigned char *end)
+static size_t utf8_malformed(const unsigned char *p, const unsigned char *end)
 {
     int more = p[0] >= 0xc2 && p[0] <= 0xdf   ? 1
                : (p[0] & 0xf0) == 0xe0        ? 2
@@ -182,9 +183,9 @@ static size_t malformed(const unsigned char *p, const unsigned char *end)
     return n;
 }
 
-static Str lossy(Arena *arena, Str bytes)
+static Str utf8_lossy(Arena *arena, Str bytes)
 {
-    if (utf8_valid(bytes)) return copied(arena, bytes);
+    if (utf8_valid(bytes)) return decode_copied(arena, bytes);
     Buf out = { .arena = arena };
     const char *p = bytes.p, *end = p + bytes.n;
     while (p < end) {
@@ -192,12 +193,12 @@ static Str lossy(Arena *arena, Str bytes)
         int n = utf8_decode(p, end, &code);
         if (n) buf_add(&out, p, (size_t)n);
         else buf_puts(&out, "\xef\xbf\xbd");
-        p += n ? (size_t)n : malformed((const unsigned char *)p, (const unsigned char *)end);
+        p += n ? (size_t)n : utf8_malformed((const unsigned char *)p, (const unsigned char *)end);
     }
     return buf_view(&out);
 }
 
-static void add_bytes(Buf *out, Str token)
+static void decode_add_bytes(Buf *out, Str token)
 {
     size_t before = out->n;
     uint32_t code;
@@ -217,15 +218,15 @@ static void bytelevel_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
     (void)self;
     Buf out = { .arena = arena };
-    for (size_t i = 0; i < tokens->n; i++) add_bytes(&out, tokens->items[i]);
-    become(arena, tokens, lossy(arena, (Str){ out.n ? out.p : "", out.n }));
+    for (size_t i = 0; i < tokens->n; i++) decode_add_bytes(&out, tokens->items[i]);
+    decode_become_one(arena, tokens, utf8_lossy(arena, (Str){ out.n ? out.p : "", out.n }));
 }
 
 /* ---- Metaspace ---- */
-typedef struct Metaspace {
+typedef struct DecoderMetaspace {
     Str replacement;
     bool prepends;
-} Metaspace;
+} DecoderMetaspace;
 
 static bool one_char(Str s)
 {
@@ -235,14 +236,14 @@ static bool one_char(Str s)
 
 static bool metaspace_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
-    Metaspace *m = NEW(arena, Metaspace);
+    DecoderMetaspace *m = NEW(arena, DecoderMetaspace);
     out->data = m;
     Str replacement;
     if (!member_str(v, "decoder", "replacement", &replacement, err)) return false;
     if (!one_char(replacement))
         return fail(err, EF_BAD_MODEL, "decoder: found \"%.*s\" as replacement, wanted a character",
                     STR_ARG(replacement));
-    m->replacement = copied(arena, replacement);
+    m->replacement = decode_copied(arena, replacement);
     m->prepends = value_bool(value_get(v, "add_prefix_space"), true) &&
                   !str_is(value_str(value_get(v, "prepend_scheme"), STR("always")), "never");
     return true;
@@ -250,14 +251,14 @@ static bool metaspace_decoder_load(Arena *arena, const Value *v, Decoder *out, E
 
 static void metaspace_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
-    const Metaspace *m = self->data;
+    const DecoderMetaspace *m = self->data;
     for (size_t i = 0; i < tokens->n; i++)
-        tokens->items[i] = replaced(arena, tokens->items[i], m->replacement,
-                                    i == 0 && m->prepends ? STR("") : STR(" "));
+        tokens->items[i] = decode_replaced(arena, tokens->items[i], m->replacement,
+                                           i == 0 && m->prepends ? STR("") : STR(" "));
 }
 
 /* ---- ByteFallback, Fuse ---- */
-static int hex_digit(char c)
+static int decode_hex_digit(char c)
 {
     int letter = (c | 32) - 'a';
     if (c >= '0' && c <= '9') return c - '0';
@@ -267,7 +268,7 @@ static int hex_digit(char c)
 static int fallback_byte(Str t) /* of "<0xE9>"; -1: none */
 {
     if (t.n != 6 || memcmp(t.p, "<0x", 3) || t.p[5] != '>') return -1;
-    int high = t.p[3] == '+' ? 0 : hex_digit(t.p[3]), low = hex_digit(t.p[4]);
+    int high = t.p[3] == '+' ? 0 : decode_hex_digit(t.p[3]), low = decode_hex_digit(t.p[4]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
@@ -277,7 +278,7 @@ static size_t flush_bytes(Arena *arena, Buf *bytes, Str *out)
     size_t n = bytes->n;
     if (n == 0) return 0;
     bool valid = utf8_valid(buf_view(bytes));
-    if (valid) out[0] = copied(arena, buf_view(bytes));
+    if (valid) out[0] = decode_copied(arena, buf_view(bytes));
     for (size_t i = 0; !valid && i < n; i++) out[i] = STR("\xef\xbf\xbd");
     bytes->n = 0;
     return valid ? 1 : n;
@@ -305,18 +306,18 @@ static void fallback_decode(const Decoder *self, Arena *arena, Strings *tokens)
 static void fuse_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
     (void)self;
-    become(arena, tokens, joined(arena, tokens, STR("")));
+    decode_become_one(arena, tokens, decode_joined(arena, tokens, STR("")));
 }
 
 /* ---- Strip, Replace ---- */
-typedef struct Strip {
+typedef struct DecoderStrip {
     Str content; /* one character */
     int64_t start, stop;
-} Strip;
+} DecoderStrip;
 
 static bool strip_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
-    Strip *s = NEW(arena, Strip);
+    DecoderStrip *s = NEW(arena, DecoderStrip);
     out->data = s;
     Str content;
     if (!member_str(v, "decoder", "content", &content, err) ||
@@ -326,13 +327,13 @@ static bool strip_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *
     if (!one_char(content))
         return fail(err, EF_BAD_MODEL, "decoder: found \"%.*s\" as content, wanted a character",
                     STR_ARG(content));
-    return s->content = copied(arena, content), true;
+    return s->content = decode_copied(arena, content), true;
 }
 
 static void strip_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
     (void)arena;
-    const Strip *s = self->data;
+    const DecoderStrip *s = self->data;
     size_t n = s->content.n;
     for (size_t i = 0; i < tokens->n; i++) {
         Str *t = &tokens->items[i];
@@ -344,25 +345,25 @@ static void strip_decode(const Decoder *self, Arena *arena, Strings *tokens)
     }
 }
 
-typedef struct Replace {
+typedef struct DecoderReplace {
     Pattern pattern;
     Str content;
-} Replace;
+} DecoderReplace;
 
 static bool replace_decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
-    Replace *r = NEW(arena, Replace);
+    DecoderReplace *r = NEW(arena, DecoderReplace);
     out->data = r;
     Str content;
     if (!pattern_load(arena, value_get(v, "pattern"), "decoder", &r->pattern, err) ||
         !member_str(v, "decoder", "content", &content, err))
         return false;
-    return r->content = copied(arena, content), true;
+    return r->content = decode_copied(arena, content), true;
 }
 
-static Str replace_matches(const Replace *r, Arena *arena, Str token)
+static Str replace_matches(const DecoderReplace *r, Arena *arena, Str token)
 {
-    Search search = { .text = token, .arena = arena };
+    RegexSearch search = { .text = token, .arena = arena };
     Range hit;
     size_t done = 0;
     Buf out = { .arena = arena };
@@ -382,16 +383,16 @@ static void replace_decode(const Decoder *self, Arena *arena, Strings *tokens)
 }
 
 /* ---- Sequence ---- */
-typedef struct Sequence {
+typedef struct DecoderSequence {
     Decoder *items;
     size_t n;
-} Sequence;
+} DecoderSequence;
 
-static bool sequence_load(Arena *arena, const Value *v, Decoder *out, Err *err)
+static bool decode_sequence_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 {
     const Value *list;
     if (!member_list(v, "decoder Sequence", "decoders", &list, err)) return false;
-    Sequence *sequence = NEW(arena, Sequence);
+    DecoderSequence *sequence = NEW(arena, DecoderSequence);
     sequence->n = list->list.n;
     sequence->items = ARRAY(arena, Decoder, sequence->n);
     for (size_t i = 0; i < sequence->n; i++)
@@ -402,7 +403,7 @@ static bool sequence_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 
 static void sequence_decode(const Decoder *self, Arena *arena, Strings *tokens)
 {
-    const Sequence *sequence = self->data;
+    const DecoderSequence *sequence = self->data;
     for (size_t i = 0; i < sequence->n; i++) {
         const Decoder *d = &sequence->items[i];
         if (d->kind) d->kind->run(d, arena, tokens);
@@ -417,7 +418,7 @@ static const DecoderKind kinds[] = {
     { "Fuse", NULL, fuse_decode },
     { "Metaspace", metaspace_decoder_load, metaspace_decode },
     { "Replace", replace_decoder_load, replace_decode },
-    { "Sequence", sequence_load, sequence_decode },
+    { "Sequence", decode_sequence_load, sequence_decode },
     { "Strip", strip_decoder_load, strip_decode },
     { "WordPiece", wordpiece_decoder_load, wordpiece_decode },
 };
@@ -438,9 +439,9 @@ bool decoder_load(Arena *arena, const Value *v, Decoder *out, Err *err)
 Str tokenizer_join(const Tokenizer *t, Str *items, size_t n, Arena *arena)
 {
     Strings tokens = { items, n };
-    if (!t->decoder.kind) return joined(arena, &tokens, STR(" "));
+    if (!t->decoder.kind) return decode_joined(arena, &tokens, STR(" "));
     t->decoder.kind->run(&t->decoder, arena, &tokens);
-    return joined(arena, &tokens, STR(""));
+    return decode_joined(arena, &tokens, STR(""));
 }
 
 bool tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t n, bool skip_special,

@@ -50,7 +50,8 @@ static void cut_and_normalize(const Tokenizer *t, Str part, size_t base, Text *t
 }
 
 /* Ranges within word `index`, at byte `from` of the text, become ranges of the original. */
-static void place(Token *tokens, size_t n, const Text *text, int32_t from, size_t index)
+static void encode_place_tokens(Token *tokens, size_t n, const Text *text, int32_t from,
+                                size_t index)
 {
     const Span *at = text->at + from;
     for (size_t i = 0; i < n; i++) {
@@ -76,7 +77,7 @@ typedef struct Side { /* one of the texts, on its way */
     size_t n;
 } Side;
 
-static bool check_text(Str text, Err *err)
+static bool encode_check_text(Str text, Err *err)
 {
     if (text.n > LONGEST_TEXT)
         return fail(err, EF_TOO_LARGE, "text: found %zu bytes, at most %d can be tokenized", text.n,
@@ -101,8 +102,8 @@ static bool tokenize_part(const Tokenizer *t, Side *side, size_t index, Span par
         if (word.id >= 0) tokens_add_text(out, word.id, 0, n), side->named += n;
         else if (!t->model.kind->word(&t->model, (Str){ text->p + word.from, n }, out, err))
             return false;
-        place(out->items + before, out->n - before, text, (int32_t)word.from,
-              side->split ? index : side->count);
+        encode_place_tokens(out->items + before, out->n - before, text, (int32_t)word.from,
+                            side->split ? index : side->count);
         side->count++;
     }
     return true;
@@ -110,7 +111,7 @@ static bool tokenize_part(const Tokenizer *t, Side *side, size_t index, Span par
 
 /* Ids and offsets of tokens inside one another are as many as the text has bytes; what they are
  * called, together, is the square of that. */
-static bool check_names(const Side *side, Err *err)
+static bool encode_check_names(const Side *side, Err *err)
 {
     if (!side->names || side->named <= MOST_NAMES) return true;
     return fail(err, EF_TOO_LARGE,
@@ -141,7 +142,8 @@ static bool tokenize_slice(const Tokenizer *t, Side *side, size_t from, size_t *
     for (;;) {
         Text text = { .arena = work, .given = original.n, .grown = side->grown };
         Span part = { (int32_t)from, (int32_t)*to };
-        if (!tokenize_part(t, side, 0, part, &text, err) || !check_names(side, err)) return false;
+        if (!tokenize_part(t, side, 0, part, &text, err) || !encode_check_names(side, err))
+            return false;
         if (!text.drifted || *to == original.n) {
             side->grown = text.grown;
             return keep_names(side, &text, tokens), true;
@@ -178,15 +180,15 @@ static bool tokenize_slices(const Tokenizer *t, Side *side, Err *err)
     return ok;
 }
 
-static bool tokenize(const Tokenizer *t, Side *side, size_t index, Err *err)
+static bool encode_tokenize_word(const Tokenizer *t, Side *side, size_t index, Err *err)
 {
     Str original = side->words.items[index];
-    if (!check_text(original, err)) return false;
+    if (!encode_check_text(original, err)) return false;
     if (!side->split && t->slice && original.n > 2 * t->slice)
         return tokenize_slices(t, side, err);
     Span all = { 0, (int32_t)original.n };
     side->text.given += original.n;
-    return tokenize_part(t, side, index, all, &side->text, err) && check_names(side, err);
+    return tokenize_part(t, side, index, all, &side->text, err) && encode_check_names(side, err);
 }
 
 static bool tokenize_all(const Tokenizer *t, Arena *arena, Side *side, size_t enough, Err *err)
@@ -198,7 +200,7 @@ static bool tokenize_all(const Tokenizer *t, Arena *arena, Side *side, size_t en
     tokens_grow(&side->tokens);
     tokens_scratch(&side->tokens, MAX(t->model.scratch, (size_t)SCRATCH));
     for (size_t i = 0; i < side->words.n; i++)
-        if (!tokenize(t, side, i, err)) return false;
+        if (!encode_tokenize_word(t, side, i, err)) return false;
     return true;
 }
 
@@ -255,7 +257,7 @@ static bool truncate_to(Lengths *keep, bool pair, size_t added, const EncodeOpti
 }
 
 /* Windows of `keep` tokens over all `n`, each sharing `stride` with the one before. */
-static size_t slide(size_t n, size_t keep, const EncodeOptions *options, Window *out)
+static size_t encode_slide_windows(size_t n, size_t keep, const EncodeOptions *options, Window *out)
 {
     size_t step = keep - (size_t)options->stride, count = 0;
     for (size_t done = 0; done < n; done += step) {
@@ -269,7 +271,8 @@ static size_t slide(size_t n, size_t keep, const EncodeOptions *options, Window 
     return count;
 }
 
-static bool cut(Arena *arena, Side *side, size_t keep, const EncodeOptions *options, Err *err)
+static bool encode_cut_windows(Arena *arena, Side *side, size_t keep, const EncodeOptions *options,
+                               Err *err)
 {
     size_t n = side->tokens.n;
     if (keep >= n || keep == 0) {
@@ -281,9 +284,9 @@ static bool cut(Arena *arena, Side *side, size_t keep, const EncodeOptions *opti
     if (options->stride < 0 || (size_t)options->stride >= keep)
         return fail(err, EF_INVALID_INPUT, "truncation: found stride %d, wanted one below %zu",
                     options->stride, keep);
-    side->n = slide(n, keep, options, NULL);
+    side->n = encode_slide_windows(n, keep, options, NULL);
     side->windows = arena_raw(arena, side->n * sizeof *side->windows);
-    slide(n, keep, options, side->windows);
+    encode_slide_windows(n, keep, options, side->windows);
     return true;
 }
 
@@ -298,19 +301,19 @@ static bool truncate_sides(Arena *arena, Side sides[2], bool pair, const PostPro
                     options->stride, limit - least, options->max_length, least);
     Lengths keep = { { sides[0].tokens.n, sides[1].tokens.n } };
     return truncate_to(&keep, pair, added, options, err) &&
-           cut(arena, &sides[0], keep.n[0], options, err) &&
-           cut(arena, &sides[1], keep.n[1], options, err);
+           encode_cut_windows(arena, &sides[0], keep.n[0], options, err) &&
+           encode_cut_windows(arena, &sides[1], keep.n[1], options, err);
 }
 
 /* ---- white space off the offsets ---- */
-static bool is_blank(Str text, size_t at, size_t *next)
+static bool encode_is_blank(Str text, size_t at, size_t *next)
 {
     uint32_t code = (unsigned char)text.p[at];
     *next = at + (code < 0x80 ? 1 : (size_t)utf8_take(text.p + at, &code));
     return code == BYTE_SPACE || unicode_record(code)->flags & UNICODE_SPACE;
 }
 
-static size_t before(Str text, size_t at)
+static size_t encode_char_before(Str text, size_t at)
 {
     do at--;
     while (at > 0 && (text.p[at] & 0xc0) == 0x80);
@@ -320,7 +323,7 @@ static size_t before(Str text, size_t at)
 static size_t leading_blanks(Str name)
 {
     size_t count = 0;
-    for (size_t at = 0; at < name.n && is_blank(name, at, &at);) count++;
+    for (size_t at = 0; at < name.n && encode_is_blank(name, at, &at);) count++;
     return count;
 }
 
@@ -328,14 +331,14 @@ static size_t trailing_blanks(Str name)
 {
     size_t count = 0, next;
     for (size_t at = name.n; at > 0; count++) {
-        at = before(name, at);
-        if (!is_blank(name, at, &next)) break;
+        at = encode_char_before(name, at);
+        if (!encode_is_blank(name, at, &next)) break;
     }
     return count;
 }
 
 /* Characters of the name that are blank leave the range, whatever the text has there. */
-static Span trim(Span at, Str name, Str text, bool first, bool prefixed)
+static Span encode_trim_span(Span at, Str name, Str text, bool first, bool prefixed)
 {
     size_t leading = leading_blanks(name), trailing = trailing_blanks(name);
     if (leading == 1 && (first || at.start == 0) && prefixed) leading = 0;
@@ -343,19 +346,19 @@ static Span trim(Span at, Str name, Str text, bool first, bool prefixed)
             at.start++;
         while (at.start < at.end && (text.p[at.start] & 0xc0) == 0x80);
     size_t end = (size_t)at.end;
-    for (; trailing && end > 0; trailing--) end = before(text, end);
+    for (; trailing && end > 0; trailing--) end = encode_char_before(text, end);
     if (trailing == 0) at.end = MAX((int32_t)end, at.start);
     return at;
 }
 
 /* ---- putting it together ---- */
-typedef struct Job {
+typedef struct EncodeJob {
     const Tokenizer *t;
     Arena *arena;
     const Side *sides;
     const Template *template;
     const EncodeOptions *options;
-} Job;
+} EncodeJob;
 
 static void encoding_reserve(Encoding *out, Arena *arena, size_t n, bool tokens)
 {
@@ -366,7 +369,7 @@ static void encoding_reserve(Encoding *out, Arena *arena, size_t n, bool tokens)
     if (tokens) out->tokens = arena_raw(arena, n * sizeof *out->tokens);
 }
 
-static void add_special(Encoding *out, const Part *part)
+static void add_special(Encoding *out, const TemplatePart *part)
 {
     for (size_t i = 0; i < part->n; i++, out->n++) {
         out->ids[out->n] = part->ids[i];
@@ -386,7 +389,7 @@ static Str name_of(const Tokenizer *t, const Side *side, const Token *token)
 }
 
 /* Names and trimmed offsets of the tokens just added, which were those of the window. */
-static void finish_text(const Job *job, const Side *side, Window w, Encoding *out)
+static void finish_text(const EncodeJob *job, const Side *side, Window w, Encoding *out)
 {
     const PostProcessor *post = &job->t->post;
     for (size_t i = w.from, at = out->n - (w.to - w.from); i < w.to; i++, at++) {
@@ -395,13 +398,14 @@ static void finish_text(const Job *job, const Side *side, Window w, Encoding *ou
         Str text = side->words.items[side->split ? token->word : 0];
         Span span = { out->start[at], out->end[at] };
         for (size_t k = 0; k < post->trims; k++)
-            span = trim(span, name, text, i == w.from, post->prefixed[k]);
+            span = encode_trim_span(span, name, text, i == w.from, post->prefixed[k]);
         out->start[at] = span.start, out->end[at] = span.end;
         if (out->tokens) out->tokens[at] = name;
     }
 }
 
-static void add_text(const Job *job, Encoding *out, const Part *part, size_t window)
+static void encode_add_text(const EncodeJob *job, Encoding *out, const TemplatePart *part,
+                            size_t window)
 {
     const Side *side = &job->sides[part->sequence];
     Window w = side->windows[window];
@@ -421,20 +425,20 @@ static void add_text(const Job *job, Encoding *out, const Part *part, size_t win
 }
 
 /* One encoding: of each part of the template that window. */
-static void assemble(const Job *job, const uint32_t *windows, Encoding *out)
+static void encode_assemble(const EncodeJob *job, const uint32_t *windows, Encoding *out)
 {
     const Template *template = job->template;
     size_t n = 0;
     for (size_t i = 0; i < template->n; i++) {
-        const Part *part = &template->parts[i];
+        const TemplatePart *part = &template->parts[i];
         const Window *w = part->sequence < 0 ? NULL : job->sides[part->sequence].windows;
         n += w ? w[windows[i]].to - w[windows[i]].from : part->n;
     }
     *out = (Encoding){ 0 };
     encoding_reserve(out, job->arena, n, job->options->tokens);
     for (size_t i = 0; i < template->n; i++) {
-        const Part *part = &template->parts[i];
-        if (part->sequence >= 0) add_text(job, out, part, windows[i]);
+        const TemplatePart *part = &template->parts[i];
+        if (part->sequence >= 0) encode_add_text(job, out, part, windows[i]);
         else if (!job->options->no_special) add_special(out, part);
     }
 }
@@ -442,8 +446,8 @@ static void assemble(const Job *job, const uint32_t *windows, Encoding *out)
 /* ---- overflow: every choice of windows but the main one, in the order of the reference ---- */
 
 /* The choices for the first k parts become those for k + 1; a row of `parts` windows each. */
-static size_t widen(const uint32_t *rows, size_t n, size_t parts, size_t k, size_t more,
-                    uint32_t *out)
+static size_t encode_widen_choices(const uint32_t *rows, size_t n, size_t parts, size_t k,
+                                   size_t more, uint32_t *out)
 {
     size_t count = 0;
     for (size_t row = 0; row <= n; row++) /* the last one is the main choice: all zero */
@@ -457,7 +461,7 @@ static size_t widen(const uint32_t *rows, size_t n, size_t parts, size_t k, size
     return count;
 }
 
-static bool add_overflow(const Job *job, Encoding *out, Err *err)
+static bool add_overflow(const EncodeJob *job, Encoding *out, Err *err)
 {
     size_t parts = job->template->n, n = 0;
     uint32_t *rows = NULL;
@@ -466,12 +470,12 @@ static bool add_overflow(const Job *job, Encoding *out, Err *err)
         size_t more = s < 0 ? 0 : job->sides[s].n - 1, next = n * (more + 1) + more;
         uint32_t *wider = arena_try(job->arena, next, parts * sizeof *wider, MOST_CHOICES, err);
         if (!wider) return within(err, "overflow");
-        n = widen(rows, n, parts, k, more, wider);
+        n = encode_widen_choices(rows, n, parts, k, more, wider);
         rows = wider;
     }
     out->overflow = ARRAY(job->arena, Encoding, n);
     out->n_overflow = n;
-    for (size_t i = 0; i < n; i++) assemble(job, rows + i * parts, &out->overflow[i]);
+    for (size_t i = 0; i < n; i++) encode_assemble(job, rows + i * parts, &out->overflow[i]);
     return true;
 }
 
@@ -498,16 +502,16 @@ static bool tokenize_sides(const Tokenizer *t, Arena *arena, Side sides[2], bool
     return tokenize_all(t, arena, &sides[0], 0, err) && tokenize_all(t, arena, &sides[1], 0, err);
 }
 
-static bool encode(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
-                   const EncodeOptions *options, Encoding *out, Err *err)
+static bool encode_sides(const Tokenizer *t, Arena *arena, Side sides[2], bool pair,
+                         const EncodeOptions *options, Encoding *out, Err *err)
 {
     EncodeOptions none = { 0 };
     if (!options) options = &none;
     Arena *work = options->work ? options->work : arena;
     if (!tokenize_sides(t, work, sides, pair, options, err)) return false;
     if (!truncate_sides(work, sides, pair, &t->post, options, err)) return false;
-    Job job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
-    assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
+    EncodeJob job = { t, arena, sides, pair ? &t->post.pair : &t->post.single, options };
+    encode_assemble(&job, ARRAY(arena, uint32_t, job.template->n), out);
     for (int s = 0; s < 2; s++)
         out->truncated |= sides[s].windows[0].to - sides[s].windows[0].from < sides[s].tokens.n;
     return !options->overflow || add_overflow(&job, out, err);
@@ -517,7 +521,7 @@ bool tokenizer_encode(const Tokenizer *t, Arena *arena, Str first, const Str *se
                       const EncodeOptions *options, Encoding *out, Err *err)
 {
     Side sides[2] = { { .words = { &first, 1 } }, { .words = { second, second ? 1 : 0 } } };
-    return encode(t, arena, sides, second, options, out, err);
+    return encode_sides(t, arena, sides, second, options, out, err);
 }
 
 bool tokenizer_encode_words(const Tokenizer *t, Arena *arena, Words first, const Words *second,
@@ -525,17 +529,17 @@ bool tokenizer_encode_words(const Tokenizer *t, Arena *arena, Words first, const
 {
     Side sides[2] = { { .words = first, .split = true }, { .split = true } };
     if (second) sides[1].words = *second;
-    return encode(t, arena, sides, second, options, out, err);
+    return encode_sides(t, arena, sides, second, options, out, err);
 }
 
 /* ---- bytes to codepoints ---- */
-typedef struct Place { /* in a text, counted both ways */
+typedef struct WindowPlace { /* in a text, counted both ways */
     size_t byte, chars;
-} Place;
+} WindowPlace;
 typedef struct Walker { /* starts and ends grow each for themselves: tokens may overlap */
     Str text;
     bool plain; /* ASCII: there is nothing to count */
-    Place start, end;
+    WindowPlace start, end;
 } Walker;
 
 static bool is_ascii(Str text)
@@ -548,7 +552,7 @@ static bool is_ascii(Str text)
     return !(high & 0x8080808080808080u);
 }
 
-static int32_t walk_to(Str text, Place *at, int32_t byte)
+static int32_t walk_to(Str text, WindowPlace *at, int32_t byte)
 {
     size_t target = MIN((size_t)byte, text.n);
     for (; at->byte < target; at->byte++) at->chars += (text.p[at->byte] & 0xc0) != 0x80;

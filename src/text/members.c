@@ -2,8 +2,8 @@
  * members.c - see members.h. */
 #include "members.h"
 
-static bool member(const Value *v, const char *where, const char *key, ValueKind kind,
-                   const Value **out, Err *err)
+static bool members_find(const Value *v, const char *where, const char *key, ValueKind kind,
+                         const Value **out, Err *err)
 {
     *out = value_get(v, key);
     if (!*out) return fail(err, EF_BAD_MODEL, "%s: found no \"%s\"", where, key);
@@ -15,21 +15,21 @@ static bool member(const Value *v, const char *where, const char *key, ValueKind
 bool member_str(const Value *v, const char *where, const char *key, Str *out, Err *err)
 {
     const Value *found;
-    if (!member(v, where, key, V_STR, &found, err)) return false;
+    if (!members_find(v, where, key, V_STR, &found, err)) return false;
     return *out = found->s, true;
 }
 
 bool member_bool(const Value *v, const char *where, const char *key, bool *out, Err *err)
 {
     const Value *found;
-    if (!member(v, where, key, V_BOOL, &found, err)) return false;
+    if (!members_find(v, where, key, V_BOOL, &found, err)) return false;
     return *out = found->b, true;
 }
 
 bool member_int(const Value *v, const char *where, const char *key, int64_t *out, Err *err)
 {
     const Value *found;
-    if (!member(v, where, key, V_INT, &found, err)) return false;
+    if (!members_find(v, where, key, V_INT, &found, err)) return false;
     if (found->i < 0)
         return fail(err, EF_BAD_MODEL, "%s: found %lld as \"%s\", wanted 0 or more", where,
                     (long long)found->i, key);
@@ -38,7 +38,7 @@ bool member_int(const Value *v, const char *where, const char *key, int64_t *out
 
 bool member_list(const Value *v, const char *where, const char *key, const Value **out, Err *err)
 {
-    return member(v, where, key, V_LIST, out, err);
+    return members_find(v, where, key, V_LIST, out, err);
 }
 
 bool component_type(const Value *v, const char *where, Str *out, Err *err)

@@ -3,7 +3,7 @@
  * from top to bottom as the reference does. */
 #include "pipeline.h"
 
-static const ModelKind kinds[] = {
+static const TokenModelKind kinds[] = {
     { "BPE", { "vocab", "merges" }, bpe_load, bpe_word },
     { "WordPiece",
       { "vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word" },
@@ -13,13 +13,13 @@ static const ModelKind kinds[] = {
     { "Unigram", { "vocab", "unk_id" }, unigram_load, unigram_word },
 };
 
-Str model_name(const Model *model, int32_t id)
+Str model_name(const TokenModel *model, int32_t id)
 {
     Str name = vocab_name(&model->vocab, id);
     return model->ready && name.p && !utf8_valid(name) ? STR("") : name;
 }
 
-bool model_vocab(Arena *arena, const Value *v, Model *out, Err *err)
+bool model_vocab(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     return out->ready || vocab_load(arena, value_get(v, "vocab"), &out->vocab, err);
 }
@@ -39,14 +39,14 @@ static bool has_members(const Value *v, const char *const *members)
     return !*members;
 }
 
-bool model_load(Arena *arena, const Value *v, Model *out, Err *err)
+bool model_load(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     if (!v || v->kind != V_MAP)
         return fail(err, EF_BAD_MODEL, "found no \"model\", wanted an object");
     Str type = { 0 };
     if (value_get(v, "type") && !component_type(v, "model", &type, err)) return false;
     for (size_t i = 0; i < COUNT(kinds); i++) {
-        const ModelKind *kind = &kinds[i];
+        const TokenModelKind *kind = &kinds[i];
         if (type.p ? !str_is(type, kind->type) : !has_members(v, kind->members)) continue;
         out->kind = kind;
         return kind->load(arena, v, out, err);

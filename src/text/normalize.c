@@ -20,7 +20,7 @@ static uint8_t bert_ascii(const Bert *bert, uint32_t code)
     return (uint8_t)(bert->lower ? code + (uint32_t)record->lower : code);
 }
 
-static bool bert_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
+static bool bert_normalizer_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 {
     Bert *bert = NEW(arena, Bert);
     if (!member_bool(v, "BertNormalizer", "clean_text", &bert->clean, err) ||
@@ -37,7 +37,7 @@ static bool bert_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
     return true;
 }
 
-static void bert_code(const Bert *bert, Rewrite *rewrite, uint32_t code, Span at)
+static void bert_code(const Bert *bert, TextRewrite *rewrite, uint32_t code, Span at)
 {
     uint16_t flags = unicode_record(code)->flags;
     if (bert->clean && flags & UNICODE_DROP) return;
@@ -69,7 +69,7 @@ static size_t bert_run_ascii(const Bert *bert, const Source *in, size_t i, Text 
 static void bert_run(const Normalizer *self, Source in, Text *out)
 {
     const Bert *bert = self->data;
-    Rewrite rewrite = { out, bert->strip, bert->strip ? UNICODE_MN : 0, bert->lower };
+    TextRewrite rewrite = { out, bert->strip, bert->strip ? UNICODE_MN : 0, bert->lower };
     for (size_t i = 0; i < in.text.n;) {
         unsigned char byte = (unsigned char)in.text.p[i];
         if (byte < 0x80 && bert->ascii[byte] != ASCII_DROP) { /* a dropped one does not end marks */
@@ -89,13 +89,13 @@ static void bert_run(const Normalizer *self, Source in, Text *out)
 static void lowercase_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
-    rewrite_source(&(Rewrite){ .out = out, .lower = true }, in);
+    rewrite_source(&(TextRewrite){ .out = out, .lower = true }, in);
 }
 
 static void strip_accents_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
-    rewrite_source(&(Rewrite){ .out = out, .remove = UNICODE_MARK }, in);
+    rewrite_source(&(TextRewrite){ .out = out, .remove = UNICODE_MARK }, in);
 }
 
 Source source_part(Source in, size_t from, size_t to)
@@ -106,13 +106,13 @@ Source source_part(Source in, size_t from, size_t to)
 }
 
 /* ---- Strip: white space at the ends ---- */
-typedef struct Strip {
+typedef struct NormalizerStrip {
     bool left, right;
-} Strip;
+} NormalizerStrip;
 
 static bool strip_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 {
-    Strip *strip = NEW(arena, Strip);
+    NormalizerStrip *strip = NEW(arena, NormalizerStrip);
     out->data = strip;
     return member_bool(v, "Strip", "strip_left", &strip->left, err) &&
            member_bool(v, "Strip", "strip_right", &strip->right, err);
@@ -120,7 +120,7 @@ static bool strip_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 
 static void strip_run(const Normalizer *self, Source in, Text *out)
 {
-    const Strip *strip = self->data;
+    const NormalizerStrip *strip = self->data;
     size_t from = in.text.n, to = 0; /* of what is not white space */
     uint32_t code;
     for (size_t i = 0; i < in.text.n;) {
@@ -226,16 +226,16 @@ void align_add(Aligner *a, uint32_t code, int change)
 }
 
 /* ---- Sequence ---- */
-typedef struct Sequence {
+typedef struct NormalizerSequence {
     Normalizer *items;
     size_t n;
-} Sequence;
+} NormalizerSequence;
 
-static bool sequence_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
+static bool sequence_normalizer_load(Arena *arena, const Value *v, Normalizer *out, Err *err)
 {
     const Value *list;
     if (!member_list(v, "normalizer Sequence", "normalizers", &list, err)) return false;
-    Sequence *sequence = NEW(arena, Sequence);
+    NormalizerSequence *sequence = NEW(arena, NormalizerSequence);
     sequence->n = list->list.n;
     sequence->items = ARRAY(arena, Normalizer, sequence->n);
     for (size_t i = 0; i < sequence->n; i++)
@@ -244,9 +244,9 @@ static bool sequence_load(Arena *arena, const Value *v, Normalizer *out, Err *er
     return true;
 }
 
-static void sequence_run(const Normalizer *self, Source in, Text *out)
+static void sequence_normalizer_run(const Normalizer *self, Source in, Text *out)
 {
-    const Sequence *sequence = self->data;
+    const NormalizerSequence *sequence = self->data;
     for (size_t i = 0; i < sequence->n; i++) {
         Text next = { .arena = out->arena, .given = out->given, .grown = out->grown };
         normalizer_run(&sequence->items[i], in, &next);
@@ -261,7 +261,7 @@ static void sequence_run(const Normalizer *self, Source in, Text *out)
 
 static bool sequence_apart(const Normalizer *self)
 {
-    const Sequence *sequence = self->data;
+    const NormalizerSequence *sequence = self->data;
     for (size_t i = 0; i < sequence->n; i++) {
         const Normalizer *one = &sequence->items[i];
         if (one->kind && !(one->kind->apart && one->kind->apart(one))) return false;
@@ -278,11 +278,11 @@ static bool always_apart(const Normalizer *self)
 
 static bool strip_apart(const Normalizer *self)
 {
-    return !((const Strip *)self->data)->left; /* it would take the space */
+    return !((const NormalizerStrip *)self->data)->left; /* it would take the space */
 }
 
 static const NormalizerKind kinds[] = {
-    { "BertNormalizer", bert_load, bert_run, always_apart },
+    { "BertNormalizer", bert_normalizer_load, bert_run, always_apart },
     { "ByteLevel", NULL, byte_level_run },
     { "Lowercase", NULL, lowercase_run, always_apart },
     { "NFC", NULL, nfc_run, always_apart },
@@ -293,7 +293,7 @@ static const NormalizerKind kinds[] = {
     { "Precompiled", precompiled_load, precompiled_run, precompiled_apart },
     { "Prepend", prepend_load, prepend_run },
     { "Replace", replace_load, replace_run, replace_apart },
-    { "Sequence", sequence_load, sequence_run, sequence_apart },
+    { "Sequence", sequence_normalizer_load, sequence_normalizer_run, sequence_apart },
     { "Strip", strip_load, strip_run, strip_apart },
     { "StripAccents", NULL, strip_accents_run, always_apart },
 };

@@ -47,7 +47,7 @@ static void close_starter(Composer *c)
 }
 
 /* Characters come in canonical order. */
-static void compose(Composer *c, Glyph glyph)
+static void forms_compose_glyph(Composer *c, Glyph glyph)
 {
     if (!c->open && glyph.order) { /* a mark with nothing before it */
         align_add(&c->align, glyph.code, glyph.change);
@@ -72,11 +72,12 @@ static void flush_marks(Composer *c)
 {
     for (uint64_t left = c->orders; left; left &= left - 1)
         for (size_t i = 0; i < c->marks.n; i++)
-            if (c->marks.items[i].order == __builtin_ctzll(left)) compose(c, c->marks.items[i]);
+            if (c->marks.items[i].order == __builtin_ctzll(left))
+                forms_compose_glyph(c, c->marks.items[i]);
     c->marks.n = 0, c->orders = 0;
 }
 
-static void decompose(Composer *c, uint32_t code)
+static void forms_decompose_code(Composer *c, uint32_t code)
 {
     uint32_t parts[UNICODE_LONGEST];
     int n = unicode_decompose(code, c->compatible, parts);
@@ -88,11 +89,11 @@ static void decompose(Composer *c, uint32_t code)
             continue;
         }
         flush_marks(c);
-        compose(c, glyph);
+        forms_compose_glyph(c, glyph);
     }
 }
 
-static size_t character(Str text, size_t i, uint32_t *code)
+static size_t forms_char_at(Str text, size_t i, uint32_t *code)
 {
     if (!(text.p[i] & 0x80)) return *code = (unsigned char)text.p[i], 1;
     return (size_t)utf8_take(text.p + i, code);
@@ -105,7 +106,7 @@ static size_t stable_end(Str text, size_t i, uint16_t unstable)
     size_t last = i;
     while (i < text.n) {
         uint32_t code;
-        size_t length = character(text, i, &code);
+        size_t length = forms_char_at(text, i, &code);
         if (code >= 0x80 && unicode_record(code)->flags & unstable) return last;
         last = i;
         i += length;
@@ -113,7 +114,7 @@ static size_t stable_end(Str text, size_t i, uint16_t unstable)
     return i;
 }
 
-static void composed(Source in, Text *out, bool compatible)
+static void forms_compose_text(Source in, Text *out, bool compatible)
 {
     Composer c = { .align = { .in = in, .out = out }, .compatible = compatible };
     uint16_t unstable = compatible ? UNICODE_NOT_NFKC : UNICODE_NOT_NFC;
@@ -124,9 +125,9 @@ static void composed(Source in, Text *out, bool compatible)
         c.align.next = i;
         uint32_t code;
         do {
-            i += character(in.text, i, &code);
-            decompose(&c, code);
-            if (i < in.text.n) character(in.text, i, &code);
+            i += forms_char_at(in.text, i, &code);
+            forms_decompose_code(&c, code);
+            if (i < in.text.n) forms_char_at(in.text, i, &code);
         } while (i < in.text.n && unicode_record(code)->flags & unstable);
         flush_marks(&c);
         close_starter(&c);
@@ -136,23 +137,23 @@ static void composed(Source in, Text *out, bool compatible)
 void nfc_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
-    composed(in, out, false);
+    forms_compose_text(in, out, false);
 }
 
 void nfkc_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
-    composed(in, out, true);
+    forms_compose_text(in, out, true);
 }
 
 void nfd_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
-    rewrite_source(&(Rewrite){ .out = out, .decompose = true }, in);
+    rewrite_source(&(TextRewrite){ .out = out, .decompose = true }, in);
 }
 
 void nfkd_run(const Normalizer *self, Source in, Text *out)
 {
     (void)self;
-    rewrite_source(&(Rewrite){ .out = out, .decompose = true, .compatible = true }, in);
+    rewrite_source(&(TextRewrite){ .out = out, .decompose = true, .compatible = true }, in);
 }

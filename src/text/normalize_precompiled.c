@@ -134,51 +134,51 @@ static size_t cluster_end(Str text, size_t i)
 /* ---- running ---- */
 enum { WHOLE = 6 }; /* bytes that a cluster must stay below to be looked up as a whole */
 
-typedef struct Writer { /* one character waits: a removal behind it counts with it */
+typedef struct CharsmapWriter { /* one character waits: a removal behind it counts with it */
     Aligner align;
     bool waits;
     uint32_t code;
     int change;
-} Writer;
+} CharsmapWriter;
 
-static void write_code(Writer *w, uint32_t code, int change)
+static void precompiled_write_code(CharsmapWriter *w, uint32_t code, int change)
 {
     if (w->waits) align_add(&w->align, w->code, w->change);
     w->code = code, w->change = change, w->waits = true;
 }
 
-static int count_chars(Str text)
+static int precompiled_count_chars(Str text)
 {
     int n = 0;
     for (size_t i = 0; i < text.n; i++) n += (text.p[i] & 0xc0) != 0x80;
     return n;
 }
 
-static void replace(Writer *w, Str old, Str new)
+static void precompiled_replace(CharsmapWriter *w, Str old, Str new)
 {
-    int had = count_chars(old), has = count_chars(new);
+    int had = precompiled_count_chars(old), has = precompiled_count_chars(new);
     uint32_t code;
     int k = 0;
     for (size_t i = 0; i < new.n; k++) {
         i += (size_t)utf8_take(new.p + i, &code);
-        write_code(w, code, k >= had);
+        precompiled_write_code(w, code, k >= had);
     }
     if (has < had && w->waits) w->change += has - had;
 }
 
-static void write_chars(const Charsmap *map, Writer *w, Str text)
+static void write_chars(const Charsmap *map, CharsmapWriter *w, Str text)
 {
     for (size_t i = 0; i < text.n;) {
         uint32_t code;
         Str part = { text.p + i, (size_t)utf8_take(text.p + i, &code) }, to;
-        if (charsmap_find(map, part, &to)) replace(w, part, to);
-        else write_code(w, code, 0);
+        if (charsmap_find(map, part, &to)) precompiled_replace(w, part, to);
+        else precompiled_write_code(w, code, 0);
         i += part.n;
     }
 }
 
 /* The end of a run of ASCII that stays, without a last one that something may join. */
-static size_t plain_end(const Charsmap *map, Str text, size_t i)
+static size_t precompiled_plain_end(const Charsmap *map, Str text, size_t i)
 {
     size_t start = i;
     while (i < text.n && !(text.p[i] & 0x80) && map->ascii[(unsigned char)text.p[i]]) i++;
@@ -186,7 +186,7 @@ static size_t plain_end(const Charsmap *map, Str text, size_t i)
 }
 
 /* All of it stays. What is in step with the source is copied, but for the last character. */
-static void write_plain(Writer *w, Source in, size_t from, size_t to)
+static void write_plain(CharsmapWriter *w, Source in, size_t from, size_t to)
 {
     if (w->waits) align_add(&w->align, w->code, w->change);
     w->waits = false;
@@ -196,16 +196,16 @@ static void write_plain(Writer *w, Source in, size_t from, size_t to)
         w->align.next = from = to - 1;
         w->align.used = true;
     }
-    for (; from < to; from++) write_code(w, (unsigned char)in.text.p[from], 0);
+    for (; from < to; from++) precompiled_write_code(w, (unsigned char)in.text.p[from], 0);
 }
 
 void precompiled_run(const Normalizer *self, Source in, Text *out)
 {
     const Charsmap *map = self->data;
-    Writer w = { .align = { .in = in, .out = out } };
+    CharsmapWriter w = { .align = { .in = in, .out = out } };
     size_t from = out->n;
     for (size_t i = 0; i < in.text.n && text_may_grow(out, from, in.text.n);) {
-        size_t end = plain_end(map, in.text, i);
+        size_t end = precompiled_plain_end(map, in.text, i);
         if (end > i) {
             write_plain(&w, in, i, end);
             i = end;
@@ -213,7 +213,8 @@ void precompiled_run(const Normalizer *self, Source in, Text *out)
         }
         end = cluster_end(in.text, i);
         Str cluster = { in.text.p + i, end - i }, to;
-        if (cluster.n < WHOLE && charsmap_find(map, cluster, &to)) replace(&w, cluster, to);
+        if (cluster.n < WHOLE && charsmap_find(map, cluster, &to))
+            precompiled_replace(&w, cluster, to);
         else write_chars(map, &w, cluster);
         i = end;
     }

@@ -33,7 +33,7 @@ static Span span_before(const Source *in, size_t end)
 void replace_run(const Normalizer *self, Source in, Text *out)
 {
     const Replace *replace = self->data;
-    Search search = { .text = in.text, .arena = out->arena };
+    RegexSearch search = { .text = in.text, .arena = out->arena };
     Range hit;
     size_t done = 0, from = out->n;
     while (text_may_grow(out, from, in.text.n) && pattern_next(&replace->pattern, &search, &hit)) {

@@ -5,8 +5,8 @@
 enum { MOST_BYTES = 1 << 30 };
 
 /* n values of `size` bytes become n + more; the new ones hold `fill`. */
-static void *widened(Arena *arena, const void *old, size_t n, size_t more, size_t size, bool left,
-                     const void *fill)
+static void *pad_values(Arena *arena, const void *old, size_t n, size_t more, size_t size,
+                        bool left, const void *fill)
 {
     char *p = arena_raw(arena, (n + more) * size);
     if (n) memcpy(p + (left ? more * size : 0), old, n * size);
@@ -14,10 +14,10 @@ static void *widened(Arena *arena, const void *old, size_t n, size_t more, size_
     return p;
 }
 
-static bool pad(Arena *arena, Encoding *e, size_t length, const PadOptions *o, Err *err)
+static bool pad_encoding(Arena *arena, Encoding *e, size_t length, const PadOptions *o, Err *err)
 {
     for (size_t i = 0; i < e->n_overflow; i++)
-        if (!pad(arena, &e->overflow[i], length, o, err)) return false;
+        if (!pad_encoding(arena, &e->overflow[i], length, o, err)) return false;
     if (e->n >= length) return true;
     size_t more = length - e->n, n = e->n;
     if (length > MOST_BYTES / sizeof(Str))
@@ -26,16 +26,18 @@ static bool pad(Arena *arena, Encoding *e, size_t length, const PadOptions *o, E
     int32_t none = -1, nothing = 0;
     uint8_t *ones = arena_raw(arena, n + 1);
     memset(ones, 1, n);
-    e->ids = widened(arena, e->ids, n, more, sizeof *e->ids, o->left, &o->id);
-    e->type_ids = widened(arena, e->type_ids, n, more, sizeof *e->type_ids, o->left, &o->type_id);
-    e->start = widened(arena, e->start, n, more, sizeof *e->start, o->left, &nothing);
-    e->end = widened(arena, e->end, n, more, sizeof *e->end, o->left, &nothing);
-    e->word = widened(arena, e->word, n, more, sizeof *e->word, o->left, &none);
-    e->special = widened(arena, e->special, n, more, 1, o->left, &one);
-    e->sequence = widened(arena, e->sequence, n, more, 1, o->left, &zero);
-    e->attention = widened(arena, e->attention ? e->attention : ones, n, more, 1, o->left, &zero);
+    e->ids = pad_values(arena, e->ids, n, more, sizeof *e->ids, o->left, &o->id);
+    e->type_ids =
+        pad_values(arena, e->type_ids, n, more, sizeof *e->type_ids, o->left, &o->type_id);
+    e->start = pad_values(arena, e->start, n, more, sizeof *e->start, o->left, &nothing);
+    e->end = pad_values(arena, e->end, n, more, sizeof *e->end, o->left, &nothing);
+    e->word = pad_values(arena, e->word, n, more, sizeof *e->word, o->left, &none);
+    e->special = pad_values(arena, e->special, n, more, 1, o->left, &one);
+    e->sequence = pad_values(arena, e->sequence, n, more, 1, o->left, &zero);
+    e->attention =
+        pad_values(arena, e->attention ? e->attention : ones, n, more, 1, o->left, &zero);
     if (e->tokens)
-        e->tokens = widened(arena, e->tokens, n, more, sizeof *e->tokens, o->left, &o->token);
+        e->tokens = pad_values(arena, e->tokens, n, more, sizeof *e->tokens, o->left, &o->token);
     e->n = length;
     return true;
 }
@@ -46,6 +48,6 @@ bool encodings_pad(Arena *arena, Encoding *list, size_t n, const PadOptions *o, 
     for (size_t i = 0; i < n && !o->length; i++) length = MAX(length, list[i].n);
     if (o->multiple && length % o->multiple) length += o->multiple - length % o->multiple;
     for (size_t i = 0; i < n; i++)
-        if (!pad(arena, &list[i], length, o, err)) return false;
+        if (!pad_encoding(arena, &list[i], length, o, err)) return false;
     return true;
 }

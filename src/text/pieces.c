@@ -8,7 +8,7 @@ enum { FIRST_TEXT = 256, FIRST_ITEMS = 64 };
  * it would not end. The longest decomposition of Unicode is elevenfold. */
 enum { GROWS = 64, SPARE = 1 << 20 };
 
-static void *moved(Arena *arena, const void *old, size_t used, size_t size)
+static void *pieces_moved(Arena *arena, const void *old, size_t used, size_t size)
 {
     void *bigger = arena_raw(arena, size);
     if (used) memcpy(bigger, old, used);
@@ -19,8 +19,9 @@ void text_reserve(Text *text, size_t more)
 {
     if (text->p && text->cap - text->n >= more) return;
     size_t cap = MAX(MAX(text->cap * 2, text->n + more), (size_t)FIRST_TEXT);
-    text->p = moved(text->arena, text->p, text->n, cap);
-    text->at = moved(text->arena, text->at, text->n * sizeof *text->at, cap * sizeof *text->at);
+    text->p = pieces_moved(text->arena, text->p, text->n, cap);
+    text->at =
+        pieces_moved(text->arena, text->at, text->n * sizeof *text->at, cap * sizeof *text->at);
     text->cap = cap;
 }
 
@@ -48,7 +49,7 @@ void text_add(Text *text, Source in)
     }
 }
 
-static size_t growth(const Text *text, size_t from, size_t had)
+static size_t pieces_growth(const Text *text, size_t from, size_t had)
 {
     size_t has = text->n - from;
     return has > had ? has - had : 0;
@@ -56,14 +57,14 @@ static size_t growth(const Text *text, size_t from, size_t had)
 
 bool text_may_grow(Text *text, size_t from, size_t had)
 {
-    if (text->grown + growth(text, from, had) <= GROWS * text->given + SPARE) return true;
+    if (text->grown + pieces_growth(text, from, had) <= GROWS * text->given + SPARE) return true;
     text->trouble = "normalizer or pre-tokenizer: it grows to more than 64 times its length";
     return false;
 }
 
 void text_grew(Text *text, size_t from, size_t had)
 {
-    if (text_may_grow(text, from, had)) text->grown += growth(text, from, had);
+    if (text_may_grow(text, from, had)) text->grown += pieces_growth(text, from, had);
 }
 
 void text_add_code(Text *text, uint32_t code, Span span)
@@ -76,7 +77,7 @@ void text_add_code(Text *text, uint32_t code, Span span)
 void pieces_grow(Pieces *pieces)
 {
     size_t cap = MAX(pieces->cap * 2, (size_t)FIRST_ITEMS), item = sizeof *pieces->items;
-    pieces->items = moved(pieces->arena, pieces->items, pieces->n * item, cap * item);
+    pieces->items = pieces_moved(pieces->arena, pieces->items, pieces->n * item, cap * item);
     pieces->cap = cap;
 }
 
@@ -88,7 +89,7 @@ void tokens_grow(Tokens *tokens)
 void tokens_grow_to(Tokens *tokens, size_t cap)
 {
     size_t item = sizeof *tokens->items;
-    tokens->items = moved(tokens->arena, tokens->items, tokens->n * item, cap * item);
+    tokens->items = pieces_moved(tokens->arena, tokens->items, tokens->n * item, cap * item);
     tokens->cap = cap;
 }
 

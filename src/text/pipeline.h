@@ -61,15 +61,15 @@ void pretokenizer_run(const PreTokenizer *, Text *, const Pieces *in, Pieces *ou
 AtSpace pretokenizer_at_space(const PreTokenizer *);
 
 /* ---- models (model.c; wordpiece.c, bpe.c, unigram.c, wordlevel.c) ---- */
-typedef struct Model Model;
-typedef struct ModelKind {
+typedef struct TokenModel TokenModel;
+typedef struct TokenModelKind {
     const char *type;
     const char *members[5]; /* that a file without `type` is known by, NULL-terminated */
-    bool (*load)(Arena *, const Value *, Model *, Err *);
-    bool (*word)(const Model *, Str word, Tokens *out, Err *); /* tokens of one word */
-} ModelKind;
-struct Model {
-    const ModelKind *kind;
+    bool (*load)(Arena *, const Value *, TokenModel *, Err *);
+    bool (*word)(const TokenModel *, Str word, Tokens *out, Err *); /* tokens of one word */
+} TokenModelKind;
+struct TokenModel {
+    const TokenModelKind *kind;
     Vocab vocab;
     Merges merges;      /* of BPE */
     Trie trie;          /* of Unigram */
@@ -78,18 +78,19 @@ struct Model {
     size_t scratch; /* items that `word` wants in Tokens.scratch */
     const void *data;
 };
-bool model_load(Arena *, const Value *, Model *, Err *);
-bool wordpiece_load(Arena *, const Value *, Model *, Err *);
-bool wordpiece_word(const Model *, Str word, Tokens *out, Err *);
-bool bpe_load(Arena *, const Value *, Model *, Err *);
-bool bpe_word(const Model *, Str word, Tokens *out, Err *);
-bool unigram_load(Arena *, const Value *, Model *, Err *);
-bool unigram_word(const Model *, Str word, Tokens *out, Err *);
-bool wordlevel_load(Arena *, const Value *, Model *, Err *);
-bool wordlevel_word(const Model *, Str word, Tokens *out, Err *);
+bool model_load(Arena *, const Value *, TokenModel *, Err *);
+bool wordpiece_load(Arena *, const Value *, TokenModel *, Err *);
+bool wordpiece_word(const TokenModel *, Str word, Tokens *out, Err *);
+bool bpe_load(Arena *, const Value *, TokenModel *, Err *);
+bool bpe_word(const TokenModel *, Str word, Tokens *out, Err *);
+bool unigram_load(Arena *, const Value *, TokenModel *, Err *);
+bool unigram_word(const TokenModel *, Str word, Tokens *out, Err *);
+bool wordlevel_load(Arena *, const Value *, TokenModel *, Err *);
+bool wordlevel_word(const TokenModel *, Str word, Tokens *out, Err *);
 /* What the model calls an id; empty where a mapped table is broken. p NULL: no such id. */
-Str model_name(const Model *, int32_t id);
-bool model_vocab(Arena *, const Value *, Model *, Err *); /* of the member "vocab", unless ready */
+Str model_name(const TokenModel *, int32_t id);
+bool model_vocab(Arena *, const Value *, TokenModel *,
+                 Err *); /* of the member "vocab", unless ready */
 /* Ids of "<0x00>" to "<0xFF>"; -1: not in the vocabulary. */
 void model_bytes(const Vocab *, int32_t bytes[256]);
 
@@ -115,22 +116,22 @@ typedef struct AddedTokens {
     Matcher raw, normalized; /* looked for before and after the normalizer */
     Map specials;            /* contents of those with `special` */
 } AddedTokens;
-bool added_load(Arena *, const Value *list, const Model *, const Normalizer *, AddedTokens *,
+bool added_load(Arena *, const Value *list, const TokenModel *, const Normalizer *, AddedTokens *,
                 Err *);
 const Added *added_with_id(const AddedTokens *, int32_t id); /* NULL: none */
 /* Cuts a text into pieces at the tokens found; `base` is added to the ranges. */
 void added_cut(const Matcher *, Str text, size_t base, Pieces *out);
 
 /* ---- post-processors (postprocess.c) ---- */
-typedef struct Part { /* one of the texts, or special tokens */
+typedef struct TemplatePart { /* one of the texts, or special tokens */
     int sequence;     /* 0, 1; -1: the ids below */
     int32_t type_id;
     const int32_t *ids;
     const Str *tokens; /* what the ids are called here */
     size_t n;
-} Part;
+} TemplatePart;
 typedef struct Template {
-    Part *parts;
+    TemplatePart *parts;
     size_t n;
     size_t added; /* special tokens in all */
 } Template;
@@ -176,7 +177,7 @@ size_t slice_end(Str text, size_t from, size_t least);
 struct Tokenizer {
     Normalizer normalizer;
     PreTokenizer pretokenizer;
-    Model model;
+    TokenModel model;
     AddedTokens added;
     PostProcessor post;
     size_t size; /* ids are below */

@@ -3,12 +3,12 @@
  * the type ids of all. Every kind becomes two templates, one for a text and one for a pair. */
 #include "pipeline.h"
 
-static Part text_part(int sequence, int64_t type_id)
+static TemplatePart text_part(int sequence, int64_t type_id)
 {
-    return (Part){ .sequence = sequence, .type_id = (int32_t)type_id };
+    return (TemplatePart){ .sequence = sequence, .type_id = (int32_t)type_id };
 }
 
-static bool check_id(int64_t id, const char *what, Err *err)
+static bool postprocess_check_id(int64_t id, const char *what, Err *err)
 {
     if (id >= 0 && id <= INT32_MAX) return true;
     return fail(err, EF_BAD_MODEL, "post_processor: found %s %lld", what, (long long)id);
@@ -24,7 +24,7 @@ static bool only_template(PostProcessor *out, Err *err)
 }
 
 /* ---- TemplateProcessing ---- */
-static bool special_names(Arena *arena, const Value *names, Part *out, Err *err)
+static bool special_names(Arena *arena, const Value *names, TemplatePart *out, Err *err)
 {
     Str *copy = ARRAY(arena, Str, out->n);
     out->tokens = copy;
@@ -38,7 +38,7 @@ static bool special_names(Arena *arena, const Value *names, Part *out, Err *err)
     return true;
 }
 
-static bool special_part(Arena *arena, const Value *specials, Str name, Part *out, Err *err)
+static bool special_part(Arena *arena, const Value *specials, Str name, TemplatePart *out, Err *err)
 {
     const Value *ids = NULL, *names = NULL;
     for (size_t i = 0; specials && specials->kind == V_MAP && i < specials->map.n; i++)
@@ -52,7 +52,7 @@ static bool special_part(Arena *arena, const Value *specials, Str name, Part *ou
     int32_t *copy = ARRAY(arena, int32_t, ids->list.n);
     for (size_t i = 0; i < ids->list.n; i++) {
         int64_t id = value_int(&ids->list.items[i], -1);
-        if (!check_id(id, "token id", err)) return false;
+        if (!postprocess_check_id(id, "token id", err)) return false;
         copy[i] = (int32_t)id;
     }
     out->sequence = -1;
@@ -61,8 +61,8 @@ static bool special_part(Arena *arena, const Value *specials, Str name, Part *ou
     return special_names(arena, names, out, err);
 }
 
-static bool template_part(Arena *arena, const Value *piece, const Value *specials, Part *out,
-                          Err *err)
+static bool template_part(Arena *arena, const Value *piece, const Value *specials,
+                          TemplatePart *out, Err *err)
 {
     const Value *special = value_get(piece, "SpecialToken"), *text = value_get(piece, "Sequence");
     const Value *v = special ? special : text;
@@ -74,7 +74,7 @@ static bool template_part(Arena *arena, const Value *piece, const Value *special
                     "\"Sequence\" or \"SpecialToken\"");
     if (!member_str(v, "post_processor", "id", &id, err) ||
         !member_int(v, "post_processor", "type_id", &type_id, err) ||
-        !check_id(type_id, "type id", err))
+        !postprocess_check_id(type_id, "type id", err))
         return false;
     *out = text_part(str_is(id, "B"), type_id);
     if (special) return special_part(arena, specials, id, out, err);
@@ -88,7 +88,7 @@ static bool read_template(Arena *arena, const Value *v, const char *key, Templat
     const Value *list;
     if (!member_list(v, "post_processor", key, &list, err)) return false;
     out->n = list->list.n;
-    out->parts = ARRAY(arena, Part, out->n);
+    out->parts = ARRAY(arena, TemplatePart, out->n);
     for (size_t i = 0; i < out->n; i++) {
         if (!template_part(arena, &list->list.items[i], value_get(v, "special_tokens"),
                            &out->parts[i], err))
@@ -110,29 +110,29 @@ static bool template_load(Arena *arena, const Value *v, PostProcessor *out, Err 
 }
 
 /* ---- BertProcessing: [CLS] A [SEP] B [SEP] ---- */
-static bool bert_part(Arena *arena, const Value *v, const char *key, int32_t type_id, Part *out,
-                      Err *err)
+static bool bert_part(Arena *arena, const Value *v, const char *key, int32_t type_id,
+                      TemplatePart *out, Err *err)
 {
     const Value *pair; /* ["[SEP]", 102] */
     if (!member_list(v, "post_processor", key, &pair, err)) return false;
     int64_t id = pair->list.n == 2 ? value_int(&pair->list.items[1], -1) : -1;
-    if (!check_id(id, "token id", err)) return false;
+    if (!postprocess_check_id(id, "token id", err)) return false;
     int32_t *ids = NEW(arena, int32_t);
     Str *name = NEW(arena, Str), text = value_str(&pair->list.items[0], STR(""));
     *ids = (int32_t)id;
     *name = (Str){ str_dup(arena, text), text.n };
-    *out = (Part){ -1, type_id, ids, name, 1 };
+    *out = (TemplatePart){ -1, type_id, ids, name, 1 };
     return true;
 }
 
-static bool bert_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+static bool bert_post_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
-    Part cls, sep, end;
+    TemplatePart cls, sep, end;
     if (!only_template(out, err) || !bert_part(arena, v, "cls", 0, &cls, err) ||
         !bert_part(arena, v, "sep", 0, &sep, err) || !bert_part(arena, v, "sep", 1, &end, err))
         return false;
-    Part parts[] = { cls, text_part(0, 0), sep, text_part(1, 1), end };
-    Part *copy = memcpy(ARRAY(arena, Part, COUNT(parts)), parts, sizeof parts);
+    TemplatePart parts[] = { cls, text_part(0, 0), sep, text_part(1, 1), end };
+    TemplatePart *copy = memcpy(ARRAY(arena, TemplatePart, COUNT(parts)), parts, sizeof parts);
     out->single = (Template){ copy, 3, 2 };
     out->pair = (Template){ copy, 5, 3 };
     return true;
@@ -154,12 +154,12 @@ static bool bytelevel_load(Arena *arena, const Value *v, PostProcessor *out, Err
 
 static bool roberta_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
-    Part cls, sep;
+    TemplatePart cls, sep;
     if (!only_template(out, err) || !bytelevel_load(arena, v, out, err) ||
         !bert_part(arena, v, "cls", 0, &cls, err) || !bert_part(arena, v, "sep", 0, &sep, err))
         return false;
-    Part parts[] = { cls, text_part(0, 0), sep, sep, text_part(1, 0), sep };
-    Part *copy = memcpy(ARRAY(arena, Part, COUNT(parts)), parts, sizeof parts);
+    TemplatePart parts[] = { cls, text_part(0, 0), sep, sep, text_part(1, 0), sep };
+    TemplatePart *copy = memcpy(ARRAY(arena, TemplatePart, COUNT(parts)), parts, sizeof parts);
     out->single = (Template){ copy, 3, 2 };
     out->pair = (Template){ copy, 6, 4 };
     out->flat = true;
@@ -169,7 +169,7 @@ static bool roberta_load(Arena *arena, const Value *v, PostProcessor *out, Err *
 /* ---- Sequence ---- */
 static bool load_one(Arena *arena, const Value *v, PostProcessor *out, Err *err);
 
-static bool sequence_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
+static bool sequence_post_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
     const Value *list;
     if (!member_list(v, "post_processor Sequence", "processors", &list, err)) return false;
@@ -179,8 +179,10 @@ static bool sequence_load(Arena *arena, const Value *v, PostProcessor *out, Err 
 }
 
 static const PostProcessorKind kinds[] = {
-    { "BertProcessing", bert_load },         { "ByteLevel", bytelevel_load },
-    { "RobertaProcessing", roberta_load },   { "Sequence", sequence_load },
+    { "BertProcessing", bert_post_load },
+    { "ByteLevel", bytelevel_load },
+    { "RobertaProcessing", roberta_load },
+    { "Sequence", sequence_post_load },
     { "TemplateProcessing", template_load },
 };
 
@@ -195,7 +197,7 @@ static bool load_one(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 
 bool postprocessor_load(Arena *arena, const Value *v, PostProcessor *out, Err *err)
 {
-    Part *parts = ARRAY(arena, Part, 2); /* just the texts, unless one says more */
+    TemplatePart *parts = ARRAY(arena, TemplatePart, 2); /* just the texts, unless one says more */
     parts[1] = text_part(1, 1);
     out->single = (Template){ parts, 1, 0 };
     out->pair = (Template){ parts, 2, 0 };

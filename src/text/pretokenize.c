@@ -6,20 +6,20 @@
 
 #include "unicode.h"
 
-typedef enum { CUT_REMOVE, CUT_ALONE, CUT_RUN, CUT_OTHER_RUN } Cut;
-typedef Cut CutOf(uint16_t flags);
+typedef enum { CUT_REMOVE, CUT_ALONE, CUT_RUN, CUT_OTHER_RUN } CutKind;
+typedef CutKind CutOf(uint16_t flags);
 
-static Cut bert_cut(uint16_t flags)
+static CutKind bert_cut(uint16_t flags)
 {
     return flags & UNICODE_SPACE ? CUT_REMOVE : flags & UNICODE_PUNCT ? CUT_ALONE : CUT_RUN;
 }
 
-static Cut whitespace_cut(uint16_t flags) /* \w+|[^\w\s]+ */
+static CutKind whitespace_cut(uint16_t flags) /* \w+|[^\w\s]+ */
 {
     return flags & UNICODE_WORD ? CUT_RUN : flags & UNICODE_SPACE ? CUT_REMOVE : CUT_OTHER_RUN;
 }
 
-static Cut whitespace_split_cut(uint16_t flags)
+static CutKind whitespace_split_cut(uint16_t flags)
 {
     return flags & UNICODE_SPACE ? CUT_REMOVE : CUT_RUN;
 }
@@ -38,7 +38,7 @@ static bool cutter_load(Arena *arena, CutOf *cut, PreTokenizer *out)
     return true;
 }
 
-static bool bert_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+static bool bert_cutter_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
 {
     (void)v, (void)err;
     return cutter_load(arena, bert_cut, out);
@@ -60,12 +60,12 @@ static void cutter_run(const PreTokenizer *self, Text *text, Piece piece, Pieces
 {
     const Cutter *cutter = self->data;
     const char *p = text->p;
-    Cut before = CUT_REMOVE; /* class of the characters from `word` to `i` */
+    CutKind before = CUT_REMOVE; /* class of the characters from `word` to `i` */
     size_t word = piece.from;
     for (size_t i = piece.from; i < piece.to;) {
         uint32_t code = (unsigned char)p[i];
         size_t length = code < 0x80 ? 1 : (size_t)utf8_take(p + i, &code);
-        Cut cut = code < 0x80 ? cutter->ascii[code] : cutter->cut(unicode_record(code)->flags);
+        CutKind cut = code < 0x80 ? cutter->ascii[code] : cutter->cut(unicode_record(code)->flags);
         if (cut != before || cut == CUT_ALONE) {
             if (before != CUT_REMOVE) pieces_add(out, word, i, -1);
             word = i;
@@ -77,16 +77,16 @@ static void cutter_run(const PreTokenizer *self, Text *text, Piece piece, Pieces
 }
 
 /* ---- Sequence ---- */
-typedef struct Sequence {
+typedef struct CutterSequence {
     PreTokenizer *items;
     size_t n;
-} Sequence;
+} CutterSequence;
 
-static bool sequence_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
+static bool sequence_cutter_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
 {
     const Value *list;
     if (!member_list(v, "pre_tokenizer Sequence", "pretokenizers", &list, err)) return false;
-    Sequence *sequence = NEW(arena, Sequence);
+    CutterSequence *sequence = NEW(arena, CutterSequence);
     sequence->n = list->list.n;
     sequence->items = ARRAY(arena, PreTokenizer, sequence->n);
     for (size_t i = 0; i < sequence->n; i++)
@@ -95,9 +95,9 @@ static bool sequence_load(Arena *arena, const Value *v, PreTokenizer *out, Err *
     return true;
 }
 
-static void sequence_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
+static void sequence_cutter_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
 {
-    const Sequence *sequence = self->data;
+    const CutterSequence *sequence = self->data;
     Pieces now = { .arena = out->arena };
     pieces_add(&now, piece.from, piece.to, -1);
     for (size_t i = 0; i < sequence->n; i++) {
@@ -111,7 +111,7 @@ static void sequence_run(const PreTokenizer *self, Text *text, Piece piece, Piec
 /* Behind a cut each part is a piece of its own, and the rest does not matter. */
 static AtSpace sequence_at_space(const PreTokenizer *self)
 {
-    const Sequence *sequence = self->data;
+    const CutterSequence *sequence = self->data;
     for (size_t i = 0; i < sequence->n; i++) {
         AtSpace at = pretokenizer_at_space(&sequence->items[i]);
         if (at != SPACE_PASSES) return at;
@@ -131,14 +131,14 @@ AtSpace pretokenizer_at_space(const PreTokenizer *self)
 }
 
 static const PreTokenizerKind kinds[] = {
-    { "BertPreTokenizer", bert_load, cutter_run, cutter_at_space },
+    { "BertPreTokenizer", bert_cutter_load, cutter_run, cutter_at_space },
     { "ByteLevel", byte_level_load, byte_level_run, byte_level_at_space },
     { "CharDelimiterSplit", delimiter_load, chars_run, chars_at_space },
     { "Digits", digits_load, chars_run, chars_at_space },
     { "FixedLength", fixed_length_load, fixed_length_run },
     { "Metaspace", metaspace_load, metaspace_run, metaspace_at_space },
     { "Punctuation", punctuation_load, chars_run, chars_at_space },
-    { "Sequence", sequence_load, sequence_run, sequence_at_space },
+    { "Sequence", sequence_cutter_load, sequence_cutter_run, sequence_at_space },
     { "Split", split_load, split_run, split_at_space },
     { "UnicodeScripts", NULL, scripts_run },
     { "Whitespace", whitespace_load, cutter_run, cutter_at_space },

@@ -67,7 +67,7 @@ bool split_load(Arena *arena, const Value *v, PreTokenizer *out, Err *err)
 void split_run(const PreTokenizer *self, Text *text, Piece piece, Pieces *out)
 {
     const Split *split = self->data;
-    Search search = { { text->p + piece.from, piece.to - piece.from }, text->arena };
+    RegexSearch search = { { text->p + piece.from, piece.to - piece.from }, text->arena };
     Merger merger = { split->behavior, out };
     Range hit;
     size_t done = 0;

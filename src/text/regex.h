@@ -67,17 +67,17 @@ typedef enum {
     ASSERT_WORD,
     ASSERT_NOT_WORD
 } Assertion;
-typedef struct Op {
+typedef struct RegexOp {
     uint8_t kind, mode; /* mode: LoopMode, Assertion, or 1: a negative look */
     bool behind;        /* of a look */
     int32_t a, b;       /* CHAR: code. LOOP: least and most (-1: any). SPLIT: tried first and
                          * second. JUMP, LOOK, ATOMIC, MOVED: where it goes on. LOOK: b most
                          * characters back (-1: any). ENTER, MOVED: b register */
     const CharClass *set;
-} Op;
+} RegexOp;
 enum { REGEX_REGISTERS = 32 };
 typedef struct Regex {
-    Op *ops;
+    RegexOp *ops;
     size_t n, cap;
 } Regex;
 bool regex_compile(Arena *, Str pattern, Regex *out, Err *);
@@ -88,7 +88,7 @@ typedef struct Back { /* where to go on when something fails */
     uint32_t kind;
     size_t at, low;
 } Back;
-typedef struct Search { /* set the first two, the rest zero */
+typedef struct RegexSearch { /* set the first two, the rest zero */
     Str text;           /* valid UTF-8 */
     Arena *arena;       /* for a deep stack */
     size_t at;          /* where the next search starts */
@@ -100,9 +100,9 @@ typedef struct Search { /* set the first two, the rest zero */
     Back *stack;         /* first, until it is too small */
     size_t depth, room;
     Back first[16];
-} Search;
+} RegexSearch;
 /* First match at or after byte `from`. */
-bool regex_find(const Regex *, Search *, size_t from, Range *out);
+bool regex_find(const Regex *, RegexSearch *, size_t from, Range *out);
 
 /* ---- patterns of tokenizer.json: {"String": ...} or {"Regex": ...} (regex_known.c) ---- */
 /* End of the match at byte i; i: there is none. */
@@ -115,7 +115,7 @@ typedef struct Pattern {
 } Pattern;
 bool pattern_load(Arena *, const Value *, const char *where, Pattern *out, Err *);
 /* The next match; empty ones too, but not right behind another match. */
-bool pattern_next(const Pattern *, Search *, Range *hit);
+bool pattern_next(const Pattern *, RegexSearch *, Range *hit);
 KnownMatch gpt2_match; /* the pattern of ByteLevel */
 
 #endif

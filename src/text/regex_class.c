@@ -13,7 +13,7 @@ void class_add(Arena *arena, CharClass *c, ClassItem item)
     c->items[c->n++] = item;
 }
 
-static bool item_has(const ClassItem *item, uint32_t code)
+static bool class_item_has(const ClassItem *item, uint32_t code)
 {
     bool has = false;
     switch (item->kind) {
@@ -29,7 +29,7 @@ static bool item_has(const ClassItem *item, uint32_t code)
 static bool has_exactly(const CharClass *c, uint32_t code)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (item_has(&c->items[i], code)) return !c->both || class_slow(c->both, code);
+        if (class_item_has(&c->items[i], code)) return !c->both || class_slow(c->both, code);
     return false;
 }
 

@@ -9,7 +9,7 @@
 #include "pieces.h"
 #include "regex.h"
 
-typedef enum { KIND_OTHER, KIND_LETTER, KIND_NUMBER, KIND_SPACE } Kind;
+typedef enum { KIND_OTHER, KIND_LETTER, KIND_NUMBER, KIND_SPACE } CharKind;
 
 /* O other, L letter, N number, S white space */
 #define O KIND_OTHER
@@ -27,7 +27,7 @@ static const uint8_t ascii_kinds[128] = {
 #undef N
 #undef S
 
-static Kind kind_of(uint32_t code)
+static CharKind kind_of(uint32_t code)
 {
     const ClassRecord *record = class_of(code);
     if (record->category >= CATEGORY_LL && record->category <= CATEGORY_LU) return KIND_LETTER;
@@ -35,16 +35,16 @@ static Kind kind_of(uint32_t code)
     return record->posix & POSIX_SPACE ? KIND_SPACE : KIND_OTHER;
 }
 
-static inline Kind kind_at(Str text, size_t i, size_t *next)
+static inline CharKind kind_at(Str text, size_t i, size_t *next)
 {
     unsigned char byte = (unsigned char)text.p[i];
-    if (byte < 0x80) return *next = i + 1, (Kind)ascii_kinds[byte];
+    if (byte < 0x80) return *next = i + 1, (CharKind)ascii_kinds[byte];
     uint32_t code;
     *next = i + (size_t)utf8_take(text.p + i, &code);
     return kind_of(code);
 }
 
-static size_t run_end(Str text, size_t i, Kind kind, size_t most)
+static size_t run_end(Str text, size_t i, CharKind kind, size_t most)
 {
     size_t next;
     while (most-- && i < text.n && kind_at(text, i, &next) == kind) i = next;
@@ -57,7 +57,7 @@ static bool is_line(char c)
 }
 
 /* Bytes of 's, 't, 're, 've, 'm, 'll or 'd at byte i; 0: none of them. */
-static size_t ending(Str text, size_t i, bool fold)
+static size_t known_contraction(Str text, size_t i, bool fold)
 {
     static const char *const two[] = { "re", "ve", "ll" };
     size_t left = text.n - i;
@@ -74,7 +74,7 @@ static size_t ending(Str text, size_t i, bool fold)
 }
 
 /* \s+(?!\S)|\s+ : a run of spaces, without its last one where a word follows. */
-static size_t spaces(Str text, size_t i)
+static size_t known_spaces(Str text, size_t i)
 {
     size_t first = i, last = i, next;
     while (i < text.n && kind_at(text, i, &next) == KIND_SPACE) last = i, i = next;
@@ -83,19 +83,19 @@ static size_t spaces(Str text, size_t i)
 
 size_t gpt2_match(Str text, size_t i)
 {
-    size_t next, end = ending(text, i, false);
+    size_t next, end = known_contraction(text, i, false);
     if (end) return i + end;
-    Kind kind = kind_at(text, i, &next);
+    CharKind kind = kind_at(text, i, &next);
     if (text.p[i] == ' ' && next < text.n) {
         size_t behind;
-        Kind word = kind_at(text, next, &behind);
+        CharKind word = kind_at(text, next, &behind);
         if (word != KIND_SPACE) return run_end(text, behind, word, SIZE_MAX);
     }
-    return kind == KIND_SPACE ? spaces(text, i) : run_end(text, next, kind, SIZE_MAX);
+    return kind == KIND_SPACE ? known_spaces(text, i) : run_end(text, next, kind, SIZE_MAX);
 }
 
 /* Other characters with the line ends behind them. */
-static size_t symbols(Str text, size_t i)
+static size_t known_symbols(Str text, size_t i)
 {
     i = run_end(text, i, KIND_OTHER, SIZE_MAX);
     while (i < text.n && is_line(text.p[i])) i++;
@@ -112,49 +112,49 @@ static size_t last_line(Str text, size_t i)
 }
 
 /* cl100k and its relatives, which differ in how many digits go together. */
-static size_t gpt4(Str text, size_t i, size_t digits)
+static size_t gpt4_match(Str text, size_t i, size_t digits)
 {
-    size_t next, behind, end = ending(text, i, true);
+    size_t next, behind, end = known_contraction(text, i, true);
     if (end) return i + end;
-    Kind kind = kind_at(text, i, &next);
+    CharKind kind = kind_at(text, i, &next);
     if (kind == KIND_LETTER) return run_end(text, next, KIND_LETTER, SIZE_MAX);
     if (kind == KIND_NUMBER) return run_end(text, next, KIND_NUMBER, digits - 1);
-    Kind word = next < text.n ? kind_at(text, next, &behind) : KIND_SPACE;
+    CharKind word = next < text.n ? kind_at(text, next, &behind) : KIND_SPACE;
     if (word == KIND_LETTER && !is_line(text.p[i]))
         return run_end(text, behind, KIND_LETTER, SIZE_MAX);
-    if (kind == KIND_OTHER) return symbols(text, next);
-    if (text.p[i] == ' ' && word == KIND_OTHER) return symbols(text, behind);
+    if (kind == KIND_OTHER) return known_symbols(text, next);
+    if (text.p[i] == ' ' && word == KIND_OTHER) return known_symbols(text, behind);
     end = last_line(text, i);
-    return end > i ? end : spaces(text, i);
+    return end > i ? end : known_spaces(text, i);
 }
 
 static size_t cl100k_match(Str text, size_t i)
 {
-    return gpt4(text, i, 3);
+    return gpt4_match(text, i, 3);
 }
 
 static size_t qwen_match(Str text, size_t i)
 {
-    return gpt4(text, i, 1);
+    return gpt4_match(text, i, 1);
 }
 
 static size_t clip_match(Str text, size_t i) /* leaves white space out */
 {
     static const char *const marks[] = { "<|startoftext|>", "<|endoftext|>" };
-    size_t next, end = ending(text, i, false);
+    size_t next, end = known_contraction(text, i, false);
     for (int k = 0; k < 2; k++)
         if (str_starts((Str){ text.p + i, text.n - i }, marks[k])) return i + strlen(marks[k]);
     if (end) return i + end;
-    Kind kind = kind_at(text, i, &next);
+    CharKind kind = kind_at(text, i, &next);
     if (kind == KIND_SPACE) return i;
     return kind == KIND_NUMBER ? next : run_end(text, next, kind, SIZE_MAX);
 }
 
 static size_t clip_plain_match(Str text, size_t i) /* without its own special tokens */
 {
-    size_t next, end = ending(text, i, false);
+    size_t next, end = known_contraction(text, i, false);
     if (end) return i + end;
-    Kind kind = kind_at(text, i, &next);
+    CharKind kind = kind_at(text, i, &next);
     if (kind == KIND_SPACE) return i;
     return kind == KIND_NUMBER ? next : run_end(text, next, kind, SIZE_MAX);
 }
@@ -193,7 +193,7 @@ bool pattern_load(Arena *arena, const Value *v, const char *where, Pattern *out,
     return regex_compile(arena, text, &out->regex, err) || within(err, "%s", where);
 }
 
-static bool find(const Pattern *pattern, Search *s, Range *hit)
+static bool known_find(const Pattern *pattern, RegexSearch *s, Range *hit)
 {
     Str text = s->text;
     if (pattern->string.n) {
@@ -209,11 +209,11 @@ static bool find(const Pattern *pattern, Search *s, Range *hit)
     return false;
 }
 
-bool pattern_next(const Pattern *pattern, Search *s, Range *hit)
+bool pattern_next(const Pattern *pattern, RegexSearch *s, Range *hit)
 {
     if (s->text.n == 0) return false;
     while (s->at <= s->text.n) {
-        if (!find(pattern, s, hit)) return false;
+        if (!known_find(pattern, s, hit)) return false;
         bool again = hit->from == hit->to && s->matched && s->last == hit->to;
         if (!again) {
             s->at = s->last = hit->to;

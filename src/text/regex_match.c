@@ -10,15 +10,15 @@ static const size_t NONE = SIZE_MAX;
 static const uint64_t STEP_LIMIT = 10000000, STEPS_PER_BYTE = 200;
 enum { DEPTH_LIMIT = 1 << 22 };
 
-typedef struct Machine {
+typedef struct RegexMachine {
     const Regex *re;
-    Search *s;
+    RegexSearch *s;
     size_t registers[REGEX_REGISTERS]; /* where an iteration of a loop started */
-} Machine;
+} RegexMachine;
 
-static void push(Machine *m, uint32_t op, uint32_t kind, size_t at, size_t low)
+static void match_push(RegexMachine *m, uint32_t op, uint32_t kind, size_t at, size_t low)
 {
-    Search *s = m->s;
+    RegexSearch *s = m->s;
     if (!s->stack) s->stack = s->first, s->room = COUNT(s->first);
     if (s->depth == s->room) {
         if (s->room >= DEPTH_LIMIT) {
@@ -68,7 +68,7 @@ static bool at_word_edge(Str text, size_t at)
     return (at > 0 && word_at(text, step_back(text, at))) != word_at(text, at);
 }
 
-static bool asserts(Str text, size_t at, Assertion what)
+static bool match_assertion(Str text, size_t at, Assertion what)
 {
     switch (what) {
     case ASSERT_LINE_START: return at == 0 || (text.p[at - 1] == '\n' && at < text.n);
@@ -83,46 +83,46 @@ static bool asserts(Str text, size_t at, Assertion what)
 }
 
 /* ---- the machine ---- */
-static size_t run(Machine *, size_t op, size_t at);
+static size_t match_run(RegexMachine *, size_t op, size_t at);
 
-static bool look(Machine *m, const Op *op, size_t body, size_t at)
+static bool match_look(RegexMachine *m, const RegexOp *op, size_t body, size_t at)
 {
-    if (!op->behind) return (run(m, body, at) != NONE) != op->mode;
+    if (!op->behind) return (match_run(m, body, at) != NONE) != op->mode;
     size_t before = m->s->target, start = at;
     m->s->target = at;
-    bool found = run(m, body, start) != NONE;
+    bool found = match_run(m, body, start) != NONE;
     for (int32_t i = 0; !found && start > 0 && (op->b < 0 || i < op->b); i++) {
         start = step_back(m->s->text, start);
-        found = run(m, body, start) != NONE;
+        found = match_run(m, body, start) != NONE;
     }
     m->s->target = before;
     return found != op->mode;
 }
 
 /* A repeat of one character. Returns where it goes on at first. */
-static size_t loop(Machine *m, uint32_t index, size_t at)
+static size_t match_repeat(RegexMachine *m, uint32_t index, size_t at)
 {
-    const Op *op = &m->re->ops[index];
+    const RegexOp *op = &m->re->ops[index];
     Str text = m->s->text;
     size_t next;
     int32_t count = 0;
     for (; count < op->a; count++, at = next)
         if ((next = step_set(text, at, op->set)) == NONE) return NONE;
     if (op->mode == LAZY) {
-        push(m, index, BACK_LAZY, at, (size_t)(op->b < 0 ? INT32_MAX : op->b - count));
+        match_push(m, index, BACK_LAZY, at, (size_t)(op->b < 0 ? INT32_MAX : op->b - count));
         return at;
     }
     size_t low = at;
     for (; count != op->b && (next = step_set(text, at, op->set)) != NONE; count++) at = next;
     m->s->steps += at - low;
-    if (at > low && op->mode == GREEDY) push(m, index + 1, BACK_GREEDY, at, low);
+    if (at > low && op->mode == GREEDY) match_push(m, index + 1, BACK_GREEDY, at, low);
     return at;
 }
 
 /* Takes the last way not tried; NONE: there is none above `base`. */
-static size_t back(Machine *m, size_t base, size_t *op)
+static size_t match_backtrack(RegexMachine *m, size_t base, size_t *op)
 {
-    Search *s = m->s;
+    RegexSearch *s = m->s;
     while (s->depth > base) {
         Back *top = &s->stack[s->depth - 1];
         *op = top->op;
@@ -149,9 +149,9 @@ static size_t back(Machine *m, size_t base, size_t *op)
 }
 
 /* One operation: where it goes on, with *op set; NONE: it fails. */
-static size_t step(Machine *m, size_t *index, size_t at)
+static size_t match_step(RegexMachine *m, size_t *index, size_t at)
 {
-    const Op *op = &m->re->ops[*index];
+    const RegexOp *op = &m->re->ops[*index];
     uint32_t code;
     size_t here = (*index)++;
     switch ((OpKind)op->kind) {
@@ -160,17 +160,17 @@ static size_t step(Machine *m, size_t *index, size_t at)
         at += take_code(m->s->text, at, &code);
         return code == (uint32_t)op->a ? at : NONE;
     case OP_CLASS: return step_set(m->s->text, at, op->set);
-    case OP_LOOP: return loop(m, (uint32_t)here, at);
+    case OP_LOOP: return match_repeat(m, (uint32_t)here, at);
     case OP_SPLIT:
-        push(m, (uint32_t)op->b, BACK_TRY, at, 0);
+        match_push(m, (uint32_t)op->b, BACK_TRY, at, 0);
         *index = (size_t)op->a;
         return at;
     case OP_JUMP: *index = (size_t)op->a; return at;
-    case OP_ASSERT: return asserts(m->s->text, at, (Assertion)op->mode) ? at : NONE;
-    case OP_LOOK: *index = (size_t)op->a; return look(m, op, here + 1, at) ? at : NONE;
-    case OP_ATOMIC: *index = (size_t)op->a; return run(m, here + 1, at);
+    case OP_ASSERT: return match_assertion(m->s->text, at, (Assertion)op->mode) ? at : NONE;
+    case OP_LOOK: *index = (size_t)op->a; return match_look(m, op, here + 1, at) ? at : NONE;
+    case OP_ATOMIC: *index = (size_t)op->a; return match_run(m, here + 1, at);
     case OP_ENTER:
-        push(m, (uint32_t)op->b, BACK_REGISTER, m->registers[op->b], 0);
+        match_push(m, (uint32_t)op->b, BACK_REGISTER, m->registers[op->b], 0);
         m->registers[op->b] = at;
         return at;
     case OP_MOVED:
@@ -182,26 +182,26 @@ static size_t step(Machine *m, size_t *index, size_t at)
     return NONE;
 }
 
-static size_t run(Machine *m, size_t op, size_t at)
+static size_t match_run(RegexMachine *m, size_t op, size_t at)
 {
-    Search *s = m->s;
+    RegexSearch *s = m->s;
     size_t base = s->depth;
     while (!s->trouble) {
         if (m->re->ops[op].kind == OP_MATCH) return s->depth = base, at;
         if (++s->steps > STEP_LIMIT + STEPS_PER_BYTE * s->text.n)
             s->trouble = "regular expression: gave up on a text after too many steps";
-        at = step(m, &op, at);
-        if (at == NONE && (at = back(m, base, &op)) == NONE) return NONE;
+        at = match_step(m, &op, at);
+        if (at == NONE && (at = match_backtrack(m, base, &op)) == NONE) return NONE;
     }
     return NONE;
 }
 
-bool regex_find(const Regex *re, Search *s, size_t from, Range *out)
+bool regex_find(const Regex *re, RegexSearch *s, size_t from, Range *out)
 {
-    Machine m = { re, s, { 0 } };
+    RegexMachine m = { re, s, { 0 } };
     for (size_t at = from; !s->trouble;) {
         s->depth = 0;
-        size_t end = run(&m, 0, at);
+        size_t end = match_run(&m, 0, at);
         if (end != NONE) return *out = (Range){ at, end }, true;
         if (at == s->text.n) return false;
         uint32_t code;

@@ -6,34 +6,34 @@ typedef struct Flags { /* of (?imx) */
     bool fold, dot_all, spaced;
 } Flags;
 
-typedef struct Parser {
+typedef struct RegexParser {
     Arena *arena;
     const char *p, *end;
     Flags flags;
     int nesting;
     Err *err;
-} Parser;
+} RegexParser;
 
-static bool parse_either(Parser *, Node **out);
+static bool parse_either(RegexParser *, Node **out);
 
-static bool broken(Parser *s, const char *what)
+static bool parse_fail(RegexParser *s, const char *what)
 {
     return fail(s->err, EF_BAD_MODEL, "regular expression: %s", what);
 }
 
-static bool refused(Parser *s, const char *what)
+static bool parse_refuse(RegexParser *s, const char *what)
 {
     return fail(s->err, EF_UNSUPPORTED, "regular expression: %s is not supported", what);
 }
 
-static Node *node(Parser *s, NodeKind kind)
+static Node *parse_new_node(RegexParser *s, NodeKind kind)
 {
     Node *n = NEW(s->arena, Node);
     n->kind = kind;
     return n;
 }
 
-static bool take(Parser *s, const char *text)
+static bool parse_take(RegexParser *s, const char *text)
 {
     size_t n = strlen(text);
     if ((size_t)(s->end - s->p) < n || memcmp(s->p, text, n)) return false;
@@ -41,7 +41,7 @@ static bool take(Parser *s, const char *text)
     return true;
 }
 
-static uint32_t next_code(Parser *s) /* there is one */
+static uint32_t next_code(RegexParser *s) /* there is one */
 {
     uint32_t code;
     s->p += utf8_decode(s->p, s->end, &code);
@@ -49,15 +49,15 @@ static uint32_t next_code(Parser *s) /* there is one */
 }
 
 /* ---- nodes for one character ---- */
-static Node *class_node(Parser *s, CharClass *set)
+static Node *class_node(RegexParser *s, CharClass *set)
 {
-    Node *n = node(s, NODE_CLASS);
+    Node *n = parse_new_node(s, NODE_CLASS);
     class_finish(set);
     n->set = set;
     return n;
 }
 
-static Node *item_node(Parser *s, ClassItem item)
+static Node *item_node(RegexParser *s, ClassItem item)
 {
     CharClass *set = NEW(s->arena, CharClass);
     if (item.kind == ITEM_POSIX && item.low == POSIX_WORD) item.low = POSIX_WORD_ALONE;
@@ -65,7 +65,7 @@ static Node *item_node(Parser *s, ClassItem item)
     return class_node(s, set);
 }
 
-static Node *code_node(Parser *s, uint32_t code)
+static Node *code_node(RegexParser *s, uint32_t code)
 {
     if (s->flags.fold && unicode_fold_next(code) != code) {
         CharClass *set = NEW(s->arena, CharClass);
@@ -73,12 +73,12 @@ static Node *code_node(Parser *s, uint32_t code)
         class_add(s->arena, set, (ClassItem){ ITEM_RANGE, .low = code, .high = code });
         return class_node(s, set);
     }
-    Node *n = node(s, NODE_CHAR);
+    Node *n = parse_new_node(s, NODE_CHAR);
     n->code = code;
     return n;
 }
 
-static Node *any_node(Parser *s, bool newline)
+static Node *any_node(RegexParser *s, bool newline)
 {
     if (newline) return item_node(s, (ClassItem){ ITEM_RANGE, .low = 0, .high = 0x10ffff });
     return item_node(s, (ClassItem){ ITEM_RANGE, true, '\n', '\n', NULL });
@@ -92,7 +92,7 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static uint32_t take_digits(Parser *s, int base, int most)
+static uint32_t take_digits(RegexParser *s, int base, int most)
 {
     uint32_t value = 0;
     for (int i = 0; i < most && s->p < s->end; i++, s->p++) {
@@ -103,12 +103,12 @@ static uint32_t take_digits(Parser *s, int base, int most)
     return value;
 }
 
-static bool take_property(Parser *s, bool negate, ClassItem *out)
+static bool take_property(RegexParser *s, bool negate, ClassItem *out)
 {
-    if (!take(s, "{")) return broken(s, "\\p without {");
-    if (take(s, "^")) negate = !negate;
+    if (!parse_take(s, "{")) return parse_fail(s, "\\p without {");
+    if (parse_take(s, "^")) negate = !negate;
     const char *close = memchr(s->p, '}', (size_t)(s->end - s->p));
-    if (!close) return broken(s, "\\p{ without }");
+    if (!close) return parse_fail(s, "\\p{ without }");
     Str name = { s->p, (size_t)(close - s->p) };
     s->p = close + 1;
     if (!class_property(name, out))
@@ -119,7 +119,7 @@ static bool take_property(Parser *s, bool negate, ClassItem *out)
 }
 
 /* \w and its like, and \p{..}, after the backslash. false without an error: it is none of them. */
-static bool take_class_escape(Parser *s, ClassItem *out, bool *ok)
+static bool take_class_escape(RegexParser *s, ClassItem *out, bool *ok)
 {
     static const struct {
         char letter;
@@ -143,15 +143,15 @@ static bool take_class_escape(Parser *s, ClassItem *out, bool *ok)
 }
 
 /* The code point that an escape stands for; after the backslash. */
-static bool take_code_escape(Parser *s, uint32_t *code)
+static bool take_code_escape(RegexParser *s, uint32_t *code)
 {
     static const char from[] = "tvnrfae", to[] = "\t\v\n\r\f\a\x1b";
     uint32_t c = next_code(s);
     const char *found = c < 128 && c ? strchr(from, (int)c) : NULL;
     *code = found ? (uint32_t)to[found - from] : c;
-    if (c == 'x' && take(s, "{")) {
+    if (c == 'x' && parse_take(s, "{")) {
         *code = take_digits(s, 16, 8);
-        if (!take(s, "}")) return broken(s, "\\x{ without }");
+        if (!parse_take(s, "}")) return parse_fail(s, "\\x{ without }");
     } else if (c == 'x') {
         *code = take_digits(s, 16, 2);
     } else if (c == 'u') {
@@ -159,22 +159,22 @@ static bool take_code_escape(Parser *s, uint32_t *code)
     } else if (c == '0') {
         *code = take_digits(s, 8, 2);
     } else if (c == 'c' || c == 'C' || c == 'M') {
-        return refused(s, "an escape of a control character");
+        return parse_refuse(s, "an escape of a control character");
     }
-    return *code < 0x110000 || broken(s, "a code above 0x10ffff");
+    return *code < 0x110000 || parse_fail(s, "a code above 0x10ffff");
 }
 
-static bool assertion(Parser *s, Assertion which, Node **out)
+static bool parse_assertion(RegexParser *s, Assertion which, Node **out)
 {
-    *out = node(s, NODE_ASSERT);
+    *out = parse_new_node(s, NODE_ASSERT);
     (*out)->mode = (uint8_t)which;
     return true;
 }
 
-static Node *line_break(Parser *s) /* \R: (?>\r\n|[\n\v\f\r\u0085\u2028\u2029]) */
+static Node *line_break(RegexParser *s) /* \R: (?>\r\n|[\n\v\f\r\u0085\u2028\u2029]) */
 {
-    Node *atomic = node(s, NODE_ATOMIC), *either = node(s, NODE_EITHER);
-    Node *both = node(s, NODE_SEQUENCE);
+    Node *atomic = parse_new_node(s, NODE_ATOMIC), *either = parse_new_node(s, NODE_EITHER);
+    Node *both = parse_new_node(s, NODE_SEQUENCE);
     both->child = code_node(s, '\r');
     both->child->next = code_node(s, '\n');
     CharClass *set = NEW(s->arena, CharClass);
@@ -187,7 +187,7 @@ static Node *line_break(Parser *s) /* \R: (?>\r\n|[\n\v\f\r\u0085\u2028\u2029]) 
     return atomic;
 }
 
-static bool parse_escape(Parser *s, Node **out)
+static bool parse_escape(RegexParser *s, Node **out)
 {
     static const struct {
         char letter;
@@ -197,12 +197,12 @@ static bool parse_escape(Parser *s, Node **out)
                     { 'Z', ASSERT_LAST_LINE },
                     { 'b', ASSERT_WORD },
                     { 'B', ASSERT_NOT_WORD } };
-    if (s->p == s->end) return broken(s, "\\ at the end");
+    if (s->p == s->end) return parse_fail(s, "\\ at the end");
     char c = *s->p;
     for (size_t i = 0; i < COUNT(anchors); i++)
-        if (anchors[i].letter == c) return s->p++, assertion(s, anchors[i].which, out);
-    if (strchr("XKGkgyY", c)) return refused(s, "\\X, \\y, \\K, \\G or a back reference");
-    if (c >= '1' && c <= '9') return refused(s, "a back reference");
+        if (anchors[i].letter == c) return s->p++, parse_assertion(s, anchors[i].which, out);
+    if (strchr("XKGkgyY", c)) return parse_refuse(s, "\\X, \\y, \\K, \\G or a back reference");
+    if (c >= '1' && c <= '9') return parse_refuse(s, "a back reference");
     if (c == 'R') return s->p++, *out = line_break(s), true;
     if (c == 'N' || c == 'O') return s->p++, *out = any_node(s, c == 'O'), true;
     ClassItem item;
@@ -215,9 +215,9 @@ static bool parse_escape(Parser *s, Node **out)
 }
 
 /* ---- classes in brackets ---- */
-static bool parse_class(Parser *, CharClass **out);
+static bool parse_class(RegexParser *, CharClass **out);
 
-static bool take_posix(Parser *s, ClassItem *out, bool *ok)
+static bool take_posix(RegexParser *s, ClassItem *out, bool *ok)
 {
     const char *close = memmem(s->p, (size_t)(s->end - s->p), ":]", 2);
     *ok = true;
@@ -226,7 +226,7 @@ static bool take_posix(Parser *s, ClassItem *out, bool *ok)
     Str name = { s->p + 2 + negate, (size_t)(close - s->p) - 2 - negate };
     for (size_t i = 0; i < name.n; i++)
         if ((name.p[i] | 32) < 'a' || (name.p[i] | 32) > 'z') return false;
-    if (!class_property(name, out)) return *ok = broken(s, "unknown [:class:]"), true;
+    if (!class_property(name, out)) return *ok = parse_fail(s, "unknown [:class:]"), true;
     if (out->kind == ITEM_POSIX && out->low == POSIX_PUNCT) out->low = POSIX_PUNCT_BRACKETS;
     out->negate = negate;
     s->p = close + 2;
@@ -234,22 +234,22 @@ static bool take_posix(Parser *s, ClassItem *out, bool *ok)
 }
 
 /* One member: an item that cannot open a range, or a code point. */
-static bool take_member(Parser *s, ClassItem *item, bool *single)
+static bool take_member(RegexParser *s, ClassItem *item, bool *single)
 {
     bool ok;
     *single = false;
     if (*s->p == '[' && take_posix(s, item, &ok)) return ok;
-    if (take(s, "[")) {
+    if (parse_take(s, "[")) {
         CharClass *nested;
         if (!parse_class(s, &nested)) return false;
         *item = (ClassItem){ ITEM_CLASS, .nested = nested };
         return true;
     }
     uint32_t code;
-    if (take(s, "\\")) {
-        if (s->p == s->end) return broken(s, "\\ at the end");
+    if (parse_take(s, "\\")) {
+        if (s->p == s->end) return parse_fail(s, "\\ at the end");
         if (take_class_escape(s, item, &ok)) return ok;
-        if (take(s, "b")) code = '\b';
+        if (parse_take(s, "b")) code = '\b';
         else if (!take_code_escape(s, &code)) return false;
     } else {
         code = next_code(s);
@@ -259,7 +259,7 @@ static bool take_member(Parser *s, ClassItem *item, bool *single)
     return true;
 }
 
-static bool take_range(Parser *s, ClassItem *item)
+static bool take_range(RegexParser *s, ClassItem *item)
 {
     if (s->end - s->p < 2 || s->p[0] != '-' || s->p[1] == ']') return true;
     const char *dash = s->p++;
@@ -268,11 +268,11 @@ static bool take_range(Parser *s, ClassItem *item)
     if (!take_member(s, &last, &single)) return false;
     if (!single) return s->p = dash, true; /* a-\w: the dash is a member */
     item->high = last.low;
-    return item->low <= item->high || broken(s, "an empty range");
+    return item->low <= item->high || parse_fail(s, "an empty range");
 }
 
 /* Members up to && or the closing bracket. */
-static bool take_members(Parser *s, CharClass *set)
+static bool take_members(RegexParser *s, CharClass *set)
 {
     bool first = true;
     for (; s->p < s->end; first = false) {
@@ -283,16 +283,16 @@ static bool take_members(Parser *s, CharClass *set)
         if (!take_member(s, &item, &single) || (single && !take_range(s, &item))) return false;
         class_add(s->arena, set, item);
     }
-    return broken(s, "[ without ]");
+    return parse_fail(s, "[ without ]");
 }
 
-static bool parse_class(Parser *s, CharClass **out) /* after the bracket */
+static bool parse_class(RegexParser *s, CharClass **out) /* after the bracket */
 {
-    if (++s->nesting > NESTING_LIMIT) return refused(s, "nesting that deep");
+    if (++s->nesting > NESTING_LIMIT) return parse_refuse(s, "nesting that deep");
     CharClass *set = *out = NEW(s->arena, CharClass), *part = set;
-    set->negate = take(s, "^");
+    set->negate = parse_take(s, "^");
     if (!take_members(s, set)) return false;
-    while (take(s, "&&")) {
+    while (parse_take(s, "&&")) {
         CharClass *both = NEW(s->arena, CharClass);
         if (!take_members(s, both)) return false;
         part->both = both;
@@ -304,22 +304,22 @@ static bool parse_class(Parser *s, CharClass **out) /* after the bracket */
 }
 
 /* ---- groups ---- */
-static bool close_group(Parser *s, Node **out)
+static bool close_group(RegexParser *s, Node **out)
 {
     if (!parse_either(s, out)) return false;
-    return take(s, ")") || broken(s, "( without )");
+    return parse_take(s, ")") || parse_fail(s, "( without )");
 }
 
-static bool parse_look(Parser *s, bool behind, bool negative, Node **out)
+static bool parse_look(RegexParser *s, bool behind, bool negative, Node **out)
 {
-    Node *look = *out = node(s, NODE_LOOK);
+    Node *look = *out = parse_new_node(s, NODE_LOOK);
     look->behind = behind;
     look->mode = negative;
     return close_group(s, &look->child);
 }
 
 /* (?imx-imx: or (?imx-imx); the latter reaches to the end of the group around it. */
-static bool parse_flags(Parser *s, Node **out)
+static bool parse_flags(RegexParser *s, Node **out)
 {
     Flags flags = s->flags, before = s->flags;
     bool on = true;
@@ -328,9 +328,9 @@ static bool parse_flags(Parser *s, Node **out)
         else if (*s->p == 'i') flags.fold = on;
         else if (*s->p == 'm') flags.dot_all = on;
         else if (*s->p == 'x') flags.spaced = on;
-        else return refused(s, "a group of this kind");
+        else return parse_refuse(s, "a group of this kind");
     }
-    if (s->p == s->end) return broken(s, "( without )");
+    if (s->p == s->end) return parse_fail(s, "( without )");
     bool group = *s->p++ == ':';
     s->flags = flags;
     bool ok = group ? close_group(s, out) : parse_either(s, out);
@@ -338,34 +338,35 @@ static bool parse_flags(Parser *s, Node **out)
     return ok;
 }
 
-static bool parse_group(Parser *s, Node **out) /* after the parenthesis */
+static bool parse_group(RegexParser *s, Node **out) /* after the parenthesis */
 {
     Flags before = s->flags;
     bool ok;
-    if (!take(s, "?")) {
-        if (s->p < s->end && *s->p == '*') return refused(s, "a callout");
+    if (!parse_take(s, "?")) {
+        if (s->p < s->end && *s->p == '*') return parse_refuse(s, "a callout");
         ok = close_group(s, out);
-    } else if (take(s, ":")) {
+    } else if (parse_take(s, ":")) {
         ok = close_group(s, out);
-    } else if (take(s, "=")) {
+    } else if (parse_take(s, "=")) {
         ok = parse_look(s, false, false, out);
-    } else if (take(s, "!")) {
+    } else if (parse_take(s, "!")) {
         ok = parse_look(s, false, true, out);
-    } else if (take(s, "<=")) {
+    } else if (parse_take(s, "<=")) {
         ok = parse_look(s, true, false, out);
-    } else if (take(s, "<!")) {
+    } else if (parse_take(s, "<!")) {
         ok = parse_look(s, true, true, out);
-    } else if (take(s, ">")) {
-        *out = node(s, NODE_ATOMIC);
+    } else if (parse_take(s, ">")) {
+        *out = parse_new_node(s, NODE_ATOMIC);
         ok = close_group(s, &(*out)->child);
-    } else if (take(s, "#")) {
+    } else if (parse_take(s, "#")) {
         const char *close = memchr(s->p, ')', (size_t)(s->end - s->p));
-        *out = node(s, NODE_EMPTY);
-        ok = close ? (s->p = close + 1, true) : broken(s, "( without )");
-    } else if (take(s, "<") || take(s, "'")) { /* a named group: the name is of no use here */
+        *out = parse_new_node(s, NODE_EMPTY);
+        ok = close ? (s->p = close + 1, true) : parse_fail(s, "( without )");
+    } else if (parse_take(s, "<") ||
+               parse_take(s, "'")) { /* a named group: the name is of no use here */
         char quote = s->p[-1] == '<' ? '>' : '\'';
         const char *close = memchr(s->p, quote, (size_t)(s->end - s->p));
-        ok = close ? (s->p = close + 1, close_group(s, out)) : broken(s, "a name without end");
+        ok = close ? (s->p = close + 1, close_group(s, out)) : parse_fail(s, "a name without end");
     } else {
         return parse_flags(s, out);
     }
@@ -374,7 +375,7 @@ static bool parse_group(Parser *s, Node **out) /* after the parenthesis */
 }
 
 /* ---- repeats ---- */
-static int32_t take_number(Parser *s) /* -1: none */
+static int32_t parse_take_number(RegexParser *s) /* -1: none */
 {
     if (s->p == s->end || *s->p < '0' || *s->p > '9') return -1;
     uint32_t value = take_digits(s, 10, 6);
@@ -382,31 +383,31 @@ static int32_t take_number(Parser *s) /* -1: none */
 }
 
 /* {n}, {n,}, {n,m}, {,m}; anything else is text. */
-static bool take_interval(Parser *s, Node *repeat, bool *fixed)
+static bool take_interval(RegexParser *s, Node *repeat, bool *fixed)
 {
     const char *start = s->p;
     s->p++;
-    repeat->least = take_number(s);
+    repeat->least = parse_take_number(s);
     *fixed = repeat->least >= 0 && s->p < s->end && *s->p == '}';
     if (*fixed) {
         repeat->most = repeat->least;
-    } else if (take(s, ",")) {
-        repeat->most = take_number(s);
+    } else if (parse_take(s, ",")) {
+        repeat->most = parse_take_number(s);
         if (repeat->least < 0 && repeat->most < 0) return s->p = start, false;
         repeat->least = MAX(repeat->least, 0);
     } else {
         return s->p = start, false;
     }
-    if (!take(s, "}")) return s->p = start, false;
+    if (!parse_take(s, "}")) return s->p = start, false;
     return true;
 }
 
 /* The quantifiers behind a node, each around what is before it. */
-static bool take_repeats(Parser *s, Node **out)
+static bool take_repeats(RegexParser *s, Node **out)
 {
     for (int depth = 0; s->p < s->end; depth++) {
-        if (depth > NESTING_LIMIT) return refused(s, "nesting that deep");
-        Node *repeat = node(s, NODE_REPEAT);
+        if (depth > NESTING_LIMIT) return parse_refuse(s, "nesting that deep");
+        Node *repeat = parse_new_node(s, NODE_REPEAT);
         bool interval = *s->p == '{', fixed = false;
         if (interval && !take_interval(s, repeat, &fixed)) return true;
         if (!interval) {
@@ -416,12 +417,12 @@ static bool take_repeats(Parser *s, Node **out)
             s->p++;
         }
         if (repeat->least > REPEAT_LIMIT || repeat->most > REPEAT_LIMIT)
-            return refused(s, "a repeat of more than 1000");
+            return parse_refuse(s, "a repeat of more than 1000");
         if (repeat->most >= 0 && repeat->most < repeat->least)
-            return refused(s, "an interval whose end is before its start");
+            return parse_refuse(s, "an interval whose end is before its start");
         repeat->mode = GREEDY;
-        if (!fixed && take(s, "?")) repeat->mode = LAZY;
-        else if (!interval && take(s, "+")) repeat->mode = POSSESSIVE;
+        if (!fixed && parse_take(s, "?")) repeat->mode = LAZY;
+        else if (!interval && parse_take(s, "+")) repeat->mode = POSSESSIVE;
         repeat->child = *out;
         *out = repeat;
     }
@@ -429,15 +430,15 @@ static bool take_repeats(Parser *s, Node **out)
 }
 
 /* ---- the whole ---- */
-static bool parse_atom(Parser *s, Node **out)
+static bool parse_atom(RegexParser *s, Node **out)
 {
     char c = *s->p;
     if (c == '(') return s->p++, parse_group(s, out);
     if (c == '\\') return s->p++, parse_escape(s, out);
     if (c == '.') return s->p++, *out = any_node(s, s->flags.dot_all), true;
-    if (c == '^') return s->p++, assertion(s, ASSERT_LINE_START, out);
-    if (c == '$') return s->p++, assertion(s, ASSERT_LINE_END, out);
-    if (c == '*' || c == '+' || c == '?') return broken(s, "a repeat of nothing");
+    if (c == '^') return s->p++, parse_assertion(s, ASSERT_LINE_START, out);
+    if (c == '$') return s->p++, parse_assertion(s, ASSERT_LINE_END, out);
+    if (c == '*' || c == '+' || c == '?') return parse_fail(s, "a repeat of nothing");
     if (c != '[') return *out = code_node(s, next_code(s)), true;
     s->p++;
     CharClass *set;
@@ -447,7 +448,7 @@ static bool parse_atom(Parser *s, Node **out)
     return true;
 }
 
-static void skip_spaced(Parser *s)
+static void skip_spaced(RegexParser *s)
 {
     for (; s->flags.spaced && s->p < s->end; s->p++) {
         if (*s->p == '#')
@@ -456,9 +457,9 @@ static void skip_spaced(Parser *s)
     }
 }
 
-static bool parse_sequence(Parser *s, Node **out)
+static bool parse_sequence(RegexParser *s, Node **out)
 {
-    Node *sequence = *out = node(s, NODE_SEQUENCE), **tail = &sequence->child;
+    Node *sequence = *out = parse_new_node(s, NODE_SEQUENCE), **tail = &sequence->child;
     for (;;) {
         skip_spaced(s);
         if (s->p == s->end || *s->p == '|' || *s->p == ')') return true;
@@ -471,16 +472,16 @@ static bool parse_sequence(Parser *s, Node **out)
     }
 }
 
-static bool parse_either(Parser *s, Node **out)
+static bool parse_either(RegexParser *s, Node **out)
 {
-    if (++s->nesting > NESTING_LIMIT) return refused(s, "nesting that deep");
+    if (++s->nesting > NESTING_LIMIT) return parse_refuse(s, "nesting that deep");
     Node *first;
     if (!parse_sequence(s, &first)) return false;
     *out = first;
     if (s->p < s->end && *s->p == '|') {
-        *out = node(s, NODE_EITHER);
+        *out = parse_new_node(s, NODE_EITHER);
         (*out)->child = first;
-        for (Node *last = first; take(s, "|"); last = last->next)
+        for (Node *last = first; parse_take(s, "|"); last = last->next)
             if (!parse_sequence(s, &last->next)) return false;
     }
     s->nesting--;
@@ -489,7 +490,7 @@ static bool parse_either(Parser *s, Node **out)
 
 bool regex_parse(Arena *arena, Str pattern, Node **out, Err *err)
 {
-    Parser s = { arena, pattern.p, pattern.p + pattern.n, .err = err };
+    RegexParser s = { arena, pattern.p, pattern.p + pattern.n, .err = err };
     if (!parse_either(&s, out)) return false;
-    return s.p == s.end || broken(&s, ") without (");
+    return s.p == s.end || parse_fail(&s, ") without (");
 }

@@ -8,7 +8,7 @@
 
 #include "unicode.h"
 
-static void write_code(Rewrite *r, uint32_t code, Span at)
+static void rewrite_write_code(TextRewrite *r, uint32_t code, Span at)
 {
     uint16_t flags = unicode_record(code)->flags;
     if (flags & r->remove) return;
@@ -21,11 +21,11 @@ static void write_code(Rewrite *r, uint32_t code, Span at)
     for (int i = 0; i < n; i++) text_add_code(r->out, low[i], at);
 }
 
-static void wait(Rewrite *r, Mark mark)
+static void rewrite_wait(TextRewrite *r, RewriteMark mark)
 {
     if (r->n == r->cap) {
         size_t cap = r->cap ? r->cap * 2 : 16;
-        Mark *bigger = arena_raw(r->out->arena, cap * sizeof *bigger);
+        RewriteMark *bigger = arena_raw(r->out->arena, cap * sizeof *bigger);
         if (r->n) memcpy(bigger, r->marks, r->n * sizeof *bigger);
         r->marks = bigger, r->cap = cap;
     }
@@ -34,7 +34,7 @@ static void wait(Rewrite *r, Mark mark)
 }
 
 /* A pass per order present instead of a sort: stable, and linear however long a run of marks. */
-void rewrite_end(Rewrite *r)
+void rewrite_end(TextRewrite *r)
 {
     size_t source = 0;
     for (uint64_t left = r->orders; left; left &= left - 1) {
@@ -45,16 +45,16 @@ void rewrite_end(Rewrite *r)
                 while (!r->marks[source].first) source++;
                 r->last = r->marks[source++].at;
             }
-            write_code(r, r->marks[i].code, r->last);
+            rewrite_write_code(r, r->marks[i].code, r->last);
         }
     }
     r->n = 0, r->orders = 0;
 }
 
-void rewrite_code(Rewrite *r, uint32_t code, Span at)
+void rewrite_code(TextRewrite *r, uint32_t code, Span at)
 {
     if (!r->decompose) {
-        write_code(r, code, at);
+        rewrite_write_code(r, code, at);
         return;
     }
     uint32_t parts[UNICODE_LONGEST];
@@ -62,17 +62,17 @@ void rewrite_code(Rewrite *r, uint32_t code, Span at)
     for (int i = 0; i < n; i++) {
         uint8_t order = unicode_record(parts[i])->order;
         if (order) {
-            wait(r, (Mark){ parts[i], order, i == 0, at });
+            rewrite_wait(r, (RewriteMark){ parts[i], order, i == 0, at });
             continue;
         }
         if (r->n) rewrite_end(r);
         r->last = at;
-        write_code(r, parts[i], at);
+        rewrite_write_code(r, parts[i], at);
     }
 }
 
 /* A run of ASCII from byte i on; returns where it ends. Nothing of it decomposes or is removed. */
-static size_t rewrite_ascii(Rewrite *r, const Source *in, size_t i)
+static size_t rewrite_ascii(TextRewrite *r, const Source *in, size_t i)
 {
     rewrite_end(r);
     text_reserve(r->out, in->text.n - i);
@@ -87,7 +87,7 @@ static size_t rewrite_ascii(Rewrite *r, const Source *in, size_t i)
     return i;
 }
 
-void rewrite_source(Rewrite *r, Source in)
+void rewrite_source(TextRewrite *r, Source in)
 {
     uint32_t code;
     for (size_t i = 0; i < in.text.n;) {

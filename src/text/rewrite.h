@@ -5,27 +5,27 @@
 #define TEXT_REWRITE_H
 #include "pieces.h"
 
-typedef struct Mark { /* a combining character that waits for its place */
+typedef struct RewriteMark { /* a combining character that waits for its place */
     uint32_t code;
     uint8_t order;
     bool first; /* of the character it comes from */
     Span at;    /* of that character */
-} Mark;
+} RewriteMark;
 
-typedef struct Rewrite { /* set the first five, the rest zero; rewrite_end when all is in */
+typedef struct TextRewrite { /* set the first five, the rest zero; rewrite_end when all is in */
     Text *out;
     bool decompose;  /* NFD */
     uint16_t remove; /* UNICODE_* flags of characters to leave out */
     bool lower;
     bool compatible; /* NFKD where it decomposes */
-    Mark *marks;     /* since the last starter */
+    RewriteMark *marks; /* since the last starter */
     size_t n, cap;
     uint64_t orders; /* bit set of those in marks */
     Span last;       /* of the source character written last */
-} Rewrite;
+} TextRewrite;
 
-void rewrite_code(Rewrite *, uint32_t code, Span);
-void rewrite_end(Rewrite *);            /* writes the marks that still wait */
-void rewrite_source(Rewrite *, Source); /* all of it, with the end */
+void rewrite_code(TextRewrite *, uint32_t code, Span);
+void rewrite_end(TextRewrite *);        /* writes the marks that still wait */
+void rewrite_source(TextRewrite *, Source); /* all of it, with the end */
 
 #endif

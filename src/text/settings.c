@@ -152,21 +152,21 @@ void settings_common(Arena *arena, Value *root, const Sidecar *side)
 }
 
 /* ---- sentence-transformers ---- */
-static bool lowers(const Value *normalizer)
+static bool settings_lowers(const Value *normalizer)
 {
     const Value *list = value_get(normalizer, "normalizers");
     if (is_type(normalizer, "Lowercase")) return true;
     if (is_type(normalizer, "BertNormalizer"))
         return value_bool(value_get(normalizer, "lowercase"), false);
     for (size_t i = 0; list && list->kind == V_LIST && i < list->list.n; i++)
-        if (lowers(&list->list.items[i])) return true;
+        if (settings_lowers(&list->list.items[i])) return true;
     return false;
 }
 
 void settings_lowercase(Arena *arena, Value *root)
 {
     const Value *normalizer = value_get(root, "normalizer");
-    if (root->kind != V_MAP || lowers(normalizer)) return;
+    if (root->kind != V_MAP || settings_lowers(normalizer)) return;
     bool some = normalizer && normalizer->kind == V_MAP;
     Value lower = value_map(arena, 1), list = value_list(arena, 1 + some),
           all = value_map(arena, 2);
@@ -179,7 +179,7 @@ void settings_lowercase(Arena *arena, Value *root)
 }
 
 /* ---- the whole ---- */
-static bool named(const char *classes, Str name)
+static bool class_is_named(const char *classes, Str name)
 {
     char word[64];
     if (!name.n || name.n + 3 > sizeof word) return false;
@@ -194,7 +194,7 @@ void settings_apply(Arena *arena, Value *root, const Sidecar *side)
     Str class = value_str(value_get(config, "tokenizer_class"), STR(""));
     if (str_ends(class, "Fast")) class.n -= 4;
     for (size_t i = 0; i < COUNT(rules); i++)
-        if (named(rules[i].classes, class)) rules[i].rule(root, config);
+        if (class_is_named(rules[i].classes, class)) rules[i].rule(root, config);
     settings_added(arena, root, side, class);
     settings_common(arena, root, side);
 }

@@ -12,26 +12,26 @@ enum { MASK = COUNT(roles) - 1 };
 static const char *const flags[] = { "single_word", "lstrip", "rstrip", "normalized", "special" };
 enum { LSTRIP = 1, NORMALIZED = 3, SPECIAL = 4, FLAGS = COUNT(flags) };
 
-typedef struct Token {
+typedef struct AddedToken {
     Str content;
     bool flag[FLAGS];
     int64_t id; /* to sort by */
-} Token;
-typedef struct Work {
+} AddedToken;
+typedef struct AddedWork {
     Arena *arena;
     Value list;   /* added_tokens, growing */
     size_t room;
     Map rows;     /* content to its Value in the list */
-    Token *special;
+    AddedToken *special;
     size_t n_special;
     Map specials; /* contents of those */
-} Work;
+} AddedWork;
 
 /* A name, or an object with flags. What the object leaves out is as the reference's constructor has
  * it: not special, and normalized unless special. */
-static Token token_of(const Value *v, bool special)
+static AddedToken added_token_of(const Value *v, bool special)
 {
-    Token t = { .flag = { [NORMALIZED] = !special, [SPECIAL] = special } };
+    AddedToken t = { .flag = { [NORMALIZED] = !special, [SPECIAL] = special } };
     if (v && v->kind == V_STR) t.content = v->s;
     if (!v || v->kind != V_MAP) return t;
     t.content = value_str(value_get(v, "content"), STR(""));
@@ -41,7 +41,7 @@ static Token token_of(const Value *v, bool special)
     return t;
 }
 
-static void write_row(Value *row, const Token *t)
+static void write_row(Value *row, const AddedToken *t)
 {
     for (int i = 0; i < FLAGS; i++) {
         Value *flag = (Value *)value_get(row, flags[i]);
@@ -49,7 +49,7 @@ static void write_row(Value *row, const Token *t)
     }
 }
 
-static Value new_row(Arena *arena, const Token *t)
+static Value new_row(Arena *arena, const AddedToken *t)
 {
     Value row = value_map(arena, FLAGS + 2);
     value_add(&row, "id", value_of_int(0)); /* counts for nothing: added.c */
@@ -58,7 +58,7 @@ static Value new_row(Arena *arena, const Token *t)
     return row;
 }
 
-static void append(Work *w, const Token *t)
+static void added_append(AddedWork *w, const AddedToken *t)
 {
     if (!t->content.n || w->list.list.n == w->room) return;
     Value *row = &w->list.list.items[w->list.list.n++];
@@ -67,44 +67,45 @@ static void append(Work *w, const Token *t)
 }
 
 /* The same flags: then the token is not added again, and not made special either. */
-static bool same(const Value *row, const Token *t)
+static bool added_row_is_same(const Value *row, const AddedToken *t)
 {
     for (int i = 0; i < FLAGS; i++)
         if (value_bool(value_get(row, flags[i]), false) != t->flag[i]) return false;
     return true;
 }
 
-static void add(Work *w, Token t)
+static void added_add(AddedWork *w, AddedToken t)
 {
     Value *row = map_get(&w->rows, t.content);
-    if (row && same(row, &t)) return;
+    if (row && added_row_is_same(row, &t)) return;
     t.flag[SPECIAL] |= map_get(&w->specials, t.content) != NULL;
     if (row) write_row(row, &t);
-    else append(w, &t);
+    else added_append(w, &t);
 }
 
 /* ---- special tokens by their roles ---- */
-static void name_special(Work *w, const Value *v, bool strips)
+static void name_special(AddedWork *w, const Value *v, bool strips)
 {
-    Token t = token_of(v, true);
+    AddedToken t = added_token_of(v, true);
     if (v && v->kind == V_STR && strips) t.flag[LSTRIP] = true;
     if (!t.content.n || map_get(&w->specials, t.content)) return;
     w->special[w->n_special] = t;
     map_put(&w->specials, w->arena, t.content, &w->special[w->n_special++]);
 }
 
-static size_t count(const Value *list)
+static size_t added_count(const Value *list)
 {
     return list && list->kind == V_LIST ? list->list.n : 0;
 }
 
 /* special_tokens_map.json speaks only where there is no added_tokens_decoder, and then it wins. */
-static void read_specials(Work *w, const Sidecar *side, const Style *style, bool legacy)
+static void read_specials(AddedWork *w, const Sidecar *side, const Style *style, bool legacy)
 {
     static const char more[] = "additional_special_tokens";
     const Value *map = legacy ? side->specials : NULL;
     const Value *lists[] = { value_get(side->config, more), value_get(map, more) };
-    w->special = ARRAY(w->arena, Token, COUNT(roles) + count(lists[0]) + count(lists[1]));
+    w->special =
+        ARRAY(w->arena, AddedToken, COUNT(roles) + added_count(lists[0]) + added_count(lists[1]));
     for (size_t i = 0; i < COUNT(roles); i++) {
         const Value *v = value_get(map, roles[i]);
         if (!v) v = value_get(side->config, roles[i]);
@@ -112,43 +113,43 @@ static void read_specials(Work *w, const Sidecar *side, const Style *style, bool
         name_special(w, v ? v : &own, style && style->eager_mask && i == MASK);
     }
     for (size_t k = 0; k < COUNT(lists); k++)
-        for (size_t i = 0; i < count(lists[k]); i++)
+        for (size_t i = 0; i < added_count(lists[k]); i++)
             name_special(w, &lists[k]->list.items[i], false);
 }
 
 /* ---- the files ---- */
-static int by_id(const void *a, const void *b)
+static int settings_by_id(const void *a, const void *b)
 {
-    int64_t x = ((const Token *)a)->id, y = ((const Token *)b)->id;
+    int64_t x = ((const AddedToken *)a)->id, y = ((const AddedToken *)b)->id;
     return (x > y) - (x < y);
 }
 
 /* {"4": {"content": ...}} */
-static size_t from_decoder(const Value *map, Token *out)
+static size_t from_decoder(const Value *map, AddedToken *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < map->map.n; i++) {
-        out[n] = token_of(&map->map.items[i].value, false);
+        out[n] = added_token_of(&map->map.items[i].value, false);
         if (out[n].content.n && str_int(map->map.items[i].key, &out[n].id)) n++;
     }
     return n;
 }
 
 /* {"<x>": 4}: only for tokens that tokenizer.json does not have. */
-static size_t from_added(const Work *w, const Value *map, Token *out)
+static size_t from_added(const AddedWork *w, const Value *map, AddedToken *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < map->map.n; i++) {
         Str content = map->map.items[i].key;
         Value name = value_of_str(content);
         if (map_get(&w->rows, content)) continue;
-        out[n] = token_of(&name, map_get(&w->specials, content) != NULL);
+        out[n] = added_token_of(&name, map_get(&w->specials, content) != NULL);
         out[n++].id = value_int(&map->map.items[i].value, INT64_MAX);
     }
     return n;
 }
 
-static void start(Work *w, const Value *added, size_t more)
+static void added_start(AddedWork *w, const Value *added, size_t more)
 {
     w->room = added->list.n + more;
     w->list = value_list(w->arena, w->room);
@@ -168,16 +169,16 @@ void settings_added(Arena *arena, Value *root, const Sidecar *side, Str tokenize
     const Value *decoder = value_get(side->config, "added_tokens_decoder");
     bool legacy = !decoder || decoder->kind != V_MAP;
     const Value *file = legacy ? side->added : decoder;
-    Work w = { .arena = arena };
+    AddedWork w = { .arena = arena };
     if (added && added->kind != V_LIST) return; /* the loader will say so */
     read_specials(&w, side, convert_class(tokenizer_class), legacy);
     size_t n = file && file->kind == V_MAP ? file->map.n : 0;
-    start(&w, added ? added : &none, n + w.n_special);
-    Token *tokens = ARRAY(arena, Token, n + 1);
+    added_start(&w, added ? added : &none, n + w.n_special);
+    AddedToken *tokens = ARRAY(arena, AddedToken, n + 1);
     if (n) n = legacy ? from_added(&w, file, tokens) : from_decoder(file, tokens);
-    if (n) qsort(tokens, n, sizeof *tokens, by_id);
-    for (size_t i = 0; i < n; i++) add(&w, tokens[i]);
+    if (n) qsort(tokens, n, sizeof *tokens, settings_by_id);
+    for (size_t i = 0; i < n; i++) added_add(&w, tokens[i]);
     for (size_t i = 0; i < w.n_special; i++)
-        if (!map_get(&w.rows, w.special[i].content)) append(&w, &w.special[i]);
+        if (!map_get(&w.rows, w.special[i].content)) added_append(&w, &w.special[i]);
     settings_put(arena, root, "added_tokens", w.list);
 }

@@ -29,7 +29,7 @@ static bool reaches_over(const Added *token)
 }
 
 /* An unknown word must not be an error: the end of a text that is cut to length is not looked at. */
-static bool knows_all(Arena *arena, const Model *model)
+static bool knows_all(Arena *arena, const TokenModel *model)
 {
     Err err;
     Tokens tokens = { .arena = arena };

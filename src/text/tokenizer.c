@@ -5,8 +5,8 @@
 #include "pipeline.h"
 
 /* ---- truncation and padding, as the file has them ---- */
-static bool word_of(const Value *v, const char *where, const char *key, const char *const *words,
-                    int count, int *out, Err *err)
+static bool tokenizer_word_of(const Value *v, const char *where, const char *key,
+                              const char *const *words, int count, int *out, Err *err)
 {
     Str found;
     if (!member_str(v, where, key, &found, err)) return false;
@@ -31,9 +31,10 @@ static bool read_truncation(const Value *v, Tokenizer *out, Err *err)
     int strategy = 0, direction = 0;
     if (!member_int(v, "truncation", "max_length", &length, err) ||
         !check_i32("truncation", "stride", stride, err) ||
-        !word_of(v, "truncation", "strategy", strategies, COUNT(strategies), &strategy, err) ||
-        (value_get(v, "direction") &&
-         !word_of(v, "truncation", "direction", directions, COUNT(directions), &direction, err)))
+        !tokenizer_word_of(v, "truncation", "strategy", strategies, COUNT(strategies), &strategy,
+                           err) ||
+        (value_get(v, "direction") && !tokenizer_word_of(v, "truncation", "direction", directions,
+                                                         COUNT(directions), &direction, err)))
         return false;
     out->truncates = true;
     out->truncation.max_length = length > INT32_MAX ? 0 : (int)length;
@@ -54,7 +55,7 @@ static bool read_padding(Arena *arena, const Value *v, Tokenizer *out, Err *err)
     Str token;
     if (!fixed && !str_is(value_str(strategy, STR("")), "BatchLongest"))
         return fail(err, EF_BAD_MODEL, "padding: found no \"strategy\" that is known");
-    if (!word_of(v, "padding", "direction", directions, COUNT(directions), &left, err) ||
+    if (!tokenizer_word_of(v, "padding", "direction", directions, COUNT(directions), &left, err) ||
         !member_int(v, "padding", "pad_id", &id, err) ||
         !member_int(v, "padding", "pad_type_id", &type_id, err) ||
         !check_i32("padding", "pad_id", id, err) ||

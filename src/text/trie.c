@@ -8,35 +8,36 @@
 enum { TRIES = 48, FIRST_UNITS = 1024 };
 #define MOST_UNITS ((size_t)1 << 30)
 
-typedef struct Range { /* of sorted pieces that share `depth` bytes: a node whose children wait */
+typedef struct
+    TrieRange { /* of sorted pieces that share `depth` bytes: a node whose children wait */
     uint32_t node;
     uint32_t from, to, depth;
-} Range;
+} TrieRange;
 
-typedef struct Builder {
+typedef struct TrieBuilder {
     Arena *arena; /* of the outcome */
     TrieUnit *units;
     int32_t *ids;
     uint32_t *next, *prev; /* free units, a ring through unit 0 */
     size_t size;           /* units in use or in the ring */
     size_t used;           /* all units from here on are free */
-    Range *queue;
+    TrieRange *queue;
     size_t head, tail, room;
-} Builder;
+} TrieBuilder;
 
-static void *larger(Arena *arena, void *old, size_t used, size_t bytes)
+static void *trie_grow_array(Arena *arena, void *old, size_t used, size_t bytes)
 {
     void *p = arena_raw(arena, bytes);
     return used ? memcpy(p, old, used) : p;
 }
 
-static void extend(Builder *b)
+static void trie_extend(TrieBuilder *b)
 {
     size_t size = b->size ? 2 * b->size : FIRST_UNITS, old = b->size;
-    b->units = larger(b->arena, b->units, old * sizeof *b->units, size * sizeof *b->units);
-    b->ids = larger(b->arena, b->ids, old * sizeof *b->ids, size * sizeof *b->ids);
-    b->next = larger(b->arena, b->next, old * sizeof *b->next, size * sizeof *b->next);
-    b->prev = larger(b->arena, b->prev, old * sizeof *b->prev, size * sizeof *b->prev);
+    b->units = trie_grow_array(b->arena, b->units, old * sizeof *b->units, size * sizeof *b->units);
+    b->ids = trie_grow_array(b->arena, b->ids, old * sizeof *b->ids, size * sizeof *b->ids);
+    b->next = trie_grow_array(b->arena, b->next, old * sizeof *b->next, size * sizeof *b->next);
+    b->prev = trie_grow_array(b->arena, b->prev, old * sizeof *b->prev, size * sizeof *b->prev);
     if (!old) b->next[0] = b->prev[0] = 0;
     for (size_t i = old; i < size; i++) {
         b->units[i] = (TrieUnit){ 0, TRIE_FREE, 0 };
@@ -49,7 +50,7 @@ static void extend(Builder *b)
     b->size = size;
 }
 
-static void take(Builder *b, uint32_t unit, uint32_t parent)
+static void trie_take_unit(TrieBuilder *b, uint32_t unit, uint32_t parent)
 {
     b->next[b->prev[unit]] = b->next[unit];
     b->prev[b->next[unit]] = b->prev[unit];
@@ -57,7 +58,7 @@ static void take(Builder *b, uint32_t unit, uint32_t parent)
     b->used = MAX(b->used, (size_t)unit + 1);
 }
 
-static bool fits(const Builder *b, size_t base, const uint8_t *bytes, size_t n)
+static bool trie_fits(const TrieBuilder *b, size_t base, const uint8_t *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (base + bytes[i] >= b->size || b->units[base + bytes[i]].check != TRIE_FREE ||
@@ -67,28 +68,28 @@ static bool fits(const Builder *b, size_t base, const uint8_t *bytes, size_t n)
 }
 
 /* A place for children by these (ascending) bytes. */
-static uint32_t place_for(Builder *b, const uint8_t *bytes, size_t n)
+static uint32_t place_for(TrieBuilder *b, const uint8_t *bytes, size_t n)
 {
     uint32_t unit = b->next[0];
     for (int i = 0; unit && i < TRIES; i++, unit = b->next[unit])
-        if (unit >= bytes[0] && fits(b, unit - bytes[0], bytes, n)) return unit - bytes[0];
+        if (unit >= bytes[0] && trie_fits(b, unit - bytes[0], bytes, n)) return unit - bytes[0];
     size_t base = b->used > bytes[0] ? b->used - bytes[0] : 0; /* behind everything */
-    while (base + 256 > b->size) extend(b);
+    while (base + 256 > b->size) trie_extend(b);
     return (uint32_t)base;
 }
 
-static void wait(Builder *b, Range range)
+static void trie_wait(TrieBuilder *b, TrieRange range)
 {
     if (b->tail == b->room) {
         size_t room = b->room ? 2 * b->room : 256, item = sizeof *b->queue;
-        b->queue = larger(b->arena, b->queue, b->tail * item, room * item);
+        b->queue = trie_grow_array(b->arena, b->queue, b->tail * item, room * item);
         b->room = room;
     }
     b->queue[b->tail++] = range;
 }
 
 /* Gives a node its piece and its children. */
-static bool expand(Builder *b, const TriePiece *pieces, Range range)
+static bool trie_expand(TrieBuilder *b, const TriePiece *pieces, TrieRange range)
 {
     uint8_t bytes[256];
     uint32_t starts[257];
@@ -107,13 +108,13 @@ static bool expand(Builder *b, const TriePiece *pieces, Range range)
     uint32_t base = place_for(b, bytes, n);
     if (b->size > MOST_UNITS) return false;
     b->units[range.node].base |= base << 1;
-    for (size_t i = 0; i < n; i++) take(b, base + bytes[i], range.node);
+    for (size_t i = 0; i < n; i++) trie_take_unit(b, base + bytes[i], range.node);
     for (size_t i = 0; i < n; i++)
-        wait(b, (Range){ base + bytes[i], starts[i], starts[i + 1], range.depth + 1 });
+        trie_wait(b, (TrieRange){ base + bytes[i], starts[i], starts[i + 1], range.depth + 1 });
     return true;
 }
 
-static int by_text(const void *a, const void *b)
+static int trie_by_text(const void *a, const void *b)
 {
     const TriePiece *x = a, *y = b;
     int order = str_cmp(&x->text, &y->text);
@@ -123,17 +124,17 @@ static int by_text(const void *a, const void *b)
 bool trie_build(Arena *arena, TriePiece *pieces, size_t n, Trie *out, Err *err)
 {
     Arena work = { 0 };
-    Builder b = { .arena = &work, .used = 1 };
+    TrieBuilder b = { .arena = &work, .used = 1 };
     bool ok = true;
-    if (n) qsort(pieces, n, sizeof *pieces, by_text);
-    extend(&b);
-    wait(&b, (Range){ 0, 0, (uint32_t)n, 0 });
-    while (ok && b.head < b.tail) ok = expand(&b, pieces, b.queue[b.head++]);
+    if (n) qsort(pieces, n, sizeof *pieces, trie_by_text);
+    trie_extend(&b);
+    trie_wait(&b, (TrieRange){ 0, 0, (uint32_t)n, 0 });
+    while (ok && b.head < b.tail) ok = trie_expand(&b, pieces, b.queue[b.head++]);
     b.units[0].check = TRIE_FREE;
     if (ok) {
         size_t used = out->size = b.used;
         out->units = arena_raw(arena, used * sizeof *out->units);
-        out->ids = larger(arena, b.ids, used * sizeof *b.ids, used * sizeof *b.ids);
+        out->ids = trie_grow_array(arena, b.ids, used * sizeof *b.ids, used * sizeof *b.ids);
         memcpy(out->units, b.units, used * sizeof *b.units);
     }
     arena_free(&work);

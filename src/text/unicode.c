@@ -6,7 +6,7 @@
 enum { HANGUL = 0xac00, HANGUL_COUNT = 11172, VOWELS_TAILS = 588, TAILS = 28 };
 enum { HANGUL_LEAD = 0x1100, HANGUL_VOWEL = 0x1161, HANGUL_TAIL = 0x11a7, LEADS = 19, VOWELS = 21 };
 
-static int hangul(uint32_t syllable, uint32_t out[UNICODE_LONGEST])
+static int hangul_decompose(uint32_t syllable, uint32_t out[UNICODE_LONGEST])
 {
     out[0] = HANGUL_LEAD + syllable / VOWELS_TAILS;
     out[1] = HANGUL_VOWEL + syllable % VOWELS_TAILS / TAILS;
@@ -14,7 +14,8 @@ static int hangul(uint32_t syllable, uint32_t out[UNICODE_LONGEST])
     return syllable % TAILS ? 3 : 2;
 }
 
-static int mapped(const UnicodeDecomposition *table, size_t count, uint32_t code, uint32_t *out)
+static int unicode_map_code(const UnicodeDecomposition *table, size_t count, uint32_t code,
+                            uint32_t *out)
 {
     size_t low = 0, high = count;
     while (high - low > 1) {
@@ -30,12 +31,12 @@ static int mapped(const UnicodeDecomposition *table, size_t count, uint32_t code
 int unicode_decompose(uint32_t code, bool compatible, uint32_t out[UNICODE_LONGEST])
 {
     out[0] = code;
-    if (code - HANGUL < HANGUL_COUNT) return hangul(code - HANGUL, out);
+    if (code - HANGUL < HANGUL_COUNT) return hangul_decompose(code - HANGUL, out);
     uint16_t flags = unicode_record(code)->flags;
     if (compatible && flags & UNICODE_EXPANDS)
-        return mapped(unicode_expansions, unicode_expansion_count, code, out);
+        return unicode_map_code(unicode_expansions, unicode_expansion_count, code, out);
     if (flags & UNICODE_DECOMPOSES)
-        return mapped(unicode_decompositions, unicode_decomposition_count, code, out);
+        return unicode_map_code(unicode_decompositions, unicode_decomposition_count, code, out);
     return 1;
 }
 

@@ -26,7 +26,7 @@ static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
 /* The digits that a text of this double has, as one integer over 10^*scale; by the text itself. */
-static uint64_t digits_of(double x, int *scale)
+static uint64_t unigram_digits_of(double x, int *scale)
 {
     char text[NUMBER_ROOM], *end = number_write_f64(text, x);
     uint64_t digits = 0;
@@ -70,13 +70,15 @@ static double as_read(double score)
 {
     double x = score < 0 ? -score : score;
     int scale;
-    uint64_t digits = x >= 1.0 / 1024 && x < 1024 ? quick_digits(x, &scale) : digits_of(x, &scale);
+    uint64_t digits =
+        x >= 1.0 / 1024 && x < 1024 ? quick_digits(x, &scale) : unigram_digits_of(x, &scale);
     if (digits < (uint64_t)1 << 53 || scale >= (int)COUNT(tens)) return score;
     double value = (double)digits / tens[scale];
     return score < 0 ? -value : value;
 }
 
-static bool build(Arena *arena, const Vocab *vocab, const double *scores, Trie *out, Err *err)
+static bool unigram_build_trie(Arena *arena, const Vocab *vocab, const double *scores, Trie *out,
+                               Err *err)
 {
     Arena work = { 0 };
     TriePiece *pieces = arena_raw(&work, (vocab->n + 1) * sizeof *pieces);
@@ -93,7 +95,7 @@ static bool build(Arena *arena, const Vocab *vocab, const double *scores, Trie *
  * what a text costs. Real ones have tens of bytes. */
 enum { LONGEST_PIECE = 1024 };
 
-static bool read_pieces(Arena *arena, const Value *v, Model *out, Err *err)
+static bool read_pieces(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     double *scores;
     if (!vocab_load_list(arena, value_get(v, "vocab"), &out->vocab, &scores, err)) return false;
@@ -106,10 +108,10 @@ static bool read_pieces(Arena *arena, const Value *v, Model *out, Err *err)
     if (out->vocab.longest > LONGEST_PIECE)
         return fail(err, EF_UNSUPPORTED, "Unigram: found a piece of %zu bytes, wanted at most %d",
                     out->vocab.longest, LONGEST_PIECE);
-    return build(arena, &out->vocab, scores, &out->trie, err);
+    return unigram_build_trie(arena, &out->vocab, scores, &out->trie, err);
 }
 
-bool unigram_load(Arena *arena, const Value *v, Model *out, Err *err)
+bool unigram_load(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     Unigram *model = NEW(arena, Unigram);
     const Value *unk = value_get(v, "unk_id"), *fallback = value_get(v, "byte_fallback");
@@ -139,7 +141,7 @@ typedef struct Best { /* way to a byte of the word */
     uint32_t node; /* of that piece; TRIE_FREE: unknown */
 } Best;
 
-static inline void offer(Best *to, double score, size_t start, uint32_t node)
+static inline void unigram_offer(Best *to, double score, size_t start, uint32_t node)
 {
     if (to->start >= 0 && !(score > to->score)) return;
     to->score = score;
@@ -164,13 +166,13 @@ static inline bool offer_pieces(const Trie *trie, Str word, size_t at, size_t le
         if (node == TRIE_FREE) break;
         const TrieUnit *unit = &trie->units[node];
         if (!(unit->base & TRIE_ENDS)) continue;
-        offer(&best[i + 1], unit->score + here, at, node);
+        unigram_offer(&best[i + 1], unit->score + here, at, node);
         single |= i + 1 == at + length;
     }
     return single;
 }
 
-static bool find_best(const Model *self, Str word, Best *best, Err *err)
+static bool find_best(const TokenModel *self, Str word, Best *best, Err *err)
 {
     const Unigram *model = self->data;
     for (size_t i = 1; i <= word.n; i++) best[i].start = -1;
@@ -180,7 +182,7 @@ static bool find_best(const Model *self, Str word, Best *best, Err *err)
         size_t length = (size_t)utf8_take(word.p + at, &code);
         if (!offer_pieces(&self->trie, word, at, length, best)) {
             Best *to = &best[at + length];
-            offer(to, model->unk_score + best[at].score, at, TRIE_FREE);
+            unigram_offer(to, model->unk_score + best[at].score, at, TRIE_FREE);
             if (to->node == TRIE_FREE && model->unk_id < 0) return no_unknown(err);
         }
         at += length;
@@ -193,7 +195,8 @@ static bool find_best(const Model *self, Str word, Best *best, Err *err)
 /* ---- its tokens ---- */
 
 /* Text that no piece covers: the vocabulary is asked once more, then bytes are tried. */
-static void add_unknown(const Model *self, Str word, size_t start, size_t end, Tokens *out)
+static void unigram_add_unknown(const TokenModel *self, Str word, size_t start, size_t end,
+                                Tokens *out)
 {
     const Unigram *model = self->data;
     Str text = { word.p + start, end - start };
@@ -210,7 +213,7 @@ static void add_unknown(const Model *self, Str word, size_t start, size_t end, T
         tokens_add(out, model->bytes[(unsigned char)text.p[i]], start, end);
 }
 
-static inline int32_t id_at(const Model *self, const Best *best, size_t start)
+static inline int32_t id_at(const TokenModel *self, const Best *best, size_t start)
 {
     const Unigram *model = self->data;
     uint32_t node = best[best[start].next].node;
@@ -219,7 +222,7 @@ static inline int32_t id_at(const Model *self, const Best *best, size_t start)
     return id < 0 || id > self->vocab.greatest ? 0 : id; /* a mapped trie may be broken */
 }
 
-static bool best_word(const Model *self, Str word, Tokens *out, Err *err)
+static bool best_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const Unigram *model = self->data;
     _Static_assert(sizeof(Best) == 2 * sizeof(uint64_t), "scratch");
@@ -233,12 +236,12 @@ static bool best_word(const Model *self, Str word, Tokens *out, Err *err)
             continue;
         }
         while (end < word.n && id_at(self, best, end) == id) end = (size_t)best[end].next;
-        add_unknown(self, word, at, end, out); /* neighbours that are unknown are one */
+        unigram_add_unknown(self, word, at, end, out); /* neighbours that are unknown are one */
     }
     return true;
 }
 
-bool unigram_word(const Model *self, Str word, Tokens *out, Err *err)
+bool unigram_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const Unigram *model = self->data;
     size_t first = out->n;

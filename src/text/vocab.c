@@ -2,34 +2,35 @@
  * vocab.c - see vocab.h. Of two equal keys the last wins, as in the reference. */
 #include "vocab.h"
 
-static bool equals(Str token, Str head, Str tail)
+static bool vocab_equals(Str token, Str head, Str tail)
 {
     return token.p && token.n == head.n + tail.n && (!head.n || !memcmp(token.p, head.p, head.n)) &&
            (!tail.n || !memcmp(token.p + head.n, tail.p, tail.n));
 }
 
-static VocabSlot tag_of(const Vocab *vocab, uint64_t hash)
+static VocabSlot vocab_tag_of(const Vocab *vocab, uint64_t hash)
 {
     return (VocabSlot)hash << (64 - vocab->shift);
 }
 
 /* The slot of a token, or the free one where it would go; NULL: neither (a broken table). */
-static VocabSlot *slot_of(const Vocab *vocab, uint64_t hash, Str head, Str tail)
+static VocabSlot *vocab_slot_of(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 {
     size_t mask = ((size_t)1 << (64 - vocab->shift)) - 1, at = hash >> vocab->shift;
-    VocabSlot tag = tag_of(vocab, hash);
+    VocabSlot tag = vocab_tag_of(vocab, hash);
     for (size_t tries = 0; tries <= mask; tries++, at = (at + 1) & mask) {
         VocabSlot *slot = &vocab->slots[at], entry = *slot ^ tag;
         if (!*slot) return slot;
-        if (entry <= mask && equals(vocab_text(vocab, (size_t)entry - 1), head, tail)) return slot;
+        if (entry <= mask && vocab_equals(vocab_text(vocab, (size_t)entry - 1), head, tail))
+            return slot;
     }
     return NULL;
 }
 
 int64_t vocab_entry_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
 {
-    const VocabSlot *slot = slot_of(vocab, hash, head, tail);
-    return slot && *slot ? (int64_t)(*slot ^ tag_of(vocab, hash)) - 1 : -1;
+    const VocabSlot *slot = vocab_slot_of(vocab, hash, head, tail);
+    return slot && *slot ? (int64_t)(*slot ^ vocab_tag_of(vocab, hash)) - 1 : -1;
 }
 
 int32_t vocab_find_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
@@ -37,36 +38,36 @@ int32_t vocab_find_hashed(const Vocab *vocab, uint64_t hash, Str head, Str tail)
     return vocab_id(vocab, vocab_entry_hashed(vocab, hash, head, tail));
 }
 
-static uint64_t hash_of(Str token)
+static uint64_t vocab_hash_of(Str token)
 {
     return vocab_hash(VOCAB_SEED, token);
 }
 
 int32_t vocab_find(const Vocab *vocab, Str token)
 {
-    return vocab_find_hashed(vocab, hash_of(token), token, (Str){ 0 });
+    return vocab_find_hashed(vocab, vocab_hash_of(token), token, (Str){ 0 });
 }
 
 /* Copies: the tree may be gone when the first text comes. Returns the place of the entry. */
-static int32_t put(Vocab *vocab, char *pool, Str token, int32_t id)
+static int32_t vocab_put(Vocab *vocab, char *pool, Str token, int32_t id)
 {
-    uint64_t hash = hash_of(token);
-    VocabSlot *slot = slot_of(vocab, hash, token, (Str){ 0 });
+    uint64_t hash = vocab_hash_of(token);
+    VocabSlot *slot = vocab_slot_of(vocab, hash, token, (Str){ 0 });
     if (!*slot) {
         if (token.n) memcpy(pool + vocab->pool_n, token.p, token.n);
         vocab->entries[vocab->n++].at = (uint32_t)vocab->pool_n;
         vocab->pool_n += token.n;
         vocab->entries[vocab->n].at = (uint32_t)vocab->pool_n;
-        *slot = tag_of(vocab, hash) | (VocabSlot)vocab->n;
+        *slot = vocab_tag_of(vocab, hash) | (VocabSlot)vocab->n;
     }
-    int32_t entry = (int32_t)(*slot ^ tag_of(vocab, hash)) - 1;
+    int32_t entry = (int32_t)(*slot ^ vocab_tag_of(vocab, hash)) - 1;
     vocab->entries[entry].id = id;
     vocab->longest = MAX(vocab->longest, token.n);
     vocab->greatest = MAX(vocab->greatest, id);
     return entry;
 }
 
-static bool check_id(const Member *member, size_t count, Err *err)
+static bool vocab_check_id(const Member *member, size_t count, Err *err)
 {
     int64_t limit = (int64_t)MIN(8 * count + VOCAB_SCATTER, (size_t)INT32_MAX);
     if (member->value.kind != V_INT)
@@ -79,7 +80,7 @@ static bool check_id(const Member *member, size_t count, Err *err)
 }
 
 /* Room for `count` tokens of so many bytes together; returns where those go. */
-static char *start(Arena *arena, Vocab *out, size_t count, size_t bytes)
+static char *vocab_start(Arena *arena, Vocab *out, size_t count, size_t bytes)
 {
     int bits = 4;
     while ((size_t)1 << bits < 2 * count) bits++;
@@ -114,11 +115,11 @@ bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
     if (count >= INT32_MAX / 2) return fail(err, EF_BAD_MODEL, "vocab: found %zu tokens", count);
     for (size_t i = 0; i < count; i++) bytes += map->map.items[i].key.n;
     if (bytes > INT32_MAX) return fail(err, EF_BAD_MODEL, "vocab: found %zu bytes", bytes);
-    char *pool = start(arena, out, count, bytes);
+    char *pool = vocab_start(arena, out, count, bytes);
     for (size_t i = 0; i < count; i++) {
         const Member *member = &map->map.items[i];
-        if (!check_id(member, count, err)) return false;
-        put(out, pool, member->key, (int32_t)member->value.i);
+        if (!vocab_check_id(member, count, err)) return false;
+        vocab_put(out, pool, member->key, (int32_t)member->value.i);
     }
     start_ids(arena, out);
     for (size_t i = 0; i < out->n; i++) out->by_id[out->entries[i].id] = (int32_t)i;
@@ -128,7 +129,7 @@ bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
 }
 
 /* ["piece", -3.5] */
-static bool read_piece(const Value *pair, size_t id, Str *piece, double *score, Err *err)
+static bool vocab_read_piece(const Value *pair, size_t id, Str *piece, double *score, Err *err)
 {
     bool ok = pair->kind == V_LIST && pair->list.n == 2 && pair->list.items[0].kind == V_STR &&
               (pair->list.items[1].kind == V_FLOAT || pair->list.items[1].kind == V_INT);
@@ -147,15 +148,15 @@ bool vocab_load_list(Arena *arena, const Value *list, Vocab *out, double **score
     *scores = arena_raw(arena, (count + 1) * sizeof **scores);
     Str piece = { 0 };
     for (size_t i = 0; i < count; i++) {
-        if (!read_piece(&list->list.items[i], i, &piece, &(*scores)[i], err)) return false;
+        if (!vocab_read_piece(&list->list.items[i], i, &piece, &(*scores)[i], err)) return false;
         bytes += piece.n;
     }
     if (bytes > INT32_MAX) return fail(err, EF_BAD_MODEL, "vocab: found %zu bytes", bytes);
-    char *pool = start(arena, out, count, bytes);
+    char *pool = vocab_start(arena, out, count, bytes);
     out->greatest = (int32_t)count - 1;
     start_ids(arena, out);
     for (size_t i = 0; i < count; i++)
-        out->by_id[i] = put(out, pool, list->list.items[i].list.items[0].s, (int32_t)i);
+        out->by_id[i] = vocab_put(out, pool, list->list.items[i].list.items[0].s, (int32_t)i);
     out->size = count;
     end_ids(out);
     return true;

@@ -29,14 +29,14 @@ uint32_t word_cache_model(void)
     return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t load(const char *p, size_t bytes)
+static inline uint64_t word_load(const char *p, size_t bytes)
 {
     uint64_t word = 0;
     memcpy(&word, p, bytes);
     return word;
 }
 
-static inline uint64_t mix(uint64_t hash, uint64_t word)
+static inline uint64_t word_mix(uint64_t hash, uint64_t word)
 {
     unsigned __int128 product = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15u;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -44,40 +44,40 @@ static inline uint64_t mix(uint64_t hash, uint64_t word)
 
 /* Eight bytes at a time; the last eight may overlap others, and the length tells such words apart.
  */
-static inline uint64_t hash_of(uint32_t model, Str word)
+static inline uint64_t word_hash(uint32_t model, Str word)
 {
     uint64_t hash = (uint64_t)model << 32 | word.n;
     const char *p = word.p, *end = word.p + word.n;
     if (word.n < 4) {
         uint64_t few = (unsigned char)p[0] | (uint64_t)(unsigned char)p[word.n / 2] << 8 |
                        (uint64_t)(unsigned char)end[-1] << 16;
-        return mix(mix(0xcbf29ce484222325u, hash), few);
+        return word_mix(word_mix(0xcbf29ce484222325u, hash), few);
     }
-    hash = mix(0xcbf29ce484222325u, hash);
-    if (word.n < 8) return mix(hash, load(p, 4) | load(end - 4, 4) << 32);
-    for (; end - p > 8; p += 8) hash = mix(hash, load(p, 8));
-    return mix(hash, load(end - 8, 8));
+    hash = word_mix(0xcbf29ce484222325u, hash);
+    if (word.n < 8) return word_mix(hash, word_load(p, 4) | word_load(end - 4, 4) << 32);
+    for (; end - p > 8; p += 8) hash = word_mix(hash, word_load(p, 8));
+    return word_mix(hash, word_load(end - 8, 8));
 }
 
 /* Without a call: words are short. */
-static inline bool same(const char *a, const char *b, size_t n)
+static inline bool word_is_same(const char *a, const char *b, size_t n)
 {
     if (n < 8) {
         while (n && a[n - 1] == b[n - 1]) n--;
         return n == 0;
     }
-    uint64_t differ = load(a + n - 8, 8) ^ load(b + n - 8, 8);
-    for (size_t i = 0; i + 8 < n; i += 8) differ |= load(a + i, 8) ^ load(b + i, 8);
+    uint64_t differ = word_load(a + n - 8, 8) ^ word_load(b + n - 8, 8);
+    for (size_t i = 0; i + 8 < n; i += 8) differ |= word_load(a + i, 8) ^ word_load(b + i, 8);
     return differ == 0;
 }
 
 bool word_cache_find(uint32_t model, Str word, uint64_t *place, Tokens *out)
 {
-    uint64_t hash = *place = hash_of(model, word);
+    uint64_t hash = *place = word_hash(model, word);
     if (!entries) entries = thread_memory(sizeof *entries << PLACES_LOG);
     const Entry *e = &entries[hash >> (64 - PLACES_LOG)];
     if (e->hash != hash || e->model != model || e->bytes != word.n ||
-        !same(e->text, word.p, word.n))
+        !word_is_same(e->text, word.p, word.n))
         return false;
     for (size_t i = 0, start = 0; i < e->parts; start = e->ends[i++])
         tokens_add(out, i < NEAR_IDS ? e->ids[i] : e->more[i - NEAR_IDS], start, e->ends[i]);

@@ -7,7 +7,7 @@ typedef struct WordLevel {
     int32_t unk_id; /* -1: not in the vocabulary; an error once it is needed */
 } WordLevel;
 
-bool wordlevel_load(Arena *arena, const Value *v, Model *out, Err *err)
+bool wordlevel_load(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     WordLevel *model = NEW(arena, WordLevel);
     Str unk;
@@ -20,7 +20,7 @@ bool wordlevel_load(Arena *arena, const Value *v, Model *out, Err *err)
     return true;
 }
 
-bool wordlevel_word(const Model *self, Str word, Tokens *out, Err *err)
+bool wordlevel_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const WordLevel *model = self->data;
     int32_t id = vocab_find(&self->vocab, word);

@@ -11,7 +11,7 @@ typedef struct WordPiece {
     uint64_t prefix_hash; /* state of the hash after the prefix */
 } WordPiece;
 
-bool wordpiece_load(Arena *arena, const Value *v, Model *out, Err *err)
+bool wordpiece_load(Arena *arena, const Value *v, TokenModel *out, Err *err)
 {
     Str unk, prefix;
     WordPiece *model = NEW(arena, WordPiece);
@@ -38,8 +38,8 @@ static bool longer_than(Str word, int64_t chars)
 }
 
 /* The longest token at the start of `rest`; returns its bytes without the prefix, 0: none. */
-static size_t longest(const Vocab *vocab, uint64_t hash, Str prefix, Str rest, uint64_t *hashes,
-                      int32_t *id)
+static size_t wordpiece_longest(const Vocab *vocab, uint64_t hash, Str prefix, Str rest,
+                                uint64_t *hashes, int32_t *id)
 {
     if (vocab->longest < prefix.n) return 0;
     size_t n = MIN(rest.n, vocab->longest - prefix.n);
@@ -52,7 +52,7 @@ static size_t longest(const Vocab *vocab, uint64_t hash, Str prefix, Str rest, u
     return 0;
 }
 
-bool wordpiece_word(const Model *self, Str word, Tokens *out, Err *err)
+bool wordpiece_word(const TokenModel *self, Str word, Tokens *out, Err *err)
 {
     const WordPiece *model = self->data;
     size_t before = out->n, at = longer_than(word, model->max_chars) ? SIZE_MAX : 0;
@@ -60,8 +60,9 @@ bool wordpiece_word(const Model *self, Str word, Tokens *out, Err *err)
         int32_t id;
         Str rest = { word.p + at, word.n - at };
         size_t n =
-            at ? longest(&self->vocab, model->prefix_hash, model->prefix, rest, out->scratch, &id)
-               : longest(&self->vocab, VOCAB_SEED, (Str){ 0 }, rest, out->scratch, &id);
+            at ? wordpiece_longest(&self->vocab, model->prefix_hash, model->prefix, rest,
+                                   out->scratch, &id)
+               : wordpiece_longest(&self->vocab, VOCAB_SEED, (Str){ 0 }, rest, out->scratch, &id);
         if (n) tokens_add(out, id, at, at + n);
         at = n ? at + n : SIZE_MAX;
     }

@@ -60,7 +60,8 @@ static bool try_pre(const Transform *t, Err *err)
     return ok;
 }
 
-static bool check(const Transform *t, const Task *task, const ModelConfig *config, Err *err)
+static bool transform_try_task(const Transform *t, const Task *task, const ModelConfig *config,
+                               Err *err)
 {
     if (!t->post && !t->pre)
         return fail(err, EF_INVALID_INPUT,
@@ -81,7 +82,7 @@ bool transform_check(const Transform *t, const Task *task, const ModelConfig *co
 {
     Err own = { 0 };
     if (!err) err = &own;
-    if (check(t, task, config, err)) return true;
+    if (transform_try_task(t, task, config, err)) return true;
     if (err->code == EF_INTERNAL) err->code = EF_INVALID_INPUT; /* the script is the input here */
     return within(err, "Transform validation failed");
 }

@@ -80,7 +80,7 @@ static int guard_create(lua_State *L)
 }
 
 /* Results on top of L, their number; -1: the error is there. */
-static int resume(lua_State *L, lua_State *co, int arguments)
+static int guard_resume_thread(lua_State *L, lua_State *co, int arguments)
 {
     TransformVm *vm = vm_of(L);
     int results;
@@ -107,7 +107,7 @@ static int resume(lua_State *L, lua_State *co, int arguments)
 static int guard_resume(lua_State *L)
 {
     lua_State *co = check_thread(L);
-    int n = resume(L, co, lua_gettop(L) - 1);
+    int n = guard_resume_thread(L, co, lua_gettop(L) - 1);
     lua_pushboolean(L, n >= 0);
     if (n < 0) n = 1;
     lua_insert(L, -(n + 1));
@@ -117,7 +117,7 @@ static int guard_resume(lua_State *L)
 static int resume_wrapped(lua_State *L)
 {
     lua_State *co = lua_tothread(L, lua_upvalueindex(1));
-    int n = resume(L, co, lua_gettop(L));
+    int n = guard_resume_thread(L, co, lua_gettop(L));
     if (n >= 0) return n;
     if (lua_type(L, -1) == LUA_TSTRING) {
         luaL_where(L, 1);
@@ -152,7 +152,7 @@ static int guard_close(lua_State *L)
 
 /* ---- code and metatables ---- */
 /* The pieces a reader function gives, as one string on top. */
-static void gather(lua_State *L)
+static void guard_read_chunks(lua_State *L)
 {
     lua_newtable(L);
     lua_Integer n = 0;
@@ -181,7 +181,7 @@ static int guard_load(lua_State *L)
 {
     size_t n;
     if (lua_isstring(L, 1)) lua_pushvalue(L, 1);
-    else luaL_checktype(L, 1, LUA_TFUNCTION), gather(L);
+    else luaL_checktype(L, 1, LUA_TFUNCTION), guard_read_chunks(L);
     lua_insert(L, 1);            /* text, chunk, name, mode, globals */
     const char *text = lua_tolstring(L, 1, &n);
     const char *mode = luaL_optstring(L, 4, "t");

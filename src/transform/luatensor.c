@@ -9,7 +9,7 @@
 #define NAME "Tensor"
 
 /* ---- making ---- */
-static int64_t count_of(lua_State *L, int rank, const int64_t *dim)
+static int64_t luatensor_count_of(lua_State *L, int rank, const int64_t *dim)
 {
     int64_t n = 1;
     bool empty = false;
@@ -26,7 +26,7 @@ static int64_t count_of(lua_State *L, int rank, const int64_t *dim)
 LuaTensor *luatensor_push(lua_State *L, int rank, const int64_t *dim)
 {
     if (rank > TENSOR_RANK) luaL_error(L, "a Tensor has at most %d axes", TENSOR_RANK);
-    int64_t n = count_of(L, rank, dim);
+    int64_t n = luatensor_count_of(L, rank, dim);
     luaL_checkstack(L, LUA_MINSTACK, NULL);
     LuaTensor *t = lua_newuserdatauv(L, sizeof *t + (size_t)n * sizeof *t->data, 0);
     *t = (LuaTensor){ .rank = rank, .count = n };
@@ -204,7 +204,7 @@ static void print_number(luaL_Buffer *b, float x)
     luaL_addlstring(b, text, (size_t)(end - text));
 }
 
-static int64_t shown(const Print *p, int axis)
+static int64_t luatensor_shown_of(const Print *p, int axis)
 {
     int64_t limit = p->whole ? INT64_MAX : p->t->rank - axis <= 2 ? 11 : 6;
     return p->t->dim[axis] <= limit ? INT64_MAX : limit / 2;
@@ -213,7 +213,8 @@ static int64_t shown(const Print *p, int axis)
 static const float *print_axis(const Print *p, int axis, const float *x)
 {
     if (axis == p->t->rank) return print_number(p->b, *x), x + 1;
-    int64_t n = p->t->dim[axis], edge = shown(p, axis), size = luatensor_along(p->t, axis).inner;
+    int64_t n = p->t->dim[axis], edge = luatensor_shown_of(p, axis),
+            size = luatensor_along(p->t, axis).inner;
     luaL_addchar(p->b, '[');
     for (int64_t i = 0; i < n; i++) {
         if (i) luaL_addstring(p->b, axis == p->t->rank - 1 ? ", " : ",");

@@ -6,12 +6,12 @@
 #include "luatensor.h"
 
 /* ---- lines: every run of elements along the axis, one by one ---- */
-typedef struct Line {
+typedef struct AxisLine {
     const float *x;
     float *y;
     int64_t n, step;
-} Line;
-typedef void LineFn(const Line *, const double *settings);
+} AxisLine;
+typedef void LineFn(const AxisLine *, const double *settings);
 
 static int each_line(lua_State *L, const LuaTensor *t, int axis, LineFn *f, const double *settings)
 {
@@ -22,13 +22,13 @@ static int each_line(lua_State *L, const LuaTensor *t, int axis, LineFn *f, cons
     for (int64_t o = 0; o < a.outer; o++) {
         for (int64_t k = 0; k < a.inner; k++) {
             int64_t at = o * a.length * a.inner + k;
-            f(&(Line){ t->data + at, out->data + at, a.length, a.inner }, settings);
+            f(&(AxisLine){ t->data + at, out->data + at, a.length, a.inner }, settings);
         }
     }
     return 1;
 }
 
-static void softmax_line(const Line *l, const double *settings)
+static void luatensor_softmax_line(const AxisLine *l, const double *settings)
 {
     (void)settings;
     float top = -INFINITY;
@@ -38,13 +38,13 @@ static void softmax_line(const Line *l, const double *settings)
     for (int64_t i = 0; i < l->n; i++) l->y[i * l->step] = (float)(l->y[i * l->step] / sum);
 }
 
-static int softmax(lua_State *L)
+static int luatensor_softmax(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
-    return each_line(L, t, luatensor_axis(L, 2, t), softmax_line, NULL);
+    return each_line(L, t, luatensor_axis(L, 2, t), luatensor_softmax_line, NULL);
 }
 
-static void lp_line(const Line *l, const double *p)
+static void lp_line(const AxisLine *l, const double *p)
 {
     double sum = 0;
     for (int64_t i = 0; i < l->n; i++) {
@@ -65,7 +65,7 @@ static int lp_normalize(lua_State *L)
     return each_line(L, t, luatensor_axis(L, 3, t), lp_line, &p);
 }
 
-static void norm_line(const Line *l, const double *eps)
+static void norm_line(const AxisLine *l, const double *eps)
 {
     double mean = 0, var = 0;
     for (int64_t i = 0; i < l->n; i++) mean += l->x[i * l->step];
@@ -128,7 +128,7 @@ static int64_t best_of(const float *x, int64_t n, int64_t step)
 }
 
 /* argmax() of all elements, or argmax(axis); places count from 1. */
-static int argmax(lua_State *L)
+static int luatensor_argmax(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     if (t->count == 0) return luaL_error(L, "argmax: the tensor is empty");
@@ -298,7 +298,7 @@ static int fold_axis(lua_State *L)
 }
 
 /* ---- over all ---- */
-static double total(lua_State *L, const LuaTensor *t)
+static double luatensor_total(lua_State *L, const LuaTensor *t)
 {
     double sum = 0;
     luatensor_charge(L, t->count);
@@ -306,27 +306,27 @@ static double total(lua_State *L, const LuaTensor *t)
     return sum;
 }
 
-static int sum(lua_State *L)
+static int luatensor_sum(lua_State *L)
 {
-    lua_pushnumber(L, (lua_Number)(float)total(L, luatensor_check(L, 1)));
+    lua_pushnumber(L, (lua_Number)(float)luatensor_total(L, luatensor_check(L, 1)));
     return 1;
 }
 
-static int mean(lua_State *L)
+static int luatensor_mean(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     if (t->count == 0) lua_pushnil(L);
-    else lua_pushnumber(L, (lua_Number)(float)(total(L, t) / (double)t->count));
+    else lua_pushnumber(L, (lua_Number)(float)(luatensor_total(L, t) / (double)t->count));
     return 1;
 }
 
-static int deviation(lua_State *L)
+static int luatensor_std(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     double ddof = luaL_checknumber(L, 2), var = 0;
     if (!(ddof >= 0 && ddof <= (double)t->count))
         return luaL_error(L, "`ddof` should not be <0 or greater than the length of the axis");
-    double middle = total(L, t) / (double)t->count;
+    double middle = luatensor_total(L, t) / (double)t->count;
     for (int64_t i = 0; i < t->count; i++) {
         double d = t->data[i] - middle;
         var += d * d;
@@ -336,7 +336,7 @@ static int deviation(lua_State *L)
 }
 
 /* The largest of sign * x. */
-static int extreme(lua_State *L, float sign)
+static int luatensor_extreme(lua_State *L, float sign)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     if (t->count == 0) return luaL_error(L, "Min max error: Empty input.");
@@ -352,24 +352,26 @@ static int extreme(lua_State *L, float sign)
     return 1;
 }
 
-static int smallest(lua_State *L)
+static int luatensor_min(lua_State *L)
 {
-    return extreme(L, -1);
+    return luatensor_extreme(L, -1);
 }
 
-static int largest(lua_State *L)
+static int luatensor_max(lua_State *L)
 {
-    return extreme(L, 1);
+    return luatensor_extreme(L, 1);
 }
 
 void luatensor_open_axes(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "softmax", softmax },     { "lp_normalize", lp_normalize }, { "layer_norm", layer_norm },
-        { "mean_pool", mean_pool }, { "sum_axis", sum_axis },         { "map_axis", map_axis },
-        { "fold_axis", fold_axis }, { "argmax", argmax },             { "sum", sum },
-        { "mean", mean },           { "std", deviation },             { "min", smallest },
-        { "max", largest },         { 0 },
+        { "softmax", luatensor_softmax }, { "lp_normalize", lp_normalize },
+        { "layer_norm", layer_norm },     { "mean_pool", mean_pool },
+        { "sum_axis", sum_axis },         { "map_axis", map_axis },
+        { "fold_axis", fold_axis },       { "argmax", luatensor_argmax },
+        { "sum", luatensor_sum },         { "mean", luatensor_mean },
+        { "std", luatensor_std },         { "min", luatensor_min },
+        { "max", luatensor_max },         { 0 },
     };
     luaL_setfuncs(L, functions, 0);
 }

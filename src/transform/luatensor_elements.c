@@ -18,7 +18,7 @@ static const struct Unary {
     { "tanh", tanhf }, { "sigmoid", f_sigmoid },
 };
 
-static int unary(lua_State *L)
+static int luatensor_unary(lua_State *L)
 {
     const struct Unary *row = &unary_rows[lua_tointeger(L, lua_upvalueindex(1))];
     const LuaTensor *t = luatensor_check(L, 1);
@@ -74,13 +74,13 @@ static void broadcast_strides(const LuaTensor *t, const LuaTensor *out, int64_t 
     }
 }
 
-typedef struct Walk { /* over the rows (last axis) of a broadcast result */
+typedef struct BroadcastWalk { /* over the rows (last axis) of a broadcast result */
     int64_t at[TENSOR_RANK], stride_a[TENSOR_RANK], stride_b[TENSOR_RANK];
     int64_t a, b;                /* where the row begins in each operand */
-} Walk;
+} BroadcastWalk;
 
 /* The next row: the last axis but one counts fastest. */
-static void walk_next(Walk *w, const LuaTensor *out)
+static void walk_next(BroadcastWalk *w, const LuaTensor *out)
 {
     for (int i = out->rank - 2; i >= 0; i--) {
         w->a += w->stride_a[i];
@@ -92,9 +92,9 @@ static void walk_next(Walk *w, const LuaTensor *out)
     }
 }
 
-static void combine(const LuaTensor *a, const LuaTensor *b, BinaryFn *of, LuaTensor *out)
+static void luatensor_combine(const LuaTensor *a, const LuaTensor *b, BinaryFn *of, LuaTensor *out)
 {
-    Walk w = { 0 };
+    BroadcastWalk w = { 0 };
     if (out->count == 0) return;
     broadcast_strides(a, out, w.stride_a);
     broadcast_strides(b, out, w.stride_b);
@@ -117,17 +117,17 @@ static LuaTensor *push_broadcast(lua_State *L, const LuaTensor *a, const LuaTens
     return luatensor_push(L, rank, dim);
 }
 
-static int binary(lua_State *L)
+static int luatensor_binary(lua_State *L)
 {
     const struct Binary *row = &binary_rows[lua_tointeger(L, lua_upvalueindex(1))];
     lua_settop(L, 2);
     const LuaTensor *a = luatensor_operand(L, 1), *b = luatensor_operand(L, 2);
-    combine(a, b, row->of, push_broadcast(L, a, b));
+    luatensor_combine(a, b, row->of, push_broadcast(L, a, b));
     return 1;
 }
 
 /* t == u: one answer for all elements. */
-static int equal(lua_State *L)
+static int luatensor_equal(lua_State *L)
 {
     const LuaTensor *a = luatensor_test(L, 1), *b = luatensor_test(L, 2);
     bool same = a && b && luatensor_same_shape(a, b);
@@ -137,7 +137,7 @@ static int equal(lua_State *L)
     return 1;
 }
 
-static int count(lua_State *L)
+static int luatensor_count(lua_State *L)
 {
     lua_pushinteger(L, luatensor_check(L, 1)->count);
     return 1;
@@ -151,26 +151,26 @@ static float first_of(float a, float b)
 }
 
 /* The operand at `index` spread over the shape of t, in its place. */
-static const LuaTensor *spread(lua_State *L, int index, const LuaTensor *t)
+static const LuaTensor *luatensor_spread(lua_State *L, int index, const LuaTensor *t)
 {
     const LuaTensor *a = luatensor_operand(L, index);
     if (luatensor_same_shape(a, t)) return a;
     LuaTensor *out = push_broadcast(L, a, t);
-    combine(a, t, first_of, out);
+    luatensor_combine(a, t, first_of, out);
     lua_replace(L, index);
     return out;
 }
 
 /* cond:where(a, b): a where the condition is not 0, else b. */
-static int where(lua_State *L)
+static int luatensor_where(lua_State *L)
 {
     lua_settop(L, 3);
     const LuaTensor *cond = luatensor_operand(L, 1), *a = luatensor_operand(L, 2);
     push_broadcast(L, a, luatensor_operand(L, 3));
     const LuaTensor *whole = push_broadcast(L, cond, luatensor_check(L, -1));
-    cond = spread(L, 1, whole);
-    a = spread(L, 2, whole);
-    const LuaTensor *b = spread(L, 3, whole);
+    cond = luatensor_spread(L, 1, whole);
+    a = luatensor_spread(L, 2, whole);
+    const LuaTensor *b = luatensor_spread(L, 3, whole);
     LuaTensor *out = luatensor_like(L, whole);
     for (int64_t i = 0; i < out->count; i++)
         out->data[i] = cond->data[i] != 0 ? a->data[i] : b->data[i];
@@ -179,7 +179,7 @@ static int where(lua_State *L)
 
 /* clamp(min|nil, max|nil): max first, then min. A bound of NaN makes all NaN; a NaN element becomes
  * the bound. */
-static int clamp(lua_State *L)
+static int luatensor_clamp(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     bool low = !lua_isnoneornil(L, 2), high = !lua_isnoneornil(L, 3);
@@ -207,16 +207,23 @@ static void set_row(lua_State *L, const char *name, lua_CFunction f, size_t row)
 
 void luatensor_open_meta(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "__eq", equal }, { "__len", count }, { 0 } };
+    static const luaL_Reg functions[] = { { "__eq", luatensor_equal },
+                                          { "__len", luatensor_count },
+                                          { 0 } };
     luaL_setfuncs(L, functions, 0);
-    set_row(L, "__unm", unary, 0);
-    for (size_t i = 0; i < COUNT(binary_rows); i++) set_row(L, binary_rows[i].meta, binary, i);
+    set_row(L, "__unm", luatensor_unary, 0);
+    for (size_t i = 0; i < COUNT(binary_rows); i++)
+        set_row(L, binary_rows[i].meta, luatensor_binary, i);
 }
 
 void luatensor_open_elements(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "where", where }, { "clamp", clamp }, { 0 } };
+    static const luaL_Reg functions[] = { { "where", luatensor_where },
+                                          { "clamp", luatensor_clamp },
+                                          { 0 } };
     luaL_setfuncs(L, functions, 0);
-    for (size_t i = 0; i < COUNT(unary_rows); i++) set_row(L, unary_rows[i].name, unary, i);
-    for (size_t i = 0; i < COUNT(binary_rows); i++) set_row(L, binary_rows[i].method, binary, i);
+    for (size_t i = 0; i < COUNT(unary_rows); i++)
+        set_row(L, unary_rows[i].name, luatensor_unary, i);
+    for (size_t i = 0; i < COUNT(binary_rows); i++)
+        set_row(L, binary_rows[i].method, luatensor_binary, i);
 }

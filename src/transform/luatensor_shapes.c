@@ -5,14 +5,14 @@
 #include "luatensor.h"
 
 /* ---- asking ---- */
-static int ndim(lua_State *L)
+static int luatensor_ndim(lua_State *L)
 {
     lua_pushinteger(L, luatensor_check(L, 1)->rank);
     return 1;
 }
 
 /* shape(): a table; shape(axis): a number. */
-static int shape(lua_State *L)
+static int luatensor_shape(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     if (!lua_isnoneornil(L, 2)) {
@@ -94,7 +94,7 @@ static int truncate_axis(lua_State *L)
 }
 
 /* slice(axis, first, last): both included. */
-static int slice(lua_State *L)
+static int luatensor_slice(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     int axis = luatensor_axis(L, 2, t);
@@ -108,7 +108,7 @@ static int slice(lua_State *L)
 
 /* ---- other shapes ---- */
 /* Dims from a table at `index`, or from the arguments from there on. */
-static int read_dims(lua_State *L, int index, int64_t *dim)
+static int luatensor_read_dims(lua_State *L, int index, int64_t *dim)
 {
     bool table = lua_istable(L, index);
     lua_Integer n = table ? (lua_Integer)lua_rawlen(L, index) : lua_gettop(L) - index + 1;
@@ -126,11 +126,11 @@ static int read_dims(lua_State *L, int index, int64_t *dim)
 }
 
 /* reshape(2, -1) or reshape({2, -1}): one -1 stands for what is left. */
-static int reshape(lua_State *L)
+static int luatensor_reshape(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     int64_t dim[TENSOR_RANK], known = 1;
-    int rank = read_dims(L, 2, dim), open = -1;
+    int rank = luatensor_read_dims(L, 2, dim), open = -1;
     for (int i = 0; i < rank; i++) {
         if (dim[i] >= 0) known = known > TENSOR_MOST ? known : known * dim[i];
         else if (open >= 0) return luaL_error(L, "reshape: only one length may be -1");
@@ -149,7 +149,7 @@ static int reshape(lua_State *L)
 }
 
 /* Reverses all axes. */
-static int transpose(lua_State *L)
+static int luatensor_transpose(lua_State *L)
 {
     const LuaTensor *t = luatensor_check(L, 1);
     int64_t dim[TENSOR_RANK], step[TENSOR_RANK], at[TENSOR_RANK] = { 0 }, size = 1;
@@ -174,11 +174,11 @@ static int transpose(lua_State *L)
 }
 
 /* Tensor.full(value, 2, 3), Tensor.full(value, {2, 3}) */
-static int full(lua_State *L)
+static int luatensor_full(lua_State *L)
 {
     float value = (float)luaL_checknumber(L, 1);
     int64_t dim[TENSOR_RANK];
-    int rank = read_dims(L, 2, dim);
+    int rank = luatensor_read_dims(L, 2, dim);
     LuaTensor *out = luatensor_push(L, rank, dim);
     for (int64_t i = 0; i < out->count; i++) out->data[i] = value;
     return 1;
@@ -186,7 +186,7 @@ static int full(lua_State *L)
 
 /* ---- together ---- */
 /* Tensor.concat({a, b}, axis) or a:concat(b, axis): a table of tensors at 1, the axis at 2. */
-static lua_Integer gather(lua_State *L)
+static lua_Integer luatensor_gather_list(lua_State *L)
 {
     if (luatensor_test(L, 1)) {
         luatensor_to(L, 2);
@@ -205,7 +205,7 @@ static lua_Integer gather(lua_State *L)
     return n;
 }
 
-static const LuaTensor *gathered(lua_State *L, lua_Integer i)
+static const LuaTensor *luatensor_gathered(lua_State *L, lua_Integer i)
 {
     lua_rawgeti(L, 1, i);
     const LuaTensor *t = luatensor_check(L, -1);
@@ -222,23 +222,23 @@ static void check_joint(lua_State *L, const LuaTensor *a, const LuaTensor *b, in
                    luatensor_shape_text(L, a));
 }
 
-static int concat(lua_State *L)
+static int luatensor_concat(lua_State *L)
 {
-    lua_Integer n = gather(L);
-    const LuaTensor *first = gathered(L, 1);
+    lua_Integer n = luatensor_gather_list(L);
+    const LuaTensor *first = luatensor_gathered(L, 1);
     int axis = luatensor_axis(L, 2, first);
     int64_t dim[TENSOR_RANK], at = 0;
     memcpy(dim, first->dim, sizeof dim);
     dim[axis] = 0;
     for (lua_Integer k = 1; k <= n; k++) {
-        const LuaTensor *t = gathered(L, k);
+        const LuaTensor *t = luatensor_gathered(L, k);
         check_joint(L, first, t, axis);
         dim[axis] = MIN(dim[axis] + t->dim[axis], TENSOR_MOST + 1);
         vm_charge(L, 1);
     }
     LuaTensor *out = luatensor_push(L, first->rank, dim);
     for (lua_Integer k = 1; k <= n; k++) {
-        const LuaTensor *t = gathered(L, k);
+        const LuaTensor *t = luatensor_gathered(L, k);
         Along a = luatensor_along(t, axis);
         size_t run = (size_t)(a.length * a.inner);
         for (int64_t o = 0; run && o < a.outer; o++)
@@ -250,10 +250,10 @@ static int concat(lua_State *L)
 }
 
 /* stack: as concat, along an axis that is not there yet. */
-static int stack(lua_State *L)
+static int luatensor_stack(lua_State *L)
 {
-    lua_Integer n = gather(L), axis = luaL_checkinteger(L, 2);
-    const LuaTensor *first = gathered(L, 1);
+    lua_Integer n = luatensor_gather_list(L), axis = luaL_checkinteger(L, 2);
+    const LuaTensor *first = luatensor_gathered(L, 1);
     if (axis <= 0) return luaL_error(L, "Axis must be >= 1.");
     if (axis > first->rank + 1) return luaL_error(L, "Axis out of range.");
     int64_t dim[TENSOR_RANK + 1];
@@ -262,7 +262,7 @@ static int stack(lua_State *L)
     LuaTensor *out = luatensor_push(L, first->rank + 1, dim);
     Along a = luatensor_along(out, (int)axis - 1);
     for (lua_Integer k = 1; k <= n; k++) {
-        const LuaTensor *t = gathered(L, k);
+        const LuaTensor *t = luatensor_gathered(L, k);
         check_joint(L, first, t, -1);
         vm_charge(L, 1);
         for (int64_t o = 0; out->count && o < a.outer; o++)
@@ -273,15 +273,15 @@ static int stack(lua_State *L)
 }
 
 /* ---- matrix product ---- */
-typedef struct Product {
+typedef struct MatmulShape {
     int64_t batches, M, N, K;
     int64_t next_b;              /* between the right-hand matrices: 0: one for all */
-} Product;
+} MatmulShape;
 
-static bool product_shape(const LuaTensor *a, const LuaTensor *b, Product *p)
+static bool product_shape(const LuaTensor *a, const LuaTensor *b, MatmulShape *p)
 {
     if (a->rank < 1 || b->rank < 1) return false;
-    *p = (Product){ 1, a->rank > 1 ? a->dim[a->rank - 2] : 1, 1, a->dim[a->rank - 1], 0 };
+    *p = (MatmulShape){ 1, a->rank > 1 ? a->dim[a->rank - 2] : 1, 1, a->dim[a->rank - 1], 0 };
     for (int i = 0; i < a->rank - 2; i++) p->batches *= a->dim[i];
     if (b->rank == 1) return b->dim[0] == p->K;
     p->N = b->dim[b->rank - 1];
@@ -293,7 +293,7 @@ static bool product_shape(const LuaTensor *a, const LuaTensor *b, Product *p)
     return same;
 }
 
-static void multiply_row(const float *x, const float *b, const Product *p, float *y)
+static void multiply_row(const float *x, const float *b, const MatmulShape *p, float *y)
 {
     for (int64_t j = 0; j < p->N; j++) y[j] = 0;
     for (int64_t k = 0; k < p->K; k++)
@@ -301,10 +301,10 @@ static void multiply_row(const float *x, const float *b, const Product *p, float
 }
 
 /* [.., M, K] by [K], [K, N], or [.., K, N] with the same axes in front; [K] by [K] or [K, N]. */
-static int matmul(lua_State *L)
+static int luatensor_matmul(lua_State *L)
 {
     const LuaTensor *a = luatensor_to(L, 1), *b = luatensor_to(L, 2);
-    Product p;
+    MatmulShape p;
     if (!product_shape(a, b, &p))
         return luaL_error(L, "matmul: %s does not fit to %s", luatensor_shape_text(L, b),
                           luatensor_shape_text(L, a));
@@ -322,10 +322,18 @@ static int matmul(lua_State *L)
 void luatensor_open_shapes(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "ndim", ndim },       { "shape", shape },         { "to_table", to_table },
-        { "index", index_of },  { "slice", slice },         { "truncate_axis", truncate_axis },
-        { "reshape", reshape }, { "transpose", transpose }, { "concat", concat },
-        { "stack", stack },     { "matmul", matmul },       { "full", full },
+        { "ndim", luatensor_ndim },
+        { "shape", luatensor_shape },
+        { "to_table", to_table },
+        { "index", index_of },
+        { "slice", luatensor_slice },
+        { "truncate_axis", truncate_axis },
+        { "reshape", luatensor_reshape },
+        { "transpose", luatensor_transpose },
+        { "concat", luatensor_concat },
+        { "stack", luatensor_stack },
+        { "matmul", luatensor_matmul },
+        { "full", luatensor_full },
         { 0 },
     };
     luaL_setfuncs(L, functions, 0);

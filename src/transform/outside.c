@@ -6,7 +6,7 @@
 #define STREAM "Stream"
 
 /* ---- refusing ---- */
-static int refuse(lua_State *L)
+static int outside_refuse_call(lua_State *L)
 {
     return luaL_error(L, "%s is not available in a transform",
                       lua_tostring(L, lua_upvalueindex(1)));
@@ -16,7 +16,7 @@ void outside_refuse(lua_State *L, const char *prefix, const char *const *name)
 {
     for (; *name; name++) {
         lua_pushfstring(L, "%s%s", prefix, *name);
-        lua_pushcclosure(L, refuse, 1);
+        lua_pushcclosure(L, outside_refuse_call, 1);
         lua_setfield(L, -2, *name);
     }
 }

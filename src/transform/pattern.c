@@ -8,7 +8,7 @@
 
 enum { MOST_CAPTURES = 32, MOST_DEPTH = 200, OPEN = -1, POSITION = -2 };
 
-typedef struct Match {
+typedef struct PatternMatch {
     lua_State *L;
     const char *subject, *end, *pattern_end;
     int level, depth;            /* captures so far; calls of match_here inside each other */
@@ -16,9 +16,9 @@ typedef struct Match {
         const char *at;
         ptrdiff_t length;        /* or OPEN, POSITION */
     } capture[MOST_CAPTURES];
-} Match;
+} PatternMatch;
 
-static const char *match_here(Match *, const char *s, const char *p);
+static const char *match_here(PatternMatch *, const char *s, const char *p);
 
 /* ---- single characters ---- */
 static bool class_has(int c, int class)
@@ -41,7 +41,7 @@ static bool class_has(int c, int class)
 }
 
 /* p behind one item: "x", "%d", "[...]". */
-static const char *item_end(const Match *m, const char *p)
+static const char *item_end(const PatternMatch *m, const char *p)
 {
     int c = *p++;
     if (c == '%') {
@@ -76,7 +76,8 @@ static bool set_has(int c, const char *p, const char *last)
     return !wanted;
 }
 
-static bool item_has(const Match *m, const char *s, const char *p, const char *behind)
+static bool pattern_item_has(const PatternMatch *m, const char *s, const char *p,
+                             const char *behind)
 {
     vm_charge(m->L, *p == '[' ? behind - p : 1);
     if (s >= m->end) return false;
@@ -90,10 +91,10 @@ static bool item_has(const Match *m, const char *s, const char *p, const char *b
 }
 
 /* ---- repetition ---- */
-static const char *match_most(Match *m, const char *s, const char *p, const char *behind)
+static const char *match_most(PatternMatch *m, const char *s, const char *p, const char *behind)
 {
     ptrdiff_t n = 0;
-    while (item_has(m, s + n, p, behind)) n++;
+    while (pattern_item_has(m, s + n, p, behind)) n++;
     for (; n >= 0; n--) {
         const char *to = match_here(m, s + n, behind + 1);
         if (to) return to;
@@ -101,17 +102,17 @@ static const char *match_most(Match *m, const char *s, const char *p, const char
     return NULL;
 }
 
-static const char *match_least(Match *m, const char *s, const char *p, const char *behind)
+static const char *match_least(PatternMatch *m, const char *s, const char *p, const char *behind)
 {
     for (;; s++) {
         const char *to = match_here(m, s, behind + 1);
         if (to) return to;
-        if (!item_has(m, s, p, behind)) return NULL;
+        if (!pattern_item_has(m, s, p, behind)) return NULL;
     }
 }
 
 /* ---- captures ---- */
-static const char *open_capture(Match *m, const char *s, const char *p, int length)
+static const char *open_capture(PatternMatch *m, const char *s, const char *p, int length)
 {
     if (m->level >= MOST_CAPTURES) luaL_error(m->L, "too many captures");
     m->capture[m->level].at = s;
@@ -122,7 +123,7 @@ static const char *open_capture(Match *m, const char *s, const char *p, int leng
     return to;
 }
 
-static const char *close_capture(Match *m, const char *s, const char *p)
+static const char *close_capture(PatternMatch *m, const char *s, const char *p)
 {
     int k = m->level - 1;
     while (k >= 0 && m->capture[k].length != OPEN) k--;
@@ -134,7 +135,7 @@ static const char *close_capture(Match *m, const char *s, const char *p)
 }
 
 /* %1 .. %9 */
-static const char *match_again(Match *m, const char *s, int digit)
+static const char *match_again(PatternMatch *m, const char *s, int digit)
 {
     int k = digit - '1';
     if (k < 0 || k >= m->level || m->capture[k].length == OPEN)
@@ -145,7 +146,7 @@ static const char *match_again(Match *m, const char *s, int digit)
 }
 
 /* %bxy with p at x */
-static const char *match_balance(const Match *m, const char *s, const char *p)
+static const char *match_balance(const PatternMatch *m, const char *s, const char *p)
 {
     if (p + 1 >= m->pattern_end)
         luaL_error(m->L, "malformed pattern (missing arguments to '%%b')");
@@ -162,7 +163,7 @@ static const char *match_balance(const Match *m, const char *s, const char *p)
 }
 
 /* %f[set] with p at [ */
-static bool match_frontier(const Match *m, const char *s, const char *p, const char *behind)
+static bool match_frontier(const PatternMatch *m, const char *s, const char *p, const char *behind)
 {
     int before = s == m->subject ? 0 : (unsigned char)s[-1];
     int here = s < m->end ? (unsigned char)*s : 0;
@@ -173,7 +174,7 @@ static bool match_frontier(const Match *m, const char *s, const char *p, const c
 /* ---- the matcher ---- */
 /* What begins with % and is no single character: the rest of the match in *to, p moved on where the
  * match goes on, or false: it is one. */
-static bool match_special(Match *m, const char **s, const char **p)
+static bool match_special(PatternMatch *m, const char **s, const char **p)
 {
     const char *behind;
     switch ((*p)[1]) {
@@ -199,14 +200,14 @@ static bool match_special(Match *m, const char **s, const char **p)
 
 /* One item and what stands behind it; *s and *p move on where a loop can do the rest, else
  * *done. */
-static const char *match_item(Match *m, const char **s, const char **p, bool *done)
+static const char *match_item(PatternMatch *m, const char **s, const char **p, bool *done)
 {
     const char *behind = item_end(m, *p);
     int sign = behind < m->pattern_end ? *behind : 0;
     *done = true;
     if (sign == '*') return match_most(m, *s, *p, behind);
     if (sign == '-') return match_least(m, *s, *p, behind);
-    bool has = item_has(m, *s, *p, behind);
+    bool has = pattern_item_has(m, *s, *p, behind);
     if (sign == '+') return has ? match_most(m, *s + 1, *p, behind) : NULL;
     if (sign == '?' && has) {
         const char *to = match_here(m, *s + 1, behind + 1);
@@ -219,7 +220,7 @@ static const char *match_item(Match *m, const char **s, const char **p, bool *do
     return NULL;
 }
 
-static const char *match_on(Match *m, const char *s, const char *p)
+static const char *match_on(PatternMatch *m, const char *s, const char *p)
 {
     while (s && p < m->pattern_end) {
         vm_charge(m->L, 1);
@@ -237,7 +238,7 @@ static const char *match_on(Match *m, const char *s, const char *p)
 }
 
 /* The end of a match of p at s, or NULL. */
-static const char *match_here(Match *m, const char *s, const char *p)
+static const char *match_here(PatternMatch *m, const char *s, const char *p)
 {
     if (++m->depth > MOST_DEPTH) luaL_error(m->L, "pattern too complex");
     const char *to = match_on(m, s, p);
@@ -246,7 +247,7 @@ static const char *match_here(Match *m, const char *s, const char *p)
 }
 
 /* ---- results ---- */
-static void push_capture(const Match *m, int k, const char *s, const char *to)
+static void push_capture(const PatternMatch *m, int k, const char *s, const char *to)
 {
     if (k >= m->level) {
         if (k) luaL_error(m->L, "invalid capture index %%%d", k + 1);
@@ -261,7 +262,7 @@ static void push_capture(const Match *m, int k, const char *s, const char *to)
 }
 
 /* All captures; the whole match where there are none and s is given. */
-static int push_captures(const Match *m, const char *s, const char *to)
+static int push_captures(const PatternMatch *m, const char *s, const char *to)
 {
     int n = m->level == 0 && s ? 1 : m->level;
     luaL_checkstack(m->L, n, "too many captures");
@@ -269,13 +270,13 @@ static int push_captures(const Match *m, const char *s, const char *to)
     return n;
 }
 
-static Match match_of(lua_State *L, Str subject, Str pattern)
+static PatternMatch match_of(lua_State *L, Str subject, Str pattern)
 {
-    return (Match){ .L = L, .subject = subject.p, .end = subject.p + subject.n,
+    return (PatternMatch){ .L = L, .subject = subject.p, .end = subject.p + subject.n,
                     .pattern_end = pattern.p + pattern.n };
 }
 
-static const char *match_at(Match *m, const char *s, const char *p)
+static const char *match_at(PatternMatch *m, const char *s, const char *p)
 {
     m->level = m->depth = 0;
     return match_here(m, s, p);
@@ -297,7 +298,7 @@ static size_t start_of(lua_State *L, int index, size_t n)
     return n - (size_t)-i;
 }
 
-static bool plain(Str pattern)
+static bool pattern_is_plain(Str pattern)
 {
     for (size_t i = 0; i < pattern.n; i++)
         if (pattern.p[i] && strchr("^$*+?.([%-", pattern.p[i])) return false;
@@ -315,14 +316,14 @@ static int find_plain(lua_State *L, Str subject, Str pattern, size_t from)
     return 2;
 }
 
-static int search(lua_State *L, bool find)
+static int pattern_search(lua_State *L, bool find)
 {
     Str subject = check_str(L, 1), pattern = check_str(L, 2);
     size_t from = start_of(L, 3, subject.n);
     if (from > subject.n) return lua_pushnil(L), 1;
-    if (find && (lua_toboolean(L, 4) || plain(pattern)))
+    if (find && (lua_toboolean(L, 4) || pattern_is_plain(pattern)))
         return find_plain(L, subject, pattern, from);
-    Match m = match_of(L, subject, pattern);
+    PatternMatch m = match_of(L, subject, pattern);
     bool anchored = pattern.n && *pattern.p == '^';
     const char *s = subject.p + from;
     do {
@@ -338,12 +339,12 @@ static int search(lua_State *L, bool find)
 
 static int pattern_find(lua_State *L)
 {
-    return search(L, true);
+    return pattern_search(L, true);
 }
 
 static int pattern_match(lua_State *L)
 {
-    return search(L, false);
+    return pattern_search(L, false);
 }
 
 /* ---- gmatch: upvalues are subject, pattern, next offset, end of the last match (-1: none) ---- */
@@ -352,7 +353,7 @@ static int next_match(lua_State *L)
     Str subject = check_str(L, lua_upvalueindex(1)), pattern = check_str(L, lua_upvalueindex(2));
     size_t from = (size_t)lua_tointeger(L, lua_upvalueindex(3));
     lua_Integer last = lua_tointeger(L, lua_upvalueindex(4));
-    Match m = match_of(L, subject, pattern);
+    PatternMatch m = match_of(L, subject, pattern);
     for (; from <= subject.n; from++) {
         const char *s = subject.p + from, *to = match_at(&m, s, pattern.p);
         if (!to || to - subject.p == last) continue;
@@ -380,7 +381,7 @@ static int pattern_gmatch(lua_State *L)
 
 /* ---- gsub ---- */
 /* The replacement text at 3, with %0 .. %9 filled in. */
-static void add_text(const Match *m, luaL_Buffer *b, const char *s, const char *to)
+static void gsub_add_text(const PatternMatch *m, luaL_Buffer *b, const char *s, const char *to)
 {
     Str text;
     text.p = lua_tolstring(m->L, 3, &text.n);
@@ -399,7 +400,7 @@ static void add_text(const Match *m, luaL_Buffer *b, const char *s, const char *
 }
 
 /* What takes the place of s .. to. */
-static void add_value(const Match *m, luaL_Buffer *b, const char *s, const char *to)
+static void add_value(const PatternMatch *m, luaL_Buffer *b, const char *s, const char *to)
 {
     lua_State *L = m->L;
     int kind = lua_type(L, 3);
@@ -410,7 +411,7 @@ static void add_value(const Match *m, luaL_Buffer *b, const char *s, const char 
         push_capture(m, 0, s, to);
         lua_gettable(L, 3);
     } else {
-        add_text(m, b, s, to);
+        gsub_add_text(m, b, s, to);
         return;
     }
     if (!lua_toboolean(L, -1)) {
@@ -430,7 +431,7 @@ static int pattern_gsub(lua_State *L)
     luaL_argexpected(L, kind == LUA_TNUMBER || kind == LUA_TSTRING || kind == LUA_TFUNCTION ||
                      kind == LUA_TTABLE, 3, "string/function/table");
     lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)subject.n + 1), n = 0;
-    Match m = match_of(L, subject, pattern);
+    PatternMatch m = match_of(L, subject, pattern);
     bool anchored = pattern.n && *pattern.p == '^';
     const char *s = subject.p, *last = NULL;
     luaL_Buffer b;

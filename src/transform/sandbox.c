@@ -131,7 +131,7 @@ static void own_copy(lua_State *L)
 }
 
 /* Numbers by chance are the same numbers in every call: same input, same answer. */
-static void reseed(lua_State *L)
+static void sandbox_reset_random(lua_State *L)
 {
     if (lua_getfield(L, -1, "math") == LUA_TTABLE) {
         lua_getfield(L, -1, "randomseed");
@@ -157,7 +157,7 @@ void sandbox_push_env(lua_State *L)
     lua_settop(L, env);
     lua_pushvalue(L, env);
     lua_setfield(L, env, "_G");
-    reseed(L);
+    sandbox_reset_random(L);
     outside_finish_env(L);
     lua_pushvalue(L, env);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &vm_key_env);

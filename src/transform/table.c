@@ -97,7 +97,7 @@ static int table_concat(lua_State *L)
 
 /* ---- sort: a heap in t[1..n] ---- */
 /* t[a] < t[b] by the function at 2, or by `<`. */
-static bool less(lua_State *L, lua_Integer a, lua_Integer b)
+static bool sort_less(lua_State *L, lua_Integer a, lua_Integer b)
 {
     vm_charge(L, 4);
     bool own = lua_isfunction(L, 2);
@@ -110,7 +110,7 @@ static bool less(lua_State *L, lua_Integer a, lua_Integer b)
     return result;
 }
 
-static void swap(lua_State *L, lua_Integer a, lua_Integer b)
+static void sort_swap(lua_State *L, lua_Integer a, lua_Integer b)
 {
     lua_geti(L, 1, a);
     lua_geti(L, 1, b);
@@ -118,12 +118,12 @@ static void swap(lua_State *L, lua_Integer a, lua_Integer b)
     lua_seti(L, 1, b);
 }
 
-static void sift(lua_State *L, lua_Integer at, lua_Integer n)
+static void sort_sift(lua_State *L, lua_Integer at, lua_Integer n)
 {
     for (lua_Integer child; (child = 2 * at) <= n; at = child) {
-        if (child < n && less(L, child, child + 1)) child++;
-        if (!less(L, at, child)) return;
-        swap(L, at, child);
+        if (child < n && sort_less(L, child, child + 1)) child++;
+        if (!sort_less(L, at, child)) return;
+        sort_swap(L, at, child);
     }
 }
 
@@ -133,10 +133,10 @@ static int table_sort(lua_State *L)
     luaL_argcheck(L, n < INT32_MAX, 1, "array too big");
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);
-    for (lua_Integer i = n / 2; i >= 1; i--) sift(L, i, n);
+    for (lua_Integer i = n / 2; i >= 1; i--) sort_sift(L, i, n);
     for (lua_Integer i = n; i > 1; i--) {
-        swap(L, 1, i);
-        sift(L, 1, i - 1);
+        sort_swap(L, 1, i);
+        sort_sift(L, 1, i - 1);
     }
     return 0;
 }

@@ -28,7 +28,7 @@ static bool read_lib(Str name, unsigned *libs, Err *err)
                 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static bool read_libs(const Str *lib, size_t n, unsigned *libs, Err *err)
+static bool transform_read_libs(const Str *lib, size_t n, unsigned *libs, Err *err)
 {
     static const Str usual[] = { { "table", 5 }, { "string", 6 }, { "math", 4 } };
     if (!lib) lib = usual, n = COUNT(usual);
@@ -39,7 +39,7 @@ static bool read_libs(const Str *lib, size_t n, unsigned *libs, Err *err)
 }
 
 /* ---- loading ---- */
-static Str trim(Str s)
+static Str transform_trim(Str s)
 {
     while (s.n && strchr(" \t\r\n\f\v", s.p[s.n - 1]) && s.p[s.n - 1]) s.n--;
     while (s.n && strchr(" \t\r\n\f\v", s.p[0]) && s.p[0]) s.p++, s.n--;
@@ -68,7 +68,7 @@ static int find_functions(lua_State *L)
     return 1;
 }
 
-static TransformLimits with_defaults(const TransformLimits *given)
+static TransformLimits transform_with_defaults(const TransformLimits *given)
 {
     TransformLimits l = given ? *given : (TransformLimits){ 0 };
     if (l.memory == 0) l.memory = (size_t)256 << 20;
@@ -81,14 +81,14 @@ bool transform_load(Arena *arena, Str script, const Str *lib, size_t n_lib,
                     const TransformLimits *limits, Transform **out, Err *err)
 {
     Transform *t = NEW(arena, Transform);
-    *t = (Transform){ .script = trim(script), .lib = lib, .n_lib = n_lib,
-                      .limits = with_defaults(limits) };
+    *t = (Transform){ .script = transform_trim(script), .lib = lib, .n_lib = n_lib,
+                      .limits = transform_with_defaults(limits) };
     if (script.n > MOST_SCRIPT)
         return fail(err, EF_TOO_LARGE, "transform: found %zu bytes, wanted at most %d", script.n,
                     MOST_SCRIPT);
     if (!utf8_valid(script))
         return fail(err, EF_INVALID_INPUT, "transform: the script is not UTF-8 text");
-    if (!read_libs(lib, n_lib, &t->libs, err)) return false;
+    if (!transform_read_libs(lib, n_lib, &t->libs, err)) return false;
     TransformVm *vm = transform_vm(t);
     bool ok = vm_call(vm, find_functions, t, err);
     if (ok) vm_end(vm);
@@ -98,14 +98,14 @@ bool transform_load(Arena *arena, Str script, const Str *lib, size_t n_lib,
 }
 
 /* ---- in a package ---- */
-typedef struct Packed {
+typedef struct PackedTransform {
     Str script;
     Str *lib;                    /* NULL: not said */
     size_t n_lib;
     uint64_t type;
-} Packed;
+} PackedTransform;
 
-static bool read_names(Arena *arena, Str bytes, Packed *m, Err *err)
+static bool read_names(Arena *arena, Str bytes, PackedTransform *m, Err *err)
 {
     Wire w = wire_over(bytes);
     size_t n = 0;
@@ -118,7 +118,7 @@ static bool read_names(Arena *arena, Str bytes, Packed *m, Err *err)
     return err->code == EF_OK;
 }
 
-static bool read_member(Arena *arena, Str bytes, Packed *m, Err *err)
+static bool transform_read_member(Arena *arena, Str bytes, PackedTransform *m, Err *err)
 {
     Wire w = wire_over(bytes);
     err->code = EF_OK;
@@ -134,11 +134,11 @@ static bool read_member(Arena *arena, Str bytes, Packed *m, Err *err)
 
 bool transform_read(Arena *arena, Str member, Transform **out, Err *err)
 {
-    Packed m = { .script = STR("") };
+    PackedTransform m = { .script = STR("") };
     Err own = { 0 };
     if (!err) err = &own;
     *out = NULL;
-    if (!read_member(arena, member, &m, err)) return within(err, "transform");
+    if (!transform_read_member(arena, member, &m, err)) return within(err, "transform");
     if (m.type != TYPE_LUA)
         return fail(err, EF_UNSUPPORTED, "transform: found type %llu, wanted 1 (Lua)",
                     (unsigned long long)m.type);

@@ -49,7 +49,7 @@ static bool may_grow(TransformVm *vm, size_t kind, size_t size, size_t more)
 }
 
 /* lua_Alloc. For a new block Lua says in `old` what it is for. */
-static void *allocate(void *arg, void *p, size_t old, size_t size)
+static void *vm_allocate(void *arg, void *p, size_t old, size_t size)
 {
     TransformVm *vm = arg;
     size_t had = p ? old : 0;
@@ -135,7 +135,7 @@ static void add_level(lua_State *L, luaL_Buffer *b, const lua_Debug *ar)
 
 /* Message handler: the message and, on the same line, who called whom. It is C, so hooks need not
  * run in it. Error objects that are no strings are named, not asked. */
-static int describe(lua_State *L)
+static int vm_describe_error(lua_State *L)
 {
     luaL_Buffer b;
     lua_Debug ar;
@@ -155,7 +155,7 @@ static int describe(lua_State *L)
 }
 
 /* Scripts may put any bytes into a message; transports want UTF-8, and logs one line. */
-static void clean(char *text)
+static void vm_clean_message(char *text)
 {
     bool valid = utf8_valid(str_of(text));
     for (; *text; text++) {
@@ -164,7 +164,7 @@ static void clean(char *text)
     }
 }
 
-static bool report(TransformVm *vm, int status, Err *err)
+static bool vm_report_error(TransformVm *vm, int status, Err *err)
 {
     size_t n = 0;
     const char *text = lua_gettop(vm->L) ? lua_tolstring(vm->L, -1, &n) : NULL;
@@ -182,7 +182,7 @@ static bool report(TransformVm *vm, int status, Err *err)
     else
         fail(err, EF_INTERNAL, "%.*s", text ? (int)MIN(n, sizeof err->message) : 0,
              text ? text : "");
-    if (err) clean(err->message);
+    if (err) vm_clean_message(err->message);
     return false;
 }
 
@@ -198,10 +198,10 @@ static int open_state(lua_State *L)
     return 0;
 }
 
-static int protect(TransformVm *vm, lua_CFunction body, const void *arg, int results)
+static int vm_protect(TransformVm *vm, lua_CFunction body, const void *arg, int results)
 {
     lua_State *L = vm->L;
-    lua_pushcfunction(L, describe);
+    lua_pushcfunction(L, vm_describe_error);
     lua_pushcfunction(L, body);
     lua_pushlightuserdata(L, (void *)(uintptr_t)arg);
     int status = lua_pcall(L, 1, results, 1);
@@ -220,25 +220,25 @@ static void close_state(TransformVm *vm)
 static bool open_vm(TransformVm *vm, Err *err)
 {
     if (vm->L) return true;
-    vm->L = lua_newstate(allocate, vm);
+    vm->L = lua_newstate(vm_allocate, vm);
     if (!vm->L) return fail(err, EF_UNAVAILABLE, "transform: no memory for a Lua state: try again");
-    int status = protect(vm, open_state, vm->transform, 0);
+    int status = vm_protect(vm, open_state, vm->transform, 0);
     if (status == LUA_OK) return true;
-    report(vm, status, err);
+    vm_report_error(vm, status, err);
     close_state(vm);
     return false;
 }
 
 /* ---- calling ---- */
-typedef struct Call {
+typedef struct VmCall {
     lua_CFunction body;
     void *arg;
-} Call;
+} VmCall;
 
 /* Fresh globals, then the script's top level, then the body. */
 static int run_call(lua_State *L)
 {
-    const Call *call = lua_touserdata(L, 1);
+    const VmCall *call = lua_touserdata(L, 1);
     vm_hook(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &key_chunk);
     sandbox_push_env(L);
@@ -250,7 +250,7 @@ static int run_call(lua_State *L)
     return 1;
 }
 
-static void begin(TransformVm *vm)
+static void vm_begin(TransformVm *vm)
 {
     vm->steps = vm->unchecked = 0;
     vm->churn = 0;
@@ -261,15 +261,15 @@ static void begin(TransformVm *vm)
 
 bool vm_call(TransformVm *vm, lua_CFunction body, void *arg, Err *err)
 {
-    Call call = { body, arg };
-    begin(vm);
+    VmCall call = { body, arg };
+    vm_begin(vm);
     if (!open_vm(vm, err)) return false;
     vm->running = vm->L;
-    int status = protect(vm, run_call, &call, 1);
+    int status = vm_protect(vm, run_call, &call, 1);
     vm->running = NULL;
     vm->deadline = 0;
     if (status == LUA_OK && !vm->stop) return true;
-    report(vm, status, err);
+    vm_report_error(vm, status, err);
     if (vm->stop) close_state(vm);
     else vm_end(vm);
     return false;

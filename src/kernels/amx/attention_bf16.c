@@ -19,7 +19,7 @@ enum {
     LEAST = 64                  /* tokens of a row; below, rounding and packing cost what tiles save */
 };
 
-typedef struct Head {           /* one head of one row of the batch */
+typedef struct AmxHead {        /* one head of one row of the batch */
     const Attention *a;
     const float *q, *k, *v;     /* of the row's first token; or */
     const uint16_t *qb, *kb, *vb;
@@ -29,12 +29,12 @@ typedef struct Head {           /* one head of one row of the batch */
     int64_t n, base, keys;      /* of the row; packed: from base on, a multiple of DEEP */
     int64_t depth, wide;        /* steps and panels of D */
     int64_t row;                /* floats from row to row of scores */
-    Rows queries;               /* 32 of them; made where they do not lie so */
+    TileRows queries;           /* 32 of them; made where they do not lie so */
     uint16_t *key_panels;       /* [keys / 16][depth][tile] */
     uint16_t *value_panels;     /* [wide][keys / 32][tile] */
     float *scores;              /* [32][row]; the result at last */
     uint16_t *weights;          /* [32][row_bf16(n)] */
-} Head;
+} AmxHead;
 
 /* n floats of each of 16 rows to bf16, filled up with zeros. */
 static void round_rows(const float *x, int64_t ld, int64_t rows, int64_t n, int64_t width,
@@ -48,7 +48,7 @@ static void round_rows(const float *x, int64_t ld, int64_t rows, int64_t n, int6
 }
 
 /* Step by step of D: pairs of values, 16 keys side by side. */
-static void pack_keys(const Head *h)
+static void pack_keys(const AmxHead *h)
 {
     const Attention *a = h->a;
     _Alignas(64) uint16_t rows[SIDE * DEEP];
@@ -69,7 +69,7 @@ static void pack_keys(const Head *h)
         }
 }
 
-INLINE __m512i value(const Head *h, int64_t j, int64_t d) /* bf16 in the low halves */
+INLINE __m512i value(const AmxHead *h, int64_t j, int64_t d) /* bf16 in the low halves */
 {
     if (j >= h->n) return _mm512_setzero_si512();
     if (h->vb)
@@ -78,7 +78,7 @@ INLINE __m512i value(const Head *h, int64_t j, int64_t d) /* bf16 in the low hal
     return vf_bf16(load(h->v + j * h->a->ldv + d, MIN(PANEL, h->a->D - d)));
 }
 /* Pairs of keys, 16 columns of D side by side. */
-static void pack_values(const Head *h)
+static void pack_values(const AmxHead *h)
 {
     for (int64_t j = 0; j < h->keys; j += 2)
         for (int64_t c = 0; c < h->wide; c++) {
@@ -89,8 +89,8 @@ static void pack_values(const Head *h)
         }
 }
 
-INLINE void products(int panels, Rows x, const uint8_t *w, int64_t panel, int64_t steps, float *to,
-                     int64_t row)
+INLINE void products(int panels, TileRows x, const uint8_t *w, int64_t panel, int64_t steps,
+                     float *to, int64_t row)
 {
     _tile_zero(0);
     _tile_zero(1);
@@ -101,8 +101,8 @@ INLINE void products(int panels, Rows x, const uint8_t *w, int64_t panel, int64_
     sums_store(false, panels, (char *)to, row * (int64_t)sizeof(float));
 }
 /* to[16][count * 16] = 16 rows of x times panels, each `panel` bytes behind the last. */
-static void multiply(Rows x, const uint16_t *w, int64_t panel, int64_t steps, int64_t count,
-                     float *to, int64_t row)
+static void amx_multiply(TileRows x, const uint16_t *w, int64_t panel, int64_t steps, int64_t count,
+                         float *to, int64_t row)
 {
     const uint8_t *from = (const uint8_t *)w;
     __asm__ volatile("" ::: "memory"); /* gcc does not know that a tile load reads memory */
@@ -114,17 +114,17 @@ static void multiply(Rows x, const uint16_t *w, int64_t panel, int64_t steps, in
     }
 }
 
-typedef struct Keys {           /* that a block of queries sees; from a multiple of DEEP on */
+typedef struct AmxKeys {        /* that a block of queries sees; from a multiple of DEEP on */
     int64_t from, to;
-} Keys;
-static Keys keys_of(const Attention *a, int64_t n, int64_t q0, int64_t q1)
+} AmxKeys;
+static AmxKeys amx_keys_of(const Attention *a, int64_t n, int64_t q0, int64_t q1)
 {
-    if (!a->window) return (Keys){ 0, n };
-    return (Keys){ MAX(0, q0 - a->window) & -DEEP, MIN(n, q1 + a->window) };
+    if (!a->window) return (AmxKeys){ 0, n };
+    return (AmxKeys){ MAX(0, q0 - a->window) & -DEEP, MIN(n, q1 + a->window) };
 }
 
 /* What is added to a row's scores, from its first key on, and the scale. */
-static void prepare(const Head *h, int64_t query, Keys keys, float *scores)
+static void amx_prepare_scores(const AmxHead *h, int64_t query, AmxKeys keys, float *scores)
 {
     const Attention *a = h->a;
     const vf never = vf_set(-INFINITY), window = vf_set((float)a->window);
@@ -170,7 +170,7 @@ INLINE vf sum_of_each(vf v[SIDE])
 
 /* 16 rows of n scores to weights e^(scale * (score - largest)); one over their sums. Rows that are not
  * there cost their arithmetic: all 16 are taken together so that none is added up across its lanes. */
-static vf soften(const Head *h, int64_t n, float scale, float *scores, uint16_t *weights)
+static vf amx_soften(const AmxHead *h, int64_t n, float scale, float *scores, uint16_t *weights)
 {
     const int64_t row_w = row_bf16(h->n), whole = n & -PANEL, rest = n - whole;
     const vf never = vf_set(-INFINITY), by = vf_set(scale * 1.44269504f);
@@ -201,7 +201,8 @@ static vf soften(const Head *h, int64_t n, float scale, float *scores, uint16_t 
     return vf_div(vf_set(1), sum_of_each(v));
 }
 
-static void result(const Head *h, int64_t i, int64_t count, const float *from, const float *scale)
+static void amx_store_result(const AmxHead *h, int64_t i, int64_t count, const float *from,
+                             const float *scale)
 {
     const Attention *a = h->a;
     const int64_t row = row_bf16((int64_t)a->H * a->D);
@@ -216,38 +217,38 @@ static void result(const Head *h, int64_t i, int64_t count, const float *from, c
 }
 
 /* Up to 32 queries, 16 by 16. */
-static void attend(const Head *h, int64_t i, int64_t count)
+static void amx_attend(const AmxHead *h, int64_t i, int64_t count)
 {
     const Attention *a = h->a;
-    Keys keys = keys_of(a, h->n, i, i + count);
+    AmxKeys keys = amx_keys_of(a, h->n, i, i + count);
     int64_t n = keys.to - keys.from, panels = (n + SIDE - 1) / SIDE, at = keys.from - h->base;
     const int64_t row_w = row_bf16(h->n), two = sizeof(uint16_t);
     bool bare = !h->mask && !a->window && a->scale > 0;
     _Alignas(64) float scale[AT_ONCE];
-    Rows q = h->queries;
-    if (h->qb) q = (Rows){ (const uint8_t *)(h->qb + i * a->ldb), a->ldb * two };
+    TileRows q = h->queries;
+    if (h->qb) q = (TileRows){ (const uint8_t *)(h->qb + i * a->ldb), a->ldb * two };
     else
         for (int64_t t = 0; t < count; t += SIDE)
             round_rows(h->q + (i + t) * a->ldq, a->ldq, count - t, a->D, q.row / two,
                        (uint16_t *)(q.p + t * q.row));
     for (int64_t t = 0; t < count; t += SIDE)
-        multiply((Rows){ q.p + t * q.row, q.row }, h->key_panels + at * h->depth * DEEP,
-                 h->depth * TILE_BYTES, h->depth, panels, h->scores + t * h->row, h->row);
+        amx_multiply((TileRows){ q.p + t * q.row, q.row }, h->key_panels + at * h->depth * DEEP,
+                     h->depth * TILE_BYTES, h->depth, panels, h->scores + t * h->row, h->row);
     for (int64_t r = 0; !bare && r < count; r++)
-        prepare(h, i + r, keys, h->scores + r * h->row);
+        amx_prepare_scores(h, i + r, keys, h->scores + r * h->row);
     for (int64_t t = 0; t < count; t += SIDE) {
         float *scores = h->scores + t * h->row;
         uint16_t *weights = h->weights + t * row_w;
-        vf_store(scale + t, soften(h, n, bare ? a->scale : 1, scores, weights));
-        multiply((Rows){ (uint8_t *)weights, row_w * two }, h->value_panels + at * PANEL,
-                 h->keys * PANEL * two, (panels + 1) / 2, h->wide, scores, h->row);
+        vf_store(scale + t, amx_soften(h, n, bare ? a->scale : 1, scores, weights));
+        amx_multiply((TileRows){ (uint8_t *)weights, row_w * two }, h->value_panels + at * PANEL,
+                     h->keys * PANEL * two, (panels + 1) / 2, h->wide, scores, h->row);
     }
     for (int64_t t = 0; t < count; t += SIDE)
-        result(h, i + t, MIN(SIDE, count - t), h->scores + t * h->row, scale + t);
+        amx_store_result(h, i + t, MIN(SIDE, count - t), h->scores + t * h->row, scale + t);
 }
 
 /* Rows of bf16 are filled up behind their last head. */
-static void fill_up(const Head *h, int64_t q0, int64_t q1)
+static void amx_fill_up(const AmxHead *h, int64_t q0, int64_t q1)
 {
     const Attention *a = h->a;
     const int64_t C = (int64_t)a->H * a->D, row = row_bf16(C), end = row - C;
@@ -262,8 +263,8 @@ void amx_attention_bf16(const Attention *a, int r, int h, int64_t q0, int64_t q1
         avx512_attention(a, r, h, q0, q1, scratch);
         return;
     }
-    Keys keys = keys_of(a, n, q0, q1);
-    Head one = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
+    AmxKeys keys = amx_keys_of(a, n, q0, q1);
+    AmxHead one = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
                  .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head, .n = n,
                  .base = keys.from, .keys = ROUND_UP(keys.to - keys.from, DEEP),
                  .depth = (a->D + DEEP - 1) / DEEP, .wide = (a->D + PANEL - 1) / PANEL };
@@ -277,13 +278,13 @@ void amx_attention_bf16(const Attention *a, int r, int h, int64_t q0, int64_t q1
     one.scores = (float *)ROUND_UP((uintptr_t)scratch, 64);
     one.weights = (uint16_t *)(one.scores + AT_ONCE * one.row);
     uint16_t *queries = one.weights + AT_ONCE * row_bf16(n);
-    one.queries = (Rows){ (uint8_t *)queries, row_bf16(a->D) * (int64_t)sizeof(uint16_t) };
+    one.queries = (TileRows){ (uint8_t *)queries, row_bf16(a->D) * (int64_t)sizeof(uint16_t) };
     one.key_panels = queries + AT_ONCE * row_bf16(a->D);
     one.value_panels = one.key_panels + one.keys * one.depth * DEEP;
     pack_keys(&one);
     pack_values(&one);
     tiles_configure();
-    for (int64_t i = q0; i < q1; i += AT_ONCE) attend(&one, i, MIN(AT_ONCE, q1 - i));
+    for (int64_t i = q0; i < q1; i += AT_ONCE) amx_attend(&one, i, MIN(AT_ONCE, q1 - i));
     _tile_release();
-    if (one.outb && h == a->H - 1) fill_up(&one, q0, q1);
+    if (one.outb && h == a->H - 1) amx_fill_up(&one, q0, q1);
 }

@@ -19,9 +19,9 @@ enum {
     NEAR_BYTES = 512 << 10              /* where all of W is in it already */
 };
 
-typedef struct Block {          /* of sums, and what is multiplied into them */
+typedef struct TileBlock {      /* of sums, and what is multiplied into them */
     Tile t;                     /* its sums: in memory before and after */
-    Rows x;                     /* from this part of K on */
+    TileRows x;                 /* from this part of K on */
     const uint8_t *w;           /* the first panel, likewise */
     int64_t panel;              /* bytes from panel to panel */
     int64_t steps;              /* whole ones: 64 bytes of a row each */
@@ -29,7 +29,7 @@ typedef struct Block {          /* of sums, and what is multiplied into them */
     bool first, last;           /* part of K */
     const char *ahead;          /* asked for meanwhile, so many lines in each step */
     int64_t lines;
-} Block;
+} TileBlock;
 
 /* ---- the finish of two whole panels, which is nearly all of them: no question inside the loop ---- */
 INLINE vf pair_value(const Linear *l, const Columns *c, const char *sum, int64_t m, vf bias, Act act)
@@ -105,7 +105,7 @@ static void late_finish(Late *late, int64_t rows)
 }
 
 /* Sums of floats start with the bias, which a step of 0 bytes gives to all rows. */
-INLINE void sums_start(bool tall, int panels, const Linear *l, const Block *b)
+INLINE void sums_start(bool tall, int panels, const Linear *l, const TileBlock *b)
 {
     if (!FLOATS || !l->bias) {
         _tile_zero(0);
@@ -122,14 +122,14 @@ INLINE void sums_start(bool tall, int panels, const Linear *l, const Block *b)
 }
 
 /* Nothing follows the sums of a whole block: they are stored where they belong. */
-INLINE bool sums_are_result(bool tall, int panels, const Linear *l, const Block *b)
+INLINE bool sums_are_result(bool tall, int panels, const Linear *l, const TileBlock *b)
 {
     return FLOATS && tall && panels == 2 && l->act == ACT_NONE && !l->residual && !l->yb &&
            b->t.rows == 2 * SIDE && b->t.n + 2 * PANEL <= l->N;
 }
 
 /* The last step of a K that is no multiple of a tile, filled up with zeros. */
-INLINE void rest_step(bool tall, int panels, Rows x, const uint8_t *w, const Block *b)
+INLINE void rest_step(bool tall, int panels, TileRows x, const uint8_t *w, const TileBlock *b)
 {
     _Alignas(64) uint8_t end[PANELS][TILE_BYTES];
     for (int i = 0; i < panels; i++) {
@@ -140,9 +140,9 @@ INLINE void rest_step(bool tall, int panels, Rows x, const uint8_t *w, const Blo
     step(tall, panels, x, end[0], TILE_BYTES);
 }
 
-INLINE void block_body(bool tall, int panels, const Linear *l, const Block *b, Late *late)
+INLINE void block_body(bool tall, int panels, const Linear *l, const TileBlock *b, Late *late)
 {
-    Rows x = b->x;
+    TileRows x = b->x;
     const uint8_t *w = b->w;
     const char *ahead = b->ahead;
     char *sums = (char *)b->t.sum;
@@ -165,7 +165,7 @@ INLINE void block_body(bool tall, int panels, const Linear *l, const Block *b, L
     if (b->last) late->t = b->t;
 }
 
-static void block(const Linear *l, const Block *b, Late *late)
+static void gemm_block(const Linear *l, const TileBlock *b, Late *late)
 {
     bool tall = b->t.rows > SIDE;
     if (tall && b->t.panels == 2) block_body(true, 2, l, b, late);
@@ -176,8 +176,8 @@ static void block(const Linear *l, const Block *b, Late *late)
 }
 
 /* ---- the walk over rows, parts of K and panels ---- */
-typedef struct Walk {
-    Rows x;
+typedef struct PanelWalk {
+    TileRows x;
     int64_t panel;              /* bytes */
     int64_t parts;              /* of K */
     const char *ahead, *end;    /* of the next group: what nobody asked for yet */
@@ -185,16 +185,17 @@ typedef struct Walk {
     int most;                   /* panels of a strip */
     Late late;
     _Alignas(64) char sums[CUT_STRIPS + 1][4 * TILE_BYTES]; /* an odd end is a strip more */
-} Walk;
+} PanelWalk;
 
 /* One part of K: a block of rows under the panels of a group. */
-static void walk_panels(Walk *w, const Linear *l, int64_t m, int rows, int64_t part, Cut group)
+static void walk_panels(PanelWalk *w, const Linear *l, int64_t m, int rows, int64_t part,
+                        PanelRange group)
 {
-    Cut k = cut(w->panel / TILE_BYTES, w->parts, part);
-    Block b = { .panel = w->panel, .steps = k.to - k.from, .first = !part,
+    PanelRange k = cut(w->panel / TILE_BYTES, w->parts, part);
+    TileBlock b = { .panel = w->panel, .steps = k.to - k.from, .first = !part,
                 .last = part == w->parts - 1 };
     b.rest = b.last ? w->panel % TILE_BYTES : 0;
-    b.x = (Rows){ w->x.p + m * w->x.row + k.from * STEP, w->x.row };
+    b.x = (TileRows){ w->x.p + m * w->x.row + k.from * STEP, w->x.row };
     int64_t panels, ring = w->parts > 1 ? CUT_STRIPS + 1 : 2, i = 0;
     for (int64_t p = group.from; p < group.to; p += panels, i++) {
         panels = group_of(group.to - p, w->most);
@@ -202,17 +203,17 @@ static void walk_panels(Walk *w, const Linear *l, int64_t m, int rows, int64_t p
         b.ahead = w->ahead, b.lines = w->ahead < w->end ? w->lines : 0;
         w->ahead += b.lines * b.steps * STEP;
         b.w = (const uint8_t *)l->w + p * w->panel + k.from * TILE_BYTES;
-        block(l, &b, &w->late);
+        gemm_block(l, &b, &w->late);
     }
 }
 
 /* groups: steps of four bytes that a row has. Up to 15 rows past m1 are read. */
-static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int64_t m1, int64_t p0,
-                       int64_t p1)
+static void tiles_gemm(const Linear *l, TileRows x, int64_t groups, int64_t m0, int64_t m1,
+                       int64_t p0, int64_t p1)
 {
     Linear after = *l; /* what is left to do when a block has its sums */
     if (FLOATS) after.bias = NULL;
-    Walk w = { .x = x, .panel = groups * STEP, .most = m1 - m0 > SIDE ? 2 : PANELS,
+    PanelWalk w = { .x = x, .panel = groups * STEP, .most = m1 - m0 > SIDE ? 2 : PANELS,
                .late = { .l = &after, .pair = pair_for(&after) } };
     int64_t steps = w.panel / TILE_BYTES;
     w.parts = steps > WHOLE_STEPS ? (steps + CUT_STEPS - 1) / CUT_STEPS : 1;
@@ -230,7 +231,7 @@ static void tiles_gemm(const Linear *l, Rows x, int64_t groups, int64_t m0, int6
         if (next == p1) w.ahead = l->ahead, w.end = w.ahead + MIN(l->ahead_bytes, GROUP_BYTES);
         for (int64_t m = m0; m < m1; m += 2 * SIDE)
             for (int64_t part = 0; part < w.parts; part++)
-                walk_panels(&w, l, m, (int)MIN(2 * SIDE, m1 - m), part, (Cut){ p, next });
+                walk_panels(&w, l, m, (int)MIN(2 * SIDE, m1 - m), part, (PanelRange){ p, next });
     }
     late_finish(&w.late, 2 * SIDE);
     _tile_release();

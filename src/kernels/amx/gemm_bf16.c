@@ -9,10 +9,10 @@ enum { LOW_Y = 1 };
 enum { FLOATS = 1 };
 #include "gemm.h"
 
-static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+static void amx_gemm_bf16_run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
-    Rows x = { (const uint8_t *)l->xb, row_bf16(l->K) * (int64_t)sizeof(*l->xb) };
+    TileRows x = { (const uint8_t *)l->xb, row_bf16(l->K) * (int64_t)sizeof(*l->xb) };
     tiles_gemm(l, x, (l->K + 1) / 2, m0, m1, p0, p1);
 }
 
-const Gemm amx_gemm_bf16 = { .mr = 2 * SIDE, .run = run };
+const Gemm amx_gemm_bf16 = { .mr = 2 * SIDE, .run = amx_gemm_bf16_run };

@@ -8,9 +8,9 @@
 enum { FLOATS = 0 };
 #include "gemm.h"
 
-static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+static void amx_gemm_i8_run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
-    tiles_gemm(l, (Rows){ l->xq, row_i8(l->K) }, (l->K + 3) / 4, m0, m1, p0, p1);
+    tiles_gemm(l, (TileRows){ l->xq, row_i8(l->K) }, (l->K + 3) / 4, m0, m1, p0, p1);
 }
 
-const Gemm amx_gemm_i8 = { .mr = 2 * SIDE, .run = run };
+const Gemm amx_gemm_i8 = { .mr = 2 * SIDE, .run = amx_gemm_i8_run };

@@ -10,10 +10,10 @@
 
 enum { SIDE = 16, STEP = 64, TILE_BYTES = SIDE * STEP, PANELS = 4 };
 
-typedef struct Rows {
+typedef struct TileRows {
     const uint8_t *p;
     int64_t row;                /* bytes */
-} Rows;
+} TileRows;
 
 /* ---- sums: tiles 0 .. 3, two beside two (tall) or all side by side (flat) ---- */
 INLINE void sums_store(bool tall, int panels, char *p, int64_t row)
@@ -37,7 +37,7 @@ INLINE void sums_load(bool tall, int panels, const char *p, int64_t row)
 /* Loads before products: beside a busy neighbour on the same core every change from the one to the
  * other costs, and without one the order does not matter.
  * Tiles 4 and 5 are X, 6 and 7 W. */
-INLINE void tall_step(int panels, Rows x, const uint8_t *w0, const uint8_t *w1)
+INLINE void tall_step(int panels, TileRows x, const uint8_t *w0, const uint8_t *w1)
 {
     _tile_loadd(4, x.p, x.row);
     _tile_loadd(5, x.p + SIDE * x.row, x.row);
@@ -50,7 +50,7 @@ INLINE void tall_step(int panels, Rows x, const uint8_t *w0, const uint8_t *w1)
     tile_dot(3, 5, 7);
 }
 /* Tile 4 is X, 5 .. 7 are W, which is used this once. */
-INLINE void flat_step(int panels, Rows x, const uint8_t *w, int64_t panel)
+INLINE void flat_step(int panels, TileRows x, const uint8_t *w, int64_t panel)
 {
     _tile_loadd(4, x.p, x.row);
     _tile_loadd(5, w, STEP);
@@ -63,7 +63,7 @@ INLINE void flat_step(int panels, Rows x, const uint8_t *w, int64_t panel)
     _tile_loadd(5, w + 3 * panel, STEP);
     tile_dot(3, 4, 5);
 }
-INLINE void step(bool tall, int panels, Rows x, const uint8_t *w, int64_t panel)
+INLINE void step(bool tall, int panels, TileRows x, const uint8_t *w, int64_t panel)
 {
     if (tall) tall_step(panels, x, w, w + panel);
     else flat_step(panels, x, w, panel);

@@ -16,20 +16,20 @@ enum { MOST_SCORES = 64 << 10 }; /* floats of a block: beyond, fewer panels stay
 
 enum { MOST_NEAR = 64 << 10 }; /* floats of all queries, keys and values: the next head is near */
 
-typedef struct Block {          /* up to 16 queries a panel, of one row and head */
+typedef struct QueryBlock {     /* up to 16 queries a panel, of one row and head */
     const Attention *a;
     const float *q, *k, *v;     /* of the row's first token, this head */
     const float *mask;          /* of query `i`, key 0; or NULL */
     float *out;
     int64_t ldk, ldv;
     int64_t i;                  /* first query */
-    Cut keys;                   /* those that some query of the block sees */
+    PanelRange keys;            /* those that some query of the block sees */
     bool asks;                  /* for lines of the next head, which lies beside this one */
     int count, panels;          /* queries, and panels of them */
     float *panel, *scores;      /* [panels][D][16] (then the results), [panels][keys][16] */
-} Block;
+} QueryBlock;
 
-INLINE int queries_in(const Block *b, int p) { return MIN(PANEL, b->count - p * PANEL); }
+INLINE int queries_in(const QueryBlock *b, int p) { return MIN(PANEL, b->count - p * PANEL); }
 
 /* 16 x width floats, rows ld apart, to columns; rows and columns that are not there become 0. Loops
  * around a transpose are unrolled: an index that is no constant keeps the 16 in memory. */
@@ -49,7 +49,7 @@ INLINE void ask_rows(const float *p, int64_t ld, int D, int64_t from, int64_t to
 
 /* Of the last 16 columns all are written, also beyond D: that is where the next panel begins, or
  * (attention_scratch) room for them. */
-static void load_queries(const Block *b)
+static void load_queries(const QueryBlock *b)
 {
     vf v[PANEL];
     const int D = b->a->D;
@@ -66,7 +66,8 @@ static void load_queries(const Block *b)
 
 /* t->sum[panels][n][16] = n rows of x times panels of w; meanwhile keys or values of the
  * next head are asked for. */
-static void multiply(const Block *b, Product *t, int64_t n, const float *next, int64_t ld)
+static void attention_multiply(const QueryBlock *b, TileProduct *t, int64_t n, const float *next,
+                               int64_t ld)
 {
     const Tiling rows = tiling_of(n, TILE_ROWS, 0);
     const float *x = t->x;
@@ -74,11 +75,11 @@ static void multiply(const Block *b, Product *t, int64_t n, const float *next, i
     t->panel = t->K * PANEL, t->sum_row = PANEL, t->sum_panel = n * PANEL;
     t->every = t->K;
     for (int64_t i = 0; i < rows.count; i++) {
-        Cut c = tiling_cut(&rows, i);
+        PanelRange c = tiling_cut(&rows, i);
         t->x = x + c.from * t->row;
         t->sum = sum + c.from * PANEL;
         if (b->asks) {
-            Cut asked = cut(b->keys.to - b->keys.from, rows.count, i);
+            PanelRange asked = cut(b->keys.to - b->keys.from, rows.count, i);
             ask_rows(next, ld, b->a->D, asked.from, asked.to);
         }
         tile_fn[c.to - c.from][b->panels](t);
@@ -86,8 +87,8 @@ static void multiply(const Block *b, Product *t, int64_t n, const float *next, i
 }
 
 /* scores = scores * scale + mask, outside the window -inf; the largest of each lane is returned. */
-INLINE vf scale_scores(const Block *b, float *scores, int64_t i, int64_t j, int n, const vf *mask,
-                      vf largest)
+INLINE vf scale_scores(const QueryBlock *b, float *scores, int64_t i, int64_t j, int n,
+                       const vf *mask, vf largest)
 {
     const vf lane = vf_add(vf_lanes(), vf_set((float)i)), scale = vf_set(b->a->scale);
     const vf window = vf_set((float)b->a->window), never = vf_set(-INFINITY);
@@ -103,7 +104,7 @@ INLINE vf scale_scores(const Block *b, float *scores, int64_t i, int64_t j, int 
     return largest;
 }
 
-INLINE void load_mask(const Block *b, int p, int64_t j, int n, vf mask[PANEL])
+INLINE void load_mask(const QueryBlock *b, int p, int64_t j, int n, vf mask[PANEL])
 {
     if (b->a->mask_query) {
         const float *from = b->mask + p * PANEL * b->a->mask_query + j;
@@ -114,7 +115,7 @@ INLINE void load_mask(const Block *b, int p, int64_t j, int n, vf mask[PANEL])
 }
 
 /* The largest score of each lane, scaled; *scale: what the scores still have to be taken by. */
-static vf largest_of(const Block *b, int p, float *scores, float *scale)
+static vf largest_of(const QueryBlock *b, int p, float *scores, float *scale)
 {
     vf largest = vf_set(-INFINITY), mask[PANEL];
     const int64_t keys = b->keys.to - b->keys.from;
@@ -133,7 +134,7 @@ static vf largest_of(const Block *b, int p, float *scores, float *scale)
 }
 
 /* Scores of a panel to weights e^(score - largest); returns one over their sum. */
-static vf soften(const Block *b, int p)
+static vf attention_soften(const QueryBlock *b, int p)
 {
     const int64_t keys = b->keys.to - b->keys.from;
     float *scores = b->scores + p * keys * PANEL, scale;
@@ -147,7 +148,7 @@ static vf soften(const Block *b, int p)
     return vf_div(vf_set(1), sum);
 }
 
-static void store_result(const Block *b, int p, vf scale)
+static void attention_store(const QueryBlock *b, int p, vf scale)
 {
     vf v[PANEL];
     const int D = b->a->D;
@@ -166,43 +167,44 @@ static void store_result(const Block *b, int p, vf scale)
     }
 }
 
-static void attend(const Block *b)
+static void attention_block(const QueryBlock *b)
 {
     const Attention *a = b->a;
     int64_t keys = b->keys.to - b->keys.from;
     vf scale[ATTEND_PANELS];
     load_queries(b);
-    Product qk = { .x = b->k + b->keys.from * b->ldk, .row = b->ldk, .next = 1, .w = b->panel,
+    TileProduct qk = { .x = b->k + b->keys.from * b->ldk, .row = b->ldk, .next = 1, .w = b->panel,
                    .K = a->D, .sum = b->scores };
-    Product pv = { .x = b->v + b->keys.from * b->ldv, .row = 1, .next = b->ldv, .w = b->scores,
+    TileProduct pv = { .x = b->v + b->keys.from * b->ldv, .row = 1, .next = b->ldv, .w = b->scores,
                    .K = keys, .sum = b->panel };
-    multiply(b, &qk, keys, qk.x + a->D, b->ldk);
+    attention_multiply(b, &qk, keys, qk.x + a->D, b->ldk);
     for (int p = 0; p < ATTEND_PANELS; p++)
-        scale[p] = p < b->panels ? soften(b, p) : vf_set(0);
-    multiply(b, &pv, a->D, pv.x + a->D, b->ldv);
-    for (int p = 0; p < b->panels; p++) store_result(b, p, scale[p]);
+        scale[p] = p < b->panels ? attention_soften(b, p) : vf_set(0);
+    attention_multiply(b, &pv, a->D, pv.x + a->D, b->ldv);
+    for (int p = 0; p < b->panels; p++) attention_store(b, p, scale[p]);
 }
 
 /* The keys and values of one head are strewn over as many pages as there are tokens: where many
  * blocks of queries will read them they are gathered first. */
-static const float *gather(const float *from, int64_t ld, int D, Cut keys, float *to)
+static const float *attention_gather_keys(const float *from, int64_t ld, int D, PanelRange keys,
+                                          float *to)
 {
     for (int64_t j = keys.from; j < keys.to; j++)
         memcpy(to + j * D, from + j * ld, (size_t)D * sizeof(float));
     return to;
 }
 
-static Cut keys_of(const Attention *a, int64_t length, int64_t q0, int64_t q1)
+static PanelRange attention_keys_of(const Attention *a, int64_t length, int64_t q0, int64_t q1)
 {
-    if (!a->window) return (Cut){ 0, length };
-    return (Cut){ MAX(0, q0 - a->window), MIN(length, q1 + a->window) };
+    if (!a->window) return (PanelRange){ 0, length };
+    return (PanelRange){ MAX(0, q0 - a->window), MIN(length, q1 + a->window) };
 }
 
 static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t q1, float *scratch)
 {
     int64_t first = a->start[r], length = a->start[r + 1] - first, head = (int64_t)h * a->D;
     float *aligned = (float *)ROUND_UP((uintptr_t)scratch, 64);
-    Block b = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
+    QueryBlock b = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
                 .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head,
                 .ldk = a->ldk, .ldv = a->ldv, .panel = aligned };
     const int most = a->window || length * ATTEND_PANELS * PANEL > MOST_SCORES ? 1 : ATTEND_PANELS;
@@ -210,18 +212,18 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
     b.scores = b.panel + (most * a->D + PANEL) * PANEL;
     if (q1 - q0 > GATHER_FROM) {
         float *copy = b.scores + most * length * PANEL;
-        Cut keys = keys_of(a, length, q0, q1);
-        b.k = gather(b.k, b.ldk, a->D, keys, copy);
-        b.v = gather(b.v, b.ldv, a->D, keys, copy + length * a->D);
+        PanelRange keys = attention_keys_of(a, length, q0, q1);
+        b.k = attention_gather_keys(b.k, b.ldk, a->D, keys, copy);
+        b.v = attention_gather_keys(b.v, b.ldv, a->D, keys, copy + length * a->D);
         b.ldk = b.ldv = a->D;
     }
     for (b.i = q0; b.i < q1; b.i += b.count) {
         b.count = (int)MIN(most * PANEL, q1 - b.i);
         b.panels = (b.count + PANEL - 1) / PANEL;
-        b.keys = keys_of(a, length, b.i, b.i + b.count);
+        b.keys = attention_keys_of(a, length, b.i, b.i + b.count);
         if (a->mask)
             b.mask = a->mask + r * a->mask_row + h * a->mask_head + b.i * a->mask_query;
         b.asks = far && b.ldk == a->ldk && b.i + b.count == q1 && h + 1 < a->H;
-        attend(&b);
+        attention_block(&b);
     }
 }

@@ -72,7 +72,7 @@ INLINE void dot_block(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t
         const uint8_t *w = (const uint8_t *)l->w + p * bytes;
         panels = group_of(p1 - p, widest);
         for (int64_t i = 0; i < rows.count; i++) {
-            Cut c = tiling_cut(&rows, i);
+            PanelRange c = tiling_cut(&rows, i);
             Tile t = { sum, m0 + c.from, p * PANEL, (int)(c.to - c.from), (int)panels };
             Ahead ahead = tiling_ahead(&rows, i, w + panels * bytes, bytes);
             dot_fn[t.rows][panels](g.x + t.m * g.row, g.row, w, g.count, &ahead, sum);
@@ -85,7 +85,7 @@ INLINE void dot_gemm(const Linear *l, Groups g, int64_t m0, int64_t m1, int64_t 
 {
     int64_t blocks = blocks_of(m1 - m0, g.row, NEAR_X);
     for (int64_t i = 0; i < blocks; i++) {
-        Cut c = cut(m1 - m0, blocks, i);
+        PanelRange c = cut(m1 - m0, blocks, i);
         dot_block(l, g, m0 + c.from, m0 + c.to, p0, p1);
     }
 }

@@ -23,7 +23,7 @@ enum { SMALL = 256 << 10 };
  * the first. Too many rows even for the third cache are cut into blocks. */
 enum { MOST_X = 4 << 20, NEAR_W = 400 << 10 };
 
-typedef struct Rows {       /* a block of rows of X, for steps of K from k on */
+typedef struct StripRows {  /* a block of rows of X, for steps of K from k on */
     const Linear *l;
     int64_t m0, k;
     Tiling tiles;
@@ -31,9 +31,10 @@ typedef struct Rows {       /* a block of rows of X, for steps of K from k on */
     bool last;              /* no steps follow these */
     bool kept;              /* sums of all tiles wait for other steps, side by side */
     float *sum;
-} Rows;
+} StripRows;
 
-static void run_strip(const Rows *r, Product *t, Cut strip, int64_t p, int64_t panels)
+static void run_strip(const StripRows *r, TileProduct *t, PanelRange strip, int64_t p,
+                      int64_t panels)
 {
     const Linear *l = r->l;
     const int64_t n = p * PANEL;
@@ -42,7 +43,7 @@ static void run_strip(const Rows *r, Product *t, Cut strip, int64_t p, int64_t p
     t->sum_row = direct ? l->ldy : panels * PANEL;
     t->bias = direct && l->bias ? l->bias + n : NULL;
     for (int64_t i = strip.from; i < strip.to; i++) {
-        Cut c = tiling_cut(&r->tiles, i);
+        PanelRange c = tiling_cut(&r->tiles, i);
         const int64_t m = r->m0 + c.from;
         t->x = l->x + m * l->ldx + r->k;
         t->sum = direct    ? l->y + m * l->ldy + n
@@ -69,9 +70,9 @@ static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, 
     const int64_t most = near ? 1 : MAX(1, NEAR_W / (widest * bytes)), group = most * widest;
     const int64_t strip = near ? tiles.count : 1; /* tiles at a time */
     if (m1 <= m0) return;
-    Rows r = { .l = l, .m0 = m0, .tiles = tiles, .plain = chunk >= K && l->act == ACT_NONE,
+    StripRows r = { .l = l, .m0 = m0, .tiles = tiles, .plain = chunk >= K && l->act == ACT_NONE,
                .kept = few, .sum = sum };
-    Product t = { .row = l->ldx, .next = 1, .panel = panel, .sum_panel = PANEL,
+    TileProduct t = { .row = l->ldx, .next = 1, .panel = panel, .sum_panel = PANEL,
                   .residual_row = l->ldr,
                   .every = asks ? times * STRIDE : K,
                   .ahead = { .far = few ? FAR : 0, .panel = most * bytes,
@@ -86,7 +87,7 @@ static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, 
             for (int64_t i = 0; i < tiles.count; i += strip)
                 for (int64_t p = g, panels; p < end; p += panels) {
                     panels = group_of(end - p, widest);
-                    run_strip(&r, &t, (Cut){ i, MIN(i + strip, tiles.count) }, p, panels);
+                    run_strip(&r, &t, (PanelRange){ i, MIN(i + strip, tiles.count) }, p, panels);
                 }
         }
     }
@@ -96,7 +97,7 @@ static void gemm_f32_body(const Linear *l, int64_t m0, int64_t m1, int64_t p0, i
 {
     int64_t blocks = blocks_of(m1 - m0, l->K * (int64_t)sizeof(float), MOST_X);
     for (int64_t i = 0; i < blocks; i++) {
-        Cut c = cut(m1 - m0, blocks, i);
+        PanelRange c = cut(m1 - m0, blocks, i);
         gemm_f32_block(l, m0 + c.from, m0 + c.to, p0, p1);
     }
 }

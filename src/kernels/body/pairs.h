@@ -126,7 +126,7 @@ INLINE void pairs_rows(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int6
         if (middle.blocks)
             middle_find(&middle, w, groups, l->w_sum + p * PANEL, l->w_fits + p * fits_row(l->K));
         for (int64_t i = 0; i < rows.count; i++) {
-            Cut c = tiling_cut(&rows, i);
+            PanelRange c = tiling_cut(&rows, i);
             Strip s = { { l->xq + (m0 + c.from) * row, w, row }, groups, &middle,
                         tiling_ahead(&rows, i, w + bytes, bytes) };
             pairs_fn[c.to - c.from](&s, sum + t.rows);
@@ -142,7 +142,7 @@ static void gemm_i8_pairs(const Linear *l, int64_t m0, int64_t m1, int64_t p0, i
 {
     int64_t blocks = blocks_of(m1 - m0, row_i8(l->K), NEAR_X);
     for (int64_t i = 0; i < blocks; i++) {
-        Cut c = cut(m1 - m0, blocks, i);
+        PanelRange c = cut(m1 - m0, blocks, i);
         pairs_rows(l, m0 + c.from, m0 + c.to, p0, p1);
     }
 }

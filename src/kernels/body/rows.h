@@ -4,7 +4,7 @@
 #include "ends.h"
 #include "kernels/quantize.h"
 
-static void add_row(const float *a, const float *b, float *sum, int64_t n)
+static void rows_add(const float *a, const float *b, float *sum, int64_t n)
 {
     SWEEP(i, w, n, store(sum + i, vf_add(load(a + i, w), load(b + i, w)), w););
 }
@@ -51,7 +51,7 @@ static void bf16_row(const float *x, int64_t K, uint16_t *b)
  * that one row's chain runs beside the next row's additions. */
 enum { AT_ONCE = 4 };
 
-static void norm_row(const Norm *n, const float *x, float *y, vf mean, vf scale)
+static void norm_body_row(const Norm *n, const float *x, float *y, vf mean, vf scale)
 {
     SWEEP(i, w, n->C,
           vf d = vf_mul(vf_sub(load(x + i, w), mean), scale);
@@ -59,27 +59,27 @@ static void norm_row(const Norm *n, const float *x, float *y, vf mean, vf scale)
          store(y + i, vf_fma(d, load(n->gamma + i, w), beta), w););
 }
 
-static void norm_rows(const Norm *n, int64_t m, int rows)
+static void norm_body_rows(const Norm *n, int64_t m, int rows)
 {
     const int64_t C = n->C;
     float *y = n->y + m * C, *sum = n->sum ? n->sum + m * C : y; /* y serves until it is written */
     const float *x = n->skip ? sum : n->x + m * C;
     float mean[AT_ONCE], scale[AT_ONCE];
-    if (n->skip) add_row(n->x + m * C, n->skip + m * C, sum, rows * C);
+    if (n->skip) rows_add(n->x + m * C, n->skip + m * C, sum, rows * C);
     for (int r = 0; r < rows; r++) mean[r] = (float)(wide_sum(x + r * C, C) / (double)C);
     for (int r = 0; r < rows; r++) {
         float variance = squares(x + r * C, C, vf_set(mean[r])) / (float)C;
         scale[r] = 1 / sqrtf(variance + n->eps);
     }
     for (int r = 0; r < rows; r++)
-        norm_row(n, x + r * C, y + r * C, vf_set(mean[r]), vf_set(scale[r]));
+        norm_body_row(n, x + r * C, y + r * C, vf_set(mean[r]), vf_set(scale[r]));
     for (int r = 0; n->yb && r < rows; r++)
         bf16_row(y + r * C, C, n->yb + (m + r) * row_bf16(C));
 }
 
 static void norm_body(const Norm *n, int64_t m0, int64_t m1)
 {
-    for (int64_t m = m0; m < m1; m += AT_ONCE) norm_rows(n, m, (int)MIN(AT_ONCE, m1 - m));
+    for (int64_t m = m0; m < m1; m += AT_ONCE) norm_body_rows(n, m, (int)MIN(AT_ONCE, m1 - m));
 }
 
 static void softmax_body(const float *x, float *y, int64_t n)
@@ -127,7 +127,8 @@ INLINE void range_of(const float *x, int64_t n, float *least, float *most)
     *most = vf_largest(vf_max(vf_max(hi[0], hi[1]), vf_max(hi[2], hi[3])));
 }
 
-static void quantize_row(const float *x, int64_t K, uint8_t *q, QuantizeStep step, RowScale *row)
+static void quantize_body_row(const float *x, int64_t K, uint8_t *q, QuantizeStep step,
+                              RowScale *row)
 {
     enum { BYTES = 64 };        /* of a store */
     const int zero = (int)step.zero;
@@ -154,7 +155,7 @@ static void quantize_body(const float *x, int64_t ldx, int64_t K, uint8_t *q, Ro
             step[r] = quantize_step(lo, hi);
         }
         for (int64_t r = 0; r < rows; r++)
-            quantize_row(x + (m + r) * ldx, K, q + (m + r) * row_i8(K), step[r], row + m + r);
+            quantize_body_row(x + (m + r) * ldx, K, q + (m + r) * row_i8(K), step[r], row + m + r);
     }
 }
 

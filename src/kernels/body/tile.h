@@ -31,7 +31,7 @@ INLINE void ahead_ask(Ahead *a, int panels, bool far)
 /* sum = x * w. One of them is kept and changed from tile to tile, and tiles read it field by field:
  * a struct given by value is copied by loads wider than the stores that wrote it, which wait for
  * all that was before them, and then no two tiles overlap. */
-typedef struct Product {
+typedef struct TileProduct {
     const float *x;         /* the side that is broadcast: row r, step k is at x[r*row + k*next] */
     int64_t row, next;
     const float *w;         /* panels of rows of 16 floats */
@@ -45,10 +45,10 @@ typedef struct Product {
     const float *bias;      /* then added to every row, or NULL */
     const float *residual;  /* and then, to row r, residual[r*residual_row ...], or NULL */
     int64_t residual_row;
-} Product;
+} TileProduct;
 
 /* It comes while the tile multiplies: waited for at the end, it would keep the next tile back. */
-INLINE void ask_residual(int rows, int panels, const Product *t)
+INLINE void ask_residual(int rows, int panels, const TileProduct *t)
 {
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
@@ -57,7 +57,7 @@ INLINE void ask_residual(int rows, int panels, const Product *t)
             __builtin_prefetch(t->residual + r * t->residual_row + p * PANEL);
 }
 
-INLINE void tile_body(int rows, int panels, Product *t)
+INLINE void tile_body(int rows, int panels, TileProduct *t)
 {
     vf sum[TILE_ROWS][TILE_PANELS];
     const int64_t panel = t->panel, row = t->row, next = t->next;
@@ -105,24 +105,24 @@ INLINE void tile_body(int rows, int panels, Product *t)
 }
 
 #define X(rows, panels)                                                                        \
-    static void tile_##rows##x##panels(Product *t) { tile_body(rows, panels, t); }
+    static void tile_##rows##x##panels(TileProduct *t) { tile_body(rows, panels, t); }
 TILES(X)
 #undef X
 
-typedef void TileFn(Product *);
+typedef void TileFn(TileProduct *);
 #define X(rows, panels) [rows][panels] = tile_##rows##x##panels,
 static TileFn *const tile_fn[TILE_ROWS + 1][TILE_PANELS + 1] = { TILES(X) };
 #undef X
 
 /* n rows are cut into equal tiles: 7 = 4 + 3, since 6 + 1 would run its last tile at FMA
  * latency. */
-typedef struct Cut {
+typedef struct PanelRange {
     int64_t from, to;
-} Cut;
+} PanelRange;
 INLINE int64_t cut_count(int64_t n, int most) { return (n + most - 1) / most; }
-INLINE Cut cut(int64_t n, int64_t count, int64_t i)
+INLINE PanelRange cut(int64_t n, int64_t count, int64_t i)
 {
-    return (Cut){ n * i / count, n * (i + 1) / count };
+    return (PanelRange){ n * i / count, n * (i + 1) / count };
 }
 
 /* The same for the row tiles of a GEMM, of which there are many: the divisions are done once. */
@@ -137,10 +137,10 @@ INLINE Tiling tiling_of(int64_t rows, int most, int64_t panel_bytes)
     int64_t step = count > 1 ? (STRIDE * 64 << 8) / count : 0; /* one tile: the CPU sees it */
     return (Tiling){ count, rows / count, rows % count, (panel_bytes << 8) / count, step };
 }
-INLINE Cut tiling_cut(const Tiling *t, int64_t i)
+INLINE PanelRange tiling_cut(const Tiling *t, int64_t i)
 {
     int64_t from = i * t->rows + MIN(i, t->more);
-    return (Cut){ from, from + t->rows + (i < t->more) };
+    return (PanelRange){ from, from + t->rows + (i < t->more) };
 }
 INLINE Ahead tiling_ahead(const Tiling *t, int64_t i, const void *next, int64_t panel_bytes)
 {

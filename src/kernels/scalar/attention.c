@@ -5,17 +5,17 @@
 
 #include "kernels/tables.h"
 
-typedef struct Keys {
+typedef struct KeyRange {
     int64_t from, to; /* tokens of the row this query sees */
-} Keys;
+} KeyRange;
 
-static Keys keys_of(const Attention *a, int64_t length, int64_t i)
+static KeyRange scalar_keys_of(const Attention *a, int64_t length, int64_t i)
 {
-    if (!a->window) return (Keys){ 0, length };
-    return (Keys){ MAX(0, i - a->window), MIN(length, i + a->window + 1) };
+    if (!a->window) return (KeyRange){ 0, length };
+    return (KeyRange){ MAX(0, i - a->window), MIN(length, i + a->window + 1) };
 }
 
-static float score(const Attention *a, const float *q, const float *k)
+static float scalar_score(const Attention *a, const float *q, const float *k)
 {
     float dot = 0;
     for (int d = 0; d < a->D; d++) dot = fmaf(k[d], q[d], dot);
@@ -27,11 +27,11 @@ void scalar_attention(const Attention *a, int r, int h, int64_t q0, int64_t q1, 
     int64_t first = a->start[r], length = a->start[r + 1] - first;
     const float *k = a->k + first * a->ldk + h * a->D, *v = a->v + first * a->ldv + h * a->D;
     for (int64_t i = q0; i < q1; i++) {
-        Keys keys = keys_of(a, length, i);
+        KeyRange keys = scalar_keys_of(a, length, i);
         const float *q = a->q + (first + i) * a->ldq + h * a->D;
         int64_t at = r * a->mask_row + h * a->mask_head + i * a->mask_query;
         for (int64_t j = keys.from; j < keys.to; j++)
-            p[j] = score(a, q, k + j * a->ldk) + (a->mask ? a->mask[at + j] : 0);
+            p[j] = scalar_score(a, q, k + j * a->ldk) + (a->mask ? a->mask[at + j] : 0);
         scalar_softmax(p + keys.from, p + keys.from, keys.to - keys.from);
         for (int d = 0; d < a->D; d++) {
             float sum = 0;

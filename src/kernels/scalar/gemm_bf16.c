@@ -3,15 +3,15 @@
  * per output, k ascending. */
 #include "finish.h"
 
-static void fill_up(const Linear *l, int64_t m)
+static void scalar_gemm_bf16_fill_up(const Linear *l, int64_t m)
 {
     for (int64_t n = l->N; n < row_bf16(l->N); n++) l->yb[m * row_bf16(l->N) + n] = 0;
 }
 
-static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+static void scalar_gemm_bf16_run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
     int64_t K = ROUND_UP(l->K, 2);
-    for (int64_t m = m0; l->yb && p1 * PANEL >= l->N && m < m1; m++) fill_up(l, m);
+    for (int64_t m = m0; l->yb && p1 * PANEL >= l->N && m < m1; m++) scalar_gemm_bf16_fill_up(l, m);
     for (int64_t m = m0; m < m1; m++)
         for (int64_t n = p0 * PANEL; n < MIN(p1 * PANEL, l->N); n++) {
             const uint16_t *x = l->xb + m * row_bf16(l->K);
@@ -23,4 +23,4 @@ static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
         }
 }
 
-const Gemm scalar_gemm_bf16 = { .mr = 1, .run = run };
+const Gemm scalar_gemm_bf16 = { .mr = 1, .run = scalar_gemm_bf16_run };

@@ -4,7 +4,7 @@
 
 #include "finish.h"
 
-static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+static void scalar_gemm_f32_run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
     for (int64_t m = m0; m < m1; m++)
         for (int64_t n = p0 * PANEL; n < MIN(p1 * PANEL, l->N); n++) {
@@ -16,4 +16,4 @@ static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
         }
 }
 
-const Gemm scalar_gemm_f32 = { .mr = 1, .run = run };
+const Gemm scalar_gemm_f32 = { .mr = 1, .run = scalar_gemm_f32_run };

@@ -4,7 +4,7 @@
  * (parts may wrap, the whole does not, so it is added unsigned). */
 #include "finish.h"
 
-static int32_t correct(const Linear *l, uint32_t dot, int64_t m, int64_t n)
+static int32_t scalar_gemm_i8_correct(const Linear *l, uint32_t dot, int64_t m, int64_t n)
 {
     uint32_t zero = (uint32_t)l->row[m].zero;
     dot -= zero * (uint32_t)l->w_sum[n];
@@ -13,7 +13,7 @@ static int32_t correct(const Linear *l, uint32_t dot, int64_t m, int64_t n)
     return (int32_t)dot;
 }
 
-static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
+static void scalar_gemm_i8_run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
 {
     int64_t K = ROUND_UP(l->K, 4);
     for (int64_t m = m0; m < m1; m++)
@@ -22,9 +22,10 @@ static void run(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
             const int8_t *w = (const int8_t *)l->w + n / PANEL * PANEL * K + n % PANEL * 4;
             int32_t dot = 0;
             for (int64_t k = 0; k < K; k++) dot += x[k] * w[k / 4 * 4 * PANEL + k % 4];
-            float sum = (float)correct(l, (uint32_t)dot, m, n) * (l->row[m].scale * l->w_scale[n]);
+            float sum = (float)scalar_gemm_i8_correct(l, (uint32_t)dot, m, n) *
+                        (l->row[m].scale * l->w_scale[n]);
             scalar_finish(l, m, n, sum, scalar_activate_near);
         }
 }
 
-const Gemm scalar_gemm_i8 = { .mr = 1, .run = run };
+const Gemm scalar_gemm_i8 = { .mr = 1, .run = scalar_gemm_i8_run };

@@ -6,7 +6,7 @@
 #include "base/bf16.h"
 #include "kernels/tables.h"
 
-static void norm_row(const Norm *n, const float *x, float *y)
+static void scalar_norm_row(const Norm *n, const float *x, float *y)
 {
     double sum = 0, squares = 0;
     for (int64_t c = 0; c < n->C; c++) sum += x[c];
@@ -23,7 +23,7 @@ void scalar_layer_norm(const Norm *n, int64_t m0, int64_t m1)
         const float *x = n->x + m * n->C;
         float *y = n->y + m * n->C, *sum = n->sum ? n->sum + m * n->C : y;
         for (int64_t c = 0; n->skip && c < n->C; c++) sum[c] = x[c] + n->skip[m * n->C + c];
-        norm_row(n, n->skip ? sum : x, y);
+        scalar_norm_row(n, n->skip ? sum : x, y);
         if (n->yb) scalar_bf16_rows(n->y, n->C, n->C, n->yb, m, m + 1);
     }
 }
@@ -38,7 +38,7 @@ void scalar_softmax(const float *x, float *y, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = (float)(y[i] / sum);
 }
 
-static float activation(Act act, float x)
+static float scalar_activation(Act act, float x)
 {
     switch (act) {
     case ACT_RELU: return x < 0 ? 0 : x; /* NaN stays */
@@ -56,7 +56,7 @@ static float activation(Act act, float x)
 
 void scalar_activate(Act act, const float *x, float *y, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) y[i] = activation(act, x[i]);
+    for (int64_t i = 0; i < n; i++) y[i] = scalar_activation(act, x[i]);
 }
 
 void scalar_bf16_rows(const float *x, int64_t ldx, int64_t K, uint16_t *b, int64_t m0, int64_t m1)

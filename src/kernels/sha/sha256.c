@@ -20,7 +20,7 @@ static void four_rounds(__m128i *abef, __m128i *cdgh, __m128i w, const uint32_t 
     *abef = _mm_sha256rnds2_epu32(*abef, *cdgh, _mm_shuffle_epi32(wk, 0x0e));
 }
 
-static void compress(__m128i *abef, __m128i *cdgh, const uint8_t *block)
+static void sha256_compress_sha(__m128i *abef, __m128i *cdgh, const uint8_t *block)
 {
     const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
     __m128i w[4], a = *abef, c = *cdgh;
@@ -43,7 +43,7 @@ void sha_sha256(uint32_t state[8], const uint8_t *blocks, size_t count)
     __m128i hgfe = _mm_loadu_si128((const __m128i *)(state + 4));
     __m128i cdab = _mm_shuffle_epi32(dcba, 0xb1), efgh = _mm_shuffle_epi32(hgfe, 0x1b);
     __m128i abef = _mm_alignr_epi8(cdab, efgh, 8), cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
-    for (; count; count--, blocks += 64) compress(&abef, &cdgh, blocks);
+    for (; count; count--, blocks += 64) sha256_compress_sha(&abef, &cdgh, blocks);
     __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
     dcba = _mm_blend_epi16(feba, dchg, 0xf0);
     hgfe = _mm_alignr_epi8(dchg, feba, 8);
