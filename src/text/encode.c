@@ -282,6 +282,9 @@ static bool cut(Arena *arena, Side *side, size_t keep, const EncodeOptions *opti
         return fail(err, EF_INVALID_INPUT, "truncation: found stride %d, wanted one below %zu",
                     options->stride, keep);
     side->n = slide(n, keep, options, NULL);
+    if (options->most_windows && side->n > options->most_windows)
+        return fail(err, EF_TOO_LARGE, "truncation: found %zu windows, wanted at most %zu", side->n,
+                    options->most_windows);
     side->windows = arena_raw(arena, side->n * sizeof *side->windows);
     slide(n, keep, options, side->windows);
     return true;
