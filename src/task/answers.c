@@ -152,9 +152,9 @@ static void gather_window(Gathered *g, const AnswerWindow *w)
 {
     const Encoding *e = w->tokens;
     const AnswerOptions *options = g->options;
+    if (e->n == 0) return;
     float *start = answer_softmax(g->arena, e, w->start, options);
     float *end = answer_softmax(g->arena, e, w->end, options);
-    if (e->n == 0) return;
     g->null = fminf(g->null, start[0] * end[0]);
     start[0] = end[0] = 0;
     AnswerSpans spans = best_spans(g->arena, e, start, end, options);
@@ -170,7 +170,7 @@ static int by_score_and_order(const void *a, const void *b)
 {
     const FoundAnswer *x = *(FoundAnswer *const *)a, *y = *(FoundAnswer *const *)b;
     if (x->answer.score != y->answer.score) return x->answer.score < y->answer.score ? 1 : -1;
-    return x->order < y->order ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 size_t answers_find(Arena *arena, Str context, const AnswerWindow *windows, size_t n,

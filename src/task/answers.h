@@ -20,7 +20,7 @@ typedef struct AnswerWindow {
 } AnswerWindow;
 
 typedef struct AnswerOptions {
-    int top_k;          /* at least 1 */
+    int top_k;          /* at least 1; a window takes memory for 4 times as many spans */
     int max_answer_len; /* tokens; at least 1 */
     bool impossible;    /* the empty answer takes part, with the least score that a window gives it */
     bool align_to_words;
