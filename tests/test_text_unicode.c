@@ -168,8 +168,41 @@ static unsigned check_file(const char *path)
     return seen;
 }
 
+/* What Python's str.lower gives. */
+static void lower_texts(void)
+{
+    static const struct { const char *text, *lower; } rows[] = {
+        { "ΟΔΟΣ", "οδος" },
+        { "οδοσ", "οδοσ" },
+        { "ΣΑΣ ΣΑΣ", "σας σας" },
+        { "Σ", "σ" },
+        { "1Σ", "1σ" },
+        { "ΑΣΑ", "ασα" },
+        { "ΑΣ'Α", "ασ'α" },
+        { "ΑΣ'", "ας'" },
+        { "ΑΣ’ 2", "ας’ 2" },
+        { "ΆΣ", "άς" },
+        { "ΑΣ́Α", "ασ́α" },
+        { "ªΣ", "ªς" },
+        { "ǅΣ", "ǆς" },
+        { "Ⅳ Σ", "ⅳ σ" },
+        { "İSTANBUL", "i̇stanbul" },
+        { "Straße ẞ", "straße ß" },
+        { "ΑΣ.Σ", "ασ.ς" },
+        { "МОСКВА", "москва" },
+        { "𐐀Σ", "𐐨ς" },
+        { "日本Σ", "日本σ" },
+    };
+    TEST("lower case of texts");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        Str have = unicode_lower_text(&arena, str_of(rows[i].text));
+        if (!CHECK(str_is(have, rows[i].lower))) printf("  %.*s\n", STR_ARG(have));
+    }
+}
+
 int main(void)
 {
+    lower_texts();
     TEST("normalizers");
     load("{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"
          "\"strip_accents\":null,\"lowercase\":true}",

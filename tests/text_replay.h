@@ -202,7 +202,7 @@ static bool pad_row(Arena *arena, const Value *pad, Encoding *e, Err *err)
     return encodings_pad(arena, e, 1, &o, err);
 }
 
-static void replay(Arena *arena, const Value *row)
+static inline void replay(Arena *arena, const Value *row)
 {
     Tokenizer *t = tokenizer_named(value_str(value_get(row, "t"), STR("")));
     if (!t) return;

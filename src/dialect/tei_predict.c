@@ -65,8 +65,9 @@ static bool read_predict(const Session *s, Job *job, const Value *request)
 const float *kind_scores(const Session *s, const Job *job, Arena *arena, size_t row, TaskScore how)
 {
     if (job->work.scores) return job->work.scores[row]; /* a script's word is the last */
-    float *out = ARRAY(arena, float, work_result(&job->work, row)->width);
-    task_score(&session_model(s)->config, how, work_result(&job->work, row)->data, work_result(&job->work, row)->width, out);
+    const TaskTensor *result = work_result(&job->work, row);
+    float *out = ARRAY(arena, float, result->width);
+    task_score(&session_model(s)->config, how, result->data, result->width, out);
     return out;
 }
 

@@ -285,6 +285,9 @@ static bool encode_cut_windows(Arena *arena, Side *side, size_t keep, const Enco
         return fail(err, EF_INVALID_INPUT, "truncation: found stride %d, wanted one below %zu",
                     options->stride, keep);
     side->n = encode_slide_windows(n, keep, options, NULL);
+    if (options->most_windows && side->n > options->most_windows)
+        return fail(err, EF_TOO_LARGE, "truncation: found %zu windows, wanted at most %zu", side->n,
+                    options->most_windows);
     side->windows = arena_raw(arena, side->n * sizeof *side->windows);
     encode_slide_windows(n, keep, options, side->windows);
     return true;

@@ -39,6 +39,7 @@ typedef struct EncodeOptions {
     bool tokens;             /* fill Encoding.tokens */
     bool overflow;           /* fill Encoding.overflow */
     int stride;              /* tokens that neighbouring windows share; below max_length */
+    size_t most_windows;     /* of one text: more are an error; 0: no limit */
     Arena *work;             /* (optional) working memory; `tokens` may lie there, too */
 } EncodeOptions;
 typedef struct Words {       /* a text that comes cut: `word` counts these, offsets lie in one */

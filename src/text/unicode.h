@@ -61,5 +61,7 @@ int unicode_decompose(uint32_t code, bool compatible, uint32_t out[UNICODE_LONGE
 uint32_t unicode_compose(uint32_t first, uint32_t second); /* 0: they do not compose */
 /* Lower case of one code point, without context (no final sigma). Returns the count. */
 int unicode_lower(uint32_t code, uint32_t out[2]);
+/* Lower case of a text, as Python's str.lower gives it: with the final sigma. */
+Str unicode_lower_text(Arena *, Str text);
 
 #endif

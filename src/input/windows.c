@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * windows.c - see windows.h. The tokenizer cuts; this is what the pipelines ask it for. */
+#include "windows.h"
+
+/* A limit below the number of special tokens limits nothing in the tokenizer. */
+static bool windows_check_length(const Windows *out, int most, Err *err)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (out->items[i].n > (size_t)most)
+            return fail(err, EF_INVALID_INPUT,
+                        "windows of %d tokens: found no room for text beside the special tokens", most);
+    return true;
+}
+
+static bool windows_encode(const Tokenizer *t, Arena *arena, Str first, const Str *second,
+                           const EncodeOptions *options, Windows *out, Err *err)
+{
+    Encoding front = { 0 };
+    if (!tokenizer_encode(t, arena, first, second, options, &front, err)) return false;
+    out->n = 1 + front.n_overflow;
+    out->items = ARRAY(arena, Encoding, out->n);
+    if (front.n_overflow)
+        memcpy(out->items + 1, front.overflow, front.n_overflow * sizeof *front.overflow);
+    front.overflow = NULL, front.n_overflow = 0;
+    out->items[0] = front;
+    return windows_check_length(out, options->max_length, err);
+}
+
+bool windows_of_text(const Tokenizer *t, Arena *arena, Str text, const WindowOptions *options,
+                     Windows *out, Err *err)
+{
+    EncodeOptions how = { .max_length = options->max_length, .stride = options->stride,
+                          .truncate_left = options->truncate_left, .overflow = true,
+                          .most_windows = options->most };
+    return windows_encode(t, arena, text, NULL, &how, out, err);
+}
+
+static bool question_lengths(const QuestionOptions *options, EncodeOptions *how, Err *err)
+{
+    int limit = options->limit ? options->limit : INT32_MAX;
+    int length = options->max_seq_len ? options->max_seq_len : MIN(QUESTION_MAX_SEQ_LEN, limit);
+    int stride = options->doc_stride >= 0 ? options->doc_stride
+                                          : MIN(QUESTION_DOC_STRIDE, length / 2);
+    how->max_length = length, how->stride = stride;
+    if (length < 1 || length > limit)
+        return fail(err, EF_INVALID_INPUT, "max_seq_len: found %d, wanted 1 to %d", length, limit);
+    if (stride > length)
+        return fail(err, EF_INVALID_INPUT, "doc_stride: found %d, wanted at most max_seq_len, %d",
+                    stride, length);
+    return true;
+}
+
+bool windows_of_question(const Tokenizer *t, Arena *arena, Str question, Str context,
+                         const QuestionOptions *options, Windows *out, Err *err)
+{
+    bool swap = options->context_first;
+    EncodeOptions how = { .strategy = swap ? TRUNCATE_ONLY_FIRST : TRUNCATE_ONLY_SECOND,
+                          .truncate_left = options->truncate_left, .overflow = true,
+                          .most_windows = options->most };
+    if (!question_lengths(options, &how, err)) return false;
+    return windows_encode(t, arena, swap ? context : question, swap ? &question : &context, &how,
+                          out, err) ||
+           within(err, "question and context");
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * answers.h - from the start and end logits of the windows of a context to answers, as transformers
+ * 4.57's question-answering pipeline does it.
+ *
+ * In each window start and end get a softmax over the context and the class token, every other token
+ * counting as -10000; the class token in front then has probability 0. The best
+ * spans (2 top_k + 10 of them; top_k without align_to_words) become texts; spans of equal text, in
+ * lower case, add their scores over all windows and keep the place of the first.
+ *
+ * Where the pipeline's answer is an accident, this one has none: spans of score 0 (numpy's partition
+ * chooses among them), and spans that touch a token outside of the context (it would look the
+ * question's offsets up in the context). */
+#ifndef TASK_ANSWERS_H
+#define TASK_ANSWERS_H
+#include "text/text.h"
+
+typedef struct AnswerWindow {
+    const Encoding *tokens;   /* offsets in bytes of the whole context */
+    const float *start, *end; /* [tokens->n] logits */
+} AnswerWindow;
+
+typedef struct AnswerOptions {
+    int top_k;          /* at least 1; a window takes memory for 4 times as many spans */
+    int max_answer_len; /* tokens; at least 1 */
+    bool impossible;    /* the empty answer takes part, with the least score that a window gives it */
+    bool align_to_words;
+    bool context_first; /* the context is the first of the two texts; then the softmax masks nothing */
+    int32_t cls;        /* id of the class token; -1: the tokenizer has none */
+} AnswerOptions;
+
+typedef struct Answer {
+    double score;       /* of several spans together: may exceed 1 */
+    int64_t start, end; /* bytes of the context */
+    Str text;           /* view of the context; empty: there is no answer */
+} Answer;
+
+enum { ANSWER_MAX_LEN = 15 }; /* the pipeline's default */
+/* tokenizer.json does not say which token is the class token: by the names that models give it. -1: none. */
+int32_t answers_class_token(const Tokenizer *);
+/* Writes at most top_k answers, best first, and returns how many: at least one (of score 0, empty,
+ * when nothing in the context is likely at all). */
+size_t answers_find(Arena *, Str context, const AnswerWindow *, size_t n, const AnswerOptions *,
+                    Answer *out);
+
+#endif
