@@ -39,6 +39,42 @@ static bool engine_check_inputs(const Graph *g, Engine *e, Err *err)
     return true;
 }
 
+static bool has_dim(const Tensor *t, int64_t dim)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] == dim) return true;
+    return false;
+}
+
+/* It makes one value of all rows: a maximum over the batch. */
+static bool joins_rows(const Symbols *s, const bool *carried, const GraphNode *n)
+{
+    bool rows = false;
+    for (int k = 0; k < n->n_in; k++)
+        rows |= n->in[k] >= 0 && carried[n->in[k]] && has_dim(&s->t[n->in[k]], DIM_BATCH);
+    for (int k = 0; rows && k < n->n_out; k++) {
+        const Tensor *t = n->out[k] >= 0 && carried[n->out[k]] ? &s->t[n->out[k]] : NULL;
+        if (t && t->rank >= 0 && !has_dim(t, DIM_BATCH) && !has_dim(t, DIM_UNKNOWN)) return true;
+    }
+    return false;
+}
+
+/* What the file shows: whether a row's answer depends on the others can hang on a word (a branch
+ * by the largest id), so trying (run.c) is not enough where rows are joined, or a branch is taken
+ * for all of them. */
+static bool mixes_rows(const Engine *e, Arena *arena)
+{
+    const Graph *g = e->graph;
+    const bool *carried = graph_carried(g, arena), named = e->symbols.known && !e->layout.ragged;
+    for (int i = 0; i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        if (n->op && (n->op->mixes_rows || n->guard ||
+                      (named && joins_rows(&e->symbols, carried, n))))
+            return true;
+    }
+    return false;
+}
+
 bool engine_new(Arena *arena, Graph *g, const Str *outputs, int n, Engine **out, Err *err)
 {
     Engine *e = NEW(arena, Engine);
@@ -47,8 +83,7 @@ bool engine_new(Arena *arena, Graph *g, const Str *outputs, int n, Engine **out,
         return false;
     if (!graph_symbols(g, arena, &e->symbols, err)) return within(err, "Input shape mismatch");
     graph_layout(g, arena, &e->symbols, e->output, n, &e->layout);
-    for (int i = 0; i < g->n_node; i++)
-        e->mixes_rows |= g->node[i]->op && g->node[i]->op->mixes_rows;
+    e->mixes_rows = mixes_rows(e, arena);
     *out = e;
     return true;
 }
