@@ -160,7 +160,7 @@ static void add_window(Arena *arena, const Value *row, const Encoding *e, const 
                     .tokenizer = model_tokenizer(row), .data = logits, .tokens = (int64_t)e->n,
                     .width = LABELS };
     Value *result = NEW(arena, Value);
-    task_find(STR("token_classification"))->finish(arena, &config, &options, &one, result);
+    task_find(STR("token_classification"))->finish(arena, &config, &options, &one, 1, result);
     const Value *list = value_get(result, "entities");
     for (size_t i = 0; i < list->list.n; i++, found->n++) {
         const Value *entity = found->items[found->n] = &list->list.items[i];

@@ -156,8 +156,9 @@ static void ask(Walk *w, ef_model *m, const char *options)
 /* Each value of an option, alone and together with `beside`. */
 static void ask_each(Walk *w, ef_model *m, const Field *f, const char *beside)
 {
-    static const char *const numbers[] = { "1", "2", NULL }, *const bools[] = { "true", "false", NULL };
-    const char *const *values = f->words ? f->words : f->kind == F_BOOL ? bools : numbers;
+    static const char *const numbers[] = { "1", "2", NULL }, *const bools[] = { "true", "false", NULL },
+                      *const none[] = { "null", NULL };
+    const char *const *values = f->words ? f->words : f->kind == F_BOOL ? bools : f->kind == F_STR ? none : numbers;
     const char *quote = f->words ? "\"" : "";
     for (; *values; values++)
         ask(w, m, str_format(&arena, "{\"%s\":%s%s%s%s}", f->name, quote, *values, quote, beside));

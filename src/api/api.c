@@ -131,13 +131,14 @@ void ef_close(ef_model *m)
 
 /* ---- predict ---- */
 
-static bool read_params(const Model *model, Job *job, const char *json, Err *err)
+static bool read_params(const Session *session, Job *job, const char *json, Err *err)
 {
     Value params;
     if (!json) return true;
     if (!json_parse(&job->work.arena, str_of(str_dup(&job->work.arena, str_of(json))), &params, err))
         return within(err, "params_json");
-    return task_options(model->task, &model->config, &params, &job->work.options, err);
+    if (job_options(session, job, &params)) return true;
+    return fail(err, job->work.err.code, "%s", job->work.err.message);
 }
 
 /* Texts are copied: a job outlives nothing it does not own. */
@@ -173,7 +174,7 @@ ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *
 {
     Job *job = job_new();
     Err own = { 0 };
-    if (fill_job(job, in, count, &own) && read_params(m->model, job, params_json, &own)) {
+    if (fill_job(job, in, count, &own) && read_params(m->session, job, params_json, &own)) {
         job_run(m->session, job);
         own = job->work.err;
     }

@@ -53,6 +53,8 @@ Session *job_session(const Model *, const SessionOptions *);
 Job *job_new(void);
 Job *job_of(Work *);
 Item *job_items(Job *, size_t n);             /* room for n items, empty */
+/* Those of /predict, for the items that are there; false: it has its error. */
+bool job_options(const Session *, Job *, const Value *options);
 void job_store(Job *, Buf *body);             /* takes the buffer; body lies in it */
 bool job_submit(Session *, Job *, Err *);     /* false: it is still the caller's */
 void job_run(Session *, Job *);               /* submits it and waits */

@@ -3,6 +3,13 @@
  * path; a body that only TEI can mean gets TEI's answer. */
 #include "parts.h"
 
+bool job_options(const Session *s, Job *job, const Value *options)
+{
+    const Model *m = session_model(s);
+    return task_options(m->task, &m->config, options, &job->work.options, &job->work.err) &&
+           (!task_has_option(m->task, "prompt_name") || kind_prompt(s, job, options));
+}
+
 static bool read_predict(const Session *s, Job *job, const Value *request)
 {
     const Model *m = session_model(s);
@@ -13,8 +20,7 @@ static bool read_predict(const Session *s, Job *job, const Value *request)
     job->work.n = inputs.n;
     job->in.single = inputs.n == 1;
     job->in.metadata = value_get(request, "metadata");
-    return task_options(m->task, &m->config, request, &job->work.options, &job->work.err) &&
-           (!task_can(m->task, NULL, CAN_SENTENCE) || kind_prompt(s, job, request));
+    return job_options(s, job, request);
 }
 
 static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
@@ -52,7 +58,7 @@ static Value predict_request(Arena *arena, const Site *site)
 {
     Value schema = task_request_describe(arena, site->task, (TaskLimits){
                                              site->max_inputs, config_vector_size(site->config) });
-    if (site->task->pool) kind_schema_prompt(arena, site, &schema);
+    if (task_has_option(site->task, "prompt_name")) kind_schema_prompt(arena, site, &schema);
     return schema;
 }
 

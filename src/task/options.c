@@ -45,7 +45,7 @@ static void set(TaskOptions *options, const struct OptionRow *row, const Value *
     }
 }
 
-static bool has_option(const Task *task, const char *name)
+bool task_has_option(const Task *task, const char *name)
 {
     for (const Field *f = task->request; f->name; f++)
         if (strcmp(f->name, name) == 0) return true;
@@ -126,7 +126,7 @@ bool task_options(const Task *task, const ModelConfig *config, const Value *requ
         return false;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const Value *v = value_get(request, rows[i].name);
-        if (v && v->kind != V_NULL && has_option(task, rows[i].name)) set(options, &rows[i], v);
+        if (v && v->kind != V_NULL && task_has_option(task, rows[i].name)) set(options, &rows[i], v);
     }
     return task_vector_fits(config, options, err);
 }

@@ -177,6 +177,7 @@ typedef struct TaskLimits {      /* what a description of the request should say
 Value task_request_describe(Arena *, const Task *, TaskLimits); /* the JSON Schema of the body */
 /* {"offsets": "chars"}: those that the task has, after task_keys. */
 bool task_options(const Task *, const ModelConfig *, const Value *request, TaskOptions *, Err *);
+bool task_has_option(const Task *, const char *name);
 /* False: a key of the request looks like a misspelled one of the task's. Others that the task does
  * not have are not looked at: those of other tasks, those that clients of other servers send, and
  * what resembles none. */
