@@ -152,7 +152,7 @@ static void test_script(const char *script)
     use_script(script);
     bool ok = true, refused = true;
     int n = 0;
-    for (n = 0; ok && refused && n < MOST_PLACES; n += n < 20 ? 1 : 67) { /* Lua asks 900 times */
+    for (n = 0; ok && refused && n < MOST_PLACES; n += n < 12 ? 1 : 97) { /* Lua asks 900 times */
         Running r = { 0 };
         start(&r);
         scarce_begin(n + 1, n % 2);
@@ -224,7 +224,7 @@ static void test_alone(const Running *r)
 {
     TEST("alone");
     for (size_t i = 0; i < COUNT(longs); i++)
-        for (size_t words = 1000; words < LIMIT; words += words / 4) {
+        for (size_t words = 1000; words < LIMIT; words += words / 3) {
             const char *reply = ask_long(r, &longs[i], words);
             bool ok = *reply && !strstr(reply, "try again");
             if (!CHECK(ok)) printf("  %s: %zu words: %.800s\n", longs[i].path, words, reply);
@@ -254,11 +254,11 @@ static void test_full_lines(const Running *r)
 {
     TEST("lines and a full budget");
     size_t words = most_words(r, &longs[PLAIN]);
-    for (size_t k = 0; k < 60; k++) {
-        const char *reply = ask_long(r, &three_lines, words - 40 + k);
+    for (size_t k = 0; k < 20; k++) {
+        const char *reply = ask_long(r, &three_lines, words - 15 + k);
         bool ok = count_of(reply, "{\"results\":") + count_of(reply, "{\"error\":") == 3 &&
                   count_of(reply, "}\n") == 3 && str_ends(str_of(reply), "\r\n0\r\n\r\n");
-        if (!CHECK(ok)) printf("  %zu words: %.800s\n", words - 40 + k, reply);
+        if (!CHECK(ok)) printf("  %zu words: %.800s\n", words - 15 + k, reply);
     }
 }
 
