@@ -149,7 +149,7 @@ static void stripped_packages(const char *self)
  * of the file, offsets of members from the manifest. Written after its format, not after ours. */
 static void peer_reads(const char *self)
 {
-    TEST("the peer's way to read");
+    TEST("how the Rust encoderfile reads");
     Err err = { 0 };
     Mapping file;
     if (!CHECK(write_sample(self, in_folder("elf"), &err) && file_map(in_folder("elf"), &file, &err))) return;

@@ -253,7 +253,7 @@ static void test_post(void)
     CHECK(breaks("embedding", "x = 1", "Could not find `Postprocess`"));
 }
 
-/* What the original asks of every task: the same numbers back, no other type, no other shape. */
+/* What the Rust encoderfile asks of every task: the same numbers back, no other type, no other shape. */
 static const struct {
     const char *task, *words, *identity;
     int64_t stride;

@@ -29,7 +29,7 @@ static ArenaBlock *block_of(Arena *arena, size_t size, bool *limit)
     return block;
 }
 
-/* With room for more; where there is too little memory for that, without. */
+/* A block with room for more; a block of exactly this size if memory does not suffice for that. */
 static ArenaBlock *block_new(Arena *arena, size_t at_least, bool *limit)
 {
     size_t step = arena->step ? arena->step : LARGEST_STEP;

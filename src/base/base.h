@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base.h - the words every other file is written in: errors, strings, arenas, buffers.
+ * base.h - what every other file uses: errors, strings, arenas, buffers.
  *
  * Shape letters, used in every declaration of a tensor: B rows of a batch, S padded length, T real
  * tokens, C hidden, H heads, D head size, F feed-forward, V vocabulary, L labels; M, N, K of a GEMM.
@@ -84,19 +84,19 @@ struct Arena {          /* zero-initialised is empty and ready */
     size_t total;       /* bytes of all blocks */
     size_t step;        /* blocks double up to it; 0: 1 MiB */
     Budget *budget;     /* (optional) that its blocks are drawn from */
-    bool local;         /* it is a local variable: a guarded call that is left frees it */
+    bool local;         /* a local variable: freed if a guarded call is abandoned */
     Guard *guard;       /* that knows it; NULL: none. Among others: */
     Arena *next_local;
 };
-/* Memory that is not there ends the guarded call (budget.h), or else the program. */
+/* Out of memory abandons the guarded call (budget.h); outside of one it ends the program. */
 void *arena_alloc(Arena *, size_t size); /* zeroed, 16-byte aligned */
 void *arena_raw(Arena *, size_t size);   /* not zeroed, 64-byte aligned */
-/* For sizes that came from input: NULL and *err when count*size is above limit or memory is not there. */
+/* For sizes that came from input: NULL and *err if count*size is above limit or memory runs out. */
 void *arena_try(Arena *, size_t count, size_t size, size_t limit, Err *);
 void arena_reset(Arena *, size_t keep);  /* forget everything; keep at most `keep` bytes of blocks */
 void arena_keep_first(Arena *);          /* frees all blocks but the first */
 void arena_free(Arena *);
-void memory_large(void *, size_t); /* pages of 2 MB for it, where the system has them */
+void memory_large(void *, size_t); /* backed by 2 MB pages where the system has them */
 #define NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 
@@ -108,7 +108,7 @@ typedef struct Buf { /* zero-initialised is empty and ready */
     Budget *budget; /* (optional) that its bytes are drawn from */
 } Buf;
 void buf_reserve(Buf *, size_t more);    /* missing memory: as for arenas */
-bool buf_try(Buf *, size_t more);        /* the same; false: the memory is not there */
+bool buf_try(Buf *, size_t more);        /* the same; false: out of memory */
 void buf_add(Buf *, const void *, size_t);
 void buf_str(Buf *, Str);
 void buf_puts(Buf *, const char *);

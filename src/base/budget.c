@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * budget.c - counters with a limit, and the one place where a call is left for want of memory. */
+ * budget.c - counters with a limit, and the one place where a call is abandoned because memory
+ * ran out. */
 #include "budget.h"
 
 #include <setjmp.h>
@@ -32,7 +33,7 @@ static bool draw_from(Budget *budget, size_t bytes)
     return false;
 }
 
-/* Up to so many bytes of what was set aside. */
+/* Takes up to this many bytes of what was set aside. */
 static size_t take_aside(Budget *budget, size_t bytes)
 {
     size_t aside = __atomic_load_n(&budget->aside, __ATOMIC_RELAXED), some;

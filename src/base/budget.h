@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget.h - what requests may hold, and what happens when one wants more.
  *
- * Arenas and buffers of a request draw on its Budget, and that on the budget of all. Memory that is
- * not there, by the budget or by the system, ends the program unless it was asked for inside
- * `guarded`: then the call unwinds to there, and only that request fails.
+ * Arenas and buffers of a request draw on its Budget, and that on the budget of all. If the
+ * budget or the system has no memory left, the program ends, unless the allocation happened
+ * inside `guarded`: then the call unwinds to there, and only that request fails.
  *
- * What runs guarded is left in the middle of any line that allocates. So it holds no lock, opens no
- * file, and what it has allocated hangs on an arena that outlives it or is `local` (base.h). */
+ * Code that runs guarded may be abandoned at any line that allocates. So it holds no lock and
+ * opens no file, and its memory belongs to an arena that outlives it or is `local` (base.h). */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
 #include "base.h"
@@ -23,7 +23,7 @@ bool budget_has(const Budget *, size_t bytes); /* a guess: others draw at the sa
 void budget_return(Budget *, size_t bytes);
 void budget_count(Budget *, size_t *counted, size_t bytes); /* it holds that now, limit or not */
 bool budget_aside(Budget *, size_t bytes);  /* promises them; false: over a limit */
-void budget_join(Budget *, Budget *all);    /* what it holds counts there, limit or not */
+void budget_join(Budget *, Budget *all);    /* charges there what it holds, limit or not */
 void budget_leave(Budget *);                /* what it holds counts nowhere else any more */
 size_t budget_used(const Budget *);
 size_t budget_needs(const Budget *, size_t more); /* what it would take of `all`, were it alone */
@@ -31,9 +31,9 @@ size_t budget_needs(const Budget *, size_t more); /* what it would take of `all`
 typedef struct Shortage {
     size_t wanted;       /* bytes */
     size_t needs;        /* with them, by the same budget: budget_needs */
-    bool limit;          /* the budget did not have them; else the system */
+    bool limit;          /* true: over the budget; false: the system had no memory */
 } Shortage;
-/* Calls fn. false: memory was missing, and fn has been left where it asked for it. */
+/* Calls fn. Returns false if fn ran out of memory: it was abandoned at that allocation. */
 bool guarded(void (*fn)(void *), void *arg, Shortage *);
 bool is_guarded(void);   /* this call is inside of one */
 /* Leaves the guarded call; without one, ends the program. */

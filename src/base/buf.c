@@ -6,7 +6,8 @@
 
 enum { LARGE = 1 << 20 }; /* bytes; from here on half as much again, not twice */
 
-/* In the arena what it outgrows leaves a hole, in all at most as large as it is in the end. */
+/* In an arena the old block is lost; all lost blocks together are at most as large as the final
+ * one. */
 static bool grow_in_arena(Buf *buf, size_t cap)
 {
     char *p = arena_raw(buf->arena, cap);
@@ -29,7 +30,8 @@ static bool buf_grow_to(Buf *buf, size_t cap, bool *limit)
     return true;
 }
 
-/* By half or twice; where that much is not there, by a sixteenth: not by a byte a time. */
+/* Grows to twice or one and a half times its size; by a sixteenth if memory is short, so that
+ * appending stays linear. */
 static bool buf_make_room(Buf *buf, size_t more, bool *limit)
 {
     size_t twice = buf->cap < LARGE ? buf->cap * 2 : buf->cap + buf->cap / 2;

@@ -36,7 +36,7 @@ typedef struct FileWriter {
     const char *temporary;  /* its name until then; NULL: none yet */
     char *spare;            /* pattern for such a name */
     bool stream;            /* no regular file: written in place */
-    bool copy;              /* of a file that stays: whole or not there, but not waited for */
+    bool copy;              /* not synced: complete or absent, but perhaps not yet on disk */
 } FileWriter;
 bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *);
 /* One that never gets a name: what was added is mapped instead of committed. */
@@ -47,7 +47,7 @@ bool writer_align(FileWriter *, size_t to, Err *);  /* zeros up to the next mult
 bool writer_commit(FileWriter *, Err *);            /* sync, chmod, rename; on failure nothing is left */
 void writer_abort(FileWriter *);                    /* nothing is left */
 bool file_write(Arena *, const char *path, Str bytes, Err *); /* open, add, commit */
-/* The same for what is also elsewhere: it need not be on the disk when this returns. */
+/* The same without a sync, for data that could be made again. */
 bool file_write_copy(Arena *, const char *path, Str bytes, Err *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * heap.h - the one door to the heap for what does not fit an arena: foreign code with its own
+ * heap.h - the only access to the heap for what does not fit an arena: foreign code with its own
  * allocator interface (Lua), and single objects that come and go (connections). */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
@@ -7,9 +7,9 @@
 
 /* As realloc, and free for size 0. NULL: no memory (the old block stays), or freed. */
 void *heap_resize(void *, size_t size);
-/* For servers: large blocks go back to the system as soon as they are free. Otherwise each thread
- * would keep some of its largest request. */
+/* For servers: large blocks are returned to the system when freed. Otherwise each thread would
+ * keep memory of its largest request. */
 void heap_keep_little(void);
-void heap_trim(void); /* what is free goes back to the system; takes a while */
+void heap_trim(void); /* returns free memory to the system; slow */
 
 #endif

@@ -120,8 +120,8 @@ void thread_lower(int steps)
     setpriority(PRIO_PROCESS, me, MIN(getpriority(PRIO_PROCESS, me) + steps, 19));
 }
 
-/* Since Linux 6.12 a thread may ask for shorter turns than others, and then interrupts theirs when
- * it wakes. Before, it was ignored. */
+/* Since Linux 6.12 a thread may ask for a shorter time slice; it then preempts others when it
+ * wakes. Older kernels ignore it. */
 void thread_prompt(void)
 {
     enum { TURN_NS = 100000 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pool.c - workers that share one loop. A job is a generation number; indices are taken from one
- * counter. Workers spin for about 20 microseconds after a job, since the next one usually follows, and
- * then sleep on a condition; a pool of one CPU never spins. A worker enters a job while it is open;
- * the caller closes it when no index is left and waits only for those inside, never for a worker that
- * has not woken up: on a busy machine that may take longer than the whole job. Where the caller is
- * guarded (budget.h), so is everyone inside: who finds memory missing takes no more indices, and the
- * caller is left when all are out. */
+ * pool.c - threads that share one loop. A job is a generation number; indices are taken from one
+ * counter. Workers spin for about 20 microseconds after a job, since the next one usually
+ * follows, and then sleep on a condition; a pool of one CPU never spins. A worker enters a job
+ * while it is open; the caller closes it when no index is left and waits only for those inside,
+ * never for a worker that has not woken up: on a busy machine that may take longer than the
+ * whole job. If the caller is guarded (budget.h), so are the workers: one that runs out of
+ * memory takes no more indices, and the caller's guarded call is abandoned when all workers have
+ * left the job. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

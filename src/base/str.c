@@ -74,8 +74,8 @@ bool str_int(Str s, int64_t *out)
     return true;
 }
 
-/* Edits to get from a to b, letters of either case being equal and two swapped neighbours one edit;
- * words over 63 bytes are far. */
+/* Edits to get from a to b, letters of either case being equal and two swapped neighbours one
+ * edit; words over 63 bytes never match. */
 static size_t str_edit_distance(Str a, Str b)
 {
     size_t rows[3][64];

@@ -12,14 +12,16 @@ Pool *pool_new(int threads);      /* 0: as many as this process may use */
 void pool_free(Pool *);
 int pool_threads(const Pool *);
 /* Calls fn for every index, on the caller (worker 0) and the workers; returns when all are done.
- * One call at a time per pool: the pool has one owner. NULL pool: runs all on the caller. Missing
- * memory (budget.h) is the caller's, whoever wanted it: then not all indices were called. */
+ * One call at a time per pool: the pool has one owner. NULL pool: runs all on the caller. If a
+ * worker runs out of memory, the caller's guarded call is abandoned (budget.h); not all indices
+ * were called then. */
 void pool_for(Pool *, int n, PoolFn *, void *arg);
 
-/* From now on this thread, and those it starts, give way to the others of the process: by a step,
- * hardly; by ten, down to a tenth of their time. There is no way back. */
+/* Lowers the priority (nice) of this thread and of those it starts: 1 is hardly noticeable, 10
+ * gives about a tenth of the time of the others. It cannot be raised again. */
 void thread_lower(int steps);
-/* From now on this thread has short turns and gets them soon; threads it starts as well. */
+/* Asks the scheduler for short time slices and quick wake-ups for this thread and those it
+ * starts. */
 void thread_prompt(void);
 
 /* Zeroed memory, aligned to 64, that goes when the calling thread ends (thread_memory.c). */

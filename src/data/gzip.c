@@ -14,7 +14,7 @@ struct Gzip {
     Bytef block[BLOCK];
 };
 
-/* Its memory is the arena's, so that there is nothing to end. */
+/* zlib's memory comes from the arena, so there is nothing to free. */
 static void *zlib_alloc(void *arena, unsigned items, unsigned size)
 {
     return arena_raw(arena, (size_t)items * size);
@@ -36,7 +36,7 @@ Gzip *gzip_open(Arena *arena, int level, GzipSink *sink, void *context)
     return g;
 }
 
-/* Everything zlib has to say to the input it holds. */
+/* Writes all output that zlib has for the input it was given. */
 static bool gzip_pump(Gzip *g, int flush, Err *err)
 {
     int state = Z_OK;
@@ -100,13 +100,13 @@ static bool gunzip_block(z_stream *z, Buf *out, size_t most, int *state, Err *er
 }
 
 /* The member at byte *at, which moves behind it. */
-static bool gunzip_member(z_stream *z, Str packed, size_t *at, Buf *out, size_t most, Err *err)
+static bool gunzip_member(z_stream *z, Str compressed, size_t *at, Buf *out, size_t most, Err *err)
 {
     size_t given = *at;
     z->avail_in = 0;
     for (int state = Z_OK; state != Z_STREAM_END;) {
-        size_t n = z->avail_in ? 0 : MIN(packed.n - given, (size_t)1 << 30);
-        if (n) z->next_in = (Bytef *)(uintptr_t)(packed.p + given), z->avail_in = (uInt)n;
+        size_t n = z->avail_in ? 0 : MIN(compressed.n - given, (size_t)1 << 30);
+        if (n) z->next_in = (Bytef *)(uintptr_t)(compressed.p + given), z->avail_in = (uInt)n;
         given += n;
         if (!gunzip_block(z, out, most, &state, err)) return false;
     }
@@ -115,17 +115,17 @@ static bool gunzip_member(z_stream *z, Str packed, size_t *at, Buf *out, size_t 
 }
 
 /* Whether another member begins at byte at; false and err: something else does. */
-static bool has_member(Str packed, size_t at, Err *err)
+static bool has_member(Str compressed, size_t at, Err *err)
 {
     size_t end = at;
-    while (end < packed.n && packed.p[end] == '\0') end++;
-    if (end == packed.n) return false;
-    if (packed.n - at > 1 && !memcmp(packed.p + at, "\x1f\x8b", 2)) return true;
+    while (end < compressed.n && compressed.p[end] == '\0') end++;
+    if (end == compressed.n) return false;
+    if (compressed.n - at > 1 && !memcmp(compressed.p + at, "\x1f\x8b", 2)) return true;
     return fail(err, EF_BAD_MODEL, "gzip: found %zu bytes behind the end of the data, wanted none",
-                packed.n - at);
+                compressed.n - at);
 }
 
-bool gzip_unpack(Buf *out, Str packed, size_t most, Err *err)
+bool gzip_unpack(Buf *out, Str compressed, size_t most, Err *err)
 {
     Arena arena = { .local = true };
     z_stream z = { .zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &arena };
@@ -133,9 +133,9 @@ bool gzip_unpack(Buf *out, Str packed, size_t most, Err *err)
     size_t begin = out->n, limit = begin + most < begin ? SIZE_MAX : begin + most, at = 0;
     int state = inflateInit2(&z, GZIP_FORM);
     assert(state == Z_OK);
-    bool ok = state == Z_OK && gunzip_member(&z, packed, &at, out, limit, err);
-    while (ok && has_member(packed, at, &behind))
-        ok = inflateReset(&z) == Z_OK && gunzip_member(&z, packed, &at, out, limit, err);
+    bool ok = state == Z_OK && gunzip_member(&z, compressed, &at, out, limit, err);
+    while (ok && has_member(compressed, at, &behind))
+        ok = inflateReset(&z) == Z_OK && gunzip_member(&z, compressed, &at, out, limit, err);
     if (ok && behind.code) *err = behind, ok = false;
     arena_free(&arena);
     if (!ok) out->n = begin;

@@ -10,8 +10,8 @@
  * Integers that fit int64 become V_INT, other numbers V_FLOAT.
  * Error: "line 3, column 7: found ..., wanted ...". */
 bool json_parse(Arena *, Str text, Value *out, Err *);
-/* The same for text of strangers: more than that many values are EF_INVALID_INPUT, found before
- * they take memory. */
+/* The same for untrusted text: more than that many values are EF_INVALID_INPUT, before memory is
+ * allocated for them. */
 bool json_parse_most(Arena *, Str text, size_t values, Value *out, Err *);
 
 /* Floats: shortest text that reads back the same (f32 arrays: as f32); not finite ones as null. */

@@ -9,7 +9,7 @@
 
 enum {
     FAST_DIGITS = 19, /* fit 64 bits */
-    MOST_DIGITS = 770 /* no double, no midpoint has more; what follows breaks a tie */
+    MOST_DIGITS = 770 /* no double and no midpoint has more digits; further ones only break a tie */
 };
 
 typedef struct Scan {

@@ -112,7 +112,7 @@ static void write_wanted(Buf *b, const Field *f, bool item)
         write_words(b, f->words);
     else if (row->value == V_INT)
         buf_printf(b, "%s from %.0f to %.0f", row->one, least_of(f), most_of(f));
-    else /* what may be anything has its rules elsewhere, and words for them */
+    else /* F_ANY: checked elsewhere, with its own message */
         buf_puts(b, f->kind == F_ANY && f->help ? f->help : row->one);
     if (f->nullable && !item) buf_puts(b, " or null");
 }

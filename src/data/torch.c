@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * torch.c - pickled calls to tensors. Nothing that the file says is believed before it was compared
- * with what is there. */
+ * torch.c - pickled calls to tensors. Every size and offset of the file is checked against the
+ * file before it is used. */
 #include "torch.h"
 
 #include "pickle.h"
@@ -31,7 +31,7 @@ static const PickleGlobal globals[] = {
 
 typedef struct Storage {
     const PickleGlobal *class;
-    uint64_t count;         /* elements, as the pickle has it: no more than its bytes hold */
+    uint64_t count;         /* elements by the pickle; checked against its bytes */
     Str bytes;
     const ZipMember *member; /* whose checksum is not compared yet; NULL: none, or done */
 } Storage;

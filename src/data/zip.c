@@ -73,7 +73,7 @@ static bool find_directory(Str file, Directory *d, Err *err)
     return true;
 }
 
-/* Numbers that do not fit an entry: those of size, packed size and place that are NARROW_END, in
+/* Numbers that do not fit an entry: those of size, compressed size and place that are NARROW_END, in
  * this order, in its zip64 field. */
 static bool widen_entry(Str extra, uint64_t *wide[3])
 {
@@ -111,18 +111,18 @@ static bool find_data(Str file, uint64_t at, uint64_t size, ZipMember *m, Err *e
 
 static bool zip_read_member(Str file, const char *p, Str extra, ZipMember *m, Err *err)
 {
-    uint64_t packed = zip_number_at(p + 20, 4), size = zip_number_at(p + 24, 4),
+    uint64_t compressed = zip_number_at(p + 20, 4), size = zip_number_at(p + 24, 4),
              at = zip_number_at(p + 42, 4);
     if (zip_number_at(p + 8, 2) & FLAG_ENCRYPTED)
         return fail(err, EF_UNSUPPORTED, "found an encrypted member");
     if (zip_number_at(p + 10, 2) != 0)
         return fail(err, EF_UNSUPPORTED, "found a compressed member (method %d), wanted it stored",
                     (int)zip_number_at(p + 10, 2));
-    if (!widen_entry(extra, (uint64_t *[]){ &size, &packed, &at }))
+    if (!widen_entry(extra, (uint64_t *[]){ &size, &compressed, &at }))
         return fail(err, EF_BAD_MODEL, "its zip64 field is cut short or missing");
-    if (packed != size)
+    if (compressed != size)
         return fail(err, EF_BAD_MODEL, "found %llu bytes stored for %llu",
-                    (unsigned long long)packed, (unsigned long long)size);
+                    (unsigned long long)compressed, (unsigned long long)size);
     m->crc = (uint32_t)zip_number_at(p + 16, 4);
     return find_data(file, at, size, m, err);
 }

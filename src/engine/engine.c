@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * engine.c - what can be decided about a graph once: which output is wanted, whether it is ragged,
- * which sizes its inputs insist on. And the generic tier, which is shape inference with all data known. */
+ * engine.c - what can be decided about a graph once: which output is wanted, whether it is
+ * ragged, which fixed sizes its inputs have. And the generic tier, which is shape inference with
+ * all data known. */
 #include "plan.h"
 
 static bool engine_find_output(const Graph *g, Str name, int *value, Err *err)

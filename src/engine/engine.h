@@ -52,7 +52,7 @@ typedef struct ExplainedStep {
 typedef struct Explained {
     bool ragged, dynamic; /* dynamic: no steps, since shapes depend on data */
     const char *why_not;  /* ragged */
-    int64_t B, S;         /* as asked for, or as the graph insists */
+    int64_t B, S;         /* as requested, or as fixed by the graph */
     int nodes, known;     /* after the passes; of those, computed when the plan is made */
     ExplainedStep *step;
     int n;

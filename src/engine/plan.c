@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan.c - from a graph and a size to steps. Shapes come from graph_infer at the true size; what is
- * known without running (position ids, their embeddings) is computed here, once. In a ragged plan,
- * token values have their leading dims [B, S] replaced by [1, T]. Lifetimes become offsets: tensors by
- * falling size, each at the lowest place free while it lives. */
+ * plan.c - from a graph and a size to steps. Shapes come from graph_infer at the true size; what
+ * is known without running (position ids, their embeddings) is computed here, once. In a ragged
+ * plan, token values have their leading dims [B, S] replaced by [1, T]. Lifetimes become
+ * offsets: tensors in order of decreasing size, each at the lowest offset that is free during
+ * its lifetime. */
 #include "plan.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static int plan_copy_slot(Planner *p, PlanStepKind kind, int from, const Tensor 
     return step->slot[0] = add_slot(p, to, p->plan->n_step - 1);
 }
 
-/* Values that no step makes are known: constants, and what shapes alone decide. */
+/* A value that no step computes is already known: a constant, or a result of shapes alone. */
 static int plain_slot(Planner *p, int v)
 {
     if (p->plain[v] < 0 && p->token[v] >= 0)
@@ -80,7 +81,8 @@ static int plan_spread_slot(Planner *p, int v)
     return plan_copy_slot(p, STEP_SPREAD, plain_slot(p, v), &to);
 }
 
-/* A value as tokens that was not made so: from the padded form, or from shapes. */
+/* The token form of a value that was computed in another form: from the padded form, or from
+ * shapes. */
 static int token_slot(Planner *p, int v)
 {
     if (p->token[v] >= 0) return p->token[v];
@@ -203,8 +205,8 @@ static LowUse *low_uses(const Plan *plan, Arena *arena)
     return use;
 }
 
-/* Where a step can write what a product reads, nobody has to convert it; and where products are its
- * only readers, the floats are not made. */
+/* If a step can write bf16 rows that a product reads, no conversion is needed; if products are
+ * its only readers, the f32 rows are not written at all. */
 static void plan_low(Planner *p)
 {
     Plan *plan = p->plan;
@@ -274,7 +276,8 @@ static void plan_memory(Plan *plan)
     arena_free(&scratch);
 }
 
-/* Node i reads v token by token although v has none: its rows must be those of the longest text. */
+/* Node i reads v token by token although v has no token axis: v must have one row per token of
+ * the longest text. */
 static bool spread_holds(const Planner *p, int i, int k)
 {
     const Layout *l = &p->e->layout;
@@ -297,7 +300,7 @@ static bool shape_changes(const Planner *p, int i, Err *err)
                 STR_ARG(p->g->node[i]->node->name));
 }
 
-/* The names that symbols.c gave the dims must hold at the true size. */
+/* The symbolic dims of symbols.c must match the inferred dims at this size. */
 static bool symbols_hold(const Planner *p, Err *err)
 {
     for (int i = 0; i < p->g->n_node; i++)
@@ -317,7 +320,7 @@ static bool symbols_hold(const Planner *p, Err *err)
     return true;
 }
 
-/* Of a second cache of 1 or 2 MB, what is left beside the rows. */
+/* The part of a second-level cache (1 or 2 MB) that weights may fill; the rest holds the rows. */
 enum { NEAR_WEIGHTS = 1 << 20 };
 
 static bool weights_are_far(const Plan *plan)

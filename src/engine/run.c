@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * run.c - batches through an engine. Rows are grouped so that none can influence another: all at once
- * under a ragged plan, else rows of equal length, else one by one; graphs with fixed sizes get their
- * rows padded to S and chunked to B. Plans are cached by size; the activation block is shared. A large
- * ragged batch is cut into parts that workers take through the whole model, each by itself: nobody
- * waits at the end of a step, and what a part computes stays in its worker's caches. */
+ * run.c - batches through an engine. Rows are grouped so that none can influence another: all at
+ * once under a ragged plan, else rows of equal length, else one by one; graphs with fixed sizes
+ * get their rows padded to S and chunked to B. Plans are cached by exact size, 64 of them:
+ * batches of mixed lengths nearly always make a new one, which takes 30 us for six layers
+ * (bench/NOTES.md). The activation block is shared. A large ragged batch is cut into parts that
+ * workers take through the whole model, each by itself: nobody waits at the end of a step, and
+ * what a part computes stays in its worker's caches. */
 #include <stdlib.h>
 
 #include "plan.h"
@@ -12,8 +14,8 @@ enum {
     CACHED_PLANS = 64,
     KEPT_SCRATCH = 64 << 20,
     PART_TOKENS = 256,  /* about: enough rows for a product, few enough for the second cache */
-    LEAST_TOKENS = 128, /* of a worker; with fewer, all of them work on one step */
-    SHARE = 2           /* what a worker takes is such a part of its share of what is left */
+    LEAST_TOKENS = 128, /* per worker; with fewer, all workers share each step */
+    SHARE = 2           /* a worker takes 1 / SHARE of its equal share of the remaining tokens */
 };
 
 typedef enum { APART_UNTRIED, APART_YES, APART_NO } Apart;
@@ -80,7 +82,7 @@ static bool plan_for(Runner *r, Size size, Plan **out, Err *err)
         if (p->used && same_size(&p->size, &size)) return p->used = ++r->clock, *out = p, true;
         if (p->used < oldest->used) oldest = p;
     }
-    arena_free(&oldest->arena); /* also what is left of one that memory did not suffice for */
+    arena_free(&oldest->arena); /* also the remains of a plan that ran out of memory */
     oldest->used = 0;
     if (!plan_make(r->e, size, oldest, err)) return false;
     oldest->used = ++r->clock;
@@ -190,7 +192,7 @@ static void unpad_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
                (size_t)(ragged->start[r + 1] - ragged->start[r]) * token);
 }
 
-/* What a row has once, for each of its tokens. */
+/* Copies the one vector of a row to each of its tokens. */
 static void repeat_rows(const Tensor *from, Tensor *to, const Ragged *ragged)
 {
     size_t one = tensor_bytes(from) / (size_t)MAX(ragged->B, 1);
@@ -245,7 +247,8 @@ static bool named_rows(const Tensor *const *in, Tensor *to, const Ragged *ragged
     return true;
 }
 
-/* What the next product multiplies by. Several workers at one step read parts of it: none is told. */
+/* The weight of the next product, to be prefetched. NULL with several workers: each reads only a
+ * part of it. */
 static const Tensor *weight_ahead(const Runner *r, const Plan *plan, const PlanStep *step)
 {
     if (!plan->far || pool_threads(r->pool) > 1) return NULL;
@@ -289,7 +292,8 @@ static bool engine_run_step(Runner *r, const Plan *plan, const PlanStep *step, c
 }
 
 /* ---- outputs ---- */
-/* Output k is [B, S], a number a token, and not [B, labels]. Where no symbol tells, the file may. */
+/* Whether output k is [B, S] (one number per token) and not [B, labels]: by the symbolic dims
+ * or, without them, by the file's declared dims. */
 static bool is_flat(const Engine *e, int k, const Tensor *t, const Size *size)
 {
     const OnnxGraph *file = &e->graph->model->graph;
@@ -485,7 +489,7 @@ static bool mask_holds(Runner *r, int64_t S)
     return true;
 }
 
-/* So is that of integers made along rows. */
+/* The same for integers computed along rows. */
 static bool row_shapes_hold(Runner *r, int64_t S)
 {
     const Engine *e = r->e;
@@ -516,7 +520,7 @@ typedef struct PartsJob {
     Err *err; /* [n] */
 } PartsJob;
 
-/* A row that is more than a worker's share would keep the others waiting. */
+/* Not if one row is longer than a worker's share: the other workers would wait for it. */
 static bool is_cut(const Runner *r, const Batch *b, int64_t longest)
 {
     int64_t T = b->start[b->B], threads = pool_threads(r->pool);
@@ -605,7 +609,7 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");
-    } /* not supported: this length does not have the shapes that were proved; padded it may run */
+    } /* the shapes proved for ragged runs do not hold at this length: try the padded form */
     if (!r->e->fixed_S) sorting_batch = b, qsort(order, (size_t)b->B, sizeof *order, by_length);
     return run_groups(r, b, order, out, err) || within(err, "Model inference failed");
 }

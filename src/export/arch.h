@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arch.h - an architecture is a row: choices, config keys, module paths. One shared encoder turns
- * any row into a graph; only what is truly odd has a function of its own.
+ * arch.h - an architecture is a row: choices, config keys, module paths. One shared encoder
+ * turns any row into a graph; only what no other family does has a function of its own.
  *
  * Easy to get wrong: RoBERTa counts positions over ids that are not padding, from pad + 1;
  * DistilBERT names its sizes differently; gelu is erf, gelu_new is tanh; ModernBERT's window counts
@@ -84,7 +84,7 @@ struct Arch {
     Positions positions;
     TokenTypes types;
     bool pre_norm;
-    bool rms_norm;                 /* norms divide by the root of the mean square, nothing more */
+    bool rms_norm;                 /* RMS norms: no mean is subtracted, no bias is added */
     bool boxes;                    /* takes bbox, [B, S, 4] */
     const char *mask_at;           /* module that makes the mask; NULL: the encoder as a whole */
     EmbeddingPaths embeddings;
@@ -110,7 +110,7 @@ struct Encoder {
     Builder *b;
     const Arch *arch;
     Head head;
-    Positions positions;    /* this and the next two: the row's, unless someone knows better */
+    Positions positions;    /* this and the next two: the row's, unless `configure` sets them */
     TokenTypes types;
     const ArchStep *steps;
     int64_t n[K_COUNT];     /* numbers of the config */

@@ -4,8 +4,8 @@
  *
  *   (q_i k_j + q_i Kr[d] + k_j Qr[d]) / sqrt(D * terms),  d = bucket(i - j) + span, clamped
  *
- * The first version packs q, k and v head by head, and counts distances one by one. Padded queries,
- * which transformers masks too, are left to themselves: nobody reads them. */
+ * The first version has q, k and v in one matrix, head by head, and counts distances one by one. Padded
+ * queries, which transformers also masks, are not masked here: their results are not used. */
 #include <math.h>
 
 #include "arch_rows.h"
@@ -23,7 +23,7 @@ static const Module modules[] = {
     { "encoder.layer.#.output", "*Output" },
     { 0 },
 };
-static const Module packed_modules[] = { /* the first version has a LayerNorm class of its own */
+static const Module joint_modules[] = { /* the first version has a LayerNorm class of its own */
     { "", "*Model" },
     { "embeddings", "*Embeddings" },
     { "embeddings.LayerNorm", "*LayerNorm" },
@@ -75,7 +75,7 @@ static const ArchStep sequence[] = {
 };
 
 typedef struct DebertaOwn {
-    bool packed;            /* the first version */
+    bool joint;             /* the first version */
     bool relative, shared;  /* shared: the content's own projections */
     bool c2p, p2c, norm;    /* norm: of the table of distances */
     int64_t buckets, most, span;
@@ -112,12 +112,12 @@ static bool deberta_configure(Encoder *m, const Value *config, Err *err)
     DebertaOwn *own = m->own = NEW(m->b->arena, DebertaOwn);
     if (!value_get(config, "type_vocab_size")) m->n[K_TYPES] = 0;
     const Value *terms = value_get(config, "pos_att_type");
-    own->packed = strcmp(m->arch->model_type, "deberta") == 0;
+    own->joint = strcmp(m->arch->model_type, "deberta") == 0;
     own->relative = value_bool(value_get(config, "relative_attention"), false);
     own->shared = value_bool(value_get(config, "share_att_key"), false);
     own->c2p = deberta_lists(terms, "c2p"), own->p2c = deberta_lists(terms, "p2c");
     own->norm = deberta_lists(value_get(config, "norm_rel_ebd"), "layer_norm");
-    own->buckets = own->packed ? -1 : value_int(value_get(config, "position_buckets"), -1);
+    own->buckets = own->joint ? -1 : value_int(value_get(config, "position_buckets"), -1);
     own->most = value_int(value_get(config, "max_relative_positions"), -1);
     if (own->most < 1) own->most = m->n[K_POSITIONS];
     own->span = own->buckets > 0 ? own->buckets : own->most;
@@ -188,7 +188,8 @@ static void deberta_prepare(Encoder *m, Str hidden)
     own->table = NODE(b, path, "Unsqueeze", table, INTS(b, 0));
 }
 
-/* x against the projected table, and of that the column each pair asks for: [B, H, S, S]. */
+/* x times the projected table, and of that, for each pair, the column of its distance: [B, H, S,
+ * S]. */
 static Str deberta_by_distance(Encoder *m, const char *inside, const char *project, Str x,
                                Str place, Str shape)
 {
@@ -209,13 +210,13 @@ static Str relative_scores(Encoder *m, const char *inside, Str scores, Str q, St
     const DebertaOwn *own = m->own;
     Str shape = NODE(b, inside, "Shape", scores);
     if (own->c2p) {
-        const char *project = own->packed ? "pos_proj" : own->shared ? "key_proj" : "pos_key_proj";
+        const char *project = own->joint ? "pos_proj" : own->shared ? "key_proj" : "pos_key_proj";
         Str bias = deberta_by_distance(m, inside, project, q, own->at, shape);
         scores = NODE(b, inside, "Add", scores, bias);
     }
     if (own->p2c) {
         const char *project =
-            own->packed ? "pos_q_proj" : own->shared ? "query_proj" : "pos_query_proj";
+            own->joint ? "pos_q_proj" : own->shared ? "query_proj" : "pos_query_proj";
         Str bias = deberta_by_distance(m, inside, project, k, own->turned, shape);
         bias = NODE(b, inside, "Transpose", bias);
         build_attr_ints(b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
@@ -236,7 +237,7 @@ static void project_each(Encoder *m, const char *inside, Str x, Str part[3])
 }
 
 /* The same of one matrix: q, k, v of head 0, then of head 1; q and v have a bias of their own. */
-static void project_packed(Encoder *m, const char *inside, Str x, Str part[3])
+static void project_joint(Encoder *m, const char *inside, Str x, Str part[3])
 {
     static const char *const bias[] = { "q_bias", NULL, "v_bias" };
     Builder *b = m->b;
@@ -262,7 +263,7 @@ static Str deberta_attend(Encoder *m, int layer, const char *path, Str x)
     const DebertaOwn *own = m->own;
     const char *inside = build_path(b, "%s.attention.self", path);
     Str part[3];
-    (own->packed ? project_packed : project_each)(m, inside, x, part);
+    (own->joint ? project_joint : project_each)(m, inside, x, part);
     Str k = NODE(b, inside, "Transpose", part[1]);
     build_attr_ints(b, "perm", (int64_t[]){ 0, 1, 3, 2 }, 4);
     Str scores = NODE(b, inside, "MatMul", part[0], k);
@@ -290,7 +291,7 @@ const Arch arch_deberta_v2 = {
 
 const Arch arch_deberta = {
     .model_type = "deberta", .family = "Deberta", .base = "deberta.",
-    .modules = packed_modules,
+    .modules = joint_modules,
     .head_modules = { [HEAD_MASKED] = masked_modules, [HEAD_SEQUENCE] = pooler },
     .otherwise = { [K_VOCAB] = 50265 },
     .eps = 1e-7, .mask_at = "encoder",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arch_eurobert.c - EuroBERT: a decoder's layers that look both ways: RMS norms before, rotary
- * positions, gated feed-forward, and keys and values that several heads share. */
+ * arch_eurobert.c - EuroBERT: a decoder's layers with bidirectional attention: RMS norms before,
+ * rotary positions, gated feed-forward, and keys and values that several heads share. */
 #include "arch_rows.h"
 
 static const Module modules[] = {

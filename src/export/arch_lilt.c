@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arch_lilt.c - LiLT: RoBERTa beside a narrower stream that sees where on the page the words stand.
- * Each has its own layers; who looks at whom is decided by the sum of both. */
+ * arch_lilt.c - LiLT: RoBERTa beside a narrower stream that sees where on the page the words
+ * stand. Each stream has its own layers; both use the sum of their attention scores. */
 #include <math.h>
 
 #include "arch_rows.h"

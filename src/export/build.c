@@ -45,7 +45,7 @@ static const char *scope_of(Builder *b, const char *path)
     return scope;
 }
 
-/* A name nobody has: "name", "name_1", "name_2". */
+/* A unique name: "name", "name_1", "name_2". */
 static const char *build_unique_name(Builder *b, const char *name)
 {
     int *count = map_get(&b->names, str_of(name));

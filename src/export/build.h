@@ -3,8 +3,9 @@
  * under: "encoder.layer.0.output.dense" gives the name TorchScript would write,
  * "/encoder/layer.0/output/dense/MatMul", and, by the table of module classes, its hierarchy tag.
  *
- * The first thing that goes wrong is kept in err; after it every call still returns a name, so that
- * the code that describes a model need not ask after each line. Ask build_ok at the end.
+ * The first thing that goes wrong is kept in err; after it every call still returns a name, so
+ * that the code that describes a model need not check after each line. Check build_ok at the
+ * end.
  *
  * Weights stay where they are: an initializer only knows which tensor of the checkpoint it is, and
  * weights.c pours it, converted and turned around, when the file is written. */

@@ -128,7 +128,7 @@ static Str encoder_attention(Encoder *m, int layer, const char *path, Str x)
     return encoder_attend(m, inside, q, k, v, m->mask);
 }
 
-/* The half that decides goes through the activation, the other is let through by it. */
+/* The gate half goes through the activation and is multiplied with the other half. */
 static Str encoder_gated(Encoder *m, const char *path, Str x)
 {
     const LayerPaths *p = &m->arch->paths;
@@ -167,7 +167,8 @@ static Str encoder_norm_at(Encoder *m, const char *path, Str x)
     return encoder_norm(m, path, x, m->n[K_HIDDEN]);
 }
 
-/* What a half of a layer made, added to what went in; and the norm, where it stands behind. */
+/* The residual sum of a sublayer's output and its input, and the norm if the family has it after
+ * the sum. */
 static Str encoder_join_residual(Encoder *m, const char *sum, const char *norm, Str y, Str x)
 {
     if (!m->arch->pre_norm && m->b->contrib)

@@ -54,7 +54,8 @@ static bool export_read_config(Export *e, Err *err)
                 value_kind_name(e->work->config.kind));
 }
 
-/* Before anything else is asked of the folder: those given by mistake lack more than weights. */
+/* Checked first: a folder given by mistake lacks more than weights, and this message is the
+ * clearest. */
 static bool export_find_weights(Export *e, Err *err)
 {
     static const char *const written[] = { "model.onnx", "model_quantized.onnx",
@@ -105,7 +106,7 @@ static bool one_of(const char *option, const char *found, const char *const *wor
     return false;
 }
 
-/* What was asked for, before anything is looked at. */
+/* Checks the options before any file is read. */
 static bool check_options(Export *e, Err *err)
 {
     static const char *const types[] = { "fp32", "fp16", "bf16", NULL };
@@ -141,7 +142,7 @@ static void write_sentence(Encoder *m, Str hidden)
     sentence_write(m->finish_own, m, hidden);
 }
 
-/* The encoder becomes the first member of a SentenceTransformer; types are not asked for. */
+/* The encoder becomes the first module of a SentenceTransformer, without a token_type_ids input. */
 static void start_sentence(Export *e)
 {
     Encoder *m = &e->work->encoder;

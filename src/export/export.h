@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * export.h - a model folder (safetensors, config.json, tokenizer) to an ONNX folder that ONNX
- * Runtime, Optimum and our own engine load. Nothing but this program is needed, pickles are never
- * read, and nothing is downloaded.
+ * Runtime, Optimum and our own engine load. It needs nothing but this program, reads weights of
+ * .bin files without running their pickles, and downloads nothing.
  *
  *     Export e = { .model = "bert-base-uncased", .output = "out", .opset = 18 };
  *     ok = export_open(&e, err) && export_build(&e, err) && export_write(&e, err) &&
  *          export_copy(&e, err) && export_labels(&e, err);
  *     export_close(&e);
  *
- * Each step may be followed by a word to the user; a file is there whole or not at all. */
+ * The caller may print progress between steps; a file is written completely or not at all. */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 #include "base/file.h"
@@ -63,7 +63,7 @@ typedef struct Export {
 bool export_open(Export *, Err *);   /* config, weights, task: everything that can be wrong */
 bool export_build(Export *, Err *);  /* the graph */
 bool export_write(Export *, Err *);  /* model.onnx */
-/* Instead of a file: the same bytes in memory. Nothing is written, output is not asked for. */
+/* Instead of a file: the same bytes in memory. Nothing is written, and `output` is not used. */
 bool export_map(Export *, Mapping *, Err *);
 bool export_copy(Export *, Err *);   /* config, tokenizer, export_metadata.json, the sidecar */
 bool export_labels(Export *, Err *); /* label2id.json, id2label.json */

@@ -206,7 +206,7 @@ static TokenizerFiles source_tokenizer(Arena *arena, const Export *e)
     return f.vocab || !e->encoder ? f : tokenizer_files(arena, e->encoder);
 }
 
-/* A vocabulary of a kind that cannot be converted is still copied, and the export stands. */
+/* A vocabulary that cannot be converted is still copied, and the export succeeds. */
 static bool convert_tokenizer(Export *e, Err *err)
 {
     Arena scratch = { 0 };

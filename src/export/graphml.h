@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graphml.h - an ONNX graph as GraphML v1.3, for graph viewers and scripts that do not speak
- * protobuf, and back without a loss. Modules are nodes with a graph inside, operators lie in them,
- * edges are tensors; part 5.4 of the notes has the keys.
+ * protobuf, and back without a loss. Modules are nodes with a graph inside, operators lie in
+ * them, edges are tensors.
  *
  * Weights are not XML. They are in BASE.onnxdata (gzip of JSON), inside the file, or in the ONNX
  * file that is named with its checksum. What GraphML has no key for (IR version, functions,

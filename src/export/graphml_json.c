@@ -318,7 +318,7 @@ static bool read_attr(Arena *arena, const Value *v, OnnxAttr *a, Err *err)
     }
 }
 
-/* Upstream's own, which are no attributes of the operator. */
+/* Attributes that the Python exporter of the tags adds, which are none of the operator's. */
 static bool is_custom(Str name)
 {
     static const char *const names[] = { HTP_TAG, "module_type", "execution_order", "scope",

@@ -9,8 +9,9 @@
 #include "data/json.h"
 
 enum { CHUNK = 1 << 20, MOST_NODES = 1 << 22 };
-/* Bytes of unpacked weights, which hardly shrink: few bytes that unpack to many are none. */
-static const size_t MOST_TEXT = (size_t)1 << 33, LEAST_TEXT = 64 << 20, TIMES_PACKED = 64;
+/* Limit of the unpacked weights: weights hardly compress, so a small file that unpacks to many
+ * bytes is refused. */
+static const size_t MOST_TEXT = (size_t)1 << 33, LEAST_TEXT = 64 << 20, TIMES_COMPRESSED = 64;
 
 typedef enum { AT_NONE, AT_MAIN, AT_NODE, AT_EDGE } DataOwner; /* what a <data> belongs to */
 
@@ -428,14 +429,14 @@ static bool from_json(Read *r, Str text, OnnxModel *m, const Value **order)
     return graphml_params_read(r->arena, &v, m, order, r->err);
 }
 
-static bool from_sidecar(Read *r, Str packed, OnnxModel *m, const Value **order)
+static bool from_sidecar(Read *r, Str compressed, OnnxModel *m, const Value **order)
 {
     char sum[72];
     Buf text = { 0 };
-    graphml_checksum(packed, sum);
+    graphml_checksum(compressed, sum);
     if (!same_sum(r, sum)) return false;
-    size_t most = MIN(LEAST_TEXT + TIMES_PACKED * packed.n, MOST_TEXT);
-    bool ok = gzip_unpack(&text, packed, most, r->err);
+    size_t most = MIN(LEAST_TEXT + TIMES_COMPRESSED * compressed.n, MOST_TEXT);
+    bool ok = gzip_unpack(&text, compressed, most, r->err);
     Str kept = { 0 };
     if (ok) kept = (Str){ str_dup(r->arena, buf_view(&text)), text.n };
     buf_free(&text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hf_metadata.c - the reading side. The bytes come from strangers: what inflates is bounded, and
- * nothing that is wrong with them is worse than having none. */
+ * hf_metadata.c - the reading side. The bytes are untrusted: what is decompressed is bounded,
+ * and broken metadata is treated like absent metadata. */
 #include "hf_metadata.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static Str str_behind(Str s, size_t n)
 }
 
 /* The base64 of a value that is compressed; p NULL: it is plain. Cuts the suffix off the key. */
-static Str packed_part(OnnxPair *pair, bool flagged)
+static Str compressed_part(OnnxPair *pair, bool flagged)
 {
     Str value = pair->value;
     if (str_ends(pair->key, suffix)) return pair->key.n -= sizeof suffix - 1, value;
@@ -49,11 +49,11 @@ static Str packed_part(OnnxPair *pair, bool flagged)
     return flagged && str_starts(value, "H4sI") ? value : (Str){ 0 };
 }
 
-static bool hf_metadata_inflate(Arena *arena, Str packed, size_t most, Str *out, Err *err)
+static bool hf_metadata_inflate(Arena *arena, Str compressed, size_t most, Str *out, Err *err)
 {
     Str gzip;
     Buf plain = { 0 };
-    if (!base64_read(arena, packed, &gzip))
+    if (!base64_read(arena, compressed, &gzip))
         return fail(err, EF_BAD_MODEL, "found broken base64");
     if (!gzip_unpack(&plain, gzip, most, err)) return buf_free(&plain), false;
     *out = (Str){ str_dup(arena, buf_view(&plain)), plain.n };
@@ -68,8 +68,8 @@ static bool make_plain(Arena *arena, HfMetadata *m)
     for (int i = 0; i < m->n; i++) {
         Err err = { 0 };
         OnnxPair *pair = &m->item[i];
-        Str packed = packed_part(pair, flagged);
-        if (packed.p && !hf_metadata_inflate(arena, packed, left, &pair->value, &err))
+        Str compressed = compressed_part(pair, flagged);
+        if (compressed.p && !hf_metadata_inflate(arena, compressed, left, &pair->value, &err))
             return hf_metadata_damaged(m, str_format(arena, "%.*s: %s", (int)MIN(pair->key.n, 80),
                                                      pair->key.p, err.message));
         if (pair->value.n > left)

@@ -66,7 +66,7 @@ bool hf_metadata_open(Arena *, const char *path, HfMetadata *, Err *);
 Str hf_metadata_get(const HfMetadata *, const char *key);      /* empty, p NULL: not there */
 /* Keys without "hf_", JSON as JSON. */
 Value hf_metadata_value(Arena *, const HfMetadata *);
-/* All that can be said against it, one line each; returns how many. */
+/* Every problem found, one line each; returns how many. */
 int hf_metadata_problems(Arena *, const HfMetadata *, const char **out, int most);
 
 /* Puts metadata into a file that is there: any exporter's. `to` may be the file itself. Only hf_

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hf_processor.c - how a model's inputs are prepared, in the few words that a pipeline needs: from
- * tokenizer_config.json and special_tokens_map.json, or from preprocessor_config.json. */
+ * hf_processor.c - how a model's inputs are prepared, with the few keys that a pipeline needs:
+ * from tokenizer_config.json and special_tokens_map.json, or from preprocessor_config.json. */
 #include "export/hf_parts.h"
 
 static const char *const image_keys[] = {

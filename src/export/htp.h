@@ -3,15 +3,15 @@
  * as a tag, "/BertModel/BertEncoder/BertLayer.0/BertOutput", and as a scope,
  * "encoder.layer.0.output".
  *
- * A file says it in one of these ways, tried in this order; the first that has a word for any node
- * counts for all of them:
- *   tags       written into the nodes: metadata_props (ours), a `hierarchy_tag` attribute
- *              (upstream's, which ONNX Runtime refuses to load) or JSON in the doc_string (older)
+ * A file says it in one of these ways, tried in this order; the first that names a module for
+ * any node is used for all nodes:
+ *   tags       written into the nodes: metadata_props (ours), a `hierarchy_tag` attribute (the
+ *              Python exporter's, which ONNX Runtime refuses to load) or JSON in the doc_string
  *   sidecar    <stem>_htp_metadata.json and its older forms
  *   namespace  metadata of torch.export's exporter: paths and classes
  *   names      scopes in node names, as TorchScript writes them: paths; classes only with a
  *              config.json
- * With the last two a node that says nothing belongs to the root. */
+ * With the last two, a node without a scope belongs to the root. */
 #ifndef EXPORT_HTP_H
 #define EXPORT_HTP_H
 #include "data/value.h"
@@ -31,7 +31,7 @@ typedef struct HtpModule {
     int direct, total;      /* nodes of its own; and of what is below it */
 } HtpModule;
 
-typedef struct HtpMatches { /* how nodes came to their modules; rule 2.2 of the notes */
+typedef struct HtpMatches { /* how nodes were matched with modules */
     int root_nodes, scoped_nodes, unique_scopes;
     int direct, parent, root_fallbacks;
 } HtpMatches;
@@ -58,7 +58,7 @@ typedef struct HtpHints {
 void htp_read(Arena *, const OnnxGraph *, const HtpHints *, Htp *);
 /* Of a graph that a builder wrote: the builder knows every node's module. */
 void htp_by_builder(Arena *, Builder *, Htp *);
-/* Of a foreign graph, by the scopes in its names; classes: of a builder, or NULL: the paths make the tags. */
+/* Of a foreign graph, by the scopes in its names; classes NULL: tags of paths instead of classes. */
 void htp_by_names(Arena *, const OnnxGraph *, Builder *classes, Htp *);
 
 double htp_coverage(const Htp *);            /* per cent of nodes with a tag; 0 of 0 is 0 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * htp_analysis.c - how many nodes each tag has; two files beside each other; a file beside its
- * sidecar. The keys are those of part 4 of the notes, and a few more. */
+ * sidecar. The keys are those of the Python exporter's analysis, and a few more. */
 #include "htp.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * htp_extract.c - the nodes of a module as a model of their own. What they read and do not make
- * becomes an input, what others read of theirs an output; nodes that hang on constants alone come
- * along. Types come from the file where it tells them, else from shape inference over the whole. */
+ * becomes an input, what others read of theirs an output; nodes that depend on constants alone
+ * are included. Types come from the file where it tells them, else from shape inference over the
+ * whole. */
 #include "htp.h"
 
 #include <fnmatch.h>
@@ -133,7 +134,7 @@ static void note_output(Extract *c, Str value)
     buf_add(&c->out, &value, sizeof value);
 }
 
-/* A module nobody listens to still has results. */
+/* A module whose results are not read elsewhere still has outputs. */
 static void note_ends(Extract *c)
 {
     const OnnxGraph *g = &c->from->graph;

@@ -32,7 +32,8 @@ Str htp_class(const HtpModule *m)
     return dot ? (Str){ name.p, (size_t)(dot - name.p) } : name;
 }
 
-/* What is longer or deeper than any model is no hierarchy: work grows with the square of it. */
+/* Names longer or deeper than in any model are not taken for a hierarchy: the work grows with
+ * their square. */
 enum { MOST_BYTES = 2048, MOST_PARTS = 64 };
 
 static bool is_short(Str path)

@@ -23,7 +23,7 @@ typedef struct HtpRun {       /* one export */
     const char *report;       /* file name; NULL: none is written */
 } HtpRun;
 
-/* The sidecar; keys and their order are those of the schema in the notes, part 3. */
+/* The sidecar; keys and their order are those of the Python exporter's <stem>_htp_metadata.json. */
 Value htp_sidecar(const HtpRun *);
 void htp_markdown(Buf *, const HtpRun *);
 void htp_console(Buf *, const HtpRun *);

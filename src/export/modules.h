@@ -31,9 +31,9 @@ typedef struct Modules {
     const char *encoder;         /* the folder that config.json and the encoder's weights are in */
 } Modules;
 
-/* Whether modules.json is there and has a Pooling: other lists (sparse, late interaction) are no
- * concern of a vector per text. One that cannot be read counts, so that somebody says so.
- * *encoder: the folder of the first module. */
+/* Whether modules.json is there and has a Pooling: other lists (sparse, late interaction) do not
+ * give one vector per text. One that cannot be read counts as there, so that reading it gives
+ * the error. *encoder: the folder of the first module. */
 bool modules_pool(Arena *, const char *folder, const char **encoder);
 bool modules_read(Arena *, const ModulesAt *, Modules *, Err *);
 /* {"modules.json": [...], "1_Pooling/config.json": {...}, ...}: all but weights, for a file that is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quantize_weights.c - float weights to bytes, a block at a time on their way into the file. */
+ * quantize_weights.c - float weights to bytes, block by block while the file is written. */
 #include <float.h>
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rename.c - checkpoints whose names are older than the classes that read them: parts of a name are
- * replaced, and a matrix that holds several is seen as that many. Nothing is copied. */
+ * rename.c - checkpoints with older tensor names than the classes that read them: parts of a
+ * name are replaced, and a matrix that holds several is seen as that many. Nothing is copied. */
 #include "arch.h"
 
 enum { MOST_NAME = 400 };

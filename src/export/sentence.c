@@ -105,7 +105,7 @@ static Str last_token(Encoder *m, const char *path, Str x)
     return over_tokens(b, path, "ReduceSum", NODE(b, path, "Mul", x, is));
 }
 
-static Str pool_one(Encoder *m, const char *path, Str x, TaskPooling p)
+static Str pooling_one(Encoder *m, const char *path, Str x, TaskPooling p)
 {
     Builder *b = m->b;
     if (p == POOL_CLS) {
@@ -126,7 +126,7 @@ static Str sentence_pooling(Encoder *m, const SentenceModule *s, const char *pat
     Str part[COUNT(head_order)];
     int n = 0;
     for (size_t i = 0; i < COUNT(head_order); i++)
-        if (s->way[head_order[i]]) part[n++] = pool_one(m, path, x, head_order[i]);
+        if (s->way[head_order[i]]) part[n++] = pooling_one(m, path, x, head_order[i]);
     *width *= n;
     if (n == 1) return part[0];
     Str all = build_node(m->b, path, "Concat", part, n);

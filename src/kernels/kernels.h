@@ -2,7 +2,7 @@
  * kernels.h - arithmetic on plain pointers. One list of slots makes the struct, the selection, the
  * tests and the benchmarks.
  *
- * Walls, tested in tests/test_kernels*.c:
+ * Invariants, tested in tests/test_kernels*.c:
  *   - every variant of a kernel adds one output in the same order (k = 0, 1, 2 ...) into one
  *     accumulator with fused multiply-adds, so the result of a row does not depend on its
  *     neighbours, on the batch or on the number of threads; scalar and vector GEMMs agree to the
@@ -14,8 +14,8 @@
  *   - one packed layout per data type for every ISA: panels of 16 columns, `[N/16][K/k][16][k]`,
  *     k = 1 (f32), 2 (bf16) or 4 (int8), N and K filled up with zeros;
  *   - the sums of bf16 are f32. Where the CPU has instructions for them (AVX512_BF16, AMX) their
- *     order is the chip's, so that bf16 alone may differ between tables; within one it is the
- *     same for a row alone and in company.
+ *     order is the chip's, so that bf16 alone may differ between tables; within one table
+ *     the result of a row is the same alone and in a batch.
  * Refused: split-K, a second accumulator for short inputs, choosing by shape inside a kernel. */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -38,8 +38,8 @@ typedef struct Linear {
     int64_t ldx, ldr, ldy;
     int64_t M, N, K;
     Act act;
-    bool far;                   /* w is not in the second cache, since a model has more of them */
-    const void *ahead;          /* the weight of the product that follows, or NULL: may be asked for */
+    bool far;                   /* w is not in the second cache: all weights together are larger */
+    const void *ahead;          /* the weight of the next product, to be prefetched; or NULL */
     int64_t ahead_bytes;
     /* bf16 only */
     const uint16_t *xb;         /* in place of x: what bf16_rows wrote */

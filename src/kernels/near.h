@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * near.h - gelu behind an int8 or bf16 product: x * Phi(x) with Phi(x) = 1/2 + x * P(x * x) up to a reach
- * from which it is 0 or 1. The error is at most 3e-5 * max(1, |x|), where the steps of int8 and
- * bf16 are a hundred times that, at a third of the price of the exact one. All tables, the reference too,
- * take these numbers (a minimax fit of our own), so that their answers stay equal to the bit. */
+ * near.h - gelu behind an int8 or bf16 product: x * Phi(x) with Phi(x) = 1/2 + x * P(x * x) up
+ * to a reach from which it is 0 or 1. The error is at most 3e-5 * max(1, |x|), where the steps
+ * of int8 and bf16 are a hundred times that, at a third of the cost of the exact one. All
+ * tables, the reference too, take these numbers (a minimax fit of our own), so that their
+ * answers stay equal to the bit. */
 #ifndef KERNELS_NEAR_H
 #define KERNELS_NEAR_H
 

@@ -28,7 +28,7 @@ Kernels kernels_select(uint64_t cpu)
     for (size_t i = 0; i < kernel_table_count; i++) {
         const Kernels *t = kernel_tables[i];
         if (t->needs & ~cpu) continue;
-        if (!k.isa && t->gemm_f32) k.isa = t->isa; /* a table of side jobs (sha) gives no name */
+        if (!k.isa && t->gemm_f32) k.isa = t->isa; /* sha has no matrix kernels and gives no name */
         k.needs |= t->needs;
 #define X(type, slot) if (!k.slot) k.slot = t->slot;
         KERNEL_SLOTS(X)

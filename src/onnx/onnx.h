@@ -95,8 +95,9 @@ typedef bool OnnxFind(void *context, Str location, Str *bytes, Err *);
 bool onnx_attach(OnnxModel *, OnnxFind *, void *context, Err *);
 /* External tensors are written as references (location, offset, length), others inside. */
 void onnx_write(Buf *, const OnnxModel *);
-/* The same straight into a file, without holding the weights: an initializer that has no data and
- * is not external is asked for when its turn comes. `pour` must write exactly tensor_bytes of it. */
+/* The same straight into a file, without holding the weights: an initializer that has no data
+ * and is not external is requested from `pour` when its turn comes. `pour` must write exactly
+ * tensor_bytes of it. */
 typedef bool OnnxPour(void *context, const OnnxTensor *, FileWriter *, Err *);
 bool onnx_write_file(FileWriter *, const OnnxModel *, OnnxPour *, void *context, Err *);
 
@@ -117,7 +118,7 @@ bool onnx_props(Arena *, Str file, OnnxPair **, int *n, Err *); /* values are vi
 typedef bool OnnxDrop(Str key);
 bool onnx_props_write(FileWriter *, Str file, OnnxDrop *drop, const OnnxPair *, int n, Err *);
 
-bool onnx_is_init(const OnnxGraph *, Str name); /* not fed, though old files list it as an input */
+bool onnx_is_init(const OnnxGraph *, Str name); /* old files list it as an input too */
 const OnnxAttr *onnx_attr(const OnnxNode *, const char *name); /* NULL: absent */
 int64_t onnx_int(const OnnxNode *, const char *name, int64_t otherwise);
 float onnx_float(const OnnxNode *, const char *name, float otherwise);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * props.c - the metadata_props of a model without its graph. They are records of the outermost
- * message, and the graph is one other: a file of any size is read by a handful of pages, and
- * rewritten without being understood, so nothing of the graph can be lost. */
+ * message, and the graph is one other: only a few pages of a file of any size are read, and
+ * rewriting copies the graph byte for byte. */
 #include "base/file.h"
 #include "onnx/onnx.h"
 #include "data/wire.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * read.c - ModelProto bytes to structs. Each message is walked twice: once to count what
  * repeats, once to fill arrays of exactly that size. Names and raw weights stay views into the
- * file; typed fields (float_data ...) are unpacked into the arena. Files come from strangers:
- * every length was checked by the wire reader, every count is bounded by the bytes that carry
- * it, nesting by GRAPH_DEPTH. */
+ * file; typed fields (float_data ...) are unpacked into the arena. Files are untrusted: every
+ * length was checked by the wire reader, every count is bounded by the bytes that carry it,
+ * nesting by GRAPH_DEPTH. */
 #include "base/file.h"
 #include "schema.h"
 

@@ -25,9 +25,10 @@ const char *dtype_name(DType);              /* "float", "int64" as ONNX spells t
 int64_t tensor_count(const Tensor *);       /* elements; a scalar has 1 */
 size_t tensor_bytes(const Tensor *);
 bool tensor_same_shape(const Tensor *, const Tensor *);
-/* "float[2,3]" for messages; into the arena-less static-free buffer given. */
+/* "float[2,3]" for messages, written into the given buffer. */
 const char *tensor_show(const Tensor *, char out[128]);
-/* Product of the dims fits and stays below 2^40 elements: asked before anything is allocated. */
+/* Checks, before anything is allocated, that the product of the dims does not overflow and is
+ * below 2^40. */
 bool tensor_sane(const Tensor *, Err *);
 
 float f16_to_f32(uint16_t);

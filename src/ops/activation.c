@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * activation.c - the activations that ONNX Runtime's optimizer hangs behind a product, by name. They run an
- * element at a time: graphs of encoders get theirs from the fused linear. */
+ * activation.c - the activations that ONNX Runtime's optimizer fuses into a product, by name.
+ * They run an element at a time: graphs of encoders get theirs from the fused linear. */
 #include "ops/activation.h"
 
 #include <math.h>

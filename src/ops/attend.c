@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * attend.c - our own Attention, made by graph/fuse_attention.c. The kernel multiplies, softens and
- * sums; here stand the heads of a ragged (or padded) batch around it, and what some models add: a
- * bias by distance (MPNet), rotated queries and keys (ModernBERT, ESM), scores by relative position
- * (DeBERTa). Long rows are taken in blocks of queries, so that nothing of size [S, S] is made. */
+ * attend.c - our own Attention, made by graph/fuse_attention.c. The kernel computes one head;
+ * this file loops over the heads of a ragged (or padded) batch and adds what some models need: a
+ * bias by distance (MPNet), rotated queries and keys (ModernBERT, ESM), scores by relative
+ * position (DeBERTa). Long rows are taken in blocks of queries, so that nothing of size [S, S]
+ * is made. */
 #include "ops/rotary.h"
 
 enum { QUERY_BLOCK = 128, GATHER_ROWS = 16 };
@@ -112,7 +113,7 @@ static bool mask_strides(const OpCall *c, int64_t B, int64_t S, Attention *a, Er
     return true;
 }
 
-/* An entry of a table by distance, which goes on as it ends. */
+/* An entry of a table by distance; beyond its ends the last entry repeats. */
 static int64_t relative_table_entry(const Tensor *table, int64_t distance)
 {
     int64_t n = table->dim[table->rank - 1], middle = n / 2;
@@ -160,7 +161,7 @@ static bool relative_find(OpCall *c, const AttendJob *job, int which, RelativeTa
     if (!by) return op_fail(c, err, "no index of relative positions by distance");
     int32_t *table = op_scratch(c, 2 * S - 1, sizeof *table, err);
     if (!table) return false;
-    for (int64_t d = 1 - S; d < S; d++) /* a hostile package must not lead out of the panels */
+    for (int64_t d = 1 - S; d < S; d++) /* hostile packages must not read outside the panels */
         table[d + S - 1] = (int32_t)MIN(
             MAX((int64_t)((const int32_t *)by->data)[relative_table_entry(by, d)], (int64_t)0),
             job->P - 1);
@@ -350,7 +351,7 @@ static bool attend_run(OpCall *c, Err *err)
     return true;
 }
 
-/* A kernel of its own for bf16 reads and writes rows of it. */
+/* If the table has a bf16 attention kernel, rows of bf16 are read and written. */
 static Low attend_low(const OpCall *c)
 {
     bool own = op_attr_int(c, "bf16", 0) && c->k->attention_bf16 != c->k->attention;

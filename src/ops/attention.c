@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * attention.c - ONNX's own Attention (opset 23 on: caches, grouped heads, soft caps, windows)
- * and RotaryEmbedding, in double and plain loops: the meaning, not the speed. The fast attention
+ * and RotaryEmbedding, in double and plain loops: for correctness, not speed. The fast attention
  * of the engine is the fused one. Letters beside base.h's: G heads of keys and values, Q
  * queries, P keys in the cache, S keys in all, E size of a value head. */
 #include <math.h>

@@ -103,8 +103,8 @@ static void linear_chunk(void *arg, int index, int worker)
                    MIN(p0 + job->panel_step, panels));
 }
 
-/* Columns are cut first: then each worker reads its own part of the weight, once. Where there are
- * more rows than columns the rows are cut first, since then they are what should be read once. */
+/* The columns are split first, so that each worker reads its own part of the weight once. With
+ * more rows than columns, the rows are split first, since then they are the larger side. */
 static void run_gemm(const OpCall *c, const Gemm *gemm, const Linear *l)
 {
     int64_t panels = (l->N + PANEL - 1) / PANEL, tiles = (l->M + gemm->mr - 1) / gemm->mr;
@@ -142,7 +142,7 @@ static Linear linear_args(const OpCall *c)
                      .ahead_bytes = c->ahead ? (int64_t)tensor_bytes(c->ahead) : 0 };
 }
 
-/* A weight that was not packed: there was no room for it, or no pass yet. */
+/* A weight that is not in panels: there was no memory for it, or graph/pack.c has not run yet. */
 static bool pack_now(OpCall *c, Linear *l, Err *err)
 {
     int parts = 1 + MAX(c->n_in - 4, 0);

@@ -21,7 +21,7 @@ static bool gather_place(const OpCall *call, const Tensor *indices, int64_t i, i
                    (long long)-dim, (long long)(dim - 1));
 }
 
-/* The smallest and the largest first: that loop is short, and all is well nearly always. */
+/* Checks the smallest and the largest index first: a short loop, which nearly always suffices. */
 static bool all_places(const OpCall *call, const Tensor *indices, int64_t dim, Err *err)
 {
     int64_t least = 0, most = -1, at;

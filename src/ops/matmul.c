@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * matmul.c - matrix products with both sides known only at run time. f32 packs the right side
- * into the kernels' panels and runs tiles on the pool; products with constant weights never come
- * here (the graph's fused linear keeps its panels). Other types are rare and take plain loops. */
+ * into the kernels' panels and runs tiles on the pool; products with constant weights do not
+ * come here (the graph's fused linear has its panels). Other types are rare and take plain
+ * loops. */
 #include "product.h"
 
 /* ---- shapes ---- */
@@ -126,7 +127,7 @@ static Tiles tiles_of(const OpCall *call, const Product *p, const float *a, floa
     return t;
 }
 
-/* Nothing to add, nothing to run: done without kernels. */
+/* An empty product needs no kernel. */
 static bool is_trivial(const Product *p, float *y)
 {
     const int64_t out = p->batches * p->M * p->N;

@@ -104,8 +104,9 @@ typedef struct Op {
 const Op *op_find(Str domain, Str name, int64_t opset); /* NULL: unknown */
 size_t op_count(void);
 const Op *op_at(size_t);                                /* for listings and tests */
-/* op->shape with everything around it checked: number of inputs, required ones present, values where
- * `values` wants them, every output typed, sane, and known to the operator. Nobody calls ->shape but this. */
+/* op->shape with everything around it checked: number of inputs, required ones present, values
+ * where `values` wants them, every output typed, sane, and known to the operator. The only
+ * caller of ->shape. */
 bool op_shape(const Op *, OpCall *, Err *);
 bool op_needs_values(const Op *, int input);            /* its bit in `values` */
 double op_work(const Op *, const OpCall *);             /* about how many multiply-adds of a kernel; after op_shape */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * quant.c - ONNX's own quantization, number for number as its reference does it: divisions in
  * the type of the input, rounding half to even, saturation. The fast int8 path of the engine is
- * another one (per token row, ops/fused.c); this one is what `onnx run` and the probes of a
- * quantized graph compare to. */
+ * another one (per token row, ops/fused.c); `onnx run` and the probes of a quantized graph
+ * compare with this one. */
 #include <math.h>
 
 #include "ops/quant.h"

@@ -3,8 +3,8 @@
  *
  * Floats are added up in double, integers in int64, one output at a time in index order: the
  * result does not depend on threads or on the other rows. Two ways through memory: when the last
- * axis is reduced, an output swallows contiguous spans; when it is kept, a row of outputs takes
- * one row of the input after the other. */
+ * axis is reduced, an output reads contiguous spans; when it is kept, a row of outputs takes one
+ * row of the input after the other. */
 #include <math.h>
 #include <stdlib.h>
 

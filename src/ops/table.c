@@ -66,7 +66,8 @@ static bool op_check_inputs(const Op *op, const OpCall *call, Err *err)
     return true;
 }
 
-/* What was asked about one input often hangs on another: all their shapes stand behind the message. */
+/* What is wrong with one input often depends on another: the message ends with the shapes of
+ * all. */
 static bool with_shapes(const OpCall *call, Err *err)
 {
     char show[128];

@@ -113,7 +113,7 @@ void walk_run(Walk *w, const OpCall *call, WalkSpanFn *fn, const void *context)
     op_split(call, count, PIECE, run_range, &(WalkJob){ w, fn, context });
 }
 
-/* Elements one by one, both sides with a step; the common case of two steps of one is memcpy's. */
+/* Copies elements with a step on both sides; if both steps are one, by memcpy. */
 #define MOVE(T)                                                                    \
     for (int64_t i = 0; i < n; i++) ((T *)to)[i * to_step] = ((const T *)from)[i * from_step]; \
     break

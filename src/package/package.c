@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * package.c - reads the container. The file comes from anywhere, so nothing in it is believed
- * before it is checked: the footer's offsets, the manifest's wire format, the bounds of every
- * member, and the SHA-256 of the small ones. Weights are hashed only when asked, so that a start
- * costs no reading. */
+ * package.c - reads the container. The file is untrusted; checked are the footer's offsets, the
+ * manifest's wire format, the bounds of every member, and the SHA-256 of the small ones. Weights
+ * are hashed only on request, so that a start does not read them. */
 #include "package/package.h"
 
 #include "data/wire.h"

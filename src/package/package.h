@@ -7,19 +7,20 @@
  * that `strip` moves it and does not drop it: the footer's offset is then no longer right, and the
  * section's is.
  *
- * Footer (32 bytes, little endian): "ENCFILE\0", u32 version 1, u64 manifest offset, u64 manifest
- * length, u32 flags (bit 0: the manifest is protobuf). The manifest is the peer's
- * EncoderfileManifest; members of our own have field numbers from 1000 on. Offsets of members count
- * from the manifest's start. Small members are hashed when opened, large ones by package_verify. */
+ * Footer (32 bytes, little endian): "ENCFILE\0", u32 version 1, u64 manifest offset, u64
+ * manifest length, u32 flags (bit 0: the manifest is protobuf). The manifest is the
+ * EncoderfileManifest of the Rust encoderfile; members of our own have field numbers from 1000
+ * on. Offsets of members count from the manifest's start. Small members are hashed when opened,
+ * large ones by package_verify. */
 #ifndef PACKAGE_PACKAGE_H
 #define PACKAGE_PACKAGE_H
 #include "base/file.h"
 
-typedef enum {               /* the peer's first, in the order in which they stand in the file */
-    MEMBER_WEIGHTS,          /* 100: an .onnx, unchanged (peer's packages) */
+typedef enum {               /* those of the Rust encoderfile first, in file order */
+    MEMBER_WEIGHTS,          /* 100: an .onnx, unchanged (packages of the Rust encoderfile) */
     MEMBER_TRANSFORM,        /* 110 */
-    MEMBER_CONFIG,           /* 120: config.json's fields the peer knows */
-    MEMBER_TOKENIZER,        /* 130: {"tokenizer": ..., "config": ...} (peer's packages) */
+    MEMBER_CONFIG,           /* 120: the fields of config.json that the Rust encoderfile reads */
+    MEMBER_TOKENIZER,        /* 130: {"tokenizer": ..., "config": ...} (the Rust encoderfile) */
     MEMBER_IMAGE,            /* 140 */
     MEMBER_GRAPH,            /* 1000: optimized graph as ONNX, weights external in MEMBER_PANELS */
     MEMBER_PANELS,           /* 1001: constants, each at a 64-byte boundary */
@@ -45,7 +46,7 @@ typedef struct PackageMember {
 typedef struct Package {
     Mapping file;
     uint64_t program_size;   /* = manifest offset: what stands before it */
-    int model_type;          /* the peer's enum */
+    int model_type;          /* the ModelType of the Rust encoderfile */
     Str name, version;
     PackageMember member[MEMBER_COUNT];
 } Package;

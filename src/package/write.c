@@ -7,7 +7,7 @@
 #include "package/elf.h"
 #include "package/format.h"
 
-enum { STRIDE = 8 << 20 }; /* bytes between two looks at the progress bar */
+enum { STRIDE = 8 << 20 }; /* bytes between two updates of the progress bar */
 
 typedef struct PackageLayout {     /* offsets from the manifest, which lies at a page */
     uint64_t offset[MEMBER_COUNT];

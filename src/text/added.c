@@ -3,8 +3,8 @@
  * runs; those with `normalized` in the normalized text, the others (and first) in the original.
  *
  * Kept from the reference: a match that single_word refuses is skipped as a whole; lstrip and
- * rstrip take the white space into the token's range; the `id` in the file counts for nothing, a
- * token has the id of the vocabulary or the next one after it. */
+ * rstrip take the white space into the token's range; the `id` in the file is ignored: a token
+ * has its id of the vocabulary, or the next free one. */
 #include "pipeline.h"
 
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bpe.c - the model of GPT-2, RoBERTa, CLIP and Llama: a word is its characters, merged by rank.
  *
- * Kept from the reference: a character that is neither in the vocabulary nor unknown (no unk_token)
- * leaves without a trace, and the offsets of those behind it move forward; an unknown that waits to
- * be fused stays behind byte tokens that come after it.
+ * Kept from the reference: a character that is neither in the vocabulary nor unknown (no
+ * unk_token) is dropped, and the offsets of the characters after it shift; an unknown that waits
+ * to be fused stays behind byte tokens that come after it.
  *
  * Most words were met before (word_cache.h), or are tokens as they are. Whether merging ends in
- * that very token is found out once per token and kept in `whole`; that byte is the only thing that
- * ever changes in a loaded tokenizer, and all threads would write the same. */
+ * that very token is determined once per token and kept in `whole`; that byte is the only thing
+ * that ever changes in a loaded tokenizer, and all threads would write the same. */
 #include "bpe.h"
 
 #include "bpe_model.h"

@@ -9,7 +9,7 @@
 enum { CHAR_PAGE = 256, CHAR_PAGES = 0x110000 / CHAR_PAGE };
 enum { INSIDE = 1, LAST = 2, PLACES = 4 }; /* where a character stands in its word */
 typedef struct CharIds {                   /* tokens of one character */
-    const uint16_t *pages;                 /* [PLACES][CHAR_PAGES]; page 0 has nobody */
+    const uint16_t *pages;                 /* [PLACES][CHAR_PAGES]; page 0 is empty */
     const int32_t *ids;                    /* of CHAR_PAGE characters a page; -1: none */
     size_t n;                              /* ids */
 } CharIds;
@@ -21,10 +21,10 @@ typedef struct MergeSlot { /* of the table of pairs; see MergeHash */
     uint32_t tag;
     uint32_t rank; /* + 1; 0: free */
 } MergeSlot;
-/* Two ids are one number of 2 * id_bits, which is multiplied by an odd one, without loss. The upper
- * bits of the product are the slot where the pair belongs; its other bits (at most TAG_BITS), and
- * above them the distance from there to the slot where it is, are the tag: a slot names its pair
- * exactly, and nobody has to look at the pair itself. */
+/* Two ids are one number of 2 * id_bits, which is multiplied by an odd one, without loss. The
+ * upper bits of the product are the slot where the pair belongs; its other bits (at most
+ * TAG_BITS), and above them the distance from there to the slot where it is, are the tag: a slot
+ * identifies its pair exactly, and the pair itself need not be read. */
 typedef struct MergeHash {
     uint64_t left, right; /* factors, which also move the number to the top of a word */
     int slot_bits;        /* log2 of the number of slots */

@@ -89,8 +89,8 @@ static bool bpe_read_settings(Arena *arena, const Value *v, Bpe *model, Err *err
     return fail(err, EF_UNSUPPORTED, "BPE: prefix or suffix of over %d bytes", LONGEST_AFFIX);
 }
 
-/* Whether words can be cut where no token has two characters side by side (bpe.c): not where
- * characters leave without a trace, affixes tell places apart, or stand-ins are merged. */
+/* Whether words can be cut where no token has two characters side by side (bpe.c): not if
+ * unknown characters are dropped, affixes depend on the position, or unknown tokens are fused. */
 static bool may_cut(const TokenModel *self, const Merge *list)
 {
     const Bpe *model = self->data;

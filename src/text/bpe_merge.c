@@ -48,7 +48,7 @@ typedef struct MergeRow {
     uint64_t alive;
 } MergeRow;
 
-/* What the pair becomes will be asked soon, and lies far away. */
+/* The entry of the merged token is prefetched: it will be read soon. */
 static inline int32_t key_of(const Merges *m, uint32_t rank, int at)
 {
     if (rank == RANK_NONE) return KEY_NONE;

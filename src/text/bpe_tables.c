@@ -42,7 +42,7 @@ static bool bpe_put_pairs(Arena *arena, const Merge *list, Merges *m)
 
 bool bpe_pairs_build(Arena *arena, const Merge *list, int32_t greatest, Merges *m, Err *err)
 {
-    enum { TRIES = 4 }; /* tables, each twice as large: pairs are spread well or on purpose badly */
+    enum { TRIES = 4 }; /* each with a table twice as large; only crafted files need more */
     int ids = 4, slots = 4;
     int32_t *made = arena_raw(arena, (m->n + 1) * sizeof *made);
     for (size_t i = 0; i < m->n; i++) made[i] = list[i].id;

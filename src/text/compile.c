@@ -3,19 +3,19 @@
  * as they are in memory, without pointers, and a tokenizer.json without its vocabulary, merges,
  * pieces and character maps. Opening one parses a few kilobytes and builds nothing.
  *
- *     Header | json | pool | entries | slots | by_id |                   the vocabulary
+ *     Header | json | texts | entries | slots | by_id |                  the vocabulary
  *     merge slots | seen | merge ids | joins | quick | pages | char ids | of BPE
  *     units | unit ids | maps                                            of Unigram
  *
- * Every section begins at a multiple of 64. The bytes may be anybody's: that sections lie inside is
- * checked when the block is opened, what is in them by those who read it (vocab.h), so that pages
- * nobody asks for are never touched. */
+ * Every section begins at a multiple of 64. The bytes are untrusted: that sections lie inside
+ * the block is checked when it is opened, their content where it is read (vocab.h), so that
+ * unused pages are never touched. */
 #include "data/json.h"
 #include "normalize.h"
 
 enum {
     JSON,
-    POOL,
+    TEXTS,
     ENTRIES,
     SLOTS,
     BY_ID,
@@ -182,7 +182,7 @@ bool tokenizer_compile(const Value *root, Buf *out, Err *err)
         out->n = 0;
         buf_add(out, &h, sizeof h);
         section_put(out, &h, JSON, json.p, json.n);
-        section_put(out, &h, POOL, v->pool, v->pool_n);
+        section_put(out, &h, TEXTS, v->texts, v->texts_n);
         section_put(out, &h, ENTRIES, v->entries, v->n + 1);
         section_put(out, &h, SLOTS, v->slots, (size_t)1 << (64 - v->shift));
         section_put(out, &h, BY_ID, v->by_id, v->by_id ? (size_t)(v->greatest + 1) : 0);
@@ -243,8 +243,8 @@ static int table_bits(size_t n)
 static bool map_vocab(const CompiledBlock *b, Vocab *v, Err *err)
 {
     size_t entries, slots, ids;
-    v->pool = section_table(b, POOL, &v->pool_n);
-    if (!v->pool) v->pool = "";
+    v->texts = section_table(b, TEXTS, &v->texts_n);
+    if (!v->texts) v->texts = "";
     v->entries = section_table(b, ENTRIES, &entries);
     v->slots = section_table(b, SLOTS, &slots);
     v->by_id = section_table(b, BY_ID, &ids);
@@ -255,7 +255,7 @@ static bool map_vocab(const CompiledBlock *b, Vocab *v, Err *err)
     v->size = b->h.size;
     v->longest = b->h.longest;
     v->shift = 64 - table_bits(slots);
-    return (v->shift <= 64 && v->size <= ids && v->longest <= v->pool_n) ||
+    return (v->shift <= 64 && v->size <= ids && v->longest <= v->texts_n) ||
            compiled_fail(err, "vocabulary");
 }
 

@@ -71,7 +71,7 @@ typedef struct Side { /* one of the texts, on its way */
     size_t grown;  /* Text.grown of its parts */
     bool names;    /* what tokens are called matters */
     size_t count;  /* words so far */
-    size_t enough; /* with more tokens than this the rest does not matter; 0: it does */
+    size_t enough; /* tokens beyond this number do not matter; 0: all do */
     bool stopped;  /* so it did not */
     struct Window *windows; /* that go into encodings; the first is the main one */
     size_t n;
@@ -109,8 +109,8 @@ static bool tokenize_part(const Tokenizer *t, Side *side, size_t index, Span par
     return true;
 }
 
-/* Ids and offsets of tokens inside one another are as many as the text has bytes; what they are
- * called, together, is the square of that. */
+/* Limits the names of tokens: overlapping tokens may be as many as the text has bytes, and then
+ * their names together take the square of that. */
 static bool encode_check_names(const Side *side, Err *err)
 {
     if (!side->names || side->named <= MOST_NAMES) return true;
@@ -154,8 +154,8 @@ static bool tokenize_slice(const Tokenizer *t, Side *side, size_t from, size_t *
     }
 }
 
-/* Room for as many tokens as there will be if it goes on like this, unless so much is not there: the
- * rest of the text may have fewer. */
+/* Reserves room for the expected number of tokens, by the rate so far; without enough memory it
+ * goes on, since the rest may have fewer. */
 static void expect_tokens(Side *side, size_t done, size_t all)
 {
     double each = (double)side->tokens.n / (double)done;

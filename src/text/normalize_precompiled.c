@@ -134,7 +134,7 @@ static size_t cluster_end(Str text, size_t i)
 /* ---- running ---- */
 enum { WHOLE = 6 }; /* bytes that a cluster must stay below to be looked up as a whole */
 
-typedef struct CharsmapWriter { /* one character waits: a removal behind it counts with it */
+typedef struct CharsmapWriter { /* one character is pending: a removal after it counts with it */
     Aligner align;
     bool waits;
     uint32_t code;

@@ -4,8 +4,9 @@
 #include "pieces.h"
 
 enum { FIRST_TEXT = 256, FIRST_ITEMS = 64 };
-/* All steps together may make a text so many times longer, and by so many bytes: forty that double
- * it would not end. The longest decomposition of Unicode is elevenfold. */
+/* All steps together may lengthen a text by at most this factor plus this many bytes: forty
+ * steps that each double it would exhaust memory. The longest decomposition of Unicode is
+ * elevenfold. */
 enum { GROWS = 64, SPARE = 1 << 20 };
 
 static void *pieces_moved(Arena *arena, const void *old, size_t used, size_t size)

@@ -22,7 +22,7 @@ typedef struct Text { /* what it writes: n bytes with their spans, growing in th
     size_t n, cap;
     size_t given;        /* bytes of the original, which it may not outgrow: text_grew */
     size_t grown;        /* bytes that the steps so far wrote more than they read */
-    const char *trouble; /* why a step gave up on it (a pattern without end); NULL: none did */
+    const char *trouble; /* why a step failed (a pattern over its step budget); NULL: none did */
     bool drifted;        /* spans have shifted against the text: what follows depends on it */
 } Text;
 /* A step that read `had` bytes has written those from `from` on: whether it may go on; and the same

@@ -5,7 +5,8 @@
  *     "Ab ",[X],"c"   "ab ",[X],"c"   (the same)   ab,[X],c        tokens        + special ones
  *
  * Everything between the first cut and the tokens lives in one growing Text: bytes, and for each
- * byte the range of the original it stands for. Pieces are ranges of it, so nobody copies strings.
+ * byte the range of the original it stands for. Pieces are ranges of it, so no strings are
+ * copied.
  *
  * To add a kind of component (the `type` of an object in tokenizer.json):
  *   1. a `run` (or `word`) function in normalize*.c or pretokenize*.c; a model has its own file;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * regex.h - regular expressions as the reference's engine (Oniguruma) reads them, on our own class
- * tables; no library has those. A backtracking machine with a budget of steps: a hostile pattern
- * ends in an error, never in a hang. The patterns of well-known tokenizers are found by their text
- * and matched by hand-written code (regex_known.c).
+ * regex.h - regular expressions as the reference's engine (Oniguruma) reads them, on class
+ * tables of our own, since no library has the same ones. A backtracking machine with a budget of
+ * steps: a hostile pattern ends in an error, never in a hang. The patterns of well-known
+ * tokenizers are found by their text and matched by hand-written code (regex_known.c).
  *
  * Easy to get wrong: ^ and $ are those of lines, always; (?m) lets . match a newline; (?i) in the
  * middle reaches over every | up to the end of its group; a{2}? is (?:a{2})? and a{1,2}+ is

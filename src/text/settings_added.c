@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * settings_added.c - the added tokens of a tokenizer.json, changed by those named beside it: first
- * added_tokens_decoder (or, without it, added_tokens.json), whose flags win and whose new tokens
- * come in the order of their ids; then special tokens that nobody has added yet. */
+ * settings_added.c - the added tokens of a tokenizer.json, changed by those named beside it:
+ * first added_tokens_decoder (or, without it, added_tokens.json), whose flags win and whose new
+ * tokens come in the order of their ids; then special tokens that were not added yet. */
 #include <stdlib.h>
 
 #include "settings.h"

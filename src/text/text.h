@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.h - tokenizer.json: text in, ids and offsets out, equal to the reference to the last one.
  *
- * The pipeline of the format: added tokens are cut out first, then normalizer, pre-tokenizer, model
- * and post-processor run on what lies between; truncation before the post-processor, padding only
- * for who asks (batches are ragged; where an operator needs padding the engine pads). Each kind of
- * component is a row by its JSON `type`; an unknown type is an error that names it (how to add one: pipeline.h).
+ * The pipeline of the format: added tokens are cut out first, then normalizer, pre-tokenizer,
+ * model and post-processor run on what lies between; truncation before the post-processor,
+ * padding only on request (batches are ragged; the engine pads where an operator needs it). Each
+ * kind of component is a row by its JSON `type`; an unknown type is an error that names it (how
+ * to add one: pipeline.h).
  *
  * Easy to get wrong: offsets count bytes of the original text (not of the normalized one); a
  * lowered or stripped character keeps its source's range; special tokens have offsets (0, 0); the
@@ -54,8 +55,8 @@ typedef struct PadOptions {
     Str token;
 } PadOptions;
 
-/* From the text of a tokenizer.json, which may go afterwards. Unknown component types and broken
- * ids are errors; a missing unknown token only once a text needs it. */
+/* From the text of a tokenizer.json, which may be freed afterwards. Unknown component types and
+ * broken ids are errors; a missing unknown token only once a text needs it. */
 bool tokenizer_load(Arena *, Str json, Tokenizer **out, Err *);
 typedef struct TokenizerFiles { /* NULL: not there */
     const char *vocab;   /* tokenizer.json; vocab.txt; vocab.json, merges.txt beside it; a .model */

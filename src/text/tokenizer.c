@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tokenizer.c - from tokenizer.json to a Tokenizer, and what can be asked of one besides encoding.
- * `truncation` and `padding` of the file are only told to who asks. */
+ * tokenizer.c - from tokenizer.json to a Tokenizer, and its properties. `truncation` and
+ * `padding` of the file are reported, not applied. */
 #include "data/json.h"
 #include "pipeline.h"
 

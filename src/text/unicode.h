@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * unicode.h - what the reference tokenizer thinks of each code point. Not what Unicode says: the
- * reference mixes several versions of it, so the tables are its answers (tools/oracle/unicode.py).
+ * unicode.h - the properties of each code point in the reference tokenizer. Not those of
+ * Unicode: the reference mixes several versions of it, so the tables are its answers
+ * (tools/oracle/unicode.py).
  *
  * Easy to get wrong: the two notions of an accent differ (MN: BertNormalizer, MARK: StripAccents),
  * and a code point can be both DROP and SPACE (U+000B), then it is dropped. */

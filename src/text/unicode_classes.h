@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * unicode_classes.h - what regular expressions, UnicodeScripts and grapheme clusters of the
- * reference think of each code point (tools/oracle/unicode_classes.py). Three different versions of
- * Unicode, none of them that of unicode.h. */
+ * unicode_classes.h - the properties of each code point for the reference's regular expressions,
+ * UnicodeScripts and grapheme clusters (tools/oracle/unicode_classes.py). Three different
+ * versions of Unicode, none of them that of unicode.h. */
 #ifndef TEXT_UNICODE_CLASSES_H
 #define TEXT_UNICODE_CLASSES_H
 #include "base/base.h"

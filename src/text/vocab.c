@@ -48,16 +48,17 @@ int32_t vocab_find(const Vocab *vocab, Str token)
     return vocab_find_hashed(vocab, vocab_hash_of(token), token, (Str){ 0 });
 }
 
-/* Copies: the tree may be gone when the first text comes. Returns the place of the entry. */
-static int32_t vocab_put(Vocab *vocab, char *pool, Str token, int32_t id)
+/* Copies, since the JSON tree may be freed before the first text is encoded. Returns the place
+ * of the entry. */
+static int32_t vocab_put(Vocab *vocab, char *texts, Str token, int32_t id)
 {
     uint64_t hash = vocab_hash_of(token);
     VocabSlot *slot = vocab_slot_of(vocab, hash, token, (Str){ 0 });
     if (!*slot) {
-        if (token.n) memcpy(pool + vocab->pool_n, token.p, token.n);
-        vocab->entries[vocab->n++].at = (uint32_t)vocab->pool_n;
-        vocab->pool_n += token.n;
-        vocab->entries[vocab->n].at = (uint32_t)vocab->pool_n;
+        if (token.n) memcpy(texts + vocab->texts_n, token.p, token.n);
+        vocab->entries[vocab->n++].at = (uint32_t)vocab->texts_n;
+        vocab->texts_n += token.n;
+        vocab->entries[vocab->n].at = (uint32_t)vocab->texts_n;
         *slot = vocab_tag_of(vocab, hash) | (VocabSlot)vocab->n;
     }
     int32_t entry = (int32_t)(*slot ^ vocab_tag_of(vocab, hash)) - 1;
@@ -87,9 +88,9 @@ static char *vocab_start(Arena *arena, Vocab *out, size_t count, size_t bytes)
     *out = (Vocab){ .shift = 64 - bits, .greatest = -1 };
     out->slots = ARRAY(arena, VocabSlot, (size_t)1 << bits);
     out->entries = ARRAY(arena, VocabEntry, count + 1);
-    char *pool = arena_raw(arena, bytes + 1);
-    out->pool = pool;
-    return pool;
+    char *texts = arena_raw(arena, bytes + 1);
+    out->texts = texts;
+    return texts;
 }
 
 static void start_ids(Arena *arena, Vocab *out)
@@ -115,11 +116,11 @@ bool vocab_load(Arena *arena, const Value *map, Vocab *out, Err *err)
     if (count >= INT32_MAX / 2) return fail(err, EF_BAD_MODEL, "vocab: found %zu tokens", count);
     for (size_t i = 0; i < count; i++) bytes += map->map.items[i].key.n;
     if (bytes > INT32_MAX) return fail(err, EF_BAD_MODEL, "vocab: found %zu bytes", bytes);
-    char *pool = vocab_start(arena, out, count, bytes);
+    char *texts = vocab_start(arena, out, count, bytes);
     for (size_t i = 0; i < count; i++) {
         const Member *member = &map->map.items[i];
         if (!vocab_check_id(member, count, err)) return false;
-        vocab_put(out, pool, member->key, (int32_t)member->value.i);
+        vocab_put(out, texts, member->key, (int32_t)member->value.i);
     }
     start_ids(arena, out);
     for (size_t i = 0; i < out->n; i++) out->by_id[out->entries[i].id] = (int32_t)i;
@@ -152,11 +153,11 @@ bool vocab_load_list(Arena *arena, const Value *list, Vocab *out, double **score
         bytes += piece.n;
     }
     if (bytes > INT32_MAX) return fail(err, EF_BAD_MODEL, "vocab: found %zu bytes", bytes);
-    char *pool = vocab_start(arena, out, count, bytes);
+    char *texts = vocab_start(arena, out, count, bytes);
     out->greatest = (int32_t)count - 1;
     start_ids(arena, out);
     for (size_t i = 0; i < count; i++)
-        out->by_id[i] = vocab_put(out, pool, list->list.items[i].list.items[0].s, (int32_t)i);
+        out->by_id[i] = vocab_put(out, texts, list->list.items[i].list.items[0].s, (int32_t)i);
     out->size = count;
     end_ids(out);
     return true;

@@ -6,15 +6,15 @@
 #include "data/value.h"
 
 typedef struct VocabEntry {
-    uint32_t at;      /* its first byte in the pool; the next entry's is its end */
+    uint32_t at;      /* its first byte in `texts`; the next entry's is its end */
     int32_t id;
 } VocabEntry;
 /* One of 2^b slots: in the low b bits the index of an entry + 1 (0: free), above it low bits of the
  * hash, which tell most others apart without touching bytes. */
 typedef uint32_t VocabSlot;
 typedef struct Vocab { /* open addressing by a hash that grows byte by byte; no pointers inside */
-    const char *pool;
-    size_t pool_n;
+    const char *texts; /* of all tokens, one after the other */
+    size_t texts_n;
     VocabEntry *entries; /* n, and one that ends the last */
     size_t n;
     VocabSlot *slots;
@@ -29,14 +29,14 @@ bool vocab_load(Arena *, const Value *map, Vocab *, Err *);
 /* The same from [["piece", score], ...]: the id is the place. One score each goes to *scores. */
 bool vocab_load_list(Arena *, const Value *list, Vocab *, double **scores, Err *);
 int32_t vocab_find(const Vocab *, Str token); /* -1: absent */
-/* Tables may be mapped from a file that nobody vouches for: every index is checked where it is
- * used, what lies outside counts as absent. */
+/* Tables may be mapped from an untrusted file: every index is checked where it is used, and one
+ * out of range counts as absent. */
 static inline Str vocab_text(const Vocab *vocab, size_t entry) /* p NULL: no such entry */
 {
     if (entry >= vocab->n) return (Str){ 0 };
     uint32_t at = vocab->entries[entry].at, end = vocab->entries[entry + 1].at;
-    if (at > end || end > vocab->pool_n) return (Str){ 0 };
-    return (Str){ vocab->pool + at, end - at };
+    if (at > end || end > vocab->texts_n) return (Str){ 0 };
+    return (Str){ vocab->texts + at, end - at };
 }
 static inline Str vocab_name(const Vocab *vocab, int32_t id) /* p NULL: no such id */
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * word_cache.c - a table with one place for each hash; who comes last stays. An entry names the
- * model it belongs to by a number that no other model ever gets, so that loading and dropping
- * tokenizers needs no word with this table. */
+ * word_cache.c - a table with one slot per hash; a new word replaces the old one. An entry names
+ * the model it belongs to by a number that no other model ever gets, so that loading and freeing
+ * tokenizers need not touch this table. */
 #include "word_cache.h"
 
 #include "base/thread.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * check.c - a script tried out while the package is built. */
+ * check.c - the dry run of a script while its package is built. */
 #include "transform.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 enum { THREAD_STEPS = 256 }; /* a new coroutine runs that many instructions before its first hook */
 
 /* ---- catching ---- */
-/* A stop, or an end of memory, is not for catching. */
+/* Neither a stop nor running out of memory can be caught. */
 static void pass_stop(lua_State *L, int status)
 {
     TransformVm *vm = vm_of(L);
@@ -201,7 +201,7 @@ static int guard_load(lua_State *L)
     return 1;
 }
 
-/* A finalizer would run where no hook runs. */
+/* A finalizer would run without the instruction hook. */
 static int guard_setmetatable(lua_State *L)
 {
     int kind = lua_type(L, 2);

@@ -188,7 +188,7 @@ const char *luatensor_shape_text(lua_State *L, const LuaTensor *t)
     return lua_tostring(L, -1);
 }
 
-typedef struct Print { /* as the peer prints arrays: long axes lose their middle */
+typedef struct Print { /* as the Rust encoderfile prints: long axes lose their middle */
     const LuaTensor *t;
     luaL_Buffer *b;
     bool whole;

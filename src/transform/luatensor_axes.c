@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * luatensor_axes.c - along one axis (softmax, norms, sums, folds), and over all elements. Sums are
- * kept in double. Texts of errors are the peer's. */
+ * luatensor_axes.c - along one axis (softmax, norms, sums, folds), and over all elements. Sums
+ * are kept in double. Error texts are those of the Rust encoderfile. */
 #include <math.h>
 
 #include "luatensor.h"
@@ -117,7 +117,7 @@ static int sum_axis(lua_State *L)
     return 1;
 }
 
-/* The place of the largest of n; never a NaN unless all are. */
+/* The index of the largest of n numbers; that of a NaN only if all are NaN. */
 static int64_t best_of(const float *x, int64_t n, int64_t step)
 {
     int64_t best = 0;

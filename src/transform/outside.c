@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * outside.c - what is left of io, os and package. A name that a script might expect exists, and
- * says when it is called that it is not available, so that a build's dry run finds it. */
+ * outside.c - what is left of io, os and package. Functions that are not available exist as
+ * stubs that raise an error, so that the dry run of a build finds their use. */
 #include "vm.h"
 
 #define STREAM "Stream"

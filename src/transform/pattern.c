@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pattern.c - find, match, gmatch and gsub with Lua 5.4's patterns, on a matcher of our own that
  * counts every character it looks at: ("a"):rep(9999):find((".-"):rep(20) .. "b") ends with an
- * error at the limit, not next year. Also string.rep, whose loop over empty strings has no end. */
+ * error at the limit. Also string.rep, whose loop over empty strings has no end. */
 #include <ctype.h>
 
 #include "vm.h"

@@ -130,7 +130,7 @@ static void own_copy(lua_State *L)
     lua_replace(L, from);
 }
 
-/* Numbers by chance are the same numbers in every call: same input, same answer. */
+/* Random numbers start from the same seed in every call: same input, same answer. */
 static void sandbox_reset_random(lua_State *L)
 {
     if (lua_getfield(L, -1, "math") == LUA_TTABLE) {

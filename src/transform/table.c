@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * table.c - the functions of Lua's table library whose loops a script could make endless (lengths
- * may come from __len, ranges from thin air), written anew so that every step counts. Sorting is by
- * heap: no comparison function, however wrong, makes it slow or lets it out of bounds. */
+ * table.c - the functions of Lua's table library whose loops a script could make endless
+ * (lengths may come from __len, ranges may be huge), rewritten so that every step is counted.
+ * Sorting is heapsort: an inconsistent comparison function can make it neither slow nor read out
+ * of bounds. */
 #include "vm.h"
 
 static lua_Integer check_length(lua_State *L, int index)

@@ -98,14 +98,14 @@ bool transform_load(Arena *arena, Str script, const Str *lib, size_t n_lib,
 }
 
 /* ---- in a package ---- */
-typedef struct PackedTransform {
+typedef struct StoredTransform {
     Str script;
     Str *lib;                    /* NULL: not said */
     size_t n_lib;
     uint64_t type;
-} PackedTransform;
+} StoredTransform;
 
-static bool read_names(Arena *arena, Str bytes, PackedTransform *m, Err *err)
+static bool read_names(Arena *arena, Str bytes, StoredTransform *m, Err *err)
 {
     Wire w = wire_over(bytes);
     size_t n = 0;
@@ -118,7 +118,7 @@ static bool read_names(Arena *arena, Str bytes, PackedTransform *m, Err *err)
     return err->code == EF_OK;
 }
 
-static bool transform_read_member(Arena *arena, Str bytes, PackedTransform *m, Err *err)
+static bool transform_read_member(Arena *arena, Str bytes, StoredTransform *m, Err *err)
 {
     Wire w = wire_over(bytes);
     err->code = EF_OK;
@@ -134,7 +134,7 @@ static bool transform_read_member(Arena *arena, Str bytes, PackedTransform *m, E
 
 bool transform_read(Arena *arena, Str member, Transform **out, Err *err)
 {
-    PackedTransform m = { .script = STR("") };
+    StoredTransform m = { .script = STR("") };
     Err own = { 0 };
     if (!err) err = &own;
     *out = NULL;
@@ -230,7 +230,7 @@ static void format_shape(char *out, size_t room, const int64_t *dim, int rank)
     if (n < room) snprintf(out + n, room - n, "]");
 }
 
-/* The peer's sentences, also for the dry run. */
+/* The sentences of the Rust encoderfile, also for the dry run. */
 static bool check_shape(const Post *p, const LuaTensor *t, Err *err)
 {
     Wanted w = wanted_of(p);

@@ -68,7 +68,7 @@ bool transform_post(TransformVm *, const Task *, const TransformRows *, Arena *,
                     TransformResult *, Err *);
 bool transform_pre(TransformVm *, Arena *, Str text, Str *out, Err *);
 
-/* Whoever may end a call before its limits do: asked whenever its clock is looked at. */
+/* Lets the caller stop a script before its limits do; polled whenever the time limit is checked. */
 typedef struct TransformWatch {
     bool (*ends)(void *arg, double now); /* true: as if its time were over */
     void *arg;

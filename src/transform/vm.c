@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * vm.c - one Lua state: its memory, its clock, and the way in. Three watchers stop a script: the
- * count hook (its own instructions), vm_charge (steps of our C functions) and the allocator (what
- * fills memory without doing much else). A stop is remembered in the VM, so whoever catches the
- * error raises it again. */
+ * vm.c - one Lua state: its memory, its clock, and the way in. Three checks stop a script: the
+ * count hook (its own instructions), vm_charge (steps of our C functions) and the allocator
+ * (what fills memory without doing much else). A stop is remembered in the VM, so that code
+ * which catches the error raises it again. */
 #include "vm.h"
 
 #include "base/heap.h"
@@ -10,7 +10,7 @@
 #include "base/thread.h"
 
 enum {
-    HOOK_COARSE = 256,           /* instructions between two looks at the clock */
+    HOOK_COARSE = 256,           /* instructions between two checks of the clock */
     HOOK_FINE = 16,              /* the same once a single one may take milliseconds */
     LARGE = 4 << 20,             /* bytes in use from which that is so */
     CHURN = 8 << 20,             /* bytes allocated between two looks */
@@ -133,8 +133,9 @@ static void add_level(lua_State *L, luaL_Buffer *b, const lua_Debug *ar)
     luaL_addvalue(b);
 }
 
-/* Message handler: the message and, on the same line, who called whom. It is C, so hooks need not
- * run in it. Error objects that are no strings are named, not asked. */
+/* Message handler: the message and, on the same line, who called whom. It is C code, so no hook
+ * is needed in it. An error object that is not a string is described by its type; its __tostring
+ * is not called. */
 static int vm_describe_error(lua_State *L)
 {
     luaL_Buffer b;

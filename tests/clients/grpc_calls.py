@@ -192,7 +192,7 @@ def camel(task):
 
 
 class Task:
-    """The original's service of a task, by its stub."""
+    """The Rust encoderfile's service of a task, by its stub."""
 
     def __init__(self, task, channel):
         package = f"encoderfile.{task}.{task}"
@@ -231,7 +231,7 @@ def same(message, tree, path=""):
     return ""
 
 
-# ---- the original's cases ----
+# ---- the Rust encoderfile's cases ----
 def check_task(server, task, address, folder):
     with grpc.insecure_channel(address) as channel:
         names, files = files_of(channel, "v1alpha")

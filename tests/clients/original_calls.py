@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# original_calls.py - the black-box tests of the original encoderfile (Rust), replayed through its own names: a package is
+# original_calls.py - the black-box tests of the Rust encoderfile, replayed through its own names: a package is
 # built from its fixtures, served, and asked by curl's, gRPC's and MCP's clients. docs/original.md says which case is where.
-# EF_ORIGINAL=FOLDER, with the original's `encoderfile` and `encoderfile-runtime` in it, runs the same cases against that
+# EF_ORIGINAL=FOLDER, with the Rust encoderfile's `encoderfile` and `encoderfile-runtime` in it, runs the same cases against that
 # program too, compares both programs' answers, and reads each one's packages with the other.
 import importlib
 import json
@@ -54,7 +54,7 @@ def free_port():
 
 
 def local():
-    """[::1] as the original's test has it, where this machine has it."""
+    """[::1] as the Rust encoderfile's test has it, where this machine has it."""
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
         return "[::1]"
@@ -63,7 +63,7 @@ def local():
 
 
 class Program:
-    """Ours, or the original's: the same command lines."""
+    """Ours, or the Rust encoderfile's: the same command lines."""
 
     def __init__(self, name, tool, base=None):
         self.name, self.tool, self.base = name, tool, base
@@ -134,7 +134,7 @@ def wait_for(url):
     return False
 
 
-# ---- gRPC's stubs, from docs/proto: the original's names and numbers ----
+# ---- gRPC's stubs, from docs/proto: the Rust encoderfile's names and numbers ----
 def make_stubs(folder):
     files = [str(p.relative_to("docs/proto")) for p in pathlib.Path("docs/proto/encoderfile").rglob("*.proto")]
     assert protoc.main(["protoc", "-Idocs/proto", f"--python_out={folder}", f"--grpc_python_out={folder}", *files]) == 0
@@ -169,7 +169,7 @@ async def talk(url):
 
 
 def check_mcp(program, task, url):
-    """Case 4. The original has one tool; ours has a second, named after the task."""
+    """Case 4. The Rust encoderfile has one tool; ours has a second, named after the task."""
     names, result = anyio.run(talk, url)
     wanted = ["run_encoder"] if program.base else sorted(["run_encoder", task])
     return names == wanted and len(result.structured_content["results"]) == len(TEXTS), ", ".join(names)
@@ -244,19 +244,19 @@ def compare(ours, theirs, mine, other):
         worst = max(abs(x - y) for x, y in pairs)
         same = len(pairs) > 0 and (scores or a[1] == b[1])
         reference.check("both", f"{task}: /predict", same and worst < 1e-4, f"differ by {worst:.1e} at most")
-        reference.check("both", f"{task}: the original's inspect of our package",
+        reference.check("both", f"{task}: the Rust encoderfile's inspect of our package",
                         theirs.inspect(mine[0][task]) == theirs.inspect(other[0][task]))
         http = free_port()
         with Serving(ours.tool, "serve", "--model", other[0][task], "--http-port", str(http), "--disable-grpc"):
             wait_for(f"http://127.0.0.1:{http}/health")
             again = ask(f"http://127.0.0.1:{http}/predict", {"inputs": TEXTS})[1]
-        reference.check("both", f"{task}: the original's package, served by us", again == mine[1][task])
+        reference.check("both", f"{task}: the Rust encoderfile's package, served by us", again == mine[1][task])
 
 
 def main():
     if not FIXTURES.is_dir():
         reference.counts["skipped"] += 1
-        print(f"  skipped: {FIXTURES}: the original's fixtures are not there")
+        print(f"  skipped: {FIXTURES}: the Rust encoderfile's fixtures are not there")
         reference.finish()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -266,7 +266,7 @@ def main():
         ours = Program("encoderfile", os.environ["EF_PROGRAM"])
         mine = play(ours, folder / "ours")
         if original := os.environ.get("EF_ORIGINAL"):
-            theirs = Program("the original", os.path.join(original, "encoderfile"), os.path.join(original, "encoderfile-runtime"))
+            theirs = Program("the Rust encoderfile", os.path.join(original, "encoderfile"), os.path.join(original, "encoderfile-runtime"))
             compare(ours, theirs, mine, play(theirs, folder / "theirs"))
     reference.finish()
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tasks.sh - what the original's own tests ask of a server, for each task and for a package with a transform that uses
+# tasks.sh - what the Rust encoderfile's own tests ask of a server, for each task and for a package with a transform that uses
 # every library it may. usage: tests/http/tasks.sh [PROGRAM]; needs curl and ../shared/fixtures. Last line: "N passed,
 # N failed, N skipped".
 . "$(dirname -- "$0")/lib.sh" || exit 1

@@ -3,8 +3,8 @@
  * of softmax are rounded to bf16 (or come so), sums and softmax itself are f32. For 16 queries at a time
  *     scores[query][key]  = queries  x  keys (panels of 16 keys, made once)
  *     result[query][d]    = exp(scores)  x  values (panels of 16 columns, made once).
- * Keys are counted from a multiple of 32 on, so that a sum is cut in the same places whatever
- * queries were asked for: what a query does not see adds 0. */
+ * Keys are counted from a multiple of 32 on, so that a sum is split at the same keys for every
+ * block of queries; keys outside a query's window add 0. */
 #include "kernels/tables.h"
 #include "kernels/avx512/vec.h"
 #include "kernels/body/act.h"
@@ -15,8 +15,8 @@
 
 enum {
     DEEP = 2 * SIDE,            /* values of one step */
-    AT_ONCE = 2 * SIDE,         /* queries: one half is multiplied while the other is softened */
-    LEAST = 64                  /* tokens of a row; below, rounding and packing cost what tiles save */
+    AT_ONCE = 2 * SIDE,         /* queries: half are multiplied during the softmax of the others */
+    LEAST = 64                  /* tokens of a row; with fewer, packing costs what tiles save */
 };
 
 typedef struct AmxHead {        /* one head of one row of the batch */
@@ -29,7 +29,7 @@ typedef struct AmxHead {        /* one head of one row of the batch */
     int64_t n, base, keys;      /* of the row; packed: from base on, a multiple of DEEP */
     int64_t depth, wide;        /* steps and panels of D */
     int64_t row;                /* floats from row to row of scores */
-    TileRows queries;           /* 32 of them; made where they do not lie so */
+    TileRows queries;           /* 32 of them; copied unless they already are bf16 rows */
     uint16_t *key_panels;       /* [keys / 16][depth][tile] */
     uint16_t *value_panels;     /* [wide][keys / 32][tile] */
     float *scores;              /* [32][row]; the result at last */
@@ -168,8 +168,9 @@ INLINE vf sum_of_each(vf v[SIDE])
     return v[0];
 }
 
-/* 16 rows of n scores to weights e^(scale * (score - largest)); one over their sums. Rows that are not
- * there cost their arithmetic: all 16 are taken together so that none is added up across its lanes. */
+/* 16 rows of n scores to weights e^(scale * (score - largest)); one over their sums. Missing
+ * rows are computed too: all 16 are taken together, so that no sum goes across the lanes of a
+ * vector. */
 static vf amx_soften(const AmxHead *h, int64_t n, float scale, float *scores, uint16_t *weights)
 {
     const int64_t row_w = row_bf16(h->n), whole = n & -PANEL, rest = n - whole;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm.h - the GEMM in tiles. The including file says what a product is, tile_dot(sum, x, w), and
+ * gemm.h - the GEMM in tiles. The including file defines the product, tile_dot(sum, x, w), and
  * whether sums are FLOATS.
  *
- * The tile unit takes 65 cycles for the four products of a step, and four tile loads take as long
- * from the first cache, 94 from the second. So one side must stay in the first: the rows of X of a
- * block, while the panels stream past with the hint (stream_load) that they need not stay. A K for
- * which the rows are too long is cut, and the sums of a strip wait in memory. A model's weights come
- * from the third cache: while one group of panels passes all rows, the next is asked for, at the end
- * the first of the next product. */
+ * The tile unit takes 65 cycles for the four products of a step, and four tile loads take as
+ * long from the first cache, 94 from the second. So one side must stay in the first cache: the
+ * rows of X of a block, while the panels are loaded with a streaming hint (stream_load). If K is
+ * too long for that, it is split, and the partial sums of a strip are kept in memory. A model's
+ * weights come from the third cache: while one group of panels is multiplied with all rows, the
+ * next group is prefetched, at the end the first of the next product. */
 #include "kernels/body/finish.h"
 #include "kernels/body/tile.h"
 #include "tiles.h"
@@ -27,7 +27,7 @@ typedef struct TileBlock {      /* of sums, and what is multiplied into them */
     int64_t steps;              /* whole ones: 64 bytes of a row each */
     int64_t rest;               /* bytes of a panel after them, or 0 */
     bool first, last;           /* part of K */
-    const char *ahead;          /* asked for meanwhile, so many lines in each step */
+    const char *ahead;          /* prefetched meanwhile, this many lines per step */
     int64_t lines;
 } TileBlock;
 
@@ -39,7 +39,7 @@ INLINE vf pair_value(const Linear *l, const Columns *c, const char *sum, int64_t
 }
 INLINE void pair_rows(const Linear *of, const Tile *t, bool low, bool residual, Act act)
 {
-    Linear own = *of, *l = &own; /* a copy that no store can change: it stays in registers */
+    Linear own = *of, *l = &own; /* a local copy, which no store can alias: it stays in registers */
     l->w_zero = NULL;
     const int64_t n = t->n, last = t->m + t->rows, row = row_bf16(l->N);
     const Columns c0 = columns_at(l, n), c1 = columns_at(l, n + PANEL);
@@ -85,8 +85,8 @@ static PairFn *pair_for(const Linear *l)
     return plain[l->act];
 }
 
-/* The block before this one, finished row by row between the steps of this one: the tile unit works
- * on while the vector unit scales or takes a gelu. */
+/* The block before this one, finished row by row between the steps of this one: the tile unit
+ * computes while the vector unit scales or applies gelu. */
 typedef struct Late {
     const Linear *l;
     PairFn *pair;               /* for two whole panels, or NULL */
@@ -180,8 +180,8 @@ typedef struct PanelWalk {
     TileRows x;
     int64_t panel;              /* bytes */
     int64_t parts;              /* of K */
-    const char *ahead, *end;    /* of the next group: what nobody asked for yet */
-    int64_t lines;              /* of it a step, so that all steps of a group ask for all; or 0 */
+    const char *ahead, *end;    /* of the next group: not yet prefetched */
+    int64_t lines;              /* of it per step: a group prefetches all of it; or 0 */
     int most;                   /* panels of a strip */
     Late late;
     _Alignas(64) char sums[CUT_STRIPS + 1][4 * TILE_BYTES]; /* an odd end is a strip more */
@@ -207,7 +207,7 @@ static void walk_panels(PanelWalk *w, const Linear *l, int64_t m, int rows, int6
     }
 }
 
-/* groups: steps of four bytes that a row has. Up to 15 rows past m1 are read. */
+/* groups: how many steps of four bytes a row has. Up to 15 rows past m1 are read. */
 static void tiles_gemm(const Linear *l, TileRows x, int64_t groups, int64_t m0, int64_t m1,
                        int64_t p0, int64_t p1)
 {

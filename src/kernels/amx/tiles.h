@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tiles.h - blocks of 32 rows x 32 columns (tall) or 16 x 64 (flat) in four tiles of sums. A tile is
- * 16 rows of 64 bytes: 16 rows of X as they lie, or 16 steps of a panel as they lie. The including
- * file says what a product is: tile_dot(sum, x, w). */
+ * tiles.h - blocks of 32 rows x 32 columns (tall) or 16 x 64 (flat) in four tiles of sums. A
+ * tile is 16 rows of 64 bytes: 16 rows of X or 16 steps of a panel, both loaded without
+ * reordering. The including file defines the product: tile_dot(sum, x, w). */
 #ifndef KERNELS_AMX_TILES_H
 #define KERNELS_AMX_TILES_H
 #include <immintrin.h>
@@ -34,9 +34,8 @@ INLINE void sums_load(bool tall, int panels, const char *p, int64_t row)
 }
 
 /* ---- steps ---- */
-/* Loads before products: beside a busy neighbour on the same core every change from the one to the
- * other costs, and without one the order does not matter.
- * Tiles 4 and 5 are X, 6 and 7 W. */
+/* Loads before products: if another thread is busy on the same core, alternating between the two
+ * is slower; otherwise the order does not matter. Tiles 4 and 5 are X, 6 and 7 W. */
 INLINE void tall_step(int panels, TileRows x, const uint8_t *w0, const uint8_t *w1)
 {
     _tile_loadd(4, x.p, x.row);

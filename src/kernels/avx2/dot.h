@@ -13,7 +13,7 @@ enum { PAIRS_ROWS = 3 };
  * saturates. */
 INLINE vi vi_pairs(vi x, vi w) { return (vi)BOTH(_mm256_maddubs_epi16, x, w); }
 
-/* Bound to their place: the compiler would add up in a tree, and has no registers for it. */
+/* Fixed in this order: the compiler would add in a tree, for which there are too few registers. */
 INLINE __m256i add16(__m256i a, __m256i b)
 {
     __m256i sum = _mm256_add_epi16(a, b);

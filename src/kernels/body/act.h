@@ -26,7 +26,7 @@ INLINE Power power_of(vf x)
     return (Power){ vf_fma(vf_mul(rest, rest), p, rest), vf_pow2(sum) };
 }
 
-/* Below -87.7 exactly 0 (also for -inf), above 88.4 infinity: nobody here asks for more. */
+/* Below -87.7 exactly 0 (also for -inf), above 88.4 infinity: no caller needs more. */
 INLINE vf vf_exp(vf x)
 {
     x = vf_min(vf_set(88.7f), vf_max(vf_set(-88.0f), x));

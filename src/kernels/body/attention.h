@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * attention.h - attention with one query a lane: 16 queries are transposed into a panel, up to
- * ATTEND_PANELS of them are taken at once (where the registers of a tile hold so many), and then
+ * ATTEND_PANELS of them are taken at once (as many as the registers of a tile hold), and then
  *     scores[key][query]  = keys (as they lie)       x  panel of queries
  *     result[d][query]    = values (as they lie)     x  panel of exp(scores)
- * are two GEMMs whose broadcast side needs no copy and no padding for any D, and softmax runs down
- * the lanes, key after key. A lane knows nothing of the other lanes: the result of a query is the
- * same in every batch and for every split of the queries. */
+ * are two GEMMs whose broadcast side needs no copy and no padding for any D, and softmax runs
+ * down the lanes, key after key. Lanes are independent: the result of a query is the same in
+ * every batch and for every split of the queries. */
 #include "act.h"
 #include "ends.h"
 #include "tile.h"
 
-enum { GATHER_FROM = 4 * PANEL }; /* queries of one call from which copying keys and values pays */
+enum { GATHER_FROM = 4 * PANEL }; /* queries per call from which on copying keys and values pays */
 
-enum { MOST_SCORES = 64 << 10 }; /* floats of a block: beyond, fewer panels stay nearer */
+enum { MOST_SCORES = 64 << 10 }; /* floats of a block; with more it takes fewer panels */
 
-enum { MOST_NEAR = 64 << 10 }; /* floats of all queries, keys and values: the next head is near */
+enum { MOST_NEAR = 64 << 10 }; /* floats of q, k and v: with fewer, the next head is in cache */
 
 typedef struct QueryBlock {     /* up to 16 queries a panel, of one row and head */
     const Attention *a;
@@ -40,7 +40,7 @@ INLINE void load_columns(const float *p, int64_t ld, int rows, int width, vf v[P
     vf_transpose(v);
 }
 
-/* Lines of rows of the next head: they come from afar, and while this head is multiplied. */
+/* Prefetches rows of the next head, which are not in cache, while this head is multiplied. */
 INLINE void ask_rows(const float *p, int64_t ld, int D, int64_t from, int64_t to)
 {
     for (int64_t j = from; j < to; j++)
@@ -64,8 +64,8 @@ static void load_queries(const QueryBlock *b)
         }
 }
 
-/* t->sum[panels][n][16] = n rows of x times panels of w; meanwhile keys or values of the
- * next head are asked for. */
+/* t->sum[panels][n][16] = n rows of x times panels of w; meanwhile keys or values of the next
+ * head are prefetched. */
 static void attention_multiply(const QueryBlock *b, TileProduct *t, int64_t n, const float *next,
                                int64_t ld)
 {
@@ -114,7 +114,7 @@ INLINE void load_mask(const QueryBlock *b, int p, int64_t j, int n, vf mask[PANE
     for (int c = 0; c < n; c++) mask[c] = vf_set(b->mask[j + c]); /* one for all queries */
 }
 
-/* The largest score of each lane, scaled; *scale: what the scores still have to be taken by. */
+/* The largest score of each lane, scaled; *scale: the factor still to be applied to the scores. */
 static vf largest_of(const QueryBlock *b, int p, float *scores, float *scale)
 {
     vf largest = vf_set(-INFINITY), mask[PANEL];
@@ -184,8 +184,8 @@ static void attention_block(const QueryBlock *b)
     for (int p = 0; p < b->panels; p++) attention_store(b, p, scale[p]);
 }
 
-/* The keys and values of one head are strewn over as many pages as there are tokens: where many
- * blocks of queries will read them they are gathered first. */
+/* The keys and values of one head lie one row apart, on as many pages as there are tokens: if
+ * many blocks of queries read them, they are copied together first. */
 static const float *attention_gather_keys(const float *from, int64_t ld, int D, PanelRange keys,
                                           float *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dot.h - the GEMMs of low precision: panel outer, rows inner, as gemm_f32.h. A step takes four
- * bytes of each row (four int8 or two bf16) and of 16 columns. The including file says what a sum
- * is (acc, acc_zero, acc_dot) and how large a tile (DOT_ROWS, DOT_PANELS, DOTS, dot_panels). */
+ * bytes of each row (four int8 or two bf16) and of 16 columns. The including file defines the
+ * sum (acc, acc_zero, acc_dot) and the size of a tile (DOT_ROWS, DOT_PANELS, DOTS, dot_panels). */
 #include "finish.h"
 #include "tile.h"
 
@@ -40,7 +40,7 @@ INLINE void dot_body(int rows, int panels, const uint8_t *x, int64_t row, const 
         for (int p = 0; p < panels; p++) out[r * panels + p] = sum[r][p];
 }
 
-/* The Ahead by address: copied for the call, its fields would be waited for. */
+/* Ahead is passed by address: a copy for the call would stall on store forwarding. */
 typedef void DotFn(const uint8_t *x, int64_t row, const uint8_t *w, int64_t groups,
                    const Ahead *ahead, acc *out);
 #define X(rows, panels)                                                             \

@@ -7,8 +7,8 @@
 /* for each 16 floats of n: i is where they start, w how many of them are there */
 #define EACH(i, w, n) for (int64_t i = 0, w; w = MIN(PANEL, (n) - i), i < (n); i += PANEL)
 
-/* The same with the body as an argument: w is a constant for all but the last, so that only those
- * ask. */
+/* The same with the body as an argument: w is a constant for all but the last, so that only the
+ * last checks it. */
 #define SWEEP(i, w, n, ...)                               \
     do {                                                 \
         int64_t i = 0;                                   \

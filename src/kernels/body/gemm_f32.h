@@ -8,19 +8,20 @@ enum { LOW_Y = 0 };
 #include "finish.h"
 #include "tile.h"
 
-/* Few row tiles wait for memory more than they multiply. They take K in chunks that stay in the first
- * cache while all of them pass, with the sums kept beside: then as many lines are asked for in every
- * step, the next chunk's for the first cache, and what is FAR bytes behind it for the second, since
- * the first can wait for too few lines at a time. More tiles hide the memory as they are. */
+/* With few row tiles the product is bound by memory. K is then taken in chunks that stay in the
+ * first cache while all tiles use them, with the partial sums kept in memory: each step
+ * prefetches equally many lines, those of the next chunk into the first cache and those FAR
+ * bytes later into the second, since the first cache can have only few lines outstanding. With
+ * more tiles the latency is hidden anyway. */
 enum { FEW = 3, CHUNK = 192, FAR = 32 << 10 };
 
-/* A weight of so many bytes is not asked for: it was near all the time, or the CPU's own prefetcher
- * brings it soon enough, and asking costs 2 % of a product. */
+/* A weight of at most this many bytes is not prefetched: it is in cache already, or the hardware
+ * prefetcher is quick enough, and prefetching costs 2 % of a product. */
 enum { SMALL = 256 << 10 };
 
-/* Rows of X that the second cache keeps pass under one panel after the other. More of them come
- * from the third cache: then those of a tile pass under NEAR_W bytes of panels while they are in
- * the first. Too many rows even for the third cache are cut into blocks. */
+/* If the rows of X fit the second cache, all of them are multiplied with one panel after the
+ * other. If not, the rows of a tile are multiplied with NEAR_W bytes of panels while they are in
+ * the first cache. Rows that do not even fit the third cache are split into blocks. */
 enum { MOST_X = 4 << 20, NEAR_W = 400 << 10 };
 
 typedef struct StripRows {  /* a block of rows of X, for steps of K from k on */
@@ -29,7 +30,7 @@ typedef struct StripRows {  /* a block of rows of X, for steps of K from k on */
     Tiling tiles;
     bool plain;             /* a tile goes straight to Y */
     bool last;              /* no steps follow these */
-    bool kept;              /* sums of all tiles wait for other steps, side by side */
+    bool kept;              /* the partial sums of all tiles are kept in memory */
     float *sum;
 } StripRows;
 

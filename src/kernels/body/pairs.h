@@ -4,12 +4,12 @@
  * Four steps of k are added in 16 bits and widened once: 10 instructions in place of 12, and 5
  * multiplications in place of 8.
  *
- * The eight products of a lane fit in 16 bits once they lie around 0: x is 0..127, so that
- * (x - 64) * w over the lane is at most 64 * sum |w|, which fits up to a sum of 511. The pairs of
- * x * w themselves may wrap around: 64 * sum w (`middle`) is taken off in the same 16 bits and
- * leaves (x - 64) * w exactly. What is taken off a column in all its blocks is where its 32-bit sum
- * starts. A block of larger weights (w_fits) goes step by step, and so does the end of K. The middles
- * of a panel are found once, where enough rows share the trouble. */
+ * The eight products of a lane fit in 16 bits once they lie around 0: x is 0..127, so that (x -
+ * 64) * w over the lane is at most 64 * sum |w|, which fits up to a sum of 511. The pairs of x *
+ * w themselves may wrap around: 64 * sum w (`middle`) is taken off in the same 16 bits and
+ * leaves (x - 64) * w exactly. What is taken off a column in all its blocks is where its 32-bit
+ * sum starts. A block of larger weights (w_fits) goes step by step, and so does the end of K.
+ * The middles of a panel are computed once, if enough rows share them. */
 #include "finish.h"
 #include "tile.h"
 
@@ -71,7 +71,7 @@ INLINE void pairs_add(int rows, int steps, const vi *middle, Factors *f, vi *sum
     for (int r = 0; r < rows; r++) sum[r] = vi_add(sum[r], vi_widen(pairs[r]));
 }
 
-typedef struct Strip {      /* one tile; by address: copied, its fields would be waited for */
+typedef struct Strip {      /* one tile; by address: a copy would stall on store forwarding */
     Factors f;
     int64_t groups;
     const Middle *middle;

@@ -21,7 +21,7 @@ INLINE double wide_sum(const float *x, int64_t n)
     return total;
 }
 
-/* Of x - mean: four sums in turns, or each addition would wait for the one before. */
+/* Of x - mean: four sums in turn, so that an addition does not wait for the one before. */
 INLINE float squares(const float *x, int64_t n, vf mean)
 {
     enum { TURNS = 4 };

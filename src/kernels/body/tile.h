@@ -6,14 +6,14 @@
 #ifndef KERNELS_BODY_TILE_H
 #define KERNELS_BODY_TILE_H
 
-/* What will be read after this tile: now and then a line of each panel is asked for, so that
- * weights come from memory while others are multiplied. The row tiles of a panel share the work. */
+/* What will be read after this tile: every few steps a line of each panel is prefetched, so that
+ * weights are loaded during compute. The row tiles of a panel share the prefetching. */
 enum { STRIDE = 8 };        /* steps between two such moments */
 typedef struct Ahead {
     const char *p;          /* what comes next, of the first panel */
     int64_t far;            /* bytes from there to what comes later, for the second cache, or 0 */
     int64_t panel;          /* bytes from panel to panel */
-    int64_t at, step;       /* 1/256 of a byte: where to go on, and how far in a stride */
+    int64_t at, step;       /* in 1/256 of a byte: what to prefetch next, and the stride */
 } Ahead;
 INLINE void ahead_ask(Ahead *a, int panels, bool far)
 {
@@ -37,9 +37,9 @@ typedef struct TileProduct {
     const float *w;         /* panels of rows of 16 floats */
     int64_t panel;          /* floats from panel to panel */
     int64_t K;              /* steps */
-    bool more;              /* the sums go on from what they are, not from 0 */
+    bool more;              /* the sums continue from their stored values, not from 0 */
     Ahead ahead;
-    int64_t every;          /* steps between two moments to ask; K, where nothing is asked for */
+    int64_t every;          /* steps between two prefetches; K if nothing is prefetched */
     float *sum;             /* 16 floats of row r, panel p go to sum[r*sum_row + p*sum_panel] */
     int64_t sum_row, sum_panel;
     const float *bias;      /* then added to every row, or NULL */
@@ -47,7 +47,7 @@ typedef struct TileProduct {
     int64_t residual_row;
 } TileProduct;
 
-/* It comes while the tile multiplies: waited for at the end, it would keep the next tile back. */
+/* Prefetched while the tile multiplies: loaded only at the end, it would delay the next tile. */
 INLINE void ask_residual(int rows, int panels, const TileProduct *t)
 {
 #pragma GCC unroll 32
