@@ -41,7 +41,7 @@ static bool find_script(Arena *arena, const BuildConfig *c, ModelSource *s, Err 
     return file_read(arena, c->script_path, MOST, &s->script, err);
 }
 
-/* The script on numbers by chance, unless the YAML says that it need not be tried. */
+/* Runs the script on random numbers, unless the YAML says that it need not be tried. */
 static bool try_script(const BuildConfig *c, const Model *m, Err *err)
 {
     return c->trust_script || !m->transform ||

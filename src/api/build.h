@@ -38,6 +38,6 @@ bool build_open_full(Arena *, const BuildConfig *, Model **, Err *);
 
 /* What stands in a package of this model. Parts live in the arena and in the model. */
 void build_pack(Arena *, const Model *, Package *);
-Value build_model_config(Arena *, const Model *); /* the eight fields that the peer keeps */
+Value build_model_config(Arena *, const Model *); /* the eight fields that the Rust encoderfile keeps */
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * build_pack.c - a loaded model as the members of a package: what the peer's `inspect` reads (8
+ * build_pack.c - a loaded model as the members of a package: what the Rust encoderfile's `inspect` reads (8
  * fields of config.json) and what we start from (optimized graph, panels, tables, facts). The .onnx
  * and the tokenizer.json are left out: the panels are the weights in the order in which they are
  * read, the tables are the vocabulary as it is searched. */
 #include "api/build.h"
 #include "data/json.h"
 
-/* A count as the peer types it, or null. */
+/* A count as the Rust encoderfile types it, or null. */
 static Value count_or_null(const Value *v)
 {
     return v && v->kind == V_INT && v->i >= 0 ? *v : value_null();
@@ -17,7 +17,7 @@ static Value map_or_null(const Value *v)
     return v && v->kind == V_MAP ? *v : value_null();
 }
 
-/* label2id's values are integers, or (some exporters) integers as strings; the peer wants the
+/* label2id's values are integers, or (some exporters) integers as strings; the Rust encoderfile wants the
  * former. */
 static Value label2id(Arena *arena, const Value *v)
 {

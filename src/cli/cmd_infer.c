@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_infer.c - texts in, the JSON of POST /predict out, with the "metadata" that the peer always
+ * cmd_infer.c - texts in, the JSON of POST /predict out, with the "metadata" that the Rust encoderfile always
  * adds; or lines, a table, an array; or, for people, a list of the entities found. Everything is held
  * at once: `map` is the command for long streams. */
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_inspect.c - what is in a model: the peer's two objects first, then sizes, hashes, tokenizer
+ * cmd_inspect.c - what is in a model: the Rust encoderfile's two objects first, then sizes, hashes, tokenizer
  * and graph. --verify hashes every member. */
 #include "api/build.h"
 #include "cli/cli.h"

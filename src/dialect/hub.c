@@ -55,9 +55,9 @@ static Value texts_request(Arena *arena, const Site *site, const Field *rows, co
 static const char *const functions[] = { "none", "softmax", "sigmoid", NULL };
 static const Field classify_parameters[] = {
     { "function_to_apply", 0, F_STR, .nullable = true, .words = functions,
-      .help = "from logits to scores; by the model's problem_type unless said" },
+      .help = "from logits to scores; default: by the model's problem_type" },
     { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
-      .help = "so many of the best labels; all unless said" },
+      .help = "how many of the best labels; default: all" },
     { 0 },
 };
 static const Field classify_rows[] = {
@@ -104,9 +104,9 @@ static const JobKind hub_classify = {
 static const Field zero_parameters[] = {
     { "candidate_labels", 0, F_STR, .repeated = true, .required = true },
     { "hypothesis_template", 0, F_STR, .nullable = true,
-      .help = "with {} where the label goes; \"This example is {}.\" unless said" },
+      .help = "with {} where the label goes; default: \"This example is {}.\"" },
     { "multi_label", 0, F_BOOL, .nullable = true,
-      .help = "each label by itself; false unless said" },
+      .help = "score each label by itself; default: false" },
     { 0 },
 };
 static const Field zero_rows[] = {
@@ -193,8 +193,8 @@ static const JobKind hub_zero = {
 static const char *const groupings[] = { "none", "simple", "first", "average", "max", NULL };
 static const Field tag_parameters[] = {
     { "aggregation_strategy", 0, F_STR, .nullable = true, .words = groupings,
-      .help = "simple unless said" },
-    { "ignore_labels", 0, F_STR, .repeated = true, .nullable = true, .help = "O unless said" },
+      .help = "default: simple" },
+    { "ignore_labels", 0, F_STR, .repeated = true, .nullable = true, .help = "default: O" },
     { "stride", 0, F_U32, .nullable = true, .help = "not looked at: texts are not cut in windows" },
     { 0 },
 };
@@ -262,7 +262,7 @@ static const JobKind hub_tag = {
 
 /* ---- masks ---- */
 static const Field fill_parameters[] = {
-    { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18, .help = "5 unless said" },
+    { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18, .help = "how many words; default: 5" },
     { "targets", 0, F_STR, .repeated = true, .nullable = true, .help = "only these words" },
     { 0 },
 };

@@ -7,9 +7,9 @@ static const char *const formats[] = { "float", "base64", NULL };
 static const Field rows[] = {
     { "input", 0, F_ANY, .required = true, .help = "a text, token ids or a list of these" },
     { "model", 0, F_STR, .nullable = true, .help = "not looked at: there is one" },
-    { "encoding_format", 0, F_STR, .words = formats, .help = "float unless said" },
+    { "encoding_format", 0, F_STR, .words = formats, .help = "default: float" },
     { "dimensions", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 20,
-      .help = "so many numbers of a vector, from its front; all unless said" },
+      .help = "keep the first N components of a vector; default: all" },
     { "user", 0, F_STR, .nullable = true, .help = "not looked at" },
     { 0 },
 };

@@ -11,9 +11,9 @@ enum { MOST_IDS = 1 << 20 };     /* token ids of a body */
 extern const char *const kind_directions[];
 #define KIND_TRUNCATION                                                                           \
     { "truncate", 0, F_BOOL, .nullable = true,                                                    \
-      .help = "false: a text that does not fit the model is an error; true unless said" },        \
+      .help = "false: a text that does not fit the model is an error; default: true" },        \
     { "truncation_direction", 0, F_STR, .words = kind_directions,                                 \
-      .help = "which end of a long text is cut off; right unless said" }
+      .help = "which end of a long text is cut off; default: right" }
 #define KIND_PROMPT                                                                               \
     { "prompt_name", 0, F_STR, .nullable = true,                                                  \
       .help = "of the model's prompts, the one to put before every text" }

@@ -98,7 +98,7 @@ static bool says_tei(const Session *s, const Value *request)
     return session_options(s)->tei || has_any(request, theirs);
 }
 
-/* A text by itself and a list of lists are nothing that the original takes; a flat list is its
+/* A text by itself and a list of lists are nothing that the Rust encoderfile takes; a flat list is its
  * batch, unless a key says otherwise. */
 static bool is_tei(const Session *s, const Value *request)
 {

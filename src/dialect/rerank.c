@@ -9,8 +9,8 @@ static const Field text_rows[] = {
     { "query", 0, F_STR, .required = true },
     { "texts", 0, F_STR, .repeated = true, .required = true },
     KIND_TRUNCATION,
-    { "raw_scores", 0, F_BOOL, .help = "logits instead of probabilities; false unless said" },
-    { "return_text", 0, F_BOOL, .help = "false unless said" },
+    { "raw_scores", 0, F_BOOL, .help = "logits instead of probabilities; default: false" },
+    { "return_text", 0, F_BOOL, .help = "default: false" },
     { 0 },
 };
 static const Field document_rows[] = {
@@ -18,10 +18,10 @@ static const Field document_rows[] = {
     { "documents", 0, F_ANY, .required = true, .help = "a list of texts or of {text}" },
     { "model", 0, F_STR, .nullable = true, .help = "not looked at: there is one" },
     { "top_n", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 24,
-      .help = "so many of the best; all unless said" },
-    { "return_documents", 0, F_BOOL, .nullable = true, .help = "false unless said" },
+      .help = "how many of the best; default: all" },
+    { "return_documents", 0, F_BOOL, .nullable = true, .help = "default: false" },
     { "max_tokens_per_doc", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 24,
-      .help = "longer documents are cut; to what the model takes unless said" },
+      .help = "longer documents are cut; default: what the model takes" },
     { 0 },
 };
 

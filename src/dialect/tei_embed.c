@@ -17,9 +17,9 @@ static const Field embed_rows[] = {
     { "inputs", 0, F_ANY, .required = true, .help = "a text, token ids or a list of these" },
     KIND_TRUNCATION,
     KIND_PROMPT,
-    { "normalize", 0, F_BOOL, .help = "vectors to length 1; true unless said" },
+    { "normalize", 0, F_BOOL, .help = "scale vectors to length 1; default: true" },
     { "dimensions", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 20,
-      .help = "so many numbers of a vector, from its front; all unless said" },
+      .help = "keep the first N components of a vector; default: all" },
     { 0 },
 };
 

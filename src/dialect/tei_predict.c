@@ -8,7 +8,7 @@
 static const Field rows[] = {
     { "inputs", 0, F_ANY, .required = true, .help = "a text, a pair or a list of these in lists" },
     KIND_TRUNCATION,
-    { "raw_scores", 0, F_BOOL, .help = "logits instead of probabilities; false unless said" },
+    { "raw_scores", 0, F_BOOL, .help = "logits instead of probabilities; default: false" },
     { 0 },
 };
 

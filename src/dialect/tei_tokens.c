@@ -11,10 +11,10 @@ enum { TREE_KEPT = 64 << 10 };
 static const char *const offset_words[] = { "bytes", "chars", NULL };
 static const Field tokenize_rows[] = {
     { "inputs", 0, F_ANY, .required = true, .help = "a text or a list of texts" },
-    { "add_special_tokens", 0, F_BOOL, .help = "true unless said" },
+    { "add_special_tokens", 0, F_BOOL, .help = "default: true" },
     KIND_PROMPT,
     { "offsets", 0, F_STR, .words = offset_words,
-      .help = "what start and stop count; bytes unless said" },
+      .help = "what start and stop count; default: bytes" },
     { 0 },
 };
 
@@ -140,7 +140,7 @@ const JobKind kind_tei_tokenize = {
 /* ---- /decode ---- */
 static const Field decode_rows[] = {
     { "ids", 0, F_ANY, .required = true, .help = "a list of token ids or a list of such lists" },
-    { "skip_special_tokens", 0, F_BOOL, .help = "true unless said" },
+    { "skip_special_tokens", 0, F_BOOL, .help = "default: true" },
     { 0 },
 };
 

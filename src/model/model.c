@@ -285,7 +285,7 @@ static bool need_member(const Package *p, MemberKind kind, Str *bytes, Err *err)
     return bytes->p || fail(err, EF_BAD_MODEL, "Missing required artifact: %s", member_name(kind));
 }
 
-/* config.json as it was, or, from the peer, the few fields it keeps. */
+/* config.json as it was, or, from the Rust encoderfile, the few fields it keeps. */
 static bool packed_config(Model *m, Err *err)
 {
     Str text = m->package.member[MEMBER_FULL_CONFIG].bytes;

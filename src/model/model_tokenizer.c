@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * model_tokenizer.c - the tokenizer of a model and how texts are cut: from files, where a build has
  * it compiled at once (and runs on that, so what is tried is what is packed), or from a package:
- * its tables where they lie, or, in one of the peer's, the tokenizer.json inside. */
+ * its tables where they lie, or, in one of the Rust encoderfile's, the tokenizer.json inside. */
 #include "data/json.h"
 #include "model/model.h"
 #include "text/settings.h"
@@ -109,7 +109,7 @@ static bool map_tables(Model *m, Str tables, Err *err)
     return tokenizer_map(&m->arena, tables, &m->tokenizer, err);
 }
 
-/* The member holds tokenizer.json inside another object, beside the peer's padding and truncation.
+/* The member holds tokenizer.json inside another object, beside the Rust encoderfile's padding and truncation.
  * */
 static bool read_peers(Model *m, Str text, Arena *tree, Err *err)
 {

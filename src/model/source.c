@@ -63,7 +63,7 @@ void source_folder(Arena *arena, const char *folder, ModelSource *s)
     s->tokenizer.sentence = modules_settings(arena, encoder);
 }
 
-/* Both wordings: ours and the peer's. */
+/* Both wordings: ours and the Rust encoderfile's. */
 static bool need(const char *path, const char *name, const char *what, const char *remedy, Err *err)
 {
     if (path && file_is(path)) return true;

@@ -90,7 +90,7 @@ typedef struct LimitSource {
 } LimitSource;
 bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);
 bool limit_from_package(const Value *config, EncodeOptions *,
-                        Err *); /* the peer's {padding, truncation} */
+                        Err *); /* the Rust encoderfile's {padding, truncation} */
 Value limit_to_package(Arena *, const EncodeOptions *);               /* the `truncation` of it */
 
 #endif

@@ -2,14 +2,14 @@
  * source_limit.c - how many tokens a text may have and which are cut off. The first that speaks
  * wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest
  * of model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
- * then 512 as the peer has it; and never more than the model has positions. */
+ * then 512 as the Rust encoderfile has it; and never more than the model has positions. */
 #include "base/log.h"
 #include "model/source.h"
 
 enum { LIMIT_OTHERWISE = 512, LIMIT_MOST = 1 << 30 };
 
 typedef struct Word {
-    const char *here, *peer; /* YAML and tokenizer_config.json; the peer's package */
+    const char *here, *peer; /* YAML and tokenizer_config.json; the Rust encoderfile's package */
     int value;
 } Word;
 static const Word strategies[] = {

@@ -388,7 +388,7 @@ static bool flush(Conn *c)
     return moved;
 }
 
-/* All that came has been answered. true: so will be what is missing. */
+/* Returns true if every byte received so far was handled and the connection stays open. */
 static bool open_ended(Conn *c)
 {
     Err err = { 0 };

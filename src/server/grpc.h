@@ -3,7 +3,7 @@
  * says about them. grpc_call.c carries it over HTTP/2.
  *
  *   grpc.c             frames, timeouts, the text of a status
- *   grpc_services.c    who is there: the original's service of the model's task, TEI's, health
+ *   grpc_services.c    who is there: the Rust encoderfile's service of the model's task, TEI's, health
  *   grpc_tei.c         TEI's messages
  *   grpc_describe.c    the same rows as file descriptors; grpc_reflect.c: who hands them out
  *

@@ -11,7 +11,7 @@
 /* ---- metadata: what model is this ---- */
 static const Field nothing[] = { { 0 } };
 
-/* ModelType, by number: the tasks of this program, and what only the original has. */
+/* ModelType, by number: the tasks of this program, and what only the Rust encoderfile has. */
 typedef struct TypeWord {
     const char *word, *name;
     int number;

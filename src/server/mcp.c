@@ -32,7 +32,7 @@ McpEra mcp_era(Str version)
 /* ---- the tools: two names for one thing ---- */
 struct McpTool {
     const char *name;            /* NULL: the task's */
-    bool errors_are_results;     /* else they are JSON-RPC errors, as the peer's */
+    bool errors_are_results;     /* else they are JSON-RPC errors, as the Rust encoderfile's */
 };
 static const struct McpTool tools[] = { { "run_encoder", false }, { NULL, true } };
 
@@ -191,7 +191,7 @@ static void list_tools(Reader *r)
     reply(r, v);
 }
 
-/* Arguments of the wrong shape are told apart from texts that cannot be used: the peer has a code
+/* Arguments of the wrong shape are told apart from texts that cannot be used: the Rust encoderfile has a code
  * for each. */
 static bool check_arguments(Reader *r, const Value *arguments, Err *err)
 {

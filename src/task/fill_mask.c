@@ -11,7 +11,7 @@ static const Field request[] = {
     PART_METADATA(3),
     PART_TRUNCATE,
     { "top_k", 0, F_U32, .least = 1, .most = 1 << 18,
-      .help = "so many of the best words for each mask; 5 unless said" },
+      .help = "how many words for each mask; default: 5" },
     { 0 },
 };
 

@@ -18,21 +18,21 @@ extern const Field part_entity[];                 /* what tokens make together *
     { "metadata", number, F_STR_MAP, .nullable = true, .help = "echoed in the reply" }
 #define PART_OFFSETS                                                                              \
     { "offsets", 0, F_STR, .words = part_offset_words,                                            \
-      .help = "what start and end of a token count in its text; bytes unless said" }
+      .help = "what start and end of a token count in its text; default: bytes" }
 #define PART_TRUNCATE                                                                             \
     { "truncate", 0, F_BOOL, .nullable = true,                                                    \
-      .help = "false: a text that does not fit the model is an error; true unless said" }
+      .help = "false: a text that does not fit the model is an error; default: true" }
 #define PART_RETURN_TOKENS                                                                        \
     { "return_tokens", 0, F_BOOL, .help = "the reply also lists each text's tokens" }
 #define PART_VECTORS                                                                              \
-    { "normalize", 0, F_BOOL, .help = "vectors to length 1; the model's own way unless said" },                \
+    { "normalize", 0, F_BOOL, .help = "scale vectors to length 1; default: as the model says" },                \
     { "dimensions", 0, F_U32, .least = 1, .most = 1 << 20,                                        \
-      .help = "so many numbers of a vector, from its front; all unless said" },                   \
+      .help = "keep the first N components of a vector; default: all" },                   \
     { "encoding", 0, F_STR, .words = part_encoding_words,                                         \
       .help = "how vectors are written: numbers, or little-endian float32 in base64" }
 #define PART_PROMPT /* of the tasks that pool */                                                   \
     { "prompt_name", 0, F_STR, .nullable = true,                                                  \
-      .help = "of the model's prompts, the one to put before every text; its default unless said" }
+      .help = "which of the model's prompts to put before every text; default: the model's" }
 #define PART_TOKENS                                                                               \
     { "tokens", 0, F_MSG, .repeated = true, .msg = part_token_info, .msg_name = "TokenInfo",      \
       .help = "of the text, without special ones; only if asked for" }

@@ -6,7 +6,7 @@
 
 #define WANTED_ALL "a string, or a list of strings and [first, second] pairs"
 #define WANTED_ONE "a string or a pair of strings"
-#define EMPTY "Cannot tokenize empty string" /* the peer's words */
+#define EMPTY "Cannot tokenize empty string" /* the Rust encoderfile's words */
 
 static bool check_limit(size_t n, size_t limit, Err *err)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sentence_embedding.c - one vector for a text: its tokens' last hidden states through the model's
  * head (head.h), whose pooling and normalizing a request may replace. Special tokens count: they are
- * attended to. Where nothing tells the head it is the mean, not normalized, as the peer's. A graph
+ * attended to. Where nothing tells the head it is the mean, not normalized, as the Rust encoderfile's. A graph
  * that pools by itself is taken at its word. */
 #include "parts.h"
 
 static const Field request[] = {
     PART_INPUTS, PART_METADATA(3), PART_TRUNCATE, PART_VECTORS,
     { "pooling", 0, F_STR, .words = head_pooling_words,
-      .help = "of the tokens' vectors: the model's own way (unless said), their mean or maximum, "
+      .help = "how tokens' vectors become one: as the model says (default), their mean or maximum, "
               "the first or the last; dense layers that follow stay" },
     PART_PROMPT, PART_OFFSETS, PART_RETURN_TOKENS, { 0 },
 };

@@ -106,7 +106,7 @@ typedef struct Task {
     const char *name;            /* "token_classification" */
     const char *many;            /* what it makes, for messages: "token classifications" */
     TaskName names[TASK_NAMES];  /* its own, with "-", is among them */
-    int number;                  /* of the peer's ModelType */
+    int number;                  /* of the Rust encoderfile's ModelType */
     TaskCan can;                 /* one or more */
     TaskCan can_of_one;          /* and what a model with one label can */
     const Preparer *preparer;    /* items to rows */

@@ -32,7 +32,7 @@ typedef struct TileBlock {      /* of sums, and what is multiplied into them */
 } TileBlock;
 
 /* ---- the finish of two whole panels, which is nearly all of them: no question inside the loop ---- */
-INLINE vf pair_value(const Linear *l, const Columns *c, const char *sum, int64_t m, vf bias, Act act)
+INLINE vf pair_value(const Linear *l, const ScaleColumns *c, const char *sum, int64_t m, vf bias, Act act)
 {
     vf v = sum_of(l, c, sum, m);
     return act_of(act, FLOATS ? v : vf_add(v, bias)); /* sums of floats began with it */
@@ -42,7 +42,7 @@ INLINE void pair_rows(const Linear *of, const Tile *t, bool low, bool residual, 
     Linear own = *of, *l = &own; /* a local copy, which no store can alias: it stays in registers */
     l->w_zero = NULL;
     const int64_t n = t->n, last = t->m + t->rows, row = row_bf16(l->N);
-    const Columns c0 = columns_at(l, n), c1 = columns_at(l, n + PANEL);
+    const ScaleColumns c0 = columns_at(l, n), c1 = columns_at(l, n + PANEL);
     const vf bias0 = FLOATS ? vf_set(0) : vf_load(l->bias + n);
     const vf bias1 = FLOATS ? vf_set(0) : vf_load(l->bias + n + PANEL);
     const char *sum = t->sum;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * finish.h - what follows the sums of a tile, while it is still in the first cache: scales of int8
- * (Columns, sum_of, act_of and LOW_Y, by the file that includes this one), bias, activation, residual,
+ * (ScaleColumns, sum_of, act_of and LOW_Y, by the file that includes this one), bias, activation, residual,
  * store. Apart from the tile itself so that there is one copy per activation and not one per
  * activation and tile size; the detour through the tile buffer costs about 1% at K = 384, 4% at 96,
  * so that tiles of f32 without an activation take none (tile.h). */
@@ -27,7 +27,7 @@ INLINE void finish_panel(const Linear *l, const Tile *t, int p, int64_t width, A
 {
     const int64_t n = t->n + p * PANEL;
     const char *sum = (const char *)t->sum + p * 4 * PANEL;
-    const Columns c = columns_at(l, n);
+    const ScaleColumns c = columns_at(l, n);
     const vf bias = l->bias ? vf_load(l->bias + n) : vf_set(0);
     const bool half = n + PANEL >= l->N && n / PANEL % 2 == 0; /* the last, and the first of two */
     float *y = LOW_Y && l->yb ? NULL : l->y + t->m * l->ldy + n;

@@ -5,18 +5,18 @@
 #define KERNELS_BODY_SCALE_H
 #include "near.h"
 
-typedef struct Columns {        /* what 16 columns have in common, whatever the row */
+typedef struct ScaleColumns {        /* what 16 columns have in common, whatever the row */
     vi sum, zero;
     vf scale;
-} Columns;
+} ScaleColumns;
 
-INLINE Columns columns_at(const Linear *l, int64_t n)
+INLINE ScaleColumns columns_at(const Linear *l, int64_t n)
 {
-    return (Columns){ vi_load(l->w_sum + n), l->w_zero ? vi_load(l->w_zero + n) : vi_set(0),
+    return (ScaleColumns){ vi_load(l->w_sum + n), l->w_zero ? vi_load(l->w_zero + n) : vi_set(0),
                       vf_load(l->w_scale + n) };
 }
 
-INLINE vf sum_of(const Linear *l, const Columns *c, const void *sum, int64_t m)
+INLINE vf sum_of(const Linear *l, const ScaleColumns *c, const void *sum, int64_t m)
 {
     const RowScale *row = l->row + m;
     vi dot = vi_sub(vi_load(sum), vi_mul(vi_set(row->zero), c->sum));

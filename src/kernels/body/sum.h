@@ -5,16 +5,16 @@
 #define KERNELS_BODY_SUM_H
 #include "near.h"
 
-typedef struct Columns {
+typedef struct ScaleColumns {
     char none;
-} Columns;
-INLINE Columns columns_at(const Linear *l, int64_t n)
+} ScaleColumns;
+INLINE ScaleColumns columns_at(const Linear *l, int64_t n)
 {
     (void)l, (void)n;
-    return (Columns){ 0 };
+    return (ScaleColumns){ 0 };
 }
 
-INLINE vf sum_of(const Linear *l, const Columns *c, const void *sum, int64_t m)
+INLINE vf sum_of(const Linear *l, const ScaleColumns *c, const void *sum, int64_t m)
 {
     (void)l, (void)c, (void)m;
     return vf_load(sum);
