@@ -146,35 +146,70 @@ static void in_a_crowd(Runner *runner, const Batch *b, const float *const *want,
 }
 
 /* Row r alone, and the whole batch on three threads: the same bits. */
+static void same_in_company(Case *c, Batch batch)
+{
+    Err err = { 0 };
+    RowOutput out[MAX_ROWS] = { 0 }, one = { 0 };
+    const float *copy[MAX_ROWS];
+    Runner *runner = runner_new(c->engine, NULL);
+    CHECK(runner_run(runner, &batch, out, &err));
+    for (int r = 0; r < batch.B; r++) {
+        size_t bytes = sizeof(float) * (size_t)(out[r].tokens * out[r].width);
+        copy[r] = memcpy(arena_raw(&c->arena, bytes), out[r].data, bytes);
+    }
+    for (int r = 0; r < batch.B; r++) {
+        int32_t start[2] = { 0, batch.start[r + 1] - batch.start[r] };
+        Batch alone = { 1, start, batch.ids + batch.start[r], batch.type_ids + batch.start[r] };
+        CHECK(runner_run(runner, &alone, &one, &err) && same_bits(&one, copy[r]));
+    }
+    runner_free(runner);
+    Pool *pool = pool_new(3);
+    runner = runner_new(c->engine, pool);
+    CHECK(runner_run(runner, &batch, out, &err));
+    for (int r = 0; r < batch.B; r++) CHECK(same_bits(&out[r], copy[r]));
+    in_a_crowd(runner, &batch, copy, &c->arena);
+    runner_free(runner);
+    pool_free(pool);
+}
+
 static void alone_and_in_company(const char *dir)
 {
     Case c;
-    Err err = { 0 };
-    RowOutput out[MAX_ROWS] = { 0 }, one = { 0 };
-    if (load(&c, dir, false)) {
-        Batch batch = whole(&c);
-        const float *copy[MAX_ROWS];
-        Runner *runner = runner_new(c.engine, NULL);
-        CHECK(runner_run(runner, &batch, out, &err));
-        for (int r = 0; r < batch.B; r++) {
-            size_t bytes = sizeof(float) * (size_t)(out[r].tokens * out[r].width);
-            copy[r] = memcpy(arena_raw(&c.arena, bytes), out[r].data, bytes);
-        }
-        for (int r = 0; r < batch.B; r++) {
-            int32_t start[2] = { 0, batch.start[r + 1] - batch.start[r] };
-            Batch alone = { 1, start, batch.ids + batch.start[r], batch.type_ids + batch.start[r] };
-            CHECK(runner_run(runner, &alone, &one, &err) && same_bits(&one, copy[r]));
-        }
-        runner_free(runner);
-        Pool *pool = pool_new(3);
-        runner = runner_new(c.engine, pool);
-        CHECK(runner_run(runner, &batch, out, &err));
-        for (int r = 0; r < batch.B; r++) CHECK(same_bits(&out[r], copy[r]));
-        in_a_crowd(runner, &batch, copy, &c.arena);
-        runner_free(runner);
-        pool_free(pool);
-    }
+    if (load(&c, dir, false)) same_in_company(&c, whole(&c));
     unload(&c);
+}
+
+/* ---- long rows ---- */
+/* More tokens than attention scores at once, and than relative positions reach: as the graph's own
+ * operators say, the same alone, in company and with several threads. */
+static void long_rows(const char *dir)
+{
+    enum { TOKENS = 2 * ATTEND_KEYS + 5 };
+    static const int32_t start[] = { 0, ATTEND_KEYS + 200, ATTEND_KEYS + 205, TOKENS };
+    int32_t ids[TOKENS], types[TOKENS] = { 0 };
+    Case c[2];
+    RowOutput out[2][3] = { 0 };
+    Runner *runner[2] = { NULL, NULL };
+    Err err = { 0 };
+    bool ok = true;
+    TEST(dir);
+    for (int i = 0; i < TOKENS; i++) ids[i] = 5 + i * 31 % 50;
+    const Batch batch = { 3, start, ids, types };
+    for (int exact = 0; exact < 2; exact++) {
+        ok = CHECK(load(&c[exact], dir, exact)) && ok;
+        runner[exact] = ok ? runner_new(c[exact].engine, NULL) : NULL;
+        ok = ok && CHECK(runner_run(runner[exact], &batch, out[exact], &err));
+    }
+    for (int r = 0; ok && r < batch.B; r++) {
+        double most = 0;
+        for (int64_t i = 0; i < out[0][r].tokens * out[0][r].width; i++)
+            most = fmax(most, fabs((double)out[0][r].data[i] - out[1][r].data[i]));
+        if (!CHECK(most < 1e-4)) printf("  row %d: %g\n", r, most);
+    }
+    const char *why;
+    ok = ok && CHECK(engine_ragged(c[0].engine, &why));
+    if (ok) same_in_company(&c[0], batch);
+    for (int exact = 0; exact < 2; exact++) runner_free(runner[exact]), unload(&c[exact]);
 }
 
 /* ---- what a package does: the optimized graph written, read back, run ---- */
@@ -337,8 +372,9 @@ static void tied_table(const char *name)
     asked = PRECISION_FP32;
 }
 
-/* With folders as arguments: a row of figures for each, nothing expected but 1e-4. */
-static void report(const char *dir)
+/* With folders as arguments: a row of figures for each, nothing expected but 1e-4. Up to `tiers`: the
+ * fused graph, and the exact one, which makes every number of a long text's scores. */
+static void report(const char *dir, int tiers)
 {
     Case c;
     Err err = { 0 };
@@ -346,7 +382,7 @@ static void report(const char *dir)
     double d[2] = { INFINITY, INFINITY };
     const char *why = "";
     bool ragged = false;
-    for (int exact = 0; exact < 2; exact++) {
+    for (int exact = 0; exact < tiers; exact++) {
         if (load(&c, dir, exact)) {
             Runner *runner = runner_new(c.engine, NULL);
             Batch batch = whole(&c);
@@ -356,10 +392,10 @@ static void report(const char *dir)
             runner_free(runner);
         }
         CHECK(d[exact] <= 1e-4);
-        if (exact) printf("%s: fused %.3g, exact %.3g, %s\n", dir, d[0], d[1], ragged ? "ragged" : "padded");
-        else if (!ragged) printf("  %s: %s\n", dir, why);
+        if (!exact && !ragged) printf("  %s: %s\n", dir, why);
         unload(&c);
     }
+    printf("%s: fused %.3g, exact %.3g, %s\n", dir, d[0], d[1], ragged ? "ragged" : "padded");
 }
 
 static void all_in(const char *root, int *seen)
@@ -395,10 +431,15 @@ int main(int argc, char **argv)
         arena_free(&arena);
         return finish();
     }
-    for (int i = 1; i < argc; i++) report(argv[i]);
+    const bool fused = argc > 1 && strcmp(argv[1], "--fused") == 0;
+    for (int i = 1 + fused; i < argc; i++) report(argv[i], fused ? 1 : 2);
     if (argc > 1) return finish();
     int seen = 0;
     all_in("tests/golden/engine", &seen);
+    long_rows("tests/golden/engine/deberta-script17");
+    long_rows("tests/golden/engine/modernbert-dynamo18");
+    long_rows("tests/golden/engine/toy-causal17");
+    long_rows("tests/golden/engine/toy-window8");
     same_plans();
     tied_table("bert-mlm17");
     tied_table("bert-mlm18");

@@ -650,8 +650,40 @@ static void test_wide_window(void)
     CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_attention(g, &c.err) &&
           pass_mask(g, &c.err));
     CHECK(g->mask.kind == MASK_PLAIN && g->mask.up_to < 600);
-    CHECK(graph_probe_mask(g, 512) == MASK_PLAIN && graph_probe_mask(g, 700) == MASK_UNPROVED);
+    CHECK(graph_mask_up_to(g, 550) >= 550 && graph_mask_up_to(g, 700) < 700);
+    CHECK(graph_mask_proved(g) == g->mask.up_to);
     arena_free(&c.arena);
+}
+
+/* Spellings that are followed to their ends need nothing of size [S, S], and are proved far beyond what
+ * a graph is probed with when it is opened. */
+static void test_proved_far(void)
+{
+    static const Masking ways[] = {
+        { .what = "padding" },
+        { .what = "by way of one long row", /* as TorchScript writes it */
+          .edit = { { WIDE, { "Unsqueeze", "attention_mask [1,2]", "four" } },
+                    { Y + 1, { "Shape", "four", "sizes" } },
+                    { Y + 2, { "Reshape", "four [-1]", "flat" } },
+                    { Y + 3, { "Reshape", "flat sizes", "wide" } } } },
+        { .what = "with numbers made by their shape",
+          .edit = { { MASK, { "Mul", "dead -1e9", "padding" } },
+                    { Y + 1, { "Shape", "distance", "sizes" } },
+                    { Y + 2, { "ConstantOfShape", "sizes", "zeros" } },
+                    { Y + 3, { "Add", "padding zeros", "mask" } } } },
+        { .what = "a window", .edit = { FAR_BY("Greater", "3"), HIDE_FAR } },
+    };
+    GraphCase c;
+    Graph *g;
+    TEST("proved far");
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        build_masking(&c, &ways[i]);
+        CHECK(case_open(&c, &g) && pass_fold(g, &c.err) && pass_attention(g, &c.err) &&
+              pass_mask(g, &c.err) && count_attention(g) == 1);
+        if (!CHECK(g->mask.up_to < 8192 && graph_mask_proved(g) == 8192))
+            printf("  %s: up to %d\n", ways[i].what, (int)graph_mask_proved(g));
+        arena_free(&c.arena);
+    }
 }
 
 /* ---- pass_qkv: two heads of 8 ---- */
@@ -833,6 +865,7 @@ int main(void)
     try_layers("g5", "-1e9", 2);
     test_mask();
     test_wide_window();
+    test_proved_far();
     test_qkv();
     test_expand();
     return finish();

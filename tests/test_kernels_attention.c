@@ -11,13 +11,19 @@ typedef struct Scene {
     int64_t longest;
 } Scene;
 
-typedef enum { MASK_NONE, MASK_KEYS, MASK_FULL, MASK_COUNT } MaskKind;
+typedef enum { MASK_NONE, MASK_KEYS, MASK_FULL, MASK_DISTANCE, MASK_COUNT } MaskKind;
 
 static void scene_mask(Scene *s, MaskKind kind)
 {
-    int64_t S = s->longest, H = s->a.H;
+    int64_t S = s->longest, H = s->a.H, before = S + PANEL - 2, width = before + S;
     bool full = kind == MASK_FULL;
     if (kind == MASK_NONE) return;
+    if (kind == MASK_DISTANCE) {
+        s->mask = randoms(H * width, 1);
+        s->a.mask = s->mask + before;
+        s->a.mask_head = width, s->a.mask_query = -1;
+        return;
+    }
     s->mask = randoms(full ? H * S * S : s->a.B * S, 1);
     for (int64_t i = 0; !full && i < s->a.B * S; i++)
         s->mask[i] = s->mask[i] < 0.3f ? 0 : i & 1 ? -FLT_MAX : -1e4f;
@@ -151,12 +157,72 @@ static void attention_cases(AttentionFn *run, bool bf16)
         for (size_t d = 0; d < COUNT(sizes); d++)
             for (size_t w = 0; w < COUNT(windows); w++)
                 for (MaskKind m = 0; m < MASK_COUNT; m++) {
+                    if (m == MASK_DISTANCE && (b + d + w) % 3) continue; /* each with some of the others */
                     int H = (int)d % 3 + 1;
                     attention_case(run, scene(starts[b], H, sizes[d], windows[w], m), bf16);
                 }
     attention_all_masked(run, bf16 ? 5e-3f : 1e-6f);
 }
-static void test_attention(const Kernels *t) { attention_cases(t->attention, false); }
+
+/* Rows that are taken in parts; windows within one part, and over several. */
+static void attention_long(AttentionFn *run)
+{
+    static const int32_t start[ROWS + 1] = { 0, 1, ATTEND_KEYS + 2, ATTEND_KEYS + 5,
+                                             2 * ATTEND_KEYS + 20 };
+    static const int windows[] = { 0, 64, ATTEND_KEYS / 2 + 5 };
+    for (size_t w = 0; w < COUNT(windows); w++)
+        for (MaskKind m = 0; m < MASK_COUNT; m++)
+            if (w == 0 || m % 2) attention_case(run, scene(start, 1, 8, windows[w], m), false);
+}
+
+/* Larger scores come later: what was summed before counts for next to nothing, or for 0. */
+static void attention_rising(AttentionFn *run)
+{
+    enum { LONG = 2 * ATTEND_KEYS + 1 };
+    static const int32_t start[ROWS + 1] = { 0, 0, 0, 0, LONG };
+    Scene s = scene(start, 1, 8, 0, MASK_KEYS);
+    for (int64_t j = 0; j < LONG; j++) s.mask[(ROWS - 1) * LONG + j] = (float)j * (j % 3 ? 0.1f : 0);
+    attention_case(run, s, false);
+}
+
+/* ---- numbers by distance ---- */
+static ByDistance by_distance(float **rows, int64_t n, int64_t reach)
+{
+    const int64_t around = 2 * PANEL, ld = 2 * (reach + around) + 1;
+    *rows = randoms(n * ld, 1);
+    for (int64_t t = 0; t < n; t++)
+        for (int64_t i = 0; i <= around; i++) {
+            float *middle = *rows + t * ld + reach + around;
+            middle[reach + i] = middle[reach], middle[-reach - i] = middle[-reach];
+        }
+    const float *middle = *rows + reach + around;
+    return (ByDistance){ middle, ld, reach, middle - reach, middle + reach, ld };
+}
+
+static void attention_by_distance(AttentionFn *run)
+{
+    static const int32_t lengths[] = { 1, 16, 37, 130, 200 };
+    static const int64_t reaches[] = { 0, 1, 15, 16, 60, 1000 };
+    for (size_t n = 0; n < COUNT(lengths); n++)
+        for (size_t k = 0; k < 3 * COUNT(reaches); k++) {
+            const int32_t start[ROWS + 1] = { 0, 0, 0, 0, lengths[n] };
+            const int64_t reach = MIN(reaches[k / 3], lengths[n] - 1);
+            Scene s = scene(start, 1, 20, k % 2 ? 40 : 0, k % 4 == 2 ? MASK_DISTANCE : MASK_NONE);
+            float *rows[2] = { NULL, NULL };
+            if (k % 3 != 1) s.a.by_query = by_distance(&rows[0], lengths[n], reach);
+            if (k % 3 != 0) s.a.by_key = by_distance(&rows[1], lengths[n], reach);
+            attention_case(run, s, false);
+            free(rows[0]), free(rows[1]);
+        }
+}
+
+static void test_attention(const Kernels *t)
+{
+    attention_cases(t->attention, false);
+    attention_long(t->attention);
+    attention_rising(t->attention);
+    attention_by_distance(t->attention);
+}
 static void test_attention_bf16(const Kernels *t)
 {
     if (t->needs & CPU_AMX) attention_cases(t->attention_bf16, true);

@@ -56,7 +56,7 @@ static double explain_rows_of(const Tensor *t)
 }
 
 /* Multiplications and additions; of what is no product, one for each number made. */
-static double flops_of(const PlanStep *step, const Size *size)
+static double flops_of(const Engine *e, const PlanStep *step, const Size *size)
 {
     const GraphNode *n = step->node;
     double made = 0;
@@ -65,7 +65,10 @@ static double flops_of(const PlanStep *step, const Size *size)
     if (str_starts(str_of(n->op->name), "Linear"))
         return 2 * explain_rows_of(step->in[0]) * (double)onnx_int(n->node, "N", 0) *
                (double)onnx_int(n->node, "K", 0);
-    if (graph_attends(n)) return 4 * made * (double)size->S;
+    if (graph_attends(n)) {
+        double tokens = (double)size->B * (double)size->S;
+        return 2 * (double)size->B * attention_work(e->graph, n, made / MAX(tokens, 1), size->S);
+    }
     if (graph_is(n, "MatMul"))
         return 2 * made * (double)step->in[0]->dim[MAX(step->in[0]->rank - 1, 0)];
     return made;
@@ -90,7 +93,7 @@ static void explain_step(const Engine *e, const Plan *plan, const PlanStep *step
                            .name = n ? n->node->name : (Str){ 0 },
                            .type = dtype_name(step->n_out ? step->out[0].type : T_NONE),
                            .layout = layout_of(e, plan, step),
-                           .flops = flops_of(step, &plan->size) };
+                           .flops = flops_of(e, step, &plan->size) };
     if (step->kind == STEP_OP) {
         to->kernel = kernel_for(e->graph, n);
         if (!to->kernel) to->why = reason_for(n);

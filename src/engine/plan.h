@@ -66,6 +66,9 @@ static inline double work_for(int64_t tokens)
     return 0x1p32 * (double)(tokens + 3);
 }
 
+/* Multiply-adds of an attention node, whose heads have so many columns together, on a row (work.c). */
+double attention_work(const Graph *, const GraphNode *, double columns, int64_t length);
+
 bool plan_make(const Engine *, Size, Plan *, Err *); /* on failure the plan's arena is freed */
 
 #endif

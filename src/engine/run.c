@@ -33,6 +33,7 @@ struct Runner {
     Arena result;        /* outputs of a batch that took several runs */
     Arena dynamic;       /* values of a graph whose shapes depend on data */
     int64_t plain_up_to; /* probed length of the mask verdict */
+    int64_t masked_from; /* rows so long were found to need the mask itself */
     int64_t rows_up_to;  /* and of integers made along rows */
     int64_t spread_up_to; /* and of values made from positions */
     Apart apart;         /* whether rows of one length may run together */
@@ -50,6 +51,7 @@ Runner *runner_new(const Engine *e, Pool *pool)
     Arena own = { 0 };
     Runner *r = NEW(&own, Runner);
     *r = (Runner){ .own = own, .e = e, .pool = pool, .plain_up_to = e->graph->mask.up_to };
+    r->masked_from = INT64_MAX;
     r->rows_up_to = e->layout.up_to;
     return r;
 }
@@ -483,10 +485,10 @@ static int by_length(const void *a, const void *b)
 /* The mask verdict is bounded: a longer row is probed again. */
 static bool mask_holds(Runner *r, int64_t S)
 {
-    if (S <= r->plain_up_to) return true;
-    if (graph_probe_mask(r->e->graph, S) != MASK_PLAIN) return false;
-    r->plain_up_to = S;
-    return true;
+    if (S > r->plain_up_to && S < r->masked_from)
+        r->plain_up_to = MAX(r->plain_up_to, graph_mask_up_to(r->e->graph, S));
+    if (S > r->plain_up_to) r->masked_from = MIN(r->masked_from, S);
+    return S <= r->plain_up_to;
 }
 
 /* The same for integers computed along rows. */

@@ -286,5 +286,5 @@ void graph_to_onnx(const Graph *g, Arena *arena, OnnxModel *to, GraphWeights *we
     if (g->mask.kind == MASK_PLAIN)
         to->meta[to->n_meta++] =
             (OnnxPair){ STR("encoderfile.plain_mask_up_to"),
-                        str_of(str_format(arena, "%lld", (long long)g->mask.up_to)) };
+                        str_of(str_format(arena, "%lld", (long long)graph_mask_proved(g))) };
 }

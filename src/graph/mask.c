@@ -12,10 +12,15 @@
  *
  * The verdict holds up to the probed length, which lies beyond every integer constant of the subgraph
  * (a window of 64 is invisible at 64); longer rows are probed again, and must go on as the tables
- * end. */
+ * end. A package has that done when it is built. */
 #include "sample.h"
 
-enum { PROBE_ROWS = 4, LEAST_LENGTH = 520, MOST_LENGTH = 4104 };
+enum {
+    PROBE_ROWS = 4,
+    LEAST_LENGTH = 520,
+    MOST_LENGTH = 4104,
+    MOST_PROVED = 8192 /* tokens, when a package is built: no encoder that we know takes more */
+};
 static const float HIDDEN = -1e4f; /* exp(score - 1e4) is 0 for any score a model makes */
 
 /* ---- what is probed ---- */
@@ -168,7 +173,7 @@ typedef enum { TAKEN, REFUSED, NOT_FOLLOWED } Sampled;
 /* Every distance, at several places of the row without padding: its start, its end, its middle and one
  * that looks random. A mask by blocks, segments or global tokens differs between these. */
 enum { PLACES = 4 };
-static int64_t distance_points(int64_t S, int head, Point *to)
+static int64_t distance_points(int64_t S, Point *to)
 {
     int64_t n = 0;
     for (int64_t d = 1 - S; d < S; d++) { /* key - query */
@@ -176,14 +181,14 @@ static int64_t distance_points(int64_t S, int head, Point *to)
         int64_t some = low + (int64_t)((uint64_t)(d + S) * 2654435761u % (uint64_t)(high - low + 1));
         const int64_t query[PLACES] = { low, high, (low + high) / 2, some };
         for (int k = 0; k < PLACES; k++)
-            to[n++] = (Point){ 0, head, (int32_t)query[k], (int32_t)(query[k] + d) };
+            to[n++] = (Point){ 0, (int32_t)query[k], (int32_t)(query[k] + d) };
     }
     return n;
 }
 
 /* Few live queries of a row against keys of all kinds: all near the ends, some between. */
 enum { QUERIES = 4, NEAR = 8, BETWEEN = 256 };
-static int64_t row_points(const bool *on, int64_t S, int row, int head, Point *to)
+static int64_t row_points(const bool *on, int64_t S, int row, Point *to)
 {
     int64_t n = 0, count = 0, step = MAX(S / BETWEEN, (int64_t)1);
     for (int64_t k = 0; k < S; k++) count += on[k];
@@ -194,7 +199,7 @@ static int64_t row_points(const bool *on, int64_t S, int row, int head, Point *t
         for (int64_t k = 0; k < S; k++) {
             bool edge = k < NEAR || k >= S - NEAR || (k >= NEAR && on[k - NEAR] != on[k]) ||
                         (k + NEAR < S && on[k + NEAR] != on[k]);
-            if (edge || k % step == 0) to[n++] = (Point){ row, head, (int32_t)query, (int32_t)k };
+            if (edge || k % step == 0) to[n++] = (Point){ row, (int32_t)query, (int32_t)k };
         }
     }
     return n;
@@ -218,31 +223,37 @@ static bool fits_distance(const float *p, const Point *point, int64_t n, const b
     return table[S - 1] > HIDDEN; /* a token sees itself */
 }
 
-static Points points_of_head(Arena *arena, const bool *on, int64_t S, int head)
+static Points points_of_mask(Arena *arena, const bool *on, int64_t S)
 {
     Point *point = ARRAY(arena, Point, 2 * PLACES * S + PROBE_ROWS * QUERIES * S);
-    int64_t n = distance_points(S, head, point);
-    for (int r = 1; r < PROBE_ROWS; r++) n += row_points(on + r * S, S, r, head, point + n);
+    int64_t n = distance_points(S, point);
+    for (int r = 1; r < PROBE_ROWS; r++) n += row_points(on + r * S, S, r, point + n);
     return (Points){ point, n, PROBE_ROWS, S };
 }
 
-/* One head of a mask; its numbers go into a row of the table. */
-static Sampled sample_head(Arena *arena, const Graph *g, const Symbols *s, int v, int64_t S, int head,
-                           float *table)
+/* Every head's numbers go into a row of the table. own: for what is of one head alone. */
+static Sampled sample_heads(Arena *arena, Arena *own, const Graph *g, const Symbols *s, int v,
+                            const Mask *m)
 {
     static const Axis four[] = { AXIS_ROW, AXIS_HEAD, AXIS_QUERY, AXIS_KEY };
-    Tensor t;
+    const int64_t S = m->S;
     const bool *on = live_keys(arena, S, false), *counted = live_keys(arena, S, true);
-    Points points = points_of_head(arena, on, S, head);
-    Sampler *sampler = sampler_new(arena, g, s, &points, live);
-    if (!sampler_take(sampler, v, four + 4 - s->t[v].rank, &t) || t.type != T_F32)
-        return NOT_FOLLOWED;
-    bool fits = fits_distance(t.data, points.point, points.n, on, S, table);
-    return fits || fits_distance(t.data, points.point, points.n, counted, S, table) ? TAKEN
-                                                                                   : REFUSED;
+    Points points = points_of_mask(arena, on, S);
+    Sampler *sampler = sampler_new(arena, own, g, s, &points, live);
+    for (int64_t h = 0; h < m->H; h++) {
+        Tensor t;
+        float *table = m->table + h * (2 * S - 1);
+        sampler_head(sampler, (int)h);
+        if (!sampler_take(sampler, v, four + 4 - s->t[v].rank, &t) || t.type != T_F32)
+            return NOT_FOLLOWED;
+        if (!fits_distance(t.data, points.point, points.n, on, S, table) &&
+            !fits_distance(t.data, points.point, points.n, counted, S, table))
+            return REFUSED;
+    }
+    return TAKEN;
 }
 
-/* [..., H, S, S] by the table alone; every head apart, so that memory stays small. */
+/* [..., H, S, S] by the table alone. */
 static Sampled sample_whole_mask(Arena *arena, const Graph *g, const Symbols *s, int v, int64_t S,
                                  Mask *m)
 {
@@ -251,13 +262,11 @@ static Sampled sample_whole_mask(Arena *arena, const Graph *g, const Symbols *s,
     if (!s->known || named->rank < 2 || named->rank > 4 || H < 1 || named->type != T_F32)
         return NOT_FOLLOWED;
     *m = (Mask){ .H = H, .queries = S, .S = S, .table = ARRAY(arena, float, H * (2 * S - 1)) };
-    for (int64_t h = 0; h < H; h++) {
-        Arena scratch = { .local = true };
-        Sampled how = sample_head(&scratch, g, s, v, S, (int)h, m->table + h * (2 * S - 1));
-        arena_free(&scratch);
-        if (how != TAKEN) return how;
-    }
-    return TAKEN;
+    Arena shared = { .local = true }, own = { .local = true };
+    Sampled how = sample_heads(&shared, &own, g, s, v, m);
+    arena_free(&shared);
+    arena_free(&own);
+    return how;
 }
 
 static Sampled sample_index(const Graph *g, const Symbols *s, int v, int64_t S, int64_t P,
@@ -265,13 +274,13 @@ static Sampled sample_index(const Graph *g, const Symbols *s, int v, int64_t S, 
 {
     const int rank = s->t[v].rank;
     Axis axis[MAX_RANK] = { AXIS_NONE };
-    Arena scratch = { .local = true };
+    Arena scratch = { .local = true }, none = { .local = true };
     Tensor t;
     Point *point = ARRAY(&scratch, Point, 2 * PLACES * S);
-    Points points = { point, distance_points(S, 0, point), 1, S };
+    Points points = { point, distance_points(S, point), 1, S };
     if (rank >= 2) axis[rank - 2] = AXIS_QUERY, axis[rank - 1] = AXIS_KEY;
     bool followed = s->known && rank >= 2 &&
-                    sampler_take(sampler_new(&scratch, g, s, &points, NULL), v, axis, &t) &&
+                    sampler_take(sampler_new(&scratch, &none, g, s, &points, NULL), v, axis, &t) &&
                     (t.type == T_I64 || t.type == T_I32);
     bool fits = followed;
     for (int64_t i = 0; fits && i < points.n; i++) {
@@ -298,13 +307,14 @@ typedef struct Probe {
     const Symbols *s;
     const bool *makers;
     int64_t S;
+    bool points; /* only: a value that cannot be sampled is not made */
     Inferred at; /* whole values, made when one of them cannot be sampled */
     bool made;
 } Probe;
 
 static bool make_whole(Probe *p)
 {
-    if (!p->made)
+    if (!p->made && !p->points)
         p->made = graph_make(p->g, p->arena, p->s, p->makers, PROBE_ROWS, p->S, live, &p->at);
     return p->made;
 }
@@ -458,10 +468,9 @@ static bool probes_alike(const GraphNode *a, const GraphNode *b)
     return true;
 }
 
-static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *makers, int64_t S,
-                  Verdict *to)
+static bool probe_all(Probe p, Verdict *to)
 {
-    Probe p = { .g = g, .arena = arena, .s = s, .makers = makers, .S = S };
+    const Graph *g = p.g;
     int last = -1; /* layers share their masks, as a rule */
     for (int i = 0; i < g->n_node; i++) {
         if (!graph_attends(g->node[i])) continue;
@@ -470,6 +479,12 @@ static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *ma
         last = i;
     }
     return true;
+}
+
+static bool probe(const Graph *g, Arena *arena, const Symbols *s, const bool *makers, int64_t S,
+                  Verdict *to)
+{
+    return probe_all((Probe){ .g = g, .arena = arena, .s = s, .makers = makers, .S = S }, to);
 }
 
 /* Where the file declares sizes, a row is filled up to them: attention that adds no mask sees that. */
@@ -496,7 +511,8 @@ static bool probe_shorter(const Graph *g, const Symbols *s, const bool *makers, 
     return ok;
 }
 
-MaskKind graph_probe_mask(const Graph *g, int64_t S)
+/* What was kept holds for rows of S tokens. */
+static bool holds_at(const Graph *g, int64_t S, bool points)
 {
     Arena scratch = { .local = true };
     Symbols s;
@@ -505,12 +521,28 @@ MaskKind graph_probe_mask(const Graph *g, int64_t S)
     if (ok) {
         const bool *makers = probe_makers(g, &scratch, &s, &any);
         Verdict *v = ARRAY(&scratch, Verdict, g->n_node);
-        ok = !any || probe(g, &scratch, &s, makers, S, v);
+        Probe p = { .g = g, .arena = &scratch, .s = &s, .makers = makers, .S = S, .points = points };
+        ok = !any || probe_all(p, v);
         for (int i = 0; ok && any && i < g->n_node; i++)
             ok = !graph_attends(g->node[i]) || agrees(g, g->node[i], &v[i]);
     }
     arena_free(&scratch);
-    return ok ? MASK_PLAIN : MASK_UNPROVED;
+    return ok;
+}
+
+int64_t graph_mask_up_to(const Graph *g, int64_t S)
+{
+    int64_t more = MOST_PROVED / 8;
+    if (S <= g->mask.up_to) return g->mask.up_to;
+    while (more < S) more *= 2; /* texts that grow token by token are probed a few times only */
+    if (holds_at(g, more, true)) return more;
+    return holds_at(g, S, false) ? S : g->mask.up_to;
+}
+
+int64_t graph_mask_proved(const Graph *g)
+{
+    bool longer = !g->fixed_S && g->mask.up_to < MOST_PROVED && holds_at(g, MOST_PROVED, true);
+    return longer ? MOST_PROVED : g->mask.up_to;
 }
 
 bool pass_mask(Graph *g, Err *err)

@@ -20,11 +20,12 @@ typedef struct Seen { /* a value that was sampled, and how its axes were read */
 struct Sampler {
     const Graph *g;
     const Symbols *s;
-    Arena *arena;
+    Arena *arena, *shared, *own; /* in use: of what all heads have in common, or of one head */
+    int head;
     const Point *point;
     int64_t n, B, S;
     SampleMask *mask;
-    Seen *seen;
+    Seen *seen[2]; /* in either arena */
 };
 
 static bool sample(Sampler *x, int v, const Axis *axis, int depth, Tensor *out);
@@ -36,11 +37,12 @@ static Tensor points_of(Sampler *x, DType type)
     return t;
 }
 
-static int64_t place_of(const Point *p, Axis axis)
+static int64_t place_of(const Sampler *x, int64_t i, Axis axis)
 {
+    const Point *p = &x->point[i];
     switch (axis) {
     case AXIS_ROW: return p->row;
-    case AXIS_HEAD: return p->head;
+    case AXIS_HEAD: return x->head;
     case AXIS_QUERY: return p->query;
     case AXIS_KEY: return p->key;
     default: return 0;
@@ -55,7 +57,7 @@ static bool sample_tensor(Sampler *x, const Tensor *from, const Axis *axis, Tens
     for (int64_t i = 0; i < x->n; i++) {
         int64_t at = 0;
         for (int a = 0; a < from->rank; a++) {
-            int64_t place = from->dim[a] == 1 ? 0 : place_of(&x->point[i], axis[a]);
+            int64_t place = from->dim[a] == 1 ? 0 : place_of(x, i, axis[a]);
             if (place >= from->dim[a] || (from->dim[a] != 1 && axis[a] == AXIS_NONE)) return false;
             at = at * from->dim[a] + place;
         }
@@ -71,7 +73,7 @@ static bool sample_mask(Sampler *x, int v, const Axis *axis, Tensor *out)
         return false;
     *out = points_of(x, x->g->value[v].t.type);
     for (int64_t i = 0; i < x->n; i++) {
-        double live = x->mask(x->point[i].row, x->S, place_of(&x->point[i], axis[1]));
+        double live = x->mask(x->point[i].row, x->S, place_of(x, i, axis[1]));
         tensor_store(out, i, 1, &live);
     }
     return true;
@@ -104,7 +106,7 @@ static bool sample_range(Sampler *x, const GraphNode *n, const Axis *axis, Tenso
     if (axis[0] == AXIS_NONE) return false;
     *out = points_of(x, named->type);
     for (int64_t i = 0; i < x->n; i++) {
-        double number = from + step * (double)place_of(&x->point[i], axis[0]);
+        double number = from + step * (double)place_of(x, i, axis[0]);
         tensor_store(out, i, 1, &number);
     }
     return true;
@@ -133,18 +135,42 @@ static bool keep_order(const Tensor *in, const Tensor *out, const Axis *of, Axis
     return b == out->rank;
 }
 
-static bool sample_moved(Sampler *x, const GraphNode *n, const Axis *of, int depth, Tensor *out)
+static bool sample_expand(Sampler *x, const GraphNode *n, const Axis *of, int depth, Tensor *out)
 {
-    const Tensor *from = &x->s->t[n->in[0]], *to = &x->s->t[n->out[0]];
+    Axis axis[MAX_RANK];
+    align(&x->s->t[n->in[0]], of, x->s->t[n->out[0]].rank, axis);
+    return sample(x, n->in[0], axis, depth, out);
+}
+
+static bool sample_transpose(Sampler *x, const GraphNode *n, const Axis *of, int depth, Tensor *out)
+{
     Axis axis[MAX_RANK];
     size_t rank;
-    if (graph_is(n, "Expand")) align(from, of, to->rank, axis);
-    else if (graph_is(n, "Transpose")) {
-        const int64_t *perm = onnx_ints(n->node, "perm", &rank);
-        if (!perm || (int)rank != to->rank) return false;
-        for (int a = 0; a < to->rank; a++) axis[perm[a]] = of[a];
-    } else if (!keep_order(from, to, of, axis)) return false;
+    const int64_t *perm = onnx_ints(n->node, "perm", &rank);
+    if (!perm || (int)rank != x->s->t[n->out[0]].rank) return false;
+    for (size_t a = 0; a < rank; a++) axis[perm[a]] = of[a];
     return sample(x, n->in[0], axis, depth, out);
+}
+
+static bool keeps_order(const GraphNode *n)
+{
+    static const char *const names[] = { "Reshape", "Unsqueeze", "Squeeze", "Identity", "Flatten" };
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (graph_is(n, names[i])) return true;
+    return false;
+}
+
+/* Some go by way of one long row, whose only dim has no name: then what is behind it is looked at. */
+static bool sample_reshaped(Sampler *x, const GraphNode *n, const Axis *of, int depth, Tensor *out)
+{
+    const Tensor *to = &x->s->t[n->out[0]];
+    Axis axis[MAX_RANK];
+    for (; keeps_order(n); n = graph_producer(x->g, n->in[0])) {
+        const Tensor *from = &x->s->t[n->in[0]];
+        if (from->rank >= 0 && keep_order(from, to, of, axis))
+            return sample(x, n->in[0], axis, depth, out);
+    }
+    return false;
 }
 
 /* From the start on, all that is asked for: what is cut off was not. */
@@ -197,7 +223,7 @@ static bool sample_gather(Sampler *x, const GraphNode *n, const Axis *axis, int 
     const size_t size = dtype_size(table.type);
     for (int64_t i = 0; i < x->n; i++) {
         int64_t r = tensor_get_int(&at, i), width = table.rank == 2 ? table.dim[1] : 1;
-        int64_t c = width > 1 ? place_of(&x->point[i], axis[index->rank]) : 0;
+        int64_t c = width > 1 ? place_of(x, i, axis[index->rank]) : 0;
         if (r < 0) r += table.dim[0];
         if (r < 0 || r >= table.dim[0] || c >= width) return false;
         memcpy((char *)out->data + (size_t)i * size,
@@ -224,10 +250,23 @@ static bool sample_pairs(Sampler *x, const GraphNode *n, const Axis *axis, int d
 }
 
 /* ---- operators that work number by number ---- */
-static bool sample_each(Sampler *x, const GraphNode *n, const Axis *of, int depth, Tensor *out)
+/* The operator itself, which must make one number for each point. */
+static bool run_at_points(Sampler *x, const GraphNode *n, const Tensor **in, Tensor *out)
 {
     Err ignored;
-    Tensor *t = ARRAY(x->arena, Tensor, n->n_in), *made = ARRAY(x->arena, Tensor, n->n_out);
+    Tensor *made = ARRAY(x->arena, Tensor, n->n_out);
+    OpCall call = { .node = n->node, .opset = n->opset, .n_in = n->n_in, .n_out = n->n_out,
+                    .in = in, .out = made, .k = kernels(), .scratch = x->arena };
+    if (n->n_out != 1 || !op_shape(n->op, &call, &ignored) || tensor_count(&made[0]) != x->n)
+        return false;
+    made[0].data = arena_raw(x->arena, tensor_bytes(&made[0]) + 1);
+    *out = made[0];
+    return n->op->run(&call, &ignored);
+}
+
+static bool sample_each(Sampler *x, const GraphNode *n, const Axis *of, int depth, Tensor *out)
+{
+    Tensor *t = ARRAY(x->arena, Tensor, n->n_in);
     const Tensor **in = ARRAY(x->arena, const Tensor *, n->n_in);
     int rank = x->s->t[n->out[0]].rank;
     for (int k = 0; k < n->n_in; k++) {
@@ -239,13 +278,14 @@ static bool sample_each(Sampler *x, const GraphNode *n, const Axis *of, int dept
         if (!sample(x, n->in[k], axis, depth, &t[k])) return false;
         in[k] = &t[k];
     }
-    OpCall call = { .node = n->node, .opset = n->opset, .n_in = n->n_in, .n_out = n->n_out,
-                    .in = in, .out = made, .k = kernels(), .scratch = x->arena };
-    if (n->n_out != 1 || !op_shape(n->op, &call, &ignored) || tensor_count(&made[0]) != x->n)
-        return false;
-    made[0].data = arena_raw(x->arena, tensor_bytes(&made[0]) + 1);
-    *out = made[0];
-    return n->op->run(&call, &ignored);
+    return run_at_points(x, n, in, out);
+}
+
+/* The same number everywhere (ConstantOfShape). */
+static bool sample_fill(Sampler *x, const GraphNode *n, Tensor *out)
+{
+    const Tensor shape = { .type = T_I64, .rank = 1, .dim = { 1 }, .data = &x->n };
+    return run_at_points(x, n, (const Tensor *[]){ &shape }, out);
 }
 
 /* Some limits (of Clip) must be single numbers. */
@@ -266,10 +306,10 @@ static bool sample_clip(Sampler *x, const GraphNode *n, const Axis *of, int dept
 
 static bool sample_node(Sampler *x, const GraphNode *n, const Axis *axis, int depth, Tensor *out)
 {
-    static const char *const movers[] = { "Expand", "Unsqueeze", "Squeeze", "Reshape", "Transpose",
-                                          "Identity" };
-    for (size_t i = 0; i < COUNT(movers); i++)
-        if (graph_is(n, movers[i])) return sample_moved(x, n, axis, depth, out);
+    if (keeps_order(n)) return sample_reshaped(x, n, axis, depth, out);
+    if (graph_is(n, "Expand")) return sample_expand(x, n, axis, depth, out);
+    if (graph_is(n, "Transpose")) return sample_transpose(x, n, axis, depth, out);
+    if (graph_is(n, "ConstantOfShape")) return sample_fill(x, n, out);
     if (graph_is(n, "Range")) return sample_range(x, n, axis, out);
     if (graph_is(n, "Slice")) return sample_slice(x, n, axis, depth, out);
     if (graph_is(n, "Gather")) return sample_gather(x, n, axis, depth, out);
@@ -278,32 +318,58 @@ static bool sample_node(Sampler *x, const GraphNode *n, const Axis *axis, int de
     return n->op->token == TOKEN_EACH && sample_each(x, n, axis, depth, out);
 }
 
-static bool sample(Sampler *x, int v, const Axis *axis, int depth, Tensor *out)
+static bool by_head(const Axis *axis, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (axis[a] == AXIS_HEAD) return true;
+    return false;
+}
+
+static bool sample_new(Sampler *x, int v, const Axis *axis, int depth, Tensor *out)
 {
     const int rank = x->s->t[v].rank;
-    if (rank < 0 || depth == 0) return false;
-    for (Seen *seen = x->seen; seen; seen = seen->next)
-        if (seen->value == v && memcmp(seen->axis, axis, sizeof *axis * (size_t)rank) == 0)
-            return *out = seen->t, true;
     const GraphNode *n = graph_producer(x->g, v);
     bool ok = x->g->value[v].constant ? sample_tensor(x, &x->g->value[v].t, axis, out)
               : is_mask(x, v)         ? sample_mask(x, v, axis, out)
               : n && (sample_small(x, v, axis, out) || sample_node(x, n, axis, depth - 1, out));
     if (!ok) return false;
     Seen *seen = NEW(x->arena, Seen);
-    *seen = (Seen){ .value = v, .t = *out, .next = x->seen };
+    *seen = (Seen){ .value = v, .t = *out };
     memcpy(seen->axis, axis, sizeof *axis * (size_t)rank);
-    x->seen = seen;
+    Seen **list = &x->seen[x->arena == x->own];
+    seen->next = *list, *list = seen;
     return true;
 }
 
-Sampler *sampler_new(Arena *arena, const Graph *g, const Symbols *s, const Points *p,
+static bool sample(Sampler *x, int v, const Axis *axis, int depth, Tensor *out)
+{
+    const int rank = x->s->t[v].rank;
+    if (rank < 0 || depth == 0) return false;
+    const bool own = by_head(axis, rank);
+    for (Seen *seen = x->seen[own]; seen; seen = seen->next)
+        if (seen->value == v && memcmp(seen->axis, axis, sizeof *axis * (size_t)rank) == 0)
+            return *out = seen->t, true;
+    Arena *outer = x->arena;
+    x->arena = own ? x->own : x->shared;
+    bool ok = sample_new(x, v, axis, depth, out);
+    x->arena = outer;
+    return ok;
+}
+
+Sampler *sampler_new(Arena *shared, Arena *own, const Graph *g, const Symbols *s, const Points *p,
                      SampleMask *mask)
 {
-    Sampler *x = NEW(arena, Sampler);
-    *x = (Sampler){ .g = g, .s = s, .arena = arena, .point = p->point, .n = p->n, .B = p->B,
-                    .S = p->S, .mask = mask };
+    Sampler *x = NEW(shared, Sampler);
+    *x = (Sampler){ .g = g, .s = s, .shared = shared, .own = own, .point = p->point, .n = p->n,
+                    .B = p->B, .S = p->S, .mask = mask };
     return x;
+}
+
+void sampler_head(Sampler *x, int head)
+{
+    x->head = head;
+    x->seen[1] = NULL;
+    arena_reset(x->own, 0);
 }
 
 bool sampler_take(Sampler *x, int v, const Axis *axis, Tensor *out)

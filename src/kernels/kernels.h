@@ -73,6 +73,16 @@ typedef struct Gemm {
     void (*run)(const Linear *, int64_t m0, int64_t m1, int64_t p0, int64_t p1);
 } Gemm;
 
+/* Numbers by the distance d of one token from another, kept within -reach .. reach. A row of them can be
+ * read 2 * PANEL numbers further on both sides. */
+typedef struct ByDistance {
+    const float *p;             /* of token 0, d = 0; NULL: none */
+    int64_t ld;                 /* from token to token */
+    int64_t reach;
+    const float *low, *high;    /* of token 0: what is beyond -reach, and beyond reach */
+    int64_t ld_ends;
+} ByDistance;
+
 /* softmax(q * k' * scale + mask) * v for one head of one row of a ragged batch. */
 typedef struct Attention {
     const float *q, *k, *v;     /* [T, ld]: token t at t*ld, head h at columns h*D .. h*D+D-1 */
@@ -80,7 +90,10 @@ typedef struct Attention {
     int64_t ldq, ldk, ldv, ldo;
     const int32_t *start;       /* [B + 1]: row r is tokens start[r] .. start[r+1]-1 */
     const float *mask;          /* added to the scores, or NULL: every key of the row is live */
-    int64_t mask_row, mask_head, mask_query; /* its strides (0: broadcast); keys are dense */
+    int64_t mask_row, mask_head, mask_query; /* its strides (0: broadcast); keys are dense. By query -1:
+                                 * by distance; then 15 numbers before the first can be read */
+    ByDistance by_query, by_key; /* added too, where B and H are 1, and never to rows of bf16:
+                                 * of query i at d = j - i, of key j at d = i - j */
     int B, H, D;
     int window;                 /* 0: every token sees its whole row; w: only |i - j| <= w */
     float scale;
@@ -157,6 +170,7 @@ static inline int64_t fits_row(int64_t K) /* bytes of one panel: eight blocks ea
     return (K + 8 * FITS_K - 1) / (8 * FITS_K);
 }
 void panels_i8_fits(const int8_t *panels, int64_t N, int64_t K, uint8_t *fits); /* [N/16][row] */
+enum { ATTEND_KEYS = 512 };           /* that are scored at once; a longer row is cut into equal parts */
 size_t attention_scratch(int64_t longest_row, int D); /* floats, for any ISA */
 int64_t attention_row(int64_t n, int D); /* floats of a query's scores, and of its result */
 

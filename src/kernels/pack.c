@@ -90,15 +90,17 @@ int64_t attention_row(int64_t n, int D) /* an odd number of lines: see row_i8 */
     return PANEL * ((ROUND_UP(MAX(n, D), 2 * PANEL) / PANEL) | 1);
 }
 
-/* Vector tables keep, for up to 3 x 16 queries at a time, the queries (and then the result) and the
- * scores, all with one query a lane, and a copy of the head's keys and values; 16 floats more for
- * alignment. The reference needs a row of scores. AMX keeps scores and weights of 32 queries, and all
- * in bf16: queries, keys and values. */
+/* Vector tables keep, for up to 3 x 16 queries at a time, the queries, their results and the scores of
+ * ATTEND_KEYS keys, all with one query a lane, and a copy of the head's keys and values; 16 floats more
+ * for alignment. The reference needs a row of scores. AMX keeps scores and weights of 32 queries, and
+ * all in bf16: queries, keys and values. */
 size_t attention_scratch(int64_t longest_row, int D)
 {
     enum { MOST_PANELS = 3 };
     int64_t n = ROUND_UP(longest_row, 2 * PANEL), deep = ROUND_UP(D, 2 * PANEL);
-    int64_t plain = PANEL * (MOST_PANELS * (D + longest_row) + PANEL + 1) + 2 * longest_row * D;
+    int64_t keys = MIN(longest_row, (int64_t)ATTEND_KEYS);
+    int64_t plain =
+        PANEL * (MOST_PANELS * (2 * D + keys) + PANEL + 1) + MAX(2 * longest_row * D, longest_row);
     int64_t tiles =
         2 * PANEL * (attention_row(n, D) + (row_bf16(n) + row_bf16(D)) / 2 + 1) + n * deep;
     return (size_t)MAX(plain, tiles);

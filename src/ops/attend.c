@@ -3,15 +3,28 @@
  * this file loops over the heads of a ragged (or padded) batch and adds what some models need: a
  * bias by distance (MPNet), rotated queries and keys (ModernBERT, ESM), scores by relative
  * position (DeBERTa). Long rows are taken in blocks of queries, so that nothing of size [S, S]
- * is made. */
+ * is made.
+ *
+ * Relative positions of a ragged batch: the table's columns are laid out by distance (beyond its reach
+ * they repeat), so that a product gives numbers by distance, and the kernel reads those of 16 queries
+ * as they lie. */
 #include "ops/rotary.h"
 
-enum { QUERY_BLOCK = 128, GATHER_ROWS = 16 };
+enum {
+    QUERY_BLOCK = 128, /* queries whose numbers by distance are made at once */
+    GROUP = 24,        /* queries or keys of one such product */
+    AROUND = 2 * PANEL, /* numbers beyond both ends that the kernel may read */
+    GATHER_ROWS = 16,
+    LEAST_SHARE = 256, /* queries of a long row that one worker takes */
+    SHARES = 4         /* of a worker, at least: one may be slower than another */
+};
 
-typedef struct RelativeTables { /* scores that one side gives to relative positions */
+typedef struct RelativeTables {   /* scores that one side gives to relative positions */
     const float *panels;    /* [H][panel]; NULL: none */
     size_t panel;           /* floats of one head */
-    const int32_t *by;      /* ragged: [2 S - 1], by row - column, 0 in the middle */
+    const Tensor *by;       /* ragged: by row - column, 0 in the middle */
+    int64_t reach, columns; /* then: distances that differ; columns of `wide`, a panel for the ends */
+    float *wide;            /* [H][columns / 16][D][16], from -reach - AROUND on; column - row */
     const Tensor *at;       /* padded: [..., S, S] */
 } RelativeTables;
 
@@ -20,6 +33,7 @@ typedef struct AttendJob {
     AttentionFn *attend;
     Attention a;            /* mask: as the kernel takes it, where nothing else is added */
     int64_t S, P;           /* longest row; relative positions */
+    int64_t shares, share;  /* of a row's queries: items of one head, and queries of each */
     const float *cos, *sin; /* [S, D], or NULL */
     RelativeTables c2p, p2c;
     float *scratch;
@@ -125,7 +139,8 @@ static bool bias_strides(OpCall *c, int64_t S, Attention *a, Err *err)
 {
     const Tensor *t = op_in(c, ATT_BIAS);
     if (!t) return true;
-    int64_t width = MAX(t->dim[1], 2 * S - 1), rows = t->dim[0];
+    /* the kernel reads numbers of queries that fill up the last 16 */
+    int64_t width = MAX(t->dim[1], 2 * (S + PANEL) - 1), rows = t->dim[0];
     const float *table = t->data;
     if (width > t->dim[1]) {
         float *longer = op_scratch(c, rows * width, sizeof(float), err);
@@ -141,6 +156,46 @@ static bool bias_strides(OpCall *c, int64_t S, Attention *a, Err *err)
     a->mask_head = rows == 1 ? 0 : width;
     a->mask_row = 0;
     return true;
+}
+
+/* The smallest distance from which on the table says nothing new, in either direction. */
+static int64_t relative_reach(const Tensor *by, int64_t S)
+{
+    const int32_t *at = by->data;
+    int64_t last = by->dim[0] - 1, reach = by->dim[0] / 2;
+    while (reach > 0 && at[reach + last / 2 - 1] == at[last] && at[last / 2 - reach + 1] == at[0])
+        reach--;
+    return MIN(reach, S - 1);
+}
+
+static int64_t position_at(const RelativeTables *r, int64_t row_less_column, int64_t P)
+{
+    /* hostile packages must not read outside the panels */
+    int64_t at = ((const int32_t *)r->by->data)[relative_table_entry(r->by, row_less_column)];
+    return MIN(MAX(at, (int64_t)0), P - 1);
+}
+
+static void copy_column(const float *from, int64_t column, int64_t D, float *to, int64_t at)
+{
+    from += column / PANEL * PANEL * D + column % PANEL;
+    to += at / PANEL * PANEL * D + at % PANEL;
+    for (int64_t d = 0; d < D; d++) to[d * PANEL] = from[d * PANEL];
+}
+
+/* One head's panels by distance; the last panel begins with the two ends. */
+static void widen_head(void *arg, int index, int worker)
+{
+    const AttendJob *job = arg;
+    const RelativeTables *r = index < job->a.H ? &job->c2p : &job->p2c;
+    const int64_t h = index % job->a.H, D = job->a.D, ends = r->columns - PANEL;
+    (void)worker;
+    if (!r->wide) return;
+    const float *from = r->panels + (size_t)h * r->panel;
+    float *to = r->wide + h * r->columns * D;
+    for (int64_t c = 0; c < r->columns; c++) {
+        int64_t d = c < ends ? c - r->reach - AROUND : c == ends ? -r->reach : r->reach;
+        copy_column(from, position_at(r, -MIN(MAX(d, -r->reach), r->reach), job->P), D, to, c);
+    }
 }
 
 static bool relative_find(OpCall *c, const AttendJob *job, int which, RelativeTables *to, Err *err)
@@ -159,14 +214,11 @@ static bool relative_find(OpCall *c, const AttendJob *job, int which, RelativeTa
         return true;
     }
     if (!by) return op_fail(c, err, "no index of relative positions by distance");
-    int32_t *table = op_scratch(c, 2 * S - 1, sizeof *table, err);
-    if (!table) return false;
-    for (int64_t d = 1 - S; d < S; d++) /* hostile packages must not read outside the panels */
-        table[d + S - 1] = (int32_t)MIN(
-            MAX((int64_t)((const int32_t *)by->data)[relative_table_entry(by, d)], (int64_t)0),
-            job->P - 1);
-    to->by = table;
-    return true;
+    to->by = by;
+    to->reach = relative_reach(by, S);
+    to->columns = ROUND_UP(2 * (to->reach + AROUND) + 1, PANEL) + PANEL;
+    to->wide = op_scratch(c, job->a.H * job->a.D * to->columns, sizeof(float), err);
+    return to->wide != NULL;
 }
 
 /* ---- one head of one row ---- */
@@ -178,9 +230,12 @@ typedef struct AttendRow {
     int64_t n;
     const float *mask;  /* of this row and head, or NULL */
     float *scratch;     /* of the kernel */
-    float *by_q, *by_k; /* [QUERY_BLOCK, P], [n, P]: products with relative positions */
-    float *sum;         /* [QUERY_BLOCK, n]: all that is added */
+    float *by_q, *by_k; /* products with relative positions: of QUERY_BLOCK queries; of keys */
+    float *ends;        /* [n, 16]: those of keys with what is beyond the reach */
+    float *sum;         /* padded: [QUERY_BLOCK, n], all that is added */
 } AttendRow;
+
+enum { KEY_ROW = QUERY_BLOCK + 2 * AROUND }; /* numbers of one key for the queries of a block */
 
 static float *attend_take_floats(float **from, int64_t n)
 {
@@ -189,24 +244,112 @@ static float *attend_take_floats(float **from, int64_t n)
     return p;
 }
 
+/* Keys within reach of a block of queries. */
+static int64_t keys_within(const RelativeTables *r, int64_t n)
+{
+    return MIN(n, 2 * (r->reach + AROUND) + QUERY_BLOCK);
+}
+
+static int64_t relative_floats(const AttendJob *job)
+{
+    const int64_t S = job->S, P = ROUND_UP(job->P, PANEL);
+    if (!job->c->ragged) return (QUERY_BLOCK + S) * P + ROUND_UP(QUERY_BLOCK * S, PANEL);
+    return 2 * ROUND_UP(S * job->a.D, PANEL) + QUERY_BLOCK * job->c2p.columns +
+           ROUND_UP(keys_within(&job->p2c, S) * KEY_ROW, PANEL) + S * PANEL;
+}
+
 static size_t scratch_floats(const AttendJob *job)
 {
-    const int64_t S = job->S, D = job->a.D, P = ROUND_UP(job->P, PANEL);
-    int64_t n = (int64_t)ROUND_UP(attention_scratch(S, job->a.D), 64);
-    if (job->cos) n += 2 * ROUND_UP(S * D, PANEL);
-    if (job->P) n += (QUERY_BLOCK + S) * P + ROUND_UP(QUERY_BLOCK * S, PANEL);
+    int64_t n = (int64_t)ROUND_UP(attention_scratch(job->S, job->a.D), 64);
+    if (job->cos) n += 2 * ROUND_UP(job->S * job->a.D, PANEL);
+    if (job->P) n += relative_floats(job);
     return (size_t)ROUND_UP(n, 64);
 }
 
-static const float *attend_rotate(const AttendJob *job, const float *x, int64_t ld, int64_t n,
-                                  float *to)
+/* Tokens from .. to, each at its place in `to_rows`. */
+static const float *attend_rotate(const AttendJob *job, const float *x, int64_t ld, int64_t from,
+                            int64_t to, float *to_rows)
 {
     const int64_t D = job->a.D;
-    for (int64_t t = 0; t < n; t++)
-        rotary_halves(x + t * ld, job->cos + t * D, job->sin + t * D, D, to + t * D);
+    for (int64_t t = from; t < to; t++)
+        rotary_halves(x + t * ld, job->cos + t * D, job->sin + t * D, D, to_rows + t * D);
+    return to_rows;
+}
+
+static const float *attend_gather(const float *x, int64_t ld, int64_t n, int64_t D, float *to)
+{
+    for (int64_t t = 0; t < n; t++) memcpy(to + t * D, x + t * ld, (size_t)D * sizeof *to);
     return to;
 }
 
+/* ---- relative positions, ragged ---- */
+typedef struct Columns { /* of a table by distance */
+    int64_t from, to;    /* panels */
+} Columns;
+static Columns columns_of(const RelativeTables *r, int64_t least, int64_t most) /* distances */
+{
+    const int64_t far = r->reach + AROUND;
+    return (Columns){ (MAX(least, -far) + far) / PANEL, (MIN(most, far) + far) / PANEL + 1 };
+}
+
+/* l: x, ldx, y and ldy, such that token t's number of column c comes to y[t * ldy + c]. */
+static void by_distance(const AttendRow *r, const RelativeTables *rel, Linear l, int64_t from,
+                        int64_t to, Columns columns)
+{
+    l.w = rel->wide + r->h * rel->columns * r->a.D;
+    l.M = to, l.N = rel->columns, l.K = r->a.D;
+    r->job->c->k->gemm_f32->run(&l, from, to, columns.from, columns.to);
+}
+
+/* Of queries q0 .. q1, with every key. */
+static ByDistance numbers_of_queries(const AttendRow *r, int64_t q0, int64_t q1)
+{
+    const RelativeTables *rel = &r->job->c2p;
+    const int64_t ld = rel->columns;
+    const Linear l = { .x = r->a.q, .ldx = r->a.ldq, .y = r->by_q - q0 * ld, .ldy = ld };
+    if (!rel->panels) return (ByDistance){ 0 };
+    for (int64_t i = q0; i < q1; i += GROUP) {
+        int64_t end = MIN(i + GROUP, q1);
+        by_distance(r, rel, l, i, end, columns_of(rel, 1 - end, r->n - 1 - i));
+    }
+    const float *middle = l.y + rel->reach + AROUND;
+    return (ByDistance){ middle, ld, rel->reach, middle - rel->reach, middle + rel->reach, ld };
+}
+
+/* Of the keys within reach, with queries q0 .. q1: number i - q0 + AROUND of a key's row. */
+static ByDistance numbers_of_keys(const AttendRow *r, int64_t q0, int64_t q1)
+{
+    const RelativeTables *rel = &r->job->p2c;
+    if (!rel->panels) return (ByDistance){ 0 };
+    const int64_t first = MAX(q0 - rel->reach, (int64_t)0), ld = KEY_ROW + 1;
+    const int64_t last = MIN(q1 + rel->reach + PANEL, r->n);
+    float *middle = r->by_k - first * KEY_ROW + AROUND - q0;
+    const Linear l = { .x = r->a.k, .ldx = r->a.ldk, .y = middle - rel->reach - AROUND, .ldy = ld };
+    for (int64_t j = first; j < last; j += GROUP) {
+        int64_t end = MIN(j + GROUP, last);
+        by_distance(r, rel, l, j, end, columns_of(rel, q0 - end + 1, q1 - 1 - j));
+    }
+    return (ByDistance){ middle, ld, rel->reach, r->ends, r->ends + 1, PANEL };
+}
+
+static void attend_by_distance(AttendRow *r, int64_t from, int64_t to)
+{
+    const AttendJob *job = r->job;
+    Attention a = r->a;
+    if (job->p2c.panels) {
+        const int64_t ends = job->p2c.columns / PANEL - 1;
+        const Linear l = { .x = a.k, .ldx = a.ldk, .y = r->ends - ends * PANEL, .ldy = PANEL };
+        by_distance(r, &job->p2c, l, 0, r->n, (Columns){ ends, ends + 1 });
+    }
+    for (int64_t q0 = from; q0 < to; q0 += QUERY_BLOCK) {
+        int64_t q1 = MIN(q0 + QUERY_BLOCK, to);
+        a.by_query = numbers_of_queries(r, q0, q1);
+        a.by_key = numbers_of_keys(r, q0, q1);
+        job->attend(&a, 0, 0, q0, q1, r->scratch);
+    }
+}
+
+/* ---- relative positions, padded ---- */
 /* y[n, P] = n tokens of one head times the relative positions of that head */
 static void times_positions(const AttendRow *r, const RelativeTables *rel, const float *x,
                             int64_t ldx, int64_t n, float *y)
@@ -220,7 +363,6 @@ static void times_positions(const AttendRow *r, const RelativeTables *rel, const
 static int64_t relative_position(const RelativeTables *rel, int64_t row, int64_t column, int64_t S,
                                  int64_t P)
 {
-    if (rel->by) return rel->by[row - column + S - 1];
     return MIN(MAX(tensor_get_int(rel->at, row * S + column), (int64_t)0), P - 1);
 }
 
@@ -247,30 +389,63 @@ static void add_positions(AttendRow *r, int64_t q0, int64_t q1)
     }
 }
 
-static void attend_relative(AttendRow *r)
+static void attend_padded(AttendRow *r, int64_t from, int64_t to)
 {
     const AttendJob *job = r->job;
     if (job->p2c.panels) times_positions(r, &job->p2c, r->a.k, r->a.ldk, r->n, r->by_k);
     Attention a = r->a;
     a.mask_query = r->n;
-    for (int64_t q0 = 0; q0 < r->n; q0 += QUERY_BLOCK) {
-        int64_t q1 = MIN(q0 + QUERY_BLOCK, r->n);
+    for (int64_t q0 = from; q0 < to; q0 += QUERY_BLOCK) {
+        int64_t q1 = MIN(q0 + QUERY_BLOCK, to);
         add_positions(r, q0, q1);
         a.mask = r->sum - q0 * r->n;
         job->attend(&a, 0, 0, q0, q1, r->scratch);
     }
 }
 
+/* ---- an item ---- */
+static void attend_rotated(AttendRow *r, float *scratch, int64_t from, int64_t to)
+{
+    const AttendJob *job = r->job;
+    const int64_t n = r->n, D = r->a.D, w = r->a.window ? r->a.window : n;
+    r->a.q = attend_rotate(job, r->a.q, r->a.ldq, from, to, attend_take_floats(&scratch, n * D));
+    r->a.k = attend_rotate(job, r->a.k, r->a.ldk, MAX(from - w, (int64_t)0), MIN(to + w, n),
+                     attend_take_floats(&scratch, n * D));
+    r->a.ldq = r->a.ldk = D;
+    job->attend(&r->a, 0, 0, from, to, r->scratch);
+}
+
+static void attend_relative(AttendRow *r, float *scratch, int64_t from, int64_t to)
+{
+    const AttendJob *job = r->job;
+    const int64_t n = r->n, D = r->a.D, P = ROUND_UP(job->P, PANEL);
+    if (!job->c->ragged) {
+        r->by_q = attend_take_floats(&scratch, QUERY_BLOCK * P);
+        r->by_k = attend_take_floats(&scratch, n * P);
+        r->sum = attend_take_floats(&scratch, QUERY_BLOCK * n);
+        attend_padded(r, from, to);
+        return;
+    }
+    r->a.k = attend_gather(r->a.k, r->a.ldk, n, D, attend_take_floats(&scratch, n * D));
+    r->a.v = attend_gather(r->a.v, r->a.ldv, n, D, attend_take_floats(&scratch, n * D));
+    r->a.ldk = r->a.ldv = D;
+    r->by_q = attend_take_floats(&scratch, QUERY_BLOCK * job->c2p.columns);
+    r->by_k = attend_take_floats(&scratch, keys_within(&job->p2c, n) * KEY_ROW);
+    r->ends = attend_take_floats(&scratch, n * PANEL);
+    attend_by_distance(r, from, to);
+}
+
 static void attend_item(void *arg, int index, int worker)
 {
     AttendJob *job = arg;
     const Attention *all = &job->a;
-    int row = index / all->H, h = index % all->H;
+    int row = index / (int)job->shares / all->H, h = index / (int)job->shares % all->H;
     int64_t first = all->start[row], n = all->start[row + 1] - first, D = all->D;
+    int64_t from = index % job->shares * job->share, to = MIN(from + job->share, n);
     float *scratch = job->scratch + (size_t)worker * job->scratch_size;
-    if (!n) return;
+    if (from >= to) return;
     if (!job->cos && !job->P) {
-        job->attend(all, row, h, 0, n, scratch);
+        job->attend(all, row, h, from, to, scratch);
         return;
     }
     AttendRow r = { .job = job, .a = *all, .start = { 0, (int32_t)n }, .h = h, .n = n };
@@ -281,17 +456,8 @@ static void attend_item(void *arg, int index, int worker)
     r.mask = r.a.mask;
     r.scratch =
         attend_take_floats(&scratch, (int64_t)ROUND_UP(attention_scratch(job->S, all->D), 64));
-    if (job->cos) {
-        r.a.q = attend_rotate(job, r.a.q, r.a.ldq, n, attend_take_floats(&scratch, n * D));
-        r.a.k = attend_rotate(job, r.a.k, r.a.ldk, n, attend_take_floats(&scratch, n * D));
-        r.a.ldq = r.a.ldk = D;
-        job->attend(&r.a, 0, 0, 0, n, r.scratch);
-        return;
-    }
-    r.by_q = attend_take_floats(&scratch, QUERY_BLOCK * ROUND_UP(job->P, PANEL));
-    r.by_k = attend_take_floats(&scratch, n * ROUND_UP(job->P, PANEL));
-    r.sum = attend_take_floats(&scratch, QUERY_BLOCK * n);
-    attend_relative(&r);
+    if (job->cos) attend_rotated(&r, scratch, from, to);
+    else attend_relative(&r, scratch, from, to);
 }
 
 /* ---- all of them ---- */
@@ -320,12 +486,22 @@ static Attention attend_arguments(const OpCall *c, int64_t B)
                         .scale = onnx_float(c->node, "scale", 1) };
 }
 
+/* Few rows with few heads are cut, so that there is work for all threads. */
+static void share_queries(AttendJob *job, int threads)
+{
+    const int64_t heads = (int64_t)job->a.B * job->a.H;
+    int64_t wanted = threads == 1 ? 1 : (SHARES * threads + heads - 1) / heads;
+    job->shares = MIN(wanted, MAX(1, job->S / LEAST_SHARE));
+    job->share = ROUND_UP((job->S + job->shares - 1) / job->shares, QUERY_BLOCK);
+}
+
 static bool attend_run(OpCall *c, Err *err)
 {
     const Tensor *q = c->in[0], *cos = op_in(c, ATT_COS), *sin = op_in(c, ATT_SIN);
     int64_t B = c->ragged ? c->ragged->B : q->dim[0], S = c->ragged ? c->ragged->S : q->dim[1];
     AttendJob job = { .c = c, .a = attend_arguments(c, B), .S = S };
-    job.attend = op_attr_int(c, "bf16", 0) ? c->k->attention_bf16 : c->k->attention;
+    bool positions = op_in(c, ATT_C2P) || op_in(c, ATT_P2C); /* which tiles do not take */
+    job.attend = op_attr_int(c, "bf16", 0) && !positions ? c->k->attention_bf16 : c->k->attention;
     if (c->low_in) {
         job.a.ldb = row_bf16(q->dim[2]);
         job.a.qb = c->low_in + op_attr_int(c, "q_at", 0);
@@ -335,7 +511,7 @@ static bool attend_run(OpCall *c, Err *err)
     job.a.outb = c->low_out;
     if (!B || !S) return true;
     if (cos) job.cos = cos->data, job.sin = sin->data;
-    if (op_in(c, ATT_C2P) || op_in(c, ATT_P2C)) job.P = op_attr_int(c, "positions", 0);
+    if (positions) job.P = op_attr_int(c, "positions", 0);
     if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, S, &job.a, err))
         return false;
     if (!relative_find(c, &job, 0, &job.c2p, err) || !relative_find(c, &job, 1, &job.p2c, err))
@@ -344,10 +520,13 @@ static bool attend_run(OpCall *c, Err *err)
         job.a.window = (int)MIN(MAX(op_attr_int(c, "window", 0), 0), (int64_t)INT32_MAX);
     job.a.start = c->ragged ? c->ragged->start : equal_rows(c, B, S);
     int threads = op_workers(c, tensor_count(&c->out[0]) * S);
+    Pool *pool = threads == 1 ? NULL : c->pool;
+    share_queries(&job, threads);
     job.scratch_size = scratch_floats(&job);
     job.scratch = op_scratch(c, (int64_t)job.scratch_size * threads, sizeof(float), err);
     if (!job.scratch) return false;
-    pool_for(threads == 1 ? NULL : c->pool, (int)B * job.a.H, attend_item, &job);
+    if (job.c2p.wide || job.p2c.wide) pool_for(pool, 2 * job.a.H, widen_head, &job);
+    pool_for(pool, (int)(B * job.a.H * job.shares), attend_item, &job);
     return true;
 }
 

@@ -34,6 +34,11 @@ INLINE void vf_store(float *p, vf v)
     _mm256_storeu_ps(p, v.lo);
     _mm256_storeu_ps(p + 8, v.hi);
 }
+INLINE vf vf_reverse(vf v)
+{
+    const __m256i last = _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    return (vf){ _mm256_permutevar8x32_ps(v.hi, last), _mm256_permutevar8x32_ps(v.lo, last) };
+}
 INLINE vf vf_lanes(void) /* 0, 1, 2 ... 15 */
 {
     return (vf){ _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7),

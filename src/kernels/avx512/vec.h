@@ -26,6 +26,11 @@ typedef __m512 vf;
 INLINE vf vf_set(float x) { return _mm512_set1_ps(x); }
 INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 INLINE void vf_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
+INLINE vf vf_reverse(vf v)
+{
+    return _mm512_permutexvar_ps(
+        _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), v);
+}
 INLINE vf vf_lanes(void) /* 0, 1, 2 ... 15 */
 {
     return _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

@@ -4,15 +4,17 @@
  *     scores[key][query]  = keys (as they lie)       x  panel of queries
  *     result[d][query]    = values (as they lie)     x  panel of exp(scores)
  * are two GEMMs whose broadcast side needs no copy and no padding for any D, and softmax runs
- * down the lanes, key after key. Lanes are independent: the result of a query is the same in
- * every batch and for every split of the queries. */
+ * down the lanes, key after key. Keys of a long row are taken part by part: when a larger score is
+ * met, what was summed before is scaled down. Lanes are independent, and the parts follow from the
+ * length of the row: the result of a query is the same in every batch and for every split of the
+ * queries. */
+#include <float.h>
+
 #include "act.h"
 #include "ends.h"
 #include "tile.h"
 
 enum { GATHER_FROM = 4 * PANEL }; /* queries per call from which on copying keys and values pays */
-
-enum { MOST_SCORES = 64 << 10 }; /* floats of a block; with more it takes fewer panels */
 
 enum { MOST_NEAR = 64 << 10 }; /* floats of q, k and v: with fewer, the next head is in cache */
 
@@ -23,11 +25,17 @@ typedef struct QueryBlock {     /* up to 16 queries a panel, of one row and head
     float *out;
     int64_t ldk, ldv;
     int64_t i;                  /* first query */
-    PanelRange keys;            /* those that some query of the block sees */
+    PanelRange keys;            /* those of this part that some query of the block sees */
+    bool more;                  /* parts came before this one */
     bool asks;                  /* for lines of the next head, which lies beside this one */
     int count, panels;          /* queries, and panels of them */
-    float *panel, *scores;      /* [panels][D][16] (then the results), [panels][keys][16] */
+    float *panel, *result;      /* [panels][D][16] each */
+    float *scores;              /* [panels][keys][16] */
 } QueryBlock;
+
+typedef struct Running {        /* of the keys so far */
+    vf largest, sum;
+} Running;
 
 INLINE int queries_in(const QueryBlock *b, int p) { return MIN(PANEL, b->count - p * PANEL); }
 
@@ -104,48 +112,98 @@ INLINE vf scale_scores(const QueryBlock *b, float *scores, int64_t i, int64_t j,
     return largest;
 }
 
-INLINE void load_mask(const QueryBlock *b, int p, int64_t j, int n, vf mask[PANEL])
+INLINE void load_mask(const QueryBlock *b, int p, int64_t j, int n, vf term[PANEL])
 {
-    if (b->a->mask_query) {
-        const float *from = b->mask + p * PANEL * b->a->mask_query + j;
-        load_columns(from, b->a->mask_query, queries_in(b, p), n, mask);
+    const float *from = b->mask + p * PANEL * b->a->mask_query + j;
+    if (b->a->mask_query == -1) { /* the next query's number stands before this one's */
+        for (int c = 0; c < n; c++) term[c] = vf_reverse(vf_load(from + c - (PANEL - 1)));
+    } else if (b->a->mask_query) {
+        load_columns(from, b->a->mask_query, queries_in(b, p), n, term);
+    } else {
+        for (int c = 0; c < n; c++) term[c] = vf_set(from[c]); /* one for all queries */
+    }
+}
+
+/* Keys j .. j+n-1: numbers of the queries themselves. */
+INLINE void add_by_query(const QueryBlock *b, int p, int64_t j, int n, vf term[PANEL])
+{
+    const ByDistance *t = &b->a->by_query;
+    const int64_t i = b->i + p * PANEL, d = j - i;
+    const int rows = queries_in(b, p);
+    const bool low = d + n - 1 <= -t->reach, high = d - (PANEL - 1) >= t->reach;
+    vf v[PANEL];
+    if (low || high) {
+        const float *end = (low ? t->low : t->high) + i * t->ld_ends;
+        float each[PANEL] = { 0 };
+        for (int r = 0; r < rows; r++) each[r] = end[r * t->ld_ends];
+        for (int c = 0; c < n; c++) term[c] = vf_add(term[c], vf_load(each));
         return;
     }
-    for (int c = 0; c < n; c++) mask[c] = vf_set(b->mask[j + c]); /* one for all queries */
+    load_columns(t->p + i * t->ld + d, t->ld - 1, rows, n, v);
+    for (int c = 0; c < n; c++) term[c] = vf_add(term[c], v[c]);
+}
+
+/* And numbers of the keys: those for the next query stand behind one another. */
+INLINE void add_by_key(const QueryBlock *b, int p, int64_t j, int n, vf term[PANEL])
+{
+    const ByDistance *t = &b->a->by_key;
+    for (int c = 0; c < n; c++, j++) {
+        const int64_t d = b->i + p * PANEL - j;
+        vf v = d >= t->reach                  ? vf_set(t->high[j * t->ld_ends])
+               : d + PANEL - 1 <= -t->reach ? vf_set(t->low[j * t->ld_ends])
+                                              : vf_load(t->p + j * t->ld + d);
+        term[c] = vf_add(term[c], v);
+    }
+}
+
+/* All that is added to the scores of 16 queries and n keys. */
+INLINE void load_terms(const QueryBlock *b, int p, int64_t j, int n, vf term[PANEL])
+{
+    if (b->mask) load_mask(b, p, j, n, term);
+    else
+        for (int c = 0; c < n; c++) term[c] = vf_set(0);
+    if (b->a->by_query.p) add_by_query(b, p, j, n, term);
+    if (b->a->by_key.p) add_by_key(b, p, j, n, term);
 }
 
 /* The largest score of each lane, scaled; *scale: the factor still to be applied to the scores. */
 static vf largest_of(const QueryBlock *b, int p, float *scores, float *scale)
 {
-    vf largest = vf_set(-INFINITY), mask[PANEL];
+    vf largest = vf_set(-INFINITY), term[PANEL];
     const int64_t keys = b->keys.to - b->keys.from;
-    if (!b->mask && !b->a->window && b->a->scale > 0) { /* what is largest stays so */
+    const bool terms = b->mask || b->a->by_query.p || b->a->by_key.p;
+    if (!terms && !b->a->window && b->a->scale > 0) { /* what is largest stays so */
         for (int64_t j = 0; j < keys; j++) largest = vf_max(vf_load(scores + j * PANEL), largest);
         *scale = b->a->scale;
         return vf_mul(largest, vf_set(*scale));
     }
     for (int64_t j = b->keys.from; j < b->keys.to; j += PANEL) {
         int n = (int)MIN(PANEL, b->keys.to - j);
-        if (b->mask) load_mask(b, p, j, n, mask);
-        largest = scale_scores(b, scores, b->i + p * PANEL, j, n, b->mask ? mask : NULL, largest);
+        if (terms) load_terms(b, p, j, n, term);
+        largest = scale_scores(b, scores, b->i + p * PANEL, j, n, terms ? term : NULL, largest);
     }
     *scale = 1;
     return largest;
 }
 
-/* Scores of a panel to weights e^(score - largest); returns one over their sum. */
-static vf attention_soften(const QueryBlock *b, int p)
+/* Scores of a panel to weights e^(score - largest so far); what was summed before is scaled down.
+ * The largest begins at -FLT_MAX, so that a part of which a query sees nothing adds 0, not NaN. */
+static void attention_soften(const QueryBlock *b, int p, Running *r)
 {
     const int64_t keys = b->keys.to - b->keys.from;
-    float *scores = b->scores + p * keys * PANEL, scale;
-    const vf less = vf_sub(vf_set(0), largest_of(b, p, scores, &scale)), by = vf_set(scale);
-    vf sum = vf_set(0);
+    float *scores = b->scores + p * keys * PANEL, *result = b->result + p * b->a->D * PANEL, scale;
+    const vf largest = vf_max(largest_of(b, p, scores, &scale), r->largest);
+    const vf less = vf_sub(vf_set(0), largest), by = vf_set(scale);
+    const vf kept = vf_exp(vf_sub(r->largest, largest));
+    vf sum = vf_mul(r->sum, kept);
     for (int64_t j = 0; j < keys; j++) {
         vf e = vf_exp(vf_fma(vf_load(scores + j * PANEL), by, less));
         vf_store(scores + j * PANEL, e);
         sum = vf_add(sum, e);
     }
-    return vf_div(vf_set(1), sum);
+    for (int d = 0; b->more && d < b->a->D; d++)
+        vf_store(result + d * PANEL, vf_mul(vf_load(result + d * PANEL), kept));
+    *r = (Running){ largest, sum };
 }
 
 static void attention_store(const QueryBlock *b, int p, vf scale)
@@ -156,7 +214,7 @@ static void attention_store(const QueryBlock *b, int p, vf scale)
         int width = MIN(PANEL, D - d);
 #pragma GCC unroll 16
         for (int c = 0; c < PANEL; c++)
-            v[c] = c < width ? vf_mul(vf_load(b->panel + (p * D + d + c) * PANEL), scale)
+            v[c] = c < width ? vf_mul(vf_load(b->result + (p * D + d + c) * PANEL), scale)
                              : vf_set(0);
         vf_transpose(v);
         float *out = b->out + (b->i + p * PANEL) * b->a->ldo + d;
@@ -167,21 +225,39 @@ static void attention_store(const QueryBlock *b, int p, vf scale)
     }
 }
 
-static void attention_block(const QueryBlock *b)
+/* The block's queries and the keys of one part. */
+static void attention_part(const QueryBlock *b, Running *so_far)
 {
     const Attention *a = b->a;
-    int64_t keys = b->keys.to - b->keys.from;
-    vf scale[ATTEND_PANELS];
-    load_queries(b);
+    const int64_t keys = b->keys.to - b->keys.from;
     TileProduct qk = { .x = b->k + b->keys.from * b->ldk, .row = b->ldk, .next = 1, .w = b->panel,
                    .K = a->D, .sum = b->scores };
     TileProduct pv = { .x = b->v + b->keys.from * b->ldv, .row = 1, .next = b->ldv, .w = b->scores,
-                   .K = keys, .sum = b->panel };
+                   .K = keys, .more = b->more, .sum = b->result };
     attention_multiply(b, &qk, keys, qk.x + a->D, b->ldk);
-    for (int p = 0; p < ATTEND_PANELS; p++)
-        scale[p] = p < b->panels ? attention_soften(b, p) : vf_set(0);
+    for (int p = 0; p < b->panels; p++) attention_soften(b, p, &so_far[p]);
     attention_multiply(b, &pv, a->D, pv.x + a->D, b->ldv);
-    for (int p = 0; p < b->panels; p++) attention_store(b, p, scale[p]);
+}
+
+/* A row is cut by its own length. What windows see is one part as long as it is short. */
+static void attention_block(QueryBlock *b, int64_t length, PanelRange keys)
+{
+    Running so_far[ATTEND_PANELS];
+    const int64_t seen = b->a->window ? MIN(length, 2 * (int64_t)b->a->window + PANEL) : length;
+    const int64_t parts = seen <= ATTEND_KEYS ? 1 : cut_count(length, ATTEND_KEYS);
+    load_queries(b);
+    for (int p = 0; p < ATTEND_PANELS; p++)
+        so_far[p] = (Running){ vf_set(-FLT_MAX), vf_set(0) };
+    b->more = false;
+    for (int64_t i = 0; i < parts; i++) {
+        PanelRange part = cut(length, parts, i);
+        b->keys = (PanelRange){ MAX(part.from, keys.from), MIN(part.to, keys.to) };
+        if (b->keys.from >= b->keys.to) continue;
+        attention_part(b, so_far);
+        b->more = true;
+    }
+    for (int p = 0; p < b->panels; p++)
+        attention_store(b, p, vf_div(vf_set(1), so_far[p].sum));
 }
 
 /* The keys and values of one head lie one row apart, on as many pages as there are tokens: if
@@ -189,6 +265,7 @@ static void attention_block(const QueryBlock *b)
 static const float *attention_gather_keys(const float *from, int64_t ld, int D, PanelRange keys,
                                           float *to)
 {
+    if (ld == D) return from; /* they lie so */
     for (int64_t j = keys.from; j < keys.to; j++)
         memcpy(to + j * D, from + j * ld, (size_t)D * sizeof(float));
     return to;
@@ -206,12 +283,13 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
     float *aligned = (float *)ROUND_UP((uintptr_t)scratch, 64);
     QueryBlock b = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
                 .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head,
-                .ldk = a->ldk, .ldv = a->ldv, .panel = aligned };
-    const int most = a->window || length * ATTEND_PANELS * PANEL > MOST_SCORES ? 1 : ATTEND_PANELS;
+                .ldk = a->ldk, .ldv = a->ldv, .result = aligned };
+    const int most = a->window ? 1 : ATTEND_PANELS;
     const bool far = a->start[a->B] * a->ldk > MOST_NEAR;
+    b.panel = b.result + most * a->D * PANEL;
     b.scores = b.panel + (most * a->D + PANEL) * PANEL;
     if (q1 - q0 > GATHER_FROM) {
-        float *copy = b.scores + most * length * PANEL;
+        float *copy = b.scores + most * MIN(length, (int64_t)ATTEND_KEYS) * PANEL;
         PanelRange keys = attention_keys_of(a, length, q0, q1);
         b.k = attention_gather_keys(b.k, b.ldk, a->D, keys, copy);
         b.v = attention_gather_keys(b.v, b.ldv, a->D, keys, copy + length * a->D);
@@ -220,10 +298,9 @@ static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t
     for (b.i = q0; b.i < q1; b.i += b.count) {
         b.count = (int)MIN(most * PANEL, q1 - b.i);
         b.panels = (b.count + PANEL - 1) / PANEL;
-        b.keys = attention_keys_of(a, length, b.i, b.i + b.count);
         if (a->mask)
             b.mask = a->mask + r * a->mask_row + h * a->mask_head + b.i * a->mask_query;
         b.asks = far && b.ldk == a->ldk && b.i + b.count == q1 && h + 1 < a->H;
-        attention_block(&b);
+        attention_block(&b, length, attention_keys_of(a, length, b.i, b.i + b.count));
     }
 }

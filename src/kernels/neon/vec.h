@@ -42,6 +42,15 @@ INLINE void vf_store(float *p, vf v)
     vst1q_f32(p + 8, v.c);
     vst1q_f32(p + 12, v.d);
 }
+INLINE float32x4_t reverse4(float32x4_t x)
+{
+    float32x4_t pairs = vrev64q_f32(x);
+    return vextq_f32(pairs, pairs, 2);
+}
+INLINE vf vf_reverse(vf v)
+{
+    return (vf){ reverse4(v.d), reverse4(v.c), reverse4(v.b), reverse4(v.a) };
+}
 INLINE vf vf_lanes(void) /* 0, 1, 2 ... 15 */
 {
     static const float lane[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };

@@ -22,6 +22,13 @@ static float scalar_score(const Attention *a, const float *q, const float *k)
     return dot * a->scale;
 }
 
+static float scalar_at_distance(const ByDistance *t, int64_t token, int64_t d)
+{
+    if (!t->p) return 0;
+    if (d >= t->reach) return t->high[token * t->ld_ends];
+    return d <= -t->reach ? t->low[token * t->ld_ends] : t->p[token * t->ld + d];
+}
+
 void scalar_attention(const Attention *a, int r, int h, int64_t q0, int64_t q1, float *p)
 {
     int64_t first = a->start[r], length = a->start[r + 1] - first;
@@ -31,7 +38,9 @@ void scalar_attention(const Attention *a, int r, int h, int64_t q0, int64_t q1, 
         const float *q = a->q + (first + i) * a->ldq + h * a->D;
         int64_t at = r * a->mask_row + h * a->mask_head + i * a->mask_query;
         for (int64_t j = keys.from; j < keys.to; j++)
-            p[j] = scalar_score(a, q, k + j * a->ldk) + (a->mask ? a->mask[at + j] : 0);
+            p[j] = scalar_score(a, q, k + j * a->ldk) + ((a->mask ? a->mask[at + j] : 0) +
+                                                  scalar_at_distance(&a->by_query, i, j - i) +
+                                                  scalar_at_distance(&a->by_key, j, i - j));
         scalar_softmax(p + keys.from, p + keys.from, keys.to - keys.from);
         for (int d = 0; d < a->D; d++) {
             float sum = 0;
