@@ -372,6 +372,24 @@ static void tied_table(const char *name)
     asked = PRECISION_FP32;
 }
 
+/* Multiply-adds of a row: weights for every token, and pairs of tokens that see each other. */
+static void work_counts(const char *dir, double weights, double columns, int windows, int all)
+{
+    enum { N = 400, W = 8 }; /* tokens; how far a window of the golden files reaches */
+    Case c;
+    TEST(dir);
+    if (load(&c, dir, false)) {
+        double band = N * (2.0 * W + 1) - W * (W + 1.0);
+        double want = weights * N + 2 * columns * (windows * band + all * (double)N * N);
+        if (!CHECK(fabs(engine_work(c.engine, N) - want) < 1e-6 * want))
+            printf("  %.0f, wanted %.0f\n", engine_work(c.engine, N), want);
+        double unit = engine_work(c.engine, 128) / 128;
+        CHECK(engine_cost(c.engine, 5) == 5 && engine_cost(c.engine, 128) == 128);
+        CHECK(fabs((double)engine_cost(c.engine, N) - want / unit) <= 1);
+    }
+    unload(&c);
+}
+
 /* With folders as arguments: a row of figures for each, nothing expected but 1e-4. Up to `tiers`: the
  * fused graph, and the exact one, which makes every number of a long text's scores. */
 static void report(const char *dir, int tiers)
@@ -440,6 +458,8 @@ int main(int argc, char **argv)
     long_rows("tests/golden/engine/modernbert-dynamo18");
     long_rows("tests/golden/engine/toy-causal17");
     long_rows("tests/golden/engine/toy-window8");
+    work_counts("tests/golden/engine/bert-script17", 2 * (4 * 24 * 24 + 2 * 24 * 40) + 24 * 5, 24, 0, 2);
+    work_counts("tests/golden/engine/toy-window8", 4 * 24 * 24, 24, 1, 0);
     same_plans();
     tied_table("bert-mlm17");
     tied_table("bert-mlm18");

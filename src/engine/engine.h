@@ -32,7 +32,9 @@ bool engine_new(Arena *, Graph *, const Str *outputs, int n, Engine **, Err *);
 int engine_outputs(const Engine *); /* n of the above */
 bool engine_ragged(const Engine *, const char **why_not); /* why_not: NULL when ragged */
 int64_t engine_static_length(const Engine *); /* 0: any; else the S every row is padded to */
-double engine_work(const Engine *, int64_t length); /* multiply-adds of a row of so many tokens (work.c) */
+double engine_work(const Engine *, int64_t length); /* multiply-adds of a row of so many tokens */
+/* The same in tokens of a short row: a long one costs more than its tokens, and none less. */
+int64_t engine_cost(const Engine *, int64_t length);
 
 Runner *runner_new(const Engine *, Pool *); /* pool may be NULL */
 void runner_free(Runner *);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * work.c - what a row costs: multiply-adds of its products with weights, of its attention (a window counts
- * as a window) and of the products with relative positions. Norms, activations and tables are left out,
- * and a head that sees one token of a row is counted as if it saw all. `bench`, `onnx explain` and the
- * queue ask here. */
+ * work.c - what a row costs: multiply-adds of its products with weights, of its attention (a window
+ * counts as a window) and of the products with relative positions. Norms, activations and tables are
+ * left out, and a head that sees one token of a row is counted as if it saw all. `bench`,
+ * `onnx explain` and the queue ask here. */
 #include "plan.h"
+
+enum { SHORT = 128 }; /* tokens; up to here a row costs its tokens */
 
 /* Pairs of tokens that are at most so far apart; 0: all. */
 static double pairs_within(double n, double window)
@@ -30,10 +32,10 @@ static bool is_product(const GraphNode *n)
 /* Numbers of a constant factor, which every token meets; 0: there is none. */
 static double weights_of(const Graph *g, const GraphNode *n)
 {
-    double sum = 0;
-    for (int k = 0; k < n->n_in; k++) {
+    double sum = (double)onnx_int(n->node, "N", 0) * (double)onnx_int(n->node, "K", 0);
+    for (int k = 0; sum == 0 && k < n->n_in; k++) { /* ours say it; panels are filled up */
         const GraphValue *v = n->in[k] >= 0 ? &g->value[n->in[k]] : NULL;
-        if (v && v->constant && v->t.rank >= 2) sum += (double)tensor_count(&v->t);
+        if (v && v->constant && v->t.rank >= 2) sum = (double)tensor_count(&v->t);
     }
     return sum;
 }
@@ -68,4 +70,11 @@ double engine_work(const Engine *e, int64_t length)
         if (e->graph->node[i]->op && (!e->layout.needed || e->layout.needed[i]))
             work += node_work(e, e->graph->node[i], length);
     return work;
+}
+
+int64_t engine_cost(const Engine *e, int64_t length)
+{
+    if (length <= SHORT) return length;
+    double unit = engine_work(e, SHORT) / SHORT, work = engine_work(e, length);
+    return unit > 0 ? MAX(length, (int64_t)MIN(work / unit, 1e15)) : length;
 }

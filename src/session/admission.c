@@ -177,14 +177,16 @@ static void join_rows(Work *work)
     }
 }
 
-static void price_rows(Work *work)
+static void price_rows(const Session *s, Work *work)
 {
     for (size_t i = 0; i < work->n; i++) {
         work->characters += item_characters(&work->item[i]);
         for (size_t r = work_row(work, i); r < work_row(work, i) + work_rows(work, i); r++) {
             Prepared *row = &work->row[r];
             row->item = i;
+            const Engine *engine = model_engine(s->model, row->graph);
             row->cost = (int64_t)row->encoding.n;
+            if (engine) row->cost = engine_cost(engine, row->cost);
             work->tokens += (int64_t)row->encoding.n;
         }
     }
@@ -194,7 +196,7 @@ static bool close_work(Session *s, Work *work)
 {
     if (work->err.code != EF_OK) return false;
     join_rows(work);
-    price_rows(work);
+    price_rows(s, work);
     work->outputs = s->outputs;
     work->result = ARRAY(&work->arena, TaskTensor, work->rows * (size_t)work->outputs);
     work->times.admitted = now_seconds();
