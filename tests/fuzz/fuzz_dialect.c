@@ -60,12 +60,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t n;
     Model *model = model_once();
-    Session s = { .model = model, .options = { .max_inputs = MOST } };
+    Site site = { .config = &model->config, .max_inputs = MOST };
+    Session s = { .model = model, .options = { .max_inputs = MOST }, .steps = { .own = &site } };
     Str body = { (const char *)data, size };
     TraceParent parent;
     const Task *const *task = task_all(&n);
     for (size_t t = 0; t < n; t++) {
-        model->task = task[t];
+        site.task = model->task = task[t];
         for (size_t i = 0; i < COUNT(kinds); i++) read_as(&s, kinds[i], body);
     }
     trace_parent(body, &parent);
