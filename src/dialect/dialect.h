@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dialect.h - the bodies and replies of each family of clients. A family is a row (family.h) and one
- * file, or several that begin with its name:
+ * dialect.h - the bodies and replies of each family of clients. A family is a row (family.h) and
+ * one file, or several that begin with its name:
  *
  *   own.c, predict.c   our own, which clients of the Rust encoderfile know
  *   tei.c, tei_*.c     text-embeddings-inference
@@ -17,7 +17,7 @@ typedef struct Family Family;    /* family.h */
 typedef struct Route Route;
 
 typedef struct Site Site;
-struct Site {                    /* what dialects and descriptions know of a session and its model */
+struct Site {                    /* what dialects and descriptions know of a model in service */
     const Session *session;
     Str model_id;
     const Task *task;
@@ -26,7 +26,7 @@ struct Site {                    /* what dialects and descriptions know of a ses
     size_t vocabulary;           /* ids are below this */
     int max_length;              /* tokens of a text; 0: no limit */
     const char *precision, *isa; /* "fp32", "avx2": what it computes with */
-    const char *pooling;         /* "mean", "cls+max", "graph", "script"; NULL: it makes no vectors */
+    const char *pooling;         /* "mean", "cls+max", "graph", "script"; NULL: no vectors */
     const char *head;            /* the same in a sentence, for a log; "": nothing to say */
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
     int64_t started;             /* Unix time; 0: no server */
@@ -57,8 +57,9 @@ struct JobKind {
     Value (*reply)(Arena *, const Site *);
 };
 const JobKind *kind_of(const Job *);
-/* kind_predict is ours alone; kind_predict_any may find that a body is TEI's. */
-extern const JobKind kind_predict, kind_predict_any;
+/* kind_predict is ours alone; kind_predict_any may find that a body is TEI's; kind_predict_tei
+ * takes it for that. */
+extern const JobKind kind_predict, kind_predict_any, kind_predict_tei;
 extern const JobKind kind_tei_embed, kind_tei_embed_all, kind_tei_sparse, kind_tei_similarity;
 extern const JobKind kind_tei_tokenize, kind_tei_decode, kind_tei_predict,
     kind_tei_rerank;

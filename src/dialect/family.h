@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * family.h - a family of clients in one row: its routes, its gRPC services, the form of its errors,
- * header fields and metrics that its clients expect. The server asks the rows and knows no family by
- * name. To add one: a file with its row, and a line in dialect.c. */
+ * header fields and metrics that its clients expect. The server asks the rows and knows no family
+ * by name. To add one: a file with its row, and its name below and in dialect.c. */
 #ifndef DIALECT_FAMILY_H
 #define DIALECT_FAMILY_H
 #include "dialect/dialect.h"
@@ -21,7 +21,7 @@ struct Route {
     void (*render)(Arena *, const Site *, Buf *out);   /* a page, written once, at start; or */
     const JobKind *job;          /* what the session is asked for, or */
     const JobList *list;         /* many of these, or */
-    const char *same_as;         /* path of an earlier row of this method: not described again; or */
+    const char *same_as;         /* path of an earlier row of this method: an alias; or */
     const struct Handler *handler; /* what answers itself */
     const JobKind *line;         /* the same for a line of application/x-ndjson; NULL: no lines */
     Value (*reply)(Arena *, const Site *); /* JSON Schema of a page; NULL: text */

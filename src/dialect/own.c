@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * own.c - our own clients and those of the Rust encoderfile: /predict (predict.c), /model, and the
- * gRPC service of the model's task, which has the name, messages and field numbers of its .proto. Only
- * the service of this model's task is there, as with it. */
+ * gRPC service of the model's task, which has the name, messages and field numbers of its .proto.
+ * Only the service of this model's task is there, as with it. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -32,8 +32,8 @@ static void add_vector(const Site *site, Value *page)
     value_add(page, "max_length", number_or_null(site->max_length));
     if (!site->pooling) return;
     value_add(page, "pooling", value_of_text(site->pooling));
-    value_add(page, "normalized", config->graph_pools ? value_null()
-                                                      : value_of_bool(head_normalizes(config->head)));
+    bool normalized = head_normalizes(config->head);
+    value_add(page, "normalized", config->graph_pools ? value_null() : value_of_bool(normalized));
     value_add(page, "dimensions", number_or_null(config_vector_size(config)));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * predict.c - POST /predict: the task's own request and reply. The original and TEI share the
- * path; a body that only TEI can mean gets TEI's answer. */
+ * predict.c - POST /predict: the task's own request and reply. The Rust encoderfile and TEI share
+ * the path; a body that only TEI can mean gets TEI's answer. */
 #include "parts.h"
 
 bool job_options(const Session *s, Job *job, const Value *options)
@@ -138,6 +138,24 @@ const JobKind kind_predict_any = {
     .family = &family_own,
     .other = &family_tei,
     .read = read_any,
+    .request = any_request,
+    .reply = any_reply,
+};
+
+/* Where TEI is preferred (`serve --tei`). An error that is found before the body is read has our
+ * form, as without. */
+static bool read_tei(const Session *s, Job *job, const Value *request)
+{
+    job->in.kind = &kind_tei_predict;
+    return kind_tei_predict.read(s, job, request);
+}
+
+const JobKind kind_predict_tei = {
+    .name = "predict",
+    .family = &family_own,
+    .other = &family_tei,
+    .read = read_tei,
+    .needs = CAN_CLASSIFY,
     .request = any_request,
     .reply = any_reply,
 };

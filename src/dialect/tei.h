@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tei.h - what the files of text-embeddings-inference share. Included by this folder's files only. */
+ * tei.h - what the files of text-embeddings-inference share. Included by this folder only. */
 #ifndef DIALECT_TEI_H
 #define DIALECT_TEI_H
 #include "dialect/family.h"

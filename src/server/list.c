@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * list.c - routes whose body is a list of requests (JobList): {in: [..]} to {out: [..]}. Each is run
- * by itself; the first that fails is the answer for all. */
+ * list.c - routes whose body is a list of requests (JobList): {in: [..]} to {out: [..]}. Each is
+ * run by itself; the first that fails is the answer for all. */
 #include "base/heap.h"
 #include "data/json.h"
 #include "loop.h"
 
 enum { WINDOW = 64, BODY_BYTES = 4 << 20, BODY_VALUES = 1 << 20 }; /* read on the loop's thread */
 
-typedef struct List {
+typedef struct ListRun {
     Arena arena;
     Value requests;              /* a list */
     Job **job;                   /* [requests]: those before `next` are submitted, */
     bool *back;                  /*   these have their reply: */
     size_t next, n_back;
     bool failed;                 /* an error is on its way to the client */
-} List;
+} ListRun;
 
 static void end(Exchange *x)
 {
-    List *v = x->own;
+    ListRun *v = x->own;
     if (!v) return;
     for (size_t i = 0; i < v->next; i++) {
         if (v->back[i]) job_free(v->job[i]);
@@ -30,7 +30,7 @@ static void end(Exchange *x)
 }
 
 /* ---- in ---- */
-static bool read_requests(const Exchange *x, List *v, Err *err)
+static bool read_requests(const Exchange *x, ListRun *v, Err *err)
 {
     Value root;
     Str body = exchange_body(x); /* may move when more is read: it is copied */
@@ -64,14 +64,14 @@ static void fill_job(Job *job, const JobKind *kind, const Value *request)
 
 static void refuse(Exchange *x, const Err *err)
 {
-    ((List *)x->own)->failed = true;
+    ((ListRun *)x->own)->failed = true;
     exchange_fail(x, err);
 }
 
 /* As many as may run at a time; a full queue is waited for while some of ours are in it. */
 static void submit(Exchange *x)
 {
-    List *v = x->own;
+    ListRun *v = x->own;
     Err err = { 0 };
     while (!v->failed && v->next < v->requests.list.n && v->next - v->n_back < WINDOW) {
         size_t at = v->next;
@@ -89,10 +89,10 @@ static void submit(Exchange *x)
 
 static void serve(Exchange *x)
 {
-    List *v = x->own = heap_resize(NULL, sizeof *v);
+    ListRun *v = x->own = heap_resize(NULL, sizeof *v);
     Err err = { 0 };
     if (!v) return fail(&err, EF_OVERLOADED, "no memory: try again"), exchange_fail(x, &err);
-    *v = (List){ 0 };
+    *v = (ListRun){ 0 };
     if (!read_requests(x, v, &err)) return refuse(x, &err);
     exchange_count(x, exchange_body(x).n);
     v->job = ARRAY(&v->arena, Job *, v->requests.list.n);
@@ -103,7 +103,7 @@ static void serve(Exchange *x)
 /* ---- out ---- */
 static void answer(Exchange *x)
 {
-    const List *v = x->own;
+    const ListRun *v = x->own;
     Buf *text = &x->kept;
     buf_printf(text, "{\"%s\":[", x->route->list->out);
     for (size_t i = 0; i < v->next; i++) {
@@ -116,7 +116,7 @@ static void answer(Exchange *x)
 
 static void returned(Exchange *x, Job *job)
 {
-    List *v = x->own;
+    ListRun *v = x->own;
     size_t at = 0;
     while (v->job[at] != job) at++;
     v->back[at] = true;
@@ -130,4 +130,5 @@ static void returned(Exchange *x, Job *job)
     else submit(x);
 }
 
-const Handler list_handler = { .serve = serve, .advance = submit, .returned = returned, .end = end };
+const Handler list_handler = { .serve = serve, .advance = submit, .returned = returned,
+                               .end = end };

@@ -5,7 +5,7 @@
 #include "http1.h"
 #include "routes.h"
 
-/* Whom a failure can meet. OWN, OTHER: errors in our form, in that of a family; both: by the body. */
+/* Whom a failure can meet. OWN, OTHER: errors in our form, in a family's; both: by the body. */
 enum { BODY = 1, KEYED = 2, NAMED = 4, OWN = 8, OTHER = 16, RUN = 32, MCP = 64 };
 
 static const struct Failure {

@@ -61,14 +61,14 @@ static const Route last[] = {
     { 0 },
 };
 
-typedef struct Table {
+typedef struct RouteTable {
     const Site *site;
     const Family *preferred;
     Route *row;
     size_t n;
-} Table;
+} RouteTable;
 
-static Route *table_find(const Table *t, const char *method, const char *path)
+static Route *table_find(const RouteTable *t, const char *method, const char *path)
 {
     for (size_t i = 0; i < t->n; i++)
         if (strcmp(t->row[i].method, method) == 0 && strcmp(t->row[i].path, path) == 0)
@@ -76,7 +76,7 @@ static Route *table_find(const Table *t, const char *method, const char *path)
     return NULL;
 }
 
-static void table_add(Table *t, const Route *from, const Family *family)
+static void table_add(RouteTable *t, const Route *from, const Family *family)
 {
     Route *there = table_find(t, from->method, from->path);
     Route row = *from;
@@ -99,14 +99,14 @@ static void table_add(Table *t, const Route *from, const Family *family)
     }
 }
 
-static void table_add_all(Table *t, const Route *rows, const Family *family)
+static void table_add_all(RouteTable *t, const Route *rows, const Family *family)
 {
     for (; rows->path; rows++) table_add(t, rows, family);
 }
 
 void routes_make(Arena *arena, Site *site, const Family *preferred)
 {
-    Table t = { .site = site, .preferred = preferred, .row = ARRAY(arena, Route, MOST_ROUTES) };
+    RouteTable t = { site, preferred, ARRAY(arena, Route, MOST_ROUTES), 0 };
     table_add_all(&t, first, NULL);
     for (int i = 0; families[i]; i++) table_add_all(&t, families[i]->route, families[i]);
     table_add_all(&t, last, NULL);

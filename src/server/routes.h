@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * routes.h - what the server answers. A route is a row (dialect/family.h): the loop finds it by method
- * and path, OpenAPI describes it. The server has rows of its own (probes, metrics, MCP, gRPC); the
- * others are those of the families. Most pages depend on the model only and are rendered once, at
- * start; the rest are jobs of the session, or a Handler answers. */
+ * routes.h - what the server answers. A route is a row (dialect/family.h): the loop finds it by
+ * method and path, OpenAPI describes it. The server has rows of its own (probes, metrics, MCP,
+ * gRPC); the others are those of the families. Most pages depend on the model only and are rendered
+ * once, at start; the rest are jobs of the session, or a Handler answers. */
 #ifndef SERVER_ROUTES_H
 #define SERVER_ROUTES_H
 #include "dialect/family.h"
@@ -22,13 +22,13 @@ typedef struct Handler {
                                                 * are abandoned by it */
     /* (optional) its own form of errors, instead of error_write's */
     void (*error)(struct Exchange *, const Err *, int status);
-    const char *media;           /* (optional) any path, if the content is of this type; the route is
-                                  * not described */
+    const char *media;           /* (optional) any path, if the content is of this type; the
+                                  * route is not described */
 } Handler;
 
 enum { MOST_ROUTES = 64 };
-/* Sets site->route: the server's rows and the families'. Of two families that have the same path, the
- * first has it; the preferred one (or NULL), if its row is for this model. */
+/* Sets site->route: the server's rows and the families'. Of two families that have the same path,
+ * the first gets it, or the preferred one (NULL: none) if its row is for this model. */
 void routes_make(Arena *, Site *, const Family *preferred);
 /* Whether the model can do it. Where it cannot, clients expect the route, and an error. */
 bool route_applies(const Route *, const Site *);
