@@ -3,8 +3,8 @@
 #include "dialect/family.h"
 #include "model/model.h"
 
-const Family *const families[] = { &family_own,    &family_tei,    &family_hub,
-                                   &family_openai, &family_cohere, NULL };
+#define FAMILY_ROW(name) &family_##name,
+const Family *const families[] = { FAMILIES(FAMILY_ROW) NULL };
 
 const JobKind *kind_of(const Job *job)
 {
