@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "check.h"
 #include "data/json.h"
+#include "model/model.h"
 #include "server/server.h"
 
 /* ---- the model: each token's vector is {id, tokens of its row} ---- */

@@ -197,6 +197,7 @@ static void toolchain(ef_model *m)
     CHECK(ef_serve(m, "{\"http-hostname\":\"127.0.0.1\",\"http-port\":0}", &stop, &err));
     CHECK(!ef_serve(m, "{\"http-port\":70000}", &stop, &err) && says(&err, "http-port"));
     CHECK(ef_serve(m, "{\"http-hostname\":\"127.0.0.1\",\"http-port\":0,\"disable-grpc\":true}", &stop, &err));
+    CHECK(ef_serve(m, "{\"http-hostname\":\"127.0.0.1\",\"http-port\":0,\"tei\":true}", &stop, &err));
     CHECK(!ef_serve(m, "{\"disable-grpc\":1,\"disable-http\":true}", &stop, &err) && says(&err, "both"));
     CHECK(!ef_serve(m, "{\"disable-grpc\":\"x\"}", &stop, &err) && says(&err, "options: --disable-grpc: found"));
     CHECK(!ef_serve(m, "{\"prot\":1}", &stop, &err) && says(&err, "unknown setting"));

@@ -3,6 +3,7 @@
  * rows of `serve` fit the structs they fill. */
 #include "api/serve.h"
 #include "check.h"
+#include "dialect/family.h"
 
 typedef struct Sample {
     const char *text, *list, *keys;
@@ -97,6 +98,9 @@ static void rows_of_serve(void)
     CHECK(strcmp(option_variable(&arena, &serve_options[0]), "ENCODERFILE_HTTP_HOSTNAME") == 0);
     s.server.no_http = true;
     CHECK(serve_complete(&s, &err) && s.server.grpc && !s.server.trace_url);
+    CHECK(!s.server.preferred);
+    s.tei = true;
+    CHECK(serve_complete(&s, &err) && s.server.preferred == &family_tei);
     s.otel = true;
     CHECK(serve_complete(&s, &err) && strcmp(s.server.trace_url, OTEL_URL) == 0);
     s.server.no_grpc = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_server_dialects.c - the shapes that clients of others know: text-embeddings-inference,
  * OpenAI, rerankers, the Hugging Face Hub. Real clients are in tests/clients. */
+#include "dialect/family.h"
 #include "server_fake.h"
 
 typedef struct Case {
@@ -286,7 +287,7 @@ static void with(const char *task, int n_labels, bool tei, const Case *rows, siz
     model.task = task_find(str_of(task));
     model.config.num_labels = n_labels;
     model.config.labels = names;
-    Running r = { .session = { .tei = tei } };
+    Running r = { .server = { .preferred = tei ? &family_tei : NULL } };
     start(&r);
     play(&r, rows, n);
     check_bodies(&r);

@@ -105,7 +105,7 @@ static Value ask(const Loop *loop, const char *path, Str message)
     if (!CHECK(target)) return reply;
     const GrpcMethod *m = target->method;
     if (!CHECK(proto_read(&arena, message, m->form.request, 100, &request, &err))) return reply;
-    if (!m->answer(loop, m, &arena, &request, &reply, &err)) return (Value){ 0 };
+    if (!grpc_answer(loop, m, &arena, &request, &reply, &err)) return (Value){ 0 };
     return reply;
 }
 

@@ -3,6 +3,7 @@
  * the reply. */
 #include "check.h"
 #include "data/json.h"
+#include "model/model.h"
 #include "server/mcp.h"
 
 #define V "\"io.modelcontextprotocol/protocolVersion\":"
@@ -65,7 +66,7 @@ static const Row rows[] = {
     { CALL("\"name\":\"other\",\"arguments\":{\"inputs\":[\"x\"]}," META), MCP_MODERN, &call, MCP_REPLY, 400, "-32020" },
 };
 
-static void test_rows(const Model *model)
+static void test_rows(const Site *site)
 {
     TEST("messages");
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -73,7 +74,7 @@ static void test_rows(const Model *model)
         Arena arena = { 0 };
         McpCall c;
         Buf b = { 0 };
-        mcp_read(model, str_of(row->message), row->era, row->headers, &arena, &c);
+        mcp_read(site, str_of(row->message), row->era, row->headers, &arena, &c);
         if (c.kind == MCP_REPLY) json_write(&b, &c.reply);
         if (c.kind == MCP_RUN) buf_str(&b, c.body);
         buf_char(&b, 0);
@@ -87,7 +88,7 @@ static void test_rows(const Model *model)
 }
 
 /* Through a session: what a tool gives, and both ways in which it fails. */
-static void test_answers(const Model *model)
+static void test_answers(Session *session)
 {
     static const struct { const char *tool, *text, *says; } calls[] = {
         { "run_encoder", "Pune", "\"structuredContent\":{\"results\":[{\"tokens\":" },
@@ -96,14 +97,13 @@ static void test_answers(const Model *model)
         { "token_classification", "", "\"isError\":true" },
     };
     TEST("answers");
-    Session *session = job_session(model, NULL);
     for (size_t i = 0; i < COUNT(calls); i++) {
         Job *job = job_new();
         McpCall c;
         Buf b = { 0 };
         char *message = str_format(&job->work.arena, CALL("\"name\":\"%s\",\"arguments\":{\"inputs\":[\"%s\"]}"),
                                    calls[i].tool, calls[i].text);
-        mcp_read(model, str_of(message), MCP_HANDSHAKE, NULL, &job->work.arena, &c);
+        mcp_read(site_of(session), str_of(message), MCP_HANDSHAKE, NULL, &job->work.arena, &c);
         CHECK(c.kind == MCP_RUN);
         job->in.body = c.body;
         job_run(session, job);
@@ -114,7 +114,6 @@ static void test_answers(const Model *model)
         buf_free(&b);
         job_free(job);
     }
-    session_free(session);
 }
 
 int main(void)
@@ -125,8 +124,10 @@ int main(void)
         printf("  %s\n", err.message);
         return finish();
     }
-    test_rows(model);
-    test_answers(model);
+    Session *session = job_session(model, NULL);
+    test_rows(site_of(session));
+    test_answers(session);
+    session_free(session);
     model_close(model);
     return finish();
 }

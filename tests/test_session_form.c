@@ -7,6 +7,7 @@
 #include "data/json.h"
 #include "data/proto.h"
 #include "dialect/job.h"
+#include "model/model.h"
 
 static const char *const folders[] = { "../shared/fixtures/dummy/",
                                        "../../shared/fixtures/dummy/" };

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "scarce.h"
 #include "dialect/job.h"
+#include "model/model.h"
 
 enum { JOBS = 3, MOST_PLACES = 1000 };
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -3,6 +3,7 @@
  * in one run, and each result is that of its graph alone. The work here is made without a dialect:
  * the session needs none. */
 #include "check.h"
+#include "model/model.h"
 #include "session/session.h"
 
 enum { ITEMS = 9 };

@@ -3,6 +3,7 @@
  * hand; and heads of a package that are not what they say. */
 #include "check.h"
 #include "data/json.h"
+#include "task/head.h"
 #include "task/task.h"
 
 static const float rows[] = { 3, -4, 1, 2, -5, 6 }; /* three tokens of two numbers */

@@ -37,9 +37,11 @@ static void test_nothing_by_default(void)
     Task task = *task_find(STR("embedding"));
     ModelConfig config = { .num_labels = 1 };
     Site site = { .task = &task, .config = &config };
-    size_t n, found = 0;
-    const Route *route = route_all(&n);
+    size_t found = 0;
     task.can = 0;
+    routes_make(&arena, &site, &family_tei);
+    const Route *route = site.route;
+    size_t n = site.routes;
     for (size_t i = 0; i < n; i++) {
         if (!route[i].job || !route_applies(&route[i], &site)) continue;
         bool known = false;

@@ -4,10 +4,12 @@
  * data of the workspace; without them this is skipped. */
 #include <pthread.h>
 
+#include "base/file.h"
 #include "base/thread.h"
 #include "check.h"
 #include "data/json.h"
 #include "dialect/job.h"
+#include "model/model.h"
 
 static Arena arena;
 

@@ -2,6 +2,8 @@
  * serve.c - the rows of `serve`, and what is checked across them. */
 #include "api/serve.h"
 
+#include "dialect/family.h"
+
 static const char *const access_words[] = { "none", "text", "json", NULL };
 static const char *const level_words[] = { "error", "warn", "info", "debug", NULL };
 
@@ -63,7 +65,7 @@ const Option serve_options[] = {
     { "gzip-from", 0, "BYTES", "smallest reply compressed for clients that ask", TAKES_BYTES,
       SERVE_FIELD(server.gzip_from), OPTION_DEFAULT(SERVER_GZIP_FROM), 1, INT64_C(1) << 40 },
     { "tei", 0, NULL, "two texts on /predict are a pair, as for text-embeddings-inference",
-      TAKES_NOTHING, SERVE_FIELD(session.tei) },
+      TAKES_NOTHING, SERVE_FIELD(tei) },
     { 0 },
 };
 
@@ -80,6 +82,7 @@ bool serve_complete(ServeSettings *s, Err *err)
         return fail(err, EF_USAGE, "TLS: found no %s, wanted both --cert-file and --key-file",
                     o->cert_file ? "key" : "certificate");
     o->grpc |= o->no_http;
+    if (s->tei) o->preferred = &family_tei;
     if (s->otel && !o->trace_url) o->trace_url = OTEL_URL;
     return true;
 }

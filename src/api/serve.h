@@ -10,6 +10,7 @@
 
 typedef struct ServeSettings {
     ServerOptions server;
+    bool tei;                    /* server.preferred is text-embeddings-inference */
     bool otel;                   /* send traces, to OTEL_URL where server.trace_url is NULL */
     SessionOptions session;      /* this and what follows is not for ef_serve to set */
     int log_level;               /* LogLevel */

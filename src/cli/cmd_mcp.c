@@ -40,10 +40,9 @@ static bool say(Talk *t, const Value *message, Err *err)
 static bool answer(Talk *t, Str line, Err *err)
 {
     McpCall call;
-    const Model *model = session_model(t->session);
     Job *job = job_new();
     bool ok = true;
-    mcp_read(model, line, t->era, NULL, &job->work.arena, &call);
+    mcp_read(site_of(t->session), line, t->era, NULL, &job->work.arena, &call);
     t->era = call.era;
     if (call.kind == MCP_RUN) {
         job->in.body = call.body;

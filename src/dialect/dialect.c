@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dialect.c - which kind a job is of, and what dialects ask about a model. */
-#include "dialect.h"
+ * dialect.c - the families, which kind a job is of, and what dialects know of a model. */
+#include "dialect/family.h"
+#include "model/model.h"
 
+#define FAMILY_ROW(name) &family_##name,
+const Family *const families[] = { FAMILIES(FAMILY_ROW) NULL };
 
 const JobKind *kind_of(const Job *job)
 {
@@ -29,10 +32,52 @@ const char *site_wanted(TaskCan any)
     return "another kind of model";
 }
 
-Site session_site(const Session *s)
+static const char *head_line(Arena *arena, const Model *m)
 {
-    const Model *m = session_model(s);
-    return (Site){
-        m->name, m->task, &m->config, session_options(s)->max_inputs, tokenizer_size(m->tokenizer), s, 0
+    Buf line = { .arena = arena };
+    if (m->task) model_describe_head(m, &line);
+    return str_dup(arena, buf_view(&line));
+}
+
+static Site *site_new(const Model *m)
+{
+    Arena arena = { 0 };
+    Site *site = NEW(&arena, Site);
+    const char *precision = m->precision ? m->precision : "fp32";
+    *site = (Site){
+        .model_id = m->name,
+        .task = m->task,
+        .config = &m->config,
+        .vocabulary = m->tokenizer ? tokenizer_size(m->tokenizer) : 0,
+        .max_length = m->encode.max_length,
+        .precision = precision,
+        .isa = kernels_isa(kernels(), precision),
+        .pooling = m->task ? model_pooling(m, &arena) : NULL,
+        .head = head_line(&arena, m),
+        .prompts = m->prompts,
     };
+    site->arena = arena;
+    return site;
+}
+
+static void site_free(void *site)
+{
+    Arena arena = ((Site *)site)->arena; /* *site lies in it */
+    arena_free(&arena);
+}
+
+Session *job_session(const Model *model, const SessionOptions *options)
+{
+    Site *site = site_new(model);
+    SessionSteps steps = { job_open, jobs_finish, site, site_free };
+    Session *s = session_new(model, options, &steps);
+    if (!s) return NULL;
+    site->session = s;
+    site->max_inputs = session_options(s)->max_inputs;
+    return s;
+}
+
+const Site *site_of(const Session *s)
+{
+    return session_own(s);
 }

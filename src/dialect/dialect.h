@@ -1,38 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dialect.h - the bodies and replies of each family of clients, one file a family:
+ * dialect.h - the bodies and replies of each family of clients. A family is a row (family.h) and
+ * one file, or several that begin with its name:
  *
- *   predict.c   our own /predict, which clients of the Rust encoderfile know
- *   tei_*.c     text-embeddings-inference: vectors, tokens, labels
- *   openai.c    OpenAI's embeddings
- *   rerank.c    TEI's, and that of Cohere, Jina and others: told apart by the body
- *   hub.c       `POST /`, whose meaning is the model's task, for huggingface_hub */
+ *   own.c, predict.c   our own, which clients of the Rust encoderfile know
+ *   tei.c, tei_*.c     text-embeddings-inference
+ *   hub.c              `POST /`, whose meaning is the model's task, for huggingface_hub
+ *   openai.c           OpenAI's embeddings and list of models
+ *   rerank.c           Cohere, Jina and others; and TEI's /rerank, told apart by the body
+ *
+ * What they share: job.c and reply.c (a request on its way through the session), parts.c, error.c. */
 #ifndef DIALECT_DIALECT_H
 #define DIALECT_DIALECT_H
 #include "dialect/job.h"
 
-/* Whose errors: ours (with OpenAI's, Cohere's and TEI's flat form in one), or TEI's. */
-typedef enum { DIALECT_OWN, DIALECT_TEI } Dialect;
+typedef struct Family Family;    /* family.h */
+typedef struct Route Route;
 
 typedef struct Site Site;
-struct Site {                    /* what descriptions are made from */
+struct Site {                    /* what dialects and descriptions know of a model in service */
+    const Session *session;
     Str model_id;
     const Task *task;
     const ModelConfig *config;
     size_t max_inputs;           /* of a request */
     size_t vocabulary;           /* ids are below this */
-    const Session *session;
-    int64_t started;             /* Unix time */
+    int max_length;              /* tokens of a text; 0: no limit */
+    const char *precision, *isa; /* "fp32", "avx2": what it computes with */
+    const char *pooling;         /* "mean", "cls+max", "graph", "script"; NULL: no vectors */
+    const char *head;            /* the same in a sentence, for a log; "": nothing to say */
+    const Value *prompts;        /* {name: text to put before texts}; NULL: none */
+    int64_t started;             /* Unix time; 0: no server */
+    const Route *route;          /* [routes]: of the server */
+    size_t routes;
+    Arena arena;                 /* of the above */
 };
 
 struct JobKind {
     const char *name;            /* for traces */
-    Dialect dialect;
+    const Family *family;        /* whose form errors have; */
+    const Family *other;         /* (optional) a body may turn out to be of this one instead */
     WorkKeep keep;
     bool uncut;                  /* texts are not truncated */
     size_t values;               /* that a body may hold beside its texts: token ids */
     bool (*read)(const Session *, Job *, const Value *request); /* on failure job->err */
     /* The reply: whole, or item by item (workers side by side) and what stands around the results,
-     * which are its first list. */
+     * which are its first list. Neither: `read` chooses another kind by the body. */
     Value (*finish)(const Session *, Job *);
     /* (optional) the JSON of what `finish` gives, without the tree: where it may be large */
     void (*write)(const Session *, Job *, Buf *out);
@@ -45,8 +57,9 @@ struct JobKind {
     Value (*reply)(Arena *, const Site *);
 };
 const JobKind *kind_of(const Job *);
-/* kind_predict is ours alone; kind_predict_any may find that a body is TEI's. */
-extern const JobKind kind_predict, kind_predict_any;
+/* kind_predict is ours alone; kind_predict_any may find that a body is TEI's; kind_predict_tei
+ * takes it for that. */
+extern const JobKind kind_predict, kind_predict_any, kind_predict_tei;
 extern const JobKind kind_tei_embed, kind_tei_embed_all, kind_tei_sparse, kind_tei_similarity;
 extern const JobKind kind_tei_tokenize, kind_tei_decode, kind_tei_predict,
     kind_tei_rerank;
@@ -54,7 +67,8 @@ extern const JobKind kind_openai_embed, kind_rerank_any, kind_rerank_documents, 
 
 bool site_can(const Site *, TaskCan any); /* any of these, or 0: whatever it can */
 const char *site_wanted(TaskCan any);     /* a model that can, in words */
-Site session_site(const Session *);
+const Site *site_of(const Session *);     /* lives as long as the session; of job_session */
+bool job_open(Session *, Work *);         /* job.c: a body becomes items (SessionSteps.open) */
 /* reply.c: jobs whose rows have all been run get their replies (SessionSteps.finish). */
 void jobs_finish(Session *, Pool *, Work **, int n);
 

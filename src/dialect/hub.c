@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "parts.h"
+#include "tei.h"
 
 #include "data/number.h"
 
@@ -95,7 +96,7 @@ static Value finish_classify(const Session *s, Job *job)
 
 static const JobKind hub_classify = {
     .name = "text-classification",
-    .dialect = DIALECT_TEI,
+    .family = &family_hub,
     .read = read_classify,
     .finish = finish_classify,
 };
@@ -184,7 +185,7 @@ static Value finish_zero(const Session *s, Job *job)
 
 static const JobKind hub_zero = {
     .name = "zero-shot-classification",
-    .dialect = DIALECT_TEI,
+    .family = &family_hub,
     .read = read_zero,
     .finish = finish_zero,
 };
@@ -255,7 +256,7 @@ static Value finish_tag(const Session *s, Job *job)
 
 static const JobKind hub_tag = {
     .name = "token-classification",
-    .dialect = DIALECT_TEI,
+    .family = &family_hub,
     .read = read_tag,
     .finish = finish_tag,
 };
@@ -305,7 +306,7 @@ static Value finish_fill(const Session *s, Job *job)
 
 static const JobKind hub_fill = {
     .name = "fill-mask",
-    .dialect = DIALECT_TEI,
+    .family = &family_hub,
     .read = read_fill,
     .finish = finish_fill,
 };
@@ -329,8 +330,7 @@ static const JobKind *kind_for(const Site *site, const Value *request)
 
 static bool read_hub(const Session *s, Job *job, const Value *request)
 {
-    Site site = session_site(s);
-    job->in.kind = kind_for(&site, request);
+    job->in.kind = kind_for(site_of(s), request);
     return job->in.kind->read(s, job, request);
 }
 
@@ -385,10 +385,20 @@ static Value hub_reply(Arena *arena, const Site *site)
 
 const JobKind kind_hub = {
     .name = "hub",
-    .dialect = DIALECT_TEI,
+    .family = &family_hub,
+    .other = &family_cohere, /* of a ranker */
     .values = MOST_IDS,
     .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,
 };
+
+/* ---- the family ---- */
+static const Route routes[] = {
+    { "POST", "/", "hub", "What the model is for, in the shapes of the Hugging Face Hub",
+      .job = &kind_hub },
+    { "POST", "/invocations", "invocations", "The same as POST /", .same_as = "/" },
+    { 0 },
+};
+const Family family_hub = { .name = "Hugging Face Hub", .route = routes, .errors = &tei_errors };

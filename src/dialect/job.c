@@ -98,7 +98,7 @@ static bool read_body(Session *s, Job *job)
     return parse_body(job, most, request) && kind_of(job)->read(s, job, request);
 }
 
-static bool open_job(Session *s, Work *work)
+bool job_open(Session *s, Work *work)
 {
     Job *job = job_of(work);
     TaskInputs given = { work->item, work->n };
@@ -110,11 +110,6 @@ static bool open_job(Session *s, Work *work)
 }
 
 /* ---- the session ---- */
-Session *job_session(const Model *model, const SessionOptions *options)
-{
-    return session_new(model, options, &(SessionSteps){ open_job, jobs_finish });
-}
-
 bool job_submit(Session *s, Job *job, Err *err)
 {
     job->work.bytes = job->in.body.n;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * openai.c - POST /v1/embeddings: vectors of length 1, as numbers or as base64 (which is what
- * OpenAI's own client asks for). */
+ * openai.c - OpenAI's clients. POST /v1/embeddings: vectors of length 1, as numbers or as base64
+ * (which is what OpenAI's own client asks for); GET /v1/models. */
 #include "parts.h"
+
+#include "data/json.h"
 
 static const char *const formats[] = { "float", "base64", NULL };
 static const Field rows[] = {
@@ -81,6 +83,7 @@ static Value embed_reply(Arena *arena, const Site *site)
 
 const JobKind kind_openai_embed = {
     .name = "embeddings",
+    .family = &family_openai,
     .keep = KEEP_VECTOR,
     .values = MOST_IDS,
     .read = read_embed,
@@ -90,3 +93,67 @@ const JobKind kind_openai_embed = {
     .request = embed_request,
     .reply = embed_reply,
 };
+
+/* ---- /v1/models ---- */
+static const Field card_schema[] = {
+    { "id", 0, F_STR, .required = true },
+    { "object", 0, F_STR, .required = true },
+    { "created", 0, F_U32, .required = true, .help = "Unix time of this server's start" },
+    { "owned_by", 0, F_STR, .required = true },
+    { 0 },
+};
+static const Field cards_schema[] = {
+    { "object", 0, F_STR, .required = true },
+    { "data", 0, F_MSG, .repeated = true, .required = true, .msg = card_schema,
+      .msg_name = "Model" },
+    { 0 },
+};
+
+static Value card(Arena *arena, const Site *site)
+{
+    Value page = value_map(arena, 4);
+    value_add(&page, "id", value_of_str(site->model_id));
+    value_add(&page, "object", value_of_text("model"));
+    value_add(&page, "created", value_of_int(site->started));
+    value_add(&page, "owned_by", value_of_text("encoderfile"));
+    return page;
+}
+
+static void model_card_render(Arena *arena, const Site *site, Buf *out)
+{
+    Value page = card(arena, site);
+    json_write(out, &page);
+}
+
+static void models_render(Arena *arena, const Site *site, Buf *out)
+{
+    Value page = value_map(arena, 2), list = value_list(arena, 1);
+    list.list.items[0] = card(arena, site);
+    value_add(&page, "object", value_of_text("list"));
+    value_add(&page, "data", list);
+    json_write(out, &page);
+}
+
+static Value model_card_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema_describe(arena, card_schema);
+}
+
+static Value models_reply(Arena *arena, const Site *site)
+{
+    (void)site;
+    return schema_describe(arena, cards_schema);
+}
+
+/* ---- the family ---- */
+static const Route routes[] = {
+    { "GET", "/v1/models", "models", "The model, in a list", ROUTE_PAGE(models) },
+    { "GET", "/v1/models/{model}", "model_card", "The model", ROUTE_PAGE(model_card) },
+    { "POST", "/v1/embeddings", "embeddings", "Texts to vectors, as OpenAI does",
+      .job = &kind_openai_embed },
+    { "POST", "/embeddings", "embeddings_root", "The same as /v1/embeddings",
+      .same_as = "/v1/embeddings" },
+    { 0 },
+};
+const Family family_openai = { .name = "OpenAI", .route = routes };

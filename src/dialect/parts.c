@@ -158,6 +158,16 @@ bool kind_finite(Job *job, const float *scores, size_t n)
     return true;
 }
 
+/* ---- names ---- */
+Value kind_label_map(Arena *arena, const Site *site)
+{
+    int n = task_labels(site->task, site->config);
+    Value map = value_map(arena, (size_t)n);
+    for (int i = 0; i < n; i++)
+        value_add(&map, str_format(arena, "%d", i), value_of_str(site->config->labels[i]));
+    return map;
+}
+
 /* ---- JSON Schemas ---- */
 Value kind_schema(Arena *arena, const char *json)
 {
@@ -185,7 +195,7 @@ Value kind_schema_with(Arena *arena, const Field *rows, const char *name, Value 
 
 void kind_schema_prompt(Arena *arena, const Site *site, Value *schema)
 {
-    const Value *prompts = session_model(site->session)->prompts;
+    const Value *prompts = site->prompts;
     size_t n = prompts && prompts->kind == V_MAP ? prompts->map.n : 0;
     Value one = value_map(arena, 1), names = value_list(arena, n + 1); /* the last: null */
     for (size_t i = 0; i < n; i++) names.list.items[i] = value_of_str(prompts->map.items[i].key);

@@ -3,7 +3,8 @@
  * order. Included by this folder's files only. */
 #ifndef DIALECT_PARTS_H
 #define DIALECT_PARTS_H
-#include "dialect.h"
+#include "dialect/family.h"
+#include "model/model.h"
 
 enum { MOST_IDS = 1 << 20 };     /* token ids of a body */
 
@@ -41,6 +42,8 @@ const float *kind_scores(const Session *, const Job *, Arena *, size_t row, Task
 TaskScore kind_tei_score(const Session *, bool raw);
 /* [{"score", "label"}], the best first, at most so many. */
 Value kind_labels(const Session *, Arena *, const float *scores, size_t n, size_t most);
+
+Value kind_label_map(Arena *, const Site *); /* {"0": name}; empty: the model has none */
 
 /* ---- JSON Schemas ---- */
 #define KIND_ONE_OR_TWO                                                                           \

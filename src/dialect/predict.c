@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * predict.c - POST /predict: the task's own request and reply. The original and TEI share the
- * path; a body that only TEI can mean gets TEI's answer. */
+ * predict.c - POST /predict: the task's own request and reply. The Rust encoderfile and TEI share
+ * the path; a body that only TEI can mean gets TEI's answer. */
 #include "parts.h"
 
 bool job_options(const Session *s, Job *job, const Value *options)
@@ -69,6 +69,7 @@ static Value predict_reply(Arena *arena, const Site *site)
 
 const JobKind kind_predict = {
     .name = "predict",
+    .family = &family_own,
     .read = read_predict,
     .item = predict_item,
     .frame = predict_frame,
@@ -92,10 +93,10 @@ static bool only_lists(const Value *inputs)
     return true;
 }
 
-static bool says_tei(const Session *s, const Value *request)
+static bool says_tei(const Value *request)
 {
     static const char *const theirs[] = { "raw_scores", "truncation_direction", NULL };
-    return session_options(s)->tei || has_any(request, theirs);
+    return has_any(request, theirs);
 }
 
 /* A text by itself and a list of lists are nothing that the Rust encoderfile takes; a flat list is its
@@ -103,17 +104,16 @@ static bool says_tei(const Session *s, const Value *request)
 static bool is_tei(const Session *s, const Value *request)
 {
     static const char *const ours[] = { "metadata", "top_k", "offsets", "return_tokens", NULL };
-    Site site = session_site(s);
     const Value *inputs = value_get(request, "inputs");
-    if (!site_can(&site, CAN_CLASSIFY)) return false;
-    if (says_tei(s, request)) return true;
+    if (!site_can(site_of(s), CAN_CLASSIFY)) return false;
+    if (says_tei(request)) return true;
     return !has_any(request, ours) && inputs && (inputs->kind == V_STR || only_lists(inputs));
 }
 
 static bool read_any(const Session *s, Job *job, const Value *request)
 {
     job->in.kind = is_tei(s, request) ? &kind_tei_predict : &kind_predict;
-    if (job->in.kind == &kind_tei_predict && !says_tei(s, request) &&
+    if (job->in.kind == &kind_tei_predict && !says_tei(request) &&
         !task_keys(session_model(s)->task, request, &job->work.err))
         return job->in.kind = &kind_predict, false; /* a "top_kk" would have made it ours */
     return job->in.kind->read(s, job, request);
@@ -135,7 +135,27 @@ static Value any_reply(Arena *arena, const Site *site)
 
 const JobKind kind_predict_any = {
     .name = "predict",
+    .family = &family_own,
+    .other = &family_tei,
     .read = read_any,
+    .request = any_request,
+    .reply = any_reply,
+};
+
+/* Where TEI is preferred (`serve --tei`). An error that is found before the body is read has our
+ * form, as without. */
+static bool read_tei(const Session *s, Job *job, const Value *request)
+{
+    job->in.kind = &kind_tei_predict;
+    return kind_tei_predict.read(s, job, request);
+}
+
+const JobKind kind_predict_tei = {
+    .name = "predict",
+    .family = &family_own,
+    .other = &family_tei,
+    .read = read_tei,
+    .needs = CAN_CLASSIFY,
     .request = any_request,
     .reply = any_reply,
 };

@@ -222,7 +222,7 @@ static Value documents_reply(Arena *arena, const Site *site)
 
 const JobKind kind_tei_rerank = {
     .name = "rerank",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
     .read = read_texts,
     .finish = finish_texts,
     .needs = CAN_RANK,
@@ -231,6 +231,7 @@ const JobKind kind_tei_rerank = {
 };
 const JobKind kind_rerank_documents = {
     .name = "rerank",
+    .family = &family_cohere,
     .read = read_documents,
     .finish = finish_documents,
     .needs = CAN_RANK,
@@ -257,9 +258,19 @@ static Value any_reply(Arena *arena, const Site *site)
 
 const JobKind kind_rerank_any = {
     .name = "rerank",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
+    .other = &family_cohere,
     .read = read_any,
     .needs = CAN_RANK,
     .request = any_request,
     .reply = any_reply,
 };
+
+/* ---- the family ---- */
+static const Route routes[] = {
+    { "POST", "/v1/rerank", "rerank_v1", "Documents by how well they fit a query",
+      .job = &kind_rerank_documents },
+    { "POST", "/v2/rerank", "rerank_v2", "The same as /v1/rerank", .job = &kind_rerank_documents },
+    { 0 },
+};
+const Family family_cohere = { .name = "Cohere", .route = routes };

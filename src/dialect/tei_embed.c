@@ -69,7 +69,7 @@ static Value embed_reply(Arena *arena, const Site *site)
 
 const JobKind kind_tei_embed = {
     .name = "embed",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
     .keep = KEEP_VECTOR,
     .values = MOST_IDS,
     .read = read_embed,
@@ -109,7 +109,7 @@ static Value tokens_reply(Arena *arena, const Site *site)
 
 const JobKind kind_tei_embed_all = {
     .name = "embed_all",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
     .keep = KEEP_TOKENS,
     .values = MOST_IDS,
     .read = read_tokens,
@@ -151,7 +151,7 @@ static Value sparse_reply(Arena *arena, const Site *site)
 
 const JobKind kind_tei_sparse = {
     .name = "embed_sparse",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
     .keep = KEEP_VECTOR,
     .values = MOST_IDS,
     .read = read_tokens,
@@ -241,7 +241,7 @@ static Value similarity_reply(Arena *arena, const Site *site)
 
 const JobKind kind_tei_similarity = {
     .name = "similarity",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
     .keep = KEEP_VECTOR,
     .read = read_similarity,
     .finish = finish_similarity,

@@ -138,7 +138,7 @@ static Value predict_reply(Arena *arena, const Site *site)
 
 const JobKind kind_tei_predict = {
     .name = "predict",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
     .read = read_predict,
     .finish = finish_predict,
     .needs = CAN_CLASSIFY,

@@ -127,7 +127,7 @@ static Value tokenize_reply(Arena *arena, const Site *site)
 
 const JobKind kind_tei_tokenize = {
     .name = "tokenize",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
     .keep = KEEP_NOTHING,
     .uncut = true,
     .read = read_tokenize,
@@ -208,7 +208,7 @@ static Value decode_reply(Arena *arena, const Site *site)
 
 const JobKind kind_tei_decode = {
     .name = "decode",
-    .dialect = DIALECT_TEI,
+    .family = &family_tei,
     .keep = KEEP_NOTHING,
     .values = MOST_IDS,
     .read = read_decode,

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "package/package.h"
 #include "model/source.h"
+#include "task/head.h"
 #include "task/task.h"
 #include "transform/transform.h"
 

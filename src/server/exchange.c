@@ -125,22 +125,24 @@ void exchange_reply_kept(Exchange *x, Reply head)
 }
 
 /* Bodies decide it where two share a path; before them, the route does. */
-static Dialect dialect_of(const Exchange *x)
+static const Family *family_of(const Exchange *x)
 {
-    return x->job ? kind_of(x->job)->dialect : route_dialect(x->route);
+    if (x->job) return kind_of(x->job)->family;
+    return x->route ? x->route->family : NULL;
 }
 
 void exchange_refuse(Exchange *x, const Err *err, int status)
 {
-    if (x->route && x->route->error) return x->route->error(x, err, status);
-    error_write(&x->kept, err, status, dialect_of(x));
+    const Handler *handler = x->route ? x->route->handler : NULL;
+    if (handler && handler->error) return handler->error(x, err, status);
+    error_write(&x->kept, err, status, family_of(x));
     int retry = err->code == EF_OVERLOADED || err->code == EF_UNAVAILABLE;
     exchange_reply_kept(x, (Reply){ .status = status, .allow = x->allow, .retry_after = retry });
 }
 
 void exchange_fail(Exchange *x, const Err *err)
 {
-    exchange_refuse(x, err, error_status(err, dialect_of(x)));
+    exchange_refuse(x, err, error_status(err, family_of(x)));
 }
 
 /* ---- who asks, and for what ---- */
@@ -178,7 +180,7 @@ static bool judge(Exchange *x, Err *err)
     x->origin = access_origin(loop, exchange_header(x, HEADER_ORIGIN));
     x->route = route_find(&loop->site, asked, &x->allow, err);
     if (!x->route) return str_is(asked.method, "OPTIONS") && x->allow;
-    if (loop->options.no_http && !x->route->media)
+    if (loop->options.no_http && !route_media(x->route))
         return fail(err, EF_NOT_FOUND, "HTTP is disabled: this server speaks gRPC");
     return access_allowed(loop, x->route, exchange_header(x, HEADER_AUTHORIZATION), err) &&
            route_check(x->route, &loop->site, err) && route_accepts(x->route, asked.type, err) &&
@@ -268,18 +270,10 @@ static void run_body(Exchange *x)
 
 static void show_page(Exchange *x)
 {
-    size_t n, at = (size_t)(x->route - route_all(&n));
-    const Page *page = &x->loop->page[at];
+    const Page *page = &x->loop->page[x->route - x->loop->site.route];
     bool packed = x->gzip_reply && page->packed.n;
     exchange_reply(x, (Reply){ .status = 200, .gzip = packed },
                    buf_view(packed ? &page->packed : &page->plain));
-}
-
-static void show_live(Exchange *x)
-{
-    int status = x->route->live(x->loop, &x->kept);
-    const char *type = x->route->reply ? NULL : METRICS_TYPE;
-    exchange_reply_kept(x, (Reply){ .status = status, .type = type });
 }
 
 void exchange_complete(Exchange *x)
@@ -291,7 +285,6 @@ void exchange_complete(Exchange *x)
         return exchange_reply(x, (Reply){ .status = 204, .allow = x->allow,
                                           .preflight = x->origin }, (Str){ 0 });
     if (x->route->render) return show_page(x);
-    if (x->route->live) return show_live(x);
     if (!x->handler) return run_body(x);
     x->state = X_OPEN;
     x->handler->serve(x);
@@ -308,13 +301,29 @@ void exchange_break(Exchange *x, const Err *err)
 }
 
 /* ---- back from the session ---- */
+size_t exchange_told(const Family *family, const Job *job, Told *told)
+{
+    size_t n = family->fields ? family->fields(job, told->room) : 0;
+    for (size_t i = 0; i < n; i++)
+        told->field[i] = (ReplyField){ told->room[i].name, told->room[i].value };
+    return n;
+}
+
+/* One family at most has such fields. */
+static size_t told_by_any(const Job *job, Told *told)
+{
+    size_t n = 0;
+    for (int i = 0; families[i] && !n; i++) n = exchange_told(families[i], job, told);
+    return n;
+}
+
 static void answer(Exchange *x, Job *job)
 {
-    TeFields fields;
+    Told told;
     job_shrink(job); /* the client may take its time */
     if (job->work.err.code == EF_OK)
-        exchange_reply(x, (Reply){ .status = 200, .gzip = job->out.gzip, .extra = fields.field,
-                                   .n_extra = tei_fields(job, &fields) }, buf_view(&job->out.text));
+        exchange_reply(x, (Reply){ .status = 200, .gzip = job->out.gzip, .extra = told.field,
+                                   .n_extra = told_by_any(job, &told) }, buf_view(&job->out.text));
     else
         exchange_fail(x, &job->work.err);
 }
@@ -330,7 +339,7 @@ void exchange_returned(Exchange *x, Job *job)
     }
     x->conn->share = job->work.share;
     if (x->state == X_WAITING) x->state = X_OPEN;
-    if (x->job) tei_lengths(&x->loop->meters.te, x, job);
+    if (x->job) metrics_returned(x, job);
     if (x->handler && x->handler->returned) x->handler->returned(x, job);
     else answer(x, job);
     x->carrier->wake(x);

@@ -108,6 +108,11 @@ void exchange_begin(Exchange *, Reply);
 void exchange_send(Exchange *, Str);
 void exchange_end(Exchange *, const ReplyField *trailers, size_t n);
 size_t exchange_unsent(const Exchange *);
+typedef struct Told {            /* header fields by a family's row, and their texts */
+    ReplyField field[TOLD_FIELDS];
+    ToldField room[TOLD_FIELDS];
+} Told;
+size_t exchange_told(const Family *, const Job *, Told *); /* how many there are */
 
 /* ---- for carriers ---- */
 Exchange *exchange_new(struct Conn *, const Carrier *, double began); /* NULL: no memory */

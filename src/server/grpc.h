@@ -3,8 +3,7 @@
  * says about them. grpc_call.c carries it over HTTP/2.
  *
  *   grpc.c             frames, timeouts, the text of a status
- *   grpc_services.c    who is there: the Rust encoderfile's service of the model's task, TEI's, health
- *   grpc_tei.c         TEI's messages
+ *   grpc_services.c    who is there: the families' services, health
  *   grpc_describe.c    the same rows as file descriptors; grpc_reflect.c: who hands them out
  *
  * A method is a job of the session whose body and reply are protobuf (JobForm), or it is answered
@@ -39,31 +38,6 @@ typedef enum {                   /* those that no Err has */
     GRPC_INTERNAL = 13,
 } GrpcStatus;
 
-struct Grpc;
-typedef struct GrpcMethod GrpcMethod;
-/* At once: false is an error with its status. */
-typedef bool GrpcAnswer(const struct Loop *, const GrpcMethod *, Arena *, const Value *request,
-                        Value *reply, Err *);
-struct GrpcMethod {
-    const char *name;
-    const char *in, *out;        /* names of the messages; with dots: of another package */
-    JobForm form;                /* their rows */
-    const Field *in_rows;        /* (gathers) of one message; form.request reads all of them */
-    bool many_in, many_out;      /* streams */
-    bool watches;                /* answers again when its answer has changed, and never ends */
-    bool gathers;                /* many messages are one request: the first, and the others'
-                                  * field 2 */
-    bool idempotent;             /* said to reflection */
-    const JobKind *kind;                /* of the job, or */
-    GrpcAnswer *answer;
-};
-typedef struct GrpcService {
-    const char *package, *name;
-    const GrpcMethod *method;    /* ends with {0} */
-    bool open;                   /* needs no key */
-    TaskCan needs;               /* any of these, 0: every model; others are NOT_SERVING */
-} GrpcService;
-
 typedef struct GrpcFile {        /* a package */
     const char *package, *path;
     const struct GrpcFile *import[4];
@@ -88,8 +62,8 @@ const GrpcTarget *grpc_find(const Grpc *, Str path); /* NULL: nobody has it */
 extern const Handler grpc_handler;                   /* grpc_call.c */
 
 /* ---- parts of the above ---- */
-enum { GRPC_TEI = 5 };
-extern const GrpcService grpc_tei[GRPC_TEI], grpc_health, grpc_reflection, grpc_reflection_alpha;
+extern const GrpcService grpc_health, grpc_reflection, grpc_reflection_alpha;
+GrpcAnswer grpc_answer;                              /* of a method that has no job */
 void grpc_describe(Arena *, Grpc *);                 /* files and symbols */
 const char *grpc_full_name(Arena *, const GrpcService *);
 

@@ -8,7 +8,6 @@
 #include "data/wire.h"
 #include "grpc.h"
 #include "loop.h"
-#include "tei.h"
 
 enum {
     WINDOW = 64,                 /* messages in flight */
@@ -33,23 +32,23 @@ typedef struct Call {
 } Call;
 
 /* ---- out ---- */
-/* TEI's clients find the times of a call that has one reply in its head. */
-static size_t put_times(const Call *call, const Job *job, TeFields *times)
+/* What a family tells of a call that has one reply stands in its head. */
+static size_t tell(const Call *call, const Job *job, Told *told)
 {
-    bool wanted = job && !call->method->many_out && call->method->kind->dialect == DIALECT_TEI;
-    return wanted ? tei_fields(job, times) : 0;
+    if (!job || call->method->many_out) return 0;
+    return exchange_told(call->method->kind->family, job, told);
 }
 
 static void begin(Exchange *x, const Job *job)
 {
     Call *call = x->own;
-    ReplyField field[2 + TE_FIELDS] = { { "grpc-accept-encoding", "identity,gzip" },
+    ReplyField field[2 + TOLD_FIELDS] = { { "grpc-accept-encoding", "identity,gzip" },
                                         { "grpc-encoding", "gzip" } };
-    TeFields times;
+    Told told;
     if (call->begun) return;
     call->begun = true;
-    size_t n = call->gzip ? 2 : 1, more = put_times(call, job, &times);
-    for (size_t i = 0; i < more; i++) field[n++] = times.field[i];
+    size_t n = call->gzip ? 2 : 1, more = tell(call, job, &told);
+    for (size_t i = 0; i < more; i++) field[n++] = told.field[i];
     exchange_begin(x, (Reply){ .status = 200, .type = "application/grpc", .pieces = true,
                                .extra = field, .n_extra = n });
 }
@@ -130,6 +129,14 @@ static bool plain_message(const GrpcFrame *frame, Buf *out, Err *err)
     return true;
 }
 
+bool grpc_answer(const Loop *loop, const GrpcMethod *m, Arena *arena, const Value *request,
+                 Value *reply, Err *err)
+{
+    if (!m->page) return m->answer(loop, m, arena, request, reply, err);
+    *reply = m->page(arena, &loop->site);
+    return true;
+}
+
 static bool answer(const Exchange *x, Str message, Buf *out, Err *err)
 {
     const Call *call = x->own;
@@ -137,7 +144,7 @@ static bool answer(const Exchange *x, Str message, Buf *out, Err *err)
     Arena arena = { .local = true };
     Value request, reply;
     bool ok = proto_read(&arena, message, m->form.request, AT_ONCE_VALUES, &request, err) &&
-              m->answer(x->loop, m, &arena, &request, &reply, err);
+              grpc_answer(x->loop, m, &arena, &request, &reply, err);
     if (ok) proto_write(out, &reply, m->form.reply);
     arena_free(&arena);
     return ok;
@@ -249,7 +256,7 @@ static bool take_message(Exchange *x, const GrpcFrame *frame)
     }
     if (m->gathers) {
         if (!gather(x, frame, &err)) fail_call(x, &err);
-    } else if (m->answer) {
+    } else if (!m->kind) {
         answer_now(x, frame);
     } else if (!submit(x, frame->message, frame->packed)) {
         return false;
@@ -427,5 +434,5 @@ static void end(Exchange *x)
 
 const Handler grpc_handler = {
     .early = true, .serve = serve, .advance = advance, .returned = returned, .broken = broken,
-    .end = end,
+    .end = end, .media = "application/grpc",
 };

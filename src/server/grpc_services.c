@@ -1,120 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grpc_services.c - the rows: what can be called. The original's service has the name, messages
- * and field numbers of its .proto, made from the model's task; only that one is there, as with it.
- * TEI's are all there: what the model cannot do is FAILED_PRECONDITION, as with it. */
-#include <ctype.h>
-#include <stdlib.h>
-
+ * grpc_services.c - what can be called: the services of the families' rows, health and reflection.
+ * What the model cannot do is FAILED_PRECONDITION. */
 #include "grpc.h"
 #include "loop.h"
 
-/* ---- metadata: what model is this ---- */
 static const Field nothing[] = { { 0 } };
-
-/* ModelType, by number: the tasks of this program, and what only the Rust encoderfile has. */
-typedef struct TypeWord {
-    const char *word, *name;
-    int number;
-} TypeWord;
-
-static int by_number(const void *a, const void *b)
-{
-    return ((const TypeWord *)a)->number - ((const TypeWord *)b)->number;
-}
-
-static const char *upper(Arena *arena, const char *word)
-{
-    char *out = str_dup(arena, str_of(word));
-    for (char *p = out; *p; p++) *p = (char)toupper((unsigned char)*p);
-    return out;
-}
-
-static TypeWord *type_list(Arena *arena, size_t *n)
-{
-    static const TypeWord others[] = { { "unspecified", "MODEL_TYPE_UNSPECIFIED", 0 },
-                                       { "image_classification", "IMAGE_CLASSIFICATION", 21 } };
-    size_t count;
-    const Task *const *task = task_all(&count);
-    TypeWord *list = ARRAY(arena, TypeWord, count + COUNT(others));
-    memcpy(list, others, sizeof others);
-    *n = COUNT(others);
-    for (size_t i = 0; i < count; i++)
-        list[(*n)++] = (TypeWord){ task[i]->name, upper(arena, task[i]->name), task[i]->number };
-    qsort(list, *n, sizeof *list, by_number);
-    return list;
-}
-
-static const Field *metadata_reply(Arena *arena)
-{
-    size_t n;
-    const TypeWord *type = type_list(arena, &n);
-    const char **word = ARRAY(arena, const char *, n + 1), **name = ARRAY(arena, const char *, n);
-    int *number = ARRAY(arena, int, n);
-    for (size_t i = 0; i < n; i++)
-        word[i] = type[i].word, name[i] = type[i].name, number[i] = type[i].number;
-    ProtoEnum *types = NEW(arena, ProtoEnum);
-    *types = (ProtoEnum){ "ModelType", name, number };
-    Field *rows = ARRAY(arena, Field, 4);
-    rows[0] = (Field){ "model_id", 1, F_STR };
-    rows[1] = (Field){ "model_type", 2, F_STR, .words = word, .proto_enum = types };
-    rows[2] = (Field){ "id2label", 3, F_INT_STR_MAP };
-    return rows;
-}
-
-static bool model_metadata(const Loop *loop, const GrpcMethod *method, Arena *arena,
-                           const Value *request, Value *reply, Err *err)
-{
-    (void)method, (void)request, (void)err;
-    const Site *site = &loop->site;
-    const ModelConfig *config = site->config;
-    int count = task_labels(site->task, config);
-    Value labels = value_map(arena, (size_t)count);
-    for (int i = 0; i < count; i++)
-        value_add(&labels, str_format(arena, "%d", i), value_of_str(config->labels[i]));
-    *reply = value_map(arena, 3);
-    value_add(reply, "model_id", value_of_str(site->model_id));
-    value_add(reply, "model_type", value_of_int(site->task->number));
-    value_add(reply, "id2label", labels);
-    return true;
-}
-
-/* ---- the task's own ---- */
-/* "token_classification" -> "TokenClassification" + ending */
-static const char *camel(Arena *arena, const char *task, const char *ending)
-{
-    char *out = str_format(arena, "%s%s", task, ending), *to = out;
-    bool upper = true;
-    for (const char *p = out; *p; p++) {
-        if (*p == '_') {
-            upper = true;
-            continue;
-        }
-        *to++ = upper ? (char)toupper((unsigned char)*p) : *p;
-        upper = false;
-    }
-    *to = 0;
-    return out;
-}
-
-static const GrpcService *task_service(Arena *arena, const Task *task)
-{
-    const char *in = camel(arena, task->name, "Request");
-    const char *out = camel(arena, task->name, "Response");
-    GrpcMethod *row = ARRAY(arena, GrpcMethod, 4);
-    row[0] = (GrpcMethod){ .name = "Predict", .in = in, .out = out, .kind = &kind_predict,
-                           .form = { task->request, task->reply } };
-    row[1] = row[0];
-    row[1].name = "PredictStream";
-    row[1].many_in = row[1].many_out = true;
-    row[2] = (GrpcMethod){ .name = "GetModelMetadata",
-                           .in = "encoderfile.metadata.GetModelMetadataRequest",
-                           .out = "encoderfile.metadata.GetModelMetadataResponse",
-                           .form = { nothing, metadata_reply(arena) }, .answer = model_metadata };
-    GrpcService *service = NEW(arena, GrpcService);
-    *service = (GrpcService){ .package = str_format(arena, "encoderfile.%s", task->name),
-                              .name = camel(arena, task->name, "Inference"), .method = row };
-    return service;
-}
 
 /* ---- health ---- */
 static const char *const status_words[] = { "unknown", "serving", "not_serving", "service_unknown",
@@ -222,8 +112,10 @@ static void add(Arena *arena, Grpc *grpc, const GrpcService *service)
 const Grpc *grpc_new(Arena *arena, const Site *site)
 {
     Grpc *grpc = NEW(arena, Grpc);
-    add(arena, grpc, task_service(arena, site->task));
-    for (int i = 0; i < GRPC_TEI; i++) add(arena, grpc, &grpc_tei[i]);
+    for (int i = 0; families[i]; i++) {
+        const GrpcService *row = families[i]->services ? families[i]->services(arena, site) : NULL;
+        for (; row && row->name; row++) add(arena, grpc, row);
+    }
     add(arena, grpc, &grpc_health);
     add(arena, grpc, &grpc_reflection);
     add(arena, grpc, &grpc_reflection_alpha);

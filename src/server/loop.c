@@ -220,7 +220,7 @@ static void say_full(void *arg)
     Arena arena = { .local = true };
     Buf out = { .arena = &arena }, body = { .arena = &arena };
     fail(&err, EF_UNAVAILABLE, "too many connections: try again");
-    error_write(&body, &err, 503, DIALECT_OWN);
+    error_write(&body, &err, 503, NULL);
     http1_write_head(&out, &(Reply){ .status = 503, .type = "application/json",
                                           .length = body.n, .close = true, .retry_after = 1 },
                      loop_date(r->loop));
@@ -480,8 +480,8 @@ static bool binds_locally(Str hostname)
 
 static void make_pages(Loop *loop)
 {
-    size_t n;
-    const Route *route = route_all(&n);
+    size_t n = loop->site.routes;
+    const Route *route = loop->site.route;
     loop->page = ARRAY(&loop->arena, Page, n);
     for (size_t i = 0; i < n; i++) {
         Page *page = &loop->page[i];
@@ -554,14 +554,12 @@ static bool open_descriptors(Loop *loop, int *port, Err *err)
 
 static void end(Loop *loop)
 {
-    size_t n;
     const int fd[] = { loop->epoll, loop->wake };
     for (size_t i = 0; i < COUNT(fd); i++)
         if (fd[i] >= 0) close(fd[i]);
     for (int i = 0; i < LISTENERS; i++)
         if (loop->listener[i] >= 0) close(loop->listener[i]);
-    route_all(&n);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < loop->site.routes; i++) {
         buf_free(&loop->page[i].plain);
         buf_free(&loop->page[i].packed);
     }
@@ -591,7 +589,7 @@ static void announce(const Loop *loop, int port)
         put_address(&line, o->hostname, port);
     }
     log_info("serving %.*s", STR_ARG(buf_view(&line)));
-    model_log_head(session_model(loop->session));
+    if (*loop->site.head) log_info("%s", loop->site.head);
     if (o->unix_path) log_info("and on the socket %s", o->unix_path);
     line.n = 0;
     if (loop->listener[LISTEN_GRPC] >= 0) {
@@ -613,7 +611,7 @@ void loop_make(Loop *loop, Session *session, const ServerOptions *options)
     *loop = (Loop){
         .session = session,
         .options = with_defaults(options),
-        .site = session_site(session),
+        .site = *site_of(session),
         .budget = session_budget(session),
         .epoll = -1, .listener = { -1, -1, -1 }, .wake = -1,
         .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_MUTEX_INITIALIZER,
@@ -627,6 +625,8 @@ void loop_make(Loop *loop, Session *session, const ServerOptions *options)
     loop->keys = lines_of(&loop->arena, loop->options.api_keys);
     loop->origins = lines_of(&loop->arena, loop->options.origins);
     loop->local = binds_locally(str_of(loop->options.hostname));
+    routes_make(&loop->arena, &loop->site, loop->options.preferred);
+    metrics_make(&loop->arena, &loop->meters);
     make_pages(loop);
     make_slots(loop);
     loop->grpc = grpc_new(&loop->arena, &loop->site);

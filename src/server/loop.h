@@ -126,13 +126,12 @@ void h2_free(Conn *);
 
 /* stream.c: POST /predict line by line */
 extern const Handler line_handler;
-/* vertex.c: POST /vertex */
-extern const Handler vertex_handler;
-/* mcp_http.c: MCP's messages, its form of errors, and both for OpenAPI */
+/* list.c: a list of requests */
+extern const Handler list_handler;
+/* mcp_http.c: MCP's messages, and what OpenAPI says of them */
 extern const Handler mcp_handler;
 Value mcp_http_request(Arena *, const Site *);
 Value mcp_http_reply(Arena *, const Site *);
-void mcp_http_error(Exchange *, const Err *, int status);
 
 /* loop.c */
 /* What all hold has a limit: may one be there that holds so much? Small ones may. */

@@ -36,9 +36,9 @@ struct McpTool {
 };
 static const struct McpTool tools[] = { { "run_encoder", false }, { NULL, true } };
 
-static const char *tool_name(const Model *m, const struct McpTool *tool)
+static const char *tool_name(const Site *site, const struct McpTool *tool)
 {
-    return tool->name ? tool->name : m->task->name;
+    return tool->name ? tool->name : site->task->name;
 }
 
 /* ---- building messages ---- */
@@ -87,7 +87,7 @@ static void add_modern(Arena *arena, Value *result, bool cached)
 
 /* ---- reading ---- */
 typedef struct Reader {
-    const Model *model;
+    const Site *site;
     Arena *arena;
     const McpHeaders *headers;
     const Value *root, *id, *params;
@@ -148,7 +148,7 @@ static void initialize(Reader *r)
     value_add(&v, "protocolVersion", is_handshake(asked) ? value_of_str(asked) : text(NEWEST_HANDSHAKE));
     value_add(&v, "capabilities", capabilities(r->arena));
     value_add(&v, "serverInfo", server_info(r->arena));
-    value_add(&v, "instructions", text(r->model->task->mcp_instructions));
+    value_add(&v, "instructions", text(r->site->task->mcp_instructions));
     reply(r, v);
 }
 
@@ -162,20 +162,20 @@ static void discover(Reader *r)
     Value v = value_map(r->arena, 8);
     value_add(&v, "supportedVersions", versions(r->arena, true));
     value_add(&v, "capabilities", capabilities(r->arena));
-    value_add(&v, "instructions", text(r->model->task->mcp_instructions));
+    value_add(&v, "instructions", text(r->site->task->mcp_instructions));
     add_modern(r->arena, &v, true);
     reply(r, v);
 }
 
 static Value describe_tool(Reader *r, const struct McpTool *tool)
 {
-    const Task *task = r->model->task;
+    const Task *task = r->site->task;
     Value hints = value_map(r->arena, 3), v = value_map(r->arena, 5);
     value_add(&hints, "readOnlyHint", value_of_bool(true));
     value_add(&hints, "idempotentHint", value_of_bool(true));
     value_add(&hints, "openWorldHint", value_of_bool(false));
-    value_add(&v, "name", text(tool_name(r->model, tool)));
-    value_add(&v, "description", text(r->model->task->mcp_description));
+    value_add(&v, "name", text(tool_name(r->site, tool)));
+    value_add(&v, "description", text(r->site->task->mcp_description));
     value_add(&v, "inputSchema", task_request_describe(r->arena, task, (TaskLimits){ 0 }));
     value_add(&v, "outputSchema", schema_describe(r->arena, task_reply_schema(task)));
     value_add(&v, "annotations", hints);
@@ -197,7 +197,7 @@ static bool check_arguments(Reader *r, const Value *arguments, Err *err)
 {
     TaskInputs inputs;
     Err ignored;
-    const Task *task = r->model->task;
+    const Task *task = r->site->task;
     if (!arguments || arguments->kind != V_MAP)
         return fail(err, EF_INVALID_INPUT, "arguments: found %s, wanted an object",
                     arguments ? value_kind_name(arguments->kind) : "nothing");
@@ -211,7 +211,7 @@ static void call_tool(Reader *r)
     const Value *arguments = value_get(r->params, "arguments");
     Err err;
     for (size_t i = 0; i < COUNT(tools) && !r->call->tool; i++)
-        if (str_is(name, tool_name(r->model, &tools[i]))) r->call->tool = &tools[i];
+        if (str_is(name, tool_name(r->site, &tools[i]))) r->call->tool = &tools[i];
     if (!r->call->tool) return refuse(r, INVALID_PARAMS, "tool not found", NULL);
     if (!check_arguments(r, arguments, &err)) {
         within(&err, "failed to deserialize parameters");
@@ -305,13 +305,13 @@ static bool is_message(Reader *r)
     return method->kind == V_STR;
 }
 
-void mcp_read(const Model *model, Str bytes, McpEra era, const McpHeaders *headers, Arena *arena,
+void mcp_read(const Site *site, Str bytes, McpEra era, const McpHeaders *headers, Arena *arena,
               McpCall *call)
 {
     Value root;
     Err err;
     *call = (McpCall){ .kind = MCP_SILENT, .http = 202, .era = era };
-    Reader r = { .model = model, .arena = arena, .headers = headers, .root = &root, .call = call };
+    Reader r = { .site = site, .arena = arena, .headers = headers, .root = &root, .call = call };
     if (!json_parse_most(arena, bytes, MESSAGE_VALUES, &root, &err))
         return refuse(&r, PARSE_ERROR, err.message, NULL);
     if (!is_message(&r)) return refuse(&r, INVALID_REQUEST, "Invalid Request: wanted one JSON-RPC 2.0 message", NULL);

@@ -7,7 +7,7 @@
  * request of /predict and hands the job to mcp_answer. */
 #ifndef SERVER_MCP_H
 #define SERVER_MCP_H
-#include "dialect/job.h"
+#include "dialect/dialect.h"
 
 typedef enum { MCP_UNSET, MCP_HANDSHAKE, MCP_MODERN } McpEra;
 
@@ -28,7 +28,7 @@ typedef struct McpCall {
 
 /* By the header `mcp-protocol-version`: absent or an old version is the handshake era. */
 McpEra mcp_era(Str version);
-void mcp_read(const Model *, Str message, McpEra, const McpHeaders *, Arena *, McpCall *);
+void mcp_read(const Site *, Str message, McpEra, const McpHeaders *, Arena *, McpCall *);
 Value mcp_answer(const McpCall *, Job *); /* lives in the job's arena */
 Value mcp_refusal(Arena *, const Err *);  /* of what was not even read */
 

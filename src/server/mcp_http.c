@@ -67,7 +67,7 @@ static void reply(Exchange *x, int status, const Value *message)
     exchange_reply_kept(x, (Reply){ .status = status, .allow = x->allow });
 }
 
-void mcp_http_error(Exchange *x, const Err *err, int status)
+static void answer_error(Exchange *x, const Err *err, int status)
 {
     Arena arena = { .local = true };
     Value message = mcp_refusal(&arena, err);
@@ -79,14 +79,14 @@ static void serve(Exchange *x)
 {
     Err err = { 0 };
     int status = refusal(x, &err);
-    if (status) return mcp_http_error(x, &err, status);
+    if (status) return answer_error(x, &err, status);
     Job *job = x->job = job_new();
     x->carrier->take(x, job);
     McpCall *call = NEW(&job->work.arena, McpCall);
     McpHeaders headers = { exchange_header(x, HEADER_MCP_VERSION),
                            exchange_header(x, HEADER_MCP_METHOD),
                            exchange_header(x, HEADER_MCP_NAME) };
-    mcp_read(session_model(x->loop->session), job->in.body, mcp_era(headers.version), &headers,
+    mcp_read(&x->loop->site, job->in.body, mcp_era(headers.version), &headers,
              &job->work.arena, call);
     if (call->kind == MCP_RUN) {
         job->in.kind = &kind_predict;
@@ -138,4 +138,4 @@ Value mcp_http_reply(Arena *arena, const Site *site)
                          "\"message\":{\"type\":\"string\"}}}}}");
 }
 
-const Handler mcp_handler = { .serve = serve, .returned = returned };
+const Handler mcp_handler = { .serve = serve, .returned = returned, .error = answer_error };

@@ -10,8 +10,8 @@
 #include "base/thread.h"
 #include "loop.h"
 
-/* ---- answers by route and status ---- */
-/* Statuses in the order in which they are counted; the last stands for any other. */
+/* ---- statuses ---- */
+/* In the order in which they are counted; the last stands for any other. */
 static const int statuses[METER_STATUSES] = { 200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 413,
                                               414, 415, 417, 421, 422, 424, 429, 431, 500, 501,
                                               503, 504, 505 };
@@ -23,14 +23,47 @@ static size_t status_index(int status)
     return COUNT(statuses) - 1;
 }
 
+/* ---- what the families count ---- */
+void metrics_make(Arena *arena, ServerMeters *m)
+{
+    int n = 0;
+    while (families[n]) n++;
+    m->family = ARRAY(arena, void *, n);
+    for (int i = 0; i < n; i++)
+        if (families[i]->meters) m->family[i] = arena_alloc(arena, families[i]->meters->size);
+}
+
+void metrics_returned(const Exchange *x, const Job *job)
+{
+    if (!x->route || !x->route->job) return;
+    for (int i = 0; families[i]; i++)
+        if (families[i]->meters)
+            families[i]->meters->returned(x->loop->meters.family[i], x->route->job, job);
+}
+
+static void count_for_families(const Exchange *x)
+{
+    if (!x->route || !x->route->job) return;
+    Answered a = { x->route->job, x->job, x->status };
+    for (int i = 0; families[i]; i++)
+        if (families[i]->meters)
+            families[i]->meters->answered(x->loop->meters.family[i], &x->loop->site, &a);
+}
+
+static void put_families(const Loop *loop, Buf *out)
+{
+    for (int i = 0; families[i]; i++)
+        if (families[i]->meters)
+            families[i]->meters->write(loop->meters.family[i], &loop->site, out);
+}
+
+/* ---- answers by route and status ---- */
 void metrics_answered(const Exchange *x)
 {
     Loop *loop = x->loop;
-    size_t n, route = MOST_ROUTES;
-    const Route *first = route_all(&n);
-    if (x->route) route = (size_t)(x->route - first);
+    size_t route = x->route ? (size_t)(x->route - loop->site.route) : MOST_ROUTES;
     loop->meters.answered[route][status_index(x->status)]++;
-    tei_answered(&loop->meters.te, x);
+    count_for_families(x);
     if (!x->job) return;
     meter_add(&loop->meters.seconds, METER_SECONDS, x->ended - x->began);
     meter_add(&loop->meters.write, METER_SECONDS, x->ended - x->answered);
@@ -54,8 +87,8 @@ static bool told_before(const Route *route, size_t r)
 
 static void put_answers(const Loop *loop, Buf *out)
 {
-    size_t n;
-    const Route *route = route_all(&n);
+    size_t n = loop->site.routes;
+    const Route *route = loop->site.route;
     buf_puts(out, "# HELP encoderfile_http_requests_total Requests answered.\n"
                   "# TYPE encoderfile_http_requests_total counter\n");
     for (size_t r = 0; r <= MOST_ROUTES; r++) {
@@ -189,14 +222,13 @@ static void put_label(Buf *out, const char *name, Str value)
 
 static void put_build(const Loop *loop, Buf *out)
 {
-    const Model *m = session_model(loop->session);
-    const char *precision = m->precision ? m->precision : "fp32";
+    const Site *site = &loop->site;
     const struct { const char *name; Str value; } labels[] = {
         { "version", STR(EF_VERSION) },
-        { "model", m->name },
-        { "task", str_of(m->task->name) },
-        { "isa", str_of(kernels_isa(kernels(), precision)) },
-        { "precision", str_of(precision) },
+        { "model", site->model_id },
+        { "task", str_of(site->task->name) },
+        { "isa", str_of(site->isa) },
+        { "precision", str_of(site->precision) },
     };
     put_family(out, "encoderfile_build_info", "gauge", "What is running here.");
     buf_puts(out, "encoderfile_build_info{");
@@ -266,17 +298,22 @@ static void put_process(const Loop *loop, Buf *out)
               (double)now.tv_sec - (now_seconds() - loop->started));
 }
 
-int metrics_page(const Loop *loop, Buf *out)
+static void serve_metrics(Exchange *x)
 {
+    const Loop *loop = x->loop;
+    Buf *out = &x->kept;
     put_build(loop, out);
     put_answers(loop, out);
     for (size_t i = 0; i < COUNT(histograms); i++) put_histogram(loop, &histograms[i], out);
     put_counters(loop, out);
     put_gauges(loop, out);
     put_process(loop, out);
-    tei_page(loop, out);
-    return 200;
+    put_families(loop, out);
+    exchange_reply_kept(x, (Reply){ .status = 200,
+                                    .type = "text/plain; version=0.0.4; charset=utf-8" });
 }
+
+const Handler metrics_handler = { .serve = serve_metrics };
 
 /* ---- for a person at a terminal ---- */
 static uint64_t total(const Meter *m)

@@ -5,16 +5,16 @@
 #include "http1.h"
 #include "routes.h"
 
-/* Whom a failure can meet. */
-enum { BODY = 1, KEYED = 2, NAMED = 4, OWN = 8, TEI = 16, RUN = 32, MCP = 64 };
+/* Whom a failure can meet. OWN, OTHER: errors in our form, in a family's; both: by the body. */
+enum { BODY = 1, KEYED = 2, NAMED = 4, OWN = 8, OTHER = 16, RUN = 32, MCP = 64 };
 
 static const struct Failure {
-    int status;
+    int status;                  /* 0: what the family answers where the model cannot be run */
     bool early;                  /* before the route is known: always in our own form */
     int only;                    /* routes that have all of these; 0: every one */
     const char *when;
 } failures[] = {
-    { 400, false, 0, "Not parseable: broken HTTP or broken JSON; TEI's routes: no text" },
+    { 400, false, 0, "Not parseable: broken HTTP or broken JSON; on some routes: no text" },
     { 401, false, KEYED, "The server asks for a key, and this was none of its own" },
     { 403, false, MCP, "Origin names a page of elsewhere that is not allowed" },
     { 404, false, NAMED, "There is no such model" },
@@ -28,7 +28,7 @@ static const struct Failure {
     { 417, true, 0, "Expect asks for something other than 100-continue" },
     { 421, false, MCP, "The server is bound to a local address, and Host names another" },
     { 422, false, RUN, "Parseable, but wrong: empty text, wrong type, unknown word, too many" },
-    { 424, false, RUN | TEI, "The model could not be run" },
+    { 0, false, RUN | OTHER, "The model could not be run" },
     { 429, false, BODY, "The queue is full; try again after Retry-After seconds" },
     { 431, true, 0, "The header is over its limit" },
     { 500, false, RUN | OWN, "The model could not be run" },
@@ -38,19 +38,26 @@ static const struct Failure {
     { 505, true, 0, "Not HTTP/1.0 or HTTP/1.1" },
 };
 
-/* A kind that only looks at the body hands it to another one, of either dialect. */
-static bool is_mixed(const Route *route)
+/* The form of a family's own that errors of this route may have, or NULL. */
+static const ErrorForm *other_form(const Route *route)
 {
-    return route->job && !route->job->finish && !route->job->item;
+    const Family *either[] = { route->family, route->job ? route->job->other : NULL };
+    for (size_t i = 0; i < COUNT(either); i++)
+        if (error_form(either[i]) != &error_own) return error_form(either[i]);
+    return NULL;
+}
+
+static bool has_own_form(const Route *route)
+{
+    const Family *other = route->job ? route->job->other : NULL;
+    return error_form(route->family) == &error_own || (other && error_form(other) == &error_own);
 }
 
 static int traits(const Route *route)
 {
-    bool tei = route_dialect(route) == DIALECT_TEI, mixed = is_mixed(route);
     return (route->job ? BODY | RUN : 0) | (route->request ? BODY | MCP : 0) |
-           (route->open ? 0 : KEYED) |
-           (strstr(route->path, "{model}") ? NAMED : 0) | (tei || mixed ? TEI : 0) |
-           (!tei || mixed ? OWN : 0);
+           (route->open ? 0 : KEYED) | (strstr(route->path, "{model}") ? NAMED : 0) |
+           (other_form(route) ? OTHER : 0) | (has_own_form(route) ? OWN : 0);
 }
 
 static Value text(const char *s)
@@ -114,7 +121,7 @@ static Value success(Arena *arena, const Route *route)
 
 static Value failure_of(Arena *arena, const struct Failure *row, int has)
 {
-    const char *own = has & MCP ? "McpReply" : has & TEI ? "AnyError" : "Error";
+    const char *own = has & MCP ? "McpReply" : has & OTHER ? "AnyError" : "Error";
     const char *form = row->early ? "Error" : own;
     return described(arena, row->when, content(arena, "application/json", reference(arena, form)));
 }
@@ -128,8 +135,9 @@ static Value responses(Arena *arena, const Route *route)
         value_add(&map, "202", single(arena, "description", text("A notification: no answer")));
     for (size_t i = 0; i < COUNT(failures); i++) {
         const struct Failure *row = &failures[i];
-        if ((row->only & has) == row->only)
-            value_add(&map, str_format(arena, "%d", row->status), failure_of(arena, row, has));
+        if ((row->only & has) != row->only) continue;
+        int status = row->status ? row->status : other_form(route)->status(EF_INTERNAL);
+        value_add(&map, str_format(arena, "%d", status), failure_of(arena, row, has));
     }
     return map;
 }
@@ -199,11 +207,25 @@ static Value paths(Arena *arena, const Site *site, const Route *route, size_t n)
     return map;
 }
 
+/* A form once, however many families have it. */
+static bool form_is_new(int family)
+{
+    const ErrorForm *form = families[family]->errors;
+    for (int i = 0; i < family; i++)
+        if (families[i]->errors == form) return false;
+    return form;
+}
+
 static Value any_error(Arena *arena)
 {
-    Value list = value_list(arena, 2);
-    list.list.items[0] = schema_describe(arena, error_schema(DIALECT_TEI));
-    list.list.items[1] = reference(arena, "Error");
+    size_t n = 0;
+    for (int i = 0; families[i]; i++) n += form_is_new(i);
+    Value list = value_list(arena, n + 1);
+    list.list.items[n] = reference(arena, "Error");
+    n = 0;
+    for (int i = 0; families[i]; i++)
+        if (form_is_new(i))
+            list.list.items[n++] = schema_describe(arena, families[i]->errors->schema);
     return single(arena, "anyOf", list);
 }
 
@@ -220,7 +242,7 @@ static Value schemas(Arena *arena, const Site *site, const Route *route, size_t 
         if (reply)
             value_add(&map, component_name(arena, &route[i], "Reply"), reply(arena, site));
     }
-    value_add(&map, "Error", schema_describe(arena, error_schema(DIALECT_OWN)));
+    value_add(&map, "Error", schema_describe(arena, error_own.schema));
     value_add(&map, "AnyError", any_error(arena));
     return map;
 }
@@ -237,8 +259,8 @@ static Value components(Arena *arena, const Site *site, const Route *route, size
 
 void openapi_render(Arena *arena, const Site *site, Buf *out)
 {
-    size_t n;
-    const Route *route = route_all(&n);
+    size_t n = site->routes;
+    const Route *route = site->route;
     Value document = value_map(arena, 4), info = value_map(arena, 3);
     value_add(&info, "title", text("encoderfile"));
     value_add(&info, "version", text(EF_VERSION));

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * routes.c - the rows, the pages behind them, and the body of every error. */
+ * routes.c - the rows of the server itself, the table of all rows, and who is found in it. */
 #include "routes.h"
 
-#include <ctype.h>
 #include <strings.h>
 
-#include "data/json.h"
 #include "grpc.h"
 #include "loop.h"
 
@@ -24,14 +22,16 @@ static Value openapi_reply(Arena *arena, const Site *site)
 }
 
 /* ---- probes ---- */
-static int ready_live(const Loop *loop, Buf *out)
+static void serve_ready(Exchange *x)
 {
     Err err = { 0 };
-    if (!loop->draining) return buf_puts(out, "\"ready\""), 200;
     fail(&err, EF_UNAVAILABLE, "stopping: no new requests");
-    error_write(out, &err, 503, DIALECT_OWN);
-    return 503;
+    if (x->loop->draining) error_write(&x->kept, &err, 503, NULL);
+    else buf_puts(&x->kept, "\"ready\"");
+    exchange_reply_kept(x, (Reply){ .status = x->loop->draining ? 503 : 200 });
 }
+
+static const Handler ready_handler = { .serve = serve_ready };
 
 static Value ready_reply(Arena *arena, const Site *site)
 {
@@ -43,70 +43,80 @@ static Value ready_reply(Arena *arena, const Site *site)
 }
 
 /* ---- rows ---- */
-#define PAGE(page) .render = page##_render, .reply = page##_reply
-static const Route routes[] = {
-    { "GET", "/", "index", "The routes of this server", PAGE(index), .open = true },
-    { "POST", "/", "hub", "What the model is for, in the shapes of the Hugging Face Hub",
-      .job = &kind_hub },
+static const Route first[] = {
+    { "GET", "/", "index", "The routes of this server", ROUTE_PAGE(index), .open = true },
     { "GET", "/health", "health", "Whether the server answers; never waits for the model",
-      PAGE(alive), .open = true },
+      ROUTE_PAGE(alive), .open = true },
     { "GET", "/ready", "ready", "Whether new requests are welcome; never waits for the model",
-      .live = ready_live, .reply = ready_reply, .open = true },
-    { "GET", "/metrics", "metrics", "Counters and histograms for Prometheus", .live = metrics_page,
-      .open = true },
-    { "GET", "/model", "model", "Name, task and labels of the model", PAGE(model) },
-    { "GET", "/openapi.json", "openapi", "This description", PAGE(openapi), .open = true },
-    { "POST", "/predict", "predict", "Runs the model on texts", .job = &kind_predict_any,
-      .line = &kind_predict },
-    /* text-embeddings-inference */
-    { "GET", "/info", "info", "Model and limits, as text-embeddings-inference tells them",
-      PAGE(info), .dialect = DIALECT_TEI },
-    { "POST", "/embed", "embed", "Texts to vectors", .job = &kind_tei_embed },
-    { "POST", "/embed_all", "embed_all", "Texts to a vector for each of their tokens",
-      .job = &kind_tei_embed_all },
-    { "POST", "/embed_sparse", "embed_sparse", "Texts to weights of the vocabulary's words",
-      .job = &kind_tei_sparse },
-    { "POST", "/rerank", "rerank", "Texts by how well they fit a query", .job = &kind_rerank_any },
-    { "POST", "/similarity", "similarity", "How near sentences are to one",
-      .job = &kind_tei_similarity },
-    { "POST", "/tokenize", "tokenize", "Texts to the model's tokens, not truncated",
-      .job = &kind_tei_tokenize },
-    { "POST", "/decode", "decode", "Token ids back to texts", .job = &kind_tei_decode },
-    { "POST", "/invocations", "invocations", "The same as POST /", .job = &kind_hub,
-      .alias = true },
-    { "POST", "/vertex", "vertex", "A list of requests of POST /, as Vertex AI sends them",
-      .handler = &vertex_handler, .dialect = DIALECT_TEI, .alias = true },
-    { "GET", "/ping", "ping", "The same as /health", PAGE(alive), .open = true, .alias = true },
-    { "GET", "/api-doc/openapi.json", "api_doc", "The same as /openapi.json", PAGE(openapi),
-      .open = true, .alias = true },
-    /* OpenAI, Cohere and those who follow them */
-    { "GET", "/v1/models", "models", "The model, in a list", PAGE(models) },
-    { "GET", "/v1/models/{model}", "model_card", "The model", PAGE(model_card) },
-    { "POST", "/v1/embeddings", "embeddings", "Texts to vectors, as OpenAI does",
-      .job = &kind_openai_embed },
-    { "POST", "/embeddings", "embeddings_root", "The same as /v1/embeddings",
-      .job = &kind_openai_embed, .alias = true },
-    { "POST", "/v1/rerank", "rerank_v1", "Documents by how well they fit a query",
-      .job = &kind_rerank_documents },
-    { "POST", "/v2/rerank", "rerank_v2", "The same as /v1/rerank", .job = &kind_rerank_documents },
-    { "POST", "/mcp", "mcp", "Model Context Protocol: one JSON-RPC message",
-      .handler = &mcp_handler, .error = mcp_http_error, .request = mcp_http_request,
-      .reply = mcp_http_reply },
-    { "POST", "gRPC", "grpc", "Calls, by any path", .media = "application/grpc",
-      .handler = &grpc_handler, .open = true },
+      .handler = &ready_handler, .reply = ready_reply, .open = true },
+    { "GET", "/metrics", "metrics", "Counters and histograms for Prometheus",
+      .handler = &metrics_handler, .open = true },
+    { "GET", "/openapi.json", "openapi", "This description", ROUTE_PAGE(openapi), .open = true },
+    { 0 },
 };
-_Static_assert(COUNT(routes) <= MOST_ROUTES, "counted per route");
+static const Route last[] = {
+    { "POST", "/mcp", "mcp", "Model Context Protocol: one JSON-RPC message",
+      .handler = &mcp_handler, .request = mcp_http_request, .reply = mcp_http_reply },
+    { "POST", "gRPC", "grpc", "Calls, by any path", .handler = &grpc_handler, .open = true },
+    { 0 },
+};
 
-const Route *route_all(size_t *count)
+typedef struct RouteTable {
+    const Site *site;
+    const Family *preferred;
+    Route *row;
+    size_t n;
+} RouteTable;
+
+static Route *table_find(const RouteTable *t, const char *method, const char *path)
 {
-    *count = COUNT(routes);
-    return routes;
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->row[i].method, method) == 0 && strcmp(t->row[i].path, path) == 0)
+            return &t->row[i];
+    return NULL;
 }
 
-Dialect route_dialect(const Route *route)
+static void table_add(RouteTable *t, const Route *from, const Family *family)
 {
-    if (!route) return DIALECT_OWN;
-    return route->job ? route->job->dialect : route->dialect;
+    Route *there = table_find(t, from->method, from->path);
+    Route row = *from;
+    if (from->same_as) {
+        const Route *same = table_find(t, from->method, from->same_as);
+        assert(same);
+        row = *same;
+        row.path = from->path, row.id = from->id, row.summary = from->summary;
+        row.hidden = true;
+    } else {
+        row.family = from->job ? from->job->family : family;
+        if (from->list) row.handler = &list_handler;
+    }
+    if (!there) {
+        assert(t->n < MOST_ROUTES); /* counted per route */
+        t->row[t->n++] = row;
+    } else if (family == t->preferred && route_applies(&row, t->site)) {
+        there->job = row.job;
+        there->family = row.family;
+    }
+}
+
+static void table_add_all(RouteTable *t, const Route *rows, const Family *family)
+{
+    for (; rows->path; rows++) table_add(t, rows, family);
+}
+
+void routes_make(Arena *arena, Site *site, const Family *preferred)
+{
+    RouteTable t = { site, preferred, ARRAY(arena, Route, MOST_ROUTES), 0 };
+    table_add_all(&t, first, NULL);
+    for (int i = 0; families[i]; i++) table_add_all(&t, families[i]->route, families[i]);
+    table_add_all(&t, last, NULL);
+    site->route = t.row;
+    site->routes = t.n;
+}
+
+const char *route_media(const Route *route)
+{
+    return route->handler ? route->handler->media : NULL;
 }
 
 bool route_applies(const Route *route, const Site *site)
@@ -116,7 +126,7 @@ bool route_applies(const Route *route, const Site *site)
 
 bool route_described(const Route *route, const Site *site)
 {
-    return !route->media && !route->alias && route_applies(route, site);
+    return !route_media(route) && !route->hidden && route_applies(route, site);
 }
 
 bool route_check(const Route *route, const Site *site, Err *err)
@@ -167,7 +177,8 @@ static bool media_begins(Str type, const char *wanted)
 
 static bool at_path(const Route *row, const Site *site, Asked asked)
 {
-    return row->media ? media_begins(asked.type, row->media) : matches(row, site, asked.path);
+    const char *media = route_media(row);
+    return media ? media_begins(asked.type, media) : matches(row, site, asked.path);
 }
 
 /* By the methods of the rows of one path: bit 0 GET, bit 1 others. */
@@ -178,12 +189,12 @@ const Route *route_find(const Site *site, Asked asked, const char **allow, Err *
 {
     Str method = asked.method, path = asked.path;
     int methods = str_is(path, "*") ? 3 : 0; /* of the whole server */
-    for (size_t i = 0; i < COUNT(routes); i++) {
-        const Route *row = &routes[i];
+    for (size_t i = 0; i < site->routes; i++) {
+        const Route *row = &site->route[i];
         bool get = strcmp(row->method, "GET") == 0;
         if (!at_path(row, site, asked)) continue;
         if (str_is(method, row->method) || (get && str_is(method, "HEAD"))) return row;
-        if (!row->media) methods |= get ? 1 : 2;
+        if (!route_media(row)) methods |= get ? 1 : 2;
     }
     *allow = allowed[methods];
     if (*allow)
@@ -208,102 +219,4 @@ bool route_accepts(const Route *route, Str type, Err *err)
     return fail(err, EF_MEDIA_TYPE,
                 "Expected request with `Content-Type: application/json`, found \"%.*s\"",
                 (int)MIN(type.n, 80), type.p);
-}
-
-/* ---- errors ---- */
-static const Field error_detail[] = {
-    { "message", 0, F_STR, .required = true },
-    { "type", 0, F_STR, .required = true, .help = "kind of the error, for programs" },
-    { "param", 0, F_STR, .required = true, .nullable = true, .help = "JSON path of what is wrong" },
-    { "code", 0, F_I32, .required = true, .help = "the HTTP status" },
-    { 0 },
-};
-static const Field own_error[] = {
-    { "error", 0, F_MSG, .required = true, .msg = error_detail, .msg_name = "ErrorDetail" },
-    { "message", 0, F_STR, .required = true },
-    { "code", 0, F_I32, .required = true },
-    { "type", 0, F_STR, .required = true },
-    { 0 },
-};
-static const char *const tei_types[] = { "Unhealthy", "Backend", "Overloaded", "Validation",
-                                         "Tokenizer", "Empty", NULL };
-static const Field tei_error[] = {
-    { "error", 0, F_STR, .required = true },
-    { "error_type", 0, F_STR, .required = true, .words = tei_types },
-    { 0 },
-};
-
-const Field *error_schema(Dialect dialect)
-{
-    return dialect == DIALECT_TEI ? tei_error : own_error;
-}
-
-/* What TEI calls our errors, and answers with; 0: as we do. */
-typedef struct TeiError {
-    int status;
-    const char *type;
-} TeiError;
-
-static TeiError tei_error_of(ef_code code)
-{
-    switch (code) {
-    case EF_EMPTY: return (TeiError){ 400, "Empty" };
-    case EF_OVERLOADED: return (TeiError){ 0, "Overloaded" };
-    case EF_UNAVAILABLE:
-    case EF_DEADLINE: return (TeiError){ 0, "Unhealthy" };
-    case EF_BAD_MODEL:
-    case EF_UNSUPPORTED:
-    case EF_IO:
-    case EF_INTERNAL: return (TeiError){ 424, "Backend" };
-    default: return (TeiError){ 0, "Validation" };
-    }
-}
-
-int error_status(const Err *err, Dialect dialect)
-{
-    int theirs = dialect == DIALECT_TEI ? tei_error_of(err->code).status : 0;
-    return theirs ? theirs : err_kind(err->code)->http;
-}
-
-/* "inputs[2]" of "inputs[2]: found ...": what schema_check and the tasks put in front. */
-static Value param_of(const Err *err)
-{
-    const char *m = err->message, *end = m;
-    bool about_input = err->code == EF_INVALID_INPUT || err->code == EF_TOO_LARGE;
-    if (!about_input && err->code != EF_EMPTY) return value_null();
-    while (isalnum((unsigned char)*end) || (*end && strchr("_.[]", *end))) end++;
-    bool path = end > m && end[0] == ':' && end[1] == ' ';
-    return path ? value_of_str((Str){ m, (size_t)(end - m) }) : value_null();
-}
-
-static Value own_page(Arena *arena, const Err *err, int status)
-{
-    Value page = value_map(arena, 4), detail = value_map(arena, 4);
-    Value message = text(err->message), type = text(err_kind(err->code)->name);
-    value_add(&detail, "message", message);
-    value_add(&detail, "type", type);
-    value_add(&detail, "param", param_of(err));
-    value_add(&detail, "code", value_of_int(status));
-    value_add(&page, "error", detail);
-    value_add(&page, "message", message);
-    value_add(&page, "code", value_of_int(status));
-    value_add(&page, "type", type);
-    return page;
-}
-
-static Value tei_error_page(Arena *arena, const Err *err)
-{
-    Value page = value_map(arena, 2);
-    value_add(&page, "error", text(err->message));
-    value_add(&page, "error_type", text(tei_error_of(err->code).type));
-    return page;
-}
-
-void error_write(Buf *out, const Err *err, int status, Dialect dialect)
-{
-    Arena arena = { .local = true };
-    bool tei = dialect == DIALECT_TEI;
-    Value page = tei ? tei_error_page(&arena, err) : own_page(&arena, err, status);
-    json_write(out, &page);
-    arena_free(&arena);
 }

@@ -11,7 +11,7 @@
  *   metrics.c   counters of server and session, for Prometheus and for SIGUSR1
  *   grpc.h      gRPC: services as rows, reflection, calls
  *   mcp_http.c  MCP over HTTP; mcp.c has its messages
- *   vertex.c    POST /vertex: a list of requests
+ *   list.c      a body that is a list of requests
  *   trace.c     spans for an OpenTelemetry collector
  *   access.c    API keys, origins, the access log; origin.c: Host and Origin as addresses
  *
@@ -20,7 +20,7 @@
  * never waits for inference. Signals are the caller's. */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
-#include "dialect/job.h"
+#include "dialect/dialect.h"
 
 /* Defaults, also of the rows of `serve` (OPTION_DEFAULT). */
 #define SERVER_ADDRESS "0.0.0.0"
@@ -58,6 +58,7 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     const char *client_ca_file;  /* PEM: clients need a certificate signed by one of these */
     const char *api_keys;        /* one a line; NULL: none is needed */
     const char *origins;         /* of pages that may call, one a line, or "*"; NULL: none */
+    const Family *preferred;     /* (optional) of those that share a path, whose meaning it has */
     AccessLog access;
     const char *trace_url;       /* of an OTLP/HTTP collector; NULL: no traces */
     /* (optional) called once on the loop's thread when requests are accepted; absent: one log

@@ -46,7 +46,7 @@ static void write_job(Exchange *x, Job *job)
     const Err *err = &job->work.err;
     Arena arena = { .local = true };
     Buf text = { .arena = &arena }; /* not the job's: its budget may be what is used up */
-    if (err->code != EF_OK) error_write(&text, err, err_kind(err->code)->http, DIALECT_OWN);
+    if (err->code != EF_OK) error_write(&text, err, err_kind(err->code)->http, NULL);
     bool whole = err->code == EF_OK && buf_try(&job->out.text, 1);
     if (whole) buf_char(&job->out.text, '\n');
     else buf_char(&text, '\n');

@@ -128,6 +128,7 @@ static void release(Session *s)
     transform_pool_free(s->vms);
     queue_free(&s->queue);
     sem_destroy(&s->ready);
+    if (s->steps.end) s->steps.end(s->steps.own);
     Arena arena = s->arena;
     arena_free(&arena);
 }
@@ -182,6 +183,11 @@ void session_free(Session *s)
 const Model *session_model(const Session *s)
 {
     return s->model;
+}
+
+void *session_own(const Session *s)
+{
+    return s->steps.own;
 }
 
 const SessionMeters *session_meters(const Session *s)

@@ -14,10 +14,11 @@
  * session_run does the admission on the caller's own thread, so many callers tokenize at once. */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
-#include "model/model.h"
+#include "base/thread.h"
 #include "session/meter.h"
 #include "session/work.h"
 
+typedef struct Model Model;      /* model/model.h */
 typedef struct Session Session;
 
 /* What those who make work do with it, on threads of the session. */
@@ -25,6 +26,8 @@ typedef struct SessionSteps {
     bool (*open)(Session *, Work *);  /* makes its items; on failure it has its error */
     /* All its rows have been run: replies. pool NULL: on this thread. done is not called. */
     void (*finish)(Session *, Pool *, Work **, int n);
+    void *own;                        /* (optional) the makers'; session_own */
+    void (*end)(void *own);           /* (optional) when the session is freed, or was not made */
 } SessionSteps;
 
 /* Defaults, also of the rows of `serve` (OPTION_DEFAULT). */
@@ -44,7 +47,6 @@ typedef struct SessionOptions {  /* zero: the default */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
     size_t max_bytes;            /* that all requests and replies may hold; default 1 GiB */
-    bool tei;                    /* /predict is text-embeddings-inference's, whatever its body */
 } SessionOptions;
 
 typedef struct SessionMeters {   /* read with relaxed loads, at any time */
@@ -66,6 +68,7 @@ void session_run(Session *, Work *);          /* submit and wait: for infer and 
 void session_drain(Session *);                /* refuse new work, finish what waits */
 void session_free(Session *);                 /* drains first */
 const Model *session_model(const Session *);
+void *session_own(const Session *);           /* SessionSteps.own */
 const SessionMeters *session_meters(const Session *);
 const SessionOptions *session_options(const Session *); /* defaults filled in */
 Budget *session_budget(const Session *); /* of all requests; connections count there, too */

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "base/thread.h"
+#include "model/model.h"
 #include "session/session.h"
 
 /* ---- queue.c: one lock. Admission and scripts: first in, first out. Runs: fair by cost ----

@@ -7,12 +7,7 @@
 #define TASK_HEAD_H
 #include "data/value.h"
 #include "kernels/kernels.h"
-
-/* Ways of pooling; POOL_OWN: the model's. */
-typedef enum {
-    POOL_OWN, POOL_MEAN, POOL_CLS, POOL_MAX, POOL_LAST, POOL_WEIGHTED, POOL_SQRT, POOL_WAYS
-} TaskPooling;
-typedef enum { NORMALIZE_OWN, NORMALIZE_NO, NORMALIZE_YES } TaskNormalize;
+#include "task/pooling.h"
 
 enum { HEAD_STEPS = 16, HEAD_MOST_WIDTH = 1 << 20 };
 typedef struct HeadStep {
@@ -22,13 +17,13 @@ typedef struct HeadStep {
     Act act;
     const char *file;            /* that says so, for messages: "2_Dense/config.json"; NULL: packed */
 } HeadStep;
-typedef struct VectorHead {
+struct VectorHead {
     bool way[POOL_WAYS];         /* those that are joined; POOL_OWN is not used */
     bool without_prompt;         /* include_prompt: false */
     bool assumed;                /* nothing said how to pool */
     HeadStep step[HEAD_STEPS];
     int n;
-} VectorHead;
+};
 
 typedef struct HeadRow {         /* what a head is applied to */
     const float *data;           /* [tokens, width] */

@@ -3,6 +3,7 @@
  * the files of this folder only. */
 #ifndef TASK_PARTS_H
 #define TASK_PARTS_H
+#include "task/head.h"
 #include "task.h"
 
 extern const Field part_token_info[];             /* {token, token_id, start, end} */

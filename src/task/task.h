@@ -9,7 +9,7 @@
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
 #include "input/input.h"
-#include "task/head.h"
+#include "task/pooling.h"
 
 typedef struct ModelConfig {     /* what tasks and checks need of config.json */
     Str model_type;              /* "bert" */

@@ -31,9 +31,9 @@ static void read_message(const GrpcMethod *m, Str message)
     Buf out = { 0 };
     Err err = { 0 };
     Value request, reply;
-    bool info = m->answer && m->idempotent; /* needs a session */
+    bool info = m->page && m->idempotent; /* needs a session */
     if (proto_read(&arena, message, m->form.request, 1000, &request, &err)) {
-        if (m->answer && !info && m->answer(&server, m, &arena, &request, &reply, &err))
+        if (!m->kind && !info && grpc_answer(&server, m, &arena, &request, &reply, &err))
             proto_write(&out, &reply, m->form.reply);
         else
             proto_write(&out, &request, m->form.request);

@@ -13,14 +13,14 @@ static void must(bool ok)
     if (!ok) abort();
 }
 
-static void read_as(const Model *model, Str message, McpEra era, const McpHeaders *headers)
+static void read_as(const Site *site, Str message, McpEra era, const McpHeaders *headers)
 {
     Arena arena = { 0 };
     McpCall call;
     Buf b = { 0 };
     Value again;
     Err err;
-    mcp_read(model, message, era, headers, &arena, &call);
+    mcp_read(site, message, era, headers, &arena, &call);
     if (call.kind == MCP_REPLY) json_write(&b, &call.reply);
     if (call.kind == MCP_RUN) buf_str(&b, call.body);
     must(call.kind == MCP_SILENT || json_parse(&arena, buf_view(&b), &again, &err));
@@ -32,11 +32,11 @@ static void read_as(const Model *model, Str message, McpEra era, const McpHeader
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const Model model = { .task = task_find(STR("token_classification")) };
+    const Site site = { .task = task_find(STR("token_classification")) };
     const McpHeaders headers = { STR("2026-07-28"), STR("tools/call"), STR("run_encoder") };
     const Str message = { (const char *)data, size };
-    for (McpEra era = MCP_UNSET; era <= MCP_MODERN; era++) read_as(&model, message, era, NULL);
-    read_as(&model, message, MCP_MODERN, &headers);
-    read_as(&model, message, MCP_HANDSHAKE, &headers);
+    for (McpEra era = MCP_UNSET; era <= MCP_MODERN; era++) read_as(&site, message, era, NULL);
+    read_as(&site, message, MCP_MODERN, &headers);
+    read_as(&site, message, MCP_HANDSHAKE, &headers);
     return 0;
 }

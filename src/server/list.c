@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * vertex.c - POST /vertex, as Google's Vertex AI calls text-embeddings-inference:
- * {"instances": [..]} to {"predictions": [..]}. Each instance is a request of `POST /` by itself and
- * is run as one; the first that fails is the answer for all. */
+ * list.c - routes whose body is a list of requests (JobList): {in: [..]} to {out: [..]}. Each is
+ * run by itself; the first that fails is the answer for all. */
 #include "base/heap.h"
 #include "data/json.h"
 #include "loop.h"
 
 enum { WINDOW = 64, BODY_BYTES = 4 << 20, BODY_VALUES = 1 << 20 }; /* read on the loop's thread */
 
-typedef struct Vertex {
+typedef struct ListRun {
     Arena arena;
-    Value instances;             /* a list */
-    Job **job;                   /* [instances]: those before `next` are submitted, */
+    Value requests;              /* a list */
+    Job **job;                   /* [requests]: those before `next` are submitted, */
     bool *back;                  /*   these have their reply: */
     size_t next, n_back;
     bool failed;                 /* an error is on its way to the client */
-} Vertex;
+} ListRun;
 
 static void end(Exchange *x)
 {
-    Vertex *v = x->own;
+    ListRun *v = x->own;
     if (!v) return;
     for (size_t i = 0; i < v->next; i++) {
         if (v->back[i]) job_free(v->job[i]);
@@ -31,7 +30,7 @@ static void end(Exchange *x)
 }
 
 /* ---- in ---- */
-static bool read_instances(const Exchange *x, Vertex *v, Err *err)
+static bool read_requests(const Exchange *x, ListRun *v, Err *err)
 {
     Value root;
     Str body = exchange_body(x); /* may move when more is read: it is copied */
@@ -42,42 +41,43 @@ static bool read_instances(const Exchange *x, Vertex *v, Err *err)
                     BODY_BYTES);
     body.p = str_dup(&v->arena, body);
     if (!json_parse_most(&v->arena, body, BODY_VALUES, &root, err)) return false;
-    const Value *list = value_get(&root, "instances");
+    const char *key = x->route->list->in;
+    const Value *list = value_get(&root, key);
     if (!list || list->kind != V_LIST)
-        return fail(err, EF_INVALID_INPUT, "instances: found %s, wanted a list",
+        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a list", key,
                     list ? value_kind_name(list->kind) : "nothing");
     size_t most = x->loop->site.max_inputs;
-    if (list->list.n == 0) return fail(err, EF_EMPTY, "instances: found none");
+    if (list->list.n == 0) return fail(err, EF_EMPTY, "%s: found none", key);
     if (list->list.n > most)
-        return fail(err, EF_INVALID_INPUT, "instances: found %zu, wanted at most %zu",
-                    list->list.n, most);
-    v->instances = *list;
+        return fail(err, EF_INVALID_INPUT, "%s: found %zu, wanted at most %zu", key, list->list.n,
+                    most);
+    v->requests = *list;
     return true;
 }
 
-static void fill_job(Job *job, const Value *instance)
+static void fill_job(Job *job, const JobKind *kind, const Value *request)
 {
-    json_write(&job->in.storage, instance);
+    json_write(&job->in.storage, request);
     job->in.body = buf_view(&job->in.storage);
-    job->in.kind = &kind_hub;
+    job->in.kind = kind;
 }
 
 static void refuse(Exchange *x, const Err *err)
 {
-    ((Vertex *)x->own)->failed = true;
+    ((ListRun *)x->own)->failed = true;
     exchange_fail(x, err);
 }
 
 /* As many as may run at a time; a full queue is waited for while some of ours are in it. */
 static void submit(Exchange *x)
 {
-    Vertex *v = x->own;
+    ListRun *v = x->own;
     Err err = { 0 };
-    while (!v->failed && v->next < v->instances.list.n && v->next - v->n_back < WINDOW) {
+    while (!v->failed && v->next < v->requests.list.n && v->next - v->n_back < WINDOW) {
         size_t at = v->next;
         Job *job = v->job[at] = job_new();
         v->back[v->next++] = true; /* not in the session: freed by end() */
-        fill_job(job, &v->instances.list.items[at]);
+        fill_job(job, x->route->list->kind, &v->requests.list.items[at]);
         v->back[at] = !exchange_submit(x, job, &err);
         if (!v->back[at]) continue;
         v->next--;
@@ -89,23 +89,23 @@ static void submit(Exchange *x)
 
 static void serve(Exchange *x)
 {
-    Vertex *v = x->own = heap_resize(NULL, sizeof *v);
+    ListRun *v = x->own = heap_resize(NULL, sizeof *v);
     Err err = { 0 };
     if (!v) return fail(&err, EF_OVERLOADED, "no memory: try again"), exchange_fail(x, &err);
-    *v = (Vertex){ 0 };
-    if (!read_instances(x, v, &err)) return refuse(x, &err);
+    *v = (ListRun){ 0 };
+    if (!read_requests(x, v, &err)) return refuse(x, &err);
     exchange_count(x, exchange_body(x).n);
-    v->job = ARRAY(&v->arena, Job *, v->instances.list.n);
-    v->back = ARRAY(&v->arena, bool, v->instances.list.n);
+    v->job = ARRAY(&v->arena, Job *, v->requests.list.n);
+    v->back = ARRAY(&v->arena, bool, v->requests.list.n);
     submit(x);
 }
 
 /* ---- out ---- */
 static void answer(Exchange *x)
 {
-    const Vertex *v = x->own;
+    const ListRun *v = x->own;
     Buf *text = &x->kept;
-    buf_puts(text, "{\"predictions\":[");
+    buf_printf(text, "{\"%s\":[", x->route->list->out);
     for (size_t i = 0; i < v->next; i++) {
         if (i) buf_char(text, ',');
         buf_str(text, buf_view(&v->job[i]->out.text));
@@ -116,19 +116,19 @@ static void answer(Exchange *x)
 
 static void returned(Exchange *x, Job *job)
 {
-    Vertex *v = x->own;
+    ListRun *v = x->own;
     size_t at = 0;
     while (v->job[at] != job) at++;
     v->back[at] = true;
     v->n_back++;
     if (v->failed) return;
     if (job->work.err.code != EF_OK) {
-        within(&job->work.err, "instances[%zu]", at);
+        within(&job->work.err, "%s[%zu]", x->route->list->in, at);
         return refuse(x, &job->work.err);
     }
-    if (v->n_back == v->instances.list.n) answer(x);
+    if (v->n_back == v->requests.list.n) answer(x);
     else submit(x);
 }
 
-const Handler vertex_handler = { .serve = serve, .advance = submit, .returned = returned,
-                                 .end = end };
+const Handler list_handler = { .serve = serve, .advance = submit, .returned = returned,
+                               .end = end };

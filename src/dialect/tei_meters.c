@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tei.c - what operators of text-embeddings-inference look at: its te_* series, counted from every
- * job whichever dialect it came in, and the x-* fields of its replies. As there, a series is told
- * after its first use. All of it is the loop's own. */
+ * tei_meters.c - what operators of text-embeddings-inference look at: its te_* series, counted from
+ * every job, whichever dialect it came in. As there, a series is told after its first use. */
 #include "tei.h"
 
-#include "data/number.h"
-#include "loop.h"
+enum { TE_BUCKETS = 35, TE_SPANS = 4, TE_FAILURES = 6 };
+#define TE_LEAST 1e-5            /* seconds; bounds are this times 1.5, times 1.5 squared ... */
+#define TE_RATIO 1.5
+
+typedef struct TeHistogram {
+    uint64_t bucket[TE_BUCKETS + 1], count;
+    double sum;
+} TeHistogram;
+
+typedef struct TeMeters {
+    uint64_t requests[2], successes[2];            /* of one input; of several */
+    uint64_t failures[TE_FAILURES];
+    uint64_t inputs[2], good_inputs[2];            /* of models that embed; that predict */
+    TeHistogram request[TE_SPANS], input[2][TE_SPANS]; /* total, tokenization, queue, inference */
+    TeHistogram length;                            /* tokens */
+} TeMeters;
 
 /* ---- counting ---- */
 static void add(TeHistogram *h, double least, double ratio, double value)
@@ -22,20 +35,16 @@ static void add_seconds(TeHistogram *h, double seconds)
     add(h, TE_LEAST, TE_RATIO, MAX(seconds, 0));
 }
 
-typedef struct Spans { /* seconds */
-    double total, tokenize, queue, inference;
-} Spans;
-
-static Spans spans_of(const WorkTimes *t)
+TeiSpans tei_spans(const WorkTimes *t)
 {
-    Spans s = { .total = t->done - t->entered };
+    TeiSpans s = { .total = t->done - t->entered };
     if (t->admitted > 0) s.tokenize = t->admitted - t->entered;
     if (t->started > 0) s.queue = t->started - t->admitted;
     if (t->started > 0) s.inference = t->done - t->started;
     return s;
 }
 
-static void add_spans(TeHistogram h[TE_SPANS], Spans s)
+static void add_spans(TeHistogram h[TE_SPANS], TeiSpans s)
 {
     add_seconds(&h[0], s.total);
     add_seconds(&h[1], s.tokenize);
@@ -60,15 +69,14 @@ static int failure_of(int status)
 }
 
 /* Vectors or labels: the two groups that TEI counts apart. */
-static int group_of(const Exchange *x)
+static int group_of(const Site *site)
 {
-    return x->loop->site.task->shape->last == AXIS_LABELS;
+    return site->task->shape->last == AXIS_LABELS;
 }
 
-static void count_job(TeMeters *m, const Exchange *x, const Job *job)
+static void count_job(TeMeters *m, int group, const Job *job)
 {
-    Spans s = spans_of(&job->work.times);
-    int group = group_of(x);
+    TeiSpans s = tei_spans(&job->work.times);
     bool good = job->work.err.code == EF_OK;
     m->requests[!job->in.single]++;
     m->inputs[group] += job->work.n;
@@ -79,21 +87,22 @@ static void count_job(TeMeters *m, const Exchange *x, const Job *job)
     for (size_t i = 0; i < job->work.n; i++) add_spans(m->input[group], s);
 }
 
-void tei_lengths(TeMeters *m, const Exchange *x, const Job *job)
+static void count_lengths(void *numbers, const JobKind *asked, const Job *job)
 {
-    if (!x->route || !x->route->job || x->route->job->keep == KEEP_NOTHING) return;
+    TeMeters *m = numbers;
+    if (asked->keep == KEEP_NOTHING) return;
     for (size_t i = 0; job->work.err.code == EF_OK && i < job->work.n; i++)
         add(&m->length, 0.5, 2, (double)job->work.row[i].encoding.n);
 }
 
-void tei_answered(TeMeters *m, const Exchange *x)
+static void count_answer(void *numbers, const Site *site, const Answered *a)
 {
-    const Job *job = x->job;
-    if (!x->route || !x->route->job || x->route->job->keep == KEEP_NOTHING) return;
-    if (job) count_job(m, x, job);
+    TeMeters *m = numbers;
+    if (a->asked->keep == KEEP_NOTHING) return;
+    if (a->job) count_job(m, group_of(site), a->job);
     else m->requests[0]++;
-    bool failed = job ? job->work.err.code != EF_OK : x->status >= 400;
-    if (failed) m->failures[job && x->status == 424 ? INFERENCE : failure_of(x->status)]++;
+    bool failed = a->job ? a->job->work.err.code != EF_OK : a->status >= 400;
+    if (failed) m->failures[a->job && a->status == 424 ? INFERENCE : failure_of(a->status)]++;
 }
 
 /* ---- telling ---- */
@@ -144,12 +153,12 @@ static void put_batches(Buf *out, const char *name, const Meter *from)
     put_histogram(out, name, &h, 0.5, 2, METER_BUCKETS);
 }
 
-void tei_page(const Loop *loop, Buf *out)
+static void write_series(const void *numbers, const Site *site, Buf *out)
 {
     static const char *const methods[] = { "single", "batch" };
     static const char *const groups[] = { "embed", "predict" };
-    const TeMeters *m = &loop->meters.te;
-    const SessionMeters *s = session_meters(loop->session);
+    const TeMeters *m = numbers;
+    const SessionMeters *s = session_meters(site->session);
     char name[40];
     put_counters(out, "te_request_count", "method", methods, m->requests, 2);
     put_counters(out, "te_request_success", "method", methods, m->successes, 2);
@@ -169,26 +178,4 @@ void tei_page(const Loop *loop, Buf *out)
                (long long)__atomic_load_n(&s->waiting, __ATOMIC_RELAXED));
 }
 
-/* ---- fields of a reply ---- */
-size_t tei_fields(const Job *job, TeFields *out)
-{
-    static const char *const names[TE_FIELDS] = {
-        "x-compute-type", "x-compute-time",      "x-compute-characters", "x-compute-tokens",
-        "x-total-time",   "x-tokenization-time", "x-queue-time",         "x-inference-time",
-    };
-    Spans s = spans_of(&job->work.times);
-    const int64_t values[TE_FIELDS] = { 0,
-                                        (int64_t)(s.total * 1000),
-                                        (int64_t)job->work.characters,
-                                        job->work.tokens,
-                                        (int64_t)(s.total * 1000),
-                                        (int64_t)(s.tokenize * 1000),
-                                        (int64_t)(s.queue * 1000),
-                                        (int64_t)(s.inference * 1000) };
-    if (kind_of(job)->keep == KEEP_NOTHING) return 0;
-    for (int i = 0; i < TE_FIELDS; i++) {
-        *number_write_int(out->text[i], values[i]) = 0;
-        out->field[i] = (ReplyField){ names[i], i ? out->text[i] : "cpu" };
-    }
-    return TE_FIELDS;
-}
+const FamilyMeters tei_meters = { sizeof(TeMeters), count_lengths, count_answer, write_series };

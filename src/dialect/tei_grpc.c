@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grpc_tei.c - the services of text-embeddings-inference. A message has the keys of the body that
- * its HTTP route takes, so the session's kinds read both; a reply has one text's share of what the
- * route answers, and how long it took. */
-#include "base/thread.h"
-#include "grpc.h"
-#include "loop.h"
+ * tei_grpc.c - the services of text-embeddings-inference. A message has the keys of the body that
+ * its HTTP route takes, so one kind reads both; a reply has one text's share of what the route
+ * answers, and how long it took. */
+#include "tei.h"
 
 /* ---- what they share ---- */
 static const char *const direction_words[] = { "right", "left", NULL };
@@ -102,22 +100,18 @@ static const Field info_rows[] = {
 };
 
 /* As GET /info, but for the type: there it is an object. */
-static bool info_answer(const Loop *loop, const GrpcMethod *method, Arena *arena,
-                        const Value *request, Value *reply, Err *err)
+static Value info_page(Arena *arena, const Site *site)
 {
-    (void)method, (void)request, (void)err;
-    const Site *site = &loop->site;
     const char *labels = site_can(site, CAN_RANK) ? "reranker" : "classifier";
     bool labelled = site_can(site, CAN_CLASSIFY | CAN_TAG);
-    *reply = info_page(arena, site);
-    Value *type = (Value *)value_get(reply, "model_type");
-    *type = value_of_str(str_of(labelled ? labels : "embedding"));
-    return true;
+    Value page = tei_info(arena, site);
+    *(Value *)value_get(&page, "model_type") = value_of_text(labelled ? labels : "embedding");
+    return page;
 }
 
 static const GrpcMethod info_methods[] = {
     { "Info", "InfoRequest", "InfoResponse", { info_request, info_rows }, .idempotent = true,
-      .answer = info_answer },
+      .page = info_page },
     { 0 },
 };
 
@@ -245,10 +239,18 @@ static const GrpcMethod tokenize_methods[] = {
     { 0 },
 };
 
-const GrpcService grpc_tei[GRPC_TEI] = {
+static const GrpcService services[] = {
     { "tei.v1", "Info", info_methods },
     { "tei.v1", "Embed", embed_methods, .needs = CAN_EMBED | CAN_SPARSE },
     { "tei.v1", "Predict", predict_methods, .needs = CAN_CLASSIFY },
     { "tei.v1", "Rerank", rerank_methods, .needs = CAN_RANK },
     { "tei.v1", "Tokenize", tokenize_methods },
+    { 0 },
 };
+
+/* All of them, as with TEI: what the model cannot do is said by the call. */
+const GrpcService *tei_services(Arena *arena, const Site *site)
+{
+    (void)arena, (void)site;
+    return services;
+}
