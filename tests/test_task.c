@@ -152,7 +152,7 @@ static void test_registry(void)
     CHECK(!task("embedings") && !task_by_number(0) && !task_by_number(21));
 }
 
-static bool inputs(const char *body, TaskInputs *out, Err *err)
+static bool inputs(const char *body, Items *out, Err *err)
 {
     Value v = parse(body);
     *err = (Err){ 0 };
@@ -162,7 +162,7 @@ static bool inputs(const char *body, TaskInputs *out, Err *err)
 static void test_inputs(void)
 {
     TEST("inputs");
-    TaskInputs in;
+    Items in;
     Err err;
     CHECK(
         inputs("{\"inputs\":[\"a\",[\"b\",\"c\"]],\"metadata\":{\"k\":\"v\"},\"x\":1}", &in, &err));
@@ -195,8 +195,8 @@ static void test_inputs(void)
         CHECK(!inputs(rows[i].body, &in, &err) && err.code == rows[i].code &&
               says(&err, rows[i].words));
     Item bad = { .first = STR("a\xff") };
-    CHECK(!task_inputs_check(&(TaskInputs){ &bad, 1 }, 3, &err) && says(&err, "UTF-8"));
-    CHECK(!task_inputs_check(&(TaskInputs){ &bad, 0 }, 3, &err) &&
+    CHECK(!items_check(&(Items){ &bad, 1 }, 3, &err) && says(&err, "UTF-8"));
+    CHECK(!items_check(&(Items){ &bad, 0 }, 3, &err) &&
           says(&err, "empty string"));
 }
 

@@ -8,7 +8,7 @@
  * "offsets":"chars". */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
-#include "input/input.h"
+#include "input/items.h"
 #include "task/head.h"
 
 typedef struct ModelConfig {     /* what tasks and checks need of config.json */
@@ -109,7 +109,8 @@ typedef struct Task {
     int number;                  /* of the Rust encoderfile's ModelType */
     TaskCan can;                 /* one or more */
     TaskCan can_of_one;          /* and what a model with one label can */
-    const Preparer *preparer;    /* items to rows */
+    const ItemForm *items;       /* how they are written, */
+    const Preparer *preparer;    /*   and how they become rows */
     const char *outputs[TASK_OUTPUTS][TASK_OUTPUT_NAMES]; /* graph outputs that are needed; of each,
                                   * names to look for in this order */
     const TaskShape *shape;      /* of the outputs */
@@ -159,17 +160,9 @@ const char *task_name_reads(Str typed);    /* of unknown names too: "image_embed
 bool task_name_near(Str typed, char out[TASK_NAME_ROOM]);
 void task_list(Buf *);                     /* "embedding, sentence_embedding, ..." */
 
-typedef struct TaskInputs {
-    Item *item;                  /* [n] */
-    size_t n;
-} TaskInputs;
-/* "inputs" of a parsed body: a text, or a list of texts and [first, second] pairs; none empty, at
- * most `limit`. Then the other rows of the request schema. Messages begin with the JSON path. */
-bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, TaskInputs *, Err *);
-/* `inputs` alone; NULL: absent, which is an error like others. */
-bool task_texts(Arena *, const Value *inputs, size_t limit, TaskInputs *, Err *);
-Value task_texts_describe(Arena *, size_t limit); /* its JSON Schema; limit 0: not said */
-bool task_inputs_check(const TaskInputs *, size_t limit, Err *); /* without JSON */
+/* The items of a parsed body ("inputs", in the form of the task's; none empty, at most `limit`). Then
+ * the other rows of the request schema. Messages begin with the JSON path. */
+bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, Items *, Err *);
 typedef struct TaskLimits {      /* what a description of the request should say */
     size_t inputs;               /* most of one request; 0: not said */
     int width;                   /* of a vector; 0: not known */

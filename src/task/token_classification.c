@@ -132,6 +132,7 @@ const Task task_token_classification = {
     .request = request,
     .result = result,
     .reply = reply,
+    .items = &item_texts,
     .preparer = &prepare_text,
     .finish = token_classification_finish,
 };
