@@ -195,8 +195,8 @@ static void test_inputs(void)
         CHECK(!inputs(rows[i].body, &in, &err) && err.code == rows[i].code &&
               says(&err, rows[i].words));
     Item bad = { .first = STR("a\xff") };
-    CHECK(!items_check(&(Items){ &bad, 1 }, 3, &err) && says(&err, "UTF-8"));
-    CHECK(!items_check(&(Items){ &bad, 0 }, 3, &err) &&
+    CHECK(!items_check(&item_texts, &(Items){ &bad, 1 }, 3, &err) && says(&err, "UTF-8"));
+    CHECK(!items_check(&item_texts, &(Items){ &bad, 0 }, 3, &err) &&
           says(&err, "empty string"));
 }
 

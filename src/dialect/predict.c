@@ -30,6 +30,7 @@ static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
         .first = work->item[item].first,
         .second = item_second(&work->item[item]),
         .encoding = &work->row[r].encoding,
+        .swapped = work->row[r].swapped,
         .tokenizer = m->tokenizer,
         .data = result->data,
         .tokens = result->tokens,

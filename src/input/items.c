@@ -137,20 +137,52 @@ bool items_read(Arena *arena, const ItemForm *form, const Value *v, size_t limit
     return true;
 }
 
-static bool item_check(const Item *item, Err *err)
+static bool item_has(const Item *item, ItemPart part)
+{
+    return part == ITEM_FIRST ? item->first.p != NULL
+           : part == ITEM_SECOND ? item->second.p != NULL : item->list != NULL;
+}
+
+static bool item_check(const ItemForm *form, const Item *item, Err *err)
 {
     bool pair = item_second(item);
+    for (size_t i = 0; form->keys[i].name; i++)
+        if (form->keys[i].required && !item_has(item, form->part[i]))
+            return fail(err, EF_INVALID_INPUT, "found no %s, wanted %s", form->keys[i].name, form->one);
     if (!item_check_text(item->first, err)) return false;
     if (pair && !item_check_text(item->second, err)) return false;
     return (utf8_valid(item->first) && (!pair || utf8_valid(item->second))) ||
            fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
 }
 
-bool items_check(const Items *items, size_t limit, Err *err)
+bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *err)
 {
     if (!items_check_count(items->n, limit, err)) return false;
     for (size_t i = 0; i < items->n; i++)
-        if (!item_check(&items->item[i], err)) return item_path(i, err);
+        if (!item_check(form, &items->item[i], err)) return item_path(i, err);
+    return true;
+}
+
+static size_t form_required(const ItemForm *form)
+{
+    size_t n = 0;
+    for (size_t i = 0; form->keys[i].name; i++) n += form->keys[i].required;
+    return n;
+}
+
+bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t n, Items *out,
+                    Err *err)
+{
+    size_t each = form_required(form);
+    if (n % each)
+        return fail(err, EF_INVALID_INPUT, "found %zu texts, wanted %zu for each of %s", n, each,
+                    form->one);
+    *out = (Items){ ARRAY(arena, Item, n / each + 1), n / each };
+    for (size_t i = 0; i < n; i++) {
+        Item *item = &out->item[i / each];
+        Str *to = form->part[i % each] == ITEM_FIRST ? &item->first : &item->second;
+        *to = texts[i];
+    }
     return true;
 }
 

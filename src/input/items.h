@@ -18,7 +18,9 @@ typedef struct ItemForm {
     bool object;                 /* in a body an object is one; in records it always is */
     const char *one, *all;       /* for messages: an item; a body's `inputs` */
 } ItemForm;
-extern const ItemForm item_texts; /* texts and [first, second] pairs */
+extern const ItemForm item_texts;     /* texts and [first, second] pairs */
+extern const ItemForm item_questions; /* questions with contexts */
+extern const Field item_question_keys[];
 
 #define ITEM_EMPTY "Cannot tokenize empty string" /* the Rust encoderfile's words */
 
@@ -29,7 +31,10 @@ typedef struct Items {
 /* A body's `inputs` (NULL: absent, which is an error like others): one item or a list of them, at
  * most `limit`. Messages begin with the JSON path. */
 bool items_read(Arena *, const ItemForm *, const Value *inputs, size_t limit, Items *, Err *);
-bool items_check(const Items *, size_t limit, Err *); /* the same without JSON, and UTF-8 */
+/* The same of items that did not come as JSON: also that none lacks a part, and UTF-8. */
+bool items_check(const ItemForm *, const Items *, size_t limit, Err *);
+/* Texts in a row, as many an item as the form needs: each is one, or question, context, question ... */
+bool items_of_texts(Arena *, const ItemForm *, const Str *texts, size_t n, Items *, Err *);
 Value items_describe(Arena *, const ItemForm *, size_t limit); /* the JSON Schema; limit 0: not said */
 /* An object: the values of its keys. Messages begin with the key. */
 bool item_read_object(Arena *, const ItemForm *, const Value *, Item *, Err *);

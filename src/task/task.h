@@ -39,7 +39,10 @@ typedef struct TaskOptions {     /* of one request; zero is what nobody asked fo
     bool return_tokens;
     bool extract;                /* {entity type: text} */
     int dimensions;              /* of a vector, from its front; 0: all */
-    int top_k;                   /* labels by score; 0: none listed */
+    int top_k;                   /* labels or answers by score; 0: not said */
+    int answer_tokens;           /* the longest answer; 0: 15 */
+    bool impossible;             /* "no answer" is an answer */
+    bool unaligned;              /* answers may begin and end inside a word */
     bool outside;                /* entities named "O" are told too */
     const Value *targets;        /* of masks: only these words; NULL: all */
     TaskPooling pooling;
@@ -53,6 +56,7 @@ typedef struct TaskRow {
     Str first;
     const Str *second;           /* NULL: not a pair */
     const Encoding *encoding;
+    bool swapped;                /* the second text came first in it */
     const Tokenizer *tokenizer;  /* for the text of a token */
     const float *data;           /* [tokens, width]: the graph's output; the result views it */
     int64_t tokens, width;       /* tokens = encoding->n, or 1: one vector for the row */
@@ -74,11 +78,13 @@ typedef enum {
     CAN_CLASSIFY = 1 << 4,       /* labels of a text or a pair */
     CAN_RANK = 1 << 5,           /* how well a pair fits */
     CAN_TAG = 1 << 6,            /* labels of tokens, and the entities that they make */
+    CAN_ANSWER = 1 << 7,         /* where in a context the answer to a question stands */
 } TaskCan;
 
 /* What a graph's output is. */
 typedef enum { PER_TEXT, PER_TOKEN } TaskPer;
-typedef enum { AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS } TaskAxis; /* what its last axis counts */
+/* What its last axis counts; AXIS_SINGLE: there is none, but one number for each text or token. */
+typedef enum { AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS, AXIS_SINGLE } TaskAxis;
 typedef struct TaskShape {
     TaskPer per;                 /* one vector for each of them */
     TaskAxis last;
@@ -86,7 +92,7 @@ typedef struct TaskShape {
     const char *numbers, *text;  /* for messages: "logits", "[batch_size, seq_len, n_labels]" */
 } TaskShape;
 extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
-    shape_text_labels, shape_token_words, shape_text_words;
+    shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers;
 
 typedef struct TaskSample {      /* texts to try a model with */
     const char *label;           /* one that the model must have; NULL: any model */
@@ -117,7 +123,8 @@ typedef struct Task {
     const TaskShape *pooled;     /* (optional) what `pool` always makes of it */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
     const char *mcp_instructions, *mcp_description; /* for a host of MCP */
-    const char *lua;             /* a Postprocess to begin with */
+    const char *lua;             /* a Postprocess to begin with; NULL: the task takes none, */
+    const char *no_lua;          /*   for this reason */
     const TaskSample *samples;   /* the first that fits; the last has no label */
     /* Schemas: body, one entry of `results`, whole answer. The first row of `request` is `inputs` as
      * protobuf sends it; what JSON may say there is for task_inputs and task_request_describe. */
