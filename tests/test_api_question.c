@@ -172,12 +172,97 @@ static void refusals(void)
     ef_close(model);
 }
 
+/* ---- entities of windows ---- */
+#define STRIDES "tests/golden/strides/"
+static bool same_entity(const Value *want, const Value *found)
+{
+    const Value *v = want->list.items;
+    bool ok = str_eq(v[0].s, value_str(value_get(found, "entity_group"), STR("-"))) &&
+              fabs(value_float(&v[1], -1) - value_float(value_get(found, "score"), -9)) < near &&
+              str_eq(v[2].s, value_str(value_get(found, "word"), STR("-"))) &&
+              value_int(&v[3], -1) == value_int(value_get(found, "start"), -9) &&
+              value_int(&v[4], -1) == value_int(value_get(found, "end"), -9);
+    return ok;
+}
+
+static Value result_of(Arena *arena, Str text, const char *how)
+{
+    Err err = { 0 };
+    ef_input in = { EF_TEXT, text.p, text.n, NULL, 0 };
+    ef_reply *r = ef_predict(model, &in, 1, how, &err);
+    if (!r) printf("  %s: %s\n", how, err.message);
+    Value reply = reply_of(arena, r);
+    ef_reply_free(r);
+    return first_result(&reply) ? *first_result(&reply) : value_null();
+}
+
+static void compare_way(Arena *arena, const Value *row, const char *way, const Value *want)
+{
+    Str text = value_get(row, "text")->s;
+    int64_t stride = value_int(value_get(row, "stride"), 0);
+    Value result = result_of(arena, text, str_format(arena, "{\"aggregation\":\"%s\",\"stride\":%lld,"
+                             "\"offsets\":\"chars\"}", way, (long long)stride));
+    const Value *found = value_get(&result, "entities");
+    bool ok = found && found->list.n == want->list.n && !value_get(&result, "truncated");
+    for (size_t i = 0; ok && i < want->list.n; i++)
+        ok = same_entity(&want->list.items[i], &found->list.items[i]);
+    compared++;
+    if (!CHECK(ok)) differ(way, row);
+}
+
+/* All tokens of the text, once and in its order, as when nothing cuts it. */
+static void compare_tokens(Arena *arena, const Value *row)
+{
+    Str text = value_get(row, "text")->s;
+    Tokenizer *t = tokenizer_named(str_of(str_format(&keep, STRIDES "%.*s", STR_ARG(model_name))));
+    Encoding e;
+    CHECK(tokenizer_encode(t, arena, text, NULL, &(EncodeOptions){ .no_special = true }, &e, &(Err){ 0 }));
+    Value result = result_of(arena, text, str_format(arena, "{\"stride\":%lld}",
+                             (long long)value_int(value_get(row, "stride"), 0)));
+    const Value *found = value_get(&result, "tokens");
+    bool ok = found && found->list.n == e.n;
+    for (size_t i = 0; ok && i < e.n; i++) {
+        const Value *info = value_get(&found->list.items[i], "token_info");
+        ok = value_int(value_get(info, "token_id"), -1) == e.ids[i] &&
+             value_int(value_get(info, "start"), -1) == e.start[i];
+    }
+    if (!CHECK(ok)) differ("tokens", row);
+}
+
+static void compare_entities(Arena *arena, const Value *row)
+{
+    Str name = value_str(value_get(row, "model"), STR(""));
+    if (!str_eq(name, model_name)) {
+        ef_close(model);
+        model_name = str_of(str_dup(&keep, name));
+        model = model_at(str_format(&keep, STRIDES "%.*s", STR_ARG(name)));
+    }
+    for (size_t i = 0; model && i < row->map.n; i++)
+        if (row->map.items[i].value.kind == V_LIST)
+            compare_way(arena, row, str_dup(arena, row->map.items[i].key), &row->map.items[i].value);
+    if (model) compare_tokens(arena, row);
+}
+
+static void entities_of_windows(void)
+{
+    TEST("entities of windows");
+    model = NULL, model_name = STR(""), compared = 0;
+    replay_lines(STRIDES "entities.jsonl", compare_entities);
+    CHECK(compared > 100);
+    ef_input text = { EF_TEXT, "Ada wrote", 9, NULL, 0 }, pair = { EF_PAIR, "Ada", 3, "wrote", 5 };
+    refuse(text, "{\"stride\":5,\"aggregation\":\"none\"}", EF_INVALID_INPUT, "stride: found aggregation");
+    refuse(text, "{\"stride\":-5}", EF_INVALID_INPUT, "stride");
+    refuse(pair, "{\"stride\":5}", EF_INVALID_INPUT, "stride: found a pair");
+    ef_close(model);
+}
+
 int main(void)
 {
     pairs_load();
     questions_in_folders();
     questions_in_a_package();
     refusals();
+    entities_of_windows();
     arena_free(&keep);
     return finish();
 }

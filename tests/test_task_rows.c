@@ -151,7 +151,8 @@ static void ask(Walk *w, ef_model *m, const char *options)
         in[i].kind = EF_PAIR, in[i].data2 = "w3 from Chennai to Hyderabad", in[i].size2 = 28;
     if (!task->items->alone) in[1] = (ef_input){ EF_PAIR, "w1", 2, long_text, strlen(long_text) };
     w->options = options;
-    ef_reply *r = ef_predict(m, in, strstr(options, "\"truncate\":false") ? 1 : COUNT(in), options, &err);
+    size_t n = strstr(options, "\"truncate\":false") ? 1 : strstr(options, "\"stride\"") ? 2 : COUNT(in);
+    ef_reply *r = ef_predict(m, in, n, options, &err);
     if (!CHECK(r)) printf("  %s: %s\n", options, err.message);
     if (r) check_reply(w, task, r);
     ef_reply_free(r);

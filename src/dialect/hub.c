@@ -196,7 +196,8 @@ static const Field tag_parameters[] = {
     { "aggregation_strategy", 0, F_STR, .nullable = true, .words = groupings,
       .help = "default: simple" },
     { "ignore_labels", 0, F_STR, .repeated = true, .nullable = true, .help = "default: O" },
-    { "stride", 0, F_U32, .nullable = true, .help = "not looked at: texts are not cut in windows" },
+    { "stride", 0, F_U32, .nullable = true, .least = 0, .most = INT32_MAX,
+      .help = "long texts are read in windows that share so many tokens; they are cut unless said" },
     { 0 },
 };
 static const Field tag_rows[] = {
@@ -216,34 +217,23 @@ static bool read_tag(const Session *s, Job *job, const Value *request)
 {
     if (!read_texts(s, job, request, tag_rows)) return false;
     const Value *parameters = value_get(request, "parameters");
-    const Value *ignored = value_get(parameters, "ignore_labels");
-    job->work.options.chars = true;
-    job->work.options.outside = ignored && ignored->kind == V_LIST;
-    job->work.options.grouping =
+    const Value *ignored = value_get(parameters, "ignore_labels"),
+                *stride = value_get(parameters, "stride");
+    TaskOptions *options = &job->work.options;
+    options->chars = true;
+    if (ignored && ignored->kind == V_LIST) options->ignored = ignored;
+    options->grouping =
         grouping_named(value_str(value_get(parameters, "aggregation_strategy"), STR("")));
-    return true;
+    options->input.windows = stride && stride->kind != V_NULL;
+    options->input.stride = (int)value_float(stride, 0);
+    return task_stride_fits(options, &job->work.err);
 }
 
-static bool is_ignored(const Value *labels, const Value *entity)
+static Value entities_of(const Session *s, Job *job, size_t item)
 {
-    Str name = value_str(value_get(entity, "entity_group"), STR(""));
-    if (!name.n) name = value_str(value_get(entity, "entity"), STR(""));
-    for (size_t i = 0; labels && labels->kind == V_LIST && i < labels->list.n; i++)
-        if (str_eq(name, labels->list.items[i].s)) return true;
-    return false;
-}
-
-static Value entities_of(const Session *s, Job *job, size_t row)
-{
-    Value result, list;
-    const Value *ignored = value_get(parameters_of(job), "ignore_labels");
-    kind_predict.item(s, job, &job->work.arena, row, &result);
-    list = *value_get(&result, "entities");
-    size_t n = 0;
-    for (size_t i = 0; i < list.list.n; i++)
-        if (!is_ignored(ignored, &list.list.items[i])) list.list.items[n++] = list.list.items[i];
-    list.list.n = n;
-    return list;
+    Value result;
+    kind_predict.item(s, job, &job->work.arena, item, &result);
+    return *value_get(&result, "entities");
 }
 
 /* One list, or one for each text. */

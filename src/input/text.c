@@ -57,7 +57,7 @@ bool prepare_encode(const PrepareCall *call, Str first, const Str *second,
 static bool prepare_text_windows(const PrepareCall *call, const Item *item, const EncodeOptions *how,
                                  PreparedRows *out, Err *err)
 {
-    WindowOptions cut = { how->max_length, call->options->stride, WINDOWS_MOST, how->truncate_left,
+    WindowOptions cut = { call->model->encode.max_length, call->options->stride, WINDOWS_MOST, how->truncate_left,
                           call->work };
     Windows windows;
     if (item_second(item)) return fail(err, EF_INVALID_INPUT, "stride: found a pair, wanted a text");
@@ -71,7 +71,7 @@ static bool prepare_text_rows(const PrepareCall *call, const Item *item, Prepare
 {
     EncodeOptions how = prepare_how(call);
     how.no_special |= item->plain;
-    if (call->options->windows && how.max_length > 0)
+    if (call->options->windows && !call->options->uncut && call->model->encode.max_length > 0)
         return prepare_text_windows(call, item, &how, out, err);
     out->n = 1;
     return prepare_encode(call, item->first, item_second(item), &how, &out->row->encoding, err);

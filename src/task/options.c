@@ -19,6 +19,7 @@ static const struct OptionRow {
     { "encoding", SET_FLAG, offsetof(TaskOptions, base64), part_encoding_words, 0 },
     { "pooling", SET_WORD, offsetof(TaskOptions, pooling), head_pooling_words, POOL_OWN },
     { "top_k", SET_COUNT, offsetof(TaskOptions, top_k), NULL, 0 },
+    { "stride", SET_STRIDE, offsetof(TaskOptions, input.stride), NULL, 0 },
     { "doc_stride", SET_STRIDE, offsetof(TaskOptions, input.stride), NULL, 0 },
     { "max_seq_len", SET_COUNT, offsetof(TaskOptions, input.window), NULL, 0 },
     { "max_answer_len", SET_COUNT, offsetof(TaskOptions, answer_tokens), NULL, 0 },
@@ -77,6 +78,13 @@ bool task_vector_fits(const ModelConfig *config, const TaskOptions *options, Err
                 width);
 }
 
+bool task_stride_fits(const TaskOptions *options, Err *err)
+{
+    if (!options->input.windows || options->grouping != GROUP_NONE) return true;
+    return fail(err, EF_INVALID_INPUT, "stride: found aggregation \"none\", wanted \"simple\", "
+                "\"first\", \"average\" or \"max\"");
+}
+
 /* ---- keys that nobody reads ---- */
 
 /* What clients of other servers put into a body: never taken for a misspelled key of ours. */
@@ -88,7 +96,7 @@ static const char *const elsewhere[] = {
     "normalized", "options", "output_dimension", "output_dtype", "padding", "parameters",
     "priority", "prompt", "prompt_name", "queries", "query", "rank_fields", "raw_scores",
     "relevant_spans", "return_documents", "return_tensors", "return_text", "sentences",
-    "skip_special_tokens", "source_sentence", "stride", "targets", "task", "text", "text_pair",
+    "skip_special_tokens", "source_sentence", "targets", "task", "text", "text_pair",
     "texts", "top_n", "truncation", "truncation_direction", "truncation_side", "user",
 };
 
@@ -134,5 +142,5 @@ bool task_options(const Task *task, const ModelConfig *config, const Value *requ
         const Value *v = value_get(request, rows[i].name);
         if (v && v->kind != V_NULL && task_has_option(task, rows[i].name)) set(options, &rows[i], v);
     }
-    return task_vector_fits(config, options, err);
+    return task_vector_fits(config, options, err) && task_stride_fits(options, err);
 }

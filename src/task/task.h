@@ -43,7 +43,7 @@ typedef struct TaskOptions {     /* of one request; zero is what nobody asked fo
     int answer_tokens;           /* the longest answer; 0: 15 */
     bool impossible;             /* "no answer" is an answer */
     bool unaligned;              /* answers may begin and end inside a word */
-    bool outside;                /* entities named "O" are told too */
+    const Value *ignored;        /* labels of entities that are not told; NULL: "O" */
     const Value *targets;        /* of masks: only these words; NULL: all */
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
@@ -182,6 +182,8 @@ bool task_has_option(const Task *, const char *name);
  * not have are not looked at: those of other tasks, those that clients of other servers send, and
  * what resembles none. */
 bool task_keys(const Task *, const Value *request, Err *);
+/* Of windows entities are joined, which tokens by themselves are not. */
+bool task_stride_fits(const TaskOptions *, Err *);
 /* Does the head take another way of pooling, and has a vector so many dimensions? */
 bool task_vector_fits(const ModelConfig *, const TaskOptions *, Err *);
 /* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had
