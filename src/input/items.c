@@ -143,15 +143,18 @@ static bool item_has(const Item *item, ItemPart part)
            : part == ITEM_SECOND ? item->second.p != NULL : item->list != NULL;
 }
 
-static bool item_check(const ItemForm *form, const Item *item, Err *err)
+bool item_check(const ItemForm *form, const Item *item, Err *err)
 {
-    bool pair = item_second(item);
     for (size_t i = 0; form->keys[i].name; i++)
         if (form->keys[i].required && !item_has(item, form->part[i]))
             return fail(err, EF_INVALID_INPUT, "found no %s, wanted %s", form->keys[i].name, form->one);
     if (!item_check_text(item->first, err)) return false;
-    if (pair && !item_check_text(item->second, err)) return false;
-    return (utf8_valid(item->first) && (!pair || utf8_valid(item->second))) ||
+    return !item_second(item) || item_check_text(item->second, err);
+}
+
+static bool item_is_utf8(const Item *item, Err *err)
+{
+    return (utf8_valid(item->first) && (!item_second(item) || utf8_valid(item->second))) ||
            fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
 }
 
@@ -159,7 +162,8 @@ bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *er
 {
     if (!items_check_count(items->n, limit, err)) return false;
     for (size_t i = 0; i < items->n; i++)
-        if (!item_check(form, &items->item[i], err)) return item_path(i, err);
+        if (!item_check(form, &items->item[i], err) || !item_is_utf8(&items->item[i], err))
+            return item_path(i, err);
     return true;
 }
 

@@ -36,6 +36,7 @@ bool items_check(const ItemForm *, const Items *, size_t limit, Err *);
 /* Texts in a row, as many an item as the form needs: each is one, or question, context, question ... */
 bool items_of_texts(Arena *, const ItemForm *, const Str *texts, size_t n, Items *, Err *);
 Value items_describe(Arena *, const ItemForm *, size_t limit); /* the JSON Schema; limit 0: not said */
+bool item_check(const ItemForm *, const Item *, Err *); /* lacks no part, and none is empty */
 /* An object: the values of its keys. Messages begin with the key. */
 bool item_read_object(Arena *, const ItemForm *, const Value *, Item *, Err *);
 
