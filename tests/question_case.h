@@ -27,21 +27,21 @@ static void pairs_load(void)
     CHECK(pair_count == 40);
 }
 
-static Tokenizer *model_tokenizer(const Value *row)
+static inline Tokenizer *model_tokenizer(const Value *row)
 {
     Str name = value_str(value_get(row, "model"), STR(""));
     return tokenizer_named(str_of(str_format(&keep, GOLDEN "%.*s", STR_ARG(name))));
 }
 
 /* model_max_length of the tokenizers; rows that ask for more ran without a model. */
-static int model_limit(const Value *row)
+static inline int model_limit(const Value *row)
 {
     Str name = value_str(value_get(row, "model"), STR(""));
     return str_is(name, "distilbert") ? 128 : str_is(name, "mpnet") ? 200 : 388;
 }
 
 /* The windows of a row of windows.jsonl or spans.jsonl. */
-static bool row_windows(Arena *arena, const Value *row, Windows *out, Err *err)
+static inline bool row_windows(Arena *arena, const Value *row, Windows *out, Err *err)
 {
     size_t n = (size_t)value_int(value_get(row, "pair"), 0);
     QuestionOptions options = { .max_seq_len = (int)value_int(value_get(row, "max_seq_len"), 0),

@@ -21,7 +21,8 @@ static void test_filled(void)
     for (size_t i = 0; i < n; i++) {
         const Task *t = all[i];
         bool ok = t->name && t->many && t->number && t->can && t->outputs[0][0] && t->shape && t->architectures[0];
-        ok = ok && t->mcp_instructions && t->mcp_description && t->lua && t->samples;
+        ok = ok && t->mcp_instructions && t->mcp_description && !t->lua != !t->no_lua && t->samples;
+        ok = ok && t->items && t->preparer;
         ok = ok && t->request && t->result && t->reply && t->finish && (!t->pooled || t->pool);
         if (!CHECK(ok)) printf("  %s\n", t->name);
         CHECK(task_find(str_of(t->name)) == t && task_by_number(t->number) == t);
@@ -147,20 +148,25 @@ static void ask(Walk *w, ef_model *m, const char *options)
     for (size_t i = 0; i + 4 < sizeof long_text; i += 3) memcpy(long_text + i, "w1 ", 3);
     ef_error err = { 0 };
     ef_input in[] = { ef_text("w1 <mask> from Bangalore to Mumbai"), ef_text(long_text), ef_text("w2") };
-    in[2].kind = EF_PAIR, in[2].data2 = "w3 from Chennai to Hyderabad", in[2].size2 = 28;
+    const Task *task = task_find(str_of(ef_describe(m)->task));
+    for (size_t i = task->items->alone ? 2 : 0; i < COUNT(in); i++)
+        in[i].kind = EF_PAIR, in[i].data2 = "w3 from Chennai to Hyderabad", in[i].size2 = 28;
+    if (!task->items->alone) in[1] = (ef_input){ EF_PAIR, "w1", 2, long_text, strlen(long_text) };
     w->options = options;
-    ef_reply *r = ef_predict(m, in, strstr(options, "\"truncate\":false") ? 1 : COUNT(in), options, &err);
+    size_t n = strstr(options, "\"truncate\":false") ? 1 : strstr(options, "\"stride\"") ? 2 : COUNT(in);
+    ef_reply *r = ef_predict(m, in, n, options, &err);
     if (!CHECK(r)) printf("  %s: %s\n", options, err.message);
-    if (r) check_reply(w, task_find(str_of(ef_describe(m)->task)), r);
+    if (r) check_reply(w, task, r);
     ef_reply_free(r);
 }
 
 /* Each value of an option, alone and together with `beside`. */
 static void ask_each(Walk *w, ef_model *m, const Field *f, const char *beside)
 {
-    static const char *const numbers[] = { "1", "2", NULL }, *const bools[] = { "true", "false", NULL },
+    static const char *const numbers[] = { "1", "2", NULL }, *const lengths[] = { "384", NULL }, *const bools[] = { "true", "false", NULL },
                       *const none[] = { "null", NULL };
     const char *const *values = f->words ? f->words : f->kind == F_BOOL ? bools : f->kind == F_STR ? none : numbers;
+    if (strcmp(f->name, "max_seq_len") == 0) values = lengths; /* it must hold the question */
     const char *quote = f->words ? "\"" : "";
     for (; *values; values++)
         ask(w, m, str_format(&arena, "{\"%s\":%s%s%s%s}", f->name, quote, *values, quote, beside));
@@ -186,6 +192,7 @@ static const struct Case {
     { "embedding", FAMILIES "bert-masked" },        { "sentence_embedding", FAMILIES "bert-masked" },
     { "sequence_classification", FAMILIES "gpt2" }, { "token_classification", "examples/bus-ner" },
     { "fill_mask", FAMILIES "bert-masked" },        { "sparse_embedding", FAMILIES "bert-masked" },
+    { "question_answering", "tests/golden/question_answering/bert" },
 };
 
 /* The tokenizer of that model with a mask in place of its unknown token. */

@@ -84,13 +84,14 @@ static Str pack_json(Arena *arena, Value v)
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
-    Value facts = value_map(arena, 9);
+    Value facts = value_map(arena, 10);
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
     value_add(&facts, "max_length", value_of_int(m->encode.max_length));
     value_add(&facts, "truncation", limit_to_package(arena, &m->encode));
     value_add(&facts, "token_type_ids", value_of_bool(!m->flat_types));
+    if (m->pad_left) value_add(&facts, "padding_side", value_of_text("left"));
     if (m->prompts) value_add(&facts, "prompts", *m->prompts);
     if (m->prompt.n) value_add(&facts, "prompt", value_of_str(m->prompt));
     if (m->config.head) value_add(&facts, "head", head_store(arena, m->config.head));

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/entities.h"
+#include "cli/params.h"
 #include "cli/records.h"
 #include "data/json.h"
 #include "data/npy.h"
@@ -24,6 +25,9 @@ static const Option options[] = {
       .standard = "json", .words = format_words, .against = "entities" },
     { "output", 'o', "FILE", "write there instead of to stdout" },
     OPTION_OFFSETS(.against = "entities"),
+    OPTION_PARAMS,
+    { "question", 0, "TEXT", "question answering: asked of each text, whose answers are in there" },
+    { "context-file", 0, "FILE", "asked of all that is in this file", .beside = "question" },
     { "entities", 0, NULL, "token classification: a list of words and labels instead of JSON" },
     OPTION_THREADS,
     OPTIONS_ORT,
@@ -73,6 +77,9 @@ static bool put_npy(Buf *b, const Task *task, Job *job, Err *err)
 {
     (void)task;
     const int64_t width = work_result(&job->work, 0)->width;
+    if (job->work.outputs > 1 || job->work.rows != job->work.n)
+        return fail(err, EF_USAGE, "--format npy: found several outputs or windows a text, wanted one "
+                    "array (or jsonl)");
     Npy npy = { 'f', sizeof(float), 2, { (int64_t)job->work.n, width } };
     if (job->work.n == 1) npy.dim[0] = work_result(&job->work, 0)->tokens;
     for (size_t i = 0; i < job->work.n && job->work.n > 1; i++)
@@ -115,67 +122,103 @@ static bool render(Args *a, const Task *task, Job *job, Err *err)
 }
 
 /* ---- in ---- */
-typedef struct Texts {
-    Record *record;
+typedef struct Inputs {
+    Args *a;
+    const ItemForm *form;        /* of the model's items */
+    Arena *arena;
+    Item *item;
     size_t n, room;
-} Texts;
+} Inputs;
 
-static void keep(Arena *arena, Texts *t, Record r)
+static void keep(Inputs *in, Item item)
 {
-    if (t->n == t->room) {
-        Record *more = ARRAY(arena, Record, t->room * 2 + 16);
-        if (t->n) memcpy(more, t->record, t->n * sizeof *more);
-        t->record = more;
-        t->room = t->room * 2 + 16;
+    if (in->n == in->room) {
+        Item *more = ARRAY(in->arena, Item, in->room * 2 + 16);
+        if (in->n) memcpy(more, in->item, in->n * sizeof *more);
+        in->item = more;
+        in->room = in->room * 2 + 16;
     }
-    t->record[t->n++] = r;
+    in->item[in->n++] = item;
 }
 
-static bool read_stream(Args *a, const char *path, Arena *arena, Texts *t, Err *err)
+static Str question_of(const Inputs *in)
 {
-    Records in;
+    const char *question = args_value(in->a, "question");
+    return question ? str_of(question) : (Str){ 0 };
+}
+
+static bool read_stream(Inputs *in, const char *path, Err *err)
+{
+    Records records;
     Record r;
     bool more = true, ok = true;
-    if (!records_open(&in, path, args_value(a, "input-format"), args_value(a, "field"), err)) return false;
+    if (!records_open(&records, path, args_value(in->a, "input-format"), in->form,
+                      args_value(in->a, "field"), err))
+        return false;
+    records.question = question_of(in);
     while (ok && more) {
-        ok = records_next(&in, arena, &r, &more, err);
+        ok = records_next(&records, in->arena, &r, &more, err);
         if (ok && more && r.err.code != EF_OK) {
             *err = r.err;
-            ok = within(err, "%s", in.lines.name);
+            ok = within(err, "%s", records.lines.name);
         }
-        if (ok && more) keep(arena, t, r);
+        if (ok && more) keep(in, r.item);
     }
-    records_close(&in);
+    records_close(&records);
     return ok;
 }
 
-/* Those of the line, then those of --input; neither given: those that a pipe brings. */
-static bool read_texts(Args *a, Job *job, Err *err)
+static bool read_context(Inputs *in, const char *path, Err *err)
 {
-    Texts t = { 0 };
-    const char *path = args_value(a, "input");
+    enum { MOST = 256 << 20 };
+    Item item = { .first = question_of(in) };
+    if (!file_read(in->arena, path, MOST, &item.second, err)) return false;
+    if (!utf8_valid(item.second)) return fail(err, EF_INVALID_INPUT, "%s: is not valid UTF-8", path);
+    keep(in, item);
+    return true;
+}
+
+/* As many an item as the task needs; with a question, each is a context of it. */
+static bool read_line(Inputs *in, Err *err)
+{
+    Args *a = in->a;
+    Str *text = ARRAY(in->arena, Str, a->n_text + 1);
+    Items items;
     for (int i = 0; i < a->n_text; i++) {
-        keep(&job->work.arena, &t, (Record){ .first = str_of(a->text[i]) });
-        if (!utf8_valid(t.record[t.n - 1].first))
+        text[i] = str_of(a->text[i]);
+        if (!utf8_valid(text[i]))
             return fail(err, EF_INVALID_INPUT, "text %d is not valid UTF-8", i + 1);
+        if (question_of(in).p) keep(in, (Item){ .first = question_of(in), .second = text[i] });
     }
-    if (!path && a->n_text == 0 && !isatty(STDIN_FILENO)) path = "-";
+    if (question_of(in).p) return true;
+    if (!items_of_texts(in->arena, in->form, text, (size_t)a->n_text, &items, err)) return false;
+    for (size_t i = 0; i < items.n; i++) keep(in, items.item[i]);
+    return true;
+}
+
+/* Those of the line, then those of --context-file and --input; none given: those that a pipe brings. */
+static bool read_texts(Inputs *in, Err *err)
+{
+    Args *a = in->a;
+    const char *path = args_value(a, "input"), *context = args_value(a, "context-file");
+    if (!read_line(in, err)) return false;
+    if (context && !read_context(in, context, err)) return false;
+    if (!path && in->n == 0 && !isatty(STDIN_FILENO)) path = "-";
     const char *unused = args_has(a, "field") ? "field" : "input-format";
     if (!path && args_has(a, unused))
         return fail(err, EF_USAGE, "--%s has no effect on the texts of the line: wanted --input "
                     "FILE", unused);
-    if (path && !read_stream(a, path, &job->work.arena, &t, err)) return false;
-    if (t.n == 0) return fail(err, EF_USAGE, "infer: wanted at least one text");
-    job_items(job, t.n);
-    for (size_t i = 0; i < t.n; i++)
-        job->work.item[i] = (Item){ .first = t.record[i].first, .second = t.record[i].second };
-    return true;
+    if (path && !read_stream(in, path, err)) return false;
+    return in->n || fail(err, EF_USAGE, "infer: wanted at least one text");
 }
 
 static bool infer(Args *a, Session *session, Job *job, Err *err)
 {
+    const Value *params;
     job->in.no_text = true;
-    job->work.options.chars = args_int(a, "offsets");
+    if (!params_read(a, &params, err) ||
+        !params_set(session, job, params, args_int(a, "offsets"), err))
+        return false;
     job_run(session, job);
     if (job->work.err.code != EF_OK) return fail(err, job->work.err.code, "%s", job->work.err.message);
     return render(a, session_model(session)->task, job, err);
@@ -184,9 +227,6 @@ static bool infer(Args *a, Session *session, Job *job, Err *err)
 static bool with_session(Args *a, const Model *model, Job *job, Err *err)
 {
     model_log_assumed(model);
-    if (args_has(a, "entities") && !task_can(model->task, NULL, CAN_TAG))
-        return fail(err, EF_USAGE, "--entities: found a model for %s, wanted token_classification",
-                    model->task->name);
     SessionOptions how = { .threads = (int)args_int(a, "threads"), .max_inputs = job->work.n };
     Session *session = job_session(model, &how);
     if (!session) return fail(err, EF_IO, "no thread could be started");
@@ -195,16 +235,32 @@ static bool with_session(Args *a, const Model *model, Job *job, Err *err)
     return ok;
 }
 
+static bool check_task(Args *a, const Task *task, const char *option, TaskCan needs, Err *err)
+{
+    if (!args_has(a, option) || task_can(task, NULL, needs)) return true;
+    return fail(err, EF_USAGE, "--%s: found a model for %s, wanted %s", option, task->name,
+                task_that_can(needs)->name);
+}
+
+static bool with_model(Args *a, const Model *model, Job *job, Err *err)
+{
+    Inputs in = { .a = a, .form = model->task->items, .arena = &job->work.arena };
+    if (!check_task(a, model->task, "entities", CAN_TAG, err) ||
+        !check_task(a, model->task, "question", CAN_ANSWER, err) || !read_texts(&in, err))
+        return false;
+    memcpy(job_items(job, in.n), in.item, in.n * sizeof *in.item);
+    return with_session(a, model, job, err);
+}
+
 static bool run(Args *a, Err *err)
 {
     Model *model;
+    if (!out_apart(args_value(a, "output"), args_value(a, "input"), err) ||
+        !args_model(a, &model, err))
+        return false;
     Job *job = job_new();
-    bool ok = out_apart(args_value(a, "output"), args_value(a, "input"), err) &&
-              read_texts(a, job, err) && args_model(a, &model, err);
-    if (ok) {
-        ok = with_session(a, model, job, err);
-        model_close(model);
-    }
+    bool ok = with_model(a, model, job, err);
+    model_close(model);
     job_free(job);
     return ok;
 }
@@ -219,5 +275,7 @@ const Command cmd_infer = {
     .example = "  encoderfile infer --model ./ner-model \"Ada Lovelace was born in London\"\n"
                "  ./my-ner.encoderfile infer -o reply.json \"first text\" \"second text\"\n"
                "  ./my-ner.encoderfile infer -i texts.csv --field review -f csv -o labels.csv\n"
+               "  ./my-qa.encoderfile infer --question \"Where does Ada live?\" --context-file letter.txt\n"
+               "  ./my-qa.encoderfile infer --params '{\"top_k\": 3}' \"Who?\" \"Ada wrote.\"  # question, context\n"
                "  cat texts.txt | ./my-embed.encoderfile infer -f npy > vectors.npy\n",
 };

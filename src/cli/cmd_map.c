@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "cli/cli.h"
+#include "cli/params.h"
 #include "cli/resuming.h"
 #include "data/json.h"
 #include "dialect/job.h"
@@ -32,6 +33,7 @@ static const Option options[] = {
       .beside = "output" },
     { "keep-going", 0, NULL, "exit status 0 also when lines failed; else 1" },
     OPTION_OFFSETS(),
+    OPTION_PARAMS,
     OPTION_THREADS,
     { 0 },
 };
@@ -52,7 +54,8 @@ typedef struct Mapper {
     Resuming resuming;      /* zero: not asked for */
     Err broken;             /* why the input could not be read to its end */
     int out;
-    TaskOptions options;
+    const Value *params;    /* of the task; NULL: none */
+    bool chars;
     Chunk *ring;            /* [chunks] */
     uint64_t chunks, read, written;
     pthread_mutex_t lock;
@@ -86,7 +89,7 @@ static void read_chunk(Mapper *m, Chunk *c, bool *more)
         Record *r = &c->record[c->n];
         if (!records_next(&m->in, &c->arena, r, more, &m->broken)) *more = false;
         c->n += *more;
-        bytes += r->first.n + r->second.n;
+        bytes += item_bytes(&r->item);
     }
 }
 
@@ -97,12 +100,12 @@ static Job *chunk_job(Mapper *m, const Chunk *c, size_t from, size_t to)
     size_t n = 0;
     job_items(job, to - from);
     job->in.lines = true;
-    job->work.options = m->options;
     for (size_t i = from; i < to; i++) {
         if (c->record[i].err.code != EF_OK) continue;
-        job->work.item[n++] = (Item){ .first = c->record[i].first, .second = c->record[i].second };
+        job->work.item[n++] = c->record[i].item;
     }
     job->work.n = n;
+    params_set(m->session, job, m->params, m->chars, &(Err){ 0 }); /* start_session has tried it */
     if (n) return job;
     job_free(job);
     return NULL;
@@ -282,7 +285,11 @@ static bool start_session(Args *a, Mapper *m, Err *err)
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
     m->ring = ARRAY(&a->arena, Chunk, m->chunks);
-    return true;
+    Job *trial = job_new();
+    bool ok = params_set(m->session, trial, m->params, m->chars, err);
+    job_free(trial);
+    if (!ok) session_free(m->session);
+    return ok;
 }
 
 /* Lines that an earlier run answered with an error count: the output is judged as a whole. */
@@ -314,12 +321,23 @@ static bool map_records(Args *a, Mapper *m, Err *err)
     return ok;
 }
 
-static bool map_model(Args *a, Mapper *m, Err *err)
+static bool open_input(Args *a, Mapper *m, const char *path, Err *err)
+{
+    const char *form = args_value(a, "input-format");
+    if (!form && strcmp(path, "-") == 0) form = "jsonl";
+    return records_open(&m->in, path, form, m->model->task->items, args_value(a, "field"), err);
+}
+
+static bool map_model(Args *a, Mapper *m, const char *path, Err *err)
 {
     Model *model;
-    if (!args_model(a, &model, err)) return false;
+    if (!params_read(a, &m->params, err) || !args_model(a, &model, err)) return false;
     m->model = model;
-    bool ok = map_records(a, m, err);
+    bool ok = open_input(a, m, path, err);
+    if (ok) {
+        ok = map_records(a, m, err);
+        records_close(&m->in);
+    }
     model_close(model);
     return ok;
 }
@@ -327,20 +345,16 @@ static bool map_model(Args *a, Mapper *m, Err *err)
 static bool run(Args *a, Err *err)
 {
     Mapper *m = NEW(&a->arena, Mapper);
-    const char *path = a->n_text ? a->text[0] : "-", *form = args_value(a, "input-format");
+    const char *path = a->n_text ? a->text[0] : "-";
     if (a->n_text > 1) return fail(err, EF_USAGE, "map: found %d files, wanted one", a->n_text);
-    if (!form && strcmp(path, "-") == 0) form = "jsonl";
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->came, NULL);
     const char *to = args_value(a, "output");
-    m->options.chars = args_int(a, "offsets");
-    if (!out_apart(to ? to : "/dev/stdout", path, err) ||
-        !records_open(&m->in, path, form, args_value(a, "field"), err))
-        return false;
-    bool ok = map_model(a, m, err);
+    m->chars = args_int(a, "offsets");
+    if (!out_apart(to ? to : "/dev/stdout", path, err)) return false;
+    bool ok = map_model(a, m, path, err);
     if (m->out > STDOUT_FILENO) close(m->out);
     for (uint64_t i = 0; i < m->chunks; i++) arena_free(&m->ring[i].arena);
-    records_close(&m->in);
     resuming_free(&m->resuming);
     buf_free(&m->text);
     return ok;
@@ -357,6 +371,7 @@ const Command cmd_map = {
                "  ./my.encoderfile map texts.jsonl -o out.jsonl --resume    # after a crash\n"
                "\n"
                "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
+               "Question answering: {\"id\": 7, \"question\": \"...\", \"context\": \"...\"}, or these columns.\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
                "gzip is unpacked on the way.\n"

@@ -19,6 +19,8 @@ static bool run(Args *a, Err *err)
     if (!name) return fail(err, EF_USAGE, "new-transform: wanted -m MODEL_TYPE");
     const Task *task = task_find(str_of(name));
     if (!task) return unknown_task(name, err);
+    if (!task->lua)
+        return fail(err, EF_UNSUPPORTED, "%s takes no Postprocess: %s", task->name, task->no_lua);
     return out_write(str_of(task->lua), err);
 }
 

@@ -4,7 +4,9 @@
  *   text    a line is a text
  *   jsonl   "a text", ["first", "second"] or {"id": ..., "text": ..., "text_pair": ...}, where
  *           "text" may itself be a pair, and "inputs" is taken for it
- *   csv     a first record of column names; the columns text, text_pair and id */
+ *   csv     a first record of column names; the columns text, text_pair and id
+ *
+ * Where the model's items are not texts, their own keys and columns stand for text and text_pair. */
 #include "cli/records.h"
 
 #include "data/csv.h"
@@ -34,40 +36,51 @@ static bool find_form(const char *path, const char *name, RecordForm *out, Err *
 }
 
 /* ---- JSON ---- */
-static bool take_pair(const Value *v, Record *r)
+static void take_text(const Records *s, Str text, Item *item)
 {
-    if (v->kind == V_STR) return r->first = v->s, true;
+    *item = s->question.p ? (Item){ .first = s->question, .second = text } : (Item){ .first = text };
+}
+
+static bool take_pair(const Records *s, const Value *v, Item *item)
+{
+    if (v->kind == V_STR) return take_text(s, v->s, item), true;
     if (v->kind != V_LIST || v->list.n != 2 || v->list.items[0].kind != V_STR ||
         v->list.items[1].kind != V_STR)
         return false;
-    r->first = v->list.items[0].s;
-    r->second = v->list.items[1].s;
+    item->first = v->list.items[0].s;
+    item->second = v->list.items[1].s;
     return true;
 }
 
-static bool take_map(const Records *s, const Value *v, Record *r, Err *err)
+static bool take_map(const Records *s, const Value *v, Item *item, Err *err)
 {
     const char *field = s->field ? s->field : "text";
     const Value *text = value_get(v, field), *pair = value_get(v, "text_pair");
     if (!text && !s->field) text = value_get(v, "inputs");
-    r->id = value_get(v, "id");
     if (!text) return fail(err, EF_INVALID_INPUT, "found no \"%s\", wanted one", field);
-    if (!take_pair(text, r))
+    if (!take_pair(s, text, item))
         return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a string or two of them", field,
                     value_kind_name(text->kind));
     if (!pair || pair->kind == V_NULL) return true;
-    if (pair->kind != V_STR || r->second.p)
+    if (pair->kind != V_STR || item->second.p)
         return fail(err, EF_INVALID_INPUT, "text_pair: wanted one string beside one text");
-    r->second = pair->s;
+    item->second = pair->s;
     return true;
+}
+
+static bool are_texts(const Records *s)
+{
+    return s->items == &item_texts;
 }
 
 static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err *err)
 {
     Value *v = NEW(arena, Value);
     if (!json_parse_most(arena, line, RECORD_VALUES, v, err)) return false;
-    if (v->kind == V_MAP) return take_map(s, v, r, err);
-    return take_pair(v, r) || fail(err, EF_INVALID_INPUT, "found %s, wanted a text, two texts or an object",
+    if (v->kind == V_MAP) r->id = value_get(v, "id");
+    if (v->kind == V_MAP && !are_texts(s)) return item_read_object(arena, s->items, v, &r->item, err);
+    if (v->kind == V_MAP) return take_map(s, v, &r->item, err);
+    return take_pair(s, v, &r->item) || fail(err, EF_INVALID_INPUT, "found %s, wanted a text, two texts or an object",
                                    value_kind_name(v->kind));
 }
 
@@ -79,6 +92,17 @@ static Str column_of(const Records *s, const Str *field, size_t n, const char *n
     return (Str){ 0 };
 }
 
+/* A cell for each key that has a column. */
+static Value columns_map(const Records *s, Arena *arena, const Str *field, size_t n)
+{
+    Value map = value_map(arena, ITEM_KEYS);
+    for (const Field *key = s->items->keys; key->name; key++) {
+        Str cell = column_of(s, field, n, key->name);
+        if (cell.p) value_add(&map, key->name, value_of_str(cell));
+    }
+    return map;
+}
+
 static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err *err)
 {
     Str *field;
@@ -86,13 +110,15 @@ static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err
     if (!csv_read(arena, record, &field, &n, err)) return false;
     if (n != s->columns)
         return fail(err, EF_INVALID_INPUT, "found %zu fields, wanted %zu as in the first line", n, s->columns);
-    r->first = column_of(s, field, n, s->field ? s->field : "text");
-    r->second = column_of(s, field, n, "text_pair");
-    if (r->second.n == 0) r->second.p = NULL;
     const Str id = column_of(s, field, n, "id");
     Value *v = NEW(arena, Value);
     *v = value_of_str(id);
     if (id.p) r->id = v;
+    Value cells = columns_map(s, arena, field, n);
+    if (!are_texts(s)) return item_read_object(arena, s->items, &cells, &r->item, err);
+    r->item.first = column_of(s, field, n, s->field ? s->field : "text");
+    r->item.second = column_of(s, field, n, "text_pair");
+    if (r->item.second.n == 0) r->item.second.p = NULL;
     return true;
 }
 
@@ -125,19 +151,26 @@ static bool next_bytes(Records *s, Arena *arena, Str *out, bool *more, Err *err)
     return ok;
 }
 
+static bool has_column(const Records *s, const char *name, Err *err)
+{
+    if (column_of(s, s->column, s->columns, name).p) return true;
+    return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"%s", s->lines.name, name,
+                are_texts(s) ? "; --field names another one" : "");
+}
+
 static bool read_head(Records *s, Err *err)
 {
-    Str record, found;
+    Str record;
     bool more;
-    const char *field = s->field ? s->field : "text";
     if (!next_bytes(s, &s->head, &record, &more, err)) return false;
     if (!more) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted a line of column names", s->lines.name);
     if (str_starts(record, "\xef\xbb\xbf")) record.p += 3, record.n -= 3;
     if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
         return within_line(err, 1), within(err, "%s", s->lines.name);
-    found = column_of(s, s->column, s->columns, field);
-    if (found.p) return true;
-    return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"; --field names another one", s->lines.name, field);
+    if (are_texts(s)) return has_column(s, s->field ? s->field : "text", err);
+    for (const Field *key = s->items->keys; key->name; key++)
+        if (key->required && !has_column(s, key->name, err)) return false;
+    return true;
 }
 
 static bool unpack_records(void *records, void *to, size_t room, size_t *got, Err *err)
@@ -159,13 +192,17 @@ static bool look_inside(Records *s, Err *err)
     return true;
 }
 
-bool records_open(Records *s, const char *path, const char *form, const char *field, Err *err)
+bool records_open(Records *s, const char *path, const char *form, const ItemForm *items,
+                  const char *field, Err *err)
 {
-    *s = (Records){ .field = field, .lines.fd = -1 };
+    *s = (Records){ .items = items, .field = field, .lines.fd = -1 };
     if (!find_form(path, form, &s->form, err)) return false;
     if (field && s->form == RECORDS_TEXT)
         return fail(err, EF_USAGE, "--field: found plain text, wanted jsonl or csv "
                     "(--input-format)");
+    if (field && !are_texts(s))
+        return fail(err, EF_USAGE, "--field: found a model whose records have keys of their own, wanted "
+                    "%s", items->one);
     if (!lines_open(&s->lines, path, err)) return false;
     if (look_inside(s, err) && (s->form != RECORDS_CSV || read_head(s, err))) return true;
     records_close(s);
@@ -181,11 +218,9 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     bytes = without_return(bytes);
     bool ok = true;
     if (!utf8_valid(bytes)) ok = fail(&r->err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
-    else if (s->form == RECORDS_TEXT) r->first = bytes;
+    else if (s->form == RECORDS_TEXT) take_text(s, bytes, &r->item);
     else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
-    if (ok && (r->first.n == 0 || (r->second.p && r->second.n == 0)))
-        ok = fail(&r->err, EF_INVALID_INPUT, "Cannot tokenize empty string");
-    if (!ok) within_line(&r->err, s->lines.number);
+    if (!ok || !item_check(s->items, &r->item, &r->err)) within_line(&r->err, s->lines.number);
     return true;
 }
 

@@ -4,12 +4,12 @@
 #define CLI_RECORDS_H
 #include "base/lines.h"
 #include "data/gunzip.h"
-#include "data/value.h"
+#include "input/items.h"
 
 typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV } RecordForm;
 
 typedef struct Record {
-    Str first, second;     /* second.p NULL: not a pair */
+    Item item;
     const Value *id;       /* the record's own "id", or NULL */
     Err err;               /* code EF_OK: usable; else why this one is not */
 } Record;
@@ -17,7 +17,9 @@ typedef struct Record {
 typedef struct Records {
     Lines lines;
     RecordForm form;
-    const char *field;     /* where the text is: a key or a column; NULL: "text" */
+    const ItemForm *items; /* how a record's item is written: the keys of an object or the columns */
+    const char *field;     /* of item_texts, where the text is: a key or a column; NULL: "text" */
+    Str question;          /* p: of it, texts that come alone are contexts */
     Gunzip *gunzip;        /* NULL: the stream is not packed */
     Arena head;            /* of the two below and of gunzip */
     Str *column;           /* CSV: its first record */
@@ -29,7 +31,8 @@ extern const char *const records_forms[]; /* of --input-format; ends with NULL *
 
 /* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. What is packed with gzip is
  * unpacked on the way, whatever its name. */
-bool records_open(Records *, const char *path, const char *form, const char *field, Err *);
+bool records_open(Records *, const char *path, const char *form, const ItemForm *, const char *field,
+                  Err *);
 /* False: the stream itself is broken. A bad record is handed out with its error. */
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);
 void records_close(Records *);

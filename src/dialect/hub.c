@@ -8,6 +8,7 @@
 #include "tei.h"
 
 #include "data/number.h"
+#include "task/answers.h"
 
 static const Value *parameters_of(const Job *job)
 {
@@ -196,7 +197,8 @@ static const Field tag_parameters[] = {
     { "aggregation_strategy", 0, F_STR, .nullable = true, .words = groupings,
       .help = "default: simple" },
     { "ignore_labels", 0, F_STR, .repeated = true, .nullable = true, .help = "default: O" },
-    { "stride", 0, F_U32, .nullable = true, .help = "not looked at: texts are not cut in windows" },
+    { "stride", 0, F_U32, .nullable = true, .least = 0, .most = INT32_MAX,
+      .help = "long texts are read in windows that share so many tokens; they are cut unless said" },
     { 0 },
 };
 static const Field tag_rows[] = {
@@ -216,34 +218,23 @@ static bool read_tag(const Session *s, Job *job, const Value *request)
 {
     if (!read_texts(s, job, request, tag_rows)) return false;
     const Value *parameters = value_get(request, "parameters");
-    const Value *ignored = value_get(parameters, "ignore_labels");
-    job->work.options.chars = true;
-    job->work.options.outside = ignored && ignored->kind == V_LIST;
-    job->work.options.grouping =
+    const Value *ignored = value_get(parameters, "ignore_labels"),
+                *stride = value_get(parameters, "stride");
+    TaskOptions *options = &job->work.options;
+    options->chars = true;
+    if (ignored && ignored->kind == V_LIST) options->ignored = ignored;
+    options->grouping =
         grouping_named(value_str(value_get(parameters, "aggregation_strategy"), STR("")));
-    return true;
+    options->input.windows = stride && stride->kind != V_NULL;
+    options->input.stride = (int)value_float(stride, 0);
+    return task_stride_fits(options, &job->work.err);
 }
 
-static bool is_ignored(const Value *labels, const Value *entity)
+static Value entities_of(const Session *s, Job *job, size_t item)
 {
-    Str name = value_str(value_get(entity, "entity_group"), STR(""));
-    if (!name.n) name = value_str(value_get(entity, "entity"), STR(""));
-    for (size_t i = 0; labels && labels->kind == V_LIST && i < labels->list.n; i++)
-        if (str_eq(name, labels->list.items[i].s)) return true;
-    return false;
-}
-
-static Value entities_of(const Session *s, Job *job, size_t row)
-{
-    Value result, list;
-    const Value *ignored = value_get(parameters_of(job), "ignore_labels");
-    kind_predict.item(s, job, &job->work.arena, row, &result);
-    list = *value_get(&result, "entities");
-    size_t n = 0;
-    for (size_t i = 0; i < list.list.n; i++)
-        if (!is_ignored(ignored, &list.list.items[i])) list.list.items[n++] = list.list.items[i];
-    list.list.n = n;
-    return list;
+    Value result;
+    kind_predict.item(s, job, &job->work.arena, item, &result);
+    return *value_get(&result, "entities");
 }
 
 /* One list, or one for each text. */
@@ -311,6 +302,54 @@ static const JobKind hub_fill = {
     .finish = finish_fill,
 };
 
+/* ---- questions ---- */
+static const Field answer_parameters[] = { ANSWER_OPTIONS, { 0 } };
+static const Field answer_rows[] = {
+    { "inputs", 0, F_ANY, .required = true, .help = "a question with its context, or a list of these" },
+    { "parameters", 0, F_MSG, .nullable = true, .msg = answer_parameters },
+    { 0 },
+};
+
+static bool read_answer(const Session *s, Job *job, const Value *request)
+{
+    const Value *inputs = value_get(request, "inputs"), *parameters = value_get(request, "parameters");
+    const ItemForm *form = session_model(s)->task->items;
+    Items items;
+    if (!schema_check(request, answer_rows, &job->work.err) ||
+        !items_read(&job->work.arena, form, inputs, session_options(s)->max_inputs, &items,
+                    &job->work.err))
+        return false;
+    job->in.single = inputs->kind == V_MAP;
+    job->work.item = items.item;
+    job->work.n = items.n;
+    if (parameters && parameters->kind == V_MAP && !job_options(s, job, parameters)) return false;
+    job->work.options.chars = true;
+    return true;
+}
+
+static Value answers_of(const Session *s, Job *job, size_t item)
+{
+    Value result;
+    kind_predict.item(s, job, &job->work.arena, item, &result);
+    const Value *several = value_get(&result, "answers");
+    return several ? *several : result;
+}
+
+/* An answer, or with top_k a list of them; of several questions, a list of that. */
+static Value finish_answer(const Session *s, Job *job)
+{
+    Value list = value_list(&job->work.arena, job->work.n);
+    for (size_t i = 0; i < job->work.n; i++) list.list.items[i] = answers_of(s, job, i);
+    return job->in.single ? list.list.items[0] : list;
+}
+
+static const JobKind hub_answer = {
+    .name = "question-answering",
+    .dialect = DIALECT_TEI,
+    .read = read_answer,
+    .finish = finish_answer,
+};
+
 /* ---- by the model's task, and by what the body has ---- */
 static const JobKind *kind_for(const Site *site, const Value *request)
 {
@@ -322,6 +361,7 @@ static const JobKind *kind_for(const Site *site, const Value *request)
     if (site_can(site, CAN_EMBED))
         return inputs && inputs->kind == V_MAP ? &kind_tei_similarity : &kind_tei_embed;
     if (site_can(site, CAN_TAG)) return &hub_tag;
+    if (site_can(site, CAN_ANSWER)) return &hub_answer;
     if (value_get(parameters, "candidate_labels")) return &hub_zero;
     if (pipeline) return &hub_classify;
     bool ranks = site_can(site, CAN_RANK) && value_get(request, "query");
@@ -369,6 +409,9 @@ static Value hub_request(Arena *arena, const Site *site)
         return kind_schema_any(arena, kind_tei_embed.request(arena, site),
                                kind_tei_similarity.request(arena, site));
     if (site_can(site, CAN_TAG)) return texts_request(arena, site, tag_rows, "");
+    if (site_can(site, CAN_ANSWER))
+        return kind_schema_with(arena, answer_rows, "inputs",
+                                items_describe(arena, site->task->items, site->max_inputs));
     Value labels = texts_request(arena, site, classify_rows, "");
     return kind_schema_any(arena, labels, plain(arena, kind_tei_predict.request(arena, site)));
 }
@@ -380,6 +423,7 @@ static Value hub_reply(Arena *arena, const Site *site)
         return kind_schema_any(arena, kind_tei_embed.reply(arena, site),
                                kind_tei_similarity.reply(arena, site));
     if (site_can(site, CAN_CLASSIFY)) return kind_tei_predict.reply(arena, site);
+    if (site_can(site, CAN_ANSWER)) return any; /* an answer, or a list */
     return kind_schema_list(arena, any);
 }
 
@@ -388,7 +432,8 @@ const JobKind kind_hub = {
     .family = &family_hub,
     .other = &family_cohere, /* of a ranker */
     .values = MOST_IDS,
-    .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG,
+    .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG |
+             CAN_ANSWER,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,

@@ -101,9 +101,10 @@ static bool read_body(Session *s, Job *job)
 bool job_open(Session *s, Work *work)
 {
     Job *job = job_of(work);
-    TaskInputs given = { work->item, work->n };
+    Items given = { work->item, work->n };
     bool ok = job->in.body.p ? read_body(s, job)
-                             : task_inputs_check(&given, session_options(s)->max_inputs, &work->err);
+                             : items_check(session_model(s)->task->items, &given,
+                                           session_options(s)->max_inputs, &work->err);
     work->keep = kind_of(job)->keep; /* of the kind that the body turned out to be */
     work->options.input.uncut |= kind_of(job)->uncut;
     return ok;

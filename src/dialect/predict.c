@@ -13,7 +13,7 @@ bool job_options(const Session *s, Job *job, const Value *options)
 static bool read_predict(const Session *s, Job *job, const Value *request)
 {
     const Model *m = session_model(s);
-    TaskInputs inputs;
+    Items inputs;
     size_t most = session_options(s)->max_inputs;
     if (!task_inputs(&job->work.arena, m->task, request, most, &inputs, &job->work.err)) return false;
     job->work.item = inputs.item;
@@ -30,6 +30,7 @@ static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
         .first = work->item[item].first,
         .second = item_second(&work->item[item]),
         .encoding = &work->row[r].encoding,
+        .swapped = work->row[r].swapped,
         .tokenizer = m->tokenizer,
         .data = result->data,
         .tokens = result->tokens,

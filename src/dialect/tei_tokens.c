@@ -31,11 +31,11 @@ static bool none_empty(Job *job, const Value *inputs)
 
 static bool read_tokenize(const Session *s, Job *job, const Value *request)
 {
-    TaskInputs inputs;
+    Items inputs;
     if (!schema_check(request, tokenize_rows, &job->work.err) ||
         !none_empty(job, value_get(request, "inputs")) ||
-        !task_texts(&job->work.arena, value_get(request, "inputs"), session_options(s)->max_inputs, &inputs,
-                    &job->work.err))
+        !items_read(&job->work.arena, &item_texts, value_get(request, "inputs"),
+                    session_options(s)->max_inputs, &inputs, &job->work.err))
         return false;
     job->work.item = inputs.item;
     job->work.n = inputs.n;
@@ -104,7 +104,7 @@ static void write_tokenize(const Session *s, Job *job, Buf *out)
 static Value tokenize_request(Arena *arena, const Site *site)
 {
     Value all = kind_schema_with(arena, tokenize_rows, "inputs",
-                                 task_texts_describe(arena, site->max_inputs));
+                                 items_describe(arena, &item_texts, site->max_inputs));
     kind_schema_prompt(arena, site, &all);
     return all;
 }

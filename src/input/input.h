@@ -25,20 +25,22 @@ typedef struct InputOptions {    /* of one request; zero is what nobody asked fo
     bool uncut;                  /* texts are as long as they are: nothing runs */
     bool left;                   /* long texts lose their beginning */
     bool no_special;             /* special tokens are left out */
-    int stride;                  /* a long text becomes windows that share so many tokens; 0: it is cut */
+    bool windows;                /* a long text is not cut, it becomes windows that share so many tokens: */
+    int stride;
     int window;                  /* tokens of a window, with special ones; 0: as many as fit */
-    int question;                /* tokens of a question; 0: 64, as transformers' pipeline */
 } InputOptions;
 
 typedef struct InputModel {      /* what preparers need to know of the model */
     const Tokenizer *tokenizer;
     EncodeOptions encode;        /* its limits */
     bool flat_types;             /* token_type_ids are zeros, also for pairs */
+    bool pad_left;               /* the tokenizer's padding_side is "left" */
 } InputModel;
 
 typedef struct Prepared {        /* a row: what one run of one graph takes */
     Encoding encoding;
     const int32_t *boxes;        /* [encoding.n][4]; NULL: none */
+    bool swapped;                /* the item's second text is the encoding's first */
     int graph;                   /* of the model, that runs it */
     size_t item;                 /* whose row it is */
     int64_t cost;                /* of running it, in tokens' worth of work */
@@ -61,6 +63,7 @@ typedef struct Preparer {
 } Preparer;
 
 extern const Preparer prepare_text;            /* texts and pairs; with a stride: windows */
+extern const Preparer prepare_questions;       /* `first` beside each window of `second` */
 extern const Preparer prepare_choices;         /* `first` beside each of `list`, a row each */
 
 /* A text or a pair by the model's limits and the request's options: what preparers are made of. */

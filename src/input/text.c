@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.c - texts and pairs to rows. A text is one row; with a stride, a long one becomes windows
  * that overlap. */
-#include "input.h"
+#include "windows.h"
 
 const Str *item_second(const Item *item)
 {
@@ -53,10 +53,26 @@ bool prepare_encode(const PrepareCall *call, Str first, const Str *second,
 }
 
 /* ---- texts ---- */
+/* The model's limit cuts them; without one there is nothing to cut. */
+static bool prepare_text_windows(const PrepareCall *call, const Item *item, const EncodeOptions *how,
+                                 PreparedRows *out, Err *err)
+{
+    WindowOptions cut = { call->model->encode.max_length, call->options->stride, WINDOWS_MOST, how->truncate_left,
+                          call->work };
+    Windows windows;
+    if (item_second(item)) return fail(err, EF_INVALID_INPUT, "stride: found a pair, wanted a text");
+    if (!windows_of_text(call->model->tokenizer, call->arena, item->first, &cut, &windows, err))
+        return within(err, "Error during tokenization");
+    windows_to_rows(call, &windows, false, out);
+    return true;
+}
+
 static bool prepare_text_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
 {
     EncodeOptions how = prepare_how(call);
     how.no_special |= item->plain;
+    if (call->options->windows && !call->options->uncut && call->model->encode.max_length > 0)
+        return prepare_text_windows(call, item, &how, out, err);
     out->n = 1;
     return prepare_encode(call, item->first, item_second(item), &how, &out->row->encoding, err);
 }

@@ -31,7 +31,7 @@ bool windows_of_text(const Tokenizer *t, Arena *arena, Str text, const WindowOpt
 {
     EncodeOptions how = { .max_length = options->max_length, .stride = options->stride,
                           .truncate_left = options->truncate_left, .overflow = true,
-                          .most_windows = options->most };
+                          .most_windows = options->most, .work = options->work };
     return windows_encode(t, arena, text, NULL, &how, out, err);
 }
 
@@ -56,9 +56,22 @@ bool windows_of_question(const Tokenizer *t, Arena *arena, Str question, Str con
     bool swap = options->context_first;
     EncodeOptions how = { .strategy = swap ? TRUNCATE_ONLY_FIRST : TRUNCATE_ONLY_SECOND,
                           .truncate_left = options->truncate_left, .overflow = true,
-                          .most_windows = options->most };
+                          .most_windows = options->most, .work = options->work };
     if (!question_lengths(options, &how, err)) return false;
     return windows_encode(t, arena, swap ? context : question, swap ? &question : &context, &how,
                           out, err) ||
            within(err, "question and context");
+}
+
+void windows_to_rows(const PrepareCall *call, const Windows *windows, bool swapped,
+                     PreparedRows *out)
+{
+    *out = (PreparedRows){ ARRAY(call->arena, Prepared, windows->n), windows->n };
+    for (size_t i = 0; i < windows->n; i++) {
+        Encoding *e = &out->row[i].encoding;
+        *e = windows->items[i];
+        e->truncated = false;
+        if (call->model->flat_types) memset(e->type_ids, 0, e->n * sizeof *e->type_ids);
+        out->row[i].swapped = swapped;
+    }
 }

@@ -7,7 +7,7 @@
  * window; an overflow window may have other type ids than the first (the reference's do). */
 #ifndef INPUT_WINDOWS_H
 #define INPUT_WINDOWS_H
-#include "text/text.h"
+#include "input/input.h"
 
 typedef struct Windows {
     Encoding *items; /* in the order of the text; from the end, with truncate_left */
@@ -19,6 +19,7 @@ typedef struct WindowOptions {
     int stride;         /* tokens that neighbours share */
     size_t most;        /* windows of one text: more are an error; 0: no limit */
     bool truncate_left; /* the tokenizer's truncation_side is "left" */
+    Arena *work;        /* (optional) as in EncodeOptions */
 } WindowOptions;
 /* A text of its own: token classification. A stride that leaves no step is an error. */
 bool windows_of_text(const Tokenizer *, Arena *, Str text, const WindowOptions *, Windows *out,
@@ -32,10 +33,15 @@ typedef struct QuestionOptions {
     size_t most;        /* as above */
     bool truncate_left; /* as above */
     bool context_first; /* the tokenizer's padding_side is "left": the context is the first text */
+    Arena *work;        /* as above */
 } QuestionOptions;
 /* A question with each window of its context. The question is never cut (the pipeline's
  * max_question_len has no effect on fast tokenizers): one that leaves no room is an error. */
 bool windows_of_question(const Tokenizer *, Arena *, Str question, Str context,
                          const QuestionOptions *, Windows *out, Err *);
+
+enum { WINDOWS_MOST = 4096 }; /* of an item */
+/* Each window is a row, and none of them counts as truncated. */
+void windows_to_rows(const PrepareCall *, const Windows *, bool swapped, PreparedRows *out);
 
 #endif

@@ -42,7 +42,7 @@ const Engine *model_engine(const Model *m, int graph)
 
 InputModel model_input(const Model *m)
 {
-    return (InputModel){ m->tokenizer, m->encode, m->flat_types };
+    return (InputModel){ m->tokenizer, m->encode, m->flat_types, m->pad_left };
 }
 
 int model_usual_length(const Model *m)
@@ -234,7 +234,8 @@ static bool open_script(Model *m, const ModelSource *s, Err *err)
     Str script = { str_dup(&m->arena, s->script), s->script.n };
     Str *lib = s->lib ? ARRAY(&m->arena, Str, s->n_lib + 1) : NULL;
     for (size_t i = 0; lib && i < s->n_lib; i++) lib[i] = str_of(str_dup(&m->arena, s->lib[i]));
-    return transform_load(&m->arena, script, lib, s->n_lib, NULL, &m->transform, err) ||
+    return (transform_load(&m->arena, script, lib, s->n_lib, NULL, &m->transform, err) &&
+            transform_fits(m->transform, m->task, err)) ||
            within(err, "Failed to create transform");
 }
 
@@ -308,7 +309,8 @@ static bool packed_facts(Model *m, Value *facts, Err *err)
 static bool packed_script(Model *m, Err *err)
 {
     Str member = m->package.member[MEMBER_TRANSFORM].bytes;
-    return member.n == 0 || transform_read(&m->arena, member, &m->transform, err);
+    return member.n == 0 || (transform_read(&m->arena, member, &m->transform, err) &&
+                             transform_fits(m->transform, m->task, err));
 }
 
 /* OnnxFind: whatever name the graph uses, its weights are the one member. */
@@ -461,6 +463,9 @@ static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found %lld rows for %zu tokens",
                     shape->text, (long long)row->tokens, tokens);
+    if (shape->last == AXIS_SINGLE && row->width != 1)
+        return fail(err, EF_BAD_MODEL, "Model must return tensor of shape %s: found %lld numbers for "
+                    "each token", shape->text, (long long)row->width);
     if (m->config.head && !head_fits(m->config.head, row->width, err)) return false;
     if (shape->last != AXIS_LABELS || m->config.num_labels == 0 ||
         row->width == m->config.num_labels)
@@ -483,7 +488,8 @@ bool model_dry_run(const Model *m, Err *err)
     bool ok = run_one(m, &arena, runner, row, &tokens, err);
     if (!ok && !strstr(err->message, "Model inference failed"))
         within(err, "Model inference failed");
-    ok = ok && check_row(m, &row[0], tokens, err);
+    for (int i = 0; ok && i < TASK_OUTPUTS && m->task->outputs[i][0]; i++)
+        ok = check_row(m, &row[i], tokens, err);
     runner_free(runner);
     arena_free(&arena);
     return ok;

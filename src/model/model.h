@@ -20,6 +20,7 @@ typedef struct Model {
     Tokenizer *tokenizer;
     EncodeOptions encode;        /* truncation settings; max_length is the model's limit */
     bool flat_types;             /* token_type_ids are fed as zeros, also for pairs */
+    bool pad_left;               /* the tokenizer's padding_side: then contexts precede questions */
     Graph *graph;
     Engine *engine;
     Engine *second;              /* (optional) of another graph: rows name it by its number, 1 */

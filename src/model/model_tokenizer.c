@@ -76,6 +76,14 @@ static bool feeds_types(const Value *config)
     return false;
 }
 
+/* As transformers: tokenizer_config.json, else the padding that tokenizer.json itself asks for. */
+static bool pads_left(const Value *config, const Tokenizer *tokenizer)
+{
+    PadOptions own;
+    Str side = value_str(value_get(config, "padding_side"), STR(""));
+    return side.n ? str_is(side, "left") : tokenizer_padding(tokenizer, &own) && own.left;
+}
+
 static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
 {
     Value config, sentence = value_null();
@@ -87,6 +95,7 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
         return false;
     if (sentence_inside(m)) sentence = *sentence_inside(m);
     m->flat_types = !feeds_types(&config);
+    m->pad_left = pads_left(&config, m->tokenizer);
     LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config };
     return limit_from_source(&limit, &m->encode, err);
 }
@@ -126,6 +135,7 @@ static bool packed_tokenizer(Model *m, const Value *facts, Err *err)
     Str tables = m->package.member[MEMBER_TOKENS].bytes;
     Str text = m->package.member[MEMBER_TOKENIZER].bytes;
     m->flat_types = !value_bool(value_get(facts, "token_type_ids"), true);
+    m->pad_left = str_is(value_str(value_get(facts, "padding_side"), STR("")), "left");
     if (tables.p)
         return (map_tables(m, tables, err) && limit_from_package(facts, &m->encode, err)) ||
                within(err, "%s", member_name(MEMBER_TOKENS));

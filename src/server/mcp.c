@@ -195,7 +195,7 @@ static void list_tools(Reader *r)
  * for each. */
 static bool check_arguments(Reader *r, const Value *arguments, Err *err)
 {
-    TaskInputs inputs;
+    Items inputs;
     Err ignored;
     const Task *task = r->site->task;
     if (!arguments || arguments->kind != V_MAP)

@@ -199,8 +199,21 @@ static bool store_first(const Session *s, Work *work, size_t r, const RowOutput 
     return true;
 }
 
+/* What a graph leaves open until it runs: a number for every token, where the task counts on it. */
+static bool row_fits(const Session *s, Work *work, size_t r, const RowOutput *out)
+{
+    const TaskShape *shape = s->model->task->shape;
+    for (int o = 0; shape->last == AXIS_SINGLE && o < s->outputs; o++)
+        if (out[o].width != 1 || out[o].tokens != (int64_t)work->row[r].encoding.n)
+            return fail(&work->err, EF_BAD_MODEL, "found an output [%lld, %lld] for %zu tokens, wanted "
+                        "one number for each", (long long)out[o].tokens, (long long)out[o].width,
+                        work->row[r].encoding.n);
+    return true;
+}
+
 static bool store_row(const Session *s, Work *work, size_t r, const RowOutput *out)
 {
+    if (!row_fits(s, work, r, out)) return false;
     if (!store_first(s, work, r, &out[0])) return false;
     for (int o = 1; o < s->outputs; o++) {
         float *data = result_new(s, work, work_result(work, r) + o, out[o].tokens, out[o].width);

@@ -34,7 +34,24 @@ typedef struct Answer {
     Str text;           /* view of the context; empty: there is no answer */
 } Answer;
 
-enum { ANSWER_MAX_LEN = 15 }; /* the pipeline's default */
+enum { ANSWER_MAX_LEN = 15, ANSWER_TOP_K = 1 << 10 }; /* the pipeline's default; ours */
+/* The pipeline's options, of a request and of its `parameters` on the Hub's route. */
+#define ANSWER_OPTIONS                                                                            \
+    { "top_k", 3, F_U32, .nullable = true, .least = 1, .most = ANSWER_TOP_K,                      \
+      .help = "so many of the best answers; 1 unless said" },                                     \
+    { "doc_stride", 4, F_U32, .nullable = true, .least = 0, .most = INT32_MAX,                    \
+      .help = "tokens that neighbouring windows of a long context share; 128, or half a window, "  \
+              "unless said" },                                                                    \
+    { "max_seq_len", 5, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,                   \
+      .help = "tokens of a window, with the question; 384, or what the model takes, unless said" }, \
+    { "max_answer_len", 6, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,                \
+      .help = "tokens of an answer; 15 unless said" },                                            \
+    { "max_question_len", 7, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,              \
+      .help = "has no effect, as in transformers: a question is never cut" },                     \
+    { "handle_impossible_answer", 8, F_BOOL, .nullable = true,                                    \
+      .help = "\"no answer\", an empty text, is an answer with a score of its own" },             \
+    { "align_to_words", 9, F_BOOL, .nullable = true,                                              \
+      .help = "answers begin and end with whole words; true unless said" }
 /* tokenizer.json does not say which token is the class token: by the names that models give it. -1: none. */
 int32_t answers_class_token(const Tokenizer *);
 /* Writes at most top_k answers, best first, and returns how many: at least one (of score 0, empty,

@@ -58,6 +58,7 @@ const Task task_embedding = {
     .result = result,
     .reply = reply,
     .pool = part_pool,
+    .items = &item_texts,
     .preparer = &prepare_text,
     .finish = embedding_finish,
 };

@@ -178,6 +178,14 @@ static Span entity_item(const Grouping *g, const Span *item, size_t n)
     return entity;
 }
 
+static bool is_ignored(const TaskOptions *options, Str name)
+{
+    const Value *labels = options->ignored;
+    for (size_t i = 0; labels && i < labels->list.n; i++)
+        if (str_eq(name, labels->list.items[i].s)) return true;
+    return !labels && str_is(name, "O");
+}
+
 Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                     const TaskRow *row, const float *scores)
 {
@@ -193,7 +201,7 @@ Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *
         for (to = from + 1; to < n && !alone && goes_on(&g, &item[to - 1], &item[to]); to++)
             continue;
         Str label = label_of(&g, &item[from]), name = alone ? label : group_name(label);
-        if (!options->outside && str_is(name, "O")) continue;
+        if (is_ignored(options, name)) continue;
         Span entity = alone ? item[from] : entity_item(&g, item + from, to - from);
         list.list.items[list.list.n++] = tell(&g, &entity, alone ? "entity" : "entity_group", name);
     }

@@ -175,6 +175,7 @@ const Task task_fill_mask = {
     .reply = reply,
     .pool = part_sparse,
     .wants = is_mask,
+    .items = &item_texts,
     .preparer = &prepare_text,
     .finish = fill_mask_finish,
 };

@@ -6,7 +6,6 @@
 #define IMAGES "images"
 #define AUDIO "audio"
 static const TaskName others[] = { /* that this program does not do */
-    { "question-answering", { "qa", "extractive-qa" } },
     { "multiple-choice" },
     { "text-generation",
       { "causal-lm", "text-generation-with-past", "causal-lm-with-past" } },

@@ -3,7 +3,7 @@
  * names; the same rows read them for HTTP, the C API and the command line. */
 #include "parts.h"
 
-typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_WORD } OptionKind;
+typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD } OptionKind;
 static const struct OptionRow {
     const char *name;
     OptionKind kind;
@@ -19,6 +19,12 @@ static const struct OptionRow {
     { "encoding", SET_FLAG, offsetof(TaskOptions, base64), part_encoding_words, 0 },
     { "pooling", SET_WORD, offsetof(TaskOptions, pooling), head_pooling_words, POOL_OWN },
     { "top_k", SET_COUNT, offsetof(TaskOptions, top_k), NULL, 0 },
+    { "stride", SET_STRIDE, offsetof(TaskOptions, input.stride), NULL, 0 },
+    { "doc_stride", SET_STRIDE, offsetof(TaskOptions, input.stride), NULL, 0 },
+    { "max_seq_len", SET_COUNT, offsetof(TaskOptions, input.window), NULL, 0 },
+    { "max_answer_len", SET_COUNT, offsetof(TaskOptions, answer_tokens), NULL, 0 },
+    { "handle_impossible_answer", SET_FLAG, offsetof(TaskOptions, impossible), NULL, 0 },
+    { "align_to_words", SET_NOT, offsetof(TaskOptions, unaligned), NULL, 0 },
     { "aggregation", SET_WORD, offsetof(TaskOptions, grouping), part_grouping_words, GROUP_NONE },
     { "extract", SET_FLAG, offsetof(TaskOptions, extract), NULL, 0 },
     { "return_tokens", SET_FLAG, offsetof(TaskOptions, return_tokens), NULL, 0 },
@@ -40,6 +46,7 @@ static void set(TaskOptions *options, const struct OptionRow *row, const Value *
     case SET_FLAG: *(bool *)field = row->words ? word == 1 : v->b; break;
     case SET_NOT: *(bool *)field = !v->b; break;
     case SET_EITHER: *(int *)field = v->b ? NORMALIZE_YES : NORMALIZE_NO; break;
+    case SET_STRIDE: options->input.windows = true; /* 0 is a stride, too */ /* fall through */
     case SET_COUNT: *(int *)field = (int)value_float(v, 0); break;
     case SET_WORD: *(int *)field = row->first + word; break;
     }
@@ -71,6 +78,13 @@ bool task_vector_fits(const ModelConfig *config, const TaskOptions *options, Err
                 width);
 }
 
+bool task_stride_fits(const TaskOptions *options, Err *err)
+{
+    if (!options->input.windows || options->grouping != GROUP_NONE) return true;
+    return fail(err, EF_INVALID_INPUT, "stride: found aggregation \"none\", wanted \"simple\", "
+                "\"first\", \"average\" or \"max\"");
+}
+
 /* ---- keys that nobody reads ---- */
 
 /* What clients of other servers put into a body: never taken for a misspelled key of ours. */
@@ -78,11 +92,11 @@ static const char *const elsewhere[] = {
     "add_special_tokens", "aggregation_strategy", "auto_truncate", "candidate_labels", "document",
     "documents", "embedding_type", "embedding_types", "encoding_format", "function_to_apply",
     "hypothesis_template", "id", "ids", "ignore_labels", "input", "input_type", "instances",
-    "late_chunking", "max_length", "max_tokens_per_doc", "model", "model_id", "multi_label",
+    "late_chunking", "max_length", "max_question_len", "max_tokens_per_doc", "model", "model_id", "multi_label",
     "normalized", "options", "output_dimension", "output_dtype", "padding", "parameters",
     "priority", "prompt", "prompt_name", "queries", "query", "rank_fields", "raw_scores",
     "relevant_spans", "return_documents", "return_tensors", "return_text", "sentences",
-    "skip_special_tokens", "source_sentence", "stride", "targets", "task", "text", "text_pair",
+    "skip_special_tokens", "source_sentence", "targets", "task", "text", "text_pair",
     "texts", "top_n", "truncation", "truncation_direction", "truncation_side", "user",
 };
 
@@ -128,5 +142,5 @@ bool task_options(const Task *task, const ModelConfig *config, const Value *requ
         const Value *v = value_get(request, rows[i].name);
         if (v && v->kind != V_NULL && task_has_option(task, rows[i].name)) set(options, &rows[i], v);
     }
-    return task_vector_fits(config, options, err);
+    return task_vector_fits(config, options, err) && task_stride_fits(options, err);
 }

@@ -68,6 +68,7 @@ const Task task_sentence_embedding = {
     .result = result,
     .reply = reply,
     .pool = part_pool,
+    .items = &item_texts,
     .preparer = &prepare_text,
     .finish = sentence_embedding_finish,
 };

@@ -134,6 +134,7 @@ const Task task_sequence_classification = {
     .request = request,
     .result = result,
     .reply = reply,
+    .items = &item_texts,
     .preparer = &prepare_text,
     .finish = sequence_classification_finish,
 };

@@ -13,6 +13,7 @@ const TaskShape shape_text_labels = { PER_TEXT, AXIS_LABELS, 2, LOGITS, "[batch_
 const TaskShape shape_token_words = { PER_TOKEN, AXIS_WORDS, 3, LOGITS,
                                       "[batch_size, seq_len, vocab_size]" };
 const TaskShape shape_text_words = { PER_TEXT, AXIS_WORDS, 2, LOGITS, "[batch_size, vocab_size]" };
+const TaskShape shape_token_numbers = { PER_TOKEN, AXIS_SINGLE, 2, LOGITS, "[batch_size, seq_len]" };
 
 bool task_fits_rank(const Task *task, int rank)
 {
@@ -44,6 +45,7 @@ int64_t task_width(const Task *task, const ModelConfig *config, size_t vocabular
     switch (task->shape->last) {
     case AXIS_LABELS: return config->num_labels;
     case AXIS_WORDS: return (int64_t)vocabulary;
+    case AXIS_SINGLE: return 1;
     case AXIS_HIDDEN: break;
     }
     return config_vector_size(config);

@@ -87,6 +87,7 @@ const Task task_sparse_embedding = {
     .result = result,
     .reply = reply,
     .pool = part_sparse,
+    .items = &item_texts,
     .preparer = &prepare_text,
     .finish = sparse_embedding_finish,
 };

@@ -11,7 +11,8 @@
     TASK(sequence_classification)                                                                 \
     TASK(token_classification)                                                                    \
     TASK(fill_mask)                                                                               \
-    TASK(sparse_embedding)
+    TASK(sparse_embedding)                                                                        \
+    TASK(question_answering)
 
 #define DECLARE(name) extern const Task task_##name;
 #define LIST(name) &task_##name,

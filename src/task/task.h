@@ -8,7 +8,7 @@
  * "offsets":"chars". */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
-#include "input/input.h"
+#include "input/items.h"
 #include "task/pooling.h"
 
 typedef struct ModelConfig {     /* what tasks and checks need of config.json */
@@ -39,8 +39,11 @@ typedef struct TaskOptions {     /* of one request; zero is what nobody asked fo
     bool return_tokens;
     bool extract;                /* {entity type: text} */
     int dimensions;              /* of a vector, from its front; 0: all */
-    int top_k;                   /* labels by score; 0: none listed */
-    bool outside;                /* entities named "O" are told too */
+    int top_k;                   /* labels or answers by score; 0: not said */
+    int answer_tokens;           /* the longest answer; 0: 15 */
+    bool impossible;             /* "no answer" is an answer */
+    bool unaligned;              /* answers may begin and end inside a word */
+    const Value *ignored;        /* labels of entities that are not told; NULL: "O" */
     const Value *targets;        /* of masks: only these words; NULL: all */
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
@@ -53,6 +56,7 @@ typedef struct TaskRow {
     Str first;
     const Str *second;           /* NULL: not a pair */
     const Encoding *encoding;
+    bool swapped;                /* the second text came first in it */
     const Tokenizer *tokenizer;  /* for the text of a token */
     const float *data;           /* [tokens, width]: the graph's output; the result views it */
     int64_t tokens, width;       /* tokens = encoding->n, or 1: one vector for the row */
@@ -74,11 +78,13 @@ typedef enum {
     CAN_CLASSIFY = 1 << 4,       /* labels of a text or a pair */
     CAN_RANK = 1 << 5,           /* how well a pair fits */
     CAN_TAG = 1 << 6,            /* labels of tokens, and the entities that they make */
+    CAN_ANSWER = 1 << 7,         /* where in a context the answer to a question stands */
 } TaskCan;
 
 /* What a graph's output is. */
 typedef enum { PER_TEXT, PER_TOKEN } TaskPer;
-typedef enum { AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS } TaskAxis; /* what its last axis counts */
+/* What its last axis counts; AXIS_SINGLE: there is none, but one number for each text or token. */
+typedef enum { AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS, AXIS_SINGLE } TaskAxis;
 typedef struct TaskShape {
     TaskPer per;                 /* one vector for each of them */
     TaskAxis last;
@@ -86,7 +92,7 @@ typedef struct TaskShape {
     const char *numbers, *text;  /* for messages: "logits", "[batch_size, seq_len, n_labels]" */
 } TaskShape;
 extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
-    shape_text_labels, shape_token_words, shape_text_words;
+    shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers;
 
 typedef struct TaskSample {      /* texts to try a model with */
     const char *label;           /* one that the model must have; NULL: any model */
@@ -109,14 +115,16 @@ typedef struct Task {
     int number;                  /* of the Rust encoderfile's ModelType */
     TaskCan can;                 /* one or more */
     TaskCan can_of_one;          /* and what a model with one label can */
-    const Preparer *preparer;    /* items to rows */
+    const ItemForm *items;       /* how they are written, */
+    const Preparer *preparer;    /*   and how they become rows */
     const char *outputs[TASK_OUTPUTS][TASK_OUTPUT_NAMES]; /* graph outputs that are needed; of each,
                                   * names to look for in this order */
     const TaskShape *shape;      /* of the outputs */
     const TaskShape *pooled;     /* (optional) what `pool` always makes of it */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
     const char *mcp_instructions, *mcp_description; /* for a host of MCP */
-    const char *lua;             /* a Postprocess to begin with */
+    const char *lua;             /* a Postprocess to begin with; NULL: the task takes none, */
+    const char *no_lua;          /*   for this reason */
     const TaskSample *samples;   /* the first that fits; the last has no label */
     /* Schemas: body, one entry of `results`, whole answer. The first row of `request` is `inputs` as
      * protobuf sends it; what JSON may say there is for task_inputs and task_request_describe. */
@@ -159,17 +167,9 @@ const char *task_name_reads(Str typed);    /* of unknown names too: "image_embed
 bool task_name_near(Str typed, char out[TASK_NAME_ROOM]);
 void task_list(Buf *);                     /* "embedding, sentence_embedding, ..." */
 
-typedef struct TaskInputs {
-    Item *item;                  /* [n] */
-    size_t n;
-} TaskInputs;
-/* "inputs" of a parsed body: a text, or a list of texts and [first, second] pairs; none empty, at
- * most `limit`. Then the other rows of the request schema. Messages begin with the JSON path. */
-bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, TaskInputs *, Err *);
-/* `inputs` alone; NULL: absent, which is an error like others. */
-bool task_texts(Arena *, const Value *inputs, size_t limit, TaskInputs *, Err *);
-Value task_texts_describe(Arena *, size_t limit); /* its JSON Schema; limit 0: not said */
-bool task_inputs_check(const TaskInputs *, size_t limit, Err *); /* without JSON */
+/* The items of a parsed body ("inputs", in the form of the task's; none empty, at most `limit`). Then
+ * the other rows of the request schema. Messages begin with the JSON path. */
+bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, Items *, Err *);
 typedef struct TaskLimits {      /* what a description of the request should say */
     size_t inputs;               /* most of one request; 0: not said */
     int width;                   /* of a vector; 0: not known */
@@ -182,6 +182,8 @@ bool task_has_option(const Task *, const char *name);
  * not have are not looked at: those of other tasks, those that clients of other servers send, and
  * what resembles none. */
 bool task_keys(const Task *, const Value *request, Err *);
+/* Of windows entities are joined, which tokens by themselves are not. */
+bool task_stride_fits(const TaskOptions *, Err *);
 /* Does the head take another way of pooling, and has a vector so many dimensions? */
 bool task_vector_fits(const ModelConfig *, const TaskOptions *, Err *);
 /* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had

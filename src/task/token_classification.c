@@ -3,6 +3,7 @@
 #include "data/number.h"
 #include "parts.h"
 #include "task/bio.h"
+#include "task/overlaps.h"
 
 static const Field request[] = {
     PART_INPUTS, PART_METADATA(2), PART_OFFSETS, PART_TRUNCATE,
@@ -12,6 +13,9 @@ static const Field request[] = {
     { "extract", 0, F_BOOL,
       .help = "the reply has the text of each entity type, by whole words and the B- and I- of "
               "their first tokens; of a pair, those of its first text" },
+    { "stride", 0, F_U32, .nullable = true, .least = 0, .most = INT32_MAX,
+      .help = "a text that does not fit the model is not cut: it is read in windows, which share so "
+              "many tokens" },
     { "return_tokens", 0, F_BOOL,
       .help = "the reply lists tokens; true unless entities were asked for" },
     { 0 },
@@ -36,10 +40,9 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "TokenClassificationResult");
 
-static Value classify_token(Arena *arena, const ModelConfig *config, const TaskOptions *options,
-                            const TaskRow *row, const Encoding *spans, size_t index)
+static Value classify_token(Arena *arena, const ModelConfig *config, const TaskRow *row,
+                            const Encoding *spans, size_t index)
 {
-    (void)options;
     size_t labels = (size_t)row->width;
     const float *scores = row->scores ? row->scores + index * labels : NULL;
     if (!scores) {
@@ -56,6 +59,47 @@ static Value classify_token(Arena *arena, const ModelConfig *config, const TaskO
     return one;
 }
 
+/* ---- tokens of all windows ---- */
+/* Those of the text, but for `skip` in front and `drop` at the end. */
+static void add_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                       const TaskRow *row, size_t skip, size_t drop, Value *list)
+{
+    assert(row->tokens == (int64_t)row->encoding->n);
+    Encoding spans = task_spans(arena, options, row);
+    size_t total = 0, seen = 0;
+    for (size_t i = 0; i < spans.n; i++) total += !spans.special[i];
+    for (size_t i = 0; i < spans.n; i++) {
+        if (spans.special[i]) continue;
+        if (seen >= skip && seen + drop < total)
+            list->list.items[list->list.n++] = classify_token(arena, config, row, &spans, i);
+        seen++;
+    }
+}
+
+static int32_t window_start(const Encoding *e)
+{
+    size_t i = 0;
+    while (i < e->n && e->special[i]) i++;
+    return i < e->n ? e->start[i] : 0;
+}
+
+/* Neighbouring windows share `stride` tokens: each is told once, by the window in which it has more
+ * text around it. Windows that were cut from the end come in that order. */
+static Value tokens_of_rows(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                            const TaskRow *row, size_t n)
+{
+    size_t room = 0, stride = (size_t)options->input.stride, half = stride / 2;
+    for (size_t i = 0; i < n; i++) room += row[i].encoding->n;
+    Value list = value_list(arena, room);
+    list.list.n = 0;
+    bool backwards = n > 1 && window_start(row[0].encoding) > window_start(row[1].encoding);
+    for (size_t i = 0; i < n; i++)
+        add_tokens(arena, config, options, &row[backwards ? n - 1 - i : i], i ? stride - half : 0,
+                   i + 1 < n ? half : 0, &list);
+    return list;
+}
+
+/* ---- entities of all windows ---- */
 static const float *all_scores(Arena *arena, const TaskRow *row) /* but those of special tokens */
 {
     if (row->scores) return row->scores;
@@ -66,43 +110,64 @@ static const float *all_scores(Arena *arena, const TaskRow *row) /* but those of
     return own;
 }
 
+static Value join_entities(Arena *arena, const Value *found, size_t n)
+{
+    EntityPlace *place = ARRAY(arena, EntityPlace, n);
+    for (size_t i = 0; i < n; i++)
+        place[i] = (EntityPlace){ value_int(value_get(&found[i], "start"), 0),
+                                  value_int(value_get(&found[i], "end"), 0),
+                                  (float)value_float(value_get(&found[i], "score"), 0), i };
+    Value list = value_list(arena, entities_join(place, n));
+    for (size_t i = 0; i < list.list.n; i++) list.list.items[i] = found[place[i].index];
+    return list;
+}
+
+static Value entities_of_rows(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                              const TaskRow *row, size_t n)
+{
+    Value *each = ARRAY(arena, Value, n);
+    size_t total = 0, at = 0;
+    for (size_t i = 0; i < n; i++) {
+        each[i] = part_entities(arena, config, options, &row[i], all_scores(arena, &row[i]));
+        total += each[i].list.n;
+    }
+    if (n == 1) return each[0];
+    Value *found = ARRAY(arena, Value, total);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < each[i].list.n; k++) found[at++] = each[i].list.items[k];
+    return join_entities(arena, found, total);
+}
+
 /* Words are found by bytes, and in one text: tokens of a second one are not among them. */
 static Value extract(Arena *arena, const ModelConfig *config, const TaskOptions *options,
-                     const TaskRow *row)
+                     const TaskRow *row, size_t n)
 {
     TaskOptions bytes = *options;
     bytes.chars = false;
-    Value plain = part_tokens(arena, config, &bytes, row, "tokens", classify_token);
-    Value *list = &plain.map.items[0].value;
-    size_t n = 0, kept = 0;
-    for (size_t i = 0; i < row->encoding->n; i++) {
-        if (row->encoding->special[i]) continue;
-        list->list.items[kept] = list->list.items[n++];
-        kept += row->encoding->sequence[i] == 0;
+    Value list = tokens_of_rows(arena, config, &bytes, row, n), plain = value_map(arena, 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < list.list.n; i++) {
+        const Value *info = value_get(&list.list.items[i], "token_info");
+        if (value_int(value_get(info, "sequence"), 0) == 0)
+            list.list.items[kept++] = list.list.items[i];
     }
-    list->list.n = kept;
+    list.list.n = kept;
+    value_add(&plain, "tokens", list);
     BioSpans found = bio_entities(arena, row->first, &plain);
     return bio_extract(arena, config, &found, &(BioOptions){ 0 });
 }
 
 static void token_classification_finish(Arena *arena, const ModelConfig *config,
-                                        const TaskOptions *options, const TaskRow *row, size_t n_rows, Value *out)
+                                        const TaskOptions *options, const TaskRow *row, size_t n_rows,
+                                        Value *out)
 {
-    (void)n_rows; /* one an item */
     bool entities = options->grouping != GROUP_UNSAID;
-    if (!entities && !options->extract) {
-        *out = part_tokens(arena, config, options, row, "tokens", classify_token);
-        return;
-    }
     *out = part_result(arena, row, 3);
-    if (options->return_tokens) {
-        Value plain = part_tokens(arena, config, options, row, "tokens", classify_token);
-        value_add(out, "tokens", *value_get(&plain, "tokens"));
-    }
+    if (options->return_tokens || (!entities && !options->extract))
+        value_add(out, "tokens", tokens_of_rows(arena, config, options, row, n_rows));
     if (entities)
-        value_add(out, "entities",
-                  part_entities(arena, config, options, row, all_scores(arena, row)));
-    if (options->extract) value_add(out, "extracted", extract(arena, config, options, row));
+        value_add(out, "entities", entities_of_rows(arena, config, options, row, n_rows));
+    if (options->extract) value_add(out, "extracted", extract(arena, config, options, row, n_rows));
     part_close(out, row);
 }
 
@@ -132,6 +197,7 @@ const Task task_token_classification = {
     .request = request,
     .result = result,
     .reply = reply,
+    .items = &item_texts,
     .preparer = &prepare_text,
     .finish = token_classification_finish,
 };

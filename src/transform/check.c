@@ -60,6 +60,13 @@ static bool try_pre(const Transform *t, Err *err)
     return ok;
 }
 
+bool transform_fits(const Transform *t, const Task *task, Err *err)
+{
+    if (!t->post || task->lua) return true;
+    return fail(err, EF_INVALID_INPUT, "found a `Postprocess` function: %s takes none: %s", task->name,
+                task->no_lua);
+}
+
 static bool transform_try_task(const Transform *t, const Task *task, const ModelConfig *config,
                                Err *err)
 {
@@ -67,6 +74,7 @@ static bool transform_try_task(const Transform *t, const Task *task, const Model
         return fail(err, EF_INVALID_INPUT,
                     "Could not find `Postprocess` function in provided transform. Please make sure "
                     "it exists.");
+    if (!transform_fits(t, task, err)) return false;
     TaskAxis axis = task->shape->last;
     if (axis == AXIS_LABELS && config->num_labels == 0)
         return fail(err, EF_INVALID_INPUT,

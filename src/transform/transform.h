@@ -43,6 +43,7 @@ bool transform_load(Arena *, Str script, const Str *lib, size_t n_lib, const Tra
 /* The package's member: protobuf Transform {1 type, 2 script, 3 LuaLibs {1 repeated name}}. */
 bool transform_read(Arena *, Str member, Transform **, Err *);
 void transform_write(Buf *, const Transform *);
+bool transform_fits(const Transform *, const Task *, Err *); /* not every task takes a Postprocess */
 /* The dry run of a build: random numbers of the task's shape through Postprocess, a text through
  * Preprocess. "Transform validation failed: ..." */
 bool transform_check(const Transform *, const Task *, const ModelConfig *, Err *);

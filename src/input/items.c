@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * items.c - the items of a request, by the form that the task's row names. Messages of one item begin
+ * with the path inside it ("[1]", ".question"), to which whoever reads a list adds the item's. */
+#include "items.h"
+
+static const Field text_keys[] = {
+    { "text", 1, F_STR, .required = true },
+    { "text_pair", 2, F_STR, .nullable = true },
+    { 0 },
+};
+const ItemForm item_texts = {
+    .keys = text_keys,
+    .part = { ITEM_FIRST, ITEM_SECOND },
+    .alone = true,
+    .listed = true,
+    .one = "a string or a pair of strings",
+    .all = "a string, or a list of strings and [first, second] pairs",
+};
+
+static size_t form_keys(const ItemForm *form)
+{
+    size_t n = 0;
+    while (form->keys[n].name) n++;
+    return n;
+}
+
+/* ---- values ---- */
+static bool item_check_text(Str text, Err *err)
+{
+    if (text.n == 0) return fail(err, EF_INVALID_INPUT, ITEM_EMPTY);
+    if (text.n > INT32_MAX)
+        return fail(err, EF_TOO_LARGE, "found %zu bytes, wanted at most %d", text.n, INT32_MAX);
+    return true;
+}
+
+static bool item_is(const Value *v, ValueKind kind, const char *wanted, Err *err)
+{
+    return v->kind == kind || fail(err, EF_INVALID_INPUT, "found %s, wanted %s",
+                                   value_kind_name(v->kind), wanted);
+}
+
+static bool item_read_text(const Value *v, Str *out, Err *err)
+{
+    if (!item_is(v, V_STR, "a string", err)) return false;
+    *out = v->s;
+    return item_check_text(v->s, err);
+}
+
+static bool item_read_list(Arena *arena, const Value *v, Item *out, Err *err)
+{
+    if (!item_is(v, V_LIST, "a list of strings", err)) return false;
+    if (v->list.n == 0) return fail(err, EF_INVALID_INPUT, "found an empty list");
+    Str *list = ARRAY(arena, Str, v->list.n);
+    for (size_t i = 0; i < v->list.n; i++)
+        if (!item_read_text(&v->list.items[i], &list[i], err)) return within(err, "%zu", i);
+    out->list = list;
+    out->n = v->list.n;
+    return true;
+}
+
+static bool item_set(Arena *arena, const ItemForm *form, size_t key, const Value *v, Item *out,
+                     Err *err)
+{
+    switch (form->part[key]) {
+    case ITEM_FIRST: return item_read_text(v, &out->first, err);
+    case ITEM_SECOND: return item_read_text(v, &out->second, err);
+    case ITEM_LIST: return item_read_list(arena, v, out, err);
+    }
+    return true;
+}
+
+/* ---- one item ---- */
+bool item_read_object(Arena *arena, const ItemForm *form, const Value *map, Item *out, Err *err)
+{
+    for (size_t i = 0; form->keys[i].name; i++) {
+        const Field *key = &form->keys[i];
+        const Value *v = value_get(map, key->name);
+        if (!key->required && (!v || v->kind == V_NULL)) continue;
+        if (!v) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted one", key->name);
+        if (!item_set(arena, form, i, v, out, err)) return within(err, "%s", key->name);
+    }
+    return true;
+}
+
+static bool item_read_values(Arena *arena, const ItemForm *form, const Value *list, Item *out,
+                             Err *err)
+{
+    size_t n = form_keys(form);
+    if (list->list.n != n)
+        return fail(err, EF_INVALID_INPUT, "found a list of %zu, wanted %s", list->list.n, form->one);
+    for (size_t i = 0; i < n; i++)
+        if (!item_set(arena, form, i, &list->list.items[i], out, err)) return within(err, "[%zu]", i);
+    return true;
+}
+
+static bool item_read(Arena *arena, const ItemForm *form, const Value *v, Item *out, Err *err)
+{
+    if (form->listed && v->kind == V_LIST) return item_read_values(arena, form, v, out, err);
+    if (form->object && v->kind == V_MAP)
+        return item_read_object(arena, form, v, out, err) ||
+               fail(err, err->code, ".%s", str_format(arena, "%s", err->message));
+    if (form->alone && v->kind == V_STR) return item_set(arena, form, 0, v, out, err);
+    return fail(err, EF_INVALID_INPUT, "found %s, wanted %s", value_kind_name(v->kind), form->one);
+}
+
+/* ---- all of them ---- */
+static bool items_check_count(size_t n, size_t limit, Err *err)
+{
+    if (n == 0)
+        return fail(err, EF_INVALID_INPUT, "inputs: " ITEM_EMPTY ": found an empty list, wanted at "
+                    "least one text");
+    if (n <= limit) return true;
+    return fail(err, EF_INVALID_INPUT, "inputs: found %zu, wanted at most %zu", n, limit);
+}
+
+/* "[1]: found" of item 3 becomes "inputs[3][1]: found". */
+static bool item_path(size_t index, Err *err)
+{
+    Err below = *err;
+    bool deeper = below.message[0] == '[' || below.message[0] == '.';
+    return fail(err, below.code, "inputs[%zu]%s%s", index, deeper ? "" : ": ", below.message);
+}
+
+bool items_read(Arena *arena, const ItemForm *form, const Value *v, size_t limit, Items *out,
+                Err *err)
+{
+    bool one = v && ((v->kind == V_STR && form->alone) || (v->kind == V_MAP && form->object));
+    if (!one && (!v || v->kind != V_LIST))
+        return fail(err, EF_INVALID_INPUT, "inputs: found %s, wanted %s",
+                    v ? value_kind_name(v->kind) : "nothing", form->all);
+    const Value *items = one ? v : v->list.items;
+    size_t n = one ? 1 : v->list.n;
+    if (!items_check_count(n, limit, err)) return false;
+    *out = (Items){ ARRAY(arena, Item, n), n };
+    for (size_t i = 0; i < n; i++)
+        if (!item_read(arena, form, &items[i], &out->item[i], err)) return item_path(i, err);
+    return true;
+}
+
+static bool item_has(const Item *item, ItemPart part)
+{
+    return part == ITEM_FIRST ? item->first.p != NULL
+           : part == ITEM_SECOND ? item->second.p != NULL : item->list != NULL;
+}
+
+bool item_check(const ItemForm *form, const Item *item, Err *err)
+{
+    for (size_t i = 0; form->keys[i].name; i++)
+        if (form->keys[i].required && !item_has(item, form->part[i]))
+            return fail(err, EF_INVALID_INPUT, "found no %s, wanted %s", form->keys[i].name, form->one);
+    if (!item_check_text(item->first, err)) return false;
+    return !item_second(item) || item_check_text(item->second, err);
+}
+
+static bool item_is_utf8(const Item *item, Err *err)
+{
+    return (utf8_valid(item->first) && (!item_second(item) || utf8_valid(item->second))) ||
+           fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
+}
+
+bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *err)
+{
+    if (!items_check_count(items->n, limit, err)) return false;
+    for (size_t i = 0; i < items->n; i++)
+        if (!item_check(form, &items->item[i], err) || !item_is_utf8(&items->item[i], err))
+            return item_path(i, err);
+    return true;
+}
+
+static size_t form_required(const ItemForm *form)
+{
+    size_t n = 0;
+    for (size_t i = 0; form->keys[i].name; i++) n += form->keys[i].required;
+    return n;
+}
+
+bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t n, Items *out,
+                    Err *err)
+{
+    size_t each = form_required(form);
+    if (n % each)
+        return fail(err, EF_INVALID_INPUT, "found %zu texts, wanted %zu for each of %s", n, each,
+                    form->one);
+    *out = (Items){ ARRAY(arena, Item, n / each + 1), n / each };
+    for (size_t i = 0; i < n; i++) {
+        Item *item = &out->item[i / each];
+        Str *to = form->part[i % each] == ITEM_FIRST ? &item->first : &item->second;
+        *to = texts[i];
+    }
+    return true;
+}
+
+/* ---- described ---- */
+typedef struct Choice {          /* of schemas: one, or any of several */
+    Value list;
+} Choice;
+
+static void choice_add(Choice *c, Value one)
+{
+    c->list.list.items[c->list.list.n++] = one;
+}
+
+static Value choice_of(Arena *arena, Choice *c)
+{
+    if (c->list.list.n == 1) return c->list.list.items[0];
+    Value any = value_map(arena, 2); /* and a description */
+    value_add(&any, "anyOf", c->list);
+    return any;
+}
+
+static Choice choice_begin(Arena *arena)
+{
+    Choice c = { value_list(arena, 4) };
+    c.list.list.n = 0;
+    return c;
+}
+
+static Value describe_array(Arena *arena, size_t least, size_t most)
+{
+    Value array = value_map(arena, 5); /* and what is in it, and a description */
+    value_add(&array, "type", value_of_text("array"));
+    value_add(&array, "minItems", value_of_int((int64_t)least));
+    if (most) value_add(&array, "maxItems", value_of_int((int64_t)most));
+    return array;
+}
+
+static Value describe_string(Arena *arena)
+{
+    Value string = value_map(arena, 3);
+    value_add(&string, "type", value_of_text("string"));
+    value_add(&string, "minLength", value_of_int(1));
+    return string;
+}
+
+static Value describe_part(Arena *arena, ItemPart part)
+{
+    Value list;
+    switch (part) {
+    case ITEM_FIRST:
+    case ITEM_SECOND: break;
+    case ITEM_LIST:
+        list = describe_array(arena, 1, 0);
+        value_add(&list, "items", describe_string(arena));
+        return list;
+    }
+    return describe_string(arena);
+}
+
+/* [first, second]: items of one kind are said once. */
+static Value describe_values(Arena *arena, const ItemForm *form)
+{
+    size_t n = form_keys(form);
+    Value array = describe_array(arena, n, n), each = value_list(arena, n);
+    bool same = true;
+    for (size_t i = 0; i < n; i++) {
+        each.list.items[i] = describe_part(arena, form->part[i]);
+        same &= (form->part[i] == ITEM_LIST) == (form->part[0] == ITEM_LIST);
+    }
+    value_add(&array, same ? "items" : "prefixItems", same ? each.list.items[0] : each);
+    return array;
+}
+
+static Value describe_object(Arena *arena, const ItemForm *form)
+{
+    Value schema = schema_describe(arena, form->keys);
+    Value *properties = (Value *)value_get(&schema, "properties");
+    for (size_t i = 0; i < properties->map.n; i++)
+        properties->map.items[i].value = describe_part(arena, form->part[i]);
+    return schema;
+}
+
+static Choice describe_one(Arena *arena, const ItemForm *form, bool in_list)
+{
+    Choice c = choice_begin(arena);
+    if (form->alone) choice_add(&c, describe_part(arena, form->part[0]));
+    if (form->object) choice_add(&c, describe_object(arena, form));
+    if (form->listed && in_list) choice_add(&c, describe_values(arena, form));
+    return c;
+}
+
+Value items_describe(Arena *arena, const ItemForm *form, size_t most)
+{
+    Choice all = describe_one(arena, form, false), one = describe_one(arena, form, true);
+    Value array = describe_array(arena, 1, most);
+    value_add(&array, "items", choice_of(arena, &one));
+    choice_add(&all, array);
+    return choice_of(arena, &all);
+}
