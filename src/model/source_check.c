@@ -217,24 +217,26 @@ static bool missing(const char *what, const OnnxValue *values, int n, Err *err)
     return false;
 }
 
-static bool shape_fits(const OnnxValue *v, Err *err)
+/* choices: the inputs are those of multiple choice, [batch_size, num_choices, sequence_length]. */
+static bool shape_fits(const OnnxValue *v, bool choices, Err *err)
 {
     bool integer = v->type == T_I64 || v->type == T_I32;
-    int rank = graph_role(v->name) == ROLE_BOX ? 3 : 2;
+    int rank = choices || graph_role(v->name) == ROLE_BOX ? 3 : 2;
     if (integer && (v->rank == rank || v->rank < 0)) return true;
     return fail(err, EF_BAD_MODEL,
                 "Input shape mismatch: %.*s: found %s with %d dimensions, wanted int64 "
-                "[batch_size, sequence_length]",
-                STR_ARG(v->name), dtype_name(v->type), v->rank);
+                "[batch_size, %ssequence_length]",
+                STR_ARG(v->name), dtype_name(v->type), v->rank, choices ? "num_choices, " : "");
 }
 
 bool source_inputs(const OnnxModel *m, Err *err)
 {
     const OnnxGraph *g = &m->graph;
-    if (!find_value(g->in, g->n_in, "input_ids"))
-        return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
+    const OnnxValue *ids = find_value(g->in, g->n_in, "input_ids");
+    if (!ids) return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
     for (int i = 0; i < g->n_in; i++)
-        if (role_of_token(graph_role(g->in[i].name)) && !shape_fits(&g->in[i], err)) return false;
+        if (role_of_token(graph_role(g->in[i].name)) && !shape_fits(&g->in[i], ids->rank == 3, err))
+            return false;
     return true;
 }
 
