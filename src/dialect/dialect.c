@@ -33,6 +33,6 @@ Site session_site(const Session *s)
 {
     const Model *m = session_model(s);
     return (Site){
-        m->name, m->task, &m->config, session_options(s)->max_inputs, tokenizer_size(m->tokenizer), s, 0
+        m->name, m->task, m->items, &m->config, session_options(s)->max_inputs, tokenizer_size(m->tokenizer), s, 0
     };
 }

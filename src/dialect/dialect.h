@@ -17,6 +17,7 @@ typedef struct Site Site;
 struct Site {                    /* what descriptions are made from */
     Str model_id;
     const Task *task;
+    const ItemForm *items;       /* how `inputs` are written */
     const ModelConfig *config;
     size_t max_inputs;           /* of a request */
     size_t vocabulary;           /* ids are below this */

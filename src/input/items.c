@@ -24,6 +24,13 @@ static size_t form_keys(const ItemForm *form)
     return n;
 }
 
+/* "[3][1]: found" of boxes becomes "boxes[3][1]: found". */
+static bool item_within(const char *name, Err *err)
+{
+    Err below = *err;
+    return fail(err, below.code, "%s%s%s", name, below.message[0] == '[' ? "" : ": ", below.message);
+}
+
 /* ---- values ---- */
 static bool item_check_text(Str text, Err *err)
 {
@@ -52,7 +59,8 @@ static bool item_read_list(Arena *arena, const Value *v, Item *out, Err *err)
     if (v->list.n == 0) return fail(err, EF_INVALID_INPUT, "found an empty list");
     Str *list = ARRAY(arena, Str, v->list.n);
     for (size_t i = 0; i < v->list.n; i++)
-        if (!item_read_text(&v->list.items[i], &list[i], err)) return within(err, "%zu", i);
+        if (!item_read_text(&v->list.items[i], &list[i], err))
+            return item_within(str_format(arena, "[%zu]", i), err);
     out->list = list;
     out->n = v->list.n;
     return true;
@@ -65,6 +73,7 @@ static bool item_set(Arena *arena, const ItemForm *form, size_t key, const Value
     case ITEM_FIRST: return item_read_text(v, &out->first, err);
     case ITEM_SECOND: return item_read_text(v, &out->second, err);
     case ITEM_LIST: return item_read_list(arena, v, out, err);
+    case ITEM_BOXES: return item_read_boxes(arena, v, out, err);
     }
     return true;
 }
@@ -77,8 +86,9 @@ bool item_read_object(Arena *arena, const ItemForm *form, const Value *map, Item
         const Value *v = value_get(map, key->name);
         if (!key->required && (!v || v->kind == V_NULL)) continue;
         if (!v) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted one", key->name);
-        if (!item_set(arena, form, i, v, out, err)) return within(err, "%s", key->name);
+        if (!item_set(arena, form, i, v, out, err)) return item_within(key->name, err);
     }
+    if (out->boxes) item_join_words(arena, out);
     return true;
 }
 
@@ -148,6 +158,8 @@ bool item_check(const ItemForm *form, const Item *item, Err *err)
     for (size_t i = 0; form->keys[i].name; i++)
         if (form->keys[i].required && !item_has(item, form->part[i]))
             return fail(err, EF_INVALID_INPUT, "found no %s, wanted %s", form->keys[i].name, form->one);
+    for (size_t i = 0; i < item->n; i++)
+        if (!utf8_valid(item->list[i])) return fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
     if (!item_check_text(item->first, err)) return false;
     return !item_second(item) || item_check_text(item->second, err);
 }
@@ -232,15 +244,29 @@ static Value describe_string(Arena *arena)
     return string;
 }
 
+static Value describe_integer(Arena *arena, int most)
+{
+    Value number = value_map(arena, 3);
+    value_add(&number, "type", value_of_text("integer"));
+    value_add(&number, "minimum", value_of_int(0));
+    value_add(&number, "maximum", value_of_int(most));
+    return number;
+}
+
 static Value describe_part(Arena *arena, ItemPart part)
 {
-    Value list;
+    Value list, box;
     switch (part) {
     case ITEM_FIRST:
     case ITEM_SECOND: break;
     case ITEM_LIST:
         list = describe_array(arena, 1, 0);
         value_add(&list, "items", describe_string(arena));
+        return list;
+    case ITEM_BOXES:
+        list = describe_array(arena, 1, 0), box = describe_array(arena, BOX_SIDES, BOX_SIDES);
+        value_add(&box, "items", describe_integer(arena, BOX_MOST));
+        value_add(&list, "items", box);
         return list;
     }
     return describe_string(arena);
@@ -264,8 +290,11 @@ static Value describe_object(Arena *arena, const ItemForm *form)
 {
     Value schema = schema_describe(arena, form->keys);
     Value *properties = (Value *)value_get(&schema, "properties");
-    for (size_t i = 0; i < properties->map.n; i++)
-        properties->map.items[i].value = describe_part(arena, form->part[i]);
+    for (size_t i = 0; i < properties->map.n; i++) {
+        Value part = describe_part(arena, form->part[i]);
+        if (form->keys[i].help) value_add(&part, "description", value_of_text(form->keys[i].help));
+        properties->map.items[i].value = part;
+    }
     return schema;
 }
 

@@ -8,7 +8,7 @@
 #define INPUT_ITEMS_H
 #include "input/input.h"
 
-typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST } ItemPart; /* of Item: what a key's value is */
+typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES } ItemPart; /* of Item: what a key's value is */
 enum { ITEM_KEYS = 4 };
 typedef struct ItemForm {
     const Field *keys;           /* of an item that is an object; in protobuf those of its message */
@@ -20,7 +20,9 @@ typedef struct ItemForm {
 } ItemForm;
 extern const ItemForm item_texts;     /* texts and [first, second] pairs */
 extern const ItemForm item_questions; /* questions with contexts */
-extern const Field item_question_keys[];
+extern const ItemForm item_choices;   /* {prompt, choices} */
+extern const ItemForm item_words;     /* {words, boxes} of a page: for models whose graph reads boxes */
+extern const Field item_question_keys[], item_choice_keys[], item_word_keys[];
 
 #define ITEM_EMPTY "Cannot tokenize empty string" /* the Rust encoderfile's words */
 
