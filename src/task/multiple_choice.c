@@ -56,10 +56,7 @@ const Task task_multiple_choice = {
     .architectures = { "ForMultipleChoice" },
     .mcp_instructions = "This tool will choose which of several choices goes best with a prompt.",
     .mcp_description = "Chooses which of several choices goes best with a prompt.",
-    .lua = PART_LUA_HEAD
-           "---Postprocess multiple choice logits\n"
-           "---Must return 2D tensor of shape [n_choices, 1]: a row is a choice of a prompt\n"
-           "---@input Tensor 2D tensor of shape [n_choices, 1]\n" PART_LUA_SAME,
+    .no_lua = "the number of a choice counts beside those of the others, which a script does not see",
     .samples = samples,
     .request = request,
     .result = result,
