@@ -76,8 +76,8 @@ static bool read_side(const Value *box, int k, int32_t *out, Err *err)
 {
     const Value *side = box->kind == V_LIST ? &box->list.items[k] : value_get(box, sides[k]);
     if (!side || side->kind != V_INT)
-        return fail(err, EF_INVALID_INPUT, "[%d]: found %s, wanted 0 to %d", k,
-                    side ? value_kind_name(side->kind) : "nothing", BOX_MOST);
+        return fail(err, EF_INVALID_INPUT, "[%d]: found %s, wanted a whole number of 0 to %d",
+                    k, side ? value_kind_name(side->kind) : "nothing", BOX_MOST);
     if (side->i < 0 || side->i > BOX_MOST)
         return fail(err, EF_INVALID_INPUT, "[%d]: found %lld, wanted 0 to %d", k, (long long)side->i,
                     BOX_MOST);
