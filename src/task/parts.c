@@ -16,7 +16,7 @@ const Field part_token_info[] = {
     { "start", 3, F_U32, .required = true, .help = "where it begins in its text" },
     { "end", 4, F_U32, .required = true, .help = "first position after it" },
     { "sequence", 0, F_U32, .help = "of a pair: 0 in the first text, 1 in the second" },
-    { "word", 0, F_U32, .help = "of words with boxes: the index of its word" },
+    { "word", 5, F_U32, .nullable = true, .help = "of words with boxes: the index of its word" },
     { 0 },
 };
 
