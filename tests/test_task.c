@@ -81,7 +81,7 @@ static void test_names(void)
         { "masked-lm", "fill_mask" }, { "sentence-similarity", "sentence_embedding" },
         { "text-embedding", "sentence_embedding" }, { "sentence_embedding", "sentence_embedding" },
         { "sparse-embedding", "sparse_embedding" }, { "question-answering", "question_answering" }, { "QA", "question_answering" },
-        { "multiple-choices", NULL }, { "ner ", NULL }, { "", NULL },
+        { "multiple-choice", "multiple_choice" }, { "multiple-choices", NULL }, { "ner ", NULL }, { "", NULL },
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         const Task *task = task_find(str_of(rows[i].typed));
@@ -145,7 +145,7 @@ static void test_registry(void)
     TEST("registry");
     size_t n;
     const Task *const *all = task_all(&n);
-    CHECK(n == 7);
+    CHECK(n == 8);
     for (size_t i = 0; i < n; i++) {
         CHECK(task(all[i]->name) == all[i] && task_by_number(all[i]->number) == all[i]);
         CHECK(all[i]->outputs[0] && all[i]->finish && all[i]->request && all[i]->architectures[0]);

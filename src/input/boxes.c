@@ -4,6 +4,7 @@
  * tokenizer's config names. Offsets count in the words joined by spaces, as transformers' pipeline has
  * it for a text that is split into words. */
 #include "items.h"
+#include "windows.h"
 
 static const Field box_keys[] = {
     { "left", 1, F_U32, .required = true },  { "top", 2, F_U32, .required = true },
@@ -129,21 +130,36 @@ static void place_tokens(const Item *item, Encoding *e)
     }
 }
 
-static bool prepare_box_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+static void add_boxes(const PrepareCall *call, const Item *item, Prepared *row)
 {
-    EncodeOptions how = prepare_how(call);
-    Prepared *row = out->row;
     Encoding *e = &row->encoding;
-    if (!item->boxes)
-        return fail(err, EF_INVALID_INPUT, "found a text, wanted words with boxes: the model reads places "
-                    "on a page");
-    out->n = 1;
-    if (!prepare_words(call, (Words){ item->list, item->n }, &how, e, err)) return false;
     int32_t *boxes = ARRAY(call->arena, int32_t, e->n * BOX_SIDES);
     for (size_t i = 0; i < e->n; i++)
         memcpy(boxes + i * BOX_SIDES, box_of(call->model, item, e, i), BOX_SIDES * sizeof *boxes);
     row->boxes = boxes;
     place_tokens(item, e);
+}
+
+static bool encode_page(const PrepareCall *call, Words words, PreparedRows *out, Err *err)
+{
+    EncodeOptions how = prepare_how(call);
+    WindowOptions cut = windows_options(call);
+    Windows windows;
+    out->n = 1;
+    if (!windows_wanted(call)) return prepare_words(call, words, &how, &out->row->encoding, err);
+    if (!windows_of_words(call->model->tokenizer, call->arena, words, &cut, &windows, err))
+        return within(err, "Error during tokenization");
+    windows_to_rows(call, &windows, false, out);
+    return true;
+}
+
+static bool prepare_box_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+{
+    if (!item->boxes)
+        return fail(err, EF_INVALID_INPUT, "found a text, wanted words with boxes: the model reads places "
+                    "on a page");
+    if (!encode_page(call, (Words){ item->list, item->n }, out, err)) return false;
+    for (size_t i = 0; i < out->n; i++) add_boxes(call, item, &out->row[i]);
     return true;
 }
 

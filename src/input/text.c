@@ -70,12 +70,9 @@ bool prepare_words(const PrepareCall *call, Words words, const EncodeOptions *ho
 }
 
 /* ---- texts ---- */
-/* The model's limit cuts them; without one there is nothing to cut. */
-static bool prepare_text_windows(const PrepareCall *call, const Item *item, const EncodeOptions *how,
-                                 PreparedRows *out, Err *err)
+static bool prepare_text_windows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
 {
-    WindowOptions cut = { call->model->encode.max_length, call->options->stride, WINDOWS_MOST, how->truncate_left,
-                          call->work };
+    WindowOptions cut = windows_options(call);
     Windows windows;
     if (item_second(item)) return fail(err, EF_INVALID_INPUT, "stride: found a pair, wanted a text");
     if (!windows_of_text(call->model->tokenizer, call->arena, item->first, &cut, &windows, err))
@@ -88,8 +85,7 @@ static bool prepare_text_rows(const PrepareCall *call, const Item *item, Prepare
 {
     EncodeOptions how = prepare_how(call);
     how.no_special |= item->plain;
-    if (call->options->windows && !call->options->uncut && call->model->encode.max_length > 0)
-        return prepare_text_windows(call, item, &how, out, err);
+    if (windows_wanted(call)) return prepare_text_windows(call, item, out, err);
     out->n = 1;
     return prepare_encode(call, item->first, item_second(item), &how, &out->row->encoding, err);
 }
