@@ -73,6 +73,22 @@ static bool choices_open(GraphCase *c, Graph **g, Engine **e)
            engine_new(&c->arena, *g, &STR("logits"), 1, e, &c->err);
 }
 
+/* As a package has it: inputs of rows by now, whose sizes are told again. */
+static void choices_packed(GraphCase *c, const Graph *g)
+{
+    OnnxModel model;
+    GraphWeights weights;
+    Graph *again;
+    Engine *e;
+    graph_to_onnx(g, &c->arena, &model, &weights);
+    CHECK(model.graph.in[0].rank == 2);
+    if (!CHECK(graph_from_onnx(&c->arena, &model, &again, &c->err) &&
+               engine_new(&c->arena, again, &STR("logits"), 1, &e, &c->err)))
+        return (void)printf("  %s\n", c->err.message);
+    CHECK(engine_ragged(e, NULL) && again->fixed_B == g->fixed_B && again->fixed_S == g->fixed_S);
+    CHECK(choices_differ(c, e) <= 1e-5);
+}
+
 static void choices_run(const char *what, const char *dims, const char *join, const char *part)
 {
     GraphCase c;
@@ -85,6 +101,7 @@ static void choices_run(const char *what, const char *dims, const char *join, co
         CHECK(!strstr(case_ops(&c, g), "Reshape"));
         CHECK(engine_ragged(e, NULL));
         CHECK(choices_differ(&c, e) <= 1e-5);
+        choices_packed(&c, g);
     }
     arena_free(&c.arena);
 }

@@ -42,6 +42,30 @@ void item_join_words(Arena *arena, Item *item)
     item->list = list;
 }
 
+static Str *split_words(Arena *arena, Str text, size_t *n)
+{
+    Str *words = ARRAY(arena, Str, text.n + 1);
+    *n = 0;
+    for (size_t at = 0, end; at < text.n; at = end + 1) {
+        for (end = at; end < text.n && text.p[end] != ' '; end++) continue;
+        if (end > at) words[(*n)++] = (Str){ text.p + at, end - at };
+    }
+    return words;
+}
+
+void item_place_words(Arena *arena, Str text, Item *item)
+{
+    enum { TOP = 100, BOTTOM = 130 };
+    item->list = split_words(arena, text, &item->n);
+    int32_t *boxes = ARRAY(arena, int32_t, item->n * BOX_SIDES + 1), *box = boxes;
+    for (size_t i = 0; i < item->n; i++, box += BOX_SIDES) {
+        box[0] = (int32_t)(i * BOX_MOST / item->n), box[1] = TOP;
+        box[2] = (int32_t)((i + 1) * BOX_MOST / item->n), box[3] = BOTTOM;
+    }
+    item->boxes = boxes;
+    item_join_words(arena, item);
+}
+
 static bool check_box(const int32_t *box, Err *err)
 {
     for (int k = 0; k < BOX_SIDES; k++)

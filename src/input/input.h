@@ -23,6 +23,7 @@ const Str *item_second(const Item *);          /* NULL: not a pair */
 size_t item_bytes(const Item *);               /* of all its texts */
 size_t item_characters(const Item *);
 void item_join_words(Arena *, Item *);         /* list becomes parts of first */
+void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
 /* Boxes of words that have been read, from JSON: [left, top, right, bottom] of each. */
 bool item_read_boxes(Arena *, const Value *, Item *, Err *);
 bool item_check_boxes(const Item *, Err *);    /* one for each word, each upright and within 0..1000 */

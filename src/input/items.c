@@ -149,8 +149,9 @@ bool items_read(Arena *arena, const ItemForm *form, const Value *v, size_t limit
 
 static bool item_has(const Item *item, ItemPart part)
 {
-    return part == ITEM_FIRST ? item->first.p != NULL
-           : part == ITEM_SECOND ? item->second.p != NULL : item->list != NULL;
+    const void *const have[] = { [ITEM_FIRST] = item->first.p, [ITEM_SECOND] = item->second.p,
+                                 [ITEM_LIST] = item->n ? item->list : NULL, [ITEM_BOXES] = item->boxes };
+    return have[part] != NULL;
 }
 
 bool item_check(const ItemForm *form, const Item *item, Err *err)
@@ -159,15 +160,17 @@ bool item_check(const ItemForm *form, const Item *item, Err *err)
         if (form->keys[i].required && !item_has(item, form->part[i]))
             return fail(err, EF_INVALID_INPUT, "found no %s, wanted %s", form->keys[i].name, form->one);
     for (size_t i = 0; i < item->n; i++)
-        if (!utf8_valid(item->list[i])) return fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
+        if (!item_check_text(item->list[i], err)) return within(err, "%zu", i);
+    if (item->boxes && !item_check_boxes(item, err)) return item_within("boxes", err);
     if (!item_check_text(item->first, err)) return false;
     return !item_second(item) || item_check_text(item->second, err);
 }
 
 static bool item_is_utf8(const Item *item, Err *err)
 {
-    return (utf8_valid(item->first) && (!item_second(item) || utf8_valid(item->second))) ||
-           fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
+    bool valid = utf8_valid(item->first) && (!item_second(item) || utf8_valid(item->second));
+    for (size_t i = 0; valid && i < item->n; i++) valid = utf8_valid(item->list[i]);
+    return valid || fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
 }
 
 bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *err)
@@ -186,10 +189,31 @@ static size_t form_required(const ItemForm *form)
     return n;
 }
 
+static bool form_has(const ItemForm *form, ItemPart part)
+{
+    for (size_t i = 0; form->keys[i].name; i++)
+        if (form->part[i] == part) return true;
+    return false;
+}
+
+/* The first, and the rest as its list. */
+static bool item_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t n, Items *out,
+                          Err *err)
+{
+    *out = (Items){ ARRAY(arena, Item, 1), n > 0 };
+    if (n == 0) return true;
+    *out->item = (Item){ .first = texts[0], .list = texts + 1, .n = n - 1 };
+    return n > 1 || fail(err, EF_INVALID_INPUT, "found a text, wanted %s, then %s", form->keys[0].name,
+                         form->keys[1].name);
+}
+
 bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t n, Items *out,
                     Err *err)
 {
     size_t each = form_required(form);
+    if (form_has(form, ITEM_BOXES) && n)
+        return fail(err, EF_INVALID_INPUT, "found a text, wanted %s", form->one);
+    if (form_has(form, ITEM_LIST)) return item_of_texts(arena, form, texts, n, out, err);
     if (n % each)
         return fail(err, EF_INVALID_INPUT, "found %zu texts, wanted %zu for each of %s", n, each,
                     form->one);
@@ -200,6 +224,30 @@ bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t
         *to = texts[i];
     }
     return true;
+}
+
+static void sample_set(Arena *arena, ItemPart part, const Str *texts, size_t n, size_t i, Item *item)
+{
+    enum { CHOICES = 2 };
+    Str *list;
+    switch (part) {
+    case ITEM_FIRST: item->first = texts[i]; break;
+    case ITEM_SECOND: item->second = texts[(i + 1) % n]; break;
+    case ITEM_LIST:
+        item->list = list = ARRAY(arena, Str, CHOICES);
+        for (item->n = 0; item->n < CHOICES; item->n++) list[item->n] = texts[(i + 1 + item->n) % n];
+        break;
+    case ITEM_BOXES: item_place_words(arena, texts[i], item); break;
+    }
+}
+
+Item *items_of_samples(Arena *arena, const ItemForm *form, const Str *texts, size_t n)
+{
+    Item *items = ARRAY(arena, Item, n + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; form->keys[k].name; k++)
+            if (form->keys[k].required) sample_set(arena, form->part[k], texts, n, i, &items[i]);
+    return items;
 }
 
 /* ---- described ---- */
