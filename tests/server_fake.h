@@ -70,6 +70,8 @@ static inline bool make_model(void)
     Err err = { 0 };
     model.name = STR("fake \"model\"");
     model.task = task_find(STR("embedding"));
+    model.items = &item_texts;
+    model.preparer = &prepare_text;
     bool ok = tokenizer_load(&model.arena, str_of(tokenizer_json), &model.tokenizer, &err);
     if (!ok) printf("  %s\n", err.message);
     return ok;

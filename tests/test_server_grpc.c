@@ -169,7 +169,7 @@ static void test_reflection(void)
     TEST("reflection");
     Loop loop = loop_of("token_classification");
 #define OWN "encoderfile.token_classification.TokenClassificationInference"
-    CHECK(files_of(&loop, OWN) == 3 && files_of(&loop, OWN ".Predict") == 3);
+    CHECK(files_of(&loop, OWN) == 4 && files_of(&loop, OWN ".Predict") == 4);
     CHECK(files_of(&loop, "encoderfile.token.TokenInfo") == 1);
     CHECK(files_of(&loop, "encoderfile.metadata.ModelType") == 1);
     CHECK(files_of(&loop, "grpc.health.v1.HealthCheckResponse.ServingStatus") == 1);

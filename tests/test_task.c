@@ -81,7 +81,7 @@ static void test_names(void)
         { "masked-lm", "fill_mask" }, { "sentence-similarity", "sentence_embedding" },
         { "text-embedding", "sentence_embedding" }, { "sentence_embedding", "sentence_embedding" },
         { "sparse-embedding", "sparse_embedding" }, { "question-answering", "question_answering" }, { "QA", "question_answering" },
-        { "multiple-choices", NULL }, { "ner ", NULL }, { "", NULL },
+        { "multiple-choice", "multiple_choice" }, { "multiple-choices", NULL }, { "ner ", NULL }, { "", NULL },
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         const Task *task = task_find(str_of(rows[i].typed));
@@ -145,7 +145,7 @@ static void test_registry(void)
     TEST("registry");
     size_t n;
     const Task *const *all = task_all(&n);
-    CHECK(n == 7);
+    CHECK(n == 8);
     for (size_t i = 0; i < n; i++) {
         CHECK(task(all[i]->name) == all[i] && task_by_number(all[i]->number) == all[i]);
         CHECK(all[i]->outputs[0] && all[i]->finish && all[i]->request && all[i]->architectures[0]);
@@ -158,7 +158,7 @@ static bool inputs(const char *body, Items *out, Err *err)
 {
     Value v = parse(body);
     *err = (Err){ 0 };
-    return task_inputs(&arena, task("token_classification"), &v, 3, out, err);
+    return task_inputs(&arena, task("token_classification"), &item_texts, &v, 3, out, err);
 }
 
 static void test_inputs(void)
@@ -219,10 +219,14 @@ static void test_options(void)
 static void test_describe(void)
 {
     TEST("describe");
-    Value schema = task_request_describe(&arena, task("embedding"), (TaskLimits){ 0 });
+    Value schema = task_request_describe(&arena, task("embedding"), &item_texts, (TaskLimits){ 0 });
     const Value *in = value_get(value_get(&schema, "properties"), "inputs");
     CHECK(value_get(in, "anyOf") && value_get(in, "anyOf")->list.n == 2);
     CHECK(value_get(value_get(&schema, "properties"), "offsets"));
+    CHECK(!value_get(value_get(&schema, "properties"), "pages")); /* JSON has them as inputs: */
+    schema = task_request_describe(&arena, task("embedding"), &item_words, (TaskLimits){ 0 });
+    in = value_get(value_get(value_get(&schema, "properties"), "inputs"), "anyOf");
+    CHECK(in && in->list.n == 2 && value_get(value_get(&in->list.items[0], "properties"), "boxes"));
 }
 
 /* ---- results ---- */

@@ -84,7 +84,7 @@ static Str pack_json(Arena *arena, Value v)
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
-    Value facts = value_map(arena, 10);
+    Value facts = value_map(arena, 12);
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
@@ -95,6 +95,7 @@ static Str pack_facts(Arena *arena, const Model *m)
     if (m->prompts) value_add(&facts, "prompts", *m->prompts);
     if (m->prompt.n) value_add(&facts, "prompt", value_of_str(m->prompt));
     if (m->config.head) value_add(&facts, "head", head_store(arena, m->config.head));
+    if (model_reads_boxes(m)) model_store_boxes(arena, m, &facts);
     return pack_json(arena, facts);
 }
 

@@ -78,8 +78,8 @@ static bool put_npy(Buf *b, const Task *task, Job *job, Err *err)
     (void)task;
     const int64_t width = work_result(&job->work, 0)->width;
     if (job->work.outputs > 1 || job->work.rows != job->work.n)
-        return fail(err, EF_USAGE, "--format npy: found several outputs or windows a text, wanted one "
-                    "array (or jsonl)");
+        return fail(err, EF_USAGE, "--format npy: found several rows or outputs for an input, wanted "
+                    "one array (or jsonl)");
     Npy npy = { 'f', sizeof(float), 2, { (int64_t)job->work.n, width } };
     if (job->work.n == 1) npy.dim[0] = work_result(&job->work, 0)->tokens;
     for (size_t i = 0; i < job->work.n && job->work.n > 1; i++)
@@ -244,7 +244,7 @@ static bool check_task(Args *a, const Task *task, const char *option, TaskCan ne
 
 static bool with_model(Args *a, const Model *model, Job *job, Err *err)
 {
-    Inputs in = { .a = a, .form = model->task->items, .arena = &job->work.arena };
+    Inputs in = { .a = a, .form = model->items, .arena = &job->work.arena };
     if (!check_task(a, model->task, "entities", CAN_TAG, err) ||
         !check_task(a, model->task, "question", CAN_ANSWER, err) || !read_texts(&in, err))
         return false;
@@ -277,5 +277,7 @@ const Command cmd_infer = {
                "  ./my-ner.encoderfile infer -i texts.csv --field review -f csv -o labels.csv\n"
                "  ./my-qa.encoderfile infer --question \"Where does Ada live?\" --context-file letter.txt\n"
                "  ./my-qa.encoderfile infer --params '{\"top_k\": 3}' \"Who?\" \"Ada wrote.\"  # question, context\n"
+               "  ./my-choice.encoderfile infer \"The bus leaves\" \"at noon.\" \"a fork.\"  # prompt, choices\n"
+               "  ./my-layoutlm.encoderfile infer -i pages.jsonl      # {\"words\": [...], \"boxes\": [[0, 0, 99, 40], ...]}\n"
                "  cat texts.txt | ./my-embed.encoderfile infer -f npy > vectors.npy\n",
 };

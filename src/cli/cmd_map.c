@@ -325,7 +325,7 @@ static bool open_input(Args *a, Mapper *m, const char *path, Err *err)
 {
     const char *form = args_value(a, "input-format");
     if (!form && strcmp(path, "-") == 0) form = "jsonl";
-    return records_open(&m->in, path, form, m->model->task->items, args_value(a, "field"), err);
+    return records_open(&m->in, path, form, m->model->items, args_value(a, "field"), err);
 }
 
 static bool map_model(Args *a, Mapper *m, const char *path, Err *err)
@@ -372,6 +372,8 @@ const Command cmd_map = {
                "\n"
                "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
                "Question answering: {\"id\": 7, \"question\": \"...\", \"context\": \"...\"}, or these columns.\n"
+               "Multiple choice: {\"prompt\": \"...\", \"choices\": [...]}. Models that read places on a page:\n"
+               "{\"words\": [...], \"boxes\": [[left, top, right, bottom], ...]}, 0 to 1000. In CSV lists are JSON.\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
                "gzip is unpacked on the way.\n"

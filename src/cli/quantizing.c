@@ -83,7 +83,7 @@ typedef struct Comparing {
     const Str *texts;
     size_t n;
     Job *job[2];            /* the outputs of both models */
-    bool labels;
+    bool labels, choices;
 } Comparing;
 
 static void comparing_open(Comparing *c, Arena *arena, const Str *texts, size_t n)
@@ -102,11 +102,12 @@ static bool run_texts(Comparing *c, int which, const Model *model, Err *err)
     Session *session = job_session(model, &(SessionOptions){ .max_inputs = c->n });
     if (!session) return fail(err, EF_IO, "no thread could be started");
     job->in.no_text = true;
-    job_items(job, c->n);
-    for (size_t i = 0; i < c->n; i++) job->work.item[i].first = c->texts[i];
+    job->work.item = items_of_samples(&job->work.arena, model->items, c->texts, c->n);
+    job->work.n = c->n;
     job_run(session, job);
     session_free(session);
     c->labels = model->task->shape->last == AXIS_LABELS;
+    c->choices = task_can(model->task, NULL, CAN_CHOOSE);
     return job->work.err.code == EF_OK || fail(err, job->work.err.code, "%s", job->work.err.message);
 }
 
@@ -164,15 +165,27 @@ static bool same_shapes(const Work *a, const Work *b, Err *err)
     return true;
 }
 
+/* One for each choice of an item, which is a row. */
+static const float *choice_numbers(Job *job, size_t item)
+{
+    const size_t n = work_rows(&job->work, item), first = work_row(&job->work, item);
+    float *out = ARRAY(&job->work.arena, float, n);
+    for (size_t i = 0; i < n; i++) out[i] = work_result(&job->work, first + i)->data[0];
+    return out;
+}
+
 static bool comparing_close(Comparing *c, bool ok, Accuracy *out, Err *err)
 {
     const Work *a = &c->job[0]->work, *b = &c->job[1]->work;
     ok = ok && same_shapes(a, b, err);
     *out = (Accuracy){ 0 };
-    for (size_t r = 0; ok && r < c->n; r++) {
+    for (size_t r = 0; ok && r < a->rows && !c->choices; r++) {
         const TaskTensor *x = work_result(a, r);
         accuracy_add(out, x->data, work_result(b, r)->data, x->tokens, x->width, c->labels);
     }
+    for (size_t i = 0; ok && i < c->n && c->choices; i++)
+        accuracy_add(out, choice_numbers(c->job[0], i), choice_numbers(c->job[1], i), 1,
+                     (int64_t)work_rows(a, i), true);
     accuracy_finish(out);
     job_free(c->job[0]), job_free(c->job[1]);
     return ok;

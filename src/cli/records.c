@@ -92,15 +92,19 @@ static Str column_of(const Records *s, const Str *field, size_t n, const char *n
     return (Str){ 0 };
 }
 
-/* A cell for each key that has a column. */
-static Value columns_map(const Records *s, Arena *arena, const Str *field, size_t n)
+/* A cell for each key that has a column; lists are written as JSON. */
+static bool columns_map(const Records *s, Arena *arena, const Str *field, size_t n, Value *out, Err *err)
 {
-    Value map = value_map(arena, ITEM_KEYS);
+    *out = value_map(arena, ITEM_KEYS);
     for (const Field *key = s->items->keys; key->name; key++) {
         Str cell = column_of(s, field, n, key->name);
-        if (cell.p) value_add(&map, key->name, value_of_str(cell));
+        Value v = value_of_str(cell);
+        if (!cell.p) continue;
+        if (key->repeated && !json_parse_most(arena, cell, RECORD_VALUES, &v, err))
+            return within(err, "%s", key->name);
+        value_add(out, key->name, v);
     }
-    return map;
+    return true;
 }
 
 static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err *err)
@@ -114,8 +118,10 @@ static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err
     Value *v = NEW(arena, Value);
     *v = value_of_str(id);
     if (id.p) r->id = v;
-    Value cells = columns_map(s, arena, field, n);
-    if (!are_texts(s)) return item_read_object(arena, s->items, &cells, &r->item, err);
+    Value cells;
+    if (!are_texts(s))
+        return columns_map(s, arena, field, n, &cells, err) &&
+               item_read_object(arena, s->items, &cells, &r->item, err);
     r->item.first = column_of(s, field, n, s->field ? s->field : "text");
     r->item.second = column_of(s, field, n, "text_pair");
     if (r->item.second.n == 0) r->item.second.p = NULL;

@@ -23,13 +23,15 @@ bool texts_run(Texts *t, Err *err)
 {
     Job *job = t->job = job_new();
     job->in.no_text = true;
+    Str *text = ARRAY(&job->work.arena, Str, t->n + 1);
     size_t n = 0;
-    job_items(job, t->n + 1);
     for (size_t i = 0; i < t->n; i++) {
         if (!utf8_valid(t->text[i]))
             return fail(err, EF_INVALID_INPUT, "text %zu is not valid UTF-8", i + 1);
-        if (t->text[i].n) job->work.item[n++].first = t->text[i];
+        if (t->text[i].n) text[n++] = t->text[i];
     }
+    const ItemForm *form = t->samples ? t->model->items : &item_texts;
+    job->work.item = items_of_samples(&job->work.arena, form, text, n);
     job->work.n = n;
     return job->work.n == 0 || submit(t, err);
 }
@@ -52,7 +54,7 @@ const float *texts_row(const Texts *t, size_t i, int64_t *tokens, int64_t *width
 {
     if (!t->text[i].n) return NULL;
     size_t at = place(t, i);
-    const TaskTensor *row = work_result(&t->job->work, at);
+    const TaskTensor *row = work_result(&t->job->work, work_row(&t->job->work, at));
     *tokens = row->tokens, *width = row->width;
     return row->data;
 }

@@ -9,6 +9,7 @@ typedef struct Texts {
     const Model *model;
     const Str *text;        /* [n] */
     size_t n;
+    bool samples;           /* what else the model's items need is made of the texts */
     Job *job;               /* the answers; NULL before texts_run */
 } Texts;
 const Str *texts_of_args(Args *);     /* what is no option */

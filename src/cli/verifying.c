@@ -103,6 +103,7 @@ static void answer_label(Verification *w, size_t i, Value *out)
 {
     const Value *result = texts_result(&w->texts, i), *scores = value_get(result, "scores");
     const Value *label = value_get(result, "predicted_label");
+    if (!label) label = value_get(result, "predicted_choice");
     bool lone = scores && scores->kind == V_F32 && scores->f32.n == 1; /* a score, no class */
     if (label && label->kind == V_STR) value_add(out, "label", kept(w->arena, label->s));
     else if (!lone) note_problem(w, "text %zu: found no label", i + 1);
@@ -205,7 +206,7 @@ static const struct AnswerRow {
     bool vectors;           /* texts are compared with each other, too */
 } answers[] = {
     { CAN_TAG, answer_words, false },
-    { CAN_CLASSIFY, answer_label, false },
+    { CAN_CLASSIFY | CAN_CHOOSE, answer_label, false },
     { CAN_EMBED, answer_vector, true },
     { CAN_FILL, answer_masks, false },
     { CAN_SPARSE, answer_weights, false },
@@ -245,7 +246,7 @@ static bool answer_texts(Verification *w, const Model *m, Err *err)
 {
     Verifying *v = w->v;
     find_samples(w, m);
-    w->texts = (Texts){ .model = m, .text = v->text, .n = v->n };
+    w->texts = (Texts){ .model = m, .text = v->text, .n = v->n, .samples = true };
     value_add(&v->report, "task", text(m->task->name));
     bool ok = texts_run(&w->texts, err);
     if (ok) report_answers(w, m);

@@ -47,6 +47,7 @@ static Site *site_new(const Model *m)
     *site = (Site){
         .model_id = m->name,
         .task = m->task,
+        .items = m->items,
         .config = &m->config,
         .vocabulary = m->tokenizer ? tokenizer_size(m->tokenizer) : 0,
         .max_length = m->encode.max_length,

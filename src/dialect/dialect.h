@@ -21,6 +21,7 @@ struct Site {                    /* what dialects and descriptions know of a mod
     const Session *session;
     Str model_id;
     const Task *task;
+    const ItemForm *items;       /* how `inputs` are written */
     const ModelConfig *config;
     size_t max_inputs;           /* of a request */
     size_t vocabulary;           /* ids are below this */

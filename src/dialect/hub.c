@@ -313,7 +313,7 @@ static const Field answer_rows[] = {
 static bool read_answer(const Session *s, Job *job, const Value *request)
 {
     const Value *inputs = value_get(request, "inputs"), *parameters = value_get(request, "parameters");
-    const ItemForm *form = session_model(s)->task->items;
+    const ItemForm *form = session_model(s)->items;
     Items items;
     if (!schema_check(request, answer_rows, &job->work.err) ||
         !items_read(&job->work.arena, form, inputs, session_options(s)->max_inputs, &items,
@@ -345,7 +345,7 @@ static Value finish_answer(const Session *s, Job *job)
 
 static const JobKind hub_answer = {
     .name = "question-answering",
-    .dialect = DIALECT_TEI,
+    .family = &family_hub,
     .read = read_answer,
     .finish = finish_answer,
 };
@@ -411,7 +411,7 @@ static Value hub_request(Arena *arena, const Site *site)
     if (site_can(site, CAN_TAG)) return texts_request(arena, site, tag_rows, "");
     if (site_can(site, CAN_ANSWER))
         return kind_schema_with(arena, answer_rows, "inputs",
-                                items_describe(arena, site->task->items, site->max_inputs));
+                                items_describe(arena, site->items, site->max_inputs));
     Value labels = texts_request(arena, site, classify_rows, "");
     return kind_schema_any(arena, labels, plain(arena, kind_tei_predict.request(arena, site)));
 }

@@ -103,7 +103,7 @@ bool job_open(Session *s, Work *work)
     Job *job = job_of(work);
     Items given = { work->item, work->n };
     bool ok = job->in.body.p ? read_body(s, job)
-                             : items_check(session_model(s)->task->items, &given,
+                             : items_check(site_of(s)->items, &given,
                                            session_options(s)->max_inputs, &work->err);
     work->keep = kind_of(job)->keep; /* of the kind that the body turned out to be */
     work->options.input.uncut |= kind_of(job)->uncut;

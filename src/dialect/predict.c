@@ -15,7 +15,8 @@ static bool read_predict(const Session *s, Job *job, const Value *request)
     const Model *m = session_model(s);
     Items inputs;
     size_t most = session_options(s)->max_inputs;
-    if (!task_inputs(&job->work.arena, m->task, request, most, &inputs, &job->work.err)) return false;
+    if (!task_inputs(&job->work.arena, m->task, m->items, request, most, &inputs, &job->work.err))
+        return false;
     job->work.item = inputs.item;
     job->work.n = inputs.n;
     job->in.single = inputs.n == 1;
@@ -26,9 +27,12 @@ static bool read_predict(const Session *s, Job *job, const Value *request)
 static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
 {
     const TaskTensor *result = work_result(work, r);
+    const Item *given = &work->item[item];
     return (TaskRow){
-        .first = work->item[item].first,
-        .second = item_second(&work->item[item]),
+        .first = given->first,
+        .second = item_second(given),
+        .words = given->boxes ? given->list : NULL,
+        .choice = given->list && !given->boxes ? &given->list[r - work_row(work, item)] : NULL,
         .encoding = &work->row[r].encoding,
         .swapped = work->row[r].swapped,
         .tokenizer = m->tokenizer,
@@ -57,7 +61,7 @@ static Value predict_frame(const Session *s, Job *job, Value *rows, size_t n)
 
 static Value predict_request(Arena *arena, const Site *site)
 {
-    Value schema = task_request_describe(arena, site->task, (TaskLimits){
+    Value schema = task_request_describe(arena, site->task, site->items, (TaskLimits){
                                              site->max_inputs, config_vector_size(site->config) });
     if (task_has_option(site->task, "prompt_name")) kind_schema_prompt(arena, site, &schema);
     return schema;

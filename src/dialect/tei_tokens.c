@@ -39,6 +39,7 @@ static bool read_tokenize(const Session *s, Job *job, const Value *request)
         return false;
     job->work.item = inputs.item;
     job->work.n = inputs.n;
+    job->work.preparer = &prepare_text; /* whatever the model takes */
     job->work.options.chars = str_is(value_str(value_get(request, "offsets"), STR("")), "chars");
     job->work.options.input.no_special = !value_bool(value_get(request, "add_special_tokens"), true);
     return kind_prompt(s, job, request);

@@ -252,6 +252,16 @@ static void write_constants(const Graph *g, Arena *arena, OnnxGraph *to, GraphWe
     }
 }
 
+/* An input that is no longer what the file declared (choices.c). */
+static void redeclare(const Graph *g, const GraphValue *v, OnnxValue *said)
+{
+    if (!v->input || v->t.rank == said->rank) return;
+    said->rank = v->t.rank;
+    for (int i = 0; i < said->rank; i++) said->dim[i] = v->t.dim[i];
+    if (g->fixed_S) said->dim[0] = g->fixed_B, said->dim[1] = g->fixed_S; /* which unfix.c took away */
+    memset(said->symbol, 0, sizeof said->symbol);
+}
+
 static void write_values(const Graph *g, Arena *arena, const int *values, int n,
                          const OnnxValue *said, int n_said, OnnxValue **to)
 {
@@ -260,6 +270,7 @@ static void write_values(const Graph *g, Arena *arena, const int *values, int n,
         (*to)[i] = (OnnxValue){ .name = g->value[values[i]].name, .type = T_F32, .rank = -1 };
         for (int k = 0; k < n_said; k++)
             if (str_eq(said[k].name, (*to)[i].name)) (*to)[i] = said[k];
+        redeclare(g, &g->value[values[i]], &(*to)[i]);
     }
 }
 

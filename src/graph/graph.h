@@ -211,6 +211,7 @@ int64_t layout_rows_up_to(const Graph *, const Symbols *, const Layout *); /* 0:
 
 /* ---- passes (one file each; order in passes.c) ---- */
 bool pass_fold(Graph *, Err *);
+bool pass_choices(Graph *, Err *);
 bool pass_fill(Graph *, Err *);
 bool pass_unfix(Graph *, Err *);
 bool pass_index(Graph *, Err *);

@@ -9,16 +9,24 @@
 #define INPUT_INPUT_H
 #include "text/text.h"
 
+enum { BOX_SIDES = 4, BOX_MOST = 1000 }; /* left, top, right, bottom: of 1000 */
+
 typedef struct Item {
     Str first, second;           /* second.p NULL: not a pair */
     const Str *list;             /* [n]: words of a page, or choices; NULL: none */
     size_t n;
-    const int32_t *boxes;        /* [n][4] of the words: left, top, right, bottom; NULL: none */
+    const int32_t *boxes;        /* [n][4] of the words; NULL: none. With boxes, `first` is the words
+                                  * joined by spaces (item_join_words), in which offsets count */
     bool plain;                  /* without special tokens: it came as ids */
 } Item;
 const Str *item_second(const Item *);          /* NULL: not a pair */
 size_t item_bytes(const Item *);               /* of all its texts */
 size_t item_characters(const Item *);
+void item_join_words(Arena *, Item *);         /* list becomes parts of first */
+void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
+/* Boxes of words that have been read, from JSON: [left, top, right, bottom] of each. */
+bool item_read_boxes(Arena *, const Value *, Item *, Err *);
+bool item_check_boxes(const Item *, Err *);    /* one for each word, each upright and within 0..1000 */
 
 typedef struct InputOptions {    /* of one request; zero is what nobody asked for */
     bool whole;                  /* a text that does not fit is an error: "truncate": false */
@@ -30,11 +38,17 @@ typedef struct InputOptions {    /* of one request; zero is what nobody asked fo
     int window;                  /* tokens of a window, with special ones; 0: as many as fit */
 } InputOptions;
 
+typedef struct SpecialBoxes {    /* of the tokens that are no word's */
+    int32_t front[BOX_SIDES];  /* cls_token_box of tokenizer_config.json; zeros unless it says */
+    int32_t behind[BOX_SIDES]; /* sep_token_box; 1000, as LayoutLM has it, unless it says */
+} SpecialBoxes;
+
 typedef struct InputModel {      /* what preparers need to know of the model */
     const Tokenizer *tokenizer;
     EncodeOptions encode;        /* its limits */
     bool flat_types;             /* token_type_ids are zeros, also for pairs */
     bool pad_left;               /* the tokenizer's padding_side is "left" */
+    SpecialBoxes special;        /* of models that read boxes */
 } InputModel;
 
 typedef struct Prepared {        /* a row: what one run of one graph takes */
@@ -65,10 +79,12 @@ typedef struct Preparer {
 extern const Preparer prepare_text;            /* texts and pairs; with a stride: windows */
 extern const Preparer prepare_questions;       /* `first` beside each window of `second` */
 extern const Preparer prepare_choices;         /* `first` beside each of `list`, a row each */
+extern const Preparer prepare_boxes;           /* words of a page, each token with its word's box */
 
 /* A text or a pair by the model's limits and the request's options: what preparers are made of. */
 EncodeOptions prepare_how(const PrepareCall *);
 bool prepare_encode(const PrepareCall *, Str first, const Str *second, const EncodeOptions *,
                     Encoding *out, Err *);
+bool prepare_words(const PrepareCall *, Words, const EncodeOptions *, Encoding *out, Err *);
 
 #endif

@@ -24,6 +24,13 @@ static size_t form_keys(const ItemForm *form)
     return n;
 }
 
+/* "[3][1]: found" of boxes becomes "boxes[3][1]: found". */
+static bool item_within(const char *name, Err *err)
+{
+    Err below = *err;
+    return fail(err, below.code, "%s%s%s", name, below.message[0] == '[' ? "" : ": ", below.message);
+}
+
 /* ---- values ---- */
 static bool item_check_text(Str text, Err *err)
 {
@@ -52,7 +59,8 @@ static bool item_read_list(Arena *arena, const Value *v, Item *out, Err *err)
     if (v->list.n == 0) return fail(err, EF_INVALID_INPUT, "found an empty list");
     Str *list = ARRAY(arena, Str, v->list.n);
     for (size_t i = 0; i < v->list.n; i++)
-        if (!item_read_text(&v->list.items[i], &list[i], err)) return within(err, "%zu", i);
+        if (!item_read_text(&v->list.items[i], &list[i], err))
+            return item_within(str_format(arena, "[%zu]", i), err);
     out->list = list;
     out->n = v->list.n;
     return true;
@@ -65,6 +73,7 @@ static bool item_set(Arena *arena, const ItemForm *form, size_t key, const Value
     case ITEM_FIRST: return item_read_text(v, &out->first, err);
     case ITEM_SECOND: return item_read_text(v, &out->second, err);
     case ITEM_LIST: return item_read_list(arena, v, out, err);
+    case ITEM_BOXES: return item_read_boxes(arena, v, out, err);
     }
     return true;
 }
@@ -77,8 +86,9 @@ bool item_read_object(Arena *arena, const ItemForm *form, const Value *map, Item
         const Value *v = value_get(map, key->name);
         if (!key->required && (!v || v->kind == V_NULL)) continue;
         if (!v) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted one", key->name);
-        if (!item_set(arena, form, i, v, out, err)) return within(err, "%s", key->name);
+        if (!item_set(arena, form, i, v, out, err)) return item_within(key->name, err);
     }
+    if (out->boxes) item_join_words(arena, out);
     return true;
 }
 
@@ -139,8 +149,9 @@ bool items_read(Arena *arena, const ItemForm *form, const Value *v, size_t limit
 
 static bool item_has(const Item *item, ItemPart part)
 {
-    return part == ITEM_FIRST ? item->first.p != NULL
-           : part == ITEM_SECOND ? item->second.p != NULL : item->list != NULL;
+    const void *const have[] = { [ITEM_FIRST] = item->first.p, [ITEM_SECOND] = item->second.p,
+                                 [ITEM_LIST] = item->n ? item->list : NULL, [ITEM_BOXES] = item->boxes };
+    return have[part] != NULL;
 }
 
 bool item_check(const ItemForm *form, const Item *item, Err *err)
@@ -148,14 +159,18 @@ bool item_check(const ItemForm *form, const Item *item, Err *err)
     for (size_t i = 0; form->keys[i].name; i++)
         if (form->keys[i].required && !item_has(item, form->part[i]))
             return fail(err, EF_INVALID_INPUT, "found no %s, wanted %s", form->keys[i].name, form->one);
+    for (size_t i = 0; i < item->n; i++)
+        if (!item_check_text(item->list[i], err)) return within(err, "%zu", i);
+    if (item->boxes && !item_check_boxes(item, err)) return item_within("boxes", err);
     if (!item_check_text(item->first, err)) return false;
     return !item_second(item) || item_check_text(item->second, err);
 }
 
 static bool item_is_utf8(const Item *item, Err *err)
 {
-    return (utf8_valid(item->first) && (!item_second(item) || utf8_valid(item->second))) ||
-           fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
+    bool valid = utf8_valid(item->first) && (!item_second(item) || utf8_valid(item->second));
+    for (size_t i = 0; valid && i < item->n; i++) valid = utf8_valid(item->list[i]);
+    return valid || fail(err, EF_INVALID_INPUT, "found bytes that are not UTF-8");
 }
 
 bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *err)
@@ -174,10 +189,31 @@ static size_t form_required(const ItemForm *form)
     return n;
 }
 
+static bool form_has(const ItemForm *form, ItemPart part)
+{
+    for (size_t i = 0; form->keys[i].name; i++)
+        if (form->part[i] == part) return true;
+    return false;
+}
+
+/* The first, and the rest as its list. */
+static bool item_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t n, Items *out,
+                          Err *err)
+{
+    *out = (Items){ ARRAY(arena, Item, 1), n > 0 };
+    if (n == 0) return true;
+    *out->item = (Item){ .first = texts[0], .list = texts + 1, .n = n - 1 };
+    return n > 1 || fail(err, EF_INVALID_INPUT, "found a text, wanted %s, then %s", form->keys[0].name,
+                         form->keys[1].name);
+}
+
 bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t n, Items *out,
                     Err *err)
 {
     size_t each = form_required(form);
+    if (form_has(form, ITEM_BOXES) && n)
+        return fail(err, EF_INVALID_INPUT, "found a text, wanted %s", form->one);
+    if (form_has(form, ITEM_LIST)) return item_of_texts(arena, form, texts, n, out, err);
     if (n % each)
         return fail(err, EF_INVALID_INPUT, "found %zu texts, wanted %zu for each of %s", n, each,
                     form->one);
@@ -188,6 +224,30 @@ bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t
         *to = texts[i];
     }
     return true;
+}
+
+static void sample_set(Arena *arena, ItemPart part, const Str *texts, size_t n, size_t i, Item *item)
+{
+    enum { CHOICES = 2 };
+    Str *list;
+    switch (part) {
+    case ITEM_FIRST: item->first = texts[i]; break;
+    case ITEM_SECOND: item->second = texts[(i + 1) % n]; break;
+    case ITEM_LIST:
+        item->list = list = ARRAY(arena, Str, CHOICES);
+        for (item->n = 0; item->n < CHOICES; item->n++) list[item->n] = texts[(i + 1 + item->n) % n];
+        break;
+    case ITEM_BOXES: item_place_words(arena, texts[i], item); break;
+    }
+}
+
+Item *items_of_samples(Arena *arena, const ItemForm *form, const Str *texts, size_t n)
+{
+    Item *items = ARRAY(arena, Item, n + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; form->keys[k].name; k++)
+            if (form->keys[k].required) sample_set(arena, form->part[k], texts, n, i, &items[i]);
+    return items;
 }
 
 /* ---- described ---- */
@@ -232,15 +292,29 @@ static Value describe_string(Arena *arena)
     return string;
 }
 
+static Value describe_integer(Arena *arena, int most)
+{
+    Value number = value_map(arena, 3);
+    value_add(&number, "type", value_of_text("integer"));
+    value_add(&number, "minimum", value_of_int(0));
+    value_add(&number, "maximum", value_of_int(most));
+    return number;
+}
+
 static Value describe_part(Arena *arena, ItemPart part)
 {
-    Value list;
+    Value list, box;
     switch (part) {
     case ITEM_FIRST:
     case ITEM_SECOND: break;
     case ITEM_LIST:
         list = describe_array(arena, 1, 0);
         value_add(&list, "items", describe_string(arena));
+        return list;
+    case ITEM_BOXES:
+        list = describe_array(arena, 1, 0), box = describe_array(arena, BOX_SIDES, BOX_SIDES);
+        value_add(&box, "items", describe_integer(arena, BOX_MOST));
+        value_add(&list, "items", box);
         return list;
     }
     return describe_string(arena);
@@ -264,8 +338,11 @@ static Value describe_object(Arena *arena, const ItemForm *form)
 {
     Value schema = schema_describe(arena, form->keys);
     Value *properties = (Value *)value_get(&schema, "properties");
-    for (size_t i = 0; i < properties->map.n; i++)
-        properties->map.items[i].value = describe_part(arena, form->part[i]);
+    for (size_t i = 0; i < properties->map.n; i++) {
+        Value part = describe_part(arena, form->part[i]);
+        if (form->keys[i].help) value_add(&part, "description", value_of_text(form->keys[i].help));
+        properties->map.items[i].value = part;
+    }
     return schema;
 }
 

@@ -8,7 +8,7 @@
 #define INPUT_ITEMS_H
 #include "input/input.h"
 
-typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST } ItemPart; /* of Item: what a key's value is */
+typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES } ItemPart; /* of Item: what a key's value is */
 enum { ITEM_KEYS = 4 };
 typedef struct ItemForm {
     const Field *keys;           /* of an item that is an object; in protobuf those of its message */
@@ -20,7 +20,9 @@ typedef struct ItemForm {
 } ItemForm;
 extern const ItemForm item_texts;     /* texts and [first, second] pairs */
 extern const ItemForm item_questions; /* questions with contexts */
-extern const Field item_question_keys[];
+extern const ItemForm item_choices;   /* {prompt, choices} */
+extern const ItemForm item_words;     /* {words, boxes} of a page: for models whose graph reads boxes */
+extern const Field item_question_keys[], item_choice_keys[], item_word_keys[];
 
 #define ITEM_EMPTY "Cannot tokenize empty string" /* the Rust encoderfile's words */
 
@@ -33,8 +35,12 @@ typedef struct Items {
 bool items_read(Arena *, const ItemForm *, const Value *inputs, size_t limit, Items *, Err *);
 /* The same of items that did not come as JSON: also that none lacks a part, and UTF-8. */
 bool items_check(const ItemForm *, const Items *, size_t limit, Err *);
-/* Texts in a row, as many an item as the form needs: each is one, or question, context, question ... */
+/* Texts in a row, as many an item as the form needs: each is one, or question, context, question ... Of a
+ * form with a list all are one item: prompt, choice, choice ... */
 bool items_of_texts(Arena *, const ItemForm *, const Str *texts, size_t n, Items *, Err *);
+/* Texts to try a model with: an item for each. What else it needs is made of the texts: the next ones are
+ * its choices or its context, and the words of a page stand in a line. */
+Item *items_of_samples(Arena *, const ItemForm *, const Str *texts, size_t n);
 Value items_describe(Arena *, const ItemForm *, size_t limit); /* the JSON Schema; limit 0: not said */
 bool item_check(const ItemForm *, const Item *, Err *); /* lacks no part, and none is empty */
 /* An object: the values of its keys. Messages begin with the key. */

@@ -8,17 +8,23 @@ const Str *item_second(const Item *item)
     return item->second.p ? &item->second : NULL;
 }
 
+/* Texts beside first and second; words with boxes are parts of the first. */
+static size_t item_listed(const Item *item)
+{
+    return item->list && !item->boxes ? item->n : 0;
+}
+
 size_t item_bytes(const Item *item)
 {
     size_t bytes = item->first.n + item->second.n;
-    for (size_t i = 0; item->list && i < item->n; i++) bytes += item->list[i].n;
+    for (size_t i = 0; i < item_listed(item); i++) bytes += item->list[i].n;
     return bytes;
 }
 
 size_t item_characters(const Item *item)
 {
     size_t n = utf8_length(item->first) + utf8_length(item->second);
-    for (size_t i = 0; item->list && i < item->n; i++) n += utf8_length(item->list[i]);
+    for (size_t i = 0; i < item_listed(item); i++) n += utf8_length(item->list[i]);
     return n;
 }
 
@@ -41,24 +47,32 @@ static bool check_whole(const PrepareCall *call, const Encoding *e, Err *err)
     return fail(err, EF_INVALID_INPUT, "found %zu tokens, wanted at most %d", e->n, most);
 }
 
+static bool encoded(const PrepareCall *call, Encoding *e, bool ok, Err *err)
+{
+    if (!ok) return within(err, "Error during tokenization");
+    if (!check_whole(call, e, err)) return false;
+    if (call->model->flat_types) memset(e->type_ids, 0, e->n * sizeof *e->type_ids);
+    return true;
+}
+
 bool prepare_encode(const PrepareCall *call, Str first, const Str *second,
                     const EncodeOptions *how, Encoding *out, Err *err)
 {
     const InputModel *m = call->model;
-    if (!tokenizer_encode(m->tokenizer, call->arena, first, second, how, out, err))
-        return within(err, "Error during tokenization");
-    if (!check_whole(call, out, err)) return false;
-    if (m->flat_types) memset(out->type_ids, 0, out->n * sizeof *out->type_ids);
-    return true;
+    return encoded(call, out, tokenizer_encode(m->tokenizer, call->arena, first, second, how, out, err),
+                   err);
+}
+
+bool prepare_words(const PrepareCall *call, Words words, const EncodeOptions *how, Encoding *out, Err *err)
+{
+    const Tokenizer *t = call->model->tokenizer;
+    return encoded(call, out, tokenizer_encode_words(t, call->arena, words, NULL, how, out, err), err);
 }
 
 /* ---- texts ---- */
-/* The model's limit cuts them; without one there is nothing to cut. */
-static bool prepare_text_windows(const PrepareCall *call, const Item *item, const EncodeOptions *how,
-                                 PreparedRows *out, Err *err)
+static bool prepare_text_windows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
 {
-    WindowOptions cut = { call->model->encode.max_length, call->options->stride, WINDOWS_MOST, how->truncate_left,
-                          call->work };
+    WindowOptions cut = windows_options(call);
     Windows windows;
     if (item_second(item)) return fail(err, EF_INVALID_INPUT, "stride: found a pair, wanted a text");
     if (!windows_of_text(call->model->tokenizer, call->arena, item->first, &cut, &windows, err))
@@ -71,24 +85,9 @@ static bool prepare_text_rows(const PrepareCall *call, const Item *item, Prepare
 {
     EncodeOptions how = prepare_how(call);
     how.no_special |= item->plain;
-    if (call->options->windows && !call->options->uncut && call->model->encode.max_length > 0)
-        return prepare_text_windows(call, item, &how, out, err);
+    if (windows_wanted(call)) return prepare_text_windows(call, item, out, err);
     out->n = 1;
     return prepare_encode(call, item->first, item_second(item), &how, &out->row->encoding, err);
 }
 
 const Preparer prepare_text = { "text", prepare_text_rows };
-
-/* ---- choices ---- */
-static bool prepare_choice_rows(const PrepareCall *call, const Item *item, PreparedRows *out,
-                                Err *err)
-{
-    EncodeOptions how = prepare_how(call);
-    *out = (PreparedRows){ ARRAY(call->arena, Prepared, item->n), item->n };
-    for (size_t i = 0; i < item->n; i++)
-        if (!prepare_encode(call, item->first, &item->list[i], &how, &out->row[i].encoding, err))
-            return within(err, "choice %zu", i);
-    return true;
-}
-
-const Preparer prepare_choices = { "choices", prepare_choice_rows };

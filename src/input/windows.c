@@ -12,27 +12,46 @@ static bool windows_check_length(const Windows *out, int most, Err *err)
     return true;
 }
 
-static bool windows_encode(const Tokenizer *t, Arena *arena, Str first, const Str *second,
-                           const EncodeOptions *options, Windows *out, Err *err)
+static bool windows_list(Arena *arena, Encoding front, int most, Windows *out, Err *err)
 {
-    Encoding front = { 0 };
-    if (!tokenizer_encode(t, arena, first, second, options, &front, err)) return false;
     out->n = 1 + front.n_overflow;
     out->items = ARRAY(arena, Encoding, out->n);
     if (front.n_overflow)
         memcpy(out->items + 1, front.overflow, front.n_overflow * sizeof *front.overflow);
     front.overflow = NULL, front.n_overflow = 0;
     out->items[0] = front;
-    return windows_check_length(out, options->max_length, err);
+    return windows_check_length(out, most, err);
+}
+
+static bool windows_encode(const Tokenizer *t, Arena *arena, Str first, const Str *second,
+                           const EncodeOptions *options, Windows *out, Err *err)
+{
+    Encoding front = { 0 };
+    return tokenizer_encode(t, arena, first, second, options, &front, err) &&
+           windows_list(arena, front, options->max_length, out, err);
+}
+
+static EncodeOptions windows_how(const WindowOptions *options)
+{
+    return (EncodeOptions){ .max_length = options->max_length, .stride = options->stride,
+                            .truncate_left = options->truncate_left, .overflow = true,
+                            .most_windows = options->most, .work = options->work };
 }
 
 bool windows_of_text(const Tokenizer *t, Arena *arena, Str text, const WindowOptions *options,
                      Windows *out, Err *err)
 {
-    EncodeOptions how = { .max_length = options->max_length, .stride = options->stride,
-                          .truncate_left = options->truncate_left, .overflow = true,
-                          .most_windows = options->most, .work = options->work };
+    EncodeOptions how = windows_how(options);
     return windows_encode(t, arena, text, NULL, &how, out, err);
+}
+
+bool windows_of_words(const Tokenizer *t, Arena *arena, Words words, const WindowOptions *options,
+                      Windows *out, Err *err)
+{
+    EncodeOptions how = windows_how(options);
+    Encoding front = { 0 };
+    return tokenizer_encode_words(t, arena, words, NULL, &how, &front, err) &&
+           windows_list(arena, front, how.max_length, out, err);
 }
 
 static bool question_lengths(const QuestionOptions *options, EncodeOptions *how, Err *err)
@@ -61,6 +80,19 @@ bool windows_of_question(const Tokenizer *t, Arena *arena, Str question, Str con
     return windows_encode(t, arena, swap ? context : question, swap ? &question : &context, &how,
                           out, err) ||
            within(err, "question and context");
+}
+
+bool windows_wanted(const PrepareCall *call)
+{
+    const InputOptions *o = call->options;
+    return o->windows && !o->uncut && call->model->encode.max_length > 0;
+}
+
+WindowOptions windows_options(const PrepareCall *call)
+{
+    const EncodeOptions *limit = &call->model->encode;
+    return (WindowOptions){ limit->max_length, call->options->stride, WINDOWS_MOST,
+                            limit->truncate_left || call->options->left, call->work };
 }
 
 void windows_to_rows(const PrepareCall *call, const Windows *windows, bool swapped,

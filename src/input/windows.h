@@ -24,6 +24,7 @@ typedef struct WindowOptions {
 /* A text of its own: token classification. A stride that leaves no step is an error. */
 bool windows_of_text(const Tokenizer *, Arena *, Str text, const WindowOptions *, Windows *out,
                      Err *);
+bool windows_of_words(const Tokenizer *, Arena *, Words, const WindowOptions *, Windows *out, Err *);
 
 enum { QUESTION_MAX_SEQ_LEN = 384, QUESTION_DOC_STRIDE = 128 }; /* the pipeline's defaults */
 typedef struct QuestionOptions {
@@ -41,6 +42,8 @@ bool windows_of_question(const Tokenizer *, Arena *, Str question, Str context,
                          const QuestionOptions *, Windows *out, Err *);
 
 enum { WINDOWS_MOST = 4096 }; /* of an item */
+bool windows_wanted(const PrepareCall *); /* the request has a stride, and the model a limit to cut at */
+WindowOptions windows_options(const PrepareCall *);
 /* Each window is a row, and none of them counts as truncated. */
 void windows_to_rows(const PrepareCall *, const Windows *, bool swapped, PreparedRows *out);
 

@@ -17,6 +17,7 @@ static Model *model_new(void)
     Model *m = NEW(&arena, Model);
     m->arena = arena;
     m->precision = "fp32";
+    m->special = (SpecialBoxes){ .behind = { BOX_MOST, BOX_MOST, BOX_MOST, BOX_MOST } };
     m->version = STR("0.1.0");
     return m;
 }
@@ -42,7 +43,12 @@ const Engine *model_engine(const Model *m, int graph)
 
 InputModel model_input(const Model *m)
 {
-    return (InputModel){ m->tokenizer, m->encode, m->flat_types, m->pad_left };
+    return (InputModel){ m->tokenizer, m->encode, m->flat_types, m->pad_left, m->special };
+}
+
+bool model_reads_boxes(const Model *m)
+{
+    return m->items == &item_words;
 }
 
 int model_usual_length(const Model *m)
@@ -90,6 +96,23 @@ typedef struct Outputs {         /* names of the graph's outputs that are wanted
     int n;
 } Outputs;
 
+static bool reads_boxes(const Graph *g)
+{
+    for (int i = 0; i < g->n_input; i++)
+        if (graph_role(g->value[g->input[i]].name) == ROLE_BOX) return true;
+    return false;
+}
+
+/* Without a task the graph is run alone, on whatever its caller feeds. */
+static bool choose_items(Model *m, Err *err)
+{
+    if (!m->task) return true;
+    bool boxes = reads_boxes(m->graph) && task_has_option(m->task, "pages");
+    m->items = boxes ? &item_words : m->task->items;
+    m->preparer = boxes ? &prepare_boxes : m->task->preparer;
+    return source_needs(m->graph, boxes, err);
+}
+
 static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool optimize, Err *err)
 {
     if (!graph_from_onnx(&m->arena, onnx, &m->graph, err)) return false;
@@ -98,8 +121,7 @@ static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool
                     m->precision);
     m->graph->pad_id = m->config.pad_token_id;
     graph_keep(m->graph, out->name, out->n);
-    /* without a task the graph is run alone, on whatever its caller feeds */
-    if (m->task && !source_needs(m->graph, err)) return false;
+    if (!choose_items(m, err)) return false;
     if (optimize && m->config.max_positions == 0) limit_length(m, source_positions(m->graph));
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
     if (!engine_new(&m->arena, m->graph, out->name, out->n, &m->engine, err)) return false;
@@ -465,7 +487,8 @@ static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *
                     shape->text, (long long)row->tokens, tokens);
     if (shape->last == AXIS_SINGLE && row->width != 1)
         return fail(err, EF_BAD_MODEL, "Model must return tensor of shape %s: found %lld numbers for "
-                    "each token", shape->text, (long long)row->width);
+                    "each %s", shape->text, (long long)row->width,
+                    shape->per == PER_TOKEN ? "token" : "text");
     if (m->config.head && !head_fits(m->config.head, row->width, err)) return false;
     if (shape->last != AXIS_LABELS || m->config.num_labels == 0 ||
         row->width == m->config.num_labels)

@@ -21,6 +21,9 @@ typedef struct Model {
     EncodeOptions encode;        /* truncation settings; max_length is the model's limit */
     bool flat_types;             /* token_type_ids are fed as zeros, also for pairs */
     bool pad_left;               /* the tokenizer's padding_side: then contexts precede questions */
+    const ItemForm *items;       /* what it takes, and how that becomes rows: the task's, or words with */
+    const Preparer *preparer;    /*   boxes where the graph reads boxes */
+    SpecialBoxes special;        /* of such a one */
     Graph *graph;
     Engine *engine;
     Engine *second;              /* (optional) of another graph: rows name it by its number, 1 */
@@ -56,6 +59,7 @@ void model_close(Model *);
 int model_graphs(const Model *);       /* 1, or 2 */
 const Engine *model_engine(const Model *, int graph);
 InputModel model_input(const Model *); /* for preparers */
+bool model_reads_boxes(const Model *);
 int model_usual_length(const Model *); /* tokens of a text that is timed: 128, or what fits */
 /* Runs one short text through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);
@@ -63,6 +67,7 @@ bool model_dry_run(const Model *, Err *);
 /* model_tokenizer.c: parts of the above. */
 bool model_open_tokenizer(Model *, const ModelSource *, Err *);
 bool model_packed_tokenizer(Model *, const Value *facts, const char *other, Err *);
+void model_store_boxes(Arena *, const Model *, Value *facts); /* of special tokens: two members */
 
 /* model_head.c: of models that make vectors, the output to take, and config.head. */
 bool model_makes_vectors(const Model *);    /* of tokens, or of texts */

@@ -84,6 +84,39 @@ static bool pads_left(const Value *config, const Tokenizer *tokenizer)
     return side.n ? str_is(side, "left") : tokenizer_padding(tokenizer, &own) && own.left;
 }
 
+/* [0, 0, 0, 0]: of tokenizer_config.json, or a package's facts. */
+static bool read_special_box(const Value *config, const char *key, int32_t *to, Err *err)
+{
+    const Value *box = value_get(config, key);
+    if (!box || box->kind == V_NULL) return true;
+    bool fits = box->kind == V_LIST && box->list.n == BOX_SIDES;
+    for (size_t i = 0; fits && i < BOX_SIDES; i++) {
+        const Value *side = &box->list.items[i];
+        fits = side->kind == V_INT && side->i >= 0 && side->i <= BOX_MOST;
+        if (fits) to[i] = (int32_t)side->i;
+    }
+    return fits || fail(err, EF_BAD_MODEL, "%s: wanted four numbers of 0 to %d", key, BOX_MOST);
+}
+
+static bool read_special_boxes(Model *m, const Value *config, Err *err)
+{
+    return read_special_box(config, "cls_token_box", m->special.front, err) &&
+           read_special_box(config, "sep_token_box", m->special.behind, err);
+}
+
+static Value store_box(Arena *arena, const int32_t *box)
+{
+    Value list = value_list(arena, BOX_SIDES);
+    for (int i = 0; i < BOX_SIDES; i++) list.list.items[i] = value_of_int(box[i]);
+    return list;
+}
+
+void model_store_boxes(Arena *arena, const Model *m, Value *facts)
+{
+    value_add(facts, "cls_token_box", store_box(arena, m->special.front));
+    value_add(facts, "sep_token_box", store_box(arena, m->special.behind));
+}
+
 static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
 {
     Value config, sentence = value_null();
@@ -96,6 +129,7 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
     if (sentence_inside(m)) sentence = *sentence_inside(m);
     m->flat_types = !feeds_types(&config);
     m->pad_left = pads_left(&config, m->tokenizer);
+    if (!read_special_boxes(m, &config, err)) return within(err, "tokenizer_config.json");
     LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config };
     return limit_from_source(&limit, &m->encode, err);
 }
@@ -136,6 +170,7 @@ static bool packed_tokenizer(Model *m, const Value *facts, Err *err)
     Str text = m->package.member[MEMBER_TOKENIZER].bytes;
     m->flat_types = !value_bool(value_get(facts, "token_type_ids"), true);
     m->pad_left = str_is(value_str(value_get(facts, "padding_side"), STR("")), "left");
+    if (!read_special_boxes(m, facts, err)) return false;
     if (tables.p)
         return (map_tables(m, tables, err) && limit_from_package(facts, &m->encode, err)) ||
                within(err, "%s", member_name(MEMBER_TOKENS));

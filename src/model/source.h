@@ -73,7 +73,7 @@ bool source_family(const ModelConfig *, Err *); /* of checkpoints: refuses what 
 bool source_task(const ModelSource *, const ModelConfig *, const OnnxModel *, const Task **, Err *);
 bool source_inputs(const OnnxModel *, Err *); /* has input_ids, and they are integers */
 /* The inputs that the kept output needs are ones that a text gives. */
-bool source_needs(const Graph *, Err *);
+bool source_needs(const Graph *, bool boxes, Err *); /* boxes: the items can have some */
 /* The task's output of that number. */
 bool source_output(const OnnxModel *, const Task *, const ModelConfig *, int index,
                    const OnnxValue **, Err *);

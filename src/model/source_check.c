@@ -217,24 +217,26 @@ static bool missing(const char *what, const OnnxValue *values, int n, Err *err)
     return false;
 }
 
-static bool shape_fits(const OnnxValue *v, Err *err)
+/* choices: the inputs are those of multiple choice, [batch_size, num_choices, sequence_length]. */
+static bool shape_fits(const OnnxValue *v, bool choices, Err *err)
 {
     bool integer = v->type == T_I64 || v->type == T_I32;
-    int rank = graph_role(v->name) == ROLE_BOX ? 3 : 2;
+    int rank = choices || graph_role(v->name) == ROLE_BOX ? 3 : 2;
     if (integer && (v->rank == rank || v->rank < 0)) return true;
     return fail(err, EF_BAD_MODEL,
                 "Input shape mismatch: %.*s: found %s with %d dimensions, wanted int64 "
-                "[batch_size, sequence_length]",
-                STR_ARG(v->name), dtype_name(v->type), v->rank);
+                "[batch_size, %ssequence_length]",
+                STR_ARG(v->name), dtype_name(v->type), v->rank, choices ? "num_choices, " : "");
 }
 
 bool source_inputs(const OnnxModel *m, Err *err)
 {
     const OnnxGraph *g = &m->graph;
-    if (!find_value(g->in, g->n_in, "input_ids"))
-        return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
+    const OnnxValue *ids = find_value(g->in, g->n_in, "input_ids");
+    if (!ids) return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
     for (int i = 0; i < g->n_in; i++)
-        if (role_of_token(graph_role(g->in[i].name)) && !shape_fits(&g->in[i], err)) return false;
+        if (role_of_token(graph_role(g->in[i].name)) && !shape_fits(&g->in[i], ids->rank == 3, err))
+            return false;
     return true;
 }
 
@@ -253,20 +255,21 @@ static const struct Need {
     { "", "something that no text gives" },
 };
 
-static bool input_fits(Str name, Err *err)
+/* boxes: the task's texts can be words with boxes. */
+static bool input_fits(Str name, bool boxes, Err *err)
 {
     size_t row = 0;
     Role role = graph_role(name);
-    if (role_of_token(role) && role != ROLE_BOX) return true; /* boxes come with words, not with a text */
+    if (role_of_token(role) && (boxes || role != ROLE_BOX)) return true;
     while (!str_starts(name, needs[row].start)) row++;
     return fail(err, EF_UNSUPPORTED, "the graph needs the input %.*s, %s", (int)MIN(name.n, 60),
                 name.p, needs[row].why);
 }
 
-bool source_needs(const Graph *g, Err *err)
+bool source_needs(const Graph *g, bool boxes, Err *err)
 {
     for (int i = 0; i < g->n_input; i++)
-        if (!input_fits(g->value[g->input[i]].name, err)) return false;
+        if (!input_fits(g->value[g->input[i]].name, boxes, err)) return false;
     return true;
 }
 
@@ -284,7 +287,7 @@ static bool refuse_output(const OnnxModel *m, const char *const names[4], Err *e
     const OnnxGraph *g = &m->graph;
     char what[160] = "Model must return ";
     for (int i = 0; i < g->n_in; i++)
-        if (!is_weight(g, g->in[i].name) && !input_fits(g->in[i].name, err)) return false;
+        if (!is_weight(g, g->in[i].name) && !input_fits(g->in[i].name, true, err)) return false;
     for (size_t i = 0; i < TASK_OUTPUT_NAMES && names[i]; i++)
         snprintf(what + strlen(what), sizeof what - strlen(what), "%s%s", i ? " or " : "", names[i]);
     return missing(what, g->out, g->n_out, err);

@@ -30,6 +30,8 @@ static const int types[] = {
 /* Messages that live in another package than who uses them. */
 static const struct Elsewhere { const char *message, *package; } elsewhere[] = {
     { "TokenInfo", "encoderfile.token" },
+    { "Page", "encoderfile.page" },
+    { "Box", "encoderfile.page" },
 };
 
 /* ---- what a file holds ---- */

@@ -176,7 +176,7 @@ static Value describe_tool(Reader *r, const struct McpTool *tool)
     value_add(&hints, "openWorldHint", value_of_bool(false));
     value_add(&v, "name", text(tool_name(r->site, tool)));
     value_add(&v, "description", text(r->site->task->mcp_description));
-    value_add(&v, "inputSchema", task_request_describe(r->arena, task, (TaskLimits){ 0 }));
+    value_add(&v, "inputSchema", task_request_describe(r->arena, task, r->site->items, (TaskLimits){ 0 }));
     value_add(&v, "outputSchema", schema_describe(r->arena, task_reply_schema(task)));
     value_add(&v, "annotations", hints);
     return v;
@@ -201,7 +201,7 @@ static bool check_arguments(Reader *r, const Value *arguments, Err *err)
     if (!arguments || arguments->kind != V_MAP)
         return fail(err, EF_INVALID_INPUT, "arguments: found %s, wanted an object",
                     arguments ? value_kind_name(arguments->kind) : "nothing");
-    return task_inputs(r->arena, task, arguments, SIZE_MAX, &inputs, &ignored) ||
+    return task_inputs(r->arena, task, r->site->items, arguments, SIZE_MAX, &inputs, &ignored) ||
            schema_check(arguments, task->request, err);
 }
 

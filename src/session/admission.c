@@ -26,7 +26,7 @@ static bool check_rows(const Work *work, const PreparedRows *made, Err *err)
 static bool prepare_items(const Session *s, Work *work, Arena *arena, size_t from, size_t to, Err *err)
 {
     Arena scratch = { .budget = &work->budget, .local = true };
-    const Preparer *preparer = work->preparer ? work->preparer : s->model->task->preparer;
+    const Preparer *preparer = work->preparer ? work->preparer : s->model->preparer;
     InputModel model = model_input(s->model);
     PrepareCall call = { &model, &work->options.input, arena, &scratch };
     bool ok = true;

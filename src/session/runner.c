@@ -199,15 +199,15 @@ static bool store_first(const Session *s, Work *work, size_t r, const RowOutput 
     return true;
 }
 
-/* What a graph leaves open until it runs: a number for every token, where the task counts on it. */
+/* What a graph leaves open until it runs: one number for every token or text, where the task counts on it. */
 static bool row_fits(const Session *s, Work *work, size_t r, const RowOutput *out)
 {
     const TaskShape *shape = s->model->task->shape;
+    size_t tokens = work->row[r].encoding.n, wanted = shape->per == PER_TOKEN ? tokens : 1;
     for (int o = 0; shape->last == AXIS_SINGLE && o < s->outputs; o++)
-        if (out[o].width != 1 || out[o].tokens != (int64_t)work->row[r].encoding.n)
+        if (out[o].width != 1 || out[o].tokens != (int64_t)wanted)
             return fail(&work->err, EF_BAD_MODEL, "found an output [%lld, %lld] for %zu tokens, wanted "
-                        "one number for each", (long long)out[o].tokens, (long long)out[o].width,
-                        work->row[r].encoding.n);
+                        "%zu numbers", (long long)out[o].tokens, (long long)out[o].width, tokens, wanted);
     return true;
 }
 

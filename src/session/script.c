@@ -64,14 +64,33 @@ static bool prepare(TransformVm *vm, Work *work, Str *text)
                            "Preprocess returned an empty text: Cannot tokenize empty string");
 }
 
+/* Choices, and words with boxes, one by one. */
+static bool prepare_list(TransformVm *vm, Work *work, Item *item)
+{
+    Str *list = ARRAY(&work->arena, Str, item->n);
+    for (size_t i = 0; i < item->n; i++) {
+        list[i] = item->list[i];
+        if (!prepare(vm, work, &list[i])) return false;
+    }
+    item->list = list;
+    if (item->boxes) item_join_words(&work->arena, item);
+    return true;
+}
+
+static bool prepare_item(TransformVm *vm, Work *work, Item *item)
+{
+    return (item->boxes || prepare(vm, work, &item->first)) &&
+           (!item_second(item) || prepare(vm, work, &item->second)) &&
+           (!item->list || prepare_list(vm, work, item));
+}
+
 static void prepare_texts(Scripted *on)
 {
     Work *work = on->work;
     on->ok = true;
     for (size_t i = 0; on->ok && i < work->n; i++) {
         Item *item = &work->item[i];
-        on->ok = !watch_ends(&on->watch, now_seconds()) && prepare(on->vm, work, &item->first) &&
-                 (!item_second(item) || prepare(on->vm, work, &item->second));
+        on->ok = !watch_ends(&on->watch, now_seconds()) && prepare_item(on->vm, work, item);
         if (!on->ok) within(&work->err, "inputs[%zu]", i);
     }
 }

@@ -27,7 +27,7 @@ struct Work {
     bool unread;                 /*   how much it really is will be known then: gzip */
     Item *item;                  /* [n] */
     size_t n;
-    const Preparer *preparer;    /* NULL: the task's */
+    const Preparer *preparer;    /* NULL: the model's */
     TaskOptions options;
     WorkKeep keep;
     int64_t prompt;              /* tokens in front that the model's head leaves out */

@@ -2,7 +2,7 @@
  * embedding.c - a vector for every token: the last hidden states as they are. */
 #include "parts.h"
 
-static const Field request[] = { PART_INPUTS, PART_METADATA(3), PART_OFFSETS, PART_TRUNCATE,
+static const Field request[] = { PART_INPUTS, PART_METADATA(3), PART_PAGES(20), PART_OFFSETS, PART_TRUNCATE,
                                  PART_VECTORS, { 0 } };
 
 static const Field token_embedding[] = {

@@ -18,6 +18,8 @@ const Field part_entity[] = {
     { "start", 0, F_U32, .required = true, .help = "where it begins in its text" },
     { "end", 0, F_U32, .required = true, .help = "first position after it" },
     { "sequence", 0, F_U32, .help = "of a pair: 0 in the first text, 1 in the second" },
+    { "first_word", 0, F_U32, .help = "of words with boxes: the index of its first word" },
+    { "last_word", 0, F_U32, .help = "and of its last" },
     { 0 },
 };
 
@@ -27,6 +29,7 @@ typedef struct Span { /* a token, a word, or an entity */
     float score;
     Str word;
     size_t token;            /* the first one of it */
+    int32_t first_word, last_word; /* of words with boxes */
     int32_t start, end;      /* in the unit of the request */
     uint8_t sequence;
     bool subword;
@@ -61,9 +64,11 @@ static Span token_item(const Grouping *g, const Encoding *spans, const float *sc
     Str part = { text.p + e->start[i], (size_t)(e->end[i] - e->start[i]) };
     Str token = tokenizer_token(g->row->tokenizer, e->ids[i]);
     Span item = { .scores = scores + (int64_t)i * g->labels, .token = i, .word = token,
-                  .start = spans->start[i], .end = spans->end[i], .sequence = e->sequence[i] };
+                  .start = spans->start[i], .end = spans->end[i], .sequence = e->sequence[i],
+                  .first_word = e->word[i], .last_word = e->word[i] };
     if (unknown(token)) item.word = part;
-    else item.subword = is_subword(g->row, text, token, e->start[i], part);
+    if (g->row->words) item.subword = i > 0 && e->word[i] == e->word[i - 1];
+    else if (!unknown(token)) item.subword = is_subword(g->row, text, token, e->start[i], part);
     item.label = part_best(item.scores, g->labels);
     item.score = item.scores[item.label];
     return item;
@@ -113,6 +118,7 @@ static Span word_item(const Grouping *g, TaskGrouping how, const Span *item, siz
     word.score = word.scores[word.label];
     word.word = join(g, item, n);
     word.end = item[n - 1].end;
+    word.last_word = item[n - 1].last_word;
     return word;
 }
 
@@ -155,7 +161,7 @@ static Str group_name(Str label)
 
 static Value tell(const Grouping *g, const Span *item, const char *key, Str name)
 {
-    Value one = value_map(g->arena, 7);
+    Value one = value_map(g->arena, 8);
     bool single = strcmp(key, "entity") == 0;
     value_add(&one, key, value_of_str(name));
     value_add(&one, "score", value_of_float(number_widen(item->score)));
@@ -164,6 +170,10 @@ static Value tell(const Grouping *g, const Span *item, const char *key, Str name
     value_add(&one, "start", value_of_int(item->start));
     value_add(&one, "end", value_of_int(item->end));
     if (g->row->second) value_add(&one, "sequence", value_of_int(item->sequence));
+    if (g->row->words) {
+        value_add(&one, "first_word", value_of_int(item->first_word));
+        value_add(&one, "last_word", value_of_int(item->last_word));
+    }
     return one;
 }
 
@@ -175,6 +185,7 @@ static Span entity_item(const Grouping *g, const Span *item, size_t n)
     entity.score = sum / (float)n;
     entity.word = join(g, item, n);
     entity.end = item[n - 1].end;
+    entity.last_word = item[n - 1].last_word;
     return entity;
 }
 

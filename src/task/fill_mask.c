@@ -8,7 +8,7 @@
 
 static const Field request[] = {
     PART_INPUTS,
-    PART_METADATA(3),
+    PART_METADATA(3), PART_PAGES(20),
     PART_TRUNCATE,
     { "top_k", 0, F_U32, .least = 1, .most = 1 << 18,
       .help = "how many words for each mask; default: 5" },

@@ -6,7 +6,6 @@
 #define IMAGES "images"
 #define AUDIO "audio"
 static const TaskName others[] = { /* that this program does not do */
-    { "multiple-choice" },
     { "text-generation",
       { "causal-lm", "text-generation-with-past", "causal-lm-with-past" } },
     { "text2text-generation",

@@ -16,6 +16,7 @@ const Field part_token_info[] = {
     { "start", 3, F_U32, .required = true, .help = "where it begins in its text" },
     { "end", 4, F_U32, .required = true, .help = "first position after it" },
     { "sequence", 0, F_U32, .help = "of a pair: 0 in the first text, 1 in the second" },
+    { "word", 5, F_U32, .nullable = true, .help = "of words with boxes: the index of its word" },
     { 0 },
 };
 
@@ -40,12 +41,13 @@ Encoding task_spans(Arena *arena, const TaskOptions *options, const TaskRow *row
 Value part_token(Arena *arena, const TaskRow *row, const Encoding *spans, size_t token)
 {
     int32_t id = spans->ids[token];
-    Value info = value_map(arena, 5);
+    Value info = value_map(arena, 6);
     value_add(&info, "token", value_of_str(tokenizer_token(row->tokenizer, id)));
     value_add(&info, "token_id", value_of_int(id));
     value_add(&info, "start", value_of_int(spans->start[token]));
     value_add(&info, "end", value_of_int(spans->end[token]));
     if (row->second) value_add(&info, "sequence", value_of_int(spans->sequence[token]));
+    if (row->words) value_add(&info, "word", value_of_int(spans->word[token]));
     return info;
 }
 

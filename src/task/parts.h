@@ -15,6 +15,10 @@ extern const Field part_entity[];                 /* what tokens make together *
 #define PART_INPUTS                                                                               \
     { "inputs", 1, F_STR, .repeated = true, .required = true,                                     \
       .help = "a text, or a list of texts and [first, second] pairs" }
+/* Of tasks whose models may read places on a page: JSON has these among its inputs. */
+#define PART_PAGES(number)                                                                        \
+    { "pages", number, F_MSG, .repeated = true, .msg = item_word_keys, .msg_name = "Page",        \
+      .help = "words with boxes, for models that read places on a page, instead of inputs" }
 #define PART_METADATA(number)                                                                     \
     { "metadata", number, F_STR_MAP, .nullable = true, .help = "echoed in the reply" }
 #define PART_OFFSETS                                                                              \

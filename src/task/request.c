@@ -3,13 +3,20 @@
  * rows. Protobuf knows less than JSON allows there; that is what the first row says. */
 #include "parts.h"
 
-bool task_inputs(Arena *arena, const Task *task, const Value *request, size_t limit, Items *out,
-                 Err *err)
+/* Protobuf has another field for words with boxes: the type of `inputs` there is that of texts. */
+static const Value *find_inputs(const Value *request, const ItemForm *items)
+{
+    const Value *pages = items == &item_words ? value_get(request, "pages") : NULL;
+    return pages ? pages : value_get(request, "inputs");
+}
+
+bool task_inputs(Arena *arena, const Task *task, const ItemForm *items, const Value *request,
+                 size_t limit, Items *out, Err *err)
 {
     static const Field none[] = { { 0 } };
     assert(str_is(str_of(task->request[0].name), "inputs"));
     return schema_check(request, none, err) /* is it an object? */
-           && items_read(arena, task->items, value_get(request, "inputs"), limit, out, err)
+           && items_read(arena, items, find_inputs(request, items), limit, out, err)
            && schema_check(request, task->request + 1, err);
 }
 
@@ -21,14 +28,23 @@ static void narrow(Value *properties, const char *name, const char *key, int64_t
     if (field && value) *field = value_of_int(value);
 }
 
-Value task_request_describe(Arena *arena, const Task *task, TaskLimits limits)
+static void drop_member(Value *map, const char *key)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < map->map.n; i++)
+        if (!str_is(map->map.items[i].key, key)) map->map.items[n++] = map->map.items[i];
+    map->map.n = n;
+}
+
+Value task_request_describe(Arena *arena, const Task *task, const ItemForm *items, TaskLimits limits)
 {
     Value schema = schema_describe(arena, task->request);
     Value *properties = (Value *)value_get(&schema, "properties");
     assert(properties && properties->map.n > 0);
-    Value inputs = items_describe(arena, task->items, limits.inputs);
+    Value inputs = items_describe(arena, items, limits.inputs);
     value_add(&inputs, "description", value_of_text(task->request[0].help));
     properties->map.items[0].value = inputs;
+    drop_member(properties, "pages");
     narrow(properties, "dimensions", "maximum", limits.width);
     return schema;
 }

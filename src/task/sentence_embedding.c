@@ -6,7 +6,7 @@
 #include "parts.h"
 
 static const Field request[] = {
-    PART_INPUTS, PART_METADATA(3), PART_TRUNCATE, PART_VECTORS,
+    PART_INPUTS, PART_METADATA(3), PART_PAGES(20), PART_TRUNCATE, PART_VECTORS,
     { "pooling", 0, F_STR, .words = head_pooling_words,
       .help = "how tokens' vectors become one: as the model says (default), their mean or maximum, "
               "the first or the last; dense layers that follow stay" },

@@ -8,7 +8,7 @@
 #include "parts.h"
 
 static const Field request[] = {
-    PART_INPUTS, PART_METADATA(2), PART_TRUNCATE,
+    PART_INPUTS, PART_METADATA(2), PART_PAGES(20), PART_TRUNCATE,
     { "top_k", 0, F_U32, .least = 1, .most = 1 << 18,
       .help = "the reply also lists the so many best labels" },
     PART_OFFSETS, PART_RETURN_TOKENS, { 0 },

@@ -14,6 +14,7 @@ const TaskShape shape_token_words = { PER_TOKEN, AXIS_WORDS, 3, LOGITS,
                                       "[batch_size, seq_len, vocab_size]" };
 const TaskShape shape_text_words = { PER_TEXT, AXIS_WORDS, 2, LOGITS, "[batch_size, vocab_size]" };
 const TaskShape shape_token_numbers = { PER_TOKEN, AXIS_SINGLE, 2, LOGITS, "[batch_size, seq_len]" };
+const TaskShape shape_choices = { PER_TEXT, AXIS_SINGLE, 2, LOGITS, "[batch_size, num_choices]" };
 
 bool task_fits_rank(const Task *task, int rank)
 {

@@ -12,7 +12,8 @@
     TASK(token_classification)                                                                    \
     TASK(fill_mask)                                                                               \
     TASK(sparse_embedding)                                                                        \
-    TASK(question_answering)
+    TASK(question_answering)                                                                      \
+    TASK(multiple_choice)
 
 #define DECLARE(name) extern const Task task_##name;
 #define LIST(name) &task_##name,

@@ -55,6 +55,8 @@ typedef struct TaskTensor {      /* of one row */
 typedef struct TaskRow {
     Str first;
     const Str *second;           /* NULL: not a pair */
+    const Str *words;            /* of a page, parts of `first`: encoding->word counts them; NULL: none */
+    const Str *choice;           /* of these, the row's; NULL: none */
     const Encoding *encoding;
     bool swapped;                /* the second text came first in it */
     const Tokenizer *tokenizer;  /* for the text of a token */
@@ -79,6 +81,7 @@ typedef enum {
     CAN_RANK = 1 << 5,           /* how well a pair fits */
     CAN_TAG = 1 << 6,            /* labels of tokens, and the entities that they make */
     CAN_ANSWER = 1 << 7,         /* where in a context the answer to a question stands */
+    CAN_CHOOSE = 1 << 8,         /* the best of some choices */
 } TaskCan;
 
 /* What a graph's output is. */
@@ -92,7 +95,8 @@ typedef struct TaskShape {
     const char *numbers, *text;  /* for messages: "logits", "[batch_size, seq_len, n_labels]" */
 } TaskShape;
 extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
-    shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers;
+    shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers,
+    shape_choices;
 
 typedef struct TaskSample {      /* texts to try a model with */
     const char *label;           /* one that the model must have; NULL: any model */
@@ -167,14 +171,16 @@ const char *task_name_reads(Str typed);    /* of unknown names too: "image_embed
 bool task_name_near(Str typed, char out[TASK_NAME_ROOM]);
 void task_list(Buf *);                     /* "embedding, sentence_embedding, ..." */
 
-/* The items of a parsed body ("inputs", in the form of the task's; none empty, at most `limit`). Then
+/* The items of a parsed body ("inputs", in the form of the model's; none empty, at most `limit`). Then
  * the other rows of the request schema. Messages begin with the JSON path. */
-bool task_inputs(Arena *, const Task *, const Value *request, size_t limit, Items *, Err *);
+bool task_inputs(Arena *, const Task *, const ItemForm *, const Value *request, size_t limit, Items *,
+                 Err *);
 typedef struct TaskLimits {      /* what a description of the request should say */
     size_t inputs;               /* most of one request; 0: not said */
     int width;                   /* of a vector; 0: not known */
 } TaskLimits;
-Value task_request_describe(Arena *, const Task *, TaskLimits); /* the JSON Schema of the body */
+/* The JSON Schema of the body. */
+Value task_request_describe(Arena *, const Task *, const ItemForm *, TaskLimits);
 /* {"offsets": "chars"}: those that the task has, after task_keys. */
 bool task_options(const Task *, const ModelConfig *, const Value *request, TaskOptions *, Err *);
 bool task_has_option(const Task *, const char *name);

@@ -6,7 +6,7 @@
 #include "task/overlaps.h"
 
 static const Field request[] = {
-    PART_INPUTS, PART_METADATA(2), PART_OFFSETS, PART_TRUNCATE,
+    PART_INPUTS, PART_METADATA(2), PART_PAGES(20), PART_OFFSETS, PART_TRUNCATE,
     { "aggregation", 0, F_STR, .words = part_grouping_words,
       .help = "the reply lists entities: tokens as they are (none), neighbours of one type "
               "(simple), or whole words by their first token, the mean or the best of their tokens" },

@@ -47,6 +47,33 @@ else
     failed=$((failed + 1)) && echo "  FAILED: two labels: no server" && cat "$dir/log"
 fi
 
+# ---- models whose input is more than a text ----
+MODEL=tests/golden/multiple_choice/bert
+if serve; then
+    ask='{"inputs":[{"prompt":"Where was Ada born?","choices":["In London.","In Paris."]},{"prompt":"x","choices":["y"]}]}'
+    check 'choices: /predict' "$(predict "$ask")" '{"results":\[{"logits":\[-1.8094*,"predicted_index":1,"predicted_choice":"In Paris."},{*"scores":\[1*"predicted_choice":"y"}\],"model_id":"bert"}'
+    refused 'choices: a text' 422 invalid_input -H "$JSON" -d '{"inputs":"x"}' "$url/predict"
+    check 'choices: /tokenize takes texts' "$(curl -s -H "$JSON" -d '{"inputs":"Ada"}' "$url/tokenize")" '\[\[{"id":*'
+    check 'choices: /openapi.json' "$(curl -s "$url/openapi.json")" '*"prompt"*"choices"*'
+    check 'choices: no other route' "$(status -H "$JSON" -d '{"inputs":"x"}' "$url/embed")" '4??'
+    stop TERM
+else
+    failed=$((failed + 1)) && echo "  FAILED: choices: no server" && cat "$dir/log"
+fi
+MODEL=tests/golden/boxes/layoutlm
+if serve; then
+    page='{"words":["Invoice","London"],"boxes":[[1,2,30,40],[50,2,90,40]]}'
+    check 'boxes: /predict' "$(predict "{\"inputs\":$page}")" '{"results":\[{"tokens":\[{"token_info":{*"word":0}*"word":1}*'
+    check 'boxes: entities' "$(predict "{\"inputs\":[$page,$page],\"aggregation\":\"first\"}")" '{"results":\[{"entities":*},{"entities":*'
+    refused 'boxes: a text' 422 invalid_input -H "$JSON" -d '{"inputs":"x"}' "$url/predict"
+    check 'boxes: the path of an error' "$(predict '{"inputs":{"words":["a"],"boxes":[[0,0,1,1001]]}}')" '*inputs\[0\].boxes\[0\]\[3\]: found 1001, wanted 0 to 1000*'
+    check 'boxes: POST / wants words' "$(curl -s -H "$JSON" -d '{"inputs":"x"}' "$url/")" '*words with boxes*'
+    check 'boxes: /openapi.json' "$(curl -s "$url/openapi.json")" '*"words"*"boxes"*"maximum":1000*'
+    stop TERM
+else
+    failed=$((failed + 1)) && echo "  FAILED: boxes: no server" && cat "$dir/log"
+fi
+
 # ---- a built package: test_build.rs ----
 MODEL=$FIXTURES/token_classification
 if [ -d "$MODEL" ]; then

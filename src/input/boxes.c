@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * boxes.c - words with boxes to rows: a page as LayoutLM and LiLT read it. The words are encoded as they
+ * come (`word` of a token counts them), a token has the box of its word, special tokens those that the
+ * tokenizer's config names. Offsets count in the words joined by spaces, as transformers' pipeline has
+ * it for a text that is split into words. */
+#include "items.h"
+#include "windows.h"
+
+static const Field box_keys[] = {
+    { "left", 1, F_U32, .required = true },  { "top", 2, F_U32, .required = true },
+    { "right", 3, F_U32, .required = true }, { "bottom", 4, F_U32, .required = true },
+    { 0 },
+};
+const Field item_word_keys[] = {
+    { "words", 1, F_STR, .repeated = true, .required = true },
+    { "boxes", 2, F_MSG, .repeated = true, .required = true, .msg = box_keys, .msg_name = "Box",
+      .help = "of each word: left, top, right, bottom, 0 to 1000 of the page's width and height" },
+    { 0 },
+};
+const ItemForm item_words = {
+    .keys = item_word_keys,
+    .part = { ITEM_LIST, ITEM_BOXES },
+    .object = true,
+    .one = "an object with words and boxes: the model reads places on a page",
+    .all = "an object with words and boxes, or a list of such objects: the model reads places on a page",
+};
+
+/* ---- items ---- */
+void item_join_words(Arena *arena, Item *item)
+{
+    size_t bytes = item->n;
+    for (size_t i = 0; i < item->n; i++) bytes += item->list[i].n;
+    char *all = arena_raw(arena, bytes + 1), *to = all;
+    Str *list = ARRAY(arena, Str, item->n);
+    for (size_t i = 0; i < item->n; i++) {
+        if (i) *to++ = ' ';
+        list[i] = (Str){ to, item->list[i].n };
+        memcpy(to, item->list[i].p, item->list[i].n);
+        to += item->list[i].n;
+    }
+    item->first = (Str){ all, (size_t)(to - all) };
+    item->list = list;
+}
+
+static Str *split_words(Arena *arena, Str text, size_t *n)
+{
+    Str *words = ARRAY(arena, Str, text.n + 1);
+    *n = 0;
+    for (size_t at = 0, end; at < text.n; at = end + 1) {
+        for (end = at; end < text.n && text.p[end] != ' '; end++) continue;
+        if (end > at) words[(*n)++] = (Str){ text.p + at, end - at };
+    }
+    return words;
+}
+
+void item_place_words(Arena *arena, Str text, Item *item)
+{
+    enum { TOP = 100, BOTTOM = 130 };
+    item->list = split_words(arena, text, &item->n);
+    int32_t *boxes = ARRAY(arena, int32_t, item->n * BOX_SIDES + 1), *box = boxes;
+    for (size_t i = 0; i < item->n; i++, box += BOX_SIDES) {
+        box[0] = (int32_t)(i * BOX_MOST / item->n), box[1] = TOP;
+        box[2] = (int32_t)((i + 1) * BOX_MOST / item->n), box[3] = BOTTOM;
+    }
+    item->boxes = boxes;
+    item_join_words(arena, item);
+}
+
+static bool check_box(const int32_t *box, Err *err)
+{
+    for (int k = 0; k < BOX_SIDES; k++)
+        if (box[k] < 0 || box[k] > BOX_MOST)
+            return fail(err, EF_INVALID_INPUT, "[%d]: found %d, wanted 0 to %d", k, (int)box[k], BOX_MOST);
+    if (box[0] > box[2])
+        return fail(err, EF_INVALID_INPUT, ": found left %d and right %d, wanted left not beyond right",
+                    (int)box[0], (int)box[2]);
+    if (box[1] > box[3])
+        return fail(err, EF_INVALID_INPUT, ": found top %d and bottom %d, wanted top not beyond bottom",
+                    (int)box[1], (int)box[3]);
+    return true;
+}
+
+/* The box's number before what stands there: "[3]" and "[1]: found ..." */
+static bool of_box(size_t i, Err *err)
+{
+    Err below = *err;
+    return fail(err, below.code, "[%zu]%s", i, below.message);
+}
+
+bool item_check_boxes(const Item *item, Err *err)
+{
+    for (size_t i = 0; i < item->n; i++)
+        if (!check_box(item->boxes + i * BOX_SIDES, err)) return of_box(i, err);
+    return true;
+}
+
+/* ---- from JSON; protobuf has the sides by their names ---- */
+static const char *const sides[BOX_SIDES] = { "left", "top", "right", "bottom" };
+
+static bool read_side(const Value *box, int k, int32_t *out, Err *err)
+{
+    const Value *side = box->kind == V_LIST ? &box->list.items[k] : value_get(box, sides[k]);
+    if (!side || side->kind != V_INT)
+        return fail(err, EF_INVALID_INPUT, "[%d]: found %s, wanted a whole number of 0 to %d",
+                    k, side ? value_kind_name(side->kind) : "nothing", BOX_MOST);
+    if (side->i < 0 || side->i > BOX_MOST)
+        return fail(err, EF_INVALID_INPUT, "[%d]: found %lld, wanted 0 to %d", k, (long long)side->i,
+                    BOX_MOST);
+    *out = (int32_t)side->i;
+    return true;
+}
+
+static bool read_box(const Value *box, int32_t *out, Err *err)
+{
+    if (box->kind != V_LIST && box->kind != V_MAP)
+        return fail(err, EF_INVALID_INPUT, ": found %s, wanted [left, top, right, bottom]",
+                    value_kind_name(box->kind));
+    if (box->kind == V_LIST && box->list.n != BOX_SIDES)
+        return fail(err, EF_INVALID_INPUT, ": found %zu numbers, wanted [left, top, right, bottom]",
+                    box->list.n);
+    for (int k = 0; k < BOX_SIDES; k++)
+        if (!read_side(box, k, &out[k], err)) return false;
+    return true;
+}
+
+bool item_read_boxes(Arena *arena, const Value *v, Item *out, Err *err)
+{
+    if (v->kind != V_LIST)
+        return fail(err, EF_INVALID_INPUT, "found %s, wanted a list of boxes", value_kind_name(v->kind));
+    if (v->list.n != out->n)
+        return fail(err, EF_INVALID_INPUT, "found %zu, wanted %zu: one for each word", v->list.n, out->n);
+    int32_t *boxes = ARRAY(arena, int32_t, out->n * BOX_SIDES);
+    out->boxes = boxes;
+    for (size_t i = 0; i < out->n; i++)
+        if (!read_box(&v->list.items[i], boxes + i * BOX_SIDES, err)) return of_box(i, err);
+    return item_check_boxes(out, err);
+}
+
+/* ---- rows ---- */
+static const int32_t *box_of(const InputModel *m, const Item *item, const Encoding *e, size_t token)
+{
+    if (!e->special[token]) return item->boxes + (size_t)e->word[token] * BOX_SIDES;
+    return token == 0 ? m->special.front : m->special.behind;
+}
+
+/* Offsets inside a word become those of the joined words. */
+static void place_tokens(const Item *item, Encoding *e)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->special[i]) continue;
+        int32_t at = (int32_t)(item->list[e->word[i]].p - item->first.p);
+        e->start[i] += at;
+        e->end[i] += at;
+    }
+}
+
+static void add_boxes(const PrepareCall *call, const Item *item, Prepared *row)
+{
+    Encoding *e = &row->encoding;
+    int32_t *boxes = ARRAY(call->arena, int32_t, e->n * BOX_SIDES);
+    for (size_t i = 0; i < e->n; i++)
+        memcpy(boxes + i * BOX_SIDES, box_of(call->model, item, e, i), BOX_SIDES * sizeof *boxes);
+    row->boxes = boxes;
+    place_tokens(item, e);
+}
+
+static bool encode_page(const PrepareCall *call, Words words, PreparedRows *out, Err *err)
+{
+    EncodeOptions how = prepare_how(call);
+    WindowOptions cut = windows_options(call);
+    Windows windows;
+    out->n = 1;
+    if (!windows_wanted(call)) return prepare_words(call, words, &how, &out->row->encoding, err);
+    if (!windows_of_words(call->model->tokenizer, call->arena, words, &cut, &windows, err))
+        return within(err, "Error during tokenization");
+    windows_to_rows(call, &windows, false, out);
+    return true;
+}
+
+static bool prepare_box_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+{
+    if (!item->boxes)
+        return fail(err, EF_INVALID_INPUT, "found a text, wanted words with boxes: the model reads places "
+                    "on a page");
+    if (!encode_page(call, (Words){ item->list, item->n }, out, err)) return false;
+    for (size_t i = 0; i < out->n; i++) add_boxes(call, item, &out->row[i]);
+    return true;
+}
+
+const Preparer prepare_boxes = { "boxes", prepare_box_rows };
