@@ -199,7 +199,7 @@ static bool run(Args *a, Err *err)
 {
     Model *model;
     Job *job = job_new();
-    bool ok = out_apart(args_value(a, "output"), args_value(a, "input"), err) &&
+    bool ok = file_apart(args_value(a, "output"), args_value(a, "input"), err) &&
               read_texts(a, job, err) && args_model(a, &model, err);
     if (ok) {
         ok = with_session(a, model, job, err);

@@ -334,7 +334,7 @@ static bool run(Args *a, Err *err)
     pthread_cond_init(&m->came, NULL);
     const char *to = args_value(a, "output");
     m->options.chars = args_int(a, "offsets");
-    if (!out_apart(to ? to : "/dev/stdout", path, err) ||
+    if (!file_apart(to ? to : "/dev/stdout", path, err) ||
         !records_open(&m->in, path, form, args_value(a, "field"), err))
         return false;
     bool ok = map_model(a, m, err);
