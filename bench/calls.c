@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     static char line[1 << 20];
     ef_error err;
     if (argc < 3) return fprintf(stderr, "usage: calls MODEL THREADS [PARAMS_JSON]\n"), 2;
-    ef_options options = { .threads = atoi(argv[2]) };
+    ef_options options = { .struct_size = sizeof options, .threads = atoi(argv[2]) };
     ef_model *model = ef_open(argv[1], &options, &err);
     bool ok = model;
     while (ok && fgets(line, sizeof line, stdin))

@@ -66,7 +66,7 @@ static const Peak *peak_of(const Kernels *k, const char *slot)
 static void show_peaks(void)
 {
     for (Peak *p = peaks; p < peaks + peak_count; p++) {
-        if (!p->run || (p->needs & ~cpu_features())) continue;
+        if (!p->run || (p->needs & ~cpu_features(NULL))) continue;
         measure_peak(p);
         printf("%s %s %.1f\n", p->isa, p->slot, p->best);
     }
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "peaks")) return show_peaks(), 0;
     for (size_t i = 0; i < kernel_table_count; i++) {
         const Kernels *k = kernel_tables[i];
-        if (k->needs & ~cpu_features()) continue;
+        if (k->needs & ~cpu_features(NULL)) continue;
         if (argc > 1 ? !strcmp(argv[1], k->isa) : k != &kern_scalar) table_rates(k);
     }
     return 0;

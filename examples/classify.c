@@ -27,10 +27,10 @@ int main(int argc, char **argv)
     if (reply) puts(ef_reply_json(reply));
     else fprintf(stderr, "%s\n", err.message);
 
-    ef_tensor first;
-    if (reply && ef_reply_tensor(reply, 0, &first))
-        printf("%s of the first text: %d dimensions, %lld numbers in a row\n", first.name,
-               first.rank, (long long)first.dim[first.rank - 1]);
+    const ef_tensor *first = reply ? ef_reply_tensor(reply, 0) : NULL;
+    if (first)
+        printf("%s of the first text: %d dimensions, %lld numbers in a row\n", first->name,
+               first->rank, (long long)first->dim[first->rank - 1]);
     int failed = !reply;
     ef_reply_free(reply);
     ef_close(model);

@@ -12,9 +12,17 @@
  *     ef_close(m);
  *
  * Failure: a call that can fail returns NULL or false and fills *err (err may be NULL).
- * Ownership: ef_open, ef_predict, ef_encode and so on give you an object to release with its own call;
- *   every pointer read from an object is borrowed and dies with it. All releases accept NULL.
- * Threads: one ef_model serves any number of threads; an ef_reply belongs to one thread at a time. */
+ * Ownership: ef_open, ef_predict, ef_encode and so on give you an object to release with its own
+ *   call; every pointer read from an object is borrowed and dies with it. All releases accept NULL.
+ * Threads: one ef_model serves any number of threads; an ef_reply belongs to one thread at a time.
+ * Growth: structs that may get more fields begin with struct_size. In a struct that you fill, set
+ *   it to sizeof: `ef_options o = { .struct_size = sizeof o };`. Fields beyond it count as zero. A
+ *   size larger than this library knows is fine while the rest is zero, and an error otherwise.
+ *   0 stands for the fields of version 0.1; an ef_input must have its size, since inputs lie in
+ *   arrays (ef_text and ef_pair set it). In a struct that you get, it says how many bytes there are.
+ * Process: no call changes the environment or exits. Memory that is missing fails the call with
+ *   EF_IO or EF_UNAVAILABLE; what it had allocated by then may stay allocated. In
+ *   ef_serve, and in the library's own threads between requests, missing memory aborts. */
 #ifndef ENCODERFILE_H
 #define ENCODERFILE_H
 #include <stdbool.h>
@@ -58,24 +66,34 @@ typedef struct {
     char message[1016];
 } ef_error;
 
+/* What an input is: data[size], data2[size2]. What a model does not take is refused by name. */
 typedef enum {
-    EF_TEXT,
-    EF_PAIR,
-    EF_WORDS /* a text that comes cut: arrays of ef_word; for ef_encode only */
+    EF_TEXT,    /* UTF-8 */
+    EF_PAIR,    /* two texts: query and passage, question and context */
+    EF_WORDS,   /* a text that comes cut: ef_word; data2: NULL, or the second text's ef_word */
+    EF_BOXES,   /* words of a page: ef_word; data2: as many ef_box */
+    EF_PICTURE, /* the bytes of an image file */
+    EF_SOUND,   /* the bytes of a sound file */
+    EF_CHOICES  /* UTF-8: a prompt; data2: ef_word, the endings to choose from */
 } ef_kind;
 typedef struct {
     const char *data; /* UTF-8 */
     size_t size;
 } ef_word;
+typedef struct { /* in thousandths of the page's width and height, 0 to 1000 */
+    int32_t left, top, right, bottom;
+} ef_box;
 typedef struct { /* bytes are borrowed for the duration of the call */
+    size_t struct_size;
     ef_kind kind;
-    const void *data; /* UTF-8; EF_WORDS: [size] ef_word */
+    const void *data;
     size_t size;
-    const void *data2; /* the second text of an EF_PAIR; EF_WORDS: NULL, or [size2] ef_word */
+    const void *data2;
     size_t size2;
 } ef_input;
 
 typedef struct {         /* zero means: the default */
+    size_t struct_size;
     int threads;         /* default: the CPUs this process may use */
     const char *kernels; /* "scalar", "avx2", ...; default: the best this CPU has */
     /* What the model is for, by Hugging Face's name or ours ("ner", "token_classification"); a folder
@@ -87,12 +105,14 @@ typedef struct {         /* zero means: the default */
 } ef_options;
 
 typedef struct { /* row-major view into an ef_reply */
+    size_t struct_size;
     const char *name;
     int rank;
     int64_t dim[4];
     const float *data;
 } ef_tensor;
 typedef struct {
+    size_t struct_size;
     const char *name, *version, *task, *kernels;
     int max_tokens, hidden, label_count;
     const char *const *labels;
@@ -113,8 +133,8 @@ void ef_close(ef_model *);
 /* Inputs of one call are batched together and with those of other threads; replies keep input order.
  * params_json: options of POST /predict ({"offsets":"chars"}), or NULL. */
 ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *params_json, ef_error *);
-bool ef_reply_tensor(const ef_reply *, size_t input, ef_tensor *out); /* false: no such input */
-const char *ef_reply_json(const ef_reply *);                          /* what POST /predict would answer */
+const ef_tensor *ef_reply_tensor(const ef_reply *, size_t input); /* NULL: no such input */
+const char *ef_reply_json(const ef_reply *);                      /* what POST /predict would answer */
 void ef_reply_free(ef_reply *);
 
 /* Texts to ids and back. path: tokenizer.json, vocab.txt, vocab.json (with merges.txt), a
@@ -127,6 +147,7 @@ int32_t ef_token_id(const ef_tokenizer *, const char *token); /* -1: no such tok
 
 typedef enum { EF_CUT_LONGEST, EF_CUT_FIRST, EF_CUT_SECOND } ef_cut; /* which text of a pair */
 typedef struct {      /* zero means: the default */
+    size_t struct_size;
     int max_length;   /* tokens, special ones included; default: all of them */
     ef_cut cut;       /* what is shortened */
     bool cut_left;    /* from its front */
@@ -157,8 +178,18 @@ void ef_tokens_free(ef_tokens *);
 char *ef_decode(const ef_tokenizer *, const int32_t *ids, size_t count, bool skip_special, ef_error *);
 void ef_string_free(char *);
 
-/* The toolchain: reads one thing and writes another. The package's program is the YAML's
- * base_binary_path, or else the very executable that calls this. */
+/* The toolchain: each reads one thing, and writes another or judges it. options: NULL, or a JSON
+ * object of the command's flags by their names, {"task": "ner", "quantize": true}; docs/c-api.md has
+ * them. What comes back is what the command prints with --json, released by ef_string_free; NULL: it
+ * failed. A model that is not right ("ok", "valid" or "compatible" false) is no failure. */
+char *ef_export(const char *model_dir, const char *out_dir, const char *options, ef_error *);
+/* out: a folder or an .onnx; NULL: model_quantized.onnx beside the model. */
+char *ef_quantize(const char *model, const char *out, const char *options, ef_error *);
+char *ef_verify(const char *model, const char *options, ef_error *);
+char *ef_validate(const char *model, const char *options, ef_error *); /* an .onnx, or a folder */
+char *ef_compare(const char *onnx, const char *other_onnx, ef_error *); /* their hierarchy tags */
+char *ef_metadata(const char *onnx, ef_error *);                        /* what `metadata read` shows */
+/* The package's program is the YAML's base_binary_path, or else the executable that calls this. */
 bool ef_build(const char *config_yml, const char *out_path, ef_error *);
 /* Serves until *stop; signals are the caller's. options: NULL, or a JSON object of those flags of
  * `serve` that concern neither model nor batches: {"http-port": 8080, "disable-grpc": true}. */
@@ -166,7 +197,12 @@ bool ef_serve(ef_model *, const char *options, const volatile int *stop, ef_erro
 
 static inline ef_input ef_text(const char *s)
 {
-    ef_input in = { EF_TEXT, s, strlen(s), NULL, 0 };
+    ef_input in = { sizeof(ef_input), EF_TEXT, s, strlen(s), NULL, 0 };
+    return in;
+}
+static inline ef_input ef_pair(const char *s, const char *second)
+{
+    ef_input in = { sizeof(ef_input), EF_PAIR, s, strlen(s), second, strlen(second) };
     return in;
 }
 #if defined(__GNUC__)

@@ -8,6 +8,7 @@
 #include "data/json.h"
 #include "data/proto.h"
 #include "dialect/job.h"
+#include "model/model.h"
 #include "text_replay.h"
 
 typedef struct ItemModel {

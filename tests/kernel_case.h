@@ -41,7 +41,7 @@ typedef struct SlotTest {
 static inline void test_slots(const Kernels *t, const SlotTest *test, size_t n)
 {
     static char group[64];
-    bool can = !(t->needs & ~cpu_features()), any = false;
+    bool can = !(t->needs & ~cpu_features(NULL)), any = false;
     for (size_t i = 0; i < n; i++) any |= test[i].there;
     TEST(t->isa);
     if (any && !can) SKIP("this CPU has it not");
@@ -118,7 +118,7 @@ static inline bool near_all(const float *a, const float *b, int64_t n, float tol
 static inline const Kernels *first_vector_table(void)
 {
     for (size_t i = 0; i < kernel_table_count; i++)
-        if (!(kernel_tables[i]->needs & ~cpu_features()) && kernel_tables[i]->activate)
+        if (!(kernel_tables[i]->needs & ~cpu_features(NULL)) && kernel_tables[i]->activate)
             return kernel_tables[i];
     return &kern_scalar;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_api.c - encoderfile.h as a program uses it, on the bundled model; run it from the root. */
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -27,13 +29,15 @@ static void predict(ef_model *m)
     if (!CHECK(r != NULL)) return;
     CHECK(strstr(ef_reply_json(r), "{\"results\":[") == ef_reply_json(r));
     CHECK(strstr(ef_reply_json(r), "B-SRC") != NULL);
-    ef_tensor t, alone;
-    CHECK(ef_reply_tensor(r, 0, &t) && t.rank == 2 && t.dim[1] == ef_describe(m)->label_count);
-    CHECK(ef_reply_tensor(r, 1, &t) && !ef_reply_tensor(r, 2, &alone));
+    const ef_tensor *t = ef_reply_tensor(r, 0), *alone = NULL;
+    CHECK(t && t->rank == 2 && t->dim[1] == ef_describe(m)->label_count);
+    CHECK(t->struct_size == sizeof *t && t == ef_reply_tensor(r, 0));
+    t = ef_reply_tensor(r, 1);
+    CHECK(t && !ef_reply_tensor(r, 2));
     TEST("alone and in company");
     ef_reply *one = ef_predict(m, in + 1, 1, NULL, &err);
-    CHECK(one && ef_reply_tensor(one, 0, &alone) && alone.dim[0] == t.dim[0]);
-    CHECK(memcmp(alone.data, t.data, sizeof(float) * (size_t)(t.dim[0] * t.dim[1])) == 0);
+    CHECK(one && (alone = ef_reply_tensor(one, 0)) && alone->dim[0] == t->dim[0]);
+    CHECK(memcmp(alone->data, t->data, sizeof(float) * (size_t)(t->dim[0] * t->dim[1])) == 0);
     ef_reply_free(one);
     ef_reply_free(r);
 }
@@ -42,18 +46,106 @@ static void wrong_inputs(ef_model *m)
 {
     TEST("wrong inputs");
     ef_error err = { 0 };
-    ef_input empty = ef_text(""), broken = ef_text("\xff"), missing = { .kind = EF_TEXT };
+    ef_input empty = ef_text(""), broken = ef_text("\xff"), missing = { .struct_size = sizeof missing };
     CHECK(!ef_predict(m, &empty, 1, NULL, &err) && err.code == EF_INVALID_INPUT);
     CHECK(!ef_predict(m, &broken, 1, NULL, &err) && says(&err, "UTF-8"));
     CHECK(!ef_predict(m, &missing, 1, NULL, &err) && says(&err, "found no text"));
     CHECK(!ef_predict(m, &empty, 1, "{", &err) && says(&err, "params_json"));
     CHECK(!ef_predict(m, &empty, 0, NULL, NULL));
-    ef_input words = { .kind = EF_WORDS };
-    CHECK(!ef_predict(m, &words, 1, NULL, &err) && says(&err, "found words"));
     CHECK(!ef_open("nowhere", NULL, &err) && says(&err, "nowhere"));
     CHECK(!ef_open("nowhere", NULL, NULL));
     CHECK(!ef_open(NULL, NULL, &err) && says(&err, "Not a valid encoderfile"));
-    CHECK(!ef_open(model_path, &(ef_options){ .kernels = "abacus" }, &err) && says(&err, "abacus"));
+}
+
+static void kinds_of_inputs(ef_model *m)
+{
+    TEST("inputs that the model does not take are refused by name");
+    static const struct { ef_kind kind; const char *name; } refused[] = {
+        { EF_WORDS, "found words, wanted a text or a pair" },
+        { EF_BOXES, "found words with boxes, wanted a text or a pair" },
+        { EF_PICTURE, "found a picture, wanted a text or a pair" },
+        { EF_SOUND, "found sound, wanted a text or a pair" },
+        { EF_CHOICES, "found a prompt with choices, wanted a text or a pair" },
+        { EF_CHOICES + 1, "input 1: kind: found 7, wanted one of ef_kind" },
+        { (ef_kind)-1, "input 1: kind: found -1" },
+    };
+    ef_error err = { 0 };
+    ef_tokens *out[2];
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        ef_input in[2] = { ef_text("a"), { .struct_size = sizeof *in, .kind = refused[i].kind } };
+        CHECK(!ef_predict(m, in, 2, NULL, &err) && says(&err, refused[i].name));
+        if (refused[i].kind == EF_WORDS) continue;
+        CHECK(!ef_encode(ef_model_tokenizer(m), in, 2, NULL, out, &err) && says(&err, "input 1: "));
+    }
+    CHECK(!ef_predict(m, NULL, 1, NULL, &err) && says(&err, "found no inputs"));
+}
+
+/* What a caller of a later version has: fields that this one does not know. */
+typedef struct LaterInput {
+    ef_input known;
+    const char *more;
+} LaterInput;
+typedef struct LaterOptions {
+    ef_options known;
+    const char *more;
+} LaterOptions;
+
+static void later_callers(ef_model *m)
+{
+    TEST("callers of a later version: what is not set does no harm, what is set is refused");
+    ef_error err = { 0 };
+    LaterInput in[2] = { { ef_text(text), NULL }, { ef_text("from Pune"), NULL } };
+    LaterOptions o = { { .struct_size = sizeof o, .threads = 1 }, NULL };
+    in[0].known.struct_size = in[1].known.struct_size = sizeof *in;
+    ef_reply *r = ef_predict(m, &in[0].known, 2, NULL, &err);
+    CHECK(r && strstr(ef_reply_json(r), "B-SRC") && ef_reply_tensor(r, 1));
+    ef_reply_free(r);
+    in[1].more = "something";
+    CHECK(!ef_predict(m, &in[0].known, 2, NULL, &err) && says(&err, "input 1: ef_input: struct_size"));
+    in[1].known.struct_size = sizeof in->known;
+    CHECK(!ef_predict(m, &in[0].known, 2, NULL, &err) && says(&err, "as the first input has"));
+    ef_model *other = ef_open(model_path, &o.known, &err);
+    CHECK(other != NULL);
+    ef_close(other);
+    o.more = "something";
+    CHECK(!ef_open(model_path, &o.known, &err) && says(&err, "ef_options: struct_size"));
+}
+
+static void earlier_callers(ef_model *m)
+{
+    TEST("callers of an earlier version: fields beyond theirs count as zero");
+    ef_error err = { 0 };
+    ef_input in = ef_text(text), none = { .kind = EF_TEXT, .data = text, .size = 2 };
+    ef_tokens *t;
+    size_t all, n;
+    ef_encode_options o = { .struct_size = offsetof(ef_encode_options, cut), .max_length = 4, .cut = 7 };
+    CHECK(ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && ef_tokens_ids(t, &n) && n == 4);
+    ef_tokens_free(t);
+    o.struct_size = offsetof(ef_encode_options, max_length);
+    CHECK(ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && ef_tokens_ids(t, &all) && all > 4);
+    ef_tokens_free(t);
+    o.struct_size = 3;
+    CHECK(!ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && says(&err, "found 3, wanted sizeof"));
+    o.struct_size = 0; /* version 0.1: all of these */
+    CHECK(!ef_encode(ef_model_tokenizer(m), &in, 1, &o, &t, &err) && says(&err, "cut: found 7"));
+    CHECK(!ef_predict(m, &none, 1, NULL, &err) && says(&err, "ef_input: struct_size: found 0"));
+    CHECK(ef_describe(m)->struct_size == sizeof(ef_info));
+}
+
+static void environment(void)
+{
+    TEST("kernels by name leave the environment and the process' own choice alone");
+    ef_error err = { 0 };
+    const char *before = getenv("EF_CPU"), *own = "scalar";
+    ef_model *m = ef_open(model_path, NULL, &err);
+    if (m) own = ef_describe(m)->kernels;
+    CHECK(m && !ef_open(model_path, &(ef_options){ .kernels = "abacus" }, &err) && says(&err, "abacus"));
+    ef_model *same = ef_open(model_path, &(ef_options){ .kernels = own }, &err);
+    CHECK(same && strcmp(ef_describe(same)->kernels, own) == 0);
+    const char *other = strcmp(own, "scalar") == 0 ? "avx2" : "scalar";
+    CHECK(!ef_open(model_path, &(ef_options){ .kernels = other }, &err) && says(&err, "kernels: found"));
+    CHECK(getenv("EF_CPU") == before);
+    ef_close(m), ef_close(same);
 }
 
 static void tokens(ef_model *m)
@@ -84,8 +176,8 @@ static void check_batch(const ef_tokenizer *t)
     ef_tokens *out[MANY], *one;
     size_t n, k;
     for (int i = 0; i < MANY; i++) in[i] = ef_text(i % 2 ? text : "from P\xc3\xbcne");
-    in[1] = (ef_input){ EF_PAIR, "from Pune", 9, "to Mumbai", 9 };
-    in[3] = (ef_input){ EF_WORDS, words, 2, more, 1 };
+    in[1] = ef_pair("from Pune", "to Mumbai");
+    in[3] = (ef_input){ sizeof *in, EF_WORDS, words, 2, more, 1 };
     ef_encode_options o = { .max_length = 9, .overflow = true, .stride = 1, .chars = true };
     if (!CHECK(ef_encode(t, in, MANY, &o, out, &err))) return;
     for (int i = 0; i < MANY; i++) {
@@ -117,7 +209,7 @@ static void check_refusals(const ef_tokenizer *t)
 {
     TEST("encode and decode: what is refused");
     ef_error err = { 0 };
-    ef_input in[] = { ef_text("a"), ef_text("\xff") }, none = { .kind = EF_TEXT };
+    ef_input in[] = { ef_text("a"), ef_text("\xff") }, none = { .struct_size = sizeof none };
     ef_tokens *out[2];
     CHECK(!ef_encode(t, in, 2, NULL, out, &err) && says(&err, "input 1:") && !out[0] && !out[1]);
     CHECK(!ef_encode(t, &none, 1, NULL, out, &err) && says(&err, "found no text"));
@@ -200,7 +292,7 @@ static void toolchain(ef_model *m)
     CHECK(ef_serve(m, "{\"http-hostname\":\"127.0.0.1\",\"http-port\":0,\"tei\":true}", &stop, &err));
     CHECK(!ef_serve(m, "{\"disable-grpc\":1,\"disable-http\":true}", &stop, &err) && says(&err, "both"));
     CHECK(!ef_serve(m, "{\"disable-grpc\":\"x\"}", &stop, &err) && says(&err, "options: --disable-grpc: found"));
-    CHECK(!ef_serve(m, "{\"prot\":1}", &stop, &err) && says(&err, "unknown setting"));
+    CHECK(!ef_serve(m, "{\"prot\":1}", &stop, &err) && says(&err, "unknown key \"prot\""));
     CHECK(!ef_serve(m, "{\"threads\":1}", &stop, &err) && says(&err, "open already"));
 }
 
@@ -227,14 +319,68 @@ static void embeddings_have_no_labels(void)
     arena_free(&a);
 }
 
+/* Bytes of address space in use. */
+static size_t space_used(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%ld", &pages) != 1) pages = 0;
+    if (file) fclose(file);
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What a caller does, with so much memory more and no thread but this one. */
+static _Noreturn void call_short_of_memory(size_t more)
+{
+    ef_error err = { 0 };
+    ef_tokens *tokens = NULL;
+    ef_input in = ef_text(text);
+    struct rlimit limit = { space_used() + more, space_used() + more };
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(3);
+    ef_tokenizer *t = ef_tokenizer_open(model_path, &err);
+    bool sound = t || err.message[0];
+    if (t) sound &= ef_encode(t, &in, 1, NULL, &tokens, &err) || err.message[0];
+    ef_model *m = ef_open(model_path, &(ef_options){ .threads = 1 }, &err);
+    sound &= m || err.message[0];
+    char *report = ef_validate(model_path, NULL, &err);
+    sound &= report || err.message[0];
+    _exit(sound ? m ? 0 : 1 : 2);
+}
+
+static void short_of_memory(void)
+{
+    TEST("memory that is missing fails a call, and does not end the process");
+    int opened = 0, refused = 0;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return (void)SKIP("a sanitizer needs its address space");
+#endif
+    for (size_t more = 0; more <= 48 << 20; more += 1536 << 10) {
+        int status = 0;
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) call_short_of_memory(more);
+        CHECK(waitpid(child, &status, 0) == child);
+        if (!CHECK(WIFEXITED(status) && WEXITSTATUS(status) <= 1))
+            printf("  %zu bytes more: status %d\n", more, status);
+        opened += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        refused += WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    }
+    CHECK(opened > 0 && refused > 0);
+}
+
 int main(void)
 {
+    short_of_memory();
     ef_error err = { 0 };
     ef_model *m = ef_open(model_path, NULL, &err);
     if (!CHECK(m != NULL)) return printf("  %s\n", err.message), finish();
     describe(m);
     predict(m);
     wrong_inputs(m);
+    kinds_of_inputs(m);
+    later_callers(m);
+    earlier_callers(m);
+    environment();
     tokens(m);
     tokenizer(m);
     toolchain(m);

@@ -327,15 +327,14 @@ static double out_api(const Shown *s)
     ef_model *m = ef_open(s->path, &(ef_options){ .task = s->task.p }, &err);
     if (!m) return printf("  %s\n", err.message), INFINITY;
     for (size_t i = 0; i < TEXTS; i++)
-        in[i] = (ef_input){ EF_TEXT, texts->list.items[i].s.p, texts->list.items[i].s.n, NULL, 0 };
+        in[i] = (ef_input){ sizeof *in, EF_TEXT, texts->list.items[i].s.p, texts->list.items[i].s.n, NULL, 0 };
     ef_reply *r = ef_predict(m, in, TEXTS, NULL, &err);
     double apart = INFINITY;
-    ef_tensor t;
     if (r) {
         Value v = json_of(str_of(ef_reply_json(r)));
         apart = rows_apart(value_get(&v, "results"), "embedding", s->golden, "own");
-        bool has = ef_reply_tensor(r, 0, &t);
-        Value first = value_of_f32(t.data, has ? (size_t)t.dim[t.rank - 1] : 0);
+        const ef_tensor *t = ef_reply_tensor(r, 0);
+        Value first = value_of_f32(t ? t->data : NULL, t ? (size_t)t->dim[t->rank - 1] : 0);
         apart = fmax(apart, row_apart(&first, &value_get(s->golden, "own")->list.items[0]));
     }
     ef_reply_free(r);

@@ -22,6 +22,8 @@ static void test_probes(const Running *r)
     CHECK(has(page, "\nencoderfile_compute_seconds_count 1\n"));
     CHECK(has(page, "\nencoderfile_batch_tokens_bucket{le=\"1\"} 1\n"));
     CHECK(has(page, "\nencoderfile_rejected_total{reason=\"queue_full\"} 0\n"));
+    CHECK(has(page, "\nencoderfile_model_loads_total 1\n"));
+    CHECK(has(page, "\nencoderfile_model_load_bytes_total 0\n")); /* of a fake: no file */
     CHECK(has(page, "\nprocess_resident_memory_bytes "));
     CHECK(page[strlen(page) - 1] == '\n');
 }

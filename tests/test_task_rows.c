@@ -191,13 +191,13 @@ static void walk_options(const Task *task, ef_model *m)
     all_seen(&w, task->result);
 }
 
-#define FAMILIES "tests/golden/families/"
+#define FOLDERS "tests/golden/families/"
 static const struct Case {
     const char *task, *folder;
 } cases[] = {
-    { "embedding", FAMILIES "bert-masked" },        { "sentence_embedding", FAMILIES "bert-masked" },
-    { "sequence_classification", FAMILIES "gpt2" }, { "token_classification", "examples/bus-ner" },
-    { "fill_mask", FAMILIES "bert-masked" },        { "sparse_embedding", FAMILIES "bert-masked" },
+    { "embedding", FOLDERS "bert-masked" },        { "sentence_embedding", FOLDERS "bert-masked" },
+    { "sequence_classification", FOLDERS "gpt2" }, { "token_classification", "examples/bus-ner" },
+    { "fill_mask", FOLDERS "bert-masked" },        { "sparse_embedding", FOLDERS "bert-masked" },
     { "question_answering", "tests/golden/question_answering/bert" },
 };
 
@@ -208,7 +208,7 @@ static const char *masked_tokenizer(const char *folder)
     Err err = { 0 };
     Buf out = { .arena = &arena };
     const char *path = path_join(&arena, folder, STR("tokenizer.json"));
-    CHECK(file_read(&arena, FAMILIES "bert-masked/tokenizer.json", 1 << 16, &text, &err));
+    CHECK(file_read(&arena, FOLDERS "bert-masked/tokenizer.json", 1 << 16, &text, &err));
     for (char *p = str_dup(&arena, text), *at; p; p = at ? at + 5 : NULL) {
         at = strstr(p, "<unk>");
         buf_add(&out, p, at ? (size_t)(at - p) : strlen(p));
@@ -228,7 +228,7 @@ static void test_results(void)
     if (!CHECK(mkdtemp(folder))) return;
     const char *tokenizer = masked_tokenizer(folder);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        bool own = strcmp(cases[i].folder, FAMILIES "bert-masked") != 0;
+        bool own = strcmp(cases[i].folder, FOLDERS "bert-masked") != 0;
         ef_error err = { 0 };
         ef_options o = { .threads = 1, .task = cases[i].task, .tokenizer = own ? NULL : tokenizer };
         ef_model *m = ef_open(cases[i].folder, &o, &err);

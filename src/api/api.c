@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * api.c - the functions of encoderfile.h over Model and Session: what a C program sees. Each object
  * lives in an arena of its own, so releasing it is one call. */
-#include <stdlib.h>
-
 #include "api/build.h"
+#include "api/guard_call.h"
+#include "api/json_options.h"
 #include "api/serve.h"
+#include "api/sized.h"
 #include "api/tokens.h"
-#include "base/cpu.h"
 #include "data/json.h"
 
 struct ef_model {
@@ -21,30 +21,12 @@ struct ef_model {
 struct ef_reply {
     Arena arena;
     Job *job;
-    const Model *model;
-    const char *output;    /* of the graph: its name */
+    ef_tensor *tensor;     /* [job->n]; NULL: the rows' numbers were not kept */
 };
 
 const char *ef_version(void)
 {
     return EF_VERSION;
-}
-
-/* Kernels are chosen once in a process, so this can only succeed before or in agreement with that.
- * */
-static bool want_kernels(const char *name, Err *err)
-{
-    uint64_t mask;
-    if (!name) return true;
-    if (!cpu_level(name, &mask))
-        return fail(err, EF_INVALID_INPUT, "kernels: unknown name \"%s\"", name);
-    setenv("EF_CPU", name, 1);
-    static const char *const precisions[] = { "fp32", "bf16", "int8" };
-    for (size_t i = 0; i < COUNT(precisions); i++)
-        if (strcmp(kernels_isa(kernels(), precisions[i]), name) == 0) return true;
-    return fail(err, EF_UNSUPPORTED,
-                "kernels: found %s, wanted %s: not on this CPU, or already chosen", kernels()->isa,
-                name);
 }
 
 static void describe(ef_model *m)
@@ -55,7 +37,8 @@ static void describe(ef_model *m)
     bool vectors = model_makes_vectors(model);
     const char **labels = ARRAY(&m->arena, const char *, count + 1);
     for (int i = 0; i < count; i++) labels[i] = str_dup(&m->arena, config->labels[i]);
-    m->info = (ef_info){ .name = str_dup(&m->arena, model->name),
+    m->info = (ef_info){ .struct_size = sizeof m->info,
+                         .name = str_dup(&m->arena, model->name),
                          .version = str_dup(&m->arena, model->version),
                          .task = model->task->name,
                          .kernels = kernels_isa(kernels(), model->precision),
@@ -75,7 +58,7 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
     ef_model *m = NEW(&arena, ef_model);
     *m = (ef_model){ .arena = arena, .model = model,
                      .tokenizer = { .tokenizer = model->tokenizer } };
-    SessionOptions settings = { .threads = options ? options->threads : 0 };
+    SessionOptions settings = { .threads = options->threads };
     m->session = job_session(model, &settings);
     m->output = str_dup(&m->arena, model->graph->value[model->graph->output[0]].name);
     describe(m);
@@ -85,34 +68,49 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
     return NULL;
 }
 
-static ModelOpen open_options(const ef_options *o)
+typedef struct OpenCall {
+    const char *path;
+    Str bytes;             /* p NULL: the path; else a package in memory */
+    const ef_options *options;
+    ef_model *out;
+    Err err;
+} OpenCall;
+
+static ef_model *open_model(const OpenCall *c, Err *err)
 {
-    if (!o) return (ModelOpen){ 0 };
-    const char *normalize = o->normalize > 0 ? "true" : o->normalize < 0 ? "false" : NULL;
-    return (ModelOpen){ .task = str_of(o->task), .tokenizer = o->tokenizer,
-                        .pooling = str_of(o->pooling), .normalize = str_of(normalize) };
+    Model *model;
+    ef_options o;
+    if (!sized_read(c->options, FIRST_OPTIONS, &o, sizeof o, "ef_options", err)) return NULL;
+    const char *normalize = o.normalize > 0 ? "true" : o.normalize < 0 ? "false" : NULL;
+    ModelOpen how = { .task = str_of(o.task), .tokenizer = o.tokenizer,
+                      .pooling = str_of(o.pooling), .normalize = str_of(normalize) };
+    if (o.kernels && !kernels_want(o.kernels, err)) return NULL;
+    bool ok = c->bytes.p ? model_open_bytes(c->bytes, &how, &model, err)
+                         : model_open_with(c->path, &how, &model, err);
+    return ok ? start(model, &o, err) : NULL;
+}
+
+static void open_body(void *call)
+{
+    OpenCall *c = call;
+    c->out = open_model(c, &c->err);
+}
+
+static ef_model *open_call(OpenCall *c, ef_error *err)
+{
+    guard_call(open_body, c, &c->err);
+    if (!c->out) fail(err, c->err.code, "%s", c->err.message);
+    return c->out;
 }
 
 ef_model *ef_open(const char *path, const ef_options *options, ef_error *err)
 {
-    Model *model;
-    Err own = { 0 };
-    ModelOpen how = open_options(options);
-    if (want_kernels(options ? options->kernels : NULL, &own) &&
-        model_open_with(path, &how, &model, &own))
-        return start(model, options, err);
-    return fail(err, own.code, "%s", own.message), NULL;
+    return open_call(&(OpenCall){ .path = path, .options = options }, err);
 }
 
 ef_model *ef_open_memory(const void *data, size_t size, const ef_options *options, ef_error *err)
 {
-    Model *model;
-    Err own = { 0 };
-    ModelOpen how = open_options(options);
-    if (want_kernels(options ? options->kernels : NULL, &own) &&
-        model_open_bytes((Str){ data, size }, &how, &model, &own))
-        return start(model, options, err);
-    return fail(err, own.code, "%s", own.message), NULL;
+    return open_call(&(OpenCall){ .bytes = { data ? data : "", size }, .options = options }, err);
 }
 
 const ef_info *ef_describe(const ef_model *m)
@@ -141,58 +139,122 @@ static bool read_params(const Session *session, Job *job, const char *json, Err 
     return fail(err, job->work.err.code, "%s", job->work.err.message);
 }
 
-/* Texts are copied: a job outlives nothing it does not own. */
-static bool fill_job(Job *job, const ef_input *in, size_t count, Err *err)
+/* ---- inputs: what a caller gives becomes items of the session; a kind is a row ---- */
+
+typedef bool TakeInput(Job *, size_t index, const ef_input *, Err *);
+
+/* Bytes are copied: a job outlives nothing it does not own. */
+static Str copy_text(Job *job, const void *data, size_t size)
 {
-    Arena *arena = &job->work.arena;
-    job_items(job, count);
-    for (size_t i = 0; i < count; i++) {
-        Str first = { in[i].data, in[i].size }, second = { in[i].data2, in[i].size2 };
-        if (in[i].kind != EF_TEXT && in[i].kind != EF_PAIR)
-            return fail(err, EF_UNSUPPORTED, "input %zu: found words, wanted a text or a pair", i);
-        if (!first.p || (in[i].kind == EF_PAIR && !second.p))
-            return fail(err, EF_INVALID_INPUT, "input %zu: found no text", i);
-        Item *item = &job->work.item[i];
-        item->first = (Str){ str_dup(arena, first), first.n };
-        if (in[i].kind == EF_PAIR) item->second = (Str){ str_dup(arena, second), second.n };
+    return (Str){ str_dup(&job->work.arena, (Str){ data, size }), size };
+}
+
+static bool take_text(Job *job, size_t i, const ef_input *in, Err *err)
+{
+    if (!in->data) return fail(err, EF_INVALID_INPUT, "input %zu: found no text", i);
+    job->work.item[i].first = copy_text(job, in->data, in->size);
+    return true;
+}
+
+static bool take_pair(Job *job, size_t i, const ef_input *in, Err *err)
+{
+    if (!in->data2) return fail(err, EF_INVALID_INPUT, "input %zu: found no text", i);
+    job->work.item[i].second = copy_text(job, in->data2, in->size2);
+    return take_text(job, i, in, err);
+}
+
+/* NULL: no model here takes it. */
+static TakeInput *const takes[] = {
+    [EF_TEXT] = take_text, [EF_PAIR] = take_pair, [EF_WORDS] = NULL, [EF_BOXES] = NULL,
+    [EF_PICTURE] = NULL, [EF_SOUND] = NULL, [EF_CHOICES] = NULL,
+};
+
+static bool take_input(const Model *model, Job *job, size_t i, const ef_input *in, Err *err)
+{
+    if (takes[in->kind]) return takes[in->kind](job, i, in, err);
+    return fail(err, EF_UNSUPPORTED, "input %zu: found %s, wanted a text or a pair of texts: %s "
+                "takes nothing else", i, input_name(in->kind), model->task->name);
+}
+
+typedef struct PredictCall {
+    ef_model *m;
+    const ef_input *in;
+    size_t count;
+    const char *params;
+    Job *job;
+    ef_reply *reply;
+    Err err;
+} PredictCall;
+
+static bool take_inputs(PredictCall *c, Err *err)
+{
+    InputList list;
+    job_items(c->job, c->count);
+    if (!inputs_open(&list, c->in, c->count, err)) return false;
+    for (size_t i = 0; i < c->count; i++) {
+        ef_input one;
+        if (!inputs_read(&list, i, &one, err) ||
+            !take_input(c->m->model, c->job, i, &one, err))
+            return false;
     }
     return true;
 }
 
-static ef_reply *reply_of(const ef_model *m, Job *job)
+static void fill_job(void *call)
 {
-    Arena arena = { 0 };
-    ef_reply *r = NEW(&arena, ef_reply);
-    *r = (ef_reply){ .arena = arena, .job = job, .model = m->model, .output = m->output };
-    if (job->out.text.n == 0) json_write(&job->out.text, &job->out.value);
-    buf_char(&job->out.text, 0);
-    return r;
+    PredictCall *c = call;
+    c->job = job_new();
+    if (take_inputs(c, &c->err)) read_params(c->m->session, c->job, c->params, &c->err);
 }
 
+/* ---- the reply ---- */
+
+/* Of an item with several rows (a long text in windows) its first. */
+static void view_rows(const ef_model *m, const Work *work, ef_reply *r)
+{
+    r->tensor = ARRAY(&r->arena, ef_tensor, work->n + 1);
+    for (size_t i = 0; i < work->n; i++) {
+        const TaskTensor *result = work_result(work, work_row(work, i));
+        ef_tensor *t = &r->tensor[i];
+        *t = (ef_tensor){ .struct_size = sizeof *t, .name = m->output, .data = result->data };
+        if (m->model->task->shape->per == PER_TOKEN) t->dim[t->rank++] = result->tokens;
+        t->dim[t->rank++] = result->width;
+    }
+}
+
+static void make_reply(void *call)
+{
+    PredictCall *c = call;
+    JobReply *out = &c->job->out;
+    Arena arena = { 0 };
+    if (out->text.n == 0) json_write(&out->text, &out->value);
+    buf_char(&out->text, 0);
+    ef_reply *r = NEW(&arena, ef_reply);
+    *r = (ef_reply){ .arena = arena, .job = c->job };
+    if (c->job->work.result) view_rows(c->m, &c->job->work, r);
+    c->reply = r;
+}
+
+/* The session guards its own work. */
 ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *params_json,
                      ef_error *err)
 {
-    Job *job = job_new();
-    Err own = { 0 };
-    if (fill_job(job, in, count, &own) && read_params(m->session, job, params_json, &own)) {
-        job_run(m->session, job);
-        own = job->work.err;
+    PredictCall c = { m, in, count, params_json, NULL, NULL, { 0 } };
+    guard_call(fill_job, &c, &c.err);
+    if (c.err.code == EF_OK) {
+        job_run(m->session, c.job);
+        c.err = c.job->work.err;
     }
-    if (own.code == EF_OK) return reply_of(m, job);
-    job_free(job);
-    fail(err, own.code, "%s", own.message);
+    if (c.err.code == EF_OK) guard_call(make_reply, &c, &c.err);
+    if (c.reply) return c.reply;
+    job_free(c.job);
+    fail(err, c.err.code, "%s", c.err.message);
     return NULL;
 }
 
-bool ef_reply_tensor(const ef_reply *r, size_t input, ef_tensor *out)
+const ef_tensor *ef_reply_tensor(const ef_reply *r, size_t input)
 {
-    const Job *job = r->job;
-    if (input >= job->work.n || !job->work.result) return false;
-    const TaskTensor *result = work_result(&job->work, work_row(&job->work, input));
-    *out = (ef_tensor){ .name = r->output, .data = result->data };
-    if (r->model->task->shape->per == PER_TOKEN) out->dim[out->rank++] = result->tokens;
-    out->dim[out->rank++] = result->width;
-    return true;
+    return r->tensor && input < r->job->work.n ? &r->tensor[input] : NULL;
 }
 
 const char *ef_reply_json(const ef_reply *r)
@@ -218,8 +280,9 @@ const ef_tokenizer *ef_model_tokenizer(const ef_model *m)
 ef_tokens *ef_tokenize(ef_model *m, const char *text, size_t size, ef_error *err)
 {
     const EncodeOptions *limits = &m->model->encode;
-    ef_input in = { .kind = EF_TEXT, .data = text, .size = size };
-    ef_encode_options options = { .max_length = limits->max_length, .cut = (ef_cut)limits->strategy,
+    ef_input in = { .struct_size = sizeof in, .kind = EF_TEXT, .data = text, .size = size };
+    ef_encode_options options = { .struct_size = sizeof options, .max_length = limits->max_length,
+                                  .cut = (ef_cut)limits->strategy,
                                   .cut_left = limits->truncate_left };
     ef_tokens *out;
     return ef_encode(&m->tokenizer, &in, 1, &options, &out, err) ? out : NULL;
@@ -227,51 +290,43 @@ ef_tokens *ef_tokenize(ef_model *m, const char *text, size_t size, ef_error *err
 
 /* ---- toolchain ---- */
 
+typedef struct BuildCall {
+    const char *yaml, *path;
+    Arena arena;
+    Err err;
+} BuildCall;
+
+static void build_body(void *call)
+{
+    BuildCall *c = call;
+    BuildConfig config;
+    BuildReport report;
+    if (!build_read(&c->arena, c->yaml, &config, &c->err)) return;
+    if (c->path) config.output_path = c->path;
+    config.no_report = true; /* nobody would see it */
+    if (build_run(&c->arena, &config, &report, &c->err)) model_close(report.model);
+}
+
 bool ef_build(const char *config_yml, const char *out_path, ef_error *err)
 {
-    Arena arena = { 0 };
-    BuildConfig config;
-    BuildReport report = { 0 };
-    Err own = { 0 };
-    bool ok = build_read(&arena, config_yml, &config, &own);
-    if (ok && out_path) config.output_path = out_path;
-    ok = ok && build_run(&arena, &config, &report, &own);
-    model_close(report.model);
-    arena_free(&arena);
-    return ok || fail(err, own.code, "%s", own.message);
-}
-
-static Str option_text(Arena *arena, const Value *v)
-{
-    if (v->kind == V_BOOL) return str_of(v->b ? "true" : "false");
-    if (v->kind != V_INT) return value_str(v, STR(""));
-    return str_of(str_format(arena, "%lld", (long long)v->i));
-}
-
-static bool set_option(Arena *arena, ServeSettings *s, Str key, const Value *v, Err *err)
-{
-    const Option *o = serve_options;
-    while (o->name && !str_is(key, o->name)) o++;
-    if (!o->name) return fail(err, EF_INVALID_INPUT, "unknown setting \"%.*s\"", STR_ARG(key));
-    if (serve_of_session(o))
-        return fail(err, EF_INVALID_INPUT, "%s: the model is open already", o->name);
-    s->server.grpc |= str_starts(key, "grpc-"); /* who says where, wants it */
-    return option_set(o, s, arena, str_format(arena, "--%s", o->name), option_text(arena, v), err);
+    BuildCall c = { config_yml, out_path, { 0 }, { 0 } };
+    guard_call(build_body, &c, &c.err);
+    arena_free(&c.arena);
+    return c.err.code == EF_OK || fail(err, c.err.code, "%s", c.err.message);
 }
 
 static bool read_settings(Arena *arena, const char *json, ServeSettings *s, Err *err)
 {
     Value root;
     *s = (ServeSettings){ 0 };
-    option_defaults(serve_options, s, arena);
-    if (!json) return true;
-    if (!json_parse(arena, str_of(json), &root, err)) return within(err, "options");
-    if (root.kind != V_MAP) return fail(err, EF_INVALID_INPUT, "options: wanted an object");
+    if (!json_options_parse(arena, json, &root, err)) return false;
     for (size_t i = 0; i < root.map.n; i++) {
-        const Member *m = &root.map.items[i];
-        if (!set_option(arena, s, m->key, &m->value, err)) return within(err, "options");
+        const Option *o = json_options_row(serve_options, root.map.items[i].key);
+        if (o && serve_of_session(o))
+            return fail(err, EF_INVALID_INPUT, "options: %s: the model is open already", o->name);
+        s->server.grpc |= o && str_starts(str_of(o->name), "grpc-"); /* who says where, wants it */
     }
-    return serve_complete(s, err);
+    return json_options_set(serve_options, arena, &root, s, err) && serve_complete(s, err);
 }
 
 bool ef_serve(ef_model *m, const char *options, const volatile int *stop, ef_error *err)

@@ -3,6 +3,8 @@
 #include "api/build.h"
 
 #include "base/log.h"
+#include "base/thread.h"
+#include "export/files.h"
 
 /* Beside the running program, where a release puts those of other CPUs. */
 static const char *program_beside(Arena *arena, const char *self, const Target *t, Err *err)
@@ -101,18 +103,35 @@ static bool write_package(Arena *arena, const BuildConfig *c, BuildReport *r, Er
 {
     const char *path = output_path(arena, c);
     Package content;
-    Mapping written;
     build_pack(arena, r->model, &content);
     if (!dir_make_parents(path, err) || !package_write(r->program, path, &content, err))
         return false;
-    if (!file_map(path, &written, err)) return false;
     r->path = path;
-    r->size = written.n;
-    file_unmap(&written);
+    r->size = file_size(path);
     return true;
 }
 
-static bool run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
+/* Where config.json and the like were looked for, they are worth a word. */
+static void note_files(Arena *arena, const ModelSource *s, BuildReport *r)
+{
+    const struct { const char *path, *name; } rows[] = {
+        { s->weights, "model.onnx" }, { s->config, "config.json" },
+        { s->tokenizer.vocab, "tokenizer.json" }, { s->tokenizer.config, "tokenizer_config.json" },
+        { s->prompts, NULL },
+    };
+    r->missing = value_list(arena, COUNT(rows));
+    r->missing.list.n = 0;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *path = rows[i].path;
+        if (path && file_is(path))
+            r->file[r->n_file++] = (ExportFile){ str_dup(arena, str_of(path)), file_size(path),
+                                                 FILE_COPIED };
+        else if (rows[i].name)
+            r->missing.list.items[r->missing.list.n++] = value_of_str(str_of(rows[i].name));
+    }
+}
+
+static bool build(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
     ModelSource source;
     if (!find_program(arena, c, r, err)) return false;
@@ -120,10 +139,12 @@ static bool run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
     if (!check_output(c, output_path(arena, c), err)) return false;
     if (!model_open_source(&source, &r->model, err) || !model_dry_run(r->model, err)) return false;
     if (!try_script(c, r->model, err)) return false;
+    note_files(arena, &source, r);
     return c->validate_only || write_package(arena, c, r, err);
 }
 
-bool build_open_full(Arena *arena, const BuildConfig *c, Model **out, Err *err)
+/* The same model as its files have it. */
+static bool open_full(Arena *arena, const BuildConfig *c, Model **out, Err *err)
 {
     ModelSource source;
     if (!find_files(arena, c, &source, err) || !find_script(arena, c, &source, err)) return false;
@@ -132,12 +153,63 @@ bool build_open_full(Arena *arena, const BuildConfig *c, Model **out, Err *err)
     return model_open_source(&source, out, err);
 }
 
+/* Of a package in fewer bits than its files have. */
+static void measure(Arena *arena, const BuildConfig *c, const TextList *texts, BuildReport *r)
+{
+    Model *full;
+    Str asked = c->source.precision;
+    if (c->no_report || !asked.n || str_is(asked, "fp32")) return;
+    if (!open_full(arena, c, &full, &r->unmeasured)) return;
+    r->measured = accuracy_models(arena, full, r->model, texts->text, texts->n, &r->accuracy,
+                                  &r->unmeasured);
+    model_close(full);
+}
+
 bool build_run(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
+    double begin = now_seconds();
+    Str *text = NULL;
+    size_t n = 0;
     *r = (BuildReport){ 0 };
     if (c->cache_dir) log_warn("cache_dir has no effect: nothing is downloaded, nothing is cached");
-    if (run(arena, c, r, err)) return true;
+    if (c->calibrate && !accuracy_texts(arena, c->calibrate, &text, &n, err)) return false;
+    if (build(arena, c, r, err)) {
+        r->seconds = now_seconds() - begin;
+        measure(arena, c, &(TextList){ text, n }, r);
+        return true;
+    }
     model_close(r->model);
     *r = (BuildReport){ 0 };
     return false;
+}
+
+static void report_files(Arena *arena, const BuildReport *r, Value *v)
+{
+    ExportFile file[COUNT(r->file) + 1];
+    size_t n = 0;
+    if (r->path) file[n++] = (ExportFile){ r->path, r->size, FILE_WRITTEN };
+    for (size_t i = 0; i < r->n_file; i++) file[n++] = r->file[i];
+    files_report(arena, file, n, v);
+    value_add(v, "missing", r->missing);
+}
+
+Value build_json(Arena *arena, const BuildReport *r)
+{
+    const Model *m = r->model;
+    const char *why = NULL;
+    Value v = value_map(arena, 18);
+    value_add(&v, "name", value_of_str(m->name));
+    value_add(&v, "version", value_of_str(m->version));
+    value_add(&v, "model_type", value_of_str(str_of(m->task->name)));
+    value_add(&v, "precision", value_of_str(str_of(m->precision)));
+    value_add(&v, "tokenizer", value_of_str(str_of(tokenizer_kind(m->tokenizer))));
+    value_add(&v, "max_length", value_of_int(m->encode.max_length));
+    value_add(&v, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
+    value_add(&v, "output", r->path ? value_of_str(str_of(r->path)) : value_null());
+    value_add(&v, "target", value_of_str(str_of(r->target->triple)));
+    value_add(&v, "size", value_of_int((int64_t)r->size));
+    value_add(&v, "seconds", value_of_float(r->seconds));
+    report_files(arena, r, &v);
+    if (r->measured) value_add(&v, "accuracy", accuracy_json(arena, &r->accuracy));
+    return v;
 }

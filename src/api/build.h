@@ -3,7 +3,8 @@
  * before the first byte is written; nothing here prints. */
 #ifndef API_BUILD_H
 #define API_BUILD_H
-#include "model/model.h"
+#include "api/accuracy.h"
+#include "export/export.h"
 
 typedef struct BuildConfig {
     ModelSource source;          /* files are filled in by build_run when `folder` is given */
@@ -17,6 +18,8 @@ typedef struct BuildConfig {
     bool validate_only;          /* `build: false`, --no-build */
     const char *script_path;     /* YAML `transform: {path: ...}`; NULL: source.script as it is */
     bool trust_script;           /* `validate_transform: false`: no dry run of it */
+    const char *calibrate;       /* texts to compare a lower precision on; NULL: a few of ours */
+    bool no_report;              /* do not compare */
 } BuildConfig;
 
 bool build_read(Arena *, const char *yaml_path, BuildConfig *, Err *);
@@ -29,12 +32,18 @@ typedef struct BuildReport {
     const Target *target;        /* and what it runs on */
     const char *path;            /* what was written; NULL: nothing */
     uint64_t size;
+    double seconds;              /* without the comparison */
+    ExportFile file[8];          /* what it was made of; the package itself is not among them */
+    size_t n_file;
+    Value missing;               /* names of files that could have been there */
+    Accuracy accuracy;           /* of a precision that was asked for, against the files' own */
+    bool measured;
+    Err unmeasured;              /* why not, where it was tried; the package is written */
 } BuildReport;
 /* Relative paths count from the current folder. */
 bool build_run(Arena *, const BuildConfig *, BuildReport *, Err *);
 
-/* The same model as its files have it, for comparison with one that was built in fewer bits. */
-bool build_open_full(Arena *, const BuildConfig *, Model **, Err *);
+Value build_json(Arena *, const BuildReport *);
 
 /* What stands in a package of this model. Parts live in the arena and in the model. */
 void build_pack(Arena *, const Model *, Package *);

@@ -3,6 +3,8 @@
  * own, its overflow windows in the same one. */
 #include "api/tokens.h"
 
+#include "api/guard_call.h"
+#include "api/sized.h"
 #include "base/heap.h"
 #include "base/thread.h"
 #include "model/model.h"
@@ -18,6 +20,13 @@ struct ef_tokens {
 enum { SHARE = 16 };   /* inputs that a worker takes at a time */
 
 /* ---- opening ---- */
+typedef struct TokenizerCall {
+    ef_tokenizer *tokenizer;
+    const char *path;
+    bool ok;
+    Err err;
+} TokenizerCall;
+
 static bool open_tokenizer(ef_tokenizer *t, const char *path, Err *err)
 {
     Tokenizer *own;
@@ -30,15 +39,22 @@ static bool open_tokenizer(ef_tokenizer *t, const char *path, Err *err)
     return tokenizer_open(&t->arena, path, &own, err) && (t->tokenizer = own, true);
 }
 
+static void open_tokenizer_body(void *call)
+{
+    TokenizerCall *c = call;
+    Arena arena = { 0 };
+    c->tokenizer = NEW(&arena, ef_tokenizer);
+    c->tokenizer->arena = arena;
+    c->ok = open_tokenizer(c->tokenizer, c->path, &c->err);
+}
+
 ef_tokenizer *ef_tokenizer_open(const char *path, ef_error *err)
 {
-    Arena arena = { 0 };
-    Err own = { 0 };
-    ef_tokenizer *t = NEW(&arena, ef_tokenizer);
-    t->arena = arena;
-    if (open_tokenizer(t, path, &own)) return t;
-    ef_tokenizer_close(t);
-    fail(err, own.code, "%s", own.message);
+    TokenizerCall c = { .path = path };
+    guard_call(open_tokenizer_body, &c, &c.err);
+    if (c.ok) return c.tokenizer;
+    ef_tokenizer_close(c.tokenizer);
+    fail(err, c.err.code, "%s", c.err.message);
     return NULL;
 }
 
@@ -63,12 +79,15 @@ int32_t ef_token_id(const ef_tokenizer *t, const char *token)
 /* ---- encoding ---- */
 typedef struct Inputs {
     const Tokenizer *tokenizer;
-    const ef_input *in;
+    InputList in;
     size_t count;
+    ef_encode_options given;
     EncodeOptions options;
     bool chars;
+    Pool *pool;
     ef_tokens **out;
     Err *errors; /* [count] */
+    Err *err;    /* of all */
 } Inputs;
 
 static Words words_of(Arena *arena, const void *list, size_t n)
@@ -95,6 +114,9 @@ static bool encode_input(const Inputs *b, const ef_input *in, ef_tokens *t, Err 
 {
     Str first = { in->data, in->size }, second = { in->data2, in->size2 };
     const Str *more = in->kind == EF_PAIR ? &second : NULL;
+    if (in->kind > EF_WORDS)
+        return fail(err, EF_UNSUPPORTED, "found %s, wanted a text, a pair of texts or words",
+                    input_name(in->kind));
     if (!first.p || (more && !second.p)) return fail(err, EF_INVALID_INPUT, "found no text");
     if (in->kind == EF_WORDS) return encode_words(b, in, t, err);
     if (!tokenizer_encode(b->tokenizer, &t->arena, first, more, &b->options, &t->encoding, err))
@@ -109,9 +131,11 @@ static void encode_share(void *batch, int share, int worker)
     (void)worker;
     for (size_t i = (size_t)share * SHARE; i < MIN(b->count, (size_t)(share + 1) * SHARE); i++) {
         Arena arena = { 0 };
+        ef_input in;
         b->out[i] = NEW(&arena, ef_tokens);
         b->out[i]->arena = arena;
-        encode_input(b, &b->in[i], b->out[i], &b->errors[i]);
+        if (!inputs_read(&b->in, i, &in, &b->errors[i])) continue;
+        if (!encode_input(b, &in, b->out[i], &b->errors[i])) within(&b->errors[i], "input %zu", i);
     }
 }
 
@@ -173,35 +197,42 @@ static bool first_error(const Inputs *b, Err *err)
 {
     for (size_t i = 0; i < b->count; i++)
         if (b->errors[i].code != EF_OK)
-            return fail(err, b->errors[i].code, "input %zu: %s", i, b->errors[i].message);
+            return fail(err, b->errors[i].code, "%s", b->errors[i].message);
     return true;
 }
 
-static bool encode_all(Inputs *b, const ef_encode_options *o, Err *err)
+static void encode_body(void *inputs)
+{
+    Inputs *b = inputs;
+    pool_for(b->pool, (int)((b->count + SHARE - 1) / SHARE), encode_share, b);
+    if (!first_error(b, b->err) || (b->given.pad && !pad_all(b, &b->given, b->err))) return;
+    for (size_t i = 0; i < b->count; i++) present(b->tokenizer, &b->out[i]->arena, b->out[i]);
+}
+
+static bool encode_all(Inputs *b, Err *err)
 {
     size_t shares = (b->count + SHARE - 1) / SHARE;
     if (shares > INT32_MAX) return fail(err, EF_TOO_LARGE, "found %zu inputs", b->count);
-    Pool *pool = shares > 1 && o->threads != 1 ? pool_new(o->threads) : NULL;
-    pool_for(pool, (int)shares, encode_share, b);
-    pool_free(pool);
-    if (!first_error(b, err) || (o->pad && !pad_all(b, o, err))) return false;
-    for (size_t i = 0; i < b->count; i++) present(b->tokenizer, &b->out[i]->arena, b->out[i]);
-    return true;
+    b->pool = shares > 1 && b->given.threads != 1 ? pool_new(b->given.threads) : NULL;
+    guard_call(encode_body, b, err);
+    pool_free(b->pool);
+    return err->code == EF_OK;
 }
 
 bool ef_encode(const ef_tokenizer *t, const ef_input *in, size_t count,
                const ef_encode_options *options, ef_tokens **out, ef_error *err)
 {
-    static const ef_encode_options none;
-    const ef_encode_options *o = options ? options : &none;
     Arena arena = { 0 };
     Err own = { 0 };
-    Inputs b = { .tokenizer = t->tokenizer, .in = in, .count = count, .out = out };
+    Inputs b = { .tokenizer = t->tokenizer, .count = count, .out = out, .err = &own };
     for (size_t i = 0; i < count; i++) out[i] = NULL;
     b.errors = arena_try(&arena, count + 1, sizeof *b.errors, SIZE_MAX / 2, &own);
-    bool ok = b.errors && read_options(o, t->tokenizer, &b, &own);
+    bool ok = b.errors &&
+              sized_read(options, FIRST_ENCODE, &b.given, sizeof b.given, "ef_encode_options",
+                         &own) &&
+              inputs_open(&b.in, in, count, &own) && read_options(&b.given, t->tokenizer, &b, &own);
     for (size_t i = 0; ok && i < count; i++) b.errors[i].code = EF_OK;
-    ok = ok && encode_all(&b, o, &own);
+    ok = ok && encode_all(&b, &own);
     for (size_t i = 0; !ok && i < count; i++) ef_tokens_free(out[i]), out[i] = NULL;
     arena_free(&arena);
     return ok || fail(err, own.code, "%s", own.message);
@@ -257,24 +288,52 @@ void ef_tokens_free(ef_tokens *t)
 }
 
 /* ---- decoding ---- */
+typedef struct DecodeCall {
+    const ef_tokenizer *t;
+    const int32_t *ids;
+    size_t count;
+    bool skip_special;
+    Arena arena;
+    Err err;
+    char *out;
+} DecodeCall;
+
+static bool ids_fit(const DecodeCall *c, Err *err)
+{
+    size_t most = tokenizer_size(c->t->tokenizer);
+    for (size_t i = 0; i < c->count; i++)
+        if (c->ids[i] < 0 || (size_t)c->ids[i] >= most)
+            return fail(err, EF_INVALID_INPUT, "id %zu: found %d, wanted one below %zu", i,
+                        c->ids[i], most);
+    return true;
+}
+
+static void decode_body(void *call)
+{
+    DecodeCall *c = call;
+    Str text;
+    if (!ids_fit(c, &c->err) || !tokenizer_decode(c->t->tokenizer, c->ids, c->count,
+                                                  c->skip_special, &c->arena, &text, &c->err))
+        return;
+    c->out = string_new(text, &c->err);
+}
+
 char *ef_decode(const ef_tokenizer *t, const int32_t *ids, size_t count, bool skip_special,
                 ef_error *err)
 {
-    Arena arena = { 0 };
-    Err own = { 0 };
-    Str text;
-    char *out = NULL;
-    bool ok = true;
-    for (size_t i = 0; i < count && ok; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= tokenizer_size(t->tokenizer))
-            ok = fail(&own, EF_INVALID_INPUT, "id %zu: found %d, wanted one below %zu", i, ids[i],
-                      tokenizer_size(t->tokenizer));
-    ok = ok && tokenizer_decode(t->tokenizer, ids, count, skip_special, &arena, &text, &own);
-    if (ok) out = heap_resize(NULL, text.n + 1);
-    if (out) memcpy(out, text.p, text.n), out[text.n] = 0;
-    else if (ok) fail(&own, EF_IO, "no memory for %zu bytes", text.n);
-    arena_free(&arena);
-    if (!out) fail(err, own.code, "%s", own.message);
+    DecodeCall c = { .t = t, .ids = ids, .count = count, .skip_special = skip_special };
+    guard_call(decode_body, &c, &c.err);
+    arena_free(&c.arena);
+    if (!c.out) fail(err, c.err.code, "%s", c.err.message);
+    return c.out;
+}
+
+char *string_new(Str text, Err *err)
+{
+    char *out = heap_resize(NULL, text.n + 1);
+    if (!out) return fail(err, EF_IO, "no memory for %zu bytes", text.n), NULL;
+    if (text.n) memcpy(out, text.p, text.n);
+    out[text.n] = 0;
     return out;
 }
 

@@ -10,4 +10,7 @@ struct ef_tokenizer {
     struct Model *model;         /* the package it lies in; NULL: none, or not ours to close */
 };
 
+/* A copy that ends with 0 and that ef_string_free releases; NULL: no memory. */
+char *string_new(Str, Err *);
+
 #endif

@@ -101,10 +101,11 @@ static uint64_t cpu_detect(void)
 }
 #endif
 
-uint64_t cpu_features(void)
+uint64_t cpu_features(const char *level)
 {
     uint64_t found = cpu_detect(), mask;
-    const char *level = getenv("EF_CPU");
+    if (level) return cpu_level(level, &mask) ? found & mask : found;
+    level = getenv("EF_CPU");
     if (!level) return found;
     if (cpu_level(level, &mask)) return found & mask;
     log_warn("EF_CPU: found \"%s\", wanted scalar, avx2, avx512 or another level: ignored", level);

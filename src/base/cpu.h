@@ -17,8 +17,9 @@ enum {
     CPU_I8MM = 1 << 9,        /* products of int8 matrices; no kernels yet */
     CPU_BF16 = 1 << 10,       /* of ARM; no kernels yet */
 };
-/* Detected once. EF_CPU=avx2 in the environment hides everything above that level, EF_CPU=scalar all. */
-uint64_t cpu_features(void);
+/* level: hides everything above it ("avx2"; "scalar" hides all; an unknown name hides nothing).
+ * NULL: the level that $EF_CPU names, or none. */
+uint64_t cpu_features(const char *level);
 /* The name of the lowest of these bits ("avx2"), which is then cleared; NULL: none is left. */
 const char *cpu_next(uint64_t *features);
 /* The same mask for a name ("scalar", "avx2", "avx512", ...); false: unknown name. */

@@ -29,6 +29,12 @@ bool file_empty(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
 }
 
+uint64_t file_size(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 bool dir_is(const char *path)
 {
     struct stat st;
@@ -242,4 +248,12 @@ bool file_write(Arena *arena, const char *path, Str bytes, Err *err)
 bool file_write_copy(Arena *arena, const char *path, Str bytes, Err *err)
 {
     return file_write_whole(arena, path, bytes, true, err);
+}
+
+bool file_apart(const char *out, const char *in, Err *err)
+{
+    if (!out || !in || !file_is(out)) return true;
+    if (!file_same(out, strcmp(in, "-") == 0 ? "/dev/stdin" : in)) return true;
+    return fail(err, EF_USAGE, "%s: found the input %s as output, wanted another file: an input is "
+                "never replaced; nothing was written", out, in);
 }

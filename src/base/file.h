@@ -17,6 +17,10 @@ void file_unmap(Mapping *);
 bool file_read(Arena *, const char *path, size_t limit, Str *out, Err *); /* terminated copy */
 bool file_is(const char *path);   /* exists and is a regular file */
 bool file_same(const char *, const char *); /* both exist and are one file: by links or by name */
+/* Whether a file to be written is no file that is read ("-": stdin); NULL is neither. Asked before
+ * anything is written. */
+bool file_apart(const char *out, const char *in, Err *);
+uint64_t file_size(const char *path); /* 0: not there */
 bool file_empty(const char *path); /* a regular file without a byte */
 bool dir_is(const char *path);
 bool dir_make_parents(const char *path, Err *); /* of a file to be; no name behind /: none */

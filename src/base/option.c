@@ -118,6 +118,14 @@ static bool add_key_file(const char **keys, Arena *arena, const char *called, St
 }
 
 /* ---- values ---- */
+bool option_named(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ' '), at += at != NULL)
+        if (strncmp(at, name, n) == 0 && (at[n] == ' ' || at[n] == 0)) return true;
+    return false;
+}
+
 bool option_bool(Str text, bool *out)
 {
     static const char *const words[] = { "false", "true", "0", "1", "no", "yes", "off", "on" };
@@ -194,15 +202,42 @@ static void store_integer(const Option *o, void *field, int64_t n)
     memcpy(field, o->size == sizeof n ? (void *)&n : (void *)&narrow, o->size);
 }
 
-bool option_set(const Option *o, void *settings, Arena *arena, const char *called, Str text,
+static void store_text(const Option *o, void *field, Arena *arena, Str text)
+{
+    Str own = { str_dup(arena, text), text.n };
+    assert(o->size == sizeof own || o->size == sizeof own.p);
+    memcpy(field, o->size == sizeof own ? (void *)&own : (void *)&own.p, o->size);
+}
+
+static void store_word(const Option *o, void *field, Str text)
+{
+    int64_t index = option_int(o, text);
+    if (o->size == sizeof(char *)) *(const char **)field = o->words[index];
+    else store_integer(o, field, index);
+}
+
+/* Checks the text; *value is what it means. */
+static bool option_means(const Option *o, const char *called, Str text, Str *value, Err *err)
+{
+    bool on;
+    *value = text;
+    if (!o->stands || !option_bool(text, &on)) return option_check(o, called, text, err);
+    *value = on ? str_of(o->stands) : (Str){ 0 };
+    return true;
+}
+
+bool option_set(const Option *o, void *settings, Arena *arena, const char *called, Str given,
                 Err *err)
 {
     void *field = (char *)settings + o->offset;
     const char **string = field;
-    if (!option_check(o, called, text, err)) return false;
-    if (!o->argument) return option_bool(text, field);
+    Str text;
+    if (!option_means(o, called, given, &text, err)) return false;
+    if (!text.p) return true;
+    if (!o->argument && !o->stands) return option_bool(text, field);
     switch (o->kind) {
-    case TAKES_TEXT: *string = str_dup(arena, text); break;
+    case TAKES_TEXT: store_text(o, field, arena, text); break;
+    case TAKES_WORD: store_word(o, field, text); break;
     case TAKES_LIST: *string = add_line(arena, *string, text); break;
     case TAKES_KEYS: return add_keys(string, arena, called, text, false, err);
     case TAKES_KEY_FILE: return add_key_file(string, arena, called, text, err);

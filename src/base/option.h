@@ -7,17 +7,17 @@
 #include "base.h"
 
 typedef enum OptionKind {  /* of the value */
-    TAKES_TEXT,            /* its field: const char * */
+    TAKES_TEXT,            /* its field: const char * or Str */
     TAKES_COUNT,           /* int, int64_t or size_t */
     TAKES_BYTES,           /* the same */
     TAKES_PORT,            /* the same */
     TAKES_SECONDS,         /* double */
     TAKES_MS,              /* double, in seconds; the user writes milliseconds */
-    TAKES_WORD,            /* int or an enum: the index in `words` */
+    TAKES_WORD,            /* int or an enum: the index in `words`; const char *: the word */
     TAKES_LIST,            /* const char *: one a line; may be given again */
     TAKES_KEYS,            /* the same, secret: messages never show the value */
     TAKES_KEY_FILE,        /* the same; the value is a file that holds them */
-    TAKES_NOTHING,         /* bool: on or off, like every option without `argument` */
+    TAKES_NOTHING,         /* bool: on or off, like every option without `argument` and `stands` */
 } OptionKind;
 
 typedef struct Option {
@@ -32,9 +32,11 @@ typedef struct Option {
     const char *const *words; /* of TAKES_WORD; ends with NULL */
     const char *refused;   /* why it cannot be used */
     const char *const *may; /* its value may be left out, and is one of these (ends with NULL) */
+    const char *stands;    /* its value where it is given without one; a flag so fills a text */
     const char *against;   /* options it would be ignored beside, one space between: refused */
     const char *beside;    /* options of which one must stand beside it, or it would be ignored */
 } Option;
+#define OPTION_NO_FIELD 0, 0
 #define OPTION_FIELD_OF(Struct, field) offsetof(Struct, field), sizeof(((Struct *)0)->field)
 /* A default that other code names too: the text of a #define's number. */
 #define OPTION_DEFAULT(number) OPTION_QUOTED(number)
@@ -43,11 +45,13 @@ typedef struct Option {
 /* Errors name `called` ("--http-port", "ENCODERFILE_HTTP_PORT"), the value and the limits. */
 bool option_check(const Option *, const char *called, Str text, Err *);
 /* The same, and stores it in the field of `settings`. A flag takes true, false, 1, 0, yes, no, on
- * and off. Of lists and keys the value is added to those before; white space around keys is
- * dropped, and a file of keys may have a byte order mark and lines that begin with #. */
+ * and off; so does a row with `stands`, of which false stores nothing. Of lists and keys the value is
+ * added to those before; white space around keys is dropped, and a file of keys may have a byte order
+ * mark and lines that begin with #. */
 bool option_set(const Option *, void *settings, Arena *, const char *called, Str text, Err *);
 /* Stores the default of every row that has one and a field. */
 void option_defaults(const Option *rows, void *settings, Arena *);
+bool option_named(const char *list, const char *name); /* in `against` or `beside`; NULL: empty */
 bool option_bool(Str, bool *out);                 /* false: none of the words above */
 bool option_number(const Option *);               /* whether its value is a number */
 int64_t option_int(const Option *, Str);          /* of a checked number or word (its index) */

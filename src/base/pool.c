@@ -96,12 +96,12 @@ static void pool_announce(Pool *pool)
 
 Pool *pool_new(int threads)
 {
+    int wanted = threads > 0 ? threads : cpu_count();
     Pool *pool = calloc(1, sizeof *pool);
-    if (!pool) memory_missing(sizeof *pool, NULL, false);
-    pool->threads = threads > 0 ? threads : cpu_count();
+    PoolWorker *workers = calloc((size_t)wanted, sizeof *workers);
+    if (!pool || !workers) return free(pool), free(workers), NULL;
+    pool->threads = wanted, pool->workers = workers;
     pool->spins = cpu_count() > 1 ? SPINS : 0;
-    pool->workers = calloc((size_t)pool->threads, sizeof *pool->workers);
-    if (!pool->workers) memory_missing((size_t)pool->threads * sizeof *pool->workers, NULL, false);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pool->workers[0] = (PoolWorker){ .pool = pool };

@@ -8,7 +8,7 @@
 typedef struct Pool Pool;
 typedef void PoolFn(void *arg, int index, int worker); /* index in 0..n-1, worker in 0..threads-1 */
 
-Pool *pool_new(int threads);      /* 0: as many as this process may use */
+Pool *pool_new(int threads);      /* 0: as many as this process may use. NULL: no memory */
 void pool_free(Pool *);
 int pool_threads(const Pool *);
 /* Calls fn for every index, on the caller (worker 0) and the workers; returns when all are done.

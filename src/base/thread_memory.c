@@ -14,6 +14,7 @@ typedef struct ThreadBlock {
 } ThreadBlock;
 
 static pthread_key_t newest;
+static bool made_key;
 
 static void free_blocks(void *first)
 {
@@ -25,7 +26,7 @@ static void free_blocks(void *first)
 
 static void make_key(void)
 {
-    if (pthread_key_create(&newest, free_blocks) != 0) abort();
+    made_key = pthread_key_create(&newest, free_blocks) == 0;
 }
 
 void *thread_memory(size_t bytes)
@@ -33,8 +34,10 @@ void *thread_memory(size_t bytes)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
     ThreadBlock *b = calloc(1, sizeof *b + LINE + bytes); /* its pages stay untouched until used */
-    if (!b) memory_missing(bytes, NULL, false);
-    b->next = pthread_getspecific(newest);
-    if (pthread_setspecific(newest, b) != 0) abort();
+    if (b && made_key) b->next = pthread_getspecific(newest);
+    if (!b || !made_key || pthread_setspecific(newest, b) != 0) {
+        free(b);
+        memory_missing(bytes, NULL, false);
+    }
     return (void *)ROUND_UP((uintptr_t)(b + 1), LINE);
 }

@@ -173,20 +173,11 @@ static bool take_option(Args *a, int argc, char **argv, int i, int *used, Err *e
     return true;
 }
 
-/* Whether a list "a b c" has the word. */
-static bool list_has(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *at = list; at; at = strchr(at, ' '), at += at != NULL)
-        if (strncmp(at, word, n) == 0 && (at[n] == ' ' || at[n] == 0)) return true;
-    return false;
-}
-
 /* The first option of a list that was given, or NULL. */
 static const Given *given_of(const Args *a, const char *list)
 {
     for (int i = 0; i < a->n_given; i++)
-        if (list_has(list, a->given[i].option->name)) return &a->given[i];
+        if (option_named(list, a->given[i].option->name)) return &a->given[i];
     return NULL;
 }
 
@@ -194,7 +185,7 @@ const Given *args_conflict(const Args *a, const Option *o, int among)
 {
     for (int i = 0; i < among; i++) {
         const Option *other = a->given[i].option;
-        if (list_has(o->against, other->name) || list_has(other->against, o->name))
+        if (option_named(o->against, other->name) || option_named(other->against, o->name))
             return &a->given[i];
     }
     return NULL;
@@ -307,7 +298,7 @@ bool args_fill(Args *a, void *settings, Err *err)
         if (lists[i]) option_defaults(lists[i], settings, &a->arena);
     for (int i = 0; i < a->n_given; i++) {
         const Given *g = &a->given[i];
-        Str text = g->option->argument ? str_of(g->value) : STR("true");
+        Str text = g->value ? str_of(g->value) : STR("true");
         if (g->option->size &&
             !option_set(g->option, settings, &a->arena, g->called, text, err))
             return false;
@@ -315,13 +306,11 @@ bool args_fill(Args *a, void *settings, Err *err)
     return true;
 }
 
-bool args_tokenizer(const Args *a, HfTokenizer *out, Err *err)
+const Str *args_texts(Args *a, int from)
 {
-    bool in = args_has(a, "include-tokenizer") || args_has(a, "include-vocab");
-    bool stays_out = args_has(a, "no-include-tokenizer");
-    *out = in ? HF_TOKENIZER_IN : stays_out ? HF_TOKENIZER_OUT : HF_TOKENIZER_SMALL;
-    return !(in && stays_out) || fail(err, EF_USAGE, "--include-tokenizer or "
-                                      "--no-include-tokenizer, not both");
+    Str *text = ARRAY(&a->arena, Str, a->n_text + 1);
+    for (int i = from; i < a->n_text; i++) text[i - from] = str_of(a->text[i]);
+    return text;
 }
 
 const char *const args_bools[] = { "true", "false", NULL };

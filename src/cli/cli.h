@@ -5,8 +5,8 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 #include "base/option.h"
-#include "export/hf_metadata.h"
 #include "model/model.h"
+#include "model/open_options.h"
 
 typedef struct Args Args;
 typedef struct Command {
@@ -51,21 +51,12 @@ const Option *command_option(const Command *, int index); /* of both lists; NULL
 const Given *args_conflict(const Args *, const Option *, int among);
 /* Fills the fields that the command's rows name: defaults, then what was given. */
 bool args_fill(Args *, void *settings, Err *);
-/* --include-tokenizer (--include-vocab), --no-include-tokenizer; neither: where it is small. */
-bool args_tokenizer(const Args *, HfTokenizer *, Err *);
-ModelOpen args_open(const Args *); /* OPTION_TASK, OPTION_TOKENIZER, OPTION_POOLING */
+const Str *args_texts(Args *, int from); /* what is no option, from that one on */
+ModelOpen args_open(const Args *); /* OPTIONS_TASK, OPTION_TOKENIZER, OPTION_POOLING */
 bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and those */
 bool args_verify(const Args *, const Model *, Err *); /* --verify: the SHA-256 sums of a package */
 void args_free(Args *);
 #define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package" }
-#define OPTION_TASK                                                                           \
-    { "task", 0, "TASK", "what it is for: token-classification, ner, ...; default: as its files" \
-                         " say" },                                                            \
-    { "model-type", 0, "TYPE", NULL, .against = "task" },                                     \
-    { "force-task-detection", 0, NULL, "guess the task where nothing tells it",               \
-      .against = "task model-type" }
-#define OPTION_TOKENIZER \
-    { "tokenizer", 0, "PATH", "a folder or a tokenizer.json, instead of the model's own" }
 #define OPTION_THREADS                                                             \
     { "threads", 0, "N", "default: the CPUs this process may use", TAKES_COUNT,    \
       .least = 1, .most = 4096 }
@@ -79,7 +70,8 @@ extern const char *const args_bools[]; /* true, false */
                            " model's own" },                                                      \
     { "normalize", 0, "BOOL", "vectors to length 1 (=false: not); default: the model's own way",  \
       .may = args_bools }
-#define OPTIONS_OPEN OPTION_MODEL, OPTION_TASK, OPTION_TOKENIZER, OPTION_POOLING
+#define OPTIONS_OPEN                                                         \
+    OPTION_MODEL, OPTIONS_TASK(OPTION_NO_FIELD), OPTION_TOKENIZER(OPTION_NO_FIELD), OPTION_POOLING
 /* log_debug's lines, on stderr. */
 #define OPTION_VERBOSE { "verbose", 'v', NULL, "say on stderr what was found" }
 /* The original's commands that run a model have these. */
@@ -113,9 +105,6 @@ bool help_json(Args *, const Command *const *all, Err *);
 bool out_write(Str, Err *);             /* to stdout, whole */
 bool out_buf(Buf *, Err *);             /* the same; the buffer is empty afterwards */
 bool out_json(const Value *, Err *);    /* pretty, with a newline */
-/* Whether a file to be written is no file that is read ("-": stdin); NULL is neither. Asked before
- * anything is written. */
-bool out_apart(const char *out, const char *in, Err *);
 
 /* Every command, in the order of the help; cmd_NAME is in the file that begins like it. */
 #define COMMANDS(X) \

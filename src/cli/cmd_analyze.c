@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_analyze.c - how the nodes of an ONNX file are spread over the modules of its source model. */
 #include "cli/cli.h"
-#include "cli/hierarchy.h"
+#include "export/hierarchy.h"
 #include "data/json.h"
 #include "export/hf_metadata.h"
 
@@ -106,8 +106,8 @@ static bool analyze(Args *a, Err *err)
     Format format;
     if (a->n_text != 1)
         return fail(err, EF_USAGE, "found %d files, wanted one ONNX model", a->n_text);
-    if (!out_apart(args_value(a, "output-file"), a->text[0], err) ||
-        !out_apart(args_value(a, "output-file"), args_value(a, "sidecar"), err))
+    if (!file_apart(args_value(a, "output-file"), a->text[0], err) ||
+        !file_apart(args_value(a, "output-file"), args_value(a, "sidecar"), err))
         return false;
     if (!parse_format(a, &format, err) || !check_shown(a, format, err)) return false;
     if (!hf_metadata_open(&a->arena, a->text[0], &metadata, err)) return false;

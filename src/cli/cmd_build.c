@@ -5,7 +5,7 @@
 
 #include "api/build.h"
 #include "base/thread.h"
-#include "cli/quantizing.h"
+#include "cli/reports.h"
 
 #define DOWNLOADS "this program is its own base: nothing is ever downloaded"
 static const Option options[] = {
@@ -13,11 +13,11 @@ static const Option options[] = {
     { "output-path", 'o', "FILE", "the package to write" },
     { "output-dir", 0, "DIR", "its folder; its name is then NAME.encoderfile",
       .against = "output-path" },
-    OPTION_TASK,
-    OPTION_TOKENIZER,
+    OPTIONS_TASK(OPTION_NO_FIELD),
+    OPTION_TOKENIZER(OPTION_NO_FIELD),
     { "precision", 0, "P", "of products: fp32 (as the file is), bf16 or int8" },
     OPTION_POOLING,
-    OPTIONS_ACCURACY,
+    OPTIONS_ACCURACY(BuildConfig),
     { "json", 0, NULL, "what was built, as JSON" },
     { "no-build", 0, NULL, "validate everything, write nothing" },
     { "directory", 0, "DIR", "go there after reading the YAML" },
@@ -31,7 +31,7 @@ static const Option options[] = {
 };
 
 /* Flags win over the YAML; one kind of output replaces the other. */
-static void override(const Args *a, BuildConfig *c)
+static bool override(Args *a, BuildConfig *c, Err *err)
 {
     const char *path = args_value(a, "output-path"), *dir = args_value(a, "output-dir");
     if (dir) c->output_dir = dir, c->output_path = NULL;
@@ -42,6 +42,7 @@ static void override(const Args *a, BuildConfig *c)
     if (args_has(a, "precision")) c->source.precision = str_of(args_value(a, "precision"));
     if (args_has(a, "no-build")) c->validate_only = true;
     c->open = args_open(a);
+    return args_fill(a, c, err);
 }
 
 static bool configure(Args *a, BuildConfig *c, Err *err)
@@ -52,23 +53,16 @@ static bool configure(Args *a, BuildConfig *c, Err *err)
                     a->text[0]);
     if (!(yaml ? build_read(&a->arena, yaml, c, err) : build_from_environment(&a->arena, c, err)))
         return false;
-    override(a, c);
+    if (!override(a, c, err)) return false;
     if (directory && chdir(directory) != 0)
         return fail(err, EF_NOT_FOUND, "--directory %s: %s", directory, strerror(errno));
     return true;
 }
 
 /* ---- what is said ---- */
-typedef struct Built {
-    BuildReport report;
-    double seconds;
-    const Accuracy *accuracy; /* NULL: not measured */
-} Built;
-
-static void put_text(Buf *b, const Built *built)
+static void put_text(Buf *b, const BuildReport *r)
 {
     const char *why = NULL;
-    const BuildReport *r = &built->report;
     const Model *m = r->model;
     bool ragged = engine_ragged(m->engine, &why);
     buf_printf(b, "%.*s %.*s: %s, %s, %s tokenizer, up to %d tokens, ", STR_ARG(m->name),
@@ -79,79 +73,36 @@ static void put_text(Buf *b, const Built *built)
     size_t before = b->n;
     model_describe_head(m, b);
     if (b->n > before) buf_char(b, '\n');
-    if (built->accuracy) accuracy_print(b, built->accuracy);
+    if (r->measured) report_accuracy(b, &r->accuracy);
     if (r->path)
         buf_printf(b, "Encoderfile written to %s (%s, %.1f MB, %.2f s)\n", r->path,
-                   r->target->triple, (double)r->size / 1e6, built->seconds);
+                   r->target->triple, (double)r->size / 1e6, r->seconds);
     else
         buf_puts(b, "validated; nothing was written\n");
 }
 
-static Value as_json(Arena *arena, const Built *built)
+static bool report(Args *a, const BuildReport *r, Err *err)
 {
-    const BuildReport *r = &built->report;
-    const Model *m = r->model;
-    const char *why = NULL;
-    Value v = value_map(arena, 12);
-    value_add(&v, "name", value_of_str(m->name));
-    value_add(&v, "version", value_of_str(m->version));
-    value_add(&v, "model_type", value_of_str(str_of(m->task->name)));
-    value_add(&v, "precision", value_of_str(str_of(m->precision)));
-    value_add(&v, "tokenizer", value_of_str(str_of(tokenizer_kind(m->tokenizer))));
-    value_add(&v, "max_length", value_of_int(m->encode.max_length));
-    value_add(&v, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
-    value_add(&v, "output", r->path ? value_of_str(str_of(r->path)) : value_null());
-    value_add(&v, "target", value_of_str(str_of(r->target->triple)));
-    value_add(&v, "size", value_of_int((int64_t)r->size));
-    value_add(&v, "seconds", value_of_float(built->seconds));
-    if (built->accuracy) value_add(&v, "accuracy", accuracy_json(arena, built->accuracy));
-    return v;
-}
-
-static bool report(Args *a, const Built *built, Err *err)
-{
+    if (r->unmeasured.code)
+        fprintf(stderr, "encoderfile: no accuracy report: %s\n", r->unmeasured.message);
     if (args_has(a, "json")) {
-        Value v = as_json(&a->arena, built);
+        Value v = build_json(&a->arena, r);
         return out_json(&v, err);
     }
     Buf b = { 0 };
-    put_text(&b, built);
+    put_text(&b, r);
     bool ok = out_buf(&b, err);
     buf_free(&b);
     return ok;
 }
 
-/* Of a model in fewer bits than its files have. Why there is no report is a word, not a failure:
- * the package is written. */
-static const Accuracy *measure_built(Args *a, const BuildConfig *c, const Model *built,
-                               const QuantizingTexts *t)
-{
-    Accuracy *acc = NEW(&a->arena, Accuracy);
-    Model *full;
-    Err why;
-    Str asked = c->source.precision;
-    if (t->none || !asked.n || str_is(asked, "fp32")) return NULL;
-    bool ok = build_open_full(&a->arena, c, &full, &why);
-    if (ok) {
-        ok = quantizing_compare(&a->arena, full, built, t->text, t->n, acc, &why);
-        model_close(full);
-    }
-    if (!ok) fprintf(stderr, "encoderfile: no accuracy report: %s\n", why.message);
-    return ok ? acc : NULL;
-}
-
 static bool run(Args *a, Err *err)
 {
-    Built built = { .seconds = now_seconds() };
+    BuildReport built;
     BuildConfig config;
-    QuantizingTexts texts;
-    if (!configure(a, &config, err) || !quantizing_texts(a, &texts, err) ||
-        !build_run(&a->arena, &config, &built.report, err))
-        return false;
-    built.seconds = now_seconds() - built.seconds;
-    built.accuracy = measure_built(a, &config, built.report.model, &texts);
+    if (!configure(a, &config, err) || !build_run(&a->arena, &config, &built, err)) return false;
     bool ok = report(a, &built, err);
-    model_close(built.report.model);
+    model_close(built.model);
     return ok;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_compare.c - the tags of two ONNX files beside each other. */
 #include "cli/cli.h"
-#include "cli/hierarchy.h"
+#include "export/hierarchy.h"
 #include "data/json.h"
 
 enum { SHOWN = 10 };
@@ -57,20 +57,12 @@ static bool report(Args *a, const Value *v, Err *err)
 
 static bool compare(Args *a, Err *err)
 {
-    HierarchyFile one, two;
+    Value v;
     if (a->n_text != 2)
         return fail(err, EF_USAGE, "found %d files, wanted two ONNX models", a->n_text);
     for (int i = 0; i < 2; i++)
-        if (!out_apart(args_value(a, "output-file"), a->text[i], err)) return false;
-    if (!hierarchy_open(&a->arena, a->text[0], NULL, &one, err)) return false;
-    bool ok = hierarchy_open(&a->arena, a->text[1], NULL, &two, err);
-    if (ok) {
-        Value v = htp_compare(&a->arena, &one.htp, a->text[0], &two.htp, a->text[1]);
-        ok = report(a, &v, err);
-        hierarchy_close(&two);
-    }
-    hierarchy_close(&one);
-    return ok;
+        if (!file_apart(args_value(a, "output-file"), a->text[i], err)) return false;
+    return hierarchy_compare(&a->arena, a->text[0], a->text[1], &v, err) && report(a, &v, err);
 }
 
 static bool run(Args *a, Err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_extract.c - entities of texts: type to text, by the BIO rule of task/bio.h. */
 #include "cli/cli.h"
-#include "cli/texts.h"
+#include "api/texts.h"
 #include "task/bio.h"
 
 static const Option options[] = {
@@ -32,7 +32,7 @@ static bool print_all(Args *a, const Texts *t, Err *err)
 
 static bool extract(Args *a, const Model *m, Err *err)
 {
-    Texts t = { .model = m, .text = texts_of_args(a), .n = (size_t)a->n_text };
+    Texts t = { .model = m, .text = args_texts(a, 0), .n = (size_t)a->n_text };
     if (!task_can(m->task, NULL, CAN_TAG))
         return fail(err, EF_USAGE, "extract: found a model for %s, wanted token_classification",
                     m->task->name);

@@ -2,7 +2,7 @@
  * cmd_graphml.c - an ONNX file to GraphML, and back. */
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/hierarchy.h"
+#include "export/hierarchy.h"
 #include "cli/onnx_io.h"
 #include "export/graphml.h"
 #include "model/source.h"
@@ -124,7 +124,7 @@ static bool import_onnx(Args *a, Err *err)
     OnnxModel m;
     if (a->n_text != 2)
         return fail(err, EF_USAGE, "found %d files, wanted GRAPH.graphml and OUT.onnx", a->n_text);
-    if (!out_apart(a->text[1], a->text[0], err)) return false;
+    if (!file_apart(a->text[1], a->text[0], err)) return false;
     GraphmlImport in = { .path = a->text[0], .strict = args_has(a, "validate") };
     if (!graphml_read(&a->arena, &in, &m, err)) return false;
     bool ok = onnx_save(&a->arena, a->text[1], &m, err);

@@ -255,7 +255,7 @@ static bool with_model(Args *a, const Model *model, Job *job, Err *err)
 static bool run(Args *a, Err *err)
 {
     Model *model;
-    if (!out_apart(args_value(a, "output"), args_value(a, "input"), err) ||
+    if (!file_apart(args_value(a, "output"), args_value(a, "input"), err) ||
         !args_model(a, &model, err))
         return false;
     Job *job = job_new();

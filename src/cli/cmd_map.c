@@ -351,7 +351,7 @@ static bool run(Args *a, Err *err)
     pthread_cond_init(&m->came, NULL);
     const char *to = args_value(a, "output");
     m->chars = args_int(a, "offsets");
-    if (!out_apart(to ? to : "/dev/stdout", path, err)) return false;
+    if (!file_apart(to ? to : "/dev/stdout", path, err)) return false;
     bool ok = map_model(a, m, path, err);
     if (m->out > STDOUT_FILENO) close(m->out);
     for (uint64_t i = 0; i < m->chunks; i++) arena_free(&m->ring[i].arena);

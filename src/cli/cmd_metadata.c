@@ -35,7 +35,7 @@ static const Option embed_options[] = {
     { "output", 'o', "FILE", "write there instead of into the file itself" },
     { "task", 0, "TASK", "what the model is for (by config.json)" },
     { "force-task-detection", 0, NULL, "guess the task where config.json names no known class" },
-    OPTION_TOKENIZER,
+    OPTION_TOKENIZER(OPTION_NO_FIELD),
     { "include-tokenizer", 0, NULL, "tokenizer.json too: the file runs alone then (by default where "
                                     "it is at most 4 MiB)" },
     { "include-vocab", 0, NULL, NULL },
@@ -85,13 +85,15 @@ static bool configure(Args *a, HfEmbed *e, Err *err)
     if (!need_texts(a, 2, "an .onnx and the model's folder", err)) return false;
     const size_t kb = (size_t)args_int(a, "compress-threshold");
     *e = (HfEmbed){ .onnx = a->text[0], .to = args_value(a, "output") };
-    if (!out_apart(e->to, e->onnx, err))
+    if (!file_apart(e->to, e->onnx, err))
         return within(err, "without -o the file itself gets its metadata");
     e->source = (HfSource){
         .tokenizer_from = args_value(a, "tokenizer"),
         .compress_above = args_has(a, "no-compress") ? SIZE_MAX : kb * 1024,
     };
-    return args_tokenizer(a, &e->source.tokenizer, err) && find_folder(a, &e->source, err) &&
+    bool in = args_has(a, "include-tokenizer") || args_has(a, "include-vocab");
+    bool out = args_has(a, "no-include-tokenizer");
+    return hf_tokenizer_asked(in, out, &e->source.tokenizer, err) && find_folder(a, &e->source, err) &&
            choose_task(a, &e->source, err);
 }
 
@@ -139,16 +141,6 @@ static const Option read_options[] = {
     { 0 },
 };
 
-/* What cannot be used counts as absent, and a line says why. */
-static bool open_usable(Args *a, HfMetadata *m, Err *err)
-{
-    if (!hf_metadata_open(&a->arena, a->text[0], m, err)) return false;
-    if (m->state == HF_GOOD) return true;
-    if (m->why) log_warn("%s: %s", a->text[0], m->why);
-    return fail(err, EF_NOT_FOUND, "%s: no usable metadata; `metadata embed` puts it in",
-                a->text[0]);
-}
-
 static bool print_key(Args *a, const HfMetadata *m, const char *key, Err *err)
 {
     Str value = hf_metadata_get(m, key);
@@ -178,7 +170,7 @@ static bool run_read(Args *a, Err *err)
 {
     HfMetadata m;
     const char *key = args_value(a, "key");
-    if (!need_texts(a, 1, "an .onnx", err) || !open_usable(a, &m, err)) return false;
+    if (!need_texts(a, 1, "an .onnx", err) || !hf_metadata_usable(&a->arena, a->text[0], &m, err)) return false;
     if (key) return print_key(a, &m, key, err);
     if (!args_has(a, "json")) return print_all(&m, err);
     Value v = hf_metadata_value(&a->arena, &m);

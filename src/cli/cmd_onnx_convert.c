@@ -3,6 +3,7 @@
  * decomposed norms and GELUs as the operators that ONNX has for them, weights inside or beside. */
 #include "cli/cli.h"
 #include "cli/onnx_io.h"
+#include "export/hf_metadata.h"
 
 enum { SMALL_WEIGHT = 1024 };                      /* bytes that stay inside the file */
 static const uint64_t PROTOBUF_LIMIT = 0x7FFFFFFF; /* of a message, in any reader but ours */
@@ -162,7 +163,7 @@ static bool run(Args *a, Err *err)
         return fail(err, EF_USAGE, "onnx convert: found %d files, wanted IN and OUT", a->n_text);
     if (args_has(a, "external") && args_has(a, "inline"))
         return fail(err, EF_USAGE, "onnx convert: --external or --inline, not both");
-    if (!out_apart(a->text[1], a->text[0], err) ||
+    if (!file_apart(a->text[1], a->text[0], err) ||
         !onnx_file_open(&a->arena, a->text[0], &file, err))
         return false;
     bool ok = convert(a, &file.model, err) || within(err, "%s", a->text[0]);

@@ -6,8 +6,8 @@
 
 enum { MOST_ROWS = 4096, MOST_TOKENS = 65536 };
 static const Option options[] = {
-    OPTION_TASK,
-    OPTION_TOKENIZER,
+    OPTIONS_TASK(OPTION_NO_FIELD),
+    OPTION_TOKENIZER(OPTION_NO_FIELD),
     { "rows", 'b', "N", "texts of the batch", TAKES_COUNT, .standard = "1", .least = 1,
       .most = MOST_ROWS },
     { "tokens", 's', "N", "tokens of each text; default: 128, or what the model takes", TAKES_COUNT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_onnx_extract.c - one module of a model as an ONNX file that runs. */
 #include "cli/cli.h"
-#include "cli/hierarchy.h"
+#include "export/hierarchy.h"
 #include "cli/onnx_io.h"
 #include "model/source.h"
 
@@ -52,8 +52,8 @@ static bool run(Args *a, Err *err)
     OnnxFile file;
     if (a->n_text != 2 || !args_value(a, "tag"))
         return fail(err, EF_USAGE, "onnx extract: wanted IN.onnx, OUT.onnx and --tag PATTERN");
-    if (!out_apart(a->text[1], a->text[0], err) ||
-        !out_apart(a->text[1], args_value(a, "sidecar"), err))
+    if (!file_apart(a->text[1], a->text[0], err) ||
+        !file_apart(a->text[1], args_value(a, "sidecar"), err))
         return false;
     if (!hierarchy_open(&a->arena, a->text[0], args_value(a, "sidecar"), &known, err)) return false;
     bool ok = onnx_file_open(&a->arena, a->text[0], &file, err);

@@ -62,7 +62,7 @@ static bool check_apart(Args *a, const Named *out, int n, Err *err)
         for (int k = 0; k < a->n_given; k++) {
             const Given *g = &a->given[k];
             if (strcmp(g->option->name, "input") == 0 &&
-                !out_apart(output_file(a, out[i].name), strchr(g->value, '=') + 1, err))
+                !file_apart(output_file(a, out[i].name), strchr(g->value, '=') + 1, err))
                 return false;
         }
     return true;

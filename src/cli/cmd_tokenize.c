@@ -8,7 +8,7 @@ static const Option options[] = {
     { "tokenizer", 't', "FILE",
       "a tokenizer.json, vocab.txt, vocab.json, .model, a folder or a package" },
     OPTION_MODEL,
-    OPTION_TASK,
+    OPTIONS_TASK(OPTION_NO_FIELD),
     { "pair", 0, NULL, "texts are pairs: each two arguments; in a line a list of two, or a tab" },
     { "words", 0, NULL, "the arguments (in a line: a list, or spaces) are the words of a text" },
     OPTION_OFFSETS(),

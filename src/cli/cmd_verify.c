@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_verify.c - a model tried on a few texts, and its numbers compared. */
-#include "cli/texts.h"
-#include "cli/verifying.h"
+#include "cli/reports.h"
 
 static const Option options[] = {
     { "model", 'm', "PATH", "the folder or .onnx, where it is not the first word" },
-    OPTION_TASK,
-    OPTION_TOKENIZER,
-    { "golden", 0, "DIR", "ids.npy, start.npy and output.npy of a reference (the model's folder)" },
     { "json", 0, NULL, "as JSON" },
     { 0 },
 };
@@ -18,14 +14,14 @@ static bool run(Args *a, Err *err)
     int first = model ? 0 : 1;
     if (!model && !a->n_text)
         return fail(err, EF_USAGE, "verify: wanted a model folder or an .onnx");
-    Verifying v = { .path = model ? model : a->text[0], .open = args_open(a),
-                    .text = texts_of_args(a) + first, .n = (size_t)(a->n_text - first),
-                    .golden = args_value(a, "golden"), .golden_wanted = args_has(a, "golden") };
+    Verifying v = { .path = model ? model : a->text[0],
+                    .texts = { args_texts(a, first), (size_t)(a->n_text - first) } };
+    if (!args_fill(a, &v, err)) return false;
     if (!verifying_run(&a->arena, &v, err)) return false;
     a->exit = !v.ok;
     if (args_has(a, "json")) return out_json(&v.report, err);
     Buf b = { 0 };
-    verifying_print(&b, &v);
+    report_verified(&b, &v);
     bool ok = out_buf(&b, err);
     buf_free(&b);
     return ok;
@@ -38,6 +34,7 @@ const Command cmd_verify = {
     .example = "  encoderfile verify ./bus_ner_onnx\n"
                "  encoderfile verify ./sentiment \"I love this!\" --json\n",
     .options = options,
+    .more = verify_options,
     .run = run,
     .builder = true,
 };

@@ -16,7 +16,7 @@ static Value kernels_chosen(Arena *arena)
 
 static Value cpu_found(Arena *arena)
 {
-    uint64_t features = cpu_features();
+    uint64_t features = cpu_features(NULL);
     Value v = value_list(arena, (size_t)__builtin_popcountll(features));
     for (size_t i = 0; i < v.list.n; i++)
         v.list.items[i] = value_of_str(str_of(cpu_next(&features)));

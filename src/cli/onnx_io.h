@@ -10,7 +10,5 @@ bool tensor_read_file(Arena *, const char *path, Tensor *, Err *);
 bool tensor_write_file(Arena *, const char *path, const Tensor *, Err *);
 /* "  inputs: x float[batch_size,3]\n" */
 void onnx_show_values(Buf *, const char *label, const OnnxValue *, int n);
-/* The whole model as one file, streamed; its folder is made. */
-bool onnx_save(Arena *, const char *path, const OnnxModel *, Err *);
 
 #endif

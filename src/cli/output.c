@@ -3,7 +3,6 @@
  * */
 #include <errno.h>
 
-#include "base/file.h"
 #include "cli/cli.h"
 #include "data/json.h"
 
@@ -28,12 +27,4 @@ bool out_json(const Value *v, Err *err)
     bool ok = out_buf(&b, err);
     buf_free(&b);
     return ok;
-}
-
-bool out_apart(const char *out, const char *in, Err *err)
-{
-    if (!out || !in || !file_is(out)) return true;
-    if (!file_same(out, strcmp(in, "-") == 0 ? "/dev/stdin" : in)) return true;
-    return fail(err, EF_USAGE, "%s: found the input %s as output, wanted another file: an input is "
-                "never replaced; nothing was written", out, in);
 }

@@ -55,6 +55,8 @@ static Site *site_new(const Model *m)
         .isa = kernels_isa(kernels(), precision),
         .pooling = m->task ? model_pooling(m, &arena) : NULL,
         .head = head_line(&arena, m),
+        .load_seconds = m->load_seconds,
+        .load_bytes = m->load_bytes,
         .prompts = m->prompts,
     };
     site->arena = arena;

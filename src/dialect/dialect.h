@@ -29,6 +29,8 @@ struct Site {                    /* what dialects and descriptions know of a mod
     const char *precision, *isa; /* "fp32", "avx2": what it computes with */
     const char *pooling;         /* "mean", "cls+max", "graph", "script"; NULL: no vectors */
     const char *head;            /* the same in a sentence, for a log; "": nothing to say */
+    double load_seconds;         /* that opening it took; */
+    size_t load_bytes;           /* of its files */
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
     int64_t started;             /* Unix time; 0: no server */
     const Route *route;          /* [routes]: of the server */

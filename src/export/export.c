@@ -28,7 +28,6 @@ struct ExportWork {
     double begin, last;     /* the whole; the step that is under way */
     Htp htp;
     HtpRun run;
-    uint64_t onnx_size;
 };
 
 /* A step of the report is through. */
@@ -185,6 +184,7 @@ bool export_open(Export *e, Err *err)
     e->work = NEW(&e->arena, ExportWork);
     e->work->started = now_utc(&e->arena);
     e->work->begin = e->work->last = now_seconds();
+    e->work->run.e = e, e->work->run.started = e->work->started;
     if (!check_options(e, err) || !files_source(e, err)) return false;
     e->encoder = e->folder;
     if (!find_sentence(e, err) || !export_find_weights(e, err) || !export_read_config(e, err))
@@ -231,6 +231,16 @@ static bool add_metadata(Export *e, Err *err)
     return true;
 }
 
+/* The modules and the tags of the nodes, as the sidecar and the reports tell them. */
+static void read_hierarchy(Export *e)
+{
+    ExportWork *w = e->work;
+    htp_by_builder(&e->arena, &w->builder, &w->htp);
+    w->run.htp = &w->htp;
+    w->run.total_modules = htp_total_modules(&w->htp, &w->builder);
+    export_mark_step(e, STEP_TAGGING);
+}
+
 bool export_build(Export *e, Err *err)
 {
     Builder *b = &e->work->builder;
@@ -247,6 +257,7 @@ bool export_build(Export *e, Err *err)
         .opset = opset, .n_opset = b->contrib ? 2 : 1, .graph = b->graph,
     };
     export_mark_step(e, STEP_HIERARCHY);
+    if (e->output && !e->no_config) read_hierarchy(e);
     return add_metadata(e, err);
 }
 
@@ -286,7 +297,7 @@ bool export_write(Export *e, Err *err)
     uint64_t size = w.written;
     progress_end(&bar);
     if (!export_close_file(&w, ok, err)) return false;
-    work->onnx_size = size;
+    work->run.onnx_size = size;
     files_note(e, path_name(e->onnx).p, size);
     export_mark_step(e, STEP_ONNX);
     return true;
@@ -350,21 +361,17 @@ static bool write_hierarchy(Export *e, Err *err)
     ExportWork *w = e->work;
     HtpRun *run = &w->run;
     w->last = now_seconds();
-    htp_by_builder(&e->arena, &w->builder, &w->htp);
-    export_mark_step(e, STEP_TAGGING);
     export_mark_step(e, STEP_INJECTION);
-    run->e = e, run->htp = &w->htp, run->started = w->started;
-    run->seconds = now_seconds() - w->begin, run->onnx_size = w->onnx_size;
-    run->total_modules = htp_total_modules(&w->htp, &w->builder);
+    run->seconds = now_seconds() - w->begin;
     run->report = e->report ? beside_onnx(e, "_htp_export_report.md") : NULL;
     if (run->report && !write_report(e, run, err)) return false;
     Value root = htp_sidecar(run);
     return export_write_json(e, e->sidecar, &root, err);
 }
 
-void export_show(const Export *e, Buf *out)
+void export_show(const Export *e, HtpStep step, Buf *out)
 {
-    if (e->work->run.htp) htp_console(out, &e->work->run);
+    if (!e->no_config) htp_console(out, &e->work->run, step);
 }
 
 /* OnnxFind: the one file that export_write puts weights into. */

@@ -17,8 +17,14 @@
 typedef struct ExportFile {
     const char *name;       /* below the output folder */
     uint64_t size;
+    enum { FILE_WRITTEN, FILE_COPIED, FILE_READ } how;
 } ExportFile;
 typedef struct ExportWork ExportWork;
+/* Of the report: the first is through after export_open, two more after export_build, one after
+ * export_write, the last two after export_copy. */
+typedef enum {
+    STEP_PREPARE, STEP_INPUTS, STEP_HIERARCHY, STEP_ONNX, STEP_TAGGING, STEP_INJECTION, HTP_STEPS
+} HtpStep;
 
 typedef struct Export {
     /* asked for */
@@ -53,7 +59,7 @@ typedef struct Export {
     bool tokenizer_inside;  /* the .onnx holds it, and runs alone */
     int nodes, tagged, layers;
     uint64_t parameters;
-    ExportFile file[64];    /* what was written, by name */
+    ExportFile file[64];    /* what was written or copied, by name */
     int n_file;
     /* kept */
     Arena arena;
@@ -68,7 +74,7 @@ bool export_map(Export *, Mapping *, Err *);
 bool export_copy(Export *, Err *);   /* config, tokenizer, export_metadata.json, the sidecar */
 bool export_labels(Export *, Err *); /* label2id.json, id2label.json */
 bool export_graphml(Export *, Err *); /* <stem>_hierarchical_graph.graphml and .onnxdata */
-void export_show(const Export *, Buf *); /* after export_copy: the steps, modules and tags */
+void export_show(const Export *, HtpStep, Buf *); /* a step that is through, for people */
 void export_close(Export *);
 
 #endif

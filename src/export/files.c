@@ -147,13 +147,18 @@ const char *files_tokenizer(Export *e)
     return NULL;
 }
 
-void files_note(Export *e, const char *name, uint64_t size)
+static void note_file(Export *e, ExportFile file)
 {
     int at = e->n_file;
     assert(e->n_file < (int)COUNT(e->file));
-    for (; at && strcmp(e->file[at - 1].name, name) > 0; at--) e->file[at] = e->file[at - 1];
-    e->file[at] = (ExportFile){ name, size };
+    for (; at && strcmp(e->file[at - 1].name, file.name) > 0; at--) e->file[at] = e->file[at - 1];
+    e->file[at] = file;
     e->n_file++;
+}
+
+void files_note(Export *e, const char *name, uint64_t size)
+{
+    note_file(e, (ExportFile){ name, size, FILE_WRITTEN });
 }
 
 /* Copies a file, if it is there, to that name of the target. */
@@ -168,7 +173,7 @@ static bool copy_file(Export *e, const char *from, const char *name, Err *err)
         if (file.n > MOST_COPIED) ok = fail(err, EF_TOO_LARGE, "%s: %zu bytes", from, file.n);
         else if (!file_same(from, to))
             ok = dir_make_parents(to, err) && file_write_copy(&scratch, to, bytes, err);
-        if (ok) files_note(e, name, file.n);
+        if (ok) note_file(e, (ExportFile){ name, file.n, FILE_COPIED });
         file_unmap(&file);
     } else if (file_is(from)) {
         ok = false;
@@ -254,4 +259,47 @@ bool files_copy_settings(Export *e, Err *err)
         if (!files_copy(e, settings[i], err)) return false;
     if (!copy_modules(e, err)) return false;
     return e->no_tokenizer || (copy_tokenizer(e, err) && convert_tokenizer(e, err));
+}
+
+/* ---- the report ---- */
+
+Value files_missing(Arena *arena, const Export *e)
+{
+    static const char *const usual[] = { "config.json", "tokenizer.json", "tokenizer_config.json",
+                                         "special_tokens_map.json" };
+    Value list = value_list(arena, COUNT(usual));
+    list.list.n = 0;
+    for (size_t i = 0; i < COUNT(usual); i++) {
+        int k = 0;
+        while (k < e->n_file && strcmp(e->file[k].name, usual[i]) != 0) k++;
+        if (k == e->n_file) list.list.items[list.list.n++] = value_of_str(str_of(usual[i]));
+    }
+    return list;
+}
+
+static Value names_of(Arena *arena, const ExportFile *file, size_t n, int how)
+{
+    Value list = value_list(arena, n);
+    list.list.n = 0;
+    for (size_t i = 0; i < n; i++)
+        if ((int)file[i].how == how)
+            list.list.items[list.list.n++] = value_of_str(str_of(file[i].name));
+    return list;
+}
+
+void files_report(Arena *arena, const ExportFile *file, size_t n, Value *report)
+{
+    Value files = value_list(arena, n);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        Value *f = &files.list.items[i];
+        *f = value_map(arena, 2);
+        value_add(f, "name", value_of_str(str_of(file[i].name)));
+        value_add(f, "size", value_of_int((int64_t)file[i].size));
+        bytes += file[i].size;
+    }
+    value_add(report, "files", files);
+    value_add(report, "written", names_of(arena, file, n, FILE_WRITTEN));
+    value_add(report, "copied", names_of(arena, file, n, FILE_COPIED));
+    value_add(report, "bytes", value_of_int((int64_t)bytes));
 }

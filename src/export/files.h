@@ -16,5 +16,9 @@ bool files_copy(Export *, const char *name, Err *);
  * in another form. */
 bool files_copy_settings(Export *, Err *);
 void files_note(Export *, const char *name, uint64_t size); /* it was written */
+/* Of the usual files around a model, those that the export did not find; a list of names. */
+Value files_missing(Arena *, const Export *);
+/* Adds files (name and size), written, copied (names) and bytes to a report. */
+void files_report(Arena *, const ExportFile *, size_t n, Value *report);
 
 #endif

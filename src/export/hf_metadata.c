@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "data/base64.h"
 #include "data/gzip.h"
 #include "data/json.h"
@@ -14,6 +15,13 @@
 enum { MOST_OURS = 4096 }; /* keys */
 
 static const char suffix[] = ":compressed";
+
+bool hf_tokenizer_asked(bool in, bool out, HfTokenizer *how, Err *err)
+{
+    *how = in ? HF_TOKENIZER_IN : out ? HF_TOKENIZER_OUT : HF_TOKENIZER_SMALL;
+    return !(in && out) || fail(err, EF_USAGE, "--include-tokenizer or --no-include-tokenizer, not "
+                                "both");
+}
 
 bool hf_is_ours(Str key)
 {
@@ -192,6 +200,14 @@ bool hf_metadata_open(Arena *arena, const char *path, HfMetadata *m, Err *err)
     bool ok = hf_metadata_read(arena, (Str){ (const char *)file.p, file.n }, m, err);
     file_unmap(&file);
     return ok || within(err, "%s", path);
+}
+
+bool hf_metadata_usable(Arena *arena, const char *path, HfMetadata *m, Err *err)
+{
+    if (!hf_metadata_open(arena, path, m, err)) return false;
+    if (m->state == HF_GOOD) return true;
+    if (m->why) log_warn("%s: %s", path, m->why);
+    return fail(err, EF_NOT_FOUND, "%s: no usable metadata; `metadata embed` puts it in", path);
 }
 
 static bool is_json(Str text)

@@ -27,6 +27,8 @@ typedef enum {
     HF_TOKENIZER_IN,
 } HfTokenizer;
 enum { HF_SMALL_TOKENIZER = 4 << 20 };
+/* --include-tokenizer, --no-include-tokenizer; neither: where it is small. False: both. */
+bool hf_tokenizer_asked(bool in, bool out, HfTokenizer *, Err *);
 
 typedef struct HfSource {   /* what is known of a model; zero: nothing */
     const char *folder;     /* config.json and what else is there */
@@ -63,6 +65,8 @@ typedef struct HfMetadata {
 /* Reads no weights. False: not an ONNX file. Broken metadata is a state, not an error. */
 bool hf_metadata_read(Arena *, Str file, HfMetadata *, Err *); /* copies what it needs */
 bool hf_metadata_open(Arena *, const char *path, HfMetadata *, Err *);
+/* The same, where absent or broken metadata is an error; the log says what is broken. */
+bool hf_metadata_usable(Arena *, const char *path, HfMetadata *, Err *);
 Str hf_metadata_get(const HfMetadata *, const char *key);      /* empty, p NULL: not there */
 /* Keys without "hf_", JSON as JSON. */
 Value hf_metadata_value(Arena *, const HfMetadata *);

@@ -294,13 +294,10 @@ void htp_markdown(Buf *b, const HtpRun *r)
 /* ---- console ---- */
 #define RULE "================================================================================\n"
 
-static void console_step(Buf *b, HtpStep step, const char *title)
+static void console_inputs(Buf *b, const HtpRun *r)
 {
-    buf_printf(b, "\nSTEP %d/6: %s\n", step + 1, title);
-}
-
-static void console_inputs(Buf *b, const OnnxGraph *g)
-{
+    const OnnxGraph *g = r->htp->graph;
+    buf_printf(b, "Model type: %s, task: %s\n", r->e->model_type, r->e->task_name);
     for (int i = 0; i < g->n_in; i++) {
         buf_printf(b, "  %.*s: ", STR_ARG(g->in[i].name));
         put_shape(b, &g->in[i]);
@@ -308,8 +305,9 @@ static void console_inputs(Buf *b, const OnnxGraph *g)
     }
 }
 
-static void console_tagging(Buf *b, const Htp *h)
+static void console_tagging(Buf *b, const HtpRun *r)
 {
+    const Htp *h = r->htp;
     const HtpMatches *m = &h->matches;
     int n = h->graph->n_node;
     HtpCounts c = htp_counts(h, (Str){ 0 });
@@ -324,33 +322,57 @@ static void console_tagging(Buf *b, const Htp *h)
     put_tree(b, h, true, CONSOLE_LINES);
 }
 
-void htp_console(Buf *b, const HtpRun *r)
+static void console_prepare(Buf *b, const HtpRun *r)
+{
+    const Export *e = r->e;
+    Arena arena = { 0 };
+    buf_printf(b, "Model: %s (%s parameters)\nTarget: %s\n", e->class_name,
+               htp_short(&arena, e->parameters), e->onnx);
+    arena_free(&arena);
+}
+
+static void console_hierarchy(Buf *b, const HtpRun *r)
+{
+    buf_printf(b, "Traced modules: %d, execution steps: %d\n", r->htp->n_module,
+               2 * r->htp->n_module);
+    put_tree(b, r->htp, false, CONSOLE_LINES);
+}
+
+static void console_onnx(Buf *b, const HtpRun *r)
+{
+    buf_printf(b, "Opset: %d, constant folding: yes, size: %.2f MB, outputs: ", r->e->opset,
+               (double)r->onnx_size / (1 << 20));
+    put_outputs(b, r->htp->graph);
+    buf_char(b, '\n');
+}
+
+static void console_injection(Buf *b, const HtpRun *r)
 {
     const Htp *h = r->htp;
-    const Export *e = r->e;
-    buf_printf(b, RULE "HTP ONNX EXPORT PROCESS\n" RULE "Export Time: %.*s\nModel: %s\n"
-               "Strategy: HTP\nHierarchy Embedding: %s\n", STR_ARG(r->started), e->model,
-               e->clean ? "DISABLED" : "ENABLED");
-    console_step(b, STEP_PREPARE, "MODEL PREPARATION");
-    buf_printf(b, "Model: %s (%d modules, %s parameters)\nTarget: %s\n", e->class_name,
-               r->total_modules, htp_short(h->arena, e->parameters), e->onnx);
-    console_step(b, STEP_INPUTS, "INPUT GENERATION");
-    buf_printf(b, "Model type: %s, task: %s\n", e->model_type, e->task_name);
-    console_inputs(b, h->graph);
-    console_step(b, STEP_HIERARCHY, "HIERARCHY BUILDING");
-    buf_printf(b, "Traced modules: %d, execution steps: %d\n", h->n_module, 2 * h->n_module);
-    put_tree(b, h, false, CONSOLE_LINES);
-    console_step(b, STEP_ONNX, "ONNX EXPORT");
-    buf_printf(b, "Opset: %d, constant folding: yes, size: %.2f MB, outputs: ", e->opset,
-               (double)r->onnx_size / (1 << 20));
-    put_outputs(b, h->graph);
-    buf_char(b, '\n');
-    console_step(b, STEP_TAGGING, "ONNX NODE TAGGING");
-    console_tagging(b, h);
-    console_step(b, STEP_INJECTION, "TAG INJECTION");
     buf_printf(b, "%s\n\nHierarchy modules: %d, traced: %d/%d, ONNX nodes: %d, "
                "tagged: %d (%.1f%%)\n",
-               e->clean ? "Stripped (clean ONNX)" : "Embedded in the nodes' metadata_props",
+               r->e->clean ? "Stripped (clean ONNX)" : "Embedded in the nodes' metadata_props",
                r->total_modules, h->n_module, r->total_modules, h->graph->n_node, h->tagged,
                htp_coverage(h));
+}
+
+void htp_console(Buf *b, const HtpRun *r, HtpStep step)
+{
+    static const struct {
+        const char *title;
+        void (*put)(Buf *, const HtpRun *);
+    } rows[HTP_STEPS] = {
+        [STEP_PREPARE] = { "MODEL PREPARATION", console_prepare },
+        [STEP_INPUTS] = { "INPUT GENERATION", console_inputs },
+        [STEP_HIERARCHY] = { "HIERARCHY BUILDING", console_hierarchy },
+        [STEP_ONNX] = { "ONNX EXPORT", console_onnx },
+        [STEP_TAGGING] = { "ONNX NODE TAGGING", console_tagging },
+        [STEP_INJECTION] = { "TAG INJECTION", console_injection },
+    };
+    if (step == STEP_PREPARE)
+        buf_printf(b, RULE "HTP ONNX EXPORT PROCESS\n" RULE "Export Time: %.*s\nModel: %s\n"
+                   "Strategy: HTP\nHierarchy Embedding: %s\n", STR_ARG(r->started), r->e->model,
+                   r->e->clean ? "DISABLED" : "ENABLED");
+    buf_printf(b, "\nSTEP %d/6: %s\n", step + 1, rows[step].title);
+    rows[step].put(b, r);
 }

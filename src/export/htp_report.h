@@ -7,10 +7,6 @@
 #include "export/export.h"
 #include "export/htp.h"
 
-typedef enum {
-    STEP_PREPARE, STEP_INPUTS, STEP_HIERARCHY, STEP_ONNX, STEP_TAGGING, STEP_INJECTION, HTP_STEPS
-} HtpStep;
-
 typedef struct HtpRun {       /* one export */
     const Export *e;
     const Htp *htp;
@@ -26,7 +22,7 @@ typedef struct HtpRun {       /* one export */
 /* The sidecar; keys and their order are those of the Python exporter's <stem>_htp_metadata.json. */
 Value htp_sidecar(const HtpRun *);
 void htp_markdown(Buf *, const HtpRun *);
-void htp_console(Buf *, const HtpRun *);
+void htp_console(Buf *, const HtpRun *, HtpStep); /* of one step, when it is through */
 
 /* "4385920" to "4,385,920"; "4.4M". */
 const char *htp_thousands(Arena *, uint64_t);

@@ -148,7 +148,10 @@ typedef struct Kernels {
 } Kernels;
 
 Kernels kernels_select(uint64_t cpu); /* each slot from the best table this CPU can run */
-const Kernels *kernels(void);         /* selected once for cpu_features() */
+const Kernels *kernels(void);         /* selected once: for the level wanted, or $EF_CPU's */
+/* Kernels of this level ("avx2") for the whole process. False: unknown, not on this CPU, or the first use
+ * of kernels() chose others; nothing is changed then. */
+bool kernels_want(const char *level, Err *);
 /* The table whose products run at a precision ("fp32", "bf16", "int8"): "dotprod" where `isa`, the
  * one of fp32, is "neon". */
 const char *kernels_isa(const Kernels *, const char *precision);

@@ -51,11 +51,40 @@ const char *kernels_isa(const Kernels *k, const char *precision)
 }
 
 static Kernels chosen;
-static void kernels_choose(void) { chosen = kernels_select(cpu_features()); }
+static const char *wanted_level; /* atomic: set before the choice, or without effect */
+static void kernels_choose(void)
+{
+    chosen = kernels_select(cpu_features(__atomic_load_n(&wanted_level, __ATOMIC_ACQUIRE)));
+}
 
 const Kernels *kernels(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, kernels_choose);
     return &chosen;
+}
+
+static bool has_level(const Kernels *k, const char *level)
+{
+    static const char *const precisions[] = { "fp32", "bf16", "int8" };
+    for (size_t i = 0; i < COUNT(precisions); i++)
+        if (strcmp(kernels_isa(k, precisions[i]), level) == 0) return true;
+    return false;
+}
+
+bool kernels_want(const char *level, Err *err)
+{
+    uint64_t mask;
+    if (!cpu_level(level, &mask))
+        return fail(err, EF_INVALID_INPUT, "kernels: unknown name \"%s\"", level);
+    Kernels own = kernels_select(cpu_features(level));
+    if (!has_level(&own, level))
+        return fail(err, EF_UNSUPPORTED, "kernels: found %s at most, wanted %s: not on this CPU",
+                    own.isa, level);
+    for (size_t i = 0; i < kernel_table_count; i++) /* a name that outlives the caller's */
+        if (strcmp(kernel_tables[i]->isa, level) == 0)
+            __atomic_store_n(&wanted_level, kernel_tables[i]->isa, __ATOMIC_RELEASE);
+    return has_level(kernels(), level) ||
+           fail(err, EF_UNSUPPORTED, "kernels: found %s, chosen earlier in this process, wanted %s",
+                kernels()->isa, level);
 }

@@ -6,6 +6,7 @@
 #include "model/model.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "data/checkpoint.h"
 #include "data/json.h"
 
@@ -19,6 +20,7 @@ static Model *model_new(void)
     m->precision = "fp32";
     m->special = (SpecialBoxes){ .behind = { BOX_MOST, BOX_MOST, BOX_MOST, BOX_MOST } };
     m->version = STR("0.1.0");
+    m->load_seconds = -now_seconds();
     return m;
 }
 
@@ -61,8 +63,11 @@ int model_usual_length(const Model *m)
 static bool settle(bool ok, Model *m, Model **out)
 {
     *out = ok ? m : NULL;
-    if (!ok) model_close(m);
-    return ok;
+    if (!ok) return model_close(m), false;
+    m->load_seconds += now_seconds();
+    if (m->onnx) m->load_bytes = onnx_file_bytes(m->onnx);
+    if (m->package.file.n) m->load_bytes = m->package.file.n;
+    return true;
 }
 
 /* ---- parts ---- */
@@ -398,6 +403,7 @@ bool model_open_bytes(Str bytes, const ModelOpen *how, Model **out, Err *err)
     Model *m = model_new();
     bool ok = package_parse(bytes, &m->package, err) &&
               read_package(m, "package in memory", how, err);
+    m->load_bytes = bytes.n;
     return settle(ok, m, out);
 }
 

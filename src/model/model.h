@@ -36,6 +36,8 @@ typedef struct Model {
     const Value *sentence;       /* files that the .onnx carries: modules_gather; NULL: none */
     Str config_text;             /* config.json as it was */
     Str tokenizer_tables;        /* the tokenizer compiled; only for a build */
+    double load_seconds;         /* that opening it took */
+    uint64_t load_bytes;         /* of the package, or of the .onnx with its weights */
 } Model;
 
 /* path: a folder, an .onnx (its folder gives the rest), a package, or NULL for this very

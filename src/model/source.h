@@ -63,6 +63,7 @@ typedef struct OnnxFile {
 bool onnx_file_open(Arena *, const char *path, OnnxFile *, Err *); /* by the class in config.json */
 bool onnx_file_open_for(Arena *, const char *path, const char *task, OnnxFile *, Err *);
 void onnx_file_close(OnnxFile *);
+uint64_t onnx_file_bytes(const OnnxFile *); /* of all files */
 const char *onnx_precision(const OnnxModel *); /* "int8" when it quantizes, else "fp32" */
 
 /* Checks (source_check.c). */

@@ -88,6 +88,13 @@ void onnx_file_close(OnnxFile *file)
     file->files = NULL;
 }
 
+uint64_t onnx_file_bytes(const OnnxFile *file)
+{
+    uint64_t bytes = 0;
+    for (const MappedFile *m = file->files; m; m = m->next) bytes += m->map.n;
+    return bytes;
+}
+
 const char *onnx_precision(const OnnxModel *model)
 {
     static const char *const quantizing[] = { "MatMulInteger",         "DynamicQuantizeLinear",

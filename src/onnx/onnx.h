@@ -100,6 +100,8 @@ void onnx_write(Buf *, const OnnxModel *);
  * tensor_bytes of it. */
 typedef bool OnnxPour(void *context, const OnnxTensor *, FileWriter *, Err *);
 bool onnx_write_file(FileWriter *, const OnnxModel *, OnnxPour *, void *context, Err *);
+/* The whole model as one file, streamed; its folder is made. */
+bool onnx_save(Arena *, const char *path, const OnnxModel *, Err *);
 
 /* Parts alone: a GraphProto; the functions of a model as a ModelProto without anything else. */
 void onnx_write_graph(Buf *, const OnnxGraph *);

@@ -267,3 +267,19 @@ bool onnx_write_file(FileWriter *to, const OnnxModel *model, OnnxPour *pour, voi
     buf_free(&b);
     return ok;
 }
+
+/* OnnxPour of a tensor of no bytes. */
+static bool pour_nothing(void *context, const OnnxTensor *t, FileWriter *to, Err *err)
+{
+    (void)context, (void)t, (void)to, (void)err;
+    return true;
+}
+
+bool onnx_save(Arena *arena, const char *path, const OnnxModel *m, Err *err)
+{
+    FileWriter w;
+    if (!dir_make_parents(path, err) || !writer_open(&w, arena, path, 0644, err)) return false;
+    if (onnx_write_file(&w, m, pour_nothing, NULL, err)) return writer_commit(&w, err);
+    writer_abort(&w);
+    return false;
+}

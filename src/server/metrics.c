@@ -239,6 +239,18 @@ static void put_build(const Loop *loop, Buf *out)
     buf_puts(out, "} 1\n");
 }
 
+/* One for each model that this server opened. */
+static void put_loads(const Loop *loop, Buf *out)
+{
+    const Site *site = site_of(loop->session);
+    put_family(out, "encoderfile_model_loads_total", "counter", "Models that were opened.");
+    buf_puts(out, "encoderfile_model_loads_total 1\n");
+    put_family(out, "encoderfile_model_load_seconds_total", "counter", "That opening them took.");
+    buf_printf(out, "encoderfile_model_load_seconds_total %.6f\n", site->load_seconds);
+    put_family(out, "encoderfile_model_load_bytes_total", "counter", "Of their files.");
+    buf_printf(out, "encoderfile_model_load_bytes_total %llu\n", (unsigned long long)site->load_bytes);
+}
+
 static int64_t gauge(const int64_t *value)
 {
     return __atomic_load_n(value, __ATOMIC_RELAXED);
@@ -303,6 +315,7 @@ static void serve_metrics(Exchange *x)
     const Loop *loop = x->loop;
     Buf *out = &x->kept;
     put_build(loop, out);
+    put_loads(loop, out);
     put_answers(loop, out);
     for (size_t i = 0; i < COUNT(histograms); i++) put_histogram(loop, &histograms[i], out);
     put_counters(loop, out);

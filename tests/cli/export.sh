@@ -52,6 +52,8 @@ refuses "too many words" "wanted nothing behind" "$EF" export "$BUS" out more
 # A limit on file size stands for a full disk.
 (trap '' XFSZ && ulimit -f 100 && exec "$EF" export "$BUS" full) >txt 2>err && flunk "full disk" || pass
 grep -q 'cannot be written' err && [ -z "$(ls -A full)" ] && pass || flunk "full disk leaves nothing: $(ls -A full)"
+(trap '' XFSZ && ulimit -f 100 && exec "$EF" export "$BUS" full -v) >txt 2>err && flunk "full disk, -v" || pass
+has "-v tells a step when it is through" "^STEP 3/6: HIERARCHY BUILDING" && ! grep -q "^STEP 4/6" txt && pass || flunk "step 4 is not through"
 # ---- options ----
 same() { "$EF" infer --entities -m "$2" "$text" >ours 2>err && cmp -s ours theirs && pass || flunk "$1: other labels"; }
 for option in "--optimize O1" "--optimize O2" "--optimize O3" "--dtype fp32" "--dtype fp16" "--dtype bf16" "--opset 14" "--opset 21" \
@@ -80,6 +82,12 @@ works "--json" "$EF" export "$BUS" opt3 --json --quantize
 has "--json" '^  "task": "token-classification",'
 has "--json" '"name": "model_quantized.onnx"'
 has "--json" '"same_labels": '
+tr -d ' \n' <txt >flat
+for part in '"written":[[][^]]*"model.onnx"' '"copied":[[][^]]*"config.json"' '"missing":[[]]' '"bytes":[0-9]{7},' '"seconds":[0-9.e-]+' '"warnings":[[]]'; do
+    grep -qE "$part" flat && pass || flunk "3.20 --json: $part"
+done
+works "3.20 --json without a tokenizer" "$EF" export "$BUS" opt3b --json --no-tokenizer
+tr -d ' \n' <txt | grep -qE '"missing":[[]"tokenizer.json","tokenizer_config.json","special_tokens_map.json"[]]' && pass || flunk "3.20 --json: missing"
 works "4.8 --quantize" "$EF" export "$BUS" opt4 --quantize avx2 --input-text "Volvo to Goa"
 has "4.8 said" "\[Optional\] Applying INT8 quantization"
 has "4.9 size" "  - model_quantized.onnx (5[0-9][0-9].[0-9]* KB)"

@@ -125,6 +125,10 @@ prints "build of int8" 'against fp32 on 10 texts: cosine 0.9[0-9]* on average, 0
 [ "$(grep -o 'against fp32 on .* agree' txt | tr -d 0-9)" = "$(tr -d 0-9 <wanted)" ]
 check $? "quantize and build say it in the same words"
 prints "build --json" '"mean_cosine": 0.9' "$EF" build -f int8.yml -o int8.encoderfile --json
+tr -d ' \n' <txt >flat
+for part in '"written":[[]"int8.encoderfile"[]]' '"copied":[[][^]]*config.json"' '"missing":[[]' '"bytes":[0-9]{7,},' '"seconds":[0-9.e-]+'; do
+    grep -qE "$part" flat && pass || flunk "build --json: $part"
+done
 sed -n '/"accuracy"/,/}/p' txt | sed 's/:.*//' >members
 works "quantize --json" "$EF" quantize made -o small --json
 sed -n '/"accuracy"/,/}/p' txt | sed 's/:.*//' | cmp -s - members && [ -s members ]

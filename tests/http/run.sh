@@ -24,6 +24,9 @@ check index "$(curl -s "$url/")" '*"/predict"*'
 check openapi "$(curl -s "$url/openapi.json")" '{"openapi":"3.1.0",*"/predict":{"post":*"PredictReply":*}'
 check 'HEAD: status' "$(status -I "$url/health")" 200
 check 'HEAD: length' "$(cat "$dir/body")" '*Content-Length: 5*'
+check 'metrics: the model was opened' "$(curl -s "$url/metrics" | tr '\n' ' ')" '* encoderfile_model_loads_total 1 *'
+check 'metrics: bytes of its files' "$(curl -s "$url/metrics" | sed -n 's/^encoderfile_model_load_bytes_total //p')" '[1-9][0-9][0-9][0-9]*'
+check 'metrics: seconds of opening' "$(curl -s "$url/metrics" | sed -n 's/^encoderfile_model_load_seconds_total //p')" '[0-9].[0-9]*[1-9]*'
 check 'query string' "$(status "$url/health?x=1")" 200
 check predict "$(predict '{"inputs":["hello world","second"]}')" '{"results":[{"tokens":[{"token_info":{"token":"*","token_id":*,"start":0,"end":*},"scores":\[*\],"label":"*","score":*'
 check 'one text' "$(predict '{"inputs":"hello"}')" '{"results":[{"tokens":*'

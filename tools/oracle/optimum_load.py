@@ -6,7 +6,7 @@
     python tools/oracle/optimum_load.py compare PROGRAM WORK_FOLDER TOKENIZER_FOLDER [--no-own]
 
 Needs optimum-onnx 0.1 with optimum 2.1, transformers 4.57 and torch; run from the root of the tree.
-names: writes src/cli/optimum_names.c, the model types and operators that the installed releases know.
+names: writes src/model/optimum_names.c, the model types and operators that the installed releases know.
 models: exports tiny models of many kinds with Optimum into tests/golden/optimum/KIND (config.json, *.onnx.gz).
 record: makes every folder of tests/golden/optimum/folders.tsv (name, base, class, shell commands that change it), loads it with
 that class (ORTModelForX.from_pretrained), runs it once on what a processor would give, and writes verdicts.tsv: name, load, run
@@ -59,9 +59,9 @@ def names(_):
     rows = (("optimum_types", "model types of transformers " + tf.__version__, sorted(CONFIG_MAPPING_NAMES)),
             ("optimum_operators", "operators of ONNX in ONNX Runtime " + onnxruntime.__version__, domain("")),
             ("optimum_contrib", "operators of com.microsoft in it", domain("com.microsoft")))
-    with open("src/cli/optimum_names.c", "w") as out:
+    with open("src/model/optimum_names.c", "w") as out:
         out.write("/* SPDX-License-Identifier: Apache-2.0\n * optimum_names.c - written by tools/oracle/optimum_load.py names. */\n"
-                  "#include \"cli/optimum.h\"\n")
+                  "#include \"model/optimum.h\"\n")
         for name, what, words in rows:
             out.write("\n/* %s */\nconst char %s[] =\n" % (what, name))
             lines, line = [], " "

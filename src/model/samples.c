@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * samples.c - see samples.h. */
-#include "cli/samples.h"
+#include "model/samples.h"
 
 #include "base/file.h"
 #include "data/yaml.h"

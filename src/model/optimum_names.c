@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * optimum_names.c - written by tools/oracle/optimum_load.py names. */
-#include "cli/optimum.h"
+#include "model/optimum.h"
 
 /* model types of transformers 4.57.6 */
 const char optimum_types[] =

@@ -1,44 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quantizing.c - see quantizing.h. */
-#include "cli/quantizing.h"
+ * accuracy.c - see accuracy.h. */
+#include "api/accuracy.h"
 
 #include <math.h>
 
-#include "data/json.h"
 #include "dialect/job.h"
 
 enum { MOST_TEXTS = 1 << 24 };
 
-static bool write_config(Arena *arena, Quantizing *z, Err *err)
-{
-    Buf text = { 0 };
-    Value v = quantize_describe(&z->quantize);
-    json_write_pretty(&text, &v);
-    buf_char(&text, '\n');
-    const char *path = path_join(arena, path_dir(arena, z->to), STR("ort_config.json"));
-    bool ok = file_write(arena, path, buf_view(&text), err);
-    z->size_config = text.n;
-    buf_free(&text);
-    return ok;
-}
-
-bool quantizing_run(Arena *arena, Quantizing *z, Err *err)
-{
-    OnnxFile file;
-    if (!out_apart(z->to, z->from, err) || !onnx_file_open(arena, z->from, &file, err))
-        return false;
-    z->quantize.arena = arena;
-    bool ok = (quantize_model(&z->quantize, &file.model, err) || within(err, "%s", z->from)) &&
-              quantize_write(&z->quantize, z->to, &z->size_to, err) && write_config(arena, z, err);
-    onnx_file_close(&file);
-    Mapping whole;
-    if (!ok || !file_map(z->from, &whole, err)) return false;
-    z->size_from = whole.n;
-    file_unmap(&whole);
-    return true;
-}
-
-/* ---- accuracy ---- */
 static const char *const samples[] = {
     "Book a table for two in Lyon next Friday evening.",
     "The train from Vienna to Prague leaves at noon.",
@@ -51,33 +20,6 @@ static const char *const samples[] = {
     "Photosynthesis turns light, water and carbon dioxide into sugar and oxygen.",
     "Yes.",
 };
-
-/* One line is one text; empty lines are passed over. */
-static bool read_lines(Arena *arena, const char *file, Str **texts, size_t *n, Err *err)
-{
-    Str all;
-    if (!file_read(arena, file, MOST_TEXTS, &all, err)) return false;
-    size_t lines = 1;
-    for (size_t i = 0; i < all.n; i++) lines += all.p[i] == '\n';
-    *texts = ARRAY(arena, Str, lines);
-    *n = 0;
-    for (const char *p = all.p, *end = all.p + all.n; p < end;) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
-        Str line = { p, (size_t)((stop ? stop : end) - p) };
-        p = stop ? stop + 1 : end;
-        if (line.n && line.p[line.n - 1] == '\r') line.n--;
-        if (!utf8_valid(line)) return fail(err, EF_INVALID_INPUT, "%s: not valid UTF-8", file);
-        if (line.n) (*texts)[(*n)++] = line;
-    }
-    return *n || fail(err, EF_INVALID_INPUT, "%s: found no text, wanted one a line", file);
-}
-
-bool quantizing_texts(Args *a, QuantizingTexts *t, Err *err)
-{
-    const char *file = args_value(a, "calibrate");
-    *t = (QuantizingTexts){ .none = args_has(a, "no-report") };
-    return !file || read_lines(&a->arena, file, &t->text, &t->n, err);
-}
 
 typedef struct Comparing {
     const Str *texts;
@@ -191,8 +133,8 @@ static bool comparing_close(Comparing *c, bool ok, Accuracy *out, Err *err)
     return ok;
 }
 
-bool quantizing_compare(Arena *arena, const Model *full, const Model *small, const Str *texts,
-                        size_t n, Accuracy *out, Err *err)
+bool accuracy_models(Arena *arena, const Model *full, const Model *small, const Str *texts,
+                     size_t n, Accuracy *out, Err *err)
 {
     Comparing c;
     comparing_open(&c, arena, texts, n);
@@ -200,19 +142,34 @@ bool quantizing_compare(Arena *arena, const Model *full, const Model *small, con
                            err);
 }
 
-bool quantizing_compare_files(Arena *arena, const Quantizing *z, const Str *texts, size_t n,
-                              Accuracy *out, Err *err)
+bool accuracy_files(Arena *arena, const AccuracyFiles *files, const Str *texts, size_t n,
+                    Accuracy *out, Err *err)
 {
     Comparing c;
     comparing_open(&c, arena, texts, n);
-    bool ok = run_file(&c, 0, z->from, &z->open, err) && run_file(&c, 1, z->to, &z->open, err);
+    bool ok = run_file(&c, 0, files->full, &files->open, err) &&
+              run_file(&c, 1, files->small, &files->open, err);
     return comparing_close(&c, ok, out, err);
 }
 
-/* ---- words ---- */
-static const char *kind_name(const Quantize *q)
+/* One line is one text; empty lines are passed over. */
+bool accuracy_texts(Arena *arena, const char *file, Str **texts, size_t *n, Err *err)
 {
-    return q->target ? q->target->name : q->half == T_F16 ? "fp16" : "bf16";
+    Str all;
+    if (!file_read(arena, file, MOST_TEXTS, &all, err)) return false;
+    size_t lines = 1;
+    for (size_t i = 0; i < all.n; i++) lines += all.p[i] == '\n';
+    *texts = ARRAY(arena, Str, lines);
+    *n = 0;
+    for (const char *p = all.p, *end = all.p + all.n; p < end;) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        Str line = { p, (size_t)((stop ? stop : end) - p) };
+        p = stop ? stop + 1 : end;
+        if (line.n && line.p[line.n - 1] == '\r') line.n--;
+        if (!utf8_valid(line)) return fail(err, EF_INVALID_INPUT, "%s: not valid UTF-8", file);
+        if (line.n) (*texts)[(*n)++] = line;
+    }
+    return *n || fail(err, EF_INVALID_INPUT, "%s: found no text, wanted one a line", file);
 }
 
 Value accuracy_json(Arena *arena, const Accuracy *acc)
@@ -225,38 +182,4 @@ Value accuracy_json(Arena *arena, const Accuracy *acc)
     value_add(&a, "worst_cosine", value_of_float(acc->worst));
     value_add(&a, "largest_difference", value_of_float(acc->most));
     return a;
-}
-
-void accuracy_print(Buf *out, const Accuracy *acc)
-{
-    buf_printf(out, "  against fp32 on %zu texts: cosine %.5f on average, %.5f at worst",
-               acc->texts, acc->mean, acc->worst);
-    if (acc->labels) buf_printf(out, "; %.2f %% of %zu labels agree", 100 * acc->same, acc->labels);
-    buf_puts(out, "\n");
-}
-
-Value quantizing_json(Arena *arena, const Quantizing *z, const Accuracy *acc)
-{
-    const Quantize *q = &z->quantize;
-    Value v = value_map(arena, 12);
-    value_add(&v, "source", value_of_str(str_of(z->from)));
-    value_add(&v, "output", value_of_str(str_of(z->to)));
-    value_add(&v, "target", value_of_str(str_of(kind_name(q))));
-    value_add(&v, "products", value_of_int(q->products));
-    value_add(&v, "tables", value_of_int(q->tables));
-    value_add(&v, "weight_bytes_before", value_of_int((int64_t)q->before));
-    value_add(&v, "weight_bytes_after", value_of_int((int64_t)q->after));
-    value_add(&v, "file_bytes_before", value_of_int((int64_t)z->size_from));
-    value_add(&v, "file_bytes_after", value_of_int((int64_t)z->size_to));
-    if (acc) value_add(&v, "accuracy", accuracy_json(arena, acc));
-    return v;
-}
-
-void quantizing_print(Buf *out, const Quantizing *z, const Accuracy *acc)
-{
-    const Quantize *q = &z->quantize;
-    buf_printf(out, "  %s: weights %.2f MB of %.2f MB (%.1f %%), %d products, %d tables\n",
-               kind_name(q), (double)q->after / 1e6, (double)q->before / 1e6,
-               100 * (double)q->after / (double)MAX(q->before, 1), q->products, q->tables);
-    if (acc) accuracy_print(out, acc);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hierarchy.c - see hierarchy.h. */
-#include "cli/hierarchy.h"
+#include "export/hierarchy.h"
 
 #include "base/log.h"
 #include "data/json.h"
@@ -47,4 +47,17 @@ bool hierarchy_open(Arena *arena, const char *path, const char *sidecar, Hierarc
 void hierarchy_close(HierarchyFile *f)
 {
     file_unmap(&f->map);
+}
+
+bool hierarchy_compare(Arena *arena, const char *path, const char *other, Value *out, Err *err)
+{
+    HierarchyFile one, two;
+    if (!hierarchy_open(arena, path, NULL, &one, err)) return false;
+    bool ok = hierarchy_open(arena, other, NULL, &two, err);
+    if (ok) {
+        *out = htp_compare(arena, &one.htp, path, &two.htp, other);
+        hierarchy_close(&two);
+    }
+    hierarchy_close(&one);
+    return ok;
 }

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * verifying.c - see verifying.h. The report is the truth; what people read is written from it. */
-#include "cli/verifying.h"
+ * verifying.c - see verifying.h. The report is the truth; cli/reports.c writes from it what people
+ * read. */
+#include "api/verifying.h"
 
 #include <math.h>
 
-#include "cli/quantizing.h"
-#include "cli/samples.h"
-#include "cli/texts.h"
+#include "api/texts.h"
 #include "data/npy.h"
 #include "data/number.h"
 #include "export/hf_metadata.h"
 #include "export/hf_task.h"
+#include "model/open_options.h"
+#include "model/samples.h"
 #include "task/bio.h"
 
-static const double ALLOWED = 1e-4; /* between an fp32 graph and its golden outputs */
-
 enum { MOST_PROBLEMS = 16 };
+
+const Option verify_options[] = {
+    OPTIONS_TASK(OPTION_FIELD_OF(Verifying, open.task)),
+    OPTION_TOKENIZER(OPTION_FIELD_OF(Verifying, open.tokenizer)),
+    { "golden", 0, "DIR", "ids.npy, start.npy and output.npy of a reference (the model's folder)",
+      TAKES_TEXT, OPTION_FIELD_OF(Verifying, golden) },
+    { 0 },
+};
 
 typedef struct Verification {
     Arena *arena;
@@ -61,8 +68,7 @@ static void find_files(Verification *w)
     w->onnx = folder ? s.weights : w->v->path;
     const char *small = path_join(w->arena, w->folder, STR("model_quantized.onnx"));
     if (file_is(small) && strcmp(small, w->onnx) != 0) w->small = small;
-    if (!w->v->samples) w->v->samples = w->folder;
-    if (!w->v->golden) w->v->golden = w->folder;
+    if (!w->v->source) w->v->source = w->folder;
 }
 
 static void check_numbers(Verification *w, size_t i, const float *p, int64_t n)
@@ -236,17 +242,18 @@ static void find_samples(Verification *w, const Model *m)
 {
     Verifying *v = w->v;
     bool masks = task_can(m->task, NULL, CAN_FILL);
-    if (v->n) return;
-    v->n = samples_find(w->arena, masks ? NULL : v->samples, m->task, &m->config, m->tokenizer,
-                        &v->text);
-    if (masks && !v->n) note_problem(w, "the tokenizer has no mask: nothing can be filled in");
+    if (v->texts.n) return;
+    v->texts.n = samples_find(w->arena, masks ? NULL : v->source, m->task, &m->config, m->tokenizer,
+                              &v->texts.text);
+    if (masks && !v->texts.n)
+        note_problem(w, "the tokenizer has no mask: nothing can be filled in");
 }
 
 static bool answer_texts(Verification *w, const Model *m, Err *err)
 {
     Verifying *v = w->v;
     find_samples(w, m);
-    w->texts = (Texts){ .model = m, .text = v->text, .n = v->n, .samples = true };
+    w->texts = (Texts){ .model = m, .text = v->texts.text, .n = v->texts.n, .samples = true };
     value_add(&v->report, "task", text(m->task->name));
     bool ok = texts_run(&w->texts, err);
     if (ok) report_answers(w, m);
@@ -270,7 +277,7 @@ static bool open_bare(Verification *w, Bare *b, Err *err)
         if (!model_open_bare(file[i], &b->model[i], err)) return false;
         b->runner[i] = runner_new(b->model[i]->engine, NULL);
     }
-    return !w->v->n || tokenizer_open(w->arena, w->folder, &b->tokenizer, err);
+    return !w->v->texts.n || tokenizer_open(w->arena, w->folder, &b->tokenizer, err);
 }
 
 static void close_bare(Bare *b)
@@ -285,7 +292,7 @@ static bool run_bare(Verification *w, Bare *b, size_t i, Value *out, Err *err)
 {
     Encoding e;
     RowOutput row[2] = { 0 };
-    Str query = w->v->text[i];
+    Str query = w->v->texts.text[i];
     EncodeOptions most = { .max_length = 512 };
     if (!tokenizer_encode(b->tokenizer, w->arena, query, NULL, &most, &e, err)) return false;
     int32_t start[] = { 0, (int32_t)e.n };
@@ -307,11 +314,12 @@ static bool answer_bare(Verification *w, const char *task, Err *err)
 {
     Verifying *v = w->v;
     Bare *b = NEW(w->arena, Bare);
-    if (!v->n) v->n = samples_find(w->arena, v->samples, NULL, NULL, NULL, &v->text);
-    if (!tokenizer_files(w->arena, w->folder).vocab) v->n = 0;
-    Value list = value_list(w->arena, v->n);
+    if (!v->texts.n)
+        v->texts.n = samples_find(w->arena, v->source, NULL, NULL, NULL, &v->texts.text);
+    if (!tokenizer_files(w->arena, w->folder).vocab) v->texts.n = 0;
+    Value list = value_list(w->arena, v->texts.n);
     bool ok = open_bare(w, b, err);
-    for (size_t i = 0; ok && i < v->n; i++) ok = run_bare(w, b, i, &list.list.items[i], err);
+    for (size_t i = 0; ok && i < v->texts.n; i++) ok = run_bare(w, b, i, &list.list.items[i], err);
     close_bare(b);
     value_add(&v->report, "task", text(task));
     value_add(&v->report, "results", list);
@@ -326,11 +334,11 @@ static void report_quantized(Verification *w)
 {
     Err err = { 0 };
     Accuracy *a = NEW(w->arena, Accuracy);
-    Quantizing z = { .from = w->onnx, .to = w->small, .open = w->v->open };
-    if (!w->small || !w->v->n) return;
+    AccuracyFiles files = { w->onnx, w->small, w->v->open };
+    if (!w->small || !w->v->texts.n) return;
     if (!w->accuracy) {
         w->accuracy = a;
-        if (!quantizing_compare_files(w->arena, &z, w->v->text, w->v->n, a, &err))
+        if (!accuracy_files(w->arena, &files, w->v->texts.text, w->v->texts.n, a, &err))
             return note_problem(w, "the quantized model cannot be compared: %s", err.message);
     }
     value_add(&w->v->report, "quantized", accuracy_json(w->arena, w->accuracy));
@@ -346,7 +354,7 @@ typedef struct Golden {
 
 static const char *golden_file(const Verification *w, const char *name)
 {
-    return path_join(w->arena, w->v->golden, str_of(name));
+    return path_join(w->arena, w->v->golden ? w->v->golden : w->v->source, str_of(name));
 }
 
 static bool read_npy(const Verification *w, const char *name, char kind, Npy *out, Err *err)
@@ -421,19 +429,19 @@ static bool report_golden(Verification *w, Err *err)
     Golden g = { 0 };
     double fp32 = 0, small = 0;
     if (!file_is(golden_file(w, "output.npy")))
-        return !w->v->golden_wanted ||
+        return !w->v->golden ||
                fail(err, EF_NOT_FOUND, "--golden: found no output.npy in %s", w->v->golden);
     if (!read_golden(w, &g, err) || !measure(w, &g, w->onnx, &fp32, err)) return false;
     if (w->small && !measure(w, &g, w->small, &small, err)) return false;
     Value out = value_map(w->arena, 3);
     value_add(&out, "largest_difference", value_of_float(fp32));
-    value_add(&out, "allowed", value_of_float(ALLOWED));
+    value_add(&out, "allowed", value_of_float(VERIFY_ALLOWED));
     if (w->small) value_add(&out, "quantized_difference", value_of_float(small));
     value_add(&w->v->report, "golden", out);
     w->checked = true;
-    if (!(fp32 <= ALLOWED))
+    if (!(fp32 <= VERIFY_ALLOWED))
         note_problem(w, "fp32 differs from the golden outputs by %.3g, %.0g allowed", fp32,
-                     ALLOWED);
+                     VERIFY_ALLOWED);
     return true;
 }
 
@@ -486,71 +494,4 @@ bool verifying_run(Arena *arena, Verifying *v, Err *err)
     value_add(&v->report, "problems", w.problems);
     value_add(&v->report, "ok", value_of_bool(v->ok));
     return true;
-}
-
-/* ---- for people ---- */
-#define RULE "============================================================\n"
-
-static Str word_of(const Value *one, const char *key)
-{
-    return value_str(value_get(one, key), STR(""));
-}
-
-static void print_answer(Buf *b, const Value *one)
-{
-    const Value *words = value_get(one, "entities"), *label = value_get(one, "label");
-    const Value *shape = value_get(one, "output_shape"), *masks = value_get(one, "masks");
-    const Value *wide = value_get(one, "dimensions"), *weights = value_get(one, "weights");
-    buf_printf(b, "Query: \"%.*s\"\n", STR_ARG(word_of(one, "query")));
-    for (size_t i = 0; words && i < words->list.n; i++)
-        buf_printf(b, "  - %.*s: \"%.*s\"\n", STR_ARG(word_of(&words->list.items[i], "label")),
-                   STR_ARG(word_of(&words->list.items[i], "word")));
-    if (words && !words->list.n) buf_puts(b, "  (no entities)\n");
-    if (label || value_get(one, "score"))
-        buf_printf(b, "  - %.*s: %.4f\n", STR_ARG(value_str(label, STR("score"))),
-                   value_float(value_get(one, "score"), 0));
-    for (size_t i = 0; masks && i < masks->list.n; i++)
-        buf_printf(b, "  - \"%.*s\": %.4f\n", STR_ARG(word_of(&masks->list.items[i], "word")),
-                   value_float(value_get(&masks->list.items[i], "score"), 0));
-    if (wide) buf_printf(b, "  - a vector of %lld numbers\n", (long long)wide->i);
-    if (weights) buf_printf(b, "  - weights for %lld words\n", (long long)weights->i);
-    if (shape)
-        buf_printf(b, "  - output of %lld x %lld numbers\n", (long long)shape->list.items[0].i,
-                   (long long)shape->list.items[1].i);
-}
-
-static void print_similarities(Buf *b, const Value *rows)
-{
-    for (size_t i = 0; rows && i < rows->list.n; i++)
-        for (size_t k = i + 1; k < rows->list.n; k++)
-            buf_printf(b, "  - similarity of %zu and %zu: %.4f\n", i + 1, k + 1,
-                       rows->list.items[i].list.items[k].f);
-}
-
-static void print_numbers(Buf *b, const Verifying *v)
-{
-    const Value *g = value_get(&v->report, "golden");
-    if (v->accuracy) buf_puts(b, "\nQuantized:\n"), accuracy_print(b, v->accuracy);
-    if (!g) return;
-    buf_printf(b, "\nfp32 against golden outputs: largest difference %.3g, %.0g allowed\n",
-               value_float(value_get(g, "largest_difference"), INFINITY), ALLOWED);
-    if (value_get(g, "quantized_difference"))
-        buf_printf(b, "Quantized against golden outputs: largest difference %.3g\n",
-                   value_float(value_get(g, "quantized_difference"), INFINITY));
-}
-
-void verifying_print(Buf *b, const Verifying *v)
-{
-    const Value *results = value_get(&v->report, "results");
-    buf_puts(b, "VERIFYING ONNX MODEL\n" RULE "\nTest Results:\n");
-    for (size_t i = 0; results && i < results->list.n; i++) {
-        buf_char(b, '\n');
-        print_answer(b, &results->list.items[i]);
-    }
-    print_similarities(b, value_get(&v->report, "similarities"));
-    print_numbers(b, v);
-    const Value *problems = value_get(&v->report, "problems");
-    for (size_t i = 0; problems && i < problems->list.n; i++)
-        buf_printf(b, "%sProblem: %.*s\n", i ? "" : "\n", STR_ARG(problems->list.items[i].s));
-    buf_printf(b, "\n%s\n" RULE, v->ok ? "VERIFICATION COMPLETE" : "VERIFICATION FAILED");
 }

@@ -3,16 +3,19 @@
  * ORTModelForX.from_pretrained(folder) load it and a pipeline work with it, and does this program
  * run it? A row for each check. Python is not asked: the rules are those of transformers, Optimum
  * and ONNX Runtime, and are held against verdicts of the real ones (tests/cli/optimum.sh). */
-#ifndef CLI_OPTIMUM_H
-#define CLI_OPTIMUM_H
-#include "cli/cli.h"
+#ifndef MODEL_OPTIMUM_H
+#define MODEL_OPTIMUM_H
+#include "export/export.h"
+#include "model/model.h"
 
 typedef enum { CHECK_OK, CHECK_WARNING, CHECK_FAILED } CheckState;
+extern const char *const check_states[]; /* "ok", "warning", "failed" */
 typedef struct Check {
     const char *name;       /* "config.json" */
     CheckState state;
     const char *detail;     /* what was found, or what is wrong */
 } Check;
+enum { OPTIMUM_FILES = 16 }; /* graphs, config.json, optional ones */
 typedef struct OptimumReport {
     const char *folder;
     Check check[16];
@@ -24,12 +27,13 @@ typedef struct OptimumReport {
     const char *task;       /* of ours; NULL: none that runs */
     Value missing;          /* names of required files that are not there */
     Value optional;         /* name to whether it is there */
+    ExportFile file[OPTIMUM_FILES]; /* those that were looked at */
+    size_t n_file;
 } OptimumReport;
 
 /* False only when there is no such folder; everything else is a finding. run: a text too. */
 bool optimum_check(Arena *, const char *folder, bool run, OptimumReport *, Err *);
-void optimum_print(Buf *, const OptimumReport *);
-Value optimum_json(Arena *, const OptimumReport *);
+Value optimum_json(Arena *, const OptimumReport *, double seconds);
 
 /* optimum_graph.c: would ONNX Runtime open it? `file` stays open. */
 bool optimum_graph(Arena *, const char *path, OnnxFile *, Err *);

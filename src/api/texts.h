@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * texts.h - a few texts through a model, at once: for commands that look at the answers. */
-#ifndef CLI_TEXTS_H
-#define CLI_TEXTS_H
-#include "cli/cli.h"
+ * texts.h - a few texts through a model, at once: for tools that look at the answers. */
+#ifndef API_TEXTS_H
+#define API_TEXTS_H
 #include "dialect/job.h"
 
 typedef struct Texts {
@@ -12,7 +11,6 @@ typedef struct Texts {
     bool samples;           /* what else the model's items need is made of the texts */
     Job *job;               /* the answers; NULL before texts_run */
 } Texts;
-const Str *texts_of_args(Args *);     /* what is no option */
 bool texts_run(Texts *, Err *);       /* empty texts are an empty answer, not an error */
 const Value *texts_result(const Texts *, size_t); /* of `results`; NULL: the text was empty */
 /* The row's numbers [tokens, width]; NULL: the text was empty. */

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * texts.c - see texts.h. A session refuses empty texts: those are left out and counted around. */
-#include "cli/texts.h"
+#include "api/texts.h"
 
-const Str *texts_of_args(Args *a)
-{
-    Str *text = ARRAY(&a->arena, Str, a->n_text + 1);
-    for (int i = 0; i < a->n_text; i++) text[i] = str_of(a->text[i]);
-    return text;
-}
+#include "model/model.h"
 
 static bool submit(Texts *t, Err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * samples.h - texts to try a model with. */
-#ifndef CLI_SAMPLES_H
-#define CLI_SAMPLES_H
+#ifndef MODEL_SAMPLES_H
+#define MODEL_SAMPLES_H
 #include "task/task.h"
 
 /* Those that the folder's README.md gives as `widget` examples, as model cards do; else (folder may

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hierarchy.h - an .onnx with what stands beside it that knows its modules: sidecar, config.json.
  * Weights in other files are not looked at. */
-#ifndef CLI_HIERARCHY_H
-#define CLI_HIERARCHY_H
+#ifndef EXPORT_HIERARCHY_H
+#define EXPORT_HIERARCHY_H
 #include "base/file.h"
 #include "export/htp.h"
 
@@ -16,5 +16,7 @@ typedef struct HierarchyFile {
 /* sidecar: its path; NULL: looked for beside the file. */
 bool hierarchy_open(Arena *, const char *path, const char *sidecar, HierarchyFile *, Err *);
 void hierarchy_close(HierarchyFile *);
+/* The tags of two files beside each other: htp_compare. */
+bool hierarchy_compare(Arena *, const char *path, const char *other, Value *out, Err *);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * optimum_graph.c - what ONNX Runtime refuses when it opens a file, beyond what is no ONNX at all:
  * formats newer than it, operators that nobody registered, tags written as attributes. */
-#include "cli/optimum.h"
+#include "model/optimum.h"
 
 enum { NEWEST_IR = 13, NEWEST_OPSET = 26 }; /* of ONNX Runtime 1.31 */
 

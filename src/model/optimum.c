@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * optimum.c - the checks of a folder, in the order in which Optimum meets them: files, config.json,
  * the session, what prepares the inputs, names of inputs and outputs; then our own run. */
-#include "cli/optimum.h"
+#include "model/optimum.h"
 
 #include <dirent.h>
 
 #include "data/json.h"
+#include "export/files.h"
 #include "export/hf_metadata.h"
 #include "export/hf_task.h"
 
@@ -33,7 +34,7 @@ typedef struct Checking {
     const OrtClass *class;
 } Checking;
 
-static const char *const optional_files[] = {
+static const char *const optional_files[OPTIMUM_FILES - MOST_GRAPHS - 1] = {
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
     "vocab.json", "merges.txt", "preprocessor_config.json", "processor_config.json",
     "generation_config.json", "model_quantized.onnx", "ort_config.json", "export_metadata.json",
@@ -533,6 +534,21 @@ static void check_run(Checking *c)
 
 /* ---- all of it ---- */
 
+static void note_size(Checking *c, const char *name)
+{
+    OptimumReport *r = c->report;
+    const char *path = in_folder(c, name);
+    assert(r->n_file < COUNT(r->file));
+    if (file_is(path)) r->file[r->n_file++] = (ExportFile){ name, file_size(path), FILE_READ };
+}
+
+static void note_sizes(Checking *c)
+{
+    for (int i = 0; i < c->n_chosen; i++) note_size(c, c->chosen[i]);
+    note_size(c, "config.json");
+    for (size_t i = 0; i < COUNT(optional_files); i++) note_size(c, optional_files[i]);
+}
+
 bool optimum_check(Arena *arena, const char *folder, bool run, OptimumReport *r, Err *err)
 {
     Checking c = { .arena = arena, .folder = folder, .report = r };
@@ -548,6 +564,7 @@ bool optimum_check(Arena *arena, const char *folder, bool run, OptimumReport *r,
         check_pipeline(&c);
         check_metadata(&c);
     }
+    note_sizes(&c);
     r->compatible = r->loads;
     for (int i = 0; i < r->n; i++) r->compatible &= r->check[i].state != CHECK_FAILED;
     onnx_file_close(&c.file);
@@ -555,45 +572,22 @@ bool optimum_check(Arena *arena, const char *folder, bool run, OptimumReport *r,
     return true;
 }
 
-/* ---- what is said ---- */
+/* ---- the report ---- */
 
-static const char *const state_names[] = { "ok", "warning", "failed" };
-
-static const char *first_failed(const OptimumReport *r)
-{
-    for (int i = 0; i < r->n; i++)
-        if (r->check[i].state == CHECK_FAILED) return r->check[i].name;
-    return "";
-}
-
-void optimum_print(Buf *b, const OptimumReport *r)
-{
-    for (int i = 0; i < r->n; i++)
-        buf_printf(b, "  %-8s %-12s %s\n", state_names[r->check[i].state], r->check[i].name,
-                   r->check[i].detail);
-    for (size_t i = 0; i < r->missing.list.n; i++)
-        buf_printf(b, "%s%.*s", i ? ", " : "Missing required files: ",
-                   STR_ARG(r->missing.list.items[i].s));
-    if (r->missing.list.n) buf_char(b, '\n');
-    if (!r->loads) buf_printf(b, "%s: Optimum does not load it (%s)\n", r->folder, first_failed(r));
-    else buf_printf(b, "%s: Optimum loads it, as %s%s\n", r->folder, r->class_name,
-                    r->compatible ? "" : ", but does not answer with it");
-    if (r->runs) buf_printf(b, "%s: this program runs it, as %s\n", r->folder, r->task);
-    else if (r->tried) buf_printf(b, "%s: this program does not run it\n", r->folder);
-}
+const char *const check_states[] = { "ok", "warning", "failed" };
 
 static Value check_json(Arena *arena, const Check *check)
 {
     Value one = value_map(arena, 3);
     value_add(&one, "name", value_of_str(str_of(check->name)));
-    value_add(&one, "state", value_of_str(str_of(state_names[check->state])));
+    value_add(&one, "state", value_of_str(str_of(check_states[check->state])));
     value_add(&one, "detail", value_of_str(str_of(check->detail)));
     return one;
 }
 
-Value optimum_json(Arena *arena, const OptimumReport *r)
+Value optimum_json(Arena *arena, const OptimumReport *r, double seconds)
 {
-    Value v = value_map(arena, 7), list = value_list(arena, (size_t)r->n);
+    Value v = value_map(arena, 12), list = value_list(arena, (size_t)r->n);
     Value optimum = value_map(arena, 2), program = value_map(arena, 2);
     for (int i = 0; i < r->n; i++) list.list.items[i] = check_json(arena, &r->check[i]);
     value_add(&optimum, "loads", value_of_bool(r->loads));
@@ -607,5 +601,7 @@ Value optimum_json(Arena *arena, const OptimumReport *r)
     value_add(&v, "missing", r->missing);
     value_add(&v, "checks", list);
     value_add(&v, "optional", r->optional);
+    files_report(arena, r->file, r->n_file, &v);
+    value_add(&v, "seconds", value_of_float(seconds));
     return v;
 }

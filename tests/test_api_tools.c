@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_api_tools.c - export, quantize, verify, validate, compare and metadata as a C program calls them,
+ * on the bundled model; run it from the root. */
+#include "base/file.h"
+#include "check.h"
+#include "data/json.h"
+#include "folder.h"
+
+static const char bus[] = "examples/bus-ner";
+static char work[] = "/tmp/ef-tools-XXXXXX";
+static Arena arena;
+
+static const char *in_work(const char *name)
+{
+    return path_join(&arena, work, str_of(name));
+}
+
+/* A tool's report, which it takes; null where the tool failed. */
+static Value report_of(char *text)
+{
+    Value v = value_null();
+    Err err = { 0 };
+    if (!text) return v;
+    CHECK(json_parse(&arena, str_of(str_dup(&arena, str_of(text))), &v, &err) && v.kind == V_MAP);
+    ef_string_free(text);
+    return v;
+}
+
+static bool is_true(const Value *v, const char *key)
+{
+    return value_bool(value_get(v, key), false);
+}
+
+static Str text_at(const Value *v, const char *key)
+{
+    return value_str(value_get(v, key), STR(""));
+}
+
+static bool lists(const Value *v, const char *key, const char *name)
+{
+    const Value *list = value_get(v, key);
+    for (size_t i = 0; list && list->kind == V_LIST && i < list->list.n; i++)
+        if (str_is(value_str(&list->list.items[i], STR("")), name)) return true;
+    return false;
+}
+
+static int64_t total_size(const Value *v)
+{
+    const Value *files = value_get(v, "files");
+    int64_t sum = 0;
+    for (size_t i = 0; files && i < files->list.n; i++)
+        sum += value_int(value_get(&files->list.items[i], "size"), -1);
+    return sum;
+}
+
+static void exports(void)
+{
+    TEST("export: the report, with what was written, copied and missing");
+    ef_error err = { 0 };
+    const char *out = in_work("onnx");
+    Value v = report_of(ef_export(bus, out, "{\"quantize\": true, \"task\": \"ner\", \"opset\": 17, "
+                                  "\"verify\": true, \"texts\": [\"from Pune to Goa\"]}", &err));
+    if (v.kind != V_MAP) printf("  %s\n", err.message);
+    CHECK(str_is(text_at(&v, "task"), "token-classification"));
+    CHECK(value_int(value_get(&v, "opset"), 0) == 17);
+    CHECK(lists(&v, "written", "model.onnx") && lists(&v, "written", "model_quantized.onnx"));
+    CHECK(lists(&v, "copied", "config.json") && lists(&v, "copied", "vocab.txt"));
+    CHECK(!lists(&v, "written", "config.json") && !lists(&v, "copied", "model.onnx"));
+    CHECK(value_get(&v, "missing")->list.n == 0 && value_get(&v, "warnings")->list.n == 0);
+    CHECK(value_int(value_get(&v, "bytes"), 0) == total_size(&v) && total_size(&v) > 2000000);
+    CHECK(value_float(value_get(&v, "seconds"), 0) > 0);
+    CHECK(value_get(value_get(&v, "quantized"), "accuracy") != NULL);
+    const Value *verified = value_get(&v, "verification"), *results = value_get(verified, "results");
+    CHECK(is_true(verified, "ok") && results && results->list.n == 1);
+    CHECK(file_is(path_join(&arena, out, STR("model.onnx"))));
+    TEST("export: a folder without a tokenizer says what is missing");
+    v = report_of(ef_export(bus, in_work("plain"), "{\"no-tokenizer\": true}", &err));
+    CHECK(lists(&v, "missing", "tokenizer.json") && !lists(&v, "missing", "config.json"));
+}
+
+static void export_refusals(void)
+{
+    TEST("export: what is refused, and writes nothing");
+    static const char *const wrong[][2] = {
+        { "{\"opset\": 3}", "options: --opset: found \"3\", wanted a number from 14 to 21" },
+        { "{\"opset\": \"new\"}", "--opset: found \"new\"" },
+        { "{\"opest\": 17}", "unknown key \"opest\": did you mean \"opset\"" },
+        { "{\"task\": 3}", "--task: found a number, wanted a text" },
+        { "{\"opset\": true}", "--opset: found a boolean, wanted a number" },
+        { "{\"clean-onnx\": \"maybe\"}", "--clean-onnx: found \"maybe\", wanted true or false" },
+        { "{\"clean-onnx\": [1]}", "--clean-onnx: found a list, wanted true or false" },
+        { "{\"no-tokenizer\": true, \"tokenizer\": \"x\"}", "--no-tokenizer: found --tokenizer beside it" },
+        { "{\"tokenizer\": \"nowhere\", \"no-tokenizer\": false}", "nowhere" },
+        { "{\"json\": true}", "unknown key \"json\"" },
+        { "{\"quantize\": \"sse\"}", "wanted avx512_vnni" },
+        { "{\"static-shapes\": \"1x2\"}", "--static-shapes: found \"1x2\"" },
+        { "{\"optimize\": \"O9\"}", "wanted O1, O2 or O3" },
+        { "{\"texts\": [\"a\"]}", "wanted --verify" },
+        { "{\"texts\": \"a\", \"verify\": true}", "texts: found a string, wanted a list of texts" },
+        { "{\"include-tokenizer\": true, \"no-include-tokenizer\": true}", "not both" },
+        { "[]", "options: found a list, wanted an object" },
+        { "{", "options: " },
+    };
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        ef_error err = { 0 };
+        CHECK(!ef_export(bus, in_work("none"), wrong[i][0], &err));
+        if (!CHECK(says(&err, wrong[i][1]))) printf("  %s: %s\n", wrong[i][0], err.message);
+    }
+    ef_error err = { 0 };
+    CHECK(!dir_is(in_work("none")));
+    CHECK(!ef_export("nowhere", in_work("none"), NULL, &err) && err.code == EF_NOT_FOUND);
+    CHECK(!ef_export(NULL, in_work("none"), NULL, &err) && !ef_export(bus, NULL, NULL, NULL));
+}
+
+static void quantizes(void)
+{
+    TEST("quantize: beside the model, and into a folder of its own");
+    ef_error err = { 0 };
+    Value v = report_of(ef_quantize(in_work("onnx"), NULL, NULL, &err));
+    CHECK(str_ends(text_at(&v, "output"), "onnx/model_quantized.onnx"));
+    CHECK(value_float(value_get(value_get(&v, "accuracy"), "worst_cosine"), 0) > 0.9);
+    v = report_of(ef_quantize(in_work("onnx/model.onnx"), in_work("half"),
+                              "{\"dtype\": \"fp16\", \"no-report\": true}", &err));
+    CHECK(str_is(text_at(&v, "target"), "fp16") && !value_get(&v, "accuracy"));
+    CHECK(file_is(in_work("half/config.json")) && file_is(in_work("half/model_quantized.onnx")));
+    v = report_of(ef_quantize(in_work("onnx"), in_work("avx2.onnx"), "{\"avx2\": true}", &err));
+    CHECK(str_is(text_at(&v, "target"), "avx2") && file_is(in_work("avx2.onnx")));
+    CHECK(!ef_quantize(in_work("onnx"), NULL, "{\"dtype\": \"int4\"}", &err) && says(&err, "int8, fp16"));
+    CHECK(!ef_quantize(in_work("onnx"), NULL, "{\"dtype\": \"fp16\", \"avx2\": true}", &err));
+    CHECK(says(&err, "found options of int8"));
+    CHECK(!ef_quantize(in_work("gone"), NULL, NULL, &err) && err.code == EF_NOT_FOUND);
+    CHECK(!ef_quantize(in_work("onnx/model.onnx"), in_work("onnx/model.onnx"), NULL, &err) &&
+          says(&err, "an input is never replaced"));
+}
+
+static void verifies(void)
+{
+    TEST("verify");
+    ef_error err = { 0 };
+    Value v = report_of(ef_verify(in_work("onnx"), "{\"texts\": [\"AC bus from Pune to Goa\"]}", &err));
+    const Value *results = value_get(&v, "results");
+    CHECK(is_true(&v, "ok") && str_is(text_at(&v, "task"), "token_classification"));
+    CHECK(results && results->list.n == 1 && value_get(&v, "quantized"));
+    v = report_of(ef_verify(bus, NULL, &err));
+    CHECK(is_true(&v, "ok") && value_get(&v, "results")->list.n == 2);
+    CHECK(!ef_verify(in_work("onnx"), "{\"golden\": \"docs\"}", &err) && says(&err, "found no output.npy"));
+    CHECK(!ef_verify(in_work("onnx"), "{\"task\": \"fill-mask\"}", &err));
+    CHECK(!ef_verify("nowhere", NULL, &err) && !ef_verify(NULL, NULL, &err));
+}
+
+static void validates(void)
+{
+    TEST("validate: a file, a folder, and what is wrong is a report");
+    ef_error err = { 0 };
+    Value v = report_of(ef_validate(in_work("onnx/model.onnx"),
+                                    "{\"check-consistency\": true, \"check-metadata\": true}", &err));
+    CHECK(is_true(&v, "valid") && is_true(value_get(&v, "consistency"), "consistent"));
+    CHECK(value_get(&v, "metadata_problems")->list.n == 0 && value_get(&v, "written")->list.n == 0);
+    CHECK(total_size(&v) == value_int(value_get(&v, "bytes"), 0) && total_size(&v) > 1700000);
+    CHECK(value_float(value_get(&v, "seconds"), 0) > 0);
+    v = report_of(ef_validate(in_work("onnx"), NULL, &err));
+    CHECK(is_true(&v, "compatible") && is_true(value_get(&v, "program"), "runs"));
+    CHECK(value_get(&v, "files")->list.n >= 5 && value_get(&v, "missing")->list.n == 0);
+    CHECK(total_size(&v) == value_int(value_get(&v, "bytes"), 0));
+    v = report_of(ef_validate("docs", NULL, &err));
+    CHECK(v.kind == V_MAP && !is_true(&v, "compatible") && lists(&v, "missing", "model.onnx"));
+    v = report_of(ef_validate(in_work("avx2.onnx"), "{\"check-consistency\": true}", &err));
+    CHECK(lists(&v, "missing", "sidecar"));
+    CHECK(!ef_validate(in_work("onnx"), "{\"repair\": true}", &err) && says(&err, "found a folder"));
+    CHECK(!ef_validate("nowhere.onnx", NULL, &err) && !ef_validate("CHANGELOG.md", NULL, &err));
+    TEST("validate: repair");
+    CHECK(report_of(ef_export(bus, in_work("clean"), "{\"clean-onnx\": true}", &err)).kind == V_MAP);
+    v = report_of(ef_validate(in_work("clean/model.onnx"), "{\"repair\": true}", &err));
+    CHECK(value_int(value_get(&v, "repaired"), 0) > 100 &&
+          lists(&v, "written", in_work("clean/model.onnx")));
+    v = report_of(ef_validate(in_work("clean/model.onnx"), NULL, &err));
+    CHECK(value_int(value_get(&v, "tagged_nodes"), 0) == value_int(value_get(&v, "total_nodes"), 1));
+}
+
+static void compares(void)
+{
+    TEST("compare and metadata");
+    ef_error err = { 0 };
+    Value v = report_of(ef_compare(in_work("onnx/model.onnx"), in_work("onnx/model_quantized.onnx"), &err));
+    CHECK(value_get(&v, "tag_differences") && value_get(&v, "tag_differences")->list.n > 0);
+    CHECK(!ef_compare(in_work("onnx/model.onnx"), "nowhere.onnx", &err) && says(&err, "nowhere"));
+    CHECK(!ef_compare(NULL, NULL, NULL));
+    v = report_of(ef_metadata(in_work("onnx/model.onnx"), &err));
+    CHECK(str_is(text_at(&v, "pipeline_task"), "token-classification"));
+    CHECK(!ef_metadata("tests/golden/nowhere.onnx", &err) && !ef_metadata(NULL, &err));
+    CHECK(report_of(ef_export(bus, in_work("bare"), "{\"no-embed-metadata\": true}", &err)).kind == V_MAP);
+    CHECK(!ef_metadata(in_work("bare/model.onnx"), &err) && says(&err, "no usable metadata"));
+}
+
+int main(void)
+{
+    if (!CHECK(mkdtemp(work) != NULL)) return finish();
+    exports();
+    export_refusals();
+    quantizes();
+    verifies();
+    validates();
+    compares();
+    remove_tree(work);
+    arena_free(&arena);
+    return finish();
+}
