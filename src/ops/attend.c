@@ -5,9 +5,9 @@
  * position (DeBERTa). Long rows are taken in blocks of queries, so that nothing of size [S, S]
  * is made.
  *
- * Relative positions of a ragged batch: the table's columns are laid out by distance (beyond its reach
- * they repeat), so that a product gives numbers by distance, and the kernel reads those of 16 queries
- * as they lie. */
+ * Relative positions of a ragged batch: the table's columns are laid out by distance (beyond its
+ * reach they repeat), so that a product gives numbers by distance, and the kernel reads those of 16
+ * queries as they lie. */
 #include "ops/rotary.h"
 
 enum {
@@ -23,7 +23,7 @@ typedef struct RelativeTables {   /* scores that one side gives to relative posi
     const float *panels;    /* [H][panel]; NULL: none */
     size_t panel;           /* floats of one head */
     const Tensor *by;       /* ragged: by row - column, 0 in the middle */
-    int64_t reach, columns; /* then: distances that differ; columns of `wide`, a panel for the ends */
+    int64_t reach, columns; /* distances that differ; columns of `wide`, with a panel for the ends */
     float *wide;            /* [H][columns / 16][D][16], from -reach - AROUND on; column - row */
     const Tensor *at;       /* padded: [..., S, S] */
 } RelativeTables;
@@ -283,18 +283,19 @@ static const float *attend_gather(const float *x, int64_t ld, int64_t n, int64_t
 }
 
 /* ---- relative positions, ragged ---- */
-typedef struct Columns { /* of a table by distance */
+typedef struct DistancePanels { /* of a table by distance */
     int64_t from, to;    /* panels */
-} Columns;
-static Columns columns_of(const RelativeTables *r, int64_t least, int64_t most) /* distances */
+} DistancePanels;
+/* Panels of the distances least .. most. */
+static DistancePanels columns_of(const RelativeTables *r, int64_t least, int64_t most)
 {
     const int64_t far = r->reach + AROUND;
-    return (Columns){ (MAX(least, -far) + far) / PANEL, (MIN(most, far) + far) / PANEL + 1 };
+    return (DistancePanels){ (MAX(least, -far) + far) / PANEL, (MIN(most, far) + far) / PANEL + 1 };
 }
 
 /* l: x, ldx, y and ldy, such that token t's number of column c comes to y[t * ldy + c]. */
 static void by_distance(const AttendRow *r, const RelativeTables *rel, Linear l, int64_t from,
-                        int64_t to, Columns columns)
+                        int64_t to, DistancePanels columns)
 {
     l.w = rel->wide + r->h * rel->columns * r->a.D;
     l.M = to, l.N = rel->columns, l.K = r->a.D;
@@ -339,7 +340,7 @@ static void attend_by_distance(AttendRow *r, int64_t from, int64_t to)
     if (job->p2c.panels) {
         const int64_t ends = job->p2c.columns / PANEL - 1;
         const Linear l = { .x = a.k, .ldx = a.ldk, .y = r->ends - ends * PANEL, .ldy = PANEL };
-        by_distance(r, &job->p2c, l, 0, r->n, (Columns){ ends, ends + 1 });
+        by_distance(r, &job->p2c, l, 0, r->n, (DistancePanels){ ends, ends + 1 });
     }
     for (int64_t q0 = from; q0 < to; q0 += QUERY_BLOCK) {
         int64_t q1 = MIN(q0 + QUERY_BLOCK, to);

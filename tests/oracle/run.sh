@@ -42,6 +42,8 @@ judge onnx,onnxruntime,lxml graphml.py "$EF" "$work/graphml" "$work/bus-ner/mode
 judge onnx,onnxruntime,tokenizers quantize.py "$EF" "$work/quantize" "$work/bus-ner" --target avx2 --count 200 # the CPUs on which its products saturate
 judge torch,transformers:5,onnx,onnxruntime,safetensors export.py "$EF" "$work/export"
 judge torch,transformers:5,onnx,onnxruntime,onnxscript tags.py "$EF" "$work/tags"
+[ -x build/tests/test_engine ] || make -s build/tests/test_engine
+judge torch,transformers:5,onnx,onnxruntime,onnxscript long.py check "$EF" build/tests/test_engine "$work/long"
 judge torch,transformers:4,optimum.onnxruntime optimum_load.py compare "$EF" "$work/optimum" examples/bus-ner
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

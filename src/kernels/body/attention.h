@@ -33,9 +33,9 @@ typedef struct QueryBlock {     /* up to 16 queries a panel, of one row and head
     float *scores;              /* [panels][keys][16] */
 } QueryBlock;
 
-typedef struct Running {        /* of the keys so far */
+typedef struct SoftmaxState {        /* of the keys so far */
     vf largest, sum;
-} Running;
+} SoftmaxState;
 
 INLINE int queries_in(const QueryBlock *b, int p) { return MIN(PANEL, b->count - p * PANEL); }
 
@@ -188,7 +188,7 @@ static vf largest_of(const QueryBlock *b, int p, float *scores, float *scale)
 
 /* Scores of a panel to weights e^(score - largest so far); what was summed before is scaled down.
  * The largest begins at -FLT_MAX, so that a part of which a query sees nothing adds 0, not NaN. */
-static void attention_soften(const QueryBlock *b, int p, Running *r)
+static void attention_soften(const QueryBlock *b, int p, SoftmaxState *r)
 {
     const int64_t keys = b->keys.to - b->keys.from;
     float *scores = b->scores + p * keys * PANEL, *result = b->result + p * b->a->D * PANEL, scale;
@@ -203,7 +203,7 @@ static void attention_soften(const QueryBlock *b, int p, Running *r)
     }
     for (int d = 0; b->more && d < b->a->D; d++)
         vf_store(result + d * PANEL, vf_mul(vf_load(result + d * PANEL), kept));
-    *r = (Running){ largest, sum };
+    *r = (SoftmaxState){ largest, sum };
 }
 
 static void attention_store(const QueryBlock *b, int p, vf scale)
@@ -226,7 +226,7 @@ static void attention_store(const QueryBlock *b, int p, vf scale)
 }
 
 /* The block's queries and the keys of one part. */
-static void attention_part(const QueryBlock *b, Running *so_far)
+static void attention_part(const QueryBlock *b, SoftmaxState *so_far)
 {
     const Attention *a = b->a;
     const int64_t keys = b->keys.to - b->keys.from;
@@ -242,12 +242,12 @@ static void attention_part(const QueryBlock *b, Running *so_far)
 /* A row is cut by its own length. What windows see is one part as long as it is short. */
 static void attention_block(QueryBlock *b, int64_t length, PanelRange keys)
 {
-    Running so_far[ATTEND_PANELS];
+    SoftmaxState so_far[ATTEND_PANELS];
     const int64_t seen = b->a->window ? MIN(length, 2 * (int64_t)b->a->window + PANEL) : length;
     const int64_t parts = seen <= ATTEND_KEYS ? 1 : cut_count(length, ATTEND_KEYS);
     load_queries(b);
     for (int p = 0; p < ATTEND_PANELS; p++)
-        so_far[p] = (Running){ vf_set(-FLT_MAX), vf_set(0) };
+        so_far[p] = (SoftmaxState){ vf_set(-FLT_MAX), vf_set(0) };
     b->more = false;
     for (int64_t i = 0; i < parts; i++) {
         PanelRange part = cut(length, parts, i);
