@@ -3,6 +3,8 @@
  * that overlap. */
 #include "input.h"
 
+enum { WORK_KEPT = 1 << 20 };
+
 const Str *item_second(const Item *item)
 {
     return item->second.p ? &item->second : NULL;
@@ -45,8 +47,9 @@ bool prepare_encode(const PrepareCall *call, Str first, const Str *second,
                     const EncodeOptions *how, Encoding *out, Err *err)
 {
     const InputModel *m = call->model;
-    if (!tokenizer_encode(m->tokenizer, call->arena, first, second, how, out, err))
-        return within(err, "Error during tokenization");
+    bool ok = tokenizer_encode(m->tokenizer, call->arena, first, second, how, out, err);
+    arena_reset(call->work, WORK_KEPT); /* an item may have thousands of rows, each with a long text */
+    if (!ok) return within(err, "Error during tokenization");
     if (!check_whole(call, out, err)) return false;
     if (m->flat_types) memset(out->type_ids, 0, out->n * sizeof *out->type_ids);
     return true;
