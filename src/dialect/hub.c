@@ -102,7 +102,8 @@ static const JobKind hub_classify = {
     .finish = finish_classify,
 };
 
-/* ---- zero-shot classification: a pair of text and hypothesis for each candidate ---- */
+/* ---- zero-shot classification: a pair of text and hypothesis for each candidate ----
+ * Each is an item of its own, so that threads prepare long lists side by side, in slices. */
 static const Field zero_parameters[] = {
     { "candidate_labels", 0, F_STR, .repeated = true, .required = true },
     { "hypothesis_template", 0, F_STR, .nullable = true,
@@ -143,13 +144,11 @@ static bool read_zero(const Session *s, Job *job, const Value *request)
     if (!gap) return fail(&job->work.err, EF_INVALID_INPUT, "hypothesis_template: found no {}");
     if (!kind_count(s, job, "candidate_labels", labels->list.n) || !kind_text(job, "inputs", 0, text))
         return false;
-    Str *list = ARRAY(arena, Str, labels->list.n);
-    for (size_t i = 0; i < labels->list.n; i++)
-        list[i] = str_of(
+    job_items(job, labels->list.n);
+    for (size_t i = 0; i < job->work.n; i++)
+        job->work.item[i] = (Item){ .first = text, .second = str_of(
             str_format(arena, "%.*s%.*s%s", (int)(gap - form.p), form.p, STR_ARG(labels->list.items[i].s),
-                       str_dup(arena, (Str){ gap + 2, form.n - (size_t)(gap + 2 - form.p) })));
-    job->work.preparer = &prepare_choices;
-    *job_items(job, 1) = (Item){ .first = text, .list = list, .n = labels->list.n };
+                       str_dup(arena, (Str){ gap + 2, form.n - (size_t)(gap + 2 - form.p) }))) };
     return true;
 }
 
@@ -157,14 +156,14 @@ static bool read_zero(const Session *s, Job *job, const Value *request)
 static const float *zero_scores(const Session *s, Job *job)
 {
     int yes = entailment(&session_model(s)->config), no = yes == 0 ? session_model(s)->config.num_labels - 1 : 0;
-    bool alone = value_bool(value_get(parameters_of(job), "multi_label"), false) || job->work.rows == 1;
-    float *scores = ARRAY(&job->work.arena, float, job->work.rows);
-    for (size_t r = 0; r < job->work.rows; r++) {
+    bool alone = value_bool(value_get(parameters_of(job), "multi_label"), false) || job->work.n == 1;
+    float *scores = ARRAY(&job->work.arena, float, job->work.n);
+    for (size_t r = 0; r < job->work.n; r++) {
         float both[2] = { work_result(&job->work, r)->data[no], work_result(&job->work, r)->data[yes] };
         if (alone) task_softmax(both, 2, both);
         scores[r] = both[1];
     }
-    if (!alone) task_softmax(scores, (int64_t)job->work.rows, scores);
+    if (!alone) task_softmax(scores, (int64_t)job->work.n, scores);
     return scores;
 }
 
@@ -172,10 +171,10 @@ static Value finish_zero(const Session *s, Job *job)
 {
     const Value *labels = value_get(parameters_of(job), "candidate_labels");
     const float *scores = zero_scores(s, job);
-    if (!kind_finite(job, scores, job->work.rows)) return value_null();
-    const size_t *order = kind_order(&job->work.arena, scores, job->work.rows);
-    Value list = value_list(&job->work.arena, job->work.rows);
-    for (size_t i = 0; i < job->work.rows; i++) {
+    if (!kind_finite(job, scores, job->work.n)) return value_null();
+    const size_t *order = kind_order(&job->work.arena, scores, job->work.n);
+    Value list = value_list(&job->work.arena, job->work.n);
+    for (size_t i = 0; i < job->work.n; i++) {
         Value *one = &list.list.items[i];
         *one = value_map(&job->work.arena, 2);
         value_add(one, "label", labels->list.items[order[i]]);

@@ -68,7 +68,7 @@ typedef struct PrepareCall {
     const InputModel *model;
     const InputOptions *options;
     Arena *arena;                /* rows live there */
-    Arena *work;                 /* reset after every item */
+    Arena *work;                 /* what it held is gone after prepare_encode, and after every item */
 } PrepareCall;
 typedef struct Preparer {
     const char *name;

@@ -3,6 +3,8 @@
  * that overlap. */
 #include "windows.h"
 
+enum { WORK_KEPT = 1 << 20 };
+
 const Str *item_second(const Item *item)
 {
     return item->second.p ? &item->second : NULL;
@@ -49,6 +51,7 @@ static bool check_whole(const PrepareCall *call, const Encoding *e, Err *err)
 
 static bool encoded(const PrepareCall *call, Encoding *e, bool ok, Err *err)
 {
+    arena_reset(call->work, WORK_KEPT); /* an item may have thousands of rows, each with a long text */
     if (!ok) return within(err, "Error during tokenization");
     if (!check_whole(call, e, err)) return false;
     if (call->model->flat_types) memset(e->type_ids, 0, e->n * sizeof *e->type_ids);
