@@ -47,7 +47,7 @@ done
 works "--model-type, as before" "$EF" infer -m named --model-type text-classification w1
 refuses "a typo of a synonym" 'did you mean text_classification?' "$EF" infer -m named --task text_clasification w1
 refuses "another task of ours" 'wanted one for token_classification' "$EF" infer -m named --task ner w1
-refuses "a task of others" 'question_answering is not supported: wanted one of embedding' "$EF" infer -m named --task question_answering w1
+refuses "a task of others" 'translation is not supported: wanted one of embedding' "$EF" infer -m named --task translation w1
 refuses "images" 'image-classification is not supported yet: this version reads text only' "$EF" infer -m named --task image-classification w1
 refuses "audio" 'reads text only' "$EF" serve -m named --task asr
 works "a package's own task by another name" ./b.encoderfile infer --task sentiment-analysis w1

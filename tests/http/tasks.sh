@@ -74,6 +74,46 @@ else
     failed=$((failed + 1)) && echo "  FAILED: boxes: no server" && cat "$dir/log"
 fi
 
+# ---- questions: answers as transformers' pipeline gives them (tests/golden/question_answering, bert, pair 1) ----
+MODEL=tests/golden/question_answering/bert
+pair=$(sed -n 2p "$MODEL/../pairs.jsonl")
+post() { curl -s -m 20 -H "$JSON" -d "$1" "$url/"; }
+if serve; then
+    check 'questions: /predict' "$(predict "{\"inputs\":$pair}")" '{"results":\[{"answer":"machines","score":0.40861*,"start":56,"end":64}\],"model_id":"bert"}'
+    check 'questions: a list' "$(predict "{\"inputs\":[$pair,[\"who\",\"Ada\"]]}")" '{"results":\[{"answer":"machines",*},{"answer":*}\],*}'
+    check 'questions: top_k' "$(predict "{\"inputs\":$pair,\"top_k\":2}")" '*"answers":\[{"answer":"machines","score":0.41036*},{"answer":"wrote about machines","score":0.1765*}\]*'
+    check 'questions: POST /' "$(post "{\"inputs\":$pair}")" '{"answer":"machines","score":0.40861*,"start":56,"end":64}'
+    check 'questions: POST /, a list' "$(post "{\"inputs\":[$pair],\"parameters\":{}}")" '\[{"answer":"machines",*}\]'
+    check 'questions: POST /, top_k' "$(post "{\"inputs\":$pair,\"parameters\":{\"top_k\":2}}")" '\[{"answer":"machines","score":0.41036*},{"answer":"wrote about machines",*}\]'
+    check 'questions: POST / counts characters' "$(post '{"inputs":{"question":"who","context":"ééé"},"parameters":{"top_k":null}}')" '*"end":3}'
+    check 'questions: /openapi.json' "$(curl -s "$url/openapi.json")" '*"handle_impossible_answer"*'
+    check 'questions: /model' "$(curl -s "$url/model")" '*"model_type":"question_answering"*'
+    refused 'questions: a text' 422 invalid_input -H "$JSON" -d '{"inputs":["x"]}' "$url/predict"
+    check 'questions: a text: says so' "$(cat "$dir/body")" '*inputs\[0\]: found a string, wanted {*'
+    refused 'questions: no context' 422 invalid_input -H "$JSON" -d '{"inputs":{"question":"x"}}' "$url/predict"
+    check 'questions: no context: says so' "$(cat "$dir/body")" '*inputs\[0\].context: found nothing*'
+    refused 'questions: too long' 422 invalid_input -H "$JSON" -d "{\"inputs\":$pair,\"max_seq_len\":20}" "$url/predict"
+    check 'questions: POST /, a wrong one' "$(status -H "$JSON" -d '{"inputs":7}' "$url/")" 422
+    check 'questions: /embed' "$(status -H "$JSON" -d '{"inputs":"x"}' "$url/embed")" 424
+    stop TERM
+else
+    failed=$((failed + 1)) && echo "  FAILED: questions: no server" && cat "$dir/log"
+fi
+
+# ---- stride: entities to the end of a long text ----
+MODEL=tests/golden/strides/bert
+if serve; then
+    text=$(printf 'Ada wrote about engines. %.0s' 1 2 3 4 5 6)
+    last() { grep -o '"end":[0-9]*' | tail -1; }
+    check 'stride: without' "$(post "{\"inputs\":\"$text\",\"parameters\":{}}" | last)" '"end":8?'
+    check 'stride: POST /' "$(post "{\"inputs\":\"$text\",\"parameters\":{\"stride\":5}}" | last)" '"end":14?'
+    check 'stride: /predict' "$(predict "{\"inputs\":\"$text\",\"stride\":5}" | last)" '"end":149'
+    check 'stride: none' "$(status -H "$JSON" -d '{"inputs":"x","parameters":{"stride":5,"aggregation_strategy":"none"}}' "$url/")" 422
+    stop TERM
+else
+    failed=$((failed + 1)) && echo "  FAILED: stride: no server" && cat "$dir/log"
+fi
+
 # ---- a built package: test_build.rs ----
 MODEL=$FIXTURES/token_classification
 if [ -d "$MODEL" ]; then
