@@ -104,7 +104,7 @@ static void compare_row(Arena *arena, const Value *row)
     Str name = value_str(value_get(row, "model"), STR(""));
     for (size_t i = 0; options && i < options->list.n; i++) read_set(arena, &options->list.items[i]);
     if (options || (from && !str_is(name, "bert"))) return;
-    if ((from || SANITIZED) && value_int(value_get(row, "pair"), 0) % 5) return;
+    if ((from || SANITIZED) && value_int(value_get(row, "pair"), 0) % 8 != 1) return;
     if (!str_eq(name, model_name)) {
         ef_close(model);
         model_name = str_of(str_dup(&keep, name));
@@ -126,7 +126,7 @@ static void questions_in_folders(void)
     TEST("questions");
     from = NULL;
     compare_all();
-    CHECK(compared > (SANITIZED ? 400 : 2000));
+    CHECK(compared > (SANITIZED ? 200 : 2000));
     printf("  %zu answers compared, %zu refusals\n", compared, refused);
 }
 
@@ -142,7 +142,7 @@ static void questions_in_a_package(void)
                                  "question_answering\n", here));
     if (CHECK(file_write(&keep, yaml, text, &err) && ef_build(yaml, from, &err))) compare_all();
     else printf("  %s\n", err.message);
-    CHECK(compared > 60);
+    CHECK(compared > 30);
     remove_tree(dir);
 }
 
