@@ -4,7 +4,7 @@
 #include "model/model.h"
 
 #define FAMILY_ROW(name) &family_##name,
-const Family *const families[] = { FAMILIES(FAMILY_ROW) NULL };
+const Family *const families[] = { EVERY_FAMILY(FAMILY_ROW) NULL };
 
 const JobKind *kind_of(const Job *job)
 {

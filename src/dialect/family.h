@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * family.h - a family of clients in one row: its routes, its gRPC services, the form of its errors,
  * header fields and metrics that its clients expect. The server asks the rows and knows no family
- * by name. To add one: a file with its row, and its name in FAMILIES. */
+ * by name. To add one: a file with its row, and its name in EVERY_FAMILY. */
 #ifndef DIALECT_FAMILY_H
 #define DIALECT_FAMILY_H
 #include "dialect/dialect.h"
@@ -104,9 +104,9 @@ struct Family {
     const FamilyMeters *meters;  /* (optional) */
 };
 /* All of them, in the order in which their routes are listed and found. */
-#define FAMILIES(X) X(own) X(tei) X(hub) X(openai) X(cohere)
+#define EVERY_FAMILY(X) X(own) X(tei) X(hub) X(openai) X(cohere)
 #define FAMILY_DECLARED(name) extern const Family family_##name;
-FAMILIES(FAMILY_DECLARED)
+EVERY_FAMILY(FAMILY_DECLARED)
 extern const Family *const families[]; /* ends with NULL */
 
 #endif
