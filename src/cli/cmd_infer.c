@@ -78,7 +78,7 @@ static bool put_npy(Buf *b, const Task *task, Job *job, Err *err)
     (void)task;
     const int64_t width = work_result(&job->work, 0)->width;
     if (job->work.outputs > 1 || job->work.rows != job->work.n)
-        return fail(err, EF_USAGE, "--format npy: found several rows or outputs for an input, wanted "
+        return fail(err, EF_USAGE, "--format npy: found several outputs or rows for an input, wanted "
                     "one array (or jsonl)");
     Npy npy = { 'f', sizeof(float), 2, { (int64_t)job->work.n, width } };
     if (job->work.n == 1) npy.dim[0] = work_result(&job->work, 0)->tokens;
