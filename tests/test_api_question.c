@@ -83,7 +83,7 @@ static void compare_set(Arena *arena, const Value *row, const Value *wanted)
     size_t pair = (size_t)value_int(value_get(row, "pair"), 0);
     const char *how = params[value_int(&wanted->list.items[0], 0)];
     Str question = pairs[pair].question, context = pairs[pair].context;
-    ef_input in = { EF_PAIR, question.p, question.n, context.p, context.n };
+    ef_input in = { sizeof(ef_input), EF_PAIR, question.p, question.n, context.p, context.n };
     Err err = { 0 };
     ef_reply *r = ef_predict(model, &in, 1, how, &err);
     if (want->kind == V_NULL) {
@@ -158,7 +158,7 @@ static void refuse(ef_input in, const char *how, ef_code code, const char *words
 static void refusals(void)
 {
     TEST("questions, refusals");
-    ef_input pair = { EF_PAIR, "Who?", 4, "Ada wrote.", 10 }, text = { EF_TEXT, "Who?", 4, NULL, 0 };
+    ef_input pair = { sizeof(ef_input), EF_PAIR, "Who?", 4, "Ada wrote.", 10 }, text = { sizeof(ef_input), EF_TEXT, "Who?", 4, NULL, 0 };
     model = model_at(GOLDEN "bert");
     refuse(text, NULL, EF_INVALID_INPUT, "inputs[0]: found no context");
     refuse(pair, "{\"top_k\":0}", EF_INVALID_INPUT, "top_k: found 0");
@@ -188,7 +188,7 @@ static bool same_entity(const Value *want, const Value *found)
 static Value result_of(Arena *arena, Str text, const char *how)
 {
     Err err = { 0 };
-    ef_input in = { EF_TEXT, text.p, text.n, NULL, 0 };
+    ef_input in = { sizeof(ef_input), EF_TEXT, text.p, text.n, NULL, 0 };
     ef_reply *r = ef_predict(model, &in, 1, how, &err);
     if (!r) printf("  %s: %s\n", how, err.message);
     Value reply = reply_of(arena, r);
@@ -249,7 +249,7 @@ static void entities_of_windows(void)
     model = NULL, model_name = STR(""), compared = 0;
     replay_lines(STRIDES "entities.jsonl", compare_entities);
     CHECK(compared > 100);
-    ef_input text = { EF_TEXT, "Ada wrote", 9, NULL, 0 }, pair = { EF_PAIR, "Ada", 3, "wrote", 5 };
+    ef_input text = { sizeof(ef_input), EF_TEXT, "Ada wrote", 9, NULL, 0 }, pair = { sizeof(ef_input), EF_PAIR, "Ada", 3, "wrote", 5 };
     refuse(text, "{\"stride\":5,\"aggregation\":\"none\"}", EF_INVALID_INPUT, "stride: found aggregation");
     refuse(text, "{\"stride\":-5}", EF_INVALID_INPUT, "stride");
     refuse(pair, "{\"stride\":5}", EF_INVALID_INPUT, "stride: found a pair");

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "data/json.h"
 #include "dialect/dialect.h"
+#include "model/model.h"
 
 static Arena arena;
 

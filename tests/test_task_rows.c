@@ -157,7 +157,7 @@ static void ask(Walk *w, ef_model *m, const char *options)
     const Task *task = task_find(str_of(ef_describe(m)->task));
     for (size_t i = task->items->alone ? 2 : 0; i < COUNT(in); i++)
         in[i].kind = EF_PAIR, in[i].data2 = "w3 from Chennai to Hyderabad", in[i].size2 = 28;
-    if (!task->items->alone) in[1] = (ef_input){ EF_PAIR, "w1", 2, long_text, strlen(long_text) };
+    if (!task->items->alone) in[1] = (ef_input){ sizeof(ef_input), EF_PAIR, "w1", 2, long_text, strlen(long_text) };
     w->options = options;
     size_t n = strstr(options, "\"truncate\":false") ? 1 : strstr(options, "\"stride\"") ? 2 : COUNT(in);
     ef_reply *r = ef_predict(m, in, n, options, &err);

@@ -278,6 +278,6 @@ const Command cmd_infer = {
                "  ./my-qa.encoderfile infer --question \"Where does Ada live?\" --context-file letter.txt\n"
                "  ./my-qa.encoderfile infer --params '{\"top_k\": 3}' \"Who?\" \"Ada wrote.\"  # question, context\n"
                "  ./my-choice.encoderfile infer \"The bus leaves\" \"at noon.\" \"a fork.\"  # prompt, choices\n"
-               "  ./my-layoutlm.encoderfile infer -i pages.jsonl      # {\"words\": [...], \"boxes\": [[0, 0, 99, 40], ...]}\n"
+               "  ./my-layoutlm.encoderfile infer -i pages.jsonl  # {\"words\": [...], \"boxes\": [...]}\n"
                "  cat texts.txt | ./my-embed.encoderfile infer -f npy > vectors.npy\n",
 };
