@@ -157,7 +157,11 @@ static void ask(Walk *w, ef_model *m, const char *options)
     const Task *task = task_find(str_of(ef_describe(m)->task));
     for (size_t i = task->items->alone ? 2 : 0; i < COUNT(in); i++)
         in[i].kind = EF_PAIR, in[i].data2 = "w3 from Chennai to Hyderabad", in[i].size2 = 28;
-    if (!task->items->alone) in[1] = (ef_input){ sizeof(ef_input), EF_PAIR, "w1", 2, long_text, strlen(long_text) };
+    if (!task->items->alone) in[1] = ef_pair("w1", long_text);
+    const ef_word choices[] = { { "to Mumbai", 9 }, { in[1].data, in[1].size } };
+    for (size_t i = 0; task->items == &item_choices && i < COUNT(in); i++)
+        in[i].kind = EF_CHOICES, in[i].data2 = choices, in[i].size2 = i ? COUNT(choices) : 1;
+    if (task->items == &item_choices) in[1] = (ef_input){ sizeof *in, EF_CHOICES, long_text, sizeof long_text - 4, choices, 2 };
     w->options = options;
     size_t n = strstr(options, "\"truncate\":false") ? 1 : strstr(options, "\"stride\"") ? 2 : COUNT(in);
     ef_reply *r = ef_predict(m, in, n, options, &err);
@@ -199,6 +203,7 @@ static const struct Case {
     { "sequence_classification", FOLDERS "gpt2" }, { "token_classification", "examples/bus-ner" },
     { "fill_mask", FOLDERS "bert-masked" },        { "sparse_embedding", FOLDERS "bert-masked" },
     { "question_answering", "tests/golden/question_answering/bert" },
+    { "multiple_choice", "tests/golden/multiple_choice/bert" },
 };
 
 /* The tokenizer of that model with a mask in place of its unknown token. */
@@ -230,7 +235,7 @@ static void test_results(void)
     for (size_t i = 0; i < COUNT(cases); i++) {
         bool own = strcmp(cases[i].folder, FOLDERS "bert-masked") != 0;
         ef_error err = { 0 };
-        ef_options o = { .threads = 1, .task = cases[i].task, .tokenizer = own ? NULL : tokenizer };
+        ef_options o = { .struct_size = sizeof o, .threads = 1, .task = cases[i].task, .tokenizer = own ? NULL : tokenizer };
         ef_model *m = ef_open(cases[i].folder, &o, &err);
         check_group = cases[i].task;
         if (!CHECK(m)) printf("  %s: %s\n", cases[i].folder, err.message);

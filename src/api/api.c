@@ -163,17 +163,59 @@ static bool take_pair(Job *job, size_t i, const ef_input *in, Err *err)
     return take_text(job, i, in, err);
 }
 
-/* NULL: no model here takes it. */
-static TakeInput *const takes[] = {
-    [EF_TEXT] = take_text, [EF_PAIR] = take_pair, [EF_WORDS] = NULL, [EF_BOXES] = NULL,
-    [EF_PICTURE] = NULL, [EF_SOUND] = NULL, [EF_CHOICES] = NULL,
+static bool take_list(Job *job, size_t i, const void *words, size_t n, Err *err)
+{
+    const ef_word *word = words;
+    Item *item = &job->work.item[i];
+    if (!words || n == 0) return fail(err, EF_INVALID_INPUT, "input %zu: found no words", i);
+    Str *list = ARRAY(&job->work.arena, Str, n);
+    for (size_t k = 0; k < n; k++) {
+        if (!word[k].data) return fail(err, EF_INVALID_INPUT, "input %zu: word %zu: found no text", i, k);
+        list[k] = copy_text(job, word[k].data, word[k].size);
+    }
+    item->list = list;
+    item->n = n;
+    return true;
+}
+
+static bool take_choices(Job *job, size_t i, const ef_input *in, Err *err)
+{
+    return take_list(job, i, in->data2, in->size2, err) && take_text(job, i, in, err);
+}
+
+static bool take_boxes(Job *job, size_t i, const ef_input *in, Err *err)
+{
+    _Static_assert(sizeof(ef_box) == BOX_SIDES * sizeof(int32_t), "as items have them");
+    Item *item = &job->work.item[i];
+    if (!take_list(job, i, in->data, in->size, err)) return false;
+    if (!in->data2 || in->size2 != in->size)
+        return fail(err, EF_INVALID_INPUT, "input %zu: found %zu boxes, wanted %zu: one for each word", i,
+                    in->data2 ? in->size2 : (size_t)0, in->size);
+    item->boxes = memcpy(ARRAY(&job->work.arena, int32_t, in->size * BOX_SIDES), in->data2,
+                         in->size * sizeof(ef_box));
+    item_join_words(&job->work.arena, item);
+    return true;
+}
+
+/* Whether a text or a pair is enough for the model is asked when the items are checked. */
+static const struct TakeRow {
+    TakeInput *take;             /* NULL: no model here takes it */
+    const ItemForm *form;        /* of models that do; NULL: any */
+} takes[] = {
+    [EF_TEXT] = { take_text, NULL },         [EF_PAIR] = { take_pair, NULL },
+    [EF_WORDS] = { NULL, NULL },             [EF_BOXES] = { take_boxes, &item_words },
+    [EF_PICTURE] = { NULL, NULL },           [EF_SOUND] = { NULL, NULL },
+    [EF_CHOICES] = { take_choices, &item_choices },
 };
 
 static bool take_input(const Model *model, Job *job, size_t i, const ef_input *in, Err *err)
 {
-    if (takes[in->kind]) return takes[in->kind](job, i, in, err);
-    return fail(err, EF_UNSUPPORTED, "input %zu: found %s, wanted a text or a pair of texts: %s "
-                "takes nothing else", i, input_name(in->kind), model->task->name);
+    const struct TakeRow *row = &takes[in->kind];
+    bool texts = model->items == &item_texts;
+    if (row->take && (!row->form || row->form == model->items)) return row->take(job, i, in, err);
+    return fail(err, EF_UNSUPPORTED, "input %zu: found %s, wanted %s: %s takes nothing else", i,
+                input_name(in->kind), texts ? "a text or a pair of texts" : model->items->one,
+                model->task->name);
 }
 
 typedef struct PredictCall {
@@ -209,7 +251,16 @@ static void fill_job(void *call)
 
 /* ---- the reply ---- */
 
-/* Of an item with several rows (a long text in windows) its first. */
+/* The numbers of an item's choices, each of which is a row. */
+static const float *choice_numbers(const Work *work, size_t i, Arena *arena)
+{
+    float *out = ARRAY(arena, float, work_rows(work, i));
+    for (size_t r = 0; r < work_rows(work, i); r++)
+        out[r] = work_result(work, work_row(work, i) + r)->data[0];
+    return out;
+}
+
+/* Of an item with several rows (a long text in windows) its first; of choices all. */
 static void view_rows(const ef_model *m, const Work *work, ef_reply *r)
 {
     r->tensor = ARRAY(&r->arena, ef_tensor, work->n + 1);
@@ -219,6 +270,9 @@ static void view_rows(const ef_model *m, const Work *work, ef_reply *r)
         *t = (ef_tensor){ .struct_size = sizeof *t, .name = m->output, .data = result->data };
         if (m->model->task->shape->per == PER_TOKEN) t->dim[t->rank++] = result->tokens;
         t->dim[t->rank++] = result->width;
+        if (!task_can(m->model->task, NULL, CAN_CHOOSE)) continue;
+        t->data = choice_numbers(work, i, &r->arena);
+        t->dim[0] = (int64_t)work_rows(work, i);
     }
 }
 
