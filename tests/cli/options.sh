@@ -102,7 +102,7 @@ prints "verify fill_mask" '^  - ".*": 0\.' "$EF" verify masks
 has "verify fill_mask" 'Query: "Paris is the capital of \[MASK\]."'
 prints "verify sparse_embedding" "weights for [1-9]" "$EF" verify masks --model-type sparse_embedding
 prints "verify sentence_embedding" "a vector of 24 numbers" "$EF" verify vectors --model-type sentence_embedding
-works "export answers" "$EF" export tokens qa --no-embed-metadata && sed 's/ForTokenClassification/ForQuestionAnswering/' tokens/config.json >qa/config.json
+works "export a foreign task" "$EF" export tokens qa --no-embed-metadata && sed "s/ForTokenClassification/ForCausalLM/" tokens/config.json >qa/config.json
 "$EF" quantize qa >/dev/null 2>&1
 prints "verify a foreign task" "output of [0-9]* x 5 numbers" "$EF" verify qa
 has "its int8 model" 'against fp32 on 3 texts: cosine 0\.9'
