@@ -25,6 +25,18 @@ static void must(bool ok)
     if (!ok) abort();
 }
 
+/* A box for every word, and words that are parts of the text. */
+static bool items_whole(const Item *item)
+{
+    Err err;
+    bool ok = !item->boxes || (item->n && item_check_boxes(item, &err));
+    for (size_t i = 0; ok && i < item->n; i++) {
+        Str word = item->list[i];
+        ok = word.n && (!item->boxes || (word.p >= item->first.p && word.p + word.n <= item->first.p + item->first.n));
+    }
+    return ok;
+}
+
 static void read_as(const Session *s, const JobKind *kind, Str body)
 {
     Job *job = job_new();
@@ -35,7 +47,7 @@ static void read_as(const Session *s, const JobKind *kind, Str body)
         must(ok == (job->work.err.code == EF_OK) && (ok || job->work.err.message[0]));
         must(!ok || job->work.n <= MOST);
         for (size_t i = 0; ok && i < job->work.n; i++)
-            must(job->work.item[i].first.n > 0 && (!item_second(&job->work.item[i]) || utf8_valid(*item_second(&job->work.item[i]))));
+            must(items_whole(&job->work.item[i]) && job->work.item[i].first.n > 0 && (!item_second(&job->work.item[i]) || utf8_valid(*item_second(&job->work.item[i]))));
     }
     job_free(job);
 }
@@ -71,7 +83,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const Task *const *task = task_all(&n);
     for (size_t t = 0; t < n; t++) {
         site.task = model->task = task[t];
+        site.items = model->items = task[t]->items;
         read_as_all(&s, body);
+        site.items = model->items = &item_words; /* of a graph that reads boxes */
+        if (task_has_option(task[t], "pages")) read_as(&s, &kind_predict, body);
     }
     trace_parent(body, &parent);
     return 0;
