@@ -91,7 +91,7 @@ static void count_lengths(void *numbers, const JobKind *asked, const Job *job)
 {
     TeMeters *m = numbers;
     if (asked->keep == KEEP_NOTHING) return;
-    for (size_t i = 0; job->work.err.code == EF_OK && i < job->work.n; i++)
+    for (size_t i = 0; job->work.err.code == EF_OK && i < job->work.rows; i++)
         add(&m->length, 0.5, 2, (double)job->work.row[i].encoding.n);
 }
 

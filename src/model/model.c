@@ -108,6 +108,20 @@ static bool reads_boxes(const Graph *g)
     return false;
 }
 
+/* [batch, choices, tokens] is for those who choose alone. */
+static bool check_rank(const Model *m, Err *err)
+{
+    const Graph *g = m->graph;
+    if (task_can(m->task, NULL, CAN_CHOOSE)) return true;
+    for (int i = 0; i < g->n_input; i++) {
+        const GraphValue *v = &g->value[g->input[i]];
+        if (graph_role(v->name) == ROLE_TOKEN && v->t.rank == 3)
+            return fail(err, EF_BAD_MODEL, "Input shape mismatch: %.*s: found 3 dimensions, wanted 2: "
+                        "three are for multiple_choice", STR_ARG(v->name));
+    }
+    return true;
+}
+
 /* Without a task the graph is run alone, on whatever its caller feeds. */
 static bool choose_items(Model *m, Err *err)
 {
@@ -115,7 +129,7 @@ static bool choose_items(Model *m, Err *err)
     bool boxes = reads_boxes(m->graph) && task_has_option(m->task, "pages");
     m->items = boxes ? &item_words : m->task->items;
     m->preparer = boxes ? &prepare_boxes : m->task->preparer;
-    return source_needs(m->graph, boxes, err);
+    return source_needs(m->graph, boxes, err) && check_rank(m, err);
 }
 
 static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool optimize, Err *err)

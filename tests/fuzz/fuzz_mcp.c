@@ -32,7 +32,8 @@ static void read_as(const Site *site, Str message, McpEra era, const McpHeaders 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const Site site = { .task = task_find(STR("token_classification")) };
+    const Task *task = task_find(STR("token_classification"));
+    const Site site = { .task = task, .items = task->items };
     const McpHeaders headers = { STR("2026-07-28"), STR("tools/call"), STR("run_encoder") };
     const Str message = { (const char *)data, size };
     for (McpEra era = MCP_UNSET; era <= MCP_MODERN; era++) read_as(&site, message, era, NULL);
