@@ -97,6 +97,8 @@ void accuracy_finish(Accuracy *out)
 /* Two files side by side need not be one model. */
 static bool same_shapes(const Work *a, const Work *b, Err *err)
 {
+    if (a->rows != b->rows)
+        return fail(err, EF_BAD_MODEL, "the models cut the texts in %zu and %zu windows", a->rows, b->rows);
     for (size_t r = 0; r < a->rows; r++) {
         const TaskTensor *x = work_result(a, r), *y = work_result(b, r);
         if (x->tokens != y->tokens || x->width != y->width)

@@ -14,42 +14,73 @@ static bool submit(Texts *t, Err *err)
     return e->code == EF_OK || fail(err, e->code, "%s", e->message);
 }
 
+bool texts_open(Texts *t, const Model *model, const Str *text, size_t n, Err *err)
+{
+    size_t each = items_each(model->items, n);
+    *t = (Texts){ .model = model, .text = text, .n = n / each, .each = each };
+    return n % each == 0 || fail(err, EF_INVALID_INPUT, "found %zu texts, wanted %zu for each of %s", n,
+                                 each, model->items->one);
+}
+
+const Str *texts_item(const Texts *t, size_t i)
+{
+    return &t->text[i * t->each];
+}
+
+static bool is_empty(const Texts *t, size_t i)
+{
+    for (size_t k = 0; k < t->each; k++)
+        if (texts_item(t, i)[k].n == 0) return true;
+    return false;
+}
+
+static bool make_item(Texts *t, size_t i, Item *out, Err *err)
+{
+    Arena *arena = &t->job->work.arena;
+    Items one = { 0 };
+    bool page = t->samples && model_reads_boxes(t->model);
+    if (page) one.item = items_of_samples(arena, t->model->items, texts_item(t, i), 1);
+    else if (!items_of_texts(arena, t->model->items, texts_item(t, i), t->each, &one, err)) return false;
+    *out = one.item[0];
+    return true;
+}
+
 bool texts_run(Texts *t, Err *err)
 {
     Job *job = t->job = job_new();
     job->in.no_text = true;
-    Str *text = ARRAY(&job->work.arena, Str, t->n + 1);
     size_t n = 0;
-    for (size_t i = 0; i < t->n; i++) {
+    job_items(job, t->n + 1);
+    for (size_t i = 0; i < t->n * t->each; i++)
         if (!utf8_valid(t->text[i]))
             return fail(err, EF_INVALID_INPUT, "text %zu is not valid UTF-8", i + 1);
-        if (t->text[i].n) text[n++] = t->text[i];
+    for (size_t i = 0; i < t->n; i++) {
+        if (is_empty(t, i)) continue;
+        if (!make_item(t, i, &job->work.item[n++], err)) return false;
     }
-    const ItemForm *form = t->samples ? t->model->items : &item_texts;
-    job->work.item = items_of_samples(&job->work.arena, form, text, n);
     job->work.n = n;
     return job->work.n == 0 || submit(t, err);
 }
 
-/* Where a text stands among those that are not empty. */
+/* Where an item stands among those that are not empty. */
 static size_t place(const Texts *t, size_t index)
 {
     size_t at = 0;
-    for (size_t i = 0; i < index; i++) at += t->text[i].n > 0;
+    for (size_t i = 0; i < index; i++) at += !is_empty(t, i);
     return at;
 }
 
 const Value *texts_result(const Texts *t, size_t i)
 {
     const Value *results = value_get(&t->job->out.value, "results");
-    return t->text[i].n && results ? &results->list.items[place(t, i)] : NULL;
+    return !is_empty(t, i) && results ? &results->list.items[place(t, i)] : NULL;
 }
 
 const float *texts_row(const Texts *t, size_t i, int64_t *tokens, int64_t *width)
 {
-    if (!t->text[i].n) return NULL;
-    size_t at = place(t, i);
-    const TaskTensor *row = work_result(&t->job->work, work_row(&t->job->work, at));
+    if (is_empty(t, i)) return NULL;
+    const Work *work = &t->job->work;
+    const TaskTensor *row = work_result(work, work_row(work, place(t, i)));
     *tokens = row->tokens, *width = row->width;
     return row->data;
 }

@@ -191,6 +191,15 @@ static void answer_weights(Verification *w, size_t i, Value *out)
     if (!n) note_problem(w, "text %zu: found no word with a weight", i + 1);
 }
 
+static void answer_question(Verification *w, size_t i, Value *out)
+{
+    const Value *result = texts_result(&w->texts, i);
+    double score = value_float(value_get(result, "score"), NAN);
+    value_add(out, "answer", kept(w->arena, value_str(value_get(result, "answer"), STR(""))));
+    if (isfinite(score)) value_add(out, "score", value_of_float(score));
+    else note_problem(w, "text %zu: found a score that is not finite", i + 1);
+}
+
 static Value shape_of(Arena *arena, int64_t tokens, int64_t width)
 {
     Value shape = value_list(arena, 2);
@@ -216,6 +225,7 @@ static const struct AnswerRow {
     { CAN_EMBED, answer_vector, true },
     { CAN_FILL, answer_masks, false },
     { CAN_SPARSE, answer_weights, false },
+    { CAN_ANSWER, answer_question, false },
     { 0, answer_shape, false }, /* any other */
 };
 
@@ -228,7 +238,7 @@ static void report_answers(Verification *w, const Model *m)
         int64_t tokens = 0, width = 0;
         const float *row = texts_row(&w->texts, i, &tokens, &width);
         Value one = value_map(w->arena, 4);
-        value_add(&one, "query", value_of_str(w->texts.text[i]));
+        value_add(&one, "query", value_of_str(*texts_item(&w->texts, i)));
         if (row) how->answer(w, i, &one), check_numbers(w, i, row, tokens * width);
         else note_problem(w, "text %zu is empty", i + 1);
         list.list.items[i] = one;
@@ -253,9 +263,10 @@ static bool answer_texts(Verification *w, const Model *m, Err *err)
 {
     Verifying *v = w->v;
     find_samples(w, m);
-    w->texts = (Texts){ .model = m, .text = v->texts.text, .n = v->texts.n, .samples = true };
     value_add(&v->report, "task", text(m->task->name));
-    bool ok = texts_run(&w->texts, err);
+    bool ok = texts_open(&w->texts, m, v->texts.text, v->texts.n, err);
+    w->texts.samples = true;
+    ok = ok && texts_run(&w->texts, err);
     if (ok) report_answers(w, m);
     texts_close(&w->texts);
     return ok;

@@ -32,11 +32,12 @@ static bool print_all(Args *a, const Texts *t, Err *err)
 
 static bool extract(Args *a, const Model *m, Err *err)
 {
-    Texts t = { .model = m, .text = args_texts(a, 0), .n = (size_t)a->n_text };
+    Texts t;
     if (!task_can(m->task, NULL, CAN_TAG))
         return fail(err, EF_USAGE, "extract: found a model for %s, wanted token_classification",
                     m->task->name);
-    bool ok = texts_run(&t, err) && print_all(a, &t, err);
+    bool ok = texts_open(&t, m, args_texts(a, 0), (size_t)a->n_text, err) && texts_run(&t, err) &&
+              print_all(a, &t, err);
     texts_close(&t);
     return ok;
 }

@@ -32,7 +32,8 @@ const Command cmd_verify = {
     .summary = "try a model on sample texts; compare int8 and golden numbers",
     .usage = "DIR|FILE.onnx [TEXT...] [--golden DIR] [--json]",
     .example = "  encoderfile verify ./bus_ner_onnx\n"
-               "  encoderfile verify ./sentiment \"I love this!\" --json\n",
+               "  encoderfile verify ./sentiment \"I love this!\" --json\n"
+               "  encoderfile verify ./qa \"Where was Ada born?\" \"Ada was born in London.\"\n",
     .options = options,
     .more = verify_options,
     .run = run,

@@ -64,6 +64,7 @@ static void print_answer(Buf *b, const Value *one)
         buf_printf(b, "  - %.*s: \"%.*s\"\n", STR_ARG(word_of(&words->list.items[i], "label")),
                    STR_ARG(word_of(&words->list.items[i], "word")));
     if (words && !words->list.n) buf_puts(b, "  (no entities)\n");
+    if (value_get(one, "answer")) buf_printf(b, "  - \"%.*s\"\n", STR_ARG(word_of(one, "answer")));
     if (label || value_get(one, "score"))
         buf_printf(b, "  - %.*s: %.4f\n", STR_ARG(value_str(label, STR("score"))),
                    value_float(value_get(one, "score"), 0));

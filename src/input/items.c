@@ -182,18 +182,18 @@ bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *er
     return true;
 }
 
-static size_t form_required(const ItemForm *form)
-{
-    size_t n = 0;
-    for (size_t i = 0; form->keys[i].name; i++) n += form->keys[i].required;
-    return n;
-}
-
 static bool form_has(const ItemForm *form, ItemPart part)
 {
     for (size_t i = 0; form->keys[i].name; i++)
         if (form->part[i] == part) return true;
     return false;
+}
+
+size_t items_each(const ItemForm *form, size_t n)
+{
+    size_t each = 0;
+    for (size_t i = 0; form->keys[i].name; i++) each += form->keys[i].required;
+    return form_has(form, ITEM_BOXES) ? 1 : form_has(form, ITEM_LIST) ? MAX(n, (size_t)1) : each;
 }
 
 /* The first, and the rest as its list. */
@@ -210,7 +210,7 @@ static bool item_of_texts(Arena *arena, const ItemForm *form, const Str *texts, 
 bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t n, Items *out,
                     Err *err)
 {
-    size_t each = form_required(form);
+    size_t each = items_each(form, n);
     if (form_has(form, ITEM_BOXES) && n)
         return fail(err, EF_INVALID_INPUT, "found a text, wanted %s", form->one);
     if (form_has(form, ITEM_LIST)) return item_of_texts(arena, form, texts, n, out, err);

@@ -35,6 +35,8 @@ typedef struct Items {
 bool items_read(Arena *, const ItemForm *, const Value *inputs, size_t limit, Items *, Err *);
 /* The same of items that did not come as JSON: also that none lacks a part, and UTF-8. */
 bool items_check(const ItemForm *, const Items *, size_t limit, Err *);
+/* Texts that an item needs, of n that there are: of a form with a list all of them, for a page one. */
+size_t items_each(const ItemForm *, size_t n);
 /* Texts in a row, as many an item as the form needs: each is one, or question, context, question ... Of a
  * form with a list all are one item: prompt, choice, choice ... */
 bool items_of_texts(Arena *, const ItemForm *, const Str *texts, size_t n, Items *, Err *);
