@@ -42,7 +42,7 @@ static void multiple_choice_finish(Arena *arena, const ModelConfig *config, cons
 }
 
 static const TaskSample samples[] = {
-    { NULL, { "The bus leaves at noon.", "Pizza is eaten with a fork and a knife." } },
+    { NULL, { "The bus to Mumbai is late.", "The passengers wait.", "The soup is cold." } },
 };
 
 const Task task_multiple_choice = {
