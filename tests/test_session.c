@@ -48,7 +48,7 @@ static void work_free(Work *work)
     job_free(job_of(work));
 }
 
-static bool load_is(Queue *q, int64_t tokens, int n, const Piece *wanted)
+static bool load_is(Queue *q, int64_t tokens, int n, const LoadPiece *wanted)
 {
     static Load load;
     Work *admit, *dropped;
@@ -62,7 +62,7 @@ static bool load_is(Queue *q, int64_t tokens, int n, const Piece *wanted)
     return ok;
 }
 #define LOAD(q, tokens, ...)                                                                      \
-    load_is(q, tokens, sizeof((Piece[]){ __VA_ARGS__ }) / sizeof(Piece), (Piece[]){ __VA_ARGS__ })
+    load_is(q, tokens, sizeof((LoadPiece[]){ __VA_ARGS__ }) / sizeof(LoadPiece), (LoadPiece[]){ __VA_ARGS__ })
 
 static void test_queue(void)
 {

@@ -242,7 +242,7 @@ static bool take_inputs(PredictCall *c, Err *err)
     return true;
 }
 
-static void fill_job(void *call)
+static void api_fill_job(void *call)
 {
     PredictCall *c = call;
     c->job = job_new();
@@ -294,7 +294,7 @@ ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *
                      ef_error *err)
 {
     PredictCall c = { m, in, count, params_json, NULL, NULL, { 0 } };
-    guard_call(fill_job, &c, &c.err);
+    guard_call(api_fill_job, &c, &c.err);
     if (c.err.code == EF_OK) {
         job_run(m->session, c.job);
         c.err = c.job->work.err;

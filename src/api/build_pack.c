@@ -67,7 +67,7 @@ Value build_model_config(Arena *arena, const Model *m)
 }
 
 /* Bytes that outlive the buffer they were written in. */
-static Str keep(Arena *arena, Buf *b)
+static Str build_pack_keep(Arena *arena, Buf *b)
 {
     Str out = { memcpy(arena_raw(arena, b->n + 1), b->p, b->n), b->n };
     buf_free(b);
@@ -78,7 +78,7 @@ static Str pack_json(Arena *arena, Value v)
 {
     Buf b = { 0 };
     json_write(&b, &v);
-    return keep(arena, &b);
+    return build_pack_keep(arena, &b);
 }
 
 static Str pack_facts(Arena *arena, const Model *m)
@@ -106,7 +106,7 @@ static void pack_graph(Arena *arena, const Model *m, Package *p)
     graph_to_onnx(m->graph, arena, onnx, &weights);
     Buf b = { 0 };
     onnx_write(&b, onnx);
-    p->member[MEMBER_GRAPH].bytes = keep(arena, &b);
+    p->member[MEMBER_GRAPH].bytes = build_pack_keep(arena, &b);
     MemberPiece *pieces = ARRAY(arena, MemberPiece, weights.n + 1);
     for (int i = 0; i < weights.n; i++)
         pieces[i] =
@@ -138,7 +138,7 @@ static Str pack_script(Arena *arena, const Transform *script)
 {
     Buf b = { 0 };
     transform_write(&b, script);
-    return keep(arena, &b);
+    return build_pack_keep(arena, &b);
 }
 
 void build_pack(Arena *arena, const Model *m, Package *p)

@@ -75,7 +75,7 @@ static bool read_level(Exporting *x, Err *err)
 }
 
 /* --input-text before the others. */
-static void read_texts(Arena *arena, Exporting *x)
+static void exporting_read_texts(Arena *arena, Exporting *x)
 {
     Str *text = ARRAY(arena, Str, x->texts.n + 1);
     size_t n = 0;
@@ -91,7 +91,7 @@ static bool check_options(Arena *arena, Exporting *x, Err *err)
     if (x->target) x->quantizing.quantize.target = quantize_target(x->target);
     if (x->texts.n && !x->verify)
         return fail(err, EF_USAGE, "export: found texts, wanted --verify beside them");
-    read_texts(arena, x);
+    exporting_read_texts(arena, x);
     return hf_tokenizer_asked(x->include_tokenizer, x->exclude_tokenizer, &x->e.include_tokenizer,
                               err) &&
            read_shapes(x, err) && read_level(x, err);

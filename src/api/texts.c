@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-static bool submit(Texts *t, Err *err)
+static bool texts_submit(Texts *t, Err *err)
 {
     Session *session = job_session(t->model, &(SessionOptions){ .max_inputs = t->n });
     if (!session) return fail(err, EF_IO, "no thread could be started");
@@ -59,11 +59,11 @@ bool texts_run(Texts *t, Err *err)
         if (!make_item(t, i, &job->work.item[n++], err)) return false;
     }
     job->work.n = n;
-    return job->work.n == 0 || submit(t, err);
+    return job->work.n == 0 || texts_submit(t, err);
 }
 
 /* Where an item stands among those that are not empty. */
-static size_t place(const Texts *t, size_t index)
+static size_t texts_place(const Texts *t, size_t index)
 {
     size_t at = 0;
     for (size_t i = 0; i < index; i++) at += !is_empty(t, i);
@@ -73,14 +73,14 @@ static size_t place(const Texts *t, size_t index)
 const Value *texts_result(const Texts *t, size_t i)
 {
     const Value *results = value_get(&t->job->out.value, "results");
-    return !is_empty(t, i) && results ? &results->list.items[place(t, i)] : NULL;
+    return !is_empty(t, i) && results ? &results->list.items[texts_place(t, i)] : NULL;
 }
 
 const float *texts_row(const Texts *t, size_t i, int64_t *tokens, int64_t *width)
 {
     if (is_empty(t, i)) return NULL;
     const Work *work = &t->job->work;
-    const TaskTensor *row = work_result(work, work_row(work, place(t, i)));
+    const TaskTensor *row = work_result(work, work_row(work, texts_place(t, i)));
     *tokens = row->tokens, *width = row->width;
     return row->data;
 }

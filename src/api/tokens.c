@@ -77,7 +77,7 @@ int32_t ef_token_id(const ef_tokenizer *t, const char *token)
 }
 
 /* ---- encoding ---- */
-typedef struct Inputs {
+typedef struct TokenInputs {
     const Tokenizer *tokenizer;
     InputList in;
     size_t count;
@@ -88,7 +88,7 @@ typedef struct Inputs {
     ef_tokens **out;
     Err *errors; /* [count] */
     Err *err;    /* of all */
-} Inputs;
+} TokenInputs;
 
 static Words words_of(Arena *arena, const void *list, size_t n)
 {
@@ -98,7 +98,7 @@ static Words words_of(Arena *arena, const void *list, size_t n)
     return (Words){ items, n };
 }
 
-static bool encode_words(const Inputs *b, const ef_input *in, ef_tokens *t, Err *err)
+static bool encode_words(const TokenInputs *b, const ef_input *in, ef_tokens *t, Err *err)
 {
     Words first = words_of(&t->arena, in->data, in->size),
           second = words_of(&t->arena, in->data2, in->data2 ? in->size2 : 0);
@@ -110,7 +110,7 @@ static bool encode_words(const Inputs *b, const ef_input *in, ef_tokens *t, Err 
     return true;
 }
 
-static bool encode_input(const Inputs *b, const ef_input *in, ef_tokens *t, Err *err)
+static bool encode_input(const TokenInputs *b, const ef_input *in, ef_tokens *t, Err *err)
 {
     Str first = { in->data, in->size }, second = { in->data2, in->size2 };
     const Str *more = in->kind == EF_PAIR ? &second : NULL;
@@ -127,7 +127,7 @@ static bool encode_input(const Inputs *b, const ef_input *in, ef_tokens *t, Err 
 
 static void encode_share(void *batch, int share, int worker)
 {
-    Inputs *b = batch;
+    TokenInputs *b = batch;
     (void)worker;
     for (size_t i = (size_t)share * SHARE; i < MIN(b->count, (size_t)(share + 1) * SHARE); i++) {
         Arena arena = { 0 };
@@ -159,7 +159,7 @@ static void present(const Tokenizer *tokenizer, Arena *arena, ef_tokens *t)
 }
 
 /* To one length over all of the batch: the longest has to be known first. */
-static bool pad_all(const Inputs *b, const ef_encode_options *o, Err *err)
+static bool pad_all(const TokenInputs *b, const ef_encode_options *o, Err *err)
 {
     PadOptions pad = { .id = o->pad_id, .left = o->pad_left,
                        .token = tokenizer_token(b->tokenizer, o->pad_id),
@@ -172,7 +172,7 @@ static bool pad_all(const Inputs *b, const ef_encode_options *o, Err *err)
     return true;
 }
 
-static bool read_options(const ef_encode_options *o, const Tokenizer *t, Inputs *b, Err *err)
+static bool read_options(const ef_encode_options *o, const Tokenizer *t, TokenInputs *b, Err *err)
 {
     if (o->max_length < 0 || o->stride < 0 || (o->stride && o->stride >= o->max_length))
         return fail(err, EF_INVALID_INPUT, "stride: found %d, wanted 0 or more, below max_length %d",
@@ -193,7 +193,7 @@ static bool read_options(const ef_encode_options *o, const Tokenizer *t, Inputs 
     return true;
 }
 
-static bool first_error(const Inputs *b, Err *err)
+static bool first_error(const TokenInputs *b, Err *err)
 {
     for (size_t i = 0; i < b->count; i++)
         if (b->errors[i].code != EF_OK)
@@ -203,13 +203,13 @@ static bool first_error(const Inputs *b, Err *err)
 
 static void encode_body(void *inputs)
 {
-    Inputs *b = inputs;
+    TokenInputs *b = inputs;
     pool_for(b->pool, (int)((b->count + SHARE - 1) / SHARE), encode_share, b);
     if (!first_error(b, b->err) || (b->given.pad && !pad_all(b, &b->given, b->err))) return;
     for (size_t i = 0; i < b->count; i++) present(b->tokenizer, &b->out[i]->arena, b->out[i]);
 }
 
-static bool encode_all(Inputs *b, Err *err)
+static bool encode_all(TokenInputs *b, Err *err)
 {
     size_t shares = (b->count + SHARE - 1) / SHARE;
     if (shares > INT32_MAX) return fail(err, EF_TOO_LARGE, "found %zu inputs", b->count);
@@ -224,7 +224,7 @@ bool ef_encode(const ef_tokenizer *t, const ef_input *in, size_t count,
 {
     Arena arena = { 0 };
     Err own = { 0 };
-    Inputs b = { .tokenizer = t->tokenizer, .count = count, .out = out, .err = &own };
+    TokenInputs b = { .tokenizer = t->tokenizer, .count = count, .out = out, .err = &own };
     for (size_t i = 0; i < count; i++) out[i] = NULL;
     b.errors = arena_try(&arena, count + 1, sizeof *b.errors, SIZE_MAX / 2, &own);
     bool ok = b.errors &&

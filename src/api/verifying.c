@@ -48,7 +48,7 @@ static void note_problem(Verification *w, const char *format, ...)
             value_of_str(str_of(str_dup(w->arena, str_of(line))));
 }
 
-static Value text(const char *s)
+static Value verifying_text(const char *s)
 {
     return value_of_str(str_of(s));
 }
@@ -263,7 +263,7 @@ static bool answer_texts(Verification *w, const Model *m, Err *err)
 {
     Verifying *v = w->v;
     find_samples(w, m);
-    value_add(&v->report, "task", text(m->task->name));
+    value_add(&v->report, "task", verifying_text(m->task->name));
     bool ok = texts_open(&w->texts, m, v->texts.text, v->texts.n, err);
     w->texts.samples = true;
     ok = ok && texts_run(&w->texts, err);
@@ -332,7 +332,7 @@ static bool answer_bare(Verification *w, const char *task, Err *err)
     bool ok = open_bare(w, b, err);
     for (size_t i = 0; ok && i < v->texts.n; i++) ok = run_bare(w, b, i, &list.list.items[i], err);
     close_bare(b);
-    value_add(&v->report, "task", text(task));
+    value_add(&v->report, "task", verifying_text(task));
     value_add(&v->report, "results", list);
     if (b->accuracy.texts) accuracy_finish(&b->accuracy), w->accuracy = &b->accuracy;
     return ok;
@@ -476,7 +476,7 @@ static const char *foreign_task(Verification *w)
     return task && (!task_find(str_of(task)) || !tokens) ? task : NULL;
 }
 
-static bool answer(Verification *w, Err *err)
+static bool verifying_answer(Verification *w, Err *err)
 {
     Model *m;
     const char *foreign = foreign_task(w);
@@ -495,8 +495,8 @@ bool verifying_run(Arena *arena, Verifying *v, Err *err)
     w.problems = value_list(arena, MOST_PROBLEMS);
     w.problems.list.n = 0;
     find_files(&w);
-    value_add(&v->report, "model", text(v->path));
-    if (!answer(&w, err)) return false;
+    value_add(&v->report, "model", verifying_text(v->path));
+    if (!verifying_answer(&w, err)) return false;
     report_quantized(&w);
     if (!report_golden(&w, err)) return false;
     if (!w.checked)

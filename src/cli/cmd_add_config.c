@@ -44,7 +44,7 @@ static bool tell_json(Args *a, const Export *e, double ms, Err *err)
 }
 
 /* The files with their sizes, and what they weigh beside the model (a few thousandths of it). */
-static bool tell(const Export *e, double ms, Err *err)
+static bool add_config_tell(const Export *e, double ms, Err *err)
 {
     Buf b = { 0 };
     uint64_t sum = 0;
@@ -59,13 +59,13 @@ static bool tell(const Export *e, double ms, Err *err)
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool add_config_run(Args *a, Err *err)
 {
     Export e = { 0 };
     double begin = now_seconds();
     bool ok = copy(a, &e, err);
     double ms = (now_seconds() - begin) * 1e3;
-    if (ok) ok = args_has(a, "json") ? tell_json(a, &e, ms, err) : tell(&e, ms, err);
+    if (ok) ok = args_has(a, "json") ? tell_json(a, &e, ms, err) : add_config_tell(&e, ms, err);
     arena_free(&e.arena);
     return ok;
 }
@@ -76,6 +76,6 @@ const Command cmd_add_config = {
     .usage = "FILE.onnx MODEL_DIR [--json]",
     .example = "  encoderfile add-config exported/model.onnx ./bert-ner\n",
     .options = options,
-    .run = run,
+    .run = add_config_run,
     .builder = true,
 };

@@ -120,7 +120,7 @@ static bool analyze(Args *a, Err *err)
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool analyze_run(Args *a, Err *err)
 {
     return analyze(a, err) || within(err, "Error during analysis");
 }
@@ -132,6 +132,6 @@ const Command cmd_analyze = {
     .example = "  encoderfile analyze model.onnx --output-format summary\n"
                "  encoderfile analyze model.onnx --filter-tag BertAttention --output-file t.json\n",
     .options = options,
-    .run = run,
+    .run = analyze_run,
     .builder = true,
 };

@@ -123,7 +123,7 @@ static double percentile(const Bench *b, int percent)
     return b->seconds[MAX(rank, 1) - 1];
 }
 
-static bool report(Args *a, const Bench *b, Err *err)
+static bool bench_report(Args *a, const Bench *b, Err *err)
 {
     const char *why = NULL, *isa = kernels_isa(kernels(), b->model->precision);
     double best = b->seconds[0], median = percentile(b, 50), tokens = b->start[b->batch.B];
@@ -186,10 +186,10 @@ static bool bench(Args *a, Bench *b, Err *err)
     b->threads = (int)args_int(a, "threads");
     b->seconds = ARRAY(&a->arena, double, b->repeat);
     fill_ids(b, &a->arena);
-    return measure(b, &a->arena, err) && report(a, b, err);
+    return measure(b, &a->arena, err) && bench_report(a, b, err);
 }
 
-static bool run(Args *a, Err *err)
+static bool bench_run(Args *a, Err *err)
 {
     Model *m;
     if (a->n_text)
@@ -205,7 +205,7 @@ const Command cmd_bench = {
     .name = "bench",
     .summary = "time one batch through the model",
     .options = options,
-    .run = run,
+    .run = bench_run,
     .usage = "[--model PATH] [--lengths 32,32,7] [OPTIONS]",
     .example =
         "  encoderfile bench --model my-ner.encoderfile --lengths 128,64,32 --threads 2 --json\n",

@@ -45,7 +45,7 @@ static bool override(Args *a, BuildConfig *c, Err *err)
     return args_fill(a, c, err);
 }
 
-static bool configure(Args *a, BuildConfig *c, Err *err)
+static bool build_configure(Args *a, BuildConfig *c, Err *err)
 {
     const char *yaml = args_value(a, "config"), *directory = args_value(a, "directory");
     if (a->n_text)
@@ -60,7 +60,7 @@ static bool configure(Args *a, BuildConfig *c, Err *err)
 }
 
 /* ---- what is said ---- */
-static void put_text(Buf *b, const BuildReport *r)
+static void build_put_text(Buf *b, const BuildReport *r)
 {
     const char *why = NULL;
     const Model *m = r->model;
@@ -81,7 +81,7 @@ static void put_text(Buf *b, const BuildReport *r)
         buf_puts(b, "validated; nothing was written\n");
 }
 
-static bool report(Args *a, const BuildReport *r, Err *err)
+static bool build_report(Args *a, const BuildReport *r, Err *err)
 {
     if (r->unmeasured.code)
         fprintf(stderr, "encoderfile: no accuracy report: %s\n", r->unmeasured.message);
@@ -90,18 +90,18 @@ static bool report(Args *a, const BuildReport *r, Err *err)
         return out_json(&v, err);
     }
     Buf b = { 0 };
-    put_text(&b, r);
+    build_put_text(&b, r);
     bool ok = out_buf(&b, err);
     buf_free(&b);
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool build_command(Args *a, Err *err)
 {
     BuildReport built;
     BuildConfig config;
-    if (!configure(a, &config, err) || !build_run(&a->arena, &config, &built, err)) return false;
-    bool ok = report(a, &built, err);
+    if (!build_configure(a, &config, err) || !build_run(&a->arena, &config, &built, err)) return false;
+    bool ok = build_report(a, &built, err);
     model_close(built.model);
     return ok;
 }
@@ -111,7 +111,7 @@ const Command cmd_build = {
     .summary = "pack a model folder into one executable",
     .options = options,
     .note = NOTE_LIMIT,
-    .run = run,
+    .run = build_command,
     .builder = true,
     .usage = "-f config.yml [OPTIONS]",
     .example = "  cat > config.yml <<END\n"

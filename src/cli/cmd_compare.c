@@ -18,7 +18,7 @@ static long long count_of(const Value *v, const char *key)
     return (long long)value_int(value_get(v, key), 0);
 }
 
-static void put_text(Buf *b, const Args *a, const Value *v)
+static void compare_put_text(Buf *b, const Args *a, const Value *v)
 {
     const Value *list = value_get(v, "tag_differences");
     buf_printf(b, "Model Comparison\nModel 1: %s\nModel 2: %s\nFound %zu tag differences\n",
@@ -42,13 +42,13 @@ static bool save(Args *a, const char *file, const Value *v, Err *err)
     return ok;
 }
 
-static bool report(Args *a, const Value *v, Err *err)
+static bool compare_report(Args *a, const Value *v, Err *err)
 {
     const char *file = args_value(a, "output-file");
     if (file && !save(a, file, v, err)) return false;
     if (args_has(a, "json")) return out_json(v, err);
     Buf b = { 0 };
-    put_text(&b, a, v);
+    compare_put_text(&b, a, v);
     if (file) buf_printf(&b, "Comparison exported to: %s\n", file);
     bool ok = out_buf(&b, err);
     buf_free(&b);
@@ -62,10 +62,10 @@ static bool compare(Args *a, Err *err)
         return fail(err, EF_USAGE, "found %d files, wanted two ONNX models", a->n_text);
     for (int i = 0; i < 2; i++)
         if (!file_apart(args_value(a, "output-file"), a->text[i], err)) return false;
-    return hierarchy_compare(&a->arena, a->text[0], a->text[1], &v, err) && report(a, &v, err);
+    return hierarchy_compare(&a->arena, a->text[0], a->text[1], &v, err) && compare_report(a, &v, err);
 }
 
-static bool run(Args *a, Err *err)
+static bool compare_run(Args *a, Err *err)
 {
     return compare(a, err) || within(err, "Error during comparison");
 }
@@ -76,6 +76,6 @@ const Command cmd_compare = {
     .usage = "MODEL1.onnx MODEL2.onnx [--json] [--output-file FILE]",
     .example = "  encoderfile compare fp32/model.onnx int8/model.onnx\n",
     .options = options,
-    .run = run,
+    .run = compare_run,
     .builder = true,
 };

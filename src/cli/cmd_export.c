@@ -150,7 +150,7 @@ static bool say_stage(Exporting *x, ExportStage stage, Err *err)
 }
 
 /* ---- the command ---- */
-static bool report(Args *a, const Exporting *x, Err *err)
+static bool export_report(Args *a, const Exporting *x, Err *err)
 {
     Buf b = { 0 };
     if (args_has(a, "json")) {
@@ -165,12 +165,12 @@ static bool report(Args *a, const Exporting *x, Err *err)
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool export_run(Args *a, Err *err)
 {
     ExportWords words = { args_has(a, "verbose"), args_has(a, "json") };
     Exporting x = { .stage = say_stage, .context = &words };
     bool ok = read_folders(a, &x, err) && args_fill(a, &x, err) &&
-              exporting_run(&a->arena, &x, err) && report(a, &x, err);
+              exporting_run(&a->arena, &x, err) && export_report(a, &x, err);
     a->exit = ok && x.verify && !x.verifying.ok;
     export_close(&x.e);
     return ok || within(err, "Error during export");
@@ -186,6 +186,6 @@ const Command cmd_export = {
                "  encoderfile optimum-cli export onnx --model ./bert-ner --task ner ./bert-ner-onnx\n",
     .options = options,
     .more = export_options,
-    .run = run,
+    .run = export_run,
     .builder = true,
 };

@@ -42,7 +42,7 @@ static bool extract(Args *a, const Model *m, Err *err)
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool extract_run(Args *a, Err *err)
 {
     Model *m;
     if (a->n_text == 0) return fail(err, EF_USAGE, "extract: wanted at least one text");
@@ -59,5 +59,5 @@ const Command cmd_extract = {
     .example = "  encoderfile extract --model ./bus-ner \"AC sleeper from Bangalore to Mumbai\"\n"
                "  {\"SRC\": \"Bangalore\", \"DEST\": \"Mumbai\", \"BUS_TYPE\": \"AC\", ...}\n",
     .options = options,
-    .run = run,
+    .run = extract_run,
 };

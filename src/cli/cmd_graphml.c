@@ -28,7 +28,7 @@ static const char *base_of(Args *a)
     return str_dup(&a->arena, path);
 }
 
-static bool configure(Args *a, GraphmlExport *e, Err *err)
+static bool graphml_configure(Args *a, GraphmlExport *e, Err *err)
 {
     const char *format = args_value(a, "format");
     if (a->n_text < 1 || a->n_text > 2)
@@ -65,7 +65,7 @@ static bool export_graphml(Args *a, Err *err)
     HierarchyFile known;
     OnnxFile file;
     GraphmlExport e = { 0 };
-    if (!configure(a, &e, err)) return false;
+    if (!graphml_configure(a, &e, err)) return false;
     if (!hierarchy_open(&a->arena, e.onnx, a->n_text == 2 ? a->text[1] : NULL, &known, err))
         return false;
     e.htp = known.sidecar_path;

@@ -130,7 +130,7 @@ typedef struct Inputs {
     size_t n, room;
 } Inputs;
 
-static void keep(Inputs *in, Item item)
+static void infer_keep(Inputs *in, Item item)
 {
     if (in->n == in->room) {
         Item *more = ARRAY(in->arena, Item, in->room * 2 + 16);
@@ -162,7 +162,7 @@ static bool read_stream(Inputs *in, const char *path, Err *err)
             *err = r.err;
             ok = within(err, "%s", records.lines.name);
         }
-        if (ok && more) keep(in, r.item);
+        if (ok && more) infer_keep(in, r.item);
     }
     records_close(&records);
     return ok;
@@ -174,7 +174,7 @@ static bool read_context(Inputs *in, const char *path, Err *err)
     Item item = { .first = question_of(in) };
     if (!file_read(in->arena, path, MOST, &item.second, err)) return false;
     if (!utf8_valid(item.second)) return fail(err, EF_INVALID_INPUT, "%s: is not valid UTF-8", path);
-    keep(in, item);
+    infer_keep(in, item);
     return true;
 }
 
@@ -188,16 +188,16 @@ static bool read_line(Inputs *in, Err *err)
         text[i] = str_of(a->text[i]);
         if (!utf8_valid(text[i]))
             return fail(err, EF_INVALID_INPUT, "text %d is not valid UTF-8", i + 1);
-        if (question_of(in).p) keep(in, (Item){ .first = question_of(in), .second = text[i] });
+        if (question_of(in).p) infer_keep(in, (Item){ .first = question_of(in), .second = text[i] });
     }
     if (question_of(in).p) return true;
     if (!items_of_texts(in->arena, in->form, text, (size_t)a->n_text, &items, err)) return false;
-    for (size_t i = 0; i < items.n; i++) keep(in, items.item[i]);
+    for (size_t i = 0; i < items.n; i++) infer_keep(in, items.item[i]);
     return true;
 }
 
 /* Those of the line, then those of --context-file and --input; none given: those that a pipe brings. */
-static bool read_texts(Inputs *in, Err *err)
+static bool infer_read_texts(Inputs *in, Err *err)
 {
     Args *a = in->a;
     const char *path = args_value(a, "input"), *context = args_value(a, "context-file");
@@ -246,13 +246,13 @@ static bool with_model(Args *a, const Model *model, Job *job, Err *err)
 {
     Inputs in = { .a = a, .form = model->items, .arena = &job->work.arena };
     if (!check_task(a, model->task, "entities", CAN_TAG, err) ||
-        !check_task(a, model->task, "question", CAN_ANSWER, err) || !read_texts(&in, err))
+        !check_task(a, model->task, "question", CAN_ANSWER, err) || !infer_read_texts(&in, err))
         return false;
     memcpy(job_items(job, in.n), in.item, in.n * sizeof *in.item);
     return with_session(a, model, job, err);
 }
 
-static bool run(Args *a, Err *err)
+static bool infer_run(Args *a, Err *err)
 {
     Model *model;
     if (!file_apart(args_value(a, "output"), args_value(a, "input"), err) ||
@@ -270,7 +270,7 @@ const Command cmd_infer = {
     .summary = "run texts through a model and print the JSON",
     .options = options,
     .note = NOTE_LIMIT,
-    .run = run,
+    .run = infer_run,
     .usage = "[--model PATH] [TEXT...]",
     .example = "  encoderfile infer --model ./ner-model \"Ada Lovelace was born in London\"\n"
                "  ./my-ner.encoderfile infer -o reply.json \"first text\" \"second text\"\n"

@@ -10,7 +10,7 @@ static const Option options[] = {
     { 0 },
 };
 
-static Value text(const char *s)
+static Value inspect_text(const char *s)
 {
     return value_of_str(str_of(s));
 }
@@ -32,7 +32,7 @@ static Value encoderfile_config(Arena *arena, const Model *m)
     Value v = value_map(arena, 5);
     value_add(&v, "name", value_of_str(m->name));
     value_add(&v, "version", value_of_str(m->version));
-    value_add(&v, "model_type", text(m->task->name));
+    value_add(&v, "model_type", inspect_text(m->task->name));
     value_add(&v, "transform",
               m->transform ? value_of_str(m->transform->script) : value_null());
     value_add(&v, "lua_libs", lua_libs(arena, m->transform));
@@ -45,10 +45,10 @@ static Value member_info(Arena *arena, const Package *p, MemberKind kind)
     char *hex = arena_alloc(arena, 65);
     for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", m->sha256[i]);
     Value v = value_map(arena, 4);
-    value_add(&v, "name", text(member_name(kind)));
+    value_add(&v, "name", inspect_text(member_name(kind)));
     value_add(&v, "offset", value_of_int(m->bytes.p - (const char *)p->file.p));
     value_add(&v, "length", value_of_int((int64_t)m->bytes.n));
-    value_add(&v, "sha256", text(hex));
+    value_add(&v, "sha256", inspect_text(hex));
     return v;
 }
 
@@ -61,7 +61,7 @@ static Value package_info(Arena *arena, const Package *p, bool verified)
             members.list.items[members.list.n++] = member_info(arena, p, kind);
     const Target *target = target_of((Str){ (const char *)p->file.p, p->file.n });
     Value v = value_map(arena, 6);
-    value_add(&v, "target", target ? text(target->triple) : value_null());
+    value_add(&v, "target", target ? inspect_text(target->triple) : value_null());
     value_add(&v, "size", value_of_int((int64_t)p->file.n));
     value_add(&v, "program_size", value_of_int((int64_t)p->program_size));
     value_add(&v, "format_version", value_of_int(1));
@@ -73,7 +73,7 @@ static Value package_info(Arena *arena, const Package *p, bool verified)
 static Value tokenizer_info(Arena *arena, const Model *m)
 {
     Value v = value_map(arena, 4);
-    value_add(&v, "kind", text(tokenizer_kind(m->tokenizer)));
+    value_add(&v, "kind", inspect_text(tokenizer_kind(m->tokenizer)));
     value_add(&v, "size", value_of_int((int64_t)tokenizer_size(m->tokenizer)));
     value_add(&v, "max_length",
               m->encode.max_length ? value_of_int(m->encode.max_length) : value_null());
@@ -96,7 +96,7 @@ static Value value_info(Arena *arena, const OnnxValue *o)
 {
     Value v = value_map(arena, 3);
     value_add(&v, "name", value_of_str(o->name));
-    value_add(&v, "type", text(dtype_name(o->type)));
+    value_add(&v, "type", inspect_text(dtype_name(o->type)));
     value_add(&v, "shape", shape_of(arena, o));
     return v;
 }
@@ -135,7 +135,7 @@ static Value vector_info(Arena *arena, const Model *m)
     dense.list.n = 0;
     for (int i = 0; head && i < head->n; i++)
         if (head->step[i].weight) dense.list.items[dense.list.n++] = value_of_int(head->step[i].out);
-    value_add(&v, "pooling", text(model_pooling(m, arena)));
+    value_add(&v, "pooling", inspect_text(model_pooling(m, arena)));
     value_add(&v, "assumed", value_of_bool(head && head->assumed));
     value_add(&v, "include_prompt", value_of_bool(!head || !head->without_prompt));
     value_add(&v, "dense", dense);
@@ -153,9 +153,9 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
     value_add(&v, "model_config", build_model_config(arena, m));
     value_add(&v, "encoderfile_config", encoderfile_config(arena, m));
     if (m->package.file.n) value_add(&v, "package", package_info(arena, &m->package, verified));
-    value_add(&v, "precision", text(m->precision));
+    value_add(&v, "precision", inspect_text(m->precision));
     value_add(&v, "ragged", value_of_bool(ragged));
-    if (!ragged) value_add(&v, "ragged_why_not", text(why ? why : ""));
+    if (!ragged) value_add(&v, "ragged_why_not", inspect_text(why ? why : ""));
     if (model_makes_vectors(m)) value_add(&v, "vector", vector_info(arena, m));
     value_add(&v, "tokenizer", tokenizer_info(arena, m));
     value_add(&v, "graph", graph_info(arena, m->graph));
@@ -169,7 +169,7 @@ static bool inspect(Args *a, const Model *m, Err *err)
     return out_json(&v, err);
 }
 
-static bool run(Args *a, Err *err)
+static bool inspect_run(Args *a, Err *err)
 {
     Model *m;
     const int files = a->n_text + args_has(a, "model");
@@ -186,7 +186,7 @@ const Command cmd_inspect = {
     .name = "inspect",
     .summary = "show what is in a package or a model folder",
     .options = options,
-    .run = run,
+    .run = inspect_run,
     .usage = "[PATH] [--verify]",
     .example = "  encoderfile inspect my-ner.encoderfile --verify\n",
 };

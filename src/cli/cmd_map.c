@@ -111,7 +111,7 @@ static Job *chunk_job(Mapper *m, const Chunk *c, size_t from, size_t to)
     return NULL;
 }
 
-static bool submit(Mapper *m, Chunk *c, Err *err)
+static bool map_submit(Mapper *m, Chunk *c, Err *err)
 {
     c->job = chunk_job(m, c, 0, c->n);
     c->done = !c->job;
@@ -214,7 +214,7 @@ static bool map_all(Mapper *m, Err *err)
         Chunk *c = &m->ring[m->read % m->chunks];
         if (more && m->read - m->written < m->chunks) {
             read_chunk(m, c, &more);
-            ok = c->n == 0 || submit(m, c, err);
+            ok = c->n == 0 || map_submit(m, c, err);
             m->read += ok && c->n;
             continue;
         }
@@ -342,7 +342,7 @@ static bool map_model(Args *a, Mapper *m, const char *path, Err *err)
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool map_run(Args *a, Err *err)
 {
     Mapper *m = NEW(&a->arena, Mapper);
     const char *path = a->n_text ? a->text[0] : "-";
@@ -364,7 +364,7 @@ const Command cmd_map = {
     .name = "map",
     .summary = "run a stream of records through a model: JSON lines in, JSON lines out, in order",
     .options = options,
-    .run = run,
+    .run = map_run,
     .usage = "[--model PATH] [FILE]",
     .example = "  encoderfile map --model ./ner-model texts.jsonl > entities.jsonl\n"
                "  ./my.encoderfile map texts.jsonl.gz -o out.jsonl\n"

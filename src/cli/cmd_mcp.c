@@ -37,7 +37,7 @@ static bool say(Talk *t, const Value *message, Err *err)
     return out_buf(&t->out, err);
 }
 
-static bool answer(Talk *t, Str line, Err *err)
+static bool stdio_answer(Talk *t, Str line, Err *err)
 {
     McpCall call;
     Job *job = job_new();
@@ -61,7 +61,7 @@ static bool talk(Talk *t, Err *err)
     bool more = true, ok = lines_open(&in, "-", err);
     while (ok && more) {
         ok = lines_next(&in, &line, &more, err);
-        if (ok && more && line.n) ok = answer(t, line, err);
+        if (ok && more && line.n) ok = stdio_answer(t, line, err);
     }
     lines_close(&in);
     buf_free(&t->out);
@@ -98,7 +98,7 @@ static void tell_address(void *context, const char *host, int port)
     buf_free(&line);
 }
 
-static bool serve(ServerOptions *o, Talk *t, Err *err)
+static bool mcp_serve(ServerOptions *o, Talk *t, Err *err)
 {
     struct sigaction action = { .sa_handler = on_signal };
     t->tls = o->cert_file != NULL;
@@ -111,7 +111,7 @@ static bool serve(ServerOptions *o, Talk *t, Err *err)
     return server_run(t->session, o, &stop, err);
 }
 
-static bool run(Args *a, Err *err)
+static bool mcp_run(Args *a, Err *err)
 {
     Model *model;
     ServeSettings settings;
@@ -119,7 +119,7 @@ static bool run(Args *a, Err *err)
     Talk t = { .session = job_session(model, &settings.session) };
     bool ok = !t.session                ? fail(err, EF_IO, "no thread could be started")
               : args_has(a, "stdio")    ? talk(&t, err)
-                                        : serve(&settings.server, &t, err);
+                                        : mcp_serve(&settings.server, &t, err);
     session_free(t.session);
     model_close(model);
     return ok;
@@ -130,7 +130,7 @@ const Command cmd_mcp = {
     .summary = "be a tool of an MCP host: http://HOST:9100/mcp, or stdin and stdout",
     .options = options,
     .environment = true,
-    .run = run,
+    .run = mcp_run,
     .usage = "[--stdio] [--model PATH]",
     .example = "  ./my-ner.encoderfile mcp --port 9100     # hosts are told http://localhost:9100/mcp\n"
                "  {\"mcpServers\": {\"ner\": {\"command\": \"./my-ner.encoderfile\",\n"

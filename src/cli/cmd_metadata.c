@@ -80,7 +80,7 @@ static bool find_folder(Args *a, HfSource *s, Err *err)
     return ok;
 }
 
-static bool configure(Args *a, HfEmbed *e, Err *err)
+static bool metadata_configure(Args *a, HfEmbed *e, Err *err)
 {
     if (!need_texts(a, 2, "an .onnx and the model's folder", err)) return false;
     const size_t kb = (size_t)args_int(a, "compress-threshold");
@@ -117,7 +117,7 @@ static bool tell_embed(Args *a, const HfEmbed *e, Err *err)
 static bool run_embed(Args *a, Err *err)
 {
     HfEmbed e;
-    return configure(a, &e, err) && hf_metadata_embed(&a->arena, &e, err) && tell_embed(a, &e, err);
+    return metadata_configure(a, &e, err) && hf_metadata_embed(&a->arena, &e, err) && tell_embed(a, &e, err);
 }
 
 const Command cmd_metadata_embed = {

@@ -12,7 +12,7 @@ static bool unknown_task(const char *name, Err *err)
     return false;
 }
 
-static bool run(Args *a, Err *err)
+static bool new_transform_run(Args *a, Err *err)
 {
     const char *name = args_value(a, "model-type");
     if (!name && a->n_text == 1) name = a->text[0];
@@ -34,7 +34,7 @@ const Command cmd_new_transform = {
     .summary = "print a Lua script to begin with",
     .usage = "-m TYPE",
     .options = options,
-    .run = run,
+    .run = new_transform_run,
     .builder = true,
     .example = "  encoderfile new-transform -m sentence_embedding > transform.lua\n",
 };

@@ -121,7 +121,7 @@ static void put_operators(Buf *b, const Census *census, bool known)
     buf_puts(b, shown ? "\n" : " none\n");
 }
 
-static void put_text(Buf *b, const Checked *c)
+static void onnx_check_put_text(Buf *b, const Checked *c)
 {
     const OnnxModel *m = &c->model;
     buf_printf(b, "%s: %s\n", c->path, c->valid ? "valid" : "does not run here");
@@ -212,7 +212,7 @@ static Value check_json(Arena *arena, const Checked *c)
 }
 
 /* ---- the command ---- */
-static bool report(Args *a, const Checked *c, Err *err)
+static bool onnx_check_report(Args *a, const Checked *c, Err *err)
 {
     a->exit = c->valid ? 0 : 1;
     if (args_has(a, "json")) {
@@ -220,13 +220,13 @@ static bool report(Args *a, const Checked *c, Err *err)
         return out_json(&v, err);
     }
     Buf b = { 0 };
-    put_text(&b, c);
+    onnx_check_put_text(&b, c);
     bool ok = out_buf(&b, err);
     buf_free(&b);
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool onnx_check_run(Args *a, Err *err)
 {
     Mapping map;
     OnnxFile file;
@@ -247,7 +247,7 @@ static bool run(Args *a, Err *err)
     bool opened = c.missing.n == 0 && onnx_file_open(&a->arena, c.path, &file, &why);
     if (opened) check_file(&a->arena, &file, &c);
     else c.why = c.missing.n ? "external data is missing" : str_dup(&a->arena, str_of(why.message));
-    ok = report(a, &c, err);
+    ok = onnx_check_report(a, &c, err);
     if (opened) onnx_file_close(&file);
     file_unmap(&map);
     return ok;
@@ -257,7 +257,7 @@ const Command cmd_onnx_check = {
     .name = "onnx check",
     .summary = "say what an ONNX file needs and whether it runs here",
     .options = options,
-    .run = run,
+    .run = onnx_check_run,
     .usage = "MODEL.onnx [--json]",
     .example = "  encoderfile onnx check model.onnx\n"
                "  encoderfile onnx check --json model.onnx\n",

@@ -156,7 +156,7 @@ static bool convert(Args *a, OnnxModel *m, Err *err)
     return write_model(a, a->text[1], m, external, err);
 }
 
-static bool run(Args *a, Err *err)
+static bool onnx_convert_run(Args *a, Err *err)
 {
     OnnxFile file;
     if (a->n_text != 2)
@@ -175,7 +175,7 @@ const Command cmd_onnx_convert = {
     .name = "onnx convert",
     .summary = "rewrite an ONNX file: opset, constants, where weights are",
     .options = options,
-    .run = run,
+    .run = onnx_convert_run,
     .usage = "IN.onnx OUT.onnx [--opset N] [--fold | --optimize] [--external | --inline]",
     .example = "  encoderfile onnx convert old.onnx new.onnx --opset 20 --optimize\n"
                "  encoderfile onnx convert large.onnx small.onnx --external\n",

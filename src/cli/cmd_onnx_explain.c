@@ -37,7 +37,7 @@ static ExplainedStep totals(const Explained *e, int *generic)
     return all;
 }
 
-static void put_text(Buf *b, const Model *m, const Explained *e)
+static void onnx_explain_put_text(Buf *b, const Model *m, const Explained *e)
 {
     int generic;
     ExplainedStep all = totals(e, &generic);
@@ -98,14 +98,14 @@ static Value explain_json(Arena *arena, const Model *m, const Explained *e)
     return v;
 }
 
-static bool report(Args *a, const Model *m, const Explained *e, Err *err)
+static bool onnx_explain_report(Args *a, const Model *m, const Explained *e, Err *err)
 {
     if (args_has(a, "json")) {
         Value v = explain_json(&a->arena, m, e);
         return out_json(&v, err);
     }
     Buf b = { 0 };
-    put_text(&b, m, e);
+    onnx_explain_put_text(&b, m, e);
     bool ok = out_buf(&b, err);
     buf_free(&b);
     return ok;
@@ -125,7 +125,7 @@ static bool open_model(const Args *a, Model **m, Err *err)
     return model_open_with(a->text[0], &how, m, err);
 }
 
-static bool run(Args *a, Err *err)
+static bool onnx_explain_run(Args *a, Err *err)
 {
     Model *m;
     Explained e;
@@ -135,7 +135,7 @@ static bool run(Args *a, Err *err)
     int64_t tokens = args_has(a, "tokens") ? args_int(a, "tokens") : model_usual_length(m);
     bool ok = engine_explain(m->engine, &a->arena, args_int(a, "rows"), tokens, &e, err) ||
               within(err, "%s", a->text[0]);
-    ok = ok && report(a, m, &e, err);
+    ok = ok && onnx_explain_report(a, m, &e, err);
     model_close(m);
     return ok;
 }
@@ -144,7 +144,7 @@ const Command cmd_onnx_explain = {
     .name = "onnx explain",
     .summary = "print the plan of a model: steps, layout, kernels, bytes, FLOPs",
     .options = options,
-    .run = run,
+    .run = onnx_explain_run,
     .usage = "MODEL.onnx|FOLDER|PACKAGE [--rows N] [--tokens N] [--json]",
     .example = "  encoderfile onnx explain model.onnx\n"
                "  encoderfile onnx explain --tokens 512 --json my-ner.encoderfile\n",

@@ -19,7 +19,7 @@ static Value values_json(Arena *arena, const OnnxValue *v, int n)
     return list;
 }
 
-static bool report(Args *a, const OnnxModel *m, Err *err)
+static bool onnx_extract_report(Args *a, const OnnxModel *m, Err *err)
 {
     const OnnxGraph *g = &m->graph;
     Value v = value_map(&a->arena, 8);
@@ -43,10 +43,10 @@ static bool extract(Args *a, OnnxFile *file, const Htp *h, Err *err)
     OnnxModel cut;
     if (!htp_extract(&a->arena, &file->model, h, args_value(a, "tag"), &cut, err)) return false;
     return onnx_take_inside(&cut, err) && onnx_save(&a->arena, a->text[1], &cut, err) &&
-           report(a, &cut, err);
+           onnx_extract_report(a, &cut, err);
 }
 
-static bool run(Args *a, Err *err)
+static bool onnx_extract_run(Args *a, Err *err)
 {
     HierarchyFile known;
     OnnxFile file;
@@ -72,6 +72,6 @@ const Command cmd_onnx_extract = {
     .example = "  encoderfile onnx extract model.onnx layer0.onnx --tag BertLayer.0\n"
                "  encoderfile onnx extract model.onnx gelu.onnx --tag '*Layer.1/*/GELU*'\n",
     .options = options,
-    .run = run,
+    .run = onnx_extract_run,
     .builder = true,
 };

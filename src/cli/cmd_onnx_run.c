@@ -99,7 +99,7 @@ static bool run_file(Args *a, OnnxFile *file, Err *err)
     return ok ? save_outputs(a, out, graph->n_output, err) : within(err, "%s", a->text[0]);
 }
 
-static bool run(Args *a, Err *err)
+static bool onnx_run_run(Args *a, Err *err)
 {
     OnnxFile file;
     if (a->n_text != 1)
@@ -116,7 +116,7 @@ const Command cmd_onnx_run = {
     .options = options,
     .note = "All values of the graph together may take 1 GiB and 64 times what weights and inputs\n"
             "take, but not over 16 GiB; no single one over 4 GiB.\n",
-    .run = run,
+    .run = onnx_run_run,
     .usage = "MODEL.onnx --input NAME=FILE... [--output-dir DIR]",
     .example = "  encoderfile onnx run model.onnx -i input_ids=ids.npy -i attention_mask=mask.npy "
                "-o out\n",

@@ -18,7 +18,7 @@ static const Option options[] = {
     { 0 },
 };
 
-typedef enum { PASSED, FAILED, UNSUPPORTED, VERDICTS } Verdict;
+typedef enum { PASSED, FAILED, UNSUPPORTED, VERDICTS } TestVerdict;
 typedef struct Suite {
     int count[VERDICTS];
     bool verbose, optimize;
@@ -123,7 +123,7 @@ static void run_case(Suite *s, const char *folder)
         ok = run_sets(s, folder, &file.model, &err);
         onnx_file_close(&file);
     }
-    Verdict verdict = ok ? PASSED : err.code == EF_UNSUPPORTED ? UNSUPPORTED : FAILED;
+    TestVerdict verdict = ok ? PASSED : err.code == EF_UNSUPPORTED ? UNSUPPORTED : FAILED;
     s->count[verdict]++;
     if (verdict == FAILED || (verdict == UNSUPPORTED && s->verbose))
         printf("%s %.*s: %s\n", verdict == FAILED ? "FAILED" : "unsupported",
@@ -192,7 +192,7 @@ static bool run_all(Suite *s, Args *a, Err *err)
     return true;
 }
 
-static bool run(Args *a, Err *err)
+static bool onnx_test_run(Args *a, Err *err)
 {
     if (a->n_text == 0) return fail(err, EF_USAGE, "onnx test: wanted a folder of cases");
     Suite s = { .verbose = args_has(a, "verbose"),
@@ -212,7 +212,7 @@ const Command cmd_onnx_test = {
     .name = "onnx test",
     .summary = "run folders of ONNX test cases",
     .options = options,
-    .run = run,
+    .run = onnx_test_run,
     .usage = "[--list FILE] DIR...",
     .example = "  encoderfile onnx test --list names.txt onnx/backend/test/data/node\n",
 };

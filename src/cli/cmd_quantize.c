@@ -23,7 +23,7 @@ static bool read_paths(Args *a, Quantizing *z, Err *err)
                 "write");
 }
 
-static bool report(Args *a, const Quantizing *z, Err *err)
+static bool quantize_report(Args *a, const Quantizing *z, Err *err)
 {
     Buf text = { 0 };
     if (z->unmeasured.code)
@@ -39,11 +39,11 @@ static bool report(Args *a, const Quantizing *z, Err *err)
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool quantize_run(Args *a, Err *err)
 {
     Quantizing z = { 0 };
     return read_paths(a, &z, err) && args_fill(a, &z, err) &&
-           quantizing_run(&a->arena, &z, err) && report(a, &z, err);
+           quantizing_run(&a->arena, &z, err) && quantize_report(a, &z, err);
 }
 
 const Command cmd_quantize = {
@@ -52,7 +52,7 @@ const Command cmd_quantize = {
     .usage = "MODEL [-o OUT]",
     .options = options,
     .more = quantize_options,
-    .run = run,
+    .run = quantize_run,
     .builder = true,
     .example = "  encoderfile quantize ./bert-ner-onnx                  # model_quantized.onnx beside\n"
                "  encoderfile quantize model.onnx -o small.onnx --target avx2\n"

@@ -47,7 +47,7 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
     return true;
 }
 
-static bool serve(const Model *model, const ServeSettings *s, Err *err)
+static bool serve_serve(const Model *model, const ServeSettings *s, Err *err)
 {
     Session *session = job_session(model, &s->session);
     if (!session) return fail(err, EF_IO, "no thread could be started");
@@ -56,13 +56,13 @@ static bool serve(const Model *model, const ServeSettings *s, Err *err)
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool serve_run(Args *a, Err *err)
 {
     ServeSettings settings;
     Model *model;
     if (!read_settings(a, &settings, err) || !args_model(a, &model, err)) return false;
     catch_signals(&settings);
-    bool ok = args_verify(a, model, err) && serve(model, &settings, err);
+    bool ok = args_verify(a, model, err) && serve_serve(model, &settings, err);
     model_close(model);
     return ok;
 }
@@ -74,7 +74,7 @@ const Command cmd_serve = {
     .more = serve_options,
     .environment = true,
     .note = NOTE_LIMIT,
-    .run = run,
+    .run = serve_run,
     .usage = "[--model PATH] [OPTIONS]",
     .example = "  ./my-ner.encoderfile serve --http-port 8080 &\n"
                "  curl -X POST localhost:8080/predict -H 'Content-Type: application/json' \\\n"

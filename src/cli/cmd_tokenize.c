@@ -57,7 +57,7 @@ static bool from_stdin(const Args *a)
     return args_has(a, "jsonl") || (a->n_text == 1 && strcmp(a->text[0], "-") == 0);
 }
 
-static bool work(Args *a, const Tokenizing *t, Err *err)
+static bool tokenize_work(Args *a, const Tokenizing *t, Err *err)
 {
     Buf out = { 0 };
     if (from_stdin(a)) return tokenize_stream(t, (int)args_int(a, "threads"), err);
@@ -124,7 +124,7 @@ static bool read_stride(const Args *a, EncodeOptions *o, Err *err)
     return true;
 }
 
-static bool run(Args *a, Err *err)
+static bool tokenize_run(Args *a, Err *err)
 {
     Tokenizing t = { .pair = args_has(a, "pair"),
                      .words = args_has(a, "words"),
@@ -139,7 +139,7 @@ static bool run(Args *a, Err *err)
     t.encode.max_length = (int)args_int(a, "max-length");
     t.encode.tokens = true;
     t.encode.no_special = args_has(a, "no-special");
-    bool ok = read_stride(a, &t.encode, err) && work(a, &t, err);
+    bool ok = read_stride(a, &t.encode, err) && tokenize_work(a, &t, err);
     model_close(model);
     return ok;
 }
@@ -148,7 +148,7 @@ const Command cmd_tokenize = {
     .name = "tokenize",
     .summary = "print the token ids and offsets of texts, or the text of token ids",
     .options = options,
-    .run = run,
+    .run = tokenize_run,
     .usage = "[--tokenizer FILE | --model PATH] [TEXT... | - | --jsonl]",
     .example =
         "  encoderfile tokenize -t ner-model/tokenizer.json \"Hello world\"\n"

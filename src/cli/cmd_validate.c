@@ -48,7 +48,7 @@ static bool validate(Args *a, Err *err)
     return ok;
 }
 
-static bool run(Args *a, Err *err)
+static bool validate_run(Args *a, Err *err)
 {
     return validate(a, err) || within(err, "Error during validation");
 }
@@ -64,6 +64,6 @@ const Command cmd_validate = {
             "its checks failed; a warning, and whether this program runs it, do not change the status.\n",
     .options = options,
     .more = validate_options,
-    .run = run,
+    .run = validate_run,
     .builder = true,
 };

@@ -8,7 +8,7 @@ static const Option options[] = {
     { 0 },
 };
 
-static bool run(Args *a, Err *err)
+static bool verify_run(Args *a, Err *err)
 {
     const char *model = args_value(a, "model");
     int first = model ? 0 : 1;
@@ -36,6 +36,6 @@ const Command cmd_verify = {
                "  encoderfile verify ./qa \"Where was Ada born?\" \"Ada was born in London.\"\n",
     .options = options,
     .more = verify_options,
-    .run = run,
+    .run = verify_run,
     .builder = true,
 };

@@ -23,7 +23,7 @@ static Value cpu_found(Arena *arena)
     return v;
 }
 
-static bool run(Args *a, Err *err)
+static bool version_run(Args *a, Err *err)
 {
     if (!args_has(a, "json")) return out_write(STR("encoderfile " EF_VERSION "\n"), err);
     Value v = value_map(&a->arena, 5);
@@ -43,6 +43,6 @@ const Command cmd_version = {
     .summary = "print the version",
     .usage = "[--json]",
     .options = options,
-    .run = run,
+    .run = version_run,
     .example = "  encoderfile version --json\n",
 };

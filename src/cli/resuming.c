@@ -9,16 +9,16 @@
 
 enum { LINE_MOST = 1 << 30 }; /* vectors of every token make long lines */
 
-typedef struct Check {
+typedef struct ResumeCheck {
     Resuming *r;
     const char *path;
     Lines out;
     Arena arena;           /* of one line */
     Buf begin;             /* {"id":7, of the record at hand */
-} Check;
+} ResumeCheck;
 
 /* How every answer to the record begins. */
-static void put_begin(Check *c, const Record *record)
+static void put_begin(ResumeCheck *c, const Record *record)
 {
     c->begin.n = 0;
     buf_char(&c->begin, '{');
@@ -55,7 +55,7 @@ static bool is_result(const Task *task, const Value *line, bool named)
     return known > named && known == line->map.n;
 }
 
-static bool check_line(Check *c, const Record *record, Str line, Err *err)
+static bool check_line(ResumeCheck *c, const Record *record, Str line, Err *err)
 {
     Value v;
     Err ignored;
@@ -78,7 +78,7 @@ static bool check_line(Check *c, const Record *record, Str line, Err *err)
 }
 
 /* Whether the last line, which has no end, goes like begin, "member": and how its value begins. */
-static bool goes_like(Check *c, Str line, const char *member, const char *value)
+static bool goes_like(ResumeCheck *c, Str line, const char *member, const char *value)
 {
     const size_t n = c->begin.n;
     buf_printf(&c->begin, "\"%s\":%s", member, value);
@@ -87,7 +87,7 @@ static bool goes_like(Check *c, Str line, const char *member, const char *value)
     return same;
 }
 
-static bool check_tail(Check *c, const Record *record, Str line, Err *err)
+static bool check_tail(ResumeCheck *c, const Record *record, Str line, Err *err)
 {
     put_begin(c, record);
     bool ok = goes_like(c, line, "error", "{");
@@ -107,7 +107,7 @@ static Arena *record_arena(Resuming *r, uint64_t number, bool whole)
 }
 
 /* The next line and the record that it should answer. */
-static bool check_next(Check *c, bool *more, Err *err)
+static bool check_next(ResumeCheck *c, bool *more, Err *err)
 {
     Str line;
     bool another;
@@ -127,7 +127,7 @@ static bool check_next(Check *c, bool *more, Err *err)
 bool resuming_check(Resuming *r, const char *path, Err *err)
 {
     enum { KEPT = 1 << 20 };
-    Check c = { .r = r, .path = path };
+    ResumeCheck c = { .r = r, .path = path };
     bool more = true, ok = lines_open(&c.out, path, err);
     c.out.most = LINE_MOST;
     while (ok && more) {

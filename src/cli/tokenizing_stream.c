@@ -15,21 +15,21 @@ enum {
 };
 
 typedef struct Share { /* some lines, and what came of them */
-    const struct Stream *stream;
+    const struct TextStream *stream;
     Str lines;
     size_t number; /* of its first line */
     Arena arena;
     Buf out;
     Err err;       /* code EF_OK: every line went well */
 } Share;
-typedef struct Stream {
+typedef struct TextStream {
     const Tokenizing *how;
     Pool *pool;
     Buf in;
     size_t number; /* of the next line */
     Share share[MOST_SHARES];
     int n;
-} Stream;
+} TextStream;
 
 /* Cuts the first line off; false: there is none. */
 static bool take_line(Str *lines, Str *line)
@@ -42,10 +42,10 @@ static bool take_line(Str *lines, Str *line)
     return true;
 }
 
-static void work(void *stream, int index, int worker)
+static void tokenizing_stream_work(void *stream, int index, int worker)
 {
     (void)worker;
-    Share *s = &((Stream *)stream)->share[index];
+    Share *s = &((TextStream *)stream)->share[index];
     const Tokenizing *how = s->stream->how;
     Str rest = s->lines, line;
     s->out.n = 0;
@@ -78,7 +78,7 @@ static Str next_lines(Str *all, size_t bytes)
     return out;
 }
 
-static bool write_out(Stream *s, Err *err)
+static bool write_out(TextStream *s, Err *err)
 {
     for (int i = 0; i < s->n; i++) {
         Share *share = &s->share[i];
@@ -89,7 +89,7 @@ static bool write_out(Stream *s, Err *err)
     return true;
 }
 
-static bool encode_lines(Stream *s, Str lines, Err *err)
+static bool encode_lines(TextStream *s, Str lines, Err *err)
 {
     size_t bytes = MAX(lines.n / MOST_SHARES + 1, SHARE);
     for (s->n = 0; lines.n; s->n++) {
@@ -99,7 +99,7 @@ static bool encode_lines(Stream *s, Str lines, Err *err)
         share->lines = next_lines(&lines, bytes);
         s->number += count_lines(share->lines);
     }
-    pool_for(s->pool, s->n, work, s);
+    pool_for(s->pool, s->n, tokenizing_stream_work, s);
     return write_out(s, err);
 }
 
@@ -110,7 +110,7 @@ static size_t whole_lines(const Buf *in, bool last)
     return last ? in->n : end ? (size_t)(end - in->p) + 1 : 0;
 }
 
-static bool pump(Stream *s, Err *err)
+static bool pump(TextStream *s, Err *err)
 {
     for (;;) {
         buf_reserve(&s->in, READ);
@@ -130,7 +130,7 @@ static bool pump(Stream *s, Err *err)
 bool tokenize_stream(const Tokenizing *how, int threads, Err *err)
 {
     Arena arena = { 0 };
-    Stream *s = NEW(&arena, Stream);
+    TextStream *s = NEW(&arena, TextStream);
     s->how = how;
     s->number = 1;
     s->pool = pool_new(threads);

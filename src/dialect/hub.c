@@ -16,7 +16,7 @@ static const Value *parameters_of(const Job *job)
 }
 
 /* `inputs` is a text or a list of them. */
-static bool read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
+static bool hub_read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
 {
     const Value *inputs = value_get(request, "inputs");
     if (!schema_check(request, rows, &job->work.err)) return false;
@@ -70,7 +70,7 @@ static const Field classify_rows[] = {
 
 static bool read_classify(const Session *s, Job *job, const Value *request)
 {
-    return read_texts(s, job, request, classify_rows);
+    return hub_read_texts(s, job, request, classify_rows);
 }
 
 static TaskScore score_named(Str name)
@@ -215,7 +215,7 @@ static TaskGrouping grouping_named(Str name)
 
 static bool read_tag(const Session *s, Job *job, const Value *request)
 {
-    if (!read_texts(s, job, request, tag_rows)) return false;
+    if (!hub_read_texts(s, job, request, tag_rows)) return false;
     const Value *parameters = value_get(request, "parameters");
     const Value *ignored = value_get(parameters, "ignore_labels"),
                 *stride = value_get(parameters, "stride");
@@ -265,7 +265,7 @@ static const Field fill_rows[] = {
 
 static bool read_fill(const Session *s, Job *job, const Value *request)
 {
-    if (!read_texts(s, job, request, fill_rows)) return false;
+    if (!hub_read_texts(s, job, request, fill_rows)) return false;
     const Value *parameters = value_get(request, "parameters");
     job->work.options.top_k = (int)value_float(value_get(parameters, "top_k"), 0);
     job->work.options.targets = value_get(parameters, "targets");

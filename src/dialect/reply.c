@@ -135,7 +135,7 @@ static void join_parts(Part *part, int n)
 }
 
 /* The first part's text grows into the whole. Protobuf's records need nothing around them. */
-static void join(void *arg)
+static void reply_join(void *arg)
 {
     JobStep *step = arg;
     Job *job = step->job;
@@ -220,7 +220,7 @@ static void join_job(JobStep *step)
     Job *job = step->job;
     for (int i = 0; i < step->parts && job->work.err.code == EF_OK; i++) job->work.err = step->part[i].err;
     if (job->in.form && job->in.form->shape) job_step(step, write_whole);
-    else if (!job->in.no_text) job_step(step, join);
+    else if (!job->in.no_text) job_step(step, reply_join);
 }
 
 static void finish_by_items(void *arg)

@@ -37,7 +37,7 @@ static bool take_query(const Session *s, Job *job, const Value *request, const c
     return true;
 }
 
-static bool read_texts(const Session *s, Job *job, const Value *request)
+static bool rerank_read_texts(const Session *s, Job *job, const Value *request)
 {
     if (!schema_check(request, text_rows, &job->work.err)) return false;
     kind_truncation(job, request);
@@ -223,7 +223,7 @@ static Value documents_reply(Arena *arena, const Site *site)
 const JobKind kind_tei_rerank = {
     .name = "rerank",
     .family = &family_tei,
-    .read = read_texts,
+    .read = rerank_read_texts,
     .finish = finish_texts,
     .needs = CAN_RANK,
     .request = texts_request,

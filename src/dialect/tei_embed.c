@@ -23,7 +23,7 @@ static const Field embed_rows[] = {
     { 0 },
 };
 
-static bool read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
+static bool tei_embed_read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
 {
     kind_truncation(job, request);
     return schema_check(request, rows, &job->work.err) &&
@@ -40,7 +40,7 @@ static Value list_frame(const Session *s, Job *job, Value *rows, size_t n)
 /* ---- /embed ---- */
 static bool read_embed(const Session *s, Job *job, const Value *request)
 {
-    if (!read_texts(s, job, request, embed_rows)) return false;
+    if (!tei_embed_read_texts(s, job, request, embed_rows)) return false;
     job->work.options.normalize = value_bool(value_get(request, "normalize"), true) ? NORMALIZE_YES
                                                                                : NORMALIZE_NO;
     return kind_dimensions(s, job, value_get(request, "dimensions"));
@@ -83,7 +83,7 @@ const JobKind kind_tei_embed = {
 /* ---- /embed_all ---- */
 static bool read_tokens(const Session *s, Job *job, const Value *request)
 {
-    return read_texts(s, job, request, token_rows);
+    return tei_embed_read_texts(s, job, request, token_rows);
 }
 
 static void tokens_row(const Session *s, const Job *job, Arena *arena, size_t r, Value *out)

@@ -24,7 +24,7 @@ typedef struct Expand {
     int serial;            /* for names of values */
 } Expand;
 
-static void append(Expand *e, GraphNode *node)
+static void expand_append(Expand *e, GraphNode *node)
 {
     if (e->n == e->cap) {
         GraphNode **bigger = ARRAY(e->g->arena, GraphNode *, 2 * e->cap + 64);
@@ -56,7 +56,7 @@ static int emit(Expand *e, const char *op, const int *in, int n_in, int out)
     made->in = memcpy(ARRAY(g->arena, int, n_in), in, sizeof *in * (size_t)n_in);
     made->out = ARRAY(g->arena, int, 1);
     made->out[0] = out >= 0 ? out : graph_add_value(g, str_of(fresh_name(e)));
-    append(e, made);
+    expand_append(e, made);
     return made->out[0];
 }
 
@@ -314,7 +314,7 @@ bool pass_expand(Graph *g, Err *err)
     for (int i = 0; i < g->n_node; i++) {
         const struct Row *row = row_of(g->node[i]);
         e.from = g->node[i];
-        if (!row || !row->expand(&e)) append(&e, g->node[i]);
+        if (!row || !row->expand(&e)) expand_append(&e, g->node[i]);
     }
     g->node = e.node, g->n_node = e.n;
     for (int i = 0; i < g->n_node; i++)

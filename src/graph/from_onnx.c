@@ -31,13 +31,13 @@ typedef struct Scope {
     int depth;
 } Scope;
 
-typedef struct Builder {
+typedef struct GraphBuilder {
     Graph *g;
     int cap_node, n_scope;
     Str unknown[LISTED_OPERATORS]; /* operators nobody knows, with counts */
     int count[LISTED_OPERATORS];
     int n_unknown;
-} Builder;
+} GraphBuilder;
 
 enum { NOT_FOUND = -2 }; /* beside -1: absent */
 
@@ -50,19 +50,19 @@ static int lookup(const Scope *s, Str name)
     return NOT_FOUND;
 }
 
-static void bind_name(Builder *b, Scope *s, Str name, int value)
+static void bind_name(GraphBuilder *b, Scope *s, Str name, int value)
 {
     map_put(&s->names, b->g->arena, name, (void *)(intptr_t)(value + 2));
 }
 
-static Str inner_name(Builder *b, const Scope *s, Str name)
+static Str inner_name(GraphBuilder *b, const Scope *s, Str name)
 {
     if (!s->prefix.n) return name;
     return str_of(str_format(b->g->arena, "%.*s/%.*s", STR_ARG(s->prefix), STR_ARG(name)));
 }
 
 /* The value that a name of this very scope stands for, made if there is none; -1: no name. */
-static int named(Builder *b, Scope *s, Str name)
+static int named(GraphBuilder *b, Scope *s, Str name)
 {
     if (name.n == 0) return -1;
     intptr_t found = (intptr_t)map_get(&s->names, name);
@@ -72,7 +72,7 @@ static int named(Builder *b, Scope *s, Str name)
     return v;
 }
 
-static int reading(Builder *b, Scope *s, Str name)
+static int reading(GraphBuilder *b, Scope *s, Str name)
 {
     int v = name.n ? lookup(s, name) : -1;
     return v == NOT_FOUND ? named(b, s, name) : v;
@@ -106,7 +106,7 @@ static bool aligned_constant(Graph *g, bool top, const OnnxTensor *from, Tensor 
     return true;
 }
 
-static bool define_constant(Builder *b, Scope *s, Str name, const OnnxTensor *tensor, Err *err)
+static bool define_constant(GraphBuilder *b, Scope *s, Str name, const OnnxTensor *tensor, Err *err)
 {
     int v = named(b, s, name);
     if (v < 0) return fail(err, EF_BAD_MODEL, "a constant has no name");
@@ -133,7 +133,7 @@ static const OnnxAttr *typed_attr(const OnnxNode *node, const char *name, AttrTy
 }
 
 /* A Constant node in any of its spellings. */
-static bool constant_node(Builder *b, Scope *s, const OnnxNode *node, Err *err)
+static bool constant_node(GraphBuilder *b, Scope *s, const OnnxNode *node, Err *err)
 {
     const OnnxAttr *a;
     OnnxTensor tensor = { .name = node->n_out ? node->out[0] : (Str){ 0 } };
@@ -178,7 +178,7 @@ static void say_opset(const OnnxModel *m)
         }
 }
 
-static void note_unknown(Builder *b, Str op)
+static void note_unknown(GraphBuilder *b, Str op)
 {
     for (int i = 0; i < b->n_unknown; i++)
         if (str_eq(b->unknown[i], op)) {
@@ -190,7 +190,7 @@ static void note_unknown(Builder *b, Str op)
     b->count[b->n_unknown++] = 1;
 }
 
-static bool say_unknown(const Builder *b, Err *err)
+static bool say_unknown(const GraphBuilder *b, Err *err)
 {
     char list[640] = "";
     size_t n = 0;
@@ -216,7 +216,7 @@ static bool check_names(const OnnxNode *node, const Op *op, Err *err)
     return true;
 }
 
-static GraphNode *new_node(Builder *b, const Scope *s, OnnxNode *node, const Op *op, int64_t opset)
+static GraphNode *new_node(GraphBuilder *b, const Scope *s, OnnxNode *node, const Op *op, int64_t opset)
 {
     Graph *g = b->g;
     if (g->n_node == b->cap_node) {
@@ -238,7 +238,7 @@ static GraphNode *new_node(Builder *b, const Scope *s, OnnxNode *node, const Op 
     return g->node[g->n_node++] = made;
 }
 
-static bool makes(Builder *b, int v, Err *err)
+static bool makes(GraphBuilder *b, int v, Err *err)
 {
     Graph *g = b->g;
     if (v >= 0 && defined(g, v))
@@ -256,7 +256,7 @@ static int written_guard(const Scope *s, const OnnxNode *node)
     return 0;
 }
 
-static bool add_node(Builder *b, Scope *s, OnnxNode *node, const Op *op, Err *err)
+static bool add_node(GraphBuilder *b, Scope *s, OnnxNode *node, const Op *op, Err *err)
 {
     if (!check_names(node, op, err)) return false;
     GraphNode *made = new_node(b, s, node, op, opset_of(s, node->domain));
@@ -275,7 +275,7 @@ static bool add_node(Builder *b, Scope *s, OnnxNode *node, const Op *op, Err *er
 }
 
 /* A node of our own making, with value numbers instead of names; `in` has as many as it takes. */
-static bool own_node(Builder *b, const Scope *s, const OnnxNode *from, const char *name,
+static bool own_node(GraphBuilder *b, const Scope *s, const OnnxNode *from, const char *name,
                      const int *in, int out, Err *err)
 {
     OnnxNode *node = NEW(b->g->arena, OnnxNode);
@@ -293,11 +293,11 @@ static bool own_node(Builder *b, const Scope *s, const OnnxNode *from, const cha
     return makes(b, out, err);
 }
 
-static bool read_graph(Builder *b, Scope *s, const OnnxGraph *from, Err *err);
+static bool read_graph(GraphBuilder *b, Scope *s, const OnnxGraph *from, Err *err);
 
 /* ---- If ---- */
 /* The nodes of one branch; values[k]: what result k of the If is when this branch is taken. */
-static bool add_branch(Builder *b, Scope *outer, const OnnxNode *node, bool taken, int *values,
+static bool add_branch(GraphBuilder *b, Scope *outer, const OnnxNode *node, bool taken, int *values,
                        Err *err)
 {
     const OnnxAttr *a = onnx_attr(node, taken ? "then_branch" : "else_branch");
@@ -329,7 +329,7 @@ static bool add_branch(Builder *b, Scope *outer, const OnnxNode *node, bool take
     return true;
 }
 
-static bool add_if(Builder *b, Scope *s, const OnnxNode *node, Err *err)
+static bool add_if(GraphBuilder *b, Scope *s, const OnnxNode *node, Err *err)
 {
     if (node->n_in != 1 || !node->in[0].n || !node->n_out)
         return fail(err, EF_BAD_MODEL, "node '%.*s' (If): found %d inputs, wanted a condition",
@@ -365,7 +365,7 @@ static const OnnxAttr *referred(const Scope *s, Str name)
 }
 
 /* The node as this call means it: its name, and attributes taken from the call. */
-static OnnxNode *resolved(Builder *b, const Scope *s, OnnxNode *node)
+static OnnxNode *resolved(GraphBuilder *b, const Scope *s, OnnxNode *node)
 {
     if (!s->call) return node;
     OnnxNode *made = NEW(b->g->arena, OnnxNode);
@@ -389,7 +389,7 @@ static bool is_parameter(const OnnxFunction *f, Str name)
     return false;
 }
 
-static bool call_function(Builder *b, Scope *outer, const OnnxNode *node, const OnnxFunction *f,
+static bool call_function(GraphBuilder *b, Scope *outer, const OnnxNode *node, const OnnxFunction *f,
                           Err *err)
 {
     if (node->n_in > f->n_in || node->n_out > f->n_out)
@@ -417,7 +417,7 @@ static bool call_function(Builder *b, Scope *outer, const OnnxNode *node, const 
 }
 
 /* ---- graphs ---- */
-static bool add_any(Builder *b, Scope *s, OnnxNode *given, Err *err)
+static bool add_any(GraphBuilder *b, Scope *s, OnnxNode *given, Err *err)
 {
     OnnxNode *node = resolved(b, s, given);
     bool standard = node->domain.n == 0;
@@ -438,7 +438,7 @@ static bool add_any(Builder *b, Scope *s, OnnxNode *given, Err *err)
 
 /* Names are declared before anything reads them: files need not be sorted, and a branch must not take
  * an outer value for one of its own. */
-static bool read_graph(Builder *b, Scope *s, const OnnxGraph *from, Err *err)
+static bool read_graph(GraphBuilder *b, Scope *s, const OnnxGraph *from, Err *err)
 {
     if (s->depth > MOST_DEPTH || b->n_scope > MOST_SCOPES)
         return fail(err, EF_TOO_LARGE, "found too many calls or branches, wanted %d and %d deep",
@@ -452,7 +452,7 @@ static bool read_graph(Builder *b, Scope *s, const OnnxGraph *from, Err *err)
     return true;
 }
 
-static bool add_inputs(Builder *b, Scope *s, const OnnxGraph *from, Err *err)
+static bool add_inputs(GraphBuilder *b, Scope *s, const OnnxGraph *from, Err *err)
 {
     Graph *g = b->g;
     g->input = ARRAY(g->arena, int, from->n_in);
@@ -472,7 +472,7 @@ static bool add_inputs(Builder *b, Scope *s, const OnnxGraph *from, Err *err)
     return true;
 }
 
-static bool add_outputs(Builder *b, Scope *s, const OnnxGraph *from, Err *err)
+static bool add_outputs(GraphBuilder *b, Scope *s, const OnnxGraph *from, Err *err)
 {
     Graph *g = b->g;
     g->output = ARRAY(g->arena, int, from->n_out);
@@ -530,7 +530,7 @@ bool graph_from_onnx(Arena *arena, const OnnxModel *model, Graph **out, Err *err
     Graph *g = NEW(arena, Graph);
     *g = (Graph){ .arena = arena, .model = model, .room = MOST_BYTES / 4 };
     for (int i = 0; i < from->n_init; i++) g->room += 2 * tensor_bytes(&from->init[i].t);
-    Builder b = { .g = g };
+    GraphBuilder b = { .g = g };
     Scope top = { .opset = model->opset, .n_opset = model->n_opset };
     for (int i = 0; i < from->n_init; i++)
         if (!define_constant(&b, &top, from->init[i].name, &from->init[i], err)) return false;

@@ -9,11 +9,11 @@
 
 enum { MAX_FACTORS = 4 };
 
-typedef struct Factors {
+typedef struct GeluFactors {
     double scale;           /* product of the constant ones */
     int value[MAX_FACTORS]; /* the others */
     int n;
-} Factors;
+} GeluFactors;
 
 /* One float that gives its product no more axes than the other factor has; the kernel reads neither
  * halves nor doubles. */
@@ -23,7 +23,7 @@ static bool is_factor(const Graph *g, int v, double *c)
 }
 
 /* Flattens nested products of scalars and values. */
-static bool collect(const Graph *g, int v, int depth, Factors *f)
+static bool collect(const Graph *g, int v, int depth, GeluFactors *f)
 {
     const GraphNode *n = graph_producer(g, v);
     double c;
@@ -45,7 +45,7 @@ static bool near(double a, double b)
 /* v = factor * x with one value x */
 static bool is_scaled(const Graph *g, int v, double factor, int x)
 {
-    Factors f = { .scale = 1 };
+    GeluFactors f = { .scale = 1 };
     return collect(g, v, 2, &f) && f.n == 1 && f.value[0] == x && near(f.scale, factor);
 }
 
@@ -54,7 +54,7 @@ static bool is_cube(const Graph *g, int v, int x)
     const GraphNode *n = graph_producer(g, v);
     double three;
     if (graph_is(n, "Pow")) return n->in[0] == x && graph_scalar(g, n->in[1], &three) && three == 3;
-    Factors f = { .scale = 1 };
+    GeluFactors f = { .scale = 1 };
     return collect(g, v, 2, &f) && f.n == 3 && f.value[0] == x && f.value[1] == x &&
            f.value[2] == x && f.scale == 1;
 }
@@ -73,7 +73,7 @@ static bool is_cubic_term(const Graph *g, int v, int x)
 
 static bool is_tanh_argument(const Graph *g, int v, int x)
 {
-    Factors f = { .scale = 1 };
+    GeluFactors f = { .scale = 1 };
     if (!collect(g, v, 1, &f) || f.n != 1 || !near(f.scale, 0.7978845608)) return false;
     const GraphNode *sum = graph_producer(g, f.value[0]);
     if (!graph_is(sum, "Add")) return false;
@@ -97,7 +97,7 @@ static Act gate_of(const Graph *g, int gate, int x)
 
 static void fuse_product(Graph *g, int i)
 {
-    Factors f = { .scale = 1 };
+    GeluFactors f = { .scale = 1 };
     if (!graph_is(g->node[i], "Mul") || !collect(g, g->node[i]->out[0], 3, &f) || f.n != 2 ||
         !near(f.scale, 0.5))
         return;

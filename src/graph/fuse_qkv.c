@@ -52,7 +52,7 @@ static int join_inputs(Graph *g, GraphNode *const part[3], int in[8])
     return 8;
 }
 
-static void join(Graph *g, int i, const int *uses)
+static void fuse_qkv_join(Graph *g, int i, const int *uses)
 {
     GraphNode *attention = g->node[i], *part[3];
     if (!graph_attends(attention) || onnx_attr(attention->node, "size")) return;
@@ -90,7 +90,7 @@ bool pass_qkv(Graph *g, Err *err)
     (void)err;
     Arena scratch = { 0 };
     const int *uses = graph_uses(g, &scratch);
-    for (int i = 0; i < g->n_node; i++) join(g, i, uses);
+    for (int i = 0; i < g->n_node; i++) fuse_qkv_join(g, i, uses);
     arena_free(&scratch);
     return true;
 }

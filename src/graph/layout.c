@@ -281,7 +281,7 @@ static bool reads_whole_rows(const Symbols *s, const Layout *l, const GraphNode 
 }
 
 /* Decides node by node; false: this one needs the padded form of token data. */
-static bool place(const Graph *g, const Symbols *s, Layout *l, double *padding, int i)
+static bool layout_place(const Graph *g, const Symbols *s, Layout *l, double *padding, int i)
 {
     const GraphNode *n = g->node[i];
     bool reads = false;
@@ -390,7 +390,7 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, const int *out
         if (graph_leads(&s->t[g->input[i]])) l->value[g->input[i]] = FORM_TOKEN;
     double *padding = padding_new(g, arena);
     for (int i = 0; i < g->n_node; i++)
-        if (l->needed[i] && !place(g, s, l, padding, i))
+        if (l->needed[i] && !layout_place(g, s, l, padding, i))
             return not_ragged(l, str_format(arena, "node '%.*s' (%s) needs the padded form",
                                             STR_ARG(g->node[i]->node->name), g->node[i]->op->name));
     if (!spreads_are_stable(g, arena, s, l, LARGE_S))

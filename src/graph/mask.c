@@ -358,7 +358,7 @@ static bool judge(Probe *p, const GraphNode *n, Verdict *to)
 }
 
 /* An entry of a kept table, which goes on as it ends. */
-static int64_t place(const Tensor *table, int64_t distance)
+static int64_t mask_place(const Tensor *table, int64_t distance)
 {
     int64_t n = table->dim[table->rank - 1], R = (n + 1) / 2;
     return MIN(MAX(distance + R - 1, (int64_t)0), n - 1);
@@ -370,7 +370,7 @@ static bool same_bias(const Tensor *kept, const Verdict *v)
     for (int64_t h = 0; h < v->mask.H; h++)
         for (int64_t d = 1 - v->S; d < v->S; d++) {
             float is = v->mask.table[h * (2 * v->S - 1) + v->S - 1 + d],
-                  was = ((const float *)kept->data)[h * kept->dim[1] + place(kept, d)];
+                  was = ((const float *)kept->data)[h * kept->dim[1] + mask_place(kept, d)];
             if (is != was && !(is <= HIDDEN && was <= HIDDEN)) return false;
         }
     return true;
@@ -386,7 +386,7 @@ static bool agrees(const Graph *g, const GraphNode *n, const Verdict *v)
         int by = graph_input(n, k ? ATT_P2C_BY : ATT_C2P_BY);
         if ((by >= 0) != (v->index[k] != NULL)) return false;
         for (int64_t d = 1 - v->S; by >= 0 && d < v->S; d++)
-            if (((const int32_t *)g->value[by].t.data)[place(&g->value[by].t, d)] !=
+            if (((const int32_t *)g->value[by].t.data)[mask_place(&g->value[by].t, d)] !=
                 v->index[k][v->S - 1 + d])
                 return false;
     }
@@ -401,7 +401,7 @@ static float said(const Graph *g, const GraphNode *n, int64_t head, int64_t d)
     if (window && (d > window || d < -window)) return 2 * HIDDEN;
     if (bias < 0) return 0;
     const Tensor *t = &g->value[bias].t;
-    return ((const float *)t->data)[MIN(head, t->dim[0] - 1) * t->dim[1] + place(t, d)];
+    return ((const float *)t->data)[MIN(head, t->dim[0] - 1) * t->dim[1] + mask_place(t, d)];
 }
 
 /* A mask that depends on the length itself (a window of S / 4, positions divided by S) is another one
@@ -415,7 +415,7 @@ static bool holds_shorter(const Graph *g, const GraphNode *n, const Verdict *v)
     for (int k = 0; k < 2; k++) {
         int by = graph_input(n, k ? ATT_P2C_BY : ATT_C2P_BY);
         for (int64_t d = 1 - v->S; v->index[k] && by >= 0 && d < v->S; d++)
-            if (((const int32_t *)g->value[by].t.data)[place(&g->value[by].t, d)] !=
+            if (((const int32_t *)g->value[by].t.data)[mask_place(&g->value[by].t, d)] !=
                 v->index[k][v->S - 1 + d])
                 return false;
     }
@@ -446,7 +446,7 @@ static void widen(Graph *g, GraphNode *n)
     n->n_in = ATT_INPUTS;
 }
 
-static void keep(Graph *g, GraphNode *n, const Verdict *v)
+static void mask_keep(Graph *g, GraphNode *n, const Verdict *v)
 {
     int64_t columns = 2 * v->S - 1;
     if (v->window) node_set_int(g, n, "window", v->window);
@@ -560,7 +560,7 @@ bool pass_mask(Graph *g, Err *err)
         if (g->fixed_S) S = MIN(S, g->fixed_S); /* no row is longer */
         bool proved = !sees_padding(g) && (!any || probe(g, &scratch, &s, makers, S, v));
         for (int i = 0; proved && any && i < g->n_node; i++)
-            if (graph_attends(g->node[i])) keep(g, g->node[i], &v[i]);
+            if (graph_attends(g->node[i])) mask_keep(g, g->node[i], &v[i]);
         proved = proved && (!any || probe_shorter(g, &s, makers, S));
         g->mask = (MaskVerdict){ proved ? MASK_PLAIN : MASK_UNPROVED, any ? S : INT32_MAX };
     }

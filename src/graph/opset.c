@@ -77,7 +77,7 @@ static void emit(Converter *c, OnnxNode node)
     c->node[c->n_node++] = node;
 }
 
-static bool refuse(const Converter *c, const OnnxNode *node, Err *err, const char *why)
+static bool opset_refuse(const Converter *c, const OnnxNode *node, Err *err, const char *why)
 {
     return fail(err, EF_UNSUPPORTED, "node '%.*s' (%.*s): no way from opset %lld to %lld: %s",
                 (int)MIN(node->name.n, 120), node->name.p, STR_ARG(node->op), (long long)c->from,
@@ -162,20 +162,20 @@ static bool constant_numbers(const Converter *c, Str name, Tensor *out)
 }
 
 /* ---- attributes that became inputs ---- */
-typedef struct Move {
+typedef struct OpsetMove {
     const char *attr;
     int input;
     AttrType type;   /* A_INTS, A_INT (as a list of one) or A_FLOAT (a scalar) */
     bool typed;      /* a float of the type of input 0, whatever that is */
-} Move;
+} OpsetMove;
 
-static bool to_input(Converter *c, OnnxNode *node, const Move *m, Err *err)
+static bool to_input(Converter *c, OnnxNode *node, const OpsetMove *m, Err *err)
 {
     OnnxAttr *a = find_attr(node, m->attr);
     if (!a) return true;
-    if (a->type != m->type) return refuse(c, node, err, "an attribute has the wrong type");
+    if (a->type != m->type) return opset_refuse(c, node, err, "an attribute has the wrong type");
     if (m->typed && c->half)
-        return refuse(c, node, err, "its floats may be of another type than float");
+        return opset_refuse(c, node, err, "its floats may be of another type than float");
     Tensor t = { .type = m->type == A_FLOAT ? T_F32 : T_I64, .rank = m->type != A_FLOAT };
     t.dim[0] = m->type == A_INTS ? (int64_t)a->n : 1;
     t.data = m->type == A_INTS ? (void *)a->ints : m->type == A_INT ? (void *)&a->i : (void *)&a->f;
@@ -185,14 +185,14 @@ static bool to_input(Converter *c, OnnxNode *node, const Move *m, Err *err)
     return true;
 }
 
-static bool to_attr(Converter *c, OnnxNode *node, const Move *m, Err *err)
+static bool to_attr(Converter *c, OnnxNode *node, const OpsetMove *m, Err *err)
 {
     Tensor t;
     if (node->n_in <= m->input || !node->in[m->input].n) return true;
     if (!constant_numbers(c, node->in[m->input], &t))
-        return refuse(c, node, err, "an input that was an attribute is not a constant");
+        return opset_refuse(c, node, err, "an input that was an attribute is not a constant");
     const int64_t n = tensor_count(&t);
-    if (m->type != A_INTS && n != 1) return refuse(c, node, err, "an input is not one number");
+    if (m->type != A_INTS && n != 1) return opset_refuse(c, node, err, "an input is not one number");
     OnnxAttr *a = add_attr(c, node, m->attr, m->type);
     if (m->type == A_FLOAT) a->f = (float)tensor_get(&t, 0);
     else if (m->type == A_INT) a->i = tensor_get_int(&t, 0);
@@ -220,7 +220,7 @@ static bool softmax_up(Converter *c, Rewrite *r, Err *err)
     drop_attr(n, "axis");
     add_attr(c, n, "axis", A_INT)->i = -1;
     if (axis == -1) return true;
-    if (n->n_in != 1 || n->n_out != 1) return refuse(c, n, err, "it has other inputs or outputs");
+    if (n->n_in != 1 || n->n_out != 1) return opset_refuse(c, n, err, "it has other inputs or outputs");
     Str shape = fresh_name(c, n->out[0], "shape"), flat = fresh_name(c, n->out[0], "flat"),
         soft = fresh_name(c, n->out[0], "soft");
     emit(c, simple_node(c, "Shape", n->in[0], (Str){ 0 }, shape));
@@ -236,7 +236,7 @@ static bool softmax_up(Converter *c, Rewrite *r, Err *err)
 static bool softmax_down(Converter *c, Rewrite *r, Err *err)
 {
     OnnxNode *n = &r->node;
-    if (onnx_int(n, "axis", -1) != -1) return refuse(c, n, err, "its axis is not the last one");
+    if (onnx_int(n, "axis", -1) != -1) return opset_refuse(c, n, err, "its axis is not the last one");
     drop_attr(n, "axis");
     add_attr(c, n, "axis", A_INT)->i = -1;
     return true;
@@ -280,7 +280,7 @@ static bool norm_down(Converter *c, Rewrite *r, Err *err)
 {
     OnnxNode *n = &r->node;
     if (onnx_int(n, "axis", -1) != -1 || n->n_out != 1 || n->n_in < 2 || c->half)
-        return refuse(c, n, err, "it is not a float norm over the last axis alone");
+        return opset_refuse(c, n, err, "it is not a float norm over the last axis alone");
     bool shifted = n->n_in > 2 && n->in[2].n;
     Str scale = n->in[1], shift = shifted ? n->in[2] : (Str){ 0 };
     Str centered = step(c, "Sub", n->in[0], mean_of(c, n->in[0]));
@@ -339,7 +339,7 @@ static bool gelu_down(Converter *c, Rewrite *r, Err *err)
 {
     OnnxNode *n = &r->node;
     Str x = n->in[0], gate;
-    if (c->half) return refuse(c, n, err, "its floats may be of another type than float");
+    if (c->half) return opset_refuse(c, n, err, "its floats may be of another type than float");
     if (str_is(onnx_string(n, "approximate", "none"), "tanh")) {
         Str cube = step(c, "Mul", step(c, "Mul", x, x), x);
         Str sum = step(c, "Add", x, step(c, "Mul", cube, scalar(c, n, 0.044715f)));
@@ -369,7 +369,7 @@ static bool split_down(Converter *c, Rewrite *r, Err *err)
 
 static bool gemm_down(Converter *c, Rewrite *r, Err *err)
 {
-    return r->node.n_in == 3 || refuse(c, &r->node, err, "input C is absent");
+    return r->node.n_in == 3 || opset_refuse(c, &r->node, err, "input C is absent");
 }
 
 static bool dropout_down(Converter *c, Rewrite *r, Err *err)
@@ -378,27 +378,27 @@ static bool dropout_down(Converter *c, Rewrite *r, Err *err)
     OnnxNode *n = &r->node;
     if (n->n_in < 3 || !n->in[2].n) return true;
     if (!constant_numbers(c, n->in[2], &t) || tensor_count(&t) != 1 || tensor_get(&t, 0) != 0)
-        return refuse(c, n, err, "training_mode is not the constant false");
+        return opset_refuse(c, n, err, "training_mode is not the constant false");
     return true;
 }
 
 static bool batch_norm_up(Converter *c, Rewrite *r, Err *err)
 {
-    return r->node.n_out == 1 || refuse(c, &r->node, err, "it has the outputs of training");
+    return r->node.n_out == 1 || opset_refuse(c, &r->node, err, "it has the outputs of training");
 }
 
 static bool reduction_down(Converter *c, Rewrite *r, Err *err)
 {
     Str how = onnx_string(&r->node, "reduction", "none");
     return (!str_is(how, "min") && !str_is(how, "max")) ||
-           refuse(c, &r->node, err, "reduction min and max came later");
+           opset_refuse(c, &r->node, err, "reduction min and max came later");
 }
 
 /* ---- the rows ---- */
 typedef struct Change {
     const char *ops;             /* between spaces */
     int at;                      /* the opset that changed them */
-    Move move[MOST_MOVES];       /* attributes that became inputs */
+    OpsetMove move[MOST_MOVES];       /* attributes that became inputs */
     int inputs;                  /* moves: inputs that stay when going down */
     const char *added;           /* "name=default ...": attributes that appeared */
     bool (*up)(Converter *, Rewrite *, Err *);
@@ -455,7 +455,7 @@ static bool drop_added(Converter *c, OnnxNode *node, const char *added, Err *err
                                               : a->type == A_INT && str_int(value, &number) &&
                                                     a->i == number);
         if (a && !same)
-            return refuse(c, node, err, str_format(c->arena, "attribute %s came later", text));
+            return opset_refuse(c, node, err, str_format(c->arena, "attribute %s came later", text));
         drop_attr(node, text);
         at = end ? end + 1 : NULL;
     }
@@ -515,9 +515,9 @@ static bool convert_node(Converter *c, const OnnxNode *from, Err *err)
     OnnxNode *n = &r.node;
     if (n->domain.n == 0) {
         const int since = since_of(n->op);
-        if (!since) return refuse(c, n, err, "there are no rules for this operator");
+        if (!since) return opset_refuse(c, n, err, "there are no rules for this operator");
         if (since > c->to && !has_way_down(n->op, since))
-            return refuse(c, n, err, "there is no such operator yet");
+            return opset_refuse(c, n, err, "there is no such operator yet");
         n->attr = ARRAY(c->arena, OnnxAttr, n->n_attr);
         if (n->n_attr) memcpy(n->attr, from->attr, sizeof *n->attr * (size_t)n->n_attr);
         n->in = ARRAY(c->arena, Str, n->n_in);

@@ -45,33 +45,33 @@ typedef struct Packer {
     int n;
 } Packer;
 
-typedef struct Weight { /* of one node: parts stand one behind the other, N columns in all */
+typedef struct PackWeight { /* of one node: parts stand one behind the other, N columns in all */
     int part[MOST_PARTS], n;
     bool turned;
     int64_t N, K;
-} Weight;
+} PackWeight;
 
 static int constant(Packer *p, const char *what, const Tensor *t)
 {
     return graph_add_constant(p->g, str_format(p->g->arena, "#%s%d", what, p->g->n_value), t);
 }
 
-static Weight weight_of(const GraphNode *n)
+static PackWeight weight_of(const GraphNode *n)
 {
-    Weight w = { .n = 1, .turned = onnx_int(n->node, "turned", 0) };
+    PackWeight w = { .n = 1, .turned = onnx_int(n->node, "turned", 0) };
     w.N = onnx_int(n->node, "N", 0), w.K = onnx_int(n->node, "K", 0);
     w.part[0] = n->in[1];
     for (int k = 4; k < n->n_in && w.n < MOST_PARTS; k++) w.part[w.n++] = n->in[k];
     return w;
 }
 
-static const float *part_data(const Packer *p, const Weight *w, int k)
+static const float *part_data(const Packer *p, const PackWeight *w, int k)
 {
     return p->g->value[w->part[k]].t.data;
 }
 
 /* ---- panels ---- */
-static bool pack_f32(Packer *p, const Weight *w, Packed *to)
+static bool pack_f32(Packer *p, const PackWeight *w, Packed *to)
 {
     Tensor t = { .type = T_F32, .rank = 3, .dim = { ROUND_UP(w->N, PANEL) / PANEL, w->K, PANEL } };
     int64_t N = w->N / w->n;
@@ -82,7 +82,7 @@ static bool pack_f32(Packer *p, const Weight *w, Packed *to)
     return t.data && (to->panels = constant(p, "panels", &t), true);
 }
 
-static bool pack_bf16(Packer *p, const Weight *w, Packed *to)
+static bool pack_bf16(Packer *p, const PackWeight *w, Packed *to)
 {
     Tensor t = { .type = T_BF16,
                  .rank = 4,
@@ -105,7 +105,7 @@ static float quantize(const float *x, int64_t n, int64_t step, int8_t *q)
     return inverse ? scale : 0;
 }
 
-static bool pack_i8(Packer *p, const Weight *w, Packed *to)
+static bool pack_i8(Packer *p, const PackWeight *w, Packed *to)
 {
     int64_t N = w->N / w->n, K = w->K;
     Tensor t = { .type = T_I8,
@@ -137,7 +137,7 @@ static bool pack_i8(Packer *p, const Weight *w, Packed *to)
     return true;
 }
 
-static bool same_parts(const Packed *a, const Weight *w)
+static bool same_parts(const Packed *a, const PackWeight *w)
 {
     if (a->n != w->n || a->turned != w->turned) return false;
     for (int k = 0; k < w->n; k++)
@@ -146,9 +146,9 @@ static bool same_parts(const Packed *a, const Weight *w)
 }
 
 /* NULL: there is no room for it. */
-static const Packed *packed(Packer *p, const Weight *w)
+static const Packed *packed(Packer *p, const PackWeight *w)
 {
-    static bool (*const pack[])(Packer *, const Weight *, Packed *) = {
+    static bool (*const pack[])(Packer *, const PackWeight *, Packed *) = {
         [PRECISION_FP32] = pack_f32, [PRECISION_BF16] = pack_bf16, [PRECISION_INT8] = pack_i8
     };
     for (int i = 0; i < p->n; i++)
@@ -168,7 +168,7 @@ static void pack_linear(Packer *p, int i)
     Graph *g = p->g;
     GraphNode *n = g->node[i];
     if (!graph_is(n, "Linear") || g->value[n->in[1]].t.rank != 2) return;
-    Weight w = weight_of(n);
+    PackWeight w = weight_of(n);
     const Packed *from = packed(p, &w);
     if (!from) return; /* the kernel packs it when it runs */
     int in[] = { n->in[0], from->panels, n->in[2], n->in[3],

@@ -24,7 +24,7 @@ static int missing(const Schedule *s, int i)
 }
 
 /* Node i, if it is ready, and then whoever waited for it; else it waits itself. */
-static void place(Schedule *s, int i)
+static void schedule_place(Schedule *s, int i)
 {
     for (int todo = i + 1; todo;) {
         int at = todo - 1, maker = missing(s, at);
@@ -48,7 +48,7 @@ bool graph_schedule(Graph *g, Err *err)
     s.done = ARRAY(&scratch, bool, g->n_node);
     s.read = ARRAY(&scratch, int, g->n_node);
     s.waiting = ARRAY(&scratch, int, g->n_node), s.next = ARRAY(&scratch, int, g->n_node);
-    for (int i = 0; i < g->n_node; i++) place(&s, i);
+    for (int i = 0; i < g->n_node; i++) schedule_place(&s, i);
     bool ok = s.placed == g->n_node;
     for (int i = 0; !ok && i < g->n_node; i++)
         if (!s.done[i]) {

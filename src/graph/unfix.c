@@ -94,7 +94,7 @@ static const Tensor *known_numbers(const Unfix *u, int v)
 }
 
 /* ---- new nodes ---- */
-static bool append(Unfix *u, GraphNode *n)
+static bool unfix_append(Unfix *u, GraphNode *n)
 {
     Err ignored;
     u->node[u->n_node++] = n;
@@ -111,7 +111,7 @@ static int made(Unfix *u, const char *op, const int *in, int n_in)
     GraphNode *n = graph_node(g, op, str_format(g->arena, "#unfix%d", g->n_value), in, n_in);
     if (!n->op || g->n_value > u->cap_value) return -1;
     if (graph_is(n, "Concat")) node_set_int(g, n, "axis", 0);
-    return append(u, n) ? n->out[0] : -1;
+    return unfix_append(u, n) ? n->out[0] : -1;
 }
 
 static int constant(Unfix *u, const Tensor *t)
@@ -438,7 +438,7 @@ static bool unfix_nodes(Unfix *u)
         Reading r = { NEW(g->arena, GraphNode) };
         *r.n = *n;
         r.n->in = memcpy(ARRAY(g->arena, int, n->n_in), n->in, sizeof *n->in * (size_t)n->n_in);
-        if (!unfix_node(u, &r) || !append(u, r.n)) return false;
+        if (!unfix_node(u, &r) || !unfix_append(u, r.n)) return false;
     }
     return true;
 }

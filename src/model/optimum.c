@@ -100,7 +100,7 @@ static void add_name(Buf *b, Str name)
     buf_printf(b, "%s%.*s", b->n ? ", " : "", (int)MIN(name.n, 80), name.p);
 }
 
-static const char *keep(Checking *c, Buf *b)
+static const char *optimum_keep(Checking *c, Buf *b)
 {
     const char *text = str_dup(c->arena, buf_view(b));
     buf_free(b);
@@ -357,7 +357,7 @@ static const char *shape_text(Checking *c, const OnnxValue *v)
         if (v->dim[i] == DIM_UNKNOWN) buf_char(&b, '?');
         else buf_printf(&b, "%lld", (long long)v->dim[i]);
     }
-    return keep(c, &b);
+    return optimum_keep(c, &b);
 }
 
 /* The file that a row is made from, read; NULL: not there, or broken (then *why says so). */
@@ -395,7 +395,7 @@ static void check_processors(Checking *c)
         }
     }
     if (!b.n) buf_puts(&b, "no input that a tokenizer or a processor gives"), state = CHECK_WARNING;
-    note(c, "processors", state, keep(c, &b));
+    note(c, "processors", state, optimum_keep(c, &b));
 }
 
 /* ---- names: Optimum feeds inputs and takes outputs by them ---- */
@@ -456,9 +456,9 @@ static void check_pipeline(Checking *c)
     const OrtClass *class = c->class;
     Buf in = { 0 }, out = { 0 };
     CheckState state;
-    const char *why = judge_inputs(c, &in, &state), *gets = keep(c, &in), *lacks = NULL;
+    const char *why = judge_inputs(c, &in, &state), *gets = optimum_keep(c, &in), *lacks = NULL;
     for (int i = 0; i < g->n_out; i++) add_name(&out, g->out[i].name);
-    const char *gives = keep(c, &out);
+    const char *gives = optimum_keep(c, &out);
     for (size_t i = 0; i < COUNT(class->outputs) && class->outputs[i]; i++) {
         const OnnxValue *v = find_value(g->out, g->n_out, class->outputs[i]);
         if (!v && !lacks) lacks = class->outputs[i];

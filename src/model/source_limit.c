@@ -8,19 +8,19 @@
 
 enum { LIMIT_OTHERWISE = 512, LIMIT_MOST = 1 << 30 };
 
-typedef struct Word {
+typedef struct LimitWord {
     const char *here, *peer; /* YAML and tokenizer_config.json; the Rust encoderfile's package */
     int value;
-} Word;
-static const Word strategies[] = {
+} LimitWord;
+static const LimitWord strategies[] = {
     { "longest_first", "LongestFirst", TRUNCATE_LONGEST_FIRST },
     { "only_first", "OnlyFirst", TRUNCATE_ONLY_FIRST },
     { "only_second", "OnlySecond", TRUNCATE_ONLY_SECOND },
 };
-static const Word sides[] = { { "right", "Right", false }, { "left", "Left", true } };
+static const LimitWord sides[] = { { "right", "Right", false }, { "left", "Left", true } };
 
 /* A word that may be absent or null. */
-static bool read_word(const Value *map, const char *key, const Word *words, size_t n, int *out,
+static bool read_word(const Value *map, const char *key, const LimitWord *words, size_t n, int *out,
                       Err *err)
 {
     const Value *v = value_get(map, key);

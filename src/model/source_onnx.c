@@ -13,13 +13,13 @@ struct MappedFile {
     MappedFile *next;
 };
 
-typedef struct Finder {
+typedef struct OnnxFinder {
     Arena *arena;
     const char *folder, *task;
     OnnxFile *file;
-} Finder;
+} OnnxFinder;
 
-static bool map_export(const Finder *f, const char *weights, Mapping *out, Err *err)
+static bool map_export(const OnnxFinder *f, const char *weights, Mapping *out, Err *err)
 {
     Export e = { .model = weights, .task = f->task, .clean = true, .no_metadata = true };
     bool ok = export_open(&e, err) && export_build(&e, err) && export_map(&e, out, err);
@@ -27,7 +27,7 @@ static bool map_export(const Finder *f, const char *weights, Mapping *out, Err *
     return ok;
 }
 
-static bool map_into(Finder *f, const char *path, Str name, Str *bytes, Err *err)
+static bool map_into(OnnxFinder *f, const char *path, Str name, Str *bytes, Err *err)
 {
     MappedFile *m = NEW(f->arena, MappedFile);
     bool model = !name.p; /* not a file of its weights */
@@ -44,7 +44,7 @@ static bool map_into(Finder *f, const char *path, Str name, Str *bytes, Err *err
 /* OnnxFind: the bytes of a file beside the model. */
 static bool find_beside(void *context, Str location, Str *bytes, Err *err)
 {
-    Finder *f = context;
+    OnnxFinder *f = context;
     for (MappedFile *m = f->file->files; m; m = m->next)
         if (str_eq(m->name, location)) {
             *bytes = (Str){ (const char *)m->map.p, m->map.n };
@@ -56,7 +56,7 @@ static bool find_beside(void *context, Str location, Str *bytes, Err *err)
     return map_into(f, path_join(f->arena, f->folder, location), location, bytes, err);
 }
 
-static bool open_parts(Finder *f, const char *path, Err *err)
+static bool open_parts(OnnxFinder *f, const char *path, Err *err)
 {
     Str bytes;
     if (!map_into(f, path, (Str){ 0 }, &bytes, err)) return false;
@@ -76,7 +76,7 @@ bool onnx_file_open(Arena *arena, const char *path, OnnxFile *file, Err *err)
 bool onnx_file_open_for(Arena *arena, const char *path, const char *task, OnnxFile *file, Err *err)
 {
     *file = (OnnxFile){ 0 };
-    Finder f = { arena, path_dir(arena, path), task, file };
+    OnnxFinder f = { arena, path_dir(arena, path), task, file };
     if (open_parts(&f, path, err)) return true;
     onnx_file_close(file);
     return false;

@@ -112,12 +112,12 @@ static bool conv_shape(OpCall *call, Err *err)
 
 /* ---- run ---- */
 
-typedef struct Windows {
+typedef struct ConvWindows {
     const Conv *c;
     const float *image;                /* [group, C, in...] */
     float *panels;                     /* [group][P / 16][K][16] */
     int64_t size, each;                /* floats of a group's panels; panels of a group */
-} Windows;
+} ConvWindows;
 
 /* Adds one to a position counted in `dim`, last dim first; false: it went round. */
 static bool conv_next_position(int64_t *at, const int64_t *dim, int dims)
@@ -141,7 +141,7 @@ static int64_t conv_source_of(const Conv *c, const int64_t *at, const int64_t *k
     return index;
 }
 
-static void fill_panel(const Windows *w, const float *image, int64_t first, float *out)
+static void fill_panel(const ConvWindows *w, const float *image, int64_t first, float *out)
 {
     const Conv *c = w->c;
     const int64_t lanes = MIN(c->P - first, PANEL), window = c->K / c->C;
@@ -161,7 +161,7 @@ static void fill_panel(const Windows *w, const float *image, int64_t first, floa
 
 static void fill_panels(void *context, int64_t from, int64_t to)
 {
-    const Windows *w = context;
+    const ConvWindows *w = context;
     int64_t channel = w->c->C;
     for (int i = 0; i < w->c->dims; i++) channel *= w->c->in[i];
     for (int64_t i = from; i < to; i++) {
@@ -185,7 +185,7 @@ static bool conv_f32(OpCall *call, const Conv *c, float *y, Err *err)
     const float *bias = b ? op_f32(call, b, err) : NULL;
     Product p = { .M = c->M, .N = c->P, .K = c->K, .rank = 1, .batch = { c->group }, .batches = c->group,
                   .step = { { 1 }, { 1 } }, .matrices = { c->group, c->group } };
-    Windows windows = { .c = c, .size = (int64_t)panels_f32_size(c->P, c->K),
+    ConvWindows windows = { .c = c, .size = (int64_t)panels_f32_size(c->P, c->K),
                         .each = (c->P + PANEL - 1) / PANEL };
     const int64_t out = c->group * c->M * c->P, in = tensor_count(call->in[0]) / MAX(c->images, 1);
     if (!w || (b && !bias)) return false;

@@ -166,7 +166,7 @@ static void copy_head(Conn *c)
 }
 
 /* The rest of the request, if any, is not read as one. */
-static void refuse(Conn *c, const Err *err, int status)
+static void conn_refuse(Conn *c, const Err *err, int status)
 {
     if (!c->x && !new_exchange(c)) return;
     exchange_refuse(c->x, err, status);
@@ -284,11 +284,11 @@ static bool read_nothing(Conn *c)
     Err err = { 0 };
     if (c->starved) {
         fail(&err, EF_UNAVAILABLE, "out of memory for the body: try again");
-        return refuse(c, &err, err_kind(err.code)->http), true;
+        return conn_refuse(c, &err, err_kind(err.code)->http), true;
     }
     if (c->ended && c->begun) {
         cut_short(c, &err);
-        return refuse(c, &err, 400), true;
+        return conn_refuse(c, &err, 400), true;
     }
     if (c->ended || (c->loop->stopping && !c->begun)) return conn_close(c), false;
     if (!c->tls || c->secure || !tls_ready(c->tls)) return false;
@@ -306,13 +306,13 @@ static bool read_step(Conn *c)
     if (!c->begun && http1_begun(&c->http, &c->in)) begin_request(c);
     if (!c->greeted && !greet(c)) return true;
     Http1Event event = http1_feed(&c->http, &c->in, &err);
-    if (event == HTTP1_BAD) return refuse(c, &err, c->http.status), true;
+    if (event == HTTP1_BAD) return conn_refuse(c, &err, c->http.status), true;
     if (event == HTTP1_DONE) return dispatch(c), true;
     if (event == HTTP1_HEAD) {
         check_head(c);
         c->fresh = reading(c);
     }
-    if (reading(c) && too_much(c, &err)) refuse(c, &err, err_kind(err.code)->http);
+    if (reading(c) && too_much(c, &err)) conn_refuse(c, &err, err_kind(err.code)->http);
     return true;
 }
 
@@ -473,7 +473,7 @@ void conn_expire(Conn *c)
     if (c->state == CONN_OPEN && c->h2) return h2_expire(c);
     if (!(reading(c) && c->begun)) return conn_close(c);
     fail(&err, EF_TIMEOUT, "the request did not arrive in time");
-    refuse(c, &err, err_kind(err.code)->http);
+    conn_refuse(c, &err, err_kind(err.code)->http);
     advance(c);
 }
 

@@ -45,15 +45,15 @@ void exchange_sent(Exchange *x)
 }
 
 /* ---- the request ---- */
-Span exchange_keep(Exchange *x, Str text)
+HttpSpan exchange_keep(Exchange *x, Str text)
 {
     if (x->head.n == 0) buf_char(&x->head, ' ');
-    Span at = { x->head.n, text.n };
+    HttpSpan at = { x->head.n, text.n };
     buf_str(&x->head, text);
     return at;
 }
 
-static Str view(const Exchange *x, Span span)
+static Str view(const Exchange *x, HttpSpan span)
 {
     return (Str){ span.at ? x->head.p + span.at : NULL, span.n };
 }
@@ -317,7 +317,7 @@ static size_t told_by_any(const Job *job, Told *told)
     return n;
 }
 
-static void answer(Exchange *x, Job *job)
+static void exchange_answer(Exchange *x, Job *job)
 {
     Told told;
     job_shrink(job); /* the client may take its time */
@@ -341,6 +341,6 @@ void exchange_returned(Exchange *x, Job *job)
     if (x->state == X_WAITING) x->state = X_OPEN;
     if (x->job) metrics_returned(x, job);
     if (x->handler && x->handler->returned) x->handler->returned(x, job);
-    else answer(x, job);
+    else exchange_answer(x, job);
     x->carrier->wake(x);
 }

@@ -60,7 +60,7 @@ struct Exchange {
     ExchangeState state;
     /* the request */
     Buf head;                    /* bytes of what follows */
-    Span method, path, field[HEADERS]; /* at 0: absent (head.p[0] is no part of any) */
+    HttpSpan method, path, field[HEADERS]; /* at 0: absent (head.p[0] is no part of any) */
     bool complete;               /* the whole body has arrived */
     bool gzip_body;              /* and is packed */
     bool hungry;                 /* more of the body is wanted */
@@ -116,7 +116,7 @@ size_t exchange_told(const Family *, const Job *, Told *); /* how many there are
 
 /* ---- for carriers ---- */
 Exchange *exchange_new(struct Conn *, const Carrier *, double began); /* NULL: no memory */
-Span exchange_keep(Exchange *, Str);            /* some text of the head */
+HttpSpan exchange_keep(Exchange *, Str);            /* some text of the head */
 /* The head is there; x->complete: and that is all. false: refused, a reply has begun. */
 bool exchange_head(Exchange *);
 void exchange_complete(Exchange *);             /* the body is whole */

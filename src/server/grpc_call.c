@@ -33,7 +33,7 @@ typedef struct Call {
 
 /* ---- out ---- */
 /* What a family tells of a call that has one reply stands in its head. */
-static size_t tell(const Call *call, const Job *job, Told *told)
+static size_t grpc_call_tell(const Call *call, const Job *job, Told *told)
 {
     if (!job || call->method->many_out) return 0;
     return exchange_told(call->method->kind->family, job, told);
@@ -47,7 +47,7 @@ static void begin(Exchange *x, const Job *job)
     Told told;
     if (call->begun) return;
     call->begun = true;
-    size_t n = call->gzip ? 2 : 1, more = tell(call, job, &told);
+    size_t n = call->gzip ? 2 : 1, more = grpc_call_tell(call, job, &told);
     for (size_t i = 0; i < more; i++) field[n++] = told.field[i];
     exchange_begin(x, (Reply){ .status = 200, .type = "application/grpc", .pieces = true,
                                .extra = field, .n_extra = n });
@@ -137,7 +137,7 @@ bool grpc_answer(const Loop *loop, const GrpcMethod *m, Arena *arena, const Valu
     return true;
 }
 
-static bool answer(const Exchange *x, Str message, Buf *out, Err *err)
+static bool grpc_call_answer(const Exchange *x, Str message, Buf *out, Err *err)
 {
     const Call *call = x->own;
     const GrpcMethod *m = call->method;
@@ -158,7 +158,7 @@ static void watch(Exchange *x)
     Err err = { 0 };
     if (!call->messages || call->over) return;
     now->n = 0;
-    if (!answer(x, buf_view(&call->watched), now, &err)) return fail_call(x, &err);
+    if (!grpc_call_answer(x, buf_view(&call->watched), now, &err)) return fail_call(x, &err);
     if (!call->begun || !str_eq(buf_view(now), buf_view(&before)))
         send_message(x, false, buf_view(now));
     call->said = *now;
@@ -178,7 +178,7 @@ static void answer_now(Exchange *x, const GrpcFrame *frame)
         buf_str(&call->watched, buf_view(&message));
         x->patient = true;
         watch(x);
-    } else if (ok && answer(x, buf_view(&message), &reply, &err)) {
+    } else if (ok && grpc_call_answer(x, buf_view(&message), &reply, &err)) {
         send_message(x, false, buf_view(&reply));
     } else {
         fail_call(x, &err);
@@ -187,7 +187,7 @@ static void answer_now(Exchange *x, const GrpcFrame *frame)
 }
 
 /* ---- jobs ---- */
-static void fill_job(const Exchange *x, Job *job, Str message, bool packed)
+static void grpc_call_fill_job(const Exchange *x, Job *job, Str message, bool packed)
 {
     const Call *call = x->own;
     buf_str(&job->in.storage, message);
@@ -201,7 +201,7 @@ static void fill_job(const Exchange *x, Job *job, Str message, bool packed)
 }
 
 /* false: there is no room for it now; a stream will try again. */
-static bool submit(Exchange *x, Str message, bool packed)
+static bool grpc_call_submit(Exchange *x, Str message, bool packed)
 {
     Call *call = x->own;
     Err err = { 0 };
@@ -209,7 +209,7 @@ static bool submit(Exchange *x, Str message, bool packed)
     Job *job = call->job[at] = job_new();
     call->back[at] = true; /* not in the session: freed by end() */
     call->n++;
-    fill_job(x, job, message, packed);
+    grpc_call_fill_job(x, job, message, packed);
     call->back[at] = !exchange_submit(x, job, &err);
     if (!call->back[at]) return true;
     call->n--;
@@ -258,7 +258,7 @@ static bool take_message(Exchange *x, const GrpcFrame *frame)
         if (!gather(x, frame, &err)) fail_call(x, &err);
     } else if (!m->kind) {
         answer_now(x, frame);
-    } else if (!submit(x, frame->message, frame->packed)) {
+    } else if (!grpc_call_submit(x, frame->message, frame->packed)) {
         return false;
     }
     call->messages++;
@@ -296,7 +296,7 @@ static void end_of_messages(Exchange *x)
         return fail_call(x, &err);
     }
     if (call->gathered.n) {
-        if (submit(x, buf_view(&call->gathered), false)) buf_free(&call->gathered);
+        if (grpc_call_submit(x, buf_view(&call->gathered), false)) buf_free(&call->gathered);
         return;
     }
     if (call->messages == 0 && !call->method->many_in)
@@ -318,7 +318,7 @@ static void advance(Exchange *x)
     if (all && x->complete) end_of_messages(x);
 }
 
-static void returned(Exchange *x, Job *job)
+static void grpc_call_returned(Exchange *x, Job *job)
 {
     Call *call = x->own;
     bool known = false;
@@ -398,7 +398,7 @@ static void refuse_format(Exchange *x, Str type)
     arena_free(&arena);
 }
 
-static void serve(Exchange *x)
+static void grpc_call_serve(Exchange *x)
 {
     Err err = { 0 };
     Str type = exchange_header(x, HEADER_CONTENT_TYPE);
@@ -418,7 +418,7 @@ static void broken(Exchange *x, const Err *err)
     if (x->own) fail_call(x, err);
 }
 
-static void end(Exchange *x)
+static void grpc_call_end(Exchange *x)
 {
     Call *call = x->own;
     if (!call) return;
@@ -433,6 +433,6 @@ static void end(Exchange *x)
 }
 
 const Handler grpc_handler = {
-    .early = true, .serve = serve, .advance = advance, .returned = returned, .broken = broken,
-    .end = end, .media = "application/grpc",
+    .early = true, .serve = grpc_call_serve, .advance = advance, .returned = grpc_call_returned, .broken = broken,
+    .end = grpc_call_end, .media = "application/grpc",
 };

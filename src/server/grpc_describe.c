@@ -152,7 +152,7 @@ static void add_service(Drafts *all, const GrpcService *service)
 }
 
 /* ---- writing ---- */
-static void put_text(Buf *b, int field, const char *text)
+static void grpc_describe_put_text(Buf *b, int field, const char *text)
 {
     wire_put_bytes(b, field, str_of(text));
 }
@@ -223,13 +223,13 @@ static void put_field(Drafts *all, Draft *draft, const Message *m, const Field *
     Buf b = { 0 };
     const char *type = type_name(all, draft, m->name, f);
     int oneof = oneof_index(m->rows, f);
-    put_text(&b, FIELD_NAME, f->name);
+    grpc_describe_put_text(&b, FIELD_NAME, f->name);
     wire_put_int(&b, FIELD_NUMBER, f->number);
     wire_put_int(&b, FIELD_LABEL, f->repeated || is_map(f) ? LABEL_MANY : LABEL_ONE);
     wire_put_int(&b, FIELD_TYPE, f->proto_enum ? TYPE_ENUM : types[f->kind]);
-    if (type) put_text(&b, FIELD_TYPE_NAME, type);
+    if (type) grpc_describe_put_text(&b, FIELD_TYPE_NAME, type);
     if (oneof >= 0) wire_put_int(&b, FIELD_ONEOF, oneof);
-    put_text(&b, FIELD_JSON_NAME, json_name(all->arena, f->name));
+    grpc_describe_put_text(&b, FIELD_JSON_NAME, json_name(all->arena, f->name));
     if (oneof >= 0 && !f->oneof) wire_put_int(&b, FIELD_OPTIONAL, 1);
     put_inner(out, MESSAGE_FIELD, &b);
 }
@@ -239,10 +239,10 @@ static void put_enum(const Field *f, int field, Buf *out)
     const ProtoEnum *e = f->proto_enum;
     const char *dot = strrchr(e->name, '.');
     Buf b = { 0 };
-    put_text(&b, ENUM_NAME, dot ? dot + 1 : e->name);
+    grpc_describe_put_text(&b, ENUM_NAME, dot ? dot + 1 : e->name);
     for (int i = 0; f->words[i]; i++) {
         Buf value = { 0 };
-        put_text(&value, VALUE_NAME, e->names[i]);
+        grpc_describe_put_text(&value, VALUE_NAME, e->names[i]);
         wire_put_int(&value, VALUE_NUMBER, e->numbers ? e->numbers[i] : i);
         put_inner(&b, ENUM_VALUE, &value);
     }
@@ -256,7 +256,7 @@ static void put_entry(Drafts *all, Draft *draft, const Field *f, Buf *out)
     const Field *rows = f->kind == F_INT_STR_MAP ? by_number : by_text;
     Message entry = { entry_name(all->arena, f->name), is_entry(f) ? f->msg : rows };
     Buf b = { 0 }, options = { 0 };
-    put_text(&b, MESSAGE_NAME, entry.name);
+    grpc_describe_put_text(&b, MESSAGE_NAME, entry.name);
     for (const Field *row = entry.rows; row->name; row++) put_field(all, draft, &entry, row, &b);
     wire_put_int(&options, OPTIONS_MAP_ENTRY, 1);
     put_inner(&b, MESSAGE_OPTIONS, &options);
@@ -285,7 +285,7 @@ static void put_oneofs(const Field *rows, Buf *out)
 static void put_message(Drafts *all, Draft *draft, const Message *m, Buf *out)
 {
     Buf b = { 0 };
-    put_text(&b, MESSAGE_NAME, m->name);
+    grpc_describe_put_text(&b, MESSAGE_NAME, m->name);
     for (const Field *f = m->rows; f->name; f++)
         if (f->number) put_field(all, draft, m, f, &b);
     for (const Field *f = m->rows; f->name; f++)
@@ -301,9 +301,9 @@ static void put_method(Drafts *all, Draft *draft, const GrpcMethod *m, Buf *out)
     const char *in = m->in, *reply = m->out;
     Draft *in_home = home_of(all, draft, &in), *out_home = home_of(all, draft, &reply);
     Buf b = { 0 }, options = { 0 };
-    put_text(&b, METHOD_NAME, m->name);
-    put_text(&b, METHOD_IN, str_format(all->arena, ".%s.%s", in_home->package, in));
-    put_text(&b, METHOD_OUT, str_format(all->arena, ".%s.%s", out_home->package, reply));
+    grpc_describe_put_text(&b, METHOD_NAME, m->name);
+    grpc_describe_put_text(&b, METHOD_IN, str_format(all->arena, ".%s.%s", in_home->package, in));
+    grpc_describe_put_text(&b, METHOD_OUT, str_format(all->arena, ".%s.%s", out_home->package, reply));
     if (m->idempotent) {
         enum { IDEMPOTENT = 2 };
         wire_put_int(&options, OPTIONS_IDEMPOTENCY, IDEMPOTENT);
@@ -317,7 +317,7 @@ static void put_method(Drafts *all, Draft *draft, const GrpcMethod *m, Buf *out)
 static void put_service(Drafts *all, Draft *draft, const GrpcService *s, Buf *out)
 {
     Buf b = { 0 };
-    put_text(&b, SERVICE_NAME, s->name);
+    grpc_describe_put_text(&b, SERVICE_NAME, s->name);
     for (const GrpcMethod *m = s->method; m->name; m++) put_method(all, draft, m, &b);
     put_inner(out, FILE_SERVICE, &b);
 }
@@ -325,14 +325,14 @@ static void put_service(Drafts *all, Draft *draft, const GrpcService *s, Buf *ou
 static Str write_file(Drafts *all, Draft *draft)
 {
     Buf b = { 0 };
-    put_text(&b, FILE_NAME, draft->path);
-    put_text(&b, FILE_PACKAGE, draft->package);
+    grpc_describe_put_text(&b, FILE_NAME, draft->path);
+    grpc_describe_put_text(&b, FILE_PACKAGE, draft->package);
     for (size_t i = 0; i < draft->imports; i++)
-        put_text(&b, FILE_DEPENDENCY, draft->import[i]->path);
+        grpc_describe_put_text(&b, FILE_DEPENDENCY, draft->import[i]->path);
     for (size_t i = 0; i < draft->messages; i++) put_message(all, draft, &draft->message[i], &b);
     for (size_t i = 0; i < draft->enums; i++) put_enum(draft->enumeration[i], FILE_ENUM, &b);
     for (size_t i = 0; i < draft->services; i++) put_service(all, draft, draft->service[i], &b);
-    put_text(&b, FILE_SYNTAX, "proto3");
+    grpc_describe_put_text(&b, FILE_SYNTAX, "proto3");
     Str bytes = { str_dup(all->arena, buf_view(&b)), b.n };
     buf_free(&b);
     return bytes;

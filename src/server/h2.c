@@ -195,7 +195,7 @@ static void send_bytes(Exchange *x, Str text)
     nghttp2_session_resume_data(h2_of(x)->session, stream_of(x)->id);
 }
 
-static void end(Exchange *x, const ReplyField *trailers, size_t n)
+static void h2_end(Exchange *x, const ReplyField *trailers, size_t n)
 {
     Stream *s = stream_of(x);
     for (size_t i = 0; i < n; i++) {
@@ -212,7 +212,7 @@ static void wake(Exchange *x)
     h2_advance(x->conn);
 }
 
-static const Carrier h2_carrier = { arrived, consume, take, begin, send_bytes, end, wake };
+static const Carrier h2_carrier = { arrived, consume, take, begin, send_bytes, h2_end, wake };
 
 /* ---- streams ---- */
 static Stream *new_stream(Conn *c, int32_t id)
@@ -255,7 +255,7 @@ static void settle(Conn *c, Stream *s)
     s->owed = 0;
 }
 
-static void refuse(Stream *s, ef_code code, int status, const char *why)
+static void h2_refuse(Stream *s, ef_code code, int status, const char *why)
 {
     Err err = { 0 };
     fail(&err, code, "%s", why);
@@ -327,7 +327,7 @@ static void end_head(Stream *s, bool complete)
     stream_deadline(s, x->loop->options.body_timeout_s);
     if (!x->path.at) x->path = exchange_keep(x, STR("")); /* CONNECT has none */
     ef_code code = s->status == 431 ? EF_TOO_LARGE : EF_BAD_REQUEST;
-    if (s->status) return refuse(s, code, s->status, s->why);
+    if (s->status) return h2_refuse(s, code, s->status, s->why);
     if (exchange_head(x) && complete) exchange_complete(x);
 }
 
@@ -369,12 +369,12 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     if (x->state == X_OPEN) look_later(c, s);
     exchange_count(x, MAX(s->body.cap, x->most == SIZE_MAX ? 0 : x->length));
     if (!kept)
-        refuse(s, EF_UNAVAILABLE, 0, "out of memory for the body: try again");
+        h2_refuse(s, EF_UNAVAILABLE, 0, "out of memory for the body: try again");
     else if (x->state == X_READING && s->body.n > x->most)
-        refuse(s, EF_TOO_LARGE, 0, "body: found more than the limit");
+        h2_refuse(s, EF_TOO_LARGE, 0, "body: found more than the limit");
     else if (x->state == X_READING && !loop_has_room(x->loop, x->counted, &err)) {
         exchange_count(x, s->body.cap); /* the rest is not waited for */
-        refuse(s, err.code, 0, err.message);
+        h2_refuse(s, err.code, 0, err.message);
     }
     settle(c, s);
     return 0;
@@ -577,7 +577,7 @@ static void expire(Conn *c, Stream *s)
     if (!s->head_done)
         nghttp2_session_terminate_session(session, NGHTTP2_PROTOCOL_ERROR);
     else if (s->x->state == X_READING)
-        refuse(s, EF_TIMEOUT, 0, "the request did not arrive in time");
+        h2_refuse(s, EF_TIMEOUT, 0, "the request did not arrive in time");
     else
         reset(session, s);
 }

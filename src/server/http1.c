@@ -87,9 +87,9 @@ static bool next_part(Str *rest, char by, Str *part)
     return true;
 }
 
-static Span span_of(Str s, const Buf *in)
+static HttpSpan span_of(Str s, const Buf *in)
 {
-    return (Span){ s.n ? (size_t)(s.p - in->p) : 0, s.n };
+    return (HttpSpan){ s.n ? (size_t)(s.p - in->p) : 0, s.n };
 }
 
 /* ---- the request line ---- */
@@ -116,7 +116,7 @@ static bool read_target(Http1 *h, Str target, const Buf *in)
         Str rest = { target.p + 7, target.n - 7 };
         size_t n = 0;
         while (n < rest.n && !strchr("/?#", rest.p[n])) n++;
-        h->field[HEADER_AUTHORITY] = (Span){ (size_t)(rest.p - in->p), n };
+        h->field[HEADER_AUTHORITY] = (HttpSpan){ (size_t)(rest.p - in->p), n };
         path = (Str){ target.p + 5, 1 }; /* no path: the slash of "http:/" does as well */
         if (n < rest.n && rest.p[n] == '/') path = (Str){ rest.p + n, rest.n - n };
     } else if (!str_starts(target, "/") && !str_is(target, "*")) {
@@ -213,7 +213,7 @@ static bool end_head(Http1 *h)
         return bad_syntax(h, "found both Content-Length and Transfer-Encoding, wanted one");
     if (h->left > h->limits.body) return bad_body(h);
     h->head_end = h->at;
-    h->body = (Span){ h->at, h->chunked ? 0 : h->left };
+    h->body = (HttpSpan){ h->at, h->chunked ? 0 : h->left };
     h->state = h->chunked ? S_CHUNK_SIZE : h->left ? S_BODY : S_DONE;
     return true;
 }
@@ -239,7 +239,7 @@ static bool keep_field(Http1 *h, Header field, Str value, const Buf *in)
 {
     if (field == HEADERS) return true;
     if (h->field[field].at && header_once(field)) return twice(h, header_name(field));
-    h->field[field] = (Span){ (size_t)(value.p - in->p), value.n };
+    h->field[field] = (HttpSpan){ (size_t)(value.p - in->p), value.n };
     return true;
 }
 

@@ -22,7 +22,7 @@ typedef enum {
     HTTP1_BAD,                   /* err and status say why; the rest of the stream has no meaning */
 } Http1Event;
 
-typedef struct Span { size_t at, n; } Span; /* of the buffer, which may move */
+typedef struct HttpSpan { size_t at, n; } HttpSpan; /* of the buffer, which may move */
 
 typedef struct Http1 {           /* one request */
     Http1Limits limits;
@@ -33,10 +33,10 @@ typedef struct Http1 {           /* one request */
     size_t left;                 /* bytes of the body or chunk still to come */
     int fields;                  /* header fields so far */
     uint32_t seen;               /* bit per row of the parser's own fields: refuse it twice */
-    Span method, target;
-    Span field[HEADERS];          /* those of head.h; at 0: absent */
-    Span path;                   /* of the target: without authority and query */
-    Span body;                   /* of what is in chunks: so far */
+    HttpSpan method, target;
+    HttpSpan field[HEADERS];          /* those of head.h; at 0: absent */
+    HttpSpan path;                   /* of the target: without authority and query */
+    HttpSpan body;                   /* of what is in chunks: so far */
     int minor;                   /* HTTP/1.minor */
     bool keep_alive, chunked, expects_continue;
     int status;                  /* of a bad request */
@@ -45,7 +45,7 @@ typedef struct Http1 {           /* one request */
 
 void http1_start(Http1 *, Http1Limits);
 Http1Event http1_feed(Http1 *, Buf *in, Err *);
-static inline Str http1_view(Span span, const Buf *in)
+static inline Str http1_view(HttpSpan span, const Buf *in)
 {
     return (Str){ span.n ? in->p + span.at : "", span.n };
 }

@@ -16,7 +16,7 @@ typedef struct ListRun {
     bool failed;                 /* an error is on its way to the client */
 } ListRun;
 
-static void end(Exchange *x)
+static void list_end(Exchange *x)
 {
     ListRun *v = x->own;
     if (!v) return;
@@ -55,21 +55,21 @@ static bool read_requests(const Exchange *x, ListRun *v, Err *err)
     return true;
 }
 
-static void fill_job(Job *job, const JobKind *kind, const Value *request)
+static void list_fill_job(Job *job, const JobKind *kind, const Value *request)
 {
     json_write(&job->in.storage, request);
     job->in.body = buf_view(&job->in.storage);
     job->in.kind = kind;
 }
 
-static void refuse(Exchange *x, const Err *err)
+static void list_refuse(Exchange *x, const Err *err)
 {
     ((ListRun *)x->own)->failed = true;
     exchange_fail(x, err);
 }
 
 /* As many as may run at a time; a full queue is waited for while some of ours are in it. */
-static void submit(Exchange *x)
+static void list_submit(Exchange *x)
 {
     ListRun *v = x->own;
     Err err = { 0 };
@@ -77,31 +77,31 @@ static void submit(Exchange *x)
         size_t at = v->next;
         Job *job = v->job[at] = job_new();
         v->back[v->next++] = true; /* not in the session: freed by end() */
-        fill_job(job, x->route->list->kind, &v->requests.list.items[at]);
+        list_fill_job(job, x->route->list->kind, &v->requests.list.items[at]);
         v->back[at] = !exchange_submit(x, job, &err);
         if (!v->back[at]) continue;
         v->next--;
         job_free(job);
-        if (err.code != EF_OVERLOADED || v->next == v->n_back) refuse(x, &err);
+        if (err.code != EF_OVERLOADED || v->next == v->n_back) list_refuse(x, &err);
         return;
     }
 }
 
-static void serve(Exchange *x)
+static void list_serve(Exchange *x)
 {
     ListRun *v = x->own = heap_resize(NULL, sizeof *v);
     Err err = { 0 };
     if (!v) return fail(&err, EF_OVERLOADED, "no memory: try again"), exchange_fail(x, &err);
     *v = (ListRun){ 0 };
-    if (!read_requests(x, v, &err)) return refuse(x, &err);
+    if (!read_requests(x, v, &err)) return list_refuse(x, &err);
     exchange_count(x, exchange_body(x).n);
     v->job = ARRAY(&v->arena, Job *, v->requests.list.n);
     v->back = ARRAY(&v->arena, bool, v->requests.list.n);
-    submit(x);
+    list_submit(x);
 }
 
 /* ---- out ---- */
-static void answer(Exchange *x)
+static void list_answer(Exchange *x)
 {
     const ListRun *v = x->own;
     Buf *text = &x->kept;
@@ -114,7 +114,7 @@ static void answer(Exchange *x)
     exchange_reply_kept(x, (Reply){ .status = 200 });
 }
 
-static void returned(Exchange *x, Job *job)
+static void list_returned(Exchange *x, Job *job)
 {
     ListRun *v = x->own;
     size_t at = 0;
@@ -124,11 +124,11 @@ static void returned(Exchange *x, Job *job)
     if (v->failed) return;
     if (job->work.err.code != EF_OK) {
         within(&job->work.err, "%s[%zu]", x->route->list->in, at);
-        return refuse(x, &job->work.err);
+        return list_refuse(x, &job->work.err);
     }
-    if (v->n_back == v->requests.list.n) answer(x);
-    else submit(x);
+    if (v->n_back == v->requests.list.n) list_answer(x);
+    else list_submit(x);
 }
 
-const Handler list_handler = { .serve = serve, .advance = submit, .returned = returned,
-                               .end = end };
+const Handler list_handler = { .serve = list_serve, .advance = list_submit, .returned = list_returned,
+                               .end = list_end };

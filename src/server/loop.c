@@ -410,7 +410,7 @@ static int stay(const Loop *loop, struct epoll_event *event)
     return n;
 }
 
-static void run(Loop *loop, const volatile int *stop)
+static void loop_run(Loop *loop, const volatile int *stop)
 {
     struct epoll_event event[EVENTS];
     double next_tick = 0;
@@ -552,7 +552,7 @@ static bool open_descriptors(Loop *loop, int *port, Err *err)
     return true;
 }
 
-static void end(Loop *loop)
+static void loop_end(Loop *loop)
 {
     const int fd[] = { loop->epoll, loop->wake };
     for (size_t i = 0; i < COUNT(fd); i++)
@@ -641,9 +641,9 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
     bool ok = start_tracer(&loop, err) && open_descriptors(&loop, &port, err);
     if (ok) {
         announce(&loop, port);
-        run(&loop, stop);
+        loop_run(&loop, stop);
     }
     if (ok && loop.options.unix_path) unlink(loop.options.unix_path);
-    end(&loop);
+    loop_end(&loop);
     return ok;
 }

@@ -42,7 +42,7 @@ static const char *tool_name(const Site *site, const struct McpTool *tool)
 }
 
 /* ---- building messages ---- */
-static Value text(const char *s)
+static Value mcp_text(const char *s)
 {
     return value_of_str(str_of(s));
 }
@@ -50,7 +50,7 @@ static Value text(const char *s)
 static Value message(Arena *arena, const Value *id, const char *what, Value content)
 {
     Value v = value_map(arena, 3);
-    value_add(&v, "jsonrpc", text("2.0"));
+    value_add(&v, "jsonrpc", mcp_text("2.0"));
     value_add(&v, "id", id ? *id : value_null());
     value_add(&v, what, content);
     return v;
@@ -68,8 +68,8 @@ static Value error_of(Arena *arena, const Value *id, int code, const char *words
 static Value server_info(Arena *arena)
 {
     Value v = value_map(arena, 2);
-    value_add(&v, "name", text("encoderfile"));
-    value_add(&v, "version", text(EF_VERSION));
+    value_add(&v, "name", mcp_text("encoderfile"));
+    value_add(&v, "version", mcp_text(EF_VERSION));
     return v;
 }
 
@@ -78,11 +78,11 @@ static void add_modern(Arena *arena, Value *result, bool cached)
 {
     Value meta = value_map(arena, 1);
     value_add(&meta, META "serverInfo", server_info(arena));
-    value_add(result, "resultType", text("complete"));
+    value_add(result, "resultType", mcp_text("complete"));
     value_add(result, "_meta", meta);
     if (!cached) return;
     value_add(result, "ttlMs", value_of_int(CACHE_MS));
-    value_add(result, "cacheScope", text("public"));
+    value_add(result, "cacheScope", mcp_text("public"));
 }
 
 /* ---- reading ---- */
@@ -104,7 +104,7 @@ static int status_of(McpEra era, int code)
     return code == INTERNAL ? 200 : 400;
 }
 
-static void refuse(Reader *r, int code, const char *why, const Value *data)
+static void mcp_refuse(Reader *r, int code, const char *why, const Value *data)
 {
     r->call->kind = MCP_REPLY;
     r->call->http = status_of(r->call->era, code);
@@ -121,7 +121,7 @@ static void reply(Reader *r, Value result)
 static Value versions(Arena *arena, bool modern)
 {
     Value list = value_list(arena, modern ? 1 : COUNT(handshakes));
-    for (size_t i = 0; i < list.list.n; i++) list.list.items[i] = text(modern ? MODERN : handshakes[i]);
+    for (size_t i = 0; i < list.list.n; i++) list.list.items[i] = mcp_text(modern ? MODERN : handshakes[i]);
     return list;
 }
 
@@ -130,7 +130,7 @@ static void refuse_version(Reader *r, Str asked)
     Value data = value_map(r->arena, 2);
     value_add(&data, "supported", versions(r->arena, true));
     value_add(&data, "requested", value_of_str(asked));
-    refuse(r, NO_VERSION, "Unsupported protocol version", &data);
+    mcp_refuse(r, NO_VERSION, "Unsupported protocol version", &data);
 }
 
 /* ---- methods ---- */
@@ -145,10 +145,10 @@ static void initialize(Reader *r)
 {
     const Str asked = value_str(value_get(r->params, "protocolVersion"), (Str){ 0 });
     Value v = value_map(r->arena, 4);
-    value_add(&v, "protocolVersion", is_handshake(asked) ? value_of_str(asked) : text(NEWEST_HANDSHAKE));
+    value_add(&v, "protocolVersion", is_handshake(asked) ? value_of_str(asked) : mcp_text(NEWEST_HANDSHAKE));
     value_add(&v, "capabilities", capabilities(r->arena));
     value_add(&v, "serverInfo", server_info(r->arena));
-    value_add(&v, "instructions", text(r->site->task->mcp_instructions));
+    value_add(&v, "instructions", mcp_text(r->site->task->mcp_instructions));
     reply(r, v);
 }
 
@@ -162,7 +162,7 @@ static void discover(Reader *r)
     Value v = value_map(r->arena, 8);
     value_add(&v, "supportedVersions", versions(r->arena, true));
     value_add(&v, "capabilities", capabilities(r->arena));
-    value_add(&v, "instructions", text(r->site->task->mcp_instructions));
+    value_add(&v, "instructions", mcp_text(r->site->task->mcp_instructions));
     add_modern(r->arena, &v, true);
     reply(r, v);
 }
@@ -174,8 +174,8 @@ static Value describe_tool(Reader *r, const struct McpTool *tool)
     value_add(&hints, "readOnlyHint", value_of_bool(true));
     value_add(&hints, "idempotentHint", value_of_bool(true));
     value_add(&hints, "openWorldHint", value_of_bool(false));
-    value_add(&v, "name", text(tool_name(r->site, tool)));
-    value_add(&v, "description", text(r->site->task->mcp_description));
+    value_add(&v, "name", mcp_text(tool_name(r->site, tool)));
+    value_add(&v, "description", mcp_text(r->site->task->mcp_description));
     value_add(&v, "inputSchema", task_request_describe(r->arena, task, r->site->items, (TaskLimits){ 0 }));
     value_add(&v, "outputSchema", schema_describe(r->arena, task_reply_schema(task)));
     value_add(&v, "annotations", hints);
@@ -212,10 +212,10 @@ static void call_tool(Reader *r)
     Err err;
     for (size_t i = 0; i < COUNT(tools) && !r->call->tool; i++)
         if (str_is(name, tool_name(r->site, &tools[i]))) r->call->tool = &tools[i];
-    if (!r->call->tool) return refuse(r, INVALID_PARAMS, "tool not found", NULL);
+    if (!r->call->tool) return mcp_refuse(r, INVALID_PARAMS, "tool not found", NULL);
     if (!check_arguments(r, arguments, &err)) {
         within(&err, "failed to deserialize parameters");
-        return refuse(r, INVALID_PARAMS, err.message, NULL);
+        return mcp_refuse(r, INVALID_PARAMS, err.message, NULL);
     }
     Buf b = { .arena = r->arena };
     json_write(&b, arguments);
@@ -266,10 +266,10 @@ static bool modern_fits(Reader *r)
     const Value *version = meta_of(r, META "protocolVersion");
     const Value *client = meta_of(r, META "clientCapabilities");
     if (!version || version->kind != V_STR || !client || client->kind != V_MAP)
-        return refuse(r, INVALID_PARAMS, "_meta: wanted " META "protocolVersion and " META
+        return mcp_refuse(r, INVALID_PARAMS, "_meta: wanted " META "protocolVersion and " META
                       "clientCapabilities", NULL), false;
     if (!headers_fit(r, version->s))
-        return refuse(r, HEADER_MISMATCH, "mcp-protocol-version, mcp-method or mcp-name differs from the "
+        return mcp_refuse(r, HEADER_MISMATCH, "mcp-protocol-version, mcp-method or mcp-name differs from the "
                       "body", NULL), false;
     if (!str_is(version->s, MODERN)) return refuse_version(r, version->s), false;
     return true;
@@ -281,12 +281,12 @@ static void dispatch(Reader *r)
     if (era == MCP_MODERN && str_is(r->method, "initialize"))
         return refuse_version(r, value_str(value_get(r->params, "protocolVersion"), (Str){ 0 }));
     if (era == MCP_HANDSHAKE && !r->headers && meta_of(r, META "protocolVersion"))
-        return refuse(r, INVALID_REQUEST, "this connection began with initialize", NULL);
+        return mcp_refuse(r, INVALID_REQUEST, "this connection began with initialize", NULL);
     if (era == MCP_MODERN && !modern_fits(r)) return;
     for (size_t i = 0; i < COUNT(methods); i++)
         if (str_is(r->method, methods[i].name) && (!methods[i].era || methods[i].era == era))
             return methods[i].answer(r);
-    refuse(r, NO_METHOD, "Method not found", NULL);
+    mcp_refuse(r, NO_METHOD, "Method not found", NULL);
 }
 
 /* An object with a method; an id of a string or a number makes it a request. */
@@ -313,8 +313,10 @@ void mcp_read(const Site *site, Str bytes, McpEra era, const McpHeaders *headers
     *call = (McpCall){ .kind = MCP_SILENT, .http = 202, .era = era };
     Reader r = { .site = site, .arena = arena, .headers = headers, .root = &root, .call = call };
     if (!json_parse_most(arena, bytes, MESSAGE_VALUES, &root, &err))
-        return refuse(&r, PARSE_ERROR, err.message, NULL);
-    if (!is_message(&r)) return refuse(&r, INVALID_REQUEST, "Invalid Request: wanted one JSON-RPC 2.0 message", NULL);
+        return mcp_refuse(&r, PARSE_ERROR, err.message, NULL);
+    if (!is_message(&r))
+        return mcp_refuse(&r, INVALID_REQUEST, "Invalid Request: wanted one JSON-RPC 2.0 message",
+                          NULL);
     if (!r.id || !r.method.p) return; /* a notification, or an answer that nobody asked for */
     if (era == MCP_UNSET) call->era = era_of_first(&r);
     dispatch(&r);
@@ -324,7 +326,7 @@ void mcp_read(const Site *site, Str bytes, McpEra era, const McpHeaders *headers
 static Value content_of(Arena *arena, Str s)
 {
     Value list = value_list(arena, 1), block = value_map(arena, 2);
-    value_add(&block, "type", text("text"));
+    value_add(&block, "type", mcp_text("text"));
     value_add(&block, "text", value_of_str(s));
     list.list.items[0] = block;
     return list;

@@ -75,7 +75,7 @@ static void answer_error(Exchange *x, const Err *err, int status)
     arena_free(&arena);
 }
 
-static void serve(Exchange *x)
+static void mcp_http_serve(Exchange *x)
 {
     Err err = { 0 };
     int status = refusal(x, &err);
@@ -100,7 +100,7 @@ static void serve(Exchange *x)
     job_free(job);
 }
 
-static void returned(Exchange *x, Job *job)
+static void mcp_http_returned(Exchange *x, Job *job)
 {
     Value message = mcp_answer(x->own, job);
     reply(x, 200, &message);
@@ -138,4 +138,4 @@ Value mcp_http_reply(Arena *arena, const Site *site)
                          "\"message\":{\"type\":\"string\"}}}}}");
 }
 
-const Handler mcp_handler = { .serve = serve, .returned = returned, .error = answer_error };
+const Handler mcp_handler = { .serve = mcp_http_serve, .returned = mcp_http_returned, .error = answer_error };

@@ -105,12 +105,12 @@ static void put_answers(const Loop *loop, Buf *out)
 }
 
 /* ---- rows ---- */
-typedef enum { FROM_SERVER, FROM_SESSION } Source;
+typedef enum { FROM_SERVER, FROM_SESSION } MetricSource;
 
 static const struct HistogramRow {
     const char *name, *help;
     double least;
-    Source from;
+    MetricSource from;
     size_t at; /* of the Meter in ServerMeters or SessionMeters */
 } histograms[] = {
     { "encoderfile_request_seconds", "From a request's first byte to its reply's last.",
@@ -134,7 +134,7 @@ static const struct HistogramRow {
 static const struct CounterRow {
     const char *name, *help;
     const char *label; /* one series of several that stand together; NULL: the only one */
-    Source from;
+    MetricSource from;
     size_t at;
 } counters[] = {
     { "encoderfile_jobs_total", "Requests that the model answered.", NULL, FROM_SESSION,
@@ -165,7 +165,7 @@ static const struct CounterRow {
       offsetof(ServerMeters, connections) },
 };
 
-static const void *source(const Loop *loop, Source from)
+static const void *source(const Loop *loop, MetricSource from)
 {
     return from == FROM_SERVER ? (const void *)&loop->meters : session_meters(loop->session);
 }

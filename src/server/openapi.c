@@ -60,7 +60,7 @@ static int traits(const Route *route)
            (other_form(route) ? OTHER : 0) | (has_own_form(route) ? OWN : 0);
 }
 
-static Value text(const char *s)
+static Value openapi_text(const char *s)
 {
     return value_of_str(str_of(s));
 }
@@ -81,14 +81,14 @@ static Value content(Arena *arena, const char *type, Value schema)
 static Value described(Arena *arena, const char *description, Value content_map)
 {
     Value map = value_map(arena, 2);
-    value_add(&map, "description", text(description));
+    value_add(&map, "description", openapi_text(description));
     value_add(&map, "content", content_map);
     return map;
 }
 
 static Value reference(Arena *arena, const char *component)
 {
-    return single(arena, "$ref", text(str_format(arena, "#/components/schemas/%s", component)));
+    return single(arena, "$ref", openapi_text(str_format(arena, "#/components/schemas/%s", component)));
 }
 
 /* "predict", "Request" -> "PredictRequest". */
@@ -99,7 +99,7 @@ static const char *component_name(Arena *arena, const Route *route, const char *
 
 static Value text_schema(Arena *arena)
 {
-    return single(arena, "type", text("string"));
+    return single(arena, "type", openapi_text("string"));
 }
 
 /* JSON, and where the route knows lines, those too: each of them is such a JSON. */
@@ -132,7 +132,7 @@ static Value responses(Arena *arena, const Route *route)
     Value map = value_map(arena, COUNT(failures) + 2);
     value_add(&map, "200", described(arena, http1_reason(200), success(arena, route)));
     if (has & MCP)
-        value_add(&map, "202", single(arena, "description", text("A notification: no answer")));
+        value_add(&map, "202", single(arena, "description", openapi_text("A notification: no answer")));
     for (size_t i = 0; i < COUNT(failures); i++) {
         const struct Failure *row = &failures[i];
         if ((row->only & has) != row->only) continue;
@@ -148,10 +148,10 @@ static Value parameters(Arena *arena, const Site *site)
     Value list = value_list(arena, 1), one = value_map(arena, 4), schema = value_map(arena, 2);
     Value names = value_list(arena, 1);
     names.list.items[0] = value_of_str(site->model_id);
-    value_add(&schema, "type", text("string"));
+    value_add(&schema, "type", openapi_text("string"));
     value_add(&schema, "enum", names);
-    value_add(&one, "name", text("model"));
-    value_add(&one, "in", text("path"));
+    value_add(&one, "name", openapi_text("model"));
+    value_add(&one, "in", openapi_text("path"));
     value_add(&one, "required", value_of_bool(true));
     value_add(&one, "schema", schema);
     list.list.items[0] = one;
@@ -170,8 +170,8 @@ static Value security(Arena *arena)
 static Value operation(Arena *arena, const Site *site, const Route *route)
 {
     Value map = value_map(arena, 6);
-    value_add(&map, "operationId", text(route->id));
-    value_add(&map, "summary", text(route->summary));
+    value_add(&map, "operationId", openapi_text(route->id));
+    value_add(&map, "summary", openapi_text(route->summary));
     if (!route->open) value_add(&map, "security", security(arena));
     if (traits(route) & NAMED) value_add(&map, "parameters", parameters(arena, site));
     if (traits(route) & BODY) {
@@ -250,8 +250,8 @@ static Value schemas(Arena *arena, const Site *site, const Route *route, size_t 
 static Value components(Arena *arena, const Site *site, const Route *route, size_t n)
 {
     Value map = value_map(arena, 2), key = value_map(arena, 2);
-    value_add(&key, "type", text("http"));
-    value_add(&key, "scheme", text("bearer"));
+    value_add(&key, "type", openapi_text("http"));
+    value_add(&key, "scheme", openapi_text("bearer"));
     value_add(&map, "schemas", schemas(arena, site, route, n));
     value_add(&map, "securitySchemes", single(arena, "key", key));
     return map;
@@ -262,11 +262,11 @@ void openapi_render(Arena *arena, const Site *site, Buf *out)
     size_t n = site->routes;
     const Route *route = site->route;
     Value document = value_map(arena, 4), info = value_map(arena, 3);
-    value_add(&info, "title", text("encoderfile"));
-    value_add(&info, "version", text(EF_VERSION));
+    value_add(&info, "title", openapi_text("encoderfile"));
+    value_add(&info, "version", openapi_text(EF_VERSION));
     value_add(&info, "description",
-              text(str_format(arena, "%.*s: %s", STR_ARG(site->model_id), site->task->name)));
-    value_add(&document, "openapi", text("3.1.0"));
+              openapi_text(str_format(arena, "%.*s: %s", STR_ARG(site->model_id), site->task->name)));
+    value_add(&document, "openapi", openapi_text("3.1.0"));
     value_add(&document, "info", info);
     value_add(&document, "paths", paths(arena, site, route, n));
     value_add(&document, "components", components(arena, site, route, n));

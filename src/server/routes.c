@@ -7,7 +7,7 @@
 #include "grpc.h"
 #include "loop.h"
 
-static Value text(const char *s)
+static Value routes_text(const char *s)
 {
     return value_of_str(str_of(s));
 }
@@ -17,7 +17,7 @@ static Value openapi_reply(Arena *arena, const Site *site)
 {
     (void)site;
     Value schema = value_map(arena, 1);
-    value_add(&schema, "type", text("object"));
+    value_add(&schema, "type", routes_text("object"));
     return schema;
 }
 
@@ -37,8 +37,8 @@ static Value ready_reply(Arena *arena, const Site *site)
 {
     (void)site;
     Value schema = value_map(arena, 2);
-    value_add(&schema, "type", text("string"));
-    value_add(&schema, "const", text("ready"));
+    value_add(&schema, "type", routes_text("string"));
+    value_add(&schema, "const", routes_text("ready"));
     return schema;
 }
 

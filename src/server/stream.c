@@ -27,7 +27,7 @@ static void start(Exchange *x)
     exchange_begin(x, (Reply){ .status = 200, .type = "application/x-ndjson", .pieces = true });
 }
 
-static void end(Exchange *x)
+static void stream_end(Exchange *x)
 {
     Stream *s = x->own;
     if (!s) return;
@@ -67,7 +67,7 @@ static void write_ready(Exchange *x)
     }
 }
 
-static void returned(Exchange *x, Job *job)
+static void stream_returned(Exchange *x, Job *job)
 {
     Stream *s = x->own;
     for (int i = 0; i < s->n; i++) {
@@ -79,7 +79,7 @@ static void returned(Exchange *x, Job *job)
 
 /* ---- in ---- */
 /* A new one, which the session does not have: freed by end(), or by write_job. */
-static Job *append(Stream *s)
+static Job *stream_append(Stream *s)
 {
     int at = (s->first + s->n) % WINDOW;
     s->line[at] = job_new();
@@ -94,7 +94,7 @@ static void lend_last(Stream *s)
 }
 
 /* A bare text or pair is what `inputs` may be. */
-static void fill_job(Job *job, Str line)
+static void stream_fill_job(Job *job, Str line)
 {
     bool bare = line.p[0] == '"' || line.p[0] == '[';
     const char *form = line.p[0] == '[' ? "{\"inputs\":[%.*s]}" : "{\"inputs\":%.*s}";
@@ -121,8 +121,8 @@ static bool submit_line(Exchange *x, Str line)
     Err err = { 0 };
     line = trimmed(line);
     if (line.n == 0) return true;
-    Job *job = append(s);
-    fill_job(job, line);
+    Job *job = stream_append(s);
+    stream_fill_job(job, line);
     job->in.kind = x->route->line;
     if (exchange_submit(x, job, &err)) return lend_last(s), true;
     job->work.err = err;
@@ -170,7 +170,7 @@ static void break_off(Exchange *x, const Err *err)
 {
     Stream *s = x->own;
     if (s->broken) return;
-    append(s)->work.err = *err;
+    stream_append(s)->work.err = *err;
     s->broken = true;
     write_ready(x);
 }
@@ -202,4 +202,4 @@ static void advance(Exchange *x)
 }
 
 const Handler line_handler = { .early = true, .serve = start, .advance = advance,
-                               .returned = returned, .broken = break_off, .end = end };
+                               .returned = stream_returned, .broken = break_off, .end = stream_end };

@@ -155,7 +155,7 @@ static bool load(SSL_CTX *context, TlsFiles files, Err *err)
     return true;
 }
 
-static void configure(SSL_CTX *context)
+static void tls_configure(SSL_CTX *context)
 {
     static const unsigned char name[] = "encoderfile";
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -174,7 +174,7 @@ bool tls_reload(Tls *tls, Err *err)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (!context) return fail(err, EF_IO, "TLS: could not be started");
-    configure(context);
+    tls_configure(context);
     if (!load(context, tls->files, err)) return SSL_CTX_free(context), false;
     SSL_CTX_free(tls->context);
     tls->context = context;

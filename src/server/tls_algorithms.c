@@ -150,7 +150,7 @@ static const OSSL_ALGORITHM *query(void *context, int operation, int *uncached)
     return operation > 0 && operation < known ? lists[operation] : NULL;
 }
 
-static void end(void *context)
+static void tls_algorithms_end(void *context)
 {
     BIO_meth_free(ossl_prov_ctx_get0_core_bio_method(context));
     ossl_prov_ctx_free(context);
@@ -168,7 +168,7 @@ int ossl_default_provider_init(const OSSL_CORE_HANDLE *core, const OSSL_DISPATCH
                                const OSSL_DISPATCH **out, void **context)
 {
     static const OSSL_DISPATCH functions[] = {
-        { OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))end },
+        { OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))tls_algorithms_end },
         { OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query },
         { OSSL_FUNC_PROVIDER_GET_CAPABILITIES, (void (*)(void))ossl_prov_get_capabilities },
         { 0 }

@@ -134,7 +134,7 @@ static void put_hex(Buf *out, const char *key, const uint8_t *bytes, size_t n)
     buf_puts(out, "\",");
 }
 
-static void put_text(Buf *out, const char *key, const char *value)
+static void trace_put_text(Buf *out, const char *key, const char *value)
 {
     buf_printf(out, "{\"key\":\"%s\",\"value\":{\"stringValue\":\"%s\"}},", key, value);
 }
@@ -176,9 +176,9 @@ static void put_request(Tracer *t, Buf *out, const Request *r)
     put_times(t, out, r->began, r->ended);
     buf_printf(out, "\"kind\":2,\"name\":\"%s%s%s\",\"status\":{\"code\":%d},\"attributes\":[",
                method, *path ? " " : "", path, r->failed ? 2 : 0);
-    if (r->route) put_text(out, "http.request.method", method);
-    if (r->route) put_text(out, "http.route", path);
-    if (r->id[0]) put_text(out, "http.request.header.x-request-id", r->id);
+    if (r->route) trace_put_text(out, "http.request.method", method);
+    if (r->route) trace_put_text(out, "http.route", path);
+    if (r->id[0]) trace_put_text(out, "http.request.header.x-request-id", r->id);
     put_number(out, "encoderfile.inputs", (long long)r->inputs, true);
     put_number(out, "encoderfile.tokens", (long long)r->tokens, true);
     put_number(out, "http.response.status_code", r->status, false);
@@ -200,7 +200,7 @@ static void put_batch(void *arg)
     Spans *b = arg;
     Buf *out = &b->body;
     buf_puts(out, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[");
-    put_text(out, "service.name", "encoderfile");
+    trace_put_text(out, "service.name", "encoderfile");
     out->n--; /* the last comma */
     buf_puts(out,
              "]},\"scopeSpans\":[{\"scope\":{\"name\":\"encoderfile\",\"version\":\"" EF_VERSION
@@ -213,12 +213,12 @@ static void put_batch(void *arg)
 }
 
 /* ---- to the collector ---- */
-typedef struct Wire {
+typedef struct TraceWire {
     int fd;
     TlsConn *tls; /* NULL: plain */
-} Wire;
+} TraceWire;
 
-static bool send_all(Wire w, Str text)
+static bool send_all(TraceWire w, Str text)
 {
     for (size_t sent = 0; sent < text.n;) {
         const char *p = text.p + sent;
@@ -230,7 +230,7 @@ static bool send_all(Wire w, Str text)
     return true;
 }
 
-static bool accepted(Wire w, Err *err)
+static bool accepted(TraceWire w, Err *err)
 {
     char reply[13] = ""; /* "HTTP/1.1 200" */
     for (size_t n = 0; n < sizeof reply - 1;) {
@@ -243,7 +243,7 @@ static bool accepted(Wire w, Err *err)
     return fail(err, EF_IO, "answered \"%s\"", reply);
 }
 
-static bool exchange_with(const Tracer *t, Wire w, Str body, Err *err)
+static bool exchange_with(const Tracer *t, TraceWire w, Str body, Err *err)
 {
     char request[sizeof t->host + sizeof t->path + 200];
     bool colons = strchr(t->host, ':');
@@ -257,7 +257,7 @@ static bool exchange_with(const Tracer *t, Wire w, Str body, Err *err)
 
 static bool post(const Tracer *t, Str body, Err *err)
 {
-    Wire w = { .fd = connect_to_host(t->host, t->port, SEND_S, err) };
+    TraceWire w = { .fd = connect_to_host(t->host, t->port, SEND_S, err) };
     if (w.fd < 0) return false;
     if (t->tls) w.tls = tls_connect(t->tls, w.fd, t->host, err);
     bool ok = (w.tls || !t->tls) && exchange_with(t, w, body, err);
@@ -286,7 +286,7 @@ static bool take_batch(Tracer *t, Request *list, int *n, bool *last)
     return more;
 }
 
-static void tell(const Tracer *t, bool well, const Err *err)
+static void trace_tell(const Tracer *t, bool well, const Err *err)
 {
     if (well) log_warn("traces: the collector at %s:%d takes spans again", t->host, t->port);
     else log_warn("traces: the collector at %s:%d does not take spans, they are dropped: %s",
@@ -303,7 +303,7 @@ static bool send_batch(Spans *b, Err *err)
     return ok;
 }
 
-static void *work(void *arg)
+static void *trace_work(void *arg)
 {
     Tracer *t = arg;
     Spans b = { .t = t, .list = heap_resize(NULL, BATCH * sizeof *b.list) };
@@ -312,7 +312,7 @@ static void *work(void *arg)
         Err err = { 0 };
         if (b.n == 0) continue;
         bool ok = send_batch(&b, &err);
-        if (ok != well) tell(t, ok, &err);
+        if (ok != well) trace_tell(t, ok, &err);
         well = ok;
         if (!ok && last) break; /* nobody waits for a collector that is away */
     }
@@ -365,7 +365,7 @@ Tracer *tracer_new(const char *url, Err *err)
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->came, NULL);
     set_clock(t);
-    if (pthread_create(&t->thread, NULL, work, t) == 0) return t;
+    if (pthread_create(&t->thread, NULL, trace_work, t) == 0) return t;
     tls_free(t->tls);
     heap_resize(t, 0);
     return fail(err, EF_IO, "no thread could be started"), NULL;

@@ -10,7 +10,7 @@ enum {
     STEP_BACK = 10,              /* about a tenth of the time of one that did not */
 };
 
-static void *work(void *worker)
+static void *crew_work(void *worker)
 {
     Worker *me = worker;
     Crew *crew = me->crew;
@@ -40,7 +40,7 @@ static bool hire(Session *s, Crew *crew, bool substitute)
     Worker *w = free_place(crew);
     if (!w) return false;
     *w = (Worker){ .s = s, .crew = crew, .substitute = substitute };
-    w->hired = pthread_create(&w->id, NULL, work, w) == 0;
+    w->hired = pthread_create(&w->id, NULL, crew_work, w) == 0;
     return w->hired;
 }
 

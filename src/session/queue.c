@@ -66,7 +66,7 @@ static bool before(const Work *a, const Work *b)
     return a->turn.due < b->turn.due || (a->turn.due == b->turn.due && a->turn.number < b->turn.number);
 }
 
-static void place(Queue *queue, int at, Work *work)
+static void queue_place(Queue *queue, int at, Work *work)
 {
     queue->heap[at] = work;
     work->turn.heap = at;
@@ -75,8 +75,8 @@ static void place(Queue *queue, int at, Work *work)
 static void sift_up(Queue *queue, int at, Work *work)
 {
     for (int up; at > 0 && before(work, queue->heap[up = (at - 1) / 2]); at = up)
-        place(queue, at, queue->heap[up]);
-    place(queue, at, work);
+        queue_place(queue, at, queue->heap[up]);
+    queue_place(queue, at, work);
 }
 
 static void sift_down(Queue *queue, int at, Work *work)
@@ -84,9 +84,9 @@ static void sift_down(Queue *queue, int at, Work *work)
     for (int down; (down = 2 * at + 1) < queue->heap_n; at = down) {
         if (down + 1 < queue->heap_n && before(queue->heap[down + 1], queue->heap[down])) down++;
         if (!before(queue->heap[down], work)) break;
-        place(queue, at, queue->heap[down]);
+        queue_place(queue, at, queue->heap[down]);
     }
-    place(queue, at, work);
+    queue_place(queue, at, work);
 }
 
 static void heap_add(Queue *queue, Work *work)
@@ -133,7 +133,7 @@ static bool left_to_runner(const Queue *queue, const Work *work)
     return queue->runners_admit && small(work);
 }
 
-static void append(Queue *queue, Stage to, Work *work)
+static void queue_append(Queue *queue, Stage to, Work *work)
 {
     struct QueueStage *stage = &queue->stage[to];
     work->next = NULL;
@@ -156,7 +156,7 @@ static void append_run(Queue *queue, Work *work)
 static void add(Queue *queue, Stage to, Work *work)
 {
     if (to == STAGE_RUN) append_run(queue, work);
-    else append(queue, to, work);
+    else queue_append(queue, to, work);
     bool idle = queue->runners_alone || (queue->idle_runners && !queue->lent);
     if (to == STAGE_ADMIT && idle && left_to_runner(queue, work)) to = STAGE_RUN;
     if (to != STAGE_RUN || !queue->lent) pthread_cond_signal(&queue->stage[to].came);
@@ -268,7 +268,7 @@ static int next_slice(Queue *queue, Stage stage, Work *work)
 {
     int slice = work->slice.next++;
     if (work->slice.next < work->slice.n) {
-        append(queue, stage, work);
+        queue_append(queue, stage, work);
         pthread_cond_signal(&queue->stage[stage].came);
     }
     return slice;
@@ -330,7 +330,7 @@ static void hand_row(Queue *queue, Load *load, Work *work)
     int64_t cost = next_cost(queue, work);
     if (work->turn.piece < 0) {
         work->turn.piece = load->n;
-        load->piece[load->n++] = (Piece){ work, work->turn.at, work->turn.at };
+        load->piece[load->n++] = (LoadPiece){ work, work->turn.at, work->turn.at };
     }
     load->piece[work->turn.piece].to++;
     load->rows++;

@@ -53,7 +53,7 @@ static void learn_rate(Session *s, int64_t tokens, double seconds)
 /* ---- running ---- */
 typedef struct Run {             /* the rows of some pieces through the model, guarded */
     Replica *me;
-    Piece *piece;
+    LoadPiece *piece;
     int n;
     const Prepared **row;        /* [rows] */
     int rows;
@@ -225,19 +225,19 @@ static bool store_row(const Session *s, Work *work, size_t r, const RowOutput *o
 
 typedef struct Stored {          /* what becomes of a piece, guarded */
     const Session *s;
-    const Piece *piece;
+    const LoadPiece *piece;
     const RowOutput *out;
 } Stored;
 
 static void store_piece(void *arg)
 {
     const Stored *to = arg;
-    const Piece *p = to->piece;
+    const LoadPiece *p = to->piece;
     for (size_t r = p->from; r < p->to; r++)
         if (!store_row(to->s, p->work, r, &to->out[(r - p->from) * (size_t)to->s->outputs])) return;
 }
 
-static bool run_pieces(Replica *me, Piece *piece, int n, Err *err)
+static bool run_pieces(Replica *me, LoadPiece *piece, int n, Err *err)
 {
     Run run = { .me = me, .piece = piece, .n = n, .err = err };
     if (!session_guarded(me->s, run_rows, &run, err) || !run.ok) return false;

@@ -15,12 +15,12 @@ typedef enum { STAGE_ADMIT, STAGE_LONG, STAGE_RUN, STAGE_SCRIPT, STAGES } Stage;
 Stage stage_for(size_t bytes);   /* the line for so many bytes of body, or of texts */
 
 enum { LOAD_PIECES = 256, LOAD_ROWS = 512 };
-typedef struct Piece { /* rows from .. to-1 of a job */
+typedef struct LoadPiece { /* rows from .. to-1 of a job */
     Work *work;
     size_t from, to;
-} Piece;
+} LoadPiece;
 typedef struct Load {  /* what one run carries */
-    Piece piece[LOAD_PIECES];
+    LoadPiece piece[LOAD_PIECES];
     int n, rows;
     int64_t cost;
     int64_t longest;         /* cost of a row so far */

@@ -117,7 +117,7 @@ typedef struct FoundAnswer {
     Answer answer;
     size_t order; /* in which it was found */
 } FoundAnswer;
-typedef struct Gathered { /* answers so far, and the same by their text in lower case */
+typedef struct GatheredAnswers { /* answers so far, and the same by their text in lower case */
     Arena *arena;
     const AnswerOptions *options;
     Str context;
@@ -125,9 +125,9 @@ typedef struct Gathered { /* answers so far, and the same by their text in lower
     size_t n, cap;
     Map by_text;
     float null; /* the least probability of "no answer" in any window */
-} Gathered;
+} GatheredAnswers;
 
-static FoundAnswer *gathered_new(Gathered *g, Answer answer)
+static FoundAnswer *gathered_new(GatheredAnswers *g, Answer answer)
 {
     if (g->n == g->cap) {
         size_t cap = MAX(2 * g->cap, (size_t)16);
@@ -140,7 +140,7 @@ static FoundAnswer *gathered_new(Gathered *g, Answer answer)
     return g->items[g->n++] = kept;
 }
 
-static void gathered_add(Gathered *g, Answer answer)
+static void gathered_add(GatheredAnswers *g, Answer answer)
 {
     Str key = unicode_lower_text(g->arena, answer.text);
     FoundAnswer *same = map_get(&g->by_text, key);
@@ -148,7 +148,7 @@ static void gathered_add(Gathered *g, Answer answer)
     else map_put(&g->by_text, g->arena, key, gathered_new(g, answer));
 }
 
-static void gather_window(Gathered *g, const AnswerWindow *w)
+static void gather_window(GatheredAnswers *g, const AnswerWindow *w)
 {
     const Encoding *e = w->tokens;
     const AnswerOptions *options = g->options;
@@ -176,7 +176,7 @@ static int by_score_and_order(const void *a, const void *b)
 size_t answers_find(Arena *arena, Str context, const AnswerWindow *windows, size_t n,
                     const AnswerOptions *options, Answer *out)
 {
-    Gathered g = { .arena = arena, .options = options, .context = context, .null = INFINITY };
+    GatheredAnswers g = { .arena = arena, .options = options, .context = context, .null = INFINITY };
     for (size_t i = 0; i < n; i++) gather_window(&g, &windows[i]);
     bool known = options->impossible && g.null < INFINITY;
     if (options->impossible || g.n == 0)

@@ -79,7 +79,7 @@ static Mark mark_of(Str label)
 }
 
 /* The words of an entity with one space between; a single one stays a view. */
-static void join(Arena *arena, const BioSpan *word, size_t n, BioSpan *entity)
+static void bio_join(Arena *arena, const BioSpan *word, size_t n, BioSpan *entity)
 {
     Buf b = { .arena = arena };
     if (n == 1) return;
@@ -114,7 +114,7 @@ BioSpans bio_entities(Arena *arena, Str text, const Value *result)
         if (!n) continue;
         BioSpan *e = &out.item[out.n++];
         *e = (BioSpan){ word->text, mark_of(word->label).type, word->start, word->end };
-        join(arena, word, n, e);
+        bio_join(arena, word, n, e);
     }
     return out;
 }

@@ -23,7 +23,7 @@ const Field part_entity[] = {
     { 0 },
 };
 
-typedef struct Span { /* a token, a word, or an entity */
+typedef struct EntitySpan { /* a token, a word, or an entity */
     const float *scores;
     int64_t label;
     float score;
@@ -33,7 +33,7 @@ typedef struct Span { /* a token, a word, or an entity */
     int32_t start, end;      /* in the unit of the request */
     uint8_t sequence;
     bool subword;
-} Span;
+} EntitySpan;
 
 typedef struct Grouping {
     Arena *arena;
@@ -57,13 +57,13 @@ static bool is_subword(const TaskRow *row, Str text, Str token, int32_t start, S
     return start > 0 && text.p[start - 1] != ' ' && ((size_t)start >= text.n || text.p[start] != ' ');
 }
 
-static Span token_item(const Grouping *g, const Encoding *spans, const float *scores, size_t i)
+static EntitySpan token_item(const Grouping *g, const Encoding *spans, const float *scores, size_t i)
 {
     const Encoding *e = g->row->encoding; /* in bytes */
     Str text = e->sequence[i] && g->row->second ? *g->row->second : g->row->first;
     Str part = { text.p + e->start[i], (size_t)(e->end[i] - e->start[i]) };
     Str token = tokenizer_token(g->row->tokenizer, e->ids[i]);
-    Span item = { .scores = scores + (int64_t)i * g->labels, .token = i, .word = token,
+    EntitySpan item = { .scores = scores + (int64_t)i * g->labels, .token = i, .word = token,
                   .start = spans->start[i], .end = spans->end[i], .sequence = e->sequence[i],
                   .first_word = e->word[i], .last_word = e->word[i] };
     if (unknown(token)) item.word = part;
@@ -74,7 +74,7 @@ static Span token_item(const Grouping *g, const Encoding *spans, const float *sc
     return item;
 }
 
-static size_t token_items(const Grouping *g, const Encoding *spans, const float *scores, Span *out)
+static size_t token_items(const Grouping *g, const Encoding *spans, const float *scores, EntitySpan *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < spans->n; i++)
@@ -83,14 +83,14 @@ static size_t token_items(const Grouping *g, const Encoding *spans, const float 
 }
 
 /* ---- words ---- */
-static Str join(const Grouping *g, const Span *item, size_t n)
+static Str entities_join(const Grouping *g, const EntitySpan *item, size_t n)
 {
     Str *words = ARRAY(g->arena, Str, n);
     for (size_t i = 0; i < n; i++) words[i] = item[i].word;
     return tokenizer_join(g->row->tokenizer, words, n, g->arena);
 }
 
-static const float *mean_scores(const Grouping *g, const Span *item, size_t n)
+static const float *mean_scores(const Grouping *g, const EntitySpan *item, size_t n)
 {
     float *out = ARRAY(g->arena, float, g->labels);
     for (int64_t l = 0; l < g->labels; l++) {
@@ -101,7 +101,7 @@ static const float *mean_scores(const Grouping *g, const Span *item, size_t n)
     return out;
 }
 
-static const float *best_scores(const Span *item, size_t n)
+static const float *best_scores(const EntitySpan *item, size_t n)
 {
     size_t best = 0;
     for (size_t i = 1; i < n; i++)
@@ -109,21 +109,21 @@ static const float *best_scores(const Span *item, size_t n)
     return item[best].scores;
 }
 
-static Span word_item(const Grouping *g, TaskGrouping how, const Span *item, size_t n)
+static EntitySpan word_item(const Grouping *g, TaskGrouping how, const EntitySpan *item, size_t n)
 {
-    Span word = item[0];
+    EntitySpan word = item[0];
     if (how == GROUP_AVERAGE) word.scores = mean_scores(g, item, n);
     if (how == GROUP_MAX) word.scores = best_scores(item, n);
     word.label = part_best(word.scores, g->labels);
     word.score = word.scores[word.label];
-    word.word = join(g, item, n);
+    word.word = entities_join(g, item, n);
     word.end = item[n - 1].end;
     word.last_word = item[n - 1].last_word;
     return word;
 }
 
 /* In place: a word is never more items than its tokens. */
-static size_t to_words(const Grouping *g, TaskGrouping how, Span *item, size_t n)
+static size_t to_words(const Grouping *g, TaskGrouping how, EntitySpan *item, size_t n)
 {
     size_t words = 0;
     for (size_t from = 0, to; from < n; from = to) {
@@ -134,7 +134,7 @@ static size_t to_words(const Grouping *g, TaskGrouping how, Span *item, size_t n
 }
 
 /* ---- entities ---- */
-static Str label_of(const Grouping *g, const Span *item)
+static Str label_of(const Grouping *g, const EntitySpan *item)
 {
     return task_label(g->arena, g->config, item->label).s;
 }
@@ -145,7 +145,7 @@ static Str type_of(Str label)
     return marked ? (Str){ label.p + 2, label.n - 2 } : label;
 }
 
-static bool goes_on(const Grouping *g, const Span *before, const Span *item)
+static bool goes_on(const Grouping *g, const EntitySpan *before, const EntitySpan *item)
 {
     Str label = label_of(g, item);
     return !str_starts(label, "B-") && before->sequence == item->sequence &&
@@ -159,7 +159,7 @@ static Str group_name(Str label)
     return dash ? (Str){ dash + 1, label.n - (size_t)(dash + 1 - label.p) } : label;
 }
 
-static Value tell(const Grouping *g, const Span *item, const char *key, Str name)
+static Value entities_tell(const Grouping *g, const EntitySpan *item, const char *key, Str name)
 {
     Value one = value_map(g->arena, 8);
     bool single = strcmp(key, "entity") == 0;
@@ -177,13 +177,13 @@ static Value tell(const Grouping *g, const Span *item, const char *key, Str name
     return one;
 }
 
-static Span entity_item(const Grouping *g, const Span *item, size_t n)
+static EntitySpan entity_item(const Grouping *g, const EntitySpan *item, size_t n)
 {
-    Span entity = item[0];
+    EntitySpan entity = item[0];
     float sum = 0;
     for (size_t i = 0; i < n; i++) sum += item[i].score;
     entity.score = sum / (float)n;
-    entity.word = join(g, item, n);
+    entity.word = entities_join(g, item, n);
     entity.end = item[n - 1].end;
     entity.last_word = item[n - 1].last_word;
     return entity;
@@ -202,7 +202,7 @@ Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *
 {
     Grouping g = { arena, config, row, row->width };
     Encoding spans = task_spans(arena, options, row);
-    Span *item = ARRAY(arena, Span, spans.n);
+    EntitySpan *item = ARRAY(arena, EntitySpan, spans.n);
     size_t n = token_items(&g, &spans, scores, item);
     Value list = value_list(arena, n);
     list.list.n = 0;
@@ -213,8 +213,8 @@ Value part_entities(Arena *arena, const ModelConfig *config, const TaskOptions *
             continue;
         Str label = label_of(&g, &item[from]), name = alone ? label : group_name(label);
         if (is_ignored(options, name)) continue;
-        Span entity = alone ? item[from] : entity_item(&g, item + from, to - from);
-        list.list.items[list.list.n++] = tell(&g, &entity, alone ? "entity" : "entity_group", name);
+        EntitySpan entity = alone ? item[from] : entity_item(&g, item + from, to - from);
+        list.list.items[list.list.n++] = entities_tell(&g, &entity, alone ? "entity" : "entity_group", name);
     }
     return list;
 }

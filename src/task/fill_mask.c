@@ -99,7 +99,7 @@ static Str decode(Arena *arena, const TaskRow *row, const int32_t *ids, size_t n
 }
 
 /* Of a text with one mask the special tokens are left out, as the pipeline does. */
-static Value tell(Arena *arena, const TaskRow *row, size_t token, Word best, bool alone)
+static Value fill_mask_tell(Arena *arena, const TaskRow *row, size_t token, Word best, bool alone)
 {
     const Encoding *e = row->encoding;
     int32_t *ids = ARRAY(arena, int32_t, e->n);
@@ -124,7 +124,7 @@ static Value words_of(Arena *arena, const TaskOptions *options, const TaskRow *r
     qsort(list, n, sizeof *list, by_score);
     Value words = value_list(arena, MIN(n, (size_t)(options->top_k ? options->top_k : FEW)));
     for (size_t i = 0; i < words.list.n; i++)
-        words.list.items[i] = tell(arena, row, token, list[i], alone);
+        words.list.items[i] = fill_mask_tell(arena, row, token, list[i], alone);
     Value one = value_map(arena, 1);
     value_add(&one, "words", words);
     return one;

@@ -3,10 +3,10 @@
  * names; the same rows read them for HTTP, the C API and the command line. */
 #include "parts.h"
 
-typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD } OptionKind;
+typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD } TaskOptionKind;
 static const struct OptionRow {
     const char *name;
-    OptionKind kind;
+    TaskOptionKind kind;
     size_t at;                   /* in TaskOptions: a bool, an int or an enum (SET_EITHER: its last
                                   * two are no and yes) */
     const char *const *words;    /* of SET_WORD: their index is kept */

@@ -35,7 +35,7 @@ static void feed(Outcome *o, const uint8_t *data, size_t size, bool split, unsig
     }
 }
 
-static bool same_text(const Outcome *a, Span x, const Outcome *b, Span y)
+static bool same_text(const Outcome *a, HttpSpan x, const Outcome *b, HttpSpan y)
 {
     need(x.at + x.n <= a->in.n && y.at + y.n <= b->in.n);
     return str_eq(http1_view(x, &a->in), http1_view(y, &b->in));
