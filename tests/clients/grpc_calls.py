@@ -211,6 +211,10 @@ def same(message, tree, path=""):
     for f in message.DESCRIPTOR.fields:
         value, wanted = getattr(message, f.name), tree.get(f.name)
         where = f"{path}.{f.name}"
+        if not f.is_repeated and f.has_presence and not message.HasField(f.name):
+            if wanted is not None:
+                return where
+            continue
         if f.message_type and f.message_type.GetOptions().map_entry:
             if dict(value) != (wanted or {}):
                 return where
