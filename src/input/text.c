@@ -77,7 +77,6 @@ static bool prepare_text_windows(const PrepareCall *call, const Item *item, Prep
 {
     WindowOptions cut = windows_options(call);
     Windows windows;
-    if (item_second(item)) return fail(err, EF_INVALID_INPUT, "stride: found a pair, wanted a text");
     if (!windows_of_text(call->model->tokenizer, call->arena, item->first, &cut, &windows, err))
         return within(err, "Error during tokenization");
     windows_to_rows(call, &windows, false, out);
@@ -88,7 +87,7 @@ static bool prepare_text_rows(const PrepareCall *call, const Item *item, Prepare
 {
     EncodeOptions how = prepare_how(call);
     how.no_special |= item->plain;
-    if (windows_wanted(call)) return prepare_text_windows(call, item, out, err);
+    if (windows_wanted(call) && !item_second(item)) return prepare_text_windows(call, item, out, err);
     out->n = 1;
     return prepare_encode(call, item->first, item_second(item), &how, &out->row->encoding, err);
 }

@@ -78,13 +78,6 @@ bool task_vector_fits(const ModelConfig *config, const TaskOptions *options, Err
                 width);
 }
 
-bool task_stride_fits(const TaskOptions *options, Err *err)
-{
-    if (!options->input.windows || options->grouping != GROUP_NONE) return true;
-    return fail(err, EF_INVALID_INPUT, "stride: found aggregation \"none\", wanted \"simple\", "
-                "\"first\", \"average\" or \"max\"");
-}
-
 /* ---- keys that nobody reads ---- */
 
 /* What clients of other servers put into a body: never taken for a misspelled key of ours. */
@@ -142,5 +135,5 @@ bool task_options(const Task *task, const ModelConfig *config, const Value *requ
         const Value *v = value_get(request, rows[i].name);
         if (v && v->kind != V_NULL && task_has_option(task, rows[i].name)) set(options, &rows[i], v);
     }
-    return task_vector_fits(config, options, err) && task_stride_fits(options, err);
+    return task_vector_fits(config, options, err);
 }

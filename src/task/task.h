@@ -188,8 +188,6 @@ bool task_has_option(const Task *, const char *name);
  * not have are not looked at: those of other tasks, those that clients of other servers send, and
  * what resembles none. */
 bool task_keys(const Task *, const Value *request, Err *);
-/* Of windows entities are joined, which tokens by themselves are not. */
-bool task_stride_fits(const TaskOptions *, Err *);
 /* Does the head take another way of pooling, and has a vector so many dimensions? */
 bool task_vector_fits(const ModelConfig *, const TaskOptions *, Err *);
 /* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had

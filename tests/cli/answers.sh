@@ -74,5 +74,5 @@ works "build: left" "$EF" build -f left.yml
 C=$(cat context) && printf '%s %s %s\n' "$C" "$C" "$C" >long
 prints "a long text is cut" '"truncated":true' "$EF" infer -m "$TAGS" -f jsonl --params '{"aggregation":"simple"}' -i long
 prints "a stride reads it to its end" '"end":19[0-9]}\]}$' "$EF" infer -m "$TAGS" -f jsonl --params '{"aggregation":"simple","stride":5}' -i long
-refuses "stride without groups" 'stride: found aggregation "none"' "$EF" infer -m "$TAGS" --params '{"aggregation":"none","stride":5}' x
+prints "a stride, token by token" '"end":19[0-9]}\]}$' "$EF" infer -m "$TAGS" -f jsonl --params '{"aggregation":"none","stride":5}' -i long
 finish
