@@ -31,9 +31,21 @@ static bool windows_encode(const Tokenizer *t, Arena *arena, Str first, const St
            windows_list(arena, front, options->max_length, out, err);
 }
 
-static EncodeOptions windows_how(const WindowOptions *options)
+/* A window moves on by one token at least, however many it is to share. */
+static int windows_stride(const Tokenizer *t, const WindowOptions *options)
 {
-    return (EncodeOptions){ .max_length = options->max_length, .stride = options->stride,
+    Err ignored;
+    Encoding none = { 0 };
+    Arena scratch = { .local = true };
+    if (options->stride > 0) tokenizer_encode(t, &scratch, STR(""), NULL, NULL, &none, &ignored);
+    int most = options->max_length - (int)none.n - 1;
+    arena_free(&scratch);
+    return MAX(MIN(options->stride, most), 0);
+}
+
+static EncodeOptions windows_how(const Tokenizer *t, const WindowOptions *options)
+{
+    return (EncodeOptions){ .max_length = options->max_length, .stride = windows_stride(t, options),
                             .truncate_left = options->truncate_left, .overflow = true,
                             .most_windows = options->most, .work = options->work };
 }
@@ -41,14 +53,14 @@ static EncodeOptions windows_how(const WindowOptions *options)
 bool windows_of_text(const Tokenizer *t, Arena *arena, Str text, const WindowOptions *options,
                      Windows *out, Err *err)
 {
-    EncodeOptions how = windows_how(options);
+    EncodeOptions how = windows_how(t, options);
     return windows_encode(t, arena, text, NULL, &how, out, err);
 }
 
 bool windows_of_words(const Tokenizer *t, Arena *arena, Words words, const WindowOptions *options,
                       Windows *out, Err *err)
 {
-    EncodeOptions how = windows_how(options);
+    EncodeOptions how = windows_how(t, options);
     Encoding front = { 0 };
     return tokenizer_encode_words(t, arena, words, NULL, &how, &front, err) &&
            windows_list(arena, front, how.max_length, out, err);
