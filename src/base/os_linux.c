@@ -79,11 +79,23 @@ const char *path_self(Arena *arena, Err *err)
     return NULL;
 }
 
+/* A dozen small files, read once in a process: twice would be a tenth of a start. */
+static int quota_cpus(void)
+{
+    static int found = -1; /* two threads that both read find the same */
+    int quota = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    if (quota < 0) {
+        quota = MAX(cgroup_cpus("/proc/self/cgroup", "/sys/fs/cgroup"), 0);
+        __atomic_store_n(&found, quota, __ATOMIC_RELAXED);
+    }
+    return quota;
+}
+
 int cpu_count(void)
 {
     cpu_set_t set;
     int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    int quota = cgroup_cpus("/proc/self/cgroup", "/sys/fs/cgroup");
+    int quota = quota_cpus();
     return MAX(quota > 0 ? MIN(allowed, quota) : allowed, 1);
 }
 
