@@ -381,7 +381,7 @@ def check_embed(t, server):
     check([list(e.embeddings) for e in every.token_embeddings] == [f32(w) for w in wanted], "EmbedAll")
     long = "word " * 600
     check(code_of(lambda: t.embed.Embed(pb.EmbedRequest(inputs=long))) == grpc.StatusCode.INVALID_ARGUMENT,
-          "Embed: too long, and truncate is false unless said")
+          "Embed: too long, and truncate is false by default")
     check(len(t.embed.Embed(pb.EmbedRequest(inputs=long, truncate=True)).embeddings) > 0, "Embed: truncate")
     left = t.embed.Embed(pb.EmbedRequest(inputs="start " + long + "end", truncate=True,
                                          truncation_direction=pb.TRUNCATION_DIRECTION_LEFT))
