@@ -387,8 +387,8 @@ static void work_counts(const char *dir, double weights, double columns, int win
         if (!CHECK(fabs(engine_work(c.engine, N) - want) < 1e-6 * want))
             printf("  %.0f, wanted %.0f\n", engine_work(c.engine, N), want);
         double unit = engine_work(c.engine, 128) / 128;
-        CHECK(engine_cost(c.engine, 5) == 5 && engine_cost(c.engine, 128) == 128);
-        CHECK(fabs((double)engine_cost(c.engine, N) - want / unit) <= 1);
+        CHECK(engine_cost(c.engine, 5, NULL) == 5 && engine_cost(c.engine, 128, NULL) == 128);
+        CHECK(fabs((double)engine_cost(c.engine, N, NULL) - want / unit) <= 1);
     }
     unload(&c);
 }

@@ -11,29 +11,54 @@ static bool engine_find_output(const Graph *g, Str name, int *value, Err *err)
     return fail(err, EF_BAD_MODEL, "Model must return %.*s", STR_ARG(name));
 }
 
+/* A state and what becomes of it: one tensor of floats, whose sizes the file says. */
+static bool engine_add_state(const Graph *g, Arena *arena, int v, Engine *e, Err *err)
+{
+    const GraphValue *in = &g->value[v];
+    const int axis = graph_batch_axis(g, v), k = e->n_output;
+    EngineState *state = &e->state[e->n_state++];
+    Tensor whole;
+    if (!engine_find_output(g, str_of(graph_next_state(in->name)), &e->output[k], err) ||
+        !graph_bind_input(g, v, 1, 1, &whole, err))
+        return within(err, "state '%.*s'", STR_ARG(in->name));
+    e->output_axis[e->n_output++] = axis;
+    *state = (EngineState){ .input = str_dup(arena, in->name), .t = { .type = T_F32 } };
+    for (int d = 0; d < whole.rank; d++)
+        if (d != axis) state->t.dim[state->t.rank++] = whole.dim[d];
+    return tensor_sane(&state->t, err);
+}
+
 static bool find_outputs(const Graph *g, Arena *arena, const Str *names, int n, Engine *e, Err *err)
 {
-    e->output = ARRAY(arena, int, n);
+    e->output = ARRAY(arena, int, n + g->n_input);
+    e->output_axis = ARRAY(arena, int, n + g->n_input);
+    e->state = ARRAY(arena, EngineState, g->n_input);
     e->n_output = n;
     for (int k = 0; k < n; k++)
         if (!engine_find_output(g, names[k], &e->output[k], err)) return false;
+    for (int i = 0; i < g->n_input; i++)
+        if (graph_role(g->value[g->input[i]].name) == ROLE_STATE &&
+            !engine_add_state(g, arena, g->input[i], e, err))
+            return false;
     return true;
 }
 
 static bool engine_check_inputs(const Graph *g, Engine *e, Err *err)
 {
     bool ids = false;
+    e->own = graph_has_own(g);
     e->fixed_B = g->fixed_B, e->fixed_S = g->fixed_S;
     for (int i = 0; i < g->n_input; i++) {
         Tensor ignored;
         int64_t B, S;
-        if (!graph_bind_input(g, g->input[i], 1, 1, &ignored, err)) return false;
-        ids |= graph_role(g->value[g->input[i]].name) == ROLE_TOKEN;
+        const Role role = graph_role(g->value[g->input[i]].name);
+        if (!role_of_row(role) && !graph_bind_input(g, g->input[i], 1, 1, &ignored, err)) return false;
+        ids |= role == ROLE_TOKEN;
         graph_declares(g, g->input[i], &B, &S);
         if (B) e->fixed_B = B;
         if (S) e->fixed_S = S;
     }
-    if (!ids) return fail(err, EF_BAD_MODEL, "Missing input_ids: the graph has no such input");
+    if (!ids && !e->own) return fail(err, EF_BAD_MODEL, "Missing input_ids: the graph has no such input");
     if (e->fixed_B > 65536 || e->fixed_S > (1 << 20))
         return fail(err, EF_BAD_MODEL, "Input shape mismatch: fixed size %lld x %lld",
                     (long long)e->fixed_B, (long long)e->fixed_S);
@@ -69,7 +94,8 @@ static bool mixes_rows(const Engine *e, Arena *arena)
     const bool *carried = graph_carried(g, arena), named = e->symbols.known && !e->layout.ragged;
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
-        if (n->op && (n->op->mixes_rows || n->guard ||
+        bool branch = n->guard && (!e->own || carried[n->guard - 1]);
+        if (n->op && (n->op->mixes_rows || branch ||
                       (named && joins_rows(&e->symbols, carried, n))))
             return true;
     }
@@ -83,7 +109,7 @@ bool engine_new(Arena *arena, Graph *g, const Str *outputs, int n, Engine **out,
     if (!engine_check_inputs(g, e, err) || !find_outputs(g, arena, outputs, n, e, err))
         return false;
     if (!graph_symbols(g, arena, &e->symbols, err)) return within(err, "Input shape mismatch");
-    graph_layout(g, arena, &e->symbols, e->output, n, &e->layout);
+    graph_layout(g, arena, &e->symbols, e->output, e->n_output, &e->layout);
     e->mixes_rows = mixes_rows(e, arena);
     *out = e;
     return true;
@@ -97,7 +123,17 @@ bool engine_ragged(const Engine *e, const char **why_not)
 
 int engine_outputs(const Engine *e)
 {
-    return e->n_output;
+    return e->n_output - e->n_state;
+}
+
+int engine_states(const Engine *e)
+{
+    return e->n_state;
+}
+
+const EngineState *engine_state(const Engine *e, int k)
+{
+    return &e->state[k];
 }
 
 int64_t engine_static_length(const Engine *e)

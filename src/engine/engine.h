@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * engine.h - a graph made ready to run on batches of token rows.
+ * engine.h - a graph made ready to run on batches of rows: of tokens, of tensors that each row brings
+ * (pictures, sound), or of both.
  *
  * An Engine is immutable after engine_new; a Runner holds what one thread needs to run it (plan cache,
  * activation block). Rows of a batch never influence each other: a plan proved ragged runs them
@@ -13,32 +14,57 @@
 typedef struct Engine Engine;
 typedef struct Runner Runner;
 
+typedef struct Feature { /* a graph input of one row, without the axis that counts rows */
+    const char *input;   /* its name: "pixel_values" */
+    Tensor t;            /* numbers of another type than the graph's are converted */
+} Feature;
+typedef struct RowInputs { /* what a row brings beside its tokens */
+    const Feature *f;
+    int n;
+} RowInputs;
 typedef struct Batch { /* ragged: row r is tokens start[r] .. start[r+1]-1 */
     int B;
-    const int32_t *start;    /* [B + 1] */
+    const int32_t *start;    /* [B + 1]; of rows without tokens: zeros */
     const int32_t *ids;      /* [T] */
     const int32_t *type_ids; /* [T], or NULL: zeros */
     const int32_t *boxes;    /* [T, 4], or NULL: zeros */
+    const RowInputs *own;    /* [B], or NULL: nothing but tokens */
 } Batch;
+enum {
+    ROW_RANK = MAX_RANK - 1,
+    OWN_TOKEN = 768, /* numbers of a row's own that count as a token: a patch of a picture has 16 x 16 x 3 */
+};
 typedef struct RowOutput { /* of one row: view into the runner, valid until its next run */
     const float *data;     /* [tokens, width] */
-    int64_t tokens, width; /* tokens = the row's length, or 1 for one vector a row */
+    int64_t tokens, width; /* tokens = the row's length, or 1 for one vector a row; of rows that bring
+                            * tensors, width is the last dim and tokens the product of the others */
+    int rank;              /* of the output without its rows */
+    int64_t dim[ROW_RANK];
 } RowOutput;
+typedef struct EngineState { /* what a graph carries from row to row of an item */
+    const char *input;       /* its name */
+    Tensor t;                /* type and dims of one row's; float */
+} EngineState;
 
 /* The graph's inputs are bound by their role (graph/inputs.c): tokens, and where the graph has them a mask,
- * types, positions, boxes; int32 or int64. Any other input is an error that names it.
+ * types, positions, boxes, int32 or int64; or what rows bring. Any other input is an error that names it.
  * outputs: [n], the names to return; the graph keeps only what it needs for those. */
 bool engine_new(Arena *, Graph *, const Str *outputs, int n, Engine **, Err *);
 int engine_outputs(const Engine *); /* n of the above */
+/* What rows bring as state, besides; runner_run gives the state for the item's next row. */
+int engine_states(const Engine *);
+const EngineState *engine_state(const Engine *, int);
 bool engine_ragged(const Engine *, const char **why_not); /* why_not: NULL when ragged */
 int64_t engine_static_length(const Engine *); /* 0: any; else the S every row is padded to */
 double engine_work(const Engine *, int64_t length); /* multiply-adds of a row of so many tokens */
-/* The same in tokens of a short row: a long one costs more than its tokens, and none less. */
-int64_t engine_cost(const Engine *, int64_t length);
+/* The same in tokens of a short row: a long one costs more than its tokens, and none less. What a row
+ * brings counts by its size. */
+int64_t engine_cost(const Engine *, int64_t length, const RowInputs *); /* NULL: tokens alone */
 
 Runner *runner_new(const Engine *, Pool *); /* pool may be NULL */
 void runner_free(Runner *);
-/* out[B * outputs]: those of a row one after another. Error texts begin "Model inference failed". */
+/* out[B * (outputs + states)]: those of a row one after another. Rows of equal length that bring equal
+ * shapes run together. Error texts begin "Model inference failed". */
 bool runner_run(Runner *, const Batch *, RowOutput *out, Err *);
 
 /* What runs for B rows of S tokens (explain.c). */

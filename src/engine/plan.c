@@ -331,6 +331,15 @@ static bool weights_are_far(const Plan *plan)
     return all > NEAR_WEIGHTS;
 }
 
+/* What the rows hold, in tokens. */
+int64_t size_tokens(const Graph *g, const Size *size)
+{
+    int64_t numbers = 0;
+    for (int i = 0; size->own && i < g->n_input; i++)
+        if (size->own[i]) numbers += tensor_count(size->own[i]);
+    return size->B * (size->S + numbers / OWN_TOKEN);
+}
+
 static bool plan_make_all(Planner *p, Err *err)
 {
     const Graph *g = p->g;
@@ -338,11 +347,10 @@ static bool plan_make_all(Planner *p, Err *err)
     Arena *arena = &plan->arena;
     p->at = graph_inferred(g, arena);
     p->at.needs = plan->size.ragged ? p->e->layout.needed : NULL;
-    p->at.most_work = work_for(plan->size.B * plan->size.S);
+    plan->size.own = own_shapes(g, arena, plan->size.own);
     for (int i = 0; i < g->n_input; i++)
-        if (!graph_bind_input(g, g->input[i], plan->size.B, plan->size.S, &p->at.t[g->input[i]],
-                              err))
-            return false;
+        if (!own_bind(p->e, arena, &plan->size, i, &p->at.t[g->input[i]], err)) return false;
+    p->at.most_work = work_for(size_tokens(g, &plan->size));
     if (!graph_infer(g, arena, &p->at, err)) return false;
     if (p->at.dynamic) return plan->dynamic = true;
     if (plan->size.ragged && !symbols_hold(p, err)) return false;

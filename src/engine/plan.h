@@ -27,6 +27,7 @@ typedef struct PlanStep {
 typedef struct Size { /* what a plan is made for */
     int64_t B, S, T;  /* T = B * S when padded */
     bool ragged;
+    const Tensor *const *own; /* [graph inputs]: what each row brings (own.c); NULL: nothing */
 } Size;
 
 typedef struct Plan {
@@ -52,8 +53,12 @@ static inline bool step_multiplies(const PlanStep *s) /* input 1 is a weight */
 
 struct Engine {
     const Graph *graph;
-    int *output; /* [n_output]: values */
+    int *output;      /* [n_output]: values, those of states behind the wanted ones */
+    int *output_axis; /* [n_output]: that counts rows; 0 but for states */
     int n_output;
+    bool own;         /* rows bring inputs */
+    EngineState *state; /* [n_state] */
+    int n_state;
     Symbols symbols;
     Layout layout;
     bool mixes_rows;
@@ -66,8 +71,28 @@ static inline double work_for(int64_t tokens)
     return 0x1p32 * (double)(tokens + 3);
 }
 
+int64_t size_tokens(const Graph *, const Size *); /* of a batch, those of what rows bring included */
+
 /* Multiply-adds of an attention node, whose heads have so many columns together, on a row (work.c). */
 double attention_work(const Graph *, const GraphNode *, double columns, int64_t length);
+
+typedef struct EngineRows { /* the rows of one run */
+    const Batch *batch;
+    const int *row; /* [n]: row numbers in the batch */
+    int n;
+    const Tensor *const *own; /* [batch->B][graph inputs], or NULL */
+} EngineRows;
+
+/* own.c: what rows bring. out: [B][graph inputs], NULL for inputs that are made of tokens. */
+bool own_of_rows(const Engine *, Arena *, const Batch *, const Tensor *const **out, Err *);
+int own_order(const Graph *, const Tensor *const *a, const Tensor *const *b); /* 0: one run takes both */
+const Tensor *const *own_shapes(const Graph *, Arena *, const Tensor *const *own);
+/* Type and dims of graph input i at that size, whoever gives it. */
+bool own_bind(const Engine *, Arena *, const Size *, int i, Tensor *, Err *);
+void own_fill(const EngineRows *, const Graph *, int i, Tensor *);
+/* The rows of output k, copied. */
+bool own_read(const Engine *, Arena *, int k, const Tensor *, const Size *, const EngineRows *,
+              RowOutput *out, Err *);
 
 bool plan_make(const Engine *, Size, Plan *, Err *); /* on failure the plan's arena is freed */
 

@@ -40,12 +40,6 @@ struct Runner {
     Runner **part;       /* [threads], or NULL: none yet; each without a pool */
 };
 
-typedef struct EngineRows { /* the rows of one run */
-    const Batch *batch;
-    const int *row; /* [n]: row numbers in the batch */
-    int n;
-} EngineRows;
-
 Runner *runner_new(const Engine *e, Pool *pool)
 {
     Arena own = { 0 };
@@ -71,9 +65,10 @@ void runner_free(Runner *r)
 }
 
 /* ---- plans ---- */
-static bool same_size(const Size *a, const Size *b)
+static bool same_size(const Graph *g, const Size *a, const Size *b)
 {
-    return a->B == b->B && a->S == b->S && a->T == b->T && a->ragged == b->ragged;
+    return a->B == b->B && a->S == b->S && a->T == b->T && a->ragged == b->ragged &&
+           own_order(g, a->own, b->own) == 0;
 }
 
 static bool plan_for(Runner *r, Size size, Plan **out, Err *err)
@@ -81,7 +76,7 @@ static bool plan_for(Runner *r, Size size, Plan **out, Err *err)
     Plan *oldest = &r->plan[0];
     for (int i = 0; i < CACHED_PLANS; i++) {
         Plan *p = &r->plan[i];
-        if (p->used && same_size(&p->size, &size)) return p->used = ++r->clock, *out = p, true;
+        if (p->used && same_size(r->e->graph, &p->size, &size)) return p->used = ++r->clock, *out = p, true;
         if (p->used < oldest->used) oldest = p;
     }
     arena_free(&oldest->arena); /* also the remains of a plan that ran out of memory */
@@ -146,9 +141,10 @@ static void fill_boxes(const EngineRows *rows, int64_t S, Tensor *t)
 }
 
 /* Rows one after another (step = their own length) or padded to `step`. */
-static void fill_input(const Graph *g, Str name, const EngineRows *rows, bool ragged, Tensor *t)
+static void fill_input(const Graph *g, int input, const EngineRows *rows, bool ragged, Tensor *t)
 {
-    const Role role = graph_role(name);
+    const Role role = graph_role(g->value[g->input[input]].name);
+    if (role_of_row(role)) return own_fill(rows, g, input, t);
     const int64_t S = ragged ? 0 : t->dim[1], filling = role == ROLE_TOKEN ? g->pad_id : 0;
     int64_t at = 0;
     if (role == ROLE_BOX) return fill_boxes(rows, S, t);
@@ -307,11 +303,22 @@ static bool is_flat(const Engine *e, int k, const Tensor *t, const Size *size)
     return false;
 }
 
+/* tokens 0: one vector for the row */
+static RowOutput row_output(const float *data, int64_t tokens, bool flat, int64_t width)
+{
+    RowOutput out = { .data = data, .tokens = tokens ? tokens : 1, .width = width };
+    if (tokens) out.dim[out.rank++] = tokens;
+    if (!flat) out.dim[out.rank++] = width;
+    return out;
+}
+
 /* Rows of output k, from its tensor. */
-static bool read_output(const Engine *e, int k, const Tensor *t, Form form, const Size *size,
+static bool read_output(Runner *r, int k, const Tensor *t, Form form, const Size *size,
                         const EngineRows *rows, RowOutput *out, Err *err)
 {
     char found[128];
+    const Engine *e = r->e;
+    if (e->own) return own_read(e, &r->result, k, t, size, rows, out, err);
     bool flat = is_flat(e, k, t, size), by_token = t->rank == 3 || flat;
     if (t->type != T_F32 || (t->rank != 2 && t->rank != 3))
         return fail(err, EF_UNSUPPORTED, "the output is %s, wanted float with 2 or 3 dims",
@@ -325,16 +332,17 @@ static bool read_output(const Engine *e, int k, const Tensor *t, Form form, cons
         int64_t length = rows->batch->start[row + 1] - rows->batch->start[row];
         if (form != FORM_TOKEN) token = i * S;
         out[row * e->n_output + k] =
-            (RowOutput){ (const float *)t->data + token * width, by_token ? length : 1, width };
+            row_output((const float *)t->data + token * width, by_token ? length : 0, flat, width);
         token += length;
     }
     return true;
 }
 
+/* Those of rows that bring inputs are copies already. */
 static void keep_outputs(Runner *r, const EngineRows *rows, RowOutput *out)
 {
     const int n = r->e->n_output;
-    for (int i = 0; i < rows->n * n; i++) {
+    for (int i = 0; !r->e->own && i < rows->n * n; i++) {
         RowOutput *o = &out[rows->row[i / n] * n + i % n];
         size_t bytes = sizeof(float) * (size_t)(o->tokens * o->width);
         o->data = memcpy(arena_raw(&r->result, bytes), o->data, bytes);
@@ -349,19 +357,19 @@ static bool run_dynamic(Runner *r, const Plan *plan, const EngineRows *rows, Row
     arena_reset(&r->dynamic, KEPT_SCRATCH);
     Inferred at = graph_inferred(g, &r->dynamic);
     at.limit = INT64_MAX;
-    at.most_work = work_for(plan->size.T);
+    at.most_work = work_for(size_tokens(g, &plan->size));
     at.pool = r->pool;
     for (int i = 0; i < g->n_input; i++) {
         Tensor *t = &at.t[g->input[i]];
-        if (!graph_bind_input(g, g->input[i], plan->size.B, plan->size.S, t, err)) return false;
+        if (!own_bind(r->e, &r->dynamic, &plan->size, i, t, err)) return false;
         t->data = arena_try(&r->dynamic, tensor_bytes(t), 1, MOST_BYTES, err);
         if (!t->data) return false;
-        fill_input(g, g->value[g->input[i]].name, rows, false, t);
+        fill_input(g, i, rows, false, t);
     }
     at.most = MIN(graph_most_bytes(g, &at), MOST_BYTES) * (size_t)rows->n;
     if (!graph_infer(g, &r->dynamic, &at, err)) return false;
     for (int k = 0; k < r->e->n_output; k++)
-        if (!read_output(r->e, k, &at.t[r->e->output[k]], FORM_PLAIN, &plan->size, rows, out, err))
+        if (!read_output(r, k, &at.t[r->e->output[k]], FORM_PLAIN, &plan->size, rows, out, err))
             return false;
     return true;
 }
@@ -373,22 +381,26 @@ static bool run_plan(Runner *r, Plan *plan, const EngineRows *rows, const Ragged
     if (!block_for(r, plan, err)) return false;
     bind_block(r, plan);
     for (int i = 0; i < g->n_input; i++)
-        fill_input(g, g->value[g->input[i]].name, rows, plan->size.ragged,
-                   &plan->slot[plan->input[i]].t);
+        fill_input(g, i, rows, plan->size.ragged, &plan->slot[plan->input[i]].t);
     for (int i = 0; i < plan->n_step; i++)
         if (!engine_run_step(r, plan, &plan->step[i], ragged, err)) return false;
     for (int k = 0; k < r->e->n_output; k++)
-        if (!read_output(r->e, k, &plan->slot[plan->output[k]].t, plan->output_form[k],
+        if (!read_output(r, k, &plan->slot[plan->output[k]].t, plan->output_form[k],
                          &plan->size, rows, out, err))
             return false;
     return true;
+}
+
+static const Tensor *const *row_own(const Runner *r, const EngineRows *rows, int i)
+{
+    return rows->own ? rows->own + rows->row[i] * r->e->graph->n_input : NULL;
 }
 
 static bool run_padded(Runner *r, const EngineRows *rows, int64_t B, int64_t S, RowOutput *out,
                        Err *err)
 {
     Plan *plan;
-    Size size = { .B = B, .S = S, .T = B * S };
+    Size size = { .B = B, .S = S, .T = B * S, .own = row_own(r, rows, 0) };
     if (!plan_for(r, size, &plan, err)) return false;
     if (plan->dynamic) return run_dynamic(r, plan, rows, out, err);
     return run_plan(r, plan, rows, NULL, out, err);
@@ -429,57 +441,102 @@ static bool same_output(const RowOutput *a, const RowOutput *b)
            memcmp(a->data, b->data, sizeof(float) * (size_t)(a->tokens * a->width)) == 0;
 }
 
-/* A graph may take the mean of a batch, or compute with its size: that is not parsed but tried out. */
-static bool try_apart(Runner *r, Err *err)
+/* Rows to try it out with; those of pictures are costly, and two tell as much. */
+static int tried_rows(const Engine *e)
+{
+    const int n = e->own ? 2 : TRIED_ROWS;
+    return e->fixed_B ? (int)MIN(e->fixed_B, (int64_t)n) : n;
+}
+
+/* In place of what a row brings: other numbers of the same shapes, but the same settings. */
+static void sample_own(Runner *r, const Tensor *const *like, int row, const Tensor **own)
+{
+    uint32_t seed = 1 + (uint32_t)row;
+    for (int i = 0; i < r->e->graph->n_input; i++) {
+        bool same = !like[i] || graph_batch_axis(r->e->graph, r->e->graph->input[i]) < 0;
+        own[i] = like[i];
+        if (same) continue;
+        Tensor *t = NEW(&r->result, Tensor);
+        *t = *like[i];
+        t->data = arena_raw(&r->result, tensor_bytes(t) + 1);
+        for (int64_t k = 0; k < tensor_count(t); k++) {
+            seed = seed * 1664525u + 1013904223u;
+            double number = dtype_is_float(t->type) ? (double)(seed >> 8) / (1 << 23) - 1 : 1;
+            tensor_store(t, k, 1, &number);
+        }
+        own[i] = t;
+    }
+}
+
+/* A graph may take the mean of a batch, or compute with its size: that is not parsed but tried out.
+ * like: what a row brings, or NULL. */
+static bool try_apart(Runner *r, const Tensor *const *like, Err *err)
 {
     const Engine *e = r->e;
-    const int n = e->fixed_B ? (int)MIN(e->fixed_B, (int64_t)TRIED_ROWS) : TRIED_ROWS;
+    const int n = tried_rows(e), inputs = e->graph->n_input;
     const int tokens = e->fixed_S ? (int)MIN(e->fixed_S, (int64_t)TRIED_TOKENS) : TRIED_TOKENS;
     int32_t start[TRIED_ROWS + 1], ids[TRIED_ROWS * TRIED_TOKENS];
     int row[TRIED_ROWS];
     RowOutput *all = ARRAY(&r->result, RowOutput, n * e->n_output);
     RowOutput *alone = ARRAY(&r->result, RowOutput, n * e->n_output);
+    const Tensor **own = like ? ARRAY(&r->result, const Tensor *, n * inputs) : NULL;
     for (int i = 0; i <= n; i++) start[i] = i * tokens;
     for (int i = 0; i < n; i++) row[i] = i;
+    for (int i = 0; like && i < n; i++) sample_own(r, like, i, own + i * inputs);
     for (int k = 0; k < n * tokens; k++) /* every row has its own least and largest */
         ids[k] = 1 + k / tokens * 2 + k % tokens * 5 / 3 % 2;
     const Batch b = { .B = n, .start = start, .ids = ids };
-    if (!run_alike(r, &(EngineRows){ &b, row, n }, all, err)) return false;
+    if (!run_alike(r, &(EngineRows){ &b, row, n, own }, all, err)) return false;
     for (int i = 0; i < n; i++)
-        if (!run_alike(r, &(EngineRows){ &b, row + i, 1 }, alone, err)) return false;
+        if (!run_alike(r, &(EngineRows){ &b, row + i, 1, own }, alone, err)) return false;
     for (int i = 0; i < n * e->n_output; i++)
         if (!same_output(&all[i], &alone[i])) return false;
     return true;
 }
 
-static bool rows_stay_apart(Runner *r)
+static bool rows_stay_apart(Runner *r, const Tensor *const *like)
 {
     Err ignored;
     if (r->apart == APART_UNTRIED)
-        r->apart = !r->e->mixes_rows && try_apart(r, &ignored) ? APART_YES : APART_NO;
+        r->apart = !r->e->mixes_rows && try_apart(r, like, &ignored) ? APART_YES : APART_NO;
     return r->apart == APART_YES;
 }
 
-static bool run_groups(Runner *r, const Batch *b, int *order, RowOutput *out, Err *err)
+static _Thread_local struct Sorting { /* qsort has no context */
+    const Engine *e;
+    const EngineRows *rows;
+} sorting;
+
+/* 0: rows a and b, by their numbers in the batch, can be in one run. */
+static int order_of_rows(struct Sorting by, int a, int b)
 {
-    const Engine *e = r->e;
-    for (int from = 0, to; from < b->B; from = to) {
-        int64_t length = row_length(b, order[from]), most = e->fixed_B ? e->fixed_B : b->B;
-        for (to = from + 1; to < b->B && to - from < most; to++)
-            if (!e->fixed_S && row_length(b, order[to]) != length) break;
-        if (to - from > 1 && !rows_stay_apart(r)) to = from + 1;
-        if (!run_alike(r, &(EngineRows){ b, order + from, to - from }, out, err)) return false;
-    }
-    return true;
+    const int inputs = by.e->graph->n_input;
+    const Tensor *const *own = by.rows->own;
+    int64_t x = row_length(by.rows->batch, a), y = row_length(by.rows->batch, b);
+    if (!by.e->fixed_S && x != y) return x < y ? -1 : 1;
+    return own ? own_order(by.e->graph, own + a * inputs, own + b * inputs) : 0;
 }
 
-static _Thread_local const Batch *sorting_batch; /* qsort has no context */
-
-static int by_length(const void *a, const void *b)
+static int by_shape(const void *a, const void *b)
 {
-    int64_t x = row_length(sorting_batch, *(const int *)a),
-            y = row_length(sorting_batch, *(const int *)b);
-    return x != y ? (x > y) - (x < y) : *(const int *)a - *(const int *)b;
+    const int x = *(const int *)a, y = *(const int *)b, order = order_of_rows(sorting, x, y);
+    return order ? order : x - y;
+}
+
+/* The rows have been sorted by shape. */
+static bool run_groups(Runner *r, const EngineRows *rows, RowOutput *out, Err *err)
+{
+    const Engine *e = r->e;
+    const int *row = rows->row, n = rows->n;
+    for (int from = 0, to; from < n; from = to) {
+        int64_t most = e->fixed_B ? e->fixed_B : n;
+        for (to = from + 1; to < n && to - from < most; to++)
+            if (order_of_rows((struct Sorting){ e, rows }, row[from], row[to])) break;
+        if (to - from > 1 && !rows_stay_apart(r, row_own(r, rows, from))) to = from + 1;
+        EngineRows group = { rows->batch, row + from, to - from, rows->own };
+        if (!run_alike(r, &group, out, err)) return false;
+    }
+    return true;
 }
 
 /* The mask verdict is bounded: a longer row is probed again. */
@@ -601,17 +658,20 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
     int64_t S = 0;
     arena_reset(&r->result, KEPT_SCRATCH);
     int *order = ARRAY(&r->result, int, b->B);
+    EngineRows rows = { b, order, b->B, NULL };
+    if (r->e->own && !own_of_rows(r->e, &r->result, b, &rows.own, err))
+        return within(err, "Model inference failed");
     for (int i = 0; i < b->B; i++) order[i] = i, S = MAX(S, row_length(b, i));
     if (r->e->fixed_S && S > r->e->fixed_S)
         return fail(err, EF_INVALID_INPUT,
                     "Model inference failed: text has %lld tokens, the model takes %lld",
                     (long long)S, (long long)r->e->fixed_S);
     if (r->e->layout.ragged && mask_holds(r, S) && row_shapes_hold(r, S) && positions_hold(r, S)) {
-        EngineRows rows = { b, order, b->B };
         if (is_cut(r, b, S) ? run_parts(r, &rows, out, err) : run_ragged(r, &rows, S, out, err))
             return true;
         if (err->code != EF_UNSUPPORTED) return within(err, "Model inference failed");
     } /* the shapes proved for ragged runs do not hold at this length: try the padded form */
-    if (!r->e->fixed_S) sorting_batch = b, qsort(order, (size_t)b->B, sizeof *order, by_length);
-    return run_groups(r, b, order, out, err) || within(err, "Model inference failed");
+    sorting = (struct Sorting){ r->e, &rows };
+    if (!r->e->fixed_S || r->e->own) qsort(order, (size_t)b->B, sizeof *order, by_shape);
+    return run_groups(r, &rows, out, err) || within(err, "Model inference failed");
 }

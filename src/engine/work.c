@@ -72,9 +72,12 @@ double engine_work(const Engine *e, int64_t length)
     return work;
 }
 
-int64_t engine_cost(const Engine *e, int64_t length)
+int64_t engine_cost(const Engine *e, int64_t length, const RowInputs *own)
 {
-    if (length <= SHORT) return length;
+    int64_t numbers = 0;
+    for (int i = 0; own && i < own->n; i++) numbers += tensor_count(&own->f[i].t);
+    int64_t brought = (numbers + OWN_TOKEN - 1) / OWN_TOKEN;
+    if (length <= SHORT) return length + brought;
     double unit = engine_work(e, SHORT) / SHORT, work = engine_work(e, length);
-    return unit > 0 ? MAX(length, (int64_t)MIN(work / unit, 1e15)) : length;
+    return (unit > 0 ? MAX(length, (int64_t)MIN(work / unit, 1e15)) : length) + brought;
 }

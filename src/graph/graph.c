@@ -159,13 +159,27 @@ static void remove_inputs(Graph *g)
     arena_free(&scratch);
 }
 
+/* Adds the outputs that are the next row's state. */
+static int keep_states(const Graph *g, int *kept, int n)
+{
+    for (int i = 0; i < g->n_input; i++) {
+        const char *next = graph_next_state(g->value[g->input[i]].name);
+        bool has = false;
+        for (int k = 0; next && k < n; k++) has |= str_is(g->value[kept[k]].name, next);
+        for (int k = 0; next && !has && k < g->n_output; k++)
+            if (str_is(g->value[g->output[k]].name, next)) kept[n++] = g->output[k];
+    }
+    return n;
+}
+
 void graph_keep(Graph *g, const Str *outputs, int n)
 {
-    int *kept = ARRAY(g->arena, int, n + 1), found = 0;
+    int *kept = ARRAY(g->arena, int, n + g->n_input + 1), found = 0;
     for (int k = 0; k < n; k++)
         for (int i = 0; i < g->n_output; i++)
             if (str_eq(g->value[g->output[i]].name, outputs[k])) kept[found++] = g->output[i];
     if (found != n) return;
+    n = keep_states(g, kept, n);
     for (int i = 0; i < g->n_output; i++) g->value[g->output[i]].output = false;
     for (int k = 0; k < n; k++) g->value[kept[k]].output = true;
     g->output = kept;

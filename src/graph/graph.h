@@ -143,14 +143,23 @@ typedef enum {
     ROLE_NONE,     /* nobody knows it */
     ROLE_TOKEN, ROLE_MASK, ROLE_POSITION, ROLE_TYPE, /* a number a token, [B, S] */
     ROLE_BOX,      /* where a token stands on its page, [B, S, 4] */
-    ROLE_ROW,      /* a tensor of the row's own: pixels, samples, features */
+    ROLE_ROW,      /* a tensor of the row's own, [B, ...]: pixels, samples, features */
+    ROLE_STATE,    /* what the item's row before gave back; zeros for its first */
+    ROLE_ALL,      /* one number for all rows of a run: a sampling rate */
 } Role;
 enum { BOX_NUMBERS = 4 };
 Role graph_role(Str name);
 bool role_of_token(Role); /* it has something for every token */
-/* Sets type and dims of a token input at that size; false: not one. */
+bool role_of_row(Role);   /* the row brings it: ROLE_ROW and what follows */
+bool graph_has_own(const Graph *); /* it has inputs that rows bring */
+/* The axis of an input that counts rows; -1: none, as of ROLE_ALL. */
+int graph_batch_axis(const Graph *, int value);
+/* The output that is the state of the item's next row; NULL: the input is no state. */
+const char *graph_next_state(Str input);
+/* Sets type and dims of an input at that size, one that rows bring as its file declares it; false: it is
+ * none of these, or its file leaves the size open. */
 bool graph_bind_input(const Graph *, int value, int64_t B, int64_t S, Tensor *, Err *);
-/* The sizes that a token input insists on, 0: any; false: none. */
+/* The sizes that an input insists on, 0: any; false: none. */
 bool graph_declares(const Graph *, int value, int64_t *B, int64_t *S);
 
 /* ---- symbolic dims: inferred at several sizes, then named (symbols.c) ---- */

@@ -13,7 +13,8 @@ static bool reads_dims_only(const GraphNode *n)
 bool *graph_carried(const Graph *g, Arena *arena)
 {
     bool *carried = ARRAY(arena, bool, g->n_value);
-    for (int i = 0; i < g->n_input; i++) carried[g->input[i]] = true;
+    for (int i = 0; i < g->n_input; i++) /* ROLE_ALL is known when a run is planned */
+        carried[g->input[i]] = graph_role(g->value[g->input[i]].name) != ROLE_ALL;
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *n = g->node[i];
         bool any = false;

@@ -383,6 +383,7 @@ bool graph_layout(const Graph *g, Arena *arena, const Symbols *s, const int *out
     for (int i = 0; i < g->n_node; i++)
         if (g->node[i]->op && g->node[i]->guard)
             return not_ragged(l, "a branch (If) depends on the input");
+    if (graph_has_own(g)) return not_ragged(l, "its rows bring tensors of their own");
     if (!s->known) return not_ragged(l, s->why);
     if (g->mask.kind != MASK_PLAIN)
         return not_ragged(l, "an attention mask is not a plain padding mask");

@@ -10,11 +10,14 @@ static const struct Probe {
 } probes[] = { { 2, 3 }, { 3, 17 }, { 5, 67 }, { 7, 257 }, { 3, 509 } };
 enum { LEAST_PROBES = 2 };
 
+/* Rows that are all of one size are no obstacle: then every dim is a number. */
 static bool static_input(const Graph *g)
 {
     int64_t B, S;
     for (int i = 0; i < g->n_input; i++)
-        if (graph_declares(g, g->input[i], &B, &S)) return true;
+        if (role_of_token(graph_role(g->value[g->input[i]].name)) &&
+            graph_declares(g, g->input[i], &B, &S))
+            return true;
     return false;
 }
 
@@ -73,6 +76,7 @@ bool graph_symbols(const Graph *g, Arena *arena, Symbols *out, Err *err)
         if (at[n].dynamic) return out->why = "a shape depends on data", true;
         size[n++] = probes[i];
     }
+    if (n == 0 && graph_has_own(g)) return out->why = "the size of a row is not known before", true;
     if (n == 0) return *err = first, false;
     if (n < LEAST_PROBES) return out->why = "too few sizes can be inferred", true;
     for (int v = 0; v < g->n_value; v++) {

@@ -9,6 +9,8 @@
 #define INPUT_INPUT_H
 #include "text/text.h"
 
+typedef struct Feature Feature; /* engine/engine.h */
+
 enum { BOX_SIDES = 4, BOX_MOST = 1000 }; /* left, top, right, bottom: of 1000 */
 
 typedef struct Item {
@@ -52,12 +54,14 @@ typedef struct InputModel {      /* what preparers need to know of the model */
 } InputModel;
 
 typedef struct Prepared {        /* a row: what one run of one graph takes */
-    Encoding encoding;
+    Encoding encoding;           /* n = 0: a row without tokens */
     const int32_t *boxes;        /* [encoding.n][4]; NULL: none */
+    const Feature *feature;      /* [features]: graph inputs that are the row's own: pixels, samples */
+    int features;
     bool swapped;                /* the item's second text is the encoding's first */
     int graph;                   /* of the model, that runs it */
     size_t item;                 /* whose row it is */
-    int64_t cost;                /* of running it, in tokens' worth of work */
+    int64_t cost;                /* of running it, in tokens' worth of work; 0: by its sizes */
 } Prepared;
 typedef struct PreparedRows {
     Prepared *row;

@@ -43,6 +43,12 @@ const Engine *model_engine(const Model *m, int graph)
     return graph ? m->second : m->engine;
 }
 
+int model_outputs(const Model *m, int graph)
+{
+    const Engine *e = model_engine(m, graph);
+    return e ? engine_outputs(e) : 1;
+}
+
 InputModel model_input(const Model *m)
 {
     return (InputModel){ m->tokenizer, m->encode, m->flat_types, m->pad_left, m->special };

@@ -60,6 +60,7 @@ bool model_open_bare_in(Str precision, const char *onnx_path, Model **, Err *);
 void model_close(Model *);
 int model_graphs(const Model *);       /* 1, or 2 */
 const Engine *model_engine(const Model *, int graph);
+int model_outputs(const Model *, int graph); /* that a row of it has */
 InputModel model_input(const Model *); /* for preparers */
 bool model_reads_boxes(const Model *);
 int model_usual_length(const Model *); /* tokens of a text that is timed: 128, or what fits */

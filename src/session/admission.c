@@ -18,7 +18,7 @@ static bool runs(const Work *work)
 static bool check_rows(const Work *work, const PreparedRows *made, Err *err)
 {
     for (size_t i = 0; runs(work) && i < made->n; i++)
-        if (made->row[i].encoding.n == 0)
+        if (made->row[i].encoding.n == 0 && made->row[i].features == 0)
             return fail(err, EF_INVALID_INPUT, "found no tokens, wanted at least one");
     return true;
 }
@@ -185,8 +185,9 @@ static void price_rows(const Session *s, Work *work)
             Prepared *row = &work->row[r];
             row->item = i;
             const Engine *engine = model_engine(s->model, row->graph);
-            row->cost = (int64_t)row->encoding.n;
-            if (engine) row->cost = engine_cost(engine, row->cost);
+            int64_t tokens = (int64_t)row->encoding.n;
+            const RowInputs own = { row->feature, row->features };
+            if (!row->cost) row->cost = engine ? engine_cost(engine, tokens, &own) : tokens;
             work->tokens += (int64_t)row->encoding.n;
         }
     }

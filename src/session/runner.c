@@ -77,6 +77,16 @@ static void copy_boxes(int32_t *boxes, const Prepared *row)
     if (row->boxes) memcpy(boxes, row->boxes, row->encoding.n * 4 * sizeof *boxes);
 }
 
+/* What rows bring beside their tokens; NULL: none of them does. */
+static const RowInputs *list_own(Arena *arena, const Prepared *const *row, int rows)
+{
+    bool any = false;
+    for (int r = 0; r < rows; r++) any |= row[r]->features > 0;
+    RowInputs *own = any ? ARRAY(arena, RowInputs, rows) : NULL;
+    for (int r = 0; any && r < rows; r++) own[r] = (RowInputs){ row[r]->feature, row[r]->features };
+    return own;
+}
+
 static Batch make_batch(Arena *arena, const Prepared *const *row, int rows)
 {
     int32_t *start = ARRAY(arena, int32_t, rows + 1);
@@ -89,18 +99,20 @@ static Batch make_batch(Arena *arena, const Prepared *const *row, int rows)
     int32_t *boxes = boxed ? ARRAY(arena, int32_t, start[rows] * 4) : NULL;
     for (int r = 0; r < rows; r++) {
         const Encoding *e = &row[r]->encoding;
+        if (e->n == 0) continue;
         memcpy(ids + start[r], e->ids, e->n * sizeof *ids);
         memcpy(types + start[r], e->type_ids, e->n * sizeof *types);
         if (boxed) copy_boxes(boxes + 4 * start[r], row[r]);
     }
-    return (Batch){ rows, start, ids, types, boxes };
+    return (Batch){ rows, start, ids, types, boxes, list_own(arena, row, rows) };
 }
 
 /* Those of a graph run together; what they give goes to the rows' own places. */
 static bool run_graph(Run *run, int graph)
 {
     Replica *me = run->me;
-    int outputs = me->s->outputs, n = 0;
+    const int outputs = model_outputs(me->s->model, graph);
+    int n = 0;
     int *place = ARRAY(&me->scratch, int, run->rows);
     const Prepared **row = ARRAY(&me->scratch, const Prepared *, run->rows);
     for (int r = 0; r < run->rows; r++)
@@ -110,7 +122,7 @@ static bool run_graph(Run *run, int graph)
     RowOutput *out = ARRAY(&me->scratch, RowOutput, n * outputs);
     if (!runner_run(me->runner[graph], &batch, out, run->err)) return false;
     for (int r = 0; r < n; r++)
-        memcpy(&run->out[place[r] * outputs], &out[r * outputs], (size_t)outputs * sizeof *out);
+        memcpy(&run->out[place[r] * me->s->outputs], &out[r * outputs], (size_t)outputs * sizeof *out);
     return true;
 }
 
@@ -175,8 +187,17 @@ static float *result_new(const Session *s, Work *work, TaskTensor *to, int64_t t
     float *data = arena_try(&work->arena, count, sizeof *data, room, &work->err);
     if (!data) return within(&work->err, "inputs: too much output, send less at once"), NULL;
     work->stored += count * sizeof *data;
-    *to = (TaskTensor){ data, tokens, width };
+    *to = (TaskTensor){ .data = data, .tokens = tokens, .width = width,
+                        .rank = 2, .dim = { tokens, width } };
     return data;
+}
+
+static void copy_whole(const RowOutput *out, TaskTensor *to, float *data)
+{
+    _Static_assert(sizeof to->dim == sizeof out->dim, "any rank that the engine has");
+    to->rank = out->rank;
+    memcpy(to->dim, out->dim, sizeof to->dim);
+    memcpy(data, out->data, (size_t)(out->tokens * out->width) * sizeof *data);
 }
 
 static bool store_first(const Session *s, Work *work, size_t r, const RowOutput *out)
@@ -195,7 +216,7 @@ static bool store_first(const Session *s, Work *work, size_t r, const RowOutput 
     else if (k.some)
         copy_wanted(s, work, r, out, data);
     else
-        memcpy(data, out->data, (size_t)(k.tokens * k.width) * sizeof *data);
+        copy_whole(out, work_result(work, r), data);
     return true;
 }
 
@@ -204,7 +225,7 @@ static bool row_fits(const Session *s, Work *work, size_t r, const RowOutput *ou
 {
     const TaskShape *shape = s->model->task->shape;
     size_t tokens = work->row[r].encoding.n, wanted = shape->per == PER_TOKEN ? tokens : 1;
-    for (int o = 0; shape->last == AXIS_SINGLE && o < s->outputs; o++)
+    for (int o = 0; shape->last == AXIS_SINGLE && o < s->outputs && out[o].data; o++)
         if (out[o].width != 1 || out[o].tokens != (int64_t)wanted)
             return fail(&work->err, EF_BAD_MODEL, "found an output [%lld, %lld] for %zu tokens, wanted "
                         "%zu numbers", (long long)out[o].tokens, (long long)out[o].width, tokens, wanted);
@@ -215,10 +236,10 @@ static bool store_row(const Session *s, Work *work, size_t r, const RowOutput *o
 {
     if (!row_fits(s, work, r, out)) return false;
     if (!store_first(s, work, r, &out[0])) return false;
-    for (int o = 1; o < s->outputs; o++) {
+    for (int o = 1; o < s->outputs && out[o].data; o++) {
         float *data = result_new(s, work, work_result(work, r) + o, out[o].tokens, out[o].width);
         if (!data) return false;
-        memcpy(data, out[o].data, (size_t)(out[o].tokens * out[o].width) * sizeof *data);
+        copy_whole(&out[o], work_result(work, r) + o, data);
     }
     return true;
 }

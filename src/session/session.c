@@ -133,6 +133,14 @@ static void release(Session *s)
     arena_free(&arena);
 }
 
+/* A row has room for those of any of the model's graphs. */
+static int most_outputs(const Model *model)
+{
+    int most = 0;
+    for (int g = 0; g < model_graphs(model); g++) most = MAX(most, model_outputs(model, g));
+    return most;
+}
+
 Session *session_new(const Model *model, const SessionOptions *options, const SessionSteps *steps)
 {
     Arena arena = { 0 };
@@ -141,7 +149,7 @@ Session *session_new(const Model *model, const SessionOptions *options, const Se
     s->model = model;
     s->options = with_defaults(options);
     s->steps = *steps;
-    s->outputs = model->engine ? engine_outputs(model->engine) : 1;
+    s->outputs = most_outputs(model);
     s->budget.limit = s->options.max_bytes;
     sem_init(&s->ready, 0, 0);
     if (model->transform) s->vms = transform_pool(model->transform);

@@ -98,7 +98,7 @@ struct Session {
     const Model *model;
     SessionOptions options;      /* defaults filled in */
     SessionSteps steps;
-    int outputs;                 /* of every row: those of the model's graphs */
+    int outputs;                 /* of a row: the most that one of the model's graphs has */
     Budget budget;               /* of all requests */
     Queue queue;
     Crew crew[STAGES];           /* one runner per replica */

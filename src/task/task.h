@@ -48,9 +48,12 @@ typedef struct TaskOptions {     /* of one request; zero is what nobody asked fo
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
 } TaskOptions;
+enum { TASK_RANK = 7 };
 typedef struct TaskTensor {      /* of one row */
     const float *data;           /* [tokens, width] */
     int64_t tokens, width;       /* tokens: those of the row, or 1 */
+    int rank;                    /* as the graph gave it, without its rows: [3, 224, 224] is */
+    int64_t dim[TASK_RANK];      /*   tokens 672, width 224 */
 } TaskTensor;
 typedef struct TaskRow {
     Str first;
