@@ -124,6 +124,10 @@ typedef void ActFn(Act, const float *x, float *y, int64_t n);         /* y may b
 typedef void QuantizeFn(const float *x, int64_t ldx, int64_t K, uint8_t *q, RowScale *, int64_t m0,
                         int64_t m1);
 typedef void Bf16Fn(const float *x, int64_t ldx, int64_t K, uint16_t *b, int64_t m0, int64_t m1);
+/* Rows of bytes, ld apart, added by weights and rounded: out[i] = (2^shift / 2 + sum over t < taps of
+ * weight[t] * rows[t][i]) >> shift, kept within 0 .. 255. Sums must fit in 32 bits; shift: 1 .. 31. */
+typedef void BlendFn(const uint8_t *rows, int64_t ld, const int32_t *weight, int taps, int shift,
+                     uint8_t *out, int64_t n);
 typedef void Sha256Fn(uint32_t state[8], const uint8_t *blocks, size_t count); /* 64-byte blocks */
 
 #define KERNEL_SLOTS(X)                                                                  \
@@ -137,6 +141,7 @@ typedef void Sha256Fn(uint32_t state[8], const uint8_t *blocks, size_t count); /
     X(NormFn, layer_norm)                                                                \
     X(SoftmaxFn, softmax)                                                                \
     X(ActFn, activate)                                                                   \
+    X(BlendFn, blend_rows)       /* of pixels: resizing */                               \
     X(Sha256Fn, sha256)
 
 typedef struct Kernels {

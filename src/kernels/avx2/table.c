@@ -15,4 +15,5 @@ const Kernels kern_avx2 = {
     .layer_norm = avx2_layer_norm,
     .softmax = avx2_softmax,
     .activate = avx2_activate,
+    .blend_rows = avx2_blend_rows,
 };

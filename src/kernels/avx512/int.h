@@ -11,6 +11,19 @@ INLINE vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
 INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 INLINE vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
+INLINE vi vi_shift(vi a, int bits) /* right; the sign stays */
+{
+    return _mm512_sra_epi32(a, _mm_cvtsi32_si128(bits));
+}
+INLINE vi vi_bytes(const uint8_t *p) /* 16 of 0 .. 255 */
+{
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)p));
+}
+INLINE void vi_put_bytes(uint8_t *p, vi a) /* kept within 0 .. 255 */
+{
+    a = _mm512_max_epi32(a, _mm512_setzero_si512());
+    _mm_storeu_si128((void *)p, _mm512_cvtusepi32_epi8(a));
+}
 INLINE vf vi_float(vi a) { return _mm512_cvtepi32_ps(a); }
 
 /* The bf16 in the low and in the high half of each lane, as floats. */

@@ -15,4 +15,5 @@ const Kernels kern_avx512 = {
     .layer_norm = avx512_layer_norm,
     .softmax = avx512_softmax,
     .activate = avx512_activate,
+    .blend_rows = avx512_blend_rows,
 };

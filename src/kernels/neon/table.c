@@ -15,4 +15,5 @@ const Kernels kern_neon = {
     .layer_norm = neon_layer_norm,
     .softmax = neon_softmax,
     .activate = neon_activate,
+    .blend_rows = neon_blend_rows,
 };

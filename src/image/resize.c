@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * resize.c - Pillow's resampling, to the bit: for each axis a table of whole-number weights, the
+ * horizontal pass first, rounded to 8 bits between the passes. torchvision differs only in how
+ * many bits a weight has.
+ *
+ * Both passes are one kernel, a weighted sum of rows of bytes. For the horizontal pass 16 rows are
+ * transposed, so that a column is a row of 16 * 3 bytes; only what the window needs is computed. */
+#include <math.h>
+
+#include "image.h"
+#include "kernels/kernels.h"
+
+enum { LANES = 16 };   /* rows that are transposed together */
+
+static double filter_bilinear(double x)
+{
+    x = fabs(x);
+    return x < 1 ? 1 - x : 0;
+}
+
+static double filter_bicubic(double x)
+{
+    const double a = -0.5;
+    x = fabs(x);
+    if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+static double filter_sinc(double x)
+{
+    return x == 0 ? 1 : sin(x * M_PI) / (x * M_PI);
+}
+
+static double filter_lanczos(double x)
+{
+    return -3 <= x && x < 3 ? filter_sinc(x) * filter_sinc(x / 3) : 0;
+}
+
+static double filter_box(double x)
+{
+    return x > -0.5 && x <= 0.5 ? 1 : 0;
+}
+
+static double filter_hamming(double x)
+{
+    x = fabs(x);
+    if (x == 0) return 1;
+    if (x >= 1) return 0;
+    x *= M_PI;
+    return sin(x) / x * ((double)0.54f + (double)0.46f * cos(x));
+}
+
+static const struct ResizeFilter {
+    double (*weight)(double);
+    double support; /* it is zero further away */
+} filters[] = {
+    [RESAMPLE_LANCZOS] = { filter_lanczos, 3 },   [RESAMPLE_BILINEAR] = { filter_bilinear, 1 },
+    [RESAMPLE_BICUBIC] = { filter_bicubic, 2 },   [RESAMPLE_BOX] = { filter_box, 0.5 },
+    [RESAMPLE_HAMMING] = { filter_hamming, 1 },
+};
+
+typedef struct ResizeAxis { /* of the window's rows or columns, in terms of the picture's */
+    int from, to;           /* of the resized picture: those that are computed */
+    int *first;             /* [to - from]: the first that counts */
+    int *count;             /* [to - from]: how many count; 1 and no weights: copied */
+    int32_t *weight;        /* [to - from][taps] */
+    int taps, shift;
+    int low, high;          /* all that count lie here */
+} ResizeAxis;
+
+typedef struct ResizeSpan { /* an axis that is asked for */
+    int in, out;            /* pixels before and after */
+    int from, to;           /* what is wanted of those after */
+} ResizeSpan;
+
+/* Which pixels count for the output i. Returns how many, and the middle in *centre. */
+static int axis_reach(const ResizeSpan *s, double support, int i, int *first, double *centre)
+{
+    *centre = (i + 0.5) * ((double)s->in / s->out);
+    int low = MAX((int)(*centre - support + 0.5), 0);
+    *first = low;
+    return MIN((int)(*centre + support + 0.5), s->in) - low;
+}
+
+static void axis_weigh(ResizeAxis *a, const ResizeSpan *s, Resample resample, double *w)
+{
+    const struct ResizeFilter *f = &filters[resample];
+    double stretch = fmax((double)s->in / s->out, 1), step = 1 / stretch;
+    for (int i = a->from; i < a->to; i++, w += a->taps) {
+        double centre, sum = 0;
+        int at = i - a->from;
+        int n = a->count[at] = axis_reach(s, f->support * stretch, i, &a->first[at], &centre);
+        for (int t = 0; t < n; t++)
+            sum += w[t] = f->weight((t + a->first[at] - centre + 0.5) * step);
+        for (int t = 0; t < n && sum != 0; t++) w[t] /= sum;
+    }
+}
+
+/* Bits of a weight. torchvision: as many as keep the largest in 16. */
+static int axis_shift(const double *w, size_t n, ResizeRounding rounding)
+{
+    enum { PILLOW_BITS = 22 };
+    if (rounding == ROUND_PILLOW) return PILLOW_BITS;
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, w[i]);
+    int bits = 0;
+    while (bits < PILLOW_BITS && (int)(0.5 + most * (1 << (bits + 1))) < 1 << 15) bits++;
+    return bits;
+}
+
+static void axis_round(ResizeAxis *a, const double *w, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        a->weight[i] = (int32_t)((w[i] < 0 ? -0.5 : 0.5) + w[i] * (1 << a->shift));
+}
+
+static void axis_bounds(ResizeAxis *a)
+{
+    int n = a->to - a->from;
+    a->low = n ? a->first[0] : 0;
+    a->high = n ? a->first[n - 1] + a->count[n - 1] : 0; /* `first` and its end never go back */
+}
+
+/* Without weights: the pixel in whose place the middle of the new one falls. Pillow adds up the
+ * steps, so its roundings are in the sum. */
+static void axis_pick(ResizeAxis *a, const ResizeSpan *s)
+{
+    double step = (double)s->in / s->out, at = step * 0.5;
+    for (int i = 0; i < a->to; i++, at += step)
+        if (i >= a->from) a->first[i - a->from] = MIN((int)at, s->in - 1), a->count[i - a->from] = 1;
+}
+
+static ResizeAxis axis_of(Arena *scratch, const ResizeSpan *s, Resample resample,
+                          ResizeRounding rounding)
+{
+    ResizeAxis a = { .from = s->from, .to = s->to };
+    size_t n = (size_t)(s->to - s->from);
+    a.first = ARRAY(scratch, int, n);
+    a.count = ARRAY(scratch, int, n);
+    double scale = (double)s->in / s->out;
+    if (s->in == s->out || resample == RESAMPLE_NEAREST) {
+        axis_pick(&a, s);
+    } else {
+        a.taps = 2 * (int)ceil(filters[resample].support * fmax(scale, 1)) + 1;
+        double *w = ARRAY(scratch, double, n * (size_t)a.taps);
+        axis_weigh(&a, s, resample, w);
+        a.shift = axis_shift(w, n * (size_t)a.taps, rounding);
+        a.weight = ARRAY(scratch, int32_t, n * (size_t)a.taps);
+        axis_round(&a, w, n * (size_t)a.taps);
+    }
+    axis_bounds(&a);
+    return a;
+}
+
+typedef uint8_t Bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* to[16][16] = transposed from[16][16]; rows so many bytes apart. Four rounds, each of which pairs
+ * the rows i and i + 8. */
+static void transpose_16(const uint8_t *from, size_t from_row, uint8_t *to, size_t to_row)
+{
+    static const Bytes16 low = { 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23 };
+    static const Bytes16 high = { 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31 };
+    Bytes16 a[16], b[16];
+    for (int i = 0; i < 16; i++) a[i] = *(const Bytes16 *)(from + (size_t)i * from_row);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 8; i++)
+            b[2 * i] = __builtin_shuffle(a[i], a[i + 8], low),
+            b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 8], high);
+        for (int i = 0; i < 8; i++)
+            a[2 * i] = __builtin_shuffle(b[i], b[i + 8], low),
+            a[2 * i + 1] = __builtin_shuffle(b[i], b[i + 8], high);
+    }
+    for (int i = 0; i < 16; i++) *(Bytes16 *)(to + (size_t)i * to_row) = a[i];
+}
+
+/* to[columns][16] = transposed from[rows][columns], rows at most 16; both can be read and written
+ * in whole squares. */
+static void transpose_columns(const uint8_t *from, size_t row, size_t columns, uint8_t *to)
+{
+    for (size_t c = 0; c < columns; c += LANES) transpose_16(from + c, row, to + c * LANES, LANES);
+}
+
+static void transpose_rows(const uint8_t *from, size_t columns, uint8_t *to, size_t row)
+{
+    for (size_t c = 0; c < columns; c += LANES) transpose_16(from + c * LANES, LANES, to + c, row);
+}
+
+/* Rows that are not multiples of 16 bytes, or fewer than 16: through copies that are. */
+typedef struct ResizeLines {
+    uint8_t *in, *out;             /* [16][row] */
+    size_t in_row, out_row;        /* bytes, rounded up to 16 */
+    uint8_t *in_turned, *out_turned; /* [row][16] */
+} ResizeLines;
+
+static ResizeLines resize_lines(Arena *scratch, const ResizeAxis *x)
+{
+    ResizeLines l = { .in_row = ROUND_UP((size_t)(x->high - x->low) * 3, LANES),
+                      .out_row = ROUND_UP((size_t)(x->to - x->from) * 3, LANES) };
+    l.in = arena_raw(scratch, l.in_row * LANES);
+    l.out = arena_raw(scratch, l.out_row * LANES);
+    l.in_turned = arena_raw(scratch, l.in_row * LANES);
+    l.out_turned = arena_raw(scratch, l.out_row * LANES);
+    return l;
+}
+
+/* Up to 16 rows of the picture, from the column x->low on, to rows of the window's width. */
+static void resize_across(const ResizeAxis *x, ResizeLines *l, const uint8_t *from, size_t from_row,
+                          int rows, uint8_t *to)
+{
+    const Kernels *k = kernels();
+    size_t used = (size_t)(x->high - x->low) * 3, width = (size_t)(x->to - x->from);
+    for (int y = 0; y < rows; y++)
+        memcpy(l->in + (size_t)y * l->in_row, from + (size_t)y * from_row, used);
+    transpose_columns(l->in, l->in_row, l->in_row, l->in_turned);
+    for (size_t i = 0; i < width; i++)
+        k->blend_rows(l->in_turned + (size_t)(x->first[i] - x->low) * 3 * LANES, 3 * LANES,
+                      x->weight + i * (size_t)x->taps, x->count[i], x->shift,
+                      l->out_turned + i * 3 * LANES, 3 * LANES);
+    transpose_rows(l->out_turned, l->out_row, l->out, l->out_row);
+    for (int y = 0; y < rows; y++)
+        memcpy(to + (size_t)y * width * 3, l->out + (size_t)y * l->out_row, width * 3);
+}
+
+/* The same without weights: pixels are picked. */
+static void resize_pick(const ResizeAxis *x, const uint8_t *row, uint8_t *to)
+{
+    for (int i = 0; i < x->to - x->from; i++, to += 3) {
+        const uint8_t *from = row + (size_t)x->first[i] * 3;
+        to[0] = from[0], to[1] = from[1], to[2] = from[2];
+    }
+}
+
+/* Rows y->low to y->high of the picture, as wide as the window. */
+static const uint8_t *resize_columns(Arena *scratch, const Picture *from, const ResizeAxis *x,
+                                     const ResizeAxis *y)
+{
+    size_t row = (size_t)from->width * 3, width = (size_t)(x->to - x->from) * 3;
+    const uint8_t *first = from->rgb + (size_t)y->low * row;
+    if (!x->weight && width == row) return first;
+    uint8_t *out = arena_raw(scratch, (size_t)(y->high - y->low) * width);
+    ResizeLines lines = { 0 };
+    if (x->weight) lines = resize_lines(scratch, x);
+    for (int at = 0, n = y->high - y->low; at < n; at += LANES) {
+        const uint8_t *rows = first + (size_t)at * row;
+        uint8_t *to = out + (size_t)at * width;
+        int count = MIN(n - at, LANES);
+        if (x->weight) resize_across(x, &lines, rows + (size_t)x->low * 3, row, count, to);
+        for (int i = 0; !x->weight && i < count; i++)
+            resize_pick(x, rows + (size_t)i * row, to + (size_t)i * width);
+    }
+    return out;
+}
+
+static void resize_rows(const ResizeAxis *y, const uint8_t *rows, size_t width, uint8_t *out,
+                        size_t out_row)
+{
+    for (int i = 0; i < y->to - y->from; i++) {
+        const uint8_t *from = rows + (size_t)(y->first[i] - y->low) * width;
+        uint8_t *to = out + (size_t)i * out_row;
+        if (!y->weight) memcpy(to, from, width);
+        else
+            kernels()->blend_rows(from, (int64_t)width, y->weight + (size_t)i * (size_t)y->taps,
+                                  y->count[i], y->shift, to, (int64_t)width);
+    }
+}
+
+/* What the window wants of an axis of `out` pixels: [from, to), behind `skip` that lie outside. */
+static ResizeSpan resize_span(int in, int out, int start, int length, int *skip)
+{
+    int from = MIN(MAX(start, 0), out), to = MAX(MIN(start + length, out), from);
+    *skip = from - start;
+    return (ResizeSpan){ in, out, from, to };
+}
+
+void picture_resize(Arena *scratch, const Picture *from, const Resizing *r, uint8_t *out)
+{
+    int left, top;
+    const ResizeWindow *w = &r->window;
+    ResizeSpan across = resize_span(from->width, r->width, w->left, w->width, &left);
+    ResizeSpan down = resize_span(from->height, r->height, w->top, w->height, &top);
+    size_t row = (size_t)w->width * 3;
+    if (across.to - across.from < w->width || down.to - down.from < w->height)
+        memset(out, 0, row * (size_t)w->height);
+    if (across.to == across.from || down.to == down.from) return;
+    ResizeAxis x = axis_of(scratch, &across, r->resample, r->rounding);
+    ResizeAxis y = axis_of(scratch, &down, r->resample, r->rounding);
+    const uint8_t *rows = resize_columns(scratch, from, &x, &y);
+    resize_rows(&y, rows, (size_t)(x.to - x.from) * 3, out + (size_t)top * row + (size_t)left * 3,
+                row);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * source.c - the forms in which a picture stands in text. */
+#include "data/base64.h"
+#include "image.h"
+
+/* Base64 may be broken into lines. */
+static Str source_without_spaces(Arena *arena, Str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++) n += (unsigned char)text.p[i] <= ' ';
+    if (n == 0) return text;
+    char *to = arena_raw(arena, text.n - n + 1);
+    n = 0;
+    for (size_t i = 0; i < text.n; i++)
+        if ((unsigned char)text.p[i] > ' ') to[n++] = text.p[i];
+    return (Str){ to, n };
+}
+
+/* "data:image/png;base64,...": what stands behind the comma. */
+static bool source_of_uri(Str *text, Err *err)
+{
+    static const char base64[] = ";base64";
+    const char *comma = memchr(text->p, ',', text->n);
+    if (!comma) return fail(err, EF_INVALID_INPUT, "picture: found a data URI without a comma");
+    Str head = { text->p, (size_t)(comma - text->p) };
+    if (!str_ends(head, base64))
+        return fail(err, EF_INVALID_INPUT, "picture: found a data URI of \"%.*s\", wanted base64",
+                    (int)MIN(head.n, (size_t)60), head.p);
+    text->n -= head.n + 1;
+    text->p = comma + 1;
+    return true;
+}
+
+bool picture_from_text(Arena *arena, Str text, Str *bytes, Err *err)
+{
+    if (str_starts(text, "http://") || str_starts(text, "https://") || str_starts(text, "file:"))
+        return fail(err, EF_INVALID_INPUT, "picture: found the URL \"%.*s\", wanted base64 or a data "
+                    "URI: URLs are not fetched", (int)MIN(text.n, (size_t)60), text.p);
+    if (str_starts(text, "data:") && !source_of_uri(&text, err)) return false;
+    text = source_without_spaces(arena, text);
+    if (text.n && base64_read(arena, text, bytes)) return true;
+    return fail(err, EF_INVALID_INPUT, "picture: found text that is not base64 (\"%.*s\"), wanted "
+                "base64 or a data URI", (int)MIN(text.n, (size_t)24), text.p);
+}
