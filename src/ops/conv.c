@@ -3,111 +3,55 @@
  * A convolution is a product: the weights [M, K] times the windows [K, P], where a column is what
  * one output position sees. The windows are written straight into the GEMM's panels. */
 #include "ops/activation.h"
+#include "ops/conv.h"
 #include "ops/product.h"
-
-enum { SPACE = MAX_RANK - 2 };
-
-typedef struct Conv {
-    int dims;                          /* of the space */
-    int64_t images, group, C, M, K, P; /* C and M of one group; K: numbers of a window; P: positions */
-    int64_t in[SPACE], kernel[SPACE], out[SPACE], stride[SPACE], dilation[SPACE], before[SPACE];
-} Conv;
 
 /* ---- shape ---- */
 
-/* The attribute's `dims` numbers from `first` on, each at least `least`; `otherwise` where it is left out. */
-static bool conv_read_numbers(const OpCall *call, const char *name, int first, const Conv *c,
-                              int64_t least, int64_t otherwise, int64_t *out, Err *err)
+bool conv_of(const OpCall *call, int input, int weight, Conv *c, Err *err)
 {
-    size_t n = 0;
-    const int64_t *given = onnx_ints(call->node, name, &n);
-    const size_t wanted = (size_t)c->dims * (strcmp(name, "pads") == 0 ? 2 : 1);
-    if (given && n != wanted)
-        return op_fail(call, err, "%s: found %zu numbers, wanted %zu", name, n, wanted);
-    for (int i = 0; i < c->dims; i++) {
-        out[i] = given ? given[first + i] : otherwise;
-        if (out[i] < least || out[i] > INT32_MAX)
-            return op_fail(call, err, "%s: found %lld, wanted %lld to %d", name, (long long)out[i],
-                           (long long)least, INT32_MAX);
-    }
-    return true;
-}
-
-/* One dim of the output, and the padding before it. */
-static bool conv_place_dim(const OpCall *call, Conv *c, int i, int64_t after, Str pad, Err *err)
-{
-    const int64_t window = (c->kernel[i] - 1) * c->dilation[i] + 1;
-    if (str_is(pad, "SAME_UPPER") || str_is(pad, "SAME_LOWER")) {
-        c->out[i] = (c->in[i] + c->stride[i] - 1) / c->stride[i];
-        const int64_t fill = MAX((c->out[i] - 1) * c->stride[i] + window - c->in[i], 0);
-        c->before[i] = str_is(pad, "SAME_UPPER") ? fill / 2 : fill - fill / 2;
-        return true;
-    }
-    if (str_is(pad, "VALID")) c->before[i] = after = 0;
-    const int64_t room = c->in[i] + c->before[i] + after - window;
-    if (room < 0)
-        return op_fail(call, err, "dim %d: found %lld with its padding, wanted at least the window's %lld",
-                       i + 2, (long long)(room + window), (long long)window);
-    c->out[i] = room / c->stride[i] + 1;
-    return true;
-}
-
-static bool conv_inputs(const OpCall *call, Conv *c, Err *err)
-{
-    const Tensor *x = call->in[0], *w = call->in[1], *b = op_in(call, 2);
-    *c = (Conv){ .dims = x->rank - 2, .group = op_attr_int(call, "group", 1) };
-    if (x->rank < 3 || (x->type != T_F32 && x->type != T_F16 && x->type != T_BF16))
-        return op_wrong_input(call, 0, "float, float16 or bfloat16 [N, C, ...]", err);
-    if (w->rank != x->rank || w->type != x->type)
-        return op_wrong_input(call, 1, "the type and the number of dims of input 0", err);
+    const Tensor *x = call->in[input], *w = call->in[weight];
+    *c = (Conv){ .w.dims = x->rank - 2, .group = op_attr_int(call, "group", 1) };
+    if (x->rank < 3) return op_wrong_input(call, input, "[N, C, ...]", err);
+    if (w->rank != x->rank) return op_wrong_input(call, weight, "as many dims as the input has", err);
     c->images = x->dim[0];
-    if (c->group < 1 || w->dim[1] > INT32_MAX || c->group > INT32_MAX || x->dim[1] != w->dim[1] * c->group ||
-        w->dim[0] % c->group)
-        return op_wrong_input(call, 1, "channels that fit input 0 and the groups", err);
+    if (c->group < 1 || w->dim[1] > INT32_MAX || c->group > INT32_MAX ||
+        x->dim[1] != w->dim[1] * c->group || w->dim[0] % c->group)
+        return op_wrong_input(call, weight, "channels that fit the input and the groups", err);
     c->C = w->dim[1];
     c->M = w->dim[0] / c->group;
-    if (b && (b->rank != 1 || b->dim[0] != w->dim[0] || b->type != x->type))
-        return op_wrong_input(call, 2, "a number for each output channel", err);
+    for (int i = 0; i < c->w.dims; i++) {
+        c->w.in[i] = x->dim[i + 2];
+        c->w.kernel[i] = w->dim[i + 2];
+    }
+    if (!window_read(call, false, &c->w, err)) return false;
+    c->K = c->C * c->w.size; /* at most the weight's own size */
     return true;
 }
 
-static bool conv_of(const OpCall *call, Conv *c, Err *err)
+bool conv_output(OpCall *call, const Conv *c, DType type)
 {
-    int64_t after[SPACE], said[SPACE];
-    const Str pad = onnx_string(call->node, "auto_pad", "NOTSET");
-    if (!conv_inputs(call, c, err) ||
-        !conv_read_numbers(call, "strides", 0, c, 1, 1, c->stride, err) ||
-        !conv_read_numbers(call, "dilations", 0, c, 1, 1, c->dilation, err) ||
-        !conv_read_numbers(call, "pads", 0, c, 0, 0, c->before, err) ||
-        !conv_read_numbers(call, "pads", c->dims, c, 0, 0, after, err) ||
-        !conv_read_numbers(call, "kernel_shape", 0, c, 1, 1, said, err))
-        return false;
-    c->K = c->C;
-    c->P = 1;
-    for (int i = 0; i < c->dims; i++) {
-        c->in[i] = call->in[0]->dim[i + 2];
-        c->kernel[i] = call->in[1]->dim[i + 2];
-        if (onnx_attr(call->node, "kernel_shape") && said[i] != c->kernel[i])
-            return op_wrong_input(call, 1, "the dims that kernel_shape gives", err);
-        if (c->kernel[i] < 1 || c->kernel[i] > INT32_MAX)
-            return op_wrong_input(call, 1, "a window of at least one number", err);
-        if (!conv_place_dim(call, c, i, after[i], pad, err)) return false;
-        c->K *= c->kernel[i]; /* at most the weight's own size */
-        if (__builtin_mul_overflow(c->P, c->out[i], &c->P))
-            return op_fail(call, err, "the output is too large");
-    }
+    int64_t dim[MAX_RANK] = { c->images, c->M * c->group };
+    memcpy(dim + 2, c->w.out, sizeof c->w.out);
+    return op_out(call, 0, type, c->w.dims + 2, dim);
+}
+
+bool conv_floats(const OpCall *call, int64_t channels, Err *err)
+{
+    const Tensor *x = call->in[0], *w = call->in[1], *b = op_in(call, 2);
+    if (x->type != T_F32 && x->type != T_F16 && x->type != T_BF16)
+        return op_wrong_input(call, 0, "float, float16 or bfloat16 [N, C, ...]", err);
+    if (w->type != x->type) return op_wrong_input(call, 1, "the type of input 0", err);
+    if (b && (b->rank != 1 || b->dim[0] != channels || b->type != x->type))
+        return op_wrong_input(call, 2, "a number for each output channel", err);
     return true;
 }
 
 static bool conv_shape(OpCall *call, Err *err)
 {
     Conv c;
-    int64_t dim[MAX_RANK];
-    if (!conv_of(call, &c, err)) return false;
-    dim[0] = c.images;
-    dim[1] = c.M * c.group;
-    memcpy(dim + 2, c.out, sizeof c.out);
-    return op_out(call, 0, call->in[0]->type, call->in[0]->rank, dim);
+    return conv_of(call, 0, 1, &c, err) && conv_floats(call, c.M * c.group, err) &&
+           conv_output(call, &c, call->in[0]->type);
 }
 
 /* ---- run ---- */
@@ -119,51 +63,27 @@ typedef struct ConvWindows {
     int64_t size, each;                /* floats of a group's panels; panels of a group */
 } ConvWindows;
 
-/* Adds one to a position counted in `dim`, last dim first; false: it went round. */
-static bool conv_next_position(int64_t *at, const int64_t *dim, int dims)
+static void fill_panel(const ConvWindows *windows, const float *image, int64_t first, float *out)
 {
-    for (int i = dims - 1; i >= 0; i--) {
-        if (++at[i] < dim[i]) return true;
-        at[i] = 0;
-    }
-    return false;
-}
-
-/* Where in the channel the window's number `k` of the output position `at` lies; -1: in the padding. */
-static int64_t conv_source_of(const Conv *c, const int64_t *at, const int64_t *k)
-{
-    int64_t index = 0;
-    for (int i = 0; i < c->dims; i++) {
-        const int64_t x = at[i] * c->stride[i] - c->before[i] + k[i] * c->dilation[i];
-        if (x < 0 || x >= c->in[i]) return -1;
-        index = index * c->in[i] + x;
-    }
-    return index;
-}
-
-static void fill_panel(const ConvWindows *w, const float *image, int64_t first, float *out)
-{
-    const Conv *c = w->c;
-    const int64_t lanes = MIN(c->P - first, PANEL), window = c->K / c->C;
-    int64_t at[PANEL][SPACE], volume = 1;
-    for (int i = 0; i < c->dims; i++) volume *= c->in[i];
+    const Conv *c = windows->c;
+    const Window *w = &c->w;
+    const int64_t lanes = MIN(w->positions - first, PANEL), volume = window_volume(w);
+    int64_t at[PANEL][SPACE], k[SPACE] = { 0 };
     for (int64_t l = 0; l < lanes; l++)
-        for (int64_t i = c->dims - 1, rest = first + l; i >= 0; rest /= c->out[i--])
-            at[l][i] = rest % c->out[i];
-    int64_t k[SPACE] = { 0 };
-    for (int64_t i = 0; i < window; i++, conv_next_position(k, c->kernel, c->dims))
+        for (int64_t i = w->dims - 1, rest = first + l; i >= 0; rest /= w->out[i--])
+            at[l][i] = rest % w->out[i];
+    for (int64_t i = 0; i < w->size; i++, window_next(k, w->kernel, w->dims))
         for (int64_t l = 0; l < PANEL; l++) {
-            const int64_t from = l < lanes ? conv_source_of(c, at[l], k) : -1;
+            const int64_t from = l < lanes ? window_source(w, at[l], k) : -1;
             for (int64_t ch = 0; ch < c->C; ch++)
-                out[(ch * window + i) * PANEL + l] = from < 0 ? 0 : image[ch * volume + from];
+                out[(ch * w->size + i) * PANEL + l] = from < 0 ? 0 : image[ch * volume + from];
         }
 }
 
 static void fill_panels(void *context, int64_t from, int64_t to)
 {
     const ConvWindows *w = context;
-    int64_t channel = w->c->C;
-    for (int i = 0; i < w->c->dims; i++) channel *= w->c->in[i];
+    const int64_t channel = w->c->C * window_volume(&w->c->w);
     for (int64_t i = from; i < to; i++) {
         const int64_t group = i / w->each, panel = i % w->each;
         fill_panel(w, w->image + group * channel, panel * PANEL,
@@ -171,7 +91,7 @@ static void fill_panels(void *context, int64_t from, int64_t to)
     }
 }
 
-static void add_bias(float *y, const float *bias, int64_t channels, int64_t positions)
+void conv_add_bias(float *y, const float *bias, int64_t channels, int64_t positions)
 {
     for (int64_t m = 0; m < channels; m++)
         for (int64_t p = 0; p < positions; p++) y[m * positions + p] += bias[m];
@@ -183,11 +103,12 @@ static bool conv_f32(OpCall *call, const Conv *c, float *y, Err *err)
     const Tensor *b = op_in(call, 2);
     const float *x = op_f32(call, call->in[0], err), *w = x ? op_f32(call, call->in[1], err) : NULL;
     const float *bias = b ? op_f32(call, b, err) : NULL;
-    Product p = { .M = c->M, .N = c->P, .K = c->K, .rank = 1, .batch = { c->group }, .batches = c->group,
-                  .step = { { 1 }, { 1 } }, .matrices = { c->group, c->group } };
-    ConvWindows windows = { .c = c, .size = (int64_t)panels_f32_size(c->P, c->K),
-                        .each = (c->P + PANEL - 1) / PANEL };
-    const int64_t out = c->group * c->M * c->P, in = tensor_count(call->in[0]) / MAX(c->images, 1);
+    Product p = { .M = c->M, .N = c->w.positions, .K = c->K, .rank = 1, .batch = { c->group },
+                  .batches = c->group, .step = { { 1 }, { 1 } }, .matrices = { c->group, c->group } };
+    ConvWindows windows = { .c = c, .size = (int64_t)panels_f32_size(c->w.positions, c->K),
+                        .each = (c->w.positions + PANEL - 1) / PANEL };
+    const int64_t out = c->group * c->M * c->w.positions;
+    const int64_t in = tensor_count(call->in[0]) / MAX(c->images, 1);
     if (!w || (b && !bias)) return false;
     if (!c->images || !out) return true;
     windows.panels = op_scratch(call, c->group, (size_t)MAX(windows.size, 1) * sizeof(float), err);
@@ -196,7 +117,7 @@ static bool conv_f32(OpCall *call, const Conv *c, float *y, Err *err)
         windows.image = x;
         if (c->K) op_split(call, c->group * windows.each, MAX(4096 / c->K, 1), fill_panels, &windows);
         product_panels(call, &p, w, windows.panels, y);
-        if (bias) add_bias(y, bias, c->group * c->M, c->P);
+        if (bias) conv_add_bias(y, bias, c->group * c->M, c->w.positions);
     }
     return true;
 }
@@ -205,7 +126,7 @@ static bool conv_f32(OpCall *call, const Conv *c, float *y, Err *err)
 static bool conv_result(OpCall *call, Tensor *y, Err *err)
 {
     Conv c;
-    if (!conv_of(call, &c, err)) return false;
+    if (!conv_of(call, 0, 1, &c, err)) return false;
     *y = call->out[0];
     y->type = T_F32;
     if (call->out[0].type != T_F32)

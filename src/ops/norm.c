@@ -299,44 +299,9 @@ static bool skip_rms_norm_run(OpCall *call, Err *err)
     return skip_norm(call, true, err);
 }
 
-/* ---- BatchNormalization, inference: y = (x - mean) / sqrt(var + eps) * scale + bias per channel ---- */
-
-static bool batch_norm_shape(OpCall *call, Err *err)
-{
-    const Tensor *t = call->in[0];
-    if (!dtype_is_float(t->type) || t->rank < 1) return op_wrong_input(call, 0, "floats", err);
-    if (op_attr_int(call, "training_mode", 0))
-        return fail(err, EF_UNSUPPORTED,
-                    "node '%.*s' (BatchNormalization): found training_mode, wanted inference",
-                    STR_ARG(call->node->name));
-    for (int i = 1; i < 5; i++)
-        if (tensor_count(call->in[i]) != (t->rank > 1 ? t->dim[1] : 1))
-            return op_wrong_input(call, i, "a number for each channel", err);
-    return op_same(call, err);
-}
-
-static bool batch_norm_run(OpCall *call, Err *err)
-{
-    (void)err;
-    const Tensor *t = call->in[0];
-    const double eps = onnx_float(call->node, "epsilon", 1e-5f);
-    const int64_t n = tensor_count(t), channels = t->rank > 1 ? t->dim[1] : 1;
-    int64_t inner = 1;
-    for (int i = 2; i < t->rank; i++) inner *= t->dim[i];
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t c = i / inner % channels;
-        const double scale = tensor_get(call->in[1], c) / sqrt(tensor_get(call->in[4], c) + eps);
-        const double y =
-            (tensor_get(t, i) - tensor_get(call->in[3], c)) * scale + tensor_get(call->in[2], c);
-        tensor_store(&call->out[0], i, 1, &y);
-    }
-    return true;
-}
-
 #define MICROSOFT "com.microsoft"
 const Op ops_norm[] = {
     /* name, domain, since, inputs, shape, run, values, token */
-    { "BatchNormalization", NULL, 9, 5, 5, batch_norm_shape, batch_norm_run, 0, TOKEN_NO },
     { "Hardmax", NULL, 1, 1, 1, softmax_shape, hardmax_run, 0, TOKEN_INNER },
     /* of 17; ONNX Runtime writes it into older models too */
     { "LayerNormalization", NULL, 1, 2, 3, layer_norm_shape, layer_norm_run, 0, TOKEN_INNER },

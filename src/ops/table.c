@@ -8,7 +8,8 @@ static const Op *const families[] = {
     ops_elementwise, ops_reduce, ops_shape,     ops_move,  ops_gather, ops_matmul,
     ops_einsum,      ops_norm,   ops_attention, ops_quant, ops_fused,  ops_attend,
     ops_lookup,      ops_branch, ops_contrib,   ops_contrib_attention, ops_contrib_quant,
-    ops_conv,
+    ops_conv,        ops_conv_transpose, ops_conv_quant, ops_pool, ops_resize, ops_space,
+    ops_sample,      ops_boxes,  ops_norm_channels,
 };
 
 static bool same_domain(Str wanted, const char *row)
