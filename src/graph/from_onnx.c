@@ -210,10 +210,10 @@ static bool check_names(const OnnxNode *node, const Op *op, Err *err)
         if (node->in[i].n == 0)
             return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): input %d: found none, wanted one",
                         STR_ARG(node->name), op->name, i);
-    if (node->n_out == 0 || node->out[0].n == 0)
-        return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): output 0: found none, wanted one",
-                    STR_ARG(node->name), op->name);
-    return true;
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i].n) return true;
+    return fail(err, EF_BAD_MODEL, "node '%.*s' (%s): output 0: found none, wanted one",
+                STR_ARG(node->name), op->name);
 }
 
 static GraphNode *new_node(GraphBuilder *b, const Scope *s, OnnxNode *node, const Op *op, int64_t opset)
@@ -269,6 +269,8 @@ static bool add_node(GraphBuilder *b, Scope *s, OnnxNode *node, const Op *op, Er
     }
     for (int i = 0; i < node->n_out; i++) {
         made->out[i] = named(b, s, node->out[i]);
+        if (!i && made->out[0] < 0) /* an LSTM of which the last state alone is wanted */
+            made->out[0] = graph_add_value(b->g, str_of(str_format(b->g->arena, "#unread%d", b->g->n_value)));
         if (!makes(b, made->out[i], err)) return false;
     }
     return true;
