@@ -110,8 +110,10 @@ static void grid_place(const GridJob *g, const float *place, GridTaps *t)
         double x = g->corners ? (at + 1) / 2 * (float)(n - 1) : ((at + 1) * (float)n - 1) / 2;
         if (!(fabs(x) < 1e15)) x = -1e15; /* NaN too: a place outside */
         if (g->mode == SAMPLE_NEAREST) x = nearbyint(x);
-        if (g->pad == PAD_BORDER && (x < low || x > high)) x = fmin(fmax(x, 0), (double)(n - 1));
-        if (g->pad == PAD_REFLECTION) x = reflected(x, low, high);
+        if (g->mode != SAMPLE_CUBIC) { /* of which the taps alone are moved, as PyTorch does */
+            if (g->pad == PAD_BORDER && (x < low || x > high)) x = fmin(fmax(x, 0), (double)(n - 1));
+            if (g->pad == PAD_REFLECTION) x = reflected(x, low, high);
+        }
         const int64_t first = (int64_t)floor(x) - (g->mode == SAMPLE_CUBIC);
         for (int k = 0; k < (int)g->mode; k++) {
             t->index[d][k] = grid_tap(g, first + k, n);

@@ -274,9 +274,85 @@ def quantized():
          np.array(2, dtype=i8), np.array(2.5, dtype=f32), np.array(128, dtype=u8))
 
 
+def windows():
+    ort = {"runtime": True}
+    x, w = rand(2, 6, 9, 7), rand(8, 6, 3, 3)
+    case("Conv", x, w, rand(8), pads=[1, 2, 0, 1], strides=[2, 1], name="pads", **ort)
+    case("Conv", x, rand(9, 2, 3, 2), rand(9), group=3, dilations=[2, 3], name="groups", **ort)
+    case("Conv", x, rand(6, 1, 3, 3), None, group=6, auto_pad="SAME_UPPER", strides=[2, 2], name="depthwise", **ort)
+    case("Conv", rand(2, 3, 40), rand(5, 3, 7), rand(5), strides=[3], pads=[2, 4], name="one", **ort)
+    case("Conv", rand(1, 2, 5, 6, 4), rand(3, 2, 2, 3, 2), name="three", **ort)
+    case("Conv", rand(0, 3, 8, 8), rand(5, 3, 3, 3), name="no_pictures", **ort)
+    case("ConvTranspose", rand(2, 4, 5, 6), rand(4, 3, 3, 2), rand(3), strides=[2, 3], pads=[1, 0, 1, 1], output_padding=[1, 0], **ort)
+    case("ConvTranspose", rand(1, 4, 5, 6), rand(4, 2, 3, 3), group=2, dilations=[1, 2], name="groups", **ort)
+    case("ConvTranspose", rand(1, 3, 11), rand(3, 5, 4), strides=[2], auto_pad="SAME_LOWER", name="one", **ort)
+    a, b = rand(1, 4, 6, 5, dtype=u8, low=0, high=255), rand(6, 2, 3, 3, dtype=i8, low=-63, high=63) # more saturates in ONNX Runtime on some CPUs
+    case("ConvInteger", a, rand(6, 2, 3, 3, dtype=u8, low=0, high=255), np.array(120, dtype=u8), np.array(7, dtype=u8), group=2, pads=[1, 1, 1, 1], **ort)
+    case("QLinearConv", a, np.array(0.02, dtype=f32), np.array(128, dtype=u8), b, rand(6, low=0.01, high=0.03), np.zeros(6, dtype=i8),
+         np.array(1.5, dtype=f32), np.array(131, dtype=u8), rand(6, dtype=i32, low=-900, high=900), group=2, strides=[2, 1], **ort)
+    for kind in ("MaxPool", "AveragePool"):
+        case(kind, x, kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1], ceil_mode=1, name="ceil", **ort)
+        case(kind, rand(2, 3, 17), kernel_shape=[4], strides=[3], auto_pad="SAME_LOWER", name="one", **ort)
+        case(kind, x, kernel_shape=[2, 3], dilations=[3, 2], opset=19, name="apart", **ort)
+    case("AveragePool", x, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1, name="padded", **ort)
+    case("MaxPool", x, kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 3], n_out=2, name="places", **ort)
+    case("MaxPool", x, kernel_shape=[3, 3], storage_order=1, n_out=2, name="turned", **ort)
+    case("LpPool", x, kernel_shape=[3, 2], p=3, opset=18, **ort)
+    for kind in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"):
+        case(kind, x, **ort)
+
+
+def pictures():
+    ort = {"runtime": True}
+    x = rand(1, 3, 5, 7)
+    for mode in ("nearest", "linear", "cubic"):
+        for how in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
+            case("Resize", x, None, None, ints(1, 3, 8, 4), mode=mode, coordinate_transformation_mode=how, name=f"{mode}_{how}", **ort)
+    for how in ("floor", "ceil", "round_prefer_ceil"):
+        case("Resize", x, None, np.array([1, 1, 1.7, 0.6], dtype=f32), mode="nearest", nearest_mode=how, name=how, **ort)
+    case("Resize", rand(2, 3, 8, 8), None, None, ints(2, 3, 5, 3), mode="linear", antialias=1, name="antialias", **ort)
+    case("Resize", rand(1, 1, 8, 8), None, None, ints(1, 1, 3, 6), mode="cubic", cubic_coeff_a=-0.5, antialias=1, name="antialias_cubic", **ort)
+    case("Upsample", x, np.array([1, 1, 2, 3], dtype=f32), opset=9, mode="nearest", **ort)
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for pad in ("zeros", "border", "reflection"):
+            case("GridSample", rand(2, 3, 5, 4, low=-0.3, high=0.3), rand(2, 3, 6, 2, low=-1.4, high=1.4), mode=mode, padding_mode=pad, opset=16, name=f"{mode}_{pad}", **ort)
+    boxes = np.sort(rand(9, 2, 2, low=0, high=10), axis=1).reshape(9, 4)
+    case("RoiAlign", rand(2, 3, 8, 9), boxes, np.array([0, 1] * 4 + [1], dtype=i64), output_height=3, output_width=2, sampling_ratio=2, spatial_scale=0.7, opset=16, **ort)
+    case("RoiAlign", rand(2, 3, 8, 9), boxes, np.array([0, 1] * 4 + [1], dtype=i64), output_height=2, output_width=3, opset=10, name="old", **ort)
+    corners = np.sort(rand(2, 30, 2, 2, low=0, high=4), axis=2).reshape(2, 30, 4)
+    number = lambda v, t: np.array([v], dtype=t)
+    case("NonMaxSuppression", corners, rand(2, 3, 30, low=0, high=1), number(6, i64), number(0.3, f32), number(0.4, f32), opset=11, **ort)
+    case("NonMaxSuppression", corners, rand(2, 3, 30, low=0, high=1), number(99, i64), number(0.5, f32), opset=11, center_point_box=1, name="centers", **ort)
+    case("DepthToSpace", rand(2, 12, 3, 4), blocksize=2, mode="CRD", name="crd", **ort)
+    case("DepthToSpace", rand(2, 12, 3, 4), blocksize=2, **ort)
+    case("SpaceToDepth", rand(2, 3, 6, 4), blocksize=2, **ort)
+    case("BatchNormalization", x, rand(3), rand(3), rand(3), rand(3, low=0.1), opset=15, **ort)
+    case("InstanceNormalization", rand(2, 3, 5, 7), rand(3), rand(3), **ort)
+    case("GroupNormalization", rand(2, 6, 5), rand(6), rand(6), num_groups=3, opset=21)
+    case("LpNormalization", rand(2, 3, 5), axis=1, p=1, **ort)
+
+
+def sounds():
+    ort = {"runtime": True}
+    S, B, I, H = 5, 3, 4, 6
+    for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+        n_out, state = (3, 2) if op == "LSTM" else (2, 1)
+        for D, direction in ((1, "forward"), (1, "reverse"), (2, "bidirectional")):
+            weights = [rand(D, gates * H, I, low=-1, high=1), rand(D, gates * H, H, low=-1, high=1), rand(D, 2 * gates * H, low=-1, high=1)]
+            case(op, rand(S, B, I), *weights, np.array([5, 2, 3], dtype=i32), *[rand(D, B, H) for _ in range(state)], n_out=n_out,
+                 hidden_size=H, direction=direction, name=direction, opset=14, **ort)
+    case("GRU", rand(S, B, I), rand(1, 3 * H, I), rand(1, 3 * H, H), rand(1, 6 * H), hidden_size=H, linear_before_reset=1, n_out=2, name="before_reset", opset=14, **ort)
+    case("LSTM", rand(S, B, I), rand(1, 4 * H, I), rand(1, 4 * H, H), rand(1, 8 * H), None, None, None, rand(1, 3 * H), hidden_size=H, clip=1.5,
+         n_out=3, name="peepholes", opset=14, **ort)
+    for n in (1, 7, 12, 16):
+        case("DFT", rand(2, n, 1), name=f"of_{n}", opset=20)
+    case("DFT", rand(2, 10, 3, 2), ints(12).reshape(()), ints(1).reshape(()), inverse=1, name="inverse", opset=20)
+    case("STFT", rand(2, 50, 1), ints(7).reshape(()), rand(16, low=0, high=1), ints(16).reshape(()), opset=17, **ort)
+
+
 for old in os.listdir(OUT) if os.path.isdir(OUT) else ():
     if os.path.isdir(os.path.join(OUT, old)):
         shutil.rmtree(os.path.join(OUT, old))
-for family in (elementwise, reductions, shapes, moves, products, norms, quantized):
+for family in (elementwise, reductions, shapes, moves, products, norms, quantized, windows, pictures, sounds):
     family()
 print(len(made), "cases")

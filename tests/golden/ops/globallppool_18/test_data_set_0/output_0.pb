@@ -1,0 +1,1 @@
+J0éiUAÂ¹ZA”SiAÎPdA.ôVAŒ€WA~&SA¡LAÔfaAkZA@àRA½¥\A
