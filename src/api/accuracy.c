@@ -41,7 +41,7 @@ static void comparing_open(Comparing *c, Arena *arena, const Str *texts, size_t 
 static bool run_texts(Comparing *c, int which, const Model *model, Err *err)
 {
     Job *job = c->job[which];
-    Session *session = job_session(model, &(SessionOptions){ .max_inputs = c->n });
+    Session *session = job_session(model, &(SessionOptions){ .max_inputs = SIZE_MAX });
     if (!session) return fail(err, EF_IO, "no thread could be started");
     job->in.no_text = true;
     job->work.item = items_of_samples(&job->work.arena, model->items, c->texts, c->n);

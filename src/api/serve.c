@@ -39,7 +39,7 @@ const Option serve_options[] = {
       TAKES_COUNT, SERVE_FIELD(session.replicas), "1", 1, 4096 },
     { "max-body", 0, "BYTES", "longest request body", TAKES_BYTES, SERVE_FIELD(server.max_body),
       OPTION_DEFAULT(SERVER_MAX_BODY), 1, INT64_C(1) << 40 },
-    { "max-inputs", 0, "N", "most texts of a request", TAKES_COUNT, SERVE_FIELD(session.max_inputs),
+    { "max-inputs", 0, "N", "most texts or choices of a request", TAKES_COUNT, SERVE_FIELD(session.max_inputs),
       OPTION_DEFAULT(SESSION_MAX_INPUTS), 1, 1 << 24 },
     { "max-connections", 0, "N", "most connections at the same time", TAKES_COUNT,
       SERVE_FIELD(server.max_connections), OPTION_DEFAULT(SERVER_MAX_CONNECTIONS), 1, 1 << 20 },

@@ -6,7 +6,7 @@
 
 static bool texts_submit(Texts *t, Err *err)
 {
-    Session *session = job_session(t->model, &(SessionOptions){ .max_inputs = t->n });
+    Session *session = job_session(t->model, &(SessionOptions){ .max_inputs = SIZE_MAX });
     if (!session) return fail(err, EF_IO, "no thread could be started");
     job_run(session, t->job);
     session_free(session);

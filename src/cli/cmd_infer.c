@@ -227,7 +227,7 @@ static bool infer(Args *a, Session *session, Job *job, Err *err)
 static bool with_session(Args *a, const Model *model, Job *job, Err *err)
 {
     model_log_assumed(model);
-    SessionOptions how = { .threads = (int)args_int(a, "threads"), .max_inputs = job->work.n };
+    SessionOptions how = { .threads = (int)args_int(a, "threads"), .max_inputs = SIZE_MAX };
     Session *session = job_session(model, &how);
     if (!session) return fail(err, EF_IO, "no thread could be started");
     bool ok = infer(a, session, job, err);

@@ -280,7 +280,8 @@ static bool start_session(Args *a, Mapper *m, Err *err)
 {
     model_log_assumed(m->model);
     SessionOptions how = { .threads = (int)args_int(a, "threads"), .bulk = true,
-                           .batch_seconds = 0.2, .batch_tokens = RUN_TOKENS };
+                           .batch_seconds = 0.2, .batch_tokens = RUN_TOKENS,
+                           .max_inputs = SIZE_MAX };
     m->session = job_session(m->model, &how);
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);

@@ -24,6 +24,19 @@ static size_t form_keys(const ItemForm *form)
     return n;
 }
 
+static bool form_has(const ItemForm *form, ItemPart part)
+{
+    for (size_t i = 0; form->keys[i].name; i++)
+        if (form->part[i] == part) return true;
+    return false;
+}
+
+/* A list without boxes: each of its texts is a row. The words of a page are one row. */
+static bool form_has_choices(const ItemForm *form)
+{
+    return form_has(form, ITEM_LIST) && !form_has(form, ITEM_BOXES);
+}
+
 /* "[3][1]: found" of boxes becomes "boxes[3][1]: found". */
 static bool item_within(const char *name, Err *err)
 {
@@ -123,6 +136,16 @@ static bool items_check_count(size_t n, size_t limit, Err *err)
     return fail(err, EF_INVALID_INPUT, "inputs: found %zu, wanted at most %zu", n, limit);
 }
 
+/* Every choice is a row to run, so choices count as texts do. */
+static bool items_check_choices(const ItemForm *form, const Items *items, size_t limit, Err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < items->n && form_has_choices(form); i++) n += items->item[i].n;
+    if (n <= limit) return true;
+    return fail(err, EF_INVALID_INPUT, "inputs: found %zu choices in all, wanted at most %zu", n,
+                limit);
+}
+
 /* "[1]: found" of item 3 becomes "inputs[3][1]: found". */
 static bool item_path(size_t index, Err *err)
 {
@@ -144,7 +167,7 @@ bool items_read(Arena *arena, const ItemForm *form, const Value *v, size_t limit
     *out = (Items){ ARRAY(arena, Item, n), n };
     for (size_t i = 0; i < n; i++)
         if (!item_read(arena, form, &items[i], &out->item[i], err)) return item_path(i, err);
-    return true;
+    return items_check_choices(form, out, limit, err);
 }
 
 static bool item_has(const Item *item, ItemPart part)
@@ -179,14 +202,7 @@ bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *er
     for (size_t i = 0; i < items->n; i++)
         if (!item_check(form, &items->item[i], err) || !item_is_utf8(&items->item[i], err))
             return item_path(i, err);
-    return true;
-}
-
-static bool form_has(const ItemForm *form, ItemPart part)
-{
-    for (size_t i = 0; form->keys[i].name; i++)
-        if (form->part[i] == part) return true;
-    return false;
+    return items_check_choices(form, items, limit, err);
 }
 
 size_t items_each(const ItemForm *form, size_t n)
@@ -301,14 +317,15 @@ static Value describe_integer(Arena *arena, int most)
     return number;
 }
 
-static Value describe_part(Arena *arena, ItemPart part)
+/* most: texts of a list; 0: not said. */
+static Value describe_part(Arena *arena, ItemPart part, size_t most)
 {
     Value list, box;
     switch (part) {
     case ITEM_FIRST:
     case ITEM_SECOND: break;
     case ITEM_LIST:
-        list = describe_array(arena, 1, 0);
+        list = describe_array(arena, 1, most);
         value_add(&list, "items", describe_string(arena));
         return list;
     case ITEM_BOXES:
@@ -327,37 +344,37 @@ static Value describe_values(Arena *arena, const ItemForm *form)
     Value array = describe_array(arena, n, n), each = value_list(arena, n);
     bool same = true;
     for (size_t i = 0; i < n; i++) {
-        each.list.items[i] = describe_part(arena, form->part[i]);
+        each.list.items[i] = describe_part(arena, form->part[i], 0);
         same &= (form->part[i] == ITEM_LIST) == (form->part[0] == ITEM_LIST);
     }
     value_add(&array, same ? "items" : "prefixItems", same ? each.list.items[0] : each);
     return array;
 }
 
-static Value describe_object(Arena *arena, const ItemForm *form)
+static Value describe_object(Arena *arena, const ItemForm *form, size_t most)
 {
     Value schema = schema_describe(arena, form->keys);
     Value *properties = (Value *)value_get(&schema, "properties");
     for (size_t i = 0; i < properties->map.n; i++) {
-        Value part = describe_part(arena, form->part[i]);
+        Value part = describe_part(arena, form->part[i], form_has_choices(form) ? most : 0);
         if (form->keys[i].help) value_add(&part, "description", value_of_text(form->keys[i].help));
         properties->map.items[i].value = part;
     }
     return schema;
 }
 
-static Choice describe_one(Arena *arena, const ItemForm *form, bool in_list)
+static Choice describe_one(Arena *arena, const ItemForm *form, size_t most, bool in_list)
 {
     Choice c = choice_begin(arena);
-    if (form->alone) choice_add(&c, describe_part(arena, form->part[0]));
-    if (form->object) choice_add(&c, describe_object(arena, form));
+    if (form->alone) choice_add(&c, describe_part(arena, form->part[0], 0));
+    if (form->object) choice_add(&c, describe_object(arena, form, most));
     if (form->listed && in_list) choice_add(&c, describe_values(arena, form));
     return c;
 }
 
 Value items_describe(Arena *arena, const ItemForm *form, size_t most)
 {
-    Choice all = describe_one(arena, form, false), one = describe_one(arena, form, true);
+    Choice all = describe_one(arena, form, most, false), one = describe_one(arena, form, most, true);
     Value array = describe_array(arena, 1, most);
     value_add(&array, "items", choice_of(arena, &one));
     choice_add(&all, array);

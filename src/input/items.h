@@ -31,7 +31,7 @@ typedef struct Items {
     size_t n;
 } Items;
 /* A body's `inputs` (NULL: absent, which is an error like others): one item or a list of them, at
- * most `limit`. Messages begin with the JSON path. */
+ * most `limit`, and at most so many choices in all. Messages begin with the JSON path. */
 bool items_read(Arena *, const ItemForm *, const Value *inputs, size_t limit, Items *, Err *);
 /* The same of items that did not come as JSON: also that none lacks a part, and UTF-8. */
 bool items_check(const ItemForm *, const Items *, size_t limit, Err *);

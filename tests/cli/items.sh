@@ -15,6 +15,9 @@ echo '{"id":1,"prompt":"Where was Ada born?","choices":["In London.","In Paris."
 prints "map" '{"id":1,"logits":\[-1.80949.*"predicted_index":1,"predicted_choice":"In Paris."}' "$EF" map -m "$CHOICE" c.jsonl
 echo '{"prompt":"x","choices":["a",7]}' >bad.jsonl
 fails "a choice that is none" 'line 1: choices\[1\]: found a number, wanted a string' "$EF" map -m "$CHOICE" bad.jsonl
+{ printf '{"prompt":"x","choices":["y"' && yes ',"y"' | head -4999 && printf ']}'; } | tr -d '\n' >many.jsonl
+prints "as many choices as a line has" '"scores":\[0.0002,' "$EF" map -m "$CHOICE" many.jsonl
+prints "infer has no limit of them" '"predicted_choice": "y"' "$EF" infer -m "$CHOICE" -i many.jsonl
 printf 'prompt,choices\nWhere was Ada born?,"[""In London."",""In Paris.""]"\n' >c.csv
 prints "a table" '"predicted_index":1' "$EF" map -m "$CHOICE" c.csv
 printf 'prompt\nx\n' >c2.csv && refuses "a table without them" 'found no column "choices"' "$EF" map -m "$CHOICE" c2.csv

@@ -55,6 +55,14 @@ if serve; then
     refused 'choices: a text' 422 invalid_input -H "$JSON" -d '{"inputs":"x"}' "$url/predict"
     check 'choices: /tokenize takes texts' "$(curl -s -H "$JSON" -d '{"inputs":"Ada"}' "$url/tokenize")" '\[\[{"id":*'
     check 'choices: /openapi.json' "$(curl -s "$url/openapi.json")" '*"prompt"*"choices"*'
+    many() { printf '{"prompt":"x","choices":["y"' && yes ',"y"' | head -"$(($1 - 1))" && printf ']}'; }
+    { printf '{"inputs":' && many 4097 && printf '}'; } > "$dir/many"
+    refused 'choices: too many' 422 invalid_input -H "$JSON" -d @"$dir/many" "$url/predict"
+    check 'choices: too many: says so' "$(cat "$dir/body")" '*inputs: found 4097 choices in all, wanted at most 4096*'
+    { printf '{"inputs":[' && many 4000 && printf ',' && many 100 && printf ']}'; } > "$dir/many"
+    refused 'choices: too many in all' 422 invalid_input -H "$JSON" -d @"$dir/many" "$url/predict"
+    { printf '{"inputs":[' && many 4000 && printf ',' && many 96 && printf ']}'; } > "$dir/many"
+    check 'choices: as many as may be' "$(status -H "$JSON" -d @"$dir/many" "$url/predict")" 200
     check 'choices: no other route' "$(status -H "$JSON" -d '{"inputs":"x"}' "$url/embed")" '4??'
     stop TERM
 else
