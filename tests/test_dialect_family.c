@@ -30,7 +30,7 @@ static void test_shared_path(void)
     CHECK(find(&own, "POST", "/predict")->job == &kind_predict_any);
     CHECK(find(&other, "POST", "/predict")->job == &kind_predict_any);
     const Route *theirs = find(&tei, "POST", "/predict");
-    CHECK(theirs->job == &kind_predict_tei && theirs != find(&own, "POST", "/predict"));
+    CHECK(theirs->job == &kind_tei_predict && theirs != find(&own, "POST", "/predict"));
     CHECK(theirs->line == &kind_predict); /* lines are nothing that TEI knows */
     CHECK(own.routes == tei.routes && own.routes == other.routes);
 }

@@ -280,21 +280,89 @@ static void check_bodies(const Running *r)
     arena_free(&arena);
 }
 
-static void with(const char *task, int n_labels, bool tei, const Case *rows, size_t n)
+static void become(const char *task, int n_labels)
 {
     static Str names[] = { { "x", 1 }, { "y", 1 } };
-    const Task *before = model.task;
     model.task = task_find(str_of(task));
     model.config.num_labels = n_labels;
-    model.config.labels = names;
+    model.config.labels = n_labels ? names : NULL;
+}
+
+static void with(const char *task, int n_labels, bool tei, const Case *rows, size_t n)
+{
+    become(task, n_labels);
     Running r = { .server = { .preferred = tei ? &family_tei : NULL } };
     start(&r);
     play(&r, rows, n);
     check_bodies(&r);
     stop(&r);
-    model.task = before;
-    model.config.num_labels = 0;
-    model.config.labels = NULL;
+    become("embedding", 0);
+}
+
+/* ---- errors that arise before a body is read, with --tei ---- */
+static const struct Early {
+    const char *request;
+    int status;
+    const char *type;                /* ours, written small, of routes of ours and of OpenAI's */
+} early[] = {
+    { "GET /nothing" H "\r\n", 404, "Validation" },
+    { "GET /predict" H "\r\n", 405, "Validation" },
+    { "DELETE /health" H "\r\n", 405, "Validation" },
+    { "POST /predict" H "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx", 415, "Validation" },
+    { "POST /predict" H JSON "Content-Encoding: br\r\nContent-Length: 1\r\n\r\nx", 415, "Validation" },
+    { "POST /predict" H JSON "Content-Length: 1000\r\n\r\n", 413, "Validation" },
+    { "POST /predict" H JSON "Content-Length: 1\r\n\r\n{", 400, "Validation" },
+    { "POST /tokenize" H "Content-Length: 1000\r\n\r\n", 415, "Validation" },
+    { "GET /health HTTP/1.1\r\n\r\n", 400, "Validation" }, /* no Host */
+    { "GET /health HTTP/3.0\r\nHost: x\r\n\r\n", 505, "Validation" },
+    { "GET /health" H "Content-Length: 1000\r\n\r\n", 413, "Validation" },
+    { "GET /model" H "Content-Length: 1000\r\n\r\n", 413, "too_large" },
+    { "POST /v1/embeddings" H JSON "Content-Length: 1\r\n\r\nx", 424, "unsupported" },
+};
+
+static void test_early(void)
+{
+    TEST("errors before the body");
+    become("sequence_classification", 2);
+    Running r = { .server = { .preferred = &family_tei, .max_body = 100 } };
+    start(&r);
+    for (size_t i = 0; i < COUNT(early); i++) {
+        const struct Early *e = &early[i];
+        const char *reply = ask(&r, e->request);
+        bool own = e->type[0] >= 'a';
+        if (!CHECK(own ? is_error(reply, e->status, e->type) : is_tei_error(reply, e->status, e->type)))
+            printf("  %s\n", e->request);
+    }
+    stop(&r);
+    become("embedding", 0);
+}
+
+/* One runs, one waits, one too many; then more connections than there may be. */
+static void test_full(void)
+{
+    TEST("errors of a full server");
+    become("sequence_classification", 2);
+    Running r = { .server = { .preferred = &family_tei, .max_connections = 3 },
+                  .session = { .queue_jobs = 1 } };
+    int fd[3], before = __atomic_load_n(&runs, __ATOMIC_RELAXED);
+    start(&r);
+    __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 3; i++) {
+        fd[i] = connect_to(&r);
+        put(fd[i], "POST /predict" H JSON "Content-Length: 14\r\n\r\n{\"inputs\":\"a\"}");
+        CHECK(i == 0 ? run_begins(before) : i == 2 || jobs_wait(&r, 1));
+    }
+    CHECK(is_tei_error(get(fd[2], false), 429, "Overloaded"));
+    put(fd[2], "POST /predict" H JSON "Content-Length: 14\r\n\r\n"); /* busy: it makes no room */
+    usleep(20000);
+    int extra = connect_to(&r); /* and says nothing: the reply is not lost to what is unread */
+    CHECK(is_tei_error(get(extra, false), 503, "Unhealthy"));
+    close(extra);
+    __atomic_store_n(&closed, 0, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++) CHECK(has(get(fd[i], false), " 200 OK"));
+    for (int i = 0; i < 3; i++) close(fd[i]);
+    stop(&r);
+    become("embedding", 0);
 }
 
 static const Case entities[] = { /* of {1, 1} and {2, 2}: always "x" */
@@ -377,6 +445,8 @@ int main(void)
     TEST("labels");
     with("sequence_classification", 2, false, labels, COUNT(labels));
     with("sequence_classification", 2, true, both, COUNT(both));
+    test_early();
+    test_full();
     TEST("ranks");
     with("sequence_classification", 1, false, ranks, COUNT(ranks));
     TEST("entities");

@@ -64,7 +64,7 @@ const Option serve_options[] = {
       SERVE_FIELD(server.drain_s), "0", 0, 3600 },
     { "gzip-from", 0, "BYTES", "smallest reply compressed for clients that ask", TAKES_BYTES,
       SERVE_FIELD(server.gzip_from), OPTION_DEFAULT(SERVER_GZIP_FROM), 1, INT64_C(1) << 40 },
-    { "tei", 0, NULL, "two texts on /predict are a pair, as for text-embeddings-inference",
+    { "tei", 0, NULL, "as text-embeddings-inference: two texts on /predict are a pair, errors have its form",
       TAKES_NOTHING, SERVE_FIELD(tei) },
     { 0 },
 };

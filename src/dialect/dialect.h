@@ -60,9 +60,9 @@ struct JobKind {
     Value (*reply)(Arena *, const Site *);
 };
 const JobKind *kind_of(const Job *);
-/* kind_predict is ours alone; kind_predict_any may find that a body is TEI's; kind_predict_tei
- * takes it for that. */
-extern const JobKind kind_predict, kind_predict_any, kind_predict_tei;
+/* POST /predict: kind_predict is ours alone, kind_tei_predict TEI's; kind_predict_any chooses by
+ * the body. */
+extern const JobKind kind_predict, kind_predict_any;
 extern const JobKind kind_tei_embed, kind_tei_embed_all, kind_tei_sparse, kind_tei_similarity;
 extern const JobKind kind_tei_tokenize, kind_tei_decode, kind_tei_predict,
     kind_tei_rerank;

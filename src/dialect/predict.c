@@ -146,21 +146,3 @@ const JobKind kind_predict_any = {
     .request = any_request,
     .reply = any_reply,
 };
-
-/* Where TEI is preferred (`serve --tei`). An error that is found before the body is read has our
- * form, as without. */
-static bool read_tei(const Session *s, Job *job, const Value *request)
-{
-    job->in.kind = &kind_tei_predict;
-    return kind_tei_predict.read(s, job, request);
-}
-
-const JobKind kind_predict_tei = {
-    .name = "predict",
-    .family = &family_own,
-    .other = &family_tei,
-    .read = read_tei,
-    .needs = CAN_CLASSIFY,
-    .request = any_request,
-    .reply = any_reply,
-};

@@ -191,7 +191,7 @@ static const Route routes[] = {
       .job = &kind_tei_embed_all },
     { "POST", "/embed_sparse", "embed_sparse", "Texts to weights of the vocabulary's words",
       .job = &kind_tei_sparse },
-    { "POST", "/predict", "predict", "Texts to labels", .job = &kind_predict_tei },
+    { "POST", "/predict", "predict", "Texts to labels", .job = &kind_tei_predict },
     { "POST", "/rerank", "rerank", "Texts by how well they fit a query", .job = &kind_rerank_any },
     { "POST", "/similarity", "similarity", "How near sentences are to one",
       .job = &kind_tei_similarity },

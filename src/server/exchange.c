@@ -124,11 +124,12 @@ void exchange_reply_kept(Exchange *x, Reply head)
     exchange_reply(x, head, buf_view(&x->kept));
 }
 
-/* Bodies decide it where two share a path; before them, the route does. */
+/* Whose form an error has: where two families share a path, the body decides; before it is read, the
+ * route; without a route, the server. */
 static const Family *family_of(const Exchange *x)
 {
     if (x->job) return kind_of(x->job)->family;
-    return x->route ? x->route->family : NULL;
+    return x->route ? x->route->family : x->loop->options.preferred;
 }
 
 void exchange_refuse(Exchange *x, const Err *err, int status)

@@ -220,7 +220,7 @@ static void say_full(void *arg)
     Arena arena = { .local = true };
     Buf out = { .arena = &arena }, body = { .arena = &arena };
     fail(&err, EF_UNAVAILABLE, "too many connections: try again");
-    error_write(&body, &err, 503, NULL);
+    error_write(&body, &err, 503, r->loop->options.preferred);
     http1_write_head(&out, &(Reply){ .status = 503, .type = "application/json",
                                           .length = body.n, .close = true, .retry_after = 1 },
                      loop_date(r->loop));

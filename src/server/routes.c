@@ -26,7 +26,7 @@ static void serve_ready(Exchange *x)
 {
     Err err = { 0 };
     fail(&err, EF_UNAVAILABLE, "stopping: no new requests");
-    if (x->loop->draining) error_write(&x->kept, &err, 503, NULL);
+    if (x->loop->draining) error_write(&x->kept, &err, 503, x->route->family);
     else buf_puts(&x->kept, "\"ready\"");
     exchange_reply_kept(x, (Reply){ .status = x->loop->draining ? 503 : 200 });
 }
@@ -87,7 +87,7 @@ static void table_add(RouteTable *t, const Route *from, const Family *family)
         row.path = from->path, row.id = from->id, row.summary = from->summary;
         row.hidden = true;
     } else {
-        row.family = from->job ? from->job->family : family;
+        row.family = from->job ? from->job->family : family ? family : t->preferred;
         if (from->list) row.handler = &list_handler;
     }
     if (!there) {

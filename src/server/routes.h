@@ -28,7 +28,8 @@ typedef struct Handler {
 
 enum { MOST_ROUTES = 64 };
 /* Sets site->route: the server's rows and the families'. Of two families that have the same path,
- * the first gets it, or the preferred one (NULL: none) if its row is for this model. */
+ * the first gets it, or the preferred one (NULL: none) if its row is for this model. The server's own
+ * rows have the preferred family's form of errors. */
 void routes_make(Arena *, Site *, const Family *preferred);
 /* Whether the model can do it. Where it cannot, clients expect the route, and an error. */
 bool route_applies(const Route *, const Site *);

@@ -58,7 +58,8 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     const char *client_ca_file;  /* PEM: clients need a certificate signed by one of these */
     const char *api_keys;        /* one a line; NULL: none is needed */
     const char *origins;         /* of pages that may call, one a line, or "*"; NULL: none */
-    const Family *preferred;     /* (optional) of those that share a path, whose meaning it has */
+    const Family *preferred;     /* (optional) its row wins where families share a path; errors of
+                                  * no family's route have its form */
     AccessLog access;
     const char *trace_url;       /* of an OTLP/HTTP collector; NULL: no traces */
     /* (optional) called once on the loop's thread when requests are accepted; absent: one log
