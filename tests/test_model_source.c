@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_session_source.c - between files and a model: families, tasks, the length limit. */
+ * test_model_source.c - between files and a model: families, tasks, the length limit. */
 #include "check.h"
 #include "data/json.h"
 #include "model/source.h"
@@ -89,6 +89,9 @@ static void tasks_of_checkpoints(void)
         { "text_clasification", "BertModel", NULL, "did you mean text_classification?" },
         { "question-answering", "BertModel", NULL, "no weights of that head" },
         { "question-answering", "BertForQuestionAnswering", "question_answering" },
+        { "", "TapasForQuestionAnswering", NULL, "TAPAS is not supported" },
+        { "question-answering", "TapasForQuestionAnswering", NULL, "about tables" },
+        { "", "TapasForMaskedLM", "fill_mask" },
         { "translation", "BertModel", NULL, "translation is not supported" },
         { "image_classification", "ViT", NULL, "reads text only" },
         { "image_embedding", "ViT", NULL, "reads text only" },
@@ -110,6 +113,8 @@ static void tasks_of_graphs(void)
         { "token_classification", "BertForMaskedLM", NULL, "words of the vocabulary", "logits", 3, 99 },
         { "token_classification", "BertForMaskedLM", NULL, "words of the vocabulary", "logits", 3, -1 },
         { "token_classification", "BertForSequenceClassification", NULL, "another head", "logits", 3, 5 },
+        { "", "TapasForQuestionAnswering", NULL, "TAPAS is not supported", "logits", 2, -1 },
+        { "", "TapasForQuestionAnswering", "embedding", NULL, "last_hidden_state", 3, 8 },
         { "", "CLIPModel", "sentence_embedding", NULL, "text_embeds", 2, 8 },
         { "ner", "", "token_classification", NULL, "logits", 3, 5 },
     };

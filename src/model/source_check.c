@@ -184,19 +184,37 @@ static const Task *task_by_class(const ModelConfig *c, const OnnxModel *onnx)
     return own && onnx && task_output(onnx, plain, 0) ? plain : own;
 }
 
-bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
-                 Err *err)
+/* The one family whose class is named like those of question answering, but scores the cells of a
+ * table. */
+static bool refuse_tables(const Task *task, const ModelConfig *c, Err *err)
 {
-    bool guess = str_is(s->task, "auto");
-    if (s->task.n && !guess) return task_by_hand(s->task, c, onnx, out, err);
+    if (!task_can(task, NULL, CAN_ANSWER) || !str_starts(c->architecture, "Tapas")) return true;
+    return fail(err, EF_UNSUPPORTED,
+                "TAPAS is not supported: found architecture %.*s, which answers questions about "
+                "tables (table-question-answering), wanted one that answers them from a text",
+                STR_ARG(c->architecture));
+}
+
+static bool task_without_hand(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx,
+                              const Task **out, Err *err)
+{
     *out = s->modules ? task_that_can(CAN_SENTENCE) : task_find(s->inside.task);
     if (!*out) *out = task_by_class(c, onnx);
-    if (!*out && guess) *out = task_find(str_of(hf_task_detect(c->root, NULL)));
+    if (!*out && s->task.n) *out = task_find(str_of(hf_task_detect(c->root, NULL)));
     return *out || fail(err, EF_INVALID_INPUT,
                         "Invalid model type: config.json's architecture \"%.*s\" does not tell the "
                         "task; say it with --task (in the YAML: model_type), put it into the .onnx "
                         "with `metadata embed`, or let it be guessed with --force-task-detection",
                         STR_ARG(c->architecture));
+}
+
+bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
+                 Err *err)
+{
+    bool by_hand = s->task.n && !str_is(s->task, "auto");
+    return (by_hand ? task_by_hand(s->task, c, onnx, out, err)
+                    : task_without_hand(s, c, onnx, out, err)) &&
+           refuse_tables(*out, c, err);
 }
 
 /* ---- the graph ---- */
