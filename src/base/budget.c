@@ -96,7 +96,8 @@ void budget_leave(Budget *budget)
 struct Guard {
     jmp_buf back;
     Guard *outer;
-    Arena *local; /* those that end with the call */
+    Arena *local; /* those that end with the call, */
+    GuardHold *held; /* and what else does */
     Shortage shortage;
 };
 static _Thread_local Guard *innermost;
@@ -114,6 +115,10 @@ bool guarded(void (*fn)(void *), void *arg, Shortage *out)
     for (Arena *arena; (arena = guard.local);) { /* of a caller's, that is still in use */
         guard_leave(arena);
         guard_enter(arena);
+    }
+    for (GuardHold *hold; (hold = guard.held);) {
+        guard_let_go(hold);
+        guard_hold(hold, hold->end);
     }
     if (!ok) *out = guard.shortage;
     return ok;
@@ -133,6 +138,7 @@ void memory_missing(size_t wanted, const Budget *budget, bool limit)
     }
     size_t needs = budget ? budget_needs(budget, wanted) : wanted;
     guard->shortage = (Shortage){ wanted, needs, limit };
+    while (guard->held) guard->held->end(guard->held);
     while (guard->local) arena_free(guard->local);
     longjmp(guard->back, 1);
 }
@@ -153,4 +159,22 @@ void guard_leave(Arena *arena)
     while (*at != arena) at = &(*at)->next_local;
     *at = arena->next_local;
     arena->guard = NULL;
+}
+
+/* ---- files that end with the call (file.c) ---- */
+void guard_hold(GuardHold *hold, void (*end)(GuardHold *))
+{
+    *hold = (GuardHold){ .end = end, .guard = innermost };
+    if (!innermost) return;
+    hold->next = innermost->held;
+    innermost->held = hold;
+}
+
+void guard_let_go(GuardHold *hold)
+{
+    if (!hold->guard) return;
+    GuardHold **at = &hold->guard->held;
+    while (*at != hold) at = &(*at)->next;
+    *at = hold->next;
+    hold->guard = NULL;
 }

@@ -5,8 +5,9 @@
  * budget or the system has no memory left, the program ends, unless the allocation happened
  * inside `guarded`: then the call unwinds to there, and only that request fails.
  *
- * Code that runs guarded may be abandoned at any line that allocates. So it holds no lock and
- * opens no file, and its memory belongs to an arena that outlives it or is `local` (base.h). */
+ * Code that runs guarded may be abandoned at any line that allocates. So it holds no lock, writes
+ * files by a FileWriter only (file.h), and its memory belongs to an arena that outlives it or is
+ * `local` (base.h). */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
 #include "base.h"

@@ -147,6 +147,16 @@ static bool is_stream(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+static void writer_abandon(GuardHold *hold)
+{
+    writer_abort((FileWriter *)((char *)hold - offsetof(FileWriter, hold)));
+}
+
+void writer_guard(FileWriter *w)
+{
+    guard_hold(&w->hold, writer_abandon);
+}
+
 static bool open_stream(FileWriter *w, const char *path, int mode, Err *err)
 {
     *w = (FileWriter){ .fd = -1, .path = path, .stream = true };
@@ -162,10 +172,9 @@ bool writer_open(FileWriter *w, Arena *arena, const char *path, int mode, Err *e
     path = path_real(arena, path); /* the file behind a link is replaced, never the link */
     char *name = str_format(arena, "%s.tmp.XXXXXX", path);
     *w = (FileWriter){ .fd = open_unnamed(path), .mode = mode, .path = path, .spare = name };
-    if (w->fd >= 0) return true;
-    w->fd = mkostemp(name, O_CLOEXEC);
-    w->temporary = name;
+    if (w->fd < 0) w->temporary = name, w->fd = mkostemp(name, O_CLOEXEC);
     if (w->fd < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
+    writer_guard(w);
     return true;
 }
 
@@ -222,11 +231,13 @@ bool writer_commit(FileWriter *w, Err *err)
     int fd = w->fd;
     w->fd = -1;
     if (close(fd) != 0 || rename(w->temporary, w->path) != 0) return writer_fail(w, err);
+    guard_let_go(&w->hold);
     return true;
 }
 
 void writer_abort(FileWriter *w)
 {
+    guard_let_go(&w->hold);
     if (w->fd >= 0) close(w->fd);
     w->fd = -1;
     if (w->temporary) unlink(w->temporary);

@@ -3,7 +3,7 @@
  * differs between systems) and file.c. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
-#include "base.h"
+#include "guard.h"
 
 typedef struct Mapping { /* read-only view of a whole file */
     const uint8_t *p;
@@ -31,8 +31,10 @@ const char *path_real(Arena *, const char *path); /* absolute, no links; itself 
 bool path_stays_inside(Str relative); /* not absolute, no "..", no NUL */
 const char *path_self(Arena *, Err *); /* this very executable */
 
-/* A file that appears under its name only when complete. */
+/* A file that appears under its name only when complete. It stays where it was opened; if a guarded
+ * call is abandoned, it is aborted. */
 typedef struct FileWriter {
+    GuardHold hold;
     int fd;
     int mode;               /* 0644, 0755 */
     uint64_t written;
@@ -42,6 +44,7 @@ typedef struct FileWriter {
     bool stream;            /* no regular file: written in place */
     bool copy;              /* not synced: complete or absent, but perhaps not yet on disk */
 } FileWriter;
+void writer_guard(FileWriter *); /* for those that open it */
 bool writer_open(FileWriter *, Arena *, const char *path, int mode, Err *);
 /* One that never gets a name: what was added is mapped instead of committed. */
 bool writer_open_memory(FileWriter *, Err *);

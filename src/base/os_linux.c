@@ -43,14 +43,15 @@ bool file_map(const char *path, Mapping *map, Err *err)
 bool writer_open_memory(FileWriter *w, Err *err)
 {
     *w = (FileWriter){ .fd = memfd_create("encoderfile", MFD_CLOEXEC), .path = "memory" };
-    return w->fd >= 0 || fail(err, EF_IO, "memory: cannot be written: %s", strerror(errno));
+    if (w->fd < 0) return fail(err, EF_IO, "memory: cannot be written: %s", strerror(errno));
+    writer_guard(w);
+    return true;
 }
 
 bool writer_map(FileWriter *w, Mapping *map, Err *err)
 {
     bool ok = map_open(w->fd, w->path, map, err);
-    close(w->fd);
-    w->fd = -1;
+    writer_abort(w);
     return ok;
 }
 
