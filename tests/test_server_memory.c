@@ -262,6 +262,25 @@ static void test_full_lines(const Running *r)
     }
 }
 
+/* Whatever the length of a reply, its buffer has room for the end of its line: nothing may fail there,
+ * since a part of the reply would be lost. */
+static void test_line_end(const Running *r)
+{
+    TEST("room for the end of a line");
+    int full = 0;
+    for (int n = 0; n < 1200; n++) {
+        Job *job = job_new();
+        job->in.body = str_of(str_format(&job->work.arena, "{\"inputs\":\"a\",\"metadata\":{\"k\":\"%0*d\"}}", n, 0));
+        job_run(r->s, job);
+        const Buf *text = &job->out.text;
+        if (!CHECK(job->work.err.code == EF_OK && text->n < text->cap))
+            printf("  %zu of %zu bytes: %s\n", text->n, text->cap, job->work.err.message);
+        full += text->cap - text->n < 16;
+        job_free(job);
+    }
+    CHECK(full > 0); /* as far as buffers ever are */
+}
+
 /* The beginning has a token for every two bytes, and the rest fewer: room for as many is not there. */
 static void test_uneven_text(void)
 {
@@ -286,6 +305,7 @@ static void test_limit(void)
     test_alone(&r);
     test_largest_packed(&r);
     test_full_lines(&r);
+    test_line_end(&r);
     TEST("what is held at the end");
     for (int i = 0; i < 500 && budget_used(session_budget(r.s)); i++) usleep(10000);
     CHECK(budget_used(session_budget(r.s)) == 0);
