@@ -50,33 +50,41 @@ static bool try_script(const BuildConfig *c, const Model *m, Err *err)
            transform_check(m->transform, m->task, &m->config, err);
 }
 
-/* What a flag may stand for, and so can be missing in the YAML. */
+/* What a flag may stand for, and so can be missing in the YAML. Without a YAML the files tell it. */
 static bool check_said(const BuildConfig *c, const ModelSource *s, Err *err)
 {
-    if (c->open.task.n || s->modules) return true;
+    if (!c->yaml || c->open.task.n || s->modules) return true;
     if (!c->source.task.n)
         return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `model_type` (or --task)");
     return c->folder || c->source.config ||
            fail(err, EF_INVALID_INPUT, "encoderfile: path: missing field `model_config_path`");
 }
 
+static bool find_folder(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
+{
+    if (!file_is(c->folder) && !dir_is(c->folder))
+        return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
+    if (!source_path(arena, c->folder, s))
+        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a model folder, an .onnx or weights",
+                    c->folder, package_is(c->folder) ? "a package" : "another kind of file");
+    if (dir_is(c->folder) || !c->yaml) source_task_inside(arena, s);
+    return true;
+}
+
 static bool find_files(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
 {
-    *s = c->source;
-    s->compile = true;
-    bool there = c->folder && (file_is(c->folder) || dir_is(c->folder));
-    if (c->folder && !(there && source_path(arena, c->folder, s)))
-        return fail(err, EF_NOT_FOUND, "No such directory: \"%s\"", c->folder);
-    if (c->folder && dir_is(c->folder)) source_task_inside(arena, s);
+    if (!build_settings(arena, c, s, err) || (c->folder && !find_folder(arena, c, s, err)))
+        return false;
     source_said(arena, c->open.task, c->open.tokenizer, s);
+    if (!s->name.n) s->name = source_name(arena, c->folder ? c->folder : s->weights);
     return check_said(c, s, err) && head_wish(c->open.pooling, c->open.normalize, &s->wish, err);
 }
 
 /* <output_dir>/<name>.encoderfile; a name like "org/model" stays one file. */
-static const char *output_path(Arena *arena, const BuildConfig *c)
+static const char *output_path(Arena *arena, const BuildConfig *c, Str model)
 {
     if (c->output_path) return c->output_path;
-    char *name = str_format(arena, "%.*s.encoderfile", STR_ARG(c->source.name));
+    char *name = str_format(arena, "%.*s.encoderfile", STR_ARG(model));
     for (char *p = name; *p; p++)
         if (*p == '/') *p = '-';
     return path_join(arena, c->output_dir ? c->output_dir : ".", str_of(name));
@@ -101,7 +109,7 @@ static bool check_output(const BuildConfig *c, const char *path, Err *err)
 
 static bool write_package(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
-    const char *path = output_path(arena, c);
+    const char *path = output_path(arena, c, r->model->name);
     Package content;
     build_pack(arena, r->model, &content);
     if (!dir_make_parents(path, err) || !package_write(r->program, path, &content, err))
@@ -131,15 +139,24 @@ static void note_files(Arena *arena, const ModelSource *s, BuildReport *r)
     }
 }
 
+static void note_others(Arena *arena, const BuildConfig *c, const ModelSource *s, BuildReport *r)
+{
+    Buf list = { .arena = arena };
+    if (!c->folder || !dir_is(c->folder)) return;
+    source_other_weights(arena, c->folder, s->weights, &list);
+    if (list.n) r->others = str_dup(arena, buf_view(&list));
+}
+
 static bool build(Arena *arena, const BuildConfig *c, BuildReport *r, Err *err)
 {
     ModelSource source;
     if (!find_program(arena, c, r, err)) return false;
     if (!find_files(arena, c, &source, err) || !find_script(arena, c, &source, err)) return false;
-    if (!check_output(c, output_path(arena, c), err)) return false;
+    if (!check_output(c, output_path(arena, c, source.name), err)) return false;
     if (!model_open_source(&source, &r->model, err) || !model_dry_run(r->model, err)) return false;
     if (!try_script(c, r->model, err)) return false;
     note_files(arena, &source, r);
+    note_others(arena, c, &source, r);
     return c->validate_only || write_package(arena, c, r, err);
 }
 

@@ -1,80 +1,128 @@
 /* SPDX-License-Identifier: Apache-2.0
- * build_config.c - the YAML of `build`. A key is a row: where it goes, or why it is refused.
- * Unknown keys are errors, because a typo that is ignored costs an afternoon. */
-#include "api/build.h"
-
+ * build_config.c - the settings of `build` as rows: its flags, and by their `key` the YAML. Unknown
+ * keys are errors, because a typo that is ignored costs an afternoon. */
 #include <stdlib.h>
 
+#include "api/build.h"
 #include "base/log.h"
 #include "data/yaml.h"
+#include "model/open_options.h"
 
-enum { YAML_LIMIT = 1 << 20 };
+enum { YAML_LIMIT = 1 << 20, MOST_KEYS = 40 };
 
-typedef enum { KEY_TEXT, KEY_PATH, KEY_UNLESS, KEY_POOLING, KEY_EITHER, KEY_ANY, KEY_REFUSED } KeyKind;
-typedef struct Key {
-    const char *name;
-    KeyKind kind;
-    size_t at;       /* in BuildConfig: Str, const char *, bool (its negation), HeadWish, its part */
-    const char *why; /* KEY_REFUSED */
-} Key;
-
-#define AT(field) offsetof(BuildConfig, field)
+#define FIELD(field) OPTION_FIELD_OF(BuildConfig, field)
 #define LATER_IMAGE "image models are not supported yet"
-static const Key top_keys[] = {
-    { "name", KEY_TEXT, AT(source.name) },
-    { "version", KEY_TEXT, AT(source.version) },
-    { "path", KEY_ANY }, /* read_path */
-    { "model_type", KEY_TEXT, AT(source.task) },
-    { "precision", KEY_TEXT, AT(source.precision) },
-    { "pooling", KEY_POOLING, AT(source.wish) },
-    { "normalize", KEY_EITHER, AT(source.wish.normalize) },
-    { "output_path", KEY_PATH, AT(output_path) },
-    { "output_dir", KEY_PATH, AT(output_dir) },
-    { "cache_dir", KEY_PATH, AT(cache_dir) },
-    { "base_binary_path", KEY_PATH, AT(base_binary) },
-    { "target", KEY_PATH, AT(target) },
-    { "build", KEY_UNLESS, AT(validate_only) },
-    { "tokenizer", KEY_ANY }, /* read_tokenizer */
-    { "transform", KEY_ANY }, /* read_script */
-    { "lua_libs", KEY_ANY },
-    { "validate_transform", KEY_UNLESS, AT(trust_script) },
-    { 0 },
-};
-static const Key path_keys[] = {
-    { "model_weights_path", KEY_PATH, AT(source.weights) },
-    { "model_config_path", KEY_PATH, AT(source.config) },
-    { "tokenizer_path", KEY_PATH, AT(source.tokenizer.vocab) },
-    { "tokenizer_config_path", KEY_PATH, AT(source.tokenizer.config) },
-    { "preprocessor_config_path", KEY_REFUSED, 0, LATER_IMAGE },
-    { 0 },
-};
-static const Key tokenizer_keys[] = { /* values are checked by limit_from_source */
-    { "pad_strategy", KEY_ANY },
-    { "truncation_side", KEY_ANY },
-    { "truncation_strategy", KEY_ANY },
-    { "max_length", KEY_ANY },
-    { "stride", KEY_ANY },
+static const char *const side_words[] = { "right", "left", NULL };
+static const char *const strategy_words[] = { "longest_first", "only_first", "only_second", NULL };
+
+const Option build_options[] = {
+    { "model", 'm', "PATH", "the model, also the word behind `build`: a folder, an .onnx or weights",
+      TAKES_PATH, FIELD(folder), .key = "path" },
+    { "name", 0, "NAME", "of the model, in replies and as NAME.encoderfile; default: its folder's",
+      TAKES_TEXT, FIELD(source.name), .key = "name" },
+    { "model-version", 0, "V", "of the model; default: 0.1.0", TAKES_TEXT, FIELD(source.version),
+      .key = "version" },
+    OPTIONS_TASK(FIELD(open.task), .key = "model_type"),
+    { "precision", 0, "P", "of products: fp32, bf16 or int8; default: as the file is", TAKES_TEXT,
+      FIELD(source.precision), .key = "precision" },
+    OPTION_POOLING(FIELD(open.pooling), .key = "pooling"),
+    OPTION_NORMALIZE(FIELD(open.normalize), .key = "normalize"),
+    { "output-path", 'o', "FILE", "the package to write", TAKES_TEXT, FIELD(output_path),
+      .key = "output_path" },
+    { "output-dir", 0, "DIR", "its folder; its name is then NAME.encoderfile", TAKES_TEXT,
+      FIELD(output_dir), .against = "output-path", .key = "output_dir" },
+    { "model-weights-path", 0, "FILE", "a single file instead of a folder: an .onnx or weights",
+      TAKES_PATH, FIELD(source.weights), .against = "model", .key = "path.model_weights_path" },
+    { "model-config-path", 0, "FILE", "its config.json", TAKES_PATH, FIELD(source.config),
+      .against = "model", .key = "path.model_config_path" },
+    { "tokenizer-path", 0, "FILE", "its tokenizer.json, or what can be made into one", TAKES_PATH,
+      FIELD(source.tokenizer.vocab), .against = "model", .key = "path.tokenizer_path" },
+    { "tokenizer-config-path", 0, "FILE", "its tokenizer_config.json", TAKES_PATH,
+      FIELD(source.tokenizer.config), .against = "model", .key = "path.tokenizer_config_path" },
+    { "preprocessor-config-path", 0, "FILE", .refused = LATER_IMAGE,
+      .key = "path.preprocessor_config_path" },
+    OPTION_TOKENIZER(FIELD(open.tokenizer)),
+    { "max-length", 0, "N", "most tokens of a text; default: what the model's files say",
+      TAKES_COUNT, FIELD(max_length), NULL, 1, 1 << 30, .key = "tokenizer.max_length" },
+    { "truncation-side", 0, "SIDE", "where a text that is too long is cut", TAKES_WORD,
+      FIELD(truncation_side), .words = side_words, .key = "tokenizer.truncation_side" },
+    { "truncation-strategy", 0, "WAY", "which text of a pair is cut", TAKES_WORD,
+      FIELD(truncation_strategy), .words = strategy_words, .key = "tokenizer.truncation_strategy" },
+    { "stride", 0, "N", "has no effect, and says so: what is cut off is not returned", TAKES_COUNT,
+      FIELD(stride), NULL, 0, 1 << 30, .key = "tokenizer.stride" },
+    { "pad-strategy", 0, "WAY", "batch_longest or fixed=N (YAML: {fixed: N}); has no effect: batches"
+      " are not padded", TAKES_TEXT, FIELD(pad_strategy), .key = "tokenizer.pad_strategy" },
+    { "transform", 0, "FILE", "a Lua script for the model's numbers", TAKES_PATH, FIELD(script_path),
+      .key = "transform.path" },
+    { "transform-script", 0, "LUA", "the script itself", TAKES_TEXT, FIELD(source.script),
+      .against = "transform", .key = "transform" },
+    { "lua-libs", 0, "NAME", "a library that the script may use; default: table, string and math",
+      TAKES_LIST, FIELD(libs), .key = "lua_libs" },
+    { "no-validate-transform", 0, NULL, "do not try the script", TAKES_NOTHING, FIELD(trust_script),
+      .key = "!validate_transform" },
+    { "no-build", 0, NULL, "validate everything, write nothing", TAKES_NOTHING, FIELD(validate_only),
+      .key = "!build" },
+    { "base-binary-path", 0, "FILE", "another program to put in front of the model", TAKES_PATH,
+      FIELD(base_binary), .key = "base_binary_path" },
+    { "target", 0, "T", "x86_64-linux or aarch64-linux: by encoderfile-T beside this program",
+      TAKES_TEXT, FIELD(target), .key = "target" },
+    { "cache-dir", 0, "DIR", "has no effect, and says so: there is nothing to cache", TAKES_TEXT,
+      FIELD(cache_dir), .key = "cache_dir" },
+    OPTIONS_ACCURACY(BuildConfig),
     { 0 },
 };
 
-static bool unknown_key(Str key, const Key *rows, Err *err)
+/* ---- rows by their keys ---- */
+
+static const char *key_of(const Option *o)
 {
-    const char *names[32];
-    size_t n = 0;
-    for (; rows[n].name; n++) names[n] = rows[n].name;
-    const char *near = str_nearest(key, names, n);
-    if (near)
-        return fail(err, EF_INVALID_INPUT, "unknown key `%.*s`: did you mean `%s`?", STR_ARG(key),
-                    near);
-    return fail(err, EF_INVALID_INPUT, "unknown key `%.*s`", STR_ARG(key));
+    return o->key && o->key[0] == '!' ? o->key + 1 : o->key;
 }
 
-static bool wrong_kind(const Key *key, const Value *v, const char *wanted, Err *err)
+static const Option *row_of_key(Str key)
 {
-    bool number = v->kind == V_INT || v->kind == V_FLOAT;
-    return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted %s%s", key->name,
-                value_kind_name(v->kind), wanted,
-                number && key->kind != KEY_UNLESS ? " (put it in quotes)" : "");
+    for (const Option *o = build_options; o->name; o++)
+        if (o->key && str_is(key, key_of(o))) return o;
+    return NULL;
+}
+
+/* The names that may stand below a key ("" is the top), each once. */
+static size_t names_below(Arena *arena, const char *above, const char **names)
+{
+    size_t n = 0, deep = strlen(above);
+    for (const Option *o = build_options; o->name; o++) {
+        const char *key = key_of(o);
+        if (!key || strncmp(key, above, deep) != 0 || (deep && key[deep] != '.')) continue;
+        key += deep + (deep > 0);
+        const char *end = strchr(key, '.');
+        Str name = end ? (Str){ key, (size_t)(end - key) } : str_of(key);
+        size_t i = 0;
+        while (i < n && !str_is(name, names[i])) i++;
+        if (i == n && n < MOST_KEYS) names[n++] = str_dup(arena, name);
+    }
+    return n;
+}
+
+static bool unknown_key(Arena *arena, const char *above, Str key, Err *err)
+{
+    const char *names[MOST_KEYS];
+    size_t n = names_below(arena, above, names);
+    const char *near = str_nearest(key, names, n);
+    Buf list = { .arena = arena };
+    for (size_t i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    return fail(err, EF_INVALID_INPUT, "unknown key `%.*s`%s%s%s (known are %.*s)", STR_ARG(key),
+                near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "",
+                STR_ARG(buf_view(&list)));
+}
+
+/* ---- values ---- */
+
+static bool is_named_path(const Option *o)
+{
+    static const char *const names[] = { "FILE", "DIR", "PATH" };
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (o->argument && strcmp(o->argument, names[i]) == 0) return true;
+    return false;
 }
 
 /* "~/x" is the shell's way to write a path, and YAML never sees a shell. */
@@ -85,131 +133,134 @@ static const char *expand_home(Arena *arena, Str path)
     return path_join(arena, home, (Str){ path.p + 2, path.n - 2 });
 }
 
-static bool take(Arena *arena, const Key *key, const Value *v, BuildConfig *c, Err *err)
+static bool is_there(const char *path)
 {
-    char *field = (char *)c + key->at;
-    switch (key->kind) {
-    case KEY_REFUSED:
-        return fail(err, EF_UNSUPPORTED, "%s: %s", key->name, key->why);
-    case KEY_UNLESS:
-        if (v->kind != V_BOOL) return wrong_kind(key, v, "true or false", err);
-        *(bool *)field = !v->b;
-        return true;
-    case KEY_EITHER:
-        if (v->kind != V_BOOL) return wrong_kind(key, v, "true or false", err);
-        *(TaskNormalize *)field = v->b ? NORMALIZE_YES : NORMALIZE_NO;
-        return true;
-    case KEY_POOLING:
-        if (v->kind != V_STR) return wrong_kind(key, v, "a word", err);
-        return head_wish(v->s, (Str){ 0 }, (HeadWish *)field, err);
-    case KEY_TEXT:
-        if (v->kind != V_STR) return wrong_kind(key, v, "a string", err);
-        *(Str *)field = v->s;
-        return true;
-    case KEY_PATH:
-        if (v->kind != V_STR || v->s.n == 0) return wrong_kind(key, v, "a path", err);
-        *(const char **)field = expand_home(arena, v->s);
-        return true;
-    default:
-        return true;
-    }
+    return file_is(path) || dir_is(path);
 }
 
-static bool read_keys(Arena *arena, const Value *map, const Key *rows, BuildConfig *c, Err *err)
+/* A file that is read stands beside the YAML, or else in the current folder, from which the Rust
+ * encoderfile counts; where the two differ, the log says which was taken. */
+static const char *find_beside(Arena *arena, const char *yaml, const char *key, const char *path)
+{
+    const char *folder = path_dir(arena, yaml), *beside = path_join(arena, folder, str_of(path));
+    if (path[0] == '/' || file_same(folder, ".") || strcmp(folder, ".") == 0) return path;
+    if (!is_there(beside)) {
+        if (is_there(path)) log_info("%s: taken from the current folder: %s", key, path);
+        return path;
+    }
+    log_info("%s: taken from beside the YAML: %s%s", key, beside,
+             is_there(path) && !file_same(path, beside) ? " (and not from the current folder)" : "");
+    return path_real(arena, beside); /* --directory may still change the current one */
+}
+
+static bool wrong_kind(const Option *o, const Value *v, Err *err)
+{
+    bool number = v->kind == V_INT || v->kind == V_FLOAT;
+    bool text = o->argument && !option_number(o) && !o->may && o->kind != TAKES_LIST;
+    const char *wanted = o->kind == TAKES_LIST      ? "a list of names"
+                         : !o->argument || o->may   ? "true or false"
+                         : option_number(o)         ? "a number"
+                         : is_named_path(o)         ? "a path" : "a string";
+    return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted %s%s", key_of(o),
+                value_kind_name(v->kind), wanted, number && text ? " (put it in quotes)" : "");
+}
+
+/* {fixed: 16} is "fixed=16" on the command line. */
+static const Value *single_number(const Value *v)
+{
+    return v->kind == V_MAP && v->map.n == 1 && v->map.items[0].value.kind == V_INT
+               ? &v->map.items[0].value : NULL;
+}
+
+/* A value of the YAML as the flag takes it. */
+static bool value_text(Arena *arena, const Option *o, const Value *v, Str *text, Err *err)
+{
+    const bool either = !o->argument || o->may;
+    const Value *number = single_number(v);
+    if (v->kind == V_BOOL && either)
+        *text = v->b != (o->key[0] == '!') ? STR("true") : STR("false");
+    else if (v->kind == V_INT && option_number(o))
+        *text = str_of(str_format(arena, "%lld", (long long)v->i));
+    else if (number && o->kind == TAKES_TEXT)
+        *text = str_of(str_format(arena, "%.*s=%lld", STR_ARG(v->map.items[0].key),
+                                  (long long)number->i));
+    else if (v->kind == V_STR && !either && !option_number(o))
+        *text = v->s.p ? v->s : STR("");
+    else return wrong_kind(o, v, err);
+    return true;
+}
+
+static bool set_value(Arena *arena, const Option *o, const Value *v, BuildConfig *c, Err *err)
+{
+    Str text;
+    if (!value_text(arena, o, v, &text, err)) return false;
+    if (is_named_path(o)) {
+        if (text.n == 0) return wrong_kind(o, v, err);
+        const char *path = expand_home(arena, text);
+        if (o->kind == TAKES_PATH) path = find_beside(arena, c->yaml, key_of(o), path);
+        text = str_of(path);
+    }
+    return option_set(o, c, arena, key_of(o), text, err);
+}
+
+/* None at all is a list, too: no library. */
+static bool set_list(Arena *arena, const Option *o, const Value *v, BuildConfig *c, Err *err)
+{
+    if (v->kind != V_LIST) return wrong_kind(o, v, err);
+    if (v->list.n == 0) *(const char **)((char *)c + o->offset) = "";
+    for (size_t i = 0; i < v->list.n; i++) {
+        const Value *one = &v->list.items[i];
+        if (one->kind != V_STR) return wrong_kind(o, one, err);
+        if (!option_set(o, c, arena, key_of(o), one->s, err)) return false;
+    }
+    return true;
+}
+
+/* ---- the document ---- */
+
+static bool set_key(Arena *arena, const Option *o, const Value *v, BuildConfig *c, Err *err)
+{
+    if (o->refused) return fail(err, EF_UNSUPPORTED, "%s: %s", key_of(o), o->refused);
+    return o->kind == TAKES_LIST ? set_list(arena, o, v, c, err) : set_value(arena, o, v, c, err);
+}
+
+static bool read_map(Arena *arena, const char *above, const Value *map, BuildConfig *c, Err *err)
 {
     for (size_t i = 0; i < map->map.n; i++) {
-        const Member *m = &map->map.items[i];
-        const Key *key = rows;
-        while (key->name && !str_is(m->key, key->name)) key++;
-        if (!key->name) return unknown_key(m->key, rows, err);
-        if (m->value.kind != V_NULL && !take(arena, key, &m->value, c, err)) return false;
+        const Str key = map->map.items[i].key;
+        const Value *v = &map->map.items[i].value;
+        const char *names[MOST_KEYS], *full = str_format(arena, "%s%s%.*s", above, *above ? "." : "",
+                                                         STR_ARG(key));
+        const Option *o = row_of_key(str_of(full));
+        size_t below = names_below(arena, full, names);
+        bool map_meant = below && (v->kind == V_MAP || !o);
+        if (!o && !below) return unknown_key(arena, above, key, err);
+        if (v->kind == V_NULL) continue;
+        if (map_meant && v->kind != V_MAP)
+            return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted a map", full,
+                        value_kind_name(v->kind));
+        if (!(map_meant ? read_map(arena, full, v, c, err) : set_key(arena, o, v, c, err)))
+            return false;
     }
     return true;
 }
 
-static bool read_path(Arena *arena, const Value *path, BuildConfig *c, Err *err)
+static bool check_required(const BuildConfig *c, Err *err)
 {
-    if (path && path->kind == V_STR && path->s.n)
-        return c->folder = expand_home(arena, path->s), true;
-    if (!path || path->kind == V_NULL) return fail(err, EF_INVALID_INPUT, "missing field `path`");
-    if (path->kind != V_MAP)
-        return fail(err, EF_INVALID_INPUT, "path: found %s, wanted a folder or a map of files",
-                    value_kind_name(path->kind));
-    if (!read_keys(arena, path, path_keys, c, err)) return within(err, "path");
-    const struct {
-        const char *file, *key;
-    } needed[] = { { c->source.weights, "model_weights_path" },
-                   { c->source.tokenizer.vocab, "tokenizer_path" } };
+    const struct { bool there; const char *what; } needed[] = {
+        { c->source.name.n, "missing field `name`" },
+        { c->folder || c->source.weights || c->source.config || c->source.tokenizer.vocab,
+          "missing field `path`" },
+        { c->folder || c->source.weights, "path: missing field `model_weights_path`" },
+        { c->folder || c->source.tokenizer.vocab, "path: missing field `tokenizer_path`" },
+    };
     for (size_t i = 0; i < COUNT(needed); i++)
-        if (!needed[i].file)
-            return fail(err, EF_INVALID_INPUT, "path: missing field `%s`", needed[i].key);
+        if (!needed[i].there) return fail(err, EF_INVALID_INPUT, "%s", needed[i].what);
     return true;
-}
-
-/* Batches are never padded here, so pad_strategy is checked and has no effect. */
-static bool check_padding(const Value *v, Err *err)
-{
-    const Value *fixed = value_get(v, "fixed");
-    if (!v || v->kind == V_NULL || value_int(fixed, 0) > 0) return true;
-    if (str_is(value_str(v, STR("")), "batch_longest")) return true;
-    return fail(err, EF_INVALID_INPUT,
-                "pad_strategy: found %s, wanted `batch_longest` or `{fixed: N}`",
-                value_kind_name(v->kind));
-}
-
-static bool read_tokenizer(Arena *arena, const Value *map, BuildConfig *c, Err *err)
-{
-    if (!map || map->kind == V_NULL) return true;
-    if (map->kind != V_MAP)
-        return fail(err, EF_INVALID_INPUT, "tokenizer: found %s, wanted a map",
-                    value_kind_name(map->kind));
-    if (!read_keys(arena, map, tokenizer_keys, c, err) ||
-        !check_padding(value_get(map, "pad_strategy"), err))
-        return within(err, "tokenizer");
-    const Value *stride = value_get(map, "stride");
-    if (stride && stride->kind != V_NULL && (stride->kind != V_INT || stride->i < 0))
-        return fail(err, EF_INVALID_INPUT, "tokenizer: stride: found %s, wanted a number from 0 on",
-                    value_kind_name(stride->kind));
-    if (value_int(stride, 0) > 0)
-        log_warn("tokenizer.stride %lld has no effect: what is cut off is not returned",
-                 (long long)stride->i);
-    c->source.yaml_tokenizer = map;
-    return true;
-}
-
-/* The script itself, or where it is; lua_libs. */
-static bool read_libs(Arena *arena, const Value *list, ModelSource *s, Err *err)
-{
-    if (!list || list->kind == V_NULL) return true;
-    bool ok = list->kind == V_LIST;
-    Str *lib = ARRAY(arena, Str, ok ? list->list.n + 1 : 0);
-    for (size_t i = 0; ok && i < list->list.n; i++) {
-        ok = list->list.items[i].kind == V_STR;
-        if (ok) lib[i] = list->list.items[i].s;
-    }
-    if (!ok) return fail(err, EF_INVALID_INPUT, "lua_libs: wanted a list of names");
-    s->lib = lib;
-    s->n_lib = list->list.n;
-    return true;
-}
-
-static bool read_script(Arena *arena, const Value *map, BuildConfig *c, Err *err)
-{
-    static const Key keys[] = { { "path", KEY_PATH, AT(script_path) }, { 0 } };
-    const Value *v = value_get(map, "transform");
-    if (!read_libs(arena, value_get(map, "lua_libs"), &c->source, err)) return false;
-    if (!v || v->kind == V_NULL) return true;
-    if (v->kind == V_STR) return c->source.script = v->s.p ? v->s : STR(""), true;
-    if (v->kind != V_MAP)
-        return fail(err, EF_INVALID_INPUT, "transform: found %s, wanted a script or {path: FILE}",
-                    value_kind_name(v->kind));
-    if (!read_keys(arena, v, keys, c, err)) return within(err, "transform");
-    return c->script_path || fail(err, EF_INVALID_INPUT, "transform: missing field `path`");
 }
 
 static bool read_document(Arena *arena, const Value *root, BuildConfig *c, Err *err)
 {
-    static const Key document_keys[] = { { "encoderfile", KEY_ANY }, { 0 } };
     if (root->kind != V_MAP)
         return fail(err, EF_INVALID_INPUT, "found %s, wanted the key `encoderfile`",
                     value_kind_name(root->kind));
@@ -217,51 +268,100 @@ static bool read_document(Arena *arena, const Value *root, BuildConfig *c, Err *
     if (!map && value_get(root, "name"))
         return fail(err, EF_INVALID_INPUT,
                     "missing field `encoderfile`: put everything below that key");
-    if (!read_keys(arena, root, document_keys, c, err)) return false;
     if (!map) return fail(err, EF_INVALID_INPUT, "missing field `encoderfile`");
+    for (size_t i = 0; i < root->map.n; i++)
+        if (!str_is(root->map.items[i].key, "encoderfile"))
+            return fail(err, EF_INVALID_INPUT, "unknown key `%.*s` beside `encoderfile`",
+                        STR_ARG(root->map.items[i].key));
     if (map->kind != V_MAP)
         return fail(err, EF_INVALID_INPUT, "encoderfile: found %s, wanted a map",
                     value_kind_name(map->kind));
-    if (!read_keys(arena, map, top_keys, c, err)) return within(err, "encoderfile");
-    if (c->source.name.n == 0)
-        return fail(err, EF_INVALID_INPUT, "encoderfile: missing field `name`");
-    if (!read_path(arena, value_get(map, "path"), c, err) ||
-        !read_tokenizer(arena, value_get(map, "tokenizer"), c, err) ||
-        !read_script(arena, map, c, err))
-        return within(err, "encoderfile");
-    return true;
+    return (read_map(arena, "", map, c, err) && check_required(c, err)) || within(err, "encoderfile");
 }
 
 bool build_read(Arena *arena, const char *yaml_path, BuildConfig *c, Err *err)
 {
     Str text;
     Value *root = NEW(arena, Value);
-    *c = (BuildConfig){ 0 };
-    if (!file_is(yaml_path) && !dir_is(yaml_path))
+    *c = (BuildConfig){ .yaml = yaml_path };
+    if (!is_there(yaml_path))
         return fail(err, EF_NOT_FOUND, "%s: Encoderfile config not found", yaml_path);
     if (!file_read(arena, yaml_path, YAML_LIMIT, &text, err)) return false;
     if (!yaml_parse(arena, text, root, err) || !read_document(arena, root, c, err))
         return within(err, "%s", yaml_path);
+    c->source.task = c->open.task; /* a task by flag does without config.json, one by YAML does not */
+    c->open.task = (Str){ 0 };
     return true;
 }
 
 bool build_from_environment(Arena *arena, BuildConfig *c, Err *err)
 {
-    static const Key variables[] = {
-        { "MODEL_WEIGHTS_PATH", KEY_PATH, AT(source.weights) },
-        { "TOKENIZER_PATH", KEY_PATH, AT(source.tokenizer.vocab) },
-        { "MODEL_CONFIG_PATH", KEY_PATH, AT(source.config) },
-        { "MODEL_TYPE", KEY_TEXT, AT(source.task) },
-        { "MODEL_NAME", KEY_TEXT, AT(source.name) },
+    static const struct { const char *variable, *key; } variables[] = {
+        { "MODEL_WEIGHTS_PATH", "path.model_weights_path" },
+        { "TOKENIZER_PATH", "path.tokenizer_path" },
+        { "MODEL_CONFIG_PATH", "path.model_config_path" },
+        { "MODEL_TYPE", "model_type" },
+        { "MODEL_NAME", "name" },
     };
     *c = (BuildConfig){ 0 };
     for (size_t i = 0; i < COUNT(variables); i++) {
-        Value v = value_of_str(str_of(getenv(variables[i].name)));
-        if (v.s.n == 0)
-            return fail(err, EF_USAGE,
-                        "nothing to build: give -f config.yml, or set %s and its like",
-                        variables[i].name);
-        if (!take(arena, &variables[i], &v, c, err)) return false;
+        Str text = str_of(getenv(variables[i].variable));
+        const Option *o = row_of_key(str_of(variables[i].key));
+        if (text.n == 0)
+            return fail(err, EF_USAGE, "nothing to build: give a model folder or -f config.yml, or "
+                        "set %s and its like", variables[i].variable);
+        if (!option_set(o, c, arena, variables[i].variable, text, err)) return false;
     }
+    return true;
+}
+
+/* ---- what the rows' fields stand for ---- */
+
+static bool check_padding(const BuildConfig *c, Err *err)
+{
+    Str way = str_of(c->pad_strategy);
+    int64_t n;
+    static const char fixed[] = "fixed=";
+    if (!way.n || str_is(way, "batch_longest")) return true;
+    if (str_starts(way, fixed) && str_int((Str){ way.p + 6, way.n - 6 }, &n) && n > 0) return true;
+    return fail(err, EF_INVALID_INPUT,
+                "tokenizer.pad_strategy: found \"%s\", wanted `batch_longest` or `{fixed: N}`",
+                c->pad_strategy);
+}
+
+static void read_limits(Arena *arena, const BuildConfig *c, ModelSource *s)
+{
+    Value *map = NEW(arena, Value);
+    *map = value_map(arena, 3);
+    if (c->max_length) value_add(map, "max_length", value_of_int(c->max_length));
+    if (c->truncation_side) value_add(map, "truncation_side", value_of_text(c->truncation_side));
+    if (c->truncation_strategy)
+        value_add(map, "truncation_strategy", value_of_text(c->truncation_strategy));
+    s->yaml_tokenizer = map;
+}
+
+static void read_libs(Arena *arena, const char *lines, ModelSource *s)
+{
+    Str rest = str_of(lines);
+    if (!lines) return;
+    Str *lib = ARRAY(arena, Str, rest.n + 1);
+    while (rest.n) {
+        const char *end = memchr(rest.p, '\n', rest.n);
+        Str line = { rest.p, end ? (size_t)(end - rest.p) : rest.n };
+        lib[s->n_lib++] = line;
+        rest.p += line.n + (end != NULL), rest.n -= line.n + (end != NULL);
+    }
+    s->lib = lib;
+}
+
+bool build_settings(Arena *arena, const BuildConfig *c, ModelSource *s, Err *err)
+{
+    *s = c->source;
+    s->compile = true;
+    if (!check_padding(c, err)) return false;
+    if (c->stride > 0)
+        log_warn("tokenizer.stride %d has no effect: what is cut off is not returned", c->stride);
+    read_limits(arena, c, s);
+    read_libs(arena, c->libs, s);
     return true;
 }

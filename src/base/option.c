@@ -11,6 +11,7 @@ static const struct {
     bool number, repeats;
 } kinds[] = {
     [TAKES_TEXT] = { "text" },
+    [TAKES_PATH] = { "path" },
     [TAKES_COUNT] = { "count", .number = true },
     [TAKES_BYTES] = { "bytes", .number = true },
     [TAKES_PORT] = { "port", .number = true },
@@ -22,6 +23,8 @@ static const struct {
     [TAKES_KEY_FILE] = { "key-file", .repeats = true },
     [TAKES_NOTHING] = { "flag" },
 };
+
+const char *const option_bools[] = { "true", "false", NULL };
 
 const char *option_kind_name(const Option *o)
 {
@@ -236,7 +239,8 @@ bool option_set(const Option *o, void *settings, Arena *arena, const char *calle
     if (!text.p) return true;
     if (!o->argument && !o->stands) return option_bool(text, field);
     switch (o->kind) {
-    case TAKES_TEXT: store_text(o, field, arena, text); break;
+    case TAKES_TEXT:
+    case TAKES_PATH: store_text(o, field, arena, text); break;
     case TAKES_WORD: store_word(o, field, text); break;
     case TAKES_LIST: *string = add_line(arena, *string, text); break;
     case TAKES_KEYS: return add_keys(string, arena, called, text, false, err);

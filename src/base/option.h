@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * option.h - an option is one row: its name, the kind of its value, the field it goes to, default,
- * limits and help. Flags, environment variables, `--help`, `--help --json`, docs/options.md and the
- * keys of ef_serve all read that row. */
+ * limits and help. Flags, environment variables, `--help`, `--help --json`, docs/options.md, the YAML
+ * of `build` and the keys of ef_serve all read that row. */
 #ifndef BASE_OPTION_H
 #define BASE_OPTION_H
 #include "base.h"
 
 typedef enum OptionKind {  /* of the value */
     TAKES_TEXT,            /* its field: const char * or Str */
+    TAKES_PATH,            /* the same: a file or folder that is read */
     TAKES_COUNT,           /* int, int64_t or size_t */
     TAKES_BYTES,           /* the same */
     TAKES_PORT,            /* the same */
@@ -35,6 +36,8 @@ typedef struct Option {
     const char *stands;    /* its value where it is given without one; a flag so fills a text */
     const char *against;   /* options it would be ignored beside, one space between: refused */
     const char *beside;    /* options of which one must stand beside it, or it would be ignored */
+    const char *key;       /* its place in the YAML of `build`: "tokenizer.max_length"; "!build": the
+                            * opposite of that key; NULL: it has none */
 } Option;
 #define OPTION_NO_FIELD 0, 0
 #define OPTION_FIELD_OF(Struct, field) offsetof(Struct, field), sizeof(((Struct *)0)->field)
@@ -56,6 +59,7 @@ bool option_bool(Str, bool *out);                 /* false: none of the words ab
 bool option_number(const Option *);               /* whether its value is a number */
 int64_t option_int(const Option *, Str);          /* of a checked number or word (its index) */
 bool option_repeats(const Option *);              /* may be given again */
+extern const char *const option_bools[];          /* true, false: for `may` */
 const char *option_kind_name(const Option *);     /* "port": in --help --json */
 /* "json (default), csv or summary"; standard NULL: none is marked. */
 void option_put_words(Buf *, const char *const *words, const char *standard);

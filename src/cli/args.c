@@ -239,6 +239,15 @@ static bool line_has(int argc, char **argv, const char *word)
     return false;
 }
 
+/* In a program without a model of its own, the first word is the model: `serve MODEL`. */
+static void take_model(Args *a)
+{
+    const Option *o = find_option(a->command, "--model");
+    if (!a->command->model_first || a->packaged || !a->n_text || !o || args_has(a, "model")) return;
+    a->given[a->n_given++] = (Given){ o, a->text[0], "MODEL" };
+    memmove(a->text, a->text + 1, (size_t)--a->n_text * sizeof *a->text);
+}
+
 bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *err)
 {
     int at, words = 0, used = 1;
@@ -261,6 +270,7 @@ bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *
         else if (literal || !is_option(argv[i])) a->text[a->n_text++] = argv[i];
         else if (!take_option(a, argc, argv, i, &used, err)) return a->help;
     }
+    take_model(a);
     return a->help || (environment_read(a, err) && check_values(a, err) && check_company(a, err));
 }
 
@@ -313,7 +323,6 @@ const Str *args_texts(Args *a, int from)
     return text;
 }
 
-const char *const args_bools[] = { "true", "false", NULL };
 const char *const args_units[] = { "bytes", "chars", NULL };
 
 ModelOpen args_open(const Args *a)

@@ -20,6 +20,8 @@ typedef struct Command {
     const Option *more;    /* (optional) rows that the library has too */
     bool (*run)(Args *, Err *);
     bool builder;          /* not in a package */
+    bool model_first;      /* the first word that is no option is --model, where that is not given:
+                            * in a program that carries no model */
     bool environment;      /* ENCODERFILE_NAME sets an option, where no flag does */
 } Command;
 
@@ -52,11 +54,11 @@ const Given *args_conflict(const Args *, const Option *, int among);
 /* Fills the fields that the command's rows name: defaults, then what was given. */
 bool args_fill(Args *, void *settings, Err *);
 const Str *args_texts(Args *, int from); /* what is no option, from that one on */
-ModelOpen args_open(const Args *); /* OPTIONS_TASK, OPTION_TOKENIZER, OPTION_POOLING */
+ModelOpen args_open(const Args *); /* OPTIONS_TASK, OPTION_TOKENIZER and so on */
 bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and those */
 bool args_verify(const Args *, const Model *, Err *); /* --verify: the SHA-256 sums of a package */
 void args_free(Args *);
-#define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package" }
+#define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package", TAKES_PATH }
 #define OPTION_THREADS                                                             \
     { "threads", 0, "N", "default: the CPUs this process may use", TAKES_COUNT,    \
       .least = 1, .most = 4096 }
@@ -64,14 +66,9 @@ extern const char *const args_units[]; /* bytes (0), chars (1) */
 #define OPTION_OFFSETS(...)                                                        \
     { "offsets", 0, "UNIT", "what offsets count", TAKES_WORD, .standard = "bytes", \
       .words = args_units, __VA_ARGS__ }
-extern const char *const args_bools[]; /* true, false */
-#define OPTION_POOLING                                                                            \
-    { "pooling", 0, "WAY", "of a text's vector: mean, cls, max, last, weightedmean; default: the" \
-                           " model's own" },                                                      \
-    { "normalize", 0, "BOOL", "vectors to length 1 (=false: not); default: the model's own way",  \
-      .may = args_bools }
-#define OPTIONS_OPEN                                                         \
-    OPTION_MODEL, OPTIONS_TASK(OPTION_NO_FIELD), OPTION_TOKENIZER(OPTION_NO_FIELD), OPTION_POOLING
+#define OPTIONS_OPEN                                                                      \
+    OPTION_MODEL, OPTIONS_TASK(OPTION_NO_FIELD), OPTION_TOKENIZER(OPTION_NO_FIELD),       \
+    OPTION_POOLING(OPTION_NO_FIELD), OPTION_NORMALIZE(OPTION_NO_FIELD)
 /* log_debug's lines, on stderr. */
 #define OPTION_VERBOSE { "verbose", 'v', NULL, "say on stderr what was found" }
 /* The original's commands that run a model have these. */

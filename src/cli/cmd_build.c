@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cmd_build.c - config.yml to NAME.encoderfile: flags over YAML, then the library's build. */
+ * cmd_build.c - a model, or config.yml, to NAME.encoderfile: flags over YAML, then the library's build. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -9,57 +9,64 @@
 
 #define DOWNLOADS "this program is its own base: nothing is ever downloaded"
 static const Option options[] = {
-    { "config", 'f', "FILE", "the build's YAML (without it: MODEL_* variables)" },
-    { "output-path", 'o', "FILE", "the package to write" },
-    { "output-dir", 0, "DIR", "its folder; its name is then NAME.encoderfile",
-      .against = "output-path" },
-    OPTIONS_TASK(OPTION_NO_FIELD),
-    OPTION_TOKENIZER(OPTION_NO_FIELD),
-    { "precision", 0, "P", "of products: fp32 (as the file is), bf16 or int8" },
-    OPTION_POOLING,
-    OPTIONS_ACCURACY(BuildConfig),
+    { "config", 'f', "FILE", "settings as YAML; flags win over it", TAKES_PATH },
+    { "write-config", 0, "FILE", "write the settings as YAML: what was given, and what was found" },
     { "json", 0, NULL, "what was built, as JSON" },
-    { "no-build", 0, NULL, "validate everything, write nothing" },
     { "directory", 0, "DIR", "go there after reading the YAML" },
-    { "base-binary-path", 0, "FILE", "another program to put in front of the model" },
-    { "target", 0, "T", "x86_64-linux or aarch64-linux: by encoderfile-T beside this program" },
-    { "cache-dir", 0, "DIR", "has no effect, and says so: there is nothing to cache" },
     { "no-download", 0, NULL, "accepted: nothing is downloaded" },
     { "runtime-version", 0, "V", .refused = "runtime downloads do not exist here: " DOWNLOADS },
     { "platform", 0, "TRIPLE", .refused = "the option is called --target" },
     { 0 },
 };
 
-/* Flags win over the YAML; one kind of output replaces the other. */
-static bool override(Args *a, BuildConfig *c, Err *err)
+static bool build_read_source(Args *a, BuildConfig *c, Err *err)
 {
-    const char *path = args_value(a, "output-path"), *dir = args_value(a, "output-dir");
-    if (dir) c->output_dir = dir, c->output_path = NULL;
-    if (path) c->output_path = path;
-    if (args_has(a, "base-binary-path")) c->base_binary = args_value(a, "base-binary-path");
-    if (args_has(a, "target")) c->target = args_value(a, "target");
-    if (args_has(a, "cache-dir")) c->cache_dir = args_value(a, "cache-dir");
-    if (args_has(a, "precision")) c->source.precision = str_of(args_value(a, "precision"));
-    if (args_has(a, "no-build")) c->validate_only = true;
-    c->open = args_open(a);
-    return args_fill(a, c, err);
+    const char *yaml = args_value(a, "config");
+    *c = (BuildConfig){ 0 };
+    if (yaml) return build_read(&a->arena, yaml, c, err);
+    if (args_has(a, "model") || args_has(a, "model-weights-path")) return true;
+    return build_from_environment(&a->arena, c, err);
 }
 
+/* Flags win over the YAML; one kind of output replaces the other. */
 static bool build_configure(Args *a, BuildConfig *c, Err *err)
 {
-    const char *yaml = args_value(a, "config"), *directory = args_value(a, "directory");
+    const char *directory = args_value(a, "directory"), *write = args_value(a, "write-config");
     if (a->n_text)
-        return fail(err, EF_USAGE, "build: found \"%s\", wanted options only (-f config.yml)",
-                    a->text[0]);
-    if (!(yaml ? build_read(&a->arena, yaml, c, err) : build_from_environment(&a->arena, c, err)))
-        return false;
-    if (!override(a, c, err)) return false;
+        return fail(err, EF_USAGE, "build: found \"%s\", wanted one model and options", a->text[0]);
+    if (write && (file_is(write) || dir_is(write)))
+        return fail(err, EF_USAGE, "--write-config: %s: found a file, wanted none there", write);
+    if (!build_read_source(a, c, err)) return false;
+    if (args_has(a, "output-dir")) c->output_path = NULL;
+    if (!args_fill(a, c, err)) return false;
     if (directory && chdir(directory) != 0)
         return fail(err, EF_NOT_FOUND, "--directory %s: %s", directory, strerror(errno));
     return true;
 }
 
 /* ---- what is said ---- */
+/* How much of all paths is the same folder, with its last "/". */
+static size_t common_folder(const BuildReport *r)
+{
+    size_t n = r->n_file ? (size_t)(path_name(r->file[0].name).p - r->file[0].name) : 0;
+    for (size_t i = 0; i < r->n_file && n; i++)
+        while (n && strncmp(r->file[i].name, r->file[0].name, n) != 0)
+            for (n--; n && r->file[0].name[n - 1] != '/';) n--;
+    return n;
+}
+
+/* Which files were taken, and which others could have been. */
+static void build_put_files(Buf *b, const BuildReport *r)
+{
+    const size_t folder = common_folder(r);
+    if (folder) buf_printf(b, "  made of %.*s: ", (int)folder, r->file[0].name);
+    else buf_puts(b, "  made of ");
+    for (size_t i = 0; i < r->n_file; i++)
+        buf_printf(b, "%s%s", i ? ", " : "", r->file[i].name + folder);
+    buf_char(b, '\n');
+    if (r->others) buf_printf(b, "  not taken: %s\n", r->others);
+}
+
 static void build_put_text(Buf *b, const BuildReport *r)
 {
     const char *why = NULL;
@@ -73,6 +80,7 @@ static void build_put_text(Buf *b, const BuildReport *r)
     size_t before = b->n;
     model_describe_head(m, b);
     if (b->n > before) buf_char(b, '\n');
+    build_put_files(b, r);
     if (r->measured) report_accuracy(b, &r->accuracy);
     if (r->path)
         buf_printf(b, "Encoderfile written to %s (%s, %.1f MB, %.2f s)\n", r->path,
@@ -96,12 +104,21 @@ static bool build_report(Args *a, const BuildReport *r, Err *err)
     return ok;
 }
 
+static bool build_save(Args *a, const BuildConfig *c, const Model *m, Err *err)
+{
+    const char *path = args_value(a, "write-config");
+    Buf yaml = { .arena = &a->arena };
+    if (!path) return true;
+    build_write(&a->arena, c, m, &yaml);
+    return file_write(&a->arena, path, buf_view(&yaml), err);
+}
+
 static bool build_command(Args *a, Err *err)
 {
     BuildReport built;
     BuildConfig config;
     if (!build_configure(a, &config, err) || !build_run(&a->arena, &config, &built, err)) return false;
-    bool ok = build_report(a, &built, err);
+    bool ok = build_save(a, &config, built.model, err) && build_report(a, &built, err);
     model_close(built.model);
     return ok;
 }
@@ -110,11 +127,17 @@ const Command cmd_build = {
     .name = "build",
     .summary = "pack a model folder into one executable",
     .options = options,
+    .more = build_options,
     .note = NOTE_LIMIT,
     .run = build_command,
     .builder = true,
-    .usage = "-f config.yml [OPTIONS]",
-    .example = "  cat > config.yml <<END\n"
+    .model_first = true,
+    .usage = "MODEL [-o FILE] [OPTIONS] | -f config.yml [OPTIONS]",
+    .example = "  encoderfile build ./ner-model -o ner.encoderfile && ./ner.encoderfile serve\n"
+               "  encoderfile build ./ner-model --precision int8 --write-config config.yml\n"
+               "\n"
+               "The same with a YAML; docs/options.md lists its keys:\n"
+               "  cat > config.yml <<END\n"
                "  encoderfile:\n"
                "    name: my-ner\n"
                "    path: ./ner-model          # config.json, model.onnx, tokenizer.json\n"

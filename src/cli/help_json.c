@@ -26,7 +26,8 @@ static Value list_of(Arena *arena, const char *const *words)
 static Value option_json(Arena *arena, const Command *c, const Option *o)
 {
     const char letter[] = { '-', o->letter, 0 }, *const *words = o->may ? o->may : o->words;
-    Value v = value_map(arena, 12);
+    Value v = value_map(arena, 14);
+    const bool opposite = o->key && o->key[0] == '!';
     value_add(&v, "name", value_of_str(str_of(o->name)));
     value_add(&v, "letter", text_or_null(o->letter ? str_dup(arena, str_of(letter)) : NULL));
     value_add(&v, "kind", value_of_str(str_of(option_kind_name(o))));
@@ -37,6 +38,8 @@ static Value option_json(Arena *arena, const Command *c, const Option *o)
     if (words) value_add(&v, "words", list_of(arena, words));
     value_add(&v, "repeats", value_of_bool(option_repeats(o)));
     value_add(&v, "environment", text_or_null(c->environment ? option_variable(arena, o) : NULL));
+    if (o->key) value_add(&v, "yaml", value_of_text(o->key + opposite));
+    if (opposite) value_add(&v, "yaml_opposite", value_of_bool(true));
     value_add(&v, "help", value_of_str(str_of(o->help)));
     return v;
 }

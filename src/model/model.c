@@ -292,6 +292,7 @@ bool model_open_source(const ModelSource *s, Model **out, Err *err)
     Model *m = model_new();
     m->name = str_of(str_dup(&m->arena, s->name));
     if (s->version.n) m->version = str_of(str_dup(&m->arena, s->version));
+    m->weights = str_dup(&m->arena, str_of(s->weights));
     open_inside(m, s);
     bool ok = open_config(m, s, err) && open_weights(m, s, err) && open_prompts(m, s, err) &&
               open_script(m, s, err) && model_open_tokenizer(m, s, err) && open_graph(m, s, err);
@@ -429,30 +430,14 @@ bool model_open_bytes(Str bytes, const ModelOpen *how, Model **out, Err *err)
 
 /* ---- all of them ---- */
 
-/* "a/b/" is called b, and "." what it is called from outside. */
-static Str folder_name(Arena *arena, const char *folder)
-{
-    Str trimmed = str_of(folder);
-    while (trimmed.n > 1 && trimmed.p[trimmed.n - 1] == '/') trimmed.n--;
-    Str name = path_name(str_dup(arena, trimmed));
-    bool relative = str_is(name, ".") || str_is(name, "..");
-    return relative ? path_name(path_real(arena, folder)) : name;
-}
-
 /* A folder, or a lone model file with what it carries or what stands beside it. */
 static bool open_files(const char *path, const ModelOpen *how, Model **out, Err *err)
 {
     Arena arena = { 0 };
     ModelSource s = { 0 };
     source_path(&arena, path, &s);
-    bool folder = dir_is(path);
-    if (folder || checkpoint_is(path)) {
-        source_task_inside(&arena, &s);
-        s.name = folder_name(&arena, folder ? path : path_dir(&arena, path));
-    } else {
-        s.name = path_name(path);
-        s.name.n -= sizeof ".onnx" - 1;
-    }
+    if (dir_is(path) || checkpoint_is(path)) source_task_inside(&arena, &s);
+    s.name = source_name(&arena, path);
     source_said(&arena, how->task, how->tokenizer, &s);
     *out = NULL;
     bool ok = head_wish(how->pooling, how->normalize, &s.wish, err) &&

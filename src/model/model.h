@@ -31,6 +31,7 @@ typedef struct Model {
     Transform *transform;        /* NULL: none */
     Package package;             /* file.n = 0: not from a package's file */
     OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
+    const char *weights;         /* path of the file that it was read from; NULL: from a package */
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
     Str prompt;                  /* the text to put before those whose request names none */
     const Value *sentence;       /* files that the .onnx carries: modules_gather; NULL: none */

@@ -13,6 +13,12 @@
       __VA_ARGS__, .stands = "auto", .against = "task model-type" }
 #define OPTION_TOKENIZER(...)                                                                 \
     { "tokenizer", 0, "PATH", "a folder or a tokenizer.json, instead of the model's own",     \
-      TAKES_TEXT, __VA_ARGS__ }
+      TAKES_PATH, __VA_ARGS__ }
+#define OPTION_POOLING(...)                                                                   \
+    { "pooling", 0, "WAY", "of a text's vector: mean, cls, max, last, weightedmean; default: the" \
+                           " model's own", TAKES_TEXT, __VA_ARGS__ }
+#define OPTION_NORMALIZE(...)                                                                 \
+    { "normalize", 0, "BOOL", "vectors to length 1 (=false: not); default: the model's own way", \
+      TAKES_TEXT, __VA_ARGS__, .may = option_bools }
 
 #endif

@@ -30,24 +30,45 @@ const char *source_lone_onnx(Arena *arena, const char *folder)
     return list_onnx(arena, onnx, &one, NULL) == 1 ? one : NULL;
 }
 
-/* The first that is there of a folder's files and of those in its folder onnx, where Optimum and the
- * Hub's own conversions put them; what is written for it stands before what is made of a checkpoint. */
-static const char *find_weights(Arena *arena, const char *folder, const char *encoder)
+enum { PLACES = 7 };
+/* Where weights may be: a folder's files and those in its folder onnx, where Optimum and the Hub's own
+ * conversions put them; what is written for it stands before what is made of a checkpoint. NULL: not
+ * there. */
+static void weights_places(Arena *arena, const char *folder, const char *encoder,
+                           const char *place[PLACES])
 {
-    const char *checkpoint = checkpoint_find(arena, encoder);
-    const char *usual = path_join(arena, folder, STR("model.onnx"));
-    const char *const places[] = { /* in this order; NULL: not there */
-        usual,
+    const char *const files[PLACES] = { /* in this order */
+        path_join(arena, folder, STR("model.onnx")),
         path_join(arena, encoder, STR("model.onnx")),
         path_join(arena, folder, STR("onnx/model.onnx")),
         path_join(arena, folder, STR("model_quantized.onnx")),
-        checkpoint,
+        checkpoint_find(arena, encoder),
         path_join(arena, folder, STR("onnx/model_quantized.onnx")),
         source_lone_onnx(arena, folder), /* as Optimum does */
     };
-    for (size_t i = 0; i < COUNT(places); i++)
-        if (places[i] && (file_is(places[i]) || (i == 0 && dir_is(places[i])))) return places[i];
-    return usual;
+    for (size_t i = 0; i < PLACES; i++)
+        place[i] = files[i] && (file_is(files[i]) || (i == 0 && dir_is(files[i]))) ? files[i] : NULL;
+}
+
+static const char *find_weights(Arena *arena, const char *folder, const char *encoder)
+{
+    const char *place[PLACES];
+    weights_places(arena, folder, encoder, place);
+    for (size_t i = 0; i < PLACES; i++)
+        if (place[i]) return place[i];
+    return path_join(arena, folder, STR("model.onnx"));
+}
+
+void source_other_weights(Arena *arena, const char *folder, const char *taken, Buf *list)
+{
+    const char *place[PLACES], *encoder;
+    modules_pool(arena, folder, &encoder);
+    weights_places(arena, folder, encoder, place);
+    for (size_t i = 0; i < PLACES; i++) {
+        bool known = !place[i] || file_same(place[i], taken);
+        for (size_t k = 0; k < i && !known; k++) known = place[k] && file_same(place[i], place[k]);
+        if (!known) buf_printf(list, "%s%s", list->n ? ", " : "", place[i]);
+    }
 }
 
 void source_folder(Arena *arena, const char *folder, ModelSource *s)
@@ -61,6 +82,25 @@ void source_folder(Arena *arena, const char *folder, ModelSource *s)
     s->tokenizer = tokenizer_files(arena, encoder);
     if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, encoder, STR("tokenizer.json"));
     s->tokenizer.sentence = modules_settings(arena, encoder);
+}
+
+/* "a/b/" is called b, and "." what it is called from outside. */
+static Str folder_name(Arena *arena, const char *folder)
+{
+    Str trimmed = str_of(folder);
+    while (trimmed.n > 1 && trimmed.p[trimmed.n - 1] == '/') trimmed.n--;
+    Str name = path_name(str_dup(arena, trimmed));
+    bool relative = str_is(name, ".") || str_is(name, "..");
+    return relative ? path_name(path_real(arena, folder)) : name;
+}
+
+Str source_name(Arena *arena, const char *path)
+{
+    Str name = path_name(path);
+    if (dir_is(path)) return folder_name(arena, path);
+    if (!str_ends(name, ".onnx")) return folder_name(arena, path_dir(arena, path));
+    name.n -= sizeof ".onnx" - 1;
+    return name;
 }
 
 /* Both wordings: ours and the Rust encoderfile's. */

@@ -47,6 +47,11 @@ const char *source_lone_onnx(Arena *, const char *folder);
 void source_onnx(Arena *, const char *path, ModelSource *);
 /* Either of these, or a checkpoint's file with the others of its folder. False: something else. */
 bool source_path(Arena *, const char *path, ModelSource *);
+/* What a model is called where nobody says: its folder, or an .onnx without its ending. */
+Str source_name(Arena *, const char *path);
+/* The files of a folder that could have been its weights, but for the one that was taken: their
+ * paths, with commas. */
+void source_other_weights(Arena *, const char *folder, const char *taken, Buf *);
 /* What the weights say they are for, unless a task is given. */
 void source_task_inside(Arena *, ModelSource *);
 /* What was said by hand, over what was found: a task (empty: none), with which config.json need not

@@ -406,7 +406,7 @@ fresh && echo "  transform: {path: no.lua}" >>c.yml && breaks "no script" "No su
 fresh && echo "  transform: [1]" >>c.yml && breaks "script of a wrong kind" "transform: found a list"
 fresh && printf '  transform: x = 1\n  lua_libs: [oi]\n' >>c.yml && breaks "unknown library" "Unknown Lua stdlib: oi"
 fresh && printf '  transform: x = 1\n  lua_libs: [debug]\n' >>c.yml && breaks "debug library" "debug is not available"
-fresh && printf '  transform: x = 1\n  lua_libs: io\n' >>c.yml && breaks "libraries of a wrong kind" "lua_libs: wanted a list"
+fresh && printf '  transform: x = 1\n  lua_libs: io\n' >>c.yml && breaks "libraries of a wrong kind" "lua_libs: found a string, wanted a list"
 fresh && echo "  validate_transform: 3" >>c.yml && breaks "validate_transform" "true or false"
 fresh && printf '  transform: x = 1\n  validate_transform: false\n' >>c.yml && works "script that is not tried" "$EF" build -f c.yml
 fresh && echo "function Postprocess(t) return t * 0 + 3 end" >s.lua && echo "  transform: {path: s.lua}" >>c.yml
