@@ -3,6 +3,7 @@
  * for first, with every command's options at hand to know which of them take a value. */
 #include "cli/cli.h"
 
+static const char first_word[] = "MODEL"; /* how errors call it */
 static const Option help_option = { "help", 'h' };
 
 static bool is_option(const char *word)
@@ -23,12 +24,22 @@ static bool matches(const Option *o, const char *word)
     return o->letter && word[1] == o->letter;
 }
 
-const Option *command_option(const Command *c, int index)
+/* Whether the command has its own row for what tasks take too. */
+static bool has_own(const Command *c, const char *name)
 {
     const Option *lists[] = { c->options, c->more };
     for (size_t i = 0; i < COUNT(lists); i++)
         for (const Option *o = lists[i]; o && o->name; o++)
-            if (index-- == 0) return o;
+            if (strcmp(o->name, name) == 0) return true;
+    return false;
+}
+
+const Option *command_option(const Command *c, int index)
+{
+    const Option *lists[] = { c->options, c->more, c->task_options ? params_rows() : NULL };
+    for (size_t i = 0; i < COUNT(lists); i++)
+        for (const Option *o = lists[i]; o && o->name; o++)
+            if (!(i == 2 && has_own(c, o->name)) && index-- == 0) return o;
     return NULL;
 }
 
@@ -243,8 +254,9 @@ static bool line_has(int argc, char **argv, const char *word)
 static void take_model(Args *a)
 {
     const Option *o = find_option(a->command, "--model");
-    if (!a->command->model_first || a->packaged || !a->n_text || !o || args_has(a, "model")) return;
-    a->given[a->n_given++] = (Given){ o, a->text[0], "MODEL" };
+    if (!a->command->model_first || a->packaged || !a->n_text || !o) return;
+    if (args_has(a, "model") || args_conflict(a, o, a->n_given)) return;
+    a->given[a->n_given++] = (Given){ o, a->text[0], first_word };
     memmove(a->text, a->text + 1, (size_t)--a->n_text * sizeof *a->text);
 }
 
@@ -336,7 +348,14 @@ ModelOpen args_open(const Args *a)
                         .pooling = str_of(args_value(a, "pooling")), .normalize = str_of(normalize) };
 }
 
-bool args_model(const Args *a, Model **out, Err *err)
+static bool is_first_word(const Args *a)
+{
+    for (int i = 0; i < a->n_given; i++)
+        if (a->given[i].called == first_word) return true;
+    return false;
+}
+
+bool args_model(Args *a, Model **out, Err *err)
 {
     const char *path = args_value(a, "model");
     ModelOpen how = args_open(a);
@@ -344,7 +363,11 @@ bool args_model(const Args *a, Model **out, Err *err)
     if (!path && !a->packaged)
         fail(err, EF_USAGE,
              "Not a valid encoderfile: no payload at the end of this program (was it stripped or "
-             "truncated?); --model names another model");
+             "truncated?); a model can be named: encoderfile %s MODEL", a->command->name);
+    else if (path && is_first_word(a) && !file_is(path) && !dir_is(path))
+        fail(err, err->code, "%s (the first word is taken for the model: this program carries none;"
+             " was it stripped or truncated?)",
+             str_dup(&a->arena, str_of(err->message)));
     return false;
 }
 

@@ -18,6 +18,7 @@ typedef struct Command {
     const char *note;      /* (optional) lines between options and example */
     const Option *options;
     const Option *more;    /* (optional) rows that the library has too */
+    bool task_options;     /* and those of every task's requests (params.h) */
     bool (*run)(Args *, Err *);
     bool builder;          /* not in a package */
     bool model_first;      /* the first word that is no option is --model, where that is not given:
@@ -48,14 +49,16 @@ const char *args_value(const Args *, const char *name); /* the last one given, o
 bool args_has(const Args *, const char *name);
 /* Of a number its value, of a word its index; not given: the row's default, or 0. */
 int64_t args_int(const Args *, const char *name);
-const Option *command_option(const Command *, int index); /* of both lists; NULL: no more */
+const Option *command_option(const Command *, int index); /* of all lists; NULL: no more */
+const Option *params_rows(void);      /* params.c: options of all tasks, as flags */
+bool params_row(const Option *);      /* one of them */
 /* The first of so many given that cannot stand beside the option, or NULL. */
 const Given *args_conflict(const Args *, const Option *, int among);
 /* Fills the fields that the command's rows name: defaults, then what was given. */
 bool args_fill(Args *, void *settings, Err *);
 const Str *args_texts(Args *, int from); /* what is no option, from that one on */
 ModelOpen args_open(const Args *); /* OPTIONS_TASK, OPTION_TOKENIZER and so on */
-bool args_model(const Args *, Model **, Err *); /* --model (none: this file), and those */
+bool args_model(Args *, Model **, Err *); /* --model (none: this file), and those */
 bool args_verify(const Args *, const Model *, Err *); /* --verify: the SHA-256 sums of a package */
 void args_free(Args *);
 #define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package", TAKES_PATH }

@@ -206,7 +206,8 @@ const Command cmd_bench = {
     .summary = "time one batch through the model",
     .options = options,
     .run = bench_run,
-    .usage = "[--model PATH] [--lengths 32,32,7] [OPTIONS]",
+    .model_first = true,
+    .usage = "[MODEL] [--lengths 32,32,7] [OPTIONS]",
     .example =
         "  encoderfile bench --model my-ner.encoderfile --lengths 128,64,32 --threads 2 --json\n",
 };

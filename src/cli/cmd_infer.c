@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_infer.c - texts in, the JSON of POST /predict out, with the "metadata" that the Rust encoderfile always
- * adds; or lines, a table, an array; or, for people, a list of the entities found. Everything is held
- * at once: `map` is the command for long streams. */
+ * adds; or lines, a table, an array; or, for people and by default on a terminal, a short form.
+ * Everything is held at once: `map` is the command for long streams. */
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/entities.h"
 #include "cli/params.h"
+#include "cli/readable.h"
 #include "cli/records.h"
 #include "data/json.h"
 #include "data/npy.h"
 #include "data/table.h"
 #include "dialect/job.h"
 
-enum { AS_JSON, AS_JSONL, AS_CSV, AS_NPY };
-static const char *const format_words[] = { [AS_JSON] = "json", "jsonl", "csv", "npy", NULL };
+enum { AS_JSON, AS_JSONL, AS_CSV, AS_NPY, AS_TEXT };
+static const char *const format_words[] = { [AS_JSON] = "json", "jsonl", "csv", "npy", "text", NULL };
 static const Option options[] = {
     OPTIONS_OPEN,
     { "input", 'i', "FILE", "read texts from there (-: stdin), beside those of the line" },
     { "input-format", 0, "FORM", "of the input (default: by the name)", TAKES_WORD,
       .words = records_forms },
     OPTION_FIELD,
-    { "format", 'f', "FORM",
-      "of the output (npy: raw numbers, such as logits, before scores and --params)", TAKES_WORD,
-      .standard = "json", .words = format_words, .against = "entities" },
+    { "format", 'f', "FORM", "of the output; text: short, for people (the default on a terminal); npy: raw "
+      "numbers, such as logits, before scores and --params", TAKES_WORD, .standard = "json",
+      .words = format_words, .against = "entities" },
+    { "json", 0, NULL, "as --format json: also on a terminal", .against = "format entities" },
     { "output", 'o', "FILE", "write there instead of to stdout" },
     OPTION_OFFSETS(.against = "entities"),
     OPTION_PARAMS,
@@ -46,18 +48,18 @@ static Value with_metadata(Arena *arena, const Value *reply)
 }
 
 /* ---- out ---- */
-static bool put_json(Buf *b, const Task *task, Job *job, Err *err)
+static bool put_json(Buf *b, const Model *m, Job *job, Err *err)
 {
-    (void)task, (void)err;
+    (void)m, (void)err;
     Value reply = with_metadata(&job->work.arena, &job->out.value);
     json_write_pretty(b, &reply);
     buf_char(b, '\n');
     return true;
 }
 
-static bool put_jsonl(Buf *b, const Task *task, Job *job, Err *err)
+static bool put_jsonl(Buf *b, const Model *m, Job *job, Err *err)
 {
-    (void)task, (void)err;
+    (void)m, (void)err;
     const Value *results = value_get(&job->out.value, "results");
     for (size_t i = 0; i < results->list.n; i++) {
         json_write(b, &results->list.items[i]);
@@ -66,17 +68,17 @@ static bool put_jsonl(Buf *b, const Task *task, Job *job, Err *err)
     return true;
 }
 
-static bool put_csv(Buf *b, const Task *task, Job *job, Err *err)
+static bool put_csv(Buf *b, const Model *m, Job *job, Err *err)
 {
     (void)err;
-    table_write(b, task->result, value_get(&job->out.value, "results"));
+    table_write(b, m->task->result, value_get(&job->out.value, "results"));
     return true;
 }
 
 /* [texts, width], or [tokens, width] of a single text. */
-static bool put_npy(Buf *b, const Task *task, Job *job, Err *err)
+static bool put_npy(Buf *b, const Model *m, Job *job, Err *err)
 {
-    (void)task;
+    (void)m;
     const int64_t width = work_result(&job->work, 0)->width;
     if (job->work.outputs > 1 || job->work.rows != job->work.n)
         return fail(err, EF_USAGE, "--format npy: found several outputs or rows for an input, wanted "
@@ -99,24 +101,38 @@ static bool put_npy(Buf *b, const Task *task, Job *job, Err *err)
     return true;
 }
 
-static bool put_entities(Buf *b, const Task *task, Job *job, Err *err)
+static bool put_entities(Buf *b, const Model *m, Job *job, Err *err)
 {
-    (void)task, (void)err;
+    (void)m, (void)err;
     entities_write(b, &job->out.value, job->work.item, job->work.n);
     return true;
 }
 
-typedef bool Put(Buf *, const Task *, Job *, Err *);
+static bool put_text(Buf *b, const Model *m, Job *job, Err *err)
+{
+    (void)err;
+    readable_write(b, m, job);
+    return true;
+}
+
+typedef bool Put(Buf *, const Model *, Job *, Err *);
 static Put *const formats[] = {
     [AS_JSON] = put_json, [AS_JSONL] = put_jsonl, [AS_CSV] = put_csv, [AS_NPY] = put_npy,
+    [AS_TEXT] = put_text,
 };
 
-static bool render(Args *a, const Task *task, Job *job, Err *err)
+static Put *output_form(Args *a)
+{
+    const bool said = args_has(a, "format") || args_has(a, "json") || args_has(a, "output");
+    if (args_has(a, "entities")) return put_entities;
+    return formats[!said && isatty(STDOUT_FILENO) ? AS_TEXT : args_int(a, "format")];
+}
+
+static bool render(Args *a, const Model *m, Job *job, Err *err)
 {
     Buf b = { 0 };
     const char *file = args_value(a, "output");
-    Put *put = args_has(a, "entities") ? put_entities : formats[args_int(a, "format")];
-    bool ok = put(&b, task, job, err);
+    bool ok = output_form(a)(&b, m, job, err);
     if (ok) ok = file ? file_write(&a->arena, file, buf_view(&b), err) : out_buf(&b, err);
     buf_free(&b);
     return ok;
@@ -217,12 +233,12 @@ static bool infer(Args *a, Session *session, Job *job, Err *err)
 {
     const Value *params;
     job->in.no_text = true;
-    if (!params_read(a, &params, err) ||
+    if (!params_read(a, session_model(session)->task, &params, err) ||
         !params_set(session, job, params, args_int(a, "offsets"), err))
         return false;
     job_run(session, job);
     if (job->work.err.code != EF_OK) return fail(err, job->work.err.code, "%s", job->work.err.message);
-    return render(a, session_model(session)->task, job, err);
+    return render(a, session_model(session), job, err);
 }
 
 static bool with_session(Args *a, const Model *model, Job *job, Err *err)
@@ -268,16 +284,19 @@ static bool infer_run(Args *a, Err *err)
 
 const Command cmd_infer = {
     .name = "infer",
-    .summary = "run texts through a model and print the JSON",
+    .summary = "run texts through a model and print what it says",
     .options = options,
+    .task_options = true,
+    .model_first = true,
     .note = NOTE_LIMIT,
     .run = infer_run,
-    .usage = "[--model PATH] [TEXT...]",
-    .example = "  encoderfile infer --model ./ner-model \"Ada Lovelace was born in London\"\n"
+    .usage = "[MODEL] [TEXT...]",
+    .example = "  encoderfile infer ./ner-model \"Ada Lovelace was born in London\"\n"
+               "  ./my-ner.encoderfile infer --aggregation simple \"Ada Lovelace was born in London\" | jq .\n"
                "  ./my-ner.encoderfile infer -o reply.json \"first text\" \"second text\"\n"
                "  ./my-ner.encoderfile infer -i texts.csv --field review -f csv -o labels.csv\n"
                "  ./my-qa.encoderfile infer --question \"Where does Ada live?\" --context-file letter.txt\n"
-               "  ./my-qa.encoderfile infer --params '{\"top_k\": 3}' \"Who?\" \"Ada wrote.\"  # question, context\n"
+               "  ./my-qa.encoderfile infer --top-k 3 \"Who?\" \"Ada wrote.\"  # question, context\n"
                "  ./my-choice.encoderfile infer \"The bus leaves\" \"at noon.\" \"a fork.\"  # prompt, choices\n"
                "  ./my-layoutlm.encoderfile infer -i pages.jsonl  # {\"words\": [...], \"boxes\": [...]}\n"
                "  cat texts.txt | ./my-embed.encoderfile infer -f npy > vectors.npy\n",

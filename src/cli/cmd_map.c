@@ -332,9 +332,9 @@ static bool open_input(Args *a, Mapper *m, const char *path, Err *err)
 static bool map_model(Args *a, Mapper *m, const char *path, Err *err)
 {
     Model *model;
-    if (!params_read(a, &m->params, err) || !args_model(a, &model, err)) return false;
+    if (!args_model(a, &model, err)) return false;
     m->model = model;
-    bool ok = open_input(a, m, path, err);
+    bool ok = params_read(a, model->task, &m->params, err) && open_input(a, m, path, err);
     if (ok) {
         ok = map_records(a, m, err);
         records_close(&m->in);
@@ -365,9 +365,11 @@ const Command cmd_map = {
     .name = "map",
     .summary = "run a stream of records through a model: JSON lines in, JSON lines out, in order",
     .options = options,
+    .task_options = true,
     .run = map_run,
-    .usage = "[--model PATH] [FILE]",
-    .example = "  encoderfile map --model ./ner-model texts.jsonl > entities.jsonl\n"
+    .model_first = true,
+    .usage = "[MODEL] [FILE]",
+    .example = "  encoderfile map ./ner-model texts.jsonl > entities.jsonl\n"
                "  ./my.encoderfile map texts.jsonl.gz -o out.jsonl\n"
                "  ./my.encoderfile map texts.jsonl -o out.jsonl --resume    # after a crash\n"
                "\n"

@@ -131,7 +131,8 @@ const Command cmd_mcp = {
     .options = options,
     .environment = true,
     .run = mcp_run,
-    .usage = "[--stdio] [--model PATH]",
+    .model_first = true,
+    .usage = "[MODEL] [--stdio]",
     .example = "  ./my-ner.encoderfile mcp --port 9100     # hosts are told http://localhost:9100/mcp\n"
                "  {\"mcpServers\": {\"ner\": {\"command\": \"./my-ner.encoderfile\",\n"
                "                          \"args\": [\"mcp\", \"--stdio\"]}}}\n",

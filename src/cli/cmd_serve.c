@@ -75,7 +75,8 @@ const Command cmd_serve = {
     .environment = true,
     .note = NOTE_LIMIT,
     .run = serve_run,
-    .usage = "[--model PATH] [OPTIONS]",
+    .model_first = true,
+    .usage = "[MODEL] [OPTIONS]",
     .example = "  ./my-ner.encoderfile serve --http-port 8080 &\n"
                "  curl -X POST localhost:8080/predict -H 'Content-Type: application/json' \\\n"
                "       -d '{\"inputs\": [\"Ada Lovelace was born in London\"]}'\n",

@@ -6,7 +6,8 @@
 
 static const Option options[] = {
     { "tokenizer", 't', "FILE",
-      "a tokenizer.json, vocab.txt, vocab.json, .model, a folder or a package" },
+      "a tokenizer.json, vocab.txt, vocab.json, .model, a folder or a package", TAKES_PATH,
+      .against = "model" },
     OPTION_MODEL,
     OPTIONS_TASK(OPTION_NO_FIELD),
     { "pair", 0, NULL, "texts are pairs: each two arguments; in a line a list of two, or a tab" },
@@ -72,8 +73,6 @@ static bool load_tokenizer(Args *a, Model **model, const Tokenizer **out, Err *e
     const char *file = args_value(a, "tokenizer");
     Tokenizer *own;
     *model = NULL;
-    if (file && args_has(a, "model"))
-        return fail(err, EF_USAGE, "tokenize: found both --tokenizer and --model");
     if (file && !package_is(file))
         return tokenizer_open(&a->arena, file, &own, err) && (*out = own, true);
     bool ok = file ? model_open(file, model, err) : args_model(a, model, err);
@@ -149,7 +148,8 @@ const Command cmd_tokenize = {
     .summary = "print the token ids and offsets of texts, or the text of token ids",
     .options = options,
     .run = tokenize_run,
-    .usage = "[--tokenizer FILE | --model PATH] [TEXT... | - | --jsonl]",
+    .model_first = true,
+    .usage = "[--tokenizer FILE | MODEL] [TEXT... | - | --jsonl]",
     .example =
         "  encoderfile tokenize -t ner-model/tokenizer.json \"Hello world\"\n"
         "  encoderfile tokenize -t ner-model --pair --offsets chars \"a question\" \"a passage\"\n"

@@ -35,8 +35,12 @@ void help_command(Buf *b, const Command *c, bool packaged)
     const Option *o = command_option(c, 0);
     buf_printf(b, "%s\n\nusage: encoderfile %s %s\n", c->summary, c->name, c->usage);
     if (o) buf_puts(b, "\noptions:\n");
-    for (int i = 0; (o = command_option(c, i)); i++)
+    bool titled = false;
+    for (int i = 0; (o = command_option(c, i)); i++) {
+        if (params_row(o) && !titled) buf_puts(b, "\noptions of the model's task:\n");
+        titled |= params_row(o);
         if (help_lists(o, packaged)) put_option(b, o);
+    }
     if (c->environment)
         buf_puts(b, "\nEvery option has an environment variable: --max-body is "
                     "ENCODERFILE_MAX_BODY. Flags win.\n");

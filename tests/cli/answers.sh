@@ -26,7 +26,7 @@ refuses "no such context" 'nowhere' "$EF" infer -m "$QA" --question x --context-
 refuses "--question of another model" '--question: found a model for token_classification, wanted question_answering' "$EF" infer -m "$TAGS" --question x y
 refuses "--params: no JSON" '--params: line 1' "$EF" infer -m "$QA" --params '{' "$Q" "$C"
 refuses "--params: no object" '--params: found a list, wanted an object' "$EF" infer -m "$QA" --params '[]' "$Q" "$C"
-refuses "--params: a bad value" '--params: top_k: found 0' "$EF" infer -m "$QA" --params '{"top_k":0}' "$Q" "$C"
+refuses "--params: a bad value" 'top_k: found 0' "$EF" infer -m "$QA" --params '{"top_k":0}' "$Q" "$C"
 refuses "--params: a misspelled key" 'did you mean top_k' "$EF" infer -m "$QA" --params '{"topk":2}' "$Q" "$C"
 refuses "two outputs are no array" '--format npy: found several outputs' "$EF" infer -m "$QA" -f npy "$Q" "$C"
 
@@ -39,7 +39,7 @@ has "map: a text" '"error":{"message":"line 4: found no context'
 printf 'id,context,question\n7,%s,%s\n' "$C" "$Q" >in.csv
 prints "map: columns" "^{\"id\":\"7\",$BEST" "$EF" map -m "$QA" in.csv
 prints "map: --params" "$TWO" "$EF" map -m "$QA" in.csv --params '{"top_k":2}'
-refuses "map: --params" '--params: top_k: found 0' "$EF" map -m "$QA" in.csv --params '{"top_k":0}'
+refuses "map: --params" 'top_k: found 0' "$EF" map -m "$QA" in.csv --params '{"top_k":0}'
 refuses "map: --field" '--field: found a model whose records have keys of their own' "$EF" map -m "$QA" in.csv --field x
 printf 'id,text\n7,x\n' >no.csv
 refuses "map: a column is missing" 'found no column "question"' "$EF" map -m "$QA" no.csv

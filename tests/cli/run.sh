@@ -208,7 +208,7 @@ refuses "tokenize, stride alone" "wants --max-length" "$EF" tokenize -t m --stri
 refuses "tokenize, stride too large" "wanted a number below 4" "$EF" tokenize -t m --max-length 4 --stride 4 x
 refuses "tokenize, unit" "wanted bytes or chars" "$EF" tokenize -t m --offsets words x
 refuses "tokenize, no tokenizer" "found no tokenizer.json, vocab.txt" "$EF" tokenize -t "$root/docs" x
-refuses "tokenize, both" "found both" "$EF" tokenize -t m -m m x
+refuses "tokenize, both" "found --model beside it" "$EF" tokenize -t m -m m x
 # A folder without tokenizer.json: what transformers makes of vocab.txt.
 works "infer with tokenizer.json" "$EF" infer -m m "$TEXT"
 cp txt a
@@ -432,7 +432,8 @@ refuses "base that is no program" "no ELF header" "$EF" build -f c.yml --base-bi
 refuses "no text" "at least one text" "$P" infer
 refuses "empty text" "Cannot tokenize empty string" "$P" infer ""
 refuses "text that is not UTF-8" "UTF-8" "$P" infer "$(printf '\377')"
-refuses "no model" "no payload" "$EF" infer "$TEXT"
+refuses "no model" "no payload" "$EF" infer
+refuses "no model, only a text" "the first word is taken for the model" "$EF" infer "$TEXT"
 refuses "no such model" "nowhere" "$EF" infer -m nowhere "$TEXT"
 refuses "build in a package" "package" "$P" build -f c.yml
 prints "options of a package" '"name": "serve"' "$P" --help --json
