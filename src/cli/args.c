@@ -18,10 +18,23 @@ static Str long_name(const char *word)
     return equals ? (Str){ word + 2, (size_t)(equals - word - 2) } : str_of(word + 2);
 }
 
+bool option_typed(Str typed, const char *name)
+{
+    size_t i = 0;
+    while (i < typed.n && name[i] && (typed.p[i] == '_' ? '-' : typed.p[i]) == name[i]) i++;
+    return i == typed.n && !name[i];
+}
+
 static bool matches(const Option *o, const char *word)
 {
-    if (word[1] == '-') return str_is(long_name(word), o->name);
+    if (word[1] == '-') return option_typed(long_name(word), o->name);
     return o->letter && word[1] == o->letter;
+}
+
+/* As habits.c has it: of "-p8080" the letter. */
+static Str typed_name(const char *word)
+{
+    return word[1] == '-' ? long_name(word) : (Str){ word + 1, 1 };
 }
 
 /* Whether the command has its own row for what tasks take too. */
@@ -47,7 +60,7 @@ static const Option *find_option(const Command *c, const char *word)
 {
     const Option *o = &help_option;
     for (int i = 0; o && !matches(o, word); i++) o = command_option(c, i);
-    return o;
+    return o ? o : habit_option(c, typed_name(word));
 }
 
 /* Whether a word is the value of an option that may go without. */
@@ -142,9 +155,10 @@ static const char *begun_option(Str word, const char *const *names, size_t n)
 
 static bool unknown_option(const Command *c, const char *word, Err *err)
 {
-    const char *names[128];
+    const char *names[128], *answer = habit_answer(typed_name(word));
     size_t n = 0;
     const Option *o;
+    if (answer) return fail(err, EF_USAGE, "%s: unknown option %s: %s", c->name, word, answer);
     for (int i = 0; (o = command_option(c, i)) && n < COUNT(names); i++)
         if (!o->refused) names[n++] = o->name;
     const char *near = word[1] == '-' ? str_nearest(long_name(word), names, n) : NULL;

@@ -87,6 +87,12 @@ extern const char *const args_units[]; /* bytes (0), chars (1) */
 /* alias.c: what others call our commands ("optimum-cli export onnx"), and --version. */
 void alias_apply(Arena *, int *argc, char ***argv);
 
+/* habits.c: options as other tools call them, without their dashes. */
+const Option *habit_option(const Command *, Str name); /* ours that means the same; NULL: none */
+const char *habit_answer(Str name);   /* what to do instead; NULL: nothing is known of it */
+const Option *habit_port(const Command *); /* what a bare PORT is for; NULL: nothing */
+bool option_typed(Str typed, const char *name); /* args.c: "_" is as good as "-" */
+
 /* environment.c: adds what variables set to what flags gave, which win. */
 bool environment_read(Args *, Err *);
 
@@ -97,6 +103,9 @@ bool environment_read(Args *, Err *);
 void help_all(Buf *, const Command *const *all, bool packaged);
 void help_command(Buf *, const Command *, bool packaged);
 bool help_lists(const Option *, bool packaged);
+
+/* describe.c: a package without a command, on stderr; `self` is how it was called. */
+bool describe_self(Args *, const char *self, Err *);
 
 /* help_json.c: the same as one document; command NULL: of all. */
 bool help_json(Args *, const Command *const *all, Err *);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * environment.c - options by environment variables: --http-port is ENCODERFILE_HTTP_PORT. A flag
- * wins, also over the variable of an option that cannot stand beside it. */
+ * wins, also over the variable of an option that cannot stand beside it. A bare PORT, which platforms
+ * set, counts where neither says anything. */
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -18,6 +19,18 @@ static bool is_decided_by_flags(const Args *a, const Option *o, int n_flags)
 static bool is_of_kubernetes(const Option *o, const char *value)
 {
     return o->kind == TAKES_PORT && str_starts(str_of(value), "tcp://");
+}
+
+/* What platforms set for any program counts last: it may be meant for another one. */
+static void read_bare_port(Args *a)
+{
+    const Option *o = habit_port(a->command);
+    const char *value = getenv("PORT");
+    Err err = { 0 };
+    if (!o || !value || !*value || args_has(a, o->name) || args_conflict(a, o, a->n_given)) return;
+    if (!option_check(o, "PORT", str_of(value), &err)) return log_warn("ignored: %s", err.message);
+    log_info("PORT=%s is taken for --%s", value, o->name);
+    a->given[a->n_given++] = (Given){ o, value, "PORT" };
 }
 
 bool environment_read(Args *a, Err *err)
@@ -38,5 +51,6 @@ bool environment_read(Args *a, Err *err)
         if (!o->argument) option_bool(str_of(value), &on);
         if (on) a->given[a->n_given++] = (Given){ o, o->argument ? value : NULL, name };
     }
+    read_bare_port(a);
     return true;
 }

@@ -38,6 +38,7 @@ static bool dispatch(Args *a, int argc, char **argv, Err *err)
 {
     if (argc == 2 && strcmp(argv[1], "--version") == 0) argv[1] += 2; /* the command */
     if (!args_parse(a, commands, argc, argv, err)) return false;
+    if (a->packaged && !a->help && !a->command) return describe_self(a, argv[0], err);
     if (a->help || !a->command) return show_help(a, err);
     if (args_has(a, "verbose")) log_limit(LOG_DEBUG);
     return a->command->run(a, err);

@@ -330,7 +330,24 @@ static void begin_drain(Loop *loop)
 {
     loop->draining = true;
     loop->close_at = loop->now + loop->options.drain_s;
+    if (loop->options.drain_s > 0)
+        log_info("stopping in %.0f s: not ready any more, still serving (--drain)",
+                 loop->options.drain_s);
     each_conn(loop, conn_notice);
+}
+
+/* What keeps a server that was told to stop. */
+static void log_awaited(const Loop *loop)
+{
+    int states[X_STATES] = { 0 }, idle = 0, lingering = 0, n = 0;
+    for (int i = 0; i < loop->options.max_connections; i++)
+        if (loop->slot[i].conn)
+            conn_census(loop->slot[i].conn, states, &idle, &lingering);
+    for (int i = 0; i < X_STATES; i++) n += states[i];
+    if (n == 0) return log_info("stopping");
+    log_info("stopping: waiting for %d request%s (%d still arriving, %d for the model, %d for a client "
+             "that reads)", n, n == 1 ? "" : "s", states[X_READING],
+             states[X_WAITING] + states[X_OPEN], states[X_SENDING]);
 }
 
 static void begin_stop(Loop *loop)
@@ -342,6 +359,7 @@ static void begin_stop(Loop *loop)
         loop->listener[i] = -1;
     }
     each_conn(loop, conn_stop);
+    log_awaited(loop);
 }
 
 /* true: *count has grown since it was last looked at. */
@@ -599,6 +617,16 @@ static void announce(const Loop *loop, int port)
     buf_free(&line);
 }
 
+static void warn_open(const Loop *loop)
+{
+    const ServerOptions *o = &loop->options;
+    bool local = loop->local && (loop->listener[LISTEN_GRPC] < 0 ||
+                                 binds_locally(str_of(loop->grpc_host)));
+    if (local || loop->keys || o->client_ca_file) return;
+    log_warn("no API key is set: whoever reaches this port can use the model (--api-key KEY sets one; "
+             "on 127.0.0.1 it listens for this machine alone)");
+}
+
 static bool start_tracer(Loop *loop, Err *err)
 {
     const char *url = loop->options.trace_url;
@@ -641,6 +669,7 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
     bool ok = start_tracer(&loop, err) && open_descriptors(&loop, &port, err);
     if (ok) {
         announce(&loop, port);
+        warn_open(&loop);
         loop_run(&loop, stop);
     }
     if (ok && loop.options.unix_path) unlink(loop.options.unix_path);

@@ -168,7 +168,10 @@ prints "help" '  build ' "$EF" --help
 prints "help of a command" 'output-dir' "$EF" help build
 prints "help of infer, the limit" 'else 512 tokens' "$EF" infer --help
 prints "help of a command, flag" 'example:' "$EF" onnx run --help
-works "no command" "$P"
+"$P" >txt 2>err
+[ $? = 2 ] && [ ! -s txt ] && grep -q "a model for token_classification" err && pass || flunk "a package without a command says what it is"
+grep -q "labels .*B-SRC" err && grep -q "infer \"AC sleeper bus" err && pass || flunk "its labels, and how to call it"
+works "help of a package" "$P" --help
 grep -q '  build ' txt && flunk "a package offers build" || pass
 prints "tokenize" '"special_tokens_mask"' "$P" tokenize "$TEXT"
 works "tokenize, tokenizer" "$EF" tokenize --tokenizer m/tokenizer.json --max-length 4 "$TEXT"
