@@ -136,6 +136,13 @@ const EngineState *engine_state(const Engine *e, int k)
     return &e->state[k];
 }
 
+int64_t engine_state_numbers(const Engine *e)
+{
+    int64_t numbers = 0;
+    for (int k = 0; k < e->n_state; k++) numbers += tensor_count(&e->state[k].t);
+    return numbers;
+}
+
 int64_t engine_static_length(const Engine *e)
 {
     return e->fixed_S;

@@ -149,6 +149,21 @@ static RowOutput own_cut(const Engine *e, const Tensor *t, int axis, const Size 
     return out;
 }
 
+/* An output that is a state is what the next row brings. */
+static bool own_hands_on(const Engine *e, int k, const Tensor *t, Err *err)
+{
+    const int state = k - (e->n_output - e->n_state), axis = e->output_axis[k];
+    char found[128];
+    int d = 0;
+    if (state < 0) return true;
+    const Tensor *want = &e->state[state].t;
+    bool same = t->rank == want->rank + 1;
+    for (int i = 0; same && i < t->rank; i++) same = i == axis || t->dim[i] == want->dim[d++];
+    return same || fail(err, EF_BAD_MODEL, "output '%.*s' is %s, which does not fit input '%s'",
+                        STR_ARG(e->graph->value[e->output[k]].name), tensor_show(t, found),
+                        e->state[state].input);
+}
+
 bool own_read(const Engine *e, Arena *arena, int k, const Tensor *t, const Size *size,
               const EngineRows *rows, RowOutput *out, Err *err)
 {
@@ -159,6 +174,7 @@ bool own_read(const Engine *e, Arena *arena, int k, const Tensor *t, const Size 
         return fail(err, EF_UNSUPPORTED, "output '%.*s' is %s, wanted %lld rows at axis %d",
                     STR_ARG(e->graph->value[e->output[k]].name), tensor_show(t, found),
                     (long long)size->B, axis);
+    if (!own_hands_on(e, k, t, err)) return false;
     own_around(t, axis, &outer, &inner);
     for (int i = 0; i < rows->n; i++) {
         const int row = rows->row[i];

@@ -62,6 +62,9 @@ typedef struct Prepared {        /* a row: what one run of one graph takes */
     int graph;                   /* of the model, that runs it */
     size_t item;                 /* whose row it is */
     int64_t cost;                /* of running it, in tokens' worth of work; 0: by its sizes */
+    /* the session's own, of a graph that carries state from row to row of an item */
+    int step;                    /* rows of that item and graph before it */
+    float *state;                /* what they hand on; NULL: nothing */
 } Prepared;
 typedef struct PreparedRows {
     Prepared *row;

@@ -177,6 +177,45 @@ static void join_rows(Work *work)
     }
 }
 
+/* ---- state from row to row ---- */
+/* Rows of one graph share what they hand on; it begins as zeros. Returns the item's most steps. */
+static int carry_item(const Session *s, Work *work, size_t item)
+{
+    int most = 0;
+    for (int g = 0; g < model_graphs(s->model); g++) {
+        const Engine *engine = model_engine(s->model, g);
+        int64_t numbers = engine ? engine_state_numbers(engine) : 0;
+        float *state = NULL;
+        int step = 0;
+        for (size_t r = 0; numbers && r < work_rows(work, item); r++) {
+            Prepared *row = &work->row[work_row(work, item) + r];
+            if (row->graph != g) continue;
+            if (!state) state = ARRAY(&work->arena, float, numbers);
+            row->state = state;
+            row->step = step++;
+        }
+        most = MAX(most, step);
+    }
+    return most;
+}
+
+/* The first rows of all items, then their second ones ... */
+static void order_steps(Work *work, int steps)
+{
+    size_t *at = ARRAY(&work->arena, size_t, steps + 1);
+    for (size_t r = 0; r < work->rows; r++) at[work->row[r].step + 1]++;
+    for (int i = 0; i < steps; i++) at[i + 1] += at[i];
+    work->order = ARRAY(&work->arena, size_t, work->rows);
+    for (size_t r = 0; r < work->rows; r++) work->order[at[work->row[r].step]++] = r;
+}
+
+static void carry_state(const Session *s, Work *work)
+{
+    int steps = 0;
+    for (size_t i = 0; i < work->n; i++) steps = MAX(steps, carry_item(s, work, i));
+    if (steps > 1) order_steps(work, steps);
+}
+
 static void price_rows(const Session *s, Work *work)
 {
     for (size_t i = 0; i < work->n; i++) {
@@ -197,6 +236,7 @@ static bool close_work(Session *s, Work *work)
 {
     if (work->err.code != EF_OK) return false;
     join_rows(work);
+    if (runs(work)) carry_state(s, work);
     price_rows(s, work);
     work->outputs = s->outputs;
     work->result = ARRAY(&work->arena, TaskTensor, work->rows * (size_t)work->outputs);

@@ -107,7 +107,7 @@ static void heap_remove(Queue *queue, Work *work)
 
 static int64_t next_cost(const Queue *queue, const Work *work)
 {
-    return queue->row_cost ? queue->row_cost : work->row[work->turn.at].cost;
+    return queue->row_cost ? queue->row_cost : work->row[work_turn(work, work->turn.at)].cost;
 }
 
 /* What a row costs its client. Short ones pay the same, so that those who send single texts wait
@@ -313,6 +313,13 @@ static bool long_row(int64_t cost, int64_t most)
     return cost > SHORT_ROW && cost > most / SMALL_PART;
 }
 
+/* Whether the job's next row needs what its rows in this load hand on. */
+static bool follows(const Load *load, const Work *work)
+{
+    size_t first = load->piece[work->turn.piece].from;
+    return work->row[work_turn(work, work->turn.at)].step != work->row[work_turn(work, first)].step;
+}
+
 /* Whether the job's next row may join. A run ends for all its rows at once: a long one must not
  * hold short ones back. */
 static bool fits(const Queue *queue, const Load *load, const Work *work, int64_t most)
@@ -320,7 +327,7 @@ static bool fits(const Queue *queue, const Load *load, const Work *work, int64_t
     int64_t cost = next_cost(queue, work);
     if (load->rows == 0) return true;
     if (load->cost + cost > most) return false;
-    if (work->turn.piece >= 0) return true;
+    if (work->turn.piece >= 0) return !follows(load, work);
     return load->n < LOAD_PIECES &&
            (!long_row(cost, most) || cost <= STRETCH * load->longest);
 }

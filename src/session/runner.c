@@ -58,9 +58,15 @@ typedef struct Run {             /* the rows of some pieces through the model, g
     const Prepared **row;        /* [rows] */
     int rows;
     RowOutput *out;              /* [rows][outputs] */
+    const RowOutput **next;      /* [rows]: states for the items' next rows; NULL: none */
     Err *err;
     bool ok;
 } Run;
+
+static Prepared *piece_row(const LoadPiece *p, size_t at)
+{
+    return &p->work->row[work_turn(p->work, at)];
+}
 
 static void list_rows(Run *run)
 {
@@ -69,7 +75,7 @@ static void list_rows(Run *run)
     run->row = ARRAY(&run->me->scratch, const Prepared *, run->rows);
     for (int i = 0; i < run->n; i++)
         for (size_t r = run->piece[i].from; r < run->piece[i].to; r++)
-            run->row[at++] = &run->piece[i].work->row[r];
+            run->row[at++] = piece_row(&run->piece[i], r);
 }
 
 static void copy_boxes(int32_t *boxes, const Prepared *row)
@@ -77,17 +83,36 @@ static void copy_boxes(int32_t *boxes, const Prepared *row)
     if (row->boxes) memcpy(boxes, row->boxes, row->encoding.n * 4 * sizeof *boxes);
 }
 
-/* What rows bring beside their tokens; NULL: none of them does. */
-static const RowInputs *list_own(Arena *arena, const Prepared *const *row, int rows)
+/* What a row brings: its features, then what the item's row before it handed on. */
+static RowInputs own_of(Arena *arena, const Engine *e, const Prepared *row)
 {
-    bool any = false;
-    for (int r = 0; r < rows; r++) any |= row[r]->features > 0;
-    RowInputs *own = any ? ARRAY(arena, RowInputs, rows) : NULL;
-    for (int r = 0; any && r < rows; r++) own[r] = (RowInputs){ row[r]->feature, row[r]->features };
+    RowInputs own = { row->feature, row->features };
+    if (!row->state) return own;
+    Feature *f = ARRAY(arena, Feature, own.n + engine_states(e));
+    float *state = row->state;
+    if (own.n) memcpy(f, own.f, (size_t)own.n * sizeof *f);
+    for (int k = 0; k < engine_states(e); k++) {
+        const EngineState *of = engine_state(e, k);
+        Tensor t = of->t;
+        t.data = state;
+        state += tensor_count(&t);
+        f[own.n++] = (Feature){ of->input, t };
+    }
+    own.f = f;
     return own;
 }
 
-static Batch make_batch(Arena *arena, const Prepared *const *row, int rows)
+/* NULL: tokens alone. */
+static const RowInputs *list_own(Arena *arena, const Engine *e, const Prepared *const *row, int rows)
+{
+    bool any = false;
+    for (int r = 0; r < rows; r++) any |= row[r]->features > 0 || row[r]->state;
+    RowInputs *own = any ? ARRAY(arena, RowInputs, rows) : NULL;
+    for (int r = 0; any && r < rows; r++) own[r] = own_of(arena, e, row[r]);
+    return own;
+}
+
+static Batch make_batch(Arena *arena, const Engine *e, const Prepared *const *row, int rows)
 {
     int32_t *start = ARRAY(arena, int32_t, rows + 1);
     bool boxed = false;
@@ -98,32 +123,51 @@ static Batch make_batch(Arena *arena, const Prepared *const *row, int rows)
     int32_t *ids = ARRAY(arena, int32_t, start[rows]), *types = ARRAY(arena, int32_t, start[rows]);
     int32_t *boxes = boxed ? ARRAY(arena, int32_t, start[rows] * 4) : NULL;
     for (int r = 0; r < rows; r++) {
-        const Encoding *e = &row[r]->encoding;
-        if (e->n == 0) continue;
-        memcpy(ids + start[r], e->ids, e->n * sizeof *ids);
-        memcpy(types + start[r], e->type_ids, e->n * sizeof *types);
+        const Encoding *text = &row[r]->encoding;
+        if (text->n == 0) continue;
+        memcpy(ids + start[r], text->ids, text->n * sizeof *ids);
+        memcpy(types + start[r], text->type_ids, text->n * sizeof *types);
         if (boxed) copy_boxes(boxes + 4 * start[r], row[r]);
     }
-    return (Batch){ rows, start, ids, types, boxes, list_own(arena, row, rows) };
+    return (Batch){ rows, start, ids, types, boxes, list_own(arena, e, row, rows) };
 }
 
 /* Those of a graph run together; what they give goes to the rows' own places. */
 static bool run_graph(Run *run, int graph)
 {
     Replica *me = run->me;
+    const Engine *engine = model_engine(me->s->model, graph);
     const int outputs = model_outputs(me->s->model, graph);
+    const int all = outputs + (engine ? engine_states(engine) : 0);
     int n = 0;
     int *place = ARRAY(&me->scratch, int, run->rows);
     const Prepared **row = ARRAY(&me->scratch, const Prepared *, run->rows);
     for (int r = 0; r < run->rows; r++)
         if (run->row[r]->graph == graph) place[n] = r, row[n++] = run->row[r];
     if (n == 0) return true;
-    Batch batch = make_batch(&me->scratch, row, n);
-    RowOutput *out = ARRAY(&me->scratch, RowOutput, n * outputs);
+    Batch batch = make_batch(&me->scratch, engine, row, n);
+    RowOutput *out = ARRAY(&me->scratch, RowOutput, n * all);
     if (!runner_run(me->runner[graph], &batch, out, run->err)) return false;
-    for (int r = 0; r < n; r++)
-        memcpy(&run->out[place[r] * me->s->outputs], &out[r * outputs], (size_t)outputs * sizeof *out);
+    for (int r = 0; r < n; r++) {
+        memcpy(&run->out[place[r] * me->s->outputs], &out[r * all], (size_t)outputs * sizeof *out);
+        if (row[r]->state) run->next[place[r]] = &out[r * all + outputs];
+    }
     return true;
+}
+
+/* Once all rows have run: a run that fails is repeated with the states as they were. */
+static void hand_states_on(const Run *run)
+{
+    for (int r = 0; r < run->rows; r++) {
+        if (!run->next[r]) continue;
+        const Engine *engine = model_engine(run->me->s->model, run->row[r]->graph);
+        float *state = run->row[r]->state;
+        for (int k = 0; k < engine_states(engine); k++) {
+            int64_t numbers = tensor_count(&engine_state(engine, k)->t);
+            memcpy(state, run->next[r][k].data, (size_t)numbers * sizeof *state);
+            state += numbers;
+        }
+    }
 }
 
 static void run_rows(void *arg)
@@ -132,8 +176,10 @@ static void run_rows(void *arg)
     Replica *me = run->me;
     list_rows(run);
     run->out = ARRAY(&me->scratch, RowOutput, run->rows * me->s->outputs);
+    run->next = ARRAY(&me->scratch, const RowOutput *, run->rows);
     run->ok = true;
     for (int g = 0; g < me->graphs && run->ok; g++) run->ok = run_graph(run, g);
+    if (run->ok) hand_states_on(run);
 }
 
 /* ---- what of a row is kept ---- */
@@ -254,8 +300,10 @@ static void store_piece(void *arg)
 {
     const Stored *to = arg;
     const LoadPiece *p = to->piece;
-    for (size_t r = p->from; r < p->to; r++)
-        if (!store_row(to->s, p->work, r, &to->out[(r - p->from) * (size_t)to->s->outputs])) return;
+    for (size_t at = p->from; at < p->to; at++)
+        if (!store_row(to->s, p->work, work_turn(p->work, at),
+                       &to->out[(at - p->from) * (size_t)to->s->outputs]))
+            return;
 }
 
 static bool run_pieces(Replica *me, LoadPiece *piece, int n, Err *err)
@@ -290,7 +338,7 @@ static int64_t load_tokens(const Load *load)
     int64_t tokens = 0;
     for (int i = 0; i < load->n; i++)
         for (size_t r = load->piece[i].from; r < load->piece[i].to; r++)
-            tokens += (int64_t)load->piece[i].work->row[r].encoding.n;
+            tokens += (int64_t)piece_row(&load->piece[i], r)->encoding.n;
     return tokens;
 }
 

@@ -15,7 +15,7 @@ typedef enum { STAGE_ADMIT, STAGE_LONG, STAGE_RUN, STAGE_SCRIPT, STAGES } Stage;
 Stage stage_for(size_t bytes);   /* the line for so many bytes of body, or of texts */
 
 enum { LOAD_PIECES = 256, LOAD_ROWS = 512 };
-typedef struct LoadPiece { /* rows from .. to-1 of a job */
+typedef struct LoadPiece { /* rows from .. to-1 of a job's order */
     Work *work;
     size_t from, to;
 } LoadPiece;

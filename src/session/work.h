@@ -42,6 +42,7 @@ struct Work {
     Prepared *row;               /* [rows] */
     size_t rows;
     size_t *start;               /* [n + 1]: first row of each item; NULL: every item has one */
+    size_t *order;               /* [rows]: in which they run, by `step`; NULL: as they stand */
     TaskTensor *result;          /* [rows][outputs] */
     int outputs;
     float **scores;              /* [rows]: by the package's script; NULL: none */
@@ -58,7 +59,7 @@ struct Work {
         int n, next, left;       /* n = 0: not cut */
     } slice;
     struct WorkTurn {            /* its place in the queue */
-        size_t at;               /* rows before this one have been handed to a run */
+        size_t at;               /* so many rows of the order have been handed to a run */
         double due;              /* virtual time of its next row: the queue's order */
         uint64_t number;         /* of its entry; equal ones go by it */
         int heap, piece;         /* where it stands; its part of a load, or -1 */
@@ -73,6 +74,11 @@ static inline size_t work_row(const Work *w, size_t item) /* the item's first */
 static inline size_t work_rows(const Work *w, size_t item)
 {
     return w->start ? w->start[item + 1] - w->start[item] : 1;
+}
+
+static inline size_t work_turn(const Work *w, size_t at) /* the row that runs as number `at` */
+{
+    return w->order ? w->order[at] : at;
 }
 
 static inline TaskTensor *work_result(const Work *w, size_t row)
