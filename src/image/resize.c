@@ -203,64 +203,74 @@ static ResizeLines resize_lines(Arena *scratch, const ResizeAxis *x)
     return l;
 }
 
-/* Up to 16 rows of the picture, from the column x->low on, to rows of the window's width. */
-static void resize_across(const ResizeAxis *x, ResizeLines *l, const uint8_t *from, size_t from_row,
-                          int rows, uint8_t *to)
+typedef struct PixelRows {
+    uint8_t *p;
+    size_t step; /* bytes from row to row */
+} PixelRows;
+
+static PixelRows rows_at(PixelRows r, int row)
+{
+    return (PixelRows){ r.p + (size_t)row * r.step, r.step };
+}
+
+/* Up to 16 rows, which begin at the column x->low. */
+static void across_lanes(const ResizeAxis *x, const ResizeLines *l, PixelRows from, int rows, PixelRows to)
 {
     const Kernels *k = kernels();
     size_t used = (size_t)(x->high - x->low) * 3, width = (size_t)(x->to - x->from);
-    for (int y = 0; y < rows; y++)
-        memcpy(l->in + (size_t)y * l->in_row, from + (size_t)y * from_row, used);
+    for (int y = 0; y < rows; y++) memcpy(l->in + (size_t)y * l->in_row, rows_at(from, y).p, used);
     transpose_columns(l->in, l->in_row, l->in_row, l->in_turned);
     for (size_t i = 0; i < width; i++)
         k->blend_rows(l->in_turned + (size_t)(x->first[i] - x->low) * 3 * LANES, 3 * LANES,
                       x->weight + i * (size_t)x->taps, x->count[i], x->shift,
                       l->out_turned + i * 3 * LANES, 3 * LANES);
     transpose_rows(l->out_turned, l->out_row, l->out, l->out_row);
-    for (int y = 0; y < rows; y++)
-        memcpy(to + (size_t)y * width * 3, l->out + (size_t)y * l->out_row, width * 3);
+    for (int y = 0; y < rows; y++) memcpy(rows_at(to, y).p, l->out + (size_t)y * l->out_row, width * 3);
 }
 
-/* The same without weights: pixels are picked. */
-static void resize_pick(const ResizeAxis *x, const uint8_t *row, uint8_t *to)
+/* Without weights. */
+static void across_pick(const ResizeAxis *x, const uint8_t *row, uint8_t *to)
 {
     for (int i = 0; i < x->to - x->from; i++, to += 3) {
-        const uint8_t *from = row + (size_t)x->first[i] * 3;
+        const uint8_t *from = row + (size_t)(x->first[i] - x->low) * 3;
         to[0] = from[0], to[1] = from[1], to[2] = from[2];
     }
 }
 
-/* Rows y->low to y->high of the picture, as wide as the window. */
-static const uint8_t *resize_columns(Arena *scratch, const Picture *from, const ResizeAxis *x,
-                                     const ResizeAxis *y)
+static void resize_across(Arena *scratch, const ResizeAxis *x, PixelRows from, int rows, PixelRows to)
 {
-    size_t row = (size_t)from->width * 3, width = (size_t)(x->to - x->from) * 3;
-    const uint8_t *first = from->rgb + (size_t)y->low * row;
-    if (!x->weight && width == row) return first;
-    uint8_t *out = arena_raw(scratch, (size_t)(y->high - y->low) * width);
-    ResizeLines lines = { 0 };
-    if (x->weight) lines = resize_lines(scratch, x);
-    for (int at = 0, n = y->high - y->low; at < n; at += LANES) {
-        const uint8_t *rows = first + (size_t)at * row;
-        uint8_t *to = out + (size_t)at * width;
-        int count = MIN(n - at, LANES);
-        if (x->weight) resize_across(x, &lines, rows + (size_t)x->low * 3, row, count, to);
-        for (int i = 0; !x->weight && i < count; i++)
-            resize_pick(x, rows + (size_t)i * row, to + (size_t)i * width);
-    }
-    return out;
+    for (int y = 0; !x->weight && y < rows; y++) across_pick(x, rows_at(from, y).p, rows_at(to, y).p);
+    if (!x->weight) return;
+    ResizeLines lines = resize_lines(scratch, x);
+    for (int y = 0; y < rows; y += LANES)
+        across_lanes(x, &lines, rows_at(from, y), MIN(rows - y, LANES), rows_at(to, y));
 }
 
-static void resize_rows(const ResizeAxis *y, const uint8_t *rows, size_t width, uint8_t *out,
-                        size_t out_row)
+/* from begins at the row y->low; so many bytes of each row. */
+static void resize_down(const ResizeAxis *y, PixelRows from, size_t bytes, PixelRows to)
 {
     for (int i = 0; i < y->to - y->from; i++) {
-        const uint8_t *from = rows + (size_t)(y->first[i] - y->low) * width;
-        uint8_t *to = out + (size_t)i * out_row;
-        if (!y->weight) memcpy(to, from, width);
+        const uint8_t *row = rows_at(from, y->first[i] - y->low).p;
+        if (!y->weight) memcpy(rows_at(to, i).p, row, bytes);
         else
-            kernels()->blend_rows(from, (int64_t)width, y->weight + (size_t)i * (size_t)y->taps,
-                                  y->count[i], y->shift, to, (int64_t)width);
+            kernels()->blend_rows(row, (int64_t)from.step, y->weight + (size_t)i * (size_t)y->taps,
+                                  y->count[i], y->shift, rows_at(to, i).p, (int64_t)bytes);
+    }
+}
+
+/* Both passes; each rounds to 8 bits, so that their order counts. */
+static void resize_both(Arena *scratch, const ResizeAxis *x, const ResizeAxis *y, bool down_first,
+                        PixelRows from, PixelRows to)
+{
+    int width = x->to - x->from, rows = y->high - y->low;
+    PixelRows middle = { .step = 3 * (size_t)(down_first ? x->high - x->low : width) };
+    middle.p = arena_raw(scratch, middle.step * (size_t)(down_first ? y->to - y->from : rows));
+    if (down_first) {
+        resize_down(y, from, middle.step, middle);
+        resize_across(scratch, x, middle, y->to - y->from, to);
+    } else {
+        resize_across(scratch, x, from, rows, middle);
+        resize_down(y, middle, middle.step, to);
     }
 }
 
@@ -284,7 +294,11 @@ void picture_resize(Arena *scratch, const Picture *from, const Resizing *r, uint
     if (across.to == across.from || down.to == down.from) return;
     ResizeAxis x = axis_of(scratch, &across, r->resample, r->rounding);
     ResizeAxis y = axis_of(scratch, &down, r->resample, r->rounding);
-    const uint8_t *rows = resize_columns(scratch, from, &x, &y);
-    resize_rows(&y, rows, (size_t)(x.to - x.from) * 3, out + (size_t)top * row + (size_t)left * 3,
-                row);
+    /* Pillow 13: rows go first if they lose more than twice as many pixels as columns do. */
+    bool down_first = r->rounding == ROUND_PILLOW && r->height < from->height &&
+                      2 * ((int64_t)from->width - r->width) < (int64_t)from->height - r->height;
+    PixelRows in = { from->rgb + ((size_t)y.low * (size_t)from->width + (size_t)x.low) * 3,
+                     (size_t)from->width * 3 };
+    PixelRows to = { out + (size_t)top * row + (size_t)left * 3, row };
+    resize_both(scratch, &x, &y, down_first, in, to);
 }
