@@ -149,9 +149,9 @@ static uint8_t *bmp_row(const BmpReader *r, int y)
 static bool bmp_read_plain(BmpReader *r, const BmpLayout *layout, Err *err)
 {
     const Picture *p = r->job->picture;
-    size_t stride = ((size_t)p->width * (size_t)r->bits + 31) / 32 * 4;
-    if (r->data > r->size || (r->size - r->data) / stride < (size_t)p->height)
-        return picture_truncated(r->job, err);
+    size_t used = ((size_t)p->width * (size_t)r->bits + 7) / 8, stride = ROUND_UP(used, 4);
+    size_t needed = (size_t)(p->height - 1) * stride + used;
+    if (r->data > r->size || r->size - r->data < needed) return picture_truncated(r->job, err);
     for (int y = 0; y < p->height; y++) {
         const uint8_t *row = r->file + r->data + (size_t)y * stride;
         if (layout) bmp_put_channels(layout, row, p->width, bmp_row(r, y));

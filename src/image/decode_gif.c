@@ -37,6 +37,7 @@ static int lzw_code(Lzw *z)
         uint32_t c = *z->p++;
         if (z->block-- == 0) {
             z->block = c;
+            if (c > (size_t)(z->end - z->p)) z->p = z->end; /* truncated, whatever is missing */
             if (c == 0) return -1;
             continue;
         }

@@ -85,6 +85,7 @@ bool picture_read_webp(PictureJob *job, Err *err)
 {
     WebPBitstreamFeatures f;
     Str file = job->bytes;
+    if (le32((const uint8_t *)file.p + 4) > file.n - 8) return picture_truncated(job, err);
     VP8StatusCode status = WebPGetFeatures((const uint8_t *)file.p, file.n, &f);
     if (!webp_status(job, status, err) || !picture_room(job, f.width, f.height, err)) return false;
     WebpFrame frame = { .data = file, .width = f.width, .height = f.height };
