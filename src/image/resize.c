@@ -82,36 +82,33 @@ static int axis_reach(const ResizeSpan *s, double support, int i, int *first, do
     return MIN((int)(*centre + support + 0.5), s->in) - low;
 }
 
-static void axis_weigh(ResizeAxis *a, const ResizeSpan *s, Resample resample, double *w)
+/* The weights of the output i; they add up to 1. Returns how many. */
+static int axis_weigh(const ResizeSpan *s, Resample resample, int i, int *first, double *w)
 {
     const struct ResizeFilter *f = &filters[resample];
-    double stretch = fmax((double)s->in / s->out, 1), step = 1 / stretch;
-    for (int i = a->from; i < a->to; i++, w += a->taps) {
-        double centre, sum = 0;
-        int at = i - a->from;
-        int n = a->count[at] = axis_reach(s, f->support * stretch, i, &a->first[at], &centre);
-        for (int t = 0; t < n; t++)
-            sum += w[t] = f->weight((t + a->first[at] - centre + 0.5) * step);
-        for (int t = 0; t < n && sum != 0; t++) w[t] /= sum;
-    }
+    double stretch = fmax((double)s->in / s->out, 1), step = 1 / stretch, centre, sum = 0;
+    int n = axis_reach(s, f->support * stretch, i, first, &centre);
+    for (int t = 0; t < n; t++) sum += w[t] = f->weight((t + *first - centre + 0.5) * step);
+    for (int t = 0; t < n && sum != 0; t++) w[t] /= sum;
+    return n;
 }
 
-/* Bits of a weight. torchvision: as many as keep the largest in 16. */
-static int axis_shift(const double *w, size_t n, ResizeRounding rounding)
+/* Bits of a weight. torchvision: as many as keep the largest of the axis in 16, window or not. */
+static int axis_shift(const ResizeSpan *s, Resample resample, ResizeRounding rounding, double *w)
 {
     enum { PILLOW_BITS = 22 };
     if (rounding == ROUND_PILLOW) return PILLOW_BITS;
     double most = 0;
-    for (size_t i = 0; i < n; i++) most = fmax(most, w[i]);
+    for (int i = 0, first; i < s->out; i++)
+        for (int t = axis_weigh(s, resample, i, &first, w); t-- > 0;) most = fmax(most, w[t]);
     int bits = 0;
     while (bits < PILLOW_BITS && (int)(0.5 + most * (1 << (bits + 1))) < 1 << 15) bits++;
     return bits;
 }
 
-static void axis_round(ResizeAxis *a, const double *w, size_t n)
+static void axis_round(const double *w, int n, int shift, int32_t *out)
 {
-    for (size_t i = 0; i < n; i++)
-        a->weight[i] = (int32_t)((w[i] < 0 ? -0.5 : 0.5) + w[i] * (1 << a->shift));
+    for (int t = 0; t < n; t++) out[t] = (int32_t)((w[t] < 0 ? -0.5 : 0.5) + w[t] * (1 << shift));
 }
 
 static void axis_bounds(ResizeAxis *a)
@@ -121,13 +118,16 @@ static void axis_bounds(ResizeAxis *a)
     a->high = n ? a->first[n - 1] + a->count[n - 1] : 0; /* `first` and its end never go back */
 }
 
-/* Without weights: the pixel in whose place the middle of the new one falls. Pillow adds up the
- * steps, so its roundings are in the sum. */
-static void axis_pick(ResizeAxis *a, const ResizeSpan *s)
+/* Without weights: the pixel in whose place the middle of the new one falls. Pillow adds up steps in
+ * double, torch multiplies in float: their roundings are part of the result. */
+static void axis_pick(ResizeAxis *a, const ResizeSpan *s, ResizeRounding rounding)
 {
     double step = (double)s->in / s->out, at = step * 0.5;
-    for (int i = 0; i < a->to; i++, at += step)
-        if (i >= a->from) a->first[i - a->from] = MIN((int)at, s->in - 1), a->count[i - a->from] = 1;
+    float step32 = (float)s->in / (float)s->out;
+    for (int i = 0; i < a->to; i++, at += step) {
+        int pixel = rounding == ROUND_PILLOW ? (int)at : (int)(((float)i + 0.5f) * step32);
+        if (i >= a->from) a->first[i - a->from] = MIN(pixel, s->in - 1), a->count[i - a->from] = 1;
+    }
 }
 
 static ResizeAxis axis_of(Arena *scratch, const ResizeSpan *s, Resample resample,
@@ -139,14 +139,16 @@ static ResizeAxis axis_of(Arena *scratch, const ResizeSpan *s, Resample resample
     a.count = ARRAY(scratch, int, n);
     double scale = (double)s->in / s->out;
     if (s->in == s->out || resample == RESAMPLE_NEAREST) {
-        axis_pick(&a, s);
+        axis_pick(&a, s, rounding);
     } else {
         a.taps = 2 * (int)ceil(filters[resample].support * fmax(scale, 1)) + 1;
-        double *w = ARRAY(scratch, double, n * (size_t)a.taps);
-        axis_weigh(&a, s, resample, w);
-        a.shift = axis_shift(w, n * (size_t)a.taps, rounding);
+        double *w = ARRAY(scratch, double, a.taps);
+        a.shift = axis_shift(s, resample, rounding, w);
         a.weight = ARRAY(scratch, int32_t, n * (size_t)a.taps);
-        axis_round(&a, w, n * (size_t)a.taps);
+        for (size_t i = 0; i < n; i++) {
+            a.count[i] = axis_weigh(s, resample, s->from + (int)i, &a.first[i], w);
+            axis_round(w, a.count[i], a.shift, a.weight + i * (size_t)a.taps);
+        }
     }
     axis_bounds(&a);
     return a;
