@@ -142,6 +142,15 @@ static inline OnnxNode *node(GraphCase *c, const char *op, const char *inputs, c
     return n;
 }
 
+typedef struct Row {
+    const char *op, *in, *out;
+} Row;
+
+static inline void node_rows(GraphCase *c, const Row *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++) node(c, row[i].op, row[i].in, row[i].out);
+}
+
 static inline OnnxValue *case_declare(GraphCase *c, const char *name, DType type, const char *dims)
 {
     bool out = !dims; /* of an output nothing is said */
@@ -340,9 +349,6 @@ static inline bool stays(GraphCase *c, Pass *pass)
 }
 
 /* ---- a pattern, and the same with one row changed ---- */
-typedef struct Row {
-    const char *op, *in, *out;
-} Row;
 typedef struct Change {
     const char *what;
     int at; /* the row that is another; beyond the last: one more, whose result is an output, too */

@@ -17,9 +17,12 @@ typedef struct ItemModel {
     Session *session;
 } ItemModel;
 
-static inline bool item_open(ItemModel *m, const char *path)
+/* folder: of all models; ends in "/". */
+static inline bool item_open(ItemModel *m, const char *folder)
 {
     Err err = { 0 };
+    char path[100];
+    snprintf(path, sizeof path, "%s%s", folder, m->name);
     if (!CHECK(model_open(path, &m->model, &err))) return printf("  %s: %s\n", path, err.message), false;
     if (!CHECK(model_dry_run(m->model, &err))) printf("  %s: %s\n", path, err.message);
     m->session = job_session(m->model, &(SessionOptions){ .threads = 1, .max_inputs = 64 });
@@ -30,6 +33,14 @@ static inline void item_close(ItemModel *m)
 {
     if (m->session) session_free(m->session);
     model_close(m->model);
+}
+
+/* The one that a golden row names, if it could be opened. */
+static inline ItemModel *item_model(ItemModel *models, size_t n, const Value *row)
+{
+    for (size_t i = 0; i < n; i++)
+        if (models[i].session && str_is(value_str(value_get(row, "model"), STR("")), models[i].name)) return &models[i];
+    return NULL;
 }
 
 static inline Job *item_run(ItemModel *m, Str body, const JobForm *form)
@@ -43,12 +54,17 @@ static inline Job *item_run(ItemModel *m, Str body, const JobForm *form)
     return job;
 }
 
-/* The body's error says this. */
-static inline void item_refused(ItemModel *m, const char *body, const char *words)
+typedef struct Refusal {
+    const char *body, *words;    /* its error says this */
+} Refusal;
+
+static inline void items_refused(ItemModel *m, const Refusal *rows, size_t n)
 {
-    Job *job = item_run(m, str_of(body), NULL);
-    CHECK(job->work.err.code == EF_INVALID_INPUT && says(&job->work.err, words));
-    job_free(job);
+    for (size_t i = 0; i < n; i++) {
+        Job *job = item_run(m, str_of(rows[i].body), NULL);
+        CHECK(job->work.err.code == EF_INVALID_INPUT && says(&job->work.err, rows[i].words));
+        job_free(job);
+    }
 }
 
 static inline const Value *item_result(const Job *job, size_t i)

@@ -6,27 +6,31 @@
 
 static void choices_body(GraphCase *c, const char *dims, const char *join, const char *part)
 {
+    bool fixed = dims[0] == '2';
+    const Row rows[] = {
+        { "Shape", "input_ids", "dims" },
+        { "Gather axis=0", "dims [0]", "questions" },
+        { "Gather axis=0", "dims [1]", "choices" },
+        { "Gather axis=0", "dims [2]", "length" },
+        { "Concat axis=0", "[-1] length", "joined" },
+        { "Concat axis=0", "[-1] choices", "parted" },
+        { "Mul", "questions [3]", "rows" },
+        { "Concat axis=0", "rows length [2] [4]", "heads" },
+        { join, strstr(join, "Flatten") ? "input_ids" : fixed ? "input_ids [6,16]" : "input_ids joined", "ids" },
+        { "Reshape", fixed ? "attention_mask [6,16]" : "attention_mask joined", "mask" },
+        { "Gather", "words:29x8 ids", "x" },
+        { "Cast to=1", "mask", "live" },
+        { "Unsqueeze", "live [2]", "alive" },
+        { "Mul", "x alive", "kept" },
+        { "ReduceSum keepdims=0", "kept [1]", "sum" },
+        { "MatMul", "sum w:8x1", "product" },
+        { "Add", "product b:1", "scores" },
+        { "Reshape", part, "logits" },
+    };
     case_begin(c, 17);
     input(c, "input_ids", T_I64, dims);
     input(c, "attention_mask", T_I64, dims);
-    node(c, "Shape", "input_ids", "dims");
-    node(c, "Gather axis=0", "dims [0]", "questions");
-    node(c, "Gather axis=0", "dims [1]", "choices");
-    node(c, "Gather axis=0", "dims [2]", "length");
-    node(c, "Concat axis=0", "[-1] length", "joined");
-    node(c, "Concat axis=0", "[-1] choices", "parted");
-    node(c, "Mul", "questions [3]", "rows");
-    node(c, "Concat axis=0", "rows length [2] [4]", "heads");
-    node(c, join, strstr(join, "Flatten") ? "input_ids" : dims[0] == '2' ? "input_ids [6,16]" : "input_ids joined", "ids");
-    node(c, "Reshape", dims[0] == '2' ? "attention_mask [6,16]" : "attention_mask joined", "mask");
-    node(c, "Gather", "words:29x8 ids", "x");
-    node(c, "Cast to=1", "mask", "live");
-    node(c, "Unsqueeze", "live [2]", "alive");
-    node(c, "Mul", "x alive", "kept");
-    node(c, "ReduceSum keepdims=0", "kept [1]", "sum");
-    node(c, "MatMul", "sum w:8x1", "product");
-    node(c, "Add", "product b:1", "scores");
-    node(c, "Reshape", part, "logits");
+    node_rows(c, rows, COUNT(rows));
     output(c, "logits");
 }
 

@@ -8,13 +8,6 @@
 static ItemModel models[] = { { .name = "layoutlm" }, { .name = "lilt" } };
 static int rows_seen;
 
-static ItemModel *model_of(const Value *row)
-{
-    for (size_t i = 0; i < COUNT(models); i++)
-        if (str_is(value_str(value_get(row, "model"), STR("")), models[i].name)) return &models[i];
-    return NULL;
-}
-
 /* ---- against the reference ---- */
 static double worst_of(const TaskTensor *found, const Value *logits)
 {
@@ -84,8 +77,8 @@ static Value named_page(Arena *arena, const Value *row)
 
 static void compare_row(Arena *arena, const Value *row)
 {
-    ItemModel *m = model_of(row);
-    if (!m || !m->session) return;
+    ItemModel *m = item_model(models, COUNT(models), row);
+    if (!m) return;
     Buf json = { .arena = arena };
     Value body = value_map(arena, 1), proto = value_map(arena, 1), pages = value_list(arena, 1);
     value_add(&body, "inputs", page_of(arena, row));
@@ -177,46 +170,42 @@ static void test_long(void)
 }
 
 /* ---- refused ---- */
-static void test_refused(ItemModel *m)
-{
-    TEST("bodies that cannot be used");
-    item_refused(m, "{\"inputs\":\"a text\"}", "inputs: found a string, wanted an object with words and boxes");
-    item_refused(m, "{\"inputs\":[\"a text\"]}", "inputs[0]: found a string, wanted an object with words and boxes");
-    item_refused(m, "{\"inputs\":{\"words\":[\"a\"]}}", "inputs[0].boxes: found nothing");
-    item_refused(m, "{\"inputs\":{\"words\":[],\"boxes\":[]}}", "inputs[0].words: found an empty list");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\",\"b\"],\"boxes\":[[0,0,1,1]]}]}",
-                 "inputs[0].boxes: found 1, wanted 2: one for each word");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[0,0,1]]}]}",
-                 "inputs[0].boxes[0]: found 3 numbers, wanted [left, top, right, bottom]");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\",\"b\"],\"boxes\":[[0,0,1,1],[0,1200,1,1]]}]}",
-                 "inputs[0].boxes[1][1]: found 1200, wanted 0 to 1000");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[0,0,1,-1]]}]}",
-                 "inputs[0].boxes[0][3]: found -1, wanted 0 to 1000");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[0,0.5,1,1]]}]}",
-                 "inputs[0].boxes[0][1]: found a number, wanted a whole number of 0 to 1000");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[9,0,1,1]]}]}",
-                 "inputs[0].boxes[0]: found left 9 and right 1, wanted left not beyond right");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[0,9,1,1]]}]}",
-                 "inputs[0].boxes[0]: found top 9 and bottom 1, wanted top not beyond bottom");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[7]}]}", "inputs[0].boxes[0]: found a number, wanted [left");
-    item_refused(m, "{\"inputs\":[{\"words\":[\"a\",\"\"],\"boxes\":[[0,0,1,1],[0,0,1,1]]}]}",
-                 "inputs[0].words[1]: Cannot tokenize empty string");
-}
+static const Refusal refused[] = {
+    { "{\"inputs\":\"a text\"}", "inputs: found a string, wanted an object with words and boxes" },
+    { "{\"inputs\":[\"a text\"]}", "inputs[0]: found a string, wanted an object with words and boxes" },
+    { "{\"inputs\":{\"words\":[\"a\"]}}", "inputs[0].boxes: found nothing" },
+    { "{\"inputs\":{\"words\":[],\"boxes\":[]}}", "inputs[0].words: found an empty list" },
+    { "{\"inputs\":[{\"words\":[\"a\",\"b\"],\"boxes\":[[0,0,1,1]]}]}",
+      "inputs[0].boxes: found 1, wanted 2: one for each word" },
+    { "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[0,0,1]]}]}",
+      "inputs[0].boxes[0]: found 3 numbers, wanted [left, top, right, bottom]" },
+    { "{\"inputs\":[{\"words\":[\"a\",\"b\"],\"boxes\":[[0,0,1,1],[0,1200,1,1]]}]}",
+      "inputs[0].boxes[1][1]: found 1200, wanted 0 to 1000" },
+    { "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[0,0,1,-1]]}]}",
+      "inputs[0].boxes[0][3]: found -1, wanted 0 to 1000" },
+    { "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[0,0.5,1,1]]}]}",
+      "inputs[0].boxes[0][1]: found a number, wanted a whole number of 0 to 1000" },
+    { "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[9,0,1,1]]}]}",
+      "inputs[0].boxes[0]: found left 9 and right 1, wanted left not beyond right" },
+    { "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[[0,9,1,1]]}]}",
+      "inputs[0].boxes[0]: found top 9 and bottom 1, wanted top not beyond bottom" },
+    { "{\"inputs\":[{\"words\":[\"a\"],\"boxes\":[7]}]}", "inputs[0].boxes[0]: found a number, wanted [left" },
+    { "{\"inputs\":[{\"words\":[\"a\",\"\"],\"boxes\":[[0,0,1,1],[0,0,1,1]]}]}",
+      "inputs[0].words[1]: Cannot tokenize empty string" },
+};
 
 int main(void)
 {
     TEST("open");
-    for (size_t i = 0; i < COUNT(models); i++) {
-        char path[100];
-        snprintf(path, sizeof path, GOLDEN "%s", models[i].name);
-        if (item_open(&models[i], path)) CHECK(model_reads_boxes(models[i].model));
-    }
+    for (size_t i = 0; i < COUNT(models); i++)
+        if (item_open(&models[i], GOLDEN)) CHECK(model_reads_boxes(models[i].model));
     TEST("tokens and logits");
     replay_lines(GOLDEN "words.jsonl", compare_row);
     CHECK(rows_seen >= 16);
     test_entities();
     test_long();
-    if (models[0].session) test_refused(&models[0]);
+    TEST("bodies that cannot be used");
+    if (models[0].session) items_refused(&models[0], refused, COUNT(refused));
     for (size_t i = 0; i < COUNT(models); i++) item_close(&models[i]);
     return finish();
 }

@@ -7,13 +7,6 @@
 static ItemModel models[] = { { .name = "bert" }, { .name = "roberta" } };
 static int rows_seen, rows_cut;
 
-static ItemModel *model_of(const Value *row)
-{
-    for (size_t i = 0; i < COUNT(models); i++)
-        if (str_is(value_str(value_get(row, "model"), STR("")), models[i].name)) return &models[i];
-    return NULL;
-}
-
 static Value body_of(Arena *arena, const Value *row, size_t n)
 {
     Value body = value_map(arena, 1), list = value_list(arena, n);
@@ -48,8 +41,8 @@ static bool is_best(const Value *list, int64_t index)
 /* The same item twice, so that rows of several items share a run. */
 static void compare_row(Arena *arena, const Value *row)
 {
-    ItemModel *m = model_of(row);
-    if (!m || !m->session) return;
+    ItemModel *m = item_model(models, COUNT(models), row);
+    if (!m) return;
     Buf json = { .arena = arena };
     Value body = body_of(arena, row, 2);
     json_write(&json, &body);
@@ -71,36 +64,33 @@ static void compare_row(Arena *arena, const Value *row)
     if (rows_seen++ % 5 == 0) item_same_in_proto(m, buf_view(&json), &body);
 }
 
-static void test_refused(ItemModel *m)
-{
-    TEST("bodies that cannot be used");
-    item_refused(m, "{\"inputs\":\"a text\"}", "inputs: found a string, wanted an object with prompt and choices");
-    item_refused(m, "{\"inputs\":[[\"a\",\"b\"]]}", "inputs[0]: found a list, wanted an object with prompt and choices");
-    item_refused(m, "{\"inputs\":{\"prompt\":\"a\"}}", "inputs[0].choices: found nothing");
-    item_refused(m, "{\"inputs\":{\"prompt\":\"a\",\"choices\":[]}}", "inputs[0].choices: found an empty list");
-    item_refused(m, "{\"inputs\":[{\"prompt\":\"a\",\"choices\":[\"b\",7]}]}",
-                 "inputs[0].choices[1]: found a number, wanted a string");
-    item_refused(m, "{\"inputs\":[{\"prompt\":\"\",\"choices\":[\"b\"]}]}", "inputs[0].prompt: Cannot tokenize empty");
-    item_refused(m, "{\"truncate\":false,\"inputs\":[{\"prompt\":\"a a a a a a a a a a a a a a a a a a a a a a a a a a a a "
-                 "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a\",\"choices\":[\"b\"]}]}",
-                 "tokens, wanted at most 64");
-}
+static const Refusal refused[] = {
+    { "{\"inputs\":\"a text\"}", "inputs: found a string, wanted an object with prompt and choices" },
+    { "{\"inputs\":[[\"a\",\"b\"]]}", "inputs[0]: found a list, wanted an object with prompt and choices" },
+    { "{\"inputs\":{\"prompt\":\"a\"}}", "inputs[0].choices: found nothing" },
+    { "{\"inputs\":{\"prompt\":\"a\",\"choices\":[]}}", "inputs[0].choices: found an empty list" },
+    { "{\"inputs\":[{\"prompt\":\"a\",\"choices\":[\"b\",7]}]}",
+      "inputs[0].choices[1]: found a number, wanted a string" },
+    { "{\"inputs\":[{\"prompt\":\"\",\"choices\":[\"b\"]}]}", "inputs[0].prompt: Cannot tokenize empty" },
+    { "{\"truncate\":false,\"inputs\":[{\"prompt\":\"a a a a a a a a a a a a a a a a a a a a a a a a a a a a "
+      "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a\",\"choices\":[\"b\"]}]}",
+      "tokens, wanted at most 64" },
+};
 
 int main(void)
 {
     TEST("open");
     for (size_t i = 0; i < COUNT(models); i++) {
-        char path[100];
-        snprintf(path, sizeof path, GOLDEN "%s", models[i].name);
-        if (!item_open(&models[i], path)) continue;
+        if (!item_open(&models[i], GOLDEN)) continue;
         const char *why = NULL;
-        if (!CHECK(engine_ragged(models[i].model->engine, &why))) printf("  %s: %s\n", path, why);
+        if (!CHECK(engine_ragged(models[i].model->engine, &why))) printf("  %s: %s\n", models[i].name, why);
         CHECK(strcmp(models[i].model->task->name, "multiple_choice") == 0);
     }
     TEST("logits and scores");
     replay_lines(GOLDEN "choices.jsonl", compare_row);
     CHECK(rows_seen >= 20 && rows_cut > 0);
-    if (models[0].session) test_refused(&models[0]);
+    TEST("bodies that cannot be used");
+    if (models[0].session) items_refused(&models[0], refused, COUNT(refused));
     for (size_t i = 0; i < COUNT(models); i++) item_close(&models[i]);
     return finish();
 }
