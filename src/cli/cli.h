@@ -74,7 +74,7 @@ extern const char *const args_units[]; /* bytes (0), chars (1) */
     OPTION_POOLING(OPTION_NO_FIELD), OPTION_NORMALIZE(OPTION_NO_FIELD)
 /* log_debug's lines, on stderr. */
 #define OPTION_VERBOSE { "verbose", 'v', NULL, "say on stderr what was found" }
-/* The original's commands that run a model have these. */
+/* The Rust encoderfile's commands that run a model have these. */
 #define NO_ORT "this is a setting of ONNX Runtime, which is not in here"
 #define OPTIONS_ORT                                                      \
     { "execution-provider", 0, "NAME", .refused = NO_ORT },              \

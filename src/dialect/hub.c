@@ -197,7 +197,7 @@ static const Field tag_parameters[] = {
       .help = "default: simple" },
     { "ignore_labels", 0, F_STR, .repeated = true, .nullable = true, .help = "default: O" },
     { "stride", 0, F_U32, .nullable = true, .least = 0, .most = INT32_MAX,
-      .help = "long texts are read in windows that share so many tokens; they are cut unless said" },
+      .help = "tokens that neighbouring windows of a long text share; default: the text is cut" },
     { 0 },
 };
 static const Field tag_rows[] = {
@@ -253,7 +253,8 @@ static const JobKind hub_tag = {
 
 /* ---- masks ---- */
 static const Field fill_parameters[] = {
-    { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18, .help = "how many words; default: 5" },
+    { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
+      .help = "how many words; default: 5" },
     { "targets", 0, F_STR, .repeated = true, .nullable = true, .help = "only these words" },
     { 0 },
 };

@@ -11,38 +11,38 @@
 
 typedef struct Feature Feature; /* engine/engine.h */
 
-enum { BOX_SIDES = 4, BOX_MOST = 1000 }; /* left, top, right, bottom: of 1000 */
+enum { BOX_SIDES = 4, BOX_MOST = 1000 }; /* left, top, right, bottom; in thousandths of the page */
 
 typedef struct Item {
     Str first, second;           /* second.p NULL: not a pair */
     const Str *list;             /* [n]: words of a page, or choices; NULL: none */
     size_t n;
     const int32_t *boxes;        /* [n][4] of the words; NULL: none. With boxes, `first` is the words
-                                  * joined by spaces (item_join_words), in which offsets count */
+                                  * joined by spaces (item_join_words), and offsets count there */
     bool plain;                  /* without special tokens: it came as ids */
 } Item;
 const Str *item_second(const Item *);          /* NULL: not a pair */
 size_t item_bytes(const Item *);               /* of all its texts */
 size_t item_characters(const Item *);
-void item_join_words(Arena *, Item *);         /* list becomes parts of first */
+void item_join_words(Arena *, Item *);         /* sets `first`; the words of `list` become views of it */
 void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
-/* Boxes of words that have been read, from JSON: [left, top, right, bottom] of each. */
+/* From JSON, a box for each word of `list`: [left, top, right, bottom]. */
 bool item_read_boxes(Arena *, const Value *, Item *, Err *);
-bool item_check_boxes(const Item *, Err *);    /* one for each word, each upright and within 0..1000 */
+bool item_check_boxes(const Item *, Err *);    /* one for each word; left <= right, top <= bottom, within 0..1000 */
 
-typedef struct InputOptions {    /* of one request; zero is what nobody asked for */
+typedef struct InputOptions {    /* of one request; zero is the default */
     bool whole;                  /* a text that does not fit is an error: "truncate": false */
-    bool uncut;                  /* texts are as long as they are: nothing runs */
-    bool left;                   /* long texts lose their beginning */
+    bool uncut;                  /* texts are tokenized whole: they are not run */
+    bool left;                   /* long texts are cut at the beginning */
     bool no_special;             /* special tokens are left out */
-    bool windows;                /* a long text is not cut, it becomes windows that share so many tokens: */
+    bool windows;                /* a long text is not cut but becomes windows; neighbours share so many tokens: */
     int stride;
     int window;                  /* tokens of a window, with special ones; 0: as many as fit */
 } InputOptions;
 
-typedef struct SpecialBoxes {    /* of the tokens that are no word's */
-    int32_t front[BOX_SIDES];  /* cls_token_box of tokenizer_config.json; zeros unless it says */
-    int32_t behind[BOX_SIDES]; /* sep_token_box; 1000, as LayoutLM has it, unless it says */
+typedef struct SpecialBoxes {    /* of special tokens, which belong to no word */
+    int32_t front[BOX_SIDES];  /* cls_token_box of tokenizer_config.json; default: zeros */
+    int32_t behind[BOX_SIDES]; /* sep_token_box; default: 1000, as in LayoutLM's code */
 } SpecialBoxes;
 
 typedef struct InputModel {      /* what preparers need to know of the model */
@@ -59,7 +59,7 @@ typedef struct Prepared {        /* a row: what one run of one graph takes */
     const Feature *feature;      /* [features]: graph inputs that are the row's own: pixels, samples */
     int features;
     bool swapped;                /* the item's second text is the encoding's first */
-    int graph;                   /* of the model, that runs it */
+    int graph;                   /* which of the model's graphs runs it */
     size_t item;                 /* whose row it is */
     int64_t cost;                /* of running it, in tokens' worth of work; 0: by its sizes */
     /* the session's own, of a graph that carries state from row to row of an item */
@@ -75,11 +75,12 @@ typedef struct PrepareCall {
     const InputModel *model;
     const InputOptions *options;
     Arena *arena;                /* rows live there */
-    Arena *work;                 /* what it held is gone after prepare_encode, and after every item */
+    Arena *work;                 /* for scratch: reset by prepare_encode and after every item */
 } PrepareCall;
 typedef struct Preparer {
     const char *name;
-    /* out->row has room for one; whoever makes more brings its own. Messages do not name the item. */
+    /* out->row has room for one row; who makes more sets out->row to its own array. Messages do not
+     * name the item. */
     bool (*prepare)(const PrepareCall *, const Item *, PreparedRows *out, Err *);
 } Preparer;
 
@@ -88,7 +89,7 @@ extern const Preparer prepare_questions;       /* `first` beside each window of 
 extern const Preparer prepare_choices;         /* `first` beside each of `list`, a row each */
 extern const Preparer prepare_boxes;           /* words of a page, each token with its word's box */
 
-/* A text or a pair by the model's limits and the request's options: what preparers are made of. */
+/* For preparers: encode a text or a pair within the model's limits, by the request's options. */
 EncodeOptions prepare_how(const PrepareCall *);
 bool prepare_encode(const PrepareCall *, Str first, const Str *second, const EncodeOptions *,
                     Encoding *out, Err *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * items.c - the items of a request, by the form that the task's row names. Messages of one item begin
- * with the path inside it ("[1]", ".question"), to which whoever reads a list adds the item's. */
+ * items.c - the items of a request, by the form that the task's row names. Messages about one item begin
+ * with the path inside it ("[1]", ".question"); the reader of the list puts "inputs[3]" in front. */
 #include "items.h"
 
 static const Field text_keys[] = {
@@ -212,7 +212,7 @@ size_t items_each(const ItemForm *form, size_t n)
     return form_has(form, ITEM_BOXES) ? 1 : form_has(form, ITEM_LIST) ? MAX(n, (size_t)1) : each;
 }
 
-/* The first, and the rest as its list. */
+/* One item: the first text, and the others as its list. */
 static bool item_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t n, Items *out,
                           Err *err)
 {
@@ -267,7 +267,7 @@ Item *items_of_samples(Arena *arena, const ItemForm *form, const Str *texts, siz
 }
 
 /* ---- described ---- */
-typedef struct Choice {          /* of schemas: one, or any of several */
+typedef struct Choice {          /* a schema, or anyOf several */
     Value list;
 } Choice;
 
@@ -337,7 +337,7 @@ static Value describe_part(Arena *arena, ItemPart part, size_t most)
     return describe_string(arena);
 }
 
-/* [first, second]: items of one kind are said once. */
+/* [first, second]: one schema where both are alike, else one for each place. */
 static Value describe_values(Arena *arena, const ItemForm *form)
 {
     size_t n = form_keys(form);

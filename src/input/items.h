@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * items.h - how an item is written: in a JSON body, a line of JSON, a table. A form is rows, so that
- * reader, JSON Schema, protobuf and the columns of a table say the same; a task's row names its form.
+ * items.h - how an item is written: in a JSON body, a line of JSON, a table. A form is rows, from
+ * which reader, JSON Schema, protobuf and the columns of a table are made; a task's row names its form.
  *
  * To add a form: its rows and where each value goes. To add a kind of value: a part, and a line in
  * the two lists of items.c. */
@@ -8,15 +8,15 @@
 #define INPUT_ITEMS_H
 #include "input/input.h"
 
-typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES } ItemPart; /* of Item: what a key's value is */
+typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES } ItemPart; /* which part of Item a key's value is */
 enum { ITEM_KEYS = 4 };
 typedef struct ItemForm {
     const Field *keys;           /* of an item that is an object; in protobuf those of its message */
-    ItemPart part[ITEM_KEYS];    /* what each of them is */
+    ItemPart part[ITEM_KEYS];    /* which part of the item each key's value is */
     bool alone;                  /* the first key's value by itself is an item */
     bool listed;                 /* a list of the values of all keys is one */
     bool object;                 /* in a body an object is one; in records it always is */
-    const char *one, *all;       /* for messages: an item; a body's `inputs` */
+    const char *one, *all;       /* for messages: what an item is; what `inputs` is */
 } ItemForm;
 extern const ItemForm item_texts;     /* texts and [first, second] pairs */
 extern const ItemForm item_questions; /* questions with contexts */
@@ -30,21 +30,22 @@ typedef struct Items {
     Item *item;                  /* [n] */
     size_t n;
 } Items;
-/* A body's `inputs` (NULL: absent, which is an error like others): one item or a list of them, at
- * most `limit`, and at most so many choices in all. Messages begin with the JSON path. */
+/* A body's `inputs` (NULL: absent, an error): one item or a list. An error too: more than `limit`
+ * items, or more than `limit` choices in all items together. Messages begin with the JSON path. */
 bool items_read(Arena *, const ItemForm *, const Value *inputs, size_t limit, Items *, Err *);
-/* The same of items that did not come as JSON: also that none lacks a part, and UTF-8. */
+/* The same checks for items that did not come as JSON; also that no part is missing and that all
+ * texts are UTF-8. */
 bool items_check(const ItemForm *, const Items *, size_t limit, Err *);
-/* Texts that an item needs, of n that there are: of a form with a list all of them, for a page one. */
+/* How many of n texts make one item: for a form with a list all of them, for a page one. */
 size_t items_each(const ItemForm *, size_t n);
-/* Texts in a row, as many an item as the form needs: each is one, or question, context, question ... Of a
- * form with a list all are one item: prompt, choice, choice ... */
+/* Items from a flat list of texts. By the form, each text is an item; or two are (question, context,
+ * question, context ...); or all are one (prompt, choice, choice ...). */
 bool items_of_texts(Arena *, const ItemForm *, const Str *texts, size_t n, Items *, Err *);
-/* Texts to try a model with: an item for each. What else it needs is made of the texts: the next ones are
- * its choices or its context, and the words of a page stand in a line. */
+/* An item for each text, to try a model with. The context or the choices of an item are the texts that
+ * follow it; the words of a page are placed in one line. */
 Item *items_of_samples(Arena *, const ItemForm *, const Str *texts, size_t n);
 Value items_describe(Arena *, const ItemForm *, size_t limit); /* the JSON Schema; limit 0: not said */
-bool item_check(const ItemForm *, const Item *, Err *); /* lacks no part, and none is empty */
+bool item_check(const ItemForm *, const Item *, Err *); /* no part is missing or empty */
 /* An object: the values of its keys. Messages begin with the key. */
 bool item_read_object(Arena *, const ItemForm *, const Value *, Item *, Err *);
 

@@ -10,7 +10,7 @@ const Str *item_second(const Item *item)
     return item->second.p ? &item->second : NULL;
 }
 
-/* Texts beside first and second; words with boxes are parts of the first. */
+/* How many texts stand in `list` alone: choices. The words of a page are views of `first`. */
 static size_t item_listed(const Item *item)
 {
     return item->list && !item->boxes ? item->n : 0;
@@ -35,7 +35,7 @@ EncodeOptions prepare_how(const PrepareCall *call)
 {
     const InputOptions *o = call->options;
     EncodeOptions how = call->model->encode;
-    how.work = call->work; /* many times the text, and all that is cut off: a row may wait long */
+    how.work = call->work; /* apart from the row, which may wait long: it is many times the text */
     how.no_special |= o->no_special;
     how.truncate_left |= o->left;
     if (o->whole || o->uncut) how.max_length = 0;

@@ -2,7 +2,7 @@
  * windows.c - see windows.h. The tokenizer cuts; this is what the pipelines ask it for. */
 #include "windows.h"
 
-/* A limit below the number of special tokens limits nothing in the tokenizer. */
+/* The tokenizer ignores a limit below the number of special tokens. */
 static bool windows_check_length(const Windows *out, int most, Err *err)
 {
     for (size_t i = 0; i < out->n; i++)
@@ -31,7 +31,7 @@ static bool windows_encode(const Tokenizer *t, Arena *arena, Str first, const St
            windows_list(arena, front, options->max_length, out, err);
 }
 
-/* A window moves on by one token at least, however many it is to share. */
+/* Each window begins at least one token after the one before, so a stride is at most that long. */
 static int windows_stride(const Tokenizer *t, const WindowOptions *options)
 {
     Err ignored;

@@ -21,7 +21,8 @@ typedef struct WindowOptions {
     bool truncate_left; /* the tokenizer's truncation_side is "left" */
     Arena *work;        /* (optional) as in EncodeOptions */
 } WindowOptions;
-/* A text of its own: token classification. A stride that leaves no step is an error. */
+/* Windows of one text, for token classification. A stride that is too long is taken as the longest
+ * that lets windows move on. */
 bool windows_of_text(const Tokenizer *, Arena *, Str text, const WindowOptions *, Windows *out,
                      Err *);
 bool windows_of_words(const Tokenizer *, Arena *, Words, const WindowOptions *, Windows *out, Err *);

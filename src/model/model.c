@@ -346,7 +346,7 @@ static bool packed_facts(Model *m, Value *facts, Err *err)
 {
     Str text = m->package.member[MEMBER_FACTS].bytes;
     *facts = value_null();
-    if (!text.p) return true; /* a peer's package */
+    if (!text.p) return true; /* a package of the Rust encoderfile */
     if (!json_parse(&m->arena, text, facts, err)) return within(err, "facts");
     m->precision = str_dup(&m->arena, value_str(value_get(facts, "precision"), STR("fp32")));
     m->prompts = value_get(facts, "prompts");

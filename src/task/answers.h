@@ -7,9 +7,9 @@
  * spans (2 top_k + 10 of them; top_k without align_to_words) become texts; spans of equal text, in
  * lower case, add their scores over all windows and keep the place of the first.
  *
- * Where the pipeline's answer is an accident, this one has none: spans of score 0 (numpy's partition
- * chooses among them), and spans that touch a token outside of the context (it would look the
- * question's offsets up in the context). */
+ * Two kinds of spans are left out, because what the pipeline does with them is accidental: those of
+ * score 0 (numpy's partition chooses among them), and those that touch a token outside of the context
+ * (it looks up the question's offsets in the context). */
 #ifndef TASK_ANSWERS_H
 #define TASK_ANSWERS_H
 #include "text/text.h"
@@ -34,25 +34,26 @@ typedef struct Answer {
     Str text;           /* view of the context; empty: there is no answer */
 } Answer;
 
-enum { ANSWER_MAX_LEN = 15, ANSWER_TOP_K = 1 << 10 }; /* the pipeline's default; ours */
+enum { ANSWER_MAX_LEN = 15, ANSWER_TOP_K = 1 << 10 }; /* the pipeline's default; our limit */
 /* The pipeline's options, of a request and of its `parameters` on the Hub's route. */
 #define ANSWER_OPTIONS                                                                            \
     { "top_k", 3, F_U32, .nullable = true, .least = 1, .most = ANSWER_TOP_K,                      \
-      .help = "so many of the best answers; 1 unless said" },                                     \
+      .help = "how many of the best answers; default: 1" },                                       \
     { "doc_stride", 4, F_U32, .nullable = true, .least = 0, .most = INT32_MAX,                    \
-      .help = "tokens that neighbouring windows of a long context share; 128, or half a window, "  \
-              "unless said" },                                                                    \
+      .help = "tokens that neighbouring windows of a long context share; default: 128, or half a " \
+              "window if that is less" },                                                         \
     { "max_seq_len", 5, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,                   \
-      .help = "tokens of a window, with the question; 384, or what the model takes, unless said" }, \
+      .help = "tokens of a window, with the question; default: 384, or the model's limit if that " \
+              "is less" },                                                                        \
     { "max_answer_len", 6, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,                \
-      .help = "tokens of an answer; 15 unless said" },                                            \
+      .help = "most tokens of an answer; default: 15" },                                          \
     { "max_question_len", 7, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,              \
       .help = "has no effect, as in transformers: a question is never cut" },                     \
     { "handle_impossible_answer", 8, F_BOOL, .nullable = true,                                    \
       .help = "\"no answer\", an empty text, is an answer with a score of its own" },             \
     { "align_to_words", 9, F_BOOL, .nullable = true,                                              \
-      .help = "answers begin and end with whole words; true unless said" }
-/* tokenizer.json does not say which token is the class token: by the names that models give it. -1: none. */
+      .help = "answers begin and end with whole words; default: true" }
+/* Id of the class token, found by its usual names: tokenizer.json does not mark it. -1: none. */
 int32_t answers_class_token(const Tokenizer *);
 /* Writes at most top_k answers, best first, and returns how many: at least one (of score 0, empty,
  * when nothing in the context is likely at all). */

@@ -32,8 +32,8 @@ typedef struct Labels {
     size_t at;
 } Labels;
 
-/* The label of the first token that has some of the word; empty: none does. It may begin before the
- * word: tokens of byte-level BPE have the space before them. */
+/* The label of the first token that overlaps the word; empty: none does. The token may begin before
+ * the word: in byte-level BPE it includes the space. */
 static Str label_of(Labels *l, int64_t from, int64_t to)
 {
     for (; l->tokens && l->at < l->tokens->list.n; l->at++) {
@@ -66,7 +66,7 @@ typedef struct Mark {       /* a label, taken apart */
     Str type;               /* empty: outside */
 } Mark;
 
-/* S- and U- are a B- that stands alone, E-, L- and M- an I-: other schools write them. */
+/* Other tagging schemes: S- and U- (a single word) count as B-, E-, L- and M- as I-. */
 static Mark mark_of(Str label)
 {
     static const char opens[] = "BSU", goes_on[] = "IELM";

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bio.h - from a label for every token to words and entities. A word is what stands between spaces,
  * without the punctuation at its ends; its label is that of its first token, as BIO tagging is
- * trained. B- opens an entity, I- of the same type goes on with it, anything else closes it; an I-
- * that follows nothing of its type is none. A label without such a letter is a type of its own.
+ * trained. B- opens an entity, I- of the same type continues it, anything else closes it; an I- without
+ * an entity of its type before it is ignored. A label without a letter is a type of its own.
  *
- * Offsets are real ones: where the word stands in the text, however many spaces lie before it. */
+ * Offsets count in the text as it was given, with all of its spaces. */
 #ifndef TASK_BIO_H
 #define TASK_BIO_H
 #include "task/task.h"
 
 typedef struct BioSpan {
     Str text;               /* of a word: a view; of an entity: its words, one space between */
-    Str label;              /* of a word: "B-SRC", empty: cut off; of an entity: its type, "SRC" */
+    Str label;              /* of a word: "B-SRC", empty: truncation cut it off; of an entity: its type, "SRC" */
     int64_t start, end;     /* bytes of the text */
 } BioSpan;
 typedef struct BioSpans {
@@ -22,7 +22,7 @@ typedef struct BioSpans {
 /* result: an entry of `results` of token_classification, its offsets in bytes. */
 BioSpans bio_words(Arena *, Str text, const Value *result);
 BioSpans bio_entities(Arena *, Str text, const Value *result);
-/* How entities are told. */
+/* How entities are reported. */
 typedef struct BioOptions {
     bool all;               /* every text of a type, as a list without repeats; else the first */
     bool chars;             /* offsets count characters */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * config.c - what we need of config.json. Keys that are missing or null are not said; keys of a
- * wrong type are errors, since a model that is read wrongly answers wrongly. */
+ * config.c - what we need of config.json. A key that is null counts as missing; one of a wrong type is
+ * an error, since a model that is read wrongly answers wrongly. */
 #include "task.h"
 
 enum { MOST_LABELS = 1 << 18 }; /* bounds what a file can ask for */

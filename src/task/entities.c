@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * entities.c - tokens with scores to entities, as transformers' token-classification pipeline
  * groups them: tokens to words (first, average, max), neighbours of one type to one entity, "O"
- * left out. A token that is not known is the text it stands for, never the rest of a word. */
+ * left out. An unknown token ([UNK]) is a word by itself, with the text it stands for. */
 #include <math.h>
 
 #include "data/number.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * head.c - pooling, dense layers and normalizing over the ragged rows of a batch: there is no
- * padding, so every token counts but those of a prompt that the model leaves out. */
+ * head.c - pooling, dense layers and normalizing over the ragged rows of a batch. There is no padding:
+ * every token counts, except those of the prompt where the model says include_prompt: false. */
 #include "head.h"
 
 #include <math.h>
@@ -51,8 +51,8 @@ static void pool_clear(const HeadRow *row, float *out)
     memset(out, 0, (size_t)row->width * sizeof *out);
 }
 
-/* The sum of the tokens behind the prompt, each times its place where `placed`; returns the sum of
- * the weights. */
+/* The sum of the tokens after the prompt, each weighted by its position if `placed`; returns the sum
+ * of the weights. */
 static float pool_sum(const HeadRow *row, bool placed, float *out)
 {
     float weights = 0;
@@ -147,7 +147,8 @@ void head_to_length_one(float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) x[i] /= length;
 }
 
-/* Width of what comes out, or of what comes to *misfit, a dense layer that takes another one. */
+/* Width of the result. Where a dense layer takes another width than it gets, *misfit is that layer and
+ * the width what it gets. */
 static int64_t head_flow(const VectorHead *head, TaskPooling asked, int64_t width,
                          const HeadStep **misfit)
 {

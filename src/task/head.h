@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * head.h - from the vectors of a text's tokens to one vector of the text, as the modules of
  * sentence-transformers do it: pooling (one way, or several joined), then dense layers and
- * normalizing in their order. A head is a property of the opened model: the folder's modules.json
- * says it, a package keeps it, and where nobody says anything it is the mean. */
+ * normalizing in their order. A head is a property of the opened model: it comes from
+ * the folder's modules.json or from the package; the default is the mean. */
 #ifndef TASK_HEAD_H
 #define TASK_HEAD_H
 #include "data/value.h"
@@ -20,7 +20,7 @@ typedef struct HeadStep {
 struct VectorHead {
     bool way[POOL_WAYS];         /* those that are joined; POOL_OWN is not used */
     bool without_prompt;         /* include_prompt: false */
-    bool assumed;                /* nothing said how to pool */
+    bool assumed;                /* the model does not say how to pool */
     HeadStep step[HEAD_STEPS];
     int n;
 };
@@ -41,10 +41,10 @@ const char *head_pooling_name(TaskPooling);      /* as sentence-transformers spe
 bool head_act_find(Str name, Act *);
 const char *head_act_name(Act);                  /* "tanh"; ACT_NONE: "identity" */
 
-/* Width of the vector that head_apply writes, or 0: a dense layer does not take what comes to it.
- * head NULL: one vector as wide as a token's. */
+/* Width of the vector that head_apply writes; 0: a dense layer takes another width than it would get.
+ * head NULL: as wide as a token's vector. */
 int64_t head_width(const VectorHead *, TaskPooling, int64_t width);
-/* False, and an error that names the module, where it is 0 by the head's own ways. */
+/* False, with an error that names the module, where that width is 0 with the head's own pooling. */
 bool head_fits(const VectorHead *, int64_t width, Err *);
 void head_apply(const VectorHead *, const HeadRow *, float *out); /* head NULL: the mean */
 void head_to_length_one(float *x, int64_t n);    /* zeros stay zeros */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * names.c - what tasks are called: by Hugging Face's pipelines, by Optimum (now and before), by the
- * peer and by ourselves. Ours are in their rows; the rest is known, and refused by name. */
+ * Rust encoderfile and by ourselves. Names of tasks that we have are in the tasks' rows; the others are
+ * listed here, to be refused by name. */
 #include "task.h"
 
 #define IMAGES "images"
@@ -87,7 +88,7 @@ void task_list(Buf *out)
     for (size_t i = 0; i < n; i++) buf_printf(out, "%s%s", i ? ", " : "", task[i]->name);
 }
 
-/* A name that nobody knows says by its first word what it reads. */
+/* The first word of an unknown name tells what it reads. */
 const char *task_name_reads(Str typed)
 {
     static const struct { const char *word, *reads; } first[] = {
@@ -122,7 +123,7 @@ bool task_name_near(Str typed, char out[TASK_NAME_ROOM])
         for (size_t k = 0; k < TASK_SYNONYMS && row->synonyms[k]; k++) all[n++] = row->synonyms[k];
     }
     if (!(near = str_nearest((Str){ word, typed.n }, all, n))) return false;
-    for (size_t i = 0; i < n; i++) { /* of two that are equally near, the first is given */
+    for (size_t i = 0; i < n; i++) { /* two tasks are equally near: no suggestion */
         const char *both[] = { all[i], near };
         if (!same_task(task_name(str_of(all[i])), task_name(str_of(near))) &&
             str_nearest((Str){ word, typed.n }, both, 2) == all[i])

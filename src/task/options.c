@@ -104,7 +104,7 @@ static bool is_foreign(Str key)
 
 bool task_keys(const Task *task, const Value *request, Err *err)
 {
-    enum { MOST_NAMES = 16, MOST_TRIED = 64, LONGEST = 64 }; /* nobody misspells more than that */
+    enum { MOST_NAMES = 16, MOST_TRIED = 64, LONGEST = 64 }; /* enough for real misspellings */
     const char *names[MOST_NAMES];
     size_t n = 0, tried = 0;
     for (; task->request[n].name; n++) names[n] = task->request[n].name;

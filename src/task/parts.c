@@ -116,8 +116,8 @@ Value task_label(Arena *arena, const ModelConfig *config, int64_t index)
     return value_of_str(str_of(str_format(arena, "LABEL_%lld", (long long)index)));
 }
 
-/* The first of the largest; NaN only where there is nothing else. In two passes, the first without a
- * branch: which number is the next larger one is nothing that a CPU can guess. */
+/* Index of the first largest number; of a NaN only where all are. Two passes: the first finds the
+ * maximum without a branch, since a CPU cannot predict which number is the next larger one. */
 int64_t part_best(const float *x, int64_t n)
 {
     float top = -INFINITY;

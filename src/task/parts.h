@@ -10,12 +10,12 @@ extern const Field part_token_info[];             /* {token, token_id, start, en
 /* The words of options, in the order of their enums. */
 extern const char *const part_offset_words[], *const part_encoding_words[], *const part_grouping_words[];
 extern const TaskSample part_samples[];           /* sentences for any task */
-extern const Field part_entity[];                 /* what tokens make together */
+extern const Field part_entity[];                 /* of an entity */
 
 #define PART_INPUTS                                                                               \
     { "inputs", 1, F_STR, .repeated = true, .required = true,                                     \
       .help = "a text, or a list of texts and [first, second] pairs" }
-/* Of tasks whose models may read places on a page: JSON has these among its inputs. */
+/* Of tasks whose models may read words with boxes. In JSON these are `inputs`, too. */
 #define PART_PAGES(number)                                                                        \
     { "pages", number, F_MSG, .repeated = true, .msg = item_word_keys, .msg_name = "Page",        \
       .help = "words with boxes, for models that read places on a page, instead of inputs" }
@@ -51,8 +51,8 @@ extern const Field part_entity[];                 /* what tokens make together *
         { "metadata", 3, F_STR_MAP, .help = "what the request sent" }, { 0 }                      \
     }
 
-/* One vector of a row's: by the head, whose pooling options may replace; or, of a vocabulary, as
- * SPLADE does. */
+/* One vector of a row: by the model's head, whose pooling a request may replace; or by SPLADE's rule
+ * over the vocabulary. */
 TaskPool part_pool, part_sparse;
 
 /* Scripts to begin with. */

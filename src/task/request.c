@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * request.c - the body of a request: `inputs` in the form of the task's items, and the rest by its
- * rows. Protobuf knows less than JSON allows there; that is what the first row says. */
+ * request.c - the body of a request: `inputs` in the form of the task's items, the rest by the rows of
+ * its schema. The first row is `inputs` as protobuf has it, where less is allowed than in JSON. */
 #include "parts.h"
 
-/* Protobuf has another field for words with boxes: the type of `inputs` there is that of texts. */
+/* In protobuf words with boxes have a field of their own (`pages`), and `inputs` is for texts. */
 static const Value *find_inputs(const Value *request, const ItemForm *items)
 {
     const Value *pages = items == &item_words ? value_get(request, "pages") : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sentence_embedding.c - one vector for a text: its tokens' last hidden states through the model's
- * head (head.h), whose pooling and normalizing a request may replace. Special tokens count: they are
- * attended to. Where nothing tells the head it is the mean, not normalized, as the Rust encoderfile's. A graph
- * that pools by itself is taken at its word. */
+ * head (head.h), whose pooling and normalizing a request may replace. Special tokens count.
+ * The default head is the mean, not normalized, as in the Rust encoderfile. Of a graph that pools by
+ * itself the vector is taken as it is. */
 #include "parts.h"
 
 static const Field request[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task.h - what a model is for. A task is one file: its schemas (field numbers are those of the
- * peer's .proto, so its gRPC clients keep working) and the way from a row's numbers to a Value.
+ * Rust encoderfile's .proto, so its gRPC clients keep working) and the way from a row's numbers to a
+ * Value.
  *
  * Easy to get wrong: `scores` are probabilities (softmax; sigmoid for problem_type
  * multi_label_classification and for a single label; plain logits for regression), `logits` stay
@@ -31,19 +32,19 @@ bool config_read(Arena *, const Value *root, ModelConfig *, Err *); /* errors na
 void config_name_labels(Arena *, ModelConfig *, int64_t width);
 
 typedef enum { GROUP_UNSAID, GROUP_NONE, GROUP_SIMPLE, GROUP_FIRST, GROUP_AVERAGE, GROUP_MAX } TaskGrouping;
-typedef struct TaskOptions {     /* of one request; zero is what nobody asked for */
-    InputOptions input;          /* those for the preparer */
+typedef struct TaskOptions {     /* of one request; zero is the default */
+    InputOptions input;          /* for the preparer */
     bool chars;                  /* offsets count codepoints */
     TaskNormalize normalize;     /* vectors to length 1 */
     bool base64;                 /* vectors as text */
     bool return_tokens;
     bool extract;                /* {entity type: text} */
-    int dimensions;              /* of a vector, from its front; 0: all */
+    int dimensions;              /* keep the first N components of a vector; 0: all */
     int top_k;                   /* labels or answers by score; 0: not said */
     int answer_tokens;           /* the longest answer; 0: 15 */
     bool impossible;             /* "no answer" is an answer */
     bool unaligned;              /* answers may begin and end inside a word */
-    const Value *ignored;        /* labels of entities that are not told; NULL: "O" */
+    const Value *ignored;        /* labels whose entities are left out; NULL: "O" */
     const Value *targets;        /* of masks: only these words; NULL: all */
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
@@ -59,7 +60,7 @@ typedef struct TaskRow {
     Str first;
     const Str *second;           /* NULL: not a pair */
     const Str *words;            /* of a page, parts of `first`: encoding->word counts them; NULL: none */
-    const Str *choice;           /* of these, the row's; NULL: none */
+    const Str *choice;           /* the choice that this row is about; NULL: none */
     const Encoding *encoding;
     bool swapped;                /* the second text came first in it */
     const Tokenizer *tokenizer;  /* for the text of a token */
@@ -151,11 +152,11 @@ const Task *task_by_number(int number);
 const Task *const *task_all(size_t *count);
 const Task *task_that_can(TaskCan);        /* the first of the list */
 
-/* Any of these? config NULL: whatever the model's labels. */
+/* Whether it can do any of these. config NULL: without regard to the model's labels. */
 bool task_can(const Task *, const ModelConfig *config, TaskCan any);
 bool task_fits_rank(const Task *, int rank); /* of an output; a graph may pool by itself */
-const TaskShape *task_kept(const Task *);  /* of what finish sees of a row's numbers */
-TaskPool *task_own_pool(const Task *);     /* what makes that of the output; NULL: nothing */
+const TaskShape *task_kept(const Task *);  /* shape of the numbers that finish gets of a row */
+TaskPool *task_own_pool(const Task *);     /* makes them from the graph's output; NULL: they are the output */
 bool task_keeps_tokens(const Task *);      /* every token's numbers, unless they are pooled */
 int task_labels(const Task *, const ModelConfig *); /* that have names; 0: none */
 /* Numbers of the last axis; 0: config.json does not say. */
@@ -191,7 +192,7 @@ bool task_has_option(const Task *, const char *name);
  * not have are not looked at: those of other tasks, those that clients of other servers send, and
  * what resembles none. */
 bool task_keys(const Task *, const Value *request, Err *);
-/* Does the head take another way of pooling, and has a vector so many dimensions? */
+/* Checks the request's pooling and dimensions against the model's vectors. */
 bool task_vector_fits(const ModelConfig *, const TaskOptions *, Err *);
 /* {"results": [...], "model_id": ..., "metadata": ...?}; metadata is echoed when the request had
  * it. */
@@ -204,7 +205,8 @@ void task_softmax(const float *logits, int64_t n, float *out); /* out may be log
 typedef enum { SCORE_OWN, SCORE_NONE, SCORE_SOFTMAX, SCORE_SIGMOID } TaskScore;
 void task_score(const ModelConfig *, TaskScore, const float *logits, int64_t n, float *out);
 Value task_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
-/* Of the request's encoding, dimensions and length; the numbers are copied where they change. */
+/* A vector by the request's options (dimensions, normalize, base64); its numbers are copied only
+ * where they change. */
 Value task_vector(Arena *, const TaskOptions *, const float *, int64_t n);
 /* What a masked language model fills in; the name is NULL where the tokenizer has none. */
 const char *task_mask_name(const Tokenizer *);

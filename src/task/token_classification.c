@@ -60,7 +60,7 @@ static Value classify_token(Arena *arena, const ModelConfig *config, const TaskR
 }
 
 /* ---- tokens of all windows ---- */
-/* Those of the text, but for `skip` in front and `drop` at the end. */
+/* Tokens of the text, without `skip` in front and `drop` at the end. */
 static void add_tokens(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                        const TaskRow *row, size_t skip, size_t drop, Value *list)
 {
@@ -83,8 +83,8 @@ static int32_t window_start(const Encoding *e)
     return i < e->n ? e->start[i] : 0;
 }
 
-/* Neighbouring windows share `stride` tokens: each is told once, by the window in which it has more
- * text around it. Windows that were cut from the end come in that order. */
+/* Neighbouring windows share `stride` tokens. Each token is reported once, by the window in which it has
+ * more text around it. Windows cut from the end of the text are listed from the end. */
 static Value tokens_of_rows(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                             const TaskRow *row, size_t n)
 {

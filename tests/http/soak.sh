@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# soak.sh [PROGRAM] - a server under load for SOAK seconds (300 unless told), beside clients that send nonsense, leave
+# soak.sh [PROGRAM] - a server under load for SOAK seconds (default: 300), beside clients that send nonsense, leave
 # in the middle or wait for nothing: every good request is answered, the same text gets the same answer at the end,
 # and neither memory nor open files grow. Run by ./dev test-all; needs curl and a C compiler. The last line is "N
 # passed, N failed, N skipped".

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [PROGRAM] - the built program against the frameworks themselves, on models with random weights and on the
-# bundled one: the scripts of tools/oracle that judge. ORACLE names a Python that has them (python3 unless told). A
+# bundled one: the scripts of tools/oracle that judge. ORACLE names a Python that has them (default: python3). A
 # script whose modules are not there is skipped, by name. Run by ./dev test-all; the last line is "N passed, N failed,
 # N skipped".
 cd -- "$(dirname -- "$0")/../.." || exit 1

@@ -15,8 +15,6 @@ import transformers as tf
 
 import tiny
 
-SIZES = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
-
 
 def cases():
     s = tiny.SCRIPTS
@@ -35,17 +33,8 @@ def main():
     tf.logging.set_verbosity_error()
     torch.set_num_threads(1)
     out = sys.argv[1] if len(sys.argv) > 1 else "tests/golden/multiple_choice"
-    kinds = [("bert", tf.BertForMultipleChoice, tf.BertConfig(max_position_embeddings=64, **SIZES)),
-             ("roberta", tf.RobertaForMultipleChoice, tf.RobertaConfig(max_position_embeddings=66, type_vocab_size=1, pad_token_id=1, **SIZES))]
     rows = []
-    for i, (name, kind, config) in enumerate(kinds):
-        tokenizer = tf.AutoTokenizer.from_pretrained("tests/golden/question_answering/" + name)
-        tokenizer.model_max_length = 64
-        config.vocab_size = len(tokenizer)
-        folder = os.path.join(out, name)
-        torch.manual_seed(i)
-        tiny.save(folder, tiny.randomize(kind(config), 90 + i, "classifier", 1.0), tokenizer)
-        model, tokenizer = tiny.load(folder, kind)
+    for name, model, tokenizer in tiny.pair_of(out, "MultipleChoice", 64, 90, 1.0):
         for prompt, choices in cases():
             inputs = tokenizer([prompt] * len(choices), choices, padding=True, truncation=True, return_tensors="pt")
             with torch.no_grad():

@@ -24,7 +24,6 @@ import tiny
 
 LABELS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "TIME"]
 WAYS = ["simple", "first", "average", "max"]
-SIZES = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
 counts = {"kept": 0, "moves": 0}
 
 
@@ -117,19 +116,9 @@ def main():
     tf.logging.set_verbosity_error()
     torch.set_num_threads(1)
     out = sys.argv[1] if len(sys.argv) > 1 else "tests/golden/strides"
-    more = dict(num_labels=len(LABELS), id2label=dict(enumerate(LABELS)), label2id={n: i for i, n in enumerate(LABELS)}, **SIZES)
-    kinds = [("bert", tf.BertForTokenClassification, tf.BertConfig(max_position_embeddings=40, **more)),
-             ("roberta", tf.RobertaForTokenClassification,
-              tf.RobertaConfig(max_position_embeddings=42, type_vocab_size=1, pad_token_id=1, **more))]
+    labels = dict(num_labels=len(LABELS), id2label=dict(enumerate(LABELS)), label2id={n: i for i, n in enumerate(LABELS)})
     wanted, rules = [], []
-    for i, (name, kind, config) in enumerate(kinds):
-        tokenizer = tf.AutoTokenizer.from_pretrained("tests/golden/question_answering/" + name)
-        tokenizer.model_max_length = 40
-        config.vocab_size = len(tokenizer)
-        folder = os.path.join(out, name)
-        torch.manual_seed(i)
-        tiny.save(folder, tiny.randomize(kind(config), 70 + i, "classifier", 0.6), tokenizer)
-        model, tokenizer = tiny.load(folder, kind)
+    for name, model, tokenizer in tiny.pair_of(out, "TokenClassification", 40, 70, 0.6, **labels):
         pipe = TokenClassificationPipeline(model=model, tokenizer=tokenizer)
         wanted += answers(name, pipe)
         rules += overlaps(name, pipe)

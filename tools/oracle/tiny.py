@@ -140,6 +140,23 @@ def load(folder, kind):
     return kind.from_pretrained(folder, torch_dtype=torch.float32).eval(), tf.AutoTokenizer.from_pretrained(folder)
 
 
+def pair_of(out, head, limit, seed, scale, **more):
+    """(name, model, tokenizer): a BERT (WordPiece, type ids) and a RoBERTa (byte-level BPE, none) with this head and limit of
+    tokens, written to folders of `out` and read again; the tokenizers are those of question_answering.py."""
+    sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, **more)
+    configs = [("bert", "Bert", tf.BertConfig(max_position_embeddings=limit, **sizes)),
+               ("roberta", "Roberta", tf.RobertaConfig(max_position_embeddings=limit + 2, type_vocab_size=1, pad_token_id=1, **sizes))]
+    for i, (name, family, config) in enumerate(configs):
+        kind = getattr(tf, f"{family}For{head}")
+        tokenizer = tf.AutoTokenizer.from_pretrained("tests/golden/question_answering/" + name)
+        tokenizer.model_max_length = limit
+        config.vocab_size = len(tokenizer)
+        folder = os.path.join(out, name)
+        torch.manual_seed(i)
+        save(folder, randomize(kind(config), seed + i, "classifier", scale), tokenizer)
+        yield name, *load(folder, kind)
+
+
 def write_lines(path, rows):
     with open(path, "w") as f:
         for row in rows:
