@@ -94,7 +94,7 @@ void accuracy_finish(Accuracy *out)
     out->same /= (double)MAX(out->labels, (size_t)1);
 }
 
-/* Two files side by side need not be one model. */
+/* Two files beside each other may be of different models. */
 static bool same_shapes(const Work *a, const Work *b, Err *err)
 {
     if (a->rows != b->rows)

@@ -143,7 +143,7 @@ static bool read_params(const Session *session, Job *job, const char *json, Err 
 
 typedef bool TakeInput(Job *, size_t index, const ef_input *, Err *);
 
-/* Bytes are copied: a job outlives nothing it does not own. */
+/* Bytes are copied, so that the job does not depend on the caller's memory. */
 static Str copy_text(Job *job, const void *data, size_t size)
 {
     return (Str){ str_dup(&job->work.arena, (Str){ data, size }), size };
@@ -197,7 +197,7 @@ static bool take_boxes(Job *job, size_t i, const ef_input *in, Err *err)
     return true;
 }
 
-/* Whether a text or a pair is enough for the model is asked when the items are checked. */
+/* Whether the model takes a text or a pair is checked later, with the items. */
 static const struct TakeRow {
     TakeInput *take;             /* NULL: no model here takes it */
     const ItemForm *form;        /* of models that do; NULL: any */
@@ -260,7 +260,7 @@ static const float *choice_numbers(const Work *work, size_t i, Arena *arena)
     return out;
 }
 
-/* Of an item with several rows (a long text in windows) its first; of choices all. */
+/* Of an item with several rows: for choices all of them, for windows the first. */
 static void view_rows(const ef_model *m, const Work *work, ef_reply *r)
 {
     r->tensor = ARRAY(&r->arena, ef_tensor, work->n + 1);
@@ -357,7 +357,7 @@ static void build_body(void *call)
     BuildReport report;
     if (!build_read(&c->arena, c->yaml, &config, &c->err)) return;
     if (c->path) config.output_path = c->path;
-    config.no_report = true; /* nobody would see it */
+    config.no_report = true; /* there is nobody to read it */
     if (build_run(&c->arena, &config, &report, &c->err)) model_close(report.model);
 }
 
@@ -378,7 +378,7 @@ static bool read_settings(Arena *arena, const char *json, ServeSettings *s, Err 
         const Option *o = json_options_row(serve_options, root.map.items[i].key);
         if (o && serve_of_session(o))
             return fail(err, EF_INVALID_INPUT, "options: %s: the model is open already", o->name);
-        s->server.grpc |= o && str_starts(str_of(o->name), "grpc-"); /* who says where, wants it */
+        s->server.grpc |= o && str_starts(str_of(o->name), "grpc-"); /* an option about gRPC turns it on */
     }
     return json_options_set(serve_options, arena, &root, s, err) && serve_complete(s, err);
 }

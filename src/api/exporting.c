@@ -111,7 +111,7 @@ static bool reach(Exporting *x, ExportStage stage, Err *err)
     return !x->stage || x->stage(x, stage, err);
 }
 
-/* A failure is said and does not undo the export. */
+/* A failure is reported and does not undo the export. */
 static bool quantize(Arena *arena, Exporting *x, Err *err)
 {
     Quantizing *z = &x->quantizing;
@@ -137,7 +137,7 @@ static void draw(Arena *arena, Exporting *x)
         warn(arena, x, "no GraphML, the export stands", trouble.message);
 }
 
-/* What Optimum would stumble over. */
+/* Warns of what Optimum would refuse. */
 static void check_folder(Arena *arena, Exporting *x)
 {
     OptimumReport r;

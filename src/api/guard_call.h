@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * guard_call.h - memory that is missing fails a call of the API and does not end its caller's
- * process. What the call had allocated by then may stay allocated. */
+ * guard_call.h - if memory runs out, a call of the API fails and its caller's process goes on. What the
+ * call had allocated by then may stay allocated; files that it was writing are removed. */
 #ifndef API_GUARD_CALL_H
 #define API_GUARD_CALL_H
 #include "base/budget.h"
 
-/* Calls fn. False: it was left for want of memory, and err says so. */
+/* Calls fn. False: it was abandoned because memory ran out, and err says so. */
 static inline bool guard_call(void (*fn)(void *), void *arg, Err *err)
 {
     Shortage shortage;

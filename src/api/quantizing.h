@@ -12,7 +12,7 @@ typedef struct Quantizing {
     const char *output;     /* a folder, or an .onnx; NULL: model_quantized.onnx beside it */
     const char *target;     /* a CPU, for int8; NULL: the first of quantize_targets */
     const char *dtype;      /* int8 (NULL), fp16, bf16 */
-    bool per_channel;       /* accepted: it always is */
+    bool per_channel;       /* accepted; scales are always per channel */
     ModelOpen open;         /* how both are opened for a comparison */
     const char *calibrate;  /* file of texts to compare on, one a line; NULL: a few of our own */
     bool no_report;         /* do not compare */

@@ -5,9 +5,9 @@
 #define API_SIZED_H
 #include "base/base.h"
 
-/* Copies what the caller filled in to `known`, whose rest becomes zero. given NULL: nothing was.
- * first: bytes of version 0.1, which a size of 0 stands for (0: that is an error). False: a size
- * that cannot be one, or something set that this version does not know; name: "ef_options". */
+/* Copies the caller's struct `given` (NULL: all zeros) to `known`, filling up with zeros. first: bytes
+ * of version 0.1, which a struct_size of 0 means (first 0: a size of 0 is an error). False: an
+ * impossible size, or a field set that this version does not know; name: "ef_options". */
 bool sized_read(const void *given, size_t first, void *known, size_t bytes, const char *name,
                 Err *);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * texts.c - see texts.h. A session refuses empty texts: those are left out and counted around. */
+ * texts.c - see texts.h. A session refuses empty texts: they are left out, and results are matched to
+ * the others. */
 #include "api/texts.h"
 
 #include "model/model.h"

@@ -12,7 +12,7 @@ typedef struct Texts {
     bool samples;           /* a page is made of a text's words */
     Job *job;               /* the answers; NULL before texts_run */
 } Texts;
-/* Of a model's task; false: their number does not fit. */
+/* False: the number of texts does not fit the model's task. */
 bool texts_open(Texts *, const Model *, const Str *text, size_t n, Err *);
 const Str *texts_item(const Texts *, size_t); /* [each] */
 bool texts_run(Texts *, Err *);       /* empty texts are an empty answer, not an error */

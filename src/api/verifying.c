@@ -207,7 +207,7 @@ static Value shape_of(Arena *arena, int64_t tokens, int64_t width)
     return shape;
 }
 
-/* Of any other task: that there are numbers. */
+/* Any other task: only that the result has numbers. */
 static void answer_shape(Verification *w, size_t i, Value *out)
 {
     int64_t tokens = 0, width = 0;
@@ -340,7 +340,7 @@ static bool answer_bare(Verification *w, const char *task, Err *err)
 
 /* ---- numbers ---- */
 
-/* The int8 model beside it; a text that neither tokenizes nor runs was said before. */
+/* The int8 model beside it. A text that fails in both has been reported before. */
 static void report_quantized(Verification *w)
 {
     Err err = { 0 };
@@ -380,7 +380,7 @@ static bool read_npy(const Verification *w, const char *name, char kind, Npy *ou
                 kind);
 }
 
-/* Row starts must walk through the ids. */
+/* Row starts must ascend from 0 to the number of ids. */
 static bool rows_fit(const Golden *g, Err *err)
 {
     const int32_t *start = g->start.data;

@@ -29,8 +29,8 @@ struct Site {                    /* what dialects and descriptions know of a mod
     const char *precision, *isa; /* "fp32", "avx2": what it computes with */
     const char *pooling;         /* "mean", "cls+max", "graph", "script"; NULL: no vectors */
     const char *head;            /* the same in a sentence, for a log; "": nothing to say */
-    double load_seconds;         /* that opening it took; */
-    size_t load_bytes;           /* of its files */
+    double load_seconds;         /* that opening took, */
+    size_t load_bytes;           /*   and the bytes of its files */
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
     int64_t started;             /* Unix time; 0: no server */
     const Route *route;          /* [routes]: of the server */
@@ -40,20 +40,21 @@ struct Site {                    /* what dialects and descriptions know of a mod
 
 struct JobKind {
     const char *name;            /* for traces */
-    const Family *family;        /* whose form errors have; */
+    const Family *family;        /* whose form its errors have; */
     const Family *other;         /* (optional) a body may turn out to be of this one instead */
     WorkKeep keep;
     bool uncut;                  /* texts are not truncated */
-    size_t values;               /* that a body may hold beside its texts: token ids */
+    size_t values;               /* that a body may have beside its texts, such as token ids */
     bool (*read)(const Session *, Job *, const Value *request); /* on failure job->err */
-    /* The reply: whole, or item by item (workers side by side) and what stands around the results,
-     * which are its first list. Neither: `read` chooses another kind by the body. */
+    /* The reply: `finish` makes all of it; or `item` makes each result (several workers at once) and
+     * `frame` what stands around them, the results being its first list. A kind with neither chooses
+     * another kind in `read`, by the body. */
     Value (*finish)(const Session *, Job *);
-    /* (optional) the JSON of what `finish` gives, without the tree: where it may be large */
+    /* (optional) writes as JSON what `finish` would give, without building a tree, which may be large */
     void (*write)(const Session *, Job *, Buf *out);
     void (*item)(const Session *, const Job *, Arena *, size_t item, Value *out);
     Value (*frame)(const Session *, Job *, Value *results, size_t n);
-    /* Which models have it: those that can any of these (0: all); for OpenAPI, the JSON Schemas of
+    /* Models that have it: those that can do any of these (0: all). For OpenAPI, the JSON Schemas of
      * body and reply. */
     TaskCan needs;
     Value (*request)(Arena *, const Site *);
@@ -68,9 +69,9 @@ extern const JobKind kind_tei_tokenize, kind_tei_decode, kind_tei_predict,
     kind_tei_rerank;
 extern const JobKind kind_openai_embed, kind_rerank_any, kind_rerank_documents, kind_hub;
 
-bool site_can(const Site *, TaskCan any); /* any of these, or 0: whatever it can */
-const char *site_wanted(TaskCan any);     /* a model that can, in words */
-const Site *site_of(const Session *);     /* lives as long as the session; of job_session */
+bool site_can(const Site *, TaskCan any); /* any of these; 0: always true */
+const char *site_wanted(TaskCan any);     /* for messages: "a sequence classifier" */
+const Site *site_of(const Session *);     /* of a session made by job_session; lives as long as it */
 bool job_open(Session *, Work *);         /* job.c: a body becomes items (SessionSteps.open) */
 /* reply.c: jobs whose rows have all been run get their replies (SessionSteps.finish). */
 void jobs_finish(Session *, Pool *, Work **, int n);

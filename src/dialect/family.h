@@ -6,12 +6,12 @@
 #define DIALECT_FAMILY_H
 #include "dialect/dialect.h"
 
-struct Handler;                  /* the server's own way of answering: no family has any */
+struct Handler;                  /* of the server; families have none */
 struct Loop;
 
 /* ---- routes ---- */
-typedef struct JobList {         /* a body that is a list of requests, each run by itself; */
-    const JobKind *kind;         /*   the first that fails is the answer for all */
+typedef struct JobList {         /* a body with a list of requests, each a job; */
+    const JobKind *kind;         /*   the first error is the reply to all of them */
     const char *in, *out;        /* {in: [requests]} to {out: [replies]} */
 } JobList;
 
@@ -22,41 +22,41 @@ struct Route {
     const JobKind *job;          /* what the session is asked for, or */
     const JobList *list;         /* many of these, or */
     const char *same_as;         /* path of an earlier row of this method: an alias; or */
-    const struct Handler *handler; /* what answers itself */
+    const struct Handler *handler; /* a handler of the server */
     const JobKind *line;         /* the same for a line of application/x-ndjson; NULL: no lines */
     Value (*reply)(Arena *, const Site *); /* JSON Schema of a page; NULL: text */
-    Value (*request)(Arena *, const Site *); /* of what a handler takes; a job's is its kind's */
+    Value (*request)(Arena *, const Site *); /* JSON Schema of a handler's body; a job's kind has its own */
     bool open;                   /* needs no key */
     bool hidden;                 /* works, but is not described */
-    const Family *family;        /* whose form errors have; of a family's rows: filled in */
+    const Family *family;        /* whose form errors have; filled in by routes_make */
 };
 
 #define ROUTE_PAGE(page) .render = page##_render, .reply = page##_reply
 
 /* ---- gRPC ---- */
 typedef struct GrpcMethod GrpcMethod;
-/* At once: false is an error with its status. */
+/* Answers without a job. False: err says why. */
 typedef bool GrpcAnswer(const struct Loop *, const GrpcMethod *, Arena *, const Value *request,
                         Value *reply, Err *);
 struct GrpcMethod {
     const char *name;
-    const char *in, *out;        /* names of the messages; with dots: of another package */
+    const char *in, *out;        /* names of the messages; with dots: in another package */
     JobForm form;                /* their rows */
     const Field *in_rows;        /* (gathers) of one message; form.request reads all of them */
     bool many_in, many_out;      /* streams */
-    bool watches;                /* answers again when its answer has changed, and never ends */
-    bool gathers;                /* many messages are one request: the first, and the others'
-                                  * field 2 */
-    bool idempotent;             /* said to reflection */
+    bool watches;                /* a stream that sends each change and never ends by itself */
+    bool gathers;                /* all messages make one request: the first, and field 2 of the
+                                  * others added to it */
+    bool idempotent;             /* for reflection */
     const JobKind *kind;         /* of the job, or */
-    Value (*page)(Arena *, const Site *); /* what the model says of itself, or */
+    Value (*page)(Arena *, const Site *); /* a reply that depends on the model alone, or */
     GrpcAnswer *answer;          /* the server's own */
 };
 typedef struct GrpcService {
     const char *package, *name;
     const GrpcMethod *method;    /* ends with {0} */
     bool open;                   /* needs no key */
-    TaskCan needs;               /* any of these, 0: every model; others are NOT_SERVING */
+    TaskCan needs;               /* any of these (0: nothing); for other models it is NOT_SERVING */
 } GrpcService;
 
 /* ---- errors ---- */
@@ -83,9 +83,9 @@ typedef struct Answered {        /* a request to a route that has a job */
     const Job *job;              /* NULL: refused before there was one */
     int status;
 } Answered;
-typedef struct FamilyMeters {    /* all by the server's one thread */
+typedef struct FamilyMeters {    /* called by the server's thread only */
     size_t size;                 /* of the numbers, zero at the start */
-    /* A job came back; its texts are forgotten afterwards. */
+    /* A job came back from the session; afterwards its texts are freed. */
     void (*returned)(void *numbers, const JobKind *asked, const Job *);
     void (*answered)(void *numbers, const Site *, const Answered *); /* a reply was sent */
     void (*write)(const void *numbers, const Site *, Buf *out); /* in Prometheus' text format */
@@ -98,8 +98,8 @@ struct Family {
     /* (optional) ends with {0}; both may depend on the model's task */
     const GrpcService *(*services)(Arena *, const Site *);
     const ErrorForm *errors;     /* (optional) absent: ours */
-    /* (optional) fields of the reply to any family's job, at most TOLD_FIELDS; how many. Over gRPC
-     * only to its own. */
+    /* (optional) writes header fields for the reply to a job, at most TOLD_FIELDS, and returns their
+     * number. Over HTTP for jobs of all families, over gRPC for this family's only. */
     size_t (*fields)(const Job *, ToldField *out);
     const FamilyMeters *meters;  /* (optional) */
 };

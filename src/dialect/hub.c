@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hub.c - `POST /` means what the model is for, in the shapes of the Hugging Face Hub: its
- * client posts to the address it was given and adds no path. Bodies with `parameters` are the
- * pipelines' (labels, entities, masks); others are those of text-embeddings-inference. */
+ * hub.c - `POST /` runs the model's task, in the shapes of the Hugging Face Hub, whose client posts to
+ * the address it was given without a path. A body with `parameters` is that of a transformers pipeline
+ * (labels, entities, masks, answers); any other is read as text-embeddings-inference's. */
 #include <strings.h>
 
 #include "parts.h"
@@ -39,7 +39,7 @@ static bool hub_read_texts(const Session *s, Job *job, const Value *request, con
     return true;
 }
 
-/* pattern: of every text. */
+/* pattern: a regular expression that every text must match. */
 static Value texts_request(Arena *arena, const Site *site, const Field *rows, const char *pattern)
 {
     const char *text =
@@ -103,7 +103,7 @@ static const JobKind hub_classify = {
 };
 
 /* ---- zero-shot classification: a pair of text and hypothesis for each candidate ----
- * Each is an item of its own, so that threads prepare long lists side by side, in slices. */
+ * Each pair is an item, so that several threads prepare a long list of candidates. */
 static const Field zero_parameters[] = {
     { "candidate_labels", 0, F_STR, .repeated = true, .required = true },
     { "hypothesis_template", 0, F_STR, .nullable = true,
@@ -118,7 +118,7 @@ static const Field zero_rows[] = {
     { 0 },
 };
 
-/* Of a model of inference: which label says that one text follows from the other; -1: none. */
+/* The label of an NLI model that says that one text follows from the other; -1: none. */
 static int entailment(const ModelConfig *config)
 {
     for (int i = 0; i < config->num_labels && config->labels; i++)
@@ -152,7 +152,8 @@ static bool read_zero(const Session *s, Job *job, const Value *request)
     return true;
 }
 
-/* Among the candidates, or for each of them against "contradiction", as transformers does. */
+/* Softmax over the candidates' entailment; with multi_label, for each candidate over entailment and
+ * contradiction: as transformers does. */
 static const float *zero_scores(const Session *s, Job *job)
 {
     int yes = entailment(&session_model(s)->config), no = yes == 0 ? session_model(s)->config.num_labels - 1 : 0;
@@ -236,7 +237,7 @@ static Value entities_of(const Session *s, Job *job, size_t item)
     return *value_get(&result, "entities");
 }
 
-/* One list, or one for each text. */
+/* A list of entities for one text; for a list of texts, a list of such lists. */
 static Value finish_tag(const Session *s, Job *job)
 {
     Value list = value_list(&job->work.arena, job->work.n);
@@ -335,7 +336,7 @@ static Value answers_of(const Session *s, Job *job, size_t item)
     return several ? *several : result;
 }
 
-/* An answer, or with top_k a list of them; of several questions, a list of that. */
+/* For one question an answer, or with top_k a list; for a list of questions, a list of these. */
 static Value finish_answer(const Session *s, Job *job)
 {
     Value list = value_list(&job->work.arena, job->work.n);
@@ -375,7 +376,7 @@ static bool read_hub(const Session *s, Job *job, const Value *request)
 }
 
 /* ---- schemas ---- */
-/* Without `parameters`: the other dialect. */
+/* The schema of a body without `parameters`. */
 static Value plain(Arena *arena, Value schema)
 {
     const Value *old = value_get(&schema, "properties");
@@ -388,7 +389,7 @@ static Value plain(Arena *arena, Value schema)
     return schema;
 }
 
-/* The mask's name, somewhere. */
+/* A text that contains the mask token. */
 static const char *mask_pattern(Arena *arena, const Site *site)
 {
     const char *name = task_mask_name(session_model(site->session)->tokenizer);

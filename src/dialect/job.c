@@ -60,8 +60,7 @@ void job_free(Job *job)
 }
 
 /* ---- a body to items ---- */
-/* A gzip body makes place for what was inside. The reply's buffer is free as long as there is no
- * reply. */
+/* Replaces a gzip body by what it holds. The reply's buffer is used for that: there is no reply yet. */
 static bool unzip_body(Job *job)
 {
     Buf *plain = &job->out.text;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * job.h - one request on its way: the work that the session does, what was asked for, what is
- * answered. */
+ * job.h - one request: what was asked for, the work that the session does for it, and the reply. */
 #ifndef DIALECT_JOB_H
 #define DIALECT_JOB_H
 #include "session/session.h"
@@ -21,21 +20,21 @@ typedef struct JobRequest {      /* a body; or items in `work`, and body.p NULL 
     const JobKind *kind;         /* of a body; NULL, and for items: predict */
     Str body;
     const JobForm *form;         /* of body and reply; NULL: JSON */
-    bool gzip;                   /* the body is packed so, and may hold that many bytes: */
+    bool gzip;                   /* the body is gzip, and may unpack to that many bytes: */
     size_t most;
     Buf storage;                 /* (optional) where body lies (job_store); freed by job_free */
     size_t gzip_from;            /* gzip the reply if it has so many bytes; 0: never */
     bool no_text;                /* the reply's value is enough: its text stays empty */
-    bool lines;                  /* text: each result on a line of its own, nothing around them */
+    bool lines;                  /* text: results as lines of JSON, without the reply around them */
     bool single;                 /* the body was one text, not a list */
     const Value *value;          /* the body, where the kind needs it again */
     const Value *metadata;
 } JobRequest;
 
-typedef struct JobReply {        /* where work.err.code is EF_OK */
+typedef struct JobReply {        /* valid where work.err.code is EF_OK */
     Value value;                 /* as /predict answers */
     Buf text;                    /* its JSON, or its bytes by `form`; freed by job_free */
-    bool gzip;                   /* the text is */
+    bool gzip;                   /* the text is gzip */
     Arena *arena;                /* [parts]: of the workers that finished parts of it, */
     Buf *part;                   /*   and what they wrote */
     int parts;
@@ -48,17 +47,17 @@ struct Job {
     uint64_t ticket;             /* the caller's; as work.context */
 };
 
-/* A session whose work are jobs. NULL: no thread could be started. */
+/* A session that runs jobs. NULL: no thread could be started. */
 Session *job_session(const Model *, const SessionOptions *);
 Job *job_new(void);
 Job *job_of(Work *);
 Item *job_items(Job *, size_t n);             /* room for n items, empty */
-/* Those of /predict, for the items that are there; false: it has its error. */
+/* Reads the options of /predict for the job's items; false: the job has its error. */
 bool job_options(const Session *, Job *, const Value *options);
-void job_store(Job *, Buf *body);             /* takes the buffer; body lies in it */
-bool job_submit(Session *, Job *, Err *);     /* false: it is still the caller's */
+void job_store(Job *, Buf *body);             /* takes over the buffer that in.body points into */
+bool job_submit(Session *, Job *, Err *);     /* false: the job stays the caller's */
 void job_run(Session *, Job *);               /* submits it and waits */
-void job_shrink(Job *);                       /* forgets all but the reply's text and plain fields */
+void job_shrink(Job *);                       /* frees all but the reply's text and plain fields */
 void job_free(Job *);                         /* NULL is fine; never while it is in the session */
 
 #endif

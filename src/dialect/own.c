@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * own.c - our own clients and those of the Rust encoderfile: /predict (predict.c), /model, and the
  * gRPC service of the model's task, which has the name, messages and field numbers of its .proto.
- * Only the service of this model's task is there, as with it. */
+ * As there, a server has the service of its model's task only. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ static Value model_reply(Arena *arena, const Site *site)
 /* ---- gRPC: what model is this ---- */
 static const Field nothing[] = { { 0 } };
 
-/* ModelType, by number: the tasks of this program, and what only the Rust encoderfile has. */
+/* ModelType, by number: our tasks, and those that only the Rust encoderfile has. */
 typedef struct TypeWord {
     const char *word, *name;
     int number;

@@ -74,7 +74,7 @@ bool kind_ids(const Session *s, Job *job, const char *name, const Value *ids, in
     return true;
 }
 
-/* TEI's way: it makes ids of another tokenizer's text harmless, and truncation the same for all. */
+/* As in TEI: ids of another tokenizer become text, and truncation is the same as for texts. */
 static bool decode_input(const Session *s, Job *job, const char *name, const Value *ids,
                          size_t index)
 {

@@ -8,7 +8,7 @@
 
 enum { MOST_IDS = 1 << 20 };     /* token ids of a body */
 
-/* TEI's options of every route; null is "not said" only where it says so. */
+/* Options of every TEI route. null counts as absent only where the row is nullable. */
 extern const char *const kind_directions[];
 #define KIND_TRUNCATION                                                                           \
     { "truncate", 0, F_BOOL, .nullable = true,                                                    \
@@ -20,7 +20,7 @@ extern const char *const kind_directions[];
       .help = "of the model's prompts, the one to put before every text" }
 
 void kind_truncation(Job *, const Value *options);
-/* Puts the prompt that `options` name before every text that was read. */
+/* Puts the prompt that `options` name in front of every text of the job. */
 bool kind_prompt(const Session *, Job *, const Value *options);
 bool kind_dimensions(const Session *, Job *, const Value *dimensions); /* NULL or null: all */
 bool kind_text(Job *, const char *name, size_t index, Str text);       /* not empty, not too long */
@@ -31,7 +31,7 @@ bool kind_inputs(const Session *, Job *, const char *name, const Value *);
 /* A list of token ids, checked; out: where they go, or NULL. */
 bool kind_ids(const Session *, Job *, const char *name, const Value *ids, int32_t *out);
 
-/* The row's vector, pooled if that has not been done. */
+/* The row's vector; pooled here if the model's rows are not. */
 const float *kind_vector(const Session *, const Job *, Arena *, size_t row);
 /* Indices by score, the best first; of equal ones the higher index, as TEI sorts. */
 size_t *kind_order(Arena *, const float *scores, size_t n);
@@ -40,7 +40,7 @@ bool kind_finite(Job *, const float *scores, size_t n); /* false: an error */
 /* The row's scores, or those of the package's script. */
 const float *kind_scores(const Session *, const Job *, Arena *, size_t row, TaskScore how);
 TaskScore kind_tei_score(const Session *, bool raw);
-/* [{"score", "label"}], the best first, at most so many. */
+/* [{"score", "label"}], best first, at most `most`. */
 Value kind_labels(const Session *, Arena *, const float *scores, size_t n, size_t most);
 
 Value kind_label_map(Arena *, const Site *); /* {"0": name}; empty: the model has none */
@@ -50,8 +50,8 @@ Value kind_label_map(Arena *, const Site *); /* {"0": name}; empty: the model ha
     "{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,"                                          \
     "\"items\":{\"type\":\"string\",\"minLength\":1}}"
 Value kind_labels_schema(Arena *);
-Value kind_schema(Arena *, const char *json);                  /* what rows cannot say */
-/* The rows', with another schema for one of them. */
+Value kind_schema(Arena *, const char *json);                  /* for what rows cannot express */
+/* The schema of `rows`, with one key's schema replaced. */
 Value kind_schema_with(Arena *, const Field *rows, const char *name, Value schema);
 void kind_schema_prompt(Arena *, const Site *, Value *schema);   /* its prompt_name: the model's */
 Value kind_schema_list(Arena *, Value items);

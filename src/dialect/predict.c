@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * predict.c - POST /predict: the task's own request and reply. The Rust encoderfile and TEI share
- * the path; a body that only TEI can mean gets TEI's answer. */
+ * predict.c - POST /predict: the task's own request and reply. The Rust encoderfile and TEI both have
+ * this path; a body that only TEI's clients send gets TEI's reply. */
 #include "parts.h"
 
 bool job_options(const Session *s, Job *job, const Value *options)
@@ -104,8 +104,8 @@ static bool says_tei(const Value *request)
     return has_any(request, theirs);
 }
 
-/* A text by itself and a list of lists are nothing that the Rust encoderfile takes; a flat list is its
- * batch, unless a key says otherwise. */
+/* The Rust encoderfile takes neither a bare text nor a list of lists: those are TEI's. A flat list is
+ * the Rust encoderfile's batch, unless the body has one of TEI's keys. */
 static bool is_tei(const Session *s, const Value *request)
 {
     static const char *const ours[] = { "metadata", "top_k", "offsets", "return_tokens", NULL };
@@ -120,7 +120,7 @@ static bool read_any(const Session *s, Job *job, const Value *request)
     job->in.kind = is_tei(s, request) ? &kind_tei_predict : &kind_predict;
     if (job->in.kind == &kind_tei_predict && !says_tei(request) &&
         !task_keys(session_model(s)->task, request, &job->work.err))
-        return job->in.kind = &kind_predict, false; /* a "top_kk" would have made it ours */
+        return job->in.kind = &kind_predict, false; /* spelled right, the key would make it ours */
     return job->in.kind->read(s, job, request);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * reply.c - rows of numbers to the reply and its text. Writing floats costs more than anything
- * else here, so jobs are cut into parts that workers finish side by side; a part has its own arena
- * and its own text, and the texts are joined inside what the kind's frame says. */
+ * reply.c - rows of numbers to the reply and its text. Writing floats costs most, so
+ * a job is cut into parts that workers finish at the same time. A part has an arena and a text of its
+ * own; the texts are joined and put into the kind's frame. */
 #include "data/gzip.h"
 #include "data/json.h"
 #include "data/proto.h"
@@ -14,9 +14,9 @@ typedef struct Part {
     size_t from, to;  /* items */
     Arena *arena;     /* the job's own when it has one part */
     Value *results;   /* [items], shared by the parts */
-    Buf *text;        /* results from .. to-1; JSON: with commas between and before (not item 0),
-                       * or as lines. Of the first part: the reply's */
-    Err err;          /* memory was missing */
+    Buf *text;        /* results from .. to-1: as lines, or as JSON with a comma before each
+                       * but item 0. The first part writes into the reply's own text */
+    Err err;          /* set where memory ran out */
 } Part;
 
 typedef struct Finish {
@@ -70,8 +70,8 @@ static void cut(void *arg)
     job->out.value = kind_of(job)->frame(step->s, job, results, job->work.n);
 }
 
-/* What stands around the results, up to them and from there on: the frame of no results, cut behind
- * its first bracket. */
+/* What stands before and after the results: the frame of an empty list of results, cut after its first
+ * bracket. */
 static size_t write_frame(const Session *s, Job *job, Buf *out)
 {
     size_t at = out->n;
@@ -134,7 +134,7 @@ static void join_parts(Part *part, int n)
     }
 }
 
-/* The first part's text grows into the whole. Protobuf's records need nothing around them. */
+/* The other parts' texts go behind the first's. In protobuf nothing stands around the results. */
 static void reply_join(void *arg)
 {
     JobStep *step = arg;
@@ -157,8 +157,8 @@ static void write_whole(void *arg)
     proto_write(&job->out.text, &job->out.value, form->reply);
 }
 
-/* The body is not needed any more; its buffer takes the gzip form. A reply that there is no memory
- * for twice stays as it is. */
+/* Writes the gzip form into the buffer of the body, which is not needed any more. Where there is no
+ * memory for both forms, the reply stays plain. */
 static void gzip_text(void *arg)
 {
     Job *job = arg;
@@ -197,7 +197,7 @@ static void finish_whole(void *arg)
     write_whole(step);
 }
 
-/* Those whose replies are not made item by item: whole, on this thread. Returns how many are left. */
+/* Finishes on this thread the jobs whose reply is made at once; returns how many others there are. */
 static int finish_others(Session *s, Job **jobs, int n)
 {
     int left = 0;
@@ -214,7 +214,7 @@ static int finish_others(Session *s, Job **jobs, int n)
     return left;
 }
 
-/* Its parts are there, and finished. */
+/* All parts of the job are finished. */
 static void join_job(JobStep *step)
 {
     Job *job = step->job;

@@ -118,7 +118,7 @@ static const Field error_rows[] = {
     { 0 },
 };
 
-/* What TEI calls our errors, and answers with; 0: as we do. */
+/* TEI's status and type for an error of ours; status 0: the same as ours. */
 typedef struct TeiError {
     int status;
     const char *type;

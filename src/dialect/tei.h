@@ -4,7 +4,7 @@
 #define DIALECT_TEI_H
 #include "dialect/family.h"
 
-typedef struct TeiSpans {        /* seconds of a job; 0: it did not come so far */
+typedef struct TeiSpans {        /* seconds of a job's stages; 0: it did not reach that stage */
     double total, tokenize, queue, inference;
 } TeiSpans;
 TeiSpans tei_spans(const WorkTimes *);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tei_embed.c - vectors as text-embeddings-inference gives them: of length 1 unless it is told
- * otherwise, lists without anything around them. */
+ * tei_embed.c - vectors as text-embeddings-inference gives them: of length 1 by default, as bare lists. */
 #include <math.h>
 
 #include "parts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tei_grpc.c - the services of text-embeddings-inference. A message has the keys of the body that
- * its HTTP route takes, so one kind reads both; a reply has one text's share of what the route
- * answers, and how long it took. */
+ * its HTTP route takes, so one kind reads both; a reply has what the route
+ * answers for one text, and how long it took. */
 #include "tei.h"
 
 /* ---- what they share ---- */
@@ -190,7 +190,7 @@ static const Field rerank_request[] = {
     DIRECTION(6),
     { 0 },
 };
-/* The text of each message is one of `texts`: on the wire the same record. */
+/* Each message has one text in field 2, which on the wire is the same as one of the repeated `texts`. */
 static const Field rerank_stream_request[] = {
     { "query", 1, F_STR }, { "text", 2, F_STR }, TRUNCATE(3),
     { "raw_scores", 4, F_BOOL }, { "return_text", 5, F_BOOL }, DIRECTION(6), { 0 },
@@ -248,7 +248,7 @@ static const GrpcService services[] = {
     { 0 },
 };
 
-/* All of them, as with TEI: what the model cannot do is said by the call. */
+/* All services for every model, as in TEI; a call that the model cannot do is an error. */
 const GrpcService *tei_services(Arena *arena, const Site *site)
 {
     (void)arena, (void)site;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tei_meters.c - what operators of text-embeddings-inference look at: its te_* series, counted from
- * every job, whichever dialect it came in. As there, a series is told after its first use. */
+ * tei_meters.c - the te_* metrics of text-embeddings-inference, counted from jobs of every dialect. As
+ * there, a series appears after its first use. */
 #include "tei.h"
 
 enum { TE_BUCKETS = 35, TE_SPANS = 4, TE_FAILURES = 6 };
@@ -145,7 +145,7 @@ static void put_counters(Buf *out, const char *name, const char *label, const ch
     }
 }
 
-/* Of the session's own histograms, as far as its bounds go. */
+/* From the session's own histograms, as exactly as their bounds allow. */
 static void put_batches(Buf *out, const char *name, const Meter *from)
 {
     TeHistogram h = { .sum = (double)count_get(&from->sum) * METER_UNIT };

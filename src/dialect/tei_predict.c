@@ -64,7 +64,7 @@ static bool read_predict(const Session *s, Job *job, const Value *request)
 /* ---- the reply ---- */
 const float *kind_scores(const Session *s, const Job *job, Arena *arena, size_t row, TaskScore how)
 {
-    if (job->work.scores) return job->work.scores[row]; /* a script's word is the last */
+    if (job->work.scores) return job->work.scores[row]; /* a script's scores are final */
     const TaskTensor *result = work_result(&job->work, row);
     float *out = ARRAY(arena, float, result->width);
     task_score(&session_model(s)->config, how, result->data, result->width, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tei_tokens.c - texts to tokens and back, in the shapes of text-embeddings-inference. The
- * model is not needed, so the answer comes from admission. */
+ * tei_tokens.c - texts to tokens and back, in the shapes of text-embeddings-inference. The model does
+ * not run: the reply is made as soon as the texts are tokenized. */
 #include "parts.h"
 
 #include "data/json.h"

@@ -28,14 +28,15 @@ void item_join_words(Arena *, Item *);         /* sets `first`; the words of `li
 void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
 /* From JSON, a box for each word of `list`: [left, top, right, bottom]. */
 bool item_read_boxes(Arena *, const Value *, Item *, Err *);
-bool item_check_boxes(const Item *, Err *);    /* one for each word; left <= right, top <= bottom, within 0..1000 */
+/* One for each word, with left <= right and top <= bottom, within 0..1000. */
+bool item_check_boxes(const Item *, Err *);
 
 typedef struct InputOptions {    /* of one request; zero is the default */
     bool whole;                  /* a text that does not fit is an error: "truncate": false */
     bool uncut;                  /* texts are tokenized whole: they are not run */
     bool left;                   /* long texts are cut at the beginning */
     bool no_special;             /* special tokens are left out */
-    bool windows;                /* a long text is not cut but becomes windows; neighbours share so many tokens: */
+    bool windows;                /* a long text becomes windows; neighbours share so many tokens: */
     int stride;
     int window;                  /* tokens of a window, with special ones; 0: as many as fit */
 } InputOptions;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * model.c - opens a model from wherever it is. A folder is checked and optimized here; a package
- * was checked when it was built, so opening it reads small members and maps the rest. Both ways
- * meet in load_graph. A Model lives in its own arena: closing it is one free and a few unmappings.
- * */
+ * was checked when it was built, so opening it reads small members and maps the rest. Both end in
+ * load_graph. A Model lives in its own arena: closing it is one free and a few unmappings. */
 #include "model/model.h"
 
 #include "base/log.h"
@@ -78,7 +77,7 @@ static bool settle(bool ok, Model *m, Model **out)
 
 /* ---- parts ---- */
 
-/* What is asked for, if the file's numbers allow it: less can be made of more, not the reverse. */
+/* The precision asked for; an error if it is higher than the file's. */
 static bool choose_precision(Model *m, const OnnxModel *onnx, Str asked, Err *err)
 {
     Precision own, wanted;
@@ -114,7 +113,7 @@ static bool reads_boxes(const Graph *g)
     return false;
 }
 
-/* [batch, choices, tokens] is for those who choose alone. */
+/* Inputs of [batch, choices, tokens] are for multiple choice only. */
 static bool check_rank(const Model *m, Err *err)
 {
     const Graph *g = m->graph;
@@ -128,7 +127,7 @@ static bool check_rank(const Model *m, Err *err)
     return true;
 }
 
-/* Without a task the graph is run alone, on whatever its caller feeds. */
+/* Without a task the graph runs on whatever tensors its caller feeds. */
 static bool choose_items(Model *m, Err *err)
 {
     if (!m->task) return true;
@@ -154,7 +153,7 @@ static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool
     return true;
 }
 
-/* The outputs of the task; the width of the first counts labels where config.json does not. */
+/* The outputs of the task. Where config.json has no number of labels, it is the width of the first. */
 static bool choose_outputs(Model *m, const OnnxModel *onnx, Outputs *out, Err *err)
 {
     const OnnxValue *v;
@@ -192,7 +191,7 @@ static bool open_config(Model *m, const ModelSource *s, Err *err)
     return load_config(m, text, err) || within(err, "%.*s", STR_ARG(path_name(s->config)));
 }
 
-/* The file, and what it is for: a checkpoint is exported for the task, a graph is asked about it. */
+/* Opens the file and finds its task: a checkpoint is exported for the task, a graph's outputs tell it. */
 static bool open_weights(Model *m, const ModelSource *s, Err *err)
 {
     OnnxFile *file = NEW(&m->arena, OnnxFile);
@@ -250,7 +249,7 @@ static bool open_prompts(Model *m, const ModelSource *s, Err *err)
     return within(err, "%s", name);
 }
 
-/* Metadata that cannot be read counts as absent, as all of it does. */
+/* Metadata that cannot be read counts as absent. */
 static void open_inside(Model *m, const ModelSource *s)
 {
     Err ignored = { 0 };
@@ -388,7 +387,7 @@ static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err
     return ok && load_graph(m, onnx, &out, !ours, err);
 }
 
-/* A package was built for one task: its limits, prompts and transform are of that one. */
+/* A package was built for one task, with the limits, prompts and transform of that task. */
 static bool same_task(const Model *m, Str asked, Err *err)
 {
     if (asked.n == 0 || str_is(asked, "auto") || task_find(asked) == m->task) return true;
@@ -487,7 +486,7 @@ static bool run_one(const Model *m, Arena *arena, Runner *runner, RowOutput *row
     return runner_run(runner, &batch, row, err);
 }
 
-/* What the graph's declarations may have left open, or lied about. */
+/* Checks on real outputs what the graph's declared shapes may leave open or have wrong. */
 static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *err)
 {
     const TaskShape *shape = m->task->shape;

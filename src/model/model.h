@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * model.h - one loaded model: where its parts come from (folder, .onnx, package) no longer matters.
- * Immutable after opening. */
+ * model.h - one loaded model, the same whether it came from a folder, an .onnx or a package. It does
+ * not change after opening. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 #include "engine/engine.h"
@@ -23,17 +23,17 @@ typedef struct Model {
     bool pad_left;               /* the tokenizer's padding_side: then contexts precede questions */
     const ItemForm *items;       /* what it takes, and how that becomes rows: the task's, or words with */
     const Preparer *preparer;    /*   boxes where the graph reads boxes */
-    SpecialBoxes special;        /* of such a one */
+    SpecialBoxes special;        /* of special tokens, where the graph reads boxes */
     Graph *graph;
     Engine *engine;
-    Engine *second;              /* (optional) of another graph: rows name it by its number, 1 */
+    Engine *second;              /* (optional) a second graph; rows that it runs have graph = 1 */
     const char *precision;       /* "fp32", "bf16", "int8" */
     Transform *transform;        /* NULL: none */
     Package package;             /* file.n = 0: not from a package's file */
     OnnxFile *onnx;              /* the .onnx with its weights; NULL: from a package */
     const char *weights;         /* path of the file that it was read from; NULL: from a package */
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
-    Str prompt;                  /* the text to put before those whose request names none */
+    Str prompt;                  /* put before texts whose request names no prompt */
     const Value *sentence;       /* files that the .onnx carries: modules_gather; NULL: none */
     Str config_text;             /* config.json as it was */
     Str tokenizer_tables;        /* the tokenizer compiled; only for a build */
@@ -44,9 +44,9 @@ typedef struct Model {
 /* path: a folder, an .onnx (its folder gives the rest), a package, or NULL for this very
  * executable. */
 bool model_open(const char *path, Model **, Err *);
-typedef struct ModelOpen {       /* said by the caller, over what the files say; zero: nothing */
-    Str task;                    /* any name of task.h; "auto": guessed where nothing tells it. A
-                                  * package has its own, and no other */
+typedef struct ModelOpen {       /* the caller's wishes, which win over the files; zero: none */
+    Str task;                    /* any name of task.h; "auto": guessed where the files do not say.
+                                  * A package takes no other than its own */
     const char *tokenizer;       /* its folder or file (tokenizer_files_at) */
     Str pooling, normalize;      /* head_wish */
 } ModelOpen;
@@ -64,7 +64,7 @@ const Engine *model_engine(const Model *, int graph);
 int model_outputs(const Model *, int graph); /* that a row of it has */
 InputModel model_input(const Model *); /* for preparers */
 bool model_reads_boxes(const Model *);
-int model_usual_length(const Model *); /* tokens of a text that is timed: 128, or what fits */
+int model_usual_length(const Model *); /* tokens of a text for timing: 128, or the model's limit */
 /* Runs one short text through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);
 
@@ -75,11 +75,11 @@ void model_store_boxes(Arena *, const Model *, Value *facts); /* of special toke
 
 /* model_head.c: of models that make vectors, the output to take, and config.head. */
 bool model_makes_vectors(const Model *);    /* of tokens, or of texts */
-bool model_takes_no_wish(const Model *, const HeadWish *, Err *); /* of a model without vectors */
+bool model_takes_no_wish(const Model *, const HeadWish *, Err *); /* for models without vectors */
 bool model_output(Model *, const ModelSource *, const OnnxModel *, Str *output, Err *);
 bool model_packed_output(Model *, const Value *facts, const HeadWish *, const OnnxModel *,
                          Str *output, Err *);
-/* "pooling: mean (assumed: ...), not normalized, max 512 tokens"; nothing where that says nothing. */
+/* "pooling: mean (assumed: ...), not normalized, max 512 tokens"; nothing for a model without vectors. */
 void model_describe_head(const Model *, Buf *);
 void model_log_head(const Model *);         /* the same as a line of the log, */
 void model_log_assumed(const Model *);      /* only where the pooling is assumed */

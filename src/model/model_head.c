@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * model_head.c - how the opened model makes one vector of a text, and so which output of the graph
- * is taken. The first that speaks wins: the user (--pooling, --normalize, the YAML), modules.json or
- * a package's facts; and where nobody does, a graph with a pooled `sentence_embedding` is taken at
- * its word, any other gets the mean, marked as assumed. With a head the tokens' output is taken, also
- * where the graph offers a pooled one: then rows stay ragged, and a prompt can be left out. */
+ * is taken. The first source present wins: the user (--pooling, --normalize, the YAML), modules.json
+ * or a package's facts, a graph's own pooled `sentence_embedding`; else it is the mean, marked as assumed.
+ * With a head, the output of token vectors is taken even if the graph has a pooled one: rows then stay
+ * ragged, and a prompt can be left out. */
 #include "base/log.h"
 #include "export/modules.h"
 #include "model/model.h"
@@ -19,7 +19,7 @@ static bool has_script(const Model *m) /* that pools, or changes the tokens' vec
     return m->transform && m->transform->post;
 }
 
-/* The result is one vector a text: whoever pools. */
+/* The result is one vector a text, pooled by head, graph or script. */
 static bool pools(const Model *m)
 {
     return task_can(m->task, NULL, CAN_SENTENCE);
@@ -47,7 +47,7 @@ static const OnnxValue *token_output(const OnnxModel *onnx)
 
 /* ---- what is told ---- */
 
-/* Older exports left the weights of dense layers behind; their graphs have them. */
+/* Older exports did not copy the weights of dense layers: the graph has them. */
 static bool head_of_modules(Model *m, const ModelSource *s, const OnnxModel *onnx,
                             VectorHead **head, Err *err)
 {
@@ -67,7 +67,7 @@ static VectorHead *head_of_mean(Arena *arena)
     return head;
 }
 
-/* The user's word replaces the ways of pooling and the final Normalize; dense layers stay. */
+/* The user's wishes replace the ways of pooling and the final Normalize; dense layers stay. */
 static bool change_head(const HeadWish *wish, VectorHead *head, Err *err)
 {
     if (wish->pooling != POOL_OWN) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * model_tokenizer.c - the tokenizer of a model and how texts are cut: from files, where a build has
- * it compiled at once (and runs on that, so what is tried is what is packed), or from a package:
- * its tables where they lie, or, in one of the Rust encoderfile's, the tokenizer.json inside. */
+ * model_tokenizer.c - the tokenizer of a model and how texts are cut: from files, or from a
+ * package. A build compiles the tokenizer first and tries the model with the compiled one. A package's
+ * tables are used in place; a package of the Rust encoderfile has a tokenizer.json inside. */
 #include "data/json.h"
 #include "model/model.h"
 #include "text/settings.h"
@@ -10,7 +10,7 @@ enum { JSON_LIMIT = 256 << 20 };
 
 /* ---- from files ---- */
 
-/* Whoever wants other outputs of a sentence-transformers folder takes it for a plain model. */
+/* For another task a sentence-transformers folder is opened as a plain model. */
 static bool of_sentences(const Model *m)
 {
     return task_can(m->task, NULL, CAN_SENTENCE);
@@ -66,7 +66,7 @@ static bool load(Model *m, const ModelSource *s, Arena *tree, Err *err)
     return compile(m, &root, err);
 }
 
-/* model_input_names: a pair's type ids are fed only if they are named there, or if it is silent. */
+/* A pair's type ids are fed if model_input_names lists them or is absent; else zeros. */
 static bool feeds_types(const Value *config)
 {
     const Value *names = value_get(config, "model_input_names");
@@ -144,7 +144,7 @@ bool model_open_tokenizer(Model *m, const ModelSource *s, Err *err)
 
 /* ---- from a package ---- */
 
-/* Mapped at the member's place; a package in memory may lie anywhere, tables want their alignment. */
+/* In place where the member is aligned, as in a file; a package in memory may need a copy. */
 static bool map_tables(Model *m, Str tables, Err *err)
 {
     if ((uintptr_t)tables.p % 64)

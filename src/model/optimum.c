@@ -150,7 +150,7 @@ static void list_files(Checking *c)
                   value_of_bool(file_is(in_folder(c, optional_files[i]))));
 }
 
-/* At the top, or else deeper; NULL: none. */
+/* At the top of the folder, else below it; NULL: none. */
 static const char *usual_onnx(const Checking *c)
 {
     const char *deeper = NULL;
@@ -347,7 +347,7 @@ static const OnnxValue *find_value(const OnnxValue *all, int n, const char *name
     return NULL;
 }
 
-/* "input_ids 1x128": fixed sizes are worth a word, free ones are "?". */
+/* "input_ids 1x128"; a size that is not fixed is "?". */
 static const char *shape_text(Checking *c, const OnnxValue *v)
 {
     Buf b = { 0 };
@@ -501,7 +501,7 @@ static const char *own_path(const Checking *c)
     return usual ? c->folder : in_folder(c, c->chosen[0]);
 }
 
-/* Our task for it; with no config.json to ask, whatever the folder itself tells. */
+/* Our task for it; without config.json, as the folder's other files tell. */
 static bool open_own(Checking *c, Model **m, Err *err)
 {
     const Task *task = task_find(str_of(c->task));

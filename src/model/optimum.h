@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * optimum.h - two questions about a model folder, answered apart: would Optimum's
  * ORTModelForX.from_pretrained(folder) load it and a pipeline work with it, and does this program
- * run it? A row for each check. Python is not asked: the rules are those of transformers, Optimum
- * and ONNX Runtime, and are held against verdicts of the real ones (tests/cli/optimum.sh). */
+ * run it? A row for each check. No Python runs: the rules of transformers, Optimum and ONNX
+ * Runtime are written here, and tested against what these really do (tests/cli/optimum.sh). */
 #ifndef MODEL_OPTIMUM_H
 #define MODEL_OPTIMUM_H
 #include "export/export.h"
@@ -23,7 +23,7 @@ typedef struct OptimumReport {
     const char *class_name; /* of Optimum, for this task: "ORTModelForTokenClassification" */
     bool loads;             /* that class opens the folder */
     bool compatible;        /* and nothing else failed that concerns Optimum */
-    bool tried, runs;       /* by this program; tried: it was asked */
+    bool tried, runs;       /* this program tried to run it; it could */
     const char *task;       /* of ours; NULL: none that runs */
     Value missing;          /* names of required files that are not there */
     Value optional;         /* name to whether it is there */

@@ -31,9 +31,8 @@ const char *source_lone_onnx(Arena *arena, const char *folder)
 }
 
 enum { PLACES = 7 };
-/* Where weights may be: a folder's files and those in its folder onnx, where Optimum and the Hub's own
- * conversions put them; what is written for it stands before what is made of a checkpoint. NULL: not
- * there. */
+/* Where weights may be, the preferred first; NULL: not there. The folder onnx is where Optimum and the
+ * Hub put their exports; an export comes before a checkpoint, which would have to be exported here. */
 static void weights_places(Arena *arena, const char *folder, const char *encoder,
                            const char *place[PLACES])
 {
@@ -135,13 +134,13 @@ bool source_path(Arena *arena, const char *path, ModelSource *s)
     return true;
 }
 
-/* A graph tells the rest; a checkpoint is nothing without its config.json. */
+/* An .onnx whose task the user names can do without config.json; a checkpoint cannot. */
 static bool needs_config(const ModelSource *s)
 {
     return !s->inside.config.p && (!s->config_optional || checkpoint_is(s->weights));
 }
 
-/* A folder with an adapter alone lacks more than one file: this is why. */
+/* Checked first: a folder with nothing but a LoRA adapter lacks several files, and this is why. */
 static bool no_adapter(const ModelSource *s, Err *err)
 {
     Arena scratch = { 0 };

@@ -10,11 +10,11 @@
 #include "onnx/onnx.h"
 #include "task/task.h"
 
-typedef struct HeadWish {        /* the user's word about a text's vector; zero: none */
+typedef struct HeadWish {        /* the user's wishes about a text's vector; zero: none */
     TaskPooling pooling;
     TaskNormalize normalize;
 } HeadWish;
-/* By their words ("cls"; "true" or "false"); empty: nothing is said (model_head.c). */
+/* From words ("cls"; "true" or "false"); empty: no wish (model_head.c). */
 bool head_wish(Str pooling, Str normalize, HeadWish *, Err *);
 
 typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from; NULL: not there */
@@ -25,27 +25,26 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
     HeadWish wish;
     TokenizerFiles tokenizer;    /* vocab: tokenizer.json, or what can be converted to one */
     Str name, version, task;     /* task: any name of it; empty: from config.json's architectures */
-    bool config_optional;        /* the task was said by hand: it runs without config.json */
+    bool config_optional;        /* the user named the task: config.json may be missing */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
     Str precision;               /* "fp32", "bf16", "int8"; empty: the file's own */
     Str script;                  /* Lua transform; p NULL: none */
     const Str *lib;              /* [n_lib] of lua_libs; NULL: not said */
     size_t n_lib;
     bool compile;                /* for a package: the tokenizer as tables too */
-    struct SourceInside {        /* of the .onnx itself, and taken first; p NULL: not there */
+    struct SourceInside {        /* inside the .onnx; wins over files. p NULL: not there */
         Str config, tokenizer, tokenizer_config; /* texts of these files */
         Str task;                /* "token-classification" */
         Str sentence;            /* files of a sentence-transformers folder: modules_gather */
     } inside;
 } ModelSource;
-/* The usual names inside a folder, or in its folder onnx; files that need not be there stay NULL when
- * they are not. */
+/* Files by their usual names in a folder or in its folder onnx. Optional files that are missing: NULL. */
 void source_folder(Arena *, const char *folder, ModelSource *);
 /* The only .onnx of a folder, or of its folder onnx, by whatever name; NULL: none, or several. */
 const char *source_lone_onnx(Arena *, const char *folder);
 /* A lone .onnx: what it carries itself if that is enough, else with the files beside it. */
 void source_onnx(Arena *, const char *path, ModelSource *);
-/* Either of these, or a checkpoint's file with the others of its folder. False: something else. */
+/* A folder, an .onnx, or the file of a checkpoint with the others of its folder. False: none of these. */
 bool source_path(Arena *, const char *path, ModelSource *);
 /* What a model is called where nobody says: its folder, or an .onnx without its ending. */
 Str source_name(Arena *, const char *path);
@@ -54,10 +53,10 @@ Str source_name(Arena *, const char *path);
 void source_other_weights(Arena *, const char *folder, const char *taken, Buf *);
 /* What the weights say they are for, unless a task is given. */
 void source_task_inside(Arena *, ModelSource *);
-/* What was said by hand, over what was found: a task (empty: none), with which config.json need not
- * be there; a tokenizer's folder or file (NULL: the model's own). */
+/* The user's task (empty: none), with which config.json may be missing, and tokenizer, a folder or a
+ * file (NULL: the model's own): both win over what was found. */
 void source_said(Arena *, Str task, const char *tokenizer, ModelSource *);
-bool source_files(const ModelSource *, Err *); /* all that must be there is */
+bool source_files(const ModelSource *, Err *); /* that every required file is there */
 
 /* An .onnx and the files beside it that hold its weights, mapped (source_onnx.c). A checkpoint
  * (data/checkpoint.h) is exported into memory first. */
@@ -73,17 +72,17 @@ const char *onnx_precision(const OnnxModel *); /* "int8" when it quantizes, else
 
 /* Checks (source_check.c). */
 bool source_family(const ModelConfig *, Err *); /* of checkpoints: refuses what is no encoder */
-/* The task by its name, checked against config.json's class. No name: by what the file says itself
- * (`inside`), or by the class, or by the outputs of the graph; "auto": the same, or by what else
- * config.json has. onnx NULL: a checkpoint, of which a headless graph can always be made. */
+/* The task by its name, checked against config.json's class. No name: by the metadata of the .onnx
+ * (`inside`), else by the class and the graph's outputs; "auto": else by the rest of config.json. onnx
+ * NULL: a checkpoint, of which a graph without head can always be made. */
 bool source_task(const ModelSource *, const ModelConfig *, const OnnxModel *, const Task **, Err *);
 bool source_inputs(const OnnxModel *, Err *); /* has input_ids, and they are integers */
-/* The inputs that the kept output needs are ones that a text gives. */
+/* That the kept output needs no inputs but those that texts give. */
 bool source_needs(const Graph *, bool boxes, Err *); /* boxes: the items can have some */
 /* The task's output of that number. */
 bool source_output(const OnnxModel *, const Task *, const ModelConfig *, int index,
                    const OnnxValue **, Err *);
-/* Tokens that the table of positions holds that the kept output needs, by its name; 0: none. */
+/* Tokens for which the graph's table of positions (found by its name) has room; 0: it has none. */
 int64_t source_positions(const Graph *);
 
 /* How a text is cut to the model's length (source_limit.c). */
@@ -91,7 +90,7 @@ typedef struct LimitSource {
     const Value *yaml;           /* the YAML's `tokenizer` map, or NULL */
     const Value *file;           /* tokenizer_config.json, or NULL */
     const Value *sentence;       /* sentence-transformers' own file, or NULL */
-    const Tokenizer *tokenizer;  /* whose own truncation counts when the file gives no length */
+    const Tokenizer *tokenizer;  /* its own truncation counts where the file gives no length */
     const ModelConfig *config;   /* the position table */
 } LimitSource;
 bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);

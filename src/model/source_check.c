@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source_check.c - does config.json, the graph and the wanted task fit together? Asked before
- * anything is written, and again by whoever opens a folder. */
+ * source_check.c - whether config.json, the graph and the wanted task fit together. Checked before a
+ * build writes anything, and whenever a folder is opened. */
 #include "export/hf_task.h"
 #include "model/source.h"
 
@@ -96,7 +96,7 @@ static bool class_fits(const Task *task, Str architecture)
     return false;
 }
 
-/* The first task whose architectures have this one; NULL: an architecture nobody knows. */
+/* The first task that has this architecture; NULL: none has. */
 static const Task *task_of_class(Str architecture)
 {
     size_t n;
@@ -142,9 +142,9 @@ static bool refuse_task(Str name, Err *err)
     return false;
 }
 
-/* Why a task that was asked for is none for this class; NULL: it is one. Exporters leave the class of
- * the checkpoint in config.json: a graph with hidden states is headless whatever class it names, and
- * what names a masked language model may be a classifier, unless it is as wide as the vocabulary. */
+/* Why the task asked for does not fit config.json's class; NULL: it fits. Exporters keep the class of
+ * the checkpoint: a graph with hidden states has no head, whatever class is named, and the graph of a
+ * "masked language model" may be a classifier, unless its output is as wide as the vocabulary. */
 static const char *class_against(const Task *task, const ModelConfig *c, const OnnxModel *onnx)
 {
     const Task *own = task_of_class(c->architecture);
@@ -172,8 +172,8 @@ static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, 
                 STR_ARG(c->architecture), own->name, task->name, against);
 }
 
-/* The first task of the class whose output the graph has; of a known class with hidden states alone,
- * those: exporters leave the class of the checkpoint in config.json. */
+/* The first task of the class whose output the graph has. A graph with hidden states only is an
+ * embedding whatever known class is named: exporters keep the class of the checkpoint. */
 static const Task *task_by_class(const ModelConfig *c, const OnnxModel *onnx)
 {
     const Task *own = task_of_class(c->architecture), *plain = task_that_can(CAN_EMBED);
@@ -258,7 +258,7 @@ bool source_inputs(const OnnxModel *m, Err *err)
     return true;
 }
 
-/* Inputs that tell what a graph is when it is not one for texts alone; the first row that fits. */
+/* What an input that no text gives says about the graph; the first row that fits. */
 static const struct Need {
     const char *start, *why;
 } needs[] = {
@@ -299,7 +299,7 @@ static bool is_weight(const OnnxGraph *g, Str name)
     return false;
 }
 
-/* The output is not there: because it is a graph of another kind, or another head. */
+/* Why the output is missing: the graph needs other inputs than texts, or has another head. */
 static bool refuse_output(const OnnxModel *m, const char *const names[4], Err *err)
 {
     const OnnxGraph *g = &m->graph;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source_limit.c - how many tokens a text may have and which are cut off. The first that speaks
- * wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest
+ * source_limit.c - how many tokens a text may have and which are cut off. The first source
+ * present wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest
  * of model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
  * then 512 as the Rust encoderfile has it; and never more than the model has positions. */
 #include "base/log.h"
@@ -127,7 +127,7 @@ static int special_tokens(const Tokenizer *t)
     return n;
 }
 
-/* The tokenizer takes a limit below the special tokens for none at all. */
+/* The tokenizer ignores a limit below the number of special tokens. */
 static bool room_for_specials(const Tokenizer *t, int limit, Err *err)
 {
     int n = t && limit ? special_tokens(t) : 0;
@@ -151,7 +151,7 @@ bool limit_from_source(const LimitSource *s, EncodeOptions *o, Err *err)
         log_warn("tokenizer.max_length %d is cut to the model's %d positions", yaml, most);
     o->max_length = MIN(o->max_length, most);
     if (o->max_length == LIMIT_MOST)
-        o->max_length = 0; /* no limit: relative positions, and nobody says one */
+        o->max_length = 0; /* no limit: relative positions, and no file gives one */
     return room_for_specials(s->tokenizer, o->max_length, err);
 }
 

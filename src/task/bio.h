@@ -11,7 +11,7 @@
 
 typedef struct BioSpan {
     Str text;               /* of a word: a view; of an entity: its words, one space between */
-    Str label;              /* of a word: "B-SRC", empty: truncation cut it off; of an entity: its type, "SRC" */
+    Str label;              /* of a word: "B-SRC", empty where it was cut off; of an entity: its type */
     int64_t start, end;     /* bytes of the text */
 } BioSpan;
 typedef struct BioSpans {
