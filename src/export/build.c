@@ -254,8 +254,10 @@ static bool refuse_missing(Builder *b, const char *path, const char *leaf, const
                    "_orig_mod. are, where all names have it)", end + 1, (int)MIN(name.n, 100), name.p);
         return false;
     }
-    build_fail(b, EF_BAD_MODEL, "%s%s%s: not in the checkpoint, wanted %s", path, *path ? "." : "",
-               leaf, wanted);
+    const bool head = base && strncmp(path, b->base, base) != 0;
+    build_fail(b, EF_BAD_MODEL, "%s%s%s: not in the checkpoint, wanted %s%s%s%s", path, *path ? "." : "",
+               leaf, wanted, head ? ": weights of the encoder alone, without the head of " : "",
+               head ? b->root_class : "", head ? "; --task embedding does without" : "");
     return false;
 }
 

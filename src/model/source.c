@@ -151,13 +151,42 @@ static bool no_adapter(const ModelSource *s, Err *err)
     return ok;
 }
 
+/* What a folder has instead of weights that can be read, by its files' names; NULL: nothing known. */
+static const char *foreign_files(Arena *arena, const char *folder)
+{
+    static const struct { const char *begin, *end, *what; } rows[] = {
+        { "checkpoint-", "", "a folder that a training left: give that one" },
+        { "", ".h5", "weights of TensorFlow: save them as safetensors (from_tf=True, save_pretrained)" },
+        { "", ".msgpack", "weights of Flax: save them as safetensors (from_flax=True, save_pretrained)" },
+        { "", ".gguf", "a model of llama.cpp: wanted safetensors or ONNX" },
+        { "", ".ot", "weights of Rust's tch: wanted safetensors or ONNX" },
+        { "openvino_model", ".xml", "a model of OpenVINO: wanted safetensors or ONNX" },
+        { "", ".tflite", "a model of TensorFlow Lite: wanted safetensors or ONNX" },
+        { "", ".mlmodel", "a model of Core ML: wanted safetensors or ONNX" },
+    };
+    const char *found = NULL;
+    DIR *dir = opendir(folder);
+    bool empty = dir != NULL;
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        Str name = str_of(entry->d_name);
+        if (name.p[0] == '.') continue;
+        empty = false;
+        for (size_t i = 0; i < COUNT(rows) && !found; i++)
+            if (str_starts(name, rows[i].begin) && str_ends(name, rows[i].end))
+                found = str_format(arena, "; found %s, %s", entry->d_name, rows[i].what);
+    }
+    if (dir) closedir(dir);
+    return found ? found : empty ? "; the folder is empty" : NULL;
+}
+
 /* What a folder without model.onnx has instead, and what to do. */
 static const char *weights_remedy(Arena *arena, const ModelSource *s)
 {
     static const char *const places[] = { ".", "onnx" };
     const char *folder = s->weights ? path_dir(arena, s->weights) : ".", *one;
     Buf names = { 0 };
-    const char *remedy = "; nor is there model.safetensors, pytorch_model.bin or another .onnx";
+    const char *remedy = foreign_files(arena, folder);
+    if (!remedy) remedy = "; nor is there model.safetensors, pytorch_model.bin or another .onnx";
     for (size_t i = 0; i < COUNT(places) && !names.n; i++)
         if (list_onnx(arena, path_join(arena, folder, str_of(places[i])), &one, &names))
             remedy = str_format(arena, "; %s has %.*s: give the one that is meant by its path",
@@ -175,13 +204,24 @@ static bool need_weights(const ModelSource *s, Err *err)
     return ok;
 }
 
+static bool need_config(const ModelSource *s, Err *err)
+{
+    Arena scratch = { 0 };
+    const char *remedy = NULL;
+    if (!needs_config(s)) return true;
+    if (s->weights && !file_is(s->weights)) remedy = foreign_files(&scratch, path_dir(&scratch, s->weights));
+    if (!remedy) remedy = s->config_optional ? "" : "; an .onnx needs none if --task says what it is for";
+    bool ok = need(s->config, "config.json", "model config", remedy, err);
+    arena_free(&scratch);
+    return ok;
+}
+
 bool source_files(const ModelSource *s, Err *err)
 {
-    if (!no_adapter(s, err)) return false;
-    const char *remedy = s->config_optional ? "" : "; an .onnx needs none if --task says what it is for";
-    if (needs_config(s) && !need(s->config, "config.json", "model config", remedy, err))
-        return false;
-    if (!s->inside.tokenizer.p && !need(s->tokenizer.vocab, "tokenizer.json", "tokenizer", "", err))
+    if (!no_adapter(s, err) || !need_config(s, err)) return false;
+    if (!s->inside.tokenizer.p &&
+        !need(s->tokenizer.vocab, "tokenizer.json", "tokenizer",
+              "; was it saved beside the model? --tokenizer names another folder", err))
         return false;
     if (!need_weights(s, err)) return false;
     const char *config = s->tokenizer.config;
