@@ -54,7 +54,7 @@ FOLDERS_aarch64 := neon dotprod
 CPU  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 
 SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(CPU))))
-SRC  := $(filter-out src/server/tls$(if $(filter 1,$(TLS)),_none).c src/server/tls_algorithms.c,$(SRC))
+SRC  := $(filter-out src/net/tls$(if $(filter 1,$(TLS)),_none).c src/net/tls_algorithms.c,$(SRC))
 SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA)),none,jpeg png webp)),$(SRC))
 OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o)
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
@@ -62,7 +62,7 @@ LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
 # keeps its own list, and the program is larger; so does a shared OpenSSL.
 OPENSSL = $(shell printf '\043include <openssl/opensslv.h>\n=OPENSSL_VERSION_MAJOR.OPENSSL_VERSION_MINOR' | \
             $(CC) -E -P -xc - 2>/dev/null | sed -n 's/^=//p' | tr -d ' ')
-FEW  := $(if $(STATIC),$(if $(filter 1,$(TLS)),$(if $(filter 3.0,$(OPENSSL)),$(OUT)/obj/server/tls_algorithms.o)))
+FEW  := $(if $(STATIC),$(if $(filter 1,$(TLS)),$(if $(filter 3.0,$(OPENSSL)),$(OUT)/obj/net/tls_algorithms.o)))
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 

@@ -8,7 +8,7 @@
 
 #include "exchange.h"
 #include "server.h"
-#include "tls.h"
+#include "net/tls.h"
 #include "trace.h"
 
 /* Lingering: a last look at what the client still sends, so that closing does not destroy the
@@ -157,7 +157,5 @@ void access_log(const Exchange *);
 /* listen.c: a listening socket; *port: the one that was bound. -1: err. */
 int listen_on(const char *hostname, int *port, Err *);
 int listen_on_path(const char *path, Err *);
-/* A socket that blocks, but no call for longer than that. -1: err. */
-int connect_to_host(const char *hostname, int port, int seconds, Err *);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "loop.h"
+#include "net/connect.h"
 
 enum { ROOM = 4096, BATCH = 512, SEND_S = 1, DEFAULT_PORT = 4318, RECORD = 16 << 10 };
 #define WANTED_URL "wanted http://HOST:PORT or https://HOST:PORT"
@@ -257,7 +258,7 @@ static bool exchange_with(const Tracer *t, TraceWire w, Str body, Err *err)
 
 static bool post(const Tracer *t, Str body, Err *err)
 {
-    TraceWire w = { .fd = connect_to_host(t->host, t->port, SEND_S, err) };
+    TraceWire w = { .fd = net_connect(t->host, t->port, SEND_S, NULL, err) };
     if (w.fd < 0) return false;
     if (t->tls) w.tls = tls_connect(t->tls, w.fd, t->host, err);
     bool ok = (w.tls || !t->tls) && exchange_with(t, w, body, err);

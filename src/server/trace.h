@@ -9,8 +9,7 @@
 typedef struct Tracer Tracer;
 struct Exchange;
 
-/* url: "http://host:4318" or https, perhaps with a path other than /v1/traces; the host is numeric,
- * localhost or one of /etc/hosts. */
+/* url: "http://host:4318" or https, perhaps with a path other than /v1/traces. */
 Tracer *tracer_new(const char *url, Err *);         /* NULL: err */
 void tracer_add(Tracer *, const struct Exchange *); /* its reply is sent; NULL tracer: nothing */
 void tracer_free(Tracer *);                         /* tries to send the rest first; NULL is fine */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tls.sh - every kind of key, version, cipher and group that the built program should know, as `openssl s_client` sees
-# it: the static program names its algorithms itself (src/server/tls_algorithms.c), and one that is missing shows here.
+# it: the static program names its algorithms itself (src/net/tls_algorithms.c), and one that is missing shows here.
 # usage: tests/http/tls.sh [PROGRAM]; needs openssl. Last line: "N passed, N failed, N skipped".
 MODEL=examples/bus-ner
 . tests/http/lib.sh

@@ -3,8 +3,8 @@
  * side to speak or to listen first says EAGAIN, and is made again when the socket moves. OpenSSL is
  * not touched before tls_new, and reads no configuration of the machine. tls_none.c has the same
  * functions for a program that was built without it (make TLS=0). */
-#ifndef SERVER_TLS_H
-#define SERVER_TLS_H
+#ifndef NET_TLS_H
+#define NET_TLS_H
 #include <sys/types.h>
 
 #include "base/base.h"
@@ -21,8 +21,8 @@ Tls *tls_new(TlsFiles, Err *);
 bool tls_reload(Tls *, Err *);   /* reads the files again; false: the old ones stay */
 void tls_free(Tls *);
 
-/* The other side, which waits as its socket does. Trusts $SSL_CERT_FILE, else what the system
- * does. */
+/* The other side, which waits as its socket does. Trusts $SSL_CERT_FILE and $SSL_CERT_DIR, else what
+ * the system does. */
 Tls *tls_client(Err *);
 TlsConn *tls_connect(Tls *, int fd, const char *host, Err *); /* host: named by the certificate */
 

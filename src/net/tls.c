@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tls.c - contexts from files, and OpenSSL's calls in the manner of recv and send. */
-#include "tls.h"
+#include "net/tls.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -214,24 +214,39 @@ static const char *roots_file(void)
         "/etc/ssl/ca-bundle.pem",             /* openSUSE */
         "/etc/ssl/cert.pem",
     };
-    const char *said = getenv("SSL_CERT_FILE");
-    if (said && *said) return said;
     for (size_t i = 0; i < COUNT(places); i++)
         if (access(places[i], R_OK) == 0) return places[i];
     return NULL;
 }
 
+static const char *roots_said(const char *variable)
+{
+    const char *said = getenv(variable);
+    return said && *said ? said : NULL;
+}
+
+/* $SSL_CERT_FILE and $SSL_CERT_DIR, and without both the system's. */
+static bool load_roots(SSL_CTX *context, Err *err)
+{
+    const char *file = roots_said("SSL_CERT_FILE"), *folder = roots_said("SSL_CERT_DIR");
+    if (!file && !folder) file = roots_file();
+    if (!file && !folder)
+        return fail(err, EF_IO, "root certificates: found none on this machine, wanted a file of "
+                                "them in $SSL_CERT_FILE, or the package ca-certificates");
+    if (file && SSL_CTX_load_verify_file(context, file) != 1) return refused(err, &roots, file);
+    if (folder && (access(folder, R_OK | X_OK) != 0 || SSL_CTX_load_verify_dir(context, folder) != 1))
+        return ERR_clear_error(), fail(err, EF_IO, "root certificates: %s: found no folder that can "
+                                       "be read, wanted one of certificates by their hash", folder);
+    return true;
+}
+
 static bool trust_roots(Tls *tls, Err *err)
 {
-    const char *file = roots_file();
-    if (!file)
-        return fail(err, EF_IO, "root certificates: found none, wanted a file of them in "
-                                "$SSL_CERT_FILE");
     tls->context = SSL_CTX_new(TLS_client_method());
     if (!tls->context) return fail(err, EF_IO, "TLS: could not be started");
     SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION);
     SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
-    return SSL_CTX_load_verify_file(tls->context, file) == 1 || refused(err, &roots, file);
+    return load_roots(tls->context, err);
 }
 
 Tls *tls_client(Err *err)

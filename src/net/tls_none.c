@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tls_none.c - in place of tls.c where the program was built without OpenSSL (make TLS=0). */
-#include "tls.h"
+#include "net/tls.h"
 
 Tls *tls_new(TlsFiles files, Err *err)
 {
