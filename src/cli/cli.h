@@ -23,6 +23,7 @@ typedef struct Command {
     bool builder;          /* not in a package */
     bool model_first;      /* the first word that is no option is --model, where that is not given:
                             * in a program that carries no model */
+    int model_word;        /* which word that is no option is a model, from 1; 0: none */
     bool environment;      /* ENCODERFILE_NAME sets an option, where no flag does */
 } Command;
 
@@ -95,6 +96,9 @@ bool option_typed(Str typed, const char *name); /* args.c: "_" is as good as "-"
 
 /* environment.c: adds what variables set to what flags gave, which win. */
 bool environment_read(Args *, Err *);
+
+/* named.c: names of models on the Hub become the paths of their files. */
+bool named_resolve(Args *, Err *);
 
 /* help.c */
 #define NOTE_LIMIT                                                                                 \

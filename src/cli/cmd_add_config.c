@@ -76,6 +76,7 @@ const Command cmd_add_config = {
     .usage = "FILE.onnx MODEL_DIR [--json]",
     .example = "  encoderfile add-config exported/model.onnx ./bert-ner\n",
     .options = options,
+    .model_word = 2,
     .run = add_config_run,
     .builder = true,
 };

@@ -186,6 +186,7 @@ const Command cmd_export = {
                "  encoderfile optimum-cli export onnx --model ./bert-ner --task ner ./bert-ner-onnx\n",
     .options = options,
     .more = export_options,
+    .model_word = 1,
     .run = export_run,
     .builder = true,
 };

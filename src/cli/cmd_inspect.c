@@ -186,6 +186,7 @@ const Command cmd_inspect = {
     .name = "inspect",
     .summary = "show what is in a package or a model folder",
     .options = options,
+    .model_word = 1,
     .run = inspect_run,
     .usage = "[PATH] [--verify]",
     .example = "  encoderfile inspect my-ner.encoderfile --verify\n",

@@ -128,6 +128,7 @@ const Command cmd_metadata_embed = {
     .example = "  encoderfile metadata embed model.onnx ./bert-ner\n"
                "  encoderfile infer --model model.onnx \"Ada lived in London\"\n",
     .options = embed_options,
+    .model_word = 2,
     .run = run_embed,
     .builder = true,
 };

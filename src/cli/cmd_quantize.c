@@ -52,6 +52,7 @@ const Command cmd_quantize = {
     .usage = "MODEL [-o OUT]",
     .options = options,
     .more = quantize_options,
+    .model_word = 1,
     .run = quantize_run,
     .builder = true,
     .example = "  encoderfile quantize ./bert-ner-onnx                  # model_quantized.onnx beside\n"

@@ -64,6 +64,7 @@ const Command cmd_validate = {
             "its checks failed; a warning, and whether this program runs it, do not change the status.\n",
     .options = options,
     .more = validate_options,
+    .model_word = 1,
     .run = validate_run,
     .builder = true,
 };

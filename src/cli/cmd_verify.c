@@ -36,6 +36,7 @@ const Command cmd_verify = {
                "  encoderfile verify ./qa \"Where was Ada born?\" \"Ada was born in London.\"\n",
     .options = options,
     .more = verify_options,
+    .model_word = 1,
     .run = verify_run,
     .builder = true,
 };

@@ -41,7 +41,7 @@ static bool dispatch(Args *a, int argc, char **argv, Err *err)
     if (a->packaged && !a->help && !a->command) return describe_self(a, argv[0], err);
     if (a->help || !a->command) return show_help(a, err);
     if (args_has(a, "verbose")) log_limit(LOG_DEBUG);
-    return a->command->run(a, err);
+    return named_resolve(a, err) && a->command->run(a, err);
 }
 
 int main(int argc, char **argv)

@@ -71,7 +71,7 @@ static bool fetch_one(FetchFile *file, int worker, Err *err)
     Fetch *f = file->fetch;
     HubCache cache = f->cache;
     if (worker) cache.arena = &f->worker[worker].arena;
-    int lock = cache_lock(&cache, file->at.etag, file->what);
+    int lock = cache_lock(&cache, file->at.etag, file->name);
     bool ok = blob_is_whole(&cache, &file->at) ||
               (fetch_is_large(file) ? fetch_large(file, err) : fetch_small(file, worker, err));
     ok = ok && cache_link(&cache, f->commit, file->name, file->at.etag, err);
@@ -118,7 +118,10 @@ static bool batch_announce(FetchBatch *b, Err *err)
             bytes += (uint64_t)b->file[i].at.size;
     if (!dir_make_parents(cache_blob(&f->cache, STR("x")), err) || !batch_fits(&f->cache, bytes, err))
         return false;
-    if (bytes) log_info("downloading %s (%.1f MB)", batch_names(f->cache.arena, b), (double)bytes / 1e6);
+    bool mega = bytes >= 1000000;
+    if (bytes)
+        log_info("downloading %s (%.*f %s)", batch_names(f->cache.arena, b), mega,
+                 (double)bytes / (mega ? 1e6 : 1e3), mega ? "MB" : "kB");
     f->done = 0;
     f->fetched += bytes, f->files += (int)b->n;
     progress_start(&f->progress, "downloading", bytes);
@@ -141,8 +144,7 @@ bool fetch_files(Fetch *f, const char *const *names, size_t n, Err *err)
     FetchBatch b = { .fetch = f, .file = ARRAY(arena, FetchFile, n + 1) };
     for (size_t i = 0; i < n; i++) {
         if (file_is(cache_file(&f->cache, f->commit, names[i]))) continue;
-        const char *what = str_format(arena, "%.*s: %s", STR_ARG(f->remote->repo), names[i]);
-        b.file[b.n++] = (FetchFile){ .fetch = f, .name = names[i], .what = what };
+        b.file[b.n++] = (FetchFile){ .fetch = f, .name = names[i] };
     }
     if (b.n == 0) return true;
     f->stop = false;

@@ -8,54 +8,48 @@
 #include "base/file.h"
 #include "hub/digest.h"
 
-enum { RENEWALS = 5 };
+enum { RENEWALS = 5, UNSAID_MOST = 64 << 20 }; /* bytes of a file whose size was not said */
 
-/* ---- small: into a file without a name, which gets one when the digest is right ---- */
+/* ---- small: whole in memory before a byte is written ---- */
 typedef struct SmallFile {
     FetchFile *f;
     int worker;
-    FileWriter writer;
-    bool open;
-    Arena arena;
+    Buf bytes;
 } SmallFile;
 
 static bool small_begin(void *context, const ReplyHead *h, Err *err)
 {
     SmallFile *s = context;
-    if (s->open) fetch_count(s->f->fetch, s->worker, -(int64_t)s->writer.written);
-    if (s->open) writer_abort(&s->writer);
-    s->open = false;
-    if (h->length >= 0 && s->f->at.size >= 0 && h->length != s->f->at.size)
-        return fail(err, EF_IO, "found %lld bytes, wanted %lld", (long long)h->length,
-                    (long long)s->f->at.size);
-    const char *blob = cache_blob(&(HubCache){ &s->arena, s->f->fetch->cache.folder, NULL }, s->f->at.etag);
-    s->open = dir_make_parents(blob, err) && writer_open(&s->writer, &s->arena, blob, 0666, err);
-    return s->open;
+    fetch_count(s->f->fetch, s->worker, -(int64_t)s->bytes.n);
+    s->bytes.n = 0;
+    return h->length < 0 || s->f->at.size < 0 || h->length == s->f->at.size ||
+           fail(err, EF_IO, "found %lld bytes, wanted %lld as the server said", (long long)h->length,
+                (long long)s->f->at.size);
 }
 
 static bool small_add(void *context, Str bytes, Err *err)
 {
     SmallFile *s = context;
-    if (s->f->at.size >= 0 && s->writer.written + bytes.n > (uint64_t)s->f->at.size)
-        return fail(err, EF_IO, "%s: found more than the %lld bytes that the server said", s->f->what,
-                    (long long)s->f->at.size);
-    if (!writer_add(&s->writer, bytes.p, bytes.n, err)) return s->open = false, false;
+    size_t most = s->f->at.size >= 0 ? (size_t)s->f->at.size : UNSAID_MOST;
+    if (bytes.n > most - s->bytes.n)
+        return fail(err, EF_IO, "%s: found over %zu bytes, wanted as many as the server said",
+                    s->f->name, most);
+    buf_str(&s->bytes, bytes);
     fetch_count(s->f->fetch, s->worker, (int64_t)bytes.n);
     return true;
 }
 
-static bool small_end(SmallFile *s, Err *err)
+static bool small_write(SmallFile *s, Arena *arena, Err *err)
 {
-    Fetch *fetch = s->f->fetch;
-    const RemoteFile *at = &s->f->at;
-    if (at->size >= 0 && s->writer.written != (uint64_t)at->size)
-        return fail(err, EF_IO, "%s: found %llu bytes, wanted %lld", s->f->what,
-                    (unsigned long long)s->writer.written, (long long)at->size);
-    if (!digest_check(s->writer.fd, s->writer.written, s->f->what, at->etag, err)) return false;
-    pthread_mutex_lock(&fetch->lock); /* commit looks at the umask, which is the process's */
-    bool ok = writer_commit(&s->writer, err);
-    pthread_mutex_unlock(&fetch->lock);
-    s->open = false;
+    FetchFile *f = s->f;
+    const HubCache cache = { .arena = arena, .folder = f->fetch->cache.folder };
+    if (f->at.size >= 0 && s->bytes.n != (size_t)f->at.size)
+        return fail(err, EF_UNAVAILABLE, "%s: found %zu bytes, wanted %lld", f->name, s->bytes.n,
+                    (long long)f->at.size);
+    if (!digest_fits(buf_view(&s->bytes), f->name, f->at.etag, err)) return false;
+    pthread_mutex_lock(&f->fetch->lock); /* writing looks at the umask, which is the process's */
+    bool ok = file_write(arena, cache_blob(&cache, f->at.etag), buf_view(&s->bytes), err);
+    pthread_mutex_unlock(&f->fetch->lock);
     return ok;
 }
 
@@ -63,11 +57,11 @@ bool fetch_small(FetchFile *f, int worker, Err *err)
 {
     FetchWorker *w = &f->fetch->worker[worker];
     SmallFile s = { .f = f, .worker = worker };
-    RemoteCall call = { .method = "GET", .what = f->what, .url = f->at.url, .context = &s,
+    RemoteCall call = { .method = "GET", .what = f->name, .url = f->at.url, .context = &s,
                         .begin = small_begin, .add = small_add };
-    bool ok = remote_call(f->fetch->remote, &w->conn, &w->arena, &call, err) && small_end(&s, err);
-    if (s.open) writer_abort(&s.writer);
-    arena_free(&s.arena);
+    bool ok = remote_call(f->fetch->remote, &w->conn, &w->arena, &call, err) &&
+              small_write(&s, &w->arena, err);
+    buf_free(&s.bytes);
     return ok;
 }
 
@@ -117,9 +111,9 @@ static bool piece_add(void *context, Str bytes, Err *err)
     PieceCall *c = context;
     Partial *p = &c->f->partial;
     if (__atomic_load_n(&c->f->fetch->stop, __ATOMIC_RELAXED))
-        return fail(err, EF_IO, "%s: stopped", c->f->what);
+        return fail(err, EF_IO, "%s: stopped", c->f->name);
     if (bytes.n > partial_to(p, c->piece) + 1 - partial_from(p, c->piece))
-        return fail(err, EF_IO, "%s: found more bytes than were asked for", c->f->what);
+        return fail(err, EF_IO, "%s: found more bytes than were asked for", c->f->name);
     if (!partial_add(p, c->piece, bytes, err)) return false;
     fetch_count(c->f->fetch, c->worker, (int64_t)bytes.n);
     return true;
@@ -157,13 +151,13 @@ static bool fetch_piece(FetchFile *f, int worker, int piece, Err *err)
     PieceCall c = { .f = f, .worker = worker, .piece = piece };
     for (;;) {
         Url url = current_url(f);
-        RemoteCall call = { .method = "GET", .what = f->what, .url = url, .context = &c,
+        RemoteCall call = { .method = "GET", .what = f->name, .url = url, .context = &c,
                             .prepare = piece_prepare, .begin = piece_begin, .add = piece_add };
         if (remote_call(f->fetch->remote, &w->conn, &w->arena, &call, err)) break;
         if (!renew_url(f, w, &url)) return false;
     }
     return partial_from(&f->partial, piece) > partial_to(&f->partial, piece) ||
-           fail(err, EF_IO, "%s: found fewer bytes than were asked for", f->what);
+           fail(err, EF_IO, "%s: found fewer bytes than were asked for", f->name);
 }
 
 static void piece_fail(Fetch *fetch, const Err *err)
@@ -203,7 +197,7 @@ static bool whole_add(void *context, Str bytes, Err *err)
     fetch_count(f->fetch, 0, (int64_t)bytes.n);
     while (bytes.n) {
         int piece = p->next;
-        if (piece == p->pieces) return fail(err, EF_IO, "%s: found more bytes than it has", f->what);
+        if (piece == p->pieces) return fail(err, EF_IO, "%s: found more bytes than it has", f->name);
         size_t room = (size_t)(partial_to(p, piece) + 1 - partial_from(p, piece));
         Str part = { bytes.p, MIN(bytes.n, room) };
         if (!partial_add(p, piece, part, err)) return false;
@@ -216,11 +210,11 @@ static bool whole_add(void *context, Str bytes, Err *err)
 static bool fetch_whole(FetchFile *f, Err *err)
 {
     FetchWorker *w = &f->fetch->worker[0];
-    RemoteCall call = { .method = "GET", .what = f->what, .url = f->at.url, .context = f,
+    RemoteCall call = { .method = "GET", .what = f->name, .url = f->at.url, .context = f,
                         .begin = whole_begin, .add = whole_add };
     return remote_call(f->fetch->remote, &w->conn, &w->arena, &call, err) &&
            (partial_bytes(&f->partial) == f->partial.size ||
-            fail(err, EF_IO, "%s: found fewer bytes than it has", f->what));
+            fail(err, EF_IO, "%s: found fewer bytes than it has", f->name));
 }
 
 static bool fetch_all_pieces(FetchFile *f, Err *err)
@@ -242,7 +236,7 @@ static bool fetch_verified(FetchFile *f, Err *err)
         uint64_t before = partial_bytes(p);
         fetch_count(f->fetch, 0, (int64_t)before);
         if (!fetch_all_pieces(f, err)) return partial_close(p), false;
-        if (digest_check(p->fd, p->size, f->what, f->at.etag, err)) return true;
+        if (digest_check(p->fd, p->size, f->name, f->at.etag, err)) return true;
         if (before == 0) return partial_remove(p), false;
         fetch_count(f->fetch, 0, -(int64_t)p->size);
         partial_restart(p);

@@ -7,7 +7,7 @@
 
 typedef struct FetchFile {
     Fetch *fetch;
-    const char *name, *what;     /* what: for errors ("org/name: model.safetensors") */
+    const char *name;
     RemoteFile at;
     int renewed;                 /* how often its URL was asked for again */
     Partial partial;             /* of a large one */

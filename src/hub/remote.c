@@ -23,18 +23,18 @@ typedef struct HubTrouble {      /* rows: the first that fits */
 } HubTrouble;
 
 static const HubTrouble troubles[] = {
-    { 0, "GatedRepo", 0, EF_UNAUTHORIZED, "is gated: accept its terms at %s, and set HF_TOKEN to a token "
+    { 0, "GatedRepo", 0, EF_UNAUTHORIZED, "the model is gated: accept its terms at %s, and set HF_TOKEN to a token "
       "of that account" },
-    { 0, "GatedRepo", 1, EF_UNAUTHORIZED, "is gated, and the token's account may not read it: accept "
+    { 0, "GatedRepo", 1, EF_UNAUTHORIZED, "the model is gated, and the token's account may not read it: accept "
       "its terms at %s" },
-    { 0, "RevisionNotFound", -1, EF_NOT_FOUND, "has no such revision (%s)" },
-    { 0, "EntryNotFound", -1, EF_NOT_FOUND, "is not in the model (%s)" },
-    { 401, NULL, 0, EF_NOT_FOUND, "found neither here as a path nor at %s: a private model needs HF_TOKEN" },
+    { 0, "RevisionNotFound", -1, EF_NOT_FOUND, "no such revision of %s" },
+    { 0, "EntryNotFound", -1, EF_NOT_FOUND, "no such file in %s" },
+    { 401, NULL, 0, EF_NOT_FOUND, "not found at %s; a private model needs HF_TOKEN" },
     { 401, NULL, 1, EF_UNAUTHORIZED, "not found at %s, or the token in HF_TOKEN is not valid (401)" },
-    { 403, NULL, 0, EF_UNAUTHORIZED, "may not be read without HF_TOKEN (403 from %s)" },
-    { 403, NULL, 1, EF_UNAUTHORIZED, "may not be read with this HF_TOKEN (403 from %s)" },
-    { 404, NULL, -1, EF_NOT_FOUND, "found neither here as a path nor at %s (404)" },
-    { 410, NULL, -1, EF_NOT_FOUND, "is no longer at %s (410)" },
+    { 403, NULL, 0, EF_UNAUTHORIZED, "%s may not be read without a token: set HF_TOKEN (403)" },
+    { 403, NULL, 1, EF_UNAUTHORIZED, "%s may not be read with this HF_TOKEN (403)" },
+    { 404, NULL, -1, EF_NOT_FOUND, "not found at %s (404)" },
+    { 410, NULL, -1, EF_NOT_FOUND, "no longer at %s (410)" },
 };
 
 static bool trouble_fits(const HubTrouble *t, int status, Str code, bool token)
@@ -256,8 +256,10 @@ static bool file_begin(void *context, const ReplyHead *h, Err *err)
     f->out->size = -1;
     if (!str_int(size, &f->out->size) && !is_redirect(h)) f->out->size = h->length;
     if (f->out->size < -1) f->out->size = -1;
-    return etag.n > 0 || fail(err, EF_IO, "found a reply without an ETag, wanted one of the Hub: is "
-                              "HF_ENDPOINT right, and does a proxy change replies?");
+    bool commit = reply_field(h, "X-Repo-Commit").n > 0; /* else it is some other server */
+    return (etag.n > 0 && commit) ||
+           fail(err, EF_IO, "found a reply without %s, wanted one of the Hub: is HF_ENDPOINT right, and "
+                "does a proxy change replies?", commit ? "ETag" : "X-Repo-Commit");
 }
 
 bool remote_file(HubRemote *r, HttpConn *conn, Arena *arena, Str commit, const char *name,
@@ -268,7 +270,7 @@ bool remote_file(HubRemote *r, HttpConn *conn, Arena *arena, Str commit, const c
                                   STR_ARG(r->repo), STR_ARG(commit),
                                   url_escape(arena, str_of(name), false));
     RemoteCall call = { .method = "HEAD", .metadata = true, .context = &head, .begin = file_begin };
-    call.what = str_format(arena, "%.*s: %s", STR_ARG(r->repo), name);
+    call.what = name;
     if (!url_parse(arena, str_of(path), &call.url, err) || !remote_call(r, conn, arena, &call, err))
         return false;
     out->url = call.url;

@@ -102,21 +102,25 @@ static Str conn_waiting(const HttpConn *c)
     return (Str){ c->in.p + c->at, c->in.n - c->at };
 }
 
+static bool head_too_long(const HttpConn *c, Err *err)
+{
+    return fail(err, EF_IO, "%s: found a reply with over %d bytes of header", c->host, REPLY_HEAD_MOST);
+}
+
 /* *any: some byte of a reply has come. */
 static bool read_head(HttpConn *c, bool *any, Err *err)
 {
     size_t n, got;
     double until = now_seconds() + HEAD_WAITS * c->client->seconds;
     while ((n = reply_head_length(conn_waiting(c))) == 0) {
-        if (conn_waiting(c).n > REPLY_HEAD_MOST)
-            return fail(err, EF_IO, "%s: found a reply with over %d bytes of header", c->host,
-                        REPLY_HEAD_MOST);
+        if (conn_waiting(c).n > REPLY_HEAD_MOST) return head_too_long(c, err);
         if (!conn_fill(c, &got, err)) return false;
         if (got == 0 || now_seconds() > until)
             return fail(err, EF_UNAVAILABLE, "%s: %s", c->host,
                         got ? "its answer comes too slowly" : "the connection ended before a reply");
         *any = true;
     }
+    if (n > REPLY_HEAD_MOST) return head_too_long(c, err);
     c->head_bytes.n = 0;
     buf_add(&c->head_bytes, c->in.p + c->at, n);
     c->at += n;
