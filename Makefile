@@ -67,7 +67,7 @@ TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(OUT)/encoderfile $(OUT)/libencoderfile.a
-tests: all $(TEST) $(OUT)/example
+tests: all $(TEST) $(OUT)/example $(OUT)/models-page
 $(OUT)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(isa) -c -o $@ $<
@@ -86,6 +86,8 @@ $(OUT)/bench/%: bench/%.c $(OUT)/libencoderfile.a
 	$(CC) $(ALL) $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 $(OUT)/example: examples/classify.c $(OUT)/libencoderfile.a
 	$(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
+$(OUT)/models-page: tools/models-page.c $(OUT)/libencoderfile.a
+	$(CC) $(ALL) $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 
 # The kernel tests alone, static: to be carried to another machine, or run by an emulator.
 kernels: $(patsubst tests/%.c,$(OUT)/kernels/%,$(wildcard tests/test_kernels*.c))

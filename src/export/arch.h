@@ -73,6 +73,7 @@ typedef struct Encoder Encoder; /* one model being written */
 struct Arch {
     const char *model_type; /* of config.json */
     const char *family;     /* class prefix */
+    const char *models;     /* published ones, for docs/models.md */
     const char *base;       /* "bert": the encoder inside a model with a head */
     const Module *modules;
     const Module *head_modules[HEAD_COUNT];

@@ -62,6 +62,7 @@ static const char *layer_path(Encoder *m, int i)
 
 const Arch arch_albert = {
     .model_type = "albert", .family = "Albert", .base = "albert.",
+    .models = "albert-base-v2, paraphrase-albert-small-v2",
     .modules = modules, .head_modules = { [HEAD_MASKED] = head_modules },
     .otherwise = { [K_VOCAB] = 30000, [K_EMBEDDING] = 128, [K_HIDDEN] = 4096, [K_HEADS] = 64,
                    [K_INNER] = 16384 },

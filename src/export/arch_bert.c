@@ -54,6 +54,8 @@ const ArchStep bert_sequence[] = {
 
 const Arch arch_bert = {
     .model_type = "bert", .family = "Bert", .base = "bert.",
+    .models = "all-MiniLM-L6-v2, bge-base-en-v1.5, e5-base-v2, mxbai-embed-large-v1, "
+              "ms-marco-MiniLM-L6-v2, bert-base-NER, splade-v3",
     BERT_ROWS,
 };
 
@@ -67,6 +69,7 @@ static bool ernie_configure(Encoder *m, const Value *config, Err *err)
 
 const Arch arch_ernie = {
     .model_type = "ernie", .family = "Ernie", .base = "ernie.",
+    .models = "ernie-2.0-base-en",
     BERT_ROWS,
     .configure = ernie_configure,
 };

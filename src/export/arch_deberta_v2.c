@@ -275,6 +275,7 @@ static Str deberta_attend(Encoder *m, int layer, const char *path, Str x)
 
 const Arch arch_deberta_v2 = {
     .model_type = "deberta-v2", .family = "DebertaV2", .base = "deberta.",
+    .models = "deberta-v3-base, mxbai-rerank-base-v1, DeBERTa-v3-base-mnli-fever-anli",
     .modules = modules,
     .head_modules = { [HEAD_MASKED] = masked_modules, [HEAD_SEQUENCE] = pooler,
                       [HEAD_CHOICE] = pooler },
@@ -291,6 +292,7 @@ const Arch arch_deberta_v2 = {
 
 const Arch arch_deberta = {
     .model_type = "deberta", .family = "Deberta", .base = "deberta.",
+    .models = "deberta-base, deberta-base-mnli",
     .modules = joint_modules,
     .head_modules = { [HEAD_MASKED] = masked_modules, [HEAD_SEQUENCE] = pooler },
     .otherwise = { [K_VOCAB] = 50265 },

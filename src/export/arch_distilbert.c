@@ -33,6 +33,7 @@ static const ArchStep sequence[] = {
 
 const Arch arch_distilbert = {
     .model_type = "distilbert", .family = "DistilBert", .base = "distilbert.",
+    .models = "distilbert-base-uncased-finetuned-sst-2-english, multi-qa-distilbert-cos-v1",
     .modules = modules, .head_modules = { [HEAD_MASKED] = head_modules },
     .key = { [K_HIDDEN] = "dim", [K_LAYERS] = "n_layers", [K_HEADS] = "n_heads",
              [K_INNER] = "hidden_dim" },

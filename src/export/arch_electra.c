@@ -44,6 +44,7 @@ static const ArchStep choice[] = {
 
 const Arch arch_electra = {
     .model_type = "electra", .family = "Electra", .base = "electra.",
+    .models = "electra-base-discriminator, ms-marco-electra-base",
     .modules = bert_modules,
     .head_modules = { [HEAD_MASKED] = generator, [HEAD_SEQUENCE] = classifier,
                       [HEAD_CHOICE] = summary },

@@ -71,6 +71,7 @@ static Str esm_embed(Encoder *m, const char *inside, Str x)
 
 const Arch arch_esm = {
     .model_type = "esm", .family = "Esm", .base = "esm.", .modules = modules,
+    .models = "esm2_t6_8M_UR50D",
     .head_modules = ROBERTA_HEADS,
     .otherwise = { [K_VOCAB] = 33, [K_POSITIONS] = 1026, [K_PAD] = 1 },
     .eps = 1e-12, .act_key = "", .positions = POS_PADDED, .theta = 10000,

@@ -83,6 +83,7 @@ static Str eurobert_attend(Encoder *m, int layer, const char *path, Str x)
 
 const Arch arch_eurobert = {
     .model_type = "eurobert", .family = "EuroBert", .base = "model.", .modules = modules,
+    .models = "EuroBERT-210m",
     .otherwise = { [K_VOCAB] = 128256, [K_POSITIONS] = 8192 },
     .eps_key = "rms_norm_eps", .eps = 1e-5, .act = "silu",
     .positions = POS_ROTARY, .theta = 10000, .types = TYPES_NONE, .pre_norm = true,

@@ -41,6 +41,7 @@ static Str layoutlm_embed(Encoder *m, const char *inside, Str x, int64_t width)
 
 const Arch arch_layoutlm = {
     .model_type = "layoutlm", .family = "LayoutLM", .base = "layoutlm.",
+    .models = "layoutlm-base-uncased",
     .modules = bert_modules, .head_modules = { [HEAD_MASKED] = bert_masked_modules },
     .eps = 1e-12, .boxes = true,
     .embeddings = BERT_EMBEDDINGS, .layer = BERT_LAYER, .paths = BERT_PATHS,

@@ -158,6 +158,7 @@ static Str lilt_attend(Encoder *m, int layer, const char *path, Str x)
 
 const Arch arch_lilt = {
     .model_type = "lilt", .family = "Lilt", .base = "lilt.", .modules = modules,
+    .models = "lilt-roberta-en-base",
     .head_modules = { [HEAD_SEQUENCE] = roberta_classifier },
     .otherwise = { [K_PAD] = 0 },
     .eps = 1e-12, .positions = POS_PADDED, .types = TYPES_ZERO, .boxes = true,

@@ -124,6 +124,8 @@ static Str modernbert_attend(Encoder *m, int layer, const char *path, Str x)
 
 const Arch arch_modernbert = {
     .model_type = "modernbert", .family = "ModernBert", .base = "model.",
+    .models = "ModernBERT-base, gte-modernbert-base, modernbert-embed-base, "
+              "granite-embedding-english-r2",
     .modules = modules,
     .head_modules = { [HEAD_MASKED] = head, [HEAD_SEQUENCE] = head, [HEAD_TOKEN] = head,
                       [HEAD_ANSWER] = head, [HEAD_CHOICE] = head },

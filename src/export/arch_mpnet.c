@@ -78,6 +78,7 @@ static void mpnet_prepare(Encoder *m, Str hidden)
 
 const Arch arch_mpnet = {
     .model_type = "mpnet", .family = "MPNet", .base = "mpnet.",
+    .models = "all-mpnet-base-v2, multi-qa-mpnet-base-dot-v1",
     .modules = modules, .head_modules = ROBERTA_HEADS,
     .otherwise = { [K_VOCAB] = 30527, [K_PAD] = 1 },
     .eps = 1e-12, .positions = POS_PADDED, .types = TYPES_NONE,

@@ -31,6 +31,17 @@ const ArchStep roberta_sequence[] = {
                [HEAD_TOKEN] = steps_classify_tokens, [HEAD_ANSWER] = steps_answer,              \
                [HEAD_CHOICE] = bert_sequence }
 
-const Arch arch_roberta = { .model_type = "roberta", .family = "Roberta", ROBERTA };
-const Arch arch_xlm_roberta = { .model_type = "xlm-roberta", .family = "XLMRoberta", ROBERTA };
-const Arch arch_camembert = { .model_type = "camembert", .family = "Camembert", ROBERTA };
+const Arch arch_roberta = {
+    .model_type = "roberta", .family = "Roberta", ROBERTA,
+    .models = "roberta-base, all-distilroberta-v1, granite-embedding-125m-english, "
+              "twitter-roberta-base-sentiment-latest",
+};
+const Arch arch_xlm_roberta = {
+    .model_type = "xlm-roberta", .family = "XLMRoberta", ROBERTA,
+    .models = "multilingual-e5-base, bge-m3 (its dense vectors), bge-reranker-v2-m3, "
+              "snowflake-arctic-embed-l-v2.0",
+};
+const Arch arch_camembert = {
+    .model_type = "camembert", .family = "Camembert", ROBERTA,
+    .models = "camembert-base, camembert-ner",
+};

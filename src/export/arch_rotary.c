@@ -59,6 +59,7 @@ static const ArchStep gte_masked[] = {
 
 const Arch arch_nomic_bert = {
     .model_type = "nomic_bert", .family = "NomicBert", .base = "nomic_bert.",
+    .models = "nomic-embed-text-v1, nomic-embed-text-v1.5",
     .modules = gated_modules, .head_modules = { [HEAD_MASKED] = bert_masked_modules },
     .otherwise = { [K_VOCAB] = 30528, [K_POSITIONS] = 2048 },
     .eps = 1e-12, .act = "silu", .positions = POS_ROTARY, .theta = 1000, .renames = nomic_names,
@@ -76,11 +77,18 @@ const Arch arch_nomic_bert = {
     .embeddings = EMBEDDINGS, .layer = "layers.%d", .paths = { ATTENTION, GATED },              \
     .steps = { [HEAD_MASKED] = gte_masked, [HEAD_SEQUENCE] = bert_sequence,                     \
                [HEAD_TOKEN] = steps_classify_tokens }
-const Arch arch_gte = { .model_type = "gte", GTE };
-const Arch arch_new = { .model_type = "new", GTE };
+const Arch arch_gte = {
+    .model_type = "gte", GTE,
+    .models = "GTE models as transformers 5 saves them",
+};
+const Arch arch_new = {
+    .model_type = "new", GTE,
+    .models = "gte-base-en-v1.5, gte-multilingual-base, snowflake-arctic-embed-m-v2.0",
+};
 
 const Arch arch_jina_v3 = {
     .model_type = "jina_embeddings_v3", .family = "JinaEmbeddingsV3", .base = "roberta.",
+    .models = "jina-embeddings-v3-hf",
     .modules = jina_modules, .head_modules = ROBERTA_HEADS,
     .otherwise = { [K_VOCAB] = 250002, [K_HIDDEN] = 1024, [K_LAYERS] = 24, [K_HEADS] = 16,
                    [K_INNER] = 4096, [K_POSITIONS] = 8194, [K_TYPES] = 1, [K_PAD] = 1 },
