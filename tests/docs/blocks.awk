@@ -8,10 +8,10 @@ function bad(line, why) { print "000 bad " line " " why }
 # The kind of a block by its fence; `rest` becomes its file name or reason.
 function kind_of(info) {
     rest = ""
-    if (info == "sh run" || info == "sh serve") return substr(info, 4)
+    if (info ~ /^sh (run|serve|terminal)$/) return substr(info, 4)
     if (info == "text output") return "output"
     if (info ~ /^sh not run: ./) { rest = substr(info, 13); return "not" }
-    if (info ~ /^(sh|bash|shell|console)( |$)/) { bad(NR, "a shell block that is none of: sh run, sh serve, sh not run: REASON"); return "skip" }
+    if (info ~ /^(sh|bash|shell|console)( |$)/) { bad(NR, "a shell block that is none of: sh run, sh terminal, sh serve, sh not run: REASON"); return "skip" }
     if (info ~ /^[a-z]+ [A-Za-z0-9_.\/-]+$/) { rest = info; sub(/^[a-z]+ /, "", rest); return "file" }
     return "plain"
 }

@@ -4,6 +4,7 @@
 # "N passed, N failed, N skipped". What a block is stands behind its fence:
 #
 #     ```sh run                 must end with status 0
+#     ```sh terminal            the same, on a terminal: commands print for people
 #     ```sh serve               started, and left running for the blocks that follow, up to the next such block
 #     ```sh not run: REASON     not run, and why
 #     ```text output            what the block before it prints: these lines, in this order; ... stands for anything
@@ -66,21 +67,28 @@ folder() {
     http=$(free_port) grpc=$(free_port) mcp=$(free_port)
 }
 
-# start BLOCK: in a process group of its own; $! is it.
+# start BLOCK [COMMAND...]: `sh` or what runs it, in a process group of its own; $! is it.
 start() {
-    sed -i "s/\b8080\b/$http/g; s/\b50051\b/$grpc/g; s/\b9100\b/$mcp/g; s/\b0\.0\.0\.0\b/127.0.0.1/g" "$work/blocks/$1"
+    block=$work/blocks/$1 && shift
+    [ $# != 0 ] || set -- sh -e "$block"
+    sed -i "s/\b8080\b/$http/g; s/\b50051\b/$grpc/g; s/\b9100\b/$mcp/g; s/\b0\.0\.0\.0\b/127.0.0.1/g" "$block"
     (cd "$box" && exec env -i PATH="$work/bin:$PATH" HOME="$box/home" LANG=C.UTF-8 CC="${CC:-gcc}" \
         ENCODERFILE_HTTP_HOSTNAME=127.0.0.1 ENCODERFILE_HTTP_PORT=$http ENCODERFILE_GRPC_PORT=$grpc \
-        setsid timeout -k 5 60 sh -e "$work/blocks/$1") >"$work/said" 2>&1 </dev/null &
+        setsid timeout -k 5 60 "$@") >"$work/said" 2>&1 </dev/null &
 }
 
-run_block() { # NUMBER PLACE
-    start "$1"
+run_block() { # NUMBER PLACE [COMMAND...]
+    number=$1 place=$2 && shift 2
+    start "$number" "$@"
     group=$!
     wait $group
     status=$?
     kill -0 "-$group" 2>/dev/null && groups="$groups $group"
-    if [ $status = 0 ]; then pass; else flunk "$2: status $status" && tail -5 "$work/said" | cut -c1-300 | sed 's/^/    | /'; fi
+    if [ $status = 0 ]; then pass; else flunk "$place: status $status" && tail -5 "$work/said" | cut -c1-300 | sed 's/^/    | /'; fi
+}
+terminal_block() { # script (bsdutils) lends a terminal; it ends lines as one
+    run_block "$1" "$2" script -qec "sh -e $work/blocks/$1" "$work/typescript"
+    sed -i 's/\r//g' "$work/said"
 }
 serve_block() {
     stop_all
@@ -123,6 +131,7 @@ for page; do
         place=$page:$line
         case $kind in
             run) run_block "$number" "$place" ;;
+            terminal) terminal_block "$number" "$place" ;;
             serve) serve_block "$number" "$place" ;;
             output) compare_block "$number" "$place" ;;
             file) file_block "$number" "$place" "$rest" ;;
