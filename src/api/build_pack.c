@@ -84,11 +84,12 @@ static Str pack_json(Arena *arena, Value v)
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
-    Value facts = value_map(arena, 12);
+    Value facts = value_map(arena, 13);
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
     value_add(&facts, "max_length", value_of_int(m->encode.max_length));
+    if (m->limit_from) value_add(&facts, "max_length_from", value_of_text(m->limit_from));
     value_add(&facts, "truncation", limit_to_package(arena, &m->encode));
     value_add(&facts, "token_type_ids", value_of_bool(!m->flat_types));
     if (m->pad_left) value_add(&facts, "padding_side", value_of_text("left"));

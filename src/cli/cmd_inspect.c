@@ -72,11 +72,13 @@ static Value package_info(Arena *arena, const Package *p, bool verified)
 
 static Value tokenizer_info(Arena *arena, const Model *m)
 {
-    Value v = value_map(arena, 4);
+    Value v = value_map(arena, 5);
     value_add(&v, "kind", inspect_text(tokenizer_kind(m->tokenizer)));
     value_add(&v, "size", value_of_int((int64_t)tokenizer_size(m->tokenizer)));
     value_add(&v, "max_length",
               m->encode.max_length ? value_of_int(m->encode.max_length) : value_null());
+    bool said = m->encode.max_length && m->limit_from;
+    value_add(&v, "max_length_from", said ? inspect_text(m->limit_from) : value_null());
     value_add(&v, "truncation", limit_to_package(arena, &m->encode));
     return v;
 }

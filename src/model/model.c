@@ -95,10 +95,19 @@ static bool choose_precision(Model *m, const OnnxModel *onnx, Str asked, Err *er
 }
 
 /* Texts are no longer than the graph allows; 0: any. */
-static void limit_length(Model *m, int64_t most)
+static void limit_length(Model *m, int64_t most, const char *from)
 {
-    if (most > 0 && (m->encode.max_length == 0 || m->encode.max_length > most))
-        m->encode.max_length = (int)most;
+    if (most <= 0 || (m->encode.max_length > 0 && m->encode.max_length <= most)) return;
+    m->encode.max_length = (int)MIN(most, INT32_MAX);
+    m->limit_from = from;
+}
+
+/* What the sidecar declares comes before what the graph does. */
+static void limit_by_sidecar(Model *m, const char *weights, const OnnxModel *onnx)
+{
+    Str file = { 0 };
+    int64_t tokens = source_declared_tokens(&m->arena, weights, &onnx->graph, &file);
+    limit_length(m, tokens, file.p);
 }
 
 typedef struct Outputs {         /* names of the graph's outputs that are wanted */
@@ -146,10 +155,10 @@ static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool
     m->graph->pad_id = m->config.pad_token_id;
     graph_keep(m->graph, out->name, out->n);
     if (!choose_items(m, err)) return false;
-    if (optimize && m->config.max_positions == 0) limit_length(m, source_positions(m->graph));
+    if (optimize && m->config.max_positions == 0) limit_length(m, source_positions(m->graph), "graph");
     if (optimize && !graph_optimize(m->graph, false, err)) return false;
     if (!engine_new(&m->arena, m->graph, out->name, out->n, &m->engine, err)) return false;
-    limit_length(m, engine_static_length(m->engine));
+    limit_length(m, engine_static_length(m->engine), "graph");
     return true;
 }
 
@@ -268,6 +277,7 @@ static bool open_graph(Model *m, const ModelSource *s, Err *err)
     } else if (!model_takes_no_wish(m, &s->wish, err)) {
         return false;
     }
+    limit_by_sidecar(m, s->weights, onnx);
     bool ok = choose_precision(m, onnx, s->precision, err) &&
               (model_makes_vectors(m) || choose_outputs(m, onnx, &out, err));
     if (ok && load_graph(m, onnx, &out, true, err)) return true;
@@ -348,6 +358,8 @@ static bool packed_facts(Model *m, Value *facts, Err *err)
     if (!text.p) return true; /* a package of the Rust encoderfile */
     if (!json_parse(&m->arena, text, facts, err)) return within(err, "facts");
     m->precision = str_dup(&m->arena, value_str(value_get(facts, "precision"), STR("fp32")));
+    const Value *from = value_get(facts, "max_length_from");
+    if (from) m->limit_from = str_dup(&m->arena, value_str(from, STR("")));
     m->prompts = value_get(facts, "prompts");
     m->prompt = value_str(value_get(facts, "prompt"), STR(""));
     return true;

@@ -18,7 +18,8 @@ typedef struct Model {
     const Task *task;
     ModelConfig config;
     Tokenizer *tokenizer;
-    EncodeOptions encode;        /* truncation settings; max_length is the model's limit */
+    EncodeOptions encode;        /* truncation settings; max_length is the model's limit, */
+    const char *limit_from;      /*   said by this file, "options", "graph", "default"; NULL: not known */
     bool flat_types;             /* token_type_ids are fed as zeros, also for pairs */
     bool pad_left;               /* the tokenizer's padding_side: then contexts precede questions */
     const ItemForm *items;       /* what it takes, and how that becomes rows: the task's, or words with */

@@ -130,7 +130,8 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
     m->flat_types = !feeds_types(&config);
     m->pad_left = pads_left(&config, m->tokenizer);
     if (!read_special_boxes(m, &config, err)) return within(err, "tokenizer_config.json");
-    LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config };
+    LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config,
+                          &m->limit_from };
     return limit_from_source(&limit, &m->encode, err);
 }
 

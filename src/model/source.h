@@ -85,6 +85,10 @@ bool source_output(const OnnxModel *, const Task *, const ModelConfig *, int ind
 /* Tokens for which the graph's table of positions (found by its name) has room; 0: it has none. */
 int64_t source_positions(const Graph *);
 
+/* Tokens of a row by the sidecar beside an .onnx (source_shapes.c), and the sidecar's name; 0: there is
+ * none, or it leaves them open. */
+int64_t source_declared_tokens(Arena *, const char *onnx, const OnnxGraph *, Str *file);
+
 /* How a text is cut to the model's length (source_limit.c). */
 typedef struct LimitSource {
     const Value *yaml;           /* the YAML's `tokenizer` map, or NULL */
@@ -92,6 +96,7 @@ typedef struct LimitSource {
     const Value *sentence;       /* sentence-transformers' own file, or NULL */
     const Tokenizer *tokenizer;  /* its own truncation counts where the file gives no length */
     const ModelConfig *config;   /* the position table */
+    const char **from;           /* (optional) out: who said the limit, for `inspect` */
 } LimitSource;
 bool limit_from_source(const LimitSource *, EncodeOptions *, Err *);
 bool limit_from_package(const Value *config, EncodeOptions *,

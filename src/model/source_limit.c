@@ -2,7 +2,8 @@
  * source_limit.c - how many tokens a text may have and which are cut off. The first source
  * present wins: YAML, then sentence-transformers' max_seq_length, then tokenizer_config.json (the smallest
  * of model_max_length, its old name max_len, and max_length), then tokenizer.json's own truncation,
- * then 512 as the Rust encoderfile has it; and never more than the model has positions. */
+ * then 512 as the Rust encoderfile has it; and never more than the model has positions, nor (model.c)
+ * than the sidecar of an export or the graph declares. */
 #include "base/log.h"
 #include "model/source.h"
 
@@ -108,10 +109,17 @@ static bool read_limits(const LimitSource *s, EncodeOptions *o, int *yaml, Err *
     if (!read_file_limit(s->file, &file, err)) return false;
     bool said = sentence || file;
     if (!said && s->tokenizer && tokenizer_truncation(s->tokenizer, &own)) *o = own;
-    const int order[] = { *yaml, sentence, file, own.max_length, LIMIT_OTHERWISE };
+    const struct { int limit; const char *from; } order[] = {
+        { *yaml, "options" },
+        { sentence, "sentence_bert_config.json" },
+        { file, "tokenizer_config.json" },
+        { own.max_length, "tokenizer.json" },
+        { LIMIT_OTHERWISE, "default" },
+    };
     size_t i = 0;
-    while (order[i] == 0) i++;
-    o->max_length = order[i];
+    while (order[i].limit == 0) i++;
+    o->max_length = order[i].limit;
+    if (s->from) *s->from = order[i].from;
     return true;
 }
 
@@ -149,6 +157,7 @@ bool limit_from_source(const LimitSource *s, EncodeOptions *o, Err *err)
     int most = positions(s->config);
     if (yaml > most)
         log_warn("tokenizer.max_length %d is cut to the model's %d positions", yaml, most);
+    if (s->from && most < o->max_length) *s->from = "config.json";
     o->max_length = MIN(o->max_length, most);
     if (o->max_length == LIMIT_MOST)
         o->max_length = 0; /* no limit: relative positions, and no file gives one */
