@@ -56,7 +56,7 @@ CPU  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(CPU))))
 SRC  := $(filter-out src/net/tls$(if $(filter 1,$(TLS)),_none).c src/net/tls_algorithms.c,$(SRC))
 SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA)),none,jpeg png webp)),$(SRC))
-OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o)
+OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(OUT)/obj/cli/notices.o
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
 # Which of OpenSSL's algorithms the static program holds: the list is for 3.0, which Debian 12 has. Another version
 # keeps its own list, and the program is larger; so does a shared OpenSSL.
@@ -72,6 +72,12 @@ $(OUT)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(isa) -c -o $@ $<
 $(patsubst src/%.c,$(OUT)/obj/%.o,$(shell grep -l EF_VERSION $(SRC))): CHANGELOG.md
+# The notices of what is linked, compressed, inside the program.
+$(OUT)/obj/cli/notices.gz: tools/notices CHANGELOG.md LICENSE $(wildcard licenses/*)
+	@mkdir -p $(@D)
+	tools/notices '$(or $(VERSION),0.0.0)' $(LIBS) >$@.txt && gzip -9n <$@.txt >$@
+$(OUT)/obj/cli/notices.o: src/cli/notices.S $(OUT)/obj/cli/notices.gz
+	$(CC) -Wa,-I,$(OUT)/obj/cli -c -o $@ $<
 $(OUT)/libencoderfile.a: $(LIB)
 	rm -f $@ && ar rcs $@ $^
 $(OUT)/encoderfile: $(OBJ) $(FEW) src/cli/program.ld
@@ -112,7 +118,14 @@ $(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/$(if $(FUZZER),arena,replay).c $(OUT)/l
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(FUZZ_LINK) -Itests -o $@ $(filter %.c,$^) $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 
+# Manual pages, from the rows of the options: build/man/encoderfile-serve.1 ...
+man: $(OUT)/encoderfile
+	@mkdir -p build/man
+	$< man >build/man/encoderfile.1
+	$< --help --json | sed -n 's/^      "name": "\(.*\)",/\1/p' | while read -r name; do \
+	    $< man $$name >"build/man/encoderfile-$$(echo $$name | tr ' ' -).1" || exit 1; done
+
 clean:
 	rm -rf build
 -include $(wildcard $(patsubst %,$(OUT)/%/*.d,obj/* obj/kernels/* tests kernels fuzz))
-.PHONY: all tests kernels bench fuzz clean
+.PHONY: all tests kernels bench fuzz man clean

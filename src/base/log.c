@@ -82,20 +82,43 @@ void log_line(const char *format, ...)
     va_end(args);
 }
 
+static bool progress_wanted;
+
+void progress_show(void)
+{
+    progress_wanted = isatty(2);
+}
+
 void progress_start(Progress *p, const char *label, uint64_t total)
 {
     *p = (Progress){ .label = label, .started = now_seconds(), .total = total };
 }
 
+/* "1:05 left": minutes and seconds. */
+static int put_left(char *out, size_t room, const Progress *p, uint64_t done, double seconds)
+{
+    if (!done || done >= p->total) return 0;
+    const double left = (double)(p->total - done) / ((double)done / seconds);
+    return snprintf(out, room, ", %d:%02d left", (int)(left / 60) % 6000, (int)left % 60);
+}
+
 void progress_at(Progress *p, uint64_t done)
 {
-    double now = now_seconds();
-    if (now - p->started < 0.5 || now - p->drawn < 0.1 || p->total == 0 || !isatty(2)) return;
+    const double now = now_seconds(), seconds = now - p->started;
+    if (!progress_wanted || seconds < 0.5 || now - p->drawn < 0.1) return;
+    static const char bar[] = "####################";
+    const int width = (int)sizeof bar - 1;
+    char line[160];
+    int n = snprintf(line, sizeof line, "\r%.40s ", p->label);
     p->drawn = now;
-    static const char bar[] = "##############################";
-    int width = (int)sizeof bar - 1, full = (int)((double)done / (double)p->total * width);
-    fprintf(stderr, "\r%s [%-*.*s] %3d%%", p->label, width, full, bar,
-            (int)(100 * done / p->total));
+    done = p->total ? MIN(done, p->total) : done;
+    if (p->total)
+        n += snprintf(line + n, sizeof line - (size_t)n, "[%-*.*s] %3d%%, ", width,
+                      (int)((double)done / (double)p->total * width), bar, (int)(100 * done / p->total));
+    n += snprintf(line + n, sizeof line - (size_t)n, "%.1f MB, %.1f MB/s", (double)done / 1e6,
+                  (double)done / 1e6 / seconds);
+    n += put_left(line + n, sizeof line - (size_t)n, p, done, seconds);
+    fprintf(stderr, "%s\033[K", line);
 }
 
 void progress_end(Progress *p)

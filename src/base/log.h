@@ -13,12 +13,14 @@ void log_debug(const char *, ...) PRINTF(1, 2);
 void log_asked(const char *, ...) PRINTF(1, 2);      /* as log_info, whatever the limit */
 void log_line(const char *, ...) PRINTF(1, 2);       /* without time and level, always */
 
-/* One line on a terminal, nothing elsewhere; shown only once the work takes over half a second. */
+/* One line on a terminal, nothing elsewhere; shown only once the work takes over half a second: how
+ * much of the bytes is through, how fast, and the time that is left. */
 typedef struct Progress {
     const char *label;
     double started, drawn;
-    uint64_t total;
+    uint64_t total;                                  /* bytes; 0: not known */
 } Progress;
+void progress_show(void);                            /* for a program; a library stays quiet */
 void progress_start(Progress *, const char *label, uint64_t total);
 void progress_at(Progress *, uint64_t done);
 void progress_end(Progress *);

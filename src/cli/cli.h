@@ -107,6 +107,7 @@ bool named_resolve(Args *, Err *);
 void help_all(Buf *, const Command *const *all, bool packaged);
 void help_command(Buf *, const Command *, bool packaged);
 bool help_lists(const Option *, bool packaged);
+void help_option_text(Buf *, const Option *); /* its help with its words and its default */
 
 /* describe.c: a package without a command, on stderr; `self` is how it was called. */
 bool describe_self(Args *, const char *self, Err *);
@@ -118,6 +119,8 @@ bool help_json(Args *, const Command *const *all, Err *);
 bool out_write(Str, Err *);             /* to stdout, whole */
 bool out_buf(Buf *, Err *);             /* the same; the buffer is empty afterwards */
 bool out_json(const Value *, Err *);    /* pretty, with a newline */
+bool out_failed(Err *);                 /* of a write to it, with its errno; always false */
+bool out_closed(void);                  /* because nobody reads it any more: no error to tell */
 
 /* Every command, in the order of the help; cmd_NAME is in the file that begins like it. */
 #define COMMANDS(X) \
@@ -149,10 +152,14 @@ bool out_json(const Value *, Err *);    /* pretty, with a newline */
     X(metadata_read) \
     X(metadata_validate) \
     X(add_config) \
+    X(completions) \
+    X(man) \
+    X(licenses) \
     X(version)
 
 #define X(name) extern const Command cmd_##name;
 COMMANDS(X)
 #undef X
+extern const Command *const all_commands[]; /* main.c: ends with NULL */
 
 #endif

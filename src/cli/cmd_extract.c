@@ -9,7 +9,7 @@ static const Option options[] = {
     { "all", 0, NULL, "every text of a type, as a list; else the first" },
     { "detailed", 0, NULL, "with the query and each entity's place in it" },
     OPTION_OFFSETS(.beside = "detailed"),
-    { "json", 0, NULL, NULL }, /* it never prints anything else */
+    { "json", 0, NULL, "as JSON: what it does anyway" },
     { 0 },
 };
 
@@ -55,7 +55,8 @@ static bool extract_run(Args *a, Err *err)
 const Command cmd_extract = {
     .name = "extract",
     .summary = "the entities of a text as JSON: type to text",
-    .usage = "[--model PATH] [--all] [--detailed] TEXT...",
+    .model_first = true,
+    .usage = "[MODEL] [--all] [--detailed] TEXT...",
     .example = "  encoderfile extract --model ./bus-ner \"AC sleeper from Bangalore to Mumbai\"\n"
                "  {\"SRC\": \"Bangalore\", \"DEST\": \"Mumbai\", \"BUS_TYPE\": \"AC\", ...}\n",
     .options = options,

@@ -7,6 +7,7 @@
 static const Option options[] = {
     OPTIONS_OPEN,
     { "verify", 0, NULL, "check the SHA-256 of every member" },
+    { "json", 0, NULL, "as JSON: what it does anyway" },
     { 0 },
 };
 

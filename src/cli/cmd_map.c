@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -35,6 +36,7 @@ static const Option options[] = {
     OPTION_OFFSETS(),
     OPTION_PARAMS,
     OPTION_THREADS,
+    { "json", 0, NULL, "JSON lines: what it does anyway" },
     { 0 },
 };
 
@@ -130,7 +132,7 @@ static bool write_all(Mapper *m, Err *err)
 {
     for (size_t at = 0; at < m->text.n;) {
         ssize_t n = write(m->out, m->text.p + at, m->text.n - at);
-        if (n < 0 && errno != EINTR) return fail(err, EF_IO, "output: cannot be written: %s", strerror(errno));
+        if (n < 0 && errno != EINTR) return out_failed(err);
         at += n > 0 ? (size_t)n : 0;
     }
     m->text.n = 0;
@@ -207,10 +209,26 @@ static void await(Mapper *m, Chunk *c)
     pthread_mutex_unlock(&m->lock);
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = true;
+}
+
+/* The first Ctrl-C ends the run between two chunks; a second one ends it at once. */
+static void catch_interrupt(void)
+{
+    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = SA_RESETHAND };
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
 static bool map_all(Mapper *m, Err *err)
 {
     bool more = true, ok = true;
-    while (ok && (more || m->written < m->read)) {
+    while (ok && !interrupted && (more || m->written < m->read)) {
         Chunk *c = &m->ring[m->read % m->chunks];
         if (more && m->read - m->written < m->chunks) {
             read_chunk(m, c, &more);
@@ -224,7 +242,7 @@ static bool map_all(Mapper *m, Err *err)
         m->written++;
         progress_at(&m->progress, m->in.lines.bytes);
     }
-    for (; m->written < m->read; m->written++) { /* after a failure: nobody may write into a dead chunk */
+    for (; m->written < m->read; m->written++) { /* after a failure or an interrupt: nobody may write into a dead chunk */
         await(m, &m->ring[m->written % m->chunks]);
         job_free(m->ring[m->written % m->chunks].job);
     }
@@ -293,6 +311,19 @@ static bool start_session(Args *a, Mapper *m, Err *err)
     return ok;
 }
 
+static void tell_interrupted(Args *a, const Mapper *m)
+{
+    const char *path = args_value(a, "output");
+    const unsigned long long lines = m->lines + m->resuming.lines;
+    a->exit = 128 + SIGINT;
+    if (path)
+        log_warn("interrupted: %s has %llu whole lines; the same command with --resume goes on behind "
+                 "them", path, lines);
+    else
+        log_warn("interrupted after %llu lines; with --output FILE, --resume could go on behind them",
+                 lines);
+}
+
 /* Lines that an earlier run answered with an error count: the output is judged as a whole. */
 static void map_tell(Args *a, const Mapper *m, double seconds)
 {
@@ -300,6 +331,7 @@ static void map_tell(Args *a, const Mapper *m, double seconds)
     log_info("%llu lines (%llu with an error), %lld tokens in %.2f s: %.0f lines/s, %.0f tokens/s",
              (unsigned long long)m->lines, (unsigned long long)m->errors, (long long)m->tokens,
              seconds, (double)m->lines / seconds, (double)m->tokens / seconds);
+    if (interrupted) return tell_interrupted(a, m);
     if (!failed || args_has(a, "keep-going")) return;
     log_error("%llu of %llu lines failed, each is answered with an error in its place: exit status "
               "1 (0 with --keep-going)", (unsigned long long)failed,
@@ -313,6 +345,7 @@ static bool map_records(Args *a, Mapper *m, Err *err)
     const double begin = now_seconds();
     bool ok = open_output(a, m, err);
     if (ok) {
+        catch_interrupt();
         progress_start(&m->progress, "map", m->in.lines.total);
         ok = map_all(m, err);
         progress_end(&m->progress);

@@ -14,6 +14,7 @@ static const Option options[] = {
     { "optimize", 0, NULL, "the same, and write norms and GELUs as one operator each" },
     { "external", 0, NULL, "weights in OUT.data, beside OUT" },
     { "inline", 0, NULL, "weights in OUT itself" },
+    { "json", 0, NULL, "what was written, as JSON" },
     { 0 },
 };
 
@@ -145,6 +146,19 @@ static bool write_model(Args *a, const char *path, OnnxModel *m, bool external, 
 }
 
 /* ---- the command ---- */
+static bool convert_report(Args *a, const OnnxModel *m, bool external, Err *err)
+{
+    Value v = value_map(&a->arena, 6);
+    if (!args_has(a, "json")) return true;
+    value_add(&v, "source", value_of_text(a->text[0]));
+    value_add(&v, "output", value_of_text(a->text[1]));
+    value_add(&v, "opset", value_of_int(opset_of(m)));
+    value_add(&v, "nodes", value_of_int(m->graph.n_node));
+    value_add(&v, "external", value_of_bool(external));
+    value_add(&v, "bytes", value_of_int((int64_t)file_size(a->text[1])));
+    return out_json(&v, err);
+}
+
 static bool convert(Args *a, OnnxModel *m, Err *err)
 {
     int64_t opset = args_int(a, "opset");
@@ -153,7 +167,7 @@ static bool convert(Args *a, OnnxModel *m, Err *err)
     if (opset && !onnx_change_opset(&a->arena, m, opset, err)) return false;
     bool optimize = args_has(a, "optimize");
     if ((optimize || args_has(a, "fold")) && !fold(&a->arena, m, optimize, err)) return false;
-    return write_model(a, a->text[1], m, external, err);
+    return write_model(a, a->text[1], m, external, err) && convert_report(a, m, external, err);
 }
 
 static bool onnx_convert_run(Args *a, Err *err)

@@ -9,6 +9,7 @@ static const Option options[] = {
     { "input", 'i', "NAME=FILE", "a tensor as .npy or .pb; once for each input" },
     { "output-dir", 'o', "DIR", "where OUTPUT.npy files go; default: here" },
     OPTION_THREADS,
+    { "json", 0, NULL, "what was written, as JSON" },
     { 0 },
 };
 
@@ -68,19 +69,31 @@ static bool check_apart(Args *a, const Named *out, int n, Err *err)
     return true;
 }
 
+static Value output_json(Arena *arena, const Named *out, const char *path)
+{
+    Value v = value_map(arena, 4), shape = value_list(arena, (size_t)out->t.rank);
+    for (int i = 0; i < out->t.rank; i++) shape.list.items[i] = value_of_int(out->t.dim[i]);
+    value_add(&v, "name", value_of_str(out->name));
+    value_add(&v, "file", value_of_text(path));
+    value_add(&v, "type", value_of_text(dtype_name(out->t.type)));
+    value_add(&v, "shape", shape);
+    return v;
+}
+
 static bool save_outputs(Args *a, const Named *out, int n, Err *err)
 {
-    Buf b = { 0 };
+    Buf b = { .arena = &a->arena };
+    Value list = value_list(&a->arena, (size_t)n), v = value_map(&a->arena, 1);
     bool ok = check_apart(a, out, n, err);
     for (int i = 0; i < n && ok; i++) {
         char shape[128];
         const char *path = output_file(a, out[i].name);
         ok = tensor_write_file(&a->arena, path, &out[i].t, err);
         buf_printf(&b, "%s: %s\n", path, tensor_show(&out[i].t, shape));
+        list.list.items[i] = output_json(&a->arena, &out[i], path);
     }
-    ok = ok && out_buf(&b, err);
-    buf_free(&b);
-    return ok;
+    value_add(&v, "outputs", list);
+    return ok && (args_has(a, "json") ? out_json(&v, err) : out_buf(&b, err));
 }
 
 static bool run_file(Args *a, OnnxFile *file, Err *err)

@@ -10,20 +10,24 @@
 #include "base/thread.h"
 #include "cli/cli.h"
 #include "cli/onnx_io.h"
+#include "data/json.h"
 
 static const Option options[] = {
     { "list", 0, "FILE", "names of the cases to run, one a line, below each DIR" },
     { "optimize", 0, NULL, "fold and fuse the graph first, as for a text model" },
     { "verbose", 'v', NULL, "also say what is unsupported, and why" },
+    { "json", 0, NULL, "every case and its outcome, as JSON" },
     { 0 },
 };
 
 typedef enum { PASSED, FAILED, UNSUPPORTED, VERDICTS } TestVerdict;
+static const char *const verdicts[] = { [PASSED] = "passed", "failed", "unsupported" };
 typedef struct Suite {
     int count[VERDICTS];
-    bool verbose, optimize;
+    bool verbose, optimize, json;
     Pool *pool;
     Arena arena; /* of one case */
+    Buf cases;   /* members of the JSON's list */
 } Suite;
 typedef struct Tolerance {
     double relative, absolute;
@@ -113,6 +117,16 @@ static bool run_sets(Suite *s, const char *folder, const OnnxModel *model, Err *
     return k > 0 || fail(err, EF_NOT_FOUND, "found no test_data_set_0");
 }
 
+static void put_case(Suite *s, Str name, TestVerdict verdict, const char *message)
+{
+    Value v = value_map(&s->arena, 3);
+    value_add(&v, "name", value_of_str(name));
+    value_add(&v, "outcome", value_of_text(verdicts[verdict]));
+    if (verdict != PASSED) value_add(&v, "message", value_of_text(message));
+    buf_puts(&s->cases, s->cases.n ? ",\n    " : "\n    ");
+    json_write(&s->cases, &v);
+}
+
 static void run_case(Suite *s, const char *folder)
 {
     Err err = { 0 };
@@ -125,7 +139,8 @@ static void run_case(Suite *s, const char *folder)
     }
     TestVerdict verdict = ok ? PASSED : err.code == EF_UNSUPPORTED ? UNSUPPORTED : FAILED;
     s->count[verdict]++;
-    if (verdict == FAILED || (verdict == UNSUPPORTED && s->verbose))
+    if (s->json) put_case(s, path_name(folder), verdict, err.message);
+    else if (verdict == FAILED || (verdict == UNSUPPORTED && s->verbose))
         printf("%s %.*s: %s\n", verdict == FAILED ? "FAILED" : "unsupported",
                STR_ARG(path_name(folder)), err.message);
     arena_reset(&s->arena, 1 << 20);
@@ -197,11 +212,15 @@ static bool onnx_test_run(Args *a, Err *err)
     if (a->n_text == 0) return fail(err, EF_USAGE, "onnx test: wanted a folder of cases");
     Suite s = { .verbose = args_has(a, "verbose"),
                 .optimize = args_has(a, "optimize"),
+                .json = args_has(a, "json"),
                 .pool = pool_new(0) };
     bool ok = run_all(&s, a, err);
     if (ok)
-        printf("%d passed, %d failed, %d unsupported\n", s.count[PASSED], s.count[FAILED],
-               s.count[UNSUPPORTED]);
+        printf(s.json ? "{\n  \"passed\": %d,\n  \"failed\": %d,\n  \"unsupported\": %d,\n  \"cases\": ["
+                      : "%d passed, %d failed, %d unsupported\n",
+               s.count[PASSED], s.count[FAILED], s.count[UNSUPPORTED]);
+    if (ok && s.json) printf("%.*s\n  ]\n}\n", STR_ARG(buf_view(&s.cases)));
+    buf_free(&s.cases);
     pool_free(s.pool);
     arena_free(&s.arena);
     a->exit = s.count[FAILED] ? 1 : 0;

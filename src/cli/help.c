@@ -16,6 +16,14 @@ static void put_default(Buf *b, const Option *o)
     else buf_puts(b, o->standard);
 }
 
+void help_option_text(Buf *b, const Option *o)
+{
+    buf_puts(b, o->help);
+    if (option_repeats(o)) buf_puts(b, "; may be given again");
+    if (o->words) buf_puts(b, ": "), option_put_words(b, o->words, o->standard);
+    else if (o->standard) put_default(b, o);
+}
+
 static void put_option(Buf *b, const Option *o)
 {
     char left[64], letter[8] = "    ";
@@ -23,10 +31,8 @@ static void put_option(Buf *b, const Option *o)
     const char *frame[] = { o->may ? "[" : "", o->may ? "]" : "" };
     snprintf(left, sizeof left, "%s--%s %s%s%s", letter, o->name, frame[0],
              o->argument ? o->argument : "", frame[1]);
-    buf_printf(b, "  %-30s %s", left, o->help);
-    if (option_repeats(o)) buf_puts(b, "; may be given again");
-    if (o->words) buf_puts(b, ": "), option_put_words(b, o->words, o->standard);
-    else if (o->standard) put_default(b, o);
+    buf_printf(b, "  %-30s ", left);
+    help_option_text(b, o);
     buf_char(b, '\n');
 }
 

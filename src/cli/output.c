@@ -6,10 +6,23 @@
 #include "cli/cli.h"
 #include "data/json.h"
 
+static bool reader_left;
+
+bool out_closed(void)
+{
+    return reader_left;
+}
+
+bool out_failed(Err *err)
+{
+    reader_left |= errno == EPIPE;
+    return fail(err, EF_IO, "output: cannot be written: %s", strerror(errno));
+}
+
 bool out_write(Str s, Err *err)
 {
     if ((s.n == 0 || fwrite(s.p, 1, s.n, stdout) == s.n) && fflush(stdout) == 0) return true;
-    return fail(err, EF_IO, "output: cannot be written: %s", strerror(errno));
+    return out_failed(err);
 }
 
 bool out_buf(Buf *b, Err *err)

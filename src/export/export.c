@@ -306,9 +306,13 @@ bool export_write(Export *e, Err *err)
 bool export_map(Export *e, Mapping *out, Err *err)
 {
     FileWriter w;
+    Progress bar;
+    e->work->builder.progress = &bar;
+    progress_start(&bar, "reading weights", weights_total(&e->work->builder));
     if (!writer_open_memory(&w, err)) return false;
-    if (onnx_write_file(&w, &e->work->model, weights_pour, &e->work->builder, err))
-        return writer_map(&w, out, err);
+    bool ok = onnx_write_file(&w, &e->work->model, weights_pour, &e->work->builder, err);
+    progress_end(&bar);
+    if (ok) return writer_map(&w, out, err);
     writer_abort(&w);
     return false;
 }

@@ -343,15 +343,25 @@ static bool can_shrink(const QuantizedWeight *weight)
     return r && (r == READ_PRODUCT || r == READ_LINEAR || !(r & ~(READ_ROWS | READ_TURNED)));
 }
 
+static uint64_t init_bytes(const OnnxGraph *g)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < g->n_init; i++) sum += tensor_bytes(&g->init[i].t);
+    return sum;
+}
+
 static bool to_int8(QuantizeRewrite *w, Err *err)
 {
     const OnnxGraph *g = &w->from->graph;
     note_weights(w);
+    progress_start(&w->q->progress, "quantizing", init_bytes(g));
     for (int i = 0; i < g->n_init; i++) {
         QuantizedWeight *weight = map_get(&w->weights, g->init[i].name);
         if (!weight || !can_shrink(weight)) quantize_add_init(w, g->init[i], (QuantizeSource){ 0 });
         else if (!quantize_weight(w, weight, err)) return false;
+        progress_at(&w->q->progress, w->q->scaled += tensor_bytes(&g->init[i].t));
     }
+    progress_end(&w->q->progress);
     for (int i = 0; i < g->n_node; i++) rewrite_node(w, &g->node[i]);
     return true;
 }
@@ -450,7 +460,9 @@ bool quantize_write(Quantize *q, const char *path, uint64_t *size, Err *err)
     FileWriter to;
     if (!dir_make_parents(path, err) || !writer_open(&to, q->arena, path, 0644, err)) return false;
     to.copy = true; /* of a model that stays */
+    progress_start(&q->progress, "writing", init_bytes(&q->model.graph));
     bool ok = onnx_write_file(&to, &q->model, quantize_pour, q, err);
+    progress_end(&q->progress);
     *size = to.written;
     if (ok) return writer_commit(&to, err);
     writer_abort(&to);

@@ -15,6 +15,7 @@
  */
 #ifndef EXPORT_QUANTIZE_H
 #define EXPORT_QUANTIZE_H
+#include "base/log.h"
 #include "data/value.h"
 #include "onnx/onnx.h"
 
@@ -37,6 +38,8 @@ typedef struct Quantize {
     uint64_t before, after;       /* bytes of all weights */
     OnnxModel model;              /* what will be written */
     struct QuantizeSource *source; /* one per initializer */
+    Progress progress;            /* of the part at hand */
+    uint64_t scaled;              /* bytes whose scales are found */
 } Quantize;
 
 /* External data must be attached. The model is borrowed until it is written. */

@@ -75,7 +75,7 @@ static void quantize_put_block(const QuantizeSource *s, DType type, int64_t from
 
 bool quantize_pour(void *quantize, const OnnxTensor *init, FileWriter *to, Err *err)
 {
-    const Quantize *q = quantize;
+    Quantize *q = quantize;
     const QuantizeSource *s = &q->source[init - q->model.graph.init];
     if (!s->from) return true; /* an empty constant */
     Arena scratch = { 0 };
@@ -87,6 +87,7 @@ bool quantize_pour(void *quantize, const OnnxTensor *init, FileWriter *to, Err *
         int64_t n = MIN(count - from, BLOCK);
         quantize_put_block(s, init->t.type, from, n, block);
         ok = writer_add(to, block, (size_t)n * size, err);
+        progress_at(&q->progress, to->written);
     }
     arena_free(&scratch);
     return ok;

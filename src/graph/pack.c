@@ -8,6 +8,7 @@
  * kept and the rows are looked up in them: a tied table is stored once. */
 #include <math.h>
 
+#include "base/log.h"
 #include "graph.h"
 
 enum {
@@ -276,12 +277,36 @@ static void pack_attention(Packer *p, int i)
     if (p->g->precision == PRECISION_BF16 && graph_is(n, "Attention")) node_set_int(p->g, n, "bf16", 1);
 }
 
+/* Bytes of the constants that a node reads. */
+static uint64_t constants_of(const Graph *g, int i)
+{
+    uint64_t sum = 0;
+    const GraphNode *n = g->node[i];
+    for (int k = 0; n && n->op && k < n->n_in; k++)
+        if (n->in[k] >= 0 && g->value[n->in[k]].t.data) sum += tensor_bytes(&g->value[n->in[k]].t);
+    return sum;
+}
+
+static void pack_products(Packer *p)
+{
+    Progress bar;
+    uint64_t total = 0, done = 0;
+    for (int i = 0; i < p->g->n_node; i++) total += constants_of(p->g, i);
+    progress_start(&bar, "packing weights", total);
+    for (int i = 0; i < p->g->n_node; i++) {
+        done += constants_of(p->g, i);
+        pack_linear(p, i);
+        progress_at(&bar, done);
+    }
+    progress_end(&bar);
+}
+
 bool pass_pack(Graph *g, Err *err)
 {
     (void)err;
     Arena lists = { 0 };
     Packer p = { .g = g, .made = ARRAY(&lists, Packed, g->n_value + 1) }; /* each reads a constant */
-    for (int i = 0; i < g->n_node; i++) pack_linear(&p, i);
+    pack_products(&p);
     for (int i = 0; i < g->n_node; i++) pack_gather(&p, i), pack_embed(&p, i), pack_attention(&p, i);
     arena_free(&p.scratch);
     arena_free(&lists);
