@@ -38,7 +38,7 @@ static bool takes_file(const Option *o)
     return is;
 }
 
-static const char *const *words_of(const Option *o)
+static const char *const *completed_words(const Option *o)
 {
     return o->may ? o->may : o->words;
 }
@@ -116,11 +116,11 @@ static void put_bash_values(Completing *c, const Command *command)
 {
     const Option *o;
     for (int at = 0; (o = next_option(c, command, &at));) {
-        if (!o->argument || (!words_of(o) && !takes_file(o))) continue;
+        if (!o->argument || (!completed_words(o) && !takes_file(o))) continue;
         buf_printf(&c->out, "        '%s --%s'", command->name, o->name);
         if (o->letter) buf_printf(&c->out, " | '%s -%c'", command->name, o->letter);
         buf_puts(&c->out, ") words=\"");
-        if (words_of(o)) put_words(&c->out, words_of(o));
+        if (completed_words(o)) put_words(&c->out, completed_words(o));
         buf_puts(&c->out, takes_file(o) ? "\"; files=1 ;;\n" : "\" ;;\n");
     }
 }
@@ -167,7 +167,7 @@ static void put_zsh_option(Completing *c, const Option *o)
     put_quoted(b, o->help, "[]:");
     buf_char(b, ']');
     if (o->argument) buf_printf(b, "%s:%s:", o->may ? ":" : "", o->argument);
-    if (o->argument && words_of(o)) buf_char(b, '('), put_words(b, words_of(o)), buf_char(b, ')');
+    if (o->argument && completed_words(o)) buf_char(b, '('), put_words(b, completed_words(o)), buf_char(b, ')');
     else if (o->argument && takes_file(o)) buf_puts(b, "_files");
     buf_char(b, '\'');
 }
@@ -222,7 +222,7 @@ static void put_fish_option(Completing *c, const Command *command, const Option 
     buf_printf(b, "' -l %s", o->name);
     if (o->letter) buf_printf(b, " -s %c", o->letter);
     if (o->argument && !o->may) buf_puts(b, takes_file(o) ? " -r -F" : " -x");
-    if (words_of(o)) buf_puts(b, " -a '"), put_words(b, words_of(o)), buf_char(b, '\'');
+    if (completed_words(o)) buf_puts(b, " -a '"), put_words(b, completed_words(o)), buf_char(b, '\'');
     buf_puts(b, " -d '");
     put_quoted(b, o->help, "\\");
     buf_puts(b, "'\n");

@@ -242,7 +242,7 @@ static bool map_all(Mapper *m, Err *err)
         m->written++;
         progress_at(&m->progress, m->in.lines.bytes);
     }
-    for (; m->written < m->read; m->written++) { /* after a failure or an interrupt: nobody may write into a dead chunk */
+    for (; m->written < m->read; m->written++) { /* not all: nobody may write into a dead chunk */
         await(m, &m->ring[m->written % m->chunks]);
         job_free(m->ring[m->written % m->chunks].job);
     }
