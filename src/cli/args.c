@@ -18,10 +18,15 @@ static Str long_name(const char *word)
     return equals ? (Str){ word + 2, (size_t)(equals - word - 2) } : str_of(word + 2);
 }
 
+static char typed_letter(char c)
+{
+    return c == '_' ? '-' : c;
+}
+
 bool option_typed(Str typed, const char *name)
 {
     size_t i = 0;
-    while (i < typed.n && name[i] && (typed.p[i] == '_' ? '-' : typed.p[i]) == name[i]) i++;
+    while (i < typed.n && name[i] && typed_letter(typed.p[i]) == typed_letter(name[i])) i++;
     return i == typed.n && !name[i];
 }
 

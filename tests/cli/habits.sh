@@ -48,9 +48,12 @@ if command -v bash >/dev/null; then
     serving "$EF" serve "$BUS" --host 127.0.0.1 --port 0 --disable-grpc
     body='{"inputs": ["from Pune"]}'
     bash -c "exec 3<>/dev/tcp/127.0.0.1/$port && printf 'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 25\r\n\r\n{' >&3 &&
-        sleep 0.6 && printf '%s' '${body#?}' >&3 && head -1 <&3" >txt 2>err </dev/null &
+        : >sent && until [ -e told ]; do sleep 0.05; done && printf '%s' '${body#?}' >&3 && head -1 <&3" >txt 2>err </dev/null &
     client=$!
-    sleep 0.3 && stop && wait $client
+    until [ -e sent ]; do sleep 0.05; done
+    sleep 0.3 && kill $server
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q stopping log && break || sleep 0.1; done
+    : >told && wait $server && wait $client
     logged "a request that still arrives" 'stopping: waiting for 1 request (1 still arriving'
     has "it is answered" 'HTTP/1.1 200'
 else
