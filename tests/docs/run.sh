@@ -26,9 +26,8 @@ flunk() { failed=$((failed + 1)) && echo "  FAILED: $1"; }
 
 stop_all() { # what the blocks of a page left running
     for group in $groups; do kill -TERM "-$group" 2>/dev/null; done
-    for group in $groups; do # servers finish what they have begun
-        wait "$group" 2>/dev/null # a serve block itself; what a run block left behind is not ours to wait for
-        for i in $(seq 50); do kill -0 "-$group" 2>/dev/null && sleep 0.05; done
+    for group in $groups; do # they have half a second
+        for i in $(seq 10); do kill -0 "-$group" 2>/dev/null && sleep 0.05; done
         kill -KILL "-$group" 2>/dev/null
     done
     groups=
@@ -64,14 +63,18 @@ folder() {
     ln -s "$ROOT/include" "$ROOT/docs" "$ROOT/tests" "$box"
     ln -s "$EF" "$box/build/encoderfile"
     [ ! -f build/libencoderfile.a ] || ln -s "$ROOT/build/libencoderfile.a" "$box/build"
+    take_ports
+}
+take_ports() {
     http=$(free_port) grpc=$(free_port) mcp=$(free_port)
+    ports="s/\b8080\b/$http/g; s/\b50051\b/$grpc/g; s/\b9100\b/$mcp/g; s/\b0\.0\.0\.0\b/127.0.0.1/g"
 }
 
 # start BLOCK [COMMAND...]: `sh` or what runs it, in a process group of its own; $! is it.
 start() {
     block=$work/blocks/$1 && shift
     [ $# != 0 ] || set -- sh -e "$block"
-    sed -i "s/\b8080\b/$http/g; s/\b50051\b/$grpc/g; s/\b9100\b/$mcp/g; s/\b0\.0\.0\.0\b/127.0.0.1/g" "$block"
+    sed -i "$ports" "$block"
     (cd "$box" && exec env -i PATH="$work/bin:$PATH" HOME="$box/home" LANG=C.UTF-8 CC="${CC:-gcc}" \
         ENCODERFILE_HTTP_HOSTNAME=127.0.0.1 ENCODERFILE_HTTP_PORT=$http ENCODERFILE_GRPC_PORT=$grpc \
         setsid timeout -k 5 60 "$@") >"$work/said" 2>&1 </dev/null &
@@ -92,6 +95,7 @@ terminal_block() { # script (bsdutils) lends a terminal; it ends lines as one
 }
 serve_block() {
     stop_all
+    take_ports # those of the server before may be taken for a while yet
     start "$1"
     groups=$!
     for i in $(seq 200); do grep -q ' serving ' "$work/said" || { kill -0 $! 2>/dev/null && sleep 0.05; }; done
@@ -99,7 +103,7 @@ serve_block() {
 }
 # The lines of a block, in their order, in what was said before it.
 compare_block() {
-    sed "s/\b8080\b/$http/g" "$work/blocks/$1" | awk -v said="$work/said" '
+    sed "$ports" "$work/blocks/$1" | awk -v said="$work/said" '
         function next_line() { if ((getline line <said) > 0) return 1; return 0 }
         function like(wanted,  part, n, i, at) {
             n = split(wanted, part, /\.\.\./)
@@ -119,7 +123,7 @@ compare_block() {
 file_block() { # NUMBER NAME
     case $3 in /* | *..*) flunk "$2: a file outside of the folder: $3" && return ;; esac
     mkdir -p "$box/$(dirname "$3")"
-    sed "s/\b8080\b/$http/g" "$work/blocks/$1" >"$box/$3"
+    sed "$ports" "$work/blocks/$1" >"$box/$3"
 }
 
 for page; do
