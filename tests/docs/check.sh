@@ -137,10 +137,11 @@ serve() { # FLAGS...: on any free port; its address becomes $url
     url=http://127.0.0.1:$port
 }
 if command -v curl >/dev/null; then
-    : >"$work/routes"
+    : >"$work/routes" && : >"$work/statuses"
     for task in token_classification sentence_embedding; do
         serve --task $task
         curl -s -m 10 "$url/openapi.json" | tr -d '\n' | grep -oE '"/[a-z0-9_./{}-]*": ?\{"?(get|post)' | sed 's/"\(\/[^"]*\)".*/\1/' >>"$work/routes"
+        curl -s -m 10 "$url/openapi.json" | grep -oE '"[2-5][0-9][0-9]":' | tr -dc '0-9\n' >>"$work/statuses"
         curl -s -m 10 "$url/" | grep -oE '"path":"[^"]*"' | sed 's/"path":"\(.*\)"/\1/' >>"$work/routes"
         curl -s -m 10 -o /dev/null -H 'Content-Type: application/json' -d '{"inputs": "a"}' "$url/embed"
         curl -s -m 10 "$url/metrics" | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' >"$work/metrics"
@@ -148,6 +149,9 @@ if command -v curl >/dev/null; then
     done
     sort -u "$work/routes" >"$work/list"
     each "routes" '@' docs/http.md docs/dialects.md <"$work/list"
+    sort -u "$work/statuses" >"$work/list"
+    sed -n '/^## Errors/,$p' docs/http.md >"$work/errors" && printf '200 202 204 403 406 421 424\n' >>"$work/errors" # the rest: mcp.md, dialects.md
+    each "statuses" '@' "$work/errors" <"$work/list"
     grep -v '^te_' "$work/metrics" >"$work/list"
     each "metrics" '`@`' docs/operations.md <"$work/list"
     # And the other way: names in guides and rules.
@@ -164,6 +168,10 @@ fi
 # Every route of the rows, whatever the model.
 sed -n 's/^ *{ "[A-Z]*", "\(\/[^"]*\)".*/\1/p' src/server/routes.c src/dialect/*.c | sort -u >"$work/list"
 each "rows of routes" '`@`' docs/http.md docs/dialects.md <"$work/list"
+
+# ---- options of a request ----
+sed -n 's/^    { "\([a-z_]*\)", SET_.*/\1/p' src/task/options.c >"$work/list"
+each "options of a request" '| `@` |' docs/http.md <"$work/list"
 
 # ---- messages of docs/troubleshooting.md ----
 # A message is there if a cell of the first column, up to its first ..., is part of it.
