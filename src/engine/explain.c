@@ -11,7 +11,8 @@ static const struct Kernel {
     { "Linear", "gemm_f32" },       { "LinearQ", "gemm_i8" },   { "LayerNorm", "layer_norm" },
     { "Activation", "activate" },   { "Attention", "attention" },
     { "Gated", "activate" },        { "Lookup", "lookup" },
-    { "Embed", "layer_norm" },
+    { "Embed", "layer_norm" },      { "ConvLast", "gemm_f32" }, { "ConvLastQ", "gemm_i8" },
+    { "DepthwiseLast", "depthwise" },
 };
 
 /* Why an operator that a fusion could have taken is still there. */
@@ -31,7 +32,7 @@ static const struct Reason {
 
 static const char *kernel_for(const Graph *g, const GraphNode *n)
 {
-    int w = graph_is(n, "Linear") ? n->in[1] : -1;
+    int w = graph_is(n, "Linear") || graph_is(n, "ConvLast") ? n->in[1] : -1;
     if (w >= 0 && g->value[w].t.type == T_BF16) return "gemm_bf16";
     for (size_t i = 0; str_is(n->node->domain, "encoderfile") && i < COUNT(kernel_of); i++)
         if (graph_is(n, kernel_of[i].op)) return kernel_of[i].kernel;

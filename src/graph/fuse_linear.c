@@ -98,7 +98,7 @@ static Act act_of(const GraphNode *n)
 static GraphNode *open_linear(Graph *g, int v, const int *uses)
 {
     GraphNode *n = (GraphNode *)graph_producer(g, v);
-    bool linear = graph_is(n, "Linear") || graph_is(n, "LinearQ");
+    bool linear = graph_is(n, "Linear") || graph_is(n, "LinearQ") || graph_is(n, "ConvLast");
     return linear && uses[v] == 1 && n->n_in > 3 && n->in[3] < 0 ? n : NULL;
 }
 
@@ -117,6 +117,8 @@ static void fuse_activation(Graph *g, int i, const int *uses)
 {
     Act act = act_of(g->node[i]);
     GraphNode *linear = act == ACT_NONE ? NULL : open_linear(g, g->node[i]->in[0], uses);
+    GraphNode *maker = (GraphNode *)graph_producer(g, g->node[i]->in[0]);
+    if (act != ACT_NONE && graph_is(maker, "DepthwiseLast") && uses[g->node[i]->in[0]] == 1) linear = maker;
     if (linear && !onnx_attr(linear->node, "act"))
         node_set_int(g, absorb(g, i, linear), "act", act);
 }
@@ -144,6 +146,20 @@ static void fuse_residual(Graph *g, int i, const int *uses, const Symbols *s)
     }
 }
 
+/* An activation of the sum: of the blocks of a ResNet. */
+static void fuse_late_activation(Graph *g, int i, const int *uses)
+{
+    Act act = act_of(g->node[i]);
+    int v = act == ACT_NONE ? -1 : g->node[i]->in[0];
+    GraphNode *n = (GraphNode *)graph_producer(g, v);
+    if ((!graph_is(n, "Linear") && !graph_is(n, "LinearQ") && !graph_is(n, "ConvLast")) || uses[v] != 1 ||
+        n->n_in < 4 || n->in[3] < 0 || onnx_attr(n->node, "act"))
+        return;
+    GraphNode *moved = absorb(g, i, n);
+    node_set_int(g, moved, "act", act);
+    node_set_int(g, moved, "late", 1);
+}
+
 bool pass_linear(Graph *g, Err *err)
 {
     (void)err;
@@ -159,6 +175,8 @@ bool pass_linear(Graph *g, Err *err)
     for (int i = 0; i < g->n_node; i++) fuse_activation(g, i, uses);
     uses = graph_uses(g, &scratch);
     for (int i = 0; i < g->n_node; i++) fuse_residual(g, i, uses, &p.s);
+    uses = graph_uses(g, &scratch);
+    for (int i = 0; i < g->n_node; i++) fuse_late_activation(g, i, uses);
     arena_free(&scratch);
     graph_remove_dead(g);
     return true;

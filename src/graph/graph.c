@@ -88,6 +88,16 @@ GraphNode *graph_node(Graph *g, const char *op, const char *name, const int *in,
     return made;
 }
 
+GraphNode *graph_own(Graph *g, const char *op, const char *name, const int *in, int n_in)
+{
+    GraphNode *made = graph_node(g, op, name, in, n_in);
+    made->node->domain = STR("encoderfile");
+    made->opset = 1;
+    made->op = op_find(made->node->domain, made->node->op, 1);
+    assert(made->op);
+    return made;
+}
+
 static OnnxAttr *new_attr(Graph *g, GraphNode *node, const char *name, AttrType type)
 {
     OnnxNode *n = node->node;

@@ -99,6 +99,7 @@ GraphNode *graph_replace(Graph *, int i, const char *op, const int *in, int n_in
 void graph_insert(Graph *, int i, GraphNode *); /* before node i; what it makes is new */
 /* A standard operator at the model's opset, not yet in the graph; its output is a new value. */
 GraphNode *graph_node(Graph *, const char *op, const char *name, const int *in, int n_in);
+GraphNode *graph_own(Graph *, const char *op, const char *name, const int *in, int n_in); /* of our domain */
 int graph_opset(const Graph *); /* of ONNX's own operators */
 void node_set_int(Graph *, GraphNode *, const char *name, int64_t);
 void node_set_float(Graph *, GraphNode *, const char *name, float);
@@ -227,6 +228,8 @@ bool pass_index(Graph *, Err *);
 bool pass_symbols(Graph *, Err *);
 bool pass_same(Graph *, Err *);
 bool pass_expand(Graph *, Err *);
+bool pass_conv(Graph *, Err *);
+bool pass_channels_last(Graph *, Err *);
 bool pass_norm(Graph *, Err *);
 bool pass_gelu(Graph *, Err *);
 bool pass_gated(Graph *, Err *);

@@ -168,7 +168,8 @@ static void pack_linear(Packer *p, int i)
 {
     Graph *g = p->g;
     GraphNode *n = g->node[i];
-    if (!graph_is(n, "Linear") || g->value[n->in[1]].t.rank != 2) return;
+    const bool conv = graph_is(n, "ConvLast");
+    if ((!conv && !graph_is(n, "Linear")) || g->value[n->in[1]].t.rank != 2) return;
     PackWeight w = weight_of(n);
     const Packed *from = packed(p, &w);
     if (!from) return; /* the kernel packs it when it runs */
@@ -176,8 +177,8 @@ static void pack_linear(Packer *p, int i)
                  from->scale, from->sum, -1, from->fits };
     bool quantized = from->precision == PRECISION_INT8;
     OnnxNode *old = n->node;
-    GraphNode *made = graph_replace(g, i, quantized ? "LinearQ" : "Linear", in,
-                                    quantized ? COUNT(in) : 4, n->out[0]);
+    static const char *const forms[2][2] = { { "Linear", "LinearQ" }, { "ConvLast", "ConvLastQ" } };
+    GraphNode *made = graph_replace(g, i, forms[conv][quantized], in, quantized ? COUNT(in) : 4, n->out[0]);
     made->node->attr = old->attr, made->node->n_attr = old->n_attr;
 }
 

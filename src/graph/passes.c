@@ -15,6 +15,8 @@ static const struct Pass {
     { pass_fold, false },    /* what those scalars feed */
     { pass_same, false },
     { pass_index, false },
+    { pass_conv, false },          { pass_channels_last, false },
+    { pass_fold, false },      /* transposes that undo one another are gone */
     { pass_expand, false },    /* what ONNX Runtime's optimizer fused */
     { pass_norm, false },      { pass_gelu, false },   { pass_gated, false },
     { pass_attention, false },

@@ -27,7 +27,7 @@ typedef enum {
     ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_TANH, ACT_SIGMOID, ACT_SILU, ACT_COUNT
 } Act;
 
-/* Y[M,N] = act(X[M,K] * W + bias) + residual */
+/* Y[M,N] = act(X[M,K] * W + bias) + residual; late: act(X[M,K] * W + bias + residual) */
 typedef struct Linear {
     const float *x;             /* [M, K], rows ldx apart */
     const void *w;              /* panels: [N/16][K][16] f32, [N/16][K/2][16][2] bf16, or
@@ -38,6 +38,7 @@ typedef struct Linear {
     int64_t ldx, ldr, ldy;
     int64_t M, N, K;
     Act act;
+    bool late;
     bool far;                   /* w is not in the second cache: all weights together are larger */
     const void *ahead;          /* the weight of the next product, to be prefetched; or NULL */
     int64_t ahead_bytes;
@@ -117,6 +118,17 @@ typedef struct Norm {
     float eps;
 } Norm;
 typedef void NormFn(const Norm *, int64_t m0, int64_t m1);
+/* Every channel by itself: y[p][c] = bias[c] + the sum over a window of x[..][c] * w[k][c], channels last.
+ * Windows in the padding are cut off. */
+typedef struct Depthwise {
+    const float *x;             /* [in[0], in[1], C] of one picture */
+    const float *w;             /* [kernel[0] * kernel[1], C] */
+    const float *bias;          /* [C], or NULL */
+    float *y;                   /* [out[0], out[1], C] */
+    int64_t C;
+    int64_t in[2], out[2], kernel[2], stride[2], dilation[2], before[2]; /* before: the padding there */
+} Depthwise;
+typedef void DepthwiseFn(const Depthwise *, int64_t from, int64_t to); /* rows from .. to of the output */
 typedef void SoftmaxFn(const float *x, float *y, int64_t n);          /* one row; y may be x */
 typedef void ActFn(Act, const float *x, float *y, int64_t n);         /* y may be x */
 /* Rows of K floats to q in 0..127 (7 bits: sums are then exact on every ISA), zero point and scale
@@ -139,6 +151,7 @@ typedef void Sha256Fn(uint32_t state[8], const uint8_t *blocks, size_t count); /
     X(AttentionFn, attention)                                                            \
     X(AttentionFn, attention_bf16) /* of a model in bf16: may round its factors to bf16 */ \
     X(NormFn, layer_norm)                                                                \
+    X(DepthwiseFn, depthwise)                                                            \
     X(SoftmaxFn, softmax)                                                                \
     X(ActFn, activate)                                                                   \
     X(BlendFn, blend_rows)       /* of pixels: resizing */                               \

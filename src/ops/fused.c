@@ -137,6 +137,7 @@ static Linear linear_args(const OpCall *c)
                      .N = N,
                      .K = K,
                      .act = (Act)op_attr_int(c, "act", ACT_NONE),
+                     .late = op_attr_int(c, "late", 0),
                      .far = c->far,
                      .ahead = c->ahead ? c->ahead->data : NULL,
                      .ahead_bytes = c->ahead ? (int64_t)tensor_bytes(c->ahead) : 0 };

@@ -10,6 +10,7 @@ static const Op *const families[] = {
     ops_lookup,      ops_branch, ops_contrib,   ops_contrib_attention, ops_contrib_quant,
     ops_conv,        ops_conv_transpose, ops_conv_quant, ops_pool, ops_resize, ops_space,
     ops_sample,      ops_boxes,  ops_norm_channels, ops_recurrent, ops_spectrum,
+    ops_conv_last,
 };
 
 static bool same_domain(Str wanted, const char *row)
@@ -131,7 +132,8 @@ static double cost_product(const OpCall *call, const Sizes *n)
 static double cost_window(const OpCall *call, const Sizes *n)
 {
     const Tensor *filters = call->in[1];
-    const double window = (double)tensor_count(filters) / (double)MAX(filters->dim[0], 1);
+    const double said = (double)op_attr_int(call, "K", 0); /* of filters in panels */
+    const double window = said > 0 ? said : (double)tensor_count(filters) / (double)MAX(filters->dim[0], 1);
     return (double)tensor_count(&call->out[0]) * window + n->largest[0] * ELEMENT;
 }
 

@@ -33,11 +33,13 @@ INLINE void finish_panel(const Linear *l, const Tile *t, int p, int64_t width, A
     float *y = LOW_Y && l->yb ? NULL : l->y + t->m * l->ldy + n;
     uint16_t *low = LOW_Y && l->yb ? l->yb + t->m * row_bf16(l->N) + n : NULL;
     const float *residual = l->residual ? l->residual + t->m * l->ldr + n : NULL;
+    const bool late = l->late && act != ACT_NONE;
     for (int64_t m = t->m; m < t->m + t->rows; m++, sum += t->panels * 4 * PANEL) {
         vf v = sum_of(l, &c, sum, m);
         if (l->bias) v = vf_add(v, bias);
-        v = act_of(act, v);
+        if (!late) v = act_of(act, v);
         if (residual) v = vf_add(v, load(residual, width)), residual += l->ldr;
+        if (late) v = act_of(act, v);
         if (LOW_Y && low) store_low(low, v, width, half), low += row_bf16(l->N);
         else store(y, v, width), y += l->ldy;
     }

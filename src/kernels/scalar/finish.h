@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * finish.h - what follows the sum in the reference GEMMs, in this order: bias, activation,
- * residual. */
+ * residual; or (late) bias, residual, activation. */
 #ifndef KERNELS_SCALAR_FINISH_H
 #define KERNELS_SCALAR_FINISH_H
 #include <math.h>
@@ -26,8 +26,9 @@ static inline void scalar_activate_near(Act act, const float *x, float *y, int64
 static inline void scalar_finish(const Linear *l, int64_t m, int64_t n, float sum, ActFn *activate)
 {
     if (l->bias) sum += l->bias[n];
-    activate(l->act, &sum, &sum, 1);
+    if (!l->late) activate(l->act, &sum, &sum, 1);
     if (l->residual) sum += l->residual[m * l->ldr + n];
+    if (l->late) activate(l->act, &sum, &sum, 1);
     if (l->yb) l->yb[m * row_bf16(l->N) + n] = f32_to_bf16(sum);
     else l->y[m * l->ldy + n] = sum;
 }

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * conv_last.c - convolutions of our own domain, channels last: graph/channels_last.c makes them where the
+ * filters are constant. ConvLast is a product of windows [positions, K] with filters in panels, like Linear
+ * (fused.c): the windows of a few hundred positions are copied together, then multiplied, so that nothing as
+ * large as all windows of a picture is made. Which positions share a block changes nothing: a row of a product
+ * does not depend on its neighbours. DepthwiseLast has a kernel of its own. */
+#include "ops/window.h"
+
+enum {
+    BLOCK_BYTES = 512 << 10,   /* of windows that are multiplied at once: about the second cache */
+    CHUNKS = 3,                /* of work for each worker, at least */
+};
+
+typedef struct ConvLast {
+    Window w;
+    int64_t images, C, M, K, group; /* C, M: of all groups; K of one */
+} ConvLast;
+
+/* ---- shape ---- */
+
+static bool conv_last_of(const OpCall *call, ConvLast *c, Err *err)
+{
+    const Tensor *x = call->in[0];
+    *c = (ConvLast){ .w.dims = x->rank - 2, .M = op_attr_int(call, "N", 0), .K = op_attr_int(call, "K", 0),
+                     .group = op_attr_int(call, "group", 1) };
+    if (x->rank < 3 || x->type != T_F32) return op_wrong_input(call, 0, "floats [N, ..., C]", err);
+    c->images = x->dim[0], c->C = x->dim[x->rank - 1];
+    for (int i = 0; i < c->w.dims; i++) c->w.in[i] = x->dim[i + 1];
+    if (!window_kernel(call, &c->w, err) || !window_read(call, false, &c->w, err)) return false;
+    if (c->group < 1 || c->M < 1 || c->M > INT32_MAX || c->K < 1 || c->M % c->group || c->C % c->group ||
+        c->K != c->C / c->group * c->w.size)
+        return op_wrong_input(call, 0, "as many channels as the filters have", err);
+    if ((uint64_t)op_attr_int(call, "act", ACT_NONE) >= ACT_COUNT)
+        return op_fail(call, err, "activation is not known");
+    return true;
+}
+
+static bool conv_last_output(OpCall *call, const ConvLast *c, Err *err)
+{
+    int64_t dim[MAX_RANK] = { c->images };
+    const Tensor *bias = op_in(call, 2);
+    memcpy(dim + 1, c->w.out, sizeof(int64_t) * (size_t)c->w.dims);
+    dim[c->w.dims + 1] = c->M;
+    if (bias && (bias->type != T_F32 || bias->rank != 1 || bias->dim[0] != ROUND_UP(c->M, PANEL)))
+        return op_wrong_input(call, 2, "a number for each channel, filled up to whole panels", err);
+    return op_out(call, 0, T_F32, c->w.dims + 2, dim);
+}
+
+/* Panels of every group, or, before graph/pack.c, one matrix [M, K]. */
+static bool filters_fit(const OpCall *call, const ConvLast *c)
+{
+    const Tensor *w = call->in[1];
+    const int64_t N = c->M / c->group, panels = c->group * ((N + PANEL - 1) / PANEL);
+    if (w->type == T_F32 && w->rank == 2) return c->group == 1 && w->dim[0] == c->M && w->dim[1] == c->K;
+    if (w->type == T_F32)
+        return w->rank == 3 && w->dim[0] == panels && w->dim[1] == c->K && w->dim[2] == PANEL;
+    const int64_t k = w->type == T_BF16 ? 2 : 4;
+    return (w->type == T_BF16 || w->type == T_I8) && c->group == 1 && w->rank == 4 && w->dim[0] == panels &&
+           w->dim[1] == (c->K + k - 1) / k && w->dim[2] == PANEL && w->dim[3] == k;
+}
+
+static bool conv_last_shape(OpCall *call, Err *err)
+{
+    ConvLast c;
+    const bool bytes = call->n_in > 4;
+    if (!conv_last_of(call, &c, err)) return false;
+    if (!filters_fit(call, &c) || (call->in[1]->type == T_I8) != bytes)
+        return op_fail(call, err, "filters do not fit N = %lld, K = %lld", (long long)c.M, (long long)c.K);
+    for (int i = 4; i < 6 && bytes; i++)
+        if (!op_in(call, i) || call->in[i]->type != (i == 4 ? T_F32 : T_I32) ||
+            tensor_count(call->in[i]) != ROUND_UP(c.M, PANEL))
+            return op_fail(call, err, "input %d does not have a number per column", i);
+    const Tensor *fits = op_in(call, 7);
+    if (bytes && (!fits || fits->type != T_U8 || tensor_count(fits) != call->in[1]->dim[0] * fits_row(c.K)))
+        return op_fail(call, err, "input 7 does not have a byte for every block of the panels");
+    return conv_last_output(call, &c, err);
+}
+
+/* ---- windows ---- */
+
+/* The taps of the last dim of one window line, which lie beside each other: `run` floats each. */
+static void copy_line(const ConvLast *c, const float *line, int64_t at, int64_t run, float *out)
+{
+    const int d = c->w.dims - 1;
+    const int64_t step = c->w.dilation[d], kernel = c->w.kernel[d], size = c->w.in[d];
+    const int64_t x = at * c->w.stride[d] - c->w.before[d];
+    if (step == 1 && run == c->C) { /* neighbours: one copy */
+        const int64_t from = MIN(MAX(-x, 0), kernel), to = MAX(MIN(kernel, size - x), from);
+        if (from) memset(out, 0, sizeof(float) * (size_t)(from * run));
+        memcpy(out + from * run, line + (x + from) * run, sizeof(float) * (size_t)((to - from) * run));
+        if (to < kernel) memset(out + to * run, 0, sizeof(float) * (size_t)((kernel - to) * run));
+        return;
+    }
+    for (int64_t k = 0; k < kernel; k++, out += run) {
+        const int64_t i = x + k * step;
+        if (i < 0 || i >= size) memset(out, 0, sizeof(float) * (size_t)run);
+        else memcpy(out, line + i * c->C, sizeof(float) * (size_t)run);
+    }
+}
+
+/* Where the line of a window begins: outer taps k of the position `at`; -1: in the padding. */
+static int64_t line_of(const Window *w, const int64_t *at, const int64_t *k)
+{
+    int64_t line = 0;
+    for (int i = 0; i + 1 < w->dims; i++) {
+        const int64_t x = at[i] * w->stride[i] - w->before[i] + k[i] * w->dilation[i];
+        if (x < 0 || x >= w->in[i]) return -1;
+        line = line * w->in[i] + x;
+    }
+    return line * w->in[w->dims - 1];
+}
+
+/* One window of group g as K numbers: taps in order, the group's channels of each. */
+static void copy_window(const ConvLast *c, const float *image, const int64_t *at, int64_t g, float *out)
+{
+    const int outer = c->w.dims - 1;
+    const int64_t run = c->C / c->group, line = run * c->w.kernel[outer];
+    int64_t k[SPACE] = { 0 };
+    do {
+        const int64_t from = line_of(&c->w, at, k);
+        if (from < 0) memset(out, 0, sizeof(float) * (size_t)line);
+        else copy_line(c, image + from * c->C + g * run, at[outer], run, out);
+        out += line;
+    } while (window_next(k, c->w.kernel, outer));
+}
+
+/* Rows from .. to, counted through all pictures. */
+static void copy_windows(const ConvLast *c, const float *x, int64_t g, int64_t from, int64_t to, float *out)
+{
+    int64_t at[SPACE], rest = from % c->w.positions, image = from / c->w.positions;
+    const int64_t picture = window_volume(&c->w) * c->C;
+    for (int i = c->w.dims - 1; i >= 0; rest /= c->w.out[i--]) at[i] = rest % c->w.out[i];
+    for (int64_t row = from; row < to; row++, out += c->K) {
+        copy_window(c, x + image * picture, at, g, out);
+        if (!window_next(at, c->w.out, c->w.dims)) image++;
+    }
+}
+
+/* ---- products ---- */
+
+typedef struct ConvJob {
+    const OpCall *call;
+    const ConvLast *c;
+    const Gemm *gemm;
+    Linear l;                  /* of one group; x: a worker's windows */
+    const float *x;
+    int64_t rows, block;       /* in all; of one block */
+    int64_t blocks, parts;     /* blocks of rows; parts of the panels */
+    int64_t each;              /* panels of a part */
+    float *windows;            /* [workers][block][K] */
+    void *low;                 /* [workers]: the same in the precision of the filters, or NULL */
+    size_t low_size;
+    RowScale *scale;           /* [workers][block], of int8 */
+} ConvJob;
+
+/* A worker's windows in the precision of the filters. */
+static void conv_lower(const ConvJob *job, Linear *l, int64_t rows, int worker)
+{
+    const Kernels *k = job->call->k;
+    void *low = (char *)job->low + (size_t)worker * job->low_size;
+    if (l->w_scale) {
+        RowScale *scale = job->scale + worker * job->block;
+        k->quantize_rows(l->x, l->K, l->K, low, scale, 0, rows);
+        l->xq = low, l->row = scale;
+    } else {
+        k->bf16_rows(l->x, l->K, l->K, low, 0, rows);
+        l->xb = low;
+    }
+}
+
+static void conv_block(void *arg, int index, int worker)
+{
+    const ConvJob *job = arg;
+    const ConvLast *c = job->c;
+    const int64_t g = index / (job->blocks * job->parts), block = index / job->parts % job->blocks;
+    const int64_t from = block * job->block, to = MIN(from + job->block, job->rows);
+    const int64_t N = job->l.N, panels = (N + PANEL - 1) / PANEL, p0 = index % job->parts * job->each;
+    float *windows = job->windows + worker * job->block * c->K;
+    Linear l = job->l;
+    copy_windows(c, job->x, g, from, to, windows);
+    l.x = windows, l.M = to - from;
+    l.y += from * c->M + g * N;
+    if (l.residual) l.residual += from * c->M + g * N;
+    if (l.bias) l.bias += g * N;
+    if (c->group > 1) l.w = (const float *)l.w + (size_t)g * panels_f32_size(N, c->K);
+    if (job->low) conv_lower(job, &l, to - from, worker);
+    job->gemm->run(&l, 0, to - from, p0, MIN(p0 + job->each, panels));
+}
+
+/* Rows are shared out first; where there are fewer blocks than workers, the panels too. */
+static void conv_share(ConvJob *job, int workers)
+{
+    const int64_t panels = (job->l.N + PANEL - 1) / PANEL, mr = job->gemm->mr;
+    const int64_t wanted = workers == 1 ? 1 : (int64_t)workers * CHUNKS;
+    int64_t most = MAX(BLOCK_BYTES / (job->c->K * (int64_t)sizeof(float)), 8 * mr);
+    if (workers > 1) most = MIN(most, MAX(job->rows / wanted, 4 * mr));
+    const int64_t blocks = (job->rows + most - 1) / most;
+    job->block = ROUND_UP((job->rows + blocks - 1) / blocks, mr);
+    job->blocks = (job->rows + job->block - 1) / job->block;
+    const int64_t parts = MIN(panels, (wanted + job->blocks * job->c->group - 1) / (job->blocks * job->c->group));
+    job->each = (panels + parts - 1) / parts;
+    job->parts = (panels + job->each - 1) / job->each;
+}
+
+static bool conv_room(OpCall *call, ConvJob *job, int workers, Err *err)
+{
+    const int64_t K = job->c->K;
+    const DType type = call->in[1]->type;
+    job->windows = op_scratch(call, workers * job->block, (size_t)K * sizeof(float), err);
+    if (!job->windows || type == T_F32) return job->windows != NULL;
+    job->low_size = type == T_I8 ? rows_i8_size(job->block, K) : rows_bf16_size(job->block, K);
+    job->low_size = ROUND_UP(job->low_size, 64);
+    job->low = op_scratch(call, workers, job->low_size, err);
+    job->scale = job->low ? op_scratch(call, workers * job->block, sizeof(RowScale), err) : NULL;
+    return job->scale != NULL;
+}
+
+static Linear conv_linear(const OpCall *call, const ConvLast *c)
+{
+    const Tensor *bias = op_in(call, 2), *residual = op_in(call, 3), *w = call->in[1];
+    Linear l = { .w = w->data, .bias = bias ? bias->data : NULL,
+                 .residual = residual ? residual->data : NULL, .y = call->out[0].data, .ldx = c->K,
+                 .ldr = c->M, .ldy = c->M, .N = c->M / c->group, .K = c->K,
+                 .act = (Act)op_attr_int(call, "act", ACT_NONE), .late = op_attr_int(call, "late", 0),
+                 .far = call->far };
+    if (w->type != T_I8) return l;
+    l.w_scale = call->in[4]->data, l.w_sum = call->in[5]->data;
+    l.w_zero = call->in[6] ? call->in[6]->data : NULL;
+    l.w_fits = call->in[7]->data;
+    return l;
+}
+
+static bool conv_last_run(OpCall *call, Err *err)
+{
+    ConvLast c;
+    const Tensor *residual = op_in(call, 3), *w = call->in[1];
+    if (!conv_last_of(call, &c, err)) return false;
+    if (residual && !tensor_same_shape(residual, &call->out[0]))
+        return op_fail(call, err, "residual has another shape");
+    ConvJob job = { .call = call, .c = &c, .l = conv_linear(call, &c), .x = call->in[0]->data,
+                    .rows = c.images * c.w.positions };
+    if (!job.rows) return true;
+    job.gemm = w->type == T_I8 ? call->k->gemm_i8 : w->type == T_BF16 ? call->k->gemm_bf16 : call->k->gemm_f32;
+    if (w->rank == 2) { /* graph/pack.c had no room, or has not run yet */
+        float *panels = op_scratch(call, 1, panels_f32_size(c.M, c.K) * sizeof(float), err);
+        if (!panels) return false;
+        panels_f32_pack(w->data, true, c.M, c.K, panels);
+        job.l.w = panels;
+    }
+    const int workers = op_workers(call, job.rows * c.M * c.K);
+    conv_share(&job, workers);
+    if (!conv_room(call, &job, workers, err)) return false;
+    pool_for(workers == 1 ? NULL : call->pool, (int)(c.group * job.blocks * job.parts), conv_block, &job);
+    return true;
+}
+
+/* ---- DepthwiseLast(x, w [taps, C], bias?) ---- */
+
+static bool depthwise_shape(OpCall *call, Err *err)
+{
+    ConvLast c;
+    const Tensor *w = call->in[1];
+    if (!conv_last_of(call, &c, err)) return false;
+    if (c.w.dims > 2 || c.group != c.C || c.M != c.C || w->type != T_F32 || w->rank != 2 ||
+        w->dim[0] != c.w.size || w->dim[1] != c.C)
+        return op_wrong_input(call, 1, "a filter for each channel of [N, H, W, C]", err);
+    return conv_last_output(call, &c, err);
+}
+
+typedef struct DepthwiseJob {
+    const OpCall *call;
+    Depthwise d;               /* of the first picture */
+    int64_t step;              /* rows of one item */
+    Act act;
+} DepthwiseJob;
+
+static void depthwise_rows(void *context, int64_t from, int64_t to)
+{
+    const DepthwiseJob *job = context;
+    for (int64_t at = from, end; at < to; at = end) { /* rows of one picture at a time */
+        const int64_t image = at / job->d.out[0], first = image * job->d.out[0];
+        Depthwise d = job->d;
+        end = MIN(to, first + d.out[0]);
+        d.x += image * d.in[0] * d.in[1] * d.C;
+        d.y += first * d.out[1] * d.C;
+        job->call->k->depthwise(&d, at - first, end - first);
+        float *y = d.y + (at - first) * d.out[1] * d.C;
+        if (job->act != ACT_NONE) job->call->k->activate(job->act, y, y, (end - at) * d.out[1] * d.C);
+    }
+}
+
+static bool depthwise_run(OpCall *call, Err *err)
+{
+    ConvLast c;
+    const Tensor *bias = op_in(call, 2);
+    if (!conv_last_of(call, &c, err)) return false;
+    DepthwiseJob job = { .call = call, .act = (Act)op_attr_int(call, "act", ACT_NONE) };
+    Depthwise *d = &job.d;
+    *d = (Depthwise){ .x = call->in[0]->data, .w = call->in[1]->data, .bias = bias ? bias->data : NULL,
+                      .y = call->out[0].data, .C = c.C, .in = { 1, 1 }, .out = { 1, 1 }, .kernel = { 1, 1 },
+                      .stride = { 1, 1 }, .dilation = { 1, 1 } };
+    for (int i = 0, to = 2 - c.w.dims; i < c.w.dims; i++, to++) { /* one dim: a picture of one row */
+        d->in[to] = c.w.in[i], d->out[to] = c.w.out[i], d->kernel[to] = c.w.kernel[i];
+        d->stride[to] = c.w.stride[i], d->dilation[to] = c.w.dilation[i], d->before[to] = c.w.before[i];
+    }
+    const int64_t rows = c.images * d->out[0], work = MAX(d->out[1] * c.C * c.w.size, 1);
+    if (tensor_count(&call->out[0])) op_split(call, rows, MAX(65536 / work, 1), depthwise_rows, &job);
+    return true;
+}
+
+#define OWN "encoderfile"
+const Op ops_conv_last[] = {
+    { "ConvLast", OWN, 1, 2, 4, conv_last_shape, conv_last_run, .cost = COST_WINDOW },
+    { "ConvLastQ", OWN, 1, 8, 8, conv_last_shape, conv_last_run, .cost = COST_WINDOW },
+    { "DepthwiseLast", OWN, 1, 2, 3, depthwise_shape, depthwise_run },
+    { 0 }
+};
