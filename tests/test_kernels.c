@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_kernels.c - what the tables stand on: packing, selection by CPU, SHA-256. The families of
+ * test_kernels.c - what the tables stand on: packing, selection by CPU; SHA-256, rows of pixels. The families of
  * slots have their own files: test_kernels_gemm, _attention, _rows. */
 #include "kernel_case.h"
 
@@ -16,6 +16,32 @@ static void test_sha256(const Kernels *t)
         CHECK(same(want, got, sizeof(want)));
         free(blocks);
     }
+}
+
+/* ---- rows of pixels ---- */
+/* Weights as a filter's: positive and negative, and their sum about 1 of 22 bits. */
+static void blend_case(const Kernels *t, int taps, int64_t n, int shift)
+{
+    int64_t ld = n + 5;
+    uint8_t *rows = exact((size_t)((taps - 1) * ld + n)), *want = exact((size_t)n), *got = exact((size_t)n);
+    int32_t *weight = exact(sizeof *weight * (size_t)taps);
+    for (int64_t i = 0; i < (taps - 1) * ld + n; i++) rows[i] = (uint8_t)(random_bits() % 3 ? random_bits() : 255);
+    for (int i = 0; i < taps; i++)
+        weight[i] = (int32_t)(((int64_t)1 << shift) * (i % 3 ? 3 : -1) / (taps + 1)) + (int32_t)(random_bits() % 999);
+    kern_scalar.blend_rows(rows, ld, weight, taps, shift, want, n);
+    t->blend_rows(rows, ld, weight, taps, shift, got, n);
+    CHECK(same(want, got, (size_t)n));
+    free(rows), free(want), free(got), free(weight);
+}
+
+static void test_blend_rows(const Kernels *t)
+{
+    static const int64_t sizes[] = { 1, 3, 15, 16, 17, 47, 48, 49, 63, 96, 100, 145 };
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (int taps = 1; taps < 20; taps += 1 + taps / 4) {
+            blend_case(t, taps, sizes[i], 22);
+            blend_case(t, taps, sizes[i], 15);
+        }
 }
 
 static bool digest_is(const char *text, size_t repeat, size_t most, const char *hex)

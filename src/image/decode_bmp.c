@@ -146,18 +146,23 @@ static uint8_t *bmp_row(const BmpReader *r, int y)
     return p->rgb + (size_t)(r->down ? y : p->height - 1 - y) * (size_t)p->width * 3;
 }
 
-static bool bmp_read_plain(BmpReader *r, const BmpLayout *layout, Err *err)
+/* Whether the file has the rows that its header promises; the last one needs no padding. */
+static bool bmp_has_rows(const BmpReader *r)
+{
+    uint64_t used = ((uint64_t)r->width * (uint64_t)r->bits + 7) / 8, stride = ROUND_UP(used, 4);
+    if (r->height < 1 || r->data > r->size || r->size - r->data < used) return r->height < 1;
+    return (uint64_t)(r->height - 1) <= (r->size - r->data - used) / MAX(stride, (uint64_t)1);
+}
+
+static void bmp_read_plain(BmpReader *r, const BmpLayout *layout)
 {
     const Picture *p = r->job->picture;
-    size_t used = ((size_t)p->width * (size_t)r->bits + 7) / 8, stride = ROUND_UP(used, 4);
-    size_t needed = (size_t)(p->height - 1) * stride + used;
-    if (r->data > r->size || r->size - r->data < needed) return picture_truncated(r->job, err);
+    size_t stride = ((size_t)p->width * (size_t)r->bits + 31) / 32 * 4;
     for (int y = 0; y < p->height; y++) {
         const uint8_t *row = r->file + r->data + (size_t)y * stride;
         if (layout) bmp_put_channels(layout, row, p->width, bmp_row(r, y));
         else bmp_put_indices(r, row, p->width, bmp_row(r, y));
     }
-    return true;
 }
 
 typedef struct BmpRuns { /* run-length data on its way to indices, row after row */
@@ -269,7 +274,11 @@ bool picture_read_bmp(PictureJob *job, Err *err)
     if (!bmp_check(r, layout, err)) return false;
     if (r->bits <= 8 && !bmp_read_colours(r, err)) return false;
     if (r->data == 0) r->data = r->colours_at;
+    bool runs = r->compression == RLE8 || r->compression == RLE4;
+    bool small = r->height < 1 || r->width <= job->pixels / r->height;
+    if (!runs && small && !bmp_has_rows(r)) return picture_truncated(job, err);
     if (!picture_room(job, r->width, r->height, err)) return false;
-    if (r->compression == RLE8 || r->compression == RLE4) return bmp_read_runs(r, err);
-    return bmp_read_plain(r, layout, err);
+    if (runs) return bmp_read_runs(r, err);
+    bmp_read_plain(r, layout);
+    return true;
 }

@@ -117,6 +117,7 @@ static bool jpeg_run(JpegReader *r, Str bytes, size_t memory, const Picture *p, 
     r->info.out_color_space = line ? JCS_CMYK : JCS_RGB;
     jpeg_start_decompress(&r->info);
     jpeg_read_rows(r, p, line);
+    jpeg_finish_decompress(&r->info); /* a file without its end marker is truncated */
     return true;
 }
 

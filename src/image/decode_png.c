@@ -17,6 +17,7 @@ typedef struct PngReader {
     png_structp png;
     png_infop info;
     int width, height, passes;
+    int bits;        /* of a pixel in the file */
     int bytes;       /* of a pixel as libpng gives it: 1 an index or grey, 2 grey of 16 bits, 3 RGB */
     Colours colours;
 } PngReader;
@@ -101,6 +102,7 @@ static void png_begin(PngReader *r)
     bool grey16 = type == PNG_COLOR_TYPE_GRAY && depth == 16;
     r->width = (int)png_get_image_width(png, r->info);
     r->height = (int)png_get_image_height(png, r->info);
+    r->bits = depth * png_get_channels(png, r->info);
     r->bytes = type & PNG_COLOR_MASK_COLOR && type != PNG_COLOR_TYPE_PALETTE ? 3 : grey16 ? 2 : 1;
     png_find_colours(r, type, depth);
     png_set_packing(png);
@@ -145,12 +147,22 @@ static bool png_run_rows(PngReader *r, uint8_t *rows, size_t row)
     return true;
 }
 
+/* Deflate makes at most 1032 bytes out of one: a header that promises more lies. Found out before
+ * there is memory for the picture; pictures over the limit have their own message. */
+static bool png_may_fit(const PngReader *r)
+{
+    uint64_t packed = (uint64_t)r->width * (uint64_t)r->bits / 8;
+    return packed * (uint64_t)r->height / 1032 <= r->job->bytes.n ||
+           (int64_t)r->width > r->job->pixels / r->height;
+}
+
 bool picture_read_png(PictureJob *job, Err *err)
 {
     PngReader *r = NEW(job->scratch, PngReader);
     r->job = job;
     r->err = err;
     if (!png_open(r) || !png_run_header(r)) return false;
+    if (!png_may_fit(r)) return picture_truncated(job, err);
     if (!picture_room(job, r->width, r->height, err)) return false;
     size_t row = (size_t)r->width * (size_t)r->bytes;
     uint8_t *rows = NULL;

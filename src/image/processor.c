@@ -295,9 +295,10 @@ static bool processor_resample(const ImageClass *c, const Value *file, ImageProc
 {
     const Value *v = config_get(file, "resample");
     int64_t number = v ? value_int(v, -1) : (int64_t)c->resample;
+    if (v && v->kind != V_INT)
+        return fail(err, EF_BAD_MODEL, "resample: found %s, wanted 0 to 5", value_kind_name(v->kind));
     if (number < RESAMPLE_NEAREST || number > RESAMPLE_HAMMING)
-        return fail(err, EF_BAD_MODEL, "resample: found %s, wanted 0 to 5",
-                    v->kind == V_INT ? "another number" : value_kind_name(v->kind));
+        return fail(err, EF_BAD_MODEL, "resample: found %lld, wanted 0 to 5", (long long)number);
     out->resample = (Resample)number;
     return true;
 }
