@@ -62,6 +62,7 @@ static bool serve_run(Args *a, Err *err)
     Model *model;
     if (!read_settings(a, &settings, err) || !args_model(a, &model, err)) return false;
     catch_signals(&settings);
+    if (model->weights) log_info("weights: %s", model->weights);
     bool ok = args_verify(a, model, err) && serve_serve(model, &settings, err);
     model_close(model);
     return ok;

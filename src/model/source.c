@@ -83,14 +83,26 @@ void source_folder(Arena *arena, const char *folder, ModelSource *s)
     s->tokenizer.sentence = modules_settings(arena, encoder);
 }
 
+/* In the Hub's cache a folder is called by its revision: models--org--NAME/snapshots/REVISION. */
+static Str cached_name(Arena *arena, const char *folder)
+{
+    const char *snapshots = path_dir(arena, folder);
+    Str name = path_name(path_dir(arena, snapshots));
+    if (!str_is(path_name(snapshots), "snapshots") || !str_starts(name, "models--")) return (Str){ 0 };
+    for (size_t i = name.n; i >= 2; i--)
+        if (name.p[i - 1] == '-' && name.p[i - 2] == '-') return (Str){ name.p + i, name.n - i };
+    return name;
+}
+
 /* "a/b/" is called b, and "." what it is called from outside. */
 static Str folder_name(Arena *arena, const char *folder)
 {
     Str trimmed = str_of(folder);
     while (trimmed.n > 1 && trimmed.p[trimmed.n - 1] == '/') trimmed.n--;
-    Str name = path_name(str_dup(arena, trimmed));
+    const char *path = str_dup(arena, trimmed);
+    Str name = path_name(path), cached = cached_name(arena, path);
     bool relative = str_is(name, ".") || str_is(name, "..");
-    return relative ? path_name(path_real(arena, folder)) : name;
+    return relative ? path_name(path_real(arena, folder)) : cached.n ? cached : name;
 }
 
 Str source_name(Arena *arena, const char *path)

@@ -44,6 +44,10 @@ rm hub/onnx/model.onnx hub/model.safetensors
 prints "onnx/model_quantized.onnx" 'made of hub/: onnx/model_quantized.onnx' "$EF" build hub --no-build
 has "it is int8" 'token_classification, int8'
 
+# ---- the Hub's cache ----
+mkdir -p cache/models--org--bus-tags/snapshots && cp -r "$BUS" cache/models--org--bus-tags/snapshots/0123abcd
+prints "a folder of the Hub's cache has the model's name" '^bus-tags 0.1.0: ' "$EF" build cache/models--org--bus-tags/snapshots/0123abcd --no-build
+
 # ---- paths of a YAML ----
 mkdir -p deep && cp -r "$BUS" deep/here && cp -r "$BUS" there
 printf 'encoderfile:\n  name: x\n  path: here\n  model_type: ner\n' >deep/c.yml
