@@ -19,9 +19,17 @@ static const Option options[] = {
     { 0 },
 };
 
+/* -f FILE, or a YAML where the model would stand. */
+static const char *build_yaml(const Args *a)
+{
+    const char *yaml = args_value(a, "config"), *model = args_value(a, "model");
+    if (yaml || !model) return yaml;
+    return str_ends(str_of(model), ".yml") || str_ends(str_of(model), ".yaml") ? model : NULL;
+}
+
 static bool build_read_source(Args *a, BuildConfig *c, Err *err)
 {
-    const char *yaml = args_value(a, "config");
+    const char *yaml = build_yaml(a);
     *c = (BuildConfig){ 0 };
     if (yaml) return build_read(&a->arena, yaml, c, err);
     if (args_has(a, "model") || args_has(a, "model-weights-path")) return true;
@@ -37,8 +45,10 @@ static bool build_configure(Args *a, BuildConfig *c, Err *err)
     if (write && (file_is(write) || dir_is(write)))
         return fail(err, EF_USAGE, "--write-config: %s: found a file, wanted none there", write);
     if (!build_read_source(a, c, err)) return false;
+    const char *folder = c->folder;
     if (args_has(a, "output-dir")) c->output_path = NULL;
     if (!args_fill(a, c, err)) return false;
+    if (c->folder && c->folder != folder && build_yaml(a) == args_value(a, "model")) c->folder = folder;
     if (directory && chdir(directory) != 0)
         return fail(err, EF_NOT_FOUND, "--directory %s: %s", directory, strerror(errno));
     return true;

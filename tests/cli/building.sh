@@ -59,6 +59,8 @@ told "beside the YAML first" 'deep/here (and not from the current folder)'
 sed -i 's/here/there/' deep/c.yml
 works "then in the current folder" "$EF" build -f deep/c.yml --no-build
 told "then in the current folder" 'path: taken from the current folder: there'
+works "build c.yml" "$EF" build deep/c.yml --no-build
+told "build c.yml" 'path: taken from the current folder: there'
 works "a model over the YAML's" "$EF" build hub -f deep/c.yml --no-build
 has "a model over the YAML's" 'onnx/model_quantized.onnx'
 printf 'encoderfile:\n  name: x\n  colour: red\n' >c.yml
