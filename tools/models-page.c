@@ -7,18 +7,26 @@
 #include "export/arch.h"
 
 static const char *const head_name[HEAD_COUNT] = {
-    [HEAD_NONE] = "vectors",      [HEAD_MASKED] = "mask",    [HEAD_SEQUENCE] = "labels",
+    [HEAD_NONE] = "vectors",      [HEAD_MASKED] = "masks",   [HEAD_SEQUENCE] = "labels",
     [HEAD_TOKEN] = "token labels", [HEAD_ANSWER] = "answers", [HEAD_CHOICE] = "choices",
 };
+
+/* "all", or "all but answers, choices": what a row lacks is the shorter list. Vectors have no steps. */
+static void print_heads(const Arch *a)
+{
+    const char *before = "all but ";
+    for (int head = HEAD_NONE + 1; head < HEAD_COUNT; head++)
+        if (!a->steps[head]) printf("%s%s", before, head_name[head]), before = ", ";
+    if (before[0] == 'a') printf("all");
+}
 
 int main(void)
 {
     puts("| `model_type` in config.json | heads | published models of this kind |\n|---|---|---|");
     for (const Arch *const *a = architectures; *a; a++) {
-        printf("| `%s` | %s", (*a)->model_type, head_name[HEAD_NONE]);
-        for (int head = HEAD_NONE + 1; head < HEAD_COUNT; head++)
-            if ((*a)->steps[head]) printf(", %s", head_name[head]);
         if (!(*a)->models) return fprintf(stderr, "%s: .models is missing\n", (*a)->model_type), 1;
+        printf("| `%s` | ", (*a)->model_type);
+        print_heads(*a);
         printf(" | %s%s |\n", (*a)->models, (*a)->boxes ? "; words with boxes" : "");
     }
     return 0;
