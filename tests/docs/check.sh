@@ -107,6 +107,14 @@ each "gRPC services of tasks" '`@`' docs/tasks.md <"$work/tasks"
 sed -n 's/^rpc [^ ]* //p' "$work/rpc" | sort -u | sed 's/\(.\)Stream$/\1/' | sort -u >"$work/methods"
 each "gRPC methods" '`@`' docs/grpc.md <"$work/methods"
 
+# ---- what is linked ----
+"$EF" licenses --json </dev/null | sed -n 's/^ *"component": "\(.*\)",$/\1/p' | grep -vx encoderfile >"$work/list"
+tr '\n' ' ' <docs/security.md >"$work/security"
+each "components" '@' "$work/security" <"$work/list"
+sed -n '/^libraries=/,/"$/p' dev | grep -oE '[a-z0-9.+-]+-dev' | sed 's/^lib//; s/-dev$//; s/[0-9.]*$//; s/^z1g$/zlib/; s/^zlib1g$/zlib/; s/^ssl$/openssl/; s/^jpeg.*/libjpeg/; s/^c$/glibc/' >"$work/list"
+tr '[:upper:]' '[:lower:]' <docs/building.md >"$work/building"
+each "libraries to compile with" '@' "$work/building" <"$work/list"
+
 # ---- architectures ----
 if [ -x build/models-page ]; then
     for page in README.md docs/models.md; do
@@ -128,6 +136,7 @@ fi
 
 # ---- a server: routes and metrics ----
 serve() { # FLAGS...: on any free port; its address becomes $url
+    : >"$work/log" # a busy machine may be late with the redirection
     "$EF" serve "$BUS" --http-hostname 127.0.0.1 --http-port 0 --disable-grpc "$@" >"$work/txt" 2>"$work/log" </dev/null &
     server=$! port=
     for i in $(seq 200); do
