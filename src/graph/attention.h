@@ -9,6 +9,7 @@ typedef struct Finder {
     Arena *arena; /* scratch of the pass */
     Symbols s;
     const bool *carried; /* [n_value] */
+    bool rows;           /* rows bring tensors of their own: tokens are made of those, in a fixed number */
 } Finder;
 
 typedef struct Heads { /* queries, keys or values, as heads of a value [B, S, ...] */
@@ -19,6 +20,9 @@ typedef struct Heads { /* queries, keys or values, as heads of a value [B, S, ..
     int cos, sin; /* -1: not rotated */
 } Heads;
 
+/* A dim that counts tokens. In a graph of rows any number may; the dims beside it then follow from the number of
+ * elements. */
+bool counts_tokens(const Finder *, int64_t dim);
 /* value is the source's columns as [B, S, H, D] with axes in the order `wanted`, times constants,
  * perhaps rotated (heads.c). */
 bool heads_match(const Finder *, int value, const int wanted[4], Heads *);

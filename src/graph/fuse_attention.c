@@ -27,6 +27,7 @@ typedef struct Match {
     double scale;
     bool product; /* q * k' was found */
     int added[MOST_ADDED], n_added;
+    int windows;        /* a mask for each window of a picture; -1: none */
     int test, fill;     /* Where(test, fill, scores), or with `keeps` Where(test, scores, fill) */
     bool keeps;
     Relative c2p, p2c;
@@ -37,7 +38,7 @@ static const int by_token[4] = { 0, 2, 1, 3 }, by_column[4] = { 0, 2, 3, 1 };
 static Match no_match(void)
 {
     Relative none = { .table = -1, .index = -1 };
-    return (Match){ .scale = 1, .test = -1, .fill = -1, .c2p = none, .p2c = none };
+    return (Match){ .scale = 1, .windows = -1, .test = -1, .fill = -1, .c2p = none, .p2c = none };
 }
 
 /* ---- scores ---- */
@@ -112,6 +113,28 @@ static bool match_where(const Finder *f, const GraphNode *n, double factor, int 
     return false;
 }
 
+/* Windows of a picture (Swin): the scores [N * W, H, S, S] as [N, W, H, S, S], plus a mask [W, 1, S, S] for each
+ * window. The mask repeats from picture to picture, as Attention takes it. */
+static bool match_windows(const Finder *f, const GraphNode *n, double factor, int depth, Match *m)
+{
+    const GraphNode *add = f->rows && graph_is(n, "Reshape") ? graph_producer(f->g, n->in[0]) : NULL;
+    if (!graph_is(add, "Add") || factor != 1 || f->s.t[n->out[0]].rank != 4 || m->windows >= 0) return false;
+    for (int k = 0; k < 2; k++) {
+        const GraphNode *part = graph_producer(f->g, add->in[k]);
+        const Tensor *t = &f->s.t[add->in[k]], *mask = &f->s.t[add->in[1 - k]];
+        if (!graph_is(part, "Reshape") || t->rank != 5 || mask->rank < 4 || mask->type != T_F32 ||
+            f->s.t[part->in[0]].rank != 4)
+            continue;
+        const int64_t *d = mask->dim + mask->rank - 4; /* [W, 1, S, S] */
+        if (d[0] <= 0 || d[0] != t->dim[1] || d[1] != 1 || d[2] != t->dim[3] || d[3] != t->dim[4] ||
+            (mask->rank == 5 && mask->dim[0] != 1))
+            continue;
+        m->windows = add->in[1 - k];
+        return match_terms(f, part->in[0], factor, depth - 1, m);
+    }
+    return false;
+}
+
 static bool match_terms(const Finder *f, int value, double factor, int depth, Match *m)
 {
     double c;
@@ -122,7 +145,9 @@ static bool match_terms(const Finder *f, int value, double factor, int depth, Ma
     if (swaps_last(n) && match_relative(f, graph_producer(f->g, heads_through(f, n->in[0])), factor,
                                         &m->p2c))
         return true;
-    if (match_sum(f, n, factor, depth, m) || match_where(f, n, factor, depth, m)) return true;
+    if (match_sum(f, n, factor, depth, m) || match_where(f, n, factor, depth, m) ||
+        match_windows(f, n, factor, depth, m))
+        return true;
     return scalar_factor(f->g, n, &value, &c) && match_terms(f, value, factor * c, depth - 1, m);
 }
 
@@ -177,7 +202,7 @@ static bool mask_has_keys(const Finder *f, const Match *m)
     for (int k = -1; k < m->n_added; k++) {
         int v = k < 0 ? m->test : m->added[k];
         const Tensor *t = v >= 0 ? &f->s.t[v] : NULL;
-        keys |= t && t->rank > 0 && t->dim[t->rank - 1] == DIM_SEQUENCE;
+        keys |= t && t->rank > 0 && counts_tokens(f, t->dim[t->rank - 1]) && t->dim[t->rank - 1] != 1;
     }
     return keys || !any;
 }
@@ -188,6 +213,9 @@ static bool agrees(const Finder *f, const Match *m, const Tensor *out)
     if (!m->product || !same_heads(&m->q, &m->k) || !same_heads(&m->q, &m->v) ||
         m->v.scale != 1 || m->v.cos >= 0 || out->dim[2] != m->v.H * m->v.D || !mask_has_keys(f, m))
         return false;
+    const int64_t *q = f->s.t[m->q.source].dim, *k = f->s.t[m->k.source].dim, *v = f->s.t[m->v.source].dim;
+    if (q[1] != out->dim[1] || k[1] != v[1] || q[0] != k[0] || q[0] != v[0]) return false;
+    if (q[1] != k[1] && (m->q.cos >= 0 || m->c2p.table >= 0 || m->p2c.table >= 0)) return false;
     if (!same_angles(f, m->q.cos, m->k.cos) || !same_angles(f, m->q.sin, m->k.sin)) return false;
     if ((m->c2p.table >= 0 || m->p2c.table >= 0) && m->q.cos >= 0) return false;
     return (m->c2p.table < 0 || same_source(&m->c2p.heads, &m->q)) &&
@@ -198,7 +226,8 @@ static bool match_output(const Finder *f, const GraphNode *reshape, Match *m)
 {
     const Graph *g = f->g;
     const Tensor *out = &f->s.t[reshape->out[0]];
-    if (out->rank != 3 || out->dim[0] != DIM_BATCH || out->dim[1] != DIM_SEQUENCE) return false;
+    if (out->rank != 3 || (!f->rows && out->dim[0] != DIM_BATCH) || !counts_tokens(f, out->dim[1]))
+        return false;
     const GraphNode *transpose = graph_producer(g, reshape->in[0]);
     size_t rank = 0;
     const int64_t *perm =
@@ -305,6 +334,18 @@ static int made_mask(const Finder *f, const Match *m, Masks *before, int *i)
     return mask;
 }
 
+/* The mask of windows besides, [W, 1, S, S]. */
+static int with_windows(const Finder *f, const Match *m, int mask, int *i)
+{
+    if (m->windows < 0) return mask;
+    const Tensor *t = &f->s.t[m->windows];
+    Tensor shape = { .type = T_I64, .rank = 1, .dim = { 4 } };
+    shape.data = memcpy(ARRAY(f->g->arena, int64_t, 4), t->dim + t->rank - 4, 4 * sizeof(int64_t));
+    int to = graph_add_constant(f->g, str_format(f->g->arena, "#windows%d", f->g->n_value), &shape);
+    int windows = insert(f, "Reshape", (int[]){ m->windows, to }, 2, i);
+    return mask < 0 ? windows : insert(f, "Add", (int[]){ windows, mask }, 2, i);
+}
+
 /* Inputs that say where relative positions are taken from; false: the table is not constant. */
 static bool add_relative(const Finder *f, const Match *m, int in[ATT_INPUTS], int64_t *P)
 {
@@ -327,7 +368,7 @@ static void fuse(const Finder *f, const Match *m, Masks *before, int *i)
     if (!add_relative(f, m, in, &P)) return;
     in[ATT_Q] = m->q.source, in[ATT_K] = m->k.source, in[ATT_V] = m->v.source;
     in[ATT_COS] = m->q.cos, in[ATT_SIN] = m->q.sin;
-    in[ATT_MASK] = made_mask(f, m, before, i);
+    in[ATT_MASK] = with_windows(f, m, made_mask(f, m, before, i), i);
     for (int k = n; k < ATT_INPUTS; k++)
         if (in[k] >= 0) n = ATT_INPUTS; /* room for what mask.c finds out */
     GraphNode *made = graph_replace(g, *i, "Attention", in, n, g->node[*i]->out[0]);
@@ -347,7 +388,7 @@ bool pass_attention(Graph *g, Err *err)
     (void)err;
     Arena scratch = { 0 };
     Err ignored; /* without shapes nothing can be proved: the generic operators stay */
-    Finder f = { .g = g, .arena = &scratch };
+    Finder f = { .g = g, .arena = &scratch, .rows = graph_has_own(g) };
     bool known = graph_symbols(g, &scratch, &f.s, &ignored) && f.s.known;
     f.carried = graph_carried(g, &scratch);
     Masks before = { .made = -1 };

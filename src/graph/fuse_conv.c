@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuse_conv.c - a BatchNormalization behind a convolution with constant filters goes into them: its scale into
- * every filter, the rest into the bias. */
+ * every filter, the rest into the bias. So does a product or a sum with constants by channel. */
 #include <math.h>
 
 #include "graph.h"
@@ -60,25 +60,81 @@ static int scaled_bias(Graph *g, int b, const float *scale, const float *shift, 
     return conv_constant(g, "bias", &t);
 }
 
-static bool fold_into_conv(Graph *g, int i, const int *uses, Arena *arena)
+/* A convolution with constant filters, which nobody but node n reads. */
+static bool folds_into(const Graph *g, const GraphNode *conv, const GraphNode *n, int v, const int *uses)
 {
-    GraphNode *norm = g->node[i];
-    GraphNode *conv = (GraphNode *)graph_producer(g, norm->in[BN_X]);
-    float *scale, *shift;
-    if (!graph_is(conv, "Conv") || uses[norm->in[BN_X]] != 1 || conv->guard != norm->guard ||
-        !is_f32_constant(g, conv->in[1]) || (graph_input(conv, 2) >= 0 && !is_f32_constant(g, conv->in[2])))
-        return false;
+    const int b = conv ? graph_input(conv, 2) : -1;
+    return graph_is(conv, "Conv") && uses[v] == 1 && conv->guard == n->guard && is_f32_constant(g, conv->in[1]) &&
+           g->value[conv->in[1]].t.rank > 2 && g->value[conv->in[1]].t.dim[0] > 0 &&
+           (b < 0 || (is_f32_constant(g, b) && tensor_count(&g->value[b].t) == g->value[conv->in[1]].t.dim[0]));
+}
+
+/* Node i, x * scale + shift of what a convolution gave, goes into it. */
+static bool fold(Graph *g, int i, int v, const float *scale, const float *shift)
+{
+    GraphNode *n = g->node[i], *conv = (GraphNode *)graph_producer(g, v);
     const int64_t M = g->value[conv->in[1]].t.dim[0];
-    if (M < 1 || !norm_factors(g, norm, M, arena, &scale, &shift)) return false;
     const int w = scaled_filters(g, conv->in[1], scale);
     if (w < 0) return false;
     const int in[] = { conv->in[0], w, scaled_bias(g, graph_input(conv, 2), scale, shift, M) };
     conv->in = memcpy(ARRAY(g->arena, int, COUNT(in)), in, sizeof in);
     conv->n_in = COUNT(in);
-    conv->out[0] = norm->out[0];
-    g->value[norm->out[0]].producer = g->value[norm->in[BN_X]].producer;
-    norm->op = NULL;
+    conv->out[0] = n->out[0];
+    g->value[n->out[0]].producer = g->value[v].producer;
+    n->op = NULL;
     return true;
+}
+
+static bool fold_norm(Graph *g, int i, const int *uses, Arena *arena)
+{
+    const GraphNode *n = g->node[i], *conv = graph_producer(g, n->in[BN_X]);
+    float *scale, *shift;
+    return graph_is(n, "BatchNormalization") && folds_into(g, conv, n, n->in[BN_X], uses) &&
+           norm_factors(g, n, g->value[conv->in[1]].t.dim[0], arena, &scale, &shift) &&
+           fold(g, i, n->in[BN_X], scale, shift);
+}
+
+/* A constant that broadcasts to [N, C, ...] as a number for each channel, or one for all, is spread out. */
+static bool channel_factors(const Graph *g, int v, int rank, int64_t C, Arena *arena, float **out)
+{
+    const Tensor *t = v >= 0 ? &g->value[v].t : NULL;
+    if (!t || !is_f32_constant(g, v) || t->rank > rank) return false;
+    const int64_t n = tensor_count(t);
+    const int channel = t->rank - rank + 1; /* its axis */
+    if (n != 1 && (n != C || channel < 0 || t->dim[channel] != C)) return false;
+    *out = ARRAY(arena, float, C);
+    for (int64_t c = 0; c < C; c++) (*out)[c] = ((const float *)t->data)[n == 1 ? 0 : c];
+    return true;
+}
+
+/* What a product, a sum or a difference with constants by channel does: x * scale + shift. */
+static bool plain_factors(const Graph *g, const GraphNode *n, int k, int rank, int64_t C, Arena *arena,
+                          float **scale, float **shift)
+{
+    const bool product = graph_is(n, "Mul"), sum = graph_is(n, "Add"), less = graph_is(n, "Sub") && k == 0;
+    if (!product && !sum && !less) return false;
+    if (!channel_factors(g, n->in[1 - k], rank, C, arena, product ? scale : shift)) return false;
+    float *other = *(product ? shift : scale) = ARRAY(arena, float, C);
+    for (int64_t c = 0; c < C; c++) {
+        other[c] = product ? 0 : 1;
+        if (less) (*shift)[c] = -(*shift)[c];
+    }
+    return true;
+}
+
+/* The same behind a convolution: batch norms that are frozen are written so. */
+static bool fold_plain(Graph *g, int i, const int *uses, Arena *arena)
+{
+    const GraphNode *n = g->node[i];
+    float *scale, *shift;
+    for (int k = 0; k < 2; k++) {
+        const GraphNode *conv = n->n_in == 2 ? graph_producer(g, n->in[k]) : NULL;
+        if (!folds_into(g, conv, n, n->in[k], uses)) continue;
+        const Tensor *w = &g->value[conv->in[1]].t;
+        if (plain_factors(g, n, k, w->rank, w->dim[0], arena, &scale, &shift))
+            return fold(g, i, n->in[k], scale, shift);
+    }
+    return false;
 }
 
 bool pass_conv(Graph *g, Err *err)
@@ -87,7 +143,8 @@ bool pass_conv(Graph *g, Err *err)
     Arena scratch = { 0 };
     const int *uses = graph_uses(g, &scratch);
     for (int i = 0; i < g->n_node; i++)
-        if (graph_is(g->node[i], "BatchNormalization")) fold_into_conv(g, i, uses, &scratch);
+        if (g->node[i]->op && g->node[i]->n_in > 1 && !fold_norm(g, i, uses, &scratch))
+            fold_plain(g, i, uses, &scratch);
     arena_free(&scratch);
     graph_remove_dead(g);
     return true;

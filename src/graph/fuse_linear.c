@@ -8,6 +8,7 @@ typedef struct Packing {
     Graph *g;
     int *row; /* what was made of a bias; 0: nothing */
     Symbols s; /* of the values there were */
+    int values; /* so many */
 } Packing;
 
 /* A bias as a row filled up to whole panels; -1 stays -1. */
@@ -52,7 +53,7 @@ static void make_linear(Packing *p, int i, int x, int w, bool transposed, int bi
 /* A bias with more axes than the product would give the sum more. */
 static bool raises_rank(const Packing *p, int product, int bias)
 {
-    int rank = p->s.known ? p->s.t[product].rank : 1;
+    int rank = p->s.known && product < p->values ? p->s.t[product].rank : 1;
     return p->g->value[bias].t.rank > rank;
 }
 
@@ -86,6 +87,55 @@ static void fuse_plain(Packing *p, int i)
     make_linear(p, i, n->in[0], n->in[1], transposed, bias, n->out[0]);
 }
 
+/* Moves the Linear to the place of node i, which it absorbs. */
+static GraphNode *absorb(Graph *g, int i, GraphNode *linear)
+{
+    GraphNode *moved =
+        graph_replace(g, i, linear->op->name, linear->in, linear->n_in, g->node[i]->out[0]);
+    moved->node->attr = linear->node->attr;
+    moved->node->n_attr = linear->node->n_attr;
+    linear->op = NULL;
+    return moved;
+}
+
+/* The columns of a weight (or a bias) times a number each. */
+static int scaled_columns(Graph *g, int v, const float *by, int64_t N, bool turned)
+{
+    Tensor t = g->value[v].t;
+    const float *from = t.data;
+    const int64_t n = tensor_count(&t), row = t.dim[t.rank - 1];
+    float *to = graph_room(g, tensor_bytes(&t));
+    if (!to) return -1;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t column = turned ? i / row : i % row;
+        to[i] = from[i] * (column < N ? by[column] : 0);
+    }
+    t.data = to;
+    return graph_add_constant(g, str_format(g->arena, "#scaled%d", g->n_value), &t);
+}
+
+/* A constant factor for every column behind a product (LayerScale of ConvNeXt, DINOv2, BEiT) goes into it. */
+static void fuse_scale(Packing *p, int i, const int *uses)
+{
+    Graph *g = p->g;
+    const GraphNode *mul = g->node[i];
+    for (int k = 0; graph_is(mul, "Mul") && k < 2; k++) {
+        const int v = mul->in[k], by = mul->in[1 - k];
+        const GraphNode *n = graph_producer(g, v);
+        if (!graph_is(n, "Linear") || uses[v] != 1 || n->n_in != 4 || n->in[3] >= 0 || onnx_attr(n->node, "act") ||
+            g->value[n->in[1]].t.rank != 2 || !is_bias(g, by, onnx_int(n->node, "N", 0)) || raises_rank(p, v, by))
+            continue;
+        const int64_t N = onnx_int(n->node, "N", 0);
+        const float *scale = g->value[by].t.data;
+        const int w = scaled_columns(g, n->in[1], scale, N, onnx_int(n->node, "turned", 0));
+        const int b = w >= 0 && n->in[2] >= 0 ? scaled_columns(g, n->in[2], scale, N, false) : -1;
+        if (w < 0 || (n->in[2] >= 0 && b < 0)) return;
+        GraphNode *moved = absorb(g, i, (GraphNode *)n);
+        moved->in[1] = w, moved->in[2] = b;
+        return;
+    }
+}
+
 static Act act_of(const GraphNode *n)
 {
     if (graph_is(n, "Activation")) return (Act)onnx_int(n->node, "act", ACT_NONE);
@@ -100,17 +150,6 @@ static GraphNode *open_linear(Graph *g, int v, const int *uses)
     GraphNode *n = (GraphNode *)graph_producer(g, v);
     bool linear = graph_is(n, "Linear") || graph_is(n, "LinearQ") || graph_is(n, "ConvLast");
     return linear && uses[v] == 1 && n->n_in > 3 && n->in[3] < 0 ? n : NULL;
-}
-
-/* Moves the Linear to the place of node i, which it absorbs. */
-static GraphNode *absorb(Graph *g, int i, GraphNode *linear)
-{
-    GraphNode *moved =
-        graph_replace(g, i, linear->op->name, linear->in, linear->n_in, g->node[i]->out[0]);
-    moved->node->attr = linear->node->attr;
-    moved->node->n_attr = linear->node->n_attr;
-    linear->op = NULL;
-    return moved;
 }
 
 static void fuse_activation(Graph *g, int i, const int *uses)
@@ -166,11 +205,13 @@ bool pass_linear(Graph *g, Err *err)
     Arena scratch = { 0 };
     Err ignored; /* shapes that cannot be inferred leave the residual where it is */
     const int *uses = graph_uses(g, &scratch);
-    Packing p = { .g = g, .row = ARRAY(&scratch, int, g->n_value) };
+    Packing p = { .g = g, .row = ARRAY(&scratch, int, g->n_value), .values = g->n_value };
     if (!graph_symbols(g, &scratch, &p.s, &ignored)) p.s.known = false;
     for (int i = 0; i < g->n_node; i++) fuse_biased(&p, i, uses);
     graph_remove_dead(g);
     for (int i = 0; i < g->n_node; i++) fuse_plain(&p, i);
+    uses = graph_uses(g, &scratch);
+    for (int i = 0; i < g->n_node; i++) fuse_scale(&p, i, uses);
     uses = graph_uses(g, &scratch);
     for (int i = 0; i < g->n_node; i++) fuse_activation(g, i, uses);
     uses = graph_uses(g, &scratch);

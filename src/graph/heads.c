@@ -45,20 +45,33 @@ static bool compose(const GraphNode *transpose, int total[4])
     return true;
 }
 
-static bool joined(const Tensor *four, const Tensor *three)
+bool counts_tokens(const Finder *f, int64_t dim)
 {
-    if (four->rank != 4 || three->rank != 3 || four->dim[0] != DIM_BATCH || four->dim[1] <= 0)
+    return f->rows ? dim > 0 : dim == DIM_SEQUENCE;
+}
+
+static bool joined(const Finder *f, const Tensor *four, const Tensor *three)
+{
+    if (four->rank != 4 || three->rank != 3 || (!f->rows && four->dim[0] != DIM_BATCH) || four->dim[1] <= 0)
         return false;
     for (int i = 2; i < 4; i++)
         if (four->dim[i] == DIM_UNKNOWN || four->dim[i] != three->dim[i - 1]) return false;
     return true;
 }
 
+/* [B, S, C] cut into heads [B, S, H, D], not [B * H, S, D] parted. */
+static bool is_merged(const Tensor *three, const Tensor *four)
+{
+    return three->dim[1] == four->dim[1] && three->dim[2] == four->dim[2] * four->dim[3] &&
+           !(three->dim[1] == four->dim[2] && three->dim[2] == four->dim[3]);
+}
+
 static bool joins_or_parts(const Finder *f, const GraphNode *n)
 {
     if (!graph_is(n, "Reshape")) return false;
     const Tensor *in = &f->s.t[n->in[0]], *out = &f->s.t[n->out[0]];
-    return joined(in, out) || (in->dim[0] != DIM_BATCH && joined(out, in));
+    if (joined(f, in, out)) return true;
+    return (f->rows ? !is_merged(in, out) : in->dim[0] != DIM_BATCH) && joined(f, out, in);
 }
 
 int heads_through(const Finder *f, int value)
@@ -98,8 +111,8 @@ static bool splits_heads(const Finder *f, const GraphNode *reshape, int64_t part
     const Tensor *in = &f->s.t[reshape->in[0]], *out = &f->s.t[reshape->out[0]];
     int rank = parts ? 5 : 4;
     if (in->rank != 3 || out->rank != rank || in->type != T_F32) return false;
-    if (in->dim[0] != DIM_BATCH || in->dim[1] != DIM_SEQUENCE) return false;
-    if (out->dim[0] != DIM_BATCH || out->dim[1] != DIM_SEQUENCE) return false;
+    if (!f->rows && (in->dim[0] != DIM_BATCH || out->dim[0] != DIM_BATCH)) return false;
+    if (!counts_tokens(f, in->dim[1]) || out->dim[1] != in->dim[1]) return false;
     h->source = reshape->in[0], h->H = out->dim[rank - 2], h->D = out->dim[rank - 1];
     if (h->H <= 0 || h->D <= 0) return false;
     return h->H * h->D * MAX(parts, (int64_t)1) == in->dim[2];

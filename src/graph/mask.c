@@ -552,6 +552,7 @@ bool pass_mask(Graph *g, Err *err)
     Symbols s;
     Err ignored; /* no shapes, no verdict: the graph runs padded */
     bool any;
+    if (graph_has_own(g)) return true; /* it does so anyway */
     if (graph_symbols(g, &scratch, &s, &ignored)) {
         const bool *makers = probe_makers(g, &scratch, &s, &any);
         Verdict *v = ARRAY(&scratch, Verdict, g->n_node);

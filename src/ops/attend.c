@@ -33,6 +33,8 @@ typedef struct AttendJob {
     AttentionFn *attend;
     Attention a;            /* mask: as the kernel takes it, where nothing else is added */
     int64_t S, P;           /* longest row; relative positions */
+    int64_t keys;           /* of a row: S, but where a row looks at other tokens than its own */
+    int64_t masks;          /* rows of the mask, which repeat */
     int64_t shares, share;  /* of a row's queries: items of one head, and queries of each */
     const float *cos, *sin; /* [S, D], or NULL */
     RelativeTables c2p, p2c;
@@ -52,8 +54,11 @@ static bool source_fits(const OpCall *c, int i, int64_t H, int64_t D, Err *err)
     static const char *const at[] = { "q_at", "k_at", "v_at" };
     const Tensor *t = c->in[i], *q = c->in[0];
     int64_t from = op_attr_int(c, at[i], 0);
-    if (t->rank != 3 || t->type != T_F32 || t->dim[0] != q->dim[0] || t->dim[1] != q->dim[1])
+    if (t->rank != 3 || t->type != T_F32 || t->dim[0] != q->dim[0] ||
+        t->dim[1] != c->in[i == ATT_Q ? ATT_Q : ATT_K]->dim[1])
         return op_fail(c, err, "q, k and v do not have one shape [B, S, C]");
+    const bool alone = op_in(c, ATT_COS) || op_in(c, ATT_C2P) || op_in(c, ATT_P2C) || c->ragged;
+    if (alone && t->dim[1] != q->dim[1]) return op_fail(c, err, "keys are not the queries' own tokens");
     if (from < 0 || H * D > t->dim[2] || from > t->dim[2] - H * D)
         return op_fail(c, err, "%lld columns do not hold %lld heads of %lld from column %lld on",
                        (long long)t->dim[2], (long long)H, (long long)D, (long long)from);
@@ -108,22 +113,25 @@ static bool attend_shape(OpCall *c, Err *err)
 }
 
 /* ---- what is added to the scores ---- */
-/* Strides of a mask that broadcasts to [B, H, S, S]. */
-static bool mask_strides(const OpCall *c, int64_t B, int64_t S, Attention *a, Err *err)
+/* Strides of a mask that broadcasts to [B, H, S, keys]; that of fewer rows repeats. */
+static bool mask_strides(const OpCall *c, int64_t B, AttendJob *job, Err *err)
 {
     const Tensor *m = op_in(c, ATT_MASK);
+    const int64_t S = job->S, keys = job->keys;
+    Attention *a = &job->a;
     if (!m) return true;
     int64_t dim[4] = { 1, 1, 1, 1 };
     for (int i = 0; i < m->rank && m->rank <= 4; i++) dim[4 - m->rank + i] = m->dim[i];
-    bool fits = m->type == T_F32 && m->rank <= 4 && dim[3] == S && (dim[2] == S || dim[2] == 1) &&
-                (dim[1] == a->H || dim[1] == 1) && (dim[0] == B || dim[0] == 1);
+    bool fits = m->type == T_F32 && m->rank <= 4 && dim[3] == keys && (dim[2] == S || dim[2] == 1) &&
+                (dim[1] == a->H || dim[1] == 1) && dim[0] > 0 && B % dim[0] == 0;
     if (!fits)
         return op_fail(c, err, "mask does not broadcast to [%lld, %d, %lld, %lld]", (long long)B,
-                       a->H, (long long)S, (long long)S);
+                       a->H, (long long)S, (long long)keys);
     a->mask = m->data;
-    a->mask_query = dim[2] == 1 ? 0 : S;
-    a->mask_head = dim[1] == 1 ? 0 : dim[2] * S;
-    a->mask_row = dim[0] == 1 ? 0 : dim[1] * dim[2] * S;
+    a->mask_query = dim[2] == 1 ? 0 : keys;
+    a->mask_head = dim[1] == 1 ? 0 : dim[2] * keys;
+    a->mask_row = dim[0] == 1 ? 0 : dim[1] * dim[2] * keys;
+    job->masks = dim[0];
     return true;
 }
 
@@ -260,7 +268,7 @@ static int64_t relative_floats(const AttendJob *job)
 
 static size_t scratch_floats(const AttendJob *job)
 {
-    int64_t n = (int64_t)ROUND_UP(attention_scratch(job->S, job->a.D), 64);
+    int64_t n = (int64_t)ROUND_UP(attention_scratch(MAX(job->S, job->keys), job->a.D), 64);
     if (job->cos) n += 2 * ROUND_UP(job->S * job->a.D, PANEL);
     if (job->P) n += relative_floats(job);
     return (size_t)ROUND_UP(n, 64);
@@ -436,6 +444,19 @@ static void attend_relative(AttendRow *r, float *scratch, int64_t from, int64_t 
     attend_by_distance(r, from, to);
 }
 
+/* A row whose keys are other tokens than its queries, or whose mask is that of a row before: by itself. */
+static void attend_apart(const AttendJob *job, int row, int h, int64_t from, int64_t to, float *scratch)
+{
+    Attention a = job->a;
+    const int32_t start[2] = { 0, (int32_t)job->keys };
+    const int64_t D = a.D;
+    a.q += row * job->S * a.ldq + h * D, a.out += row * job->S * a.ldo + h * D;
+    a.k += row * job->keys * a.ldk + h * D, a.v += row * job->keys * a.ldv + h * D;
+    if (a.mask) a.mask += row % job->masks * a.mask_row + h * a.mask_head;
+    a.start = start, a.B = a.H = 1;
+    job->attend(&a, 0, 0, from, to, scratch);
+}
+
 static void attend_item(void *arg, int index, int worker)
 {
     AttendJob *job = arg;
@@ -445,6 +466,10 @@ static void attend_item(void *arg, int index, int worker)
     int64_t from = index % job->shares * job->share, to = MIN(from + job->share, n);
     float *scratch = job->scratch + (size_t)worker * job->scratch_size;
     if (from >= to) return;
+    if (job->keys != job->S || (job->masks > 1 && job->masks < all->B)) {
+        attend_apart(job, row, h, from, to, scratch);
+        return;
+    }
     if (!job->cos && !job->P) {
         job->attend(all, row, h, from, to, scratch);
         return;
@@ -502,7 +527,9 @@ static bool attend_run(OpCall *c, Err *err)
     int64_t B = c->ragged ? c->ragged->B : q->dim[0], S = c->ragged ? c->ragged->S : q->dim[1];
     AttendJob job = { .c = c, .a = attend_arguments(c, B), .S = S };
     bool positions = op_in(c, ATT_C2P) || op_in(c, ATT_P2C); /* which tiles do not take */
-    job.attend = op_attr_int(c, "bf16", 0) && !positions ? c->k->attention_bf16 : c->k->attention;
+    job.keys = c->ragged ? S : c->in[ATT_K]->dim[1];
+    const bool tiles = op_attr_int(c, "bf16", 0) && !positions && job.keys == S;
+    job.attend = tiles ? c->k->attention_bf16 : c->k->attention;
     if (c->low_in) {
         job.a.ldb = row_bf16(q->dim[2]);
         job.a.qb = c->low_in + op_attr_int(c, "q_at", 0);
@@ -511,16 +538,17 @@ static bool attend_run(OpCall *c, Err *err)
     }
     job.a.outb = c->low_out;
     if (!B || !S) return true;
+    if (!job.keys) return op_fail(c, err, "found no keys, wanted one or more");
     if (cos) job.cos = cos->data, job.sin = sin->data;
     if (positions) job.P = op_attr_int(c, "positions", 0);
-    if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, S, &job.a, err))
+    if (c->ragged ? !bias_strides(c, S, &job.a, err) : !mask_strides(c, B, &job, err))
         return false;
     if (!relative_find(c, &job, 0, &job.c2p, err) || !relative_find(c, &job, 1, &job.p2c, err))
         return false;
     if (c->ragged)
         job.a.window = (int)MIN(MAX(op_attr_int(c, "window", 0), 0), (int64_t)INT32_MAX);
     job.a.start = c->ragged ? c->ragged->start : equal_rows(c, B, S);
-    int threads = op_workers(c, tensor_count(&c->out[0]) * S);
+    int threads = op_workers(c, tensor_count(&c->out[0]) * job.keys);
     Pool *pool = threads == 1 ? NULL : c->pool;
     share_queries(&job, threads);
     job.scratch_size = scratch_floats(&job);
