@@ -15,10 +15,11 @@
 #define GEMM_SLOTS(X) X(gemm_f32) X(gemm_bf16) X(gemm_i8)
 #define ATTENTION_SLOTS(X) X(attention) X(attention_bf16)
 #define ROW_SLOTS(X) X(quantize_rows) X(bf16_rows) X(layer_norm) X(softmax) X(activate)
+#define WINDOW_SLOTS(X) X(depthwise)
 #define BLOCK_SLOTS(X) X(blend_rows) X(sha256)
 enum {
 #define X(slot) IN_FAMILY_##slot,
-    GEMM_SLOTS(X) ATTENTION_SLOTS(X) ROW_SLOTS(X) BLOCK_SLOTS(X)
+    GEMM_SLOTS(X) ATTENTION_SLOTS(X) ROW_SLOTS(X) WINDOW_SLOTS(X) BLOCK_SLOTS(X)
 #undef X
     IN_FAMILIES
 };
