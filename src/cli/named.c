@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * named.c - models by their name on the Hub: wherever a command takes a model, the path of the files
- * in the cache takes the name's place before the command runs. */
+ * named.c - models by their name on the Hub: wherever a command takes a model, the path of the
+ * files in the cache takes the name's place before the command runs. */
 #include "cli/cli.h"
 #include "hub/hub.h"
 

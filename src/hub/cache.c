@@ -45,7 +45,8 @@ Str cache_commit(const HubCache *c, Str revision)
     Str commit = { 0 };
     Err ignored;
     if (cache_is_commit(revision)) return revision;
-    if (!file_read(c->arena, cache_ref(c, revision), REF_MOST, &commit, &ignored)) return (Str){ 0 };
+    if (!file_read(c->arena, cache_ref(c, revision), REF_MOST, &commit, &ignored))
+        return (Str){ 0 };
     while (commit.n && (unsigned char)commit.p[commit.n - 1] <= ' ') commit.n--;
     return cache_is_commit(commit) ? commit : (Str){ 0 };
 }
@@ -127,7 +128,8 @@ bool cache_link(const HubCache *c, Str commit, const char *name, Str etag, Err *
     if (file_is(path)) return true;
     if (!dir_make_parents(path, err)) return false;
     unlink(spare);
-    if (symlink(link_target(c->arena, name, etag), spare) == 0 && rename(spare, path) == 0) return true;
+    if (symlink(link_target(c->arena, name, etag), spare) == 0 && rename(spare, path) == 0)
+        return true;
     int why = errno;
     unlink(spare);
     /* A file system without links: the snapshot holds the bytes, as huggingface_hub does it. */

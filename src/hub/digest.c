@@ -20,8 +20,8 @@ static uint32_t rotate(uint32_t x, int n)
 static void expand_block(const uint8_t *p, uint32_t w[80])
 {
     for (int i = 0; i < 16; i++)
-        w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8 |
-               p[4 * i + 3];
+        w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 |
+               (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
     for (int i = 16; i < 80; i++) w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 }
 
@@ -69,7 +69,8 @@ void sha1_end(Sha1 *s, uint8_t out[20])
 bool digest_known(Str etag)
 {
     for (size_t i = 0; i < etag.n; i++)
-        if (!isdigit((unsigned char)etag.p[i]) && !(etag.p[i] >= 'a' && etag.p[i] <= 'f')) return false;
+        if (!isdigit((unsigned char)etag.p[i]) && !(etag.p[i] >= 'a' && etag.p[i] <= 'f'))
+            return false;
     return etag.n == 2 * SHA1_BYTES || etag.n == 2 * SHA256_BYTES;
 }
 
@@ -104,8 +105,10 @@ bool digest_fits(Str bytes, const char *name, Str etag, Err *err)
     size_t n = git ? git_digest(p, bytes.n, digest) : lfs_digest(p, bytes.n, digest);
     for (size_t i = 0; i < n; i++) sprintf(text + 2 * i, "%02x", digest[i]);
     return str_is(etag, text) ||
-           fail(err, EF_IO, "%s: found bytes with the %s %s, wanted %.*s as the server said; they were "
-                "thrown away", name, git ? "git SHA-1" : "SHA-256", text, STR_ARG(etag));
+           fail(err, EF_IO,
+                "%s: found bytes with the %s %s, wanted %.*s as the server said; they were "
+                "thrown away",
+                name, git ? "git SHA-1" : "SHA-256", text, STR_ARG(etag));
 }
 
 bool digest_check(int fd, uint64_t size, const char *name, Str etag, Err *err)

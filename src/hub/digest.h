@@ -14,7 +14,7 @@ void sha1_start(Sha1 *);
 void sha1_add(Sha1 *, const void *, size_t);
 void sha1_end(Sha1 *, uint8_t out[20]);
 
-bool digest_known(Str etag);     /* it is one of the two kinds */
+bool digest_known(Str etag); /* it is one of the two kinds */
 /* Errors: the bytes have another digest. One of another kind is not compared. */
 bool digest_fits(Str bytes, const char *name, Str etag, Err *);
 /* Reads the first `size` bytes of a file and does the same. */

@@ -10,13 +10,16 @@
 
 typedef struct FetchBatch {
     Fetch *fetch;
-    FetchFile *file;             /* [n] */
+    FetchFile *file; /* [n] */
     size_t n;
 } FetchBatch;
 
-bool fetch_open(Fetch *f, Arena *arena, HubRemote *remote, const HubCache *cache, Str commit, Err *err)
+bool fetch_open(Fetch *f, Arena *arena, HubRemote *remote, const HubCache *cache, Str commit,
+                Err *err)
 {
-    *f = (Fetch){ .remote = remote, .cache = *cache, .commit = commit, .pool = pool_new(FETCH_WORKERS) };
+    *f = (Fetch){
+        .remote = remote, .cache = *cache, .commit = commit, .pool = pool_new(FETCH_WORKERS)
+    };
     f->cache.arena = arena;
     pthread_mutex_init(&f->lock, NULL);
     for (int i = 0; i < FETCH_WORKERS; i++) f->worker[i].conn.client = &remote->client;
@@ -55,7 +58,8 @@ static void batch_ask(void *context, int index, int worker)
     FetchWorker *w = &b->fetch->worker[worker];
     Err err;
     if (__atomic_load_n(&b->fetch->stop, __ATOMIC_RELAXED)) return;
-    if (!remote_file(b->fetch->remote, &w->conn, &w->arena, b->fetch->commit, file->name, &file->at, &err))
+    if (!remote_file(b->fetch->remote, &w->conn, &w->arena, b->fetch->commit, file->name, &file->at,
+                     &err))
         batch_fail(b->fetch, &err);
 }
 
@@ -84,7 +88,8 @@ static void batch_fetch_small(void *context, int index, int worker)
 {
     FetchBatch *b = context;
     Err err;
-    if (__atomic_load_n(&b->fetch->stop, __ATOMIC_RELAXED) || fetch_is_large(&b->file[index])) return;
+    if (__atomic_load_n(&b->fetch->stop, __ATOMIC_RELAXED) || fetch_is_large(&b->file[index]))
+        return;
     if (!fetch_one(&b->file[index], worker, &err)) batch_fail(b->fetch, &err);
 }
 
@@ -116,7 +121,8 @@ static bool batch_announce(FetchBatch *b, Err *err)
     for (size_t i = 0; i < b->n; i++)
         if (b->file[i].at.size > 0 && !blob_is_whole(&f->cache, &b->file[i].at))
             bytes += (uint64_t)b->file[i].at.size;
-    if (!dir_make_parents(cache_blob(&f->cache, STR("x")), err) || !batch_fits(&f->cache, bytes, err))
+    if (!dir_make_parents(cache_blob(&f->cache, STR("x")), err) ||
+        !batch_fits(&f->cache, bytes, err))
         return false;
     bool mega = bytes >= 1000000;
     if (bytes)

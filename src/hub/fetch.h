@@ -17,16 +17,16 @@ typedef struct FetchWorker {
 
 typedef struct Fetch {
     HubRemote *remote;
-    HubCache cache;              /* its arena is the caller's thread's */
+    HubCache cache; /* its arena is the caller's thread's */
     Str commit;
     Pool *pool;
     FetchWorker worker[FETCH_WORKERS]; /* 0: the caller */
-    pthread_mutex_t lock;        /* of the umask, and of what follows */
-    Err err;                     /* of the first that failed */
-    bool stop;                   /* something failed: the others end */
-    uint64_t done;               /* bytes, of Progress; atomic */
+    pthread_mutex_t lock;              /* of the umask, and of what follows */
+    Err err;                           /* of the first that failed */
+    bool stop;                         /* something failed: the others end */
+    uint64_t done;                     /* bytes, of Progress; atomic */
     Progress progress;
-    uint64_t fetched;            /* bytes in all, and the files: for the last line */
+    uint64_t fetched; /* bytes in all, and the files: for the last line */
     int files;
 } Fetch;
 bool fetch_open(Fetch *, Arena *, HubRemote *, const HubCache *, Str commit, Err *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fetch_file.c - the bytes of one file: a small one in one reply, a large one in pieces that several
- * connections bring, continued where an earlier download ended. */
+ * fetch_file.c - the bytes of one file: a small one in one reply, a large one in pieces that
+ * several connections bring, continued where an earlier download ended. */
 #include "hub/fetch_file.h"
 
 #include <unistd.h>
@@ -23,8 +23,8 @@ static bool small_begin(void *context, const ReplyHead *h, Err *err)
     fetch_count(s->f->fetch, s->worker, -(int64_t)s->bytes.n);
     s->bytes.n = 0;
     return h->length < 0 || s->f->at.size < 0 || h->length == s->f->at.size ||
-           fail(err, EF_IO, "found %lld bytes, wanted %lld as the server said", (long long)h->length,
-                (long long)s->f->at.size);
+           fail(err, EF_IO, "found %lld bytes, wanted %lld as the server said",
+                (long long)h->length, (long long)s->f->at.size);
 }
 
 static bool small_add(void *context, Str bytes, Err *err)
@@ -57,8 +57,12 @@ bool fetch_small(FetchFile *f, int worker, Err *err)
 {
     FetchWorker *w = &f->fetch->worker[worker];
     SmallFile s = { .f = f, .worker = worker };
-    RemoteCall call = { .method = "GET", .what = f->name, .url = f->at.url, .context = &s,
-                        .begin = small_begin, .add = small_add };
+    RemoteCall call = { .method = "GET",
+                        .what = f->name,
+                        .url = f->at.url,
+                        .context = &s,
+                        .begin = small_begin,
+                        .add = small_add };
     bool ok = remote_call(f->fetch->remote, &w->conn, &w->arena, &call, err) &&
               small_write(&s, &w->arena, err);
     buf_free(&s.bytes);
@@ -131,7 +135,8 @@ static bool renew_url(FetchFile *f, FetchWorker *w, const Url *old)
     RemoteFile now;
     if (!fresh && f->renewed++ < RENEWALS)
         fresh = remote_file(f->fetch->remote, &w->conn, &w->arena, f->fetch->commit, f->name, &now,
-                            &ignored) && str_eq(now.etag, f->at.etag);
+                            &ignored) &&
+                str_eq(now.etag, f->at.etag);
     if (fresh && f->at.url.path == old->path) f->at.url = now.url;
     pthread_mutex_unlock(&f->fetch->lock);
     return fresh;
@@ -151,8 +156,13 @@ static bool fetch_piece(FetchFile *f, int worker, int piece, Err *err)
     PieceCall c = { .f = f, .worker = worker, .piece = piece };
     for (;;) {
         Url url = current_url(f);
-        RemoteCall call = { .method = "GET", .what = f->name, .url = url, .context = &c,
-                            .prepare = piece_prepare, .begin = piece_begin, .add = piece_add };
+        RemoteCall call = { .method = "GET",
+                            .what = f->name,
+                            .url = url,
+                            .context = &c,
+                            .prepare = piece_prepare,
+                            .begin = piece_begin,
+                            .add = piece_add };
         if (remote_call(f->fetch->remote, &w->conn, &w->arena, &call, err)) break;
         if (!renew_url(f, w, &url)) return false;
     }
@@ -197,7 +207,8 @@ static bool whole_add(void *context, Str bytes, Err *err)
     fetch_count(f->fetch, 0, (int64_t)bytes.n);
     while (bytes.n) {
         int piece = p->next;
-        if (piece == p->pieces) return fail(err, EF_IO, "%s: found more bytes than it has", f->name);
+        if (piece == p->pieces)
+            return fail(err, EF_IO, "%s: found more bytes than it has", f->name);
         size_t room = (size_t)(partial_to(p, piece) + 1 - partial_from(p, piece));
         Str part = { bytes.p, MIN(bytes.n, room) };
         if (!partial_add(p, piece, part, err)) return false;
@@ -210,8 +221,12 @@ static bool whole_add(void *context, Str bytes, Err *err)
 static bool fetch_whole(FetchFile *f, Err *err)
 {
     FetchWorker *w = &f->fetch->worker[0];
-    RemoteCall call = { .method = "GET", .what = f->name, .url = f->at.url, .context = f,
-                        .begin = whole_begin, .add = whole_add };
+    RemoteCall call = { .method = "GET",
+                        .what = f->name,
+                        .url = f->at.url,
+                        .context = f,
+                        .begin = whole_begin,
+                        .add = whole_add };
     return remote_call(f->fetch->remote, &w->conn, &w->arena, &call, err) &&
            (partial_bytes(&f->partial) == f->partial.size ||
             fail(err, EF_IO, "%s: found fewer bytes than it has", f->name));

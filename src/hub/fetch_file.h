@@ -9,12 +9,15 @@ typedef struct FetchFile {
     Fetch *fetch;
     const char *name;
     RemoteFile at;
-    int renewed;                 /* how often its URL was asked for again */
-    Partial partial;             /* of a large one */
-    bool whole;                  /* the server knows no ranges: all in one reply */
+    int renewed;     /* how often its URL was asked for again */
+    Partial partial; /* of a large one */
+    bool whole;      /* the server knows no ranges: all in one reply */
 } FetchFile;
 
-static inline bool fetch_is_large(const FetchFile *f) { return f->at.size > PARTIAL_PIECE; }
+static inline bool fetch_is_large(const FetchFile *f)
+{
+    return f->at.size > PARTIAL_PIECE;
+}
 bool fetch_small(FetchFile *, int worker, Err *); /* the caller holds the lock of its blob */
 bool fetch_large(FetchFile *, Err *);
 void fetch_count(Fetch *, int worker, int64_t bytes); /* for the progress; negative: thrown away */

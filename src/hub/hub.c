@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hub.c - a name to a path: the cache first, then the Hub. A snapshot in the cache is used without a
- * question if it is known to be whole: every file that a model may have is there, or is known not to
- * be in the commit. Where that is not known, the Hub is asked, and if it cannot be, what is there is
- * used. */
+ * hub.c - a name to a path: the cache first, then the Hub. A snapshot in the cache is used without
+ * a question if it is known to be whole: every file that a model may have is there, or is known not
+ * to be in the commit. Where that is not known, the Hub is asked; if it cannot be, what is there
+ * is used. */
 #include "hub/hub.h"
 
 #include "base/file.h"
@@ -17,15 +17,17 @@ typedef struct HubOpen {
     HubSettings settings;
     HubCache cache;
     Str commit;
-    bool unsure;                 /* of the cache: it may lack something */
+    bool unsure; /* of the cache: it may lack something */
     RemoteList list;
     Fetch *fetch;
 } HubOpen;
 
 static WantedFrom hub_wanted(HubOpen *h)
 {
-    return (WantedFrom){ .context = h, .snapshot = cache_snapshot(&h->cache, h->commit),
-                         .file = h->id.file, .use = h->use };
+    return (WantedFrom){ .context = h,
+                         .snapshot = cache_snapshot(&h->cache, h->commit),
+                         .file = h->id.file,
+                         .use = h->use };
 }
 
 static const char *hub_result(const HubOpen *h)
@@ -140,8 +142,10 @@ static bool hub_reach(HubOpen *h, bool usable, Err *err)
 
 static bool hub_missing(const HubOpen *h, Err *err)
 {
-    return fail(err, EF_NOT_FOUND, "%.*s: found neither as a path nor whole in %s, and HF_HUB_OFFLINE is "
-                "set: nothing is downloaded", STR_ARG(h->id.repo), h->settings.cache);
+    return fail(err, EF_NOT_FOUND,
+                "%.*s: found neither as a path nor whole in %s, and HF_HUB_OFFLINE is "
+                "set: nothing is downloaded",
+                STR_ARG(h->id.repo), h->settings.cache);
 }
 
 static bool hub_resolve(HubOpen *h, Err *err)
@@ -158,7 +162,8 @@ bool hub_path(Arena *arena, const char *name, HubUse use, const char **path, Err
     *path = name;
     if (!hub_is_name(name)) return true;
     HubOpen h = { .arena = arena, .use = use };
-    if (!hub_id_parse(str_of(name + strlen("hf:")), &h.id, err) || !hub_resolve(&h, err)) return false;
+    if (!hub_id_parse(str_of(name + strlen("hf:")), &h.id, err) || !hub_resolve(&h, err))
+        return false;
     *path = hub_result(&h);
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hub.h - models by their name on the Hugging Face Hub: "org/name[@revision][:file]" to a path in the
- * cache that huggingface_hub uses too, where the files are downloaded to if they are not there.
+ * hub.h - models by their name on the Hugging Face Hub: "org/name[@revision][:file]" to a path in
+ * the cache that huggingface_hub uses too, where the files are downloaded to if they are not there.
  *
  *     const char *path;
  *     if (!hub_path(&arena, "hf:org/name@v1.0", HUB_MODEL, &path, &err)) ...
@@ -11,12 +11,12 @@
 #define HUB_HUB_H
 #include "base/base.h"
 
-typedef enum { HUB_MODEL, HUB_TOKENIZER } HubUse; /* what is needed of it: all, or all but weights */
+typedef enum { HUB_MODEL, HUB_TOKENIZER } HubUse; /* what is needed: all, or all but weights */
 
 typedef struct HubId {
-    Str repo;                    /* "org/name", or "name" */
-    Str revision;                /* a branch, a tag or a commit; "main" */
-    Str file;                    /* n 0: whatever a model needs */
+    Str repo;     /* "org/name", or "name" */
+    Str revision; /* a branch, a tag or a commit; "main" */
+    Str file;     /* n 0: whatever a model needs */
 } HubId;
 /* Without "hf:". Errors say what a name looks like. */
 bool hub_id_parse(Str text, HubId *, Err *);

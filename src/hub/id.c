@@ -32,8 +32,8 @@ static bool is_repo(Str repo)
     const char *slash = memchr(repo.p, '/', repo.n);
     Str org = { repo.p, slash ? (size_t)(slash - repo.p) : 0 };
     Str name = slash ? (Str){ slash + 1, repo.n - org.n - 1 } : repo;
-    return (!slash || is_part(org)) && is_part(name) && !id_has(repo, "--") && !id_has(repo, "..") &&
-           !str_ends(repo, ".git");
+    return (!slash || is_part(org)) && is_part(name) && !id_has(repo, "--") &&
+           !id_has(repo, "..") && !str_ends(repo, ".git");
 }
 
 /* A revision becomes a path of the cache, and of a URL. */
@@ -66,7 +66,8 @@ bool hub_id_parse(Str text, HubId *id, Err *err)
         rest.n = (size_t)(at - rest.p);
     }
     id->repo = rest;
-    if (is_repo(rest) && is_revision(id->revision) && (!colon || is_file_name(id->file))) return true;
+    if (is_repo(rest) && is_revision(id->revision) && (!colon || is_file_name(id->file)))
+        return true;
     return fail(err, EF_USAGE, "hf:%.*s: found no name of a model, " WANTED_ID,
                 (int)MIN(text.n, 200), text.p);
 }

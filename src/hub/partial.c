@@ -124,7 +124,8 @@ bool partial_add(Partial *p, int piece, Str bytes, Err *err)
 
 bool partial_finish(Partial *p, const char *final, Err *err)
 {
-    bool ok = ftruncate(p->fd, (off_t)p->size) == 0 && fsync(p->fd) == 0 && rename(p->path, final) == 0;
+    bool ok =
+        ftruncate(p->fd, (off_t)p->size) == 0 && fsync(p->fd) == 0 && rename(p->path, final) == 0;
     if (!ok) partial_fail(p, err);
     partial_close(p);
     return ok;

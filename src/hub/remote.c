@@ -9,28 +9,37 @@
 #include "base/log.h"
 #include "data/json.h"
 
-enum { REDIRECTS_MOST = 10, TRIES = 5, TRIES_UNREACHED = 2, TRIES_MOST = 20, WAIT_MOST_S = 60,
-       LIST_MOST = 64 << 20 };
+enum {
+    REDIRECTS_MOST = 10,
+    TRIES = 5,
+    TRIES_UNREACHED = 2,
+    TRIES_MOST = 20,
+    WAIT_MOST_S = 60,
+    LIST_MOST = 64 << 20
+};
 #define FIRST_PAUSE_S 0.25
 
 /* ---- refusals ---- */
-typedef struct HubTrouble {      /* rows: the first that fits */
-    int status;                  /* 0: any */
-    const char *code;            /* of X-Error-Code; NULL: any */
-    int token;                   /* 1: with a token, 0: without, -1: either */
+typedef struct HubTrouble { /* rows: the first that fits */
+    int status;             /* 0: any */
+    const char *code;       /* of X-Error-Code; NULL: any */
+    int token;              /* 1: with a token, 0: without, -1: either */
     ef_code error;
-    const char *words;           /* with the Hub's address for %s */
+    const char *words; /* with the Hub's address for %s */
 } HubTrouble;
 
 static const HubTrouble troubles[] = {
-    { 0, "GatedRepo", 0, EF_UNAUTHORIZED, "the model is gated: accept its terms at %s, and set HF_TOKEN to a token "
+    { 0, "GatedRepo", 0, EF_UNAUTHORIZED,
+      "the model is gated: accept its terms at %s, and set HF_TOKEN to a token "
       "of that account" },
-    { 0, "GatedRepo", 1, EF_UNAUTHORIZED, "the model is gated, and the token's account may not read it: accept "
+    { 0, "GatedRepo", 1, EF_UNAUTHORIZED,
+      "the model is gated, and the token's account may not read it: accept "
       "its terms at %s" },
     { 0, "RevisionNotFound", -1, EF_NOT_FOUND, "no such revision of %s" },
     { 0, "EntryNotFound", -1, EF_NOT_FOUND, "no such file in %s" },
     { 401, NULL, 0, EF_NOT_FOUND, "not found at %s; a private model needs HF_TOKEN" },
-    { 401, NULL, 1, EF_UNAUTHORIZED, "not found at %s, or the token in HF_TOKEN is not valid (401)" },
+    { 401, NULL, 1, EF_UNAUTHORIZED,
+      "not found at %s, or the token in HF_TOKEN is not valid (401)" },
     { 403, NULL, 0, EF_UNAUTHORIZED, "%s may not be read without a token: set HF_TOKEN (403)" },
     { 403, NULL, 1, EF_UNAUTHORIZED, "%s may not be read with this HF_TOKEN (403)" },
     { 404, NULL, -1, EF_NOT_FOUND, "not found at %s (404)" },
@@ -73,11 +82,15 @@ static bool remote_busy(const RemoteCall *call, const ReplyHead *h, double *wait
     if (!str_int(after, &seconds) || seconds < 0) seconds = 0;
     *wait = (double)MIN(seconds, 1 << 30);
     if (h->status == 429)
-        fail(err, seconds > WAIT_MOST_S ? EF_OVERLOADED : EF_UNAVAILABLE, "%s: %s refuses more requests "
-             "(429)%s%.*s%s", call->what, call->url.host, seconds ? ": wait " : "; wait a while",
-             seconds ? (int)after.n : 0, after.p, seconds ? " s; with HF_TOKEN it allows more" : "");
-    else fail(err, EF_UNAVAILABLE, "%s: %s cannot answer now (status %d)", call->what, call->url.host,
-              h->status);
+        fail(err, seconds > WAIT_MOST_S ? EF_OVERLOADED : EF_UNAVAILABLE,
+             "%s: %s refuses more requests "
+             "(429)%s%.*s%s",
+             call->what, call->url.host, seconds ? ": wait " : "; wait a while",
+             seconds ? (int)after.n : 0, after.p,
+             seconds ? " s; with HF_TOKEN it allows more" : "");
+    else
+        fail(err, EF_UNAVAILABLE, "%s: %s cannot answer now (status %d)", call->what,
+             call->url.host, h->status);
     return false;
 }
 
@@ -104,14 +117,15 @@ static bool has_etag(const ReplyHead *h)
     return reply_field(h, "X-Linked-Etag").n || reply_field(h, "ETag").n;
 }
 
-/* Follows redirects up to a reply of status 2xx, or, for metadata, to one that names another host. */
-static bool remote_follow(HubRemote *r, HttpConn *conn, Arena *arena, RemoteCall *call, double *wait,
-                          Err *err)
+/* Follows redirects up to a reply of status 2xx, or, for metadata, one that names another host. */
+static bool remote_follow(HubRemote *r, HttpConn *conn, Arena *arena, RemoteCall *call,
+                          double *wait, Err *err)
 {
     const HubSettings *s = r->settings;
     for (int hops = 0; hops <= REDIRECTS_MOST; hops++) {
         bool own = url_same_host(&call->url, &s->endpoint);
-        HttpRequest request = { .method = call->method, .url = &call->url,
+        HttpRequest request = { .method = call->method,
+                                .url = &call->url,
                                 .bearer = own ? s->token : (Str){ 0 } };
         if (call->prepare) call->prepare(call->context, &request);
         if (!http_start(conn, &request, err)) return within(err, "%s", call->what);
@@ -127,7 +141,8 @@ static bool remote_follow(HubRemote *r, HttpConn *conn, Arena *arena, RemoteCall
         if (call->elsewhere) return true;
         http_end(conn);
     }
-    return fail(err, EF_IO, "%s: found over %d redirects, wanted an answer", call->what, REDIRECTS_MOST);
+    return fail(err, EF_IO, "%s: found over %d redirects, wanted an answer", call->what,
+                REDIRECTS_MOST);
 }
 
 static bool remote_body(HttpConn *conn, RemoteCall *call, bool *progress, Err *err)
@@ -145,7 +160,8 @@ static bool remote_try(HubRemote *r, HttpConn *conn, Arena *arena, RemoteCall *c
                        bool *progress, Err *err)
 {
     if (!remote_follow(r, conn, arena, call, wait, err)) return false;
-    if (call->begin && !call->begin(call->context, &conn->head, err)) return within(err, "%s", call->what);
+    if (call->begin && !call->begin(call->context, &conn->head, err))
+        return within(err, "%s", call->what);
     return call->elsewhere || remote_body(conn, call, progress, err);
 }
 
@@ -204,7 +220,8 @@ static bool take_list(Arena *arena, Str text, RemoteList *out, Err *err)
     const Value *files = value_get(&tree, "siblings");
     out->commit = value_str(value_get(&tree, "sha"), (Str){ 0 });
     if (out->commit.n == 0 || !files || files->kind != V_LIST)
-        return fail(err, EF_IO, "found no \"sha\" or no \"siblings\", wanted the Hub's description of a "
+        return fail(err, EF_IO,
+                    "found no \"sha\" or no \"siblings\", wanted the Hub's description of a "
                     "model");
     out->name = ARRAY(arena, const char *, files->list.n + 1);
     for (size_t i = 0; i < files->list.n; i++) {
@@ -217,18 +234,21 @@ static bool take_list(Arena *arena, Str text, RemoteList *out, Err *err)
     return true;
 }
 
-bool remote_list(HubRemote *r, HttpConn *conn, Arena *arena, Str revision, RemoteList *out, Err *err)
+bool remote_list(HubRemote *r, HttpConn *conn, Arena *arena, Str revision, RemoteList *out,
+                 Err *err)
 {
     ListText list = { .text.arena = arena };
     const char *path = str_format(arena, "%s/api/models/%.*s/revision/%s", r->settings->site,
                                   STR_ARG(r->repo), url_escape(arena, revision, true));
     RemoteCall call = { .method = "GET", .context = &list, .begin = list_begin, .add = list_add };
-    call.what = str_is(revision, "main") ? str_dup(arena, r->repo)
+    call.what = str_is(revision, "main")
+                    ? str_dup(arena, r->repo)
                     : str_format(arena, "%.*s@%.*s", STR_ARG(r->repo), STR_ARG(revision));
     *out = (RemoteList){ 0 };
     if (!url_parse(arena, str_of(path), &call.url, err) || !remote_call(r, conn, arena, &call, err))
         return false;
-    return take_list(arena, buf_view(&list.text), out, err) || within(err, "%s: %s", call.what, path);
+    return take_list(arena, buf_view(&list.text), out, err) ||
+           within(err, "%s: %s", call.what, path);
 }
 
 /* ---- a file ---- */
@@ -243,7 +263,8 @@ static Str plain_etag(Str etag)
     if (str_starts(etag, "W/")) etag.p += 2, etag.n -= 2;
     while (etag.n && etag.p[0] == '"') etag.p++, etag.n--;
     while (etag.n && etag.p[etag.n - 1] == '"') etag.n--;
-    return etag.n > 200 || memchr(etag.p, '/', etag.n) || !path_stays_inside(etag) ? (Str){ 0 } : etag;
+    return etag.n > 200 || memchr(etag.p, '/', etag.n) || !path_stays_inside(etag) ? (Str){ 0 }
+                                                                                   : etag;
 }
 
 static bool file_begin(void *context, const ReplyHead *h, Err *err)
@@ -258,17 +279,19 @@ static bool file_begin(void *context, const ReplyHead *h, Err *err)
     if (f->out->size < -1) f->out->size = -1;
     bool commit = reply_field(h, "X-Repo-Commit").n > 0; /* else it is some other server */
     return (etag.n > 0 && commit) ||
-           fail(err, EF_IO, "found a reply without %s, wanted one of the Hub: is HF_ENDPOINT right, and "
-                "does a proxy change replies?", commit ? "ETag" : "X-Repo-Commit");
+           fail(err, EF_IO,
+                "found a reply without %s, wanted one of the Hub: is HF_ENDPOINT right, and "
+                "does a proxy change replies?",
+                commit ? "ETag" : "X-Repo-Commit");
 }
 
 bool remote_file(HubRemote *r, HttpConn *conn, Arena *arena, Str commit, const char *name,
                  RemoteFile *out, Err *err)
 {
     FileHead head = { .arena = arena, .out = out };
-    const char *path = str_format(arena, "%s/%.*s/resolve/%.*s/%s", r->settings->site,
-                                  STR_ARG(r->repo), STR_ARG(commit),
-                                  url_escape(arena, str_of(name), false));
+    const char *path =
+        str_format(arena, "%s/%.*s/resolve/%.*s/%s", r->settings->site, STR_ARG(r->repo),
+                   STR_ARG(commit), url_escape(arena, str_of(name), false));
     RemoteCall call = { .method = "HEAD", .metadata = true, .context = &head, .begin = file_begin };
     call.what = name;
     if (!url_parse(arena, str_of(path), &call.url, err) || !remote_call(r, conn, arena, &call, err))

@@ -22,7 +22,8 @@ static const char *setting(const char *one, const char *other)
 static const char *with_home(Arena *arena, const char *path)
 {
     const char *home = getenv("HOME");
-    return path[0] == '~' && path[1] == '/' && home ? path_join(arena, home, str_of(path + 2)) : path;
+    return path[0] == '~' && path[1] == '/' && home ? path_join(arena, home, str_of(path + 2))
+                                                    : path;
 }
 
 static const char *hub_home(Arena *arena)
@@ -75,7 +76,8 @@ bool hub_settings_read(Arena *arena, HubSettings *s, Err *err)
     const char *home = hub_home(arena), *cache = setting("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE");
     const char *seconds = setting("HF_HUB_DOWNLOAD_TIMEOUT", NULL);
     int64_t number;
-    *s = (HubSettings){ .cache = cache ? with_home(arena, cache) : path_join(arena, home, STR("hub")),
+    *s = (HubSettings){ .cache =
+                            cache ? with_home(arena, cache) : path_join(arena, home, STR("hub")),
                         .offline = is_true(setting("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")),
                         .seconds = SECONDS };
     if (seconds && str_int(str_of(seconds), &number) && number > 0)

@@ -9,14 +9,31 @@
 enum { JSON_MOST = 64 << 20, MODULES_FOLDERS = 32, DATA_FILES = 256 };
 
 static const char *const wanted_settings[] = {
-    "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-    "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model",
-    "spiece.model", "spm.model", "tokenizer.model", "preprocessor_config.json",
-    "processor_config.json", "generation_config.json", "adapter_config.json",
-    "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json",
-    "sentence_roberta_config.json", "sentence_distilbert_config.json",
-    "sentence_camembert_config.json", "sentence_albert_config.json",
-    "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "spm.model",
+    "tokenizer.model",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "generation_config.json",
+    "adapter_config.json",
+    "modules.json",
+    "config_sentence_transformers.json",
+    "sentence_bert_config.json",
+    "sentence_roberta_config.json",
+    "sentence_distilbert_config.json",
+    "sentence_camembert_config.json",
+    "sentence_albert_config.json",
+    "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json",
 };
 /* In this order. */
 static const char *const wanted_weights[] = {
@@ -25,15 +42,15 @@ static const char *const wanted_weights[] = {
 };
 static const char *const wanted_module[] = { "model.safetensors", "pytorch_model.bin" };
 
-typedef struct Wanted {
+typedef struct WantedList {
     Arena *arena;
     const WantedFrom *from;
-    WantedFile *file;            /* [n] to be got next */
+    WantedFile *file; /* [n] to be got next */
     size_t n, room;
-    bool weights;                /* some were found */
-} Wanted;
+    bool weights; /* some were found */
+} WantedList;
 
-static void want_as(Wanted *w, WantedFile file)
+static void want_as(WantedList *w, WantedFile file)
 {
     if (w->n == w->room) {
         size_t room = MAX(2 * w->room, 64);
@@ -44,32 +61,32 @@ static void want_as(Wanted *w, WantedFile file)
     w->file[w->n++] = file;
 }
 
-static void want(Wanted *w, const char *name)
+static void want(WantedList *w, const char *name)
 {
     want_as(w, (WantedFile){ .name = name });
 }
 
-static bool wanted_get(Wanted *w, Err *err)
+static bool wanted_get(WantedList *w, Err *err)
 {
     size_t n = w->n;
     w->n = 0;
     return w->from->get(w->from->context, w->file, n, err);
 }
 
-static HubHas wanted_has(const Wanted *w, const char *name)
+static HubHas wanted_has(const WantedList *w, const char *name)
 {
     return w->from->has(w->from->context, name);
 }
 
 /* A name below a folder of the repository; "" is its root. */
-static const char *below(Wanted *w, const char *folder, const char *name)
+static const char *below(WantedList *w, const char *folder, const char *name)
 {
     return *folder ? str_format(w->arena, "%s/%s", folder, name) : name;
 }
 
 /* ---- weights ---- */
 /* Tensors beside an .onnx, as Optimum, transformers.js and PyTorch name them. */
-static void want_data(Wanted *w, const char *onnx)
+static void want_data(WantedList *w, const char *onnx)
 {
     want(w, str_format(w->arena, "%s_data", onnx));
     want(w, str_format(w->arena, "%s.data", onnx));
@@ -82,7 +99,7 @@ static void want_data(Wanted *w, const char *onnx)
     }
 }
 
-static bool read_wanted_json(Wanted *w, const char *name, Value *out, Err *err)
+static bool read_wanted_json(WantedList *w, const char *name, Value *out, Err *err)
 {
     Str text;
     const char *path = path_join(w->arena, w->from->snapshot, str_of(name));
@@ -91,7 +108,7 @@ static bool read_wanted_json(Wanted *w, const char *name, Value *out, Err *err)
 }
 
 /* The files that an index names, which stand beside it; each once. */
-static bool want_shards(Wanted *w, const char *index, Err *err)
+static bool want_shards(WantedList *w, const char *index, Err *err)
 {
     Value tree;
     Map seen = { 0 };
@@ -114,7 +131,7 @@ static bool want_shards(Wanted *w, const char *index, Err *err)
     return true;
 }
 
-static bool want_weights_file(Wanted *w, const char *name, Err *err)
+static bool want_weights_file(WantedList *w, const char *name, Err *err)
 {
     Str s = str_of(name);
     w->weights = true;
@@ -124,7 +141,8 @@ static bool want_weights_file(Wanted *w, const char *name, Err *err)
 }
 
 /* The first that is there; those before it are noted as not there. */
-static bool want_first(Wanted *w, const char *folder, const char *const *names, size_t n, Err *err)
+static bool want_first(WantedList *w, const char *folder, const char *const *names, size_t n,
+                       Err *err)
 {
     for (size_t i = 0; i < n; i++) {
         const char *name = below(w, folder, names[i]);
@@ -134,22 +152,24 @@ static bool want_first(Wanted *w, const char *folder, const char *const *names, 
     return true;
 }
 
-static bool want_weights(Wanted *w, const char *folder, Err *err)
+static bool want_weights(WantedList *w, const char *folder, Err *err)
 {
     return want_first(w, folder, wanted_weights, COUNT(wanted_weights), err);
 }
 
-static bool no_weights(const Wanted *w, Err *err)
+static bool no_weights(const WantedList *w, Err *err)
 {
     if (wanted_has(w, "adapter_config.json") == HAS)
-        return fail(err, EF_UNSUPPORTED, "found an adapter alone (adapter_config.json), wanted a whole "
+        return fail(err, EF_UNSUPPORTED,
+                    "found an adapter alone (adapter_config.json), wanted a whole "
                     "model: merge it into its base model");
-    return fail(err, EF_NOT_FOUND, "found no weights, wanted model.safetensors, model.onnx, "
+    return fail(err, EF_NOT_FOUND,
+                "found no weights, wanted model.safetensors, model.onnx, "
                 "onnx/model.onnx or pytorch_model.bin (another file: ORG/NAME:FILE)");
 }
 
 /* ---- settings and modules ---- */
-static void want_settings(Wanted *w, const char *folder)
+static void want_settings(WantedList *w, const char *folder)
 {
     for (size_t i = 0; i < COUNT(wanted_settings); i++)
         want(w, below(w, folder, wanted_settings[i]));
@@ -157,7 +177,7 @@ static void want_settings(Wanted *w, const char *folder)
 
 /* The encoder's folder, in an old layout, has all that a root has; those of other modules have a
  * config.json and perhaps weights. */
-static bool want_module(Wanted *w, const char *folder, bool encoder, Err *err)
+static bool want_module(WantedList *w, const char *folder, bool encoder, Err *err)
 {
     bool model = w->from->use == HUB_MODEL, before = w->weights;
     if (encoder) {
@@ -170,7 +190,7 @@ static bool want_module(Wanted *w, const char *folder, bool encoder, Err *err)
     return ok;
 }
 
-static bool want_modules(Wanted *w, Err *err)
+static bool want_modules(WantedList *w, Err *err)
 {
     Value list;
     if (wanted_has(w, "modules.json") != HAS) return true;
@@ -193,7 +213,7 @@ static bool is_weights_name(Str name)
 }
 
 /* The file behind ":". */
-static bool want_file(Wanted *w, Err *err)
+static bool want_file(WantedList *w, Err *err)
 {
     const char *name = str_dup(w->arena, w->from->file);
     return wanted_has(w, name) == HAS ? want_weights_file(w, name, err)
@@ -202,7 +222,7 @@ static bool want_file(Wanted *w, Err *err)
 
 bool wanted_gather(Arena *arena, const WantedFrom *from, Err *err)
 {
-    Wanted w = { .arena = arena, .from = from };
+    WantedList w = { .arena = arena, .from = from };
     bool alone = from->file.n && !is_weights_name(from->file);
     bool weights = from->use == HUB_MODEL && !from->file.n;
     if (!alone) {

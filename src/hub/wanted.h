@@ -2,12 +2,12 @@
  * wanted.h - which files of a repository a model needs. One rule, for what is downloaded and for
  * whether the cache has it all:
  *
- *   settings   config.json, tokenizer, processor, modules.json and the like, as far as they are there
+ *   settings   config.json, tokenizer, processor, modules.json and the like, those that are there
  *   weights    the first that is there of model.safetensors, its index with the files it names,
  *              model.onnx, onnx/model.onnx (each with its data), pytorch_model.bin, its index
- *   modules    of sentence-transformers: settings and weights in the folders that modules.json names
+ *   modules    of sentence-transformers: settings and weights in the folders of modules.json
  *
- * A name behind ":" takes the place of the weights; one that is no weights is all that is wanted. */
+ * A name behind ":" takes the place of the weights; one that is no weights is wanted alone. */
 #ifndef HUB_WANTED_H
 #define HUB_WANTED_H
 #include "hub/hub.h"
@@ -16,16 +16,16 @@ typedef enum { HAS_NOT, HAS, HAS_PERHAPS } HubHas; /* PERHAPS: the cache cannot 
 
 typedef struct WantedFile {
     const char *name;
-    bool must;                   /* another file names it: the model is nothing without it */
+    bool must; /* another file names it: the model is nothing without it */
 } WantedFile;
 
-typedef struct WantedFrom {      /* a repository, or its copy in the cache */
+typedef struct WantedFrom { /* a repository, or its copy in the cache */
     HubHas (*has)(void *context, const char *name);
-    /* Sees to it that these files are in the snapshot, and notes which are not in the repository. */
+    /* Brings those that the repository has into the snapshot, and notes which it has not. */
     bool (*get)(void *context, const WantedFile *, size_t n, Err *);
     void *context;
-    const char *snapshot;        /* the folder that they are in */
-    Str file;                    /* behind ":"; n 0: none */
+    const char *snapshot; /* the folder that they are in */
+    Str file;             /* behind ":"; n 0: none */
     HubUse use;
 } WantedFrom;
 /* Errors: no weights, a file that is not there, an index that names one. */

@@ -48,7 +48,9 @@ bool address_parse(const char *text, int port, NetAddress *out)
     char host[INET6_ADDRSTRLEN + 1];
     uint8_t bytes[16];
     strip_brackets(text, host, sizeof host);
-    size_t n = inet_pton(AF_INET, host, bytes) == 1 ? 4 : inet_pton(AF_INET6, host, bytes) == 1 ? 16 : 0;
+    size_t n = inet_pton(AF_INET, host, bytes) == 1    ? 4
+               : inet_pton(AF_INET6, host, bytes) == 1 ? 16
+                                                       : 0;
     if (!address_from_bytes(bytes, n, out)) return false;
     address_set_port(out, port);
     return true;

@@ -18,7 +18,8 @@ bool net_resolve(const char *host, int port, double seconds, DnsFound *out, Err 
     Str text = STR("");
     Err ignored;
     DnsConfig config;
-    out->n = address_parse(host, port, &out->address[0]) || address_known(host, port, &out->address[0]);
+    out->n =
+        address_parse(host, port, &out->address[0]) || address_known(host, port, &out->address[0]);
     if (out->n) return true;
     file_read(&arena, "/etc/resolv.conf", RESOLV_LIMIT, &text, &ignored);
     dns_config_read(text, &config);
@@ -55,7 +56,8 @@ static int connect_one(const NetAddress *a, const char *host, int wait, int seco
     if (why == EINPROGRESS) why = finish_connect(fd, wait);
     if (fd >= 0 && why == 0) return set_waits(fd, seconds), fd;
     if (fd >= 0) close(fd);
-    fail(err, EF_UNAVAILABLE, "cannot connect to %s port %d: %s", host, address_port(a), strerror(why));
+    fail(err, EF_UNAVAILABLE, "cannot connect to %s port %d: %s", host, address_port(a),
+         strerror(why));
     return -1;
 }
 

@@ -9,6 +9,7 @@ bool net_resolve(const char *host, int port, double seconds, DnsFound *, Err *);
  * the name and connecting; the addresses are tried in order. *used (optional): the one that
  * answered. -1: err. */
 int net_connect(const char *host, int port, int seconds, NetAddress *used, Err *);
-int net_connect_address(const NetAddress *, const char *host, int seconds, Err *); /* host: for errors */
+int net_connect_address(const NetAddress *, const char *host, int seconds,
+                        Err *); /* host: for errors */
 
 #endif

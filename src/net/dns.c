@@ -36,9 +36,13 @@ static void add_search(DnsConfig *c, Str word)
 
 static void set_dns_option(DnsConfig *c, Str word)
 {
-    struct { const char *name; int *field; int64_t most; } rows[] = {
-        { "ndots:", &c->dots, 15 }, { "timeout:", &c->timeout, 30 }, { "attempts:", &c->attempts, 5 }
-    };
+    struct {
+        const char *name;
+        int *field;
+        int64_t most;
+    } rows[] = { { "ndots:", &c->dots, 15 },
+                 { "timeout:", &c->timeout, 30 },
+                 { "attempts:", &c->attempts, 5 } };
     int64_t number;
     for (size_t i = 0; i < COUNT(rows); i++) {
         size_t n = strlen(rows[i].name);
@@ -224,7 +228,7 @@ bool dns_read_answer(Str message, const char *name, DnsType type, uint16_t id, D
     out->code = (int)(flags & 15);
     out->truncated = flags & 0x0200;
     if (out->truncated) return true; /* the rest comes over TCP */
-    bool alias = true; /* an alias may stand behind what it leads to: look again */
+    bool alias = true;               /* an alias may stand behind what it leads to: look again */
     for (int i = 0; i < CHAIN_MOST && alias && out->n == 0; i++)
         if (!take_records(r, answers, owner, type, out, &alias)) return false;
     return true;

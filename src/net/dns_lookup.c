@@ -13,12 +13,16 @@
 enum { MESSAGE_MOST = 65535, KINDS = 2 };
 #define OTHER_KIND_S 0.5 /* the wait for one kind of address when the other has come */
 
-typedef enum { ASK_FOUND, ASK_NONE, ASK_FAILED } AskResult; /* NONE: the server knows of no address */
+typedef enum {
+    ASK_FOUND,
+    ASK_NONE,
+    ASK_FAILED
+} AskResult; /* NONE: the server knows of no address */
 
-typedef struct DnsAsk {          /* a name, asked of one server */
+typedef struct DnsAsk { /* a name, asked of one server */
     const char *name;
     const NetAddress *server;
-    double until;                /* of now_seconds */
+    double until; /* of now_seconds */
     uint16_t id[KINDS];
     bool done[KINDS];
     DnsAnswer answer[KINDS];
@@ -59,7 +63,8 @@ static bool tcp_exchange(int fd, DnsAsk *a, int kind)
     Arena arena = { 0 };
     size_t n = dns_write_question(a->name, dns_kinds[kind], a->id[kind], question + 2);
     question[0] = (uint8_t)(n >> 8), question[1] = (uint8_t)n;
-    bool ok = tcp_move(fd, true, question, n + 2, a->until) && tcp_move(fd, false, length, 2, a->until);
+    bool ok =
+        tcp_move(fd, true, question, n + 2, a->until) && tcp_move(fd, false, length, 2, a->until);
     n = ok ? (size_t)length[0] << 8 | length[1] : 0;
     uint8_t *message = n ? arena_raw(&arena, n) : NULL;
     ok = n && tcp_move(fd, false, message, n, a->until) &&
@@ -138,7 +143,8 @@ static AskResult ask_name(const DnsConfig *c, const char *name, double deadline,
     uint8_t question[DNS_QUESTION];
     if (!dns_write_question(name, DNS_A, 0, question)) return ASK_NONE;
     for (int i = 0; i < c->attempts * c->n_server && now_seconds() < deadline; i++) {
-        DnsAsk a = { .name = name, .server = &c->server[i % c->n_server],
+        DnsAsk a = { .name = name,
+                     .server = &c->server[i % c->n_server],
                      .until = MIN(deadline, now_seconds() + c->timeout) };
         AskResult result = ask_server(&a);
         if (result == ASK_FAILED) continue;

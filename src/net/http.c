@@ -24,13 +24,15 @@ static const char *variable(const char *upper, const char *lower)
 bool http_client_open(HttpClient *c, int seconds, Err *err)
 {
     const char *proxy = variable("HTTPS_PROXY", "https_proxy");
-    *c = (HttpClient){ .seconds = seconds, .without_proxy = str_of(variable("NO_PROXY", "no_proxy")) };
+    *c = (HttpClient){ .seconds = seconds,
+                       .without_proxy = str_of(variable("NO_PROXY", "no_proxy")) };
     pthread_mutex_init(&c->lock, NULL);
     if (!proxy) return true;
     if (!strstr(proxy, "://")) proxy = str_format(&c->arena, "http://%s", proxy);
     bool ok = url_parse(&c->arena, str_of(proxy), &c->proxy, err);
     if (ok && c->proxy.tls)
-        ok = fail(err, EF_USAGE, "found a proxy by https://, wanted http:// (what goes through it is "
+        ok = fail(err, EF_USAGE,
+                  "found a proxy by https://, wanted http:// (what goes through it is "
                   "under TLS all the same)");
     return ok || (http_client_close(c), within(err, "HTTPS_PROXY"));
 }
@@ -48,7 +50,8 @@ static bool names_host(Str word, const char *host)
     size_t n = strlen(host);
     if (str_is(word, "*")) return true;
     if (word.n && word.p[0] == '.') word.p++, word.n--;
-    if (word.n == 0 || word.n > n || strncasecmp(host + n - word.n, word.p, word.n) != 0) return false;
+    if (word.n == 0 || word.n > n || strncasecmp(host + n - word.n, word.p, word.n) != 0)
+        return false;
     return word.n == n || host[n - word.n - 1] == '.';
 }
 
@@ -104,7 +107,8 @@ static Str conn_waiting(const HttpConn *c)
 
 static bool head_too_long(const HttpConn *c, Err *err)
 {
-    return fail(err, EF_IO, "%s: found a reply with over %d bytes of header", c->host, REPLY_HEAD_MOST);
+    return fail(err, EF_IO, "%s: found a reply with over %d bytes of header", c->host,
+                REPLY_HEAD_MOST);
 }
 
 /* *any: some byte of a reply has come. */
@@ -117,7 +121,8 @@ static bool read_head(HttpConn *c, bool *any, Err *err)
         if (!conn_fill(c, &got, err)) return false;
         if (got == 0 || now_seconds() > until)
             return fail(err, EF_UNAVAILABLE, "%s: %s", c->host,
-                        got ? "its answer comes too slowly" : "the connection ended before a reply");
+                        got ? "its answer comes too slowly"
+                            : "the connection ended before a reply");
         *any = true;
     }
     if (n > REPLY_HEAD_MOST) return head_too_long(c, err);
@@ -212,8 +217,10 @@ static bool ask_proxy(HttpConn *c, const Url *proxy, const char *to, Err *err)
     if (!ok) return within(err, "proxy");
     if (c->head.status / 100 == 2 && conn_waiting(c).n == 0) return true;
     if (c->head.status == 407)
-        return fail(err, EF_UNAUTHORIZED, "proxy %s: wants a name and a password: "
-                    "HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT", proxy->host);
+        return fail(err, EF_UNAUTHORIZED,
+                    "proxy %s: wants a name and a password: "
+                    "HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT",
+                    proxy->host);
     return fail(err, EF_IO, "proxy %s: answered CONNECT %s with status %d", proxy->host, to,
                 c->head.status);
 }
@@ -230,7 +237,8 @@ static bool conn_through(HttpConn *c, const Url *proxy, const char *to, int port
 static bool conn_open(HttpConn *c, const Url *u, Err *err)
 {
     HttpClient *client = c->client;
-    bool proxied = u->tls && client->proxy.host && !http_without_proxy(client->without_proxy, u->host);
+    bool proxied =
+        u->tls && client->proxy.host && !http_without_proxy(client->without_proxy, u->host);
     if (!url_is_safe(u, err)) return false;
     Tls *tls = u->tls ? client_tls(client, err) : NULL;
     if (u->tls && !tls) return within(err, "https://%s", u->host);
@@ -259,9 +267,10 @@ void http_close(HttpConn *c)
 /* ---- requests ---- */
 static void put_request(Buf *out, Arena *arena, const HttpRequest *r)
 {
-    buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: encoderfile/" EF_VERSION "\r\n"
-               "Accept: */*\r\nAccept-Encoding: identity\r\n", r->method, r->url->path,
-               url_authority(arena, r->url));
+    buf_printf(out,
+               "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: encoderfile/" EF_VERSION "\r\n"
+               "Accept: */*\r\nAccept-Encoding: identity\r\n",
+               r->method, r->url->path, url_authority(arena, r->url));
     if (r->bearer.n) buf_printf(out, "Authorization: Bearer %.*s\r\n", STR_ARG(r->bearer));
     if (r->ranged)
         buf_printf(out, "Range: bytes=%llu-%llu\r\n", (unsigned long long)r->from,

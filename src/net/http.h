@@ -21,13 +21,13 @@
 
 enum { HTTP_PLACES = 8 };
 typedef struct HttpClient {
-    int seconds;                 /* the longest wait for a single answer */
-    Arena arena;                 /* of the proxy */
-    Url proxy;                   /* of https; host NULL: none */
-    Str without_proxy;           /* hosts that are asked directly: $NO_PROXY */
-    pthread_mutex_t lock;        /* of what follows */
-    Tls *tls;                    /* NULL: not needed yet */
-    struct HttpPlace {           /* where a host answered last: it is not looked up again */
+    int seconds;          /* the longest wait for a single answer */
+    Arena arena;          /* of the proxy */
+    Url proxy;            /* of https; host NULL: none */
+    Str without_proxy;    /* hosts that are asked directly: $NO_PROXY */
+    pthread_mutex_t lock; /* of what follows */
+    Tls *tls;             /* NULL: not needed yet */
+    struct HttpPlace {    /* where a host answered last: it is not looked up again */
         char host[256];
         NetAddress address;
     } place[HTTP_PLACES];
@@ -40,24 +40,24 @@ void http_client_close(HttpClient *);
 bool http_without_proxy(Str list, const char *host);
 
 typedef struct HttpRequest {
-    const char *method;          /* GET or HEAD */
+    const char *method; /* GET or HEAD */
     const Url *url;
-    Str bearer;                  /* (optional) the token; the caller decides who may see it */
+    Str bearer; /* (optional) the token; the caller decides who may see it */
     bool ranged;
-    uint64_t from, to;           /* the first byte wanted, and the last */
+    uint64_t from, to; /* the first byte wanted, and the last */
 } HttpRequest;
 
-typedef struct HttpConn {        /* zero but for `client`: not connected */
+typedef struct HttpConn { /* zero but for `client`: not connected */
     HttpClient *client;
     bool open;
     int fd;
-    TlsConn *tls;                /* NULL: plain */
-    char host[256];              /* where it leads to */
+    TlsConn *tls;   /* NULL: plain */
+    char host[256]; /* where it leads to */
     int port;
     bool secret;
-    Buf in;                      /* what has come and is not yet handed out, from `at` on */
+    Buf in; /* what has come and is not yet handed out, from `at` on */
     size_t at;
-    ReplyHead head;              /* of the last reply; its fields live until the next request */
+    ReplyHead head; /* of the last reply; its fields live until the next request */
     Buf head_bytes;
     ReplyBody body;
 } HttpConn;
@@ -65,7 +65,7 @@ typedef struct HttpConn {        /* zero but for `client`: not connected */
 bool http_start(HttpConn *, const HttpRequest *, Err *);
 /* The next bytes of the body, valid until the next call; n 0: it has ended. */
 bool http_read(HttpConn *, Str *bytes, Err *);
-void http_end(HttpConn *);       /* the rest of the body is not wanted */
+void http_end(HttpConn *); /* the rest of the body is not wanted */
 void http_close(HttpConn *);
 
 #endif

@@ -105,7 +105,8 @@ bool reply_head_read(Str head, ReplyHead *h, Err *err)
     Str rest = head, line;
     *h = (ReplyHead){ .length = -1 };
     if (!reply_line(&rest, &line) || line.n < 12 || !str_starts(line, "HTTP/1.") ||
-        (line.p[7] != '0' && line.p[7] != '1') || line.p[8] != ' ' || (line.n > 12 && line.p[12] != ' '))
+        (line.p[7] != '0' && line.p[7] != '1') || line.p[8] != ' ' ||
+        (line.n > 12 && line.p[12] != ' '))
         return fail(err, EF_IO, "found no HTTP/1.1 reply");
     for (int i = 9; i < 12; i++) {
         if (!isdigit((unsigned char)line.p[i])) return fail(err, EF_IO, "found no HTTP/1.1 reply");
@@ -113,9 +114,11 @@ bool reply_head_read(Str head, ReplyHead *h, Err *err)
     }
     if (h->status < 100) return fail(err, EF_IO, "found no HTTP/1.1 reply");
     h->fields = rest;
-    if (!fields_are_clean(rest)) return fail(err, EF_IO, "found a malformed header line in a reply");
+    if (!fields_are_clean(rest))
+        return fail(err, EF_IO, "found a malformed header line in a reply");
     Str connection = reply_field(h, "Connection");
-    h->keep = line.p[7] == '1' ? !has_word(connection, "close") : has_word(connection, "keep-alive");
+    h->keep =
+        line.p[7] == '1' ? !has_word(connection, "close") : has_word(connection, "keep-alive");
     return read_length(h, err) && read_transfer(h, err);
 }
 

@@ -234,10 +234,11 @@ static bool load_roots(SSL_CTX *context, Err *err)
         return fail(err, EF_IO, "root certificates: found none on this machine, wanted a file of "
                                 "them in $SSL_CERT_FILE, or the package ca-certificates");
     if (file && SSL_CTX_load_verify_file(context, file) != 1) return refused(err, &roots, file);
-    if (folder && (access(folder, R_OK | X_OK) != 0 || SSL_CTX_load_verify_dir(context, folder) != 1))
-        return ERR_clear_error(), fail(err, EF_IO, "root certificates: %s: found no folder that can "
-                                       "be read, wanted one of certificates by their hash", folder);
-    return true;
+    if (!folder) return true;
+    if (access(folder, R_OK | X_OK) == 0 && SSL_CTX_load_verify_dir(context, folder) == 1) return true;
+    ERR_clear_error();
+    return fail(err, EF_IO, "root certificates: %s: found no folder that can be read, wanted one of "
+                "certificates by their hash", folder);
 }
 
 static bool trust_roots(Tls *tls, Err *err)

@@ -21,8 +21,8 @@ Tls *tls_new(TlsFiles, Err *);
 bool tls_reload(Tls *, Err *);   /* reads the files again; false: the old ones stay */
 void tls_free(Tls *);
 
-/* The other side, which waits as its socket does. Trusts $SSL_CERT_FILE and $SSL_CERT_DIR, else what
- * the system does. */
+/* The other side, which waits as its socket does. Trusts $SSL_CERT_FILE and $SSL_CERT_DIR, else
+ * what the system does. */
 Tls *tls_client(Err *);
 TlsConn *tls_connect(Tls *, int fd, const char *host, Err *); /* host: named by the certificate */
 

@@ -89,8 +89,7 @@ bool url_follow(Arena *arena, const Url *from, Str location, Url *out, Err *err)
     while (folder.n && folder.p[folder.n - 1] != '/') folder.n--;
     if (str_starts(location, "https://") || str_starts(location, "http://"))
         return url_parse(arena, location, out, err);
-    if (str_starts(location, "//"))
-        whole = str_format(arena, "%s:%.*s", scheme, STR_ARG(location));
+    if (str_starts(location, "//")) whole = str_format(arena, "%s:%.*s", scheme, STR_ARG(location));
     else
         whole = str_format(arena, "%s://%s%.*s%.*s", scheme, url_authority(arena, from),
                            location.n && location.p[0] == '/' ? 0 : (int)folder.n, folder.p,
@@ -106,8 +105,10 @@ bool url_same_host(const Url *a, const Url *b)
 bool url_is_safe(const Url *u, Err *err)
 {
     return u->tls || address_is_loopback(u->host) ||
-           fail(err, EF_USAGE, "http://%s: found plain http, wanted https: without it only this "
-                "machine itself (127.0.0.1, localhost) is asked", u->host);
+           fail(err, EF_USAGE,
+                "http://%s: found plain http, wanted https: without it only this "
+                "machine itself (127.0.0.1, localhost) is asked",
+                u->host);
 }
 
 const char *url_escape(Arena *arena, Str text, bool slashes)

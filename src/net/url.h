@@ -5,11 +5,11 @@
 #include "base/base.h"
 
 typedef struct Url {
-    bool tls;                    /* https */
-    const char *host;            /* without the brackets of an IPv6 address, lower-case */
+    bool tls;         /* https */
+    const char *host; /* without the brackets of an IPv6 address, lower-case */
     int port;
-    const char *path;            /* with its query; begins with / */
-    Str user;                    /* "name:password", as it was written; n 0: none */
+    const char *path; /* with its query; begins with / */
+    Str user;         /* "name:password", as it was written; n 0: none */
 } Url;
 /* "https://host:port/path?query"; a fragment is dropped. Errors name the text. */
 bool url_parse(Arena *, Str text, Url *, Err *);
