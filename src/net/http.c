@@ -102,7 +102,7 @@ static bool conn_fill(HttpConn *c, size_t *got, Err *err)
 
 static Str conn_waiting(const HttpConn *c)
 {
-    return (Str){ c->in.p + c->at, c->in.n - c->at };
+    return c->in.n ? (Str){ c->in.p + c->at, c->in.n - c->at } : STR("");
 }
 
 static bool head_too_long(const HttpConn *c, Err *err)
