@@ -122,8 +122,9 @@ typedef struct {
 } ef_info;
 
 const char *ef_version(void);
-/* A package, a model folder or the weights in one (.onnx, .safetensors, pytorch_model.bin); NULL opens the
- * model appended to this very executable. */
+/* A package, a model folder or the weights in one (.onnx, .safetensors, pytorch_model.bin); "hf:org/name", a model
+ * on the Hugging Face Hub, which is downloaded if it is not in the cache (docs/hub.md), as in every call that takes a
+ * model; NULL opens the model appended to this very executable. */
 ef_model *ef_open(const char *path, const ef_options *, ef_error *);
 /* A package's bytes, wherever they came from; they are borrowed until ef_close. */
 ef_model *ef_open_memory(const void *data, size_t size, const ef_options *, ef_error *);

@@ -37,6 +37,9 @@ static void test_ids(void)
     CHECK(strcmp(hub_name(&arena, "tests/nothing"), "tests/nothing") == 0); /* tests is a folder */
     CHECK(strcmp(hub_name(&arena, "tests/check.h"), "tests/check.h") == 0);
     CHECK(strcmp(hub_name(&arena, "name"), "name") == 0 && strcmp(hub_name(&arena, "hf:name"), "hf:name") == 0);
+    CHECK(str_is(hub_repo_at(&arena, "/c/models--a--b-c/snapshots/x/y"), "a/b-c") && str_is(hub_repo_at(&arena, "models--b/snapshots/x"), "b"));
+    CHECK(!hub_repo_at(&arena, "/c/a--b/snapshots/x").n && !hub_repo_at(&arena, "models--a--b").n && !hub_repo_at(&arena, "x").n &&
+          !hub_repo_at(&arena, "models--/snapshots/x").n);
     CHECK(strcmp(hub_name(&arena, "./a/b"), "./a/b") == 0 && strcmp(hub_name(&arena, "a/b.onnx/c"), "a/b.onnx/c") == 0);
 }
 

@@ -8,6 +8,7 @@
 #include "api/sized.h"
 #include "api/tokens.h"
 #include "data/json.h"
+#include "hub/hub.h"
 
 struct ef_model {
     Arena arena;
@@ -76,6 +77,16 @@ typedef struct OpenCall {
     Err err;
 } OpenCall;
 
+/* A path, or "hf:" and a name on the Hub. */
+static bool open_named(const char *path, const ModelOpen *how, Model **model, Err *err)
+{
+    Arena arena = { .local = true };
+    bool ok = (!path || hub_path(&arena, path, HUB_MODEL, &path, err)) &&
+              model_open_with(path, how, model, err);
+    arena_free(&arena);
+    return ok;
+}
+
 static ef_model *open_model(const OpenCall *c, Err *err)
 {
     Model *model;
@@ -86,7 +97,7 @@ static ef_model *open_model(const OpenCall *c, Err *err)
                       .pooling = str_of(o.pooling), .normalize = str_of(normalize) };
     if (o.kernels && !kernels_want(o.kernels, err)) return NULL;
     bool ok = c->bytes.p ? model_open_bytes(c->bytes, &how, &model, err)
-                         : model_open_with(c->path, &how, &model, err);
+                         : open_named(c->path, &how, &model, err);
     return ok ? start(model, &o, err) : NULL;
 }
 

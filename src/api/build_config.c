@@ -6,6 +6,7 @@
 #include "api/build.h"
 #include "base/log.h"
 #include "data/yaml.h"
+#include "hub/hub.h"
 #include "model/open_options.h"
 
 enum { YAML_LIMIT = 1 << 20, MOST_KEYS = 40 };
@@ -291,7 +292,7 @@ bool build_read(Arena *arena, const char *yaml_path, BuildConfig *c, Err *err)
         return within(err, "%s", yaml_path);
     c->source.task = c->open.task; /* a task by flag does without config.json, one by YAML does not */
     c->open.task = (Str){ 0 };
-    return true;
+    return !c->folder || hub_path(arena, c->folder, HUB_MODEL, &c->folder, err);
 }
 
 bool build_from_environment(Arena *arena, BuildConfig *c, Err *err)

@@ -7,6 +7,7 @@
 #include "api/sized.h"
 #include "base/heap.h"
 #include "base/thread.h"
+#include "hub/hub.h"
 #include "model/model.h"
 
 struct ef_tokens {
@@ -30,6 +31,7 @@ typedef struct TokenizerCall {
 static bool open_tokenizer(ef_tokenizer *t, const char *path, Err *err)
 {
     Tokenizer *own;
+    if (path && !hub_path(&t->arena, path, HUB_TOKENIZER, &path, err)) return false;
     if (path && package_is(path)) {
         if (!model_open(path, &t->model, err)) return false;
         t->tokenizer = t->model->tokenizer;

@@ -10,6 +10,7 @@
 #include "api/verifying.h"
 #include "data/json.h"
 #include "export/hierarchy.h"
+#include "hub/hub.h"
 #include "model/validating.h"
 
 /* ---- calls ---- */
@@ -30,6 +31,7 @@ static void tool_body(void *call)
 {
     ToolCall *c = call;
     Buf text = { .arena = &c->arena };
+    if (c->from && !hub_path(&c->arena, c->from, HUB_MODEL, &c->from, &c->err)) return;
     if (!c->run(c, &c->err)) return;
     json_write_pretty(&text, &c->report);
     c->text = string_new(buf_view(&text), &c->err);

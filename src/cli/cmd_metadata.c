@@ -5,6 +5,7 @@
 #include "export/files.h"
 #include "export/hf_metadata.h"
 #include "export/hf_task.h"
+#include "hub/hub.h"
 
 static bool say(const char *format, ...) PRINTF(1, 2);
 static bool say(const char *format, ...)
@@ -69,12 +70,13 @@ static bool choose_task(Args *a, HfSource *s, Err *err)
     return true;
 }
 
-/* A folder, or a name in the local Hugging Face cache, as for `export`. */
+/* A folder; one of the Hub's cache has the model's name. */
 static bool find_folder(Args *a, HfSource *s, Err *err)
 {
     Export e = { .model = a->text[1] };
     bool ok = files_source(&e, err);
-    if (ok && e.folder != e.model) s->name = e.model;
+    Str name = ok ? hub_repo_at(&a->arena, e.folder) : (Str){ 0 };
+    if (name.n) s->name = name.p;
     s->folder = ok ? str_dup(&a->arena, str_of(e.folder)) : NULL;
     arena_free(&e.arena);
     return ok;

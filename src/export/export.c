@@ -12,6 +12,7 @@
 #include "export/sentence.h"
 #include "export/task.h"
 #include "export/weights.h"
+#include "hub/hub.h"
 #include "task/task.h"
 
 enum { LEAST_OPSET = 14, MOST_OPSET = 21, MOST_CONFIG = 1 << 24 };
@@ -221,8 +222,9 @@ static bool export_spills(const Export *e)
 static bool add_metadata(Export *e, Err *err)
 {
     OnnxModel *m = &e->work->model;
+    Str name = hub_repo_at(&e->arena, e->folder);
     HfSource from = { .folder = e->folder, .encoder = e->encoder, .task = e->task_name,
-                      .name = e->cached ? e->model : NULL, .model = m,
+                      .name = name.n ? name.p : NULL, .model = m,
                       .level = MAX(e->optimize, 1), .external = export_spills(e),
                       .tokenizer = e->include_tokenizer, .tokenizer_from = e->tokenizer_from };
     if (e->no_metadata) return true;

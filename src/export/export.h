@@ -28,7 +28,7 @@ typedef enum {
 
 typedef struct Export {
     /* asked for */
-    const char *model;      /* a folder, its weights, or a name in the local Hugging Face cache */
+    const char *model;      /* a folder, or its weights */
     const char *output;     /* a folder; with no_config the .onnx itself */
     const char *task;       /* NULL, "auto": by config.json's architectures */
     int opset;              /* 14 to 21 */
@@ -49,7 +49,6 @@ typedef struct Export {
     const char *folder;     /* where the source is */
     const char *encoder;    /* the same, but for old sentence-transformers folders */
     const char *weights;    /* the checkpoint's file, or its index; NULL: none there */
-    bool cached;            /* the model is a name */
     const char *target;     /* folder that is written to */
     const char *onnx;       /* path of the .onnx */
     const char *sidecar;    /* file name of the modules and tags as JSON */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.c - the files around the weights. A name that is no folder is looked up where the Hugging
- * Face tools keep what they once downloaded: $HF_HUB_CACHE or $HF_HOME/hub or
- * ~/.cache/huggingface/hub, models--ORG--NAME/refs/main -> models--ORG--NAME/snapshots/REVISION. */
+ * files.c - the files around the weights. */
 #include "files.h"
-
-#include <stdlib.h>
 
 #include "base/log.h"
 #include "data/checkpoint.h"
@@ -30,43 +26,6 @@ static const char *const tokenizers[] = {
     "added_tokens.json", "merges.txt",
 };
 
-static const char *hub_folder(Arena *arena)
-{
-    const char *cache = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME"), *user = getenv("HOME");
-    if (cache && *cache) return cache;
-    if (home && *home) return path_join(arena, home, STR("hub"));
-    return str_format(arena, "%s/.cache/huggingface/hub", user ? user : "");
-}
-
-/* The snapshot of ORG/NAME, or NULL. */
-static const char *files_find_cached(Export *e)
-{
-    Arena *arena = &e->arena;
-    Buf name = { 0 };
-    Str revision;
-    Err ignored;
-    buf_puts(&name, "models--");
-    for (const char *p = e->model; *p; p++) {
-        if (*p == '/') buf_puts(&name, "--");
-        else buf_char(&name, *p);
-    }
-    const char *folder = path_join(arena, hub_folder(arena), buf_view(&name));
-    buf_free(&name);
-    if (!file_read(arena, path_join(arena, folder, STR("refs/main")), 4096, &revision, &ignored))
-        return NULL;
-    while (revision.n && (unsigned char)revision.p[revision.n - 1] <= ' ') revision.n--;
-    if (!path_stays_inside(revision)) return NULL;
-    const char *found = path_join(arena, path_join(arena, folder, STR("snapshots")), revision);
-    return dir_is(found) ? found : NULL;
-}
-
-static bool looks_like_name(const char *model)
-{
-    const char *slash = strchr(model, '/');
-    return path_stays_inside(str_of(model)) && *model != '.' && *model != '~' &&
-           (!slash || !strchr(slash + 1, '/'));
-}
-
 /* Weights given by their path lie in the folder of the other files. */
 static bool source_file(Export *e, Err *err)
 {
@@ -87,11 +46,8 @@ bool files_source(Export *e, Err *err)
     e->folder = e->model;
     if (dir_is(e->model)) return true;
     if (file_is(e->model)) return source_file(e, err);
-    e->folder = looks_like_name(e->model) ? files_find_cached(e) : NULL;
-    e->cached = e->folder != NULL;
-    if (e->cached) return true;
-    return fail(err, EF_NOT_FOUND, "%s: neither a folder nor in %s; nothing is downloaded here, "
-                "get it with: hf download %s", e->model, hub_folder(&e->arena), e->model);
+    return fail(err, EF_NOT_FOUND, "%s: no such folder or file; a model on the Hugging Face Hub is "
+                "called ORG/NAME or hf:NAME", e->model);
 }
 
 /* The .onnx alone may replace an earlier one, and whatever is no file of the source. */

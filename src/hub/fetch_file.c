@@ -249,11 +249,12 @@ static bool fetch_verified(FetchFile *f, Err *err)
     Partial *p = &f->partial;
     for (;;) {
         uint64_t before = partial_bytes(p);
-        fetch_count(f->fetch, 0, (int64_t)before);
+        f->fetch->progress.total -= before; /* the rate is that of bytes that come */
         if (!fetch_all_pieces(f, err)) return partial_close(p), false;
         if (digest_check(p->fd, p->size, f->name, f->at.etag, err)) return true;
         if (before == 0) return partial_remove(p), false;
-        fetch_count(f->fetch, 0, -(int64_t)p->size);
+        fetch_count(f->fetch, 0, -(int64_t)(p->size - before));
+        f->fetch->progress.total += before;
         partial_restart(p);
     }
 }

@@ -10,6 +10,8 @@
 #include "hub/fetch.h"
 #include "hub/wanted.h"
 
+enum { BRIEFLY_S = 3 }; /* the wait for the Hub where the cache could answer, too */
+
 typedef struct HubOpen {
     Arena *arena;
     HubId id;
@@ -123,9 +125,11 @@ static bool hub_reach(HubOpen *h, bool usable, Err *err)
 {
     HubRemote remote = { .settings = &h->settings, .repo = h->id.repo, .once = usable };
     Str cached = h->commit;
-    if (!http_client_open(&remote.client, h->settings.seconds, err)) return false;
+    int seconds = h->settings.seconds;
+    if (!http_client_open(&remote.client, usable ? MIN(seconds, BRIEFLY_S) : seconds, err))
+        return false;
     bool asked = hub_ask(h, &remote, err), ok = asked;
-    remote.once = false;
+    remote.once = false, remote.client.seconds = seconds;
     if (!asked && usable) {
         log_warn("%s; using the copy in the cache", err->message);
         h->commit = cached;

@@ -27,5 +27,7 @@ bool hub_is_name(const char *text); /* it begins with "hf:" */
 const char *hub_name(Arena *, const char *typed);
 /* The folder or file of a name, downloaded if need be. What has no "hf:" is a path already. */
 bool hub_path(Arena *, const char *name, HubUse, const char **path, Err *);
+/* "org/name" of a path in such a cache (.../models--org--name/snapshots/...); n 0: in none. */
+Str hub_repo_at(Arena *, const char *path);
 
 #endif

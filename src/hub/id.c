@@ -87,3 +87,15 @@ const char *hub_name(Arena *arena, const char *typed)
     if (!slash || dir_is(str_dup(arena, (Str){ typed, (size_t)(slash - typed) }))) return typed;
     return str_format(arena, "hf:%s", typed);
 }
+
+Str hub_repo_at(Arena *arena, const char *path)
+{
+    const char *end = strstr(path, "/snapshots/"), *begin = end;
+    static const char mark[] = "models--";
+    while (begin && begin > path && begin[-1] != '/') begin--;
+    if (!begin || strncmp(begin, mark, sizeof mark - 1) != 0) return (Str){ 0 };
+    char *repo = str_dup(arena, (Str){ begin + sizeof mark - 1, (size_t)(end - begin) - sizeof mark + 1 });
+    char *gap = strstr(repo, "--");
+    if (gap) *gap = '/', memmove(gap + 1, gap + 2, strlen(gap + 2) + 1);
+    return is_repo(str_of(repo)) ? str_of(repo) : (Str){ 0 };
+}

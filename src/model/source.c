@@ -6,6 +6,7 @@
 
 #include "data/checkpoint.h"
 #include "export/modules.h"
+#include "hub/hub.h"
 
 /* The .onnx files of a folder: how many, one of them, and all of their names (NULL: not wanted). */
 static int list_onnx(Arena *arena, const char *folder, const char **one, Buf *names)
@@ -83,26 +84,17 @@ void source_folder(Arena *arena, const char *folder, ModelSource *s)
     s->tokenizer.sentence = modules_settings(arena, encoder);
 }
 
-/* In the Hub's cache a folder is called by its revision: models--org--NAME/snapshots/REVISION. */
-static Str cached_name(Arena *arena, const char *folder)
-{
-    const char *snapshots = path_dir(arena, folder);
-    Str name = path_name(path_dir(arena, snapshots));
-    if (!str_is(path_name(snapshots), "snapshots") || !str_starts(name, "models--")) return (Str){ 0 };
-    for (size_t i = name.n; i >= 2; i--)
-        if (name.p[i - 1] == '-' && name.p[i - 2] == '-') return (Str){ name.p + i, name.n - i };
-    return name;
-}
-
-/* "a/b/" is called b, and "." what it is called from outside. */
+/* "a/b/" is called b, and "." what it is called from outside; a folder of the Hub's cache, whose own
+ * name is a commit, as the model is there: NAME of ORG/NAME. */
 static Str folder_name(Arena *arena, const char *folder)
 {
+    Str repo = hub_repo_at(arena, folder);
+    if (repo.n) return path_name(repo.p);
     Str trimmed = str_of(folder);
     while (trimmed.n > 1 && trimmed.p[trimmed.n - 1] == '/') trimmed.n--;
-    const char *path = str_dup(arena, trimmed);
-    Str name = path_name(path), cached = cached_name(arena, path);
+    Str name = path_name(str_dup(arena, trimmed));
     bool relative = str_is(name, ".") || str_is(name, "..");
-    return relative ? path_name(path_real(arena, folder)) : cached.n ? cached : name;
+    return relative ? path_name(path_real(arena, folder)) : name;
 }
 
 Str source_name(Arena *arena, const char *path)

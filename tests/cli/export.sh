@@ -40,7 +40,7 @@ grep -q '/BertForTokenClassification/BertModel/BertEncoder/BertLayer.2/BertOutpu
 cp -r "$BUS" here && works "into the model's own folder" "$EF" export here here
 cmp -s here/model.safetensors "$BUS/model.safetensors" && cmp -s here/config.json "$BUS/config.json" && pass || flunk "own folder"
 mkdir nothing && refuses "3.4 no config" "config.json: not found" "$EF" export nothing out
-refuses "3.4 no model" "hf download no/such" "$EF" export no/such out
+refuses "3.4 no model" "no/such: found neither as a path nor whole in" "$EF" export no/such out
 cp -r "$GOLDEN/bert" pickle && mv pickle/model.safetensors pickle/pytorch_model.bin
 refuses "no pickle" "torch.save did not write" "$EF" export pickle out
 refuses "opset" "14 to 21" "$EF" export "$BUS" out --opset 13
@@ -106,8 +106,9 @@ works "optimum-cli" ./optimum-cli export onnx --model "$BUS" --task token-classi
 works "optimum-cli as a word" "$EF" optimum-cli export onnx -m "$BUS" link3 && same "optimum-cli as a word" link3
 works "optimum-cli quantize" ./optimum-cli onnxruntime quantize --onnx_model link2 --avx2 -o link4
 [ -f link4/model_quantized.onnx ] && [ -f link4/ort_config.json ] && pass || flunk "optimum-cli quantize: $(ls link4)"
-mkdir -p hf/hub/models--me--bus/refs hf/hub/models--me--bus/snapshots && printf abc >hf/hub/models--me--bus/refs/main
-ln -s "$BUS" hf/hub/models--me--bus/snapshots/abc
+commit=0123456789012345678901234567890123456789
+mkdir -p hf/hub/models--me--bus/refs hf/hub/models--me--bus/snapshots && printf $commit >hf/hub/models--me--bus/refs/main
+ln -s "$BUS" hf/hub/models--me--bus/snapshots/$commit
 works "a name in the cache" env -u HF_HUB_CACHE HF_HOME="$work/hf" "$EF" export me/bus link5 && same "a name in the cache" link5
 refuses "dtype" "wanted fp32, fp16 or bf16" "$EF" export "$BUS" out --dtype int4
 refuses "class names" "transformers-5 or transformers-4" "$EF" export "$BUS" out --class-names jax

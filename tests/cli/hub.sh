@@ -8,16 +8,17 @@
 command -v python3 >/dev/null || { echo "  skipped: no python3" && skipped=1 && finish && exit; }
 command -v openssl >/dev/null || { echo "  skipped: no openssl" && skipped=1 && finish && exit; }
 mb=${EF_HUB_MB:-16} kills=${EF_HUB_KILLS:-3}
-unset HF_TOKEN HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE HF_TOKEN_PATH HTTPS_PROXY https_proxy NO_PROXY no_proxy SSL_CERT_FILE
+unset HF_HUB_OFFLINE HF_TOKEN HF_HOME HF_HUB_CACHE HF_TOKEN_PATH HTTPS_PROXY https_proxy NO_PROXY no_proxy SSL_CERT_FILE
 unset SSL_CERT_DIR XDG_CACHE_HOME TRANSFORMERS_OFFLINE HUGGING_FACE_HUB_TOKEN HUGGINGFACE_HUB_CACHE
 
 # ---- the models ----
-mkdir -p models/ner models/large models/shards models/onnx models/sentence/1_Pooling models/sentence/2_Dense models/empty
+mkdir -p models/ner models/large models/huge models/shards models/onnx models/sentence/1_Pooling models/sentence/2_Dense models/empty
 cp "$BUS"/*.json "$BUS/vocab.txt" "$BUS/model.safetensors" "$BUS/README.md" models/ner/
 rm -f models/ner/id2label.json models/ner/label2id.json
 echo '{}' >models/empty/config.json
 cp "$BUS/config.json" models/large/
-head -c "$((mb * 1000000 + 12345))" /dev/urandom >models/large/large.dat
+head -c 10000000 /dev/urandom >models/large/large.dat # two pieces
+head -c "$((mb * 1000000 + 12345))" /dev/urandom >models/huge/huge.dat
 cp "$BUS/config.json" models/shards/
 printf '{"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors", "c": "model-00001-of-00002.safetensors"}}' \
     >models/shards/model.safetensors.index.json
@@ -184,38 +185,39 @@ done
 [ "$(grep -c 'storage/ok/large.*range=bytes' plain.log)" -ge 2 ] && pass || flunk "pieces: not by ranges"
 
 # ---- a large file, and the end of a process at any time ----
-large() { "$EF" inspect "$1/large:large.dat" >txt 2>err </dev/null; }
-# killed ORG: begins, and is killed after a while
+huge() { "$EF" inspect "$1/huge:huge.dat" >txt 2>err </dev/null; }
+unfinished() { find "$HF_HOME/hub" -path "*$1--huge*" -name '*.ef.incomplete' | grep .; }
+# killed ORG SEED: begins, and is killed when some of it has come
 killed() {
-    "$EF" inspect "$1/large:large.dat" >/dev/null 2>&1 </dev/null &
-    child=$!
-    sleep "$(awk -v seed="$2$$" 'BEGIN { srand(seed); printf "%.2f", 0.05 + 0.1 * rand() }')"
+    "$EF" inspect "$1/huge:huge.dat" >/dev/null 2>&1 </dev/null &
+    child=$! tries=0
+    while ! unfinished "$1" >/dev/null && [ $tries -lt 200 ]; do sleep 0.05 && tries=$((tries + 1)); done
+    sleep "$(awk -v seed="$2$$" -v mb="$mb" 'BEGIN { srand(seed); printf "%.2f", 0.05 + mb / 600 * rand() }')"
     kill -9 $child 2>/dev/null
     wait $child 2>/dev/null
 }
 kills_done=0
 while [ $kills_done -lt "$kills" ]; do
     killed kill $kills_done
-    [ -e "$(cached kill/large large.dat)" ] && break
+    [ -e "$(cached kill/huge huge.dat)" ] && break
     kills_done=$((kills_done + 1))
 done
 [ $kills_done = "$kills" ] && pass || flunk "killed: done after $kills_done kills"
-find "$HF_HOME" -path '*kill--large*' -name '*.ef.incomplete' | grep -q . && pass || flunk "a killed download leaves nothing to continue"
-large kill
-whole "after $kills_done kills" kill/large large.dat
-blobless "after $kills_done kills" kill/large
-[ -z "$(find "$HF_HOME" -path '*kill--large*' -name '*.incomplete')" ] && pass || flunk "killed: something is left"
+unfinished kill >/dev/null && pass || flunk "a killed download leaves nothing to continue"
+huge kill
+whole "after $kills_done kills" kill/huge huge.dat
+blobless "after $kills_done kills" kill/huge
+unfinished kill && flunk "killed: something is left" || pass
 killed damage 1
-part=$(find "$HF_HOME" -path '*damage--large*' -name '*.ef.incomplete')
-printf 'damage' | dd of="$part" conv=notrunc 2>/dev/null # as a power failure may leave it
-large damage
-whole "damaged while it was stopped" damage/large large.dat
+printf 'damage' | dd of="$(unfinished damage)" conv=notrunc 2>/dev/null # as a power failure may leave it
+huge damage
+whole "damaged while it was stopped" damage/huge huge.dat
 jobs=
-for i in 1 2 3; do large race & jobs="$jobs $!"; done
+for i in 1 2 3; do huge race & jobs="$jobs $!"; done
 wait $jobs
-whole "three at once" race/large large.dat
-blobless "three at once" race/large
-[ "$(grep -c 'storage/race/large.*range=bytes=0-' plain.log)" = 1 ] && pass || flunk "three at once: fetched more than once"
+whole "three at once" race/huge huge.dat
+blobless "three at once" race/huge
+[ "$(grep -c 'storage/race/huge.*range=bytes=0-' plain.log)" = 1 ] && pass || flunk "three at once: fetched more than once"
 chmod -R a-w "$HF_HOME/hub/models--ok--ner" && works "a cache that cannot be written" "$EF" inspect ok/ner
 chmod -R u+w "$HF_HOME/hub/models--ok--ner"
 

@@ -31,13 +31,14 @@ refuses "2.8 none without hf_ keys" "no usable metadata" "$EF" metadata read "$P
 fails "validate, none" "there is no metadata" "$EF" metadata validate "$PLAIN"
 refuses "not an ONNX file" "config.json" "$EF" metadata read "$BUS/config.json"
 refuses "no file" "nowhere.onnx" "$EF" metadata read nowhere.onnx
-refuses "no folder" "hf download nowhere" "$EF" metadata embed two.onnx nowhere
-mkdir -p hub/models--org--ner/refs hub/models--org--ner/snapshots && echo abc >hub/models--org--ner/refs/main
-cp -r "$BUS" hub/models--org--ner/snapshots/abc
+refuses "no folder" "no such folder or file" "$EF" metadata embed two.onnx nowhere
+commit=0123456789012345678901234567890123456789
+mkdir -p hub/models--org--ner/refs hub/models--org--ner/snapshots && echo $commit >hub/models--org--ner/refs/main
+cp -r "$BUS" hub/models--org--ner/snapshots/$commit
 works "a name in the cache" env HF_HUB_CACHE="$PWD/hub" "$EF" metadata embed two.onnx org/ner
 prints "is the model's name" '^org/ner$' "$EF" metadata read two.onnx --key model_name
 printf '../../../..' >hub/models--org--ner/refs/main
-refuses "3.19 a revision that leads outside" "hf download" env HF_HUB_CACHE="$PWD/hub" "$EF" metadata embed two.onnx org/ner
+refuses "3.19 a revision that leads outside" "nor whole in" env HF_HUB_CACHE="$PWD/hub" "$EF" metadata embed two.onnx org/ner
 refuses "no such key" "no key" "$EF" metadata read two.onnx --key x
 refuses "half a command" "metadata embed" "$EF" metadata
 cp two.onnx full.onnx
@@ -199,7 +200,7 @@ done
 refuses "no config" "config.json: not found" "$EF" add-config lone/net.onnx "$work/part"
 refuses "no ONNX" "nowhere.onnx" "$EF" add-config nowhere.onnx "$BUS"
 refuses "not an ONNX" "wanted an ONNX model\|protobuf" "$EF" add-config "$BUS/config.json" "$BUS"
-refuses "no model" "hf download" "$EF" add-config lone/net.onnx no/such
+refuses "no model" "nor whole in" "$EF" add-config lone/net.onnx no/such
 refuses "one word" "wanted an .onnx" "$EF" add-config lone/net.onnx
 
 # ---- validate DIR ----

@@ -99,7 +99,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def slowly(self, body):
-        rate = self.server.rate
+        rate = self.server.rate // (8 if "/kill/" in self.path or "/damage/" in self.path else 1)
         if not rate:
             return self.wfile.write(body)
         step = max(rate // 50, 1)
@@ -117,6 +117,8 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if parts[0] == "storage":
                 return self.storage(parts[1], parts[2], "/".join(parts[3:]).split("?")[0])
+            if parts[:2] == ["api", "models"] and len(parts) >= 6 and parts[4] == "tree":
+                return self.tree(parts[3])
             if parts[:2] == ["api", "models"] and len(parts) >= 6:
                 return self.listing(parts[2], parts[3], "/".join(parts[5:]))
             if parts[:2] == ["api", "resolve-cache"]:
@@ -187,6 +189,17 @@ class Handler(BaseHTTPRequestHandler):
             text = text[:-5]
         self.answer(200, text, chunked=org == "chunked", Content_Type="application/json")
 
+    def tree(self, name):
+        """What huggingface_hub asks for."""
+        model, entries = self.server.models[name], []
+        for file in model.files:
+            size = os.path.getsize(os.path.join(model.folder, file))
+            entry = {"type": "file", "path": file, "size": size, "oid": model.etag(file)[:40]}
+            if file.endswith(LFS):
+                entry["lfs"] = {"oid": model.etag(file), "size": size, "pointerSize": 134}
+            entries.append(entry)
+        self.answer(200, json.dumps(entries).encode(), Content_Type="application/json")
+
     def resolve(self, org, name, revision, file):
         model = self.model(name)
         if not model or self.refused(org, name):
@@ -223,21 +236,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def storage(self, org, name, file):
         model = self.server.models[name]
-        body = model.read(file)
-        wanted = self.headers.get("Range")
-        first, last = 0, len(body) - 1
+        wanted = self.headers.get("Range") if org != "norange" else None
+        size = os.path.getsize(os.path.join(model.folder, file))
+        first, last, status, fields = 0, size - 1, 200, {"ETag": '"of-the-storage"'}
         if wanted:
             begin, end = wanted.removeprefix("bytes=").split("-")
-            first, last = int(begin), min(int(end), len(body) - 1)
-        whole, status, fields = body, 206 if wanted else 200, {"ETag": '"of-the-storage"'}
-        if wanted:
-            body = body[first:last + 1]
-            fields["Content_Range"] = "bytes %d-%d/%d" % (first, last, len(whole))
-        if org == "norange":
-            body, status = whole, 200
-            fields.pop("Content_Range", None)
-        if org == "badrange" and wanted:
-            fields["Content_Range"] = "bytes %d-%d/%d" % (first + 1, last + 1, len(whole))
+            first, last, status = int(begin), min(int(end), size - 1), 206
+            wrong = org == "badrange"
+            fields["Content_Range"] = "bytes %d-%d/%d" % (first + wrong, last + wrong, size)
+        with open(os.path.join(model.folder, file), "rb") as f:
+            f.seek(first)
+            body = f.read(last + 1 - first)
         if org == "wrongsum":
             body = bytes([body[0] ^ 1]) + body[1:]
         if org == "expire" and int(self.path.split("signed=")[1]) < 2:

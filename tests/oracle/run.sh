@@ -36,6 +36,7 @@ judge() {
 
 "$EF" export examples/bus-ner "$work/bus-ner" >/dev/null || exit 1
 judge onnxruntime,tokenizers compare.py "$EF" "$work/bus-ner" token_classification 100
+judge huggingface_hub hub_cache.py "$EF" examples/bus-ner
 judge onnx,onnxruntime graph_fuzz.py "$EF" --count 1000
 judge onnx,onnxruntime,lxml extract.py "$EF" "$work/extract" "$work/bus-ner/model.onnx"
 judge onnx,onnxruntime,lxml graphml.py "$EF" "$work/graphml" "$work/bus-ner/model.onnx"
