@@ -29,6 +29,7 @@ typedef struct BuildConfig {
 extern const Option build_options[]; /* a flag and by its `key` the YAML: fields of BuildConfig */
 
 bool build_read(Arena *, const char *yaml_path, BuildConfig *, Err *);
+bool build_read_text(Arena *, const char *yaml_path, Str text, BuildConfig *, Err *); /* of that file */
 /* The settings as YAML that builds the same again; paths that are read are written absolute. */
 void build_write(Arena *, const BuildConfig *, const Model *, Buf *);
 /* MODEL_WEIGHTS_PATH, TOKENIZER_PATH, MODEL_CONFIG_PATH, MODEL_TYPE, MODEL_NAME. */

@@ -283,13 +283,17 @@ static bool read_document(Arena *arena, const Value *root, BuildConfig *c, Err *
 bool build_read(Arena *arena, const char *yaml_path, BuildConfig *c, Err *err)
 {
     Str text;
-    Value *root = NEW(arena, Value);
-    *c = (BuildConfig){ .yaml = yaml_path };
     if (!is_there(yaml_path))
         return fail(err, EF_NOT_FOUND, "%s: Encoderfile config not found", yaml_path);
-    if (!file_read(arena, yaml_path, YAML_LIMIT, &text, err)) return false;
-    if (!yaml_parse(arena, text, root, err) || !read_document(arena, root, c, err))
-        return within(err, "%s", yaml_path);
+    return file_read(arena, yaml_path, YAML_LIMIT, &text, err) &&
+           (build_read_text(arena, yaml_path, text, c, err) || within(err, "%s", yaml_path));
+}
+
+bool build_read_text(Arena *arena, const char *yaml_path, Str text, BuildConfig *c, Err *err)
+{
+    Value *root = NEW(arena, Value);
+    *c = (BuildConfig){ .yaml = yaml_path };
+    if (!yaml_parse(arena, text, root, err) || !read_document(arena, root, c, err)) return false;
     c->source.task = c->open.task; /* a task by flag does without config.json, one by YAML does not */
     c->open.task = (Str){ 0 };
     return !c->folder || hub_path(arena, c->folder, HUB_MODEL, &c->folder, err);

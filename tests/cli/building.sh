@@ -25,6 +25,12 @@ has "options arrive" '"precision": "int8"'
 grep -q '^  model_type: "token_classification"$' new.yml && pass || flunk "the task that was found is in the YAML"
 works "build -f of the YAML that was written" "$EF" build -f new.yml -o small.again
 same "flags and their YAML" small small.again
+works "every kind of key" "$EF" build "$BUS" --no-build --write-config one.yml --pad-strategy fixed=16 --lua-libs table --lua-libs math \
+    --transform-script 'function Postprocess(t) return t end' --no-validate-transform --truncation-strategy only_first --name 'a: "b"'
+works "every kind of key, read" "$EF" build -f one.yml --write-config two.yml
+same "written, read and written again" one.yml two.yml
+grep -q '^  lua_libs: \["table", "math"\]$' two.yml && grep -q '^    pad_strategy: "fixed=16"$' two.yml && grep -q '^  build: false$' two.yml
+check $? "lists, maps and opposites are in the YAML"
 refuses "--write-config keeps what is there" "new.yml: found a file" "$EF" build "$BUS" --write-config new.yml --no-build
 works "single files" "$EF" build --model-weights-path "$BUS/model.safetensors" --model-config-path "$BUS/config.json" \
     --tokenizer-path "$BUS/tokenizer.json" --tokenizer-config-path "$BUS/tokenizer_config.json" --name bus-ner -o files.encoderfile
