@@ -298,7 +298,7 @@ static const Change residual_changes[] = {
     { "an activation behind it",
       2,
       { "Add", "s x", "r" },
-      "Gather Linear Tanh",
+      "Gather Linear",
       { "Tanh", "r", "y" } },
     { "two of them", 2, { "Add", "s x", "r" }, "Gather Linear Add", { "Add", "r x", "y" } },
     { "an activation before it", 2, { "Add", "t x", "y" }, "Gather Linear", { "Tanh", "s", "t" } },

@@ -311,7 +311,7 @@ static bool depthwise_run(OpCall *call, Err *err)
 #define OWN "encoderfile"
 const Op ops_conv_last[] = {
     { "ConvLast", OWN, 1, 2, 4, conv_last_shape, conv_last_run, .cost = COST_WINDOW },
-    { "ConvLastQ", OWN, 1, 8, 8, conv_last_shape, conv_last_run, .cost = COST_WINDOW },
+    { "ConvLastQ", OWN, 1, 2, 8, conv_last_shape, conv_last_run, .cost = COST_WINDOW },
     { "DepthwiseLast", OWN, 1, 2, 3, depthwise_shape, depthwise_run },
     { 0 }
 };
