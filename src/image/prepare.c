@@ -5,6 +5,8 @@
 
 #include "image.h"
 
+enum { TENSOR_PIXELS = 1 << 24 }; /* 192 MiB of floats: far above any model's input */
+
 typedef struct ImageSize {
     double height, width; /* whole numbers; too large for an int is found out later */
 } ImageSize;
@@ -74,7 +76,7 @@ bool image_prepare_bytes(Arena *arena, const ImageProcessor *p, const Picture *f
     if (!p->crop && width == from->width && height == from->height) return true;
     out->width = resizing.window.width;
     out->height = resizing.window.height;
-    out->rgb = arena_try(arena, (size_t)out->width * (size_t)out->height, 3, 3 * (size_t)PICTURE_PIXELS, err);
+    out->rgb = arena_try(arena, (size_t)out->width * (size_t)out->height, 3, 3 * (size_t)TENSOR_PIXELS, err);
     if (!out->rgb) return within(err, "picture of %d x %d pixels, resized", from->width, from->height);
     Arena scratch = { .budget = arena->budget, .local = true };
     picture_resize(&scratch, from, &resizing, out->rgb);
@@ -125,7 +127,7 @@ bool image_prepare(Arena *arena, const ImageProcessor *p, const Picture *from, P
                       bytes.width, bytes.height, out->width, out->height);
     }
     size_t pixels = (size_t)out->height * (size_t)out->width;
-    if (ok) ok = (out->values = arena_try(arena, 3 * pixels, sizeof(float), SIZE_MAX, err)) != NULL;
+    if (ok) ok = (out->values = arena_try(arena, 3 * pixels, sizeof(float), 12 * (size_t)TENSOR_PIXELS, err)) != NULL;
     if (ok && (out->height > bytes.height || out->width > bytes.width))
         memset(out->values, 0, 3 * pixels * sizeof(float));
     if (ok) image_put_levels(p, &bytes, out);
