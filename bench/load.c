@@ -2,9 +2,9 @@
  * load.c - clients that each send a request, wait for its reply and send the next: one thread, kept
  * connections, bodies in turn from a file with one a line.
  *
- *   load PORT PATH BODIES CLIENTS SECONDS WARM_UP_REQUESTS
+ *   load PORT[,PORT...] PATH BODIES CLIENTS SECONDS WARM_UP_REQUESTS
  *
- * Prints one line of JSON: requests, errors (status other than 200), seconds, latencies in ms.
+ * Clients are dealt out to the ports in turn; the warm-up is the first one's. Prints one line of JSON: requests, errors (status other than 200), seconds, latencies in ms.
  * Requests under way when the time is over are finished and counted. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -81,6 +81,15 @@ static void dial(Client *c, int port)
     if (c->fd < 0 || connect(c->fd, (void *)&to, sizeof to) != 0) die("connect");
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     c->in = malloc(REPLY_ROOM + 1);
+}
+
+static void dial_all(Client *client, int n, const char *ports)
+{
+    const char *port = ports;
+    for (int i = 0; i < n; i++) {
+        dial(&client[i], atoi(port));
+        port = strchr(port, ',') ? strchr(port, ',') + 1 : ports;
+    }
 }
 
 static void send_more(Client *c)
@@ -188,10 +197,10 @@ int main(int argc, char **argv)
 {
     static Client client[MOST_CLIENTS];
     if (argc != 7 || atoi(argv[4]) < 1 || atoi(argv[4]) > MOST_CLIENTS)
-        return fprintf(stderr, "usage: load PORT PATH BODIES CLIENTS SECONDS WARM_UP\n"), 2;
+        return fprintf(stderr, "usage: load PORT[,PORT...] PATH BODIES CLIENTS SECONDS WARM_UP\n"), 2;
     int clients = atoi(argv[4]);
     read_bodies(argv[3], argv[2]);
-    for (int i = 0; i < clients; i++) dial(&client[i], atoi(argv[1]));
+    dial_all(client, clients, argv[1]);
     size_t warm = strtoul(argv[6], NULL, 10);
     if (warm) run(client, 1, warm, now() + 60);
     n_seconds = errors = 0;

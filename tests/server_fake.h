@@ -51,7 +51,7 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
 {
     Buf *buf = (Buf *)r;
     __atomic_add_fetch(&runs, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&largest, MAX(b->B, largest), __ATOMIC_RELAXED);
+    __atomic_store_n(&largest, MAX(b->B, __atomic_load_n(&largest, __ATOMIC_RELAXED)), __ATOMIC_RELAXED);
     while (__atomic_load_n(&closed, __ATOMIC_ACQUIRE)) usleep(1000);
     buf_reserve(buf, (size_t)b->start[b->B] * 8);
     return compute(b, (float *)buf->p, out, err);
@@ -102,13 +102,15 @@ static void *serve(void *arg)
     return NULL;
 }
 
+/* LOOPS in the environment: where a test does not say how many. */
 static inline void start(Running *r)
 {
-    r->session.threads = 1;
+    if (!r->session.threads) r->session.threads = 1;
     r->s = job_session(&model, &r->session);
     r->server.hostname = "127.0.0.1";
     r->server.ready = ready;
     r->server.context = r;
+    if (!r->server.loops && getenv("LOOPS")) r->server.loops = atoi(getenv("LOOPS"));
     pthread_create(&r->thread, NULL, serve, r);
     while (!__atomic_load_n(&r->port, __ATOMIC_ACQUIRE)) usleep(1000);
 }

@@ -48,11 +48,29 @@ static void work_free(Work *work)
     job_free(job_of(work));
 }
 
+static int64_t most_tokens;      /* of a run of one thread */
+
+static int64_t most_of(const Session *s, int threads)
+{
+    (void)s;
+    return most_tokens * MAX(threads, 1);
+}
+
+static int64_t least_of(const Session *s)
+{
+    (void)s;
+    return 10;
+}
+
+/* What a queue is given here; the rest as the test says. */
+#define QUEUE(...) &(QueueSetup){ .budget = &(Budget){ 0 }, .most = most_of, .least = least_of, __VA_ARGS__ }
+
 static bool load_is(Queue *q, int64_t tokens, int n, const LoadPiece *wanted)
 {
     static Load load;
-    Work *admit, *dropped;
-    bool ok = queue_load(q, tokens, &load, &admit, &dropped) && !admit && !dropped && load.n == n;
+    Taken t;
+    most_tokens = tokens;
+    bool ok = queue_load(q, &load, false, &t) && !t.admit && !t.dropped && load.n == n;
     for (int i = 0; i < n && ok; i++)
         ok = load.piece[i].work == wanted[i].work && load.piece[i].from == wanted[i].from &&
              load.piece[i].to == wanted[i].to;
@@ -71,7 +89,7 @@ static void test_queue(void)
     Err err = { 0 };
     int slice;
     Work *a = WORK(5), *b = WORK(3), *c = WORK(1);
-    queue_init(&q, &(QueueSetup){ .limit = 2, .budget = &(Budget){ 0 } }, &meters);
+    queue_init(&q, QUEUE(.limit = 2), &meters);
     CHECK(queue_enter(&q, STAGE_ADMIT, a, &err) && queue_enter(&q, STAGE_RUN, b, &err));
     CHECK(!queue_enter(&q, STAGE_ADMIT, c, &err) && err.code == EF_OVERLOADED);
     CHECK(queue_take(&q, STAGE_ADMIT, &slice) == a);
@@ -95,13 +113,15 @@ static void test_queue_alone(bool alone)
     static Load load;
     Queue q;
     Err err = { 0 };
-    Work *small = WORK(3), *large = WORK(3), *ready = WORK(5), *admit, *dropped;
+    Taken t;
+    Work *small = WORK(3), *large = WORK(3), *ready = WORK(5);
     small->bytes = 40, large->bytes = LARGE;
-    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 }, .runners_admit = true,
-                                  .runners_alone = alone }, &meters);
+    queue_init(&q, QUEUE(.limit = 9, .runners_admit = true,
+                                  .runners_alone = alone), &meters);
     CHECK(queue_enter(&q, STAGE_RUN, ready, &err) && queue_enter(&q, STAGE_ADMIT, small, &err) &&
           queue_enter(&q, STAGE_ADMIT, large, &err));
-    CHECK(queue_load(&q, 99, &load, &admit, &dropped) && admit == (alone ? small : NULL));
+    most_tokens = 99;
+    CHECK(queue_load(&q, &load, false, &t) && t.admit == (alone ? small : NULL));
     if (alone) {
         CHECK(load.n == 0);
         queue_pass(&q, STAGE_RUN, small);
@@ -121,7 +141,7 @@ static void test_queue_lines(void)
     Err err = { 0 };
     int slice;
     Work *text = WORK(9), *query = WORK(1);
-    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 } }, &meters);
+    queue_init(&q, QUEUE(.limit = 9), &meters);
     CHECK(queue_enter(&q, stage_for(1 << 20), text, &err));
     CHECK(queue_enter(&q, stage_for(1000), query, &err));
     CHECK(queue_take(&q, STAGE_ADMIT, &slice) == query);
@@ -143,7 +163,7 @@ static void test_queue_bytes(void)
         buf_reserve(&body, i == 2 ? 2 * BODY : BODY);
         job_store(job_of(job[i] = WORK(1)), &body);
     }
-    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &all }, &meters);
+    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &all, .most = most_of }, &meters);
     CHECK(queue_enter(&q, STAGE_RUN, job[0], &err) && budget_used(&all) >= BODY);
     CHECK(!queue_enter(&q, STAGE_RUN, job[1], &err) && err.code == EF_OVERLOADED);
     CHECK(!queue_enter(&q, STAGE_RUN, job[2], &err) && err.code == EF_TOO_LARGE);
@@ -165,7 +185,7 @@ static void test_queue_order(void)
     TEST("order of the queue");
     Queue q;
     Work *doc[4], *query = WORK(8), *list = WORK(10, 10, 10, 10, 10, 10, 10, 10), *late = WORK(8);
-    queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
+    queue_init(&q, QUEUE(.limit = 99), &meters);
     for (int i = 0; i < 4; i++) queue_pass(&q, STAGE_RUN, doc[i] = WORK(512));
     CHECK(LOAD(&q, 600, { doc[0], 0, 1 }));
     queue_pass(&q, STAGE_RUN, query);  /* it came last and goes first, and alone: */
@@ -188,14 +208,16 @@ static void test_queue_starvation(void)
     TEST("nobody waits for ever");
     Queue q;
     static Load load;
-    Work *doc = WORK(512), *admit, *dropped;
+    Work *doc = WORK(512);
+    Taken t;
     int rounds = 0;
-    queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
+    most_tokens = 8;
+    queue_init(&q, QUEUE(.limit = 99), &meters);
     queue_pass(&q, STAGE_RUN, doc);
     for (; doc->turn.at == 0 && rounds < 1000; rounds++) {
         Work *text = WORK(8);
         queue_pass(&q, STAGE_RUN, text);
-        while (text->turn.at == 0) queue_load(&q, 8, &load, &admit, &dropped);
+        while (text->turn.at == 0) queue_load(&q, &load, false, &t);
         work_free(text);
     }
     CHECK(rounds > 2 && rounds < 10);
@@ -209,7 +231,7 @@ static void test_queue_overtaking(void)
     TEST("one long run at a time");
     Queue q;
     Work *doc[3], *text = WORK(8), *next = WORK(8);
-    queue_init(&q, &(QueueSetup){ .limit = 99, .budget = &(Budget){ 0 } }, &meters);
+    queue_init(&q, QUEUE(.limit = 99), &meters);
     for (int i = 0; i < 3; i++) queue_pass(&q, STAGE_RUN, doc[i] = WORK(512));
     text->share = next->share = 5000;
     queue_pass(&q, STAGE_RUN, text), queue_pass(&q, STAGE_RUN, next);
@@ -226,14 +248,16 @@ static void test_queue_dropped(void)
     TEST("dropped from the queue");
     Queue q;
     static Load load;
-    Work *admit, *dropped, *gone = WORK(3), *late = WORK(3), *wanted = WORK(3);
-    queue_init(&q, &(QueueSetup){ .limit = 9, .budget = &(Budget){ 0 } }, &meters);
+    Taken t;
+    Work *gone = WORK(3), *late = WORK(3), *wanted = WORK(3);
+    queue_init(&q, QUEUE(.limit = 9), &meters);
     late->deadline = now_seconds() - 1, wanted->deadline = now_seconds() + 1000;
     queue_pass(&q, STAGE_RUN, gone), queue_pass(&q, STAGE_RUN, late);
     queue_pass(&q, STAGE_RUN, wanted);
     work_abandon(gone);
-    CHECK(queue_load(&q, 99, &load, &admit, &dropped) && load.n == 1);
-    CHECK(load.piece[0].work == wanted && dropped && dropped->next && !dropped->next->next);
+    most_tokens = 99;
+    CHECK(queue_load(&q, &load, false, &t) && load.n == 1);
+    CHECK(load.piece[0].work == wanted && t.dropped && t.dropped->next && !t.dropped->next->next);
     CHECK(meters.waiting == 0);
     queue_free(&q);
     work_free(gone), work_free(late), work_free(wanted);
@@ -431,7 +455,7 @@ static void test_parts(const Model *model)
         buf_printf(&body, "%s\"text number %d with some words in it\"", i ? "," : "", i);
     buf_puts(&body, "]}");
     buf_char(&body, 0);
-    Session *s = job_session(model, &(SessionOptions){ .threads = 4 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 4, .replicas = 1 });
     Job *job = run_body(s, body.p);
     CHECK(job->work.err.code == EF_OK && job->work.n == 300 && job->out.parts == 4);
     json_write(&wanted, &job->out.value);
@@ -449,7 +473,7 @@ static void test_result_lines(const Model *model)
     TEST("lines of results");
     enum { N = 300 };
     Buf wanted = { 0 };
-    Session *s = job_session(model, &(SessionOptions){ .threads = 4 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = 4, .replicas = 1 });
     Job *job = job_new();
     job_items(job, N);
     for (size_t i = 0; i < N; i++)

@@ -68,7 +68,7 @@ void budget_return(Budget *budget, size_t bytes)
 
 void budget_count(Budget *budget, size_t *counted, size_t bytes)
 {
-    budget_count_up(&budget->used, bytes - *counted);
+    if (bytes != *counted) budget_count_up(&budget->used, bytes - *counted); /* all threads' */
     *counted = bytes;
 }
 

@@ -6,7 +6,7 @@
  * never for a worker that has not woken up: on a busy machine that may take longer than the
  * whole job. If the caller is guarded (budget.h), so are the workers: one that runs out of
  * memory takes no more indices, and the caller's guarded call is abandoned when all workers have
- * left the job. */
+ * left the job. The workers of an open pool are other threads that come and go. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -21,11 +21,13 @@ typedef struct PoolWorker {
     Pool *pool;
     pthread_t thread;
     int number;
+    bool hired; /* it has a thread of its own */
 } PoolWorker;
 
 struct Pool {
     int threads, spins;
-    PoolWorker *workers; /* [threads]; 0 is the caller */
+    int most;            /* of threads */
+    PoolWorker *workers; /* [most]; 0 is the caller */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     atomic_uint generation; /* counts jobs */
@@ -37,6 +39,9 @@ struct Pool {
     void *arg;
     bool guarded;           /* the caller is */
     atomic_size_t missing;  /* bytes that somebody inside wanted and did not get; 0: none */
+    unsigned call;          /* of an open pool: counts them; under the lock */
+    atomic_int guests;      /* that have come and not left */
+    atomic_bool called;     /* they may stay */
 };
 
 static void take_all(void *arg)
@@ -94,23 +99,28 @@ static void pool_announce(Pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-Pool *pool_new(int threads)
+Pool *pool_new_open(int most)
 {
-    int wanted = threads > 0 ? threads : cpu_count();
     Pool *pool = calloc(1, sizeof *pool);
-    PoolWorker *workers = calloc((size_t)wanted, sizeof *workers);
+    PoolWorker *workers = calloc((size_t)most, sizeof *workers);
     if (!pool || !workers) return free(pool), free(workers), NULL;
-    pool->threads = wanted, pool->workers = workers;
+    pool->threads = 1, pool->most = most, pool->workers = workers;
     pool->spins = cpu_count() > 1 ? SPINS : 0;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
-    pool->workers[0] = (PoolWorker){ .pool = pool };
+    for (int i = 0; i < most; i++) workers[i] = (PoolWorker){ .pool = pool, .number = i };
+    return pool;
+}
+
+Pool *pool_new(int threads)
+{
+    Pool *pool = pool_new_open(threads > 0 ? threads : cpu_count());
+    if (!pool) return NULL;
     int started = 1;
-    for (; started < pool->threads; started++) {
-        pool->workers[started] = (PoolWorker){ .pool = pool, .number = started };
-        if (pthread_create(&pool->workers[started].thread, NULL, pool_worker_main,
-                           &pool->workers[started]) != 0)
-            break;
+    for (; started < pool->most; started++) {
+        PoolWorker *worker = &pool->workers[started];
+        worker->hired = pthread_create(&worker->thread, NULL, pool_worker_main, worker) == 0;
+        if (!worker->hired) break;
     }
     pool->threads = started; /* fewer than asked for is still a pool */
     return pool;
@@ -121,11 +131,59 @@ void pool_free(Pool *pool)
     if (!pool) return;
     atomic_store(&pool->stop, true);
     pool_announce(pool);
-    for (int i = 1; i < pool->threads; i++) pthread_join(pool->workers[i].thread, NULL);
+    for (int i = 1; i < pool->most; i++)
+        if (pool->workers[i].hired) pthread_join(pool->workers[i].thread, NULL);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
     free(pool->workers);
     free(pool);
+}
+
+/* ---- guests ---- */
+unsigned pool_call(Pool *pool, int n)
+{
+    while (atomic_load(&pool->guests) > 0) sched_yield(); /* those of the last call are leaving */
+    pthread_mutex_lock(&pool->lock);
+    unsigned call = ++pool->call;
+    atomic_store(&pool->called, true);
+    pthread_mutex_unlock(&pool->lock);
+    pool->threads = 1 + n;
+    return call;
+}
+
+void pool_dismiss(Pool *pool)
+{
+    pool->threads = 1;
+    atomic_store(&pool->called, false);
+    pool_announce(pool);
+}
+
+/* Who comes after it was dismissed finds another call, or none. */
+static bool pool_enter(Pool *pool, unsigned call)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool ok = pool->call == call && atomic_load(&pool->called);
+    if (ok) atomic_fetch_add(&pool->guests, 1);
+    pthread_mutex_unlock(&pool->lock);
+    return ok;
+}
+
+void pool_help(Pool *pool, int worker, unsigned call)
+{
+    if (!pool_enter(pool, call)) return;
+    while (atomic_load(&pool->called)) {
+        unsigned seen = atomic_load(&pool->generation);
+        atomic_fetch_add(&pool->busy, 1);
+        if (atomic_load(&pool->open)) take_indices(pool, worker);
+        atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_release);
+        if (atomic_load(&pool->called)) wait_for_job(pool, seen);
+    }
+    atomic_fetch_sub_explicit(&pool->guests, 1, memory_order_release);
+}
+
+int pool_most(const Pool *pool)
+{
+    return pool ? pool->most : 1;
 }
 
 int pool_threads(const Pool *pool)

@@ -17,6 +17,15 @@ int pool_threads(const Pool *);
  * were called then. */
 void pool_for(Pool *, int n, PoolFn *, void *arg);
 
+/* A pool without threads of its own: others come when its owner calls, for a while. */
+Pool *pool_new_open(int most);    /* threads at once, the owner included. NULL: no memory */
+int pool_most(const Pool *);      /* what pool_threads can be */
+/* The owner: so many may come from now on, as workers 1 to n; pool_threads counts on them at once,
+ * and nobody waits for who is late. Returns the number of the call. */
+unsigned pool_call(Pool *, int n);
+void pool_dismiss(Pool *);        /* and now they leave */
+void pool_help(Pool *, int worker, unsigned call); /* a thread that was called: until dismissed */
+
 /* Lowers the priority (nice) of this thread and of those it starts: 1 is hardly noticeable, 10
  * gives about a tenth of the time of the others. It cannot be raised again. */
 void thread_lower(int steps);

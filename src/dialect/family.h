@@ -83,12 +83,13 @@ typedef struct Answered {        /* a request to a route that has a job */
     const Job *job;              /* NULL: refused before there was one */
     int status;
 } Answered;
-typedef struct FamilyMeters {    /* called by the server's thread only */
+typedef struct FamilyMeters {    /* one call at a time */
     size_t size;                 /* of the numbers, zero at the start */
     /* A job came back from the session; afterwards its texts are freed. */
     void (*returned)(void *numbers, const JobKind *asked, const Job *);
     void (*answered)(void *numbers, const Site *, const Answered *); /* a reply was sent */
     void (*write)(const void *numbers, const Site *, Buf *out); /* in Prometheus' text format */
+    void (*add)(void *sum, const void *numbers);
 } FamilyMeters;
 
 /* ---- the row ---- */

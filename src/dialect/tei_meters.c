@@ -178,4 +178,33 @@ static void write_series(const void *numbers, const Site *site, Buf *out)
                (long long)__atomic_load_n(&s->waiting, __ATOMIC_RELAXED));
 }
 
-const FamilyMeters tei_meters = { sizeof(TeMeters), count_lengths, count_answer, write_series };
+static void add_counts(uint64_t *sum, const uint64_t *n, int count)
+{
+    for (int i = 0; i < count; i++) sum[i] += n[i];
+}
+
+static void add_histogram(TeHistogram *sum, const TeHistogram *h)
+{
+    add_counts(sum->bucket, h->bucket, TE_BUCKETS + 1);
+    sum->count += h->count;
+    sum->sum += h->sum;
+}
+
+static void add_numbers(void *to, const void *numbers)
+{
+    TeMeters *sum = to;
+    const TeMeters *m = numbers;
+    add_counts(sum->failures, m->failures, TE_FAILURES);
+    add_histogram(&sum->length, &m->length);
+    for (int i = 0; i < TE_SPANS; i++) add_histogram(&sum->request[i], &m->request[i]);
+    for (int g = 0; g < 2; g++) {
+        sum->requests[g] += m->requests[g];
+        sum->successes[g] += m->successes[g];
+        sum->inputs[g] += m->inputs[g];
+        sum->good_inputs[g] += m->good_inputs[g];
+        for (int i = 0; i < TE_SPANS; i++) add_histogram(&sum->input[g][i], &m->input[g][i]);
+    }
+}
+
+const FamilyMeters tei_meters = { sizeof(TeMeters), count_lengths, count_answer, write_series,
+                                  add_numbers };

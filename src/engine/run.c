@@ -37,7 +37,7 @@ struct Runner {
     int64_t rows_up_to;  /* and of integers made along rows */
     int64_t spread_up_to; /* and of values made from positions */
     Apart apart;         /* whether rows of one length may run together */
-    Runner **part;       /* [threads], or NULL: none yet; each without a pool */
+    Runner **part;       /* [pool_most], or NULL: none yet; each without a pool */
 };
 
 Runner *runner_new(const Engine *e, Pool *pool)
@@ -53,7 +53,7 @@ Runner *runner_new(const Engine *e, Pool *pool)
 void runner_free(Runner *r)
 {
     if (!r) return;
-    for (int i = 0; r->part && i < pool_threads(r->pool); i++) runner_free(r->part[i]);
+    for (int i = 0; r->part && i < pool_most(r->pool); i++) runner_free(r->part[i]);
     for (int i = 0; i < CACHED_PLANS; i++)
         arena_free(&r->plan[i].arena);
     arena_free(&r->block_arena);
@@ -641,7 +641,7 @@ static bool run_parts(Runner *r, const EngineRows *rows, RowOutput *out, Err *er
     const Batch *b = rows->batch;
     int threads = pool_threads(r->pool), *first = ARRAY(&r->result, int, b->B + 1);
     int n = cut_rows(b, threads, first);
-    if (!r->part) r->part = ARRAY(&r->own, Runner *, threads);
+    if (!r->part) r->part = ARRAY(&r->own, Runner *, pool_most(r->pool));
     for (int i = 0; i < threads; i++) {
         if (!r->part[i]) r->part[i] = runner_new(r->e, NULL);
         arena_reset(&r->part[i]->result, KEPT_SCRATCH);

@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ struct Tls {
     TlsFiles files;              /* names are the caller's */
     SSL_CTX *context;            /* connections hold on to theirs */
     BIO_METHOD *socket;
+    pthread_mutex_t lock;        /* of context: a loop accepts while another reloads */
 };
 
 /* ---- sockets: as OpenSSL's own, but a client that is gone raises no signal ---- */
@@ -176,8 +178,11 @@ bool tls_reload(Tls *tls, Err *err)
     if (!context) return fail(err, EF_IO, "TLS: could not be started");
     tls_configure(context);
     if (!load(context, tls->files, err)) return SSL_CTX_free(context), false;
-    SSL_CTX_free(tls->context);
+    pthread_mutex_lock(&tls->lock);
+    SSL_CTX *old = tls->context;
     tls->context = context;
+    pthread_mutex_unlock(&tls->lock);
+    SSL_CTX_free(old);
     return true;
 }
 
@@ -185,7 +190,8 @@ static Tls *new(TlsFiles files, Err *err)
 {
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
     Tls *tls = heap_resize(NULL, sizeof *tls);
-    if (tls) *tls = (Tls){ .files = files, .socket = socket_method() };
+    if (tls)
+        *tls = (Tls){ .files = files, .socket = socket_method(), .lock = PTHREAD_MUTEX_INITIALIZER };
     if (tls && tls->socket) return tls;
     tls_free(tls);
     return fail(err, EF_IO, "TLS: no memory"), NULL;
@@ -269,7 +275,9 @@ void tls_free(Tls *tls)
 /* ---- connections: TlsConn is an SSL by another name ---- */
 static SSL *on_socket(Tls *tls, int fd)
 {
+    pthread_mutex_lock(&tls->lock);
     SSL *ssl = SSL_new(tls->context);
+    pthread_mutex_unlock(&tls->lock);
     BIO *bio = ssl ? BIO_new(tls->socket) : NULL;
     if (!bio) return SSL_free(ssl), NULL;
     BIO_set_data(bio, (void *)(intptr_t)fd);

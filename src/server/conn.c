@@ -490,10 +490,10 @@ void conn_stop(Conn *c)
     if (c->state == CONN_OPEN && c->h2) h2_stop(c);
 }
 
-void conn_census(const Conn *c, int states[X_STATES], int *idle, int *lingering)
+void conn_census(const Conn *c, ConnCensus *to)
 {
-    if (c->state == CONN_LINGERING) ++*lingering;
-    else if (conn_idle(c)) ++*idle;
-    else if (c->h2) h2_census(c->h2, states);
-    else states[c->x ? c->x->state : X_READING]++;
+    if (c->state == CONN_LINGERING) to->lingering++;
+    else if (conn_idle(c)) to->idle++;
+    else if (c->h2) h2_census(c->h2, to->states);
+    else to->states[c->x ? c->x->state : X_READING]++;
 }

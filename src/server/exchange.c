@@ -233,15 +233,16 @@ bool exchange_submit(Exchange *x, Job *job, Err *err)
     Loop *loop = x->loop;
     job->work.done = loop_return;
     job->work.context = x;
+    job->work.to = loop;
     job->work.share = x->conn->share;
     job->work.budget.beside = x->counted + x->conn->counted;
     if (!job->work.deadline) job->work.deadline = loop->now + loop->options.request_timeout_s;
     x->away++;
-    loop->waiting++;
+    __atomic_add_fetch(&loop->server->jobs, 1, __ATOMIC_RELAXED);
     loop_lend(loop, 1); /* before: it may be back before we are */
     if (job_submit(loop->session, job, err)) return true;
     loop_lend(loop, -1);
-    loop->waiting--;
+    __atomic_sub_fetch(&loop->server->jobs, 1, __ATOMIC_RELAXED);
     x->away--;
     return false;
 }
@@ -332,7 +333,7 @@ static void exchange_answer(Exchange *x, Job *job)
 void exchange_returned(Exchange *x, Job *job)
 {
     x->away--;
-    x->loop->waiting--;
+    __atomic_sub_fetch(&x->loop->server->jobs, 1, __ATOMIC_RELAXED);
     if (!x->conn) {
         job_free(job);
         if (x->away == 0) heap_resize(x, 0);

@@ -25,7 +25,7 @@ size_t io_read(Conn *c, void *to, size_t room)
     bool drained = (size_t)n < room && !c->half_closed && !c->tls; /* TLS reads by records */
     if (n <= 0 || drained) c->readable = false;
     if (n <= 0) return 0;
-    c->loop->meters.received += (uint64_t)n;
+    count_add(&c->loop->server->meters.received, (uint64_t)n);
     return (size_t)n;
 }
 
@@ -61,7 +61,7 @@ size_t io_write(Conn *c, struct iovec *part, int parts)
     if (n < 0 && errno != EAGAIN) c->broken = true;
     if (n <= 0) c->writable = false; /* TLS: or something must be read first */
     if (n <= 0) return 0;
-    c->loop->meters.sent += (uint64_t)n;
+    count_add(&c->loop->server->meters.sent, (uint64_t)n);
     return (size_t)n;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loop.c - epoll, the clock, and the end. All sockets belong to this one thread while it is awake;
- * others append to the list of returned jobs, behind a lock held for a few instructions. While it
- * sleeps, whoever returns the only job there is takes the turn and answers it: waking the loop for
- * that would cost more than the reply. */
+ * loop.c - epoll, the clock, and the end. There are as many loops as the CPUs call for; the first
+ * accepts, and deals connections out. A loop's sockets belong to its one thread while it is awake;
+ * others append to its lists of returned jobs and of new connections, behind a lock held for a few
+ * instructions. While it sleeps, whoever returns the only job there is takes the turn and answers it:
+ * waking the loop for that would cost more than the reply. */
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -10,8 +11,6 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,12 +18,9 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "data/gzip.h"
-#include "grpc.h"
 #include "loop.h"
-#include "origin.h"
 
-enum { TICK_MS = 100, EVENTS = 64, SPARE_DESCRIPTORS = 64 };
+enum { TICK_MS = 100, EVENTS = 64 };
 static const double stay_s = 100e-6; /* awake after the last event */
 /* Low half of an event; of connections the slot is added. */
 enum { ID_WAKE = 0, ID_LISTENER = 1, ID_CONN = ID_LISTENER + LISTENERS };
@@ -57,7 +53,7 @@ void loop_release(Loop *loop, Conn *c)
     Slot *slot = loop_slot(loop, c);
     *slot = (Slot){ .generation = slot->generation + 1, .next_free = loop->free };
     loop->free = c->slot;
-    loop->live--;
+    __atomic_sub_fetch(&loop->live, 1, __ATOMIC_RELAXED);
     c->next = loop->closed;
     loop->closed = c;
 }
@@ -130,6 +126,15 @@ static bool nothing_returned(Loop *loop)
     return nothing;
 }
 
+/* The lock is held. true: it is to be woken. */
+static bool tell_mail(Loop *loop, bool at_once)
+{
+    bool asleep = loop->asleep && at_once;
+    if (asleep) loop->asleep = false; /* once is enough */
+    __atomic_store_n(&loop->mail, true, __ATOMIC_RELEASE);
+    return asleep;
+}
+
 /* In the loop's place, if it sleeps. With more jobs to come it is not worth a computing thread's
  * time; at the end the loop wants to see everything itself. */
 static bool answer_here(Loop *loop, Job *job)
@@ -150,11 +155,10 @@ static bool answer_here(Loop *loop, Job *job)
 static void hand_back(Loop *loop, Job *job)
 {
     pthread_mutex_lock(&loop->lock);
-    bool asleep = !job->work.more && !loop->woken;
-    loop->woken |= asleep;
     job->work.next = NULL;
     *loop->returned_end = &job->work;
     loop->returned_end = &job->work.next;
+    bool asleep = tell_mail(loop, !job->work.more);
     pthread_mutex_unlock(&loop->lock);
     if (asleep) wake(loop); /* without the lock: the loop interrupts us and wants it */
 }
@@ -169,11 +173,8 @@ void loop_return(Work *work)
 
 void loop_collect(Loop *loop)
 {
-    uint64_t count;
-    while (read(loop->wake, &count, sizeof count) < 0 && errno == EINTR) continue;
     pthread_mutex_lock(&loop->lock);
     Work *work = loop->returned;
-    loop->woken = false;
     loop->returned = NULL;
     loop->returned_end = &loop->returned;
     pthread_mutex_unlock(&loop->lock);
@@ -184,7 +185,7 @@ void loop_collect(Loop *loop)
 }
 
 /* ---- connections that come ---- */
-static void pause_accepting(Loop *loop, bool pause)
+void loop_pause(Loop *loop, bool pause)
 {
     if (loop->accepting != pause || loop->stopping) return;
     for (size_t i = 0; i < COUNT(loop->listener); i++)
@@ -194,15 +195,21 @@ static void pause_accepting(Loop *loop, bool pause)
     loop->accepting = !pause;
 }
 
-/* The idle connection that has been idle longest makes room; false: all are busy. */
-static bool evict(Loop *loop)
+static Conn *oldest_idle(const Loop *loop)
 {
     Conn *oldest = NULL;
-    for (int i = 0; i < loop->options.max_connections; i++) {
+    for (uint32_t i = 0; i < loop->used; i++) {
         Conn *c = loop->slot[i].conn;
-        bool older = !oldest || loop->slot[i].deadline < loop_slot(loop, oldest)->deadline;
+        bool older = !oldest || loop->slot[i].deadline < loop->slot[oldest->slot].deadline;
         if (c && conn_idle(c) && older) oldest = c;
     }
+    return oldest;
+}
+
+/* The connection that has been idle longest makes room; false: all are busy. */
+static bool evict(Loop *loop)
+{
+    Conn *oldest = oldest_idle(loop);
     if (oldest) conn_close(oldest);
     return oldest;
 }
@@ -234,7 +241,7 @@ static void say_full(void *arg)
 static void turn_away(Loop *loop, int fd)
 {
     Shortage ignored;
-    loop->meters.turned_away++;
+    count_add(&loop->server->meters.turned_away, 1);
     if (!loop->tls) guarded(say_full, &(Refused){ loop, fd }, &ignored);
     close(fd);
 }
@@ -246,9 +253,10 @@ Conn *loop_conn(Loop *loop)
     Slot *slot = &loop->slot[loop->free];
     *c = (Conn){ .loop = loop, .slot = loop->free };
     loop->free = slot->next_free;
+    loop->used = MAX(loop->used, c->slot + 1);
     slot->conn = c;
-    loop->live++;
-    loop->meters.connections++;
+    __atomic_add_fetch(&loop->live, 1, __ATOMIC_RELAXED);
+    count_add(&loop->server->meters.connections, 1);
     return c;
 }
 
@@ -263,19 +271,109 @@ void loop_again(Loop *loop, Conn *c)
     watch_conn(loop, c, EPOLL_CTL_MOD); /* looks at once whether something is possible */
 }
 
-static void admit(Loop *loop, int fd, bool local)
+static int number_of(const Loop *loop)
 {
-    int on = 1;
+    int i = 0;
+    while (loop->server->loop[i] != loop) i++;
+    return i;
+}
+
+static void admit(Loop *, Arrival);
+
+/* All are full: it goes round, and then to where a connection has been idle longest. At the end of
+ * the server nobody else may be there to be asked. */
+static void ask_for_room(Loop *loop, Arrival a)
+{
+    const Server *server = loop->server;
+    const Conn *oldest = oldest_idle(loop);
+    double deadline = oldest ? loop->slot[oldest->slot].deadline : INFINITY;
+    int me = number_of(loop);
+    if (a.asked == 0 || deadline < a.deadline) a.deadline = deadline, a.best = me;
+    if (++a.asked < server->n && !loop->stopping)
+        return loop_deliver(server->loop[(me + 1) % server->n], a);
+    a.decided = true;
+    if (a.best == me || loop->stopping) admit(loop, a);
+    else loop_deliver(server->loop[a.best], a);
+}
+
+static void admit(Loop *loop, Arrival a)
+{
     loop->now = now_seconds(); /* many may come in one turn: the order of being idle is theirs */
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* UNIX sockets have no such thing */
-    bool room = loop->free < (uint32_t)loop->options.max_connections || evict(loop);
-    TlsConn *tls = room && loop->tls && !local ? tls_accept(loop->tls, fd) : NULL;
-    Conn *c = room && (tls || local || !loop->tls) ? loop_conn(loop) : NULL;
-    if (!c) return tls_close(tls), turn_away(loop, fd);
-    conn_start(c, fd, tls);
+    bool room = loop->free < loop->slots || (a.decided && evict(loop));
+    if (!room && !a.decided) return ask_for_room(loop, a);
+    TlsConn *tls = room && loop->tls && !a.local ? tls_accept(loop->tls, a.fd) : NULL;
+    Conn *c = room && (tls || a.local || !loop->tls) ? loop_conn(loop) : NULL;
+    if (!c) return tls_close(tls), turn_away(loop, a.fd);
+    conn_start(c, a.fd, tls);
     touch((Touch){ .conn = c });
     if (c->state == CONN_CLOSED) return;
     if (!watch_conn(loop, c, EPOLL_CTL_ADD)) conn_close(c);
+}
+
+void loop_deliver(Loop *loop, Arrival given)
+{
+    Arrival *a = heap_resize(NULL, sizeof *a);
+    if (!a && given.fd >= 0) close(given.fd);
+    if (!a) return;
+    *a = given;
+    a->next = NULL;
+    __atomic_add_fetch(&loop->coming, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&loop->lock);
+    *loop->arrival_end = a;
+    loop->arrival_end = &a->next;
+    bool asleep = tell_mail(loop, true);
+    pthread_mutex_unlock(&loop->lock);
+    if (asleep) wake(loop);
+}
+
+static void take_arrivals(Loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    Arrival *a = loop->arrival;
+    loop->arrival = NULL;
+    loop->arrival_end = &loop->arrival;
+    pthread_mutex_unlock(&loop->lock);
+    for (Arrival *next; a; a = next) {
+        next = a->next;
+        if (a->fd >= 0) admit(loop, *a);
+        else evict(loop);
+        __atomic_sub_fetch(&loop->coming, 1, __ATOMIC_RELAXED); /* live counts it from now on */
+        heap_resize(a, 0);
+    }
+}
+
+static int room_in(const Loop *loop)
+{
+    return (int)loop->slots - __atomic_load_n(&loop->live, __ATOMIC_RELAXED) -
+           __atomic_load_n(&loop->coming, __ATOMIC_RELAXED);
+}
+
+/* The loop with most room; of equals, each in turn. */
+static Loop *place_for_conn(Server *server)
+{
+    int first = server->turn++ % server->n;
+    Loop *best = server->loop[first];
+    for (int i = 1; i < server->n; i++) {
+        Loop *next = server->loop[(first + i) % server->n];
+        if (room_in(next) > room_in(best)) best = next;
+    }
+    return best;
+}
+
+static void place(Loop *loop, int fd, bool local)
+{
+    int on = 1;
+    Loop *to = loop->server->n > 1 ? place_for_conn(loop->server) : loop;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* UNIX sockets have no such thing */
+    if (to == loop) admit(loop, (Arrival){ .fd = fd, .local = local });
+    else loop_deliver(to, (Arrival){ .fd = fd, .local = local });
+}
+
+static void evict_anywhere(Loop *loop)
+{
+    const Server *server = loop->server;
+    if (evict(loop)) return;
+    for (int i = 1; i < server->n; i++) loop_deliver(server->loop[i], (Arrival){ .fd = -1 });
 }
 
 /* Out of descriptors: make room and look again at the next tick, instead of spinning. */
@@ -284,11 +382,11 @@ static void accept_all(Loop *loop, int listener)
     while (listener >= 0) {
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            admit(loop, fd, listener == loop->listener[LISTEN_UNIX]);
+            place(loop, fd, listener == loop->listener[LISTEN_UNIX]);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             log_warn("accept: %s", strerror(errno));
-            evict(loop);
-            return pause_accepting(loop, true);
+            evict_anywhere(loop);
+            return loop_pause(loop, true);
         } else if (errno != EINTR && errno != ECONNABORTED) {
             return;
         }
@@ -296,32 +394,72 @@ static void accept_all(Loop *loop, int listener)
 }
 
 /* ---- time ---- */
-/* After a rush, memory goes back. */
+/* After a rush, memory goes back; that of all loops is one heap. */
 static void give_back(Loop *loop)
 {
     enum { FEW = 1000 };
-    loop->peak = MAX(loop->peak, loop->live);
-    if (loop->peak < FEW || loop->live > loop->peak / 2) return;
+    const Server *server = loop->server;
+    int live = 0;
+    if (server->loop[0] != loop) return;
+    for (int i = 0; i < server->n; i++)
+        live += __atomic_load_n(&server->loop[i]->live, __ATOMIC_RELAXED);
+    loop->peak = MAX(loop->peak, live);
+    if (loop->peak < FEW || live > loop->peak / 2) return;
     heap_trim();
-    loop->peak = loop->live;
+    loop->peak = live;
+}
+
+static ConnCensus census_of(const Loop *loop)
+{
+    ConnCensus sum = { 0 };
+    for (uint32_t i = 0; i < loop->used; i++)
+        if (loop->slot[i].conn) conn_census(loop->slot[i].conn, &sum);
+    return sum;
+}
+
+ConnCensus loop_census_of_all(const Loop *loop)
+{
+    const Server *server = loop->server;
+    ConnCensus sum = census_of(loop);
+    for (int i = 0; i < server->n; i++) {
+        const ConnCensus *c = &server->loop[i]->census;
+        if (server->loop[i] == loop) continue;
+        for (int k = 0; k < X_STATES; k++)
+            sum.states[k] += __atomic_load_n(&c->states[k], __ATOMIC_RELAXED);
+        sum.idle += __atomic_load_n(&c->idle, __ATOMIC_RELAXED);
+        sum.lingering += __atomic_load_n(&c->lingering, __ATOMIC_RELAXED);
+    }
+    return sum;
+}
+
+/* For the first loop, which tells the state of all. */
+static void publish_census(Loop *loop)
+{
+    if (loop->server->n == 1) return;
+    ConnCensus now = census_of(loop);
+    for (int i = 0; i < X_STATES; i++)
+        __atomic_store_n(&loop->census.states[i], now.states[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&loop->census.idle, now.idle, __ATOMIC_RELAXED);
+    __atomic_store_n(&loop->census.lingering, now.lingering, __ATOMIC_RELAXED);
 }
 
 static void tick(Loop *loop)
 {
     give_back(loop);
-    pause_accepting(loop, false);
-    for (int i = 0; i < loop->options.max_connections; i++) {
+    loop_pause(loop, false);
+    for (uint32_t i = 0; i < loop->used; i++) {
         Slot *slot = &loop->slot[i];
         if (!slot->conn) continue;
         bool late = slot->deadline <= loop->now;
         touch((Touch){ .conn = slot->conn, .tell = late ? conn_expire : conn_tick });
     }
+    publish_census(loop);
 }
 
 /* ---- the end ---- */
 static void each_conn(Loop *loop, void (*tell)(Conn *))
 {
-    for (int i = 0; i < loop->options.max_connections; i++)
+    for (uint32_t i = 0; i < loop->used; i++)
         if (loop->slot[i].conn) touch((Touch){ .conn = loop->slot[i].conn, .tell = tell });
 }
 
@@ -330,7 +468,7 @@ static void begin_drain(Loop *loop)
 {
     loop->draining = true;
     loop->close_at = loop->now + loop->options.drain_s;
-    if (loop->options.drain_s > 0)
+    if (loop->options.drain_s > 0 && loop->server->loop[0] == loop)
         log_info("stopping in %.0f s: not ready any more, still serving (--drain)",
                  loop->options.drain_s);
     each_conn(loop, conn_notice);
@@ -339,27 +477,29 @@ static void begin_drain(Loop *loop)
 /* What keeps a server that was told to stop. */
 static void log_awaited(const Loop *loop)
 {
-    int states[X_STATES] = { 0 }, idle = 0, lingering = 0, n = 0;
-    for (int i = 0; i < loop->options.max_connections; i++)
-        if (loop->slot[i].conn)
-            conn_census(loop->slot[i].conn, states, &idle, &lingering);
-    for (int i = 0; i < X_STATES; i++) n += states[i];
+    ConnCensus all = loop_census_of_all(loop);
+    int n = 0;
+    for (int i = 0; i < X_STATES; i++) n += all.states[i];
     if (n == 0) return log_info("stopping");
     log_info("stopping: waiting for %d request%s (%d still arriving, %d for the model, %d for a client "
-             "that reads)", n, n == 1 ? "" : "s", states[X_READING],
-             states[X_WAITING] + states[X_OPEN], states[X_SENDING]);
+             "that reads)", n, n == 1 ? "" : "s", all.states[X_READING],
+             all.states[X_WAITING] + all.states[X_OPEN], all.states[X_SENDING]);
 }
 
+/* The first loop closes the door; the others stop when what came through it has been dealt out. */
 static void begin_stop(Loop *loop)
 {
+    Server *server = loop->server;
     loop->stopping = true;
     for (size_t i = 0; i < COUNT(loop->listener); i++) {
         accept_all(loop, loop->listener[i]); /* those the system has already greeted */
         if (loop->listener[i] >= 0) close(loop->listener[i]);
         loop->listener[i] = -1;
     }
+    if (server->loop[0] == loop) __atomic_store_n(&server->stopping, true, __ATOMIC_RELEASE);
+    else take_arrivals(loop);
     each_conn(loop, conn_stop);
-    log_awaited(loop);
+    if (server->loop[0] == loop) log_awaited(loop);
 }
 
 /* true: *count has grown since it was last looked at. */
@@ -385,20 +525,35 @@ static void dump(void *loop)
     metrics_dump(loop);
 }
 
+static bool door_closes(const Loop *loop)
+{
+    const Server *server = loop->server;
+    if (server->loop[0] == loop) return loop->now >= loop->close_at;
+    return __atomic_load_n(&server->stopping, __ATOMIC_ACQUIRE);
+}
+
 static void look_at_wishes(Loop *loop, const volatile int *stop)
 {
     Shortage ignored;
     if (!loop->draining && __atomic_load_n(stop, __ATOMIC_RELAXED)) begin_drain(loop);
-    if (loop->draining && !loop->stopping && loop->now >= loop->close_at) begin_stop(loop);
+    if (loop->draining && !loop->stopping && door_closes(loop)) begin_stop(loop);
+    if (loop->server->loop[0] != loop) return; /* the rest is done once for all */
     if (wished(loop->options.dump, &loop->dumped)) guarded(dump, loop, &ignored);
     if (wished(loop->options.reload, &loop->reloaded) && !guarded(reload, loop, &ignored))
         log_error("the old certificate stays: out of memory");
 }
 
+/* That they came is all they say. */
+static void take_wakes(Loop *loop)
+{
+    uint64_t count;
+    while (read(loop->wake, &count, sizeof count) < 0 && errno == EINTR) continue;
+}
+
 static void handle(Loop *loop, const struct epoll_event *event)
 {
     uint32_t id = (uint32_t)event->data.u64, generation = (uint32_t)(event->data.u64 >> 32);
-    if (id == ID_WAKE) return loop_collect(loop);
+    if (id == ID_WAKE) return take_wakes(loop);
     if (id < ID_CONN) return accept_all(loop, loop->listener[id - ID_LISTENER]);
     Slot *slot = &loop->slot[id - ID_CONN];
     if (slot->conn && slot->generation == generation)
@@ -414,6 +569,11 @@ static int jobs_away(Loop *loop)
     return away;
 }
 
+static bool has_mail(const Loop *loop)
+{
+    return __atomic_load_n(&loop->mail, __ATOMIC_ACQUIRE);
+}
+
 /* Who has just been answered often asks again at once, and an idle CPU takes longer to wake than
  * a request to be read. So the loop looks again for a while before it sleeps; every other thread
  * goes first. */
@@ -421,26 +581,56 @@ static int stay(const Loop *loop, struct epoll_event *event)
 {
     double until = now_seconds() + stay_s;
     int n = 0;
-    while (n == 0 && now_seconds() < until) {
+    while (n == 0 && !has_mail(loop) && now_seconds() < until) {
         sched_yield();
         n = epoll_wait(loop->epoll, event, EVENTS, 0);
     }
     return n;
 }
 
-static void loop_run(Loop *loop, const volatile int *stop)
+/* Computing has the CPU to itself, unless there are several and one of them has nothing to do. */
+static bool may_stay(const Loop *loop)
+{
+    if (__atomic_load_n(&loop->server->jobs, __ATOMIC_RELAXED) == 0) return true;
+    return loop->server->n > 1 && session_has_time(loop->session);
+}
+
+static int sleep_until_woken(Loop *loop, struct epoll_event *event)
+{
+    pthread_mutex_lock(&loop->lock);
+    bool mail = has_mail(loop);
+    loop->asleep = !mail;
+    pthread_mutex_unlock(&loop->lock);
+    int n = epoll_wait(loop->epoll, event, EVENTS, mail ? 0 : TICK_MS);
+    pthread_mutex_lock(&loop->lock);
+    loop->asleep = false;
+    pthread_mutex_unlock(&loop->lock);
+    return n;
+}
+
+static void open_mail(Loop *loop)
+{
+    if (!has_mail(loop)) return;
+    __atomic_store_n(&loop->mail, false, __ATOMIC_RELAXED); /* before: more may come */
+    loop_collect(loop);
+    take_arrivals(loop);
+}
+
+void loop_run(Loop *loop, const volatile int *stop)
 {
     struct epoll_event event[EVENTS];
     double next_tick = 0;
     int n = 0;
+    bool busy = false;           /* the last turn had something to do */
     thread_prompt();
     while (!loop->stopping || loop->live > 0 || jobs_away(loop)) {
-        bool idle = n > 0 && loop->waiting == 0; /* else computing has the CPU to itself */
         pthread_mutex_unlock(&loop->turn);
-        n = idle ? stay(loop, event) : 0;
-        if (n == 0) n = epoll_wait(loop->epoll, event, EVENTS, TICK_MS);
+        n = busy && may_stay(loop) ? stay(loop, event) : 0;
+        if (n == 0) n = sleep_until_woken(loop, event);
         pthread_mutex_lock(&loop->turn);
         loop->now = now_seconds();
+        busy = n > 0 || has_mail(loop);
+        open_mail(loop); /* first: those clients have waited longer */
         for (int i = 0; i < n; i++) handle(loop, &event[i]);
         look_at_wishes(loop, stop);
         if (loop->now >= next_tick) {
@@ -451,228 +641,29 @@ static void loop_run(Loop *loop, const volatile int *stop)
     }
 }
 
-/* ---- start and end ---- */
-static ServerOptions with_defaults(const ServerOptions *given)
+bool loop_open(Loop *loop, Err *err)
 {
-    ServerOptions o = given ? *given : (ServerOptions){ .port = SERVER_PORT };
-    if (!o.hostname) o.hostname = SERVER_ADDRESS;
-    if (o.max_body == 0) o.max_body = SERVER_MAX_BODY;
-    if (o.gzip_from == 0) o.gzip_from = SERVER_GZIP_FROM;
-    if (o.idle_timeout_s <= 0) o.idle_timeout_s = SERVER_IDLE_SECONDS;
-    if (o.header_timeout_s <= 0) o.header_timeout_s = SERVER_HEADER_SECONDS;
-    if (o.body_timeout_s <= 0) o.body_timeout_s = SERVER_BODY_SECONDS;
-    if (o.request_timeout_s <= 0) o.request_timeout_s = SERVER_REQUEST_SECONDS;
-    return o;
-}
-
-/* As many descriptors as we may have; what is left after our own are connections. */
-static int connections_allowed(int wanted)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted > 0 ? wanted : 1024;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    rlim_t most = limit.rlim_max > 2 * SPARE_DESCRIPTORS ? limit.rlim_max - SPARE_DESCRIPTORS
-                                                         : limit.rlim_max;
-    return (int)MIN((rlim_t)(wanted > 0 ? wanted : SERVER_MAX_CONNECTIONS), most);
-}
-
-/* The lines of a text, NULL-terminated; NULL: there are none. */
-static const char *const *lines_of(Arena *arena, const char *text)
-{
-    if (!text || !*text) return NULL;
-    char *rest = NULL, *copy = str_dup(arena, str_of(text));
-    const char **list = ARRAY(arena, const char *, strlen(text) + 1);
-    size_t n = 0;
-    for (char *line = strtok_r(copy, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest))
-        list[n++] = line;
-    return list;
-}
-
-static bool binds_locally(Str hostname)
-{
-    Origin bracketed;
-    return origin_host_is_local(hostname) ||
-           (origin_read_host(hostname, &bracketed) && origin_host_is_local(bracketed.host));
-}
-
-static void make_pages(Loop *loop)
-{
-    size_t n = loop->site.routes;
-    const Route *route = loop->site.route;
-    loop->page = ARRAY(&loop->arena, Page, n);
-    for (size_t i = 0; i < n; i++) {
-        Page *page = &loop->page[i];
-        if (!route[i].render) continue;
-        route[i].render(&loop->arena, &loop->site, &page->plain);
-        if (page->plain.n >= loop->options.gzip_from)
-            gzip_pack(&page->packed, buf_view(&page->plain), GZIP_SMALL);
-    }
-}
-
-static void make_slots(Loop *loop)
-{
-    int n = loop->options.max_connections;
-    loop->slot = ARRAY(&loop->arena, Slot, n);
-    for (int i = 0; i < n; i++) loop->slot[i].next_free = (uint32_t)i + 1;
-    loop->scratch = arena_raw(&loop->arena, READ_SIZE);
-    if (getrandom(&loop->next_id, sizeof loop->next_id, GRND_NONBLOCK) < 0) loop->next_id = 1;
-}
-
-/* A server whose HTTP port is bound to one address opens no other: "--http-hostname 127.0.0.1" means
- * this machine alone. Else any address, IPv4's included. */
-static const char *grpc_host_of(const ServerOptions *o)
-{
-    if (o->grpc_hostname) return o->grpc_hostname;
-    return strcmp(o->hostname, SERVER_ADDRESS) != 0 ? o->hostname : "[::]";
-}
-
-static bool listen_grpc(Loop *loop, Err *err)
-{
-    const ServerOptions *o = &loop->options;
-    int *fd = &loop->listener[LISTEN_GRPC];
-    if (!o->grpc || o->no_grpc) return true;
-    loop->grpc_port = o->grpc_port;
-    loop->grpc_host = grpc_host_of(o);
-    *fd = listen_on(loop->grpc_host, &loop->grpc_port, err);
-    if (*fd < 0 && !o->grpc_hostname && strcmp(loop->grpc_host, "[::]") == 0) { /* no IPv6 here */
-        loop->grpc_host = SERVER_ADDRESS;
-        *fd = listen_on(loop->grpc_host, &loop->grpc_port, err);
-    }
-    if (*fd >= 0 || o->grpc_port_asked || o->no_http) return *fd >= 0;
-    log_warn("%s: gRPC is on the HTTP port only", err->message);
-    *err = (Err){ 0 };
-    return true;
-}
-
-static bool listen_all(Loop *loop, int *port, Err *err)
-{
-    const ServerOptions *o = &loop->options;
-    int *fd = loop->listener;
-    TlsFiles files = { o->cert_file, o->key_file, o->client_ca_file };
-    bool under_tls = files.cert || files.key || files.client_ca;
-    if (under_tls && !(loop->tls = tls_new(files, err))) return false;
-    if (!o->no_http) fd[LISTEN_TCP] = listen_on(o->hostname, port, err);
-    if (!o->no_http && fd[LISTEN_TCP] < 0) return false;
-    if (o->unix_path) fd[LISTEN_UNIX] = listen_on_path(o->unix_path, err);
-    return (!o->unix_path || fd[LISTEN_UNIX] >= 0) && listen_grpc(loop, err);
-}
-
-static bool open_descriptors(Loop *loop, int *port, Err *err)
-{
-    if (!listen_all(loop, port, err)) return false;
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (loop->epoll < 0 || loop->wake < 0 ||
-        !watch(loop, loop->wake, EPOLL_CTL_ADD, EPOLLIN, ID_WAKE))
-        return fail(err, EF_IO, "epoll: %s", strerror(errno));
-    pause_accepting(loop, false);
-    return true;
+    return (loop->epoll >= 0 && loop->wake >= 0 &&
+            watch(loop, loop->wake, EPOLL_CTL_ADD, EPOLLIN, ID_WAKE)) ||
+           fail(err, EF_IO, "epoll: %s", strerror(errno));
 }
 
-static void loop_end(Loop *loop)
+void loop_end(Loop *loop)
 {
     const int fd[] = { loop->epoll, loop->wake };
     for (size_t i = 0; i < COUNT(fd); i++)
         if (fd[i] >= 0) close(fd[i]);
     for (int i = 0; i < LISTENERS; i++)
         if (loop->listener[i] >= 0) close(loop->listener[i]);
-    for (size_t i = 0; i < loop->site.routes; i++) {
-        buf_free(&loop->page[i].plain);
-        buf_free(&loop->page[i].packed);
+    for (Arrival *a; (a = loop->arrival);) { /* from one that had no room, when this had ended */
+        loop->arrival = a->next;
+        if (a->fd >= 0) close(a->fd);
+        heap_resize(a, 0);
     }
-    tracer_free(loop->tracer);
-    tls_free(loop->tls);
-    pthread_mutex_unlock(&loop->turn);
     pthread_mutex_destroy(&loop->turn);
     pthread_mutex_destroy(&loop->lock);
+    pthread_mutex_destroy(&loop->counting);
     arena_free(&loop->arena);
-}
-
-/* "host:port", with brackets around an address of colons. */
-static void put_address(Buf *out, const char *host, int port)
-{
-    bool colons = strchr(host, ':') && host[0] != '[';
-    buf_printf(out, "%s%s%s:%d", colons ? "[" : "", host, colons ? "]" : "", port);
-}
-
-static void announce(const Loop *loop, int port)
-{
-    const ServerOptions *o = &loop->options;
-    if (o->ready) return o->ready(o->context, o->hostname, port);
-    Buf line = { 0 };
-    session_describe(loop->session, &line);
-    if (!o->no_http) {
-        buf_puts(&line, loop->tls ? " on https://" : " on http://");
-        put_address(&line, o->hostname, port);
-    }
-    log_info("serving %.*s", STR_ARG(buf_view(&line)));
-    if (*loop->site.head) log_info("%s", loop->site.head);
-    if (o->unix_path) log_info("and on the socket %s", o->unix_path);
-    line.n = 0;
-    if (loop->listener[LISTEN_GRPC] >= 0) {
-        put_address(&line, loop->grpc_host, loop->grpc_port);
-        log_info("gRPC on %.*s", STR_ARG(buf_view(&line)));
-    }
-    buf_free(&line);
-}
-
-static void warn_open(const Loop *loop)
-{
-    const ServerOptions *o = &loop->options;
-    bool local = loop->local && (loop->listener[LISTEN_GRPC] < 0 ||
-                                 binds_locally(str_of(loop->grpc_host)));
-    if (local || loop->keys || o->client_ca_file) return;
-    log_warn("no API key is set: whoever reaches this port can use the model (--api-key KEY sets one; "
-             "on 127.0.0.1 it listens for this machine alone)");
-}
-
-static bool start_tracer(Loop *loop, Err *err)
-{
-    const char *url = loop->options.trace_url;
-    loop->tracer = url ? tracer_new(url, err) : NULL;
-    return !url || loop->tracer;
-}
-
-void loop_make(Loop *loop, Session *session, const ServerOptions *options)
-{
-    *loop = (Loop){
-        .session = session,
-        .options = with_defaults(options),
-        .site = *site_of(session),
-        .budget = session_budget(session),
-        .epoll = -1, .listener = { -1, -1, -1 }, .wake = -1,
-        .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_MUTEX_INITIALIZER,
-        .now = now_seconds(),
-        .started = now_seconds(),
-    };
-    pthread_mutex_lock(&loop->turn);
-    loop->returned_end = &loop->returned;
-    loop->site.started = (int64_t)time(NULL);
-    loop->options.max_connections = connections_allowed(loop->options.max_connections);
-    loop->keys = lines_of(&loop->arena, loop->options.api_keys);
-    loop->origins = lines_of(&loop->arena, loop->options.origins);
-    loop->local = binds_locally(str_of(loop->options.hostname));
-    routes_make(&loop->arena, &loop->site, loop->options.preferred);
-    metrics_make(&loop->arena, &loop->meters);
-    make_pages(loop);
-    make_slots(loop);
-    loop->grpc = grpc_new(&loop->arena, &loop->site);
-}
-
-bool server_run(Session *session, const ServerOptions *options, const volatile int *stop, Err *err)
-{
-    Loop loop;
-    heap_keep_little();
-    loop_make(&loop, session, options);
-    int port = loop.options.port;
-    bool ok = start_tracer(&loop, err) && open_descriptors(&loop, &port, err);
-    if (ok) {
-        announce(&loop, port);
-        warn_open(&loop);
-        loop_run(&loop, stop);
-    }
-    if (ok && loop.options.unix_path) unlink(loop.options.unix_path);
-    loop_end(&loop);
-    return ok;
 }

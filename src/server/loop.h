@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loop.h - the inside of the server: one loop, its connections, and the way back from the session.
+ * loop.h - the inside of the server: loops, their connections, and the way back from the session.
  * Included by this folder's files only. */
 #ifndef SERVER_LOOP_H
 #define SERVER_LOOP_H
@@ -56,7 +56,34 @@ typedef struct Slot {            /* the whole table is looked at every tick, so 
     uint32_t next_free;
 } Slot;
 
+/* A connection on its way from the loop that accepted it to the one that will serve it. */
+typedef struct Arrival {
+    int fd;                      /* -1: none; an idle connection is to make room */
+    bool local;                  /* on the UNIX socket: never TLS */
+    /* Where all are full: */
+    int asked;                   /* loops that were asked; */
+    double deadline;             /*   the earliest of an idle connection among them, */
+    int best;                    /*   and which loop has that one */
+    bool decided;                /* all were asked: it is to make room here, or nowhere */
+    struct Arrival *next;
+} Arrival;
+
+typedef struct ConnCensus {      /* connections, by what they do; atomic */
+    int states[X_STATES], idle, lingering;
+} ConnCensus;
+
+/* What all loops have in common and write to. What they only read is copied to each. */
+typedef struct Server {
+    Loop *loop[MOST_SERVER_LOOPS];      /* [0] accepts, and has the pages, certificates and tracer of all */
+    int n;
+    int turn;                    /* of the loop that gets the next connection, among equals */
+    int jobs;                    /* in the session that have not been seen back; atomic */
+    bool stopping;               /* no connection will come any more; atomic */
+    ServerMeters meters;
+} Server;
+
 struct Loop {
+    Server *server;
     Session *session;
     ServerOptions options;       /* defaults filled in */
     Site site;
@@ -66,18 +93,21 @@ struct Loop {
     const char *const *keys, *const *origins; /* of the options, NULL-terminated; NULL: none */
     bool local;                  /* the port is bound to an address of this machine alone */
     Tls *tls;                    /* of the port; NULL: plain */
-    ServerMeters meters;
     Tracer *tracer;              /* NULL: none */
-    Slot *slot;                  /* [max_connections] */
-    uint32_t free;               /* first free slot; max_connections: none */
+    Slot *slot;                  /* [slots]: its part of max_connections */
+    uint32_t slots, used;        /* used: those behind it have always been free */
+    uint32_t free;               /* first free slot; `slots`: none */
     Conn *closed;                /* freed at the end of the turn */
-    int live, peak;              /* connections in use; most since memory was given back */
+    int live;                    /* connections in use; atomic */
+    int peak;                    /* of all loops, the most since memory was given back */
+    ConnCensus census;           /* at the last tick */
+    pthread_mutex_t counting;    /* of what follows: */
+    void *const *counted;        /* [families]: what they count of this loop's requests */
     int epoll, wake;             /* descriptors; -1: none */
     int listener[LISTENERS];     /* -1: none */
     const char *grpc_host;       /* and port: of its listener, if it has one */
     int grpc_port;
     bool accepting, draining, stopping;
-    int waiting;                 /* jobs in the session that have not been seen back */
     int dumped, reloaded;        /* wishes that were fulfilled */
     double now, close_at;        /* close_at: the end of draining's first part */
     Budget *budget;              /* the session's: bodies and replies count there */
@@ -87,9 +117,12 @@ struct Loop {
     char *scratch;               /* [READ_SIZE]: idle connections have no buffer of their own */
     double started;
     pthread_mutex_t turn;        /* of all above; the loop has it unless it sleeps */
-    pthread_mutex_t lock;        /* of what follows: the session appends, the loop takes */
+    pthread_mutex_t lock;        /* of what follows: others append, the loop takes */
     Work *returned, **returned_end;
-    bool woken;                  /* and has not taken them yet */
+    Arrival *arrival, **arrival_end;
+    int coming;                  /* of these; atomic */
+    bool mail;                   /* there is something in either list; atomic */
+    bool asleep;                 /* it looks at no list before it is woken */
     int away;                    /* jobs whose threads may still touch this; atomic */
 };
 
@@ -104,8 +137,7 @@ void conn_close(Conn *);
 bool conn_idle(const Conn *);
 void conn_deadline(Conn *, double seconds);     /* from now */
 void conn_finish(Conn *);                       /* close, when the client has read all */
-/* Adds its requests to the counts by state, and what is idle or lingering to theirs. */
-void conn_census(const Conn *, int states[X_STATES], int *idle, int *lingering);
+void conn_census(const Conn *, ConnCensus *);   /* adds it, or its requests by their state */
 
 /* io.c: how many bytes went; 0: not now, or c->ended, c->broken. */
 size_t io_read(Conn *, void *, size_t room);
@@ -141,7 +173,15 @@ void loop_release(Loop *, Conn *);
 void loop_lend(Loop *, int jobs);               /* so many more are in the session */
 void loop_return(Work *);                       /* Work.done */
 const char *loop_date(Loop *);
-/* What server_run is made of, for who has no sockets: */
+void loop_deliver(Loop *, Arrival);             /* from any thread: it is that loop's now */
+void loop_pause(Loop *, bool pause);            /* listeners are not looked at */
+bool loop_open(Loop *, Err *);                  /* makes what it waits with */
+void loop_run(Loop *, const volatile int *stop); /* by who has its turn */
+void loop_end(Loop *);                          /* its own; no thread touches it any more */
+/* This loop's as they are, the others' as they were at their last tick. */
+ConnCensus loop_census_of_all(const Loop *);
+
+/* server.c: what server_run is made of, for who has no sockets: */
 void loop_make(Loop *, Session *, const ServerOptions *); /* all but its descriptors */
 Conn *loop_conn(Loop *);                        /* a new one; there is a free slot. NULL: memory */
 void loop_collect(Loop *);                      /* takes what the session has returned */

@@ -24,57 +24,76 @@ static size_t status_index(int status)
 }
 
 /* ---- what the families count ---- */
-void metrics_make(Arena *arena, ServerMeters *m)
+void *const *metrics_make(Arena *arena)
 {
     int n = 0;
     while (families[n]) n++;
-    m->family = ARRAY(arena, void *, n);
+    void **numbers = ARRAY(arena, void *, n);
     for (int i = 0; i < n; i++)
-        if (families[i]->meters) m->family[i] = arena_alloc(arena, families[i]->meters->size);
+        if (families[i]->meters) numbers[i] = arena_alloc(arena, families[i]->meters->size);
+    return numbers;
 }
 
 void metrics_returned(const Exchange *x, const Job *job)
 {
+    Loop *loop = x->loop;
     if (!x->route || !x->route->job) return;
+    pthread_mutex_lock(&loop->counting);
     for (int i = 0; families[i]; i++)
         if (families[i]->meters)
-            families[i]->meters->returned(x->loop->meters.family[i], x->route->job, job);
+            families[i]->meters->returned(loop->counted[i], x->route->job, job);
+    pthread_mutex_unlock(&loop->counting);
 }
 
 static void count_for_families(const Exchange *x)
 {
+    Loop *loop = x->loop;
     if (!x->route || !x->route->job) return;
     Answered a = { x->route->job, x->job, x->status };
+    pthread_mutex_lock(&loop->counting);
     for (int i = 0; families[i]; i++)
         if (families[i]->meters)
-            families[i]->meters->answered(x->loop->meters.family[i], &x->loop->site, &a);
+            families[i]->meters->answered(loop->counted[i], &loop->site, &a);
+    pthread_mutex_unlock(&loop->counting);
 }
 
+/* Added up first: writing allocates, and what allocates holds no lock. */
 static void put_families(const Loop *loop, Buf *out)
 {
-    for (int i = 0; families[i]; i++)
-        if (families[i]->meters)
-            families[i]->meters->write(loop->meters.family[i], &loop->site, out);
+    const Server *server = loop->server;
+    Arena arena = { .local = true };
+    for (int i = 0; families[i]; i++) {
+        const FamilyMeters *m = families[i]->meters;
+        void *sum = m ? arena_alloc(&arena, m->size) : NULL;
+        for (int k = 0; m && k < server->n; k++) {
+            pthread_mutex_lock(&server->loop[k]->counting);
+            m->add(sum, server->loop[k]->counted[i]);
+            pthread_mutex_unlock(&server->loop[k]->counting);
+        }
+        if (m) m->write(sum, &loop->site, out);
+    }
+    arena_free(&arena);
 }
 
 /* ---- answers by route and status ---- */
 void metrics_answered(const Exchange *x)
 {
-    Loop *loop = x->loop;
-    size_t route = x->route ? (size_t)(x->route - loop->site.route) : MOST_ROUTES;
-    loop->meters.answered[route][status_index(x->status)]++;
+    ServerMeters *m = &x->loop->server->meters;
+    size_t route = x->route ? (size_t)(x->route - x->loop->site.route) : MOST_ROUTES;
+    count_add(&m->answered[route][status_index(x->status)], 1);
     count_for_families(x);
     if (!x->job) return;
-    meter_add(&loop->meters.seconds, METER_SECONDS, x->ended - x->began);
-    meter_add(&loop->meters.write, METER_SECONDS, x->ended - x->answered);
+    meter_add(&m->seconds, METER_SECONDS, x->ended - x->began);
+    meter_add(&m->write, METER_SECONDS, x->ended - x->answered);
 }
 
 /* Of all rows of the row's path from there on; a path is told once, by its first row. */
 static uint64_t answers_of(const Loop *loop, const Route *route, size_t n, size_t r, size_t status)
 {
-    uint64_t count = loop->meters.answered[r][status];
+    const ServerMeters *m = &loop->server->meters;
+    uint64_t count = count_get(&m->answered[r][status]);
     for (size_t i = r + 1; i < n; i++)
-        if (strcmp(route[i].path, route[r].path) == 0) count += loop->meters.answered[i][status];
+        if (strcmp(route[i].path, route[r].path) == 0) count += count_get(&m->answered[i][status]);
     return count;
 }
 
@@ -167,7 +186,7 @@ static const struct CounterRow {
 
 static const void *source(const Loop *loop, MetricSource from)
 {
-    return from == FROM_SERVER ? (const void *)&loop->meters : session_meters(loop->session);
+    return from == FROM_SERVER ? (const void *)&loop->server->meters : session_meters(loop->session);
 }
 
 static void put_family(Buf *out, const char *name, const char *type, const char *help)
@@ -256,12 +275,21 @@ static int64_t gauge(const int64_t *value)
     return __atomic_load_n(value, __ATOMIC_RELAXED);
 }
 
+static int live_connections(const Loop *loop)
+{
+    const Server *server = loop->server;
+    int live = 0;
+    for (int i = 0; i < server->n; i++)
+        live += __atomic_load_n(&server->loop[i]->live, __ATOMIC_RELAXED);
+    return live;
+}
+
 static void put_gauges(const Loop *loop, Buf *out)
 {
     const SessionMeters *m = session_meters(loop->session);
     const SessionOptions *o = session_options(loop->session);
     put_gauge(out, "encoderfile_ready", "1 while new requests are welcome.", !loop->draining);
-    put_gauge(out, "encoderfile_http_connections", "Open now.", loop->live);
+    put_gauge(out, "encoderfile_http_connections", "Open now.", live_connections(loop));
     put_gauge(out, "encoderfile_queue_length", "Requests waiting for the model.",
               (double)gauge(&m->waiting));
     put_gauge(out, "encoderfile_queue_limit", "Most of them that are let in.", o->queue_jobs);
@@ -345,19 +373,15 @@ static double mean_ms(const Meter *m)
 void metrics_dump(const Loop *loop)
 {
     const SessionMeters *m = session_meters(loop->session);
-    int states[X_STATES] = { 0 }, idle = 0, lingering = 0;
+    ConnCensus all = loop_census_of_all(loop);
     Arena arena = { .local = true };
     Buf model = { .arena = &arena };
-    for (int i = 0; i < loop->options.max_connections; i++) {
-        const Conn *c = loop->slot[i].conn;
-        if (c) conn_census(c, states, &idle, &lingering);
-    }
     session_describe(loop->session, &model);
     log_asked("state: %.*s, up %.0f s%s", STR_ARG(buf_view(&model)), loop->now - loop->started,
               loop->draining ? ", draining" : "");
     log_asked("state: %d connections: %d idle; %d reading, %d waiting, %d streaming, %d writing, "
-              "%d lingering", loop->live, idle, states[X_READING],
-              states[X_WAITING], states[X_OPEN], states[X_SENDING], lingering);
+              "%d lingering", live_connections(loop), all.idle, all.states[X_READING],
+              all.states[X_WAITING], all.states[X_OPEN], all.states[X_SENDING], all.lingering);
     log_asked("state: %lld waiting, %zu bytes; %llu answered, %llu texts, %llu tokens",
               (long long)gauge(&m->waiting), budget_used(loop->budget),
               (unsigned long long)count_get(&m->jobs), (unsigned long long)count_get(&m->rows),

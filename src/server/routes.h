@@ -53,14 +53,13 @@ Value index_reply(Arena *, const Site *);
 
 /* ---- metrics.c ---- */
 enum { METER_STATUSES = 25 };
-typedef struct ServerMeters {    /* the loop's own */
+typedef struct ServerMeters {    /* of all loops: atomic */
     uint64_t answered[MOST_ROUTES + 1][METER_STATUSES]; /* by route (the last: none) and status */
     Meter seconds, write;        /* of jobs: first byte to last; reply there to reply sent */
     uint64_t received, sent;     /* bytes */
     uint64_t connections, turned_away, broken;
-    void **family;               /* [families]: their numbers; NULL where one has none */
 } ServerMeters;
-void metrics_make(Arena *, ServerMeters *);
+void *const *metrics_make(Arena *); /* [families]: their numbers; NULL where one has none */
 void metrics_returned(const struct Exchange *, const Job *); /* before its texts are forgotten */
 void metrics_answered(const struct Exchange *);    /* its reply is sent */
 extern const Handler metrics_handler;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * server.h - one model over HTTP/1.1 and HTTP/2, on a TCP port and perhaps a UNIX socket.
  *
+ *   server.c    start and end; the loops
  *   loop.c      sockets and time; moves bytes, never blocks, never computes
  *   conn.c      one connection: bytes, and HTTP/1.1's requests one after the other
  *   h2.c        HTTP/2's requests, many at once, on the same port; io.c, tls.c: bytes
@@ -15,9 +16,10 @@
  *   trace.c     spans for an OpenTelemetry collector
  *   access.c    API keys, origins, the access log; origin.c: Host and Origin as addresses
  *
- * The loop runs on the caller's thread. A request becomes a Job of the session; its reply comes
- * back by one list and an eventfd, or is written by who made it while the loop sleeps: /health
- * never waits for inference. Signals are the caller's. */
+ * The first loop runs on the caller's thread; it accepts connections and deals them out to all. A
+ * request becomes a Job of the session; its reply comes back by its loop's list and an eventfd, or
+ * is written by who made it while the loop sleeps: /health never waits for inference. Signals are
+ * the caller's. */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 #include "dialect/dialect.h"
@@ -33,6 +35,7 @@
 #define SERVER_BODY_SECONDS 30
 #define SERVER_REQUEST_SECONDS 300
 #define SERVER_GZIP_FROM 8192
+enum { MOST_SERVER_LOOPS = 64 };
 
 typedef enum { ACCESS_NONE, ACCESS_TEXT, ACCESS_JSON } AccessLog;
 
@@ -46,6 +49,7 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     int grpc_port;               /* 0: any free one */
     bool grpc_port_asked;        /* that it is taken is an error; else a warning */
     bool no_grpc, no_http;       /* not spoken on any port; no_http: `port` is not opened */
+    int loops;                   /* threads that read and write; by the session's threads */
     size_t max_body;             /* bytes of a request's body; 32 MiB */
     int max_connections;         /* 16384, or what the system allows */
     double idle_timeout_s;       /* between requests of a connection; 60 */

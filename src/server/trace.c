@@ -33,7 +33,7 @@ struct Tracer {
     int port;
     Tls *tls;                  /* NULL: http:// */
     double epoch;              /* Unix time when now_seconds() was 0 */
-    uint64_t seed, stage_seed; /* of ids: the loop's, the thread's */
+    uint64_t seed, stage_seed; /* of ids: the loops', under the lock; the thread's */
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t came;
@@ -119,8 +119,8 @@ void tracer_add(Tracer *t, const Exchange *x)
     if (!t) return;
     bool given = trace_parent(exchange_header(x, HEADER_TRACEPARENT), &parent);
     if (given && !parent.sampled) return; /* whoever began the trace decides */
-    Request r = request_of(t, x, given ? &parent : NULL);
     pthread_mutex_lock(&t->lock);
+    Request r = request_of(t, x, given ? &parent : NULL);
     if (t->n == ROOM) t->dropped++;
     else t->ring[(t->first + t->n++) % ROOM] = r;
     if (t->n == BATCH) pthread_cond_signal(&t->came);

@@ -305,6 +305,30 @@ void admit_whole(Session *s, Work *work, Worker *worker)
     pass_on(s, work, run_step(&step, prepare_step));
 }
 
+static bool admit_small(Session *s, Work *work, Worker *worker)
+{
+    AdmitStep step = { .s = s, .work = work, .worker = worker };
+    return !work_unwanted(s, work) && run_step(&step, open_step) && run_step(&step, prepare_step);
+}
+
+/* What is to be run is passed on at once. */
+void admit_list(Session *s, Work *list, Worker *worker)
+{
+    Work *to_run = NULL, **end = &to_run;
+    for (Work *work = list, *next; work; work = next) {
+        next = work->next;
+        bool ok = admit_small(s, work, worker);
+        if (!ok || !runs(work)) {
+            pass_on(s, work, ok);
+            continue;
+        }
+        work->next = NULL;
+        *end = work;
+        end = &work->next;
+    }
+    if (to_run) queue_pass_runs(&s->queue, to_run);
+}
+
 static void admit_slice(Session *s, Work *work, int slice)
 {
     AdmitStep step = { .s = s, .work = work };

@@ -7,7 +7,12 @@
  * queueing: the clock is what the last row that ran was due at). So a short query is due before
  * the documents that came earlier, a list of two thousand texts advances beside single ones, and
  * nothing waits for ever: the clock moves with every run. Short rows never wait for more than one
- * long run. */
+ * long run.
+ *
+ * Of runners side by side, each takes its equal share of what is waiting and running, so that the
+ * next finds as much; only what one thread would be too slow for is run by several. */
+#include <sched.h>
+
 #include "base/heap.h"
 #include "stages.h"
 
@@ -19,15 +24,50 @@ enum {
     STRETCH = 4,                 /* a longer one only with those at least a fourth of it */
     MOST_ASIDE = 256,            /* jobs passed over in search of one that fits */
     FIRST_HEAP = 64,             /* jobs */
+    MOST_ADMITTED = 8,           /* jobs, by a runner before it looks for rows again */
+    OWN_PART = 128,              /* tokens: with so many each thread gets a part of the rows to itself */
+    LOOKING_FROM = 4,            /* runners: with fewer, others have more use for the CPU */
 };
+static const double look_s = 50e-6; /* waking up takes as long */
+static const double near_s = 0.0005; /* until some runner will be free: it is waited for */
+static const double sweep_s = 0.002;
 
 static bool heap_grow(Queue *queue, int room)
 {
-    Work **heap = heap_resize(queue->heap, (size_t)room * sizeof *heap);
+    Due *heap = heap_resize(queue->heap, (size_t)room * sizeof *heap);
     if (!heap) return false;
     queue->heap = heap;
     queue->heap_room = room;
     return true;
+}
+
+/* With many threads it is often taken, but for less time than it takes to fall asleep and wake. */
+static void queue_lock(Queue *queue)
+{
+    enum { TRIES = 500 };
+    for (int i = 0; queue->side >= LOOKING_FROM && i < TRIES; i++) {
+        if (!__atomic_load_n(&queue->locked, __ATOMIC_RELAXED) &&
+            pthread_mutex_trylock(&queue->lock) == 0) {
+            __atomic_store_n(&queue->locked, true, __ATOMIC_RELAXED);
+            return;
+        }
+        cpu_pause();
+    }
+    pthread_mutex_lock(&queue->lock);
+    __atomic_store_n(&queue->locked, true, __ATOMIC_RELAXED);
+}
+
+static void queue_unlock(Queue *queue)
+{
+    __atomic_store_n(&queue->locked, false, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static void queue_wait(Queue *queue, Stage stage)
+{
+    __atomic_store_n(&queue->locked, false, __ATOMIC_RELAXED);
+    pthread_cond_wait(&queue->stage[stage].came, &queue->lock);
+    __atomic_store_n(&queue->locked, true, __ATOMIC_RELAXED);
 }
 
 void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
@@ -38,6 +78,10 @@ void queue_init(Queue *queue, const QueueSetup *setup, SessionMeters *meters)
                       .runners_admit = setup->runners_admit,
                       .runners_alone = setup->runners_alone,
                       .lendable = setup->lendable,
+                      .side = setup->side,
+                      .most = setup->most,
+                      .least = setup->least,
+                      .of = setup->of,
                       .meters = meters };
     heap_grow(queue, FIRST_HEAP);
     pthread_mutex_init(&queue->lock, NULL);
@@ -61,48 +105,66 @@ static void count_waiting(Queue *queue, int change)
 }
 
 /* ---- the heap ---- */
-static bool before(const Work *a, const Work *b)
+static bool unwanted(const Work *work, double now)
 {
-    return a->turn.due < b->turn.due || (a->turn.due == b->turn.due && a->turn.number < b->turn.number);
+    return __atomic_load_n(&work->abandoned, __ATOMIC_RELAXED) ||
+           (work->deadline > 0 && work->deadline <= now);
 }
 
-static void queue_place(Queue *queue, int at, Work *work)
+static bool before(const Due *a, const Due *b)
 {
-    queue->heap[at] = work;
-    work->turn.heap = at;
+    return a->due < b->due || (a->due == b->due && a->number < b->number);
 }
 
-static void sift_up(Queue *queue, int at, Work *work)
+static void sift_up(Queue *queue, int at, Due job)
 {
-    for (int up; at > 0 && before(work, queue->heap[up = (at - 1) / 2]); at = up)
-        queue_place(queue, at, queue->heap[up]);
-    queue_place(queue, at, work);
+    for (int up; at > 0 && before(&job, &queue->heap[up = (at - 1) / 2]); at = up)
+        queue->heap[at] = queue->heap[up];
+    queue->heap[at] = job;
 }
 
-static void sift_down(Queue *queue, int at, Work *work)
+static void sift_down(Queue *queue, int at, Due job)
 {
     for (int down; (down = 2 * at + 1) < queue->heap_n; at = down) {
-        if (down + 1 < queue->heap_n && before(queue->heap[down + 1], queue->heap[down])) down++;
-        if (!before(queue->heap[down], work)) break;
-        queue_place(queue, at, queue->heap[down]);
+        if (down + 1 < queue->heap_n && before(&queue->heap[down + 1], &queue->heap[down])) down++;
+        if (!before(&queue->heap[down], &job)) break;
+        queue->heap[at] = queue->heap[down];
     }
-    queue_place(queue, at, work);
+    queue->heap[at] = job;
 }
 
-static void heap_add(Queue *queue, Work *work)
+static Work *heap_remove(Queue *queue, int at)
 {
-    sift_up(queue, queue->heap_n++, work);
-    count_waiting(queue, 1);
-}
-
-static void heap_remove(Queue *queue, Work *work)
-{
-    int at = work->turn.heap;
-    Work *last = queue->heap[--queue->heap_n];
+    Work *work = queue->heap[at].work;
+    Due last = queue->heap[--queue->heap_n];
+    queue->cost -= work->turn.left;
     count_waiting(queue, -1);
-    if (last == work) return;
-    sift_up(queue, at, last);
-    sift_down(queue, last->turn.heap, last);
+    if (at == queue->heap_n) return work;
+    bool up = at > 0 && before(&last, &queue->heap[(at - 1) / 2]);
+    if (up) sift_up(queue, at, last);
+    else sift_down(queue, at, last);
+    return work;
+}
+
+/* Takes those out that are in a load, or that nobody wants (now > 0): they become a list. */
+static Work *heap_sort_out(Queue *queue, double now)
+{
+    Work *list = NULL;
+    int n = 0;
+    for (int i = 0; i < queue->heap_n; i++) {
+        Work *work = queue->heap[i].work;
+        if (now > 0 ? !unwanted(work, now) : !queue->heap[i].taken) {
+            queue->heap[n++] = queue->heap[i];
+            continue;
+        }
+        queue->cost -= work->turn.left;
+        work->next = list;
+        list = work;
+    }
+    count_waiting(queue, n - queue->heap_n);
+    queue->heap_n = n;
+    for (int i = list ? n / 2 : 0; i-- > 0;) sift_down(queue, i, queue->heap[i]);
+    return list;
 }
 
 static int64_t next_cost(const Queue *queue, const Work *work)
@@ -112,9 +174,17 @@ static int64_t next_cost(const Queue *queue, const Work *work)
 
 /* What a row costs its client. Short ones pay the same, so that those who send single texts wait
  * equally long. */
-static double charge(const Queue *queue, const Work *work)
+static double charge(int64_t cost)
 {
-    return (double)MAX(next_cost(queue, work), SHORT_ROW);
+    return (double)MAX(cost, SHORT_ROW);
+}
+
+static void heap_add(Queue *queue, Work *work)
+{
+    Due job = { work, work->turn.due, next_cost(queue, work), work->turn.number, false };
+    queue->cost += work->turn.left;
+    sift_up(queue, queue->heap_n++, job);
+    count_waiting(queue, 1);
 }
 
 /* ---- in ---- */
@@ -139,7 +209,16 @@ static void queue_append(Queue *queue, Stage to, Work *work)
     work->next = NULL;
     *stage->tail = work;
     stage->tail = &work->next;
+    stage->n++;
     count_waiting(queue, 1);
+}
+
+static int64_t cost_of_rows(const Queue *queue, const Work *work)
+{
+    int64_t cost = 0;
+    for (size_t r = 0; r < work->rows; r++)
+        cost += queue->row_cost ? queue->row_cost : work->row[r].cost;
+    return cost;
 }
 
 /* A job's first row is due a row's worth after what its client has had; later ones keep their
@@ -148,18 +227,54 @@ static void append_run(Queue *queue, Work *work)
 {
     if (!work->turn.number) {
         work->turn.number = ++queue->entries;
-        work->turn.due = MAX(queue->clock, work->share) + charge(queue, work);
+        work->turn.due = MAX(queue->clock, work->share) + charge(next_cost(queue, work));
+        work->turn.left = cost_of_rows(queue, work);
     }
     heap_add(queue, work);
 }
 
-static void add(Queue *queue, Stage to, Work *work)
+/* A runner will look for small jobs soon enough: nobody else is woken. */
+static bool runner_is_near(const Queue *queue)
+{
+    return queue->runners_alone ||
+           (queue->side && !queue->lent && queue->spell < near_s * queue->side);
+}
+
+/* Runners with nothing to do that nobody has asked for anything. */
+static int free_runners(const Queue *queue)
+{
+    if (queue->lent && !queue->side) return 0;
+    return MAX(queue->idle_runners + queue->looking - queue->promised - queue->called, 0);
+}
+
+static void tell_news(Queue *queue)
+{
+    __atomic_store_n(&queue->news, queue->news + 1, __ATOMIC_RELEASE);
+}
+
+/* Whose condition is to be signalled for a runner; NULL: one will look, or has been lent. */
+static pthread_cond_t *ask_runner(Queue *queue)
+{
+    tell_news(queue);
+    if (queue->lent && !queue->side) return NULL;
+    if (queue->looking > queue->promised) return queue->promised++, NULL;
+    return &queue->stage[STAGE_RUN].came;
+}
+
+/* Returns what is to be signalled once the lock is free: who wakes up wants it. NULL: nothing. */
+static pthread_cond_t *add(Queue *queue, Stage to, Work *work)
 {
     if (to == STAGE_RUN) append_run(queue, work);
     else queue_append(queue, to, work);
-    bool idle = queue->runners_alone || (queue->idle_runners && !queue->lent);
-    if (to == STAGE_ADMIT && idle && left_to_runner(queue, work)) to = STAGE_RUN;
-    if (to != STAGE_RUN || !queue->lent) pthread_cond_signal(&queue->stage[to].came);
+    bool runner = left_to_runner(queue, work) && (free_runners(queue) || runner_is_near(queue));
+    if (to == STAGE_RUN || (to == STAGE_ADMIT && runner)) return ask_runner(queue);
+    return &queue->stage[to].came;
+}
+
+static void unlock_and_signal(Queue *queue, pthread_cond_t *came)
+{
+    queue_unlock(queue);
+    if (came) pthread_cond_signal(came);
 }
 
 static bool refused(const Queue *queue, const Work *work, Err *err)
@@ -189,7 +304,8 @@ static bool refused(const Queue *queue, const Work *work, Err *err)
 /* What is in must always find room in the heap. */
 static bool heap_reserve(Queue *queue, Err *err)
 {
-    if (queue->inside < queue->heap_room || heap_grow(queue, MAX(FIRST_HEAP, 2 * queue->heap_room)))
+    int inside = __atomic_load_n(&queue->inside, __ATOMIC_RELAXED);
+    if (inside < queue->heap_room || heap_grow(queue, MAX(FIRST_HEAP, 2 * queue->heap_room)))
         return true;
     return fail(err, EF_UNAVAILABLE, "queue: no memory for another request: try again");
 }
@@ -198,56 +314,73 @@ static bool let_in(Queue *queue, Work *work, Err *err)
 {
     if (refused(queue, work, err) || !heap_reserve(queue, err)) return false;
     if (!work->budget.all) budget_join(&work->budget, queue->budget);
-    queue->inside++;
+    __atomic_add_fetch(&queue->inside, 1, __ATOMIC_RELAXED);
     return true;
 }
 
 bool queue_enter(Queue *queue, Stage to, Work *work, Err *err)
 {
-    pthread_mutex_lock(&queue->lock);
+    queue_lock(queue);
     bool ok = let_in(queue, work, err);
-    if (ok) add(queue, to, work);
-    pthread_mutex_unlock(&queue->lock);
+    unlock_and_signal(queue, ok ? add(queue, to, work) : NULL);
     return ok;
 }
 
 /* A caller that waits for its job might as well run it: two changes of threads less. */
 bool queue_enter_run(Queue *queue, Work *work, bool *mine, Err *err)
 {
-    pthread_mutex_lock(&queue->lock);
+    queue_lock(queue);
     bool ok = let_in(queue, work, err);
     bool nothing = !queue->heap_n && !queue->stage[STAGE_ADMIT].head; /* for the runner to do */
-    *mine = ok && nothing && queue->lendable && queue->idle_runners && !queue->lent;
-    if (ok) {
-        queue->lent |= *mine;
-        add(queue, STAGE_RUN, work);
-    }
-    pthread_mutex_unlock(&queue->lock);
+    *mine = ok && nothing && queue->lendable && free_runners(queue) && !queue->lent;
+    queue->lent |= *mine;
+    if (*mine) append_run(queue, work);
+    unlock_and_signal(queue, ok && !*mine ? add(queue, STAGE_RUN, work) : NULL);
     return ok;
+}
+
+static void empty(Load *load)
+{
+    load->n = load->rows = 0;
+    load->cost = load->longest = 0;
+    load->seconds = 0;
 }
 
 void queue_give_back(Queue *queue)
 {
-    struct QueueStage *run = &queue->stage[STAGE_RUN];
-    pthread_mutex_lock(&queue->lock);
+    const struct QueueStage *run = &queue->stage[STAGE_RUN];
+    queue_lock(queue);
     queue->lent = false;
-    if (queue->heap_n || queue->stage[STAGE_ADMIT].head || run->closed)
-        pthread_cond_signal(&run->came);
-    pthread_mutex_unlock(&queue->lock);
+    queue->called = queue->helpers = 0; /* who has not come need not come any more */
+    if (queue->side) queue->running -= queue->common->cost;
+    if (queue->side) empty(queue->common);
+    bool more = queue->heap_n || queue->stage[STAGE_ADMIT].head || run->closed;
+    unlock_and_signal(queue, more ? ask_runner(queue) : NULL);
 }
 
 void queue_pass(Queue *queue, Stage to, Work *work)
 {
-    pthread_mutex_lock(&queue->lock);
-    add(queue, to, work);
-    pthread_mutex_unlock(&queue->lock);
+    queue_lock(queue);
+    unlock_and_signal(queue, add(queue, to, work));
+}
+
+void queue_pass_runs(Queue *queue, Work *list)
+{
+    int wake = 0;
+    queue_lock(queue);
+    for (Work *work = list, *next; work; work = next) {
+        next = work->next;
+        append_run(queue, work);
+        if (work != list && free_runners(queue)) wake += ask_runner(queue) != NULL; /* one is ours */
+    }
+    wake = MIN(wake, queue->idle_runners);
+    queue_unlock(queue);
+    while (wake-- > 0) pthread_cond_signal(&queue->stage[STAGE_RUN].came);
 }
 
 void queue_leave(Queue *queue)
 {
-    pthread_mutex_lock(&queue->lock);
-    queue->inside--;
-    pthread_mutex_unlock(&queue->lock);
+    __atomic_sub_fetch(&queue->inside, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- out: admission and scripts ---- */
@@ -258,6 +391,7 @@ static Work *remove_first(Queue *queue, Stage from)
     if (!work) return NULL;
     stage->head = work->next;
     if (!stage->head) stage->tail = &stage->head;
+    stage->n--;
     work->next = NULL;
     count_waiting(queue, -1);
     return work;
@@ -277,31 +411,28 @@ static int next_slice(Queue *queue, Stage stage, Work *work)
 Work *queue_take(Queue *queue, Stage from, int *slice)
 {
     struct QueueStage *stage = &queue->stage[from];
-    pthread_mutex_lock(&queue->lock);
-    while (!stage->head && !stage->closed) pthread_cond_wait(&stage->came, &queue->lock);
+    queue_lock(queue);
+    while (!stage->head && !stage->closed) queue_wait(queue, from);
     Work *work = remove_first(queue, from);
     bool cut = work && work->slice.n && from != STAGE_SCRIPT;
     *slice = cut ? next_slice(queue, from, work) : 0;
-    pthread_mutex_unlock(&queue->lock);
+    queue_unlock(queue);
     return work;
 }
 
 /* ---- out: runs ---- */
-static bool unwanted(const Work *work, double now)
-{
-    return __atomic_load_n(&work->abandoned, __ATOMIC_RELAXED) ||
-           (work->deadline > 0 && work->deadline <= now);
-}
-
-/* Jobs that nobody waits for give their place back, wherever they stand. */
+/* Jobs that nobody waits for give their place back, wherever they stand. Many runners would look at
+ * all of them too often: in between, only what is due is looked at. */
 static Work *sweep(Queue *queue)
 {
-    Work *list = NULL;
     double now = now_seconds();
-    for (int i = queue->heap_n; i-- > 0;) {
-        Work *work = i < queue->heap_n ? queue->heap[i] : NULL;
-        if (!work || !unwanted(work, now)) continue;
-        heap_remove(queue, work);
+    Work *list = NULL;
+    if (!queue->side || now - queue->swept >= sweep_s) {
+        queue->swept = now;
+        return heap_sort_out(queue, now);
+    }
+    while (queue->heap_n && unwanted(queue->heap[0].work, now)) {
+        Work *work = heap_remove(queue, 0);
         work->next = list;
         list = work;
     }
@@ -322,137 +453,266 @@ static bool follows(const Load *load, const Work *work)
 
 /* Whether the job's next row may join. A run ends for all its rows at once: a long one must not
  * hold short ones back. */
-static bool fits(const Queue *queue, const Load *load, const Work *work, int64_t most)
+static bool fits(const Load *load, const Due *job, int64_t most)
 {
-    int64_t cost = next_cost(queue, work);
     if (load->rows == 0) return true;
-    if (load->cost + cost > most) return false;
-    if (work->turn.piece >= 0) return !follows(load, work);
+    if (load->cost + job->cost > most) return false;
+    if (job->taken) return !follows(load, job->work);
     return load->n < LOAD_PIECES &&
-           (!long_row(cost, most) || cost <= STRETCH * load->longest);
+           (!long_row(job->cost, most) || job->cost <= STRETCH * load->longest);
 }
 
-static void hand_row(Queue *queue, Load *load, Work *work)
+static void hand_row(Queue *queue, Load *load, int at)
 {
-    int64_t cost = next_cost(queue, work);
-    if (work->turn.piece < 0) {
+    Due job = queue->heap[at];
+    Work *work = job.work;
+    if (!job.taken) {
         work->turn.piece = load->n;
         load->piece[load->n++] = (LoadPiece){ work, work->turn.at, work->turn.at };
     }
     load->piece[work->turn.piece].to++;
     load->rows++;
-    load->cost += cost;
-    load->longest = MAX(load->longest, cost);
-    if (++work->turn.at == work->rows) return heap_remove(queue, work);
-    work->turn.due += charge(queue, work);
-    sift_down(queue, work->turn.heap, work);
+    load->cost += job.cost;
+    load->longest = MAX(load->longest, job.cost);
+    work->turn.left -= job.cost;
+    queue->cost -= job.cost;
+    if (++work->turn.at == work->rows) return (void)heap_remove(queue, at);
+    job.cost = next_cost(queue, work);
+    job.due = work->turn.due += charge(job.cost);
+    job.taken = true;
+    sift_down(queue, at, job);
 }
 
 /* The short row that is due first, where long ones are due before it and one has just been run:
- * a client that has had its share with short texts still gets every second run. */
-static Work *overtaking(const Queue *queue, int64_t most)
+ * a client that has had its share with short texts still gets every second run. 0: none. */
+static int overtaking(const Queue *queue, int64_t most)
 {
-    Work *first = NULL;
-    if (!queue->last_long || !long_row(next_cost(queue, queue->heap[0]), most)) return NULL;
+    int first = 0;
+    if (!queue->last_long || !long_row(queue->heap[0].cost, most)) return 0;
     for (int i = 1; i < queue->heap_n; i++) {
-        Work *work = queue->heap[i];
-        bool sooner = !first || before(work, first);
-        if (sooner && !long_row(next_cost(queue, work), most)) first = work;
+        bool sooner = !first || before(&queue->heap[i], &queue->heap[first]);
+        if (sooner && !long_row(queue->heap[i].cost, most)) first = i;
     }
     return first;
 }
 
-/* The first row in time order, and then those that fit; a job is part of one load at a time. */
-static void fill(Queue *queue, int64_t most, Load *load)
+/* The first row in time order, and then those that fit, until it is enough; a job is part of one
+ * load at a time. */
+static void fill(Queue *queue, int64_t most, int64_t enough, Load *load)
 {
-    Work *aside[MOST_ASIDE];
+    Due aside[MOST_ASIDE];
     int n_aside = 0;
-    Work *first = queue->heap_n ? overtaking(queue, most) : NULL;
+    int first = queue->heap_n ? overtaking(queue, most) : 0;
     if (first) hand_row(queue, load, first);
-    while (queue->heap_n && load->rows < LOAD_ROWS && load->cost < most &&
+    while (queue->heap_n && load->rows < LOAD_ROWS && load->cost < enough &&
            n_aside < MOST_ASIDE) {
-        Work *work = queue->heap[0];
-        if (!fits(queue, load, work, most)) {
-            heap_remove(queue, aside[n_aside++] = work);
+        const Due *job = &queue->heap[0];
+        if (!fits(load, job, most)) {
+            aside[n_aside++] = *job;
+            heap_remove(queue, 0);
             continue;
         }
-        queue->clock = MAX(queue->clock, work->turn.due);
-        hand_row(queue, load, work);
+        queue->clock = MAX(queue->clock, job->due);
+        hand_row(queue, load, 0);
     }
     for (int i = 0; i < n_aside; i++)
-        if (aside[i]->turn.piece < 0) heap_add(queue, aside[i]);
+        if (!aside[i].taken) heap_add(queue, aside[i].work);
+    bool parts = false;
     for (int i = 0; i < load->n; i++) {
-        Work *work = load->piece[i].work;
-        if (work->turn.heap < queue->heap_n && queue->heap[work->turn.heap] == work)
-            heap_remove(queue, work);
-        work->turn.piece = -1;
+        const Work *work = load->piece[i].work;
+        parts |= work->turn.at < work->rows;
+        load->piece[i].work->turn.piece = -1;
     }
+    if (parts) heap_sort_out(queue, 0);
     queue->last_long = long_row(load->longest, most);
 }
 
-/* Waits until there is something; false: nothing will come any more. */
-static bool wait_for_work(Queue *queue, Work **admit, Work **dropped)
+/* So much waits that each of so many has rows of its own, or jobs so large that one alone would be
+ * slow with them: a job is part of one load at a time. */
+static bool much_for(const Queue *queue, int threads)
 {
-    struct QueueStage *run = &queue->stage[STAGE_RUN], *first = &queue->stage[STAGE_ADMIT];
+    return queue->cost >= threads * (int64_t)OWN_PART ||
+           queue->cost > queue->heap_n * (int64_t)OWN_PART;
+}
+
+/* How many of those that are free should run what waits. A little is for one alone, unless most of
+ * the others have nothing to do. */
+static int threads_for(const Queue *queue, int idle)
+{
+    int all = 1 + idle;
+    if (queue->lent || idle <= 0 || queue->heap_n == 0) return 1;
+    bool much = much_for(queue, all);
+    if (!much && 2 * idle < queue->side) return 1;
+    int64_t least = queue->least(queue->of), waiting = queue->cost / (much ? 1 : queue->heap_n);
+    int most = much ? all : MAX(all / queue->heap_n, 1);
+    return least ? (int)MIN(MAX(waiting / least, 1), most) : most;
+}
+
+/* Of all that waits and runs, as much as is due to so many of the runners; one alone takes half of
+ * it, so that who becomes free next finds something. */
+static void fill_share(Queue *queue, int threads, Load *load)
+{
+    int64_t most = queue->most(queue->of, threads), all = queue->cost + queue->running;
+    int64_t share = all * threads / queue->side / (threads > 1 ? 1 : 2) + 1;
+    fill(queue, most, MAX(MIN(share, most - most / 8), 1), load);
+    queue->running += load->cost;
+}
+
+/* Takes what one run should carry. idle: runners that could help. */
+static void load_side(Queue *queue, Load *own, int idle, Taken *to)
+{
+    int threads = threads_for(queue, idle);
+    to->helpers = threads - 1;
+    to->load = threads > 1 ? queue->common : own;
+    queue->lent |= threads > 1;
+    fill_share(queue, threads, to->load);
+}
+
+static void load_rows(Queue *queue, Load *own, int idle, Taken *to)
+{
+    if (queue->side) return load_side(queue, own, idle, to);
+    int64_t most = queue->most(queue->of, 0);
+    to->load = own;
+    fill(queue, most, most, own);
+}
+
+/* Small jobs that wait for admission, a runner's part of them. */
+static Work *take_admissions(Queue *queue)
+{
+    struct QueueStage *first = &queue->stage[STAGE_ADMIT];
+    Work *list = NULL, **end = &list;
+    int n = queue->side ? MIN(first->n / (free_runners(queue) + 1) + 1, MOST_ADMITTED) : 1;
+    while (n-- > 0 && left_to_runner(queue, first->head)) {
+        *end = remove_first(queue, STAGE_ADMIT);
+        end = &(*end)->next;
+    }
+    return list;
+}
+
+static bool take_call(Queue *queue, Taken *to)
+{
+    if (queue->called == 0) return false;
+    queue->called--;
+    to->help = ++queue->helpers;
+    to->call = queue->call;
+    return true;
+}
+
+/* The next request often comes at once, and both ways of waking cost more than looking; every other
+ * thread goes first. */
+static void look_around(Queue *queue)
+{
+    unsigned seen = queue->news;
+    __atomic_store_n(&queue->looking, queue->looking + 1, __ATOMIC_RELAXED);
+    queue_unlock(queue);
+    double until = now_seconds() + look_s;
+    do sched_yield();
+    while (__atomic_load_n(&queue->news, __ATOMIC_ACQUIRE) == seen && now_seconds() < until);
+    queue_lock(queue);
+    __atomic_store_n(&queue->looking, queue->looking - 1, __ATOMIC_RELAXED);
+    queue->promised = MAX(queue->promised - 1, 0);
+}
+
+static void sleep_for_news(Queue *queue)
+{
+    __atomic_store_n(&queue->idle_runners, queue->idle_runners + 1, __ATOMIC_RELAXED);
+    do queue_wait(queue, STAGE_RUN);
+    while (queue->lent && !queue->side);
+    __atomic_store_n(&queue->idle_runners, queue->idle_runners - 1, __ATOMIC_RELAXED);
+}
+
+/* Waits until there is something; false: nothing will come any more. */
+static bool wait_for_work(Queue *queue, bool run, Taken *to)
+{
+    struct QueueStage *wait = &queue->stage[STAGE_RUN], *first = &queue->stage[STAGE_ADMIT];
+    bool looks = queue->side >= LOOKING_FROM;
     for (;;) {
-        bool first_admit = left_to_runner(queue, first->head) &&
-                           (queue->runners_alone || !queue->heap_n);
-        if (first_admit) {
-            *admit = remove_first(queue, STAGE_ADMIT);
+        bool soon = runner_is_near(queue) && !run;
+        if (left_to_runner(queue, first->head) && (soon || !queue->heap_n)) {
+            to->admit = take_admissions(queue);
             return true;
         }
-        *dropped = sweep(queue);
-        if (queue->heap_n || *dropped) return true;
-        if (run->closed) return false;
-        queue->idle_runners++;
-        do pthread_cond_wait(&run->came, &queue->lock);
-        while (queue->lent);
-        queue->idle_runners--;
+        to->dropped = sweep(queue);
+        if (queue->heap_n || to->dropped) return true;
+        if (wait->closed) return false;
+        if (looks) look_around(queue);
+        else sleep_for_news(queue);
+        looks = false;
+        if (take_call(queue, to)) return true;
     }
 }
 
-static void empty(Load *load)
+/* Those who help stay while there is enough for them. */
+bool queue_refill(Queue *queue, int helpers)
 {
-    load->n = load->rows = 0;
-    load->cost = load->longest = 0;
+    int threads = 1 + helpers;
+    queue_lock(queue);
+    queue->running -= queue->common->cost;
+    empty(queue->common);
+    if (queue->heap_n && much_for(queue, threads)) fill_share(queue, threads, queue->common);
+    queue_unlock(queue);
+    return queue->common->n > 0;
 }
 
-Work *queue_fill(Queue *queue, int64_t most, Load *load)
+void queue_borrow(Queue *queue, Load *load, Taken *to)
 {
-    empty(load);
-    pthread_mutex_lock(&queue->lock);
-    Work *dropped = sweep(queue);
-    fill(queue, most, load);
-    pthread_mutex_unlock(&queue->lock);
-    return dropped;
+    *to = (Taken){ .load = load };
+    queue_lock(queue);
+    if (!queue->side) empty(load);
+    to->dropped = sweep(queue);
+    queue->lent = false; /* it is ours to take */
+    load_rows(queue, load, free_runners(queue) - 1, to); /* one gives its CPU to the borrower */
+    queue->lent = true;
+    queue_unlock(queue);
 }
 
-bool queue_load(Queue *queue, int64_t most, Load *load, Work **admit, Work **dropped)
+void queue_call(Queue *queue, int n, unsigned call)
 {
-    *admit = *dropped = NULL;
-    pthread_mutex_lock(&queue->lock);
-    bool more = wait_for_work(queue, admit, dropped);
-    empty(load); /* not before: while this one was idle a borrower may have used it */
-    if (more && !*admit) fill(queue, most, load);
+    queue_lock(queue);
+    int called = MIN(n, free_runners(queue)), wake = 0;
+    queue->call = call;
+    for (; queue->called < called; queue->called++) wake += ask_runner(queue) != NULL;
+    queue_unlock(queue);
+    while (wake-- > 0) pthread_cond_signal(&queue->stage[STAGE_RUN].came);
+}
+
+/* The runner's last run is over. */
+static void note_end(Queue *queue, Load *load)
+{
+    enum { OF_PAST = 8 };
+    if (queue->side && load->seconds > 0)
+        queue->spell += (load->seconds - queue->spell) / OF_PAST;
+    queue->running -= queue->side ? load->cost : 0;
+    if (queue->side) empty(load);
+}
+
+bool queue_load(Queue *queue, Load *load, bool run, Taken *to)
+{
+    struct QueueStage *first = &queue->stage[STAGE_ADMIT];
+    *to = (Taken){ .load = load };
+    queue_lock(queue);
+    note_end(queue, load);
+    bool more = wait_for_work(queue, run, to);
+    if (!queue->side) empty(load); /* not before: while this one was idle a borrower may have used it */
+    if (more && !to->admit && !to->help) load_rows(queue, load, free_runners(queue), to);
     /* what this runner might have admitted had it stayed idle */
-    if (more && queue->stage[STAGE_ADMIT].head && !queue->runners_alone)
-        pthread_cond_signal(&queue->stage[STAGE_ADMIT].came);
-    pthread_mutex_unlock(&queue->lock);
+    bool left = more && first->head && !(runner_is_near(queue) && left_to_runner(queue, first->head));
+    unlock_and_signal(queue, left ? &first->came : NULL);
     return more;
 }
 
 /* ---- the end ---- */
 void queue_refuse(Queue *queue)
 {
-    pthread_mutex_lock(&queue->lock);
+    queue_lock(queue);
     queue->refusing = true;
-    pthread_mutex_unlock(&queue->lock);
+    queue_unlock(queue);
 }
 
 void queue_close(Queue *queue, Stage which)
 {
-    pthread_mutex_lock(&queue->lock);
+    queue_lock(queue);
     queue->stage[which].closed = true;
     pthread_cond_broadcast(&queue->stage[which].came);
-    pthread_mutex_unlock(&queue->lock);
+    queue_unlock(queue);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * runner.c - jobs to ragged batches, batches to rows, rows back to their jobs. This thread owns its
- * pool and its engine runner, so one batch uses all their cores and nothing else competes for them.
+ * runner.c - jobs to ragged batches, batches to rows, rows back to their jobs. Runners stand side by
+ * side, each with an engine runner of its own and no pool: many small runs at once need no barrier.
+ * For a large one a runner leads what is common to them, an engine runner with an open pool, and
+ * those with nothing to do help. Asked for replicas, each owns a pool instead: one batch then uses
+ * all its cores.
  *
  * How much a run may carry is time, not tokens: the speed of past runs says how many tokens that
  * is on this machine, with this model. */
@@ -14,9 +17,11 @@ enum { FIRST_TOKENS = 512, SCRATCH_KEPT = 1 << 20 };
 enum { ENOUGH_TOKENS = 256, ENOUGH_OF_SEVERAL = 320 };
 static const double enough_seconds = 0.01;
 
+static const double worth_s = 0.00025; /* of work, for a thread to help with it */
+
 struct Replica {
     Session *s;
-    Pool *pool;
+    Pool *pool;                  /* NULL: this thread alone */
     Runner *runner[MODEL_GRAPHS];
     int graphs;
     Arena scratch;
@@ -31,21 +36,27 @@ static double rate_of(const Session *s)
     return rate;
 }
 
-static int64_t budget(const Session *s)
+/* Of runs on so many threads; 0: as many as a replica has. */
+int64_t runner_most(const Session *s, int threads)
 {
-    double rate = rate_of(s), tokens = rate * s->options.batch_seconds;
-    int threads = s->options.threads / s->options.replicas;
+    if (!threads) threads = s->options.threads / s->options.replicas;
+    double rate = rate_of(s) * threads, tokens = rate * s->options.batch_seconds;
     int enough = threads > 1 ? ENOUGH_OF_SEVERAL * threads : ENOUGH_TOKENS;
     if (tokens <= 0) tokens = FIRST_TOKENS; /* nothing is known yet */
     if (!s->options.bulk) tokens = MIN(tokens, MAX(enough, rate * enough_seconds));
     return (int64_t)MIN(MAX(tokens, 1), (double)s->options.batch_tokens);
 }
 
-/* A small run says little about a large one, unless it was faster than we thought. */
-static void learn_rate(Session *s, int64_t tokens, double seconds)
+int64_t runner_least(const Session *s)
 {
-    double rate = rate_of(s), seen = (double)tokens / MAX(seconds, 1e-6);
-    if (rate > 0 && seen < rate && tokens * 4 < budget(s)) return;
+    return (int64_t)(rate_of(s) * worth_s);
+}
+
+/* A small run says little about a large one, unless it was faster than we thought. */
+static void learn_rate(Session *s, int64_t tokens, double seconds, int threads)
+{
+    double rate = rate_of(s), seen = (double)tokens / MAX(seconds, 1e-6) / threads;
+    if (rate > 0 && seen < rate && tokens * 4 < runner_most(s, threads)) return;
     rate = rate > 0 ? rate + (seen - rate) / 4 : seen;
     __atomic_store(&s->rate, &rate, __ATOMIC_RELAXED);
 }
@@ -354,14 +365,22 @@ static void time_load(Replica *me)
         meter_add(&s->meters.queue, METER_SECONDS, begin - times->admitted);
     }
     run_load(me);
-    double seconds = now_seconds() - begin;
-    learn_rate(s, load->cost, seconds);
+    double seconds = me->load.seconds = now_seconds() - begin;
+    learn_rate(s, load->cost, seconds, pool_threads(me->pool));
     meter_add(&s->meters.compute, METER_SECONDS, seconds);
     meter_add(&s->meters.run_rows, METER_COUNT, load->rows);
     meter_add(&s->meters.run_tokens, METER_COUNT, (double)load_tokens(load));
 }
 
 /* ---- the thread ---- */
+/* Whether one of the others is for who gets the first. */
+static bool told_again(Work **list, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (list[i]->to == list[0]->to) return true;
+    return false;
+}
+
 static void settle(Replica *me)
 {
     Session *s = me->s;
@@ -379,7 +398,7 @@ static void settle(Replica *me)
     s->steps.finish(s, me->pool, complete, n);
     meter_add(&s->meters.finish, METER_SECONDS, now_seconds() - begin);
     for (int i = 0; i < n; i++) {
-        complete[i]->more = i + 1 < n;
+        complete[i]->more = told_again(complete + i, n - i);
         work_done(s, complete[i]);
     }
 }
@@ -393,12 +412,31 @@ static void drop(Session *s, Work *list)
     }
 }
 
+static bool side_by_side(const Session *s)
+{
+    return s->queue.side > 0;
+}
+
 /* Threads are dealt out so that no replica has more than one more than another. */
 static Pool *own_pool(Session *s)
 {
     int number = __atomic_fetch_add(&s->replicas_begun, 1, __ATOMIC_RELAXED);
     int threads = s->options.threads, replicas = s->options.replicas;
     return pool_new(threads / replicas + (number < threads % replicas));
+}
+
+static void replica_open(Replica *me)
+{
+    const Model *model = me->s->model;
+    for (; me->graphs < model_graphs(model); me->graphs++)
+        me->runner[me->graphs] = runner_new(model_engine(model, me->graphs), me->pool);
+}
+
+static void replica_close(Replica *me)
+{
+    while (me->graphs) runner_free(me->runner[--me->graphs]);
+    pool_free(me->pool);
+    arena_free(&me->scratch);
 }
 
 static void run_and_settle(Replica *me)
@@ -408,29 +446,64 @@ static void run_and_settle(Replica *me)
     arena_reset(&me->scratch, SCRATCH_KEPT);
 }
 
+/* ---- what is common ---- */
+bool runners_share(Session *s)
+{
+    s->replica = NEW(&s->arena, Replica);
+    *s->replica = (Replica){ .s = s, .pool = pool_new_open(s->options.threads) };
+    if (!s->replica->pool) return false;
+    replica_open(s->replica);
+    s->queue.common = &s->replica->load;
+    return true;
+}
+
+void runners_end(Session *s)
+{
+    if (s->replica) replica_close(s->replica);
+}
+
+/* stays: for more of it; a borrower has its own to return to. */
+static void run_common(Session *s, int helpers, bool stays)
+{
+    Pool *pool = s->replica->pool;
+    if (helpers > 0) queue_call(&s->queue, helpers, pool_call(pool, helpers));
+    do run_and_settle(s->replica);
+    while (stays && helpers > 0 && queue_refill(&s->queue, helpers));
+    if (helpers > 0) pool_dismiss(pool);
+    queue_give_back(&s->queue);
+}
+
 void runner_borrowed(Session *s)
 {
-    drop(s, queue_fill(&s->queue, budget(s), &s->replica->load));
+    Taken taken;
+    queue_borrow(&s->queue, &s->replica->load, &taken);
+    drop(s, taken.dropped);
+    if (side_by_side(s)) return run_common(s, taken.helpers, false);
     run_and_settle(s->replica);
     queue_give_back(&s->queue);
+}
+
+/* ---- the thread ---- */
+static void take_turn(Replica *me, const Taken *taken, Worker *worker)
+{
+    Session *s = me->s;
+    drop(s, taken->dropped);
+    if (taken->help) pool_help(s->replica->pool, taken->help, taken->call);
+    if (taken->admit) admit_list(s, taken->admit, worker);
+    if (taken->load != &me->load) return run_common(s, taken->helpers, true);
+    run_and_settle(me);
 }
 
 void runner_thread(Worker *worker)
 {
     Session *s = worker->s;
     Replica me = { .s = s };
-    Work *admit, *dropped;
-    if (s->options.replicas == 1) s->replica = &me;
-    me.pool = own_pool(s);
-    for (; me.graphs < model_graphs(s->model); me.graphs++)
-        me.runner[me.graphs] = runner_new(model_engine(s->model, me.graphs), me.pool);
+    Taken taken = { 0 };
+    if (!side_by_side(s)) me.pool = own_pool(s);
+    if (s->options.replicas == 1 && !side_by_side(s)) s->replica = &me;
+    replica_open(&me);
     sem_post(&s->ready);
-    while (queue_load(&s->queue, budget(s), &me.load, &admit, &dropped)) {
-        drop(s, dropped);
-        if (admit) admit_whole(s, admit, worker);
-        run_and_settle(&me);
-    }
-    while (me.graphs) runner_free(me.runner[--me.graphs]);
-    pool_free(me.pool);
-    arena_free(&me.scratch);
+    while (queue_load(&s->queue, &me.load, side_by_side(s) && taken.admit, &taken))
+        take_turn(&me, &taken, worker);
+    replica_close(&me);
 }

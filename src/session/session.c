@@ -85,7 +85,8 @@ static SessionOptions with_defaults(const SessionOptions *given)
     SessionOptions o = given ? *given : (SessionOptions){ 0 };
     if (o.threads <= 0) o.threads = cpu_count();
     if (o.bulk) o.replicas = o.threads; /* none waits for another at the end of a run */
-    o.replicas = MIN(MAX(o.replicas, 1), o.threads);
+    if (o.threads == 1) o.replicas = 1;
+    o.replicas = MIN(MAX(o.replicas, 0), o.threads);
     if (o.queue_jobs <= 0) o.queue_jobs = SESSION_QUEUE_JOBS;
     if (o.batch_tokens <= 0) o.batch_tokens = SESSION_BATCH_TOKENS;
     if (o.batch_seconds <= 0) o.batch_seconds = SESSION_BATCH_MS / 1000.0;
@@ -109,7 +110,9 @@ static bool start_threads(Session *s)
     const Transform *script = s->model->transform;
     int several = MAX(s->options.threads, 2);
     return crew_start(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
-           crew_start(s, STAGE_RUN, s->options.replicas, runner_thread) && await_runners(s) &&
+           (!s->queue.side || runners_share(s)) &&
+           crew_start(s, STAGE_RUN, s->queue.side ? s->queue.side : s->options.replicas,
+                      runner_thread) && await_runners(s) &&
            crew_start(s, STAGE_LONG, s->options.threads, admission_thread) &&
            crew_start(s, STAGE_ADMIT, several, admission_thread);
 }
@@ -126,6 +129,7 @@ static void end_threads(Session *s)
 static void release(Session *s)
 {
     transform_pool_free(s->vms);
+    if (s->queue.side) runners_end(s);
     queue_free(&s->queue);
     sem_destroy(&s->ready);
     if (s->steps.end) s->steps.end(s->steps.own);
@@ -159,7 +163,11 @@ Session *session_new(const Model *model, const SessionOptions *options, const Se
                               .row_cost = model->engine ? engine_static_length(model->engine) : 0,
                               .runners_admit = !model->transform || !model->transform->pre,
                               .runners_alone = s->options.threads == 1,
-                              .lendable = s->options.replicas == 1 },
+                              .lendable = s->options.replicas <= 1,
+                              .side = s->options.replicas ? 0 : s->options.threads,
+                              .most = runner_most,
+                              .least = runner_least,
+                              .of = s },
                &s->meters);
     if (start_threads(s)) return s;
     end_threads(s);
@@ -196,6 +204,13 @@ const Model *session_model(const Session *s)
 void *session_own(const Session *s)
 {
     return s->steps.own;
+}
+
+bool session_has_time(const Session *s)
+{
+    const Queue *q = &s->queue;
+    return __atomic_load_n(&q->idle_runners, __ATOMIC_RELAXED) +
+           __atomic_load_n(&q->looking, __ATOMIC_RELAXED) > 0;
 }
 
 const SessionMeters *session_meters(const Session *s)

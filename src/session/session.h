@@ -7,8 +7,8 @@
  *   admission    steps->open: a request becomes items; preparers make rows of them, so the queue
  *                knows what they cost. A crew of threads; a long list is cut into slices, so that
  *                no request holds it up. A runner with nothing to run admits small requests itself
- *   runner       one per replica: rows of waiting work, fair by cost, up to the time budget of a
- *                run; then steps->finish for what is complete
+ *   runner       one per thread, or per replica: rows of waiting work, fair by cost, up to the time
+ *                budget of a run; then steps->finish for what is complete
  *   runner       work->done(work): the reply or an error is there
  *
  * session_run does the admission on the caller's own thread, so many callers tokenize at once. */
@@ -38,7 +38,8 @@ typedef struct SessionSteps {
 #define SESSION_MAX_BYTES 1073741824
 typedef struct SessionOptions {  /* zero: the default */
     int threads;                 /* of all replicas together; default cpu_count() */
-    int replicas;                /* runs at the same time, each with its part of the threads; 1 */
+    int replicas;                /* runs at the same time, each with its part of the threads; 0: as
+                                  * many as there is work for, small ones on a thread each */
     int queue_jobs;              /* most jobs waiting; default 1024 */
     int64_t batch_tokens;        /* most tokens of one run; default 8192 */
     double batch_seconds;        /* time that one run should take at most; default 0.1 */
@@ -69,6 +70,7 @@ void session_drain(Session *);                /* refuse new work, finish what wa
 void session_free(Session *);                 /* drains first */
 const Model *session_model(const Session *);
 void *session_own(const Session *);           /* SessionSteps.own */
+bool session_has_time(const Session *);       /* a thread of it has nothing to do: a guess */
 const SessionMeters *session_meters(const Session *);
 const SessionOptions *session_options(const Session *); /* defaults filled in */
 Budget *session_budget(const Session *); /* of all requests; connections count there, too */

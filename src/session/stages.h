@@ -24,25 +24,55 @@ typedef struct Load {  /* what one run carries */
     int n, rows;
     int64_t cost;
     int64_t longest;         /* cost of a row so far */
+    double seconds;          /* that its run took */
 } Load;
+
+/* A job that waits for a run. What puts it in order stands here: the jobs themselves are in the
+ * caches of whoever made them. */
+typedef struct Due {
+    Work *work;
+    double due;                  /* virtual time of its next row */
+    int64_t cost;                /* of that row */
+    uint64_t number : 63;        /* of its entry; equal ones go by it */
+    bool taken : 1;              /* rows of it are in the load that is being made */
+} Due;
 
 typedef struct Queue {
     pthread_mutex_t lock;
+    bool locked;                 /* that one, or about: atomic */
     struct QueueStage {
         Work *head, **tail;       /* empty for STAGE_RUN, which has the heap */
+        int n;                   /* jobs in it */
         pthread_cond_t came;     /* a job, or the end */
         bool closed;
     } stage[STAGES];
-    Work **heap;                  /* [heap_n] of STAGE_RUN; the one that is due first in front */
+    Due *heap;                    /* [heap_n] of STAGE_RUN; the one that is due first in front */
     int heap_n, heap_room;
-    int idle_runners;
-    bool lendable, lent;         /* there is one runner, and its replica may be lent; it is */
+    int idle_runners;            /* asleep */
+    int looking;                 /* awake and idle: they look for news before they sleep; */
+    int promised;                /*   of them, for what has come meanwhile */
+    unsigned news;               /* counts what might be looked for; atomic */
+    int64_t cost, running;       /* of rows that wait for a run; that are in one */
+    /* Runners side by side, a thread each: small work runs on one of them. For large work they help
+     * one another, in what is common to them: one run at a time, led by who took it. */
+    int side;                    /* how many; 0: each has its part of the threads */
+    Load *common;                /* what that run carries */
+    int64_t (*most)(const Session *, int threads); /* cost of a run on so many */
+    int64_t (*least)(const Session *); /* cost that is worth a thread of its own; 0: any */
+    const Session *of;           /* for these */
+    int called;                  /* idle ones that shall help and have not come yet */
+    int helpers;                 /* that have come */
+    unsigned call;               /* the pool's number of it */
+    double spell;                /* seconds of a run, lately */
+    double swept;                /* when all jobs were last looked at */
+    bool lendable, lent;         /* the replica of the only runner, or what is common, may be lent
+                                  * to a caller; it is in use by one, or by a runner of several */
     bool last_long;              /* the last load had a long row */
     double clock;                /* virtual time: what the last row that ran was due at */
     uint64_t entries;
     int waiting, limit;          /* jobs of all stages; most that are let in */
     Budget *budget;              /* of jobs that entered and have not left, and of connections */
-    int inside;                  /* such jobs; all of them fit into the heap */
+    int inside;                  /* such jobs, all of which fit into the heap; atomic */
     int64_t row_cost;            /* of every row: they are padded to one length; 0: its own */
     bool runners_admit;          /* small jobs, when they have nothing to run */
     bool runners_alone;          /* on their CPU: then also before each run, instead of others */
@@ -54,6 +84,10 @@ typedef struct QueueSetup {
     Budget *budget;
     int64_t row_cost;
     bool runners_admit, runners_alone, lendable;
+    int side;
+    int64_t (*most)(const Session *, int threads);
+    int64_t (*least)(const Session *);
+    const Session *of;
 } QueueSetup;
 void queue_init(Queue *, const QueueSetup *, SessionMeters *);
 void queue_free(Queue *);
@@ -61,16 +95,26 @@ bool queue_enter(Queue *, Stage, Work *, Err *);  /* a new job: EF_OVERLOADED, E
 /* The same for STAGE_RUN. *mine: the runner was idle and is not woken; the caller has its replica
  * until it calls queue_give_back. */
 bool queue_enter_run(Queue *, Work *, bool *mine, Err *);
-void queue_give_back(Queue *);
+void queue_give_back(Queue *);                   /* also by a runner: what is common */
 void queue_pass(Queue *, Stage, Work *);          /* one that is in already: always room */
+void queue_pass_runs(Queue *, Work *);            /* a list of them, to STAGE_RUN */
 void queue_leave(Queue *);                       /* a job is done */
 /* Waits; NULL: closed and empty. A job in slices comes once for each; *slice says which. */
 Work *queue_take(Queue *, Stage, int *slice);
-/* Waits for rows and takes those that cost at most so much (one row at least). true: load has
- * rows, or *admit is a small job that the caller should admit, or *dropped is a list of jobs that
- * nobody waits for any more. false: closed and empty. */
-bool queue_load(Queue *, int64_t cost, Load *load, Work **admit, Work **dropped);
-Work *queue_fill(Queue *, int64_t cost, Load *); /* by a borrower, without waiting; dropped ones */
+typedef struct Taken {           /* what a runner is to do */
+    Load *load;                  /* rows to run: in its own load or in what is common; may be empty */
+    int helpers;                 /* that may be called for it, in what is common */
+    Work *admit;                 /* a list of small jobs to admit */
+    Work *dropped;               /* a list of jobs that nobody waits for any more */
+    int help;                    /* be this worker of what is common; 0: no */
+    unsigned call;
+} Taken;
+/* Waits for something to do. load: the runner's own, as its last run left it. `run`: rows before
+ * admission, where both wait. false: closed and empty. */
+bool queue_load(Queue *, Load *load, bool run, Taken *);
+void queue_borrow(Queue *, Load *, Taken *);     /* by a borrower, without waiting */
+bool queue_refill(Queue *, int helpers);         /* what is common; false: the helpers may go */
+void queue_call(Queue *, int n, unsigned call);  /* wakes idle runners: they come as helpers */
 void queue_refuse(Queue *);                      /* no new jobs from now on */
 void queue_close(Queue *, Stage);                /* nobody will pass jobs to it any more */
 
@@ -106,7 +150,7 @@ struct Session {
     double rate;                 /* cost a second of one run, lately; 0: not known. Atomic */
     int replicas_begun;
     sem_t ready;                 /* posted by each runner that has what it needs */
-    Replica *replica;            /* of the only runner, once it has been idle */
+    Replica *replica;            /* of the only runner, once it has been idle; or what is common */
     bool drained;
     SessionMeters meters;
 };
@@ -114,10 +158,15 @@ struct Session {
 /* admission.c: request -> items -> rows; on failure the work has its error. */
 bool work_admit(Session *, Work *);
 void admit_whole(Session *, Work *, Worker *); /* the same, and what comes after it */
+void admit_list(Session *, Work *, Worker *);  /* of small ones */
 void admission_thread(Worker *); /* of either line */
 /* runner.c: a thread that owns its pool and its engine runners; a run by who has borrowed them. */
 void runner_thread(Worker *);
 void runner_borrowed(Session *);
+bool runners_share(Session *);   /* makes what is common to runners side by side. false: no memory */
+void runners_end(Session *);
+int64_t runner_most(const Session *, int threads);
+int64_t runner_least(const Session *);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
 bool script_items(Session *, Work *, Worker *); /* NULL: on a caller's thread */
 void script_thread(Worker *);

@@ -36,7 +36,8 @@ struct Work {
     double share;                /* in and out: what its client has had; carry it to its next one */
     void (*done)(Work *);        /* called once, on a thread of the session */
     void *context;               /* the maker's */
-    bool more;                   /* done is called for another at once: waking can wait for it */
+    const void *to;              /* the maker's: who is woken by done; */
+    bool more;                   /*   done is called for another of those at once: that can wait */
     /* out */
     Err err;                     /* code EF_OK: the results are there */
     Prepared *row;               /* [rows] */
@@ -61,8 +62,9 @@ struct Work {
     struct WorkTurn {            /* its place in the queue */
         size_t at;               /* so many rows of the order have been handed to a run */
         double due;              /* virtual time of its next row: the queue's order */
+        int64_t left;            /* cost of rows that have not been handed to a run */
         uint64_t number;         /* of its entry; equal ones go by it */
-        int heap, piece;         /* where it stands; its part of a load, or -1 */
+        int piece;               /* its part of a load, or -1 */
     } turn;
 };
 
