@@ -11,8 +11,9 @@
 #     ```yaml NAME              written to the file NAME (any other language too)
 #
 # The blocks of a page run in their order, in one empty folder that looks like a checkout: examples/, include/, deploy/ and
-# build/ with the program, which is on the PATH. Three things differ from a reader's terminal: ports are free ones in place
-# of 8080, 50051 and 9100; addresses are 127.0.0.1; and curl tries again while nothing listens yet.
+# build/ with the program, which is on the PATH. Four things differ from a reader's terminal: ports are free ones in place
+# of 8080, 50051 and 9100; addresses are 127.0.0.1; and curl tries again while nothing listens yet. The network is not used: models
+# of the Hub are the bundled one, in the cache under their names.
 cd -- "$(dirname -- "$0")/../.." || exit 1
 ROOT=$PWD
 EF=$(realpath "${1:-build/encoderfile}")
@@ -63,7 +64,23 @@ folder() {
     ln -s "$ROOT/include" "$ROOT/docs" "$ROOT/tests" "$box"
     ln -s "$EF" "$box/build/encoderfile"
     [ ! -f build/libencoderfile.a ] || ln -s "$ROOT/build/libencoderfile.a" "$box/build"
+    hub
     take_ports
+}
+# in_cache ORG NAME: the bundled model under that name, as huggingface_hub would have left it; prints its folder.
+in_cache() {
+    entry=$box/home/.cache/huggingface/hub/models--$1--$2 commit=0123456789012345678901234567890123456789
+    mkdir -p "$entry/refs" "$entry/snapshots" && printf %s $commit >"$entry/refs/main"
+    cp -r examples/bus-ner "$entry/snapshots/$commit"
+    echo "$entry/snapshots/$commit"
+}
+hub() {
+    in_cache dslim bert-base-NER >"$work/txt"
+    vectors=$(in_cache sentence-transformers all-MiniLM-L6-v2)
+    sed -i 's/BertForTokenClassification/BertModel/' "$vectors/config.json"
+    mkdir "$vectors/1_Pooling" && echo '{"word_embedding_dimension": 96, "pooling_mode_mean_tokens": true}' >"$vectors/1_Pooling/config.json"
+    echo '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]' >"$vectors/modules.json"
 }
 take_ports() {
     http=$(free_port) grpc=$(free_port) mcp=$(free_port)
@@ -75,7 +92,7 @@ start() {
     block=$work/blocks/$1 && shift
     [ $# != 0 ] || set -- sh -e "$block"
     sed -i "$ports" "$block"
-    (cd "$box" && exec env -i PATH="$work/bin:$PATH" HOME="$box/home" LANG=C.UTF-8 CC="${CC:-gcc}" \
+    (cd "$box" && exec env -i PATH="$work/bin:$PATH" HOME="$box/home" LANG=C.UTF-8 CC="${CC:-gcc}" HF_HUB_OFFLINE=1 \
         ENCODERFILE_HTTP_HOSTNAME=127.0.0.1 ENCODERFILE_HTTP_PORT=$http ENCODERFILE_GRPC_PORT=$grpc \
         setsid timeout -k 5 60 "$@") >"$work/said" 2>&1 </dev/null &
 }
