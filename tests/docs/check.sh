@@ -204,6 +204,7 @@ fresh && rm "$bad"/tokenizer* "$bad/vocab.txt" && wrong "no tokenizer" "$EF" inf
 fresh && rm "$bad/config.json" && wrong "no config.json" "$EF" infer "$bad" x
 fresh && sed -i 's/"model_type": "bert"/"model_type": "x"/' "$bad/config.json" && wrong "an unknown family" "$EF" export "$bad" "$work/out"
 fresh && sed -i 's/BertForTokenClassification/SomethingElse/' "$bad/config.json" && wrong "no task" "$EF" infer "$bad" x
+wrong "a name that is not in the cache" env HF_HUB_OFFLINE=1 HF_HUB_CACHE="$work/none" "$EF" infer org/name x
 wrong "another task" "$EF" infer "$BUS" --task question_answering x
 wrong "no model" "$EF" infer x
 cp "$EF" "$work/bare" && chmod -x "$work/bare" && wrong "no mode" "$work/bare"
