@@ -17,8 +17,8 @@ static const char *const side_words[] = { "right", "left", NULL };
 static const char *const strategy_words[] = { "longest_first", "only_first", "only_second", NULL };
 
 const Option build_options[] = {
-    { "model", 'm', "PATH", "the model, also the word behind `build`: a folder, an .onnx or weights",
-      TAKES_PATH, FIELD(folder), .key = "path" },
+    { "model", 'm', "PATH", "the model, also the word behind `build`: a folder, an .onnx, weights, or "
+                            "a name on the Hub", TAKES_PATH, FIELD(folder), .key = "path" },
     { "name", 0, "NAME", "of the model, in replies and as NAME.encoderfile; default: its folder's",
       TAKES_TEXT, FIELD(source.name), .key = "name" },
     { "model-version", 0, "V", "of the model; default: 0.1.0", TAKES_TEXT, FIELD(source.version),

@@ -62,7 +62,8 @@ ModelOpen args_open(const Args *); /* OPTIONS_TASK, OPTION_TOKENIZER and so on *
 bool args_model(Args *, Model **, Err *); /* --model (none: this file), and those */
 bool args_verify(const Args *, const Model *, Err *); /* --verify: the SHA-256 sums of a package */
 void args_free(Args *);
-#define OPTION_MODEL { "model", 'm', "PATH", "a model folder, an .onnx or a package", TAKES_PATH }
+#define OPTION_MODEL                                                                              \
+    { "model", 'm', "PATH", "a model folder, an .onnx, a package, or a name on the Hub", TAKES_PATH }
 #define OPTION_THREADS                                                             \
     { "threads", 0, "N", "default: the CPUs this process may use", TAKES_COUNT,    \
       .least = 1, .most = 4096 }

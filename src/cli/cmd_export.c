@@ -4,7 +4,7 @@
 #include "cli/reports.h"
 
 static const Option options[] = {
-    { "model", 'm', "DIR", "the model folder, its weights, or a name in the local Hugging Face cache" },
+    { "model", 'm', "DIR", "the model folder, its weights, or a name on the Hub" },
     { "output", 'o', "DIR", "the folder to write" },
     { "embed-hierarchy", 0, NULL, NULL, .against = "clean-onnx no-hierarchy-attrs" },
     { "embed-metadata", 0, NULL, NULL, .against = "no-embed-metadata" },

@@ -42,11 +42,11 @@ void fetch_count(Fetch *f, int worker, int64_t bytes)
     if (worker == 0) progress_at(&f->progress, done); /* one thread draws */
 }
 
-static void batch_fail(Fetch *f, const Err *err)
+void fetch_fail(Fetch *f, const Err *err)
 {
     pthread_mutex_lock(&f->lock);
     if (!f->stop) f->err = *err;
-    f->stop = true;
+    __atomic_store_n(&f->stop, true, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -60,7 +60,7 @@ static void batch_ask(void *context, int index, int worker)
     if (__atomic_load_n(&b->fetch->stop, __ATOMIC_RELAXED)) return;
     if (!remote_file(b->fetch->remote, &w->conn, &w->arena, b->fetch->commit, file->name, &file->at,
                      &err))
-        batch_fail(b->fetch, &err);
+        fetch_fail(b->fetch, &err);
 }
 
 /* A blob of another size than the server says is damaged. */
@@ -90,7 +90,7 @@ static void batch_fetch_small(void *context, int index, int worker)
     Err err;
     if (__atomic_load_n(&b->fetch->stop, __ATOMIC_RELAXED) || fetch_is_large(&b->file[index]))
         return;
-    if (!fetch_one(&b->file[index], worker, &err)) batch_fail(b->fetch, &err);
+    if (!fetch_one(&b->file[index], worker, &err)) fetch_fail(b->fetch, &err);
 }
 
 /* ---- what is to come ---- */

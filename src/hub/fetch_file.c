@@ -170,14 +170,6 @@ static bool fetch_piece(FetchFile *f, int worker, int piece, Err *err)
            fail(err, EF_IO, "%s: found fewer bytes than were asked for", f->name);
 }
 
-static void piece_fail(Fetch *fetch, const Err *err)
-{
-    pthread_mutex_lock(&fetch->lock);
-    if (!fetch->stop) fetch->err = *err;
-    __atomic_store_n(&fetch->stop, true, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&fetch->lock);
-}
-
 /* PoolFn: pieces until there are none. */
 static void fetch_pieces(void *context, int index, int worker)
 {
@@ -186,7 +178,7 @@ static void fetch_pieces(void *context, int index, int worker)
     (void)index;
     for (int piece; !__atomic_load_n(&f->fetch->stop, __ATOMIC_RELAXED) &&
                     (piece = partial_take(&f->partial)) >= 0;)
-        if (!fetch_piece(f, worker, piece, &err)) piece_fail(f->fetch, &err);
+        if (!fetch_piece(f, worker, piece, &err)) fetch_fail(f->fetch, &err);
 }
 
 /* ---- a server without ranges: one reply, from the first byte on ---- */

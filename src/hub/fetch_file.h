@@ -21,5 +21,6 @@ static inline bool fetch_is_large(const FetchFile *f)
 bool fetch_small(FetchFile *, int worker, Err *); /* the caller holds the lock of its blob */
 bool fetch_large(FetchFile *, Err *);
 void fetch_count(Fetch *, int worker, int64_t bytes); /* for the progress; negative: thrown away */
+void fetch_fail(Fetch *, const Err *); /* the first error counts, and the others stop */
 
 #endif

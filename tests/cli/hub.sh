@@ -97,6 +97,27 @@ works "no slash needs hf:" "$EF" inspect hf:ok/ner
 refuses "no slash is a path" "No such file" "$EF" inspect gpt
 refuses "no weights" "found no weights" "$EF" inspect ok/empty
 
+# ---- every command that takes a model ----
+prints "infer" 'B-SRC' "$EF" infer ok/ner "Volvo from Pune to Goa" --json
+printf '"Volvo from Pune to Goa"\n' >lines.jsonl
+prints "map" 'B-SRC' "$EF" map ok/ner lines.jsonl
+works "bench" "$EF" bench ok/ner --lengths 8 --repeat 1
+works "verify" "$EF" verify ok/ner "Volvo from Pune to Goa"
+works "tokenize" "$EF" tokenize ok/ner "Pune to Goa"
+works "export" "$EF" export ok/ner out && [ -f out/model.onnx ] && pass || flunk "export wrote nothing"
+prints "an export has the name" '^ok/ner$' "$EF" metadata read out/model.onnx --key model_name
+works "quantize" "$EF" quantize ok/onnx out-int8
+works "build" "$EF" build ok/ner && [ -x ner.encoderfile ] && pass || flunk "build wrote no ner.encoderfile"
+printf 'encoderfile:\n  name: yaml\n  path: hf:ok/ner\n  model_type: token_classification\n' >named.yml
+works "build by YAML" "$EF" build -f named.yml && [ -x yaml.encoderfile ] && pass || flunk "build wrote no yaml.encoderfile"
+"$EF" serve fresh/ner --http-hostname 127.0.0.1 --http-port 0 --disable-grpc >serve.txt 2>serve.err </dev/null &
+server=$! tries=0
+while ! grep -q 'http://127.0.0.1:[0-9]' serve.err && [ $tries -lt 200 ]; do sleep 0.05 && tries=$((tries + 1)); done
+at=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*\).*,\1,p' serve.err | tail -n 1)
+prints "serve" 'B-SRC' python3 -c "import sys, urllib.request as r
+print(r.urlopen(r.Request(sys.argv[1] + '/predict', b'{\"inputs\": [\"Volvo from Pune to Goa\"]}', {'Content-Type': 'application/json'})).read())" "$at"
+kill $server && wait $server
+
 # ---- which files ----
 works "a tokenizer alone" "$EF" tokenize -t words/ner "Pune to Goa"
 nothing "a tokenizer has no weights" words/ner model.safetensors
