@@ -121,27 +121,31 @@ static bool hub_ask(HubOpen *h, HubRemote *remote, Err *err)
                 STR_ARG(h->id.repo), STR_ARG(h->commit));
 }
 
-static bool hub_reach(HubOpen *h, bool usable, Err *err)
+static bool hub_fetch(HubOpen *h, bool usable, Err *err)
 {
     HubRemote remote = { .settings = &h->settings, .repo = h->id.repo, .once = usable };
-    Str cached = h->commit;
     int seconds = h->settings.seconds;
     if (!http_client_open(&remote.client, usable ? MIN(seconds, BRIEFLY_S) : seconds, err))
         return false;
-    bool asked = hub_ask(h, &remote, err), ok = asked;
+    bool ok = hub_ask(h, &remote, err);
     remote.once = false, remote.client.seconds = seconds;
-    if (!asked && usable) {
-        log_warn("%s; using the copy in the cache", err->message);
-        h->commit = cached;
-        ok = true;
-    }
-    if (asked) {
+    if (ok)
         log_info("%.*s@%.*s is commit %.10s at %s", STR_ARG(h->id.repo), STR_ARG(h->id.revision),
                  h->commit.p, h->settings.endpoint.host);
-        ok = hub_download(h, &remote, err);
-    }
+    ok = ok && hub_download(h, &remote, err);
     http_client_close(&remote.client);
     return ok;
+}
+
+/* Where that fails, a copy that may lack something is better than none. */
+static bool hub_reach(HubOpen *h, bool usable, Err *err)
+{
+    Str cached = h->commit;
+    if (hub_fetch(h, usable, err)) return true;
+    if (!usable) return false;
+    log_warn("%s; using the copy in the cache", err->message);
+    h->commit = cached;
+    return true;
 }
 
 static bool hub_missing(const HubOpen *h, Err *err)

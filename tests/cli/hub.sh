@@ -242,6 +242,21 @@ blobless "three at once" race/huge
 chmod -R a-w "$HF_HOME/hub/models--ok--ner" && works "a cache that cannot be written" "$EF" inspect ok/ner
 chmod -R u+w "$HF_HOME/hub/models--ok--ner"
 
+# ---- a copy that another program left: its list of files is not known ----
+rm -r "$HF_HOME/hub/models--ok--ner/.no_exist"
+works "the Hub is asked once" "$EF" inspect ok/ner
+[ -d "$HF_HOME/hub/models--ok--ner/.no_exist" ] && pass || flunk "what the commit lacks was not noted"
+rm -r "$HF_HOME/hub/models--ok--ner/.no_exist"
+works "the Hub is away" env HF_ENDPOINT=http://127.0.0.1:1 "$EF" inspect ok/ner
+grep -q 'warn .*using the copy in the cache' err && pass || flunk "the Hub is away: no warning"
+works "offline without a list" env HF_HUB_OFFLINE=1 "$EF" inspect ok/ner
+mv "$HF_HOME/hub/models--ok--ner" "$HF_HOME/hub/models--broken--ner"
+works "the Hub is broken" "$EF" inspect broken/ner
+mv "$HF_HOME/hub/models--broken--ner" "$HF_HOME/hub/models--ok--ner"
+lost=$(cached ok/ner special_tokens_map.json) && rm "$(readlink -f "$lost")" "$lost"
+works "what it lacks comes from the Hub" "$EF" inspect ok/ner
+whole "what it lacks comes from the Hub" ok/ner special_tokens_map.json
+
 # ---- TLS, proxies ----
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=authority" -keyout ca.key -out ca.pem 2>/dev/null
 openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=hub" -keyout hub.key -out hub.csr 2>/dev/null
