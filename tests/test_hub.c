@@ -239,6 +239,32 @@ static void test_wanted(void)
     CHECK(strstr(WANTED(NULL, HUB_MODEL, "model.safetensors.index.json"), "no \"weight_map\""));
 }
 
+/* In C only "hf:" is a name. */
+static void test_api(void)
+{
+    char here[4096];
+    ef_error err;
+    TEST("C API");
+    const char *hub = str_format(&arena, "%s/api", work), *snapshots = str_format(&arena, "%s/models--me--bus/snapshots/", hub);
+    const char *ref = str_format(&arena, "%s/models--me--bus/refs/main", hub);
+    CHECK(getcwd(here, sizeof here) && dir_make_parents(ref, &err) && file_write(&arena, ref, STR(COMMIT), &err));
+    CHECK(dir_make_parents(str_format(&arena, "%s" COMMIT, snapshots), &err) &&
+          symlink(str_format(&arena, "%s/examples/bus-ner", here), str_format(&arena, "%s" COMMIT, snapshots)) == 0);
+    setenv("HF_HUB_CACHE", hub, 1);
+    setenv("HF_HUB_OFFLINE", "1", 1);
+    ef_model *m = ef_open("hf:me/bus", NULL, &err);
+    if (CHECK(m)) CHECK(strcmp(ef_describe(m)->name, "bus") == 0);
+    ef_close(m);
+    CHECK(!ef_open("me/bus", NULL, &err) && err.code == EF_NOT_FOUND && says(&err, "me/bus: No such file"));
+    CHECK(!ef_open("hf:me/other", NULL, &err) && err.code == EF_NOT_FOUND && says(&err, "HF_HUB_OFFLINE is set"));
+    ef_tokenizer *t = ef_tokenizer_open("hf:me/bus", &err);
+    CHECK(t && ef_token_count(t) > 100);
+    ef_tokenizer_close(t);
+    char *report = ef_verify("hf:me/bus", "{\"texts\": [\"Pune to Goa\"]}", &err);
+    if (!CHECK(report)) printf("  %s\n", err.message);
+    ef_string_free(report);
+}
+
 int main(void)
 {
     if (!CHECK(mkdtemp(work))) return finish();
@@ -248,6 +274,7 @@ int main(void)
     test_digests();
     test_partial();
     test_wanted();
+    test_api();
     remove_tree(work);
     arena_free(&arena);
     return finish();
