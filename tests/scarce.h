@@ -16,20 +16,20 @@ void *__wrap_calloc(size_t n, size_t size);
 
 static _Thread_local bool scarce_spares; /* this thread always gets what it asks for */
 static int scarce_asked, scarce_from;    /* atomic; from 0: there is enough */
-static bool scarce_lasts;
+static bool scarce_lasts;                /* atomic */
 
 static bool scarce_refuses(void)
 {
     int from = __atomic_load_n(&scarce_from, __ATOMIC_ACQUIRE);
     if (!from || scarce_spares) return false;
     int n = __atomic_add_fetch(&scarce_asked, 1, __ATOMIC_RELAXED);
-    return scarce_lasts ? n >= from : n == from;
+    return __atomic_load_n(&scarce_lasts, __ATOMIC_RELAXED) ? n >= from : n == from;
 }
 
 /* From now on, until scarce_end. */
 static inline void scarce_begin(int from, bool lasts)
 {
-    scarce_lasts = lasts;
+    __atomic_store_n(&scarce_lasts, lasts, __ATOMIC_RELAXED);
     __atomic_store_n(&scarce_asked, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&scarce_from, from, __ATOMIC_RELEASE);
 }

@@ -2,6 +2,7 @@
  * test_base.c - arenas, strings, buffers, maps, files and the pool. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -209,6 +210,56 @@ static void pools(void)
     CHECK(!strcmp(cpu_next(&mask), "sha") && !strcmp(cpu_next(&mask), "bf16") && !cpu_next(&mask));
 }
 
+/* ---- a pool whose workers come and go ---- */
+enum { GUESTS = 3, CALLS = 40 };
+static atomic_int worked[1 + GUESTS]; /* by worker */
+static atomic_uint calls;             /* the number of the call, for those who may come */
+static Pool *open_pool;
+
+static void note_worker(void *arg, int index, int worker)
+{
+    touch(arg, index, worker);
+    atomic_fetch_add(&worked[worker], 1);
+    usleep(20); /* so that others get some */
+}
+
+static void *guest_main(void *number)
+{
+    for (unsigned seen = 0; seen < CALLS;) {
+        unsigned call = atomic_load(&calls);
+        if (call == seen && usleep(10) == 0) continue;
+        pool_help(open_pool, (int)(intptr_t)number, call);
+        seen = call;
+    }
+    return NULL;
+}
+
+static void open_pools(void)
+{
+    TEST("open pool");
+    pthread_t guest[GUESTS];
+    open_pool = pool_new_open(1 + GUESTS);
+    CHECK(pool_threads(open_pool) == 1 && pool_most(open_pool) == 1 + GUESTS);
+    for (int i = 0; i < 1000; i++) touched[i] = 0;
+    for (intptr_t i = 0; i < GUESTS; i++) pthread_create(&guest[i], NULL, guest_main, (void *)(i + 1));
+    for (int round = 0; round < CALLS; round++) {
+        unsigned call = pool_call(open_pool, GUESTS);
+        CHECK(call == (unsigned)round + 1 && pool_threads(open_pool) == 1 + GUESTS);
+        atomic_store(&calls, call);
+        for (int i = 0; i < 5; i++) pool_for(open_pool, 40, note_worker, NULL);
+        pool_dismiss(open_pool);
+        CHECK(pool_threads(open_pool) == 1);
+        pool_for(open_pool, 1000, touch, NULL); /* alone */
+        pool_help(open_pool, 1, call);          /* too late: it returns at once */
+    }
+    for (int i = 0; i < GUESTS; i++) pthread_join(guest[i], NULL);
+    bool all = true;
+    for (int i = 0; i < 1000; i++) all &= touched[i] == (i < 40 ? 6 : 1) * CALLS;
+    CHECK(all);
+    for (int i = 0; i <= GUESTS; i++) CHECK(worked[i] > 0);
+    pool_free(open_pool);
+}
+
 /* ---- memory that is missing ---- */
 typedef struct Greedy {
     Arena *kept;
@@ -293,6 +344,7 @@ int main(void)
     files();
     files_that_stay();
     pools();
+    open_pools();
     test_missing_memory();
     return finish();
 }

@@ -243,6 +243,60 @@ static void test_queue_overtaking(void)
     work_free(text), work_free(next);
 }
 
+/* Each takes half of its equal share of what waits and runs, so that the next finds something. */
+static void test_queue_side(void)
+{
+    TEST("runners side by side");
+    enum { JOBS = 16, SIDE = 4 };
+    static Load own[SIDE], common;
+    Queue q;
+    Taken t;
+    Work *job[JOBS];
+    most_tokens = 1000;
+    queue_init(&q, QUEUE(.limit = 99, .side = SIDE), &meters);
+    q.common = &common;
+    for (int i = 0; i < JOBS; i++) queue_pass(&q, STAGE_RUN, job[i] = WORK(10));
+    for (int i = 0; i < SIDE; i++) {
+        CHECK(queue_load(&q, &own[i], false, &t) && t.load == &own[i] && t.helpers == 0);
+        CHECK(own[i].n == 3 && own[i].piece[0].work == job[3 * i]); /* 160 / 4 / 2 and a bit */
+    }
+    CHECK(q.cost == 40 && q.running == 120);
+    CHECK(queue_load(&q, &own[0], false, &t) && own[0].n == 2 && q.running == 110); /* of 130 */
+    queue_free(&q);
+    for (int i = 0; i < JOBS; i++) work_free(job[i]);
+}
+
+/* What is large is for all that are free, in what is common; one at a time. */
+static void test_queue_common(void)
+{
+    TEST("large work on all");
+    enum { SIDE = 4, FREE = 3 };
+    static Load own[2], common;
+    Queue q;
+    Taken t;
+    Work *small = WORK(10), *large = WORK(150, 150, 150), *other = WORK(150, 150);
+    most_tokens = 1000;
+    queue_init(&q, QUEUE(.limit = 99, .side = SIDE), &meters);
+    q.common = &common;
+    q.idle_runners = FREE; /* as if they slept */
+    queue_pass(&q, STAGE_RUN, small);
+    CHECK(queue_load(&q, &own[0], false, &t) && t.load == &own[0] && own[0].n == 1);
+    queue_pass(&q, STAGE_RUN, large);
+    CHECK(queue_load(&q, &own[0], false, &t) && t.load == &common && t.helpers == FREE);
+    CHECK(common.n == 1 && common.rows == 3 && q.lent && own[0].n == 0);
+    queue_call(&q, FREE, 7);
+    CHECK(q.called == FREE);
+    queue_pass(&q, STAGE_RUN, other);
+    CHECK(queue_load(&q, &own[1], false, &t) && t.load == &own[1] && own[1].rows == 1);
+    queue_pass(&q, STAGE_RUN, other); /* its second row */
+    CHECK(queue_refill(&q, FREE) && common.n == 1 && common.piece[0].work == other);
+    CHECK(!queue_refill(&q, FREE) && common.n == 0);
+    queue_give_back(&q);
+    CHECK(!q.lent && q.called == 0 && q.cost == 0 && q.running == 150);
+    queue_free(&q);
+    work_free(small), work_free(large), work_free(other);
+}
+
 static void test_queue_dropped(void)
 {
     TEST("dropped from the queue");
@@ -610,6 +664,8 @@ int main(void)
     test_queue_starvation();
     test_queue_overtaking();
     test_queue_dropped();
+    test_queue_side();
+    test_queue_common();
     test_tasks();
     TEST("models");
     if (open_model("embedding", &model)) {

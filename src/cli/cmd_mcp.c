@@ -73,8 +73,8 @@ static volatile int stop, reload;
 
 static void on_signal(int number)
 {
-    if (number == SIGHUP) reload++;
-    else stop = 1;
+    if (number == SIGHUP) __atomic_add_fetch(&reload, 1, __ATOMIC_RELAXED);
+    else __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 }
 
 static bool read_settings(Args *a, ServeSettings *s, Err *err)

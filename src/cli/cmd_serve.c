@@ -21,9 +21,9 @@ static volatile int stop, dump, reload;
 
 static void on_signal(int number)
 {
-    if (number == SIGUSR1) dump++;
-    else if (number == SIGHUP) reload++;
-    else stop = 1;
+    if (number == SIGUSR1) __atomic_add_fetch(&dump, 1, __ATOMIC_RELAXED);
+    else if (number == SIGHUP) __atomic_add_fetch(&reload, 1, __ATOMIC_RELAXED);
+    else __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 }
 
 static void catch_signals(const ServeSettings *s)
