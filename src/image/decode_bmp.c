@@ -117,17 +117,22 @@ static const BmpLayout *bmp_layout(const BmpReader *r)
     return NULL;
 }
 
+/* Channels of 8 bits are bytes of the pixel. */
+static void bmp_put_bytes(const BmpLayout *l, const uint8_t *row, int n, uint8_t *rgb)
+{
+    int red = l->shift[0] / 8, green = l->shift[1] / 8, blue = l->shift[2] / 8;
+    for (int i = 0; i < n; i++, row += l->bits / 8, rgb += 3)
+        rgb[0] = row[red], rgb[1] = row[green], rgb[2] = row[blue];
+}
+
 static void bmp_put_channels(const BmpLayout *l, const uint8_t *row, int n, uint8_t *rgb)
 {
-    int step = l->bits / 8;
-    for (int i = 0; i < n; i++, row += step, rgb += 3) {
-        uint32_t pixel = le16(row) | (step > 2 ? (uint32_t)row[2] << 16 : 0) |
-                         (step > 3 ? (uint32_t)row[3] << 24 : 0);
+    if (l->bits > 16) return bmp_put_bytes(l, row, n, rgb);
+    for (int i = 0; i < n; i++, row += 2, rgb += 3)
         for (int c = 0; c < 3; c++) {
             uint32_t most = (uint32_t)l->most[c];
-            rgb[c] = (uint8_t)((pixel >> l->shift[c] & most) * 255 / most);
+            rgb[c] = (uint8_t)((le16(row) >> l->shift[c] & most) * 255 / most);
         }
-    }
 }
 
 static void bmp_put_indices(const BmpReader *r, const uint8_t *row, int n, uint8_t *rgb)
