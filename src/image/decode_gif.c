@@ -107,7 +107,8 @@ static bool gif_read_pixels(Lzw *z, const GifFrame *f, int bits)
         if (n == 0) return false;
         for (const uint8_t *text = z->text + sizeof z->text - n; n > 0 && y < f->height;) {
             int part = MIN(n, f->width - x);
-            memcpy(f->index + (size_t)y * (size_t)f->width + x, text, (size_t)part);
+            uint8_t *to = f->index + (size_t)y * (size_t)f->width + x;
+            for (int i = 0; i < part; i++) to[i] = text[i]; /* most are a few bytes */
             text += part, n -= part, x += part;
             if (x == f->width) x = 0, y = gif_next_row(f, y, &pass);
         }
