@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pictures.c - decodes or resizes as told, a line at a time, and answers with the CPU seconds of one
- * time; bench/pictures.py is on the other end, and times Pillow in turns.
+ * pictures.c - decodes or resizes as told, a line at a time, and answers with the CPU seconds of
+ * one time; bench/pictures.py is on the other end, and times Pillow in turns.
  *   decode FILE TIMES
  *   resize FILE TIMES WIDTH HEIGHT FILTER */
 #include <stdlib.h>
@@ -44,13 +44,16 @@ static bool bench_line(char *line, Err *err)
     char what[8], path[1024];
     int times = 1, filter = 0;
     Resizing r = { 0 };
-    if (sscanf(line, "%7s %1023s %d %d %d %d", what, path, &times, &r.width, &r.height, &filter) < 3) exit(2);
+    if (sscanf(line, "%7s %1023s %d %d %d %d", what, path, &times, &r.width, &r.height, &filter) <
+        3)
+        exit(2);
     r.resample = (Resample)filter;
     r.window = (ResizeWindow){ 0, 0, r.width, r.height };
     Arena keep = { 0 }, arena = { 0 };
     Str bytes;
     Picture p;
-    bool ok = file_read(&keep, path, FILE_MOST, &bytes, err) && picture_read(&keep, bytes, NULL, &p, err);
+    bool ok =
+        file_read(&keep, path, FILE_MOST, &bytes, err) && picture_read(&keep, bytes, NULL, &p, err);
     double start = cpu_seconds();
     if (ok && what[0] == 'd') ok = bench_decode(&arena, bytes, times, err);
     else if (ok) bench_resize(&arena, &p, times, &r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * picture_case.h - what the tests of src/image share: the noise of tools/oracle/pictures.py, and the
- * digests it wrote. */
+ * picture_case.h - what the tests of src/image share: the noise of tools/oracle/pictures.py, and
+ * the digests it wrote. */
 #ifndef PICTURE_CASE_H
 #define PICTURE_CASE_H
 #include "base/file.h"

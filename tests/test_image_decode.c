@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_image_decode.c - pictures to RGB: every byte against Pillow's (tests/golden/images, written by
- * tools/oracle/pictures.py), and the files that are to be refused. */
+ * test_image_decode.c - pictures to RGB: every byte against Pillow's (tests/golden/images,
+ * written by tools/oracle/pictures.py), and the files that are to be refused. */
 #include "base/budget.h"
 #include "data/base64.h"
 #include "picture_case.h"
 
 static bool media = true; /* the build has JPEG, PNG and WebP */
 
-static bool read_bytes(Arena *arena, const char *bytes, size_t n, int64_t pixels, Picture *p, Err *err)
+static bool read_bytes(Arena *arena, const char *bytes, size_t n, int64_t pixels, Picture *p,
+                       Err *err)
 {
     /* A copy to the byte, so that a sanitizer sees what is read behind the end. */
     char *exact = malloc(n ? n : 1);
@@ -24,7 +25,8 @@ static Str golden_bytes(Arena *arena, Str name)
     size_t stem = cut ? (size_t)(cut - name.p) : name.n;
     Str bytes = { 0 };
     Err err = { 0 };
-    CHECK(file_read(arena, str_format(arena, GOLDEN "%.*s", (int)stem, name.p), GOLDEN_MOST, &bytes, &err));
+    CHECK(file_read(arena, str_format(arena, GOLDEN "%.*s", (int)stem, name.p), GOLDEN_MOST, &bytes,
+                    &err));
     if (cut) bytes.n = (size_t)field_int((Str){ cut + 1, name.n - stem - 1 });
     return bytes;
 }
@@ -107,18 +109,23 @@ static void test_limits(void)
     static const char bmp[] = "BM\0\0\0\0\0\0\0\0\x1a\0\0\0\x0c\0\0\0\xff\x7f\xff\0\1\0\x18\0....";
     refused(gif, sizeof gif - 1, 4463 * 4463, EF_TOO_LARGE,
             "GIF: found 4464 x 4464 pixels, wanted at most 19918369 in all");
-    refused(bmp, sizeof bmp - 1, 100, EF_TOO_LARGE, "BMP: found 32767 x 255 pixels, wanted at most 100");
+    refused(bmp, sizeof bmp - 1, 100, EF_TOO_LARGE,
+            "BMP: found 32767 x 255 pixels, wanted at most 100");
     refused(bmp, sizeof bmp - 1, 0, EF_INVALID_INPUT, "BMP: the file is truncated");
     static const char empty[] = "BM\0\0\0\0\0\0\0\0\x1a\0\0\0\x0c\0\0\0\0\0\1\0\1\0\x18\0....";
-    refused(empty, sizeof empty - 1, 0, EF_INVALID_INPUT, "found 0 x 1 pixels, wanted at least 1 x 1");
+    refused(empty, sizeof empty - 1, 0, EF_INVALID_INPUT,
+            "found 0 x 1 pixels, wanted at least 1 x 1");
     if (!media) return;
     Arena arena = { 0 };
     Str png = golden_bytes(&arena, STR("png2_8_13x11.png"));
-    refused(png.p, png.n, 13 * 11 - 1, EF_TOO_LARGE, "PNG: found 13 x 11 pixels, wanted at most 142 in all");
+    refused(png.p, png.n, 13 * 11 - 1, EF_TOO_LARGE,
+            "PNG: found 13 x 11 pixels, wanted at most 142 in all");
     Str jpeg = golden_bytes(&arena, STR("base420_37x29.jpg"));
-    refused(jpeg.p, jpeg.n, 1000, EF_TOO_LARGE, "JPEG: found 37 x 29 pixels, wanted at most 1000 in all");
+    refused(jpeg.p, jpeg.n, 1000, EF_TOO_LARGE,
+            "JPEG: found 37 x 29 pixels, wanted at most 1000 in all");
     Str webp = golden_bytes(&arena, STR("lossy_37x29.webp"));
-    refused(webp.p, webp.n, 1000, EF_TOO_LARGE, "WebP: found 37 x 29 pixels, wanted at most 1000 in all");
+    refused(webp.p, webp.n, 1000, EF_TOO_LARGE,
+            "WebP: found 37 x 29 pixels, wanted at most 1000 in all");
     Picture p;
     Err err = { 0 };
     CHECK(read_bytes(&arena, png.p, png.n, 13 * 11, &p, &err));
@@ -130,8 +137,9 @@ static void test_lying_png(void)
 {
     TEST("a PNG that lies");
     if (!media) return;
-    static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x23\x28\0\0\x23\x28\x08\2\0\0\0\x55\x10\x8f\x8c"
-                              "\0\0\0\x0cIDATx\x9c\x63\x60\0\0\0\2\0\1\xe5\x27\xde\xfc\0\0\0\0IEND\xae\x42\x60\x82";
+    static const char png[] =
+        "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x23\x28\0\0\x23\x28\x08\2\0\0\0\x55\x10\x8f\x8c"
+        "\0\0\0\x0cIDATx\x9c\x63\x60\0\0\0\2\0\1\xe5\x27\xde\xfc\0\0\0\0IEND\xae\x42\x60\x82";
     Arena arena = { 0 };
     Picture p;
     Err err = { 0 };
@@ -179,8 +187,10 @@ static void test_budget(const char *name)
 static void test_budgets(void)
 {
     TEST("budgets");
-    static const char *const names[] = { "progressive_37x29.jpg", "ycck.jpg", "exif6.jpg", "png2_8_interlaced.png",
-                                         "png3_4_interlaced.png", "exif6.webp", "animated.webp" };
+    static const char *const names[] = {
+        "progressive_37x29.jpg", "ycck.jpg",   "exif6.jpg",    "png2_8_interlaced.png",
+        "png3_4_interlaced.png", "exif6.webp", "animated.webp"
+    };
     test_budget("interlaced_37x29.gif");
     test_budget("rle8.bmp");
     for (size_t i = 0; media && i < COUNT(names); i++) test_budget(names[i]);
@@ -200,8 +210,8 @@ static void test_text_refused(const char *text, const char *words)
 static void test_text(void)
 {
     TEST("text");
-    static const char *const texts[] = { "R0lGODlh", "data:image/gif;base64,R0lGODlh", "data:;base64,R0lG\r\nODlh\n",
-                                         "  R0lGODlh " };
+    static const char *const texts[] = { "R0lGODlh", "data:image/gif;base64,R0lGODlh",
+                                         "data:;base64,R0lG\r\nODlh\n", "  R0lGODlh " };
     for (size_t i = 0; i < COUNT(texts); i++) {
         Arena arena = { 0 };
         Str bytes = { 0 };

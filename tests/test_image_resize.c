@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_image_resize.c - resized noise against Pillow and torchvision, byte by byte
- * (tests/golden/images/resize.tsv, written by tools/oracle/pictures.py); windows against the whole. */
+ * (tests/golden/images/resize.tsv, written by tools/oracle/pictures.py); windows against the
+ * whole. */
 #include "picture_case.h"
 
 static uint8_t *resized(Arena *arena, const Picture *from, const Resizing *r)
@@ -20,8 +21,8 @@ static void resize_row(Arena *arena, Str field[8])
         Resizing r = { width, height, (Resample)field_int(field[4]), (ResizeRounding)rounding,
                        { 0, 0, width, height } };
         if (!CHECK(digest_is(resized(arena, &from, &r), (size_t)width * (size_t)height * 3, want)))
-            printf("  %dx%d to %dx%d, filter %d, rounding %d\n", from.width, from.height, width, height,
-                   r.resample, rounding);
+            printf("  %dx%d to %dx%d, filter %d, rounding %d\n", from.width, from.height, width,
+                   height, r.resample, rounding);
     }
 }
 
@@ -35,8 +36,10 @@ static void check_window(Arena *arena, const Picture *from, const uint8_t *whole
             int sx = x + r.window.left, sy = y + r.window.top;
             static const uint8_t zero[3];
             bool inside = sx >= 0 && sx < r.width && sy >= 0 && sy < r.height;
-            const uint8_t *want = inside ? whole + ((size_t)sy * (size_t)r.width + (size_t)sx) * 3 : zero;
-            same &= memcmp(want, part + ((size_t)y * (size_t)r.window.width + (size_t)x) * 3, 3) == 0;
+            const uint8_t *want =
+                inside ? whole + ((size_t)sy * (size_t)r.width + (size_t)sx) * 3 : zero;
+            same &=
+                memcmp(want, part + ((size_t)y * (size_t)r.window.width + (size_t)x) * 3, 3) == 0;
         }
     CHECK(same);
 }
@@ -44,10 +47,13 @@ static void check_window(Arena *arena, const Picture *from, const uint8_t *whole
 static void test_windows(void)
 {
     TEST("windows");
-    static const ResizeWindow windows[] = { { 3, 5, 20, 17 }, { -4, -7, 60, 60 }, { 0, 0, 1, 1 }, { 30, -3, 40, 5 },
-                                            { 100, 0, 5, 5 }, { -9, 0, 3, 3 } };
-    static const struct { int in_w, in_h, w, h; } sizes[] = { { 61, 47, 41, 37 }, { 20, 90, 41, 37 }, { 41, 37, 41, 37 },
-                                                              { 9, 8, 41, 37 } };
+    static const ResizeWindow windows[] = {
+        { 3, 5, 20, 17 },  { -4, -7, 60, 60 }, { 0, 0, 1, 1 },
+        { 30, -3, 40, 5 }, { 100, 0, 5, 5 },   { -9, 0, 3, 3 }
+    };
+    static const struct {
+        int in_w, in_h, w, h;
+    } sizes[] = { { 61, 47, 41, 37 }, { 20, 90, 41, 37 }, { 41, 37, 41, 37 }, { 9, 8, 41, 37 } };
     for (size_t s = 0; s < COUNT(sizes); s++)
         for (int filter = RESAMPLE_NEAREST; filter <= RESAMPLE_HAMMING; filter++)
             for (int rounding = ROUND_PILLOW; rounding <= ROUND_TORCHVISION; rounding++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode.c - which format the bytes are, the limits that hold for all of them, and what the decoders
- * share. */
+ * decode.c - which format the bytes are, the limits that hold for all of them, and what the
+ * decoders share. */
 #include "decode.h"
 
 #include "base/budget.h"
@@ -63,7 +63,8 @@ static const PictureFormat *format_of(Str bytes)
     return NULL;
 }
 
-/* Names what the bytes begin with, so that text sent as a picture is recognized by whoever sent it. */
+/* Names what the bytes begin with, so that text sent as a picture is recognized by whoever sent
+ * it. */
 static bool format_unknown(Str bytes, Err *err)
 {
     if (bytes.n == 0)
@@ -72,8 +73,8 @@ static bool format_unknown(Str bytes, Err *err)
     size_t at = 0;
     for (size_t i = 0; i < MIN(bytes.n, (size_t)12); i++) {
         uint8_t c = (uint8_t)bytes.p[i];
-        at += (size_t)snprintf(start + at, sizeof start - at, c >= ' ' && c < 127 ? "%c" : "\\x%02x",
-                               c);
+        at += (size_t)snprintf(start + at, sizeof start - at,
+                               c >= ' ' && c < 127 ? "%c" : "\\x%02x", c);
     }
     return fail(err, EF_INVALID_INPUT, "picture: found %zu bytes that begin with \"%s\", wanted %s",
                 bytes.n, start, picture_formats());

@@ -14,14 +14,17 @@ typedef struct PictureJob {
 } PictureJob;
 
 typedef bool PictureReadFn(PictureJob *, Err *);
-PictureReadFn picture_read_jpeg, picture_read_png, picture_read_webp, picture_read_gif, picture_read_bmp;
+PictureReadFn picture_read_jpeg, picture_read_png, picture_read_webp, picture_read_gif,
+    picture_read_bmp;
 
 /* Checks the size that the file's header says, and makes room for rgb. */
 bool picture_room(PictureJob *, int64_t width, int64_t height, Err *);
-void *picture_bytes(Arena *, const Picture *, Err *); /* for its width and height; NULL: no memory */
+/* Room for its width and height; NULL: no memory. */
+void *picture_bytes(Arena *, const Picture *, Err *);
 bool picture_truncated(const PictureJob *, Err *); /* always false */
-/* Memory that a foreign library takes from the heap: counted in the arena's budget between these. The
- * library must be closed when picture_hold is called: out of budget, the call is abandoned there. */
+/* Memory that a foreign library takes from the heap: counted in the arena's budget between these.
+ * The library must be closed when picture_hold is called: out of budget, the call is abandoned
+ * there. */
 void picture_hold(PictureJob *, size_t bytes);
 void picture_release(PictureJob *, size_t bytes);
 
@@ -30,7 +33,8 @@ typedef struct Colours {
     uint8_t rgb[256][3];
 } Colours;
 void colours_grey(Colours *); /* each as bright as its number */
-/* A palette of RGB. Indices beyond it are black; if all of it is grey as above, they are grey too. */
+/* A palette of RGB. Indices beyond it are black; if all of it is grey as above, they are grey
+ * too. */
 void colours_set(Colours *, const uint8_t *rgb, size_t count);
 void colours_put(const Colours *, const uint8_t *index, int n, uint8_t *rgb);
 

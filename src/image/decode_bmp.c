@@ -78,7 +78,8 @@ static bool bmp_read_colours(BmpReader *r, Err *err)
         rgb[n][0] = from[2], rgb[n][1] = from[1], rgb[n][2] = from[0];
     }
     colours_set(&r->colours, rgb[0], n);
-    if (r->data == 14 + (size_t)r->header) r->data += step * count; /* as if it had not counted them */
+    if (r->data == 14 + (size_t)r->header)
+        r->data += step * count; /* as if it had not counted them */
     if (r->data == 0) r->data = r->colours_at + step * count;
     return true;
 }

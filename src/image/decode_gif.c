@@ -185,7 +185,8 @@ static bool gif_read_frame(PictureJob *job, GifReader *r, GifFrame *f, Err *err)
     z->end = r->end;
     if (gif_read_pixels(z, f, bits)) return gif_put(job, r, f), true;
     if (z->p >= z->end) return picture_truncated(job, err);
-    return fail(err, EF_INVALID_INPUT, "the data is broken, or ends before the picture is complete");
+    return fail(err, EF_INVALID_INPUT,
+                "the data is broken, or ends before the picture is complete");
 }
 
 bool picture_read_gif(PictureJob *job, Err *err)

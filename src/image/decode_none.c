@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode_none.c - in place of decode_jpeg.c, decode_png.c and decode_webp.c in a build with MEDIA=0:
- * these formats are refused by name. */
+ * decode_none.c - in place of decode_jpeg.c, decode_png.c and decode_webp.c in a build with
+ * MEDIA=0: these formats are refused by name. */
 #include "decode.h"
 
 static bool media_left_out(Err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decode_png.c - PNG by libpng: every type and depth, interlaced or not. Colour management,
- * transparency and gamma are left aside, as Pillow leaves them: of 16 bits the upper 8 count, except
- * in grey pictures, where a value above 255 is white.
+ * transparency and gamma are left aside, as Pillow leaves them: of 16 bits the upper 8 count,
+ * except in grey pictures, where a value above 255 is white.
  *
  * libpng allocates in the scratch arena, and reports an error by a jump that lands in this file. */
 #include <setjmp.h>
@@ -18,7 +18,7 @@ typedef struct PngReader {
     png_infop info;
     int width, height, passes;
     int bits;        /* of a pixel in the file */
-    int bytes;       /* of a pixel as libpng gives it: 1 an index or grey, 2 grey of 16 bits, 3 RGB */
+    int bytes; /* of a pixel as libpng gives it: 1 an index or grey, 2 grey of 16 bits, 3 RGB */
     Colours colours;
 } PngReader;
 
@@ -127,7 +127,8 @@ static void png_pass_rows(PngReader *r, uint8_t *rows, size_t row)
     bool direct = r->bytes == 3;
     for (int pass = 0; pass < r->passes; pass++)
         for (int y = 0; y < r->height; y++) {
-            uint8_t *to = direct ? rgb + (size_t)y * out : rows + (r->passes > 1 ? (size_t)y * row : 0);
+            uint8_t *to =
+                direct ? rgb + (size_t)y * out : rows + (r->passes > 1 ? (size_t)y * row : 0);
             png_read_row(r->png, to, NULL);
             if (!direct && pass == r->passes - 1) png_put_row(r, to, rgb + (size_t)y * out);
         }

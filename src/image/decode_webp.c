@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode_webp.c - WebP by libwebp: lossy, lossless, with or without alpha; of an animation the first
- * frame on a canvas of zeros, which is what Pillow shows of it. */
+ * decode_webp.c - WebP by libwebp: lossy, lossless, with or without alpha; of an animation the
+ * first frame on a canvas of zeros, which is what Pillow shows of it. */
 #include <webp/decode.h>
 
 #include "decode.h"
@@ -16,7 +16,8 @@ static uint32_t le24(const uint8_t *p)
 }
 
 /* The first ANMF chunk; its frame must lie on the canvas. */
-static bool webp_find_frame(PictureJob *job, int64_t width, int64_t height, WebpFrame *frame, Err *err)
+static bool webp_find_frame(PictureJob *job, int64_t width, int64_t height, WebpFrame *frame,
+                            Err *err)
 {
     enum { HEADER = 16 }; /* of the chunk's body, in front of the frame's own chunks */
     Str file = job->bytes;
@@ -31,7 +32,8 @@ static bool webp_find_frame(PictureJob *job, int64_t width, int64_t height, Webp
                                   le24(body + 9) + 1 };
             if (frame->left + frame->width <= width && frame->top + frame->height <= height)
                 return true;
-            return fail(err, EF_INVALID_INPUT, "the first frame does not lie inside of the picture");
+            return fail(err, EF_INVALID_INPUT,
+                        "the first frame does not lie inside of the picture");
         }
         at += 8 + length + (length & 1);
     }
@@ -52,7 +54,8 @@ static bool webp_decode(PictureJob *job, const WebpFrame *frame, Err *err)
 {
     const Picture *p = job->picture;
     WebPDecoderConfig config;
-    if (!WebPInitDecoderConfig(&config)) return fail(err, EF_INTERNAL, "another version of libwebp");
+    if (!WebPInitDecoderConfig(&config))
+        return fail(err, EF_INTERNAL, "another version of libwebp");
     config.output.colorspace = MODE_RGB;
     config.output.is_external_memory = 1;
     size_t stride = (size_t)p->width * 3;
@@ -70,15 +73,16 @@ static bool webp_decode(PictureJob *job, const WebpFrame *frame, Err *err)
     return webp_status(job, status, err);
 }
 
-/* The frame's own header must say what the file's says: its rows are written without further checks. */
+/* The frame's own header must say what the file's says: its rows are written without further
+ * checks. */
 static bool webp_check_frame(PictureJob *job, const WebpFrame *frame, Err *err)
 {
     WebPBitstreamFeatures f;
     VP8StatusCode status = WebPGetFeatures((const uint8_t *)frame->data.p, frame->data.n, &f);
     if (!webp_status(job, status, err)) return false;
     if (f.width == frame->width && f.height == frame->height) return true;
-    return fail(err, EF_INVALID_INPUT, "found a frame of %d x %d pixels, wanted %lld x %lld", f.width,
-                f.height, (long long)frame->width, (long long)frame->height);
+    return fail(err, EF_INVALID_INPUT, "found a frame of %d x %d pixels, wanted %lld x %lld",
+                f.width, f.height, (long long)frame->width, (long long)frame->height);
 }
 
 bool picture_read_webp(PictureJob *job, Err *err)

@@ -4,11 +4,11 @@
  *
  *     picture_from_text or a file's bytes -> picture_read -> image_prepare -> PixelTensor
  *
- * Exact: the 8-bit RGB of picture_read equals Pillow's, and so does every byte that is resized; the
- * floats equal those of the Pillow backend of transformers (docs/images.md). Pictures are 8-bit RGB
- * from here on: alpha is dropped, not blended.
- * Refused: other formats than JPEG, PNG, WebP, GIF and BMP (by name), URLs, pictures over a limit of
- * pixels (before anything is decoded), truncated files.
+ * Exact: the 8-bit RGB of picture_read equals Pillow's, and so does every byte that is resized;
+ * the floats equal those of the Pillow backend of transformers (docs/images.md). Pictures are
+ * 8-bit RGB from here on: alpha is dropped, not blended.
+ * Refused: other formats than JPEG, PNG, WebP, GIF and BMP (by name), URLs, pictures over a limit
+ * of pixels (before anything is decoded), truncated files.
  * One picture is one call without state, so that threads can take a picture each. */
 #ifndef IMAGE_IMAGE_H
 #define IMAGE_IMAGE_H
@@ -26,8 +26,8 @@ typedef struct Picture {
     const char *format; /* "JPEG", "PNG", "WebP", "GIF", "BMP" */
 } Picture;
 
-/* The file's bytes to RGB; the first picture of an animation. `limits` may be NULL. The picture lives
- * in the arena, and so does, for the length of the call, what the decoder needs.
+/* The file's bytes to RGB; the first picture of an animation. `limits` may be NULL. The picture
+ * lives in the arena; what the decoder needs besides counts in its budget during the call.
  * Errors: EF_INVALID_INPUT (no picture, or a broken one), EF_MEDIA_TYPE (a format that is not
  * decoded), EF_TOO_LARGE (over the limit). */
 bool picture_read(Arena *, Str bytes, const PictureLimits *, Picture *, Err *);
@@ -43,7 +43,7 @@ typedef enum {
     RESAMPLE_HAMMING
 } Resample;
 typedef enum { ROUND_PILLOW, ROUND_TORCHVISION } ResizeRounding;
-typedef struct ResizeWindow { /* part of the resized picture; may reach outside of it: zeros there */
+typedef struct ResizeWindow { /* part of the resized picture; zeros where it reaches outside */
     int left, top, width, height;
 } ResizeWindow;
 typedef struct Resizing {

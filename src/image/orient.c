@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * orient.c - which way up a picture is: tag 0x0112 in the EXIF block of its file, else
- * tiff:Orientation in its XMP, as Pillow looks for them. A block that makes no sense says nothing. */
+ * tiff:Orientation in its XMP, as Pillow looks for them. A block that makes no sense says
+ * nothing. */
 #include "decode.h"
 
 enum { ORIENTATION = 0x0112, UPRIGHT = 1 };
@@ -122,7 +123,8 @@ int picture_orientation_png(Str file)
         if (length > file.n - at - 12) break;
         Str body = { file.p + at + 8, length };
         if (memcmp(p + at + 4, "eXIf", 4) == 0) said.exif = exif_orientation(body);
-        if (memcmp(p + at + 4, "iTXt", 4) == 0) said.xmp = MAX(said.xmp, png_text_orientation(body));
+        if (memcmp(p + at + 4, "iTXt", 4) == 0)
+            said.xmp = MAX(said.xmp, png_text_orientation(body));
         at += 12 + length;
     }
     return said_orientation(said);

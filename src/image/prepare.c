@@ -31,7 +31,8 @@ static ImageSize size_between(const ImageProcessor *p, int height, int width)
     ImageSize s = { height, width };
     if (!fits && width < height) s = (ImageSize){ trunc(raw * height / width), size };
     if (!fits && width >= height) s = (ImageSize){ size, trunc(raw * width / height) };
-    return (ImageSize){ s.height - fmod(s.height, p->multiple), s.width - fmod(s.width, p->multiple) };
+    return (ImageSize){ s.height - fmod(s.height, p->multiple),
+                        s.width - fmod(s.width, p->multiple) };
 }
 
 static ImageSize size_within(const ImageProcessor *p, int height, int width)
@@ -59,14 +60,18 @@ static int crop_start(int size, int crop, bool torchvision)
     return torchvision || left >= 0 ? left / 2 : (left - 1) / 2;
 }
 
-bool image_prepare_bytes(Arena *arena, const ImageProcessor *p, const Picture *from, Picture *out, Err *err)
+bool image_prepare_bytes(Arena *arena, const ImageProcessor *p, const Picture *from, Picture *out,
+                         Err *err)
 {
     ImageSize size = size_of(p, from->height, from->width);
-    if (size.height < 1 || size.width < 1 || size.height > INT32_MAX / 4 || size.width > INT32_MAX / 4)
-        return fail(err, EF_INVALID_INPUT, "picture of %d x %d pixels: would be resized to %.0f x %.0f",
-                    from->width, from->height, size.width, size.height);
+    if (size.height < 1 || size.width < 1 || size.height > INT32_MAX / 4 ||
+        size.width > INT32_MAX / 4)
+        return fail(err, EF_INVALID_INPUT,
+                    "picture of %d x %d pixels: would be resized to %.0f x %.0f", from->width,
+                    from->height, size.width, size.height);
     int height = (int)size.height, width = (int)size.width;
-    Resizing resizing = { width, height, p->resample, p->torchvision ? ROUND_TORCHVISION : ROUND_PILLOW,
+    ResizeRounding rounding = p->torchvision ? ROUND_TORCHVISION : ROUND_PILLOW;
+    Resizing resizing = { width, height, p->resample, rounding,
                           { 0, 0, width, height } };
     if (p->crop)
         resizing.window = (ResizeWindow){ crop_start(width, p->crop_width, p->torchvision),
@@ -76,16 +81,18 @@ bool image_prepare_bytes(Arena *arena, const ImageProcessor *p, const Picture *f
     if (!p->crop && width == from->width && height == from->height) return true;
     out->width = resizing.window.width;
     out->height = resizing.window.height;
-    out->rgb = arena_try(arena, (size_t)out->width * (size_t)out->height, 3, 3 * (size_t)TENSOR_PIXELS, err);
-    if (!out->rgb) return within(err, "picture of %d x %d pixels, resized", from->width, from->height);
+    out->rgb = arena_try(arena, (size_t)out->width * (size_t)out->height, 3,
+                         3 * (size_t)TENSOR_PIXELS, err);
+    if (!out->rgb)
+        return within(err, "picture of %d x %d pixels, resized", from->width, from->height);
     Arena scratch = { .budget = arena->budget, .local = true };
     picture_resize(&scratch, from, &resizing, out->rgb);
     arena_free(&scratch);
     return true;
 }
 
-/* The float of each byte in a channel, with the roundings of the library: numpy multiplies in double
- * and goes on in float; torch moves the factor into mean and deviation. */
+/* The float of each byte in a channel, with the roundings of the library: numpy multiplies in
+ * double and goes on in float; torch moves the factor into mean and deviation. */
 static void image_levels(const ImageProcessor *p, int channel, float level[256])
 {
     float mean = p->mean[channel], std = p->std[channel];
@@ -112,7 +119,8 @@ static void image_put_levels(const ImageProcessor *p, const Picture *from, Pixel
     }
 }
 
-bool image_prepare(Arena *arena, const ImageProcessor *p, const Picture *from, PixelTensor *out, Err *err)
+bool image_prepare(Arena *arena, const ImageProcessor *p, const Picture *from, PixelTensor *out,
+                   Err *err)
 {
     Arena scratch = { .budget = arena->budget, .local = true };
     Picture bytes;
@@ -123,11 +131,14 @@ bool image_prepare(Arena *arena, const ImageProcessor *p, const Picture *from, P
         out->height = p->pad_height ? p->pad_height : bytes.height;
         out->width = p->pad_width ? p->pad_width : bytes.width;
         if (out->height < bytes.height || out->width < bytes.width)
-            ok = fail(err, EF_INVALID_INPUT, "picture resized to %d x %d pixels: wanted at most %d x %d",
-                      bytes.width, bytes.height, out->width, out->height);
+            ok = fail(err, EF_INVALID_INPUT,
+                      "picture resized to %d x %d pixels: wanted at most %d x %d", bytes.width,
+                      bytes.height, out->width, out->height);
     }
     size_t pixels = (size_t)out->height * (size_t)out->width;
-    if (ok) ok = (out->values = arena_try(arena, 3 * pixels, sizeof(float), 12 * (size_t)TENSOR_PIXELS, err)) != NULL;
+    if (ok)
+        ok = (out->values = arena_try(arena, 3 * pixels, sizeof(float), 12 * (size_t)TENSOR_PIXELS,
+                                      err)) != NULL;
     if (ok && (out->height > bytes.height || out->width > bytes.width))
         memset(out->values, 0, 3 * pixels * sizeof(float));
     if (ok) image_put_levels(p, &bytes, out);

@@ -3,7 +3,8 @@
  * its defaults, which the file overrides key by key. */
 #include "image.h"
 
-typedef enum { CROP_NEVER, CROP_OFF, CROP_ON } CropDefault; /* never: the class does not look at it */
+/* Never: the class does not look at do_center_crop. */
+typedef enum { CROP_NEVER, CROP_OFF, CROP_ON } CropDefault;
 
 #define MODEL_TYPES 16
 typedef struct ImageClass {
@@ -28,33 +29,40 @@ static const float clip_mean[3] = { 0.48145466f, 0.4578275f, 0.40821073f };
 static const float clip_std[3] = { 0.26862954f, 0.26130258f, 0.27577711f };
 
 static const ImageClass classes[] = {
-    { "ViTImageProcessor",
-      { "vit", "swin", "swinv2", "dinat", "ijepa", "vit_mae", "vit_msn", "swiftformer", "clipseg",
-        "mgp-str", "trocr" },
-      224, true, false, RESAMPLE_BILINEAR, CROP_OFF, half, half },
-    { "DeiTImageProcessor", { "deit" }, 256, true, false, RESAMPLE_BICUBIC, CROP_ON, half, half },
-    { "BeitImageProcessor", { "beit", "data2vec-vision" }, 224, true, false, RESAMPLE_BICUBIC, CROP_OFF,
-      half, half, .ignores_pad = true },
-    { "ConvNextImageProcessor", { "convnext", "convnextv2", "resnet", "regnet", "cvt" }, 384, false, true,
-      RESAMPLE_BICUBIC, CROP_OFF, half, half, .crop_share = true, .ignores_pad = true },
-    { "BitImageProcessor", { "bit", "dinov2", "dinov2_with_registers", "focalnet", "hiera", "pixio" }, 224,
-      false, true, RESAMPLE_BICUBIC, CROP_ON, clip_mean, clip_std },
-    { "MobileNetV2ImageProcessor", { "mobilenet_v2" }, 256, false, true, RESAMPLE_BILINEAR, CROP_ON, half,
-      half, .ignores_pad = true },
-    { "CLIPImageProcessor",
-      { "clip", "clip_vision_model", "altclip", "git", "groupvit", "metaclip_2", "aimv2",
-        "xclip" },
-      224, false, true, RESAMPLE_BICUBIC, CROP_ON, clip_mean, clip_std },
-    { "SiglipImageProcessor", { "siglip", "siglip_vision_model" }, 224, false, false, RESAMPLE_BICUBIC,
-      CROP_OFF, half, half },
-    { "SegformerImageProcessor", { "segformer", "upernet" }, 512, true, false, RESAMPLE_BILINEAR,
-      CROP_NEVER, imagenet_mean, imagenet_std, .ignores_pad = true },
-    { "DetrImageProcessor", { "detr", "table-transformer", "omdet-turbo" }, 800, false, true,
-      RESAMPLE_BILINEAR, CROP_NEVER, imagenet_mean, imagenet_std, .detector = true, .multiple = 1 },
-    { "YolosImageProcessor", { "yolos" }, 800, false, true, RESAMPLE_BILINEAR, CROP_NEVER, imagenet_mean,
-      imagenet_std, .detector = true, .multiple = 16 },
-    { "LayoutLMv3ImageProcessor", { "layoutlmv3", "udop" }, 224, true, false, RESAMPLE_BILINEAR, CROP_NEVER,
-      half, half, .ignores_pad = true },
+    { .name = "ViTImageProcessor", .size = 224, .square = true, .resample = RESAMPLE_BILINEAR,
+      .crop = CROP_OFF, .mean = half, .std = half, .model_types = { "vit", "swin", "swinv2",
+        "dinat", "ijepa", "vit_mae", "vit_msn", "swiftformer", "clipseg", "mgp-str", "trocr" } },
+    { .name = "DeiTImageProcessor", .size = 256, .square = true, .resample = RESAMPLE_BICUBIC,
+      .crop = CROP_ON, .mean = half, .std = half, .model_types = { "deit" } },
+    { .name = "BeitImageProcessor", .size = 224, .square = true, .resample = RESAMPLE_BICUBIC,
+      .crop = CROP_OFF, .mean = half, .std = half, .ignores_pad = true, .model_types = { "beit",
+        "data2vec-vision" } },
+    { .name = "ConvNextImageProcessor", .size = 384, .shortest = true, .resample = RESAMPLE_BICUBIC,
+      .crop = CROP_OFF, .mean = half, .std = half, .crop_share = true, .ignores_pad = true,
+      .model_types = { "convnext", "convnextv2", "resnet", "regnet", "cvt" } },
+    { .name = "BitImageProcessor", .size = 224, .shortest = true, .resample = RESAMPLE_BICUBIC,
+      .crop = CROP_ON, .mean = clip_mean, .std = clip_std, .model_types = { "bit", "dinov2",
+        "dinov2_with_registers", "focalnet", "hiera", "pixio" } },
+    { .name = "MobileNetV2ImageProcessor", .size = 256, .shortest = true,
+      .resample = RESAMPLE_BILINEAR, .crop = CROP_ON, .mean = half, .std = half,
+      .ignores_pad = true, .model_types = { "mobilenet_v2" } },
+    { .name = "CLIPImageProcessor", .size = 224, .shortest = true, .resample = RESAMPLE_BICUBIC,
+      .crop = CROP_ON, .mean = clip_mean, .std = clip_std, .model_types = { "clip",
+        "clip_vision_model", "altclip", "git", "groupvit", "metaclip_2", "aimv2", "xclip" } },
+    { .name = "SiglipImageProcessor", .size = 224, .resample = RESAMPLE_BICUBIC, .crop = CROP_OFF,
+      .mean = half, .std = half, .model_types = { "siglip", "siglip_vision_model" } },
+    { .name = "SegformerImageProcessor", .size = 512, .square = true, .resample = RESAMPLE_BILINEAR,
+      .crop = CROP_NEVER, .mean = imagenet_mean, .std = imagenet_std, .ignores_pad = true,
+      .model_types = { "segformer", "upernet" } },
+    { .name = "DetrImageProcessor", .size = 800, .shortest = true, .resample = RESAMPLE_BILINEAR,
+      .crop = CROP_NEVER, .mean = imagenet_mean, .std = imagenet_std, .detector = true,
+      .multiple = 1, .model_types = { "detr", "table-transformer", "omdet-turbo" } },
+    { .name = "YolosImageProcessor", .size = 800, .shortest = true, .resample = RESAMPLE_BILINEAR,
+      .crop = CROP_NEVER, .mean = imagenet_mean, .std = imagenet_std, .detector = true,
+      .multiple = 16, .model_types = { "yolos" } },
+    { .name = "LayoutLMv3ImageProcessor", .size = 224, .square = true,
+      .resample = RESAMPLE_BILINEAR, .crop = CROP_NEVER, .mean = half, .std = half,
+      .ignores_pad = true, .model_types = { "layoutlmv3", "udop" } },
 };
 enum { LONGEST = 1333, CROP_EDGE = 224, EDGE_MOST = 1 << 16 };
 
@@ -92,7 +100,8 @@ static Str class_name(const Value *file, const Value *config)
 {
     static const char *const keys[] = { "image_processor_type", "feature_extractor_type" };
     for (size_t i = 0; i < 2 * COUNT(keys); i++) {
-        Str name = value_str(value_get(i < COUNT(keys) ? file : config, keys[i % COUNT(keys)]), STR(""));
+        Str name =
+            value_str(value_get(i < COUNT(keys) ? file : config, keys[i % COUNT(keys)]), STR(""));
         if (name.n) return name;
     }
     return STR("");
@@ -103,7 +112,8 @@ static const ImageClass *class_find(const Value *file, const Value *config, Err 
     Str name = class_name(file, config), type = value_str(value_get(config, "model_type"), STR(""));
     const ImageClass *found = name.n ? class_of_name(name) : class_of_model(type);
     if (found) return found;
-    fail(err, EF_UNSUPPORTED, "%s: found \"%.*s\", wanted the image processor of ViT, DeiT, BEiT, ConvNext, "
+    fail(err, EF_UNSUPPORTED,
+         "%s: found \"%.*s\", wanted the image processor of ViT, DeiT, BEiT, ConvNext, "
          "Bit, MobileNetV2, CLIP, SigLIP, Segformer, DETR, YOLOS or LayoutLMv3",
          name.n ? "image_processor_type" : "model_type", STR_ARG(name.n ? name : type));
     return NULL;
@@ -121,7 +131,8 @@ static bool config_bool(const Value *file, const char *key, bool otherwise, bool
     const Value *v = config_get(file, key);
     *out = v && v->kind == V_BOOL ? v->b : otherwise;
     if (!v || v->kind == V_BOOL) return true;
-    return fail(err, EF_BAD_MODEL, "%s: found %s, wanted true or false", key, value_kind_name(v->kind));
+    return fail(err, EF_BAD_MODEL, "%s: found %s, wanted true or false", key,
+                value_kind_name(v->kind));
 }
 
 static bool config_edge(const Value *v, const char *key, const char *part, int *out, Err *err)
@@ -130,8 +141,8 @@ static bool config_edge(const Value *v, const char *key, const char *part, int *
         return fail(err, EF_BAD_MODEL, "%s%s: found %s, wanted a whole number", key, part,
                     v ? value_kind_name(v->kind) : "nothing");
     if (v->i < 1 || v->i > EDGE_MOST)
-        return fail(err, EF_BAD_MODEL, "%s%s: found %lld, wanted 1 to %d", key, part, (long long)v->i,
-                    EDGE_MOST);
+        return fail(err, EF_BAD_MODEL, "%s%s: found %lld, wanted 1 to %d", key, part,
+                    (long long)v->i, EDGE_MOST);
     *out = (int)v->i;
     return true;
 }
@@ -142,17 +153,19 @@ static bool config_area(const Value *v, const char *key, const char *const names
 {
     bool pair = v->kind == V_LIST;
     if (pair && v->list.n != 2)
-        return fail(err, EF_BAD_MODEL, "%s: found %zu numbers, wanted height and width", key, v->list.n);
-    return config_edge(pair ? &v->list.items[0] : value_get(v, names[0]), key, pair ? "[0]" : "", height,
-                       err) &&
-           config_edge(pair ? &v->list.items[1] : value_get(v, names[1]), key, pair ? "[1]" : "", width,
-                       err);
+        return fail(err, EF_BAD_MODEL, "%s: found %zu numbers, wanted height and width", key,
+                    v->list.n);
+    return config_edge(pair ? &v->list.items[0] : value_get(v, names[0]), key, pair ? "[0]" : "",
+                       height, err) &&
+           config_edge(pair ? &v->list.items[1] : value_get(v, names[1]), key, pair ? "[1]" : "",
+                       width, err);
 }
-static const char *const exact[] = { "height", "width" }, *const within_most[] = { "max_height", "max_width" };
+static const char *const exact[] = { "height", "width" }, *const within_most[] = { "max_height",
+                                                                                   "max_width" };
 
 /* Number alone: an edge of a square, or the shortest one; with max_size for detectors. */
-static bool size_of_number(const ImageClass *c, const Value *file, const Value *v, ImageProcessor *out,
-                           Err *err)
+static bool size_of_number(const ImageClass *c, const Value *file, const Value *v,
+                           ImageProcessor *out, Err *err)
 {
     int edge;
     if (!config_edge(v, "size", "", &edge, err)) return false;
@@ -165,7 +178,8 @@ static bool size_of_number(const ImageClass *c, const Value *file, const Value *
 
 static bool size_of_map(const Value *v, ImageProcessor *out, Err *err)
 {
-    const Value *shortest = config_get(v, "shortest_edge"), *longest = config_get(v, "longest_edge");
+    const Value *shortest = config_get(v, "shortest_edge"),
+                *longest = config_get(v, "longest_edge");
     if (shortest) {
         out->size = longest ? SIZE_BETWEEN : SIZE_SHORTEST;
         return config_edge(shortest, "size", ".shortest_edge", &out->shortest, err) &&
@@ -229,7 +243,8 @@ static bool processor_crop_share(const Value *file, ImageProcessor *out, Err *er
 /* crop_size and pad_size: a number is a square. */
 static bool config_square(const Value *v, const char *key, int *height, int *width, Err *err)
 {
-    if (v->kind == V_LIST || v->kind == V_MAP) return config_area(v, key, exact, height, width, err);
+    if (v->kind == V_LIST || v->kind == V_MAP)
+        return config_area(v, key, exact, height, width, err);
     if (!config_edge(v, key, "", height, err)) return false;
     *width = *height;
     return true;
@@ -241,7 +256,8 @@ static bool processor_crop(const ImageClass *c, const Value *file, ImageProcesso
     if (c->crop == CROP_NEVER) return true;
     const Value *size = config_get(file, "crop_size");
     if (!config_bool(file, "do_center_crop", c->crop == CROP_ON, &out->crop, err)) return false;
-    if (size && !config_square(size, "crop_size", &out->crop_height, &out->crop_width, err)) return false;
+    if (size && !config_square(size, "crop_size", &out->crop_height, &out->crop_width, err))
+        return false;
     return !c->crop_share || processor_crop_share(file, out, err);
 }
 
@@ -256,8 +272,8 @@ static bool processor_pad(const ImageClass *c, const Value *file, ImageProcessor
     return !size || config_square(size, "pad_size", &out->pad_height, &out->pad_width, err);
 }
 
-static bool config_channels(const Value *file, const char *key, const float *otherwise, float out[3],
-                            Err *err)
+static bool config_channels(const Value *file, const char *key, const float *otherwise,
+                            float out[3], Err *err)
 {
     const Value *v = config_get(file, key);
     memcpy(out, otherwise, 3 * sizeof *out);
@@ -268,7 +284,8 @@ static bool config_channels(const Value *file, const char *key, const float *oth
     for (int i = 0; i < 3; i++) {
         const Value *one = list ? &v->list.items[i] : v;
         if (one->kind != V_INT && one->kind != V_FLOAT)
-            return fail(err, EF_BAD_MODEL, "%s: found %s, wanted numbers", key, value_kind_name(one->kind));
+            return fail(err, EF_BAD_MODEL, "%s: found %s, wanted numbers", key,
+                        value_kind_name(one->kind));
         out[i] = (float)value_float(one, 0);
     }
     return true;
@@ -287,16 +304,19 @@ static bool processor_numbers(const ImageClass *c, const Value *file, ImageProce
         return fail(err, EF_BAD_MODEL, "rescale_factor: found %s, wanted a number",
                     value_kind_name(factor->kind));
     for (int i = 0; i < 3; i++)
-        if (out->std[i] == 0) return fail(err, EF_BAD_MODEL, "image_std: found 0, wanted another number");
+        if (out->std[i] == 0)
+            return fail(err, EF_BAD_MODEL, "image_std: found 0, wanted another number");
     return true;
 }
 
-static bool processor_resample(const ImageClass *c, const Value *file, ImageProcessor *out, Err *err)
+static bool processor_resample(const ImageClass *c, const Value *file, ImageProcessor *out,
+                               Err *err)
 {
     const Value *v = config_get(file, "resample");
     int64_t number = v ? value_int(v, -1) : (int64_t)c->resample;
     if (v && v->kind != V_INT)
-        return fail(err, EF_BAD_MODEL, "resample: found %s, wanted 0 to 5", value_kind_name(v->kind));
+        return fail(err, EF_BAD_MODEL, "resample: found %s, wanted 0 to 5",
+                    value_kind_name(v->kind));
     if (number < RESAMPLE_NEAREST || number > RESAMPLE_HAMMING)
         return fail(err, EF_BAD_MODEL, "resample: found %lld, wanted 0 to 5", (long long)number);
     out->resample = (Resample)number;
@@ -316,9 +336,12 @@ bool image_processor_open(const ImageConfigs *configs, ImageProcessor *out, Err 
     const Value *file = config_get(configs->processor, "image_processor");
     const char *name = file ? "processor_config.json" : "preprocessor_config.json";
     if (!file) file = configs->preprocessor;
-    if (!file) return fail(err, EF_BAD_MODEL, "found no preprocessor_config.json, which a model of pictures needs");
+    if (!file)
+        return fail(err, EF_BAD_MODEL,
+                    "found no preprocessor_config.json, which a model of pictures needs");
     if (file->kind != V_MAP)
-        return fail(err, EF_BAD_MODEL, "%s: found %s, wanted an object", name, value_kind_name(file->kind));
+        return fail(err, EF_BAD_MODEL, "%s: found %s, wanted an object", name,
+                    value_kind_name(file->kind));
     const ImageClass *c = class_find(file, configs->config, err);
     return (c && processor_fill(c, file, out, err)) || within(err, "%s", name);
 }

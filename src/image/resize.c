@@ -118,8 +118,8 @@ static void axis_bounds(ResizeAxis *a)
     a->high = n ? a->first[n - 1] + a->count[n - 1] : 0; /* `first` and its end never go back */
 }
 
-/* Without weights: the pixel in whose place the middle of the new one falls. Pillow adds up steps in
- * double, torch multiplies in float: their roundings are part of the result. */
+/* Without weights: the pixel in whose place the middle of the new one falls. Pillow adds up steps
+ * in double, torch multiplies in float: their roundings are part of the result. */
 static void axis_pick(ResizeAxis *a, const ResizeSpan *s, ResizeRounding rounding)
 {
     double step = (double)s->in / s->out, at = step * 0.5;
@@ -172,9 +172,11 @@ static void transpose_16(const uint8_t *from, size_t from_row, uint8_t *to, size
 #pragma GCC unroll 2
     for (int round = 0; round < 2; round++) {
 #pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) b[2 * i] = LOWER(a[i], a[i + 8]), b[2 * i + 1] = UPPER(a[i], a[i + 8]);
+        for (int i = 0; i < 8; i++)
+            b[2 * i] = LOWER(a[i], a[i + 8]), b[2 * i + 1] = UPPER(a[i], a[i + 8]);
 #pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) a[2 * i] = LOWER(b[i], b[i + 8]), a[2 * i + 1] = UPPER(b[i], b[i + 8]);
+        for (int i = 0; i < 8; i++)
+            a[2 * i] = LOWER(b[i], b[i + 8]), a[2 * i + 1] = UPPER(b[i], b[i + 8]);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++) *(Bytes16 *)(to + (size_t)i * to_row) = a[i];
@@ -196,7 +198,8 @@ static PixelRows rows_at(PixelRows r, int row)
 static void transpose_from(PixelRows from, int rows, size_t bytes, uint8_t *turned)
 {
     size_t whole = rows == LANES ? bytes / LANES * LANES : 0;
-    for (size_t c = 0; c < whole; c += LANES) transpose_16(from.p + c, from.step, turned + c * LANES, LANES);
+    for (size_t c = 0; c < whole; c += LANES)
+        transpose_16(from.p + c, from.step, turned + c * LANES, LANES);
     for (size_t c = whole; c < bytes; c += LANES) {
         uint8_t square[LANES * LANES] = { 0 };
         for (int y = 0; y < rows; y++)
@@ -208,7 +211,8 @@ static void transpose_from(PixelRows from, int rows, size_t bytes, uint8_t *turn
 static void transpose_to(const uint8_t *turned, size_t bytes, PixelRows to, int rows)
 {
     size_t whole = rows == LANES ? bytes / LANES * LANES : 0;
-    for (size_t c = 0; c < whole; c += LANES) transpose_16(turned + c * LANES, LANES, to.p + c, to.step);
+    for (size_t c = 0; c < whole; c += LANES)
+        transpose_16(turned + c * LANES, LANES, to.p + c, to.step);
     for (size_t c = whole; c < bytes; c += LANES) {
         uint8_t square[LANES * LANES];
         transpose_16(turned + c * LANES, LANES, square, LANES);
@@ -222,15 +226,16 @@ typedef struct ResizeTurned { /* 16 rows, transposed: [bytes rounded up to 16][1
 } ResizeTurned;
 
 /* Up to 16 rows, which begin at the column x->low. */
-static void across_lanes(const ResizeAxis *x, ResizeTurned turned, PixelRows from, int rows, PixelRows to)
+static void across_lanes(const ResizeAxis *x, ResizeTurned turned, PixelRows from, int rows,
+                         PixelRows to)
 {
     const Kernels *k = kernels();
     size_t width = (size_t)(x->to - x->from), pixel = 3 * LANES;
     transpose_from(from, rows, (size_t)(x->high - x->low) * 3, turned.in);
     for (size_t i = 0; i < width; i++)
         k->blend_rows(turned.in + (size_t)(x->first[i] - x->low) * pixel, (int64_t)pixel,
-                      x->weight + i * (size_t)x->taps, x->count[i], x->shift, turned.out + i * pixel,
-                      (int64_t)pixel);
+                      x->weight + i * (size_t)x->taps, x->count[i], x->shift,
+                      turned.out + i * pixel, (int64_t)pixel);
     transpose_to(turned.out, width * 3, to, rows);
 }
 
@@ -243,11 +248,14 @@ static void across_pick(const ResizeAxis *x, const uint8_t *row, uint8_t *to)
     }
 }
 
-static void resize_across(Arena *scratch, const ResizeAxis *x, PixelRows from, int rows, PixelRows to)
+static void resize_across(Arena *scratch, const ResizeAxis *x, PixelRows from, int rows,
+                          PixelRows to)
 {
-    for (int y = 0; !x->weight && y < rows; y++) across_pick(x, rows_at(from, y).p, rows_at(to, y).p);
+    for (int y = 0; !x->weight && y < rows; y++)
+        across_pick(x, rows_at(from, y).p, rows_at(to, y).p);
     if (!x->weight) return;
-    size_t in = ROUND_UP((size_t)(x->high - x->low) * 3, LANES), out = ROUND_UP((size_t)(x->to - x->from) * 3, LANES);
+    size_t in = ROUND_UP((size_t)(x->high - x->low) * 3, LANES),
+           out = ROUND_UP((size_t)(x->to - x->from) * 3, LANES);
     ResizeTurned turned = { arena_raw(scratch, in * LANES), arena_raw(scratch, out * LANES) };
     for (int y = 0; y < rows; y += LANES)
         across_lanes(x, turned, rows_at(from, y), MIN(rows - y, LANES), rows_at(to, y));

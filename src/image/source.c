@@ -34,8 +34,10 @@ static bool source_of_uri(Str *text, Err *err)
 bool picture_from_text(Arena *arena, Str text, Str *bytes, Err *err)
 {
     if (str_starts(text, "http://") || str_starts(text, "https://") || str_starts(text, "file:"))
-        return fail(err, EF_INVALID_INPUT, "picture: found the URL \"%.*s\", wanted base64 or a data "
-                    "URI: URLs are not fetched", (int)MIN(text.n, (size_t)60), text.p);
+        return fail(err, EF_INVALID_INPUT,
+                    "picture: found the URL \"%.*s\", wanted base64 or a data "
+                    "URI: URLs are not fetched",
+                    (int)MIN(text.n, (size_t)60), text.p);
     if (str_starts(text, "data:") && !source_of_uri(&text, err)) return false;
     text = source_without_spaces(arena, text);
     if (text.n && base64_read(arena, text, bytes)) return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_image.c - any bytes as a picture: what is decoded has every byte it says, and can be resized;
- * what is refused has one of three codes. The limit of pixels keeps a run short. */
+ * fuzz_image.c - any bytes as a picture: what is decoded has every byte it says, and can be
+ * resized; what is refused has one of three codes. The limit of pixels keeps a run short. */
 #include <stdlib.h>
 
 #include "image/image.h"
@@ -31,9 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Picture p;
     Err err = { 0 };
     PictureLimits limits = { PIXELS };
-    if (picture_read(&arena, (Str){ (const char *)data, size }, &limits, &p, &err)) use_picture(&arena, &p);
+    if (picture_read(&arena, (Str){ (const char *)data, size }, &limits, &p, &err))
+        use_picture(&arena, &p);
     else
-        must(err.message[0] && (err.code == EF_INVALID_INPUT || err.code == EF_MEDIA_TYPE || err.code == EF_TOO_LARGE));
+        must(err.message[0] && (err.code == EF_INVALID_INPUT || err.code == EF_MEDIA_TYPE ||
+                                err.code == EF_TOO_LARGE));
     Str bytes;
     if (size < 4096) picture_from_text(&arena, (Str){ (const char *)data, size }, &bytes, &err);
     arena_free(&arena);

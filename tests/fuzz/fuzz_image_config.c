@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_image_config.c - any JSON as preprocessor_config.json, processor_config.json and config.json:
- * refused, or a processor that prepares a small picture, or says why it cannot. */
+ * fuzz_image_config.c - any JSON as preprocessor_config.json, processor_config.json and
+ * config.json: refused, or a processor that prepares a small picture, or says why it cannot. */
 #include <stdlib.h>
 
 #include "data/json.h"
@@ -17,8 +17,9 @@ static void must(bool ok)
 static bool is_small(const ImageProcessor *p)
 {
     enum { EDGE = 600 };
-    return p->height < EDGE && p->width < EDGE && p->shortest < EDGE && p->longest < EDGE && p->crop_height < EDGE &&
-           p->crop_width < EDGE && p->pad_height < EDGE && p->pad_width < EDGE;
+    return p->height < EDGE && p->width < EDGE && p->shortest < EDGE && p->longest < EDGE &&
+           p->crop_height < EDGE && p->crop_width < EDGE && p->pad_height < EDGE &&
+           p->pad_width < EDGE;
 }
 
 static void use_processor(Arena *arena, const ImageProcessor *p)
