@@ -108,6 +108,7 @@ bool named_resolve(Args *, Err *);
 void help_all(Buf *, const Command *const *all, bool packaged);
 void help_command(Buf *, const Command *, bool packaged);
 bool help_lists(const Option *, bool packaged);
+const char *help_usage(const Command *, bool packaged); /* a package names no other model first */
 void help_option_text(Buf *, const Option *); /* its help with its words and its default */
 
 /* describe.c: a package without a command, on stderr; `self` is how it was called. */

@@ -66,7 +66,7 @@ static void put_command(Buf *b, const Command *c, bool packaged)
     buf_puts(b, "\\fBencoderfile ");
     put_roff(b, c->name);
     buf_puts(b, "\\fR ");
-    put_roff(b, c->usage);
+    put_roff(b, help_usage(c, packaged));
     buf_char(b, '\n');
     if (command_option(c, 0)) buf_puts(b, ".SH OPTIONS\n");
     for (int i = 0; (o = command_option(c, i)); i++)

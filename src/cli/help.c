@@ -36,10 +36,17 @@ static void put_option(Buf *b, const Option *o)
     buf_char(b, '\n');
 }
 
+const char *help_usage(const Command *c, bool packaged)
+{
+    static const char model[] = "[MODEL] ";
+    const bool named = str_starts(str_of(c->usage), model);
+    return packaged && named ? c->usage + sizeof model - 1 : c->usage;
+}
+
 void help_command(Buf *b, const Command *c, bool packaged)
 {
     const Option *o = command_option(c, 0);
-    buf_printf(b, "%s\n\nusage: encoderfile %s %s\n", c->summary, c->name, c->usage);
+    buf_printf(b, "%s\n\nusage: encoderfile %s %s\n", c->summary, c->name, help_usage(c, packaged));
     if (o) buf_puts(b, "\noptions:\n");
     bool titled = false;
     for (int i = 0; (o = command_option(c, i)); i++) {

@@ -75,6 +75,7 @@ prints "man serve" 'ENCODERFILE_HTTP_PORT' "$EF" man serve
 refuses "man of nothing" 'found "nothing", wanted a command' "$EF" man nothing
 ./p.encoderfile completions bash >txt && has "a package completes its own name" 'complete -o filenames -F _p_encoderfile p.encoderfile'
 lacks "a package has no build" "'build'"
+prints "infer in a package" '^usage: encoderfile infer \[TEXT...\]' ./p.encoderfile infer --help
 
 # ---- licences: of all that the Makefile links ----
 works "licenses" "$EF" licenses && cp txt all
