@@ -56,7 +56,7 @@ static Value command_json(Arena *arena, const Command *c, bool packaged)
     list.list.n = (size_t)n;
     value_add(&v, "name", value_of_str(str_of(c->name)));
     value_add(&v, "summary", value_of_str(str_of(c->summary)));
-    value_add(&v, "usage", value_of_str(str_of(c->usage)));
+    value_add(&v, "usage", value_of_str(str_of(help_usage(c, packaged))));
     value_add(&v, "options", list);
     return v;
 }
