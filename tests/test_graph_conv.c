@@ -126,6 +126,9 @@ static const LastCase lasts[] = {
     { "another size", "B 3 6 6",
       { { "Conv", "x w:4x3x1x1", "c" }, { "Resize mode=linear", "c _ _ [2,4,9,5]", "d" }, { "Neg", "d", "y" } },
       "Identity Transpose Linear Gather Resize Neg Transpose" },
+    { "a frame around it", "B 3 6 6",
+      { { "Conv", "x w:4x3x1x1", "c" }, { "Pad", "c [0,0,1,2,0,0,3,0]", "d" }, { "Conv", "d v:5x4x3x3", "y" } },
+      "Identity Transpose Linear Pad ConvLast Transpose" },
     { "by a picture of its own", "B 3 6 6", { { "Conv", "x w:4x3x1x1", "c" }, { "Slice", "x [0] [1] [1]", "d" }, { "Mul", "c d", "y" } },
       "Identity Transpose Linear Transpose Slice Mul" },
 };

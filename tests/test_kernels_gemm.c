@@ -79,6 +79,7 @@ static Product product(Precision precision, int64_t M, int64_t N, int64_t K, Act
     if (precision == F32) product_f32(&p);
     p.l.w = p.w;
     p.l.far = kind >> 6 & 1;
+    p.l.late = kind >> 8 & 1;
     if (kind >> 7 & 1) p.l.ahead = p.w, p.l.ahead_bytes = 64 * 64; /* is only asked for */
     p.y_bytes = (size_t)((M - 1) * p.l.ldy + N) * sizeof(float);
     return p;
@@ -200,6 +201,7 @@ static void gemm_cases(GemmTest t)
         gemm_case(&t, 19, 100, 33, act);
         gemm_case(&t, 1, 33, 100, act);
     }
+    for (int i = 0; i < 12; i++) gemm_case(&t, 50, 96, 40 + i, ACT_RELU); /* which tiles do themselves */
 }
 
 static void test_gemm_f32(const Kernels *t)

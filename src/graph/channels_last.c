@@ -356,6 +356,22 @@ static bool sweep_resize(Sweep *w)
     return true;
 }
 
+static bool sweep_pad(Sweep *w)
+{
+    const GraphNode *n = w->at;
+    const int twin = sweep_twin(w, n->in[0]), pads = graph_input(n, 1), value = graph_input(n, 2);
+    if (!graph_is(n, "Pad") || twin < 0 || pads < 0 || graph_input(n, 3) >= 0) return false;
+    const int rank = w->rank[n->in[0]];
+    const Tensor *t = &w->g->value[pads].t;
+    int64_t perm[MAX_RANK], list[2 * MAX_RANK];
+    if (!w->g->value[pads].constant || t->type != T_I64 || tensor_count(t) != 2 * rank) return false;
+    perm_last(rank, perm);
+    for (int i = 0; i < 2 * rank; i++) list[i] = tensor_get_int(t, i / rank * rank + perm[i % rank]);
+    const int in[] = { twin, sweep_ints(w, list, 2 * rank), value };
+    sweep_done(w, sweep_copy(w, in, value < 0 ? 2 : 3)->out[0], rank);
+    return true;
+}
+
 /* ---- ends: a value that is the same with the channels first or last ---- */
 
 /* The mean (or largest) of all positions, whose axes it reads from an attribute or an input. */
@@ -472,8 +488,10 @@ static void sweep_from_tokens(Sweep *w)
 
 /* ---- the sweep ---- */
 
-static bool (*const rewrites[])(Sweep *) = { sweep_conv,   sweep_elementwise, sweep_pool,    sweep_concat,
-                                             sweep_resize, sweep_reduce,      sweep_flatten, sweep_to_tokens };
+static bool (*const rewrites[])(Sweep *) = {
+    sweep_conv, sweep_elementwise, sweep_pool,    sweep_concat,    sweep_resize,
+    sweep_pad,  sweep_reduce,      sweep_flatten, sweep_to_tokens,
+};
 
 static void sweep_step(Sweep *w, GraphNode *n)
 {

@@ -43,6 +43,7 @@ static void run_strip(const StripRows *r, TileProduct *t, PanelRange strip, int6
     t->w = (const float *)l->w + n * l->K + r->k * PANEL;
     t->sum_row = direct ? l->ldy : panels * PANEL;
     t->bias = direct && l->bias ? l->bias + n : NULL;
+    t->relu = direct && l->act == ACT_RELU;
     for (int64_t i = strip.from; i < strip.to; i++) {
         PanelRange c = tiling_cut(&r->tiles, i);
         const int64_t m = r->m0 + c.from;
@@ -55,6 +56,12 @@ static void run_strip(const StripRows *r, TileProduct *t, PanelRange strip, int6
         if (!direct && r->last)
             finish_tile(l, &(Tile){ t->sum, m, n, (int)(c.to - c.from), (int)panels });
     }
+}
+
+/* What the tiles themselves do behind the sums: bias, residual, relu, in this order. */
+INLINE bool tiles_finish(const Linear *l)
+{
+    return l->act == ACT_NONE || (l->act == ACT_RELU && (l->late || !l->residual));
 }
 
 static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, int64_t p1)
@@ -71,7 +78,7 @@ static void gemm_f32_block(const Linear *l, int64_t m0, int64_t m1, int64_t p0, 
     const int64_t most = near ? 1 : MAX(1, NEAR_W / (widest * bytes)), group = most * widest;
     const int64_t strip = near ? tiles.count : 1; /* tiles at a time */
     if (m1 <= m0) return;
-    StripRows r = { .l = l, .m0 = m0, .tiles = tiles, .plain = chunk >= K && l->act == ACT_NONE,
+    StripRows r = { .l = l, .m0 = m0, .tiles = tiles, .plain = chunk >= K && tiles_finish(l),
                .kept = few, .sum = sum };
     TileProduct t = { .row = l->ldx, .next = 1, .panel = panel, .sum_panel = PANEL,
                   .residual_row = l->ldr,

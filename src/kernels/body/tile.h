@@ -45,6 +45,7 @@ typedef struct TileProduct {
     const float *bias;      /* then added to every row, or NULL */
     const float *residual;  /* and then, to row r, residual[r*residual_row ...], or NULL */
     int64_t residual_row;
+    bool relu;              /* and then what is below 0 becomes 0 */
 } TileProduct;
 
 /* Prefetched while the tile multiplies: loaded only at the end, it would delay the next tile. */
@@ -97,6 +98,11 @@ INLINE void tile_body(int rows, int panels, TileProduct *t)
             for (int p = 0; p < panels; p++)
                 sum[r][p] = vf_add(sum[r][p],
                                    vf_load(t->residual + r * t->residual_row + p * PANEL));
+    if (t->relu)
+#pragma GCC unroll 32
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 32
+            for (int p = 0; p < panels; p++) sum[r][p] = vf_max(vf_set(0), sum[r][p]);
 #pragma GCC unroll 32
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 32
