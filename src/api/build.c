@@ -122,10 +122,13 @@ static bool write_package(Arena *arena, const BuildConfig *c, BuildReport *r, Er
 /* Where config.json and the like were looked for, they are worth a word. */
 static void note_files(Arena *arena, const ModelSource *s, BuildReport *r)
 {
+    bool texts = r->model->tokenizer, pictures = r->model->image;
     const struct { const char *path, *name; } rows[] = {
         { s->weights, "model.onnx" }, { s->config, "config.json" },
-        { s->tokenizer.vocab, "tokenizer.json" }, { s->tokenizer.config, "tokenizer_config.json" },
-        { s->prompts, NULL },
+        { s->tokenizer.vocab, texts ? "tokenizer.json" : NULL },
+        { s->tokenizer.config, texts ? "tokenizer_config.json" : NULL },
+        { s->prompts, NULL }, { pictures ? s->preprocessor : NULL, NULL },
+        { pictures ? s->processor : NULL, NULL },
     };
     r->missing = value_list(arena, COUNT(rows));
     r->missing.list.n = 0;
@@ -214,13 +217,16 @@ Value build_json(Arena *arena, const BuildReport *r)
 {
     const Model *m = r->model;
     const char *why = NULL;
-    Value v = value_map(arena, 18);
+    Value v = value_map(arena, 19);
     value_add(&v, "name", value_of_str(m->name));
     value_add(&v, "version", value_of_str(m->version));
     value_add(&v, "model_type", value_of_str(str_of(m->task->name)));
     value_add(&v, "precision", value_of_str(str_of(m->precision)));
-    value_add(&v, "tokenizer", value_of_str(str_of(tokenizer_kind(m->tokenizer))));
-    value_add(&v, "max_length", value_of_int(m->encode.max_length));
+    if (m->tokenizer) {
+        value_add(&v, "tokenizer", value_of_str(str_of(tokenizer_kind(m->tokenizer))));
+        value_add(&v, "max_length", value_of_int(m->encode.max_length));
+    }
+    if (m->image) value_add(&v, "image_processor", value_of_text(m->image->name));
     value_add(&v, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
     value_add(&v, "output", r->path ? value_of_str(str_of(r->path)) : value_null());
     value_add(&v, "target", value_of_str(str_of(r->target->triple)));

@@ -12,7 +12,6 @@
 enum { YAML_LIMIT = 1 << 20, MOST_KEYS = 40 };
 
 #define FIELD(field) OPTION_FIELD_OF(BuildConfig, field)
-#define LATER_IMAGE "image models are not supported yet"
 static const char *const side_words[] = { "right", "left", NULL };
 static const char *const strategy_words[] = { "longest_first", "only_first", "only_second", NULL };
 
@@ -40,8 +39,8 @@ const Option build_options[] = {
       FIELD(source.tokenizer.vocab), .against = "model", .key = "path.tokenizer_path" },
     { "tokenizer-config-path", 0, "FILE", "its tokenizer_config.json", TAKES_PATH,
       FIELD(source.tokenizer.config), .against = "model", .key = "path.tokenizer_config_path" },
-    { "preprocessor-config-path", 0, "FILE", .refused = LATER_IMAGE,
-      .key = "path.preprocessor_config_path" },
+    { "preprocessor-config-path", 0, "FILE", "its preprocessor_config.json: of models that read pictures",
+      TAKES_PATH, FIELD(source.preprocessor), .against = "model", .key = "path.preprocessor_config_path" },
     OPTION_TOKENIZER(FIELD(open.tokenizer)),
     { "max-length", 0, "N", "most tokens of a text; default: what the model's files say",
       TAKES_COUNT, FIELD(max_length), NULL, 1, 1 << 30, .key = "tokenizer.max_length" },
@@ -253,7 +252,8 @@ static bool check_required(const BuildConfig *c, Err *err)
         { c->folder || c->source.weights || c->source.config || c->source.tokenizer.vocab,
           "missing field `path`" },
         { c->folder || c->source.weights, "path: missing field `model_weights_path`" },
-        { c->folder || c->source.tokenizer.vocab, "path: missing field `tokenizer_path`" },
+        { c->folder || c->source.tokenizer.vocab || c->source.preprocessor,
+          "path: missing field `tokenizer_path`" },
     };
     for (size_t i = 0; i < COUNT(needed); i++)
         if (!needed[i].there) return fail(err, EF_INVALID_INPUT, "%s", needed[i].what);

@@ -81,6 +81,14 @@ static Str pack_json(Arena *arena, Value v)
     return build_pack_keep(arena, &b);
 }
 
+static void pack_limits(Arena *arena, const Model *m, Value *facts)
+{
+    value_add(facts, "max_length", value_of_int(m->encode.max_length));
+    if (m->limit_from) value_add(facts, "max_length_from", value_of_text(m->limit_from));
+    value_add(facts, "truncation", limit_to_package(arena, &m->encode));
+    value_add(facts, "token_type_ids", value_of_bool(!m->flat_types));
+}
+
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
@@ -88,10 +96,7 @@ static Str pack_facts(Arena *arena, const Model *m)
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
-    value_add(&facts, "max_length", value_of_int(m->encode.max_length));
-    if (m->limit_from) value_add(&facts, "max_length_from", value_of_text(m->limit_from));
-    value_add(&facts, "truncation", limit_to_package(arena, &m->encode));
-    value_add(&facts, "token_type_ids", value_of_bool(!m->flat_types));
+    if (m->tokenizer) pack_limits(arena, m, &facts);
     if (m->pad_left) value_add(&facts, "padding_side", value_of_text("left"));
     if (m->prompts) value_add(&facts, "prompts", *m->prompts);
     if (m->prompt.n) value_add(&facts, "prompt", value_of_str(m->prompt));
@@ -148,6 +153,7 @@ void build_pack(Arena *arena, const Model *m, Package *p)
     if (m->transform) p->member[MEMBER_TRANSFORM].bytes = pack_script(arena, m->transform);
     p->member[MEMBER_CONFIG].bytes = pack_json(arena, build_model_config(arena, m));
     p->member[MEMBER_TOKENS].bytes = m->tokenizer_tables;
+    p->member[MEMBER_IMAGE].bytes = m->image_text;
     p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;
     p->member[MEMBER_FACTS].bytes = pack_facts(arena, m);
     if (m->config.head) pack_head(arena, m->config.head, &p->member[MEMBER_HEAD]);

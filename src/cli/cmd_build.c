@@ -77,16 +77,22 @@ static void build_put_files(Buf *b, const BuildReport *r)
     if (r->others) buf_printf(b, "  not taken: %s\n", r->others);
 }
 
-static void build_put_text(Buf *b, const BuildReport *r)
+/* What it reads, and how rows share a run. */
+static void build_put_input(Buf *b, const Model *m)
 {
     const char *why = NULL;
-    const Model *m = r->model;
     bool ragged = engine_ragged(m->engine, &why);
-    buf_printf(b, "%.*s %.*s: %s, %s, %s tokenizer, up to %d tokens, ", STR_ARG(m->name),
-               STR_ARG(m->version), m->task->name, m->precision, tokenizer_kind(m->tokenizer),
-               m->encode.max_length);
+    if (m->image) return model_describe_input(m, b), buf_char(b, '\n');
+    buf_printf(b, "%s tokenizer, up to %d tokens, ", tokenizer_kind(m->tokenizer), m->encode.max_length);
     if (ragged) buf_puts(b, "batches without padding\n");
     else buf_printf(b, "rows of one length at a time: %s\n", why ? why : "not proved ragged");
+}
+
+static void build_put_text(Buf *b, const BuildReport *r)
+{
+    const Model *m = r->model;
+    buf_printf(b, "%.*s %.*s: %s, %s, ", STR_ARG(m->name), STR_ARG(m->version), m->task->name, m->precision);
+    build_put_input(b, m);
     size_t before = b->n;
     model_describe_head(m, b);
     if (b->n > before) buf_char(b, '\n');

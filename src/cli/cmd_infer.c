@@ -195,12 +195,23 @@ static bool read_context(Inputs *in, const char *path, Err *err)
     return true;
 }
 
+static bool read_pictures(Inputs *in, Err *err)
+{
+    for (int i = 0; i < in->a->n_text; i++) {
+        Item item = { 0 };
+        if (!record_picture(in->arena, str_of(in->a->text[i]), &item, err)) return false;
+        infer_keep(in, item);
+    }
+    return true;
+}
+
 /* As many an item as the task needs; with a question, each is a context of it. */
 static bool read_line(Inputs *in, Err *err)
 {
     Args *a = in->a;
     Str *text = ARRAY(in->arena, Str, a->n_text + 1);
     Items items;
+    if (item_form_has(in->form, ITEM_PICTURE)) return read_pictures(in, err);
     for (int i = 0; i < a->n_text; i++) {
         text[i] = str_of(a->text[i]);
         if (!utf8_valid(text[i]))
@@ -226,7 +237,8 @@ static bool infer_read_texts(Inputs *in, Err *err)
         return fail(err, EF_USAGE, "--%s has no effect on the texts of the line: wanted --input "
                     "FILE", unused);
     if (path && !read_stream(in, path, err)) return false;
-    return in->n || fail(err, EF_USAGE, "infer: wanted at least one text");
+    bool pictures = item_form_has(in->form, ITEM_PICTURE);
+    return in->n || fail(err, EF_USAGE, "infer: wanted at least one %s", pictures ? "picture" : "text");
 }
 
 static bool infer(Args *a, Session *session, Job *job, Err *err)
@@ -298,6 +310,7 @@ const Command cmd_infer = {
                "  ./my-qa.encoderfile infer --question \"Where does Ada live?\" --context-file letter.txt\n"
                "  ./my-qa.encoderfile infer --top-k 3 \"Who?\" \"Ada wrote.\"  # question, context\n"
                "  ./my-choice.encoderfile infer \"The bus leaves\" \"at noon.\" \"a fork.\"  # prompt, choices\n"
+               "  ./my-vit.encoderfile infer photo.jpg other.png\n"
                "  ./my-layoutlm.encoderfile infer -i pages.jsonl  # {\"words\": [...], \"boxes\": [...]}\n"
                "  cat texts.txt | ./my-embed.encoderfile infer -f npy > vectors.npy\n",
 };

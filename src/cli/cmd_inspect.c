@@ -84,6 +84,20 @@ static Value tokenizer_info(Arena *arena, const Model *m)
     return v;
 }
 
+/* What becomes of a picture; size: [height, width] of what the model gets, null where that depends on it. */
+static Value image_info(Arena *arena, const ImageProcessor *image)
+{
+    int height, width;
+    bool fixed = image_fixed_size(image, &height, &width);
+    Value v = value_map(arena, 4), size = value_list(arena, 2);
+    size.list.items[0] = value_of_int(height), size.list.items[1] = value_of_int(width);
+    value_add(&v, "processor", inspect_text(image->name));
+    value_add(&v, "size", fixed ? size : value_null());
+    value_add(&v, "mean", value_of_f32(image->mean, COUNT(image->mean)));
+    value_add(&v, "std", value_of_f32(image->std, COUNT(image->std)));
+    return v;
+}
+
 /* Symbolic dims by their names, unnamed ones as null. */
 static Value shape_of(Arena *arena, const OnnxValue *v)
 {
@@ -152,7 +166,7 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
 {
     const char *why = NULL;
     bool ragged = engine_ragged(m->engine, &why);
-    Value v = value_map(arena, 9);
+    Value v = value_map(arena, 10);
     value_add(&v, "model_config", build_model_config(arena, m));
     value_add(&v, "encoderfile_config", encoderfile_config(arena, m));
     if (m->package.file.n) value_add(&v, "package", package_info(arena, &m->package, verified));
@@ -160,7 +174,8 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
     value_add(&v, "ragged", value_of_bool(ragged));
     if (!ragged) value_add(&v, "ragged_why_not", inspect_text(why ? why : ""));
     if (model_makes_vectors(m)) value_add(&v, "vector", vector_info(arena, m));
-    value_add(&v, "tokenizer", tokenizer_info(arena, m));
+    if (m->tokenizer) value_add(&v, "tokenizer", tokenizer_info(arena, m));
+    if (m->image) value_add(&v, "image", image_info(arena, m->image));
     value_add(&v, "graph", graph_info(arena, m->graph));
     return v;
 }

@@ -410,6 +410,7 @@ const Command cmd_map = {
                "Question answering: {\"id\": 7, \"question\": \"...\", \"context\": \"...\"}, or these columns.\n"
                "Multiple choice: {\"prompt\": \"...\", \"choices\": [...]}. Models that read places on a page:\n"
                "{\"words\": [...], \"boxes\": [[left, top, right, bottom], ...]}, 0 to 1000. In CSV lists are JSON.\n"
+               "Pictures: a line is a path; or {\"path\": \"...\"}, {\"image\": \"base64\"}, or a column of these names.\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
                "gzip is unpacked on the way.\n"

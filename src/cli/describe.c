@@ -33,8 +33,9 @@ static void put_facts(Buf *b, const Model *m)
     buf_printf(b, "%.*s %.*s: a model for %s and the program that runs it, in one file\n",
                STR_ARG(m->name), STR_ARG(m->version), m->task->name);
     put_labels(b, m);
-    buf_printf(b, "  reads    texts of up to %d tokens (%s)\n", m->encode.max_length,
-               tokenizer_kind(m->tokenizer));
+    buf_puts(b, "  reads    ");
+    model_describe_input(m, b);
+    buf_char(b, '\n');
     put_vectors(b, m);
     buf_printf(b, "  size     %.1f MB: model %.1f MB in %s, program %.1f MB (encoderfile %s)\n\n",
                (double)p->file.n / 1e6, (double)(p->file.n - p->program_size) / 1e6, m->precision,
@@ -49,6 +50,8 @@ static void put_calls(Arena *arena, Buf *b, const Model *m, const char *self)
     buf_printf(b, "  %s infer", self);
     for (size_t i = 0; i < each; i++) buf_printf(b, " \"%.*s\"", STR_ARG(text[i]));
     buf_printf(b, "\n  %s serve            # HTTP on port 8080, gRPC on 50051\n", self);
+    if (m->items == &item_pictures)
+        buf_puts(b, "  curl localhost:8080/predict -H 'Content-Type: image/jpeg' --data-binary @picture.jpg\n");
     if (m->items == &item_texts && n) {
         Value one = value_of_str(text[0]);
         buf_puts(b, "  curl localhost:8080/predict -H 'Content-Type: application/json' -d '{\"inputs\": [");

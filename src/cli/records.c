@@ -6,9 +6,11 @@
  *           "text" may itself be a pair, and "inputs" is taken for it
  *   csv     a first record of column names; the columns text, text_pair and id
  *
- * Where the model's items are not texts, their own keys and columns stand for text and text_pair. */
+ * Pictures: the path of a file stands for a text, under the name "path"; or "image" has base64 or a data
+ * URI. Where the model's items are neither, their own keys and columns stand for text and text_pair. */
 #include "cli/records.h"
 
+#include "base/file.h"
 #include "data/csv.h"
 #include "data/json.h"
 
@@ -35,7 +37,38 @@ static bool find_form(const char *path, const char *name, RecordForm *out, Err *
     return true;
 }
 
+/* ---- pictures ---- */
+bool record_picture(Arena *arena, Str path, Item *item, Err *err)
+{
+    enum { MOST = 1 << 30 };
+    Value text = value_of_str(path);
+    if (str_starts(path, "data:")) return item_read_picture(arena, &text, &item->picture, err);
+    if (str_starts(path, "http://") || str_starts(path, "https://"))
+        return fail(err, EF_INVALID_INPUT, "found the URL \"%.*s\", wanted the path of a file: URLs are not "
+                    "fetched", (int)MIN(path.n, 60), path.p);
+    return file_read(arena, str_dup(arena, path), MOST, &item->picture, err);
+}
+
+static bool are_pictures(const Records *s)
+{
+    return s->items == &item_pictures;
+}
+
+static const char *path_key(const Records *s)
+{
+    return s->field ? s->field : "path";
+}
+
 /* ---- JSON ---- */
+static bool take_picture(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
+{
+    const Value *path = v->kind == V_MAP ? value_get(v, path_key(s)) : v;
+    if (path && path->kind == V_STR) return record_picture(arena, path->s, item, err);
+    if (v->kind == V_MAP && value_get(v, "image")) return item_read_object(arena, s->items, v, item, err);
+    return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or image",
+                value_kind_name(path ? path->kind : v->kind), path_key(s));
+}
+
 static void take_text(const Records *s, Str text, Item *item)
 {
     *item = s->question.p ? (Item){ .first = s->question, .second = text } : (Item){ .first = text };
@@ -78,6 +111,7 @@ static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err 
     Value *v = NEW(arena, Value);
     if (!json_parse_most(arena, line, RECORD_VALUES, v, err)) return false;
     if (v->kind == V_MAP) r->id = value_get(v, "id");
+    if (are_pictures(s)) return take_picture(s, arena, v, &r->item, err);
     if (v->kind == V_MAP && !are_texts(s)) return item_read_object(arena, s->items, v, &r->item, err);
     if (v->kind == V_MAP) return take_map(s, v, &r->item, err);
     return take_pair(s, v, &r->item) || fail(err, EF_INVALID_INPUT, "found %s, wanted a text, two texts or an object",
@@ -119,6 +153,8 @@ static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err
     *v = value_of_str(id);
     if (id.p) r->id = v;
     Value cells;
+    const Str path = column_of(s, field, n, path_key(s));
+    if (are_pictures(s) && path.p) return record_picture(arena, path, &r->item, err);
     if (!are_texts(s))
         return columns_map(s, arena, field, n, &cells, err) &&
                item_read_object(arena, s->items, &cells, &r->item, err);
@@ -161,7 +197,7 @@ static bool has_column(const Records *s, const char *name, Err *err)
 {
     if (column_of(s, s->column, s->columns, name).p) return true;
     return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"%s", s->lines.name, name,
-                are_texts(s) ? "; --field names another one" : "");
+                are_texts(s) || are_pictures(s) ? "; --field names another one" : "");
 }
 
 static bool read_head(Records *s, Err *err)
@@ -174,6 +210,9 @@ static bool read_head(Records *s, Err *err)
     if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
         return within_line(err, 1), within(err, "%s", s->lines.name);
     if (are_texts(s)) return has_column(s, s->field ? s->field : "text", err);
+    if (are_pictures(s) && !column_of(s, s->column, s->columns, "image").p)
+        return has_column(s, path_key(s), err);
+    if (are_pictures(s)) return true;
     for (const Field *key = s->items->keys; key->name; key++)
         if (key->required && !has_column(s, key->name, err)) return false;
     return true;
@@ -206,7 +245,7 @@ bool records_open(Records *s, const char *path, const char *form, const ItemForm
     if (field && s->form == RECORDS_TEXT)
         return fail(err, EF_USAGE, "--field: found plain text, wanted jsonl or csv "
                     "(--input-format)");
-    if (field && !are_texts(s))
+    if (field && !are_texts(s) && !are_pictures(s))
         return fail(err, EF_USAGE, "--field: found a model whose records have keys of their own, wanted "
                     "%s", items->one);
     if (!lines_open(&s->lines, path, err)) return false;
@@ -224,6 +263,7 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     bytes = without_return(bytes);
     bool ok = true;
     if (!utf8_valid(bytes)) ok = fail(&r->err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
+    else if (s->form == RECORDS_TEXT && are_pictures(s)) ok = record_picture(arena, bytes, &r->item, &r->err);
     else if (s->form == RECORDS_TEXT) take_text(s, bytes, &r->item);
     else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
     if (!ok || !item_check(s->items, &r->item, &r->err)) within_line(&r->err, s->lines.number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * records.h - texts from a stream: plain lines, JSON lines or CSV, one record at a time. */
+ * records.h - texts or pictures from a stream: plain lines, JSON lines or CSV, one record at a time. */
 #ifndef CLI_RECORDS_H
 #define CLI_RECORDS_H
 #include "base/lines.h"
@@ -18,7 +18,7 @@ typedef struct Records {
     Lines lines;
     RecordForm form;
     const ItemForm *items; /* how a record's item is written: the keys of an object or the columns */
-    const char *field;     /* of item_texts, where the text is: a key or a column; NULL: "text" */
+    const char *field;     /* where the text is, or a picture's path: a key or a column; NULL: "text", "path" */
     Str question;          /* p: of it, texts that come alone are contexts */
     Gunzip *gunzip;        /* NULL: the stream is not packed */
     Arena head;            /* of the two below and of gunzip */
@@ -27,7 +27,7 @@ typedef struct Records {
 } Records;
 
 extern const char *const records_forms[]; /* of --input-format; ends with NULL */
-#define OPTION_FIELD { "field", 0, "NAME", "the key or column that holds the text; default: text" }
+#define OPTION_FIELD { "field", 0, "NAME", "the key or column that holds the text; default: text (of pictures their path; default: path)" }
 
 /* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. What is packed with gzip is
  * unpacked on the way, whatever its name. */
@@ -36,5 +36,7 @@ bool records_open(Records *, const char *path, const char *form, const ItemForm 
 /* False: the stream itself is broken. A bad record is handed out with its error. */
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);
 void records_close(Records *);
+/* A picture's file; a data URI is one, too. */
+bool record_picture(Arena *, Str path, Item *, Err *);
 
 #endif

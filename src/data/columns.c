@@ -157,7 +157,8 @@ static Value value_at(Arena *arena, const Column *c, size_t i)
     case F_I32: case F_U32: case F_U64: return value_of_int(c->i[i]);
     case F_F32: return value_of_float(number_widen(c->f32[i]));
     case F_F64: return value_of_float(c->f64[i]);
-    case F_STR: case F_BYTES: return value_of_str(c->s[i]);
+    case F_STR: return value_of_str(c->s[i]);
+    case F_BYTES: return value_of_bytes(c->s[i]);
     default: return columns_entry(arena, &c->members, i);
     }
 }

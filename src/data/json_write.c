@@ -3,6 +3,7 @@
  * written straight into the buffer, a block of them to one reservation. */
 #include <math.h>
 
+#include "base64.h"
 #include "json.h"
 #include "number.h"
 
@@ -162,6 +163,10 @@ static void write_value(JsonWriter *w, const Value *v)
     case V_LIST: return write_list(w, v);
     case V_MAP: return write_map(w, v);
     case V_F32: return write_floats(w, v->f32.p, v->f32.n);
+    case V_BYTES:
+        buf_char(w->b, '"');
+        base64_write(w->b, v->s);
+        return buf_char(w->b, '"');
     }
 }
 

@@ -117,6 +117,7 @@ static bool text_of(const Field *f, Str bytes, Value *out, Err *err)
     if (f->kind == F_STR && !utf8_valid(bytes))
         return fail(err, EF_BAD_REQUEST, "protobuf: %s: found bytes that are not UTF-8", f->name);
     *out = value_of_str(bytes.n ? bytes : STR(""));
+    if (f->kind == F_BYTES) out->kind = V_BYTES;
     return true;
 }
 
@@ -233,6 +234,7 @@ static bool has_presence(const Field *f)
 static Value default_of(const Field *f)
 {
     if (f->proto_enum) return enum_of(f, 0);
+    if (f->kind == F_BYTES) return value_of_bytes(STR(""));
     if (proto_shape_of(f) == AS_BYTES) return value_of_str(STR(""));
     return proto_number_of(f, 0);
 }
@@ -368,6 +370,11 @@ static void put_bits(Buf *b, Shape shape, uint64_t bits)
     else buf_add(b, &bits, sizes[shape]);
 }
 
+static Str proto_bytes_of(const Value *v)
+{
+    return v->kind == V_BYTES ? v->s : value_str(v, STR(""));
+}
+
 void proto_write_item(Buf *b, const Value *v, const Field *f)
 {
     Shape shape = proto_shape_of(f);
@@ -379,7 +386,7 @@ void proto_write_item(Buf *b, const Value *v, const Field *f)
     } else if (f->kind == F_STR && !f->proto_enum) {
         proto_put_text(b, f->number, value_str(v, STR("")));
     } else if (shape == AS_BYTES) {
-        wire_put_bytes(b, f->number, value_str(v, STR("")));
+        wire_put_bytes(b, f->number, proto_bytes_of(v));
     } else {
         wire_put_tag(b, f->number, wire_types[shape]);
         put_bits(b, shape, proto_bits_of(f, v));
@@ -416,7 +423,7 @@ static void put_map(Buf *b, const Value *v, const Field *f)
 
 static bool is_default(const Value *v, const Field *f)
 {
-    if (proto_shape_of(f) == AS_BYTES) return value_str(v, STR("")).n == 0;
+    if (proto_shape_of(f) == AS_BYTES) return proto_bytes_of(v).n == 0;
     return proto_bits_of(f, v) == 0;
 }
 

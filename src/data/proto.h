@@ -7,7 +7,7 @@
  *   nullable scalar, oneof      `optional`: absent from the tree when absent from the bytes, and
  *                               written even when it is the default
  *   other scalars               always in the tree; not written when they are the default
- *   F_BYTES                     V_STR of any bytes
+ *   F_BYTES                     V_BYTES; written from V_STR, too
  *
  * Fields nobody knows, or of a wire type that is not theirs, are skipped, as protobuf does it. */
 #ifndef DATA_PROTO_H

@@ -187,6 +187,7 @@ static bool check_item(const Value *v, const Field *f, const Path *path, Err *er
         if (fits && (whole || row->value == V_FLOAT)) return true;
         return schema_wrong_kind(v, f, true, path, err);
     }
+    if (f->kind == F_BYTES && v->kind == V_BYTES) return true;
     if (v->kind != row->value) return schema_wrong_kind(v, f, true, path, err);
     if (f->kind == F_STR) return check_words(v, f, path, err);
     if (f->kind == F_MSG) return check_rows(v, f->msg, path, err);

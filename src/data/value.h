@@ -7,7 +7,7 @@
 #define DATA_VALUE_H
 #include "base/base.h"
 
-typedef enum { V_NULL, V_BOOL, V_INT, V_FLOAT, V_STR, V_LIST, V_MAP, V_F32 } ValueKind;
+typedef enum { V_NULL, V_BOOL, V_INT, V_FLOAT, V_STR, V_LIST, V_MAP, V_F32, V_BYTES } ValueKind;
 
 typedef struct Value Value;
 typedef struct Member Member;
@@ -17,7 +17,7 @@ struct Value {
         bool b;
         int64_t i;
         double f;
-        Str s;                                        /* UTF-8 */
+        Str s;                                        /* UTF-8; of V_BYTES any bytes, written as base64 */
         struct { Value *items; size_t n; } list;
         struct { Member *items; size_t n; } map;      /* in the order of the source */
         struct { const float *p; size_t n; } f32;     /* written as a list; never parsed into */
@@ -41,6 +41,7 @@ static inline Value value_of_bool(bool b) { return (Value){ .kind = V_BOOL, .b =
 static inline Value value_of_int(int64_t i) { return (Value){ .kind = V_INT, .i = i }; }
 static inline Value value_of_float(double f) { return (Value){ .kind = V_FLOAT, .f = f }; }
 static inline Value value_of_str(Str s) { return (Value){ .kind = V_STR, .s = s }; }
+static inline Value value_of_bytes(Str s) { return (Value){ .kind = V_BYTES, .s = s }; }
 static inline Value value_of_text(const char *s) { return value_of_str(str_of(s)); } /* s is borrowed */
 static inline Value value_of_f32(const float *p, size_t n)
 {

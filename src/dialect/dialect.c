@@ -26,6 +26,8 @@ const char *site_wanted(TaskCan any)
         { CAN_SPARSE, "a masked language model or one for sparse embeddings" },
         { CAN_CLASSIFY, "a sequence classifier" },
         { CAN_RANK, "a sequence classifier with one label" },
+        { CAN_READ, "a model that reads texts" },
+        { CAN_SEE, "a model that reads pictures" },
     };
     for (size_t i = 0; i < COUNT(wants); i++)
         if (wants[i].can == any) return wants[i].words;

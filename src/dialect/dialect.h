@@ -44,6 +44,7 @@ struct JobKind {
     const Family *other;         /* (optional) a body may turn out to be of this one instead */
     WorkKeep keep;
     bool uncut;                  /* texts are not truncated */
+    bool files;                  /* of models that see: a body may be a picture, or a form with pictures */
     size_t values;               /* that a body may have beside its texts, such as token ids */
     bool (*read)(const Session *, Job *, const Value *request); /* on failure job->err */
     /* The reply: `finish` makes all of it; or `item` makes each result (several workers at once) and
@@ -63,7 +64,7 @@ struct JobKind {
 const JobKind *kind_of(const Job *);
 /* POST /predict: kind_predict is ours alone, kind_tei_predict TEI's; kind_predict_any chooses by
  * the body. */
-extern const JobKind kind_predict, kind_predict_any;
+extern const JobKind kind_predict, kind_predict_any, kind_predict_files;
 extern const JobKind kind_tei_embed, kind_tei_embed_all, kind_tei_sparse, kind_tei_similarity;
 extern const JobKind kind_tei_tokenize, kind_tei_decode, kind_tei_predict,
     kind_tei_rerank;
@@ -72,6 +73,9 @@ extern const JobKind kind_openai_embed, kind_rerank_any, kind_rerank_documents, 
 bool site_can(const Site *, TaskCan any); /* any of these; 0: always true */
 const char *site_wanted(TaskCan any);     /* for messages: "a sequence classifier" */
 const Site *site_of(const Session *);     /* of a session made by job_session; lives as long as it */
+/* files.c: a body of that type as the request that JSON would be. */
+bool files_request(Session *, Job *, Value *request, Err *);
+bool files_type(Str content_type);        /* a picture, a form or bytes without a type */
 bool job_open(Session *, Work *);         /* job.c: a body becomes items (SessionSteps.open) */
 /* reply.c: jobs whose rows have all been run get their replies (SessionSteps.finish). */
 void jobs_finish(Session *, Pool *, Work **, int n);

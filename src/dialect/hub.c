@@ -351,12 +351,77 @@ static const JobKind hub_answer = {
     .finish = finish_answer,
 };
 
+/* ---- pictures: a list of the results' own lists ---- */
+static const Field label_parameters[] = {
+    { "function_to_apply", 0, F_STR, .nullable = true, .words = functions,
+      .help = "from logits to scores; default: by the model's problem_type" },
+    { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
+      .help = "how many of the best labels; default: 5" },
+    { 0 },
+};
+
+/* What a pipeline of pictures is asked and answers: its parameters are options of /predict. */
+static const struct SeenKind {
+    TaskCan can;
+    const Field *parameters;
+    const char *list;            /* of a result: what the pipeline gives for a picture */
+} seen_kinds[] = {
+    { CAN_CLASSIFY_PICTURE, label_parameters, "labels" },
+};
+
+static const struct SeenKind *seen_kind(const Site *site)
+{
+    for (size_t i = 0; i < COUNT(seen_kinds); i++)
+        if (site_can(site, seen_kinds[i].can)) return &seen_kinds[i];
+    return NULL;
+}
+
+static const Field *seen_rows(Arena *arena, const Site *site)
+{
+    Field *rows = ARRAY(arena, Field, 3);
+    rows[0] = (Field){ "inputs", 0, F_ANY, .required = true, .help = "a picture or a list of pictures" };
+    rows[1] = (Field){ "parameters", 0, F_MSG, .nullable = true, .msg = seen_kind(site)->parameters };
+    return rows;
+}
+
+static bool read_seen(const Session *s, Job *job, const Value *request)
+{
+    const Value *inputs = value_get(request, "inputs"), *parameters = value_get(request, "parameters");
+    Items items;
+    if (!schema_check(request, seen_rows(&job->work.arena, site_of(s)), &job->work.err) ||
+        !items_read(&job->work.arena, session_model(s)->items, inputs, session_options(s)->max_inputs, &items,
+                    &job->work.err))
+        return false;
+    job->in.single = inputs->kind != V_LIST;
+    job->work.item = items.item;
+    job->work.n = items.n;
+    return !parameters || parameters->kind != V_MAP || job_options(s, job, parameters);
+}
+
+static Value finish_seen(const Session *s, Job *job)
+{
+    Value list = value_list(&job->work.arena, job->work.n), result;
+    for (size_t i = 0; i < job->work.n; i++) {
+        kind_predict.item(s, job, &job->work.arena, i, &result);
+        list.list.items[i] = *value_get(&result, seen_kind(site_of(s))->list);
+    }
+    return job->in.single ? list.list.items[0] : list;
+}
+
+static const JobKind hub_seen = {
+    .name = "picture",
+    .family = &family_hub,
+    .read = read_seen,
+    .finish = finish_seen,
+};
+
 /* ---- by the model's task, and by what the body has ---- */
 static const JobKind *kind_for(const Site *site, const Value *request)
 {
     const Value *parameters = value_get(request, "parameters"),
                 *inputs = value_get(request, "inputs");
     bool pipeline = parameters && parameters->kind != V_NULL;
+    if (site_can(site, CAN_SEE)) return &hub_seen;
     if (site_can(site, CAN_FILL) && pipeline) return &hub_fill;
     if (site_can(site, CAN_SPARSE)) return &kind_tei_sparse;
     if (site_can(site, CAN_EMBED))
@@ -400,6 +465,9 @@ static const char *mask_pattern(Arena *arena, const Site *site)
 
 static Value hub_request(Arena *arena, const Site *site)
 {
+    if (site_can(site, CAN_SEE))
+        return kind_schema_with(arena, seen_rows(arena, site), "inputs",
+                                items_describe(arena, site->items, site->max_inputs));
     Value sparse = kind_tei_sparse.request(arena, site);
     if (site_can(site, CAN_FILL))
         return kind_schema_any(arena,
@@ -433,8 +501,9 @@ const JobKind kind_hub = {
     .family = &family_hub,
     .other = &family_cohere, /* of a ranker */
     .values = MOST_IDS,
-    .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG |
-             CAN_ANSWER,
+    .files = true,
+    .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG | CAN_ANSWER |
+             CAN_CLASSIFY_PICTURE,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,

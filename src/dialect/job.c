@@ -28,6 +28,11 @@ Item *job_items(Job *job, size_t n)
     return job->work.item = ARRAY(&job->work.arena, Item, n);
 }
 
+Str job_text(Job *job, Str text)
+{
+    return (Str){ str_dup(&job->work.arena, text), text.n };
+}
+
 void job_store(Job *job, Buf *body)
 {
     job->in.storage = *body;
@@ -78,10 +83,11 @@ static bool unzip_body(Job *job)
     return true;
 }
 
-static bool parse_body(Job *job, size_t most, Value *request)
+static bool parse_body(Session *s, Job *job, size_t most, Value *request)
 {
     Arena *arena = &job->work.arena;
     Err *err = &job->work.err;
+    if (job->in.type.n) return files_request(s, job, request, err);
     if (job->in.form)
         return proto_read(arena, job->in.body, job->in.form->request, most, request, err);
     if (json_parse_most(arena, job->in.body, most, request, err)) return true;
@@ -94,7 +100,7 @@ static bool read_body(Session *s, Job *job)
     Value *request = NEW(&job->work.arena, Value);
     size_t most = session_options(s)->max_inputs * 3 + VALUES_BESIDE /* a pair is three */
                   + kind_of(job)->values;
-    return parse_body(job, most, request) && kind_of(job)->read(s, job, request);
+    return parse_body(s, job, most, request) && kind_of(job)->read(s, job, request);
 }
 
 bool job_open(Session *s, Work *work)

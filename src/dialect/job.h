@@ -20,6 +20,7 @@ typedef struct JobRequest {      /* a body; or items in `work`, and body.p NULL 
     const JobKind *kind;         /* of a body; NULL, and for items: predict */
     Str body;
     const JobForm *form;         /* of body and reply; NULL: JSON */
+    Str type;                    /* of a body with files: multipart/form-data, or the file's own; n 0: none */
     bool gzip;                   /* the body is gzip, and may unpack to that many bytes: */
     size_t most;
     Buf storage;                 /* (optional) where body lies (job_store); freed by job_free */
@@ -54,6 +55,7 @@ Job *job_of(Work *);
 Item *job_items(Job *, size_t n);             /* room for n items, empty */
 /* Reads the options of /predict for the job's items; false: the job has its error. */
 bool job_options(const Session *, Job *, const Value *options);
+Str job_text(Job *, Str);                     /* a copy that lives as long as the job */
 void job_store(Job *, Buf *body);             /* takes over the buffer that in.body points into */
 bool job_submit(Session *, Job *, Err *);     /* false: the job stays the caller's */
 void job_run(Session *, Job *);               /* submits it and waits */

@@ -57,7 +57,7 @@ static Value model_reply(Arena *arena, const Site *site)
 /* ---- gRPC: what model is this ---- */
 static const Field nothing[] = { { 0 } };
 
-/* ModelType, by number: our tasks, and those that only the Rust encoderfile has. */
+/* ModelType, by number. */
 typedef struct TypeWord {
     const char *word, *name;
     int number;
@@ -77,8 +77,7 @@ static const char *upper(Arena *arena, const char *word)
 
 static TypeWord *type_list(Arena *arena, size_t *n)
 {
-    static const TypeWord others[] = { { "unspecified", "MODEL_TYPE_UNSPECIFIED", 0 },
-                                       { "image_classification", "IMAGE_CLASSIFICATION", 21 } };
+    static const TypeWord others[] = { { "unspecified", "MODEL_TYPE_UNSPECIFIED", 0 } };
     size_t count;
     const Task *const *task = task_all(&count);
     TypeWord *list = ARRAY(arena, TypeWord, count + COUNT(others));
@@ -160,6 +159,8 @@ static const Route routes[] = {
     { "GET", "/model", "model", "Name, task and labels of the model", ROUTE_PAGE(model) },
     { "POST", "/predict", "predict", "Runs the model on texts", .job = &kind_predict_any,
       .line = &kind_predict },
+    { "POST", "/predict/multipart", "predict_multipart", "Runs the model on pictures that come as files",
+      .job = &kind_predict_files },
     { 0 },
 };
 const Family family_own = { .name = "encoderfile", .route = routes, .services = task_service };

@@ -33,6 +33,8 @@ static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
         .second = item_second(given),
         .words = given->boxes ? given->list : NULL,
         .choice = given->list && !given->boxes ? &given->list[r - work_row(work, item)] : NULL,
+        .width_given = work->row[r].width,
+        .height_given = work->row[r].height,
         .encoding = &work->row[r].encoding,
         .swapped = work->row[r].swapped,
         .tokenizer = m->tokenizer,
@@ -75,6 +77,19 @@ static Value predict_reply(Arena *arena, const Site *site)
 const JobKind kind_predict = {
     .name = "predict",
     .family = &family_own,
+    .read = read_predict,
+    .item = predict_item,
+    .frame = predict_frame,
+    .request = predict_request,
+    .reply = predict_reply,
+};
+
+/* The Rust encoderfile's route for forms; it takes what /predict takes. */
+const JobKind kind_predict_files = {
+    .name = "predict_multipart",
+    .family = &family_own,
+    .files = true,
+    .needs = CAN_SEE,
     .read = read_predict,
     .item = predict_item,
     .frame = predict_frame,
@@ -142,6 +157,7 @@ const JobKind kind_predict_any = {
     .name = "predict",
     .family = &family_own,
     .other = &family_tei,
+    .files = true,
     .read = read_any,
     .request = any_request,
     .reply = any_reply,

@@ -244,7 +244,7 @@ static const GrpcService services[] = {
     { "tei.v1", "Embed", embed_methods, .needs = CAN_EMBED | CAN_SPARSE },
     { "tei.v1", "Predict", predict_methods, .needs = CAN_CLASSIFY },
     { "tei.v1", "Rerank", rerank_methods, .needs = CAN_RANK },
-    { "tei.v1", "Tokenize", tokenize_methods },
+    { "tei.v1", "Tokenize", tokenize_methods, .needs = CAN_READ },
     { 0 },
 };
 

@@ -87,6 +87,8 @@ typedef struct ImageConfigs {
 } ImageConfigs;
 /* Errors: EF_BAD_MODEL (a value that makes no sense), EF_UNSUPPORTED (a class that is not here). */
 bool image_processor_open(const ImageConfigs *, ImageProcessor *, Err *);
+/* Whether all pictures become tensors of one size, and which; false: 0 and 0. */
+bool image_fixed_size(const ImageProcessor *, int *height, int *width);
 
 typedef struct PixelTensor {
     float *values;                    /* [3][height][width]: pixel_values */

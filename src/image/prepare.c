@@ -52,6 +52,14 @@ static ImageSize size_of(const ImageProcessor *p, int height, int width)
     }
 }
 
+bool image_fixed_size(const ImageProcessor *p, int *height, int *width)
+{
+    bool exact = p->size == SIZE_EXACT && !p->crop;
+    *height = p->pad_height ? p->pad_height : p->crop ? p->crop_height : exact ? p->height : 0;
+    *width = p->pad_width ? p->pad_width : p->crop ? p->crop_width : exact ? p->width : 0;
+    return *height > 0;
+}
+
 /* Where the crop begins; below 0: in zeros. Pillow's processors round towards the first row and
  * column, torchvision towards the middle. */
 static int crop_start(int size, int crop, bool torchvision)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * input.h - what a user gives becomes rows that a graph takes.
  *
- * A request is a list of items (a text, a pair, words with boxes, a prompt with its choices) and
- * options. A preparer, one file a kind, makes any number of rows of an item: one for a text, one
+ * A request is a list of items (a text, a pair, words with boxes, a prompt with its choices, a
+ * picture) and options. A preparer, one file a kind, makes any number of rows of an item: one for a text, one
  * for each window of a long text, one for each choice. The task joins the rows of an item again.
  * Preparers run on several threads at once: they change nothing but what they return. */
 #ifndef INPUT_INPUT_H
 #define INPUT_INPUT_H
+#include "image/image.h"
 #include "text/text.h"
 
 typedef struct Feature Feature; /* engine/engine.h */
@@ -20,9 +21,10 @@ typedef struct Item {
     const int32_t *boxes;        /* [n][4] of the words; NULL: none. With boxes, `first` is the words
                                   * joined by spaces (item_join_words), and offsets count there */
     bool plain;                  /* without special tokens: it came as ids */
+    Str picture;                 /* bytes of an image file; p NULL: none */
 } Item;
 const Str *item_second(const Item *);          /* NULL: not a pair */
-size_t item_bytes(const Item *);               /* of all its texts */
+size_t item_bytes(const Item *);               /* of all its texts and its picture */
 size_t item_characters(const Item *);
 void item_join_words(Arena *, Item *);         /* sets `first`; the words of `list` become views of it */
 void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
@@ -52,6 +54,8 @@ typedef struct InputModel {      /* what preparers need to know of the model */
     bool flat_types;             /* token_type_ids are zeros, also for pairs */
     bool pad_left;               /* the tokenizer's padding_side is "left" */
     SpecialBoxes special;        /* of models that read boxes */
+    const ImageProcessor *image; /* of models that read pictures, or NULL */
+    PictureLimits limits;        /* of their files */
 } InputModel;
 
 typedef struct Prepared {        /* a row: what one run of one graph takes */
@@ -59,6 +63,7 @@ typedef struct Prepared {        /* a row: what one run of one graph takes */
     const int32_t *boxes;        /* [encoding.n][4]; NULL: none */
     const Feature *feature;      /* [features]: graph inputs that are the row's own: pixels, samples */
     int features;
+    int width, height;           /* of its picture as it was given; 0: none */
     bool swapped;                /* the item's second text is the encoding's first */
     int graph;                   /* which of the model's graphs runs it */
     size_t item;                 /* whose row it is */
@@ -89,6 +94,7 @@ extern const Preparer prepare_text;            /* texts and pairs; with a stride
 extern const Preparer prepare_questions;       /* `first` beside each window of `second` */
 extern const Preparer prepare_choices;         /* `first` beside each of `list`, a row each */
 extern const Preparer prepare_boxes;           /* words of a page, each token with its word's box */
+extern const Preparer prepare_pictures;        /* a picture, a row each: pixel_values */
 
 /* For preparers: encode a text or a pair within the model's limits, by the request's options. */
 EncodeOptions prepare_how(const PrepareCall *);

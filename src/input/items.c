@@ -24,7 +24,7 @@ static size_t form_keys(const ItemForm *form)
     return n;
 }
 
-static bool form_has(const ItemForm *form, ItemPart part)
+bool item_form_has(const ItemForm *form, ItemPart part)
 {
     for (size_t i = 0; form->keys[i].name; i++)
         if (form->part[i] == part) return true;
@@ -34,7 +34,7 @@ static bool form_has(const ItemForm *form, ItemPart part)
 /* A list without boxes: each of its texts is a row. The words of a page are one row. */
 static bool form_has_choices(const ItemForm *form)
 {
-    return form_has(form, ITEM_LIST) && !form_has(form, ITEM_BOXES);
+    return item_form_has(form, ITEM_LIST) && !item_form_has(form, ITEM_BOXES);
 }
 
 /* "[3][1]: found" of boxes becomes "boxes[3][1]: found". */
@@ -87,6 +87,7 @@ static bool item_set(Arena *arena, const ItemForm *form, size_t key, const Value
     case ITEM_SECOND: return item_read_text(v, &out->second, err);
     case ITEM_LIST: return item_read_list(arena, v, out, err);
     case ITEM_BOXES: return item_read_boxes(arena, v, out, err);
+    case ITEM_PICTURE: return item_read_picture(arena, v, &out->picture, err);
     }
     return true;
 }
@@ -116,22 +117,28 @@ static bool item_read_values(Arena *arena, const ItemForm *form, const Value *li
     return true;
 }
 
+static bool item_is_alone(const Value *v)
+{
+    return v->kind == V_STR || v->kind == V_BYTES;
+}
+
 static bool item_read(Arena *arena, const ItemForm *form, const Value *v, Item *out, Err *err)
 {
     if (form->listed && v->kind == V_LIST) return item_read_values(arena, form, v, out, err);
     if (form->object && v->kind == V_MAP)
         return item_read_object(arena, form, v, out, err) ||
                fail(err, err->code, ".%s", str_format(arena, "%s", err->message));
-    if (form->alone && v->kind == V_STR) return item_set(arena, form, 0, v, out, err);
+    if (form->alone && item_is_alone(v)) return item_set(arena, form, 0, v, out, err);
     return fail(err, EF_INVALID_INPUT, "found %s, wanted %s", value_kind_name(v->kind), form->one);
 }
 
 /* ---- all of them ---- */
-static bool items_check_count(size_t n, size_t limit, Err *err)
+static bool items_check_count(const ItemForm *form, size_t n, size_t limit, Err *err)
 {
     if (n == 0)
-        return fail(err, EF_INVALID_INPUT, "inputs: " ITEM_EMPTY ": found an empty list, wanted at "
-                    "least one text");
+        return fail(err, EF_INVALID_INPUT, "inputs: %s", item_form_has(form, ITEM_PICTURE)
+                    ? "Cannot classify empty image list: found none, wanted at least one picture"
+                    : ITEM_EMPTY ": found an empty list, wanted at least one text");
     if (n <= limit) return true;
     return fail(err, EF_INVALID_INPUT, "inputs: found %zu, wanted at most %zu", n, limit);
 }
@@ -157,13 +164,13 @@ static bool item_path(size_t index, Err *err)
 bool items_read(Arena *arena, const ItemForm *form, const Value *v, size_t limit, Items *out,
                 Err *err)
 {
-    bool one = v && ((v->kind == V_STR && form->alone) || (v->kind == V_MAP && form->object));
+    bool one = v && ((form->alone && item_is_alone(v)) || (v->kind == V_MAP && form->object));
     if (!one && (!v || v->kind != V_LIST))
         return fail(err, EF_INVALID_INPUT, "inputs: found %s, wanted %s",
                     v ? value_kind_name(v->kind) : "nothing", form->all);
     const Value *items = one ? v : v->list.items;
     size_t n = one ? 1 : v->list.n;
-    if (!items_check_count(n, limit, err)) return false;
+    if (!items_check_count(form, n, limit, err)) return false;
     *out = (Items){ ARRAY(arena, Item, n), n };
     for (size_t i = 0; i < n; i++)
         if (!item_read(arena, form, &items[i], &out->item[i], err)) return item_path(i, err);
@@ -173,7 +180,8 @@ bool items_read(Arena *arena, const ItemForm *form, const Value *v, size_t limit
 static bool item_has(const Item *item, ItemPart part)
 {
     const void *const have[] = { [ITEM_FIRST] = item->first.p, [ITEM_SECOND] = item->second.p,
-                                 [ITEM_LIST] = item->n ? item->list : NULL, [ITEM_BOXES] = item->boxes };
+                                 [ITEM_LIST] = item->n ? item->list : NULL, [ITEM_BOXES] = item->boxes,
+                                 [ITEM_PICTURE] = item->picture.n ? item->picture.p : NULL };
     return have[part] != NULL;
 }
 
@@ -185,6 +193,7 @@ bool item_check(const ItemForm *form, const Item *item, Err *err)
     for (size_t i = 0; i < item->n; i++)
         if (!item_check_text(item->list[i], err)) return within(err, "%zu", i);
     if (item->boxes && !item_check_boxes(item, err)) return item_within("boxes", err);
+    if (item->picture.p && !item->first.p) return true; /* a picture alone */
     if (!item_check_text(item->first, err)) return false;
     return !item_second(item) || item_check_text(item->second, err);
 }
@@ -198,7 +207,7 @@ static bool item_is_utf8(const Item *item, Err *err)
 
 bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *err)
 {
-    if (!items_check_count(items->n, limit, err)) return false;
+    if (!items_check_count(form, items->n, limit, err)) return false;
     for (size_t i = 0; i < items->n; i++)
         if (!item_check(form, &items->item[i], err) || !item_is_utf8(&items->item[i], err))
             return item_path(i, err);
@@ -209,7 +218,7 @@ size_t items_each(const ItemForm *form, size_t n)
 {
     size_t each = 0;
     for (size_t i = 0; form->keys[i].name; i++) each += form->keys[i].required;
-    return form_has(form, ITEM_BOXES) ? 1 : form_has(form, ITEM_LIST) ? MAX(n, (size_t)1) : each;
+    return item_form_has(form, ITEM_BOXES) ? 1 : item_form_has(form, ITEM_LIST) ? MAX(n, (size_t)1) : each;
 }
 
 /* One item: the first text, and the others as its list. */
@@ -227,9 +236,11 @@ bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t
                     Err *err)
 {
     size_t each = items_each(form, n);
-    if (form_has(form, ITEM_BOXES) && n)
+    if (item_form_has(form, ITEM_BOXES) && n)
         return fail(err, EF_INVALID_INPUT, "found a text, wanted %s", form->one);
-    if (form_has(form, ITEM_LIST)) return item_of_texts(arena, form, texts, n, out, err);
+    if (item_form_has(form, ITEM_LIST)) return item_of_texts(arena, form, texts, n, out, err);
+    if (item_form_has(form, ITEM_PICTURE) && n)
+        return fail(err, EF_INVALID_INPUT, "found a text, wanted %s", form->one);
     if (n % each)
         return fail(err, EF_INVALID_INPUT, "found %zu texts, wanted %zu for each of %s", n, each,
                     form->one);
@@ -254,6 +265,7 @@ static void sample_set(Arena *arena, ItemPart part, const Str *texts, size_t n, 
         for (item->n = 0; item->n < CHOICES; item->n++) list[item->n] = texts[(i + 1 + item->n) % n];
         break;
     case ITEM_BOXES: item_place_words(arena, texts[i], item); break;
+    case ITEM_PICTURE: item->picture = item_sample_picture(arena, i); break;
     }
 }
 
@@ -302,9 +314,16 @@ static Value describe_array(Arena *arena, size_t least, size_t most)
 
 static Value describe_string(Arena *arena)
 {
-    Value string = value_map(arena, 3);
+    Value string = value_map(arena, 4); /* and a description */
     value_add(&string, "type", value_of_text("string"));
     value_add(&string, "minLength", value_of_int(1));
+    return string;
+}
+
+static Value describe_picture(Arena *arena)
+{
+    Value string = describe_string(arena);
+    value_add(&string, "contentEncoding", value_of_text("base64"));
     return string;
 }
 
@@ -324,6 +343,7 @@ static Value describe_part(Arena *arena, ItemPart part, size_t most)
     switch (part) {
     case ITEM_FIRST:
     case ITEM_SECOND: break;
+    case ITEM_PICTURE: return describe_picture(arena);
     case ITEM_LIST:
         list = describe_array(arena, 1, most);
         value_add(&list, "items", describe_string(arena));

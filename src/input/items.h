@@ -8,7 +8,8 @@
 #define INPUT_ITEMS_H
 #include "input/input.h"
 
-typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES } ItemPart; /* which part of Item a key's value is */
+/* Which part of Item a key's value is. */
+typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES, ITEM_PICTURE } ItemPart;
 enum { ITEM_KEYS = 4 };
 typedef struct ItemForm {
     const Field *keys;           /* of an item that is an object; in protobuf those of its message */
@@ -22,7 +23,9 @@ extern const ItemForm item_texts;     /* texts and [first, second] pairs */
 extern const ItemForm item_questions; /* questions with contexts */
 extern const ItemForm item_choices;   /* {prompt, choices} */
 extern const ItemForm item_words;     /* {words, boxes} of a page: for models whose graph reads boxes */
-extern const Field item_question_keys[], item_choice_keys[], item_word_keys[];
+extern const ItemForm item_pictures;  /* pictures, as {image} or alone */
+extern const Field item_question_keys[], item_choice_keys[], item_word_keys[], item_picture_keys[];
+bool item_form_has(const ItemForm *, ItemPart);
 
 #define ITEM_EMPTY "Cannot tokenize empty string" /* the Rust encoderfile's words */
 
@@ -48,5 +51,8 @@ Value items_describe(Arena *, const ItemForm *, size_t limit); /* the JSON Schem
 bool item_check(const ItemForm *, const Item *, Err *); /* no part is missing or empty */
 /* An object: the values of its keys. Messages begin with the key. */
 bool item_read_object(Arena *, const ItemForm *, const Value *, Item *, Err *);
+/* pictures.c: bytes as they are, or text as picture_from_text takes it. */
+bool item_read_picture(Arena *, const Value *, Str *bytes, Err *);
+Str item_sample_picture(Arena *, size_t number); /* a small BMP, to try a model with */
 
 #endif

@@ -50,7 +50,8 @@ int model_outputs(const Model *m, int graph)
 
 InputModel model_input(const Model *m)
 {
-    return (InputModel){ m->tokenizer, m->encode, m->flat_types, m->pad_left, m->special };
+    return (InputModel){ m->tokenizer, m->encode, m->flat_types, m->pad_left, m->special, m->image,
+                         { 0 } };
 }
 
 bool model_reads_boxes(const Model *m)
@@ -143,7 +144,7 @@ static bool choose_items(Model *m, Err *err)
     bool boxes = reads_boxes(m->graph) && task_has_option(m->task, "pages");
     m->items = boxes ? &item_words : m->task->items;
     m->preparer = boxes ? &prepare_boxes : m->task->preparer;
-    return source_needs(m->graph, boxes, err) && check_rank(m, err);
+    return source_needs(m->graph, m->items, err) && check_rank(m, err);
 }
 
 static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool optimize, Err *err)
@@ -295,6 +296,13 @@ static bool open_script(Model *m, const ModelSource *s, Err *err)
            within(err, "Failed to create transform");
 }
 
+/* What makes rows of items. */
+static bool open_preparation(Model *m, const ModelSource *s, Err *err)
+{
+    if (model_reads_pictures(m)) return model_open_image(m, s, err);
+    return source_has_tokenizer(s, err) && model_open_tokenizer(m, s, err);
+}
+
 bool model_open_source(const ModelSource *s, Model **out, Err *err)
 {
     if (!source_files(s, err)) return *out = NULL, false;
@@ -304,7 +312,7 @@ bool model_open_source(const ModelSource *s, Model **out, Err *err)
     m->weights = str_dup(&m->arena, str_of(s->weights));
     open_inside(m, s);
     bool ok = open_config(m, s, err) && open_weights(m, s, err) && open_prompts(m, s, err) &&
-              open_script(m, s, err) && model_open_tokenizer(m, s, err) && open_graph(m, s, err);
+              open_script(m, s, err) && open_preparation(m, s, err) && open_graph(m, s, err);
     if (ok && lacks_config(s))
         log_info("no config.json: labels are numbered, and tokenizer and graph limit the length");
     return settle(ok, m, out);
@@ -399,6 +407,12 @@ static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err
     return ok && load_graph(m, onnx, &out, !ours, err);
 }
 
+static bool packed_preparation(Model *m, const Value *facts, const ModelOpen *how, Err *err)
+{
+    if (model_reads_pictures(m)) return model_packed_image(m, err);
+    return model_packed_tokenizer(m, facts, how->tokenizer, err);
+}
+
 /* A package was built for one task, with the limits, prompts and transform of that task. */
 static bool same_task(const Model *m, Str asked, Err *err)
 {
@@ -416,12 +430,12 @@ static bool read_package(Model *m, const char *path, const ModelOpen *how, Err *
     m->task = task_by_number(m->package.model_type);
     if (!m->task)
         return fail(err, EF_UNSUPPORTED,
-                    "%s: model type number %d is not supported: this version reads text only", path,
+                    "%s: model type number %d is not supported: this version reads texts and pictures", path,
                     m->package.model_type);
     return (same_task(m, how->task, err) && head_wish(how->pooling, how->normalize, &wish, err) &&
             packed_facts(m, &facts, err) &&
             packed_config(m, err) && packed_script(m, err) &&
-            model_packed_tokenizer(m, &facts, how->tokenizer, err) && packed_graph(m, &facts, &wish, err)) ||
+            packed_preparation(m, &facts, how, err) && packed_graph(m, &facts, &wish, err)) ||
            within(err, "%s", path);
 }
 
@@ -484,10 +498,24 @@ bool model_open(const char *path, Model **out, Err *err)
 
 /* ---- dry run ---- */
 
+static bool run_picture(const Model *m, Arena *arena, Runner *runner, RowOutput *row, Err *err)
+{
+    static const InputOptions none;
+    Item item = { .picture = item_sample_picture(arena, 0) };
+    Prepared made;
+    PreparedRows rows = { &made, 0 };
+    InputModel model = model_input(m);
+    if (!m->preparer->prepare(&(PrepareCall){ &model, &none, arena, arena }, &item, &rows, err)) return false;
+    int32_t start[] = { 0, 0 };
+    RowInputs own = { made.feature, made.features };
+    return runner_run(runner, &(Batch){ .B = 1, .start = start, .own = &own }, row, err);
+}
+
 static bool run_one(const Model *m, Arena *arena, Runner *runner, RowOutput *row, size_t *tokens,
                     Err *err)
 {
     Encoding e;
+    if (m->image) return run_picture(m, arena, runner, row, err);
     if (!tokenizer_encode(m->tokenizer, arena, STR("This is a test."), NULL, &m->encode, &e, err))
         return false;
     *tokens = e.n;

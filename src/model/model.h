@@ -17,7 +17,7 @@ typedef struct Model {
     Str name, version;
     const Task *task;
     ModelConfig config;
-    Tokenizer *tokenizer;
+    Tokenizer *tokenizer;        /* NULL: it reads no texts */
     EncodeOptions encode;        /* truncation settings; max_length is the model's limit, */
     const char *limit_from;      /*   said by this file, "options", "graph", "default"; NULL: not known */
     bool flat_types;             /* token_type_ids are fed as zeros, also for pairs */
@@ -25,6 +25,8 @@ typedef struct Model {
     const ItemForm *items;       /* what it takes, and how that becomes rows: the task's, or words with */
     const Preparer *preparer;    /*   boxes where the graph reads boxes */
     SpecialBoxes special;        /* of special tokens, where the graph reads boxes */
+    const ImageProcessor *image; /* of models that read pictures, which may have no tokenizer; else NULL */
+    Str image_text;              /* the object that it was read from; only for a build */
     Graph *graph;
     Engine *engine;
     Engine *second;              /* (optional) a second graph; rows that it runs have graph = 1 */
@@ -66,13 +68,20 @@ int model_outputs(const Model *, int graph); /* that a row of it has */
 InputModel model_input(const Model *); /* for preparers */
 bool model_reads_boxes(const Model *);
 int model_usual_length(const Model *); /* tokens of a text for timing: 128, or the model's limit */
-/* Runs one short text through everything: "Model inference failed: ..." */
+/* Runs one short text, or a small picture, through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);
 
 /* model_tokenizer.c: parts of the above. */
 bool model_open_tokenizer(Model *, const ModelSource *, Err *);
 bool model_packed_tokenizer(Model *, const Value *facts, const char *other, Err *);
 void model_store_boxes(Arena *, const Model *, Value *facts); /* of special tokens: two members */
+
+/* model_image.c: parts of the above. */
+bool model_reads_pictures(const Model *);
+bool model_open_image(Model *, const ModelSource *, Err *);
+bool model_packed_image(Model *, Err *);
+/* What it reads: "texts of up to 512 tokens (WordPiece)", "pictures, 224 x 224 (ViTImageProcessor)". */
+void model_describe_input(const Model *, Buf *);
 
 /* model_head.c: of models that make vectors, the output to take, and config.head. */
 bool model_makes_vectors(const Model *);    /* of tokens, or of texts */

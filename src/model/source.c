@@ -71,17 +71,24 @@ void source_other_weights(Arena *arena, const char *folder, const char *taken, B
     }
 }
 
+static const char *source_optional(Arena *arena, const char *folder, const char *name)
+{
+    const char *path = path_join(arena, folder, str_of(name));
+    return file_is(path) ? path : NULL;
+}
+
 void source_folder(Arena *arena, const char *folder, ModelSource *s)
 {
     const char *encoder; /* of an old sentence-transformers folder: 0_Transformer */
     s->modules = modules_pool(arena, folder, &encoder) ? folder : NULL;
     s->weights = find_weights(arena, folder, encoder);
     s->config = path_join(arena, encoder, STR("config.json"));
-    s->prompts = path_join(arena, folder, STR("config_sentence_transformers.json"));
-    if (!file_is(s->prompts)) s->prompts = NULL;
+    s->prompts = source_optional(arena, folder, "config_sentence_transformers.json");
     s->tokenizer = tokenizer_files(arena, encoder);
     if (!s->tokenizer.vocab) s->tokenizer.vocab = path_join(arena, encoder, STR("tokenizer.json"));
     s->tokenizer.sentence = modules_settings(arena, encoder);
+    s->preprocessor = source_optional(arena, encoder, "preprocessor_config.json");
+    s->processor = source_optional(arena, encoder, "processor_config.json");
 }
 
 /* "a/b/" is called b, and "." what it is called from outside; a folder of the Hub's cache, whose own
@@ -220,13 +227,19 @@ static bool need_config(const ModelSource *s, Err *err)
     return ok;
 }
 
+bool source_has_tokenizer(const ModelSource *s, Err *err)
+{
+    return s->inside.tokenizer.p ||
+           need(s->tokenizer.vocab, "tokenizer.json", "tokenizer",
+                "; was it saved beside the model? --tokenizer names another folder; a model of pictures "
+                "needs preprocessor_config.json instead", err);
+}
+
 bool source_files(const ModelSource *s, Err *err)
 {
     if (!no_adapter(s, err) || !need_config(s, err)) return false;
-    if (!s->inside.tokenizer.p &&
-        !need(s->tokenizer.vocab, "tokenizer.json", "tokenizer",
-              "; was it saved beside the model? --tokenizer names another folder", err))
-        return false;
+    bool pictures = s->preprocessor || s->processor; /* then the task tells whether texts are read, too */
+    if (!pictures && !source_has_tokenizer(s, err)) return false;
     if (!need_weights(s, err)) return false;
     const char *config = s->tokenizer.config;
     return !config || s->inside.tokenizer.p || need(config, "tokenizer_config.json", "tokenizer config", "", err);

@@ -24,6 +24,7 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
     const char *modules;         /* folder of a modules.json that pools */
     HeadWish wish;
     TokenizerFiles tokenizer;    /* vocab: tokenizer.json, or what can be converted to one */
+    const char *preprocessor, *processor; /* preprocessor_config.json, processor_config.json: of pictures */
     Str name, version, task;     /* task: any name of it; empty: from config.json's architectures */
     bool config_optional;        /* the user named the task: config.json may be missing */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
@@ -57,6 +58,7 @@ void source_task_inside(Arena *, ModelSource *);
  * file (NULL: the model's own): both win over what was found. */
 void source_said(Arena *, Str task, const char *tokenizer, ModelSource *);
 bool source_files(const ModelSource *, Err *); /* that every required file is there */
+bool source_has_tokenizer(const ModelSource *, Err *); /* for tasks that read texts */
 
 /* An .onnx and the files beside it that hold its weights, mapped (source_onnx.c). A checkpoint
  * (data/checkpoint.h) is exported into memory first. */
@@ -76,9 +78,10 @@ bool source_family(const ModelConfig *, Err *); /* of checkpoints: refuses what 
  * (`inside`), else by the class and the graph's outputs; "auto": else by the rest of config.json. onnx
  * NULL: a checkpoint, of which a graph without head can always be made. */
 bool source_task(const ModelSource *, const ModelConfig *, const OnnxModel *, const Task **, Err *);
-bool source_inputs(const OnnxModel *, Err *); /* has input_ids, and they are integers */
-/* That the kept output needs no inputs but those that texts give. */
-bool source_needs(const Graph *, bool boxes, Err *); /* boxes: the items can have some */
+/* Has input_ids, and they are integers; or pixel_values, and they are floats. */
+bool source_inputs(const OnnxModel *, Err *);
+/* That the kept output needs no inputs but those that items of this form give. */
+bool source_needs(const Graph *, const ItemForm *, Err *);
 /* The task's output of that number. */
 bool source_output(const OnnxModel *, const Task *, const ModelConfig *, int index,
                    const OnnxValue **, Err *);

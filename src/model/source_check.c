@@ -127,7 +127,7 @@ static bool refuse_task(Str name, Err *err)
     Buf list = { 0 };
     if (task_name_reads(name))
         return fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported yet: this "
-                    "version reads text only", STR_ARG(name));
+                    "version does other things with %s", STR_ARG(name), task_name_reads(name));
     task_list(&list);
     if (task_name(name))
         fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported: wanted one of %.*s",
@@ -247,10 +247,20 @@ static bool shape_fits(const OnnxValue *v, bool choices, Err *err)
                 STR_ARG(v->name), dtype_name(v->type), v->rank, choices ? "num_choices, " : "");
 }
 
+static bool pixels_fit(const OnnxValue *v, Err *err)
+{
+    bool floats = v->type == T_F32 || v->type == T_F16 || v->type == T_F64;
+    return (floats && (v->rank == 4 || v->rank < 0)) ||
+           fail(err, EF_BAD_MODEL, "Input shape mismatch: %.*s: found %s with %d dimensions, wanted float "
+                "[batch_size, num_channels, height, width]", STR_ARG(v->name), dtype_name(v->type), v->rank);
+}
+
 bool source_inputs(const OnnxModel *m, Err *err)
 {
     const OnnxGraph *g = &m->graph;
     const OnnxValue *ids = find_value(g->in, g->n_in, "input_ids");
+    const OnnxValue *pixels = find_value(g->in, g->n_in, "pixel_values");
+    if (!ids && pixels) return pixels_fit(pixels, err);
     if (!ids) return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
     for (int i = 0; i < g->n_in; i++)
         if (role_of_token(graph_role(g->in[i].name)) && !shape_fits(&g->in[i], ids->rank == 3, err))
@@ -258,7 +268,7 @@ bool source_inputs(const OnnxModel *m, Err *err)
     return true;
 }
 
-/* What an input that no text gives says about the graph; the first row that fits. */
+/* What an input that the items do not give says about the graph; the first row that fits. */
 static const struct Need {
     const char *start, *why;
 } needs[] = {
@@ -270,24 +280,33 @@ static const struct Need {
     { "input_features", "audio" },
     { "input_values", "audio" },
     { "bbox", "places on a page" },
+    { "input_ids", "a text" },
+    { "attention_mask", "a text" },
     { "", "something that no text gives" },
 };
 
-/* boxes: the task's texts can be words with boxes. */
-static bool input_fits(Str name, bool boxes, Err *err)
+/* Whether items of this form give it; form NULL: items of any text's form. */
+static bool form_gives(const ItemForm *form, Str name)
+{
+    Role role = graph_role(name);
+    bool pictures = form && item_form_has(form, ITEM_PICTURE);
+    if (pictures) return str_is(name, "pixel_values") || str_is(name, "pixel_mask");
+    return role_of_token(role) && (role != ROLE_BOX || !form || item_form_has(form, ITEM_BOXES));
+}
+
+static bool input_fits(Str name, const ItemForm *form, Err *err)
 {
     size_t row = 0;
-    Role role = graph_role(name);
-    if (role_of_token(role) && (boxes || role != ROLE_BOX)) return true;
+    if (form_gives(form, name)) return true;
     while (!str_starts(name, needs[row].start)) row++;
     return fail(err, EF_UNSUPPORTED, "the graph needs the input %.*s, %s", (int)MIN(name.n, 60),
                 name.p, needs[row].why);
 }
 
-bool source_needs(const Graph *g, bool boxes, Err *err)
+bool source_needs(const Graph *g, const ItemForm *form, Err *err)
 {
     for (int i = 0; i < g->n_input; i++)
-        if (!input_fits(g->value[g->input[i]].name, boxes, err)) return false;
+        if (!input_fits(g->value[g->input[i]].name, form, err)) return false;
     return true;
 }
 
@@ -300,12 +319,13 @@ static bool is_weight(const OnnxGraph *g, Str name)
 }
 
 /* Why the output is missing: the graph needs other inputs than texts, or has another head. */
-static bool refuse_output(const OnnxModel *m, const char *const names[4], Err *err)
+static bool refuse_output(const OnnxModel *m, const Task *task, const char *const names[4], Err *err)
 {
     const OnnxGraph *g = &m->graph;
+    const ItemForm *form = item_form_has(task->items, ITEM_PICTURE) ? task->items : NULL;
     char what[160] = "Model must return ";
     for (int i = 0; i < g->n_in; i++)
-        if (!is_weight(g, g->in[i].name) && !input_fits(g->in[i].name, true, err)) return false;
+        if (!is_weight(g, g->in[i].name) && !input_fits(g->in[i].name, form, err)) return false;
     for (size_t i = 0; i < TASK_OUTPUT_NAMES && names[i]; i++)
         snprintf(what + strlen(what), sizeof what - strlen(what), "%s%s", i ? " or " : "", names[i]);
     return missing(what, g->out, g->n_out, err);
@@ -348,7 +368,7 @@ bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, i
                    const OnnxValue **out, Err *err)
 {
     const OnnxValue *v = *out = task_output(m, task, index);
-    if (!v) return refuse_output(m, task->outputs[index], err);
+    if (!v) return refuse_output(m, task, task->outputs[index], err);
     if (v->rank >= 0 && !task_fits_rank(task, v->rank))
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: %.*s has %d dimensions",

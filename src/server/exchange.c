@@ -184,7 +184,7 @@ static bool judge(Exchange *x, Err *err)
     if (loop->options.no_http && !route_media(x->route))
         return fail(err, EF_NOT_FOUND, "HTTP is disabled: this server speaks gRPC");
     return access_allowed(loop, x->route, exchange_header(x, HEADER_AUTHORIZATION), err) &&
-           route_check(x->route, &loop->site, err) && route_accepts(x->route, asked.type, err) &&
+           route_check(x->route, &loop->site, err) && route_accepts(x->route, &loop->site, asked.type, err) &&
            read_coding(x, err);
 }
 
@@ -261,9 +261,12 @@ void exchange_run(Exchange *x, Job *job)
 
 static void run_body(Exchange *x)
 {
+    Str type = exchange_header(x, HEADER_CONTENT_TYPE);
     Job *job = x->job = job_new();
     x->carrier->take(x, job);
     job->in.kind = x->route->job;
+    if (route_takes_files(x->route, &x->loop->site, type))
+        job->in.type = job_text(job, type.n ? type : STR("application/octet-stream"));
     job->in.gzip = x->gzip_body;
     job->in.most = x->loop->options.max_body;
     job->in.gzip_from = x->gzip_reply ? x->loop->options.gzip_from : 0;

@@ -32,6 +32,9 @@ static const struct Elsewhere { const char *message, *package; } elsewhere[] = {
     { "TokenInfo", "encoderfile.token" },
     { "Page", "encoderfile.page" },
     { "Box", "encoderfile.page" },
+    { "ImageInput", "encoderfile.image_types" },
+    { "ImageLabels", "encoderfile.image_types" },
+    { "ImageLabelScore", "encoderfile.image_types" },
 };
 
 /* ---- what a file holds ---- */

@@ -212,11 +212,23 @@ bool media_is(Str type, const char *wanted)
     return type.n == n || strchr("; \t", type.p[n]);
 }
 
-bool route_accepts(const Route *route, Str type, Err *err)
+static bool route_may_take_files(const Route *route, const Site *site)
+{
+    return route->job && route->job->files && site_can(site, CAN_SEE);
+}
+
+bool route_takes_files(const Route *route, const Site *site, Str type)
+{
+    return route_may_take_files(route, site) && files_type(type);
+}
+
+bool route_accepts(const Route *route, const Site *site, Str type, Err *err)
 {
     if (!route->job || media_is(type, "application/json")) return true;
     if (route->line && media_is(type, "application/x-ndjson")) return true;
+    if (route_takes_files(route, site, type)) return true;
     return fail(err, EF_MEDIA_TYPE,
-                "Expected request with `Content-Type: application/json`, found \"%.*s\"",
+                "Expected request with `Content-Type: application/json`%s, found \"%.*s\"",
+                route_may_take_files(route, site) ? ", image/... or multipart/form-data" : "",
                 (int)MIN(type.n, 80), type.p);
 }

@@ -40,7 +40,9 @@ typedef struct Asked { Str method, path, type; } Asked; /* type: of the content 
 /* NULL: err says why (EF_NOT_FOUND, EF_METHOD) and *allow which methods there are, also for
  * OPTIONS. HEAD finds GET. */
 const Route *route_find(const Site *, Asked, const char **allow, Err *);
-bool route_accepts(const Route *, Str content_type, Err *); /* EF_MEDIA_TYPE */
+bool route_accepts(const Route *, const Site *, Str content_type, Err *); /* EF_MEDIA_TYPE */
+/* Whether a body of that type is a file, or a form with files, which this route takes. */
+bool route_takes_files(const Route *, const Site *, Str content_type);
 bool media_is(Str content_type, const char *wanted);        /* without its parameters */
 
 void openapi_render(Arena *, const Site *, Buf *out);

@@ -28,6 +28,7 @@ static bool prepare_items(const Session *s, Work *work, Arena *arena, size_t fro
     Arena scratch = { .budget = &work->budget, .local = true };
     const Preparer *preparer = work->preparer ? work->preparer : s->model->preparer;
     InputModel model = model_input(s->model);
+    model.limits.pixels = s->options.max_pixels;
     PrepareCall call = { &model, &work->options.input, arena, &scratch };
     bool ok = true;
     for (size_t i = from; i < to && ok; i++) {
@@ -150,7 +151,7 @@ static size_t weight(const Session *s, const Work *work)
 {
     enum { OF_NUMBER = 16, OF_TEXT = 64, OF_TOKEN = 400 };
     const Task *task = s->model->task;
-    size_t vocabulary = tokenizer_size(s->model->tokenizer);
+    size_t vocabulary = s->model->tokenizer ? tokenizer_size(s->model->tokenizer) : 0;
     if (!runs(work)) return (size_t)work->tokens * OF_TEXT;
     size_t width = (size_t)task_width(task, &s->model->config, vocabulary);
     bool all = task_keeps_tokens(task) && !work_pooling(s, work);

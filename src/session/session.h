@@ -47,6 +47,7 @@ typedef struct SessionOptions {  /* zero: the default */
                                   * one on each thread */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
+    int64_t max_pixels;          /* of a picture's file; default PICTURE_PIXELS */
     size_t max_bytes;            /* that all requests and replies may hold; default 1 GiB */
 } SessionOptions;
 

@@ -16,7 +16,6 @@ static const TaskName others[] = { /* that this program does not do */
     { "table-question-answering" },
     { "document-question-answering", .reads = IMAGES },
     { "visual-question-answering", { "vqa" }, IMAGES },
-    { "image-classification", .reads = IMAGES },
     { "image-feature-extraction", .reads = IMAGES },
     { "image-segmentation", { "semantic-segmentation" }, IMAGES },
     { "object-detection", .reads = IMAGES },

@@ -26,6 +26,7 @@ static const struct OptionRow {
     { "handle_impossible_answer", SET_FLAG, offsetof(TaskOptions, impossible), NULL, 0 },
     { "align_to_words", SET_NOT, offsetof(TaskOptions, unaligned), NULL, 0 },
     { "aggregation", SET_WORD, offsetof(TaskOptions, grouping), part_grouping_words, GROUP_NONE },
+    { "function_to_apply", SET_WORD, offsetof(TaskOptions, function), part_score_words, SCORE_NONE },
     { "extract", SET_FLAG, offsetof(TaskOptions, extract), NULL, 0 },
     { "return_tokens", SET_FLAG, offsetof(TaskOptions, return_tokens), NULL, 0 },
 };
@@ -83,7 +84,7 @@ bool task_vector_fits(const ModelConfig *config, const TaskOptions *options, Err
 /* What clients of other servers put into a body: never taken for a misspelled key of ours. */
 static const char *const elsewhere[] = {
     "add_special_tokens", "aggregation_strategy", "auto_truncate", "candidate_labels", "document",
-    "documents", "embedding_type", "embedding_types", "encoding_format", "function_to_apply",
+    "documents", "embedding_type", "embedding_types", "encoding_format",
     "hypothesis_template", "id", "ids", "ignore_labels", "input", "input_type", "instances",
     "late_chunking", "max_length", "max_question_len", "max_tokens_per_doc", "model", "model_id", "multi_label",
     "normalized", "options", "output_dimension", "output_dtype", "padding", "parameters",

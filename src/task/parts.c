@@ -6,9 +6,11 @@
 #include <math.h>
 
 #include "data/base64.h"
+#include "data/number.h"
 
 const char *const part_offset_words[] = { "bytes", "chars", NULL };
 const char *const part_encoding_words[] = { "float", "base64", NULL };
+const char *const part_score_words[] = { "none", "softmax", "sigmoid", NULL };
 
 const Field part_token_info[] = {
     { "token", 1, F_STR, .required = true, .help = "as the vocabulary spells it" },
@@ -59,6 +61,26 @@ Value part_token_list(Arena *arena, const TaskOptions *options, const TaskRow *r
     for (size_t i = 0; i < spans.n; i++)
         if (!spans.special[i])
             list.list.items[list.list.n++] = part_token(arena, row, &spans, i);
+    return list;
+}
+
+/* ---- labels ---- */
+Value part_top(Arena *arena, const ModelConfig *config, const float *scores, int64_t n, int k)
+{
+    k = (int)MIN(k, n);
+    Value list = value_list(arena, (size_t)k);
+    uint8_t *taken = ARRAY(arena, uint8_t, n);
+    for (int i = 0; i < k; i++) {
+        int64_t best = -1;
+        for (int64_t j = 0; j < n; j++)
+            if (!taken[j] && (best < 0 || scores[j] > scores[best])) best = j;
+        taken[best] = 1;
+        Value one = value_map(arena, 3);
+        value_add(&one, "label", task_label(arena, config, best));
+        value_add(&one, "index", value_of_int(best));
+        value_add(&one, "score", value_of_float(number_widen(scores[best])));
+        list.list.items[i] = one;
+    }
     return list;
 }
 

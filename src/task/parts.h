@@ -8,13 +8,19 @@
 
 extern const Field part_token_info[];             /* {token, token_id, start, end} */
 /* The words of options, in the order of their enums. */
-extern const char *const part_offset_words[], *const part_encoding_words[], *const part_grouping_words[];
+extern const char *const part_offset_words[], *const part_encoding_words[], *const part_grouping_words[],
+    *const part_score_words[];
 extern const TaskSample part_samples[];           /* sentences for any task */
+extern const TaskSample part_picture_samples[];   /* a file's name */
 extern const Field part_entity[];                 /* of an entity */
 
 #define PART_INPUTS                                                                               \
     { "inputs", 1, F_STR, .repeated = true, .required = true,                                     \
       .help = "a text, or a list of texts and [first, second] pairs" }
+#define PART_PICTURES                                                                             \
+    { "inputs", 1, F_MSG, .repeated = true, .required = true, .msg = item_picture_keys,           \
+      .msg_name = "ImageInput", .help = "a picture (base64, a data URI or {image}), or a list of pictures" }
+#define PART_NO_LUA_PICTURE "scripts see texts and their numbers, not pictures"
 /* Of tasks whose models may read words with boxes. In JSON these are `inputs`, too. */
 #define PART_PAGES(number)                                                                        \
     { "pages", number, F_MSG, .repeated = true, .msg = item_word_keys, .msg_name = "Page",        \
@@ -51,6 +57,15 @@ extern const Field part_entity[];                 /* of an entity */
         { "metadata", 3, F_STR_MAP, .help = "what the request sent" }, { 0 }                      \
     }
 
+/* The Rust encoderfile's messages about pictures have no model_id, and their metadata as field 11. */
+#define PART_PICTURE_REPLY(result_rows, result_name)                                              \
+    {                                                                                             \
+        { "results", 1, F_MSG, .repeated = true, .required = true, .msg = result_rows,            \
+          .msg_name = result_name, .help = "one for each picture, in their order" },              \
+        { "model_id", 2, F_STR, .required = true, .help = "name of the model" },                  \
+        { "metadata", 11, F_STR_MAP, .help = "what the request sent" }, { 0 }                     \
+    }
+
 /* One vector of a row: by the model's head, whose pooling a request may replace; or by SPLADE's rule
  * over the vocabulary. */
 TaskPool part_pool, part_sparse;
@@ -77,6 +92,8 @@ Value part_tokens(Arena *, const ModelConfig *, const TaskOptions *, const TaskR
                   const char *name, PartItem *item);
 Value part_result(Arena *, const TaskRow *, size_t room); /* a map; part_close ends it */
 void part_close(Value *result, const TaskRow *);
+/* The k best: {label, index, score}; of equal ones the lower index first, as transformers sorts. */
+Value part_top(Arena *, const ModelConfig *, const float *scores, int64_t n, int k);
 int64_t part_best(const float *, int64_t n);      /* index of the largest; never a NaN */
 
 #endif

@@ -9,6 +9,10 @@ const TaskSample part_samples[] = {
               "The central bank raised interest rates." } },
 };
 
+const TaskSample part_picture_samples[] = {
+    { NULL, { "picture.jpg" } },
+};
+
 static bool has_label(const ModelConfig *config, const char *label)
 {
     for (int i = 0; config && config->labels && i < config->num_labels; i++)

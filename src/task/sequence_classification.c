@@ -4,7 +4,6 @@
  * plain numbers. */
 #include <math.h>
 
-#include "data/number.h"
 #include "parts.h"
 
 static const Field request[] = {
@@ -63,26 +62,6 @@ void task_score(const ModelConfig *config, TaskScore how, const float *logits, i
     ways[how == SCORE_OWN ? own_score(config, n) : how](logits, n, out);
 }
 
-/* Best first; of equal ones the lower index, as transformers sorts. */
-static Value top(Arena *arena, const ModelConfig *config, const float *scores, int64_t n, int k)
-{
-    k = (int)MIN(k, n);
-    Value list = value_list(arena, (size_t)k);
-    uint8_t *taken = ARRAY(arena, uint8_t, n);
-    for (int i = 0; i < k; i++) {
-        int64_t best = -1;
-        for (int64_t j = 0; j < n; j++)
-            if (!taken[j] && (best < 0 || scores[j] > scores[best])) best = j;
-        taken[best] = 1;
-        Value one = value_map(arena, 3);
-        value_add(&one, "label", task_label(arena, config, best));
-        value_add(&one, "index", value_of_int(best));
-        value_add(&one, "score", value_of_float(number_widen(scores[best])));
-        list.list.items[i] = one;
-    }
-    return list;
-}
-
 static void sequence_classification_finish(Arena *arena, const ModelConfig *config,
                                            const TaskOptions *options, const TaskRow *row, size_t n_rows,
                                            Value *out)
@@ -103,7 +82,7 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
     bool named = config->labels || (labels > 1 && !str_is(config->problem_type, "regression"));
     value_add(out, "predicted_label", named ? task_label(arena, config, best) : value_null());
     if (options->top_k)
-        value_add(out, "top", top(arena, config, scores, labels, options->top_k));
+        value_add(out, "top", part_top(arena, config, scores, labels, options->top_k));
     if (options->return_tokens) value_add(out, "tokens", part_token_list(arena, options, row));
     part_close(out, row);
 }

@@ -32,6 +32,8 @@ bool config_read(Arena *, const Value *root, ModelConfig *, Err *); /* errors na
 void config_name_labels(Arena *, ModelConfig *, int64_t width);
 
 typedef enum { GROUP_UNSAID, GROUP_NONE, GROUP_SIMPLE, GROUP_FIRST, GROUP_AVERAGE, GROUP_MAX } TaskGrouping;
+/* From logits to scores; the model's own way is that of its problem_type. */
+typedef enum { SCORE_OWN, SCORE_NONE, SCORE_SOFTMAX, SCORE_SIGMOID } TaskScore;
 typedef struct TaskOptions {     /* of one request; zero is the default */
     InputOptions input;          /* for the preparer */
     bool chars;                  /* offsets count codepoints */
@@ -48,6 +50,7 @@ typedef struct TaskOptions {     /* of one request; zero is the default */
     const Value *targets;        /* of masks: only these words; NULL: all */
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
+    TaskScore function;          /* from logits to scores: "function_to_apply" */
 } TaskOptions;
 enum { TASK_RANK = 7 };
 typedef struct TaskTensor {      /* of one row */
@@ -61,6 +64,7 @@ typedef struct TaskRow {
     const Str *second;           /* NULL: not a pair */
     const Str *words;            /* of a page, parts of `first`: encoding->word counts them; NULL: none */
     const Str *choice;           /* the choice that this row is about; NULL: none */
+    int width_given, height_given; /* of the row's picture, before resizing; 0: none */
     const Encoding *encoding;
     bool swapped;                /* the second text came first in it */
     const Tokenizer *tokenizer;  /* for the text of a token */
@@ -86,6 +90,10 @@ typedef enum {
     CAN_TAG = 1 << 6,            /* labels of tokens, and the entities that they make */
     CAN_ANSWER = 1 << 7,         /* where in a context the answer to a question stands */
     CAN_CHOOSE = 1 << 8,         /* the best of some choices */
+    CAN_CLASSIFY_PICTURE = 1 << 9, /* labels of a picture */
+    /* by its items; rows do not say it */
+    CAN_READ = 1 << 20,          /* takes texts, which have tokens */
+    CAN_SEE = 1 << 21,           /* takes pictures */
 } TaskCan;
 
 /* What a graph's output is. */
@@ -201,8 +209,6 @@ const Field *task_reply_schema(const Task *);
 /* The row's encoding with offsets in the unit that the request asked for. */
 Encoding task_spans(Arena *, const TaskOptions *, const TaskRow *);
 void task_softmax(const float *logits, int64_t n, float *out); /* out may be logits */
-/* From logits of a text to scores; the model's own way is that of its problem_type. */
-typedef enum { SCORE_OWN, SCORE_NONE, SCORE_SOFTMAX, SCORE_SIGMOID } TaskScore;
 void task_score(const ModelConfig *, TaskScore, const float *logits, int64_t n, float *out);
 Value task_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
 /* A vector by the request's options (dimensions, normalize, base64); its numbers are copied only

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""picture_tasks.py - what transformers' pipelines say about pictures, for tests/golden/pictures.
+
+    python tools/oracle/picture_tasks.py [FOLDER]   # transformers 5.22 (no torchvision: the Pillow backend), torch 2.13, onnx
+
+For each case a folder with a tiny random model (model.onnx by torch's exporter, config.json,
+preprocessor_config.json), and in cases.json
+  [{"case", "picture", "params", "result"}]: the file of tests/golden/images, the pipeline's parameters, its result."""
+import json
+import os
+import sys
+import warnings
+
+import torch
+import transformers as T
+
+warnings.simplefilter("ignore")
+OUT = sys.argv[1] if len(sys.argv) > 1 else "tests/golden/pictures"
+PICTURES = "tests/golden/images/"
+SEEN = ["base420_37x29.jpg", "exif6.jpg", "cmyk.jpg", "png3_8_13x11.png", "png6_8_13x11.png", "png0_16_13x11.png", "lossy_37x29.webp",
+        "plain_37x29.gif", "wide.jpg", "base420_1x1.jpg"]
+SQUARE = dict(do_resize=True, do_rescale=True, do_normalize=True, resample=2, image_mean=[.5] * 3, image_std=[.5] * 3)
+
+
+def names(*words):
+    return dict(id2label=dict(enumerate(words)), label2id={w: i for i, w in enumerate(words)}, num_labels=len(words))
+
+
+def export(model, folder, size, outputs):
+    """Random weights that spread the answers: every tensor is scaled up."""
+    os.makedirs(folder, exist_ok=True)
+    pixels = torch.rand(2, 3, *size)
+    torch.onnx.export(model, ({"pixel_values": pixels},), folder + "/model.onnx", input_names=["pixel_values"],
+                      output_names=outputs, dynamic_axes={n: {0: "batch"} for n in ["pixel_values", *outputs]},
+                      opset_version=17, dynamo=False)
+
+
+def spread(model, scale):
+    torch.manual_seed(7)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.randn_like(p) * scale if p.dim() > 1 else p + torch.randn_like(p) * .2)
+    return model.eval()
+
+
+def save(folder, config, processor):
+    os.makedirs(folder, exist_ok=True)
+    config.save_pretrained(folder)
+    with open(folder + "/preprocessor_config.json", "w") as f:
+        json.dump(processor, f, indent=1)
+
+
+def vit(problem=None, labels=("cat", "dog", "bus", "boat", "house", "tree", "bird")):
+    c = T.ViTConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, image_size=24, patch_size=8,
+                    problem_type=problem, architectures=["ViTForImageClassification"], **names(*labels))
+    return spread(T.ViTForImageClassification(c), .35), dict(SQUARE, image_processor_type="ViTImageProcessor", size={"height": 24, "width": 24})
+
+
+def resnet():
+    c = T.ResNetConfig(embedding_size=8, hidden_sizes=[8, 12], depths=[1, 1], layer_type="basic",
+                       architectures=["ResNetForImageClassification"], **names("red", "green", "blue"))
+    p = dict(SQUARE, image_processor_type="ConvNextImageProcessor", resample=3, crop_pct=.875, size={"shortest_edge": 32})
+    return spread(T.ResNetForImageClassification(c), .25), p
+
+
+CASES = []
+
+
+def ask(case, pipe, params=({},), seen=SEEN, tidy=lambda r: r):
+    for picture in seen:
+        for p in params:
+            CASES.append({"case": case, "picture": picture, "params": p, "result": tidy(pipe(PICTURES + picture, **p))})
+
+
+def pipeline(task, model, processor):
+    kind = getattr(T, processor["image_processor_type"])
+    return T.pipeline(task, model=model, image_processor=kind(**{k: v for k, v in processor.items() if k != "image_processor_type"}))
+
+
+def classification():
+    for name, made, size in (("vit", vit(), (24, 24)), ("vit_several", vit("multi_label_classification"), (24, 24)),
+                             ("resnet", resnet(), (32, 32))):
+        model, processor = made
+        folder = f"{OUT}/{name}"
+        save(folder, model.config, processor)
+        export(model, folder, size, ["logits"])
+        params = ({}, {"top_k": 2}, {"function_to_apply": "none", "top_k": 9}) if name == "vit" else ({},)
+        ask(name, pipeline("image-classification", model, processor), params)
+
+
+def main():
+    os.makedirs(OUT, exist_ok=True)
+    torch.manual_seed(1)
+    classification()
+    with open(OUT + "/cases.json", "w") as f:
+        json.dump(CASES, f, indent=0)
+
+
+if __name__ == "__main__":
+    main()
