@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_session.c - requests through a real (tiny) model: replies, batches of strangers, limits, the
  * end. The models are data of the workspace; without them most of this is skipped. */
+#include <dirent.h>
 #include <pthread.h>
 
 #include "base/file.h"
@@ -652,6 +653,28 @@ static void test_abandoned(const Model *model)
     CHECK(returned == 1 && failed == 1);
 }
 
+static int count_threads(void)
+{
+    int n = -2; /* . and .. */
+    DIR *dir = opendir("/proc/self/task");
+    while (dir && readdir(dir)) n++;
+    if (dir) closedir(dir);
+    return n;
+}
+
+/* Who only calls session_run has a runner and its pool; admission starts with the first one submitted. */
+static void test_threads(const Model *model)
+{
+    TEST("threads that a session starts");
+    int before = count_threads();
+    Err err = { 0 };
+    Session *s = job_session(model, &(SessionOptions){ .threads = 2 });
+    CHECK(count_threads() == before + 2);
+    CHECK(session_expect(s, &err) && session_expect(s, &err));
+    CHECK(count_threads() == before + 2 + 2 + 2);
+    session_free(s);
+}
+
 int main(void)
 {
     Model *model;
@@ -669,6 +692,7 @@ int main(void)
     test_tasks();
     TEST("models");
     if (open_model("embedding", &model)) {
+        test_threads(model);
         test_refusals(model);
         test_truncation(model);
         test_long_text(model);

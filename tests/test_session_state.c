@@ -179,7 +179,7 @@ static void test_together(const Model *model, const GraphCase *c, int threads)
     Session *s = session_new(model, &(SessionOptions){ .threads = threads }, &item_steps);
     session_run(s, work);
     if (!CHECK(work->err.code == EF_OK)) printf("  %s\n", work->err.message);
-    CHECK(count_runs(s) == MOST_ROWS);
+    CHECK(threads > 1 ? count_runs(s) < work->rows : count_runs(s) == MOST_ROWS);
     for (size_t i = 0; work->err.code == EF_OK && i < ITEMS; i++) {
         CHECK(item_distance(c, work, i, i) < 1e-5);
         first_item = i;

@@ -4,25 +4,34 @@
  * host's and leads nowhere; the root, which is also read, is then the container's own group. */
 #include "cgroup.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 enum { PATH_BYTES = 4096 };
 
-/* Numbers of one file; "max 100000" has none. */
+/* Numbers of one file; "max 100000" has none. Read at every start, so without stdio. */
 static int cgroup_read_numbers(const char *group, const char *file, double *a, double *b)
 {
-    char path[PATH_BYTES + 64];
+    char path[PATH_BYTES + 64], text[64], *end;
     snprintf(path, sizeof path, "%s/%s", group, file);
-    FILE *f = fopen(path, "re");
-    if (!f) return 0;
-    int n = fscanf(f, "%lf %lf", a, b);
-    fclose(f);
-    return MAX(n, 0);
+    int f = open(path, O_RDONLY | O_CLOEXEC);
+    if (f < 0) return 0;
+    ssize_t n = read(f, text, sizeof text - 1);
+    close(f);
+    text[MAX(n, 0)] = '\0';
+    *a = strtod(text, &end);
+    if (end == text) return 0;
+    const char *second = end;
+    *b = strtod(second, &end);
+    return end == second ? 1 : 2;
 }
 
 static int group_quota(const char *group, bool second)
 {
     double quota = 0, period = 0, unused;
     bool both = second ? cgroup_read_numbers(group, "cpu.max", &quota, &period) == 2
-                       : cgroup_read_numbers(group, "cpu.cfs_quota_us", &quota, &unused) == 1 &&
+                       : cgroup_read_numbers(group, "cpu.cfs_quota_us", &quota, &unused) == 1 && quota > 0 &&
                              cgroup_read_numbers(group, "cpu.cfs_period_us", &period, &unused) == 1;
     if (!both || quota <= 0 || period <= 0) return 0; /* version 1 writes -1 for none */
     double cpus = (quota + period - 1) / period;
@@ -38,7 +47,7 @@ static int smaller_limit(int a, int b)
 static int quota_along(const char *mount, const char *controllers, const char *path, bool second)
 {
     char group[PATH_BYTES];
-    if (strstr(path, "..")) path = ""; /* outside of what is mounted here */
+    if (strstr(path, "..") || strcmp(path, "/") == 0) path = ""; /* the root; or outside of what is mounted */
     int n = snprintf(group, sizeof group, "%s/%s%s", mount, controllers, path);
     if (n < 0 || (size_t)n >= sizeof group) return 0;
     char *root = group + strlen(mount) + 1 + strlen(controllers), *slash;
@@ -68,7 +77,8 @@ static int line_quota(char *line, const char *mount)
     if (!*controllers) return quota_along(mount, "", path, true);
     if (!names_cpu(controllers)) return 0;
     int quota = quota_along(mount, controllers, path, false);
-    return quota ? quota : quota_along(mount, "cpu", path, false); /* the list in another order */
+    if (quota || strcmp(controllers, "cpu") == 0) return quota;
+    return quota_along(mount, "cpu", path, false); /* the list in another order */
 }
 
 int cgroup_cpus(const char *self, const char *mount)

@@ -52,12 +52,15 @@ static bool has_own(const Command *c, const char *name)
     return false;
 }
 
+/* The rows of tasks are made when one of them is looked for: most starts do without. */
 const Option *command_option(const Command *c, int index)
 {
-    const Option *lists[] = { c->options, c->more, c->task_options ? params_rows() : NULL };
+    const Option *lists[] = { c->options, c->more };
     for (size_t i = 0; i < COUNT(lists); i++)
         for (const Option *o = lists[i]; o && o->name; o++)
-            if (!(i == 2 && has_own(c, o->name)) && index-- == 0) return o;
+            if (index-- == 0) return o;
+    for (const Option *o = c->task_options ? params_rows() : NULL; o && o->name; o++)
+        if (!has_own(c, o->name) && index-- == 0) return o;
     return NULL;
 }
 
@@ -290,8 +293,8 @@ bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *
         return fail(err, EF_USAGE, "wanted a command; --help lists them");
     }
     int rows = 0;
-    while (command_option(a->command, rows)) rows++;
-    a->given = ARRAY(&a->arena, Given, argc + rows); /* of each word, of each variable */
+    while (a->command->environment && command_option(a->command, rows)) rows++;
+    a->given = ARRAY(&a->arena, Given, argc + rows + 1); /* of each word, of each variable, of PORT */
     a->text = ARRAY(&a->arena, const char *, argc + 1);
     bool literal = false;
     for (int i = 1; i < argc; i += used) {

@@ -306,7 +306,7 @@ bool server_run(Session *session, const ServerOptions *options, const volatile i
     loop_make(&first, session, options);
     LoopThread *thread = ARRAY(&first.arena, LoopThread, first.options.loops);
     int port = first.options.port;
-    bool ok = start_tracer(&first, err) && listen_all(&first, &port, err) &&
+    bool ok = session_expect(session, err) && start_tracer(&first, err) && listen_all(&first, &port, err) &&
               loop_open(&first, err) && make_others(&first, thread, err);
     bool listening = ok;
     ok = ok && run_all(&first, thread, port, stop, err);

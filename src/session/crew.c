@@ -44,20 +44,24 @@ static bool hire(Session *s, Crew *crew, bool substitute)
     return w->hired;
 }
 
-bool crew_start(Session *s, Stage stage, int n, void (*work_of)(Worker *))
+void crew_plan(Session *s, Stage stage, int n, void (*work_of)(Worker *))
 {
     Crew *crew = &s->crew[stage];
-    int hired = 0;
     crew->work = work_of;
     crew->stage = stage;
+    crew->first = n;
     crew->places = n ? n + MOST_REPLACED : 0;
     crew->worker = ARRAY(&s->arena, Worker, crew->places);
     pthread_mutex_init(&crew->lock, NULL);
+}
+
+bool crew_start(Session *s, Stage stage)
+{
+    Crew *crew = &s->crew[stage];
     pthread_mutex_lock(&crew->lock);
-    while (hired < n && hire(s, crew, false)) hired++;
-    crew->first = hired;
+    while (crew->started < crew->first && hire(s, crew, false)) crew->started++;
     pthread_mutex_unlock(&crew->lock);
-    return n == 0 || hired > 0;
+    return crew->first == 0 || crew->started > 0;
 }
 
 void worker_stuck(Worker *me)
@@ -81,7 +85,7 @@ static Worker *next_to_await(Crew *crew)
 void crew_end(Session *s, Stage stage)
 {
     Crew *crew = &s->crew[stage];
-    if (!crew->work) return; /* it was never started */
+    if (!crew->work) return; /* it was not even planned */
     pthread_mutex_lock(&crew->lock);
     for (Worker *w; (w = next_to_await(crew));) {
         w->awaited = true;

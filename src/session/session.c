@@ -100,22 +100,38 @@ static SessionOptions with_defaults(const SessionOptions *given)
 /* What they need is taken before the first request comes, or the program ends. */
 static bool await_runners(Session *s)
 {
-    for (int i = 0; i < s->crew[STAGE_RUN].first; i++)
+    for (int i = 0; i < s->crew[STAGE_RUN].started; i++)
         while (sem_wait(&s->ready) != 0) continue; /* a signal came */
     return true;
 }
 
 /* Of those that a script could keep busy there are at least two. */
-static bool start_threads(Session *s)
+static void plan_threads(Session *s)
 {
     const Transform *script = s->model->transform;
     int several = MAX(s->options.threads, 2);
-    return crew_start(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread) &&
-           (!s->queue.side || runners_share(s)) &&
-           crew_start(s, STAGE_RUN, s->queue.side ? s->queue.side : s->options.replicas,
-                      runner_thread) && await_runners(s) &&
-           crew_start(s, STAGE_LONG, s->options.threads, admission_thread) &&
-           crew_start(s, STAGE_ADMIT, several, admission_thread);
+    crew_plan(s, STAGE_SCRIPT, script && script->post ? several : 0, script_thread);
+    crew_plan(s, STAGE_RUN, s->queue.side ? s->queue.side : s->options.replicas, runner_thread);
+    crew_plan(s, STAGE_LONG, s->options.threads, admission_thread);
+    crew_plan(s, STAGE_ADMIT, several, admission_thread);
+}
+
+static bool start_threads(Session *s)
+{
+    plan_threads(s);
+    return crew_start(s, STAGE_SCRIPT) && (!s->queue.side || runners_share(s)) &&
+           crew_start(s, STAGE_RUN) && await_runners(s);
+}
+
+/* session_run needs no threads of admission: programs that call nothing else start faster without. */
+bool session_expect(Session *s, Err *err)
+{
+    if (__atomic_load_n(&s->admits, __ATOMIC_ACQUIRE)) return true;
+    pthread_mutex_lock(&s->starting);
+    bool ok = s->admits || s->drained || (crew_start(s, STAGE_LONG) && crew_start(s, STAGE_ADMIT));
+    __atomic_store_n(&s->admits, ok, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&s->starting);
+    return ok || fail(err, EF_UNAVAILABLE, "no thread could be started: try again");
 }
 
 /* Each stage is closed only when nobody is left who could pass a job to it. */
@@ -133,6 +149,7 @@ static void release(Session *s)
     if (s->queue.side) runners_end(s);
     queue_free(&s->queue);
     sem_destroy(&s->ready);
+    pthread_mutex_destroy(&s->starting);
     if (s->steps.end) s->steps.end(s->steps.own);
     Arena arena = s->arena;
     arena_free(&arena);
@@ -157,6 +174,7 @@ Session *session_new(const Model *model, const SessionOptions *options, const Se
     s->outputs = most_outputs(model);
     s->budget.limit = s->options.max_bytes;
     sem_init(&s->ready, 0, 0);
+    pthread_mutex_init(&s->starting, NULL);
     if (model->transform) s->vms = transform_pool(model->transform);
     queue_init(&s->queue,
                &(QueueSetup){ .limit = s->options.queue_jobs,
@@ -178,14 +196,18 @@ Session *session_new(const Model *model, const SessionOptions *options, const Se
 
 bool session_submit(Session *s, Work *work, Err *err)
 {
+    if (!session_expect(s, err)) return false;
     work->times.entered = now_seconds();
     return queue_enter(&s->queue, stage_for(work->bytes), work, err);
 }
 
 void session_drain(Session *s)
 {
-    if (s->drained) return;
+    pthread_mutex_lock(&s->starting);
+    bool drained = s->drained;
     s->drained = true;
+    pthread_mutex_unlock(&s->starting);
+    if (drained) return;
     queue_refuse(&s->queue);
     end_threads(s);
 }

@@ -63,6 +63,8 @@ typedef struct SessionMeters {   /* read with relaxed loads, at any time */
 
 /* NULL: no thread could be started. */
 Session *session_new(const Model *, const SessionOptions *, const SessionSteps *);
+/* The threads that session_submit needs, which the first one would start. */
+bool session_expect(Session *, Err *);
 /* false: the work is still the caller's. What it holds counts until it is freed: before
  * session_free. */
 bool session_submit(Session *, Work *, Err *);

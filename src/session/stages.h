@@ -133,7 +133,7 @@ struct Crew {                    /* the threads of a stage */
     Stage stage;
     Worker *worker;              /* [places] */
     int places, replaced;        /* replaced: of them, still at their last job */
-    int first;                   /* hired at the start */
+    int first, started;          /* to be hired at the start; so many were */
     pthread_mutex_t lock;        /* of all this but work */
 };
 typedef struct Replica Replica;
@@ -151,6 +151,8 @@ struct Session {
     int replicas_begun;
     sem_t ready;                 /* posted by each runner that has what it needs */
     Replica *replica;            /* of the only runner, once it has been idle; or what is common */
+    pthread_mutex_t starting;    /* of these: */
+    bool admits;                 /* the threads of admission have been started. Read without the lock */
     bool drained;
     SessionMeters meters;
 };
@@ -170,8 +172,10 @@ int64_t runner_least(const Session *);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
 bool script_items(Session *, Work *, Worker *); /* NULL: on a caller's thread */
 void script_thread(Worker *);
-/* crew.c: fewer threads than asked for are still a crew; false: there is none. */
-bool crew_start(Session *, Stage, int n, void (*work)(Worker *));
+/* crew.c: what n threads need; then the threads. Fewer than planned are still a crew; false: there is
+ * none. */
+void crew_plan(Session *, Stage, int n, void (*work)(Worker *));
+bool crew_start(Session *, Stage);
 void crew_end(Session *, Stage);        /* waits until all have ended: their queue is closed */
 void worker_stuck(Worker *);            /* its own word: it will be long */
 
