@@ -12,9 +12,12 @@ static bool is_f32_constant(const Graph *g, int v)
     return v >= 0 && g->value[v].constant && g->value[v].t.type == T_F32 && g->value[v].t.data;
 }
 
+typedef struct ChannelFactors { /* x * scale + shift, by channel */
+    float *scale, *shift;
+} ChannelFactors;
+
 /* What an inference BatchNormalization multiplies with and adds, for each of C channels. */
-static bool norm_factors(const Graph *g, const GraphNode *n, int64_t C, Arena *arena, float **scale,
-                         float **shift)
+static bool norm_factors(const Graph *g, const GraphNode *n, int64_t C, Arena *arena, ChannelFactors *f)
 {
     if (!graph_is(n, "BatchNormalization") || n->n_out > 1 || onnx_int(n->node, "training_mode", 0)) return false;
     for (int k = BN_SCALE; k <= BN_VAR; k++)
@@ -22,12 +25,11 @@ static bool norm_factors(const Graph *g, const GraphNode *n, int64_t C, Arena *a
     const double eps = onnx_float(n->node, "epsilon", 1e-5f);
     const Tensor *t[BN_VAR + 1];
     for (int k = BN_SCALE; k <= BN_VAR; k++) t[k] = &g->value[n->in[k]].t;
-    *scale = ARRAY(arena, float, C);
-    *shift = ARRAY(arena, float, C);
+    *f = (ChannelFactors){ ARRAY(arena, float, C), ARRAY(arena, float, C) };
     for (int64_t c = 0; c < C; c++) {
         const double by = tensor_get(t[BN_SCALE], c) / sqrt(tensor_get(t[BN_VAR], c) + eps);
-        (*scale)[c] = (float)by;
-        (*shift)[c] = (float)(tensor_get(t[BN_SHIFT], c) - tensor_get(t[BN_MEAN], c) * by);
+        f->scale[c] = (float)by;
+        f->shift[c] = (float)(tensor_get(t[BN_SHIFT], c) - tensor_get(t[BN_MEAN], c) * by);
     }
     return true;
 }
@@ -50,12 +52,12 @@ static int scaled_filters(Graph *g, int w, const float *scale)
     return conv_constant(g, "filters", &t);
 }
 
-static int scaled_bias(Graph *g, int b, const float *scale, const float *shift, int64_t M)
+static int scaled_bias(Graph *g, int b, const ChannelFactors *f, int64_t M)
 {
     Tensor t = { .type = T_F32, .rank = 1, .dim = { M } };
     const float *from = b >= 0 ? g->value[b].t.data : NULL;
     float *to = arena_raw(g->arena, tensor_bytes(&t));
-    for (int64_t m = 0; m < M; m++) to[m] = (from ? from[m] * scale[m] : 0) + shift[m];
+    for (int64_t m = 0; m < M; m++) to[m] = (from ? from[m] * f->scale[m] : 0) + f->shift[m];
     t.data = to;
     return conv_constant(g, "bias", &t);
 }
@@ -70,13 +72,13 @@ static bool folds_into(const Graph *g, const GraphNode *conv, const GraphNode *n
 }
 
 /* Node i, x * scale + shift of what a convolution gave, goes into it. */
-static bool fold(Graph *g, int i, int v, const float *scale, const float *shift)
+static bool fold(Graph *g, int i, int v, const ChannelFactors *f)
 {
     GraphNode *n = g->node[i], *conv = (GraphNode *)graph_producer(g, v);
     const int64_t M = g->value[conv->in[1]].t.dim[0];
-    const int w = scaled_filters(g, conv->in[1], scale);
+    const int w = scaled_filters(g, conv->in[1], f->scale);
     if (w < 0) return false;
-    const int in[] = { conv->in[0], w, scaled_bias(g, graph_input(conv, 2), scale, shift, M) };
+    const int in[] = { conv->in[0], w, scaled_bias(g, graph_input(conv, 2), f, M) };
     conv->in = memcpy(ARRAY(g->arena, int, COUNT(in)), in, sizeof in);
     conv->n_in = COUNT(in);
     conv->out[0] = n->out[0];
@@ -88,10 +90,10 @@ static bool fold(Graph *g, int i, int v, const float *scale, const float *shift)
 static bool fold_norm(Graph *g, int i, const int *uses, Arena *arena)
 {
     const GraphNode *n = g->node[i], *conv = graph_producer(g, n->in[BN_X]);
-    float *scale, *shift;
+    ChannelFactors f;
     return graph_is(n, "BatchNormalization") && folds_into(g, conv, n, n->in[BN_X], uses) &&
-           norm_factors(g, n, g->value[conv->in[1]].t.dim[0], arena, &scale, &shift) &&
-           fold(g, i, n->in[BN_X], scale, shift);
+           norm_factors(g, n, g->value[conv->in[1]].t.dim[0], arena, &f) &&
+           fold(g, i, n->in[BN_X], &f);
 }
 
 /* A constant that broadcasts to [N, C, ...] as a number for each channel, or one for all, is spread out. */
@@ -108,16 +110,16 @@ static bool channel_factors(const Graph *g, int v, int rank, int64_t C, Arena *a
 }
 
 /* What a product, a sum or a difference with constants by channel does: x * scale + shift. */
-static bool plain_factors(const Graph *g, const GraphNode *n, int k, int rank, int64_t C, Arena *arena,
-                          float **scale, float **shift)
+static bool plain_factors(const Graph *g, const GraphNode *n, int k, const Tensor *w, Arena *arena, ChannelFactors *f)
 {
+    const int64_t C = w->dim[0];
     const bool product = graph_is(n, "Mul"), sum = graph_is(n, "Add"), less = graph_is(n, "Sub") && k == 0;
     if (!product && !sum && !less) return false;
-    if (!channel_factors(g, n->in[1 - k], rank, C, arena, product ? scale : shift)) return false;
-    float *other = *(product ? shift : scale) = ARRAY(arena, float, C);
+    if (!channel_factors(g, n->in[1 - k], w->rank, C, arena, product ? &f->scale : &f->shift)) return false;
+    float *other = *(product ? &f->shift : &f->scale) = ARRAY(arena, float, C);
     for (int64_t c = 0; c < C; c++) {
         other[c] = product ? 0 : 1;
-        if (less) (*shift)[c] = -(*shift)[c];
+        if (less) f->shift[c] = -f->shift[c];
     }
     return true;
 }
@@ -126,13 +128,12 @@ static bool plain_factors(const Graph *g, const GraphNode *n, int k, int rank, i
 static bool fold_plain(Graph *g, int i, const int *uses, Arena *arena)
 {
     const GraphNode *n = g->node[i];
-    float *scale, *shift;
+    ChannelFactors f;
     for (int k = 0; k < 2; k++) {
         const GraphNode *conv = n->n_in == 2 ? graph_producer(g, n->in[k]) : NULL;
         if (!folds_into(g, conv, n, n->in[k], uses)) continue;
         const Tensor *w = &g->value[conv->in[1]].t;
-        if (plain_factors(g, n, k, w->rank, w->dim[0], arena, &scale, &shift))
-            return fold(g, i, n->in[k], scale, shift);
+        if (plain_factors(g, n, k, w, arena, &f)) return fold(g, i, n->in[k], &f);
     }
     return false;
 }

@@ -66,7 +66,7 @@ typedef struct ConvWindows {
 static void fill_panel(const ConvWindows *windows, const float *image, int64_t first, float *out)
 {
     const Conv *c = windows->c;
-    const Window *w = &c->w;
+    const SlidingWindow *w = &c->w;
     const int64_t lanes = MIN(w->positions - first, PANEL), volume = window_volume(w);
     int64_t at[PANEL][SPACE], k[SPACE] = { 0 };
     for (int64_t l = 0; l < lanes; l++)

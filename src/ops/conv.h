@@ -5,7 +5,7 @@
 #include "ops/window.h"
 
 typedef struct Conv {
-    Window w;
+    SlidingWindow w;
     int64_t images, group, C, M; /* C and M: channels of one group */
     int64_t K;                   /* numbers of a window of all channels of a group */
 } Conv;

@@ -12,7 +12,7 @@ enum {
 };
 
 typedef struct ConvLast {
-    Window w;
+    SlidingWindow w;
     int64_t images, C, M, K, group; /* C, M: of all groups; K of one */
 } ConvLast;
 
@@ -99,7 +99,7 @@ static void copy_line(const ConvLast *c, const float *line, int64_t at, int64_t 
 }
 
 /* Where the line of a window begins: outer taps k of the position `at`; -1: in the padding. */
-static int64_t line_of(const Window *w, const int64_t *at, const int64_t *k)
+static int64_t line_of(const SlidingWindow *w, const int64_t *at, const int64_t *k)
 {
     int64_t line = 0;
     for (int i = 0; i + 1 < w->dims; i++) {

@@ -21,7 +21,7 @@ static int32_t byte_zero(const Tensor *zero, int64_t channel)
 /* One number of the filter over all positions of one channel. */
 static void byte_step(const ByteConv *j, int64_t plane, const int64_t *k, int32_t weight, int32_t *y)
 {
-    const Window *w = &j->c->w;
+    const SlidingWindow *w = &j->c->w;
     const int32_t zero = byte_zero(j->x_zero, 0);
     int64_t at[SPACE] = { 0 };
     for (int64_t p = 0; p < w->positions; p++, window_next(at, w->out, w->dims)) {

@@ -12,7 +12,7 @@ typedef struct Transposed {
     int64_t reads;             /* positions of the input */
 } Transposed;
 
-static bool transposed_size(const OpCall *call, Window *w, const int64_t *extra, const int64_t *shape,
+static bool transposed_size(const OpCall *call, SlidingWindow *w, const int64_t *extra, const int64_t *shape,
                             int i, Err *err)
 {
     const Str pad = onnx_string(call->node, "auto_pad", "NOTSET");
@@ -53,7 +53,7 @@ static bool transposed_channels(const OpCall *call, Conv *c, Err *err)
 static bool transposed_of(const OpCall *call, Transposed *t, Err *err)
 {
     Conv *c = &t->c;
-    Window *w = &c->w;
+    SlidingWindow *w = &c->w;
     size_t given = 0;
     int64_t extra[SPACE];
     const int64_t *shape = onnx_ints(call->node, "output_shape", &given);
@@ -101,7 +101,7 @@ typedef struct Adding {        /* windows [M, size, reads] into channels [M, in.
 static void add_windows(void *context, int64_t from, int64_t to)
 {
     const Adding *a = context;
-    const Window *w = &a->t->c.w;
+    const SlidingWindow *w = &a->t->c.w;
     const int64_t volume = window_volume(w);
     for (int64_t m = from; m < to; m++) {
         const float *x = a->windows + m * w->size * a->t->reads;

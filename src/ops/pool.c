@@ -11,7 +11,7 @@ typedef enum { POOL_MAX, POOL_MEAN, POOL_LP } PoolKind;
 
 typedef struct PoolJob {
     PoolKind kind;
-    Window w;
+    SlidingWindow w;
     int64_t planes, inner;
     bool whole;                /* padding counts in a mean */
     bool turned;               /* indices count the first spatial dim fastest */
@@ -55,7 +55,7 @@ static bool pool_window(const OpCall *call, PoolKind kind, PoolJob *job, Err *er
 static bool pool_global(const OpCall *call, PoolKind kind, PoolJob *job, Err *err)
 {
     if (!pool_input(call, kind, job, err)) return false;
-    Window *w = &job->w;
+    SlidingWindow *w = &job->w;
     w->size = w->positions = 1;
     for (int i = 0; i < w->dims; i++) {
         w->kernel[i] = w->in[i];
@@ -101,7 +101,7 @@ static void pool_step(PoolKind kind, double p, const float *x, int64_t n, float 
  * lies there does not count. */
 static int64_t pool_counted(const PoolJob *job, const int64_t *at)
 {
-    const Window *w = &job->w;
+    const SlidingWindow *w = &job->w;
     int64_t n = 1, from[SPACE], to[SPACE];
     window_inside(w, at, from, to);
     for (int i = 0; i < w->dims; i++) {
@@ -125,7 +125,7 @@ static void pool_finish(const PoolJob *job, const int64_t *at, float *y)
 /* One output position of a plane. */
 static void pool_position(const PoolJob *job, const float *x, const int64_t *at, float *y)
 {
-    const Window *w = &job->w;
+    const SlidingWindow *w = &job->w;
     int64_t from[SPACE], to[SPACE], k[SPACE];
     window_inside(w, at, from, to);
     for (int64_t i = 0; i < job->inner; i++) y[i] = job->kind == POOL_MAX ? -INFINITY : 0;
@@ -143,7 +143,7 @@ static void pool_position(const PoolJob *job, const float *x, const int64_t *at,
 /* Where the largest number of a window lies, in the whole tensor; the first of equals. */
 static int64_t pool_index(const PoolJob *job, const float *x, const int64_t *at, float most)
 {
-    const Window *w = &job->w;
+    const SlidingWindow *w = &job->w;
     int64_t k[SPACE] = { 0 }, place, turned = 0;
     do {
         place = window_source(w, at, k);
@@ -158,7 +158,7 @@ static int64_t pool_index(const PoolJob *job, const float *x, const int64_t *at,
 static void pool_planes(void *context, int64_t from, int64_t to)
 {
     const PoolJob *job = context;
-    const Window *w = &job->w;
+    const SlidingWindow *w = &job->w;
     const int64_t volume = window_volume(w);
     for (int64_t i = from; i < to; i++) {
         const float *x = job->x + i * volume * job->inner;

@@ -8,7 +8,7 @@
 #include "ops/product.h"
 
 enum { R_X, R_W, R_R, R_B, R_LENGTHS, R_H, R_C, R_P };
-typedef enum { CELL_RNN = 1, CELL_GRU = 3, CELL_LSTM = 4 } Cell; /* gates */
+typedef enum { CELL_RNN = 1, CELL_GRU = 3, CELL_LSTM = 4 } CellKind; /* gates */
 
 typedef struct CellAct {
     const char *name;
@@ -39,7 +39,7 @@ static const CellAct cell_acts[] = {
 enum { MOST_ACTS = 3 };        /* f, g and h of one direction */
 
 typedef struct Recurrent {
-    Cell cell;
+    CellKind cell;
     int64_t S, B, I, H, D;     /* steps, rows, inputs, hidden numbers, directions */
     bool rows_first;           /* layout 1: [B, S, ...] */
     bool before_reset;         /* GRU: the product with R comes first */
@@ -50,7 +50,7 @@ typedef struct Recurrent {
 
 /* ---- shape ---- */
 
-static int act_count(Cell cell)
+static int act_count(CellKind cell)
 {
     return cell == CELL_RNN ? 1 : cell == CELL_GRU ? 2 : 3;
 }
@@ -97,7 +97,7 @@ static bool recurrent_is(const OpCall *call, int input, int rank, const int64_t 
     return fits || op_wrong_input(call, input, "the dims that X, W and hidden_size give", err);
 }
 
-static bool recurrent_of(const OpCall *call, Cell cell, Recurrent *r, Err *err)
+static bool recurrent_of(const OpCall *call, CellKind cell, Recurrent *r, Err *err)
 {
     const Tensor *x = call->in[R_X], *w = call->in[R_W];
     *r = (Recurrent){ .cell = cell };
@@ -117,7 +117,7 @@ static bool recurrent_of(const OpCall *call, Cell cell, Recurrent *r, Err *err)
            recurrent_is(call, R_P, 2, (int64_t[]){ D, 3 * r->H }, err);
 }
 
-static bool recurrent_shape(OpCall *call, Cell cell, Err *err)
+static bool recurrent_shape(OpCall *call, CellKind cell, Err *err)
 {
     Recurrent r;
     if (!recurrent_of(call, cell, &r, err)) return false;
@@ -348,7 +348,7 @@ static bool run_direction(Steps *s, Err *err)
     return true;
 }
 
-static bool recurrent_run(OpCall *call, Cell cell, Err *err)
+static bool recurrent_run(OpCall *call, CellKind cell, Err *err)
 {
     Recurrent r;
     const Tensor *lengths = op_in(call, R_LENGTHS);

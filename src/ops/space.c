@@ -54,7 +54,8 @@ static bool to_space_run(OpCall *call, Err *err)
     Blocks s;
     if (!space_blocks(call, true, &s, err)) return false;
     const int64_t C = s.C / (s.b * s.b), plane = s.H * s.W;
-    const int64_t place = space_is_crd(call) ? plane : C * plane, channel = space_is_crd(call) ? s.b * s.b * plane : plane;
+    const bool crd = space_is_crd(call);
+    const int64_t place = crd ? plane : C * plane, channel = crd ? s.b * s.b * plane : plane;
     const int64_t dim[6] = { s.N, C, s.H, s.b, s.W, s.b };
     const int64_t step[6] = { s.C * plane, channel, s.W, s.b * place, 1, place };
     space_move(call, dim, step);

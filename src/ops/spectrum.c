@@ -14,13 +14,13 @@ enum { DFT_LENGTH = 1, DFT_AXIS = 2, MOST_DFT = 1 << 24 };
 
 /* ---- the transform ---- */
 
-typedef struct Transform {
+typedef struct Fourier {
     int64_t n;
     Complex *turn;             /* [n]: exp(-+2 pi i k / n) */
     Complex *room;             /* [n] */
-} Transform;
+} Fourier;
 
-static bool transform_new(OpCall *call, int64_t n, bool inverse, Transform *t, Err *err)
+static bool transform_new(OpCall *call, int64_t n, bool inverse, Fourier *t, Err *err)
 {
     t->n = n;
     t->turn = op_scratch(call, MAX(n, 1), sizeof *t->turn, err);
@@ -37,7 +37,7 @@ static Complex complex_times(Complex a, Complex b)
     return (Complex){ a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re };
 }
 
-static void transform_sum(const Transform *t, const Complex *x, int64_t n, int64_t step, Complex *y)
+static void transform_sum(const Fourier *t, const Complex *x, int64_t n, int64_t step, Complex *y)
 {
     for (int64_t k = 0; k < n; k++) {
         y[k] = (Complex){ 0, 0 };
@@ -49,7 +49,7 @@ static void transform_sum(const Transform *t, const Complex *x, int64_t n, int64
 }
 
 /* y = transform of the n numbers x, step apart: even and odd ones by themselves, while there are such. */
-static void transform_part(const Transform *t, const Complex *x, int64_t n, int64_t step, Complex *y,
+static void transform_part(const Fourier *t, const Complex *x, int64_t n, int64_t step, Complex *y,
                            Complex *room)
 {
     if (n % 2 || n < 4) return transform_sum(t, x, n, step, y);
@@ -63,7 +63,7 @@ static void transform_part(const Transform *t, const Complex *x, int64_t n, int6
     }
 }
 
-static void transform_run(const Transform *t, const Complex *x, Complex *y)
+static void transform_run(const Fourier *t, const Complex *x, Complex *y)
 {
     transform_part(t, x, t->n, 1, y, t->room);
 }
@@ -142,7 +142,7 @@ static void dft_write(Tensor *y, const Dft *d, int64_t at, int64_t step, const C
 static bool dft_run(OpCall *call, Err *err)
 {
     Dft d;
-    Transform t;
+    Fourier t;
     const Tensor *x = call->in[0];
     Tensor *y = &call->out[0];
     int64_t inner = 1;
@@ -203,7 +203,7 @@ static bool stft_shape(OpCall *call, Err *err)
 static bool stft_run(OpCall *call, Err *err)
 {
     Stft s;
-    Transform t;
+    Fourier t;
     const Tensor *x = call->in[0], *window = op_in(call, STFT_WINDOW);
     if (!stft_of(call, &s, err) || !transform_new(call, s.d.n, false, &t, err)) return false;
     Complex *line = op_scratch(call, 2 * s.d.n, sizeof *line, err);

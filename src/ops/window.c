@@ -18,7 +18,7 @@ bool window_numbers(const OpCall *call, WindowAttr a, int dims, int64_t *out, Er
 }
 
 /* One dim of the output, and the padding beside it. */
-static bool window_place(const OpCall *call, Window *w, int i, bool ceil, Str pad, Err *err)
+static bool window_place(const OpCall *call, SlidingWindow *w, int i, bool ceil, Str pad, Err *err)
 {
     const int64_t window = (w->kernel[i] - 1) * w->dilation[i] + 1, stride = w->stride[i];
     if (str_is(pad, "SAME_UPPER") || str_is(pad, "SAME_LOWER")) {
@@ -38,7 +38,7 @@ static bool window_place(const OpCall *call, Window *w, int i, bool ceil, Str pa
     return true;
 }
 
-bool window_read(const OpCall *call, bool ceil, Window *w, Err *err)
+bool window_read(const OpCall *call, bool ceil, SlidingWindow *w, Err *err)
 {
     const int n = w->dims;
     int64_t said[SPACE];
@@ -64,14 +64,14 @@ bool window_read(const OpCall *call, bool ceil, Window *w, Err *err)
     return true;
 }
 
-bool window_kernel(const OpCall *call, Window *w, Err *err)
+bool window_kernel(const OpCall *call, SlidingWindow *w, Err *err)
 {
     if (!onnx_attr(call->node, "kernel_shape"))
         return op_fail(call, err, "kernel_shape: found none, wanted %d numbers", w->dims);
     return window_numbers(call, (WindowAttr){ "kernel_shape", 0, w->dims, 1, 1 }, w->dims, w->kernel, err);
 }
 
-int64_t window_volume(const Window *w)
+int64_t window_volume(const SlidingWindow *w)
 {
     int64_t volume = 1;
     for (int i = 0; i < w->dims; i++) volume *= w->in[i];
@@ -87,7 +87,7 @@ bool window_next(int64_t *at, const int64_t *dim, int dims)
     return false;
 }
 
-int64_t window_source(const Window *w, const int64_t *at, const int64_t *k)
+int64_t window_source(const SlidingWindow *w, const int64_t *at, const int64_t *k)
 {
     int64_t index = 0;
     for (int i = 0; i < w->dims; i++) {
@@ -98,7 +98,7 @@ int64_t window_source(const Window *w, const int64_t *at, const int64_t *k)
     return index;
 }
 
-void window_inside(const Window *w, const int64_t *at, int64_t *from, int64_t *to)
+void window_inside(const SlidingWindow *w, const int64_t *at, int64_t *from, int64_t *to)
 {
     for (int i = 0; i < w->dims; i++) {
         const int64_t x = at[i] * w->stride[i] - w->before[i], step = w->dilation[i];
