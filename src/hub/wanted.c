@@ -163,7 +163,7 @@ static bool no_weights(const WantedList *w, Err *err)
         return fail(err, EF_UNSUPPORTED,
                     "found an adapter alone (adapter_config.json), wanted a whole "
                     "model: merge it into its base model");
-    return fail(err, EF_NOT_FOUND,
+    return fail(err, EF_BAD_MODEL,
                 "found no weights, wanted model.safetensors, model.onnx, "
                 "onnx/model.onnx or pytorch_model.bin (another file: ORG/NAME:FILE)");
 }
