@@ -115,6 +115,10 @@ static void test_limits(void)
     static const char empty[] = "BM\0\0\0\0\0\0\0\0\x1a\0\0\0\x0c\0\0\0\0\0\1\0\1\0\x18\0....";
     refused(empty, sizeof empty - 1, 0, EF_INVALID_INPUT,
             "found 0 x 1 pixels, wanted at least 1 x 1");
+    /* A width that is no int, under a limit that would allow it. */
+    static const char runs[] = "BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\xf0\xff\xff\xff\1\0\0\0"
+                               "\1\0\x08\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0....";
+    refused(runs, sizeof runs - 1, INT64_MAX, EF_TOO_LARGE, "BMP: found 4294967280 x 1 pixels");
     if (!media) return;
     Arena arena = { 0 };
     Str png = golden_bytes(&arena, STR("png2_8_13x11.png"));

@@ -181,7 +181,8 @@ static void test_thin(void)
                     "{\"shortest_edge\": 8, \"longest_edge\": 90}}",
                     50, 50, EF_INVALID_INPUT, "would be resized to 0 x 0");
     prepare_refused("{\"image_processor_type\": \"CLIPImageProcessor\", \"do_center_crop\": false}",
-                    1, 60000, EF_TOO_LARGE, "picture of 1 x 60000 pixels, resized");
+                    1, 60000, EF_TOO_LARGE,
+                    "resized to 224 x 13440000, wanted at most 16777216 in all");
     prepare_refused(
         "{\"image_processor_type\": \"ViTImageProcessor\", \"do_resize\": false, \"do_pad\": true, "
         "\"pad_size\": {\"height\": 4, \"width\": 9}}",

@@ -90,8 +90,9 @@ bool picture_read(Arena *arena, Str bytes, const PictureLimits *limits, Picture 
     Arena scratch = { .budget = arena->budget, .local = true };
     *out = (Picture){ .format = format->name,
                       .orientation = format->orientation ? format->orientation(bytes) : 1 };
+    int64_t pixels = limits && limits->pixels ? MIN(limits->pixels, INT32_MAX) : PICTURE_PIXELS;
     PictureJob job = { .arena = arena, .scratch = &scratch, .bytes = bytes, .picture = out,
-                       .pixels = limits && limits->pixels ? limits->pixels : PICTURE_PIXELS };
+                       .pixels = pixels };
     bool ok = format->read(&job, err);
     if (ok && out->orientation > 1) ok = picture_turn(&job, err);
     arena_free(&scratch);

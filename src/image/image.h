@@ -15,7 +15,7 @@
 #include "data/value.h"
 
 typedef struct PictureLimits {
-    int64_t pixels; /* width * height that a file may say it has; 0: PICTURE_PIXELS */
+    int64_t pixels; /* width * height that a file may say it has; 0: PICTURE_PIXELS; 2^31 at most */
 } PictureLimits;
 enum { PICTURE_PIXELS = 89478485 }; /* where Pillow begins to warn: 256 MiB of RGB */
 

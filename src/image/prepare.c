@@ -68,33 +68,41 @@ static int crop_start(int size, int crop, bool torchvision)
     return torchvision || left >= 0 ? left / 2 : (left - 1) / 2;
 }
 
-bool image_prepare_bytes(Arena *arena, const ImageProcessor *p, const Picture *from, Picture *out,
-                         Err *err)
+/* What is computed of which size: the crop's window, or all of it. */
+static bool image_resizing(const ImageProcessor *p, const Picture *from, Resizing *r, Err *err)
 {
     ImageSize size = size_of(p, from->height, from->width);
-    if (size.height < 1 || size.width < 1 || size.height > INT32_MAX / 4 ||
-        size.width > INT32_MAX / 4)
+    double most = INT32_MAX / 4;
+    if (size.height < 1 || size.width < 1 || size.height > most || size.width > most)
         return fail(err, EF_INVALID_INPUT,
                     "picture of %d x %d pixels: would be resized to %.0f x %.0f", from->width,
                     from->height, size.width, size.height);
     int height = (int)size.height, width = (int)size.width;
-    ResizeRounding rounding = p->torchvision ? ROUND_TORCHVISION : ROUND_PILLOW;
-    Resizing resizing = { width, height, p->resample, rounding,
-                          { 0, 0, width, height } };
+    *r = (Resizing){ width, height, p->resample,
+                     p->torchvision ? ROUND_TORCHVISION : ROUND_PILLOW, { 0, 0, width, height } };
     if (p->crop)
-        resizing.window = (ResizeWindow){ crop_start(width, p->crop_width, p->torchvision),
-                                          crop_start(height, p->crop_height, p->torchvision),
-                                          p->crop_width, p->crop_height };
+        r->window = (ResizeWindow){ crop_start(width, p->crop_width, p->torchvision),
+                                    crop_start(height, p->crop_height, p->torchvision),
+                                    p->crop_width, p->crop_height };
+    if ((int64_t)r->window.width * r->window.height <= TENSOR_PIXELS) return true;
+    return fail(err, EF_TOO_LARGE,
+                "picture of %d x %d pixels: would be resized to %d x %d, wanted at most %d in all",
+                from->width, from->height, r->window.width, r->window.height, TENSOR_PIXELS);
+}
+
+bool image_prepare_bytes(Arena *arena, const ImageProcessor *p, const Picture *from, Picture *out,
+                         Err *err)
+{
+    Resizing r;
+    if (!image_resizing(p, from, &r, err)) return false;
     *out = *from;
-    if (!p->crop && width == from->width && height == from->height) return true;
-    out->width = resizing.window.width;
-    out->height = resizing.window.height;
-    out->rgb = arena_try(arena, (size_t)out->width * (size_t)out->height, 3,
-                         3 * (size_t)TENSOR_PIXELS, err);
-    if (!out->rgb)
-        return within(err, "picture of %d x %d pixels, resized", from->width, from->height);
+    if (!p->crop && r.width == from->width && r.height == from->height) return true;
+    out->width = r.window.width;
+    out->height = r.window.height;
+    out->rgb = arena_try(arena, (size_t)out->width * (size_t)out->height, 3, SIZE_MAX, err);
+    if (!out->rgb) return false;
     Arena scratch = { .budget = arena->budget, .local = true };
-    picture_resize(&scratch, from, &resizing, out->rgb);
+    picture_resize(&scratch, from, &r, out->rgb);
     arena_free(&scratch);
     return true;
 }
