@@ -249,16 +249,15 @@ static void test_queue_side(void)
 {
     TEST("runners side by side");
     enum { JOBS = 16, SIDE = 4 };
-    static Load own[SIDE], common;
+    static Load own[SIDE];
     Queue q;
     Taken t;
     Work *job[JOBS];
     most_tokens = 1000;
     queue_init(&q, QUEUE(.limit = 99, .side = SIDE), &meters);
-    q.common = &common;
     for (int i = 0; i < JOBS; i++) queue_pass(&q, STAGE_RUN, job[i] = WORK(10));
     for (int i = 0; i < SIDE; i++) {
-        CHECK(queue_load(&q, &own[i], false, &t) && t.load == &own[i] && t.helpers == 0);
+        CHECK(queue_load(&q, &own[i], false, &t) && t.load == &own[i] && t.gang < 0);
         CHECK(own[i].n == 3 && own[i].piece[0].work == job[3 * i]); /* 160 / 4 / 2 and a bit */
     }
     CHECK(q.cost == 40 && q.running == 120);
@@ -267,35 +266,39 @@ static void test_queue_side(void)
     for (int i = 0; i < JOBS; i++) work_free(job[i]);
 }
 
-/* What is large is for all that are free, in what is common; one at a time. */
-static void test_queue_common(void)
+/* What is large is shared by those that are free, unless they have as many jobs. */
+static void test_queue_gang(void)
 {
-    TEST("large work on all");
-    enum { SIDE = 4, FREE = 3 };
-    static Load own[2], common;
+    TEST("large work in a gang");
+    enum { SIDE = 8, FREE = 7 };
+    static Load own[2], gang;
     Queue q;
     Taken t;
-    Work *small = WORK(10), *large = WORK(150, 150, 150), *other = WORK(150, 150);
+    Work *small = WORK(10), *text = WORK(600), *more[8];
+    Work *list = WORK(100, 100, 100, 100, 100, 100, 100, 100);
     most_tokens = 1000;
     queue_init(&q, QUEUE(.limit = 99, .side = SIDE), &meters);
-    q.common = &common;
+    q.gang[0].load = &gang;
+    q.gangs = 1;
     q.idle_runners = FREE; /* as if they slept */
     queue_pass(&q, STAGE_RUN, small);
-    CHECK(queue_load(&q, &own[0], false, &t) && t.load == &own[0] && own[0].n == 1);
-    queue_pass(&q, STAGE_RUN, large);
-    CHECK(queue_load(&q, &own[0], false, &t) && t.load == &common && t.helpers == FREE);
-    CHECK(common.n == 1 && common.rows == 3 && q.lent && own[0].n == 0);
-    queue_call(&q, FREE, 7);
-    CHECK(q.called == FREE);
-    queue_pass(&q, STAGE_RUN, other);
-    CHECK(queue_load(&q, &own[1], false, &t) && t.load == &own[1] && own[1].rows == 1);
-    queue_pass(&q, STAGE_RUN, other); /* its second row */
-    CHECK(queue_refill(&q, FREE) && common.n == 1 && common.piece[0].work == other);
-    CHECK(!queue_refill(&q, FREE) && common.n == 0);
-    queue_give_back(&q);
-    CHECK(!q.lent && q.called == 0 && q.cost == 0 && q.running == 150);
+    CHECK(queue_load(&q, &own[0], false, &t) && t.gang < 0 && own[0].n == 1);
+    queue_pass(&q, STAGE_RUN, text); /* cannot be cut: all of them */
+    CHECK(queue_load(&q, &own[0], false, &t) && t.gang == 0 && t.helpers == FREE && t.load == &gang);
+    queue_call(&q, &t, 7);
+    CHECK(gang.rows == 1 && q.gang[0].called == FREE && q.ganged == 1);
+    queue_pass(&q, STAGE_RUN, list); /* there is no other gang */
+    CHECK(queue_load(&q, &own[1], false, &t) && t.gang < 0 && own[1].n == 1);
+    queue_pass(&q, STAGE_RUN, list); /* the rest of it */
+    queue_give_back(&q, 0);
+    CHECK(q.gang[0].called == 0 && q.ganged == 0 && q.running == own[1].cost);
+    CHECK(queue_load(&q, &own[1], false, &t) && t.gang == 0 && own[1].n == 0);
+    CHECK(t.helpers == 4 && gang.rows == 7); /* parts of 128 tokens */
+    for (int i = 0; i < 8; i++) queue_pass(&q, STAGE_RUN, more[i] = WORK(600));
+    CHECK(queue_load(&q, &own[0], false, &t) && t.gang < 0); /* each its own */
     queue_free(&q);
-    work_free(small), work_free(large), work_free(other);
+    work_free(small), work_free(text), work_free(list);
+    for (int i = 0; i < 8; i++) work_free(more[i]);
 }
 
 static void test_queue_dropped(void)
@@ -688,7 +691,7 @@ int main(void)
     test_queue_overtaking();
     test_queue_dropped();
     test_queue_side();
-    test_queue_common();
+    test_queue_gang();
     test_tasks();
     TEST("models");
     if (open_model("embedding", &model)) {

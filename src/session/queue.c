@@ -25,7 +25,8 @@ enum {
     MOST_ASIDE = 256,            /* jobs passed over in search of one that fits */
     FIRST_HEAP = 64,             /* jobs */
     MOST_ADMITTED = 8,           /* jobs, by a runner before it looks for rows again */
-    OWN_PART = 128,              /* tokens: with so many each thread gets a part of the rows to itself */
+    OWN_PART = 128,              /* tokens: with so many a thread gets a part of the rows to itself, */
+    OWN_PARTS = 4,               /*   if there are at least so many parts */
     LOOKING_FROM = 4,            /* runners: with fewer, others have more use for the CPU */
 };
 static const double look_s = 50e-6; /* waking up takes as long */
@@ -237,14 +238,16 @@ static void append_run(Queue *queue, Work *work)
 static bool runner_is_near(const Queue *queue)
 {
     return queue->runners_alone ||
-           (queue->side && !queue->lent && queue->spell < near_s * queue->side);
+           (queue->side && !queue->ganged && queue->spell < near_s * queue->side);
 }
 
 /* Runners with nothing to do that nobody has asked for anything. */
 static int free_runners(const Queue *queue)
 {
-    if (queue->lent && !queue->side) return 0;
-    return MAX(queue->idle_runners + queue->looking - queue->promised - queue->called, 0);
+    if (queue->lent) return 0;
+    int called = 0;
+    for (int i = 0; i < queue->gangs; i++) called += queue->gang[i].called;
+    return MAX(queue->idle_runners + queue->looking - queue->promised - called, 0);
 }
 
 static void tell_news(Queue *queue)
@@ -256,7 +259,7 @@ static void tell_news(Queue *queue)
 static pthread_cond_t *ask_runner(Queue *queue)
 {
     tell_news(queue);
-    if (queue->lent && !queue->side) return NULL;
+    if (queue->lent) return NULL;
     if (queue->looking > queue->promised) return queue->promised++, NULL;
     return &queue->stage[STAGE_RUN].came;
 }
@@ -326,14 +329,22 @@ bool queue_enter(Queue *queue, Stage to, Work *work, Err *err)
     return ok;
 }
 
+static int free_gang(const Queue *queue) /* -1: none */
+{
+    int i = 0;
+    while (i < queue->gangs && queue->gang[i].taken) i++;
+    return i < queue->gangs ? i : -1;
+}
+
 /* A caller that waits for its job might as well run it: two changes of threads less. */
 bool queue_enter_run(Queue *queue, Work *work, bool *mine, Err *err)
 {
     queue_lock(queue);
     bool ok = let_in(queue, work, err);
     bool nothing = !queue->heap_n && !queue->stage[STAGE_ADMIT].head; /* for the runner to do */
-    *mine = ok && nothing && queue->lendable && free_runners(queue) && !queue->lent;
-    queue->lent |= *mine;
+    bool lent = queue->side ? free_gang(queue) < 0 : queue->lent;
+    *mine = ok && nothing && queue->lendable && free_runners(queue) && !lent;
+    queue->lent |= *mine && !queue->side;
     if (*mine) append_run(queue, work);
     unlock_and_signal(queue, ok && !*mine ? add(queue, STAGE_RUN, work) : NULL);
     return ok;
@@ -346,14 +357,20 @@ static void empty(Load *load)
     load->seconds = 0;
 }
 
-void queue_give_back(Queue *queue)
+static void gang_end(Queue *queue, Gang *gang)
+{
+    queue->running -= gang->load->cost;
+    queue->ganged--;
+    empty(gang->load);
+    *gang = (Gang){ .load = gang->load }; /* who has not come need not come any more */
+}
+
+void queue_give_back(Queue *queue, int gang)
 {
     const struct QueueStage *run = &queue->stage[STAGE_RUN];
     queue_lock(queue);
     queue->lent = false;
-    queue->called = queue->helpers = 0; /* who has not come need not come any more */
-    if (queue->side) queue->running -= queue->common->cost;
-    if (queue->side) empty(queue->common);
+    if (gang >= 0) gang_end(queue, &queue->gang[gang]);
     bool more = queue->heap_n || queue->stage[STAGE_ADMIT].head || run->closed;
     unlock_and_signal(queue, more ? ask_runner(queue) : NULL);
 }
@@ -527,52 +544,47 @@ static void fill(Queue *queue, int64_t most, int64_t enough, Load *load)
     queue->last_long = long_row(load->longest, most);
 }
 
-/* So much waits that each of so many has rows of its own, or jobs so large that one alone would be
- * slow with them: a job is part of one load at a time. */
-static bool much_for(const Queue *queue, int threads)
-{
-    return queue->cost >= threads * (int64_t)OWN_PART ||
-           queue->cost > queue->heap_n * (int64_t)OWN_PART;
-}
-
-/* How many of those that are free should run what waits. A little is for one alone, unless most of
- * the others have nothing to do. */
+/* How many of those that are free should share the next run. With as many jobs each has its own. A
+ * little is for one alone, unless most of the others have nothing to do; of many short rows each takes
+ * a part to itself, where there is enough for that; what cannot be cut is for all. */
 static int threads_for(const Queue *queue, int idle)
 {
-    int all = 1 + idle;
-    if (queue->lent || idle <= 0 || queue->heap_n == 0) return 1;
-    bool much = much_for(queue, all);
-    if (!much && 2 * idle < queue->side) return 1;
-    int64_t least = queue->least(queue->of), waiting = queue->cost / (much ? 1 : queue->heap_n);
-    int most = much ? all : MAX(all / queue->heap_n, 1);
-    return least ? (int)MIN(MAX(waiting / least, 1), most) : most;
+    int all = 1 + idle, jobs = queue->heap_n, most = all / MAX(jobs, 1);
+    if (most <= 1 || free_gang(queue) < 0) return 1;
+    int64_t job = queue->cost / jobs, least = queue->least(queue->of);
+    if (job <= OWN_PART && 2 * idle < queue->side) return 1;
+    bool cut = queue->heap[0].cost <= OWN_PART && job >= OWN_PARTS * OWN_PART;
+    if (cut) least = MAX(least, OWN_PART);
+    return least ? (int)MIN(MAX(job / least, 1), most) : most;
 }
 
 /* Of all that waits and runs, as much as is due to so many of the runners; one alone takes half of
- * it, so that who becomes free next finds something. */
+ * it, so that who becomes free next finds something. Several take a job. */
 static void fill_share(Queue *queue, int threads, Load *load)
 {
     int64_t most = queue->most(queue->of, threads), all = queue->cost + queue->running;
-    int64_t share = all * threads / queue->side / (threads > 1 ? 1 : 2) + 1;
+    int64_t share = all * threads / queue->side + 1;
+    share = threads > 1 ? MAX(share, queue->cost / MAX(queue->heap_n, 1)) : share / 2 + 1;
     fill(queue, most, MAX(MIN(share, most - most / 8), 1), load);
     queue->running += load->cost;
 }
 
-/* Takes what one run should carry. idle: runners that could help. */
-static void load_side(Queue *queue, Load *own, int idle, Taken *to)
+static void lead_gang(Queue *queue, int threads, Taken *to)
 {
-    int threads = threads_for(queue, idle);
+    to->gang = free_gang(queue);
     to->helpers = threads - 1;
-    to->load = threads > 1 ? queue->common : own;
-    queue->lent |= threads > 1;
+    to->load = queue->gang[to->gang].load;
+    queue->gang[to->gang].taken = true;
+    queue->ganged++;
     fill_share(queue, threads, to->load);
 }
 
 static void load_rows(Queue *queue, Load *own, int idle, Taken *to)
 {
-    if (queue->side) return load_side(queue, own, idle, to);
+    int threads = queue->side ? threads_for(queue, idle) : 0;
+    if (threads > 1) return lead_gang(queue, threads, to);
+    if (threads == 1) return fill_share(queue, threads, own);
     int64_t most = queue->most(queue->of, 0);
-    to->load = own;
     fill(queue, most, most, own);
 }
 
@@ -591,11 +603,16 @@ static Work *take_admissions(Queue *queue)
 
 static bool take_call(Queue *queue, Taken *to)
 {
-    if (queue->called == 0) return false;
-    queue->called--;
-    to->help = ++queue->helpers;
-    to->call = queue->call;
-    return true;
+    for (int i = 0; i < queue->gangs; i++) {
+        Gang *gang = &queue->gang[i];
+        if (gang->called == 0) continue;
+        gang->called--;
+        to->gang = i;
+        to->help = ++gang->helpers;
+        to->call = gang->call;
+        return true;
+    }
+    return false;
 }
 
 /* The next request often comes at once, and both ways of waking cost more than looking; every other
@@ -617,7 +634,7 @@ static void sleep_for_news(Queue *queue)
 {
     __atomic_store_n(&queue->idle_runners, queue->idle_runners + 1, __ATOMIC_RELAXED);
     do queue_wait(queue, STAGE_RUN);
-    while (queue->lent && !queue->side);
+    while (queue->lent);
     __atomic_store_n(&queue->idle_runners, queue->idle_runners - 1, __ATOMIC_RELAXED);
 }
 
@@ -642,36 +659,28 @@ static bool wait_for_work(Queue *queue, bool run, Taken *to)
     }
 }
 
-/* Those who help stay while there is enough for them. */
-bool queue_refill(Queue *queue, int helpers)
-{
-    int threads = 1 + helpers;
-    queue_lock(queue);
-    queue->running -= queue->common->cost;
-    empty(queue->common);
-    if (queue->heap_n && much_for(queue, threads)) fill_share(queue, threads, queue->common);
-    queue_unlock(queue);
-    return queue->common->n > 0;
-}
-
+/* Without a gang, one of the runners will do. */
 void queue_borrow(Queue *queue, Load *load, Taken *to)
 {
-    *to = (Taken){ .load = load };
+    *to = (Taken){ .load = load, .gang = -1 };
+    pthread_cond_t *came = NULL;
     queue_lock(queue);
-    if (!queue->side) empty(load);
+    if (load) empty(load);
     to->dropped = sweep(queue);
-    queue->lent = false; /* it is ours to take */
-    load_rows(queue, load, free_runners(queue) - 1, to); /* one gives its CPU to the borrower */
-    queue->lent = true;
-    queue_unlock(queue);
+    int idle = free_runners(queue) - 1; /* one gives its CPU to the borrower */
+    if (!queue->side) load_rows(queue, load, 0, to);
+    else if (free_gang(queue) >= 0) lead_gang(queue, threads_for(queue, idle), to);
+    else came = ask_runner(queue);
+    unlock_and_signal(queue, came);
 }
 
-void queue_call(Queue *queue, int n, unsigned call)
+void queue_call(Queue *queue, const Taken *taken, unsigned call)
 {
+    Gang *gang = &queue->gang[taken->gang];
     queue_lock(queue);
-    int called = MIN(n, free_runners(queue)), wake = 0;
-    queue->call = call;
-    for (; queue->called < called; queue->called++) wake += ask_runner(queue) != NULL;
+    int called = MIN(taken->helpers, free_runners(queue)), wake = 0;
+    gang->call = call;
+    for (; gang->called < called; gang->called++) wake += ask_runner(queue) != NULL;
     queue_unlock(queue);
     while (wake-- > 0) pthread_cond_signal(&queue->stage[STAGE_RUN].came);
 }
@@ -689,7 +698,7 @@ static void note_end(Queue *queue, Load *load)
 bool queue_load(Queue *queue, Load *load, bool run, Taken *to)
 {
     struct QueueStage *first = &queue->stage[STAGE_ADMIT];
-    *to = (Taken){ .load = load };
+    *to = (Taken){ .load = load, .gang = -1 };
     queue_lock(queue);
     note_end(queue, load);
     bool more = wait_for_work(queue, run, to);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * runner.c - jobs to ragged batches, batches to rows, rows back to their jobs. Runners stand side by
  * side, each with an engine runner of its own and no pool: many small runs at once need no barrier.
- * For a large one a runner leads what is common to them, an engine runner with an open pool, and
- * those with nothing to do help. Asked for replicas, each owns a pool instead: one batch then uses
- * all its cores.
+ * For a large one a runner leads a gang, an engine runner with an open pool, and those with nothing
+ * to do help. Asked for replicas, each owns a pool instead: one batch then uses all its cores.
  *
  * How much a run may carry is time, not tokens: the speed of past runs says how many tokens that
  * is on this machine, with this model. */
@@ -446,41 +445,51 @@ static void run_and_settle(Replica *me)
     arena_reset(&me->scratch, SCRATCH_KEPT);
 }
 
-/* ---- what is common ---- */
-bool runners_share(Session *s)
+/* ---- gangs ---- */
+static bool gang_make(Session *s, int i)
 {
-    s->replica = NEW(&s->arena, Replica);
-    *s->replica = (Replica){ .s = s, .pool = pool_new_open(s->options.threads) };
-    if (!s->replica->pool) return false;
-    replica_open(s->replica);
-    s->queue.common = &s->replica->load;
+    Replica *gang = s->gang[i] = NEW(&s->arena, Replica);
+    *gang = (Replica){ .s = s, .pool = pool_new_open(s->options.threads) };
+    if (!gang->pool) return false;
+    replica_open(gang);
+    s->queue.gang[i].load = &gang->load;
+    s->queue.gangs = i + 1;
     return true;
 }
 
-void runners_end(Session *s)
+bool gangs_make(Session *s)
 {
-    if (s->replica) replica_close(s->replica);
+    enum { RUNNERS_OF_A_GANG = 4 };
+    int n = MIN(MAX(s->options.threads / RUNNERS_OF_A_GANG, 1), MOST_GANGS);
+    for (int i = 0; i < n; i++)
+        if (!gang_make(s, i)) return false;
+    return true;
 }
 
-/* stays: for more of it; a borrower has its own to return to. */
-static void run_common(Session *s, int helpers, bool stays)
+void gangs_free(Session *s)
 {
-    Pool *pool = s->replica->pool;
-    if (helpers > 0) queue_call(&s->queue, helpers, pool_call(pool, helpers));
-    do run_and_settle(s->replica);
-    while (stays && helpers > 0 && queue_refill(&s->queue, helpers));
-    if (helpers > 0) pool_dismiss(pool);
-    queue_give_back(&s->queue);
+    for (int i = 0; i < MOST_GANGS; i++)
+        if (s->gang[i]) replica_close(s->gang[i]);
+}
+
+static void run_gang(Session *s, const Taken *taken)
+{
+    Replica *gang = s->gang[taken->gang];
+    if (taken->helpers > 0) queue_call(&s->queue, taken, pool_call(gang->pool, taken->helpers));
+    run_and_settle(gang);
+    if (taken->helpers > 0) pool_dismiss(gang->pool);
+    queue_give_back(&s->queue, taken->gang);
 }
 
 void runner_borrowed(Session *s)
 {
     Taken taken;
-    queue_borrow(&s->queue, &s->replica->load, &taken);
+    queue_borrow(&s->queue, s->replica ? &s->replica->load : NULL, &taken);
     drop(s, taken.dropped);
-    if (side_by_side(s)) return run_common(s, taken.helpers, false);
+    if (taken.gang >= 0) return run_gang(s, &taken);
+    if (side_by_side(s)) return;
     run_and_settle(s->replica);
-    queue_give_back(&s->queue);
+    queue_give_back(&s->queue, -1);
 }
 
 /* ---- the thread ---- */
@@ -488,10 +497,10 @@ static void take_turn(Replica *me, const Taken *taken, Worker *worker)
 {
     Session *s = me->s;
     drop(s, taken->dropped);
-    if (taken->help) pool_help(s->replica->pool, taken->help, taken->call);
     if (taken->admit) admit_list(s, taken->admit, worker);
-    if (taken->load != &me->load) return run_common(s, taken->helpers, true);
-    run_and_settle(me);
+    if (taken->help) pool_help(s->gang[taken->gang]->pool, taken->help, taken->call);
+    else if (taken->gang >= 0) run_gang(s, taken);
+    else run_and_settle(me);
 }
 
 void runner_thread(Worker *worker)

@@ -119,7 +119,7 @@ static void plan_threads(Session *s)
 static bool start_threads(Session *s)
 {
     plan_threads(s);
-    return crew_start(s, STAGE_SCRIPT) && (!s->queue.side || runners_share(s)) &&
+    return crew_start(s, STAGE_SCRIPT) && (!s->queue.side || gangs_make(s)) &&
            crew_start(s, STAGE_RUN) && await_runners(s);
 }
 
@@ -146,7 +146,7 @@ static void end_threads(Session *s)
 static void release(Session *s)
 {
     transform_pool_free(s->vms);
-    if (s->queue.side) runners_end(s);
+    gangs_free(s);
     queue_free(&s->queue);
     sem_destroy(&s->ready);
     pthread_mutex_destroy(&s->starting);

@@ -27,6 +27,15 @@ typedef struct Load {  /* what one run carries */
     double seconds;          /* that its run took */
 } Load;
 
+enum { MOST_GANGS = 4 };
+typedef struct Gang {            /* runners that share a run: who took it leads, idle ones help */
+    Load *load;                  /* what it carries */
+    bool taken;
+    int called;                  /* idle ones that shall help and have not come yet */
+    int helpers;                 /* that have come */
+    unsigned call;               /* the pool's number of it */
+} Gang;
+
 /* A job that waits for a run. What puts it in order stands here: the jobs themselves are in the
  * caches of whoever made them. */
 typedef struct Due {
@@ -53,20 +62,17 @@ typedef struct Queue {
     int promised;                /*   of them, for what has come meanwhile */
     unsigned news;               /* counts what might be looked for; atomic */
     int64_t cost, running;       /* of rows that wait for a run; that are in one */
-    /* Runners side by side, a thread each: small work runs on one of them. For large work they help
-     * one another, in what is common to them: one run at a time, led by who took it. */
+    /* Runners side by side, a thread each: small work runs on one of them, large work in a gang. */
     int side;                    /* how many; 0: each has its part of the threads */
-    Load *common;                /* what that run carries */
+    Gang gang[MOST_GANGS];
+    int gangs, ganged;           /* ganged: taken ones */
     int64_t (*most)(const Session *, int threads); /* cost of a run on so many */
     int64_t (*least)(const Session *); /* cost that is worth a thread of its own; 0: any */
     const Session *of;           /* for these */
-    int called;                  /* idle ones that shall help and have not come yet */
-    int helpers;                 /* that have come */
-    unsigned call;               /* the pool's number of it */
     double spell;                /* seconds of a run, lately */
     double swept;                /* when all jobs were last looked at */
-    bool lendable, lent;         /* the replica of the only runner, or what is common, may be lent
-                                  * to a caller; it is in use by one, or by a runner of several */
+    bool lendable, lent;         /* the only runner's replica, or a gang, may be lent to a caller;
+                                  * that replica is */
     bool last_long;              /* the last load had a long row */
     double clock;                /* virtual time: what the last row that ran was due at */
     uint64_t entries;
@@ -95,26 +101,25 @@ bool queue_enter(Queue *, Stage, Work *, Err *);  /* a new job: EF_OVERLOADED, E
 /* The same for STAGE_RUN. *mine: the runner was idle and is not woken; the caller has its replica
  * until it calls queue_give_back. */
 bool queue_enter_run(Queue *, Work *, bool *mine, Err *);
-void queue_give_back(Queue *);                   /* also by a runner: what is common */
+void queue_give_back(Queue *, int gang);         /* that one, or (-1) the only runner's replica */
 void queue_pass(Queue *, Stage, Work *);          /* one that is in already: always room */
 void queue_pass_runs(Queue *, Work *);            /* a list of them, to STAGE_RUN */
 void queue_leave(Queue *);                       /* a job is done */
 /* Waits; NULL: closed and empty. A job in slices comes once for each; *slice says which. */
 Work *queue_take(Queue *, Stage, int *slice);
 typedef struct Taken {           /* what a runner is to do */
-    Load *load;                  /* rows to run: in its own load or in what is common; may be empty */
-    int helpers;                 /* that may be called for it, in what is common */
+    Load *load;                  /* rows to run: in its own load or in a gang's; may be empty */
+    int gang, helpers;           /* to lead (-1: none), with so many others; or: */
+    int help;                    /* the worker to be in that gang; 0: none */
+    unsigned call;
     Work *admit;                 /* a list of small jobs to admit */
     Work *dropped;               /* a list of jobs that nobody waits for any more */
-    int help;                    /* be this worker of what is common; 0: no */
-    unsigned call;
 } Taken;
 /* Waits for something to do. load: the runner's own, as its last run left it. `run`: rows before
  * admission, where both wait. false: closed and empty. */
 bool queue_load(Queue *, Load *load, bool run, Taken *);
 void queue_borrow(Queue *, Load *, Taken *);     /* by a borrower, without waiting */
-bool queue_refill(Queue *, int helpers);         /* what is common; false: the helpers may go */
-void queue_call(Queue *, int n, unsigned call);  /* wakes idle runners: they come as helpers */
+void queue_call(Queue *, const Taken *, unsigned call); /* wakes idle runners: they come to help */
 void queue_refuse(Queue *);                      /* no new jobs from now on */
 void queue_close(Queue *, Stage);                /* nobody will pass jobs to it any more */
 
@@ -150,7 +155,8 @@ struct Session {
     double rate;                 /* cost a second of one run, lately; 0: not known. Atomic */
     int replicas_begun;
     sem_t ready;                 /* posted by each runner that has what it needs */
-    Replica *replica;            /* of the only runner, once it has been idle; or what is common */
+    Replica *replica;            /* of the only runner, once it has been idle */
+    Replica *gang[MOST_GANGS];
     pthread_mutex_t starting;    /* of these: */
     bool admits;                 /* the threads of admission have been started. Read without the lock */
     bool drained;
@@ -165,8 +171,8 @@ void admission_thread(Worker *); /* of either line */
 /* runner.c: a thread that owns its pool and its engine runners; a run by who has borrowed them. */
 void runner_thread(Worker *);
 void runner_borrowed(Session *);
-bool runners_share(Session *);   /* makes what is common to runners side by side. false: no memory */
-void runners_end(Session *);
+bool gangs_make(Session *);      /* of runners side by side. false: no memory */
+void gangs_free(Session *);
 int64_t runner_most(const Session *, int threads);
 int64_t runner_least(const Session *);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
