@@ -17,7 +17,7 @@
 typedef struct PictureLimits {
     int64_t pixels; /* width * height that a file may say it has; 0: PICTURE_PIXELS; 2^31 at most */
 } PictureLimits;
-enum { PICTURE_PIXELS = 89478485 }; /* where Pillow begins to warn: 256 MiB of RGB */
+#define PICTURE_PIXELS 89478485 /* where Pillow begins to warn: 256 MiB of RGB */
 
 typedef struct Picture {
     uint8_t *rgb;       /* [height][width][3] */
