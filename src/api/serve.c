@@ -35,7 +35,7 @@ const Option serve_options[] = {
     { "log-level", 0, "LEVEL", "the least important lines to log", TAKES_WORD,
       SERVE_FIELD(log_level), "info", .words = level_words },
     OPTION_SERVER_THREADS,
-    { "replicas", 0, "N", "batches that run at a time, each on its part of the threads; default: by the work",
+    { "replicas", 0, "N", "batches at a time, each on its part of the threads; default: by the work",
       TAKES_COUNT, SERVE_FIELD(session.replicas), NULL, 1, 4096 },
     { "loops", 0, "N", "threads that read and write connections; default: one for every 2 threads",
       TAKES_COUNT, SERVE_FIELD(server.loops), NULL, 1, MOST_SERVER_LOOPS },
