@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * conv.c - Conv over any number of spatial dims, and FusedConv, which ONNX Runtime's optimizer makes of it.
  * A convolution is a product: the weights [M, K] times the windows [K, P], where a column is what
- * one output position sees. The windows are written straight into the GEMM's panels. */
+ * one output position sees. The windows are written straight into the GEMM's panels, a block of positions at a
+ * time. */
 #include "ops/activation.h"
 #include "ops/conv.h"
-#include "ops/product.h"
 
 /* ---- shape ---- */
 
@@ -56,16 +56,18 @@ static bool conv_shape(OpCall *call, Err *err)
 
 /* ---- run ---- */
 
-typedef struct ConvWindows {
-    const Conv *c;
-    const float *image;                /* [group, C, in...] */
-    float *panels;                     /* [group][P / 16][K][16] */
-    int64_t size, each;                /* floats of a group's panels; panels of a group */
-} ConvWindows;
+enum { CONV_BLOCK = 512 << 10 };         /* bytes of windows that are multiplied at once */
 
-static void fill_panel(const ConvWindows *windows, const float *image, int64_t first, float *out)
+typedef struct ConvBlocks {
+    const OpCall *call;
+    const Conv *c;
+    const float *x, *w;                /* [images, group, C, in...], [group, M, K] */
+    float *y, *panels;                 /* [images, group, M, P]; [workers][size][K][16] */
+    int64_t size, each;                /* panels of a block; blocks of a group */
+} ConvBlocks;
+
+static void fill_panel(const Conv *c, const float *image, int64_t first, float *out)
 {
-    const Conv *c = windows->c;
     const SlidingWindow *w = &c->w;
     const int64_t lanes = MIN(w->positions - first, PANEL), volume = window_volume(w);
     int64_t at[PANEL][SPACE], k[SPACE] = { 0 };
@@ -80,15 +82,19 @@ static void fill_panel(const ConvWindows *windows, const float *image, int64_t f
         }
 }
 
-static void fill_panels(void *context, int64_t from, int64_t to)
+/* A block of positions of one group of one picture. */
+static void conv_positions(void *context, int index, int worker)
 {
-    const ConvWindows *w = context;
-    const int64_t channel = w->c->C * window_volume(&w->c->w);
-    for (int64_t i = from; i < to; i++) {
-        const int64_t group = i / w->each, panel = i % w->each;
-        fill_panel(w, w->image + group * channel, panel * PANEL,
-                   w->panels + group * w->size + panel * PANEL * w->c->K);
-    }
+    const ConvBlocks *b = context;
+    const Conv *c = b->c;
+    const int64_t P = c->w.positions, group = index / b->each, first = index % b->each * b->size * PANEL;
+    const int64_t n = MIN(b->size * PANEL, P - first), panels = (n + PANEL - 1) / PANEL;
+    float *windows = b->panels + worker * b->size * PANEL * c->K;
+    const Linear l = { .x = b->w + group % c->group * c->M * c->K, .ldx = c->K, .w = windows, .ldy = P,
+                       .y = b->y + group * c->M * P + first, .M = c->M, .N = n, .K = c->K };
+    for (int64_t i = 0; i < panels; i++)
+        fill_panel(c, b->x + group * c->C * window_volume(&c->w), first + i * PANEL, windows + i * PANEL * c->K);
+    b->call->k->gemm_f32->run(&l, 0, c->M, 0, panels);
 }
 
 void conv_add_bias(float *y, const float *bias, int64_t channels, int64_t positions)
@@ -103,22 +109,21 @@ static bool conv_f32(OpCall *call, const Conv *c, float *y, Err *err)
     const Tensor *b = op_in(call, 2);
     const float *x = op_f32(call, call->in[0], err), *w = x ? op_f32(call, call->in[1], err) : NULL;
     const float *bias = b ? op_f32(call, b, err) : NULL;
-    Product p = { .M = c->M, .N = c->w.positions, .K = c->K, .rank = 1, .batch = { c->group },
-                  .batches = c->group, .step = { { 1 }, { 1 } }, .matrices = { c->group, c->group } };
-    ConvWindows windows = { .c = c, .size = (int64_t)panels_f32_size(c->w.positions, c->K),
-                        .each = (c->w.positions + PANEL - 1) / PANEL };
-    const int64_t out = c->group * c->M * c->w.positions;
-    const int64_t in = tensor_count(call->in[0]) / MAX(c->images, 1);
+    const int64_t channels = c->group * c->M, P = c->w.positions, all = (P + PANEL - 1) / PANEL;
     if (!w || (b && !bias)) return false;
-    if (!c->images || !out) return true;
-    windows.panels = op_scratch(call, c->group, (size_t)MAX(windows.size, 1) * sizeof(float), err);
-    if (!windows.panels) return false;
-    for (int64_t i = 0; i < c->images; i++, x += in, y += out) {
-        windows.image = x;
-        if (c->K) op_split(call, c->group * windows.each, MAX(4096 / c->K, 1), fill_panels, &windows);
-        product_panels(call, &p, w, windows.panels, y);
-        if (bias) conv_add_bias(y, bias, c->group * c->M, c->w.positions);
-    }
+    if (!c->images || !channels || !P) return true;
+    if (!c->K) memset(y, 0, sizeof *y * (size_t)(c->images * channels * P));
+    const int workers = op_workers(call, c->images * channels * P * c->K);
+    ConvBlocks blocks = { .call = call, .c = c, .x = x, .w = w, .y = y };
+    blocks.size = MIN(all, MAX(CONV_BLOCK / (MAX(c->K, 1) * PANEL * (int64_t)sizeof(float)), 4));
+    blocks.each = (all + blocks.size - 1) / blocks.size;
+    blocks.panels = op_scratch(call, workers * blocks.size, (size_t)MAX(c->K, 1) * PANEL * sizeof(float), err);
+    if (!blocks.panels) return false;
+    if (c->images * c->group > INT32_MAX / blocks.each) return op_fail(call, err, "too many groups");
+    if (c->K)
+        pool_for(workers == 1 ? NULL : call->pool, (int)(c->images * c->group * blocks.each), conv_positions,
+                 &blocks);
+    for (int64_t i = 0; bias && i < c->images; i++) conv_add_bias(y + i * channels * P, bias, channels, P);
     return true;
 }
 
