@@ -9,9 +9,10 @@ VOCAB='{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer
 
 # served FOLDER: started and stopped at once; the log says what it serves.
 served() {
+    : >log # the one of the server before must not be seen
     "$EF" serve "$1" --host 127.0.0.1 --port 0 --disable-grpc --threads 1 >/dev/null 2>log </dev/null &
     server=$!
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do grep -q ' serving ' log && break || sleep 0.1; done
+    for i in $(seq 200); do grep -q ' serving ' log && break || sleep 0.1; done
     kill $server && wait $server 2>/dev/null
     grep -q "serving $1 (" log && pass || { cp log err && flunk "serve $1"; }
 }
