@@ -36,9 +36,8 @@ static int lzw_code(Lzw *z)
         if (z->p >= z->end) return -1;
         uint32_t c = *z->p++;
         if (z->block-- == 0) {
-            z->block = c;
+            z->block = c; /* one of no bytes ends nothing: Pillow reads on */
             if (c > (size_t)(z->end - z->p)) z->p = z->end; /* truncated, whatever is missing */
-            if (c == 0) return -1;
             continue;
         }
         z->bits |= c << z->bit_count;

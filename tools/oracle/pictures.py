@@ -200,6 +200,7 @@ def gifs():
         big[6:10] = struct.pack("<HH", 20, 15)
         big[at + 1:at + 5] = struct.pack("<HH", 4, 3)
         yield name + ".gif", bytes(big[:at] + control + big[at:])
+    yield "empty_block.gif", bytes(base[:at + 11] + b"\0" + base[at + 11:])
     outside = bytearray(base)
     outside[6:10] = struct.pack("<HH", 5, 4)
     yield "outside.gif", bytes(outside)
