@@ -93,9 +93,9 @@ static void tasks_of_checkpoints(void)
         { "question-answering", "TapasForQuestionAnswering", NULL, "about tables" },
         { "", "TapasForMaskedLM", "fill_mask" },
         { "translation", "BertModel", NULL, "translation is not supported" },
-        { "image_classification", "ViT", NULL, "reads text only" },
-        { "image_embedding", "ViT", NULL, "reads text only" },
-        { "asr", "Whisper", NULL, "reads text only" },
+        { "image_classification", "ViTForImageClassification", "image_classification" },
+        { "depth-estimation", "ViT", NULL, "depth-estimation is not supported: wanted one of embedding" },
+        { "asr", "Whisper", NULL, "asr is not supported: wanted one of embedding" },
     };
     for (size_t i = 0; i < COUNT(cases); i++) choose(&cases[i]);
 }

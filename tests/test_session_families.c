@@ -122,7 +122,7 @@ static void graphs_that_cannot(void)
     refused(GOLDEN "t5-decoder", "embedding", EF_UNSUPPORTED, "encoder_attention_mask, what an encoder gave");
     refused(GOLDEN "bart", "token-classification", EF_INVALID_INPUT, "it has another head, or none");
     refused(GOLDEN "bart", "embedding", EF_INVALID_INPUT, "gives no hidden states");
-    refused(GOLDEN "clip", "image-classification", EF_UNSUPPORTED, "reads text only");
+    refused(GOLDEN "clip", "image-classification", EF_INVALID_INPUT, "it has another head, or none");
 }
 
 int main(void)

@@ -148,6 +148,14 @@ static void check_reply(Walk *w, const Task *task, const ef_reply *r)
     if (results && !strstr(w->options, "base64")) check_columns(w, task, results);
 }
 
+static Str picture_file(void)
+{
+    Str bytes = { 0 };
+    Err err = { 0 };
+    CHECK(file_read(&arena, "tests/golden/images/exif6.jpg", 1 << 20, &bytes, &err));
+    return bytes;
+}
+
 static void ask(Walk *w, ef_model *m, const char *options)
 {
     static char long_text[4096];
@@ -162,6 +170,8 @@ static void ask(Walk *w, ef_model *m, const char *options)
     for (size_t i = 0; task->items == &item_choices && i < COUNT(in); i++)
         in[i].kind = EF_CHOICES, in[i].data2 = choices, in[i].size2 = i ? COUNT(choices) : 1;
     if (task->items == &item_choices) in[1] = (ef_input){ sizeof *in, EF_CHOICES, long_text, sizeof long_text - 4, choices, 2 };
+    Str file = task->items == &item_pictures ? picture_file() : (Str){ 0 };
+    for (size_t i = 0; file.p && i < COUNT(in); i++) in[i] = (ef_input){ sizeof *in, EF_PICTURE, file.p, file.n, NULL, 0 };
     w->options = options;
     size_t n = strstr(options, "\"truncate\":false") ? 1 : strstr(options, "\"stride\"") ? 2 : COUNT(in);
     ef_reply *r = ef_predict(m, in, n, options, &err);
@@ -204,6 +214,7 @@ static const struct Case {
     { "fill_mask", FOLDERS "bert-masked" },        { "sparse_embedding", FOLDERS "bert-masked" },
     { "question_answering", "tests/golden/question_answering/bert" },
     { "multiple_choice", "tests/golden/multiple_choice/bert" },
+    { "image_classification", "tests/golden/pictures/vit" },
 };
 
 /* The tokenizer of that model with a mask in place of its unknown token. */

@@ -44,7 +44,7 @@ const Option serve_options[] = {
     { "max-inputs", 0, "N", "most texts, choices or pictures of a request", TAKES_COUNT, SERVE_FIELD(session.max_inputs),
       OPTION_DEFAULT(SESSION_MAX_INPUTS), 1, 1 << 24 },
     { "max-pixels", 0, "N", "most pixels (width times height) of a picture", TAKES_COUNT,
-      SERVE_FIELD(session.max_pixels), OPTION_DEFAULT(PICTURE_PIXELS), 1, INT32_MAX },
+      SERVE_FIELD(session.max_pixels), OPTION_DEFAULT(SESSION_MAX_PIXELS), 1, INT32_MAX },
     { "max-connections", 0, "N", "most connections at the same time", TAKES_COUNT,
       SERVE_FIELD(server.max_connections), OPTION_DEFAULT(SERVER_MAX_CONNECTIONS), 1, 1 << 20 },
     { "queue", 0, "N", "most requests waiting before 429", TAKES_COUNT,

@@ -125,11 +125,8 @@ static bool refuse_task(Str name, Err *err)
 {
     char near[TASK_NAME_ROOM];
     Buf list = { 0 };
-    if (task_name_reads(name))
-        return fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported yet: this "
-                    "version does other things with %s", STR_ARG(name), task_name_reads(name));
     task_list(&list);
-    if (task_name(name))
+    if (task_name(name) || task_name_reads(name))
         fail(err, EF_UNSUPPORTED, "Invalid model type: %.*s is not supported: wanted one of %.*s",
              STR_ARG(name), STR_ARG(buf_view(&list)));
     else {

@@ -82,6 +82,7 @@ void work_done(Session *s, Work *work)
 /* ---- sessions ---- */
 static SessionOptions with_defaults(const SessionOptions *given)
 {
+    _Static_assert(SESSION_MAX_PIXELS == PICTURE_PIXELS, "as without a session");
     SessionOptions o = given ? *given : (SessionOptions){ 0 };
     if (o.threads <= 0) o.threads = cpu_count();
     if (o.bulk) o.replicas = o.threads; /* none waits for another at the end of a run */
@@ -92,7 +93,7 @@ static SessionOptions with_defaults(const SessionOptions *given)
     if (o.batch_seconds <= 0) o.batch_seconds = SESSION_BATCH_MS / 1000.0;
     if (o.max_inputs == 0) o.max_inputs = SESSION_MAX_INPUTS;
     if (o.max_output == 0) o.max_output = (size_t)512 << 20;
-    if (o.max_pixels == 0) o.max_pixels = PICTURE_PIXELS;
+    if (o.max_pixels == 0) o.max_pixels = SESSION_MAX_PIXELS;
     if (o.max_bytes == 0) o.max_bytes = SESSION_MAX_BYTES;
     return o;
 }

@@ -36,6 +36,7 @@ typedef struct SessionSteps {
 #define SESSION_BATCH_MS 100
 #define SESSION_MAX_INPUTS 4096
 #define SESSION_MAX_BYTES 1073741824
+#define SESSION_MAX_PIXELS 89478485
 typedef struct SessionOptions {  /* zero: the default */
     int threads;                 /* of all replicas together; default cpu_count() */
     int replicas;                /* runs at the same time, each with its part of the threads; 0: as
@@ -47,7 +48,7 @@ typedef struct SessionOptions {  /* zero: the default */
                                   * one on each thread */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
-    int64_t max_pixels;          /* of a picture's file; default PICTURE_PIXELS */
+    int64_t max_pixels;          /* of a picture; default 89 million */
     size_t max_bytes;            /* that all requests and replies may hold; default 1 GiB */
 } SessionOptions;
 

@@ -48,8 +48,8 @@ works "--model-type, as before" "$EF" infer -m named --model-type text-classific
 refuses "a typo of a synonym" 'did you mean text_classification?' "$EF" infer -m named --task text_clasification w1
 refuses "another task of ours" 'wanted one for token_classification' "$EF" infer -m named --task ner w1
 refuses "a task of others" 'translation is not supported: wanted one of embedding' "$EF" infer -m named --task translation w1
-refuses "images" 'image-classification is not supported yet: this version reads text only' "$EF" infer -m named --task image-classification w1
-refuses "audio" 'reads text only' "$EF" serve -m named --task asr
+refuses "images" 'wanted one for image_classification: it has another head, or none' "$EF" infer -m named --task image-classification w1
+refuses "audio" 'asr is not supported: wanted one of embedding' "$EF" serve -m named --task asr
 works "a package's own task by another name" ./b.encoderfile infer --task sentiment-analysis w1
 refuses "a package's other task" 'found a package for sequence_classification, wanted ner' ./b.encoderfile infer --task ner w1
 prints "new-transform" 'n_labels' "$EF" new-transform -m text-classification

@@ -3,6 +3,7 @@
 
 usage: tools/oracle/proto.py; from the repository's root, needs protobuf and grpcio-tools.
 A line is: name, bytes as they came, the tree as JSON ("-": refused), bytes as protobuf writes that tree again."""
+import base64
 import json
 import pathlib
 import subprocess
@@ -40,7 +41,7 @@ def scalar(field, value):
     if field.type == field.TYPE_ENUM:
         return WORDS.get(value, value)
     if field.type == field.TYPE_BYTES:
-        return value.decode()
+        return base64.b64encode(value).decode()
     return value
 
 
