@@ -141,7 +141,7 @@ void ef_reply_free(ef_reply *);
 /* Texts to ids and back. path: tokenizer.json, vocab.txt, vocab.json (with merges.txt), a
  * SentencePiece .model, a folder with one of them (and its settings), or a package. */
 ef_tokenizer *ef_tokenizer_open(const char *path, ef_error *);
-const ef_tokenizer *ef_model_tokenizer(const ef_model *); /* dies with the model */
+const ef_tokenizer *ef_model_tokenizer(const ef_model *); /* dies with the model; NULL: it reads no texts */
 void ef_tokenizer_close(ef_tokenizer *);
 size_t ef_token_count(const ef_tokenizer *);              /* ids are below this */
 int32_t ef_token_id(const ef_tokenizer *, const char *token); /* -1: no such token */

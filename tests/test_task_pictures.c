@@ -147,8 +147,9 @@ static void test_refused(void)
     refuse(m, picture_input((Str){ bomb, gif.n }), EF_TOO_LARGE, "inputs[1]");
     memset(flat + 18, 0, 4);
     refuse(m, picture_input((Str){ flat, bmp.n }), EF_INVALID_INPUT, "inputs[1]");
-    ef_close(m);
     ef_error err = { 0 };
+    CHECK(!ef_model_tokenizer(m) && !ef_tokenize(m, "w", 1, &err) && says(&err, "reads no texts"));
+    ef_close(m);
     ef_options o = { .struct_size = sizeof o, .threads = 1, .task = "embedding" };
     m = ef_open("tests/golden/question_answering/bert", &o, &err);
     ef_input in = picture_input(jpeg);

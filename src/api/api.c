@@ -347,7 +347,7 @@ void ef_reply_free(ef_reply *r)
 
 const ef_tokenizer *ef_model_tokenizer(const ef_model *m)
 {
-    return &m->tokenizer;
+    return m->model->tokenizer ? &m->tokenizer : NULL;
 }
 
 ef_tokens *ef_tokenize(ef_model *m, const char *text, size_t size, ef_error *err)
@@ -358,6 +358,7 @@ ef_tokens *ef_tokenize(ef_model *m, const char *text, size_t size, ef_error *err
                                   .cut = (ef_cut)limits->strategy,
                                   .cut_left = limits->truncate_left };
     ef_tokens *out;
+    if (!model_reads_texts(m->model, err)) return NULL;
     return ef_encode(&m->tokenizer, &in, 1, &options, &out, err) ? out : NULL;
 }
 

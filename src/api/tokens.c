@@ -35,7 +35,7 @@ static bool open_tokenizer(ef_tokenizer *t, const char *path, Err *err)
     if (path && package_is(path)) {
         if (!model_open(path, &t->model, err)) return false;
         t->tokenizer = t->model->tokenizer;
-        return true;
+        return model_reads_texts(t->model, err) || within(err, "%s", path);
     }
     if (!path) return fail(err, EF_INVALID_INPUT, "found no path of a tokenizer");
     return tokenizer_open(&t->arena, path, &own, err) && (t->tokenizer = own, true);

@@ -76,7 +76,9 @@ static bool load_tokenizer(Args *a, Model **model, const Tokenizer **out, Err *e
     if (file && !package_is(file))
         return tokenizer_open(&a->arena, file, &own, err) && (*out = own, true);
     bool ok = file ? model_open(file, model, err) : args_model(a, model, err);
-    return ok && (*out = (*model)->tokenizer, true);
+    if (ok) *out = (*model)->tokenizer;
+    if (ok && !model_reads_texts(*model, err)) ok = false, model_close(*model), *model = NULL;
+    return ok;
 }
 
 static bool check_inputs(const Args *a, const Tokenizing *t, Err *err)

@@ -78,6 +78,7 @@ void model_store_boxes(Arena *, const Model *, Value *facts); /* of special toke
 
 /* model_image.c: parts of the above. */
 bool model_reads_pictures(const Model *);
+bool model_reads_texts(const Model *, Err *); /* it has a tokenizer; false with an error */
 bool model_open_image(Model *, const ModelSource *, Err *);
 bool model_packed_image(Model *, Err *);
 /* What it reads: "texts of up to 512 tokens (WordPiece)", "pictures, 224 x 224 (ViTImageProcessor)". */

@@ -11,6 +11,12 @@ bool model_reads_pictures(const Model *m)
     return m->task && item_form_has(m->task->items, ITEM_PICTURE);
 }
 
+bool model_reads_texts(const Model *m, Err *err)
+{
+    return m->tokenizer ||
+           fail(err, EF_UNSUPPORTED, "found a model for %s, which reads no texts: it has no tokenizer", m->task->name);
+}
+
 /* Keeps the processor, and for a build the object that said it. */
 static bool image_set(Model *m, const ImageConfigs *files, Err *err)
 {

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# pictures.sh [PROGRAM] - models that read pictures, on the command line: infer, map, build, inspect. Models: tests/golden/pictures,
+# by tools/oracle/picture_tasks.py; all numbers are compared in tests/test_task_pictures.c.
+cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
+VIT=$ROOT/tests/golden/pictures/vit P=$ROOT/tests/golden/images/cmyk.jpg Q=$ROOT/tests/golden/images/png6_8_13x11.png
+
+# ---- infer ----
+prints "paths of the line" '"label": "bird"' "$EF" infer -m "$VIT" "$P" "$Q"
+has "its score" '0.48641'
+prints "options" '{"labels":\[{"label":"bird","index":6,"score":0.48[0-9]*}\]}' "$EF" infer -m "$VIT" --top-k 1 -f jsonl "$P"
+prints "for people" 'bird' "$EF" infer -m "$VIT" -f text "$P"
+prints "a table" 'bird' "$EF" infer -m "$VIT" -f csv "$P"
+refuses "no such file" 'gone.jpg' "$EF" infer -m "$VIT" gone.jpg
+refuses "a URL" 'URLs are not fetched' "$EF" infer -m "$VIT" https://example.com/a.jpg
+refuses "no picture" 'inputs\[0\]: picture: found' "$EF" infer -m "$VIT" "$VIT/config.json"
+refuses "nothing" 'wanted at least one picture' "$EF" infer -m "$VIT" -i /dev/null
+
+# ---- map: paths, base64, columns ----
+printf '%s\n%s\n' "$P" gone.jpg >list.txt
+fails "a list of paths" '{"error":.*line 2: .*gone.jpg' "$EF" map -m "$VIT" list.txt
+has "the others" '"label":"bird","index":6,"score":0.48'
+printf '{"id":7,"path":"%s"}\n{"id":8,"image":"%s"}\n' "$P" "$(base64 <"$P" | tr -d '\n')" >list.jsonl
+prints "JSON lines" '{"id":7,"labels":\[{"label":"bird"' "$EF" map -m "$VIT" list.jsonl
+has "base64" '{"id":8,"labels":\[{"label":"bird"'
+printf 'id,photo\n1,%s\n' "$P" >list.csv
+prints "a column" '{"id":"1","labels":\[{"label":"bird"' "$EF" map -m "$VIT" --field photo list.csv
+refuses "no column" 'found no column "path"; --field names another one' "$EF" map -m "$VIT" list.csv
+
+# ---- packages ----
+prints "build" 'vit 0.1.0: image_classification, fp32, pictures, resized to 24 x 24 (ViTImageProcessor)' "$EF" build "$VIT" -o vit.encoderfile
+prints "a package answers alike" '0.48641' ./vit.encoderfile infer "$P"
+prints "inspect" '"image": {' "$EF" inspect vit.encoderfile
+has "its processor" '"processor": "ViTImageProcessor"'
+has "its member" '"name": "image_preprocessor"'
+lacks "no tokenizer" '"tokenizer"'
+refuses "without a command" 'reads    pictures, resized to 24 x 24' ./vit.encoderfile
+printf 'encoderfile:\n  name: v\n  model_type: image_classification\n  path:\n    model_weights_path: %s/model.onnx\n    model_config_path: %s/config.json\n    preprocessor_config_path: %s/preprocessor_config.json\n' "$VIT" "$VIT" "$VIT" >v.yml
+works "a YAML's paths" "$EF" build -f v.yml -o v.encoderfile
+works "in fewer bits" "$EF" build "$VIT" --precision bf16 -o b.encoderfile
+prints "bf16" '"label": "bird"' ./b.encoderfile infer "$P"
+
+# ---- folders that lack something ----
+cp -r "$VIT" bare && rm bare/preprocessor_config.json
+refuses "no processor" 'preprocessor_config.json' "$EF" infer -m bare "$P"
+cp -r "$VIT" broken && echo '{"size": "x"}' >broken/preprocessor_config.json
+refuses "a broken processor" 'preprocessor_config.json: ' "$EF" infer -m broken "$P"
+refuses "tokenize" 'reads no texts' "$EF" tokenize -m "$VIT" "a text"
+refuses "embedding" 'Invalid model type' "$EF" infer -m "$VIT" --task embedding "$P"
+finish
