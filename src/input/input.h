@@ -7,10 +7,10 @@
  * Preparers run on several threads at once: they change nothing but what they return. */
 #ifndef INPUT_INPUT_H
 #define INPUT_INPUT_H
-#include "image/image.h"
 #include "text/text.h"
 
 typedef struct Feature Feature; /* engine/engine.h */
+typedef struct ImageProcessor ImageProcessor; /* image/image.h */
 
 enum { BOX_SIDES = 4, BOX_MOST = 1000 }; /* left, top, right, bottom; in thousandths of the page */
 
@@ -55,7 +55,7 @@ typedef struct InputModel {      /* what preparers need to know of the model */
     bool pad_left;               /* the tokenizer's padding_side is "left" */
     SpecialBoxes special;        /* of models that read boxes */
     const ImageProcessor *image; /* of models that read pictures, or NULL */
-    PictureLimits limits;        /* of their files */
+    int64_t max_pixels;          /* of their files; 0: PICTURE_PIXELS */
 } InputModel;
 
 typedef struct Prepared {        /* a row: what one run of one graph takes */

@@ -4,6 +4,7 @@
  * Pictures of one size run together; a DETR's pixel_mask is of the row alone, so what others send does
  * not change its answer. */
 #include "engine/engine.h"
+#include "image/image.h"
 #include "items.h"
 
 const Field item_picture_keys[] = {
@@ -75,7 +76,8 @@ static bool prepare_picture_row(const PrepareCall *call, const Item *item, Prepa
     const ImageProcessor *how = call->model->image;
     Picture picture;
     PixelTensor pixels;
-    if (!picture_read(call->work, item->picture, &call->model->limits, &picture, err) ||
+    PictureLimits limits = { call->model->max_pixels };
+    if (!picture_read(call->work, item->picture, &limits, &picture, err) ||
         !image_prepare(call->arena, how, &picture, &pixels, err))
         return false;
     Feature *feature = ARRAY(call->arena, Feature, 2);

@@ -51,7 +51,7 @@ int model_outputs(const Model *m, int graph)
 InputModel model_input(const Model *m)
 {
     return (InputModel){ m->tokenizer, m->encode, m->flat_types, m->pad_left, m->special, m->image,
-                         { 0 } };
+                         0 };
 }
 
 bool model_reads_boxes(const Model *m)

@@ -4,6 +4,7 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 #include "engine/engine.h"
+#include "image/image.h"
 #include "package/package.h"
 #include "model/source.h"
 #include "task/head.h"

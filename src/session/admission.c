@@ -3,6 +3,10 @@
  * with rows, so that the queue knows how much it is. */
 #include "stages.h"
 
+#include "image/image.h"
+
+_Static_assert(SESSION_MAX_PIXELS == PICTURE_PIXELS, "the default of both");
+
 enum {
     SCRATCH_KEPT = 1 << 20,
     SLICE_BYTES = 16 << 10,      /* of text: about a millisecond of work */
@@ -28,7 +32,7 @@ static bool prepare_items(const Session *s, Work *work, Arena *arena, size_t fro
     Arena scratch = { .budget = &work->budget, .local = true };
     const Preparer *preparer = work->preparer ? work->preparer : s->model->preparer;
     InputModel model = model_input(s->model);
-    model.limits.pixels = s->options.max_pixels;
+    model.max_pixels = s->options.max_pixels;
     PrepareCall call = { &model, &work->options.input, arena, &scratch };
     bool ok = true;
     for (size_t i = from; i < to && ok; i++) {

@@ -82,7 +82,6 @@ void work_done(Session *s, Work *work)
 /* ---- sessions ---- */
 static SessionOptions with_defaults(const SessionOptions *given)
 {
-    _Static_assert(SESSION_MAX_PIXELS == PICTURE_PIXELS, "as without a session");
     SessionOptions o = given ? *given : (SessionOptions){ 0 };
     if (o.threads <= 0) o.threads = cpu_count();
     if (o.bulk) o.replicas = o.threads; /* none waits for another at the end of a run */
