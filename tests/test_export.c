@@ -49,13 +49,13 @@ static void answers(const char *name, int opset, bool clean)
     arena_free(&c.arena);
 }
 
-/* No row of the exporter without a folder. */
+/* No row of the exporter without a folder; models of pictures: test_export_vision.c. */
 static void every_architecture(void)
 {
     Arena arena = { 0 };
     TEST("every architecture");
     for (const Arch *const *a = architectures; *a; a++)
-        if (!CHECK(dir_is(str_format(&arena, GOLDEN "/%s", (*a)->model_type))))
+        if (!(*a)->write && !CHECK(dir_is(str_format(&arena, GOLDEN "/%s", (*a)->model_type))))
             printf("  %s\n", (*a)->model_type);
     arena_free(&arena);
 }

@@ -73,10 +73,12 @@ static bool say_opened(const Exporting *x, Err *err)
                         "model will NOT work with Optimum: export to a folder instead\n");
     if (e->moved && !say(x, err, "Creating output directory: %s\n", e->target)) return false;
     if (!say(x, err, RULE "EXPORTING MODEL TO ONNX FORMAT\n" RULE "Source: %s\nOutput: %s\n"
-             "Quantization: %s\n\n[Step 1/4] Loading tokenizer...\n", e->model,
-             e->no_config ? e->onnx : e->target, x->target ? x->target : "none"))
+             "Quantization: %s\n\n[Step 1/4] Loading %s...\n", e->model,
+             e->no_config ? e->onnx : e->target, x->target ? x->target : "none",
+             e->pictures ? "settings" : "tokenizer"))
         return false;
-    if (!e->tokenizer && !say(x, err, "  none found: text cannot be tokenized from this folder\n"))
+    if (!e->tokenizer && !e->pictures &&
+        !say(x, err, "  none found: text cannot be tokenized from this folder\n"))
         return false;
     if (words->verbose && e->tokenizer && !say(x, err, "  %s\n", e->tokenizer)) return false;
     return show(x, STEP_PREPARE, err) && say(x, err, "[Step 2/4] Exporting model to ONNX...\n");

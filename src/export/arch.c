@@ -7,7 +7,8 @@ const Arch *const architectures[] = {
     &arch_bert, &arch_roberta, &arch_xlm_roberta, &arch_camembert, &arch_distilbert,
     &arch_electra, &arch_albert, &arch_mpnet, &arch_modernbert, &arch_deberta_v2,
     &arch_deberta, &arch_layoutlm, &arch_ernie, &arch_nomic_bert, &arch_gte, &arch_new,
-    &arch_jina_v3, &arch_eurobert, &arch_esm, &arch_lilt, NULL,
+    &arch_jina_v3, &arch_eurobert, &arch_esm, &arch_lilt,
+    &arch_vit, &arch_deit, NULL,
 };
 
 const Arch *arch_find(Str model_type)

@@ -40,6 +40,7 @@ typedef struct LayerPaths { /* below the layer; "" is the layer itself */
     const char *gate;       /* where the gated halves meet; NULL: no gate */
     const char *decide;     /* linear of the deciding half; NULL: up holds both */
     const char *sum2, *norm2;
+    const char *scale1, *scale2; /* parameters that a sublayer's output is multiplied by, or NULL */
 } LayerPaths;
 
 typedef struct Rename {     /* rows; a list ends with {0}; done one after the other */
@@ -51,12 +52,15 @@ typedef struct Rotation {   /* [S, D] */
 } Rotation;
 
 typedef enum {
-    HEAD_NONE, HEAD_MASKED, HEAD_SEQUENCE, HEAD_TOKEN, HEAD_ANSWER, HEAD_CHOICE, HEAD_COUNT
+    HEAD_NONE, HEAD_MASKED, HEAD_SEQUENCE, HEAD_TOKEN, HEAD_ANSWER, HEAD_CHOICE,
+    HEAD_IMAGE, HEAD_TEACHER, HEAD_DETECT, HEAD_SEGMENT, HEAD_TOWERS, /* of pictures */
+    HEAD_COUNT
 } Head;
 typedef enum {
     ARCH_STEP_END,
     ARCH_STEP_FIRST,
     ARCH_STEP_POOLING,
+    ARCH_STEP_OWN,
     ARCH_STEP_LINEAR,
     ARCH_STEP_ACT,
     ARCH_STEP_NORM,
@@ -67,6 +71,22 @@ typedef struct ArchStep {
     const char *path;       /* a leading @ stands for the encoder: "@pooler.dense" */
     const char *detail;     /* ARCH_STEP_ACT: its name (NULL: config's); ARCH_STEP_DECODE: path of a bias */
 } ArchStep;
+
+typedef struct ConvShape {
+    int64_t out, in, kernel[2], stride[2], pad, groups; /* in: of all groups; 0: 1, no padding */
+} ConvShape;
+typedef struct PictureInput {    /* of config.json */
+    int64_t channels, height, width; /* DIM_UNKNOWN: any */
+    int64_t patch[2];       /* height and width; 0: the family has no patches of one size */
+} PictureInput;
+typedef struct PictureTokens { /* beside the patches: parameters of "embeddings", [1, n, C] */
+    const char *first[2];
+    const char *registers;  /* behind the first ones, after positions are added */
+    const char *last;       /* behind the patches */
+    bool resized;           /* positions follow the picture's size, bicubic */
+    bool antialias;         /* the same, in the way of Pillow */
+    bool optional;          /* the checkpoint may have no positions */
+} PictureTokens;
 
 typedef struct Arch Arch;
 typedef struct Encoder Encoder; /* one model being written */
@@ -89,6 +109,7 @@ struct Arch {
     bool boxes;                    /* takes bbox, [B, S, 4] */
     const char *mask_at;           /* module that makes the mask; NULL: the encoder as a whole */
     EmbeddingPaths embeddings;
+    const PictureTokens *picture;  /* NULL: a family of texts, or without tokens */
     const char *layer;             /* "encoder.layer.%d" */
     LayerPaths paths;
     const char *final_norm;        /* or NULL */
@@ -103,6 +124,8 @@ struct Arch {
     Str (*words)(Encoder *, const char *inside, Str x);       /* (optional) changes the words' rows */
     Str (*embed)(Encoder *, const char *inside, Str x, int64_t width); /* (optional) more to add */
     Str (*embedded)(Encoder *, const char *inside, Str x);             /* (optional) after the norm */
+    void (*write)(Encoder *);      /* (optional) the whole graph: pictures have other ends */
+    Str (*pool)(Encoder *, const char *path, Str x, int64_t *width); /* ARCH_STEP_OWN: [B, width] */
 };
 extern const Arch *const architectures[]; /* ends with NULL */
 const Arch *arch_find(Str model_type);    /* NULL: not known */
@@ -111,9 +134,10 @@ struct Encoder {
     Builder *b;
     const Arch *arch;
     Head head;
-    Positions positions;    /* this and the next two: the row's, unless `configure` sets them */
+    Positions positions;    /* this and the next three: the row's, unless `configure` sets them */
     TokenTypes types;
     const ArchStep *steps;
+    const LayerPaths *paths; /* the same */
     int64_t n[K_COUNT];     /* numbers of the config */
     double eps;
     const Activation *act;
@@ -124,6 +148,7 @@ struct Encoder {
     Str counted;            /* [B, S]: positions that skip padding; see encoder_counted */
     double theta;           /* POS_ROTARY with one speed for all layers */
     Rotation rotation;
+    PictureInput picture;
     bool mean;              /* ARCH_STEP_POOLING: the mean of the tokens, not the first */
     void *own;              /* what configure keeps for prepare and attend */
     void (*finish)(Encoder *, Str hidden); /* (optional) instead of a head */
@@ -137,6 +162,7 @@ bool encoder_write(Encoder *, Err *);
 
 /* ---- pieces (layers.c, encoder.c) ---- */
 const char *encoder_path(Encoder *, const char *inner);        /* below the encoder */
+Str encoder_layers(Encoder *, Str x);                          /* all of them, and the final norm */
 Str encoder_length(Encoder *);                                 /* made at the first call */
 Str encoder_counted(Encoder *, const char *path);              /* the same */
 Str encoder_norm(Encoder *, const char *path, Str x, int64_t width); /* as the row has it */
@@ -161,5 +187,19 @@ bool rotary_theta(const Value *config, const Value *rope, const char *old_key, d
 void weights_rename(Arena *, Safetensors *, const Rename *);   /* adds the new names */
 /* heads.c */
 void head_write(Encoder *, Str hidden);
+/* The steps from [B, tokens, width] or (rank 2) [B, width] on; the rank and width they end with. */
+Str head_steps(Encoder *, const ArchStep *, Str x, int *rank, int64_t *width);
+/* picture.c */
+bool picture_configure(Encoder *, const Value *config, int64_t side, int64_t patch, Err *);
+bool picture_size(const Value *, const char *key, int64_t out[2], Err *); /* a number, or two */
+void picture_input(Encoder *);                                 /* pixel_values */
+Str picture_conv(Builder *, const char *path, Str x, ConvShape);
+Str picture_patches(Encoder *, const char *path);              /* [B, N, C] */
+Str picture_parameter(Encoder *, const char *path, const char *leaf); /* [1, n, C] to [B, n, C] */
+Str picture_embed(Encoder *);                                  /* by the row's PictureTokens */
+Str picture_token(Encoder *, const char *path, Str x, int64_t at); /* [B, C] */
+/* Logits, or hidden states [B, tokens, C] (rank 3) or [B, C, h, w], and a vector of all. */
+void picture_ends(Encoder *, Str hidden, int rank, const int64_t *dim);
+void picture_write(Encoder *);                                 /* of ViT and its like */
 
 #endif

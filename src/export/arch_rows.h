@@ -7,7 +7,7 @@
 extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arch_distilbert,
     arch_electra, arch_albert, arch_mpnet, arch_modernbert, arch_deberta_v2,
     arch_deberta, arch_layoutlm, arch_ernie, arch_nomic_bert, arch_gte, arch_new, arch_jina_v3,
-    arch_eurobert, arch_esm, arch_lilt;
+    arch_eurobert, arch_esm, arch_lilt, arch_vit, arch_deit;
 
 /* Layers of BERT's shape, which many families have kept to the letter (arch_bert.c). */
 extern const Module bert_modules[], bert_masked_modules[];
@@ -31,5 +31,18 @@ extern const ArchStep steps_classify_tokens[], steps_answer[];
 extern const Module roberta_lm_head[], roberta_classifier[];
 #define ROBERTA_HEADS { [HEAD_MASKED] = roberta_lm_head, [HEAD_SEQUENCE] = roberta_classifier }
 extern const ArchStep roberta_masked[], roberta_sequence[];
+/* ViT's layers, as transformers 5 names them (arch_vit.c). */
+extern const Module vit_modules[];
+extern const Rename vit_renames[];
+extern const ArchStep picture_classify_first[];
+#define VIT_ATTENTION                                                                           \
+    .q = "attention.q_proj", .k = "attention.k_proj", .v = "attention.v_proj",                  \
+    .attend = "attention", .out = "attention.o_proj", .sum1 = "", .sum2 = ""
+#define VIT_PATHS                                                                               \
+    VIT_ATTENTION, .norm1 = "layernorm_before", .norm2 = "layernorm_after",                     \
+    .up = "mlp.fc1", .act = "mlp.activation_fn", .down = "mlp.fc2"
+#define VIT_LAYERS                                                                              \
+    .modules = vit_modules, .renames = vit_renames, .eps = 1e-12, .pre_norm = true,             \
+    .layer = "layers.%d", .paths = { VIT_PATHS }, .final_norm = "layernorm"
 
 #endif

@@ -105,7 +105,7 @@ Str build_more(Builder *b)
 
 static OnnxAttr *build_add_attr(Builder *b, const char *name, AttrType type)
 {
-    enum { MOST = 4 };
+    enum { MOST = 8 };
     OnnxNode *n = build_last_node(b);
     if (!n->attr) n->attr = ARRAY(b->arena, OnnxAttr, MOST);
     assert(n->n_attr < MOST);
@@ -328,6 +328,8 @@ Str build_matrix(Builder *b, const char *path, int64_t out, int64_t in)
 enum { MOST_IO = 8 };
 
 static const char *const plain[] = { "batch_size", "sequence_length" };
+static const char *const taken[] = { "batch_size", "num_channels", "height", "width" };
+static const char *const mapped[] = { "batch_size", "channels", "map_height", "map_width" };
 static const char *const chosen[] = { "batch_size", "num_choices", "sequence_length" };
 
 static OnnxValue build_value_info(const Builder *b, DType type, const char *name, int rank,
@@ -346,13 +348,23 @@ static OnnxValue build_value_info(const Builder *b, DType type, const char *name
     return v;
 }
 
-void build_input(Builder *b, const char *name, int rank, const int64_t *dim)
+static void build_add_input(Builder *b, OnnxValue v)
 {
     OnnxGraph *g = &b->graph;
     if (!g->in) g->in = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_in < MOST_IO);
-    g->in[g->n_in++] = build_value_info(b, T_I64, name, rank, dim,
-                                rank == 3 && dim[2] == DIM_UNKNOWN ? chosen : plain);
+    g->in[g->n_in++] = v;
+}
+
+void build_input(Builder *b, const char *name, int rank, const int64_t *dim)
+{
+    bool choices = rank == 3 && dim[2] == DIM_UNKNOWN;
+    build_add_input(b, build_value_info(b, T_I64, name, rank, dim, choices ? chosen : plain));
+}
+
+void build_picture(Builder *b, const char *name, const int64_t dim[4])
+{
+    build_add_input(b, build_value_info(b, T_F32, name, 4, dim, taken));
 }
 
 void build_output(Builder *b, Str value, const char *name, int rank, const int64_t *dim)
@@ -362,7 +374,8 @@ void build_output(Builder *b, Str value, const char *name, int rank, const int64
     if (!g->out) g->out = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_out < MOST_IO);
     bool choices = g->n_in && g->in[0].rank == 3;
-    g->out[g->n_out++] = build_value_info(b, T_F32, name, rank, dim, choices ? chosen : plain);
+    const char *const *symbols = rank == 4 ? mapped : choices ? chosen : plain;
+    g->out[g->n_out++] = build_value_info(b, T_F32, name, rank, dim, symbols);
     for (int i = 0; i < g->n_node; i++) {
         OnnxNode *n = &g->node[i];
         for (int k = 0; k < n->n_in; k++)

@@ -90,6 +90,7 @@ Str build_table(Builder *, const char *path, int64_t rows, int64_t columns); /* 
 
 /* Inputs and outputs of the graph; dims: numbers, or symbols where dim is DIM_UNKNOWN. */
 void build_input(Builder *, const char *name, int rank, const int64_t *dim); /* int64 */
+void build_picture(Builder *, const char *name, const int64_t dim[4]);       /* float */
 void build_output(Builder *, Str value, const char *name, int rank, const int64_t *dim);
 
 /* A path that is an nn.LayerNorm or an nn.Embedding. */

@@ -93,6 +93,7 @@ bool encoder_configure(Encoder *m, const Value *config, Err *err)
     m->positions = m->arch->positions;
     m->types = m->arch->types;
     m->steps = m->arch->steps[m->head];
+    m->paths = &m->arch->paths;
     for (ConfigKey k = 0; k < K_COUNT; k++)
         if (!read_number(m, config, k, err)) return false;
     if (m->n[K_HIDDEN] % m->n[K_HEADS])

@@ -110,7 +110,7 @@ static void write_rotation(Encoder *m)
 
 static Str encoder_attention(Encoder *m, int layer, const char *path, Str x)
 {
-    const LayerPaths *p = &m->arch->paths;
+    const LayerPaths *p = m->paths;
     if (m->arch->attend) return m->arch->attend(m, layer, path, x);
     int64_t C = m->n[K_HIDDEN];
     const char *inside = path_below(m, path, p->attend);
@@ -131,7 +131,7 @@ static Str encoder_attention(Encoder *m, int layer, const char *path, Str x)
 /* The gate half goes through the activation and is multiplied with the other half. */
 static Str encoder_gated(Encoder *m, const char *path, Str x)
 {
-    const LayerPaths *p = &m->arch->paths;
+    const LayerPaths *p = m->paths;
     Builder *b = m->b;
     int64_t C = m->n[K_HIDDEN], F = m->n[K_INNER];
     const char *inside = path_below(m, path, p->gate);
@@ -150,7 +150,7 @@ static Str encoder_gated(Encoder *m, const char *path, Str x)
 
 static Str feed_forward(Encoder *m, const char *path, Str x)
 {
-    const LayerPaths *p = &m->arch->paths;
+    const LayerPaths *p = m->paths;
     int64_t C = m->n[K_HIDDEN], F = m->n[K_INNER];
     Str y;
     if (p->gate) {
@@ -177,9 +177,19 @@ static Str encoder_join_residual(Encoder *m, const char *sum, const char *norm, 
     return m->arch->pre_norm ? x : encoder_norm_at(m, norm, x);
 }
 
+/* "layer_scale1.lambda1" is a parameter of the module layer_scale1, "lambda_1" one of the layer. */
+static Str encoder_scaled(Encoder *m, const char *layer, const char *scale, Str y)
+{
+    if (!scale) return y;
+    const char *path = path_below(m, layer, scale), *inside = path_parent(m, path);
+    if (!build_find(m->b, inside, path + strlen(inside) + 1)) return y;
+    Str by = build_weight(m->b, inside, path + strlen(inside) + 1, 1, &m->n[K_HIDDEN]);
+    return NODE(m->b, inside, "Mul", y, by);
+}
+
 static Str encoder_one_layer(Encoder *m, int i, Str x)
 {
-    const LayerPaths *p = &m->arch->paths;
+    const LayerPaths *p = m->paths;
     Builder *b = m->b;
     const char *path = encoder_path(m, m->arch->layer_path ? m->arch->layer_path(m, i)
                                                          : build_path(b, m->arch->layer, i));
@@ -188,10 +198,18 @@ static Str encoder_one_layer(Encoder *m, int i, Str x)
     Str in = m->arch->pre_norm && !first ? encoder_norm_at(m, norm1, x) : x;
     Str y = layer_linear(b, path_below(m, path, p->out), encoder_attention(m, i, path, in),
                          m->n[K_HIDDEN], m->n[K_HIDDEN]);
+    y = encoder_scaled(m, path, p->scale1, y);
     x = encoder_join_residual(m, path_below(m, path, p->sum1), norm1, y, x);
     in = m->arch->pre_norm ? encoder_norm_at(m, norm2, x) : x;
-    return encoder_join_residual(m, path_below(m, path, p->sum2), norm2, feed_forward(m, path, in),
-                                 x);
+    y = encoder_scaled(m, path, p->scale2, feed_forward(m, path, in));
+    return encoder_join_residual(m, path_below(m, path, p->sum2), norm2, y, x);
+}
+
+Str encoder_layers(Encoder *m, Str x)
+{
+    for (int i = 0; i < m->n[K_LAYERS] && build_ok(m->b); i++) x = encoder_one_layer(m, i, x);
+    if (!m->arch->final_norm) return x;
+    return encoder_norm_at(m, encoder_path(m, m->arch->final_norm), x);
 }
 
 /* [B, N, S] of several choices becomes [B * N, S] */
@@ -207,10 +225,9 @@ static Str take_input(Encoder *m, const char *name)
     return NODE(b, "", "Reshape", str_of(name), shape);
 }
 
-bool encoder_write(Encoder *m, Err *err)
+static bool encoder_write_texts(Encoder *m)
 {
     Builder *b = m->b;
-    b->err = err;
     m->ids = take_input(m, "input_ids");
     if (m->arch->boxes) build_input(b, "bbox", 3, (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN, 4 });
     m->attended = take_input(m, "attention_mask");
@@ -219,9 +236,16 @@ bool encoder_write(Encoder *m, Err *err)
     write_mask(m);
     if (m->arch->prepare) m->arch->prepare(m, x);
     if (m->theta) write_rotation(m);
-    for (int i = 0; i < m->n[K_LAYERS] && build_ok(b); i++) x = encoder_one_layer(m, i, x);
-    if (m->arch->final_norm) x = encoder_norm_at(m, encoder_path(m, m->arch->final_norm), x);
+    x = encoder_layers(m, x);
     if (m->finish) m->finish(m, x);
     else head_write(m, x);
     return build_ok(b);
+}
+
+bool encoder_write(Encoder *m, Err *err)
+{
+    m->b->err = err;
+    if (!m->arch->write) return encoder_write_texts(m);
+    m->arch->write(m);
+    return build_ok(m->b);
 }

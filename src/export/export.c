@@ -193,15 +193,19 @@ bool export_open(Export *e, Err *err)
     if (!files_target(e, err)) return false;
     const Arch *arch = known_arch(e, err);
     const char *wanted = e->work->sentence ? "feature-extraction" : e->task;
-    if (!arch || !export_task(wanted, &e->work->config, &task, err)) return false;
+    if (!arch || !export_task(wanted, arch, &e->work->config, &task, err)) return false;
     if (task->head && !arch->steps[task->head])
         return fail(err, EF_UNSUPPORTED, "%s: no export for %s yet", arch->model_type, task->name);
+    if (arch->write && e->class_names && strcmp(e->class_names, "transformers-4") == 0)
+        return fail(err, EF_UNSUPPORTED, "class-names: found transformers-4, wanted transformers-5: "
+                    "models of pictures have other modules there");
     start_builder(e, arch, task);
     if (!encoder_configure(&e->work->encoder, &e->work->config, err)) return false;
     if (e->work->sentence) start_sentence(e);
     e->work->builder.act_class = e->work->encoder.act->class_name;
     e->layers = (int)e->work->encoder.n[K_LAYERS];
     e->tokenizer = files_tokenizer(e);
+    e->pictures = arch->write && task->head != HEAD_TOWERS;
     const char *weights = e->weights ? e->weights : e->encoder;
     if (!checkpoint_open(&e->arena, weights, &e->work->weights, err)) return false;
     count_parameters(e);

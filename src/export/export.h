@@ -55,6 +55,7 @@ typedef struct Export {
     bool moved;             /* output named an .onnx, and a folder was made of it */
     const char *model_type, *class_name, *task_name;
     const char *tokenizer;  /* its file, or NULL: none there */
+    bool pictures;          /* a model of pictures alone, which needs none */
     bool tokenizer_inside;  /* the .onnx holds it, and runs alone */
     int nodes, tagged, layers;
     uint64_t parameters;

@@ -80,6 +80,7 @@ static void heads_run_step(Encoder *m, const ArchStep *s, Flow *f)
     switch (s->kind) {
     case ARCH_STEP_FIRST: first_token(m, path, f); break;
     case ARCH_STEP_POOLING: (m->mean ? mean_tokens : first_token)(m, path, f); break;
+    case ARCH_STEP_OWN: f->x = m->arch->pool(m, path, f->x, &f->width), f->rank = 2; break;
     case ARCH_STEP_LINEAR: heads_linear(m, path, f); break;
     case ARCH_STEP_ACT: f->x = act->write(m->b, path, f->x); break;
     case ARCH_STEP_NORM: f->x = layer_norm(m->b, path, f->x, f->width, m->eps); break;
@@ -118,10 +119,18 @@ static void choice_output(Encoder *m, const Flow *f)
                  (int64_t[]){ DIM_UNKNOWN, DIM_UNKNOWN });
 }
 
+Str head_steps(Encoder *m, const ArchStep *steps, Str x, int *rank, int64_t *width)
+{
+    Flow f = { x, *rank, *width };
+    for (const ArchStep *s = steps; s && s->kind != ARCH_STEP_END; s++) heads_run_step(m, s, &f);
+    *rank = f.rank, *width = f.width;
+    return f.x;
+}
+
 void head_write(Encoder *m, Str hidden)
 {
     Flow f = { hidden, 3, m->n[K_HIDDEN] };
-    for (const ArchStep *s = m->steps; s && s->kind != ARCH_STEP_END; s++) heads_run_step(m, s, &f);
+    f.x = head_steps(m, m->steps, f.x, &f.rank, &f.width);
     int64_t dim[] = { DIM_UNKNOWN, f.rank == 3 ? DIM_UNKNOWN : f.width, f.width };
     if (m->head == HEAD_ANSWER) answer_outputs(m, &f);
     else if (m->head == HEAD_CHOICE) choice_output(m, &f);

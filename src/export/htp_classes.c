@@ -23,7 +23,7 @@ Builder *htp_classes(Arena *arena, const Value *config, const OnnxGraph *g)
     Err ignored;
     const ExportTask *task;
     const Arch *arch = arch_find(value_str(value_get(config, "model_type"), STR("")));
-    if (!arch || !export_task(NULL, config, &task, &ignored)) return NULL;
+    if (!arch || !export_task(NULL, arch, config, &task, &ignored)) return NULL;
     bool inside = has_scope(g, arch->base); /* else the head was dropped */
     const Activation *act = activation_find(
         value_str(value_get(config, arch->act_key ? arch->act_key : "hidden_act"),

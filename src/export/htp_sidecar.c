@@ -103,7 +103,7 @@ static Value describe_inputs(const Htp *h)
         Value one = value_map(h->arena, 2), shape = value_list(h->arena, (size_t)g->in[i].rank);
         for (int k = 0; k < g->in[i].rank; k++) shape.list.items[k] = value_of_int(g->in[i].dim[k]);
         value_add(&one, "shape", shape);
-        value_add(&one, "dtype", value_of_text("torch.int64"));
+        value_add(&one, "dtype", value_of_text(g->in[i].type == T_F32 ? "torch.float32" : "torch.int64"));
         value_add(&inputs, str_dup(h->arena, g->in[i].name), one);
     }
     return inputs;

@@ -105,7 +105,7 @@ Str encoder_attend(Encoder *m, const char *path, Str q, Str k, Str v, Str mask)
     double D = (double)(m->n[K_HIDDEN] / m->n[K_HEADS]);
     Str scores = NODE(b, path, "MatMul", q, k);
     scores = NODE(b, path, "Mul", scores, build_float(b, 1 / sqrt(D)));
-    return layer_mix(m, path, NODE(b, path, "Add", scores, mask), v);
+    return layer_mix(m, path, mask.n ? NODE(b, path, "Add", scores, mask) : scores, v);
 }
 
 Str encoder_mask(Encoder *m, const char *path, Str seen)

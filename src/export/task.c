@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task.c - the tasks a text encoder can be exported for. */
+ * task.c - the tasks a model can be exported for. */
 #include "export/task.h"
 
 #include "task/task.h"
 
 static const ExportTask tasks[] = {
-    { "feature-extraction", HEAD_NONE, "Model", { "sentence-similarity" } },
+    { "feature-extraction", HEAD_NONE, "Model", { "sentence-similarity", "image-feature-extraction" } },
     { "fill-mask", HEAD_MASKED, "ForMaskedLM", { "sparse-embedding" } },
     { "text-classification", HEAD_SEQUENCE, "ForSequenceClassification",
       { "zero-shot-classification", "text-ranking" } },
     { "token-classification", HEAD_TOKEN, "ForTokenClassification" },
     { "multiple-choice", HEAD_CHOICE, "ForMultipleChoice" },
     { "question-answering", HEAD_ANSWER, "ForQuestionAnswering", { "document-question-answering" } },
+    { "image-classification", HEAD_IMAGE, "ForImageClassification" },
+    { "image-classification", HEAD_TEACHER, "ForImageClassificationWithTeacher" },
+    { "object-detection", HEAD_DETECT, "ForObjectDetection" },
+    { "image-segmentation", HEAD_SEGMENT, "ForSemanticSegmentation" },
+    { "zero-shot-image-classification", HEAD_TOWERS, "Model" },
 };
 
 static bool export_task_is(const ExportTask *t, const char *name)
@@ -28,24 +33,33 @@ static bool export_task_unknown(const char *name, Err *err)
     if (!task_name(str_of(name)) && task_name_near(str_of(name), near))
         return fail(err, EF_USAGE, "task: found \"%s\": did you mean %s?", name, near);
     return fail(err, EF_USAGE, "task: found \"%s\", wanted auto, feature-extraction, fill-mask, "
-                "text-classification, token-classification, question-answering or "
-                "multiple-choice", name);
+                "text-classification, token-classification, question-answering, "
+                "multiple-choice, image-classification, object-detection, image-segmentation or "
+                "zero-shot-image-classification", name);
 }
 
-bool export_task(const char *name, const Value *config, const ExportTask **out, Err *err)
+/* By the class: "BertModel" has no head, and "CLIPModel" has two towers. */
+static const ExportTask *export_task_of_class(Str class_name, const Arch *arch)
+{
+    for (size_t i = 1; i < COUNT(tasks); i++)
+        if (str_ends(class_name, tasks[i].suffix) &&
+            (tasks[i].head != HEAD_TOWERS || arch->steps[HEAD_TOWERS]))
+            return &tasks[i];
+    return str_is(class_name, "BertForPreTraining") ? &tasks[1] : &tasks[0];
+}
+
+bool export_task(const char *name, const Arch *arch, const Value *config, const ExportTask **out,
+                 Err *err)
 {
     const Value *list = value_get(config, "architectures");
-    bool automatic = !name || strcmp(name, "auto") == 0;
     Str class_name = { 0 };
-    const TaskName *row = automatic ? NULL : task_name(str_of(name));
     if (list && list->kind == V_LIST && list->list.n)
         class_name = value_str(&list->list.items[0], class_name);
-    *out = &tasks[0];
-    for (size_t i = 0; i < COUNT(tasks); i++) {
-        bool fits = automatic ? i && str_ends(class_name, tasks[i].suffix)
-                              : row && export_task_is(&tasks[i], row->name);
-        if (fits) return *out = &tasks[i], true;
-    }
-    if (automatic && str_is(class_name, "BertForPreTraining")) *out = &tasks[1];
-    return automatic || export_task_unknown(name, err);
+    *out = export_task_of_class(class_name, arch);
+    if (!name || strcmp(name, "auto") == 0) return true;
+    const TaskName *row = task_name(str_of(name));
+    if (row && export_task_is(*out, row->name)) return true; /* two classes may have one task */
+    for (size_t i = 0; row && i < COUNT(tasks); i++)
+        if (export_task_is(&tasks[i], row->name)) return *out = &tasks[i], true;
+    return export_task_unknown(name, err);
 }

@@ -12,6 +12,6 @@ typedef struct ExportTask {
 } ExportTask;
 
 /* name: one of task_name's; NULL or "auto" looks at the architectures; an unknown class there means no head. */
-bool export_task(const char *name, const Value *config, const ExportTask **, Err *);
+bool export_task(const char *name, const Arch *, const Value *config, const ExportTask **, Err *);
 
 #endif

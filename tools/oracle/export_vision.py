@@ -1,0 +1,195 @@
+"""Checks `encoderfile export` of models of pictures against transformers: random weights of every architecture and
+head, saved as safetensors, exported by us, run by ONNX Runtime and by `onnx run`, compared with PyTorch.
+
+    python tools/oracle/export_vision.py PROGRAM WORK_FOLDER [--opsets] [--golden FOLDER] [CASE...]
+
+Prints a row for each: largest absolute difference (ONNX Runtime, then ours) over batches of pictures, of several
+sizes where the graph takes any, and whether every node's tag follows from the hooks' module table. --opsets adds 14,
+17, 20 and 21. --golden writes tests/golden/export_vision: a folder for each case with its inputs and answers. Needs
+torch, transformers 5, onnx, onnxruntime, numpy, safetensors."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import torch
+import transformers as tf
+
+warnings.filterwarnings("ignore")
+tf.logging.set_verbosity_error()
+tf.logging.disable_progress_bar()
+SMALL = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, image_size=16, patch_size=4)
+LABELS = dict(num_labels=5)
+CLASSIFY = SMALL | LABELS
+DINO = {k: v for k, v in CLASSIFY.items() if k != "intermediate_size"} | dict(mlp_ratio=2)
+
+# case: class, config, sizes of pictures (the first one is the golden file's)
+CASES = {
+    "vit": (tf.ViTForImageClassification, lambda: tf.ViTConfig(**CLASSIFY), [(16, 16)]),
+    "vit-base": (tf.ViTModel, lambda: tf.ViTConfig(**SMALL), [(16, 16)]),
+    "vit-wide": (tf.ViTForImageClassification, lambda: tf.ViTConfig(**CLASSIFY | dict(
+        image_size=[12, 20], patch_size=[3, 5], qkv_bias=False, hidden_act="gelu_new")), [(12, 20)]),
+    "deit": (tf.DeiTForImageClassificationWithTeacher, lambda: tf.DeiTConfig(**CLASSIFY), [(16, 16)]),
+    "deit-plain": (tf.DeiTForImageClassification, lambda: tf.DeiTConfig(**CLASSIFY), [(16, 16)]),
+    "deit-base": (tf.DeiTModel, lambda: tf.DeiTConfig(**SMALL), [(16, 16)]),
+}
+# The folder of a case in tests/golden/export_vision: one for every row of src/export/arch.c that takes pictures.
+GOLDEN = ["vit", "vit-base", "deit"]
+OUTPUTS = ["logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
+           "text_embeds", "image_embeds"]
+
+
+def make(case, folder):
+    model_class, config, _ = CASES[case]
+    torch.manual_seed(7)
+    model = model_class(config()).eval()
+    for name, p in list(model.named_parameters()) + list(model.named_buffers()):
+        if p.dtype.is_floating_point:  # zeros and ones would hide a forgotten bias or gamma
+            noise = torch.randn_like(p) * 0.1
+            p.data.add_(noise.abs() if "var" in name else noise)
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder)
+    os.chmod(os.path.join(folder, "model.safetensors"), 0o644)
+    with open(os.path.join(folder, "preprocessor_config.json"), "w") as f:
+        h, w = CASES[case][2][0]
+        json.dump(dict(image_processor_type="ViTImageProcessor", do_resize=True, size=dict(height=h, width=w), resample=2,
+                       do_rescale=True, rescale_factor=1 / 255, do_normalize=True, image_mean=[0.5] * 3,
+                       image_std=[0.5] * 3), f)
+    return model
+
+
+def feeds(case, model):
+    rng = np.random.default_rng(5)
+    for i, (h, w) in enumerate(CASES[case][2]):
+        for rows in (2, 1, 3) if i == 0 else (2,):
+            yield {"pixel_values": rng.standard_normal((rows, 3, h, w)).astype(np.float32)}
+
+
+def torch_answers(model, feed, names):
+    with torch.no_grad():
+        out = model(**{k: torch.from_numpy(v) for k, v in feed.items()})
+    return {n: getattr(out, n).numpy() for n in names}
+
+
+def by_us(program, path, feed, names):
+    folder = path + ".run"
+    os.makedirs(folder, exist_ok=True)
+    line = [program, "onnx", "run", path, "-o", folder]
+    for name, value in feed.items():
+        np.save(os.path.join(folder, name + ".npy"), value)
+        line += ["-i", "%s=%s" % (name, os.path.join(folder, name + ".npy"))]
+    subprocess.run(line, check=True, capture_output=True)
+    return [np.load(os.path.join(folder, n + ".npy")) for n in names]
+
+
+def difference(case, model, path, program):
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [o.name for o in session.get_outputs()]
+    worst = [0.0, 0.0]
+    for feed in feeds(case, model):
+        want = torch_answers(model, feed, names)
+        for k, got in enumerate((session.run(None, feed), by_us(program, path, feed, names))):
+            for name, a in zip(names, got):
+                assert a.shape == want[name].shape, (name, a.shape, want[name].shape)
+                worst[k] = max(worst[k], float(np.abs(a - want[name]).max()))
+    return worst
+
+
+def module_table(model, feed):
+    """Rule 2.1 of the hierarchy: what hooks see, {path: tag}, classes of torch.nn left out."""
+    table, stack = {}, []
+
+    def enter(name):
+        def hook(module, args):
+            last = name.split(".")[-1]
+            tag = (stack[-1] if stack else "") + "/" + type(module).__name__ + ("." + last if last.isdigit() else "")
+            stack.append(tag)
+            table.setdefault(name, tag)
+        return hook
+    handles = []
+    for name, module in model.named_modules():
+        if type(module).__module__.startswith(("torch.nn", "torch._C")):
+            continue
+        handles.append(module.register_forward_pre_hook(enter(name)))
+        handles.append(module.register_forward_hook(lambda m, a, o: stack.pop() and None))
+    torch_answers(model, feed, [])
+    for h in handles:
+        h.remove()
+    return table
+
+
+def check_tags(case, model, path):
+    table = module_table(model, next(iter(feeds(case, model))))
+    nodes = onnx.load(path).graph.node
+    wrong = []
+    for node in nodes:
+        scope = ".".join(node.name.split("/")[1:-1])
+        while scope and scope not in table:
+            scope = scope.rpartition(".")[0]
+        tag = {p.key: p.value for p in node.metadata_props}.get("hierarchy_tag")
+        if tag != table[scope]:
+            wrong.append((node.name, tag, table[scope]))
+    assert len({n.name for n in nodes}) == len(nodes), "names are not unique"
+    return wrong
+
+
+def check(args, case, opset):
+    source = os.path.join(args.work, case)
+    out = source + ".onnx%d" % opset
+    model = make(case, source)
+    shutil.rmtree(out, ignore_errors=True)
+    result = subprocess.run([args.program, "export", source, out, "--opset", str(opset)], capture_output=True, text=True)
+    if result.returncode:
+        print("%-18s %2d  %s" % (case, opset, result.stderr.strip()), flush=True)
+        return False
+    path = os.path.join(out, "model.onnx")
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    worst = difference(case, model, path, args.program)
+    tags = check_tags(case, model, path)
+    print("%-18s %2d  %8.2g %8.2g  tags %s" % (case, opset, *worst, "ok" if not tags else "WRONG %s" % (tags[0],)), flush=True)
+    return max(worst) <= 1e-4 and not tags
+
+
+def golden(args, case):
+    folder = os.path.join(args.golden, case)
+    model = make(case, folder)
+    feed = next(iter(feeds(case, model)))
+    with torch.no_grad():
+        out = model(**{k: torch.from_numpy(v) for k, v in feed.items()})
+    for name, value in feed.items():
+        np.save(os.path.join(folder, name + ".npy"), value)
+    for name in OUTPUTS:
+        if getattr(out, name, None) is not None:
+            np.save(os.path.join(folder, name + ".npy"), getattr(out, name).numpy())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("work")
+    parser.add_argument("--opsets", action="store_true")
+    parser.add_argument("--golden", help="folder to write, as tests/golden/export_vision")
+    parser.add_argument("case", nargs="*")
+    args = parser.parse_intermixed_args()
+    torch.set_num_threads(1)
+    os.makedirs(args.work, exist_ok=True)
+    if args.golden:
+        for case in args.case or GOLDEN:
+            golden(args, case)
+        return
+    bad = 0
+    for case in args.case or CASES:
+        for opset in (18, 14, 17, 20, 21) if args.opsets else (18,):
+            bad += not check(args, case, opset)
+    print("%d differ by more than 1e-4, or in their tags" % bad)
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()
