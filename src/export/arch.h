@@ -77,6 +77,7 @@ typedef struct ConvShape {
 } ConvShape;
 typedef struct PictureInput {    /* of config.json */
     int64_t channels, height, width; /* DIM_UNKNOWN: any */
+    bool unplaced;          /* without position_embeddings */
     int64_t patch[2];       /* height and width; 0: the family has no patches of one size */
 } PictureInput;
 typedef struct PictureTokens { /* beside the patches: parameters of "embeddings", [1, n, C] */
@@ -85,7 +86,6 @@ typedef struct PictureTokens { /* beside the patches: parameters of "embeddings"
     const char *last;       /* behind the patches */
     bool resized;           /* positions follow the picture's size, bicubic */
     bool antialias;         /* the same, in the way of Pillow */
-    bool optional;          /* the checkpoint may have no positions */
 } PictureTokens;
 
 typedef struct Arch Arch;
@@ -121,6 +121,7 @@ struct Arch {
     void (*prepare)(Encoder *, Str hidden);                   /* (optional) what all layers share */
     Str (*attend)(Encoder *, int layer, const char *path, Str x); /* (optional) its own */
     const char *(*layer_path)(Encoder *, int layer);          /* (optional) shared layers */
+    Str (*begin)(Encoder *, int layer, const char *path, Str x); /* (optional) before each layer */
     Str (*words)(Encoder *, const char *inside, Str x);       /* (optional) changes the words' rows */
     Str (*embed)(Encoder *, const char *inside, Str x, int64_t width); /* (optional) more to add */
     Str (*embedded)(Encoder *, const char *inside, Str x);             /* (optional) after the norm */
@@ -134,10 +135,11 @@ struct Encoder {
     Builder *b;
     const Arch *arch;
     Head head;
-    Positions positions;    /* this and the next three: the row's, unless `configure` sets them */
+    Positions positions;    /* this and the next four: the row's, unless `configure` sets them */
     TokenTypes types;
     const ArchStep *steps;
     const LayerPaths *paths; /* the same */
+    const char *final_norm; /* the same */
     int64_t n[K_COUNT];     /* numbers of the config */
     double eps;
     const Activation *act;
@@ -172,6 +174,7 @@ Str layer_norm(Builder *, const char *path, Str x, int64_t width, double eps);
 Str layer_rms_norm(Builder *, const char *path, Str x, int64_t width, double eps);
 /* norm(x + skip) as one operator of ONNX Runtime */
 Str layer_skip_norm(Builder *, const char *path, Str x, Str skip, int64_t width, double eps);
+Str layer_mean(Builder *, const char *path, Str x, const int64_t *axes, size_t n, bool keep);
 Str layer_split(Encoder *, const char *path, Str x, const int64_t perm[4]); /* [B,S,C] to heads */
 Str layer_mix(Encoder *, const char *path, Str scores, Str v); /* softmax, times v, joined */
 Str encoder_mask(Encoder *, const char *path, Str seen);           /* bool to 0 or very negative */
@@ -200,6 +203,7 @@ Str picture_embed(Encoder *);                                  /* by the row's P
 Str picture_token(Encoder *, const char *path, Str x, int64_t at); /* [B, C] */
 /* Logits, or hidden states [B, tokens, C] (rank 3) or [B, C, h, w], and a vector of all. */
 void picture_ends(Encoder *, Str hidden, int rank, const int64_t *dim);
+Str picture_rest(Encoder *, const char *path, Str x, int64_t from); /* the mean of tokens, [B, C] */
 void picture_write(Encoder *);                                 /* of ViT and its like */
 
 #endif

@@ -7,7 +7,8 @@
 extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arch_distilbert,
     arch_electra, arch_albert, arch_mpnet, arch_modernbert, arch_deberta_v2,
     arch_deberta, arch_layoutlm, arch_ernie, arch_nomic_bert, arch_gte, arch_new, arch_jina_v3,
-    arch_eurobert, arch_esm, arch_lilt, arch_vit, arch_deit;
+    arch_eurobert, arch_esm, arch_lilt, arch_vit, arch_deit, arch_dinov2,
+    arch_dinov2_registers, arch_beit;
 
 /* Layers of BERT's shape, which many families have kept to the letter (arch_bert.c). */
 extern const Module bert_modules[], bert_masked_modules[];
@@ -35,6 +36,14 @@ extern const ArchStep roberta_masked[], roberta_sequence[];
 extern const Module vit_modules[];
 extern const Rename vit_renames[];
 extern const ArchStep picture_classify_first[];
+#define VIT_RENAMES                                                                             \
+    { "encoder.layer.", { "layers." } },                                                        \
+    { "attention.attention.query", { "attention.q_proj" } },                                    \
+    { "attention.attention.key", { "attention.k_proj" } },                                      \
+    { "attention.attention.value", { "attention.v_proj" } },                                    \
+    { "attention.output.dense", { "attention.o_proj" } },                                       \
+    { "intermediate.dense", { "mlp.fc1" } },                                                    \
+    { ".output.dense", { ".mlp.fc2" } }
 #define VIT_ATTENTION                                                                           \
     .q = "attention.q_proj", .k = "attention.k_proj", .v = "attention.v_proj",                  \
     .attend = "attention", .out = "attention.o_proj", .sum1 = "", .sum2 = ""

@@ -15,16 +15,7 @@ const Module vit_modules[] = {
     { 0 },
 };
 
-const Rename vit_renames[] = {
-    { "encoder.layer.", { "layers." } },
-    { "attention.attention.query", { "attention.q_proj" } },
-    { "attention.attention.key", { "attention.k_proj" } },
-    { "attention.attention.value", { "attention.v_proj" } },
-    { "attention.output.dense", { "attention.o_proj" } },
-    { "intermediate.dense", { "mlp.fc1" } },
-    { ".output.dense", { ".mlp.fc2" } },
-    { 0 },
-};
+const Rename vit_renames[] = { VIT_RENAMES, { 0 } };
 
 const ArchStep picture_classify_first[] = {
     { ARCH_STEP_FIRST, "" },

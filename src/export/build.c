@@ -195,6 +195,12 @@ Str build_ints(Builder *b, const int64_t *list, size_t n)
                                        .data = (void *)list });
 }
 
+Str build_indices(Builder *b, const char *name, const int64_t *data, size_t n)
+{
+    return build_constant_of(b, name, (Tensor){ .type = T_I64, .rank = 1, .dim = { (int64_t)n },
+                                       .data = (void *)data });
+}
+
 Str build_floats(Builder *b, const char *name, float *data, int64_t rows, int64_t columns)
 {
     return build_constant_of(

@@ -79,6 +79,7 @@ Str build_ints(Builder *, const int64_t *, size_t n);     /* a list */
 #define INTS(b, ...)                                                                \
     build_ints(b, (const int64_t[]){ __VA_ARGS__ },                                 \
                sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+Str build_indices(Builder *, const char *name, const int64_t *data, size_t n); /* one list by name */
 Str build_floats(Builder *, const char *name, float *data, int64_t rows, int64_t columns);
 
 /* A tensor of the checkpoint: "path.leaf", with and without the family's prefix; NULL: absent. */

@@ -182,7 +182,6 @@ static Str encoder_scaled(Encoder *m, const char *layer, const char *scale, Str 
 {
     if (!scale) return y;
     const char *path = path_below(m, layer, scale), *inside = path_parent(m, path);
-    if (!build_find(m->b, inside, path + strlen(inside) + 1)) return y;
     Str by = build_weight(m->b, inside, path + strlen(inside) + 1, 1, &m->n[K_HIDDEN]);
     return NODE(m->b, inside, "Mul", y, by);
 }
@@ -193,6 +192,7 @@ static Str encoder_one_layer(Encoder *m, int i, Str x)
     Builder *b = m->b;
     const char *path = encoder_path(m, m->arch->layer_path ? m->arch->layer_path(m, i)
                                                          : build_path(b, m->arch->layer, i));
+    if (m->arch->begin) x = m->arch->begin(m, i, path, x);
     const char *norm1 = path_below(m, path, p->norm1), *norm2 = path_below(m, path, p->norm2);
     bool first = m->arch->pre_norm && i == 0 && !build_find(b, norm1, "weight");
     Str in = m->arch->pre_norm && !first ? encoder_norm_at(m, norm1, x) : x;
@@ -208,8 +208,8 @@ static Str encoder_one_layer(Encoder *m, int i, Str x)
 Str encoder_layers(Encoder *m, Str x)
 {
     for (int i = 0; i < m->n[K_LAYERS] && build_ok(m->b); i++) x = encoder_one_layer(m, i, x);
-    if (!m->arch->final_norm) return x;
-    return encoder_norm_at(m, encoder_path(m, m->arch->final_norm), x);
+    if (!m->final_norm) return x;
+    return encoder_norm_at(m, encoder_path(m, m->final_norm), x);
 }
 
 /* [B, N, S] of several choices becomes [B * N, S] */

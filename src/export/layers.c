@@ -28,12 +28,19 @@ Str layer_gemm(Builder *b, const char *path, Str x, int64_t out, int64_t in)
     return y;
 }
 
+Str layer_mean(Builder *b, const char *path, Str x, const int64_t *axes, size_t n, bool keep)
+{
+    bool input = b->opset >= 18;
+    Str y = build_node(b, path, "ReduceMean", (Str[]){ x, input ? build_ints(b, axes, n) : STR("") },
+                       input ? 2 : 1);
+    if (!input) build_attr_ints(b, "axes", axes, n);
+    if (!keep) build_attr_int(b, "keepdims", 0);
+    return y;
+}
+
 static Str layers_mean(Builder *b, const char *path, Str x)
 {
-    if (b->opset >= 18) return NODE(b, path, "ReduceMean", x, INTS(b, -1));
-    Str y = NODE(b, path, "ReduceMean", x);
-    build_attr_ints(b, "axes", (int64_t[]){ -1 }, 1);
-    return y;
+    return layer_mean(b, path, x, (int64_t[]){ -1 }, 1, true);
 }
 
 /* As written before there was an operator for it. */

@@ -181,7 +181,7 @@ Str picture_embed(Encoder *m)
     if (t->last) part[n++] = picture_parameter(m, path, t->last);
     Str x = build_node(b, path, "Concat", part, n);
     build_attr_int(b, "axis", 1);
-    if (build_find(b, path, "position_embeddings") || !t->optional)
+    if (!m->picture.unplaced)
         x = NODE(b, path, "Add", x,
                  picture_positions(m, path, before, picture_count(m, path, t->last)));
     return t->registers ? picture_registers(m, path, x, before) : x;
@@ -192,6 +192,12 @@ Str picture_token(Encoder *m, const char *path, Str x, int64_t at)
     Str y = NODE(m->b, path, "Gather", x, build_int(m->b, at));
     build_attr_int(m->b, "axis", 1);
     return y;
+}
+
+Str picture_rest(Encoder *m, const char *path, Str x, int64_t from)
+{
+    x = picture_slice(m->b, path, x, from, INT64_MAX);
+    return layer_mean(m->b, path, x, (int64_t[]){ 1 }, 1, false);
 }
 
 /* Logits of the head's steps; or the hidden states, and what the family makes of them for the
