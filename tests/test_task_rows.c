@@ -215,6 +215,8 @@ static const struct Case {
     { "question_answering", "tests/golden/question_answering/bert" },
     { "multiple_choice", "tests/golden/multiple_choice/bert" },
     { "image_classification", "tests/golden/pictures/vit" },
+    { "object_detection", "tests/golden/pictures/yolos" },
+    { "image_segmentation", "tests/golden/pictures/segformer" },
 };
 
 /* The tokenizer of that model with a mask in place of its unknown token. */

@@ -287,7 +287,7 @@ static void view_rows(const ef_model *m, const Work *work, ef_reply *r)
         const TaskTensor *result = work_result(work, work_row(work, i));
         ef_tensor *t = &r->tensor[i];
         *t = (ef_tensor){ .struct_size = sizeof *t, .name = m->output, .data = result->data };
-        if (m->model->task->shape->per == PER_TOKEN) t->dim[t->rank++] = result->tokens;
+        if (m->model->task->shape->per != PER_TEXT) t->dim[t->rank++] = result->tokens;
         t->dim[t->rank++] = result->width;
         if (!task_can(m->model->task, NULL, CAN_CHOOSE)) continue;
         t->data = choice_numbers(work, i, &r->arena);

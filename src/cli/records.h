@@ -27,9 +27,9 @@ typedef struct Records {
 } Records;
 
 extern const char *const records_forms[]; /* of --input-format; ends with NULL */
-#define OPTION_FIELD \
-    { "field", 0, "NAME", \
-      "the key or column that holds the text; default: text (of pictures their path; default: path)" }
+#define OPTION_FIELD                                                                              \
+    { "field", 0, "NAME", "the key or column that holds the text; default: text (of pictures their path: "  \
+                          "path)" }
 
 /* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. What is packed with gzip is
  * unpacked on the way, whatever its name. */

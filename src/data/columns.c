@@ -106,6 +106,14 @@ static void fill_values(Arena *arena, Column *c, const Value *const *value)
     c->data = data;
 }
 
+/* A tree that was read from JSON has base64. */
+static const Value *bytes_of(Arena *arena, const Value *v)
+{
+    Value *bytes = NEW(arena, Value);
+    *bytes = value_of_bytes(v->s);
+    return v->kind == V_STR && base64_read(arena, v->s, &bytes->s) ? bytes : v;
+}
+
 static Column column_from(Arena *arena, const Field *f, const Value *const *entry, size_t n)
 {
     Column c = { .field = f, .n = n };
@@ -114,7 +122,7 @@ static Column column_from(Arena *arena, const Field *f, const Value *const *entr
     for (size_t i = 0; i < n; i++) {
         const Value *v = entry[i] ? value_get(entry[i], f->name) : NULL;
         there[i] = v && v->kind != V_NULL;
-        if (there[i]) value[i] = v;
+        if (there[i]) value[i] = f->kind == F_BYTES ? bytes_of(arena, v) : v;
     }
     c.there = there;
     (is_list(f) ? fill_lists : fill_values)(arena, &c, value);

@@ -360,6 +360,18 @@ static const Field label_parameters[] = {
     { 0 },
 };
 
+static const Field threshold_parameters[] = {
+    { "threshold", 0, F_F32, .nullable = true, .least = 0, .most = 1, .help = "default: 0.5" },
+    { 0 },
+};
+static const Field segment_parameters[] = {
+    { "subtask", 0, F_STR, .nullable = true, .help = "\"semantic\" is the only one" },
+    { "mask_threshold", 0, F_F32, .nullable = true, .help = "not looked at: of other subtasks" },
+    { "overlap_mask_area_threshold", 0, F_F32, .nullable = true, .help = "not looked at: of other subtasks" },
+    { "threshold", 0, F_F32, .nullable = true, .help = "not looked at: of other subtasks" },
+    { 0 },
+};
+
 /* What a pipeline of pictures is asked and answers: its parameters are options of /predict. */
 static const struct SeenKind {
     TaskCan can;
@@ -367,6 +379,8 @@ static const struct SeenKind {
     const char *list;            /* of a result: what the pipeline gives for a picture */
 } seen_kinds[] = {
     { CAN_CLASSIFY_PICTURE, label_parameters, "labels" },
+    { CAN_DETECT, threshold_parameters, "objects" },
+    { CAN_SEGMENT, segment_parameters, "segments" },
 };
 
 static const struct SeenKind *seen_kind(const Site *site)
@@ -503,7 +517,7 @@ const JobKind kind_hub = {
     .values = MOST_IDS,
     .files = true,
     .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG | CAN_ANSWER |
-             CAN_CLASSIFY_PICTURE,
+             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,

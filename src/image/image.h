@@ -37,6 +37,9 @@ bool picture_from_text(Arena *, Str text, Str *bytes, Err *);
 /* "JPEG, PNG, WebP, GIF or BMP": what this program decodes, for messages and docs. */
 const char *picture_formats(void);
 
+/* Appends a PNG file of one channel: [height][width]. */
+void png_write_grey(Arena *scratch, Buf *, const uint8_t *grey, int width, int height);
+
 /* The numbers are Pillow's, which preprocessor_config.json uses. */
 typedef enum {
     RESAMPLE_NEAREST, RESAMPLE_LANCZOS, RESAMPLE_BILINEAR, RESAMPLE_BICUBIC, RESAMPLE_BOX,

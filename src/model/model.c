@@ -169,8 +169,8 @@ static bool choose_outputs(Model *m, const OnnxModel *onnx, Outputs *out, Err *e
     const OnnxValue *v;
     for (int i = 0; i < TASK_OUTPUTS && m->task->outputs[i][0]; i++) {
         if (!source_output(onnx, m->task, &m->config, i, &v, err)) return false;
-        if (i == 0 && m->task->shape->last == AXIS_LABELS && v->rank > 0)
-            config_name_labels(&m->arena, &m->config, v->dim[v->rank - 1]);
+        int64_t labels = shape_labels(m->task->shape, v->rank - 1, v->dim + 1);
+        if (i == 0 && labels > 0) config_name_labels(&m->arena, &m->config, labels);
         out->name[out->n++] = v->name;
     }
     return true;
@@ -527,7 +527,7 @@ static bool run_one(const Model *m, Arena *arena, Runner *runner, RowOutput *row
 }
 
 /* Checks on real outputs what the graph's declared shapes may leave open or have wrong. */
-static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *err)
+static bool check_row(const Model *m, int index, const RowOutput *row, size_t tokens, Err *err)
 {
     const TaskShape *shape = m->task->shape;
     bool pooled = m->task->pooled && row->tokens == 1, all = row->tokens == (int64_t)tokens;
@@ -540,16 +540,15 @@ static bool check_row(const Model *m, const RowOutput *row, size_t tokens, Err *
                     "each %s", shape->text, (long long)row->width,
                     shape->per == PER_TOKEN ? "token" : "text");
     if (m->config.head && !head_fits(m->config.head, row->width, err)) return false;
-    if (shape->last != AXIS_LABELS || m->config.num_labels == 0 ||
-        row->width == m->config.num_labels)
-        return true;
+    int64_t labels = shape_labels(shape, row->rank, row->dim);
+    if (index > 0 || labels < 0 || m->config.num_labels == 0 || labels == m->config.num_labels) return true;
     if (shape->per == PER_TOKEN && row->width == 1) /* [batch, tokens] looks so */
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found one number for each token, wanted "
                     "%d labels", shape->text, m->config.num_labels);
     return fail(err, EF_BAD_MODEL,
                 "label count mismatch: config.json has %d labels, the model gives %lld",
-                m->config.num_labels, (long long)row->width);
+                m->config.num_labels, (long long)labels);
 }
 
 bool model_dry_run(const Model *m, Err *err)
@@ -562,7 +561,7 @@ bool model_dry_run(const Model *m, Err *err)
     if (!ok && !strstr(err->message, "Model inference failed"))
         within(err, "Model inference failed");
     for (int i = 0; ok && i < TASK_OUTPUTS && m->task->outputs[i][0]; i++)
-        ok = check_row(m, &row[i], tokens, err);
+        ok = check_row(m, i, &row[i], tokens, err);
     runner_free(runner);
     arena_free(&arena);
     return ok;

@@ -351,9 +351,9 @@ int64_t source_positions(const Graph *g)
     return most;
 }
 
-static bool labels_fit(const OnnxValue *v, const ModelConfig *c, Err *err)
+static bool labels_fit(const OnnxValue *v, const TaskShape *shape, const ModelConfig *c, Err *err)
 {
-    int64_t width = output_width(v);
+    int64_t width = shape_labels(shape, v->rank - 1, v->dim + 1);
     if (width < 0 || c->num_labels == 0 || width == c->num_labels) return true;
     return fail(
         err, EF_BAD_MODEL,
@@ -370,5 +370,5 @@ bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, i
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: %.*s has %d dimensions",
                     task->shape->text, STR_ARG(v->name), v->rank);
-    return task->shape->last != AXIS_LABELS || labels_fit(v, c, err);
+    return index > 0 || labels_fit(v, task->shape, c, err);
 }

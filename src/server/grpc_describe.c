@@ -35,6 +35,7 @@ static const struct Elsewhere { const char *message, *package; } elsewhere[] = {
     { "ImageInput", "encoderfile.image_types" },
     { "ImageLabels", "encoderfile.image_types" },
     { "ImageLabelScore", "encoderfile.image_types" },
+    { "Picture", "encoderfile.picture" },
 };
 
 /* ---- what a file holds ---- */

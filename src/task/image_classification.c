@@ -6,7 +6,7 @@
 enum { TOP_K = 5 };
 
 static const Field request[] = {
-    PART_PICTURES, PART_METADATA(11),
+    PART_PICTURES("ImageInput"), PART_METADATA(11),
     { "top_k", 0, F_U32, .least = 1, .most = 1 << 18, .help = "how many of the best labels; default: 5" },
     { "function_to_apply", 0, F_STR, .words = part_score_words,
       .help = "from logits to scores; default: softmax, or sigmoid where several labels may hold or there "

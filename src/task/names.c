@@ -17,8 +17,6 @@ static const TaskName others[] = { /* that this program does not do */
     { "document-question-answering", .reads = IMAGES },
     { "visual-question-answering", { "vqa" }, IMAGES },
     { "image-feature-extraction", .reads = IMAGES },
-    { "image-segmentation", { "semantic-segmentation" }, IMAGES },
-    { "object-detection", .reads = IMAGES },
     { "zero-shot-image-classification", .reads = IMAGES },
     { "zero-shot-object-detection", .reads = IMAGES },
     { "depth-estimation", .reads = IMAGES },

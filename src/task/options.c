@@ -3,7 +3,8 @@
  * names; the same rows read them for HTTP, the C API and the command line. */
 #include "parts.h"
 
-typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD } TaskOptionKind;
+typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD,
+               SET_THRESHOLD } TaskOptionKind;
 static const struct OptionRow {
     const char *name;
     TaskOptionKind kind;
@@ -27,6 +28,8 @@ static const struct OptionRow {
     { "align_to_words", SET_NOT, offsetof(TaskOptions, unaligned), NULL, 0 },
     { "aggregation", SET_WORD, offsetof(TaskOptions, grouping), part_grouping_words, GROUP_NONE },
     { "function_to_apply", SET_WORD, offsetof(TaskOptions, function), part_score_words, SCORE_NONE },
+    { "threshold", SET_THRESHOLD, offsetof(TaskOptions, threshold), NULL, 0 },
+    { "masks", SET_FLAG, offsetof(TaskOptions, runs), part_mask_words, 0 },
     { "extract", SET_FLAG, offsetof(TaskOptions, extract), NULL, 0 },
     { "return_tokens", SET_FLAG, offsetof(TaskOptions, return_tokens), NULL, 0 },
 };
@@ -50,6 +53,10 @@ static void set(TaskOptions *options, const struct OptionRow *row, const Value *
     case SET_STRIDE: options->input.windows = true; /* 0 is a stride, too */ /* fall through */
     case SET_COUNT: *(int *)field = (int)value_float(v, 0); break;
     case SET_WORD: *(int *)field = row->first + word; break;
+    case SET_THRESHOLD:
+        options->threshold_said = true; /* 0 is one, too */
+        *(float *)field = (float)value_float(v, 0);
+        break;
     }
 }
 

@@ -9,7 +9,7 @@
 extern const Field part_token_info[];             /* {token, token_id, start, end} */
 /* The words of options, in the order of their enums. */
 extern const char *const part_offset_words[], *const part_encoding_words[], *const part_grouping_words[],
-    *const part_score_words[];
+    *const part_score_words[], *const part_mask_words[];
 extern const TaskSample part_samples[];           /* sentences for any task */
 extern const TaskSample part_picture_samples[];   /* a file's name */
 extern const Field part_entity[];                 /* of an entity */
@@ -17,9 +17,9 @@ extern const Field part_entity[];                 /* of an entity */
 #define PART_INPUTS                                                                               \
     { "inputs", 1, F_STR, .repeated = true, .required = true,                                     \
       .help = "a text, or a list of texts and [first, second] pairs" }
-#define PART_PICTURES                                                                             \
+#define PART_PICTURES(message)                                                                    \
     { "inputs", 1, F_MSG, .repeated = true, .required = true, .msg = item_picture_keys,           \
-      .msg_name = "ImageInput", .help = "a picture (base64, a data URI or {image}), or a list of pictures" }
+      .msg_name = message, .help = "a picture (base64, a data URI or {image}), or a list of pictures" }
 #define PART_NO_LUA_PICTURE "scripts see texts and their numbers, not pictures"
 /* Of tasks whose models may read words with boxes. In JSON these are `inputs`, too. */
 #define PART_PAGES(number)                                                                        \

@@ -16,6 +16,21 @@ const TaskShape shape_text_words = { PER_TEXT, AXIS_WORDS, 2, LOGITS, "[batch_si
 const TaskShape shape_token_numbers = { PER_TOKEN, AXIS_SINGLE, 2, LOGITS, "[batch_size, seq_len]" };
 const TaskShape shape_choices = { PER_TEXT, AXIS_SINGLE, 2, LOGITS, "[batch_size, num_choices]" };
 
+const TaskShape shape_query_labels = { PER_PART, AXIS_LABELS_OR_NONE, 3, LOGITS,
+                                       "[batch_size, num_queries, n_labels + 1]" };
+const TaskShape shape_label_maps = { PER_PART, AXIS_MAP, 4, LOGITS, "[batch_size, n_labels, height, width]" };
+
+int64_t shape_labels(const TaskShape *shape, int rank, const int64_t *dim)
+{
+    if (rank < 1) return -1;
+    switch (shape->last) {
+    case AXIS_LABELS: return dim[rank - 1];
+    case AXIS_LABELS_OR_NONE: return dim[rank - 1] - 1;
+    case AXIS_MAP: return dim[0];
+    default: return -1;
+    }
+}
+
 bool task_fits_rank(const Task *task, int rank)
 {
     return rank == task->shape->rank || (task->pooled && rank == task->pooled->rank);
@@ -38,13 +53,14 @@ bool task_keeps_tokens(const Task *task)
 
 int task_labels(const Task *task, const ModelConfig *config)
 {
-    return task->shape->last == AXIS_LABELS && config->labels ? config->num_labels : 0;
+    static const int64_t one[] = { 1, 1, 1 };
+    return shape_labels(task->shape, COUNT(one), one) >= 0 && config->labels ? config->num_labels : 0;
 }
 
 int64_t task_width(const Task *task, const ModelConfig *config, size_t vocabulary)
 {
     switch (task->shape->last) {
-    case AXIS_LABELS: return config->num_labels;
+    case AXIS_LABELS: case AXIS_LABELS_OR_NONE: case AXIS_MAP: return config->num_labels;
     case AXIS_WORDS: return (int64_t)vocabulary;
     case AXIS_SINGLE: return 1;
     case AXIS_HIDDEN: break;

@@ -14,7 +14,9 @@
     TASK(sparse_embedding)                                                                        \
     TASK(question_answering)                                                                      \
     TASK(multiple_choice)                                                                         \
-    TASK(image_classification)
+    TASK(image_classification)                                                                    \
+    TASK(object_detection)                                                                        \
+    TASK(image_segmentation)
 
 #define DECLARE(name) extern const Task task_##name;
 #define LIST(name) &task_##name,

@@ -51,6 +51,9 @@ typedef struct TaskOptions {     /* of one request; zero is the default */
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
     TaskScore function;          /* from logits to scores: "function_to_apply" */
+    bool threshold_said;         /* objects with a score above this: */
+    float threshold;
+    bool runs;                   /* masks as run lengths */
 } TaskOptions;
 enum { TASK_RANK = 7 };
 typedef struct TaskTensor {      /* of one row */
@@ -91,15 +94,21 @@ typedef enum {
     CAN_ANSWER = 1 << 7,         /* where in a context the answer to a question stands */
     CAN_CHOOSE = 1 << 8,         /* the best of some choices */
     CAN_CLASSIFY_PICTURE = 1 << 9, /* labels of a picture */
+    CAN_DETECT = 1 << 10,        /* objects in a picture, with boxes */
+    CAN_SEGMENT = 1 << 11,       /* which of its pixels show what */
     /* by its items; rows do not say it */
     CAN_READ = 1 << 20,          /* takes texts, which have tokens */
     CAN_SEE = 1 << 21,           /* takes pictures */
 } TaskCan;
 
 /* What a graph's output is. */
-typedef enum { PER_TEXT, PER_TOKEN } TaskPer;
+typedef enum { PER_TEXT, PER_TOKEN, PER_PART } TaskPer; /* of a picture: queries, pixels */
 /* What its last axis counts; AXIS_SINGLE: there is none, but one number for each text or token. */
-typedef enum { AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS, AXIS_SINGLE } TaskAxis;
+typedef enum {
+    AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS, AXIS_SINGLE,
+    AXIS_LABELS_OR_NONE,         /* labels, and behind them "nothing" */
+    AXIS_MAP                     /* of a map of pixels: the labels are the first axis */
+} TaskAxis;
 typedef struct TaskShape {
     TaskPer per;                 /* one vector for each of them */
     TaskAxis last;
@@ -108,7 +117,7 @@ typedef struct TaskShape {
 } TaskShape;
 extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
     shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers,
-    shape_choices;
+    shape_choices, shape_query_labels, shape_label_maps;
 
 typedef struct TaskSample {      /* texts to try a model with */
     const char *label;           /* one that the model must have; NULL: any model */
@@ -166,6 +175,8 @@ bool task_fits_rank(const Task *, int rank); /* of an output; a graph may pool b
 const TaskShape *task_kept(const Task *);  /* shape of the numbers that finish gets of a row */
 TaskPool *task_own_pool(const Task *);     /* makes them from the graph's output; NULL: they are the output */
 bool task_keeps_tokens(const Task *);      /* every token's numbers, unless they are pooled */
+/* Labels that an output has, by its dims without the batch; below 0: it has none, or leaves it open. */
+int64_t shape_labels(const TaskShape *, int rank, const int64_t *dim);
 int task_labels(const Task *, const ModelConfig *); /* that have names; 0: none */
 /* Numbers of the last axis; 0: config.json does not say. */
 int64_t task_width(const Task *, const ModelConfig *, size_t vocabulary);

@@ -6,12 +6,14 @@
 
 For each case a folder with a tiny random model (model.onnx by torch's exporter, config.json,
 preprocessor_config.json), and in cases.json
-  [{"case", "picture", "params", "result"}]: the file of tests/golden/images, the pipeline's parameters, its result."""
+  [{"case", "picture", "params", "result"}]: the file of tests/golden/images, the pipeline's parameters, its result; of masks
+  the lengths of runs."""
 import json
 import os
 import sys
 import warnings
 
+import numpy as np
 import torch
 import transformers as T
 
@@ -64,6 +66,22 @@ def resnet():
     return spread(T.ResNetForImageClassification(c), .25), p
 
 
+def yolos():
+    c = T.YolosConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, image_size=[32, 48], patch_size=8,
+                      num_detection_tokens=6, use_mid_position_embeddings=False, architectures=["YolosForObjectDetection"],
+                      **names("cat", "dog", "bus"))
+    p = dict(SQUARE, image_processor_type="YolosImageProcessor", size={"height": 32, "width": 48}, do_pad=False)
+    return spread(T.YolosForObjectDetection(c), .5), p
+
+
+def segformer():
+    c = T.SegformerConfig(num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[8, 12], patch_sizes=[7, 3], strides=[4, 2],
+                          num_attention_heads=[1, 2], mlp_ratios=[2, 2], decoder_hidden_size=12,
+                          architectures=["SegformerForSemanticSegmentation"], **names("sky", "road", "house", "tree"))
+    p = dict(SQUARE, image_processor_type="SegformerImageProcessor", size={"height": 32, "width": 32})
+    return spread(T.SegformerForSemanticSegmentation(c), .4), p
+
+
 CASES = []
 
 
@@ -89,10 +107,36 @@ def classification():
         ask(name, pipeline("image-classification", model, processor), params)
 
 
+def detection():
+    model, processor = yolos()
+    folder = f"{OUT}/yolos"
+    save(folder, model.config, processor)
+    export(model, folder, (32, 48), ["logits", "pred_boxes"])
+    ask("yolos", pipeline("object-detection", model, processor), ({}, {"threshold": .35}))
+
+
+def runs(mask):
+    """Lengths of runs, row by row, from one of zeros on."""
+    flat = np.asarray(mask).reshape(-1) > 0
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flat])))
+    return np.diff(np.concatenate([[0], edges, [flat.size]])).tolist()
+
+
+def segmentation():
+    model, processor = segformer()
+    folder = f"{OUT}/segformer"
+    save(folder, model.config, processor)
+    export(model, folder, (32, 32), ["logits"])
+    ask("segformer", pipeline("image-segmentation", model, processor),
+        tidy=lambda r: [{"label": s["label"], "score": s["score"], "size": s["mask"].size, "runs": runs(s["mask"])} for s in r])
+
+
 def main():
     os.makedirs(OUT, exist_ok=True)
     torch.manual_seed(1)
     classification()
+    detection()
+    segmentation()
     with open(OUT + "/cases.json", "w") as f:
         json.dump(CASES, f, indent=0)
 
