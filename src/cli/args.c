@@ -95,7 +95,7 @@ static bool unknown_command(const Command *const *all, const char *word, Err *er
     const char *names[64];
     size_t n = 0;
     for (; all[n] && n < COUNT(names); n++) names[n] = all[n]->name;
-    const char *near = str_nearest(str_of(word), names, n);
+    const char *near = habit_command(word) ? habit_command(word) : str_nearest(str_of(word), names, n);
     return fail(err, EF_USAGE, "unknown command \"%s\"%s%s%s; --help lists them", word,
                 near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
@@ -387,9 +387,10 @@ bool args_model(Args *a, Model **out, Err *err)
              "Not a valid encoderfile: no payload at the end of this program (was it stripped or "
              "truncated?); a model can be named: encoderfile %s MODEL", a->command->name);
     else if (path && is_first_word(a) && !file_is(path) && !dir_is(path))
-        fail(err, err->code, "%s (the first word is taken for the model: this program carries none;"
-             " was it stripped or truncated?)",
-             str_dup(&a->arena, str_of(err->message)));
+        fail(err, err->code, "%s (the first word is the model, since this program carries none: a folder, a "
+             "file or a name on the Hub%s%s; a package that was stripped or truncated carries none either)",
+             str_dup(&a->arena, str_of(err->message)), strchr(path, '/') ? "" : ", hf:",
+             strchr(path, '/') ? "" : path);
     return false;
 }
 

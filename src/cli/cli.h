@@ -92,6 +92,7 @@ void alias_apply(Arena *, int *argc, char ***argv);
 /* habits.c: options as other tools call them, without their dashes. */
 const Option *habit_option(const Command *, Str name); /* ours that means the same; NULL: none */
 const char *habit_answer(Str name);   /* what to do instead; NULL: nothing is known of it */
+const char *habit_command(const char *typed); /* our name of a command that others call so; NULL: none */
 const Option *habit_port(const Command *); /* what a bare PORT is for; NULL: nothing */
 bool option_typed(Str typed, const char *name); /* args.c: "_" is as good as "-" */
 

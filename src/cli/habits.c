@@ -81,6 +81,20 @@ static const struct Habit {
     { "inputs", NULL, "texts stand on the line without an option" },
 };
 
+static const char *const command_habits[][2] = { /* what is typed, and our name for it */
+    { "run", "infer" }, { "predict", "infer" }, { "embed", "infer" }, { "classify", "infer" },
+    { "start", "serve" }, { "server", "serve" }, { "convert", "export" }, { "pack", "build" },
+    { "create", "build" }, { "benchmark", "bench" }, { "show", "inspect" }, { "info", "inspect" },
+    { "pull", "build" }, { "download", "build" },
+};
+
+const char *habit_command(const char *typed)
+{
+    for (size_t i = 0; i < COUNT(command_habits); i++)
+        if (strcmp(command_habits[i][0], typed) == 0) return command_habits[i][1];
+    return NULL;
+}
+
 /* The command's row that a list names first. */
 static const Option *first_of(const Command *c, const char *list)
 {

@@ -18,6 +18,8 @@ stop() { kill "$server" && wait "$server" 2>/dev/null; }
 serving "$EF" serve --model-id "$BUS" --host 127.0.0.1 -p 0 --max-batch-tokens 512 --max_concurrent_requests 8 --device cpu --disable-grpc
 stop && logged "words of other tools" 'on http://127.0.0.1:'
 quiet "on this machine alone" 'no API key'
+refuses "a command of other tools" 'unknown command "predict": did you mean "infer"' "$EF" predict x
+refuses "a name without its organization" 'a name on the Hub, hf:bert-base-uncased' "$EF" infer bert-base-uncased x
 refuses "a device" '--device: found "cuda", wanted cpu or auto' "$EF" serve "$BUS" --device cuda
 refuses "a type" 'unknown option --dtype: .*build --precision' "$EF" serve "$BUS" --dtype float16
 refuses "workers" 'unknown option --workers: .*--threads' "$EF" serve "$BUS" --workers 4
