@@ -187,6 +187,8 @@ static void ask_each(Walk *w, ef_model *m, const Field *f, const char *beside)
                       *const none[] = { "null", NULL };
     const char *const *values = f->words ? f->words : f->kind == F_BOOL ? bools : f->kind == F_STR ? none : numbers;
     if (strcmp(f->name, "max_seq_len") == 0) values = lengths; /* it must hold the question */
+    static const char *const parts[] = { "0", "0.5", NULL };
+    if (f->kind == F_F32) values = parts;
     const char *quote = f->words ? "\"" : "";
     for (; *values; values++)
         ask(w, m, str_format(&arena, "{\"%s\":%s%s%s%s}", f->name, quote, *values, quote, beside));

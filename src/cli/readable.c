@@ -41,6 +41,7 @@ static void put_one(Buf *b, const Value *v)
     if (v->kind == V_STR) put_short(b, v->s);
     else if (v->kind == V_FLOAT) buf_printf(b, "%.4f", v->f);
     else if (v->kind == V_F32) put_numbers(b, v);
+    else if (v->kind == V_BYTES) buf_printf(b, "(%zu bytes)", v->s.n);
     else if (v->kind == V_LIST && v->list.n && v->list.items[0].kind != V_STR) put_numbers(b, v);
     else json_write(b, v);
 }
@@ -169,7 +170,8 @@ static bool tells_entities(const ReadableText *t)
 static void put_item(Buf *b, const Item *item)
 {
     Str words = item->first.n || !item->list ? item->first : item->list[0];
-    put_short(b, words);
+    if (item->picture.p) buf_printf(b, "picture of %zu bytes", item->picture.n);
+    else put_short(b, words);
     if (item->second.p) buf_char(b, ' '), put_short(b, item->second);
     buf_char(b, '\n');
 }

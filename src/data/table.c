@@ -3,6 +3,7 @@
  * one entry of every cell. */
 #include "table.h"
 
+#include "base64.h"
 #include "columns.h"
 #include "csv.h"
 #include "json.h"
@@ -59,6 +60,7 @@ static void write_value(Table *t, Buf *out, const Value *v)
     Buf text = { .arena = &t->line };
     if (v->kind == V_NULL) return;
     if (v->kind == V_STR) buf_str(&text, v->s);
+    else if (v->kind == V_BYTES) base64_write(&text, v->s);
     else json_write(&text, v);
     csv_write(out, buf_view(&text));
 }
