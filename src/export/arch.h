@@ -174,6 +174,8 @@ Str layer_norm(Builder *, const char *path, Str x, int64_t width, double eps);
 Str layer_rms_norm(Builder *, const char *path, Str x, int64_t width, double eps);
 /* norm(x + skip) as one operator of ONNX Runtime */
 Str layer_skip_norm(Builder *, const char *path, Str x, Str skip, int64_t width, double eps);
+Str layer_reduce(Builder *, const char *path, const char *op, Str x, const int64_t *axes, size_t n,
+                 bool keep);
 Str layer_mean(Builder *, const char *path, Str x, const int64_t *axes, size_t n, bool keep);
 Str layer_split(Encoder *, const char *path, Str x, const int64_t perm[4]); /* [B,S,C] to heads */
 Str layer_mix(Encoder *, const char *path, Str scores, Str v); /* softmax, times v, joined */
@@ -193,10 +195,21 @@ void head_write(Encoder *, Str hidden);
 /* The steps from [B, tokens, width] or (rank 2) [B, width] on; the rank and width they end with. */
 Str head_steps(Encoder *, const ArchStep *, Str x, int *rank, int64_t *width);
 /* picture.c */
+enum { MOST_STAGES = 8 };
+typedef struct Stages {     /* of a model whose maps become smaller and wider */
+    int n;
+    int64_t width[MOST_STAGES], depth[MOST_STAGES];
+} Stages;
+/* hidden_sizes and depths; what is there already counts where config.json has none. */
+bool picture_stages(const Value *config, const char *widths, Stages *, Err *);
+bool picture_list(const Value *config, const char *key, int64_t *out, int *n, Err *);
 bool picture_configure(Encoder *, const Value *config, int64_t side, int64_t patch, Err *);
 bool picture_size(const Value *, const char *key, int64_t out[2], Err *); /* a number, or two */
 void picture_input(Encoder *);                                 /* pixel_values */
 Str picture_conv(Builder *, const char *path, Str x, ConvShape);
+Str picture_batch_norm(Builder *, const char *path, Str x, int64_t width, double eps);
+Str picture_last(Builder *, const char *path, Str x);           /* [B, C, h, w] to [B, h, w, C] */
+Str picture_first(Builder *, const char *path, Str x);          /* and back */
 Str picture_patches(Encoder *, const char *path);              /* [B, N, C] */
 Str picture_parameter(Encoder *, const char *path, const char *leaf); /* [1, n, C] to [B, n, C] */
 Str picture_embed(Encoder *);                                  /* by the row's PictureTokens */

@@ -8,7 +8,7 @@ extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arc
     arch_electra, arch_albert, arch_mpnet, arch_modernbert, arch_deberta_v2,
     arch_deberta, arch_layoutlm, arch_ernie, arch_nomic_bert, arch_gte, arch_new, arch_jina_v3,
     arch_eurobert, arch_esm, arch_lilt, arch_vit, arch_deit, arch_dinov2,
-    arch_dinov2_registers, arch_beit;
+    arch_dinov2_registers, arch_beit, arch_convnext, arch_convnextv2, arch_resnet;
 
 /* Layers of BERT's shape, which many families have kept to the letter (arch_bert.c). */
 extern const Module bert_modules[], bert_masked_modules[];
@@ -53,5 +53,14 @@ extern const ArchStep picture_classify_first[];
 #define VIT_LAYERS                                                                              \
     .modules = vit_modules, .renames = vit_renames, .eps = 1e-12, .pre_norm = true,             \
     .layer = "layers.%d", .paths = { VIT_PATHS }, .final_norm = "layernorm"
+
+/* ResNet's maps, which DETR begins with (arch_resnet.c). */
+typedef struct ResNet {
+    Stages stages;
+    int64_t stem;           /* channels before the first stage */
+    bool basic, early, first; /* layer_type; downsample_in_bottleneck, _in_first_stage */
+} ResNet;
+bool resnet_configure(Encoder *, const Value *config, Err *);
+Str resnet_maps(Encoder *, const ResNet *, const char *base);
 
 #endif

@@ -28,14 +28,20 @@ Str layer_gemm(Builder *b, const char *path, Str x, int64_t out, int64_t in)
     return y;
 }
 
-Str layer_mean(Builder *b, const char *path, Str x, const int64_t *axes, size_t n, bool keep)
+Str layer_reduce(Builder *b, const char *path, const char *op, Str x, const int64_t *axes, size_t n,
+                 bool keep)
 {
     bool input = b->opset >= 18;
-    Str y = build_node(b, path, "ReduceMean", (Str[]){ x, input ? build_ints(b, axes, n) : STR("") },
+    Str y = build_node(b, path, op, (Str[]){ x, input ? build_ints(b, axes, n) : STR("") },
                        input ? 2 : 1);
     if (!input) build_attr_ints(b, "axes", axes, n);
     if (!keep) build_attr_int(b, "keepdims", 0);
     return y;
+}
+
+Str layer_mean(Builder *b, const char *path, Str x, const int64_t *axes, size_t n, bool keep)
+{
+    return layer_reduce(b, path, "ReduceMean", x, axes, n, keep);
 }
 
 static Str layers_mean(Builder *b, const char *path, Str x)

@@ -42,6 +42,29 @@ bool picture_configure(Encoder *m, const Value *config, int64_t side, int64_t pa
                 (long long)MAX(p->patch[0], p->patch[1]));
 }
 
+bool picture_list(const Value *config, const char *key, int64_t *out, int *n, Err *err)
+{
+    const Value *v = value_get(config, key);
+    if (!v || v->kind == V_NULL) return true;
+    if (v->kind != V_LIST || !v->list.n || v->list.n > MOST_STAGES)
+        return fail(err, EF_BAD_MODEL, "config.json: %s: found %s, wanted a list of 1 to %d numbers",
+                    key, value_kind_name(v->kind), MOST_STAGES);
+    *n = (int)v->list.n;
+    for (int i = 0; i < *n; i++)
+        if (!picture_side(&v->list.items[i], key, &out[i], err)) return false;
+    return true;
+}
+
+bool picture_stages(const Value *config, const char *widths, Stages *s, Err *err)
+{
+    int depths = s->n;
+    if (!picture_list(config, widths, s->width, &s->n, err) ||
+        !picture_list(config, "depths", s->depth, &depths, err))
+        return false;
+    return depths == s->n || fail(err, EF_BAD_MODEL, "config.json: depths: found %d numbers, wanted "
+                                  "%d, as many as %s", depths, s->n, widths);
+}
+
 void picture_input(Encoder *m)
 {
     const PictureInput *p = &m->picture;
@@ -60,6 +83,30 @@ Str picture_conv(Builder *b, const char *path, Str x, ConvShape c)
     build_attr_ints(b, "strides", (int64_t[]){ MAX(c.stride[0], 1), MAX(c.stride[1], 1) }, 2);
     build_attr_ints(b, "pads", (int64_t[]){ c.pad, c.pad, c.pad, c.pad }, 4);
     build_attr_int(b, "group", groups);
+    return y;
+}
+
+Str picture_batch_norm(Builder *b, const char *path, Str x, int64_t width, double eps)
+{
+    Str y = NODE(b, path, "BatchNormalization", x, build_weight(b, path, "weight", 1, &width),
+                 build_weight(b, path, "bias", 1, &width),
+                 build_weight(b, path, "running_mean", 1, &width),
+                 build_weight(b, path, "running_var", 1, &width));
+    build_attr_float(b, "epsilon", (float)eps);
+    return y;
+}
+
+Str picture_last(Builder *b, const char *path, Str x)
+{
+    Str y = NODE(b, path, "Transpose", x);
+    build_attr_ints(b, "perm", (int64_t[]){ 0, 2, 3, 1 }, 4);
+    return y;
+}
+
+Str picture_first(Builder *b, const char *path, Str x)
+{
+    Str y = NODE(b, path, "Transpose", x);
+    build_attr_ints(b, "perm", (int64_t[]){ 0, 3, 1, 2 }, 4);
     return y;
 }
 

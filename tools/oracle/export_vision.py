@@ -27,6 +27,7 @@ tf.logging.disable_progress_bar()
 SMALL = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, image_size=16, patch_size=4)
 LABELS = dict(num_labels=5)
 CLASSIFY = SMALL | LABELS
+STAGES = dict(hidden_sizes=[4, 4, 8, 12], depths=[1, 1, 2, 1], num_labels=5)
 DINO = {k: v for k, v in CLASSIFY.items() if k != "intermediate_size"} | dict(mlp_ratio=2)
 
 # case: class, config, sizes of pictures (the first one is the golden file's)
@@ -47,10 +48,19 @@ CASES = {
         use_relative_position_bias=True, use_shared_relative_position_bias=True, use_absolute_position_embeddings=True,
         use_mean_pooling=False, layer_scale_init_value=0.0)), [(16, 16)]),
     "beit-base": (tf.BeitModel, lambda: tf.BeitConfig(**SMALL), [(16, 16)]),
+    "convnext": (tf.ConvNextForImageClassification, lambda: tf.ConvNextConfig(**STAGES), [(32, 32), (48, 40)]),
+    "convnext-base": (tf.ConvNextModel, lambda: tf.ConvNextConfig(**STAGES | dict(layer_scale_init_value=0.0)), [(32, 32)]),
+    "convnextv2": (tf.ConvNextV2ForImageClassification, lambda: tf.ConvNextV2Config(**STAGES), [(32, 32), (48, 40)]),
+    "resnet": (tf.ResNetForImageClassification, lambda: tf.ResNetConfig(embedding_size=6, **STAGES), [(24, 24), (48, 40)]),
+    "resnet-early": (tf.ResNetModel, lambda: tf.ResNetConfig(embedding_size=6, downsample_in_bottleneck=True,
+        downsample_in_first_stage=True, hidden_act="gelu", **STAGES), [(24, 24)]),
+    "resnet-basic": (tf.ResNetForImageClassification, lambda: tf.ResNetConfig(embedding_size=4, layer_type="basic", **STAGES),
+        [(24, 24), (41, 29)]),
     "deit-base": (tf.DeiTModel, lambda: tf.DeiTConfig(**SMALL), [(16, 16)]),
 }
 # The folder of a case in tests/golden/export_vision: one for every row of src/export/arch.c that takes pictures.
-GOLDEN = ["vit", "vit-base", "deit", "dinov2", "dinov2_with_registers", "beit"]
+GOLDEN = ["vit", "vit-base", "deit", "dinov2", "dinov2_with_registers", "beit", "convnext", "convnextv2",
+          "resnet"]
 OUTPUTS = ["logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
            "text_embeds", "image_embeds"]
 
