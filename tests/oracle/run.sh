@@ -41,7 +41,7 @@ judge onnx,onnxruntime graph_fuzz.py "$EF" --count 1000
 judge onnx,onnxruntime,lxml extract.py "$EF" "$work/extract" "$work/bus-ner/model.onnx"
 judge onnx,onnxruntime,lxml graphml.py "$EF" "$work/graphml" "$work/bus-ner/model.onnx"
 judge onnx,onnxruntime,tokenizers quantize.py "$EF" "$work/quantize" "$work/bus-ner" --target avx2 --count 200 # the CPUs on which its products saturate
-judge onnxruntime foreign_models.py "$EF"
+for package in magika rapidocr_onnxruntime nudenet; do judge onnxruntime,$package foreign_models.py "$EF" --package $package; done
 judge torch,transformers:5,onnx,onnxruntime,safetensors export.py "$EF" "$work/export"
 judge torch,transformers:5,onnx,onnxruntime,onnxscript tags.py "$EF" "$work/tags"
 [ -x build/tests/test_engine ] || make -s build/tests/test_engine

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models that PyPI packages carry and nobody here trained: magika, rapidocr-onnxruntime, nudenet (AGPL: looked at where it is
 installed, nothing of it is kept). Every ONNX file found in them, and in folders given, runs on random inputs of several sizes by
-ONNX Runtime and by `encoderfile onnx run`: within 1e-4 of the largest number; `onnx check` must know every operator. A package
-that is not installed is skipped, by name. Usage: python tools/oracle/foreign_models.py PROGRAM [FOLDER...]"""
+ONNX Runtime and by `encoderfile onnx run`: within 1e-4 of the largest number; `onnx check` must know every operator.
+Usage: python tools/oracle/foreign_models.py PROGRAM [FOLDER...] [--package NAME...]"""
 import importlib.util
 import os
 import subprocess
@@ -13,19 +13,13 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-PACKAGES = ("magika", "rapidocr_onnxruntime", "nudenet")
 SIZES = ({"batch": 1, "side": 64}, {"batch": 2, "side": 96}) # of dims that a file leaves open
 OVERRIDE = {"ch_PP-OCRv4_rec_infer.onnx": {2: 48}}           # its height is not open, though its file says so
 
 
-def models(folders):
-    for name in PACKAGES:
-        spec = importlib.util.find_spec(name)
-        if spec is None:
-            print(f"{name}: not installed, skipped")
-            continue
-        folders = folders + [Path(spec.origin).parent]
-    return sorted({p for folder in folders for p in Path(folder).rglob("*.onnx")})
+def models(folders, packages):
+    found = [Path(importlib.util.find_spec(name).origin).parent for name in packages]
+    return sorted({p for folder in folders + found for p in Path(folder).rglob("*.onnx")})
 
 
 def shape_of(path, given, size):
@@ -60,9 +54,9 @@ def compare(program, path, size, work):
     return ("" if worst < 1e-4 else f"differs by {worst:.2g}"), worst
 
 
-def main(program, folders):
+def main(program, folders, packages):
     failed = count = 0
-    for path in models(folders):
+    for path in models(folders, packages):
         said = subprocess.run([program, "onnx", "check", str(path)], capture_output=True, text=True).stdout
         if "unknown operators: none" not in said:
             failed += 1
@@ -74,8 +68,10 @@ def main(program, folders):
             failed += bool(trouble)
             print(f"{'FAILED ' if trouble else ''}{path.name} {size['batch']} x {size['side']}: {trouble or f'{worst:.2g}'}")
     print(f"{count - failed} of {count} runs as ONNX Runtime's")
-    return failed > 0
+    return failed > 0 or count == 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.path.abspath(sys.argv[1]), [Path(p) for p in sys.argv[2:]]))
+    rest = sys.argv[2:]
+    at = rest.index("--package") if "--package" in rest else len(rest)
+    sys.exit(main(os.path.abspath(sys.argv[1]), [Path(p) for p in rest[:at]], rest[at + 1:]))
