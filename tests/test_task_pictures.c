@@ -98,8 +98,17 @@ static bool same_segments(const Value *result, const Value *want)
     return same;
 }
 
+static bool same_vector(const Value *found, const Value *want)
+{
+    bool same = found->list.n == want->list.n;
+    for (size_t i = 0; same && i < want->list.n; i++)
+        same = fabs(value_float(&found->list.items[i], NAN) - value_float(&want->list.items[i], NAN)) < 1e-4;
+    return same;
+}
+
 static bool same_result(const Value *result, const Value *want)
 {
+    if (value_get(result, "embedding")) return same_vector(value_get(result, "embedding"), want);
     if (value_get(result, "objects")) return same_objects(result, want);
     return value_get(result, "segments") ? same_segments(result, want) : same_labels(result, want);
 }

@@ -219,6 +219,7 @@ static const struct Case {
     { "image_classification", "tests/golden/pictures/vit" },
     { "object_detection", "tests/golden/pictures/yolos" },
     { "image_segmentation", "tests/golden/pictures/segformer" },
+    { "image_embedding", "tests/golden/pictures/vit_vectors" },
 };
 
 /* The tokenizer of that model with a mask in place of its unknown token. */

@@ -372,6 +372,8 @@ static const Field segment_parameters[] = {
     { 0 },
 };
 
+static const Field no_parameters[] = { { 0 } };
+
 /* What a pipeline of pictures is asked and answers: its parameters are options of /predict. */
 static const struct SeenKind {
     TaskCan can;
@@ -381,6 +383,7 @@ static const struct SeenKind {
     { CAN_CLASSIFY_PICTURE, label_parameters, "labels" },
     { CAN_DETECT, threshold_parameters, "objects" },
     { CAN_SEGMENT, segment_parameters, "segments" },
+    { CAN_EMBED_PICTURE, no_parameters, "embedding" },
 };
 
 static const struct SeenKind *seen_kind(const Site *site)
@@ -517,7 +520,7 @@ const JobKind kind_hub = {
     .values = MOST_IDS,
     .files = true,
     .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG | CAN_ANSWER |
-             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT,
+             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT | CAN_EMBED_PICTURE,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,

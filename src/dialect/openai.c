@@ -16,10 +16,23 @@ static const Field rows[] = {
     { 0 },
 };
 
+/* As Jina's and Voyage's servers: {"image": base64 or a data URI}; a string alone is one, too. */
+static bool read_pictures(const Session *s, Job *job, const Value *input)
+{
+    Items items;
+    if (!items_read(&job->work.arena, session_model(s)->items, input, session_options(s)->max_inputs, &items,
+                    &job->work.err))
+        return false;
+    job->work.item = items.item;
+    job->work.n = items.n;
+    return true;
+}
+
 static bool read_embed(const Session *s, Job *job, const Value *request)
 {
+    const Value *input = value_get(request, "input");
     if (!schema_check(request, rows, &job->work.err) ||
-        !kind_inputs(s, job, "input", value_get(request, "input")))
+        !(site_can(site_of(s), CAN_SEE) ? read_pictures(s, job, input) : kind_inputs(s, job, "input", input)))
         return false;
     Str format = value_str(value_get(request, "encoding_format"), STR("float"));
     job->work.options.normalize = NORMALIZE_YES;
@@ -70,7 +83,9 @@ static const Field reply_rows[] = {
 
 static Value embed_request(Arena *arena, const Site *site)
 {
-    Value all = kind_schema_with(arena, rows, "input", kind_inputs_schema(arena, site));
+    bool pictures = site_can(site, CAN_SEE);
+    Value all = kind_schema_with(arena, rows, "input", pictures ? items_describe(arena, site->items, site->max_inputs)
+                                                               : kind_inputs_schema(arena, site));
     kind_narrow(&all, "dimensions", "maximum", config_vector_size(site->config));
     return all;
 }
@@ -89,7 +104,7 @@ const JobKind kind_openai_embed = {
     .read = read_embed,
     .item = embed_row,
     .frame = embed_frame,
-    .needs = CAN_EMBED,
+    .needs = CAN_EMBED | CAN_EMBED_PICTURE,
     .request = embed_request,
     .reply = embed_reply,
 };

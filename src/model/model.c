@@ -171,6 +171,8 @@ static bool choose_outputs(Model *m, const OnnxModel *onnx, Outputs *out, Err *e
         if (!source_output(onnx, m->task, &m->config, i, &v, err)) return false;
         int64_t labels = shape_labels(m->task->shape, v->rank - 1, v->dim + 1);
         if (i == 0 && labels > 0) config_name_labels(&m->arena, &m->config, labels);
+        if (m->task->shape->last == AXIS_HIDDEN && v->rank > 0 && v->dim[v->rank - 1] > 0)
+            m->config.vector_size = (int)v->dim[v->rank - 1];
         out->name[out->n++] = v->name;
     }
     return true;

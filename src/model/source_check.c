@@ -169,15 +169,25 @@ static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, 
                 STR_ARG(c->architecture), own->name, task->name, against);
 }
 
-/* The first task of the class whose output the graph has. A graph with hidden states only is an
+/* It reads pictures, and no texts. */
+static bool graph_sees(const OnnxModel *onnx)
+{
+    const OnnxGraph *g = &onnx->graph;
+    return find_value(g->in, g->n_in, "pixel_values") && !find_value(g->in, g->n_in, "input_ids");
+}
+
+/* The first task of the class whose output the graph has, and whose items its inputs are made of. A graph with hidden states only is an
  * embedding whatever known class is named: exporters keep the class of the checkpoint. */
 static const Task *task_by_class(const ModelConfig *c, const OnnxModel *onnx)
 {
-    const Task *own = task_of_class(c->architecture), *plain = task_that_can(CAN_EMBED);
+    const bool sees = onnx && graph_sees(onnx);
+    const Task *own = task_of_class(c->architecture), *plain = task_that_can(sees ? CAN_EMBED_PICTURE : CAN_EMBED);
     size_t n;
     const Task *const *all = task_all(&n);
     for (size_t i = 0; onnx && i < n; i++)
-        if (class_fits(all[i], c->architecture) && task_output(onnx, all[i], 0)) return all[i];
+        if (class_fits(all[i], c->architecture) && task_output(onnx, all[i], 0) &&
+            task_can(all[i], NULL, sees ? CAN_SEE : CAN_READ))
+            return all[i];
     return own && onnx && task_output(onnx, plain, 0) ? plain : own;
 }
 

@@ -16,7 +16,6 @@ static const TaskName others[] = { /* that this program does not do */
     { "table-question-answering" },
     { "document-question-answering", .reads = IMAGES },
     { "visual-question-answering", { "vqa" }, IMAGES },
-    { "image-feature-extraction", .reads = IMAGES },
     { "zero-shot-image-classification", .reads = IMAGES },
     { "zero-shot-object-detection", .reads = IMAGES },
     { "depth-estimation", .reads = IMAGES },

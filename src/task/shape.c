@@ -20,6 +20,8 @@ const TaskShape shape_query_labels = { PER_PART, AXIS_LABELS_OR_NONE, 3, LOGITS,
                                        "[batch_size, num_queries, n_labels + 1]" };
 const TaskShape shape_label_maps = { PER_PART, AXIS_MAP, 4, LOGITS, "[batch_size, n_labels, height, width]" };
 
+const TaskShape shape_patch_vectors = { PER_PART, AXIS_HIDDEN, 3, HIDDEN, "[batch_size, hidden_dim]" };
+
 int64_t shape_labels(const TaskShape *shape, int rank, const int64_t *dim)
 {
     if (rank < 1) return -1;

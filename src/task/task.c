@@ -16,7 +16,8 @@
     TASK(multiple_choice)                                                                         \
     TASK(image_classification)                                                                    \
     TASK(object_detection)                                                                        \
-    TASK(image_segmentation)
+    TASK(image_segmentation)                                                                      \
+    TASK(image_embedding)
 
 #define DECLARE(name) extern const Task task_##name;
 #define LIST(name) &task_##name,

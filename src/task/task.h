@@ -96,6 +96,7 @@ typedef enum {
     CAN_CLASSIFY_PICTURE = 1 << 9, /* labels of a picture */
     CAN_DETECT = 1 << 10,        /* objects in a picture, with boxes */
     CAN_SEGMENT = 1 << 11,       /* which of its pixels show what */
+    CAN_EMBED_PICTURE = 1 << 12, /* a vector of a picture */
     /* by its items; rows do not say it */
     CAN_READ = 1 << 20,          /* takes texts, which have tokens */
     CAN_SEE = 1 << 21,           /* takes pictures */
@@ -117,7 +118,7 @@ typedef struct TaskShape {
 } TaskShape;
 extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
     shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers,
-    shape_choices, shape_query_labels, shape_label_maps;
+    shape_choices, shape_query_labels, shape_label_maps, shape_patch_vectors;
 
 typedef struct TaskSample {      /* texts to try a model with */
     const char *label;           /* one that the model must have; NULL: any model */

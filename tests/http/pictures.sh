@@ -66,6 +66,26 @@ check "a route of texts" "$(status -H "$JSON" -d '{"inputs":"x"}' "$url/tokenize
 stop TERM
 check "exit code" "$code" 0
 
+# ---- the other tasks ----
+MODEL=tests/golden/pictures/yolos
+serve || { failed=$((failed + 1)); finish; }
+check "objects" "$(curl -s -H 'Content-Type: image/jpeg' --data-binary @$P "$url/")" '\[{"label":"dog","index":1,"score":0.89*,"box":{"xmin":12,"ymin":-7,"xmax":45,"ymax":7}},*'
+body '{"inputs":"' '","parameters":{"threshold":0.99}}' > "$dir/none"
+check "a threshold" "$(curl -s -H "$JSON" -d @"$dir/none" "$url/")" '\[\]'
+refused "a threshold that is none" 422 invalid_input -H "$JSON" -d '{"inputs":"AAAA","threshold":2}' "$url/predict"
+stop TERM
+MODEL=tests/golden/pictures/segformer
+serve || { failed=$((failed + 1)); finish; }
+check "segments" "$(curl -s -H 'Content-Type: image/jpeg' --data-binary @$P "$url/")" '\[{"label":"road","index":1,"score":null,"mask":"iVBOR*"},{"label":"tree",*}\]'
+stop TERM
+MODEL=tests/golden/pictures/vit_vectors
+serve || { failed=$((failed + 1)); finish; }
+body '{"model":"x","input":[{"image":"' '"}],"dimensions":4}' > "$dir/openai"
+check "/v1/embeddings" "$(curl -s -H "$JSON" -d @"$dir/openai" "$url/v1/embeddings")" '{"object":"list","data":\[{"object":"embedding","embedding":\[*,*,*,*\],"index":0}\],"model":"vit_vectors",*'
+check "vectors: /predict" "$(curl -s -H 'Content-Type: image/jpeg' --data-binary @$P "$url/predict")" '{"results":\[{"embedding":\[*\]}\],*'
+check "vectors: base64 input" "$(status -H "$JSON" -d '{"input":["no picture"]}' "$url/v1/embeddings")" 4??
+stop TERM
+
 # ---- a picture for a model of texts ----
 MODEL=tests/golden/families/gpt2
 serve --task sentiment-analysis || { failed=$((failed + 1)); finish; }

@@ -131,12 +131,38 @@ def segmentation():
         tidy=lambda r: [{"label": s["label"], "score": s["score"], "size": s["mask"].size, "runs": runs(s["mask"])} for s in r])
 
 
+class Output(torch.nn.Module):
+    """The model with one of its outputs."""
+
+    def __init__(self, model, name):
+        super().__init__()
+        self.model, self.name = model, name
+
+    def forward(self, pixel_values):
+        return self.model(pixel_values)[self.name]
+
+
+def embedding():
+    """Vectors of the pooler, and (named "hidden") of the class token where the graph has no pooler's output."""
+    c = T.ViTConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24, image_size=24, patch_size=8,
+                    architectures=["ViTModel"])
+    model, processor = spread(T.ViTModel(c), .35), vit()[1]
+    pipe = pipeline("image-feature-extraction", model, processor)
+    for name, output in (("vit_vectors", "pooler_output"), ("vit_hidden", "last_hidden_state")):
+        save(f"{OUT}/{name}", model.config, processor)
+        export(Output(model, output), f"{OUT}/{name}", (24, 24), [output])
+        for picture in SEEN:
+            found = pipe(PICTURES + picture, pool=True)[0] if output == "pooler_output" else pipe(PICTURES + picture)[0][0]
+            CASES.append({"case": name, "picture": picture, "params": {}, "result": found})
+
+
 def main():
     os.makedirs(OUT, exist_ok=True)
     torch.manual_seed(1)
     classification()
     detection()
     segmentation()
+    embedding()
     with open(OUT + "/cases.json", "w") as f:
         json.dump(CASES, f, indent=0)
 
