@@ -164,6 +164,8 @@ bool encoder_write(Encoder *, Err *);
 
 /* ---- pieces (layers.c, encoder.c) ---- */
 const char *encoder_path(Encoder *, const char *inner);        /* below the encoder */
+const char *encoder_parent(Encoder *, const char *path);        /* "a.b.c" lies in "a.b" */
+Str encoder_embed(Encoder *);                                  /* words, positions, types, norm */
 Str encoder_layers(Encoder *, Str x);                          /* all of them, and the final norm */
 Str encoder_length(Encoder *);                                 /* made at the first call */
 Str encoder_counted(Encoder *, const char *path);              /* the same */
@@ -211,6 +213,7 @@ Str picture_batch_norm(Builder *, const char *path, Str x, int64_t width, double
 Str picture_last(Builder *, const char *path, Str x);           /* [B, C, h, w] to [B, h, w, C] */
 Str picture_first(Builder *, const char *path, Str x);          /* and back */
 Str picture_patches(Encoder *, const char *path);              /* [B, N, C] */
+Str picture_spread(Encoder *, const char *path, Str x, int64_t n); /* n rows to [B, n, C] */
 Str picture_parameter(Encoder *, const char *path, const char *leaf); /* [1, n, C] to [B, n, C] */
 Str picture_embed(Encoder *);                                  /* by the row's PictureTokens */
 Str picture_token(Encoder *, const char *path, Str x, int64_t at); /* [B, C] */

@@ -16,7 +16,7 @@ static const char *path_below(Encoder *m, const char *layer, const char *inner)
 }
 
 /* The module a path lies in: "embeddings.norm" is in "embeddings". */
-static const char *path_parent(Encoder *m, const char *path)
+const char *encoder_parent(Encoder *m, const char *path)
 {
     const char *dot = strrchr(path, '.');
     return str_dup(m->b->arena, (Str){ path, dot ? (size_t)(dot - path) : 0 });
@@ -40,7 +40,7 @@ Str encoder_counted(Encoder *m, const char *path)
 Str encoder_length(Encoder *m)
 {
     if (m->length.n) return m->length;
-    const char *path = path_parent(m, encoder_path(m, m->arch->embeddings.words));
+    const char *path = encoder_parent(m, encoder_path(m, m->arch->embeddings.words));
     Str shape = NODE(m->b, path, "Shape", m->ids);
     return m->length = NODE(m->b, path, "Gather", shape, INTS(m->b, 1));
 }
@@ -74,12 +74,12 @@ Str encoder_norm(Encoder *m, const char *path, Str x, int64_t width)
     return (m->arch->rms_norm ? layer_rms_norm : layer_norm)(m->b, path, x, width, m->eps);
 }
 
-static Str encoder_embed(Encoder *m)
+Str encoder_embed(Encoder *m)
 {
     Builder *b = m->b;
     const EmbeddingPaths *e = &m->arch->embeddings;
     int64_t width = m->n[K_EMBEDDING];
-    const char *words = encoder_path(m, e->words), *inside = path_parent(m, words);
+    const char *words = encoder_path(m, e->words), *inside = encoder_parent(m, words);
     Str table = build_table(b, words, m->n[K_VOCAB], width);
     Str x = NODE(b, words, "Gather", table, m->ids);
     if (m->arch->words) x = m->arch->words(m, inside, x);
@@ -181,7 +181,7 @@ static Str encoder_join_residual(Encoder *m, const char *sum, const char *norm, 
 static Str encoder_scaled(Encoder *m, const char *layer, const char *scale, Str y)
 {
     if (!scale) return y;
-    const char *path = path_below(m, layer, scale), *inside = path_parent(m, path);
+    const char *path = path_below(m, layer, scale), *inside = encoder_parent(m, path);
     Str by = build_weight(m->b, inside, path + strlen(inside) + 1, 1, &m->n[K_HIDDEN]);
     return NODE(m->b, inside, "Mul", y, by);
 }

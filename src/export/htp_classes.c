@@ -9,7 +9,7 @@
 static bool has_scope(const OnnxGraph *g, const char *base)
 {
     size_t n = strlen(base);
-    for (int i = 0; i < g->n_node; i++) {
+    for (int i = 0; n && i < g->n_node; i++) {
         Str name = g->node[i].name;
         if (name.n > n && name.p[0] == '/' && memcmp(name.p + 1, base, n - 1) == 0 &&
             name.p[n] == '/')

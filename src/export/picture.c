@@ -121,7 +121,7 @@ static Str picture_to_tokens(Builder *b, const char *path, Str x, int64_t C)
 Str picture_patches(Encoder *m, const char *path)
 {
     const PictureInput *p = &m->picture;
-    const char *inside = str_dup(m->b->arena, (Str){ path, strlen(path) - strlen(".projection") });
+    const char *inside = encoder_parent(m, path);
     ConvShape c = { .out = m->n[K_HIDDEN], .in = p->channels, .kernel = { p->patch[0], p->patch[1] },
                     .stride = { p->patch[0], p->patch[1] } };
     Str y = picture_conv(m->b, path, STR("pixel_values"), c);
@@ -130,12 +130,17 @@ Str picture_patches(Encoder *m, const char *path)
 
 Str picture_parameter(Encoder *m, const char *path, const char *leaf)
 {
+    const SafeTensor *t = build_find(m->b, path, leaf);
+    int64_t n = t && t->rank == 3 ? t->dim[1] : -1;
+    Str x = build_weight(m->b, path, leaf, 3, (int64_t[]){ 1, n, m->n[K_HIDDEN] });
+    return picture_spread(m, path, x, n);
+}
+
+Str picture_spread(Encoder *m, const char *path, Str x, int64_t n)
+{
     Builder *b = m->b;
-    const SafeTensor *t = build_find(b, path, leaf);
-    int64_t n = t && t->rank == 3 ? t->dim[1] : -1, C = m->n[K_HIDDEN];
-    Str x = build_weight(b, path, leaf, 3, (int64_t[]){ 1, n, C });
     Str rows = NODE(b, path, "Gather", NODE(b, path, "Shape", STR("pixel_values")), INTS(b, 0));
-    Str shape = NODE(b, path, "Concat", rows, INTS(b, n, C));
+    Str shape = NODE(b, path, "Concat", rows, INTS(b, n, m->n[K_HIDDEN]));
     build_attr_int(b, "axis", 0);
     return NODE(b, path, "Expand", x, shape);
 }

@@ -27,6 +27,8 @@ tf.logging.disable_progress_bar()
 SMALL = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, image_size=16, patch_size=4)
 LABELS = dict(num_labels=5)
 CLASSIFY = SMALL | LABELS
+TEXT = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, vocab_size=30,
+            max_position_embeddings=9, pad_token_id=1)
 STAGES = dict(hidden_sizes=[4, 4, 8, 12], depths=[1, 1, 2, 1], num_labels=5)
 DINO = {k: v for k, v in CLASSIFY.items() if k != "intermediate_size"} | dict(mlp_ratio=2)
 
@@ -56,11 +58,17 @@ CASES = {
         downsample_in_first_stage=True, hidden_act="gelu", **STAGES), [(24, 24)]),
     "resnet-basic": (tf.ResNetForImageClassification, lambda: tf.ResNetConfig(embedding_size=4, layer_type="basic", **STAGES),
         [(24, 24), (41, 29)]),
+    "clip": (tf.CLIPModel, lambda: tf.CLIPConfig(text_config=TEXT | dict(eos_token_id=29), vision_config=SMALL,
+                                                 projection_dim=10), [(16, 16)]),
+    "clip-old": (tf.CLIPModel, lambda: tf.CLIPConfig(
+        text_config=TEXT | dict(eos_token_id=2, hidden_act="gelu"), vision_config=SMALL | dict(hidden_act="gelu"),
+        projection_dim=10), [(16, 16)]),
+    "siglip": (tf.SiglipModel, lambda: tf.SiglipConfig(text_config=TEXT, vision_config=SMALL), [(16, 16)]),
     "deit-base": (tf.DeiTModel, lambda: tf.DeiTConfig(**SMALL), [(16, 16)]),
 }
 # The folder of a case in tests/golden/export_vision: one for every row of src/export/arch.c that takes pictures.
 GOLDEN = ["vit", "vit-base", "deit", "dinov2", "dinov2_with_registers", "beit", "convnext", "convnextv2",
-          "resnet"]
+          "resnet", "clip", "siglip"]
 OUTPUTS = ["logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
            "text_embeds", "image_embeds"]
 
@@ -88,7 +96,17 @@ def feeds(case, model):
     rng = np.random.default_rng(5)
     for i, (h, w) in enumerate(CASES[case][2]):
         for rows in (2, 1, 3) if i == 0 else (2,):
-            yield {"pixel_values": rng.standard_normal((rows, 3, h, w)).astype(np.float32)}
+            feed = {"pixel_values": rng.standard_normal((rows, 3, h, w)).astype(np.float32)}
+            yield feed | (texts(case, rng) if hasattr(model.config, "text_config") else {})
+
+
+def texts(case, rng):
+    """Three, padded behind their ends; SigLIP's have no mask."""
+    ids = rng.integers(3, 28, (3, 9))
+    mask = np.ones((3, 9), np.int64)
+    for row, end in enumerate((8, 4, 6)):
+        ids[row, end], ids[row, end + 1:], mask[row, end + 1:] = 29, 1, 0
+    return {"input_ids": ids} | ({} if "siglip" in case else {"attention_mask": mask})
 
 
 def torch_answers(model, feed, names):
