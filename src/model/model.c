@@ -212,7 +212,8 @@ static bool open_weights(Model *m, const ModelSource *s, Err *err)
         (!source_family(&m->config, err) || !source_task(s, &m->config, NULL, &m->task, err)))
         return false;
     /* vectors are made of the encoder's rows, whatever head the checkpoint has */
-    const char *head = checkpoint && model_makes_vectors(m) ? "feature-extraction"
+    bool vectors = model_makes_vectors(m) || (m->task && task_can(m->task, NULL, CAN_EMBED_PICTURE));
+    const char *head = checkpoint && vectors                ? "feature-extraction"
                        : checkpoint && s->task.n            ? m->task->name : NULL;
     if (!onnx_file_open_for(&m->arena, s->weights, head, file, err)) return false;
     m->onnx = file;

@@ -169,23 +169,27 @@ static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, 
                 STR_ARG(c->architecture), own->name, task->name, against);
 }
 
-/* It reads pictures, and no texts. */
-static bool graph_sees(const OnnxModel *onnx)
+/* It reads pictures, and no texts: by the graph, or (NULL) by the files beside a checkpoint. */
+static bool source_sees(const ModelSource *s, const OnnxModel *onnx)
 {
+    bool processor = s->preprocessor || s->processor;
+    if (!onnx) return processor && !(s->tokenizer.vocab && file_is(s->tokenizer.vocab));
     const OnnxGraph *g = &onnx->graph;
     return find_value(g->in, g->n_in, "pixel_values") && !find_value(g->in, g->n_in, "input_ids");
 }
 
-/* The first task of the class whose output the graph has, and whose items its inputs are made of. A graph with hidden states only is an
- * embedding whatever known class is named: exporters keep the class of the checkpoint. */
-static const Task *task_by_class(const ModelConfig *c, const OnnxModel *onnx)
+/* The first task of the class whose items are what is read, and whose output the graph has. A graph with
+ * hidden states only is an embedding whatever known class is named: exporters keep the class of the
+ * checkpoint. */
+static const Task *task_by_class(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx)
 {
-    const bool sees = onnx && graph_sees(onnx);
-    const Task *own = task_of_class(c->architecture), *plain = task_that_can(sees ? CAN_EMBED_PICTURE : CAN_EMBED);
+    const bool sees = source_sees(s, onnx);
+    const Task *plain = task_that_can(sees ? CAN_EMBED_PICTURE : CAN_EMBED);
+    const Task *own = task_of_class(c->architecture);
     size_t n;
     const Task *const *all = task_all(&n);
-    for (size_t i = 0; onnx && i < n; i++)
-        if (class_fits(all[i], c->architecture) && task_output(onnx, all[i], 0) &&
+    for (size_t i = 0; i < n; i++)
+        if (class_fits(all[i], c->architecture) && (!onnx || task_output(onnx, all[i], 0)) &&
             task_can(all[i], NULL, sees ? CAN_SEE : CAN_READ))
             return all[i];
     return own && onnx && task_output(onnx, plain, 0) ? plain : own;
@@ -206,7 +210,7 @@ static bool task_without_hand(const ModelSource *s, const ModelConfig *c, const 
                               const Task **out, Err *err)
 {
     *out = s->modules ? task_that_can(CAN_SENTENCE) : task_find(s->inside.task);
-    if (!*out) *out = task_by_class(c, onnx);
+    if (!*out) *out = task_by_class(s, c, onnx);
     if (!*out && s->task.n) *out = task_find(str_of(hf_task_detect(c->root, NULL)));
     return *out || fail(err, EF_INVALID_INPUT,
                         "Invalid model type: config.json's architecture \"%.*s\" does not tell the "

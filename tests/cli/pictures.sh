@@ -47,4 +47,8 @@ cp -r "$VIT" broken && echo '{"size": "x"}' >broken/preprocessor_config.json
 refuses "a broken processor" 'preprocessor_config.json: ' "$EF" infer -m broken "$P"
 refuses "tokenize" 'reads no texts' "$EF" tokenize -m "$VIT" "a text"
 refuses "embedding" 'Invalid model type' "$EF" infer -m "$VIT" --task embedding "$P"
+# ---- vectors ----
+VECTORS=$ROOT/tests/golden/pictures/vit_vectors
+prints "vectors" '{"embedding":\[' "$EF" infer -m "$VECTORS" -f jsonl "$P"
+refuses "vectors of a classifier" 'Invalid model type' "$EF" infer -m "$VIT" --task image_embedding "$P"
 finish
