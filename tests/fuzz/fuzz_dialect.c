@@ -25,11 +25,12 @@ static void must(bool ok)
     if (!ok) abort();
 }
 
-/* A box for every word, and words that are parts of the text. */
+/* A text or a picture, a box for every word, and words that are parts of the text. */
 static bool items_whole(const Item *item)
 {
     Err err;
-    bool ok = !item->boxes || (item->n && item_check_boxes(item, &err));
+    bool ok = (item->first.n > 0) != (item->picture.n > 0);
+    ok &= !item->boxes || (item->n && item_check_boxes(item, &err));
     for (size_t i = 0; ok && i < item->n; i++) {
         Str word = item->list[i];
         ok = word.n && (!item->boxes || (word.p >= item->first.p && word.p + word.n <= item->first.p + item->first.n));
@@ -47,7 +48,7 @@ static void read_as(const Session *s, const JobKind *kind, Str body)
         must(ok == (job->work.err.code == EF_OK) && (ok || job->work.err.message[0]));
         must(!ok || job->work.n <= MOST);
         for (size_t i = 0; ok && i < job->work.n; i++)
-            must(items_whole(&job->work.item[i]) && job->work.item[i].first.n > 0 && (!item_second(&job->work.item[i]) || utf8_valid(*item_second(&job->work.item[i]))));
+            must(items_whole(&job->work.item[i]) && (!item_second(&job->work.item[i]) || utf8_valid(*item_second(&job->work.item[i]))));
     }
     job_free(job);
 }
