@@ -8,9 +8,10 @@ logged() { grep -q -- "$2" log && pass || { cp log err && flunk "$1: the log lac
 quiet() { grep -q -- "$2" log && { cp log err && flunk "$1: the log has \"$2\""; } || pass; }
 # serving COMMAND...: runs it until it serves; $server is its process, $port its port.
 serving() {
+    : >log # the one of the server before must not be seen
     "$@" >/dev/null 2>log </dev/null &
     server=$!
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q ' serving ' log && break || sleep 0.2; done
+    for i in $(seq 100); do grep -q ' serving ' log && break || sleep 0.2; done
     port=$(sed -n 's/.*http:[^ ]*:\([0-9]*\).*/\1/p' log)
 }
 stop() { kill "$server" && wait "$server" 2>/dev/null; }

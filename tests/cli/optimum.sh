@@ -61,7 +61,7 @@ own bert "ok  *runs  *and answers, as sequence_classification" "runs it, as sequ
 own weights-only "ok  *runs  *and answers, as token_classification" "runs it, as token_classification"
 own type-nonsense "ok  *runs  *and answers, as sequence_classification" "runs it, as sequence_classification"
 own exported-eurobert "warning  *runs  *the graph alone: there is no tokenizer" "does not run it"
-own vit "failed  *runs  *no task of this program does image-classification" "does not run it"
+own vit "ok  *runs  *and answers, as image_classification" "runs it, as image_classification"
 own wav2vec2 "failed  *runs  *no task of this program does automatic-speech-recognition" "does not run it"
 own onnx-cut "failed  *runs  *" "does not run it"
 own tokenizer-broken "failed  *runs  *tokenizer.json: line 2" "does not run it"
@@ -106,9 +106,11 @@ says lilt pipeline "ORTModelForTokenClassification does not hand on bbox, ORTMod
 says static-shapes pipeline "takes input_ids 1x12 alone: pad to that"
 says output-misnamed pipeline "outputs: found logitz, wanted logits for text-classification"
 works "--json" "$EF" validate --json made/vit
-for words in '"compatible": true' '"loads": true' '"class": "ORTModelForImageClassification"' '"runs": false' '"name": "pipeline"'; do
+for words in '"compatible": true' '"loads": true' '"class": "ORTModelForImageClassification"' '"runs": true' '"name": "pipeline"'; do
     has "--json" "$words"
 done
+works "--json, another task" "$EF" validate --json made/wav2vec2
+has "--json, another task" '"runs": false'
 fails "--json, no" '"loads": false' "$EF" validate --json made/no-onnx
 has "--json, missing" '"missing": \["model.onnx"\]\|"model.onnx"'
 finish
