@@ -321,6 +321,34 @@ static void test_queue_dropped(void)
     work_free(gone), work_free(late), work_free(wanted);
 }
 
+/* The only job of all was dropped, or somebody else took it: nothing is left to be shared. */
+static void test_queue_dropped_aside(void)
+{
+    TEST("nothing left for those that are free");
+    enum { SIDE = 4, FREE = 3 };
+    static Load own, gang;
+    Queue q;
+    Taken t;
+    Work *gone = WORK(600), *taken = WORK(600);
+    most_tokens = 1000;
+    queue_init(&q, QUEUE(.limit = 9, .side = SIDE), &meters);
+    q.gang[0].load = &gang;
+    q.gangs = 1;
+    q.idle_runners = FREE; /* as if they slept */
+    queue_pass(&q, STAGE_RUN, gone);
+    work_abandon(gone);
+    CHECK(queue_load(&q, &own, false, &t) && t.dropped == gone && t.gang < 0 && own.n == 0);
+    queue_pass(&q, STAGE_RUN, taken);
+    work_abandon(taken);
+    queue_borrow(&q, NULL, &t);
+    CHECK(t.dropped == taken && t.gang == 0 && t.helpers == 0 && gang.n == 0);
+    queue_give_back(&q, t.gang);
+    queue_borrow(&q, NULL, &t); /* between entering and borrowing a runner took it */
+    CHECK(!t.dropped && t.gang == 0 && t.helpers == 0 && gang.n == 0);
+    queue_free(&q);
+    work_free(gone), work_free(taken);
+}
+
 /* ---- one request ---- */
 static Job *run_body(Session *s, const char *body)
 {
@@ -630,10 +658,10 @@ static void test_slices(const Model *model)
     buf_free(&body);
 }
 
-static void test_deadline(const Model *model)
+static void test_deadline(const Model *model, int threads)
 {
     TEST("deadline");
-    Session *s = job_session(model, &(SessionOptions){ .threads = 1 });
+    Session *s = job_session(model, &(SessionOptions){ .threads = threads });
     Job *job = job_new();
     job->in.body = str_of(texts[0]);
     job->work.deadline = now_seconds() - 1;
@@ -692,6 +720,7 @@ int main(void)
     test_queue_dropped();
     test_queue_side();
     test_queue_gang();
+    test_queue_dropped_aside();
     test_tasks();
     TEST("models");
     if (open_model("embedding", &model)) {
@@ -706,7 +735,8 @@ int main(void)
         test_submit(model, 2);
         test_abandoned(model);
         test_slices(model);
-        test_deadline(model);
+        test_deadline(model, 1);
+        test_deadline(model, 4);
         model_close(model);
     }
     return finish();

@@ -544,12 +544,13 @@ static void fill(Queue *queue, int64_t most, int64_t enough, Load *load)
     queue->last_long = long_row(load->longest, most);
 }
 
-/* How many of those that are free should share the next run. With as many jobs each has its own. A
+/* How many of those that are free should share the next run. Nothing may be left: all that waited was
+ * dropped, or a runner was faster than a borrower. With as many jobs each has its own. A
  * little is for one alone, unless most of the others have nothing to do; of many short rows each takes
  * a part to itself, where there is enough for that; what cannot be cut is for all. */
 static int threads_for(const Queue *queue, int idle)
 {
-    int all = 1 + idle, jobs = queue->heap_n, most = all / MAX(jobs, 1);
+    int all = 1 + idle, jobs = queue->heap_n, most = jobs ? all / jobs : 0;
     if (most <= 1 || free_gang(queue) < 0) return 1;
     int64_t job = queue->cost / jobs, least = queue->least(queue->of);
     if (job <= OWN_PART && 2 * idle < queue->side) return 1;
