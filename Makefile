@@ -87,6 +87,8 @@ $(OUT)/tests/%: tests/%.c $(OUT)/libencoderfile.a
 	$(CC) $(ALL) $(CFLAGS) -Itests -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)
 # Where these ask for memory, the test decides whether there is any (tests/scarce.h).
 $(OUT)/tests/%_memory: LDFLAGS += -Wl,--wrap=aligned_alloc,--wrap=realloc,--wrap=calloc
+# And whether a thread can be started.
+$(OUT)/tests/test_server_loops: LDFLAGS += -Wl,--wrap=pthread_create
 $(OUT)/bench/%: bench/%.c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) -o $@ $< $(OUT)/libencoderfile.a $(LDFLAGS) $(LIBS)

@@ -193,6 +193,43 @@ static void test_odd_numbers(void)
     stop(&r);
 }
 
+/* ---- threads that cannot be started ---- */
+static int threads_left = -1;    /* that can be; -1: any number */
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    if (threads_left == 0) return EAGAIN;
+    if (threads_left > 0) threads_left--;
+    return __real_pthread_create(id, attr, fn, arg);
+}
+
+static void never_ready(void *context, const char *address, int port)
+{
+    (void)address, (void)port;
+    *(bool *)context = true;
+}
+
+/* One loop has its thread, the next has none: the server says so and ends, without the word to stop. */
+static void test_missing_thread(void)
+{
+    TEST("a loop without a thread");
+    static const volatile int no_word;
+    bool announced = false;
+    Err err = { 0 };
+    ServerOptions o = { .hostname = "127.0.0.1", .loops = LOOPS, .drain_s = 60,
+                        .ready = never_ready, .context = &announced };
+    Session *s = job_session(&model, &(SessionOptions){ .threads = 1 });
+    CHECK(session_expect(s, &err));
+    threads_left = 1;
+    alarm(20);
+    CHECK(!server_run(s, &o, &no_word, &err) && err.code == EF_IO && !announced);
+    alarm(0);
+    CHECK(has(err.message, "loop 2: no thread could be started"));
+    threads_left = -1;
+    session_free(s);
+}
+
 int main(void)
 {
     log_limit(LOG_ERROR);
@@ -203,6 +240,7 @@ int main(void)
     test_stop_under_load();
     test_drain_of_all();
     test_odd_numbers();
+    test_missing_thread();
     arena_free(&model.arena);
     return finish();
 }

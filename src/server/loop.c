@@ -351,8 +351,9 @@ static int room_in(const Loop *loop)
 /* The loop with most room; of equals, each in turn. */
 static Loop *place_for_conn(Server *server)
 {
-    int first = server->turn++ % server->n;
+    int first = server->turn;
     Loop *best = server->loop[first];
+    server->turn = (first + 1) % server->n; /* not a count: that would run over some day */
     for (int i = 1; i < server->n; i++) {
         Loop *next = server->loop[(first + i) % server->n];
         if (room_in(next) > room_in(best)) best = next;
@@ -525,17 +526,26 @@ static void dump(void *loop)
     metrics_dump(loop);
 }
 
+static bool server_stops(const Loop *loop)
+{
+    return __atomic_load_n(&loop->server->stopping, __ATOMIC_ACQUIRE);
+}
+
 static bool door_closes(const Loop *loop)
 {
-    const Server *server = loop->server;
-    if (server->loop[0] == loop) return loop->now >= loop->close_at;
-    return __atomic_load_n(&server->stopping, __ATOMIC_ACQUIRE);
+    return loop->server->loop[0] == loop ? loop->now >= loop->close_at : server_stops(loop);
+}
+
+/* The first loop may also end without the word: a thread of another could not be started. */
+static bool told_to_stop(const Loop *loop, const volatile int *stop)
+{
+    return __atomic_load_n(stop, __ATOMIC_RELAXED) || server_stops(loop);
 }
 
 static void look_at_wishes(Loop *loop, const volatile int *stop)
 {
     Shortage ignored;
-    if (!loop->draining && __atomic_load_n(stop, __ATOMIC_RELAXED)) begin_drain(loop);
+    if (!loop->draining && told_to_stop(loop, stop)) begin_drain(loop);
     if (loop->draining && !loop->stopping && door_closes(loop)) begin_stop(loop);
     if (loop->server->loop[0] != loop) return; /* the rest is done once for all */
     if (wished(loop->options.dump, &loop->dumped)) guarded(dump, loop, &ignored);

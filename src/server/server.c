@@ -294,6 +294,7 @@ static bool run_all(Loop *first, LoopThread *thread, int port, const volatile in
         warn_open(first);
         loop_pause(first, false);
     }
+    if (!ok) first->options.drain_s = 0; /* nobody was told that it is there */
     loop_run(first, ok ? stop : &at_once);
     for (int i = 1; i < started; i++) pthread_join(thread[i].id, NULL);
     return ok;
