@@ -166,6 +166,8 @@ bool encoder_write(Encoder *, Err *);
 const char *encoder_path(Encoder *, const char *inner);        /* below the encoder */
 const char *encoder_parent(Encoder *, const char *path);        /* "a.b.c" lies in "a.b" */
 Str encoder_embed(Encoder *);                                  /* words, positions, types, norm */
+Str encoder_attention(Encoder *, int layer, const char *path, Str x); /* before `out` */
+Str encoder_feed_forward(Encoder *, const char *path, Str x);
 Str encoder_layers(Encoder *, Str x);                          /* all of them, and the final norm */
 Str encoder_length(Encoder *);                                 /* made at the first call */
 Str encoder_counted(Encoder *, const char *path);              /* the same */

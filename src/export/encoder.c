@@ -108,7 +108,7 @@ static void write_rotation(Encoder *m)
     m->rotation = rotary_tables(m, path, "inv_freq", rotary_places(m, path), m->theta);
 }
 
-static Str encoder_attention(Encoder *m, int layer, const char *path, Str x)
+Str encoder_attention(Encoder *m, int layer, const char *path, Str x)
 {
     const LayerPaths *p = m->paths;
     if (m->arch->attend) return m->arch->attend(m, layer, path, x);
@@ -148,7 +148,7 @@ static Str encoder_gated(Encoder *m, const char *path, Str x)
     return NODE(b, inside, "Mul", m->act->write(b, path_below(m, path, p->act), decide), through);
 }
 
-static Str feed_forward(Encoder *m, const char *path, Str x)
+Str encoder_feed_forward(Encoder *m, const char *path, Str x)
 {
     const LayerPaths *p = m->paths;
     int64_t C = m->n[K_HIDDEN], F = m->n[K_INNER];
@@ -201,7 +201,7 @@ static Str encoder_one_layer(Encoder *m, int i, Str x)
     y = encoder_scaled(m, path, p->scale1, y);
     x = encoder_join_residual(m, path_below(m, path, p->sum1), norm1, y, x);
     in = m->arch->pre_norm ? encoder_norm_at(m, norm2, x) : x;
-    y = encoder_scaled(m, path, p->scale2, feed_forward(m, path, in));
+    y = encoder_scaled(m, path, p->scale2, encoder_feed_forward(m, path, in));
     return encoder_join_residual(m, path_below(m, path, p->sum2), norm2, y, x);
 }
 

@@ -64,11 +64,15 @@ CASES = {
         text_config=TEXT | dict(eos_token_id=2, hidden_act="gelu"), vision_config=SMALL | dict(hidden_act="gelu"),
         projection_dim=10), [(16, 16)]),
     "siglip": (tf.SiglipModel, lambda: tf.SiglipConfig(text_config=TEXT, vision_config=SMALL), [(16, 16)]),
+    "swin": (tf.SwinForImageClassification, lambda: tf.SwinConfig(image_size=24, patch_size=2, embed_dim=8, depths=[2, 2],
+        num_heads=[2, 4], window_size=3, mlp_ratio=2.0, num_labels=5), [(24, 24)]),
+    "swin-padded": (tf.SwinModel, lambda: tf.SwinConfig(image_size=[28, 20], patch_size=2, embed_dim=8, depths=[2, 2, 1],
+        num_heads=[2, 1, 4], window_size=3, mlp_ratio=1.5, use_absolute_embeddings=True, qkv_bias=False), [(28, 20)]),
     "deit-base": (tf.DeiTModel, lambda: tf.DeiTConfig(**SMALL), [(16, 16)]),
 }
 # The folder of a case in tests/golden/export_vision: one for every row of src/export/arch.c that takes pictures.
 GOLDEN = ["vit", "vit-base", "deit", "dinov2", "dinov2_with_registers", "beit", "convnext", "convnextv2",
-          "resnet", "clip", "siglip"]
+          "resnet", "clip", "siglip", "swin"]
 OUTPUTS = ["logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
            "text_embeds", "image_embeds"]
 
@@ -204,7 +208,7 @@ def golden(args, case):
         np.save(os.path.join(folder, name + ".npy"), value)
     for name in OUTPUTS:
         if getattr(out, name, None) is not None:
-            np.save(os.path.join(folder, name + ".npy"), getattr(out, name).numpy())
+            np.save(os.path.join(folder, name + ".npy"), np.ascontiguousarray(getattr(out, name).numpy()))
 
 
 def main():
