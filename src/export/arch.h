@@ -214,6 +214,7 @@ Str picture_conv(Builder *, const char *path, Str x, ConvShape);
 Str picture_batch_norm(Builder *, const char *path, Str x, int64_t width, double eps);
 Str picture_last(Builder *, const char *path, Str x);           /* [B, C, h, w] to [B, h, w, C] */
 Str picture_first(Builder *, const char *path, Str x);          /* and back */
+Str picture_to_tokens(Builder *, const char *path, Str x, int64_t C); /* to [B, h * w, C] */
 Str picture_patches(Encoder *, const char *path);              /* [B, N, C] */
 Str picture_spread(Encoder *, const char *path, Str x, int64_t n); /* n rows to [B, n, C] */
 Str picture_parameter(Encoder *, const char *path, const char *leaf); /* [1, n, C] to [B, n, C] */

@@ -111,7 +111,7 @@ Str picture_first(Builder *b, const char *path, Str x)
 }
 
 /* [B, C, h, w] to [B, h * w, C] */
-static Str picture_to_tokens(Builder *b, const char *path, Str x, int64_t C)
+Str picture_to_tokens(Builder *b, const char *path, Str x, int64_t C)
 {
     Str y = NODE(b, path, "Transpose", NODE(b, path, "Reshape", x, INTS(b, 0, C, -1)));
     build_attr_ints(b, "perm", (int64_t[]){ 0, 2, 1 }, 3);

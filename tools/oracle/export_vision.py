@@ -29,6 +29,8 @@ LABELS = dict(num_labels=5)
 CLASSIFY = SMALL | LABELS
 TEXT = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, vocab_size=30,
             max_position_embeddings=9, pad_token_id=1)
+SEG = dict(hidden_sizes=[4, 8, 8, 12], depths=[1, 1, 2, 1], num_attention_heads=[1, 2, 2, 3], sr_ratios=[4, 2, 2, 1],
+           mlp_ratios=[2, 2, 1, 2], decoder_hidden_size=10, num_labels=5)
 STAGES = dict(hidden_sizes=[4, 4, 8, 12], depths=[1, 1, 2, 1], num_labels=5)
 DINO = {k: v for k, v in CLASSIFY.items() if k != "intermediate_size"} | dict(mlp_ratio=2)
 
@@ -68,11 +70,15 @@ CASES = {
         num_heads=[2, 4], window_size=3, mlp_ratio=2.0, num_labels=5), [(24, 24)]),
     "swin-padded": (tf.SwinModel, lambda: tf.SwinConfig(image_size=[28, 20], patch_size=2, embed_dim=8, depths=[2, 2, 1],
         num_heads=[2, 1, 4], window_size=3, mlp_ratio=1.5, use_absolute_embeddings=True, qkv_bias=False), [(28, 20)]),
+    "segformer": (tf.SegformerForSemanticSegmentation, lambda: tf.SegformerConfig(**SEG), [(32, 32), (64, 40), (37, 51)]),
+    "segformer-labels": (tf.SegformerForImageClassification, lambda: tf.SegformerConfig(**SEG), [(32, 32), (64, 40)]),
+    "segformer-base": (tf.SegformerModel, lambda: tf.SegformerConfig(**SEG), [(32, 32)]),
     "deit-base": (tf.DeiTModel, lambda: tf.DeiTConfig(**SMALL), [(16, 16)]),
 }
 # The folder of a case in tests/golden/export_vision: one for every row of src/export/arch.c that takes pictures.
 GOLDEN = ["vit", "vit-base", "deit", "dinov2", "dinov2_with_registers", "beit", "convnext", "convnextv2",
-          "resnet", "clip", "siglip", "swin"]
+          "resnet", "clip", "siglip", "swin",
+          "segformer"]
 OUTPUTS = ["logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
            "text_embeds", "image_embeds"]
 
