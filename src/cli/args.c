@@ -377,6 +377,14 @@ static bool is_first_word(const Args *a)
     return false;
 }
 
+/* One without an organization, as some of the oldest models have. */
+static bool like_name(const char *word)
+{
+    for (const char *p = word; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("._-", *p)) return false;
+    return word[0] != 0;
+}
+
 bool args_model(Args *a, Model **out, Err *err)
 {
     const char *path = args_value(a, "model");
@@ -389,8 +397,8 @@ bool args_model(Args *a, Model **out, Err *err)
     else if (path && is_first_word(a) && !file_is(path) && !dir_is(path))
         fail(err, err->code, "%s (the first word is the model, since this program carries none: a folder, a "
              "file or a name on the Hub%s%s; a package that was stripped or truncated carries none either)",
-             str_dup(&a->arena, str_of(err->message)), strchr(path, '/') ? "" : ", hf:",
-             strchr(path, '/') ? "" : path);
+             str_dup(&a->arena, str_of(err->message)), like_name(path) ? ", hf:" : "",
+             like_name(path) ? path : "");
     return false;
 }
 

@@ -437,7 +437,7 @@ refuses "no text" "at least one text" "$P" infer
 refuses "empty text" "Cannot tokenize empty string" "$P" infer ""
 refuses "text that is not UTF-8" "UTF-8" "$P" infer "$(printf '\377')"
 refuses "no model" "no payload" "$EF" infer
-refuses "no model, only a text" "the first word is taken for the model" "$EF" infer "$TEXT"
+refuses "no model, only a text" "the first word is the model" "$EF" infer "$TEXT"
 refuses "no such model" "nowhere" "$EF" infer -m nowhere "$TEXT"
 refuses "build in a package" "package" "$P" build -f c.yml
 prints "options of a package" '"name": "serve"' "$P" --help --json
