@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * args.c - a command line to an Args. The command may stand behind options, so the word is looked
  * for first, with every command's options at hand to know which of them take a value. */
+#include <ctype.h>
+
 #include "cli/cli.h"
 
 static const char first_word[] = "MODEL"; /* how errors call it */
