@@ -10,7 +10,8 @@ const Arch *const architectures[] = {
     &arch_jina_v3, &arch_eurobert, &arch_esm, &arch_lilt,
     &arch_vit, &arch_deit, &arch_dinov2, &arch_dinov2_registers, &arch_beit,
     &arch_convnext, &arch_convnextv2, &arch_resnet, &arch_clip,
-    &arch_siglip, &arch_swin, &arch_segformer, NULL,
+    &arch_siglip, &arch_swin, &arch_segformer,
+    &arch_yolos, NULL,
 };
 
 const Arch *arch_find(Str model_type)

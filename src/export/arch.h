@@ -84,6 +84,7 @@ typedef struct PictureTokens { /* beside the patches: parameters of "embeddings"
     const char *first[2];
     const char *registers;  /* behind the first ones, after positions are added */
     const char *last;       /* behind the patches */
+    const char *resizes;    /* the module below "embeddings" that does it; NULL: itself */
     bool resized;           /* positions follow the picture's size, bicubic */
     bool antialias;         /* the same, in the way of Pillow */
 } PictureTokens;
@@ -223,6 +224,10 @@ Str picture_token(Encoder *, const char *path, Str x, int64_t at); /* [B, C] */
 /* Logits, or hidden states [B, tokens, C] (rank 3) or [B, C, h, w], and a vector of all. */
 void picture_ends(Encoder *, Str hidden, int rank, const int64_t *dim);
 Str picture_rest(Encoder *, const char *path, Str x, int64_t from); /* the mean of tokens, [B, C] */
+/* [n, before + h * w + behind, C] of the config's grid to the picture's. */
+Str picture_resized(Encoder *, const char *path, Str x, int64_t n, int64_t before, int64_t behind);
+/* Three linears with ReLU between, over [B, n, C]; `out` of the last. */
+Str picture_predict(Encoder *, const char *path, Str x, int64_t *out);
 void picture_write(Encoder *);                                 /* of ViT and its like */
 
 #endif

@@ -23,7 +23,7 @@ const ArchStep picture_classify_first[] = {
     { 0 },
 };
 
-static const ArchStep vit_pooler[] = {
+const ArchStep vit_pooler[] = {
     { ARCH_STEP_FIRST, "@pooler" },
     { ARCH_STEP_LINEAR, "@pooler.dense" },
     { ARCH_STEP_ACT, "@pooler.activation", "tanh" },
@@ -40,7 +40,7 @@ static bool vit_configure(Encoder *m, const Value *config, Err *err)
     return picture_configure(m, config, 224, 16, err);
 }
 
-static void vit_write(Encoder *m)
+void vit_write(Encoder *m)
 {
     if (m->head == HEAD_NONE && !build_find(m->b, encoder_path(m, "pooler.dense"), "weight"))
         m->steps = NULL;

@@ -158,15 +158,14 @@ static Str picture_slice(Builder *b, const char *path, Str x, int64_t from, int6
     return NODE(b, path, "Slice", x, INTS(b, from), INTS(b, to), INTS(b, 1));
 }
 
-/* [1, h * w, C] of a grid of h x w to that of the picture, as torch's interpolate does. */
-static Str picture_resize(Encoder *m, const char *path, Str x, int64_t h, int64_t w)
+/* [n, h * w, C] of a grid of h x w to that of the picture, as torch's interpolate does. */
+static Str picture_resize(Encoder *m, const char *path, Str x, int64_t n, int64_t h, int64_t w)
 {
     Builder *b = m->b;
     bool smooth = m->arch->picture->antialias;
     int64_t C = m->n[K_HIDDEN];
-    Str y = NODE(b, path, "Transpose", NODE(b, path, "Reshape", x, INTS(b, 1, h, w, C)));
-    build_attr_ints(b, "perm", (int64_t[]){ 0, 3, 1, 2 }, 4);
-    Str size = NODE(b, path, "Concat", INTS(b, 1, C), picture_grid(m, path, 0),
+    Str y = picture_first(b, path, NODE(b, path, "Reshape", x, INTS(b, n, h, w, C)));
+    Str size = NODE(b, path, "Concat", INTS(b, n, C), picture_grid(m, path, 0),
                     picture_grid(m, path, 1));
     build_attr_int(b, "axis", 0);
     y = NODE(b, path, "Resize", y, STR(""), STR(""), size);
@@ -177,25 +176,33 @@ static Str picture_resize(Encoder *m, const char *path, Str x, int64_t h, int64_
     return picture_to_tokens(b, path, y, C);
 }
 
-/* Positions of the patches follow the size of the picture; those of other tokens stay. */
-static Str picture_positions(Encoder *m, const char *path, int64_t before, int64_t behind)
+Str picture_resized(Encoder *m, const char *path, Str x, int64_t n, int64_t before, int64_t behind)
 {
     Builder *b = m->b;
-    const PictureTokens *t = m->arch->picture;
     const PictureInput *p = &m->picture;
-    int64_t h = p->height / p->patch[0], w = p->width / p->patch[1], C = m->n[K_HIDDEN];
-    Str x = build_weight(b, path, "position_embeddings", 3,
-                         (int64_t[]){ 1, before + h * w + behind, C });
-    if (!t->resized) return x;
-    if (t->antialias && b->opset < 18)
+    int64_t h = p->height / p->patch[0], w = p->width / p->patch[1], end = before + h * w;
+    if (m->arch->picture->antialias && b->opset < 18)
         build_fail(b, EF_UNSUPPORTED, "opset: found %d, wanted 18 or later for %s: its positions "
                    "are resized with antialiasing", b->opset, m->arch->model_type);
     Str part[3] = { picture_slice(b, path, x, 0, before),
-                    picture_resize(m, path, picture_slice(b, path, x, before, before + h * w), h, w) };
-    if (behind) part[2] = picture_slice(b, path, x, before + h * w, before + h * w + behind);
+                    picture_resize(m, path, picture_slice(b, path, x, before, end), n, h, w) };
+    if (behind) part[2] = picture_slice(b, path, x, end, end + behind);
     Str y = build_node(b, path, "Concat", part, behind ? 3 : 2);
     build_attr_int(b, "axis", 1);
     return y;
+}
+
+/* Positions of the patches follow the size of the picture; those of other tokens stay. */
+static Str picture_positions(Encoder *m, const char *path, int64_t before, int64_t behind)
+{
+    const PictureTokens *t = m->arch->picture;
+    const PictureInput *p = &m->picture;
+    int64_t N = before + p->height / p->patch[0] * (p->width / p->patch[1]) + behind;
+    int64_t dim[] = { 1, N, m->n[K_HIDDEN] };
+    Str x = build_weight(m->b, path, "position_embeddings", 3, dim);
+    if (!t->resized) return x;
+    const char *inside = t->resizes ? build_path(m->b, "%s.%s", path, t->resizes) : path;
+    return picture_resized(m, inside, x, 1, before, behind);
 }
 
 static int64_t picture_count(Encoder *m, const char *path, const char *leaf)
@@ -262,6 +269,21 @@ void picture_ends(Encoder *m, Str hidden, int hidden_rank, const int64_t *hidden
     int64_t dim[] = { DIM_UNKNOWN, width };
     if (m->head == HEAD_NONE) build_output(m->b, hidden, "last_hidden_state", hidden_rank, hidden_dim);
     if (m->steps) build_output(m->b, x, m->head ? "logits" : "pooler_output", 2, dim);
+}
+
+Str picture_predict(Encoder *m, const char *path, Str x, int64_t *out)
+{
+    enum { LINEARS = 3 };
+    int64_t in = m->n[K_HIDDEN];
+    for (int i = 0; i < LINEARS; i++) {
+        const char *at = build_path(m->b, "%s.layers.%d", path, i);
+        const SafeTensor *w = build_find(m->b, at, "weight");
+        *out = w && w->rank == 2 ? w->dim[0] : -1;
+        x = layer_linear(m->b, at, x, *out, in);
+        if (i + 1 < LINEARS) x = NODE(m->b, path, "Relu", x);
+        in = *out;
+    }
+    return x;
 }
 
 void picture_write(Encoder *m)

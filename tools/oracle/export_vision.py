@@ -73,12 +73,17 @@ CASES = {
     "segformer": (tf.SegformerForSemanticSegmentation, lambda: tf.SegformerConfig(**SEG), [(32, 32), (64, 40), (37, 51)]),
     "segformer-labels": (tf.SegformerForImageClassification, lambda: tf.SegformerConfig(**SEG), [(32, 32), (64, 40)]),
     "segformer-base": (tf.SegformerModel, lambda: tf.SegformerConfig(**SEG), [(32, 32)]),
+    "yolos": (tf.YolosForObjectDetection, lambda: tf.YolosConfig(**CLASSIFY | dict(
+        image_size=[16, 24], num_detection_tokens=3, num_hidden_layers=3)), [(16, 24), (24, 16), (28, 36), (21, 19)]),
+    "yolos-plain": (tf.YolosForObjectDetection, lambda: tf.YolosConfig(**CLASSIFY | dict(
+        image_size=[16, 24], num_detection_tokens=3, use_mid_position_embeddings=False)), [(16, 24), (24, 16)]),
+    "yolos-base": (tf.YolosModel, lambda: tf.YolosConfig(**SMALL | dict(image_size=[16, 24], num_detection_tokens=3)), [(16, 24)]),
     "deit-base": (tf.DeiTModel, lambda: tf.DeiTConfig(**SMALL), [(16, 16)]),
 }
 # The folder of a case in tests/golden/export_vision: one for every row of src/export/arch.c that takes pictures.
 GOLDEN = ["vit", "vit-base", "deit", "dinov2", "dinov2_with_registers", "beit", "convnext", "convnextv2",
           "resnet", "clip", "siglip", "swin",
-          "segformer"]
+          "segformer", "yolos"]
 OUTPUTS = ["logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
            "text_embeds", "image_embeds"]
 
