@@ -246,6 +246,55 @@ static void test_messages(void)
     CHECK(says(&err, "input 0: found none"));
 }
 
+/* A number that decides the shape, given as a tensor without any. */
+static void test_no_number(void)
+{
+    TEST("no number");
+    static const struct {
+        const char *name;
+        int inputs, empty, opset;
+    } cases[] = { { "HannWindow", 1, 0, 17 }, { "STFT", 2, 1, 17 },           { "DFT", 3, 2, 20 },
+                  { "MelWeightMatrix", 5, 0, 17 }, { "MelWeightMatrix", 5, 2, 17 } };
+    int64_t eight = 8;
+    float samples[8] = { 0 };
+    Tensor x = { .type = T_F32, .rank = 3, .dim = { 1, 8, 1 }, .data = samples };
+    Tensor one = { .type = T_I64, .data = &eight }, none = { .type = T_I64, .rank = 1 };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const Op *op = op_find((Str){ 0 }, str_of(cases[i].name), cases[i].opset);
+        const Tensor *in[] = { cases[i].name[0] == 'M' ? &one : &x, &one, &one, &one, &one };
+        Tensor out[1] = { 0 };
+        OnnxNode node = { .op = str_of(cases[i].name) };
+        in[cases[i].empty] = &none;
+        OpCall call = call_of(&node, in, cases[i].inputs, out);
+        Err err = { 0 };
+        call.opset = cases[i].opset;
+        CHECK(!op_shape(op, &call, &err) && says(&err, "int64[0], wanted one number"));
+    }
+}
+
+/* A transform of no numbers that are filled up to a length is one of zeros. */
+static void test_empty_transform(void)
+{
+    TEST("a transform of nothing");
+    int64_t length = 5;
+    float y[10];
+    Arena scratch = { 0 };
+    const Tensor x = { .type = T_F32, .rank = 3, .dim = { 1, 0, 1 } }, n = { .type = T_I64, .data = &length };
+    const Tensor *in[] = { &x, &n };
+    Tensor out[1] = { 0 };
+    OnnxNode node = { .op = STR("DFT") };
+    OpCall call = call_of(&node, in, 2, out);
+    Err err = { 0 };
+    const Op *op = op_find((Str){ 0 }, STR("DFT"), 18);
+    call.scratch = &scratch;
+    memset(y, 0x5A, sizeof y);
+    CHECK(op_shape(op, &call, &err) && tensor_count(&out[0]) == 10);
+    out[0].data = y;
+    CHECK(op->run(&call, &err));
+    for (int i = 0; i < 10; i++) CHECK(y[i] == 0);
+    arena_free(&scratch);
+}
+
 static void test_table(void)
 {
     TEST("table");
@@ -337,6 +386,8 @@ int main(int argc, char **argv)
         return finish();
     }
     test_messages();
+    test_no_number();
+    test_empty_transform();
     test_table();
     test_values();
     test_work();

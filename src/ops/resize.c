@@ -226,7 +226,8 @@ static int64_t tap_count(const Tapper *t, const ResizeAxis *a, ResizeMode mode)
 {
     const int64_t half = mode == RESIZE_CUBIC ? 2 : 1;
     if (mode == RESIZE_NEAREST) return 1;
-    return t->antialias && a->scale < 1 ? 2 * -(int64_t)floor(-(double)half / a->scale) : 2 * half;
+    /* Of no output the scale may be 0. */
+    return t->antialias && a->scale < 1 && a->out ? 2 * -(int64_t)floor(-(double)half / a->scale) : 2 * half;
 }
 
 static bool resize_taps(OpCall *call, const Tapper *t, ResizeMode mode, ResizeAxis *a, Err *err)
@@ -238,7 +239,8 @@ static bool resize_taps(OpCall *call, const Tapper *t, ResizeMode mode, ResizeAx
     a->outside = a->weight ? op_scratch(call, MAX(a->out, 1), sizeof *a->outside, err) : NULL;
     if (!a->outside) return false;
     for (int64_t i = 0; i < a->out; i++) {
-        const double place = resize_place(t, a, i);
+        double place = resize_place(t, a, i);
+        if (!(fabs(place) < 1e15)) place = -1e15; /* a roi of NaN too: outside */
         a->outside[i] = crops && (place < 0 || place > (double)(a->in - 1));
         if (mode == RESIZE_NEAREST) a->index[i] = tap_nearest(t, place, a->in), a->weight[i] = 1;
         else tap_weights(t, a, mode, place, a->index + i * a->taps, a->weight + i * a->taps);

@@ -12,6 +12,15 @@ typedef struct Complex {
 
 enum { DFT_LENGTH = 1, DFT_AXIS = 2, MOST_DFT = 1 << 24 };
 
+/* Inputs that the shape is read from: one number each. */
+static bool spectrum_numbers(const OpCall *call, int first, int last, Err *err)
+{
+    for (int i = first; i <= last; i++)
+        if (op_in(call, i) && tensor_count(call->in[i]) != 1)
+            return op_wrong_input(call, i, "one number", err);
+    return true;
+}
+
 /* ---- the transform ---- */
 
 typedef struct Fourier {
@@ -84,6 +93,7 @@ static bool dft_of(const OpCall *call, Dft *d, Err *err)
     *d = (Dft){ .inverse = op_attr_int(call, "inverse", 0), .onesided = op_attr_int(call, "onesided", 0) };
     if (x->rank < 2 || !dtype_is_float(x->type) || x->dim[x->rank - 1] < 1 || x->dim[x->rank - 1] > 2)
         return op_wrong_input(call, 0, "floats [..., 1 or 2]", err);
+    if (!spectrum_numbers(call, DFT_AXIS, DFT_AXIS, err)) return false;
     d->parts = x->dim[x->rank - 1];
     const int64_t wanted = axis ? tensor_get_int(axis, 0) : old ? op_attr_int(call, "axis", 1) : -2;
     d->axis = op_axis(call, wanted, x->rank, err);
@@ -151,7 +161,7 @@ static bool dft_run(OpCall *call, Err *err)
     if (!line) return false;
     for (int i = d.axis + 1; i < x->rank - 1; i++) inner *= x->dim[i];
     const int64_t parts = y->dim[y->rank - 1];
-    const int64_t lines = d.in ? tensor_count(x) / (d.in * d.parts) : 0;
+    const int64_t lines = tensor_count(y) / (d.out * parts); /* of an empty input too: zeros */
     for (int64_t i = 0; i < lines; i++) {
         dft_read(x, &d, (i / inner * d.in * inner + i % inner) * d.parts, inner * d.parts, line);
         transform_run(&t, line, line + d.n);
@@ -176,6 +186,7 @@ static bool stft_of(const OpCall *call, Stft *s, Err *err)
     if ((x->rank != 3 && x->rank != 2) || !dtype_is_float(x->type) ||
         (x->rank == 3 && (x->dim[2] < 1 || x->dim[2] > 2)))
         return op_wrong_input(call, 0, "floats [rows, samples, 1 or 2]", err);
+    if (!spectrum_numbers(call, STFT_STEP, STFT_STEP, err)) return false;
     if (window && (window->rank != 1 || window->type != x->type))
         return op_wrong_input(call, STFT_WINDOW, "a list of the type of input 0", err);
     s->d.parts = x->rank == 3 ? x->dim[2] : 1;
@@ -225,8 +236,9 @@ static bool stft_run(OpCall *call, Err *err)
 
 static bool window_shape(OpCall *call, Err *err)
 {
+    if (!spectrum_numbers(call, 0, 0, err)) return false;
     const int64_t size = tensor_get_int(call->in[0], 0), type = op_attr_int(call, "output_datatype", T_F32);
-    if (tensor_count(call->in[0]) != 1 || size < 0 || size > INT32_MAX)
+    if (size < 0 || size > INT32_MAX)
         return op_fail(call, err, "size: found %lld, wanted 0 to %d", (long long)size, INT32_MAX);
     if (type <= 0 || type >= T_COUNT || !dtype_size((DType)type))
         return op_fail(call, err, "output_datatype: found type %lld, wanted numbers", (long long)type);
@@ -255,6 +267,7 @@ enum { MEL_BINS, MEL_LENGTH, MEL_RATE, MEL_LOW, MEL_HIGH };
 
 static bool mel_shape(OpCall *call, Err *err)
 {
+    if (!spectrum_numbers(call, MEL_BINS, MEL_HIGH, err)) return false;
     const int64_t bins = tensor_get_int(call->in[MEL_BINS], 0), n = tensor_get_int(call->in[MEL_LENGTH], 0);
     const int64_t type = op_attr_int(call, "output_datatype", T_F32);
     const double rate = tensor_get(call->in[MEL_RATE], 0);
