@@ -188,6 +188,41 @@ static void test_budget(const char *name)
     arena_free(&keep);
 }
 
+/* 2^31 - 1 pixels of 8 bytes in one row: refused by its size, before libpng has room for the row. */
+static void test_wide_png(void)
+{
+    TEST("a PNG of one long row");
+    if (!media) return;
+    static const char png[] =
+        "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x7f\xff\xff\xff\0\0\0\1\x10\6\0\0\0\xf0\xa6\xef\x9e"
+        "\0\0\0\x0cIDATx\x9c\x63\x60\0\0\0\2\0\1\xe5\x27\xde\xfc\0\0\0\0IEND\xae\x42\x60\x82";
+    Budget budget = { .limit = 1 << 20 };
+    Arena arena = { .budget = &budget };
+    Guarded g = { .arena = &arena, .bytes = { png, sizeof png - 1 } };
+    Shortage shortage;
+    CHECK(guarded(guarded_read, &g, &shortage));
+    CHECK(!g.ok && g.err.code == EF_TOO_LARGE && says(&g.err, "PNG: found 2147483647 x 1 pixels"));
+    arena_free(&arena);
+}
+
+/* The last scan of a progressive file, so many times more. */
+static void test_scans(int times, bool fine)
+{
+    Arena arena = { 0 };
+    Str jpeg = golden_bytes(&arena, STR("progressive_37x29.jpg"));
+    Buf file = { .arena = &arena };
+    Picture p;
+    Err err = { 0 };
+    size_t scan = jpeg.n - 2, end = jpeg.n - 2; /* the end marker stands last */
+    while (scan && memcmp(jpeg.p + scan, "\xff\xda", 2) != 0) scan--;
+    buf_str(&file, (Str){ jpeg.p, end });
+    for (int i = 0; i < times; i++) buf_str(&file, (Str){ jpeg.p + scan, end - scan });
+    buf_str(&file, (Str){ jpeg.p + end, 2 });
+    CHECK(scan > 0 && read_bytes(&arena, file.p, file.n, 0, &p, &err) == fine);
+    CHECK(fine || (err.code == EF_INVALID_INPUT && says(&err, "JPEG: found over 500 scans")));
+    arena_free(&arena);
+}
+
 static void test_budgets(void)
 {
     TEST("budgets");
@@ -238,6 +273,9 @@ int main(void)
     test_formats();
     test_limits();
     test_lying_png();
+    test_wide_png();
+    TEST("scans of a JPEG");
+    if (media) test_scans(20, true), test_scans(1000, false);
     test_budgets();
     test_text();
     return finish();

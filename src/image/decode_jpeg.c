@@ -16,6 +16,7 @@ typedef struct JpegReader {
     struct jpeg_decompress_struct info;
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr source;
+    struct jpeg_progress_mgr progress;
     jmp_buf failed;
     bool truncated;
     char message[JMSG_LENGTH_MAX];
@@ -32,6 +33,17 @@ static void jpeg_fail(j_common_ptr info)
 static void jpeg_ignore(j_common_ptr info, int level)
 {
     (void)info, (void)level;
+}
+
+/* A scan of a few bytes may go through every block of the picture: thousands of them would take
+ * minutes. An encoder writes about ten. */
+static void jpeg_count_scans(j_common_ptr info)
+{
+    enum { SCANS_MOST = 500 };
+    JpegReader *r = (JpegReader *)info->client_data;
+    if (r->info.input_scan_number <= SCANS_MOST) return;
+    snprintf(r->message, sizeof r->message, "found over %d scans, wanted fewer", SCANS_MOST);
+    longjmp(r->failed, 1);
 }
 
 static void jpeg_source_nothing(j_decompress_ptr info)
@@ -68,6 +80,8 @@ static void jpeg_open(JpegReader *r, Str bytes)
         .term_source = jpeg_source_nothing,
     };
     r->info.src = &r->source;
+    r->progress.progress_monitor = jpeg_count_scans;
+    r->info.progress = &r->progress;
     jpeg_read_header(&r->info, TRUE);
 }
 

@@ -109,7 +109,6 @@ static void png_begin(PngReader *r)
     png_set_strip_alpha(png);
     if (depth == 16 && !grey16) png_set_strip_16(png);
     r->passes = png_set_interlace_handling(png);
-    png_start_read_image(png);
 }
 
 static void png_put_row(const PngReader *r, uint8_t *row, uint8_t *rgb)
@@ -119,12 +118,14 @@ static void png_put_row(const PngReader *r, uint8_t *row, uint8_t *rgb)
     colours_put(&r->colours, row, r->width, rgb);
 }
 
-/* rows: room for one row, or for all of an interlaced picture. Jumps on errors. */
+/* rows: room for one row, or for all of an interlaced picture. Jumps on errors. libpng makes room for
+ * rows of its own here, when the width is known to be allowed, and not with the header. */
 static void png_pass_rows(PngReader *r, uint8_t *rows, size_t row)
 {
     size_t out = (size_t)r->width * 3;
     uint8_t *rgb = r->job->picture->rgb;
     bool direct = r->bytes == 3;
+    png_start_read_image(r->png);
     for (int pass = 0; pass < r->passes; pass++)
         for (int y = 0; y < r->height; y++) {
             uint8_t *to =
