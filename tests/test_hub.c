@@ -81,6 +81,9 @@ static void test_settings(void)
     setenv("HF_HUB_DOWNLOAD_TIMEOUT", "33", 1);
     s = settings();
     CHECK(strcmp(s.cache, "/cache") == 0 && s.offline && strcmp(s.site, "https://mirror.test/hub") == 0 && s.seconds == 33);
+    setenv("HF_ENDPOINT", "https://me:secret@mirror.test", 1);
+    CHECK(!hub_settings_read(&arena, &s, &err) && says(&err, "HF_ENDPOINT: found a name or password before mirror.test") &&
+          !strstr(err.message, "secret"));
     setenv("HF_ENDPOINT", "http://mirror.test", 1);
     CHECK(!hub_settings_read(&arena, &s, &err) && says(&err, "HF_ENDPOINT: http://mirror.test: found plain http"));
     for (size_t i = 0; i < COUNT(names); i++) unsetenv(names[i]);
@@ -106,6 +109,7 @@ static void test_cache(void)
     CHECK(readlink(cache_file(&c, commit, "1/2/b.json"), link, sizeof link) == 22 &&
           memcmp(link, "../../../../blobs/etag", 22) == 0);
     CHECK(file_size(cache_file(&c, commit, "1/2/b.json")) == 5);
+    CHECK(cache_link(&c, commit, "3/.///4//c.json", STR("etag"), &err) && file_size(cache_file(&c, commit, "3/4/c.json")) == 5);
     CHECK(!cache_lacks(&c, commit, "x.json"));
     cache_note_lack(&c, commit, "x.json");
     CHECK(cache_lacks(&c, commit, "x.json") && file_is(str_format(&arena, "%s/.no_exist/" COMMIT "/x.json", c.folder)));

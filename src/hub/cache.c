@@ -109,13 +109,14 @@ const char *cache_blob(const HubCache *c, Str etag)
     return str_format(c->arena, "%s/blobs/%.*s", c->folder, STR_ARG(etag));
 }
 
-/* From a file of the snapshot to the blob: up one folder for each slash of its name, and two. */
+/* From a file of the snapshot to the blob: up one folder for each of its name, and two. "a//b" and
+ * "a/./b" lie in one folder: a link that went up further would leave the cache. */
 static const char *link_target(Arena *arena, const char *name, Str etag)
 {
     Buf target = { .arena = arena };
     buf_puts(&target, "../../");
-    for (const char *p = name; *p; p++)
-        if (*p == '/') buf_puts(&target, "../");
+    for (const char *p = name, *slash; (slash = strchr(p, '/')); p = slash + 1)
+        if (slash > p && !str_is((Str){ p, (size_t)(slash - p) }, ".")) buf_puts(&target, "../");
     buf_printf(&target, "blobs/%.*s", STR_ARG(etag));
     buf_char(&target, 0);
     return target.p;

@@ -81,16 +81,15 @@ static bool remote_busy(const RemoteCall *call, const ReplyHead *h, double *wait
     Str after = reply_field(h, "Retry-After");
     if (!str_int(after, &seconds) || seconds < 0) seconds = 0;
     *wait = (double)MIN(seconds, 1 << 30);
+    ef_code code = seconds > WAIT_MOST_S ? EF_OVERLOADED : EF_UNAVAILABLE; /* nobody waits so long */
     if (h->status == 429)
-        fail(err, seconds > WAIT_MOST_S ? EF_OVERLOADED : EF_UNAVAILABLE,
-             "%s: %s refuses more requests "
+        fail(err, code, "%s: %s refuses more requests "
              "(429)%s%.*s%s",
              call->what, call->url.host, seconds ? ": wait " : "; wait a while",
              seconds ? (int)after.n : 0, after.p,
              seconds ? " s; with HF_TOKEN it allows more" : "");
     else
-        fail(err, EF_UNAVAILABLE, "%s: %s cannot answer now (status %d)", call->what,
-             call->url.host, h->status);
+        fail(err, code, "%s: %s cannot answer now (status %d)", call->what, call->url.host, h->status);
     return false;
 }
 

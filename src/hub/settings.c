@@ -67,8 +67,10 @@ static bool read_site(Arena *arena, HubSettings *s, Err *err)
     Str site = str_of(said ? said : PUBLIC_SITE);
     while (site.n && site.p[site.n - 1] == '/') site.n--;
     s->site = str_dup(arena, site);
-    return (url_parse(arena, site, &s->endpoint, err) && url_is_safe(&s->endpoint, err)) ||
-           within(err, "HF_ENDPOINT");
+    bool ok = url_parse(arena, site, &s->endpoint, err) && url_is_safe(&s->endpoint, err);
+    if (ok && s->endpoint.user.n) /* it would stand in messages, and is never sent */
+        ok = fail(err, EF_USAGE, "found a name or password before %s, wanted HF_TOKEN instead", s->endpoint.host);
+    return ok || within(err, "HF_ENDPOINT");
 }
 
 bool hub_settings_read(Arena *arena, HubSettings *s, Err *err)

@@ -278,6 +278,18 @@ static void put_request(Buf *out, Arena *arena, const HttpRequest *r)
     buf_puts(out, "\r\n");
 }
 
+/* The reply's head, behind those of status 100 and 103: a server could send them for ever. */
+static bool read_final_head(HttpConn *c, bool *any, Err *err)
+{
+    enum { INTERIM_MOST = 16 };
+    for (int i = 0; i <= INTERIM_MOST; i++) {
+        if (!read_head(c, any, err)) return false;
+        if (c->head.status / 100 != 1) return true;
+    }
+    return fail(err, EF_IO, "%s: found over %d replies of status 1xx, wanted an answer", c->host,
+                INTERIM_MOST);
+}
+
 static bool conn_ask(HttpConn *c, const HttpRequest *r, bool *any, Err *err)
 {
     Arena arena = { 0 };
@@ -285,8 +297,7 @@ static bool conn_ask(HttpConn *c, const HttpRequest *r, bool *any, Err *err)
     put_request(&text, &arena, r);
     bool ok = conn_send(c, buf_view(&text), err);
     arena_free(&arena);
-    do ok = ok && read_head(c, any, err);
-    while (ok && c->head.status / 100 == 1); /* 100, 103: the reply is still to come */
+    ok = ok && read_final_head(c, any, err);
     reply_body_start(&c->body, &c->head, strcmp(r->method, "HEAD") == 0);
     return ok;
 }

@@ -148,6 +148,8 @@ cases=$(cat <<'END'
 forbidden set HF_TOKEN (403)
 gone not found at .* (404); nor is there such a file or folder here
 limited wait 3600 s
+repairs cannot answer now (status 503)
+hints found over 16 replies of status 1xx
 broken cannot answer now (status 500)
 loop over 10 redirects
 plain wanted https

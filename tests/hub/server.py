@@ -145,6 +145,11 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(429, Retry_After="1")
         elif org == "limited":
             self.answer(429, Retry_After="3600")
+        elif org == "repairs":
+            self.answer(503, Retry_After="86400")
+        elif org == "hints":
+            self.wfile.write(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000)
+            return False
         elif org == "broken":
             self.answer(500, b"<html>oops</html>")
         elif org == "flaky" and count(("flaky", self.path)) <= 2:
