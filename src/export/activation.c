@@ -52,6 +52,11 @@ static Str activation_relu(Builder *b, const char *path, Str x)
     return NODE(b, path, "Relu", x);
 }
 
+static Str activation_relu6(Builder *b, const char *path, Str x)
+{
+    return NODE(b, path, "Clip", x, build_float(b, 0), build_float(b, 6));
+}
+
 static Str tanh_(Builder *b, const char *path, Str x)
 {
     return NODE(b, path, "Tanh", x);
@@ -73,11 +78,12 @@ static const Activation activations[] = {
     { "silu", "SiLUActivation", activation_silu },
     { "swish", NULL, activation_silu },
     { "relu", NULL, activation_relu },
+    { "relu6", NULL, activation_relu6 },
     { "tanh", NULL, tanh_ },
     { "sigmoid", NULL, activation_sigmoid },
 };
 const char activation_names[] =
-    "gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu, silu, relu, tanh or sigmoid";
+    "gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu, silu, relu, relu6, tanh or sigmoid";
 
 const Activation *activation_find(Str name)
 {

@@ -74,6 +74,7 @@ typedef struct ArchStep {
 
 typedef struct ConvShape {
     int64_t out, in, kernel[2], stride[2], pad, groups; /* in: of all groups; 0: 1, no padding */
+    bool same;              /* padding by the picture's size, as TensorFlow does */
 } ConvShape;
 typedef struct PictureInput {    /* of config.json */
     int64_t channels, height, width; /* DIM_UNKNOWN: any */

@@ -24,6 +24,8 @@ static const Rename renames[] = {
     { 0 },
 };
 
+enum { MOST_SIDE = 64 }; /* patches: pairs of them have a table */
+
 typedef struct BeitOwn {
     bool each, one;         /* tables of every layer, and one for all */
     Str shared;             /* what the latter gives */
@@ -42,6 +44,9 @@ static bool beit_configure(Encoder *m, const Value *config, Err *err)
         return fail(err, EF_UNSUPPORTED, "config.json: use_relative_position_bias: image_size and "
                     "patch_size give %lld x %lld patches, wanted a square", (long long)h,
                     (long long)w);
+    if ((own->each || own->one) && h > MOST_SIDE)
+        return fail(err, EF_TOO_LARGE, "config.json: image_size and patch_size give %lld x %lld patches, "
+                    "wanted at most %d a side", (long long)h, (long long)w, MOST_SIDE);
     p->unplaced = !value_bool(value_get(config, "use_absolute_position_embeddings"), false);
     if (value_float(value_get(config, "layer_scale_init_value"), 0.1) <= 0) m->paths = &unscaled;
     if (value_bool(value_get(config, "use_mean_pooling"), true)) m->final_norm = NULL;

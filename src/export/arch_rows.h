@@ -9,7 +9,8 @@ extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arc
     arch_deberta, arch_layoutlm, arch_ernie, arch_nomic_bert, arch_gte, arch_new, arch_jina_v3,
     arch_eurobert, arch_esm, arch_lilt, arch_vit, arch_deit, arch_dinov2,
     arch_dinov2_registers, arch_beit, arch_convnext, arch_convnextv2, arch_resnet,
-    arch_clip, arch_siglip, arch_swin, arch_segformer, arch_yolos;
+    arch_clip, arch_siglip, arch_swin, arch_segformer, arch_yolos,
+    arch_mobilenet_v2;
 
 /* Layers of BERT's shape, which many families have kept to the letter (arch_bert.c). */
 extern const Module bert_modules[], bert_masked_modules[];

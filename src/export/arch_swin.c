@@ -31,6 +31,8 @@ static const Rename renames[] = {
     { 0 },
 };
 
+enum { MOST_WINDOW = 64, MOST_MASK = 1 << 26 }; /* tokens of a side; numbers of a mask */
+
 typedef struct SwinOwn {
     Stages stages;          /* width: of heads */
     int64_t window, first;  /* tokens of a window's side; channels of the first stage */
@@ -51,6 +53,9 @@ static bool swin_fits(const Encoder *m, const SwinOwn *own, Err *err)
     if (p->height % p->patch[0] || p->width % p->patch[1])
         return fail(err, EF_UNSUPPORTED, "config.json: image_size: found %lld x %lld, wanted a multiple "
                     "of patch_size", (long long)p->height, (long long)p->width);
+    if (own->window > MOST_WINDOW || h * w > MOST_MASK / (own->window * own->window))
+        return fail(err, EF_TOO_LARGE, "config.json: found %lld x %lld tokens in windows of %lld, wanted "
+                    "fewer", (long long)h, (long long)w, (long long)own->window);
     for (int i = 0; i < own->stages.n; i++, h = (h + 1) / 2, w = (w + 1) / 2) {
         if (MIN(h, w) < own->window)
             return fail(err, EF_UNSUPPORTED, "config.json: window_size: found %lld, more than the %lld "
