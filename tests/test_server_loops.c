@@ -57,18 +57,23 @@ static int replies_of(const Running *r)
     return right;
 }
 
-/* Each loop sees for itself that its clients have gone. */
-static bool only_one_is_open(const Running *r)
+static bool metrics_say(const Running *r, const char *words)
 {
     static const char ask_metrics[] = "GET /metrics" H "\r\n";
     int fd = connect_to(r);
-    bool one = false;
-    for (int i = 0; i < 200 && !one; i++, usleep(10000)) {
+    bool said = false;
+    for (int i = 0; i < 200 && !said; i++, usleep(10000)) {
         put(fd, ask_metrics);
-        one = strstr(get(fd, false), "\nencoderfile_http_connections 1\n");
+        said = strstr(get(fd, false), words);
     }
     close(fd);
-    return one;
+    return said;
+}
+
+/* Each loop sees for itself that its clients have gone. */
+static bool only_one_is_open(const Running *r)
+{
+    return metrics_say(r, "\nencoderfile_http_connections 1\n");
 }
 
 /* What one loop counted is told by any other. */
@@ -193,6 +198,36 @@ static void test_odd_numbers(void)
     stop(&r);
 }
 
+/* ---- clients that go ---- */
+/* A list of two runs whose client leaves during the first: the rest of it is all that waits, and
+ * nobody wants it. */
+static void test_client_leaves(void)
+{
+    TEST("a client that leaves");
+    enum { TEXTS = 700, TWO_GANGS = 8 }; /* two runs, the first on five threads of eight */
+    Running r = { .server = { .loops = LOOPS }, .session = { .threads = TWO_GANGS } };
+    Buf list = { 0 }, post = { 0 };
+    for (int i = 0; i < TEXTS; i++) buf_puts(&list, i ? ",\"a\"" : "{\"inputs\":[\"a\"");
+    buf_puts(&list, "]}");
+    buf_printf(&post, "POST /predict" H JSON "Content-Length: %zu\r\n\r\n%.*s", list.n,
+               STR_ARG(buf_view(&list)));
+    buf_char(&post, 0);
+    start(&r);
+    int before = __atomic_load_n(&runs, __ATOMIC_RELAXED);
+    __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
+    int fd = connect_to(&r);
+    put(fd, post.p);
+    CHECK(run_begins(before));
+    close(fd);
+    CHECK(only_one_is_open(&r));
+    __atomic_store_n(&closed, 0, __ATOMIC_RELEASE);
+    CHECK(metrics_say(&r, "reason=\"client_gone\"} 1\n"));
+    CHECK(has(ask(&r, POST_A), REPLY_A));
+    stop(&r);
+    CHECK(__atomic_load_n(&runs, __ATOMIC_RELAXED) == before + 2);
+    buf_free(&list), buf_free(&post);
+}
+
 /* ---- threads that cannot be started ---- */
 static int threads_left = -1;    /* that can be; -1: any number */
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -240,6 +275,7 @@ int main(void)
     test_stop_under_load();
     test_drain_of_all();
     test_odd_numbers();
+    test_client_leaves();
     test_missing_thread();
     arena_free(&model.arena);
     return finish();
