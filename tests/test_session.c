@@ -684,6 +684,23 @@ static void test_abandoned(const Model *model)
     CHECK(returned == 1 && failed == 1);
 }
 
+/* What a client has had is not forgotten with a request that is never run. */
+static void test_share_kept(const Model *model)
+{
+    TEST("the share of a client");
+    Err err = { 0 };
+    Session *s = job_session(model, &(SessionOptions){ .threads = 2 });
+    Job *bad = counted("{"), *good = counted(texts[0]);
+    bad->work.done = good->work.done = keep;
+    bad->work.share = good->work.share = 5000;
+    CHECK(job_submit(s, bad, &err) && job_submit(s, good, &err));
+    session_drain(s);
+    CHECK(bad->work.err.code != EF_OK && bad->work.share == 5000);
+    CHECK(good->work.err.code == EF_OK && good->work.share > 5000);
+    job_free(bad), job_free(good);
+    session_free(s);
+}
+
 static int count_threads(void)
 {
     int n = -2; /* . and .. */
@@ -734,6 +751,7 @@ int main(void)
         test_submit(model, 1);
         test_submit(model, 2);
         test_abandoned(model);
+        test_share_kept(model);
         test_slices(model);
         test_deadline(model, 1);
         test_deadline(model, 4);

@@ -342,7 +342,7 @@ void exchange_returned(Exchange *x, Job *job)
         if (x->away == 0) heap_resize(x, 0);
         return;
     }
-    x->conn->share = job->work.share;
+    x->conn->share = MAX(x->conn->share, job->work.share); /* of several at once: in any order */
     if (x->state == X_WAITING) x->state = X_OPEN;
     if (x->job) metrics_returned(x, job);
     if (x->handler && x->handler->returned) x->handler->returned(x, job);

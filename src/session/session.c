@@ -69,7 +69,7 @@ bool work_unwanted(Session *s, Work *work)
 void work_done(Session *s, Work *work)
 {
     work->times.done = now_seconds();
-    work->share = work->turn.due;
+    work->share = MAX(work->share, work->turn.due); /* that one is 0 of what was never run */
     if (work->err.code == EF_OK) {
         count_add(&s->meters.jobs, 1);
         count_add(&s->meters.rows, work->n);
