@@ -272,6 +272,49 @@ static void test_no_number(void)
     }
 }
 
+/* A node of our own domain, as a file may have it: floats [1, 1, .., C]. */
+typedef struct LastCase {
+    int64_t C, M, K, group, kernel[3];
+    Tensor w, bias;
+    const char *words;         /* NULL: it is fine */
+} LastCase;
+
+static void test_last_case(const LastCase *c)
+{
+    enum { DIMS = 3 };
+    int64_t kernel[DIMS], pads[2 * DIMS] = { 0 };
+    for (int i = 0; i < DIMS; i++) kernel[i] = c->kernel[i], pads[i] = kernel[i] - 1;
+    OnnxAttr attr[] = { { .name = STR("N"), .type = A_INT, .i = c->M },
+                        { .name = STR("K"), .type = A_INT, .i = c->K },
+                        { .name = STR("group"), .type = A_INT, .i = c->group },
+                        { .name = STR("kernel_shape"), .type = A_INTS, .n = DIMS, .ints = kernel },
+                        { .name = STR("pads"), .type = A_INTS, .n = 2 * DIMS, .ints = pads } };
+    OnnxNode node = { .op = STR("ConvLast"), .domain = STR("encoderfile"), .attr = attr, .n_attr = COUNT(attr) };
+    const Tensor x = { .type = T_F32, .rank = DIMS + 2, .dim = { 1, 1, 1, 1, c->C } };
+    const Tensor *in[] = { &x, &c->w, c->bias.type ? &c->bias : NULL };
+    Tensor out[1] = { 0 };
+    OpCall call = call_of(&node, in, 3, out);
+    Err err = { 0 };
+    const bool ok = op_shape(op_find(node.domain, node.op, 1), &call, &err);
+    if (!CHECK(ok == !c->words && (ok || says(&err, c->words)))) printf("  %s\n", err.message);
+}
+
+/* A window whose numbers, counted in 64 bits, would seem to be few; and a bias whose last panel ends before
+ * the kernel has read it. */
+static void test_conv_last(void)
+{
+    TEST("ConvLast of a file");
+    static const LastCase cases[] = {
+        { 4, 1, 124, 1, { 701685493, 99745, 65891 }, { .type = T_F32, .rank = 2, .dim = { 1, 124 } }, { 0 },
+          "wanted as many channels" },
+        { 32, 32, 8, 4, { 1, 1, 1 }, { .type = T_F32, .rank = 3, .dim = { 4, 8, 16 } },
+          { .type = T_F32, .rank = 1, .dim = { 32 } }, "filled up to whole panels" },
+        { 32, 32, 8, 4, { 1, 1, 1 }, { .type = T_F32, .rank = 3, .dim = { 4, 8, 16 } },
+          { .type = T_F32, .rank = 1, .dim = { 40 } }, NULL },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) test_last_case(&cases[i]);
+}
+
 /* A transform of no numbers that are filled up to a length is one of zeros. */
 static void test_empty_transform(void)
 {
@@ -387,6 +430,7 @@ int main(int argc, char **argv)
     }
     test_messages();
     test_no_number();
+    test_conv_last();
     test_empty_transform();
     test_table();
     test_values();

@@ -134,10 +134,10 @@ static bool is_f32(const Graph *g, int v)
            tensor_count(&g->value[v].t) > 0;
 }
 
-static int bias_row(const Sweep *w, int b, int64_t M)
+static int bias_row(const Sweep *w, int b, int64_t M, int64_t group)
 {
     if (b < 0) return -1;
-    Tensor t = { .type = T_F32, .rank = 1, .dim = { ROUND_UP(M, PANEL) } };
+    Tensor t = { .type = T_F32, .rank = 1, .dim = { conv_last_bias(M, group) } };
     t.data = memset(arena_raw(w->g->arena, tensor_bytes(&t)), 0, tensor_bytes(&t));
     memcpy(t.data, w->g->value[b].t.data, sizeof(float) * (size_t)M);
     return sweep_constant(w, &t);
@@ -227,7 +227,7 @@ static bool sweep_conv(Sweep *w)
     const bool depthwise = f.group > 1 && f.group == f.M && f.C == 1 && rank <= 4;
     const int filters = depthwise || rank <= 4 || f.group == 1 || f.C > 1 ? filter_matrix(w, &f) : -1;
     if (filters < 0) return false;
-    const int in[] = { sweep_turned(w, n->in[0], rank), filters, bias_row(w, b, f.M), -1 };
+    const int in[] = { sweep_turned(w, n->in[0], rank), filters, bias_row(w, b, f.M, depthwise ? 1 : f.group), -1 };
     const char *op = is_pointwise(n, &f) ? "Linear" : depthwise ? "DepthwiseLast" : "ConvLast";
     GraphNode *made = graph_own(g, op, sweep_name(w), in, depthwise ? 3 : 4);
     sweep_emit(w, made);

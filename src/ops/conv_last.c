@@ -27,21 +27,29 @@ static bool conv_last_of(const OpCall *call, ConvLast *c, Err *err)
     c->images = x->dim[0], c->C = x->dim[x->rank - 1];
     for (int i = 0; i < c->w.dims; i++) c->w.in[i] = x->dim[i + 1];
     if (!window_kernel(call, &c->w, err) || !window_read(call, false, &c->w, err)) return false;
+    int64_t numbers; /* of a window of one group */
     if (c->group < 1 || c->M < 1 || c->M > INT32_MAX || c->K < 1 || c->M % c->group || c->C % c->group ||
-        c->K != c->C / c->group * c->w.size)
+        __builtin_mul_overflow(c->C / c->group, c->w.size, &numbers) || c->K != numbers)
         return op_wrong_input(call, 0, "as many channels as the filters have", err);
     if ((uint64_t)op_attr_int(call, "act", ACT_NONE) >= ACT_COUNT)
         return op_fail(call, err, "activation is not known");
     return true;
 }
 
-static bool conv_last_output(OpCall *call, const ConvLast *c, Err *err)
+int64_t conv_last_bias(int64_t channels, int64_t group)
+{
+    const int64_t N = channels / group;
+    return channels - N + ROUND_UP(N, PANEL);
+}
+
+/* numbers: of a bias, so that a kernel may read whole panels. */
+static bool conv_last_output(OpCall *call, const ConvLast *c, int64_t numbers, Err *err)
 {
     int64_t dim[MAX_RANK] = { c->images };
     const Tensor *bias = op_in(call, 2);
     memcpy(dim + 1, c->w.out, sizeof(int64_t) * (size_t)c->w.dims);
     dim[c->w.dims + 1] = c->M;
-    if (bias && (bias->type != T_F32 || bias->rank != 1 || bias->dim[0] != ROUND_UP(c->M, PANEL)))
+    if (bias && (bias->type != T_F32 || bias->rank != 1 || bias->dim[0] != numbers))
         return op_wrong_input(call, 2, "a number for each channel, filled up to whole panels", err);
     return op_out(call, 0, T_F32, c->w.dims + 2, dim);
 }
@@ -70,10 +78,13 @@ static bool conv_last_shape(OpCall *call, Err *err)
         if (!op_in(call, i) || call->in[i]->type != (i == 4 ? T_F32 : T_I32) ||
             tensor_count(call->in[i]) != ROUND_UP(c.M, PANEL))
             return op_fail(call, err, "input %d does not have a number per column", i);
-    const Tensor *fits = op_in(call, 7);
+    const Tensor *fits = op_in(call, 7), *zero = bytes ? op_in(call, 6) : NULL;
+    if (zero && (zero->type != T_I32 || tensor_count(zero) != ROUND_UP(c.M, PANEL)))
+        return op_fail(call, err, "input 6 does not have a number per column");
     if (bytes && (!fits || fits->type != T_U8 || tensor_count(fits) != call->in[1]->dim[0] * fits_row(c.K)))
         return op_fail(call, err, "input 7 does not have a byte for every block of the panels");
-    return conv_last_output(call, &c, err);
+    if (op_in(call, 3) && call->in[3]->type != T_F32) return op_wrong_input(call, 3, "floats", err);
+    return conv_last_output(call, &c, conv_last_bias(c.M, c.group), err);
 }
 
 /* ---- windows ---- */
@@ -264,7 +275,7 @@ static bool depthwise_shape(OpCall *call, Err *err)
     if (c.w.dims > 2 || c.group != c.C || c.M != c.C || w->type != T_F32 || w->rank != 2 ||
         w->dim[0] != c.w.size || w->dim[1] != c.C)
         return op_wrong_input(call, 1, "a filter for each channel of [N, H, W, C]", err);
-    return conv_last_output(call, &c, err);
+    return conv_last_output(call, &c, conv_last_bias(c.M, 1), err);
 }
 
 typedef struct DepthwiseJob {

@@ -110,6 +110,8 @@ const Op *op_at(size_t);                                /* for listings and test
 bool op_shape(const Op *, OpCall *, Err *);
 bool op_needs_values(const Op *, int input);            /* its bit in `values` */
 double op_work(const Op *, const OpCall *);             /* about how many multiply-adds of a kernel; after op_shape */
+/* Numbers of ConvLast's bias: every group's panels are read whole, those of the last one too. */
+int64_t conv_last_bias(int64_t channels, int64_t group);
 
 /* ---- shared by the families (common.c) ---- */
 bool op_fail(const OpCall *, Err *, const char *format, ...) PRINTF(3, 4); /* "node 'x' (Add): ..." */
