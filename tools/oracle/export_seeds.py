@@ -13,6 +13,7 @@ import transformers as tf
 from onnx import TensorProto, helper, numpy_helper
 
 from export import CASES, HEADS
+from export_vision import CASES as PICTURES
 
 TINY = dict(vocab_size=5, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8,
             max_position_embeddings=6, embedding_size=4, dim=12, n_layers=1, n_heads=2, hidden_dim=8,
@@ -32,13 +33,19 @@ def checkpoints(folder):
         if "num_key_value_heads" not in sizes:
             sizes.pop("num_key_value_heads", None)
         torch.manual_seed(1)
-        model = getattr(tf, prefix + HEADS[task])(config_class(**sizes)).half()
-        with tempfile.TemporaryDirectory() as work:
-            model.save_pretrained(work)
-            config = json.load(open(os.path.join(work, "config.json")))
-            weights = open(os.path.join(work, "model.safetensors"), "rb").read()
-        with open(os.path.join(folder, case), "wb") as f:
-            f.write(json.dumps(config, separators=(",", ":")).encode() + b"\0" + weights)
+        seed(folder, case, getattr(tf, prefix + HEADS[task])(config_class(**sizes)))
+    for case in ("beit", "swin", "siglip", "yolos"):
+        torch.manual_seed(1)
+        seed(folder, case, PICTURES[case][0](PICTURES[case][1]()))
+
+
+def seed(folder, case, model):
+    with tempfile.TemporaryDirectory() as work:
+        model.half().save_pretrained(work)
+        config = json.load(open(os.path.join(work, "config.json")))
+        weights = open(os.path.join(work, "model.safetensors"), "rb").read()
+    with open(os.path.join(folder, case), "wb") as f:
+        f.write(json.dumps(config, separators=(",", ":")).encode() + b"\0" + weights)
 
 
 def graph(folder, name, nodes, weights, opset=18):
