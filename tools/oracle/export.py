@@ -22,6 +22,8 @@ import onnxruntime as ort
 import torch
 import transformers as tf
 
+from exported_tags import wrong_tags
+
 warnings.filterwarnings("ignore")
 tf.logging.set_verbosity_error()
 tf.logging.disable_progress_bar()
@@ -225,18 +227,7 @@ def module_table(model, longest):
 
 
 def check_tags(model, path, longest):
-    table = module_table(model, longest)
-    nodes = onnx.load(path).graph.node
-    wrong = []
-    for node in nodes:
-        scope = ".".join(node.name.split("/")[1:-1])
-        while scope and scope not in table:
-            scope = scope.rpartition(".")[0]
-        tag = {p.key: p.value for p in node.metadata_props}.get("hierarchy_tag")
-        if tag != table[scope]:
-            wrong.append((node.name, tag, table[scope]))
-    assert len({n.name for n in nodes}) == len(nodes), "names are not unique"
-    return wrong
+    return wrong_tags(path, module_table(model, longest))
 
 
 def boxes_of(rng, n, config):

@@ -21,6 +21,8 @@ import onnxruntime as ort
 import torch
 import transformers as tf
 
+from exported_tags import wrong_tags
+
 warnings.filterwarnings("ignore")
 tf.logging.set_verbosity_error()
 tf.logging.disable_progress_bar()
@@ -185,18 +187,7 @@ def module_table(model, feed):
 
 
 def check_tags(case, model, path):
-    table = module_table(model, next(iter(feeds(case, model))))
-    nodes = onnx.load(path).graph.node
-    wrong = []
-    for node in nodes:
-        scope = ".".join(node.name.split("/")[1:-1])
-        while scope and scope not in table:
-            scope = scope.rpartition(".")[0]
-        tag = {p.key: p.value for p in node.metadata_props}.get("hierarchy_tag")
-        if tag != table[scope]:
-            wrong.append((node.name, tag, table[scope]))
-    assert len({n.name for n in nodes}) == len(nodes), "names are not unique"
-    return wrong
+    return wrong_tags(path, module_table(model, next(iter(feeds(case, model)))))
 
 
 def check(args, case, opset):
