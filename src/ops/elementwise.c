@@ -3,7 +3,8 @@
  *
  * A row's loops are a table by element type. A loop sees spans whose inputs advance by one or
  * stand still (walk.c makes them so), which covers equal shapes, scalars and rows; everything
- * else is many short spans. float16 and bfloat16 run the float loops on converted blocks.
+ * else is many short spans. A type without a loop of its own is converted in blocks to one that has:
+ * float16 and bfloat16 to float, short integers to those of 64 bits, whose low bits are the answer.
  * Integers wrap around; division by integer zero gives zero (ONNX leaves it open) because a
  * model must not end the program. Plain loops on purpose: -O3 turns them into vectors, and these
  * operators wait for memory anyway. */
@@ -66,17 +67,9 @@ typedef LoopFn *const Loops[T_COUNT];
 
 /* kind of loop, name of the row; R is the output's type, or T for "the same". */
 #define INT_LOOPS(LOOP, name, EXPR)                        \
-    LOOP(name##_i8, int8_t, uint32_t, int8_t, EXPR)        \
-    LOOP(name##_i16, int16_t, uint32_t, int16_t, EXPR)     \
-    LOOP(name##_i32, int32_t, uint32_t, int32_t, EXPR)     \
     LOOP(name##_i64, int64_t, uint64_t, int64_t, EXPR)     \
-    LOOP(name##_u8, uint8_t, uint32_t, uint8_t, EXPR)      \
-    LOOP(name##_u16, uint16_t, uint32_t, uint16_t, EXPR)   \
-    LOOP(name##_u32, uint32_t, uint32_t, uint32_t, EXPR)   \
     LOOP(name##_u64, uint64_t, uint64_t, uint64_t, EXPR)
-#define INT_ROWS(name)                                                                   \
-    [T_I8] = name##_i8, [T_I16] = name##_i16, [T_I32] = name##_i32, [T_I64] = name##_i64, \
-    [T_U8] = name##_u8, [T_U16] = name##_u16, [T_U32] = name##_u32, [T_U64] = name##_u64
+#define INT_ROWS(name) [T_I64] = name##_i64, [T_U64] = name##_u64
 
 #define INTS(LOOP, name, EXPR) \
     INT_LOOPS(LOOP, name, EXPR) static Loops name = { INT_ROWS(name) };
@@ -95,16 +88,11 @@ typedef LoopFn *const Loops[T_COUNT];
 #define COMPARE(name, EXPR)                                   \
     BINARY(name##_f32, float, float, uint8_t, EXPR)           \
     BINARY(name##_f64, double, double, uint8_t, EXPR)         \
-    BINARY(name##_i8, int8_t, int8_t, uint8_t, EXPR)          \
-    BINARY(name##_i16, int16_t, int16_t, uint8_t, EXPR)       \
-    BINARY(name##_i32, int32_t, int32_t, uint8_t, EXPR)       \
     BINARY(name##_i64, int64_t, int64_t, uint8_t, EXPR)       \
-    BINARY(name##_u8, uint8_t, uint8_t, uint8_t, EXPR)        \
-    BINARY(name##_u16, uint16_t, uint16_t, uint8_t, EXPR)     \
-    BINARY(name##_u32, uint32_t, uint32_t, uint8_t, EXPR)     \
     BINARY(name##_u64, uint64_t, uint64_t, uint8_t, EXPR)     \
+    BINARY(name##_u8, uint8_t, uint8_t, uint8_t, EXPR)        \
     static Loops name = { [T_F32] = name##_f32, [T_F64] = name##_f64, [T_BOOL] = name##_u8, \
-                          INT_ROWS(name) };
+                          [T_U8] = name##_u8, INT_ROWS(name) };
 
 #define SIGNED(T) ((T)-1 < (T)1)
 #define BIGGER(x, y) ((x) >= (y) || (x) != (x) ? (x) : (y)) /* NaN wins, as in NumPy */
@@ -235,6 +223,7 @@ static LoopFn *const choose[] = { [1] = choose_1, [2] = choose_2, [4] = choose_4
 
 typedef struct ElementWork {
     LoopFn *fn;
+    bool wider;             /* fn is one of the wider type */
     ActFn *activate;        /* instead of fn: f32, one input */
     Act act;
     int n_in;
@@ -243,9 +232,13 @@ typedef struct ElementWork {
     double p[2];
 } ElementWork;
 
-static bool elementwise_is_half(DType type)
+/* The type whose loops stand in for one that has none. */
+static DType wider_type(DType type)
 {
-    return type == T_F16 || type == T_BF16;
+    static const DType wider[T_COUNT] = { [T_F16] = T_F32, [T_BF16] = T_F32, [T_I8] = T_I64,
+                                          [T_I16] = T_I64, [T_I32] = T_I64, [T_U8] = T_U64,
+                                          [T_U16] = T_U64, [T_U32] = T_U64 };
+    return wider[type] ? wider[type] : type;
 }
 
 static const char *element_at(const Tensor *t, int64_t index)
@@ -253,31 +246,32 @@ static const char *element_at(const Tensor *t, int64_t index)
     return (const char *)t->data + (size_t)index * dtype_size(t->type);
 }
 
-/* float16 and bfloat16: blocks through float. */
-static void half_span(const ElementWork *w, const WalkSpan *s)
+/* Blocks through the wider type. */
+static void wider_span(const ElementWork *w, const WalkSpan *s)
 {
     enum { BLOCK = 256 };
-    float in[WALK_IN][BLOCK], out[BLOCK];
+    uint64_t in[WALK_IN][BLOCK], out[BLOCK];
+    const DType wider = wider_type(w->in[0]->type);
     for (int64_t done = 0; done < s->n; done += BLOCK) {
         Args a = { .n = MIN(BLOCK, s->n - done), .p = { w->p[0], w->p[1] }, .out = out };
         for (int k = 0; k < w->n_in; k++) {
-            Tensor to = { .type = T_F32, .data = in[k] };
+            Tensor to = { .type = wider, .data = in[k] };
             a.in[k] = in[k];
             a.step[k] = s->step[k];
             tensor_convert(w->in[k], s->at[k] + done * s->step[k], &to, 0, s->step[k] ? a.n : 1);
         }
-        Tensor to = w->out, from = { .type = T_F32, .data = out };
-        if (!elementwise_is_half(to.type)) a.out = (char *)to.data + s->out + done; /* bool */
+        Tensor to = w->out, from = { .type = wider, .data = out };
+        if (to.type == T_BOOL) a.out = (char *)to.data + s->out + done;
         w->fn(&a);
-        if (elementwise_is_half(to.type)) tensor_convert(&from, 0, &to, s->out + done, a.n);
+        if (to.type != T_BOOL) tensor_convert(&from, 0, &to, s->out + done, a.n);
     }
 }
 
 static void run_span(const void *context, const WalkSpan *s)
 {
     const ElementWork *w = context;
-    if (elementwise_is_half(w->in[0]->type)) {
-        half_span(w, s);
+    if (w->wider) {
+        wider_span(w, s);
         return;
     }
     Args a = { .n = s->n, .p = { w->p[0], w->p[1] }, .out = (void *)element_at(&w->out, s->out) };
@@ -294,7 +288,7 @@ static void run_span(const void *context, const WalkSpan *s)
 
 static LoopFn *loop_of(Loops loops, DType type)
 {
-    return loops[elementwise_is_half(type) ? T_F32 : type];
+    return loops[type] ? loops[type] : loops[wider_type(type)];
 }
 
 static void run_work(const OpCall *call, ElementWork *w)
@@ -355,7 +349,8 @@ static bool shape_unary(OpCall *call, Loops loops, DType result, Err *err)
 static bool run_two(OpCall *call, Loops loops, const Tensor *a, const Tensor *b)
 {
     ElementWork w = {
-        .fn = loop_of(loops, a->type), .n_in = 2, .in = { a, b }, .out = call->out[0]
+        .fn = loop_of(loops, a->type), .wider = !loops[a->type], .n_in = 2, .in = { a, b },
+        .out = call->out[0]
     };
     run_work(call, &w);
     return true;
@@ -373,9 +368,10 @@ static bool elementwise_run_all(OpCall *call,
 
 static bool elementwise_run_one(OpCall *call, Loops loops, Act act, const double p[2])
 {
-    ElementWork w = { .fn = loop_of(loops, call->in[0]->type), .n_in = 1, .in = { call->in[0] },
-               .out = call->out[0], .act = act, .p = { p[0], p[1] } };
-    if (act != ACT_NONE && call->in[0]->type == T_F32 && call->k) w.activate = call->k->activate;
+    const DType type = call->in[0]->type;
+    ElementWork w = { .fn = loop_of(loops, type), .wider = !loops[type], .n_in = 1,
+                      .in = { call->in[0] }, .out = call->out[0], .act = act, .p = { p[0], p[1] } };
+    if (act != ACT_NONE && type == T_F32 && call->k) w.activate = call->k->activate;
     run_work(call, &w);
     return true;
 }
