@@ -11,6 +11,8 @@ static const char *const head_name[HEAD_COUNT] = {
     [HEAD_TOKEN] = "token labels", [HEAD_ANSWER] = "answers", [HEAD_CHOICE] = "choices",
     [HEAD_IMAGE] = "labels", [HEAD_TEACHER] = "labels of two tokens", [HEAD_DETECT] = "boxes",
     [HEAD_SEGMENT] = "masks of labels", [HEAD_TOWERS] = "texts against pictures",
+    [HEAD_SOUND] = "labels", [HEAD_SPEECH] = "labels", [HEAD_LETTERS] = "letters (CTC)",
+    [HEAD_FRAMES] = "labels of frames", [HEAD_VOICE] = "speakers",
 };
 
 /* "all", or "all but answers, choices": what a row lacks is the shorter list. Vectors have no steps. */
@@ -22,10 +24,10 @@ static void print_heads(const Arch *a)
     if (before[0] == 'a') printf("all");
 }
 
-/* Models of pictures differ more: what a row has. */
+/* Models of pictures and sounds differ more: what a row has. */
 static void print_picture_heads(const Arch *a)
 {
-    printf("pictures: vectors");
+    printf("%s: vectors", a->hears ? "sounds" : "pictures");
     for (int head = HEAD_IMAGE; head < HEAD_COUNT; head++)
         if (a->steps[head]) printf(", %s", head_name[head]);
 }

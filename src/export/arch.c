@@ -11,7 +11,8 @@ const Arch *const architectures[] = {
     &arch_vit, &arch_deit, &arch_dinov2, &arch_dinov2_registers, &arch_beit,
     &arch_convnext, &arch_convnextv2, &arch_resnet, &arch_clip,
     &arch_siglip, &arch_swin, &arch_segformer,
-    &arch_yolos, &arch_mobilenet_v2, NULL,
+    &arch_yolos, &arch_mobilenet_v2,
+    &arch_wav2vec2, &arch_hubert, &arch_wavlm, &arch_data2vec_audio, &arch_ast, &arch_whisper, NULL,
 };
 
 const Arch *arch_find(Str model_type)

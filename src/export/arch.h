@@ -54,6 +54,7 @@ typedef struct Rotation {   /* [S, D] */
 typedef enum {
     HEAD_NONE, HEAD_MASKED, HEAD_SEQUENCE, HEAD_TOKEN, HEAD_ANSWER, HEAD_CHOICE,
     HEAD_IMAGE, HEAD_TEACHER, HEAD_DETECT, HEAD_SEGMENT, HEAD_TOWERS, /* of pictures */
+    HEAD_SOUND, HEAD_SPEECH, HEAD_LETTERS, HEAD_FRAMES, HEAD_VOICE,   /* of sounds */
     HEAD_COUNT
 } Head;
 typedef enum {
@@ -80,6 +81,7 @@ typedef struct PictureInput {    /* of config.json */
     int64_t channels, height, width; /* DIM_UNKNOWN: any */
     bool unplaced;          /* without position_embeddings */
     int64_t patch[2];       /* height and width; 0: the family has no patches of one size */
+    int64_t step[2];        /* from patch to patch; 0: as large as one, so that none overlap */
 } PictureInput;
 typedef struct PictureTokens { /* beside the patches: parameters of "embeddings", [1, n, C] */
     const char *first[2];
@@ -109,6 +111,7 @@ struct Arch {
     bool pre_norm;
     bool rms_norm;                 /* RMS norms: no mean is subtracted, no bias is added */
     bool boxes;                    /* takes bbox, [B, S, 4] */
+    bool hears;                    /* takes a sound: samples, or what they were made into */
     const char *mask_at;           /* module that makes the mask; NULL: the encoder as a whole */
     EmbeddingPaths embeddings;
     const PictureTokens *picture;  /* NULL: a family of texts, or without tokens */
@@ -153,6 +156,8 @@ struct Encoder {
     double theta;           /* POS_ROTARY with one speed for all layers */
     Rotation rotation;
     PictureInput picture;
+    Str pixels;             /* [B, channels, height, width]: the input, or made of it */
+    bool pre_norm;          /* the row's, unless `configure` sets it */
     bool mean;              /* ARCH_STEP_POOLING: the mean of the tokens, not the first */
     void *own;              /* what configure keeps for prepare and attend */
     void (*finish)(Encoder *, Str hidden); /* (optional) instead of a head */
@@ -177,6 +182,7 @@ Str encoder_norm(Encoder *, const char *path, Str x, int64_t width); /* as the r
 Str layer_linear(Builder *, const char *path, Str x, int64_t out, int64_t in); /* rank 3 */
 Str layer_gemm(Builder *, const char *path, Str x, int64_t out, int64_t in);   /* rank 2 */
 Str layer_norm(Builder *, const char *path, Str x, int64_t width, double eps);
+Str layer_plain_norm(Builder *, const char *path, Str x, int64_t width, double eps); /* no weights */
 Str layer_rms_norm(Builder *, const char *path, Str x, int64_t width, double eps);
 /* norm(x + skip) as one operator of ONNX Runtime */
 Str layer_skip_norm(Builder *, const char *path, Str x, Str skip, int64_t width, double eps);
@@ -194,6 +200,9 @@ Rotation rotary_tables(Encoder *, const char *path, const char *name, Str places
 Str rotary_turn(Encoder *, const char *path, Str x, const Rotation *); /* [B, H, S, D] */
 bool rotary_theta(const Value *config, const Value *rope, const char *old_key, double otherwise,
                   double *theta, Err *);
+/* relative.c: the bucket of every query and key's distance, [S, S]; length: [1], S. One half of the
+ * buckets is for keys behind the query; of each half, one is exact, the other grows to `farthest`. */
+Str relative_buckets(Builder *, const char *path, Str length, int64_t buckets, int64_t farthest);
 /* rename.c */
 void weights_rename(Arena *, Safetensors *, const Rename *);   /* adds the new names */
 /* heads.c */
@@ -229,6 +238,25 @@ Str picture_rest(Encoder *, const char *path, Str x, int64_t from); /* the mean 
 Str picture_resized(Encoder *, const char *path, Str x, int64_t n, int64_t before, int64_t behind);
 /* Three linears with ReLU between, over [B, n, C]; `out` of the last. */
 Str picture_predict(Encoder *, const char *path, Str x, int64_t *out);
+int64_t picture_patch_count(const PictureInput *, int side);   /* of a side, of the config's size */
 void picture_write(Encoder *);                                 /* of ViT and its like */
+/* sound.c */
+typedef struct LineShape {  /* a convolution along time */
+    int64_t out, in, kernel, stride, pad[2], groups; /* in: of all groups; 0: 1 */
+} LineShape;
+typedef struct Listener {   /* what models of sounds keep; a family's own begins with it */
+    bool weighted;          /* the head takes a weighted sum of all layers' inputs and the end */
+    Str *state;             /* those inputs, [B, T, C] each; NULL: not wanted */
+} Listener;
+Str sound_conv(Builder *, const char *path, Str x, LineShape);
+Str sound_turn(Builder *, const char *path, Str x);            /* [B, C, T] to [B, T, C], and back */
+bool sound_number(const Value *config, const char *key, int64_t *out, Err *); /* absent: stays */
+void sound_weighted(Encoder *, const Value *config, Listener *);
+Str sound_keep(Encoder *, int layer, const char *path, Str x); /* Arch.begin: into Listener.state */
+Str sound_listen(Encoder *, Str x);                            /* all layers; what a head takes */
+Str sound_mean(Encoder *, const char *path, Str x, int64_t *width); /* over time, [B, C] */
+/* The head's steps, then logits or hidden states, [B, T or one vector]; frames: T, by number or name. */
+void sound_ends(Encoder *, Str hidden, int64_t frames, const char *symbol);
+extern const ArchStep sound_classify[], sound_letters[], sound_frames[];
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * arch_mpnet.c - MPNet: RoBERTa's positions and heads, and one bias by distance for all layers. */
-#include <math.h>
-
 #include "arch_rows.h"
 
 static const Module modules[] = {
@@ -18,49 +16,17 @@ static const Module modules[] = {
     { 0 },
 };
 
+enum { BUCKETS = 32, FARTHEST = 128 };
+
 static bool mpnet_configure(Encoder *m, const Value *config, Err *err)
 {
     int64_t *buckets = NEW(m->b->arena, int64_t);
     *buckets = value_int(value_get(config, "relative_attention_num_buckets"), 32);
     m->own = buckets;
     m->n[K_PAD] = 1; /* transformers counts from it, whatever pad_token_id says */
-    return *buckets >= 32 || /* transformers buckets into 32, whatever the table holds */
+    return *buckets >= BUCKETS || /* transformers buckets into 32, whatever the table holds */
            fail(err, EF_BAD_MODEL, "config.json: relative_attention_num_buckets: found %lld, "
                 "wanted 32", (long long)*buckets);
-}
-
-/* j - i of every query and key, [S, S] */
-static Str mpnet_distances(Encoder *m, const char *path)
-{
-    Builder *b = m->b;
-    Str end = NODE(b, path, "Squeeze", encoder_length(m), INTS(b, 0));
-    Str at = NODE(b, path, "Range", build_int(b, 0), end, build_int(b, 1));
-    Str down = NODE(b, path, "Unsqueeze", at, INTS(b, 1));
-    return NODE(b, path, "Sub", NODE(b, path, "Unsqueeze", at, INTS(b, 0)), down);
-}
-
-static Str to_int(Builder *b, const char *path, Str x)
-{
-    Str y = NODE(b, path, "Cast", x);
-    build_attr_int(b, "to", T_I64);
-    return y;
-}
-
-/* 32 buckets: 16 for keys behind the query, 16 before it; 8 exact, 8 growing up to 128. */
-static Str mpnet_bucket_of(Encoder *m, const char *path, Str distance)
-{
-    Builder *b = m->b;
-    Str behind = to_int(b, path, NODE(b, path, "Greater", distance, build_int(b, 0)));
-    Str side = NODE(b, path, "Mul", behind, build_int(b, 16));
-    Str far = NODE(b, path, "Abs", distance);
-    Str real = NODE(b, path, "Cast", NODE(b, path, "Max", far, build_int(b, 1)));
-    build_attr_int(b, "to", T_F32);
-    Str log = NODE(b, path, "Log", NODE(b, path, "Div", real, build_float(b, 8)));
-    log = NODE(b, path, "Div", log, build_float(b, logf(16)));
-    log = to_int(b, path, NODE(b, path, "Mul", log, build_float(b, 8)));
-    Str large = NODE(b, path, "Min", NODE(b, path, "Add", log, build_int(b, 8)), build_int(b, 15));
-    Str near = NODE(b, path, "Less", far, build_int(b, 8));
-    return NODE(b, path, "Add", side, NODE(b, path, "Where", near, far, large));
 }
 
 static void mpnet_prepare(Encoder *m, Str hidden)
@@ -70,7 +36,7 @@ static void mpnet_prepare(Encoder *m, Str hidden)
     const char *path = encoder_path(m, "encoder");
     const char *table = encoder_path(m, "encoder.relative_attention_bias");
     Str w = build_table(b, table, *(int64_t *)m->own, m->n[K_HEADS]);
-    Str bucket = mpnet_bucket_of(m, path, mpnet_distances(m, path));
+    Str bucket = relative_buckets(b, path, encoder_length(m), BUCKETS, FARTHEST);
     Str bias = NODE(b, path, "Transpose", NODE(b, table, "Gather", w, bucket));
     build_attr_ints(b, "perm", (int64_t[]){ 2, 0, 1 }, 3);
     m->mask = NODE(b, path, "Add", NODE(b, path, "Unsqueeze", bias, INTS(b, 0)), m->mask);

@@ -10,7 +10,8 @@ extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arc
     arch_eurobert, arch_esm, arch_lilt, arch_vit, arch_deit, arch_dinov2,
     arch_dinov2_registers, arch_beit, arch_convnext, arch_convnextv2, arch_resnet,
     arch_clip, arch_siglip, arch_swin, arch_segformer, arch_yolos,
-    arch_mobilenet_v2;
+    arch_mobilenet_v2, arch_wav2vec2, arch_hubert, arch_wavlm, arch_data2vec_audio, arch_ast,
+    arch_whisper;
 
 /* Layers of BERT's shape, which many families have kept to the letter (arch_bert.c). */
 extern const Module bert_modules[], bert_masked_modules[];

@@ -207,6 +207,17 @@ Str build_floats(Builder *b, const char *name, float *data, int64_t rows, int64_
         b, name, (Tensor){ .type = T_F32, .rank = 2, .dim = { rows, columns }, .data = data });
 }
 
+Str build_repeated(Builder *b, double value, int64_t n)
+{
+    Arena scratch = { 0 };
+    float *data = ARRAY(&scratch, float, n);
+    for (int64_t i = 0; i < n; i++) data[i] = (float)value;
+    const char *name = str_format(b->arena, "float.%.9g.%lld", value, (long long)n);
+    Str made = build_constant_of(b, name, (Tensor){ .type = T_F32, .rank = 1, .dim = { n }, .data = data });
+    arena_free(&scratch);
+    return made;
+}
+
 /* ---- weights of the checkpoint ---- */
 static const SafeTensor *build_find_weight(Builder *b, const char *prefix, const char *path,
                                            const char *leaf)
@@ -312,7 +323,27 @@ Str build_weight(Builder *b, const char *path, const char *leaf, int rank, const
     const SafeTensor *t = build_find(b, path, leaf);
     if (!build_weight_fits(b, t, path, leaf, rank, dim) || has_init(b, name))
         return known_weight(b, name);
-    return add_weight(b, path, name, (Weight){ t, false });
+    return add_weight(b, path, name, (Weight){ .from = t });
+}
+
+/* torch's parametrizations spell it otherwise since 2023; a checkpoint may also hold the product. */
+Str build_normed(Builder *b, const char *path, const int64_t dim[3])
+{
+    static const char *const spelled[][2] = {
+        { "parametrizations.weight.original0", "parametrizations.weight.original1" },
+        { "weight_g", "weight_v" },
+    };
+    const char *name = str_format(b->arena, "%s.weight", path);
+    for (size_t i = 0; i < COUNT(spelled); i++) {
+        const SafeTensor *length = build_find(b, path, spelled[i][0]);
+        const SafeTensor *way = build_find(b, path, spelled[i][1]);
+        if (!length && !way) continue;
+        bool fits = build_weight_fits(b, length, path, spelled[i][0], 3, (int64_t[]){ 1, 1, dim[2] }) &&
+                    build_weight_fits(b, way, path, spelled[i][1], 3, dim);
+        if (!fits || has_init(b, name)) return known_weight(b, name);
+        return add_weight(b, path, name, (Weight){ .from = way, .length = length });
+    }
+    return build_weight(b, path, "weight", 3, dim);
 }
 
 Str build_table(Builder *b, const char *path, int64_t rows, int64_t columns)
@@ -327,7 +358,7 @@ Str build_matrix(Builder *b, const char *path, int64_t out, int64_t in)
     const SafeTensor *t = build_find(b, path, "weight");
     if (!build_weight_fits(b, t, path, "weight", 2, (int64_t[]){ out, in }) || has_init(b, name))
         return known_weight(b, name);
-    return add_weight(b, path, name, (Weight){ t, true });
+    return add_weight(b, path, name, (Weight){ .from = t, .transposed = true });
 }
 
 /* ---- what the graph takes and gives ---- */
@@ -336,6 +367,7 @@ enum { MOST_IO = 8 };
 static const char *const plain[] = { "batch_size", "sequence_length" };
 static const char *const taken[] = { "batch_size", "num_channels", "height", "width" };
 static const char *const mapped[] = { "batch_size", "channels", "map_height", "map_width" };
+static const char *const heard[] = { "batch_size", "sequence_length", "sequence_length" };
 static const char *const chosen[] = { "batch_size", "num_choices", "sequence_length" };
 
 static OnnxValue build_value_info(const Builder *b, DType type, const char *name, int rank,
@@ -373,13 +405,24 @@ void build_picture(Builder *b, const char *name, const int64_t dim[4])
     build_add_input(b, build_value_info(b, T_F32, name, 4, dim, taken));
 }
 
+void build_sound(Builder *b, const char *name, int rank, const int64_t *dim)
+{
+    build_add_input(b, build_value_info(b, T_F32, name, rank, dim, heard));
+}
+
+void build_output_axis(Builder *b, int axis, const char *symbol)
+{
+    if (!build_ok(b)) return;
+    b->graph.out[b->graph.n_out - 1].symbol[axis] = str_of(symbol);
+}
+
 void build_output(Builder *b, Str value, const char *name, int rank, const int64_t *dim)
 {
     OnnxGraph *g = &b->graph;
     if (!build_ok(b)) return; /* its sizes mean nothing */
     if (!g->out) g->out = ARRAY(b->arena, OnnxValue, MOST_IO);
     assert(g->n_out < MOST_IO);
-    bool choices = g->n_in && g->in[0].rank == 3;
+    bool choices = g->n_in && g->in[0].rank == 3 && g->in[0].type == T_I64;
     const char *const *symbols = rank == 4 ? mapped : choices ? chosen : plain;
     g->out[g->n_out++] = build_value_info(b, T_F32, name, rank, dim, symbols);
     for (int i = 0; i < g->n_node; i++) {

@@ -23,6 +23,7 @@ typedef struct Module {     /* rows; a list ends with {0} */
 typedef struct Weight {     /* where an initializer comes from; none: its data is in the graph */
     const SafeTensor *from;
     bool transposed;        /* stored [out, in], wanted [in, out] */
+    const SafeTensor *length; /* weight norm: `from` gives the directions, this their lengths */
 } Weight;
 
 typedef struct Builder {
@@ -81,6 +82,7 @@ Str build_ints(Builder *, const int64_t *, size_t n);     /* a list */
                sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
 Str build_indices(Builder *, const char *name, const int64_t *data, size_t n); /* one list by name */
 Str build_floats(Builder *, const char *name, float *data, int64_t rows, int64_t columns);
+Str build_repeated(Builder *, double value, int64_t n);    /* [n] of one number */
 
 /* A tensor of the checkpoint: "path.leaf", with and without the family's prefix; NULL: absent. */
 const SafeTensor *build_find(Builder *, const char *path, const char *leaf);
@@ -88,14 +90,21 @@ const SafeTensor *build_find(Builder *, const char *path, const char *leaf);
 Str build_weight(Builder *, const char *path, const char *leaf, int rank, const int64_t *dim);
 Str build_matrix(Builder *, const char *path, int64_t out, int64_t in); /* transposed, for MatMul */
 Str build_table(Builder *, const char *path, int64_t rows, int64_t columns); /* an nn.Embedding */
+/* "path.weight" [out, in, kernel] of a convolution with weight norm over the kernel's places. */
+Str build_normed(Builder *, const char *path, const int64_t dim[3]);
 
 /* Inputs and outputs of the graph; dims: numbers, or symbols where dim is DIM_UNKNOWN. */
 void build_input(Builder *, const char *name, int rank, const int64_t *dim); /* int64 */
 void build_picture(Builder *, const char *name, const int64_t dim[4]);       /* float */
+void build_sound(Builder *, const char *name, int rank, const int64_t *dim); /* float */
 void build_output(Builder *, Str value, const char *name, int rank, const int64_t *dim);
+
+void build_output_axis(Builder *, int axis, const char *symbol); /* of the output made last */
 
 /* A path that is an nn.LayerNorm or an nn.Embedding. */
 void build_torch_module(Builder *, const char *path, const char *class_name);
+/* The class of a row: "*Layer" to "BertLayer". */
+const char *build_class(Builder *, const char *name);
 /* The tag of a module path, "/BertModel/BertEncoder/BertLayer.0". */
 const char *build_tag(Builder *, const char *path);
 

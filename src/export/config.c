@@ -94,6 +94,7 @@ bool encoder_configure(Encoder *m, const Value *config, Err *err)
     m->types = m->arch->types;
     m->steps = m->arch->steps[m->head];
     m->paths = &m->arch->paths;
+    m->pre_norm = m->arch->pre_norm;
     m->final_norm = m->arch->final_norm;
     for (ConfigKey k = 0; k < K_COUNT; k++)
         if (!read_number(m, config, k, err)) return false;

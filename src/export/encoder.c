@@ -171,10 +171,10 @@ static Str encoder_norm_at(Encoder *m, const char *path, Str x)
  * the sum. */
 static Str encoder_join_residual(Encoder *m, const char *sum, const char *norm, Str y, Str x)
 {
-    if (!m->arch->pre_norm && m->b->contrib)
+    if (!m->pre_norm && m->b->contrib)
         return layer_skip_norm(m->b, norm, y, x, m->n[K_HIDDEN], m->eps);
     x = NODE(m->b, sum, "Add", y, x);
-    return m->arch->pre_norm ? x : encoder_norm_at(m, norm, x);
+    return m->pre_norm ? x : encoder_norm_at(m, norm, x);
 }
 
 /* "layer_scale1.lambda1" is a parameter of the module layer_scale1, "lambda_1" one of the layer. */
@@ -194,13 +194,13 @@ static Str encoder_one_layer(Encoder *m, int i, Str x)
                                                          : build_path(b, m->arch->layer, i));
     if (m->arch->begin) x = m->arch->begin(m, i, path, x);
     const char *norm1 = path_below(m, path, p->norm1), *norm2 = path_below(m, path, p->norm2);
-    bool first = m->arch->pre_norm && i == 0 && !build_find(b, norm1, "weight");
-    Str in = m->arch->pre_norm && !first ? encoder_norm_at(m, norm1, x) : x;
+    bool first = m->pre_norm && i == 0 && !build_find(b, norm1, "weight");
+    Str in = m->pre_norm && !first ? encoder_norm_at(m, norm1, x) : x;
     Str y = layer_linear(b, path_below(m, path, p->out), encoder_attention(m, i, path, in),
                          m->n[K_HIDDEN], m->n[K_HIDDEN]);
     y = encoder_scaled(m, path, p->scale1, y);
     x = encoder_join_residual(m, path_below(m, path, p->sum1), norm1, y, x);
-    in = m->arch->pre_norm ? encoder_norm_at(m, norm2, x) : x;
+    in = m->pre_norm ? encoder_norm_at(m, norm2, x) : x;
     y = encoder_scaled(m, path, p->scale2, encoder_feed_forward(m, path, in));
     return encoder_join_residual(m, path_below(m, path, p->sum2), norm2, y, x);
 }

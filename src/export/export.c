@@ -133,7 +133,8 @@ static void start_builder(Export *e, const Arch *arch, const ExportTask *task)
         .contrib = e->optimize >= 2, .tanh_gelu = e->optimize >= 3,
         .stored = stored_type(e->dtype), .batch = e->batch, .length = e->length,
     };
-    b->root_class = str_format(&e->arena, "%s%s", arch->family, task->suffix);
+    b->root_class = task->head ? str_format(&e->arena, "%s%s", arch->family, task->suffix)
+                               : build_class(b, arch->modules[0].class_name);
     e->model_type = arch->model_type, e->class_name = b->root_class, e->task_name = task->name;
 }
 
@@ -198,14 +199,14 @@ bool export_open(Export *e, Err *err)
         return fail(err, EF_UNSUPPORTED, "%s: no export for %s yet", arch->model_type, task->name);
     if (arch->write && e->class_names && strcmp(e->class_names, "transformers-4") == 0)
         return fail(err, EF_UNSUPPORTED, "class-names: found transformers-4, wanted transformers-5: "
-                    "models of pictures have other modules there");
+                    "models of %s have other modules there", arch->hears ? "sounds" : "pictures");
     start_builder(e, arch, task);
     if (!encoder_configure(&e->work->encoder, &e->work->config, err)) return false;
     if (e->work->sentence) start_sentence(e);
     e->work->builder.act_class = e->work->encoder.act->class_name;
     e->layers = (int)e->work->encoder.n[K_LAYERS];
     e->tokenizer = files_tokenizer(e);
-    e->pictures = arch->write && task->head != HEAD_TOWERS;
+    e->pictures = arch->write && task->head != HEAD_TOWERS && task->head != HEAD_LETTERS;
     const char *weights = e->weights ? e->weights : e->encoder;
     if (!checkpoint_open(&e->arena, weights, &e->work->weights, err)) return false;
     count_parameters(e);

@@ -33,6 +33,7 @@ Builder *htp_classes(Arena *arena, const Value *config, const OnnxGraph *g)
                     .base = inside ? arch->base : "", .prefix = arch->base,
                     .head_modules = inside ? arch->head_modules[task->head] : NULL,
                     .act_class = act ? act->class_name : NULL };
-    b->root_class = str_format(arena, "%s%s", arch->family, inside ? task->suffix : "Model");
+    b->root_class = inside ? str_format(arena, "%s%s", arch->family, task->suffix)
+                           : build_class(b, arch->modules[0].class_name);
     return b;
 }

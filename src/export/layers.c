@@ -60,16 +60,26 @@ static Str spelled_norm(Builder *b, const char *path, Str x, Str scale, Str bias
     return bias.n ? NODE(b, path, "Add", y, bias) : y;
 }
 
-Str layer_norm(Builder *b, const char *path, Str x, int64_t width, double eps)
+static Str norm_by(Builder *b, const char *path, Str x, Str scale, Str bias, double eps)
 {
     build_torch_module(b, path, "LayerNorm");
-    Str scale = build_weight(b, path, "weight", 1, &width);
-    Str bias = has_bias(b, path) ? build_weight(b, path, "bias", 1, &width) : STR("");
     if (b->opset < 17) return spelled_norm(b, path, x, scale, bias, eps);
     Str y = build_node(b, path, "LayerNormalization", (Str[]){ x, scale, bias }, bias.n ? 3 : 2);
     build_attr_int(b, "axis", -1);
     build_attr_float(b, "epsilon", (float)eps);
     return y;
+}
+
+Str layer_norm(Builder *b, const char *path, Str x, int64_t width, double eps)
+{
+    Str scale = build_weight(b, path, "weight", 1, &width);
+    Str bias = has_bias(b, path) ? build_weight(b, path, "bias", 1, &width) : STR("");
+    return norm_by(b, path, x, scale, bias, eps);
+}
+
+Str layer_plain_norm(Builder *b, const char *path, Str x, int64_t width, double eps)
+{
+    return norm_by(b, path, x, build_repeated(b, 1, width), STR(""), eps);
 }
 
 Str layer_rms_norm(Builder *b, const char *path, Str x, int64_t width, double eps)

@@ -68,6 +68,7 @@ bool picture_stages(const Value *config, const char *widths, Stages *s, Err *err
 void picture_input(Encoder *m)
 {
     const PictureInput *p = &m->picture;
+    m->pixels = STR("pixel_values");
     build_picture(m->b, "pixel_values",
                   (int64_t[]){ DIM_UNKNOWN, p->channels, p->height, p->width });
 }
@@ -119,13 +120,23 @@ Str picture_to_tokens(Builder *b, const char *path, Str x, int64_t C)
     return y;
 }
 
+static int64_t picture_step(const PictureInput *p, int side)
+{
+    return p->step[side] ? p->step[side] : p->patch[side];
+}
+
+int64_t picture_patch_count(const PictureInput *p, int side)
+{
+    return ((side ? p->width : p->height) - p->patch[side]) / picture_step(p, side) + 1;
+}
+
 Str picture_patches(Encoder *m, const char *path)
 {
     const PictureInput *p = &m->picture;
     const char *inside = encoder_parent(m, path);
     ConvShape c = { .out = m->n[K_HIDDEN], .in = p->channels, .kernel = { p->patch[0], p->patch[1] },
-                    .stride = { p->patch[0], p->patch[1] } };
-    Str y = picture_conv(m->b, path, STR("pixel_values"), c);
+                    .stride = { picture_step(p, 0), picture_step(p, 1) } };
+    Str y = picture_conv(m->b, path, m->pixels, c);
     return picture_to_tokens(m->b, inside, y, c.out);
 }
 
@@ -140,7 +151,7 @@ Str picture_parameter(Encoder *m, const char *path, const char *leaf)
 Str picture_spread(Encoder *m, const char *path, Str x, int64_t n)
 {
     Builder *b = m->b;
-    Str rows = NODE(b, path, "Gather", NODE(b, path, "Shape", STR("pixel_values")), INTS(b, 0));
+    Str rows = NODE(b, path, "Gather", NODE(b, path, "Shape", m->pixels), INTS(b, 0));
     Str shape = NODE(b, path, "Concat", rows, INTS(b, n, m->n[K_HIDDEN]));
     build_attr_int(b, "axis", 0);
     return NODE(b, path, "Expand", x, shape);
@@ -198,7 +209,7 @@ static Str picture_positions(Encoder *m, const char *path, int64_t before, int64
 {
     const PictureTokens *t = m->arch->picture;
     const PictureInput *p = &m->picture;
-    int64_t N = before + p->height / p->patch[0] * (p->width / p->patch[1]) + behind;
+    int64_t N = before + picture_patch_count(p, 0) * picture_patch_count(p, 1) + behind;
     int64_t dim[] = { 1, N, m->n[K_HIDDEN] };
     Str x = build_weight(m->b, path, "position_embeddings", 3, dim);
     if (!t->resized) return x;

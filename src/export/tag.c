@@ -56,6 +56,11 @@ static Str full_class(Builder *b, const char *name)
     return str_of(full);
 }
 
+const char *build_class(Builder *b, const char *name)
+{
+    return full_class(b, name).p;
+}
+
 /* A norm or a table: known words stand for themselves. */
 static const char *torch_class(const Builder *b, const char *path, size_t n)
 {

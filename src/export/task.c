@@ -17,6 +17,11 @@ static const ExportTask tasks[] = {
     { "object-detection", HEAD_DETECT, "ForObjectDetection" },
     { "image-segmentation", HEAD_SEGMENT, "ForSemanticSegmentation" },
     { "zero-shot-image-classification", HEAD_TOWERS, "Model" },
+    { "audio-classification", HEAD_SOUND, "ForAudioClassification" },
+    { "audio-classification", HEAD_SPEECH, "ForSequenceClassification" },
+    { "automatic-speech-recognition", HEAD_LETTERS, "ForCTC" },
+    { "audio-frame-classification", HEAD_FRAMES, "ForAudioFrameClassification" },
+    { "audio-xvector", HEAD_VOICE, "ForXVector" },
 };
 
 static bool export_task_is(const ExportTask *t, const char *name)
@@ -34,18 +39,34 @@ static bool export_task_unknown(const char *name, Err *err)
         return fail(err, EF_USAGE, "task: found \"%s\": did you mean %s?", name, near);
     return fail(err, EF_USAGE, "task: found \"%s\", wanted auto, feature-extraction, fill-mask, "
                 "text-classification, token-classification, question-answering, "
-                "multiple-choice, image-classification, object-detection, image-segmentation or "
-                "zero-shot-image-classification", name);
+                "multiple-choice, image-classification, object-detection, image-segmentation, "
+                "zero-shot-image-classification, audio-classification, "
+                "automatic-speech-recognition, audio-frame-classification or audio-xvector", name);
 }
 
-/* By the class: "BertModel" has no head, and "CLIPModel" has two towers. */
+/* By the class: "BertModel" has no head, "CLIPModel" has two towers, and ForSequenceClassification
+ * may read or listen. A head that the family has goes before one that it lacks. */
 static const ExportTask *export_task_of_class(Str class_name, const Arch *arch)
 {
-    for (size_t i = 1; i < COUNT(tasks); i++)
-        if (str_ends(class_name, tasks[i].suffix) &&
-            (tasks[i].head != HEAD_TOWERS || arch->steps[HEAD_TOWERS]))
-            return &tasks[i];
-    return str_is(class_name, "BertForPreTraining") ? &tasks[1] : &tasks[0];
+    const ExportTask *lacking = str_is(class_name, "BertForPreTraining") ? &tasks[1] : &tasks[0];
+    for (size_t i = COUNT(tasks) - 1; i > 0; i--) {
+        if (!str_ends(class_name, tasks[i].suffix)) continue;
+        if (arch->steps[tasks[i].head]) return &tasks[i];
+        if (tasks[i].head != HEAD_TOWERS) lacking = &tasks[i];
+    }
+    return lacking;
+}
+
+/* The same for the name of a task. */
+static const ExportTask *export_task_of_name(const char *name, const Arch *arch)
+{
+    const ExportTask *lacking = NULL;
+    for (size_t i = COUNT(tasks); i-- > 0;) {
+        if (!export_task_is(&tasks[i], name)) continue;
+        if (arch->steps[tasks[i].head]) return &tasks[i];
+        lacking = &tasks[i];
+    }
+    return lacking;
 }
 
 bool export_task(const char *name, const Arch *arch, const Value *config, const ExportTask **out,
@@ -59,7 +80,6 @@ bool export_task(const char *name, const Arch *arch, const Value *config, const 
     if (!name || strcmp(name, "auto") == 0) return true;
     const TaskName *row = task_name(str_of(name));
     if (row && export_task_is(*out, row->name)) return true; /* two classes may have one task */
-    for (size_t i = 0; row && i < COUNT(tasks); i++)
-        if (export_task_is(&tasks[i], row->name)) return *out = &tasks[i], true;
-    return export_task_unknown(name, err);
+    *out = row ? export_task_of_name(row->name, arch) : NULL;
+    return *out || export_task_unknown(name, err);
 }

@@ -3,6 +3,8 @@
  * block; what needs neither goes from the mapping to the file. */
 #include "weights.h"
 
+#include <math.h>
+
 enum { BLOCK = 1 << 18, TILE = 16 }; /* elements of a block; rows turned at once */
 
 float weights_element(const SafeTensor *t, size_t i)
@@ -85,11 +87,34 @@ static bool pour_turned(const SafeTensor *t, DType type, float *block, FileWrite
     return true;
 }
 
+/* [n, K] of directions: each of the K places becomes as long as it should be. */
+static bool pour_normed(const Weight *w, DType type, FileWriter *to, Err *err)
+{
+    Arena scratch = { 0 };
+    const SafeTensor *t = w->from;
+    size_t K = (size_t)t->dim[2], n = (size_t)(t->dim[0] * t->dim[1]);
+    double *sum = ARRAY(&scratch, double, K);
+    float *row = ARRAY(&scratch, float, K);
+    for (size_t i = 0; i < n * K; i++) {
+        double x = weights_element(t, i);
+        sum[i % K] += x * x;
+    }
+    for (size_t k = 0; k < K; k++) sum[k] = weights_element(w->length, k) / sqrt(sum[k]);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        for (size_t k = 0; k < K; k++) row[k] = (float)(weights_element(t, i * K + k) * sum[k]);
+        ok = weights_put_block(to, row, K, type, err);
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
 bool weights_pour(void *builder, const OnnxTensor *init, FileWriter *to, Err *err)
 {
     const Builder *b = builder;
     const Weight *w = &b->weight[init - b->graph.init];
     if (!w->from) return true; /* an empty constant */
+    if (w->length) return pour_normed(w, init->t.type, to, err);
     Arena scratch = { 0 };
     size_t most = w->transposed ? MAX((size_t)w->from->dim[0], (size_t)BLOCK) : BLOCK;
     float *block = arena_raw(&scratch, most * sizeof *block);

@@ -44,6 +44,7 @@ judge onnx,onnxruntime,tokenizers quantize.py "$EF" "$work/quantize" "$work/bus-
 for package in magika rapidocr_onnxruntime nudenet; do judge onnxruntime,$package foreign_models.py "$EF" --package $package; done
 judge torch,transformers:5,onnx,onnxruntime,safetensors export.py "$EF" "$work/export"
 judge torch,transformers:5,onnx,onnxruntime,safetensors export_vision.py "$EF" "$work/export_vision"
+judge torch,transformers:5,onnx,onnxruntime,safetensors export_sound.py "$EF" "$work/export_sound"
 judge torch,transformers:5,onnx,onnxruntime,onnxscript tags.py "$EF" "$work/tags"
 [ -x build/tests/test_engine ] || make -s build/tests/test_engine
 judge torch,transformers:5,onnx,onnxruntime,onnxscript long.py check "$EF" build/tests/test_engine "$work/long"
