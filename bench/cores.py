@@ -9,9 +9,12 @@ is NxT, N processes of T threads each, perhaps with options behind it and anothe
     --ways 7x2,1x14,"1x14 --replicas 7",old=1x14 --program old=PATH
 
 Servers have the CPUs of --cpus, clients (bench/load, one process on each) those of --load-cpus. Every way has its turn
-in each round; the figure is the median round's. The part is of the first way.
+in each round; the figure is the median round's. The part is of the first way. --split says where the time went: what
+the servers' own histograms say (mean and 99 of 100, milliseconds; bounds double, so the second is within its
+bucket), how long their threads waited for a CPU, and how busy the clients were (near 1, it is they who are measured).
 """
 import argparse
+import array
 import json
 import os
 import random
@@ -22,6 +25,7 @@ import statistics
 import struct
 import subprocess
 import time
+import urllib.request
 
 
 def minilm(folder, config):
@@ -125,6 +129,24 @@ class Servers:
                 seconds[int(thread)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         return seconds
 
+    def waited(self):
+        """Seconds for which threads could have run and had no CPU."""
+        return sum(int(open(f"/proc/{p.pid}/task/{t}/schedstat").read().split()[1]) / 1e9
+                   for p in self.processes for t in os.listdir(f"/proc/{p.pid}/task"))
+
+    def meters(self):
+        """Of all processes together: histogram -> {bound: count, "sum": seconds}."""
+        total = {}
+        for port in self.ports:
+            text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+            for name, bound, value in re.findall(r'^encoderfile_(\w+)_bucket\{le="([^"]+)"\} (\S+)', text, re.M):
+                total.setdefault(name, {}).setdefault(float(bound), 0)
+                total[name][float(bound)] += float(value)
+            for name, value in re.findall(r"^encoderfile_(\w+)_sum (\S+)", text, re.M):
+                total.setdefault(name, {}).setdefault("sum", 0)
+                total[name]["sum"] += float(value)
+        return total
+
     def end(self):
         for process in self.processes:
             process.send_signal(signal.SIGTERM)
@@ -132,6 +154,27 @@ class Servers:
             process.communicate()
             if process.returncode:
                 raise SystemExit(f"a server ended with {process.returncode}")
+
+
+def split(before, after):
+    """Each histogram's mean and 99 of 100 between two readings, in ms (or a count)."""
+    lines = []
+    for name in after:
+        rose = {b: after[name][b] - before[name][b] for b in after[name]}
+        total, least = rose.pop("sum"), 0.0
+        n = rose[float("inf")]
+        if not n:
+            continue
+        done = 0
+        for bound in sorted(rose):
+            if rose[bound] >= 0.99 * n:
+                part = (0.99 * n - done) / max(rose[bound] - done, 1)
+                break
+            least, done = bound, rose[bound]
+        high = least + (min(bound, 2 * least or bound) - least) * part
+        scale = 1e3 if name.endswith("seconds") else 1
+        lines.append(f"{name.removesuffix('_seconds')} {total / n * scale:.2f} {high * scale:.2f}")
+    return "; ".join(lines)
 
 
 def load(args, ports, file, clients, seconds):
@@ -143,12 +186,16 @@ def load(args, ports, file, clients, seconds):
         if share == 0:
             continue
         running.append(subprocess.Popen(["taskset", "-c", cpu, args.load, ",".join(turned), "/predict", file, str(share),
-                                         str(seconds), "20"], stdout=subprocess.PIPE, text=True))
+                                         str(seconds), "20", os.path.join(args.folder, f"took{i}")], stdout=subprocess.PIPE, text=True))
     results = [json.loads(p.communicate()[0]) for p in running]
-    total = sum(r["requests"] for r in results)
+    took = array.array("d")
+    for i in range(len(running)):
+        took.frombytes(open(os.path.join(args.folder, f"took{i}"), "rb").read())
+    took = sorted(took)
     return {"rps": sum(r["rps"] for r in results), "errors": sum(r["errors"] for r in results),
-            "mean": sum(r["mean_ms"] * r["requests"] for r in results) / total,
-            "p99": max(r["p99_ms"] for r in results)}
+            "mean": sum(took) / len(took) * 1e3, "p50": took[len(took) // 2] * 1e3,
+            "p90": took[len(took) * 9 // 10] * 1e3, "p99": took[len(took) * 99 // 100] * 1e3,
+            "cpu": max(r["cpu"] for r in results)}
 
 
 def measure(args, title, package, kind, clients):
@@ -159,9 +206,11 @@ def measure(args, title, package, kind, clients):
         for way in ways:
             servers = Servers(args, way, package)
             load(args, servers.ports, file, clients, args.warm)
-            before = servers.used()
+            before, waited, meters = servers.used(), servers.waited(), servers.meters()
             rounds[way].append(load(args, servers.ports, file, clients, args.seconds))
             after = servers.used()
+            rounds[way][-1]["waited"] = (servers.waited() - waited) / args.seconds
+            rounds[way][-1]["split"] = split(meters, servers.meters())
             rounds[way][-1]["used"] = {t: (after[t] - before.get(t, 0)) / args.seconds for t in after}
             servers.end()
     print(f"{title}, {kind}, {clients} clients")
@@ -172,6 +221,9 @@ def measure(args, title, package, kind, clients):
         print(f"  {way:28} {r['rps']:9.0f} a second  part {r['rps'] / first:5.2f}  mean {r['mean']:7.2f} ms  "
               f"p99 {r['p99']:7.2f} ({r['p99'] / r['mean']:4.2f})" + (f"  ERRORS {r['errors']}" if r["errors"] else ""),
               flush=True)
+        if args.split:
+            print(f"    p50 {r['p50']:.2f}, p90 {r['p90']:.2f}; {r['split']}; threads without a CPU {r['waited']:.2f}; "
+                  f"clients {r['cpu']:.2f}")
         if args.used:
             print(f"    CPUs {sum(r['used'].values()):.1f}: " + " ".join(f"{u:.2f}" for u in r["used"].values() if u > 0.02))
 
@@ -192,6 +244,7 @@ def main():
     p.add_argument("--seconds", type=float, default=3)
     p.add_argument("--warm", type=float, default=0.5)
     p.add_argument("--rounds", type=int, default=1)
+    p.add_argument("--split", action="store_true", help="where the time went")
     p.add_argument("--used", action="store_true", help="the CPU time of each thread, oldest first")
     args = p.parse_args()
     began = time.time()
