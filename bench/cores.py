@@ -11,7 +11,7 @@ is NxT, N processes of T threads each, perhaps with options behind it and anothe
 Servers have the CPUs of --cpus, clients (bench/load, one process on each) those of --load-cpus. Every way has its turn
 in each round; the figure is the median round's. The part is of the first way. --split says where the time went: what
 the servers' own histograms say (mean and 99 of 100, milliseconds; bounds double, so the second is within its
-bucket), how long their threads waited for a CPU, and how busy the clients were (near 1, it is they who are measured).
+bucket), how long their threads waited for a CPU, how often they slept for a request, and how busy the clients were (near 1, it is they who are measured).
 """
 import argparse
 import array
@@ -130,8 +130,13 @@ class Servers:
         return seconds
 
     def waited(self):
-        """Seconds for which threads could have run and had no CPU."""
-        return sum(int(open(f"/proc/{p.pid}/task/{t}/schedstat").read().split()[1]) / 1e9
+        """Seconds for which each thread could have run and had no CPU."""
+        return {int(t): int(open(f"/proc/{p.pid}/task/{t}/schedstat").read().split()[1]) / 1e9
+                for p in self.processes for t in os.listdir(f"/proc/{p.pid}/task")}
+
+    def switches(self):
+        """How often threads have gone to sleep."""
+        return sum(int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", open(f"/proc/{p.pid}/task/{t}/status").read())[1])
                    for p in self.processes for t in os.listdir(f"/proc/{p.pid}/task"))
 
     def meters(self):
@@ -206,10 +211,11 @@ def measure(args, title, package, kind, clients):
         for way in ways:
             servers = Servers(args, way, package)
             load(args, servers.ports, file, clients, args.warm)
-            before, waited, meters = servers.used(), servers.waited(), servers.meters()
+            before, waited, meters, slept = servers.used(), servers.waited(), servers.meters(), servers.switches()
             rounds[way].append(load(args, servers.ports, file, clients, args.seconds))
-            after = servers.used()
-            rounds[way][-1]["waited"] = (servers.waited() - waited) / args.seconds
+            after, late = servers.used(), servers.waited()
+            rounds[way][-1]["waited"] = {t: (late[t] - waited.get(t, 0)) / args.seconds for t in after}
+            rounds[way][-1]["sleeps"] = (servers.switches() - slept) / args.seconds / rounds[way][-1]["rps"]
             rounds[way][-1]["split"] = split(meters, servers.meters())
             rounds[way][-1]["used"] = {t: (after[t] - before.get(t, 0)) / args.seconds for t in after}
             servers.end()
@@ -222,10 +228,10 @@ def measure(args, title, package, kind, clients):
               f"p99 {r['p99']:7.2f} ({r['p99'] / r['mean']:4.2f})" + (f"  ERRORS {r['errors']}" if r["errors"] else ""),
               flush=True)
         if args.split:
-            print(f"    p50 {r['p50']:.2f}, p90 {r['p90']:.2f}; {r['split']}; threads without a CPU {r['waited']:.2f}; "
-                  f"clients {r['cpu']:.2f}")
+            print(f"    p50 {r['p50']:.2f}, p90 {r['p90']:.2f}; {r['split']}; without a CPU {sum(r['waited'].values()):.2f}; "
+                  f"sleeps {r['sleeps']:.2f}; clients {r['cpu']:.2f}")
         if args.used:
-            print(f"    CPUs {sum(r['used'].values()):.1f}: " + " ".join(f"{u:.2f}" for u in r["used"].values() if u > 0.02))
+            print(f"    CPUs {sum(r['used'].values()):.1f}: " + " ".join(f"{u:.2f}+{r['waited'][t]:.2f}" for t, u in r["used"].items() if u > 0.02))
 
 
 def main():
@@ -245,7 +251,7 @@ def main():
     p.add_argument("--warm", type=float, default=0.5)
     p.add_argument("--rounds", type=int, default=1)
     p.add_argument("--split", action="store_true", help="where the time went")
-    p.add_argument("--used", action="store_true", help="the CPU time of each thread, oldest first")
+    p.add_argument("--used", action="store_true", help="of each thread, oldest first, the CPU time, and that without a CPU")
     args = p.parse_args()
     began = time.time()
     folder = os.path.join(args.folder, "minilm")

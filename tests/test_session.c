@@ -71,7 +71,7 @@ static bool load_is(Queue *q, int64_t tokens, int n, const LoadPiece *wanted)
     static Load load;
     Taken t;
     most_tokens = tokens;
-    bool ok = queue_load(q, &load, false, &t) && !t.admit && !t.dropped && load.n == n;
+    bool ok = queue_load(q, &load, NULL, false, &t) && !t.admit && !t.dropped && load.n == n;
     for (int i = 0; i < n && ok; i++)
         ok = load.piece[i].work == wanted[i].work && load.piece[i].from == wanted[i].from &&
              load.piece[i].to == wanted[i].to;
@@ -80,6 +80,18 @@ static bool load_is(Queue *q, int64_t tokens, int n, const LoadPiece *wanted)
             queue_pass(q, STAGE_RUN, load.piece[i].work);
     return ok;
 }
+/* So many runners sleep, and no others. */
+static void sleep_well(Queue *q, int n)
+{
+    static RunnerBed bed[8];
+    q->asleep = NULL;
+    q->idle_runners = n;
+    for (int i = 0; i < n; i++) {
+        bed[i] = (RunnerBed){ .call = PTHREAD_COND_INITIALIZER, .below = q->asleep };
+        q->asleep = &bed[i];
+    }
+}
+
 #define LOAD(q, tokens, ...)                                                                      \
     load_is(q, tokens, sizeof((LoadPiece[]){ __VA_ARGS__ }) / sizeof(LoadPiece), (LoadPiece[]){ __VA_ARGS__ })
 
@@ -122,7 +134,7 @@ static void test_queue_alone(bool alone)
     CHECK(queue_enter(&q, STAGE_RUN, ready, &err) && queue_enter(&q, STAGE_ADMIT, small, &err) &&
           queue_enter(&q, STAGE_ADMIT, large, &err));
     most_tokens = 99;
-    CHECK(queue_load(&q, &load, false, &t) && t.admit == (alone ? small : NULL));
+    CHECK(queue_load(&q, &load, NULL, false, &t) && t.admit == (alone ? small : NULL));
     if (alone) {
         CHECK(load.n == 0);
         queue_pass(&q, STAGE_RUN, small);
@@ -218,7 +230,7 @@ static void test_queue_starvation(void)
     for (; doc->turn.at == 0 && rounds < 1000; rounds++) {
         Work *text = WORK(8);
         queue_pass(&q, STAGE_RUN, text);
-        while (text->turn.at == 0) queue_load(&q, &load, false, &t);
+        while (text->turn.at == 0) queue_load(&q, &load, NULL, false, &t);
         work_free(text);
     }
     CHECK(rounds > 2 && rounds < 10);
@@ -257,11 +269,11 @@ static void test_queue_side(void)
     queue_init(&q, QUEUE(.limit = 99, .side = SIDE), &meters);
     for (int i = 0; i < JOBS; i++) queue_pass(&q, STAGE_RUN, job[i] = WORK(10));
     for (int i = 0; i < SIDE; i++) {
-        CHECK(queue_load(&q, &own[i], false, &t) && t.load == &own[i] && t.gang < 0);
+        CHECK(queue_load(&q, &own[i], NULL, false, &t) && t.load == &own[i] && t.gang < 0);
         CHECK(own[i].n == 3 && own[i].piece[0].work == job[3 * i]); /* 160 / 4 / 2 and a bit */
     }
     CHECK(q.cost == 40 && q.running == 120);
-    CHECK(queue_load(&q, &own[0], false, &t) && own[0].n == 2 && q.running == 110); /* of 130 */
+    CHECK(queue_load(&q, &own[0], NULL, false, &t) && own[0].n == 2 && q.running == 110); /* of 130 */
     queue_free(&q);
     for (int i = 0; i < JOBS; i++) work_free(job[i]);
 }
@@ -280,25 +292,55 @@ static void test_queue_gang(void)
     queue_init(&q, QUEUE(.limit = 99, .side = SIDE), &meters);
     q.gang[0].load = &gang;
     q.gangs = 1;
-    q.idle_runners = FREE; /* as if they slept */
+    sleep_well(&q, FREE);
     queue_pass(&q, STAGE_RUN, small);
-    CHECK(queue_load(&q, &own[0], false, &t) && t.gang < 0 && own[0].n == 1);
+    CHECK(queue_load(&q, &own[0], NULL, false, &t) && t.gang < 0 && own[0].n == 1);
+    CHECK(q.idle_runners == FREE - 1); /* that one was called */
     queue_pass(&q, STAGE_RUN, text); /* cannot be cut: all of them */
-    CHECK(queue_load(&q, &own[0], false, &t) && t.gang == 0 && t.helpers == FREE && t.load == &gang);
+    sleep_well(&q, FREE);
+    CHECK(queue_load(&q, &own[0], NULL, false, &t) && t.gang == 0 && t.helpers == FREE && t.load == &gang);
     queue_call(&q, &t, 7);
-    CHECK(gang.rows == 1 && q.gang[0].called == FREE && q.ganged == 1);
+    CHECK(gang.rows == 1 && q.gang[0].called == FREE && q.ganged == 1 && !q.asleep);
     queue_pass(&q, STAGE_RUN, list); /* there is no other gang */
-    CHECK(queue_load(&q, &own[1], false, &t) && t.gang < 0 && own[1].n == 1);
+    CHECK(queue_load(&q, &own[1], NULL, false, &t) && t.gang < 0 && own[1].n == 1);
     queue_pass(&q, STAGE_RUN, list); /* the rest of it */
+    sleep_well(&q, FREE);
     queue_give_back(&q, 0);
+    sleep_well(&q, FREE);
     CHECK(q.gang[0].called == 0 && q.ganged == 0 && q.running == own[1].cost);
-    CHECK(queue_load(&q, &own[1], false, &t) && t.gang == 0 && own[1].n == 0);
+    CHECK(queue_load(&q, &own[1], NULL, false, &t) && t.gang == 0 && own[1].n == 0);
     CHECK(t.helpers == 4 && gang.rows == 7); /* parts of 128 tokens */
     for (int i = 0; i < 8; i++) queue_pass(&q, STAGE_RUN, more[i] = WORK(600));
-    CHECK(queue_load(&q, &own[0], false, &t) && t.gang < 0); /* each its own */
+    CHECK(queue_load(&q, &own[0], NULL, false, &t) && t.gang < 0); /* each its own */
     queue_free(&q);
     work_free(small), work_free(text), work_free(list);
     for (int i = 0; i < 8; i++) work_free(more[i]);
+}
+
+/* Who was called for a job is not free for another, though it may not be awake yet. */
+static void test_queue_called(void)
+{
+    TEST("runners that were called");
+    enum { SIDE = 4, FREE = 2 };
+    static Load own, gang;
+    Queue q;
+    Taken t;
+    Work *job[FREE] = { WORK(600), WORK(600) }, *text = WORK(600);
+    most_tokens = 1000;
+    queue_init(&q, QUEUE(.limit = 9, .side = SIDE), &meters);
+    q.gang[0].load = &gang;
+    q.gangs = 1;
+    sleep_well(&q, FREE);
+    for (int i = 0; i < FREE; i++) queue_pass(&q, STAGE_RUN, job[i]);
+    CHECK(q.idle_runners == 0 && !q.asleep);
+    for (int i = 0; i < FREE; i++)
+        CHECK(queue_load(&q, &own, NULL, false, &t) && t.gang < 0 && own.piece[0].work == job[i]);
+    q.looking = q.promised = 1; /* nor is who has been promised something */
+    queue_pass(&q, STAGE_RUN, text);
+    CHECK(queue_load(&q, &own, NULL, false, &t) && t.gang < 0 && own.n == 1);
+    queue_free(&q);
+    for (int i = 0; i < FREE; i++) work_free(job[i]);
+    work_free(text);
 }
 
 static void test_queue_dropped(void)
@@ -314,7 +356,7 @@ static void test_queue_dropped(void)
     queue_pass(&q, STAGE_RUN, wanted);
     work_abandon(gone);
     most_tokens = 99;
-    CHECK(queue_load(&q, &load, false, &t) && load.n == 1);
+    CHECK(queue_load(&q, &load, NULL, false, &t) && load.n == 1);
     CHECK(load.piece[0].work == wanted && t.dropped && t.dropped->next && !t.dropped->next->next);
     CHECK(meters.waiting == 0);
     queue_free(&q);
@@ -334,10 +376,10 @@ static void test_queue_dropped_aside(void)
     queue_init(&q, QUEUE(.limit = 9, .side = SIDE), &meters);
     q.gang[0].load = &gang;
     q.gangs = 1;
-    q.idle_runners = FREE; /* as if they slept */
+    sleep_well(&q, FREE);
     queue_pass(&q, STAGE_RUN, gone);
     work_abandon(gone);
-    CHECK(queue_load(&q, &own, false, &t) && t.dropped == gone && t.gang < 0 && own.n == 0);
+    CHECK(queue_load(&q, &own, NULL, false, &t) && t.dropped == gone && t.gang < 0 && own.n == 0);
     queue_pass(&q, STAGE_RUN, taken);
     work_abandon(taken);
     queue_borrow(&q, NULL, &t);
@@ -737,6 +779,7 @@ int main(void)
     test_queue_dropped();
     test_queue_side();
     test_queue_gang();
+    test_queue_called();
     test_queue_dropped_aside();
     test_tasks();
     TEST("models");

@@ -39,7 +39,8 @@ static bool hire(Session *s, Crew *crew, bool substitute)
 {
     Worker *w = free_place(crew);
     if (!w) return false;
-    *w = (Worker){ .s = s, .crew = crew, .substitute = substitute };
+    *w = (Worker){ .s = s, .crew = crew, .substitute = substitute,
+                   .bed = { .call = PTHREAD_COND_INITIALIZER } };
     w->hired = pthread_create(&w->id, NULL, crew_work, w) == 0;
     return w->hired;
 }

@@ -28,6 +28,7 @@ enum {
     OWN_PART = 128,              /* tokens: with so many a thread gets a part of the rows to itself, */
     OWN_PARTS = 4,               /*   if there are at least so many parts */
     LOOKING_FROM = 4,            /* runners: with fewer, others have more use for the CPU */
+    MOST_CALLED = 64,            /* runners, at once */
 };
 static const double look_s = 50e-6; /* waking up takes as long */
 static const double near_s = 0.0005; /* until some runner will be free: it is waited for */
@@ -64,10 +65,10 @@ static void queue_unlock(Queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-static void queue_wait(Queue *queue, Stage stage)
+static void queue_wait(Queue *queue, pthread_cond_t *came)
 {
     __atomic_store_n(&queue->locked, false, __ATOMIC_RELAXED);
-    pthread_cond_wait(&queue->stage[stage].came, &queue->lock);
+    pthread_cond_wait(came, &queue->lock);
     __atomic_store_n(&queue->locked, true, __ATOMIC_RELAXED);
 }
 
@@ -244,10 +245,7 @@ static bool runner_is_near(const Queue *queue)
 /* Runners with nothing to do that nobody has asked for anything. */
 static int free_runners(const Queue *queue)
 {
-    if (queue->lent) return 0;
-    int called = 0;
-    for (int i = 0; i < queue->gangs; i++) called += queue->gang[i].called;
-    return MAX(queue->idle_runners + queue->looking - queue->promised - called, 0);
+    return queue->lent ? 0 : queue->idle_runners + MAX(queue->looking - queue->promised, 0);
 }
 
 static void tell_news(Queue *queue)
@@ -255,13 +253,47 @@ static void tell_news(Queue *queue)
     __atomic_store_n(&queue->news, queue->news + 1, __ATOMIC_RELEASE);
 }
 
-/* Whose condition is to be signalled for a runner; NULL: one will look, or has been lent. */
+static void count_idle(Queue *queue, int change)
+{
+    __atomic_store_n(&queue->idle_runners, queue->idle_runners + change, __ATOMIC_RELAXED);
+}
+
+/* NULL: none sleeps. */
+static pthread_cond_t *call_sleeper(Queue *queue)
+{
+    RunnerBed *bed = queue->asleep;
+    if (!bed) return NULL;
+    queue->asleep = bed->below;
+    bed->called = true;
+    count_idle(queue, -1);
+    return &bed->call;
+}
+
+/* Whose condition is to be signalled for a runner; NULL: one will look, has been lent, or all are busy. */
 static pthread_cond_t *ask_runner(Queue *queue)
 {
     tell_news(queue);
     if (queue->lent) return NULL;
     if (queue->looking > queue->promised) return queue->promised++, NULL;
-    return &queue->stage[STAGE_RUN].came;
+    return call_sleeper(queue);
+}
+
+/* Runners that are to be signalled once the lock is free. */
+typedef struct Calls {
+    pthread_cond_t *came[MOST_CALLED];
+    int n;
+} Calls;
+
+static void add_call(Queue *queue, Calls *calls)
+{
+    pthread_cond_t *came = ask_runner(queue);
+    if (came) calls->came[calls->n++] = came;
+}
+
+static void unlock_and_signal_all(Queue *queue, const Calls *calls)
+{
+    queue_unlock(queue);
+    for (int i = 0; i < calls->n; i++) pthread_cond_signal(calls->came[i]);
 }
 
 /* Returns what is to be signalled once the lock is free: who wakes up wants it. NULL: nothing. */
@@ -383,16 +415,15 @@ void queue_pass(Queue *queue, Stage to, Work *work)
 
 void queue_pass_runs(Queue *queue, Work *list)
 {
-    int wake = 0;
+    Calls calls = { .n = 0 };
     queue_lock(queue);
     for (Work *work = list, *next; work; work = next) {
         next = work->next;
         append_run(queue, work);
-        if (work != list && free_runners(queue)) wake += ask_runner(queue) != NULL; /* one is ours */
+        bool ours = work == list || calls.n == MOST_CALLED;
+        if (!ours && free_runners(queue)) add_call(queue, &calls);
     }
-    wake = MIN(wake, queue->idle_runners);
-    queue_unlock(queue);
-    while (wake-- > 0) pthread_cond_signal(&queue->stage[STAGE_RUN].came);
+    unlock_and_signal_all(queue, &calls);
 }
 
 void queue_leave(Queue *queue)
@@ -429,7 +460,7 @@ Work *queue_take(Queue *queue, Stage from, int *slice)
 {
     struct QueueStage *stage = &queue->stage[from];
     queue_lock(queue);
-    while (!stage->head && !stage->closed) queue_wait(queue, from);
+    while (!stage->head && !stage->closed) queue_wait(queue, &stage->came);
     Work *work = remove_first(queue, from);
     bool cut = work && work->slice.n && from != STAGE_SCRIPT;
     *slice = cut ? next_slice(queue, from, work) : 0;
@@ -631,16 +662,19 @@ static void look_around(Queue *queue)
     queue->promised = MAX(queue->promised - 1, 0);
 }
 
-static void sleep_for_news(Queue *queue)
+static void sleep_for_news(Queue *queue, RunnerBed *bed)
 {
-    __atomic_store_n(&queue->idle_runners, queue->idle_runners + 1, __ATOMIC_RELAXED);
-    do queue_wait(queue, STAGE_RUN);
-    while (queue->lent);
-    __atomic_store_n(&queue->idle_runners, queue->idle_runners - 1, __ATOMIC_RELAXED);
+    do {
+        bed->called = false;
+        bed->below = queue->asleep;
+        queue->asleep = bed;
+        count_idle(queue, 1);
+        while (!bed->called) queue_wait(queue, &bed->call);
+    } while (queue->lent);
 }
 
 /* Waits until there is something; false: nothing will come any more. */
-static bool wait_for_work(Queue *queue, bool run, Taken *to)
+static bool wait_for_work(Queue *queue, RunnerBed *bed, bool run, Taken *to)
 {
     struct QueueStage *wait = &queue->stage[STAGE_RUN], *first = &queue->stage[STAGE_ADMIT];
     bool looks = queue->side >= LOOKING_FROM;
@@ -654,7 +688,7 @@ static bool wait_for_work(Queue *queue, bool run, Taken *to)
         if (queue->heap_n || to->dropped) return true;
         if (wait->closed) return false;
         if (looks) look_around(queue);
-        else sleep_for_news(queue);
+        else sleep_for_news(queue, bed);
         looks = false;
         if (take_call(queue, to)) return true;
     }
@@ -678,12 +712,12 @@ void queue_borrow(Queue *queue, Load *load, Taken *to)
 void queue_call(Queue *queue, const Taken *taken, unsigned call)
 {
     Gang *gang = &queue->gang[taken->gang];
+    Calls calls = { .n = 0 };
     queue_lock(queue);
-    int called = MIN(taken->helpers, free_runners(queue)), wake = 0;
+    int called = MIN(MIN(taken->helpers, free_runners(queue)), MOST_CALLED);
     gang->call = call;
-    for (; gang->called < called; gang->called++) wake += ask_runner(queue) != NULL;
-    queue_unlock(queue);
-    while (wake-- > 0) pthread_cond_signal(&queue->stage[STAGE_RUN].came);
+    for (; gang->called < called; gang->called++) add_call(queue, &calls);
+    unlock_and_signal_all(queue, &calls);
 }
 
 /* The runner's last run is over. */
@@ -696,13 +730,13 @@ static void note_end(Queue *queue, Load *load)
     if (queue->side) empty(load);
 }
 
-bool queue_load(Queue *queue, Load *load, bool run, Taken *to)
+bool queue_load(Queue *queue, Load *load, RunnerBed *bed, bool run, Taken *to)
 {
     struct QueueStage *first = &queue->stage[STAGE_ADMIT];
     *to = (Taken){ .load = load, .gang = -1 };
     queue_lock(queue);
     note_end(queue, load);
-    bool more = wait_for_work(queue, run, to);
+    bool more = wait_for_work(queue, bed, run, to);
     if (!queue->side) empty(load); /* not before: while this one was idle a borrower may have used it */
     if (more && !to->admit && !to->help) load_rows(queue, load, free_runners(queue), to);
     /* what this runner might have admitted had it stayed idle */
@@ -724,5 +758,7 @@ void queue_close(Queue *queue, Stage which)
     queue_lock(queue);
     queue->stage[which].closed = true;
     pthread_cond_broadcast(&queue->stage[which].came);
+    for (pthread_cond_t *came; which == STAGE_RUN && (came = call_sleeper(queue));)
+        pthread_cond_signal(came);
     queue_unlock(queue);
 }

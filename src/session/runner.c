@@ -512,7 +512,7 @@ void runner_thread(Worker *worker)
     if (s->options.replicas == 1 && !side_by_side(s)) s->replica = &me;
     replica_open(&me);
     sem_post(&s->ready);
-    while (queue_load(&s->queue, &me.load, side_by_side(s) && taken.admit, &taken))
+    while (queue_load(&s->queue, &me.load, &worker->bed, side_by_side(s) && taken.admit, &taken))
         take_turn(&me, &taken, worker);
     replica_close(&me);
 }

@@ -36,6 +36,13 @@ typedef struct Gang {            /* runners that share a run: who took it leads,
     unsigned call;               /* the pool's number of it */
 } Gang;
 
+/* Who fell asleep last is woken first: its CPU is awake still, or not as deeply asleep as others. */
+typedef struct RunnerBed {
+    pthread_cond_t call;
+    bool called;                 /* it is awake, or about to be */
+    struct RunnerBed *below;     /* who fell asleep before it */
+} RunnerBed;
+
 /* A job that waits for a run. What puts it in order stands here: the jobs themselves are in the
  * caches of whoever made them. */
 typedef struct Due {
@@ -52,12 +59,13 @@ typedef struct Queue {
     struct QueueStage {
         Work *head, **tail;       /* empty for STAGE_RUN, which has the heap */
         int n;                   /* jobs in it */
-        pthread_cond_t came;     /* a job, or the end */
+        pthread_cond_t came;     /* a job, or the end; runners have beds instead */
         bool closed;
     } stage[STAGES];
     Due *heap;                    /* [heap_n] of STAGE_RUN; the one that is due first in front */
     int heap_n, heap_room;
-    int idle_runners;            /* asleep */
+    RunnerBed *asleep;           /* the one that fell asleep last */
+    int idle_runners;            /* of them: asleep, and not called */
     int looking;                 /* awake and idle: they look for news before they sleep; */
     int promised;                /*   of them, for what has come meanwhile */
     unsigned news;               /* counts what might be looked for; atomic */
@@ -115,9 +123,9 @@ typedef struct Taken {           /* what a runner is to do */
     Work *admit;                 /* a list of small jobs to admit */
     Work *dropped;               /* a list of jobs that nobody waits for any more */
 } Taken;
-/* Waits for something to do. load: the runner's own, as its last run left it. `run`: rows before
- * admission, where both wait. false: closed and empty. */
-bool queue_load(Queue *, Load *load, bool run, Taken *);
+/* Waits for something to do. load, bed: the runner's own; load as its last run left it. `run`: rows
+ * before admission, where both wait. false: closed and empty. */
+bool queue_load(Queue *, Load *load, RunnerBed *bed, bool run, Taken *);
 void queue_borrow(Queue *, Load *, Taken *);     /* by a borrower, without waiting */
 void queue_call(Queue *, const Taken *, unsigned call); /* wakes idle runners: they come to help */
 void queue_refuse(Queue *);                      /* no new jobs from now on */
@@ -132,6 +140,7 @@ typedef struct Worker {          /* a thread of a stage; crew.c */
     bool hired, ended, awaited;  /* there is a thread; it is about to end; somebody joins it */
     bool substitute;             /* hired by one that got stuck */
     bool replaced;               /* its own: it ends after this job */
+    RunnerBed bed;               /* of a runner: it outlives the thread, who calls late finds it */
 } Worker;
 struct Crew {                    /* the threads of a stage */
     void (*work)(Worker *);
