@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,14 @@ bool lines_head(Lines *l, size_t n, Str *head, Err *err)
         if (!read_more(l, err)) return false;
     *head = (Str){ l->buf.p ? l->buf.p : "", l->buf.n };
     return true;
+}
+
+bool lines_quiet(const Lines *l)
+{
+    const size_t held = l->buf.n - l->at;
+    struct pollfd in = { .fd = l->fd, .events = POLLIN };
+    if (l->end || (held && memchr(l->buf.p + l->at, '\n', held))) return false;
+    return poll(&in, 1, 0) == 0;
 }
 
 bool lines_next(Lines *l, Str *line, bool *more, Err *err)

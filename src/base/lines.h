@@ -26,6 +26,8 @@ bool lines_open(Lines *, const char *path, Err *); /* "-": stdin */
 /* The next line without its "\n", valid until the next call; *more false: there is none. A line
  * beyond `most` is an error. */
 bool lines_next(Lines *, Str *line, bool *more, Err *);
+/* Whether lines_next would have to wait for whoever writes the stream. */
+bool lines_quiet(const Lines *);
 /* Up to n bytes from the stream's beginning, before the first line; fewer: that is all of it. */
 bool lines_head(Lines *, size_t n, Str *head, Err *);
 bool lines_raw(void *lines, void *to, size_t room, size_t *got, Err *); /* bytes as they come */

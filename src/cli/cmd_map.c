@@ -3,7 +3,8 @@
  * input, so a run that was cut off goes on behind the last whole line.
  *
  * This thread reads, submits chunks and writes them in order; each thread of the session has one of them
- * at a time, from tokens to the lines of the output. Memory is bounded by the ring of chunks. */
+ * at a time, from tokens to the lines of the output. Memory is bounded by the ring of chunks. While the
+ * input is quiet, all that came is answered: who writes it may wait for that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -79,7 +80,7 @@ static void chunk_done(Work *work)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* A stream that breaks ends there: what came before is still answered. */
+/* A stream that breaks ends there: what came before is still answered. One that is quiet ends the chunk. */
 static void read_chunk(Mapper *m, Chunk *c, bool *more)
 {
     c->n = 0;
@@ -92,6 +93,7 @@ static void read_chunk(Mapper *m, Chunk *c, bool *more)
         if (!records_next(&m->in, &c->arena, r, more, &m->broken)) *more = false;
         c->n += *more;
         bytes += item_bytes(&r->item);
+        if (lines_quiet(&m->in.lines)) break;
     }
 }
 
@@ -225,12 +227,19 @@ static void catch_interrupt(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
+/* Else what is under way is written first. */
+static bool is_time_to_read(const Mapper *m)
+{
+    const uint64_t busy = m->read - m->written;
+    return busy < m->chunks && (busy == 0 || !lines_quiet(&m->in.lines));
+}
+
 static bool map_all(Mapper *m, Err *err)
 {
     bool more = true, ok = true;
     while (ok && !interrupted && (more || m->written < m->read)) {
         Chunk *c = &m->ring[m->read % m->chunks];
-        if (more && m->read - m->written < m->chunks) {
+        if (more && is_time_to_read(m)) {
             read_chunk(m, c, &more);
             ok = c->n == 0 || map_submit(m, c, err);
             m->read += ok && c->n;

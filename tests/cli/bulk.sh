@@ -152,5 +152,17 @@ printf PAR1 >x.parquet && refuses "parquet by name" "found a Parquet file" "$EF"
 mv x.parquet x.jsonl && refuses "parquet by its bytes" "found a Parquet file" "$EF" map -m "$MODEL" x.jsonl
 "$EF" map -m "$MODEL" <many.jsonl >txt 2>err && cmp -s txt whole.jsonl
 check $? "map from a pipe"
+# Somebody sends some lines and waits for their answers before sending more.
+mkfifo ask && { "$EF" map -m "$MODEL" <ask >>asked 2>err & } && exec 9>ask
+for lines in 1 3 700; do
+    head -$lines many.jsonl >&9
+    tries=0
+    while [ "$(grep -c . asked)" -lt $lines ] && [ $tries -lt 300 ]; do sleep 0.1 && tries=$((tries + 1)); done
+    head -$lines whole.jsonl | cmp -s - asked
+    check $? "map answers while its input is quiet: $lines lines"
+    : >asked
+done
+exec 9>&- && wait $!
+check $? "map ends when its input does"
 "$EF" map -m "$MODEL" <many.jsonl >/dev/full 2>err && flunk "full disk" || { grep -q 'cannot be written' err; check $? "full disk"; }
 finish
