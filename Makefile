@@ -8,9 +8,9 @@ ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden 
            -ffunction-sections -fdata-sections -DEF_VERSION='"$(or $(VERSION),0.0.0)"' -MMD -MP
 LDFLAGS := -pthread -Wl,--gc-sections
 TLS     ?= 1   # 0: without OpenSSL, 2.7 MB smaller
-MEDIA   ?= 1   # 0: without the decoders of JPEG, PNG and WebP
+MEDIA   ?= 1   # 0: without the decoders of JPEG, PNG, WebP and FLAC
 LIBS    := -lyaml -llua5.4 -lexpat -lnghttp2 $(if $(filter 1,$(TLS)),-lssl -lcrypto) \
-           $(if $(filter 1,$(MEDIA)),-ljpeg -lpng16 -lwebp) -lz -lm
+           $(if $(filter 1,$(MEDIA)),-ljpeg -lpng16 -lwebp -lFLAC -logg) -lz -lm
 # -w: the C library warns of dlopen, which nothing here calls. The script: no unwind tables (0.8 MB).
 STATIC  := -static -s -Wl,-w -Wl,-T,src/cli/program.ld
 
@@ -55,7 +55,8 @@ CPU  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 
 SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(CPU))))
 SRC  := $(filter-out src/net/tls$(if $(filter 1,$(TLS)),_none).c src/net/tls_algorithms.c,$(SRC))
-SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA)),none,jpeg png webp)),$(SRC))
+SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA)),none,jpeg png webp)) \
+               src/audio/decode_$(if $(filter 1,$(MEDIA)),none,flac).c,$(SRC))
 OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(OUT)/obj/cli/notices.o
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
 # Which of OpenSSL's algorithms the static program holds: the list is for 3.0, which Debian 12 has. Another version

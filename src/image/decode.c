@@ -4,16 +4,15 @@
 #include "decode.h"
 
 #include "base/budget.h"
+#include "data/uri.h"
 
 typedef struct PictureFormat {
     const char *name;
-    const char *magic;         /* its bytes; '?' is any */
-    int length;                /* of magic */
+    Magic magic;
     PictureReadFn *read;       /* NULL: known, but not decoded */
     int (*orientation)(Str file); /* NULL: always 1 */
 } PictureFormat;
 
-#define MAGIC(bytes) bytes, sizeof(bytes) - 1
 static const PictureFormat formats[] = {
     { "JPEG", MAGIC("\xff\xd8\xff"), picture_read_jpeg, picture_orientation_jpeg },
     { "PNG", MAGIC("\x89PNG\r\n\x1a\n"), picture_read_png, picture_orientation_png },
@@ -41,43 +40,31 @@ static const PictureFormat formats[] = {
     { "SVG or XML", MAGIC("<?xml") },
     { "HTML", MAGIC("<!") },
 };
-#undef MAGIC
 
 const char *picture_formats(void)
 {
     return "JPEG, PNG, WebP, GIF or BMP";
 }
 
-static bool format_matches(const PictureFormat *f, Str bytes)
+bool picture_from_text(Arena *arena, Str text, Str *bytes, Err *err)
 {
-    if (bytes.n < (size_t)f->length) return false;
-    for (int i = 0; i < f->length; i++)
-        if (f->magic[i] != '?' && f->magic[i] != bytes.p[i]) return false;
-    return true;
+    return uri_read(arena, "picture", text, bytes, err);
 }
 
 static const PictureFormat *format_of(Str bytes)
 {
     for (size_t i = 0; i < COUNT(formats); i++)
-        if (format_matches(&formats[i], bytes)) return &formats[i];
+        if (bytes_begin(bytes, &formats[i].magic)) return &formats[i];
     return NULL;
 }
 
-/* Names what the bytes begin with, so that text sent as a picture is recognized by whoever sent
- * it. */
 static bool format_unknown(Str bytes, Err *err)
 {
     if (bytes.n == 0)
         return fail(err, EF_INVALID_INPUT, "picture: found no bytes, wanted %s", picture_formats());
-    char start[4 * 12 + 1];
-    size_t at = 0;
-    for (size_t i = 0; i < MIN(bytes.n, (size_t)12); i++) {
-        uint8_t c = (uint8_t)bytes.p[i];
-        at += (size_t)snprintf(start + at, sizeof start - at,
-                               c >= ' ' && c < 127 ? "%c" : "\\x%02x", c);
-    }
+    char start[BYTES_SHOWN];
     return fail(err, EF_INVALID_INPUT, "picture: found %zu bytes that begin with \"%s\", wanted %s",
-                bytes.n, start, picture_formats());
+                bytes.n, bytes_show(bytes, start), picture_formats());
 }
 
 bool picture_read(Arena *arena, Str bytes, const PictureLimits *limits, Picture *out, Err *err)

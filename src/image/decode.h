@@ -3,6 +3,7 @@
  * decode.c turns it upright. */
 #ifndef IMAGE_DECODE_H
 #define IMAGE_DECODE_H
+#include "base/bytes.h"
 #include "image.h"
 
 typedef struct PictureJob {
@@ -44,10 +45,5 @@ int picture_orientation_png(Str file);
 int picture_orientation_webp(Str file);
 /* Turns the picture as its orientation (2 to 8) says. */
 bool picture_turn(PictureJob *, Err *);
-
-static inline uint32_t le16(const uint8_t *p) { return (uint32_t)(p[0] | p[1] << 8); }
-static inline uint32_t le32(const uint8_t *p) { return le16(p) | le16(p + 2) << 16; }
-static inline uint32_t be16(const uint8_t *p) { return (uint32_t)(p[0] << 8 | p[1]); }
-static inline uint32_t be32(const uint8_t *p) { return be16(p) << 16 | be16(p + 2); }
 
 #endif

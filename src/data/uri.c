@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source.c - the forms in which a picture stands in text. */
-#include "data/base64.h"
-#include "image.h"
+ * uri.c - the forms in which a file stands in text. */
+#include "uri.h"
+
+#include "base64.h"
 
 /* Base64 may be broken into lines. */
-static Str source_without_spaces(Arena *arena, Str text)
+static Str uri_without_spaces(Arena *arena, Str text)
 {
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++) n += (unsigned char)text.p[i] <= ' ';
@@ -17,30 +18,30 @@ static Str source_without_spaces(Arena *arena, Str text)
 }
 
 /* "data:image/png;base64,...": what stands behind the comma. */
-static bool source_of_uri(Str *text, Err *err)
+static bool uri_strip(const char *noun, Str *text, Err *err)
 {
     static const char base64[] = ";base64";
     const char *comma = memchr(text->p, ',', text->n);
-    if (!comma) return fail(err, EF_INVALID_INPUT, "picture: found a data URI without a comma");
+    if (!comma) return fail(err, EF_INVALID_INPUT, "%s: found a data URI without a comma", noun);
     Str head = { text->p, (size_t)(comma - text->p) };
     if (!str_ends(head, base64))
-        return fail(err, EF_INVALID_INPUT, "picture: found a data URI of \"%.*s\", wanted base64",
+        return fail(err, EF_INVALID_INPUT, "%s: found a data URI of \"%.*s\", wanted base64", noun,
                     (int)MIN(head.n, (size_t)60), head.p);
     text->n -= head.n + 1;
     text->p = comma + 1;
     return true;
 }
 
-bool picture_from_text(Arena *arena, Str text, Str *bytes, Err *err)
+bool uri_read(Arena *arena, const char *noun, Str text, Str *bytes, Err *err)
 {
     if (str_starts(text, "http://") || str_starts(text, "https://") || str_starts(text, "file:"))
         return fail(err, EF_INVALID_INPUT,
-                    "picture: found the URL \"%.*s\", wanted base64 or a data "
+                    "%s: found the URL \"%.*s\", wanted base64 or a data "
                     "URI: URLs are not fetched",
-                    (int)MIN(text.n, (size_t)60), text.p);
-    if (str_starts(text, "data:") && !source_of_uri(&text, err)) return false;
-    text = source_without_spaces(arena, text);
+                    noun, (int)MIN(text.n, (size_t)60), text.p);
+    if (str_starts(text, "data:") && !uri_strip(noun, &text, err)) return false;
+    text = uri_without_spaces(arena, text);
     if (text.n && base64_read(arena, text, bytes)) return true;
-    return fail(err, EF_INVALID_INPUT, "picture: found text that is not base64 (\"%.*s\"), wanted "
-                "base64 or a data URI", (int)MIN(text.n, (size_t)24), text.p);
+    return fail(err, EF_INVALID_INPUT, "%s: found text that is not base64 (\"%.*s\"), wanted "
+                "base64 or a data URI", noun, (int)MIN(text.n, (size_t)24), text.p);
 }
