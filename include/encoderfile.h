@@ -134,8 +134,13 @@ void ef_close(ef_model *);
 /* Inputs of one call are batched together and with those of other threads; replies keep input order.
  * params_json: options of POST /predict ({"offsets":"chars"}), or NULL. */
 ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *params_json, ef_error *);
-const ef_tensor *ef_reply_tensor(const ef_reply *, size_t input); /* NULL: no such input */
-const char *ef_reply_json(const ef_reply *);                      /* what POST /predict would answer */
+/* The same inputs through a pipeline of transformers; the reply's JSON is what that returns for them: for one
+ * input its result, for several a list (docs/run.md). task: any name of a task that the model can do; NULL: the
+ * model's own. params_json: of the pipeline's call ({"top_k": 3}), or NULL; those that belong to the inputs
+ * ({"question": "Who?"}) stand for that part of every input, and with all parts there need not be one. */
+ef_reply *ef_run(ef_model *, const char *task, const ef_input *, size_t count, const char *params_json, ef_error *);
+const ef_tensor *ef_reply_tensor(const ef_reply *, size_t input); /* NULL: no such input, or of ef_run */
+const char *ef_reply_json(const ef_reply *); /* what POST /predict would answer, or the pipeline */
 void ef_reply_free(ef_reply *);
 
 /* Texts to ids and back. path: tokenizer.json, vocab.txt, vocab.json (with merges.txt), a

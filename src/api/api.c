@@ -8,6 +8,7 @@
 #include "api/sized.h"
 #include "api/tokens.h"
 #include "data/json.h"
+#include "dialect/pipeline.h"
 #include "hub/hub.h"
 
 struct ef_model {
@@ -140,13 +141,19 @@ void ef_close(ef_model *m)
 
 /* ---- predict ---- */
 
+/* v: NULL without parameters. */
+static bool parse_params(Job *job, const char *json, Value **v, Err *err)
+{
+    Arena *arena = &job->work.arena;
+    *v = json ? NEW(arena, Value) : NULL;
+    return !json || json_parse(arena, str_of(str_dup(arena, str_of(json))), *v, err) || within(err, "params_json");
+}
+
 static bool read_params(const Session *session, Job *job, const char *json, Err *err)
 {
-    Value params;
-    if (!json) return true;
-    if (!json_parse(&job->work.arena, str_of(str_dup(&job->work.arena, str_of(json))), &params, err))
-        return within(err, "params_json");
-    if (job_options(session, job, &params)) return true;
+    Value *params;
+    if (!parse_params(job, json, &params, err)) return false;
+    if (!params || job_options(session, job, params)) return true;
     return fail(err, job->work.err.code, "%s", job->work.err.message);
 }
 
@@ -245,6 +252,7 @@ typedef struct PredictCall {
     Job *job;
     ef_reply *reply;
     Err err;
+    const char *task;      /* of ef_run */
 } PredictCall;
 
 static bool take_inputs(PredictCall *c, Err *err)
@@ -266,6 +274,25 @@ static void api_fill_job(void *call)
     PredictCall *c = call;
     c->job = job_new();
     if (take_inputs(c, &c->err)) read_params(c->m->session, c->job, c->params, &c->err);
+}
+
+/* A pipeline's call: what the inputs became is written down again, as a body has it. */
+static void fill_pipeline(void *call)
+{
+    PredictCall *c = call;
+    Value *params;
+    c->job = job_new();
+    if (!take_inputs(c, &c->err) || !parse_params(c->job, c->params, &params, &c->err)) return;
+    Arena *arena = &c->job->work.arena;
+    Value *tree = NEW(arena, Value), inputs = value_list(arena, c->count);
+    for (size_t i = 0; i < c->count; i++)
+        inputs.list.items[i] = pipeline_input(arena, c->m->model->items, &c->job->work.item[i]);
+    *tree = value_map(arena, 3);
+    if (c->task) value_add(tree, "task", value_of_text(str_dup(arena, str_of(c->task))));
+    if (c->count) value_add(tree, "inputs", c->count == 1 ? inputs.list.items[0] : inputs);
+    if (params) value_add(tree, "parameters", *params);
+    c->job->in.kind = &kind_pipeline;
+    c->job->in.tree = tree;
 }
 
 /* ---- the reply ---- */
@@ -304,25 +331,35 @@ static void make_reply(void *call)
     buf_char(&out->text, 0);
     ef_reply *r = NEW(&arena, ef_reply);
     *r = (ef_reply){ .arena = arena, .job = c->job };
-    if (c->job->work.result) view_rows(c->m, &c->job->work, r);
+    if (c->job->work.result && !c->job->in.exact) view_rows(c->m, &c->job->work, r);
     c->reply = r;
 }
 
 /* The session guards its own work. */
+static ef_reply *answer_call(PredictCall *c, void (*fill)(void *), ef_error *err)
+{
+    guard_call(fill, c, &c->err);
+    if (c->err.code == EF_OK) {
+        job_run(c->m->session, c->job);
+        c->err = c->job->work.err;
+    }
+    if (c->err.code == EF_OK) guard_call(make_reply, c, &c->err);
+    if (c->reply) return c->reply;
+    job_free(c->job);
+    fail(err, c->err.code, "%s", c->err.message);
+    return NULL;
+}
+
 ef_reply *ef_predict(ef_model *m, const ef_input *in, size_t count, const char *params_json,
                      ef_error *err)
 {
-    PredictCall c = { m, in, count, params_json, NULL, NULL, { 0 } };
-    guard_call(api_fill_job, &c, &c.err);
-    if (c.err.code == EF_OK) {
-        job_run(m->session, c.job);
-        c.err = c.job->work.err;
-    }
-    if (c.err.code == EF_OK) guard_call(make_reply, &c, &c.err);
-    if (c.reply) return c.reply;
-    job_free(c.job);
-    fail(err, c.err.code, "%s", c.err.message);
-    return NULL;
+    return answer_call(&(PredictCall){ m, in, count, params_json, .task = NULL }, api_fill_job, err);
+}
+
+ef_reply *ef_run(ef_model *m, const char *task, const ef_input *in, size_t count, const char *params_json,
+                 ef_error *err)
+{
+    return answer_call(&(PredictCall){ m, in, count, params_json, .task = task }, fill_pipeline, err);
 }
 
 const ef_tensor *ef_reply_tensor(const ef_reply *r, size_t input)

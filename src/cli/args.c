@@ -274,6 +274,23 @@ static bool line_has(int argc, char **argv, const char *word)
     return false;
 }
 
+/* `run TASK ...`. A word that is nearly a task's name is a mistake rather than an input. */
+static bool take_task(Args *a, Err *err)
+{
+    char near[TASK_NAME_ROOM];
+    if (!a->command->task_first || !a->n_text || args_has(a, "task")) return true;
+    Str word = str_of(a->text[0]);
+    if (!task_name(word)) {
+        bool like = a->n_text > 1 && !memchr(word.p, ' ', word.n) && memchr(word.p, '-', word.n);
+        return !like || !task_name_near(word, near) ||
+               fail(err, EF_USAGE, "%s: found \"%s\", which is no task: did you mean %s? (where it is an input, --task "
+                    "says the task)", a->command->name, a->text[0], near);
+    }
+    a->given[a->n_given++] = (Given){ find_option(a->command, "--task"), a->text[0], "the task" };
+    memmove(a->text, a->text + 1, (size_t)--a->n_text * sizeof *a->text);
+    return true;
+}
+
 /* In a program without a model of its own, the first word is the model: `serve MODEL`. */
 static void take_model(Args *a)
 {
@@ -306,6 +323,7 @@ bool args_parse(Args *a, const Command *const *all, int argc, char **argv, Err *
         else if (literal || !is_option(argv[i])) a->text[a->n_text++] = argv[i];
         else if (!take_option(a, argc, argv, i, &used, err)) return a->help;
     }
+    if (!a->help && !take_task(a, err)) return false;
     take_model(a);
     return a->help || (environment_read(a, err) && check_values(a, err) && check_company(a, err));
 }
@@ -369,6 +387,7 @@ ModelOpen args_open(const Args *a)
     const char *normalize = args_value(a, "normalize");
     if (!normalize && args_has(a, "normalize")) normalize = "true";
     return (ModelOpen){ .task = str_of(task), .tokenizer = args_value(a, "tokenizer"),
+                        .processor = args_value(a, "processor"),
                         .pooling = str_of(args_value(a, "pooling")), .normalize = str_of(normalize) };
 }
 

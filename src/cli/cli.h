@@ -23,6 +23,8 @@ typedef struct Command {
     bool builder;          /* not in a package */
     bool model_first;      /* the first word that is no option is --model, where that is not given:
                             * in a program that carries no model */
+    bool task_first;       /* the first word that is no option, and the name of a task, is --task; before
+                            * model_first */
     int model_word;        /* which word that is no option is a model, from 1; 0: none */
     bool environment;      /* ENCODERFILE_NAME sets an option, where no flag does */
 } Command;
@@ -132,6 +134,7 @@ bool out_closed(void);                  /* because nobody reads it any more: no 
     X(build) \
     X(inspect) \
     X(infer) \
+    X(run) \
     X(map) \
     X(extract) \
     X(verify) \

@@ -6,9 +6,9 @@
 
 #include "cli/cli.h"
 #include "cli/entities.h"
+#include "cli/given.h"
 #include "cli/params.h"
 #include "cli/readable.h"
-#include "cli/records.h"
 #include "data/json.h"
 #include "data/npy.h"
 #include "data/table.h"
@@ -18,10 +18,7 @@ enum { AS_JSON, AS_JSONL, AS_CSV, AS_NPY, AS_TEXT };
 static const char *const format_words[] = { [AS_JSON] = "json", "jsonl", "csv", "npy", "text", NULL };
 static const Option options[] = {
     OPTIONS_OPEN,
-    { "input", 'i', "FILE", "read texts from there (-: stdin), beside those of the line" },
-    { "input-format", 0, "FORM", "of the input (default: by the name)", TAKES_WORD,
-      .words = records_forms },
-    OPTION_FIELD,
+    OPTIONS_GIVEN,
     { "format", 'f', "FORM", "of the output; text: short, for people (the default on a terminal); npy: raw "
       "numbers, such as logits, before scores and --params", TAKES_WORD, .standard = "json",
       .words = format_words, .against = "entities" },
@@ -138,109 +135,7 @@ static bool render(Args *a, const Model *m, Job *job, Err *err)
     return ok;
 }
 
-/* ---- in ---- */
-typedef struct Inputs {
-    Args *a;
-    const ItemForm *form;        /* of the model's items */
-    Arena *arena;
-    Item *item;
-    size_t n, room;
-} Inputs;
-
-static void infer_keep(Inputs *in, Item item)
-{
-    if (in->n == in->room) {
-        Item *more = ARRAY(in->arena, Item, in->room * 2 + 16);
-        if (in->n) memcpy(more, in->item, in->n * sizeof *more);
-        in->item = more;
-        in->room = in->room * 2 + 16;
-    }
-    in->item[in->n++] = item;
-}
-
-static Str question_of(const Inputs *in)
-{
-    const char *question = args_value(in->a, "question");
-    return question ? str_of(question) : (Str){ 0 };
-}
-
-static bool read_stream(Inputs *in, const char *path, Err *err)
-{
-    Records records;
-    Record r;
-    bool more = true, ok = true;
-    if (!records_open(&records, path, args_value(in->a, "input-format"), in->form,
-                      args_value(in->a, "field"), err))
-        return false;
-    records.question = question_of(in);
-    while (ok && more) {
-        ok = records_next(&records, in->arena, &r, &more, err);
-        if (ok && more && r.err.code != EF_OK) {
-            *err = r.err;
-            ok = within(err, "%s", records.lines.name);
-        }
-        if (ok && more) infer_keep(in, r.item);
-    }
-    records_close(&records);
-    return ok;
-}
-
-static bool read_context(Inputs *in, const char *path, Err *err)
-{
-    enum { MOST = 256 << 20 };
-    Item item = { .first = question_of(in) };
-    if (!file_read(in->arena, path, MOST, &item.second, err)) return false;
-    if (!utf8_valid(item.second)) return fail(err, EF_INVALID_INPUT, "%s: is not valid UTF-8", path);
-    infer_keep(in, item);
-    return true;
-}
-
-static bool read_pictures(Inputs *in, Err *err)
-{
-    for (int i = 0; i < in->a->n_text; i++) {
-        Item item = { 0 };
-        if (!record_picture(in->arena, str_of(in->a->text[i]), &item, err)) return false;
-        infer_keep(in, item);
-    }
-    return true;
-}
-
-/* As many an item as the task needs; with a question, each is a context of it. */
-static bool read_line(Inputs *in, Err *err)
-{
-    Args *a = in->a;
-    Str *text = ARRAY(in->arena, Str, a->n_text + 1);
-    Items items;
-    if (item_form_has(in->form, ITEM_PICTURE)) return read_pictures(in, err);
-    for (int i = 0; i < a->n_text; i++) {
-        text[i] = str_of(a->text[i]);
-        if (!utf8_valid(text[i]))
-            return fail(err, EF_INVALID_INPUT, "text %d is not valid UTF-8", i + 1);
-        if (question_of(in).p) infer_keep(in, (Item){ .first = question_of(in), .second = text[i] });
-    }
-    if (question_of(in).p) return true;
-    if (!items_of_texts(in->arena, in->form, text, (size_t)a->n_text, &items, err)) return false;
-    for (size_t i = 0; i < items.n; i++) infer_keep(in, items.item[i]);
-    return true;
-}
-
-/* Those of the line, then those of --context-file and --input; none given: those that a pipe brings. */
-static bool infer_read_texts(Inputs *in, Err *err)
-{
-    Args *a = in->a;
-    const char *path = args_value(a, "input"), *context = args_value(a, "context-file");
-    if (!read_line(in, err)) return false;
-    if (context && !read_context(in, context, err)) return false;
-    if (!path && in->n == 0 && !isatty(STDIN_FILENO)) path = "-";
-    const char *unused = args_has(a, "field") ? "field" : "input-format";
-    if (!path && args_has(a, unused))
-        return fail(err, EF_USAGE, "--%s has no effect on the texts of the line: wanted --input "
-                    "FILE", unused);
-    if (path && !read_stream(in, path, err)) return false;
-    bool pictures = item_form_has(in->form, ITEM_PICTURE);
-    return in->n || fail(err, EF_USAGE, "infer: wanted at least one %s", pictures ? "picture" : "text");
-}
-
+/* ---- the command ---- */
 static bool infer(Args *a, Session *session, Job *job, Err *err)
 {
     const Value *params;
@@ -273,9 +168,9 @@ static bool check_task(Args *a, const Task *task, const char *option, TaskCan ne
 
 static bool with_model(Args *a, const Model *model, Job *job, Err *err)
 {
-    Inputs in = { .a = a, .form = model->items, .arena = &job->work.arena };
+    GivenItems in = { .a = a, .form = model->items, .arena = &job->work.arena };
     if (!check_task(a, model->task, "entities", CAN_TAG, err) ||
-        !check_task(a, model->task, "question", CAN_ANSWER, err) || !infer_read_texts(&in, err))
+        !check_task(a, model->task, "question", CAN_ANSWER, err) || !given_items(&in, err))
         return false;
     memcpy(job_items(job, in.n), in.item, in.n * sizeof *in.item);
     return with_session(a, model, job, err);

@@ -26,6 +26,9 @@ static const struct Habit {
     { "revision", NULL, "a revision is part of the name: --model NAME@REVISION" },
     { "pipeline-tag", "task", NULL },
     { "pipeline", "task", NULL },
+    { "image-processor", "processor", NULL },
+    { "feature-extractor", "processor", NULL },
+    { "data-processor", "processor", NULL },
     { "trust-remote-code", NULL, "no code of a model is ever run; leave it out" },
     { "hf-token", NULL, "the variable HF_TOKEN says it" },
     { "hf-api-token", NULL, "the variable HF_TOKEN says it" },
@@ -82,7 +85,7 @@ static const struct Habit {
 };
 
 static const char *const command_habits[][2] = { /* what is typed, and our name for it */
-    { "run", "infer" }, { "predict", "infer" }, { "embed", "infer" }, { "classify", "infer" },
+    { "pipeline", "run" }, { "pipe", "run" }, { "predict", "infer" }, { "embed", "infer" }, { "classify", "infer" },
     { "start", "serve" }, { "server", "serve" }, { "convert", "export" }, { "pack", "build" },
     { "create", "build" }, { "benchmark", "bench" }, { "show", "inspect" }, { "info", "inspect" },
     { "pull", "build" }, { "download", "build" },

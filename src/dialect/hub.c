@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * hub.c - `POST /` runs the model's task, in the shapes of the Hugging Face Hub, whose client posts to
  * the address it was given without a path. A body with `parameters` is that of a transformers pipeline
- * (labels, entities, masks, answers); any other is read as text-embeddings-inference's. */
+ * (labels, entities, masks, answers); any other is read as text-embeddings-inference's. One with `task` is a
+ * pipeline's call: pipeline.c. */
 #include <strings.h>
 
+#include "hub.h"
 #include "parts.h"
+#include "pipeline.h"
 #include "tei.h"
 
 #include "data/number.h"
@@ -15,27 +18,49 @@ static const Value *parameters_of(const Job *job)
     return value_get(job->in.value, "parameters");
 }
 
+/* One of `inputs`: a text; or, for tasks that take pairs, an object. */
+static bool hub_read_text(Job *job, const Value *one, size_t i, bool pairs)
+{
+    Item *item = &job->work.item[i];
+    Err *err = &job->work.err;
+    if (one->kind == V_MAP && pairs)
+        return item_read_object(&job->work.arena, &item_texts, one, item, err) || within(err, "inputs[%zu]", i);
+    if (one->kind != V_STR)
+        return fail(err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted a string%s", i,
+                    value_kind_name(one->kind), pairs ? " or {\"text\", \"text_pair\"}" : "");
+    item->first = one->s;
+    return kind_text(job, "inputs", i, one->s);
+}
+
+/* Items of another form than texts, such as words with boxes: as /predict takes them. */
+bool hub_read_items(const Session *s, Job *job, const Value *inputs)
+{
+    Items items;
+    if (!items_read(&job->work.arena, session_model(s)->items, inputs, session_options(s)->max_inputs, &items,
+                    &job->work.err))
+        return false;
+    job->in.single = inputs->kind != V_LIST;
+    job->work.item = items.item;
+    job->work.n = items.n;
+    return true;
+}
+
 /* `inputs` is a text or a list of them. */
-static bool hub_read_texts(const Session *s, Job *job, const Value *request, const Field *rows)
+static bool hub_read_texts(const Session *s, Job *job, const Value *request, const Field *rows, bool pairs)
 {
     const Value *inputs = value_get(request, "inputs");
     if (!schema_check(request, rows, &job->work.err)) return false;
     job->in.value = request;
-    job->in.single = inputs->kind == V_STR;
+    if (session_model(s)->items != &item_texts) return hub_read_items(s, job, inputs);
+    job->in.single = inputs->kind == V_STR || (pairs && inputs->kind == V_MAP);
     if (!job->in.single && inputs->kind != V_LIST)
         return fail(&job->work.err, EF_INVALID_INPUT, "inputs: found %s, wanted a string or a list",
                     value_kind_name(inputs->kind));
     job->work.n = job->in.single ? 1 : inputs->list.n;
     if (!kind_count(s, job, "inputs", job->work.n)) return false;
     job_items(job, job->work.n);
-    for (size_t i = 0; i < job->work.n; i++) {
-        const Value *one = job->in.single ? inputs : &inputs->list.items[i];
-        if (one->kind != V_STR)
-            return fail(&job->work.err, EF_INVALID_INPUT, "inputs[%zu]: found %s, wanted a string", i,
-                        value_kind_name(one->kind));
-        job->work.item[i].first = one->s;
-        if (!kind_text(job, "inputs", i, one->s)) return false;
-    }
+    for (size_t i = 0; i < job->work.n; i++)
+        if (!hub_read_text(job, job->in.single ? inputs : &inputs->list.items[i], i, pairs)) return false;
     return true;
 }
 
@@ -53,9 +78,9 @@ static Value texts_request(Arena *arena, const Site *site, const Field *rows, co
     return kind_schema_with(arena, rows, "inputs", inputs);
 }
 
-/* ---- text classification: always a list of lists ---- */
+/* ---- text classification ---- */
 static const char *const functions[] = { "none", "softmax", "sigmoid", NULL };
-static const Field classify_parameters[] = {
+const Field hub_classify_parameters[] = {
     { "function_to_apply", 0, F_STR, .nullable = true, .words = functions,
       .help = "from logits to scores; default: by the model's problem_type" },
     { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
@@ -64,13 +89,13 @@ static const Field classify_parameters[] = {
 };
 static const Field classify_rows[] = {
     { "inputs", 0, F_ANY, .required = true, .help = "a text or a list of texts" },
-    { "parameters", 0, F_MSG, .required = true, .msg = classify_parameters },
+    { "parameters", 0, F_MSG, .required = true, .msg = hub_classify_parameters },
     { 0 },
 };
 
 static bool read_classify(const Session *s, Job *job, const Value *request)
 {
-    return hub_read_texts(s, job, request, classify_rows);
+    return hub_read_texts(s, job, request, classify_rows, true);
 }
 
 static TaskScore score_named(Str name)
@@ -80,11 +105,19 @@ static TaskScore score_named(Str name)
     return str_is(name, "sigmoid") ? SCORE_SIGMOID : SCORE_OWN;
 }
 
+/* A pipeline that is not told top_k gives the best label alone, and a list of it for a bare text. */
+static Value classify_best(const Job *job, Value labels)
+{
+    for (size_t i = 0; i < labels.list.n; i++) labels.list.items[i] = labels.list.items[i].list.items[0];
+    return job->in.single && value_get(job->in.value, "inputs")->kind == V_MAP ? labels.list.items[0] : labels;
+}
+
+/* The Hub's: always a list of lists. */
 static Value finish_classify(const Session *s, Job *job)
 {
-    const Value *parameters = parameters_of(job);
+    const Value *parameters = parameters_of(job), *top_k = value_get(parameters, "top_k");
     TaskScore how = score_named(value_str(value_get(parameters, "function_to_apply"), STR("")));
-    size_t most = (size_t)value_float(value_get(parameters, "top_k"), 1 << 18);
+    size_t most = (size_t)value_float(top_k, 1 << 18);
     Value list = value_list(&job->work.arena, job->work.n);
     for (size_t r = 0; r < job->work.n; r++) {
         size_t n = (size_t)work_result(&job->work, r)->width;
@@ -92,10 +125,12 @@ static Value finish_classify(const Session *s, Job *job)
         if (!kind_finite(job, scores, n)) return value_null();
         list.list.items[r] = kind_labels(s, &job->work.arena, scores, n, most);
     }
-    return list;
+    if (!job->in.exact) return list;
+    if (!top_k) return classify_best(job, list);
+    return job->in.single ? list.list.items[0] : list;
 }
 
-static const JobKind hub_classify = {
+const JobKind hub_classify = {
     .name = "text-classification",
     .family = &family_hub,
     .read = read_classify,
@@ -104,7 +139,7 @@ static const JobKind hub_classify = {
 
 /* ---- zero-shot classification: a pair of text and hypothesis for each candidate ----
  * Each pair is an item, so that several threads prepare a long list of candidates. */
-static const Field zero_parameters[] = {
+const Field hub_zero_parameters[] = {
     { "candidate_labels", 0, F_STR, .repeated = true, .required = true },
     { "hypothesis_template", 0, F_STR, .nullable = true,
       .help = "with {} where the label goes; default: \"This example is {}.\"" },
@@ -113,8 +148,8 @@ static const Field zero_parameters[] = {
     { 0 },
 };
 static const Field zero_rows[] = {
-    { "inputs", 0, F_STR, .required = true },
-    { "parameters", 0, F_MSG, .required = true, .msg = zero_parameters },
+    { "inputs", 0, F_ANY, .required = true, .help = "a text" },
+    { "parameters", 0, F_MSG, .required = true, .msg = hub_zero_parameters },
     { 0 },
 };
 
@@ -127,6 +162,30 @@ static int entailment(const ModelConfig *config)
     return -1;
 }
 
+/* "This example is {}." with the label in the gap. */
+static Str hypothesis(Arena *arena, Str form, const char *gap, Str label)
+{
+    Str rest = { gap + 2, form.n - (size_t)(gap + 2 - form.p) };
+    return str_of(str_format(arena, "%.*s%.*s%.*s", (int)(gap - form.p), form.p, STR_ARG(label), STR_ARG(rest)));
+}
+
+/* The texts: one, or for a pipeline a list of them. */
+static bool zero_texts(Job *job, const Value *inputs, const Value **text, size_t *n)
+{
+    bool list = job->in.exact && inputs->kind == V_LIST && inputs->list.n;
+    *text = list ? inputs->list.items : inputs;
+    *n = list ? inputs->list.n : 1;
+    job->in.single = !list;
+    for (size_t i = 0; i < *n; i++) {
+        const Value *one = &(*text)[i];
+        if (one->kind != V_STR)
+            return fail(&job->work.err, EF_INVALID_INPUT, "inputs: found %s, wanted a string",
+                        value_kind_name(one->kind));
+        if (!kind_text(job, "inputs", i, one->s)) return false;
+    }
+    return true;
+}
+
 static bool read_zero(const Session *s, Job *job, const Value *request)
 {
     Arena *arena = &job->work.arena;
@@ -135,56 +194,86 @@ static bool read_zero(const Session *s, Job *job, const Value *request)
         return fail(&job->work.err, EF_UNSUPPORTED,
                     "candidate_labels: the model has no label for entailment");
     const Value *parameters = value_get(request, "parameters");
-    const Value *labels = value_get(parameters, "candidate_labels");
+    const Value *labels = value_get(parameters, "candidate_labels"), *text;
     Str form = value_str(value_get(parameters, "hypothesis_template"), STR("This example is {}."));
     const char *gap = memmem(form.p, form.n, "{}", 2);
-    Str text = value_get(request, "inputs")->s;
+    size_t n_text, n = labels->list.n;
     job->in.value = request;
-    job->in.single = true;
     if (!gap) return fail(&job->work.err, EF_INVALID_INPUT, "hypothesis_template: found no {}");
-    if (!kind_count(s, job, "candidate_labels", labels->list.n) || !kind_text(job, "inputs", 0, text))
+    if (!kind_count(s, job, "candidate_labels", n) ||
+        !zero_texts(job, value_get(request, "inputs"), &text, &n_text) ||
+        !kind_count(s, job, "inputs with candidate_labels", n_text * n))
         return false;
-    job_items(job, labels->list.n);
+    job_items(job, n_text * n);
     for (size_t i = 0; i < job->work.n; i++)
-        job->work.item[i] = (Item){ .first = text, .second = str_of(
-            str_format(arena, "%.*s%.*s%s", (int)(gap - form.p), form.p, STR_ARG(labels->list.items[i].s),
-                       str_dup(arena, (Str){ gap + 2, form.n - (size_t)(gap + 2 - form.p) }))) };
+        job->work.item[i] = (Item){ .first = text[i / n].s,
+                                    .second = hypothesis(arena, form, gap, labels->list.items[i % n].s) };
     return true;
 }
 
-/* Softmax over the candidates' entailment; with multi_label, for each candidate over entailment and
- * contradiction: as transformers does. */
-static const float *zero_scores(const Session *s, Job *job)
+/* Of n rows from `first` on: softmax over the candidates' entailment; with multi_label, for each candidate over
+ * entailment and contradiction: as transformers does. */
+static const float *zero_scores(const Session *s, Job *job, size_t first, size_t n)
 {
     int yes = entailment(&session_model(s)->config), no = yes == 0 ? session_model(s)->config.num_labels - 1 : 0;
-    bool alone = value_bool(value_get(parameters_of(job), "multi_label"), false) || job->work.n == 1;
-    float *scores = ARRAY(&job->work.arena, float, job->work.n);
-    for (size_t r = 0; r < job->work.n; r++) {
-        float both[2] = { work_result(&job->work, r)->data[no], work_result(&job->work, r)->data[yes] };
+    bool alone = value_bool(value_get(parameters_of(job), "multi_label"), false) || n == 1;
+    float *scores = ARRAY(&job->work.arena, float, n);
+    for (size_t r = 0; r < n; r++) {
+        const float *logits = work_result(&job->work, first + r)->data;
+        float both[2] = { logits[no], logits[yes] };
         if (alone) task_softmax(both, 2, both);
         scores[r] = both[1];
     }
-    if (!alone) task_softmax(scores, (int64_t)job->work.n, scores);
+    if (!alone) task_softmax(scores, (int64_t)n, scores);
     return scores;
 }
 
-static Value finish_zero(const Session *s, Job *job)
+/* [{label, score}], as the Hub gives it. */
+static Value zero_list(Arena *arena, const Value *labels, const float *scores, const size_t *order)
 {
-    const Value *labels = value_get(parameters_of(job), "candidate_labels");
-    const float *scores = zero_scores(s, job);
-    if (!kind_finite(job, scores, job->work.n)) return value_null();
-    const size_t *order = kind_order(&job->work.arena, scores, job->work.n);
-    Value list = value_list(&job->work.arena, job->work.n);
-    for (size_t i = 0; i < job->work.n; i++) {
+    Value list = value_list(arena, labels->list.n);
+    for (size_t i = 0; i < list.list.n; i++) {
         Value *one = &list.list.items[i];
-        *one = value_map(&job->work.arena, 2);
+        *one = value_map(arena, 2);
         value_add(one, "label", labels->list.items[order[i]]);
         value_add(one, "score", value_of_float(number_widen(scores[order[i]])));
     }
     return list;
 }
 
-static const JobKind hub_zero = {
+/* {sequence, labels, scores}, as the pipeline gives it. */
+static Value zero_columns(Arena *arena, Str text, const Value *labels, const float *scores, const size_t *order)
+{
+    Value names = value_list(arena, labels->list.n), numbers = value_list(arena, labels->list.n);
+    for (size_t i = 0; i < names.list.n; i++) {
+        names.list.items[i] = labels->list.items[order[i]];
+        numbers.list.items[i] = value_of_float(number_widen(scores[order[i]]));
+    }
+    Value one = value_map(arena, 3);
+    value_add(&one, "sequence", value_of_str(text));
+    value_add(&one, "labels", names);
+    value_add(&one, "scores", numbers);
+    return one;
+}
+
+static Value finish_zero(const Session *s, Job *job)
+{
+    Arena *arena = &job->work.arena;
+    const Value *labels = value_get(parameters_of(job), "candidate_labels");
+    size_t n = labels->list.n;
+    Value list = value_list(arena, job->work.n / n);
+    for (size_t i = 0; i < list.list.n; i++) {
+        const float *scores = zero_scores(s, job, i * n, n);
+        if (!kind_finite(job, scores, n)) return value_null();
+        const size_t *order = kind_order(arena, scores, n);
+        list.list.items[i] = job->in.exact
+                                 ? zero_columns(arena, job->work.item[i * n].first, labels, scores, order)
+                                 : zero_list(arena, labels, scores, order);
+    }
+    return job->in.single ? list.list.items[0] : list;
+}
+
+const JobKind hub_zero = {
     .name = "zero-shot-classification",
     .family = &family_hub,
     .read = read_zero,
@@ -193,7 +282,7 @@ static const JobKind hub_zero = {
 
 /* ---- token classification ---- */
 static const char *const groupings[] = { "none", "simple", "first", "average", "max", NULL };
-static const Field tag_parameters[] = {
+const Field hub_tag_parameters[] = {
     { "aggregation_strategy", 0, F_STR, .nullable = true, .words = groupings,
       .help = "default: simple" },
     { "ignore_labels", 0, F_STR, .repeated = true, .nullable = true, .help = "default: O" },
@@ -203,7 +292,7 @@ static const Field tag_parameters[] = {
 };
 static const Field tag_rows[] = {
     { "inputs", 0, F_ANY, .required = true, .help = "a text or a list of texts" },
-    { "parameters", 0, F_MSG, .nullable = true, .msg = tag_parameters },
+    { "parameters", 0, F_MSG, .nullable = true, .msg = hub_tag_parameters },
     { 0 },
 };
 
@@ -216,15 +305,15 @@ static TaskGrouping grouping_named(Str name)
 
 static bool read_tag(const Session *s, Job *job, const Value *request)
 {
-    if (!hub_read_texts(s, job, request, tag_rows)) return false;
+    if (!hub_read_texts(s, job, request, tag_rows, false)) return false;
     const Value *parameters = value_get(request, "parameters");
     const Value *ignored = value_get(parameters, "ignore_labels"),
                 *stride = value_get(parameters, "stride");
     TaskOptions *options = &job->work.options;
     options->chars = true;
     if (ignored && ignored->kind == V_LIST) options->ignored = ignored;
-    options->grouping =
-        grouping_named(value_str(value_get(parameters, "aggregation_strategy"), STR("")));
+    Str unsaid = str_of(job->in.exact ? "none" : "simple"); /* the pipeline's default, the Hub's */
+    options->grouping = grouping_named(value_str(value_get(parameters, "aggregation_strategy"), unsaid));
     options->input.windows = stride && stride->kind != V_NULL;
     options->input.stride = (int)value_float(stride, 0);
     return true;
@@ -245,7 +334,7 @@ static Value finish_tag(const Session *s, Job *job)
     return job->in.single ? list.list.items[0] : list;
 }
 
-static const JobKind hub_tag = {
+const JobKind hub_tag = {
     .name = "token-classification",
     .family = &family_hub,
     .read = read_tag,
@@ -253,7 +342,7 @@ static const JobKind hub_tag = {
 };
 
 /* ---- masks ---- */
-static const Field fill_parameters[] = {
+const Field hub_fill_parameters[] = {
     { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
       .help = "how many words; default: 5" },
     { "targets", 0, F_STR, .repeated = true, .nullable = true, .help = "only these words" },
@@ -261,13 +350,13 @@ static const Field fill_parameters[] = {
 };
 static const Field fill_rows[] = {
     { "inputs", 0, F_ANY, .required = true, .help = "a text or a list of texts" },
-    { "parameters", 0, F_MSG, .required = true, .msg = fill_parameters },
+    { "parameters", 0, F_MSG, .required = true, .msg = hub_fill_parameters },
     { 0 },
 };
 
 static bool read_fill(const Session *s, Job *job, const Value *request)
 {
-    if (!hub_read_texts(s, job, request, fill_rows)) return false;
+    if (!hub_read_texts(s, job, request, fill_rows, false)) return false;
     const Value *parameters = value_get(request, "parameters");
     job->work.options.top_k = (int)value_float(value_get(parameters, "top_k"), 0);
     job->work.options.targets = value_get(parameters, "targets");
@@ -296,7 +385,7 @@ static Value finish_fill(const Session *s, Job *job)
     return job->in.single ? list.list.items[0] : list;
 }
 
-static const JobKind hub_fill = {
+const JobKind hub_fill = {
     .name = "fill-mask",
     .family = &family_hub,
     .read = read_fill,
@@ -304,25 +393,20 @@ static const JobKind hub_fill = {
 };
 
 /* ---- questions ---- */
-static const Field answer_parameters[] = { ANSWER_OPTIONS, { 0 } };
+const Field hub_answer_parameters[] = { ANSWER_OPTIONS, { 0 } };
 static const Field answer_rows[] = {
     { "inputs", 0, F_ANY, .required = true, .help = "a question with its context, or a list of these" },
-    { "parameters", 0, F_MSG, .nullable = true, .msg = answer_parameters },
+    { "parameters", 0, F_MSG, .nullable = true, .msg = hub_answer_parameters },
     { 0 },
 };
 
 static bool read_answer(const Session *s, Job *job, const Value *request)
 {
-    const Value *inputs = value_get(request, "inputs"), *parameters = value_get(request, "parameters");
-    const ItemForm *form = session_model(s)->items;
-    Items items;
+    const Value *parameters = value_get(request, "parameters");
     if (!schema_check(request, answer_rows, &job->work.err) ||
-        !items_read(&job->work.arena, form, inputs, session_options(s)->max_inputs, &items,
-                    &job->work.err))
+        !hub_read_items(s, job, value_get(request, "inputs")))
         return false;
-    job->in.single = inputs->kind == V_MAP;
-    job->work.item = items.item;
-    job->work.n = items.n;
+    job->in.single |= job->in.exact && job->work.n == 1; /* the pipeline opens a list of one */
     if (parameters && parameters->kind == V_MAP && !job_options(s, job, parameters)) return false;
     job->work.options.chars = true;
     return true;
@@ -333,7 +417,8 @@ static Value answers_of(const Session *s, Job *job, size_t item)
     Value result;
     kind_predict.item(s, job, &job->work.arena, item, &result);
     const Value *several = value_get(&result, "answers");
-    return several ? *several : result;
+    if (!several) return result;
+    return several->list.n == 1 ? several->list.items[0] : *several; /* as the pipeline */
 }
 
 /* For one question an answer, or with top_k a list; for a list of questions, a list of these. */
@@ -344,7 +429,7 @@ static Value finish_answer(const Session *s, Job *job)
     return job->in.single ? list.list.items[0] : list;
 }
 
-static const JobKind hub_answer = {
+const JobKind hub_answer = {
     .name = "question-answering",
     .family = &family_hub,
     .read = read_answer,
@@ -379,11 +464,12 @@ static const struct SeenKind {
     TaskCan can;
     const Field *parameters;
     const char *list;            /* of a result: what the pipeline gives for a picture */
+    const char *keys[3];         /* of each in it; none: they are numbers */
 } seen_kinds[] = {
-    { CAN_CLASSIFY_PICTURE, label_parameters, "labels" },
-    { CAN_DETECT, threshold_parameters, "objects" },
-    { CAN_SEGMENT, segment_parameters, "segments" },
-    { CAN_EMBED_PICTURE, no_parameters, "embedding" },
+    { CAN_CLASSIFY_PICTURE, label_parameters, "labels", { "label", "score" } },
+    { CAN_DETECT, threshold_parameters, "objects", { "score", "label", "box" } },
+    { CAN_SEGMENT, segment_parameters, "segments", { "score", "label", "mask" } },
+    { CAN_EMBED_PICTURE, no_parameters, "embedding", { NULL } },
 };
 
 static const struct SeenKind *seen_kind(const Site *site)
@@ -391,6 +477,11 @@ static const struct SeenKind *seen_kind(const Site *site)
     for (size_t i = 0; i < COUNT(seen_kinds); i++)
         if (site_can(site, seen_kinds[i].can)) return &seen_kinds[i];
     return NULL;
+}
+
+const Field *hub_seen_parameters(const Site *site)
+{
+    return seen_kind(site)->parameters;
 }
 
 static const Field *seen_rows(Arena *arena, const Site *site)
@@ -403,29 +494,43 @@ static const Field *seen_rows(Arena *arena, const Site *site)
 
 static bool read_seen(const Session *s, Job *job, const Value *request)
 {
-    const Value *inputs = value_get(request, "inputs"), *parameters = value_get(request, "parameters");
-    Items items;
+    const Value *parameters = value_get(request, "parameters");
     if (!schema_check(request, seen_rows(&job->work.arena, site_of(s)), &job->work.err) ||
-        !items_read(&job->work.arena, session_model(s)->items, inputs, session_options(s)->max_inputs, &items,
-                    &job->work.err))
+        !hub_read_items(s, job, value_get(request, "inputs")))
         return false;
-    job->in.single = inputs->kind != V_LIST;
-    job->work.item = items.item;
-    job->work.n = items.n;
     return !parameters || parameters->kind != V_MAP || job_options(s, job, parameters);
+}
+
+/* /predict tells more than a pipeline. */
+static Value seen_part(Arena *arena, const struct SeenKind *kind, const Value *whole)
+{
+    enum { KEYS = COUNT(kind->keys) };
+    Value one = value_map(arena, KEYS);
+    if (!kind->keys[0]) return *whole;
+    for (size_t i = 0; i < KEYS && kind->keys[i]; i++)
+        value_add(&one, kind->keys[i], *value_get(whole, kind->keys[i]));
+    return one;
+}
+
+static Value seen_result(const Session *s, Job *job, size_t item)
+{
+    const struct SeenKind *kind = seen_kind(site_of(s));
+    Value result;
+    kind_predict.item(s, job, &job->work.arena, item, &result);
+    Value list = *value_get(&result, kind->list);
+    for (size_t i = 0; list.kind == V_LIST && i < list.list.n; i++)
+        list.list.items[i] = seen_part(&job->work.arena, kind, &list.list.items[i]);
+    return list;
 }
 
 static Value finish_seen(const Session *s, Job *job)
 {
-    Value list = value_list(&job->work.arena, job->work.n), result;
-    for (size_t i = 0; i < job->work.n; i++) {
-        kind_predict.item(s, job, &job->work.arena, i, &result);
-        list.list.items[i] = *value_get(&result, seen_kind(site_of(s))->list);
-    }
+    Value list = value_list(&job->work.arena, job->work.n);
+    for (size_t i = 0; i < job->work.n; i++) list.list.items[i] = seen_result(s, job, i);
     return job->in.single ? list.list.items[0] : list;
 }
 
-static const JobKind hub_seen = {
+const JobKind hub_seen = {
     .name = "picture",
     .family = &family_hub,
     .read = read_seen,
@@ -435,6 +540,8 @@ static const JobKind hub_seen = {
 /* ---- by the model's task, and by what the body has ---- */
 static const JobKind *kind_for(const Site *site, const Value *request)
 {
+    const Value *task = value_get(request, "task");
+    if (task && task->kind != V_NULL) return &kind_pipeline;
     const Value *parameters = value_get(request, "parameters"),
                 *inputs = value_get(request, "inputs");
     bool pipeline = parameters && parameters->kind != V_NULL;

@@ -107,9 +107,10 @@ bool job_open(Session *s, Work *work)
 {
     Job *job = job_of(work);
     Items given = { work->item, work->n };
-    bool ok = job->in.body.p ? read_body(s, job)
-                             : items_check(site_of(s)->items, &given,
-                                           session_options(s)->max_inputs, &work->err);
+    bool ok = job->in.tree     ? kind_of(job)->read(s, job, job->in.tree)
+              : job->in.body.p ? read_body(s, job)
+                               : items_check(site_of(s)->items, &given,
+                                             session_options(s)->max_inputs, &work->err);
     work->keep = kind_of(job)->keep; /* of the kind that the body turned out to be */
     work->options.input.uncut |= kind_of(job)->uncut;
     return ok;

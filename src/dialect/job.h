@@ -19,6 +19,7 @@ struct JobForm {
 typedef struct JobRequest {      /* a body; or items in `work`, and body.p NULL */
     const JobKind *kind;         /* of a body; NULL, and for items: predict */
     Str body;
+    const Value *tree;           /* the body, where it is no text: instead of it */
     const JobForm *form;         /* of body and reply; NULL: JSON */
     Str type;                    /* of a body with files: multipart/form-data, or the file's own; n 0: none */
     bool gzip;                   /* the body is gzip, and may unpack to that many bytes: */
@@ -28,6 +29,7 @@ typedef struct JobRequest {      /* a body; or items in `work`, and body.p NULL 
     bool no_text;                /* the reply's value is enough: its text stays empty */
     bool lines;                  /* text: results as lines of JSON, without the reply around them */
     bool single;                 /* the body was one text, not a list */
+    bool exact;                  /* results as transformers' pipelines nest them (pipeline.c) */
     const Value *value;          /* the body, where the kind needs it again */
     const Value *metadata;
 } JobRequest;

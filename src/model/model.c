@@ -412,8 +412,10 @@ static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err
 
 static bool packed_preparation(Model *m, const Value *facts, const ModelOpen *how, Err *err)
 {
+    if (model_reads_pictures(m) && how->processor)
+        return fail(err, EF_UNSUPPORTED, "processor: a package carries the one that it was built with");
     if (model_reads_pictures(m)) return model_packed_image(m, err);
-    return model_packed_tokenizer(m, facts, how->tokenizer, err);
+    return model_packed_tokenizer(m, facts, how->tokenizer ? how->tokenizer : how->processor, err);
 }
 
 /* A package was built for one task, with the limits, prompts and transform of that task. */
@@ -466,9 +468,10 @@ static bool open_files(const char *path, const ModelOpen *how, Model **out, Err 
     source_path(&arena, path, &s);
     if (dir_is(path) || checkpoint_is(path)) source_task_inside(&arena, &s);
     s.name = source_name(&arena, path);
-    source_said(&arena, how->task, how->tokenizer, &s);
     *out = NULL;
-    bool ok = head_wish(how->pooling, how->normalize, &s.wish, err) &&
+    bool ok = source_processor(&arena, how->processor, &s, err);
+    source_said(&arena, how->task, how->tokenizer, &s);
+    ok = ok && head_wish(how->pooling, how->normalize, &s.wish, err) &&
               model_open_source(&s, out, err);
     arena_free(&arena);
     return ok;

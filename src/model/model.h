@@ -52,6 +52,7 @@ typedef struct ModelOpen {       /* the caller's wishes, which win over the file
     Str task;                    /* any name of task.h; "auto": guessed where the files do not say.
                                   * A package takes no other than its own */
     const char *tokenizer;       /* its folder or file (tokenizer_files_at) */
+    const char *processor;       /* source_processor; a package takes only the tokenizer of it */
     Str pooling, normalize;      /* head_wish */
 } ModelOpen;
 bool model_open_with(const char *path, const ModelOpen *, Model **, Err *);

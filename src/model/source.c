@@ -135,6 +135,23 @@ void source_said(Arena *arena, Str task, const char *path, ModelSource *s)
     s->inside.tokenizer = (Str){ 0 };
 }
 
+bool source_processor(Arena *arena, const char *path, ModelSource *s, Err *err)
+{
+    ModelSource there = { 0 };
+    if (!path) return true;
+    const Str name = path_name(path);
+    if (dir_is(path)) source_folder(arena, path, &there);
+    else if (str_is(name, "processor_config.json")) there.processor = path;
+    else if (str_ends(name, ".json") && !str_is(name, "tokenizer.json")) there.preprocessor = path;
+    else there.tokenizer = tokenizer_files_at(arena, path);
+    if (there.tokenizer.vocab) source_said(arena, (Str){ 0 }, path, s);
+    bool settings = there.preprocessor || there.processor;
+    if (settings) s->preprocessor = there.preprocessor, s->processor = there.processor;
+    return settings || there.tokenizer.vocab ||
+           fail(err, EF_NOT_FOUND, "processor: %s: found no preprocessor_config.json, processor_config.json or tokenizer",
+                path);
+}
+
 bool source_path(Arena *arena, const char *path, ModelSource *s)
 {
     if (dir_is(path)) return source_folder(arena, path, s), true;

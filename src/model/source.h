@@ -57,6 +57,9 @@ void source_task_inside(Arena *, ModelSource *);
 /* The user's task (empty: none), with which config.json may be missing, and tokenizer, a folder or a
  * file (NULL: the model's own): both win over what was found. */
 void source_said(Arena *, Str task, const char *tokenizer, ModelSource *);
+/* Files of a processor in place of the model's own (NULL: none): a folder with a preprocessor_config.json, a
+ * processor_config.json or a tokenizer, or one of these files. */
+bool source_processor(Arena *, const char *path, ModelSource *, Err *);
 bool source_files(const ModelSource *, Err *); /* that every required file is there */
 bool source_has_tokenizer(const ModelSource *, Err *); /* for tasks that read texts */
 

@@ -39,7 +39,7 @@ static char plain(char c)
     return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool is_called(Str typed, const char *name)
+bool task_is_called(Str typed, const char *name)
 {
     size_t i = 0;
     while (i < typed.n && name[i] && plain(typed.p[i]) == name[i]) i++;
@@ -70,9 +70,9 @@ const TaskName *task_name(Str typed)
 {
     const TaskName *row;
     for (size_t i = 0; (row = task_name_at(i)); i++) {
-        if (is_called(typed, row->name)) return row;
+        if (task_is_called(typed, row->name)) return row;
         for (size_t k = 0; k < TASK_SYNONYMS && row->synonyms[k]; k++)
-            if (is_called(typed, row->synonyms[k])) return row;
+            if (task_is_called(typed, row->synonyms[k])) return row;
     }
     return NULL;
 }
@@ -93,7 +93,7 @@ const char *task_name_reads(Str typed)
     const TaskName *row = task_name(typed);
     for (size_t i = 0; !row && i < COUNT(first); i++) {
         size_t n = strlen(first[i].word);
-        if (typed.n > n && is_called((Str){ typed.p, n }, first[i].word) && plain(typed.p[n]) == '-')
+        if (typed.n > n && task_is_called((Str){ typed.p, n }, first[i].word) && plain(typed.p[n]) == '-')
             return first[i].reads;
     }
     return row ? row->reads : NULL;

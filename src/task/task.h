@@ -187,6 +187,7 @@ size_t task_samples(Arena *, const Task *, const ModelConfig *, const Tokenizer 
 /* Whatever takes the name of a task asks here (names.c): those of the rows, and those of tasks that
  * this program does not do. A "-" is as good as a "_", and case does not matter. */
 const TaskName *task_name(Str typed);      /* NULL: unknown */
+bool task_is_called(Str typed, const char *name); /* whether they are the same name */
 const TaskName *task_name_at(size_t);      /* all of them, from 0; NULL: no more */
 const Task *task_of_name(const TaskName *); /* NULL: none of ours */
 const char *task_name_reads(Str typed);    /* of unknown names too: "image_embedding" */
