@@ -20,7 +20,7 @@
 #include "base/thread.h"
 #include "loop.h"
 
-enum { TICK_MS = 100, EVENTS = 64 };
+enum { TICK_MS = 100, EVENTS = 64, EVENTS_HERE = 8 };
 static const double stay_s = 100e-6; /* awake after the last event */
 /* Low half of an event; of connections the slot is added. */
 enum { ID_WAKE = 0, ID_LISTENER = 1, ID_CONN = ID_LISTENER + LISTENERS };
@@ -118,14 +118,6 @@ static void wake(Loop *loop)
     while (write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
-static bool nothing_returned(Loop *loop)
-{
-    pthread_mutex_lock(&loop->lock);
-    bool nothing = !loop->returned;
-    pthread_mutex_unlock(&loop->lock);
-    return nothing;
-}
-
 /* The lock is held. true: it is to be woken. */
 static bool tell_mail(Loop *loop, bool at_once)
 {
@@ -135,20 +127,35 @@ static bool tell_mail(Loop *loop, bool at_once)
     return asleep;
 }
 
-/* In the loop's place, if it sleeps. With more jobs to come it is not worth a computing thread's
- * time; at the end the loop wants to see everything itself. */
+static void handle(Loop *, const struct epoll_event *);
+
+/* What else the loop would do if it had a CPU. */
+static void stand_in(Loop *loop)
+{
+    struct epoll_event event[EVENTS_HERE];
+    int n = epoll_wait(loop->epoll, event, EVENTS_HERE, 0);
+    for (int i = 0; i < n; i++) handle(loop, &event[i]);
+}
+
+/* In the loop's place, if it sleeps. One of several loops also sleeps where all CPUs compute: it would
+ * get one at the end of somebody's time slice, so the computing threads also read for it. A
+ * lone loop has the next request before a computing thread has; with more jobs to come it is not worth that
+ * thread's time. At the end the loop wants to see everything itself. */
 static bool answer_here(Loop *loop, Job *job)
 {
-    if (__atomic_load_n(&loop->away, __ATOMIC_RELAXED) > 1) return false;
+    bool only = __atomic_load_n(&loop->away, __ATOMIC_RELAXED) <= 1, last = !job->work.more;
+    if (!only && loop->server->n == 1) return false;
     if (pthread_mutex_trylock(&loop->turn) != 0) return false;
-    bool ok = !loop->stopping && nothing_returned(loop);
+    bool ok = !loop->stopping;
     if (ok) {
         loop->now = now_seconds();
+        loop_collect(loop);
         bring_back(job);
+        if (!only && last) stand_in(loop);
         loop_sweep(loop);
     }
     pthread_mutex_unlock(&loop->turn);
-    if (ok) wake(loop); /* for the next request: see stay */
+    if (ok && only) wake(loop); /* for the next request: see stay */
     return ok;
 }
 
