@@ -64,27 +64,36 @@ static inline double run_plain(Exported *c, Err *err)
     return most;
 }
 
+/* Row r of an input. */
+static inline Feature one_row(Arena *arena, const Named *in, int r)
+{
+    Feature f = { str_dup(arena, in->name), { .type = in->t.type, .rank = in->t.rank - 1 } };
+    memcpy(f.t.dim, in->t.dim + 1, sizeof *in->t.dim * (size_t)f.t.rank);
+    f.t.data = (char *)in->t.data + (size_t)r * tensor_bytes(&f.t);
+    return f;
+}
+
 /* As served: passes, plans, the rows of a batch together; the first output. */
 static inline double run_rows(Exported *c, Err *err)
 {
     enum { MOST_ROWS = 4 };
     Graph *g;
     Engine *e;
-    Feature f[MOST_ROWS];
+    Feature f[MOST_ROWS][MOST_ENDS];
     RowInputs own[MOST_ROWS];
     RowOutput out[MOST_ROWS];
     static const int32_t start[MOST_ROWS + 1];
-    const Tensor *given = &c->in[0].t, *want = &c->want[0].t;
-    int B = (int)given->dim[0];
-    int64_t size = tensor_count(given) / B, answer = tensor_count(want) / B;
+    const Tensor *want = &c->want[0].t;
+    int B = (int)c->in[0].t.dim[0];
+    int64_t answer = tensor_count(want) / B;
     if (!graph_from_onnx(&c->arena, &c->model, &g, err) || !graph_optimize(g, false, err) ||
         !engine_new(&c->arena, g, &c->want[0].name, 1, &e, err) || B > MOST_ROWS)
         return INFINITY;
     for (int r = 0; r < B; r++) {
-        f[r] = (Feature){ str_dup(&c->arena, c->in[0].name), { .type = T_F32, .rank = given->rank - 1 } };
-        memcpy(f[r].t.dim, given->dim + 1, sizeof *given->dim * (size_t)(given->rank - 1));
-        f[r].t.data = (float *)given->data + r * size;
-        own[r] = (RowInputs){ &f[r], 1 };
+        int n = 0;
+        for (int k = 0; k < c->n_in; k++)
+            if (k == 0 || str_is(c->in[k].name, "pixel_mask")) f[r][n++] = one_row(&c->arena, &c->in[k], r);
+        own[r] = (RowInputs){ f[r], n };
     }
     Runner *runner = runner_new(e, NULL);
     double most = runner_run(runner, &(Batch){ .B = B, .start = start, .own = own }, out, err) ? 0 : INFINITY;

@@ -10,7 +10,8 @@ static const char *const head_name[HEAD_COUNT] = {
     [HEAD_NONE] = "vectors",      [HEAD_MASKED] = "masks",   [HEAD_SEQUENCE] = "labels",
     [HEAD_TOKEN] = "token labels", [HEAD_ANSWER] = "answers", [HEAD_CHOICE] = "choices",
     [HEAD_IMAGE] = "labels", [HEAD_TEACHER] = "labels of two tokens", [HEAD_DETECT] = "boxes",
-    [HEAD_SEGMENT] = "masks of labels", [HEAD_TOWERS] = "texts against pictures",
+    [HEAD_SEGMENT] = "masks of labels", [HEAD_PANOPTIC] = "masks of objects",
+    [HEAD_TOWERS] = "texts against pictures",
     [HEAD_SOUND] = "labels", [HEAD_SPEECH] = "labels", [HEAD_LETTERS] = "letters (CTC)",
     [HEAD_FRAMES] = "labels of frames", [HEAD_VOICE] = "speakers",
 };

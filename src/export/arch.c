@@ -11,7 +11,7 @@ const Arch *const architectures[] = {
     &arch_vit, &arch_deit, &arch_dinov2, &arch_dinov2_registers, &arch_beit,
     &arch_convnext, &arch_convnextv2, &arch_resnet, &arch_clip,
     &arch_siglip, &arch_swin, &arch_segformer,
-    &arch_yolos, &arch_mobilenet_v2,
+    &arch_yolos, &arch_mobilenet_v2, &arch_detr,
     &arch_wav2vec2, &arch_hubert, &arch_wavlm, &arch_data2vec_audio, &arch_ast, &arch_whisper, NULL,
 };
 

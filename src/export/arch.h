@@ -53,7 +53,7 @@ typedef struct Rotation {   /* [S, D] */
 
 typedef enum {
     HEAD_NONE, HEAD_MASKED, HEAD_SEQUENCE, HEAD_TOKEN, HEAD_ANSWER, HEAD_CHOICE,
-    HEAD_IMAGE, HEAD_TEACHER, HEAD_DETECT, HEAD_SEGMENT, HEAD_TOWERS, /* of pictures */
+    HEAD_IMAGE, HEAD_TEACHER, HEAD_DETECT, HEAD_SEGMENT, HEAD_PANOPTIC, HEAD_TOWERS, /* of pictures */
     HEAD_SOUND, HEAD_SPEECH, HEAD_LETTERS, HEAD_FRAMES, HEAD_VOICE,   /* of sounds */
     HEAD_COUNT
 } Head;
@@ -74,7 +74,7 @@ typedef struct ArchStep {
 } ArchStep;
 
 typedef struct ConvShape {
-    int64_t out, in, kernel[2], stride[2], pad, groups; /* in: of all groups; 0: 1, no padding */
+    int64_t out, in, kernel[2], stride[2], pad, groups, dilation; /* in: of all groups; 0: 1, no padding */
     bool same;              /* padding by the picture's size, as TensorFlow does */
 } ConvShape;
 typedef struct PictureInput {    /* of config.json */
@@ -108,6 +108,7 @@ struct Arch {
     const char *act;               /* default */
     Positions positions;
     TokenTypes types;
+    bool places_own;               /* position_embedding_type is for `configure` */
     bool pre_norm;
     bool rms_norm;                 /* RMS norms: no mean is subtracted, no bias is added */
     bool boxes;                    /* takes bbox, [B, S, 4] */

@@ -10,7 +10,7 @@ extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arc
     arch_eurobert, arch_esm, arch_lilt, arch_vit, arch_deit, arch_dinov2,
     arch_dinov2_registers, arch_beit, arch_convnext, arch_convnextv2, arch_resnet,
     arch_clip, arch_siglip, arch_swin, arch_segformer, arch_yolos,
-    arch_mobilenet_v2, arch_wav2vec2, arch_hubert, arch_wavlm, arch_data2vec_audio, arch_ast,
+    arch_mobilenet_v2, arch_detr, arch_wav2vec2, arch_hubert, arch_wavlm, arch_data2vec_audio, arch_ast,
     arch_whisper;
 
 /* Layers of BERT's shape, which many families have kept to the letter (arch_bert.c). */
@@ -59,12 +59,23 @@ void vit_write(Encoder *);
     .layer = "layers.%d", .paths = { VIT_PATHS }, .final_norm = "layernorm"
 
 /* ResNet's maps, which DETR begins with (arch_resnet.c). */
+typedef struct ResNetNames {     /* of modules; numbers of stages and convolutions count from `from` */
+    const char *stem[3];         /* convolution, norm, activation; below the base */
+    const char *pool, *layer;
+    const char *inner[3];        /* of each convolution of a layer, below the layer */
+    const char *around[2], *act; /* act NULL: inner's, of the last convolution */
+    int from;
+} ResNetNames;
 typedef struct ResNet {
+    const ResNetNames *names;
+    const Activation *act;
     Stages stages;
-    int64_t stem;           /* channels before the first stage */
-    bool basic, early, first; /* layer_type; downsample_in_bottleneck, _in_first_stage */
+    int64_t stem;                /* channels before the first stage */
+    bool basic, early, first;    /* layer_type; downsample_in_bottleneck, _in_first_stage */
+    bool dilated;                /* the last stage keeps the size of the one before */
 } ResNet;
-bool resnet_configure(Encoder *, const Value *config, Err *);
-Str resnet_maps(Encoder *, const ResNet *, const char *base);
+bool resnet_read(ResNet *, const Value *config, Err *);
+/* The last map; stage (optional): that of each stage. */
+Str resnet_maps(Encoder *, const ResNet *, const char *base, Str *stage);
 
 #endif

@@ -366,6 +366,7 @@ enum { MOST_IO = 8 };
 
 static const char *const plain[] = { "batch_size", "sequence_length" };
 static const char *const taken[] = { "batch_size", "num_channels", "height", "width" };
+static const char *const masked[] = { "batch_size", "height", "width" };
 static const char *const mapped[] = { "batch_size", "channels", "map_height", "map_width" };
 static const char *const heard[] = { "batch_size", "sequence_length", "sequence_length" };
 static const char *const chosen[] = { "batch_size", "num_choices", "sequence_length" };
@@ -414,6 +415,12 @@ void build_output_axis(Builder *b, int axis, const char *symbol)
 {
     if (!build_ok(b)) return;
     b->graph.out[b->graph.n_out - 1].symbol[axis] = str_of(symbol);
+}
+
+void build_picture_mask(Builder *b, const char *name)
+{
+    const int64_t dim[] = { DIM_UNKNOWN, DIM_UNKNOWN, DIM_UNKNOWN };
+    build_add_input(b, build_value_info(b, T_I64, name, 3, dim, masked));
 }
 
 void build_output(Builder *b, Str value, const char *name, int rank, const int64_t *dim)

@@ -97,6 +97,7 @@ Str build_normed(Builder *, const char *path, const int64_t dim[3]);
 void build_input(Builder *, const char *name, int rank, const int64_t *dim); /* int64 */
 void build_picture(Builder *, const char *name, const int64_t dim[4]);       /* float */
 void build_sound(Builder *, const char *name, int rank, const int64_t *dim); /* float */
+void build_picture_mask(Builder *, const char *name);                        /* int64, [B, h, w] */
 void build_output(Builder *, Str value, const char *name, int rank, const int64_t *dim);
 
 void build_output_axis(Builder *, int axis, const char *symbol); /* of the output made last */

@@ -80,7 +80,7 @@ static bool config_refuse_forms(Encoder *m, const Value *config, Err *err)
     Str kind = value_str(value_get(config, "position_embedding_type"), STR("absolute"));
     bool rotary = m->arch->theta && str_is(kind, "rotary"); /* families that have both */
     if (rotary) m->positions = POS_ROTARY;
-    if (!str_is(kind, "absolute") && kind.n && !rotary)
+    if (!str_is(kind, "absolute") && kind.n && !rotary && !m->arch->places_own)
         return fail(err, EF_UNSUPPORTED, "config.json: position_embedding_type: found \"%.*s\", "
                     "wanted absolute", (int)MIN(kind.n, 60), kind.p);
     if (value_bool(value_get(config, "is_decoder"), false))

@@ -82,6 +82,7 @@ Str picture_conv(Builder *b, const char *path, Str x, ConvShape c)
     Str y = build_node(b, path, "Conv", (Str[]){ x, w, bias }, bias.n ? 3 : 2);
     build_attr_ints(b, "kernel_shape", c.kernel, 2);
     build_attr_ints(b, "strides", (int64_t[]){ MAX(c.stride[0], 1), MAX(c.stride[1], 1) }, 2);
+    if (c.dilation > 1) build_attr_ints(b, "dilations", (int64_t[]){ c.dilation, c.dilation }, 2);
     if (c.same) build_attr_string(b, "auto_pad", "SAME_UPPER");
     else build_attr_ints(b, "pads", (int64_t[]){ c.pad, c.pad, c.pad, c.pad }, 4);
     build_attr_int(b, "group", groups);

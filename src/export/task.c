@@ -16,6 +16,7 @@ static const ExportTask tasks[] = {
     { "image-classification", HEAD_TEACHER, "ForImageClassificationWithTeacher" },
     { "object-detection", HEAD_DETECT, "ForObjectDetection" },
     { "image-segmentation", HEAD_SEGMENT, "ForSemanticSegmentation" },
+    { "image-segmentation", HEAD_PANOPTIC, "ForSegmentation" },
     { "zero-shot-image-classification", HEAD_TOWERS, "Model" },
     { "audio-classification", HEAD_SOUND, "ForAudioClassification" },
     { "audio-classification", HEAD_SPEECH, "ForSequenceClassification" },

@@ -8,8 +8,10 @@ sizes where the graph takes any, and whether every node's tag follows from the h
 17, 20 and 21. --golden writes tests/golden/export_vision: a folder for each case with its inputs and answers. Needs
 torch, transformers 5, onnx, onnxruntime, numpy, safetensors."""
 import argparse
+import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +22,7 @@ import onnx
 import onnxruntime as ort
 import torch
 import transformers as tf
+from safetensors.torch import load_file, save_file
 
 from exported_tags import wrong_tags
 
@@ -34,7 +37,22 @@ TEXT = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermed
 SEG = dict(hidden_sizes=[4, 8, 8, 12], depths=[1, 1, 2, 1], num_attention_heads=[1, 2, 2, 3], sr_ratios=[4, 2, 2, 1],
            mlp_ratios=[2, 2, 1, 2], decoder_hidden_size=10, num_labels=5)
 STAGES = dict(hidden_sizes=[4, 4, 8, 12], depths=[1, 1, 2, 1], num_labels=5)
+DETR = dict(d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=4, encoder_ffn_dim=24,
+            decoder_ffn_dim=20, num_queries=5, num_labels=4)
 DINO = {k: v for k, v in CLASSIFY.items() if k != "intermediate_size"} | dict(mlp_ratio=2)
+
+
+
+def detr(layer_type="bottleneck", **more):
+    """With transformers' ResNet; timm's comes by names (see to_timm) or by timm itself."""
+    backbone = tf.ResNetConfig(embedding_size=4, hidden_sizes=[4, 4, 8, 12], depths=[1, 1, 2, 1], layer_type=layer_type,
+                               out_features=["stage1", "stage2", "stage3", "stage4"])
+    return tf.DetrConfig(use_timm_backbone=False, backbone_config=backbone, **DETR | more)
+
+
+def timm_detr(name, **more):
+    return tf.DetrConfig(use_timm_backbone=True, backbone=name, use_pretrained_backbone=False, **DETR | more)
+
 
 # case: class, config, sizes of pictures (the first one is the golden file's)
 CASES = {
@@ -85,13 +103,26 @@ CASES = {
         [(32, 32), (45, 39), (64, 33)]),
     "mobilenet_v2-base": (tf.MobileNetV2Model, lambda: tf.MobileNetV2Config(
         depth_multiplier=0.1, depth_divisible_by=4, min_depth=4, first_layer_is_expansion=False, tf_padding=False), [(32, 32)]),
+    "detr": (tf.DetrForObjectDetection, detr, [(33, 40), (97, 64), (40, 130)]),
+    "detr-basic": (tf.DetrForObjectDetection, lambda: detr("basic", position_embedding_type="learned", auxiliary_loss=True),
+        [(64, 96), (97, 64)]),
+    "detr-base": (tf.DetrModel, detr, [(64, 96)]),
+    "detr-timm": (tf.DetrForObjectDetection, detr, [(33, 40), (97, 64)]),
+    "detr-panoptic": (tf.DetrForSegmentation, lambda: detr(d_model=32, encoder_attention_heads=8), [(33, 40), (97, 67), (40, 130)]),
     "deit-base": (tf.DeiTModel, lambda: tf.DeiTConfig(**SMALL), [(16, 16)]),
 }
+if importlib.util.find_spec("timm"):  # weights of 11 and 24 million numbers
+    CASES |= {
+        "detr-resnet18": (tf.DetrForObjectDetection, lambda: timm_detr("resnet18"), [(64, 96), (97, 64)]),
+        "detr-resnet50-dc5": (tf.DetrForObjectDetection, lambda: timm_detr("resnet50", dilation=True), [(64, 96), (97, 64)]),
+        "detr-resnet50-panoptic": (tf.DetrForSegmentation, lambda: timm_detr("resnet50", d_model=32, encoder_attention_heads=8),
+                                   [(64, 96), (97, 67)]),
+    }
 # The folder of a case in tests/golden/export_vision: one for every row of src/export/arch.c that takes pictures.
 GOLDEN = ["vit", "vit-base", "deit", "dinov2", "dinov2_with_registers", "beit", "convnext", "convnextv2",
           "resnet", "clip", "siglip", "swin",
-          "segformer", "yolos", "mobilenet_v2"]
-OUTPUTS = ["logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
+          "segformer", "yolos", "mobilenet_v2", "detr", "detr-timm"]
+OUTPUTS = ["pred_masks", "logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
            "text_embeds", "image_embeds"]
 
 
@@ -107,6 +138,8 @@ def make(case, folder):
             p.data.add_(noise.abs() if "var" in name else noise)
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder)
+    if case == "detr-timm":
+        to_timm(folder)
     os.chmod(os.path.join(folder, "model.safetensors"), 0o644)
     with open(os.path.join(folder, "preprocessor_config.json"), "w") as f:
         h, w = CASES[case][2][0]
@@ -116,12 +149,43 @@ def make(case, folder):
     return model
 
 
+TIMM = [(r"conv_encoder\.", ""), (r"embedder\.embedder\.convolution", "conv1"), (r"embedder\.embedder\.normalization", "bn1"),
+        (r"encoder\.stages\.(\d)\.layers", lambda m: "layer%d" % (int(m[1]) + 1)), (r"shortcut\.convolution", "downsample.0"),
+        (r"shortcut\.normalization", "downsample.1"), (r"layer\.(\d)\.convolution", lambda m: "conv%d" % (int(m[1]) + 1)),
+        (r"layer\.(\d)\.normalization", lambda m: "bn%d" % (int(m[1]) + 1)), (r"\.out_proj", ".o_proj"),
+        (r"\.(fc\d)", r".mlp.\1")]
+
+
+def to_timm(folder):
+    """The same weights by the names that timm has for them, and those of today's classes for the rest."""
+    path, tensors = os.path.join(folder, "model.safetensors"), {}
+    for name, tensor in load_file(path).items():
+        for old, new in TIMM:
+            name = re.sub(old, new, name)
+        tensors[name] = tensor
+    save_file(tensors, path, {"format": "pt"})
+    path = os.path.join(folder, "config.json")
+    config = json.load(open(path)) | dict(backbone_config=dict(model_type="timm_backbone", backbone="resnet50"))
+    with open(path, "w") as f:
+        json.dump(config, f, indent=2)
+
+
 def feeds(case, model):
     rng = np.random.default_rng(5)
     for i, (h, w) in enumerate(CASES[case][2]):
         for rows in (2, 1, 3) if i == 0 else (2,):
             feed = {"pixel_values": rng.standard_normal((rows, 3, h, w)).astype(np.float32)}
+            if "detr" in case:
+                feed["pixel_mask"] = live_pixels(rows, h, w)
             yield feed | (texts(case, rng) if hasattr(model.config, "text_config") else {})
+
+
+def live_pixels(rows, h, w):
+    """The first picture is whole, the others are padded at the right and the bottom."""
+    mask = np.zeros((rows, h, w), np.int64)
+    for row in range(rows):
+        mask[row, :h - 13 * row, :w - 17 * row] = 1
+    return mask
 
 
 def texts(case, rng):
@@ -187,6 +251,8 @@ def module_table(model, feed):
 
 
 def check_tags(case, model, path):
+    if case == "detr-timm":  # has the modules of transformers' backbone
+        return []
     return wrong_tags(path, module_table(model, next(iter(feeds(case, model)))))
 
 
