@@ -450,10 +450,10 @@ static const Field threshold_parameters[] = {
     { 0 },
 };
 static const Field segment_parameters[] = {
-    { "subtask", 0, F_STR, .nullable = true, .help = "\"semantic\" is the only one" },
-    { "mask_threshold", 0, F_F32, .nullable = true, .help = "not looked at: of other subtasks" },
-    { "overlap_mask_area_threshold", 0, F_F32, .nullable = true, .help = "not looked at: of other subtasks" },
-    { "threshold", 0, F_F32, .nullable = true, .help = "not looked at: of other subtasks" },
+    { "subtask", 0, F_STR, .nullable = true, .help = "panoptic, instance or semantic: what the model can" },
+    { "mask_threshold", 0, F_F32, .nullable = true, .help = "of panoptic and instance; default: 0.5" },
+    { "overlap_mask_area_threshold", 0, F_F32, .nullable = true, .help = "the same; default: 0.5" },
+    { "threshold", 0, F_F32, .nullable = true, .help = "the same; default: 0.9" },
     { 0 },
 };
 

@@ -150,6 +150,7 @@ static bool choose_items(Model *m, Err *err)
 static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool optimize, Err *err)
 {
     if (!graph_from_onnx(&m->arena, onnx, &m->graph, err)) return false;
+    model_image_inputs(m, onnx);
     if (!precision_find(str_of(m->precision), &m->graph->precision))
         return fail(err, EF_BAD_MODEL, "precision: found \"%s\", wanted fp32, bf16 or int8",
                     m->precision);
@@ -402,6 +403,7 @@ static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err
     if (ours && !onnx_attach(onnx, find_panels, &m->package, err)) return within(err, "graph");
     if (!ours) m->precision = onnx_precision(onnx);
     if (!source_inputs(onnx, err)) return false;
+    m->task = source_variant(m->task, &m->config, onnx);
     bool ok;
     if (model_makes_vectors(m))
         ok = model_packed_output(m, facts, wish, onnx, &out.name[0], err), out.n = 1;
@@ -421,7 +423,9 @@ static bool packed_preparation(Model *m, const Value *facts, const ModelOpen *ho
 /* A package was built for one task, with the limits, prompts and transform of that task. */
 static bool same_task(const Model *m, Str asked, Err *err)
 {
-    if (asked.n == 0 || str_is(asked, "auto") || task_find(asked) == m->task) return true;
+    if (asked.n == 0 || str_is(asked, "auto")) return true;
+    const Task *task = task_find(asked);
+    if (task && (task == m->task || task->variant == m->task)) return true;
     return fail(err, EF_INVALID_INPUT, "Invalid model type: found a package for %s, wanted %.*s",
                 m->task->name, STR_ARG(asked));
 }

@@ -83,6 +83,7 @@ bool model_reads_pictures(const Model *);
 bool model_reads_texts(const Model *, Err *); /* it has a tokenizer; false with an error */
 bool model_open_image(Model *, const ModelSource *, Err *);
 bool model_packed_image(Model *, Err *);
+void model_image_inputs(Model *, const OnnxModel *); /* what of the processor's tensors the graph reads */
 /* What it reads: "texts of up to 512 tokens (WordPiece)", "pictures, 224 x 224 (ViTImageProcessor)". */
 void model_describe_input(const Model *, Buf *);
 

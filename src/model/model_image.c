@@ -67,6 +67,17 @@ bool model_packed_image(Model *m, Err *err)
            within(err, "%s", member_name(MEMBER_IMAGE));
 }
 
+/* A graph may take a pixel_mask though the processor's class has none, and the other way round. */
+void model_image_inputs(Model *m, const OnnxModel *onnx)
+{
+    if (!m->image) return;
+    ImageProcessor *image = NEW(&m->arena, ImageProcessor);
+    *image = *m->image;
+    image->pixel_mask = false;
+    for (int i = 0; i < onnx->graph.n_in; i++) image->pixel_mask |= str_is(onnx->graph.in[i].name, "pixel_mask");
+    m->image = image;
+}
+
 static void describe_pictures(const ImageProcessor *image, Buf *b)
 {
     int height, width;

@@ -81,6 +81,8 @@ bool source_family(const ModelConfig *, Err *); /* of checkpoints: refuses what 
  * (`inside`), else by the class and the graph's outputs; "auto": else by the rest of config.json. onnx
  * NULL: a checkpoint, of which a graph without head can always be made. */
 bool source_task(const ModelSource *, const ModelConfig *, const OnnxModel *, const Task **, Err *);
+/* The task, or its variant where the graph (NULL: the class of the checkpoint) is of that kind. */
+const Task *source_variant(const Task *, const ModelConfig *, const OnnxModel *);
 /* Has input_ids, and they are integers; or pixel_values, and they are floats. */
 bool source_inputs(const OnnxModel *, Err *);
 /* That the kept output needs no inputs but those that items of this form give. */

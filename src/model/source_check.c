@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source_check.c - whether config.json, the graph and the wanted task fit together. Checked before a
  * build writes anything, and whenever a folder is opened. */
+#include "export/arch.h"
 #include "export/hf_task.h"
 #include "model/source.h"
 
@@ -71,6 +72,8 @@ bool source_family(const ModelConfig *c, Err *err)
             return fail(err, EF_UNSUPPORTED,
                         "%.*s is not supported as a checkpoint: it generates text, " ELSEWHERE,
                         STR_ARG(c->architecture));
+    const Arch *arch = arch_find(c->model_type);
+    if (arch && arch->write) return true; /* of pictures: DETR calls itself an encoder-decoder */
     static const char *const flags[] = { "is_encoder_decoder", "is_decoder" };
     for (size_t i = 0; i < COUNT(flags); i++)
         if (value_bool(value_get(c->root, flags[i]), false))
@@ -219,13 +222,28 @@ static bool task_without_hand(const ModelSource *s, const ModelConfig *c, const 
                         STR_ARG(c->architecture));
 }
 
-bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
-                 Err *err)
+const Task *source_variant(const Task *task, const ModelConfig *c, const OnnxModel *onnx)
+{
+    const Task *v = task->variant;
+    bool fits = v && (onnx ? task_output(onnx, v, 1) != NULL : class_fits(v, c->architecture));
+    return fits ? v : task;
+}
+
+static bool source_any_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx,
+                            const Task **out, Err *err)
 {
     bool by_hand = s->task.n && !str_is(s->task, "auto");
     return (by_hand ? task_by_hand(s->task, c, onnx, out, err)
                     : task_without_hand(s, c, onnx, out, err)) &&
            refuse_tables(*out, c, err);
+}
+
+bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
+                 Err *err)
+{
+    if (!source_any_task(s, c, onnx, out, err)) return false;
+    *out = source_variant(*out, c, onnx);
+    return true;
 }
 
 /* ---- the graph ---- */
@@ -380,7 +398,7 @@ bool source_output(const OnnxModel *m, const Task *task, const ModelConfig *c, i
 {
     const OnnxValue *v = *out = task_output(m, task, index);
     if (!v) return refuse_output(m, task, task->outputs[index], err);
-    if (v->rank >= 0 && !task_fits_rank(task, v->rank))
+    if (v->rank >= 0 && !task_fits_rank(task, index, v->rank))
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: %.*s has %d dimensions",
                     task->shape->text, STR_ARG(v->name), v->rank);

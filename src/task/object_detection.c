@@ -58,7 +58,7 @@ static void object_detection_finish(Arena *arena, const ModelConfig *config, con
 {
     (void)n_rows; /* one a picture */
     const TaskTensor *logits = &row->out[0], *boxes = &row->out[1];
-    float threshold = options->threshold_said ? options->threshold : usual_threshold;
+    float threshold = task_share(options->threshold, usual_threshold);
     float *score = ARRAY(arena, float, logits->width);
     Value list = value_list(arena, (size_t)logits->tokens);
     list.list.n = 0;

@@ -4,7 +4,7 @@
 #include "parts.h"
 
 typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD,
-               SET_THRESHOLD } TaskOptionKind;
+               SET_SHARE } TaskOptionKind;
 static const struct OptionRow {
     const char *name;
     TaskOptionKind kind;
@@ -28,7 +28,10 @@ static const struct OptionRow {
     { "align_to_words", SET_NOT, offsetof(TaskOptions, unaligned), NULL, 0 },
     { "aggregation", SET_WORD, offsetof(TaskOptions, grouping), part_grouping_words, GROUP_NONE },
     { "function_to_apply", SET_WORD, offsetof(TaskOptions, function), part_score_words, SCORE_NONE },
-    { "threshold", SET_THRESHOLD, offsetof(TaskOptions, threshold), NULL, 0 },
+    { "threshold", SET_SHARE, offsetof(TaskOptions, threshold), NULL, 0 },
+    { "mask_threshold", SET_SHARE, offsetof(TaskOptions, mask_threshold), NULL, 0 },
+    { "overlap_mask_area_threshold", SET_SHARE, offsetof(TaskOptions, overlap), NULL, 0 },
+    { "subtask", SET_WORD, offsetof(TaskOptions, subtask), part_subtask_words, SUBTASK_PANOPTIC },
     { "masks", SET_FLAG, offsetof(TaskOptions, runs), part_mask_words, 0 },
     { "extract", SET_FLAG, offsetof(TaskOptions, extract), NULL, 0 },
     { "return_tokens", SET_FLAG, offsetof(TaskOptions, return_tokens), NULL, 0 },
@@ -53,10 +56,7 @@ static void set(TaskOptions *options, const struct OptionRow *row, const Value *
     case SET_STRIDE: options->input.windows = true; /* 0 is a stride, too */ /* fall through */
     case SET_COUNT: *(int *)field = (int)value_float(v, 0); break;
     case SET_WORD: *(int *)field = row->first + word; break;
-    case SET_THRESHOLD:
-        options->threshold_said = true; /* 0 is one, too */
-        *(float *)field = (float)value_float(v, 0);
-        break;
+    case SET_SHARE: *(TaskShare *)field = (TaskShare){ (float)value_float(v, 0), true }; break;
     }
 }
 

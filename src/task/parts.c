@@ -10,6 +10,7 @@
 
 const char *const part_offset_words[] = { "bytes", "chars", NULL };
 const char *const part_encoding_words[] = { "float", "base64", NULL };
+const char *const part_subtask_words[] = { "panoptic", "instance", "semantic", NULL };
 const char *const part_mask_words[] = { "png", "rle", NULL };
 const char *const part_score_words[] = { "none", "softmax", "sigmoid", NULL };
 

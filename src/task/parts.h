@@ -9,7 +9,7 @@
 extern const Field part_token_info[];             /* {token, token_id, start, end} */
 /* The words of options, in the order of their enums. */
 extern const char *const part_offset_words[], *const part_encoding_words[], *const part_grouping_words[],
-    *const part_score_words[], *const part_mask_words[];
+    *const part_score_words[], *const part_mask_words[], *const part_subtask_words[];
 extern const TaskSample part_samples[];           /* sentences for any task */
 extern const TaskSample part_picture_samples[];   /* a file's name */
 extern const Field part_entity[];                 /* of an entity */

@@ -33,8 +33,9 @@ int64_t shape_labels(const TaskShape *shape, int rank, const int64_t *dim)
     }
 }
 
-bool task_fits_rank(const Task *task, int rank)
+bool task_fits_rank(const Task *task, int output, int rank)
 {
+    if (output == 1 && task->second_rank) return rank == task->second_rank;
     return rank == task->shape->rank || (task->pooled && rank == task->pooled->rank);
 }
 

@@ -34,6 +34,15 @@ void config_name_labels(Arena *, ModelConfig *, int64_t width);
 typedef enum { GROUP_UNSAID, GROUP_NONE, GROUP_SIMPLE, GROUP_FIRST, GROUP_AVERAGE, GROUP_MAX } TaskGrouping;
 /* From logits to scores; the model's own way is that of its problem_type. */
 typedef enum { SCORE_OWN, SCORE_NONE, SCORE_SOFTMAX, SCORE_SIGMOID } TaskScore;
+typedef enum { SUBTASK_OWN, SUBTASK_PANOPTIC, SUBTASK_INSTANCE, SUBTASK_SEMANTIC } TaskSubtask;
+typedef struct TaskShare {       /* 0 is one, too */
+    float value;
+    bool said;
+} TaskShare;
+static inline float task_share(TaskShare s, float otherwise)
+{
+    return s.said ? s.value : otherwise;
+}
 typedef struct TaskOptions {     /* of one request; zero is the default */
     InputOptions input;          /* for the preparer */
     bool chars;                  /* offsets count codepoints */
@@ -51,8 +60,10 @@ typedef struct TaskOptions {     /* of one request; zero is the default */
     TaskPooling pooling;
     TaskGrouping grouping;       /* tokens to entities: "aggregation" */
     TaskScore function;          /* from logits to scores: "function_to_apply" */
-    bool threshold_said;         /* objects with a score above this: */
-    float threshold;
+    TaskShare threshold;         /* objects with a score above this */
+    TaskShare mask_threshold;    /* pixels of a mask with a probability from this on, */
+    TaskShare overlap;           /*   of which an object must have more than this share */
+    TaskSubtask subtask;
     bool runs;                   /* masks as run lengths */
 } TaskOptions;
 enum { TASK_RANK = 7 };
@@ -146,6 +157,8 @@ typedef struct Task {
     const char *outputs[TASK_OUTPUTS][TASK_OUTPUT_NAMES]; /* graph outputs that are needed; of each,
                                   * names to look for in this order */
     const TaskShape *shape;      /* of the outputs */
+    int second_rank;             /* of the second output; 0: the shape's */
+    const struct Task *variant;  /* (optional) takes its place where the graph has its second output */
     const TaskShape *pooled;     /* (optional) what `pool` always makes of it */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
     const char *mcp_instructions, *mcp_description; /* for a host of MCP */
@@ -172,7 +185,7 @@ const Task *task_that_can(TaskCan);        /* the first of the list */
 
 /* Whether it can do any of these. config NULL: without regard to the model's labels. */
 bool task_can(const Task *, const ModelConfig *config, TaskCan any);
-bool task_fits_rank(const Task *, int rank); /* of an output; a graph may pool by itself */
+bool task_fits_rank(const Task *, int output, int rank); /* a graph may pool by itself */
 const TaskShape *task_kept(const Task *);  /* shape of the numbers that finish gets of a row */
 TaskPool *task_own_pool(const Task *);     /* makes them from the graph's output; NULL: they are the output */
 bool task_keeps_tokens(const Task *);      /* every token's numbers, unless they are pooled */
