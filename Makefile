@@ -47,6 +47,9 @@ ISA_amx  := $(ISA_avx512bf16) -mamx-tile -mamx-int8 -mamx-bf16   # Sapphire Rapi
 ISA_sha  := -msha -msse4.1                 # Goldmont 2016, Zen 2017
 ISA_neon :=                                # every 64-bit ARM
 ISA_dotprod := -march=armv8.2-a+dotprod    # Cortex-A75 2017, Graviton 2 2019
+# Folders in which no time is spent: as small as they can be (0.1 MB).
+SMALL   := api cli dialect export graph hub model net onnx package
+small    = $(if $(filter -O2,$(CFLAGS)),$(if $(filter $(SMALL),$(word 1,$(subst /, ,$*))),-Os))
 isa      = $(ISA_$(word 2,$(subst /, ,$*)))
 
 FOLDERS_x86_64 := avx2 avxvnni avx512 avx512vnni avx512bf16 amx sha
@@ -73,7 +76,7 @@ all: $(OUT)/encoderfile $(OUT)/libencoderfile.a
 tests: all $(TEST) $(OUT)/example $(OUT)/models-page
 $(OUT)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL) $(CFLAGS) $(isa) -c -o $@ $<
+	$(CC) $(ALL) $(CFLAGS) $(small) $(isa) -c -o $@ $<
 $(patsubst src/%.c,$(OUT)/obj/%.o,$(shell grep -l EF_VERSION $(SRC))): CHANGELOG.md
 # The notices of what is linked, compressed, inside the program.
 $(OUT)/obj/cli/notices.gz: tools/notices CHANGELOG.md LICENSE $(wildcard licenses/*)

@@ -5,7 +5,6 @@
  * whole. */
 #include "htp.h"
 
-#include <fnmatch.h>
 
 #include "graph/graph.h"
 
@@ -21,13 +20,54 @@ typedef struct Extract {
 } Extract;
 
 /* ---- which nodes ---- */
+/* Whether c is in the set behind '[' ("a-z]", "!0-9]"); NULL: no set, as no ']' ends it, else where it ends. */
+static const char *glob_set(const char *p, char c, bool *in)
+{
+    const bool other = *p == '!' || *p == '^';
+    bool found = false;
+    p += other;
+    for (const char *first = p; *p && (*p != ']' || p == first); p++) {
+        const char low = *p;
+        if (p[1] == '-' && p[2] && p[2] != ']') p += 2;
+        found = found || (low <= c && c <= *p);
+    }
+    *in = found != other;
+    return *p ? p + 1 : NULL;
+}
+
+/* One character against what stands at p, which is no '*'; NULL: another one, else what comes behind. */
+static const char *glob_one(const char *p, char c)
+{
+    bool in;
+    const char *behind = *p == '[' ? glob_set(p + 1, c, &in) : NULL;
+    if (behind) return in ? behind : NULL;
+    if (*p == '?') return p + 1;
+    if (*p == '\\' && p[1]) p++;
+    return *p == c ? p + 1 : NULL;
+}
+
+/* A shell's pattern against the whole text; '/' is a character like others. (fnmatch is 16 KB of the program.) */
+static bool glob_matches(const char *p, const char *text)
+{
+    const char *star = NULL, *from = NULL; /* the last '*', and the text that it has not taken yet */
+    while (*text) {
+        const char *next = *p && *p != '*' ? glob_one(p, *text) : NULL;
+        if (*p == '*') star = ++p, from = text;
+        else if (next) p = next, text++;
+        else if (star) p = star, text = ++from;
+        else return false;
+    }
+    while (*p == '*') p++;
+    return *p == 0;
+}
+
 /* The pattern against a tag or its end: "BertLayer.0" finds ".../BertEncoder/BertLayer.0". */
 static bool htp_tag_matches(const char *pattern, const char *tag)
 {
-    if (fnmatch(pattern, tag, 0) == 0) return true;
+    if (glob_matches(pattern, tag)) return true;
     if (*pattern == '/') return false;
     for (const char *p = strchr(tag, '/'); p; p = strchr(p + 1, '/'))
-        if (fnmatch(pattern, p + 1, 0) == 0) return true;
+        if (glob_matches(pattern, p + 1)) return true;
     return false;
 }
 

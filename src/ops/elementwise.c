@@ -6,9 +6,8 @@
  * else is many short spans. A type without a loop of its own is converted in blocks to one that has:
  * float16 and bfloat16 to float, short integers to those of 64 bits, whose low bits are the answer.
  * Integers wrap around; division by integer zero gives zero (ONNX leaves it open) because a
- * model must not end the program. Plain loops on purpose: -O3 turns them into vectors, and these
- * operators wait for memory anyway. */
-#pragma GCC optimize("O3")
+ * model must not end the program. Plain loops on purpose: those of floats and bytes become vectors,
+ * and these operators wait for memory anyway. */
 #include <math.h>
 
 #include "walk.h"
@@ -24,6 +23,8 @@ typedef void LoopFn(const Args *);
 typedef LoopFn *const Loops[T_COUNT];
 
 /* ---- loops ---- */
+
+#define VECTORS __attribute__((optimize("O3"))) /* those of 64 bits would be larger, not faster */
 
 #define BINARY(name, T, W, R, EXPR)                                             \
     static void name(const Args *r)                                             \
@@ -74,23 +75,23 @@ typedef LoopFn *const Loops[T_COUNT];
 #define INTS(LOOP, name, EXPR) \
     INT_LOOPS(LOOP, name, EXPR) static Loops name = { INT_ROWS(name) };
 #define FLOATS(LOOP, name, F32, F64)                  \
-    LOOP(name##_f32, float, float, float, F32)        \
+    VECTORS LOOP(name##_f32, float, float, float, F32)        \
     LOOP(name##_f64, double, double, double, F64)     \
     static Loops name = { [T_F32] = name##_f32, [T_F64] = name##_f64 };
 #define NUMBERS(LOOP, name, F32, F64, EXPR)           \
-    LOOP(name##_f32, float, float, float, F32)        \
+    VECTORS LOOP(name##_f32, float, float, float, F32)        \
     LOOP(name##_f64, double, double, double, F64)     \
     INT_LOOPS(LOOP, name, EXPR)                       \
     static Loops name = { [T_F32] = name##_f32, [T_F64] = name##_f64, INT_ROWS(name) };
 #define BOOLS(LOOP, name, EXPR)                       \
-    LOOP(name##_bool, uint8_t, uint8_t, uint8_t, EXPR) \
+    VECTORS LOOP(name##_bool, uint8_t, uint8_t, uint8_t, EXPR) \
     static Loops name = { [T_BOOL] = name##_bool };
 #define COMPARE(name, EXPR)                                   \
-    BINARY(name##_f32, float, float, uint8_t, EXPR)           \
+    VECTORS BINARY(name##_f32, float, float, uint8_t, EXPR)           \
     BINARY(name##_f64, double, double, uint8_t, EXPR)         \
     BINARY(name##_i64, int64_t, int64_t, uint8_t, EXPR)       \
     BINARY(name##_u64, uint64_t, uint64_t, uint8_t, EXPR)     \
-    BINARY(name##_u8, uint8_t, uint8_t, uint8_t, EXPR)        \
+    VECTORS BINARY(name##_u8, uint8_t, uint8_t, uint8_t, EXPR)        \
     static Loops name = { [T_F32] = name##_f32, [T_F64] = name##_f64, [T_BOOL] = name##_u8, \
                           [T_U8] = name##_u8, INT_ROWS(name) };
 
@@ -202,7 +203,7 @@ static Loops is_inf = { [T_F32] = inf_f32, [T_F64] = inf_f64 };
 
 /* Where: the condition first, then two values of one size; a name, because types do not matter. */
 #define CHOOSE(name, T)                                                                   \
-    static void name(const Args *r)                                                       \
+    VECTORS static void name(const Args *r)                                                       \
     {                                                                                     \
         const uint8_t *c = r->in[0];                                                      \
         const T *x = r->in[1], *y = r->in[2];                                             \
