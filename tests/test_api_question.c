@@ -15,6 +15,11 @@ enum { SANITIZED = true };
 #else
 enum { SANITIZED = false };
 #endif
+/* Under sanitizers and emulators a part of the questions: all of them take 3 s, there 850. */
+static bool few(void)
+{
+    return SANITIZED || getenv("EF_EMULATOR");
+}
 
 static Value reply_of(Arena *arena, const ef_reply *r)
 {
@@ -104,7 +109,7 @@ static void compare_row(Arena *arena, const Value *row)
     Str name = value_str(value_get(row, "model"), STR(""));
     for (size_t i = 0; options && i < options->list.n; i++) read_set(arena, &options->list.items[i]);
     if (options || (from && !str_is(name, "bert"))) return;
-    if ((from || SANITIZED) && value_int(value_get(row, "pair"), 0) % 8 != 1) return;
+    if ((from || few()) && value_int(value_get(row, "pair"), 0) % 8 != 1) return;
     if (!str_eq(name, model_name)) {
         ef_close(model);
         model_name = str_of(str_dup(&keep, name));
@@ -126,7 +131,7 @@ static void questions_in_folders(void)
     TEST("questions");
     from = NULL;
     compare_all();
-    CHECK(compared > (SANITIZED ? 200 : 2000));
+    CHECK(compared > (few() ? 200 : 2000));
     printf("  %zu answers compared, %zu refusals\n", compared, refused);
 }
 
