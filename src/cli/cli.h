@@ -76,6 +76,9 @@ extern const char *const args_units[]; /* bytes (0), chars (1) */
 #define OPTIONS_OPEN                                                                      \
     OPTION_MODEL, OPTIONS_TASK(OPTION_NO_FIELD), OPTION_TOKENIZER(OPTION_NO_FIELD),       \
     OPTION_POOLING(OPTION_NO_FIELD), OPTION_NORMALIZE(OPTION_NO_FIELD)
+#define OPTION_PROCESSOR                                                                  \
+    { "processor", 0, "PATH", "a folder with preprocessor_config.json, processor_config.json or a " \
+      "tokenizer, or one of these files, instead of the model's own", TAKES_PATH }
 /* log_debug's lines, on stderr. */
 #define OPTION_VERBOSE { "verbose", 'v', NULL, "say on stderr what was found" }
 /* The Rust encoderfile's commands that run a model have these. */
@@ -135,6 +138,7 @@ bool out_closed(void);                  /* because nobody reads it any more: no 
     X(inspect) \
     X(infer) \
     X(run) \
+    X(process) \
     X(map) \
     X(extract) \
     X(verify) \

@@ -3,6 +3,7 @@
  * and graph. --verify hashes every member. */
 #include "api/build.h"
 #include "cli/cli.h"
+#include "model/feed.h"
 
 static const Option options[] = {
     OPTIONS_OPEN,
@@ -143,6 +144,38 @@ static Value graph_info(Arena *arena, const Graph *g)
     return v;
 }
 
+/* -1 as null, or by its name. */
+static Value fed_shape(Arena *arena, const FeedInput *in)
+{
+    Value out = value_list(arena, (size_t)in->rank);
+    for (int i = 0; i < in->rank; i++)
+        if (in->dim[i] >= 0) out.list.items[i] = value_of_int(in->dim[i]);
+        else if (in->symbol[i].n) out.list.items[i] = value_of_str(in->symbol[i]);
+    return out;
+}
+
+/* What the graph is fed, in which shapes and by whose word, and what a caller gives for it. */
+static Value processor_info(Arena *arena, const Model *m)
+{
+    Feed feed;
+    feed_of(arena, m, &feed);
+    Value v = value_map(arena, 4), inputs = value_list(arena, (size_t)feed.n);
+    for (int i = 0; i < feed.n; i++) {
+        const FeedInput *in = &feed.input[i];
+        Value one = value_map(arena, 4);
+        value_add(&one, "name", value_of_str(in->name));
+        value_add(&one, "type", inspect_text(dtype_name(in->type)));
+        value_add(&one, "shape", fed_shape(arena, in));
+        value_add(&one, "shape_from", inspect_text(shape_sources[in->from]));
+        inputs.list.items[i] = one;
+    }
+    value_add(&v, "type", inspect_text(feed.processor));
+    value_add(&v, "kind", inspect_text(feed.kind));
+    value_add(&v, "takes", inspect_text(m->items->one));
+    value_add(&v, "feeds", inputs);
+    return v;
+}
+
 /* How a text's vector is made. */
 static Value vector_info(Arena *arena, const Model *m)
 {
@@ -166,7 +199,7 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
 {
     const char *why = NULL;
     bool ragged = engine_ragged(m->engine, &why);
-    Value v = value_map(arena, 10);
+    Value v = value_map(arena, 11);
     value_add(&v, "model_config", build_model_config(arena, m));
     value_add(&v, "encoderfile_config", encoderfile_config(arena, m));
     if (m->package.file.n) value_add(&v, "package", package_info(arena, &m->package, verified));
@@ -176,6 +209,7 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
     if (model_makes_vectors(m)) value_add(&v, "vector", vector_info(arena, m));
     if (m->tokenizer) value_add(&v, "tokenizer", tokenizer_info(arena, m));
     if (m->image) value_add(&v, "image", image_info(arena, m->image));
+    value_add(&v, "processor", processor_info(arena, m));
     value_add(&v, "graph", graph_info(arena, m->graph));
     return v;
 }

@@ -7,8 +7,7 @@
 
 static const Option options[] = {
     OPTIONS_OPEN,
-    { "processor", 0, "PATH", "a folder with preprocessor_config.json, processor_config.json or a tokenizer, or one of "
-      "these files, instead of the model's own", TAKES_PATH },
+    OPTION_PROCESSOR,
     { "param", 'p', "KEY=VALUE", "of the pipeline's call: top_k=3, candidate_labels=sport,politics; may be given again",
       TAKES_LIST },
     OPTIONS_GIVEN,

@@ -109,7 +109,7 @@ static TaskScore score_named(Str name)
 static Value classify_best(const Job *job, Value labels)
 {
     for (size_t i = 0; i < labels.list.n; i++) labels.list.items[i] = labels.list.items[i].list.items[0];
-    return job->in.single && value_get(job->in.value, "inputs")->kind == V_MAP ? labels.list.items[0] : labels;
+    return job->in.single && !job->in.bare ? labels.list.items[0] : labels;
 }
 
 /* The Hub's: always a list of lists. */
@@ -361,6 +361,7 @@ static bool read_fill(const Session *s, Job *job, const Value *request)
     job->work.options.top_k = (int)value_float(value_get(parameters, "top_k"), 0);
     job->work.options.targets = value_get(parameters, "targets");
     const char *mask = task_mask_name(session_model(s)->tokenizer);
+    job->in.single |= job->in.exact && job->work.n == 1; /* the pipeline opens a list of one */
     for (size_t i = 0; i < job->work.n; i++)
         if (!mask || !memmem(job->work.item[i].first.p, job->work.item[i].first.n, mask, strlen(mask)))
             return fail(&job->work.err, EF_INVALID_INPUT, "inputs[%zu]: found no mask, wanted %s", i,

@@ -29,7 +29,8 @@ typedef struct JobRequest {      /* a body; or items in `work`, and body.p NULL 
     bool no_text;                /* the reply's value is enough: its text stays empty */
     bool lines;                  /* text: results as lines of JSON, without the reply around them */
     bool single;                 /* the body was one text, not a list */
-    bool exact;                  /* results as transformers' pipelines nest them (pipeline.c) */
+    bool exact;                  /* results as transformers' pipelines nest them (pipeline.c), */
+    bool bare;                   /*   of inputs that were a text by itself */
     const Value *value;          /* the body, where the kind needs it again */
     const Value *metadata;
 } JobRequest;

@@ -400,7 +400,9 @@ static bool read_pipeline(const Session *s, Job *job, const Value *call)
     const Pipeline *p = pipeline_of(site, value_str(value_get(call, "task"), STR("")), call, err);
     if (!p || !pipeline_request(site, p, &job->work.arena, call, request, err)) return false;
     job->in.kind = p->kind;
+    const Value *inputs = value_get(call, "inputs");
     job->in.exact = true;
+    job->in.bare = inputs && inputs->kind == V_STR;
     return p->kind->read(s, job, request);
 }
 

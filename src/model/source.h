@@ -93,8 +93,13 @@ bool source_output(const OnnxModel *, const Task *, const ModelConfig *, int ind
 /* Tokens for which the graph's table of positions (found by its name) has room; 0: it has none. */
 int64_t source_positions(const Graph *);
 
-/* Tokens of a row by the sidecar beside an .onnx (source_shapes.c), and the sidecar's name; 0: there is
- * none, or it leaves them open. */
+/* What the sidecar beside an .onnx says (source_shapes.c): the shapes of its inputs; and the tokens of a row, with
+ * the sidecar's name. 0: there is none, or it leaves them open. */
+typedef struct DeclaredShape {   /* of an input, with the graph's rank */
+    bool said;
+    int64_t dim[MAX_RANK];       /* -1: open */
+} DeclaredShape;
+void source_declared_shapes(const char *onnx, const OnnxGraph *, DeclaredShape *out /*[n_in]*/);
 int64_t source_declared_tokens(Arena *, const char *onnx, const OnnxGraph *, Str *file);
 
 /* How a text is cut to the model's length (source_limit.c). */

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_dialect_pipeline.c - calls of pipelines, compared with what transformers' own returned: the containers, the
+ * keys, every text, and numbers within 1e-3. Texts by tools/oracle/pipelines.py, pictures by
+ * tools/oracle/picture_tasks.py; each as a body and, where C can say it, by ef_run. And calls that are refused. */
+#include "base/file.h"
+#include "check.h"
+#include "data/base64.h"
+#include "data/json.h"
+#include "dialect/pipeline.h"
+#include "encoderfile.h"
+#include "image/image.h"
+#include "model/model.h"
+
+#define GOLDEN "tests/golden/pipelines/"
+enum { MOST_FILE = 1 << 20, MODELS = 16 };
+
+static Arena arena;
+
+/* ---- models, opened once for each task ---- */
+static struct Opened {
+    const char *path;
+    const Task *task;
+    Model *model;
+    Session *session;
+    ef_model *handle;
+} opened[MODELS];
+static size_t n_opened;
+
+static struct Opened *open_once(const char *path, Str task)
+{
+    Err err = { 0 };
+    const Task *wanted = task.n ? task_find(task) : NULL;
+    for (size_t i = 0; i < n_opened; i++)
+        if (strcmp(opened[i].path, path) == 0 && opened[i].task == wanted) return &opened[i];
+    if (!CHECK(n_opened < MODELS)) return NULL;
+    struct Opened *o = &opened[n_opened];
+    if (!CHECK(model_open_with(path, &(ModelOpen){ .task = task }, &o->model, &err))) {
+        printf("  %s: %s\n", path, err.message);
+        return NULL;
+    }
+    *o = (struct Opened){ path, wanted, o->model, job_session(o->model, &(SessionOptions){ .threads = 1 }), NULL };
+    const char *name = task.n ? str_dup(&arena, task) : NULL;
+    o->handle = ef_open(path, &(ef_options){ .struct_size = sizeof(ef_options), .threads = 1, .task = name }, &err);
+    CHECK(o->handle);
+    n_opened++;
+    return o;
+}
+
+static void close_all(void)
+{
+    for (size_t i = 0; i < n_opened; i++) {
+        session_free(opened[i].session);
+        model_close(opened[i].model);
+        ef_close(opened[i].handle);
+    }
+}
+
+/* ---- comparing ---- */
+static double number_of(const Value *v)
+{
+    return value_float(v, NAN);
+}
+
+/* A list of numbers is V_F32 where it was not parsed; here both were. */
+static bool same_value(const Value *a, const Value *b)
+{
+    bool number = b->kind == V_INT || b->kind == V_FLOAT;
+    double near = fmax(1e-3, 1e-4 * fabs(number_of(b))); /* pixels of a picture that is 60,000 wide */
+    if (number) return (a->kind == V_INT || a->kind == V_FLOAT) && fabs(number_of(a) - number_of(b)) < near;
+    if (a->kind != b->kind) return false;
+    if (b->kind == V_STR) return str_eq(a->s, b->s);
+    if (b->kind == V_LIST && a->list.n != b->list.n) return false;
+    for (size_t i = 0; b->kind == V_LIST && i < b->list.n; i++)
+        if (!same_value(&a->list.items[i], &b->list.items[i])) return false;
+    if (b->kind == V_MAP && a->map.n != b->map.n) return false;
+    for (size_t i = 0; b->kind == V_MAP && i < b->map.n; i++) {
+        const Value *v = value_get(a, str_dup(&arena, b->map.items[i].key));
+        if (!v || !same_value(v, &b->map.items[i].value)) return false;
+    }
+    return true;
+}
+
+static void check_reply(const char *how, Str text, const Value *want, Str line)
+{
+    Value found;
+    Err err = { 0 };
+    if (!CHECK(json_parse(&arena, text, &found, &err)) || !CHECK(same_value(&found, want)))
+        printf("  %s: %.*s\n  found %.*s\n", how, (int)MIN(line.n, 400), line.p, (int)MIN(text.n, 400), text.p);
+}
+
+/* ---- by a body ---- */
+static const char *run_body(Session *s, const char *body, ef_code *code)
+{
+    Job *job = job_new();
+    job->in.kind = &kind_hub;
+    job->in.body = str_of(body);
+    job_run(s, job);
+    *code = job->work.err.code;
+    const char *text = *code == EF_OK ? str_dup(&arena, buf_view(&job->out.text))
+                                      : str_format(&arena, "%s", job->work.err.message);
+    job_free(job);
+    return text;
+}
+
+/* ---- by C ---- */
+static ef_input input_of(const Value *v)
+{
+    if (v->kind == V_STR) return (ef_input){ sizeof(ef_input), EF_TEXT, v->s.p, v->s.n, NULL, 0 };
+    Str a = v->map.items[0].value.s, b = v->map.items[1].value.s;
+    return (ef_input){ sizeof(ef_input), EF_PAIR, a.p, a.n, b.p, b.n };
+}
+
+static void check_call(ef_model *m, const Value *call, const Value *want, Str line)
+{
+    const Value *inputs = value_get(call, "inputs");
+    Value parameters = *value_get(call, "parameters");
+    bool list = inputs->kind == V_LIST;
+    size_t n = inputs->kind == V_NULL ? 0 : list ? inputs->list.n : 1;
+    if (list && n == 1) return; /* one input, or a list of it: C cannot tell */
+    ef_input in[4];
+    for (size_t i = 0; i < n; i++) in[i] = input_of(list ? &inputs->list.items[i] : inputs);
+    Buf params = { .arena = &arena };
+    json_write(&params, &parameters);
+    ef_error err = { 0 };
+    ef_reply *r = ef_run(m, str_dup(&arena, value_get(call, "task")->s), in, n, str_dup(&arena, buf_view(&params)), &err);
+    if (CHECK(r)) check_reply("ef_run", str_of(ef_reply_json(r)), want, line);
+    else printf("  %.*s\n  %s\n", (int)MIN(line.n, 300), line.p, err.message);
+    ef_reply_free(r);
+}
+
+/* ---- texts ---- */
+static void check_case(Str line)
+{
+    Value call;
+    Err err = { 0 };
+    ef_code code;
+    if (!CHECK(json_parse(&arena, str_of(str_dup(&arena, line)), &call, &err))) return;
+    Value *want = (Value *)value_get(&call, "result");
+    const char *path = str_format(&arena, GOLDEN "%.*s", STR_ARG(value_get(&call, "model")->s));
+    struct Opened *o = open_once(path, value_get(&call, "task")->s);
+    if (!o) return;
+    Value request = value_map(&arena, 3);
+    for (size_t i = 1; i <= 3; i++) /* task, inputs, parameters */
+        if (call.map.items[i].value.kind != V_NULL) request.map.items[request.map.n++] = call.map.items[i];
+    Buf body = { .arena = &arena };
+    json_write(&body, &request);
+    const char *reply = run_body(o->session, str_dup(&arena, buf_view(&body)), &code);
+    if (CHECK(code == EF_OK)) check_reply("body", str_of(reply), want, line);
+    else printf("  %.*s\n  %s\n", (int)MIN(line.n, 300), line.p, reply);
+    check_call(o->handle, &call, want, line);
+}
+
+static void test_texts(const char *file)
+{
+    Str text;
+    Err err = { 0 };
+    TEST(file);
+    if (!CHECK(file_read(&arena, file, MOST_FILE, &text, &err))) return;
+    for (const char *line = text.p, *end; (end = strchr(line, '\n')); line = end + 1)
+        check_case((Str){ line, (size_t)(end - line) });
+}
+
+/* ---- pictures ---- */
+static const char *picture_task(Str name)
+{
+    static const char *const tasks[][2] = { { "yolos", "object-detection" }, { "segformer", "image-segmentation" },
+                                            { "vit_vectors", NULL }, { "vit_hidden", NULL } };
+    for (size_t i = 0; i < COUNT(tasks); i++)
+        if (str_is(name, tasks[i][0])) return tasks[i][1];
+    return "image-classification";
+}
+
+/* Masks are compared as pictures in tests/test_task_pictures.c: here, that there is one. The oracle's are runs. */
+static Value without_masks(Value list)
+{
+    for (size_t i = 0; list.kind == V_LIST && i < list.list.n; i++) {
+        Value *one = &list.list.items[i];
+        if (one->kind == V_MAP && value_get(one, "runs")) one->map.items[2].key = STR("mask"), one->map.n = 3;
+        Value *mask = (Value *)value_get(one, "mask");
+        if (mask) *mask = value_null();
+    }
+    return list;
+}
+
+static void check_picture(const Value *one)
+{
+    Str name = value_get(one, "case")->s, bytes;
+    const char *task = picture_task(name);
+    Err err = { 0 };
+    Value found;
+    if (!task) return; /* what the pipeline gives for vectors: test_vectors */
+    struct Opened *o = open_once(str_format(&arena, "tests/golden/pictures/%.*s", STR_ARG(name)), (Str){ 0 });
+    const char *file = str_format(&arena, "tests/golden/images/%.*s", STR_ARG(value_get(one, "picture")->s));
+    if (!o || !CHECK(file_read(&arena, file, MOST_FILE, &bytes, &err))) return;
+    ef_input in[2] = { { sizeof *in, EF_PICTURE, bytes.p, bytes.n, NULL, 0 } };
+    in[1] = in[0];
+    Buf params = { .arena = &arena };
+    json_write(&params, value_get(one, "params"));
+    const char *text = str_dup(&arena, buf_view(&params));
+    Value want = without_masks(*value_get(one, "result")), both = value_list(&arena, 2);
+    both.list.items[0] = both.list.items[1] = want;
+    for (size_t n = 1; n <= 2; n++) {
+        ef_reply *r = ef_run(o->handle, n == 1 ? task : NULL, in, n, text, &err);
+        if (!CHECK(r)) return (void)printf("  %s %s: %s\n", file, text, err.message);
+        CHECK(json_parse(&arena, str_of(str_dup(&arena, str_of(ef_reply_json(r)))), &found, &err));
+        for (size_t i = 0; i < 2; i++) without_masks(n == 1 ? found : found.list.items[i]);
+        if (!CHECK(same_value(&found, n == 1 ? &want : &both))) printf("  %s %s: %s\n", file, text, ef_reply_json(r));
+        ef_reply_free(r);
+    }
+}
+
+static void test_pictures(void)
+{
+    Str text;
+    Value root;
+    Err err = { 0 };
+    TEST("pictures");
+    if (!CHECK(file_read(&arena, "tests/golden/pictures/cases.json", MOST_FILE, &text, &err)) ||
+        !CHECK(json_parse(&arena, text, &root, &err)))
+        return;
+    for (size_t i = 0; i < root.list.n; i++) check_picture(&root.list.items[i]);
+}
+
+/* ---- what has no pipeline in transformers ---- */
+static void check_says(const char *path, const char *task, const char *body, const char *wanted)
+{
+    ef_code code;
+    struct Opened *o = open_once(path, str_of(task));
+    if (!o) return;
+    const char *found = run_body(o->session, body, &code);
+    if (!CHECK(strstr(found, wanted))) printf("  %s\n  found %.300s\n  wanted %s\n", body, found, wanted);
+}
+
+static void test_others(void)
+{
+    TEST("sentence-similarity, text-ranking");
+    const char *one = GOLDEN "one", *vectors = GOLDEN "vectors";
+    check_says(vectors, "sentence-similarity", "{\"task\":\"sentence-similarity\",\"inputs\":[\"a city\",\"a city\"]}", "[1");
+    check_says(vectors, "sentence-similarity",
+               "{\"task\":\"sentence-similarity\",\"inputs\":{\"source_sentence\":\"a city\",\"sentences\":[\"a city\"]}}", "[1");
+    check_says(vectors, "sentence-similarity", "{\"task\":\"sentence-similarity\",\"inputs\":\"a city\"}",
+               "found 1, wanted source_sentence, then sentences");
+    check_says(vectors, "sentence-similarity", "{\"task\":\"sentence-embedding\",\"inputs\":[\"a city\"]}", "[[");
+    check_says(one, "text-ranking", "{\"task\":\"text-ranking\",\"inputs\":[\"Who?\",\"Ada\",\"the river\"]}", "[{\"index\":");
+    check_says(one, "text-ranking", "{\"task\":\"rerank\",\"inputs\":{\"query\":\"Who?\",\"texts\":[\"Ada\"]},"
+               "\"parameters\":{\"return_text\":true}}", "[{\"index\":0,\"text\":\"Ada\",\"score\":");
+}
+
+static void test_refused(void)
+{
+    TEST("what is refused");
+    const char *labels = GOLDEN "labels", *tags = GOLDEN "tags", *all = "text-classification", *ner = "ner";
+    check_says(labels, all, "{\"task\":\"text-clasification\",\"inputs\":\"x\"}", "did you mean text-classification?");
+    check_says(labels, all, "{\"task\":\"translation\",\"inputs\":\"x\"}", "translation is not among what this program does");
+    check_says(labels, all, "{\"task\":\"ner\",\"inputs\":\"x\"}", "found token-classification, wanted another model");
+    check_says(labels, all, "{\"task\":\"text-ranking\",\"inputs\":[\"x\",\"y\"]}", "this model is for sequence_classification");
+    check_says(labels, all, "{\"task\":\"text-classification\"}", "inputs: found nothing");
+    check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":[]}", "inputs");
+    check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":[3]}", "found a number, wanted a string or {");
+    check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":\"x\",\"parameters\":{\"topk\":3}}",
+               "text-classification has no \"topk\": did you mean top_k?");
+    check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":\"x\",\"parameters\":{\"beam\":3}}",
+               "wanted one of function_to_apply, top_k, text, text_pair");
+    check_says(labels, all, "{\"task\":\"text-classification\",\"inputs\":\"x\",\"parameters\":{\"top_k\":\"3\"}}", "top_k: found");
+    check_says(labels, all, "{\"task\":\"zero-shot-classification\",\"inputs\":\"x\"}", "candidate_labels");
+    check_says(labels, all, "{\"task\":\"zero-shot-classification\",\"inputs\":\"x\",\"parameters\":{\"candidate_labels\":\"\"}}",
+               "candidate_labels");
+    check_says(labels, all, "{\"task\":\"\",\"inputs\":\"x\",\"parameters\":{\"candidate_labels\":\"y,z\"}}", "\"sequence\":\"x\"");
+    check_says(tags, ner, "{\"task\":\"ner\",\"inputs\":\"x\",\"parameters\":{\"aggregation_strategy\":\"all\"}}", "aggregation_strategy");
+    check_says(tags, ner, "{\"task\":[],\"inputs\":\"x\"}", "task: found a list");
+}
+
+int main(void)
+{
+    test_texts(GOLDEN "cases_5.jsonl");
+    test_texts(GOLDEN "cases_4.jsonl");
+    test_pictures();
+    test_others();
+    test_refused();
+    close_all();
+    arena_free(&arena);
+    return finish();
+}
