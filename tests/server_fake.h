@@ -129,13 +129,17 @@ static inline void stop(Running *r)
 }
 
 /* ---- a client ---- */
-static inline int connect_to(const Running *r)
+static inline bool connect_with(int fd, const Running *r)
 {
     struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)r->port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    return connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
+}
+
+static inline int connect_to(const Running *r)
+{
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(fd, (struct sockaddr *)&a, sizeof a) != 0) return close(fd), -1;
-    return fd;
+    return connect_with(fd, r) ? fd : (close(fd), -1);
 }
 
 static inline void put(int fd, const char *text)

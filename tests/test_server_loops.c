@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Several loops and several runners: what one of them did for all is still so for all of them. */
+#include <sys/resource.h>
+
 #include "server_fake.h"
 
 enum { LOOPS = 3, THREADS = 4, CLIENTS = 9, REQUESTS = 60 };
@@ -147,6 +149,37 @@ static void test_room(void)
     stop(&r);
 }
 
+/* No descriptor for another: of all idle connections one goes, wherever it is served. */
+static void test_descriptors(void)
+{
+    TEST("no descriptor for another");
+    enum { IDLE = 4, BUSY = 2 };
+    Running r = { .server = { .loops = LOOPS }, .session = { .threads = THREADS } };
+    struct rlimit was, few;
+    int fd[IDLE + BUSY], gone = 0, before = __atomic_load_n(&runs, __ATOMIC_RELAXED);
+    start(&r);
+    for (int i = 0; i < IDLE + BUSY; i++) CHECK(alive(fd[i] = connect_to(&r)));
+    __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < IDLE + BUSY; i += LOOPS) put(fd[i], POST_A); /* both of the first loop's */
+    CHECK(run_begins(before));
+    int extra = socket(AF_INET, SOCK_STREAM, 0);
+    getrlimit(RLIMIT_NOFILE, &was);
+    few = (struct rlimit){ (rlim_t)extra + 1, was.rlim_max };
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    CHECK(connect_with(extra, &r) && alive(extra));
+    setrlimit(RLIMIT_NOFILE, &was);
+    for (int i = 0; i < IDLE + BUSY; i++) {
+        char byte;
+        if (i % LOOPS) gone += recv(fd[i], &byte, 1, MSG_DONTWAIT) == 0;
+    }
+    CHECK(gone == 1);
+    __atomic_store_n(&closed, 0, __ATOMIC_RELEASE);
+    for (int i = 0; i < IDLE + BUSY; i += LOOPS) CHECK(reply_is(fd[i], REPLY_A));
+    for (int i = 0; i < IDLE + BUSY; i++) close(fd[i]);
+    close(extra);
+    stop(&r);
+}
+
 /* ---- the end ---- */
 /* Requests that were sent before the word to stop, also on connections that were not accepted yet. */
 static void test_stop_under_load(void)
@@ -272,6 +305,7 @@ int main(void)
     if (!CHECK(make_model())) return finish();
     test_counts();
     test_room();
+    test_descriptors();
     test_stop_under_load();
     test_drain_of_all();
     test_odd_numbers();

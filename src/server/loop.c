@@ -287,8 +287,7 @@ static int number_of(const Loop *loop)
 
 static void admit(Loop *, Arrival);
 
-/* All are full: it goes round, and then to where a connection has been idle longest. At the end of
- * the server nobody else may be there to be asked. */
+/* All are full: it goes round, and then to where a connection has been idle longest. */
 static void ask_for_room(Loop *loop, Arrival a)
 {
     const Server *server = loop->server;
@@ -296,16 +295,16 @@ static void ask_for_room(Loop *loop, Arrival a)
     double deadline = oldest ? loop->slot[oldest->slot].deadline : INFINITY;
     int me = number_of(loop);
     if (a.asked == 0 || deadline < a.deadline) a.deadline = deadline, a.best = me;
-    if (++a.asked < server->n && !loop->stopping)
-        return loop_deliver(server->loop[(me + 1) % server->n], a);
+    if (++a.asked < server->n) return loop_deliver(server->loop[(me + 1) % server->n], a);
     a.decided = true;
-    if (a.best == me || loop->stopping) admit(loop, a);
+    if (a.best == me) admit(loop, a);
     else loop_deliver(server->loop[a.best], a);
 }
 
 static void admit(Loop *loop, Arrival a)
 {
     loop->now = now_seconds(); /* many may come in one turn: the order of being idle is theirs */
+    if (a.fd < 0) return a.decided ? (void)evict(loop) : ask_for_room(loop, a);
     bool room = loop->free < loop->slots || (a.decided && evict(loop));
     if (!room && !a.decided) return ask_for_room(loop, a);
     TlsConn *tls = room && loop->tls && !a.local ? tls_accept(loop->tls, a.fd) : NULL;
@@ -325,6 +324,7 @@ void loop_deliver(Loop *loop, Arrival given)
     *a = given;
     a->next = NULL;
     __atomic_add_fetch(&loop->coming, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&loop->server->arrivals, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&loop->lock);
     *loop->arrival_end = a;
     loop->arrival_end = &a->next;
@@ -342,9 +342,9 @@ static void take_arrivals(Loop *loop)
     pthread_mutex_unlock(&loop->lock);
     for (Arrival *next; a; a = next) {
         next = a->next;
-        if (a->fd >= 0) admit(loop, *a);
-        else evict(loop);
+        admit(loop, *a);
         __atomic_sub_fetch(&loop->coming, 1, __ATOMIC_RELAXED); /* live counts it from now on */
+        __atomic_sub_fetch(&loop->server->arrivals, 1, __ATOMIC_RELEASE);
         heap_resize(a, 0);
     }
 }
@@ -377,13 +377,6 @@ static void place(Loop *loop, int fd, bool local)
     else loop_deliver(to, (Arrival){ .fd = fd, .local = local });
 }
 
-static void evict_anywhere(Loop *loop)
-{
-    const Server *server = loop->server;
-    if (evict(loop)) return;
-    for (int i = 1; i < server->n; i++) loop_deliver(server->loop[i], (Arrival){ .fd = -1 });
-}
-
 /* Out of descriptors: make room and look again at the next tick, instead of spinning. */
 static void accept_all(Loop *loop, int listener)
 {
@@ -393,7 +386,7 @@ static void accept_all(Loop *loop, int listener)
             place(loop, fd, listener == loop->listener[LISTEN_UNIX]);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             log_warn("accept: %s", strerror(errno));
-            evict_anywhere(loop);
+            if (!evict(loop)) ask_for_room(loop, (Arrival){ .fd = -1 });
             return loop_pause(loop, true);
         } else if (errno != EINTR && errno != ECONNABORTED) {
             return;
@@ -586,6 +579,12 @@ static int jobs_away(Loop *loop)
     return away;
 }
 
+/* Whoever could be asked for room stays until nobody is on the way any more. */
+static bool some_arrive(const Loop *loop)
+{
+    return __atomic_load_n(&loop->server->arrivals, __ATOMIC_ACQUIRE) > 0;
+}
+
 static bool has_mail(const Loop *loop)
 {
     return __atomic_load_n(&loop->mail, __ATOMIC_ACQUIRE);
@@ -640,7 +639,7 @@ void loop_run(Loop *loop, const volatile int *stop)
     int n = 0;
     bool busy = false;           /* the last turn had something to do */
     thread_prompt();
-    while (!loop->stopping || loop->live > 0 || jobs_away(loop)) {
+    while (!loop->stopping || loop->live > 0 || jobs_away(loop) || some_arrive(loop)) {
         pthread_mutex_unlock(&loop->turn);
         n = busy && may_stay(loop) ? stay(loop, event) : 0;
         if (n == 0) n = sleep_until_woken(loop, event);
@@ -674,11 +673,6 @@ void loop_end(Loop *loop)
         if (fd[i] >= 0) close(fd[i]);
     for (int i = 0; i < LISTENERS; i++)
         if (loop->listener[i] >= 0) close(loop->listener[i]);
-    for (Arrival *a; (a = loop->arrival);) { /* from one that had no room, when this had ended */
-        loop->arrival = a->next;
-        if (a->fd >= 0) close(a->fd);
-        heap_resize(a, 0);
-    }
     pthread_mutex_destroy(&loop->turn);
     pthread_mutex_destroy(&loop->lock);
     pthread_mutex_destroy(&loop->counting);

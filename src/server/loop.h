@@ -58,9 +58,9 @@ typedef struct Slot {            /* the whole table is looked at every tick, so 
 
 /* A connection on its way from the loop that accepted it to the one that will serve it. */
 typedef struct Arrival {
-    int fd;                      /* -1: none; an idle connection is to make room */
+    int fd;                      /* -1: none; the connection that is idle longest is to go */
     bool local;                  /* on the UNIX socket: never TLS */
-    /* Where all are full: */
+    /* Where all are full, or there is none: */
     int asked;                   /* loops that were asked; */
     double deadline;             /*   the earliest of an idle connection among them, */
     int best;                    /*   and which loop has that one */
@@ -78,6 +78,7 @@ typedef struct Server {
     int n;
     int turn;                    /* of the loop that gets the next connection, among equals */
     int jobs;                    /* in the session that have not been seen back; atomic */
+    int arrivals;                /* on their way between loops; atomic */
     bool stopping;               /* no connection will come any more; atomic */
     ServerMeters meters;
 } Server;

@@ -283,6 +283,15 @@ static void server_end(Loop *first, LoopThread *thread)
     loop_end(first);
 }
 
+/* Who has come is not dealt out to loops that do not run. */
+static void close_doors(Loop *first)
+{
+    for (int i = 0; i < LISTENERS; i++) {
+        if (first->listener[i] >= 0) close(first->listener[i]);
+        first->listener[i] = -1;
+    }
+}
+
 /* Only the first loop accepts, so if a thread is missing the others have nothing to finish. */
 static bool run_all(Loop *first, LoopThread *thread, int port, const volatile int *stop, Err *err)
 {
@@ -294,7 +303,10 @@ static bool run_all(Loop *first, LoopThread *thread, int port, const volatile in
         warn_open(first);
         loop_pause(first, false);
     }
-    if (!ok) first->options.drain_s = 0; /* nobody was told that it is there */
+    if (!ok) {
+        first->options.drain_s = 0; /* nobody was told that it is there */
+        close_doors(first);
+    }
     loop_run(first, ok ? stop : &at_once);
     for (int i = 1; i < started; i++) pthread_join(thread[i].id, NULL);
     return ok;

@@ -734,6 +734,7 @@ bool queue_load(Queue *queue, Load *load, RunnerBed *bed, bool run, Taken *to)
 {
     struct QueueStage *first = &queue->stage[STAGE_ADMIT];
     *to = (Taken){ .load = load, .gang = -1 };
+    if (queue->side >= LOOKING_FROM) sched_yield(); /* a loop has less to do than the next run */
     queue_lock(queue);
     note_end(queue, load);
     bool more = wait_for_work(queue, bed, run, to);
