@@ -138,16 +138,18 @@ void source_said(Arena *arena, Str task, const char *path, ModelSource *s)
 bool source_processor(Arena *arena, const char *path, ModelSource *s, Err *err)
 {
     ModelSource there = { 0 };
+    Err ignored = { 0 };
     if (!path) return true;
     const Str name = path_name(path);
-    if (dir_is(path)) source_folder(arena, path, &there);
+    bool folder = dir_is(path), json = str_ends(name, ".json") && !str_is(name, "tokenizer.json");
+    if (folder) source_folder(arena, path, &there);
     else if (str_is(name, "processor_config.json")) there.processor = path;
-    else if (str_ends(name, ".json") && !str_is(name, "tokenizer.json")) there.preprocessor = path;
-    else there.tokenizer = tokenizer_files_at(arena, path);
-    if (there.tokenizer.vocab) source_said(arena, (Str){ 0 }, path, s);
+    else if (json) there.preprocessor = path;
+    bool tokenizer = (folder || !json) && tokenizer_find(arena, path, &there.tokenizer, &ignored);
     bool settings = there.preprocessor || there.processor;
+    if (tokenizer) source_said(arena, (Str){ 0 }, path, s);
     if (settings) s->preprocessor = there.preprocessor, s->processor = there.processor;
-    return settings || there.tokenizer.vocab ||
+    return settings || tokenizer ||
            fail(err, EF_NOT_FOUND, "processor: %s: found no preprocessor_config.json, processor_config.json or tokenizer",
                 path);
 }
