@@ -74,7 +74,8 @@ typedef enum {
     EF_BOXES,   /* words of a page: ef_word; data2: as many ef_box */
     EF_PICTURE, /* the bytes of an image file */
     EF_SOUND,   /* the bytes of a sound file */
-    EF_CHOICES  /* UTF-8: a prompt; data2: ef_word, the endings to choose from */
+    EF_CHOICES, /* UTF-8: a prompt; data2: ef_word, the endings to choose from */
+    EF_PAGE     /* one ef_page: words with boxes, a picture, a question, as the model needs them */
 } ef_kind;
 typedef struct {
     const char *data; /* UTF-8 */
@@ -83,6 +84,15 @@ typedef struct {
 typedef struct { /* in thousandths of the page's width and height, 0 to 1000 */
     int32_t left, top, right, bottom;
 } ef_box;
+typedef struct { /* a page of a document; what is not there is NULL */
+    size_t struct_size;
+    const char *question;  /* UTF-8; for models that answer questions */
+    const ef_word *words;  /* [count]; none: they are read from the image (ef_options.ocr) */
+    const ef_box *boxes;   /* [count] */
+    size_t count;
+    const void *image;     /* the bytes of an image file */
+    size_t image_size;
+} ef_page;
 typedef struct { /* bytes are borrowed for the duration of the call */
     size_t struct_size;
     ef_kind kind;
@@ -102,6 +112,7 @@ typedef struct {         /* zero means: the default */
     const char *tokenizer; /* its folder or its tokenizer.json; default: the model's own */
     const char *pooling; /* of a text's vector: "mean", "cls", "last", ...; default: the model's own */
     int normalize;       /* vectors to length 1: 1 yes, -1 no; default: the model's own way */
+    const char *ocr;     /* path of Tesseract, which reads the words of pages; default: none is run */
 } ef_options;
 
 typedef struct { /* row-major view into an ef_reply */

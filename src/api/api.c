@@ -61,6 +61,7 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
     *m = (ef_model){ .arena = arena, .model = model,
                      .tokenizer = { .tokenizer = model->tokenizer } };
     SessionOptions settings = { .threads = options->threads };
+    if (options->ocr) settings.ocr = str_dup(&m->arena, str_of(options->ocr));
     m->session = job_session(model, &settings);
     m->output = str_dup(&m->arena, model->graph->value[model->graph->output[0]].name);
     describe(m);
@@ -222,22 +223,38 @@ static bool take_boxes(Job *job, size_t i, const ef_input *in, Err *err)
     return true;
 }
 
+/* Words without their number, or a picture without bytes, are none: what the model needs is checked with the items. */
+static bool take_page(Job *job, size_t i, const ef_input *in, Err *err)
+{
+    ef_page page;
+    Item *item = &job->work.item[i];
+    if (!in->data) return fail(err, EF_INVALID_INPUT, "input %zu: found no ef_page", i);
+    if (!sized_read(in->data, 0, &page, sizeof page, "ef_page", err)) return within(err, "input %zu", i);
+    ef_input words = { sizeof words, EF_BOXES, page.words, page.count, page.boxes, page.boxes ? page.count : 0 };
+    if (page.words && page.count && !take_boxes(job, i, &words, err)) return false;
+    if (page.question) item->second = copy_text(job, page.question, strlen(page.question));
+    if (page.image && page.image_size) item->picture = copy_text(job, page.image, page.image_size);
+    return true;
+}
+
 /* Whether the model takes a text or a pair is checked later, with the items. */
 static const struct TakeRow {
     TakeInput *take;             /* NULL: no model here takes it */
-    const ItemForm *form;        /* of models that do; NULL: any */
+    const ItemForm *form;        /* of models that do; NULL: any, */
+    bool page;                   /*   or those that read pages */
 } takes[] = {
     [EF_TEXT] = { take_text, NULL },         [EF_PAIR] = { take_pair, NULL },
-    [EF_WORDS] = { NULL, NULL },             [EF_BOXES] = { take_boxes, &item_words },
+    [EF_WORDS] = { NULL, NULL },             [EF_BOXES] = { take_boxes, NULL, true },
     [EF_PICTURE] = { take_picture, &item_pictures },           [EF_SOUND] = { NULL, NULL },
-    [EF_CHOICES] = { take_choices, &item_choices },
+    [EF_CHOICES] = { take_choices, &item_choices },            [EF_PAGE] = { take_page, NULL, true },
 };
 
 static bool take_input(const Model *model, Job *job, size_t i, const ef_input *in, Err *err)
 {
     const struct TakeRow *row = &takes[in->kind];
     bool texts = model->items == &item_texts;
-    bool fits = row->form ? row->form == model->items : !model_reads_pictures(model);
+    bool fits = row->page   ? model_reads_boxes(model)
+                : row->form ? row->form == model->items : !model_reads_pictures(model);
     if (row->take && fits) return row->take(job, i, in, err);
     return fail(err, EF_UNSUPPORTED, "input %zu: found %s, wanted %s: %s takes nothing else", i,
                 input_name(in->kind), texts ? "a text or a pair of texts" : model->items->one,

@@ -2,6 +2,7 @@
  * serve.c - the rows of `serve`, and what is checked across them. */
 #include "api/serve.h"
 
+#include "base/child.h"
 #include "dialect/family.h"
 
 static const char *const access_words[] = { "none", "text", "json", NULL };
@@ -46,6 +47,7 @@ const Option serve_options[] = {
       SERVE_FIELD(session.max_inputs), OPTION_DEFAULT(SESSION_MAX_INPUTS), 1, 1 << 24 },
     { "max-pixels", 0, "N", "most pixels (width times height) of a picture", TAKES_COUNT,
       SERVE_FIELD(session.max_pixels), OPTION_DEFAULT(SESSION_MAX_PIXELS), 1, INT32_MAX },
+    OPTION_OCR,
     { "max-connections", 0, "N", "most connections at the same time", TAKES_COUNT,
       SERVE_FIELD(server.max_connections), OPTION_DEFAULT(SERVER_MAX_CONNECTIONS), 1, 1 << 20 },
     { "queue", 0, "N", "most requests waiting before 429", TAKES_COUNT,
@@ -86,6 +88,9 @@ bool serve_complete(ServeSettings *s, Err *err)
     if (!o->cert_file != !o->key_file)
         return fail(err, EF_USAGE, "TLS: found no %s, wanted both --cert-file and --key-file",
                     o->cert_file ? "key" : "certificate");
+    if (s->session.ocr && !child_is(s->session.ocr))
+        return fail(err, EF_USAGE, "--ocr: found no program at \"%s\", wanted the path of Tesseract "
+                    "(apt install tesseract-ocr: /usr/bin/tesseract)", s->session.ocr);
     o->grpc |= o->no_http;
     if (s->tei) o->preferred = &family_tei;
     if (s->otel && !o->trace_url) o->trace_url = OTEL_URL;

@@ -34,6 +34,9 @@ extern const Option serve_options[];
 #define OPTION_SERVER_THREADS                                                      \
     { "threads", 0, "N", "default: the CPUs this process may use", TAKES_COUNT,    \
       SERVE_FIELD(session.threads), NULL, 1, 4096 }
+#define OPTION_OCR                                                                 \
+    { "ocr", 0, "PATH", "run this Tesseract to read the words of pages that come without them", \
+      TAKES_TEXT, SERVE_FIELD(session.ocr) }
 
 bool serve_of_session(const Option *); /* one that a session is made with */
 /* Once every option is set: refuses settings that exclude each other, derives the others. */

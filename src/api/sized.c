@@ -57,7 +57,7 @@ const char *input_name(ef_kind kind)
     static const char *const names[] = {
         [EF_TEXT] = "a text", [EF_PAIR] = "a pair of texts", [EF_WORDS] = "words",
         [EF_BOXES] = "words with boxes", [EF_PICTURE] = "a picture", [EF_SOUND] = "sound",
-        [EF_CHOICES] = "a prompt with choices",
+        [EF_CHOICES] = "a prompt with choices", [EF_PAGE] = "a page",
     };
     return (size_t)kind < COUNT(names) ? names[kind] : NULL;
 }

@@ -26,7 +26,7 @@ static const Option options[] = {
     { "output", 'o', "FILE", "write there instead of to stdout" },
     OPTION_OFFSETS(.against = "entities"),
     OPTION_PARAMS,
-    { "question", 0, "TEXT", "question answering: asked of each text, whose answers are in there" },
+    { "question", 0, "TEXT", "question answering: asked of each text, or of each page, whose answers are in there" },
     { "context-file", 0, "FILE", "asked of all that is in this file", .beside = "question" },
     { "entities", 0, NULL, "token classification: a list of words and labels instead of JSON" },
     OPTION_THREADS,
@@ -151,7 +151,8 @@ static bool infer(Args *a, Session *session, Job *job, Err *err)
 static bool with_session(Args *a, const Model *model, Job *job, Err *err)
 {
     model_log_assumed(model);
-    SessionOptions how = { .threads = (int)args_int(a, "threads"), .max_inputs = SIZE_MAX };
+    SessionOptions how = { .threads = (int)args_int(a, "threads"), .max_inputs = SIZE_MAX,
+                           .ocr = given_ocr(a, model) };
     Session *session = job_session(model, &how);
     if (!session) return fail(err, EF_IO, "no thread could be started");
     bool ok = infer(a, session, job, err);
@@ -170,7 +171,7 @@ static bool with_model(Args *a, const Model *model, Job *job, Err *err)
 {
     GivenItems in = { .a = a, .form = model->items, .arena = &job->work.arena };
     if (!check_task(a, model->task, "entities", CAN_TAG, err) ||
-        !check_task(a, model->task, "question", CAN_ANSWER, err) || !given_items(&in, err))
+        !check_task(a, model->task, "question", CAN_ANSWER | CAN_ANSWER_PAGE, err) || !given_items(&in, err))
         return false;
     memcpy(job_items(job, in.n), in.item, in.n * sizeof *in.item);
     return with_session(a, model, job, err);
@@ -207,5 +208,6 @@ const Command cmd_infer = {
                "  ./my-choice.encoderfile infer \"The bus leaves\" \"at noon.\" \"a fork.\"  # prompt, choices\n"
                "  ./my-vit.encoderfile infer photo.jpg other.png\n"
                "  ./my-layoutlm.encoderfile infer -i pages.jsonl  # {\"words\": [...], \"boxes\": [...]}\n"
+               "  ./my-docvqa.encoderfile infer --question \"What is the total?\" invoice.png  # words by tesseract\n"
                "  cat texts.txt | ./my-embed.encoderfile infer -f npy > vectors.npy\n",
 };

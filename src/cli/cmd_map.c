@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "cli/cli.h"
+#include "cli/given.h"
 #include "cli/params.h"
 #include "cli/resuming.h"
 #include "data/json.h"
@@ -308,7 +309,7 @@ static bool start_session(Args *a, Mapper *m, Err *err)
     model_log_assumed(m->model);
     SessionOptions how = { .threads = (int)args_int(a, "threads"), .bulk = true,
                            .batch_seconds = 0.2, .batch_tokens = RUN_TOKENS,
-                           .max_inputs = SIZE_MAX };
+                           .max_inputs = SIZE_MAX, .ocr = given_ocr(a, m->model) };
     m->session = job_session(m->model, &how);
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
@@ -418,7 +419,8 @@ const Command cmd_map = {
                "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
                "Question answering: {\"id\": 7, \"question\": \"...\", \"context\": \"...\"}, or these columns.\n"
                "Multiple choice: {\"prompt\": \"...\", \"choices\": [...]}. Models that read places on a page:\n"
-               "{\"words\": [...], \"boxes\": [[left, top, right, bottom], ...]}, 0 to 1000. In CSV lists are JSON.\n"
+               "{\"words\": [...], \"boxes\": [[left, top, right, bottom], ...]}, 0 to 1000, and \"path\" or \"image\"\n"
+               "for those that see the page; \"question\" for those that answer. In CSV lists are JSON.\n"
                "Pictures: a line is a path; or {\"path\": \"...\"}, {\"image\": \"base64\"}, or such a column.\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"

@@ -19,6 +19,7 @@ static const Option options[] = {
       SERVE_FIELD(server.port), "9100", 0, 65535, .against = "stdio" },
     OPTIONS_SECURITY,
     OPTION_SERVER_THREADS,
+    OPTION_OCR,
     OPTIONS_ORT,
     { 0 },
 };

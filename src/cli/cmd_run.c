@@ -180,7 +180,8 @@ static bool run_run(Args *a, Err *err)
     if (!file_apart(args_value(a, "output"), args_value(a, "input"), err) || !args_model(a, &model, err))
         return false;
     model_log_assumed(model);
-    SessionOptions how = { .threads = (int)args_int(a, "threads"), .max_inputs = SIZE_MAX };
+    SessionOptions how = { .threads = (int)args_int(a, "threads"), .max_inputs = SIZE_MAX,
+                           .ocr = given_ocr(a, model) };
     Session *session = job_session(model, &how);
     Job *job = job_new();
     bool ok = session ? run_call(a, session, task, job, err) : fail(err, EF_IO, "no thread could be started");

@@ -4,6 +4,9 @@
 
 #include <unistd.h>
 
+#include "base/child.h"
+#include "input/ocr.h"
+
 static void given_keep(GivenItems *in, Item item)
 {
     if (in->n == in->room) {
@@ -57,6 +60,7 @@ static bool read_pictures(GivenItems *in, Err *err)
     for (int i = 0; i < in->a->n_text; i++) {
         Item item = { 0 };
         if (!record_picture(in->arena, str_of(in->a->text[i]), &item, err)) return false;
+        if (item_form_has(in->form, ITEM_BOXES)) item.second = question_of(in);
         given_keep(in, item);
     }
     return true;
@@ -79,6 +83,11 @@ static bool read_line(GivenItems *in, Err *err)
     if (!items_of_texts(in->arena, in->form, text, (size_t)a->n_text, &items, err)) return false;
     for (size_t i = 0; i < items.n; i++) given_keep(in, items.item[i]);
     return true;
+}
+
+const char *given_ocr(Args *a, const Model *model)
+{
+    return model_reads_boxes(model) ? child_find(&a->arena, OCR_PROGRAM) : NULL;
 }
 
 bool given_items(GivenItems *in, Err *err)

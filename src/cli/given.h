@@ -21,5 +21,7 @@ typedef struct GivenItems {
 /* Those of the line, then those of --context-file and --input; none given: those that a pipe brings. No item at
  * all is an error. */
 bool given_items(GivenItems *, Err *);
+/* The program that reads the words of pages, if it is installed; NULL: it is not, or the model reads none. */
+const char *given_ocr(Args *, const Model *);
 
 #endif

@@ -54,6 +54,11 @@ static bool are_pictures(const Records *s)
     return s->items == &item_pictures;
 }
 
+static bool are_pages(const Records *s)
+{
+    return item_form_has(s->items, ITEM_BOXES);
+}
+
 static const char *path_key(const Records *s)
 {
     return s->field ? s->field : "path";
@@ -67,6 +72,21 @@ static bool take_picture(const Records *s, Arena *arena, const Value *v, Item *i
     if (v->kind == V_MAP && value_get(v, "image")) return item_read_object(arena, s->items, v, item, err);
     return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or image",
                 value_kind_name(path ? path->kind : v->kind), path_key(s));
+}
+
+/* Its picture may be a file; a question that is asked of all pages is this one's, if it has none. */
+static bool take_page(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
+{
+    const Value *path = value_get(v, "path"), *asked = value_get(v, "question");
+    Value page = value_map(arena, v->map.n + 2);
+    memcpy(page.map.items, v->map.items, v->map.n * sizeof *v->map.items);
+    page.map.n = v->map.n;
+    if (path && path->kind == V_STR && !value_get(v, "image")) {
+        if (!record_picture(arena, path->s, item, err)) return false;
+        value_add(&page, "image", value_of_bytes(item->picture));
+    }
+    if (!asked && s->question.p) value_add(&page, "question", value_of_str(s->question));
+    return item_read_object(arena, s->items, &page, item, err);
 }
 
 static void take_text(const Records *s, Str text, Item *item)
@@ -112,6 +132,7 @@ static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err 
     if (!json_parse_most(arena, line, RECORD_VALUES, v, err)) return false;
     if (v->kind == V_MAP) r->id = value_get(v, "id");
     if (are_pictures(s)) return take_picture(s, arena, v, &r->item, err);
+    if (v->kind == V_MAP && are_pages(s)) return take_page(s, arena, v, &r->item, err);
     if (v->kind == V_MAP && !are_texts(s)) return item_read_object(arena, s->items, v, &r->item, err);
     if (v->kind == V_MAP) return take_map(s, v, &r->item, err);
     return take_pair(s, v, &r->item) || fail(err, EF_INVALID_INPUT, "found %s, wanted a text, two texts or an object",
@@ -129,12 +150,12 @@ static Str column_of(const Records *s, const Str *field, size_t n, const char *n
 /* A cell for each key that has a column; lists are written as JSON. */
 static bool columns_map(const Records *s, Arena *arena, const Str *field, size_t n, Value *out, Err *err)
 {
-    *out = value_map(arena, ITEM_KEYS);
+    *out = value_map(arena, ITEM_KEYS + 1); /* and a path */
     for (const Field *key = s->items->keys; key->name; key++) {
         Str cell = column_of(s, field, n, key->name);
         Value v = value_of_str(cell);
         if (!cell.p) continue;
-        if (key->repeated && !json_parse_most(arena, cell, RECORD_VALUES, &v, err))
+        if ((key->repeated || key->kind == F_ANY) && !json_parse_most(arena, cell, RECORD_VALUES, &v, err))
             return within(err, "%s", key->name);
         value_add(out, key->name, v);
     }
@@ -155,6 +176,11 @@ static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err
     Value cells;
     const Str path = column_of(s, field, n, path_key(s));
     if (are_pictures(s) && path.p) return record_picture(arena, path, &r->item, err);
+    if (are_pages(s)) {
+        if (!columns_map(s, arena, field, n, &cells, err)) return false;
+        if (path.p) value_add(&cells, "path", value_of_str(path));
+        return take_page(s, arena, &cells, &r->item, err);
+    }
     if (!are_texts(s))
         return columns_map(s, arena, field, n, &cells, err) &&
                item_read_object(arena, s->items, &cells, &r->item, err);

@@ -80,10 +80,36 @@ static bool form_request(Session *s, Job *job, Value *request, Err *err)
     return true;
 }
 
+/* A page with what else the form says about it: its question, its words and boxes. */
+static Value page_of_file(Arena *arena, const ItemForm *form, const Value *request, Value file)
+{
+    Value page = value_map(arena, ITEM_KEYS + 1);
+    value_add(&page, "image", file);
+    for (const Field *key = form->keys; key->name; key++) {
+        const Value *said = value_get(request, key->name);
+        if (said && !value_get(&page, key->name)) value_add(&page, key->name, *said);
+    }
+    return page;
+}
+
+static void files_to_pages(Arena *arena, const ItemForm *form, Value *request)
+{
+    Value *inputs = (Value *)value_get(request, "inputs");
+    for (size_t i = 0; i < inputs->list.n; i++)
+        inputs->list.items[i] = page_of_file(arena, form, request, inputs->list.items[i]);
+}
+
 bool files_request(Session *s, Job *job, Value *request, Err *err)
 {
-    if (is_form(job->in.type)) return form_request(s, job, request, err);
-    *request = value_map(&job->work.arena, 1);
-    value_add(request, "inputs", value_of_bytes(job->in.body));
+    Arena *arena = &job->work.arena;
+    const ItemForm *form = session_model(s)->items;
+    if (is_form(job->in.type) && !form_request(s, job, request, err)) return false;
+    if (!is_form(job->in.type)) {
+        Value files = value_list(arena, 1);
+        files.list.items[0] = value_of_bytes(job->in.body);
+        *request = value_map(arena, 1);
+        value_add(request, "inputs", form->alone ? files.list.items[0] : files);
+    }
+    if (item_form_has(form, ITEM_BOXES)) files_to_pages(arena, form, request);
     return true;
 }

@@ -67,6 +67,7 @@ static bool hub_read_texts(const Session *s, Job *job, const Value *request, con
 /* pattern: a regular expression that every text must match. */
 static Value texts_request(Arena *arena, const Site *site, const Field *rows, const char *pattern)
 {
+    if (hub_reads_pages(site)) return hub_pages_request(arena, site, rows);
     const char *text =
         str_format(arena, "{\"type\":\"string\",\"minLength\":1,\"pattern\":\"%s\"}", pattern);
     Value inputs = kind_schema(
@@ -93,9 +94,15 @@ static const Field classify_rows[] = {
     { 0 },
 };
 
+static const Field page_classify_rows[] = {
+    { "inputs", 0, F_ANY, .required = true, .help = "a page or a list of pages" },
+    { "parameters", 0, F_MSG, .nullable = true, .msg = hub_classify_parameters },
+    { 0 },
+};
+
 static bool read_classify(const Session *s, Job *job, const Value *request)
 {
-    return hub_read_texts(s, job, request, classify_rows, true);
+    return hub_read_texts(s, job, request, hub_reads_pages(site_of(s)) ? page_classify_rows : classify_rows, true);
 }
 
 static TaskScore score_named(Str name)
@@ -546,6 +553,8 @@ static const JobKind *kind_for(const Site *site, const Value *request)
     const Value *parameters = value_get(request, "parameters"),
                 *inputs = value_get(request, "inputs");
     bool pipeline = parameters && parameters->kind != V_NULL;
+    if (site_can(site, CAN_ANSWER_PAGE)) return &hub_page_question;
+    if (site_can(site, CAN_CLASSIFY) && hub_reads_pages(site)) return &hub_classify;
     if (site_can(site, CAN_SEE)) return &hub_seen;
     if (site_can(site, CAN_FILL) && pipeline) return &hub_fill;
     if (site_can(site, CAN_SPARSE)) return &kind_tei_sparse;
@@ -590,6 +599,9 @@ static const char *mask_pattern(Arena *arena, const Site *site)
 
 static Value hub_request(Arena *arena, const Site *site)
 {
+    if (site_can(site, CAN_ANSWER_PAGE)) return hub_pages_request(arena, site, NULL);
+    if (site_can(site, CAN_CLASSIFY) && hub_reads_pages(site))
+        return hub_pages_request(arena, site, page_classify_rows);
     if (site_can(site, CAN_SEE))
         return kind_schema_with(arena, seen_rows(arena, site), "inputs",
                                 items_describe(arena, site->items, site->max_inputs));
@@ -628,7 +640,7 @@ const JobKind kind_hub = {
     .values = MOST_IDS,
     .files = true,
     .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG | CAN_ANSWER |
-             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT | CAN_EMBED_PICTURE,
+             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT | CAN_EMBED_PICTURE | CAN_ANSWER_PAGE,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,

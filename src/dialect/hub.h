@@ -11,4 +11,10 @@ extern const Field hub_classify_parameters[], hub_zero_parameters[], hub_tag_par
 bool hub_read_items(const Session *, Job *, const Value *inputs); /* in the model's form */
 const Field *hub_seen_parameters(const Site *); /* of a model whose kind is hub_seen */
 
+/* hub_pages.c */
+extern const JobKind hub_page_question;
+extern const Field hub_page_parameters[];
+bool hub_reads_pages(const Site *); /* its inputs are pages, not texts */
+Value hub_pages_request(Arena *, const Site *, const Field *rows); /* rows NULL: of questions */
+
 #endif

@@ -5,7 +5,10 @@
 #include "data/proto.h"
 #include "dialect.h"
 
-enum { VALUES_BESIDE = 4096 };   /* of a body, beside its inputs */
+enum {
+    VALUES_BESIDE = 4096,        /* of a body, beside its inputs */
+    VALUES_OF_PAGE = 7 * (PAGE_WORDS_MOST + 1), /* a word, its box and both together */
+};
 
 /* ---- a job ---- */
 Job *job_new(void)
@@ -99,7 +102,8 @@ static bool read_body(Session *s, Job *job)
     if (!unzip_body(job)) return false;
     Value *request = NEW(&job->work.arena, Value);
     size_t most = session_options(s)->max_inputs * 3 + VALUES_BESIDE /* a pair is three */
-                  + kind_of(job)->values;
+                  + kind_of(job)->values
+                  + (item_form_has(site_of(s)->items, ITEM_BOXES) ? VALUES_OF_PAGE : 0);
     return parse_body(s, job, most, request) && kind_of(job)->read(s, job, request);
 }
 

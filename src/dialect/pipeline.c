@@ -184,6 +184,7 @@ static const Pipeline pipelines[] = {
     { "sparse-embedding", CAN_SPARSE, &pipeline_own },
     { "token-classification", CAN_TAG, &hub_tag, hub_tag_parameters },
     { "question-answering", CAN_ANSWER, &hub_answer, hub_answer_parameters },
+    { "document-question-answering", CAN_ANSWER_PAGE, &hub_page_question, hub_page_parameters },
     { "multiple-choice", CAN_CHOOSE, &pipeline_own },
     { "zero-shot-classification", CAN_CLASSIFY, &hub_zero, hub_zero_parameters, "candidate_labels", turn_zero },
     { "text-ranking", CAN_RANK, &kind_tei_rerank, rank_parameters, "query", turn_rank },
@@ -307,12 +308,15 @@ static Value part_value(Arena *arena, ItemPart part, const Item *item)
     case ITEM_FIRST: return item->first.p ? value_of_str(item->first) : value_null();
     case ITEM_SECOND: return item->second.p ? value_of_str(item->second) : value_null();
     case ITEM_PICTURE: return item->picture.p ? value_of_bytes(item->picture) : value_null();
+    case ITEM_WORD_BOXES: break;
     case ITEM_LIST:
+        if (!item->list) break;
         list = value_list(arena, item->n);
         for (size_t i = 0; i < item->n; i++) list.list.items[i] = value_of_str(item->list[i]);
         return list;
     case ITEM_BOXES:
-        list = value_list(arena, item->boxes ? item->n : 0);
+        if (!item->boxes) break;
+        list = value_list(arena, item->n);
         for (size_t i = 0; i < list.list.n; i++) {
             list.list.items[i] = value_list(arena, BOX_SIDES);
             for (int k = 0; k < BOX_SIDES; k++)
@@ -330,7 +334,8 @@ Value pipeline_input(Arena *arena, const ItemForm *form, const Item *item)
         Value v = part_value(arena, form->part[i], item);
         if (v.kind != V_NULL) value_add(&map, form->keys[i].name, v);
     }
-    return map.map.n == 1 ? map.map.items[0].value : map;
+    bool alone = map.map.n == 1 && str_is(map.map.items[0].key, form->keys[0].name);
+    return alone ? map.map.items[0].value : map;
 }
 
 /* The input with what the parameters say of it: a value by itself is that of the first key that they leave open. */

@@ -1,30 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * boxes.c - words with boxes to rows: a page as LayoutLM and LiLT read it. The words are encoded as they
- * come (`word` of a token counts them), a token has the box of its word, special tokens those that the
- * tokenizer's config names. Offsets count in the words joined by spaces, as transformers' pipeline has
- * it for a text that is split into words. */
+ * boxes.c - words with boxes to rows: a page as LayoutLM, LayoutLMv3 and LiLT read it. The words are
+ * encoded as they come (`word` of a token counts them), a token has the box of its word, special tokens
+ * those that the tokenizer's config names, a question's tokens zeros. Offsets count in the words joined by
+ * spaces, as transformers' pipeline has it for a text that is split into words. */
 #include "items.h"
+#include "text/unicode.h"
 #include "windows.h"
 
-static const Field box_keys[] = {
+const Field item_box_keys[] = {
     { "left", 1, F_U32, .required = true },  { "top", 2, F_U32, .required = true },
     { "right", 3, F_U32, .required = true }, { "bottom", 4, F_U32, .required = true },
     { 0 },
 };
-const Field item_word_keys[] = {
-    { "words", 1, F_STR, .repeated = true, .required = true },
-    { "boxes", 2, F_MSG, .repeated = true, .required = true, .msg = box_keys, .msg_name = "Box",
-      .help = "of each word: left, top, right, bottom, 0 to 1000 of the page's width and height" },
-    { 0 },
-};
-const ItemForm item_words = {
-    .keys = item_word_keys,
-    .part = { ITEM_LIST, ITEM_BOXES },
-    .object = true,
-    .one = "an object with words and boxes: the model reads places on a page",
-    .all = "an object with words and boxes, or a list of such objects: the model reads places on a page",
-};
-
 /* ---- items ---- */
 void item_join_words(Arena *arena, Item *item)
 {
@@ -42,12 +29,20 @@ void item_join_words(Arena *arena, Item *item)
     item->list = list;
 }
 
+/* Bytes of the white space that begins there; 0: none does. */
+static size_t space_at(Str text, size_t at)
+{
+    uint32_t code;
+    int n = utf8_decode(text.p + at, text.p + text.n, &code); /* 0: inside a character */
+    return n && unicode_record(code)->flags & UNICODE_SPACE ? (size_t)n : 0;
+}
+
 static Str *split_words(Arena *arena, Str text, size_t *n)
 {
     Str *words = ARRAY(arena, Str, text.n + 1);
     *n = 0;
-    for (size_t at = 0, end; at < text.n; at = end + 1) {
-        for (end = at; end < text.n && text.p[end] != ' '; end++) continue;
+    for (size_t at = 0, end, room = 0; at < text.n; at = end + MAX(room, (size_t)1)) {
+        for (end = at; end < text.n && !(room = space_at(text, end)); end++) continue;
         if (end > at) words[(*n)++] = (Str){ text.p + at, end - at };
     }
     return words;
@@ -139,15 +134,17 @@ bool item_read_boxes(Arena *arena, const Value *v, Item *out, Err *err)
 /* ---- rows ---- */
 static const int32_t *box_of(const InputModel *m, const Item *item, const Encoding *e, size_t token)
 {
-    if (!e->special[token]) return item->boxes + (size_t)e->word[token] * BOX_SIDES;
-    return token == 0 ? m->special.front : m->special.behind;
+    static const int32_t of_question[BOX_SIDES];
+    if (e->special[token]) return token == 0 ? m->special.front : m->special.behind;
+    bool asked = item_second(item) && e->sequence[token] == 0;
+    return asked ? of_question : item->boxes + (size_t)e->word[token] * BOX_SIDES;
 }
 
 /* Offsets inside a word become those of the joined words. */
 static void place_tokens(const Item *item, Encoding *e)
 {
     for (size_t i = 0; i < e->n; i++) {
-        if (e->special[i]) continue;
+        if (e->special[i] || (item_second(item) && e->sequence[i] == 0)) continue;
         int32_t at = (int32_t)(item->list[e->word[i]].p - item->first.p);
         e->start[i] += at;
         e->end[i] += at;
@@ -164,8 +161,9 @@ static void add_boxes(const PrepareCall *call, const Item *item, Prepared *row)
     place_tokens(item, e);
 }
 
-static bool encode_page(const PrepareCall *call, Words words, PreparedRows *out, Err *err)
+static bool encode_page(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
 {
+    Words words = { item->list, item->n };
     EncodeOptions how = prepare_how(call);
     WindowOptions cut = windows_options(call);
     Windows windows;
@@ -177,14 +175,50 @@ static bool encode_page(const PrepareCall *call, Words words, PreparedRows *out,
     return true;
 }
 
-static bool prepare_box_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+static bool encode_question(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
 {
-    if (!item->boxes)
-        return fail(err, EF_INVALID_INPUT, "found a text, wanted words with boxes: the model reads places "
-                    "on a page");
-    if (!encode_page(call, (Words){ item->list, item->n }, out, err)) return false;
-    for (size_t i = 0; i < out->n; i++) add_boxes(call, item, &out->row[i]);
+    const InputOptions *o = call->options;
+    const InputModel *m = call->model;
+    Windows windows;
+    Words question = { NULL, 0 };
+    QuestionOptions how = { .max_seq_len = o->window, .doc_stride = o->windows ? o->stride : -1,
+                            .limit = m->encode.max_length, .most = WINDOWS_MOST, .page = true,
+                            .truncate_left = m->encode.truncate_left, .work = call->work };
+    question.items = split_words(call->arena, item->second, &question.n);
+    if (!windows_of_page(m->tokenizer, call->arena, question, (Words){ item->list, item->n }, &how, &windows, err))
+        return false;
+    windows_to_rows(call, &windows, false, out);
     return true;
 }
 
+/* The picture is prepared first: encoding resets the scratch that it is decoded in. */
+static bool prepare_page(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err,
+                         bool (*encode)(const PrepareCall *, const Item *, PreparedRows *, Err *))
+{
+    Prepared seen = { 0 };
+    if (!item->boxes)
+        return fail(err, EF_INVALID_INPUT, "found a text, wanted words with boxes: the model reads places "
+                    "on a page");
+    if (call->model->image && !prepare_pixels(call, item->picture, &seen, err)) return within(err, "image");
+    if (!encode(call, item, out, err)) return false;
+    for (size_t i = 0; i < out->n; i++) {
+        Prepared *row = &out->row[i];
+        add_boxes(call, item, row);
+        row->feature = seen.feature, row->features = seen.features;
+        row->width = seen.width, row->height = seen.height;
+    }
+    return true;
+}
+
+static bool prepare_box_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+{
+    return prepare_page(call, item, out, err, encode_page);
+}
+
+static bool prepare_page_question_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+{
+    return prepare_page(call, item, out, err, encode_question);
+}
+
 const Preparer prepare_boxes = { "boxes", prepare_box_rows };
+const Preparer prepare_page_questions = { "page questions", prepare_page_question_rows };

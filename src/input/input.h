@@ -13,6 +13,7 @@ typedef struct Feature Feature; /* engine/engine.h */
 typedef struct ImageProcessor ImageProcessor; /* image/image.h */
 
 enum { BOX_SIDES = 4, BOX_MOST = 1000 }; /* left, top, right, bottom; in thousandths of the page */
+enum { PAGE_WORDS_MOST = 1 << 14 };
 
 typedef struct Item {
     Str first, second;           /* second.p NULL: not a pair */
@@ -30,6 +31,9 @@ void item_join_words(Arena *, Item *);         /* sets `first`; the words of `li
 void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
 /* From JSON, a box for each word of `list`: [left, top, right, bottom]. */
 bool item_read_boxes(Arena *, const Value *, Item *, Err *);
+/* The words and their boxes together, as transformers' pipeline takes them: [[word, box], ...], or one after
+ * the other: [word, box, word, box, ...]. */
+bool item_read_word_boxes(Arena *, const Value *, Item *, Err *);
 /* One for each word, with left <= right and top <= bottom, within 0..1000. */
 bool item_check_boxes(const Item *, Err *);
 
@@ -93,7 +97,11 @@ typedef struct Preparer {
 extern const Preparer prepare_text;            /* texts and pairs; with a stride: windows */
 extern const Preparer prepare_questions;       /* `first` beside each window of `second` */
 extern const Preparer prepare_choices;         /* `first` beside each of `list`, a row each */
-extern const Preparer prepare_boxes;           /* words of a page, each token with its word's box */
+extern const Preparer prepare_boxes;           /* words of a page, each token with its word's box; with its
+                                                * picture for models that see it */
+extern const Preparer prepare_page_questions;  /* a question beside each window of them */
+/* pictures.c: pixel_values of a row, and pixel_mask where the model wants one. */
+bool prepare_pixels(const PrepareCall *, Str picture, Prepared *, Err *);
 extern const Preparer prepare_pictures;        /* a picture, a row each: pixel_values */
 
 /* For preparers: encode a text or a pair within the model's limits, by the request's options. */

@@ -31,6 +31,20 @@ bool item_form_has(const ItemForm *form, ItemPart part)
     return false;
 }
 
+bool item_form_needs(const ItemForm *form, ItemPart part)
+{
+    for (size_t i = 0; form->keys[i].name; i++)
+        if (form->part[i] == part && form->keys[i].required) return true;
+    return false;
+}
+
+bool item_form_is_object(const ItemForm *form, const Value *map)
+{
+    for (size_t i = 0; form->object && form->keys[i].name; i++)
+        if (value_get(map, form->keys[i].name)) return true;
+    return false;
+}
+
 /* A list without boxes: each of its texts is a row. The words of a page are one row. */
 static bool form_has_choices(const ItemForm *form)
 {
@@ -66,10 +80,10 @@ static bool item_read_text(const Value *v, Str *out, Err *err)
     return item_check_text(v->s, err);
 }
 
-static bool item_read_list(Arena *arena, const Value *v, Item *out, Err *err)
+static bool item_read_list(Arena *arena, const ItemForm *form, const Value *v, Item *out, Err *err)
 {
     if (!item_is(v, V_LIST, "a list of strings", err)) return false;
-    if (v->list.n == 0) return fail(err, EF_INVALID_INPUT, "found an empty list");
+    if (v->list.n == 0 && !form->blank) return fail(err, EF_INVALID_INPUT, "found an empty list");
     Str *list = ARRAY(arena, Str, v->list.n);
     for (size_t i = 0; i < v->list.n; i++)
         if (!item_read_text(&v->list.items[i], &list[i], err))
@@ -85,14 +99,27 @@ static bool item_set(Arena *arena, const ItemForm *form, size_t key, const Value
     switch (form->part[key]) {
     case ITEM_FIRST: return item_read_text(v, &out->first, err);
     case ITEM_SECOND: return item_read_text(v, &out->second, err);
-    case ITEM_LIST: return item_read_list(arena, v, out, err);
+    case ITEM_LIST: return item_read_list(arena, form, v, out, err);
     case ITEM_BOXES: return item_read_boxes(arena, v, out, err);
+    case ITEM_WORD_BOXES: return item_read_word_boxes(arena, v, out, err);
     case ITEM_PICTURE: return item_read_picture(arena, v, &out->picture, err);
     }
     return true;
 }
 
 /* ---- one item ---- */
+/* A page has its words with their boxes, or a picture to read them from. */
+static bool item_check_page(const ItemForm *form, const Item *item, Err *err)
+{
+    if (!item_form_has(form, ITEM_BOXES)) return true;
+    if (item->list && !item->boxes)
+        return fail(err, EF_INVALID_INPUT, "boxes: found nothing, wanted one for each word");
+    if (item->n > PAGE_WORDS_MOST)
+        return fail(err, EF_TOO_LARGE, "words: found %zu, wanted at most %d", item->n, PAGE_WORDS_MOST);
+    return item->list || item->picture.p ||
+           fail(err, EF_INVALID_INPUT, "words: found nothing, wanted words and boxes, or an image to read them from");
+}
+
 bool item_read_object(Arena *arena, const ItemForm *form, const Value *map, Item *out, Err *err)
 {
     for (size_t i = 0; form->keys[i].name; i++) {
@@ -102,6 +129,7 @@ bool item_read_object(Arena *arena, const ItemForm *form, const Value *map, Item
         if (!v) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted one", key->name);
         if (!item_set(arena, form, i, v, out, err)) return item_within(key->name, err);
     }
+    if (!item_check_page(form, out, err)) return false;
     if (out->boxes) item_join_words(arena, out);
     return true;
 }
@@ -136,7 +164,7 @@ static bool item_read(Arena *arena, const ItemForm *form, const Value *v, Item *
 static bool items_check_count(const ItemForm *form, size_t n, size_t limit, Err *err)
 {
     if (n == 0)
-        return fail(err, EF_INVALID_INPUT, "inputs: %s", item_form_has(form, ITEM_PICTURE)
+        return fail(err, EF_INVALID_INPUT, "inputs: %s", item_form_has(form, ITEM_PICTURE) && form->alone
                     ? "Cannot classify empty image list: found none, wanted at least one picture"
                     : ITEM_EMPTY ": found an empty list, wanted at least one text");
     if (n <= limit) return true;
@@ -181,7 +209,8 @@ static bool item_has(const Item *item, ItemPart part)
 {
     const void *const have[] = { [ITEM_FIRST] = item->first.p, [ITEM_SECOND] = item->second.p,
                                  [ITEM_LIST] = item->n ? item->list : NULL, [ITEM_BOXES] = item->boxes,
-                                 [ITEM_PICTURE] = item->picture.n ? item->picture.p : NULL };
+                                 [ITEM_PICTURE] = item->picture.n ? item->picture.p : NULL,
+                                 [ITEM_WORD_BOXES] = item->boxes };
     return have[part] != NULL;
 }
 
@@ -193,8 +222,9 @@ bool item_check(const ItemForm *form, const Item *item, Err *err)
     for (size_t i = 0; i < item->n; i++)
         if (!item_check_text(item->list[i], err)) return within(err, "%zu", i);
     if (item->boxes && !item_check_boxes(item, err)) return item_within("boxes", err);
-    if (item->picture.p && !item->first.p) return true; /* a picture alone */
-    if (!item_check_text(item->first, err)) return false;
+    if (!item_check_page(form, item, err)) return false;
+    bool wordless = (item->picture.p && !item->first.p) || (form->blank && item->boxes && item->n == 0);
+    if (!wordless && !item_check_text(item->first, err)) return false;
     return !item_second(item) || item_check_text(item->second, err);
 }
 
@@ -265,6 +295,7 @@ static void sample_set(Arena *arena, ItemPart part, const Str *texts, size_t n, 
         for (item->n = 0; item->n < CHOICES; item->n++) list[item->n] = texts[(i + 1 + item->n) % n];
         break;
     case ITEM_BOXES: item_place_words(arena, texts[i], item); break;
+    case ITEM_WORD_BOXES: break;
     case ITEM_PICTURE: item->picture = item_sample_picture(arena, i); break;
     }
 }
@@ -274,7 +305,8 @@ Item *items_of_samples(Arena *arena, const ItemForm *form, const Str *texts, siz
     Item *items = ARRAY(arena, Item, n + 1);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; form->keys[k].name; k++)
-            if (form->keys[k].required) sample_set(arena, form->part[k], texts, n, i, &items[i]);
+            if (form->keys[k].required || form->part[k] == ITEM_BOXES)
+                sample_set(arena, form->part[k], texts, n, i, &items[i]);
     return items;
 }
 
@@ -344,6 +376,7 @@ static Value describe_part(Arena *arena, ItemPart part, size_t most)
     case ITEM_FIRST:
     case ITEM_SECOND: break;
     case ITEM_PICTURE: return describe_picture(arena);
+    case ITEM_WORD_BOXES: return describe_array(arena, 0, 0);
     case ITEM_LIST:
         list = describe_array(arena, 1, most);
         value_add(&list, "items", describe_string(arena));

@@ -9,23 +9,32 @@
 #include "input/input.h"
 
 /* Which part of Item a key's value is. */
-typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES, ITEM_PICTURE } ItemPart;
-enum { ITEM_KEYS = 4 };
+typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES, ITEM_PICTURE, ITEM_WORD_BOXES } ItemPart;
+enum { ITEM_KEYS = 6 };
 typedef struct ItemForm {
     const Field *keys;           /* of an item that is an object; in protobuf those of its message */
     ItemPart part[ITEM_KEYS];    /* which part of the item each key's value is */
     bool alone;                  /* the first key's value by itself is an item */
     bool listed;                 /* a list of the values of all keys is one */
     bool object;                 /* in a body an object is one; in records it always is */
+    bool blank;                  /* its list may be empty: a page without words */
     const char *one, *all;       /* for messages: what an item is; what `inputs` is */
 } ItemForm;
 extern const ItemForm item_texts;     /* texts and [first, second] pairs */
 extern const ItemForm item_questions; /* questions with contexts */
 extern const ItemForm item_choices;   /* {prompt, choices} */
-extern const ItemForm item_words;     /* {words, boxes} of a page: for models whose graph reads boxes */
+/* Pages: words with boxes, or a picture that they are read from; of models that see the page, its picture
+ * in any case. */
+extern const ItemForm item_words;     /* {words, boxes, image}: for models whose graph reads boxes */
+extern const ItemForm item_seen_words; /* and pixels */
+extern const ItemForm item_page_questions; /* the same with a question, */
+extern const ItemForm item_seen_page_questions; /*   for models that see the page */
 extern const ItemForm item_pictures;  /* pictures, as {image} or alone */
-extern const Field item_question_keys[], item_choice_keys[], item_word_keys[], item_picture_keys[];
+extern const Field item_question_keys[], item_choice_keys[], item_word_keys[], item_picture_keys[],
+    item_page_question_keys[], item_box_keys[];
 bool item_form_has(const ItemForm *, ItemPart);
+bool item_form_needs(const ItemForm *, ItemPart); /* every item has it */
+bool item_form_is_object(const ItemForm *, const Value *); /* it has a key of such an item */
 
 #define ITEM_EMPTY "Cannot tokenize empty string" /* the Rust encoderfile's words */
 

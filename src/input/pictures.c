@@ -71,22 +71,27 @@ static Feature picture_mask(Arena *arena, const PixelTensor *t)
     return (Feature){ "pixel_mask", { .type = T_I64, .rank = 2, .dim = { t->height, t->width }, .data = mask } };
 }
 
-static bool prepare_picture_row(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+bool prepare_pixels(const PrepareCall *call, Str bytes, Prepared *row, Err *err)
 {
     const ImageProcessor *how = call->model->image;
     Picture picture;
     PixelTensor pixels;
     PictureLimits limits = { call->model->max_pixels };
-    if (!picture_read(call->work, item->picture, &limits, &picture, err) ||
+    if (!picture_read(call->work, bytes, &limits, &picture, err) ||
         !image_prepare(call->arena, how, &picture, &pixels, err))
         return false;
     Feature *feature = ARRAY(call->arena, Feature, 2);
     feature[0] = picture_pixels(&pixels);
     if (how->pixel_mask) feature[1] = picture_mask(call->arena, &pixels);
-    *out->row = (Prepared){ .feature = feature, .features = how->pixel_mask ? 2 : 1,
-                            .width = picture.width, .height = picture.height };
-    out->n = 1;
+    *row = (Prepared){ .feature = feature, .features = how->pixel_mask ? 2 : 1,
+                       .width = picture.width, .height = picture.height };
     return true;
+}
+
+static bool prepare_picture_row(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+{
+    out->n = 1;
+    return prepare_pixels(call, item->picture, out->row, err);
 }
 
 const Preparer prepare_pictures = { "pictures", prepare_picture_row };

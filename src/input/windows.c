@@ -69,9 +69,10 @@ bool windows_of_words(const Tokenizer *t, Arena *arena, Words words, const Windo
 static bool question_lengths(const QuestionOptions *options, EncodeOptions *how, Err *err)
 {
     int limit = options->limit ? options->limit : INT32_MAX;
-    int length = options->max_seq_len ? options->max_seq_len : MIN(QUESTION_MAX_SEQ_LEN, limit);
+    int usual = options->page ? limit : MIN(QUESTION_MAX_SEQ_LEN, limit);
+    int length = options->max_seq_len ? options->max_seq_len : usual;
     int stride = options->doc_stride >= 0 ? options->doc_stride
-                                          : MIN(QUESTION_DOC_STRIDE, length / 2);
+                                          : MIN(options->page ? PAGE_DOC_STRIDE : QUESTION_DOC_STRIDE, length / 2);
     how->max_length = length, how->stride = stride;
     if (length < 1 || length > limit)
         return fail(err, EF_INVALID_INPUT, "max_seq_len: found %d, wanted 1 to %d", length, limit);
@@ -92,6 +93,18 @@ bool windows_of_question(const Tokenizer *t, Arena *arena, Str question, Str con
     return windows_encode(t, arena, swap ? context : question, swap ? &question : &context, &how,
                           out, err) ||
            within(err, "question and context");
+}
+
+bool windows_of_page(const Tokenizer *t, Arena *arena, Words question, Words page, const QuestionOptions *options,
+                     Windows *out, Err *err)
+{
+    Encoding front = { 0 };
+    EncodeOptions how = { .strategy = TRUNCATE_ONLY_SECOND, .truncate_left = options->truncate_left, .overflow = true,
+                          .most_windows = options->most, .work = options->work };
+    if (!question_lengths(options, &how, err)) return false;
+    return (tokenizer_encode_words(t, arena, question, &page, &how, &front, err) &&
+            windows_list(arena, front, how.max_length, out, err)) ||
+           within(err, "question and words");
 }
 
 bool windows_wanted(const PrepareCall *call)

@@ -27,7 +27,7 @@ bool windows_of_text(const Tokenizer *, Arena *, Str text, const WindowOptions *
                      Err *);
 bool windows_of_words(const Tokenizer *, Arena *, Words, const WindowOptions *, Windows *out, Err *);
 
-enum { QUESTION_MAX_SEQ_LEN = 384, QUESTION_DOC_STRIDE = 128 }; /* the pipeline's defaults */
+enum { QUESTION_MAX_SEQ_LEN = 384, QUESTION_DOC_STRIDE = 128, PAGE_DOC_STRIDE = 256 }; /* the pipelines' defaults */
 typedef struct QuestionOptions {
     int max_seq_len;    /* tokens of a window, with the question; 0: 384, or `limit` if it is less */
     int doc_stride;     /* tokens of the context that neighbours share; -1: 128, or half of max_seq_len */
@@ -35,12 +35,15 @@ typedef struct QuestionOptions {
     size_t most;        /* as above */
     bool truncate_left; /* as above */
     bool context_first; /* the tokenizer's padding_side is "left": the context is the first text */
+    bool page;          /* the context is a page: by default windows of `limit` tokens that share 256 */
     Arena *work;        /* as above */
 } QuestionOptions;
 /* A question with each window of its context. The question is never cut (the pipeline's
  * max_question_len has no effect on fast tokenizers): one that leaves no room is an error. */
 bool windows_of_question(const Tokenizer *, Arena *, Str question, Str context,
                          const QuestionOptions *, Windows *out, Err *);
+bool windows_of_page(const Tokenizer *, Arena *, Words question, Words page, const QuestionOptions *,
+                     Windows *out, Err *);
 
 enum { WINDOWS_MOST = 4096 }; /* of an item */
 bool windows_wanted(const PrepareCall *); /* the request has a stride, and the model a limit to cut at */

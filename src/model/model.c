@@ -50,13 +50,13 @@ int model_outputs(const Model *m, int graph)
 
 InputModel model_input(const Model *m)
 {
-    return (InputModel){ m->tokenizer, m->encode, m->flat_types, m->pad_left, m->special, m->image,
-                         0 };
+    return (InputModel){ .tokenizer = m->tokenizer, .encode = m->encode, .flat_types = m->flat_types,
+                         .pad_left = m->pad_left, .special = m->special, .image = m->image };
 }
 
 bool model_reads_boxes(const Model *m)
 {
-    return m->items == &item_words;
+    return m->items && item_form_has(m->items, ITEM_BOXES);
 }
 
 int model_usual_length(const Model *m)
@@ -116,11 +116,24 @@ typedef struct Outputs {         /* names of the graph's outputs that are wanted
     int n;
 } Outputs;
 
-static bool reads_boxes(const Graph *g)
+static bool reads_input(const Graph *g, const char *name)
 {
     for (int i = 0; i < g->n_input; i++)
-        if (graph_role(g->value[g->input[i]].name) == ROLE_BOX) return true;
+        if (str_is(g->value[g->input[i]].name, name)) return true;
     return false;
+}
+
+static bool takes_pages(const Task *task)
+{
+    return task_has_option(task, "pages") || task_can(task, NULL, CAN_ANSWER_PAGE);
+}
+
+/* Pages with words and boxes, for a graph that reads them; with their pictures, if it sees these. */
+static const ItemForm *page_form(const Model *m)
+{
+    bool seen = reads_input(m->graph, "pixel_values");
+    if (task_can(m->task, NULL, CAN_ANSWER_PAGE)) return seen ? &item_seen_page_questions : &item_page_questions;
+    return seen ? &item_seen_words : &item_words;
 }
 
 /* Inputs of [batch, choices, tokens] are for multiple choice only. */
@@ -141,9 +154,9 @@ static bool check_rank(const Model *m, Err *err)
 static bool choose_items(Model *m, Err *err)
 {
     if (!m->task) return true;
-    bool boxes = reads_boxes(m->graph) && task_has_option(m->task, "pages");
-    m->items = boxes ? &item_words : m->task->items;
-    m->preparer = boxes ? &prepare_boxes : m->task->preparer;
+    bool page = reads_input(m->graph, "bbox") && takes_pages(m->task);
+    m->items = page ? page_form(m) : m->task->items;
+    m->preparer = page && m->task->items == &item_texts ? &prepare_boxes : m->task->preparer;
     return source_needs(m->graph, m->items, err) && check_rank(m, err);
 }
 
@@ -304,7 +317,8 @@ static bool open_script(Model *m, const ModelSource *s, Err *err)
 static bool open_preparation(Model *m, const ModelSource *s, Err *err)
 {
     if (model_reads_pictures(m)) return model_open_image(m, s, err);
-    return source_has_tokenizer(s, err) && model_open_tokenizer(m, s, err);
+    bool sees = takes_pages(m->task) && source_sees_pages(&m->onnx->model);
+    return source_has_tokenizer(s, err) && model_open_tokenizer(m, s, err) && (!sees || model_open_image(m, s, err));
 }
 
 bool model_open_source(const ModelSource *s, Model **out, Err *err)
@@ -417,7 +431,9 @@ static bool packed_preparation(Model *m, const Value *facts, const ModelOpen *ho
     if (model_reads_pictures(m) && how->processor)
         return fail(err, EF_UNSUPPORTED, "processor: a package carries the one that it was built with");
     if (model_reads_pictures(m)) return model_packed_image(m, err);
-    return model_packed_tokenizer(m, facts, how->tokenizer ? how->tokenizer : how->processor, err);
+    bool sees = m->package.member[MEMBER_IMAGE].bytes.n; /* beside its words */
+    return model_packed_tokenizer(m, facts, how->tokenizer ? how->tokenizer : how->processor, err) &&
+           (!sees || model_packed_image(m, err));
 }
 
 /* A package was built for one task, with the limits, prompts and transform of that task. */
@@ -508,24 +524,33 @@ bool model_open(const char *path, Model **out, Err *err)
 
 /* ---- dry run ---- */
 
-static bool run_picture(const Model *m, Arena *arena, Runner *runner, RowOutput *row, Err *err)
+/* Scratch of its own: preparers reset it. */
+static bool run_sample(const Model *m, Arena *arena, Runner *runner, RowOutput *row, size_t *tokens, Err *err)
 {
     static const InputOptions none;
-    Item item = { .picture = item_sample_picture(arena, 0) };
-    Prepared made;
+    static const Str text[] = { { "This is a test.", 15 } };
+    const Item *item = items_of_samples(arena, m->items, text, COUNT(text));
+    Arena scratch = { .local = true };
+    Prepared made = { 0 };
     PreparedRows rows = { &made, 0 };
     InputModel model = model_input(m);
-    if (!m->preparer->prepare(&(PrepareCall){ &model, &none, arena, arena }, &item, &rows, err)) return false;
-    int32_t start[] = { 0, 0 };
-    RowInputs own = { made.feature, made.features };
-    return runner_run(runner, &(Batch){ .B = 1, .start = start, .own = &own }, row, err);
+    bool ok = m->preparer->prepare(&(PrepareCall){ &model, &none, arena, &scratch }, item, &rows, err);
+    arena_free(&scratch);
+    if (!ok) return false;
+    const Prepared *first = rows.row;
+    const Encoding *e = &first->encoding;
+    *tokens = e->n;
+    int32_t start[] = { 0, (int32_t)e->n };
+    RowInputs own = { first->feature, first->features };
+    Batch batch = { 1, start, e->ids, e->type_ids, first->boxes, first->features ? &own : NULL };
+    return runner_run(runner, &batch, row, err);
 }
 
 static bool run_one(const Model *m, Arena *arena, Runner *runner, RowOutput *row, size_t *tokens,
                     Err *err)
 {
     Encoding e;
-    if (m->image) return run_picture(m, arena, runner, row, err);
+    if (m->image || model_reads_boxes(m)) return run_sample(m, arena, runner, row, tokens, err);
     if (!tokenizer_encode(m->tokenizer, arena, STR("This is a test."), NULL, &m->encode, &e, err))
         return false;
     *tokens = e.n;
@@ -541,6 +566,7 @@ static bool check_row(const Model *m, int index, const RowOutput *row, size_t to
 {
     const TaskShape *shape = m->task->shape;
     bool pooled = m->task->pooled && row->tokens == 1, all = row->tokens == (int64_t)tokens;
+    if (shape->last == AXIS_PLACES) all = row->tokens * row->width >= (int64_t)tokens;
     if (shape->per == PER_TOKEN && !pooled && !all)
         return fail(err, EF_BAD_MODEL,
                     "Model must return tensor of shape %s: found %lld rows for %zu tokens",

@@ -8,7 +8,7 @@ enum { CONFIG_LIMIT = 4 << 20 };
 
 bool model_reads_pictures(const Model *m)
 {
-    return m->task && item_form_has(m->task->items, ITEM_PICTURE);
+    return m->task && item_form_needs(m->task->items, ITEM_PICTURE);
 }
 
 bool model_reads_texts(const Model *m, Err *err)
@@ -88,6 +88,10 @@ static void describe_pictures(const ImageProcessor *image, Buf *b)
 
 void model_describe_input(const Model *m, Buf *b)
 {
-    if (m->image) return describe_pictures(m->image, b);
-    buf_printf(b, "texts of up to %d tokens (%s)", m->encode.max_length, tokenizer_kind(m->tokenizer));
+    if (!m->tokenizer) return describe_pictures(m->image, b);
+    buf_printf(b, "%s of up to %d tokens (%s)", model_reads_boxes(m) ? "pages, words with boxes," : "texts",
+               m->encode.max_length, tokenizer_kind(m->tokenizer));
+    if (!m->image) return;
+    buf_puts(b, ", and their ");
+    describe_pictures(m->image, b);
 }

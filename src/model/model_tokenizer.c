@@ -98,8 +98,16 @@ static bool read_special_box(const Value *config, const char *key, int32_t *to, 
     return fits || fail(err, EF_BAD_MODEL, "%s: wanted four numbers of 0 to %d", key, BOX_MOST);
 }
 
+/* What LayoutLMv3's class has where its config does not say. */
+static void default_special_boxes(Model *m, const Value *config)
+{
+    if (str_starts(value_str(value_get(config, "tokenizer_class"), STR("")), "LayoutLMv3"))
+        memset(m->special.behind, 0, sizeof m->special.behind);
+}
+
 static bool read_special_boxes(Model *m, const Value *config, Err *err)
 {
+    default_special_boxes(m, config);
     return read_special_box(config, "cls_token_box", m->special.front, err) &&
            read_special_box(config, "sep_token_box", m->special.behind, err);
 }

@@ -85,6 +85,7 @@ bool source_task(const ModelSource *, const ModelConfig *, const OnnxModel *, co
 const Task *source_variant(const Task *, const ModelConfig *, const OnnxModel *);
 /* Has input_ids, and they are integers; or pixel_values, and they are floats. */
 bool source_inputs(const OnnxModel *, Err *);
+bool source_sees_pages(const OnnxModel *); /* reads boxes and pixels */
 /* That the kept output needs no inputs but those that items of this form give. */
 bool source_needs(const Graph *, const ItemForm *, Err *);
 /* The task's output of that number. */

@@ -229,13 +229,28 @@ const Task *source_variant(const Task *task, const ModelConfig *c, const OnnxMod
     return fits ? v : task;
 }
 
+/* Whether the model reads boxes: by the graph, or (NULL) by its family. */
+static bool source_reads_boxes(const ModelConfig *c, const OnnxModel *onnx)
+{
+    if (onnx) return find_value(onnx->graph.in, onnx->graph.n_in, "bbox");
+    return str_starts(c->model_type, "layoutlm") || str_is(c->model_type, "lilt");
+}
+
+/* Classes and exporters have one name for both: a model that answers from texts, and from pages. */
+static const Task *task_of_page(const Task *task, const ModelConfig *c, const OnnxModel *onnx)
+{
+    bool page = task_can(task, NULL, CAN_ANSWER) && source_reads_boxes(c, onnx);
+    return page ? task_that_can(CAN_ANSWER_PAGE) : task;
+}
+
 static bool source_any_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx,
                             const Task **out, Err *err)
 {
     bool by_hand = s->task.n && !str_is(s->task, "auto");
-    return (by_hand ? task_by_hand(s->task, c, onnx, out, err)
-                    : task_without_hand(s, c, onnx, out, err)) &&
-           refuse_tables(*out, c, err);
+    if (!(by_hand ? task_by_hand(s->task, c, onnx, out, err) : task_without_hand(s, c, onnx, out, err)))
+        return false;
+    *out = task_of_page(*out, c, onnx);
+    return refuse_tables(*out, c, err);
 }
 
 bool source_task(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx, const Task **out,
@@ -289,12 +304,19 @@ bool source_inputs(const OnnxModel *m, Err *err)
     const OnnxGraph *g = &m->graph;
     const OnnxValue *ids = find_value(g->in, g->n_in, "input_ids");
     const OnnxValue *pixels = find_value(g->in, g->n_in, "pixel_values");
-    if (!ids && pixels) return pixels_fit(pixels, err);
+    if (pixels && !pixels_fit(pixels, err)) return false;
+    if (!ids && pixels) return true;
     if (!ids) return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
     for (int i = 0; i < g->n_in; i++)
         if (role_of_token(graph_role(g->in[i].name)) && !shape_fits(&g->in[i], ids->rank == 3, err))
             return false;
     return true;
+}
+
+bool source_sees_pages(const OnnxModel *m)
+{
+    const OnnxGraph *g = &m->graph;
+    return find_value(g->in, g->n_in, "bbox") && find_value(g->in, g->n_in, "pixel_values");
 }
 
 /* What an input that the items do not give says about the graph; the first row that fits. */
@@ -318,8 +340,9 @@ static const struct Need {
 static bool form_gives(const ItemForm *form, Str name)
 {
     Role role = graph_role(name);
-    bool pictures = form && item_form_has(form, ITEM_PICTURE);
-    if (pictures) return str_is(name, "pixel_values") || str_is(name, "pixel_mask");
+    bool seen = form && item_form_needs(form, ITEM_PICTURE);
+    if (str_is(name, "pixel_values") || str_is(name, "pixel_mask")) return seen;
+    if (seen && !item_form_has(form, ITEM_BOXES)) return false; /* pictures alone */
     return role_of_token(role) && (role != ROLE_BOX || !form || item_form_has(form, ITEM_BOXES));
 }
 
@@ -351,7 +374,7 @@ static bool is_weight(const OnnxGraph *g, Str name)
 static bool refuse_output(const OnnxModel *m, const Task *task, const char *const names[4], Err *err)
 {
     const OnnxGraph *g = &m->graph;
-    const ItemForm *form = item_form_has(task->items, ITEM_PICTURE) ? task->items : NULL;
+    const ItemForm *form = item_form_needs(task->items, ITEM_PICTURE) ? task->items : NULL;
     char what[160] = "Model must return ";
     for (int i = 0; i < g->n_in; i++)
         if (!is_weight(g, g->in[i].name) && !input_fits(g->in[i].name, form, err)) return false;

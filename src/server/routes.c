@@ -214,7 +214,7 @@ bool media_is(Str type, const char *wanted)
 
 static bool route_may_take_files(const Route *route, const Site *site)
 {
-    return route->job && route->job->files && site_can(site, CAN_SEE);
+    return route->job && route->job->files && item_form_has(site->items, ITEM_PICTURE);
 }
 
 bool route_takes_files(const Route *route, const Site *site, Str type)

@@ -37,7 +37,8 @@ static bool prepare_items(const Session *s, Work *work, Arena *arena, size_t fro
     bool ok = true;
     for (size_t i = from; i < to && ok; i++) {
         work->made[i].row = &work->row[i];
-        ok = (preparer->prepare(&call, &work->item[i], &work->made[i], err) &&
+        ok = (page_read(s, &call, &work->item[i], err) &&
+              preparer->prepare(&call, &work->item[i], &work->made[i], err) &&
               check_rows(work, &work->made[i], err)) || within(err, "inputs[%zu]", i);
         arena_reset(&scratch, SCRATCH_KEPT);
     }
@@ -54,11 +55,12 @@ static size_t text_bytes(const Work *work)
 }
 
 /* 0: it is not worth it. One slice goes to the line of long ones, too. */
-static int slices_of(const Work *work)
+static int slices_of(const Session *s, const Work *work)
 {
     size_t bytes = text_bytes(work);
     size_t slices = MIN(MIN(bytes / SLICE_BYTES, work->n), (size_t)MOST_SLICES);
-    return slices > 1 || stage_for(bytes) == STAGE_LONG ? (int)MAX(slices, 1) : 0;
+    bool slow = stage_for(bytes) == STAGE_LONG || work_has_unread_pages(s, work);
+    return slices > 1 || slow ? (int)MAX(slices, 1) : 0;
 }
 
 static void cut_slices(Work *work, int slices)
@@ -257,7 +259,7 @@ static void open_step(void *arg)
     AdmitStep *step = arg;
     step->ok = open_work(step->s, step->work, step->worker);
     bool runner = step->worker->crew->stage == STAGE_RUN; /* the line may be closed before it ends */
-    int slices = step->ok && !runner ? slices_of(step->work) : 0;
+    int slices = step->ok && !runner ? slices_of(step->s, step->work) : 0;
     if (slices) cut_slices(step->work, slices);
 }
 

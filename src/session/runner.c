@@ -281,8 +281,10 @@ static bool row_fits(const Session *s, Work *work, size_t r, const RowOutput *ou
 {
     const TaskShape *shape = s->model->task->shape;
     size_t tokens = work->row[r].encoding.n, wanted = shape->per == PER_TOKEN ? tokens : 1;
-    for (int o = 0; shape->last == AXIS_SINGLE && o < s->outputs && out[o].data; o++)
-        if (out[o].width != 1 || out[o].tokens != (int64_t)wanted)
+    bool more = shape->last == AXIS_PLACES; /* may follow */
+    for (int o = 0; (more || shape->last == AXIS_SINGLE) && o < s->outputs && out[o].data; o++)
+        if (more ? out[o].tokens * out[o].width < (int64_t)wanted
+                 : out[o].width != 1 || out[o].tokens != (int64_t)wanted)
             return fail(&work->err, EF_BAD_MODEL, "found an output [%lld, %lld] for %zu tokens, wanted "
                         "%zu numbers", (long long)out[o].tokens, (long long)out[o].width, tokens, wanted);
     return true;

@@ -50,6 +50,8 @@ typedef struct SessionOptions {  /* zero: the default */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
     int64_t max_pixels;          /* of a picture; default 89 million */
     size_t max_bytes;            /* that all requests and replies may hold; default 1 GiB */
+    const char *ocr;             /* path of the program that reads the words of a page; NULL: none may be run */
+    double ocr_seconds;          /* for one page; default 60 */
 } SessionOptions;
 
 typedef struct SessionMeters {   /* read with relaxed loads, at any time */

@@ -174,6 +174,8 @@ struct Session {
 
 /* admission.c: request -> items -> rows; on failure the work has its error. */
 bool work_admit(Session *, Work *);
+bool work_has_unread_pages(const Session *, const Work *); /* pages.c: pictures whose words must be read */
+bool page_read(const Session *, const PrepareCall *, Item *, Err *); /* the words of such an item */
 void admit_whole(Session *, Work *, Worker *); /* the same, and what comes after it */
 void admit_list(Session *, Work *, Worker *);  /* of small ones */
 void admission_thread(Worker *); /* of either line */

@@ -148,6 +148,12 @@ static void gathered_add(GatheredAnswers *g, Answer answer)
     else map_put(&g->by_text, g->arena, key, gathered_new(g, answer));
 }
 
+static void gather_span(GatheredAnswers *g, const Encoding *e, AnswerSpan s)
+{
+    if (g->options->page) gathered_new(g, (Answer){ s.score, e->word[s.from], e->word[s.to], { 0 } });
+    else gathered_add(g, span_answer(e, s, g->options->align_to_words, g->context));
+}
+
 static void gather_window(GatheredAnswers *g, const AnswerWindow *w)
 {
     const Encoding *e = w->tokens;
@@ -162,7 +168,7 @@ static void gather_window(GatheredAnswers *g, const AnswerWindow *w)
         AnswerSpan s = spans.items[i];
         if (answer_in_context(e, s.from, options->context_first) &&
             answer_in_context(e, s.to, options->context_first))
-            gathered_add(g, span_answer(e, s, options->align_to_words, g->context));
+            gather_span(g, e, s);
     }
 }
 
@@ -179,9 +185,9 @@ size_t answers_find(Arena *arena, Str context, const AnswerWindow *windows, size
     GatheredAnswers g = { .arena = arena, .options = options, .context = context, .null = INFINITY };
     for (size_t i = 0; i < n; i++) gather_window(&g, &windows[i]);
     bool known = options->impossible && g.null < INFINITY;
-    if (options->impossible || g.n == 0)
+    if (options->impossible || (g.n == 0 && !options->page))
         gathered_new(&g, (Answer){ known ? g.null : 0, 0, 0, { context.p, 0 } });
-    qsort(g.items, g.n, sizeof *g.items, by_score_and_order);
+    if (g.n) qsort(g.items, g.n, sizeof *g.items, by_score_and_order);
     size_t told = MIN(g.n, (size_t)options->top_k);
     for (size_t i = 0; i < told; i++) out[i] = g.items[i]->answer;
     return told;

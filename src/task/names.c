@@ -14,7 +14,6 @@ static const TaskName others[] = { /* that this program does not do */
     { "translation" },
     { "summarization" },
     { "table-question-answering" },
-    { "document-question-answering", .reads = IMAGES },
     { "visual-question-answering", { "vqa" }, IMAGES },
     { "zero-shot-image-classification", .reads = IMAGES },
     { "zero-shot-object-detection", .reads = IMAGES },

@@ -3,11 +3,14 @@
  * its schema. The first row is `inputs` as protobuf has it, where less is allowed than in JSON. */
 #include "parts.h"
 
-/* In protobuf words with boxes have a field of their own (`pages`), and `inputs` is for texts. */
+/* In protobuf words with boxes have a field of their own (`pages`), and `inputs` is for texts. A body that
+ * is itself a page needs no `inputs`. */
 static const Value *find_inputs(const Value *request, const ItemForm *items)
 {
-    const Value *pages = items == &item_words ? value_get(request, "pages") : NULL;
-    return pages ? pages : value_get(request, "inputs");
+    bool page = item_form_has(items, ITEM_BOXES);
+    const Value *pages = page ? value_get(request, "pages") : NULL;
+    const Value *inputs = pages ? pages : value_get(request, "inputs");
+    return !inputs && page && item_form_is_object(items, request) ? request : inputs;
 }
 
 bool task_inputs(Arena *arena, const Task *task, const ItemForm *items, const Value *request,

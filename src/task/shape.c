@@ -14,6 +14,7 @@ const TaskShape shape_token_words = { PER_TOKEN, AXIS_WORDS, 3, LOGITS,
                                       "[batch_size, seq_len, vocab_size]" };
 const TaskShape shape_text_words = { PER_TEXT, AXIS_WORDS, 2, LOGITS, "[batch_size, vocab_size]" };
 const TaskShape shape_token_numbers = { PER_TOKEN, AXIS_SINGLE, 2, LOGITS, "[batch_size, seq_len]" };
+const TaskShape shape_page_numbers = { PER_TOKEN, AXIS_PLACES, 2, LOGITS, "[batch_size, seq_len]" };
 const TaskShape shape_choices = { PER_TEXT, AXIS_SINGLE, 2, LOGITS, "[batch_size, num_choices]" };
 
 const TaskShape shape_query_labels = { PER_PART, AXIS_LABELS_OR_NONE, 3, LOGITS,
@@ -65,7 +66,7 @@ int64_t task_width(const Task *task, const ModelConfig *config, size_t vocabular
     switch (task->shape->last) {
     case AXIS_LABELS: case AXIS_LABELS_OR_NONE: case AXIS_MAP: return config->num_labels;
     case AXIS_WORDS: return (int64_t)vocabulary;
-    case AXIS_SINGLE: return 1;
+    case AXIS_SINGLE: case AXIS_PLACES: return 1;
     case AXIS_HIDDEN: break;
     }
     return config_vector_size(config);

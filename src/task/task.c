@@ -13,6 +13,7 @@
     TASK(fill_mask)                                                                               \
     TASK(sparse_embedding)                                                                        \
     TASK(question_answering)                                                                      \
+    TASK(document_question_answering)                                                             \
     TASK(multiple_choice)                                                                         \
     TASK(image_classification)                                                                    \
     TASK(object_detection)                                                                        \
@@ -53,7 +54,7 @@ const Task *task_that_can(TaskCan any)
 bool task_can(const Task *task, const ModelConfig *config, TaskCan any)
 {
     TaskCan all = task->can | (config && config->num_labels == 1 ? task->can_of_one : 0);
-    all |= item_form_has(task->items, ITEM_PICTURE) ? CAN_SEE : CAN_READ;
+    all |= item_form_needs(task->items, ITEM_PICTURE) ? CAN_SEE : CAN_READ;
     return all & any;
 }
 

@@ -108,6 +108,7 @@ typedef enum {
     CAN_DETECT = 1 << 10,        /* objects in a picture, with boxes */
     CAN_SEGMENT = 1 << 11,       /* which of its pixels show what */
     CAN_EMBED_PICTURE = 1 << 12, /* a vector of a picture */
+    CAN_ANSWER_PAGE = 1 << 19,   /* which words of a page answer a question */
     /* by its items; rows do not say it */
     CAN_READ = 1 << 20,          /* takes texts, which have tokens */
     CAN_SEE = 1 << 21,           /* takes pictures */
@@ -119,7 +120,8 @@ typedef enum { PER_TEXT, PER_TOKEN, PER_PART } TaskPer; /* of a picture: queries
 typedef enum {
     AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS, AXIS_SINGLE,
     AXIS_LABELS_OR_NONE,         /* labels, and behind them "nothing" */
-    AXIS_MAP                     /* of a map of pixels: the labels are the first axis */
+    AXIS_MAP,                    /* of a map of pixels: the labels are the first axis */
+    AXIS_PLACES                  /* one number for each token, and behind them for what else the model reads */
 } TaskAxis;
 typedef struct TaskShape {
     TaskPer per;                 /* one vector for each of them */
@@ -129,7 +131,7 @@ typedef struct TaskShape {
 } TaskShape;
 extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
     shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers,
-    shape_choices, shape_query_labels, shape_label_maps, shape_patch_vectors;
+    shape_page_numbers, shape_choices, shape_query_labels, shape_label_maps, shape_patch_vectors;
 
 typedef struct TaskSample {      /* texts to try a model with */
     const char *label;           /* one that the model must have; NULL: any model */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pages.c - the words of a page that came as a picture alone: read by the program that the session was
+ * given for it. */
+#include "input/ocr.h"
+#include "stages.h"
+
+/* Its words are still to be read. */
+static bool page_is_unread(const Session *s, const Item *item)
+{
+    return item->picture.p && !item->boxes && model_reads_boxes(s->model);
+}
+
+bool work_has_unread_pages(const Session *s, const Work *work)
+{
+    for (size_t i = 0; i < work->n; i++)
+        if (page_is_unread(s, &work->item[i])) return true;
+    return false;
+}
+
+bool page_read(const Session *s, const PrepareCall *call, Item *item, Err *err)
+{
+    Picture page;
+    PictureLimits limits = { call->model->max_pixels };
+    if (!page_is_unread(s, item)) return true;
+    if (!s->options.ocr)
+        return fail(err, EF_INVALID_INPUT, "found an image without its words, wanted words and boxes beside it; or "
+                    "Tesseract, which reads them: install it (apt install tesseract-ocr), and let `serve` run it with "
+                    "--ocr PATH");
+    return (picture_read(call->work, item->picture, &limits, &page, err) || within(err, "image")) &&
+           ocr_read(call->arena, call->work, s->options.ocr, s->options.ocr_seconds, &page, item, err);
+}
