@@ -18,11 +18,26 @@ static bool told(const OnnxModel *m, const char *key, const char *value)
     return false;
 }
 
+/* Nothing of an attention or of a norm over time is left to the generic operators. */
+static void check_fused(Exported *c, Err *err)
+{
+    static const char *const left[] = { "Softmax", "InstanceNormalization", "Conv", "Erf" };
+    Graph *g;
+    if (!CHECK(graph_from_onnx(&c->arena, &c->model, &g, err) && graph_optimize(g, false, err))) return;
+    graph_remove_dead(g);
+    for (size_t k = 0; k < COUNT(left); k++) {
+        int found = 0;
+        for (int i = 0; i < g->n_node; i++) found += g->node[i]->op && graph_is(g->node[i], left[k]);
+        if (!CHECK(found == 0)) printf("  %s: %d times %s is left\n", c->dir, found, left[k]);
+    }
+}
+
 static void check_exported(Exported *c, const Export *e, Err *err)
 {
     double plain = run_plain(c, err), rows = run_rows(c, err);
     if (!CHECK(plain <= 1e-5 && rows <= 1e-5))
         printf("  %s, opset %d: %g, %g %s\n", c->dir, e->opset, plain, rows, err->message);
+    check_fused(c, err);
     CHECK(e->tagged == (e->clean ? 0 : e->nodes));
     CHECK(file_is(path_join(&c->arena, e->target, STR("preprocessor_config.json"))));
     CHECK(told(&c->model, "hf_feature_extractor_config", "sampling_rate"));

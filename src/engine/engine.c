@@ -72,6 +72,14 @@ static bool has_dim(const Tensor *t, int64_t dim)
     return false;
 }
 
+/* A dim that may count rows together with something else. */
+static bool may_hold_rows(const Tensor *t)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] == DIM_UNKNOWN || t->dim[i] <= DIM_NAMED) return true;
+    return false;
+}
+
 /* It makes one value of all rows: a maximum over the batch. */
 static bool joins_rows(const Symbols *s, const bool *carried, const GraphNode *n)
 {
@@ -80,7 +88,7 @@ static bool joins_rows(const Symbols *s, const bool *carried, const GraphNode *n
         rows |= n->in[k] >= 0 && carried[n->in[k]] && has_dim(&s->t[n->in[k]], DIM_BATCH);
     for (int k = 0; rows && k < n->n_out; k++) {
         const Tensor *t = n->out[k] >= 0 && carried[n->out[k]] ? &s->t[n->out[k]] : NULL;
-        if (t && t->rank >= 0 && !has_dim(t, DIM_BATCH) && !has_dim(t, DIM_UNKNOWN)) return true;
+        if (t && t->rank >= 0 && !has_dim(t, DIM_BATCH) && !may_hold_rows(t)) return true;
     }
     return false;
 }

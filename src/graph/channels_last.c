@@ -308,6 +308,28 @@ static bool sweep_pool(Sweep *w)
     return false;
 }
 
+/* Every channel by its own mean and spread: an InstanceNormalization, or one group for each channel. */
+static bool sweep_norm(Sweep *w)
+{
+    const Graph *g = w->g;
+    const GraphNode *n = w->at;
+    const bool groups = graph_is(n, "GroupNormalization");
+    const int twin = sweep_twin(w, n->in[0]);
+    if ((!groups && !graph_is(n, "InstanceNormalization")) || twin < 0 || n->n_out != 1 ||
+        !is_f32(g, n->in[1]) || !is_f32(g, n->in[2]))
+        return false;
+    const int64_t channels = tensor_count(&g->value[n->in[1]].t);
+    if (groups && (!w->s.known || n->in[0] >= w->n || w->s.t[n->in[0]].dim[1] != channels ||
+                   onnx_int(n->node, "num_groups", 0) != channels))
+        return false;
+    const int in[] = { twin, n->in[1], n->in[2] };
+    GraphNode *made = graph_own(w->g, "NormLast", sweep_name(w), in, 3);
+    sweep_emit(w, made);
+    node_set_float(w->g, made, "epsilon", onnx_float(n->node, "epsilon", 1e-5f));
+    sweep_done(w, made->out[0], w->rank[n->in[0]]);
+    return true;
+}
+
 static void drop_attribute(Sweep *w, GraphNode *n, const char *name)
 {
     OnnxNode *node = n->node;
@@ -489,7 +511,7 @@ static void sweep_from_tokens(Sweep *w)
 /* ---- the sweep ---- */
 
 static bool (*const rewrites[])(Sweep *) = {
-    sweep_conv, sweep_elementwise, sweep_pool,    sweep_concat,    sweep_resize,
+    sweep_conv, sweep_elementwise, sweep_pool,    sweep_norm,      sweep_concat, sweep_resize,
     sweep_pad,  sweep_reduce,      sweep_flatten, sweep_to_tokens,
 };
 

@@ -152,12 +152,18 @@ static GraphNode *open_linear(Graph *g, int v, const int *uses)
     return linear && uses[v] == 1 && n->n_in > 3 && n->in[3] < 0 ? n : NULL;
 }
 
+/* What has an activation behind it, but no residual. */
+static bool takes_activation(const GraphNode *n)
+{
+    return graph_is(n, "DepthwiseLast") || graph_is(n, "NormLast");
+}
+
 static void fuse_activation(Graph *g, int i, const int *uses)
 {
     Act act = act_of(g->node[i]);
     GraphNode *linear = act == ACT_NONE ? NULL : open_linear(g, g->node[i]->in[0], uses);
     GraphNode *maker = (GraphNode *)graph_producer(g, g->node[i]->in[0]);
-    if (act != ACT_NONE && graph_is(maker, "DepthwiseLast") && uses[g->node[i]->in[0]] == 1) linear = maker;
+    if (act != ACT_NONE && takes_activation(maker) && uses[g->node[i]->in[0]] == 1) linear = maker;
     if (linear && !onnx_attr(linear->node, "act"))
         node_set_int(g, absorb(g, i, linear), "act", act);
 }

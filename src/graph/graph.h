@@ -25,6 +25,7 @@ typedef struct GraphNode {
 } GraphNode;
 
 enum { DIM_BATCH = -2, DIM_SEQUENCE = -3 }; /* beside DIM_UNKNOWN and sizes >= 0 */
+enum { DIM_NAMED = -16 }; /* and below: follows from the length of a row's sound; one name, one size */
 
 typedef enum { MASK_UNPROVED, MASK_PLAIN } MaskKind;
 typedef struct MaskVerdict { /* of the masks that the attention nodes add (graph/mask.c) */
@@ -157,6 +158,8 @@ bool graph_has_own(const Graph *); /* it has inputs that rows bring */
 int graph_batch_axis(const Graph *, int value);
 /* The output that is the state of the item's next row; NULL: the input is no state. */
 const char *graph_next_state(Str input);
+/* The axis of an input that counts samples of a sound of any length, [B, samples]; -1: none. */
+int graph_samples_axis(const Graph *, int value);
 /* Sets type and dims of an input at that size, one that rows bring as its file declares it; false: it is
  * none of these, or its file leaves the size open. */
 bool graph_bind_input(const Graph *, int value, int64_t B, int64_t S, Tensor *, Err *);
@@ -167,7 +170,7 @@ bool graph_declares(const Graph *, int value, int64_t *B, int64_t *S);
 typedef struct Symbols {
     bool known;      /* false: static inputs, or the graph is dynamic */
     const char *why; /* when not known */
-    Tensor *t;       /* [n_value]: dims >= 0, DIM_BATCH, DIM_SEQUENCE or DIM_UNKNOWN */
+    Tensor *t;       /* [n_value]: dims >= 0, DIM_BATCH, DIM_SEQUENCE, DIM_UNKNOWN or a name */
 } Symbols;
 bool graph_symbols(const Graph *, Arena *, Symbols *, Err *);
 

@@ -47,7 +47,7 @@ static bool compose(const GraphNode *transpose, int total[4])
 
 bool counts_tokens(const Finder *f, int64_t dim)
 {
-    return f->rows ? dim > 0 : dim == DIM_SEQUENCE;
+    return f->rows ? dim > 0 || dim <= DIM_NAMED : dim == DIM_SEQUENCE;
 }
 
 static bool joined(const Finder *f, const Tensor *four, const Tensor *three)

@@ -66,6 +66,13 @@ int graph_batch_axis(const Graph *g, int v)
     return role == ROLE_STATE && in->t.rank == 3 ? 1 : 0;
 }
 
+int graph_samples_axis(const Graph *g, int v)
+{
+    const Tensor *t = &g->value[v].t;
+    const bool row = graph_role(g->value[v].name) == ROLE_ROW;
+    return row && t->type == T_F32 && t->rank == 2 && t->dim[1] < 0 ? 1 : -1;
+}
+
 /* As the file declares it: what it leaves open, other than the rows, is not known before a row comes. */
 static bool bind_own(const Graph *g, int v, int64_t B, Tensor *t, Err *err)
 {

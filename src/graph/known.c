@@ -32,7 +32,7 @@ static bool dims_suffice(const Symbols *s, const GraphNode *n)
     const Tensor *t = &s->t[n->in[0]];
     if (t->rank < 0) return false;
     for (int i = 0; i < t->rank; i++)
-        if (t->dim[i] == DIM_UNKNOWN) return false;
+        if (t->dim[i] == DIM_UNKNOWN || t->dim[i] <= DIM_NAMED) return false;
     return true;
 }
 

@@ -2,13 +2,16 @@
  * symbols.c - which dims are the batch, which the sequence: shapes are inferred at several sizes and
  * compared. A dim that equals B (or S) at every size is named so, one that never changes is a number.
  * The sizes spread from 2 to 509, so that a clamp or a window shows itself; every plan infers its true
- * sizes again and compares (engine/plan.c), so a wrong name can cost speed but never an answer. */
+ * sizes again and compares (engine/plan.c), so a wrong name can cost speed but never an answer. Of a sound
+ * of any length, dims that follow from it get names of their own: equal at every size, equal names. */
 #include "graph.h"
 
 static const struct Probe {
     int64_t B, S;
-} probes[] = { { 2, 3 }, { 3, 17 }, { 5, 67 }, { 7, 257 }, { 3, 509 } };
+    int64_t samples; /* of a row's sound, where any number may come */
+} probes[] = { { 2, 3, 1613 }, { 3, 17, 16001 }, { 5, 67, 79999 }, { 7, 257, 333337 }, { 3, 509, 1234567 } };
 enum { LEAST_PROBES = 2 };
+
 
 /* Rows that are all of one size are no obstacle: then every dim is a number. */
 static bool static_input(const Graph *g)
@@ -21,42 +24,87 @@ static bool static_input(const Graph *g)
     return false;
 }
 
+static Tensor samples_at(const Graph *g, int v, int axis, struct Probe size)
+{
+    Tensor t = g->value[v].t;
+    t.data = NULL;
+    if (t.dim[0] < 0) t.dim[0] = size.B;
+    t.dim[axis] = size.samples;
+    return t;
+}
+
 /* limit: most elements of a value that is computed; 0: as many as usual */
 static bool infer_at(const Graph *g, Arena *arena, struct Probe size, int64_t limit, Inferred *out,
                      Err *err)
 {
     *out = graph_inferred(g, arena);
     out->limit = limit;
-    for (int i = 0; i < g->n_input; i++)
-        if (!graph_bind_input(g, g->input[i], size.B, size.S, &out->t[g->input[i]], err))
-            return false;
+    for (int i = 0; i < g->n_input; i++) {
+        const int v = g->input[i], axis = graph_samples_axis(g, v);
+        if (axis >= 0) out->t[v] = samples_at(g, v, axis, size);
+        else if (!graph_bind_input(g, v, size.B, size.S, &out->t[v], err)) return false;
+    }
     return graph_infer(g, arena, out, err);
 }
 
-static int64_t name_dim(const Inferred *at, const struct Probe *size, int n, int v, int axis)
+typedef struct Naming {
+    Arena *arena;
+    const Inferred *at;      /* [n] */
+    const struct Probe *size; /* [n] */
+    int n;
+    bool sound;              /* dims have names */
+    int64_t (*name)[COUNT(probes)]; /* what each was at every probe */
+    int names, room;
+} Naming;
+
+/* The name of a dim that was these sizes; a new one if none had it so far. */
+static int64_t name_sizes(Naming *all, const int64_t *size)
 {
-    bool fixed = true, batch = true, sequence = true;
-    for (int i = 0; i < n; i++) {
-        int64_t d = at[i].t[v].dim[axis];
-        fixed &= d == at[0].t[v].dim[axis];
-        batch &= d == size[i].B;
-        sequence &= d == size[i].S;
+    int i = 0;
+    if (!all->sound) return DIM_UNKNOWN;
+    while (i < all->names && memcmp(all->name[i], size, sizeof *all->name) != 0) i++;
+    if (i == all->room) {
+        int64_t (*more)[COUNT(probes)] = arena_raw(all->arena, sizeof *more * (size_t)(2 * i + 8));
+        if (i) memcpy(more, all->name, sizeof *more * (size_t)i);
+        all->name = more, all->room = 2 * i + 8;
     }
-    return fixed ? at[0].t[v].dim[axis] : batch ? DIM_BATCH : sequence ? DIM_SEQUENCE : DIM_UNKNOWN;
+    if (i == all->names) memcpy(all->name[all->names++], size, sizeof *all->name);
+    return DIM_NAMED - i;
 }
 
-static void name_value(const Inferred *at, const struct Probe *size, int n, int v, Tensor *to)
+static int64_t name_dim(Naming *all, int v, int axis)
 {
+    bool fixed = true, batch = true, sequence = true;
+    int64_t sizes[COUNT(probes)] = { 0 };
+    for (int i = 0; i < all->n; i++) {
+        int64_t d = sizes[i] = all->at[i].t[v].dim[axis];
+        fixed &= d == sizes[0];
+        batch &= d == all->size[i].B;
+        sequence &= d == all->size[i].S;
+    }
+    return fixed ? sizes[0] : batch ? DIM_BATCH : sequence ? DIM_SEQUENCE : name_sizes(all, sizes);
+}
+
+static void name_value(Naming *all, int v, Tensor *to)
+{
+    const Inferred *at = all->at;
     *to = at[0].t[v];
     to->data = NULL;
-    for (int i = 1; i < n; i++)
+    for (int i = 1; i < all->n; i++)
         if (at[i].t[v].rank != to->rank || at[i].t[v].type != to->type) to->rank = -1;
-    for (int axis = 0; axis < to->rank; axis++) to->dim[axis] = name_dim(at, size, n, v, axis);
+    for (int axis = 0; axis < to->rank; axis++) to->dim[axis] = name_dim(all, v, axis);
     bool same = to->rank >= 0; /* a number that is the same at every size: keep its value */
-    for (int i = 0; i < n && same; i++)
+    for (int i = 0; i < all->n && same; i++)
         same = at[i].t[v].data && tensor_same_shape(&at[i].t[v], &at[0].t[v]) &&
                memcmp(at[i].t[v].data, at[0].t[v].data, tensor_bytes(&at[0].t[v])) == 0;
     if (same) to->data = at[0].t[v].data;
+}
+
+static bool takes_sound(const Graph *g)
+{
+    for (int i = 0; i < g->n_input; i++)
+        if (graph_samples_axis(g, g->input[i]) >= 0) return true;
+    return false;
 }
 
 bool graph_symbols(const Graph *g, Arena *arena, Symbols *out, Err *err)
@@ -79,9 +127,10 @@ bool graph_symbols(const Graph *g, Arena *arena, Symbols *out, Err *err)
     if (n == 0 && graph_has_own(g)) return out->why = "the size of a row is not known before", true;
     if (n == 0) return *err = first, false;
     if (n < LEAST_PROBES) return out->why = "too few sizes can be inferred", true;
+    Naming naming = { .arena = arena, .at = at, .size = size, .n = n, .sound = takes_sound(g) };
     for (int v = 0; v < g->n_value; v++) {
         if (g->value[v].constant) out->t[v] = g->value[v].t;
-        else name_value(at, size, n, v, &out->t[v]);
+        else name_value(&naming, v, &out->t[v]);
     }
     out->known = true;
     return true;
@@ -128,7 +177,9 @@ static void drop_neutral(Graph *g, const Symbols *s)
 /* ---- scalars that no size changes ---- */
 /* Sizes beyond the probes: a number that was the same at all of those is looked at again here. */
 enum { FURTHER_LIMIT = 256 }; /* shapes and what is made of them are small */
-static const struct Probe further[] = { { 1, 1 }, { 1, 2 }, { 2, 1031 }, { 1, 8209 } };
+static const struct Probe further[] = {
+    { 1, 1, 803 }, { 1, 2, 5000 }, { 2, 1031, 480000 }, { 1, 8209, 9600017 }
+};
 
 /* Entries of a shape that are numbers, not names. */
 static bool takes_entries(const Graph *g, const Symbols *s, const GraphNode *n)

@@ -160,6 +160,78 @@ static bool group_norm_run(OpCall *call, Err *err)
     return group_norm_any(call, op_attr_int(call, "num_groups", 1));
 }
 
+/* ---- NormLast: InstanceNormalization of [N, ..., C], as graph/channels_last.c has it, with an activation behind ---- */
+
+typedef struct LastJob {
+    const OpCall *call;
+    int64_t channels, rows;    /* rows of one picture */
+    double eps;
+    Act act;
+    float *scale, *shift;      /* [N, C] */
+} LastJob;
+
+enum { LAST_BLOCK = 64 };      /* channels whose sums one worker keeps */
+
+/* Sums and squares in double, in one reading: the squares of floats are exact there. */
+static void last_moments(void *context, int64_t from, int64_t to)
+{
+    const LastJob *job = context;
+    const int64_t blocks = (job->channels + LAST_BLOCK - 1) / LAST_BLOCK;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t c = i % blocks * LAST_BLOCK, n = MIN(job->channels - c, (int64_t)LAST_BLOCK);
+        const int64_t at = i / blocks * job->channels + c;
+        const float *x = (const float *)job->call->in[0]->data + i / blocks * job->rows * job->channels + c;
+        double sum[LAST_BLOCK] = { 0 }, square[LAST_BLOCK] = { 0 };
+        for (int64_t r = 0; r < job->rows; r++, x += job->channels)
+            for (int64_t k = 0; k < n; k++) sum[k] += x[k], square[k] += (double)x[k] * x[k];
+        for (int64_t k = 0; k < n; k++) {
+            const double mean = sum[k] / (double)job->rows;
+            const double var = MAX(square[k] / (double)job->rows - mean * mean, 0);
+            const double by = tensor_get(job->call->in[1], c + k) / sqrt(var + job->eps);
+            job->scale[at + k] = (float)by;
+            job->shift[at + k] = (float)(tensor_get(job->call->in[2], c + k) - mean * by);
+        }
+    }
+}
+
+static void last_rows(void *context, int64_t from, int64_t to)
+{
+    const LastJob *job = context;
+    const int64_t C = job->channels;
+    for (int64_t r = from; r < to; r++) {
+        const float *x = (const float *)job->call->in[0]->data + r * C;
+        const float *scale = job->scale + r / job->rows * C, *shift = job->shift + r / job->rows * C;
+        float *y = (float *)job->call->out[0].data + r * C;
+        for (int64_t k = 0; k < C; k++) y[k] = x[k] * scale[k] + shift[k];
+        if (job->act != ACT_NONE) job->call->k->activate(job->act, y, y, C);
+    }
+}
+
+static bool norm_last_run(OpCall *call, Err *err)
+{
+    const Tensor *t = call->in[0];
+    const int64_t C = t->dim[t->rank - 1], N = t->dim[0], blocks = (C + LAST_BLOCK - 1) / LAST_BLOCK;
+    LastJob job = { .call = call, .channels = C, .rows = 1, .act = (Act)op_attr_int(call, "act", ACT_NONE),
+                    .eps = onnx_float(call->node, "epsilon", 1e-5f) };
+    for (int i = 1; i + 1 < t->rank; i++) job.rows *= t->dim[i];
+    if (!tensor_count(t)) return true;
+    job.scale = op_scratch(call, 2 * N * C, sizeof(float), err);
+    if (!job.scale) return false;
+    job.shift = job.scale + N * C;
+    op_split(call, N * blocks, MAX(16384 / (job.rows * LAST_BLOCK), 1), last_moments, &job);
+    op_split(call, N * job.rows, MAX(16384 / C, 1), last_rows, &job);
+    return true;
+}
+
+static bool norm_last_shape(OpCall *call, Err *err)
+{
+    const Tensor *t = call->in[0];
+    if (t->type != T_F32 || t->rank < 3) return op_wrong_input(call, 0, "floats [N, ..., C]", err);
+    if ((uint64_t)op_attr_int(call, "act", ACT_NONE) >= ACT_COUNT)
+        return op_fail(call, err, "activation is not known");
+    return channel_numbers(call, 1, 2, t->dim[t->rank - 1], err) && op_same(call, err);
+}
+
 /* ---- LpNormalization ---- */
 
 static bool lp_norm_shape(OpCall *call, Err *err)
@@ -200,6 +272,7 @@ const Op ops_norm_channels[] = {
     { "BatchNormalization", NULL, 9, 5, 5, batch_norm_shape, batch_norm_run },
     { "GroupNormalization", NULL, 18, 3, 3, group_norm_shape, group_norm_run },
     { "InstanceNormalization", NULL, 1, 3, 3, instance_norm_shape, instance_norm_run },
+    { "NormLast", "encoderfile", 1, 3, 3, norm_last_shape, norm_last_run },
     { "LpNormalization", NULL, 1, 1, 1, lp_norm_shape, lp_norm_run },
     { 0 }
 };
