@@ -111,8 +111,8 @@ $(OUT)/kernels/%: tests/%.c $(filter $(OUT)/obj/base/% $(OUT)/obj/kernels/%,$(OB
 
 # Static, so that they can be carried to the machine they are to be run on: single kernels; the engine, and
 # the public API, as processes that a script times in turns with others.
-bench: $(OUT)/bench/kernels $(OUT)/bench/turns $(OUT)/bench/calls
-$(OUT)/bench/turns $(OUT)/bench/calls: LDFLAGS += $(STATIC)
+bench: $(OUT)/bench/kernels $(OUT)/bench/turns $(OUT)/bench/calls $(OUT)/bench/graph_turns
+$(OUT)/bench/turns $(OUT)/bench/calls $(OUT)/bench/graph_turns: LDFLAGS += $(STATIC)
 $(OUT)/bench/kernels: bench/kernels.c bench/peak.c $(OUT)/libencoderfile.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(STATIC) -o $@ $^ $(LDFLAGS) $(LIBS)

@@ -6,9 +6,11 @@
  *     test_ops                  the folders under tests/golden/ops
  *     test_ops -v DIR...        other folders of such folders, with a line for each failure and operator */
 #include <dirent.h>
+#include <math.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include "check.h"
 #include "ops/ops.h"
 
@@ -315,6 +317,66 @@ static void test_conv_last(void)
     for (size_t i = 0; i < COUNT(cases); i++) test_last_case(&cases[i]);
 }
 
+/* Boxes that are no numbers, or far larger than the picture: of 16 million samples in each cell hardly any can lie in
+ * the picture, and only those may take time. */
+static void test_roi(void)
+{
+    TEST("RoiAlign of odd boxes");
+    static const struct {
+        float box[4], wanted;
+    } cases[] = { { { NAN, NAN, NAN, NAN }, 0 }, { { 0, 0, NAN, 4 }, 0 }, { { 0, 0, INFINITY, INFINITY }, 0 },
+                  { { -1e30f, -1e30f, 1e30f, 1e30f }, 0 }, { { 0.5f, 0.5f, 3.5f, 3.5f }, 1 } };
+    float ones[16], y[64];
+    int64_t first = 0;
+    const double from = now_seconds();
+    for (int i = 0; i < 16; i++) ones[i] = 1;
+    OnnxAttr attr[] = { { .name = STR("output_height"), .type = A_INT, .i = 8 },
+                        { .name = STR("output_width"), .type = A_INT, .i = 8 },
+                        { .name = STR("mode"), .type = A_STRING } };
+    OnnxNode node = { .op = STR("RoiAlign"), .attr = attr, .n_attr = COUNT(attr) };
+    const Tensor x = { .type = T_F32, .rank = 4, .dim = { 1, 1, 4, 4 }, .data = ones };
+    const Tensor picture = { .type = T_I64, .rank = 1, .dim = { 1 }, .data = &first };
+    for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+        const Tensor box = { .type = T_F32, .rank = 2, .dim = { 1, 4 }, .data = (void *)cases[i / 2].box };
+        const Tensor *in[] = { &x, &box, &picture };
+        Tensor out[1] = { 0 };
+        Arena scratch = { 0 };
+        Err err = { 0 };
+        attr[2].s = i % 2 ? STR("avg") : STR("max");
+        OpCall call = call_of(&node, in, 3, out);
+        call.scratch = &scratch;
+        const Op *op = op_find((Str){ 0 }, node.op, 18);
+        CHECK(op_shape(op, &call, &err) && (out->data = y, op->run(&call, &err)));
+        for (int k = 0; k < 64; k++) CHECK(y[k] == cases[i / 2].wanted || (i % 2 == 0 && cases[i / 2].wanted && y[k] > 0.2));
+        arena_free(&scratch);
+    }
+    CHECK(now_seconds() - from < 5);
+}
+
+/* Sizes whose product does not fit 64 bits: of a tensor without numbers, and of a window beyond the picture. */
+static void test_pool_sizes(void)
+{
+    TEST("pooling: sizes");
+    Tensor out[1] = { 0 };
+    float one = 3, y[1] = { 0 };
+    Err err = { 0 };
+    OnnxNode global = { .op = STR("GlobalMaxPool") }, node = { .op = STR("AveragePool") };
+    const Tensor none = { .type = T_F32, .rank = 4, .dim = { 0, 1, 1ll << 40, 1ll << 40 } };
+    const Tensor *in[] = { &none };
+    OpCall call = call_of(&global, in, 1, out);
+    CHECK(!op_shape(op_find((Str){ 0 }, global.op, 18), &call, &err));
+    int64_t kernel[] = { 1 << 30, 1 << 30, 4 }, pads[6];
+    for (int i = 0; i < 6; i++) pads[i] = i < 3 ? kernel[i] - 1 : 0;
+    OnnxAttr attr[] = { { .name = STR("kernel_shape"), .type = A_INTS, .n = 3, .ints = kernel },
+                        { .name = STR("pads"), .type = A_INTS, .n = 6, .ints = pads } };
+    const Tensor x = { .type = T_F32, .rank = 5, .dim = { 1, 1, 1, 1, 1 }, .data = &one };
+    node.attr = attr, node.n_attr = COUNT(attr);
+    in[0] = &x;
+    call = call_of(&node, in, 1, out);
+    const Op *op = op_find((Str){ 0 }, node.op, 18);
+    CHECK(op_shape(op, &call, &err) && (out->data = y, op->run(&call, &err)) && y[0] == 3);
+}
+
 /* A transform of no numbers that are filled up to a length is one of zeros. */
 static void test_empty_transform(void)
 {
@@ -431,6 +493,8 @@ int main(int argc, char **argv)
     test_messages();
     test_no_number();
     test_conv_last();
+    test_roi();
+    test_pool_sizes();
     test_empty_transform();
     test_table();
     test_values();

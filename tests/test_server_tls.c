@@ -5,6 +5,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "net/tls.h"
 #include "server_fake.h"
 
 static char folder[] = "/tmp/test_tls.XXXXXX";
@@ -216,6 +217,34 @@ static void test_slow_handshake(Identity id)
     stop(&r);
 }
 
+static void *drip(void *context)
+{
+    const int fd = *(int *)context;
+    static const char head[] = { 0x16, 3, 3, 0x40, 0 }; /* of a record of 16 KB, of which a byte comes now and then */
+    bool open = send(fd, head, sizeof head, MSG_NOSIGNAL) > 0;
+    for (int i = 0; open && i < 200; i++, usleep(50000)) open = send(fd, "\2", 1, MSG_NOSIGNAL) > 0;
+    return NULL;
+}
+
+/* Our own calls: a server that keeps sending has a limit, too. */
+static void test_slow_server(void)
+{
+    TEST("slow server");
+    int pair[2];
+    pthread_t thread;
+    Err err = { 0 };
+    Tls *tls = tls_client(&err);
+    if (!CHECK(tls && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0)) return;
+    CHECK(pthread_create(&thread, NULL, drip, &pair[1]) == 0);
+    const double from = now_seconds();
+    CHECK(!tls_connect(tls, pair[0], "localhost", 1, &err) && strstr(err.message, "no agreement in 1 s"));
+    CHECK(now_seconds() - from < 5);
+    close(pair[0]);
+    pthread_join(thread, NULL);
+    close(pair[1]);
+    tls_free(tls);
+}
+
 static bool shows(SSL *ssl, const char *name)
 {
     char found[64] = "";
@@ -349,6 +378,7 @@ int main(void)
     test_others(&r);
     stop(&r);
     test_slow_handshake(id);
+    test_slow_server();
     test_reload();
     test_clients();
     test_files();

@@ -116,9 +116,13 @@ static bool hub_ask(HubOpen *h, HubRemote *remote, Err *err)
     http_close(&conn);
     if (!ok) return false;
     h->commit = h->list.commit;
-    return cache_is_commit(h->commit) ||
-           fail(err, EF_IO, "%.*s: found the commit \"%.*s\", wanted 40 hexadecimal digits",
-                STR_ARG(h->id.repo), STR_ARG(h->commit));
+    if (!cache_is_commit(h->commit))
+        return fail(err, EF_IO, "%.*s: found the commit \"%.*s\", wanted 40 hexadecimal digits",
+                    STR_ARG(h->id.repo), STR_ARG(h->commit));
+    /* Who names a commit wants that one: another would be what a mirror or a proxy made of it. */
+    return !cache_is_commit(h->id.revision) || str_eq(h->id.revision, h->commit) ||
+           fail(err, EF_IO, "%.*s: found the commit %.*s, wanted %.*s", STR_ARG(h->id.repo),
+                STR_ARG(h->commit), STR_ARG(h->id.revision));
 }
 
 static bool hub_fetch(HubOpen *h, bool usable, Err *err)

@@ -247,7 +247,7 @@ static bool conn_open(HttpConn *c, const Url *u, Err *err)
     c->in.n = c->at = 0;
     bool ok = proxied ? conn_through(c, &client->proxy, u->host, u->port, err)
                       : conn_dial(c, u->host, u->port, err);
-    if (ok && tls) ok = (c->tls = tls_connect(tls, c->fd, u->host, err)) != NULL;
+    if (ok && tls) ok = (c->tls = tls_connect(tls, c->fd, u->host, client->seconds, err)) != NULL;
     return ok || (conn_drop(c), false);
 }
 

@@ -3,9 +3,11 @@
 #include "net/tls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -13,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/heap.h"
+#include "base/thread.h"
 
 struct Tls {
     TlsFiles files;              /* names are the caller's */
@@ -311,12 +314,34 @@ static bool refused_server(Err *err, SSL *ssl, const char *host)
     return false;
 }
 
-TlsConn *tls_connect(Tls *tls, int fd, const char *host, Err *err)
+/* A server that sends a byte now and then must not hold the caller for ever: the handshake has one limit as a whole. */
+static bool handshake(SSL *ssl, int fd, double seconds, bool *late)
+{
+    const double end = now_seconds() + seconds;
+    int done;
+    while ((done = SSL_connect(ssl)) != 1) {
+        const int why = SSL_get_error(ssl, done);
+        if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return false;
+        const double left = end - now_seconds();
+        struct pollfd p = { .fd = fd, .events = why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT };
+        if ((*late = left <= 0)) return false;
+        poll(&p, 1, (int)(left * 1000) + 1);
+    }
+    return true;
+}
+
+TlsConn *tls_connect(Tls *tls, int fd, const char *host, int seconds, Err *err)
 {
     SSL *ssl = on_socket(tls, fd);
     if (!ssl) return fail(err, EF_IO, "TLS: no memory"), NULL;
-    if (expect(ssl, host) && SSL_connect(ssl) == 1) return (TlsConn *)ssl;
-    refused_server(err, ssl, host);
+    const int flags = fcntl(fd, F_GETFL);
+    bool late = false;
+    fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    const bool ok = expect(ssl, host) && handshake(ssl, fd, seconds, &late);
+    fcntl(fd, F_SETFL, flags);
+    if (ok) return (TlsConn *)ssl;
+    if (late) fail(err, EF_IO, "TLS with %s: no agreement in %d s", host, seconds), ERR_clear_error();
+    else refused_server(err, ssl, host);
     SSL_free(ssl);
     return NULL;
 }

@@ -24,7 +24,8 @@ void tls_free(Tls *);
 /* The other side, which waits as its socket does. Trusts $SSL_CERT_FILE and $SSL_CERT_DIR, else
  * what the system does. */
 Tls *tls_client(Err *);
-TlsConn *tls_connect(Tls *, int fd, const char *host, Err *); /* host: named by the certificate */
+/* host: named by the certificate; seconds: of the handshake as a whole. */
+TlsConn *tls_connect(Tls *, int fd, const char *host, int seconds, Err *);
 
 TlsConn *tls_accept(Tls *, int fd);                        /* NULL: no memory */
 bool tls_ready(const TlsConn *);                           /* the handshake is over */

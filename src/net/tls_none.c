@@ -25,9 +25,9 @@ Tls *tls_client(Err *err)
     return tls_new((TlsFiles){ 0 }, err);
 }
 
-TlsConn *tls_connect(Tls *tls, int fd, const char *host, Err *err)
+TlsConn *tls_connect(Tls *tls, int fd, const char *host, int seconds, Err *err)
 {
-    (void)tls, (void)fd, (void)host, (void)err;
+    (void)tls, (void)fd, (void)host, (void)seconds, (void)err;
     return NULL;
 }
 

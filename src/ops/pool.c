@@ -60,7 +60,8 @@ static bool pool_global(const OpCall *call, PoolKind kind, PoolJob *job, Err *er
     for (int i = 0; i < w->dims; i++) {
         w->kernel[i] = w->in[i];
         w->stride[i] = w->dilation[i] = w->out[i] = 1;
-        w->size *= w->in[i];
+        if (__builtin_mul_overflow(w->size, w->in[i], &w->size)) /* a tensor of no numbers can have such dims */
+            return op_wrong_input(call, 0, "fewer positions", err);
     }
     return w->size > 0 || op_wrong_input(call, 0, "at least one position", err);
 }
@@ -182,8 +183,11 @@ static bool pool_all(OpCall *call, PoolJob *job, Err *err)
     job->y = y.data;
     job->index = call->n_out > 1 ? call->out[1].data : NULL;
     if (!job->x) return !n;
-    const int64_t work = MAX(job->w.positions * job->w.size * job->inner, 1);
-    if (n) op_split(call, job->planes, MAX(16384 / work, 1), pool_planes, job);
+    int64_t work; /* of a plane; a window may be far larger than the picture */
+    if (__builtin_mul_overflow(job->w.positions, job->w.size, &work) ||
+        __builtin_mul_overflow(work, job->inner, &work))
+        work = INT64_MAX;
+    if (n) op_split(call, job->planes, MAX(16384 / MAX(work, 1), 1), pool_planes, job);
     if (out->type != T_F32) tensor_convert(&y, 0, out, 0, n);
     return true;
 }

@@ -219,13 +219,27 @@ static RoiCorners roi_corners(const RoiJob *j, double y, double x)
                          { (1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx } };
 }
 
+/* Samples from .. to - 1 of n can lie in the picture, `size` pixels high or wide; none where a box is no number. A box
+ * far larger than the picture has millions outside, which are all 0. */
+static void roi_inside(double start, double step, int64_t n, int64_t size, int64_t *from, int64_t *to)
+{
+    const double first = floor((-1 - start) / step - 0.5), last = ceil(((double)size - start) / step - 0.5);
+    *from = (int64_t)fmax(fmin(first, (double)n), 0);
+    *to = MAX((int64_t)fmax(fmin(last + 1, (double)n), 0), *from);
+}
+
 /* One number of the output: the mean, or the largest part, of samples in a cell of the box. */
 static double roi_cell(const RoiJob *j, const float *x, const double start[2], const double cell[2],
                        const int64_t grid[2])
 {
-    double result = j->mean ? 0 : -INFINITY;
-    for (int64_t a = 0; a < grid[0]; a++)
-        for (int64_t b = 0; b < grid[1]; b++) {
+    const double step[2] = { cell[0] / (double)MAX(grid[0], 1), cell[1] / (double)MAX(grid[1], 1) };
+    int64_t from[2], to[2];
+    roi_inside(start[0], step[0], grid[0], j->H, &from[0], &to[0]);
+    roi_inside(start[1], step[1], grid[1], j->W, &from[1], &to[1]);
+    const bool all = to[0] - from[0] == grid[0] && to[1] - from[1] == grid[1];
+    double result = j->mean || !all ? 0 : -INFINITY;
+    for (int64_t a = from[0]; a < to[0]; a++)
+        for (int64_t b = from[1]; b < to[1]; b++) {
             const RoiCorners c = roi_corners(j, start[0] + ((double)a + 0.5) * cell[0] / (double)grid[0],
                                              start[1] + ((double)b + 0.5) * cell[1] / (double)grid[1]);
             for (int k = 0; k < 4; k++) {

@@ -260,7 +260,7 @@ static bool post(const Tracer *t, Str body, Err *err)
 {
     TraceWire w = { .fd = net_connect(t->host, t->port, SEND_S, NULL, err) };
     if (w.fd < 0) return false;
-    if (t->tls) w.tls = tls_connect(t->tls, w.fd, t->host, err);
+    if (t->tls) w.tls = tls_connect(t->tls, w.fd, t->host, SEND_S, err);
     bool ok = (w.tls || !t->tls) && exchange_with(t, w, body, err);
     if (ok && w.tls) tls_end(w.tls);
     if (w.tls) tls_close(w.tls);

@@ -86,6 +86,7 @@ works "a revision" "$EF" inspect ok/ner@v1
 works "a revision with slashes" "$EF" inspect ok/ner@refs/pr/1
 [ "$(asked 'revision/refs%2Fpr%2F1')" = 1 ] && pass || flunk "a revision is one part of the path"
 works "a commit" env HF_HUB_OFFLINE=1 "$EF" inspect "ok/ner@$(cat "$HF_HOME/hub/models--ok--ner/refs/main")"
+refuses "another commit than was asked for" "found the commit [0-9a-f]*, wanted 0123456789" "$EF" inspect "othersha/ner@0123456789012345678901234567890123456789"
 refuses "no such revision" "no such revision" "$EF" inspect ok/ner@v2
 refuses "no such file" "found no file nothing.onnx" "$EF" inspect ok/ner:nothing.onnx
 refuses "a name that is none" "wanted ORG/NAME" "$EF" inspect hf:../../etc

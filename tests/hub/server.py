@@ -183,7 +183,7 @@ class Handler(BaseHTTPRequestHandler):
         model = self.model(name)
         if not model or (org != "gated" and self.refused(org, name)):
             return
-        if revision not in ("main", "v1", "refs/pr/1", model.commit):
+        if revision not in ("main", "v1", "refs/pr/1", model.commit) and org != "othersha":
             return self.answer(404, X_Error_Code="RevisionNotFound")
         names = model.files + (["../../outside"] if org == "outside" else [])
         body = {"id": org + "/" + name, "sha": model.commit, "siblings": [{"rfilename": f} for f in names]}
