@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_graph_branch.c - If and functions (tests/golden/graphs, with ONNX Runtime's answers): as they
+ * test_graph_branch.c - If, Loop and functions (tests/golden/graphs, with ONNX Runtime's answers): as they
  * are read, folded, fused, and written into a package and read back. And a text model whose branch
  * hangs on the length of its rows, through plans. */
 #include <dirent.h>
@@ -124,6 +124,27 @@ static void test_plans(const char *dir)
     arena_free(&c.arena);
 }
 
+/* A condition that stays true, and a list where one number is wanted. */
+static void test_loops(const char *dir)
+{
+    TEST("loops");
+    Case c;
+    Graph *g;
+    int64_t trips[2] = { INT64_MAX, 1 };
+    float x[2] = { 0, 0 }, limit = 1;
+    Named out[4], in[] = { { STR("trips"), { .type = T_I64, .data = trips } },
+                           { STR("x"), { .type = T_F32, .rank = 1, .dim = { 2 }, .data = x } },
+                           { STR("limit"), { .type = T_F32, .data = &limit } } };
+    if (!CHECK(open_case(&c, dir) && make_graph(&c, FUSED, &g))) return;
+    CHECK(!engine_run_generic(g, NULL, in, 3, &c.arena, out, &c.err) && says(&c.err, "over 65536 trips"));
+    trips[0] = -1;
+    CHECK(engine_run_generic(g, NULL, in, 3, &c.arena, out, &c.err) && out[1].t.dim[0] == 0);
+    g->value[g->input[0]].t.rank = -1; /* as a file that leaves it open */
+    in[0].t.rank = 1, in[0].t.dim[0] = 2;
+    CHECK(!engine_run_generic(g, NULL, in, 3, &c.arena, out, &c.err) && says(&c.err, "found a list"));
+    arena_free(&c.arena);
+}
+
 int main(void)
 {
     static const char *const root = "tests/golden/graphs";
@@ -140,6 +161,7 @@ int main(void)
     if (d) closedir(d);
     CHECK(checks_passed > 50);
     test_plans("tests/golden/graphs/text_if");
+    test_loops("tests/golden/graphs/loop");
     arena_free(&names);
     return finish();
 }

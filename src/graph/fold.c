@@ -16,7 +16,7 @@ static bool all_constant(const Graph *g, const GraphNode *node)
 {
     for (int k = 0; k < node->n_in; k++)
         if (node->in[k] >= 0 && !g->value[node->in[k]].constant) return false;
-    return node->n_in > 0;
+    return node->n_in > 0 && !node->body;
 }
 
 /* Room for the results; false: too large to be worth it. */

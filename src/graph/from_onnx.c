@@ -5,7 +5,8 @@
  * The graph is flat. Functions of the model are written out where they are called. An If becomes the
  * nodes of both its branches, each with a guard: a value that says whether this branch is taken (made
  * by Then or Else; nodes whose guard is false are not run), and one Either for each result. So a condition
- * that is a constant, or known from shapes, costs nothing, and any other makes the graph dynamic. */
+ * that is a constant, or known from shapes, costs nothing, and any other makes the graph dynamic. The body
+ * of a Loop is a graph of its own; what it reads from outside becomes an input of the node and of the body. */
 #include "base/log.h"
 #include "graph.h"
 
@@ -347,6 +348,107 @@ static bool add_if(GraphBuilder *b, Scope *s, const OnnxNode *node, Err *err)
     return true;
 }
 
+/* ---- Loop ---- */
+enum { LOOP_FIXED = 2, LOOP_INPUTS = 32 }; /* trips and condition; as many as Op.values has bits */
+
+typedef struct Captured { /* names that a body reads from outside */
+    Str name[LOOP_INPUTS];
+    int n;
+    bool many;
+} Captured;
+
+static void capture(Captured *c, Str name)
+{
+    for (int i = 0; i < c->n; i++)
+        if (str_eq(c->name[i], name)) return;
+    if (c->n == LOOP_INPUTS) c->many = true;
+    else c->name[c->n++] = name;
+}
+
+static bool body_makes(const OnnxGraph *g, Str name)
+{
+    for (int i = 0; i < g->n_in; i++)
+        if (str_eq(g->in[i].name, name)) return true;
+    for (int i = 0; i < g->n_init; i++)
+        if (str_eq(g->init[i].name, name)) return true;
+    for (int i = 0; i < g->n_node; i++)
+        for (int k = 0; k < g->node[i].n_out; k++)
+            if (str_eq(g->node[i].out[k], name)) return true;
+    return false;
+}
+
+/* Names that neither this body nor the ones around it make. */
+static void capture_all(Captured *c, const OnnxGraph *g, const OnnxGraph *const *around, int depth)
+{
+    const OnnxGraph *inside[MOST_DEPTH];
+    if (depth == MOST_DEPTH) return; /* read_graph refuses it */
+    memcpy(inside, around, sizeof *inside * (size_t)depth);
+    inside[depth++] = g;
+    for (int i = 0; i < g->n_node + g->n_out; i++) {
+        const OnnxNode *n = i < g->n_node ? &g->node[i] : NULL;
+        for (int k = 0; k < (n ? n->n_in : 1); k++) {
+            const Str name = n ? n->in[k] : g->out[i - g->n_node].name;
+            bool made = !name.n;
+            for (int d = 0; !made && d < depth; d++) made = body_makes(inside[d], name);
+            if (!made) capture(c, name);
+        }
+        for (int k = 0; n && k < n->n_attr; k++)
+            if (n->attr[k].type == A_GRAPH && n->attr[k].g) capture_all(c, n->attr[k].g, inside, depth);
+    }
+}
+
+static bool loop_fits(const OnnxNode *node, const OnnxGraph *body, const Captured *c, Err *err)
+{
+    const int states = body ? body->n_in - LOOP_FIXED : -1;
+    if (states < 0 || node->n_in < body->n_in || body->n_out != node->n_out + 1 || node->n_out < states ||
+        node->n_out < 1)
+        return fail(err, EF_BAD_MODEL, "node '%.*s' (Loop): found %d inputs, %d results and a body of %d "
+                    "and %d, wanted as many states", STR_ARG(node->name), node->n_in, node->n_out,
+                    body ? body->n_in : 0, body ? body->n_out : 0);
+    return (!c->many && body->n_in + c->n <= LOOP_INPUTS) ||
+           fail(err, EF_UNSUPPORTED, "node '%.*s' (Loop): found more than %d values that go in",
+                STR_ARG(node->name), LOOP_INPUTS);
+}
+
+/* The body as a model of its own, with what it captures as inputs. */
+static bool loop_body(GraphBuilder *b, const Scope *s, const OnnxGraph *from, const Captured *c,
+                      Graph **out, Err *err)
+{
+    OnnxModel *m = NEW(b->g->arena, OnnxModel);
+    *m = *b->g->model;
+    m->opset = (OnnxOpset *)s->opset, m->n_opset = s->n_opset, m->n_meta = 0;
+    m->graph = *from;
+    m->graph.in = ARRAY(b->g->arena, OnnxValue, from->n_in + c->n);
+    memcpy(m->graph.in, from->in, sizeof *from->in * (size_t)from->n_in);
+    for (int i = 0; i < c->n; i++)
+        m->graph.in[m->graph.n_in++] = (OnnxValue){ .name = c->name[i], .rank = -1 };
+    if (!graph_from_onnx(b->g->arena, m, out, err)) return false;
+    return (*out)->n_input == m->graph.n_in ||
+           fail(err, EF_UNSUPPORTED, "a Loop whose body has constants among its inputs");
+}
+
+static bool add_loop(GraphBuilder *b, Scope *s, const OnnxNode *given, Err *err)
+{
+    const OnnxAttr *a = onnx_attr(given, "body");
+    const OnnxGraph *body = a && a->type == A_GRAPH ? a->g : NULL;
+    Captured c = { 0 };
+    if (s->depth + 1 > MOST_DEPTH || b->n_scope++ > MOST_SCOPES)
+        return fail(err, EF_TOO_LARGE, "found too many calls or branches, wanted %d and %d deep",
+                    MOST_SCOPES, MOST_DEPTH);
+    if (body) capture_all(&c, body, NULL, 0);
+    if (!loop_fits(given, body, &c, err)) return false;
+    OnnxNode *node = NEW(b->g->arena, OnnxNode);
+    *node = *given;
+    node->in = ARRAY(b->g->arena, Str, body->n_in + c.n);
+    memcpy(node->in, given->in, sizeof *node->in * (size_t)body->n_in);
+    memcpy(node->in + body->n_in, c.name, sizeof *node->in * (size_t)c.n);
+    node->n_in = body->n_in + c.n;
+    if (!add_node(b, s, node, op_find(node->domain, node->op, 1), err)) return false;
+    GraphNode *made = b->g->node[b->g->n_node - 1];
+    made->states = body->n_in - LOOP_FIXED;
+    return loop_body(b, s, body, &c, &made->body, err);
+}
+
 /* ---- functions ---- */
 static const OnnxFunction *find_function(const OnnxModel *m, const OnnxNode *node)
 {
@@ -428,6 +530,7 @@ static bool add_any(GraphBuilder *b, Scope *s, OnnxNode *given, Err *err)
                     MOST_VALUES);
     if (standard && str_is(node->op, "Constant")) return constant_node(b, s, node, err);
     if (standard && str_is(node->op, "If")) return add_if(b, s, node, err);
+    if (standard && str_is(node->op, "Loop")) return add_loop(b, s, node, err);
     const Op *op = op_find(node->domain, node->op, opset_of(s, node->domain));
     if (op) return add_node(b, s, node, op, err);
     const OnnxFunction *f = find_function(b->g->model, node);

@@ -22,6 +22,8 @@ typedef struct GraphNode {
     int n_in, n_out;
     int *in, *out; /* value numbers; -1: absent */
     int guard;     /* value number + 1: not run where that value is false (an If); 0: always run */
+    struct Graph *body; /* of a Loop: its inputs are the node's, in their order; else NULL */
+    int states;    /* of a Loop: inputs behind the first two that every trip changes */
 } GraphNode;
 
 enum { DIM_BATCH = -2, DIM_SEQUENCE = -3 }; /* beside DIM_UNKNOWN and sizes >= 0 */
@@ -136,6 +138,8 @@ bool graph_infer(const Graph *, Arena *, Inferred *, Err *);
 Inferred graph_inferred(const Graph *, Arena *); /* room for it, inputs without dims yet */
 /* One node of the above; scratch: of its run, reset by the caller. */
 bool graph_infer_node(const GraphNode *, Arena *, Arena *scratch, Inferred *, Err *);
+/* The same of a node with a body: all inputs must be known, or it is dynamic (loop.c). */
+bool graph_infer_loop(const GraphNode *, Arena *, Inferred *, Err *);
 /* For `most` of a run whose values all stay: 1 GiB and 64 times the weights and inputs (their dims
  * are known), but not over 16 GiB. */
 size_t graph_most_bytes(const Graph *, const Inferred *);

@@ -76,6 +76,7 @@ static bool compute(const Op *op, OpCall *call, Arena *arena, Inferred *to, Err 
 
 bool graph_infer_node(const GraphNode *node, Arena *arena, Arena *scratch, Inferred *to, Err *err)
 {
+    if (node->body) return graph_infer_loop(node, arena, to, err);
     const Tensor **in = ARRAY(arena, const Tensor *, node->n_in);
     for (int k = 0; k < node->n_in; k++) { /* what was not wanted (a plain mask) is absent */
         const Tensor *t = node->in[k] >= 0 ? &to->t[node->in[k]] : NULL;

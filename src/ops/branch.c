@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * branch.c - what an If becomes (graph/from_onnx.c): Then and Else say whether a branch is taken,
- * Either takes the result of the one that was. */
+ * Either takes the result of the one that was. And the row of Loop. */
 #include "ops/ops.h"
 
 enum { CONDITION, WITHIN };  /* inputs of Then and Else: WITHIN is the guard of the branch around */
@@ -57,10 +57,17 @@ static bool either_run(OpCall *call, Err *err)
     return true;
 }
 
+/* Its body is a graph, which graph/loop.c runs: nothing here can. */
+static bool loop_refused(OpCall *call, Err *err)
+{
+    return op_fail(call, err, "its body can only be run where all that goes in is known");
+}
+
 #define OWN "encoderfile"
 const Op ops_branch[] = {
     { "Then", OWN, 1, 0, 2, guard_shape, then_run, 0, TOKEN_NO },
     { "Else", OWN, 1, 0, 2, guard_shape, else_run, 0, TOKEN_NO },
     { "Either", OWN, 1, 1, 3, either_shape, either_run, 1 << CONDITION, TOKEN_NO },
+    { "Loop", NULL, 1, 0, 0, loop_refused, loop_refused, ~0u, TOKEN_NO, .mixes_rows = true },
     { 0 }
 };

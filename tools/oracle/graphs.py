@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/golden/graphs: small models of several nodes (If with captured values, nested and data-dependent;
+"""Writes tests/golden/graphs: small models of several nodes (If and Loop with captured values, nested and data-dependent;
 functions with attribute references, defaults, their own opsets, calls inside calls), with ONNX Runtime's outputs,
 in the layout of ONNX's own tests. Usage: python tools/oracle/graphs.py tests/golden/graphs"""
 import os
@@ -53,6 +53,37 @@ CASES = {
                 }>
             w = If (q) <then_branch = g7 () => (float[2] f) { f = Identity (x) }, else_branch = g8 () => (float[2] f) { f = Identity (s) }>
         }""", *[[np.array([4, 9], np.float32), np.array(p), np.array(q)] for p in (True, False) for q in (True, False)]),
+    "loop": ("""<ir_version: 8, opset_import: ["" : 17]>
+        g (int64 trips, float[2] x, float limit) => (float[2] last, float[T,2] all, int64[T] numbers) {
+            yes = Constant <value = bool {1}> ()
+            twice = Add (x, x)
+            last, all, numbers = Loop (trips, yes, x) <body = g1 (int64 i, bool on, float[2] s) => (bool more, float[2] t, float[2] row, int64 n) {
+                t = Add (s, twice)
+                sum = ReduceSum <keepdims = 0> (t)
+                more = Less (sum, limit)
+                row = Neg (t)
+                n = Identity (i)
+            }>
+        }""", *[[np.array(n, np.int64), np.array([1, 2], np.float32), np.array(m, np.float32)]
+                for n, m in ((3, 100), (9, 30), (0, 9))]),
+    "loop_nested": ("""<ir_version: 8, opset_import: ["" : 17]>
+        g (int64 trips, float[3] x, bool p) => (float[A,3] grown, float[T,S] rows) {
+            yes = Constant <value = bool {1}> ()
+            two = Constant <value_int = 2> ()
+            axis = Constant <value_ints = [0]> ()
+            first = Unsqueeze (x, axis)
+            grown, rows = Loop (trips, yes, first) <body = g1 (int64 i, bool on, float[B,3] s) => (bool on2, float[C,3] t, float[S] row) {
+                on2 = Identity (on)
+                inner, row = Loop (two, on, x) <body = g2 (int64 j, bool go, float[3] u) => (bool go2, float[3] v, float r) {
+                    go2 = Identity (go)
+                    d = If (p) <then_branch = g3 () => (float[3] e) { e = Add (u, x) }, else_branch = g4 () => (float[3] e) { e = Mul (u, x) }>
+                    v = Identity (d)
+                    r = ReduceSum <keepdims = 0> (v)
+                }>
+                wide = Unsqueeze (inner, axis)
+                t = Concat <axis = 0> (s, wide)
+            }>
+        }""", *[[np.array(n, np.int64), np.array([1, 2, 3], np.float32), np.array(p)] for n, p in ((1, True), (3, False))]),
     "text_if": ("""<ir_version: 8, opset_import: ["" : 17]>
         g (int64[batch,sequence] input_ids) => (float[batch,sequence,2] y) {
             table = Constant <value = float[4,2] {1, 2, 3, 4, 5, 6, 7, 8}> ()
