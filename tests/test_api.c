@@ -66,7 +66,8 @@ static void kinds_of_inputs(ef_model *m)
         { EF_PICTURE, "found a picture, wanted a text or a pair" },
         { EF_SOUND, "found sound, wanted a text or a pair" },
         { EF_CHOICES, "found a prompt with choices, wanted a text or a pair" },
-        { EF_CHOICES + 1, "input 1: kind: found 7, wanted one of ef_kind" },
+        { EF_PAGE, "found a page, wanted a text or a pair" },
+        { EF_PAGE + 1, "input 1: kind: found 8, wanted one of ef_kind" },
         { (ef_kind)-1, "input 1: kind: found -1" },
     };
     ef_error err = { 0 };

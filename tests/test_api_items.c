@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_api_items.c - prompts with choices and words with boxes through the C API, as a program gives them. The numbers of all
  * cases are compared in test_task_choices.c and test_input_boxes.c; here the first ones of both golden files. */
+#include "base/file.h"
 #include "check.h"
 #include "encoderfile.h"
 
@@ -70,7 +71,7 @@ static void test_boxes(void)
     for (size_t i = 0; t && i < COUNT(wanted); i++) CHECK(fabsf(t->data[i] - wanted[i]) < 1e-4f);
     CHECK(r && strstr(ef_reply_json(r), "\"word\":0"));
     ef_reply_free(r);
-    refuse(m, ef_text("a text"), "found no words, wanted an object with words and boxes");
+    refuse(m, ef_text("a text"), "words: found nothing, wanted words and boxes, or an image");
     refuse(m, page(&beyond, 1), "boxes[0][2]: found 1001, wanted 0 to 1000");
     refuse(m, page(&crooked, 1), "boxes[0]: found left 9 and right 5");
     refuse(m, page(boxes, 0), "found 0 boxes, wanted 1: one for each word");
@@ -78,9 +79,40 @@ static void test_boxes(void)
     ef_close(m);
 }
 
+static void test_pages(void)
+{
+    TEST("pages");
+    ef_error err = { 0 };
+    Arena arena = { 0 };
+    Str image;
+    ef_model *m = model_at("tests/golden/documents/layoutlmv3_qa");
+    if (!m || !CHECK(file_read(&arena, "tests/golden/documents/word.png", 1 << 20, &image, &err))) return;
+    static const ef_word ada = { "Ada", 3 };
+    static const ef_box place = { 82, 195, 309, 512 };
+    ef_page of = { .struct_size = sizeof of, .question = "What is the total?", .words = &ada, .boxes = &place, .count = 1,
+                   .image = image.p, .image_size = image.n };
+    ef_input in = { .struct_size = sizeof in, .kind = EF_PAGE, .data = &of };
+    ef_reply *r = ef_predict(m, &in, 1, "{\"top_k\": 2}", &err);
+    if (!CHECK(r && strstr(ef_reply_json(r), "\"answer\":\"Ada\",\"start\":0,\"end\":0"))) printf("  %s\n", err.message);
+    ef_reply_free(r);
+    of.image = NULL;
+    refuse(m, in, "found no image, wanted an object with question, image, words and boxes");
+    of.image = image.p, of.question = NULL;
+    refuse(m, in, "found no question");
+    of.question = "a", of.words = NULL;
+    refuse(m, in, "found an image without its words");
+    of.struct_size = 4;
+    refuse(m, in, "input 0: ef_page: struct_size: found 4");
+    in.data = NULL;
+    refuse(m, in, "input 0: found no ef_page");
+    ef_close(m);
+    arena_free(&arena);
+}
+
 int main(void)
 {
     test_choices();
     test_boxes();
+    test_pages();
     return finish();
 }

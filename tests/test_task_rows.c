@@ -172,6 +172,11 @@ static void ask(Walk *w, ef_model *m, const char *options)
     if (task->items == &item_choices) in[1] = (ef_input){ sizeof *in, EF_CHOICES, long_text, sizeof long_text - 4, choices, 2 };
     Str file = task->items == &item_pictures ? picture_file() : (Str){ 0 };
     for (size_t i = 0; file.p && i < COUNT(in); i++) in[i] = (ef_input){ sizeof *in, EF_PICTURE, file.p, file.n, NULL, 0 };
+    static const ef_word word = { "w1", 2 };
+    static const ef_box place = { 1, 2, 3, 4 };
+    static const ef_page page = { .struct_size = sizeof page, .question = "w2", .words = &word, .boxes = &place, .count = 1 };
+    for (size_t i = 0; item_form_has(task->items, ITEM_BOXES) && i < COUNT(in); i++)
+        in[i] = (ef_input){ sizeof *in, EF_PAGE, &page, 0, NULL, 0 };
     w->options = options;
     size_t n = strstr(options, "\"truncate\":false") ? 1 : strstr(options, "\"stride\"") ? 2 : COUNT(in);
     ef_reply *r = ef_predict(m, in, n, options, &err);
@@ -183,7 +188,7 @@ static void ask(Walk *w, ef_model *m, const char *options)
 /* Each value of an option, alone and together with `beside`. */
 static void ask_each(Walk *w, ef_model *m, const Field *f, const char *beside)
 {
-    static const char *const numbers[] = { "1", "2", NULL }, *const lengths[] = { "384", NULL }, *const bools[] = { "true", "false", NULL },
+    static const char *const numbers[] = { "1", "2", NULL }, *const lengths[] = { "64", NULL }, *const bools[] = { "true", "false", NULL },
                       *const none[] = { "null", NULL };
     const char *const *values = f->words ? f->words : f->kind == F_BOOL ? bools : f->kind == F_STR ? none : numbers;
     if (strcmp(f->name, "max_seq_len") == 0) values = lengths; /* it must hold the question */
@@ -215,6 +220,7 @@ static const struct Case {
     { "sequence_classification", FOLDERS "gpt2" }, { "token_classification", "examples/bus-ner" },
     { "fill_mask", FOLDERS "bert-masked" },        { "sparse_embedding", FOLDERS "bert-masked" },
     { "question_answering", "tests/golden/question_answering/bert" },
+    { "document_question_answering", "tests/golden/documents/layoutlm_qa" },
     { "multiple_choice", "tests/golden/multiple_choice/bert" },
     { "image_classification", "tests/golden/pictures/vit" },
     { "object_detection", "tests/golden/pictures/yolos" },
