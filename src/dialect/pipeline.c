@@ -343,7 +343,8 @@ static Value input_with(Arena *arena, const ItemForm *form, const Value *paramet
 {
     Value map = value_map(arena, ITEM_KEYS * 2);
     bool whole = input && input->kind == V_MAP;
-    for (size_t i = 0; whole && i < input->map.n && i < ITEM_KEYS; i++) map.map.items[map.map.n++] = input->map.items[i];
+    for (size_t i = 0; whole && i < input->map.n && i < ITEM_KEYS; i++)
+        map.map.items[map.map.n++] = input->map.items[i];
     bool placed = whole || !input;
     for (size_t i = 0; form->keys[i].name; i++) {
         const char *key = form->keys[i].name;

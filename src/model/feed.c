@@ -88,8 +88,8 @@ static bool fill_batch(Arena *arena, const FeedInput *in, FeedRows *rows, Err *e
     int64_t batch = in->rank ? in->dim[0] : -1;
     if (batch < 0 || in->role == ROLE_ALL || rows->n == (size_t)batch) return true;
     if (rows->n > (size_t)batch)
-        return fail(err, EF_INVALID_INPUT, "found %zu inputs, wanted at most %lld: the graph takes no more at once", rows->n,
-                    (long long)batch);
+        return fail(err, EF_INVALID_INPUT, "found %zu inputs, wanted at most %lld: the graph takes no more at once",
+                    rows->n, (long long)batch);
     Prepared *all = ARRAY(arena, Prepared, batch);
     for (int64_t i = 0; i < batch; i++) all[i] = rows->row[MIN((size_t)i, rows->n - 1)];
     rows->row = all;

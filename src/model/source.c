@@ -150,8 +150,8 @@ bool source_processor(Arena *arena, const char *path, ModelSource *s, Err *err)
     if (tokenizer) source_said(arena, (Str){ 0 }, path, s);
     if (settings) s->preprocessor = there.preprocessor, s->processor = there.processor;
     return settings || tokenizer ||
-           fail(err, EF_NOT_FOUND, "processor: %s: found no preprocessor_config.json, processor_config.json or tokenizer",
-                path);
+           fail(err, EF_NOT_FOUND, "processor: %s: found no preprocessor_config.json, processor_config.json or "
+                "tokenizer", path);
 }
 
 bool source_path(Arena *arena, const char *path, ModelSource *s)
