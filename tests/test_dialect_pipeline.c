@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_dialect_pipeline.c - calls of pipelines, compared with what transformers' own returned: the containers, the
  * keys, every text, and numbers within 1e-3. Texts by tools/oracle/pipelines.py, pictures by
- * tools/oracle/picture_tasks.py; each as a body and, where C can say it, by ef_run. And calls that are refused. */
+ * tools/oracle/picture_tasks.py, pages by tools/oracle/documents.py; each as a body and, where C can say it, by ef_run. And calls that are refused. */
 #include "base/file.h"
 #include "check.h"
 #include "data/base64.h"
@@ -12,6 +12,7 @@
 #include "model/model.h"
 
 #define GOLDEN "tests/golden/pipelines/"
+#define PAGES "tests/golden/documents/"
 enum { MOST_FILE = 1 << 20, MODELS = 16 };
 
 static Arena arena;
@@ -221,6 +222,62 @@ static void test_pictures(void)
     for (size_t i = 0; i < root.list.n; i++) check_picture(&root.list.items[i]);
 }
 
+/* ---- pages ---- */
+static void check_page(const Value *one, const Value *page)
+{
+    enum { WORDS = 64 };
+    Err err = { 0 };
+    ef_word word[WORDS];
+    ef_box box[WORDS];
+    Value found;
+    Str name = value_get(page, "page")->s, image;
+    const Value *words = value_get(page, "words"), *boxes = value_get(page, "boxes");
+    struct Opened *o = open_once(str_format(&arena, PAGES "%.*s", STR_ARG(value_get(one, "model")->s)), (Str){ 0 });
+    if (!o || !CHECK(words->list.n <= WORDS) ||
+        !CHECK(file_read(&arena, str_format(&arena, PAGES "%.*s.png", STR_ARG(name)), MOST_FILE, &image, &err)))
+        return;
+    for (size_t i = 0; i < words->list.n; i++) {
+        const Value *side = boxes->list.items[i].list.items;
+        word[i] = (ef_word){ words->list.items[i].s.p, words->list.items[i].s.n };
+        box[i] = (ef_box){ (int)side[0].i, (int)side[1].i, (int)side[2].i, (int)side[3].i };
+    }
+    ef_page sheet = { .struct_size = sizeof sheet, .words = word, .boxes = box, .count = words->list.n,
+                      .question = str_dup(&arena, value_get(one, "question")->s) };
+    if (str_starts(value_get(one, "model")->s, "layoutlmv3")) sheet.image = image.p, sheet.image_size = image.n;
+    ef_input in = { sizeof in, EF_PAGE, &sheet, 1, NULL, 0 };
+    Buf params = { .arena = &arena };
+    json_write(&params, value_get(one, "params"));
+    ef_reply *r = ef_run(o->handle, "document-question-answering", &in, 1, str_dup(&arena, buf_view(&params)), &err);
+    if (!CHECK(r)) return (void)printf("  %s\n", err.message);
+    CHECK(json_parse(&arena, str_of(str_dup(&arena, str_of(ef_reply_json(r)))), &found, &err));
+    if (!CHECK(same_value(&found, value_get(one, "result")))) printf("  %s\n", ef_reply_json(r));
+    ef_reply_free(r);
+}
+
+static size_t read_lines(const char *path, Value *out, size_t most)
+{
+    Str text;
+    Err err = { 0 };
+    size_t n = 0;
+    if (!CHECK(file_read(&arena, path, MOST_FILE, &text, &err))) return 0;
+    for (const char *line = text.p, *end; n < most && (end = strchr(line, '\n')); line = end + 1)
+        CHECK(json_parse(&arena, str_of(str_dup(&arena, (Str){ line, (size_t)(end - line) })), &out[n++], &err));
+    return n;
+}
+
+static void test_pages(void)
+{
+    enum { CASES = 256, SHEETS = 8 };
+    Value *cases = ARRAY(&arena, Value, CASES), sheet[SHEETS];
+    TEST("pages");
+    size_t n = read_lines(PAGES "cases.jsonl", cases, CASES), sheets = read_lines(PAGES "pages.jsonl", sheet, SHEETS), asked = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; value_get(&cases[i], "question") && k < sheets; k++)
+            if (str_eq(value_get(&cases[i], "page")->s, value_get(&sheet[k], "page")->s))
+                check_page(&cases[i], &sheet[k]), asked++;
+    CHECK(asked > 100);
+}
+
 /* ---- what has no pipeline in transformers ---- */
 static void check_says(const char *path, const char *task, const char *body, const char *wanted)
 {
@@ -275,6 +332,7 @@ int main(void)
     test_texts(GOLDEN "cases_5.jsonl");
     test_texts(GOLDEN "cases_4.jsonl");
     test_pictures();
+    test_pages();
     test_others();
     test_refused();
     close_all();

@@ -37,6 +37,12 @@ def encoded(path):
     return base64.b64encode(pathlib.Path(path).read_bytes()).decode()
 
 
+def run_words(*words, **parameters):
+    """Behind `run TASK -m MODEL`."""
+    said = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in parameters.items()]
+    return [word for one in said for word in ("-p", one)] + ["--", *words]
+
+
 class Row:
     """A pipeline: its model, the words of `run`, the inputs of a body, huggingface_hub's call, a message for gRPC, and what is compared:
     texts and numbers of a pipeline's result, of the client's, and of a message's."""
@@ -79,14 +85,14 @@ def text_rows():
     label, tags, answer = (text_case("labels", "text-classification", 5), text_case("tags", "token-classification", 5),
                            text_case("answers", "question-answering", 4))
     text, pair = label["inputs"], answer["inputs"]
-    yield Row("text-classification", "sequence_classification", "pipelines/labels", [text], text, label["result"],
+    yield Row("text-classification", "sequence_classification", "pipelines/labels", run_words(text), text, label["result"],
               lambda c: c.text_classification(text), lambda t: t.request(inputs=[text]),
               lambda r: [label_score(x) for x in r], lambda r: [field_score(x) for x in r][:1],
               lambda r: [(r.results[0].predicted_label, max(r.results[0].scores))])
-    yield Row("token-classification", "token_classification", "pipelines/tags", [text], text, tags["result"],
+    yield Row("token-classification", "token_classification", "pipelines/tags", run_words(text), text, tags["result"],
               lambda c: c.token_classification(text, aggregation_strategy="none"), lambda t: t.request(inputs=[text]),
               tag_facts, lambda r: [(x.entity, x.score, x.start, x.end) for x in r], token_facts)
-    yield Row("question-answering", "question_answering", "pipelines/answers", [pair["question"], pair["context"]], pair, answer["result"],
+    yield Row("question-answering", "question_answering", "pipelines/answers", run_words(pair["question"], pair["context"]), pair, answer["result"],
               lambda c: c.question_answering(**pair), lambda t: t.request(inputs=[pair]),
               answer_facts, answer_facts, lambda r: answer_facts(r.results[0]))
 
@@ -100,9 +106,26 @@ def picture_rows():
             ("object-detection", "object_detection", "yolos", lambda r: [box_facts(x) for x in r],
              lambda r: [box_facts(x) for x in r.results[0].objects])):
         method = task.replace("-", "_")
-        yield Row(task, ours, "pictures/" + model, [path], encoded(path), picture_case(model)["result"],
+        yield Row(task, ours, "pictures/" + model, run_words(path), encoded(path), picture_case(model)["result"],
                   lambda c, method=method: getattr(c, method)(path), lambda t: t.request(inputs=[{"image": data}]), facts,
                   (lambda r: [field_score(x) for x in r]) if model == "vit" else (lambda r: [box_facts(x) for x in r]), of_message)
+
+
+def page_rows():
+    path = str(GOLDEN / "documents/invoice.png")
+    page = lines("documents/pages.jsonl")[0]
+    case = next(c for c in lines("documents/cases.jsonl") if (c["model"], c["page"], c["params"]) == ("layoutlmv3_qa", "invoice", {}))
+    question, words = case["question"], [list(pair) for pair in zip(page["words"], page["boxes"])]
+    sides = ("left", "top", "right", "bottom")
+    message = {"question": question, "words": page["words"], "boxes": [dict(zip(sides, box)) for box in page["boxes"]],
+               "image": pathlib.Path(path).read_bytes()}
+
+    def facts(results):
+        return [fact for r in results for fact in answer_facts(r)]
+    yield Row("document-question-answering", "document_question_answering", "documents/layoutlmv3_qa",
+              run_words(path, question=question, word_boxes=words), {"image": encoded(path), "question": question, "word_boxes": words},
+              case["result"], lambda c: c.document_question_answering(path, question, word_boxes=words),
+              lambda t: t.request(inputs=[message]), facts, facts, lambda r: facts(r.results[0].answers))
 
 
 def same(found, wanted):
@@ -112,7 +135,7 @@ def same(found, wanted):
 
 
 def by_run(row):
-    done = subprocess.run([PROGRAM, "run", row.task, "-m", str(row.model), "--", *row.words], capture_output=True, check=True, timeout=60)
+    done = subprocess.run([PROGRAM, "run", row.task, "-m", str(row.model), *row.words], capture_output=True, check=True, timeout=60)
     return row.facts(json.loads(done.stdout))
 
 
@@ -137,6 +160,6 @@ def check_row(row, folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for row in [*text_rows(), *picture_rows()]:
+    for row in [*text_rows(), *picture_rows(), *page_rows()]:
         check_row(row, folder)
 reference.finish()
