@@ -5,6 +5,7 @@
  *   own.c, predict.c   our own, which clients of the Rust encoderfile know
  *   tei.c, tei_*.c     text-embeddings-inference
  *   hub.c              `POST /`, whose meaning is the model's task, for huggingface_hub
+ *   pipeline.c         the same with the results of transformers' pipelines: `run`, ef_run, bodies with a task
  *   openai.c           OpenAI's embeddings and list of models
  *   rerank.c           Cohere, Jina and others; and TEI's /rerank, told apart by the body
  *
