@@ -119,6 +119,8 @@ bool engine_new(Arena *arena, Graph *g, const Str *outputs, int n, Engine **out,
     if (!graph_symbols(g, arena, &e->symbols, err)) return within(err, "Input shape mismatch");
     graph_layout(g, arena, &e->symbols, e->output, e->n_output, &e->layout);
     e->mixes_rows = mixes_rows(e, arena);
+    e->plain_up_to = NEW(arena, int64_t);
+    *e->plain_up_to = g->mask.up_to;
     *out = e;
     return true;
 }

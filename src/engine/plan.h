@@ -63,6 +63,7 @@ struct Engine {
     Layout layout;
     bool mixes_rows;
     int64_t fixed_B, fixed_S; /* 0: any */
+    int64_t *plain_up_to; /* the longest row whose mask was probed, by any runner; atomic */
 };
 
 /* The most multiply-adds that a run may cost: a large encoder takes 2^28 of them a token. */

@@ -32,9 +32,8 @@ struct Runner {
     Arena scratch;       /* of one step */
     Arena result;        /* outputs of a batch that took several runs */
     Arena dynamic;       /* values of a graph whose shapes depend on data */
-    int64_t plain_up_to; /* probed length of the mask verdict */
     int64_t masked_from; /* rows so long were found to need the mask itself */
-    int64_t rows_up_to;  /* and of integers made along rows */
+    int64_t rows_up_to;  /* probed length of integers made along rows */
     int64_t spread_up_to; /* and of values made from positions */
     Apart apart;         /* whether rows of one length may run together */
     Runner **part;       /* [pool_most], or NULL: none yet; each without a pool */
@@ -44,7 +43,7 @@ Runner *runner_new(const Engine *e, Pool *pool)
 {
     Arena own = { 0 };
     Runner *r = NEW(&own, Runner);
-    *r = (Runner){ .own = own, .e = e, .pool = pool, .plain_up_to = e->graph->mask.up_to };
+    *r = (Runner){ .own = own, .e = e, .pool = pool };
     r->masked_from = INT64_MAX;
     r->rows_up_to = e->layout.up_to;
     return r;
@@ -539,13 +538,17 @@ static bool run_groups(Runner *r, const EngineRows *rows, RowOutput *out, Err *e
     return true;
 }
 
-/* The mask verdict is bounded: a longer row is probed again. */
+/* The mask verdict is bounded: a longer row is probed again, by the runner that meets it first. */
 static bool mask_holds(Runner *r, int64_t S)
 {
-    if (S > r->plain_up_to && S < r->masked_from)
-        r->plain_up_to = MAX(r->plain_up_to, graph_mask_up_to(r->e->graph, S));
-    if (S > r->plain_up_to) r->masked_from = MIN(r->masked_from, S);
-    return S <= r->plain_up_to;
+    int64_t known = __atomic_load_n(r->e->plain_up_to, __ATOMIC_RELAXED);
+    if (S > known && S < r->masked_from) {
+        known = graph_mask_up_to(r->e->graph, known, S);
+        if (known > __atomic_load_n(r->e->plain_up_to, __ATOMIC_RELAXED)) /* lost, it is probed again */
+            __atomic_store_n(r->e->plain_up_to, known, __ATOMIC_RELAXED);
+    }
+    if (S > known) r->masked_from = MIN(r->masked_from, S);
+    return S <= known;
 }
 
 /* The same for integers computed along rows. */

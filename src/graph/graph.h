@@ -250,8 +250,8 @@ bool pass_mask(Graph *, Err *);
 /* Marks a graph as one whose declared sizes no longer bind it (a package says so of its graph). */
 void graph_unfixed(Graph *, int64_t B, int64_t S);
 /* The length up to which every attention mask is what the graph says of it: S or more, or what is known
- * already. Asked again for longer batches. */
-int64_t graph_mask_up_to(const Graph *, int64_t S);
+ * already (at least mask.up_to). Asked again for longer batches. */
+int64_t graph_mask_up_to(const Graph *, int64_t known, int64_t S);
 int64_t graph_mask_proved(const Graph *); /* as far as it is worth asking beforehand */
 
 #endif

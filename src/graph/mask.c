@@ -468,15 +468,22 @@ static bool probes_alike(const GraphNode *a, const GraphNode *b)
     return true;
 }
 
+/* Layers share their masks, as a rule, and where there are two of them they take turns. */
+static int judged_before(const Graph *g, int node)
+{
+    int i = node - 1;
+    while (i >= 0 && !(graph_attends(g->node[i]) && probes_alike(g->node[node], g->node[i]))) i--;
+    return i;
+}
+
 static bool probe_all(Probe p, Verdict *to)
 {
     const Graph *g = p.g;
-    int last = -1; /* layers share their masks, as a rule */
     for (int i = 0; i < g->n_node; i++) {
         if (!graph_attends(g->node[i])) continue;
-        if (last >= 0 && probes_alike(g->node[i], g->node[last])) to[i] = to[last];
+        int before = judged_before(g, i);
+        if (before >= 0) to[i] = to[before];
         else if (!judge(&p, g->node[i], &to[i])) return false;
-        last = i;
     }
     return true;
 }
@@ -530,13 +537,14 @@ static bool holds_at(const Graph *g, int64_t S, bool points)
     return ok;
 }
 
-int64_t graph_mask_up_to(const Graph *g, int64_t S)
+/* The first long text waits for its own length only; those that grow token by token are probed a few
+ * times. */
+int64_t graph_mask_up_to(const Graph *g, int64_t known, int64_t S)
 {
-    int64_t more = MOST_PROVED / 8;
-    if (S <= g->mask.up_to) return g->mask.up_to;
-    while (more < S) more *= 2; /* texts that grow token by token are probed a few times only */
+    int64_t more = known > g->mask.up_to ? MAX(S, 2 * known) : S;
+    if (S <= known) return known;
     if (holds_at(g, more, true)) return more;
-    return holds_at(g, S, false) ? S : g->mask.up_to;
+    return holds_at(g, S, false) ? S : known;
 }
 
 int64_t graph_mask_proved(const Graph *g)
