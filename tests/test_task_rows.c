@@ -163,6 +163,8 @@ static void ask(Walk *w, ef_model *m, const char *options)
     ef_error err = { 0 };
     ef_input in[] = { ef_text("w1 <mask> from Bangalore to Mumbai"), ef_text(long_text), ef_text("w2") };
     const Task *task = task_find(str_of(ef_describe(m)->task));
+    if (task_has_option(task, "candidate_labels")) /* which no request does without */
+        options = str_format(&arena, "{\"candidate_labels\":[\"cat\",\"dog\"]%s%s", options[1] == '}' ? "" : ",", options + 1);
     for (size_t i = task->items->alone ? 2 : 0; i < COUNT(in); i++)
         in[i].kind = EF_PAIR, in[i].data2 = "w3 from Chennai to Hyderabad", in[i].size2 = 28;
     if (!task->items->alone) in[1] = ef_pair("w1", long_text);
@@ -204,7 +206,7 @@ static void walk_options(const Task *task, ef_model *m)
     Walk w = { 0 };
     ask(&w, m, "{}");
     for (const Field *f = task->request; f->name; f++) {
-        bool own = strcmp(f->name, "inputs") == 0 || strcmp(f->name, "metadata") == 0 || strcmp(f->name, "pages") == 0;
+        bool own = f->required || strcmp(f->name, "metadata") == 0 || strcmp(f->name, "pages") == 0;
         bool tokens = row_of(task->request, STR("return_tokens")) && strcmp(f->name, "return_tokens") != 0;
         if (!own) ask_each(&w, m, f, "");
         if (!own && tokens) ask_each(&w, m, f, ",\"return_tokens\":true");
@@ -225,7 +227,8 @@ static const struct Case {
     { "image_classification", "tests/golden/pictures/vit" },
     { "object_detection", "tests/golden/pictures/yolos" },
     { "image_segmentation", "tests/golden/pictures/segformer" },
-    { "image_embedding", "tests/golden/pictures/vit_vectors" },
+    { "image_embedding", "tests/golden/pictures/vit_hidden" },
+    { "zero_shot_image_classification", "tests/golden/pairs/clip" },
 };
 
 /* The tokenizer of that model with a mask in place of its unknown token. */

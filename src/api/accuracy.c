@@ -46,6 +46,7 @@ static bool run_texts(Comparing *c, int which, const Model *model, Err *err)
     job->in.no_text = true;
     job->work.item = items_of_samples(&job->work.arena, model->items, c->texts, c->n);
     job->work.n = c->n;
+    task_sample_options(&job->work.arena, model->task, &job->work.options);
     job_run(session, job);
     session_free(session);
     c->labels = model->task->shape->last == AXIS_LABELS;

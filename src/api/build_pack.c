@@ -92,7 +92,7 @@ static void pack_limits(Arena *arena, const Model *m, Value *facts)
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
-    Value facts = value_map(arena, 13);
+    Value facts = value_map(arena, 16);
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
@@ -102,24 +102,25 @@ static Str pack_facts(Arena *arena, const Model *m)
     if (m->prompt.n) value_add(&facts, "prompt", value_of_str(m->prompt));
     if (m->config.head) value_add(&facts, "head", head_store(arena, m->config.head));
     if (model_reads_boxes(m)) model_store_boxes(arena, m, &facts);
+    if (m->text_graph) model_store_pairs(m, &facts);
     return pack_json(arena, facts);
 }
 
-static void pack_graph(Arena *arena, const Model *m, Package *p)
+static void pack_graph(Arena *arena, const Graph *graph, PackageMember *member, PackageMember *panels)
 {
     OnnxModel *onnx = NEW(arena, OnnxModel);
     GraphWeights weights = { 0 };
-    graph_to_onnx(m->graph, arena, onnx, &weights);
+    graph_to_onnx(graph, arena, onnx, &weights);
     Buf b = { 0 };
     onnx_write(&b, onnx);
-    p->member[MEMBER_GRAPH].bytes = build_pack_keep(arena, &b);
+    member->bytes = build_pack_keep(arena, &b);
     MemberPiece *pieces = ARRAY(arena, MemberPiece, weights.n + 1);
     for (int i = 0; i < weights.n; i++)
         pieces[i] =
             (MemberPiece){ weights.item[i].data, weights.item[i].bytes, weights.item[i].offset };
-    p->member[MEMBER_PANELS] = (PackageMember){ .bytes = { NULL, weights.total }, .piece = pieces,
-                                                .n_piece = (size_t)weights.n };
-    if (weights.n == 0) p->member[MEMBER_PANELS].bytes = STR("");
+    *panels = (PackageMember){ .bytes = { NULL, weights.total }, .piece = pieces,
+                               .n_piece = (size_t)weights.n };
+    if (weights.n == 0) panels->bytes = STR("");
 }
 
 /* The weights of dense layers; the JSON among the facts says which there are. */
@@ -157,5 +158,7 @@ void build_pack(Arena *arena, const Model *m, Package *p)
     p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;
     p->member[MEMBER_FACTS].bytes = pack_facts(arena, m);
     if (m->config.head) pack_head(arena, m->config.head, &p->member[MEMBER_HEAD]);
-    pack_graph(arena, m, p);
+    pack_graph(arena, m->graph, &p->member[MEMBER_GRAPH], &p->member[MEMBER_PANELS]);
+    if (m->text_graph)
+        pack_graph(arena, m->text_graph, &p->member[MEMBER_TEXT_GRAPH], &p->member[MEMBER_TEXT_PANELS]);
 }

@@ -60,6 +60,7 @@ bool texts_run(Texts *t, Err *err)
         if (!make_item(t, i, &job->work.item[n++], err)) return false;
     }
     job->work.n = n;
+    task_sample_options(&job->work.arena, t->model->task, &job->work.options);
     return job->work.n == 0 || texts_submit(t, err);
 }
 

@@ -58,18 +58,6 @@ void option_put_number(Buf *b, const Option *o, int64_t n)
 }
 
 /* ---- texts ---- */
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static Str trim(Str s)
-{
-    while (s.n && is_blank(s.p[0])) s.p++, s.n--;
-    while (s.n && is_blank(s.p[s.n - 1])) s.n--;
-    return s;
-}
-
 static const char *add_line(Arena *arena, const char *lines, Str text)
 {
     return lines ? str_format(arena, "%s\n%.*s", lines, STR_ARG(text)) : str_dup(arena, text);
@@ -81,7 +69,7 @@ static Str next_line(Str *rest)
     Str line = { rest->p, end ? (size_t)(end - rest->p) : rest->n };
     size_t used = line.n + (end != NULL);
     *rest = (Str){ rest->p + used, rest->n - used };
-    return trim(line);
+    return str_trim(line);
 }
 
 /* What a client can send behind "Bearer ", and a proxy on the way will not change. */
@@ -166,7 +154,7 @@ static bool not_a_word(const char *const *words, const char *called, Str text, E
  * open to all. Rows without a field take it: a command may have a use for "". */
 static bool check_text(const Option *o, const char *called, Str text, Err *err)
 {
-    if (!o->size || trim(text).n) return true;
+    if (!o->size || str_trim(text).n) return true;
     if (o->kind == TAKES_KEYS)
         return fail(err, EF_USAGE, "%s: found nothing, wanted a key: a server without keys is open "
                     "to all", called);

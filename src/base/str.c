@@ -8,6 +8,18 @@ bool str_starts(Str s, const char *prefix)
     return s.n >= n && (n == 0 || memcmp(s.p, prefix, n) == 0);
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+Str str_trim(Str s)
+{
+    while (s.n && is_blank(s.p[0])) s.p++, s.n--;
+    while (s.n && is_blank(s.p[s.n - 1])) s.n--;
+    return s;
+}
+
 bool str_ends(Str s, const char *suffix)
 {
     size_t n = strlen(suffix);

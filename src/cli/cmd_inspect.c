@@ -195,13 +195,27 @@ static Value vector_info(Arena *arena, const Model *m)
     return v;
 }
 
+/* What a request cannot do without. */
+static Value request_info(Arena *arena, const Model *m)
+{
+    const Field *rows = m->task->request;
+    Value v = value_map(arena, 2), needed = value_list(arena, 16);
+    needed.list.n = 0;
+    for (size_t i = 0; rows[i].name && needed.list.n < 16; i++)
+        if (rows[i].required) needed.list.items[needed.list.n++] = value_of_text(rows[i].name);
+    value_add(&v, "required", needed);
+    value_add(&v, "inputs", value_of_text(m->items->all));
+    return v;
+}
+
 static Value model_info(Arena *arena, const Model *m, bool verified)
 {
     const char *why = NULL;
     bool ragged = engine_ragged(m->engine, &why);
-    Value v = value_map(arena, 11);
+    Value v = value_map(arena, 13);
     value_add(&v, "model_config", build_model_config(arena, m));
     value_add(&v, "encoderfile_config", encoderfile_config(arena, m));
+    value_add(&v, "request", request_info(arena, m));
     if (m->package.file.n) value_add(&v, "package", package_info(arena, &m->package, verified));
     value_add(&v, "precision", inspect_text(m->precision));
     value_add(&v, "ragged", value_of_bool(ragged));
@@ -211,6 +225,7 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
     if (m->image) value_add(&v, "image", image_info(arena, m->image));
     value_add(&v, "processor", processor_info(arena, m));
     value_add(&v, "graph", graph_info(arena, m->graph));
+    if (m->text_graph) value_add(&v, "text_graph", graph_info(arena, m->text_graph));
     return v;
 }
 

@@ -13,7 +13,7 @@ enum { MOST_ROWS = 64, MOST_TASKS = 3 }; /* more of them are not named in a line
 /* Whether a flag can say it: inputs and metadata it cannot. */
 static bool has_flag(const Field *f)
 {
-    return !f->repeated && f->kind != F_MSG && f->kind != F_STR_MAP && f->kind != F_ANY &&
+    return (!f->repeated || (f->kind == F_STR && strcmp(f->name, "inputs") != 0)) && f->kind != F_MSG && f->kind != F_STR_MAP && f->kind != F_ANY &&
            f->kind != F_BYTES;
 }
 
@@ -46,7 +46,9 @@ static const char *tasks_with(Arena *arena, const char *field, int *n)
 static Option row_of_field(Arena *arena, const Field *f)
 {
     Option o = { .name = flag_name(arena, f->name), .argument = "TEXT" };
-    if (is_whole(f)) {
+    if (f->repeated) {
+        o.argument = "A,B,...";
+    } else if (is_whole(f)) {
         o.argument = "N", o.kind = TAKES_COUNT;
         o.least = (int64_t)f->least, o.most = f->most > 0 ? (int64_t)f->most : INT32_MAX;
     } else if (f->kind == F_F32 || f->kind == F_F64) {
@@ -98,11 +100,24 @@ static const Field *field_of_flag(const Task *task, const char *flag)
     return f->name ? f : NULL;
 }
 
-static bool value_of_flag(const Given *g, const Field *f, Value *out, Err *err)
+/* Parts between commas, without the spaces around them. */
+static Value value_of_list(Arena *arena, Str text)
+{
+    Value list = value_list(arena, text.n + 1);
+    list.list.n = 0;
+    for (size_t from = 0, to; from <= text.n; from = to + 1) {
+        for (to = from; to < text.n && text.p[to] != ',';) to++;
+        list.list.items[list.list.n++] = value_of_str(str_trim((Str){ text.p + from, to - from }));
+    }
+    return list;
+}
+
+static bool value_of_flag(Arena *arena, const Given *g, const Field *f, Value *out, Err *err)
 {
     Str text = g->value ? str_of(g->value) : STR("true");
     char *end;
     *out = value_of_str(text);
+    if (f->repeated) return *out = value_of_list(arena, text), true;
     if (f->kind == F_BOOL) return *out = value_of_bool(str_is(text, "true")), true;
     if (is_whole(f)) return *out = value_of_int(option_int(g->option, text)), true;
     if (f->kind != F_F32 && f->kind != F_F64) return true;
@@ -144,7 +159,7 @@ static bool add_flags(Args *a, const Task *task, Value *params, Err *err)
         if (!is_asked(g->option, task)) continue;
         const Field *f = field_of_flag(task, g->option->name);
         if (!f) return no_such_option(g, task, err);
-        if (!value_of_flag(g, f, &v, err)) return false;
+        if (!value_of_flag(&a->arena, g, f, &v, err)) return false;
         value_add(params, f->name, v); /* of two of a name the last counts */
     }
     return true;

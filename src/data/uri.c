@@ -34,14 +34,17 @@ static bool uri_strip(const char *noun, Str *text, Err *err)
 
 bool uri_read(Arena *arena, const char *noun, Str text, Str *bytes, Err *err)
 {
+    enum { LEAST = 32 }; /* no picture's file is so short, but many words are base64 */
+    const Str given = text;
     if (str_starts(text, "http://") || str_starts(text, "https://") || str_starts(text, "file:"))
         return fail(err, EF_INVALID_INPUT,
                     "%s: found the URL \"%.*s\", wanted base64 or a data "
                     "URI: URLs are not fetched",
                     noun, (int)MIN(text.n, (size_t)60), text.p);
-    if (str_starts(text, "data:") && !uri_strip(noun, &text, err)) return false;
+    bool uri = str_starts(text, "data:");
+    if (uri && !uri_strip(noun, &text, err)) return false;
     text = uri_without_spaces(arena, text);
-    if (text.n && base64_read(arena, text, bytes)) return true;
+    if ((uri ? text.n > 0 : text.n >= LEAST) && base64_read(arena, text, bytes)) return true;
     return fail(err, EF_INVALID_INPUT, "%s: found text that is not base64 (\"%.*s\"), wanted "
-                "base64 or a data URI", noun, (int)MIN(text.n, (size_t)24), text.p);
+                "base64 or a data URI", noun, (int)MIN(given.n, (size_t)24), given.p);
 }

@@ -23,6 +23,8 @@ const char *site_wanted(TaskCan any)
         const char *words;
     } wants[] = {
         { CAN_EMBED, "a model for embeddings" },
+        { CAN_EMBED | CAN_MATCH, "a model for embeddings" },
+        { CAN_EMBED | CAN_EMBED_PICTURE, "a model for embeddings" },
         { CAN_SPARSE, "a masked language model or one for sparse embeddings" },
         { CAN_CLASSIFY, "a sequence classifier" },
         { CAN_RANK, "a sequence classifier with one label" },

@@ -77,6 +77,8 @@ const Site *site_of(const Session *);     /* of a session made by job_session; l
 /* files.c: a body of that type as the request that JSON would be. */
 bool files_request(Session *, Job *, Value *request, Err *);
 bool files_type(Str content_type);        /* a picture, a form or bytes without a type */
+/* {"images": [{"image_bytes": [255, ...]}]} as {"inputs": [bytes]}; another request stays as it is. */
+bool files_of_numbers(Arena *, const Value **request, Err *);
 bool job_open(Session *, Work *);         /* job.c: a body becomes items (SessionSteps.open) */
 /* reply.c: jobs whose rows have all been run get their replies (SessionSteps.finish). */
 void jobs_finish(Session *, Pool *, Work **, int n);

@@ -36,8 +36,25 @@ static Value payload_metadata(const Value *payload)
     return payload->kind == V_MAP ? *payload : value_null();
 }
 
+/* Whether an option is a list: a field for each of its parts, or one with a list in JSON. */
+static bool option_is_list(const Task *task, Str name)
+{
+    for (const Field *f = task->request + 1; f->name; f++)
+        if (str_is(name, f->name)) return f->repeated && f->kind == F_STR;
+    return false;
+}
+
+static Value list_with(Arena *arena, const Value *list, const Value *more)
+{
+    size_t n = list ? list->list.n : 0, added = more->kind == V_LIST ? more->list.n : 1;
+    Value out = value_list(arena, n + added);
+    if (n) memcpy(out.list.items, list->list.items, n * sizeof *out.list.items);
+    if (added) memcpy(out.list.items + n, more->kind == V_LIST ? more->list.items : more, added * sizeof *out.list.items);
+    return out;
+}
+
 /* A field that is no file: `payload`, or an option of the request, as JSON or else as text. */
-static bool form_field(Arena *arena, const FormPart *part, Value *request, Err *err)
+static bool form_field(Arena *arena, const Task *task, const FormPart *part, Value *request, Err *err)
 {
     Value v;
     Err ignored;
@@ -45,10 +62,13 @@ static bool form_field(Arena *arena, const FormPart *part, Value *request, Err *
     const char *name = payload ? "metadata" : str_dup(arena, part->name);
     if (!utf8_valid(part->bytes) || !utf8_valid(part->name))
         return fail(err, EF_INVALID_INPUT, "multipart: found a field that is not UTF-8");
-    bool json = json_parse_most(arena, part->bytes, MOST_FIELD_VALUES, &v, &ignored);
+    bool is_list = option_is_list(task, part->name), json = json_parse_most(arena, part->bytes, MOST_FIELD_VALUES, &v, &ignored);
     if (payload && !json) return fail(err, EF_INVALID_INPUT, "invalid json in 'payload' field");
-    if (!value_get(request, name))
-        value_add(request, name, payload ? payload_metadata(&v) : json ? v : value_of_str(part->bytes));
+    if (payload) v = payload_metadata(&v);
+    else if (!json) v = value_of_str(part->bytes);
+    const Value *before = value_get(request, name);
+    if (!before) value_add(request, name, is_list ? list_with(arena, NULL, &v) : v);
+    else if (is_list) *(Value *)before = list_with(arena, before, &v);
     return true;
 }
 
@@ -74,7 +94,7 @@ static bool form_request(Session *s, Job *job, Value *request, Err *err)
     *request = value_map(arena, n + 1);
     for (size_t i = 0; i < n; i++) {
         if (is_file(&part[i])) files.list.items[files.list.n++] = value_of_bytes(part[i].bytes);
-        else if (!form_field(arena, &part[i], request, err)) return false;
+        else if (!form_field(arena, session_model(s)->task, &part[i], request, err)) return false;
     }
     value_add(request, "inputs", files);
     return true;
@@ -97,6 +117,38 @@ static void files_to_pages(Arena *arena, const ItemForm *form, Value *request)
     Value *inputs = (Value *)value_get(request, "inputs");
     for (size_t i = 0; i < inputs->list.n; i++)
         inputs->list.items[i] = page_of_file(arena, form, request, inputs->list.items[i]);
+}
+
+/* ---- the Rust encoderfile's JSON: the bytes of a picture as numbers ---- */
+static bool bytes_of_numbers(Arena *arena, const Value *numbers, Value *out, Err *err)
+{
+    if (!numbers || numbers->kind != V_LIST)
+        return fail(err, EF_INVALID_INPUT, "image_bytes: found %s, wanted a list of numbers",
+                    numbers ? value_kind_name(numbers->kind) : "nothing");
+    char *bytes = arena_alloc(arena, numbers->list.n + 1);
+    for (size_t i = 0; i < numbers->list.n; i++) {
+        int64_t n = value_int(&numbers->list.items[i], -1);
+        if (n < 0 || n > UINT8_MAX) return fail(err, EF_INVALID_INPUT, "image_bytes[%zu]: wanted 0 to 255", i);
+        bytes[i] = (char)n;
+    }
+    *out = value_of_bytes((Str){ bytes, numbers->list.n });
+    return true;
+}
+
+bool files_of_numbers(Arena *arena, const Value **request, Err *err)
+{
+    const Value *images = value_get(*request, "images");
+    if (!images || images->kind != V_LIST || value_get(*request, "inputs")) return true;
+    Value files = value_list(arena, images->list.n), *all = NEW(arena, Value);
+    for (size_t i = 0; i < images->list.n; i++)
+        if (!bytes_of_numbers(arena, value_get(&images->list.items[i], "image_bytes"), &files.list.items[i], err))
+            return fail(err, err->code, "images[%zu].%s", i, str_format(arena, "%s", err->message));
+    *all = value_map(arena, (*request)->map.n + 1);
+    memcpy(all->map.items, (*request)->map.items, (*request)->map.n * sizeof *all->map.items);
+    all->map.n = (*request)->map.n;
+    value_add(all, "inputs", files);
+    *request = all;
+    return true;
 }
 
 bool files_request(Session *s, Job *job, Value *request, Err *err)

@@ -169,13 +169,6 @@ static int entailment(const ModelConfig *config)
     return -1;
 }
 
-/* "This example is {}." with the label in the gap. */
-static Str hypothesis(Arena *arena, Str form, const char *gap, Str label)
-{
-    Str rest = { gap + 2, form.n - (size_t)(gap + 2 - form.p) };
-    return str_of(str_format(arena, "%.*s%.*s%.*s", (int)(gap - form.p), form.p, STR_ARG(label), STR_ARG(rest)));
-}
-
 /* The texts: one, or for a pipeline a list of them. */
 static bool zero_texts(Job *job, const Value *inputs, const Value **text, size_t *n)
 {
@@ -203,18 +196,18 @@ static bool read_zero(const Session *s, Job *job, const Value *request)
     const Value *parameters = value_get(request, "parameters");
     const Value *labels = value_get(parameters, "candidate_labels"), *text;
     Str form = value_str(value_get(parameters, "hypothesis_template"), STR("This example is {}."));
-    const char *gap = memmem(form.p, form.n, "{}", 2);
     size_t n_text, n = labels->list.n;
     job->in.value = request;
-    if (!gap) return fail(&job->work.err, EF_INVALID_INPUT, "hypothesis_template: found no {}");
     if (!kind_count(s, job, "candidate_labels", n) ||
         !zero_texts(job, value_get(request, "inputs"), &text, &n_text) ||
         !kind_count(s, job, "inputs with candidate_labels", n_text * n))
         return false;
     job_items(job, n_text * n);
-    for (size_t i = 0; i < job->work.n; i++)
-        job->work.item[i] = (Item){ .first = text[i / n].s,
-                                    .second = hypothesis(arena, form, gap, labels->list.items[i % n].s) };
+    for (size_t i = 0; i < job->work.n; i++) {
+        Item *item = &job->work.item[i];
+        item->first = text[i / n].s;
+        if (!task_hypothesis(arena, form, labels->list.items[i % n].s, &item->second, &job->work.err)) return false;
+    }
     return true;
 }
 
@@ -465,6 +458,13 @@ static const Field segment_parameters[] = {
     { 0 },
 };
 
+static const Field match_parameters[] = {
+    { "candidate_labels", 0, F_STR, .repeated = true, .required = true },
+    { "hypothesis_template", 0, F_STR, .nullable = true,
+      .help = "with {} where the label goes; default: \"This is a photo of {}.\"" },
+    { 0 },
+};
+
 static const Field no_parameters[] = { { 0 } };
 
 /* What a pipeline of pictures is asked and answers: its parameters are options of /predict. */
@@ -477,6 +477,7 @@ static const struct SeenKind {
     { CAN_CLASSIFY_PICTURE, label_parameters, "labels", { "label", "score" } },
     { CAN_DETECT, threshold_parameters, "objects", { "score", "label", "box" } },
     { CAN_SEGMENT, segment_parameters, "segments", { "score", "label", "mask" } },
+    { CAN_MATCH, match_parameters, "labels", { "score", "label" } },
     { CAN_EMBED_PICTURE, no_parameters, "embedding", { NULL } },
 };
 
@@ -555,6 +556,7 @@ static const JobKind *kind_for(const Site *site, const Value *request)
     bool pipeline = parameters && parameters->kind != V_NULL;
     if (site_can(site, CAN_ANSWER_PAGE)) return &hub_page_question;
     if (site_can(site, CAN_CLASSIFY) && hub_reads_pages(site)) return &hub_classify;
+    if (site_can(site, CAN_MATCH) && value_get(inputs, "source_sentence")) return &kind_tei_similarity;
     if (site_can(site, CAN_SEE)) return &hub_seen;
     if (site_can(site, CAN_FILL) && pipeline) return &hub_fill;
     if (site_can(site, CAN_SPARSE)) return &kind_tei_sparse;
@@ -640,7 +642,7 @@ const JobKind kind_hub = {
     .values = MOST_IDS,
     .files = true,
     .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG | CAN_ANSWER |
-             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT | CAN_EMBED_PICTURE | CAN_ANSWER_PAGE,
+             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT | CAN_EMBED_PICTURE | CAN_MATCH | CAN_ANSWER_PAGE,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,

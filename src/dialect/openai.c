@@ -16,12 +16,19 @@ static const Field rows[] = {
     { 0 },
 };
 
-/* As Jina's and Voyage's servers: {"image": base64 or a data URI}; a string alone is one, too. */
+/* As Jina's and Voyage's servers: {"image": base64 or a data URI}, {"text": ...}. Alone, a string is a
+ * picture where the model reads nothing else, and a text where it reads both. */
+static const ItemForm *input_form(const Site *site)
+{
+    return site_can(site, CAN_MATCH) ? &item_texts_or_pictures : site->items;
+}
+
 static bool read_pictures(const Session *s, Job *job, const Value *input)
 {
     Items items;
-    if (!items_read(&job->work.arena, session_model(s)->items, input, session_options(s)->max_inputs, &items,
-                    &job->work.err))
+    job->work.called = "input";
+    if (!items_read_called(&job->work.arena, input_form(site_of(s)), "input", input,
+                           session_options(s)->max_inputs, &items, &job->work.err))
         return false;
     job->work.item = items.item;
     job->work.n = items.n;
@@ -84,7 +91,7 @@ static const Field reply_rows[] = {
 static Value embed_request(Arena *arena, const Site *site)
 {
     bool pictures = site_can(site, CAN_SEE);
-    Value all = kind_schema_with(arena, rows, "input", pictures ? items_describe(arena, site->items, site->max_inputs)
+    Value all = kind_schema_with(arena, rows, "input", pictures ? items_describe(arena, input_form(site), site->max_inputs)
                                                                : kind_inputs_schema(arena, site));
     kind_narrow(&all, "dimensions", "maximum", config_vector_size(site->config));
     return all;

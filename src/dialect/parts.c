@@ -109,6 +109,7 @@ bool kind_inputs(const Session *s, Job *job, const char *name, const Value *v)
     job->work.n = job->in.single ? 1 : v->list.n;
     if (!kind_count(s, job, name, job->work.n)) return false;
     job_items(job, job->work.n);
+    job->work.called = name;
     if (job->in.single) return read_input(s, job, name, v, 0);
     for (size_t i = 0; i < job->work.n; i++)
         if (!read_input(s, job, name, &v->list.items[i], i)) return false;

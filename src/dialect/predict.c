@@ -3,10 +3,17 @@
  * this path; a body that only TEI's clients send gets TEI's reply. */
 #include "parts.h"
 
+static bool patches_fit(const Model *m, const TaskOptions *options, Err *err)
+{
+    return !options->patches || model_has_patches(m) ||
+           fail(err, EF_INVALID_INPUT, "patches: found a model whose graph gives no last_hidden_state, wanted one");
+}
+
 bool job_options(const Session *s, Job *job, const Value *options)
 {
     const Model *m = session_model(s);
     return task_options(m->task, &m->config, options, &job->work.options, &job->work.err) &&
+           patches_fit(m, &job->work.options, &job->work.err) &&
            (!task_has_option(m->task, "prompt_name") || kind_prompt(s, job, options));
 }
 
@@ -15,6 +22,7 @@ static bool read_predict(const Session *s, Job *job, const Value *request)
     const Model *m = session_model(s);
     Items inputs;
     size_t most = session_options(s)->max_inputs;
+    if (site_can(site_of(s), CAN_SEE) && !files_of_numbers(&job->work.arena, &request, &job->work.err)) return false;
     if (!task_inputs(&job->work.arena, m->task, m->items, request, most, &inputs, &job->work.err))
         return false;
     job->work.item = inputs.item;
@@ -32,7 +40,7 @@ static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
         .first = given->first,
         .second = item_second(given),
         .words = given->boxes ? given->list : NULL,
-        .choice = given->list && !given->boxes ? &given->list[r - work_row(work, item)] : NULL,
+        .choice = given->list && !given->boxes && !given->picture.p ? &given->list[r - work_row(work, item)] : NULL,
         .width_given = work->row[r].width,
         .height_given = work->row[r].height,
         .encoding = &work->row[r].encoding,
@@ -42,6 +50,7 @@ static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
         .tokens = result->tokens,
         .width = result->width,
         .out = result,
+        .more = work->outputs > 1 && result[1].data,
         .scores = work->scores ? work->scores[r] : NULL,
     };
 }
@@ -158,6 +167,7 @@ const JobKind kind_predict_any = {
     .family = &family_own,
     .other = &family_tei,
     .files = true,
+    .values = MOST_IDS, /* or the bytes of pictures, as numbers */
     .read = read_any,
     .request = any_request,
     .reply = any_reply,

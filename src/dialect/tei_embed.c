@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tei_embed.c - vectors as text-embeddings-inference gives them: of length 1 by default, as bare lists. */
-#include <math.h>
-
 #include "parts.h"
 
 #include "data/number.h"
@@ -74,7 +72,7 @@ const JobKind kind_tei_embed = {
     .read = read_embed,
     .item = embed_row,
     .frame = list_frame,
-    .needs = CAN_EMBED,
+    .needs = CAN_EMBED | CAN_MATCH,
     .request = embed_request,
     .reply = embed_reply,
 };
@@ -174,8 +172,29 @@ static const Field similarity_rows[] = {
     { 0 },
 };
 
+/* Of a model that reads both, each may be a text or a picture. */
+static bool read_similarity_of_both(const Session *s, Job *job, const Value *inputs)
+{
+    const Value *sentences = value_get(inputs, "sentences");
+    size_t most = session_options(s)->max_inputs - 1;
+    Items source, others;
+    Arena *arena = &job->work.arena;
+    Err *err = &job->work.err;
+    if (!items_read_called(arena, &item_texts_or_pictures, "inputs.source_sentence",
+                           value_get(inputs, "source_sentence"), 1, &source, err) ||
+        !items_read_called(arena, &item_texts_or_pictures, "inputs.sentences", sentences, most, &others, err))
+        return false;
+    job_items(job, others.n + 1);
+    job->work.item[0] = source.item[0];
+    memcpy(job->work.item + 1, others.item, others.n * sizeof *others.item);
+    return true;
+}
+
 static bool read_similarity(const Session *s, Job *job, const Value *request)
 {
+    const Value *both = value_get(request, "inputs");
+    if (site_can(site_of(s), CAN_MATCH) && both && both->kind == V_MAP)
+        return read_similarity_of_both(s, job, both);
     if (!schema_check(request, similarity_rows, &job->work.err)) return false;
     kind_truncation(job, value_get(request, "parameters"));
     const Value *inputs = value_get(request, "inputs");
@@ -194,24 +213,13 @@ static bool read_similarity(const Session *s, Job *job, const Value *request)
     return kind_prompt(s, job, value_get(request, "parameters"));
 }
 
-static float cosine(const float *a, const float *b, int64_t n)
-{
-    double ab = 0, aa = 0, bb = 0;
-    for (int64_t i = 0; i < n; i++) {
-        ab += (double)a[i] * b[i];
-        aa += (double)a[i] * a[i];
-        bb += (double)b[i] * b[i];
-    }
-    return aa > 0 && bb > 0 ? (float)(ab / sqrt(aa * bb)) : 0;
-}
-
 static Value finish_similarity(const Session *s, Job *job)
 {
     Arena *arena = &job->work.arena;
     float *out = ARRAY(arena, float, job->work.n);
     const float *source = kind_vector(s, job, arena, 0);
     for (size_t i = 1; i < job->work.n; i++)
-        out[i - 1] = cosine(source, kind_vector(s, job, arena, i), work_result(&job->work, 0)->width);
+        out[i - 1] = task_cosine(source, kind_vector(s, job, arena, i), work_result(&job->work, 0)->width);
     return value_of_f32(out, job->work.n - 1);
 }
 
@@ -244,7 +252,7 @@ const JobKind kind_tei_similarity = {
     .keep = KEEP_VECTOR,
     .read = read_similarity,
     .finish = finish_similarity,
-    .needs = CAN_EMBED,
+    .needs = CAN_EMBED | CAN_MATCH,
     .request = similarity_request,
     .reply = similarity_reply,
 };

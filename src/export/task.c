@@ -17,7 +17,7 @@ static const ExportTask tasks[] = {
     { "object-detection", HEAD_DETECT, "ForObjectDetection" },
     { "image-segmentation", HEAD_SEGMENT, "ForSemanticSegmentation" },
     { "image-segmentation", HEAD_PANOPTIC, "ForSegmentation" },
-    { "zero-shot-image-classification", HEAD_TOWERS, "Model" },
+    { "zero-shot-image-classification", HEAD_TOWERS, "Model", { "feature-extraction", "image-feature-extraction" } },
     { "audio-classification", HEAD_SOUND, "ForAudioClassification" },
     { "audio-classification", HEAD_SPEECH, "ForSequenceClassification" },
     { "automatic-speech-recognition", HEAD_LETTERS, "ForCTC" },

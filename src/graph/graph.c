@@ -156,14 +156,19 @@ void graph_remove_dead(Graph *g)
     arena_free(&scratch);
 }
 
-/* Those of another output: an image beside a text. */
+/* Those of another output: an image beside a text. A graph of texts keeps all that tokens have. */
 static void remove_inputs(Graph *g)
 {
     Arena scratch = { 0 };
     const int *uses = graph_uses(g, &scratch);
     int n = 0;
+    bool texts = false, any = false;
+    for (int i = 0; i < g->n_input; i++) {
+        any |= uses[g->input[i]] > 0;
+        texts |= uses[g->input[i]] && role_of_token(graph_role(g->value[g->input[i]].name));
+    }
     for (int i = 0; i < g->n_input; i++)
-        if (uses[g->input[i]] || role_of_token(graph_role(g->value[g->input[i]].name)))
+        if (uses[g->input[i]] || ((texts || !any) && role_of_token(graph_role(g->value[g->input[i]].name))))
             g->input[n++] = g->input[i];
     g->n_input = n;
     arena_free(&scratch);
@@ -196,6 +201,37 @@ void graph_keep(Graph *g, const Str *outputs, int n)
     g->n_output = n;
     graph_remove_dead(g);
     remove_inputs(g);
+}
+
+/* What a copy is made of: an exporter may give an output its name by an Identity. */
+static int cut_value(const Graph *g, int value)
+{
+    const GraphNode *node = graph_producer(g, value);
+    return graph_is(node, "Identity") ? cut_value(g, node->in[0]) : value;
+}
+
+/* Nobody makes it any more: what it was made of is dead. */
+static void cut_at(Graph *g, int value, Str name)
+{
+    GraphNode *node = g->value[value].producer < 0 ? NULL : g->node[g->value[value].producer];
+    if (!node || g->value[value].constant) return;
+    for (int k = 0; k < node->n_out; k++)
+        if (node->out[k] == value) node->out[k] = graph_add_value(g, STR("encoderfile.cut"));
+    g->value[value].producer = -1;
+    g->value[value].input = true;
+    g->value[value].name = name;
+    g->value[value].t = (Tensor){ .rank = -1 }; /* as many rows as one likes */
+    g->input[g->n_input++] = value;
+}
+
+void graph_cut(Graph *g, const Str *names, int n)
+{
+    int *input = ARRAY(g->arena, int, g->n_input + n);
+    if (g->n_input) memcpy(input, g->input, sizeof *input * (size_t)g->n_input);
+    g->input = input;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < g->n_output; i++)
+            if (str_eq(g->value[g->output[i]].name, names[k])) cut_at(g, cut_value(g, g->output[i]), names[k]);
 }
 
 const GraphNode *graph_producer(const Graph *g, int value)

@@ -61,6 +61,8 @@ bool graph_from_onnx(Arena *, const OnnxModel *, Graph **, Err *);
 /* Forgets all outputs but these, and what only they needed (nodes, inputs that are not of tokens); an
  * unknown name changes nothing. */
 void graph_keep(Graph *, const Str *outputs, int n);
+/* Makes inputs of these outputs, so that the graph begins where they are known; before graph_keep. */
+void graph_cut(Graph *, const Str *outputs, int n);
 /* The passes, in the order of their table (passes.c). exact: fold only, nothing fused. */
 bool graph_optimize(Graph *, bool exact, Err *);
 

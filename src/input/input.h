@@ -60,6 +60,7 @@ typedef struct InputModel {      /* what preparers need to know of the model */
     SpecialBoxes special;        /* of models that read boxes */
     const ImageProcessor *image; /* of models that read pictures, or NULL */
     int64_t max_pixels;          /* of their files; 0: PICTURE_PIXELS */
+    int pad_to, pad_id;          /* texts are filled up to so many tokens; 0: they are not */
 } InputModel;
 
 typedef struct Prepared {        /* a row: what one run of one graph takes */
@@ -103,6 +104,8 @@ extern const Preparer prepare_page_questions;  /* a question beside each window 
 /* pictures.c: pixel_values of a row, and pixel_mask where the model wants one. */
 bool prepare_pixels(const PrepareCall *, Str picture, Prepared *, Err *);
 extern const Preparer prepare_pictures;        /* a picture, a row each: pixel_values */
+/* For models with two towers: a picture's row (graph 0), then one for `first` and each of `list` (graph 1). */
+extern const Preparer prepare_pictures_and_texts;
 
 /* For preparers: encode a text or a pair within the model's limits, by the request's options. */
 EncodeOptions prepare_how(const PrepareCall *);

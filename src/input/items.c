@@ -122,13 +122,18 @@ static bool item_check_page(const ItemForm *form, const Item *item, Err *err)
 
 bool item_read_object(Arena *arena, const ItemForm *form, const Value *map, Item *out, Err *err)
 {
+    size_t found = 0;
     for (size_t i = 0; form->keys[i].name; i++) {
         const Field *key = &form->keys[i];
         const Value *v = value_get(map, key->name);
         if (!key->required && (!v || v->kind == V_NULL)) continue;
         if (!v) return fail(err, EF_INVALID_INPUT, "%s: found nothing, wanted one", key->name);
         if (!item_set(arena, form, i, v, out, err)) return item_within(key->name, err);
+        found++;
     }
+    if (form->either && found != 1)
+        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted one of %s and %s", form->keys[0].name,
+                    found ? "both" : "nothing", form->keys[0].name, form->keys[1].name);
     if (!item_check_page(form, out, err)) return false;
     if (out->boxes) item_join_words(arena, out);
     return true;
@@ -150,25 +155,35 @@ static bool item_is_alone(const Value *v)
     return v->kind == V_STR || v->kind == V_BYTES;
 }
 
+/* The key whose value it is: bytes and data URIs are a picture wherever the form has one. */
+static size_t item_alone_key(const ItemForm *form, const Value *v)
+{
+    size_t key = 0;
+    bool picture = v->kind == V_BYTES || str_starts(v->s, "data:image/");
+    while (picture && form->keys[key].name && form->part[key] != ITEM_PICTURE) key++;
+    return form->keys[key].name ? key : 0;
+}
+
 static bool item_read(Arena *arena, const ItemForm *form, const Value *v, Item *out, Err *err)
 {
     if (form->listed && v->kind == V_LIST) return item_read_values(arena, form, v, out, err);
     if (form->object && v->kind == V_MAP)
         return item_read_object(arena, form, v, out, err) ||
                fail(err, err->code, ".%s", str_format(arena, "%s", err->message));
-    if (form->alone && item_is_alone(v)) return item_set(arena, form, 0, v, out, err);
+    if (form->alone && item_is_alone(v))
+        return item_set(arena, form, item_alone_key(form, v), v, out, err);
     return fail(err, EF_INVALID_INPUT, "found %s, wanted %s", value_kind_name(v->kind), form->one);
 }
 
 /* ---- all of them ---- */
-static bool items_check_count(const ItemForm *form, size_t n, size_t limit, Err *err)
+static bool items_check_count(const ItemForm *form, const char *name, size_t n, size_t limit, Err *err)
 {
     if (n == 0)
-        return fail(err, EF_INVALID_INPUT, "inputs: %s", item_form_has(form, ITEM_PICTURE) && form->alone
+        return fail(err, EF_INVALID_INPUT, "%s: %s", name, item_form_has(form, ITEM_PICTURE) && form->alone
                     ? "Cannot classify empty image list: found none, wanted at least one picture"
                     : ITEM_EMPTY ": found an empty list, wanted at least one text");
     if (n <= limit) return true;
-    return fail(err, EF_INVALID_INPUT, "inputs: found %zu, wanted at most %zu", n, limit);
+    return fail(err, EF_INVALID_INPUT, "%s: found %zu, wanted at most %zu", name, n, limit);
 }
 
 /* Every choice is a row to run, so choices count as texts do. */
@@ -182,26 +197,32 @@ static bool items_check_choices(const ItemForm *form, const Items *items, size_t
 }
 
 /* "[1]: found" of item 3 becomes "inputs[3][1]: found". */
-static bool item_path(size_t index, Err *err)
+static bool item_path(const char *name, size_t index, Err *err)
 {
     Err below = *err;
     bool deeper = below.message[0] == '[' || below.message[0] == '.';
-    return fail(err, below.code, "inputs[%zu]%s%s", index, deeper ? "" : ": ", below.message);
+    return fail(err, below.code, "%s[%zu]%s%s", name, index, deeper ? "" : ": ", below.message);
 }
 
 bool items_read(Arena *arena, const ItemForm *form, const Value *v, size_t limit, Items *out,
                 Err *err)
 {
+    return items_read_called(arena, form, "inputs", v, limit, out, err);
+}
+
+bool items_read_called(Arena *arena, const ItemForm *form, const char *name, const Value *v, size_t limit,
+                       Items *out, Err *err)
+{
     bool one = v && ((form->alone && item_is_alone(v)) || (v->kind == V_MAP && form->object));
     if (!one && (!v || v->kind != V_LIST))
-        return fail(err, EF_INVALID_INPUT, "inputs: found %s, wanted %s",
+        return fail(err, EF_INVALID_INPUT, "%s: found %s, wanted %s", name,
                     v ? value_kind_name(v->kind) : "nothing", form->all);
     const Value *items = one ? v : v->list.items;
     size_t n = one ? 1 : v->list.n;
-    if (!items_check_count(form, n, limit, err)) return false;
+    if (!items_check_count(form, name, n, limit, err)) return false;
     *out = (Items){ ARRAY(arena, Item, n), n };
     for (size_t i = 0; i < n; i++)
-        if (!item_read(arena, form, &items[i], &out->item[i], err)) return item_path(i, err);
+        if (!item_read(arena, form, &items[i], &out->item[i], err)) return item_path(name, i, err);
     return items_check_choices(form, out, limit, err);
 }
 
@@ -237,10 +258,10 @@ static bool item_is_utf8(const Item *item, Err *err)
 
 bool items_check(const ItemForm *form, const Items *items, size_t limit, Err *err)
 {
-    if (!items_check_count(form, items->n, limit, err)) return false;
+    if (!items_check_count(form, "inputs", items->n, limit, err)) return false;
     for (size_t i = 0; i < items->n; i++)
         if (!item_check(form, &items->item[i], err) || !item_is_utf8(&items->item[i], err))
-            return item_path(i, err);
+            return item_path("inputs", i, err);
     return items_check_choices(form, items, limit, err);
 }
 

@@ -18,6 +18,7 @@ typedef struct ItemForm {
     bool listed;                 /* a list of the values of all keys is one */
     bool object;                 /* in a body an object is one; in records it always is */
     bool blank;                  /* its list may be empty: a page without words */
+    bool either;                 /* an object has one of the keys */
     const char *one, *all;       /* for messages: what an item is; what `inputs` is */
 } ItemForm;
 extern const ItemForm item_texts;     /* texts and [first, second] pairs */
@@ -30,6 +31,7 @@ extern const ItemForm item_seen_words; /* and pixels */
 extern const ItemForm item_page_questions; /* the same with a question, */
 extern const ItemForm item_seen_page_questions; /*   for models that see the page */
 extern const ItemForm item_pictures;  /* pictures, as {image} or alone */
+extern const ItemForm item_texts_or_pictures; /* {text} or {image}; a text or a data URI alone */
 extern const Field item_question_keys[], item_choice_keys[], item_word_keys[], item_picture_keys[],
     item_page_question_keys[], item_box_keys[];
 bool item_form_has(const ItemForm *, ItemPart);
@@ -45,6 +47,8 @@ typedef struct Items {
 /* A body's `inputs` (NULL: absent, an error): one item or a list. An error too: more than `limit`
  * items, or more than `limit` choices in all items together. Messages begin with the JSON path. */
 bool items_read(Arena *, const ItemForm *, const Value *inputs, size_t limit, Items *, Err *);
+/* The same where the body calls them otherwise. */
+bool items_read_called(Arena *, const ItemForm *, const char *name, const Value *, size_t limit, Items *, Err *);
 /* The same checks for items that did not come as JSON; also that no part is missing and that all
  * texts are UTF-8. */
 bool items_check(const ItemForm *, const Items *, size_t limit, Err *);

@@ -20,6 +20,21 @@ const ItemForm item_pictures = {
     .all = "a picture (base64 or a data URI, or an object with image), or a list of pictures",
 };
 
+static const Field either_keys[] = {
+    { "text", 1, F_STR },
+    { "image", 2, F_BYTES, .help = "the file's bytes: base64 or a data URI in JSON" },
+    { 0 },
+};
+const ItemForm item_texts_or_pictures = {
+    .keys = either_keys,
+    .part = { ITEM_FIRST, ITEM_PICTURE },
+    .alone = true,
+    .object = true,
+    .either = true,
+    .one = "a text, a picture as a data URI, or an object with text or image",
+    .all = "a text, a picture (a data URI, or an object with image), or a list of both",
+};
+
 /* ---- items ---- */
 bool item_read_picture(Arena *arena, const Value *v, Str *out, Err *err)
 {
@@ -95,3 +110,31 @@ static bool prepare_picture_row(const PrepareCall *call, const Item *item, Prepa
 }
 
 const Preparer prepare_pictures = { "pictures", prepare_picture_row };
+
+/* ---- a picture, texts, or both ---- */
+/* SigLIP was trained on texts of full length: padding is part of them. */
+static bool prepare_tower_text(const PrepareCall *call, Str text, Prepared *row, Err *err)
+{
+    EncodeOptions how = prepare_how(call);
+    *row = (Prepared){ .graph = 1 };
+    if (!prepare_encode(call, text, NULL, &how, &row->encoding, err)) return false;
+    if (!call->model->pad_to) return true;
+    PadOptions pad = { .length = (size_t)call->model->pad_to, .id = call->model->pad_id };
+    return encodings_pad(call->arena, &row->encoding, 1, &pad, err);
+}
+
+static bool prepare_both(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+{
+    size_t n = (item->picture.p != NULL) + (item->first.p != NULL) + item->n;
+    if (n > 1) out->row = ARRAY(call->arena, Prepared, n);
+    Prepared *row = out->row;
+    if (item->picture.p && !prepare_picture_row(call, item, out, err)) return false;
+    row += item->picture.p != NULL;
+    if (item->first.p && !prepare_tower_text(call, item->first, row++, err)) return false;
+    for (size_t i = 0; i < item->n; i++)
+        if (!prepare_tower_text(call, item->list[i], row++, err)) return false;
+    out->n = n;
+    return true;
+}
+
+const Preparer prepare_pictures_and_texts = { "pictures and texts", prepare_both };

@@ -51,7 +51,8 @@ int model_outputs(const Model *m, int graph)
 InputModel model_input(const Model *m)
 {
     return (InputModel){ .tokenizer = m->tokenizer, .encode = m->encode, .flat_types = m->flat_types,
-                         .pad_left = m->pad_left, .special = m->special, .image = m->image };
+                         .pad_left = m->pad_left, .special = m->special, .image = m->image,
+                         .pad_to = m->pad_to, .pad_id = m->pad_id };
 }
 
 bool model_reads_boxes(const Model *m)
@@ -137,9 +138,8 @@ static const ItemForm *page_form(const Model *m)
 }
 
 /* Inputs of [batch, choices, tokens] are for multiple choice only. */
-static bool check_rank(const Model *m, Err *err)
+static bool check_rank(const Model *m, const Graph *g, Err *err)
 {
-    const Graph *g = m->graph;
     if (task_can(m->task, NULL, CAN_CHOOSE)) return true;
     for (int i = 0; i < g->n_input; i++) {
         const GraphValue *v = &g->value[g->input[i]];
@@ -157,24 +157,44 @@ static bool choose_items(Model *m, Err *err)
     bool page = reads_input(m->graph, "bbox") && takes_pages(m->task);
     m->items = page ? page_form(m) : m->task->items;
     m->preparer = page && m->task->items == &item_texts ? &prepare_boxes : m->task->preparer;
-    return source_needs(m->graph, m->items, err) && check_rank(m, err);
+    return source_needs(m->graph, m->items, err) && check_rank(m, m->graph, err);
+}
+
+/* The part of the file that makes these outputs. */
+static bool cut_graph(Model *m, const OnnxModel *onnx, const Outputs *out, Graph **graph, Err *err)
+{
+    if (!graph_from_onnx(&m->arena, onnx, graph, err)) return false;
+    if (!precision_find(str_of(m->precision), &(*graph)->precision))
+        return fail(err, EF_BAD_MODEL, "precision: found \"%s\", wanted fp32, bf16 or int8",
+                    m->precision);
+    (*graph)->pad_id = m->config.pad_token_id;
+    graph_keep(*graph, out->name, out->n);
+    return true;
+}
+
+static bool load_engine(Model *m, Graph *g, const Outputs *out, bool optimize, Engine **engine, Err *err)
+{
+    bool tokens = reads_input(g, "input_ids"); /* else its table of positions is that of patches */
+    if (optimize && m->config.max_positions == 0 && tokens) limit_length(m, source_positions(g), "graph");
+    if (optimize && !graph_optimize(g, false, err)) return false;
+    if (!engine_new(&m->arena, g, out->name, out->n, engine, err)) return false;
+    if (tokens) limit_length(m, engine_static_length(*engine), "graph");
+    return true;
 }
 
 static bool load_graph(Model *m, const OnnxModel *onnx, const Outputs *out, bool optimize, Err *err)
 {
-    if (!graph_from_onnx(&m->arena, onnx, &m->graph, err)) return false;
+    if (!cut_graph(m, onnx, out, &m->graph, err)) return false;
     model_image_inputs(m, onnx);
-    if (!precision_find(str_of(m->precision), &m->graph->precision))
-        return fail(err, EF_BAD_MODEL, "precision: found \"%s\", wanted fp32, bf16 or int8",
-                    m->precision);
-    m->graph->pad_id = m->config.pad_token_id;
-    graph_keep(m->graph, out->name, out->n);
-    if (!choose_items(m, err)) return false;
-    if (optimize && m->config.max_positions == 0) limit_length(m, source_positions(m->graph), "graph");
-    if (optimize && !graph_optimize(m->graph, false, err)) return false;
-    if (!engine_new(&m->arena, m->graph, out->name, out->n, &m->engine, err)) return false;
-    limit_length(m, engine_static_length(m->engine), "graph");
-    return true;
+    return choose_items(m, err) && load_engine(m, m->graph, out, optimize, &m->engine, err);
+}
+
+/* The other tower. */
+static bool load_texts(Model *m, const OnnxModel *onnx, bool optimize, Err *err)
+{
+    Outputs out = { { str_of(m->task->text_output) }, 1 };
+    return cut_graph(m, onnx, &out, &m->text_graph, err) && source_needs(m->text_graph, &item_texts, err) &&
+           check_rank(m, m->text_graph, err) && load_engine(m, m->text_graph, &out, optimize, &m->second, err);
 }
 
 /* The outputs of the task. Where config.json has no number of labels, it is the width of the first. */
@@ -182,11 +202,17 @@ static bool choose_outputs(Model *m, const OnnxModel *onnx, Outputs *out, Err *e
 {
     const OnnxValue *v;
     for (int i = 0; i < TASK_OUTPUTS && m->task->outputs[i][0]; i++) {
-        if (!source_output(onnx, m->task, &m->config, i, &v, err)) return false;
+        if (!source_output(onnx, m->task, &m->config, i, &v, err)) {
+            if (i == 0 || !m->task->on_request) return false;
+            *err = (Err){ 0 };
+            continue;
+        }
+        if (i > 0 && m->task->on_request && str_eq(v->name, out->name[0])) continue;
         int64_t labels = shape_labels(m->task->shape, v->rank - 1, v->dim + 1);
         if (i == 0 && labels > 0) config_name_labels(&m->arena, &m->config, labels);
-        if (m->task->shape->last == AXIS_HIDDEN && v->rank > 0 && v->dim[v->rank - 1] > 0)
-            m->config.vector_size = (int)v->dim[v->rank - 1];
+        int width = v->rank == 4 ? 1 : v->rank - 1; /* of a map: its channels */
+        if (i == 0 && m->task->shape->last == AXIS_HIDDEN && v->rank > 0 && v->dim[width] > 0)
+            m->config.vector_size = (int)v->dim[width];
         out->name[out->n++] = v->name;
     }
     return true;
@@ -227,7 +253,9 @@ static bool open_weights(Model *m, const ModelSource *s, Err *err)
         return false;
     /* vectors are made of the encoder's rows, whatever head the checkpoint has */
     bool vectors = model_makes_vectors(m) || (m->task && task_can(m->task, NULL, CAN_EMBED_PICTURE));
-    const char *head = checkpoint && vectors                ? "feature-extraction"
+    const bool towers = m->task && m->task->text_output;
+    const char *head = checkpoint && vectors && !towers     ? "feature-extraction"
+                       : checkpoint && towers               ? m->task->name
                        : checkpoint && s->task.n            ? m->task->name : NULL;
     if (!onnx_file_open_for(&m->arena, s->weights, head, file, err)) return false;
     m->onnx = file;
@@ -298,7 +326,9 @@ static bool open_graph(Model *m, const ModelSource *s, Err *err)
     limit_by_sidecar(m, s->weights, onnx);
     bool ok = choose_precision(m, onnx, s->precision, err) &&
               (model_makes_vectors(m) || choose_outputs(m, onnx, &out, err));
-    if (ok && load_graph(m, onnx, &out, true, err)) return true;
+    ok = ok && load_graph(m, onnx, &out, true, err) &&
+         (!m->task->text_output || (load_texts(m, onnx, true, err) && model_open_pairs(m, onnx, err)));
+    if (ok) return true;
     return within(err, "%.*s", STR_ARG(path_name(s->weights)));
 }
 
@@ -316,7 +346,8 @@ static bool open_script(Model *m, const ModelSource *s, Err *err)
 /* What makes rows of items. */
 static bool open_preparation(Model *m, const ModelSource *s, Err *err)
 {
-    if (model_reads_pictures(m)) return model_open_image(m, s, err);
+    if (model_reads_pictures(m) && !model_open_image(m, s, err)) return false;
+    if (!task_can(m->task, NULL, CAN_READ)) return true;
     bool sees = takes_pages(m->task) && source_sees_pages(&m->onnx->model);
     return source_has_tokenizer(s, err) && model_open_tokenizer(m, s, err) && (!sees || model_open_image(m, s, err));
 }
@@ -398,23 +429,44 @@ static bool packed_script(Model *m, Err *err)
                              transform_fits(m->transform, m->task, err));
 }
 
+typedef struct Panels {          /* where the weights of a graph are */
+    const Package *package;
+    MemberKind kind;
+} Panels;
+
 /* OnnxFind: whatever name the graph uses, its weights are the one member. */
 static bool find_panels(void *context, Str location, Str *bytes, Err *err)
 {
     (void)location;
-    return need_member(context, MEMBER_PANELS, bytes, err);
+    const Panels *panels = context;
+    return need_member(panels->package, panels->kind, bytes, err);
+}
+
+/* A graph of the package; kind MEMBER_WEIGHTS: with its weights inside, as the Rust encoderfile keeps it. */
+static bool read_member(Model *m, MemberKind kind, MemberKind panels, OnnxModel **out, Err *err)
+{
+    Str bytes;
+    Panels find = { &m->package, panels };
+    if (!need_member(&m->package, kind, &bytes, err)) return false;
+    OnnxModel *onnx = *out = NEW(&m->arena, OnnxModel);
+    return (onnx_read(&m->arena, bytes, onnx, err) &&
+            (kind == MEMBER_WEIGHTS || onnx_attach(onnx, find_panels, &find, err))) ||
+           within(err, "%s", member_name(kind));
+}
+
+static bool packed_texts(Model *m, const Value *facts, Err *err)
+{
+    OnnxModel *onnx;
+    return !m->task->text_output || (read_member(m, MEMBER_TEXT_GRAPH, MEMBER_TEXT_PANELS, &onnx, err) &&
+                                     load_texts(m, onnx, false, err) && model_packed_pairs(m, facts, err));
 }
 
 static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err *err)
 {
-    Str bytes;
+    OnnxModel *onnx;
     Outputs out = { 0 };
     bool ours = m->package.member[MEMBER_GRAPH].bytes.p;
-    if (!need_member(&m->package, ours ? MEMBER_GRAPH : MEMBER_WEIGHTS, &bytes, err)) return false;
-    OnnxModel *onnx = NEW(&m->arena, OnnxModel);
-    if (!onnx_read(&m->arena, bytes, onnx, err))
-        return within(err, "%s", ours ? "graph" : "weights");
-    if (ours && !onnx_attach(onnx, find_panels, &m->package, err)) return within(err, "graph");
+    if (!read_member(m, ours ? MEMBER_GRAPH : MEMBER_WEIGHTS, MEMBER_PANELS, &onnx, err)) return false;
     if (!ours) m->precision = onnx_precision(onnx);
     if (!source_inputs(onnx, err)) return false;
     m->task = source_variant(m->task, &m->config, onnx);
@@ -423,15 +475,16 @@ static bool packed_graph(Model *m, const Value *facts, const HeadWish *wish, Err
         ok = model_packed_output(m, facts, wish, onnx, &out.name[0], err), out.n = 1;
     else
         ok = model_takes_no_wish(m, wish, err) && choose_outputs(m, onnx, &out, err);
-    return ok && load_graph(m, onnx, &out, !ours, err);
+    return ok && load_graph(m, onnx, &out, !ours, err) && packed_texts(m, facts, err);
 }
 
 static bool packed_preparation(Model *m, const Value *facts, const ModelOpen *how, Err *err)
 {
     if (model_reads_pictures(m) && how->processor)
         return fail(err, EF_UNSUPPORTED, "processor: a package carries the one that it was built with");
-    if (model_reads_pictures(m)) return model_packed_image(m, err);
-    bool sees = m->package.member[MEMBER_IMAGE].bytes.n; /* beside its words */
+    if (model_reads_pictures(m) && !model_packed_image(m, err)) return false;
+    if (!task_can(m->task, NULL, CAN_READ)) return true;
+    bool sees = m->package.member[MEMBER_IMAGE].bytes.n && !m->image; /* beside its words */
     return model_packed_tokenizer(m, facts, how->tokenizer ? how->tokenizer : how->processor, err) &&
            (!sees || model_packed_image(m, err));
 }
@@ -546,11 +599,10 @@ static bool run_sample(const Model *m, Arena *arena, Runner *runner, RowOutput *
     return runner_run(runner, &batch, row, err);
 }
 
-static bool run_one(const Model *m, Arena *arena, Runner *runner, RowOutput *row, size_t *tokens,
-                    Err *err)
+static bool run_text(const Model *m, Arena *arena, Runner *runner, RowOutput *row, size_t *tokens,
+                     Err *err)
 {
     Encoding e;
-    if (m->image || model_reads_boxes(m)) return run_sample(m, arena, runner, row, tokens, err);
     if (!tokenizer_encode(m->tokenizer, arena, STR("This is a test."), NULL, &m->encode, &e, err))
         return false;
     *tokens = e.n;
@@ -587,18 +639,25 @@ static bool check_row(const Model *m, int index, const RowOutput *row, size_t to
                 m->config.num_labels, (long long)labels);
 }
 
-bool model_dry_run(const Model *m, Err *err)
+static bool try_graph(const Model *m, int graph, Err *err)
 {
     Arena arena = { 0 };
     RowOutput row[TASK_OUTPUTS];
     size_t tokens = 0;
-    Runner *runner = runner_new(m->engine, NULL);
-    bool ok = run_one(m, &arena, runner, row, &tokens, err);
+    Runner *runner = runner_new(model_engine(m, graph), NULL);
+    bool own = graph == 0 && (m->image || model_reads_boxes(m));
+    bool ok = (own ? run_sample : run_text)(m, &arena, runner, row, &tokens, err);
     if (!ok && !strstr(err->message, "Model inference failed"))
         within(err, "Model inference failed");
-    for (int i = 0; ok && i < TASK_OUTPUTS && m->task->outputs[i][0]; i++)
-        ok = check_row(m, i, &row[i], tokens, err);
+    for (int i = 0; ok && i < model_outputs(m, graph); i++) ok = check_row(m, i, &row[i], tokens, err);
     runner_free(runner);
     arena_free(&arena);
+    return ok;
+}
+
+bool model_dry_run(const Model *m, Err *err)
+{
+    bool ok = true;
+    for (int g = 0; ok && g < model_graphs(m); g++) ok = try_graph(m, g, err);
     return ok;
 }

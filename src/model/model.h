@@ -30,7 +30,9 @@ typedef struct Model {
     Str image_text;              /* the object that it was read from; only for a build */
     Graph *graph;
     Engine *engine;
-    Engine *second;              /* (optional) a second graph; rows that it runs have graph = 1 */
+    Graph *text_graph;           /* (optional) of models with two towers: a second graph, which reads texts; */
+    Engine *second;              /*   rows that it runs have graph = 1 */
+    int pad_to, pad_id;          /* its texts are filled up to so many tokens; 0: they are not */
     const char *precision;       /* "fp32", "bf16", "int8" */
     Transform *transform;        /* NULL: none */
     Package package;             /* file.n = 0: not from a package's file */
@@ -82,10 +84,16 @@ void model_store_boxes(Arena *, const Model *, Value *facts); /* of special toke
 bool model_reads_pictures(const Model *);
 bool model_reads_texts(const Model *, Err *); /* it has a tokenizer; false with an error */
 bool model_open_image(Model *, const ModelSource *, Err *);
+bool model_has_patches(const Model *); /* its graph gives the last hidden states */
 bool model_packed_image(Model *, Err *);
 void model_image_inputs(Model *, const OnnxModel *); /* what of the processor's tensors the graph reads */
 /* What it reads: "texts of up to 512 tokens (WordPiece)", "pictures, 224 x 224 (ViTImageProcessor)". */
 void model_describe_input(const Model *, Buf *);
+
+/* model_towers.c: of models with two towers, what makes logits of cosines, and how long texts are. */
+bool model_open_pairs(Model *, const OnnxModel *, Err *);
+void model_store_pairs(const Model *, Value *facts); /* three members */
+bool model_packed_pairs(Model *, const Value *facts, Err *);
 
 /* model_head.c: of models that make vectors, the output to take, and config.head. */
 bool model_makes_vectors(const Model *);    /* of tokens, or of texts */

@@ -57,6 +57,13 @@ bool model_open_image(Model *m, const ModelSource *s, Err *err)
            within(err, "%.*s", STR_ARG(path_name(s->preprocessor ? s->preprocessor : s->processor)));
 }
 
+bool model_has_patches(const Model *m)
+{
+    for (int i = 0; i < m->graph->n_output; i++)
+        if (str_is(m->graph->value[m->graph->output[i]].name, "last_hidden_state")) return true;
+    return false;
+}
+
 bool model_packed_image(Model *m, Err *err)
 {
     Str text = m->package.member[MEMBER_IMAGE].bytes;
@@ -88,10 +95,14 @@ static void describe_pictures(const ImageProcessor *image, Buf *b)
 
 void model_describe_input(const Model *m, Buf *b)
 {
+    if (m->text_graph) {
+        describe_pictures(m->image, b);
+        buf_puts(b, " and ");
+    }
     if (!m->tokenizer) return describe_pictures(m->image, b);
     buf_printf(b, "%s of up to %d tokens (%s)", model_reads_boxes(m) ? "pages, words with boxes," : "texts",
                m->encode.max_length, tokenizer_kind(m->tokenizer));
-    if (!m->image) return;
+    if (!m->image || m->text_graph) return;
     buf_puts(b, ", and their ");
     describe_pictures(m->image, b);
 }

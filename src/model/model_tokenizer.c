@@ -84,6 +84,14 @@ static bool pads_left(const Value *config, const Tokenizer *tokenizer)
     return side.n ? str_is(side, "left") : tokenizer_padding(tokenizer, &own) && own.left;
 }
 
+/* The id of "pad_token": a string, or an object with its content; -1: not said. */
+static int pad_token(const Value *config, const Tokenizer *tokenizer)
+{
+    const Value *pad = value_get(config, "pad_token");
+    Str name = value_str(pad && pad->kind == V_MAP ? value_get(pad, "content") : pad, STR(""));
+    return name.n ? tokenizer_id(tokenizer, name) : -1;
+}
+
 /* [0, 0, 0, 0]: of tokenizer_config.json, or a package's facts. */
 static bool read_special_box(const Value *config, const char *key, int32_t *to, Err *err)
 {
@@ -137,6 +145,7 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
     if (sentence_inside(m)) sentence = *sentence_inside(m);
     m->flat_types = !feeds_types(&config);
     m->pad_left = pads_left(&config, m->tokenizer);
+    m->pad_id = pad_token(&config, m->tokenizer);
     if (!read_special_boxes(m, &config, err)) return within(err, "tokenizer_config.json");
     LimitSource limit = { s->yaml_tokenizer, &config, &sentence, m->tokenizer, &m->config,
                           &m->limit_from };

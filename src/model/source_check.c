@@ -92,21 +92,23 @@ static const OnnxValue *find_value(const OnnxValue *values, int n, const char *n
 
 /* ---- the task ---- */
 
-static bool class_fits(const Task *task, Str architecture)
+/* Letters of the longest ending of the task's that the class has; 0: none. */
+static size_t class_fits(const Task *task, Str architecture)
 {
+    size_t most = 0;
     for (size_t i = 0; i < COUNT(task->architectures) && task->architectures[i]; i++)
-        if (str_ends(architecture, task->architectures[i])) return true;
-    return false;
+        if (str_ends(architecture, task->architectures[i])) most = MAX(most, strlen(task->architectures[i]));
+    return most;
 }
 
-/* The first task that has this architecture; NULL: none has. */
+/* The first task that has this architecture, of those that name most of it; NULL: none has. */
 static const Task *task_of_class(Str architecture)
 {
     size_t n;
-    const Task *const *all = task_all(&n);
+    const Task *const *all = task_all(&n), *best = NULL;
     for (size_t i = 0; i < n; i++)
-        if (class_fits(all[i], architecture)) return all[i];
-    return NULL;
+        if (class_fits(all[i], architecture) > (best ? class_fits(best, architecture) : 0)) best = all[i];
+    return best;
 }
 
 /* An output that a task reads; NULL: the graph does not have it. */
@@ -172,29 +174,41 @@ static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, 
                 STR_ARG(c->architecture), own->name, task->name, against);
 }
 
-/* It reads pictures, and no texts: by the graph, or (NULL) by the files beside a checkpoint. */
-static bool source_sees(const ModelSource *s, const OnnxModel *onnx)
+/* What is read, CAN_SEE and CAN_READ: by the graph, or (NULL) by the files beside a checkpoint. */
+static TaskCan source_reads(const ModelSource *s, const OnnxModel *onnx)
 {
-    bool processor = s->preprocessor || s->processor;
-    if (!onnx) return processor && !(s->tokenizer.vocab && file_is(s->tokenizer.vocab));
-    const OnnxGraph *g = &onnx->graph;
-    return find_value(g->in, g->n_in, "pixel_values") && !find_value(g->in, g->n_in, "input_ids");
+    bool sees = s->preprocessor || s->processor, reads = s->tokenizer.vocab && file_is(s->tokenizer.vocab);
+    if (onnx) {
+        const OnnxGraph *g = &onnx->graph;
+        sees = find_value(g->in, g->n_in, "pixel_values"), reads = find_value(g->in, g->n_in, "input_ids");
+    }
+    return (sees ? CAN_SEE : 0) | (reads || !sees ? CAN_READ : 0);
 }
 
-/* The first task of the class whose items are what is read, and whose output the graph has. A graph with
- * hidden states only is an embedding whatever known class is named: exporters keep the class of the
- * checkpoint. */
+/* Whether it can be what a model is for that reads this and whose graph is this one (NULL: any). */
+static bool task_suits(const Task *task, TaskCan reads, const OnnxModel *onnx)
+{
+    bool outputs = !onnx || (task_output(onnx, task, 0) &&
+                             (!task->text_output || find_value(onnx->graph.out, onnx->graph.n_out, task->text_output)));
+    if (task->text_output) return outputs && reads == (CAN_SEE | CAN_READ);
+    return outputs && task_can(task, NULL, reads & CAN_READ ? CAN_READ : CAN_SEE);
+}
+
+/* The task of the class whose items are what is read, and whose outputs the graph has; of several the one
+ * that names most of the class. A graph with hidden states only is an embedding whatever known class is
+ * named: exporters keep the class of the checkpoint. */
 static const Task *task_by_class(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx)
 {
-    const bool sees = source_sees(s, onnx);
-    const Task *plain = task_that_can(sees ? CAN_EMBED_PICTURE : CAN_EMBED);
+    const TaskCan reads = source_reads(s, onnx);
+    const Task *plain = task_that_can(reads & CAN_READ ? CAN_EMBED : CAN_EMBED_PICTURE);
     const Task *own = task_of_class(c->architecture);
     size_t n;
-    const Task *const *all = task_all(&n);
+    const Task *const *all = task_all(&n), *best = NULL;
     for (size_t i = 0; i < n; i++)
-        if (class_fits(all[i], c->architecture) && (!onnx || task_output(onnx, all[i], 0)) &&
-            task_can(all[i], NULL, sees ? CAN_SEE : CAN_READ))
-            return all[i];
+        if (class_fits(all[i], c->architecture) > (best ? class_fits(best, c->architecture) : 0) &&
+            task_suits(all[i], reads, onnx))
+            best = all[i];
+    if (best) return best;
     return own && onnx && task_output(onnx, plain, 0) ? plain : own;
 }
 

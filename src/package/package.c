@@ -21,6 +21,8 @@ const MemberRow member_rows[MEMBER_COUNT] = {
     [MEMBER_FACTS] = { "facts", 1003 },
     [MEMBER_TOKENS] = { "tokenizer_tables", 1004 },
     [MEMBER_HEAD] = { "head", 1005 },
+    [MEMBER_TEXT_GRAPH] = { "text_graph", 1006 },
+    [MEMBER_TEXT_PANELS] = { "text_panels", 1007 },
 };
 
 const char *member_name(MemberKind kind)

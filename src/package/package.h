@@ -28,6 +28,8 @@ typedef enum {               /* those of the Rust encoderfile first, in file ord
     MEMBER_FACTS,            /* 1003: JSON: precision, ragged, limits, tool version */
     MEMBER_TOKENS,           /* 1004: the tokenizer's tables, used in place (text/compile.c) */
     MEMBER_HEAD,             /* 1005: weights of a head's dense layers (task/head_store.c) */
+    MEMBER_TEXT_GRAPH,       /* 1006: the second graph of a model with two towers, */
+    MEMBER_TEXT_PANELS,      /* 1007:   and its constants */
     MEMBER_COUNT
 } MemberKind;
 

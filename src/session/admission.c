@@ -39,7 +39,8 @@ static bool prepare_items(const Session *s, Work *work, Arena *arena, size_t fro
         work->made[i].row = &work->row[i];
         ok = (page_read(s, &call, &work->item[i], err) &&
               preparer->prepare(&call, &work->item[i], &work->made[i], err) &&
-              check_rows(work, &work->made[i], err)) || within(err, "inputs[%zu]", i);
+              check_rows(work, &work->made[i], err)) ||
+             within(err, "%s[%zu]", work->called ? work->called : "inputs", i);
         arena_reset(&scratch, SCRATCH_KEPT);
     }
     arena_free(&scratch);
@@ -98,19 +99,12 @@ static void run_slice(Session *s, Work *work, int slice)
 }
 
 /* ---- prompts ---- */
-static Str stripped(Str s)
-{
-    while (s.n && strchr(" \t\r\n", *s.p)) s.p++, s.n--;
-    while (s.n && strchr(" \t\r\n", s.p[s.n - 1])) s.n--;
-    return s;
-}
-
 /* As sentence-transformers counts them: with special tokens in front, without one at the end. */
 static bool count_prompt(const Session *s, Work *work, Str prompt)
 {
     Arena scratch = { .budget = &work->budget, .local = true };
     Encoding e;
-    bool ok = tokenizer_encode(s->model->tokenizer, &scratch, stripped(prompt), NULL,
+    bool ok = tokenizer_encode(s->model->tokenizer, &scratch, str_trim(prompt), NULL,
                                &s->model->encode, &e, &work->err);
     if (ok) work->prompt = (int64_t)e.n - (e.n && e.special[e.n - 1]);
     arena_free(&scratch);
@@ -145,7 +139,7 @@ static bool open_work(Session *s, Work *work, Worker *worker)
 {
     bool ok = s->steps.open(s, work);
     if (ok && default_prompt(s, work)) ok = work_prompt(s, work, s->model->prompt);
-    if (!ok || !script_items(s, work, worker)) return false;
+    if (!ok || !script_items(s, work, worker) || !texts_find(s, work)) return false;
     work->row = ARRAY(&work->arena, Prepared, work->n);
     work->made = ARRAY(&work->arena, PreparedRows, work->n);
     return true;

@@ -232,6 +232,7 @@ static Keeping keeping_of(const Session *s, const Work *work, size_t r, const Ro
     if (k.pooling) k.tokens = 1;
     else if (k.some) k.tokens = count_wanted(s, work, r, out->tokens);
     if (k.pooling && head) k.width = head_width(head, work->options.pooling, out->width);
+    else if (k.pooling && task->pool_width) k.width = task->pool_width(out->rank, out->dim);
     return k;
 }
 
@@ -264,8 +265,10 @@ static bool store_first(const Session *s, Work *work, size_t r, const RowOutput 
     if (k.width == 0)
         return fail(&work->err, EF_BAD_MODEL, "the model's dense layer does not take vectors of %lld "
                     "numbers", (long long)out->width);
+    TaskTensor whole = { .rank = out->rank };
+    memcpy(whole.dim, out->dim, sizeof whole.dim);
     if (k.pooling)
-        k.pooling(&(TaskRow){ .encoding = &work->row[r].encoding, .data = out->data,
+        k.pooling(&(TaskRow){ .out = &whole, .encoding = &work->row[r].encoding, .data = out->data,
                               .tokens = out->tokens, .width = out->width,
                               .head = s->model->config.head, .prompt = work->prompt },
                   &work->options, data);
@@ -294,7 +297,8 @@ static bool store_row(const Session *s, Work *work, size_t r, const RowOutput *o
 {
     if (!row_fits(s, work, r, out)) return false;
     if (!store_first(s, work, r, &out[0])) return false;
-    for (int o = 1; o < s->outputs && out[o].data; o++) {
+    bool more = !s->model->task->on_request || work->options.patches;
+    for (int o = 1; more && o < s->outputs && out[o].data; o++) {
         float *data = result_new(s, work, work_result(work, r) + o, out[o].tokens, out[o].width);
         if (!data) return false;
         copy_whole(&out[o], work_result(work, r) + o, data);
@@ -396,6 +400,7 @@ static void settle(Replica *me)
     }
     if (n == 0) return;
     double begin = now_seconds();
+    for (int i = 0; i < n; i++) texts_keep(s, complete[i]);
     s->steps.finish(s, me->pool, complete, n);
     meter_add(&s->meters.finish, METER_SECONDS, now_seconds() - begin);
     for (int i = 0; i < n; i++) {

@@ -48,6 +48,7 @@ TaskPool *work_pooling(const Session *s, const Work *work)
 {
     const Task *task = s->model->task;
     if (work->keep == KEEP_TOKENS) return NULL;
+    if (work->options.patches && s->outputs == 1) return NULL; /* the only output is both: finish pools it */
     return work->keep == KEEP_TASK ? task_own_pool(task) : task->pool;
 }
 
@@ -146,6 +147,7 @@ static void end_threads(Session *s)
 static void release(Session *s)
 {
     transform_pool_free(s->vms);
+    texts_free(s->texts);
     gangs_free(s);
     queue_free(&s->queue);
     sem_destroy(&s->ready);
@@ -176,6 +178,7 @@ Session *session_new(const Model *model, const SessionOptions *options, const Se
     sem_init(&s->ready, 0, 0);
     pthread_mutex_init(&s->starting, NULL);
     if (model->transform) s->vms = transform_pool(model->transform);
+    if (model->task && model->task->texts) s->texts = texts_new(&s->arena, model);
     queue_init(&s->queue,
                &(QueueSetup){ .limit = s->options.queue_jobs,
                               .budget = &s->budget,

@@ -61,6 +61,7 @@ typedef struct SessionMeters {   /* read with relaxed loads, at any time */
     uint64_t abandoned, expired; /* dropped: the client went; the deadline passed */
     uint64_t full, heavy, late;  /* refused: too many jobs; too many bytes; draining */
     uint64_t short_of_memory;    /* failed: the system had no memory */
+    uint64_t texts_run, texts_known; /* beside items: run; not, since their vector was in the cache */
     int64_t waiting;             /* jobs in the session */
 } SessionMeters;
 

@@ -150,6 +150,7 @@ struct Crew {                    /* the threads of a stage */
     int first, started;          /* to be hired at the start; so many were */
     pthread_mutex_t lock;        /* of all this but work */
 };
+typedef struct TextCache TextCache;
 typedef struct Replica Replica;
 struct Session {
     Arena arena;                 /* holds this struct */
@@ -161,6 +162,7 @@ struct Session {
     Queue queue;
     Crew crew[STAGES];           /* one runner per replica */
     TransformPool *vms;          /* NULL: the model has no script */
+    TextCache *texts;            /* NULL: the task needs no texts beside its items */
     double rate;                 /* cost a second of one run, lately; 0: not known. Atomic */
     int replicas_begun;
     sem_t ready;                 /* posted by each runner that has what it needs */
@@ -189,6 +191,11 @@ int64_t runner_least(const Session *);
 /* script.c: texts through Preprocess, in admission; rows through Postprocess, on own threads. */
 bool script_items(Session *, Work *, Worker *); /* NULL: on a caller's thread */
 void script_thread(Worker *);
+/* texts.c: vectors of texts beside the items, such as labels, which are the same in many requests. */
+TextCache *texts_new(Arena *, const Model *);
+void texts_free(TextCache *);
+bool texts_find(Session *, Work *); /* those that are not known become rows of the first item */
+void texts_keep(Session *, Work *); /* all rows have been run: the work's vectors, which are remembered */
 /* crew.c: what n threads need; then the threads. Fewer than planned are still a crew; false: there is
  * none. */
 void crew_plan(Session *, Stage, int n, void (*work)(Worker *));

@@ -30,6 +30,7 @@ struct Work {
     const Preparer *preparer;    /* NULL: the model's */
     TaskOptions options;
     WorkKeep keep;
+    const char *called;          /* what messages call its items; NULL: "inputs" */
     int64_t prompt;              /* tokens in front that the model's head leaves out */
     bool prompted;               /* a prompt has been put before the texts */
     double deadline;             /* now_seconds() when nobody will want it any more; 0: never */
@@ -47,6 +48,12 @@ struct Work {
     TaskTensor *result;          /* [rows][outputs] */
     int outputs;
     float **scores;              /* [rows]: by the package's script; NULL: none */
+    struct WorkTexts {           /* beside the items, whose vectors the task needs (Task.texts) */
+        const float **vector;    /* [n]: of the cache, or once its row has been run */
+        struct TextKey *key;     /* [n] */
+        size_t *missing;         /* [missed]: those that the cache did not have: rows of the first item, */
+        size_t n, missed;        /*   behind its picture's */
+    } texts;
     int64_t tokens;              /* of all rows */
     size_t characters;           /* of all texts */
     WorkTimes times;

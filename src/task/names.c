@@ -15,7 +15,6 @@ static const TaskName others[] = { /* that this program does not do */
     { "summarization" },
     { "table-question-answering" },
     { "visual-question-answering", { "vqa" }, IMAGES },
-    { "zero-shot-image-classification", .reads = IMAGES },
     { "zero-shot-object-detection", .reads = IMAGES },
     { "depth-estimation", .reads = IMAGES },
     { "image-to-image", .reads = IMAGES },

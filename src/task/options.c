@@ -4,7 +4,7 @@
 #include "parts.h"
 
 typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD,
-               SET_SHARE } TaskOptionKind;
+               SET_SHARE, SET_TEXT, SET_LIST } TaskOptionKind;
 static const struct OptionRow {
     const char *name;
     TaskOptionKind kind;
@@ -33,8 +33,11 @@ static const struct OptionRow {
     { "overlap_mask_area_threshold", SET_SHARE, offsetof(TaskOptions, overlap), NULL, 0 },
     { "subtask", SET_WORD, offsetof(TaskOptions, subtask), part_subtask_words, SUBTASK_PANOPTIC },
     { "masks", SET_FLAG, offsetof(TaskOptions, runs), part_mask_words, 0 },
+    { "patches", SET_FLAG, offsetof(TaskOptions, patches), NULL, 0 },
     { "extract", SET_FLAG, offsetof(TaskOptions, extract), NULL, 0 },
     { "return_tokens", SET_FLAG, offsetof(TaskOptions, return_tokens), NULL, 0 },
+    { "candidate_labels", SET_LIST, offsetof(TaskOptions, candidates), NULL, 0 },
+    { "hypothesis_template", SET_TEXT, offsetof(TaskOptions, hypothesis), NULL, 0 },
 };
 
 static int word_index(const char *const *words, Str word)
@@ -57,6 +60,8 @@ static void set(TaskOptions *options, const struct OptionRow *row, const Value *
     case SET_COUNT: *(int *)field = (int)value_float(v, 0); break;
     case SET_WORD: *(int *)field = row->first + word; break;
     case SET_SHARE: *(TaskShare *)field = (TaskShare){ (float)value_float(v, 0), true }; break;
+    case SET_TEXT: *(Str *)field = v->s; break;
+    case SET_LIST: *(const Value **)field = v; break;
     }
 }
 
@@ -84,6 +89,19 @@ bool task_vector_fits(const ModelConfig *config, const TaskOptions *options, Err
     if (!width || options->dimensions <= width) return true;
     return fail(err, EF_INVALID_INPUT, "dimensions: found %d, wanted 1 to %d", options->dimensions,
                 width);
+}
+
+bool task_hypothesis(Arena *arena, Str form, Str label, Str *out, Err *err)
+{
+    const char *gap = memmem(form.p, form.n, "{}", 2);
+    if (!gap) return fail(err, EF_INVALID_INPUT, "hypothesis_template: found no {}");
+    size_t before = (size_t)(gap - form.p), behind = form.n - before - 2;
+    char *text = arena_alloc(arena, form.n + label.n);
+    memcpy(text, form.p, before);
+    memcpy(text + before, label.p, label.n);
+    memcpy(text + before + label.n, gap + 2, behind);
+    *out = (Str){ text, before + label.n + behind };
+    return true;
 }
 
 /* ---- keys that nobody reads ---- */

@@ -67,7 +67,7 @@ Value part_token_list(Arena *arena, const TaskOptions *options, const TaskRow *r
 }
 
 /* ---- labels ---- */
-Value part_top(Arena *arena, const ModelConfig *config, const float *scores, int64_t n, int k)
+Value part_top(Arena *arena, const ModelConfig *config, const Value *labels, const float *scores, int64_t n, int k)
 {
     k = (int)MIN(k, n);
     Value list = value_list(arena, (size_t)k);
@@ -78,7 +78,7 @@ Value part_top(Arena *arena, const ModelConfig *config, const float *scores, int
             if (!taken[j] && (best < 0 || scores[j] > scores[best])) best = j;
         taken[best] = 1;
         Value one = value_map(arena, 3);
-        value_add(&one, "label", task_label(arena, config, best));
+        value_add(&one, "label", labels ? labels->list.items[best] : task_label(arena, config, best));
         value_add(&one, "index", value_of_int(best));
         value_add(&one, "score", value_of_float(number_widen(scores[best])));
         list.list.items[i] = one;
@@ -87,6 +87,17 @@ Value part_top(Arena *arena, const ModelConfig *config, const float *scores, int
 }
 
 /* ---- vectors ---- */
+float task_cosine(const float *a, const float *b, int64_t n)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int64_t i = 0; i < n; i++) {
+        ab += (double)a[i] * b[i];
+        aa += (double)a[i] * a[i];
+        bb += (double)b[i] * b[i];
+    }
+    return aa > 0 && bb > 0 ? (float)(ab / sqrt(aa * bb)) : 0;
+}
+
 static Value base64_of(Arena *arena, const float *x, int64_t n)
 {
     Buf text = { .arena = arena };

@@ -92,8 +92,9 @@ Value part_tokens(Arena *, const ModelConfig *, const TaskOptions *, const TaskR
                   const char *name, PartItem *item);
 Value part_result(Arena *, const TaskRow *, size_t room); /* a map; part_close ends it */
 void part_close(Value *result, const TaskRow *);
-/* The k best: {label, index, score}; of equal ones the lower index first, as transformers sorts. */
-Value part_top(Arena *, const ModelConfig *, const float *scores, int64_t n, int k);
+/* The k best: {label, index, score}; of equal ones the lower index first, as transformers sorts. labels:
+ * [n] names of the request's own; NULL: the model's. */
+Value part_top(Arena *, const ModelConfig *, const Value *labels, const float *scores, int64_t n, int k);
 int64_t part_best(const float *, int64_t n);      /* index of the largest; never a NaN */
 
 #endif

@@ -41,3 +41,13 @@ size_t task_samples(Arena *arena, const Task *task, const ModelConfig *config,
     *out = list;
     return n;
 }
+
+void task_sample_options(Arena *arena, const Task *task, TaskOptions *options)
+{
+    static const char *const labels[] = { "a bus", "a cat", "nothing" };
+    if (!task->texts) return;
+    Value *list = NEW(arena, Value);
+    *list = value_list(arena, COUNT(labels));
+    for (size_t i = 0; i < COUNT(labels); i++) list->list.items[i] = value_of_text(labels[i]);
+    options->candidates = list;
+}

@@ -82,7 +82,7 @@ static void sequence_classification_finish(Arena *arena, const ModelConfig *conf
     bool named = config->labels || (labels > 1 && !str_is(config->problem_type, "regression"));
     value_add(out, "predicted_label", named ? task_label(arena, config, best) : value_null());
     if (options->top_k)
-        value_add(out, "top", part_top(arena, config, scores, labels, options->top_k));
+        value_add(out, "top", part_top(arena, config, NULL, scores, labels, options->top_k));
     if (options->return_tokens) value_add(out, "tokens", part_token_list(arena, options, row));
     part_close(out, row);
 }

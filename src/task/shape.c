@@ -34,9 +34,11 @@ int64_t shape_labels(const TaskShape *shape, int rank, const int64_t *dim)
     }
 }
 
+/* Of convolutions, patches are the places of a map. */
 bool task_fits_rank(const Task *task, int output, int rank)
 {
     if (output == 1 && task->second_rank) return rank == task->second_rank;
+    if (task->shape == &shape_patch_vectors && rank == 4) return true;
     return rank == task->shape->rank || (task->pooled && rank == task->pooled->rank);
 }
 

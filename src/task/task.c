@@ -18,7 +18,8 @@
     TASK(image_classification)                                                                    \
     TASK(object_detection)                                                                        \
     TASK(image_segmentation)                                                                      \
-    TASK(image_embedding)
+    TASK(image_embedding)                                                                         \
+    TASK(zero_shot_image_classification)
 
 #define DECLARE(name) extern const Task task_##name;
 #define LIST(name) &task_##name,
@@ -54,7 +55,8 @@ const Task *task_that_can(TaskCan any)
 bool task_can(const Task *task, const ModelConfig *config, TaskCan any)
 {
     TaskCan all = task->can | (config && config->num_labels == 1 ? task->can_of_one : 0);
-    all |= item_form_needs(task->items, ITEM_PICTURE) ? CAN_SEE : CAN_READ;
+    bool sees = item_form_needs(task->items, ITEM_PICTURE);
+    all |= (sees ? CAN_SEE : CAN_READ) | (task->text_output ? CAN_READ : 0);
     return all & any;
 }
 

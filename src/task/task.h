@@ -24,6 +24,7 @@ typedef struct ModelConfig {     /* what tasks and checks need of config.json */
     const VectorHead *head;      /* how a text's vector is made of its tokens'; NULL: the graph does it */
     bool graph_pools;            /* the graph itself gives one vector a text */
     int vector_size;             /* numbers of that vector; 0: not known */
+    float logit_scale, logit_bias; /* of a model with two towers: from a cosine to a logit */
 } ModelConfig;
 int config_vector_size(const ModelConfig *); /* vector_size, or hidden_size; 0: neither is known */
 bool config_read(Arena *, const Value *root, ModelConfig *, Err *); /* errors name the key */
@@ -65,6 +66,10 @@ typedef struct TaskOptions {     /* of one request; zero is the default */
     TaskShare overlap;           /*   of which an object must have more than this share */
     TaskSubtask subtask;
     bool runs;                   /* masks as run lengths */
+    bool patches;                /* vectors of a picture's patches, too */
+    const Value *candidates;     /* of a zero-shot request: the labels, as strings; NULL: not said */
+    Str hypothesis;              /* what a label is put into; p NULL: not said */
+    const float *const *vectors; /* [as many as Task.texts gave]: made by the model's second graph */
 } TaskOptions;
 enum { TASK_RANK = 7 };
 typedef struct TaskTensor {      /* of one row */
@@ -88,6 +93,7 @@ typedef struct TaskRow {
     int64_t prompt;              /* tokens of the prompt, in front */
     const float *scores;         /* [tokens, width]: by the package's script; NULL: the task's own */
     const TaskTensor *out;       /* [outputs of the task]; data, tokens and width are the first's */
+    bool more;                   /* there is a second one */
 } TaskRow;
 
 enum { TASK_OUTPUTS = 2, TASK_OUTPUT_NAMES = 4 };
@@ -108,6 +114,7 @@ typedef enum {
     CAN_DETECT = 1 << 10,        /* objects in a picture, with boxes */
     CAN_SEGMENT = 1 << 11,       /* which of its pixels show what */
     CAN_EMBED_PICTURE = 1 << 12, /* a vector of a picture */
+    CAN_MATCH = 1 << 13,         /* how well texts go with a picture; vectors of both */
     CAN_ANSWER_PAGE = 1 << 19,   /* which words of a page answer a question */
     /* by its items; rows do not say it */
     CAN_READ = 1 << 20,          /* takes texts, which have tokens */
@@ -161,7 +168,11 @@ typedef struct Task {
     const TaskShape *shape;      /* of the outputs */
     int second_rank;             /* of the second output; 0: the shape's */
     const struct Task *variant;  /* (optional) takes its place where the graph has its second output */
+    const char *text_output;     /* (optional) of models with two towers: what the second graph, which
+                                  * reads texts, gives; `outputs` are those of the first */
+    const char *pair_output;     /* and how well both go together */
     const TaskShape *pooled;     /* (optional) what `pool` always makes of it */
+    bool on_request;             /* outputs behind the first are optional, and kept where options->patches is set */
     const char *architectures[4];/* endings that fit: "ForTokenClassification"; NULL-terminated */
     const char *mcp_instructions, *mcp_description; /* for a host of MCP */
     const char *lua;             /* a Postprocess to begin with; NULL: the task takes none, */
@@ -173,8 +184,13 @@ typedef struct Task {
     /* (optional) the row's numbers to one vector: where the task is always `pooled`, finish sees that
      * vector alone (tokens = 1); else it is for clients that ask for vectors. */
     TaskPool *pool;
+    /* (optional) how many numbers `pool` makes of an output of these dims; absent: its width */
+    int64_t (*pool_width)(int rank, const int64_t *dim);
     /* (optional) tokens whose vectors are needed: then finish sees those alone. Absent: all. */
     bool (*wants)(const Tokenizer *, const Encoding *, size_t token);
+    /* (optional) texts of the request beside its items, at most `most`, whose vectors finish needs
+     * (options->vectors). */
+    bool (*texts)(Arena *, const TaskOptions *, size_t most, Str **out, size_t *n, Err *);
     /* The result of an item, of its n rows. */
     void (*finish)(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *, size_t n,
                    Value *out);
@@ -198,6 +214,8 @@ int task_labels(const Task *, const ModelConfig *); /* that have names; 0: none 
 int64_t task_width(const Task *, const ModelConfig *, size_t vocabulary);
 /* Its samples, or (NULL) texts for any task; those with a mask need a tokenizer that has one. */
 size_t task_samples(Arena *, const Task *, const ModelConfig *, const Tokenizer *, const Str **out);
+/* What a request with its samples cannot do without: labels of a zero-shot task. */
+void task_sample_options(Arena *, const Task *, TaskOptions *);
 
 /* Whatever takes the name of a task asks here (names.c): those of the rows, and those of tasks that
  * this program does not do. A "-" is as good as a "_", and case does not matter. */
@@ -239,9 +257,12 @@ Encoding task_spans(Arena *, const TaskOptions *, const TaskRow *);
 void task_softmax(const float *logits, int64_t n, float *out); /* out may be logits */
 void task_score(const ModelConfig *, TaskScore, const float *logits, int64_t n, float *out);
 Value task_label(Arena *, const ModelConfig *, int64_t index); /* "LABEL_3" where it has no name */
+float task_cosine(const float *, const float *, int64_t n); /* 0 where one of them is of zeros */
 /* A vector by the request's options (dimensions, normalize, base64); its numbers are copied only
  * where they change. */
 Value task_vector(Arena *, const TaskOptions *, const float *, int64_t n);
+/* The template with the label in place of its first {}; false: it has none. */
+bool task_hypothesis(Arena *, Str template, Str label, Str *out, Err *);
 /* What a masked language model fills in; the name is NULL where the tokenizer has none. */
 const char *task_mask_name(const Tokenizer *);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # grpc_common.py - what the scripts with grpcio's client share: a server on free ports, stubs made by protoc from what
 # reflection says, and replies compared with those of HTTP field by field.
+import base64
 import importlib
 import json
 import os
@@ -197,6 +198,9 @@ def same(message, tree, path=""):
         elif f.message_type:
             if wrong := same(value, wanted, where):
                 return wrong
+        elif f.type == f.TYPE_BYTES:
+            if base64.b64decode(wanted) != value:
+                return where
         elif (f32([wanted])[0] if f.cpp_type == f.CPPTYPE_FLOAT else wanted) != value:
             return where
     return ""

@@ -83,7 +83,41 @@ serve || { failed=$((failed + 1)); finish; }
 body '{"model":"x","input":[{"image":"' '"}],"dimensions":4}' > "$dir/openai"
 check "/v1/embeddings" "$(curl -s -H "$JSON" -d @"$dir/openai" "$url/v1/embeddings")" '{"object":"list","data":\[{"object":"embedding","embedding":\[*,*,*,*\],"index":0}\],"model":"vit_vectors",*'
 check "vectors: /predict" "$(curl -s -H 'Content-Type: image/jpeg' --data-binary @$P "$url/predict")" '{"results":\[{"embedding":\[*\]}\],*'
-check "vectors: base64 input" "$(status -H "$JSON" -d '{"input":["no picture"]}' "$url/v1/embeddings")" 4??
+refused "vectors: a text" 422 invalid_input -H "$JSON" -d '{"input":["no picture"]}' "$url/v1/embeddings"
+check "as the body calls it" "$(cat "$dir/body")" '*"message":"input\[0\]: picture: found text that is not base64*"param":"input\[0\]"*'
+head -c 40 /dev/zero | base64 > "$dir/zeros"
+refused "vectors: no picture" 422 invalid_input -H "$JSON" -d "{\"input\":[\"$(cat "$dir/zeros")\"]}" "$url/v1/embeddings"
+check "so, too" "$(cat "$dir/body")" '*"message":"input\[0\]: picture: found 40 bytes*'
+refused "patches that are not there" 422 invalid_input -F files=@$P -F patches=true "$url/predict"
+stop TERM
+MODEL=tests/golden/pictures/vit_hidden
+serve || { failed=$((failed + 1)); finish; }
+check "patches" "$(curl -s -F files=@$P -F patches=true "$url/predict")" '{"results":\[{"embedding":\[*\],"patches":\[{"embedding":\[*\]},*{"embedding":\[*\]}\]}\],*'
+stop TERM
+
+# ---- pictures with texts ----
+MODEL=tests/golden/pairs/clip
+P=tests/golden/images/base420_37x29.jpg
+base64 < "$P" | tr -d '\n' > "$dir/b64"
+serve || { failed=$((failed + 1)); finish; }
+pair='\[{"label":"cat","index":0,"score":0.9425*},{"label":"dog","index":1,"score":0.057*}\]'
+body '{"inputs":"' '","candidate_labels":["cat","dog"]}' > "$dir/one"
+check "zero-shot" "$(curl -s -H "$JSON" -d @"$dir/one" "$url/predict")" "{\"results\":\[{\"labels\":$pair}\],\"model_id\":\"clip\"}"
+check "a form" "$(curl -s -F files=@$P -F candidate_labels=cat -F candidate_labels=dog "$url/predict/multipart")" "{\"results\":\[{\"labels\":$pair}\],*"
+check "a form with a list" "$(curl -s -F files=@$P -F 'candidate_labels=["cat","dog"]' "$url/predict")" "{\"results\":\[{\"labels\":$pair}\],*"
+body '{"inputs":"' '","parameters":{"candidate_labels":["cat","dog"]}}' > "$dir/hub"
+check "hub" "$(curl -s -H "$JSON" -d @"$dir/hub" "$url/")" '\[{"score":0.9425*,"label":"cat"},{"score":0.057*,"label":"dog"}\]'
+check "labels that are known" "$(curl -s "$url/metrics" | grep '^encoderfile_labels_total')" '*cached="no"} 2*cached="yes"} 6*'
+refused "raw, without labels" 422 invalid_input -H 'Content-Type: image/jpeg' --data-binary @$P "$url/predict"
+check "its words" "$(cat "$dir/body")" '*candidate_labels: found nothing*'
+body '{"input":["a cat",{"image":"' '"},{"text":"a cat"}]}' > "$dir/both"
+check "/v1/embeddings" "$(curl -s -H "$JSON" -d @"$dir/both" "$url/v1/embeddings" | grep -o '"embedding":\[[^,]*')" \
+    "*:\[0.4568*:\[0.1672*:\[0.4568*"
+body '{"inputs":{"source_sentence":{"image":"' '"},"sentences":["a cat","a dog"]}}' > "$dir/similar"
+check "/similarity" "$(curl -s -H "$JSON" -d @"$dir/similar" "$url/similarity")" '\[*,*\]'
+check "/embed" "$(curl -s -H "$JSON" -d '{"inputs":"a cat"}' "$url/embed")" '\[\[0.4568*'
+refused "neither" 422 invalid_input -H "$JSON" -d '{"input":[{"txet":"x"}]}' "$url/v1/embeddings"
+check "openapi" "$(curl -s "$url/openapi.json")" '*"candidate_labels"*'
 stop TERM
 
 # ---- a picture for a model of texts ----
