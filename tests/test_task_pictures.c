@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_task_pictures.c - pictures through tiny models of each task, by the C API, compared with what
  * transformers' pipelines said (tools/oracle/picture_tasks.py); and what is no picture. */
-#include "base/file.h"
-#include "check.h"
-#include "data/base64.h"
-#include "data/json.h"
-#include "encoderfile.h"
-#include "image/image.h"
+#include "picture_answers.h"
 
 #define MODELS "tests/golden/pictures/"
-#define PICTURES "tests/golden/images/"
-enum { MOST_FILE = 1 << 20 };
-
-static Arena arena;
 
 static ef_model *open_case(const char *name)
 {
@@ -23,160 +14,10 @@ static ef_model *open_case(const char *name)
     return m;
 }
 
-static ef_input picture_input(Str bytes)
-{
-    return (ef_input){ sizeof(ef_input), EF_PICTURE, bytes.p, bytes.n, NULL, 0 };
-}
-
-static Str picture_file(Str name)
-{
-    Err err = { 0 };
-    Str bytes = { 0 };
-    const char *path = str_format(&arena, PICTURES "%.*s", STR_ARG(name));
-    if (!CHECK(file_read(&arena, path, MOST_FILE, &bytes, &err))) printf("  %s\n", err.message);
-    return bytes;
-}
-
-/* ---- results ---- */
-static bool same_label(const Value *found, const Value *want)
-{
-    double score = value_float(value_get(found, "score"), NAN), wanted = value_float(value_get(want, "score"), NAN);
-    return str_eq(value_get(found, "label")->s, value_get(want, "label")->s) && fabs(score - wanted) < 1e-4;
-}
-
-static bool same_labels(const Value *result, const Value *want)
-{
-    const Value *found = value_get(result, "labels");
-    bool same = found && found->list.n == want->list.n;
-    for (size_t i = 0; same && i < want->list.n; i++) same = same_label(&found->list.items[i], &want->list.items[i]);
-    return same;
-}
-
-/* Boxes are equal, but where a picture has more pixels than a float has digits. */
-static bool same_objects(const Value *result, const Value *want)
-{
-    static const char *const sides[] = { "xmin", "ymin", "xmax", "ymax" };
-    const Value *found = value_get(result, "objects");
-    bool same = found && found->list.n == want->list.n;
-    for (size_t i = 0; same && i < want->list.n; i++) {
-        const Value *a = &found->list.items[i], *b = &want->list.items[i];
-        same = same_label(a, b);
-        for (size_t k = 0; same && k < COUNT(sides); k++) {
-            int64_t x = value_int(value_get(value_get(a, "box"), sides[k]), -1),
-                    y = value_int(value_get(value_get(b, "box"), sides[k]), -2);
-            same = llabs(x - y) <= (llabs(y) > 20000);
-        }
-    }
-    return same;
-}
-
-/* The pixels of a PNG in base64 that are not as the runs say, of a thousand; 1000: another size. */
-static double wrong_pixels(const Value *png, const Value *want)
-{
-    Str bytes;
-    Picture p;
-    Err err = { 0 };
-    const Value *size = value_get(want, "size"), *runs = value_get(want, "runs");
-    if (!png || !base64_read(&arena, png->s, &bytes) || !picture_read(&arena, bytes, NULL, &p, &err)) return 1000;
-    if (p.width != size->list.items[0].i || p.height != size->list.items[1].i) return 1000;
-    size_t at = 0, wrong = 0, all = (size_t)p.width * (size_t)p.height;
-    for (size_t r = 0; r < runs->list.n; r++)
-        for (int64_t i = 0; i < runs->list.items[r].i && at < all; i++, at++)
-            wrong += p.rgb[3 * at] != (r % 2 ? 255 : 0);
-    return at == all ? 1000.0 * (double)wrong / (double)all : 1000;
-}
-
-static bool same_segments(const Value *result, const Value *want)
-{
-    const Value *found = value_get(result, "segments");
-    bool same = found && found->list.n == want->list.n;
-    for (size_t i = 0; same && i < want->list.n; i++) {
-        const Value *a = &found->list.items[i], *b = &want->list.items[i];
-        same = str_eq(value_get(a, "label")->s, value_get(b, "label")->s) &&
-               value_get(a, "score")->kind == V_NULL && wrong_pixels(value_get(a, "mask"), b) <= 1;
-    }
-    return same;
-}
-
-static bool same_vector(const Value *found, const Value *want)
-{
-    bool same = found->list.n == want->list.n;
-    for (size_t i = 0; same && i < want->list.n; i++)
-        same = fabs(value_float(&found->list.items[i], NAN) - value_float(&want->list.items[i], NAN)) < 1e-4;
-    return same;
-}
-
-static bool same_result(const Value *result, const Value *want)
-{
-    if (value_get(result, "embedding")) return same_vector(value_get(result, "embedding"), want);
-    if (value_get(result, "objects")) return same_objects(result, want);
-    return value_get(result, "segments") ? same_segments(result, want) : same_labels(result, want);
-}
-
-/* ---- golden cases ---- */
-static Value predict(ef_model *m, const ef_input *in, size_t n, const char *params)
-{
-    ef_error err = { 0 };
-    Err bad = { 0 };
-    Value reply = value_null();
-    ef_reply *r = ef_predict(m, in, n, params, &err);
-    if (!CHECK(r)) return printf("  %s\n", err.message), reply;
-    const char *text = str_dup(&arena, str_of(ef_reply_json(r)));
-    CHECK(json_parse(&arena, str_of(text), &reply, &bad));
-    ef_reply_free(r);
-    const Value *results = value_get(&reply, "results");
-    return CHECK(results && results->list.n == n) ? *results : value_null();
-}
-
-static void check_case(ef_model *m, const Value *row)
-{
-    Buf params = { .arena = &arena };
-    json_write(&params, value_get(row, "params"));
-    buf_char(&params, 0);
-    Str name = value_get(row, "picture")->s;
-    ef_input in = picture_input(picture_file(name));
-    Value results = predict(m, &in, 1, params.p);
-    if (results.kind == V_LIST && !CHECK(same_result(&results.list.items[0], value_get(row, "result"))))
-        printf("  %.*s: %.*s %s\n", STR_ARG(value_get(row, "case")->s), STR_ARG(name), params.p);
-}
-
-/* All pictures of a case in one call: each has the answer that it has alone. */
-static void check_together(ef_model *m, const Value *rows, Str name)
-{
-    enum { MOST = 64 };
-    ef_input in[MOST];
-    const Value *want[MOST];
-    size_t n = 0;
-    for (size_t i = 0; i < rows->list.n && n < MOST; i++) {
-        const Value *row = &rows->list.items[i];
-        if (!str_eq(value_get(row, "case")->s, name) || value_get(row, "params")->map.n) continue;
-        in[n] = picture_input(picture_file(value_get(row, "picture")->s));
-        want[n++] = value_get(row, "result");
-    }
-    Value results = predict(m, in, n, NULL);
-    for (size_t i = 0; results.kind == V_LIST && i < n; i++) CHECK(same_result(&results.list.items[i], want[i]));
-}
-
 static void test_golden(void)
 {
     TEST("as transformers");
-    Str text;
-    Err err = { 0 };
-    Value rows;
-    if (!CHECK(file_read(&arena, MODELS "cases.json", MOST_FILE, &text, &err) && json_parse(&arena, text, &rows, &err)))
-        return;
-    Str open = { 0 };
-    ef_model *m = NULL;
-    for (size_t i = 0; i < rows.list.n; i++) {
-        Str name = value_get(&rows.list.items[i], "case")->s;
-        if (!str_eq(name, open)) {
-            ef_close(m);
-            m = open_case(str_dup(&arena, open = name));
-            if (m) check_together(m, &rows, name);
-        }
-        if (m) check_case(m, &rows.list.items[i]);
-    }
-    ef_close(m);
+    check_cases(MODELS "cases.json", open_case);
 }
 
 /* ---- masks as run lengths ---- */

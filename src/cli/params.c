@@ -38,7 +38,7 @@ static const char *tasks_with(Arena *arena, const char *field, int *n)
     Buf list = { .arena = arena };
     *n = 0;
     for (size_t i = 0; i < count; i++)
-        if (task_has_option(all[i], field))
+        if (task_has_option(all[i], field) || (all[i]->variant && task_has_option(all[i]->variant, field)))
             buf_printf(&list, "%s%s", (*n)++ ? ", " : "", all[i]->name);
     return str_dup(arena, buf_view(&list));
 }
@@ -72,7 +72,18 @@ static bool is_listed(const Option *rows, size_t n, const char *name)
     return false;
 }
 
-/* Made once, when a command is looked for: of schemas that never change. */
+static size_t params_add(Option *row, size_t n, Arena *arena, const Task *task)
+{
+    for (const Field *f = task->request; f->name; f++) {
+        if (!has_flag(f) || is_listed(row, n, flag_name(arena, f->name))) continue;
+        assert(n + 1 < MOST_ROWS);
+        row[n++] = row_of_field(arena, f);
+    }
+    return n;
+}
+
+/* Made once, when a command is looked for: of schemas that never change. A variant is first: its words are
+ * the longer list. */
 const Option *params_rows(void)
 {
     static Option row[MOST_ROWS];
@@ -80,12 +91,10 @@ const Option *params_rows(void)
     size_t count, n = 0;
     const Task *const *all = task_all(&count);
     if (row[0].name) return row;
-    for (size_t i = 0; i < count; i++)
-        for (const Field *f = all[i]->request; f->name; f++) {
-            if (!has_flag(f) || is_listed(row, n, flag_name(&arena, f->name))) continue;
-            assert(n + 1 < MOST_ROWS);
-            row[n++] = row_of_field(&arena, f);
-        }
+    for (size_t i = 0; i < count; i++) {
+        if (all[i]->variant) n = params_add(row, n, &arena, all[i]->variant);
+        n = params_add(row, n, &arena, all[i]);
+    }
     return row;
 }
 

@@ -141,14 +141,14 @@ static Value mask_runs(Arena *arena, const uint16_t *labels, int64_t label, cons
 }
 
 /* ---- results ---- */
-typedef struct Segment {
+typedef struct PictureSegment {
     int64_t place;               /* of the pixels that are its own */
     int64_t label;
     Value score;
-} Segment;
+} PictureSegment;
 
 static Value segment_value(Arena *arena, const ModelConfig *config, const TaskOptions *options,
-                           const TaskRow *row, const uint16_t *places, Segment s)
+                           const TaskRow *row, const uint16_t *places, PictureSegment s)
 {
     Value one = value_map(arena, COUNT(segment_rows));
     value_add(&one, "label", task_label(arena, config, s.label));
@@ -177,7 +177,7 @@ static Value segments_by_label(Arena *arena, const ModelConfig *config, const Ta
     for (int64_t l = 0; l < maps->n; l++)
         if (area[l])
             list.list.items[list.list.n++] =
-                segment_value(arena, config, options, row, labels, (Segment){ l, l, value_null() });
+                segment_value(arena, config, options, row, labels, (PictureSegment){ l, l, value_null() });
     return list;
 }
 
@@ -264,7 +264,7 @@ static Value segments_by_query(Arena *arena, const ModelConfig *config, const Ta
         if (!area[k] || !maps.claimed[k] || !((float)area[k] / (float)maps.claimed[k] > overlap)) continue;
         Value score = value_of_float(nearbyint((double)maps.weight[k] * 1e6) / 1e6);
         list.list.items[list.list.n++] =
-            segment_value(arena, config, options, row, places, (Segment){ k, label[k], score });
+            segment_value(arena, config, options, row, places, (PictureSegment){ k, label[k], score });
     }
     return list;
 }
