@@ -118,6 +118,11 @@ static void check_entities(ItemModel *m, const char *how)
             CHECK(first > last && value_int(value_get(one, "last_word"), -1) >= first); /* words are never cut */
             CHECK((start == 0 || text.p[start - 1] == ' ') && (end == (int64_t)text.n || text.p[end] == ' '));
             last = value_int(value_get(one, "last_word"), -1);
+            const Value *box = value_get(one, "box"); /* around the words */
+            static const int64_t of_words[2][4] = { { 1, 2, 30, 40 }, { 50, 2, 90, 40 } }, whole[] = { 0, 0, 1000, 1000 };
+            const int64_t *near = i ? whole : of_words[first], *far = i ? whole : of_words[last];
+            CHECK(box && box->list.n == 4 && box->list.items[0].i == near[0] && box->list.items[1].i == near[1] &&
+                  box->list.items[2].i == far[2] && box->list.items[3].i == far[3]);
         }
     }
     CHECK(tokens > 0);

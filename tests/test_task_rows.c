@@ -113,7 +113,8 @@ static void declared(Walk *w, const Value *v, const Field *rows)
 /* Only models that read places on a page tell them: tests/test_input_boxes.c. */
 static bool of_pages(const Field *f)
 {
-    return strcmp(f->name, "word") == 0 ? f->kind == F_U32 : str_ends(str_of(f->name), "_word");
+    bool places = strcmp(f->name, "box") == 0 && f->repeated;
+    return places || (strcmp(f->name, "word") == 0 ? f->kind == F_U32 : str_ends(str_of(f->name), "_word"));
 }
 
 static void all_seen(const Walk *w, const Field *rows)

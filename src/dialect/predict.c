@@ -40,6 +40,7 @@ static TaskRow task_row(const Model *m, const Work *work, size_t item, size_t r)
         .first = given->first,
         .second = item_second(given),
         .words = given->boxes ? given->list : NULL,
+        .boxes = given->boxes,
         .choice = given->list && !given->boxes && !given->picture.p ? &given->list[r - work_row(work, item)] : NULL,
         .width_given = work->row[r].width,
         .height_given = work->row[r].height,

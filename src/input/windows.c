@@ -95,6 +95,15 @@ bool windows_of_question(const Tokenizer *t, Arena *arena, Str question, Str con
            within(err, "question and context");
 }
 
+/* A stride that nobody asked for gives way to a long question; the pipeline fails there. */
+static int page_stride(const Tokenizer *t, Arena *arena, Words question, const EncodeOptions *how)
+{
+    Encoding alone = { 0 };
+    Err ignored;
+    if (!tokenizer_encode_words(t, arena, question, &(Words){ question.items, 0 }, NULL, &alone, &ignored)) return how->stride;
+    return MAX(MIN(how->stride, how->max_length - (int)alone.n - 1), 0);
+}
+
 bool windows_of_page(const Tokenizer *t, Arena *arena, Words question, Words page, const QuestionOptions *options,
                      Windows *out, Err *err)
 {
@@ -102,6 +111,7 @@ bool windows_of_page(const Tokenizer *t, Arena *arena, Words question, Words pag
     EncodeOptions how = { .strategy = TRUNCATE_ONLY_SECOND, .truncate_left = options->truncate_left, .overflow = true,
                           .most_windows = options->most, .work = options->work };
     if (!question_lengths(options, &how, err)) return false;
+    if (options->doc_stride < 0) how.stride = page_stride(t, arena, question, &how);
     return (tokenizer_encode_words(t, arena, question, &page, &how, &front, err) &&
             windows_list(arena, front, how.max_length, out, err)) ||
            within(err, "question and words");

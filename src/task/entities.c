@@ -20,6 +20,7 @@ const Field part_entity[] = {
     { "sequence", 0, F_U32, .help = "of a pair: 0 in the first text, 1 in the second" },
     { "first_word", 0, F_U32, .help = "of words with boxes: the index of its first word" },
     { "last_word", 0, F_U32, .help = "and of its last" },
+    { "box", 0, F_U32, .repeated = true, .help = "around its words: left, top, right, bottom" },
     { 0 },
 };
 
@@ -159,9 +160,22 @@ static Str group_name(Str label)
     return dash ? (Str){ dash + 1, label.n - (size_t)(dash + 1 - label.p) } : label;
 }
 
+/* Around the boxes of its words, which may stand in several lines. */
+static Value entity_box(const Grouping *g, const EntitySpan *item)
+{
+    const int32_t *box = g->row->boxes + (size_t)item->first_word * BOX_SIDES;
+    int32_t around[BOX_SIDES] = { box[0], box[1], box[2], box[3] };
+    for (int32_t w = item->first_word; w <= item->last_word; w++, box += BOX_SIDES)
+        for (int k = 0; k < BOX_SIDES; k++)
+            around[k] = k < BOX_SIDES / 2 ? MIN(around[k], box[k]) : MAX(around[k], box[k]);
+    Value list = value_list(g->arena, BOX_SIDES);
+    for (int k = 0; k < BOX_SIDES; k++) list.list.items[k] = value_of_int(around[k]);
+    return list;
+}
+
 static Value entities_tell(const Grouping *g, const EntitySpan *item, const char *key, Str name)
 {
-    Value one = value_map(g->arena, 8);
+    Value one = value_map(g->arena, 10);
     bool single = strcmp(key, "entity") == 0;
     value_add(&one, key, value_of_str(name));
     value_add(&one, "score", value_of_float(number_widen(item->score)));
@@ -173,6 +187,7 @@ static Value entities_tell(const Grouping *g, const EntitySpan *item, const char
     if (g->row->words) {
         value_add(&one, "first_word", value_of_int(item->first_word));
         value_add(&one, "last_word", value_of_int(item->last_word));
+        value_add(&one, "box", entity_box(g, item));
     }
     return one;
 }

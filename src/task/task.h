@@ -82,6 +82,7 @@ typedef struct TaskRow {
     Str first;
     const Str *second;           /* NULL: not a pair */
     const Str *words;            /* of a page, parts of `first`: encoding->word counts them; NULL: none */
+    const int32_t *boxes;        /* [words][4]; NULL: none */
     const Str *choice;           /* the choice that this row is about; NULL: none */
     int width_given, height_given; /* of the row's picture, before resizing; 0: none */
     const Encoding *encoding;
