@@ -7,6 +7,7 @@
 #include "exported_ends.h"
 
 #define SOUNDS "tests/golden/export_sound"
+#define FOREIGN "tests/golden/sound_graphs"
 
 static char work[] = "/tmp/ef-sounds-XXXXXX";
 
@@ -71,6 +72,23 @@ static void every_sound(void)
     }
     if (folder) closedir(folder);
     CHECK(seen >= 12);
+}
+
+/* As torch writes them: a norm over time between Reshapes, dims computed from shapes. */
+static void foreign_graph(const char *name)
+{
+    Exported c = { 0 };
+    Err err = { 0 };
+    TEST(name);
+    c.dir = str_format(&c.arena, FOREIGN "/%s", name);
+    bool ok = file_map(path_join(&c.arena, c.dir, STR("model.onnx")), &c.file, &err) &&
+              onnx_read(&c.arena, (Str){ (const char *)c.file.p, c.file.n }, &c.model, &err) && load_ends(&c);
+    if (CHECK(ok)) {
+        CHECK(run_plain(&c, &err) <= 1e-5 && run_rows(&c, &err) <= 1e-5);
+        check_fused(&c, &err);
+    }
+    file_unmap(&c.file);
+    arena_free(&c.arena);
 }
 
 static void every_row(void)
@@ -145,6 +163,7 @@ int main(void)
     if (!CHECK(mkdtemp(work))) return finish();
     every_sound();
     every_row();
+    foreign_graph("wav2vec2-torchscript");
     heads_by_name();
     wrong_folders();
     remove_tree(work);

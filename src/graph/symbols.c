@@ -147,6 +147,19 @@ static bool unchanged(const Graph *g, const Symbols *s, const GraphNode *n, int 
     return k == 0 && ((graph_is(n, "Sub") && c == 0) || (graph_is(n, "Div") && c == 1));
 }
 
+/* A Reshape to the shape there is, of values whose dims have names: what torch writes around a norm. */
+static bool keeps_shape(const Symbols *s, const GraphNode *n)
+{
+    const Tensor *in = &s->t[n->in[0]], *out = &s->t[n->out[0]];
+    bool named = false;
+    if (in->rank < 1 || in->rank != out->rank) return false;
+    for (int i = 0; i < in->rank; i++) {
+        if (in->dim[i] != out->dim[i] || in->dim[i] == DIM_UNKNOWN) return false;
+        named |= in->dim[i] <= DIM_NAMED;
+    }
+    return named;
+}
+
 /* The input that a node hands on as it is: a Cast to the type there is, x + 0, x * 1; -1: none. */
 static int handed_on(const Graph *g, const Symbols *s, const GraphNode *n)
 {
@@ -154,6 +167,7 @@ static int handed_on(const Graph *g, const Symbols *s, const GraphNode *n)
         const Tensor *t = &s->t[n->in[0]];
         return t->rank >= 0 && (int64_t)t->type == onnx_int(n->node, "to", 0) ? n->in[0] : -1;
     }
+    if (graph_is(n, "Reshape") && n->in[0] >= 0 && n->out[0] >= 0 && keeps_shape(s, n)) return n->in[0];
     for (int k = 0; n->op && k < 2; k++)
         if (unchanged(g, s, n, k)) return n->in[k];
     return -1;

@@ -5,7 +5,8 @@ saved as safetensors, exported by us, run by ONNX Runtime and by `onnx run`, com
 
 Prints a row for each: largest absolute difference (ONNX Runtime, then ours) over batches of sounds, of several lengths
 where the graph takes any, and whether every node's tag follows from the hooks' module table. --opsets adds 14, 17, 20
-and 21. --golden writes tests/golden/export_sound: a folder for each case with its inputs and answers. Needs torch,
+and 21. --golden writes tests/golden/export_sound: a folder for each case with its inputs and answers; --foreign writes
+tests/golden/sound_graphs: the first case as torch's own exporter writes it (transformers 4). Needs torch,
 transformers 5, onnx, onnxruntime, numpy, safetensors."""
 import argparse
 import json
@@ -177,16 +178,31 @@ def golden(args, case):
         np.save(os.path.join(folder, name + ".npy"), np.ascontiguousarray(value))
 
 
+def foreign(args, case):
+    folder = os.path.join(args.foreign, case + "-torchscript")
+    model = make(case, os.path.join(args.work, case))
+    feed = next(iter(feeds(case, model)))
+    os.makedirs(folder, exist_ok=True)
+    for name, value in (feed | torch_answers(model, feed, ["logits"])).items():
+        np.save(os.path.join(folder, name + ".npy"), value)
+    torch.onnx.export(model, tuple(torch.from_numpy(v) for v in feed.values()), os.path.join(folder, "model.onnx"),
+                      input_names=list(feed), output_names=["logits"], opset_version=18, dynamo=False,
+                      dynamic_axes={n: {0: "batch_size", 1: "sequence_length"} for n in feed})
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("work")
     parser.add_argument("--opsets", action="store_true")
     parser.add_argument("--golden", help="folder to write, as tests/golden/export_sound")
+    parser.add_argument("--foreign", help="folder to write, as tests/golden/sound_graphs")
     parser.add_argument("case", nargs="*")
     args = parser.parse_intermixed_args()
     torch.set_num_threads(1)
     os.makedirs(args.work, exist_ok=True)
+    if args.foreign:
+        return foreign(args, args.case[0] if args.case else GOLDEN[0])
     if args.golden:
         for case in args.case or GOLDEN:
             golden(args, case)
