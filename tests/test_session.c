@@ -298,7 +298,8 @@ static void test_queue_gang(void)
     CHECK(q.idle_runners == FREE - 1); /* that one was called */
     queue_pass(&q, STAGE_RUN, text); /* cannot be cut: all of them */
     sleep_well(&q, FREE);
-    CHECK(queue_load(&q, &own[0], NULL, false, &t) && t.gang == 0 && t.helpers == FREE && t.load == &gang);
+    CHECK(queue_load(&q, &own[0], NULL, false, &t) && t.load == &gang);
+    CHECK(t.gang == 0 && t.helpers == FREE);
     queue_call(&q, &t, 7);
     CHECK(gang.rows == 1 && q.gang[0].called == FREE && q.ganged == 1 && !q.asleep);
     queue_pass(&q, STAGE_RUN, list); /* there is no other gang */

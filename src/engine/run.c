@@ -544,7 +544,8 @@ static bool mask_holds(Runner *r, int64_t S)
     int64_t known = __atomic_load_n(r->e->plain_up_to, __ATOMIC_RELAXED);
     if (S > known && S < r->masked_from) {
         known = graph_mask_up_to(r->e->graph, known, S);
-        if (known > __atomic_load_n(r->e->plain_up_to, __ATOMIC_RELAXED)) /* lost, it is probed again */
+        /* what is lost between these two is probed again */
+        if (known > __atomic_load_n(r->e->plain_up_to, __ATOMIC_RELAXED))
             __atomic_store_n(r->e->plain_up_to, known, __ATOMIC_RELAXED);
     }
     if (S > known) r->masked_from = MIN(r->masked_from, S);

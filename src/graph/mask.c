@@ -537,8 +537,8 @@ static bool holds_at(const Graph *g, int64_t S, bool points)
     return ok;
 }
 
-/* The first long text waits for its own length only; those that grow token by token are probed a few
- * times. */
+/* The first long text waits for its own length only; those that then grow token by token are probed
+ * a few times. */
 int64_t graph_mask_up_to(const Graph *g, int64_t known, int64_t S)
 {
     int64_t more = known > g->mask.up_to ? MAX(S, 2 * known) : S;

@@ -2,8 +2,8 @@
  * loop.c - epoll, the clock, and the end. There are as many loops as the CPUs call for; the first
  * accepts, and deals connections out. A loop's sockets belong to its one thread while it is awake;
  * others append to its lists of returned jobs and of new connections, behind a lock held for a few
- * instructions. While it sleeps, whoever returns the only job there is takes the turn and answers it:
- * waking the loop for that would cost more than the reply. */
+ * instructions. While it does not run, whoever returns a job takes the turn and answers it: waking the
+ * loop for that would cost more than the reply (see answer_here). */
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
@@ -129,7 +129,7 @@ static bool tell_mail(Loop *loop, bool at_once)
 
 static void handle(Loop *, const struct epoll_event *);
 
-/* What else the loop would do if it had a CPU. */
+/* The loop's turn is ours: what it would do with it. */
 static void stand_in(Loop *loop)
 {
     struct epoll_event event[EVENTS_HERE];
@@ -137,10 +137,10 @@ static void stand_in(Loop *loop)
     for (int i = 0; i < n; i++) handle(loop, &event[i]);
 }
 
-/* In the loop's place, if it sleeps. One of several loops also sleeps where all CPUs compute: it would
- * get one at the end of somebody's time slice, so the computing threads also read for it. A
- * lone loop has the next request before a computing thread has; with more jobs to come it is not worth that
- * thread's time. At the end the loop wants to see everything itself. */
+/* In the loop's place, while it does not run. Where all CPUs compute, one of several loops that was
+ * woken gets a CPU only at the end of somebody's time slice: so the computing threads answer, and read,
+ * for it. A lone loop is stood in for with the only job there is; with more of them to come it is not
+ * worth a computing thread's time. At the end the loop wants to see everything itself. */
 static bool answer_here(Loop *loop, Job *job)
 {
     bool only = __atomic_load_n(&loop->away, __ATOMIC_RELAXED) <= 1, last = !job->work.more;

@@ -269,7 +269,8 @@ static pthread_cond_t *call_sleeper(Queue *queue)
     return &bed->call;
 }
 
-/* Whose condition is to be signalled for a runner; NULL: one will look, has been lent, or all are busy. */
+/* Whose condition is to be signalled for a runner; NULL: one will look or has been lent, or all are
+ * busy. */
 static pthread_cond_t *ask_runner(Queue *queue)
 {
     tell_news(queue);
