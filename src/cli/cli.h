@@ -119,6 +119,7 @@ void help_option_text(Buf *, const Option *); /* its help with its words and its
 
 /* describe.c: a package without a command, on stderr; `self` is how it was called. */
 bool describe_self(Args *, const char *self, Err *);
+void describe_model(Arena *, Buf *, const Model *); /* any model, for people */
 
 /* help_json.c: the same as one document; command NULL: of all. */
 bool help_json(Args *, const Command *const *all, Err *);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_inspect.c - what is in a model: the Rust encoderfile's two objects first, then sizes, hashes, tokenizer
  * and graph. --verify hashes every member. */
+#include <unistd.h>
+
 #include "api/build.h"
 #include "cli/cli.h"
 #include "model/feed.h"
@@ -8,7 +10,7 @@
 static const Option options[] = {
     OPTIONS_OPEN,
     { "verify", 0, NULL, "check the SHA-256 of every member" },
-    { "json", 0, NULL, "as JSON: what it does anyway" },
+    { "json", 0, NULL, "as JSON, also on a terminal" },
     { 0 },
 };
 
@@ -232,6 +234,11 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
 static bool inspect(Args *a, const Model *m, Err *err)
 {
     if (!args_verify(a, m, err)) return false;
+    if (isatty(STDOUT_FILENO) && !args_has(a, "json") && !args_has(a, "verify")) {
+        Buf text = { .arena = &a->arena };
+        describe_model(&a->arena, &text, m);
+        return out_write(buf_view(&text), err);
+    }
     Value v = model_info(&a->arena, m, args_has(a, "verify"));
     return out_json(&v, err);
 }

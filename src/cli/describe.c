@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "data/json.h"
+#include "model/feed.h"
 
 enum { MOST_LABELS = 12 };
 
@@ -40,6 +41,32 @@ static void put_facts(Buf *b, const Model *m)
     buf_printf(b, "  size     %.1f MB: model %.1f MB in %s, program %.1f MB (encoderfile %s)\n\n",
                (double)p->file.n / 1e6, (double)(p->file.n - p->program_size) / 1e6, m->precision,
                (double)p->program_size / 1e6, EF_VERSION);
+}
+
+/* "input_ids int64 [batch_size, 128], as the graph says" */
+static void put_feed(Buf *b, const FeedInput *in)
+{
+    buf_printf(b, "%.*s %s [", STR_ARG(in->name), dtype_name(in->type));
+    for (int i = 0; i < in->rank; i++) {
+        const char *between = i ? ", " : "";
+        if (in->dim[i] >= 0) buf_printf(b, "%s%lld", between, (long long)in->dim[i]);
+        else buf_printf(b, "%s%.*s", between, STR_ARG(in->symbol[i].n ? in->symbol[i] : STR("any")));
+    }
+    buf_printf(b, "], by the %s\n", shape_sources[in->from]);
+}
+
+void describe_model(Arena *arena, Buf *b, const Model *m)
+{
+    Feed feed;
+    feed_of(arena, m, &feed);
+    buf_printf(b, "%.*s %.*s: a model for %s, in %s\n", STR_ARG(m->name), STR_ARG(m->version), m->task->name, m->precision);
+    put_labels(b, m);
+    buf_puts(b, "  reads    ");
+    model_describe_input(m, b);
+    buf_printf(b, "\n  give it  %s\n  by its   %s (%s), which feeds\n", m->items->one, feed.processor, feed.kind);
+    for (int i = 0; i < feed.n; i++) buf_puts(b, "             "), put_feed(b, &feed.input[i]);
+    put_vectors(b, m);
+    buf_puts(b, "  --json   shows all of it\n");
 }
 
 static void put_calls(Arena *arena, Buf *b, const Model *m, const char *self)

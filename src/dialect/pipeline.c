@@ -171,13 +171,14 @@ static bool turn_zero(Arena *arena, Value *request, Err *err)
 
 /* ---- rows: of those that a model can, the first is its own ---- */
 static const Pipeline pipelines[] = {
+    { "zero-shot-image-classification", CAN_MATCH, &hub_seen, .turn = turn_zero },
     { "image-classification", CAN_CLASSIFY_PICTURE, &hub_seen },
     { "object-detection", CAN_DETECT, &hub_seen },
     { "image-segmentation", CAN_SEGMENT, &hub_seen },
     { "image-feature-extraction", CAN_EMBED_PICTURE, &pipeline_vectors, vector_parameters },
     { "image-embedding", CAN_EMBED_PICTURE, &pipeline_own },
     { "fill-mask", CAN_FILL, &hub_fill, hub_fill_parameters },
-    { "sentence-similarity", CAN_EMBED, &kind_tei_similarity, similarity_parameters, "source_sentence",
+    { "sentence-similarity", CAN_EMBED | CAN_MATCH, &kind_tei_similarity, similarity_parameters, "source_sentence",
       turn_similarity },
     { "sentence-embedding", CAN_SENTENCE, &pipeline_own },
     { "feature-extraction", CAN_EMBED, &pipeline_vectors, vector_parameters },

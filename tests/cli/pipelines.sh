@@ -119,4 +119,11 @@ prints "long texts are cut to it" '^input_ids int64 \[1, 12\]' "$EF" process fix
 prints "what it takes" '"takes": "a string or a pair of strings"' "$EF" inspect fixed
 has "by which processor" '"type": "tokenizer"'
 prints "of pictures" '"type": "image_processor"' "$EF" inspect "$G/pictures/vit"
+if command -v script >/dev/null; then
+    prints "for people" 'by its   image_processor (ViTImageProcessor), which feeds' script -qec "'$EF' inspect '$G/pictures/vit'" /dev/null
+    has "its shapes" 'pixel_values float \[batch, 3, 24, 24\], by the graph'
+    prints "JSON there too" '"image_processor"' script -qec "'$EF' inspect --json '$G/pictures/vit'" /dev/null
+else
+    skipped=1 && echo "  skipped: no script, which makes a terminal"
+fi
 finish
