@@ -59,7 +59,8 @@ void describe_model(Arena *arena, Buf *b, const Model *m)
 {
     Feed feed;
     feed_of(arena, m, &feed);
-    buf_printf(b, "%.*s %.*s: a model for %s, in %s\n", STR_ARG(m->name), STR_ARG(m->version), m->task->name, m->precision);
+    buf_printf(b, "%.*s %.*s: a model for %s, in %s\n", STR_ARG(m->name), STR_ARG(m->version), m->task->name,
+               m->precision);
     put_labels(b, m);
     buf_puts(b, "  reads    ");
     model_describe_input(m, b);
