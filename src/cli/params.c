@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "data/json.h"
+#include "dialect/pipeline.h"
 
 enum { MOST_ROWS = 64, MOST_TASKS = 3 }; /* more of them are not named in a line of help */
 
@@ -13,8 +14,8 @@ enum { MOST_ROWS = 64, MOST_TASKS = 3 }; /* more of them are not named in a line
 /* Whether a flag can say it: inputs and metadata it cannot. */
 static bool has_flag(const Field *f)
 {
-    return (!f->repeated || (f->kind == F_STR && strcmp(f->name, "inputs") != 0)) && f->kind != F_MSG && f->kind != F_STR_MAP && f->kind != F_ANY &&
-           f->kind != F_BYTES;
+    if (f->repeated) return f->kind == F_STR && strcmp(f->name, "inputs") != 0;
+    return f->kind != F_MSG && f->kind != F_STR_MAP && f->kind != F_ANY && f->kind != F_BYTES;
 }
 
 static bool is_whole(const Field *f)
@@ -109,24 +110,12 @@ static const Field *field_of_flag(const Task *task, const char *flag)
     return f->name ? f : NULL;
 }
 
-/* Parts between commas, without the spaces around them. */
-static Value value_of_list(Arena *arena, Str text)
-{
-    Value list = value_list(arena, text.n + 1);
-    list.list.n = 0;
-    for (size_t from = 0, to; from <= text.n; from = to + 1) {
-        for (to = from; to < text.n && text.p[to] != ',';) to++;
-        list.list.items[list.list.n++] = value_of_str(str_trim((Str){ text.p + from, to - from }));
-    }
-    return list;
-}
-
 static bool value_of_flag(Arena *arena, const Given *g, const Field *f, Value *out, Err *err)
 {
     Str text = g->value ? str_of(g->value) : STR("true");
     char *end;
     *out = value_of_str(text);
-    if (f->repeated) return *out = value_of_list(arena, text), true;
+    if (f->repeated) return *out = pipeline_split(arena, text), true;
     if (f->kind == F_BOOL) return *out = value_of_bool(str_is(text, "true")), true;
     if (is_whole(f)) return *out = value_of_int(option_int(g->option, text)), true;
     if (f->kind != F_F32 && f->kind != F_F64) return true;

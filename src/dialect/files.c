@@ -49,7 +49,8 @@ static Value list_with(Arena *arena, const Value *list, const Value *more)
     size_t n = list ? list->list.n : 0, added = more->kind == V_LIST ? more->list.n : 1;
     Value out = value_list(arena, n + added);
     if (n) memcpy(out.list.items, list->list.items, n * sizeof *out.list.items);
-    if (added) memcpy(out.list.items + n, more->kind == V_LIST ? more->list.items : more, added * sizeof *out.list.items);
+    const Value *parts = more->kind == V_LIST ? more->list.items : more;
+    if (added) memcpy(out.list.items + n, parts, added * sizeof *out.list.items);
     return out;
 }
 
@@ -62,7 +63,8 @@ static bool form_field(Arena *arena, const Task *task, const FormPart *part, Val
     const char *name = payload ? "metadata" : str_dup(arena, part->name);
     if (!utf8_valid(part->bytes) || !utf8_valid(part->name))
         return fail(err, EF_INVALID_INPUT, "multipart: found a field that is not UTF-8");
-    bool is_list = option_is_list(task, part->name), json = json_parse_most(arena, part->bytes, MOST_FIELD_VALUES, &v, &ignored);
+    bool is_list = option_is_list(task, part->name);
+    bool json = json_parse_most(arena, part->bytes, MOST_FIELD_VALUES, &v, &ignored);
     if (payload && !json) return fail(err, EF_INVALID_INPUT, "invalid json in 'payload' field");
     if (payload) v = payload_metadata(&v);
     else if (!json) v = value_of_str(part->bytes);

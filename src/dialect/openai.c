@@ -90,9 +90,9 @@ static const Field reply_rows[] = {
 
 static Value embed_request(Arena *arena, const Site *site)
 {
-    bool pictures = site_can(site, CAN_SEE);
-    Value all = kind_schema_with(arena, rows, "input", pictures ? items_describe(arena, input_form(site), site->max_inputs)
-                                                               : kind_inputs_schema(arena, site));
+    Value input = site_can(site, CAN_SEE) ? items_describe(arena, input_form(site), site->max_inputs)
+                                          : kind_inputs_schema(arena, site);
+    Value all = kind_schema_with(arena, rows, "input", input);
     kind_narrow(&all, "dimensions", "maximum", config_vector_size(site->config));
     return all;
 }

@@ -139,14 +139,7 @@ static bool turn_rank(Arena *arena, Value *request, Err *err)
 }
 
 /* ---- zero-shot: labels may be one text with commas ---- */
-static Str trimmed(Str s)
-{
-    while (s.n && s.p[0] == ' ') s.p++, s.n--;
-    while (s.n && s.p[s.n - 1] == ' ') s.n--;
-    return s;
-}
-
-static Value split_commas(Arena *arena, Str text)
+Value pipeline_split(Arena *arena, Str text)
 {
     size_t n = 1;
     for (size_t i = 0; i < text.n; i++) n += text.p[i] == ',';
@@ -154,7 +147,7 @@ static Value split_commas(Arena *arena, Str text)
     list.list.n = 0;
     for (const char *p = text.p, *end = text.p + text.n; p <= end;) {
         const char *comma = memchr(p, ',', (size_t)(end - p));
-        Str part = trimmed((Str){ p, (size_t)((comma ? comma : end) - p) });
+        Str part = str_trim((Str){ p, (size_t)((comma ? comma : end) - p) });
         if (part.n) list.list.items[list.list.n++] = value_of_str(part);
         p = (comma ? comma : end) + 1;
     }
@@ -165,7 +158,7 @@ static bool turn_zero(Arena *arena, Value *request, Err *err)
 {
     (void)err;
     Value *labels = (Value *)value_get(value_get(request, "parameters"), "candidate_labels");
-    if (labels && labels->kind == V_STR) *labels = split_commas(arena, labels->s);
+    if (labels && labels->kind == V_STR) *labels = pipeline_split(arena, labels->s);
     return true;
 }
 
@@ -175,6 +168,7 @@ static const Pipeline pipelines[] = {
     { "image-classification", CAN_CLASSIFY_PICTURE, &hub_seen },
     { "object-detection", CAN_DETECT, &hub_seen },
     { "image-segmentation", CAN_SEGMENT, &hub_seen },
+    { "zero-shot-image-classification", CAN_MATCH, &hub_seen, .turn = turn_zero },
     { "image-feature-extraction", CAN_EMBED_PICTURE, &pipeline_vectors, vector_parameters },
     { "image-embedding", CAN_EMBED_PICTURE, &pipeline_own },
     { "fill-mask", CAN_FILL, &hub_fill, hub_fill_parameters },

@@ -22,4 +22,7 @@ void pipeline_list(Buf *);
 /* An item as `inputs` has it: one value by itself, several as an object. */
 Value pipeline_input(Arena *, const ItemForm *, const Item *);
 
+/* "sport, politics" as a list of its parts. */
+Value pipeline_split(Arena *, Str);
+
 #endif

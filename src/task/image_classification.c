@@ -42,7 +42,8 @@ static void image_classification_finish(Arena *arena, const ModelConfig *config,
     TaskScore how = options->function ? options->function : image_score(config, row->width);
     task_score(config, how, row->data, row->width, scores);
     *out = value_map(arena, 1);
-    value_add(out, "labels", part_top(arena, config, NULL, scores, row->width, options->top_k ? options->top_k : TOP_K));
+    int most = options->top_k ? options->top_k : TOP_K;
+    value_add(out, "labels", part_top(arena, config, NULL, scores, row->width, most));
 }
 
 const Task task_image_classification = {

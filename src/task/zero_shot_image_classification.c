@@ -57,7 +57,7 @@ static TaskScore own_score(const ModelConfig *config)
 static void zero_shot_finish(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                              const TaskRow *row, size_t n_rows, Value *out)
 {
-    (void)n_rows; /* the picture is the first; what follows are texts. Exporters may leave vectors as long as they are */
+    (void)n_rows; /* the picture is the first; what follows are texts */
     size_t n = options->candidates->list.n;
     float *logits = ARRAY(arena, float, n), *scores = ARRAY(arena, float, n);
     for (size_t i = 0; i < n; i++)
