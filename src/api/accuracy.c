@@ -24,17 +24,29 @@ static const char *const samples[] = {
 typedef struct Comparing {
     const Str *texts;
     size_t n;
+    bool given;             /* the caller's texts: of pictures their paths */
     Job *job[2];            /* the outputs of both models */
-    bool labels, choices;
+    bool labels, choices, pictures;
+    int64_t maps;           /* labels that each have a map of pixels; 0: no such maps */
 } Comparing;
 
 static void comparing_open(Comparing *c, Arena *arena, const Str *texts, size_t n)
 {
-    *c = (Comparing){ .texts = texts, .n = n, .job = { job_new(), job_new() } };
+    *c = (Comparing){ .texts = texts, .n = n, .given = n, .job = { job_new(), job_new() } };
     if (n) return;
     Str *own = ARRAY(arena, Str, COUNT(samples));
     for (c->n = 0; c->n < COUNT(samples); c->n++) own[c->n] = str_of(samples[c->n]);
     c->texts = own;
+}
+
+static bool comparing_items(const Comparing *c, const Model *model, Job *job, Err *err)
+{
+    bool ok = true;
+    job->work.n = c->n;
+    job->work.item = items_of_samples(&job->work.arena, model->items, c->texts, c->n);
+    for (size_t i = 0; i < c->n && ok && c->given && model_reads_pictures(model); i++)
+        ok = item_open_picture(&job->work.arena, c->texts[i], &job->work.item[i], err);
+    return ok;
 }
 
 /* All texts through one model; its outputs stay in the job. */
@@ -44,13 +56,16 @@ static bool run_texts(Comparing *c, int which, const Model *model, Err *err)
     Session *session = job_session(model, &(SessionOptions){ .max_inputs = SIZE_MAX });
     if (!session) return fail(err, EF_IO, "no thread could be started");
     job->in.no_text = true;
-    job->work.item = items_of_samples(&job->work.arena, model->items, c->texts, c->n);
-    job->work.n = c->n;
+    const bool ok = comparing_items(c, model, job, err);
     task_sample_options(&job->work.arena, model->task, &job->work.options);
-    job_run(session, job);
+    if (ok) job_run(session, job);
     session_free(session);
-    c->labels = model->task->shape->last == AXIS_LABELS;
+    if (!ok) return false;
+    const TaskAxis axis = model->task->shape->last;
+    c->labels = axis == AXIS_LABELS || axis == AXIS_LABELS_OR_NONE;
+    c->maps = axis == AXIS_MAP ? model->config.num_labels : 0;
     c->choices = task_can(model->task, NULL, CAN_CHOOSE);
+    c->pictures = model_reads_pictures(model);
     return job->work.err.code == EF_OK || fail(err, job->work.err.code, "%s", job->work.err.message);
 }
 
@@ -85,6 +100,21 @@ void accuracy_add(Accuracy *out, const float *x, const float *y, int64_t tokens,
     out->texts++;
     for (int64_t t = 0; labels && t < tokens; t++) {
         out->same += best(x + t * width, width) == best(y + t * width, width);
+        out->labels++;
+    }
+}
+
+/* Of maps [labels][pixels]: the label of every pixel. */
+static void accuracy_add_maps(Accuracy *out, const float *x, const float *y, int64_t labels, int64_t pixels)
+{
+    out->pixels = true;
+    for (int64_t p = 0; p < pixels; p++) {
+        int64_t a = 0, b = 0;
+        for (int64_t l = 1; l < labels; l++) {
+            if (x[l * pixels + p] > x[a * pixels + p]) a = l;
+            if (y[l * pixels + p] > y[b * pixels + p]) b = l;
+        }
+        out->same += a == b;
         out->labels++;
     }
 }
@@ -127,7 +157,10 @@ static bool comparing_close(Comparing *c, bool ok, Accuracy *out, Err *err)
     for (size_t r = 0; ok && r < a->rows && !c->choices; r++) {
         const TaskTensor *x = work_result(a, r);
         accuracy_add(out, x->data, work_result(b, r)->data, x->tokens, x->width, c->labels);
+        if (c->maps && x->tokens * x->width % c->maps == 0)
+            accuracy_add_maps(out, x->data, work_result(b, r)->data, c->maps, x->tokens * x->width / c->maps);
     }
+    out->pictures = c->pictures;
     for (size_t i = 0; ok && i < c->n && c->choices; i++)
         accuracy_add(out, choice_numbers(c->job[0], i), choice_numbers(c->job[1], i), 1,
                      (int64_t)work_rows(a, i), true);
@@ -178,9 +211,9 @@ bool accuracy_texts(Arena *arena, const char *file, Str **texts, size_t *n, Err 
 Value accuracy_json(Arena *arena, const Accuracy *acc)
 {
     Value a = value_map(arena, 8);
-    value_add(&a, "texts", value_of_int((int64_t)acc->texts));
-    if (acc->labels) value_add(&a, "labels", value_of_int((int64_t)acc->labels));
-    if (acc->labels) value_add(&a, "same_labels", value_of_float(acc->same));
+    value_add(&a, acc->pictures ? "pictures" : "texts", value_of_int((int64_t)acc->texts));
+    if (acc->labels) value_add(&a, acc->pixels ? "pixels" : "labels", value_of_int((int64_t)acc->labels));
+    if (acc->labels) value_add(&a, acc->pixels ? "same_pixels" : "same_labels", value_of_float(acc->same));
     value_add(&a, "mean_cosine", value_of_float(acc->mean));
     value_add(&a, "worst_cosine", value_of_float(acc->worst));
     value_add(&a, "largest_difference", value_of_float(acc->most));

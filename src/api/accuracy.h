@@ -6,8 +6,9 @@
 #include "base/option.h"
 #include "model/model.h"
 
-typedef struct Accuracy {   /* of one model against another, over the same texts */
+typedef struct Accuracy {   /* of one model against another, over the same texts or pictures */
     size_t texts, labels;   /* labels: compared ones; 0: the outputs are no scores */
+    bool pictures, pixels;  /* the texts are pictures; the labels those of pixels */
     double same;            /* share of labels that agree */
     double mean, worst;     /* cosine of a text's whole output */
     double most;            /* largest difference of a number */
@@ -38,7 +39,7 @@ Value accuracy_json(Arena *, const Accuracy *);
 
 /* Of quantize and build: for structs with these two fields. */
 #define OPTIONS_ACCURACY(Struct)                                                            \
-    { "calibrate", 0, "FILE", "texts for the accuracy report, one a line", TAKES_TEXT,      \
+    { "calibrate", 0, "FILE", "texts, or paths of pictures, for the accuracy report, one a line", TAKES_TEXT,      \
       OPTION_FIELD_OF(Struct, calibrate), .against = "no-report" },                         \
     { "no-report", 0, NULL, "do not run both models to compare them", TAKES_NOTHING,        \
       OPTION_FIELD_OF(Struct, no_report) }

@@ -28,9 +28,11 @@ typedef struct Verification {
     Arena *arena;
     Verifying *v;
     const char *folder, *onnx, *small; /* small: the int8 model beside it, or NULL */
+    bool processor;         /* there is one of pictures */
     Texts texts;
     Value problems;         /* lines: why it is not verified */
     bool checked;           /* numbers were looked at */
+    bool pictures, given;   /* it reads pictures; the caller's */
     const Accuracy *accuracy; /* of small; NULL: not measured */
 } Verification;
 
@@ -66,6 +68,7 @@ static void find_files(Verification *w)
     w->folder = folder ? w->v->path : path_dir(w->arena, w->v->path);
     source_folder(w->arena, w->folder, &s);
     w->onnx = folder ? s.weights : w->v->path;
+    w->processor = s.preprocessor || s.processor;
     const char *small = path_join(w->arena, w->folder, STR("model_quantized.onnx"));
     if (file_is(small) && strcmp(small, w->onnx) != 0) w->small = small;
     if (!w->v->source) w->v->source = w->folder;
@@ -200,6 +203,20 @@ static void answer_question(Verification *w, size_t i, Value *out)
     else note_problem(w, "text %zu: found a score that is not finite", i + 1);
 }
 
+/* Of a picture: the first label, or how many objects or segments there are. */
+static void answer_picture(Verification *w, size_t i, Value *out)
+{
+    const Value *result = texts_result(&w->texts, i), *labels = value_get(result, "labels");
+    static const char *const lists[] = { "objects", "segments" };
+    for (size_t k = 0; k < COUNT(lists); k++) {
+        const Value *list = value_get(result, lists[k]);
+        if (list && list->kind == V_LIST) value_add(out, lists[k], value_of_int((int64_t)list->list.n));
+    }
+    if (!labels || labels->kind != V_LIST || !labels->list.n) return;
+    value_add(out, "label", kept(w->arena, value_str(value_get(&labels->list.items[0], "label"), STR(""))));
+    value_add(out, "score", value_of_float(value_float(value_get(&labels->list.items[0], "score"), NAN)));
+}
+
 static Value shape_of(Arena *arena, int64_t tokens, int64_t width)
 {
     Value shape = value_list(arena, 2);
@@ -222,7 +239,8 @@ static const struct AnswerRow {
 } answers[] = {
     { CAN_TAG, answer_words, false },
     { CAN_CLASSIFY | CAN_CHOOSE, answer_label, false },
-    { CAN_EMBED, answer_vector, true },
+    { CAN_EMBED | CAN_EMBED_PICTURE, answer_vector, true },
+    { CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT, answer_picture, false },
     { CAN_FILL, answer_masks, false },
     { CAN_SPARSE, answer_weights, false },
     { CAN_ANSWER, answer_question, false },
@@ -238,7 +256,8 @@ static void report_answers(Verification *w, const Model *m)
         int64_t tokens = 0, width = 0;
         const float *row = texts_row(&w->texts, i, &tokens, &width);
         Value one = value_map(w->arena, 4);
-        value_add(&one, "query", value_of_str(*texts_item(&w->texts, i)));
+        const bool drawn = w->pictures && !w->given;
+        value_add(&one, "query", value_of_str(drawn ? STR("a picture drawn here") : *texts_item(&w->texts, i)));
         if (row) how->answer(w, i, &one), check_numbers(w, i, row, tokens * width);
         else note_problem(w, "text %zu is empty", i + 1);
         list.list.items[i] = one;
@@ -262,10 +281,12 @@ static void find_samples(Verification *w, const Model *m)
 static bool answer_texts(Verification *w, const Model *m, Err *err)
 {
     Verifying *v = w->v;
+    const bool paths = v->texts.n && model_reads_pictures(m);
     find_samples(w, m);
     value_add(&v->report, "task", verifying_text(m->task->name));
     bool ok = texts_open(&w->texts, m, v->texts.text, v->texts.n, err);
-    w->texts.samples = true;
+    w->texts.samples = !paths;
+    w->pictures = model_reads_pictures(m), w->given = paths;
     ok = ok && texts_run(&w->texts, err);
     if (ok) report_answers(w, m);
     texts_close(&w->texts);
@@ -349,7 +370,7 @@ static void report_quantized(Verification *w)
     if (!w->small || !w->v->texts.n) return;
     if (!w->accuracy) {
         w->accuracy = a;
-        if (!accuracy_files(w->arena, &files, w->v->texts.text, w->v->texts.n, a, &err))
+        if (!accuracy_files(w->arena, &files, w->v->texts.text, w->pictures && !w->given ? 0 : w->v->texts.n, a, &err))
             return note_problem(w, "the quantized model cannot be compared: %s", err.message);
     }
     value_add(&w->v->report, "quantized", accuracy_json(w->arena, w->accuracy));
@@ -442,6 +463,9 @@ static bool report_golden(Verification *w, Err *err)
     if (!file_is(golden_file(w, "output.npy")))
         return !w->v->golden ||
                fail(err, EF_NOT_FOUND, "--golden: found no output.npy in %s", w->v->golden);
+    if (w->pictures)
+        return fail(err, EF_UNSUPPORTED, "--golden: found a model that reads pictures, wanted one that reads token "
+                    "ids: `onnx run` computes with any tensors");
     if (!read_golden(w, &g, err) || !measure(w, &g, w->onnx, &fp32, err)) return false;
     if (w->small && !measure(w, &g, w->small, &small, err)) return false;
     Value out = value_map(w->arena, 3);
@@ -473,7 +497,7 @@ static const char *foreign_task(Verification *w)
         task = hf_task_detect(&config, NULL);
     bool tokens = tokenizer_files(w->arena, w->folder).vocab ||
                   (m.state == HF_GOOD && hf_metadata_get(&m, "hf_tokenizer").p);
-    return task && (!task_find(str_of(task)) || !tokens) ? task : NULL;
+    return task && (!task_find(str_of(task)) || (!tokens && !w->processor)) ? task : NULL;
 }
 
 static bool verifying_answer(Verification *w, Err *err)
@@ -501,7 +525,7 @@ bool verifying_run(Arena *arena, Verifying *v, Err *err)
     if (!report_golden(&w, err)) return false;
     if (!w.checked)
         note_problem(&w, "nothing could be checked: found no text that the model takes (is there a "
-                     "tokenizer?) and no golden outputs (--golden)");
+                     "tokenizer?), no picture, and no golden outputs (--golden)");
     value_add(&v->report, "problems", w.problems);
     value_add(&v->report, "ok", value_of_bool(v->ok));
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_bench.c - the time of one batch through the engine alone: no tokenizer, no queue, no sockets.
- * Ids are fixed, so two runs do the same work.
+ * Ids are fixed, and pictures drawn, so two runs do the same work.
  *
  * gflops counts multiplications and additions as engine/work.c does: those that are done, also in a
  * window. Beside them stands the part of what as many cores can do at most, in fp32. */
@@ -10,9 +10,13 @@
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 
+enum { WARM_UP = 2, MOST_ROWS = 4096, MOST_TOKENS = 1 << 22 };
+
 static const Option options[] = {
     OPTIONS_OPEN,
     { "lengths", 'l', "N,N,...", "tokens of each text of the batch; default 128, or what the model takes" },
+    { "rows", 'b', "N", "of a model that reads pictures: how many; default 1", TAKES_COUNT, .least = 1,
+      .most = MOST_ROWS },
     OPTION_THREADS,
     { "repeat", 'n', "N", "timed runs", TAKES_COUNT, .standard = "20", .least = 1,
       .most = 1 << 20 },
@@ -20,8 +24,6 @@ static const Option options[] = {
     { "json", 0, NULL, "as JSON" },
     { 0 },
 };
-enum { WARM_UP = 2, MOST_ROWS = 4096, MOST_TOKENS = 1 << 22 };
-
 typedef struct Bench {
     const Model *model;
     Batch batch;
@@ -74,7 +76,8 @@ static bool measure(Bench *b, Arena *arena, Err *err)
 {
     Pool *pool = pool_new(b->threads);
     Runner *runner = runner_new(b->model->engine, pool);
-    RowOutput *out = ARRAY(arena, RowOutput, b->batch.B);
+    const Engine *engine = b->model->engine;
+    RowOutput *out = ARRAY(arena, RowOutput, b->batch.B * (engine_outputs(engine) + engine_states(engine)));
     bool ok = true;
     b->threads = pool_threads(pool);
     for (int i = -WARM_UP; i < b->repeat && ok; i++) {
@@ -94,7 +97,7 @@ static double flops(const Bench *b)
 {
     double sum = 0;
     for (int r = 0; r < b->batch.B; r++)
-        sum += 2 * engine_work(b->model->engine, b->start[r + 1] - b->start[r]);
+        sum += 2 * engine_work(b->model->engine, b->batch.start[r + 1] - b->batch.start[r]);
     return sum;
 }
 
@@ -123,23 +126,33 @@ static double percentile(const Bench *b, int percent)
     return b->seconds[MAX(rank, 1) - 1];
 }
 
+static void put_times(Value *v, const Bench *b)
+{
+    value_add(v, "first_ms", value_of_float(b->first * 1e3));
+    value_add(v, "best_ms", value_of_float(b->seconds[0] * 1e3));
+    value_add(v, "median_ms", value_of_float(percentile(b, 50) * 1e3));
+    value_add(v, "p99_ms", value_of_float(percentile(b, 99) * 1e3));
+}
+
+static void put_setting(Value *v, const Bench *b)
+{
+    value_add(v, "isa", value_of_str(str_of(kernels_isa(kernels(), b->model->precision))));
+    value_add(v, "threads", value_of_int(b->threads));
+    value_add(v, "precision", value_of_str(str_of(b->model->precision)));
+    value_add(v, "rows", value_of_int(b->batch.B));
+}
+
 static bool bench_report(Args *a, const Bench *b, Err *err)
 {
     const char *why = NULL, *isa = kernels_isa(kernels(), b->model->precision);
-    double best = b->seconds[0], median = percentile(b, 50), tokens = b->start[b->batch.B];
+    double best = b->seconds[0], median = percentile(b, 50), tokens = b->batch.start[b->batch.B];
     double rate = flops(b) / median, peak = core_peak(&a->arena) * b->threads;
     Value v = value_map(&a->arena, 14);
-    value_add(&v, "first_ms", value_of_float(b->first * 1e3));
-    value_add(&v, "best_ms", value_of_float(best * 1e3));
-    value_add(&v, "median_ms", value_of_float(median * 1e3));
-    value_add(&v, "p99_ms", value_of_float(percentile(b, 99) * 1e3));
+    put_times(&v, b);
     value_add(&v, "tokens_per_s", value_of_float(tokens / median));
     value_add(&v, "gflops", value_of_float(rate / 1e9));
     value_add(&v, "part_of_peak", value_of_float(rate / peak));
-    value_add(&v, "isa", value_of_str(str_of(isa)));
-    value_add(&v, "threads", value_of_int(b->threads));
-    value_add(&v, "precision", value_of_str(str_of(b->model->precision)));
-    value_add(&v, "rows", value_of_int(b->batch.B));
+    put_setting(&v, b);
     value_add(&v, "tokens", value_of_int((int64_t)tokens));
     value_add(&v, "repeat", value_of_int(b->repeat));
     value_add(&v, "ragged", value_of_bool(engine_ragged(b->model->engine, &why)));
@@ -155,12 +168,35 @@ static bool bench_report(Args *a, const Bench *b, Err *err)
     return out_write((Str){ line, (size_t)n }, err);
 }
 
+/* Of rows that bring tensors; their work is not counted, since it depends on the sizes inside. */
+static bool bench_report_tensors(Args *a, const Bench *b, Err *err)
+{
+    const double median = percentile(b, 50);
+    const Tensor *first = &b->batch.own[0].f[0].t;
+    char shape[128];
+    Value v = value_map(&a->arena, 12);
+    put_times(&v, b);
+    value_add(&v, "rows_per_s", value_of_float(b->batch.B / median));
+    put_setting(&v, b);
+    value_add(&v, "input", value_of_str(str_of(b->batch.own[0].f[0].input)));
+    value_add(&v, "input_shape", value_of_str(str_of(tensor_show(first, shape))));
+    value_add(&v, "repeat", value_of_int(b->repeat));
+    if (args_has(a, "json")) return out_json(&v, err);
+    char line[512];
+    const int n = snprintf(line, sizeof line,
+                           "%d x %s %s, %d threads, %s, %s: best %.3f ms, median %.3f ms, p99 %.3f ms, %.1f a second\n",
+                           b->batch.B, b->batch.own[0].f[0].input, shape, b->threads,
+                           kernels_isa(kernels(), b->model->precision), b->model->precision, b->seconds[0] * 1e3,
+                           median * 1e3, percentile(b, 99) * 1e3, b->batch.B / median);
+    return out_write((Str){ line, (size_t)n }, err);
+}
+
 static bool check_precision(const Args *a, const Model *m, Err *err)
 {
     const char *wanted = args_value(a, "precision");
     if (!wanted || strcmp(wanted, m->precision) == 0) return true;
     return fail(err, EF_UNSUPPORTED,
-                "--precision: found a model in %s, wanted %s: a package has one precision",
+                "--precision: found a model in %s, wanted %s: a package has one, a folder its model.onnx",
                 m->precision, wanted);
 }
 
@@ -176,17 +212,29 @@ static bool open_model(Args *a, Model **m, Err *err)
     return args_model(a, m, err);
 }
 
-static bool bench(Args *a, Bench *b, Err *err)
+static bool bench_rows(Args *a, Bench *b, bool tensors, Err *err)
 {
     const char *lengths = args_value(a, "lengths");
-    if (!check_precision(a, b->model, err)) return false;
+    if (tensors && lengths)
+        return fail(err, EF_USAGE, "--lengths: found a model whose rows are no texts, wanted --rows N");
+    if (!tensors && args_has(a, "rows"))
+        return fail(err, EF_USAGE, "--rows: found a model that reads texts, wanted --lengths N,N,...");
+    const int rows = args_has(a, "rows") ? (int)args_int(a, "rows") : 1;
+    if (tensors) return model_sample_batch(b->model, &a->arena, rows, &b->batch, err);
     if (!lengths) lengths = str_format(&a->arena, "%d", model_usual_length(b->model));
     if (!read_lengths(b, &a->arena, lengths, err)) return false;
+    fill_ids(b, &a->arena);
+    return true;
+}
+
+static bool bench(Args *a, Bench *b, Err *err)
+{
+    const bool tensors = model_brings_tensors(b->model);
+    if (!check_precision(a, b->model, err) || !bench_rows(a, b, tensors, err)) return false;
     b->repeat = (int)args_int(a, "repeat");
     b->threads = (int)args_int(a, "threads");
     b->seconds = ARRAY(&a->arena, double, b->repeat);
-    fill_ids(b, &a->arena);
-    return measure(b, &a->arena, err) && bench_report(a, b, err);
+    return measure(b, &a->arena, err) && (tensors ? bench_report_tensors : bench_report)(a, b, err);
 }
 
 static bool bench_run(Args *a, Err *err)

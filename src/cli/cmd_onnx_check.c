@@ -25,6 +25,7 @@ typedef struct Checked {
     bool valid;   /* it can be run, by `onnx run` at least */
     bool encoder; /* by the engine, too */
     bool ragged;
+    bool tensors; /* its rows bring tensors: pictures, sound */
     const char *why; /* not valid */
     const char *not_encoder, *not_ragged;
 } Checked;
@@ -90,6 +91,7 @@ static void ask_engine(Arena *arena, Checked *c)
         return;
     }
     c->encoder = true;
+    c->tensors = graph_has_own(g);
     const char *why = NULL;
     c->ragged = engine_ragged(e, &why);
     c->not_ragged = c->ragged ? NULL : why ? why : "not proved";
@@ -141,9 +143,10 @@ static void onnx_check_put_text(Buf *b, const Checked *c)
     put_operators(b, &c->census, false);
     for (int i = 0; i < c->missing.n; i++)
         buf_printf(b, "  missing external data: %.*s\n", STR_ARG(c->missing.name[i]));
-    if (c->ragged) buf_puts(b, "  text encoder: yes, batches without padding\n");
-    else if (c->encoder) buf_printf(b, "  text encoder: yes, padded: %s\n", c->not_ragged);
-    else if (c->not_encoder) buf_printf(b, "  text encoder: no: %s\n", c->not_encoder);
+    const char *kind = c->tensors ? "encoder" : "text encoder";
+    if (c->ragged) buf_printf(b, "  %s: yes, batches without padding\n", kind);
+    else if (c->encoder) buf_printf(b, "  %s: yes, padded: %s\n", kind, c->not_ragged);
+    else if (c->not_encoder) buf_printf(b, "  %s: no: %s\n", kind, c->not_encoder);
 }
 
 /* ---- as JSON ---- */

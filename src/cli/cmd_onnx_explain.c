@@ -8,7 +8,7 @@ enum { MOST_ROWS = 4096, MOST_TOKENS = 65536 };
 static const Option options[] = {
     OPTIONS_TASK(OPTION_NO_FIELD),
     OPTION_TOKENIZER(OPTION_NO_FIELD),
-    { "rows", 'b', "N", "texts of the batch", TAKES_COUNT, .standard = "1", .least = 1,
+    { "rows", 'b', "N", "texts or pictures of the batch", TAKES_COUNT, .standard = "1", .least = 1,
       .most = MOST_ROWS },
     { "tokens", 's', "N", "tokens of each text; default: 128, or what the model takes", TAKES_COUNT,
       .least = 1, .most = MOST_TOKENS },
@@ -41,8 +41,10 @@ static void onnx_explain_put_text(Buf *b, const Model *m, const Explained *e)
 {
     int generic;
     ExplainedStep all = totals(e, &generic);
-    buf_printf(b, "%.*s: %lld x %lld tokens, %s, %s kernels\n", STR_ARG(m->name), (long long)e->B,
-               (long long)e->S, m->precision, kernels_isa(kernels(), m->precision));
+    buf_printf(b, "%.*s: %lld ", STR_ARG(m->name), (long long)e->B);
+    if (model_brings_tensors(m)) buf_puts(b, e->B == 1 ? "row" : "rows");
+    else buf_printf(b, "x %lld tokens", (long long)e->S);
+    buf_printf(b, ", %s, %s kernels\n", m->precision, kernels_isa(kernels(), m->precision));
     if (e->ragged) buf_puts(b, "layout: ragged, batches without padding\n");
     else buf_printf(b, "layout: padded: %s\n", e->why_not ? e->why_not : "not proved");
     if (e->dynamic) buf_puts(b, "no plan: shapes depend on data, every node runs as ONNX says\n");
@@ -132,6 +134,9 @@ static bool onnx_explain_run(Args *a, Err *err)
     if (a->n_text != 1)
         return fail(err, EF_USAGE, "onnx explain: found %d files, wanted one model", a->n_text);
     if (!open_model(a, &m, err)) return false;
+    if (args_has(a, "tokens") && model_brings_tensors(m) && !m->tokenizer)
+        return model_close(m),
+               fail(err, EF_USAGE, "--tokens: found a model whose rows have no tokens, wanted --rows alone");
     int64_t tokens = args_has(a, "tokens") ? args_int(a, "tokens") : model_usual_length(m);
     bool ok = engine_explain(m->engine, &a->arena, args_int(a, "rows"), tokens, &e, err) ||
               within(err, "%s", a->text[0]);

@@ -62,9 +62,9 @@ static bool read_pictures(GivenItems *in, Err *err)
         const char *text = in->a->text[i];
         bool page = item_form_has(in->form, ITEM_BOXES);
         if (page && !file_is(text))
-            return fail(err, EF_INVALID_INPUT, "found a text, wanted %s; or the path of a page's picture: \"%.60s\" is none",
-                        in->form->one, text);
-        if (!record_picture(in->arena, str_of(text), &item, err)) return false;
+            return fail(err, EF_INVALID_INPUT, "found a text, wanted %s; or the path of a page's picture: "
+                        "\"%.60s\" is none", in->form->one, text);
+        if (!item_open_picture(in->arena, str_of(text), &item, err)) return false;
         if (page) item.second = question_of(in);
         given_keep(in, item);
     }

@@ -38,17 +38,6 @@ static bool find_form(const char *path, const char *name, RecordForm *out, Err *
 }
 
 /* ---- pictures ---- */
-bool record_picture(Arena *arena, Str path, Item *item, Err *err)
-{
-    enum { MOST = 1 << 30 };
-    Value text = value_of_str(path);
-    if (str_starts(path, "data:")) return item_read_picture(arena, &text, &item->picture, err);
-    if (str_starts(path, "http://") || str_starts(path, "https://"))
-        return fail(err, EF_INVALID_INPUT, "found the URL \"%.*s\", wanted the path of a file: URLs are not "
-                    "fetched", (int)MIN(path.n, 60), path.p);
-    return file_read(arena, str_dup(arena, path), MOST, &item->picture, err);
-}
-
 static bool are_pictures(const Records *s)
 {
     return s->items == &item_pictures;
@@ -68,7 +57,7 @@ static const char *path_key(const Records *s)
 static bool take_picture(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
 {
     const Value *path = v->kind == V_MAP ? value_get(v, path_key(s)) : v;
-    if (path && path->kind == V_STR) return record_picture(arena, path->s, item, err);
+    if (path && path->kind == V_STR) return item_open_picture(arena, path->s, item, err);
     if (v->kind == V_MAP && value_get(v, "image")) return item_read_object(arena, s->items, v, item, err);
     return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or image",
                 value_kind_name(path ? path->kind : v->kind), path_key(s));
@@ -82,7 +71,7 @@ static bool take_page(const Records *s, Arena *arena, const Value *v, Item *item
     memcpy(page.map.items, v->map.items, v->map.n * sizeof *v->map.items);
     page.map.n = v->map.n;
     if (path && path->kind == V_STR && !value_get(v, "image")) {
-        if (!record_picture(arena, path->s, item, err)) return false;
+        if (!item_open_picture(arena, path->s, item, err)) return false;
         value_add(&page, "image", value_of_bytes(item->picture));
     }
     if (!asked && s->question.p) value_add(&page, "question", value_of_str(s->question));
@@ -175,7 +164,7 @@ static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err
     if (id.p) r->id = v;
     Value cells;
     const Str path = column_of(s, field, n, path_key(s));
-    if (are_pictures(s) && path.p) return record_picture(arena, path, &r->item, err);
+    if (are_pictures(s) && path.p) return item_open_picture(arena, path, &r->item, err);
     if (are_pages(s)) {
         if (!columns_map(s, arena, field, n, &cells, err)) return false;
         if (path.p) value_add(&cells, "path", value_of_str(path));
@@ -289,7 +278,7 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     bytes = without_return(bytes);
     bool ok = true;
     if (!utf8_valid(bytes)) ok = fail(&r->err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
-    else if (s->form == RECORDS_TEXT && are_pictures(s)) ok = record_picture(arena, bytes, &r->item, &r->err);
+    else if (s->form == RECORDS_TEXT && are_pictures(s)) ok = item_open_picture(arena, bytes, &r->item, &r->err);
     else if (s->form == RECORDS_TEXT) take_text(s, bytes, &r->item);
     else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
     if (!ok || !item_check(s->items, &r->item, &r->err)) within_line(&r->err, s->lines.number);

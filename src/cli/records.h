@@ -38,7 +38,5 @@ bool records_open(Records *, const char *path, const char *form, const ItemForm 
 /* False: the stream itself is broken. A bad record is handed out with its error. */
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);
 void records_close(Records *);
-/* A picture's file; a data URI is one, too. */
-bool record_picture(Arena *, Str path, Item *, Err *);
 
 #endif

@@ -32,9 +32,10 @@ void report_folder(Buf *b, const OptimumReport *r)
 
 void report_accuracy(Buf *out, const Accuracy *acc)
 {
-    buf_printf(out, "  against fp32 on %zu texts: cosine %.5f on average, %.5f at worst",
-               acc->texts, acc->mean, acc->worst);
-    if (acc->labels) buf_printf(out, "; %.2f %% of %zu labels agree", 100 * acc->same, acc->labels);
+    buf_printf(out, "  against fp32 on %zu %s: cosine %.5f on average, %.5f at worst", acc->texts,
+               acc->pictures ? "pictures" : "texts", acc->mean, acc->worst);
+    if (acc->labels)
+        buf_printf(out, "; %.2f %% of %zu %s agree", 100 * acc->same, acc->labels, acc->pixels ? "pixels" : "labels");
     buf_puts(out, "\n");
 }
 
@@ -73,6 +74,8 @@ static void print_answer(Buf *b, const Value *one)
                    value_float(value_get(&masks->list.items[i], "score"), 0));
     if (wide) buf_printf(b, "  - a vector of %lld numbers\n", (long long)wide->i);
     if (weights) buf_printf(b, "  - weights for %lld words\n", (long long)weights->i);
+    if (value_get(one, "objects")) buf_printf(b, "  - %lld objects\n", (long long)value_get(one, "objects")->i);
+    if (value_get(one, "segments")) buf_printf(b, "  - %lld segments\n", (long long)value_get(one, "segments")->i);
     if (shape)
         buf_printf(b, "  - output of %lld x %lld numbers\n", (long long)shape->list.items[0].i,
                    (long long)shape->list.items[1].i);

@@ -66,6 +66,8 @@ static double flops_of(const Engine *e, const PlanStep *step, const Size *size)
     if (str_starts(str_of(n->op->name), "Linear"))
         return 2 * explain_rows_of(step->in[0]) * (double)onnx_int(n->node, "N", 0) *
                (double)onnx_int(n->node, "K", 0);
+    if (str_starts(str_of(n->op->name), "ConvLast")) /* K: of one group */
+        return 2 * made * (double)onnx_int(n->node, "K", 0);
     if (graph_attends(n)) {
         double tokens = (double)size->B * (double)size->S;
         return 2 * (double)size->B * attention_work(e->graph, n, made / MAX(tokens, 1), size->S);

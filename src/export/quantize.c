@@ -437,6 +437,13 @@ static bool quantize_check_model(const OnnxModel *m, DType half, Err *err)
     return true;
 }
 
+static bool quantize_convolves(const OnnxModel *m)
+{
+    for (int i = 0; i < m->graph.n_node; i++)
+        if (str_is(m->graph.node[i].op, "Conv")) return true;
+    return false;
+}
+
 bool quantize_model(Quantize *q, const OnnxModel *from, Err *err)
 {
     QuantizeRewrite w = { .q = q, .from = from, .arena = q->arena, .to = &q->model.graph };
@@ -449,7 +456,9 @@ bool quantize_model(Quantize *q, const OnnxModel *from, Err *err)
     q->model.producer = STR("encoderfile"), q->model.producer_version = STR(EF_VERSION);
     hf_metadata_refresh(q->arena, &q->model);
     if (!q->products && !q->tables)
-        return fail(err, EF_UNSUPPORTED, "no float weight is multiplied with or looked up in");
+        return fail(err, EF_UNSUPPORTED, "no float weight is multiplied with or looked up in%s",
+                    !quantize_convolves(from) ? "" :
+                    "; convolutions stay in fp32 here: `build --precision int8` takes them, too");
     return q->after <= MOST_INSIDE ||
            fail(err, EF_TOO_LARGE, "found %llu bytes of weights after quantizing, wanted less than "
                 "2 GiB", (unsigned long long)q->after);

@@ -66,6 +66,7 @@ bool item_check(const ItemForm *, const Item *, Err *); /* no part is missing or
 bool item_read_object(Arena *, const ItemForm *, const Value *, Item *, Err *);
 /* pictures.c: bytes as they are, or text as picture_from_text takes it. */
 bool item_read_picture(Arena *, const Value *, Str *bytes, Err *);
+bool item_open_picture(Arena *, Str path, Item *, Err *); /* or a data URI */
 Str item_sample_picture(Arena *, size_t number); /* a small BMP, to try a model with */
 
 #endif

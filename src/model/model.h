@@ -72,6 +72,9 @@ int model_outputs(const Model *, int graph); /* that a row of it has */
 InputModel model_input(const Model *); /* for preparers */
 bool model_reads_boxes(const Model *);
 int model_usual_length(const Model *); /* tokens of a text for timing: 128, or the model's limit */
+/* sample_rows.c: rows bring tensors of their own (pictures); such rows for timing, of samples. */
+bool model_brings_tensors(const Model *);
+bool model_sample_batch(const Model *, Arena *, int n, Batch *, Err *);
 /* Runs one short text, or a small picture, through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);
 

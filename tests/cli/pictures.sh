@@ -51,4 +51,34 @@ refuses "embedding" 'Invalid model type' "$EF" infer -m "$VIT" --task embedding 
 VECTORS=$ROOT/tests/golden/pictures/vit_vectors
 prints "vectors" '{"embedding":\[' "$EF" infer -m "$VECTORS" -f jsonl "$P"
 refuses "vectors of a classifier" 'Invalid model type' "$EF" infer -m "$VIT" --task image_embedding "$P"
+
+# ---- bench, verify, quantize, onnx explain and check ----
+G=$ROOT/tests/golden/pictures
+prints "bench" '^2 x pixel_values float\[3,24,24\], 1 threads, .*, fp32: best .* a second$' "$EF" bench -m "$VIT" --rows 2 -n 2 --threads 1
+prints "bench of a lone graph" '"input_shape": "float\[3,32,48\]"' "$EF" bench -m "$G/yolos/model.onnx" --precision int8 -n 1 --json
+has "in another precision" '"precision": "int8"'
+prints "bench of a package" '^1 x pixel_values' ./vit.encoderfile bench -n 1
+refuses "bench has no lengths" '\-\-lengths: found a model whose rows are no texts, wanted --rows N' "$EF" bench -m "$VIT" --lengths 3,3
+refuses "texts have no rows" '\-\-rows: found a model that reads texts, wanted --lengths' "$EF" bench -m "$BUS" --rows 2
+prints "verify with a drawn picture" 'VERIFICATION COMPLETE' "$EF" verify "$VIT"
+has "it says so" 'Query: "a picture drawn here"'
+prints "verify with a picture" 'bird: 0.4864' "$EF" verify "$VIT" "$P"
+refuses "verify with none" 'gone.jpg: No such file' "$EF" verify "$VIT" gone.jpg
+prints "verify of boxes" '3 objects' "$EF" verify "$G/yolos"
+prints "verify of maps" '2 segments' "$EF" verify "$G/segformer"
+prints "verify of vectors" 'a vector of 16 numbers' "$EF" verify "$VECTORS"
+cp -r "$VIT" golden && touch golden/output.npy
+refuses "no golden ids" 'golden: found a model that reads pictures' "$EF" verify golden --golden golden
+cp -r "$VIT" q && prints "quantize" 'against fp32 on 10 pictures: cosine 0.999.*% of 10 labels agree' "$EF" quantize q
+prints "verify of both" 'against fp32 on 1 pictures: .* of 1 labels agree' "$EF" verify q "$P"
+cp -r "$G/segformer" s && prints "quantize, maps" '% of 640 pixels agree' "$EF" quantize s
+prints "quantize, boxes" '"same_labels": ' "$EF" quantize "$G/yolos" -o y.onnx --json
+has "of pictures" '"pictures": 10'
+refuses "quantize, convolutions alone" 'convolutions stay in fp32 here: `build --precision int8` takes them' "$EF" quantize "$G/resnet" -o r.onnx
+printf '%s\n%s\n' "$P" "$Q" >paths
+prints "accuracy on pictures of the caller" 'on 2 pictures: cosine 0.999' "$EF" build "$VIT" --precision int8 --calibrate paths -o c.encoderfile
+prints "onnx explain" '^model.onnx: 2 rows, fp32' "$EF" onnx explain "$G/resnet/model.onnx" --rows 2
+has "convolutions count" 'ConvLast .* 1.204 MFLOP'
+refuses "onnx explain has no tokens" '\-\-tokens: found a model whose rows have no tokens' "$EF" onnx explain "$VIT" --tokens 5
+prints "onnx check" '  encoder: yes, padded: its rows bring tensors' "$EF" onnx check "$VIT/model.onnx"
 finish
