@@ -24,7 +24,7 @@ static const float *make_sound(Arena *arena, const char *kind, size_t *n)
 
 static void check_row(Arena *arena, const Value *row)
 {
-    enum { STEP = 197 };
+    enum { STEP = 397 };
     Err err = { 0 };
     AudioProcessor p;
     AudioTensor t = { 0 };

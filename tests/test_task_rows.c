@@ -149,11 +149,11 @@ static void check_reply(Walk *w, const Task *task, const ef_reply *r)
     if (results && !strstr(w->options, "base64")) check_columns(w, task, results);
 }
 
-static Str picture_file(void)
+static Str file_of(const char *path)
 {
     Str bytes = { 0 };
     Err err = { 0 };
-    CHECK(file_read(&arena, "tests/golden/images/exif6.jpg", 1 << 20, &bytes, &err));
+    CHECK(file_read(&arena, path, 1 << 20, &bytes, &err));
     return bytes;
 }
 
@@ -173,8 +173,12 @@ static void ask(Walk *w, ef_model *m, const char *options)
     for (size_t i = 0; task->items == &item_choices && i < COUNT(in); i++)
         in[i].kind = EF_CHOICES, in[i].data2 = choices, in[i].size2 = i ? COUNT(choices) : 1;
     if (task->items == &item_choices) in[1] = (ef_input){ sizeof *in, EF_CHOICES, long_text, sizeof long_text - 4, choices, 2 };
-    Str file = task->items == &item_pictures ? picture_file() : (Str){ 0 };
-    for (size_t i = 0; file.p && i < COUNT(in); i++) in[i] = (ef_input){ sizeof *in, EF_PICTURE, file.p, file.n, NULL, 0 };
+    const bool sounds = task->items == &item_sounds;
+    Str file = task->items == &item_pictures ? file_of("tests/golden/images/exif6.jpg")
+               : sounds                      ? file_of("tests/golden/sounds/stereo.flac")
+                                             : (Str){ 0 };
+    for (size_t i = 0; file.p && i < COUNT(in); i++)
+        in[i] = (ef_input){ sizeof *in, sounds ? EF_SOUND : EF_PICTURE, file.p, file.n, NULL, 0 };
     static const ef_word word = { "w1", 2 };
     static const ef_box place = { 1, 2, 3, 4 };
     static const ef_page page = { .struct_size = sizeof page, .question = "w2", .words = &word, .boxes = &place, .count = 1 };
@@ -230,6 +234,9 @@ static const struct Case {
     { "image_segmentation", "tests/golden/pictures/segformer" },
     { "image_embedding", "tests/golden/pictures/vit_hidden" },
     { "zero_shot_image_classification", "tests/golden/pairs/clip" },
+    { "audio_classification", "tests/golden/speech/wav2vec2" },
+    { "automatic_speech_recognition", "tests/golden/speech/ctc" },
+    { "audio_embedding", "tests/golden/speech/vectors" },
 };
 
 /* The tokenizer of that model with a mask in place of its unknown token. */

@@ -44,8 +44,9 @@ static bool comparing_items(const Comparing *c, const Model *model, Job *job, Er
     bool ok = true;
     job->work.n = c->n;
     job->work.item = items_of_samples(&job->work.arena, model->items, c->texts, c->n);
-    for (size_t i = 0; i < c->n && ok && c->given && model_reads_pictures(model); i++)
-        ok = item_open_picture(&job->work.arena, c->texts[i], &job->work.item[i], err);
+    const bool files = model_reads_pictures(model) || model_hears(model);
+    for (size_t i = 0; i < c->n && ok && c->given && files; i++)
+        ok = item_open_file(&job->work.arena, model->items, c->texts[i], &job->work.item[i], err);
     return ok;
 }
 

@@ -204,6 +204,13 @@ static bool take_picture(Job *job, size_t i, const ef_input *in, Err *err)
     return true;
 }
 
+static bool take_sound(Job *job, size_t i, const ef_input *in, Err *err)
+{
+    if (!in->data || !in->size) return fail(err, EF_INVALID_INPUT, "input %zu: found no sound", i);
+    job->work.item[i].sound = copy_text(job, in->data, in->size);
+    return true;
+}
+
 static bool take_choices(Job *job, size_t i, const ef_input *in, Err *err)
 {
     return take_list(job, i, in->data2, in->size2, err) && take_text(job, i, in, err);
@@ -245,7 +252,7 @@ static const struct TakeRow {
 } takes[] = {
     [EF_TEXT] = { take_text, NULL },         [EF_PAIR] = { take_pair, NULL },
     [EF_WORDS] = { NULL, NULL },             [EF_BOXES] = { take_boxes, NULL, true },
-    [EF_PICTURE] = { take_picture, &item_pictures },           [EF_SOUND] = { NULL, NULL },
+    [EF_PICTURE] = { take_picture, &item_pictures },           [EF_SOUND] = { take_sound, &item_sounds },
     [EF_CHOICES] = { take_choices, &item_choices },            [EF_PAGE] = { take_page, NULL, true },
 };
 
@@ -254,7 +261,7 @@ static bool take_input(const Model *model, Job *job, size_t i, const ef_input *i
     const struct TakeRow *row = &takes[in->kind];
     bool texts = model->items == &item_texts;
     bool fits = row->page   ? model_reads_boxes(model)
-                : row->form ? row->form == model->items : !model_reads_pictures(model);
+                : row->form ? row->form == model->items : !model_reads_pictures(model) && !model_hears(model);
     if (row->take && fits) return row->take(job, i, in, err);
     return fail(err, EF_UNSUPPORTED, "input %zu: found %s, wanted %s: %s takes nothing else", i,
                 input_name(in->kind), texts ? "a text or a pair of texts" : model->items->one,

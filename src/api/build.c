@@ -122,13 +122,13 @@ static bool write_package(Arena *arena, const BuildConfig *c, BuildReport *r, Er
 /* Where config.json and the like were looked for, they are worth a word. */
 static void note_files(Arena *arena, const ModelSource *s, BuildReport *r)
 {
-    bool texts = r->model->tokenizer, pictures = r->model->image;
+    bool texts = r->model->tokenizer, files = r->model->image || r->model->audio;
     const struct { const char *path, *name; } rows[] = {
         { s->weights, "model.onnx" }, { s->config, "config.json" },
         { s->tokenizer.vocab, texts ? "tokenizer.json" : NULL },
         { s->tokenizer.config, texts ? "tokenizer_config.json" : NULL },
-        { s->prompts, NULL }, { pictures ? s->preprocessor : NULL, NULL },
-        { pictures ? s->processor : NULL, NULL },
+        { s->prompts, NULL }, { files ? s->preprocessor : NULL, NULL },
+        { files ? s->processor : NULL, NULL },
     };
     r->missing = value_list(arena, COUNT(rows));
     r->missing.list.n = 0;

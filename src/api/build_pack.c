@@ -155,6 +155,7 @@ void build_pack(Arena *arena, const Model *m, Package *p)
     p->member[MEMBER_CONFIG].bytes = pack_json(arena, build_model_config(arena, m));
     p->member[MEMBER_TOKENS].bytes = m->tokenizer_tables;
     p->member[MEMBER_IMAGE].bytes = m->image_text;
+    p->member[MEMBER_AUDIO].bytes = m->audio_text;
     p->member[MEMBER_FULL_CONFIG].bytes = m->config_text;
     p->member[MEMBER_FACTS].bytes = pack_facts(arena, m);
     if (m->config.head) pack_head(arena, m->config.head, &p->member[MEMBER_HEAD]);

@@ -39,11 +39,12 @@ static bool make_item(Texts *t, size_t i, Item *out, Err *err)
 {
     Arena *arena = &t->job->work.arena;
     Items one = { 0 };
-    bool made = t->samples && (model_reads_boxes(t->model) || model_reads_pictures(t->model));
+    bool made = t->samples && (model_reads_boxes(t->model) || item_form_file(t->model->items));
     if (made && t->each == 1) /* no two alike */
         one.item = items_of_samples(arena, t->model->items, t->text, i + 1) + i;
     else if (made) one.item = items_of_samples(arena, t->model->items, texts_item(t, i), 1);
-    else if (model_reads_pictures(t->model)) return item_open_picture(arena, *texts_item(t, i), out, err);
+    else if (model_reads_pictures(t->model) || model_hears(t->model))
+        return item_open_file(arena, t->model->items, *texts_item(t, i), out, err);
     else if (!items_of_texts(arena, t->model->items, texts_item(t, i), t->each, &one, err)) return false;
     *out = one.item[0];
     return true;

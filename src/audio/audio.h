@@ -82,6 +82,7 @@ typedef struct AudioConfigs {
 /* Errors: EF_BAD_MODEL (a value that makes no sense), EF_UNSUPPORTED (a class that is not here). The
  * tables live in the arena. */
 bool audio_processor_open(Arena *, const AudioConfigs *, AudioProcessor *, Err *);
+bool audio_model_type(Str model_type); /* of config.json: one of a class below */
 /* Whether these are the files of a model that hears: they name a class of audio_processor_open's kind. */
 bool audio_configs_say(const AudioConfigs *);
 

@@ -36,6 +36,11 @@ static const AudioClass *class_of_model(Str type)
     return NULL;
 }
 
+bool audio_model_type(Str type)
+{
+    return class_of_model(type) != NULL;
+}
+
 /* A key that is absent or null has the class's default. */
 static const Value *config_get(const Value *file, const char *key)
 {
@@ -169,6 +174,7 @@ static bool processor_log_mel(Arena *arena, const Value *file, AudioProcessor *o
     out->samples = chunk * out->rate;
     out->frames = out->samples / out->hop;
     out->least = 1;
+    out->ratio = 2 * out->hop; /* its second convolution has a stride of 2 */
     out->spectrum = spectrum_slaney(arena, out->rate, out->mels, n_fft, out->hop);
     return true;
 }

@@ -101,6 +101,17 @@ static Value image_info(Arena *arena, const ImageProcessor *image)
     return v;
 }
 
+/* What becomes of a sound; samples: of every one, null where that depends on it. */
+static Value audio_info(Arena *arena, const AudioProcessor *audio)
+{
+    Value v = value_map(arena, 4);
+    value_add(&v, "processor", inspect_text(audio->name));
+    value_add(&v, "sampling_rate", value_of_int(audio->rate));
+    value_add(&v, "samples", audio->samples ? value_of_int(audio->samples) : value_null());
+    value_add(&v, "frames", audio->frames ? value_of_int(audio->frames) : value_null());
+    return v;
+}
+
 /* Symbolic dims by their names, unnamed ones as null. */
 static Value shape_of(Arena *arena, const OnnxValue *v)
 {
@@ -225,6 +236,7 @@ static Value model_info(Arena *arena, const Model *m, bool verified)
     if (model_makes_vectors(m)) value_add(&v, "vector", vector_info(arena, m));
     if (m->tokenizer) value_add(&v, "tokenizer", tokenizer_info(arena, m));
     if (m->image) value_add(&v, "image", image_info(arena, m->image));
+    if (m->audio) value_add(&v, "audio", audio_info(arena, m->audio));
     value_add(&v, "processor", processor_info(arena, m));
     value_add(&v, "graph", graph_info(arena, m->graph));
     if (m->text_graph) value_add(&v, "text_graph", graph_info(arena, m->text_graph));

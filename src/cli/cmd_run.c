@@ -198,8 +198,8 @@ const Command cmd_run = {
     .task_first = true,
     .model_first = true,
     .note = "TASK is any name of a task, as Hugging Face has it; without one it is found from the model. INPUT is "
-            "a text, or\nthe path of a picture. A parameter that belongs to the inputs may be given too: text_pair, "
-            "question, context\n(docs/run.md).\n",
+            "a text, or\nthe path of a picture or a sound. A parameter that belongs to the inputs may be given too: "
+            "text_pair,\nquestion, context (docs/run.md).\n",
     .run = run_run,
     .usage = "[TASK] [MODEL] [INPUT...]",
     .example = "  encoderfile run -m ./sst2 \"I love this!\"\n"

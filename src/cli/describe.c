@@ -80,6 +80,8 @@ static void put_calls(Arena *arena, Buf *b, const Model *m, const char *self)
     buf_printf(b, "\n  %s serve            # HTTP on port 8080, gRPC on 50051\n", self);
     if (m->items == &item_pictures)
         buf_puts(b, "  curl localhost:8080/predict -H 'Content-Type: image/jpeg' --data-binary @picture.jpg\n");
+    if (m->items == &item_sounds)
+        buf_puts(b, "  curl localhost:8080/predict -H 'Content-Type: audio/wav' --data-binary @sound.wav\n");
     if (m->items == &item_texts && n) {
         Value one = value_of_str(text[0]);
         buf_puts(b, "  curl localhost:8080/predict -H 'Content-Type: application/json' -d '{\"inputs\": [");

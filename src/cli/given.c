@@ -55,7 +55,7 @@ static bool read_context(GivenItems *in, const char *path, Err *err)
     return true;
 }
 
-static bool read_pictures(GivenItems *in, Err *err)
+static bool read_files(GivenItems *in, Err *err)
 {
     for (int i = 0; i < in->a->n_text; i++) {
         Item item = { 0 };
@@ -64,7 +64,7 @@ static bool read_pictures(GivenItems *in, Err *err)
         if (page && !file_is(text))
             return fail(err, EF_INVALID_INPUT, "found a text, wanted %s; or the path of a page's picture: "
                         "\"%.60s\" is none", in->form->one, text);
-        if (!item_open_picture(in->arena, str_of(text), &item, err)) return false;
+        if (!item_open_file(in->arena, in->form, str_of(text), &item, err)) return false;
         if (page) item.second = question_of(in);
         given_keep(in, item);
     }
@@ -77,7 +77,7 @@ static bool read_line(GivenItems *in, Err *err)
     Args *a = in->a;
     Str *text = ARRAY(in->arena, Str, a->n_text + 1);
     Items items;
-    if (item_form_has(in->form, ITEM_PICTURE)) return read_pictures(in, err);
+    if (item_form_file(in->form)) return read_files(in, err);
     for (int i = 0; i < a->n_text; i++) {
         text[i] = str_of(a->text[i]);
         if (!utf8_valid(text[i]))
@@ -107,7 +107,7 @@ bool given_items(GivenItems *in, Err *err)
         return fail(err, EF_USAGE, "--%s has no effect on the texts of the line: wanted --input "
                     "FILE", unused);
     if (path && !read_stream(in, path, err)) return false;
-    bool pictures = item_form_has(in->form, ITEM_PICTURE);
+    const ItemFile *file = item_form_file(in->form);
     return in->n || fail(err, EF_USAGE, "%s: wanted at least one %s", a->command->name,
-                         pictures ? "picture" : "text");
+                         file ? file->noun : "text");
 }

@@ -171,6 +171,7 @@ static void put_item(Buf *b, const Item *item)
 {
     Str words = item->first.n || !item->list ? item->first : item->list[0];
     if (item->picture.p) buf_printf(b, "picture of %zu bytes", item->picture.n);
+    else if (item_sound_bytes(item)) buf_printf(b, "sound of %zu bytes", item_sound_bytes(item));
     else put_short(b, words);
     if (item->second.p) buf_char(b, ' '), put_short(b, item->second);
     buf_char(b, '\n');

@@ -6,8 +6,8 @@
  *           "text" may itself be a pair, and "inputs" is taken for it
  *   csv     a first record of column names; the columns text, text_pair and id
  *
- * Pictures: the path of a file stands for a text, under the name "path"; or "image" has base64 or a data
- * URI. Where the model's items are neither, their own keys and columns stand for text and text_pair. */
+ * Pictures and sounds: the path of a file stands for a text, under the name "path"; or "image" or "audio" has
+ * base64 or a data URI. Where the model's items are neither, their own keys and columns stand for text and text_pair. */
 #include "cli/records.h"
 
 #include "base/file.h"
@@ -16,7 +16,7 @@
 
 const char *const records_forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] = "jsonl",
                                       [RECORDS_CSV] = "csv", NULL };
-enum { RECORD_VALUES = 1 << 16 }; /* a line with more of them is no record */
+enum { RECORD_VALUES = 1 << 16, RECORD_SAMPLES = 1 << 26 }; /* a line with more of them is no record */
 
 static bool refuse_parquet(const char *name, Err *err)
 {
@@ -37,10 +37,10 @@ static bool find_form(const char *path, const char *name, RecordForm *out, Err *
     return true;
 }
 
-/* ---- pictures ---- */
-static bool are_pictures(const Records *s)
+/* ---- files ---- */
+static bool are_files(const Records *s)
 {
-    return s->items == &item_pictures;
+    return s->items == &item_pictures || s->items == &item_sounds;
 }
 
 static bool are_pages(const Records *s)
@@ -54,13 +54,15 @@ static const char *path_key(const Records *s)
 }
 
 /* ---- JSON ---- */
-static bool take_picture(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
+static bool take_file(const Records *s, Arena *arena, const Value *v, Item *item, Err *err)
 {
     const Value *path = v->kind == V_MAP ? value_get(v, path_key(s)) : v;
-    if (path && path->kind == V_STR) return item_open_picture(arena, path->s, item, err);
-    if (v->kind == V_MAP && value_get(v, "image")) return item_read_object(arena, s->items, v, item, err);
-    return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or image",
-                value_kind_name(path ? path->kind : v->kind), path_key(s));
+    if (path && path->kind == V_STR) return item_open_file(arena, s->items, path->s, item, err);
+    const char *key = item_form_file(s->items)->key;
+    bool numbers = item_form_has(s->items, ITEM_NUMBERS) && (value_get(v, "array") || value_get(v, "raw"));
+    if (v->kind == V_MAP && (numbers || value_get(v, key))) return item_read_object(arena, s->items, v, item, err);
+    return fail(err, EF_INVALID_INPUT, "found %s, wanted a path, or an object with %s or %s",
+                value_kind_name(path ? path->kind : v->kind), path_key(s), key);
 }
 
 /* Its picture may be a file; a question that is asked of all pages is this one's, if it has none. */
@@ -71,7 +73,7 @@ static bool take_page(const Records *s, Arena *arena, const Value *v, Item *item
     memcpy(page.map.items, v->map.items, v->map.n * sizeof *v->map.items);
     page.map.n = v->map.n;
     if (path && path->kind == V_STR && !value_get(v, "image")) {
-        if (!item_open_picture(arena, path->s, item, err)) return false;
+        if (!item_open_file(arena, s->items, path->s, item, err)) return false;
         value_add(&page, "image", value_of_bytes(item->picture));
     }
     if (!asked && s->question.p) value_add(&page, "question", value_of_str(s->question));
@@ -118,9 +120,10 @@ static bool are_texts(const Records *s)
 static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err *err)
 {
     Value *v = NEW(arena, Value);
-    if (!json_parse_most(arena, line, RECORD_VALUES, v, err)) return false;
+    const size_t most = item_form_has(s->items, ITEM_NUMBERS) ? RECORD_SAMPLES : RECORD_VALUES;
+    if (!json_parse_most(arena, line, most, v, err)) return false;
     if (v->kind == V_MAP) r->id = value_get(v, "id");
-    if (are_pictures(s)) return take_picture(s, arena, v, &r->item, err);
+    if (are_files(s)) return take_file(s, arena, v, &r->item, err);
     if (v->kind == V_MAP && are_pages(s)) return take_page(s, arena, v, &r->item, err);
     if (v->kind == V_MAP && !are_texts(s)) return item_read_object(arena, s->items, v, &r->item, err);
     if (v->kind == V_MAP) return take_map(s, v, &r->item, err);
@@ -164,7 +167,7 @@ static bool parse_csv(const Records *s, Arena *arena, Str record, Record *r, Err
     if (id.p) r->id = v;
     Value cells;
     const Str path = column_of(s, field, n, path_key(s));
-    if (are_pictures(s) && path.p) return item_open_picture(arena, path, &r->item, err);
+    if (are_files(s) && path.p) return item_open_file(arena, s->items, path, &r->item, err);
     if (are_pages(s)) {
         if (!columns_map(s, arena, field, n, &cells, err)) return false;
         if (path.p) value_add(&cells, "path", value_of_str(path));
@@ -212,7 +215,7 @@ static bool has_column(const Records *s, const char *name, Err *err)
 {
     if (column_of(s, s->column, s->columns, name).p) return true;
     return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"%s", s->lines.name, name,
-                are_texts(s) || are_pictures(s) ? "; --field names another one" : "");
+                are_texts(s) || are_files(s) ? "; --field names another one" : "");
 }
 
 static bool read_head(Records *s, Err *err)
@@ -225,9 +228,9 @@ static bool read_head(Records *s, Err *err)
     if (!csv_read(&s->head, without_return(record), &s->column, &s->columns, err))
         return within_line(err, 1), within(err, "%s", s->lines.name);
     if (are_texts(s)) return has_column(s, s->field ? s->field : "text", err);
-    if (are_pictures(s) && !column_of(s, s->column, s->columns, "image").p)
+    if (are_files(s) && !column_of(s, s->column, s->columns, item_form_file(s->items)->key).p)
         return has_column(s, path_key(s), err);
-    if (are_pictures(s)) return true;
+    if (are_files(s)) return true;
     for (const Field *key = s->items->keys; key->name; key++)
         if (key->required && !has_column(s, key->name, err)) return false;
     return true;
@@ -260,7 +263,7 @@ bool records_open(Records *s, const char *path, const char *form, const ItemForm
     if (field && s->form == RECORDS_TEXT)
         return fail(err, EF_USAGE, "--field: found plain text, wanted jsonl or csv "
                     "(--input-format)");
-    if (field && !are_texts(s) && !are_pictures(s))
+    if (field && !are_texts(s) && !are_files(s))
         return fail(err, EF_USAGE, "--field: found a model whose records have keys of their own, wanted "
                     "%s", items->one);
     if (!lines_open(&s->lines, path, err)) return false;
@@ -278,7 +281,7 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     bytes = without_return(bytes);
     bool ok = true;
     if (!utf8_valid(bytes)) ok = fail(&r->err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
-    else if (s->form == RECORDS_TEXT && are_pictures(s)) ok = item_open_picture(arena, bytes, &r->item, &r->err);
+    else if (s->form == RECORDS_TEXT && are_files(s)) ok = item_open_file(arena, s->items, bytes, &r->item, &r->err);
     else if (s->form == RECORDS_TEXT) take_text(s, bytes, &r->item);
     else ok = (s->form == RECORDS_JSONL ? parse_json : parse_csv)(s, arena, bytes, r, &r->err);
     if (!ok || !item_check(s->items, &r->item, &r->err)) within_line(&r->err, s->lines.number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * records.h - texts or pictures from a stream: plain lines, JSON lines or CSV, one record at a time. */
+ * records.h - texts, pictures or sounds from a stream: plain lines, JSON lines or CSV, one record at a time. */
 #ifndef CLI_RECORDS_H
 #define CLI_RECORDS_H
 #include "base/lines.h"
@@ -18,7 +18,7 @@ typedef struct Records {
     Lines lines;
     RecordForm form;
     const ItemForm *items; /* how a record's item is written: the keys of an object or the columns */
-    const char *field;     /* where the text is, or a picture's path: a key or a column; NULL: "text", "path" */
+    const char *field;     /* where the text is, or a file's path: a key or a column; NULL: "text", "path" */
     Str question;          /* p: of it, texts that come alone are contexts */
     Gunzip *gunzip;        /* NULL: the stream is not packed */
     Arena head;            /* of the two below and of gunzip */
@@ -28,7 +28,7 @@ typedef struct Records {
 
 extern const char *const records_forms[]; /* of --input-format; ends with NULL */
 #define OPTION_FIELD                                                                              \
-    { "field", 0, "NAME", "the key or column that holds the text; default: text (of pictures their path: "  \
+    { "field", 0, "NAME", "the key or column that holds the text; default: text (of pictures and sounds their path: "  \
                           "path)" }
 
 /* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. What is packed with gzip is

@@ -29,7 +29,7 @@ const char *site_wanted(TaskCan any)
         { CAN_CLASSIFY, "a sequence classifier" },
         { CAN_RANK, "a sequence classifier with one label" },
         { CAN_READ, "a model that reads texts" },
-        { CAN_SEE, "a model that reads pictures" },
+        { CAN_SEE | CAN_HEAR, "a model that takes pictures or sounds" },
     };
     for (size_t i = 0; i < COUNT(wants); i++)
         if (wants[i].can == any) return wants[i].words;

@@ -45,7 +45,7 @@ struct JobKind {
     const Family *other;         /* (optional) a body may turn out to be of this one instead */
     WorkKeep keep;
     bool uncut;                  /* texts are not truncated */
-    bool files;                  /* of models that see: a body may be a picture, or a form with pictures */
+    bool files;                  /* of models that see or hear: a body may be a file, or a form with files */
     size_t values;               /* that a body may have beside its texts, such as token ids */
     bool (*read)(const Session *, Job *, const Value *request); /* on failure job->err */
     /* The reply: `finish` makes all of it; or `item` makes each result (several workers at once) and
@@ -76,7 +76,7 @@ const char *site_wanted(TaskCan any);     /* for messages: "a sequence classifie
 const Site *site_of(const Session *);     /* of a session made by job_session; lives as long as it */
 /* files.c: a body of that type as the request that JSON would be. */
 bool files_request(Session *, Job *, Value *request, Err *);
-bool files_type(Str content_type);        /* a picture, a form or bytes without a type */
+bool files_type(Str content_type);        /* a picture, a sound, a form or bytes without a type */
 /* {"images": [{"image_bytes": [255, ...]}]} as {"inputs": [bytes]}; another request stays as it is. */
 bool files_of_numbers(Arena *, const Value **request, Err *);
 bool job_open(Session *, Work *);         /* job.c: a body becomes items (SessionSteps.open) */

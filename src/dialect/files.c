@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.c - bodies that are no JSON: a picture by itself, or a form with several (curl -F, browsers and
+ * files.c - bodies that are no JSON: a picture or a sound by itself, or a form with several (curl -F, browsers and
  * clients of the Rust encoderfile). Both become the tree that the same request in JSON would be, with
  * bytes where JSON has base64. */
 #include <strings.h>
@@ -24,8 +24,8 @@ static bool is_form(Str type)
 /* The Hub's client sends bytes without a type where it does not know one. */
 bool files_type(Str type)
 {
-    return is_form(type) || type_begins(type, "image/") || type_begins(type, "application/octet-stream") ||
-           type.n == 0;
+    return is_form(type) || type_begins(type, "image/") || type_begins(type, "audio/") ||
+           type_begins(type, "application/octet-stream") || type.n == 0;
 }
 
 /* As the Rust encoderfile: an object of strings is the metadata, any other is none. */
@@ -76,7 +76,7 @@ static bool form_field(Arena *arena, const Task *task, const FormPart *part, Val
 
 static bool is_file(const FormPart *part)
 {
-    static const char *const names[] = { "files", "file", "image", "images", "inputs" };
+    static const char *const names[] = { "files", "file", "image", "images", "audio", "inputs" };
     bool named = part->file.p;
     for (size_t i = 0; i < COUNT(names); i++) named |= str_is(part->name, names[i]);
     return named;

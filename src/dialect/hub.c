@@ -437,7 +437,7 @@ const JobKind hub_answer = {
     .finish = finish_answer,
 };
 
-/* ---- pictures: a list of the results' own lists ---- */
+/* ---- pictures and sounds: a list of the results' own lists ---- */
 static const Field label_parameters[] = {
     { "function_to_apply", 0, F_STR, .nullable = true, .words = functions,
       .help = "from logits to scores; default: by the model's problem_type" },
@@ -467,18 +467,40 @@ static const Field match_parameters[] = {
 
 static const Field no_parameters[] = { { 0 } };
 
-/* What a pipeline of pictures is asked and answers: its parameters are options of /predict. */
+static const Field sound_parameters[] = {
+    { "function_to_apply", 0, F_STR, .nullable = true, .words = functions,
+      .help = "from logits to scores; default: softmax" },
+    { "top_k", 0, F_U32, .nullable = true, .least = 1, .most = 1 << 18,
+      .help = "how many of the best labels; default: all" },
+    { 0 },
+};
+static const char *const times[] = { "char", "word", NULL };
+static const Field speech_parameters[] = {
+    { "return_timestamps", 0, F_STR, .nullable = true, .words = times,
+      .help = "chunks of the text with their seconds: its characters or its words" },
+    { "chunk_length_s", 0, F_F32, .nullable = true, .least = 0, .most = 3600,
+      .help = "cut a sound into chunks of so many seconds; default: none up to a minute, then 30" },
+    { "stride_length_s", 0, F_ANY, .nullable = true,
+      .help = "seconds that a chunk shares with each neighbour, or [left, right]; default: a sixth of a chunk" },
+    { 0 },
+};
+
+/* What a pipeline of pictures or sounds is asked and answers: its parameters are options of /predict. */
 static const struct SeenKind {
     TaskCan can;
     const Field *parameters;
-    const char *list;            /* of a result: what the pipeline gives for a picture */
+    const char *list;            /* of a result: what the pipeline gives; NULL: all of it */
     const char *keys[3];         /* of each in it; none: they are numbers */
+    int top_k;                   /* where a call does not say it; 0: as /predict */
 } seen_kinds[] = {
     { CAN_CLASSIFY_PICTURE, label_parameters, "labels", { "label", "score" } },
     { CAN_DETECT, threshold_parameters, "objects", { "score", "label", "box" } },
     { CAN_SEGMENT, segment_parameters, "segments", { "score", "label", "mask" } },
     { CAN_MATCH, match_parameters, "labels", { "score", "label" } },
     { CAN_EMBED_PICTURE, no_parameters, "embedding", { NULL } },
+    { CAN_CLASSIFY_SOUND, sound_parameters, "labels", { "score", "label" }, INT32_MAX },
+    { CAN_TRANSCRIBE, speech_parameters, NULL, { NULL } },
+    { CAN_EMBED_SOUND, no_parameters, "embedding", { NULL } },
 };
 
 static const struct SeenKind *seen_kind(const Site *site)
@@ -496,7 +518,7 @@ const Field *hub_seen_parameters(const Site *site)
 static const Field *seen_rows(Arena *arena, const Site *site)
 {
     Field *rows = ARRAY(arena, Field, 3);
-    rows[0] = (Field){ "inputs", 0, F_ANY, .required = true, .help = "a picture or a list of pictures" };
+    rows[0] = (Field){ "inputs", 0, F_ANY, .required = true, .help = site->items->all };
     rows[1] = (Field){ "parameters", 0, F_MSG, .nullable = true, .msg = seen_kind(site)->parameters };
     return rows;
 }
@@ -507,7 +529,9 @@ static bool read_seen(const Session *s, Job *job, const Value *request)
     if (!schema_check(request, seen_rows(&job->work.arena, site_of(s)), &job->work.err) ||
         !hub_read_items(s, job, value_get(request, "inputs")))
         return false;
-    return !parameters || parameters->kind != V_MAP || job_options(s, job, parameters);
+    if (parameters && parameters->kind == V_MAP && !job_options(s, job, parameters)) return false;
+    if (!job->work.options.top_k) job->work.options.top_k = seen_kind(site_of(s))->top_k;
+    return true;
 }
 
 /* /predict tells more than a pipeline. */
@@ -526,6 +550,7 @@ static Value seen_result(const Session *s, Job *job, size_t item)
     const struct SeenKind *kind = seen_kind(site_of(s));
     Value result;
     kind_predict.item(s, job, &job->work.arena, item, &result);
+    if (!kind->list) return result;
     Value list = *value_get(&result, kind->list);
     for (size_t i = 0; list.kind == V_LIST && i < list.list.n; i++)
         list.list.items[i] = seen_part(&job->work.arena, kind, &list.list.items[i]);
@@ -540,7 +565,7 @@ static Value finish_seen(const Session *s, Job *job)
 }
 
 const JobKind hub_seen = {
-    .name = "picture",
+    .name = "file",
     .family = &family_hub,
     .read = read_seen,
     .finish = finish_seen,
@@ -557,7 +582,7 @@ static const JobKind *kind_for(const Site *site, const Value *request)
     if (site_can(site, CAN_ANSWER_PAGE)) return &hub_page_question;
     if (site_can(site, CAN_CLASSIFY) && hub_reads_pages(site)) return &hub_classify;
     if (site_can(site, CAN_MATCH) && value_get(inputs, "source_sentence")) return &kind_tei_similarity;
-    if (site_can(site, CAN_SEE)) return &hub_seen;
+    if (site_can(site, CAN_SEE | CAN_HEAR)) return &hub_seen;
     if (site_can(site, CAN_FILL) && pipeline) return &hub_fill;
     if (site_can(site, CAN_SPARSE)) return &kind_tei_sparse;
     if (site_can(site, CAN_EMBED))
@@ -604,7 +629,7 @@ static Value hub_request(Arena *arena, const Site *site)
     if (site_can(site, CAN_ANSWER_PAGE)) return hub_pages_request(arena, site, NULL);
     if (site_can(site, CAN_CLASSIFY) && hub_reads_pages(site))
         return hub_pages_request(arena, site, page_classify_rows);
-    if (site_can(site, CAN_SEE))
+    if (site_can(site, CAN_SEE | CAN_HEAR))
         return kind_schema_with(arena, seen_rows(arena, site), "inputs",
                                 items_describe(arena, site->items, site->max_inputs));
     Value sparse = kind_tei_sparse.request(arena, site);
@@ -631,7 +656,7 @@ static Value hub_reply(Arena *arena, const Site *site)
         return kind_schema_any(arena, kind_tei_embed.reply(arena, site),
                                kind_tei_similarity.reply(arena, site));
     if (site_can(site, CAN_CLASSIFY)) return kind_tei_predict.reply(arena, site);
-    if (site_can(site, CAN_ANSWER)) return any; /* an answer, or a list */
+    if (site_can(site, CAN_ANSWER | CAN_TRANSCRIBE)) return any; /* an answer, or a list */
     return kind_schema_list(arena, any);
 }
 
@@ -642,7 +667,8 @@ const JobKind kind_hub = {
     .values = MOST_IDS,
     .files = true,
     .needs = CAN_EMBED | CAN_SPARSE | CAN_FILL | CAN_CLASSIFY | CAN_TAG | CAN_ANSWER |
-             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT | CAN_EMBED_PICTURE | CAN_MATCH | CAN_ANSWER_PAGE,
+             CAN_CLASSIFY_PICTURE | CAN_DETECT | CAN_SEGMENT | CAN_EMBED_PICTURE | CAN_MATCH | CAN_ANSWER_PAGE |
+             CAN_CLASSIFY_SOUND | CAN_TRANSCRIBE | CAN_EMBED_SOUND,
     .read = read_hub,
     .request = hub_request,
     .reply = hub_reply,

@@ -8,6 +8,7 @@
 enum {
     VALUES_BESIDE = 4096,        /* of a body, beside its inputs */
     VALUES_OF_PAGE = 7 * (PAGE_WORDS_MOST + 1), /* a word, its box and both together */
+    VALUES_OF_SOUND = 1 << 26,   /* samples; --max-body limits them before that */
 };
 
 /* ---- a job ---- */
@@ -103,7 +104,8 @@ static bool read_body(Session *s, Job *job)
     Value *request = NEW(&job->work.arena, Value);
     size_t most = session_options(s)->max_inputs * 3 + VALUES_BESIDE /* a pair is three */
                   + kind_of(job)->values
-                  + (item_form_has(site_of(s)->items, ITEM_BOXES) ? VALUES_OF_PAGE : 0);
+                  + (item_form_has(site_of(s)->items, ITEM_BOXES) ? VALUES_OF_PAGE : 0)
+                  + (item_form_has(site_of(s)->items, ITEM_NUMBERS) ? VALUES_OF_SOUND : 0);
     return parse_body(s, job, most, request) && kind_of(job)->read(s, job, request);
 }
 

@@ -159,7 +159,7 @@ static const Route routes[] = {
     { "GET", "/model", "model", "Name, task and labels of the model", ROUTE_PAGE(model) },
     { "POST", "/predict", "predict", "Runs the model on texts", .job = &kind_predict_any,
       .line = &kind_predict },
-    { "POST", "/predict/multipart", "predict_multipart", "Runs the model on pictures that come as files",
+    { "POST", "/predict/multipart", "predict_multipart", "Runs the model on pictures or sounds that come as files",
       .job = &kind_predict_files },
     { 0 },
 };

@@ -171,6 +171,9 @@ static const Pipeline pipelines[] = {
     { "zero-shot-image-classification", CAN_MATCH, &hub_seen, .turn = turn_zero },
     { "image-feature-extraction", CAN_EMBED_PICTURE, &pipeline_vectors, vector_parameters },
     { "image-embedding", CAN_EMBED_PICTURE, &pipeline_own },
+    { "audio-classification", CAN_CLASSIFY_SOUND, &hub_seen },
+    { "automatic-speech-recognition", CAN_TRANSCRIBE, &hub_seen },
+    { "audio-feature-extraction", CAN_EMBED_SOUND, &pipeline_own },
     { "fill-mask", CAN_FILL, &hub_fill, hub_fill_parameters },
     { "sentence-similarity", CAN_EMBED | CAN_MATCH, &kind_tei_similarity, similarity_parameters, "source_sentence",
       turn_similarity },
@@ -304,6 +307,13 @@ static Value part_value(Arena *arena, ItemPart part, const Item *item)
     case ITEM_SECOND: return item->second.p ? value_of_str(item->second) : value_null();
     case ITEM_PICTURE: return item->picture.p ? value_of_bytes(item->picture) : value_null();
     case ITEM_WORD_BOXES: break;
+    case ITEM_SOUND: return item->sound.p ? value_of_bytes(item->sound) : value_null();
+    case ITEM_RATE: return item->numbers ? value_of_int(item->numbers->rate) : value_null();
+    case ITEM_NUMBERS:
+        list = value_list(arena, item->numbers ? (size_t)item->numbers->channels : 0);
+        for (size_t i = 0; i < list.list.n; i++)
+            list.list.items[i] = value_of_f32(item->numbers->channel[i], item->numbers->n);
+        return list.list.n ? list : value_null();
     case ITEM_LIST:
         if (!item->list) break;
         list = value_list(arena, item->n);

@@ -2,7 +2,7 @@
  * input.h - what a user gives becomes rows that a graph takes.
  *
  * A request is a list of items (a text, a pair, words with boxes, a prompt with its choices, a
- * picture) and options. A preparer, one file a kind, makes any number of rows of an item: one for a text, one
+ * picture, a sound) and options. A preparer, one file a kind, makes any number of rows of an item: one for a text, one
  * for each window of a long text, one for each choice. The task joins the rows of an item again.
  * Preparers run on several threads at once: they change nothing but what they return. */
 #ifndef INPUT_INPUT_H
@@ -11,6 +11,8 @@
 
 typedef struct Feature Feature; /* engine/engine.h */
 typedef struct ImageProcessor ImageProcessor; /* image/image.h */
+typedef struct AudioProcessor AudioProcessor; /* audio/audio.h */
+typedef struct SoundNumbers SoundNumbers;
 
 enum { BOX_SIDES = 4, BOX_MOST = 1000 }; /* left, top, right, bottom; in thousandths of the page */
 enum { PAGE_WORDS_MOST = 1 << 14 };
@@ -23,9 +25,12 @@ typedef struct Item {
                                   * joined by spaces (item_join_words), and offsets count there */
     bool plain;                  /* without special tokens: it came as ids */
     Str picture;                 /* bytes of an image file; p NULL: none */
+    Str sound;                   /* bytes of a sound file; p NULL: none */
+    SoundNumbers *numbers;       /* a sound as samples with their rate; NULL: none */
 } Item;
 const Str *item_second(const Item *);          /* NULL: not a pair */
-size_t item_bytes(const Item *);               /* of all its texts and its picture */
+size_t item_sound_bytes(const Item *);         /* of its file or its samples */
+size_t item_bytes(const Item *);               /* of all its texts, its picture and its sound */
 size_t item_characters(const Item *);
 void item_join_words(Arena *, Item *);         /* sets `first`; the words of `list` become views of it */
 void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
@@ -45,6 +50,9 @@ typedef struct InputOptions {    /* of one request; zero is the default */
     bool windows;                /* a long text becomes windows; neighbours share so many tokens: */
     int stride;
     int window;                  /* tokens of a window, with special ones; 0: as many as fit */
+    double chunk_s;              /* a sound is cut into chunks of so many seconds; 0: not said */
+    double stride_s[2];          /* that a chunk shares with the one before and the one behind; */
+    bool stride_said;            /*   not said: a sixth of a chunk */
 } InputOptions;
 
 typedef struct SpecialBoxes {    /* of special tokens, which belong to no word */
@@ -61,7 +69,16 @@ typedef struct InputModel {      /* what preparers need to know of the model */
     const ImageProcessor *image; /* of models that read pictures, or NULL */
     int64_t max_pixels;          /* of their files; 0: PICTURE_PIXELS */
     int pad_to, pad_id;          /* texts are filled up to so many tokens; 0: they are not */
+    const AudioProcessor *audio; /* of models that hear, or NULL */
+    double max_seconds;          /* of their sounds; 0: SOUND_SECONDS */
+    bool chunks;                 /* long sounds may come in chunks: the task joins them */
 } InputModel;
+
+typedef struct SoundPart {       /* of a sound, what a row is about; in samples of the model's rate */
+    int64_t at, samples;         /* its first, and how many; 0: the row is no sound */
+    int64_t left, right;         /* that neighbours have, too */
+    int ratio, rate;             /* samples of a frame of the output; samples of a second */
+} SoundPart;
 
 typedef struct Prepared {        /* a row: what one run of one graph takes */
     Encoding encoding;           /* n = 0: a row without tokens */
@@ -69,6 +86,7 @@ typedef struct Prepared {        /* a row: what one run of one graph takes */
     const Feature *feature;      /* [features]: graph inputs that are the row's own: pixels, samples */
     int features;
     int width, height;           /* of its picture as it was given; 0: none */
+    SoundPart sound;
     bool swapped;                /* the item's second text is the encoding's first */
     int graph;                   /* which of the model's graphs runs it */
     size_t item;                 /* whose row it is */
@@ -106,6 +124,7 @@ bool prepare_pixels(const PrepareCall *, Str picture, Prepared *, Err *);
 extern const Preparer prepare_pictures;        /* a picture, a row each: pixel_values */
 /* For models with two towers: a picture's row (graph 0), then one for `first` and each of `list` (graph 1). */
 extern const Preparer prepare_pictures_and_texts;
+extern const Preparer prepare_sounds;          /* a sound, or each chunk of it: input_values, input_features */
 
 /* For preparers: encode a text or a pair within the model's limits, by the request's options. */
 EncodeOptions prepare_how(const PrepareCall *);

@@ -3,6 +3,9 @@
  * with the path inside it ("[1]", ".question"); the reader of the list puts "inputs[3]" in front. */
 #include "items.h"
 
+#include "audio/audio.h"
+#include "base/file.h"
+
 static const Field text_keys[] = {
     { "text", 1, F_STR, .required = true },
     { "text_pair", 2, F_STR, .nullable = true },
@@ -43,6 +46,26 @@ bool item_form_is_object(const ItemForm *form, const Value *map)
     for (size_t i = 0; form->object && form->keys[i].name; i++)
         if (value_get(map, form->keys[i].name)) return true;
     return false;
+}
+
+const ItemFile *item_form_file(const ItemForm *form)
+{
+    static const ItemFile picture = { "picture", "image", item_read_picture, offsetof(Item, picture) };
+    static const ItemFile sound = { "sound", "audio", item_read_sound, offsetof(Item, sound) };
+    return item_form_has(form, ITEM_PICTURE) ? &picture : item_form_has(form, ITEM_SOUND) ? &sound : NULL;
+}
+
+bool item_open_file(Arena *arena, const ItemForm *form, Str path, Item *item, Err *err)
+{
+    enum { MOST = 1 << 30 };
+    const ItemFile *file = item_form_file(form);
+    Value text = value_of_str(path);
+    Str *bytes = (Str *)((char *)item + file->at);
+    if (str_starts(path, "data:")) return file->read(arena, &text, bytes, err);
+    if (str_starts(path, "http://") || str_starts(path, "https://"))
+        return fail(err, EF_INVALID_INPUT, "found the URL \"%.*s\", wanted the path of a file: URLs are not "
+                    "fetched", (int)MIN(path.n, 60), path.p);
+    return file_read(arena, str_dup(arena, path), MOST, bytes, err);
 }
 
 /* A list without boxes: each of its texts is a row. The words of a page are one row. */
@@ -103,6 +126,9 @@ static bool item_set(Arena *arena, const ItemForm *form, size_t key, const Value
     case ITEM_BOXES: return item_read_boxes(arena, v, out, err);
     case ITEM_WORD_BOXES: return item_read_word_boxes(arena, v, out, err);
     case ITEM_PICTURE: return item_read_picture(arena, v, &out->picture, err);
+    case ITEM_SOUND: return item_read_sound(arena, v, &out->sound, err);
+    case ITEM_NUMBERS: return item_read_numbers(arena, v, out, err);
+    case ITEM_RATE: return item_read_rate(arena, v, out, err);
     }
     return true;
 }
@@ -136,7 +162,7 @@ bool item_read_object(Arena *arena, const ItemForm *form, const Value *map, Item
                     found ? "both" : "nothing", form->keys[0].name, form->keys[1].name);
     if (!item_check_page(form, out, err)) return false;
     if (out->boxes) item_join_words(arena, out);
-    return true;
+    return !item_form_has(form, ITEM_SOUND) || item_check_sound(out, err);
 }
 
 static bool item_read_values(Arena *arena, const ItemForm *form, const Value *list, Item *out,
@@ -178,6 +204,8 @@ static bool item_read(Arena *arena, const ItemForm *form, const Value *v, Item *
 /* ---- all of them ---- */
 static bool items_check_count(const ItemForm *form, const char *name, size_t n, size_t limit, Err *err)
 {
+    if (n == 0 && item_form_has(form, ITEM_SOUND))
+        return fail(err, EF_INVALID_INPUT, "%s: found none, wanted at least one sound", name);
     if (n == 0)
         return fail(err, EF_INVALID_INPUT, "%s: %s", name, item_form_has(form, ITEM_PICTURE) && form->alone
                     ? "Cannot classify empty image list: found none, wanted at least one picture"
@@ -231,12 +259,14 @@ static bool item_has(const Item *item, ItemPart part)
     const void *const have[] = { [ITEM_FIRST] = item->first.p, [ITEM_SECOND] = item->second.p,
                                  [ITEM_LIST] = item->n ? item->list : NULL, [ITEM_BOXES] = item->boxes,
                                  [ITEM_PICTURE] = item->picture.n ? item->picture.p : NULL,
-                                 [ITEM_WORD_BOXES] = item->boxes };
+                                 [ITEM_WORD_BOXES] = item->boxes, [ITEM_SOUND] = item->sound.n ? item->sound.p : NULL,
+                                 [ITEM_NUMBERS] = item->numbers, [ITEM_RATE] = item->numbers };
     return have[part] != NULL;
 }
 
 bool item_check(const ItemForm *form, const Item *item, Err *err)
 {
+    if (item_form_has(form, ITEM_SOUND)) return item_check_sound(item, err);
     for (size_t i = 0; form->keys[i].name; i++)
         if (form->keys[i].required && !item_has(item, form->part[i]))
             return fail(err, EF_INVALID_INPUT, "found no %s, wanted %s", form->keys[i].name, form->one);
@@ -269,7 +299,7 @@ size_t items_each(const ItemForm *form, size_t n)
 {
     size_t each = 0;
     for (size_t i = 0; form->keys[i].name; i++) each += form->keys[i].required;
-    return item_form_has(form, ITEM_BOXES) ? 1 : item_form_has(form, ITEM_LIST) ? MAX(n, (size_t)1) : each;
+    return item_form_has(form, ITEM_BOXES) ? 1 : item_form_has(form, ITEM_LIST) ? MAX(n, (size_t)1) : MAX(each, 1);
 }
 
 /* One item: the first text, and the others as its list. */
@@ -290,7 +320,7 @@ bool items_of_texts(Arena *arena, const ItemForm *form, const Str *texts, size_t
     if (item_form_has(form, ITEM_BOXES) && n)
         return fail(err, EF_INVALID_INPUT, "found a text, wanted %s", form->one);
     if (item_form_has(form, ITEM_LIST)) return item_of_texts(arena, form, texts, n, out, err);
-    if (item_form_has(form, ITEM_PICTURE) && n)
+    if (item_form_file(form) && n)
         return fail(err, EF_INVALID_INPUT, "found a text, wanted %s", form->one);
     if (n % each)
         return fail(err, EF_INVALID_INPUT, "found %zu texts, wanted %zu for each of %s", n, each,
@@ -318,6 +348,8 @@ static void sample_set(Arena *arena, ItemPart part, const Str *texts, size_t n, 
     case ITEM_BOXES: item_place_words(arena, texts[i], item); break;
     case ITEM_WORD_BOXES: break;
     case ITEM_PICTURE: item->picture = item_sample_picture(arena, i); break;
+    case ITEM_SOUND: item->sound = item_sample_sound(arena, i); break;
+    case ITEM_NUMBERS: case ITEM_RATE: break; /* instead of the file */
     }
 }
 
@@ -326,7 +358,7 @@ Item *items_of_samples(Arena *arena, const ItemForm *form, const Str *texts, siz
     Item *items = ARRAY(arena, Item, n + 1);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; form->keys[k].name; k++)
-            if (form->keys[k].required || form->part[k] == ITEM_BOXES)
+            if (form->keys[k].required || form->part[k] == ITEM_BOXES || form->part[k] == ITEM_SOUND)
                 sample_set(arena, form->part[k], texts, n, i, &items[i]);
     return items;
 }
@@ -373,7 +405,8 @@ static Value describe_string(Arena *arena)
     return string;
 }
 
-static Value describe_picture(Arena *arena)
+/* A file in base64. */
+static Value describe_file(Arena *arena)
 {
     Value string = describe_string(arena);
     value_add(&string, "contentEncoding", value_of_text("base64"));
@@ -382,11 +415,25 @@ static Value describe_picture(Arena *arena)
 
 static Value describe_integer(Arena *arena, int most)
 {
-    Value number = value_map(arena, 3);
+    Value number = value_map(arena, 4); /* and a description */
     value_add(&number, "type", value_of_text("integer"));
     value_add(&number, "minimum", value_of_int(0));
     value_add(&number, "maximum", value_of_int(most));
     return number;
+}
+
+/* [samples], or [channels][samples] */
+static Value describe_numbers(Arena *arena)
+{
+    Value number = value_map(arena, 1), channel = describe_array(arena, 1, 0);
+    Value list = describe_array(arena, 1, 0);
+    Choice either = choice_begin(arena);
+    value_add(&number, "type", value_of_text("number"));
+    value_add(&channel, "items", number);
+    choice_add(&either, number);
+    choice_add(&either, channel);
+    value_add(&list, "items", choice_of(arena, &either));
+    return list;
 }
 
 /* most: texts of a list; 0: not said. */
@@ -396,8 +443,10 @@ static Value describe_part(Arena *arena, ItemPart part, size_t most)
     switch (part) {
     case ITEM_FIRST:
     case ITEM_SECOND: break;
-    case ITEM_PICTURE: return describe_picture(arena);
     case ITEM_WORD_BOXES: return describe_array(arena, 0, 0);
+    case ITEM_PICTURE: case ITEM_SOUND: return describe_file(arena);
+    case ITEM_NUMBERS: return describe_numbers(arena);
+    case ITEM_RATE: return describe_integer(arena, SOUND_RATE_MOST);
     case ITEM_LIST:
         list = describe_array(arena, 1, most);
         value_add(&list, "items", describe_string(arena));

@@ -9,7 +9,8 @@
 #include "input/input.h"
 
 /* Which part of Item a key's value is. */
-typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES, ITEM_PICTURE, ITEM_WORD_BOXES } ItemPart;
+typedef enum { ITEM_FIRST, ITEM_SECOND, ITEM_LIST, ITEM_BOXES, ITEM_PICTURE, ITEM_WORD_BOXES, ITEM_SOUND,
+               ITEM_NUMBERS, ITEM_RATE } ItemPart;
 enum { ITEM_KEYS = 6 };
 typedef struct ItemForm {
     const Field *keys;           /* of an item that is an object; in protobuf those of its message */
@@ -32,8 +33,9 @@ extern const ItemForm item_page_questions; /* the same with a question, */
 extern const ItemForm item_seen_page_questions; /*   for models that see the page */
 extern const ItemForm item_pictures;  /* pictures, as {image} or alone */
 extern const ItemForm item_texts_or_pictures; /* {text} or {image}; a text or a data URI alone */
+extern const ItemForm item_sounds;    /* sounds, as {audio}, {array, sampling_rate} or alone */
 extern const Field item_question_keys[], item_choice_keys[], item_word_keys[], item_picture_keys[],
-    item_page_question_keys[], item_box_keys[];
+    item_page_question_keys[], item_box_keys[], item_sound_keys[];
 bool item_form_has(const ItemForm *, ItemPart);
 bool item_form_needs(const ItemForm *, ItemPart); /* every item has it */
 bool item_form_is_object(const ItemForm *, const Value *); /* it has a key of such an item */
@@ -66,7 +68,20 @@ bool item_check(const ItemForm *, const Item *, Err *); /* no part is missing or
 bool item_read_object(Arena *, const ItemForm *, const Value *, Item *, Err *);
 /* pictures.c: bytes as they are, or text as picture_from_text takes it. */
 bool item_read_picture(Arena *, const Value *, Str *bytes, Err *);
-bool item_open_picture(Arena *, Str path, Item *, Err *); /* or a data URI */
 Str item_sample_picture(Arena *, size_t number); /* a small BMP, to try a model with */
+/* sounds.c: bytes as they are, or text as sound_from_text takes it; samples, [samples] or [channels, samples]; */
+bool item_read_sound(Arena *, const Value *, Str *bytes, Err *);
+bool item_read_numbers(Arena *, const Value *, Item *, Err *);
+bool item_read_rate(Arena *, const Value *, Item *, Err *);
+bool item_check_sound(const Item *, Err *);    /* it is a file, or samples with their rate */
+Str item_sample_sound(Arena *, size_t number); /* half a second of a tone, to try a model with */
+/* Of forms whose items are files: a path stands for an item on a command line and in tables. */
+typedef struct ItemFile {
+    const char *noun, *key;      /* "picture", "image" */
+    bool (*read)(Arena *, const Value *, Str *bytes, Err *);
+    size_t at;                   /* of the Str in Item */
+} ItemFile;
+const ItemFile *item_form_file(const ItemForm *); /* NULL: they are none */
+bool item_open_file(Arena *, const ItemForm *, Str path, Item *, Err *); /* or a data URI */
 
 #endif

@@ -3,7 +3,6 @@
  * them. The decoded picture is scratch; a row keeps its pixel_values and the size that it was given in.
  * Pictures of one size run together; a DETR's pixel_mask is of the row alone, so what others send does
  * not change its answer. */
-#include "base/file.h"
 #include "engine/engine.h"
 #include "image/image.h"
 #include "items.h"
@@ -45,17 +44,6 @@ bool item_read_picture(Arena *arena, const Value *v, Str *out, Err *err)
     if (v->s.n == 0) return fail(err, EF_INVALID_INPUT, "picture: found no bytes");
     *out = v->s;
     return v->kind == V_BYTES || picture_from_text(arena, v->s, out, err);
-}
-
-bool item_open_picture(Arena *arena, Str path, Item *item, Err *err)
-{
-    enum { MOST = 1 << 30 };
-    Value text = value_of_str(path);
-    if (str_starts(path, "data:")) return item_read_picture(arena, &text, &item->picture, err);
-    if (str_starts(path, "http://") || str_starts(path, "https://"))
-        return fail(err, EF_INVALID_INPUT, "found the URL \"%.*s\", wanted the path of a file: URLs are not "
-                    "fetched", (int)MIN(path.n, 60), path.p);
-    return file_read(arena, str_dup(arena, path), MOST, &item->picture, err);
 }
 
 static void sample_put(uint8_t *to, size_t bytes, uint32_t number)

@@ -18,7 +18,7 @@ static size_t item_listed(const Item *item)
 
 size_t item_bytes(const Item *item)
 {
-    size_t bytes = item->first.n + item->second.n + item->picture.n;
+    size_t bytes = item->first.n + item->second.n + item->picture.n + item_sound_bytes(item);
     for (size_t i = 0; i < item_listed(item); i++) bytes += item->list[i].n;
     return bytes;
 }

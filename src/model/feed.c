@@ -38,14 +38,20 @@ static FeedInput feed_input(const OnnxValue *v, const DeclaredShape *declared)
 static const char *processor_of(const Model *m)
 {
     if (m->image) return m->tokenizer ? "processor" : "image_processor";
+    if (m->audio) return "feature_extractor";
     return "tokenizer";
+}
+
+static const char *kind_of_processor(const Model *m)
+{
+    return m->image ? m->image->name : m->audio ? m->audio->name : tokenizer_kind(m->tokenizer);
 }
 
 void feed_of(Arena *arena, const Model *m, Feed *out)
 {
     const OnnxGraph *file = &m->graph->model->graph;
     DeclaredShape *declared = ARRAY(arena, DeclaredShape, file->n_in + 1);
-    *out = (Feed){ .processor = processor_of(m), .kind = m->image ? m->image->name : tokenizer_kind(m->tokenizer),
+    *out = (Feed){ .processor = processor_of(m), .kind = kind_of_processor(m),
                    .input = ARRAY(arena, FeedInput, file->n_in + 1) };
     if (m->weights) source_declared_shapes(m->weights, file, declared);
     for (int i = 0; i < file->n_in; i++)

@@ -52,7 +52,8 @@ InputModel model_input(const Model *m)
 {
     return (InputModel){ .tokenizer = m->tokenizer, .encode = m->encode, .flat_types = m->flat_types,
                          .pad_left = m->pad_left, .special = m->special, .image = m->image,
-                         .pad_to = m->pad_to, .pad_id = m->pad_id };
+                         .pad_to = m->pad_to, .pad_id = m->pad_id, .audio = m->audio,
+                         .chunks = m->task && task_can(m->task, NULL, CAN_TRANSCRIBE | CAN_EMBED_SOUND) };
 }
 
 bool model_reads_boxes(const Model *m)
@@ -157,7 +158,8 @@ static bool choose_items(Model *m, Err *err)
     bool page = reads_input(m->graph, "bbox") && takes_pages(m->task);
     m->items = page ? page_form(m) : m->task->items;
     m->preparer = page && m->task->items == &item_texts ? &prepare_boxes : m->task->preparer;
-    return source_needs(m->graph, m->items, err) && check_rank(m, m->graph, err);
+    return source_needs(m->graph, m->items, err) && check_rank(m, m->graph, err) &&
+           (!m->audio || model_audio_fits(m, err));
 }
 
 /* The part of the file that makes these outputs. */
@@ -252,7 +254,7 @@ static bool open_weights(Model *m, const ModelSource *s, Err *err)
         (!source_family(&m->config, err) || !source_task(s, &m->config, NULL, &m->task, err)))
         return false;
     /* vectors are made of the encoder's rows, whatever head the checkpoint has */
-    bool vectors = model_makes_vectors(m) || (m->task && task_can(m->task, NULL, CAN_EMBED_PICTURE));
+    bool vectors = model_makes_vectors(m) || (m->task && task_can(m->task, NULL, CAN_EMBED_PICTURE | CAN_EMBED_SOUND));
     const bool towers = m->task && m->task->text_output;
     const char *head = checkpoint && vectors && !towers     ? "feature-extraction"
                        : checkpoint && towers               ? m->task->name
@@ -346,6 +348,7 @@ static bool open_script(Model *m, const ModelSource *s, Err *err)
 /* What makes rows of items. */
 static bool open_preparation(Model *m, const ModelSource *s, Err *err)
 {
+    if (model_hears(m)) return model_open_audio(m, s, err);
     if (model_reads_pictures(m) && !model_open_image(m, s, err)) return false;
     if (!task_can(m->task, NULL, CAN_READ)) return true;
     bool sees = takes_pages(m->task) && source_sees_pages(&m->onnx->model);
@@ -482,6 +485,7 @@ static bool packed_preparation(Model *m, const Value *facts, const ModelOpen *ho
 {
     if (model_reads_pictures(m) && how->processor)
         return fail(err, EF_UNSUPPORTED, "processor: a package carries the one that it was built with");
+    if (model_hears(m)) return model_packed_audio(m, err);
     if (model_reads_pictures(m) && !model_packed_image(m, err)) return false;
     if (!task_can(m->task, NULL, CAN_READ)) return true;
     bool sees = m->package.member[MEMBER_IMAGE].bytes.n && !m->image; /* beside its words */
@@ -508,7 +512,7 @@ static bool read_package(Model *m, const char *path, const ModelOpen *how, Err *
     m->task = task_by_number(m->package.model_type);
     if (!m->task)
         return fail(err, EF_UNSUPPORTED,
-                    "%s: model type number %d is not supported: this version reads texts and pictures", path,
+                    "%s: model type number %d is not supported: this version reads texts, pictures and sounds", path,
                     m->package.model_type);
     return (same_task(m, how->task, err) && head_wish(how->pooling, how->normalize, &wish, err) &&
             packed_facts(m, &facts, err) &&
@@ -645,7 +649,7 @@ static bool try_graph(const Model *m, int graph, Err *err)
     RowOutput row[TASK_OUTPUTS];
     size_t tokens = 0;
     Runner *runner = runner_new(model_engine(m, graph), NULL);
-    bool own = graph == 0 && (m->image || model_reads_boxes(m));
+    bool own = graph == 0 && (m->image || m->audio || model_reads_boxes(m));
     bool ok = (own ? run_sample : run_text)(m, &arena, runner, row, &tokens, err);
     if (!ok && !strstr(err->message, "Model inference failed"))
         within(err, "Model inference failed");

@@ -3,6 +3,8 @@
  * not change after opening. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
+#include "audio/audio.h"
+#include "audio/ctc.h"
 #include "engine/engine.h"
 #include "image/image.h"
 #include "package/package.h"
@@ -28,6 +30,9 @@ typedef struct Model {
     SpecialBoxes special;        /* of special tokens, where the graph reads boxes */
     const ImageProcessor *image; /* of models that read pictures, which may have no tokenizer; else NULL */
     Str image_text;              /* the object that it was read from; only for a build */
+    AudioProcessor *audio;       /* of models that hear; else NULL */
+    const Ctc *ctc;              /* of those that transcribe; else NULL */
+    Str audio_text;              /* the files that both were read from; only for a build */
     Graph *graph;
     Engine *engine;
     Graph *text_graph;           /* (optional) of models with two towers: a second graph, which reads texts; */
@@ -72,10 +77,10 @@ int model_outputs(const Model *, int graph); /* that a row of it has */
 InputModel model_input(const Model *); /* for preparers */
 bool model_reads_boxes(const Model *);
 int model_usual_length(const Model *); /* tokens of a text for timing: 128, or the model's limit */
-/* sample_rows.c: rows bring tensors of their own (pictures); such rows for timing, of samples. */
+/* sample_rows.c: rows bring tensors of their own (pictures, sounds); such rows for timing, of samples. */
 bool model_brings_tensors(const Model *);
 bool model_sample_batch(const Model *, Arena *, int n, Batch *, Err *);
-/* Runs one short text, or a small picture, through everything: "Model inference failed: ..." */
+/* Runs one short text, a small picture or a short sound through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);
 
 /* model_tokenizer.c: parts of the above. */
@@ -86,6 +91,7 @@ void model_store_boxes(Arena *, const Model *, Value *facts); /* of special toke
 /* model_image.c: parts of the above. */
 bool model_reads_pictures(const Model *);
 bool model_reads_texts(const Model *, Err *); /* it has a tokenizer; false with an error */
+bool model_json_file(Model *, const char *path, const Value **, Err *); /* NULL: none; parsed */
 bool model_open_image(Model *, const ModelSource *, Err *);
 bool model_has_patches(const Model *); /* its graph gives the last hidden states */
 bool model_packed_image(Model *, Err *);
@@ -97,6 +103,12 @@ void model_describe_input(const Model *, Buf *);
 bool model_open_pairs(Model *, const OnnxModel *, Err *);
 void model_store_pairs(const Model *, Value *facts); /* three members */
 bool model_packed_pairs(Model *, const Value *facts, Err *);
+/* model_audio.c: parts of the above. */
+bool model_hears(const Model *);
+bool model_open_audio(Model *, const ModelSource *, Err *);
+bool model_packed_audio(Model *, Err *);
+bool model_audio_fits(Model *, Err *);        /* the tensors of its sounds, and the graph; sets a fixed length */
+void model_describe_sounds(const Model *, Buf *);
 
 /* model_head.c: of models that make vectors, the output to take, and config.head. */
 bool model_makes_vectors(const Model *);    /* of tokens, or of texts */

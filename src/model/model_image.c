@@ -32,7 +32,7 @@ static bool image_set(Model *m, const ImageConfigs *files, Err *err)
     return true;
 }
 
-static bool image_file(Model *m, const char *path, const Value **out, Err *err)
+bool model_json_file(Model *m, const char *path, const Value **out, Err *err)
 {
     Str text;
     Value *root = NEW(&m->arena, Value);
@@ -50,8 +50,8 @@ bool model_open_image(Model *m, const ModelSource *s, Err *err)
     if (!s->preprocessor && !s->processor)
         return fail(err, EF_NOT_FOUND, "preprocessor_config.json not found: Could not locate image "
                     "preprocessing beside \"%s\"", s->weights);
-    if (!image_file(m, s->preprocessor, &files.preprocessor, err) ||
-        !image_file(m, s->processor, &files.processor, err))
+    if (!model_json_file(m, s->preprocessor, &files.preprocessor, err) ||
+        !model_json_file(m, s->processor, &files.processor, err))
         return false;
     return image_set(m, &files, err) ||
            within(err, "%.*s", STR_ARG(path_name(s->preprocessor ? s->preprocessor : s->processor)));
@@ -95,6 +95,7 @@ static void describe_pictures(const ImageProcessor *image, Buf *b)
 
 void model_describe_input(const Model *m, Buf *b)
 {
+    if (m->audio) return model_describe_sounds(m, b);
     if (m->text_graph) {
         describe_pictures(m->image, b);
         buf_puts(b, " and ");

@@ -250,8 +250,8 @@ bool source_has_tokenizer(const ModelSource *s, Err *err)
 {
     return s->inside.tokenizer.p ||
            need(s->tokenizer.vocab, "tokenizer.json", "tokenizer",
-                "; was it saved beside the model? --tokenizer names another folder; a model of pictures "
-                "needs preprocessor_config.json instead", err);
+                "; was it saved beside the model? --tokenizer names another folder; a model of pictures or "
+                "sounds needs preprocessor_config.json instead", err);
 }
 
 bool source_files(const ModelSource *s, Err *err)

@@ -24,7 +24,7 @@ typedef struct ModelSource {     /* what `build` and `--model FOLDER` start from
     const char *modules;         /* folder of a modules.json that pools */
     HeadWish wish;
     TokenizerFiles tokenizer;    /* vocab: tokenizer.json, or what can be converted to one */
-    const char *preprocessor, *processor; /* preprocessor_config.json, processor_config.json: of pictures */
+    const char *preprocessor, *processor; /* preprocessor_config.json, processor_config.json: of pictures and sounds */
     Str name, version, task;     /* task: any name of it; empty: from config.json's architectures */
     bool config_optional;        /* the user named the task: config.json may be missing */
     const Value *yaml_tokenizer; /* the YAML's `tokenizer` map, or NULL */
@@ -83,7 +83,7 @@ bool source_family(const ModelConfig *, Err *); /* of checkpoints: refuses what 
 bool source_task(const ModelSource *, const ModelConfig *, const OnnxModel *, const Task **, Err *);
 /* The task, or its variant where the graph (NULL: the class of the checkpoint) is of that kind. */
 const Task *source_variant(const Task *, const ModelConfig *, const OnnxModel *);
-/* Has input_ids, and they are integers; or pixel_values, and they are floats. */
+/* Has input_ids, and they are integers; or pixel_values, input_values or input_features, and they are floats. */
 bool source_inputs(const OnnxModel *, Err *);
 bool source_sees_pages(const OnnxModel *); /* reads boxes and pixels */
 /* That the kept output needs no inputs but those that items of this form give. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source_check.c - whether config.json, the graph and the wanted task fit together. Checked before a
  * build writes anything, and whenever a folder is opened. */
+#include "audio/audio.h"
 #include "export/arch.h"
 #include "export/hf_task.h"
 #include "model/source.h"
@@ -174,15 +175,30 @@ static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, 
                 STR_ARG(c->architecture), own->name, task->name, against);
 }
 
-/* What is read, CAN_SEE and CAN_READ: by the graph, or (NULL) by the files beside a checkpoint. */
-static TaskCan source_reads(const ModelSource *s, const OnnxModel *onnx)
+static const OnnxValue *sound_input(const OnnxGraph *g)
+{
+    const OnnxValue *samples = find_value(g->in, g->n_in, "input_values");
+    return samples ? samples : find_value(g->in, g->n_in, "input_features");
+}
+
+/* What is read, CAN_SEE and CAN_READ, or CAN_HEAR: by the graph, or (NULL) by config.json and the files beside a
+ * checkpoint. */
+static TaskCan source_reads(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx)
 {
     bool sees = s->preprocessor || s->processor, reads = s->tokenizer.vocab && file_is(s->tokenizer.vocab);
+    bool hears = audio_model_type(c->model_type);
     if (onnx) {
         const OnnxGraph *g = &onnx->graph;
         sees = find_value(g->in, g->n_in, "pixel_values"), reads = find_value(g->in, g->n_in, "input_ids");
+        hears = sound_input(g) && !sees && !reads;
     }
-    return (sees ? CAN_SEE : 0) | (reads || !sees ? CAN_READ : 0);
+    return hears ? CAN_HEAR : (sees ? CAN_SEE : 0) | (reads || !sees ? CAN_READ : 0);
+}
+
+/* The task of vectors, of a model that reads this. */
+static const Task *task_of_vectors(TaskCan reads)
+{
+    return task_that_can(reads & CAN_HEAR ? CAN_EMBED_SOUND : reads & CAN_READ ? CAN_EMBED : CAN_EMBED_PICTURE);
 }
 
 /* Whether it can be what a model is for that reads this and whose graph is this one (NULL: any). */
@@ -191,7 +207,7 @@ static bool task_suits(const Task *task, TaskCan reads, const OnnxModel *onnx)
     bool outputs = !onnx || (task_output(onnx, task, 0) &&
                              (!task->text_output || find_value(onnx->graph.out, onnx->graph.n_out, task->text_output)));
     if (task->text_output) return outputs && reads == (CAN_SEE | CAN_READ);
-    return outputs && task_can(task, NULL, reads & CAN_READ ? CAN_READ : CAN_SEE);
+    return outputs && task_can(task, NULL, reads & CAN_READ ? CAN_READ : reads);
 }
 
 /* The task of the class whose items are what is read, and whose outputs the graph has; of several the one
@@ -199,8 +215,8 @@ static bool task_suits(const Task *task, TaskCan reads, const OnnxModel *onnx)
  * named: exporters keep the class of the checkpoint. */
 static const Task *task_by_class(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx)
 {
-    const TaskCan reads = source_reads(s, onnx);
-    const Task *plain = task_that_can(reads & CAN_READ ? CAN_EMBED : CAN_EMBED_PICTURE);
+    const TaskCan reads = source_reads(s, c, onnx);
+    const Task *plain = task_of_vectors(reads);
     const Task *own = task_of_class(c->architecture);
     size_t n;
     const Task *const *all = task_all(&n), *best = NULL;
@@ -227,6 +243,8 @@ static bool task_without_hand(const ModelSource *s, const ModelConfig *c, const 
                               const Task **out, Err *err)
 {
     *out = s->modules ? task_that_can(CAN_SENTENCE) : task_find(s->inside.task);
+    /* "feature-extraction" is a task of texts, and what exporters write for every model without a head */
+    if (*out && task_can(*out, NULL, CAN_EMBED)) *out = s->modules ? *out : task_of_vectors(source_reads(s, c, onnx));
     if (!*out) *out = task_by_class(s, c, onnx);
     if (!*out && s->task.n) *out = task_find(str_of(hf_task_detect(c->root, NULL)));
     return *out || fail(err, EF_INVALID_INPUT,
@@ -305,6 +323,15 @@ static bool shape_fits(const OnnxValue *v, bool choices, Err *err)
                 STR_ARG(v->name), dtype_name(v->type), v->rank, choices ? "num_choices, " : "");
 }
 
+static bool sound_fits(const OnnxValue *v, Err *err)
+{
+    bool floats = v->type == T_F32 || v->type == T_F16 || v->type == T_F64;
+    return (floats && (v->rank == 2 || v->rank == 3 || v->rank < 0)) ||
+           fail(err, EF_BAD_MODEL, "Input shape mismatch: %.*s: found %s with %d dimensions, wanted float "
+                "[batch_size, samples], or features in place of samples", STR_ARG(v->name), dtype_name(v->type),
+                v->rank);
+}
+
 static bool pixels_fit(const OnnxValue *v, Err *err)
 {
     bool floats = v->type == T_F32 || v->type == T_F16 || v->type == T_F64;
@@ -320,6 +347,7 @@ bool source_inputs(const OnnxModel *m, Err *err)
     const OnnxValue *pixels = find_value(g->in, g->n_in, "pixel_values");
     if (pixels && !pixels_fit(pixels, err)) return false;
     if (!ids && pixels) return true;
+    if (!ids && sound_input(g)) return sound_fits(sound_input(g), err);
     if (!ids) return missing("Missing input_ids: the model's inputs", g->in, g->n_in, err);
     for (int i = 0; i < g->n_in; i++)
         if (role_of_token(graph_role(g->in[i].name)) && !shape_fits(&g->in[i], ids->rank == 3, err))
@@ -355,6 +383,7 @@ static bool form_gives(const ItemForm *form, Str name)
 {
     Role role = graph_role(name);
     bool seen = form && item_form_needs(form, ITEM_PICTURE);
+    if (form && item_form_has(form, ITEM_SOUND)) return str_is(name, "input_values") || str_is(name, "input_features");
     if (str_is(name, "pixel_values") || str_is(name, "pixel_mask")) return seen;
     if (seen && !item_form_has(form, ITEM_BOXES)) return false; /* pictures alone */
     return role_of_token(role) && (role != ROLE_BOX || !form || item_form_has(form, ITEM_BOXES));
@@ -388,7 +417,8 @@ static bool is_weight(const OnnxGraph *g, Str name)
 static bool refuse_output(const OnnxModel *m, const Task *task, const char *const names[4], Err *err)
 {
     const OnnxGraph *g = &m->graph;
-    const ItemForm *form = item_form_needs(task->items, ITEM_PICTURE) ? task->items : NULL;
+    bool file = item_form_needs(task->items, ITEM_PICTURE) || item_form_has(task->items, ITEM_SOUND);
+    const ItemForm *form = file ? task->items : NULL;
     char what[160] = "Model must return ";
     for (int i = 0; i < g->n_in; i++)
         if (!is_weight(g, g->in[i].name) && !input_fits(g->in[i].name, form, err)) return false;

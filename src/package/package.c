@@ -23,6 +23,7 @@ const MemberRow member_rows[MEMBER_COUNT] = {
     [MEMBER_HEAD] = { "head", 1005 },
     [MEMBER_TEXT_GRAPH] = { "text_graph", 1006 },
     [MEMBER_TEXT_PANELS] = { "text_panels", 1007 },
+    [MEMBER_AUDIO] = { "audio_preprocessor", 1008 },
 };
 
 const char *member_name(MemberKind kind)

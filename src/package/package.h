@@ -30,6 +30,7 @@ typedef enum {               /* those of the Rust encoderfile first, in file ord
     MEMBER_HEAD,             /* 1005: weights of a head's dense layers (task/head_store.c) */
     MEMBER_TEXT_GRAPH,       /* 1006: the second graph of a model with two towers, */
     MEMBER_TEXT_PANELS,      /* 1007:   and its constants */
+    MEMBER_AUDIO,            /* 1008: JSON: the feature extractor of sounds, the vocabulary of speech */
     MEMBER_COUNT
 } MemberKind;
 

@@ -36,6 +36,7 @@ static const struct Elsewhere { const char *message, *package; } elsewhere[] = {
     { "ImageLabels", "encoderfile.image_types" },
     { "ImageLabelScore", "encoderfile.image_types" },
     { "Picture", "encoderfile.picture" },
+    { "Sound", "encoderfile.sound" },
 };
 
 /* ---- what a file holds ---- */

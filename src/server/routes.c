@@ -214,7 +214,7 @@ bool media_is(Str type, const char *wanted)
 
 static bool route_may_take_files(const Route *route, const Site *site)
 {
-    return route->job && route->job->files && item_form_has(site->items, ITEM_PICTURE);
+    return route->job && route->job->files && item_form_file(site->items);
 }
 
 bool route_takes_files(const Route *route, const Site *site, Str type)
@@ -229,6 +229,8 @@ bool route_accepts(const Route *route, const Site *site, Str type, Err *err)
     if (route_takes_files(route, site, type)) return true;
     return fail(err, EF_MEDIA_TYPE,
                 "Expected request with `Content-Type: application/json`%s, found \"%.*s\"",
-                route_may_take_files(route, site) ? ", image/... or multipart/form-data" : "",
+                !route_may_take_files(route, site) ? ""
+                : site_can(site, CAN_SEE)          ? ", image/... or multipart/form-data"
+                                                   : ", audio/... or multipart/form-data",
                 (int)MIN(type.n, 80), type.p);
 }

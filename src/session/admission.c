@@ -3,9 +3,11 @@
  * with rows, so that the queue knows how much it is. */
 #include "stages.h"
 
+#include "audio/audio.h"
 #include "image/image.h"
 
 _Static_assert(SESSION_MAX_PIXELS == PICTURE_PIXELS, "the default of both");
+_Static_assert(SESSION_MAX_SECONDS == SOUND_SECONDS, "the default of both");
 
 enum {
     SCRATCH_KEPT = 1 << 20,
@@ -33,6 +35,7 @@ static bool prepare_items(const Session *s, Work *work, Arena *arena, size_t fro
     const Preparer *preparer = work->preparer ? work->preparer : s->model->preparer;
     InputModel model = model_input(s->model);
     model.max_pixels = s->options.max_pixels;
+    model.max_seconds = (double)s->options.max_seconds;
     PrepareCall call = { &model, &work->options.input, arena, &scratch };
     bool ok = true;
     for (size_t i = from; i < to && ok; i++) {

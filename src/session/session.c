@@ -94,6 +94,7 @@ static SessionOptions with_defaults(const SessionOptions *given)
     if (o.max_inputs == 0) o.max_inputs = SESSION_MAX_INPUTS;
     if (o.max_output == 0) o.max_output = (size_t)512 << 20;
     if (o.max_pixels == 0) o.max_pixels = SESSION_MAX_PIXELS;
+    if (o.max_seconds == 0) o.max_seconds = SESSION_MAX_SECONDS;
     if (o.max_bytes == 0) o.max_bytes = SESSION_MAX_BYTES;
     return o;
 }

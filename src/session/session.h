@@ -37,6 +37,7 @@ typedef struct SessionSteps {
 #define SESSION_MAX_INPUTS 4096
 #define SESSION_MAX_BYTES 1073741824
 #define SESSION_MAX_PIXELS 89478485
+#define SESSION_MAX_SECONDS 3600
 typedef struct SessionOptions {  /* zero: the default */
     int threads;                 /* of all replicas together; default cpu_count() */
     int replicas;                /* runs at the same time, each with its part of the threads; 0: as
@@ -49,6 +50,7 @@ typedef struct SessionOptions {  /* zero: the default */
     size_t max_inputs;           /* of one request; default 4096 */
     size_t max_output;           /* bytes of numbers of one request; default 512 MiB */
     int64_t max_pixels;          /* of a picture; default 89 million */
+    int64_t max_seconds;         /* of a sound; default 3600 */
     size_t max_bytes;            /* that all requests and replies may hold; default 1 GiB */
     const char *ocr;             /* path of the program that reads the words of a page; NULL: none may be run */
     double ocr_seconds;          /* for one page; default 60 */

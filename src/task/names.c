@@ -24,10 +24,9 @@ static const TaskName others[] = { /* that this program does not do */
     { "masked-im", .reads = IMAGES },
     { "keypoint-matching", .reads = IMAGES },
     { "video-classification", .reads = "video" },
-    { "audio-classification", .reads = AUDIO },
     { "audio-frame-classification", .reads = AUDIO },
     { "audio-xvector", .reads = AUDIO },
-    { "automatic-speech-recognition", { "asr", "audio-ctc", "speech2seq-lm" }, AUDIO },
+    { "speech2seq-lm", .reads = AUDIO },
     { "text-to-audio", { "text-to-speech" } },
     { "any-to-any" },
 };

@@ -4,7 +4,7 @@
 #include "parts.h"
 
 typedef enum { SET_FLAG, SET_NOT, SET_EITHER, SET_COUNT, SET_STRIDE, SET_WORD,
-               SET_SHARE, SET_TEXT, SET_LIST } TaskOptionKind;
+               SET_SHARE, SET_TEXT, SET_LIST, SET_SECONDS, SET_SIDES } TaskOptionKind;
 static const struct OptionRow {
     const char *name;
     TaskOptionKind kind;
@@ -34,6 +34,10 @@ static const struct OptionRow {
     { "subtask", SET_WORD, offsetof(TaskOptions, subtask), part_subtask_words, SUBTASK_PANOPTIC },
     { "masks", SET_FLAG, offsetof(TaskOptions, runs), part_mask_words, 0 },
     { "patches", SET_FLAG, offsetof(TaskOptions, patches), NULL, 0 },
+    { "chunk_length_s", SET_SECONDS, offsetof(TaskOptions, input.chunk_s), NULL, 0 },
+    { "stride_length_s", SET_SIDES, offsetof(TaskOptions, input.stride_s), NULL, 0 },
+    { "return_timestamps", SET_WORD, offsetof(TaskOptions, times), part_time_words, TIMES_CHAR },
+    { "frames", SET_FLAG, offsetof(TaskOptions, frames), NULL, 0 },
     { "extract", SET_FLAG, offsetof(TaskOptions, extract), NULL, 0 },
     { "return_tokens", SET_FLAG, offsetof(TaskOptions, return_tokens), NULL, 0 },
     { "candidate_labels", SET_LIST, offsetof(TaskOptions, candidates), NULL, 0 },
@@ -45,6 +49,18 @@ static int word_index(const char *const *words, Str word)
     int i = 0;
     while (words[i] && !str_is(word, words[i])) i++;
     return i;
+}
+
+/* Seconds: one number for both sides, or [left, right]. */
+static bool sides_of(const Value *v, double side[2])
+{
+    const bool list = v->kind == V_LIST && v->list.n == 2;
+    for (int i = 0; i < 2; i++) {
+        double s = value_float(list ? &v->list.items[i] : v, -1);
+        if (!(s >= 0 && s <= 3600)) return false;
+        side[i] = s;
+    }
+    return true;
 }
 
 /* The value has been checked against the schema. */
@@ -62,6 +78,8 @@ static void set(TaskOptions *options, const struct OptionRow *row, const Value *
     case SET_SHARE: *(TaskShare *)field = (TaskShare){ (float)value_float(v, 0), true }; break;
     case SET_TEXT: *(Str *)field = v->s; break;
     case SET_LIST: *(const Value **)field = v; break;
+    case SET_SECONDS: *(double *)field = value_float(v, 0); break;
+    case SET_SIDES: options->input.stride_said = sides_of(v, options->input.stride_s); break;
     }
 }
 
@@ -160,6 +178,9 @@ bool task_options(const Task *task, const ModelConfig *config, const Value *requ
     for (size_t i = 0; i < COUNT(rows); i++) {
         const Value *v = value_get(request, rows[i].name);
         if (v && v->kind != V_NULL && task_has_option(task, rows[i].name)) set(options, &rows[i], v);
+        else continue;
+        if (rows[i].kind == SET_SIDES && !options->input.stride_said)
+            return fail(err, EF_INVALID_INPUT, "%s: wanted seconds, 0 to 3600, or [left, right]", rows[i].name);
     }
     return task_vector_fits(config, options, err);
 }

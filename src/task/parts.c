@@ -12,6 +12,7 @@ const char *const part_offset_words[] = { "bytes", "chars", NULL };
 const char *const part_encoding_words[] = { "float", "base64", NULL };
 const char *const part_subtask_words[] = { "panoptic", "instance", "semantic", NULL };
 const char *const part_mask_words[] = { "png", "rle", NULL };
+const char *const part_time_words[] = { "char", "word", NULL };
 const char *const part_score_words[] = { "none", "softmax", "sigmoid", NULL };
 
 const Field part_token_info[] = {
@@ -116,6 +117,16 @@ Value task_vector(Arena *arena, const TaskOptions *options, const float *x, int6
         x = copy;
     }
     return options->base64 ? base64_of(arena, x, n) : value_of_f32(x, (size_t)n);
+}
+
+void part_frames(const TaskRow *row, int64_t *from, int64_t *to)
+{
+    const SoundPart *s = &row->sound;
+    const double all = rint((double)s->samples / s->ratio), n = (double)s->samples;
+    const int64_t left = (int64_t)rint((double)s->left / n * all), right = (int64_t)rint((double)s->right / n * all);
+    bool whole = !s->left && !s->right;
+    *from = MIN(left, row->tokens);
+    *to = whole ? row->tokens : MAX(*from, MIN((int64_t)all - right, row->tokens));
 }
 
 Value part_result(Arena *arena, const TaskRow *row, size_t room)

@@ -9,9 +9,9 @@
 extern const Field part_token_info[];             /* {token, token_id, start, end} */
 /* The words of options, in the order of their enums. */
 extern const char *const part_offset_words[], *const part_encoding_words[], *const part_grouping_words[],
-    *const part_score_words[], *const part_mask_words[], *const part_subtask_words[];
+    *const part_score_words[], *const part_mask_words[], *const part_subtask_words[], *const part_time_words[];
 extern const TaskSample part_samples[];           /* sentences for any task */
-extern const TaskSample part_picture_samples[];   /* a file's name */
+extern const TaskSample part_picture_samples[], part_sound_samples[]; /* a file's name */
 extern const Field part_entity[];                 /* of an entity */
 
 #define PART_INPUTS                                                                               \
@@ -21,6 +21,11 @@ extern const Field part_entity[];                 /* of an entity */
     { "inputs", 1, F_MSG, .repeated = true, .required = true, .msg = item_picture_keys,           \
       .msg_name = message, .help = "a picture (base64, a data URI or {image}), or a list of pictures" }
 #define PART_NO_LUA_PICTURE "scripts see texts and their numbers, not pictures"
+#define PART_SOUNDS                                                                               \
+    { "inputs", 1, F_MSG, .repeated = true, .required = true, .msg = item_sound_keys,             \
+      .msg_name = "Sound",                                                                        \
+      .help = "a sound (base64, a data URI, {audio} or {array, sampling_rate}), or a list of sounds" }
+#define PART_NO_LUA_SOUND "scripts see texts and their numbers, not sounds"
 /* Of tasks whose models may read words with boxes. In JSON these are `inputs`, too. */
 #define PART_PAGES(number)                                                                        \
     { "pages", number, F_MSG, .repeated = true, .msg = item_word_keys, .msg_name = "Page",        \
@@ -95,6 +100,9 @@ void part_close(Value *result, const TaskRow *);
 /* The k best: {label, index, score}; of equal ones the lower index first, as transformers sorts. labels:
  * [n] names of the request's own; NULL: the model's. */
 Value part_top(Arena *, const ModelConfig *, const Value *labels, const float *scores, int64_t n, int k);
+/* Of a row's frames, those that count: without what neighbouring chunks have too, rounded as transformers' pipeline
+ * does. */
+void part_frames(const TaskRow *, int64_t *from, int64_t *to);
 int64_t part_best(const float *, int64_t n);      /* index of the largest; never a NaN */
 
 #endif

@@ -13,6 +13,10 @@ const TaskSample part_picture_samples[] = {
     { NULL, { "picture.jpg" } },
 };
 
+const TaskSample part_sound_samples[] = {
+    { NULL, { "sound.wav" } },
+};
+
 static bool has_label(const ModelConfig *config, const char *label)
 {
     for (int i = 0; config && config->labels && i < config->num_labels; i++)

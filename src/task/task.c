@@ -19,7 +19,10 @@
     TASK(object_detection)                                                                        \
     TASK(image_segmentation)                                                                      \
     TASK(image_embedding)                                                                         \
-    TASK(zero_shot_image_classification)
+    TASK(zero_shot_image_classification)                                                          \
+    TASK(audio_classification)                                                                    \
+    TASK(automatic_speech_recognition)                                                            \
+    TASK(audio_embedding)
 
 #define DECLARE(name) extern const Task task_##name;
 #define LIST(name) &task_##name,
@@ -55,8 +58,8 @@ const Task *task_that_can(TaskCan any)
 bool task_can(const Task *task, const ModelConfig *config, TaskCan any)
 {
     TaskCan all = task->can | (config && config->num_labels == 1 ? task->can_of_one : 0);
-    bool sees = item_form_needs(task->items, ITEM_PICTURE);
-    all |= (sees ? CAN_SEE : CAN_READ) | (task->text_output ? CAN_READ : 0);
+    bool sees = item_form_needs(task->items, ITEM_PICTURE), hears = item_form_has(task->items, ITEM_SOUND);
+    all |= (sees ? CAN_SEE : hears ? CAN_HEAR : CAN_READ) | (task->text_output ? CAN_READ : 0);
     return all & any;
 }
 

@@ -44,6 +44,7 @@ static inline float task_share(TaskShare s, float otherwise)
 {
     return s.said ? s.value : otherwise;
 }
+typedef enum { TIMES_NONE, TIMES_CHAR, TIMES_WORD } TaskTimes;
 typedef struct TaskOptions {     /* of one request; zero is the default */
     InputOptions input;          /* for the preparer */
     bool chars;                  /* offsets count codepoints */
@@ -70,6 +71,8 @@ typedef struct TaskOptions {     /* of one request; zero is the default */
     const Value *candidates;     /* of a zero-shot request: the labels, as strings; NULL: not said */
     Str hypothesis;              /* what a label is put into; p NULL: not said */
     const float *const *vectors; /* [as many as Task.texts gave]: made by the model's second graph */
+    TaskTimes times;             /* of speech: what is told with its time */
+    bool frames;                 /* of sounds: a vector for each frame */
 } TaskOptions;
 enum { TASK_RANK = 7 };
 typedef struct TaskTensor {      /* of one row */
@@ -85,6 +88,8 @@ typedef struct TaskRow {
     const int32_t *boxes;        /* [words][4]; NULL: none */
     const Str *choice;           /* the choice that this row is about; NULL: none */
     int width_given, height_given; /* of the row's picture, before resizing; 0: none */
+    SoundPart sound;             /* the part of its sound that the row is about; samples 0: none */
+    const struct Ctc *ctc;       /* the vocabulary of speech; NULL: none */
     const Encoding *encoding;
     bool swapped;                /* the second text came first in it */
     const Tokenizer *tokenizer;  /* for the text of a token */
@@ -116,14 +121,18 @@ typedef enum {
     CAN_SEGMENT = 1 << 11,       /* which of its pixels show what */
     CAN_EMBED_PICTURE = 1 << 12, /* a vector of a picture */
     CAN_MATCH = 1 << 13,         /* how well texts go with a picture; vectors of both */
+    CAN_CLASSIFY_SOUND = 1 << 14, /* labels of a sound */
+    CAN_TRANSCRIBE = 1 << 15,    /* what is said in it */
+    CAN_EMBED_SOUND = 1 << 16,   /* vectors of a sound and of its frames */
     CAN_ANSWER_PAGE = 1 << 19,   /* which words of a page answer a question */
     /* by its items; rows do not say it */
     CAN_READ = 1 << 20,          /* takes texts, which have tokens */
     CAN_SEE = 1 << 21,           /* takes pictures */
+    CAN_HEAR = 1 << 22,          /* takes sounds */
 } TaskCan;
 
 /* What a graph's output is. */
-typedef enum { PER_TEXT, PER_TOKEN, PER_PART } TaskPer; /* of a picture: queries, pixels */
+typedef enum { PER_TEXT, PER_TOKEN, PER_PART } TaskPer; /* of a picture: queries, pixels; of a sound: frames */
 /* What its last axis counts; AXIS_SINGLE: there is none, but one number for each text or token. */
 typedef enum {
     AXIS_HIDDEN, AXIS_LABELS, AXIS_WORDS, AXIS_SINGLE,
@@ -139,7 +148,8 @@ typedef struct TaskShape {
 } TaskShape;
 extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
     shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers,
-    shape_page_numbers, shape_choices, shape_query_labels, shape_label_maps, shape_patch_vectors;
+    shape_page_numbers, shape_choices, shape_query_labels, shape_label_maps, shape_patch_vectors,
+    shape_frame_words, shape_frame_vectors;
 
 typedef struct TaskSample {      /* texts to try a model with */
     const char *label;           /* one that the model must have; NULL: any model */
