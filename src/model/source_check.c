@@ -201,12 +201,13 @@ static const Task *task_of_vectors(TaskCan reads)
     return task_that_can(reads & CAN_HEAR ? CAN_EMBED_SOUND : reads & CAN_READ ? CAN_EMBED : CAN_EMBED_PICTURE);
 }
 
-/* Whether it can be what a model is for that reads this and whose graph is this one (NULL: any). */
-static bool task_suits(const Task *task, TaskCan reads, const OnnxModel *onnx)
+/* Whether it can be what a model is for that reads this and whose graph is this one (NULL: any). Of a graph with
+ * two towers and no image processor beside it, the half that reads texts runs. */
+static bool task_suits(const ModelSource *s, const Task *task, TaskCan reads, const OnnxModel *onnx)
 {
     bool outputs = !onnx || (task_output(onnx, task, 0) &&
                              (!task->text_output || find_value(onnx->graph.out, onnx->graph.n_out, task->text_output)));
-    if (task->text_output) return outputs && reads == (CAN_SEE | CAN_READ);
+    if (task->text_output) return outputs && reads == (CAN_SEE | CAN_READ) && (s->preprocessor || s->processor);
     return outputs && task_can(task, NULL, reads & CAN_READ ? CAN_READ : reads);
 }
 
@@ -222,7 +223,7 @@ static const Task *task_by_class(const ModelSource *s, const ModelConfig *c, con
     const Task *const *all = task_all(&n), *best = NULL;
     for (size_t i = 0; i < n; i++)
         if (class_fits(all[i], c->architecture) > (best ? class_fits(best, c->architecture) : 0) &&
-            task_suits(all[i], reads, onnx))
+            task_suits(s, all[i], reads, onnx))
             best = all[i];
     if (best) return best;
     return own && onnx && task_output(onnx, plain, 0) ? plain : own;
