@@ -11,6 +11,8 @@
 #include "export_case.h"
 #include "folder.h"
 
+#define PAGES "tests/golden/export_vision" /* what sees the page, too: test_export_vision.c */
+
 static char work[] = "/tmp/ef-export-XXXXXX";
 
 /* Names are there once, tags are whole or (clean) not there at all. */
@@ -55,7 +57,8 @@ static void every_architecture(void)
     Arena arena = { 0 };
     TEST("every architecture");
     for (const Arch *const *a = architectures; *a; a++)
-        if (!(*a)->write && !CHECK(dir_is(str_format(&arena, GOLDEN "/%s", (*a)->model_type))))
+        if (!(*a)->write && !dir_is(str_format(&arena, PAGES "/%s", (*a)->model_type)) &&
+            !CHECK(dir_is(str_format(&arena, GOLDEN "/%s", (*a)->model_type))))
             printf("  %s\n", (*a)->model_type);
     arena_free(&arena);
 }

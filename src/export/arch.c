@@ -7,7 +7,7 @@ const Arch *const architectures[] = {
     &arch_bert, &arch_roberta, &arch_xlm_roberta, &arch_camembert, &arch_distilbert,
     &arch_electra, &arch_albert, &arch_mpnet, &arch_modernbert, &arch_deberta_v2,
     &arch_deberta, &arch_layoutlm, &arch_ernie, &arch_nomic_bert, &arch_gte, &arch_new,
-    &arch_jina_v3, &arch_eurobert, &arch_esm, &arch_lilt,
+    &arch_jina_v3, &arch_eurobert, &arch_esm, &arch_lilt, &arch_layoutlmv3,
     &arch_vit, &arch_deit, &arch_dinov2, &arch_dinov2_registers, &arch_beit,
     &arch_convnext, &arch_convnextv2, &arch_resnet, &arch_clip,
     &arch_siglip, &arch_swin, &arch_segformer,

@@ -46,25 +46,31 @@ static bool lilt_configure(Encoder *m, const Value *config, Err *err)
                         (long long)own->shrink);
 }
 
-static Str lilt_place_rows(Encoder *m, const char *inside, const char *table, Str at)
+static Str layout_rows(Encoder *m, const char *inside, const char *table, const BoxTables *t, Str at)
 {
     const char *path = build_path(m->b, "%s.%s_position_embeddings", inside, table);
-    const LiltOwn *own = m->own;
-    return NODE(m->b, path, "Gather", build_table(m->b, path, own->places, m->n[K_HIDDEN] / 6), at);
+    bool side = *table == 'x' || *table == 'y';
+    return NODE(m->b, path, "Gather", build_table(m->b, path, t->places, side ? t->sides : t->sizes), at);
 }
 
-/* Left, upper, right, lower, height and width beside one another. */
-static Str lilt_embed_boxes(Encoder *m, const char *inside)
+static Str layout_size(Builder *b, const char *inside, const BoxTables *t, Str from, Str to)
+{
+    enum { MOST = 1023 };
+    Str size = NODE(b, inside, "Sub", to, from);
+    return t->clipped ? NODE(b, inside, "Clip", size, build_int(b, 0), build_int(b, MOST)) : size;
+}
+
+Str layout_boxes(Encoder *m, const char *inside, const BoxTables *t)
 {
     Builder *b = m->b;
     Str at[4], part[6];
     for (int i = 0; i < 4; i++) {
         at[i] = NODE(b, inside, "Gather", STR("bbox"), build_int(b, i));
         build_attr_int(b, "axis", 2);
-        part[i] = lilt_place_rows(m, inside, i % 2 ? "y" : "x", at[i]);
+        part[i] = layout_rows(m, inside, i % 2 ? "y" : "x", t, at[i]);
     }
-    part[4] = lilt_place_rows(m, inside, "h", NODE(b, inside, "Sub", at[3], at[1]));
-    part[5] = lilt_place_rows(m, inside, "w", NODE(b, inside, "Sub", at[2], at[0]));
+    part[4] = layout_rows(m, inside, "h", t, layout_size(b, inside, t, at[1], at[3]));
+    part[5] = layout_rows(m, inside, "w", t, layout_size(b, inside, t, at[0], at[2]));
     Str all = build_node(b, inside, "Concat", part, 6);
     build_attr_int(b, "axis", -1);
     return all;
@@ -78,8 +84,9 @@ static void lilt_prepare(Encoder *m, Str hidden)
     int64_t C = m->n[K_HIDDEN], narrow = C / own->shrink;
     const char *inside = encoder_path(m, "layout_embeddings");
     const char *table = build_path(b, "%s.box_position_embeddings", inside);
+    const BoxTables boxes = { own->places, C / 6, C / 6, false };
     Str x = layer_linear(b, build_path(b, "%s.box_linear_embeddings", inside),
-                         lilt_embed_boxes(m, inside), narrow, C);
+                         layout_boxes(m, inside, &boxes), narrow, C);
     Str w = build_table(b, table, m->n[K_POSITIONS], narrow);
     x = NODE(b, inside, "Add", x, NODE(b, table, "Gather", w, encoder_counted(m, inside)));
     own->layout = layer_norm(b, build_path(b, "%s.LayerNorm", inside), x, narrow, m->eps);

@@ -7,7 +7,7 @@
 extern const Arch arch_bert, arch_roberta, arch_xlm_roberta, arch_camembert, arch_distilbert,
     arch_electra, arch_albert, arch_mpnet, arch_modernbert, arch_deberta_v2,
     arch_deberta, arch_layoutlm, arch_ernie, arch_nomic_bert, arch_gte, arch_new, arch_jina_v3,
-    arch_eurobert, arch_esm, arch_lilt, arch_vit, arch_deit, arch_dinov2,
+    arch_eurobert, arch_esm, arch_lilt, arch_layoutlmv3, arch_vit, arch_deit, arch_dinov2,
     arch_dinov2_registers, arch_beit, arch_convnext, arch_convnextv2, arch_resnet,
     arch_clip, arch_siglip, arch_swin, arch_segformer, arch_yolos,
     arch_mobilenet_v2, arch_detr, arch_wav2vec2, arch_hubert, arch_wavlm, arch_data2vec_audio, arch_ast,
@@ -57,6 +57,15 @@ void vit_write(Encoder *);
 #define VIT_LAYERS                                                                              \
     .modules = vit_modules, .renames = vit_renames, .eps = 1e-12, .pre_norm = true,             \
     .layer = "layers.%d", .paths = { VIT_PATHS }, .final_norm = "layernorm"
+
+/* Boxes of words as LiLT and LayoutLMv3 embed them: left, upper, right, lower, height and width beside
+ * one another, [B, S, 4 * sides + 2 * sizes] (arch_lilt.c). */
+typedef struct BoxTables {
+    int64_t places;              /* rows of each table */
+    int64_t sides, sizes;        /* columns */
+    bool clipped;                /* heights and widths below 0 count as 0 */
+} BoxTables;
+Str layout_boxes(Encoder *, const char *inside, const BoxTables *);
 
 /* ResNet's maps, which DETR begins with (arch_resnet.c). */
 typedef struct ResNetNames {     /* of modules; numbers of stages and convolutions count from `from` */

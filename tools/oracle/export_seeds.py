@@ -34,7 +34,7 @@ def checkpoints(folder):
             sizes.pop("num_key_value_heads", None)
         torch.manual_seed(1)
         seed(folder, case, getattr(tf, prefix + HEADS[task])(config_class(**sizes)))
-    for case in ("beit", "swin", "siglip", "yolos", "detr"):
+    for case in ("beit", "swin", "siglip", "yolos", "detr", "layoutlmv3"):
         torch.manual_seed(1)
         seed(folder, case, PICTURES[case][0](PICTURES[case][1]()))
 

@@ -54,6 +54,10 @@ def timm_detr(name, **more):
     return tf.DetrConfig(use_timm_backbone=True, backbone=name, use_pretrained_backbone=False, **DETR | more)
 
 
+LAYOUT = TEXT | dict(hidden_size=24, coordinate_size=4, shape_size=4, max_position_embeddings=30, input_size=16, patch_size=4, rel_pos_bins=8,
+                     max_rel_pos=16, rel_2d_pos_bins=16, max_rel_2d_pos=40, max_2d_position_embeddings=101)
+
+
 # case: class, config, sizes of pictures (the first one is the golden file's)
 CASES = {
     "vit": (tf.ViTForImageClassification, lambda: tf.ViTConfig(**CLASSIFY), [(16, 16)]),
@@ -109,6 +113,14 @@ CASES = {
     "detr-base": (tf.DetrModel, detr, [(64, 96)]),
     "detr-timm": (tf.DetrForObjectDetection, detr, [(33, 40), (97, 64)]),
     "detr-panoptic": (tf.DetrForSegmentation, lambda: detr(d_model=32, encoder_attention_heads=8), [(33, 40), (97, 67), (40, 130)]),
+    "layoutlmv3": (tf.LayoutLMv3ForTokenClassification, lambda: tf.LayoutLMv3Config(num_labels=5, **LAYOUT), [(16, 16)]),
+    "layoutlmv3-many": (tf.LayoutLMv3ForTokenClassification, lambda: tf.LayoutLMv3Config(num_labels=12, **LAYOUT), [(16, 16)]),
+    "layoutlmv3-class": (tf.LayoutLMv3ForSequenceClassification, lambda: tf.LayoutLMv3Config(num_labels=5, **LAYOUT | dict(
+        has_spatial_attention_bias=False)), [(16, 16)]),
+    "layoutlmv3-answer": (tf.LayoutLMv3ForQuestionAnswering, lambda: tf.LayoutLMv3Config(**LAYOUT), [(16, 16)]),
+    "layoutlmv3-base": (tf.LayoutLMv3Model, lambda: tf.LayoutLMv3Config(**LAYOUT | dict(has_relative_attention_bias=False)), [(16, 16)]),
+    "layoutlmv3-usual": (tf.LayoutLMv3Model, lambda: tf.LayoutLMv3Config(**LAYOUT | dict(
+        rel_pos_bins=32, max_rel_pos=128, rel_2d_pos_bins=64, max_rel_2d_pos=256, max_position_embeddings=514, max_2d_position_embeddings=1024)), [(16, 16)]),
     "deit-base": (tf.DeiTModel, lambda: tf.DeiTConfig(**SMALL), [(16, 16)]),
 }
 if importlib.util.find_spec("timm"):  # weights of 11 and 24 million numbers
@@ -121,8 +133,8 @@ if importlib.util.find_spec("timm"):  # weights of 11 and 24 million numbers
 # The folder of a case in tests/golden/export_vision: one for every row of src/export/arch.c that takes pictures.
 GOLDEN = ["vit", "vit-base", "deit", "dinov2", "dinov2_with_registers", "beit", "convnext", "convnextv2",
           "resnet", "clip", "siglip", "swin",
-          "segformer", "yolos", "mobilenet_v2", "detr", "detr-timm"]
-OUTPUTS = ["pred_masks", "logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
+          "segformer", "yolos", "mobilenet_v2", "detr", "detr-timm", "layoutlmv3", "layoutlmv3-answer"]
+OUTPUTS = ["start_logits", "end_logits", "pred_masks", "logits", "last_hidden_state", "pooler_output", "pred_boxes", "logits_per_image", "logits_per_text",
            "text_embeds", "image_embeds"]
 
 
@@ -177,7 +189,18 @@ def feeds(case, model):
             feed = {"pixel_values": rng.standard_normal((rows, 3, h, w)).astype(np.float32)}
             if "detr" in case:
                 feed["pixel_mask"] = live_pixels(rows, h, w)
+            if "layoutlmv3" in case:
+                feed |= page(rows, *(300, 1000) if "usual" in case else (9, 100), rng)
             yield feed | (texts(case, rng) if hasattr(model.config, "text_config") else {})
+
+
+def page(rows, words, side, rng):
+    """Words with boxes; all rows but the first are padded at their end."""
+    ids, mask = rng.integers(3, 28, (rows, words)), np.ones((rows, words), np.int64)
+    corners = np.sort(rng.integers(0, side + 1, (rows, words, 2, 2)), 2)
+    for row in range(1, rows):
+        ids[row, words - 2 * row:], mask[row, words - 2 * row:] = 1, 0
+    return {"input_ids": ids, "bbox": corners.reshape(rows, words, 4) * mask[:, :, None], "attention_mask": mask}
 
 
 def live_pixels(rows, h, w):
