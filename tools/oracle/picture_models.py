@@ -21,6 +21,7 @@ import numpy as np
 import torch
 import transformers as T
 from safetensors.numpy import load_file, save_file
+from transformers.image_utils import load_image
 
 warnings.simplefilter("ignore")
 T.logging.set_verbosity_error()
@@ -75,7 +76,13 @@ def detr(widths, depths, d_model, layer_type="bottleneck", **more):
                 encoder_attention_heads=8, decoder_attention_heads=4, encoder_ffn_dim=24, decoder_ffn_dim=20, num_queries=6) | names(4) | more
 
 
-CLASSIFY, DETECT, SEGMENT = "image-classification", "object-detection", "image-segmentation"
+def towers(n, C, side, patch, words, **more):
+    text = dict(hidden_size=C, num_hidden_layers=1, num_attention_heads=2, intermediate_size=C, vocab_size=20, max_position_embeddings=words)
+    vision = dict(hidden_size=C, num_hidden_layers=n, num_attention_heads=C // 8, intermediate_size=C * 2, image_size=side, patch_size=patch)
+    return dict(text_config=text, vision_config=vision) | more
+
+
+CLASSIFY, DETECT, SEGMENT, EMBED = "image-classification", "object-detection", "image-segmentation", "image-feature-extraction"
 # case: task, class, config, processor, gain of the matrices, parameters
 CASES = {
     "vit-small": (CLASSIFY, "ViTForImageClassification", "ViTConfig", layers(1, 16, image_size=24, patch_size=8), square(24), 2.5),
@@ -122,6 +129,10 @@ CASES = {
     "mobilenet_v2-large": (CLASSIFY, "MobileNetV2ForImageClassification", "MobileNetV2Config", dict(
         depth_multiplier=.1, depth_divisible_by=4, min_depth=4, expand_ratio=3.0, finegrained_output=False, tf_padding=False) | names(7),
         edge(72, "MobileNetV2", 64, resample=2), 2.2),
+    "clip-small": (EMBED, "CLIPModel", "CLIPConfig", towers(1, 16, 24, 8, 9, projection_dim=8), edge(24, "CLIP", 24), 2),
+    "clip-large": (EMBED, "CLIPModel", "CLIPConfig", towers(3, 40, 48, 12, 9, projection_dim=24), edge(48, "CLIP", 48), 2),
+    "siglip-small": (EMBED, "SiglipModel", "SiglipConfig", towers(1, 16, 24, 8, 9), square(24, "Siglip", resample=3), 2),
+    "siglip-large": (EMBED, "SiglipModel", "SiglipConfig", towers(3, 40, 48, 12, 9), square(48, "Siglip", resample=3), 2),
     "yolos-small": (DETECT, "YolosForObjectDetection", "YolosConfig", layers(2, 16, image_size=[32, 48], patch_size=8,
         num_detection_tokens=5, use_mid_position_embeddings=False), detector("Yolos", 32, 64), 2.5, [{}, {"threshold": .3}]),
     "yolos-large": (DETECT, "YolosForObjectDetection", "YolosConfig", layers(3, 40, image_size=[48, 64], patch_size=16,
@@ -214,11 +225,11 @@ def make(case, folder):
         path = os.path.join(work, "model.safetensors")
         tensors = {k: v for k, v in load_file(path).items() if v.dtype == np.float32}
         given = {}
-        for _ in range(1 if CASES[case][0] == CLASSIFY else 2):
+        for _ in range(2 if task in (DETECT, SEGMENT) else 1):
             write_tensors(os.path.join(folder, "tensors.tsv"), tensors, gain, given)
             save_file(tensors, path, {"format": "pt"})
             model = getattr(T, kind).from_pretrained(work).eval()
-            given = even(model, case, tensors)
+            given = even(model, case, tensors) if task in (DETECT, SEGMENT) else {}
         said = model.config.to_diff_dict()
         for key in ("dtype", "transformers_version"):
             said.pop(key, None)
@@ -246,7 +257,20 @@ def tidy(found):
     return found
 
 
+def vectors(case, model):
+    """CLIP and SigLIP: image_embeds."""
+    processor = pipeline(case, model).image_processor
+    for picture in SEEN:
+        pixels = processor(load_image(PICTURES + picture), return_tensors="pt")["pixel_values"]
+        with torch.no_grad():
+            found = model(pixel_values=pixels, input_ids=torch.ones(1, 9, dtype=torch.long)).image_embeds[0]
+        yield {"case": case, "picture": picture, "params": {}, "result": [float("%.7g" % v) for v in found]}
+
+
 def ask(case, model):
+    if CASES[case][0] == EMBED:
+        yield from vectors(case, model)
+        return
     pipe = pipeline(case, model)
     for picture in SEEN:
         for params in CASES[case][6] if len(CASES[case]) > 6 else [{}]:
@@ -288,7 +312,8 @@ def main():
         made = list(ask(case, make(case, os.path.join(args.out, case))))
         rows += made
         print("%-28s %d tensors" % (case, sum(1 for _ in open(os.path.join(args.out, case, "tensors.tsv")))),
-              [[(r.get("label"), round(r["score"] or 0, 3)) for r in m["result"]][:2] for m in made[:4]], flush=True)
+              [[(r.get("label"), round(r["score"] or 0, 3)) if isinstance(r, dict) else round(r, 3) for r in m["result"]][:2] for m in made[:4]],
+              flush=True)
     write_rows(os.path.join(args.out, "cases.json"), rows)
     write_rows(os.path.join(args.out, "segments.json"), segments())
 
