@@ -199,22 +199,34 @@ static bool fits_shape(const FeedInput *in, const Tensor *t, Err *err)
     return false;
 }
 
-/* [rows, ...]: what each row brings, one after another. */
+/* The longest of samples, which are one after another; of others, all have the size of the first. */
+static const Tensor *largest_own(const FeedInput *in, const FeedRows *rows, Err *err)
+{
+    const Tensor *most = own_tensor(&rows->row[0], in->name);
+    if (!most) return fail(err, EF_UNSUPPORTED, "%.*s: no processor here makes it", STR_ARG(in->name)), NULL;
+    for (size_t r = 1; r < rows->n; r++) {
+        const Tensor *one = own_tensor(&rows->row[r], in->name);
+        bool line = one && one->rank == 1 && most->rank == 1 && one->type == most->type;
+        if (!line && (!one || !same_dims(one, most)))
+            return fail(err, EF_INVALID_INPUT, "%.*s: found inputs of different sizes, wanted one at a time",
+                        STR_ARG(in->name)), NULL;
+        if (line && one->dim[0] > most->dim[0]) most = one;
+    }
+    return most;
+}
+
+/* [rows, ...]: what each row brings, one after another; shorter samples end in zeros. */
 static bool feed_own(Arena *arena, const FeedInput *in, const FeedRows *rows, Tensor *t, Err *err)
 {
-    const Tensor *first = own_tensor(&rows->row[0], in->name);
-    if (!first) return fail(err, EF_UNSUPPORTED, "%.*s: no processor here makes it", STR_ARG(in->name));
-    if (!fits_shape(in, first, err)) return false;
-    size_t bytes = dtype_size(first->type);
-    *t = (Tensor){ .type = first->type, .rank = first->rank + 1, .dim = { (int64_t)rows->n } };
-    for (int i = 0; i < first->rank; i++) t->dim[i + 1] = first->dim[i], bytes *= (size_t)first->dim[i];
+    const Tensor *most = largest_own(in, rows, err);
+    if (!most || !fits_shape(in, most, err)) return false;
+    const size_t bytes = tensor_bytes(most);
+    *t = (Tensor){ .type = most->type, .rank = most->rank + 1, .dim = { (int64_t)rows->n } };
+    for (int i = 0; i < most->rank; i++) t->dim[i + 1] = most->dim[i];
     t->data = arena_alloc(arena, rows->n * bytes);
     for (size_t r = 0; r < rows->n; r++) {
         const Tensor *one = own_tensor(&rows->row[r], in->name);
-        if (!one || !same_dims(one, first))
-            return fail(err, EF_INVALID_INPUT, "%.*s: found inputs of different sizes, wanted one at a time",
-                        STR_ARG(in->name));
-        memcpy((char *)t->data + r * bytes, one->data, bytes);
+        memcpy((char *)t->data + r * bytes, one->data, tensor_bytes(one));
     }
     return true;
 }
@@ -229,7 +241,7 @@ bool feed_make(Arena *arena, const Model *m, const Feed *feed, const Item *item,
         if (!fix_length(&feed->input[i], &rows, err) || !fill_batch(arena, &feed->input[i], &rows, err)) return false;
     for (int i = 0; i < feed->n; i++) {
         out[i] = (Named){ .name = feed->input[i].name };
-        if (role_of_token(feed->input[i].role)) feed_tokens(arena, m, &feed->input[i], &rows, &out[i].t);
+        if (role_of_token(feed->input[i].role) && rows.length) feed_tokens(arena, m, &feed->input[i], &rows, &out[i].t);
         else if (!feed_own(arena, &feed->input[i], &rows, &out[i].t, err)) return false;
     }
     return true;
