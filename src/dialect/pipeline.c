@@ -168,7 +168,6 @@ static const Pipeline pipelines[] = {
     { "image-classification", CAN_CLASSIFY_PICTURE, &hub_seen },
     { "object-detection", CAN_DETECT, &hub_seen },
     { "image-segmentation", CAN_SEGMENT, &hub_seen },
-    { "zero-shot-image-classification", CAN_MATCH, &hub_seen, .turn = turn_zero },
     { "image-feature-extraction", CAN_EMBED_PICTURE, &pipeline_vectors, vector_parameters },
     { "image-embedding", CAN_EMBED_PICTURE, &pipeline_own },
     { "audio-classification", CAN_CLASSIFY_SOUND, &hub_seen },
