@@ -20,7 +20,7 @@
 
 enum { STREAMS = 3, NOTE_ROOM = 512, WAIT_MS = 5 };
 
-typedef struct Child {
+typedef struct ChildRun {
     const ChildCall *call;
     const char *name;            /* for messages */
     pid_t pid;
@@ -29,10 +29,10 @@ typedef struct Child {
     char note[NOTE_ROOM];        /* the beginning of its stderr */
     double deadline;
     bool overflow, late;
-} Child;
+} ChildRun;
 
 /* ---- begin ---- */
-static void child_close(Child *c, int stream)
+static void child_close(ChildRun *c, int stream)
 {
     if (c->ours[stream] >= 0) close(c->ours[stream]);
     c->ours[stream] = -1;
@@ -69,7 +69,7 @@ static void default_signals(posix_spawnattr_t *how)
     posix_spawnattr_setsigdefault(how, &all);
 }
 
-static int spawn_child(Child *c, int pair[STREAMS][2])
+static int spawn_child(ChildRun *c, int pair[STREAMS][2])
 {
     static char *const no_environment[] = { NULL };
     posix_spawn_file_actions_t files;
@@ -78,24 +78,25 @@ static int spawn_child(Child *c, int pair[STREAMS][2])
     posix_spawn_file_actions_init(&files);
     for (int i = 0; i < STREAMS; i++) posix_spawn_file_actions_adddup2(&files, pair[i][1], i);
     posix_spawn_file_actions_addclosefrom_np(&files, STREAMS);
-    int failed = posix_spawn(&c->pid, c->call->argv[0], &files, &how, (char *const *)c->call->argv, no_environment);
+    int failed = posix_spawn(&c->pid, c->call->argv[0], &files, &how, (char *const *)c->call->argv,
+                             no_environment);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&how);
     return failed;
 }
 
-static void limit_child(const Child *c)
+static void limit_child(const ChildRun *c)
 {
     const rlim_t seconds = (rlim_t)c->call->seconds + 1, bytes = c->call->memory;
     const struct { int what; rlim_t most; } limits[] = {
         { RLIMIT_AS, bytes }, { RLIMIT_CPU, seconds * 16 }, { RLIMIT_CORE, 0 }, { RLIMIT_FSIZE, 0 },
     };
     for (size_t i = 0; i < COUNT(limits); i++)
-        prlimit(c->pid, (__rlimit_resource_t)limits[i].what, &(struct rlimit){ limits[i].most, limits[i].most },
-                NULL);
+        prlimit(c->pid, (__rlimit_resource_t)limits[i].what,
+                &(struct rlimit){ limits[i].most, limits[i].most }, NULL);
 }
 
-static bool child_begin(Child *c, Err *err)
+static bool child_begin(ChildRun *c, Err *err)
 {
     int pair[STREAMS][2];
     if (!open_pairs(pair, err)) return false;
@@ -113,7 +114,7 @@ static bool child_begin(Child *c, Err *err)
 }
 
 /* ---- bytes ---- */
-static void child_send(Child *c)
+static void child_send(ChildRun *c)
 {
     const Str *in = c->call->in;
     bool first = c->sent < in[0].n;
@@ -126,7 +127,7 @@ static void child_send(Child *c)
 }
 
 /* Bytes beyond the room are read, too, and lost: then *over. */
-static void child_read(Child *c, int stream, char *to, size_t room, size_t *n, bool *over)
+static void child_read(ChildRun *c, int stream, char *to, size_t room, size_t *n, bool *over)
 {
     char lost[512];
     bool full = *n == room;
@@ -136,17 +137,18 @@ static void child_read(Child *c, int stream, char *to, size_t room, size_t *n, b
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) child_close(c, stream);
 }
 
-static int left_ms(const Child *c)
+static int left_ms(const ChildRun *c)
 {
     double left = c->deadline - now_seconds();
     return left > 0 ? (int)(left * 1000) + 1 : 0;
 }
 
-static void child_talk(Child *c)
+static void child_talk(ChildRun *c)
 {
     bool ignored;
     while (!c->overflow && (c->ours[1] >= 0 || c->ours[2] >= 0)) {
-        struct pollfd p[STREAMS] = { { c->ours[0], POLLOUT, 0 }, { c->ours[1], POLLIN, 0 }, { c->ours[2], POLLIN, 0 } };
+        struct pollfd p[STREAMS] = { { c->ours[0], POLLOUT, 0 }, { c->ours[1], POLLIN, 0 },
+                                     { c->ours[2], POLLIN, 0 } };
         int ready = poll(p, STREAMS, left_ms(c));
         if (ready == 0 && left_ms(c) == 0) {
             c->late = true;
@@ -159,7 +161,7 @@ static void child_talk(Child *c)
 }
 
 /* ---- end ---- */
-static int child_end(Child *c)
+static int child_end(ChildRun *c)
 {
     int status = 0;
     pid_t gone;
@@ -173,7 +175,7 @@ static int child_end(Child *c)
     return status;
 }
 
-static Str first_line(const Child *c)
+static Str first_line(const ChildRun *c)
 {
     Str line = { c->note, 0 };
     while (line.n < c->noted && line.n < 160 && (unsigned char)line.p[line.n] >= ' ') line.n++;
@@ -181,25 +183,28 @@ static Str first_line(const Child *c)
     return line;
 }
 
-static bool child_judge(const Child *c, int status, Err *err)
+static bool child_judge(const ChildRun *c, int status, Err *err)
 {
     Str said = first_line(c);
     const char *colon = said.n ? ": " : "";
     if (c->overflow)
-        return fail(err, EF_TOO_LARGE, "%s: wrote more than %zu bytes, and was stopped", c->name, c->call->room);
+        return fail(err, EF_TOO_LARGE, "%s: wrote more than %zu bytes, and was stopped", c->name,
+                    c->call->room);
     if (c->late)
-        return fail(err, EF_DEADLINE, "%s: did not end within %.3g seconds, and was stopped", c->name, c->call->seconds);
+        return fail(err, EF_DEADLINE, "%s: did not end within %.3g seconds, and was stopped", c->name,
+                    c->call->seconds);
     if (WIFSIGNALED(status))
-        return fail(err, EF_UNAVAILABLE, "%s: ended by signal %d%s%.*s", c->name, WTERMSIG(status), colon, STR_ARG(said));
-    if (WEXITSTATUS(status))
-        return fail(err, EF_UNAVAILABLE, "%s: ended with status %d%s%.*s", c->name, WEXITSTATUS(status), colon,
+        return fail(err, EF_UNAVAILABLE, "%s: ended by signal %d%s%.*s", c->name, WTERMSIG(status), colon,
                     STR_ARG(said));
+    if (WEXITSTATUS(status))
+        return fail(err, EF_UNAVAILABLE, "%s: ended with status %d%s%.*s", c->name, WEXITSTATUS(status),
+                    colon, STR_ARG(said));
     return true;
 }
 
 bool child_run(const ChildCall *call, size_t *n, Err *err)
 {
-    Child c = { .call = call, .name = path_name(call->argv[0]).p, .ours = { -1, -1, -1 },
+    ChildRun c = { .call = call, .name = path_name(call->argv[0]).p, .ours = { -1, -1, -1 },
                 .deadline = now_seconds() + call->seconds };
     *n = 0;
     if (!child_begin(&c, err)) return false;

@@ -11,7 +11,8 @@ static const char *const languages[] = { "eng", NULL };
 const Field hub_page_parameters[] = {
     PAGE_ANSWER_OPTIONS,
     { "word_boxes", 0, F_ANY, .nullable = true, .help = "the page's words: a list of [word, box]" },
-    { "lang", 0, F_STR, .nullable = true, .words = languages, .help = "of the page; give words and boxes for others" },
+    { "lang", 0, F_STR, .nullable = true, .words = languages,
+      .help = "of the page; give words and boxes for others" },
     { 0 },
 };
 static const Field page_rows[] = {
@@ -63,7 +64,8 @@ static Value finish_page_question(const Session *s, Job *job)
 
 Value hub_pages_request(Arena *arena, const Site *site, const Field *rows)
 {
-    return kind_schema_with(arena, rows ? rows : page_rows, "inputs", items_describe(arena, site->items, site->max_inputs));
+    return kind_schema_with(arena, rows ? rows : page_rows, "inputs",
+                            items_describe(arena, site->items, site->max_inputs));
 }
 
 const JobKind hub_page_question = {

@@ -4,8 +4,8 @@
 #include "items.h"
 
 #define PAGE_WORDS(number, box)                                                                   \
-    { "words", number, F_STR, .repeated = true, .help = "as they stand on the page; without them they are read from the " \
-      "image, where the server can" },                                                            \
+    { "words", number, F_STR, .repeated = true,                                                   \
+      .help = "as they stand on the page; without them they are read from the image, where the server can" }, \
     { "boxes", (number) + 1, F_MSG, .repeated = true, .msg = item_box_keys, .msg_name = box,      \
       .help = "of each word: left, top, right, bottom, 0 to 1000 of the page's width and height" }
 #define PAGE_IMAGE(number, needed)                                                                \
@@ -17,9 +17,12 @@
 
 const Field item_word_keys[] = { PAGE_WORDS(1, "Box"), PAGE_IMAGE(3, false), PAGE_WORD_BOXES, { 0 } };
 static const Field seen_word_keys[] = { PAGE_WORDS(1, "Box"), PAGE_IMAGE(3, true), PAGE_WORD_BOXES, { 0 } };
-const Field item_page_question_keys[] = { PAGE_QUESTION, PAGE_WORDS(2, "PageBox"), PAGE_IMAGE(4, false), PAGE_WORD_BOXES, { 0 } };
-static const Field seen_question_keys[] = { PAGE_QUESTION, PAGE_WORDS(2, "PageBox"), PAGE_IMAGE(4, true), PAGE_WORD_BOXES,
-                                            { 0 } };
+const Field item_page_question_keys[] = {
+    PAGE_QUESTION, PAGE_WORDS(2, "PageBox"), PAGE_IMAGE(4, false), PAGE_WORD_BOXES, { 0 },
+};
+static const Field seen_question_keys[] = {
+    PAGE_QUESTION, PAGE_WORDS(2, "PageBox"), PAGE_IMAGE(4, true), PAGE_WORD_BOXES, { 0 },
+};
 
 const ItemForm item_words = {
     .keys = item_word_keys,

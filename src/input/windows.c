@@ -100,7 +100,8 @@ static int page_stride(const Tokenizer *t, Arena *arena, Words question, const E
 {
     Encoding alone = { 0 };
     Err ignored;
-    if (!tokenizer_encode_words(t, arena, question, &(Words){ question.items, 0 }, NULL, &alone, &ignored)) return how->stride;
+    const Words none = { question.items, 0 };
+    if (!tokenizer_encode_words(t, arena, question, &none, NULL, &alone, &ignored)) return how->stride;
     return MAX(MIN(how->stride, how->max_length - (int)alone.n - 1), 0);
 }
 

@@ -60,7 +60,8 @@ enum { ANSWER_MAX_LEN = 15, ANSWER_TOP_K = 1 << 10 }; /* the pipeline's default;
     { "top_k", 3, F_U32, .nullable = true, .least = 1, .most = ANSWER_TOP_K,                      \
       .help = "how many of the best answers; default: 1" },                                       \
     { "doc_stride", 4, F_U32, .nullable = true, .least = 0, .most = INT32_MAX,                    \
-      .help = "tokens that neighbouring windows of a long page share; default: 256, or half a window if that is less" }, \
+      .help = "tokens that neighbouring windows of a long page share; default: 256, or half a "   \
+              "window if that is less" },                                                         \
     { "max_seq_len", 5, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,                   \
       .help = "tokens of a window, with the question; default: as many as the model takes" },     \
     { "max_answer_len", 6, F_U32, .nullable = true, .least = 1, .most = INT32_MAX,                \

@@ -46,6 +46,7 @@ judge torch,transformers:5,onnx,onnxruntime,safetensors export.py "$EF" "$work/e
 judge torch,transformers:5,onnx,onnxruntime,safetensors export_vision.py "$EF" "$work/export_vision"
 judge torch,transformers:5,onnx,onnxruntime,safetensors export_sound.py "$EF" "$work/export_sound"
 judge torch,transformers:5,onnx,onnxruntime,onnxscript tags.py "$EF" "$work/tags"
+judge torch,transformers:5,onnx,pytesseract,PIL documents.py check "$EF"
 [ -x build/tests/test_engine ] || make -s build/tests/test_engine
 judge torch,transformers:5,onnx,onnxruntime,onnxscript long.py check "$EF" build/tests/test_engine "$work/long"
 judge torch,transformers:4,optimum.onnxruntime optimum_load.py compare "$EF" "$work/optimum" examples/bus-ner

@@ -4,6 +4,7 @@
 
     python tools/oracle/documents.py [FOLDER]   # transformers 5.22, torch 2.13, onnx, Pillow; tests/golden/boxes for the tokenizers
                                                 # Tesseract 5.3 and pytesseract for ocr.jsonl
+    python tools/oracle/documents.py check PROGRAM   # asks the program about pages that Tesseract reads, and the pipeline
 
 Writes pages (PNG), folders of tiny random models, and
   pages.jsonl  {"page", "words", "boxes"}
@@ -213,15 +214,46 @@ def classify(rows, name, family, model, tokenizer, page, image_processor):
     rows.append(dict(row, tokens=[[names[int(scores[i].argmax())], digits(scores[i].max()), ids[i]] for i in kept]))
 
 
+def enlarged(page):
+    """Three times as large, so that Tesseract finds something."""
+    image = draw(page)[0]
+    return image.resize((3 * image.width, 3 * image.height), Image.BICUBIC)
+
+
 def read(page):
-    """By Tesseract: three times as large, so that it finds something."""
     import pytesseract
     from transformers.pipelines.document_question_answering import apply_tesseract
-    image = draw(page)[0]
-    image = image.resize((3 * image.width, 3 * image.height), Image.BICUBIC)
+    image = enlarged(page)
     words, boxes = apply_tesseract(image, lang=None, tesseract_config="")
     return {"page": page, "width": image.width, "height": image.height, "table": pytesseract.image_to_data(image, config=""), "words": words,
             "boxes": boxes}
+
+
+def check(program):
+    """Answers about pages whose words Tesseract reads: the program's against the pipeline's."""
+    import shutil
+    import subprocess
+    import tempfile
+    if not shutil.which("tesseract"):
+        return print("skipped: no tesseract")
+    T.logging.set_verbosity_error()
+    asked = 0
+    for name, kind in (("layoutlm_qa", T.LayoutLMForQuestionAnswering), ("lilt_qa", T.LiltForQuestionAnswering)):
+        folder = "tests/golden/documents/" + name
+        pipe = WithPage(model=kind.from_pretrained(folder, dtype=torch.float32).eval(), tokenizer=T.AutoTokenizer.from_pretrained(folder),
+                        task="document-question-answering")
+        for page in PAGES:
+            with tempfile.TemporaryDirectory() as work:
+                enlarged(page).save(work + "/page.png")
+                for question in QUESTIONS:
+                    want = pipe({"image": work + "/page.png", "question": question}, top_k=3)
+                    out = subprocess.run([program, "infer", "-m", folder, "--question", question, "--top-k", "3", "-f", "jsonl", work + "/page.png"],
+                                         check=True, capture_output=True, text=True)
+                    got = json.loads(out.stdout)["answers"]
+                    assert [{**a, "score": 0} for a in got] == [{**a, "score": 0} for a in want], (name, page, question, got, want)
+                    assert all(abs(a["score"] - b["score"]) < 1e-3 for a, b in zip(got, want)), (got, want)
+                    asked += 1
+    print(f"{asked} questions about pages that Tesseract reads: answers, words and order equal, scores within 1e-3")
 
 
 def tokenizer_of(family):
@@ -260,4 +292,7 @@ def main():
     tiny.write_lines(f"{OUT}/cases.jsonl", rows)
 
 
-main()
+if sys.argv[1:2] == ["check"]:
+    check(sys.argv[2])
+else:
+    main()
