@@ -184,7 +184,7 @@ Session *session_new(const Model *model, const SessionOptions *options, const Se
                &(QueueSetup){ .limit = s->options.queue_jobs,
                               .budget = &s->budget,
                               .row_cost = model->engine ? engine_static_length(model->engine) : 0,
-                              .runners_admit = !model->transform || !model->transform->pre,
+                              .runners_admit = (!model->transform || !model->transform->pre) && !s->options.ocr,
                               .runners_alone = s->options.threads == 1,
                               .lendable = s->options.replicas <= 1,
                               .side = s->options.replicas ? 0 : s->options.threads,

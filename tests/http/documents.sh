@@ -57,6 +57,18 @@ refused "no --ocr" 422 invalid_input -H "$JSON" -d @"$dir/read" "$url/predict"
 check "no --ocr: words" "$(cat "$dir/body")" '*found an image without its words*--ocr PATH*'
 stop TERM
 
+# ---- who brings words does not wait for those whose words are read ----
+printf '#!/bin/sh\nexec /bin/sleep 1.2\n' > "$dir/slow"
+chmod +x "$dir/slow"
+start $D/layoutlm_qa --threads 1 --ocr "$dir/slow"
+for i in 1 2; do post "$dir/read" /predict > "$dir/slow.$i" & eval "slow$i=$!"; done
+sleep 0.3
+check "meanwhile" "$(curl -s -m 0.8 -H "$JSON" -d "{$Q,$W}" "$url/predict")" "{\"results\":\[{\"answers\":\[$ada\]}\],*"
+wait "$slow1"
+check "a slow one" "$(cat "$dir/slow.1")" '*the words of the page: tesseract: found no column*'
+stop TERM
+wait "$slow2"
+
 # ---- one whose Tesseract is broken ----
 start $D/layoutlmv3_class --ocr "$dir/broken"
 check "labels" "$(body "{\"inputs\":{$W,\"image\":\"" '"}}' | curl -s -H "$JSON" -d @- "$url/")" '\[*{"score":*,"label":"letter"}*\]'
