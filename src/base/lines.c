@@ -53,6 +53,18 @@ static bool read_more(Lines *l, Err *err)
     return true;
 }
 
+bool lines_bytes(void *lines, void *to, size_t room, size_t *got, Err *err)
+{
+    Lines *l = lines;
+    const size_t held = l->buf.n - l->at;
+    if (!held) return l->pull ? l->pull(l->context, to, room, got, err) || within(err, "%s", l->name)
+                              : lines_raw(l, to, room, got, err);
+    *got = MIN(held, room);
+    memcpy(to, l->buf.p + l->at, *got);
+    l->at += *got;
+    return true;
+}
+
 bool lines_head(Lines *l, size_t n, Str *head, Err *err)
 {
     while (l->buf.n < n && !l->end)

@@ -30,6 +30,8 @@ bool lines_next(Lines *, Str *line, bool *more, Err *);
 bool lines_quiet(const Lines *);
 /* Up to n bytes from the stream's beginning, before the first line; fewer: that is all of it. */
 bool lines_head(Lines *, size_t n, Str *head, Err *);
+/* Bytes as they come, what is held first: for streams that turn out to have no lines. */
+bool lines_bytes(void *lines, void *to, size_t room, size_t *got, Err *);
 bool lines_raw(void *lines, void *to, size_t room, size_t *got, Err *); /* bytes as they come */
 void lines_close(Lines *);
 

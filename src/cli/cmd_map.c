@@ -28,7 +28,7 @@ enum { CHUNK_SHARE = 1 << 30 };
 
 static const Option options[] = {
     OPTIONS_OPEN,
-    { "input-format", 0, "FORM", "of the input (default: by the name, else jsonl)", TAKES_WORD,
+    { "input-format", 0, "FORM", "of the input (default: by the name or the first bytes, else jsonl)", TAKES_WORD,
       .words = records_forms },
     OPTION_FIELD,
     { "output", 'o', "FILE", "write there instead of to stdout; a file with lines needs --resume" },
@@ -94,7 +94,7 @@ static void read_chunk(Mapper *m, Chunk *c, bool *more)
         if (!records_next(&m->in, &c->arena, r, more, &m->broken)) *more = false;
         c->n += *more;
         bytes += item_bytes(&r->item);
-        if (lines_quiet(&m->in.lines)) break;
+        if (records_quiet(&m->in)) break;
     }
 }
 
@@ -232,7 +232,7 @@ static void catch_interrupt(void)
 static bool is_time_to_read(const Mapper *m)
 {
     const uint64_t busy = m->read - m->written;
-    return busy < m->chunks && (busy == 0 || !lines_quiet(&m->in.lines));
+    return busy < m->chunks && (busy == 0 || !records_quiet(&m->in));
 }
 
 static bool map_all(Mapper *m, Err *err)
@@ -406,7 +406,7 @@ static bool map_run(Args *a, Err *err)
 
 const Command cmd_map = {
     .name = "map",
-    .summary = "run a stream of records through a model: JSON lines in, JSON lines out, in order",
+    .summary = "run a stream of records through a model: JSON lines, CSV or Arrow in, JSON lines out, in order",
     .options = options,
     .task_options = true,
     .run = map_run,
@@ -425,7 +425,8 @@ const Command cmd_map = {
                "likewise, with \"audio\".\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
-               "gzip is unpacked on the way.\n"
+               "gzip is unpacked on the way. Arrow: columns text (--field) and id, in a stream or a file that is not\n"
+               "compressed; other columns are not read.\n"
                "--resume reads --output first: each line must have its record's id and this task's members,\n"
                "and lines 1, 2, 4, 8 ... and the last are answered again and must say the same. Else nothing\n"
                "is changed. A record edited between those lines keeps its earlier answer.\n",

@@ -5,22 +5,23 @@
  *   jsonl   "a text", ["first", "second"] or {"id": ..., "text": ..., "text_pair": ...}, where
  *           "text" may itself be a pair, and "inputs" is taken for it
  *   csv     a first record of column names; the columns text, text_pair and id
+ *   arrow   the same columns, in a stream or a file; numbers, lists and bytes as they are
  *
  * Pictures and sounds: the path of a file stands for a text, under the name "path"; or "image" or "audio" has
  * base64 or a data URI. Where the model's items are neither, their own keys and columns stand for text and text_pair. */
 #include "cli/records.h"
 
-#include "base/file.h"
+#include "base/bytes.h"
 #include "data/csv.h"
 #include "data/json.h"
 
 const char *const records_forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] = "jsonl",
-                                      [RECORDS_CSV] = "csv", NULL };
+                                      [RECORDS_CSV] = "csv", [RECORDS_ARROW] = "arrow", NULL };
 enum { RECORD_VALUES = 1 << 16, RECORD_SAMPLES = 1 << 26 }; /* a line with more of them is no record */
 
 static bool refuse_parquet(const char *name, Err *err)
 {
-    return fail(err, EF_UNSUPPORTED, "%s: found a Parquet file, wanted text, JSON lines or CSV, "
+    return fail(err, EF_UNSUPPORTED, "%s: found a Parquet file, wanted text, JSON lines, CSV or Arrow, "
                 "packed with gzip or not: write it as one of these first", name);
 }
 
@@ -31,6 +32,7 @@ static bool find_form(const char *path, const char *name, RecordForm *out, Err *
     if (str_ends(file, ".parquet")) return refuse_parquet(path, err);
     *out = str_ends(file, ".jsonl") || str_ends(file, ".ndjson") ? RECORDS_JSONL
            : str_ends(file, ".csv")                              ? RECORDS_CSV
+           : str_ends(file, ".arrow") || str_ends(file, ".arrows") || str_ends(file, ".feather") ? RECORDS_ARROW
                                                                  : RECORDS_TEXT;
     for (size_t i = 0; name && records_forms[i]; i++)
         if (strcmp(name, records_forms[i]) == 0) *out = (RecordForm)i;
@@ -117,11 +119,8 @@ static bool are_texts(const Records *s)
     return s->items == &item_texts;
 }
 
-static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err *err)
+static bool take_record(const Records *s, Arena *arena, const Value *v, Record *r, Err *err)
 {
-    Value *v = NEW(arena, Value);
-    const size_t most = item_form_has(s->items, ITEM_NUMBERS) ? RECORD_SAMPLES : RECORD_VALUES;
-    if (!json_parse_most(arena, line, most, v, err)) return false;
     if (v->kind == V_MAP) r->id = value_get(v, "id");
     if (are_files(s)) return take_file(s, arena, v, &r->item, err);
     if (v->kind == V_MAP && are_pages(s)) return take_page(s, arena, v, &r->item, err);
@@ -129,6 +128,120 @@ static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err 
     if (v->kind == V_MAP) return take_map(s, v, &r->item, err);
     return take_pair(s, v, &r->item) || fail(err, EF_INVALID_INPUT, "found %s, wanted a text, two texts or an object",
                                    value_kind_name(v->kind));
+}
+
+static bool parse_json(const Records *s, Arena *arena, Str line, Record *r, Err *err)
+{
+    Value *v = NEW(arena, Value);
+    const size_t most = item_form_has(s->items, ITEM_NUMBERS) ? RECORD_SAMPLES : RECORD_VALUES;
+    return json_parse_most(arena, line, most, v, err) && take_record(s, arena, v, r, err);
+}
+
+/* ---- Arrow ---- */
+static bool is_key(const Records *s, Str name)
+{
+    const bool path = are_files(s) || are_pages(s);
+    const char *own[] = { "id", s->field ? s->field : "text", "text_pair", path ? path_key(s) : "id" };
+    for (size_t i = 0; i < COUNT(own); i++)
+        if (str_is(name, own[i])) return true;
+    for (const Field *key = s->items->keys; key->name; key++)
+        if (str_is(name, key->name)) return true;
+    return false;
+}
+
+static bool arrow_has(const Records *s, const char *name)
+{
+    const ArrowSchema *schema = arrow_schema(s->arrow);
+    for (int i = 0; i < schema->n; i++)
+        if (str_is(schema->field[i].name, name)) return true;
+    return false;
+}
+
+static bool lacks_column(Records *s, const char *name, Err *err)
+{
+    const ArrowSchema *schema = arrow_schema(s->arrow);
+    const char **known = ARRAY(&s->head, const char *, schema->n);
+    for (int i = 0; i < schema->n; i++) known[i] = schema->field[i].name.p;
+    const char *near = str_nearest(str_of(name), known, (size_t)schema->n);
+    return fail(err, EF_INVALID_INPUT, "%s: found no column \"%s\"%s%s%s", s->lines.name, name,
+                near ? ": did you mean --field " : "; --field names another one", near ? near : "", near ? "?" : "");
+}
+
+/* The columns that a record is made of are there, and are the ones that are read. */
+static bool arrow_columns(Records *s, Err *err)
+{
+    const ArrowSchema *schema = arrow_schema(s->arrow);
+    s->used = ARRAY(&s->head, bool, schema->n);
+    for (int i = 0; i < schema->n; i++) {
+        s->used[i] = is_key(s, schema->field[i].name);
+        if (s->used[i]) arrow_want(s->arrow, i);
+    }
+    if (are_texts(s)) {
+        const char *text = s->field ? s->field : "text";
+        return arrow_has(s, text) || lacks_column(s, text, err);
+    }
+    if (are_files(s))
+        return arrow_has(s, item_form_file(s->items)->key) || arrow_has(s, "array") || arrow_has(s, path_key(s)) ||
+               lacks_column(s, path_key(s), err);
+    for (const Field *key = s->items->keys; key->name; key++)
+        if (key->required && !arrow_has(s, key->name)) return lacks_column(s, key->name, err);
+    return true;
+}
+
+static bool open_arrow(Records *s, const char *path, bool file, Err *err)
+{
+    bool ok;
+    if (file && !s->lines.total)
+        return fail(err, EF_USAGE, "%s: found an Arrow file in a pipe, wanted the file itself or an Arrow stream",
+                    s->lines.name);
+    if (file) ok = file_map(path, &s->file, err) &&
+                   arrow_open_file(&s->head, (Str){ (const char *)s->file.p, s->file.n }, &s->arrow, err);
+    else ok = arrow_open_stream(&s->head, lines_bytes, &s->lines, &s->arrow, err);
+    return ok ? arrow_columns(s, err) : within(err, "%s", s->lines.name);
+}
+
+/* Views of the batch become the record's own, and texts are checked. */
+static bool settle_value(Arena *arena, Value *v, Err *err)
+{
+    bool ok = true;
+    if (v->kind == V_STR && !utf8_valid(v->s))
+        return fail(err, EF_INVALID_INPUT, "found bytes that are not valid UTF-8");
+    if (v->kind == V_STR || v->kind == V_BYTES) v->s.p = str_dup(arena, v->s);
+    for (size_t i = 0; v->kind == V_LIST && ok && i < v->list.n; i++)
+        ok = settle_value(arena, &v->list.items[i], err);
+    for (size_t i = 0; v->kind == V_MAP && ok && i < v->map.n; i++)
+        ok = settle_value(arena, &v->map.items[i].value, err);
+    return ok;
+}
+
+static bool next_row(Records *s, bool *more, Err *err)
+{
+    while (s->row >= s->batch.rows) {
+        arena_reset(&s->batch_arena, 64 << 20);
+        if (!arrow_next(s->arrow, &s->batch_arena, &s->batch, more, err)) return within(err, "%s", s->lines.name);
+        if (!*more) return true;
+        s->row = 0;
+        if (s->file.n) s->lines.bytes = s->batch.end;
+    }
+    return *more = true;
+}
+
+static bool take_row(Records *s, Arena *arena, Record *r, Err *err)
+{
+    const ArrowSchema *schema = arrow_schema(s->arrow);
+    const int64_t row = s->row++;
+    Value *v = NEW(arena, Value);
+    *v = value_map(arena, (size_t)schema->n);
+    s->lines.number++;
+    for (int i = 0; i < schema->n; i++) {
+        Value cell;
+        if (!s->used[i]) continue;
+        cell = arrow_value(arena, &s->batch.column[i], row);
+        if (!settle_value(arena, &cell, err)) return false;
+        if (cell.kind != V_NULL || str_is(schema->field[i].name, s->field ? s->field : "text"))
+            v->map.items[v->map.n++] = (Member){ schema->field[i].name, cell };
+    }
+    return take_record(s, arena, v, r, err);
 }
 
 /* ---- CSV ---- */
@@ -255,19 +368,31 @@ static bool look_inside(Records *s, Err *err)
     return true;
 }
 
+/* What stands before the first record. */
+static bool open_form(Records *s, const char *path, Err *err)
+{
+    static const Magic file = MAGIC("ARROW1\0\0"), stream = MAGIC("\xff\xff\xff\xff");
+    Str head;
+    if (!lines_head(&s->lines, (size_t)file.length, &head, err)) return false;
+    const bool whole = bytes_begin(head, &file);
+    if (whole || bytes_begin(head, &stream)) s->form = RECORDS_ARROW;
+    if (s->form == RECORDS_ARROW) return open_arrow(s, path, whole, err);
+    return s->form != RECORDS_CSV || read_head(s, err);
+}
+
 bool records_open(Records *s, const char *path, const char *form, const ItemForm *items,
                   const char *field, Err *err)
 {
     *s = (Records){ .items = items, .field = field, .lines.fd = -1 };
     if (!find_form(path, form, &s->form, err)) return false;
-    if (field && s->form == RECORDS_TEXT)
-        return fail(err, EF_USAGE, "--field: found plain text, wanted jsonl or csv "
-                    "(--input-format)");
     if (field && !are_texts(s) && !are_files(s))
         return fail(err, EF_USAGE, "--field: found a model whose records have keys of their own, wanted "
                     "%s", items->one);
     if (!lines_open(&s->lines, path, err)) return false;
-    if (look_inside(s, err) && (s->form != RECORDS_CSV || read_head(s, err))) return true;
+    bool ok = look_inside(s, err) && open_form(s, path, err);
+    if (ok && field && s->form == RECORDS_TEXT)
+        ok = fail(err, EF_USAGE, "--field: found plain text, wanted jsonl, csv or arrow (--input-format)");
+    if (ok) return true;
     records_close(s);
     return false;
 }
@@ -276,6 +401,12 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
 {
     Str bytes;
     *r = (Record){ 0 };
+    if (s->arrow) {
+        if (!next_row(s, more, err)) return false;
+        if (*more && (!take_row(s, arena, r, &r->err) || !item_check(s->items, &r->item, &r->err)))
+            within(&r->err, "row %llu", (unsigned long long)s->lines.number);
+        return true;
+    }
     if (!next_bytes(s, arena, &bytes, more, err)) return false;
     if (!*more) return true;
     bytes = without_return(bytes);
@@ -288,8 +419,16 @@ bool records_next(Records *s, Arena *arena, Record *r, bool *more, Err *err)
     return true;
 }
 
+bool records_quiet(const Records *s)
+{
+    return s->arrow && s->row < s->batch.rows ? false : lines_quiet(&s->lines);
+}
+
 void records_close(Records *s)
 {
+    if (s->arrow) arrow_close(s->arrow);
+    if (s->file.n) file_unmap(&s->file);
+    arena_free(&s->batch_arena);
     lines_close(&s->lines);
     gunzip_close(s->gunzip);
     arena_free(&s->head);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * records.h - texts, pictures or sounds from a stream: plain lines, JSON lines or CSV, one record at a time. */
+ * records.h - texts, pictures or sounds from a stream: plain lines, JSON lines, CSV or Arrow, one record at a time. */
 #ifndef CLI_RECORDS_H
 #define CLI_RECORDS_H
+#include "base/file.h"
 #include "base/lines.h"
+#include "data/arrow.h"
 #include "data/gunzip.h"
 #include "input/items.h"
 
-typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV } RecordForm;
+typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV, RECORDS_ARROW } RecordForm;
 
 typedef struct Record {
     Item item;
@@ -24,6 +26,12 @@ typedef struct Records {
     Arena head;            /* of the two below and of gunzip */
     Str *column;           /* CSV: its first record */
     size_t columns;
+    ArrowReader *arrow;    /* of `batch`; NULL: another form */
+    Mapping file;          /* of an Arrow file; a stream has none */
+    ArrowBatch batch;
+    Arena batch_arena;
+    int64_t row;           /* of the batch, next */
+    bool *used;            /* [columns of the schema] */
 } Records;
 
 extern const char *const records_forms[]; /* of --input-format; ends with NULL */
@@ -31,12 +39,14 @@ extern const char *const records_forms[]; /* of --input-format; ends with NULL *
     { "field", 0, "NAME", "the key or column that holds the text; default: text (of pictures and sounds their path: "  \
                           "path)" }
 
-/* "text", "jsonl", "csv"; form NULL: by the name's ending. "-": stdin. What is packed with gzip is
- * unpacked on the way, whatever its name. */
+/* "text", "jsonl", "csv", "arrow"; form NULL: by the name's ending, or by the first bytes of Arrow. "-":
+ * stdin. What is packed with gzip is unpacked on the way, whatever its name. */
 bool records_open(Records *, const char *path, const char *form, const ItemForm *, const char *field,
                   Err *);
 /* False: the stream itself is broken. A bad record is handed out with its error. */
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);
+/* Whether records_next would have to wait for whoever writes the stream. */
+bool records_quiet(const Records *);
 void records_close(Records *);
 
 #endif

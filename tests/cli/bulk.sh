@@ -152,6 +152,29 @@ printf PAR1 >x.parquet && refuses "parquet by name" "found a Parquet file" "$EF"
 mv x.parquet x.jsonl && refuses "parquet by its bytes" "found a Parquet file" "$EF" map -m "$MODEL" x.jsonl
 "$EF" map -m "$MODEL" <many.jsonl >txt 2>err && cmp -s txt whole.jsonl
 check $? "map from a pipe"
+# ---- Arrow ----
+ARROW=$ROOT/tests/golden/arrow
+untold() { sed 's/"message":"[^"]*",//' "$1"; }
+works "JSON lines with a null" "$EF" map -m "$MODEL" --keep-going --input-format jsonl "$ARROW/polars.arrow.json"
+untold txt >wanted
+for input in polars.arrow polars.arrows; do
+    works "map of $input" "$EF" map -m "$MODEL" --keep-going "$ARROW/$input"
+    untold txt >found && same "map of $input" found wanted
+    [ "$(grep -c '"error":{"message":"row [26]: ' txt)" = 2 ]
+    check $? "$input: a null and an empty text have their rows"
+done
+gzip -c "$ARROW/polars.arrows" | "$EF" map -m "$MODEL" --keep-going >txt 2>err
+untold txt >found && same "map of an Arrow stream, packed, from a pipe" found wanted
+refuses "another column" 'did you mean --field utf8' "$EF" map -m "$MODEL" "$ARROW/stream.arrows" --field utf
+works "a column by name" "$EF" map -m "$MODEL" --keep-going "$ARROW/stream.arrows" --field view
+[ "$(grep -c '"tokens"' txt)" = 5 ]
+check $? "a column of views"
+head -c 700 "$ARROW/polars.arrows" >cut.arrows
+refuses "Arrow that is cut short" "cut short in message 2" "$EF" map -m "$MODEL" cut.arrows
+cat "$ARROW/polars.arrow" | "$EF" map -m "$MODEL" >txt 2>err
+grep -q "an Arrow file in a pipe, wanted the file itself" err
+check $? "an Arrow file in a pipe"
+
 # Somebody sends some lines and waits for their answers before sending more.
 mkfifo ask && { "$EF" map -m "$MODEL" <ask >>asked 2>err & } && exec 9>ask
 for lines in 1 3 700; do

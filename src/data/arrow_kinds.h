@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arrow_kinds.h - what each type of Arrow is: one row, for reading, checking and values. */
+#ifndef DATA_ARROW_KINDS_H
+#define DATA_ARROW_KINDS_H
+#include "arrow.h"
+
+typedef enum {
+    LAYOUT_REFUSED,
+    LAYOUT_NONE,             /* no buffers */
+    LAYOUT_BITS,             /* validity, bits */
+    LAYOUT_FIXED,            /* validity, values of arrow_width bytes */
+    LAYOUT_BYTES,            /* validity, offsets, bytes */
+    LAYOUT_VIEWS,            /* validity, views, and any number of buffers that they show */
+    LAYOUT_LIST,             /* validity, offsets of the child */
+    LAYOUT_CHILDREN          /* validity */
+} ArrowLayout;
+typedef struct ArrowParam {
+    int bytes;               /* of the slot; 0: there is no such parameter */
+    int otherwise;           /* where it is absent */
+} ArrowParam;
+typedef struct ArrowKindRow {
+    const char *name;
+    ArrowLayout layout;
+    int offset;              /* bytes of one; LAYOUT_BYTES, LAYOUT_LIST */
+    ArrowParam param[3];
+    bool text;               /* else LAYOUT_BYTES and LAYOUT_VIEWS are bytes */
+} ArrowKindRow;
+extern const ArrowKindRow arrow_kinds[ARROW_KINDS];
+
+int64_t arrow_width(const ArrowField *);     /* LAYOUT_FIXED: bytes of a value */
+
+struct ArrowValues {         /* parts in the order in which they came */
+    int64_t id;
+    ArrowArray *part;
+    int parts, room;
+    int64_t length;
+};
+
+#endif

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arrow_read.c - messages of a stream or a file, their schema, and arrays out of their bodies. Nothing is
+ * believed: offsets, lengths, indexes and the depth of nesting are checked before a value can be asked for. */
+#include "arrow_kinds.h"
+#include "flat.h"
+
+enum { HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
+enum { META_MOST = 64 << 20, FIELDS_MOST = 1 << 16, DEPTH_MOST = 32, BLOCK = 1 << 20 };
+enum { EMPTY_MOST = 1 << 20 }; /* entries that take no bytes: only their number is there to bound them */
+#define BODY_MOST ((int64_t)1 << 31) /* bytes of a batch */
+#define LENGTH_MOST ((int64_t)1 << 40)
+
+typedef struct ArrowMessage {
+    int kind;
+    FlatTable header;
+    Str body;
+} ArrowMessage;
+
+struct ArrowReader {
+    Arena *arena;
+    ArrowPull *pull;         /* NULL: of a file */
+    void *context;
+    Str file;
+    FlatVector block[2];     /* of a file's footer: dictionaries, batches */
+    uint32_t next[2];
+    ArrowSchema schema;
+    int fields;              /* of the schema, with all children */
+    bool *wanted;            /* [schema.n] */
+    ArrowValues *values;     /* of each dictionary that has come */
+    int dictionaries;
+    Buf meta;                /* of the message at hand */
+    bool broken;             /* its flatbuffer */
+    uint64_t messages, batches;
+};
+
+/* ---- bytes ---- */
+static bool arrow_cut_short(const ArrowReader *r, Err *err)
+{
+    return fail(err, EF_INVALID_INPUT, "Arrow: cut short in message %llu, behind batch %llu",
+                (unsigned long long)r->messages + 1, (unsigned long long)r->batches);
+}
+
+/* Up to n bytes; fewer only at the end. */
+static bool pull_bytes(ArrowReader *r, void *to, size_t n, size_t *got, Err *err)
+{
+    size_t now = 1;
+    for (*got = 0; *got < n && now; *got += now)
+        if (!r->pull(r->context, (char *)to + *got, n - *got, &now, err)) return false;
+    return true;
+}
+
+/* In blocks: what a head says of its length is believed as far as bytes come. */
+static bool pull_whole(ArrowReader *r, Buf *to, size_t n, Err *err)
+{
+    for (size_t done = 0, got; done < n; done += got) {
+        size_t block = MIN(n - done, (size_t)BLOCK);
+        buf_reserve(to, block);
+        if (!pull_bytes(r, to->p + to->n, block, &got, err)) return false;
+        to->n += got;
+        if (got < block) return arrow_cut_short(r, err);
+    }
+    return true;
+}
+
+static uint32_t word_at(const char *p)
+{
+    const uint8_t *b = (const uint8_t *)p;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+/* ---- messages ---- */
+static bool refuse_arrow(const char *what, Err *err)
+{
+    return fail(err, EF_INVALID_INPUT, "Arrow: %s", what);
+}
+
+static bool open_message(ArrowReader *r, Str meta, ArrowMessage *m, int64_t *body, Err *err)
+{
+    FlatTable root = flat_root(meta, &r->broken);
+    m->kind = (int)flat_int(&root, 1, 1, 0);
+    *body = flat_int(&root, 3, 8, 0);
+    bool there = flat_table(&root, 2, &m->header);
+    if (!there || r->broken) return refuse_arrow("found a message that is no Arrow message", err);
+    if (*body < 0 || *body > BODY_MOST)
+        return fail(err, EF_TOO_LARGE, "Arrow: message %llu: found a body of %lld bytes, wanted at most 2 GiB: send "
+                    "smaller batches", (unsigned long long)r->messages + 1, (long long)*body);
+    return true;
+}
+
+/* *more false: the end, marked or not. */
+static bool next_of_stream(ArrowReader *r, Arena *arena, ArrowMessage *m, bool *more, Err *err)
+{
+    char word[4];
+    size_t got;
+    int64_t size;
+    if (!pull_bytes(r, word, 4, &got, err)) return false;
+    *more = got > 0;
+    if (got == 4 && word_at(word) == UINT32_MAX && !pull_bytes(r, word, 4, &got, err)) return false;
+    if (*more && got < 4) return arrow_cut_short(r, err);
+    uint32_t n = *more ? word_at(word) : 0;
+    *more = n > 0;
+    if (!n) return true;
+    if (n > META_MOST) return refuse_arrow("found no message of Arrow, wanted a stream of them", err);
+    r->meta.n = 0;
+    if (!pull_whole(r, &r->meta, n, err) || !open_message(r, buf_view(&r->meta), m, &size, err)) return false;
+    Buf body = { .arena = arena };
+    if (!pull_whole(r, &body, (size_t)size, err)) return false;
+    m->body = buf_view(&body);
+    return true;
+}
+
+/* The message that a block of the footer names. */
+static bool message_at(ArrowReader *r, const FlatVector *blocks, uint32_t i, ArrowMessage *m, Err *err)
+{
+    enum { WORDS = 3, HEAD = 8 }; /* of a block: where it is, bytes of the metadata and its head, of the body */
+    uint64_t at = (uint64_t)flat_vector_i64(blocks, WORDS * (size_t)i);
+    uint64_t meta = (uint32_t)flat_vector_i64(blocks, WORDS * (size_t)i + 1);
+    int64_t size;
+    if (at > r->file.n || meta < HEAD || meta > r->file.n - at)
+        return refuse_arrow("found a footer that leads out of the file", err);
+    size_t head = word_at(r->file.p + at) == UINT32_MAX ? HEAD : HEAD / 2;
+    if (!open_message(r, (Str){ r->file.p + at + head, meta - head }, m, &size, err)) return false;
+    if ((uint64_t)size > r->file.n - at - meta) return arrow_cut_short(r, err);
+    m->body = (Str){ r->file.p + at + meta, (size_t)size };
+    return true;
+}
+
+/* Dictionaries first: batches need them. */
+static bool next_of_file(ArrowReader *r, ArrowMessage *m, bool *more, Err *err)
+{
+    int which = r->next[0] < r->block[0].n ? 0 : 1;
+    *more = r->next[which] < r->block[which].n;
+    return !*more || message_at(r, &r->block[which], r->next[which]++, m, err);
+}
+
+/* ---- the schema ---- */
+static bool check_field(const ArrowField *f, Err *err)
+{
+    const int64_t *p = f->param;
+    static const char *const wrong = "found a type whose numbers make no sense";
+    bool ok = true;
+    switch (f->kind) {
+    case ARROW_INT: ok = p[0] == 8 || p[0] == 16 || p[0] == 32 || p[0] == 64; break;
+    case ARROW_FLOAT: case ARROW_INTERVAL: ok = p[0] >= 0 && p[0] <= 2; break;
+    case ARROW_DECIMAL: ok = p[2] == 32 || p[2] == 64 || p[2] == 128 || p[2] == 256; break;
+    case ARROW_TIME: ok = p[1] == 32 || p[1] == 64; break;
+    case ARROW_FIXED_BINARY: case ARROW_FIXED_LIST: ok = p[0] >= 0 && p[0] <= 1 << 24; break;
+    default: break;
+    }
+    ArrowLayout layout = arrow_kinds[f->kind].layout;
+    bool list = layout == LAYOUT_LIST || f->kind == ARROW_FIXED_LIST;
+    if (list ? f->children != 1 : f->kind != ARROW_STRUCT && f->children) ok = false;
+    return ok || refuse_arrow(wrong, err);
+}
+
+static void read_encoding(const FlatTable *t, ArrowField *f)
+{
+    FlatTable encoding, index;
+    f->encoded = flat_table(t, 4, &encoding);
+    if (!f->encoded) return;
+    bool typed = flat_table(&encoding, 1, &index);
+    f->dictionary = flat_int(&encoding, 0, 8, 0);
+    f->index_bits = typed ? (int)flat_int(&index, 0, 4, 0) : 32;
+    f->index_signed = !typed || flat_int(&index, 1, 1, 0);
+}
+
+static bool read_fields(ArrowReader *r, const FlatVector *v, int depth, ArrowField **out, int *n, Err *err);
+
+static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField *f, Err *err)
+{
+    FlatTable type = *t;
+    int64_t kind = (uint8_t)flat_int(t, 2, 1, 0);
+    Str name = flat_str(t, 0);
+    f->name = (Str){ str_dup(r->arena, name), name.n };
+    f->nullable = flat_int(t, 1, 1, 0);
+    if (kind <= 0 || kind >= ARROW_KINDS || arrow_kinds[kind].layout == LAYOUT_REFUSED)
+        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found the type %s, which is not read",
+                    (int)MIN(name.n, 60), name.p,
+                    kind > 0 && kind < ARROW_KINDS ? arrow_kinds[kind].name : "of an unknown number");
+    f->kind = (ArrowKind)kind;
+    bool typed = flat_table(t, 3, &type);
+    for (int i = 0; i < 3; i++) {
+        const ArrowParam *p = &arrow_kinds[kind].param[i];
+        if (p->bytes) f->param[i] = typed ? flat_int(&type, i, p->bytes, p->otherwise) : p->otherwise;
+    }
+    read_encoding(t, f);
+    if (f->encoded && f->index_bits != 8 && f->index_bits != 16 && f->index_bits != 32 && f->index_bits != 64)
+        return refuse_arrow("found a dictionary whose indexes have no width", err);
+    FlatVector children = flat_vector(t, 5, 4);
+    return read_fields(r, &children, depth + 1, &f->child, &f->children, err) && check_field(f, err);
+}
+
+static bool read_fields(ArrowReader *r, const FlatVector *v, int depth, ArrowField **out, int *n, Err *err)
+{
+    if (v->n > FIELDS_MOST || (r->fields += (int)v->n) > FIELDS_MOST || (v->n && depth > DEPTH_MOST))
+        return refuse_arrow("found too many columns, or columns nested too deep", err);
+    *n = (int)v->n;
+    *out = ARRAY(r->arena, ArrowField, v->n);
+    for (uint32_t i = 0; i < v->n; i++) {
+        FlatTable t = flat_vector_table(v, i);
+        if (!read_field(r, &t, depth, &(*out)[i], err)) return false;
+    }
+    return !r->broken || refuse_arrow("found a schema that leads out of its message", err);
+}
+
+static bool read_schema(ArrowReader *r, const FlatTable *t, Err *err)
+{
+    if (flat_int(t, 0, 2, 0) != 0) return fail(err, EF_UNSUPPORTED, "Arrow: found big endian, wanted little");
+    FlatVector fields = flat_vector(t, 1, 4);
+    if (!read_fields(r, &fields, 0, &r->schema.field, &r->schema.n, err)) return false;
+    r->wanted = ARRAY(r->arena, bool, r->schema.n);
+    return true;
+}
+
+/* ---- arrays ---- */
+typedef struct ArrowBody {
+    ArrowReader *r;
+    Arena *arena;
+    Str bytes;
+    FlatVector node, buffer, counts;
+    uint32_t nodes, buffers, views; /* taken */
+} ArrowBody;
+
+static bool take_buffer(ArrowBody *b, Str *out, Err *err)
+{
+    if (b->buffers >= b->buffer.n) return refuse_arrow("found fewer buffers than the columns have", err);
+    size_t place = 2 * (size_t)b->buffers++;
+    uint64_t at = (uint64_t)flat_vector_i64(&b->buffer, place), n = (uint64_t)flat_vector_i64(&b->buffer, place + 1);
+    if (n && (at > b->bytes.n || n > b->bytes.n - at)) return refuse_arrow("found a buffer outside of its batch", err);
+    *out = (Str){ n ? b->bytes.p + at : "", n };
+    return true;
+}
+
+static bool take_more(ArrowBody *b, ArrowArray *a, Err *err)
+{
+    a->n_more = b->views < b->counts.n ? flat_vector_i64(&b->counts, b->views++) : 0;
+    if (a->n_more < 0 || a->n_more > b->buffer.n - b->buffers)
+        return refuse_arrow("found fewer buffers than the columns have", err);
+    a->more = ARRAY(b->arena, Str, a->n_more);
+    for (int64_t i = 0; i < a->n_more; i++)
+        if (!take_buffer(b, &a->more[i], err)) return false;
+    return true;
+}
+
+static const ArrowValues *find_values(const ArrowReader *r, int64_t id)
+{
+    for (int i = 0; i < r->dictionaries; i++)
+        if (r->values[i].id == id) return &r->values[i];
+    return NULL;
+}
+
+/* The array of a field, depth first, with its buffers as they stand. */
+static bool take_array(ArrowBody *b, const ArrowField *f, ArrowArray *a, Err *err)
+{
+    ArrowLayout layout = f->encoded ? LAYOUT_FIXED : arrow_kinds[f->kind].layout;
+    if (b->nodes >= b->node.n) return refuse_arrow("found fewer arrays than the columns have", err);
+    size_t place = 2 * (size_t)b->nodes++;
+    *a = (ArrowArray){ .field = f, .length = flat_vector_i64(&b->node, place),
+                       .nulls = flat_vector_i64(&b->node, place + 1) };
+    if (a->length < 0 || a->length > LENGTH_MOST) return refuse_arrow("found an array of no possible length", err);
+    if (f->encoded) a->values = find_values(b->r, f->dictionary);
+    bool offsets = layout == LAYOUT_BYTES || layout == LAYOUT_LIST;
+    bool data = layout != LAYOUT_NONE && layout != LAYOUT_LIST && layout != LAYOUT_CHILDREN;
+    if (layout != LAYOUT_NONE && !take_buffer(b, &a->valid, err)) return false;
+    if ((offsets && !take_buffer(b, &a->offsets, err)) || (data && !take_buffer(b, &a->data, err))) return false;
+    if (layout == LAYOUT_VIEWS && !take_more(b, a, err)) return false;
+    if (a->nulls == 0) a->valid = (Str){ 0 };
+    if (f->encoded) return true;
+    a->child = ARRAY(b->arena, ArrowArray, f->children);
+    for (int i = 0; i < f->children; i++)
+        if (!take_array(b, &f->child[i], &a->child[i], err)) return false;
+    return true;
+}
+
+/* ---- are all entries inside? ---- */
+static bool is_there(const ArrowArray *a, int64_t i)
+{
+    return !a->valid.n || (a->valid.p[i >> 3] >> (i & 7) & 1);
+}
+
+static int64_t number_at(Str s, int64_t i, int bytes)
+{
+    const char *p = s.p + i * bytes;
+    return bytes == 4 ? (int32_t)word_at(p) : (int64_t)((uint64_t)word_at(p) | (uint64_t)word_at(p + 4) << 32);
+}
+
+static bool check_offsets(const ArrowArray *a, int bytes, uint64_t most)
+{
+    if (a->offsets.n / (size_t)bytes < (uint64_t)a->length + 1) return false;
+    int64_t last = number_at(a->offsets, 0, bytes);
+    bool ok = last >= 0;
+    for (int64_t i = 1; ok && i <= a->length; i++) {
+        int64_t now = number_at(a->offsets, i, bytes);
+        ok = now >= last;
+        last = now;
+    }
+    return ok && (uint64_t)last <= most;
+}
+
+static bool check_views(const ArrowArray *a)
+{
+    enum { VIEW = 16, SHORT = 12 };
+    bool ok = a->data.n / VIEW >= (uint64_t)a->length;
+    for (int64_t i = 0; ok && i < a->length; i++) {
+        int64_t n = number_at(a->data, 4 * i, 4), which = number_at(a->data, 4 * i + 2, 4);
+        int64_t at = number_at(a->data, 4 * i + 3, 4);
+        if (!is_there(a, i) || (n >= 0 && n <= SHORT)) continue;
+        ok = n > SHORT && which >= 0 && which < a->n_more && at >= 0 && (uint64_t)(at + n) <= a->more[which].n;
+    }
+    return ok;
+}
+
+static bool check_indexes(const ArrowArray *a)
+{
+    int64_t width = arrow_width(a->field);
+    bool ok = a->values && a->data.n / (size_t)width >= (uint64_t)a->length;
+    for (int64_t i = 0; ok && i < a->length; i++) {
+        uint64_t x = 0;
+        for (int64_t k = 0; k < width; k++) x |= (uint64_t)(uint8_t)a->data.p[i * width + k] << (8 * k);
+        ok = !is_there(a, i) || x < (uint64_t)a->values->length; /* less than none is large here */
+    }
+    return ok;
+}
+
+static bool check_own(const ArrowArray *a)
+{
+    const ArrowField *f = a->field;
+    const ArrowKindRow *row = &arrow_kinds[f->kind];
+    uint64_t length = (uint64_t)a->length, size = (uint64_t)f->param[0];
+    if (f->encoded) return check_indexes(a);
+    switch (row->layout) {
+    case LAYOUT_NONE: return length <= EMPTY_MOST;
+    case LAYOUT_BITS: return a->data.n >= (length + 7) / 8;
+    case LAYOUT_FIXED:
+        return arrow_width(f) ? a->data.n / (uint64_t)arrow_width(f) >= length : length <= EMPTY_MOST;
+    case LAYOUT_BYTES: return check_offsets(a, row->offset, a->data.n);
+    case LAYOUT_LIST: return check_offsets(a, row->offset, (uint64_t)a->child[0].length);
+    case LAYOUT_VIEWS: return check_views(a);
+    case LAYOUT_CHILDREN:
+        if (f->kind == ARROW_FIXED_LIST && size) return (uint64_t)a->child[0].length / size >= length;
+        if (f->kind == ARROW_FIXED_LIST) return length <= EMPTY_MOST;
+        if (f->children == 0) return length <= EMPTY_MOST;
+        for (int i = 0; i < f->children; i++)
+            if ((uint64_t)a->child[i].length < length) return false;
+        return true;
+    default: return true;
+    }
+}
+
+static bool check_array(const ArrowArray *a, Err *err)
+{
+    if (a->length == 0) return true; /* its buffers may hold anything, or nothing */
+    if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a))
+        return fail(err, EF_INVALID_INPUT, "Arrow: column \"%.*s\": found entries outside of its buffers",
+                    (int)MIN(a->field->name.n, 60), a->field->name.p);
+    for (int i = 0; a->child && i < a->field->children; i++)
+        if (!check_array(&a->child[i], err)) return false;
+    return true;
+}
+
+/* ---- batches ---- */
+static bool open_body(ArrowReader *r, Arena *arena, const FlatTable *t, Str bytes, ArrowBody *b, Err *err)
+{
+    FlatTable compression;
+    *b = (ArrowBody){ .r = r, .arena = arena, .bytes = bytes, .node = flat_vector(t, 1, 16),
+                      .buffer = flat_vector(t, 2, 16), .counts = flat_vector(t, 4, 8) };
+    if (r->broken) return refuse_arrow("found a batch that leads out of its message", err);
+    if (!flat_table(t, 3, &compression)) return true;
+    return fail(err, EF_UNSUPPORTED, "Arrow: found a body that is compressed with %s, wanted one that is not",
+                flat_int(&compression, 0, 1, 0) ? "ZSTD" : "LZ4");
+}
+
+static bool read_batch(ArrowReader *r, Arena *arena, const ArrowMessage *m, ArrowBatch *out, Err *err)
+{
+    ArrowBody b;
+    if (!open_body(r, arena, &m->header, m->body, &b, err)) return false;
+    *out = (ArrowBatch){ .rows = flat_int(&m->header, 0, 8, 0), .column = ARRAY(arena, ArrowArray, r->schema.n),
+                         .end = r->pull ? 0 : (size_t)(m->body.p + m->body.n - r->file.p) };
+    if (out->rows < 0 || out->rows > LENGTH_MOST) return refuse_arrow("found a batch of no possible length", err);
+    for (int i = 0; i < r->schema.n; i++) {
+        ArrowArray *a = &out->column[i];
+        if (!take_array(&b, &r->schema.field[i], a, err)) return false;
+        if (a->length != out->rows) return refuse_arrow("found a column of another length than its batch", err);
+        if (r->wanted[i] && !check_array(a, err)) return false;
+    }
+    r->batches++;
+    return true;
+}
+
+static const ArrowField *field_of_dictionary(const ArrowField *f, int n, int64_t id)
+{
+    const ArrowField *found = NULL;
+    for (int i = 0; i < n && !found; i++)
+        found = f[i].encoded && f[i].dictionary == id ? &f[i] : field_of_dictionary(f[i].child, f[i].children, id);
+    return found;
+}
+
+static ArrowValues *place_of_values(ArrowReader *r, int64_t id)
+{
+    ArrowValues *there = (ArrowValues *)find_values(r, id);
+    if (there) return there;
+    if (!r->values) r->values = ARRAY(r->arena, ArrowValues, r->fields);
+    r->values[r->dictionaries].id = id;
+    return &r->values[r->dictionaries++];
+}
+
+static ArrowArray *next_part(ArrowReader *r, ArrowValues *v)
+{
+    if (v->parts == v->room) {
+        ArrowArray *more = ARRAY(r->arena, ArrowArray, v->room = v->room ? 2 * v->room : 1);
+        if (v->parts) memcpy(more, v->part, (size_t)v->parts * sizeof *more);
+        v->part = more;
+    }
+    return &v->part[v->parts++];
+}
+
+static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
+{
+    ArrowBody b;
+    FlatTable data;
+    int64_t id = flat_int(&m->header, 0, 8, 0);
+    const ArrowField *of = field_of_dictionary(r->schema.field, r->schema.n, id);
+    if (!of || !flat_table(&m->header, 1, &data)) return refuse_arrow("found a dictionary that no column has", err);
+    if (!open_body(r, r->arena, &data, m->body, &b, err)) return false;
+    ArrowField *plain = NEW(r->arena, ArrowField);
+    *plain = *of, plain->encoded = false;
+    ArrowArray a;
+    if (!take_array(&b, plain, &a, err) || !check_array(&a, err)) return false;
+    ArrowValues *values = place_of_values(r, id);
+    if (!flat_int(&m->header, 2, 1, 0)) values->parts = 0, values->length = 0; /* not more of it, but another */
+    *next_part(r, values) = a;
+    values->length += a.length;
+    return true;
+}
+
+bool arrow_next(ArrowReader *r, Arena *arena, ArrowBatch *out, bool *more, Err *err)
+{
+    ArrowMessage m;
+    for (;;) {
+        if (r->pull ? !next_of_stream(r, arena, &m, more, err) : !next_of_file(r, &m, more, err)) return false;
+        if (!*more) return true;
+        r->messages++;
+        if (m.kind == HEADER_BATCH) return read_batch(r, arena, &m, out, err);
+        if (m.kind != HEADER_DICTIONARY) return refuse_arrow("found another message than a batch", err);
+        if (r->pull) m.body = (Str){ str_dup(r->arena, m.body), m.body.n }; /* it outlives the batch */
+        if (!read_dictionary(r, &m, err)) return false;
+    }
+}
+
+/* ---- opening ---- */
+bool arrow_open_stream(Arena *arena, ArrowPull *pull, void *context, ArrowReader **out, Err *err)
+{
+    ArrowMessage m;
+    bool more;
+    ArrowReader *r = *out = NEW(arena, ArrowReader);
+    *r = (ArrowReader){ .arena = arena, .pull = pull, .context = context };
+    if (!next_of_stream(r, arena, &m, &more, err)) return false;
+    if (!more || m.kind != HEADER_SCHEMA) return refuse_arrow("found no schema at the beginning", err);
+    r->messages++;
+    return read_schema(r, &m.header, err);
+}
+
+bool arrow_open_file(Arena *arena, Str file, ArrowReader **out, Err *err)
+{
+    enum { TAIL = 10, HEAD = 8 };
+    FlatTable schema;
+    ArrowReader *r = *out = NEW(arena, ArrowReader);
+    *r = (ArrowReader){ .arena = arena, .file = file };
+    if (file.n < HEAD + TAIL || !str_starts(file, "ARROW1") || !str_ends(file, "ARROW1"))
+        return refuse_arrow("found a file without its end, wanted ARROW1 there: it was not written whole", err);
+    size_t n = word_at(file.p + file.n - TAIL);
+    if (n > file.n - HEAD - TAIL) return refuse_arrow("found a footer that is larger than the file", err);
+    FlatTable footer = flat_root((Str){ file.p + file.n - TAIL - n, n }, &r->broken);
+    for (int i = 0; i < 2; i++) r->block[i] = flat_vector(&footer, 2 + i, 24);
+    if (!flat_table(&footer, 1, &schema) || r->broken) return refuse_arrow("found a footer that is none", err);
+    return read_schema(r, &schema, err);
+}
+
+const ArrowSchema *arrow_schema(const ArrowReader *r)
+{
+    return &r->schema;
+}
+
+void arrow_want(ArrowReader *r, int column)
+{
+    r->wanted[column] = true;
+}
+
+void arrow_close(ArrowReader *r)
+{
+    buf_free(&r->meta);
+}

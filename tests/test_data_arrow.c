@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_data_arrow.c - Arrow streams and files of pyarrow and Polars (tools/oracle/arrow.py): every value as
+ * they have it; cut short, and with bytes changed. */
+#include "base/file.h"
+#include "check.h"
+#include "data/arrow.h"
+#include "data/base64.h"
+#include "data/flat.h"
+#include "data/json.h"
+
+#define GOLDEN "tests/golden/arrow/"
+static Err err;
+
+typedef struct Bytes {
+    Str left;
+    size_t step;          /* at most so many at a time */
+} Bytes;
+
+static bool pull(void *context, void *to, size_t room, size_t *got, Err *e)
+{
+    Bytes *b = context;
+    (void)e;
+    *got = MIN(MIN(room, b->left.n), b->step);
+    memcpy(to, b->left.p, *got);
+    b->left.p += *got, b->left.n -= *got;
+    return true;
+}
+
+static bool same_value(const Value *a, const Value *b)
+{
+    if (a->kind == V_MAP && b->kind == V_MAP) {
+        bool same = a->map.n == b->map.n;
+        for (size_t i = 0; same && i < a->map.n; i++)
+            same = str_eq(a->map.items[i].key, b->map.items[i].key) &&
+                   same_value(&a->map.items[i].value, &b->map.items[i].value);
+        return same;
+    }
+    if (a->kind == V_LIST && b->kind == V_LIST) {
+        bool same = a->list.n == b->list.n;
+        for (size_t i = 0; same && i < a->list.n; i++) same = same_value(&a->list.items[i], &b->list.items[i]);
+        return same;
+    }
+    if (a->kind == V_STR && b->kind == V_STR) return str_eq(a->s, b->s);
+    if (a->kind == V_INT || a->kind == V_FLOAT) return value_float(a, 0) == value_float(b, 1e300);
+    return a->kind == b->kind && (a->kind != V_BOOL || a->b == b->b);
+}
+
+/* Through JSON, so that bytes are base64 there, too. */
+static Value as_json(Arena *arena, const Value *v)
+{
+    Buf text = { .arena = arena };
+    Value out = value_null();
+    json_write(&text, v);
+    CHECK(json_parse(arena, buf_view(&text), &out, &err));
+    return out;
+}
+
+static bool open_reader(Arena *arena, Bytes *from, ArrowReader **r)
+{
+    if (str_starts(from->left, "ARROW1")) return arrow_open_file(arena, from->left, r, &err);
+    return arrow_open_stream(arena, pull, from, r, &err);
+}
+
+/* All rows; false: an error. Values are asked for whatever they are. */
+static bool read_rows(Arena *arena, Bytes from, Value *rows, size_t *n, size_t most)
+{
+    ArrowReader *r;
+    ArrowBatch batch;
+    bool more = true, ok = open_reader(arena, &from, &r);
+    for (int i = 0; ok && i < arrow_schema(r)->n; i++) arrow_want(r, i);
+    for (*n = 0; ok && (ok = arrow_next(r, arena, &batch, &more, &err)) && more;)
+        for (int64_t k = 0; k < batch.rows && *n < most; k++) {
+            Value row = value_map(arena, (size_t)arrow_schema(r)->n);
+            for (int i = 0; i < arrow_schema(r)->n; i++)
+                row.map.items[row.map.n++] = (Member){ arrow_schema(r)->field[i].name,
+                                                       arrow_value(arena, &batch.column[i], k) };
+            rows[(*n)++] = row;
+        }
+    arrow_close(r);
+    return ok;
+}
+
+enum { MOST = 32 };
+
+static void test_file(const char *name, size_t step)
+{
+    TEST(name);
+    Arena arena = { 0 };
+    Value rows[MOST];
+    size_t n = 0, at = 0;
+    Str bytes, lines;
+    CHECK(file_read(&arena, str_format(&arena, GOLDEN "%s", name), 1 << 20, &bytes, &err));
+    CHECK(file_read(&arena, str_format(&arena, GOLDEN "%s.json", name), 1 << 20, &lines, &err));
+    if (!CHECK(read_rows(&arena, (Bytes){ bytes, step }, rows, &n, MOST))) printf("  %s\n", err.message);
+    for (const char *p = lines.p, *end = lines.p + lines.n; p < end; at++) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        Value want;
+        CHECK(json_parse(&arena, (Str){ p, (size_t)(newline - p) }, &want, &err));
+        p = newline + 1;
+        for (size_t i = 0; at < n && i < want.map.n; i++) {
+            Value found = as_json(&arena, &rows[at].map.items[i].value);
+            if (!CHECK(same_value(&found, &want.map.items[i].value)))
+                printf("  row %zu, %.*s\n", at, STR_ARG(want.map.items[i].key));
+        }
+    }
+    CHECK(at == n && n > 3);
+    arena_free(&arena);
+}
+
+/* A beginning is whole batches, then the end or an error; a changed byte never more than that. */
+static void test_broken(const char *name)
+{
+    TEST(name);
+    Arena arena = { 0 }, scratch = { 0 };
+    Value rows[MOST];
+    size_t n, whole, errors = 0;
+    Str bytes;
+    CHECK(file_read(&arena, str_format(&arena, GOLDEN "%s", name), 1 << 20, &bytes, &err));
+    CHECK(read_rows(&scratch, (Bytes){ bytes, 1000 }, rows, &whole, MOST));
+    const bool file = str_starts(bytes, "ARROW1");
+    for (size_t cut = 0; cut + 8 < bytes.n; cut += 1 + cut / 64) {
+        arena_reset(&scratch, 1 << 20);
+        bool ok = read_rows(&scratch, (Bytes){ { bytes.p, cut }, 1000 }, rows, &n, MOST);
+        CHECK(ok ? !file && n <= whole : err.message[0] != 0);
+    }
+    char *changed = str_dup(&arena, bytes);
+    for (size_t i = 0; i < bytes.n; i++) {
+        arena_reset(&scratch, 1 << 20);
+        changed[i] = (char)(changed[i] ^ (i % 3 ? 0xff : 0x10));
+        errors += !read_rows(&scratch, (Bytes){ { changed, bytes.n }, 1000 }, rows, &n, MOST);
+        changed[i] = bytes.p[i];
+    }
+    CHECK(errors > bytes.n / 50 && errors < bytes.n);
+    arena_free(&scratch);
+    arena_free(&arena);
+}
+
+static void test_refused(void)
+{
+    TEST("refused");
+    Arena arena = { 0 };
+    ArrowReader *r;
+    Bytes none = { STR(""), 1 }, text = { STR("{\"text\": \"no Arrow\"}"), 100 };
+    CHECK(!arrow_open_stream(&arena, pull, &none, &r, &err) && strstr(err.message, "no schema"));
+    CHECK(!arrow_open_stream(&arena, pull, &text, &r, &err) && strstr(err.message, "no message of Arrow"));
+    CHECK(!arrow_open_file(&arena, STR("ARROW1\0\0"), &r, &err) && strstr(err.message, "not written whole"));
+    arena_free(&arena);
+}
+
+/* What is written is read, and slots are where their sizes want them. */
+static void test_flat(void)
+{
+    TEST("flat");
+    Buf b = { 0 };
+    bool broken;
+    static const int64_t pairs[] = { 1, -2, 3, 1LL << 40 };
+    buf_add(&b, "\0\0\0", 4);
+    FlatSlot slot[] = { { 0, 2, -7 }, { 1, 1, 200 }, { 3, 8, -(1LL << 50) }, { 4, FLAT_OFFSET }, { 5, FLAT_OFFSET }, { 6, FLAT_OFFSET } };
+    size_t root = flat_put_table(&b, slot, COUNT(slot));
+    flat_point(&b, 0, root);
+    flat_point(&b, slot[3].at, flat_put_str(&b, STR("name")));
+    flat_point(&b, slot[4].at, flat_put_i64(&b, pairs, 2, 2));
+    size_t vector = flat_put_offsets(&b, 1);
+    flat_point(&b, slot[5].at, vector);
+    flat_point(&b, vector + 4, flat_put_table(&b, (FlatSlot[]){ { 2, 4, 9 } }, 1));
+    FlatTable t = flat_root(buf_view(&b), &broken);
+    CHECK(flat_int(&t, 0, 2, 0) == -7 && (uint8_t)flat_int(&t, 1, 1, 0) == 200 && flat_int(&t, 3, 8, 0) == -(1LL << 50));
+    CHECK(flat_int(&t, 2, 4, 5) == 5 && flat_int(&t, 99, 4, 6) == 6 && str_is(flat_str(&t, 4), "name"));
+    CHECK(slot[2].at % 8 == 0 && slot[3].at % 4 == 0);
+    FlatVector v = flat_vector(&t, 5, 16), tables = flat_vector(&t, 6, 4);
+    CHECK(v.n == 2 && v.at % 8 == 0 && flat_vector_i64(&v, 1) == -2 && flat_vector_i64(&v, 3) == 1LL << 40);
+    FlatTable child = flat_vector_table(&tables, 0);
+    CHECK(tables.n == 1 && flat_int(&child, 2, 4, 0) == 9 && !broken);
+    buf_free(&b);
+}
+
+int main(void)
+{
+    test_flat();
+    test_file("stream.arrows", SIZE_MAX);
+    test_file("stream.arrows", 1);
+    test_file("slice.arrows", 100);
+    test_file("file.arrow", 0);
+    test_file("polars.arrows", 100);
+    test_file("polars.arrow", 0);
+    test_broken("slice.arrows");
+    test_broken("file.arrow");
+    test_broken("polars.arrow");
+    test_refused();
+    return finish();
+}
