@@ -8,7 +8,8 @@
  *   arrow   the same columns, in a stream or a file; numbers, lists and bytes as they are
  *
  * Pictures and sounds: the path of a file stands for a text, under the name "path"; or "image" or "audio" has
- * base64 or a data URI. Where the model's items are neither, their own keys and columns stand for text and text_pair. */
+ * base64 or a data URI. Where the model's items are neither, their own keys and columns stand for text and
+ * text_pair. */
 #include "cli/records.h"
 
 #include "base/bytes.h"
