@@ -160,7 +160,7 @@ static bool group_norm_run(OpCall *call, Err *err)
     return group_norm_any(call, op_attr_int(call, "num_groups", 1));
 }
 
-/* ---- NormLast: InstanceNormalization of [N, ..., C], as graph/channels_last.c has it, with an activation behind ---- */
+/* ---- NormLast: InstanceNormalization of [N, ..., C], as graph/channels_last.c has it, then an activation ---- */
 
 typedef struct LastJob {
     const OpCall *call;
