@@ -246,6 +246,7 @@ static void test_many_words(void)
 }
 
 /* ---- refused ---- */
+#define LONG "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="
 #define TWO "\"words\":[\"a\",\"b\"],"
 static const Refusal refused[] = {
     { "{\"inputs\":\"a text\"}", "inputs: found a string, wanted an object with question, words and boxes" },
@@ -264,13 +265,13 @@ static const Refusal refused[] = {
     { "{\"question\":\"a\",\"word_boxes\":[[\"\",[0,0,1,1]]]}", "inputs[0].word_boxes[0]: Cannot tokenize empty string" },
     { "{\"question\":\"a\",\"word_boxes\":[[\"a\",[0,0,1,2000]]]}", "inputs[0].word_boxes[0][3]: found 2000, wanted 0 to 1000" },
     { "{\"question\":\"a\",\"word_boxes\":7}", "inputs[0].word_boxes: found a number, wanted a list of [word, box]" },
-    { "{\"question\":\"a\",\"image\":\"AAAA\"}", "inputs[0]: found an image without its words, wanted words and boxes beside it" },
+    { "{\"question\":\"a\",\"image\":\"" LONG "\"}", "inputs[0]: found an image without its words, wanted words and boxes beside it" },
     { "{\"question\":\"a\"," TWO "\"boxes\":[[0,0,1,1],[0,0,1,1]],\"max_seq_len\":100}", "max_seq_len: found 100, wanted 1 to 80" },
 };
 static const Refusal unseen[] = {
     { "{\"question\":\"a\"," TWO "\"boxes\":[[0,0,1,1],[0,0,1,1]]}", "inputs[0].image: found nothing, wanted one" },
     { "{\"question\":\"a\"," TWO "\"boxes\":[[0,0,1,1],[0,0,1,1]],\"image\":null}", "inputs[0].image: found null" },
-    { "{\"question\":\"a\"," TWO "\"boxes\":[[0,0,1,1],[0,0,1,1]],\"image\":\"QUJD\"}", "inputs[0]: image: " },
+    { "{\"question\":\"a\"," TWO "\"boxes\":[[0,0,1,1],[0,0,1,1]],\"image\":\"" LONG "\"}", "inputs[0]: image: " },
     { "{\"question\":\"a\"," TWO "\"boxes\":[[0,0,1,1],[0,0,1,1]],\"image\":\"http://localhost/a.png\"}", "inputs[0].image: " },
 };
 

@@ -75,7 +75,7 @@ if serve; then
     check 'boxes: entities' "$(predict "{\"inputs\":[$page,$page],\"aggregation\":\"first\"}")" '{"results":\[{"entities":*},{"entities":*'
     refused 'boxes: a text' 422 invalid_input -H "$JSON" -d '{"inputs":"x"}' "$url/predict"
     check 'boxes: the path of an error' "$(predict '{"inputs":{"words":["a"],"boxes":[[0,0,1,1001]]}}')" '*inputs\[0\].boxes\[0\]\[3\]: found 1001, wanted 0 to 1000*'
-    check 'boxes: POST / wants words' "$(curl -s -H "$JSON" -d '{"inputs":"x"}' "$url/")" '*words with boxes*'
+    check 'boxes: POST / wants words' "$(curl -s -H "$JSON" -d '{"inputs":"x"}' "$url/")" '*words and boxes*'
     check 'boxes: /openapi.json' "$(curl -s "$url/openapi.json")" '*"words"*"boxes"*"maximum":1000*'
     stop TERM
 else
