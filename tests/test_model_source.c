@@ -95,7 +95,8 @@ static void tasks_of_checkpoints(void)
         { "translation", "BertModel", NULL, "translation is not supported" },
         { "image_classification", "ViTForImageClassification", "image_classification" },
         { "depth-estimation", "ViT", NULL, "depth-estimation is not supported: wanted one of embedding" },
-        { "asr", "Whisper", NULL, "asr is not supported: wanted one of embedding" },
+        { "audio-xvector", "Wav2Vec2", NULL, "audio-xvector is not supported: wanted one of embedding" },
+        { "asr", "Wav2Vec2ForCTC", "automatic_speech_recognition" },
     };
     for (size_t i = 0; i < COUNT(cases); i++) choose(&cases[i]);
 }

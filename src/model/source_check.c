@@ -54,7 +54,6 @@ static const Family families[] = {
     { "blenderbot-small", "Blenderbot Small", BOTH },
     { "prophetnet", "ProphetNet", BOTH },
     { "fsmt", "FSMT", BOTH },
-    { "whisper", "Whisper", BOTH },
     { "encoder-decoder", "EncoderDecoderModel", BOTH },
 };
 static const char *const generators[] = { "ForCausalLM", "LMHeadModel",

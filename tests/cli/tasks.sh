@@ -49,7 +49,7 @@ refuses "a typo of a synonym" 'did you mean text_classification?' "$EF" infer -m
 refuses "another task of ours" 'wanted one for token_classification' "$EF" infer -m named --task ner w1
 refuses "a task of others" 'translation is not supported: wanted one of embedding' "$EF" infer -m named --task translation w1
 refuses "images" 'wanted one for image_classification: it has another head, or none' "$EF" infer -m named --task image-classification w1
-refuses "audio" 'asr is not supported: wanted one of embedding' "$EF" serve -m named --task asr
+refuses "audio" 'wanted one for automatic_speech_recognition: it has another head, or none' "$EF" serve -m named --task asr
 works "a package's own task by another name" ./b.encoderfile infer --task sentiment-analysis w1
 refuses "a package's other task" 'found a package for sequence_classification, wanted ner' ./b.encoderfile infer --task ner w1
 prints "new-transform" 'n_labels' "$EF" new-transform -m text-classification
