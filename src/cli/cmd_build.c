@@ -82,7 +82,7 @@ static void build_put_input(Buf *b, const Model *m)
 {
     const char *why = NULL;
     bool ragged = engine_ragged(m->engine, &why);
-    if (!m->tokenizer) return model_describe_input(m, b), buf_char(b, '\n');
+    if (m->text_graph || !m->tokenizer) return model_describe_input(m, b), buf_char(b, '\n');
     buf_printf(b, "%s tokenizer, up to %d tokens, ", tokenizer_kind(m->tokenizer), m->encode.max_length);
     if (ragged) buf_puts(b, "batches without padding\n");
     else buf_printf(b, "rows of one length at a time: %s\n", why ? why : "not proved ragged");
