@@ -12,14 +12,15 @@ import argparse
 import io
 import json
 import os
+import re
 import shutil
+import socket
 import struct
 import subprocess
 import warnings
 
 import models
 import peers
-from footprint import Served
 from forty import best, ratio
 from serving import ask
 
@@ -135,12 +136,18 @@ def build(program, folder, precision):
 
 class Ours:
     def __init__(self, package, kind, body):
-        self.server = Served(package, "--threads", "1")
+        self.process = subprocess.Popen([package, "serve", "--http-hostname", "127.0.0.1", "--http-port", "0", "--grpc-port", "0",
+                                         "--threads", "1"], stderr=subprocess.PIPE, text=True)
+        self.port = next(int(found[1]) for line in self.process.stderr if (found := re.search(r"http://127.0.0.1:(\d+)", line)))
         self.request = f"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
 
     def best(self, seconds):
         """A connection of its own: one that waits while others have their turns is closed."""
-        line = self.server.connect()
+        line = socket.create_connection(("127.0.0.1", self.port))
         ms = best(lambda: self.post(line), seconds)
         line.close()
         return ms
@@ -198,7 +205,7 @@ def main():
             show(task, measure(args, task, call, ours), products(torch, call))
         finally:
             for side in ours.values():
-                side.server.stop()
+                side.stop()
 
 
 if __name__ == "__main__":
