@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # pictures.sh [PROGRAM] - models that read pictures, on the command line: infer, map, build, inspect. Models: tests/golden/pictures,
-# by tools/oracle/picture_tasks.py; all numbers are compared in tests/test_task_pictures.c.
+# by tools/oracle/picture_tasks.py; all numbers are compared in tests/test_task_pictures.c. And the bundled examples/road-signs.
 cd -- "$(dirname -- "$0")/../.." && . tests/cli/lib.sh || exit 1
 VIT=$ROOT/tests/golden/pictures/vit P=$ROOT/tests/golden/images/cmyk.jpg Q=$ROOT/tests/golden/images/png6_8_13x11.png
 
@@ -81,4 +81,11 @@ prints "onnx explain" '^model.onnx: 2 rows, fp32' "$EF" onnx explain "$G/resnet/
 has "convolutions count" 'ConvLast .* 1.204 MFLOP'
 refuses "onnx explain has no tokens" '\-\-tokens: found a model whose rows have no tokens' "$EF" onnx explain "$VIT" --tokens 5
 prints "onnx check" '  encoder: yes, padded: its rows bring tensors' "$EF" onnx check "$VIT/model.onnx"
+
+# ---- the bundled model: every picture is named by its label ----
+SIGNS=$ROOT/examples/road-signs
+for picture in "$SIGNS"/pictures/*.png; do
+    label=$(basename "$picture" .png | tr - ' ')
+    prints "$label" "{\"labels\":\[{\"label\":\"$label\"," "$EF" infer "$SIGNS" "$picture" --top-k 1 -f jsonl
+done
 finish
