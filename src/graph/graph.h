@@ -247,6 +247,7 @@ bool pass_linear(Graph *, Err *);
 bool pass_quantized(Graph *, Err *);
 bool pass_embed(Graph *, Err *);
 bool pass_qkv(Graph *, Err *);
+bool pass_resize(Graph *, Err *);
 bool pass_pack(Graph *, Err *);
 bool pass_mask(Graph *, Err *);
 /* Marks a graph as one whose declared sizes no longer bind it (a package says so of its graph). */

@@ -23,6 +23,7 @@ static const struct Pass {
     { pass_quantized, false }, { pass_linear, false }, /* after norm and gelu: their Adds and Muls are gone */
     { pass_embed, false },
     { pass_qkv, false },
+    { pass_resize, false }, /* products and their activations are one by now, weights still matrices */
     { pass_pack, false }, /* the products are settled: weights into panels of the precision asked for */
     { pass_mask, false },
 };

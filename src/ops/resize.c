@@ -310,9 +310,12 @@ static bool resize_copies(const Resize *r)
     return r->mode == RESIZE_NEAREST && !r->crops;
 }
 
-/* Every axis that changes, the last first; *t becomes the result. */
+/* Every axis that changes, the last first; *t becomes the result, which the last pass writes where it belongs, if
+ * the types are the same. */
 static bool resize_passes(OpCall *call, const Resize *r, Tensor *t, float value, Err *err)
 {
+    int end = 0; /* the axis of that pass */
+    while (end < t->rank && !r->axis[end].taps) end++;
     for (int i = t->rank - 1; i >= 0; i--) {
         ResizePass p = { .a = &r->axis[i], .inner = 1, .x = t->data, .value = value };
         if (!p.a->taps) continue;
@@ -320,7 +323,8 @@ static bool resize_passes(OpCall *call, const Resize *r, Tensor *t, float value,
         t->dim[i] = p.a->out;
         const size_t size = dtype_size(t->type);
         if (resize_copies(r)) p.size = size;
-        p.y = t->data = op_scratch(call, MAX(tensor_count(t), 1), size, err);
+        const bool there = i == end && t->type == call->out[0].type;
+        p.y = t->data = there ? call->out[0].data : op_scratch(call, MAX(tensor_count(t), 1), size, err);
         if (!p.y) return false;
         if (tensor_count(t))
             op_split(call, tensor_count(t) / p.inner, MAX(4096 / p.inner, 1), resize_range, &p);
@@ -363,6 +367,7 @@ static bool resize_run(OpCall *call, Err *err)
         if (!t.data) return !tensor_count(out);
     }
     if (!resize_passes(call, &r, &t, onnx_float(call->node, "extrapolation_value", 0), err)) return false;
+    if (t.data == out->data) return true;
     if (t.type == out->type) memcpy(out->data, t.data, tensor_bytes(out));
     else tensor_convert(&t, 0, out, 0, tensor_count(out));
     return true;

@@ -80,6 +80,7 @@ prints "accuracy on pictures of the caller" 'on 2 pictures: cosine 0.999' "$EF" 
 prints "onnx explain" '^model.onnx: 2 rows, fp32' "$EF" onnx explain "$G/resnet/model.onnx" --rows 2
 has "convolutions count" 'ConvLast .* 1.204 MFLOP'
 refuses "onnx explain has no tokens" '\-\-tokens: found a model whose rows have no tokens' "$EF" onnx explain "$VIT" --tokens 5
+prints "maps are multiplied before they grow" 'Linear .*/decode_head/Resize_1' "$EF" onnx explain "$G/segformer/model.onnx"
 prints "onnx check" '  encoder: yes, padded: its rows bring tensors' "$EF" onnx check "$VIT/model.onnx"
 
 # ---- the bundled model: every picture is named by its label ----
