@@ -99,23 +99,35 @@ static inline void fft_five(const FftNumber *in, FftNumber *out)
     out[4] = fft_sub(p, r);
 }
 
+/* One part: turned: its outputs are turned by c and s, else the turn is 0. */
+static inline __attribute__((always_inline)) void fft_part_of(
+    const FftPass *p, const FftNumber *restrict in, FftNumber *restrict out, int radix, bool turned,
+    const double *c, const double *s, void butterfly(const FftNumber *, FftNumber *))
+{
+    const int jump = p->stride * p->parts, stride = p->stride;
+    FftNumber x[5], y[5];
+    for (int q = 0; q < stride; q++) {
+#pragma GCC unroll 5 /* so that x and y are registers */
+        for (int j = 0; j < radix; j++) x[j] = in[q + jump * j];
+        butterfly(x, y);
+        out[q] = y[0];
+#pragma GCC unroll 5
+        for (int k = 1; k < radix; k++) out[q + stride * k] = turned ? fft_by(y[k], c[k], s[k]) : y[k];
+    }
+}
+
 static inline __attribute__((always_inline)) void fft_pass_of(
     const FftPass *p, const FftNumber *from, FftNumber *to, int radix,
     void butterfly(const FftNumber *, FftNumber *))
 {
-    const int jump = p->stride * p->parts;
-    for (int part = 0; part < p->parts; part++) {
-        const FftNumber *in = from + p->stride * part;
-        FftNumber *out = to + p->stride * radix * part, x[5], y[5];
-        for (int q = 0; q < p->stride; q++) {
-            for (int j = 0; j < radix; j++) x[j] = in[q + jump * j];
-            butterfly(x, y);
-            out[q] = y[0];
-            for (int k = 1; k < radix; k++) {
-                const int turn = p->step * part * k;
-                out[q + p->stride * k] = fft_by(y[k], p->fft->cos[turn], p->fft->sin[turn]);
-            }
+    double c[5], s[5];
+    fft_part_of(p, from, to, radix, false, c, s, butterfly);
+    for (int part = 1; part < p->parts; part++) {
+        for (int k = 1; k < radix; k++) {
+            c[k] = p->fft->cos[p->step * part * k];
+            s[k] = p->fft->sin[p->step * part * k];
         }
+        fft_part_of(p, from + p->stride * part, to + p->stride * radix * part, radix, true, c, s, butterfly);
     }
 }
 

@@ -4,21 +4,46 @@
 
 #include "spectrum.h"
 
+enum { SUM_LANES = 4 };
+typedef float SampleLanes __attribute__((vector_size(4 * SUM_LANES)));
+typedef double SumLanes __attribute__((vector_size(8 * SUM_LANES)));
+
+/* Of x - middle, its sum (power 1) or that of its squares (power 2). */
+static double samples_sum(const float *x, size_t n, double middle, int power)
+{
+    SumLanes sum = { 0 };
+    double all = 0;
+    size_t i = 0;
+    for (; i + SUM_LANES <= n; i += SUM_LANES) {
+        SampleLanes part;
+        memcpy(&part, x + i, sizeof part);
+        const SumLanes d = __builtin_convertvector(part, SumLanes) - middle;
+        sum += power == 1 ? d : d * d;
+    }
+    for (; i < n; i++) all += power == 1 ? x[i] - middle : (x[i] - middle) * (x[i] - middle);
+    return all + ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
 /* Mean 0 and variance 1, over the whole sound. */
 static void samples_normalize(const float *x, size_t n, float *out)
 {
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i];
-    const double mean = sum / (double)n;
-    for (size_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
-    const float middle = (float)mean, spread = sqrtf((float)(squares / (double)n) + 1e-7f);
-    for (size_t i = 0; i < n; i++) out[i] = (x[i] - middle) / spread;
+    const double mean = samples_sum(x, n, 0, 1) / (double)n, variance = samples_sum(x, n, mean, 2) / (double)n;
+    const float middle = (float)mean, spread = sqrtf((float)variance + 1e-7f);
+    size_t i = 0;
+    for (; i + SUM_LANES <= n; i += SUM_LANES) {
+        SampleLanes part;
+        memcpy(&part, x + i, sizeof part);
+        part = (part - middle) / spread;
+        memcpy(out + i, &part, sizeof part);
+    }
+    for (; i < n; i++) out[i] = (x[i] - middle) / spread;
 }
 
 static void prepare_samples(Arena *arena, const AudioProcessor *p, const float *x, size_t n, AudioTensor *out)
 {
     const size_t size = p->samples ? (size_t)p->samples : n, live = MIN(n, size);
-    out->values = ARRAY(arena, float, size); /* silence behind a short one */
+    out->values = arena_raw(arena, size * sizeof *out->values);
+    memset(out->values + live, 0, (size - live) * sizeof *out->values); /* silence behind a short one */
     out->truncated = n > live;
     if (p->normalize) samples_normalize(x, live, out->values);
     else memcpy(out->values, x, live * sizeof *x);

@@ -75,7 +75,7 @@ const Spectrum *spectrum_kaldi(Arena *arena, int rate, int mels)
     Spectrum *s = NEW(arena, Spectrum);
     *s = (Spectrum){ .fft = fft_open(arena, TRANSFORM), .length = LENGTH, .hop = HOP,
                      .window = window_hann(arena, LENGTH, LENGTH - 1), .filter = filters_make(arena, &plan),
-                     .mels = mels, .floor = 1.192092955078125e-07, .emphasis = 0.97 };
+                     .mels = mels, .floor = 1.192092955078125e-07, .unit = 1, .emphasis = 0.97 };
     return s;
 }
 
@@ -89,7 +89,7 @@ const Spectrum *spectrum_slaney(Arena *arena, int rate, int mels, int length, in
     Spectrum *s = NEW(arena, Spectrum);
     *s = (Spectrum){ .fft = fft_open(arena, length), .length = length, .hop = hop,
                      .window = window_hann(arena, length, length), .filter = filters_make(arena, &plan),
-                     .mels = mels, .floor = 1e-10, .tens = true };
+                     .mels = mels, .floor = 1e-10, .unit = M_LOG10E };
     return s;
 }
 
@@ -97,7 +97,11 @@ const Spectrum *spectrum_slaney(Arena *arena, int rate, int mels, int length, in
 static void frame_load(const Spectrum *s, const float *x, double *out)
 {
     double mean = 0, before;
-    for (int i = 0; s->emphasis && i < s->length; i++) mean += x[i];
+    if (!s->emphasis) {
+        for (int i = 0; i < s->length; i++) out[i * FFT_FRAMES] = x[i] * s->window[i];
+        return;
+    }
+    for (int i = 0; i < s->length; i++) mean += x[i];
     mean /= s->length;
     before = x[0] - mean;
     for (int i = 0; i < s->length; i++) {
@@ -105,6 +109,23 @@ static void frame_load(const Spectrum *s, const float *x, double *out)
         out[i * FFT_FRAMES] = (now - s->emphasis * before) * s->window[i];
         before = now;
     }
+}
+
+/* Natural logarithms of normal numbers over 0, within 1e-9: x = 2^e * m with m in 0.7 .. 1.4, and
+ * ln m = 2 (t + t^3 / 3 + t^5 / 5 ...) with t = (m - 1) / (m + 1), below 0.172. */
+static inline FftLanes frames_log(FftLanes x)
+{
+    typedef int64_t LogBits __attribute__((vector_size(8 * FFT_LANES)));
+    const int64_t half = 0x3fe6a09e667f3bcd; /* the square root of 1/2 */
+    const LogBits bits = (LogBits)x - half, wide = (bits >> 52) + 0x4338000000000000;
+    const FftLanes e = (FftLanes)wide - 0x1.8p52;
+    const FftLanes m = (FftLanes)((bits & 0x000fffffffffffff) + half), t = (m - 1) / (m + 1), u = t * t;
+    FftLanes sum = u * (1.0 / 13) + 1.0 / 11;
+    sum = sum * u + 1.0 / 9;
+    sum = sum * u + 1.0 / 7;
+    sum = sum * u + 1.0 / 5;
+    sum = sum * u + 1.0 / 3;
+    return e * M_LN2 + 2 * t * (sum * u + 1);
 }
 
 /* The four frames of a transform at once; out[i] may be NULL. */
@@ -116,10 +137,10 @@ static void frames_filter(const Spectrum *s, const double *power, float *const o
         union { FftLanes lanes[FFT_FRAMES / FFT_LANES]; double of[FFT_FRAMES]; } sum = { { { 0 } } };
         for (int i = 0; i < f->count; i++)
             for (int k = 0; k < FFT_FRAMES / FFT_LANES; k++) sum.lanes[k] += f->weight[i] * *p++;
-        for (int i = 0; i < FFT_FRAMES; i++) {
-            double x = MAX(sum.of[i], s->floor);
-            if (out[i]) out[i][m] = (float)(s->tens ? log10(x) : log(x));
-        }
+        for (int i = 0; i < FFT_FRAMES; i++) sum.of[i] = MAX(sum.of[i], s->floor);
+        for (int k = 0; k < FFT_FRAMES / FFT_LANES; k++) sum.lanes[k] = frames_log(sum.lanes[k]) * s->unit;
+        for (int i = 0; i < FFT_FRAMES; i++)
+            if (out[i]) out[i][m] = (float)sum.of[i];
     }
 }
 
@@ -130,7 +151,8 @@ void spectrum_frames(Arena *scratch, const Spectrum *s, const float *samples, in
     double *power = frame + each, *other = power + each + FFT_FRAMES;
     for (int at = 0; at < frames; at += FFT_FRAMES) {
         int n = MIN(FFT_FRAMES, frames - at);
-        memset(frame, 0, each * sizeof *frame);
+        const size_t tail = n < FFT_FRAMES ? 0 : (size_t)s->length * FFT_FRAMES; /* frames end in zeros */
+        memset(frame + tail, 0, (each - tail) * sizeof *frame);
         for (int i = 0; i < n; i++) frame_load(s, samples + (size_t)(at + i) * (size_t)s->hop, frame + i);
         fft_power(s->fft, frame, power, other);
         float *to[FFT_FRAMES] = { NULL };

@@ -18,7 +18,7 @@ struct Spectrum {
     const MelFilter *filter; /* [mels] */
     int mels;
     double floor;            /* the least that a logarithm is taken of */
-    bool tens;               /* logarithms to the base 10; else natural ones */
+    double unit;             /* that a natural logarithm is multiplied by: 1, or for those to the base 10 */
     double emphasis;         /* pre-emphasis; with it the mean of a frame is taken off; 0: neither */
 };
 
