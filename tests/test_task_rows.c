@@ -201,6 +201,8 @@ static void ask_each(Walk *w, ef_model *m, const Field *f, const char *beside)
     if (strcmp(f->name, "max_seq_len") == 0) values = lengths; /* it must hold the question */
     static const char *const parts[] = { "0", "0.5", NULL };
     if (f->kind == F_F32) values = parts;
+    static const char *const rates[] = { "8000", "16000", NULL };
+    if (strcmp(f->name, "sampling_rate") == 0) values = rates;
     const char *quote = f->words ? "\"" : "";
     for (; *values; values++)
         ask(w, m, str_format(&arena, "{\"%s\":%s%s%s%s}", f->name, quote, *values, quote, beside));
@@ -237,6 +239,7 @@ static const struct Case {
     { "audio_classification", "tests/golden/speech/wav2vec2" },
     { "automatic_speech_recognition", "tests/golden/speech/ctc" },
     { "audio_embedding", "tests/golden/speech/vectors" },
+    { "voice_activity_detection", "tests/golden/speech_activity" },
 };
 
 /* The tokenizer of that model with a mask in place of its unknown token. */

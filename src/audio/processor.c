@@ -19,6 +19,7 @@ static const AudioClass classes[] = {
         "wav2vec2-conformer" } },
     { "ASTFeatureExtractor", AUDIO_BANKS, "input_values", { "audio-spectrogram-transformer" } },
     { "WhisperFeatureExtractor", AUDIO_LOG_MEL, "input_features", { "whisper" } },
+    { "SileroVad", AUDIO_SAMPLES, "input", { 0 } }, /* no class of transformers: model_audio.c names it */
 };
 
 static const AudioClass *class_of_name(Str name)

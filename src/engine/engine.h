@@ -55,6 +55,8 @@ int engine_outputs(const Engine *); /* n of the above */
 int engine_states(const Engine *);
 const EngineState *engine_state(const Engine *, int);
 int64_t engine_state_numbers(const Engine *); /* of all of them; 0: none */
+/* What a row brings, and behind it the states, views of these numbers one after another. */
+RowInputs engine_with_state(Arena *, const Engine *, RowInputs, float *state);
 bool engine_ragged(const Engine *, const char **why_not); /* why_not: NULL when ragged */
 int64_t engine_static_length(const Engine *); /* 0: any; else the S every row is padded to */
 double engine_work(const Engine *, int64_t length); /* multiply-adds of a row of so many tokens */

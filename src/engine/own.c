@@ -56,6 +56,21 @@ bool own_of_rows(const Engine *e, Arena *arena, const Batch *b, const Tensor *co
     return true;
 }
 
+RowInputs engine_with_state(Arena *arena, const Engine *e, RowInputs own, float *state)
+{
+    Feature *f = ARRAY(arena, Feature, own.n + engine_states(e));
+    if (own.n) memcpy(f, own.f, (size_t)own.n * sizeof *f);
+    for (int k = 0; k < engine_states(e); k++) {
+        const EngineState *of = engine_state(e, k);
+        Tensor t = of->t;
+        t.data = state;
+        state += tensor_count(&t);
+        f[own.n++] = (Feature){ of->input, t };
+    }
+    own.f = f;
+    return own;
+}
+
 static int own_order_dims(const Tensor *a, const Tensor *b)
 {
     if (a->rank != b->rank) return a->rank - b->rank;

@@ -53,6 +53,7 @@ typedef struct InputOptions {    /* of one request; zero is the default */
     double chunk_s;              /* a sound is cut into chunks of so many seconds; 0: not said */
     double stride_s[2];          /* that a chunk shares with the one before and the one behind; */
     bool stride_said;            /*   not said: a sixth of a chunk */
+    int rate;                    /* of a sound's windows; 0: the model's */
 } InputOptions;
 
 typedef struct SpecialBoxes {    /* of special tokens, which belong to no word */
@@ -124,6 +125,7 @@ bool prepare_pixels(const PrepareCall *, Str picture, Prepared *, Err *);
 extern const Preparer prepare_pictures;        /* a picture, a row each: pixel_values */
 /* For models with two towers: a picture's row (graph 0), then one for `first` and each of `list` (graph 1). */
 extern const Preparer prepare_pictures_and_texts;
+extern const Preparer prepare_speech;          /* each window of a sound, for a model that carries state */
 extern const Preparer prepare_sounds;          /* a sound, or each chunk of it: input_values, input_features */
 
 /* For preparers: encode a text or a pair within the model's limits, by the request's options. */

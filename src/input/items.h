@@ -74,6 +74,9 @@ bool item_read_sound(Arena *, const Value *, Str *bytes, Err *);
 bool item_read_numbers(Arena *, const Value *, Item *, Err *);
 bool item_read_rate(Arena *, const Value *, Item *, Err *);
 bool item_check_sound(const Item *, Err *);    /* it is a file, or samples with their rate */
+/* The sound at this rate; its samples live in the call's work arena. */
+struct Sound;
+bool item_open_sound(const PrepareCall *, const Item *, int rate, struct Sound *, Err *);
 Str item_sample_sound(Arena *, size_t number); /* half a second of a tone, to try a model with */
 /* Of forms whose items are files: a path stands for an item on a command line and in tables. */
 typedef struct ItemFile {

@@ -211,10 +211,9 @@ static bool sound_chunks(const PrepareCall *call, const Sound *sound, const Chun
     }
 }
 
-static bool sound_open(const PrepareCall *call, const Item *item, Sound *out, Err *err)
+bool item_open_sound(const PrepareCall *call, const Item *item, int rate, Sound *out, Err *err)
 {
     SoundLimits limits = { call->model->max_seconds };
-    const int rate = call->model->audio->rate;
     return item->numbers && !item->sound.n ? sound_take(call->work, item->numbers, &limits, rate, out, err)
                                            : sound_read(call->work, item->sound, &limits, rate, out, err);
 }
@@ -224,7 +223,7 @@ static bool prepare_sound_rows(const PrepareCall *call, const Item *item, Prepar
     const AudioProcessor *p = call->model->audio;
     Sound sound;
     Chunks chunks;
-    if (!sound_open(call, item, &sound, err) || !chunks_of(call, sound.n, &chunks, err)) return false;
+    if (!item_open_sound(call, item, p->rate, &sound, err) || !chunks_of(call, sound.n, &chunks, err)) return false;
     if (chunks.length) return sound_chunks(call, &sound, &chunks, out, err);
     SoundPart whole = { .samples = (int64_t)sound.n, .ratio = p->ratio, .rate = p->rate };
     out->n = 1;

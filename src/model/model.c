@@ -599,6 +599,8 @@ static bool run_sample(const Model *m, Arena *arena, Runner *runner, RowOutput *
     *tokens = e->n;
     int32_t start[] = { 0, (int32_t)e->n };
     RowInputs own = { first->feature, first->features };
+    int64_t states = engine_state_numbers(m->engine);
+    if (states) own = engine_with_state(arena, m->engine, own, ARRAY(arena, float, states));
     Batch batch = { 1, start, e->ids, e->type_ids, first->boxes, first->features ? &own : NULL };
     return runner_run(runner, &batch, row, err);
 }
@@ -646,7 +648,7 @@ static bool check_row(const Model *m, int index, const RowOutput *row, size_t to
 static bool try_graph(const Model *m, int graph, Err *err)
 {
     Arena arena = { 0 };
-    RowOutput row[TASK_OUTPUTS];
+    RowOutput *row = ARRAY(&arena, RowOutput, TASK_OUTPUTS + engine_states(m->engine));
     size_t tokens = 0;
     Runner *runner = runner_new(model_engine(m, graph), NULL);
     bool own = graph == 0 && (m->image || m->audio || model_reads_boxes(m));

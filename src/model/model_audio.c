@@ -2,6 +2,7 @@
  * model_audio.c - how a model's sounds are prepared (preprocessor_config.json, or the feature_extractor of
  * processor_config.json), and how its speech is written (vocab.json and what stands beside it). A package keeps
  * these files as one object. */
+#include "audio/speech.h"
 #include "data/json.h"
 #include "model/model.h"
 
@@ -31,10 +32,22 @@ static bool audio_set(Model *m, const Value *root, Err *err)
     return ctc_open(&m->arena, &(CtcFiles){ part[0], part[1], part[2], part[3] }, &m->ctc, err);
 }
 
+/* A model that finds speech comes as one file: its windows are known. */
+static const Value *audio_windows(Model *m)
+{
+    Value *v = NEW(&m->arena, Value);
+    *v = value_map(&m->arena, 3);
+    value_add(v, "feature_extractor_type", value_of_str(STR("SileroVad")));
+    value_add(v, "sampling_rate", value_of_int(SPEECH_RATE));
+    value_add(v, "do_normalize", value_of_bool(false));
+    return v;
+}
+
 /* The first that is there: the object in processor_config.json, or the other file. */
 static bool audio_settings(Model *m, const ModelSource *s, const Value **out, Err *err)
 {
     const Value *processor, *preprocessor;
+    if (task_can(m->task, NULL, CAN_FIND_SPEECH)) return *out = audio_windows(m), true;
     if (!s->preprocessor && !s->processor)
         return fail(err, EF_NOT_FOUND, "preprocessor_config.json not found: Could not locate the feature extractor "
                     "beside \"%s\"", s->weights);
@@ -99,6 +112,7 @@ bool model_audio_fits(Model *m, Err *err)
 {
     AudioProcessor *p = m->audio;
     const Graph *g = m->graph;
+    if (task_can(m->task, NULL, CAN_FIND_SPEECH)) return true; /* rows are windows, not sounds */
     const int64_t want[2] = { p->kind == AUDIO_LOG_MEL ? p->mels : p->frames,
                               p->kind == AUDIO_LOG_MEL ? p->frames : p->mels };
     for (int i = 0; i < g->n_input; i++) {

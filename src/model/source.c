@@ -254,10 +254,18 @@ bool source_has_tokenizer(const ModelSource *s, Err *err)
                 "sounds needs preprocessor_config.json instead", err);
 }
 
+/* A model that finds speech is one file. */
+static bool finds_speech(const ModelSource *s)
+{
+    const Task *task = s->task.n ? task_find(s->task) : NULL;
+    return task && task_can(task, NULL, CAN_FIND_SPEECH);
+}
+
 bool source_files(const ModelSource *s, Err *err)
 {
     if (!no_adapter(s, err) || !need_config(s, err)) return false;
     bool pictures = s->preprocessor || s->processor; /* then the task tells whether texts are read, too */
+    if (finds_speech(s)) return need_weights(s, err);
     if (!pictures && !source_has_tokenizer(s, err)) return false;
     if (!need_weights(s, err)) return false;
     const char *config = s->tokenizer.config;

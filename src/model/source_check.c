@@ -177,7 +177,10 @@ static bool task_by_hand(Str name, const ModelConfig *c, const OnnxModel *onnx, 
 static const OnnxValue *sound_input(const OnnxGraph *g)
 {
     const OnnxValue *samples = find_value(g->in, g->n_in, "input_values");
-    return samples ? samples : find_value(g->in, g->n_in, "input_features");
+    if (!samples) samples = find_value(g->in, g->n_in, "input_features");
+    for (int i = 0; !samples && i < g->n_in; i++) /* one that carries state hears */
+        if (graph_role(g->in[i].name) == ROLE_STATE) samples = find_value(g->in, g->n_in, "input");
+    return samples;
 }
 
 /* What is read, CAN_SEE and CAN_READ, or CAN_HEAR: by the graph, or (NULL) by config.json and the files beside a
@@ -383,7 +386,9 @@ static bool form_gives(const ItemForm *form, Str name)
 {
     Role role = graph_role(name);
     bool seen = form && item_form_needs(form, ITEM_PICTURE);
-    if (form && item_form_has(form, ITEM_SOUND)) return str_is(name, "input_values") || str_is(name, "input_features");
+    if (form && item_form_has(form, ITEM_SOUND))
+        return str_is(name, "input_values") || str_is(name, "input_features") || str_is(name, "input") ||
+               role == ROLE_STATE || role == ROLE_ALL;
     if (str_is(name, "pixel_values") || str_is(name, "pixel_mask")) return seen;
     if (seen && !item_form_has(form, ITEM_BOXES)) return false; /* pictures alone */
     return role_of_token(role) && (role != ROLE_BOX || !form || item_form_has(form, ITEM_BOXES));

@@ -97,19 +97,7 @@ static void copy_boxes(int32_t *boxes, const Prepared *row)
 static RowInputs own_of(Arena *arena, const Engine *e, const Prepared *row)
 {
     RowInputs own = { row->feature, row->features };
-    if (!row->state) return own;
-    Feature *f = ARRAY(arena, Feature, own.n + engine_states(e));
-    float *state = row->state;
-    if (own.n) memcpy(f, own.f, (size_t)own.n * sizeof *f);
-    for (int k = 0; k < engine_states(e); k++) {
-        const EngineState *of = engine_state(e, k);
-        Tensor t = of->t;
-        t.data = state;
-        state += tensor_count(&t);
-        f[own.n++] = (Feature){ of->input, t };
-    }
-    own.f = f;
-    return own;
+    return row->state ? engine_with_state(arena, e, own, row->state) : own;
 }
 
 /* NULL: tokens alone. */

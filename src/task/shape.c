@@ -23,6 +23,7 @@ const TaskShape shape_label_maps = { PER_PART, AXIS_MAP, 4, LOGITS, "[batch_size
 
 const TaskShape shape_patch_vectors = { PER_PART, AXIS_HIDDEN, 3, HIDDEN, "[batch_size, hidden_dim]" };
 
+const TaskShape shape_window_speech = { PER_TEXT, AXIS_SINGLE, 2, LOGITS, "[batch_size, 1]" };
 const TaskShape shape_frame_words = { PER_PART, AXIS_WORDS, 3, LOGITS, "[batch_size, frames, vocab_size]" };
 const TaskShape shape_frame_vectors = { PER_PART, AXIS_HIDDEN, 3, HIDDEN, "[batch_size, frames, hidden_dim]" };
 

@@ -22,7 +22,8 @@
     TASK(zero_shot_image_classification)                                                          \
     TASK(audio_classification)                                                                    \
     TASK(automatic_speech_recognition)                                                            \
-    TASK(audio_embedding)
+    TASK(audio_embedding)                                                                         \
+    TASK(voice_activity_detection)
 
 #define DECLARE(name) extern const Task task_##name;
 #define LIST(name) &task_##name,

@@ -73,6 +73,7 @@ typedef struct TaskOptions {     /* of one request; zero is the default */
     const float *const *vectors; /* [as many as Task.texts gave]: made by the model's second graph */
     TaskTimes times;             /* of speech: what is told with its time */
     bool frames;                 /* of sounds: a vector for each frame */
+    TaskShare silence, min_speech, min_silence, pad, max_speech; /* of speech in a sound: SpeechRules */
 } TaskOptions;
 enum { TASK_RANK = 7 };
 typedef struct TaskTensor {      /* of one row */
@@ -124,6 +125,7 @@ typedef enum {
     CAN_CLASSIFY_SOUND = 1 << 14, /* labels of a sound */
     CAN_TRANSCRIBE = 1 << 15,    /* what is said in it */
     CAN_EMBED_SOUND = 1 << 16,   /* vectors of a sound and of its frames */
+    CAN_FIND_SPEECH = 1 << 17,   /* where in it somebody speaks */
     CAN_ANSWER_PAGE = 1 << 19,   /* which words of a page answer a question */
     /* by its items; rows do not say it */
     CAN_READ = 1 << 20,          /* takes texts, which have tokens */
@@ -149,7 +151,7 @@ typedef struct TaskShape {
 extern const TaskShape shape_token_vectors, shape_text_vectors, shape_token_labels,
     shape_text_labels, shape_token_words, shape_text_words, shape_token_numbers,
     shape_page_numbers, shape_choices, shape_query_labels, shape_label_maps, shape_patch_vectors,
-    shape_frame_words, shape_frame_vectors;
+    shape_frame_words, shape_frame_vectors, shape_window_speech;
 
 typedef struct TaskSample {      /* texts to try a model with */
     const char *label;           /* one that the model must have; NULL: any model */
