@@ -13,7 +13,7 @@
 
 #define GOLDEN "tests/golden/pipelines/"
 #define PAGES "tests/golden/documents/"
-enum { MOST_FILE = 1 << 20, MODELS = 16 };
+enum { MOST_FILE = 1 << 20, MODELS = 32 };
 
 static Arena arena;
 
@@ -222,6 +222,49 @@ static void test_pictures(void)
     for (size_t i = 0; i < root.list.n; i++) check_picture(&root.list.items[i]);
 }
 
+/* ---- sounds ---- */
+/* One of the pipelines, of a model with its own tokenizer. */
+static bool is_heard(const Value *one)
+{
+    Str task = value_get(one, "task")->s;
+    return (str_is(task, "audio-classification") || str_is(task, "automatic-speech-recognition")) &&
+           !str_is(value_get(one, "case")->s, "ctc_lower");
+}
+
+static void check_sound(const Value *one)
+{
+    Str bytes;
+    Err err = { 0 };
+    Value found;
+    const char *file = str_format(&arena, "tests/golden/sounds/%.*s", STR_ARG(value_get(one, "sound")->s));
+    struct Opened *o = open_once(str_format(&arena, "tests/golden/speech/%.*s", STR_ARG(value_get(one, "case")->s)), (Str){ 0 });
+    if (!o || !CHECK(file_read(&arena, file, MOST_FILE, &bytes, &err))) return;
+    ef_input in = { sizeof in, EF_SOUND, bytes.p, bytes.n, NULL, 0 };
+    Buf params = { .arena = &arena };
+    json_write(&params, value_get(one, "params"));
+    const char *text = str_dup(&arena, buf_view(&params)), *task = str_dup(&arena, value_get(one, "task")->s);
+    ef_reply *r = ef_run(o->handle, task, &in, 1, text, &err);
+    if (!CHECK(r)) return (void)printf("  %s %s: %s\n", file, text, err.message);
+    CHECK(json_parse(&arena, str_of(str_dup(&arena, str_of(ef_reply_json(r)))), &found, &err));
+    if (!CHECK(same_value(&found, value_get(one, "result")))) printf("  %s %s: %s\n", file, text, ef_reply_json(r));
+    ef_reply_free(r);
+}
+
+static void test_sounds(void)
+{
+    Str text;
+    Value root;
+    Err err = { 0 };
+    size_t heard = 0;
+    TEST("sounds");
+    if (!CHECK(file_read(&arena, "tests/golden/speech/cases.json", MOST_FILE, &text, &err)) ||
+        !CHECK(json_parse(&arena, text, &root, &err)))
+        return;
+    for (size_t i = 0; i < root.list.n; i++)
+        if (is_heard(&root.list.items[i])) check_sound(&root.list.items[i]), heard++;
+    CHECK(heard > 10);
+}
+
 /* ---- pages ---- */
 static void check_page(const Value *one, const Value *page)
 {
@@ -332,6 +375,7 @@ int main(void)
     test_texts(GOLDEN "cases_5.jsonl");
     test_texts(GOLDEN "cases_4.jsonl");
     test_pictures();
+    test_sounds();
     test_pages();
     test_others();
     test_refused();

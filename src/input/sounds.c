@@ -68,6 +68,8 @@ static bool numbers_channel(Arena *arena, const Value *v, const float **out, siz
 
 bool item_read_numbers(Arena *arena, const Value *v, Item *item, Err *err)
 {
+    const bool none = (v->kind == V_LIST && !v->list.n) || (v->kind == V_F32 && !v->f32.n);
+    if (none && item->sound.n) return true; /* protobuf's way to say nothing */
     SoundNumbers *numbers = item_numbers(arena, item);
     const ValueKind inner = v->kind == V_LIST && v->list.n ? v->list.items[0].kind : V_NULL;
     const bool channels = inner == V_LIST || inner == V_F32;

@@ -55,6 +55,10 @@ works "a picture" "$EF" run -m "$G/pictures/vit" "$PICTURE" -p top_k=1
 one && has "its label" '^\[{"label":"bird","score":0.48'
 works "objects" "$EF" run object-detection "$G/pictures/yolos" "$PICTURE"
 one && has "with boxes" '^\[{"score":0.[0-9]*,"label":"[a-z]*","box":{"xmin":'
+works "a sound" "$EF" run audio-classification -m "$G/speech/wav2vec2" "$G/sounds/speech.flac" -p top_k=1
+one && has "its label" '^\[{"score":0.299[0-9]*,"label":"no"}\]$'
+works "a page" "$EF" run -m "$G/documents/layoutlm_qa" -p question="Who?" -p 'word_boxes=[["Ada",[0,0,90,20]],["wrote",[100,0,200,20]]]'
+one && has "its answers" '^\[{"score":[0-9.e-]*,"answer":"[Adawrote]*","start":[01],"end":[01]}\]$'
 refuses "no input" 'run: wanted at least one text' "$EF" run -m "$P/labels"
 refuses "no picture" 'gone.jpg' "$EF" run -m "$G/pictures/vit" gone.jpg
 
@@ -96,6 +100,8 @@ check $? "NumPy's"
 grep -q '"file": "attention_mask.npy"' made/tensors/inputs.json
 check $? "inputs.json names them"
 prints "of a picture" '^pixel_values float32 \[1, 3, 24, 24\] ' "$EF" process "$G/pictures/vit" "$PICTURE" -o made
+prints "of a sound" '^input_features float32 \[1, 16, 200\] ' "$EF" process "$G/speech/whisper" "$G/process/second.wav" -o made
+prints "of sounds of two lengths" '^input_values float32 \[2, 29829\] ' "$EF" process "$G/speech/wav2vec2" "$G/process/second.wav" "$G/sounds/speech.flac" -o made
 prints "of a package" '"name": "input_ids"' "$EF" process -m labels.encoderfile "$A" -o made --json
 prints "of a question" '^token_type_ids int64 \[1, ' "$EF" process "$P/answers" "Who was born?" "$A" -o made
 prints "of choices" '^input_ids int64 \[1, 2, ' "$EF" process "$G/multiple_choice/bert" "The bus" "leaves" "is a fork" -o made

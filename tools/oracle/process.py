@@ -7,13 +7,15 @@
 The models are those of tests/golden/export and tests/golden/export_vision; their tokenizers are written here, a folder for
 each kind. cases.jsonl has
   {"model", "tokenizer", "texts": [[text] or [text, pair]], "tensors": {name: [[...]]}}, padded to the longest; or
-  {"model", "pictures": [file of tests/golden/images], "tensors": {name: {"shape", "sha256"}}}: the first 16 digits."""
+  {"model", "pictures": [file of tests/golden/images], "tensors": {name: {"shape", "sha256"}}}: the first 16 digits; or
+  {"model", "sounds": [file here], "tensors": {name: {"shape", "step", "values"}}}: every so many numbers. AST's without torchaudio."""
 import hashlib
 import os
 import shutil
 import sys
 import tempfile
 import warnings
+import wave
 
 import numpy as np
 import transformers as tf
@@ -23,7 +25,7 @@ import tiny
 
 warnings.simplefilter("ignore")
 OUT = sys.argv[1] if len(sys.argv) > 1 else "tests/golden/process"
-LIMIT = 24
+LIMIT, RATE = 24, 16000
 WORDS = ["Ada wrote about machines.", "The river Thames flows through the city, and the City grew along the river: café!", "東京 und Zürich"]
 BATCHES = [[[WORDS[0]]], [[w] for w in WORDS], [[WORDS[0], WORDS[1]], [WORDS[2], WORDS[0]]]]
 
@@ -78,7 +80,29 @@ def pictures():
             yield {"model": "export_vision/" + model, "pictures": names, "tensors": tensors}
 
 
+def samples():
+    """A second of a voice that nobody has, at 16 kHz: as a file, and as transformers takes it."""
+    t = np.arange(RATE) / RATE
+    noise = np.random.default_rng(5).standard_normal(RATE)
+    data = np.round(np.clip(.3 * np.sin(880 * t * (1 + t)) + .2 * np.sin(5000 * t) + .05 * noise, -1, 1) * 32767).astype("<i2")
+    with wave.open(f"{OUT}/second.wav", "wb") as file:
+        file.setparams((1, 2, RATE, len(data), "NONE", "NONE"))
+        file.writeframes(data.tobytes())
+    return data.astype(np.float32) / 32768
+
+
+def sounds():
+    heard = samples()
+    for model in ("wav2vec2", "hubert", "ast", "whisper"):
+        made = tf.AutoFeatureExtractor.from_pretrained("tests/golden/speech/" + model)(heard, sampling_rate=RATE, return_tensors="np")
+        tensors = {}
+        for key, value in made.items():
+            step = max(1, value.size // 400)
+            tensors[key] = {"shape": list(value.shape), "step": step, "values": [round(float(x), 7) for x in value.ravel()[::step]]}
+        yield {"model": "speech/" + model, "sounds": ["second.wav"], "tensors": tensors}
+
+
 tokenizers()
-rows = [*texts(), *pictures()]
+rows = [*texts(), *pictures(), *sounds()]
 tiny.write_lines(f"{OUT}/cases.jsonl", rows)
 print(len(rows), "cases of", len({r["model"] for r in rows}), "model types")
