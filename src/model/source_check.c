@@ -245,9 +245,10 @@ static bool refuse_tables(const Task *task, const ModelConfig *c, Err *err)
 static bool task_without_hand(const ModelSource *s, const ModelConfig *c, const OnnxModel *onnx,
                               const Task **out, Err *err)
 {
+    const TaskCan reads = source_reads(s, c, onnx);
     *out = s->modules ? task_that_can(CAN_SENTENCE) : task_find(s->inside.task);
     /* "feature-extraction" is a task of texts, and what exporters write for every model without a head */
-    if (*out && task_can(*out, NULL, CAN_EMBED)) *out = s->modules ? *out : task_of_vectors(source_reads(s, c, onnx));
+    if (*out && task_can(*out, NULL, CAN_EMBED) && !(reads & CAN_READ)) *out = task_of_vectors(reads);
     if (!*out) *out = task_by_class(s, c, onnx);
     if (!*out && s->task.n) *out = task_find(str_of(hf_task_detect(c->root, NULL)));
     return *out || fail(err, EF_INVALID_INPUT,
