@@ -145,7 +145,7 @@ static void test_registry(void)
     TEST("registry");
     size_t n;
     const Task *const *all = task_all(&n);
-    CHECK(n == 17);
+    CHECK(n == 18);
     for (size_t i = 0; i < n; i++) {
         CHECK(task(all[i]->name) == all[i] && task_by_number(all[i]->number) == all[i]);
         CHECK(all[i]->outputs[0] && all[i]->finish && all[i]->request && all[i]->architectures[0]);
