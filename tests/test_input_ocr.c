@@ -51,6 +51,7 @@ static const struct Table {
     { HEAD CELL "0\t-1\t1\t5\t9\tall\n", -1, "line 2: top: found \"-1\", wanted a number of pixels" },
     { HEAD CELL "0\tx\t1\t5\t9\tall\n", -1, "line 2: top: found \"x\"" },
     { HEAD CELL "0\t\t1\t5\t9\tall\n", -1, "line 2: top: found \"\"" },
+    { HEAD CELL "0\t\xff\xfe\t1\t5\t9\tall\n", -1, "line 2: top: found \"\"" }, /* a message is UTF-8 */
     { HEAD CELL "0\t99999999999999999999\t1\t5\t9\tall\n", -1, "line 2: top: found \"99999999999999999999\"" },
     { HEAD CELL "0\t1\t1\t2147483648\t9\tall\n", -1, "line 2: height: found \"2147483648\"" },
     { HEAD CELL "0\t0\t1\t1\t9\t\xff\xfe\n", -1, "line 2: found text that is not UTF-8" },

@@ -70,13 +70,20 @@ static int32_t thousandths(int64_t pixels, int side)
     return (int32_t)(BOX_MOST * ((double)pixels / side));
 }
 
+/* How many of its bytes a message may have: none of what is no text. */
+static int quoted_bytes(Str cell)
+{
+    cell.n = MIN(cell.n, (size_t)20);
+    return utf8_valid(cell) ? (int)cell.n : 0;
+}
+
 static bool table_box(const OcrTable *t, const Str cell[COLUMNS], int32_t *box, Err *err)
 {
     int64_t at[TEXT];
     for (int c = 0; c < TEXT; c++)
         if (!str_int(cell[c], &at[c]) || at[c] < 0 || at[c] > INT32_MAX)
             return fail(err, EF_UNAVAILABLE, "%s: found \"%.*s\", wanted a number of pixels", column_names[c],
-                        (int)MIN(cell[c].n, 20), cell[c].p);
+                        quoted_bytes(cell[c]), cell[c].p);
     const int64_t right = at[LEFT] + at[WIDTH], bottom = at[TOP] + at[HEIGHT];
     if (right > t->width || bottom > t->height)
         return fail(err, EF_UNAVAILABLE, "found a word that ends at %lld, %lld, wanted one inside the page of %d x %d",
