@@ -249,13 +249,14 @@ static void test_text_refused(const char *text, const char *words)
 static void test_text(void)
 {
     TEST("text");
-    static const char *const texts[] = { "R0lGODlh", "data:image/gif;base64,R0lGODlh",
-                                         "data:;base64,R0lG\r\nODlh\n", "  R0lGODlh " };
+#define GIF_BASE64 "R0lGODlhAAAAAAAAAAAAAAAAAAAAAAAA" /* as many letters as a picture has at least */
+    static const char *const texts[] = { GIF_BASE64, "data:image/gif;base64,R0lGODlh",
+                                         "data:;base64,R0lG\r\nODlh\n", "  " GIF_BASE64 " " };
     for (size_t i = 0; i < COUNT(texts); i++) {
         Arena arena = { 0 };
         Str bytes = { 0 };
         Err err = { 0 };
-        CHECK(picture_from_text(&arena, str_of(texts[i]), &bytes, &err) && str_is(bytes, "GIF89a"));
+        CHECK(picture_from_text(&arena, str_of(texts[i]), &bytes, &err) && str_starts(bytes, "GIF89a"));
         arena_free(&arena);
     }
     test_text_refused("https://example.org/cat.jpg", "URLs are not fetched");
