@@ -42,7 +42,8 @@ refuses "no question" 'found no question' env PATH="$PWD/bin" "$EF" infer -m "$D
 refuses "serve: no such program" '\-\-ocr: found no program at "gone", wanted the path of Tesseract' "$EF" serve -m "$D/layoutlm_qa" --ocr gone --http-port 0
 
 # ---- packages ----
-prints "build" 'document_question_answering, fp32, pages, words with boxes, of up to 64 tokens (BPE), and their pictures, resized to 16 x 16 (LayoutLMv3ImageProcessor)' "$EF" build "$D/layoutlmv3_qa" -o q.encoderfile
+prints "build" 'layoutlmv3_qa 0.1.0: document_question_answering, fp32' "$EF" build "$D/layoutlmv3_qa" -o q.encoderfile
+refuses "what it reads" 'reads    pages, words with boxes, of up to 64 tokens (BPE), and their pictures, resized to 16 x 16' ./q.encoderfile
 prints "a package answers alike" '"answer":"Ada","start":0,"end":0' ./q.encoderfile infer -i s.jsonl -f jsonl
 "$EF" infer -m "$D/layoutlmv3_qa" -i s.jsonl -f jsonl >folder.json && ./q.encoderfile infer -i s.jsonl -f jsonl >package.json
 works "to the last digit" cmp folder.json package.json
