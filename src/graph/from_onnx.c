@@ -382,7 +382,7 @@ static void capture_all(Captured *c, const OnnxGraph *g, const OnnxGraph *const 
 {
     const OnnxGraph *inside[MOST_DEPTH];
     if (depth == MOST_DEPTH) return; /* read_graph refuses it */
-    memcpy(inside, around, sizeof *inside * (size_t)depth);
+    if (depth) memcpy(inside, around, sizeof *inside * (size_t)depth);
     inside[depth++] = g;
     for (int i = 0; i < g->n_node + g->n_out; i++) {
         const OnnxNode *n = i < g->n_node ? &g->node[i] : NULL;
