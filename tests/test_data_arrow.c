@@ -147,6 +147,23 @@ static void test_refused(void)
     arena_free(&arena);
 }
 
+/* Dictionaries that hold themselves, that shrink below those who use them, and indexes below zero. */
+static void test_dictionaries(void)
+{
+    TEST("dictionaries");
+    static const char *const names[] = { "cycle", "shrink", "int8" };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        Arena arena = { 0 };
+        Value rows[MOST];
+        size_t n;
+        Str bytes = { 0 };
+        CHECK(file_read(&arena, str_format(&arena, "tests/fuzz/corpus/arrow/%s.arrows", names[i]), 1 << 20, &bytes, &err));
+        CHECK(!read_rows(&arena, (Bytes){ bytes, 1000 }, rows, &n, MOST));
+        CHECK(strstr(err.message, i < 2 ? "inside of a dictionary" : "outside of its buffers"));
+        arena_free(&arena);
+    }
+}
+
 /* What is written is read, and slots are where their sizes want them. */
 static void test_flat(void)
 {
@@ -155,7 +172,8 @@ static void test_flat(void)
     bool broken;
     static const int64_t pairs[] = { 1, -2, 3, 1LL << 40 };
     buf_add(&b, "\0\0\0", 4);
-    FlatSlot slot[] = { { 0, 2, -7 }, { 1, 1, 200 }, { 3, 8, -(1LL << 50) }, { 4, FLAT_OFFSET }, { 5, FLAT_OFFSET }, { 6, FLAT_OFFSET } };
+    FlatSlot slot[] = { { 0, 2, -7 }, { 1, 1, 200 }, { 3, 8, -(1LL << 50) },
+                        { 4, FLAT_OFFSET }, { 5, FLAT_OFFSET }, { 6, FLAT_OFFSET } };
     size_t root = flat_put_table(&b, slot, COUNT(slot));
     flat_point(&b, 0, root);
     flat_point(&b, slot[3].at, flat_put_str(&b, STR("name")));
@@ -187,5 +205,6 @@ int main(void)
     test_broken("file.arrow");
     test_broken("polars.arrow");
     test_refused();
+    test_dictionaries();
     return finish();
 }

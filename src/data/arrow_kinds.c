@@ -53,7 +53,7 @@ int64_t arrow_width(const ArrowField *f)
 }
 
 /* ---- entries ---- */
-static int64_t entry_int(Str bytes, int64_t entry, int64_t width, bool is_signed)
+int64_t arrow_int(Str bytes, int64_t entry, int64_t width, bool is_signed)
 {
     uint64_t x = 0;
     const uint8_t *p = (const uint8_t *)bytes.p + entry * width;
@@ -77,7 +77,7 @@ static Value entry_float(const ArrowArray *a, int64_t entry)
     float f;
     double d;
     if (a->field->param[0] == HALF)
-        return value_of_float(half_to_double((uint32_t)entry_int(a->data, entry, 2, false)));
+        return value_of_float(half_to_double((uint32_t)arrow_int(a->data, entry, 2, false)));
     if (a->field->param[0] == SINGLE)
         return memcpy(&f, a->data.p + entry * 4, sizeof f), value_of_float((double)f);
     return memcpy(&d, a->data.p + entry * 8, sizeof d), value_of_float(d);
@@ -89,7 +89,7 @@ static Value entry_fixed(const ArrowArray *a, int64_t entry)
     if (a->field->kind == ARROW_FLOAT) return entry_float(a, entry);
     if (width > 8 || a->field->kind == ARROW_FIXED_BINARY)
         return value_of_bytes((Str){ a->data.p + entry * width, (size_t)width });
-    int64_t i = entry_int(a->data, entry, width, a->field->kind != ARROW_INT || a->field->param[1]);
+    int64_t i = arrow_int(a->data, entry, width, a->field->kind != ARROW_INT || a->field->param[1]);
     bool over = width == 8 && a->field->kind == ARROW_INT && !a->field->param[1] && i < 0;
     return over ? value_of_float((double)(uint64_t)i) : value_of_int(i);
 }
@@ -98,9 +98,9 @@ static Str entry_view(const ArrowArray *a, int64_t entry)
 {
     enum { VIEW = 16, SHORT = 12 };
     Str view = { a->data.p + entry * VIEW, VIEW };
-    size_t n = (size_t)entry_int(view, 0, 4, true);
+    size_t n = (size_t)arrow_int(view, 0, 4, true);
     if (n <= SHORT) return (Str){ view.p + 4, n };
-    return (Str){ a->more[entry_int(view, 2, 4, true)].p + entry_int(view, 3, 4, true), n };
+    return (Str){ a->more[arrow_int(view, 2, 4, true)].p + arrow_int(view, 3, 4, true), n };
 }
 
 static Value entry_list(Arena *arena, const ArrowArray *a, int64_t from, int64_t to)
@@ -122,7 +122,7 @@ static Value entry_children(Arena *arena, const ArrowArray *a, int64_t entry)
 
 static Value entry_of_dictionary(Arena *arena, const ArrowArray *a, int64_t entry)
 {
-    int64_t i = entry_int(a->data, entry, arrow_width(a->field), a->field->index_signed);
+    int64_t i = arrow_int(a->data, entry, arrow_width(a->field), a->field->index_signed);
     const ArrowArray *part = a->values->part;
     for (; i >= part->length; part++) i -= part->length;
     return arrow_value(arena, part, i);
@@ -135,8 +135,8 @@ Value arrow_value(Arena *arena, const ArrowArray *a, int64_t entry)
     if (a->values) return entry_of_dictionary(arena, a, entry);
     int64_t from = 0, to = 0;
     if (row->offset) {
-        from = entry_int(a->offsets, entry, row->offset, true);
-        to = entry_int(a->offsets, entry + 1, row->offset, true);
+        from = arrow_int(a->offsets, entry, row->offset, true);
+        to = arrow_int(a->offsets, entry + 1, row->offset, true);
     }
     Str bytes;
     switch (row->layout) {

@@ -28,6 +28,7 @@ typedef struct ArrowKindRow {
 extern const ArrowKindRow arrow_kinds[ARROW_KINDS];
 
 int64_t arrow_width(const ArrowField *);     /* LAYOUT_FIXED: bytes of a value */
+int64_t arrow_int(Str values, int64_t entry, int64_t width, bool is_signed);
 
 struct ArrowValues {         /* parts in the order in which they came */
     int64_t id;

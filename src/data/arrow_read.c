@@ -164,6 +164,14 @@ static void read_encoding(const FlatTable *t, ArrowField *f)
     f->index_signed = !typed || flat_int(&index, 1, 1, 0);
 }
 
+/* A dictionary's values that are indexes of another (or of itself) could outlive what they were checked against. */
+static bool has_dictionary(const ArrowField *f, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (f[i].encoded || has_dictionary(f[i].child, f[i].children)) return true;
+    return false;
+}
+
 static bool read_fields(ArrowReader *r, const FlatVector *v, int depth, ArrowField **out, int *n, Err *err);
 
 static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField *f, Err *err)
@@ -187,7 +195,11 @@ static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField
     if (f->encoded && f->index_bits != 8 && f->index_bits != 16 && f->index_bits != 32 && f->index_bits != 64)
         return refuse_arrow("found a dictionary whose indexes have no width", err);
     FlatVector children = flat_vector(t, 5, 4);
-    return read_fields(r, &children, depth + 1, &f->child, &f->children, err) && check_field(f, err);
+    if (!read_fields(r, &children, depth + 1, &f->child, &f->children, err)) return false;
+    if (f->encoded && has_dictionary(f->child, f->children))
+        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found a dictionary inside of a dictionary, which is "
+                    "not read", (int)MIN(name.n, 60), name.p);
+    return check_field(f, err);
 }
 
 static bool read_fields(ArrowReader *r, const FlatVector *v, int depth, ArrowField **out, int *n, Err *err)
@@ -315,9 +327,8 @@ static bool check_indexes(const ArrowArray *a)
     int64_t width = arrow_width(a->field);
     bool ok = a->values && a->data.n / (size_t)width >= (uint64_t)a->length;
     for (int64_t i = 0; ok && i < a->length; i++) {
-        uint64_t x = 0;
-        for (int64_t k = 0; k < width; k++) x |= (uint64_t)(uint8_t)a->data.p[i * width + k] << (8 * k);
-        ok = !is_there(a, i) || x < (uint64_t)a->values->length; /* less than none is large here */
+        int64_t x = arrow_int(a->data, i, width, a->field->index_signed);
+        ok = !is_there(a, i) || (x >= 0 && x < a->values->length);
     }
     return ok;
 }

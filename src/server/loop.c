@@ -129,12 +129,14 @@ static bool tell_mail(Loop *loop, bool at_once)
 
 static void handle(Loop *, const struct epoll_event *);
 
-/* The loop's turn is ours: what it would do with it. */
+/* The loop's turn is ours: what it would do with it. Wakes are left for the loop: what they are about may
+ * have come after loop_collect, and nobody writes another while it counts as awake. */
 static void stand_in(Loop *loop)
 {
     struct epoll_event event[EVENTS_HERE];
     int n = epoll_wait(loop->epoll, event, EVENTS_HERE, 0);
-    for (int i = 0; i < n; i++) handle(loop, &event[i]);
+    for (int i = 0; i < n; i++)
+        if ((uint32_t)event[i].data.u64 != ID_WAKE) handle(loop, &event[i]);
 }
 
 /* In the loop's place, while it does not run. Where all CPUs compute, one of several loops that was
