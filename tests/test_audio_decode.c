@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_audio_decode.c - files to samples: against libsndfile, and resampled against torchaudio
  * (tests/golden/sounds, written by tools/oracle/sounds.py); files that are truncated or lie; limits. */
+#include "audio/decode.h"
 #include "sound_case.h"
 
 static bool read_sound(Arena *arena, Str bytes, int rate, double seconds, Sound *out, Err *err)
@@ -160,6 +161,32 @@ static void test_numbers_refused(void)
     x[1] = 0.25f;
     from = (SoundNumbers){ channel, 2, 3, 16000 };
     CHECK(sound_take(&arena, &from, NULL, 16000, &s, &err) && s.n == 3 && s.samples[1] == 0.25f);
+    enum { SAMPLES = 160 }; /* a hundredth of a second */
+    static const float quiet[SAMPLES];
+    const float *many[SOUND_CHANNELS_MOST];
+    for (int i = 0; i < SOUND_CHANNELS_MOST; i++) many[i] = quiet;
+    from = (SoundNumbers){ many, SOUND_CHANNELS_MOST, SAMPLES, 16000 };
+    SoundLimits limits = { 0.01 };
+    CHECK(!sound_take(&arena, &from, &limits, 16000, &s, &err) && err.code == EF_TOO_LARGE &&
+          says(&err, "sound: found 0.0 seconds of 64 channels at 16000 Hz, wanted at most 0.01 of 2 at 48000"));
+    from.channels = 2;
+    CHECK(sound_take(&arena, &from, &limits, 16000, &s, &err) && s.n == SAMPLES);
+    arena_free(&arena);
+}
+
+/* A file of many channels that does not say its length: refused within its seconds. */
+static void test_channels_of_unknown_length(void)
+{
+    TEST("channels of unknown length");
+    static const float quiet[SOUND_BLOCK];
+    Arena arena = { 0 };
+    Err err = { 0 };
+    Sound s = { .rate = 16000 };
+    SoundJob job = { .arena = &arena, .scratch = &arena, .seconds = 10, .sound = &s }; /* 15000 samples of a channel */
+    CHECK(sound_begin(&job, 16000, SOUND_CHANNELS_MOST, 0, &err));
+    for (int i = 0; i < 3; i++) CHECK(sound_push(&job, quiet, SOUND_BLOCK, &err));
+    CHECK(!sound_push(&job, quiet, SOUND_BLOCK, &err) && err.code == EF_TOO_LARGE &&
+          says(&err, "found over 1.0 seconds of 64 channels at 16000 Hz, wanted at most 10 of 2 at 48000"));
     arena_free(&arena);
 }
 
@@ -171,5 +198,6 @@ int main(void)
     test_flac_refused();
     test_others_refused();
     test_numbers_refused();
+    test_channels_of_unknown_length();
     return finish();
 }

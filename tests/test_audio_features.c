@@ -81,6 +81,8 @@ static void class_is(const char *preprocessor, const char *processor, const char
     arena_free(&arena);
 }
 
+#define WAV2VEC2 "{\"feature_extractor_type\": \"Wav2Vec2FeatureExtractor\"}"
+
 static void test_classes(void)
 {
     TEST("classes");
@@ -97,6 +99,16 @@ static void test_classes(void)
                                      "{\"model_type\": \"wav2vec2\", \"conv_kernel\": [10, 3, 3, 3, 3, 2, 2], "
                                      "\"conv_stride\": [5, 2, 2, 2, 2, 2, 2]}" };
     CHECK(open_texts(&arena, wav2vec2, &p, &err) && p.ratio == 320 && p.least == 400 && p.mask && p.rate == 16000);
+    static const char *const silent[] = { "wav2vec2", "hubert", "wavlm", "data2vec-audio", "unispeech", "unispeech-sat",
+                                          "sew", "sew-d", "wav2vec2-conformer" };
+    for (size_t i = 0; i < COUNT(silent); i++) { /* config.json leaves its class's defaults out */
+        const char *const texts[] = { "{}", NULL, str_format(&arena, "{\"model_type\": \"%s\"}", silent[i]) };
+        CHECK(open_texts(&arena, texts, &p, &err) && p.ratio == 320 && p.least == 400);
+    }
+    const char *const half[] = { "{}", NULL, "{\"model_type\": \"hubert\", \"conv_stride\": [5, 2, 2, 2, 2, 2, 4]}" };
+    CHECK(open_texts(&arena, half, &p, &err) && p.ratio == 640 && p.least == 400);
+    const char *const other[] = { WAV2VEC2, NULL, "{\"model_type\": \"of-our-own\"}" };
+    CHECK(open_texts(&arena, other, &p, &err) && p.ratio == 1);
     arena_free(&arena);
 }
 
@@ -111,7 +123,6 @@ static void bad(const char *preprocessor, const char *config, ef_code code, cons
 }
 #define AST(more) "{\"feature_extractor_type\": \"ASTFeatureExtractor\", " more "}"
 #define WHISPER(more) "{\"feature_extractor_type\": \"WhisperFeatureExtractor\", " more "}"
-#define WAV2VEC2 "{\"feature_extractor_type\": \"Wav2Vec2FeatureExtractor\"}"
 
 static void test_bad(void)
 {

@@ -131,6 +131,40 @@ static void test_programs(const Model *m)
     ask(m, READ TABLE "printf '900\\t0\\t1\\t1\\tAda\\n'", 0, "found a word that ends at 901, 1", EF_UNAVAILABLE);
 }
 
+/* So many pages in one request: no more than 16 of them are read, but for who sets no limit at all. */
+static void ask_pages(const Model *m, int pages, size_t max_inputs, bool ok)
+{
+    Arena arena = { 0 };
+    Str png;
+    Err err = { 0 };
+    Buf body = { .arena = &arena };
+    CHECK(file_read(&arena, GOLDEN "invoice.png", 1 << 20, &png, &err));
+    buf_puts(&body, "{\"inputs\":[");
+    for (int i = 0; i < pages; i++) {
+        buf_puts(&body, i ? ",{\"question\":\"a\",\"image\":\"" : "{\"question\":\"a\",\"image\":\"");
+        base64_write(&body, png);
+        buf_puts(&body, "\"}");
+    }
+    buf_puts(&body, "]}");
+    SessionOptions how = { .threads = 1, .max_inputs = max_inputs, .ocr = fake(&arena, READ TABLE) };
+    ItemModel one = { .session = job_session(m, &how) };
+    Job *job = item_run(&one, buf_view(&body), NULL);
+    CHECK(ok ? job->work.err.code == EF_OK
+             : job->work.err.code == EF_TOO_LARGE &&
+                   says(&job->work.err, "inputs: found 17 images without their words, wanted at most 16 in a request"));
+    job_free(job);
+    session_free(one.session);
+    arena_free(&arena);
+}
+
+static void test_many_pages(const Model *m)
+{
+    TEST("pages of a request");
+    ask_pages(m, 16, 0, true);
+    ask_pages(m, 17, 0, false);
+    ask_pages(m, 17, SIZE_MAX, true);
+}
+
 int main(void)
 {
     TEST("tables");
@@ -138,7 +172,7 @@ int main(void)
     CHECK(tables == 3);
     test_tables();
     ItemModel m = { .name = "layoutlm_qa" };
-    if (CHECK(mkdtemp(folder)) && item_open(&m, GOLDEN)) test_programs(m.model);
+    if (CHECK(mkdtemp(folder)) && item_open(&m, GOLDEN)) test_programs(m.model), test_many_pages(m.model);
     item_close(&m);
     remove_tree(folder);
     return finish();

@@ -727,6 +727,42 @@ static void test_abandoned(const Model *model)
     CHECK(returned == 1 && failed == 1);
 }
 
+/* ---- a client that goes while its items are prepared ---- */
+static Work *leaving;
+static int prepared;
+
+static bool prepare_and_leave(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+{
+    if (++prepared == 1) work_abandon(leaving);
+    return prepare_text.prepare(call, item, out, err);
+}
+
+/* No further item is prepared, also of a slice that has more than one. */
+static void test_left_midway(const Model *model, bool long_texts)
+{
+    TEST(long_texts ? "abandoned in a slice" : "abandoned between items");
+    static const Preparer leave = { "leave", prepare_and_leave };
+    Err err = { 0 };
+    Buf body = { 0 };
+    buf_puts(&body, "{\"inputs\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\",\"k\",\"l");
+    for (int i = 0; long_texts && i < 20000; i++) buf_puts(&body, " many");
+    buf_puts(&body, "\"]}");
+    Session *s = job_session(model, &(SessionOptions){ .threads = 1 });
+    Job *job = job_new();
+    job->in.body = buf_view(&body);
+    job->work.done = keep;
+    job->work.preparer = &leave;
+    leaving = &job->work;
+    prepared = 0;
+    CHECK(job_submit(s, job, &err));
+    session_drain(s);
+    CHECK(prepared == 1 && job->work.err.code == EF_UNAVAILABLE && session_meters(s)->abandoned == 1);
+    CHECK((job->work.slice.n > 0) == long_texts);
+    job_free(job);
+    session_free(s);
+    buf_free(&body);
+}
+
 /* What a client has had is not forgotten with a request that is never run. */
 static void test_share_kept(const Model *model)
 {
@@ -795,6 +831,8 @@ int main(void)
         test_submit(model, 1);
         test_submit(model, 2);
         test_abandoned(model);
+        test_left_midway(model, false);
+        test_left_midway(model, true);
         test_share_kept(model);
         test_slices(model);
         test_deadline(model, 1);

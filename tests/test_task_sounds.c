@@ -2,8 +2,12 @@
  * test_task_sounds.c - sounds through tiny models of each task, by the C API, compared with what transformers'
  * pipelines said (tools/oracle/sound_tasks.py): labels, text and times equal, scores within 1e-3, vectors within 1e-4.
  * The same alone and in company; what is no sound; long sounds. */
+#include "data/base64.h"
+#include "dialect/job.h"
 #include "encoderfile.h"
+#include "folder.h"
 #include "input/items.h"
+#include "model/model.h"
 #include "sound_case.h"
 
 #define MODELS "tests/golden/speech/"
@@ -192,7 +196,10 @@ static void test_refused(void)
     refused(ctc, STR("ID3\4"), NULL, EF_MEDIA_TYPE, "ffmpeg -i FILE.mp3");
     refused(ctc, (Str){ speech.p, speech.n / 2 }, NULL, EF_INVALID_INPUT, "sound: FLAC: ");
     refused(ctc, sound_file(&arena, "mono.wav"), NULL, EF_INVALID_INPUT, "found 90 samples of 16000 Hz, wanted at least 400");
-    refused(ctc, speech, "{\"chunk_length_s\": 1, \"stride_length_s\": 0.5}", EF_INVALID_INPUT, "wanted more than both strides");
+    refused(ctc, speech, "{\"chunk_length_s\": 1, \"stride_length_s\": 0.5}", EF_INVALID_INPUT,
+            "stride_length_s: found 1 seconds on both sides of a chunk of 1, wanted at most 0.875");
+    refused(ctc, speech, "{\"chunk_length_s\": 60, \"stride_length_s\": [29.9, 29.9]}", EF_INVALID_INPUT,
+            "wanted at most 52.5: seven eighths of it");
     refused(ctc, speech, "{\"chunk_length_s\": 0.0001}", EF_INVALID_INPUT, "chunk_length_s: found");
     refused(ctc, speech, "{\"chunk_length_s\": 100}", EF_TOO_LARGE, "chunk_length_s: found 100, wanted at most 60");
     refused(ctc, speech, "{\"chunk_length_s\": -1}", EF_INVALID_INPUT, "chunk_length_s");
@@ -224,9 +231,111 @@ static void test_long(void)
     ef_close(ctc);
 }
 
+/* ---- sounds as numbers ---- */
+static bool read_numbers(const char *text, Item *item, Err *err)
+{
+    Value *v = NEW(&arena, Value);
+    *item = (Item){ 0 };
+    *err = (Err){ 0 };
+    if (!CHECK(json_parse(&arena, str_of(text), v, err))) return false;
+    return item_read_object(&arena, &item_sounds, v, item, err) && item_check(&item_sounds, item, err);
+}
+
+/* Channels of several lengths, also where the first has none. */
+static void test_channels(void)
+{
+    TEST("channels");
+    static const char *const odd[][2] = {
+        { "{\"array\":[[],[0.1,0.2,0.3]],\"sampling_rate\":16000}", "array: found channels of 0 and 3 samples" },
+        { "{\"array\":[[0.1,0.2],[]],\"sampling_rate\":16000}", "array: found channels of 2 and 0 samples" },
+        { "{\"array\":[[],[]],\"sampling_rate\":16000}", "array: found no samples" },
+    };
+    Item item;
+    Err err;
+    for (size_t i = 0; i < COUNT(odd); i++) CHECK(!read_numbers(odd[i][0], &item, &err) && says(&err, odd[i][1]));
+    CHECK(read_numbers("{\"array\":[[0.5,0.25],[0.5,0.75]],\"sampling_rate\":16000}", &item, &err) &&
+          item.numbers->channels == 2 && item.numbers->n == 2 && item.numbers->channel[1][1] == 0.75f);
+}
+
+/* ---- a model that does not say how many samples a frame is ---- */
+/* The model of this case with another config.json. */
+static ef_model *open_with_config(const char *config)
+{
+    char folder[] = "/tmp/ef_sounds_XXXXXX";
+    static const char *const names[] = { "model.onnx", "preprocessor_config.json", "tokenizer_config.json", "vocab.json" };
+    Err bad = { 0 };
+    Str bytes;
+    if (!CHECK(mkdtemp(folder))) return NULL;
+    for (size_t i = 0; i < COUNT(names); i++)
+        CHECK(file_read(&arena, str_format(&arena, MODELS "ctc/%s", names[i]), GOLDEN_MOST, &bytes, &bad) &&
+              file_write(&arena, str_format(&arena, "%s/%s", folder, names[i]), bytes, &bad));
+    CHECK(file_write(&arena, str_format(&arena, "%s/config.json", folder), str_of(config), &bad));
+    ef_error err = { 0 };
+    ef_model *m = ef_open(folder, &(ef_options){ .struct_size = sizeof(ef_options), .threads = 1 }, &err);
+    if (!CHECK(m)) printf("  %s\n", err.message);
+    remove_tree(folder);
+    return m;
+}
+#define CTC_CONFIG(type) "{\"architectures\": [\"Wav2Vec2ForCTC\"], \"model_type\": \"" type "\"}"
+
+static void test_strides(void)
+{
+    TEST("config.json without conv_kernel and conv_stride");
+    static const char timed[] = "{\"return_timestamps\": \"char\", \"chunk_length_s\": 1}";
+    ef_model *known = open_with_config(CTC_CONFIG("wav2vec2")), *said = open_case("ctc");
+    ef_model *unknown = open_with_config(CTC_CONFIG("of-our-own"));
+    Str speech = sound_file(&arena, "speech.flac");
+    ef_input in = sound_input(speech);
+    if (!known || !said || !unknown) return;
+    Value a = predict(known, &in, 1, timed), b = predict(said, &in, 1, timed), whole = predict(unknown, &in, 1, NULL);
+    CHECK(a.kind == V_LIST && b.kind == V_LIST && same_text(&a.list.items[0], &b.list.items[0]));
+    CHECK(whole.kind == V_LIST && value_get(&whole.list.items[0], "text")->s.n);
+    refused(unknown, speech, "{\"chunk_length_s\": 1}", EF_UNSUPPORTED, "chunk_length_s: found no conv_kernel");
+    refused(unknown, speech, "{\"return_timestamps\": \"word\"}", EF_UNSUPPORTED, "return_timestamps: found no conv_kernel");
+    refused(unknown, tone_file(61), NULL, EF_UNSUPPORTED, "a sound of over a minute: found no conv_kernel");
+    ef_close(known), ef_close(said), ef_close(unknown);
+}
+
+/* ---- in a session ---- */
+static void keep(Work *work)
+{
+    (void)work;
+}
+
+/* A small file may be an hour: it goes the way of long texts, and no runner prepares it. */
+static void test_line(void)
+{
+    TEST("the line of sounds");
+    Model *model = NULL;
+    Err err = { 0 };
+    const uint32_t samples = 3200; /* bytes: a body that a runner would take if it were a text */
+    Str tenth = { item_sample_sound(&arena, 1).p, 44 + samples };
+    memcpy((char *)tenth.p + 40, &samples, sizeof samples);
+    if (!CHECK(model_open(MODELS "ctc", &model, &err))) return;
+    for (int threads = 1; threads <= 2; threads++) {
+        Session *s = job_session(model, &(SessionOptions){ .threads = threads });
+        Buf body = { .arena = &arena };
+        Job *job = job_new();
+        buf_puts(&body, "{\"inputs\":\"");
+        base64_write(&body, tenth);
+        buf_puts(&body, "\"}");
+        job->in.body = buf_view(&body);
+        job->work.done = keep;
+        CHECK(job_submit(s, job, &err));
+        session_drain(s);
+        CHECK(job->work.err.code == EF_OK && job->work.slice.n == 1);
+        job_free(job);
+        session_free(s);
+    }
+    model_close(model);
+}
+
 int main(void)
 {
     test_golden();
+    test_channels();
+    test_strides();
+    test_line();
     test_refused();
     test_long();
     arena_free(&arena);

@@ -19,6 +19,8 @@
 
 enum { SOUND_RATE_LEAST = 1000, SOUND_RATE_MOST = 384000, SOUND_CHANNELS_MOST = 64 };
 #define SOUND_SECONDS 3600.0 /* the default limit: 230 MB of samples at 16 kHz */
+/* Of a second that a limit allows: numbers of all channels. A small file may hold many: FLAC of silence. */
+#define SOUND_NUMBERS (48000 * 2)
 
 typedef struct SoundLimits {
     double seconds;     /* of a sound; 0: SOUND_SECONDS */
@@ -69,7 +71,7 @@ typedef struct AudioProcessor { /* what preprocessor_config.json says, with its 
     int mels, hop, frames;/* AUDIO_BANKS, AUDIO_LOG_MEL: frames of every tensor */
     int samples;          /* of every tensor: AUDIO_LOG_MEL, or where the graph leaves no choice; 0: any */
     int least;            /* samples without which the model has nothing to say */
-    int ratio;            /* samples of a frame of its output; 1: config.json does not say */
+    int ratio;            /* samples of a frame of its output; 1: not known */
     bool mask;            /* return_attention_mask */
     const Spectrum *spectrum; /* NULL: AUDIO_SAMPLES */
 } AudioProcessor;

@@ -109,6 +109,16 @@ static bool sound_too_long(const SoundJob *job, double seconds, bool more, Err *
                 job->seconds);
 }
 
+/* Over the seconds, or within them over the numbers. */
+static bool sound_too_much(const SoundJob *job, double samples, bool more, Err *err)
+{
+    const Sound *s = job->sound;
+    const double seconds = samples / s->rate_given;
+    if (samples > job->seconds * s->rate_given) return sound_too_long(job, more ? job->seconds : seconds, more, err);
+    return fail(err, EF_TOO_LARGE, "found %s%.1f seconds of %d channels at %d Hz, wanted at most %g of 2 at 48000, or "
+                "as many numbers", more ? "over " : "", seconds, s->channels_given, s->rate_given, job->seconds);
+}
+
 bool sound_begin(SoundJob *job, uint64_t rate, uint64_t channels, uint64_t samples, Err *err)
 {
     Sound *s = job->sound;
@@ -121,8 +131,8 @@ bool sound_begin(SoundJob *job, uint64_t rate, uint64_t channels, uint64_t sampl
     s->rate_given = (int)rate;
     s->channels_given = (int)channels;
     if (!s->rate) s->rate = s->rate_given;
-    job->most = (uint64_t)MIN(job->seconds * (double)rate, 1e15);
-    if (samples > job->most) return sound_too_long(job, (double)samples / (double)rate, false, err);
+    job->most = (uint64_t)MIN(job->seconds * MIN((double)rate, SOUND_NUMBERS / (double)channels), 1e15);
+    if (samples > job->most) return sound_too_much(job, (double)samples, false, err);
     job->resampler = resample_open(job->scratch, s->rate_given, s->rate);
     job->out.arena = job->arena;
     enum { PACKED = 256 }; /* samples of a byte: room for more is made when they are there, not promised */
@@ -137,7 +147,7 @@ bool sound_push(SoundJob *job, const float *x, size_t n, Err *err)
         if (!isfinite(x[i]))
             return fail(err, EF_INVALID_INPUT, "found %f as sample %llu, wanted numbers", (double)x[i],
                         (unsigned long long)(job->taken + i));
-    if (job->taken + n > job->most) return sound_too_long(job, job->seconds, true, err);
+    if (job->taken + n > job->most) return sound_too_much(job, (double)(job->taken + n), true, err);
     job->taken += n;
     if (job->resampler) resample_push(job->resampler, x, n, &job->out);
     else buf_add(&job->out, x, n * sizeof *x);

@@ -29,11 +29,17 @@ static const AudioClass *class_of_name(Str name)
     return NULL;
 }
 
+static bool type_is_one(Str type, const char *const types[MODEL_TYPES])
+{
+    for (size_t i = 0; i < MODEL_TYPES && types[i]; i++)
+        if (str_is(type, types[i])) return true;
+    return false;
+}
+
 static const AudioClass *class_of_model(Str type)
 {
     for (size_t i = 0; i < COUNT(classes); i++)
-        for (size_t k = 0; k < MODEL_TYPES && classes[i].model_types[k]; k++)
-            if (str_is(type, classes[i].model_types[k])) return &classes[i];
+        if (type_is_one(type, classes[i].model_types)) return &classes[i];
     return NULL;
 }
 
@@ -112,18 +118,59 @@ static bool config_number(const Value *file, const char *key, double otherwise, 
 
 /* ---- each kind's own ---- */
 
+enum { CONVS_MOST = 64 };
+typedef struct Convs {
+    size_t n;
+    int64_t of[CONVS_MOST];
+} Convs;
+typedef struct ConvDefaults { /* of the configuration's class: save_pretrained may leave them out */
+    const char *model_types[MODEL_TYPES];
+    Convs kernel, stride;
+} ConvDefaults;
+static const ConvDefaults conv_defaults[] = {
+    { { "wav2vec2", "hubert", "wavlm", "data2vec-audio", "unispeech", "unispeech-sat", "wav2vec2-conformer" },
+      { 7, { 10, 3, 3, 3, 3, 2, 2 } }, { 7, { 5, 2, 2, 2, 2, 2, 2 } } },
+    { { "sew", "sew-d" },
+      { 13, { 10, 3, 1, 3, 1, 3, 1, 3, 1, 2, 1, 2, 1 } }, { 13, { 5, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1 } } },
+};
+
+static const ConvDefaults *convs_of_model(Str type)
+{
+    for (size_t i = 0; i < COUNT(conv_defaults); i++)
+        if (type_is_one(type, conv_defaults[i].model_types)) return &conv_defaults[i];
+    return NULL;
+}
+
+/* otherwise: NULL where none is known; then n stays 0. */
+static bool config_convs(const Value *config, const char *key, const Convs *otherwise, Convs *out, Err *err)
+{
+    const Value *v = config_get(config, key);
+    *out = otherwise ? *otherwise : (Convs){ 0 };
+    if (!v) return true;
+    if (v->kind != V_LIST || !v->list.n || v->list.n > CONVS_MOST)
+        return fail(err, EF_BAD_MODEL, "config.json: %s: wanted a list of 1 to %d numbers", key, CONVS_MOST);
+    out->n = v->list.n;
+    for (size_t i = 0; i < out->n; i++) out->of[i] = value_int(&v->list.items[i], 0);
+    return true;
+}
+
 /* Samples that its convolutions take to make one frame, and from frame to frame. */
 static bool processor_strides(const Value *config, AudioProcessor *out, Err *err)
 {
     enum { MOST = 1 << 20 };
-    const Value *kernel = config_get(config, "conv_kernel"), *stride = config_get(config, "conv_stride");
+    const ConvDefaults *known = convs_of_model(value_str(config_get(config, "model_type"), STR("")));
+    Convs kernel, stride;
     int64_t least = 1, ratio = 1;
     out->least = out->ratio = 1;
-    if (!kernel || !stride) return true;
-    if (kernel->kind != V_LIST || stride->kind != V_LIST || kernel->list.n != stride->list.n)
-        return fail(err, EF_BAD_MODEL, "config.json: conv_kernel and conv_stride: wanted lists of one length");
-    for (size_t i = 0; i < stride->list.n; i++) {
-        int64_t k = value_int(&kernel->list.items[i], 0), s = value_int(&stride->list.items[i], 0);
+    if (!config_convs(config, "conv_kernel", known ? &known->kernel : NULL, &kernel, err) ||
+        !config_convs(config, "conv_stride", known ? &known->stride : NULL, &stride, err))
+        return false;
+    if (!kernel.n || !stride.n) return true;
+    if (kernel.n != stride.n)
+        return fail(err, EF_BAD_MODEL, "config.json: conv_kernel and conv_stride: found %zu and %zu numbers, wanted "
+                    "lists of one length", kernel.n, stride.n);
+    for (size_t i = 0; i < stride.n; i++) {
+        int64_t k = kernel.of[i], s = stride.of[i];
         if (k < 1 || s < 1 || k > MOST || s > MOST || least > MOST || ratio > MOST)
             return fail(err, EF_BAD_MODEL, "config.json: conv_kernel and conv_stride: wanted numbers over 0");
         least += (k - 1) * ratio;

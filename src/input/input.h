@@ -42,6 +42,7 @@ bool item_read_word_boxes(Arena *, const Value *, Item *, Err *);
 /* One for each word, with left <= right and top <= bottom, within 0..1000. */
 bool item_check_boxes(const Item *, Err *);
 
+typedef enum { TIMES_NONE, TIMES_CHAR, TIMES_WORD } SoundTimes;
 typedef struct InputOptions {    /* of one request; zero is the default */
     bool whole;                  /* a text that does not fit is an error: "truncate": false */
     bool uncut;                  /* texts are tokenized whole: they are not run */
@@ -53,6 +54,7 @@ typedef struct InputOptions {    /* of one request; zero is the default */
     double chunk_s;              /* a sound is cut into chunks of so many seconds; 0: not said */
     double stride_s[2];          /* that a chunk shares with the one before and the one behind; */
     bool stride_said;            /*   not said: a sixth of a chunk */
+    SoundTimes times;            /* when characters or words were spoken is asked for */
     int rate;                    /* of a sound's windows; 0: the model's */
 } InputOptions;
 

@@ -43,14 +43,14 @@ static SoundNumbers *item_numbers(Arena *arena, Item *item)
     return item->numbers;
 }
 
-/* One channel; *n is the length of those before it, or 0. */
-static bool numbers_channel(Arena *arena, const Value *v, const float **out, size_t *n, Err *err)
+/* One channel; of those behind the first, *n is the length that it must have. */
+static bool numbers_channel(Arena *arena, const Value *v, bool first, const float **out, size_t *n, Err *err)
 {
     bool floats = v->kind == V_F32;
     size_t count = floats ? v->f32.n : v->kind == V_LIST ? v->list.n : 0;
     if (!floats && v->kind != V_LIST)
         return fail(err, EF_INVALID_INPUT, "found %s, wanted a list of numbers", value_kind_name(v->kind));
-    if (*n && count != *n)
+    if (!first && count != *n)
         return fail(err, EF_INVALID_INPUT, "found channels of %zu and %zu samples, wanted one length", *n, count);
     *n = count;
     *out = floats ? v->f32.p : NULL;
@@ -79,7 +79,8 @@ bool item_read_numbers(Arena *arena, const Value *v, Item *item, Err *err)
                     SOUND_CHANNELS_MOST);
     const float **channel = ARRAY(arena, const float *, count);
     for (size_t i = 0; i < count; i++)
-        if (!numbers_channel(arena, channels ? &v->list.items[i] : v, &channel[i], &numbers->n, err)) return false;
+        if (!numbers_channel(arena, channels ? &v->list.items[i] : v, i == 0, &channel[i], &numbers->n, err))
+            return false;
     numbers->channel = channel;
     numbers->channels = (int)count;
     return true;
@@ -142,6 +143,7 @@ Str item_sample_sound(Arena *arena, size_t number)
 
 /* ---- chunks: as chunk_iter of the pipeline ---- */
 enum { WHOLE_S = 60, CHUNK_S = 30 };
+enum { STEP_PART = 8 }; /* a step is at least such a part of a chunk: it bounds how often a sample is heard */
 
 typedef struct Chunks {
     int64_t length, left, right; /* in samples; length 0: the sound is one row */
@@ -157,11 +159,20 @@ static bool chunks_check(const Chunks *c, const AudioProcessor *p, Err *err)
 {
     if (c->left < 0 || c->right < 0)
         return fail(err, EF_INVALID_INPUT, "stride_length_s: found a negative number, wanted 0 or more");
-    if (c->length <= c->left + c->right)
-        return fail(err, EF_INVALID_INPUT, "chunk_length_s: found %g seconds, wanted more than both strides: %g",
-                    (double)c->length / p->rate, (double)(c->left + c->right) / p->rate);
+    const int64_t shared = c->left + c->right, most = c->length - (c->length + STEP_PART - 1) / STEP_PART;
+    if (shared > most)
+        return fail(err, EF_INVALID_INPUT, "stride_length_s: found %g seconds on both sides of a chunk of %g, wanted "
+                    "at most %g: seven eighths of it", (double)shared / p->rate, (double)c->length / p->rate,
+                    (double)most / p->rate);
     return c->length >= p->least || fail(err, EF_INVALID_INPUT, "chunk_length_s: found %lld samples, wanted at "
                                          "least %d", (long long)c->length, p->least);
+}
+
+/* Without the samples of a frame, frames of chunks cannot be joined, and have no seconds. */
+static bool ratio_unknown(const char *wanted_by, Err *err)
+{
+    return fail(err, EF_UNSUPPORTED, "%s: found no conv_kernel and conv_stride in the model's config.json, wanted "
+                "them: they say how many samples a frame is", wanted_by);
 }
 
 static bool chunks_of(const PrepareCall *call, size_t n, Chunks *out, Err *err)
@@ -176,6 +187,8 @@ static bool chunks_of(const PrepareCall *call, size_t n, Chunks *out, Err *err)
         return fail(err, EF_TOO_LARGE, "sound: found %.1f seconds, wanted at most %d: the model hears a sound whole",
                     (double)n / p->rate, WHOLE_S);
     if (seconds <= 0 || !open) return true;
+    if (p->ratio == 1)
+        return ratio_unknown(o->chunk_s > 0 ? "chunk_length_s" : "a sound of over a minute", err);
     if (seconds > WHOLE_S)
         return fail(err, EF_TOO_LARGE, "chunk_length_s: found %g, wanted at most %d", seconds, WHOLE_S);
     const double sixth = seconds / 6;
@@ -225,6 +238,7 @@ static bool prepare_sound_rows(const PrepareCall *call, const Item *item, Prepar
     const AudioProcessor *p = call->model->audio;
     Sound sound;
     Chunks chunks;
+    if (call->options->times && p->ratio == 1) return ratio_unknown("return_timestamps", err);
     if (!item_open_sound(call, item, p->rate, &sound, err) || !chunks_of(call, sound.n, &chunks, err)) return false;
     if (chunks.length) return sound_chunks(call, &sound, &chunks, out, err);
     SoundPart whole = { .samples = (int64_t)sound.n, .ratio = p->ratio, .rate = p->rate };

@@ -29,6 +29,7 @@ static bool check_rows(const Work *work, const PreparedRows *made, Err *err)
     return true;
 }
 
+/* true also where it stopped because nobody waits any more: the caller asks work_unwanted. */
 static bool prepare_items(const Session *s, Work *work, Arena *arena, size_t from, size_t to, Err *err)
 {
     Arena scratch = { .budget = &work->budget, .local = true };
@@ -38,7 +39,7 @@ static bool prepare_items(const Session *s, Work *work, Arena *arena, size_t fro
     model.max_seconds = (double)s->options.max_seconds;
     PrepareCall call = { &model, &work->options.input, arena, &scratch };
     bool ok = true;
-    for (size_t i = from; i < to && ok; i++) {
+    for (size_t i = from; i < to && ok && !work_is_unwanted(work, now_seconds()); i++) {
         work->made[i].row = &work->row[i];
         ok = (page_read(s, &call, &work->item[i], err) &&
               preparer->prepare(&call, &work->item[i], &work->made[i], err) &&
@@ -58,12 +59,20 @@ static size_t text_bytes(const Work *work)
     return bytes;
 }
 
+/* A small file may be an hour of sound. */
+static bool has_sound(const Work *work)
+{
+    for (size_t i = 0; i < work->n; i++)
+        if (work->item[i].sound.n || work->item[i].numbers) return true;
+    return false;
+}
+
 /* 0: it is not worth it. One slice goes to the line of long ones, too. */
 static int slices_of(const Session *s, const Work *work)
 {
     size_t bytes = text_bytes(work);
     size_t slices = MIN(MIN(bytes / SLICE_BYTES, work->n), (size_t)MOST_SLICES);
-    bool slow = stage_for(bytes) == STAGE_LONG || work_has_unread_pages(s, work);
+    bool slow = stage_for(bytes) == STAGE_LONG || work_unread_pages(s, work) || has_sound(work);
     return slices > 1 || slow ? (int)MAX(slices, 1) : 0;
 }
 
@@ -142,7 +151,7 @@ static bool open_work(Session *s, Work *work, Worker *worker)
 {
     bool ok = s->steps.open(s, work);
     if (ok && default_prompt(s, work)) ok = work_prompt(s, work, s->model->prompt);
-    if (!ok || !script_items(s, work, worker) || !texts_find(s, work)) return false;
+    if (!ok || !script_items(s, work, worker) || !texts_find(s, work) || !pages_check(s, work)) return false;
     work->row = ARRAY(&work->arena, Prepared, work->n);
     work->made = ARRAY(&work->arena, PreparedRows, work->n);
     return true;
@@ -271,7 +280,7 @@ static void prepare_step(void *arg)
     AdmitStep *step = arg;
     Work *work = step->work;
     step->ok = prepare_items(step->s, work, &work->arena, 0, work->n, &work->err) &&
-               close_work(step->s, work);
+               !work_unwanted(step->s, work) && close_work(step->s, work);
 }
 
 static bool run_step(AdmitStep *step, void (*fn)(void *))

@@ -10,11 +10,21 @@ static bool page_is_unread(const Session *s, const Item *item)
     return item->picture.p && !item->boxes && model_reads_boxes(s->model);
 }
 
-bool work_has_unread_pages(const Session *s, const Work *work)
+size_t work_unread_pages(const Session *s, const Work *work)
 {
-    for (size_t i = 0; i < work->n; i++)
-        if (page_is_unread(s, &work->item[i])) return true;
-    return false;
+    size_t n = 0;
+    for (size_t i = 0; i < work->n; i++) n += page_is_unread(s, &work->item[i]);
+    return n;
+}
+
+/* Each is seconds of a program's time; who limits a request's items limits these, too. */
+bool pages_check(const Session *s, Work *work)
+{
+    enum { MOST = 16 };
+    size_t n = s->options.ocr && s->options.max_inputs < SIZE_MAX ? work_unread_pages(s, work) : 0;
+    if (n <= MOST) return true;
+    return fail(&work->err, EF_TOO_LARGE, "%s: found %zu images without their words, wanted at most %d in a request: "
+                "send more requests, or words and boxes", work->called ? work->called : "inputs", n, MOST);
 }
 
 bool page_read(const Session *s, const PrepareCall *call, Item *item, Err *err)

@@ -107,12 +107,6 @@ static void count_waiting(Queue *queue, int change)
 }
 
 /* ---- the heap ---- */
-static bool unwanted(const Work *work, double now)
-{
-    return __atomic_load_n(&work->abandoned, __ATOMIC_RELAXED) ||
-           (work->deadline > 0 && work->deadline <= now);
-}
-
 static bool before(const Due *a, const Due *b)
 {
     return a->due < b->due || (a->due == b->due && a->number < b->number);
@@ -155,7 +149,7 @@ static Work *heap_sort_out(Queue *queue, double now)
     int n = 0;
     for (int i = 0; i < queue->heap_n; i++) {
         Work *work = queue->heap[i].work;
-        if (now > 0 ? !unwanted(work, now) : !queue->heap[i].taken) {
+        if (now > 0 ? !work_is_unwanted(work, now) : !queue->heap[i].taken) {
             queue->heap[n++] = queue->heap[i];
             continue;
         }
@@ -480,7 +474,7 @@ static Work *sweep(Queue *queue)
         queue->swept = now;
         return heap_sort_out(queue, now);
     }
-    while (queue->heap_n && unwanted(queue->heap[0].work, now)) {
+    while (queue->heap_n && work_is_unwanted(queue->heap[0].work, now)) {
         Work *work = heap_remove(queue, 0);
         work->next = list;
         list = work;

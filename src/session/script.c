@@ -24,8 +24,7 @@ static bool watch_ends(void *arg, double now)
         worker_stuck(w->worker);
         w->worker = NULL; /* said once */
     }
-    return __atomic_load_n(&w->work->abandoned, __ATOMIC_RELAXED) ||
-           (w->work->deadline > 0 && w->work->deadline <= now);
+    return work_is_unwanted(w->work, now);
 }
 
 typedef struct Scripted {        /* a job in the hands of its script */

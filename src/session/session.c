@@ -166,6 +166,13 @@ static int most_outputs(const Model *model)
     return most;
 }
 
+/* Small jobs: not where few bytes may be seconds of work, as scripts, pages and sounds are. */
+static bool runners_may_admit(const Session *s)
+{
+    const Transform *script = s->model->transform;
+    return !(script && script->pre) && !s->options.ocr && !s->model->audio;
+}
+
 Session *session_new(const Model *model, const SessionOptions *options, const SessionSteps *steps)
 {
     Arena arena = { 0 };
@@ -184,7 +191,7 @@ Session *session_new(const Model *model, const SessionOptions *options, const Se
                &(QueueSetup){ .limit = s->options.queue_jobs,
                               .budget = &s->budget,
                               .row_cost = model->engine ? engine_static_length(model->engine) : 0,
-                              .runners_admit = (!model->transform || !model->transform->pre) && !s->options.ocr,
+                              .runners_admit = runners_may_admit(s),
                               .runners_alone = s->options.threads == 1,
                               .lendable = s->options.replicas <= 1,
                               .side = s->options.replicas ? 0 : s->options.threads,

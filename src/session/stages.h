@@ -176,7 +176,9 @@ struct Session {
 
 /* admission.c: request -> items -> rows; on failure the work has its error. */
 bool work_admit(Session *, Work *);
-bool work_has_unread_pages(const Session *, const Work *); /* pages.c: pictures whose words must be read */
+/* pages.c: pictures whose words must be read. Only so many in a request of a session that limits requests. */
+size_t work_unread_pages(const Session *, const Work *);
+bool pages_check(const Session *, Work *);
 bool page_read(const Session *, const PrepareCall *, Item *, Err *); /* the words of such an item */
 void admit_whole(Session *, Work *, Worker *); /* the same, and what comes after it */
 void admit_list(Session *, Work *, Worker *);  /* of small ones */
@@ -203,6 +205,11 @@ bool crew_start(Session *, Stage);
 void crew_end(Session *, Stage);        /* waits until all have ended: their queue is closed */
 void worker_stuck(Worker *);            /* its own word: it will be long */
 
+/* Nobody waits for it: its client has gone, or it is too late. */
+static inline bool work_is_unwanted(const Work *work, double now)
+{
+    return __atomic_load_n(&work->abandoned, __ATOMIC_RELAXED) || (work->deadline > 0 && work->deadline <= now);
+}
 bool work_unwanted(Session *, Work *);  /* abandoned, or too late: then it has its error */
 void work_done(Session *, Work *);      /* hands it back */
 

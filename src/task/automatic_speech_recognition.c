@@ -67,9 +67,10 @@ static void speech_finish(Arena *arena, const ModelConfig *config, const TaskOpt
     CtcSpans characters = ctc_characters(row->ctc, arena, ids, n);
     *out = value_map(arena, 2);
     value_add(out, "text", value_of_str(ctc_text(row->ctc, arena, &characters)));
-    if (options->times == TIMES_NONE) return;
+    if (options->input.times == TIMES_NONE) return;
     CtcSpans words = ctc_words(row->ctc, arena, &characters);
-    value_add(out, "chunks", speech_chunks(arena, &row->sound, options->times == TIMES_WORD ? &words : &characters));
+    const CtcSpans *spans = options->input.times == TIMES_WORD ? &words : &characters;
+    value_add(out, "chunks", speech_chunks(arena, &row->sound, spans));
 }
 
 const Task task_automatic_speech_recognition = {

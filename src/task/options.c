@@ -36,7 +36,7 @@ static const struct OptionRow {
     { "patches", SET_FLAG, offsetof(TaskOptions, patches), NULL, 0 },
     { "chunk_length_s", SET_SECONDS, offsetof(TaskOptions, input.chunk_s), NULL, 0 },
     { "stride_length_s", SET_SIDES, offsetof(TaskOptions, input.stride_s), NULL, 0 },
-    { "return_timestamps", SET_WORD, offsetof(TaskOptions, times), part_time_words, TIMES_CHAR },
+    { "return_timestamps", SET_WORD, offsetof(TaskOptions, input.times), part_time_words, TIMES_CHAR },
     { "neg_threshold", SET_SHARE, offsetof(TaskOptions, silence), NULL, 0 },
     { "min_speech_duration_ms", SET_SHARE, offsetof(TaskOptions, min_speech), NULL, 0 },
     { "min_silence_duration_ms", SET_SHARE, offsetof(TaskOptions, min_silence), NULL, 0 },

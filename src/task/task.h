@@ -44,7 +44,6 @@ static inline float task_share(TaskShare s, float otherwise)
 {
     return s.said ? s.value : otherwise;
 }
-typedef enum { TIMES_NONE, TIMES_CHAR, TIMES_WORD } TaskTimes;
 typedef struct TaskOptions {     /* of one request; zero is the default */
     InputOptions input;          /* for the preparer */
     bool chars;                  /* offsets count codepoints */
@@ -71,7 +70,6 @@ typedef struct TaskOptions {     /* of one request; zero is the default */
     const Value *candidates;     /* of a zero-shot request: the labels, as strings; NULL: not said */
     Str hypothesis;              /* what a label is put into; p NULL: not said */
     const float *const *vectors; /* [as many as Task.texts gave]: made by the model's second graph */
-    TaskTimes times;             /* of speech: what is told with its time */
     bool frames;                 /* of sounds: a vector for each frame */
     TaskShare silence, min_speech, min_silence, pad, max_speech; /* of speech in a sound: SpeechRules */
 } TaskOptions;
