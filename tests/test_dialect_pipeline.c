@@ -165,7 +165,8 @@ static void test_texts(const char *file)
 static const char *picture_task(Str name)
 {
     static const char *const tasks[][2] = { { "yolos", "object-detection" }, { "segformer", "image-segmentation" },
-                                            { "vit_vectors", NULL }, { "vit_hidden", NULL } };
+                                            { "vit_vectors", NULL }, { "vit_hidden", NULL },
+                                            { "resnet_hidden", "image-feature-extraction" } };
     for (size_t i = 0; i < COUNT(tasks); i++)
         if (str_is(name, tasks[i][0])) return tasks[i][1];
     return "image-classification";
@@ -210,13 +211,13 @@ static void check_picture(const Value *one)
     }
 }
 
-static void test_pictures(void)
+static void test_pictures(const char *file)
 {
     Str text;
     Value root;
     Err err = { 0 };
-    TEST("pictures");
-    if (!CHECK(file_read(&arena, "tests/golden/pictures/cases.json", MOST_FILE, &text, &err)) ||
+    TEST(file);
+    if (!CHECK(file_read(&arena, file, MOST_FILE, &text, &err)) ||
         !CHECK(json_parse(&arena, text, &root, &err)))
         return;
     for (size_t i = 0; i < root.list.n; i++) check_picture(&root.list.items[i]);
@@ -344,6 +345,33 @@ static void test_others(void)
     check_says(one, "text-ranking", "{\"task\":\"text-ranking\",\"inputs\":[\"Who?\",\"Ada\",\"the river\"]}", "[{\"index\":");
     check_says(one, "text-ranking", "{\"task\":\"rerank\",\"inputs\":{\"query\":\"Who?\",\"texts\":[\"Ada\"]},"
                "\"parameters\":{\"return_text\":true}}", "[{\"index\":0,\"text\":\"Ada\",\"score\":");
+    check_says(one, "text-ranking", "{\"task\":\"text-ranking\",\"inputs\":{\"query\":\"a\",\"texts\":[\"b\"],"
+               "\"parameters\":[10,10,10,10,10,10]}}", "[{\"index\":0,\"score\":");
+}
+
+/* What an input has beside its keys takes no room from them. */
+static void test_unknown_keys(void)
+{
+    TEST("inputs with keys that are not looked at");
+    check_says(GOLDEN "labels", "text-classification",
+               "{\"task\":\"text-classification\",\"inputs\":{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"text\":\"x\"},"
+               "\"parameters\":{\"text_pair\":\"y\"}}", "\"label\":\"contradiction\"");
+}
+
+/* Where somebody speaks: no pipeline of transformers, its options are those of /predict. */
+static void test_speech(void)
+{
+    TEST("speech");
+    Str sound;
+    Err err = { 0 };
+    Buf body = { .arena = &arena };
+    if (!CHECK(file_read(&arena, "tests/golden/speech_activity/sound.wav", MOST_FILE, &sound, &err))) return;
+    buf_puts(&body, "{\"inputs\":\"");
+    base64_write(&body, sound);
+    buf_puts(&body, "\",\"parameters\":{\"threshold\":0.5}}");
+    const char *model = "tests/golden/speech_activity", *task = "voice-activity-detection";
+    check_says(model, task, str_dup(&arena, buf_view(&body)), "[{\"start\":");
+    check_says(model, task, "{}", "inputs: found nothing");
 }
 
 static void test_refused(void)
@@ -374,10 +402,13 @@ int main(void)
 {
     test_texts(GOLDEN "cases_5.jsonl");
     test_texts(GOLDEN "cases_4.jsonl");
-    test_pictures();
+    test_pictures("tests/golden/pictures/cases.json");
+    test_pictures("tests/golden/pictures/resnet_hidden/cases.json");
     test_sounds();
     test_pages();
     test_others();
+    test_unknown_keys();
+    test_speech();
     test_refused();
     close_all();
     arena_free(&arena);

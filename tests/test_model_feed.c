@@ -158,10 +158,37 @@ static void test_fixed(void)
     model_close(m);
 }
 
+/* Ranks that leave no dim for the tokens; dims before the first are no part of the input. */
+static void test_ranks(void)
+{
+    TEST("ranks that are refused");
+    Model *m;
+    Err err = { 0 };
+    Feed feed;
+    Item item = { .first = STR("Ada wrote") };
+    const struct { Role role; int rank; const char *words; } rows[] = {
+        { ROLE_TOKEN, 0, "found a graph input of 0 dims, wanted rows and tokens" },
+        { ROLE_MASK, 1, "found a graph input of 1 dims, wanted rows and tokens" },
+        { ROLE_BOX, 1, "found a graph input of 1 dims, wanted rows and tokens and sides" },
+        { ROLE_BOX, 2, "found a graph input of 2 dims, wanted rows and tokens and sides" },
+    };
+    if (!CHECK(model_open("tests/golden/pipelines/labels", &m, &err))) return;
+    feed_of(&arena, m, &feed);
+    Named *made = ARRAY(&arena, Named, feed.n);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        feed.input[0].role = rows[i].role, feed.input[0].rank = rows[i].rank;
+        err = (Err){ 0 };
+        if (!CHECK(!feed_make(&arena, m, &feed, &item, 1, made, &err) && strstr(err.message, rows[i].words)))
+            printf("  %s\n", err.message);
+    }
+    model_close(m);
+}
+
 int main(void)
 {
     test_types();
     test_fixed();
+    test_ranks();
     arena_free(&arena);
     return finish();
 }

@@ -332,6 +332,8 @@ static void test_refused(void)
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         refused(s, &kind_predict, str_format(&arena, "{\"inputs\":[%s]%s}", picture, rows[i].more), rows[i].words);
+    const char *both = str_format(&arena, "{\"inputs\":[%s,%s],\"candidate_labels\":[\"a\",\"b\"]}", picture, picture);
+    refused(s, &kind_predict, both, "inputs with candidate_labels: found 4, wanted at most 3");
     refused(s, &kind_predict, "{\"inputs\":[\"a text\"],\"candidate_labels\":[\"a\"]}", "inputs[0]: picture: found text");
     refused(s, &kind_openai_embed, "{\"input\":[{}]}", "input[0].text: found nothing, wanted one of text and image");
     refused(s, &kind_openai_embed, "{\"input\":[{\"image\":\"!\"}]}", "input[0].image: ");
@@ -339,6 +341,32 @@ static void test_refused(void)
     refused(s, &kind_openai_embed, "{\"input\":[\"a\",{\"image\":\"" FORTY "\"}]}", "input[1]: picture: found 30 bytes");
     refused(s, &kind_openai_embed, "{\"input\":[]}", "input: ");
     refused(s, &kind_openai_embed, "{\"input\":3}", "input: found ");
+    session_free(s);
+    model_close(m);
+}
+
+/* ---- a form with a field for each label ---- */
+static void test_form(void)
+{
+    enum { LABELS = 2000, MOST_HELD = 4 << 20 };
+    TEST("a form of many labels");
+    Model *m = open_pairs(MODELS "clip");
+    Session *s = job_session(m, &(SessionOptions){ .threads = 1 });
+    Job *job = job_new();
+    Buf b = { .arena = &arena };
+    Value request;
+    Err err = { 0 };
+    for (int i = 0; i < LABELS; i++)
+        buf_printf(&b, "--x\r\nContent-Disposition: form-data; name=\"candidate_labels\"\r\n\r\nlabel %d\r\n", i);
+    buf_puts(&b, "--x--\r\n");
+    job->in.type = STR("multipart/form-data; boundary=x");
+    job->in.body = buf_view(&b);
+    CHECK(files_request(s, job, &request, &err));
+    const Value *labels = value_get(&request, "candidate_labels");
+    if (CHECK(labels && labels->list.n == LABELS))
+        CHECK(str_is(labels->list.items[0].s, "label 0") && str_is(labels->list.items[LABELS - 1].s, "label 1999"));
+    CHECK(job->work.arena.total < MOST_HELD); /* not the list again for each of them */
+    job_free(job);
     session_free(s);
     model_close(m);
 }
@@ -351,6 +379,7 @@ int main(void)
     test_cache();
     test_package();
     test_refused();
+    test_form();
     arena_free(&arena);
     return finish();
 }

@@ -44,14 +44,25 @@ static bool option_is_list(const Task *task, Str name)
     return false;
 }
 
-static Value list_with(Arena *arena, const Value *list, const Value *more)
+static size_t list_room(size_t n)
 {
-    size_t n = list ? list->list.n : 0, added = more->kind == V_LIST ? more->list.n : 1;
-    Value out = value_list(arena, n + added);
-    if (n) memcpy(out.list.items, list->list.items, n * sizeof *out.list.items);
+    size_t room = n ? 4 : 0;
+    while (room < n) room *= 2;
+    return room;
+}
+
+/* Room is a power of two, so that thousands of fields do not copy the list as many times. */
+static void list_grow(Arena *arena, Value *list, const Value *more)
+{
     const Value *parts = more->kind == V_LIST ? more->list.items : more;
-    if (added) memcpy(out.list.items + n, parts, added * sizeof *out.list.items);
-    return out;
+    size_t n = list->list.n, added = more->kind == V_LIST ? more->list.n : 1;
+    if (list_room(n + added) > list_room(n)) {
+        Value larger = value_list(arena, list_room(n + added));
+        if (n) memcpy(larger.list.items, list->list.items, n * sizeof *larger.list.items);
+        *list = larger;
+    }
+    if (added) memcpy(list->list.items + n, parts, added * sizeof *parts);
+    list->list.n = n + added;
 }
 
 /* A field that is no file: `payload`, or an option of the request, as JSON or else as text. */
@@ -68,9 +79,9 @@ static bool form_field(Arena *arena, const Task *task, const FormPart *part, Val
     if (payload && !json) return fail(err, EF_INVALID_INPUT, "invalid json in 'payload' field");
     if (payload) v = payload_metadata(&v);
     else if (!json) v = value_of_str(part->bytes);
-    const Value *before = value_get(request, name);
-    if (!before) value_add(request, name, is_list ? list_with(arena, NULL, &v) : v);
-    else if (is_list) *(Value *)before = list_with(arena, before, &v);
+    Value *before = (Value *)value_get(request, name);
+    if (!before) value_add(request, name, is_list ? value_list(arena, 0) : v);
+    if (is_list) list_grow(arena, before ? before : (Value *)value_get(request, name), &v);
     return true;
 }
 

@@ -488,7 +488,7 @@ static const Field speech_parameters[] = {
 /* What a pipeline of pictures or sounds is asked and answers: its parameters are options of /predict. */
 static const struct SeenKind {
     TaskCan can;
-    const Field *parameters;
+    const Field *parameters;     /* NULL: all options of the task */
     const char *list;            /* of a result: what the pipeline gives; NULL: all of it */
     const char *keys[3];         /* of each in it; none: they are numbers */
     int top_k;                   /* where a call does not say it; 0: as /predict */
@@ -501,6 +501,7 @@ static const struct SeenKind {
     { CAN_CLASSIFY_SOUND, sound_parameters, "labels", { "score", "label" }, INT32_MAX },
     { CAN_TRANSCRIBE, speech_parameters, NULL, { NULL } },
     { CAN_EMBED_SOUND, no_parameters, "embedding", { NULL } },
+    { CAN_FIND_SPEECH, NULL, "segments", { NULL } },
 };
 
 static const struct SeenKind *seen_kind(const Site *site)
@@ -512,14 +513,15 @@ static const struct SeenKind *seen_kind(const Site *site)
 
 const Field *hub_seen_parameters(const Site *site)
 {
-    return seen_kind(site)->parameters;
+    const Field *own = seen_kind(site)->parameters;
+    return own ? own : site->task->request + 1; /* without inputs */
 }
 
 static const Field *seen_rows(Arena *arena, const Site *site)
 {
     Field *rows = ARRAY(arena, Field, 3);
     rows[0] = (Field){ "inputs", 0, F_ANY, .required = true, .help = site->items->all };
-    rows[1] = (Field){ "parameters", 0, F_MSG, .nullable = true, .msg = seen_kind(site)->parameters };
+    rows[1] = (Field){ "parameters", 0, F_MSG, .nullable = true, .msg = hub_seen_parameters(site) };
     return rows;
 }
 

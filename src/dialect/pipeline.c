@@ -18,6 +18,13 @@ struct Pipeline {
     bool (*turn)(Arena *, Value *request, Err *);
 };
 
+static const Field *field_named(const Field *rows, Str key)
+{
+    for (; rows->name; rows++)
+        if (str_is(key, rows->name)) return rows;
+    return NULL;
+}
+
 /* ---- texts to vectors ---- */
 static const Field vector_parameters[] = {
     { "truncation", 0, F_BOOL, .nullable = true,
@@ -52,9 +59,8 @@ static Value finish_vectors(const Session *s, Job *job)
     Value all = value_list(arena, job->work.n);
     for (size_t i = 0; i < job->work.n; i++) {
         const TaskTensor *row = work_result(&job->work, work_row(&job->work, i));
-        const int64_t dim[] = { row->tokens, row->width };
         Value one = value_list(arena, 1);
-        one.list.items[0] = nested_numbers(arena, row->data, row->rank == 1 ? dim + 1 : dim, row->rank == 1 ? 1 : 2);
+        one.list.items[0] = nested_numbers(arena, row->data, row->dim, row->rank);
         all.list.items[i] = one;
     }
     return job->in.single ? all.list.items[0] : all;
@@ -122,18 +128,24 @@ static const Field rank_parameters[] = {
     { 0 },
 };
 
+/* Of a map the members that TEI's body has; `parameters`, say, is no key of a map of inputs. */
+static void add_rank_keys(Value *body, const Value *map)
+{
+    for (size_t i = 0; map->kind == V_MAP && i < map->map.n; i++) {
+        const Member *m = &map->map.items[i];
+        bool known = str_is(m->key, "query") || str_is(m->key, "texts") || field_named(rank_parameters, m->key);
+        if (known && m->value.kind != V_NULL) body->map.items[body->map.n++] = *m;
+    }
+}
+
 /* TEI's body: query and texts, with the parameters beside them. */
 static bool turn_rank(Arena *arena, Value *request, Err *err)
 {
     if (!turn_first_and_others(arena, request, "query", "texts", err)) return false;
-    const Value *maps[] = { value_get(request, "inputs"), value_get(request, "parameters") };
-    size_t n = 0;
-    for (size_t i = 0; i < COUNT(maps); i++) n += maps[i] && maps[i]->kind == V_MAP ? maps[i]->map.n : 0;
-    Value body = value_map(arena, n);
-    for (size_t i = 0; i < COUNT(maps); i++)
-        for (size_t k = 0; maps[i] && maps[i]->kind == V_MAP && k < maps[i]->map.n; k++)
-            if (maps[i]->map.items[k].value.kind != V_NULL)
-                body.map.items[body.map.n++] = maps[i]->map.items[k];
+    const Value *inputs = value_get(request, "inputs"), *parameters = value_get(request, "parameters");
+    Value body = value_map(arena, inputs->map.n + parameters->map.n);
+    add_rank_keys(&body, inputs);
+    add_rank_keys(&body, parameters);
     *request = body;
     return true;
 }
@@ -252,13 +264,6 @@ const Pipeline *pipeline_of(const Site *site, Str task, const Value *call, Err *
 }
 
 /* ---- parameters ---- */
-static const Field *field_named(const Field *rows, Str key)
-{
-    for (; rows->name; rows++)
-        if (str_is(key, rows->name)) return rows;
-    return NULL;
-}
-
 bool pipeline_is_input(const Site *site, Str key)
 {
     return field_named(site->items->keys, key) != NULL;
@@ -284,7 +289,7 @@ bool pipeline_key_known(const Site *site, const Pipeline *p, Str key, Err *err)
     return false;
 }
 
-/* A list may be given as its only element. */
+/* A list may be given as its only element. The members are those of the request, whatever `turn` made of it. */
 static void listed_parameters(Arena *arena, const Field *rows, Value *parameters)
 {
     for (size_t i = 0; i < parameters->map.n; i++) {
@@ -345,15 +350,11 @@ Value pipeline_input(Arena *arena, const ItemForm *form, const Item *item)
 /* The input with what the parameters say of it: a value by itself is that of the first key that they leave open. */
 static Value input_with(Arena *arena, const ItemForm *form, const Value *parameters, const Value *input)
 {
-    Value map = value_map(arena, ITEM_KEYS * 2);
-    bool whole = input && input->kind == V_MAP;
-    for (size_t i = 0; whole && i < input->map.n && i < ITEM_KEYS; i++)
-        map.map.items[map.map.n++] = input->map.items[i];
-    bool placed = whole || !input;
+    Value map = value_map(arena, ITEM_KEYS);
+    bool whole = input && input->kind == V_MAP, placed = whole || !input;
     for (size_t i = 0; form->keys[i].name; i++) {
         const char *key = form->keys[i].name;
-        const Value *said = value_get(parameters, key);
-        if (value_get(&map, key)) continue;
+        const Value *own = whole ? value_get(input, key) : NULL, *said = own ? own : value_get(parameters, key);
         if (!said && !placed) said = input, placed = true;
         if (said) value_add(&map, key, *said);
     }
@@ -395,9 +396,8 @@ static bool pipeline_request(const Site *site, const Pipeline *p, Arena *arena, 
     *out = value_map(arena, 2);
     value_add(out, "inputs", beside ? inputs_with(arena, site->items, given, inputs) : *inputs);
     value_add(out, "parameters", parameters);
-    if (p->turn && !p->turn(arena, out, err)) return false;
-    Value *listed = (Value *)value_get(out, "parameters");
-    if (listed) listed_parameters(arena, pipeline_parameters(site, p), listed);
+    if (p->turn && !p->turn(arena, out, err)) return false; /* first: labels in one text are more than one */
+    listed_parameters(arena, pipeline_parameters(site, p), &parameters);
     return true;
 }
 

@@ -105,8 +105,12 @@ static bool fill_batch(Arena *arena, const FeedInput *in, FeedRows *rows, Err *e
 
 static bool fix_length(const FeedInput *in, FeedRows *rows, Err *err)
 {
-    int axis = in->role == ROLE_BOX ? in->rank - 2 : in->rank - 1;
-    int64_t fixed = role_of_token(in->role) ? in->dim[axis] : -1;
+    if (!role_of_token(in->role)) return true;
+    const int axis = in->role == ROLE_BOX ? in->rank - 2 : in->rank - 1;
+    if (axis < 1)
+        return fail(err, EF_UNSUPPORTED, "%.*s: found a graph input of %d dims, wanted rows and tokens%s",
+                    STR_ARG(in->name), in->rank, in->role == ROLE_BOX ? " and sides" : "");
+    int64_t fixed = in->dim[axis];
     if (fixed < 0) return true;
     if (rows->length > fixed)
         return fail(err, EF_INVALID_INPUT, "found %lld tokens, wanted at most %lld: the graph takes no more",

@@ -125,6 +125,10 @@ static void keep_row(const Task *task, Work *work, size_t row, float *data, cons
     result->data = data;
     result->width = r->width;
     if (r->pooled) result->tokens = 1;
+    bool line = result->rank < 2; /* dim is what the graph gave before */
+    result->rank = line ? 1 : 2;
+    result->dim[0] = line ? result->tokens * r->width : result->tokens;
+    result->dim[1] = r->width;
 }
 
 static TransformRows rows_of(Work *work, size_t from, size_t to)

@@ -96,6 +96,9 @@ bool texts_find(Session *s, Work *work)
     if (!s->texts || work->keep != KEEP_TASK || work->n == 0) return true;
     if (!s->model->task->texts(arena, &work->options, s->options.max_inputs, &text, &t->n, &work->err))
         return false;
+    if (t->n > s->options.max_inputs / work->n) /* the reply has each of them for each input */
+        return fail(&work->err, EF_INVALID_INPUT, "inputs with candidate_labels: found %zu, wanted at most %zu",
+                    work->n * t->n, s->options.max_inputs);
     t->vector = ARRAY(arena, const float *, t->n), t->key = ARRAY(arena, TextKey, t->n);
     t->missing = ARRAY(arena, size_t, t->n);
     Str *list = ARRAY(arena, Str, t->n);

@@ -4,6 +4,7 @@
 #include "parts.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "data/base64.h"
 #include "data/number.h"
@@ -68,20 +69,45 @@ Value part_token_list(Arena *arena, const TaskOptions *options, const TaskRow *r
 }
 
 /* ---- labels ---- */
+/* Whether label i comes before label k: by score, then by index; what is no number comes last. */
+static bool top_before(const float *scores, int64_t i, int64_t k)
+{
+    if (isnan(scores[i]) || isnan(scores[k])) return isnan(scores[i]) && isnan(scores[k]) ? i < k : isnan(scores[k]);
+    return scores[i] != scores[k] ? scores[i] > scores[k] : i < k;
+}
+
+static int by_top(const void *a, const void *b, void *scores)
+{
+    const int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
+    return i == k ? 0 : top_before(scores, i, k) ? -1 : 1;
+}
+
+/* The k best of index[n], in front: by a walk for each where there are few, else all are sorted. */
+static void top_first(const float *scores, int64_t *index, int64_t n, int k)
+{
+    enum { WALKS = 16 };
+    for (int64_t i = 0; i < n; i++) index[i] = i;
+    if (k > WALKS) qsort_r(index, (size_t)n, sizeof *index, by_top, (void *)scores);
+    for (int i = 0; k <= WALKS && i < k; i++) {
+        int64_t best = i;
+        for (int64_t j = i + 1; j < n; j++)
+            if (top_before(scores, index[j], index[best])) best = j;
+        int64_t first = index[i];
+        index[i] = index[best], index[best] = first;
+    }
+}
+
 Value part_top(Arena *arena, const ModelConfig *config, const Value *labels, const float *scores, int64_t n, int k)
 {
     k = (int)MIN(k, n);
     Value list = value_list(arena, (size_t)k);
-    uint8_t *taken = ARRAY(arena, uint8_t, n);
+    int64_t *index = ARRAY(arena, int64_t, n);
+    top_first(scores, index, n, k);
     for (int i = 0; i < k; i++) {
-        int64_t best = -1;
-        for (int64_t j = 0; j < n; j++)
-            if (!taken[j] && (best < 0 || scores[j] > scores[best])) best = j;
-        taken[best] = 1;
         Value one = value_map(arena, 3);
-        value_add(&one, "label", labels ? labels->list.items[best] : task_label(arena, config, best));
-        value_add(&one, "index", value_of_int(best));
-        value_add(&one, "score", value_of_float(number_widen(scores[best])));
+        value_add(&one, "label", labels ? labels->list.items[index[i]] : task_label(arena, config, index[i]));
+        value_add(&one, "index", value_of_int(index[i]));
+        value_add(&one, "score", value_of_float(number_widen(scores[index[i]])));
         list.list.items[i] = one;
     }
     return list;

@@ -25,11 +25,11 @@ static void must(bool ok)
     if (!ok) abort();
 }
 
-/* A text or a picture, a box for every word, and words that are parts of the text. */
+/* A text, a picture or a sound, a box for every word, and words that are parts of the text. */
 static bool items_whole(const Item *item)
 {
     Err err;
-    bool ok = (item->first.n > 0) != (item->picture.n > 0);
+    bool ok = (item->first.n > 0) + (item->picture.n > 0) + (item->sound.n > 0 || item->numbers) == 1;
     ok &= !item->boxes || (item->n && item_check_boxes(item, &err));
     for (size_t i = 0; ok && i < item->n; i++) {
         Str word = item->list[i];

@@ -7,7 +7,7 @@
 For each case a folder with a tiny random model (model.onnx by torch's exporter, config.json,
 preprocessor_config.json), and in cases.json
   [{"case", "picture", "params", "result"}]: the file of tests/golden/images, the pipeline's parameters, its result; of masks
-  the lengths of runs."""
+  the lengths of runs. resnet_hidden/cases.json has the same rows of a model whose vectors are [channels, height, width]."""
 import json
 import os
 import sys
@@ -156,6 +156,18 @@ def embedding():
             CASES.append({"case": name, "picture": picture, "params": {}, "result": found})
 
 
+def maps():
+    """Vectors in a plane: the pipeline gives [1][channels][height][width]."""
+    c = T.ResNetConfig(embedding_size=4, hidden_sizes=[4, 6], depths=[1, 1], layer_type="basic", architectures=["ResNetModel"])
+    model, processor, folder = spread(T.ResNetModel(c), .25), resnet()[1], f"{OUT}/resnet_hidden"
+    pipe = pipeline("image-feature-extraction", model, processor)
+    save(folder, c, processor)
+    export(Output(model, "last_hidden_state").eval(), folder, (32, 32), ["last_hidden_state"])
+    rows = [{"case": "resnet_hidden", "picture": p, "params": {}, "result": pipe(PICTURES + p)} for p in SEEN[:2]]
+    with open(folder + "/cases.json", "w") as f:
+        json.dump(rows, f, indent=0)
+
+
 def main():
     os.makedirs(OUT, exist_ok=True)
     torch.manual_seed(1)
@@ -163,6 +175,7 @@ def main():
     detection()
     segmentation()
     embedding()
+    maps()
     with open(OUT + "/cases.json", "w") as f:
         json.dump(CASES, f, indent=0)
 
