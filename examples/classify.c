@@ -3,7 +3,7 @@
  * answer.
  *
  *     cc -Iinclude examples/classify.c build/libencoderfile.a -lyaml -llua5.4 -lexpat -lnghttp2 \
- *        -lssl -lcrypto -ljpeg -lpng16 -lwebp -lz -lm -pthread -o classify
+ *        -lssl -lcrypto -ljpeg -lpng16 -lwebp -lFLAC -logg -lz -lm -pthread -o classify
  *     ./classify my-ner.encoderfile "Ada Lovelace was born in London" */
 #include <encoderfile.h>
 #include <stdio.h>

@@ -28,7 +28,7 @@ refuse "wanted --detailed beside it" extract -m made --offsets chars "$Q"
 refuse "found --entities beside it" infer -m made --offsets chars --entities "$Q"
 refuse "no effect on the texts of the line" infer -m made --field note "$Q"
 refuse "no effect on the texts of the line" infer -m made --input-format csv "$Q"
-refuse "found plain text, wanted jsonl or csv" infer -m made -i "$BUS/README.md" --field note
+refuse "found plain text, wanted jsonl, csv or arrow" infer -m made -i "$BUS/README.md" --field note
 refuse "wanted --output beside it" map -m made x.jsonl --resume
 refuse "no effect on a few texts" tokenize -m made --threads 2 "$Q"
 refuse "a task beside --tokenizer" tokenize -t made --model-type embedding "$Q"
