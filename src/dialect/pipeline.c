@@ -185,6 +185,7 @@ static const Pipeline pipelines[] = {
     { "audio-classification", CAN_CLASSIFY_SOUND, &hub_seen },
     { "automatic-speech-recognition", CAN_TRANSCRIBE, &hub_seen },
     { "audio-feature-extraction", CAN_EMBED_SOUND, &pipeline_own },
+    { "voice-activity-detection", CAN_FIND_SPEECH, &hub_seen },
     { "fill-mask", CAN_FILL, &hub_fill, hub_fill_parameters },
     { "sentence-similarity", CAN_EMBED | CAN_MATCH, &kind_tei_similarity, similarity_parameters, "source_sentence",
       turn_similarity },

@@ -26,4 +26,6 @@ prints "a folder tells the task" '"start_sample":1568,' "$EF" infer -m "$G" -f j
 prints "silence" '{"segments":\[\]}' "$EF" infer -m "$M" --task vad -f jsonl --params '{"threshold": 1}' "$P"
 works "a package" "$EF" build "$M" --task vad -o vad.encoderfile
 prints "it answers alike" '"start_sample":1568,"end_sample":12256' ./vad.encoderfile infer -f jsonl "$P"
+prints "run" '"start_sample": 1568,' "$EF" run vad -m "$M" "$P"
+prints "run of the package" '"start_sample": 1568,' ./vad.encoderfile run "$P"
 finish
