@@ -8,8 +8,14 @@ ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden 
            -ffunction-sections -fdata-sections -DEF_VERSION='"$(or $(VERSION),0.0.0)"' -MMD -MP
 LDFLAGS := -pthread -Wl,--gc-sections
 TLS     ?= 1   # 0: without OpenSSL, 2.7 MB smaller
+PARTS   ?= all # library: build/lib/libencoderfile.a, for extension modules: position independent; no server, no TLS
+ifeq ($(strip $(PARTS)),library)
+OUT     := build/lib
+TLS     := 0
+CFLAGS  += -fPIC
+endif
 MEDIA   ?= 1   # 0: without the decoders of JPEG, PNG, WebP and FLAC
-LIBS    := -lyaml -llua5.4 -lexpat -lnghttp2 $(if $(filter 1,$(TLS)),-lssl -lcrypto) \
+LIBS    := -lyaml -llua5.4 -lexpat $(if $(filter all,$(PARTS)),-lnghttp2) $(if $(filter 1,$(TLS)),-lssl -lcrypto) \
            $(if $(filter 1,$(MEDIA)),-ljpeg -lpng16 -lwebp -lFLAC -logg) -lz -lm
 # -w: the C library warns of dlopen, which nothing here calls. The script: no unwind tables (0.8 MB).
 STATIC  := -static -s -Wl,-w -Wl,-T,src/cli/program.ld
@@ -60,7 +66,8 @@ SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(C
 SRC  := $(filter-out src/net/tls$(if $(filter 1,$(TLS)),_none).c src/net/tls_algorithms.c,$(SRC))
 SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA)),none,jpeg png webp)) \
                src/audio/decode_$(if $(filter 1,$(MEDIA)),none,flac).c,$(SRC))
-OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(OUT)/obj/cli/notices.o
+SRC  := $(filter-out $(if $(filter all,$(PARTS)),src/api/serving_none.c,src/cli/% src/server/% src/api/serve.c src/api/serving.c),$(SRC))
+OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(if $(filter all,$(PARTS)),$(OUT)/obj/cli/notices.o)
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
 # Which of OpenSSL's algorithms the static program holds: the list is for 3.0, which Debian 12 has. Another version
 # keeps its own list, and the program is larger; so does a shared OpenSSL.
@@ -72,7 +79,7 @@ UNUSED = $(if $(STATIC),$(shell tools/unused $(CC)))
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-all: $(OUT)/encoderfile $(OUT)/libencoderfile.a
+all: $(if $(filter all,$(PARTS)),$(OUT)/encoderfile) $(OUT)/libencoderfile.a
 tests: all $(TEST) $(OUT)/example $(OUT)/models-page
 $(OUT)/obj/%.o: src/%.c
 	@mkdir -p $(@D)

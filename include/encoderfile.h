@@ -22,7 +22,9 @@
  *   arrays (ef_text and ef_pair set it). In a struct that you get, it says how many bytes there are.
  * Process: no call changes the environment or exits. Memory that is missing fails the call with
  *   EF_IO or EF_UNAVAILABLE; what it had allocated by then may stay allocated. In
- *   ef_serve, and in the library's own threads between requests, missing memory aborts. */
+ *   ef_serve, and in the library's own threads between requests, missing memory aborts.
+ * Fork: models and graphs belong to the process that opened them. In a child every call with one fails with
+ *   EF_UNAVAILABLE, but for those that release or describe it: open it again there. Tokenizers go on working. */
 #ifndef ENCODERFILE_H
 #define ENCODERFILE_H
 #include <stdbool.h>
@@ -59,7 +61,8 @@ typedef enum {
     EF_UNSUPPORTED,   /* well formed, but nothing here can run it */
     EF_IO,            /* the operating system said no */
     EF_INTERNAL,      /* our mistake */
-    EF_EMPTY          /* as EF_INVALID_INPUT: no text, where one is needed */
+    EF_EMPTY,         /* as EF_INVALID_INPUT: no text, where one is needed */
+    EF_CANCELLED      /* the caller ended it */
 } ef_code;
 typedef struct {
     ef_code code;
@@ -72,8 +75,8 @@ typedef enum {
     EF_PAIR,    /* two texts: query and passage, question and context */
     EF_WORDS,   /* a text that comes cut: ef_word; data2: NULL, or the second text's ef_word */
     EF_BOXES,   /* words of a page: ef_word; data2: as many ef_box */
-    EF_PICTURE, /* the bytes of an image file */
-    EF_SOUND,   /* the bytes of a sound file */
+    EF_PICTURE, /* the bytes of an image file; or data NULL, data2: ef_pixels, size2: 1 */
+    EF_SOUND,   /* the bytes of a sound file; or data NULL, data2: ef_samples, size2: 1 */
     EF_CHOICES, /* UTF-8: a prompt; data2: ef_word, the endings to choose from */
     EF_PAGE     /* one ef_page: words with boxes, a picture, a question, as the model needs them */
 } ef_kind;
@@ -84,6 +87,19 @@ typedef struct {
 typedef struct { /* in thousandths of the page's width and height, 0 to 1000 */
     int32_t left, top, right, bottom;
 } ef_box;
+typedef struct { /* a picture that is decoded already */
+    size_t struct_size;
+    const uint8_t *data;   /* rows from the top, pixels from the left */
+    int width, height;
+    int channels;          /* of a pixel: 1 grey, 3 RGB, 4 RGBA (whose alpha is dropped) */
+    size_t stride;         /* bytes from row to row; 0: width * channels */
+} ef_pixels;
+typedef struct { /* a sound that is decoded already */
+    size_t struct_size;
+    const float *data;     /* [channels][count], -1 to 1 */
+    size_t count;          /* of each channel */
+    int channels, rate;    /* rate: samples a second */
+} ef_samples;
 typedef struct { /* a page of a document; what is not there is NULL */
     size_t struct_size;
     const char *question;  /* UTF-8; for models that answer questions */
@@ -92,6 +108,7 @@ typedef struct { /* a page of a document; what is not there is NULL */
     size_t count;
     const void *image;     /* the bytes of an image file */
     size_t image_size;
+    const ef_pixels *pixels; /* or the picture itself, where there is no image */
 } ef_page;
 typedef struct { /* bytes are borrowed for the duration of the call */
     size_t struct_size;
@@ -113,6 +130,11 @@ typedef struct {         /* zero means: the default */
     const char *pooling; /* of a text's vector: "mean", "cls", "last", ...; default: the model's own */
     int normalize;       /* vectors to length 1: 1 yes, -1 no; default: the model's own way */
     const char *ocr;     /* path of Tesseract, which reads the words of pages; default: none is run */
+    const char *processor; /* folder or file of the image processor, feature extractor or tokenizer; default: the
+                            * model's own */
+    const char *precision; /* "fp32", "bf16", "int8": lowered while it is opened; higher than stored is an error;
+                            * default: as stored */
+    int replicas;        /* batches that run at the same time; default: as many as there is work for */
 } ef_options;
 
 typedef struct { /* row-major view into an ef_reply */
@@ -133,6 +155,16 @@ typedef struct {
 } ef_info;
 
 const char *ef_version(void);
+
+/* Log lines go to stderr, or to `line` (on any thread, without the line's end). Process wide; NULL: stderr again. */
+typedef enum { EF_LOG_ERROR, EF_LOG_WARN, EF_LOG_INFO, EF_LOG_DEBUG } ef_level;
+void ef_set_log(void (*line)(void *own, ef_level, const char *text), void *own);
+/* How far a call is: stage "downloading", "packing weights"; total 0: not known. false ends the call with
+ * EF_CANCELLED, and what it was writing is removed. */
+typedef bool (*ef_progress)(void *own, const char *stage, uint64_t done, uint64_t total);
+/* Of ef_open, ef_graph_open and the tools that this thread calls from now on; NULL: none. */
+void ef_set_progress(ef_progress, void *own);
+
 /* A package, a model folder or the weights in one (.onnx, .safetensors, pytorch_model.bin); "hf:org/name", a model
  * on the Hugging Face Hub, which is downloaded if it is not in the cache (docs/hub.md), as in every call that takes a
  * model; NULL opens the model appended to this very executable. */
@@ -150,9 +182,52 @@ ef_reply *ef_predict(ef_model *, const ef_input *, size_t count, const char *par
  * model's own. params_json: of the pipeline's call ({"top_k": 3}), or NULL; those that belong to the inputs
  * ({"question": "Who?"}) stand for that part of every input, and with all parts there need not be one. */
 ef_reply *ef_run(ef_model *, const char *task, const ef_input *, size_t count, const char *params_json, ef_error *);
+/* The same without waiting. done may be NULL; it is called once, on a thread of the library, and must not close the
+ * model; from then on ef_finish does not wait. A call is finished before its model is closed. */
+typedef struct ef_call ef_call;
+ef_call *ef_start(ef_model *, const ef_input *, size_t count, const char *params_json,
+                  void (*done)(void *own), void *own, ef_error *);
+ef_call *ef_start_run(ef_model *, const char *task, const ef_input *, size_t count, const char *params_json,
+                      void (*done)(void *own), void *own, ef_error *);
+bool ef_wait(ef_call *, int timeout_ms);    /* true: it is done; below 0: however long it takes */
+void ef_cancel(ef_call *);                  /* what has not run is not run, and ef_finish fails: EF_CANCELLED */
+ef_reply *ef_finish(ef_call *, ef_error *); /* waits, releases the call, gives its reply or its error */
+
 const ef_tensor *ef_reply_tensor(const ef_reply *, size_t input); /* NULL: no such input, or of ef_run */
 const char *ef_reply_json(const ef_reply *); /* what POST /predict would answer, or the pipeline */
 void ef_reply_free(ef_reply *);
+
+/* Tensors in, tensors out, by name: the graph alone, without tokenizer and task. */
+typedef enum {
+    EF_F32, EF_F64, EF_F16, EF_BF16, EF_I8, EF_U8, EF_I16, EF_U16, EF_I32, EF_U32, EF_I64, EF_U64, EF_BOOL, EF_STRING
+} ef_type;
+typedef struct {
+    size_t struct_size;
+    const char *name;
+    ef_type type;
+    int rank;
+    const int64_t *dim;           /* [rank]; -1, in descriptions: any */
+    const char *const *dim_names; /* [rank], or NULL: what dims that are any are called, or NULL */
+    const void *data;             /* row-major; NULL in descriptions */
+    size_t size;                  /* bytes */
+} ef_array;
+typedef struct ef_arrays ef_arrays; /* a list of named tensors */
+typedef struct ef_graph ef_graph;
+/* An .onnx, a folder with one, a checkpoint (exported in memory) or a package. Of the options count threads, kernels
+ * and precision. */
+ef_graph *ef_graph_open(const char *path, const ef_options *, ef_error *);
+const ef_array *ef_graph_inputs(const ef_graph *, size_t *count);
+const ef_array *ef_graph_outputs(const ef_graph *, size_t *count);
+/* Any number of threads. outputs: names of those that are wanted; output_count 0: all. All inputs of the graph must be
+ * there; integers of another width are converted, and so are floats. */
+ef_arrays *ef_graph_run(ef_graph *, const ef_array *in, size_t count, const char *const *outputs,
+                        size_t output_count, ef_error *);
+void ef_graph_close(ef_graph *);
+size_t ef_arrays_count(const ef_arrays *);
+const ef_array *ef_arrays_at(const ef_arrays *, size_t index); /* NULL: no more of them */
+void ef_arrays_free(ef_arrays *);
+/* The tensors that the model's graph is given for these inputs: what `process` writes. */
+ef_arrays *ef_prepare(ef_model *, const ef_input *, size_t count, const char *params_json, ef_error *);
 
 /* Texts to ids and back. path: tokenizer.json, vocab.txt, vocab.json (with merges.txt), a
  * SentencePiece .model, a folder with one of them (and its settings), or a package. */
@@ -161,6 +236,10 @@ const ef_tokenizer *ef_model_tokenizer(const ef_model *); /* dies with the model
 void ef_tokenizer_close(ef_tokenizer *);
 size_t ef_token_count(const ef_tokenizer *);              /* ids are below this */
 int32_t ef_token_id(const ef_tokenizer *, const char *token); /* -1: no such token */
+const char *ef_token_text(const ef_tokenizer *, int32_t id);  /* NULL: no such id */
+/* Its settings as JSON: model_max_length, padding_side, truncation_side, special tokens and their ids, ...
+ * (docs/c-api.md); released by ef_string_free. */
+char *ef_tokenizer_describe(const ef_tokenizer *, ef_error *);
 
 typedef enum { EF_CUT_LONGEST, EF_CUT_FIRST, EF_CUT_SECOND } ef_cut; /* which text of a pair */
 typedef struct {      /* zero means: the default */
@@ -206,8 +285,15 @@ char *ef_verify(const char *model, const char *options, ef_error *);
 char *ef_validate(const char *model, const char *options, ef_error *); /* an .onnx, or a folder */
 char *ef_compare(const char *onnx, const char *other_onnx, ef_error *); /* their hierarchy tags */
 char *ef_metadata(const char *onnx, ef_error *);                        /* what `metadata read` shows */
-/* The package's program is the YAML's base_binary_path, or else the executable that calls this. */
-bool ef_build(const char *config_yml, const char *out_path, ef_error *);
+char *ef_inspect(const char *model, const char *options, ef_error *);   /* what `inspect --json` prints */
+char *ef_analyze(const char *onnx, const char *options, ef_error *);    /* its hierarchy tags */
+/* Copies the files of a model's folder that belong beside an .onnx. */
+char *ef_add_config(const char *onnx, const char *model_dir, const char *options, ef_error *);
+char *ef_embed_metadata(const char *onnx, const char *options, ef_error *); /* `metadata embed` */
+/* model: a YAML, or a model as for `build MODEL`. The package's program is base_binary_path of the YAML or
+ * "base-binary-path" of the options; where neither names one, the program that calls this, if that is
+ * encoderfile itself, and an error otherwise. out: NULL: as YAML or options say. */
+char *ef_build(const char *model, const char *out, const char *options, ef_error *);
 /* Serves until *stop; signals are the caller's. options: NULL, or a JSON object of those flags of
  * `serve` that concern neither model nor batches: {"http-port": 8080, "disable-grpc": true}. */
 bool ef_serve(ef_model *, const char *options, const volatile int *stop, ef_error *);

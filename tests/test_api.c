@@ -275,7 +275,7 @@ static void toolchain(ef_model *m)
     char path[] = "/tmp/ef-api-XXXXXX";
     int fd = mkstemp(path), stop = 1;
     if (fd >= 0) close(fd);
-    CHECK(ef_build("examples/bus-ner/config.yml", path, &err));
+    CHECK(built("examples/bus-ner/config.yml", path, &err));
     ef_model *built = ef_open(path, &(ef_options){ .threads = 1 }, &err);
     CHECK(built && strcmp(ef_describe(built)->name, "bus-ner") == 0);
     ef_close(built);
@@ -285,7 +285,7 @@ static void toolchain(ef_model *m)
     if (packed) check_batch(packed);
     ef_tokenizer_close(packed);
     unlink(path);
-    CHECK(!ef_build("nowhere.yml", NULL, &err) && says(&err, "config not found"));
+    CHECK(!ef_build("nowhere.yml", NULL, NULL, &err) && says(&err, "config not found"));
     TEST("serve");
     CHECK(ef_serve(m, "{\"http-hostname\":\"127.0.0.1\",\"http-port\":0}", &stop, &err));
     CHECK(!ef_serve(m, "{\"http-port\":70000}", &stop, &err) && says(&err, "http-port"));

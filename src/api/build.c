@@ -23,6 +23,9 @@ static bool find_program(Arena *arena, const BuildConfig *c, BuildReport *r, Err
     const Target *wanted = NULL;
     const char *self = path_self(arena, err);
     if (!self || (c->target && !(wanted = target_named(c->target, err)))) return false;
+    if (!c->base_binary && !c->own_program)
+        return fail(err, EF_INVALID_INPUT, "base_binary_path: found none, wanted the path of an encoderfile program: "
+                    "the one that calls this (%s) is another", self);
     r->program = c->base_binary ? c->base_binary : self;
     if (!program_check(r->program, &r->target, err)) return false;
     if (wanted && r->target != wanted && !c->base_binary) {

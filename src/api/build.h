@@ -13,7 +13,8 @@ typedef struct BuildConfig {
     const char *folder;          /* YAML `path` as a string: a folder, or an .onnx that has all */
     const char *output_path;     /* wins over output_dir */
     const char *output_dir;      /* NULL: the current folder */
-    const char *base_binary;     /* NULL: this very program */
+    const char *base_binary;     /* NULL: this very program, */
+    bool own_program;            /*   which the command is; a library's caller is some other one */
     const char *target;          /* NULL: this machine */
     const char *cache_dir;       /* accepted: nothing is downloaded or cached */
     bool validate_only;          /* `build: false`, --no-build */
@@ -28,6 +29,7 @@ typedef struct BuildConfig {
 
 extern const Option build_options[]; /* a flag and by its `key` the YAML: fields of BuildConfig */
 
+bool build_is_yaml(const char *path); /* by its name */
 bool build_read(Arena *, const char *yaml_path, BuildConfig *, Err *);
 bool build_read_text(Arena *, const char *yaml_path, Str text, BuildConfig *, Err *); /* of that file */
 /* The settings as YAML that builds the same again; paths that are read are written absolute. */

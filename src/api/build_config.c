@@ -280,6 +280,11 @@ static bool read_document(Arena *arena, const Value *root, BuildConfig *c, Err *
     return (read_map(arena, "", map, c, err) && check_required(c, err)) || within(err, "encoderfile");
 }
 
+bool build_is_yaml(const char *path)
+{
+    return str_ends(str_of(path), ".yml") || str_ends(str_of(path), ".yaml");
+}
+
 bool build_read(Arena *arena, const char *yaml_path, BuildConfig *c, Err *err)
 {
     Str text;

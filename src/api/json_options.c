@@ -54,6 +54,11 @@ static bool value_text(const Option *o, Arena *arena, const Value *v, Str *text,
 static bool set_one(const Option *o, Arena *arena, const Value *v, void *settings, Err *err)
 {
     Str text;
+    if (o->kind == TAKES_LIST && v->kind == V_LIST) {
+        bool ok = true;
+        for (size_t i = 0; ok && i < v->list.n; i++) ok = set_one(o, arena, &v->list.items[i], settings, err);
+        return ok;
+    }
     return value_text(o, arena, v, &text, err) &&
            option_set(o, settings, arena, str_format(arena, "--%s", o->name), text, err);
 }

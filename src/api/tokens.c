@@ -63,6 +63,7 @@ ef_tokenizer *ef_tokenizer_open(const char *path, ef_error *err)
 void ef_tokenizer_close(ef_tokenizer *t)
 {
     if (!t) return;
+    token_texts_free(t->texts);
     model_close(t->model);
     Arena arena = t->arena;
     arena_free(&arena);
@@ -76,6 +77,59 @@ size_t ef_token_count(const ef_tokenizer *t)
 int32_t ef_token_id(const ef_tokenizer *t, const char *token)
 {
     return tokenizer_id(t->tokenizer, str_of(token));
+}
+
+/* ---- what tokens are called: one table for all of them, made when the first is asked for ---- */
+typedef struct TokenTexts {
+    Arena arena;
+    const char **text; /* [n] */
+    size_t n;
+} TokenTexts;
+
+typedef struct TextsCall {
+    const Tokenizer *tokenizer;
+    TokenTexts *texts;
+    Err err;
+} TextsCall;
+
+static void texts_body(void *call)
+{
+    TextsCall *c = call;
+    Arena arena = { 0 };
+    c->texts = NEW(&arena, TokenTexts);
+    c->texts->arena = arena;
+    c->texts->n = tokenizer_size(c->tokenizer);
+    c->texts->text = ARRAY(&c->texts->arena, const char *, c->texts->n + 1);
+    for (size_t i = 0; i < c->texts->n; i++) {
+        Str token = tokenizer_token(c->tokenizer, (int32_t)i);
+        if (token.p) c->texts->text[i] = str_dup(&c->texts->arena, token);
+    }
+}
+
+void token_texts_free(TokenTexts *texts)
+{
+    if (!texts) return;
+    Arena arena = texts->arena;
+    arena_free(&arena);
+}
+
+/* Two threads may make it: the first one's stays. No lock, which a child of fork could find taken. */
+static const TokenTexts *texts_of(ef_tokenizer *t)
+{
+    TokenTexts *there = __atomic_load_n(&t->texts, __ATOMIC_ACQUIRE);
+    if (there) return there;
+    TextsCall c = { .tokenizer = t->tokenizer };
+    if (!guard_call(texts_body, &c, &c.err)) return token_texts_free(c.texts), NULL;
+    if (__atomic_compare_exchange_n(&t->texts, &there, c.texts, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return c.texts;
+    token_texts_free(c.texts);
+    return there;
+}
+
+const char *ef_token_text(const ef_tokenizer *t, int32_t id)
+{
+    const TokenTexts *texts = texts_of((ef_tokenizer *)t); /* its table only */
+    return texts && id >= 0 && (size_t)id < texts->n ? texts->text[id] : NULL;
 }
 
 /* ---- encoding ---- */

@@ -8,7 +8,9 @@ struct ef_tokenizer {
     Arena arena;                 /* empty: a model's own */
     const Tokenizer *tokenizer;
     struct Model *model;         /* the package it lies in; NULL: none, or not ours to close */
+    struct TokenTexts *texts;    /* of ef_token_text; NULL: not asked for yet */
 };
+void token_texts_free(struct TokenTexts *); /* NULL is fine */
 
 /* A copy that ends with 0 and that ef_string_free releases; NULL: no memory. */
 char *string_new(Str, Err *);

@@ -2,6 +2,7 @@
  * tools.c - the tools of encoderfile.h: options from JSON, the same run as the command's, the
  * report as JSON. */
 
+#include "api/build.h"
 #include "api/exporting.h"
 #include "api/guard_call.h"
 #include "api/json_options.h"
@@ -32,7 +33,7 @@ static void tool_body(void *call)
     ToolCall *c = call;
     Buf text = { .arena = &c->arena };
     if (c->from && !hub_path(&c->arena, c->from, HUB_MODEL, &c->from, &c->err)) return;
-    if (!c->run(c, &c->err)) return;
+    if (!c->run(c, &c->err) || c->text) return;
     json_write_pretty(&text, &c->report);
     c->text = string_new(buf_view(&text), &c->err);
 }
@@ -139,9 +140,34 @@ static bool call_metadata(ToolCall *c, Err *err)
     return true;
 }
 
+/* The model is closed before the report is given. */
+static bool call_build(ToolCall *c, Err *err)
+{
+    BuildConfig config = { 0 };
+    BuildReport report;
+    bool yaml = c->from && build_is_yaml(c->from);
+    if (!tool_path(c->from, "a YAML or a model", err) || (yaml && !build_read(&c->arena, c->from, &config, err)))
+        return false;
+    if (!yaml) config.folder = c->from;
+    if (!tool_options(c, build_options, &config, NULL, err)) return false;
+    if (c->to) config.output_path = c->to;
+    if (!build_run(&c->arena, &config, &report, err)) return false;
+    c->report = build_json(&c->arena, &report);
+    Buf text = { .arena = &c->arena }; /* the report's strings are the model's */
+    json_write_pretty(&text, &c->report);
+    c->text = string_new(buf_view(&text), err);
+    model_close(report.model);
+    return c->text != NULL;
+}
+
 char *ef_export(const char *model_dir, const char *out_dir, const char *options, ef_error *err)
 {
     return tool_call(&(ToolCall){ call_export, model_dir, out_dir, options }, err);
+}
+
+char *ef_build(const char *model, const char *out, const char *options, ef_error *err)
+{
+    return tool_call(&(ToolCall){ call_build, model, out, options }, err);
 }
 
 char *ef_quantize(const char *model, const char *out, const char *options, ef_error *err)

@@ -22,8 +22,9 @@ static const ErrKind kinds[] = {
     [EF_IO] = { "io", 500, 13, 1 },
     [EF_INTERNAL] = { "internal", 500, 13, 1 },
     [EF_EMPTY] = { "invalid_input", 422, 3, 1 },
+    [EF_CANCELLED] = { "cancelled", 499, 1, 1 },
 };
-_Static_assert(COUNT(kinds) == EF_EMPTY + 1, "one row per code");
+_Static_assert(COUNT(kinds) == EF_CANCELLED + 1, "one row per code");
 
 const ErrKind *err_kind(ef_code code)
 {

@@ -24,7 +24,7 @@ static const char *build_yaml(const Args *a)
 {
     const char *yaml = args_value(a, "config"), *model = args_value(a, "model");
     if (yaml || !model) return yaml;
-    return str_ends(str_of(model), ".yml") || str_ends(str_of(model), ".yaml") ? model : NULL;
+    return build_is_yaml(model) ? model : NULL;
 }
 
 static bool build_read_source(Args *a, BuildConfig *c, Err *err)
@@ -133,7 +133,9 @@ static bool build_command(Args *a, Err *err)
 {
     BuildReport built;
     BuildConfig config;
-    if (!build_configure(a, &config, err) || !build_run(&a->arena, &config, &built, err)) return false;
+    if (!build_configure(a, &config, err)) return false;
+    config.own_program = true;
+    if (!build_run(&a->arena, &config, &built, err)) return false;
     bool ok = build_save(a, &config, built.model, err) && build_report(a, &built, err);
     model_close(built.model);
     return ok;

@@ -92,11 +92,21 @@ typedef struct Explained {
 } Explained;
 bool engine_explain(const Engine *, Arena *, int64_t B, int64_t S, Explained *, Err *);
 
-/* The generic tier: any graph, any inputs by name, ONNX's own semantics, nothing fused or merged. */
 typedef struct Named {
     Str name;
     Tensor t;
 } Named;
+/* Tensors as they are given, padding and its mask included: all rows in one run, outputs as the file has them. What
+ * runs is the optimized graph in its padded form, so numbers are those of ONNX up to rounding. Integers and floats
+ * of other widths are converted. */
+typedef struct WholeRun {
+    const Named *in; /* [n_in]: all inputs of the graph; others are not looked at */
+    size_t n_in;
+    Arena *arena;    /* of the outputs */
+} WholeRun;
+bool runner_run_whole(Runner *, const WholeRun *, Named *out /*[outputs + states]*/, Err *);
+
+/* The generic tier: any graph, any inputs by name, ONNX's own semantics, nothing fused or merged. */
 bool engine_run_generic(Graph *, Pool *, const Named *in, size_t n_in, Arena *,
                         Named *out /*[graph outputs]*/, Err *);
 

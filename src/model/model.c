@@ -80,23 +80,6 @@ static bool settle(bool ok, Model *m, Model **out)
 
 /* ---- parts ---- */
 
-/* The precision asked for; an error if it is higher than the file's. */
-static bool choose_precision(Model *m, const OnnxModel *onnx, Str asked, Err *err)
-{
-    Precision own, wanted;
-    m->precision = onnx_precision(onnx);
-    if (asked.n == 0) return true;
-    if (!precision_find(asked, &wanted) || !precision_find(str_of(m->precision), &own))
-        return fail(err, EF_INVALID_INPUT, "precision: found \"%.*s\", wanted fp32, bf16 or int8",
-                    STR_ARG(asked));
-    if (wanted < own)
-        return fail(err, EF_UNSUPPORTED,
-                    "precision: found a model in %s, wanted %s: a higher one cannot be made",
-                    m->precision, precision_name(wanted));
-    m->precision = precision_name(wanted);
-    return true;
-}
-
 /* Texts are no longer than the graph allows; 0: any. */
 static void limit_length(Model *m, int64_t most, const char *from)
 {
@@ -326,7 +309,7 @@ static bool open_graph(Model *m, const ModelSource *s, Err *err)
         return false;
     }
     limit_by_sidecar(m, s->weights, onnx);
-    bool ok = choose_precision(m, onnx, s->precision, err) &&
+    bool ok = source_precision(onnx, s->precision, &m->precision, err) &&
               (model_makes_vectors(m) || choose_outputs(m, onnx, &out, err));
     ok = ok && load_graph(m, onnx, &out, true, err) &&
          (!m->task->text_output || (load_texts(m, onnx, true, err) && model_open_pairs(m, onnx, err)));
@@ -376,7 +359,7 @@ static bool open_bare(Model *m, const char *path, Str precision, Err *err)
     if (!onnx_file_open(&m->arena, path, file, err)) return false;
     m->onnx = file;
     m->name = str_of(str_dup(&m->arena, path_name(path)));
-    if (!choose_precision(m, &file->model, precision, err) || !source_inputs(&file->model, err))
+    if (!source_precision(&file->model, precision, &m->precision, err) || !source_inputs(&file->model, err))
         return within(err, "%s", path);
     if (file->model.graph.n_out == 0)
         return fail(err, EF_BAD_MODEL, "%s: the graph has no outputs", path);
@@ -503,6 +486,14 @@ static bool same_task(const Model *m, Str asked, Err *err)
                 m->task->name, STR_ARG(asked));
 }
 
+/* Its weights are packed already. */
+static bool same_precision(const Model *m, Str asked, Err *err)
+{
+    return asked.n == 0 || str_is(asked, m->precision) ||
+           fail(err, EF_UNSUPPORTED, "precision: found a package in %s, wanted %.*s: build one", m->precision,
+                STR_ARG(asked));
+}
+
 static bool read_package(Model *m, const char *path, const ModelOpen *how, Err *err)
 {
     Value facts;
@@ -517,7 +508,8 @@ static bool read_package(Model *m, const char *path, const ModelOpen *how, Err *
     return (same_task(m, how->task, err) && head_wish(how->pooling, how->normalize, &wish, err) &&
             packed_facts(m, &facts, err) &&
             packed_config(m, err) && packed_script(m, err) &&
-            packed_preparation(m, &facts, how, err) && packed_graph(m, &facts, &wish, err)) ||
+            packed_preparation(m, &facts, how, err) && packed_graph(m, &facts, &wish, err) &&
+            same_precision(m, how->precision, err)) ||
            within(err, "%s", path);
 }
 
@@ -548,6 +540,7 @@ static bool open_files(const char *path, const ModelOpen *how, Model **out, Err 
     *out = NULL;
     bool ok = source_processor(&arena, how->processor, &s, err);
     source_said(&arena, how->task, how->tokenizer, &s);
+    s.precision = how->precision;
     ok = ok && head_wish(how->pooling, how->normalize, &s.wish, err) &&
               model_open_source(&s, out, err);
     arena_free(&arena);

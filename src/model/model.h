@@ -61,6 +61,7 @@ typedef struct ModelOpen {       /* the caller's wishes, which win over the file
     const char *tokenizer;       /* its folder or file (tokenizer_files_at) */
     const char *processor;       /* source_processor; a package takes only the tokenizer of it */
     Str pooling, normalize;      /* head_wish */
+    Str precision;               /* source_precision; a package takes no other than its own */
 } ModelOpen;
 bool model_open_with(const char *path, const ModelOpen *, Model **, Err *);
 /* A package in memory, which must stay there. */

@@ -74,6 +74,8 @@ bool onnx_file_open_for(Arena *, const char *path, const char *task, OnnxFile *,
 void onnx_file_close(OnnxFile *);
 uint64_t onnx_file_bytes(const OnnxFile *); /* of all files */
 const char *onnx_precision(const OnnxModel *); /* "int8" when it quantizes, else "fp32" */
+/* The precision asked for, or the model's own; an error if it is higher than that. */
+bool source_precision(const OnnxModel *, Str asked, const char **out, Err *);
 
 /* Checks (source_check.c). */
 bool source_family(const ModelConfig *, Err *); /* of checkpoints: refuses what is no encoder */

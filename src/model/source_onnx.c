@@ -105,3 +105,19 @@ const char *onnx_precision(const OnnxModel *model)
             if (str_is(model->graph.node[i].op, quantizing[k])) return "int8";
     return "fp32";
 }
+
+bool source_precision(const OnnxModel *onnx, Str asked, const char **out, Err *err)
+{
+    Precision own, wanted;
+    *out = onnx_precision(onnx);
+    if (asked.n == 0) return true;
+    if (!precision_find(asked, &wanted) || !precision_find(str_of(*out), &own))
+        return fail(err, EF_INVALID_INPUT, "precision: found \"%.*s\", wanted fp32, bf16 or int8",
+                    STR_ARG(asked));
+    if (wanted < own)
+        return fail(err, EF_UNSUPPORTED,
+                    "precision: found a model in %s, wanted %s: a higher one cannot be made", *out,
+                    precision_name(wanted));
+    *out = precision_name(wanted);
+    return true;
+}
