@@ -33,6 +33,17 @@ static inline bool says(const Err *err, const char *words)
     return false;
 }
 
+/* A package's program, for ef_build: the test itself, which has the library in it. */
+#define OWN_PROGRAM "{\"base-binary-path\": \"/proc/self/exe\"}"
+
+/* Of a tool: it worked. */
+static inline bool went_well(char *report)
+{
+    bool ok = report != NULL;
+    ef_string_free(report);
+    return ok;
+}
+
 static inline int finish(void)
 {
     printf("%d passed, %d failed, %d skipped\n", checks_passed, checks_failed, checks_skipped);

@@ -275,7 +275,8 @@ static void toolchain(ef_model *m)
     char path[] = "/tmp/ef-api-XXXXXX";
     int fd = mkstemp(path), stop = 1;
     if (fd >= 0) close(fd);
-    CHECK(built("examples/bus-ner/config.yml", path, &err));
+    CHECK(went_well(ef_build("examples/bus-ner/config.yml", path, OWN_PROGRAM, &err)));
+    CHECK(!ef_build("examples/bus-ner/config.yml", path, NULL, &err) && says(&err, "base_binary_path: found none"));
     ef_model *built = ef_open(path, &(ef_options){ .threads = 1 }, &err);
     CHECK(built && strcmp(ef_describe(built)->name, "bus-ner") == 0);
     ef_close(built);

@@ -2,15 +2,18 @@
  * tools.c - the tools of encoderfile.h: options from JSON, the same run as the command's, the
  * report as JSON. */
 
+#include "api/add_config.h"
+#include "api/analyzing.h"
 #include "api/build.h"
+#include "api/embedding_metadata.h"
 #include "api/exporting.h"
 #include "api/guard_call.h"
+#include "api/inspecting.h"
 #include "api/json_options.h"
 #include "api/quantizing.h"
 #include "api/tokens.h"
 #include "api/verifying.h"
 #include "data/json.h"
-#include "export/hierarchy.h"
 #include "hub/hub.h"
 #include "model/validating.h"
 
@@ -140,24 +143,89 @@ static bool call_metadata(ToolCall *c, Err *err)
     return true;
 }
 
-/* The model is closed before the report is given. */
+/* The report now: what its strings lie in is closed before it is given. */
+static bool tool_report(ToolCall *c, const Value *report, Err *err)
+{
+    Buf text = { .arena = &c->arena };
+    json_write_pretty(&text, report);
+    c->text = string_new(buf_view(&text), err);
+    return c->text != NULL;
+}
+
 static bool call_build(ToolCall *c, Err *err)
 {
     BuildConfig config = { 0 };
-    BuildReport report;
+    BuildReport built;
     bool yaml = c->from && build_is_yaml(c->from);
     if (!tool_path(c->from, "a YAML or a model", err) || (yaml && !build_read(&c->arena, c->from, &config, err)))
         return false;
     if (!yaml) config.folder = c->from;
     if (!tool_options(c, build_options, &config, NULL, err)) return false;
     if (c->to) config.output_path = c->to;
-    if (!build_run(&c->arena, &config, &report, err)) return false;
-    c->report = build_json(&c->arena, &report);
-    Buf text = { .arena = &c->arena }; /* the report's strings are the model's */
-    json_write_pretty(&text, &c->report);
-    c->text = string_new(buf_view(&text), err);
-    model_close(report.model);
-    return c->text != NULL;
+    if (!build_run(&c->arena, &config, &built, err)) return false;
+    Value report = build_json(&c->arena, &built);
+    bool ok = tool_report(c, &report, err);
+    model_close(built.model);
+    return ok;
+}
+
+static bool call_inspect(ToolCall *c, Err *err)
+{
+    Inspecting i = { 0 };
+    Model *m;
+    if (!tool_path(c->from, "a package or a model folder", err) ||
+        !tool_options(c, inspect_options, &i, NULL, err) || !model_open_with(c->from, &i.open, &m, err))
+        return false;
+    Value report = inspecting_json(&c->arena, &i, m);
+    bool ok = inspecting_verify(&i, m, err) && tool_report(c, &report, err);
+    model_close(m);
+    return ok;
+}
+
+static bool call_analyze(ToolCall *c, Err *err)
+{
+    Analyzing a = { .path = c->from };
+    if (!tool_path(c->from, "an .onnx", err) || !tool_options(c, analyze_options, &a, NULL, err) ||
+        !analyzing_run(&c->arena, &a, err))
+        return false;
+    bool ok = tool_report(c, &a.report, err);
+    analyzing_close(&a);
+    return ok;
+}
+
+static bool call_add_config(ToolCall *c, Err *err)
+{
+    static const Option none[] = { { 0 } };
+    AddConfig a = { .onnx = c->from, .model = c->to };
+    if (!tool_path(c->from, "an .onnx", err) || !tool_path(c->to, "the model's folder", err) ||
+        !tool_options(c, none, &a, NULL, err))
+        return false;
+    bool ok = add_config_files(&c->arena, &a, err);
+    Value report = ok ? add_config_json(&c->arena, &a) : value_null();
+    ok = ok && tool_report(c, &report, err);
+    add_config_close(&a);
+    return ok;
+}
+
+/* The second word of the command is a key here: it may be left out. */
+static const Option embed_model[] = {
+    { "model", 0, "DIR", "the model's folder; default: that of the .onnx", TAKES_PATH,
+      OPTION_FIELD_OF(EmbeddingMetadata, model) },
+};
+
+static bool call_embed_metadata(ToolCall *c, Err *err)
+{
+    Option rows[32];
+    size_t n = 0;
+    EmbeddingMetadata x = { .onnx = c->from };
+    rows[n++] = embed_model[0];
+    for (const Option *o = embed_metadata_options; o->name && n + 1 < COUNT(rows); o++) rows[n++] = *o;
+    rows[n] = (Option){ 0 };
+    if (!tool_path(c->from, "an .onnx", err) || !tool_options(c, rows, &x, NULL, err) ||
+        !embedding_metadata_run(&c->arena, &x, err))
+        return false;
+    c->report = embedding_metadata_json(&c->arena, &x);
+    return true;
 }
 
 char *ef_export(const char *model_dir, const char *out_dir, const char *options, ef_error *err)
@@ -193,4 +261,24 @@ char *ef_compare(const char *onnx, const char *other_onnx, ef_error *err)
 char *ef_metadata(const char *onnx, ef_error *err)
 {
     return tool_call(&(ToolCall){ call_metadata, onnx }, err);
+}
+
+char *ef_inspect(const char *model, const char *options, ef_error *err)
+{
+    return tool_call(&(ToolCall){ call_inspect, model, NULL, options }, err);
+}
+
+char *ef_analyze(const char *onnx, const char *options, ef_error *err)
+{
+    return tool_call(&(ToolCall){ call_analyze, onnx, NULL, options }, err);
+}
+
+char *ef_add_config(const char *onnx, const char *model_dir, const char *options, ef_error *err)
+{
+    return tool_call(&(ToolCall){ call_add_config, onnx, model_dir, options }, err);
+}
+
+char *ef_embed_metadata(const char *onnx, const char *options, ef_error *err)
+{
+    return tool_call(&(ToolCall){ call_embed_metadata, onnx, NULL, options }, err);
 }

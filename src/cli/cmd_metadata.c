@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_metadata.c - the metadata inside an .onnx: put in, read, judged. */
+#include "api/embedding_metadata.h"
 #include "base/log.h"
 #include "cli/cli.h"
-#include "export/files.h"
-#include "export/hf_metadata.h"
-#include "export/hf_task.h"
-#include "hub/hub.h"
 
 static bool say(const char *format, ...) PRINTF(1, 2);
 static bool say(const char *format, ...)
@@ -33,93 +30,20 @@ static bool need_texts(const Args *a, int n, const char *wanted, Err *err)
 /* ---- embed ---- */
 
 static const Option embed_options[] = {
-    { "output", 'o', "FILE", "write there instead of into the file itself" },
-    { "task", 0, "TASK", "what the model is for (by config.json)" },
-    { "force-task-detection", 0, NULL, "guess the task where config.json names no known class" },
-    OPTION_TOKENIZER(OPTION_NO_FIELD),
-    { "include-tokenizer", 0, NULL, "tokenizer.json too: the file runs alone then (by default where "
-                                    "it is at most 4 MiB)" },
-    { "include-vocab", 0, NULL, NULL },
-    { "no-include-tokenizer", 0, NULL, "leave it out", .against = "tokenizer" },
-    { "no-compress", 0, NULL, "leave large values as they are" },
-    { "compress-threshold", 0, "KB", "compress values above that", TAKES_COUNT, .standard = "10",
-      .least = 1, .most = 1 << 20, .against = "no-compress" },
     { "json", 0, NULL, "tell the outcome as JSON" },
     { 0 },
 };
 
-/* By name, by the class, or (when asked) by whatever config.json has. */
-static bool choose_task(Args *a, HfSource *s, Err *err)
-{
-    const char *name = args_value(a, "task");
-    HfTaskFrom from;
-    Value config;
-    if (name && strcmp(name, "auto") != 0) {
-        if (args_has(a, "force-task-detection"))
-            return fail(err, EF_USAGE, "--force-task-detection: found --task %s beside it, wanted "
-                        "one of them", name);
-        return hf_task_check(name, &s->task, err);
-    }
-    if (!hf_read_config(&a->arena, s, &config, err)) return false;
-    const char *guess = hf_task_detect(&config, &from);
-    bool sure = from <= HF_TASK_CLASS || args_has(a, "force-task-detection");
-    s->task = sure ? guess : "feature-extraction";
-    if (!sure)
-        log_warn("config.json names no known class: taken for feature-extraction; say --task, or "
-                 "--force-task-detection (that gives %s, by %s)", guess, hf_task_from_name(from));
-    return true;
-}
-
-/* A folder; one of the Hub's cache has the model's name. */
-static bool find_folder(Args *a, HfSource *s, Err *err)
-{
-    Export e = { .model = a->text[1] };
-    bool ok = files_source(&e, err);
-    Str name = ok ? hub_repo_at(&a->arena, e.folder) : (Str){ 0 };
-    if (name.n) s->name = name.p;
-    s->folder = ok ? str_dup(&a->arena, str_of(e.folder)) : NULL;
-    arena_free(&e.arena);
-    return ok;
-}
-
-static bool metadata_configure(Args *a, HfEmbed *e, Err *err)
-{
-    if (!need_texts(a, 2, "an .onnx and the model's folder", err)) return false;
-    const size_t kb = (size_t)args_int(a, "compress-threshold");
-    *e = (HfEmbed){ .onnx = a->text[0], .to = args_value(a, "output") };
-    if (!file_apart(e->to, e->onnx, err))
-        return within(err, "without -o the file itself gets its metadata");
-    e->source = (HfSource){
-        .tokenizer_from = args_value(a, "tokenizer"),
-        .compress_above = args_has(a, "no-compress") ? SIZE_MAX : kb * 1024,
-    };
-    bool in = args_has(a, "include-tokenizer") || args_has(a, "include-vocab");
-    bool out = args_has(a, "no-include-tokenizer");
-    return hf_tokenizer_asked(in, out, &e->source.tokenizer, err) && find_folder(a, &e->source, err) &&
-           choose_task(a, &e->source, err);
-}
-
-static bool tell_embed(Args *a, const HfEmbed *e, Err *err)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < e->n; i++) bytes += e->item[i].key.n + e->item[i].value.n;
-    if (!args_has(a, "json"))
-        return say("%s: %d keys, %zu bytes of metadata; task %s%s\n", e->to, e->n, bytes,
-                   e->source.task, e->tokenizer ? "; runs alone" : "");
-    Value v = value_map(&a->arena, 6);
-    value_add(&v, "path", value_of_str(str_of(e->to)));
-    value_add(&v, "size", value_of_int((int64_t)e->size));
-    value_add(&v, "keys", value_of_int(e->n));
-    value_add(&v, "metadata_bytes", value_of_int((int64_t)bytes));
-    value_add(&v, "pipeline_task", value_of_str(str_of(e->source.task)));
-    value_add(&v, "tokenizer", value_of_bool(e->tokenizer));
-    return out_json(&v, err);
-}
-
 static bool run_embed(Args *a, Err *err)
 {
-    HfEmbed e;
-    return metadata_configure(a, &e, err) && hf_metadata_embed(&a->arena, &e, err) && tell_embed(a, &e, err);
+    if (!need_texts(a, 2, "an .onnx and the model's folder", err)) return false;
+    EmbeddingMetadata x = { .onnx = a->text[0], .model = a->text[1] };
+    if (!args_fill(a, &x, err) || !embedding_metadata_run(&a->arena, &x, err)) return false;
+    if (!args_has(a, "json"))
+        return say("%s: %d keys, %zu bytes of metadata; task %s%s\n", x.embed.to, x.embed.n,
+                   embedding_metadata_bytes(&x), x.embed.source.task, x.embed.tokenizer ? "; runs alone" : "");
+    Value v = embedding_metadata_json(&a->arena, &x);
+    return out_json(&v, err);
 }
 
 const Command cmd_metadata_embed = {
@@ -130,6 +54,7 @@ const Command cmd_metadata_embed = {
     .example = "  encoderfile metadata embed model.onnx ./bert-ner\n"
                "  encoderfile infer --model model.onnx \"Ada lived in London\"\n",
     .options = embed_options,
+    .more = embed_metadata_options,
     .model_word = 2,
     .run = run_embed,
     .builder = true,
