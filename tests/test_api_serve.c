@@ -88,7 +88,7 @@ static void rows_of_serve(void)
     TEST("serve");
     ServeSettings s = { 0 };
     option_defaults(serve_options, &s, &arena);
-    CHECK(s.server.port == 8080 && s.server.grpc_port == 50051 && s.log_level == LOG_INFO);
+    CHECK(s.server.port == 8080 && s.server.grpc_port == 50051 && s.log_level == EF_LOG_INFO);
     CHECK(s.server.max_body == (size_t)32 << 20 && s.session.batch_seconds == 0.1);
     for (const Option *o = serve_options; o->name; o++) {
         const Option *same = serve_options;

@@ -385,7 +385,7 @@ static void test_log(AccessLog form)
     bool json = form == ACCESS_JSON;
     Buf text = { 0 };
     Running r = { .server = { .access = form, .dump = &dump } };
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     dup2(file, 2);
     start(&r);
     ask(&r, "GET /health" H "\r\n");
@@ -396,7 +396,7 @@ static void test_log(AccessLog form)
     stop(&r);
     bool quiet = !strstr(text.p, "info serving");
     dup2(before, 2);
-    log_limit(LOG_INFO);
+    log_limit(EF_LOG_INFO);
     CHECK(line && timed && state && quiet);
     close(before), close(file);
     unlink(path);

@@ -303,7 +303,7 @@ static void test_watch(void)
 
 int main(void)
 {
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     if (!CHECK(make_model())) return finish();
     Running r = { .server = { .max_body = 1 << 20 } };
     start(&r);

@@ -415,7 +415,7 @@ static void test_bomb(const Running *r)
 
 int main(void)
 {
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     TEST("model");
     if (!CHECK(make_model())) return finish();
     Running r = { .session = { .queue_jobs = 2000, .max_inputs = 4096 } };

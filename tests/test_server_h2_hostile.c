@@ -282,7 +282,7 @@ static void test_slow_reader(const Running *r)
 
 int main(void)
 {
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     TEST("model");
     if (!CHECK(make_model())) return finish();
     Running r = { .session = { .queue_jobs = 2000, .max_inputs = 4096 }, .server = { .max_body = 4 << 20 } };

@@ -300,7 +300,7 @@ static void test_missing_thread(void)
 
 int main(void)
 {
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     TEST("model");
     if (!CHECK(make_model())) return finish();
     test_counts();

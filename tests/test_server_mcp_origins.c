@@ -214,7 +214,7 @@ static void test_binds(void)
 
 int main(void)
 {
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     if (!CHECK(make_model())) return finish();
     test_table();
     test_list();

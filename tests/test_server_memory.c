@@ -315,7 +315,7 @@ static void test_limit(void)
 int main(void)
 {
     scarce_spares = true;
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     if (!make_model()) return 1;
     Running r = { .server = { .gzip_from = 1 } };
     start(&r);

@@ -132,7 +132,7 @@ static void test_dimensions(void)
 
 int main(void)
 {
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     if (!make_model()) return 1;
     for (size_t i = 0; i < COUNT(stuck_scripts); i++) test_stuck(stuck_scripts[i]);
     test_too_many();

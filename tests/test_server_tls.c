@@ -366,7 +366,7 @@ static void test_files(void)
 
 int main(void)
 {
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     TEST("model");
     if (!CHECK(make_model()) || !CHECK(mkdtemp(folder))) return finish();
     Identity id = identity("localhost");

@@ -40,7 +40,7 @@ static ef_model *start(Model *model, const ef_options *options, Err *err)
     Arena arena = { 0 };
     ef_model *m = NEW(&arena, ef_model);
     *m = (ef_model){ .arena = arena, .model = model, .process = getpid(),
-                     .tokenizer = { .tokenizer = model->tokenizer } };
+                     .tokenizer = { .tokenizer = model->tokenizer, .settings = model->tokenizer_settings } };
     SessionOptions settings = { .threads = options->threads, .replicas = options->replicas };
     if (options->ocr) settings.ocr = str_dup(&m->arena, str_of(options->ocr));
     m->session = job_session(model, &settings);

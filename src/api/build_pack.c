@@ -92,11 +92,12 @@ static void pack_limits(Arena *arena, const Model *m, Value *facts)
 static Str pack_facts(Arena *arena, const Model *m)
 {
     const char *why = NULL;
-    Value facts = value_map(arena, 16);
+    Value facts = value_map(arena, 17);
     value_add(&facts, "tool", value_of_str(STR("encoderfile " EF_VERSION)));
     value_add(&facts, "precision", value_of_str(str_of(m->precision)));
     value_add(&facts, "ragged", value_of_bool(engine_ragged(m->engine, &why)));
     if (m->tokenizer) pack_limits(arena, m, &facts);
+    if (m->tokenizer_settings) value_add(&facts, "tokenizer", *m->tokenizer_settings);
     if (m->pad_left) value_add(&facts, "padding_side", value_of_text("left"));
     if (m->prompts) value_add(&facts, "prompts", *m->prompts);
     if (m->prompt.n) value_add(&facts, "prompt", value_of_str(m->prompt));

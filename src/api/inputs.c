@@ -2,6 +2,7 @@
  * inputs.c - what a caller gives becomes items of the session; a kind is a row. */
 #include "api/handle.h"
 #include "api/sized.h"
+#include "audio/audio.h"
 #include "model/model.h"
 
 typedef bool TakeInput(Job *, size_t index, const ef_input *, Err *);
@@ -41,17 +42,104 @@ static bool take_list(Job *job, size_t i, const void *words, size_t n, Err *err)
     return true;
 }
 
+/* ---- pictures: decoded ones become the simplest file there is ---- */
+
+static void put_number(uint8_t *to, size_t bytes, uint32_t number)
+{
+    for (size_t k = 0; k < bytes; k++) to[k] = (uint8_t)(number >> (8 * k));
+}
+
+static void put_row(uint8_t *to, const uint8_t *from, const ef_pixels *p)
+{
+    const int blue = p->channels == 1 ? 0 : 2, green = p->channels == 1 ? 0 : 1;
+    for (int x = 0; x < p->width; x++, to += 3, from += p->channels)
+        to[0] = from[blue], to[1] = from[green], to[2] = from[0];
+}
+
+static bool check_pixels(const ef_pixels *p, Err *err)
+{
+    enum { SIDE_MOST = 1 << 16 };
+    if (!p->data || p->width <= 0 || p->height <= 0 || p->width > SIDE_MOST || p->height > SIDE_MOST)
+        return fail(err, EF_INVALID_INPUT, "ef_pixels: found %d x %d%s, wanted 1 to %d of each side", p->width,
+                    p->height, p->data ? "" : " and no data", SIDE_MOST);
+    if (p->channels != 1 && p->channels != 3 && p->channels != 4)
+        return fail(err, EF_INVALID_INPUT, "ef_pixels: channels: found %d, wanted 1, 3 or 4", p->channels);
+    return !p->stride || p->stride >= (size_t)p->width * (size_t)p->channels ||
+           fail(err, EF_INVALID_INPUT, "ef_pixels: stride: found %zu, wanted at least %zu", p->stride,
+                (size_t)p->width * (size_t)p->channels);
+}
+
+/* Of 24 bits a pixel, rows from the bottom. */
+static bool take_pixels(Job *job, const ef_pixels *given, Item *item, Err *err)
+{
+    enum { HEAD = 54 };
+    ef_pixels p;
+    if (!sized_read(given, 0, &p, sizeof p, "ef_pixels", err) || !check_pixels(&p, err)) return false;
+    const size_t row = ROUND_UP((size_t)p.width * 3, 4), bytes = HEAD + row * (size_t)p.height;
+    if (bytes > UINT32_MAX) return fail(err, EF_TOO_LARGE, "ef_pixels: found %d x %d", p.width, p.height);
+    uint8_t *bmp = arena_alloc(&job->work.arena, bytes);
+    memcpy(bmp, "BM", 2);
+    put_number(bmp + 2, 4, (uint32_t)bytes);
+    put_number(bmp + 10, 4, HEAD);
+    put_number(bmp + 14, 4, 40); /* BITMAPINFOHEADER */
+    put_number(bmp + 18, 4, (uint32_t)p.width);
+    put_number(bmp + 22, 4, (uint32_t)p.height);
+    put_number(bmp + 26, 2, 1); /* planes */
+    put_number(bmp + 28, 2, 24);
+    const size_t stride = p.stride ? p.stride : (size_t)p.width * (size_t)p.channels;
+    for (int y = 0; y < p.height; y++)
+        put_row(bmp + HEAD + row * (size_t)(p.height - 1 - y), p.data + stride * (size_t)y, &p);
+    item->picture = (Str){ (const char *)bmp, bytes };
+    return true;
+}
+
 static bool take_picture(Job *job, size_t i, const ef_input *in, Err *err)
 {
+    if (!in->data && in->data2 && in->size2 == 1)
+        return take_pixels(job, in->data2, &job->work.item[i], err) || within(err, "input %zu", i);
     if (!in->data || !in->size) return fail(err, EF_INVALID_INPUT, "input %zu: found no picture", i);
     job->work.item[i].picture = copy_text(job, in->data, in->size);
     return true;
 }
 
+static bool take_samples(Job *job, const ef_samples *given, Item *item, Err *err)
+{
+    ef_samples s;
+    Arena *arena = &job->work.arena;
+    if (!sized_read(given, 0, &s, sizeof s, "ef_samples", err)) return false;
+    if (!s.data || !s.count || s.channels < 1 || s.channels > SOUND_CHANNELS_MOST)
+        return fail(err, EF_INVALID_INPUT, "ef_samples: found %zu samples of %d channels, wanted some of 1 to %d",
+                    s.data ? s.count : (size_t)0, s.channels, SOUND_CHANNELS_MOST);
+    if (s.rate < SOUND_RATE_LEAST || s.rate > SOUND_RATE_MOST)
+        return fail(err, EF_INVALID_INPUT, "ef_samples: rate: found %d, wanted %d to %d Hz", s.rate,
+                    SOUND_RATE_LEAST, SOUND_RATE_MOST);
+    if (s.count > SIZE_MAX / sizeof *s.data / (size_t)s.channels)
+        return fail(err, EF_TOO_LARGE, "ef_samples: found %zu samples", s.count);
+    const size_t bytes = s.count * (size_t)s.channels * sizeof *s.data;
+    float *copy = memcpy(arena_raw(arena, bytes), s.data, bytes);
+    const float **channel = ARRAY(arena, const float *, s.channels);
+    for (int c = 0; c < s.channels; c++) channel[c] = copy + s.count * (size_t)c;
+    item->numbers = NEW(arena, SoundNumbers);
+    *item->numbers = (SoundNumbers){ channel, s.channels, s.count, s.rate };
+    return true;
+}
+
 static bool take_sound(Job *job, size_t i, const ef_input *in, Err *err)
 {
+    if (!in->data && in->data2 && in->size2 == 1)
+        return take_samples(job, in->data2, &job->work.item[i], err) || within(err, "input %zu", i);
     if (!in->data || !in->size) return fail(err, EF_INVALID_INPUT, "input %zu: found no sound", i);
     job->work.item[i].sound = copy_text(job, in->data, in->size);
+    return true;
+}
+
+/* The words of a text, which the tokenizer does not cut again. */
+static bool take_words(Job *job, size_t i, const ef_input *in, Err *err)
+{
+    if (in->data2) return fail(err, EF_INVALID_INPUT, "input %zu: found two texts of words, wanted one", i);
+    if (!take_list(job, i, in->data, in->size, err)) return false;
+    item_join_words(&job->work.arena, &job->work.item[i]);
+    job->work.item[i].cut = true;
     return true;
 }
 
@@ -85,6 +173,7 @@ static bool take_page(Job *job, size_t i, const ef_input *in, Err *err)
     if (page.words && page.count && !take_boxes(job, i, &words, err)) return false;
     if (page.question) item->second = copy_text(job, page.question, strlen(page.question));
     if (page.image && page.image_size) item->picture = copy_text(job, page.image, page.image_size);
+    else if (page.pixels && !take_pixels(job, page.pixels, item, err)) return within(err, "input %zu", i);
     return true;
 }
 
@@ -92,10 +181,11 @@ static bool take_page(Job *job, size_t i, const ef_input *in, Err *err)
 static const struct TakeRow {
     TakeInput *take;             /* NULL: no model here takes it */
     const ItemForm *form;        /* of models that do; NULL: any, */
-    bool page;                   /*   or those that read pages */
+    bool page;                   /*   or those that read pages, */
+    bool tags;                   /*   or those that label the tokens of texts */
 } takes[] = {
     [EF_TEXT] = { take_text, NULL },         [EF_PAIR] = { take_pair, NULL },
-    [EF_WORDS] = { NULL, NULL },             [EF_BOXES] = { take_boxes, NULL, true },
+    [EF_WORDS] = { take_words, NULL, .tags = true },           [EF_BOXES] = { take_boxes, NULL, true },
     [EF_PICTURE] = { take_picture, &item_pictures },           [EF_SOUND] = { take_sound, &item_sounds },
     [EF_CHOICES] = { take_choices, &item_choices },            [EF_PAGE] = { take_page, NULL, true },
 };
@@ -105,6 +195,7 @@ static bool take_input(const Model *model, Job *job, size_t i, const ef_input *i
     const struct TakeRow *row = &takes[in->kind];
     bool texts = model->items == &item_texts;
     bool fits = row->page   ? model_reads_boxes(model)
+                : row->tags ? texts && task_can(model->task, NULL, CAN_TAG)
                 : row->form ? row->form == model->items : !model_reads_pictures(model) && !model_hears(model);
     if (row->take && fits) return row->take(job, i, in, err);
     return fail(err, EF_UNSUPPORTED, "input %zu: found %s, wanted %s: %s takes nothing else", i,

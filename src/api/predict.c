@@ -58,8 +58,13 @@ static void fill_pipeline(void *call)
     if (!inputs_take(c->m->model, c->job, c->in, c->count, &c->err) || !parse_params(c->job, c->params, &params, &c->err)) return;
     Arena *arena = &c->job->work.arena;
     Value *tree = NEW(arena, Value), inputs = value_list(arena, c->count);
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->job->work.item[i].cut) {
+            fail(&c->err, EF_UNSUPPORTED, "input %zu: found words, wanted a text: ef_predict takes words", i);
+            return;
+        }
         inputs.list.items[i] = pipeline_input(arena, c->m->model->items, &c->job->work.item[i]);
+    }
     *tree = value_map(arena, 3);
     if (c->task) value_add(tree, "task", value_of_text(str_dup(arena, str_of(c->task))));
     if (c->count) value_add(tree, "inputs", c->count == 1 ? inputs.list.items[0] : inputs);

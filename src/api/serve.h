@@ -13,7 +13,7 @@ typedef struct ServeSettings {
     bool tei;                    /* server.preferred is text-embeddings-inference */
     bool otel;                   /* send traces, to OTEL_URL where server.trace_url is NULL */
     SessionOptions session;      /* this and what follows is not for ef_serve to set */
-    int log_level;               /* LogLevel */
+    int log_level;               /* ef_level */
 } ServeSettings;
 #define SERVE_FIELD(field) OPTION_FIELD_OF(ServeSettings, field)
 #define OTEL_URL "http://localhost:4318"

@@ -7,6 +7,7 @@
 #include "api/sized.h"
 #include "base/heap.h"
 #include "base/thread.h"
+#include "data/json.h"
 #include "hub/hub.h"
 #include "model/model.h"
 
@@ -28,6 +29,27 @@ typedef struct TokenizerCall {
     Err err;
 } TokenizerCall;
 
+/* A file beside the vocabulary that cannot be read says nothing. */
+static const Value *tokens_side_file(Arena *arena, const char *path)
+{
+    enum { MOST = 64 << 20 };
+    Err ignored;
+    Str text;
+    Value *v = NEW(arena, Value);
+    return path && file_read(arena, path, MOST, &text, &ignored) && json_parse(arena, text, v, &ignored) ? v : NULL;
+}
+
+static const Value *settings_at(Arena *arena, const char *path)
+{
+    TokenizerFiles files = tokenizer_files_at(arena, path);
+    Arena scratch = { .local = true };
+    Value *settings = NEW(arena, Value);
+    *settings = tokenizer_settings(arena, tokens_side_file(&scratch, files.config),
+                                   tokens_side_file(&scratch, files.specials));
+    arena_free(&scratch);
+    return settings;
+}
+
 static bool open_tokenizer(ef_tokenizer *t, const char *path, Err *err)
 {
     Tokenizer *own;
@@ -35,10 +57,14 @@ static bool open_tokenizer(ef_tokenizer *t, const char *path, Err *err)
     if (path && package_is(path)) {
         if (!model_open(path, &t->model, err)) return false;
         t->tokenizer = t->model->tokenizer;
+        t->settings = t->model->tokenizer_settings;
         return model_reads_texts(t->model, err) || within(err, "%s", path);
     }
     if (!path) return fail(err, EF_INVALID_INPUT, "found no path of a tokenizer");
-    return tokenizer_open(&t->arena, path, &own, err) && (t->tokenizer = own, true);
+    if (!tokenizer_open(&t->arena, path, &own, err)) return false;
+    t->tokenizer = own;
+    t->settings = settings_at(&t->arena, path);
+    return true;
 }
 
 static void open_tokenizer_body(void *call)
@@ -101,7 +127,7 @@ static void texts_body(void *call)
     c->texts->n = tokenizer_size(c->tokenizer);
     c->texts->text = ARRAY(&c->texts->arena, const char *, c->texts->n + 1);
     for (size_t i = 0; i < c->texts->n; i++) {
-        Str token = tokenizer_token(c->tokenizer, (int32_t)i);
+        Str token = tokenizer_content(c->tokenizer, (int32_t)i);
         if (token.p) c->texts->text[i] = str_dup(&c->texts->arena, token);
     }
 }
@@ -130,6 +156,32 @@ const char *ef_token_text(const ef_tokenizer *t, int32_t id)
 {
     const TokenTexts *texts = texts_of((ef_tokenizer *)t); /* its table only */
     return texts && id >= 0 && (size_t)id < texts->n ? texts->text[id] : NULL;
+}
+
+/* ---- its settings ---- */
+typedef struct DescribeCall {
+    const ef_tokenizer *t;
+    Arena arena;
+    char *text;
+    Err err;
+} DescribeCall;
+
+static void describe_tokenizer_body(void *call)
+{
+    DescribeCall *c = call;
+    Buf text = { .arena = &c->arena };
+    Value v = tokenizer_describe(&c->arena, c->t->tokenizer, c->t->settings);
+    json_write_pretty(&text, &v);
+    c->text = string_new(buf_view(&text), &c->err);
+}
+
+char *ef_tokenizer_describe(const ef_tokenizer *t, ef_error *err)
+{
+    DescribeCall c = { .t = t };
+    guard_call(describe_tokenizer_body, &c, &c.err);
+    arena_free(&c.arena);
+    if (!c.text) fail(err, c.err.code, "%s", c.err.message);
+    return c.text;
 }
 
 /* ---- encoding ---- */

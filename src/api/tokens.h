@@ -8,6 +8,7 @@ struct ef_tokenizer {
     Arena arena;                 /* empty: a model's own */
     const Tokenizer *tokenizer;
     struct Model *model;         /* the package it lies in; NULL: none, or not ours to close */
+    const Value *settings;       /* of the files beside it (tokenizer_settings); NULL: not known */
     struct TokenTexts *texts;    /* of ef_token_text; NULL: not asked for yet */
 };
 void token_texts_free(struct TokenTexts *); /* NULL is fine */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * log.c - lines for operators, all on stderr so that stdout stays data; and one progress line. */
+ * log.c - lines for operators, all on stderr so that stdout stays data, unless somebody asked for them; and
+ * progress. */
 #include "log.h"
 
 #include <time.h>
@@ -7,11 +8,39 @@
 
 #include "thread.h"
 
-static LogLevel limit = LOG_INFO; /* set before threads start */
+static ef_level limit = EF_LOG_INFO; /* set before threads start */
 
-void log_limit(LogLevel level)
+void log_limit(ef_level level)
 {
     limit = level;
+}
+
+/* Set by one thread at a time, read by any: the other slot is written, then this number. No lock, which a child of
+ * fork could find taken. */
+static struct LogTo {
+    LogSink *sink;
+    void *own;
+} log_slots[2];
+static int log_slot;
+
+void log_to(LogSink *sink, void *own)
+{
+    const int other = !__atomic_load_n(&log_slot, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&log_slots[other].own, own, __ATOMIC_RELAXED);
+    __atomic_store_n(&log_slots[other].sink, sink, __ATOMIC_RELAXED);
+    __atomic_store_n(&log_slot, other, __ATOMIC_RELEASE);
+}
+
+/* False: nobody asked for lines. */
+static bool log_handed(ef_level level, const char *format, va_list args)
+{
+    const struct LogTo *to = &log_slots[__atomic_load_n(&log_slot, __ATOMIC_ACQUIRE)];
+    LogSink *sink = __atomic_load_n(&to->sink, __ATOMIC_RELAXED);
+    char text[4096];
+    if (!sink) return false;
+    vsnprintf(text, sizeof text, format, args);
+    sink(__atomic_load_n(&to->own, __ATOMIC_RELAXED), level, text);
+    return true;
 }
 
 /* One write a line: lines of threads and of processes do not mix. */
@@ -26,11 +55,12 @@ static void log_write_line(const char *prefix, const char *format, va_list args)
         if ((w = write(2, text + done, (size_t)(n - done))) <= 0) return;
 }
 
-static void log_format_line(LogLevel level, const char *format, va_list args)
+static void log_format_line(ef_level level, const char *format, va_list args)
 {
     static const char *const names[] = { "error", "warn", "info", "debug" };
     char when[32], prefix[64];
     time_t now = time(NULL);
+    if (log_handed(level, format, args)) return;
     struct tm utc;
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     snprintf(prefix, sizeof prefix, "%s %s ", when, names[level]);
@@ -40,7 +70,8 @@ static void log_format_line(LogLevel level, const char *format, va_list args)
 #define LINE(level, format)                                                                       \
     do {                                                                                          \
         va_list args;                                                                             \
-        if ((level) > limit) break;                                                               \
+        if ((level) > limit && !log_slots[__atomic_load_n(&log_slot, __ATOMIC_ACQUIRE)].sink)     \
+            break;                                                                                \
         va_start(args, format);                                                                   \
         log_format_line(level, format, args);                                                     \
         va_end(args);                                                                             \
@@ -48,29 +79,29 @@ static void log_format_line(LogLevel level, const char *format, va_list args)
 
 void log_error(const char *format, ...)
 {
-    LINE(LOG_ERROR, format);
+    LINE(EF_LOG_ERROR, format);
 }
 
 void log_warn(const char *format, ...)
 {
-    LINE(LOG_WARN, format);
+    LINE(EF_LOG_WARN, format);
 }
 
 void log_info(const char *format, ...)
 {
-    LINE(LOG_INFO, format);
+    LINE(EF_LOG_INFO, format);
 }
 
 void log_debug(const char *format, ...)
 {
-    LINE(LOG_DEBUG, format);
+    LINE(EF_LOG_DEBUG, format);
 }
 
 void log_asked(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    log_format_line(LOG_INFO, format, args);
+    log_format_line(EF_LOG_INFO, format, args);
     va_end(args);
 }
 
@@ -78,11 +109,25 @@ void log_line(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    log_write_line("", format, args);
+    if (!log_handed(EF_LOG_INFO, format, args)) log_write_line("", format, args);
     va_end(args);
 }
 
 static bool progress_wanted;
+static _Thread_local struct ProgressTo {
+    ProgressFn *fn;
+    void *own;
+} progress_to;
+
+void progress_tell(ProgressFn *fn, void *own)
+{
+    progress_to = (struct ProgressTo){ fn, own };
+}
+
+static void progress_hand(Progress *p, uint64_t done)
+{
+    if (progress_to.fn && !p->stop) p->stop = !progress_to.fn(progress_to.own, p->label, done, p->total);
+}
 
 void progress_show(void)
 {
@@ -92,6 +137,7 @@ void progress_show(void)
 void progress_start(Progress *p, const char *label, uint64_t total)
 {
     *p = (Progress){ .label = label, .started = now_seconds(), .total = total };
+    progress_hand(p, 0);
 }
 
 /* "1:05 left": minutes and seconds. */
@@ -102,7 +148,7 @@ static int put_left(char *out, size_t room, const Progress *p, uint64_t done, do
     return snprintf(out, room, ", %d:%02d left", (int)(left / 60) % 6000, (int)left % 60);
 }
 
-void progress_at(Progress *p, uint64_t done)
+static void progress_draw(Progress *p, uint64_t done)
 {
     const double now = now_seconds(), seconds = now - p->started;
     if (!progress_wanted || seconds < 0.5 || now - p->drawn < 0.1) return;
@@ -119,6 +165,14 @@ void progress_at(Progress *p, uint64_t done)
                   (double)done / 1e6 / seconds);
     n += put_left(line + n, sizeof line - (size_t)n, p, done, seconds);
     fprintf(stderr, "%s\033[K", line);
+}
+
+bool progress_at(Progress *p, uint64_t done, Err *err)
+{
+    progress_hand(p, p->total ? MIN(done, p->total) : done);
+    if (p->stop) return fail(err, EF_CANCELLED, "%s: the caller ended it", p->label);
+    progress_draw(p, done);
+    return true;
 }
 
 void progress_end(Progress *p)

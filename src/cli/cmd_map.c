@@ -250,7 +250,7 @@ static bool map_all(Mapper *m, Err *err)
         await(m, c);
         ok = write_chunk(m, c, err);
         m->written++;
-        progress_at(&m->progress, m->in.lines.bytes);
+        ok = ok && progress_at(&m->progress, m->in.lines.bytes, err);
     }
     for (; m->written < m->read; m->written++) { /* not all: nobody may write into a dead chunk */
         await(m, &m->ring[m->written % m->chunks]);

@@ -43,7 +43,7 @@ static bool read_settings(Args *a, ServeSettings *s, Err *err)
     if (a->n_text)
         return fail(err, EF_USAGE, "serve: found \"%s\", wanted options only", a->text[0]);
     if (!args_fill(a, s, err) || !serve_complete(s, err)) return false;
-    log_limit((LogLevel)s->log_level);
+    log_limit((ef_level)s->log_level);
     return true;
 }
 

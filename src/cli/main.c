@@ -40,7 +40,7 @@ static bool dispatch(Args *a, int argc, char **argv, Err *err)
     if (!args_parse(a, all_commands, argc, argv, err)) return false;
     if (a->packaged && !a->help && !a->command) return describe_self(a, argv[0], err);
     if (a->help || !a->command) return show_help(a, err);
-    if (args_has(a, "verbose")) log_limit(LOG_DEBUG);
+    if (args_has(a, "verbose")) log_limit(EF_LOG_DEBUG);
     return named_resolve(a, err) && a->command->run(a, err);
 }
 

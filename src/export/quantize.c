@@ -359,7 +359,7 @@ static bool to_int8(QuantizeRewrite *w, Err *err)
         QuantizedWeight *weight = map_get(&w->weights, g->init[i].name);
         if (!weight || !can_shrink(weight)) quantize_add_init(w, g->init[i], (QuantizeSource){ 0 });
         else if (!quantize_weight(w, weight, err)) return false;
-        progress_at(&w->q->progress, w->q->scaled += tensor_bytes(&g->init[i].t));
+        if (!progress_at(&w->q->progress, w->q->scaled += tensor_bytes(&g->init[i].t), err)) return false;
     }
     progress_end(&w->q->progress);
     for (int i = 0; i < g->n_node; i++) rewrite_node(w, &g->node[i]);

@@ -86,8 +86,7 @@ bool quantize_pour(void *quantize, const OnnxTensor *init, FileWriter *to, Err *
     for (int64_t from = 0; ok && from < count; from += BLOCK) {
         int64_t n = MIN(count - from, BLOCK);
         quantize_put_block(s, init->t.type, from, n, block);
-        ok = writer_add(to, block, (size_t)n * size, err);
-        progress_at(&q->progress, to->written);
+        ok = writer_add(to, block, (size_t)n * size, err) && progress_at(&q->progress, to->written, err);
     }
     arena_free(&scratch);
     return ok;

@@ -120,8 +120,7 @@ bool weights_pour(void *builder, const OnnxTensor *init, FileWriter *to, Err *er
     float *block = arena_raw(&scratch, most * sizeof *block);
     bool ok = (w->transposed ? pour_turned : pour_straight)(w->from, init->t.type, block, to, err);
     arena_free(&scratch);
-    if (b->progress) progress_at(b->progress, to->written);
-    return ok;
+    return ok && (!b->progress || progress_at(b->progress, to->written, err));
 }
 
 uint64_t weights_total(const Builder *b)

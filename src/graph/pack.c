@@ -288,29 +288,30 @@ static uint64_t constants_of(const Graph *g, int i)
     return sum;
 }
 
-static void pack_products(Packer *p)
+static bool pack_products(Packer *p, Err *err)
 {
     Progress bar;
     uint64_t total = 0, done = 0;
     for (int i = 0; i < p->g->n_node; i++) total += constants_of(p->g, i);
     progress_start(&bar, "packing weights", total);
-    for (int i = 0; i < p->g->n_node; i++) {
+    bool ok = true;
+    for (int i = 0; i < p->g->n_node && ok; i++) {
         done += constants_of(p->g, i);
         pack_linear(p, i);
-        progress_at(&bar, done);
+        ok = progress_at(&bar, done, err);
     }
     progress_end(&bar);
+    return ok;
 }
 
 bool pass_pack(Graph *g, Err *err)
 {
-    (void)err;
     Arena lists = { 0 };
     Packer p = { .g = g, .made = ARRAY(&lists, Packed, g->n_value + 1) }; /* each reads a constant */
-    pack_products(&p);
-    for (int i = 0; i < g->n_node; i++) pack_gather(&p, i), pack_embed(&p, i), pack_attention(&p, i);
+    bool ok = pack_products(&p, err);
+    for (int i = 0; ok && i < g->n_node; i++) pack_gather(&p, i), pack_embed(&p, i), pack_attention(&p, i);
     arena_free(&p.scratch);
     arena_free(&lists);
-    graph_remove_dead(g);
-    return true;
+    if (ok) graph_remove_dead(g);
+    return ok;
 }

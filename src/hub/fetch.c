@@ -39,7 +39,8 @@ void fetch_close(Fetch *f)
 void fetch_count(Fetch *f, int worker, int64_t bytes)
 {
     uint64_t done = __atomic_add_fetch(&f->done, (uint64_t)bytes, __ATOMIC_RELAXED);
-    if (worker == 0) progress_at(&f->progress, done); /* one thread draws */
+    Err err;
+    if (worker == 0 && !progress_at(&f->progress, done, &err)) fetch_fail(f, &err); /* one thread tells */
 }
 
 void fetch_fail(Fetch *f, const Err *err)
@@ -140,7 +141,10 @@ static bool batch_fetch(FetchBatch *b, Err *err)
     pool_for(f->pool, (int)b->n, batch_fetch_small, b);
     if (f->stop) return *err = f->err, false;
     for (size_t i = 0; i < b->n; i++)
-        if (fetch_is_large(&b->file[i]) && !fetch_one(&b->file[i], 0, err)) return false;
+        if (fetch_is_large(&b->file[i]) && !fetch_one(&b->file[i], 0, err)) {
+            if (f->stop) *err = f->err; /* why all of them ended */
+            return false;
+        }
     return true;
 }
 

@@ -140,8 +140,7 @@ static const int32_t *box_of(const InputModel *m, const Item *item, const Encodi
     return asked ? of_question : item->boxes + (size_t)e->word[token] * BOX_SIDES;
 }
 
-/* Offsets inside a word become those of the joined words. */
-static void place_tokens(const Item *item, Encoding *e)
+void item_place_tokens(const Item *item, Encoding *e)
 {
     for (size_t i = 0; i < e->n; i++) {
         if (e->special[i] || (item_second(item) && e->sequence[i] == 0)) continue;
@@ -158,7 +157,7 @@ static void add_boxes(const PrepareCall *call, const Item *item, Prepared *row)
     for (size_t i = 0; i < e->n; i++)
         memcpy(boxes + i * BOX_SIDES, box_of(call->model, item, e, i), BOX_SIDES * sizeof *boxes);
     row->boxes = boxes;
-    place_tokens(item, e);
+    item_place_tokens(item, e);
 }
 
 static bool encode_page(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)

@@ -23,6 +23,7 @@ typedef struct Item {
     size_t n;
     const int32_t *boxes;        /* [n][4] of the words; NULL: none. With boxes, `first` is the words
                                   * joined by spaces (item_join_words), and offsets count there */
+    bool cut;                    /* a text that came as words: `list`, and `first` as with boxes */
     bool plain;                  /* without special tokens: it came as ids */
     Str picture;                 /* bytes of an image file; p NULL: none */
     Str sound;                   /* bytes of a sound file; p NULL: none */
@@ -33,6 +34,8 @@ size_t item_sound_bytes(const Item *);         /* of its file or its samples */
 size_t item_bytes(const Item *);               /* of all its texts, its picture and its sound */
 size_t item_characters(const Item *);
 void item_join_words(Arena *, Item *);         /* sets `first`; the words of `list` become views of it */
+/* Offsets inside a word become those in the joined words. */
+void item_place_tokens(const Item *, Encoding *);
 void item_place_words(Arena *, Str text, Item *); /* the words of a text, in one line across the page */
 /* From JSON, a box for each word of `list`: [left, top, right, bottom]. */
 bool item_read_boxes(Arena *, const Value *, Item *, Err *);

@@ -10,10 +10,10 @@ const Str *item_second(const Item *item)
     return item->second.p ? &item->second : NULL;
 }
 
-/* How many texts stand in `list` alone: choices. The words of a page are views of `first`. */
+/* How many texts stand in `list` alone: choices. The words of a page or a text are views of `first`. */
 static size_t item_listed(const Item *item)
 {
-    return item->list && !item->boxes ? item->n : 0;
+    return item->list && !item->boxes && !item->cut ? item->n : 0;
 }
 
 size_t item_bytes(const Item *item)
@@ -83,10 +83,30 @@ static bool prepare_text_windows(const PrepareCall *call, const Item *item, Prep
     return true;
 }
 
+/* A text that came as words. */
+static bool prepare_cut_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
+{
+    const Words words = { item->list, item->n };
+    const EncodeOptions how = prepare_how(call);
+    const WindowOptions cut = windows_options(call);
+    Windows windows;
+    out->n = 1;
+    if (windows_wanted(call)) {
+        if (!windows_of_words(call->model->tokenizer, call->arena, words, &cut, &windows, err))
+            return within(err, "Error during tokenization");
+        windows_to_rows(call, &windows, false, out);
+    } else if (!prepare_words(call, words, &how, &out->row->encoding, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < out->n; i++) item_place_tokens(item, &out->row[i].encoding);
+    return true;
+}
+
 static bool prepare_text_rows(const PrepareCall *call, const Item *item, PreparedRows *out, Err *err)
 {
     EncodeOptions how = prepare_how(call);
     how.no_special |= item->plain;
+    if (item->cut) return prepare_cut_rows(call, item, out, err);
     if (windows_wanted(call) && !item_second(item)) return prepare_text_windows(call, item, out, err);
     out->n = 1;
     return prepare_encode(call, item->first, item_second(item), &how, &out->row->encoding, err);

@@ -65,9 +65,11 @@ typedef struct FeedRows {
     int64_t length;              /* tokens of the longest, or as the shape fixes it */
 } FeedRows;
 
-static bool prepare_rows(Arena *arena, const Model *m, const Item *item, size_t n, FeedRows *out, Err *err)
+static bool prepare_rows(Arena *arena, const Model *m, const FeedItems *in, FeedRows *out, Err *err)
 {
     static const InputOptions none;
+    const InputOptions *options = in->options ? in->options : &none;
+    const size_t n = in->n;
     InputModel model = model_input(m);
     Arena work = { .local = true };
     PreparedRows *each = ARRAY(arena, PreparedRows, n);
@@ -75,7 +77,7 @@ static bool prepare_rows(Arena *arena, const Model *m, const Item *item, size_t 
     *out = (FeedRows){ .items = n };
     for (size_t i = 0; ok && i < n; i++) {
         each[i] = (PreparedRows){ NEW(arena, Prepared), 0 };
-        ok = m->preparer->prepare(&(PrepareCall){ &model, &none, arena, &work }, &item[i], &each[i], err) ||
+        ok = m->preparer->prepare(&(PrepareCall){ &model, options, arena, &work }, &in->item[i], &each[i], err) ||
              within(err, "input %zu", i + 1);
         arena_reset(&work, 1 << 20);
         out->n += each[i].n;
@@ -235,11 +237,11 @@ static bool feed_own(Arena *arena, const FeedInput *in, const FeedRows *rows, Te
     return true;
 }
 
-bool feed_make(Arena *arena, const Model *m, const Feed *feed, const Item *item, size_t n, Named *out, Err *err)
+bool feed_make(Arena *arena, const Model *m, const Feed *feed, const FeedItems *in, Named *out, Err *err)
 {
     FeedRows rows;
-    if (n == 0) return fail(err, EF_INVALID_INPUT, "found no inputs, wanted at least one");
-    if (!prepare_rows(arena, m, item, n, &rows, err)) return false;
+    if (in->n == 0) return fail(err, EF_INVALID_INPUT, "found no inputs, wanted at least one");
+    if (!prepare_rows(arena, m, in, &rows, err)) return false;
     for (size_t r = 0; r < rows.n; r++) rows.length = MAX(rows.length, (int64_t)rows.row[r].encoding.n);
     for (int i = 0; i < feed->n; i++)
         if (!fix_length(&feed->input[i], &rows, err) || !fill_batch(arena, &feed->input[i], &rows, err)) return false;

@@ -30,6 +30,11 @@ void feed_of(Arena *, const Model *, Feed *);
 /* A tensor for each input, named as it. Texts are padded to the longest, as transformers' tokenizers do with
  * padding=True, or to the length that the shape fixes; where it fixes the batch, rows are added up to that: the
  * last one again. Several rows of an item (windows, choices) stand one after another. */
-bool feed_make(Arena *, const Model *, const Feed *, const Item *, size_t n, Named *out /*[feed->n]*/, Err *);
+typedef struct FeedItems {
+    const Item *item;            /* [n] */
+    size_t n;
+    const InputOptions *options; /* NULL: none */
+} FeedItems;
+bool feed_make(Arena *, const Model *, const Feed *, const FeedItems *, Named *out /*[feed->n]*/, Err *);
 
 #endif

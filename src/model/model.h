@@ -21,6 +21,7 @@ typedef struct Model {
     const Task *task;
     ModelConfig config;
     Tokenizer *tokenizer;        /* NULL: it reads no texts */
+    const Value *tokenizer_settings; /* of the files beside it; NULL: a package that does not say */
     EncodeOptions encode;        /* truncation settings; max_length is the model's limit, */
     const char *limit_from;      /*   said by this file, "options", "graph", "default"; NULL: not known */
     bool flat_types;             /* token_type_ids are fed as zeros, also for pairs */

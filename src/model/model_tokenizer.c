@@ -133,6 +133,19 @@ void model_store_boxes(Arena *arena, const Model *m, Value *facts)
     value_add(facts, "sep_token_box", store_box(arena, m->special.behind));
 }
 
+/* What the files say beside the pipeline; one that cannot be read says nothing. */
+static void keep_settings(Model *m, const ModelSource *s, const Value *config, Arena *tree)
+{
+    Err ignored;
+    Str text;
+    Value specials = value_null(), *kept = NEW(&m->arena, Value);
+    const char *file = s->inside.tokenizer.p ? NULL : s->tokenizer.specials;
+    if (file && (!file_read(tree, file, JSON_LIMIT, &text, &ignored) || !json_parse(tree, text, &specials, &ignored)))
+        specials = value_null();
+    *kept = tokenizer_settings(&m->arena, config, &specials);
+    m->tokenizer_settings = kept;
+}
+
 static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
 {
     Value config, sentence = value_null();
@@ -143,6 +156,7 @@ static bool read_limits(Model *m, const ModelSource *s, Arena *tree, Err *err)
                   !json_parse(tree, text, &sentence, err))))
         return false;
     if (sentence_inside(m)) sentence = *sentence_inside(m);
+    keep_settings(m, s, &config, tree);
     m->flat_types = !feeds_types(&config);
     m->pad_left = pads_left(&config, m->tokenizer);
     m->pad_id = pad_token(&config, m->tokenizer);
@@ -188,6 +202,7 @@ static bool packed_tokenizer(Model *m, const Value *facts, Err *err)
     Str text = m->package.member[MEMBER_TOKENIZER].bytes;
     m->flat_types = !value_bool(value_get(facts, "token_type_ids"), true);
     m->pad_left = str_is(value_str(value_get(facts, "padding_side"), STR("")), "left");
+    m->tokenizer_settings = value_get(facts, "tokenizer");
     if (!read_special_boxes(m, facts, err)) return false;
     if (tables.p)
         return (map_tables(m, tables, err) && limit_from_package(facts, &m->encode, err)) ||

@@ -73,7 +73,7 @@ static bool add_slowly(FileWriter *w, Progress *bar, const void *bytes, size_t n
     for (size_t step; n; p += step, n -= step) {
         step = MIN(n, (size_t)STRIDE);
         if (!writer_add(w, p, step, err)) return false;
-        progress_at(bar, w->written);
+        if (!progress_at(bar, w->written, err)) return writer_abort(w), false;
     }
     return true;
 }

@@ -103,12 +103,18 @@ bool tokenizer_decode(const Tokenizer *, const int32_t *ids, size_t n, bool skip
 /* The same for tokens by name; the items are overwritten. */
 Str tokenizer_join(const Tokenizer *, Str *tokens, size_t n, Arena *);
 Str tokenizer_token(const Tokenizer *, int32_t id);       /* empty: no such id; added: normalized */
+Str tokenizer_content(const Tokenizer *, int32_t id);     /* the same; added: as it is written */
 int32_t tokenizer_id(const Tokenizer *, Str token);       /* -1: no such token */
 size_t tokenizer_size(const Tokenizer *);                 /* ids are below this */
 const char *tokenizer_kind(const Tokenizer *);            /* "WordPiece" */
 /* What the file itself says about truncation: false when it says nothing. */
 bool tokenizer_truncation(const Tokenizer *, EncodeOptions *out);
 bool tokenizer_padding(const Tokenizer *, PadOptions *out); /* the same for padding */
+/* describe.c: what tokenizer_config.json and special_tokens_map.json (NULL: not there) say beside the pipeline, as
+ * one object of texts, numbers and lists; a package keeps it. */
+Value tokenizer_settings(Arena *, const Value *config, const Value *specials);
+/* All that is to know: settings, roles and ids of special tokens, added tokens. settings: NULL for none. */
+Value tokenizer_describe(Arena *, const Tokenizer *, const Value *settings);
 /* Byte offsets of an encoding (and its overflow) to codepoint offsets, in place. */
 void encoding_to_chars(Encoding *, Str first, const Str *second);
 void encoding_to_chars_words(Encoding *, Words first, const Words *second);

@@ -79,7 +79,7 @@ static void prepare(const uint8_t *data, size_t size, uint8_t kind)
 /* ---- a loop without descriptors ---- */
 static void make(Loop *loop)
 {
-    log_limit(LOG_ERROR);
+    log_limit(EF_LOG_ERROR);
     need(make_model());
     Session *s = job_session(&model, &(SessionOptions){ .threads = 1 });
     loop_make(loop, s, &(ServerOptions){ .max_connections = 2, .max_body = 5000 });
