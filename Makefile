@@ -8,14 +8,18 @@ ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden 
            -ffunction-sections -fdata-sections -DEF_VERSION='"$(or $(VERSION),0.0.0)"' -MMD -MP
 LDFLAGS := -pthread -Wl,--gc-sections
 TLS     ?= 1   # 0: without OpenSSL, 2.7 MB smaller
-PARTS   ?= all # library: build/lib/libencoderfile.a, for extension modules: position independent; no server, no TLS
-ifeq ($(strip $(PARTS)),library)
-OUT     := build/lib
-TLS     := 0
+# all: the program, and a library for programs. library: build/lib/libencoderfile.a for extension modules, position
+# independent, without server and TLS. shared: build/shared/libencoderfile.so.ABI, all but the commands.
+PARTS   := $(or $(PARTS),all)
+ABI     := 0   # of the shared library: another number when a program would have to be compiled again (docs/c-api.md)
+ifneq ($(PARTS),all)
+OUT     := build/$(if $(filter library,$(PARTS)),lib,shared)
+TLS     := $(if $(filter library,$(PARTS)),0,$(TLS))
 CFLAGS  += -fPIC
 endif
+SHARED  := build/shared/libencoderfile.so.$(strip $(ABI))
 MEDIA   ?= 1   # 0: without the decoders of JPEG, PNG, WebP and FLAC
-LIBS    := -lyaml -llua5.4 -lexpat $(if $(filter all,$(PARTS)),-lnghttp2) $(if $(filter 1,$(TLS)),-lssl -lcrypto) \
+LIBS    := -lyaml -llua5.4 -lexpat $(if $(filter-out library,$(PARTS)),-lnghttp2) $(if $(filter 1,$(TLS)),-lssl -lcrypto) \
            $(if $(filter 1,$(MEDIA)),-ljpeg -lpng16 -lwebp -lFLAC -logg) -lz -lm
 # -w: the C library warns of dlopen, which nothing here calls. The script: no unwind tables (0.8 MB).
 STATIC  := -static -s -Wl,-w -Wl,-T,src/cli/program.ld
@@ -66,7 +70,8 @@ SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(C
 SRC  := $(filter-out src/net/tls$(if $(filter 1,$(TLS)),_none).c src/net/tls_algorithms.c,$(SRC))
 SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA)),none,jpeg png webp)) \
                src/audio/decode_$(if $(filter 1,$(MEDIA)),none,flac).c,$(SRC))
-SRC  := $(filter-out $(if $(filter all,$(PARTS)),src/api/serving_none.c,src/cli/% src/server/% src/api/serve.c src/api/serving.c),$(SRC))
+SRC  := $(filter-out $(if $(filter library,$(PARTS)),src/server/% src/api/serve.c src/api/serving.c,src/api/serving_none.c) \
+               $(if $(filter-out all,$(PARTS)),src/cli/%),$(SRC))
 OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(if $(filter all,$(PARTS)),$(OUT)/obj/cli/notices.o)
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
 # Which of OpenSSL's algorithms the static program holds: the list is for 3.0, which Debian 12 has. Another version
@@ -79,7 +84,7 @@ UNUSED = $(if $(STATIC),$(shell tools/unused $(CC)))
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-all: $(if $(filter all,$(PARTS)),$(OUT)/encoderfile) $(OUT)/libencoderfile.a
+all: $(if $(filter all,$(PARTS)),$(OUT)/encoderfile) $(if $(filter shared,$(PARTS)),$(SHARED),$(OUT)/libencoderfile.a)
 tests: all $(TEST) $(OUT)/example $(OUT)/models-page
 $(OUT)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -93,6 +98,11 @@ $(OUT)/obj/cli/notices.o: src/cli/notices.S $(OUT)/obj/cli/notices.gz
 	$(CC) -Wa,-I,$(OUT)/obj/cli -c -o $@ $<
 $(OUT)/libencoderfile.a: $(LIB)
 	rm -f $@ && ar rcs $@ $^
+ifeq ($(PARTS),shared)
+$(SHARED): $(LIB) src/api/exported.map
+	$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/api/exported.map -Wl,-z,defs \
+	    -Wl,-Bsymbolic-functions $(LDFLAGS) -o $@ $(LIB) $(LIBS)
+endif
 $(OUT)/encoderfile: $(OBJ) $(FEW) src/cli/program.ld tools/unused
 	$(CC) $(CFLAGS) $(STATIC) $(UNUSED) $(LDFLAGS) -o $@ $(OBJ) $(FEW) $(LIBS)
 $(OUT)/tests/%: tests/%.c $(OUT)/libencoderfile.a
@@ -140,7 +150,28 @@ man: $(OUT)/encoderfile
 	$< --help --json | sed -n 's/^      "name": "\(.*\)",/\1/p' | while read -r name; do \
 	    $< man $$name >"build/man/encoderfile-$$(echo $$name | tr ' ' -).1" || exit 1; done
 
+# make install [DESTDIR=...] [prefix=/usr]: program, header, both libraries, pkg-config file, manual pages.
+prefix     ?= /usr/local
+bindir     ?= $(prefix)/bin
+libdir     ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+mandir     ?= $(prefix)/share/man
+INSTALL    ?= install
+shared:
+	$(MAKE) PARTS=shared
+install: all man shared
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(includedir) $(mandir)/man1)
+	$(INSTALL) -m 755 $(OUT)/encoderfile $(DESTDIR)$(bindir)/encoderfile
+	$(INSTALL) -m 644 include/encoderfile.h $(DESTDIR)$(includedir)/encoderfile.h
+	$(INSTALL) -m 644 $(OUT)/libencoderfile.a $(DESTDIR)$(libdir)/libencoderfile.a
+	$(INSTALL) -m 644 $(SHARED) $(DESTDIR)$(libdir)/$(notdir $(SHARED))
+	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(libdir)/libencoderfile.so
+	$(INSTALL) -m 644 build/man/*.1 $(DESTDIR)$(mandir)/man1
+	sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
+	    -e 's|@version@|$(or $(VERSION),0.0.0)|; s|@libs@|$(strip $(LIBS))|' src/api/encoderfile.pc.in \
+	    >$(DESTDIR)$(libdir)/pkgconfig/encoderfile.pc
+
 clean:
 	rm -rf build
 -include $(wildcard $(patsubst %,$(OUT)/%/*.d,obj/* obj/kernels/* tests kernels fuzz))
-.PHONY: all tests kernels bench fuzz man clean
+.PHONY: all shared install tests kernels bench fuzz man clean

@@ -39,11 +39,9 @@ static bool running_find(Running *g, const char *path, Err *err)
         g->graph = g->package->graph;
         return true;
     }
-    if (!source_path(&g->arena, path, &s))
-        return fail(err, EF_NOT_FOUND, "%s: found no model, wanted an .onnx, a folder with one, a checkpoint or a "
-                    "package", path);
-    if (!s.weights || !onnx_file_open(&g->arena, s.weights, &g->onnx, err))
-        return s.weights ? false : fail(err, EF_NOT_FOUND, "%s: model.onnx not found", path);
+    if (!source_path(&g->arena, path, &s)) s.weights = path; /* an .onnx by another name, or an error that says so */
+    if (!s.weights) return fail(err, EF_NOT_FOUND, "%s: model.onnx not found", path);
+    if (!onnx_file_open(&g->arena, s.weights, &g->onnx, err)) return false;
     return graph_from_onnx(&g->arena, &g->onnx.model, &g->graph, err) || within(err, "%s", path);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_onnx_run.c - any graph on any tensors, with ONNX's own semantics: nothing fused, nothing
  * merged. */
-#include "base/thread.h"
+#include "api/running.h"
 #include "cli/cli.h"
 #include "cli/onnx_io.h"
 
@@ -21,24 +21,6 @@ static bool load_inputs(Args *a, Named *in, size_t *n, Err *err)
         if (!equals) return fail(err, EF_USAGE, "--input: found \"%s\", wanted NAME=FILE", value);
         in[*n].name = (Str){ value, (size_t)(equals - value) };
         if (!tensor_read_file(&a->arena, equals + 1, &in[(*n)++].t, err)) return false;
-    }
-    return true;
-}
-
-/* A name with a typo would otherwise be dropped in silence. */
-static bool check_names(const Graph *g, const Named *in, size_t n, Err *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        int k = 0;
-        while (k < g->n_input && !str_eq(in[i].name, g->value[g->input[k]].name)) k++;
-        if (k < g->n_input) continue;
-        Buf names = { 0 };
-        for (k = 0; k < g->n_input && names.n < 300; k++)
-            buf_printf(&names, "%s%.*s", k ? ", " : "", STR_ARG(g->value[g->input[k]].name));
-        fail(err, EF_INVALID_INPUT, "found input '%.*s', wanted one of: %.*s", STR_ARG(in[i].name),
-             STR_ARG(buf_view(&names)));
-        buf_free(&names);
-        return false;
     }
     return true;
 }
@@ -96,30 +78,21 @@ static bool save_outputs(Args *a, const Named *out, int n, Err *err)
     return ok && (args_has(a, "json") ? out_json(&v, err) : out_buf(&b, err));
 }
 
-static bool run_file(Args *a, OnnxFile *file, Err *err)
-{
-    Graph *graph;
-    size_t n_in = 0;
-    Named *in = ARRAY(&a->arena, Named, a->n_given + 1);
-    if (!load_inputs(a, in, &n_in, err)) return false;
-    if (!graph_from_onnx(&a->arena, &file->model, &graph, err) ||
-        !check_names(graph, in, n_in, err))
-        return within(err, "%s", a->text[0]);
-    Named *out = ARRAY(&a->arena, Named, graph->n_output + 1);
-    Pool *pool = pool_new((int)args_int(a, "threads"));
-    bool ok = engine_run_generic(graph, pool, in, n_in, &a->arena, out, err);
-    pool_free(pool);
-    return ok ? save_outputs(a, out, graph->n_output, err) : within(err, "%s", a->text[0]);
-}
-
 static bool onnx_run_run(Args *a, Err *err)
 {
-    OnnxFile file;
+    Running *graph;
+    size_t n_in = 0;
+    int n_out;
+    Named *in = ARRAY(&a->arena, Named, a->n_given + 1);
+    RunningOpen how = { .exact = true, .threads = (int)args_int(a, "threads") };
     if (a->n_text != 1)
         return fail(err, EF_USAGE, "onnx run: found %d files, wanted one model", a->n_text);
-    if (!onnx_file_open(&a->arena, a->text[0], &file, err)) return false;
-    bool ok = run_file(a, &file, err);
-    onnx_file_close(&file);
+    if (!load_inputs(a, in, &n_in, err) || !running_open(a->text[0], &how, &graph, err)) return false;
+    running_outputs(graph, &n_out);
+    Named *out = ARRAY(&a->arena, Named, n_out + 1);
+    bool ok = running_run(graph, in, n_in, &a->arena, out, err);
+    ok = ok ? save_outputs(a, out, n_out, err) : within(err, "%s", a->text[0]);
+    running_close(graph);
     return ok;
 }
 
