@@ -198,6 +198,10 @@ static bool running_bind(const Running *g, const Named *in, size_t n_in, Arena *
                         STR_ARG(g->in[i].name));
         out[i] = in[k];
         running_convert(arena, &g->in[i], &out[i].t);
+        if (g->in[i].type == T_NONE || out[i].t.type == g->in[i].type) continue;
+        char found[128];
+        return fail(err, EF_INVALID_INPUT, "input '%.*s': found %s, wanted %s", STR_ARG(g->in[i].name),
+                    tensor_show(&out[i].t, found), dtype_name(g->in[i].type));
     }
     return true;
 }
@@ -242,6 +246,7 @@ static void running_generic(RunningCall *c, const Named *in)
 {
     Arena scratch = { .local = true };
     Running *g = c->g;
+    const Err planned = c->err;
     c->err = (Err){ 0 };
     c->ok = engine_run_generic(g->graph, c->slot->pool, in, (size_t)g->n_in, &scratch, c->out, &c->err);
     for (int i = 0; c->ok && i < g->n_out; i++) {
@@ -250,9 +255,11 @@ static void running_generic(RunningCall *c, const Named *in)
         t->data = memcpy(arena_raw(c->arena, bytes + 1), bytes ? t->data : "", bytes);
     }
     arena_free(&scratch);
+    if (!c->ok && planned.code == EF_INVALID_INPUT) c->err = planned; /* the clearer message */
+    if (c->err.code == EF_BAD_MODEL) c->err.code = EF_INVALID_INPUT;  /* it was opened: these numbers do not fit it */
 }
 
-/* What a planned run cannot do the generic tier may; of inputs that do not fit, its message is the clearer one. */
+/* What a planned run cannot do the generic tier may. */
 static void running_body(void *call)
 {
     RunningCall *c = call;
