@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_api_tools.c - export, quantize, verify, validate, compare and metadata as a C program calls them,
+ * test_api_tools.c - the tools as a C program calls them,
  * on the bundled model; run it from the root. */
 #include "base/file.h"
 #include "check.h"
@@ -192,6 +192,60 @@ static void compares(void)
     CHECK(!ef_metadata(in_work("bare/model.onnx"), &err) && says(&err, "no usable metadata"));
 }
 
+static void inspects(void)
+{
+    TEST("inspect");
+    ef_error err = { 0 };
+    const char *package = in_work("bus.encoderfile");
+    Value v = report_of(ef_inspect(bus, NULL, &err));
+    CHECK(str_is(text_at(value_get(&v, "encoderfile_config"), "model_type"), "token_classification"));
+    CHECK(value_get(&v, "graph") && value_get(&v, "tokenizer") && !value_get(&v, "package"));
+    CHECK(!ef_inspect(bus, "{\"verify\": true}", &err) && says(&err, "no package"));
+    CHECK(!ef_inspect(bus, "{\"verfy\": true}", &err) && says(&err, "did you mean \"verify\"?"));
+    CHECK(!ef_inspect("nowhere", NULL, &err) && !ef_inspect(NULL, NULL, &err) && says(&err, "found no path"));
+    TEST("build: a model, with options");
+    v = report_of(ef_build(bus, package, "{\"base-binary-path\": \"/proc/self/exe\", \"name\": \"buses\", "
+                           "\"max-length\": 64, \"precision\": \"int8\", \"lua-libs\": [\"math\"]}", &err));
+    if (!CHECK(str_is(text_at(&v, "name"), "buses"))) printf("  %s\n", err.message);
+    CHECK(str_is(text_at(&v, "precision"), "int8") && value_get(&v, "accuracy"));
+    v = report_of(ef_inspect(package, "{\"verify\": true}", &err));
+    CHECK(is_true(value_get(&v, "package"), "verified"));
+    CHECK(value_int(value_get(value_get(&v, "tokenizer"), "max_length"), 0) == 64);
+    CHECK(!ef_build(bus, in_work("other"), NULL, &err) && says(&err, "base_binary_path: found none") && !file_is(in_work("other")));
+    CHECK(!ef_build(bus, in_work("other"), "{\"base-binary-path\": \"README.md\"}", &err) && !file_is(in_work("other")));
+    CHECK(!ef_build("nowhere", in_work("other"), OWN_PROGRAM, &err) && !ef_build(NULL, NULL, NULL, &err));
+}
+
+static void analyzes(void)
+{
+    TEST("analyze");
+    ef_error err = { 0 };
+    const char *onnx = in_work("onnx/model.onnx");
+    Value v = report_of(ef_analyze(onnx, "{\"filter-tag\": \"Attention\", \"show-task\": true, \"validate-metadata\": true}", &err));
+    if (!CHECK(str_is(text_at(&v, "task"), "token-classification"))) printf("  %s\n", err.message);
+    CHECK(value_get(&v, "metadata_problems")->list.n == 0 && !value_get(&v, "metadata"));
+    CHECK(!ef_analyze("CHANGELOG.md", NULL, &err) && !ef_analyze(NULL, NULL, &err));
+    CHECK(!ef_analyze(onnx, "{\"output-format\": \"csv\"}", &err) && says(&err, "unknown key"));
+    TEST("add_config");
+    CHECK(report_of(ef_export(bus, in_work("lone/model.onnx"), "{\"no-config\": true}", &err)).kind == V_MAP);
+    CHECK(!file_is(in_work("lone/config.json")));
+    v = report_of(ef_add_config(in_work("lone/model.onnx"), bus, NULL, &err));
+    if (!CHECK(value_get(value_get(&v, "files"), "config.json") && file_is(in_work("lone/config.json")))) printf("  %s\n", err.message);
+    CHECK(!ef_add_config(in_work("lone/model.onnx"), "tests", NULL, &err) && !ef_add_config("README.md", bus, NULL, &err));
+    CHECK(!ef_add_config(in_work("lone/model.onnx"), NULL, NULL, &err) && says(&err, "wanted the model's folder"));
+    CHECK(!ef_add_config(in_work("lone/model.onnx"), bus, "{\"x\": 1}", &err) && says(&err, "unknown key"));
+    TEST("embed_metadata");
+    v = report_of(ef_embed_metadata(in_work("bare/model.onnx"), NULL, &err)); /* of its own folder */
+    if (!CHECK(str_is(text_at(&v, "pipeline_task"), "token-classification"))) printf("  %s\n", err.message);
+    CHECK(report_of(ef_metadata(in_work("bare/model.onnx"), &err)).kind == V_MAP);
+    const char *options = str_format(&arena, "{\"model\": \"%s\", \"output\": \"%s\", \"task\": \"ner\", "
+                                     "\"no-include-tokenizer\": true}", bus, in_work("told.onnx"));
+    v = report_of(ef_embed_metadata(in_work("lone/model.onnx"), options, &err));
+    CHECK(str_is(text_at(&v, "path"), in_work("told.onnx")) && !is_true(&v, "tokenizer"));
+    CHECK(!ef_embed_metadata(in_work("lone/model.onnx"), "{\"model\": \"nowhere\"}", &err) && says(&err, "nowhere"));
+    CHECK(!ef_embed_metadata(NULL, NULL, &err));
+}
+
 int main(void)
 {
     if (!CHECK(mkdtemp(work) != NULL)) return finish();
@@ -201,6 +255,8 @@ int main(void)
     verifies();
     validates();
     compares();
+    inspects();
+    analyzes();
     remove_tree(work);
     arena_free(&arena);
     return finish();

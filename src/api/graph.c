@@ -28,7 +28,8 @@ static bool graph_open_named(ef_graph *g, const char *path, const ef_options *op
 {
     ef_options o;
     if (!sized_read(options, FIRST_OPTIONS, &o, sizeof o, "ef_options", err)) return false;
-    if (!path) return fail(err, EF_INVALID_INPUT, "found no path, wanted an .onnx, a folder, a checkpoint or a package");
+    if (!path)
+        return fail(err, EF_INVALID_INPUT, "found no path, wanted an .onnx, a folder, a checkpoint or a package");
     if (o.kernels && !kernels_want(o.kernels, err)) return false;
     if (!hub_path(&g->arena, path, HUB_MODEL, &path, err)) return false;
     int n_in, n_out;

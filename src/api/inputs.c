@@ -44,12 +44,12 @@ static bool take_list(Job *job, size_t i, const void *words, size_t n, Err *err)
 
 /* ---- pictures: decoded ones become the simplest file there is ---- */
 
-static void put_number(uint8_t *to, size_t bytes, uint32_t number)
+static void pixel_put(uint8_t *to, size_t bytes, uint32_t number)
 {
     for (size_t k = 0; k < bytes; k++) to[k] = (uint8_t)(number >> (8 * k));
 }
 
-static void put_row(uint8_t *to, const uint8_t *from, const ef_pixels *p)
+static void pixel_put_row(uint8_t *to, const uint8_t *from, const ef_pixels *p)
 {
     const int blue = p->channels == 1 ? 0 : 2, green = p->channels == 1 ? 0 : 1;
     for (int x = 0; x < p->width; x++, to += 3, from += p->channels)
@@ -79,16 +79,16 @@ static bool take_pixels(Job *job, const ef_pixels *given, Item *item, Err *err)
     if (bytes > UINT32_MAX) return fail(err, EF_TOO_LARGE, "ef_pixels: found %d x %d", p.width, p.height);
     uint8_t *bmp = arena_alloc(&job->work.arena, bytes);
     memcpy(bmp, "BM", 2);
-    put_number(bmp + 2, 4, (uint32_t)bytes);
-    put_number(bmp + 10, 4, HEAD);
-    put_number(bmp + 14, 4, 40); /* BITMAPINFOHEADER */
-    put_number(bmp + 18, 4, (uint32_t)p.width);
-    put_number(bmp + 22, 4, (uint32_t)p.height);
-    put_number(bmp + 26, 2, 1); /* planes */
-    put_number(bmp + 28, 2, 24);
+    pixel_put(bmp + 2, 4, (uint32_t)bytes);
+    pixel_put(bmp + 10, 4, HEAD);
+    pixel_put(bmp + 14, 4, 40); /* BITMAPINFOHEADER */
+    pixel_put(bmp + 18, 4, (uint32_t)p.width);
+    pixel_put(bmp + 22, 4, (uint32_t)p.height);
+    pixel_put(bmp + 26, 2, 1); /* planes */
+    pixel_put(bmp + 28, 2, 24);
     const size_t stride = p.stride ? p.stride : (size_t)p.width * (size_t)p.channels;
     for (int y = 0; y < p.height; y++)
-        put_row(bmp + HEAD + row * (size_t)(p.height - 1 - y), p.data + stride * (size_t)y, &p);
+        pixel_put_row(bmp + HEAD + row * (size_t)(p.height - 1 - y), p.data + stride * (size_t)y, &p);
     item->picture = (Str){ (const char *)bmp, bytes };
     return true;
 }

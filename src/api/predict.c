@@ -42,11 +42,16 @@ typedef struct PredictCall {
     const char *task;      /* of ef_run */
 } PredictCall;
 
+static bool take_call(PredictCall *c)
+{
+    return inputs_take(c->m->model, c->job, c->in, c->count, &c->err);
+}
+
 static void api_fill_job(void *call)
 {
     PredictCall *c = call;
     c->job = job_new();
-    if (inputs_take(c->m->model, c->job, c->in, c->count, &c->err)) read_params(c->m->session, c->job, c->params, &c->err);
+    if (take_call(c)) read_params(c->m->session, c->job, c->params, &c->err);
 }
 
 /* A pipeline's call: what the inputs became is written down again, as a body has it. */
@@ -55,7 +60,7 @@ static void fill_pipeline(void *call)
     PredictCall *c = call;
     Value *params;
     c->job = job_new();
-    if (!inputs_take(c->m->model, c->job, c->in, c->count, &c->err) || !parse_params(c->job, c->params, &params, &c->err)) return;
+    if (!take_call(c) || !parse_params(c->job, c->params, &params, &c->err)) return;
     Arena *arena = &c->job->work.arena;
     Value *tree = NEW(arena, Value), inputs = value_list(arena, c->count);
     for (size_t i = 0; i < c->count; i++) {

@@ -107,7 +107,8 @@ static bool process_run(Args *a, Err *err)
     Named *made = ARRAY(&a->arena, Named, feed.n + 1);
     bool ok = names_are_safe(&feed, err) && given_items(&in, err) &&
               items_check(m->items, &(Items){ in.item, in.n }, SIZE_MAX, err) &&
-              feed_make(&a->arena, m, &feed, &(FeedItems){ in.item, in.n, NULL }, made, err) && write_tensors(a, m, &feed, made, err);
+              feed_make(&a->arena, m, &feed, &(FeedItems){ in.item, in.n, NULL }, made, err) &&
+              write_tensors(a, m, &feed, made, err);
     model_close(m);
     return ok;
 }

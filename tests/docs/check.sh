@@ -63,10 +63,10 @@ each "options" '--@' docs/options.md <"$work/options"
 each "YAML keys" '`@`' docs/options.md <"$work/keys"
 # Words that are options of others, or of ours under other names (src/cli).
 cat >"$work/others" <<'END'
-addext aggregation_strategy auto-truncate build-arg cacert cap-drop check chmod cors-allow-origin count cpunodebind data-binary dense-path
+addext aggregation_strategy auto-truncate build-arg cacert cap-drop cflags check chmod cors-allow-origin count cpunodebind data-binary dense-path
 dtype errors foreground golden grpc_python_out help hf-token host hostname http2 json max-batch-tokens max-client-batch-size
-max-concurrent-requests membind model-id model-type now once only onnx-io opsets otlp-endpoint payload-limit port prometheus-port
-python_out read-only report rm strip-section-headers strategy target tool variants version workers
+libs max-concurrent-requests membind model-id model-type now once only onnx-io opsets otlp-endpoint payload-limit port prometheus-port
+python_out read-only report rm static strip-section-headers strategy target tool variants version workers
 END
 { cat "$work/options" && tr ' ' '\n' <"$work/others"; } | sort -u >"$work/known"
 grep -ohE -- '(^|[^a-zA-Z0-9_-])--[a-z][a-z0-9_-]+' README.md docs/*.md deploy/* | sed 's/.*--//' | sort -u | comm -23 - "$work/known" >"$work/strange"
@@ -90,7 +90,7 @@ awk '/^typedef struct \{/ { inside = 1; next }
         n = split($0, part, ","); for (i = 1; i <= n; i++) { gsub(/[* ]+$/, "", part[i]); m = split(part[i], word, /[* ]+/); if (word[m] != "") print word[m] } }' \
     include/encoderfile.h | sort -u >"$work/fields"
 each "C fields" '`@`' docs/c-api.md <"$work/fields"
-grep -oE '^    EF_[A-Z_]+|EF_CUT_[A-Z]+' include/encoderfile.h | tr -d ' ' >"$work/constants"
+grep -oE '\bEF_[A-Z0-9_]+' include/encoderfile.h | sort -u >"$work/constants"
 each "C constants" '`@`' docs/c-api.md <"$work/constants"
 
 # ---- gRPC ----
