@@ -152,7 +152,7 @@ static bool is_key(const Records *s, Str name)
 
 static bool arrow_has(const Records *s, const char *name)
 {
-    const ArrowSchema *schema = arrow_schema(s->arrow);
+    const ArrowFields *schema = arrow_schema(s->arrow);
     for (int i = 0; i < schema->n; i++)
         if (str_is(schema->field[i].name, name)) return true;
     return false;
@@ -160,7 +160,7 @@ static bool arrow_has(const Records *s, const char *name)
 
 static bool lacks_column(Records *s, const char *name, Err *err)
 {
-    const ArrowSchema *schema = arrow_schema(s->arrow);
+    const ArrowFields *schema = arrow_schema(s->arrow);
     const char **known = ARRAY(&s->head, const char *, schema->n);
     for (int i = 0; i < schema->n; i++) known[i] = schema->field[i].name.p;
     const char *near = str_nearest(str_of(name), known, (size_t)schema->n);
@@ -171,7 +171,7 @@ static bool lacks_column(Records *s, const char *name, Err *err)
 /* The columns that a record is made of are there, and are the ones that are read. */
 static bool arrow_columns(Records *s, Err *err)
 {
-    const ArrowSchema *schema = arrow_schema(s->arrow);
+    const ArrowFields *schema = arrow_schema(s->arrow);
     s->used = ARRAY(&s->head, bool, schema->n);
     for (int i = 0; i < schema->n; i++) {
         s->used[i] = is_key(s, schema->field[i].name);
@@ -229,7 +229,7 @@ static bool next_row(Records *s, bool *more, Err *err)
 
 static bool take_row(Records *s, Arena *arena, Record *r, Err *err)
 {
-    const ArrowSchema *schema = arrow_schema(s->arrow);
+    const ArrowFields *schema = arrow_schema(s->arrow);
     const int64_t row = s->row++;
     Value *v = NEW(arena, Value);
     *v = value_map(arena, (size_t)schema->n);

@@ -71,7 +71,7 @@ static double half_to_double(uint32_t h)
     return sign * (1024 + mantissa) * __builtin_ldexp(1, exponent - 25);
 }
 
-static Value entry_float(const ArrowArray *a, int64_t entry)
+static Value entry_float(const ArrowColumn *a, int64_t entry)
 {
     enum { HALF, SINGLE };
     float f;
@@ -83,7 +83,7 @@ static Value entry_float(const ArrowArray *a, int64_t entry)
     return memcpy(&d, a->data.p + entry * 8, sizeof d), value_of_float(d);
 }
 
-static Value entry_fixed(const ArrowArray *a, int64_t entry)
+static Value entry_fixed(const ArrowColumn *a, int64_t entry)
 {
     int64_t width = arrow_width(a->field);
     if (a->field->kind == ARROW_FLOAT) return entry_float(a, entry);
@@ -94,7 +94,7 @@ static Value entry_fixed(const ArrowArray *a, int64_t entry)
     return over ? value_of_float((double)(uint64_t)i) : value_of_int(i);
 }
 
-static Str entry_view(const ArrowArray *a, int64_t entry)
+static Str entry_view(const ArrowColumn *a, int64_t entry)
 {
     enum { VIEW = 16, SHORT = 12 };
     Str view = { a->data.p + entry * VIEW, VIEW };
@@ -103,14 +103,14 @@ static Str entry_view(const ArrowArray *a, int64_t entry)
     return (Str){ a->more[arrow_int(view, 2, 4, true)].p + arrow_int(view, 3, 4, true), n };
 }
 
-static Value entry_list(Arena *arena, const ArrowArray *a, int64_t from, int64_t to)
+static Value entry_list(Arena *arena, const ArrowColumn *a, int64_t from, int64_t to)
 {
     Value list = value_list(arena, (size_t)(to - from));
     for (int64_t i = from; i < to; i++) list.list.items[i - from] = arrow_value(arena, &a->child[0], i);
     return list;
 }
 
-static Value entry_children(Arena *arena, const ArrowArray *a, int64_t entry)
+static Value entry_children(Arena *arena, const ArrowColumn *a, int64_t entry)
 {
     int64_t size = a->field->param[0];
     if (a->field->kind == ARROW_FIXED_LIST) return entry_list(arena, a, entry * size, (entry + 1) * size);
@@ -120,15 +120,15 @@ static Value entry_children(Arena *arena, const ArrowArray *a, int64_t entry)
     return map;
 }
 
-static Value entry_of_dictionary(Arena *arena, const ArrowArray *a, int64_t entry)
+static Value entry_of_dictionary(Arena *arena, const ArrowColumn *a, int64_t entry)
 {
     int64_t i = arrow_int(a->data, entry, arrow_width(a->field), a->field->index_signed);
-    const ArrowArray *part = a->values->part;
+    const ArrowColumn *part = a->values->part;
     for (; i >= part->length; part++) i -= part->length;
     return arrow_value(arena, part, i);
 }
 
-Value arrow_value(Arena *arena, const ArrowArray *a, int64_t entry)
+Value arrow_value(Arena *arena, const ArrowColumn *a, int64_t entry)
 {
     const ArrowKindRow *row = &arrow_kinds[a->field->kind];
     if (a->valid.n && !(a->valid.p[entry >> 3] >> (entry & 7) & 1)) return value_null();

@@ -23,7 +23,7 @@ struct ArrowReader {
     Str file;
     FlatVector block[2];     /* of a file's footer: dictionaries, batches */
     uint32_t next[2];
-    ArrowSchema schema;
+    ArrowFields schema;
     int fields;              /* of the schema, with all children */
     bool *wanted;            /* [schema.n] */
     ArrowValues *values;     /* of each dictionary that has come */
@@ -243,7 +243,7 @@ static bool take_buffer(ArrowBody *b, Str *out, Err *err)
     return true;
 }
 
-static bool take_more(ArrowBody *b, ArrowArray *a, Err *err)
+static bool take_more(ArrowBody *b, ArrowColumn *a, Err *err)
 {
     a->n_more = b->views < b->counts.n ? flat_vector_i64(&b->counts, b->views++) : 0;
     if (a->n_more < 0 || a->n_more > b->buffer.n - b->buffers)
@@ -262,12 +262,12 @@ static const ArrowValues *find_values(const ArrowReader *r, int64_t id)
 }
 
 /* The array of a field, depth first, with its buffers as they stand. */
-static bool take_array(ArrowBody *b, const ArrowField *f, ArrowArray *a, Err *err)
+static bool take_array(ArrowBody *b, const ArrowField *f, ArrowColumn *a, Err *err)
 {
     ArrowLayout layout = f->encoded ? LAYOUT_FIXED : arrow_kinds[f->kind].layout;
     if (b->nodes >= b->node.n) return refuse_arrow("found fewer arrays than the columns have", err);
     size_t place = 2 * (size_t)b->nodes++;
-    *a = (ArrowArray){ .field = f, .length = flat_vector_i64(&b->node, place),
+    *a = (ArrowColumn){ .field = f, .length = flat_vector_i64(&b->node, place),
                        .nulls = flat_vector_i64(&b->node, place + 1) };
     if (a->length < 0 || a->length > LENGTH_MOST) return refuse_arrow("found an array of no possible length", err);
     if (f->encoded) a->values = find_values(b->r, f->dictionary);
@@ -278,14 +278,14 @@ static bool take_array(ArrowBody *b, const ArrowField *f, ArrowArray *a, Err *er
     if (layout == LAYOUT_VIEWS && !take_more(b, a, err)) return false;
     if (a->nulls == 0) a->valid = (Str){ 0 };
     if (f->encoded) return true;
-    a->child = ARRAY(b->arena, ArrowArray, f->children);
+    a->child = ARRAY(b->arena, ArrowColumn, f->children);
     for (int i = 0; i < f->children; i++)
         if (!take_array(b, &f->child[i], &a->child[i], err)) return false;
     return true;
 }
 
 /* ---- are all entries inside? ---- */
-static bool is_there(const ArrowArray *a, int64_t i)
+static bool is_there(const ArrowColumn *a, int64_t i)
 {
     return !a->valid.n || (a->valid.p[i >> 3] >> (i & 7) & 1);
 }
@@ -296,7 +296,7 @@ static int64_t number_at(Str s, int64_t i, int bytes)
     return bytes == 4 ? (int32_t)word_at(p) : (int64_t)((uint64_t)word_at(p) | (uint64_t)word_at(p + 4) << 32);
 }
 
-static bool check_offsets(const ArrowArray *a, int bytes, uint64_t most)
+static bool check_offsets(const ArrowColumn *a, int bytes, uint64_t most)
 {
     if (a->offsets.n / (size_t)bytes < (uint64_t)a->length + 1) return false;
     int64_t last = number_at(a->offsets, 0, bytes);
@@ -309,7 +309,7 @@ static bool check_offsets(const ArrowArray *a, int bytes, uint64_t most)
     return ok && (uint64_t)last <= most;
 }
 
-static bool check_views(const ArrowArray *a)
+static bool check_views(const ArrowColumn *a)
 {
     enum { VIEW = 16, SHORT = 12 };
     bool ok = a->data.n / VIEW >= (uint64_t)a->length;
@@ -322,7 +322,7 @@ static bool check_views(const ArrowArray *a)
     return ok;
 }
 
-static bool check_indexes(const ArrowArray *a)
+static bool check_indexes(const ArrowColumn *a)
 {
     int64_t width = arrow_width(a->field);
     bool ok = a->values && a->data.n / (size_t)width >= (uint64_t)a->length;
@@ -333,7 +333,7 @@ static bool check_indexes(const ArrowArray *a)
     return ok;
 }
 
-static bool check_own(const ArrowArray *a)
+static bool check_own(const ArrowColumn *a)
 {
     const ArrowField *f = a->field;
     const ArrowKindRow *row = &arrow_kinds[f->kind];
@@ -358,7 +358,7 @@ static bool check_own(const ArrowArray *a)
     }
 }
 
-static bool check_array(const ArrowArray *a, Err *err)
+static bool check_array(const ArrowColumn *a, Err *err)
 {
     if (a->length == 0) return true; /* its buffers may hold anything, or nothing */
     if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a))
@@ -385,11 +385,11 @@ static bool read_batch(ArrowReader *r, Arena *arena, const ArrowMessage *m, Arro
 {
     ArrowBody b;
     if (!open_body(r, arena, &m->header, m->body, &b, err)) return false;
-    *out = (ArrowBatch){ .rows = flat_int(&m->header, 0, 8, 0), .column = ARRAY(arena, ArrowArray, r->schema.n),
+    *out = (ArrowBatch){ .rows = flat_int(&m->header, 0, 8, 0), .column = ARRAY(arena, ArrowColumn, r->schema.n),
                          .end = r->pull ? 0 : (size_t)(m->body.p + m->body.n - r->file.p) };
     if (out->rows < 0 || out->rows > LENGTH_MOST) return refuse_arrow("found a batch of no possible length", err);
     for (int i = 0; i < r->schema.n; i++) {
-        ArrowArray *a = &out->column[i];
+        ArrowColumn *a = &out->column[i];
         if (!take_array(&b, &r->schema.field[i], a, err)) return false;
         if (a->length != out->rows) return refuse_arrow("found a column of another length than its batch", err);
         if (r->wanted[i] && !check_array(a, err)) return false;
@@ -415,10 +415,10 @@ static ArrowValues *place_of_values(ArrowReader *r, int64_t id)
     return &r->values[r->dictionaries++];
 }
 
-static ArrowArray *next_part(ArrowReader *r, ArrowValues *v)
+static ArrowColumn *next_part(ArrowReader *r, ArrowValues *v)
 {
     if (v->parts == v->room) {
-        ArrowArray *more = ARRAY(r->arena, ArrowArray, v->room = v->room ? 2 * v->room : 1);
+        ArrowColumn *more = ARRAY(r->arena, ArrowColumn, v->room = v->room ? 2 * v->room : 1);
         if (v->parts) memcpy(more, v->part, (size_t)v->parts * sizeof *more);
         v->part = more;
     }
@@ -435,7 +435,7 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
     if (!open_body(r, r->arena, &data, m->body, &b, err)) return false;
     ArrowField *plain = NEW(r->arena, ArrowField);
     *plain = *of, plain->encoded = false;
-    ArrowArray a;
+    ArrowColumn a;
     if (!take_array(&b, plain, &a, err) || !check_array(&a, err)) return false;
     ArrowValues *values = place_of_values(r, id);
     if (!flat_int(&m->header, 2, 1, 0)) values->parts = 0, values->length = 0; /* not more of it, but another */
@@ -487,7 +487,7 @@ bool arrow_open_file(Arena *arena, Str file, ArrowReader **out, Err *err)
     return read_schema(r, &schema, err);
 }
 
-const ArrowSchema *arrow_schema(const ArrowReader *r)
+const ArrowFields *arrow_schema(const ArrowReader *r)
 {
     return &r->schema;
 }
