@@ -3,7 +3,7 @@
  * they have it; cut short, and with bytes changed. */
 #include "base/file.h"
 #include "check.h"
-#include "data/arrow.h"
+#include "data/arrow_form.h"
 #include "data/base64.h"
 #include "data/flat.h"
 #include "data/json.h"
@@ -55,7 +55,7 @@ static Value as_json(Arena *arena, const Value *v)
     return out;
 }
 
-static bool open_reader(Arena *arena, Bytes *from, ArrowReader **r)
+static bool open_reader(Arena *arena, Bytes *from, BatchReader **r)
 {
     if (str_starts(from->left, "ARROW1")) return arrow_open_file(arena, from->left, r, &err);
     return arrow_open_stream(arena, pull, from, r, &err);
@@ -64,19 +64,19 @@ static bool open_reader(Arena *arena, Bytes *from, ArrowReader **r)
 /* All rows; false: an error. Values are asked for whatever they are. */
 static bool read_rows(Arena *arena, Bytes from, Value *rows, size_t *n, size_t most)
 {
-    ArrowReader *r;
+    BatchReader *r;
     ArrowBatch batch;
     bool more = true, ok = open_reader(arena, &from, &r);
-    for (int i = 0; ok && i < arrow_schema(r)->n; i++) arrow_want(r, i);
-    for (*n = 0; ok && (ok = arrow_next(r, arena, &batch, &more, &err)) && more;)
+    for (int i = 0; ok && i < r->fields->n; i++) batches_want(r, i);
+    for (*n = 0; ok && (ok = batches_next(r, arena, &batch, &more, &err)) && more;)
         for (int64_t k = 0; k < batch.rows && *n < most; k++) {
-            Value row = value_map(arena, (size_t)arrow_schema(r)->n);
-            for (int i = 0; i < arrow_schema(r)->n; i++)
-                row.map.items[row.map.n++] = (Member){ arrow_schema(r)->field[i].name,
+            Value row = value_map(arena, (size_t)r->fields->n);
+            for (int i = 0; i < r->fields->n; i++)
+                row.map.items[row.map.n++] = (Member){ r->fields->field[i].name,
                                                        arrow_value(arena, &batch.column[i], k) };
             rows[(*n)++] = row;
         }
-    arrow_close(r);
+    batches_close(r);
     return ok;
 }
 
@@ -139,7 +139,7 @@ static void test_refused(void)
 {
     TEST("refused");
     Arena arena = { 0 };
-    ArrowReader *r;
+    BatchReader *r;
     Bytes none = { STR(""), 1 }, text = { STR("{\"text\": \"no Arrow\"}"), 100 };
     CHECK(!arrow_open_stream(&arena, pull, &none, &r, &err) && strstr(err.message, "no schema"));
     CHECK(!arrow_open_stream(&arena, pull, &text, &r, &err) && strstr(err.message, "no message of Arrow"));

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cmd_map.c - a stream of records through a model: line n of the output answers line n of the
- * input, so a run that was cut off goes on behind the last whole line.
+ * input, so a run that was cut off goes on behind the last whole line. Of tables a batch answers a batch.
  *
  * This thread reads, submits chunks and writes them in order; each thread of the session has one of them
  * at a time, from tokens to the lines of the output. Memory is bounded by the ring of chunks. While the
  * input is quiet, all that came is answered: who writes it may wait for that. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "base/thread.h"
 #include "cli/cli.h"
 #include "cli/given.h"
+#include "cli/map_output.h"
 #include "cli/params.h"
 #include "cli/resuming.h"
 #include "data/json.h"
@@ -31,11 +31,25 @@ static const Option options[] = {
     { "input-format", 0, "FORM", "of the input (default: by the name or the first bytes, else jsonl)", TAKES_WORD,
       .words = records_forms },
     OPTION_FIELD,
+    { "column", 0, "NAME", "the same as --field", .against = "field" },
+    { "column2", 0, "NAME", "the key or column with the second text of a pair; default: text_pair" },
+    { "keep", 0, "NAMES", "keys or columns that are handed through, with a comma between, or all; default: the id of "
+      "JSON lines" },
     { "output", 'o', "FILE", "write there instead of to stdout; a file with lines needs --resume" },
-    { "resume", 0, NULL, "go on behind --output's last whole line, if it is of this input and model",
+    { "output-format", 0, "FORM", "of the output (default: by --output's name, else arrow for arrow and jsonl for "
+      "others)", TAKES_WORD, .words = map_forms },
+    { "results", 0, "WHAT", "of token classification, in tables; default: entities", TAKES_WORD, .words = map_results },
+    { "vectors", 0, "FORM", "in tables: lists, or lists of one length", TAKES_WORD, .standard = "list",
+      .words = map_vectors },
+    { "dtype", 0, "TYPE", "of numbers in lists, in tables", TAKES_WORD, .standard = "f32", .words = map_dtypes },
+    { "batch-rows", 0, "N", "rows of a batch, in tables from an input that has none", TAKES_COUNT, .standard = "4096",
+      .least = 1, .most = 1 << 24 },
+    { "resume", 0, NULL, "go on behind --output's last whole line or batch, if it is of this input and model",
       .beside = "output" },
-    { "keep-going", 0, NULL, "exit status 0 also when lines failed; else 1" },
-    OPTION_OFFSETS(),
+    { "errors", 0, "HOW", "keep: exit status 0 also when lines failed; fail: end at the first one. Default: all are "
+      "answered; then the status is 1, in tables 0", TAKES_WORD, .words = map_errors },
+    { "keep-going", 0, NULL, "the same as --errors keep", .against = "errors" },
+    { "offsets", 0, "UNIT", "what offsets count; default: bytes, in tables chars", TAKES_WORD, .words = args_units },
     OPTION_PARAMS,
     OPTION_THREADS,
     { "json", 0, NULL, "JSON lines: what it does anyway" },
@@ -57,9 +71,10 @@ typedef struct Mapper {
     Records in;
     Resuming resuming;      /* zero: not asked for */
     Err broken;             /* why the input could not be read to its end */
-    int out;
+    MapOutput out;
     const Value *params;    /* of the task; NULL: none */
     bool chars;
+    bool fatal;             /* the first error ends it */
     Chunk *ring;            /* [chunks] */
     uint64_t chunks, read, written;
     pthread_mutex_t lock;
@@ -67,7 +82,6 @@ typedef struct Mapper {
     Progress progress;
     uint64_t lines, errors;
     int64_t tokens;
-    Buf text;
 } Mapper;
 
 /* ---- in ---- */
@@ -92,7 +106,7 @@ static void read_chunk(Mapper *m, Chunk *c, bool *more)
     for (size_t bytes = 0; *more && c->n < CHUNK_RECORDS && bytes < CHUNK_BYTES;) {
         Record *r = &c->record[c->n];
         if (!records_next(&m->in, &c->arena, r, more, &m->broken)) *more = false;
-        c->n += *more;
+        c->n += *more && !r->nothing;
         bytes += item_bytes(&r->item);
         if (records_quiet(&m->in)) break;
     }
@@ -104,13 +118,15 @@ static Job *chunk_job(Mapper *m, const Chunk *c, size_t from, size_t to)
     Job *job = job_new();
     size_t n = 0;
     job_items(job, to - from);
-    job->in.lines = true;
+    job->in.lines = !m->out.form;
+    job->in.no_text = m->out.form != NULL;
     for (size_t i = from; i < to; i++) {
         if (c->record[i].err.code != EF_OK) continue;
         job->work.item[n++] = c->record[i].item;
     }
     job->work.n = n;
     params_set(m->session, job, m->params, m->chars, &(Err){ 0 }); /* start_session has tried it */
+    if (m->out.table.table.ask) m->out.table.table.ask(&job->work.options);
     if (n) return job;
     job_free(job);
     return NULL;
@@ -130,38 +146,23 @@ static bool map_submit(Mapper *m, Chunk *c, Err *err)
     return false;
 }
 
-/* ---- out ---- */
-static bool write_all(Mapper *m, Err *err)
-{
-    for (size_t at = 0; at < m->text.n;) {
-        ssize_t n = write(m->out, m->text.p + at, m->text.n - at);
-        if (n < 0 && errno != EINTR) return out_failed(err);
-        at += n > 0 ? (size_t)n : 0;
-    }
-    m->text.n = 0;
-    return true;
-}
-
+/* ---- lines ---- */
 static void put_error(Mapper *m, const Err *e)
 {
-    buf_puts(&m->text, "\"error\":{\"message\":");
-    json_write_string(&m->text, str_of(e->message));
-    buf_printf(&m->text, ",\"type\":\"%s\"}}\n", err_kind(e->code)->name);
-    m->errors++;
+    Buf *text = &m->out.text;
+    buf_puts(text, "\"error\":{\"message\":");
+    json_write_string(text, str_of(e->message));
+    buf_printf(text, ",\"type\":\"%s\"}}\n", err_kind(e->code)->name);
 }
 
-/* The line of one record: its id, then its result's members or its error. */
+/* The line of one record: its id or what is kept, then its result's members or its error. */
 static void put_line(Mapper *m, const Record *r, Str result, const Err *e)
 {
-    buf_char(&m->text, '{');
-    if (r->id) {
-        buf_puts(&m->text, "\"id\":");
-        json_write(&m->text, r->id);
-        buf_char(&m->text, ',');
-    }
+    record_begin(&m->out.text, &m->in, r);
     m->lines++;
-    if (e->code != EF_OK) return put_error(m, e);
-    buf_add(&m->text, result.p + 1, result.n - 1); /* behind its brace */
+    m->errors += e->code != EF_OK;
+    if (e->code != EF_OK) put_error(m, e);
+    else buf_add(&m->out.text, result.p + 1, result.n - 1); /* behind its brace */
 }
 
 /* The job's next result, with its line end. */
@@ -174,35 +175,82 @@ static Str next_result(const Job *job, size_t *at)
     return line;
 }
 
-/* A chunk that failed as a whole runs again record by record, so that each has its own answer. */
-static void put_alone(Mapper *m, Chunk *c, size_t i)
+/* Those of a job that went well. */
+static void put_lines(Mapper *m, const Chunk *c)
 {
-    Job *job = chunk_job(m, c, i, i + 1);
-    job_run(m->session, job);
-    m->tokens += job->work.tokens;
-    put_line(m, &c->record[i], buf_view(&job->out.text), &job->work.err);
-    job_free(job);
-}
-
-static void put_chunk(Mapper *m, Chunk *c)
-{
-    const bool whole = c->job && c->job->work.err.code == EF_OK;
     size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
         const Record *r = &c->record[i];
-        if (r->err.code != EF_OK) put_line(m, r, (Str){ 0 }, &r->err);
-        else if (whole) put_line(m, r, next_result(c->job, &at), &r->err);
-        else put_alone(m, c, i);
+        put_line(m, r, r->err.code == EF_OK ? next_result(c->job, &at) : (Str){ 0 }, &r->err);
     }
-    if (whole) m->tokens += c->job->work.tokens;
+}
+
+/* ---- rows of a table ---- */
+static const Value *results_of(const Job *job)
+{
+    const Value *results = value_get(&job->out.value, "results");
+    assert(results && results->kind == V_LIST);
+    return results->list.items;
+}
+
+/* Answers to records from..to. job: of those that are usable; NULL: none is. */
+static bool put_rows(Mapper *m, const Chunk *c, size_t from, size_t to, const Job *job, Err *err)
+{
+    MapAnswer answer[CHUNK_RECORDS];
+    const bool whole = job && job->work.err.code == EF_OK;
+    const Value *result = whole ? results_of(job) : NULL;
+    for (size_t i = from; i < to; i++) {
+        const Err *e = &c->record[i].err;
+        const bool usable = e->code == EF_OK;
+        answer[i - from] = (MapAnswer){ usable && whole ? result++ : NULL, usable && job ? &job->work.err : e };
+        m->errors += !answer[i - from].result;
+    }
+    m->lines += to - from;
+    return table_add(&m->out.table, c->record + from, answer, to - from, err);
+}
+
+/* ---- chunks ---- */
+/* A chunk that failed as a whole runs again record by record, so that each has its own answer. */
+static bool answer_alone(Mapper *m, Chunk *c, size_t i, Err *err)
+{
+    const Record *r = &c->record[i];
+    Job *job = chunk_job(m, c, i, i + 1);
+    bool ok = true;
+    if (job) job_run(m->session, job);
+    m->tokens += job ? job->work.tokens : 0;
+    if (m->out.form) ok = put_rows(m, c, i, i + 1, job, err);
+    else put_line(m, r, job ? buf_view(&job->out.text) : (Str){ 0 }, job ? &job->work.err : &r->err);
+    job_free(job);
+    return ok;
+}
+
+static bool answer_chunk(Mapper *m, Chunk *c, Err *err)
+{
+    const bool whole = !c->job || c->job->work.err.code == EF_OK;
+    bool ok = true;
+    for (size_t i = 0; !whole && ok && i < c->n; i++) ok = answer_alone(m, c, i, err);
+    if (whole && m->out.form) ok = put_rows(m, c, 0, c->n, c->job, err);
+    else if (whole) put_lines(m, c);
+    if (whole && c->job) m->tokens += c->job->work.tokens;
     job_free(c->job);
     c->job = NULL;
+    return ok;
+}
+
+/* --errors fail: the first record of the chunk that failed. */
+static bool all_went_well(Mapper *m, const Chunk *c, uint64_t before, Err *err)
+{
+    if (!m->fatal || m->errors == before) return true;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->record[i].err.code != EF_OK) return *err = c->record[i].err, within(err, "--errors fail");
+    return fail(err, EF_INVALID_INPUT, "--errors fail: one of the records up to %llu failed",
+                (unsigned long long)m->lines);
 }
 
 static bool write_chunk(Mapper *m, Chunk *c, Err *err)
 {
-    put_chunk(m, c);
-    return write_all(m, err);
+    const uint64_t errors = m->errors;
+    return answer_chunk(m, c, err) && output_write(&m->out, err) && all_went_well(m, c, errors, err);
 }
 
 static void await(Mapper *m, Chunk *c)
@@ -235,6 +283,12 @@ static bool is_time_to_read(const Mapper *m)
     return busy < m->chunks && (busy == 0 || !records_quiet(&m->in));
 }
 
+/* Nothing is under way, and nothing is there to be read: who writes the input may wait for answers. */
+static bool answer_quiet(Mapper *m, Err *err)
+{
+    return table_ready(&m->out.table, err) && table_flush(&m->out.table, err) && output_write(&m->out, err);
+}
+
 static bool map_all(Mapper *m, Err *err)
 {
     bool more = true, ok = true;
@@ -244,20 +298,26 @@ static bool map_all(Mapper *m, Err *err)
             read_chunk(m, c, &more);
             ok = c->n == 0 || map_submit(m, c, err);
             m->read += ok && c->n;
+            if (ok && m->out.form && m->read == m->written) ok = answer_quiet(m, err);
             continue;
         }
         c = &m->ring[m->written % m->chunks];
         await(m, c);
         ok = write_chunk(m, c, err);
         m->written++;
+        if (ok && m->out.form && m->read == m->written && more && records_quiet(&m->in)) ok = answer_quiet(m, err);
         ok = ok && progress_at(&m->progress, m->in.lines.bytes, err);
     }
     for (; m->written < m->read; m->written++) { /* not all: nobody may write into a dead chunk */
         await(m, &m->ring[m->written % m->chunks]);
         job_free(m->ring[m->written % m->chunks].job);
     }
-    if (ok && m->broken.code != EF_OK) *err = m->broken, ok = false;
-    return ok;
+    if (ok && m->broken.code != EF_OK) {
+        ok = !m->out.form || (table_flush(&m->out.table, err) && output_write(&m->out, err));
+        if (ok) *err = m->broken;
+        return false;
+    }
+    return ok && (interrupted || output_end(&m->out, err));
 }
 
 /* ---- going on ---- */
@@ -272,9 +332,8 @@ static bool check_answers(Mapper *m, const char *path, Err *err)
     for (size_t i = 0; i < c->n; i++) c->record[i] = r->sample[i].record;
     c->job = chunk_job(m, c, 0, c->n);
     if (c->job) job_run(m->session, c->job);
-    put_chunk(m, c);
-    const bool ok = resuming_same(r, path, buf_view(&m->text), err);
-    m->text.n = 0;
+    const bool ok = answer_chunk(m, c, err) && resuming_same(r, path, buf_view(&m->out.text), err);
+    m->out.text.n = 0;
     m->lines = m->errors = 0, m->tokens = 0; /* they count where they were answered first */
     return ok;
 }
@@ -285,7 +344,7 @@ static bool map_resume(Mapper *m, const char *path, Err *err)
     Resuming *r = &m->resuming;
     r->in = &m->in, r->task = m->model->task;
     if (!resuming_check(r, path, err) || !check_answers(m, path, err)) return false;
-    if (ftruncate(m->out, (off_t)r->bytes) != 0)
+    if (ftruncate(m->out.fd, (off_t)r->bytes) != 0)
         return fail(err, EF_IO, "%s: cannot be cut to its whole lines: %s", path, strerror(errno));
     log_info("resuming behind line %llu", (unsigned long long)r->lines);
     return true;
@@ -293,14 +352,10 @@ static bool map_resume(Mapper *m, const char *path, Err *err)
 
 static bool open_output(Args *a, Mapper *m, Err *err)
 {
-    const char *path = args_value(a, "output");
-    m->out = STDOUT_FILENO;
-    if (!path) return true;
-    m->out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (m->out < 0) return fail(err, EF_IO, "%s: cannot be written: %s", path, strerror(errno));
-    if (lseek(m->out, 0, SEEK_END) <= 0) return true;
-    if (args_has(a, "resume")) return map_resume(m, path, err);
-    return fail(err, EF_USAGE, "%s: has lines already; --resume goes on behind them", path);
+    bool begun;
+    if (!output_open(a, &m->out, &begun, err)) return false;
+    if (m->out.form) return output_begin(a, &m->out, m->model, &m->in, m->params, err);
+    return !begun || map_resume(m, m->out.path, err);
 }
 
 /* ---- the command ---- */
@@ -338,11 +393,12 @@ static void tell_interrupted(Args *a, const Mapper *m)
 static void map_tell(Args *a, const Mapper *m, double seconds)
 {
     const uint64_t failed = m->errors + m->resuming.errors;
+    const bool kept = args_has(a, "keep-going") || args_has(a, "errors") || m->out.form;
     log_info("%llu lines (%llu with an error), %lld tokens in %.2f s: %.0f lines/s, %.0f tokens/s",
              (unsigned long long)m->lines, (unsigned long long)m->errors, (long long)m->tokens,
              seconds, (double)m->lines / seconds, (double)m->tokens / seconds);
     if (interrupted) return tell_interrupted(a, m);
-    if (!failed || args_has(a, "keep-going")) return;
+    if (!failed || kept) return;
     log_error("%llu of %llu lines failed, each is answered with an error in its place: exit status "
               "1 (0 with --keep-going)", (unsigned long long)failed,
               (unsigned long long)(m->lines + m->resuming.lines));
@@ -367,9 +423,22 @@ static bool map_records(Args *a, Mapper *m, Err *err)
 
 static bool open_input(Args *a, Mapper *m, const char *path, Err *err)
 {
-    const char *form = args_value(a, "input-format");
-    if (!form && strcmp(path, "-") == 0) form = "jsonl";
-    return records_open(&m->in, path, form, m->model->items, args_value(a, "field"), err);
+    RecordsHow how = { .form = args_value(a, "input-format"), .second = args_value(a, "column2"),
+                       .keep = args_value(a, "keep"), .hold = true };
+    how.field = args_value(a, args_has(a, "column") ? "column" : "field");
+    if (!how.form && strcmp(path, "-") == 0) how.form = "jsonl";
+    return records_open(&m->in, path, m->model->items, &how, err);
+}
+
+/* What the answers are, and where they go. */
+static bool choose_output(Args *a, Mapper *m, Err *err)
+{
+    enum { FAIL = 1 };
+    if (!output_choose(a, m->in.table, &m->out, err)) return false;
+    m->in.how.hold = m->out.form != NULL; /* no record has been read */
+    m->fatal = args_int(a, "errors") == FAIL;
+    m->chars = args_has(a, "offsets") ? args_int(a, "offsets") : m->out.form != NULL;
+    return !m->out.form || task_table(m->model->task, &m->model->config, args_value(a, "results"), &m->out.table.table, err);
 }
 
 static bool map_model(Args *a, Mapper *m, const char *path, Err *err)
@@ -379,7 +448,8 @@ static bool map_model(Args *a, Mapper *m, const char *path, Err *err)
     m->model = model;
     bool ok = params_read(a, model->task, &m->params, err) && open_input(a, m, path, err);
     if (ok) {
-        ok = map_records(a, m, err);
+        ok = choose_output(a, m, err) && map_records(a, m, err);
+        output_close(&m->out); /* it may hold the input's columns */
         records_close(&m->in);
     }
     model_close(model);
@@ -394,19 +464,16 @@ static bool map_run(Args *a, Err *err)
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->came, NULL);
     const char *to = args_value(a, "output");
-    m->chars = args_int(a, "offsets");
     if (!file_apart(to ? to : "/dev/stdout", path, err)) return false;
     bool ok = map_model(a, m, path, err);
-    if (m->out > STDOUT_FILENO) close(m->out);
     for (uint64_t i = 0; i < m->chunks; i++) arena_free(&m->ring[i].arena);
     resuming_free(&m->resuming);
-    buf_free(&m->text);
     return ok;
 }
 
 const Command cmd_map = {
     .name = "map",
-    .summary = "run a stream of records through a model: JSON lines, CSV or Arrow in, JSON lines out, in order",
+    .summary = "run a stream of records through a model: JSON lines, CSV or Arrow in and out, in order",
     .options = options,
     .task_options = true,
     .run = map_run,
@@ -415,6 +482,7 @@ const Command cmd_map = {
     .example = "  encoderfile map ./ner-model texts.jsonl > entities.jsonl\n"
                "  ./my.encoderfile map texts.jsonl.gz -o out.jsonl\n"
                "  ./my.encoderfile map texts.jsonl -o out.jsonl --resume    # after a crash\n"
+               "  ./my.encoderfile map texts.arrow --column body --keep id -o out.arrow\n"
                "\n"
                "A line is \"a text\", [\"first\", \"second\"] or {\"id\": 7, \"text\": \"...\"}; the id comes back.\n"
                "Question answering: {\"id\": 7, \"question\": \"...\", \"context\": \"...\"}, or these columns.\n"
@@ -425,8 +493,8 @@ const Command cmd_map = {
                "likewise, with \"audio\".\n"
                "A line that cannot be used is answered with {\"error\": ...} in its place, and\n"
                "the rest is still mapped; then the exit status is 1, or 0 with --keep-going.\n"
-               "gzip is unpacked on the way. Arrow: columns text (--field) and id, in a stream or a file that is not\n"
-               "compressed; other columns are not read.\n"
+               "gzip is unpacked on the way. Arrow: a column text (--column), in a stream or a file; other columns\n"
+               "are not read but for those of --keep. In tables a row that failed has its error and nulls.\n"
                "--resume reads --output first: each line must have its record's id and this task's members,\n"
                "and lines 1, 2, 4, 8 ... and the last are answered again and must say the same. Else nothing\n"
                "is changed. A record edited between those lines keeps its earlier answer.\n",

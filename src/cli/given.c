@@ -29,9 +29,8 @@ static bool read_stream(GivenItems *in, const char *path, Err *err)
     Records records;
     Record r;
     bool more = true, ok = true;
-    if (!records_open(&records, path, args_value(in->a, "input-format"), in->form,
-                      args_value(in->a, "field"), err))
-        return false;
+    const RecordsHow how = { .form = args_value(in->a, "input-format"), .field = args_value(in->a, "field") };
+    if (!records_open(&records, path, in->form, &how, err)) return false;
     records.question = question_of(in);
     while (ok && more) {
         ok = records_next(&records, in->arena, &r, &more, err);
@@ -39,7 +38,7 @@ static bool read_stream(GivenItems *in, const char *path, Err *err)
             *err = r.err;
             ok = within(err, "%s", records.lines.name);
         }
-        if (ok && more) given_keep(in, r.item);
+        if (ok && more && !r.nothing) given_keep(in, r.item);
     }
     records_close(&records);
     return ok;

@@ -1,37 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0
- * records.h - texts, pictures or sounds from a stream: plain lines, JSON lines, CSV or Arrow, one record at a time. */
+ * records.h - texts, pictures or sounds from a stream, one record at a time: plain lines, JSON lines, CSV, or
+ * batches of columns (data/batches.h). */
 #ifndef CLI_RECORDS_H
 #define CLI_RECORDS_H
 #include "base/file.h"
 #include "base/lines.h"
-#include "data/arrow.h"
+#include "data/batches.h"
 #include "data/gunzip.h"
 #include "input/items.h"
 
-typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV, RECORDS_ARROW } RecordForm;
+typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV, RECORDS_BATCHES } RecordForm;
 
 typedef struct Record {
     Item item;
     const Value *id;       /* the record's own "id", or NULL */
+    const Value *kept;     /* [keeps]; NULL: none are asked for, or the batch has them as columns */
+    bool nothing;          /* no record: a batch without rows came */
     Err err;               /* code EF_OK: usable; else why this one is not */
 } Record;
+
+typedef struct RecordBatch RecordBatch;
+struct RecordBatch {       /* rows that came together */
+    ArrowBatch rows;
+    Arena arena;
+    RecordBatch *next;
+};
+
+typedef struct RecordsHow { /* zero: the default */
+    const char *form;      /* of records_forms; NULL: by the name's ending, or by the first bytes */
+    const char *field;     /* where the text is, or a file's path: a key or a column; NULL: "text", "path" */
+    const char *second;    /* where the second text of a pair is; NULL: "text_pair" */
+    const char *keep;      /* "id,lang": handed through; "all"; NULL: none but the id */
+    bool hold;             /* batches stay until records_release: kept columns are theirs */
+} RecordsHow;
 
 typedef struct Records {
     Lines lines;
     RecordForm form;
+    const BatchForm *table;/* RECORDS_BATCHES */
     const ItemForm *items; /* how a record's item is written: the keys of an object or the columns */
-    const char *field;     /* where the text is, or a file's path: a key or a column; NULL: "text", "path" */
+    RecordsHow how;
     Str question;          /* p: of it, texts that come alone are contexts */
     Gunzip *gunzip;        /* NULL: the stream is not packed */
-    Arena head;            /* of the two below and of gunzip */
+    Arena head;            /* of what is below, and of gunzip */
     Str *column;           /* CSV: its first record */
     size_t columns;
-    ArrowReader *arrow;    /* of `batch`; NULL: another form */
-    Mapping file;          /* of an Arrow file; a stream has none */
-    ArrowBatch batch;
-    Arena batch_arena;
-    int64_t row;           /* of the batch, next */
-    bool *used;            /* [columns of the schema] */
+    Str *keep;             /* [keeps]: names of what is handed through */
+    size_t keeps;
+    BatchReader *reader;   /* NULL: another form */
+    Mapping file;          /* that it reads; a stream has none */
+    int *used, n_used;     /* columns that a record is made of */
+    int *keep_column;      /* [keeps] */
+    RecordBatch *first, *last, *spare; /* those that are held: the oldest, and the one that is read */
+    int64_t row;           /* of the last, next */
 } Records;
 
 extern const char *const records_forms[]; /* of --input-format; ends with NULL */
@@ -39,14 +60,27 @@ extern const char *const records_forms[]; /* of --input-format; ends with NULL *
     { "field", 0, "NAME", "the key or column that holds the text; default: text (of pictures and sounds their path: "  \
                           "path)" }
 
-/* "text", "jsonl", "csv", "arrow"; form NULL: by the name's ending, or by the first bytes of Arrow. "-":
- * stdin. What is packed with gzip is unpacked on the way, whatever its name. */
-bool records_open(Records *, const char *path, const char *form, const ItemForm *, const char *field,
-                  Err *);
+/* "-": stdin. What is packed with gzip is unpacked on the way, whatever its name. */
+bool records_open(Records *, const char *path, const ItemForm *, const RecordsHow *, Err *);
 /* False: the stream itself is broken. A bad record is handed out with its error. */
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);
 /* Whether records_next would have to wait for whoever writes the stream. */
 bool records_quiet(const Records *);
+void records_release(Records *); /* the oldest batch, all of whose records are answered */
 void records_close(Records *);
+/* How the line that answers a record begins: {"id":7, or what is kept, */
+void record_begin(Buf *, const Records *, const Record *);
+size_t record_members(const Records *, const Record *); /* that this has */
+
+/* records_batches.c, for records.c */
+bool batches_open(Records *, const char *path, bool stream, Err *);
+bool batches_record(Records *, Arena *, Record *, bool *more, Err *);
+void batches_free(Records *);
+/* records.c, for records_batches.c */
+bool record_take(const Records *, Arena *, const Value *, Record *, Err *);
+bool records_take_files(const Records *); /* pictures or sounds */
+bool records_take_pages(const Records *);
+const char *records_path_key(const Records *);
+const char *records_field(const Records *); /* of the text */
 
 #endif

@@ -21,11 +21,7 @@ typedef struct ResumeCheck {
 static void put_begin(ResumeCheck *c, const Record *record)
 {
     c->begin.n = 0;
-    buf_char(&c->begin, '{');
-    if (!record->id) return;
-    buf_puts(&c->begin, "\"id\":");
-    json_write(&c->begin, record->id);
-    buf_char(&c->begin, ',');
+    record_begin(&c->begin, c->r->in, record);
 }
 
 static bool refuse_line(const char *path, uint64_t line, const char *why, Err *err)
@@ -44,7 +40,7 @@ static void keep_line(Resuming *r, const Record *record, size_t n)
     r->sample[r->samples++] = (ResumingLine){ *record, number, r->bytes, n };
 }
 
-static bool is_result(const Task *task, const Value *line, bool named)
+static bool is_result(const Task *task, const Value *line, size_t named)
 {
     size_t known = named;
     for (const Field *f = task->result; f->name; f++) {
@@ -68,7 +64,7 @@ static bool check_line(ResumeCheck *c, const Record *record, Str line, Err *err)
         return refuse_line(c->path, number, "it is no JSON", err);
     const Value *error = value_get(&v, "error");
     if (error ? !value_get(error, "message") || !value_get(error, "type")
-              : record->err.code != EF_OK || !is_result(r->task, &v, record->id != NULL))
+              : record->err.code != EF_OK || !is_result(r->task, &v, record_members(r->in, record)))
         return refuse_line(c->path, number, "it is no answer", err);
     keep_line(r, record, line.n);
     r->lines++;
@@ -116,8 +112,9 @@ static bool check_next(ResumeCheck *c, bool *more, Err *err)
     if (!lines_next(&c->out, &line, more, err)) return false;
     if (!*more) return true;
     const bool whole = c->out.buf.p[c->out.at - 1] == '\n';
-    if (!records_next(r->in, record_arena(r, r->lines + 1, whole), &record, &another, err))
-        return false;
+    do {
+        if (!records_next(r->in, record_arena(r, r->lines + 1, whole), &record, &another, err)) return false;
+    } while (another && record.nothing);
     if (!another) return refuse_line(c->path, r->lines + 1, "the input has no such line", err);
     if (whole) return check_line(c, &record, line, err);
     r->next = record, r->ahead = true;

@@ -2,6 +2,8 @@
  * arrow_kinds.c - the types of Arrow, and entries of their arrays as values. */
 #include "arrow_kinds.h"
 
+#include "half.h"
+
 const ArrowKindRow arrow_kinds[ARROW_KINDS] = {
     [ARROW_NULL] = { "null", LAYOUT_NONE },
     [ARROW_INT] = { "int", LAYOUT_FIXED, .param = { { 4 }, { 1 } } },               /* bits, sign */
@@ -60,15 +62,6 @@ int64_t arrow_int(Str bytes, int64_t entry, int64_t width, bool is_signed)
     const int unused = (int)(64 - 8 * width);
     for (int i = 0; i < width; i++) x |= (uint64_t)p[i] << (8 * i);
     return is_signed ? (int64_t)(x << unused) >> unused : (int64_t)x;
-}
-
-static double half_to_double(uint32_t h)
-{
-    const int exponent = (int)(h >> 10 & 31);
-    const double mantissa = h & 1023, sign = h & 0x8000 ? -1 : 1;
-    if (exponent == 31) return mantissa ? __builtin_nan("") : sign * __builtin_inf();
-    if (exponent == 0) return sign * mantissa * 0x1p-24;
-    return sign * (1024 + mantissa) * __builtin_ldexp(1, exponent - 25);
 }
 
 static Value entry_float(const ArrowColumn *a, int64_t entry)

@@ -32,6 +32,7 @@ int64_t arrow_int(Str values, int64_t entry, int64_t width, bool is_signed);
 
 struct ArrowValues {         /* parts in the order in which they came */
     int64_t id;
+    uint64_t version;        /* another one: these are others, not more of the same */
     ArrowColumn *part;
     int parts, room;
     int64_t length;

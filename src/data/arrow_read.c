@@ -2,6 +2,7 @@
  * arrow_read.c - messages of a stream or a file, their schema, and arrays out of their bodies. Nothing is
  * believed: offsets, lengths, indexes and the depth of nesting are checked before a value can be asked for. */
 #include "arrow_kinds.h"
+#include "arrow_form.h"
 #include "flat.h"
 
 enum { HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
@@ -16,9 +17,10 @@ typedef struct ArrowMessage {
     Str body;
 } ArrowMessage;
 
-struct ArrowReader {
+typedef struct ArrowReader {
+    BatchReader all;
     Arena *arena;
-    ArrowPull *pull;         /* NULL: of a file */
+    BatchPull *pull;         /* NULL: of a file */
     void *context;
     Str file;
     FlatVector block[2];     /* of a file's footer: dictionaries, batches */
@@ -31,7 +33,7 @@ struct ArrowReader {
     Buf meta;                /* of the message at hand */
     bool broken;             /* its flatbuffer */
     uint64_t messages, batches;
-};
+} ArrowReader;
 
 /* ---- bytes ---- */
 static bool arrow_cut_short(const ArrowReader *r, Err *err)
@@ -162,6 +164,7 @@ static void read_encoding(const FlatTable *t, ArrowField *f)
     f->dictionary = flat_int(&encoding, 0, 8, 0);
     f->index_bits = typed ? (int)flat_int(&index, 0, 4, 0) : 32;
     f->index_signed = !typed || flat_int(&index, 1, 1, 0);
+    f->ordered = flat_int(&encoding, 2, 1, 0);
 }
 
 /* A dictionary's values that are indexes of another (or of itself) could outlive what they were checked against. */
@@ -170,6 +173,19 @@ static bool has_dictionary(const ArrowField *f, int n)
     for (int i = 0; i < n; i++)
         if (f[i].encoded || has_dictionary(f[i].child, f[i].children)) return true;
     return false;
+}
+
+static bool read_pairs(ArrowReader *r, const FlatTable *t, int id, ArrowPair **out, int *n, Err *err)
+{
+    FlatVector v = flat_vector(t, id, 4);
+    if (v.n > FIELDS_MOST) return refuse_arrow("found too much metadata", err);
+    *out = ARRAY(r->arena, ArrowPair, v.n);
+    for (*n = 0; *n < (int)v.n; ++*n) {
+        FlatTable pair = flat_vector_table(&v, (uint32_t)*n);
+        Str key = flat_str(&pair, 0), value = flat_str(&pair, 1);
+        (*out)[*n] = (ArrowPair){ { str_dup(r->arena, key), key.n }, { str_dup(r->arena, value), value.n } };
+    }
+    return !r->broken || refuse_arrow("found metadata that leads out of its message", err);
 }
 
 static bool read_fields(ArrowReader *r, const FlatVector *v, int depth, ArrowField **out, int *n, Err *err);
@@ -191,6 +207,11 @@ static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField
         const ArrowParam *p = &arrow_kinds[kind].param[i];
         if (p->bytes) f->param[i] = typed ? flat_int(&type, i, p->bytes, p->otherwise) : p->otherwise;
     }
+    if (kind == ARROW_TIMESTAMP && typed) {
+        Str zone = flat_str(&type, 1);
+        f->zone = (Str){ str_dup(r->arena, zone), zone.n };
+    }
+    if (!read_pairs(r, t, 6, &f->pair, &f->pairs, err)) return false;
     read_encoding(t, f);
     if (f->encoded && f->index_bits != 8 && f->index_bits != 16 && f->index_bits != 32 && f->index_bits != 64)
         return refuse_arrow("found a dictionary whose indexes have no width", err);
@@ -221,7 +242,7 @@ static bool read_schema(ArrowReader *r, const FlatTable *t, Err *err)
     FlatVector fields = flat_vector(t, 1, 4);
     if (!read_fields(r, &fields, 0, &r->schema.field, &r->schema.n, err)) return false;
     r->wanted = ARRAY(r->arena, bool, r->schema.n);
-    return true;
+    return read_pairs(r, t, 2, &r->schema.pair, &r->schema.pairs, err);
 }
 
 /* ---- arrays ---- */
@@ -261,6 +282,16 @@ static const ArrowValues *find_values(const ArrowReader *r, int64_t id)
     return NULL;
 }
 
+/* As they are now: a later message may bring others. */
+static const ArrowValues *values_now(ArrowBody *b, int64_t id)
+{
+    const ArrowValues *now = find_values(b->r, id);
+    if (!now) return NULL;
+    ArrowValues *copy = NEW(b->arena, ArrowValues);
+    *copy = *now;
+    return copy;
+}
+
 /* The array of a field, depth first, with its buffers as they stand. */
 static bool take_array(ArrowBody *b, const ArrowField *f, ArrowColumn *a, Err *err)
 {
@@ -270,7 +301,7 @@ static bool take_array(ArrowBody *b, const ArrowField *f, ArrowColumn *a, Err *e
     *a = (ArrowColumn){ .field = f, .length = flat_vector_i64(&b->node, place),
                        .nulls = flat_vector_i64(&b->node, place + 1) };
     if (a->length < 0 || a->length > LENGTH_MOST) return refuse_arrow("found an array of no possible length", err);
-    if (f->encoded) a->values = find_values(b->r, f->dictionary);
+    if (f->encoded) a->values = values_now(b, f->dictionary);
     bool offsets = layout == LAYOUT_BYTES || layout == LAYOUT_LIST;
     bool data = layout != LAYOUT_NONE && layout != LAYOUT_LIST && layout != LAYOUT_CHILDREN;
     if (layout != LAYOUT_NONE && !take_buffer(b, &a->valid, err)) return false;
@@ -438,14 +469,16 @@ static bool read_dictionary(ArrowReader *r, const ArrowMessage *m, Err *err)
     ArrowColumn a;
     if (!take_array(&b, plain, &a, err) || !check_array(&a, err)) return false;
     ArrowValues *values = place_of_values(r, id);
-    if (!flat_int(&m->header, 2, 1, 0)) values->parts = 0, values->length = 0; /* not more of it, but another */
+    if (!flat_int(&m->header, 2, 1, 0)) /* not more of it, but another */
+        *values = (ArrowValues){ .id = id, .version = values->version + 1 };
     *next_part(r, values) = a;
     values->length += a.length;
     return true;
 }
 
-bool arrow_next(ArrowReader *r, Arena *arena, ArrowBatch *out, bool *more, Err *err)
+static bool arrow_next(BatchReader *reader, Arena *arena, ArrowBatch *out, bool *more, Err *err)
 {
+    ArrowReader *r = (ArrowReader *)reader;
     ArrowMessage m;
     for (;;) {
         if (r->pull ? !next_of_stream(r, arena, &m, more, err) : !next_of_file(r, &m, more, err)) return false;
@@ -459,24 +492,42 @@ bool arrow_next(ArrowReader *r, Arena *arena, ArrowBatch *out, bool *more, Err *
 }
 
 /* ---- opening ---- */
-bool arrow_open_stream(Arena *arena, ArrowPull *pull, void *context, ArrowReader **out, Err *err)
+static void arrow_want(BatchReader *r, int column)
+{
+    ((ArrowReader *)r)->wanted[column] = true;
+}
+
+static void arrow_close(BatchReader *r)
+{
+    buf_free(&((ArrowReader *)r)->meta);
+}
+
+static ArrowReader *new_reader(Arena *arena, BatchReader **out)
+{
+    ArrowReader *r = NEW(arena, ArrowReader);
+    *r = (ArrowReader){ .all = { &r->schema, arrow_want, arrow_next, arrow_close }, .arena = arena };
+    *out = &r->all;
+    return r;
+}
+
+bool arrow_open_stream(Arena *arena, BatchPull *pull, void *context, BatchReader **out, Err *err)
 {
     ArrowMessage m;
     bool more;
-    ArrowReader *r = *out = NEW(arena, ArrowReader);
-    *r = (ArrowReader){ .arena = arena, .pull = pull, .context = context };
+    ArrowReader *r = new_reader(arena, out);
+    r->pull = pull, r->context = context;
     if (!next_of_stream(r, arena, &m, &more, err)) return false;
     if (!more || m.kind != HEADER_SCHEMA) return refuse_arrow("found no schema at the beginning", err);
     r->messages++;
     return read_schema(r, &m.header, err);
 }
 
-bool arrow_open_file(Arena *arena, Str file, ArrowReader **out, Err *err)
+bool arrow_open_file(Arena *arena, Str file, BatchReader **out, Err *err)
 {
     enum { TAIL = 10, HEAD = 8 };
     FlatTable schema;
-    ArrowReader *r = *out = NEW(arena, ArrowReader);
-    *r = (ArrowReader){ .arena = arena, .file = file };
+    ArrowReader *r = new_reader(arena, out);
+    r->file = file;
     if (file.n < HEAD + TAIL || !str_starts(file, "ARROW1") || !str_ends(file, "ARROW1"))
         return refuse_arrow("found a file without its end, wanted ARROW1 there: it was not written whole", err);
     size_t n = word_at(file.p + file.n - TAIL);
@@ -485,19 +536,4 @@ bool arrow_open_file(Arena *arena, Str file, ArrowReader **out, Err *err)
     for (int i = 0; i < 2; i++) r->block[i] = flat_vector(&footer, 2 + i, 24);
     if (!flat_table(&footer, 1, &schema) || r->broken) return refuse_arrow("found a footer that is none", err);
     return read_schema(r, &schema, err);
-}
-
-const ArrowFields *arrow_schema(const ArrowReader *r)
-{
-    return &r->schema;
-}
-
-void arrow_want(ArrowReader *r, int column)
-{
-    r->wanted[column] = true;
-}
-
-void arrow_close(ArrowReader *r)
-{
-    buf_free(&r->meta);
 }

@@ -67,6 +67,7 @@ extern const BatchForm batch_form_arrow;
 extern const BatchForm *const batch_forms[];     /* ends with NULL */
 const BatchForm *batch_form_named(Str name);     /* NULL: none */
 const BatchForm *batch_form_of_path(Str path);   /* by its ending; NULL: none */
+bool batch_form_begins(Str head);               /* 4 bytes may be the beginning of one */
 const BatchForm *batch_form_of_bytes(Str head, bool *stream); /* by 8 bytes from the front; NULL: none */
 
 #endif

@@ -21,6 +21,22 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "SoundEmbedding");
 
+static const Field table[] = { /* values: frames x width, where frames are asked for */
+    { "embedding", 1, F_F32, .repeated = true }, { "frames", 2, F_I32 }, { "values", 3, F_F32, .repeated = true }, { 0 },
+};
+
+static Value sound_told(Arena *arena, const Value *answer)
+{
+    const Value *frames = value_get(answer, "frames"), *whole = value_get(answer, "embedding");
+    Value out = value_map(arena, 3);
+    if (whole) value_add(&out, "embedding", *whole);
+    if (!frames) return out;
+    value_add(&out, "frames", value_of_int((int64_t)frames->list.n));
+    value_add(&out, "values", part_flat(arena, frames, "embedding"));
+    return out;
+}
+static const TaskTable tables[] = { { .rows = table, .shape = sound_told }, { 0 } };
+
 static Value sound_mean(Arena *arena, const TaskOptions *options, const TaskRow *row, size_t n_rows)
 {
     double *sum = ARRAY(arena, double, row->width);
@@ -86,6 +102,7 @@ const Task task_audio_embedding = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .items = &item_sounds,
     .preparer = &prepare_sounds,
     .finish = audio_embedding_finish,

@@ -28,6 +28,34 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "Transcript");
 
+static const Field chunk_columns[] = {
+    { "text", 1, F_STR, .required = true }, { "start", 2, F_F64, .required = true },
+    { "end", 3, F_F64, .required = true }, { 0 },
+};
+static const Field table[] = {
+    { "text", 1, F_STR }, { "chunks", 2, F_MSG, .repeated = true, .msg = chunk_columns }, { 0 },
+};
+
+static Value transcript_told(Arena *arena, const Value *answer)
+{
+    const Value *chunks = value_get(answer, "chunks");
+    Value out = value_map(arena, 2);
+    value_add(&out, "text", *value_get(answer, "text"));
+    if (!chunks) return out;
+    Value list = value_list(arena, chunks->list.n);
+    for (size_t i = 0; i < chunks->list.n; i++) {
+        const Value *times = value_get(&chunks->list.items[i], "timestamp");
+        Value one = value_map(arena, 3);
+        value_add(&one, "text", *value_get(&chunks->list.items[i], "text"));
+        value_add(&one, "start", times->list.items[0]);
+        value_add(&one, "end", times->list.items[1]);
+        list.list.items[i] = one;
+    }
+    value_add(&out, "chunks", list);
+    return out;
+}
+static const TaskTable tables[] = { { .rows = table, .shape = transcript_told }, { 0 } };
+
 static int32_t *speech_ids(Arena *arena, const TaskRow *row, size_t n_rows, size_t *n)
 {
     size_t room = 0;
@@ -89,6 +117,7 @@ const Task task_automatic_speech_recognition = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .items = &item_sounds,
     .preparer = &prepare_sounds,
     .finish = speech_finish,

@@ -34,13 +34,15 @@ typedef struct Labels {
 
 /* The label of the first token that overlaps the word; empty: none does. The token may begin before
  * the word: in byte-level BPE it includes the space. */
-static Str label_of(Labels *l, int64_t from, int64_t to)
+static Str label_of(Labels *l, int64_t from, int64_t to, float *score)
 {
+    *score = 0;
     for (; l->tokens && l->at < l->tokens->list.n; l->at++) {
         const Value *token = &l->tokens->list.items[l->at], *info = value_get(token, "token_info");
         if (value_int(value_get(info, "start"), -1) >= to) break;
-        if (value_int(value_get(info, "end"), -1) > from)
-            return value_str(value_get(token, "label"), STR(""));
+        if (value_int(value_get(info, "end"), -1) <= from) continue;
+        *score = (float)value_float(value_get(token, "score"), 0);
+        return value_str(value_get(token, "label"), STR(""));
     }
     return (Str){ 0 };
 }
@@ -54,7 +56,9 @@ BioSpans bio_words(Arena *arena, Str text, const Value *result)
         Str word = next_word(text, &at);
         if (!word.n) continue;
         int64_t from = word.p - text.p, to = from + (int64_t)word.n;
-        out.item[out.n++] = (BioSpan){ word, label_of(&labels, from, to), from, to };
+        float score;
+        Str label = label_of(&labels, from, to, &score);
+        out.item[out.n++] = (BioSpan){ word, label, from, to, score };
     }
     return out;
 }
@@ -82,11 +86,14 @@ static Mark mark_of(Str label)
 static void bio_join(Arena *arena, const BioSpan *word, size_t n, BioSpan *entity)
 {
     Buf b = { .arena = arena };
+    float sum = 0;
     if (n == 1) return;
     for (size_t i = 0; i < n; i++) {
         if (i) buf_char(&b, ' ');
         buf_str(&b, word[i].text);
+        sum += word[i].score;
     }
+    entity->score = sum / (float)n;
     entity->text = buf_view(&b);
     entity->end = word[n - 1].end;
 }
@@ -113,7 +120,7 @@ BioSpans bio_entities(Arena *arena, Str text, const Value *result)
         n = entity_words(word, words.n - i);
         if (!n) continue;
         BioSpan *e = &out.item[out.n++];
-        *e = (BioSpan){ word->text, mark_of(word->label).type, word->start, word->end };
+        *e = (BioSpan){ word->text, mark_of(word->label).type, word->start, word->end, word->score };
         bio_join(arena, word, n, e);
     }
     return out;
@@ -160,7 +167,7 @@ Value bio_extract(Arena *arena, const ModelConfig *config, const BioSpans *found
     return out;
 }
 
-static int64_t count_chars(Str text, int64_t bytes)
+int64_t bio_chars(Str text, int64_t bytes)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < bytes; i++) n += (text.p[i] & 0xc0) != 0x80;
@@ -174,8 +181,8 @@ Value bio_detail(Arena *arena, const ModelConfig *config, Str text, const BioSpa
     for (size_t i = 0; i < found->n; i++) {
         const BioSpan *s = &found->item[i];
         Value one = value_map(arena, 4);
-        int64_t start = options->chars ? count_chars(text, s->start) : s->start;
-        int64_t end = options->chars ? count_chars(text, s->end) : s->end;
+        int64_t start = options->chars ? bio_chars(text, s->start) : s->start;
+        int64_t end = options->chars ? bio_chars(text, s->end) : s->end;
         value_add(&one, "text", value_of_str(s->text));
         value_add(&one, "label", value_of_str(s->label));
         value_add(&one, "start", value_of_int(start));

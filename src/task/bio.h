@@ -13,6 +13,7 @@ typedef struct BioSpan {
     Str text;               /* of a word: a view; of an entity: its words, one space between */
     Str label;              /* of a word: "B-SRC", empty where it was cut off; of an entity: its type */
     int64_t start, end;     /* bytes of the text */
+    float score;            /* of a word: its label's; of an entity: the mean of its words' */
 } BioSpan;
 typedef struct BioSpans {
     BioSpan *item;
@@ -22,6 +23,7 @@ typedef struct BioSpans {
 /* result: an entry of `results` of token_classification, its offsets in bytes. */
 BioSpans bio_words(Arena *, Str text, const Value *result);
 BioSpans bio_entities(Arena *, Str text, const Value *result);
+int64_t bio_chars(Str text, int64_t bytes); /* characters of its first so many bytes */
 /* How entities are reported. */
 typedef struct BioOptions {
     bool all;               /* every text of a type, as a list without repeats; else the first */

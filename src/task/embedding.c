@@ -19,6 +19,20 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "TokenEmbeddingSequence");
 
+static const Field table[] = { /* values: tokens x width */
+    { "tokens", 1, F_I32 }, { "values", 2, F_F32, .repeated = true }, { 0 },
+};
+
+static Value embedding_told(Arena *arena, const Value *answer)
+{
+    const Value *list = value_get(answer, "embeddings");
+    Value out = value_map(arena, 2);
+    value_add(&out, "tokens", value_of_int((int64_t)list->list.n));
+    value_add(&out, "values", part_flat(arena, list, "embedding"));
+    return out;
+}
+static const TaskTable tables[] = { { .rows = table, .shape = embedding_told }, { 0 } };
+
 static Value embed_token(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                          const TaskRow *row, const Encoding *spans, size_t token)
 {
@@ -57,6 +71,7 @@ const Task task_embedding = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .pool = part_pool,
     .items = &item_texts,
     .preparer = &prepare_text,

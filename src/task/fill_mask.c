@@ -34,6 +34,40 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "FillMaskResult");
 
+static const Field fill_columns[] = {
+    { "mask", 1, F_I32, .required = true }, { "token", 2, F_STR, .required = true },
+    { "id", 3, F_I32, .required = true }, { "score", 4, F_F32, .required = true }, { 0 },
+};
+static const Field table[] = { { "fills", 1, F_MSG, .repeated = true, .msg = fill_columns }, { 0 } };
+
+static Value fill_told(Arena *arena, const Value *w, size_t place)
+{
+    Value one = value_map(arena, 4);
+    value_add(&one, "mask", value_of_int((int64_t)place));
+    value_add(&one, "token", *value_get(w, "token_str"));
+    value_add(&one, "id", *value_get(w, "token"));
+    value_add(&one, "score", *value_get(w, "score"));
+    return one;
+}
+
+/* All words of all masks. */
+static Value fills_told(Arena *arena, const Value *answer)
+{
+    const Value *masks = value_get(answer, "masks");
+    size_t n = 0;
+    for (size_t i = 0; i < masks->list.n; i++) n += value_get(&masks->list.items[i], "words")->list.n;
+    Value out = value_map(arena, 1), list = value_list(arena, n);
+    n = 0;
+    for (size_t i = 0; i < masks->list.n; i++) {
+        const Value *words = value_get(&masks->list.items[i], "words");
+        for (size_t k = 0; k < words->list.n; k++)
+            list.list.items[n++] = fill_told(arena, &words->list.items[k], i);
+    }
+    value_add(&out, "fills", list);
+    return out;
+}
+static const TaskTable tables[] = { { .rows = table, .shape = fills_told }, { 0 } };
+
 /* tokenizer.json does not say which token is the mask; these are what models call it. */
 static const char *const mask_names[] = { "[MASK]", "<mask>", "<MASK>", "[mask]" };
 
@@ -173,6 +207,7 @@ const Task task_fill_mask = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .pool = part_sparse,
     .wants = is_mask,
     .items = &item_texts,

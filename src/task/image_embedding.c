@@ -22,6 +22,23 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_PICTURE_REPLY(result, "PictureEmbedding");
 
+static const Field table[] = { /* values: patches x width, where patches are asked for */
+    { "embedding", 1, F_F32, .repeated = true }, { "patches", 2, F_I32 }, { "values", 3, F_F32, .repeated = true },
+    { 0 },
+};
+
+static Value picture_told(Arena *arena, const Value *answer)
+{
+    const Value *patches = value_get(answer, "patches");
+    Value out = value_map(arena, 3);
+    value_add(&out, "embedding", *value_get(answer, "embedding"));
+    if (!patches) return out;
+    value_add(&out, "patches", value_of_int((int64_t)patches->list.n));
+    value_add(&out, "values", part_flat(arena, patches, "embedding"));
+    return out;
+}
+static const TaskTable tables[] = { { .rows = table, .shape = picture_told }, { 0 } };
+
 enum { MAP_RANK = 3 };           /* [channels, height, width] */
 
 static int64_t image_pool_width(int rank, const int64_t *dim)
@@ -94,6 +111,7 @@ const Task task_image_embedding = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .pool = image_pool,
     .pool_width = image_pool_width,
     .items = &item_pictures,

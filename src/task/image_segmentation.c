@@ -54,6 +54,13 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_PICTURE_REPLY(result, "ImageSegments");
 
+static const Field segment_columns[] = {
+    { "label", 1, F_STR, .required = true }, { "index", 2, F_I32, .required = true }, { "score", 3, F_F32 },
+    { "mask", 4, F_BYTES }, { 0 },
+};
+static const Field table[] = { { "segments", 1, F_MSG, .repeated = true, .msg = segment_columns }, { 0 } };
+static const TaskTable tables[] = { { .rows = table }, { 0 } };
+
 /* ---- resizing ---- */
 typedef struct MapPoint {        /* between two rows or columns of a map */
     int64_t at, next;
@@ -296,7 +303,7 @@ static void image_panoptic_finish(Arena *arena, const ModelConfig *config, const
     .no_lua = PART_NO_LUA_PICTURE,                                                              \
     .samples = part_picture_samples,                                                            \
     .result = result,                                                                           \
-    .reply = reply,                                                                             \
+    .reply = reply, .tables = tables,                                                             \
     .items = &item_pictures,                                                                    \
     .preparer = &prepare_pictures
 

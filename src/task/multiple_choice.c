@@ -21,6 +21,23 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "MultipleChoiceResult");
 
+static const Field table[] = {
+    { "choice", 1, F_STR }, { "index", 2, F_I32 }, { "score", 3, F_F32 },
+    { "scores", 4, F_F32, .repeated = true }, { 0 },
+};
+
+static Value choice_told(Arena *arena, const Value *answer)
+{
+    const Value *scores = value_get(answer, "scores"), *best = value_get(answer, "predicted_index");
+    Value out = value_map(arena, 4);
+    value_add(&out, "choice", *value_get(answer, "predicted_choice"));
+    value_add(&out, "index", *best);
+    value_add(&out, "score", value_of_float((double)scores->f32.p[value_int(best, 0)]));
+    value_add(&out, "scores", *scores);
+    return out;
+}
+static const TaskTable tables[] = { { .rows = table, .shape = choice_told }, { 0 } };
+
 static void multiple_choice_finish(Arena *arena, const ModelConfig *config, const TaskOptions *options,
                                    const TaskRow *row, size_t n, Value *out)
 {
@@ -61,6 +78,7 @@ const Task task_multiple_choice = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .items = &item_choices,
     .preparer = &prepare_choices,
     .finish = multiple_choice_finish,

@@ -208,3 +208,20 @@ void task_softmax(const float *logits, int64_t n, float *out)
     const double scale = 1 / sum;
     for (int64_t i = 0; i < n; i++) out[i] = (float)(out[i] * scale);
 }
+
+Value part_flat(Arena *arena, const Value *objects, const char *key)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < objects->list.n; i++) {
+        const Value *v = value_get(&objects->list.items[i], key);
+        if (v && v->kind == V_F32) n += v->f32.n;
+    }
+    float *all = arena_raw(arena, MAX(n, 1) * sizeof(float));
+    for (size_t i = 0; i < objects->list.n; i++) {
+        const Value *v = value_get(&objects->list.items[i], key);
+        if (!v || v->kind != V_F32 || !v->f32.n) continue;
+        memcpy(all + at, v->f32.p, v->f32.n * sizeof(float));
+        at += v->f32.n;
+    }
+    return value_of_f32(all, n);
+}

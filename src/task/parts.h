@@ -95,6 +95,8 @@ typedef Value PartItem(Arena *, const ModelConfig *, const TaskOptions *, const 
 /* {name: [item of each token]}, with "truncated" where it applies. */
 Value part_tokens(Arena *, const ModelConfig *, const TaskOptions *, const TaskRow *,
                   const char *name, PartItem *item);
+/* For tables: the lists of numbers of all objects, one after the other. */
+Value part_flat(Arena *, const Value *objects, const char *key);
 Value part_result(Arena *, const TaskRow *, size_t room); /* a map; part_close ends it */
 void part_close(Value *result, const TaskRow *);
 /* The k best: {label, index, score}; of equal ones the lower index first, as transformers sorts. labels:

@@ -21,6 +21,9 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "SentenceEmbedding");
 
+static const Field table[] = { { "embedding", 1, F_F32, .repeated = true }, { 0 } };
+static const TaskTable tables[] = { { .rows = table }, { 0 } };
+
 void part_pool(const TaskRow *row, const TaskOptions *options, float *out)
 {
     HeadRow all = { row->data, row->tokens, row->width, row->prompt, options->pooling,
@@ -67,6 +70,7 @@ const Task task_sentence_embedding = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .pool = part_pool,
     .items = &item_texts,
     .preparer = &prepare_text,

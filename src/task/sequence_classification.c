@@ -35,6 +35,27 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "SequenceClassificationResult");
 
+static const Field table[] = {
+    { "label", 1, F_STR }, { "score", 2, F_F32 }, { "scores", 3, F_F32, .repeated = true }, { 0 },
+};
+static const Field table_of_rank[] = { { "score", 1, F_F32 }, { 0 } };
+
+static Value classification_told(Arena *arena, const Value *answer)
+{
+    const Value *scores = value_get(answer, "scores"), *label = value_get(answer, "predicted_label");
+    const size_t best = (size_t)value_int(value_get(answer, "predicted_index"), 0);
+    Value out = value_map(arena, 3);
+    if (label) value_add(&out, "label", *label);
+    if (best < scores->f32.n) value_add(&out, "score", value_of_float((double)scores->f32.p[best]));
+    value_add(&out, "scores", *scores);
+    return out;
+}
+static const TaskTable tables[] = {
+    { .of = CAN_RANK, .rows = table_of_rank, .shape = classification_told },
+    { .rows = table, .shape = classification_told },
+    { 0 },
+};
+
 static void sigmoid(const float *x, int64_t n, float *out)
 {
     for (int64_t i = 0; i < n; i++) out[i] = 1.0f / (1.0f + expf(-x[i]));
@@ -113,6 +134,7 @@ const Task task_sequence_classification = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .items = &item_texts,
     .preparer = &prepare_text,
     .finish = sequence_classification_finish,

@@ -20,6 +20,11 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "SparseEmbedding");
 
+static const Field table[] = {
+    { "indices", 1, F_I32, .repeated = true }, { "values", 2, F_F32, .repeated = true }, { 0 },
+};
+static const TaskTable tables[] = { { .rows = table }, { 0 } };
+
 void part_sparse(const TaskRow *row, const TaskOptions *options, float *out)
 {
     (void)options;
@@ -86,6 +91,7 @@ const Task task_sparse_embedding = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .pool = part_sparse,
     .items = &item_texts,
     .preparer = &prepare_text,

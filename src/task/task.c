@@ -64,6 +64,28 @@ bool task_can(const Task *task, const ModelConfig *config, TaskCan any)
     return all & any;
 }
 
+static bool table_fits(const TaskTable *t, const Task *task, const ModelConfig *config)
+{
+    return !t->of || task_can(task, config, t->of);
+}
+
+bool task_table(const Task *task, const ModelConfig *config, const char *name, TaskTable *out, Err *err)
+{
+    Buf names = { 0 };
+    const TaskTable *t = task->tables;
+    for (; t && t->rows; t++) {
+        if (table_fits(t, task, config) && (!name || (t->name && strcmp(name, t->name) == 0))) break;
+        if (t->name) buf_printf(&names, "%s%s", names.n ? ", " : "", t->name);
+    }
+    bool ok = t ? t->rows != NULL : !name;
+    if (ok) *out = t ? *t : (TaskTable){ .rows = task->result };
+    else if (names.n)
+        fail(err, EF_USAGE, "--results: found \"%s\", wanted one of %.*s", name, STR_ARG(buf_view(&names)));
+    else fail(err, EF_USAGE, "--results: found a model for %s, wanted one for token_classification", task->name);
+    buf_free(&names);
+    return ok;
+}
+
 Value task_reply(Arena *arena, Value *results, size_t n, Str model_id, const Value *metadata)
 {
     Value reply = value_map(arena, 3);

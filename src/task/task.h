@@ -51,6 +51,7 @@ typedef struct TaskOptions {     /* of one request; zero is the default */
     bool base64;                 /* vectors as text */
     bool return_tokens;
     bool extract;                /* {entity type: text} */
+    bool spans;                  /* entities by the words of bio.h: "spans" in the result; for tables only */
     int dimensions;              /* keep the first N components of a vector; 0: all */
     int top_k;                   /* labels or answers by score; 0: not said */
     int answer_tokens;           /* the longest answer; 0: 15 */
@@ -165,6 +166,15 @@ typedef struct TaskName {        /* what others call a task */
     const char *reads;           /* "images", "audio", "video"; NULL: texts */
 } TaskName;
 
+typedef struct TaskTable {       /* results as columns: a way to tell them in a table */
+    const char *name;            /* of --results; NULL: the one there is */
+    TaskCan of;                  /* (optional) only for models that can this */
+    const Field *rows;
+    /* (optional) a result as a map of these rows; absent: it is one */
+    Value (*shape)(Arena *, const Value *result);
+    void (*ask)(TaskOptions *);  /* (optional) what the result must have for it */
+} TaskTable;
+
 typedef struct Task {
     const char *name;            /* "token_classification" */
     const char *many;            /* what it makes, for messages: "token classifications" */
@@ -192,6 +202,7 @@ typedef struct Task {
     /* Schemas: body, one entry of `results`, whole answer. The first row of `request` is `inputs` as
      * protobuf sends it; what JSON may say there is for task_inputs and task_request_describe. */
     const Field *request, *result, *reply;
+    const TaskTable *tables;     /* (optional) the default first; ends with rows NULL. Absent: `result` as it is */
     /* (optional) the row's numbers to one vector: where the task is always `pooled`, finish sees that
      * vector alone (tokens = 1); else it is for clients that ask for vectors. */
     TaskPool *pool;
@@ -250,6 +261,8 @@ typedef struct TaskLimits {      /* what a description of the request should say
 } TaskLimits;
 /* The JSON Schema of the body. */
 Value task_request_describe(Arena *, const Task *, const ItemForm *, TaskLimits);
+/* One of its tables; name NULL: the default. False: it has none of that name. */
+bool task_table(const Task *, const ModelConfig *, const char *name, TaskTable *, Err *);
 /* {"offsets": "chars"}: those that the task has, after task_keys. */
 bool task_options(const Task *, const ModelConfig *, const Value *request, TaskOptions *, Err *);
 bool task_has_option(const Task *, const char *name);

@@ -40,6 +40,100 @@ static const Field result[] = {
 };
 static const Field reply[] = PART_REPLY(result, "TokenClassificationResult");
 
+/* ---- in tables ---- */
+static const Field entity_columns[] = {
+    { "label", 1, F_STR, .required = true }, { "text", 2, F_STR, .required = true },
+    { "start", 3, F_I32, .required = true }, { "end", 4, F_I32, .required = true },
+    { "score", 5, F_F32, .required = true }, { 0 },
+};
+static const Field token_columns[] = {
+    { "token", 1, F_STR, .required = true }, { "id", 2, F_I32, .required = true },
+    { "start", 3, F_I32, .required = true }, { "end", 4, F_I32, .required = true },
+    { "label", 5, F_STR, .required = true }, { "score", 6, F_F32, .required = true }, { 0 },
+};
+#define TABLE_ENTITIES { "entities", 1, F_MSG, .repeated = true, .msg = entity_columns }
+#define TABLE_TOKENS { "tokens", 2, F_MSG, .repeated = true, .msg = token_columns }
+#define TABLE_SCORES { "scores", 3, F_F32, .repeated = true } /* tokens x labels */
+static const Field table_entities[] = { TABLE_ENTITIES, { 0 } };
+static const Field table_tokens[] = { TABLE_TOKENS, { 0 } };
+static const Field table_scores[] = { TABLE_TOKENS, TABLE_SCORES, { 0 } };
+static const Field table_all[] = { TABLE_ENTITIES, TABLE_TOKENS, TABLE_SCORES, { 0 } };
+
+static Value member_of(const Value *map, const char *key)
+{
+    const Value *v = value_get(map, key);
+    return v ? *v : value_null();
+}
+
+static Value told_entities(Arena *arena, const Value *list)
+{
+    Value out = value_list(arena, list->list.n);
+    for (size_t i = 0; i < list->list.n; i++) {
+        const Value *e = &list->list.items[i], *group = value_get(e, "entity_group");
+        Value one = value_map(arena, 5);
+        value_add(&one, "label", group ? *group : member_of(e, "entity"));
+        value_add(&one, "text", member_of(e, "word"));
+        value_add(&one, "start", member_of(e, "start"));
+        value_add(&one, "end", member_of(e, "end"));
+        value_add(&one, "score", member_of(e, "score"));
+        out.list.items[i] = one;
+    }
+    return out;
+}
+
+static Value told_tokens(Arena *arena, const Value *list)
+{
+    Value out = value_list(arena, list->list.n);
+    for (size_t i = 0; i < list->list.n; i++) {
+        const Value *t = &list->list.items[i], *info = value_get(t, "token_info");
+        Value one = value_map(arena, 6);
+        value_add(&one, "token", member_of(info, "token"));
+        value_add(&one, "id", member_of(info, "token_id"));
+        value_add(&one, "start", member_of(info, "start"));
+        value_add(&one, "end", member_of(info, "end"));
+        value_add(&one, "label", member_of(t, "label"));
+        value_add(&one, "score", member_of(t, "score"));
+        out.list.items[i] = one;
+    }
+    return out;
+}
+
+static Value told(Arena *arena, const Value *answer)
+{
+    const Value *spans = value_get(answer, "spans"), *entities = value_get(answer, "entities");
+    const Value *tokens = value_get(answer, "tokens");
+    Value out = value_map(arena, 3);
+    if (spans) value_add(&out, "entities", *spans);
+    else if (entities) value_add(&out, "entities", told_entities(arena, entities));
+    if (!tokens) return out;
+    value_add(&out, "tokens", told_tokens(arena, tokens));
+    value_add(&out, "scores", part_flat(arena, tokens, "scores"));
+    return out;
+}
+
+static void ask_entities(TaskOptions *o)
+{
+    o->spans = o->grouping == GROUP_UNSAID;
+}
+
+static void ask_tokens(TaskOptions *o)
+{
+    o->return_tokens = true;
+}
+
+static void ask_all(TaskOptions *o)
+{
+    ask_entities(o), ask_tokens(o);
+}
+
+static const TaskTable tables[] = {
+    { "entities", 0, table_entities, told, ask_entities },
+    { "tokens", 0, table_tokens, told, ask_tokens },
+    { "scores", 0, table_scores, told, ask_tokens },
+    { "all", 0, table_all, told, ask_all },
+    { 0 },
+};
+
 static Value classify_token(Arena *arena, const ModelConfig *config, const TaskRow *row,
                             const Encoding *spans, size_t index)
 {
@@ -139,8 +233,8 @@ static Value entities_of_rows(Arena *arena, const ModelConfig *config, const Tas
 }
 
 /* Words are found by bytes, and in one text: tokens of a second one are not among them. */
-static Value extract(Arena *arena, const ModelConfig *config, const TaskOptions *options,
-                     const TaskRow *row, size_t n)
+static BioSpans spans_of_rows(Arena *arena, const ModelConfig *config, const TaskOptions *options,
+                              const TaskRow *row, size_t n)
 {
     TaskOptions bytes = *options;
     bytes.chars = false;
@@ -153,8 +247,28 @@ static Value extract(Arena *arena, const ModelConfig *config, const TaskOptions 
     }
     list.list.n = kept;
     value_add(&plain, "tokens", list);
-    BioSpans found = bio_entities(arena, row->first, &plain);
-    return bio_extract(arena, config, &found, &(BioOptions){ 0 });
+    return bio_entities(arena, row->first, &plain);
+}
+
+static Value extract(Arena *arena, const ModelConfig *config, const BioSpans *found)
+{
+    return bio_extract(arena, config, found, &(BioOptions){ 0 });
+}
+
+static Value told_spans(Arena *arena, const TaskOptions *options, Str text, const BioSpans *found)
+{
+    Value out = value_list(arena, found->n);
+    for (size_t i = 0; i < found->n; i++) {
+        const BioSpan *s = &found->item[i];
+        Value one = value_map(arena, 5);
+        value_add(&one, "label", value_of_str(s->label));
+        value_add(&one, "text", value_of_str(s->text));
+        value_add(&one, "start", value_of_int(options->chars ? bio_chars(text, s->start) : s->start));
+        value_add(&one, "end", value_of_int(options->chars ? bio_chars(text, s->end) : s->end));
+        value_add(&one, "score", value_of_float((double)s->score));
+        out.list.items[i] = one;
+    }
+    return out;
 }
 
 static void token_classification_finish(Arena *arena, const ModelConfig *config,
@@ -162,12 +276,15 @@ static void token_classification_finish(Arena *arena, const ModelConfig *config,
                                         Value *out)
 {
     bool entities = options->grouping != GROUP_UNSAID;
-    *out = part_result(arena, row, 3);
-    if (options->return_tokens || (!entities && !options->extract))
+    BioSpans found = { 0 };
+    *out = part_result(arena, row, 4);
+    if (options->return_tokens || (!entities && !options->extract && !options->spans))
         value_add(out, "tokens", tokens_of_rows(arena, config, options, row, n_rows));
     if (entities)
         value_add(out, "entities", entities_of_rows(arena, config, options, row, n_rows));
-    if (options->extract) value_add(out, "extracted", extract(arena, config, options, row, n_rows));
+    if (options->extract || options->spans) found = spans_of_rows(arena, config, options, row, n_rows);
+    if (options->extract) value_add(out, "extracted", extract(arena, config, &found));
+    if (options->spans) value_add(out, "spans", told_spans(arena, options, row->first, &found));
     part_close(out, row);
 }
 
@@ -197,6 +314,7 @@ const Task task_token_classification = {
     .request = request,
     .result = result,
     .reply = reply,
+    .tables = tables,
     .items = &item_texts,
     .preparer = &prepare_text,
     .finish = token_classification_finish,

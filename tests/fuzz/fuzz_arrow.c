@@ -2,7 +2,7 @@
  * fuzz_arrow.c - any bytes as an Arrow stream or file: values that are handed out can be read. */
 #include <stdlib.h>
 
-#include "data/arrow.h"
+#include "data/arrow_form.h"
 #include "data/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,16 +17,16 @@ static bool pull(void *context, void *to, size_t room, size_t *got, Err *err)
     return true;
 }
 
-static void read_all(Arena *arena, ArrowReader *r, Err *err)
+static void read_all(Arena *arena, BatchReader *r, Err *err)
 {
     enum { ROWS = 50, BATCHES = 10 };
     ArrowBatch batch;
     Arena scratch = { 0 };
     bool more = true;
-    for (int i = 0; i < arrow_schema(r)->n; i++) arrow_want(r, i);
-    for (int b = 0; b < BATCHES && arrow_next(r, arena, &batch, &more, err) && more; b++)
+    for (int i = 0; i < r->fields->n; i++) batches_want(r, i);
+    for (int b = 0; b < BATCHES && batches_next(r, arena, &batch, &more, err) && more; b++)
         for (int64_t row = 0; row < batch.rows && row < ROWS; row++)
-            for (int i = 0; i < arrow_schema(r)->n; i++) {
+            for (int i = 0; i < r->fields->n; i++) {
                 Buf text = { .arena = &scratch };
                 Value v = arrow_value(&scratch, &batch.column[i], row);
                 json_write(&text, &v);
@@ -39,13 +39,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     Arena arena = { 0 };
     Err err = { 0 };
-    ArrowReader *r;
+    BatchReader *r;
     Str bytes = { (const char *)data, size };
     bool ok = str_starts(bytes, "ARROW1") ? arrow_open_file(&arena, bytes, &r, &err)
                                           : arrow_open_stream(&arena, pull, &bytes, &r, &err);
     if (ok) read_all(&arena, r, &err);
     else if (!err.message[0]) abort();
-    arrow_close(r);
+    batches_close(r);
     arena_free(&arena);
     return 0;
 }
