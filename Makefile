@@ -20,7 +20,7 @@ endif
 SHARED  := build/shared/libencoderfile.so.$(strip $(ABI))
 MEDIA   ?= 1   # 0: without the decoders of JPEG, PNG, WebP and FLAC
 LIBS    := -lyaml -llua5.4 -lexpat $(if $(filter-out library,$(PARTS)),-lnghttp2) $(if $(filter 1,$(TLS)),-lssl -lcrypto) \
-           $(if $(filter 1,$(MEDIA)),-ljpeg -lpng16 -lwebp -lFLAC -logg) -lz -lm
+           $(if $(filter 1,$(MEDIA)),-ljpeg -lpng16 -lwebp -lFLAC -logg) -lzstd -lz -lm
 # -w: the C library warns of dlopen, which nothing here calls. The script: no unwind tables (0.8 MB).
 STATIC  := -static -s -Wl,-w -Wl,-T,src/cli/program.ld
 
