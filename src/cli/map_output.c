@@ -89,6 +89,14 @@ static bool output_put(void *output, Str bytes, Err *err)
     return buf_str(&o->text, bytes), true;
 }
 
+static bool output_patch(void *output, uint64_t at, Str bytes, Err *err)
+{
+    MapOutput *o = output;
+    if (!output_write(o, err)) return false;
+    if (pwrite(o->fd, bytes.p, bytes.n, (off_t)at) == (ssize_t)bytes.n) return true;
+    return fail(err, EF_IO, "%s: cannot be written: %s", o->path, strerror(errno));
+}
+
 /* ---- facts ---- */
 static const char *digest_text(Arena *arena, Sha256 *sum)
 {
@@ -181,7 +189,7 @@ bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, const Valu
 {
     MapTable *t = &o->table;
     ArrowPair *facts = ARRAY(&a->arena, ArrowPair, FACTS);
-    const BatchOut out = { .put = output_put, .context = o };
+    const BatchOut out = { .put = output_put, .context = o, .patch = output_patch };
     const bool stream = o->form->create_stream && (!o->path || str_ends(str_of(o->path), ".arrows"));
     t->in = in;
     t->batch_rows = args_int(a, "batch-rows");

@@ -22,15 +22,17 @@ enum { RECORD_VALUES = 1 << 16, RECORD_SAMPLES = 1 << 26 }; /* a line with more 
 static bool refuse_parquet(const char *name, Err *err)
 {
     return fail(err, EF_UNSUPPORTED, "%s: found a Parquet file, wanted text, JSON lines, CSV or Arrow, "
-                "packed with gzip or not: write it as one of these first", name);
+                "packed with gzip or zstd or not: write it as one of these first", name);
 }
 
 static bool find_form(Records *s, const char *path, const char *name, Err *err)
 {
     Str file = str_of(path);
     if (str_ends(file, ".gz")) file.n -= 3;
+    if (str_ends(file, ".zst")) file.n -= 4;
     if (str_ends(file, ".parquet")) return refuse_parquet(path, err);
     s->table = name ? batch_form_named(str_of(name)) : batch_form_of_path(file);
+    if (s->table && !s->table->open_file) s->table = NULL; /* it is only written */
     s->form = s->table                                                   ? RECORDS_BATCHES
               : str_ends(file, ".jsonl") || str_ends(file, ".ndjson")    ? RECORDS_JSONL
               : str_ends(file, ".csv")                                   ? RECORDS_CSV
@@ -305,7 +307,8 @@ static bool read_head(Records *s, Err *err)
 
 static bool unpack_records(void *records, void *to, size_t room, size_t *got, Err *err)
 {
-    return gunzip_read(((Records *)records)->gunzip, to, room, got, err);
+    Records *s = records;
+    return s->unzstd ? unzstd_read(s->unzstd, to, room, got, err) : gunzip_read(s->gunzip, to, room, got, err);
 }
 
 /* What the first bytes tell, whatever the name says. */
@@ -314,9 +317,10 @@ static bool look_inside(Records *s, Err *err)
     Str head;
     if (!lines_head(&s->lines, 4, &head, err)) return false;
     if (str_starts(head, "PAR1")) return refuse_parquet(s->lines.name, err);
-    if (!gunzip_is(head)) return true;
+    if (!gunzip_is(head) && !unzstd_is(head)) return true;
     head.p = str_dup(&s->head, head);
-    s->gunzip = gunzip_open(&s->head, head, lines_raw, &s->lines);
+    if (gunzip_is(head)) s->gunzip = gunzip_open(&s->head, head, lines_raw, &s->lines);
+    else s->unzstd = unzstd_open(&s->head, head, lines_raw, &s->lines);
     s->lines.buf.n = 0, s->lines.end = false;
     s->lines.pull = unpack_records, s->lines.context = s;
     return true;
@@ -404,6 +408,7 @@ void records_close(Records *s)
     batches_free(s);
     lines_close(&s->lines);
     gunzip_close(s->gunzip);
+    unzstd_close(s->unzstd);
     arena_free(&s->head);
 }
 

@@ -7,6 +7,7 @@
 #include "base/lines.h"
 #include "data/batches.h"
 #include "data/gunzip.h"
+#include "data/unzstd.h"
 #include "input/items.h"
 
 typedef enum { RECORDS_TEXT, RECORDS_JSONL, RECORDS_CSV, RECORDS_BATCHES } RecordForm;
@@ -41,8 +42,9 @@ typedef struct Records {
     const ItemForm *items; /* how a record's item is written: the keys of an object or the columns */
     RecordsHow how;
     Str question;          /* p: of it, texts that come alone are contexts */
-    Gunzip *gunzip;        /* NULL: the stream is not packed */
-    Arena head;            /* of what is below, and of gunzip */
+    Gunzip *gunzip;        /* NULL: the stream is not packed, or so: */
+    Unzstd *unzstd;
+    Arena head;            /* of what is below, and of what unpacks */
     Str *column;           /* CSV: its first record */
     size_t columns;
     Str *keep;             /* [keeps]: names of what is handed through */
@@ -60,7 +62,7 @@ extern const char *const records_forms[]; /* of --input-format; ends with NULL *
     { "field", 0, "NAME", "the key or column that holds the text; default: text (of pictures and sounds their path: "  \
                           "path)" }
 
-/* "-": stdin. What is packed with gzip is unpacked on the way, whatever its name. */
+/* "-": stdin. What is packed with gzip or zstd is unpacked on the way, whatever its name. */
 bool records_open(Records *, const char *path, const ItemForm *, const RecordsHow *, Err *);
 /* False: the stream itself is broken. A bad record is handed out with its error. */
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);

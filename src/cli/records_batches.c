@@ -83,7 +83,7 @@ static bool choose_columns(Records *s, Err *err)
 bool batches_open(Records *s, const char *path, bool stream, Err *err)
 {
     bool ok;
-    if (!stream && (!s->lines.total || s->gunzip))
+    if (!stream && (!s->lines.total || s->gunzip || s->unzstd))
         return fail(err, EF_USAGE, "%s: found a file of %s in a pipe or packed, wanted the file itself%s", s->lines.name,
                     s->table->name, s->table->open_stream ? " or a stream" : "");
     if (stream && !s->table->open_stream)

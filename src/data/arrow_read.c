@@ -4,6 +4,7 @@
 #include "arrow_kinds.h"
 #include "arrow_form.h"
 #include "flat.h"
+#include "unpack.h"
 
 enum { HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
 enum { META_MOST = 64 << 20, FIELDS_MOST = 1 << 16, DEPTH_MOST = 32, BLOCK = 1 << 20 };
@@ -252,7 +253,30 @@ typedef struct ArrowBody {
     Str bytes;
     FlatVector node, buffer, counts;
     uint32_t nodes, buffers, views; /* taken */
+    bool packed, zstd;       /* each buffer is, with ZSTD or LZ4 */
+    bool unread;             /* nobody will read what is taken now: it stays as it is */
+    int64_t unpacked;        /* bytes of all buffers that were */
 } ArrowBody;
+
+/* A buffer's length, or -1: it is stored; then its bytes. */
+static bool unpack_buffer(ArrowBody *b, Str *buffer, Err *err)
+{
+    enum { HEAD = 8 };
+    if (buffer->n < HEAD) return refuse_arrow("found a packed buffer without its length", err);
+    const int64_t n = (int64_t)((uint64_t)word_at(buffer->p) | (uint64_t)word_at(buffer->p + 4) << 32);
+    const Str packed = { buffer->p + HEAD, buffer->n - HEAD };
+    if (n == -1) return *buffer = packed, true;
+    if (n < 0 || n > BODY_MOST - b->unpacked)
+        return fail(err, EF_TOO_LARGE, "Arrow: message %llu: found a packed body of more than 2 GiB: send smaller batches",
+                    (unsigned long long)b->r->messages + 1);
+    void *to = arena_try(b->arena, (size_t)n + 1, 1, (size_t)BODY_MOST + 1, err);
+    if (!to) return false;
+    b->unpacked += n;
+    *buffer = (Str){ to, (size_t)n };
+    return (b->zstd ? unpack_zstd : unpack_lz4_frame)(packed, to, (size_t)n) ||
+           fail(err, EF_INVALID_INPUT, "Arrow: message %llu: found damaged bytes of %s, or not as many as they should be",
+                (unsigned long long)b->r->messages + 1, b->zstd ? "ZSTD" : "LZ4");
+}
 
 static bool take_buffer(ArrowBody *b, Str *out, Err *err)
 {
@@ -261,7 +285,7 @@ static bool take_buffer(ArrowBody *b, Str *out, Err *err)
     uint64_t at = (uint64_t)flat_vector_i64(&b->buffer, place), n = (uint64_t)flat_vector_i64(&b->buffer, place + 1);
     if (n && (at > b->bytes.n || n > b->bytes.n - at)) return refuse_arrow("found a buffer outside of its batch", err);
     *out = (Str){ n ? b->bytes.p + at : "", n };
-    return true;
+    return !b->packed || b->unread || n == 0 || unpack_buffer(b, out, err);
 }
 
 static bool take_more(ArrowBody *b, ArrowColumn *a, Err *err)
@@ -403,13 +427,17 @@ static bool check_array(const ArrowColumn *a, Err *err)
 /* ---- batches ---- */
 static bool open_body(ArrowReader *r, Arena *arena, const FlatTable *t, Str bytes, ArrowBody *b, Err *err)
 {
+    enum { ZSTD = 1 };   /* 0 is LZ4 */
     FlatTable compression;
     *b = (ArrowBody){ .r = r, .arena = arena, .bytes = bytes, .node = flat_vector(t, 1, 16),
                       .buffer = flat_vector(t, 2, 16), .counts = flat_vector(t, 4, 8) };
     if (r->broken) return refuse_arrow("found a batch that leads out of its message", err);
-    if (!flat_table(t, 3, &compression)) return true;
-    return fail(err, EF_UNSUPPORTED, "Arrow: found a body that is compressed with %s, wanted one that is not",
-                flat_int(&compression, 0, 1, 0) ? "ZSTD" : "LZ4");
+    b->packed = flat_table(t, 3, &compression);
+    const int64_t codec = b->packed ? flat_int(&compression, 0, 1, 0) : 0;
+    const int64_t method = b->packed ? flat_int(&compression, 1, 1, 0) : 0;
+    b->zstd = codec == ZSTD;
+    if (codec >= 0 && codec <= ZSTD && method == 0) return true;
+    return fail(err, EF_UNSUPPORTED, "Arrow: found a body that is packed in an unknown way, wanted LZ4 or ZSTD");
 }
 
 static bool read_batch(ArrowReader *r, Arena *arena, const ArrowMessage *m, ArrowBatch *out, Err *err)
@@ -421,6 +449,7 @@ static bool read_batch(ArrowReader *r, Arena *arena, const ArrowMessage *m, Arro
     if (out->rows < 0 || out->rows > LENGTH_MOST) return refuse_arrow("found a batch of no possible length", err);
     for (int i = 0; i < r->schema.n; i++) {
         ArrowColumn *a = &out->column[i];
+        b.unread = !r->wanted[i];
         if (!take_array(&b, &r->schema.field[i], a, err)) return false;
         if (a->length != out->rows) return refuse_arrow("found a column of another length than its batch", err);
         if (r->wanted[i] && !check_array(a, err)) return false;

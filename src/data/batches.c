@@ -3,6 +3,8 @@
 #include "batches.h"
 
 #include "arrow_form.h"
+#include "csv_form.h"
+#include "npy_form.h"
 
 const BatchForm batch_form_arrow = {
     .name = "arrow",
@@ -15,7 +17,12 @@ const BatchForm batch_form_arrow = {
     .create_stream = arrow_create_stream,
 };
 
-const BatchForm *const batch_forms[] = { &batch_form_arrow, NULL };
+const BatchForm batch_form_csv = {
+    .name = "csv", .endings = { ".csv" }, .create_file = csv_create, .create_stream = csv_create,
+};
+const BatchForm batch_form_npy = { .name = "npy", .endings = { ".npy" }, .create_file = npy_create };
+
+const BatchForm *const batch_forms[] = { &batch_form_arrow, &batch_form_csv, &batch_form_npy, NULL };
 
 const BatchForm *batch_form_named(Str name)
 {

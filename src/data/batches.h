@@ -4,7 +4,7 @@
  * results know batches only.
  *
  *   arrow     a stream of messages, or a file of them with a footer
- */
+ *   csv, npy  written only: a line for each row; vectors as one array */
 #ifndef DATA_BATCHES_H
 #define DATA_BATCHES_H
 #include "data/arrow.h"
@@ -36,6 +36,7 @@ typedef struct BatchOut {    /* where and how; zero is the default */
     BatchPut *put;
     void *context;
     bool zstd;               /* compressed, where the form can be */
+    bool (*patch)(void *context, uint64_t at, Str bytes, Err *); /* of a file: other bytes in the place of earlier ones */
 } BatchOut;
 typedef struct BatchWriter BatchWriter;
 struct BatchWriter {         /* the first member of a form's own; lives in the arena that it was created with */
@@ -54,7 +55,7 @@ typedef struct BatchForm {
     const char *name;        /* of --input-format and --output-format */
     Str file, stream;        /* first bytes; n 0: there is no such form */
     const char *endings[4];  /* of the names of files; ends with NULL */
-    /* The whole file, mapped: views of it are handed out. */
+    /* (optional) the whole file, mapped: views of it are handed out; absent: it is only written */
     bool (*open_file)(Arena *, Str file, BatchReader **, Err *);
     /* (optional) without going back; absent: it must be a file */
     bool (*open_stream)(Arena *, BatchPull *, void *context, BatchReader **, Err *);
@@ -63,7 +64,7 @@ typedef struct BatchForm {
     /* (optional) the form that a pipe takes */
     bool (*create_stream)(Arena *, const ArrowFields *, const BatchOut *, BatchWriter **, Err *);
 } BatchForm;
-extern const BatchForm batch_form_arrow;
+extern const BatchForm batch_form_arrow, batch_form_csv, batch_form_npy;
 extern const BatchForm *const batch_forms[];     /* ends with NULL */
 const BatchForm *batch_form_named(Str name);     /* NULL: none */
 const BatchForm *batch_form_of_path(Str path);   /* by its ending; NULL: none */

@@ -14,5 +14,6 @@ bool unpack_snappy(Str packed, void *to, size_t n);
 bool unpack_lz4_block(Str packed, void *to, size_t n);
 bool unpack_lz4_frame(Str packed, void *to, size_t n);
 bool unpack_zstd(Str packed, void *to, size_t n);
+bool unpack_zstd_begins(Str packed); /* its first 4 bytes are a frame's */
 
 #endif
