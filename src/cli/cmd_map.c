@@ -354,7 +354,10 @@ static bool open_output(Args *a, Mapper *m, Err *err)
 {
     bool begun;
     if (!output_open(a, &m->out, &begun, err)) return false;
-    if (m->out.form) return output_begin(a, &m->out, m->model, &m->in, m->params, err);
+    if (m->out.form && !output_begin(a, &m->out, m->model, &m->in, m->params, err)) return output_undo(&m->out), false;
+    if (m->out.form && begun && !output_resume(&m->out, err)) return false;
+    if (begun && m->out.form) log_info("resuming behind row %llu", (unsigned long long)m->out.done);
+    if (m->out.form) return true;
     return !begun || map_resume(m, m->out.path, err);
 }
 
@@ -379,7 +382,7 @@ static bool start_session(Args *a, Mapper *m, Err *err)
 static void tell_interrupted(Args *a, const Mapper *m)
 {
     const char *path = args_value(a, "output");
-    const unsigned long long lines = m->lines + m->resuming.lines;
+    const unsigned long long lines = m->lines + m->resuming.lines + m->out.done;
     a->exit = 128 + SIGINT;
     if (path)
         log_warn("interrupted: %s has %llu whole lines; the same command with --resume goes on behind "
@@ -410,7 +413,8 @@ static bool map_records(Args *a, Mapper *m, Err *err)
     if (!start_session(a, m, err)) return false;
     const double begin = now_seconds();
     bool ok = open_output(a, m, err);
-    if (ok) {
+    if (ok && m->out.whole) log_info("%s is whole: nothing is left to do", m->out.path);
+    if (ok && !m->out.whole) {
         catch_interrupt();
         progress_start(&m->progress, "map", m->in.lines.total);
         ok = map_all(m, err);

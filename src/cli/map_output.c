@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/arrow_form.h"
 #include "data/json.h"
 #include "kernels/kernels.h"
 
@@ -58,6 +60,12 @@ bool output_open(Args *a, MapOutput *o, bool *begun, Err *err)
     *begun = lseek(o->fd, 0, SEEK_END) > 0;
     if (!*begun || args_has(a, "resume")) return true;
     return fail(err, EF_USAGE, "%s: has %s already; --resume goes on behind them", o->path, o->form ? "rows" : "lines");
+}
+
+void output_undo(MapOutput *o)
+{
+    struct stat now;
+    if (o->path && fstat(o->fd, &now) == 0 && S_ISREG(now.st_mode) && now.st_size == 0) unlink(o->path);
 }
 
 /* ---- bytes ---- */
@@ -196,6 +204,47 @@ bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, const Valu
     if (!vector_form(a, m, params, &t->vectors, err)) return false;
     if (!table_begin(t, facts, facts_of(a, o, m, params, facts), err)) return false;
     return (stream ? o->form->create_stream : o->form->create_file)(&t->arena, &t->fields, &out, &t->writer, err);
+}
+
+/* ---- going on ---- */
+static bool walk_file(MapOutput *o, ArrowResumed *found, Err *err)
+{
+    Mapping file;
+    if (o->form != &batch_form_arrow)
+        return fail(err, EF_USAGE, "--resume: found %s, wanted jsonl or arrow", o->form->name);
+    if (!file_map(o->path, &file, err)) return false;
+    bool ok = arrow_resume(o->table.writer, (Str){ (const char *)file.p, file.n }, buf_view(&o->text), found, err);
+    file_unmap(&file);
+    return ok || within(err, "--resume: %s: the file was left as it is", o->path);
+}
+
+/* Records of the batches that are there; the last one is left to the table, where batches come. */
+static bool skip_batches(MapOutput *o, const ArrowResumed *found, Err *err)
+{
+    MapTable *t = &o->table;
+    if (!records_skip(t->in, found->rows, found->n, err)) return within(err, "--resume: %s", o->path);
+    for (size_t i = 0; i < found->n; i++) o->done += (uint64_t)found->rows[i];
+    if (!t->in->reader || !found->n) return true;
+    Arena arena = { 0 };
+    ArrowColumn *kept = ARRAY(&arena, ArrowColumn, t->kept);
+    for (int i = 0; i < t->kept; i++) kept[i] = t->in->first->rows.column[t->in->keep_column[i]];
+    arrow_resume_dictionaries(t->writer, kept, t->kept);
+    arena_free(&arena);
+    records_release(t->in);
+    return true;
+}
+
+bool output_resume(MapOutput *o, Err *err)
+{
+    ArrowResumed found;
+    if (!walk_file(o, &found, err)) return false;
+    o->whole = found.whole;
+    if (found.whole) return true;
+    if (found.bytes) o->text.n = 0; /* the front is there */
+    if (!skip_batches(o, &found, err)) return false;
+    if (ftruncate(o->fd, (off_t)found.bytes) != 0 || lseek(o->fd, 0, SEEK_END) < 0)
+        return fail(err, EF_IO, "%s: cannot be cut to its whole batches: %s", o->path, strerror(errno));
+    return true;
 }
 
 bool output_end(MapOutput *o, Err *err)

@@ -14,7 +14,8 @@ typedef struct MapOutput {
     Buf text;                /* bytes that are to be written */
     const BatchForm *form;   /* NULL: lines of JSON */
     MapTable table;          /* of a form */
-    uint64_t done;           /* rows of the table that an earlier run has written */
+    uint64_t done;           /* rows of the table that an earlier run has written, */
+    bool whole;              /*   which are all */
 } MapOutput;
 
 /* The form of the output: --output-format, or by the name of --output, or that of the input (input NULL: JSON
@@ -24,6 +25,9 @@ bool output_choose(Args *, const BatchForm *input, MapOutput *, Err *);
 bool output_open(Args *, MapOutput *, bool *begun, Err *);
 /* The table's columns and the beginning of its form, for records of `in`; params: of the task, or NULL. */
 bool output_begin(Args *, MapOutput *, const Model *, Records *in, const Value *params, Err *);
+/* Goes on behind the last whole batch, if what is there was begun with the same columns, model and options. */
+bool output_resume(MapOutput *, Err *);
+void output_undo(MapOutput *);          /* a file that was made for nothing is removed */
 bool output_write(MapOutput *, Err *);  /* the text */
 bool output_end(MapOutput *, Err *);    /* what is at hand, end mark and footer */
 void output_close(MapOutput *);

@@ -68,6 +68,9 @@ bool records_open(Records *, const char *path, const ItemForm *, const RecordsHo
 bool records_next(Records *, Arena *, Record *, bool *more, Err *);
 /* Whether records_next would have to wait for whoever writes the stream. */
 bool records_quiet(const Records *);
+/* Leaves out the first rows: n batches of so many. Where records come in batches, these must be the same, and the
+ * last one stays as the oldest that is held. */
+bool records_skip(Records *, const int64_t *rows, size_t n, Err *);
 void records_release(Records *); /* the oldest batch, all of whose records are answered */
 void records_close(Records *);
 /* How the line that answers a record begins: {"id":7, or what is kept, */

@@ -127,6 +127,34 @@ static bool next_batch(Records *s, bool *more, Err *err)
     return true;
 }
 
+static bool skip_rows(Records *s, int64_t rows, Err *err)
+{
+    Arena arena = { 0 };
+    Record r;
+    bool more = true, ok = true;
+    for (int64_t i = 0; ok && more && i < rows; i++) {
+        ok = records_next(s, &arena, &r, &more, err);
+        arena_reset(&arena, 1 << 20);
+    }
+    arena_free(&arena);
+    return ok && (more || fail(err, EF_INVALID_INPUT, "found more rows than the input has: it is another input"));
+}
+
+bool records_skip(Records *s, const int64_t *rows, size_t n, Err *err)
+{
+    bool ok = true, more = true;
+    for (size_t i = 0; !s->reader && ok && i < n; i++) ok = skip_rows(s, rows[i], err);
+    for (size_t i = 0; s->reader && ok && i < n; i++) {
+        if (s->first) records_release(s);
+        ok = next_batch(s, &more, err);
+        if (ok && (!more || s->last->rows.rows != rows[i]))
+            return fail(err, EF_INVALID_INPUT, "batch %zu has %lld rows, that of the input %lld: it is another input",
+                        i + 1, (long long)rows[i], more ? (long long)s->last->rows.rows : 0);
+        if (ok) s->row = rows[i], s->lines.number += (uint64_t)rows[i];
+    }
+    return ok;
+}
+
 /* Texts are checked. Unless the batch is held, its views become the record's own. */
 static bool settle_value(const Records *s, Arena *arena, Value *v, Err *err)
 {

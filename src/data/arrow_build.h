@@ -10,7 +10,7 @@
 #include "data/columns.h"
 
 typedef struct ArrowVectors { /* how lists of floats that are a column are told */
-    int64_t fixed;           /* every list has so many: fixed_size_list; 0: list */
+    int64_t fixed;           /* every `embedding` has so many: fixed_size_list; 0: list */
     bool half;               /* float16 */
 } ArrowVectors;
 /* [rows] */

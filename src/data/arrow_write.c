@@ -3,31 +3,10 @@
  * in memory. A dictionary goes out before the first batch that needs it, and only what is new of it. */
 #include "arrow_form.h"
 #include "arrow_kinds.h"
+#include "arrow_writer.h"
 #include "flat.h"
 
 enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH, ALIGN = 8 };
-
-typedef struct ArrowBlocks { /* of a file's footer: where, bytes of the metadata, of the body */
-    int64_t (*item)[3];
-    size_t n, room;
-} ArrowBlocks;
-typedef struct ArrowSent {   /* what has been written of a dictionary */
-    int64_t id;
-    uint64_t version;
-    int parts;
-} ArrowSent;
-typedef struct ArrowWriter {
-    BatchWriter all;
-    Arena *arena;
-    const ArrowFields *fields;
-    BatchOut out;
-    bool file;
-    int64_t at;              /* bytes so far */
-    ArrowBlocks dictionaries, batches;
-    ArrowSent *sent;         /* [encoded fields] */
-    int n_sent;
-    Buf meta;
-} ArrowWriter;
 
 /* ---- the schema ---- */
 static size_t put_pairs(Buf *b, const ArrowPair *pair, int n)
@@ -188,7 +167,7 @@ static bool put_bytes(ArrowWriter *w, Str bytes, Err *err)
     return bytes.n == 0 || w->out.put(w->out.context, bytes, err);
 }
 
-static void note_block(Arena *arena, ArrowBlocks *to, int64_t at, int64_t meta, int64_t body)
+void arrow_note_block(Arena *arena, ArrowBlocks *to, int64_t at, int64_t meta, int64_t body)
 {
     if (to->n == to->room) {
         to->room = to->room ? 2 * to->room : 16;
@@ -204,7 +183,7 @@ static bool put_message(ArrowWriter *w, ArrowBlocks *to, const ArrowParts *p, Er
 {
     const Str *part = (const Str *)(void *)p->bytes.p;
     end_message(&w->meta, 0);
-    if (w->file) note_block(w->arena, to, w->at, (int64_t)w->meta.n, p->size);
+    if (w->file) arrow_note_block(w->arena, to, w->at, (int64_t)w->meta.n, p->size);
     bool ok = put_bytes(w, buf_view(&w->meta), err);
     for (size_t i = 0; ok && i < p->bytes.n / sizeof(Str); i++)
         ok = put_bytes(w, part[i], err) && put_bytes(w, (Str){ "\0\0\0\0\0\0\0", -part[i].n % ALIGN }, err);
@@ -233,7 +212,7 @@ static bool write_values(ArrowWriter *w, int64_t id, const ArrowColumn *values, 
     return ok;
 }
 
-static ArrowSent *sent_of(ArrowWriter *w, int64_t id)
+ArrowSent *arrow_sent_of(ArrowWriter *w, int64_t id)
 {
     for (int i = 0; i < w->n_sent; i++)
         if (w->sent[i].id == id) return &w->sent[i];
@@ -243,7 +222,7 @@ static ArrowSent *sent_of(ArrowWriter *w, int64_t id)
 
 static bool write_dictionary(ArrowWriter *w, const ArrowField *f, const ArrowValues *v, Err *err)
 {
-    ArrowSent *s = sent_of(w, f->dictionary);
+    ArrowSent *s = arrow_sent_of(w, f->dictionary);
     if (!v) return true; /* no entry is there */
     if (s->parts && s->version != v->version) {
         if (w->file)

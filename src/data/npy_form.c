@@ -19,7 +19,7 @@ typedef struct NpyWriter {
 static void put_head(const NpyWriter *w, char head[HEAD])
 {
     const int n = snprintf(head, HEAD, "%s{'descr': '<f%d', 'fortran_order': False, 'shape': (%lld, %lld), }",
-                           "\x93NUMPY\1..", w->bytes, (long long)w->rows, (long long)w->width);
+                           "\x93NUMPY\1...", w->bytes, (long long)w->rows, (long long)w->width);
     assert(n > 0 && n < HEAD);
     memset(head + n, ' ', HEAD - (size_t)n);
     head[HEAD - 1] = '\n';
@@ -76,7 +76,7 @@ static void npy_close(BatchWriter *w)
 
 static bool is_vectors(const ArrowField *f)
 {
-    return (f->kind == ARROW_LIST || f->kind == ARROW_FIXED_LIST) && f->child[0].kind == ARROW_FLOAT &&
+    return str_is(f->name, "embedding") && (f->kind == ARROW_LIST || f->kind == ARROW_FIXED_LIST) && f->child[0].kind == ARROW_FLOAT &&
            f->child[0].param[0] < 2;
 }
 
