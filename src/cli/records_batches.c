@@ -208,8 +208,8 @@ bool batches_record(Records *s, Arena *arena, Record *r, bool *more, Err *err)
         r->nothing = *more && s->last->rows.rows == 0;
         if (!*more || r->nothing) return true;
     }
-    if (!take_row(s, arena, r, &r->err) || !item_check(s->items, &r->item, &r->err))
-        within(&r->err, "row %llu", (unsigned long long)s->lines.number);
+    const bool ok = take_row(s, arena, r, &r->err) && item_check(s->items, &r->item, &r->err);
+    if (!ok && !s->how.hold) within(&r->err, "row %llu", (unsigned long long)s->lines.number); /* else it is in its row */
     return true;
 }
 

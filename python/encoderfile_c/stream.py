@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A package behind a pair of pipes: Arrow in, Arrow out. Needs pyarrow; nothing of this package's compiled part.
+
+    from encoderfile_c.stream import stream
+    for batch in stream("./my.encoderfile", reader, column="text", keep=["id"]): ...
+
+Only the text goes to the process; the columns of `keep` stay here and are put in front of the answers without a copy.
+The process answers a batch with a batch of the same rows in the same order. A row that failed has nulls and an `error`.
+"""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["Encoder", "StreamError", "schema", "stream"]
+
+
+class StreamError(RuntimeError):
+    """The process ended before it had answered everything."""
+
+
+def command(package: str, column: str, threads: int, program: str | None, options: dict[str, Any]) -> list[str]:
+    """`map` with these options: results="tokens" is --results tokens, params={...} is --params."""
+    head = [program, "map", "-m", package] if program else [os.path.abspath(package), "map"]
+    flags = ["--input-format", "arrow", "--output-format", "arrow", "--errors", "keep", "--threads", str(threads), "--column", column]
+    for name, value in options.items():
+        text = json.dumps(value) if name == "params" else str(value).lower() if isinstance(value, bool) else str(value)
+        flags += ["--" + name.replace("_", "-"), text]
+    return head + flags
+
+
+class _Process:
+    def __init__(self, arguments: list[str]) -> None:
+        self.log = tempfile.TemporaryFile()  # a pipe that nobody reads would fill up
+        self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
+        self.writer: pa.RecordBatchStreamWriter | None = None
+        self.reader: pa.RecordBatchStreamReader | None = None
+
+    def send(self, batch: pa.RecordBatch) -> None:
+        if self.writer is None:
+            self.writer = pa.ipc.new_stream(self.child.stdin, batch.schema)
+        self.writer.write_batch(batch)
+        self.child.stdin.flush()
+
+    def finish(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+        self.child.stdin.close()
+
+    def receive(self) -> pa.RecordBatch:
+        if self.reader is None:
+            self.reader = pa.ipc.open_stream(self.child.stdout)
+        return self.reader.read_next_batch()
+
+    def wrong(self, what: str) -> StreamError:
+        """Why it ended: its last words."""
+        try:
+            status: Any = self.child.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            status = "none: it is still running"
+        self.log.seek(0, os.SEEK_END)
+        self.log.seek(max(0, self.log.tell() - 2000))
+        said = self.log.read().decode(errors="replace").strip()
+        return StreamError(f"{self.child.args[0]}: {what} (status {status}): {said[-1000:]}")
+
+    def end(self) -> None:
+        self.child.kill()
+        for pipe in (self.child.stdin, self.child.stdout):
+            try:
+                pipe.close()
+            except OSError:
+                pass
+        self.child.wait()
+        self.log.close()
+
+
+def _part(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+    missing = [c for c in columns if batch.schema.get_field_index(c) < 0]
+    if missing:
+        raise KeyError(f"no column {missing[0]!r}; there are {batch.schema.names}")
+    return batch.select(list(columns))
+
+
+def _glued(batch: pa.RecordBatch, keep: Sequence[str], answer: pa.RecordBatch) -> pa.RecordBatch:
+    kept = _part(batch, keep)
+    fields = [*kept.schema, *answer.schema]
+    return pa.RecordBatch.from_arrays([*kept.columns, *answer.columns], schema=pa.schema(fields, metadata=answer.schema.metadata))
+
+
+def _sent(column: str, options: dict[str, Any]) -> list[str]:
+    return [column, *([options["column2"]] if options.get("column2") else [])]
+
+
+def schema(package: str, column: str = "text", keep: pa.Schema | None = None, program: str | None = None, **options: Any) -> pa.Schema:
+    """The columns of the answers, with those that are kept in front; by the package itself, which loads for it."""
+    names = _sent(column, options)
+    process = _Process(command(package, column, 1, program, options))
+    try:
+        process.send(pa.record_batch([pa.array([], pa.utf8())] * len(names), names=names))
+        process.finish()
+        try:
+            found = process.receive().schema
+        except (pa.ArrowInvalid, StopIteration, OSError):
+            raise process.wrong("found no answer") from None
+    finally:
+        process.end()
+    return pa.schema([*(keep or []), *found], metadata=found.metadata)
+
+
+def stream(package: str, batches: Iterable[pa.RecordBatch], column: str = "text", keep: Sequence[str] = (), threads: int = 1,
+           ahead: int = 4, program: str | None = None, **options: Any) -> Iterator[pa.RecordBatch]:
+    """Answers to record batches, one for each, by one process. At most `ahead` batches are under way."""
+    source = iter(batches)
+    try:
+        first = next(source)
+    except StopIteration:
+        return
+    process = _Process(command(package, column, threads, program, options))
+    waiting: deque[pa.RecordBatch] = deque()
+    room, failed, names = threading.Semaphore(ahead), [], _sent(column, options)
+    sent = threading.Semaphore(0)
+    done = threading.Event()
+
+    def feed() -> None:
+        try:
+            batch = first
+            while True:
+                room.acquire()
+                if done.is_set():
+                    return
+                part = _part(batch, names)
+                waiting.append(batch)
+                sent.release()
+                process.send(part)
+                batch = next(source, None)
+                if batch is None:
+                    break
+        except OSError:
+            pass  # the process went: who reads its answers sees that
+        except BaseException as e:  # of the source: told where answers are read
+            failed.append(e)
+        finally:
+            try:
+                process.finish()
+            except (OSError, ValueError):
+                pass
+            done.set()
+            sent.release()
+
+    thread = threading.Thread(target=feed, daemon=True)
+    thread.start()
+    try:
+        while True:
+            sent.acquire()
+            if not waiting:
+                break
+            try:
+                answer = process.receive()
+            except (StopIteration, pa.ArrowInvalid, OSError):
+                if failed:
+                    raise failed[0] from None
+                raise process.wrong("ended inside the stream") from None
+            batch = waiting.popleft()
+            if answer.num_rows != batch.num_rows:
+                raise process.wrong(f"{answer.num_rows} answers to {batch.num_rows} rows")
+            yield _glued(batch, keep, answer)
+            room.release()
+        if failed:
+            raise failed[0]
+        try:
+            process.receive()
+        except StopIteration:
+            pass
+        else:
+            raise process.wrong("found more answers than batches")
+        if process.child.wait() != 0:
+            raise process.wrong("failed at the end")
+    finally:
+        done.set()
+        room.release()
+        process.end()
+
+
+class Encoder:
+    """One process that is kept: called with a batch or a table, it answers with the same. For engines that hand over a
+    batch and wait. A process that died is an error of that call; the next call starts another. Calls of several
+    threads take turns."""
+
+    def __init__(self, package: str, column: str = "text", keep: Sequence[str] = (), threads: int = 1, program: str | None = None,
+                 **options: Any) -> None:
+        self.package, self.column, self.keep = package, column, tuple(keep)
+        self.threads, self.program, self.options = threads, program, options
+        self._process: _Process | None = None
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**{k: v for k, v in state.items() if k != "options"}, **state["options"])
+
+    def _answer(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._process is None:
+            self._process = _Process(command(self.package, self.column, self.threads, self.program, self.options))
+        process = self._process
+        try:
+            process.send(_part(batch, _sent(self.column, self.options)))
+            answer = process.receive()
+        except (StopIteration, pa.ArrowInvalid, OSError):
+            error = process.wrong("ended instead of an answer")
+            self.close()
+            raise error from None
+        if answer.num_rows != batch.num_rows:
+            self.close()
+            raise StreamError(f"{self.package}: {answer.num_rows} answers to {batch.num_rows} rows")
+        return _glued(batch, self.keep, answer)
+
+    def __call__(self, rows: Any) -> Any:
+        with self._lock:
+            if isinstance(rows, pa.RecordBatch):
+                return self._answer(rows)
+            parts = rows.to_batches() or [pa.record_batch([pa.array([], f.type) for f in rows.schema], schema=rows.schema)]
+            return pa.Table.from_batches([self._answer(b) for b in parts])
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    def __del__(self) -> None:
+        if getattr(self, "_process", None) is not None:
+            self.close()

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""engines.py ENGINE PACKAGE FOLDER [kill] - the rows of FOLDER/in.parquet through an engine's adapter must be those that
+`map` alone gives (FOLDER/alone.arrow, by id). kill: a worker's process is killed once on the way.
+
+  engines.py data PACKAGE FOLDER ROWS   makes both files
+Engines: stream, spark, ray, daft, duckdb, polars. Status 77: the engine is not installed."""
+import glob
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = os.path.join(HERE, "..", "..", "python")
+sys.path.insert(0, PYTHON)
+os.environ["PYTHONPATH"] = PYTHON + os.pathsep + os.environ.get("PYTHONPATH", "")  # workers are other processes
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def make(package, folder, rows):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    texts = ["AC sleeper bus from Bangalore to Mumbai tomorrow", "VRL Non-AC from Chennai to Hyderabad next Friday",
+             "Volvo from Pune to Goa on Sunday %d", "two seats to Kochi, number %d", None, "déjà vu: bus nach Köln %d", ""]
+    column = [t and t.replace("%d", str(i)) for i, t in ((i, texts[i % len(texts)]) for i in range(rows))]
+    table = pa.table({"id": pa.array(range(rows), pa.int64()), "text": column})
+    os.makedirs(folder, exist_ok=True)
+    pq.write_table(table, folder + "/in.parquet", row_group_size=5000)
+    with pa.OSFile(folder + "/in.arrow", "wb") as f, pa.ipc.new_file(f, table.schema) as w:
+        w.write_table(table, max_chunksize=10000)
+    subprocess.run([package, "map", folder + "/in.arrow", "--keep", "id", "-o", folder + "/alone.arrow"], check=True)
+
+
+def run_stream(package, folder, out):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from encoderfile_c import stream
+    schema = stream.schema(package, keep=pa.schema([("id", pa.int64())]))
+    with pq.ParquetWriter(out, schema) as w:
+        for b in stream.stream(package, pq.ParquetFile(folder + "/in.parquet").iter_batches(), keep=["id"]):
+            w.write_batch(b)
+
+
+def run_spark(package, folder, out):
+    from pyspark.sql import SparkSession
+    from encoderfile_c import spark as ef
+    spark = (SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
+             .config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+             .config("spark.sql.files.maxPartitionBytes", 1 << 18).config("spark.sql.files.openCostInBytes", 0)
+             .config("spark.ui.showConsoleProgress", "false").getOrCreate())
+    spark.sparkContext.setLogLevel("ERROR")
+    ef.ship(spark, package)
+    df = spark.read.parquet(folder + "/in.parquet")
+    schema = ef.schema(package, df.schema, keep=["id"])
+    df.mapInArrow(ef.map_in_arrow(package, keep=["id"]), schema).write.mode("overwrite").parquet(out)
+    spark.stop()
+
+
+def run_ray(package, folder, out):
+    import ray
+    from encoderfile_c.ray import Encoder
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=300 << 20, log_to_driver=False,
+             runtime_env={"env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}})
+    d = ray.data.read_parquet(folder + "/in.parquet", override_num_blocks=8)
+    d = d.map_batches(Encoder, fn_constructor_kwargs=dict(package=package, keep=["id"]), batch_format="pyarrow", batch_size=4096,
+                      compute=ray.data.ActorPoolStrategy(size=2), num_cpus=0.5)
+    ray.data.DataContext.get_current().max_errored_blocks = 0
+    d.write_parquet(out)
+    ray.shutdown()
+
+
+def run_daft(package, folder, out):
+    import daft
+    from encoderfile_c import daft as ef
+    encode = ef.encoder(package, max_concurrency=2)
+    d = daft.read_parquet(folder + "/in.parquet")
+    d = d.select(d["id"], encode(d["text"]).alias("found"))
+    d = d.select(d["id"], d["found"]["entities"].alias("entities"), d["found"]["error"].alias("error"))
+    d.write_parquet(out, write_mode="overwrite")
+
+
+def run_duckdb(package, folder, out):
+    import duckdb
+    from encoderfile_c import duckdb as ef
+    answers = ef.table(duckdb.connect(), f"select id, text from '{folder}/in.parquet'", package)
+    con = duckdb.connect()
+    con.register("answers", answers)
+    con.execute(f"copy (from answers) to '{out}' (format parquet)")
+
+
+def run_polars(package, folder, out):
+    import polars as pl
+    from encoderfile_c import polars as ef
+    ef.scan(pl.scan_parquet(folder + "/in.parquet"), package).sink_parquet(out)
+
+
+def kill_one(package):
+    """The first process of the package that has worked for a while, wherever it was started."""
+    name = os.path.basename(package)
+    for _ in range(1200):
+        time.sleep(.05)
+        for line in subprocess.run(["ps", "-eo", "pid=,cputimes=,args="], capture_output=True, text=True).stdout.splitlines():
+            pid, _, args = line.split(None, 2)
+            if name in args.split()[0] and "--input-format arrow" in args and "--errors keep" in args:
+                time.sleep(.3)
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                print("killed", pid)
+                return
+
+
+def rows_of(out):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    files = sorted(f for f in glob.glob(out + "/**", recursive=True) if f.endswith(".parquet")) if os.path.isdir(out) else [out]
+    return pa.concat_tables([pq.read_table(f).select(["id", "entities", "error"]) for f in files if pq.read_metadata(f).num_rows])
+
+
+def same(folder, out):
+    import pyarrow as pa
+    want = pa.ipc.open_file(folder + "/alone.arrow").read_all().to_pylist()
+    got = sorted(rows_of(out).to_pylist(), key=lambda r: r["id"])
+    if len(got) != len(want):
+        sys.exit(f"{len(got)} rows, wanted {len(want)}")
+    for a, b in zip(got, want):
+        if a != b:
+            sys.exit(f"row {b['id']}: found {a}, wanted {b}")
+    print(f"{len(got)} rows, each as map alone has it")
+
+
+def main():
+    engine, package, folder, more = (sys.argv[1:] + [""])[:4]
+    if engine == "data":
+        return make(package, folder, int(more))
+    module = {"stream": "pyarrow", "spark": "pyspark"}.get(engine, engine)
+    if importlib.util.find_spec(module) is None or importlib.util.find_spec("pyarrow") is None:
+        print(f"{module} is not installed")
+        sys.exit(77)
+    out = f"{folder}/{engine}.parquet"
+    if more == "kill":
+        threading.Thread(target=kill_one, args=(package,), daemon=True).start()
+    begin = time.time()
+    globals()["run_" + engine](os.path.abspath(package), os.path.abspath(folder), os.path.abspath(out))
+    print(f"{engine}: {time.time() - begin:.1f} s")
+    same(folder, out)
+
+
+if __name__ == "__main__":
+    main()
