@@ -165,6 +165,59 @@ static void test_dictionaries(void)
     }
 }
 
+/* Columns of types that are not read may be there; only one that is wanted is refused. */
+static void test_unusual(void)
+{
+    TEST("unusual types");
+    for (int wanted = 0; wanted < 5; wanted++) {
+        Arena arena = { 0 };
+        BatchReader *r;
+        ArrowBatch batch;
+        bool more;
+        const char *kind;
+        Bytes from = { .step = 1000 };
+        CHECK(file_read(&arena, GOLDEN "unusual.arrows", 1 << 20, &from.left, &err));
+        CHECK(arrow_open_stream(&arena, pull, &from, &r, &err) && r->fields->n == 5);
+        CHECK(arrow_can_read(&r->fields->field[wanted], &kind) == (wanted == 4));
+        batches_want(r, wanted);
+        bool ok = batches_next(r, &arena, &batch, &more, &err);
+        CHECK(ok == (wanted == 4) && (ok || (strstr(err.message, kind) && strstr(err.message, "not read"))));
+        if (ok) CHECK(batch.rows == 5 && str_is(arrow_value(&arena, &batch.column[4], 4).s, "text 4"));
+        batches_close(r);
+        arena_free(&arena);
+    }
+}
+
+/* The lengths that packed buffers name are believed up to 2 GiB a batch, and only if so many bytes come. */
+static void test_bombs(void)
+{
+    TEST("bombs");
+    static const char *const names[] = { "lz4.arrows", "zstd.arrow" };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        Arena arena = { 0 };
+        Value rows[MOST];
+        size_t n, huge = 0, damaged = 0;
+        Str bytes;
+        CHECK(file_read(&arena, str_format(&arena, GOLDEN "%s", names[i]), 1 << 20, &bytes, &err));
+        char *changed = str_dup(&arena, bytes);
+        const char *magic = i ? "\x28\xb5\x2f\xfd" : "\x04\x22\x4d\x18";
+        for (size_t at = 8; at + 4 < bytes.n; at++) { /* the length stands before the frame */
+            Arena scratch = { 0 };
+            if (memcmp(bytes.p + at, magic, 4) != 0) continue;
+            changed[at - 3] = 64; /* 2^46 and more */
+            CHECK(!read_rows(&scratch, (Bytes){ { changed, bytes.n }, 1000 }, rows, &n, MOST));
+            huge += strstr(err.message, "more than 2 GiB") != NULL;
+            changed[at - 3] = 0, changed[at - 6]++; /* 65536 more than there are */
+            CHECK(!read_rows(&scratch, (Bytes){ { changed, bytes.n }, 1000 }, rows, &n, MOST));
+            damaged += strstr(err.message, "damaged") != NULL;
+            changed[at - 6]--;
+            arena_free(&scratch);
+        }
+        CHECK(huge > 5 && huge == damaged);
+        arena_free(&arena);
+    }
+}
+
 /* What is written is read, and slots are where their sizes want them. */
 static void test_flat(void)
 {
@@ -203,6 +256,14 @@ int main(void)
     test_file("file.arrow", 0);
     test_file("polars.arrows", 100);
     test_file("polars.arrow", 0);
+    test_file("lz4.arrows", 1000);
+    test_file("zstd.arrow", 0);
+    test_file("deltas.arrow", 0);
+    test_file("replaced.arrows", 7);
+    test_unusual();
+    test_bombs();
+    test_broken("lz4.arrows");
+    test_broken("zstd.arrow");
     test_broken("slice.arrows");
     test_broken("file.arrow");
     test_broken("polars.arrow");

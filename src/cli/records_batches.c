@@ -63,7 +63,12 @@ static bool keep_columns(Records *s, Err *err)
     s->keep_column = ARRAY(&s->head, int, s->keeps);
     for (size_t i = 0; i < s->keeps; i++) {
         if (!needs_column(s, s->keep[i].p, "--keep", err)) return false;
-        batches_want(s->reader, s->keep_column[i] = find_column(s, s->keep[i].p));
+        const int column = s->keep_column[i] = find_column(s, s->keep[i].p);
+        const char *kind;
+        if (!arrow_can_read(&all->field[column], &kind))
+            return fail(err, EF_UNSUPPORTED, "--keep: column \"%s\": found the type %s, which is not handed through",
+                        s->keep[i].p, kind);
+        batches_want(s->reader, column);
     }
     return true;
 }

@@ -64,5 +64,7 @@ typedef struct ArrowBatch {
  * for (dates, times, decimals) is the number that stands there, or its bytes. */
 Value arrow_value(Arena *, const ArrowColumn *, int64_t entry);
 const char *arrow_kind_name(ArrowKind);
+/* Whether values of the column can be had, and it can be written; else *kind is the type that is in the way. */
+bool arrow_can_read(const ArrowField *, const char **kind);
 
 #endif

@@ -18,7 +18,7 @@ const ArrowKindRow arrow_kinds[ARROW_KINDS] = {
     [ARROW_INTERVAL] = { "interval", LAYOUT_FIXED, .param = { { 2 } } }, /* 0 months, 1 days and ms, 2 all three */
     [ARROW_LIST] = { "list", LAYOUT_LIST, 4 },
     [ARROW_STRUCT] = { "struct", LAYOUT_CHILDREN },
-    [ARROW_UNION] = { "union", LAYOUT_REFUSED },
+    [ARROW_UNION] = { "union", LAYOUT_UNION, .param = { { 2 } } }, /* 0 sparse, 1 dense */
     [ARROW_FIXED_BINARY] = { "fixed_size_binary", LAYOUT_FIXED, .param = { { 4 } } },
     [ARROW_FIXED_LIST] = { "fixed_size_list", LAYOUT_CHILDREN, .param = { { 4 } } },
     [ARROW_MAP] = { "map", LAYOUT_LIST, 4, .param = { { 1 } } },
@@ -26,16 +26,24 @@ const ArrowKindRow arrow_kinds[ARROW_KINDS] = {
     [ARROW_LARGE_BINARY] = { "large_binary", LAYOUT_BYTES, 8 },
     [ARROW_LARGE_UTF8] = { "large_utf8", LAYOUT_BYTES, 8, .text = true },
     [ARROW_LARGE_LIST] = { "large_list", LAYOUT_LIST, 8 },
-    [ARROW_RUN_END] = { "run_end_encoded", LAYOUT_REFUSED },
+    [ARROW_RUN_END] = { "run_end_encoded", LAYOUT_RUNS },
     [ARROW_BINARY_VIEW] = { "binary_view", LAYOUT_VIEWS },
     [ARROW_UTF8_VIEW] = { "utf8_view", LAYOUT_VIEWS, .text = true },
-    [ARROW_LIST_VIEW] = { "list_view", LAYOUT_REFUSED },
-    [ARROW_LARGE_LIST_VIEW] = { "large_list_view", LAYOUT_REFUSED },
+    [ARROW_LIST_VIEW] = { "list_view", LAYOUT_LIST_VIEW },
+    [ARROW_LARGE_LIST_VIEW] = { "large_list_view", LAYOUT_LIST_VIEW },
 };
 
 const char *arrow_kind_name(ArrowKind kind)
 {
     return arrow_kinds[kind].name;
+}
+
+bool arrow_can_read(const ArrowField *f, const char **kind)
+{
+    *kind = arrow_kinds[f->kind].name;
+    bool ok = arrow_kinds[f->kind].layout >= LAYOUT_NONE;
+    for (int i = 0; ok && i < f->children; i++) ok = arrow_can_read(&f->child[i], kind);
+    return ok;
 }
 
 int64_t arrow_width(const ArrowField *f)

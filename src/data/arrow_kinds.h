@@ -5,7 +5,11 @@
 #include "arrow.h"
 
 typedef enum {
-    LAYOUT_REFUSED,
+    /* not read, but their buffers are counted */
+    LAYOUT_UNION,            /* which child; of a dense one also where in it */
+    LAYOUT_RUNS,             /* no buffers */
+    LAYOUT_LIST_VIEW,        /* validity, offsets, sizes */
+    /* read */
     LAYOUT_NONE,             /* no buffers */
     LAYOUT_BITS,             /* validity, bits */
     LAYOUT_FIXED,            /* validity, values of arrow_width bytes */

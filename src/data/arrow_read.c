@@ -6,7 +6,7 @@
 #include "flat.h"
 #include "unpack.h"
 
-enum { HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
+enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY, HEADER_BATCH };
 enum { META_MOST = 64 << 20, FIELDS_MOST = 1 << 16, DEPTH_MOST = 32, BLOCK = 1 << 20 };
 enum { EMPTY_MOST = 1 << 20 }; /* entries that take no bytes: only their number is there to bound them */
 #define BODY_MOST ((int64_t)1 << 31) /* bytes of a batch */
@@ -33,6 +33,7 @@ typedef struct ArrowReader {
     int dictionaries;
     Buf meta;                /* of the message at hand */
     bool broken;             /* its flatbuffer */
+    int version;             /* of it */
     uint64_t messages, batches;
 } ArrowReader;
 
@@ -81,6 +82,7 @@ static bool open_message(ArrowReader *r, Str meta, ArrowMessage *m, int64_t *bod
 {
     FlatTable root = flat_root(meta, &r->broken);
     m->kind = (int)flat_int(&root, 1, 1, 0);
+    r->version = (int)flat_int(&root, 0, 2, 0);
     *body = flat_int(&root, 3, 8, 0);
     bool there = flat_table(&root, 2, &m->header);
     if (!there || r->broken) return refuse_arrow("found a message that is no Arrow message", err);
@@ -151,8 +153,9 @@ static bool check_field(const ArrowField *f, Err *err)
     default: break;
     }
     ArrowLayout layout = arrow_kinds[f->kind].layout;
-    bool list = layout == LAYOUT_LIST || f->kind == ARROW_FIXED_LIST;
-    if (list ? f->children != 1 : f->kind != ARROW_STRUCT && f->children) ok = false;
+    bool list = layout == LAYOUT_LIST || layout == LAYOUT_LIST_VIEW || f->kind == ARROW_FIXED_LIST;
+    bool any = f->kind == ARROW_STRUCT || layout == LAYOUT_UNION || layout == LAYOUT_RUNS;
+    if (list ? f->children != 1 : !any && f->children) ok = false;
     return ok || refuse_arrow(wrong, err);
 }
 
@@ -198,10 +201,9 @@ static bool read_field(ArrowReader *r, const FlatTable *t, int depth, ArrowField
     Str name = flat_str(t, 0);
     f->name = (Str){ str_dup(r->arena, name), name.n };
     f->nullable = flat_int(t, 1, 1, 0);
-    if (kind <= 0 || kind >= ARROW_KINDS || arrow_kinds[kind].layout == LAYOUT_REFUSED)
-        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found the type %s, which is not read",
-                    (int)MIN(name.n, 60), name.p,
-                    kind > 0 && kind < ARROW_KINDS ? arrow_kinds[kind].name : "of an unknown number");
+    if (kind <= 0 || kind >= ARROW_KINDS)
+        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found a type of an unknown number",
+                    (int)MIN(name.n, 60), name.p);
     f->kind = (ArrowKind)kind;
     bool typed = flat_table(t, 3, &type);
     for (int i = 0; i < 3; i++) {
@@ -326,9 +328,12 @@ static bool take_array(ArrowBody *b, const ArrowField *f, ArrowColumn *a, Err *e
                        .nulls = flat_vector_i64(&b->node, place + 1) };
     if (a->length < 0 || a->length > LENGTH_MOST) return refuse_arrow("found an array of no possible length", err);
     if (f->encoded) a->values = values_now(b, f->dictionary);
-    bool offsets = layout == LAYOUT_BYTES || layout == LAYOUT_LIST;
-    bool data = layout != LAYOUT_NONE && layout != LAYOUT_LIST && layout != LAYOUT_CHILDREN;
-    if (layout != LAYOUT_NONE && !take_buffer(b, &a->valid, err)) return false;
+    const bool dense = f->param[0] != 0, bare = layout == LAYOUT_NONE || layout == LAYOUT_RUNS;
+    const bool valid = !bare && (layout != LAYOUT_UNION || b->r->version < VERSION_5);
+    const bool offsets = layout == LAYOUT_BYTES || layout == LAYOUT_LIST || layout == LAYOUT_LIST_VIEW ||
+                         (layout == LAYOUT_UNION && dense);
+    const bool data = !bare && layout != LAYOUT_LIST && layout != LAYOUT_CHILDREN;
+    if (valid && !take_buffer(b, &a->valid, err)) return false;
     if ((offsets && !take_buffer(b, &a->offsets, err)) || (data && !take_buffer(b, &a->data, err))) return false;
     if (layout == LAYOUT_VIEWS && !take_more(b, a, err)) return false;
     if (a->nulls == 0) a->valid = (Str){ 0 };
@@ -409,12 +414,16 @@ static bool check_own(const ArrowColumn *a)
         for (int i = 0; i < f->children; i++)
             if ((uint64_t)a->child[i].length < length) return false;
         return true;
-    default: return true;
+    default: return false; /* values cannot be had */
     }
 }
 
 static bool check_array(const ArrowColumn *a, Err *err)
 {
+    const char *kind;
+    if (!arrow_can_read(a->field, &kind))
+        return fail(err, EF_UNSUPPORTED, "Arrow: column \"%.*s\": found the type %s, which is not read",
+                    (int)MIN(a->field->name.n, 60), a->field->name.p, kind);
     if (a->length == 0) return true; /* its buffers may hold anything, or nothing */
     if ((a->valid.n && a->valid.n < ((uint64_t)a->length + 7) / 8) || !check_own(a))
         return fail(err, EF_INVALID_INPUT, "Arrow: column \"%.*s\": found entries outside of its buffers",

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_data_arrow_write.c - tables written: what pyarrow and Polars wrote goes through our writer and reads back the same,
+ * as a stream and as a file; results as columns; a file that was cut anywhere goes on to the same bytes; CSV and npy. */
+#include <math.h>
+
+#include "base/file.h"
+#include "check.h"
+#include "data/arrow_build.h"
+#include "data/arrow_form.h"
+#include "data/csv_form.h"
+#include "data/half.h"
+#include "data/json.h"
+#include "data/npy.h"
+#include "data/npy_form.h"
+
+#define GOLDEN "tests/golden/arrow/"
+static Err err;
+
+static bool pull(void *context, void *to, size_t room, size_t *got, Err *e)
+{
+    Str *left = context;
+    (void)e;
+    *got = MIN(room, left->n);
+    memcpy(to, left->p, *got);
+    left->p += *got, left->n -= *got;
+    return true;
+}
+
+static bool put(void *context, Str bytes, Err *e)
+{
+    (void)e;
+    return buf_str(context, bytes), true;
+}
+
+static bool patch(void *context, uint64_t at, Str bytes, Err *e)
+{
+    (void)e;
+    return memcpy(((Buf *)context)->p + at, bytes.p, bytes.n), true;
+}
+
+static bool open_table(Arena *arena, Str *bytes, BatchReader **r)
+{
+    bool ok = str_starts(*bytes, "ARROW1") ? arrow_open_file(arena, *bytes, r, &err)
+                                           : arrow_open_stream(arena, pull, bytes, r, &err);
+    for (int i = 0; ok && i < (*r)->fields->n; i++) batches_want(*r, i);
+    return ok;
+}
+
+/* All values as text, a line a row; w: and written. */
+static void copy_table(Arena *arena, Str bytes, Buf *text, const BatchForm *form, Buf *out, bool stream)
+{
+    BatchReader *r;
+    BatchWriter *w = NULL;
+    ArrowBatch batch;
+    bool more;
+    const BatchOut to = { .put = put, .context = out, .patch = patch };
+    if (!CHECK(open_table(arena, &bytes, &r))) return;
+    if (form) CHECK((stream ? form->create_stream : form->create_file)(arena, r->fields, &to, &w, &err));
+    while (CHECK(batches_next(r, arena, &batch, &more, &err)) && more) {
+        for (int64_t row = 0; row < batch.rows; row++, buf_char(text, '\n'))
+            for (int i = 0; i < r->fields->n; i++) {
+                Value v = arrow_value(arena, &batch.column[i], row);
+                buf_str(text, r->fields->field[i].name);
+                json_write(text, &v);
+            }
+        if (w && !CHECK(batches_add(w, &batch, &err))) printf("  %s\n", err.message);
+    }
+    if (w) CHECK(batches_end(w, &err));
+    batches_drop(w);
+    batches_close(r);
+}
+
+static void test_copy(const char *name, bool stream)
+{
+    TEST(name);
+    Arena arena = { 0 };
+    Str bytes;
+    Buf want = { .arena = &arena }, got = { .arena = &arena }, out = { .arena = &arena };
+    CHECK(file_read(&arena, str_format(&arena, GOLDEN "%s", name), 1 << 20, &bytes, &err));
+    copy_table(&arena, bytes, &want, &batch_form_arrow, &out, stream);
+    CHECK(out.n > 100 && str_starts(buf_view(&out), "ARROW1") == !stream);
+    copy_table(&arena, buf_view(&out), &got, NULL, NULL, false);
+    CHECK(want.n > 50 && str_eq(buf_view(&want), buf_view(&got)));
+    arena_free(&arena);
+}
+
+/* A file has one dictionary for a column, which may grow. */
+static void test_replaced(void)
+{
+    TEST("a dictionary that changes");
+    Arena arena = { 0 };
+    Str bytes;
+    Buf out = { .arena = &arena };
+    BatchReader *r;
+    BatchWriter *w;
+    ArrowBatch batch;
+    bool more, ok = true;
+    const BatchOut to = { .put = put, .context = &out };
+    CHECK(file_read(&arena, GOLDEN "replaced.arrows", 1 << 20, &bytes, &err));
+    CHECK(open_table(&arena, &bytes, &r) && arrow_create_file(&arena, r->fields, &to, &w, &err));
+    while (ok && batches_next(r, &arena, &batch, &more, &err) && more) ok = batches_add(w, &batch, &err);
+    CHECK(!ok && strstr(err.message, "a dictionary that changes") && strstr(err.message, "word"));
+    batches_drop(w), batches_close(r);
+    arena_free(&arena);
+}
+
+/* ---- results ---- */
+static const Field part[] = {
+    { "label", 1, F_STR, .required = true }, { "start", 2, F_I32, .required = true }, { "score", 3, F_F32 }, { 0 },
+};
+static const Field rows[] = {
+    { "embedding", 1, F_F32, .repeated = true }, { "parts", 2, F_MSG, .repeated = true, .msg = part },
+    { "ok", 3, F_BOOL }, { "size", 4, F_U64 }, { "share", 5, F_F64 }, { "raw", 6, F_BYTES }, { "names", 7, F_STR_MAP },
+    { 0 },
+};
+enum { COLUMNS = COUNT(rows) - 1 };
+
+static Value result(Arena *arena, int i)
+{
+    Buf text = { .arena = arena };
+    Value v = value_null();
+    if (i % 5 == 4) return v; /* it failed */
+    buf_printf(&text, "{\"embedding\":[%d.25,0.5,-2.25],\"parts\":[", i);
+    for (int k = 0; k < i % 3; k++)
+        buf_printf(&text, "%s{\"label\":\"L%d\",\"start\":%d,\"score\":%s}", k ? "," : "", k, i, k ? "0.25" : "null");
+    buf_printf(&text, "],\"ok\":%s,\"size\":%d,\"share\":0.125,\"raw\":\"AAEC\",\"names\":{\"a\":\"b\"}}", i % 2 ? "true" : "false", i);
+    CHECK(json_parse(arena, buf_view(&text), &v, &err));
+    return v;
+}
+
+/* Rows from..to of the results, in chunks of odd sizes. */
+static void build(Arena *arena, ArrowBuild *b, int from, int to)
+{
+    for (int n; from < to; from += n) {
+        n = MIN(1 + from % 7, to - from);
+        Value *list = ARRAY(arena, Value, n);
+        for (int i = 0; i < n; i++) list[i] = result(arena, from + i);
+        const Columns columns = columns_of(arena, rows, list, (size_t)n);
+        CHECK(arrow_build_add(b, &columns, &err));
+    }
+}
+
+typedef struct Made {
+    ArrowFields fields;
+    ArrowField field[COLUMNS];
+    ArrowBuild *build;
+    ArrowPair fact;
+} Made;
+
+static void make(Arena *arena, ArrowVectors vectors, Made *m)
+{
+    m->fact = (ArrowPair){ STR("encoderfile.name"), STR("test") };
+    m->fields = (ArrowFields){ m->field, COLUMNS, &m->fact, 1 };
+    arrow_fields_of(arena, rows, vectors, m->field);
+    m->build = arrow_build_new(arena, m->field, COLUMNS);
+}
+
+/* Batches of ten rows each. */
+static bool write_rows(Arena *arena, const Made *m, BatchWriter *w, int from, int to)
+{
+    bool ok = true;
+    for (; ok && from < to; from += 10) {
+        ArrowColumn column[COLUMNS];
+        build(arena, m->build, from, from + 10);
+        CHECK(arrow_build_rows(m->build) == 10);
+        arrow_build_columns(m->build, arena, column);
+        ok = batches_add(w, &(ArrowBatch){ .rows = 10, .column = column }, &err);
+        arrow_build_clear(m->build);
+    }
+    return ok;
+}
+
+static void test_results(ArrowVectors vectors)
+{
+    TEST(vectors.fixed ? "results, vectors of one length" : "results");
+    Arena arena = { 0 };
+    Made m;
+    Buf out = { .arena = &arena };
+    BatchWriter *w;
+    BatchReader *r;
+    ArrowBatch batch;
+    bool more;
+    make(&arena, vectors, &m);
+    CHECK(arrow_create_stream(&arena, &m.fields, &(BatchOut){ .put = put, .context = &out }, &w, &err));
+    CHECK(write_rows(&arena, &m, w, 0, 30) && batches_end(w, &err));
+    Str bytes = buf_view(&out);
+    CHECK(open_table(&arena, &bytes, &r) && r->fields->pairs == 1 && str_is(r->fields->pair[0].value, "test"));
+    CHECK(r->fields->field[0].kind == (vectors.fixed ? ARROW_FIXED_LIST : ARROW_LIST) && !r->fields->field[0].child[0].nullable);
+    CHECK(r->fields->field[1].child[0].kind == ARROW_STRUCT && r->fields->field[1].child[0].child[2].nullable);
+    for (int i = 0; i < 30; i++) {
+        if (i % 10 == 0) CHECK(batches_next(r, &arena, &batch, &more, &err) && more && batch.rows == 10);
+        const Value was = result(&arena, i);
+        for (int k = 0; k < COLUMNS; k++) {
+            Value now = arrow_value(&arena, &batch.column[k], i % 10);
+            if (was.kind == V_NULL) CHECK(now.kind == V_NULL);
+            if (was.kind == V_NULL || strcmp(rows[k].name, "names") == 0) continue;
+            Buf a = { .arena = &arena }, b = { .arena = &arena };
+            json_write(&a, value_get(&was, rows[k].name)), json_write(&b, &now);
+            if (!CHECK(str_eq(buf_view(&a), buf_view(&b)))) printf("  %.*s, wanted %.*s\n", STR_ARG(buf_view(&b)), STR_ARG(buf_view(&a)));
+        }
+    }
+    batches_drop(w), batches_close(r);
+    arrow_build_free(m.build);
+    arena_free(&arena);
+}
+
+static void test_other_lengths(void)
+{
+    TEST("vectors of another length");
+    Arena arena = { 0 };
+    Made m;
+    make(&arena, (ArrowVectors){ .fixed = 4 }, &m);
+    const Value v = result(&arena, 0);
+    const Columns columns = columns_of(&arena, rows, &v, 1);
+    CHECK(!arrow_build_add(m.build, &columns, &err) && strstr(err.message, "found a vector of 3 numbers, wanted 4"));
+    arrow_build_free(m.build);
+    arena_free(&arena);
+}
+
+/* Whatever is there of a table: the rest written behind it makes the same bytes. */
+static void test_resume(bool file)
+{
+    TEST(file ? "going on in a file" : "going on in a stream");
+    Arena arena = { 0 };
+    Made m;
+    Buf whole = { .arena = &arena };
+    BatchWriter *w;
+    make(&arena, (ArrowVectors){ 0 }, &m);
+    const BatchForm *f = &batch_form_arrow;
+    CHECK((file ? f->create_file : f->create_stream)(&arena, &m.fields, &(BatchOut){ .put = put, .context = &whole }, &w, &err));
+    CHECK(write_rows(&arena, &m, w, 0, 30) && batches_end(w, &err));
+    for (size_t cut = 0; cut <= whole.n; cut += cut + 40 < whole.n ? 13 : 1) {
+        Arena scratch = { 0 };
+        Buf out = { .arena = &scratch };
+        ArrowResumed found;
+        const BatchOut to = { .put = put, .context = &out };
+        (file ? f->create_file : f->create_stream)(&scratch, &m.fields, &to, &w, &err);
+        if (CHECK(arrow_resume(w, (Str){ whole.p, cut }, buf_view(&out), &found, &err))) {
+            CHECK(found.whole == (cut == whole.n) && found.n <= 3);
+            if (found.bytes) out.n = 0, buf_add(&out, whole.p, found.bytes);
+            if (!found.whole) {
+                CHECK(write_rows(&scratch, &m, w, 10 * (int)found.n, 30) && batches_end(w, &err));
+                CHECK(str_eq(buf_view(&out), buf_view(&whole)));
+            }
+        }
+        batches_drop(w);
+        arena_free(&scratch);
+    }
+    Buf other = { .arena = &arena };
+    m.fact.value = STR("another");
+    arrow_create_stream(&arena, &m.fields, &(BatchOut){ .put = put, .context = &other }, &w, &err);
+    ArrowResumed found;
+    CHECK(!arrow_resume(w, buf_view(&whole), buf_view(&other), &found, &err) && strstr(err.message, "another model"));
+    batches_drop(w);
+    arrow_build_free(m.build);
+    arena_free(&arena);
+}
+
+/* ---- other forms ---- */
+static void test_csv(void)
+{
+    TEST("csv");
+    Arena arena = { 0 };
+    Made m;
+    Buf out = { .arena = &arena };
+    BatchWriter *w;
+    make(&arena, (ArrowVectors){ 0 }, &m);
+    CHECK(csv_create(&arena, &m.fields, &(BatchOut){ .put = put, .context = &out }, &w, &err));
+    CHECK(write_rows(&arena, &m, w, 0, 10) && batches_end(w, &err));
+    const char *want = "embedding,parts,ok,size,share,raw,names\n\"[0.25,0.5,-2.25]\",[],false,0,0.125,AAEC,"
+                       "\"[{\"\"key\"\":\"\"a\"\",\"\"value\"\":\"\"b\"\"}]\"\n";
+    if (!CHECK(str_starts(buf_view(&out), want))) printf("  %.200s\n", out.p);
+    buf_char(&out, 0);
+    CHECK(strstr(out.p, "\n,,,,,,\n"));
+    batches_drop(w);
+    arrow_build_free(m.build);
+    arena_free(&arena);
+}
+
+static void test_npy(bool half)
+{
+    TEST(half ? "npy, float16" : "npy");
+    Arena arena = { 0 };
+    Made m;
+    Npy npy;
+    Buf out = { .arena = &arena };
+    BatchWriter *w;
+    make(&arena, (ArrowVectors){ .half = half }, &m);
+    CHECK(npy_create(&arena, &m.fields, &(BatchOut){ .put = put, .context = &out, .patch = patch }, &w, &err));
+    CHECK(write_rows(&arena, &m, w, 0, 10) && batches_end(w, &err));
+    CHECK(npy_read(buf_view(&out), &npy, &err) && npy.rank == 2 && npy.dim[0] == 10 && npy.dim[1] == 3);
+    CHECK(npy.size == (half ? 2 : 4) && npy.kind == 'f');
+    for (int i = 0; i < 10; i++) {
+        float first;
+        uint16_t low;
+        memcpy(&first, (const char *)npy.data + i * 12, 4), memcpy(&low, (const char *)npy.data + i * 6, 2);
+        if (half) first = (float)half_to_double(low);
+        CHECK(i % 5 == 4 ? isnan(first) : first == (float)i + 0.25f);
+    }
+    batches_drop(w);
+    arrow_build_free(m.build);
+    arena_free(&arena);
+}
+
+/* Every half is itself; between two neighbours the nearer one, and of two equally near the even one. */
+static void test_half(void)
+{
+    TEST("float16");
+    int wrong = 0;
+    for (uint32_t h = 0; h < 0x7c00; h++) {
+        const float x = (float)half_to_double(h), next = h < 0x7bff ? (float)half_to_double(h + 1) : 65536;
+        const float middle = (x + next) / 2;
+        wrong += f32_to_half(x) != h || f32_to_half(-x) != (h | 0x8000);
+        wrong += f32_to_half(middle) != (h & 1 ? h + 1 : h);
+        wrong += f32_to_half(nextafterf(middle, 0)) != h || f32_to_half(nextafterf(middle, 1e9f)) != h + 1;
+    }
+    CHECK(wrong == 0);
+    CHECK(f32_to_half(1e9f) == 0x7c00 && f32_to_half(-INFINITY) == 0xfc00 && isnan(half_to_double(f32_to_half(NAN))));
+    CHECK(f32_to_half(1e-10f) == 0 && f32_to_half(-1e-40f) == 0x8000);
+}
+
+int main(void)
+{
+    static const char *const names[] = { "stream.arrows", "file.arrow", "slice.arrows", "polars.arrows", "polars.arrow",
+                                         "lz4.arrows", "zstd.arrow", "deltas.arrow" };
+    for (size_t i = 0; i < COUNT(names); i++) test_copy(names[i], true), test_copy(names[i], false);
+    test_copy("replaced.arrows", true);
+    test_replaced();
+    test_results((ArrowVectors){ 0 });
+    test_results((ArrowVectors){ .fixed = 3 });
+    test_other_lengths();
+    test_resume(true);
+    test_resume(false);
+    test_csv();
+    test_npy(false);
+    test_npy(true);
+    test_half();
+    return finish();
+}
