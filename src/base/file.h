@@ -14,6 +14,8 @@ typedef struct Mapping { /* read-only view of a whole file */
 bool file_map(const char *path, Mapping *, Err *);
 bool file_is_here(const char *path, Mapping *, Err *); /* unmaps it if not */
 void file_unmap(Mapping *);
+/* Of a mapping: bytes that were read. They need not stay in memory, and are read again where they are looked at. */
+void file_forget(const void *, size_t);
 bool file_read(Arena *, const char *path, size_t limit, Str *out, Err *); /* terminated copy */
 bool file_is(const char *path);   /* exists and is a regular file */
 bool file_same(const char *, const char *); /* both exist and are one file: by links or by name */

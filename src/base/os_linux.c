@@ -61,6 +61,13 @@ void file_unmap(Mapping *map)
     *map = (Mapping){ 0 };
 }
 
+void file_forget(const void *p, size_t n)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ROUND_UP((uintptr_t)p, page);
+    const uintptr_t to = ((uintptr_t)p + n) / page * page;
+    if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 void memory_large(void *p, size_t n)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE); /* 4, 16 or 64 KB */

@@ -16,6 +16,8 @@ struct BatchReader {         /* the first member of a form's own; lives in the a
     void (*want)(BatchReader *, int column);
     bool (*next)(BatchReader *, Arena *, ArrowBatch *, bool *more, Err *);
     void (*close)(BatchReader *);
+    /* (optional) set by whoever mapped the file: these bytes are not needed again, and need not stay resident. */
+    void (*forget)(const void *, size_t);
 };
 /* Bytes of a stream, up to `room`; *got 0: the end. */
 typedef bool BatchPull(void *context, void *to, size_t room, size_t *got, Err *);
@@ -35,7 +37,7 @@ typedef bool BatchPut(void *context, Str bytes, Err *); /* all of them, in order
 typedef struct BatchOut {    /* where and how; zero is the default */
     BatchPut *put;
     void *context;
-    bool zstd;               /* compressed, where the form can be */
+    bool gzip;               /* Parquet: pages are packed */
     bool (*patch)(void *context, uint64_t at, Str bytes, Err *); /* of a file: other bytes in the place of earlier ones */
 } BatchOut;
 typedef struct BatchWriter BatchWriter;
