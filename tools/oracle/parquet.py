@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""parquet.py - Parquet files of five writers (pyarrow, Spark, DuckDB, Polars, Daft), with the values in them:
+tests/golden/parquet, for test_data_parquet.c. And random tables through our reader and writer.
+
+  parquet.py                         writes the golden files; a writer that is absent is left out, and said
+  parquet.py check TURN [TABLES]     random tables of pyarrow through `TURN turn IN OUT`, read by pyarrow (default: 10000)
+  parquet.py engines TURN [TABLES]   the same of each other engine: it writes, it reads ours (default: 200)
+
+TURN is build/tests/test_data_parquet. FILE.json has a line a row, as arrow_value gives it: bytes are base64, times and
+dates their numbers, decimals their 16 or 32 bytes, maps lists of pairs.
+"""
+import base64
+import datetime
+import decimal
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "parquet")
+
+
+# ---- random tables ----
+WORDS = ["", "a", "bus", "Pune to Goa", "é", "日本語", "x" * 40, "the same", "the same again", "🚌"]
+
+
+def flat_types(pa, rng):
+    p = rng.randint(1, 38)
+    return rng.choice([
+        pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(), pa.float16(),
+        pa.float32(), pa.float64(), pa.bool_(), pa.string(), pa.string(), pa.binary(), pa.binary(rng.randint(1, 20)),
+        pa.date32(), pa.time32("ms"), pa.time64("us"), pa.time64("ns"), pa.timestamp("ms"), pa.timestamp("us"),
+        pa.timestamp("ns", tz="UTC"), pa.timestamp("us", tz="UTC"), pa.decimal128(p, rng.randint(0, p)),
+        pa.decimal256(rng.randint(39, 76), 5)])
+
+
+def some_type(pa, rng, depth=0, in_list=False):
+    kind = rng.random()
+    if depth > 2 or kind < 0.6: return flat_types(pa, rng)
+    nullable = rng.random() < 0.7
+    if kind < 0.75:
+        return pa.struct([pa.field(f"m{i}", some_type(pa, rng, depth + 1, in_list), rng.random() < 0.7)
+                          for i in range(rng.randint(1, 3))])
+    if in_list: return flat_types(pa, rng)
+    if kind < 0.95: return pa.list_(pa.field("element", some_type(pa, rng, depth + 1, True), nullable))
+    return pa.map_(pa.string(), pa.field("value", some_type(pa, rng, depth + 1, True), nullable))
+
+
+def some_value(pa, rng, t, nullable, nulls):
+    if nullable and rng.random() < nulls: return None
+    if pa.types.is_struct(t): return {f.name: some_value(pa, rng, f.type, f.nullable, nulls) for f in t}
+    if pa.types.is_map(t):
+        return [(rng.choice(WORDS), some_value(pa, rng, t.item_type, t.item_field.nullable, nulls))
+                for _ in range(rng.choice([0, 1, 2, 5]))]
+    if pa.types.is_list(t):
+        return [some_value(pa, rng, t.value_type, t.value_field.nullable, nulls) for _ in range(rng.choice([0, 1, 2, 3, 9]))]
+    if pa.types.is_boolean(t): return rng.random() < 0.5
+    if pa.types.is_integer(t):
+        signed = pa.types.is_signed_integer(t)
+        top = (1 << t.bit_width - signed) - 1
+        low = -top - 1 if signed else 0
+        return rng.choice([rng.randint(low, top), low, top, max(low, min(top, rng.randint(0, 9)))])
+    if pa.types.is_float16(t): return __import__("numpy").float16(rng.randint(-200, 200) / 8)
+    if pa.types.is_floating(t): return rng.choice([0.0, -1.5, rng.randint(-99, 99) / 8])
+    if pa.types.is_string(t): return rng.choice(WORDS) + rng.choice(["", str(rng.randint(0, 999))])
+    if pa.types.is_fixed_size_binary(t) and not pa.types.is_decimal(t): return rng.randbytes(t.byte_width)
+    if pa.types.is_binary(t): return rng.randbytes(rng.choice([0, 1, 7, 30]))
+    if pa.types.is_decimal(t):
+        v = rng.choice([rng.randint(-9, 9), rng.randint(-10 ** t.precision + 1, 10 ** t.precision - 1)])
+        return decimal.Context(prec=80).scaleb(decimal.Decimal(v), -t.scale)
+    if pa.types.is_date(t): return datetime.date(1970, 1, 1) + datetime.timedelta(rng.randint(-9999, 30000))
+    return rng.randint(0, 86399) * {"ms": 10 ** 3, "us": 10 ** 6, "ns": 10 ** 9}[t.unit]
+
+
+def some_table(pa, rng):
+    rows, nulls = rng.choice([0, 1, 3, 20, 100, 700]), rng.choice([0, 0.1, 0.5, 1])
+    fields = [pa.field(f"c{i}", some_type(pa, rng), rng.random() < 0.7) for i in range(rng.randint(1, 4))]
+    repeats = rng.random() < 0.3                                     # runs, for dictionaries
+    columns = []
+    for f in fields:
+        v = [some_value(pa, rng, f.type, f.nullable, nulls) for _ in range(min(rows, 5) if repeats else rows)]
+        if repeats and v: v = [rng.choice(v) for _ in range(rows)]
+        columns.append(pa.array(v, f.type))
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+def leaves(pa, prefix, f):
+    """(path, type) of each leaf, as Parquet names them."""
+    t, path = f.type, prefix + [f.name]
+    if pa.types.is_struct(t): return [x for k in t for x in leaves(pa, path, k)]
+    if pa.types.is_map(t): return [x for k in (t.key_field, t.item_field) for x in leaves(pa, path + ["key_value"], k)]
+    if pa.types.is_list(t): return leaves(pa, path + ["list"], t.value_field)
+    return [(".".join(path), t)]
+
+
+def some_encoding(pa, rng, t):
+    if pa.types.is_decimal(t) or pa.types.is_boolean(t): return "PLAIN"
+    if pa.types.is_string(t) or pa.types.is_binary(t) and not pa.types.is_fixed_size_binary(t):
+        return rng.choice(["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
+    if pa.types.is_fixed_size_binary(t): return rng.choice(["PLAIN", "BYTE_STREAM_SPLIT", "DELTA_BYTE_ARRAY"])
+    if pa.types.is_floating(t): return rng.choice(["PLAIN", "BYTE_STREAM_SPLIT"])
+    return rng.choice(["PLAIN", "DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT"])
+
+
+def write_somehow(pa, pq, rng, t, path):
+    compliant = rng.random() < 0.8
+    how = dict(compression=rng.choice(["none", "snappy", "gzip", "zstd", "lz4"]), store_schema=False,
+               data_page_version=rng.choice(["1.0", "2.0"]), row_group_size=rng.choice([1, 7, 64, 10000]),
+               data_page_size=rng.choice([64, 1000, 1 << 20]), write_batch_size=rng.choice([1, 16, 1024]),
+               write_page_checksum=rng.random() < 0.5, use_compliant_nested_type=compliant,
+               write_page_index=rng.random() < 0.2, store_decimal_as_integer=rng.random() < 0.5)
+    if rng.random() < 0.5: how["dictionary_pagesize_limit"] = rng.choice([20, 200, 1 << 20])
+    else:
+        names = [x for f in t.schema for x in leaves(pa, [], f)]
+        how.update(use_dictionary=False, column_encoding={n: some_encoding(pa, rng, k) for n, k in names})
+        if any(pa.types.is_decimal(k) for _, k in names): how["store_decimal_as_integer"] = False
+    pq.write_table(t, path, **how)
+
+
+def turned(program, pairs):
+    r = subprocess.run([program, "turn"] + [x for p in pairs for x in p], capture_output=True, text=True)
+    if r.returncode: sys.exit(f"{r.stdout}{r.stderr}status {r.returncode}")
+
+
+def check(program, tables):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    unread = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for first in range(0, tables, 50):
+            pairs = []
+            for seed in range(first, min(first + 50, tables)):
+                rng = random.Random(seed)
+                path, table = os.path.join(folder, f"{seed}.parquet"), some_table(pa, rng)
+                write_somehow(pa, pq, rng, table, path)
+                pairs.append((path, path + ".ours", table))
+            turned(program, [p[:2] for p in pairs])
+            for theirs, ours, want in pairs:
+                try: got = pq.ParquetFile(ours).read()
+                except pa.ArrowInvalid as e:
+                    if not unreadable(pa, pq, theirs): sys.exit(f"{ours}: {e}")
+                    unread += 1
+                    continue
+                got.validate(full=True)
+                if not same(want, got):
+                    keep = os.path.join(tempfile.gettempdir(), "parquet-differs.parquet")
+                    os.replace(theirs, keep), os.replace(ours, keep + ".ours")
+                    sys.exit(f"table {os.path.basename(theirs)} differs: {keep}\n{want.schema}\n{got.schema}")
+                os.remove(theirs), os.remove(ours)
+    print(f"{tables} tables of pyarrow: equal; {unread} of them that pyarrow itself could not read, nor ours")
+
+
+def unreadable(pa, pq, path):
+    try: pq.ParquetFile(path).read()
+    except pa.ArrowInvalid: return True
+    return False
+
+
+def same(want, got):
+    return want.schema.equals(got.schema) and want.equals(got)
+
+
+if __name__ == "__main__":
+    what = sys.argv[1] if len(sys.argv) > 1 else "golden"
+    if what == "check": check(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 10000)
