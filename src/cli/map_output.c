@@ -12,7 +12,7 @@
 #include "data/json.h"
 #include "kernels/kernels.h"
 
-const char *const map_forms[] = { "jsonl", "arrow", "csv", "npy", NULL };
+const char *const map_forms[] = { "jsonl", "arrow", "parquet", "csv", "npy", NULL };
 const char *const map_results[] = { "entities", "tokens", "scores", "all", NULL };
 const char *const map_vectors[] = { "list", "fixed", NULL };
 const char *const map_dtypes[] = { "f32", "f16", NULL };

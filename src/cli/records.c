@@ -6,6 +6,7 @@
  *           "text" may itself be a pair, and "inputs" is taken for it
  *   csv     a first record of column names; the columns text, text_pair and id
  *   arrow   the same columns, in a stream or a file; numbers, lists and bytes as they are (records_batches.c)
+ *   parquet the same, in a file
  *
  * Pictures and sounds: the path of a file stands for a text, under the name "path"; or "image" or "audio" has
  * base64 or a data URI. Where the model's items are neither, their own keys and columns stand for text and
@@ -16,21 +17,14 @@
 #include "data/json.h"
 
 const char *const records_forms[] = { [RECORDS_TEXT] = "text", [RECORDS_JSONL] = "jsonl",
-                                      [RECORDS_CSV] = "csv", "arrow", NULL }; /* and the names of batch_forms */
+                                      [RECORDS_CSV] = "csv", "arrow", "parquet", NULL }; /* and the names of batch_forms */
 enum { RECORD_VALUES = 1 << 16, RECORD_SAMPLES = 1 << 26 }; /* a line with more of them is no record */
 
-static bool refuse_parquet(const char *name, Err *err)
-{
-    return fail(err, EF_UNSUPPORTED, "%s: found a Parquet file, wanted text, JSON lines, CSV or Arrow, "
-                "packed with gzip or zstd or not: write it as one of these first", name);
-}
-
-static bool find_form(Records *s, const char *path, const char *name, Err *err)
+static void find_form(Records *s, const char *path, const char *name)
 {
     Str file = str_of(path);
     if (str_ends(file, ".gz")) file.n -= 3;
     if (str_ends(file, ".zst")) file.n -= 4;
-    if (str_ends(file, ".parquet")) return refuse_parquet(path, err);
     s->table = name ? batch_form_named(str_of(name)) : batch_form_of_path(file);
     if (s->table && !s->table->open_file) s->table = NULL; /* it is only written */
     s->form = s->table                                                   ? RECORDS_BATCHES
@@ -39,7 +33,6 @@ static bool find_form(Records *s, const char *path, const char *name, Err *err)
                                                                          : RECORDS_TEXT;
     for (int i = 0; name && i < RECORDS_BATCHES; i++)
         if (strcmp(name, records_forms[i]) == 0) s->form = (RecordForm)i;
-    return true;
 }
 
 /* ---- files ---- */
@@ -316,7 +309,6 @@ static bool look_inside(Records *s, Err *err)
 {
     Str head;
     if (!lines_head(&s->lines, 4, &head, err)) return false;
-    if (str_starts(head, "PAR1")) return refuse_parquet(s->lines.name, err);
     if (!gunzip_is(head) && !unzstd_is(head)) return true;
     head.p = str_dup(&s->head, head);
     if (gunzip_is(head)) s->gunzip = gunzip_open(&s->head, head, lines_raw, &s->lines);
@@ -369,7 +361,8 @@ static bool fits_items(const Records *s, Err *err)
 bool records_open(Records *s, const char *path, const ItemForm *items, const RecordsHow *how, Err *err)
 {
     *s = (Records){ .items = items, .how = *how, .lines.fd = -1 };
-    if (!find_form(s, path, how->form, err) || !fits_items(s, err)) return false;
+    find_form(s, path, how->form);
+    if (!fits_items(s, err)) return false;
     if (!lines_open(&s->lines, path, err)) return false;
     if (how->keep) split_keep(s, how->keep);
     bool ok = look_inside(s, err) && open_form(s, path, err);

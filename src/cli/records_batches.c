@@ -96,6 +96,7 @@ bool batches_open(Records *s, const char *path, bool stream, Err *err)
     if (stream) ok = s->table->open_stream(&s->head, lines_bytes, &s->lines, &s->reader, err);
     else ok = file_map(path, &s->file, err) &&
               s->table->open_file(&s->head, (Str){ (const char *)s->file.p, s->file.n }, &s->reader, err);
+    if (ok && !stream) s->reader->forget = file_forget;
     return ok ? choose_columns(s, err) : within(err, "%s", s->lines.name);
 }
 
@@ -197,6 +198,7 @@ static bool take_row(Records *s, Arena *arena, Record *r, Err *err)
     for (int i = 0; i < s->n_used; i++) {
         Value cell = arrow_value(arena, &s->last->rows.column[s->used[i]], row);
         const Str name = all->field[s->used[i]].name;
+        if (cell.kind == V_BYTES && s->items == &item_texts) cell.kind = V_STR; /* of a column that does not say it */
         if (!settle_value(s, arena, &cell, err)) return false;
         if (cell.kind != V_NULL || str_is(name, records_field(s)))
             v->map.items[v->map.n++] = (Member){ name, cell };

@@ -5,6 +5,7 @@
 #include "arrow_form.h"
 #include "csv_form.h"
 #include "npy_form.h"
+#include "parquet.h"
 
 const BatchForm batch_form_arrow = {
     .name = "arrow",
@@ -17,12 +18,20 @@ const BatchForm batch_form_arrow = {
     .create_stream = arrow_create_stream,
 };
 
+const BatchForm batch_form_parquet = {
+    .name = "parquet",
+    .file = { "PAR1", 4 },
+    .endings = { ".parquet" },
+    .open_file = parquet_open_file,
+    .create_file = parquet_create_file,
+};
+
 const BatchForm batch_form_csv = {
     .name = "csv", .endings = { ".csv" }, .create_file = csv_create, .create_stream = csv_create,
 };
 const BatchForm batch_form_npy = { .name = "npy", .endings = { ".npy" }, .create_file = npy_create };
 
-const BatchForm *const batch_forms[] = { &batch_form_arrow, &batch_form_csv, &batch_form_npy, NULL };
+const BatchForm *const batch_forms[] = { &batch_form_arrow, &batch_form_parquet, &batch_form_csv, &batch_form_npy, NULL };
 
 const BatchForm *batch_form_named(Str name)
 {

@@ -4,6 +4,7 @@
  * results know batches only.
  *
  *   arrow     a stream of messages, or a file of them with a footer
+ *   parquet   a file with a footer; written in row groups
  *   csv, npy  written only: a line for each row; vectors as one array */
 #ifndef DATA_BATCHES_H
 #define DATA_BATCHES_H
@@ -66,7 +67,7 @@ typedef struct BatchForm {
     /* (optional) the form that a pipe takes */
     bool (*create_stream)(Arena *, const ArrowFields *, const BatchOut *, BatchWriter **, Err *);
 } BatchForm;
-extern const BatchForm batch_form_arrow, batch_form_csv, batch_form_npy;
+extern const BatchForm batch_form_arrow, batch_form_parquet, batch_form_csv, batch_form_npy;
 extern const BatchForm *const batch_forms[];     /* ends with NULL */
 const BatchForm *batch_form_named(Str name);     /* NULL: none */
 const BatchForm *batch_form_of_path(Str path);   /* by its ending; NULL: none */
