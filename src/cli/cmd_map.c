@@ -44,6 +44,11 @@ static const Option options[] = {
     { "dtype", 0, "TYPE", "of numbers in lists, in tables", TAKES_WORD, .standard = "f32", .words = map_dtypes },
     { "batch-rows", 0, "N", "rows of a batch, in tables from an input that has none", TAKES_COUNT, .standard = "4096",
       .least = 1, .most = 1 << 24 },
+    { "compression", 0, "CODEC", "of Parquet's pages", TAKES_WORD, .standard = "none", .words = map_codecs },
+    { "checkpoint", 0, "DIR", "results as Parquet files there, each whole or absent; the same command goes on where it was "
+      "cut off. Takes several inputs, and names with *", .against = "output output-format resume" },
+    { "rows-per-part", 0, "N", "rows of such a file", TAKES_COUNT, .standard = "1000000", .least = 1,
+      .most = (int64_t)1 << 40, .beside = "checkpoint" },
     { "resume", 0, NULL, "go on behind --output's last whole line or batch, if it is of this input and model",
       .beside = "output" },
     { "errors", 0, "HOW", "keep: exit status 0 also when lines failed; fail: end at the first one. Default: all are "
@@ -72,6 +77,7 @@ typedef struct Mapper {
     Resuming resuming;      /* zero: not asked for */
     Err broken;             /* why the input could not be read to its end */
     MapOutput out;
+    MapParts *parts;        /* of --checkpoint; NULL: one output */
     const Value *params;    /* of the task; NULL: none */
     bool chars;
     bool fatal;             /* the first error ends it */
@@ -368,6 +374,7 @@ static bool start_session(Args *a, Mapper *m, Err *err)
     SessionOptions how = { .threads = (int)args_int(a, "threads"), .bulk = true,
                            .batch_seconds = 0.2, .batch_tokens = RUN_TOKENS,
                            .max_inputs = SIZE_MAX, .ocr = given_ocr(a, m->model) };
+    if (m->session) return true; /* of the input before */
     m->session = job_session(m->model, &how);
     if (!m->session) return fail(err, EF_IO, "no thread could be started");
     m->chunks = (uint64_t)MAX(LEAST_CHUNKS, session_options(m->session)->threads * THREAD_CHUNKS);
@@ -375,7 +382,6 @@ static bool start_session(Args *a, Mapper *m, Err *err)
     Job *trial = job_new();
     bool ok = params_set(m->session, trial, m->params, m->chars, err);
     job_free(trial);
-    if (!ok) session_free(m->session);
     return ok;
 }
 
@@ -384,7 +390,10 @@ static void tell_interrupted(Args *a, const Mapper *m)
     const char *path = args_value(a, "output");
     const unsigned long long lines = m->lines + m->resuming.lines + m->out.done;
     a->exit = 128 + SIGINT;
-    if (path)
+    if (m->parts)
+        log_warn("interrupted: %s has %lld whole parts; the same command goes on behind them", args_value(a, "checkpoint"),
+                 (long long)parts_count(m->parts));
+    else if (path)
         log_warn("interrupted: %s has %llu whole lines; the same command with --resume goes on behind "
                  "them", path, lines);
     else
@@ -408,20 +417,15 @@ static void map_tell(Args *a, const Mapper *m, double seconds)
     a->exit = 1;
 }
 
-static bool map_records(Args *a, Mapper *m, Err *err)
+static bool map_records(Args *a, Mapper *m, const char *input, Err *err)
 {
-    if (!start_session(a, m, err)) return false;
-    const double begin = now_seconds();
-    bool ok = open_output(a, m, err);
-    if (ok && m->out.whole) log_info("%s is whole: nothing is left to do", m->out.path);
-    if (ok && !m->out.whole) {
-        catch_interrupt();
-        progress_start(&m->progress, "map", m->in.lines.total);
-        ok = map_all(m, err);
-        progress_end(&m->progress);
-    }
-    session_free(m->session);
-    if (ok) map_tell(a, m, MAX(now_seconds() - begin, 1e-9));
+    bool ok = (m->parts || start_session(a, m, err)) && open_output(a, m, err); /* of parts none may be left to make */
+    if (ok && m->out.whole) log_info("%s is whole: nothing is left to do", m->out.path ? m->out.path : input);
+    if (!ok || m->out.whole || !start_session(a, m, err)) return ok && m->out.whole;
+    catch_interrupt();
+    progress_start(&m->progress, "map", m->in.lines.total);
+    ok = map_all(m, err);
+    progress_end(&m->progress);
     return ok;
 }
 
@@ -445,17 +449,35 @@ static bool choose_output(Args *a, Mapper *m, Err *err)
     return !m->out.form || task_table(m->model->task, &m->model->config, args_value(a, "results"), &m->out.table.table, err);
 }
 
-static bool map_model(Args *a, Mapper *m, const char *path, Err *err)
+static bool map_input(Args *a, Mapper *m, const char *path, Err *err)
+{
+    m->out = (MapOutput){ .parts = m->parts };
+    m->read = m->written = 0;
+    if (!open_input(a, m, path, err)) return false;
+    bool ok = choose_output(a, m, err) && map_records(a, m, path, err);
+    output_close(&m->out); /* it may hold the input's columns */
+    records_close(&m->in);
+    return ok;
+}
+
+static bool map_inputs(Args *a, Mapper *m, const char *const *path, int n, Err *err)
+{
+    const char *folder = args_value(a, "checkpoint");
+    const double begin = now_seconds();
+    bool ok = !folder || parts_open(&a->arena, folder, args_int(a, "compression"), &m->parts, err);
+    for (int i = 0; ok && !interrupted && i < n; i++) ok = map_input(a, m, path[i], err);
+    if (m->session) session_free(m->session);
+    if (ok) map_tell(a, m, MAX(now_seconds() - begin, 1e-9));
+    parts_close(m->parts);
+    return ok;
+}
+
+static bool map_model(Args *a, Mapper *m, const char *const *path, int n, Err *err)
 {
     Model *model;
     if (!args_model(a, &model, err)) return false;
     m->model = model;
-    bool ok = params_read(a, model->task, &m->params, err) && open_input(a, m, path, err);
-    if (ok) {
-        ok = choose_output(a, m, err) && map_records(a, m, err);
-        output_close(&m->out); /* it may hold the input's columns */
-        records_close(&m->in);
-    }
+    bool ok = params_read(a, model->task, &m->params, err) && map_inputs(a, m, path, n, err);
     model_close(model);
     return ok;
 }
@@ -463,13 +485,16 @@ static bool map_model(Args *a, Mapper *m, const char *path, Err *err)
 static bool map_run(Args *a, Err *err)
 {
     Mapper *m = NEW(&a->arena, Mapper);
-    const char *path = a->n_text ? a->text[0] : "-";
-    if (a->n_text > 1) return fail(err, EF_USAGE, "map: found %d files, wanted one", a->n_text);
+    const char *const standard[] = { "-" }, *const *path = a->n_text ? a->text : standard;
+    int n = MAX(a->n_text, 1);
+    const char *to = args_value(a, "output");
+    if (args_has(a, "checkpoint") && !parts_inputs(&a->arena, a->text, a->n_text, &path, &n, err)) return false;
+    if (a->n_text > 1 && !args_has(a, "checkpoint"))
+        return fail(err, EF_USAGE, "map: found %d files, wanted one, or --checkpoint DIR, which takes several", a->n_text);
+    if (!args_has(a, "checkpoint") && !file_apart(to ? to : "/dev/stdout", path[0], err)) return false;
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->came, NULL);
-    const char *to = args_value(a, "output");
-    if (!file_apart(to ? to : "/dev/stdout", path, err)) return false;
-    bool ok = map_model(a, m, path, err);
+    bool ok = map_model(a, m, path, n, err);
     for (uint64_t i = 0; i < m->chunks; i++) arena_free(&m->ring[i].arena);
     resuming_free(&m->resuming);
     return ok;

@@ -10,19 +10,19 @@
 
 #include "data/arrow_form.h"
 #include "data/json.h"
-#include "kernels/kernels.h"
 
 const char *const map_forms[] = { "jsonl", "arrow", "parquet", "csv", "npy", NULL };
 const char *const map_results[] = { "entities", "tokens", "scores", "all", NULL };
 const char *const map_vectors[] = { "list", "fixed", NULL };
 const char *const map_dtypes[] = { "f32", "f16", NULL };
 const char *const map_errors[] = { "keep", "fail", NULL };
+const char *const map_codecs[] = { "none", "gzip", NULL };
 enum { FACTS = 7, DIGEST = 32 };
 
 /* ---- the form ---- */
 static bool tables_only(Args *a, Err *err)
 {
-    static const char *const names[] = { "results", "vectors", "dtype", "batch-rows" };
+    static const char *const names[] = { "results", "vectors", "dtype", "batch-rows", "compression" };
     for (size_t i = 0; i < COUNT(names); i++)
         if (args_has(a, names[i]))
             return fail(err, EF_USAGE, "--%s: found lines of JSON, wanted a table: --output-format arrow or csv",
@@ -35,6 +35,7 @@ bool output_choose(Args *a, const BatchForm *input, MapOutput *o, Err *err)
     const char *form = args_value(a, "output-format");
     o->path = args_value(a, "output");
     o->fd = STDOUT_FILENO;
+    if (o->parts) return o->form = &batch_form_parquet, true;
     if (form) o->form = batch_form_named(str_of(form));
     else if (o->path && batch_form_of_path(str_of(o->path))) o->form = batch_form_of_path(str_of(o->path));
     else if (!o->path) o->form = input && !input->create_stream ? &batch_form_arrow : input;
@@ -106,7 +107,7 @@ static bool output_patch(void *output, uint64_t at, Str bytes, Err *err)
 }
 
 /* ---- facts ---- */
-static const char *digest_text(Arena *arena, Sha256 *sum)
+const char *output_digest(Arena *arena, Sha256 *sum)
 {
     uint8_t digest[DIGEST];
     char *text = ARRAY(arena, char, 2 * DIGEST + 1);
@@ -134,14 +135,14 @@ static const char *digest_model(Arena *arena, const Model *m)
         digest_add(&sum, m->config_text);
         sha256_add(&sum, &m->load_bytes, sizeof m->load_bytes);
     }
-    return digest_text(arena, &sum);
+    return output_digest(arena, &sum);
 }
 
 /* Of what changes the rows that are written. */
 static const char *digest_options(Args *a, const MapOutput *o, const Value *params)
 {
     static const char *const names[] = { "results", "vectors", "dtype", "offsets", "field", "column", "column2", "keep",
-                                         "pooling", "normalize", "task", "tokenizer", "batch-rows" };
+                                         "pooling", "normalize", "task", "tokenizer", "batch-rows", "compression" };
     Sha256 sum;
     Buf text = { .arena = &a->arena };
     sha256_start(&sum);
@@ -152,7 +153,7 @@ static const char *digest_options(Args *a, const MapOutput *o, const Value *para
     }
     if (params) json_write(&text, params);
     digest_add(&sum, buf_view(&text));
-    return digest_text(&a->arena, &sum);
+    return output_digest(&a->arena, &sum);
 }
 
 static Str labels_text(Arena *arena, const Model *m)
@@ -193,16 +194,45 @@ static bool vector_form(Args *a, const Model *m, const Value *params, ArrowVecto
                               m->task->name);
 }
 
-bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, const Value *params, Err *err)
+static Str fact_named(const MapTable *t, const char *key)
+{
+    for (int i = 0; i < t->fields.pairs; i++)
+        if (str_is(t->fields.pair[i].key, key)) return t->fields.pair[i].value;
+    return (Str){ 0 };
+}
+
+/* Of a checkpoint: where this input goes on. */
+static bool begin_parts(Args *a, MapOutput *o, Err *err)
 {
     MapTable *t = &o->table;
+    const PartsKey key = { fact_named(t, "encoderfile.model"), fact_named(t, "encoderfile.options"),
+                           args_int(a, "rows-per-part") };
+    int64_t skip, left = 0;
+    bool more = true;
+    if (!parts_begin(o->parts, t->in->lines.name, &key, &t->fields, &skip, &o->whole, err)) return false;
+    t->writer = parts_writer(o->parts, 0);
+    o->done = (uint64_t)skip;
+    if (o->whole || skip == 0) return true;
+    if (!records_drop(t->in, skip, &left, &more, err)) return false;
+    t->writer = parts_writer(o->parts, left);
+    if (more) return true;
+    o->whole = true;
+    return parts_ended(o->parts, skip - left, err);
+}
+
+bool output_begin(Args *a, MapOutput *o, const Model *m, Records *in, const Value *params, Err *err)
+{
+    enum { GZIP = 1 };
+    MapTable *t = &o->table;
     ArrowPair *facts = ARRAY(&a->arena, ArrowPair, FACTS);
-    const BatchOut out = { .put = output_put, .context = o, .patch = output_patch };
+    const BatchOut out = { .put = output_put, .context = o, .patch = output_patch,
+                           .gzip = args_int(a, "compression") == GZIP };
     const bool stream = o->form->create_stream && (!o->path || str_ends(str_of(o->path), ".arrows"));
     t->in = in;
     t->batch_rows = args_int(a, "batch-rows");
     if (!vector_form(a, m, params, &t->vectors, err)) return false;
     if (!table_begin(t, facts, facts_of(a, o, m, params, facts), err)) return false;
+    if (o->parts) return begin_parts(a, o, err);
     return (stream ? o->form->create_stream : o->form->create_file)(&t->arena, &t->fields, &out, &t->writer, err);
 }
 

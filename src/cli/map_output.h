@@ -3,10 +3,13 @@
 #ifndef CLI_MAP_OUTPUT_H
 #define CLI_MAP_OUTPUT_H
 #include "cli/cli.h"
+#include "cli/map_parts.h"
 #include "cli/map_table.h"
+#include "kernels/kernels.h"
 
 extern const char *const map_forms[];   /* of --output-format; ends with NULL */
 extern const char *const map_results[], *const map_vectors[], *const map_dtypes[], *const map_errors[];
+extern const char *const map_codecs[]; /* of --compression */
 
 typedef struct MapOutput {
     const char *path;        /* NULL: stdout */
@@ -16,6 +19,7 @@ typedef struct MapOutput {
     MapTable table;          /* of a form */
     uint64_t done;           /* rows of the table that an earlier run has written, */
     bool whole;              /*   which are all */
+    MapParts *parts;         /* of --checkpoint; NULL: one file */
 } MapOutput;
 
 /* The form of the output: --output-format, or by the name of --output, or that of the input (input NULL: JSON
@@ -31,5 +35,6 @@ void output_undo(MapOutput *);          /* a file that was made for nothing is r
 bool output_write(MapOutput *, Err *);  /* the text */
 bool output_end(MapOutput *, Err *);    /* what is at hand, end mark and footer */
 void output_close(MapOutput *);
+const char *output_digest(Arena *, Sha256 *); /* its end, as text */
 
 #endif

@@ -71,6 +71,9 @@ bool records_quiet(const Records *);
 /* Leaves out the first rows: n batches of so many. Where records come in batches, these must be the same, and the
  * last one stays as the oldest that is held. */
 bool records_skip(Records *, const int64_t *rows, size_t n, Err *);
+/* Leaves out the first rows, as far as they are whole batches; *left: those of the next batch that are not. *more
+ * false: the input ended before; *left is how many are missing. */
+bool records_drop(Records *, int64_t rows, int64_t *left, bool *more, Err *);
 void records_release(Records *); /* the oldest batch, all of whose records are answered */
 void records_close(Records *);
 /* How the line that answers a record begins: {"id":7, or what is kept, */

@@ -133,17 +133,41 @@ static bool next_batch(Records *s, bool *more, Err *err)
     return true;
 }
 
-static bool skip_rows(Records *s, int64_t rows, Err *err)
+/* *left: rows that the input does not have. */
+static bool drop_records(Records *s, int64_t rows, int64_t *left, bool *more, Err *err)
 {
     Arena arena = { 0 };
     Record r;
-    bool more = true, ok = true;
-    for (int64_t i = 0; ok && more && i < rows; i++) {
-        ok = records_next(s, &arena, &r, &more, err);
+    bool ok = true;
+    *more = true;
+    for (*left = rows; ok && *left; *left -= *more) {
+        ok = records_next(s, &arena, &r, more, err);
+        if (!*more) break;
         arena_reset(&arena, 1 << 20);
     }
     arena_free(&arena);
-    return ok && (more || fail(err, EF_INVALID_INPUT, "found more rows than the input has: it is another input"));
+    return ok;
+}
+
+static bool skip_rows(Records *s, int64_t rows, Err *err)
+{
+    int64_t left;
+    bool more;
+    return drop_records(s, rows, &left, &more, err) &&
+           (more || fail(err, EF_INVALID_INPUT, "found more rows than the input has: it is another input"));
+}
+
+bool records_drop(Records *s, int64_t rows, int64_t *left, bool *more, Err *err)
+{
+    if (!s->reader) return drop_records(s, rows, left, more, err);
+    for (*left = rows, *more = true; *left;) {
+        if (!next_batch(s, more, err)) return false;
+        if (!*more || s->last->rows.rows > *left) return true;
+        *left -= s->last->rows.rows;
+        s->lines.number += (uint64_t)s->last->rows.rows;
+        records_release(s);
+    }
+    return true;
 }
 
 bool records_skip(Records *s, const int64_t *rows, size_t n, Err *err)

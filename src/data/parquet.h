@@ -20,5 +20,7 @@
 
 bool parquet_open_file(Arena *, Str file, BatchReader **, Err *);
 bool parquet_create_file(Arena *, const ArrowFields *, const BatchOut *, BatchWriter **, Err *);
+/* Of a writer that parquet_create_file made: rows from..to of the batch. */
+bool parquet_add_rows(BatchWriter *, const ArrowBatch *, int64_t from, int64_t to, Err *);
 
 #endif

@@ -273,17 +273,22 @@ static bool group_is_full(const ParquetWriter *w)
     return bytes >= GROUP_BYTES || w->group_rows >= GROUP_ROWS;
 }
 
-static bool parquet_add(BatchWriter *base, const ArrowBatch *b, Err *err)
+bool parquet_add_rows(BatchWriter *base, const ArrowBatch *b, int64_t from, int64_t to, Err *err)
 {
     ParquetWriter *w = (ParquetWriter *)base;
-    for (int64_t from = 0, to; from < b->rows; from = to) {
-        to = MIN(b->rows, from + CHECK_ROWS - w->group_rows % CHECK_ROWS);
+    for (int64_t until; from < to; from = until) {
+        until = MIN(to, from + CHECK_ROWS - w->group_rows % CHECK_ROWS);
         for (int i = 0; i < w->leaves; i++)
-            if (!leaf_add(w, &w->leaf[i], b, from, to, err)) return false;
-        w->group_rows += to - from;
+            if (!leaf_add(w, &w->leaf[i], b, from, until, err)) return false;
+        w->group_rows += until - from;
         if (w->group_rows % CHECK_ROWS == 0 && group_is_full(w) && !group_end(w, err)) return false;
     }
     return true;
+}
+
+static bool parquet_add(BatchWriter *base, const ArrowBatch *b, Err *err)
+{
+    return parquet_add_rows(base, b, 0, b->rows, err);
 }
 
 /* ---- the schema ---- */
