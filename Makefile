@@ -72,7 +72,8 @@ SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA))
                src/audio/decode_$(if $(filter 1,$(MEDIA)),none,flac).c,$(SRC))
 SRC  := $(filter-out $(if $(filter library,$(PARTS)),src/server/% src/api/serve.c src/api/serving.c,src/api/serving_none.c) \
                $(if $(filter-out all,$(PARTS)),src/cli/%),$(SRC))
-OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(if $(filter all,$(PARTS)),$(OUT)/obj/cli/notices.o)
+OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(if $(filter all,$(PARTS)),$(OUT)/obj/cli/notices.o) \
+        $(if $(filter-out library,$(PARTS)),$(OUT)/obj/server/web_files.o)
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
 # Which of OpenSSL's algorithms the static program holds: the list is for 3.0, which Debian 12 has. Another version
 # keeps its own list, and the program is larger; so does a shared OpenSSL.
@@ -96,6 +97,13 @@ $(OUT)/obj/cli/notices.gz: tools/notices CHANGELOG.md LICENSE $(wildcard license
 	tools/notices '$(or $(VERSION),0.0.0)' $(LIBS) >$@.txt && gzip -9n <$@.txt >$@
 $(OUT)/obj/cli/notices.o: src/cli/notices.S $(OUT)/obj/cli/notices.gz
 	$(CC) -Wa,-I,$(OUT)/obj/cli -c -o $@ $<
+# The page for browsers: the files of web/, each compressed.
+WEB  := $(patsubst web/%,$(OUT)/obj/web/%,$(wildcard web/*.html web/*.css web/*.js web/*.svg))
+$(OUT)/obj/web/%: web/%
+	@mkdir -p $(@D)
+	gzip -9n <$< >$@
+$(OUT)/obj/server/web_files.o: src/server/web.S src/server/web_files.h $(WEB)
+	$(CC) -Wa,-I,$(OUT)/obj/web -c -o $@ $<
 $(OUT)/libencoderfile.a: $(LIB)
 	rm -f $@ && ar rcs $@ $^
 ifeq ($(PARTS),shared)

@@ -11,7 +11,7 @@ static ModelConfig config = { .num_labels = 2 };
 static Site site_for(const char *task, const Family *preferred)
 {
     Site site = { .task = task_find(str_of(task)), .config = &config };
-    routes_make(&arena, &site, preferred);
+    routes_make(&arena, &site, preferred, true);
     return site;
 }
 

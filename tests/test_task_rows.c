@@ -40,7 +40,7 @@ static void test_nothing_by_default(void)
     Site site = { .task = &task, .config = &config };
     size_t found = 0;
     task.can = 0;
-    routes_make(&arena, &site, &family_tei);
+    routes_make(&arena, &site, &family_tei, true);
     const Route *route = site.route;
     size_t n = site.routes;
     for (size_t i = 0; i < n; i++) {

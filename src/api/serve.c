@@ -24,6 +24,7 @@ const Option serve_options[] = {
     { "disable-grpc", 0, NULL, "HTTP only", TAKES_NOTHING, SERVE_FIELD(server.no_grpc) },
     { "disable-http", 0, NULL, "gRPC only, on its own port", TAKES_NOTHING,
       SERVE_FIELD(server.no_http) },
+    { "no-ui", 0, NULL, "no page for browsers at / and /docs", TAKES_NOTHING, SERVE_FIELD(server.no_ui) },
     OPTIONS_SECURITY,
     { "api-key-file", 0, "FILE", "more keys, one a line; lines that begin with # are comments",
       TAKES_KEY_FILE, SERVE_FIELD(server.api_keys) },

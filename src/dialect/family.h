@@ -16,7 +16,8 @@ typedef struct JobList {         /* a body with a list of requests, each a job; 
 } JobList;
 
 struct Route {
-    const char *method, *path;   /* a path may end in {model}: the model's name */
+    const char *method, *path;   /* a path may end in {model}: the model's name;
+                                  * or in {file}: anything */
     const char *id, *summary;    /* of the OpenAPI operation */
     void (*render)(Arena *, const Site *, Buf *out);   /* a page, written once, at start; or */
     const JobKind *job;          /* what the session is asked for, or */
@@ -26,6 +27,7 @@ struct Route {
     const JobKind *line;         /* the same for a line of application/x-ndjson; NULL: no lines */
     Value (*reply)(Arena *, const Site *); /* JSON Schema of a page; NULL: text */
     Value (*request)(Arena *, const Site *); /* JSON Schema of a handler's body; a job's kind has its own */
+    const char *web;             /* (optional) a file of web/, for who asks for text/html; alone: for everybody */
     bool open;                   /* needs no key */
     bool hidden;                 /* works, but is not described */
     const Family *family;        /* whose form errors have; filled in by routes_make */

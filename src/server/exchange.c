@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "base/thread.h"
 #include "loop.h"
+#include "web.h"
 
 Exchange *exchange_new(Conn *c, const Carrier *carrier, double began)
 {
@@ -275,6 +276,9 @@ static void run_body(Exchange *x)
 
 static void show_page(Exchange *x)
 {
+    const char *web = x->route->web;
+    if (web && (!x->route->render || web_wanted(exchange_header(x, HEADER_ACCEPT))))
+        return web_reply(x, web);
     const Page *page = &x->loop->page[x->route - x->loop->site.route];
     bool packed = x->gzip_reply && page->packed.n;
     exchange_reply(x, (Reply){ .status = 200, .gzip = packed },
@@ -289,7 +293,7 @@ void exchange_complete(Exchange *x)
     if (!x->route)
         return exchange_reply(x, (Reply){ .status = 204, .allow = x->allow,
                                           .preflight = x->origin }, (Str){ 0 });
-    if (x->route->render) return show_page(x);
+    if (x->route->render || x->route->web) return show_page(x);
     if (!x->handler) return run_body(x);
     x->state = X_OPEN;
     x->handler->serve(x);

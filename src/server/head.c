@@ -19,6 +19,7 @@ static const struct FieldRow {
     [HEADER_AUTHORIZATION] = { "Authorization", true },
     [HEADER_ORIGIN] = { "Origin", true },
     [HEADER_HOST] = { "Host", true },
+    [HEADER_IF_NONE_MATCH] = { "If-None-Match", false },
     [HEADER_AUTHORITY] = { ":authority", true }, /* no field of HTTP/1 can be called so */
     [HEADER_REQUEST_ID] = { "X-Request-Id", false },
     [HEADER_TRACEPARENT] = { "Traceparent", false },
@@ -111,7 +112,7 @@ static void put_origin(const Reply *r, Put *put, void *to)
 void reply_fields(const Reply *r, Put *put, void *to)
 {
     if (r->type) put(to, "Content-Type", r->type);
-    if (!r->pieces && r->status != 204) put_number(put, to, "Content-Length", r->length);
+    if (!r->pieces && r->status != 204 && r->status != 304) put_number(put, to, "Content-Length", r->length);
     if (r->gzip) put(to, "Content-Encoding", "gzip");
     if (r->request_id) put(to, "X-Request-Id", r->request_id);
     if (r->status == 401) put(to, "WWW-Authenticate", "Bearer");

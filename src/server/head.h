@@ -16,6 +16,7 @@ typedef enum Header {
     HEADER_AUTHORIZATION,
     HEADER_ORIGIN,
     HEADER_HOST,
+    HEADER_IF_NONE_MATCH,
     HEADER_AUTHORITY, /* what stands for Host in HTTP/2, or in HTTP/1 before the path */
     HEADER_REQUEST_ID,
     HEADER_TRACEPARENT,

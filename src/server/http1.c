@@ -434,6 +434,7 @@ static const struct { int status; const char *reason; } reasons[] = {
     { 200, "OK" },
     { 202, "Accepted" },
     { 204, "No Content" },
+    { 304, "Not Modified" },
     { 400, "Bad Request" },
     { 401, "Unauthorized" },
     { 403, "Forbidden" },

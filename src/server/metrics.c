@@ -12,7 +12,7 @@
 
 /* ---- statuses ---- */
 /* In the order in which they are counted; the last stands for any other. */
-static const int statuses[METER_STATUSES] = { 200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 413,
+static const int statuses[METER_STATUSES] = { 200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 413,
                                               414, 415, 417, 421, 422, 424, 429, 431, 500, 501,
                                               503, 504, 505 };
 

@@ -6,6 +6,7 @@
 
 #include "grpc.h"
 #include "loop.h"
+#include "web.h"
 
 static Value routes_text(const char *s)
 {
@@ -44,7 +45,8 @@ static Value ready_reply(Arena *arena, const Site *site)
 
 /* ---- rows ---- */
 static const Route first[] = {
-    { "GET", "/", "index", "The routes of this server", ROUTE_PAGE(index), .open = true },
+    { "GET", "/", "index", "The routes of this server", ROUTE_PAGE(index), .open = true,
+      .web = "index.html" },
     { "GET", "/health", "health", "Whether the server answers; never waits for the model",
       ROUTE_PAGE(alive), .open = true },
     { "GET", "/ready", "ready", "Whether new requests are welcome; never waits for the model",
@@ -52,6 +54,11 @@ static const Route first[] = {
     { "GET", "/metrics", "metrics", "Counters and histograms for Prometheus",
       .handler = &metrics_handler, .open = true },
     { "GET", "/openapi.json", "openapi", "This description", ROUTE_PAGE(openapi), .open = true },
+    { 0 },
+};
+static const Route pages[] = {       /* for browsers */
+    { "GET", "/docs", "docs", "The routes, to be tried", .web = "docs.html", .open = true, .hidden = true },
+    { "GET", "/ui/{file}", "ui", "Parts of the page", .handler = &web_handler, .open = true, .hidden = true },
     { 0 },
 };
 static const Route last[] = {
@@ -104,12 +111,14 @@ static void table_add_all(RouteTable *t, const Route *rows, const Family *family
     for (; rows->path; rows++) table_add(t, rows, family);
 }
 
-void routes_make(Arena *arena, Site *site, const Family *preferred)
+void routes_make(Arena *arena, Site *site, const Family *preferred, bool ui)
 {
     RouteTable t = { site, preferred, ARRAY(arena, Route, MOST_ROUTES), 0 };
     table_add_all(&t, first, NULL);
     for (int i = 0; families[i]; i++) table_add_all(&t, families[i]->route, families[i]);
+    if (ui) table_add_all(&t, pages, NULL);
     table_add_all(&t, last, NULL);
+    for (size_t i = 0; i < t.n && !ui; i++) t.row[i].web = NULL;
     site->route = t.row;
     site->routes = t.n;
 }
@@ -160,11 +169,11 @@ static bool spells(Str path, Str name)
 
 static bool matches(const Route *row, const Site *site, Str path)
 {
-    const char *gap = strstr(row->path, "{model}");
+    const char *gap = strchr(row->path, '{');
     size_t n = gap ? (size_t)(gap - row->path) : 0;
     if (!gap) return str_is(path, row->path);
-    return path.n > n && memcmp(path.p, row->path, n) == 0 &&
-           spells((Str){ path.p + n, path.n - n }, site->model_id);
+    if (path.n <= n || memcmp(path.p, row->path, n) != 0) return false;
+    return strcmp(gap, "{file}") == 0 || spells((Str){ path.p + n, path.n - n }, site->model_id);
 }
 
 /* "application/grpc" is also "application/grpc+proto". */

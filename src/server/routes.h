@@ -29,8 +29,8 @@ typedef struct Handler {
 enum { MOST_ROUTES = 64 };
 /* Sets site->route: the server's rows and the families'. Of two families that have the same path,
  * the first gets it, or the preferred one (NULL: none) if its row is for this model. The server's own
- * rows have the preferred family's form of errors. */
-void routes_make(Arena *, Site *, const Family *preferred);
+ * rows have the preferred family's form of errors. Without `ui` there is no page for browsers. */
+void routes_make(Arena *, Site *, const Family *preferred, bool ui);
 /* Whether the model can do it. Where it cannot, clients expect the route, and an error. */
 bool route_applies(const Route *, const Site *);
 bool route_check(const Route *, const Site *, Err *); /* the same, with an error */
@@ -54,7 +54,7 @@ Value alive_reply(Arena *, const Site *);
 Value index_reply(Arena *, const Site *);
 
 /* ---- metrics.c ---- */
-enum { METER_STATUSES = 25 };
+enum { METER_STATUSES = 26 };
 typedef struct ServerMeters {    /* of all loops: atomic */
     uint64_t answered[MOST_ROUTES + 1][METER_STATUSES]; /* by route (the last: none) and status */
     Meter seconds, write;        /* of jobs: first byte to last; reply there to reply sent */

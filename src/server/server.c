@@ -202,7 +202,7 @@ void loop_make(Loop *loop, Session *session, const ServerOptions *options)
     loop->keys = lines_of(&loop->arena, loop->options.api_keys);
     loop->origins = lines_of(&loop->arena, loop->options.origins);
     loop->local = binds_locally(str_of(loop->options.hostname));
-    routes_make(&loop->arena, &loop->site, loop->options.preferred);
+    routes_make(&loop->arena, &loop->site, loop->options.preferred, !loop->options.no_ui);
     make_pages(loop);
     make_own(loop, 0);
     pthread_mutex_lock(&loop->turn);

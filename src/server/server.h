@@ -9,6 +9,7 @@
  *   exchange.c  one request and its reply, whatever carries them; stream.c: one that goes by lines
  *   routes.c    rows: method, path, what to answer; pages that never change are rendered once; head.c: header fields
  *   openapi.c   the same rows and the task's schemas as an OpenAPI 3.1 document
+ *   web.c       the page for browsers: files of web/, compressed inside the program
  *   metrics.c   counters of server and session, for Prometheus and for SIGUSR1
  *   grpc.h      gRPC: services as rows, reflection, calls
  *   mcp_http.c  MCP over HTTP; mcp.c has its messages
@@ -49,6 +50,7 @@ typedef struct ServerOptions {   /* zero means: the default, except for port */
     int grpc_port;               /* 0: any free one */
     bool grpc_port_asked;        /* that it is taken is an error; else a warning */
     bool no_grpc, no_http;       /* not spoken on any port; no_http: `port` is not opened */
+    bool no_ui;                  /* `/` is JSON for everybody, and there is no /docs */
     int loops;                   /* threads that read and write; by the session's threads */
     size_t max_body;             /* bytes of a request's body; 32 MiB */
     int max_connections;         /* 16384, or what the system allows */
