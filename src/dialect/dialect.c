@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dialect.c - the families, which kind a job is of, and what dialects know of a model. */
 #include "dialect/family.h"
+#include "base/file.h"
 #include "model/model.h"
+#include "model/samples.h"
 
 #define FAMILY_ROW(name) &family_##name,
 const Family *const families[] = { EVERY_FAMILY(FAMILY_ROW) NULL };
@@ -43,6 +45,15 @@ static const char *head_line(Arena *arena, const Model *m)
     return str_dup(arena, buf_view(&line));
 }
 
+/* Of the model card in the folder of the weights, or in the one above that of onnx/model.onnx; else of the task. */
+static size_t site_samples(Arena *arena, const Model *m, const Str **out)
+{
+    const char *folder = m->weights ? path_dir(arena, m->weights) : NULL;
+    size_t n = strlen(folder ? folder : "");
+    if (n > 5 && strcmp(folder + n - 5, "/onnx") == 0) folder = path_dir(arena, folder);
+    return samples_find(arena, folder, m->task, &m->config, m->tokenizer, out);
+}
+
 static Site *site_new(const Model *m)
 {
     Arena arena = { 0 };
@@ -63,6 +74,7 @@ static Site *site_new(const Model *m)
         .load_bytes = m->load_bytes,
         .prompts = m->prompts,
     };
+    if (m->task) site->samples = site_samples(&arena, m, &site->sample);
     site->arena = arena;
     return site;
 }

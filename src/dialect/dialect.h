@@ -33,6 +33,8 @@ struct Site {                    /* what dialects and descriptions know of a mod
     double load_seconds;         /* that opening took, */
     size_t load_bytes;           /*   and the bytes of its files */
     const Value *prompts;        /* {name: text to put before texts}; NULL: none */
+    const Str *sample;           /* [samples]: texts to try it with */
+    size_t samples;
     int64_t started;             /* Unix time; 0: no server */
     const Route *route;          /* [routes]: of the server */
     size_t routes;

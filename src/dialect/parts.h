@@ -54,6 +54,8 @@ Value kind_schema(Arena *, const char *json);                  /* for what rows 
 /* The schema of `rows`, with one key's schema replaced. */
 Value kind_schema_with(Arena *, const Field *rows, const char *name, Value schema);
 void kind_schema_prompt(Arena *, const Site *, Value *schema);   /* its prompt_name: the model's */
+/* examples.c: a body of /predict to begin with, as the schema's example; items that are files have none */
+void kind_schema_example(Arena *, const Site *, Value *schema);
 Value kind_schema_list(Arena *, Value items);
 Value kind_schema_any(Arena *, Value one, Value other);
 Value kind_inputs_schema(Arena *, const Site *);               /* of kind_inputs */

@@ -78,6 +78,7 @@ static Value predict_request(Arena *arena, const Site *site)
     Value schema = task_request_describe(arena, site->task, site->items, (TaskLimits){
                                              site->max_inputs, config_vector_size(site->config) });
     if (task_has_option(site->task, "prompt_name")) kind_schema_prompt(arena, site, &schema);
+    kind_schema_example(arena, site, &schema);
     return schema;
 }
 

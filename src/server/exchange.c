@@ -326,15 +326,38 @@ static size_t told_by_any(const Job *job, Told *told)
     return n;
 }
 
+enum { TIMING_ROOM = 160 };
+
+/* What became of a request's milliseconds, as "queue;dur=0.125, ...": until its last byte was there, made ready (JSON,
+ * tokens, pixels), waiting, run, and all of them. */
+static void tell_timing(const Exchange *x, const Job *job, char out[TIMING_ROOM])
+{
+    const WorkTimes *t = &job->work.times;
+    const struct { const char *name; double from, to; } spans[] = {
+        { "receive", x->began, t->entered },
+        { ", prepare", t->entered, t->admitted },
+        { ", queue", t->admitted, t->started },
+        { ", compute", t->started, t->done },
+        { ", total", x->began, now_seconds() },
+    };
+    for (size_t i = 0, n = 0; i < COUNT(spans) && n < TIMING_ROOM; i++) {
+        double from = spans[i].from, to = spans[i].to;
+        long long us = from > 0 && to > from ? (long long)((to - from) * 1e6) : 0;
+        n += (size_t)snprintf(out + n, TIMING_ROOM - n, "%s;dur=%lld.%03lld", spans[i].name, us / 1000, us % 1000);
+    }
+}
+
 static void exchange_answer(Exchange *x, Job *job)
 {
     Told told;
+    char timing[TIMING_ROOM];
     job_shrink(job); /* the client may take its time */
-    if (job->work.err.code == EF_OK)
-        exchange_reply(x, (Reply){ .status = 200, .gzip = job->out.gzip, .extra = told.field,
-                                   .n_extra = told_by_any(job, &told) }, buf_view(&job->out.text));
-    else
-        exchange_fail(x, &job->work.err);
+    if (job->work.err.code != EF_OK) return exchange_fail(x, &job->work.err);
+    size_t n = told_by_any(job, &told);
+    tell_timing(x, job, timing);
+    told.field[n++] = (ReplyField){ "Server-Timing", timing };
+    exchange_reply(x, (Reply){ .status = 200, .gzip = job->out.gzip, .extra = told.field, .n_extra = n },
+                   buf_view(&job->out.text));
 }
 
 void exchange_returned(Exchange *x, Job *job)

@@ -109,7 +109,7 @@ void exchange_send(Exchange *, Str);
 void exchange_end(Exchange *, const ReplyField *trailers, size_t n);
 size_t exchange_unsent(const Exchange *);
 typedef struct Told {            /* header fields by a family's row, and their texts */
-    ReplyField field[TOLD_FIELDS];
+    ReplyField field[TOLD_FIELDS + 1]; /* and one of the server */
     ToldField room[TOLD_FIELDS];
 } Told;
 size_t exchange_told(const Family *, const Job *, Told *); /* how many there are */
