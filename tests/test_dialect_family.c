@@ -61,7 +61,7 @@ static void test_rows(void)
     Site site = site_for("sequence_classification", NULL);
     for (size_t i = 0; i < site.routes; i++) {
         const Route *r = &site.route[i];
-        bool ok = r->method && r->path && r->id && r->summary && (r->render || r->job || r->handler);
+        bool ok = r->method && r->path && r->id && r->summary && (r->render || r->job || r->handler || r->web);
         ok = ok && (!r->job || (r->job->family && r->job->read && r->job->request && r->job->reply));
         ok = ok && (!r->job || r->job->finish || r->job->item || r->job->other);
         if (!CHECK(ok)) printf("  %s %s\n", r->method, r->path);

@@ -56,7 +56,8 @@ const schemaView = (schema) => {
 
 // ---- a body to begin with ----
 const sample = () => {
-    const request = root.components.schemas.PredictRequest, given = request && request.examples && request.examples[0].inputs;
+    const any = root.components.schemas.PredictRequest || {}, request = (any.anyOf || []).find((s) => s.examples) || any;
+    const given = request.examples && request.examples[0].inputs;
     return Array.isArray(given) ? given[0] : "A man is eating food.";
 };
 

@@ -35,7 +35,7 @@ function files(row, changed, way) {
     const remove = (one) => {
         list = list.filter((x) => x !== one);
         draw();
-        changed();
+        changed(true);
     };
     function draw() {
         shelf.replaceChildren(...list.map((one) => el("figure", { class: "held" }, way.preview(one),
@@ -50,7 +50,7 @@ function files(row, changed, way) {
             if (!opened.length) return;
             list = row.many ? [...list, ...opened].slice(-16) : opened.slice(-1);
             draw();
-            changed();
+            changed(true);
         } catch (e) {
             said.textContent = e.message;
             said.hidden = false;
@@ -108,7 +108,7 @@ const sounds = (row, changed) => files(row, changed, {
 function page(row, changed) {
     const picture = pictures({ name: row.name + "-picture", label: "Picture of the page" }, () => {
         words.value = ""; // of another page
-        changed();
+        changed(true);
     });
     const id = "field-" + row.name + "-words";
     const words = el("textarea", { id, rows: 6, class: "mono small", spellcheck: "false", dir: "auto", on: { input: () => changed() } });
@@ -132,11 +132,11 @@ function page(row, changed) {
 function option(row, changed) {
     const id = "field-" + row.name;
     if (row.kind === "check") {
-        const box = el("input", { id, type: "checkbox", on: { change: () => changed() } });
+        const box = el("input", { id, type: "checkbox", on: { change: () => changed(true) } });
         return { node: el("div", { class: "option" }, box, el("label", { for: id }, row.label)), get: () => box.checked, set: (v) => (box.checked = Boolean(v)) };
     }
     if (row.kind === "select") {
-        const list = el("select", { id, on: { change: () => changed() } }, row.values.map((v) => el("option", { value: v }, v)));
+        const list = el("select", { id, on: { change: () => changed(true) } }, row.values.map((v) => el("option", { value: v }, v)));
         return { node: el("div", { class: "option" }, el("label", { for: id }, row.label), list), get: () => list.value,
             set: (v) => (list.value = row.values.includes(v) ? v : row.values[0]) };
     }

@@ -12,13 +12,14 @@ import { toLink, fromLink, leavesOut } from "./link.js";
 const TYPING_MS = 350, SLOW_MS = 400; // slower models are not asked while somebody types
 
 const model = { id: "", task: "", paths: [], example: null, boxed: false, maxLength: null, labels: null };
-let ways = [], way = null, fields = new Map(), running = null, timer = 0, last = null, face = "result", asking = 0;
+let ways = [], way = null, fields = new Map(), running = null, timer = 0, last = null, face = "result", asking = 0, slow = false;
 
 // ---- what the server is ----
 async function learn() {
     const [index, openapi] = await Promise.all([call("/"), call("/openapi.json")]);
-    const request = openapi.json.components.schemas.PredictRequest || {};
-    const inputs = JSON.stringify((request.properties || {}).inputs || {});
+    const any = openapi.json.components.schemas.PredictRequest || {};
+    const request = (any.anyOf || []).find((s) => s.examples) || any; // classifiers take the bodies of two servers
+    const inputs = JSON.stringify(any);
     Object.assign(model, { id: index.json.model_id, task: index.json.model_type, paths: Object.keys(openapi.json.paths),
         version: openapi.json.info.version, example: request.examples ? request.examples[0].inputs : null,
         boxed: inputs.includes('"boxes"'), hears: inputs.includes('"sampling_rate"') });
@@ -50,9 +51,11 @@ function setValues(given) {
     for (const [name, f] of fields) if (name in given) f.set(given[name]);
 }
 
-function changed() {
+// whole: all of it was given at once, as a file is; else somebody types.
+function changed(whole) {
     clearTimeout(timer);
-    if (last && last.times && last.times.wall > SLOW_MS) return;
+    if (whole) return run();
+    if (slow) return;
     timer = setTimeout(run, TYPING_MS);
 }
 
@@ -107,6 +110,7 @@ async function run() {
             fields.get(name).set(v);
             run();
         } }, times: reply.times, way };
+        slow = reply.times.wall > SLOW_MS;
         $("status").textContent = way.told(reply);
         await show();
     } catch (e) {

@@ -110,7 +110,7 @@ export function wave(sound, segments) {
         player.play().catch(() => {});
     };
     const picture = svg("svg", { class: "wave", viewBox: `0 0 ${W} ${H}`, preserveAspectRatio: "none", role: "img",
-        "aria-label": `Wave of ${sound.name}, ${all.toFixed(1)} seconds, ${count(segments.length, "segment")}` },
+        "data-seconds": all, "aria-label": `Wave of ${sound.name}, ${all.toFixed(1)} seconds, ${count(segments.length, "segment")}` },
     svg("rect", { class: "wave-paper", x: 0, y: 0, width: W, height: H }),
     segments.map((s, i) => svg("rect", { class: "wave-segment " + kind(i), x: place(s.start), y: 0, width: Math.max(1, place(s.end) - place(s.start)), height: H,
         "data-start": s.start, "data-end": s.end, on: { click: () => play(s) } }, svg("title", null, `${s.start.toFixed(2)} to ${s.end.toFixed(2)} s`))),

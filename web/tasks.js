@@ -75,7 +75,8 @@ const rerank = {
 const fill = {
     name: "Fill masks", about: "Suggests words for the masks of a text.", fields: [text], options: [topK(10)],
     request: (s) => ({ path: "/predict", body: { inputs: [s.text], top_k: s.top_k } }),
-    show: (reply, s) => [masks(first(reply).masks, (i, word) => {
+    show: (reply, s) => [first(reply).masks.length ? null : el("p", { class: "muted" }, `There is no mask in the text. Write ${s.mask || "one"} where a word is to be found.`),
+        masks(first(reply).masks, (i, word) => {
         let at = -1;
         s.put("text", s.text.replaceAll(s.mask || "[MASK]", (m) => (++at === i ? word.trim() : m)));
     }), cut(first(reply))],

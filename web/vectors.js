@@ -36,7 +36,7 @@ export function project(vectors) {
 }
 
 function heat(names, table) {
-    const least = Math.min(0, ...table.flat()), cell = (x) => {
+    const least = Math.min(...table.flat()), cell = (x) => {
         const share = Math.round(100 * Math.max(0, Math.min(1, (x - least) / (1 - least || 1))));
         return el("td", { class: "heat", style: { "--share": share + "%" } }, x.toFixed(2));
     };
