@@ -284,6 +284,8 @@ char *ef_quantize(const char *model, const char *out, const char *options, ef_er
 char *ef_verify(const char *model, const char *options, ef_error *);
 char *ef_validate(const char *model, const char *options, ef_error *); /* an .onnx, or a folder */
 char *ef_compare(const char *onnx, const char *other_onnx, ef_error *); /* their hierarchy tags */
+/* What `explore --json` prints; other: a second model beside it, or NULL. */
+char *ef_explore(const char *model, const char *other, const char *options, ef_error *);
 char *ef_metadata(const char *onnx, ef_error *);                        /* what `metadata read` shows */
 char *ef_inspect(const char *model, const char *options, ef_error *);   /* what `inspect --json` prints */
 char *ef_analyze(const char *onnx, const char *options, ef_error *);    /* its hierarchy tags */

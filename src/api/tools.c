@@ -15,6 +15,7 @@
 #include "api/verifying.h"
 #include "data/json.h"
 #include "hub/hub.h"
+#include "model/exploring.h"
 #include "model/validating.h"
 
 /* ---- calls ---- */
@@ -132,6 +133,17 @@ static bool call_compare(ToolCall *c, Err *err)
 {
     return tool_path(c->from, "an .onnx", err) && tool_path(c->to, "an .onnx", err) &&
            hierarchy_compare(&c->arena, c->from, c->to, &c->report, err);
+}
+
+static bool call_explore(ToolCall *c, Err *err)
+{
+    Exploring x = { .path = c->from };
+    if (!tool_path(c->from, "a model folder, an .onnx or a package", err) ||
+        !tool_options(c, explore_options, &x, NULL, err) ||
+        (c->to && !hub_path(&c->arena, c->to, HUB_MODEL, &x.other, err)) || !exploring_run(&c->arena, &x, err))
+        return false;
+    c->text = string_new(x.json, err);
+    return c->text != NULL;
 }
 
 static bool call_metadata(ToolCall *c, Err *err)
@@ -281,4 +293,9 @@ char *ef_add_config(const char *onnx, const char *model_dir, const char *options
 char *ef_embed_metadata(const char *onnx, const char *options, ef_error *err)
 {
     return tool_call(&(ToolCall){ call_embed_metadata, onnx, NULL, options }, err);
+}
+
+char *ef_explore(const char *model, const char *other, const char *options, ef_error *err)
+{
+    return tool_call(&(ToolCall){ call_explore, model, other, options }, err);
 }

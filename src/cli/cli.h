@@ -150,6 +150,7 @@ bool out_closed(void);                  /* because nobody reads it any more: no 
     X(analyze) \
     X(validate) \
     X(compare) \
+    X(explore) \
     X(export_graphml) \
     X(import_onnx) \
     X(onnx_check) \

@@ -53,19 +53,6 @@ static bool read_lengths(Bench *b, Arena *arena, const char *text, Err *err)
     return b->batch.B > 0 || fail(err, EF_USAGE, "--lengths: wanted counts like 32,32,7");
 }
 
-/* Ids spread over the vocabulary; without a tokenizer, over the first thousand. */
-static void fill_ids(Bench *b, Arena *arena)
-{
-    int32_t tokens = b->start[b->batch.B];
-    int32_t *ids = ARRAY(arena, int32_t, tokens);
-    uint32_t vocabulary =
-        b->model->tokenizer ? (uint32_t)tokenizer_size(b->model->tokenizer) : 1000;
-    for (int32_t i = 0; i < tokens; i++)
-        ids[i] = (int32_t)((uint32_t)i * 7919u % MAX(vocabulary, 1u));
-    b->batch.start = b->start;
-    b->batch.ids = ids;
-}
-
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -223,7 +210,7 @@ static bool bench_rows(Args *a, Bench *b, bool tensors, Err *err)
     if (tensors) return model_sample_batch(b->model, &a->arena, rows, &b->batch, err);
     if (!lengths) lengths = str_format(&a->arena, "%d", model_usual_length(b->model));
     if (!read_lengths(b, &a->arena, lengths, err)) return false;
-    fill_ids(b, &a->arena);
+    b->batch = model_sample_tokens(b->model, &a->arena, b->start, b->batch.B);
     return true;
 }
 

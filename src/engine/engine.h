@@ -80,6 +80,7 @@ typedef struct ExplainedStep {
     const char *why;    /* it stayed generic; NULL: it did not */
     size_t weight_bytes, made_bytes;
     double flops;
+    double seconds;     /* (runner_profile) the shortest of all runs */
 } ExplainedStep;
 typedef struct Explained {
     bool ragged, dynamic; /* dynamic: no steps, since shapes depend on data */
@@ -91,6 +92,17 @@ typedef struct Explained {
     size_t block_bytes; /* of all activations, at their offsets */
 } Explained;
 bool engine_explain(const Engine *, Arena *, int64_t B, int64_t S, Explained *, Err *);
+/* Runs the batch (its rows in one run: one row, or all under a ragged plan) once to warm up, then up to `runs`
+ * times, but no longer than most_seconds, and explains the plan that ran. *seconds: the shortest run, *done: the
+ * timed ones. */
+typedef struct Profile {
+    int runs;            /* asked for: at least 1 */
+    double most_seconds;
+    int done;            /* found */
+    double seconds;
+    Explained plan;      /* steps with their times; dynamic: none */
+} Profile;
+bool runner_profile(Runner *, const Batch *, Arena *, Profile *, Err *);
 
 typedef struct Named {
     Str name;

@@ -114,25 +114,28 @@ static void explain_count_nodes(const Engine *e, const Plan *plan, Explained *to
     to->known += to->nodes;
 }
 
+void plan_explain(const Engine *e, const Plan *plan, Arena *arena, Explained *to)
+{
+    const Size *size = &plan->size;
+    *to = (Explained){ .ragged = size->ragged, .why_not = e->layout.why, .B = size->B, .S = size->S,
+                       .n = plan->n_step, .dynamic = plan->dynamic, .block_bytes = plan->block };
+    to->step = ARRAY(arena, ExplainedStep, plan->n_step);
+    for (int i = 0; i < plan->n_step; i++) explain_step(e, plan, &plan->step[i], &to->step[i]);
+    explain_count_nodes(e, plan, to);
+}
+
 bool engine_explain(const Engine *e, Arena *arena, int64_t B, int64_t S, Explained *to, Err *err)
 {
     Plan plan;
-    bool ragged = e->layout.ragged;
     if (e->fixed_B) B = e->fixed_B;
     if (e->fixed_S) S = e->fixed_S;
-    Size size = { .B = B, .S = S, .T = B * S, .ragged = ragged };
-    *to = (Explained){ .ragged = ragged, .why_not = e->layout.why, .B = B, .S = S };
+    Size size = { .B = B, .S = S, .T = B * S, .ragged = e->layout.ragged };
     if (!plan_make(e, size, &plan, err)) return false;
     for (int i = 0; i < plan.n_step; i++)
         for (int k = 0; k < plan.step[i].n_out; k++)
             plan.step[i].out[k] =
                 plan.step[i].slot[k] >= 0 ? plan.slot[plan.step[i].slot[k]].t : (Tensor){ 0 };
-    to->step = ARRAY(arena, ExplainedStep, plan.n_step);
-    to->n = plan.n_step;
-    to->dynamic = plan.dynamic;
-    to->block_bytes = plan.block;
-    for (int i = 0; i < plan.n_step; i++) explain_step(e, &plan, &plan.step[i], &to->step[i]);
-    explain_count_nodes(e, &plan, to);
+    plan_explain(e, &plan, arena, to);
     arena_free(&plan.arena);
     return true;
 }

@@ -95,6 +95,9 @@ void own_fill(const EngineRows *, const Graph *, int i, Tensor *);
 bool own_read(const Engine *, Arena *, int k, const Tensor *, const Size *, const EngineRows *,
               RowOutput *out, Err *);
 
+/* explain.c: a plan that was made, in words; its steps' outputs are bound. */
+void plan_explain(const Engine *, const Plan *, Arena *, Explained *);
+
 bool plan_make(const Engine *, Size, Plan *, Err *); /* on failure the plan's arena is freed */
 
 #endif

@@ -36,6 +36,12 @@ struct Runner {
     int64_t rows_up_to;  /* probed length of integers made along rows */
     int64_t spread_up_to; /* and of values made from positions */
     Apart apart;         /* whether rows of one length may run together */
+    struct StepTimes {   /* (runner_profile) of the plan that ran last; */
+        bool wanted;
+        const Plan *plan;
+        double *seconds; /*   [plan's steps]: the shortest so far */
+        Arena arena;
+    } times;
     Runner **part;       /* [pool_most], or NULL: none yet; each without a pool */
 };
 
@@ -59,6 +65,7 @@ void runner_free(Runner *r)
     arena_free(&r->scratch);
     arena_free(&r->result);
     arena_free(&r->dynamic);
+    arena_free(&r->times.arena);
     Arena own = r->own;
     arena_free(&own);
 }
@@ -373,6 +380,29 @@ static bool run_dynamic(Runner *r, const Plan *plan, const EngineRows *rows, Row
     return true;
 }
 
+/* The steps of a run whose times are wanted; those of another plan than the last one's begin anew. */
+static bool run_timed_steps(Runner *r, const Plan *plan, const Ragged *ragged, Err *err)
+{
+    struct StepTimes *t = &r->times;
+    if (t->plan != plan) t->seconds = ARRAY(&t->arena, double, plan->n_step);
+    for (int i = 0; i < plan->n_step; i++) {
+        const double from = now_seconds();
+        if (!engine_run_step(r, plan, &plan->step[i], ragged, err)) return false;
+        const double took = now_seconds() - from;
+        if (t->plan != plan || took < t->seconds[i]) t->seconds[i] = took;
+    }
+    t->plan = plan;
+    return true;
+}
+
+static bool run_steps(Runner *r, const Plan *plan, const Ragged *ragged, Err *err)
+{
+    if (r->times.wanted) return run_timed_steps(r, plan, ragged, err);
+    for (int i = 0; i < plan->n_step; i++)
+        if (!engine_run_step(r, plan, &plan->step[i], ragged, err)) return false;
+    return true;
+}
+
 static bool run_plan(Runner *r, Plan *plan, const EngineRows *rows, const Ragged *ragged,
                      RowOutput *out, Err *err)
 {
@@ -381,8 +411,7 @@ static bool run_plan(Runner *r, Plan *plan, const EngineRows *rows, const Ragged
     bind_block(r, plan);
     for (int i = 0; i < g->n_input; i++)
         fill_input(g, i, rows, plan->size.ragged, &plan->slot[plan->input[i]].t);
-    for (int i = 0; i < plan->n_step; i++)
-        if (!engine_run_step(r, plan, &plan->step[i], ragged, err)) return false;
+    if (!run_steps(r, plan, ragged, err)) return false;
     for (int k = 0; k < r->e->n_output; k++)
         if (!read_output(r, k, &plan->slot[plan->output[k]].t, plan->output_form[k],
                          &plan->size, rows, out, err))
@@ -401,7 +430,7 @@ static bool run_padded(Runner *r, const EngineRows *rows, int64_t B, int64_t S, 
     Plan *plan;
     Size size = { .B = B, .S = S, .T = B * S, .own = row_own(r, rows, 0) };
     if (!plan_for(r, size, &plan, err)) return false;
-    if (plan->dynamic) return run_dynamic(r, plan, rows, out, err);
+    if (plan->dynamic) return r->times.plan = plan, run_dynamic(r, plan, rows, out, err);
     return run_plan(r, plan, rows, NULL, out, err);
 }
 
@@ -587,7 +616,7 @@ typedef struct PartsJob {
 static bool is_cut(const Runner *r, const Batch *b, int64_t longest)
 {
     int64_t T = b->start[b->B], threads = pool_threads(r->pool);
-    return T >= threads * MAX(LEAST_TOKENS, longest) && T >= 2 * PART_TOKENS;
+    return !r->times.wanted && T >= threads * MAX(LEAST_TOKENS, longest) && T >= 2 * PART_TOKENS;
 }
 
 static int first_row(const Batch *b, int64_t token) /* that does not begin before it */
@@ -784,4 +813,25 @@ bool runner_run_whole(Runner *r, const WholeRun *w, Named *out, Err *err)
     bool ok = whole_size(r, w, &size, err) && plan_for(r, size, &plan, err) &&
               (plan->dynamic ? whole_dynamic(r, w, plan, out, err) : whole_plan(r, w, plan, out, err));
     return ok || within(err, "Model inference failed");
+}
+
+bool runner_profile(Runner *r, const Batch *b, Arena *arena, Profile *p, Err *err)
+{
+    RowOutput *out = ARRAY(arena, RowOutput, b->B * r->e->n_output);
+    double spent = 0;
+    bool ok = runner_run(r, b, out, err);
+    r->times.wanted = true;
+    r->times.plan = NULL;
+    for (p->done = 0; ok && p->done < p->runs && (!p->done || spent < p->most_seconds); p->done++) {
+        const double from = now_seconds();
+        ok = runner_run(r, b, out, err);
+        const double took = now_seconds() - from;
+        p->seconds = p->done ? MIN(p->seconds, took) : took;
+        spent += took;
+    }
+    r->times.wanted = false;
+    if (!ok) return false;
+    plan_explain(r->e, r->times.plan, arena, &p->plan);
+    for (int i = 0; i < p->plan.n; i++) p->plan.step[i].seconds = r->times.seconds[i];
+    return true;
 }

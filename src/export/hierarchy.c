@@ -16,16 +16,23 @@ static bool read_json(Arena *arena, const char *path, Value *out, Err *err)
                                       value_kind_name(out->kind));
 }
 
+bool hierarchy_hints(Arena *arena, const char *path, const char *sidecar, HierarchyHints *out, Err *err)
+{
+    Err ignored;
+    *out = (HierarchyHints){ 0 };
+    const char *config = path_join(arena, path_dir(arena, path), STR("config.json"));
+    if (sidecar && !read_json(arena, sidecar, &out->sidecar, err)) return false;
+    if (sidecar) out->hints.sidecar = &out->sidecar;
+    if (file_is(config) && read_json(arena, config, &out->config, &ignored)) out->hints.config = &out->config;
+    return true;
+}
+
 static bool read_parts(Arena *arena, const char *path, HierarchyFile *f, Err *err)
 {
-    Err ignored; /* a config.json that cannot be read only means fewer class names */
     if (!onnx_read(arena, (Str){ (const char *)f->map.p, f->map.n }, &f->model, err))
         return within(err, "%s", path);
-    if (f->sidecar_path && !read_json(arena, f->sidecar_path, &f->sidecar, err)) return false;
-    const char *config = path_join(arena, path_dir(arena, path), STR("config.json"));
-    bool described = file_is(config) && read_json(arena, config, &f->config, &ignored);
-    HtpHints hints = { f->sidecar_path ? &f->sidecar : NULL, described ? &f->config : NULL };
-    htp_read(arena, &f->model.graph, &hints, &f->htp);
+    if (!hierarchy_hints(arena, path, f->sidecar_path, &f->beside, err)) return false;
+    htp_read(arena, &f->model.graph, &f->beside.hints, &f->htp);
     return true;
 }
 

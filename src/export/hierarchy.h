@@ -6,11 +6,18 @@
 #include "base/file.h"
 #include "export/htp.h"
 
+typedef struct HierarchyHints { /* what stands beside an .onnx; hints point into it */
+    Value sidecar, config;
+    HtpHints hints;
+} HierarchyHints;
+/* sidecar: its path, or NULL: none. A config.json that cannot be read only means fewer class names. */
+bool hierarchy_hints(Arena *, const char *path, const char *sidecar, HierarchyHints *, Err *);
+
 typedef struct HierarchyFile {
     Mapping map;
     OnnxModel model;
     const char *sidecar_path; /* NULL: none */
-    Value sidecar, config;
+    HierarchyHints beside;
     Htp htp;
 } HierarchyFile;
 /* sidecar: its path; NULL: looked for beside the file. */

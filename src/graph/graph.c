@@ -279,8 +279,32 @@ static void write_guard(const Graph *g, Arena *arena, int guard, OnnxNode *node)
     node->meta = meta;
 }
 
+/* What says which module of the source model a node belongs to (export/htp.h). */
+static bool is_module_key(Str key)
+{
+    return str_is(key, "hierarchy_tag") || str_is(key, "namespace");
+}
+
+/* A node that a pass made has the name of the one whose place it took, perhaps with a '#' and more behind it: it
+ * belongs to the same module. */
+static void write_module(const Map *sources, Arena *arena, OnnxNode *node)
+{
+    const OnnxNode *from = map_get(sources, node->name);
+    const char *mark = from || !node->name.n ? NULL : memchr(node->name.p, '#', node->name.n);
+    if (mark) from = map_get(sources, (Str){ node->name.p, (size_t)(mark - node->name.p) });
+    if (!from || node->n_meta) return;
+    node->meta = ARRAY(arena, OnnxPair, from->n_meta);
+    for (int i = 0; i < from->n_meta; i++)
+        if (is_module_key(from->meta[i].key)) node->meta[node->n_meta++] = from->meta[i];
+}
+
 static void write_nodes(const Graph *g, Arena *arena, OnnxGraph *to)
 {
+    const OnnxGraph *file = &g->model->graph;
+    Map sources = { 0 };
+    for (int i = 0; i < file->n_node; i++)
+        if (file->node[i].name.n && file->node[i].n_meta)
+            map_put(&sources, arena, file->node[i].name, &file->node[i]);
     to->node = ARRAY(arena, OnnxNode, g->n_node);
     for (int i = 0; i < g->n_node; i++) {
         const GraphNode *from = g->node[i];
@@ -291,6 +315,7 @@ static void write_nodes(const Graph *g, Arena *arena, OnnxGraph *to)
         node->out = names_of(g, arena, from->out, from->n_out);
         node->n_in = from->n_in, node->n_out = from->n_out;
         node->doc = (Str){ 0 };
+        write_module(&sources, arena, node);
         if (from->guard) write_guard(g, arena, from->guard - 1, node);
     }
 }

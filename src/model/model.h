@@ -82,6 +82,8 @@ int model_usual_length(const Model *); /* tokens of a text for timing: 128, or t
 /* sample_rows.c: rows bring tensors of their own (pictures, sounds); such rows for timing, of samples. */
 bool model_brings_tensors(const Model *);
 bool model_sample_batch(const Model *, Arena *, int n, Batch *, Err *);
+/* Rows of tokens, the same at every call; start: [rows + 1], borrowed. */
+Batch model_sample_tokens(const Model *, Arena *, const int32_t *start, int rows);
 /* Runs one short text, a small picture or a short sound through everything: "Model inference failed: ..." */
 bool model_dry_run(const Model *, Err *);
 

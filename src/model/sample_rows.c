@@ -78,3 +78,31 @@ bool model_sample_batch(const Model *m, Arena *arena, int n, Batch *out, Err *er
     *out = batch_of_rows(arena, row, n);
     return true;
 }
+
+/* Rows of the table that tokens are looked up in; 0: not found. */
+static uint32_t table_rows(const Graph *g)
+{
+    for (int i = 0; i < g->n_node; i++) {
+        const GraphNode *n = g->node[i];
+        for (int k = 1; n->op && k < n->n_in; k++) {
+            const GraphValue *ids = n->in[k] >= 0 ? &g->value[n->in[k]] : NULL;
+            const GraphValue *table = n->in[k - 1] >= 0 ? &g->value[n->in[k - 1]] : NULL;
+            if (ids && table && ids->input && graph_role(ids->name) == ROLE_TOKEN && table->constant &&
+                table->t.rank == 2)
+                return (uint32_t)MIN(table->t.dim[0], INT32_MAX);
+        }
+    }
+    return 0;
+}
+
+/* Spread over the vocabulary; where nothing tells it, over the first thousand. */
+Batch model_sample_tokens(const Model *m, Arena *arena, const int32_t *start, int rows)
+{
+    enum { USUAL = 1000 };
+    const int32_t tokens = start[rows];
+    int32_t *ids = ARRAY(arena, int32_t, tokens);
+    const uint32_t table = m->tokenizer ? 0 : table_rows(m->graph);
+    const uint32_t vocabulary = m->tokenizer ? (uint32_t)tokenizer_size(m->tokenizer) : table ? table : USUAL;
+    for (int32_t i = 0; i < tokens; i++) ids[i] = (int32_t)((uint32_t)i * 7919u % MAX(vocabulary, 1u));
+    return (Batch){ .B = rows, .start = start, .ids = ids };
+}

@@ -90,7 +90,7 @@ static int repair_nodes(Arena *arena, HierarchyFile *f)
 {
     Map wanted = { 0 };
     int changed = 0;
-    if (f->sidecar_path) wanted = htp_tag_map(arena, &f->sidecar);
+    if (f->sidecar_path) wanted = htp_tag_map(arena, &f->beside.sidecar);
     for (int i = 0; i < f->model.graph.n_node; i++) {
         OnnxNode *n = &f->model.graph.node[i];
         const Str *said = map_get(&wanted, n->name);
@@ -148,7 +148,7 @@ static bool validate_file(Arena *arena, Validating *v, Err *err)
     bool ok = repair(arena, &f, v, err) && judge_metadata(arena, v, err);
     if (ok) examine(arena, &f, v);
     if (ok && v->compare && f.sidecar_path) {
-        consistency = htp_consistency(arena, &f.model.graph, &f.sidecar);
+        consistency = htp_consistency(arena, &f.model.graph, &f.beside.sidecar);
         v->consistent = value_bool(value_get(&consistency, "consistent"), false);
     }
     v->ok = v->valid && (!v->compare || v->consistent) && !(v->judge && v->problems.list.n);

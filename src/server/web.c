@@ -88,6 +88,13 @@ void web_reply(Exchange *x, const char *name)
     web_send(x, file);
 }
 
+bool web_unpack(Str name, Buf *out, Err *err)
+{
+    const WebFile *file = web_find(name);
+    assert(file);
+    return gzip_unpack(out, (Str){ file->begin, (size_t)(file->end - file->begin) }, MOST_WEB_FILE, err);
+}
+
 static void serve_web(Exchange *x)
 {
     Str path = exchange_path(x), folder = STR("/ui/");

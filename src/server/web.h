@@ -8,6 +8,8 @@
 bool web_wanted(Str accept);
 /* Answers with a file of the list, or with 304 where the client has it; its name is one of the list. */
 void web_reply(Exchange *, const char *name);
+/* A file of the list as it is in web/, added to the buffer. */
+bool web_unpack(Str name, Buf *out, Err *);
 /* GET /ui/{file} */
 extern const Handler web_handler;
 

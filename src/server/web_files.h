@@ -3,6 +3,9 @@
  * type of the content. web.S takes their bytes, web.c serves them; both read this list. */
 WEB_FILE(index_html, "index.html", "text/html; charset=utf-8")
 WEB_FILE(docs_html, "docs.html", "text/html; charset=utf-8")
+WEB_FILE(explore_html, "explore.html", "text/html; charset=utf-8")
+WEB_FILE(explore_css, "explore.css", "text/css; charset=utf-8")
+WEB_FILE(explore_js, "explore.js", "text/javascript; charset=utf-8")
 WEB_FILE(base_css, "base.css", "text/css; charset=utf-8")
 WEB_FILE(page_css, "page.css", "text/css; charset=utf-8")
 WEB_FILE(icon_svg, "icon.svg", "image/svg+xml")
