@@ -78,7 +78,7 @@ static void explore_main_nodes(Arena *arena, const ExploreGraph *g, ExploreSteps
     double *most = ARRAY(arena, double, to->profile.plan.n);
     for (int i = 0; i < g->file->graph.n_node; i++) {
         const int s = g->node[i].step;
-        if (s < 0 || g->node[i].flops <= most[s]) continue;
+        if (s < 0 || g->node[i].flops < MAX(most[s], 1)) continue; /* of equals the last */
         most[s] = g->node[i].flops;
         to->node[s] = i;
     }
