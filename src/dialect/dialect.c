@@ -74,6 +74,7 @@ static Site *site_new(const Model *m)
         .load_bytes = m->load_bytes,
         .prompts = m->prompts,
     };
+    site->report = site_report_new(&arena);
     if (m->task) site->samples = site_samples(&arena, m, &site->sample);
     site->arena = arena;
     return site;
@@ -81,6 +82,7 @@ static Site *site_new(const Model *m)
 
 static void site_free(void *site)
 {
+    site_report_free(((Site *)site)->report);
     Arena arena = ((Site *)site)->arena; /* *site lies in it */
     arena_free(&arena);
 }

@@ -18,6 +18,7 @@ typedef struct Family Family;    /* family.h */
 typedef struct Route Route;
 
 typedef struct Site Site;
+typedef struct SiteReport SiteReport; /* explore.c */
 struct Site {                    /* what dialects and descriptions know of a model in service */
     const Session *session;
     Str model_id;
@@ -38,6 +39,7 @@ struct Site {                    /* what dialects and descriptions know of a mod
     int64_t started;             /* Unix time; 0: no server */
     const Route *route;          /* [routes]: of the server */
     size_t routes;
+    SiteReport *report;          /* what the explorer shows, once it was asked for */
     Arena arena;                 /* of the above */
 };
 
@@ -47,6 +49,7 @@ struct JobKind {
     const Family *other;         /* (optional) a body may turn out to be of this one instead */
     WorkKeep keep;
     bool uncut;                  /* texts are not truncated */
+    bool slow;                   /* `read` takes long, however short the body */
     bool files;                  /* of models that see or hear: a body may be a file, or a form with files */
     size_t values;               /* that a body may have beside its texts, such as token ids */
     bool (*read)(const Session *, Job *, const Value *request); /* on failure job->err */
@@ -71,8 +74,11 @@ extern const JobKind kind_predict, kind_predict_any, kind_predict_files;
 extern const JobKind kind_tei_embed, kind_tei_embed_all, kind_tei_sparse, kind_tei_similarity;
 extern const JobKind kind_tei_tokenize, kind_tei_decode, kind_tei_predict,
     kind_tei_rerank;
-extern const JobKind kind_openai_embed, kind_rerank_any, kind_rerank_documents, kind_hub;
+extern const JobKind kind_openai_embed, kind_rerank_any, kind_rerank_documents, kind_hub,
+    kind_explore;
 
+SiteReport *site_report_new(Arena *);
+void site_report_free(SiteReport *);
 bool site_can(const Site *, TaskCan any); /* any of these; 0: always true */
 const char *site_wanted(TaskCan any);     /* for messages: "a sequence classifier" */
 const Site *site_of(const Session *);     /* of a session made by job_session; lives as long as it */

@@ -126,7 +126,7 @@ bool job_open(Session *s, Work *work)
 bool job_submit(Session *s, Job *job, Err *err)
 {
     job->work.bytes = job->in.body.n;
-    job->work.unread = job->in.gzip;
+    job->work.unread = job->in.gzip || kind_of(job)->slow;
     return session_submit(s, &job->work, err);
 }
 

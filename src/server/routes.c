@@ -58,6 +58,8 @@ static const Route first[] = {
 };
 static const Route pages[] = {       /* for browsers */
     { "GET", "/docs", "docs", "The routes, to be tried", .web = "docs.html", .open = true, .hidden = true },
+    { "GET", "/ui/model.json", "ui_model", "What the explorer shows of the model", .handler = &explore_handler,
+      .hidden = true },
     { "GET", "/ui/{file}", "ui", "Parts of the page", .handler = &web_handler, .open = true, .hidden = true },
     { 0 },
 };

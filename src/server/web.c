@@ -106,3 +106,14 @@ static void serve_web(Exchange *x)
 }
 
 const Handler web_handler = { .serve = serve_web };
+
+static void serve_explore(Exchange *x)
+{
+    Job *job = x->job = job_new();
+    job->in.kind = &kind_explore;
+    job->in.tree = NEW(&job->work.arena, Value); /* a GET has no body */
+    job->in.gzip_from = x->gzip_reply ? x->loop->options.gzip_from : 0;
+    exchange_run(x, job);
+}
+
+const Handler explore_handler = { .serve = serve_explore };

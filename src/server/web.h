@@ -10,6 +10,8 @@ bool web_wanted(Str accept);
 void web_reply(Exchange *, const char *name);
 /* A file of the list as it is in web/, added to the buffer. */
 bool web_unpack(Str name, Buf *out, Err *);
+/* GET /ui/model.json: what the explorer shows of the model; a job of the session. */
+extern const Handler explore_handler;
 /* GET /ui/{file} */
 extern const Handler web_handler;
 
