@@ -4,22 +4,14 @@ VERSION := $(shell sed -n 's/^## \[\{0,1\}\([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 
 OUT     := build
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers -Wvla
 CFLAGS  ?= -O2 -g
-ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread \
+ALL     := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread \
            -ffunction-sections -fdata-sections -DEF_VERSION='"$(or $(VERSION),0.0.0)"' -MMD -MP
 LDFLAGS := -pthread -Wl,--gc-sections
 TLS     ?= 1   # 0: without OpenSSL, 2.7 MB smaller
-# all: the program, and a library for programs. library: build/lib/libencoderfile.a for extension modules, position
-# independent, without server and TLS. shared: build/shared/libencoderfile.so.ABI, all but the commands.
-PARTS   := $(or $(PARTS),all)
-ABI     := 0   # of the shared library: another number when a program would have to be compiled again (docs/c-api.md)
-ifneq ($(PARTS),all)
-OUT     := build/$(if $(filter library,$(PARTS)),lib,shared)
-TLS     := $(if $(filter library,$(PARTS)),0,$(TLS))
-CFLAGS  += -fPIC
-endif
-SHARED  := build/shared/libencoderfile.so.$(strip $(ABI))
+PARTS   ?= all # library: build/lib/libencoderfile.a, for extension modules of other languages: no server, no TLS
+ABI     := 0# of the shared library: another number when a program would have to be compiled again (docs/c-api.md)
 MEDIA   ?= 1   # 0: without the decoders of JPEG, PNG, WebP and FLAC
-LIBS    := -lyaml -llua5.4 -lexpat $(if $(filter-out library,$(PARTS)),-lnghttp2) $(if $(filter 1,$(TLS)),-lssl -lcrypto) \
+LIBS    := -lyaml -llua5.4 -lexpat -lnghttp2 $(if $(filter 1,$(TLS)),-lssl -lcrypto) \
            $(if $(filter 1,$(MEDIA)),-ljpeg -lpng16 -lwebp -lFLAC -logg) -lzstd -lz -lm
 # -w: the C library warns of dlopen, which nothing here calls. The script: no unwind tables (0.8 MB).
 STATIC  := -static -s -Wl,-w -Wl,-T,src/cli/program.ld
@@ -70,11 +62,13 @@ SRC  := $(wildcard src/*/*.c $(patsubst %,src/kernels/%/*.c,scalar $(FOLDERS_$(C
 SRC  := $(filter-out src/net/tls$(if $(filter 1,$(TLS)),_none).c src/net/tls_algorithms.c,$(SRC))
 SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA)),none,jpeg png webp)) \
                src/audio/decode_$(if $(filter 1,$(MEDIA)),none,flac).c,$(SRC))
-SRC  := $(filter-out $(if $(filter library,$(PARTS)),src/server/% src/api/serve.c src/api/serving.c,src/api/serving_none.c) \
-               $(if $(filter-out all,$(PARTS)),src/cli/%),$(SRC))
-OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(if $(filter all,$(PARTS)),$(OUT)/obj/cli/notices.o) \
-        $(if $(filter-out library,$(PARTS)),$(OUT)/obj/server/web_files.o)
+SRC  := $(filter-out src/api/serving_none.c,$(SRC))
+OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(OUT)/obj/cli/notices.o $(OUT)/obj/server/web_files.o
 LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
+SHARED := $(OUT)/libencoderfile.so.$(ABI)
+# Without the optional parts: files of the same objects.
+SMALL_LIB := $(filter-out $(patsubst %,$(OUT)/obj/%,server/% api/serve.o api/serving.o net/tls.o net/tls_none.o),$(LIB)) \
+               $(OUT)/obj/api/serving_none.o $(OUT)/obj/net/tls_none.o
 # Which of OpenSSL's algorithms the static program holds: the list is for 3.0, which Debian 12 has. Another version
 # keeps its own list, and the program is larger; so does a shared OpenSSL.
 OPENSSL = $(shell printf '\043include <openssl/opensslv.h>\n=OPENSSL_VERSION_MAJOR.OPENSSL_VERSION_MINOR' | \
@@ -85,7 +79,7 @@ UNUSED = $(if $(STATIC),$(shell tools/unused $(CC)))
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-all: $(if $(filter all,$(PARTS)),$(OUT)/encoderfile) $(if $(filter shared,$(PARTS)),$(SHARED),$(OUT)/libencoderfile.a)
+all: $(if $(filter library,$(PARTS)),$(OUT)/lib/libencoderfile.a,$(OUT)/encoderfile $(OUT)/libencoderfile.a)
 tests: all $(TEST) $(OUT)/example $(OUT)/models-page
 $(OUT)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -106,11 +100,13 @@ $(OUT)/obj/server/web_files.o: src/server/web.S src/server/web_files.h $(WEB)
 	$(CC) -Wa,-I,$(OUT)/obj/web -c -o $@ $<
 $(OUT)/libencoderfile.a: $(LIB)
 	rm -f $@ && ar rcs $@ $^
-ifeq ($(PARTS),shared)
+$(OUT)/lib/libencoderfile.a: $(SMALL_LIB)
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $^
+shared: $(SHARED)
 $(SHARED): $(LIB) src/api/exported.map
 	$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/api/exported.map -Wl,-z,defs \
 	    -Wl,-Bsymbolic-functions $(LDFLAGS) -o $@ $(LIB) $(LIBS)
-endif
 $(OUT)/encoderfile: $(OBJ) $(FEW) src/cli/program.ld tools/unused
 	$(CC) $(CFLAGS) $(STATIC) $(UNUSED) $(LDFLAGS) -o $@ $(OBJ) $(FEW) $(LIBS)
 $(OUT)/tests/%: tests/%.c $(OUT)/libencoderfile.a
@@ -165,8 +161,6 @@ libdir     ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 mandir     ?= $(prefix)/share/man
 INSTALL    ?= install
-shared:
-	$(MAKE) PARTS=shared
 install: all man shared
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(includedir) $(mandir)/man1)
 	$(INSTALL) -m 755 $(OUT)/encoderfile $(DESTDIR)$(bindir)/encoderfile
