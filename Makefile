@@ -39,6 +39,14 @@ OUT     := build/arm
 CC      := aarch64-linux-gnu-gcc
 endif
 
+# Objects are the same for all of these; who says OUT has them there.
+OBJECTS := $(OUT)/obj
+ifeq ($(strip $(PARTS)),library)
+ifneq ($(origin OUT),command line)
+OUT     := $(OUT)/lib
+endif
+endif
+
 # A folder under kernels/ is an instruction set: its flags, the CPU and the year it stands for.
 ISA_avx2 := -mavx2 -mfma -mf16c            # Haswell 2013, Zen 2017
 ISA_avxvnni := $(ISA_avx2) -mavxvnni       # Alder Lake 2021, Zen 5 2024
@@ -63,44 +71,42 @@ SRC  := $(filter-out src/net/tls$(if $(filter 1,$(TLS)),_none).c src/net/tls_alg
 SRC  := $(filter-out $(patsubst %,src/image/decode_%.c,$(if $(filter 1,$(MEDIA)),none,jpeg png webp)) \
                src/audio/decode_$(if $(filter 1,$(MEDIA)),none,flac).c,$(SRC))
 SRC  := $(filter-out src/api/serving_none.c,$(SRC))
-OBJ  := $(SRC:src/%.c=$(OUT)/obj/%.o) $(OUT)/obj/cli/notices.o $(OUT)/obj/server/web_files.o
-LIB  := $(filter-out $(OUT)/obj/cli/%,$(OBJ))
+OBJ  := $(SRC:src/%.c=$(OBJECTS)/%.o) $(OBJECTS)/cli/notices.o $(OBJECTS)/server/web_files.o
+LIB  := $(filter-out $(OBJECTS)/cli/%,$(OBJ))
 SHARED := $(OUT)/libencoderfile.so.$(ABI)
 # Without the optional parts: files of the same objects.
-SMALL_LIB := $(filter-out $(patsubst %,$(OUT)/obj/%,server/% api/serve.o api/serving.o net/tls.o net/tls_none.o),$(LIB)) \
-               $(OUT)/obj/api/serving_none.o $(OUT)/obj/net/tls_none.o
+SMALL_LIB := $(filter-out $(patsubst %,$(OBJECTS)/%,server/% api/serve.o api/serving.o net/tls.o net/tls_none.o),$(LIB)) \
+               $(OBJECTS)/api/serving_none.o $(OBJECTS)/net/tls_none.o
 # Which of OpenSSL's algorithms the static program holds: the list is for 3.0, which Debian 12 has. Another version
 # keeps its own list, and the program is larger; so does a shared OpenSSL.
 OPENSSL = $(shell printf '\043include <openssl/opensslv.h>\n=OPENSSL_VERSION_MAJOR.OPENSSL_VERSION_MINOR' | \
             $(CC) -E -P -xc - 2>/dev/null | sed -n 's/^=//p' | tr -d ' ')
-FEW  := $(if $(STATIC),$(if $(filter 1,$(TLS)),$(if $(filter 3.0,$(OPENSSL)),$(OUT)/obj/net/tls_algorithms.o)))
+FEW  := $(if $(STATIC),$(if $(filter 1,$(TLS)),$(if $(filter 3.0,$(OPENSSL)),$(OBJECTS)/net/tls_algorithms.o)))
 # Parts of libraries that nothing reaches (0.4 MB), looked up when the program is linked.
 UNUSED = $(if $(STATIC),$(shell tools/unused $(CC)))
 TEST := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-all: $(if $(filter library,$(PARTS)),$(OUT)/lib/libencoderfile.a,$(OUT)/encoderfile $(OUT)/libencoderfile.a)
+all: $(if $(filter all,$(PARTS)),$(OUT)/encoderfile) $(OUT)/libencoderfile.a
 tests: all $(TEST) $(OUT)/example $(OUT)/models-page
-$(OUT)/obj/%.o: src/%.c
+$(OBJECTS)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) $(small) $(isa) -c -o $@ $<
-$(patsubst src/%.c,$(OUT)/obj/%.o,$(shell grep -l EF_VERSION $(SRC))): CHANGELOG.md
+$(patsubst src/%.c,$(OBJECTS)/%.o,$(shell grep -l EF_VERSION $(SRC))): CHANGELOG.md
 # The notices of what is linked, compressed, inside the program.
-$(OUT)/obj/cli/notices.gz: tools/notices CHANGELOG.md LICENSE $(wildcard licenses/*)
+$(OBJECTS)/cli/notices.gz: tools/notices CHANGELOG.md LICENSE $(wildcard licenses/*)
 	@mkdir -p $(@D)
 	tools/notices '$(or $(VERSION),0.0.0)' $(LIBS) >$@.txt && gzip -9n <$@.txt >$@
-$(OUT)/obj/cli/notices.o: src/cli/notices.S $(OUT)/obj/cli/notices.gz
-	$(CC) -Wa,-I,$(OUT)/obj/cli -c -o $@ $<
+$(OBJECTS)/cli/notices.o: src/cli/notices.S $(OBJECTS)/cli/notices.gz
+	$(CC) -Wa,-I,$(OBJECTS)/cli -c -o $@ $<
 # The page for browsers: the files of web/, each compressed.
-WEB  := $(patsubst web/%,$(OUT)/obj/web/%,$(wildcard web/*.html web/*.css web/*.js web/*.svg))
-$(OUT)/obj/web/%: web/%
+WEB  := $(patsubst web/%,$(OBJECTS)/web/%,$(wildcard web/*.html web/*.css web/*.js web/*.svg))
+$(OBJECTS)/web/%: web/%
 	@mkdir -p $(@D)
 	gzip -9n <$< >$@
-$(OUT)/obj/server/web_files.o: src/server/web.S src/server/web_files.h $(WEB)
-	$(CC) -Wa,-I,$(OUT)/obj/web -c -o $@ $<
-$(OUT)/libencoderfile.a: $(LIB)
-	rm -f $@ && ar rcs $@ $^
-$(OUT)/lib/libencoderfile.a: $(SMALL_LIB)
+$(OBJECTS)/server/web_files.o: src/server/web.S src/server/web_files.h $(WEB)
+	$(CC) -Wa,-I,$(OBJECTS)/web -c -o $@ $<
+$(OUT)/libencoderfile.a: $(if $(filter all,$(PARTS)),$(LIB),$(SMALL_LIB))
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^
 shared: $(SHARED)
@@ -126,7 +132,7 @@ $(OUT)/models-page: tools/models-page.c $(OUT)/libencoderfile.a
 
 # The kernel tests alone, static: to be carried to another machine, or run by an emulator.
 kernels: $(patsubst tests/%.c,$(OUT)/kernels/%,$(wildcard tests/test_kernels*.c))
-$(OUT)/kernels/%: tests/%.c $(filter $(OUT)/obj/base/% $(OUT)/obj/kernels/%,$(OBJ))
+$(OUT)/kernels/%: tests/%.c $(filter $(OBJECTS)/base/% $(OBJECTS)/kernels/%,$(OBJ))
 	@mkdir -p $(@D)
 	$(CC) $(ALL) $(CFLAGS) -static -Itests -o $@ $^ $(LDFLAGS) -lm
 
@@ -175,5 +181,5 @@ install: all man shared
 
 clean:
 	rm -rf build
--include $(wildcard $(patsubst %,$(OUT)/%/*.d,obj/* obj/kernels/* tests kernels fuzz))
+-include $(wildcard $(OBJECTS)/*/*.d $(OBJECTS)/kernels/*/*.d $(patsubst %,$(OUT)/%/*.d,tests kernels fuzz))
 .PHONY: all shared install tests kernels bench fuzz man clean

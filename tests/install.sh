@@ -44,8 +44,8 @@ nm -u "$out/lib/libencoderfile.a" 2>/dev/null | grep -E ' (SSL_|nghttp2_|server_
 [ ! -s "$work/strange" ]
 check "the small library needs neither TLS nor HTTP/2: $(head -3 "$work/strange")" $?
 printf '#include <encoderfile.h>\nint main(void) { ef_error e; return ef_serve(0, 0, 0, &e) || e.code != EF_UNSUPPORTED; }\n' >"$work/small.c"
-cc -Iinclude -o "$work/small" "$work/small.c" "$out/lib/libencoderfile.a" -lyaml -llua5.4 -lexpat -ljpeg -lpng16 -lwebp -lFLAC -logg -lz \
-    -lm -pthread 2>"$work/log" && "$work/small"
+libs=$(sed -n 's/^Libs.private: //p' "$root/opt/ef/lib/pkgconfig/encoderfile.pc" | sed 's/-lnghttp2//; s/-lssl//; s/-lcrypto//')
+cc -Iinclude -o "$work/small" "$work/small.c" "$out/lib/libencoderfile.a" $libs 2>"$work/log" && "$work/small"
 check "a program with the small library: $(tail -3 "$work/log")" $?
 
 # ---- programs ----

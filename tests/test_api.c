@@ -61,7 +61,7 @@ static void kinds_of_inputs(ef_model *m)
 {
     TEST("inputs that the model does not take are refused by name");
     static const struct { ef_kind kind; const char *name; } refused[] = {
-        { EF_WORDS, "found words, wanted a text or a pair" },
+        { EF_WORDS, "input 1: found no words" },
         { EF_BOXES, "found words with boxes, wanted a text or a pair" },
         { EF_PICTURE, "found a picture, wanted a text or a pair" },
         { EF_SOUND, "found sound, wanted a text or a pair" },
