@@ -197,6 +197,32 @@ const ef_tensor *ef_reply_tensor(const ef_reply *, size_t input); /* NULL: no su
 const char *ef_reply_json(const ef_reply *); /* what POST /predict would answer, or the pipeline */
 void ef_reply_free(ef_reply *);
 
+/* Arrow's C Data Interface, as its specification has it. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+    const char *format, *name, *metadata;
+    int64_t flags, n_children;
+    struct ArrowSchema **children, *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length, null_count, offset, n_buffers, n_children;
+    const void **buffers;
+    struct ArrowArray **children, *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+/* The results as columns, one row for each input, in a struct array: those that `map` writes for the task
+ * (docs/scale.md), without `error`; of token classification the entities where they were asked for ("aggregation"), else
+ * the tokens. Both structs are yours to release, and outlive the reply. EF_UNSUPPORTED: of ef_run. */
+bool ef_reply_arrow(const ef_reply *, struct ArrowSchema *, struct ArrowArray *, ef_error *);
+
 /* Tensors in, tensors out, by name: the graph alone, without tokenizer and task. */
 typedef enum {
     EF_F32, EF_F64, EF_F16, EF_BF16, EF_I8, EF_U8, EF_I16, EF_U16, EF_I32, EF_U32, EF_I64, EF_U64, EF_BOOL, EF_STRING

@@ -19,6 +19,7 @@ struct ef_model {
 struct ef_reply {
     Arena arena;
     Job *job;
+    const Model *model;
     ef_tensor *tensor;     /* [job->n]; NULL: the rows' numbers were not kept */
 };
 

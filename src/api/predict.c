@@ -113,7 +113,7 @@ static void make_reply(void *call)
     if (out->text.n == 0) json_write(&out->text, &out->value);
     buf_char(&out->text, 0);
     ef_reply *r = NEW(&arena, ef_reply);
-    *r = (ef_reply){ .arena = arena, .job = c->job };
+    *r = (ef_reply){ .arena = arena, .job = c->job, .model = c->m->model };
     if (c->job->work.result && !c->job->in.exact) view_rows(c->m, &c->job->work, r);
     c->reply = r;
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * arrow_export.c - see arrow_export.h. All structs of one call share their memory and count who still has some. */
+#include "arrow_export.h"
+
+#include <stdatomic.h>
+
+#include "arrow_build.h"
+#include "arrow_kinds.h"
+
+typedef struct ArrowShared {
+    Arena arena;             /* this, too */
+    ArrowBuild *build;       /* NULL: of a schema */
+    atomic_int holders;
+} ArrowShared;
+
+static ArrowShared *shared_new(void)
+{
+    Arena arena = { 0 };
+    ArrowShared *s = NEW(&arena, ArrowShared);
+    s->arena = arena;
+    return s;
+}
+
+static void shared_drop(ArrowShared *s)
+{
+    if (atomic_fetch_sub(&s->holders, 1) != 1) return;
+    arrow_build_free(s->build);
+    Arena arena = s->arena;
+    arena_free(&arena);
+}
+
+/* ---- the schema ---- */
+static const char *format_of(Arena *arena, const ArrowField *f)
+{
+    switch (f->kind) {
+    case ARROW_UTF8: return "u";
+    case ARROW_BINARY: return "z";
+    case ARROW_BOOL: return "b";
+    case ARROW_INT: return f->param[0] == 64 ? "l" : "i";
+    case ARROW_FLOAT: return f->param[0] == 0 ? "e" : f->param[0] == 1 ? "f" : "g";
+    case ARROW_LIST: return "+l";
+    case ARROW_FIXED_LIST: return str_format(arena, "+w:%lld", (long long)f->param[0]);
+    default: return "+s"; /* arrow_build makes no others */
+    }
+}
+
+static void schema_release(struct ArrowSchema *s)
+{
+    for (int64_t i = 0; i < s->n_children; i++)
+        if (s->children[i]->release) s->children[i]->release(s->children[i]);
+    ArrowShared *shared = s->private_data;
+    s->release = NULL;
+    shared_drop(shared);
+}
+
+static void schema_fill(ArrowShared *shared, const ArrowField *f, struct ArrowSchema *out)
+{
+    enum { NULLABLE = 2 };
+    Arena *arena = &shared->arena;
+    atomic_fetch_add(&shared->holders, 1);
+    *out = (struct ArrowSchema){ .format = format_of(arena, f), .name = str_dup(arena, f->name),
+                                 .flags = f->nullable ? NULLABLE : 0, .n_children = f->children,
+                                 .release = schema_release, .private_data = shared };
+    out->children = ARRAY(arena, struct ArrowSchema *, f->children + 1);
+    for (int i = 0; i < f->children; i++)
+        schema_fill(shared, &f->child[i], out->children[i] = NEW(arena, struct ArrowSchema));
+}
+
+/* ---- the array ---- */
+static void array_release(struct ArrowArray *a)
+{
+    for (int64_t i = 0; i < a->n_children; i++)
+        if (a->children[i]->release) a->children[i]->release(a->children[i]);
+    ArrowShared *shared = a->private_data;
+    a->release = NULL;
+    shared_drop(shared);
+}
+
+static void array_buffers(const ArrowColumn *c, struct ArrowArray *out)
+{
+    static const int32_t zero[2];
+    const ArrowLayout layout = arrow_kinds[c->field->kind].layout;
+    int64_t n = 0;
+    out->buffers[n++] = c->nulls ? c->valid.p : NULL;
+    if (layout == LAYOUT_BYTES || layout == LAYOUT_LIST) out->buffers[n++] = c->offsets.n ? c->offsets.p : (const void *)zero;
+    if (layout == LAYOUT_BYTES || layout == LAYOUT_FIXED || layout == LAYOUT_BITS)
+        out->buffers[n++] = c->data.n ? c->data.p : (const void *)zero;
+    out->n_buffers = n;
+}
+
+static void array_fill(ArrowShared *shared, const ArrowColumn *c, struct ArrowArray *out)
+{
+    enum { MOST = 3 };
+    Arena *arena = &shared->arena;
+    atomic_fetch_add(&shared->holders, 1);
+    *out = (struct ArrowArray){ .length = c->length, .null_count = c->nulls, .n_children = c->field->children,
+                                .buffers = ARRAY(arena, const void *, MOST), .release = array_release,
+                                .private_data = shared };
+    array_buffers(c, out);
+    out->children = ARRAY(arena, struct ArrowArray *, out->n_children + 1);
+    for (int i = 0; i < c->field->children; i++)
+        array_fill(shared, &c->child[i], out->children[i] = NEW(arena, struct ArrowArray));
+}
+
+bool arrow_export(const Field *rows, const Columns *columns, size_t n, struct ArrowSchema *schema, struct ArrowArray *array,
+                  Err *err)
+{
+    ArrowShared *types = shared_new(), *values = shared_new();
+    const int count = (int)columns->n;
+    ArrowField all = { .kind = ARROW_STRUCT, .children = count };
+    all.child = ARRAY(&values->arena, ArrowField, count);
+    arrow_fields_of(&values->arena, rows, (ArrowVectors){ 0 }, all.child);
+    values->build = arrow_build_new(&values->arena, all.child, count);
+    if (!arrow_build_add(values->build, columns, err)) {
+        types->holders = values->holders = 1;
+        return shared_drop(types), shared_drop(values), false;
+    }
+    ArrowColumn whole = { .field = &all, .length = (int64_t)n, .child = ARRAY(&values->arena, ArrowColumn, count) };
+    arrow_build_columns(values->build, &values->arena, whole.child);
+    schema_fill(types, &all, schema);
+    array_fill(values, &whole, array);
+    return true;
+}
