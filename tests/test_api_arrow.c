@@ -90,8 +90,8 @@ static void vectors(void)
     const ef_tensor *t = ef_reply_tensor(r, 1);
     CHECK(ef_reply_arrow(r, &schema, &array, &err) && strcmp(schema.children[0]->name, "embedding") == 0);
     const struct ArrowArray *a = array.children[0];
-    CHECK(t->dim[0] == offset_at(a, 2) - offset_at(a, 1));
-    CHECK(memcmp((const float *)a->children[0]->buffers[1] + offset_at(a, 1), t->data, (size_t)t->dim[0] * sizeof(float)) == 0);
+    CHECK(t->dim[t->rank - 1] == offset_at(a, 2) - offset_at(a, 1));
+    CHECK(memcmp((const float *)a->children[0]->buffers[1] + offset_at(a, 1), t->data, (size_t)t->dim[t->rank - 1] * sizeof(float)) == 0);
     array.release(&array), schema.release(&schema);
     ef_reply_free(r);
     ef_close(m);

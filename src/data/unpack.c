@@ -143,9 +143,9 @@ bool unpack_lz4_frame(Str packed, void *to, size_t n)
 bool unpack_zstd_begins(Str packed)
 {
     const uint32_t frame = 0xfd2fb528, skipped = 0x184d2a50;
-    uint64_t magic;
-    Unpacking u = unpack_over(packed, NULL, 0);
-    return unpack_little(&u, 4, &magic) && (magic == frame || (magic & ~(uint64_t)15) == skipped);
+    uint32_t magic = 0;
+    for (size_t i = 0; i < MIN(packed.n, sizeof magic); i++) magic |= (uint32_t)(uint8_t)packed.p[i] << 8 * i;
+    return packed.n >= sizeof magic && (magic == frame || (magic & ~(uint32_t)15) == skipped);
 }
 
 bool unpack_zstd(Str packed, void *to, size_t n)

@@ -7,7 +7,7 @@
 #include "image/image.h"
 
 _Static_assert(SESSION_MAX_PIXELS == PICTURE_PIXELS, "the default of both");
-_Static_assert(SESSION_MAX_SECONDS == SOUND_SECONDS, "the default of both");
+_Static_assert(SESSION_MAX_SECONDS == (int)SOUND_SECONDS, "the default of both");
 
 enum {
     SCRATCH_KEPT = 1 << 20,
