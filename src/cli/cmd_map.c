@@ -446,7 +446,8 @@ static bool choose_output(Args *a, Mapper *m, Err *err)
     m->in.how.hold = m->out.form != NULL; /* no record has been read */
     m->fatal = args_int(a, "errors") == FAIL;
     m->chars = args_has(a, "offsets") ? args_int(a, "offsets") : m->out.form != NULL;
-    return !m->out.form || task_table(m->model->task, &m->model->config, args_value(a, "results"), &m->out.table.table, err);
+    return !m->out.form || task_table(m->model->task, &m->model->config, args_value(a, "results"),
+                                      &m->out.table.table, err);
 }
 
 static bool map_input(Args *a, Mapper *m, const char *path, Err *err)

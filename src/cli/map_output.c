@@ -175,7 +175,8 @@ static int facts_of(Args *a, const MapOutput *o, const Model *m, const Value *pa
     out[n++] = (ArrowPair){ STR("encoderfile.task"), str_of(m->task->name) };
     if (task_labels(m->task, &m->config)) out[n++] = (ArrowPair){ STR("encoderfile.labels"), labels_text(arena, m) };
     if (model_makes_vectors(m))
-        out[n++] = (ArrowPair){ STR("encoderfile.dim"), str_of(str_format(arena, "%d", config_vector_size(&m->config))) };
+        out[n++] = (ArrowPair){ STR("encoderfile.dim"),
+                                str_of(str_format(arena, "%d", config_vector_size(&m->config))) };
     out[n++] = (ArrowPair){ STR("encoderfile.model"), str_of(digest_model(arena, m)) };
     out[n++] = (ArrowPair){ STR("encoderfile.options"), str_of(digest_options(a, o, params)) };
     assert(n <= FACTS);

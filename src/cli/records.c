@@ -353,9 +353,11 @@ static bool fits_items(const Records *s, Err *err)
 {
     const char *flag = s->how.second ? "--column2" : "--field";
     if (s->how.second && !are_texts(s))
-        return fail(err, EF_USAGE, "--column2: found a model that takes %s, wanted one that takes texts", s->items->one);
+        return fail(err, EF_USAGE, "--column2: found a model that takes %s, wanted one that takes texts",
+                    s->items->one);
     if ((!s->how.field && !s->how.second) || are_texts(s) || records_take_files(s)) return true;
-    return fail(err, EF_USAGE, "%s: found a model whose records have keys of their own, wanted %s", flag, s->items->one);
+    return fail(err, EF_USAGE, "%s: found a model whose records have keys of their own, wanted %s", flag,
+                s->items->one);
 }
 
 bool records_open(Records *s, const char *path, const ItemForm *items, const RecordsHow *how, Err *err)

@@ -89,8 +89,8 @@ bool batches_open(Records *s, const char *path, bool stream, Err *err)
 {
     bool ok;
     if (!stream && (!s->lines.total || s->gunzip || s->unzstd))
-        return fail(err, EF_USAGE, "%s: found a file of %s in a pipe or packed, wanted the file itself%s", s->lines.name,
-                    s->table->name, s->table->open_stream ? " or a stream" : "");
+        return fail(err, EF_USAGE, "%s: found a file of %s in a pipe or packed, wanted the file itself%s",
+                    s->lines.name, s->table->name, s->table->open_stream ? " or a stream" : "");
     if (stream && !s->table->open_stream)
         return fail(err, EF_INVALID_INPUT, "%s: found no file of %s", s->lines.name, s->table->name);
     if (stream) ok = s->table->open_stream(&s->head, lines_bytes, &s->lines, &s->reader, err);
@@ -240,7 +240,8 @@ bool batches_record(Records *s, Arena *arena, Record *r, bool *more, Err *err)
         if (!*more || r->nothing) return true;
     }
     const bool ok = take_row(s, arena, r, &r->err) && item_check(s->items, &r->item, &r->err);
-    if (!ok && !s->how.hold) within(&r->err, "row %llu", (unsigned long long)s->lines.number); /* else it is in its row */
+    if (!ok && !s->how.hold) /* else it stands in its row */
+        within(&r->err, "row %llu", (unsigned long long)s->lines.number);
     return true;
 }
 

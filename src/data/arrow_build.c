@@ -75,7 +75,8 @@ void arrow_fields_of(Arena *arena, const Field *rows, ArrowVectors vectors, Arro
         out[i].nullable = true; /* of a row that failed */
         if (rows[i].kind != F_F32 || !rows[i].repeated) continue;
         if (vectors.half) out[i].child[0].param[0] = 0;
-        if (vectors.fixed && str_is(out[i].name, "embedding")) out[i].kind = ARROW_FIXED_LIST, out[i].param[0] = vectors.fixed;
+        if (!vectors.fixed || !str_is(out[i].name, "embedding")) continue;
+        out[i].kind = ARROW_FIXED_LIST, out[i].param[0] = vectors.fixed;
     }
 }
 

@@ -82,7 +82,8 @@ static void array_buffers(const ArrowColumn *c, struct ArrowArray *out)
     const ArrowLayout layout = arrow_kinds[c->field->kind].layout;
     int64_t n = 0;
     out->buffers[n++] = c->nulls ? c->valid.p : NULL;
-    if (layout == LAYOUT_BYTES || layout == LAYOUT_LIST) out->buffers[n++] = c->offsets.n ? c->offsets.p : (const void *)zero;
+    if (layout == LAYOUT_BYTES || layout == LAYOUT_LIST)
+        out->buffers[n++] = c->offsets.n ? c->offsets.p : (const void *)zero;
     if (layout == LAYOUT_BYTES || layout == LAYOUT_FIXED || layout == LAYOUT_BITS)
         out->buffers[n++] = c->data.n ? c->data.p : (const void *)zero;
     out->n_buffers = n;
@@ -102,8 +103,8 @@ static void array_fill(ArrowShared *shared, const ArrowColumn *c, struct ArrowAr
         array_fill(shared, &c->child[i], out->children[i] = NEW(arena, struct ArrowArray));
 }
 
-bool arrow_export(const Field *rows, const Columns *columns, size_t n, struct ArrowSchema *schema, struct ArrowArray *array,
-                  Err *err)
+bool arrow_export(const Field *rows, const Columns *columns, size_t n, struct ArrowSchema *schema,
+                  struct ArrowArray *array, Err *err)
 {
     ArrowShared *types = shared_new(), *values = shared_new();
     const int count = (int)columns->n;

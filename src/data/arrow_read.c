@@ -269,14 +269,16 @@ static bool unpack_buffer(ArrowBody *b, Str *buffer, Err *err)
     const Str packed = { buffer->p + HEAD, buffer->n - HEAD };
     if (n == -1) return *buffer = packed, true;
     if (n < 0 || n > BODY_MOST - b->unpacked)
-        return fail(err, EF_TOO_LARGE, "Arrow: message %llu: found a packed body of more than 2 GiB: send smaller batches",
+        return fail(err, EF_TOO_LARGE, "Arrow: message %llu: found a packed body of more than 2 GiB: send smaller "
+                    "batches",
                     (unsigned long long)b->r->messages + 1);
     void *to = arena_try(b->arena, (size_t)n + 1, 1, (size_t)BODY_MOST + 1, err);
     if (!to) return false;
     b->unpacked += n;
     *buffer = (Str){ to, (size_t)n };
     return (b->zstd ? unpack_zstd : unpack_lz4_frame)(packed, to, (size_t)n) ||
-           fail(err, EF_INVALID_INPUT, "Arrow: message %llu: found damaged bytes of %s, or not as many as they should be",
+           fail(err, EF_INVALID_INPUT, "Arrow: message %llu: found damaged bytes of %s, or not as many as they should "
+                "be",
                 (unsigned long long)b->r->messages + 1, b->zstd ? "ZSTD" : "LZ4");
 }
 

@@ -62,7 +62,8 @@ bool arrow_resume(BatchWriter *writer, Str file, Str front, ArrowResumed *out, E
     }
     w->dictionaries.n = dictionaries; /* those behind the last batch are written again */
     out->rows = (const int64_t *)(void *)rows.p, out->n = rows.n / sizeof(int64_t);
-    out->whole = walk.end && (!w->file || (file.n > walk.at + 2 * HEAD && str_ends(file, "ARROW1"))); /* and the footer */
+    const bool footer = file.n > walk.at + 2 * HEAD && str_ends(file, "ARROW1");
+    out->whole = walk.end && (!w->file || footer);
     w->at = (int64_t)out->bytes;
     return true;
 }

@@ -47,10 +47,11 @@ static size_t put_encoding(Buf *b, const ArrowField *f)
 
 static size_t put_fields(Buf *b, const ArrowField *f, int n);
 
-static size_t put_field(Buf *b, const ArrowField *f)
+static size_t put_arrow_field(Buf *b, const ArrowField *f)
 {
     enum { NAME, NULLABLE, KIND, TYPE, ENCODING, CHILDREN, PAIRS };
-    FlatSlot slot[7] = { { NAME, FLAT_OFFSET }, { NULLABLE, 1, f->nullable }, { KIND, 1, f->kind }, { TYPE, FLAT_OFFSET } };
+    FlatSlot slot[7] = { { NAME, FLAT_OFFSET }, { NULLABLE, 1, f->nullable }, { KIND, 1, f->kind },
+                         { TYPE, FLAT_OFFSET } };
     int n = 4, encoding = -1, children, pairs = -1;
     if (f->encoded) encoding = n, slot[n++] = (FlatSlot){ ENCODING, FLAT_OFFSET };
     children = n, slot[n++] = (FlatSlot){ CHILDREN, FLAT_OFFSET };
@@ -67,7 +68,7 @@ static size_t put_field(Buf *b, const ArrowField *f)
 static size_t put_fields(Buf *b, const ArrowField *f, int n)
 {
     size_t list = flat_put_offsets(b, (size_t)n);
-    for (int i = 0; i < n; i++) flat_point(b, list + 4 + 4 * (size_t)i, put_field(b, &f[i]));
+    for (int i = 0; i < n; i++) flat_point(b, list + 4 + 4 * (size_t)i, put_arrow_field(b, &f[i]));
     return list;
 }
 
@@ -241,7 +242,8 @@ static bool write_dictionaries(ArrowWriter *w, const ArrowColumn *c, int n, Err 
     bool ok = true;
     for (int i = 0; ok && i < n; i++) {
         const ArrowField *f = c[i].field;
-        ok = f->encoded ? write_dictionary(w, f, c[i].values, err) : write_dictionaries(w, c[i].child, f->children, err);
+        ok = f->encoded ? write_dictionary(w, f, c[i].values, err)
+                        : write_dictionaries(w, c[i].child, f->children, err);
     }
     return ok;
 }

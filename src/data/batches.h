@@ -39,7 +39,8 @@ typedef struct BatchOut {    /* where and how; zero is the default */
     BatchPut *put;
     void *context;
     bool gzip;               /* Parquet: pages are packed */
-    bool (*patch)(void *context, uint64_t at, Str bytes, Err *); /* of a file: other bytes in the place of earlier ones */
+    /* of a file: other bytes in the place of earlier ones */
+    bool (*patch)(void *context, uint64_t at, Str bytes, Err *);
 } BatchOut;
 typedef struct BatchWriter BatchWriter;
 struct BatchWriter {         /* the first member of a form's own; lives in the arena that it was created with */

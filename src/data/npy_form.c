@@ -42,7 +42,9 @@ static bool put_vector(NpyWriter *w, const ArrowColumn *c, int64_t row, Err *err
     const bool fixed = c->field->kind == ARROW_FIXED_LIST;
     const int64_t from = fixed ? row * c->field->param[0] : arrow_int(c->offsets, row, 4, true);
     const int64_t to = fixed ? from + c->field->param[0] : arrow_int(c->offsets, row + 1, 4, true);
-    if (c->valid.n && !(c->valid.p[row >> 3] >> (row & 7) & 1)) return w->width ? put_missing(w, 1, err) : (w->late++, true);
+    const bool missing = c->valid.n && !(c->valid.p[row >> 3] >> (row & 7) & 1);
+    if (missing && !w->width) return w->late++, true;
+    if (missing) return put_missing(w, 1, err);
     if (!w->width) {
         w->width = to - from;
         if (!put_missing(w, w->late, err)) return false;
@@ -50,14 +52,16 @@ static bool put_vector(NpyWriter *w, const ArrowColumn *c, int64_t row, Err *err
     if (to - from != w->width)
         return fail(err, EF_INVALID_INPUT, "npy: row %lld: found %lld numbers, wanted %lld as in the rows before",
                     (long long)w->rows + 1, (long long)(to - from), (long long)w->width);
-    return w->out.put(w->out.context, (Str){ c->child[0].data.p + from * w->bytes, (size_t)((to - from) * w->bytes) }, err);
+    const Str numbers = { c->child[0].data.p + from * w->bytes, (size_t)((to - from) * w->bytes) };
+    return w->out.put(w->out.context, numbers, err);
 }
 
 static bool npy_add(BatchWriter *writer, const ArrowBatch *batch, Err *err)
 {
     NpyWriter *w = (NpyWriter *)writer;
     bool ok = true;
-    for (int64_t row = 0; ok && row < batch->rows; row++, w->rows++) ok = put_vector(w, &batch->column[w->column], row, err);
+    for (int64_t row = 0; ok && row < batch->rows; row++, w->rows++)
+        ok = put_vector(w, &batch->column[w->column], row, err);
     return ok;
 }
 
@@ -76,8 +80,8 @@ static void npy_close(BatchWriter *w)
 
 static bool is_vectors(const ArrowField *f)
 {
-    return str_is(f->name, "embedding") && (f->kind == ARROW_LIST || f->kind == ARROW_FIXED_LIST) && f->child[0].kind == ARROW_FLOAT &&
-           f->child[0].param[0] < 2;
+    const bool list = f->kind == ARROW_LIST || f->kind == ARROW_FIXED_LIST;
+    return list && str_is(f->name, "embedding") && f->child[0].kind == ARROW_FLOAT && f->child[0].param[0] < 2;
 }
 
 bool npy_create(Arena *arena, const ArrowFields *fields, const BatchOut *out, BatchWriter **writer, Err *err)

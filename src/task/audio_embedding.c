@@ -22,7 +22,8 @@ static const Field result[] = {
 static const Field reply[] = PART_REPLY(result, "SoundEmbedding");
 
 static const Field table[] = { /* values: frames x width, where frames are asked for */
-    { "embedding", 1, F_F32, .repeated = true }, { "frames", 2, F_I32 }, { "values", 3, F_F32, .repeated = true }, { 0 },
+    { "embedding", 1, F_F32, .repeated = true }, { "frames", 2, F_I32 }, { "values", 3, F_F32, .repeated = true },
+    { 0 },
 };
 
 static Value sound_told(Arena *arena, const Value *answer)

@@ -158,22 +158,74 @@ untold() { sed 's/"message":"[^"]*",//' "$1"; }
 works "JSON lines with a null" "$EF" map -m "$MODEL" --keep-going --input-format jsonl "$ARROW/polars.arrow.json"
 untold txt >wanted
 for input in polars.arrow polars.arrows; do
-    works "map of $input" "$EF" map -m "$MODEL" --keep-going "$ARROW/$input"
+    works "map of $input" "$EF" map -m "$MODEL" --keep-going --output-format jsonl "$ARROW/$input"
     untold txt >found && same "map of $input" found wanted
     [ "$(grep -c '"error":{"message":"row [26]: ' txt)" = 2 ]
     check $? "$input: a null and an empty text have their rows"
 done
-gzip -c "$ARROW/polars.arrows" | "$EF" map -m "$MODEL" --keep-going >txt 2>err
+gzip -c "$ARROW/polars.arrows" | "$EF" map -m "$MODEL" --keep-going --output-format jsonl >txt 2>err
 untold txt >found && same "map of an Arrow stream, packed, from a pipe" found wanted
 refuses "another column" 'did you mean --field utf8' "$EF" map -m "$MODEL" "$ARROW/stream.arrows" --field utf
-works "a column by name" "$EF" map -m "$MODEL" --keep-going "$ARROW/stream.arrows" --field view
+works "a column by name" "$EF" map -m "$MODEL" --keep-going --output-format jsonl "$ARROW/stream.arrows" --column view
 [ "$(grep -c '"tokens"' txt)" = 5 ]
 check $? "a column of views"
 head -c 700 "$ARROW/polars.arrows" >cut.arrows
 refuses "Arrow that is cut short" "cut short in message 2" "$EF" map -m "$MODEL" cut.arrows
 cat "$ARROW/polars.arrow" | "$EF" map -m "$MODEL" >txt 2>err
-grep -q "an Arrow file in a pipe, wanted the file itself" err
+grep -q "found a file of arrow in a pipe or packed, wanted the file itself" err
 check $? "an Arrow file in a pipe"
+
+# ---- tables ----
+# They are read again as CSV, which shows what an Arrow table holds.
+"$EF" map -m "$MODEL" many.jsonl --keep id --output-format csv --batch-rows 100 >table.csv 2>err
+check $? "map to CSV"
+[ "$(wc -l <table.csv)" = $(($(wc -l <many.jsonl) + 1)) ] && [ "$(head -1 table.csv)" = id,entities,error ]
+check $? "a line of names and a line for each record"
+works "map to an Arrow file" "$EF" map -m "$MODEL" many.jsonl --keep id -o table.arrow --batch-rows 100
+[ "$(head -c 6 table.arrow)" = ARROW1 ] && [ "$(tail -c 6 table.arrow)" = ARROW1 ]
+check $? "an Arrow file has its head and its end"
+works "Arrow columns as CSV" "$EF" map -m "$MODEL" table.arrow --column id --keep id,entities --output-format jsonl --errors keep
+head -3 txt | grep -q '^{"id":"[^"]*","entities":\[' && [ "$(wc -l <txt)" = "$(wc -l <many.jsonl)" ]
+check $? "the kept columns of an Arrow table come back"
+for output in table.arrow table.arrows; do
+    rm -f $output && works "$output whole" "$EF" map -m "$MODEL" many.jsonl -o $output --keep id --batch-rows 64
+    cp $output wanted.table && size=$(wc -c <$output)
+    for cut in 0 1 100 2000 $((size / 2)) $((size - 40)) $((size - 1)); do
+        head -c "$cut" wanted.table >$output
+        works "$output cut to $cut bytes" "$EF" map -m "$MODEL" many.jsonl -o $output --keep id --batch-rows 64 --resume
+        same "$output goes on behind $cut bytes" $output wanted.table
+    done
+    refuses "$output of other options" "another model or other options" "$EF" map -m "$MODEL" many.jsonl -o $output --resume
+    same "$output that is refused" $output wanted.table
+done
+refuses "rows are there" "has rows already" "$EF" map -m "$MODEL" many.jsonl -o table.arrow
+refuses "a column that is kept and a result" 'found "error", which is a column of the results' \
+    "$EF" map -m "$MODEL" many.jsonl --keep error --output-format arrow
+refuses "all of JSON lines" "wanted the names of keys" "$EF" map -m "$MODEL" many.jsonl --keep all --output-format csv
+refuses "a column to keep" 'did you mean --keep id' "$EF" map -m "$MODEL" table.arrow --column id --keep ix --output-format csv
+refuses "a table's option for lines" "wanted a table" "$EF" map -m "$MODEL" many.jsonl --results tokens
+refuses "vectors of a model that has none" "results without vectors" "$EF" map -m "$MODEL" many.jsonl -o v.npy
+[ ! -e v.npy ]
+check $? "no file is left of what never began"
+echo '{"text": ""}' | "$EF" map -m "$MODEL" --errors fail >txt 2>err
+[ $? != 0 ] && grep -q -- "--errors fail: line 1" err
+check $? "--errors fail ends at the first record that failed"
+works "unusual types beside the text" "$EF" map -m "$MODEL" "$ARROW/unusual.arrows" --keep text --output-format csv
+refuses "unusual types kept" 'column "runs": found the type run_end_encoded' "$EF" map -m "$MODEL" "$ARROW/unusual.arrows" --keep runs
+"$EF" map -m "$MODEL" many.jsonl --output-format arrow 2>err | head -c 100 >/dev/null
+[ ! -s err ] || ! grep -q error err
+check $? "a reader that leaves is no error to tell"
+if [ -c /dev/full ]; then
+    "$EF" map -m "$MODEL" many.jsonl --output-format arrow >/dev/full 2>err
+    [ $? != 0 ] && grep -q "cannot be written: No space left" err
+    check $? "a disk that is full"
+fi
+if command -v zstd >/dev/null; then
+    zstd -qf many.jsonl -o many.jsonl.zst
+    works "map of .zst" "$EF" map -m "$MODEL" many.jsonl.zst && same "map of .zst" txt whole.jsonl
+    head -c 3000 many.jsonl.zst >cut.zst
+    refuses "zstd that is cut short" "zstd: the data is cut short" "$EF" map -m "$MODEL" cut.zst --input-format jsonl
+fi
 
 # Somebody sends some lines and waits for their answers before sending more.
 mkfifo ask && { "$EF" map -m "$MODEL" <ask >>asked 2>err & } && exec 9>ask
