@@ -83,6 +83,7 @@ void arrow_fields_of(Arena *arena, const Field *rows, ArrowVectors vectors, Arro
 /* ---- values ---- */
 static void grow_valid(ArrowGrowing *g, const bool *there, size_t n)
 {
+    if (!n) return;
     size_t bytes = ((size_t)g->length + n + 7) / 8;
     buf_reserve(&g->valid, bytes - g->valid.n);
     memset(g->valid.p + g->valid.n, 0, bytes - g->valid.n);
@@ -159,6 +160,7 @@ static bool grow_column(ArrowGrowing *, const Column *, Err *);
 static bool grow_values(ArrowGrowing *g, const Column *c, const bool *there, Err *err)
 {
     bool ok = true;
+    if (!c->values) return true;
     grow_valid(g, there, c->values);
     switch (c->field->kind) {
     case F_STR: case F_BYTES: return grow_bytes(g, c->s, c->values, err);

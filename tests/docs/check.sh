@@ -67,6 +67,7 @@ addext aggregation_strategy auto-truncate build-arg cacert cap-drop cflags check
 dtype errors foreground golden grpc_python_out help hf-token host hostname http2 json max-batch-tokens max-client-batch-size
 libs max-concurrent-requests membind model-id model-type now once only onnx-io opsets otlp-endpoint payload-limit port prometheus-port
 python_out read-only report rm static strip-section-headers strategy target tool variants version workers
+array basefile cleanup cpus-per-task requeue return sshloginfile transfer transferfile
 END
 { cat "$work/options" && tr ' ' '\n' <"$work/others"; } | sort -u >"$work/known"
 grep -ohE -- '(^|[^a-zA-Z0-9_-])--[a-z][a-z0-9_-]+' README.md docs/*.md deploy/* | sed 's/.*--//' | sort -u | comm -23 - "$work/known" >"$work/strange"
