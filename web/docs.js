@@ -2,6 +2,8 @@
 // docs.js - the API reference: every operation of /openapi.json with its schemas, and a form to try it.
 import { el, $, copy } from "./dom.js";
 import { send } from "./api.js";
+import { base64 } from "./picture.js";
+import { wav } from "./sound.js";
 
 let root = null; // the OpenAPI document
 
@@ -23,7 +25,7 @@ function typeOf(given, deep = 0) {
 function limits(given) {
     const s = resolve(given), words = [];
     if (s.minimum !== undefined) words.push(`from ${s.minimum}`);
-    if (s.maximum !== undefined) words.push(`to ${s.maximum}`);
+    if (s.maximum !== undefined && s.maximum < 2 ** 31 - 1) words.push(`to ${s.maximum}`);
     if (s.minItems) words.push(`at least ${s.minItems}`);
     if (s.maxItems) words.push(`at most ${s.maxItems}`);
     if (s.default !== undefined) words.push(`default ${JSON.stringify(s.default)}`);
@@ -55,24 +57,32 @@ const schemaView = (schema) => {
 };
 
 // ---- a body to begin with ----
-const sample = () => {
-    const any = root.components.schemas.PredictRequest || {}, request = (any.anyOf || []).find((s) => s.examples) || any;
-    const given = request.examples && request.examples[0].inputs;
-    return Array.isArray(given) ? given[0] : "A man is eating food.";
-};
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAK0lEQVR42u3NQQEAQAQAMK6IUFJrdSX4bQWW1ROXXhwTCAQCgUAgEAgEWz55UAF7lqszDAAAAABJRU5ErkJggg==";
+const FILES = ["inputs", "input", "image", "audio", "source_sentence"];
+const model = { example: null, file: null }; // inputs of /predict; a file, of models that see or hear
+
+function learn() {
+    const any = root.components.schemas.PredictRequest || {}, request = (any.anyOf || []).find((s) => s.examples) || any, told = JSON.stringify(any);
+    model.example = request.examples ? request.examples[0].inputs : null;
+    if (!model.example && told.includes('"sampling_rate"')) model.file = base64(wav(Float32Array.from({ length: 1600 }, (_, i) => Math.sin(i / 9) / 3), 16000));
+    else if (!model.example && told.includes('"image"')) model.file = PNG;
+}
+
+const sample = (name) => (model.file && FILES.includes(name) ? model.file : Array.isArray(model.example) ? model.example[0] : "A man is eating food.");
 
 const MCP = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
 
 function example(given, name = "", deep = 0) {
     const s = resolve(given);
     if (s.examples) return s.examples[0];
+    if (name === "inputs" && model.example && !Array.isArray(model.example) && objectsIn(s).length) return model.example;
     if (s.default !== undefined) return s.default;
     if (s.const !== undefined) return s.const;
     if (s.enum) return s.enum[0];
     const any = s.anyOf || s.oneOf;
     if (any) return example(any[0], name, deep + 1);
     const type = Array.isArray(s.type) ? s.type[0] : s.type;
-    if (type === "string") return sample();
+    if (type === "string") return sample(name);
     if (type === "integer" || type === "number") return Math.max(s.minimum || 1, 1);
     if (type === "boolean") return false;
     if (type === "array") return deep > 5 ? [] : Array.from({ length: Math.max(1, s.minItems || 1) }, () => example(s.items || {}, name, deep + 1));
@@ -152,7 +162,7 @@ async function start() {
     const stored = localStorage.getItem("theme");
     if (stored) document.documentElement.dataset.theme = stored;
     root = (await send("/openapi.json")).json;
-    $("model").textContent = "API";
+    learn();
     $("task").textContent = `${root.info.description.replaceAll("_", " ")} · encoderfile ${root.info.version}`;
     document.title = `API · ${root.info.description.split(":")[0]}`;
     const all = Object.entries(root.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, o]) => operationView(method, path, o)));

@@ -21,7 +21,7 @@ export function skip(why) {
 }
 
 export async function serve(model, ...flags) {
-    const child = spawn(program, ["serve", "--model", model, "--http-hostname", "127.0.0.1", "--http-port", "0", "--disable-grpc", ...flags], { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(program, ["serve", "--model", model, "--http-hostname", "127.0.0.1", "--http-port", "0", "--grpc-port", "0", ...flags], { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
     let log = "";
     const port = await new Promise((done, failed) => {
         child.stderr.on("data", (d) => {

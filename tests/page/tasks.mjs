@@ -197,6 +197,11 @@ const rows = [
     ["sequence_classification", G + "pipelines/labels", [], scored],
     ["sequence_classification: several labels", G + "pipelines/several", [], scored],
     ["fill_mask", G + "pipelines/masks", [], masks],
+    ["sparse_embedding", G + "pipelines/masks", ["--task", "sparse-embedding"], async (page, { reply }) => {
+        await page.waitForSelector("#face .bar-row");
+        const best = [...reply.results[0].values].sort((a, b) => b - a).slice(0, 60);
+        check("weights", JSON.stringify(await text(page, "#face .bar-score")) === JSON.stringify(best.map((w) => w.toFixed(2))));
+    }],
     ["question_answering", G + "question_answering/bert", [], answer],
     ["multiple_choice", G + "multiple_choice/bert", [], async (page, { request, reply }) => {
         const r = reply.results[0], all = r.scores.map((score, i) => ({ label: request.inputs.choices[i], score })).sort((a, b) => b.score - a.score);
