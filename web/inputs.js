@@ -117,7 +117,7 @@ function page(row, changed) {
         return m ? { word: m[1], box: m.slice(2).map(Number) } : { word: line, box: null };
     });
     return {
-        node: el("div", null, picture.node, labelled({ label: "Words", hint: "A line for each: the word, then left, top, right and bottom in thousandths of the page. " +
+        node: el("div", { class: "together" }, picture.node, labelled({ label: "Words", hint: "A line for each: the word, then left, top, right and bottom in thousandths of the page. " +
             "Without words the server reads the picture, if it was started with --ocr." }, id, words)),
         end: picture.end,
         get: () => ({ picture: picture.get()[0] || null, words: read() }),

@@ -137,7 +137,7 @@ export async function drawnPage() {
         ["Difference", 90, 360, 30], ["engine", 260, 360, 30], ["700.00", 700, 360, 30], ["Tax", 90, 420, 30], ["68.80", 712, 420, 30],
         ["Total:", 90, 520, 36], ["768.80", 690, 520, 36]];
     const words = [];
-    const picture = await drawing("invoice.png", 850, 1100, (c, w, h) => {
+    const picture = await drawing("invoice.png", 850, 640, (c, w, h) => {
         c.fillStyle = "#fff";
         c.fillRect(0, 0, w, h);
         c.fillStyle = "#e5e5e5";
@@ -169,7 +169,7 @@ export function framed(picture, marks, layer) {
     });
     const over = svg("svg", { class: "overlay", viewBox: `0 0 ${picture.width} ${picture.height}`, preserveAspectRatio: "none", role: "img",
         "aria-label": count(marks.length, "box", "boxes") + " in the picture" }, drawnMarks);
-    return { node: el("div", { class: "picture" }, el("img", { src: picture.url, alt: picture.name }), layer || null, over), frames: drawnMarks };
+    return { node: el("div", { class: "picture" }, el("img", { src: picture.url, alt: picture.name, class: picture.width < 320 ? "tiny" : undefined }), layer || null, over), frames: drawnMarks };
 }
 
 const lighten = (frames, i) => frames.forEach((f, k) => f.classList.toggle("lit", k === i));
@@ -201,27 +201,30 @@ export function segments(picture, list) {
         const layer = el("canvas", { width: picture.width, height: picture.height }), c = layer.getContext("2d");
         c.drawImage(mask, 0, 0, layer.width, layer.height);
         const pixels = c.getImageData(0, 0, layer.width, layer.height), [r, g, b] = colour(one.label);
+        let covered = 0;
         for (let i = 0; i < pixels.data.length; i += 4) {
             const on = pixels.data[i] > 127;
+            covered += on;
             pixels.data.set([r, g, b, on ? 150 : 0], i);
         }
         c.putImageData(pixels, 0, 0);
-        return layer;
+        return { layer, share: covered / (pixels.data.length / 4) };
     };
     const draw = (only) => {
         const c = canvas.getContext("2d");
         c.clearRect(0, 0, canvas.width, canvas.height);
-        layers.forEach((l, i) => (only === undefined || only === i) && c.drawImage(l, 0, 0));
+        layers.forEach((l, i) => (only === undefined || only === i) && c.drawImage(l.layer, 0, 0));
         canvas.dataset.drawn = layers.length;
     };
+    let alone;
+    const legend = el("div");
     Promise.all(list.map(tint)).then((made) => {
         layers = made;
         draw();
+        legend.append(...bars(list.map((s, i) => ({ label: s.label, score: layers[i].share,
+            note: typeof s.score === "number" ? `score ${percent(s.score)}` : undefined })), { tint: true, pick: (_, i) => draw((alone = alone === i ? undefined : i)) }).filter(Boolean));
     });
-    let alone;
-    return [framed(picture, [], canvas).node,
-        bars(list.map((s) => ({ label: s.label, score: s.score === null || s.score === undefined ? 1 : s.score })), { tint: true,
-            pick: (_, i) => draw((alone = alone === i ? undefined : i)) })];
+    return [framed(picture, [], canvas).node, el("p", { class: "muted small" }, "How much of the picture shows what. A press shows one alone."), legend];
 }
 
 export const gallery = (list) => el("div", { class: "gallery" }, list.map((p, i) => el("figure", null, el("img", { src: p.url, alt: p.name }),
@@ -232,7 +235,7 @@ const pixels = (picture, box) => ({ x: (box[0] * picture.width) / 1000, y: (box[
     width: ((box[2] - box[0]) * picture.width) / 1000, height: ((box[3] - box[1]) * picture.height) / 1000 });
 
 // A page without a picture is drawn by its words.
-const BLANK = { width: 850, height: 1100, url: "", name: "page" };
+const BLANK = { width: 850, height: 640, url: "", name: "page" };
 
 export function paper(page, marks) {
     const sheet = page.picture || BLANK;

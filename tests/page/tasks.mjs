@@ -67,15 +67,15 @@ async function pages(page, { reply }) {
     const list = reply.results[0].entities.filter((e) => e.box);
     const found = await page.$$eval("#face .frame-box", (all) => all.map((r) => ["x", "y", "width", "height"].map((a) => Number(r.getAttribute(a)))));
     const view = await page.$eval("#face svg.overlay", (s) => s.viewBox.baseVal.width + "x" + s.viewBox.baseVal.height);
-    check("the page's size", view === "850x1100", view);
-    const want = list.map((e) => [e.box[0] * 0.85, e.box[1] * 1.1, (e.box[2] - e.box[0]) * 0.85, (e.box[3] - e.box[1]) * 1.1]);
+    check("the page's size", view === "850x640", view);
+    const want = list.map((e) => [e.box[0] * 0.85, e.box[1] * 0.64, (e.box[2] - e.box[0]) * 0.85, (e.box[3] - e.box[1]) * 0.64]);
     check("boxes of entities", want.length > 0 && want.every((w, i) => w.every((x, k) => near(x, found[i][k], 0.01))), [found, want]);
     check("a frame for each word", (await page.$$("#face .word")).length === 13);
 }
 
 async function pageAnswer(page, { request, reply }) {
     const best = reply.results[0].answers[0], words = request.inputs.boxes.slice(best.start, best.end + 1);
-    const want = [Math.min(...words.map((b) => b[0])) * 0.85, Math.min(...words.map((b) => b[1])) * 1.1];
+    const want = [Math.min(...words.map((b) => b[0])) * 0.85, Math.min(...words.map((b) => b[1])) * 0.64];
     const found = await page.$eval("#face .frame-box", (r) => [Number(r.getAttribute("x")), Number(r.getAttribute("y"))]);
     check("the answer's box", want.every((w, i) => near(w, found[i], 0.01)), [found, want]);
     check("the answer", (await text(page, "#face .big"))[0] === best.answer);
@@ -154,6 +154,8 @@ async function segments(page, { reply }) {
         };
         mask.src = "data:image/png;base64," + png;
     }), list[0].mask).catch((e) => e.message);
+    const shares = await text(page, "#face .bar-score");
+    check("a share of the picture for each", shares.length === list.length && shares.every((x) => /%$/.test(x)), shares);
     if (list.length === 1) check("the mask's pixels", drawn > 0.999, drawn);
     await page.click("#face .bars li:first-child button");
     const alone = await page.$eval("#face canvas", (c) => c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((x) => x > 0));
