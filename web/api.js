@@ -4,6 +4,9 @@ import { $ } from "./dom.js";
 
 let key = ""; // in memory only
 
+// Where the server's routes are: behind a proxy perhaps not at the root of their host.
+export const base = new URL(".", location.href).href;
+
 export const headers = (more) => (key ? { ...more, Authorization: "Bearer " + key } : { ...more });
 export const hasKey = () => key !== "";
 
@@ -34,14 +37,12 @@ let asking = null; // several calls may be refused at once: one question
 
 async function withKey(path, options) {
     for (;;) {
-        const tried = key;
-        const reply = await fetch(path, { ...options, headers: headers(options.headers) });
-        if (reply.status !== 401 || key !== tried) {
-            if (reply.status !== 401) return reply;
-            continue;
-        }
+        const tried = key, begun = performance.now();
+        const reply = await fetch(base + path.slice(1), { ...options, headers: headers(options.headers) });
+        if (reply.status !== 401) return { reply, begun };
+        if (key !== tried) continue; // another call has asked for it meanwhile
         asking = asking || askForKey().finally(() => (asking = null));
-        if (!(await asking)) return reply;
+        if (!(await asking)) return { reply, begun };
     }
 }
 
@@ -52,13 +53,9 @@ function parts(header) {
     return out;
 }
 
-export const signIn = askForKey;
-export const setKey = (given) => (key = given);
-
 // { status, text, json, times, bytes, headers }; refusals by the server throw Refused, with its own words.
 export async function send(path, options = {}) {
-    const begun = performance.now();
-    const reply = await withKey(path, options);
+    const { reply, begun } = await withKey(path, options);
     const text = await reply.text();
     const wall = performance.now() - begun;
     let json;

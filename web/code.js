@@ -2,7 +2,7 @@
 // code.js - the request on the screen as a program: curl, Python, JavaScript, Go, gRPC. Pictures and sounds stand there as the
 // names of their files, and a key as the variable that holds it.
 import { el, copy } from "./dom.js";
-import { hasKey } from "./api.js";
+import { hasKey, base } from "./api.js";
 
 const KEY = "ENCODERFILE_API_KEY";
 const shell = (text) => "'" + text.replaceAll("'", "'\\''") + "'";
@@ -154,7 +154,7 @@ function grpc(c) {
 export const languages = [["curl", curl], ["Python", inPython], ["JavaScript", inScript], ["Go", inGo], ["gRPC", grpc]];
 
 export function source(language, request, files, model) {
-    const call = { url: location.origin, host: location.host, tls: location.protocol === "https:", path: request.path, body: withFiles(request.body, files), task: model.task, hears: model.hears };
+    const call = { url: base.replace(/\/$/, ""), host: location.host, tls: location.protocol === "https:", path: request.path, body: withFiles(request.body, files), task: model.task, hears: model.hears };
     return languages.find(([name]) => name === language)[1](call);
 }
 

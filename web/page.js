@@ -177,8 +177,8 @@ const views = {
         if (explored) return;
         explored = true;
         try {
-            const { mount } = await import("/ui/explore.js");
-            await mount($("view-explore"), { source: "/ui/model.json", headers });
+            const { mount } = await import("./explore.js");
+            await mount($("view-explore"), { source: "ui/model.json", headers });
         } catch (e) {
             explored = false;
             $("view-explore").replaceChildren(el("p", { class: "error" }, `The explorer could not be opened: ${e.message}`));
@@ -234,7 +234,7 @@ async function start() {
     });
     $("ask").addEventListener("submit", (e) => {
         e.preventDefault();
-        run();
+        run().then(() => innerWidth < 860 && document.querySelector(".answer").scrollIntoView({ block: "start", behavior: "smooth" }));
     });
     document.addEventListener("keydown", (e) => {
         if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && !$("view-try").hidden) {

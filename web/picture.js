@@ -158,14 +158,15 @@ export async function drawnPage() {
 // ---- with boxes ----
 // marks: [{ x, y, width, height (pixels of the picture), label, score? }]
 export function framed(picture, marks, layer) {
-    const size = Math.max(picture.width, picture.height), font = Math.max(size / 36, 6);
+    const shown = Math.min(Math.max(picture.width, 320), innerWidth < 860 ? innerWidth - 66 : 760), font = (12 * picture.width) / shown;
     const drawnMarks = marks.map((m) => {
         const tag = [m.label, m.score === undefined ? "" : percent(m.score)].filter(Boolean).join(" ");
-        const wide = tag.length * font * 0.58 + font * 0.6, top = m.y > font * 1.5 ? m.y - font * 1.4 : m.y;
+        const wide = tag.length * font * 0.58 + font * 0.6, top = Math.max(0, m.y > font * 1.5 ? m.y - font * 1.4 : m.y);
+        const left = Math.max(0, Math.min(m.x, picture.width - wide));
         return svg("g", { class: "frame " + kindOf(m.label || "") },
             svg("rect", { class: "frame-box", x: m.x, y: m.y, width: m.width, height: m.height }, svg("title", null, tag)),
-            tag ? [svg("rect", { class: "frame-tag", x: m.x, y: top, width: wide, height: font * 1.4 }),
-                svg("text", { x: m.x + font * 0.3, y: top + font, "font-size": font }, tag)] : null);
+            tag ? [svg("rect", { class: "frame-tag", x: left, y: top, width: wide, height: font * 1.4 }),
+                svg("text", { x: left + font * 0.3, y: top + font, "font-size": font }, tag)] : null);
     });
     const over = svg("svg", { class: "overlay", viewBox: `0 0 ${picture.width} ${picture.height}`, preserveAspectRatio: "none", role: "img",
         "aria-label": count(marks.length, "box", "boxes") + " in the picture" }, drawnMarks);

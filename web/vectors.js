@@ -48,12 +48,12 @@ function heat(names, table) {
 }
 
 function map(names, points) {
-    const W = 560, H = 320, M = 36;
+    const narrow = innerWidth < 600, W = narrow ? 340 : 560, H = narrow ? 300 : 320, M = 36, room = narrow ? 18 : 28;
     const xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);
     const span = Math.max(Math.max(...xs) - Math.min(...xs), (Math.max(...ys) - Math.min(...ys)) * (W / H), 1e-9);
     const scale = (W - 2 * M) / span;
     const mx = (Math.max(...xs) + Math.min(...xs)) / 2, my = (Math.max(...ys) + Math.min(...ys)) / 2;
-    const short = (t) => (t.length > 28 ? [...t].slice(0, 27).join("") + "…" : t);
+    const short = (t) => (t.length > room ? [...t].slice(0, room - 1).join("") + "…" : t);
     return svg("svg", { class: "map", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Map of the vectors in two dimensions: near means alike" },
         svg("rect", { class: "map-paper", x: 0, y: 0, width: W, height: H, rx: 8 }),
         points.map(([x, y], i) => {

@@ -281,7 +281,8 @@ static void show_page(Exchange *x)
         return web_reply(x, web);
     const Page *page = &x->loop->page[x->route - x->loop->site.route];
     bool packed = x->gzip_reply && page->packed.n;
-    exchange_reply(x, (Reply){ .status = 200, .gzip = packed },
+    const ReplyField vary = { "Vary", "Accept" }; /* a cache must not mix both */
+    exchange_reply(x, (Reply){ .status = 200, .gzip = packed, .extra = &vary, .n_extra = web != NULL },
                    buf_view(packed ? &page->packed : &page->plain));
 }
 

@@ -3,6 +3,7 @@
 // the machine, tokens, and refusals.
 import { execFile } from "node:child_process";
 import { mkdtemp, writeFile, copyFile, rm } from "node:fs/promises";
+import http from "node:http";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { check, skip, serve, open, close, asked, answered, accessible, fits, root } from "./harness.mjs";
@@ -143,6 +144,42 @@ export const around = [
         await other.waitForSelector("dialog[open]");
         check("a link has no key", true);
         await close(other);
+        await close(page);
+    }),
+
+    on("behind a proxy, under a path", NER, [], async ({ port }) => {
+        const proxy = http.createServer((q, a) => {
+            if (!q.url.startsWith("/m/")) return a.writeHead(404).end();
+            q.pipe(http.request({ host: "127.0.0.1", port, method: q.method, path: q.url.slice(2), headers: q.headers }, (r) => {
+                a.writeHead(r.statusCode, r.headers);
+                r.pipe(a);
+            }));
+        });
+        await new Promise((done) => proxy.listen(0, "127.0.0.1", done));
+        const url = `http://127.0.0.1:${proxy.address().port}/m/`, page = await open(url);
+        await answered(page);
+        check("an answer", (await text(page, "#face mark")).length > 0);
+        await page.click("#tab-code");
+        check("the code has the path", (await page.$eval("#face pre", (p) => p.textContent)).includes(url + "predict"));
+        await page.click("#tab-explore");
+        await page.waitForFunction(() => document.querySelector("#view-explore").textContent.includes("BertModel"));
+        await page.click(".quietlink");
+        await page.waitForSelector("#predict[open]");
+        check("/docs too", page.url() === url + "docs", page.url());
+        await close(page);
+        proxy.closeAllConnections();
+        proxy.close();
+    }),
+
+    on("explorer", NER, ["--api-key", "sesame"], async ({ url }) => {
+        const page = await open(url, { quiet: ["401"] });
+        await page.waitForSelector("dialog[open]");
+        await page.fill("#key-text", "sesame");
+        await page.keyboard.press("Enter");
+        await answered(page);
+        await page.click("#tab-explore");
+        await page.waitForFunction(() => document.querySelector("#view-explore").textContent.includes("BertModel"));
+        check("it opens in its tab", (await page.$$("#view-explore .error")).length === 0);
         await close(page);
     }),
 
