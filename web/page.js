@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // page.js - the page: asks the server what it is, shows the fields of its task, and the answers in several ways.
-import { el, $, tabs, copy } from "./dom.js";
+import { el, $, tabs, copy, count } from "./dom.js";
 import { call, headers, Refused } from "./api.js";
 import { waysOf } from "./tasks.js";
 import { makeField } from "./inputs.js";
@@ -31,7 +31,7 @@ async function learn() {
     if (!told) return;
     Object.assign(model, { maxLength: told.json.max_length, labels: told.json.id2label });
     const n = model.labels ? Object.keys(model.labels).length : 0;
-    $("task").textContent = [model.task.replaceAll("_", " "), n ? `${n} labels` : "", told.json.dimensions ? `${told.json.dimensions} numbers` : "",
+    $("task").textContent = [model.task.replaceAll("_", " "), n ? count(n, "label") : "", told.json.dimensions ? `${told.json.dimensions} numbers` : "",
         model.maxLength ? `up to ${model.maxLength} tokens` : ""].filter(Boolean).join(" · ");
     if (model.paths.includes("/tokenize") && model.task === "fill_mask") model.mask = await findMask();
 }

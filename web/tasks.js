@@ -6,7 +6,7 @@
 //   told(reply)       a few words for the status line
 //   texts(s)          those whose tokens can be looked at
 //   examples(model)   [{ name, values }]; values may be a promise
-// To add a way: a row. A task's first row is shown first.
+// To add a way: a row. The first of a task's rows that the model can do is shown first.
 import { el, count, percent } from "./dom.js";
 import { bars, entities, answers, masks, ranks } from "./text.js";
 import { compare } from "./vectors.js";
@@ -207,7 +207,7 @@ const nearPage = { name: "Vector", about: "Turns a page into vectors.", fields: 
 const fillPage = { ...fill, fields: [sheet], request: (s) => ({ path: "/predict", body: { inputs: item(s.page), top_k: s.top_k } }), texts: joined, examples: invoice({}) };
 
 export const tasks = {
-    token_classification: [tag], sequence_classification: [classify, rerank], fill_mask: [fill, sparse("/embed_sparse")], sparse_embedding: [sparse("/predict")],
+    token_classification: [tag], sequence_classification: [rerank, classify], fill_mask: [fill, sparse("/embed_sparse")], sparse_embedding: [sparse("/predict")],
     sentence_embedding: [near], embedding: [near], question_answering: [answer], multiple_choice: [choose],
     image_classification: [seeLabels], zero_shot_image_classification: [match], object_detection: [detect], image_segmentation: [segment], image_embedding: [nearPictures],
     audio_classification: [hearLabels], automatic_speech_recognition: [transcribe], voice_activity_detection: [speech], audio_embedding: [nearSounds],

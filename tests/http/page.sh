@@ -37,6 +37,12 @@ check 'held already' "$(status -H "$BROWSER" -H "If-None-Match: $etag" "$url/")"
 check 'held already: nothing is sent' "$(cat "$dir/body" 2> /dev/null)" ''
 check 'another is held' "$(status -H "$BROWSER" -H 'If-None-Match: "0"' "$url/")" 200
 check 'after 304 the connection goes on' "$(curl -s -o /dev/null -w '%{http_code}' -H "$BROWSER" -H "If-None-Match: $etag" "$url/" --next -s -o /dev/null -w '%{http_code}' "$url/health")" 304200
+if curl -V | grep -q HTTP2; then
+    check 'HTTP/2: the page' "$(curl -s --http2-prior-knowledge -H "$BROWSER" "$url/")" '<!doctype html>*'
+    check 'HTTP/2: held already' "$(status --http2-prior-knowledge -H "$BROWSER" -H "If-None-Match: $etag" "$url/")" 304
+else
+    skip "HTTP/2: curl has none"
+fi
 check 'caches tell JSON from the page' "$(head_of "$url/")" '*Vary: Accept*'
 check 'the time of a request' "$(head_of -H "$JSON" -d '{"inputs":["Goa"]}' "$url/predict")" \
     '*Server-Timing: receive;dur=*, prepare;dur=*, queue;dur=*, compute;dur=*, total;dur=*'

@@ -234,6 +234,11 @@ const rows = [
 // Those whose first request is not /predict: [name, model, flags, path, judge]
 const others = [
     ["embedding", G + "pipelines/vectors", [], "/embed", async (page, { reply }) => compare(page, reply)],
+    ["rerank", G + "pipelines/one", [], "/rerank", async (page, { request, reply }) => {
+        const shown = await text(page, "#face .rank-text");
+        check("in the reply's order", JSON.stringify(shown) === JSON.stringify(reply.map((r) => request.texts[r.index])), shown);
+        check("scores", JSON.stringify(await text(page, "#face .bar-score")) === JSON.stringify(reply.map((r) => r.score.toFixed(3))));
+    }],
     ["sentence_embedding", G + "sentence/mean", [], "/embed", async (page, { reply }) => compare(page, reply)],
 ];
 
@@ -289,11 +294,7 @@ const second = (name, model, flags, word, path, judge) => [name, async () => {
 export const tasks = [
     ...rows.map(([name, model, flags, judge]) => task(name, model, flags, "/predict", judge)),
     ...others.map((row) => task(...row)),
-    second("rerank", G + "pipelines/one", [], "Rerank", "/rerank", async (page, { request, reply }) => {
-        const shown = await text(page, "#face .rank-text");
-        check("in the reply's order", JSON.stringify(shown) === JSON.stringify(reply.map((r) => request.texts[r.index])), shown);
-        check("scores", JSON.stringify(await text(page, "#face .bar-score")) === JSON.stringify(reply.map((r) => r.score.toFixed(3))));
-    }),
+    second("sequence_classification: one label", G + "pipelines/one", [], "Classify", "/predict", scored),
     second("word weights", G + "pipelines/masks", [], "Word weights", "/embed_sparse", async (page, { reply }) => {
         await page.waitForSelector("#face .bar-row");
         const best = [...reply[0]].sort((a, b) => b.value - a.value).slice(0, 60);
