@@ -125,7 +125,7 @@ static bool explore_is_one_of(const GraphNode *n, const char *const *names)
     return false;
 }
 
-/* Of products two for each pair of numbers; of what only moves or names numbers none; else one for each that is made. */
+/* Of products two for each pair of numbers; of what only moves numbers none; else one for each that is made. */
 static double explore_flops(const GraphNode *n, const Tensor *const *in, const Tensor *out)
 {
     static const char *const products[] = { "MatMul", "Gemm", "Conv", "MatMulInteger", "ConvInteger", NULL };

@@ -4,6 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { run, root } from "./harness.mjs";
 import { tasks } from "./tasks.mjs";
 import { around } from "./around.mjs";
+import { explore } from "./explore.mjs";
 
 await mkdir(root + "/build/page/shots", { recursive: true });
-await run([...tasks, ...around], process.argv.slice(2));
+await run([...tasks, ...around, ...explore], process.argv.slice(2));
