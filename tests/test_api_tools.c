@@ -185,6 +185,12 @@ static void compares(void)
     CHECK(value_get(&v, "tag_differences") && value_get(&v, "tag_differences")->list.n > 0);
     CHECK(!ef_compare(in_work("onnx/model.onnx"), "nowhere.onnx", &err) && says(&err, "nowhere"));
     CHECK(!ef_compare(NULL, NULL, NULL));
+    v = report_of(ef_explore(in_work("onnx/model.onnx"), in_work("onnx/model_quantized.onnx"), "{\"length\": 16}", &err));
+    CHECK(value_get(&v, "models") && value_get(&v, "models")->list.n == 2);
+    CHECK(value_int(value_get(&value_get(&v, "models")->list.items[1], "length"), 0) == 16);
+    CHECK(!ef_explore(in_work("onnx/model.onnx"), "nowhere.onnx", NULL, &err) && says(&err, "nowhere"));
+    CHECK(!ef_explore(in_work("onnx/model.onnx"), NULL, "{\"length\": 0}", &err) && says(&err, "--length"));
+    CHECK(!ef_explore(NULL, NULL, NULL, &err) && says(&err, "found no path"));
     v = report_of(ef_metadata(in_work("onnx/model.onnx"), &err));
     CHECK(str_is(text_at(&v, "pipeline_task"), "token-classification"));
     CHECK(!ef_metadata("tests/golden/nowhere.onnx", &err) && !ef_metadata(NULL, &err));

@@ -247,12 +247,11 @@ class Explorer {
         setText(this.compare, two ? "End comparison" : "Compare with…");
         if (!MEASURES.some((m) => m === this.measure && this.total(0, m.key) > 0))
             this.measure = MEASURES.find((m) => this.total(0, m.key) > 0) || MEASURES[0];
-        this.measures.value = this.measure.key;
+        this.setMeasure(this.measure.key);
         this.drawHead();
         this.drawOps();
         this.openSome();
         this.setFilter();
-        this.drawFlames();
         this.select(this.root.children[0] || null);
         this.warm(this.items, 0);
     }
@@ -328,12 +327,19 @@ class Explorer {
 
     // ---- folding, searching ----
     setFilter() {
+        const before = this.filtered;
         this.query = this.search.value.trim().toLowerCase();
         this.op = this.ops.value;
         this.onlyDifferent = this.different.checked;
         this.filtered = this.query !== "" || this.op !== "" || this.onlyDifferent;
+        if (before && !this.filtered) this.openTo(this.active); // what was found stays in sight
         this.list();
-        this.grid.scrollTop = 0;
+        if (before && !this.filtered) this.reveal(this.active);
+        else this.grid.scrollTop = 0;
+    }
+
+    openTo(item) {
+        for (let up = item && item.parent; up && up !== this.root; up = up.parent) up.open = true;
     }
 
     searchKey(e) {
@@ -413,7 +419,7 @@ class Explorer {
     setMeasure(key) {
         this.measure = MEASURES.find((m) => m.key === key);
         this.measures.value = key;
-        this.turn++;
+        for (const m of MEASURES) this.element.classList.toggle("x-by-" + m.key, m === this.measure);
         this.later("measure");
         this.drawFlames();
     }
@@ -572,7 +578,7 @@ class Explorer {
             this.different.checked = false;
             this.setFilter();
         }
-        for (let up = item.parent; up && up !== this.root; up = up.parent) up.open = true;
+        this.openTo(item);
         this.list();
         this.select(item);
     }
@@ -777,6 +783,17 @@ function readReports(data) {
     return data.models;
 }
 
+// While somebody else's request makes the report, a server says 503: it is there soon.
+async function fetchReport(options) {
+    const headers = options.headers ? options.headers({ Accept: "application/json" }) : {};
+    for (let left = 120; ; left--) {
+        const reply = await fetch(options.source, { headers }), text = await reply.text();
+        if (reply.ok) return JSON.parse(text);
+        if (reply.status !== 503 || left === 0) throw new Error(messageOf(text, reply.status));
+        await new Promise((done) => setTimeout(done, 500));
+    }
+}
+
 // Draws the explorer into the element. options: { data } a report, or { source } the address of one, with { headers }, a
 // function that gives the fields to ask with; { whole } where the page is nothing but this.
 export async function mount(element, options) {
@@ -785,13 +802,7 @@ export async function mount(element, options) {
         if (!document.querySelector(`link[href="${href}"]`)) document.head.append(el("link", { rel: "stylesheet", href }));
         element.replaceChildren(el("p", { class: "muted" }, "Reading the model…"));
     }
-    let data = options.data;
-    if (!data) {
-        const reply = await fetch(options.source, { headers: options.headers ? options.headers({ Accept: "application/json" }) : {} });
-        const text = await reply.text();
-        if (!reply.ok) throw new Error(messageOf(text, reply.status));
-        data = JSON.parse(text);
-    }
+    const data = options.data || (await fetchReport(options));
     const explorer = new Explorer(element, options);
     explorer.setModels(readReports(data).slice(0, 2));
     return explorer;

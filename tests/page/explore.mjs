@@ -73,6 +73,7 @@ async function searches(page) {
     await page.focus(".x-search");
     await press(page, "Escape");
     check("Escape ends a search", (await page.inputValue(".x-search")) === "" && (await count(page)) > 0);
+    check("what was found stays in sight", (await active(page)).startsWith("MatMul"), await active(page));
     await page.selectOption("select[aria-label=Operator]", "LayerNormalization");
     await frame(page);
     check("filter by operator", (await rows(page)).filter((r) => r.hit).every((r) => r.cells[1] === "LayerNormalization") &&
