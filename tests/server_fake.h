@@ -57,6 +57,12 @@ bool runner_run(Runner *r, const Batch *b, RowOutput *out, Err *err)
     return compute(b, (float *)buf->p, out, err);
 }
 
+bool runner_profile(Runner *r, const Batch *b, Arena *arena, Profile *p, Err *err)
+{
+    (void)r, (void)b, (void)arena, (void)p;
+    return fail(err, EF_UNSUPPORTED, "this model has no steps");
+}
+
 static const char tokenizer_json[] =
     "{\"version\":\"1.0\",\"added_tokens\":[],\"normalizer\":null,"
     "\"pre_tokenizer\":{\"type\":\"Whitespace\"},\"post_processor\":null,\"decoder\":null,"
