@@ -124,8 +124,12 @@ def make(folder, name):
             m.running_var.uniform_(.5, 1.5)
 
     class Flat(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model  # its weights are no constants
+
         def forward(self, x):
-            return tuple(v for v in model(pixel_values=x, return_dict=True).values() if isinstance(v, torch.Tensor))[:2]
+            return tuple(v for v in self.model(pixel_values=x, return_dict=True).values() if isinstance(v, torch.Tensor))[:2]
 
     with torch.no_grad():
         torch.onnx.export(Flat(), (torch.zeros(1, 3, *SIZES.get(name, (224, 224))),), f"{folder}/{name}.onnx", input_names=["pixel_values"],

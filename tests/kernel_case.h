@@ -14,7 +14,7 @@
 /* ---- families: every slot is in one, or this does not compile ---- */
 #define GEMM_SLOTS(X) X(gemm_f32) X(gemm_bf16) X(gemm_i8)
 #define ATTENTION_SLOTS(X) X(attention) X(attention_bf16)
-#define ROW_SLOTS(X) X(quantize_rows) X(bf16_rows) X(layer_norm) X(softmax) X(activate)
+#define ROW_SLOTS(X) X(quantize_rows) X(bf16_rows) X(layer_norm) X(standardize) X(softmax) X(activate)
 #define WINDOW_SLOTS(X) X(depthwise)
 #define BLOCK_SLOTS(X) X(blend_rows) X(sha256)
 enum {

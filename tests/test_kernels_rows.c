@@ -145,6 +145,34 @@ static void test_layer_norm(const Kernels *t)
         for (uint32_t kind = 0; kind < 16; kind++) norm_case(t, row_sizes[i], kind);
 }
 
+/* Kinds of rows: around 0; far from 0; nothing at first, then far from 0 and nearly equal. */
+static void standardize_case(const Kernels *t, int64_t n, int kind)
+{
+    const size_t bytes = (size_t)n * sizeof(float);
+    float *x = randoms(n, 1), *want = walled(bytes), *vector = walled(bytes), *got = walled(bytes);
+    for (int64_t i = 0; i < n && kind; i++) x[i] = kind == 1 ? x[i] + 30 : i < n / 8 ? 0 : 0.5f + 1e-4f * x[i];
+    kern_scalar.standardize(x, want, n, 1e-7f);
+    first_vector_table()->standardize(x, vector, n, 1e-7f);
+    t->standardize(x, got, n, 1e-7f);
+    t->standardize(x, x, n, 1e-7f);
+    CHECK(agrees(got, want, t == &kern_scalar ? got : vector, n, 2e-6f));
+    CHECK(same(got, x, bytes) && walls_stand(got, bytes));
+    free(x), unwall(want), unwall(vector), unwall(got);
+}
+
+static void test_standardize(const Kernels *t)
+{
+    static const int64_t more[] = { 4095, 4096, 4097, 9000, 100003 };
+    for (int kind = 0; kind < 3; kind++) {
+        for (size_t i = 1; i < COUNT(row_sizes); i++) standardize_case(t, row_sizes[i], kind);
+        for (size_t i = 0; i < COUNT(more); i++) standardize_case(t, more[i], kind);
+    }
+    float equal[40], zero[40] = { 0 };
+    for (size_t i = 0; i < COUNT(equal); i++) equal[i] = 0.3f;
+    t->standardize(equal, equal, COUNT(equal), 1e-7f);
+    CHECK(same(equal, zero, sizeof zero));
+}
+
 static void test_softmax(const Kernels *t)
 {
     static const float scales[] = { 1, 20, 1e4f, 3e38f };

@@ -2,42 +2,10 @@
  * prepare.c - samples to the tensor of one sound, by the kind of its feature extractor. */
 #include <math.h>
 
+#include "kernels/kernels.h"
 #include "spectrum.h"
 
-enum { SUM_LANES = 4 };
-typedef float SampleLanes __attribute__((vector_size(4 * SUM_LANES)));
-typedef double SumLanes __attribute__((vector_size(8 * SUM_LANES)));
-
-/* Of x - middle, its sum (power 1) or that of its squares (power 2). */
-static double samples_sum(const float *x, size_t n, double middle, int power)
-{
-    SumLanes sum = { 0 };
-    double all = 0;
-    size_t i = 0;
-    for (; i + SUM_LANES <= n; i += SUM_LANES) {
-        SampleLanes part;
-        memcpy(&part, x + i, sizeof part);
-        const SumLanes d = __builtin_convertvector(part, SumLanes) - middle;
-        sum += power == 1 ? d : d * d;
-    }
-    for (; i < n; i++) all += power == 1 ? x[i] - middle : (x[i] - middle) * (x[i] - middle);
-    return all + ((sum[0] + sum[1]) + (sum[2] + sum[3]));
-}
-
-/* Mean 0 and variance 1, over the whole sound. */
-static void samples_normalize(const float *x, size_t n, float *out)
-{
-    const double mean = samples_sum(x, n, 0, 1) / (double)n, variance = samples_sum(x, n, mean, 2) / (double)n;
-    const float middle = (float)mean, spread = sqrtf((float)variance + 1e-7f);
-    size_t i = 0;
-    for (; i + SUM_LANES <= n; i += SUM_LANES) {
-        SampleLanes part;
-        memcpy(&part, x + i, sizeof part);
-        part = (part - middle) / spread;
-        memcpy(out + i, &part, sizeof part);
-    }
-    for (; i < n; i++) out[i] = (x[i] - middle) / spread;
-}
+static const float VARIANCE_FLOOR = 1e-7f; /* of Wav2Vec2FeatureExtractor: added to the variance */
 
 static void prepare_samples(Arena *arena, const AudioProcessor *p, const float *x, size_t n, AudioTensor *out)
 {
@@ -45,7 +13,7 @@ static void prepare_samples(Arena *arena, const AudioProcessor *p, const float *
     out->values = arena_raw(arena, size * sizeof *out->values);
     memset(out->values + live, 0, (size - live) * sizeof *out->values); /* silence behind a short one */
     out->truncated = n > live;
-    if (p->normalize) samples_normalize(x, live, out->values);
+    if (p->normalize) kernels()->standardize(x, out->values, (int64_t)live, VARIANCE_FLOOR);
     else memcpy(out->values, x, live * sizeof *x);
     out->rank = 1;
     out->dim[0] = (int64_t)size;

@@ -129,6 +129,8 @@ typedef struct Depthwise {
     int64_t in[2], out[2], kernel[2], stride[2], dilation[2], before[2]; /* before: the padding there */
 } Depthwise;
 typedef void DepthwiseFn(const Depthwise *, int64_t from, int64_t to); /* rows from .. to of the output */
+/* One long row: y = (x - mean) / sqrt(variance + eps); y may be x. */
+typedef void StandardizeFn(const float *x, float *y, int64_t n, float eps);
 typedef void SoftmaxFn(const float *x, float *y, int64_t n);          /* one row; y may be x */
 typedef void ActFn(Act, const float *x, float *y, int64_t n);         /* y may be x */
 /* Rows of K floats to q in 0..127 (7 bits: sums are then exact on every ISA), zero point and scale
@@ -151,6 +153,7 @@ typedef void Sha256Fn(uint32_t state[8], const uint8_t *blocks, size_t count); /
     X(AttentionFn, attention)                                                            \
     X(AttentionFn, attention_bf16) /* of a model in bf16: may round its factors to bf16 */ \
     X(NormFn, layer_norm)                                                                \
+    X(StandardizeFn, standardize) /* of samples of sound */                              \
     X(DepthwiseFn, depthwise)                                                            \
     X(SoftmaxFn, softmax)                                                                \
     X(ActFn, activate)                                                                   \

@@ -13,6 +13,7 @@ const Kernels kern_avx2 = {
     .attention = avx2_attention,
     .attention_bf16 = avx2_attention,
     .layer_norm = avx2_layer_norm,
+    .standardize = avx2_standardize,
     .depthwise = avx2_depthwise,
     .softmax = avx2_softmax,
     .activate = avx2_activate,

@@ -13,6 +13,7 @@ const Kernels kern_avx512 = {
     .attention = avx512_attention,
     .attention_bf16 = avx512_attention,
     .layer_norm = avx512_layer_norm,
+    .standardize = avx512_standardize,
     .depthwise = avx512_depthwise,
     .softmax = avx512_softmax,
     .activate = avx512_activate,

@@ -82,6 +82,51 @@ static void norm_body(const Norm *n, int64_t m0, int64_t m1)
     for (int64_t m = m0; m < m1; m += AT_ONCE) norm_body_rows(n, m, (int)MIN(AT_ONCE, m1 - m));
 }
 
+/* ---- a row of any length, from memory twice: once for both moments, once to be written ---- */
+typedef struct Moments {
+    double n, mean, squares; /* squares: of the distances from the mean */
+} Moments;
+
+/* Those of n more numbers added, which fit the first cache in any case. Distances from the mean so far are
+ * small enough for sums of floats: where they are not, the squares are as large. */
+INLINE void moments_add(Moments *m, const float *x, int64_t n)
+{
+    enum { TURNS = 4 };
+    vf sum[TURNS], squares[TURNS];
+    const float from = m->n ? (float)m->mean : x[0];
+    const vf middle = vf_set(from);
+    for (int t = 0; t < TURNS; t++) sum[t] = squares[t] = vf_set(0);
+    int64_t i = 0;
+    for (; i + TURNS * PANEL <= n; i += TURNS * PANEL)
+#pragma GCC unroll 4
+        for (int t = 0; t < TURNS; t++) {
+            const vf d = vf_sub(vf_load(x + i + t * PANEL), middle);
+            sum[t] = vf_add(sum[t], d);
+            squares[t] = vf_fma(d, d, squares[t]);
+        }
+    SWEEP(k, w, n - i,
+          const vf d = part(vf_sub(load(x + i + k, w), middle), w, vf_set(0));
+          sum[0] = vf_add(sum[0], d);
+          squares[0] = vf_fma(d, d, squares[0]););
+    const double s = vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]))), count = (double)n;
+    const double q = vf_sum(vf_add(vf_add(squares[0], squares[1]), vf_add(squares[2], squares[3])));
+    const double all = m->n + count, apart = from + s / count - m->mean;
+    m->squares += q - s * s / count + (m->n ? apart * apart * (m->n * count / all) : 0);
+    m->mean = m->n ? m->mean + apart * (count / all) : from + s / count;
+    m->n = all;
+}
+
+static void standardize_body(const float *x, float *y, int64_t n, float eps)
+{
+    enum { AT_A_TIME = 4096 };
+    Moments m = { 0 };
+    for (int64_t i = 0; i < n; i += AT_A_TIME) moments_add(&m, x + i, MIN(AT_A_TIME, n - i));
+    /* The mean as two floats: of nearly equal numbers the division blows up how it was rounded. */
+    const vf mean = vf_set((float)m.mean), rest = vf_set((float)(m.mean - (float)m.mean));
+    const vf scale = vf_set((float)(1 / sqrt(MAX(m.squares, 0) / (double)n + eps)));
+    SWEEP(i, w, n, store(y + i, vf_mul(vf_sub(vf_sub(load(x + i, w), mean), rest), scale), w););
+}
+
 static void softmax_body(const float *x, float *y, int64_t n)
 {
     vf most = vf_set(-INFINITY), sum = vf_set(0);

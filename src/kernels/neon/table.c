@@ -13,6 +13,7 @@ const Kernels kern_neon = {
     .attention = neon_attention,
     .attention_bf16 = neon_attention,
     .layer_norm = neon_layer_norm,
+    .standardize = neon_standardize,
     .depthwise = neon_depthwise,
     .softmax = neon_softmax,
     .activate = neon_activate,

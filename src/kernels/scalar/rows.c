@@ -28,6 +28,16 @@ void scalar_layer_norm(const Norm *n, int64_t m0, int64_t m1)
     }
 }
 
+void scalar_standardize(const float *x, float *y, int64_t n, float eps)
+{
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i];
+    const double mean = sum / (double)n;
+    for (int64_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
+    const double scale = 1 / sqrt(squares / (double)n + eps);
+    for (int64_t i = 0; i < n; i++) y[i] = (float)((x[i] - mean) * scale);
+}
+
 void scalar_softmax(const float *x, float *y, int64_t n)
 {
     float max = -INFINITY;
