@@ -385,37 +385,82 @@ typedef struct PadJob {
     const Tensor *in;
     Tensor *out;
     const int64_t *map[MAX_RANK]; /* by axis: source index of an output index, times its step */
+    int last;                     /* the last axis that is padded, or the first of all */
+    int64_t from, to;             /* of it: what lies in the input as it does in the output */
+    size_t item;                  /* bytes of one index of it */
     uint8_t value[8];
     size_t size;
 } PadJob;
 
-static void pad_range(void *context, int64_t from, int64_t to)
+/* The constant, as often as it fits. */
+static void pad_fill(const PadJob *job, char *out, size_t bytes)
+{
+    if (!bytes) return;
+    memcpy(out, job->value, job->size);
+    for (size_t done = job->size; done < bytes; done *= 2) memcpy(out + done, out, MIN(done, bytes - done));
+}
+
+static void pad_items(const PadJob *job, const char *in, char *out, int64_t from, int64_t to)
+{
+    const int64_t *map = job->map[job->last];
+    for (int64_t k = from; k < to; k++) {
+        if (map[k] < 0) pad_fill(job, out + (size_t)k * job->item, job->item);
+        else memcpy(out + (size_t)k * job->item, in + (size_t)map[k] * job->size, job->item);
+    }
+}
+
+/* Lines: all of the last padded axis, and what is inside. */
+static void pad_lines(void *context, int64_t from, int64_t to)
 {
     const PadJob *job = context;
     const Tensor *out = job->out;
+    const int64_t n = out->dim[job->last];
     for (int64_t i = from; i < to; i++) {
         int64_t rest = i, at = 0;
-        for (int axis = out->rank - 1; axis >= 0 && at >= 0; axis--) {
+        for (int axis = job->last - 1; axis >= 0 && at >= 0; axis--) {
             const int64_t source = job->map[axis][rest % out->dim[axis]];
             rest /= out->dim[axis];
             at = source < 0 ? -1 : at + source;
         }
-        memcpy((char *)out->data + (size_t)i * job->size,
-               at < 0 ? (const char *)job->value
-                      : (const char *)job->in->data + (size_t)at * job->size,
-               job->size);
+        char *line = (char *)out->data + (size_t)(i * n) * job->item;
+        if (at < 0) {
+            pad_fill(job, line, (size_t)n * job->item);
+            continue;
+        }
+        const char *in = (const char *)job->in->data + (size_t)at * job->size;
+        pad_items(job, in, line, 0, job->from);
+        if (job->from < job->to)
+            memcpy(line + (size_t)job->from * job->item, in + (size_t)job->map[job->last][job->from] * job->size,
+                   (size_t)(job->to - job->from) * job->item);
+        pad_items(job, in, line, job->to, n);
     }
+}
+
+/* Axes behind the last padded one move with it. */
+static void pad_last(PadJob *job, const Pads *pads)
+{
+    const Tensor *t = job->in;
+    int last = t->rank - 1;
+    job->item = job->size;
+    while (last > 0 && !pads->before[last] && !pads->after[last]) job->item *= (size_t)t->dim[last--];
+    job->last = last;
+    const int64_t n = job->out->dim[last], before = pads->before[last];
+    job->from = MIN(MAX(before, 0), n);
+    job->to = MAX(MIN(before + t->dim[last], n), job->from);
 }
 
 static bool pad_run(OpCall *call, Err *err)
 {
+    enum { AT_ONCE = 32768 }; /* numbers */
     const Tensor *t = call->in[0];
     PadJob job = { .in = t, .out = &call->out[0], .size = dtype_size(t->type) };
     Pads pads;
     PadMode mode;
     int64_t step[MAX_RANK];
     if (!pad_mode(call, &mode, err) || !find_pads(call, &pads, err)) return false;
-    if (!tensor_count(job.out)) return true;
+    const int64_t count = tensor_count(job.out);
+    if (!count) return true;
+    if (!t->rank) return memcpy(job.out->data, t->data, job.size), true;
     dense_steps(t->rank, t->dim, step);
     for (int i = 0; i < t->rank; i++) {
         int64_t *map = op_scratch(call, job.out->dim[i], sizeof *map, err);
@@ -430,7 +475,10 @@ static bool pad_run(OpCall *call, Err *err)
     Tensor value = { .type = t->type, .data = job.value };
     tensor_store(&value, 0, 1, &old_value);
     if (op_in(call, 2)) memcpy(job.value, call->in[2]->data, job.size);
-    op_split(call, tensor_count(job.out), 32768, pad_range, &job);
+    pad_last(&job, &pads);
+    int64_t lines = 1;
+    for (int i = 0; i < job.last; i++) lines *= job.out->dim[i];
+    op_split(call, lines, MAX(AT_ONCE / (count / lines), 1), pad_lines, &job);
     return true;
 }
 
