@@ -165,14 +165,14 @@ static void attention_cases(AttentionFn *run, bool bf16)
 }
 
 /* Rows that are taken in parts; windows within one part, and over several. */
-static void attention_long(AttentionFn *run)
+static void attention_long(AttentionFn *run, bool bf16)
 {
     static const int32_t start[ROWS + 1] = { 0, 1, ATTEND_KEYS + 2, ATTEND_KEYS + 5,
                                              2 * ATTEND_KEYS + 20 };
     static const int windows[] = { 0, 64, ATTEND_KEYS / 2 + 5 };
     for (size_t w = 0; w < COUNT(windows); w++)
         for (MaskKind m = 0; m < MASK_COUNT; m++)
-            if (w == 0 || m % 2) attention_case(run, scene(start, 1, 8, windows[w], m), false);
+            if (w == 0 || m % 2) attention_case(run, scene(start, 1, 8, windows[w], m), bf16);
 }
 
 /* Larger scores come later: what was summed before counts for next to nothing, or for 0. */
@@ -219,14 +219,16 @@ static void attention_by_distance(AttentionFn *run)
 static void test_attention(const Kernels *t)
 {
     attention_cases(t->attention, false);
-    attention_long(t->attention);
+    attention_long(t->attention, false);
     attention_rising(t->attention);
     attention_by_distance(t->attention);
 }
 static void test_attention_bf16(const Kernels *t)
 {
-    if (t->needs & CPU_AMX) attention_cases(t->attention_bf16, true);
-    else CHECK(t == &kern_scalar || t->attention_bf16 == t->attention); /* nothing to gain */
+    const bool own = t->needs & (CPU_AMX | CPU_AVX512BF16);
+    if (own) attention_cases(t->attention_bf16, true);
+    if (own) attention_long(t->attention_bf16, true);
+    if (!own) CHECK(t == &kern_scalar || t->attention_bf16 == t->attention); /* nothing to gain */
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 #include "kernels/tables.h"
 #include "vec.h"
 
-#include "kernels/body/attention.h"
+#include "kernels/body/attention_f32.h"
 
 void avx512_attention(const Attention *a, int r, int h, int64_t q0, int64_t q1, float *scratch)
 {

@@ -7,31 +7,44 @@
  * down the lanes, key after key. Keys of a long row are taken part by part: when a larger score is
  * met, what was summed before is scaled down. Lanes are independent, and the parts follow from the
  * length of the row: the result of a query is the same in every batch and for every split of the
- * queries. */
+ * queries.
+ *
+ * Numbers of a head are floats (attention_f32.h) or pairs of bf16 in the place of one (avx512bf16): the file that
+ * includes this one has STEP, how many numbers are multiplied in a step, and the functions under "sides". */
 #include <float.h>
 
 #include "act.h"
 #include "ends.h"
 #include "tile.h"
 
-enum { GATHER_FROM = 4 * PANEL }; /* queries per call from which on copying keys and values pays */
-
 enum { MOST_NEAR = 64 << 10 }; /* floats of q, k and v: with fewer, the next head is in cache */
 
 typedef struct QueryBlock {     /* up to 16 queries a panel, of one row and head */
     const Attention *a;
-    const float *q, *k, *v;     /* of the row's first token, this head */
+    const float *q;             /* of the row's first token, this head */
+    const float *k, *v;         /* the same, as sides have them: [keys][D / STEP], [keys / STEP][D] */
     const float *mask;          /* of query `i`, key 0; or NULL */
     float *out;
     int64_t ldk, ldv;
+    int64_t first, head;        /* the row's first token; the head's first column */
     int64_t i;                  /* first query */
     PanelRange keys;            /* those of this part that some query of the block sees */
     bool more;                  /* parts came before this one */
     bool asks;                  /* for lines of the next head, which lies beside this one */
     int count, panels;          /* queries, and panels of them */
-    float *panel, *result;      /* [panels][D][16] each */
-    float *scores;              /* [panels][keys][16] */
+    float *panel, *result;      /* [panels][D / STEP][16]; [panels][D][16] */
+    float *scores;              /* [panels][keys][16], then weights [panels][keys / STEP][16] */
 } QueryBlock;
+
+/* ---- sides ---- */
+INLINE vf side_step(const vf v[STEP]);              /* numbers that are multiplied in one step */
+INLINE vf side_weight(vf x);                        /* e^x, as near as weights are */
+INLINE vf side_query(const QueryBlock *, int64_t i, int d, int width); /* 16 numbers of a query from d on */
+/* Keys and values for so many queries to b->k and b->v, ldk and ldv apart; copy: room for `length` of them. */
+static void side_keys(QueryBlock *, int64_t length, PanelRange keys, int64_t queries, float *copy);
+INLINE void side_result(const QueryBlock *, int64_t i, int d, vf v, int width);
+
+INLINE int64_t steps_of(int64_t n) { return (n + STEP - 1) / STEP; }
 
 typedef struct SoftmaxState {        /* of the keys so far */
     vf largest, sum;
@@ -64,11 +77,14 @@ static void load_queries(const QueryBlock *b)
     if (b->asks) ask_rows(b->q + D, b->a->ldq, D, b->i, b->i + b->count);
     for (int p = 0; p < b->panels; p++)
         for (int d = 0; d < D; d += PANEL) {
-            load_columns(b->q + (b->i + p * PANEL) * b->a->ldq + d, b->a->ldq, queries_in(b, p),
-                         MIN(PANEL, D - d), v);
+            const int rows = queries_in(b, p), width = MIN(PANEL, D - d);
 #pragma GCC unroll 16
-            for (int c = 0; c < PANEL; c++)
-                vf_store(b->panel + (p * D + d + c) * PANEL, v[c]);
+            for (int r = 0; r < PANEL; r++)
+                v[r] = r < rows ? side_query(b, b->i + p * PANEL + r, d, width) : vf_set(0);
+            vf_transpose(v);
+#pragma GCC unroll 16
+            for (int c = 0; c < PANEL; c += STEP)
+                vf_store(b->panel + (p * steps_of(D) + (d + c) / STEP) * PANEL, side_step(v + c));
         }
 }
 
@@ -192,14 +208,20 @@ static void attention_soften(const QueryBlock *b, int p, SoftmaxState *r)
 {
     const int64_t keys = b->keys.to - b->keys.from;
     float *scores = b->scores + p * keys * PANEL, *result = b->result + p * b->a->D * PANEL, scale;
+    float *weights = b->scores + p * steps_of(keys) * PANEL; /* of scores that are read by then */
     const vf largest = vf_max(largest_of(b, p, scores, &scale), r->largest);
     const vf less = vf_sub(vf_set(0), largest), by = vf_set(scale);
     const vf kept = vf_exp(vf_sub(r->largest, largest));
     vf sum = vf_mul(r->sum, kept);
-    for (int64_t j = 0; j < keys; j++) {
-        vf e = vf_exp(vf_fma(vf_load(scores + j * PANEL), by, less));
-        vf_store(scores + j * PANEL, e);
-        sum = vf_add(sum, e);
+    for (int64_t j = 0; j < keys; j += STEP) {
+        vf e[STEP];
+#pragma GCC unroll 2
+        for (int s = 0; s < STEP; s++) {
+            const bool there = STEP == 1 || j + s < keys;
+            e[s] = there ? side_weight(vf_fma(vf_load(scores + (j + s) * PANEL), by, less)) : vf_set(0);
+            sum = vf_add(sum, e[s]);
+        }
+        vf_store(weights + j / STEP * PANEL, side_step(e));
     }
     for (int d = 0; b->more && d < b->a->D; d++)
         vf_store(result + d * PANEL, vf_mul(vf_load(result + d * PANEL), kept));
@@ -217,11 +239,10 @@ static void attention_store(const QueryBlock *b, int p, vf scale)
             v[c] = c < width ? vf_mul(vf_load(b->result + (p * D + d + c) * PANEL), scale)
                              : vf_set(0);
         vf_transpose(v);
-        float *out = b->out + (b->i + p * PANEL) * b->a->ldo + d;
         const int rows = queries_in(b, p);
 #pragma GCC unroll 16
         for (int r = 0; r < PANEL; r++)
-            if (r < rows) store(out + r * b->a->ldo, v[r], width);
+            if (r < rows) side_result(b, b->i + p * PANEL + r, d, v[r], width);
     }
 }
 
@@ -231,9 +252,9 @@ static void attention_part(const QueryBlock *b, SoftmaxState *so_far)
     const Attention *a = b->a;
     const int64_t keys = b->keys.to - b->keys.from;
     TileProduct qk = { .x = b->k + b->keys.from * b->ldk, .row = b->ldk, .next = 1, .w = b->panel,
-                   .K = a->D, .sum = b->scores };
-    TileProduct pv = { .x = b->v + b->keys.from * b->ldv, .row = 1, .next = b->ldv, .w = b->scores,
-                   .K = keys, .more = b->more, .sum = b->result };
+                   .K = steps_of(a->D), .sum = b->scores };
+    TileProduct pv = { .x = b->v + b->keys.from / STEP * b->ldv, .row = 1, .next = b->ldv, .w = b->scores,
+                   .K = steps_of(keys), .more = b->more, .sum = b->result };
     attention_multiply(b, &qk, keys, qk.x + a->D, b->ldk);
     for (int p = 0; p < b->panels; p++) attention_soften(b, p, &so_far[p]);
     attention_multiply(b, &pv, a->D, pv.x + a->D, b->ldv);
@@ -251,6 +272,8 @@ static void attention_block(QueryBlock *b, int64_t length, PanelRange keys)
     b->more = false;
     for (int64_t i = 0; i < parts; i++) {
         PanelRange part = cut(length, parts, i);
+        if (part.to < length) part.to -= part.to % STEP; /* values that are multiplied together stay so */
+        part.from -= part.from % STEP;
         b->keys = (PanelRange){ MAX(part.from, keys.from), MIN(part.to, keys.to) };
         if (b->keys.from >= b->keys.to) continue;
         attention_part(b, so_far);
@@ -260,41 +283,24 @@ static void attention_block(QueryBlock *b, int64_t length, PanelRange keys)
         attention_store(b, p, vf_div(vf_set(1), so_far[p].sum));
 }
 
-/* The keys and values of one head lie one row apart, on as many pages as there are tokens: if
- * many blocks of queries read them, they are copied together first. */
-static const float *attention_gather_keys(const float *from, int64_t ld, int D, PanelRange keys,
-                                          float *to)
-{
-    if (ld == D) return from; /* they lie so */
-    for (int64_t j = keys.from; j < keys.to; j++)
-        memcpy(to + j * D, from + j * ld, (size_t)D * sizeof(float));
-    return to;
-}
-
 static PanelRange attention_keys_of(const Attention *a, int64_t length, int64_t q0, int64_t q1)
 {
     if (!a->window) return (PanelRange){ 0, length };
-    return (PanelRange){ MAX(0, q0 - a->window), MIN(length, q1 + a->window) };
+    const int64_t from = MAX(0, q0 - a->window);
+    return (PanelRange){ from - from % STEP, MIN(length, q1 + a->window) };
 }
 
 static void attention_body(const Attention *a, int r, int h, int64_t q0, int64_t q1, float *scratch)
 {
     int64_t first = a->start[r], length = a->start[r + 1] - first, head = (int64_t)h * a->D;
     float *aligned = (float *)ROUND_UP((uintptr_t)scratch, 64);
-    QueryBlock b = { .a = a, .q = a->q + first * a->ldq + head, .k = a->k + first * a->ldk + head,
-                .v = a->v + first * a->ldv + head, .out = a->out + first * a->ldo + head,
-                .ldk = a->ldk, .ldv = a->ldv, .result = aligned };
+    QueryBlock b = { .a = a, .q = a->q + first * a->ldq + head, .out = a->out + first * a->ldo + head,
+                .first = first, .head = head, .result = aligned };
     const int most = a->window ? 1 : ATTEND_PANELS;
     const bool far = a->start[a->B] * a->ldk > MOST_NEAR;
     b.panel = b.result + most * a->D * PANEL;
     b.scores = b.panel + (most * a->D + PANEL) * PANEL;
-    if (q1 - q0 > GATHER_FROM) {
-        float *copy = b.scores + most * MIN(length, (int64_t)ATTEND_KEYS) * PANEL;
-        PanelRange keys = attention_keys_of(a, length, q0, q1);
-        b.k = attention_gather_keys(b.k, b.ldk, a->D, keys, copy);
-        b.v = attention_gather_keys(b.v, b.ldv, a->D, keys, copy + length * a->D);
-        b.ldk = b.ldv = a->D;
-    }
+    side_keys(&b, length, attention_keys_of(a, length, q0, q1), q1 - q0, b.scores + most * MIN(length, (int64_t)ATTEND_KEYS) * PANEL);
     for (b.i = q0; b.i < q1; b.i += b.count) {
         b.count = (int)MIN(most * PANEL, q1 - b.i);
         b.panels = (b.count + PANEL - 1) / PANEL;
