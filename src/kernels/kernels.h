@@ -118,11 +118,11 @@ typedef struct Norm {
     float eps;
 } Norm;
 typedef void NormFn(const Norm *, int64_t m0, int64_t m1);
-/* Every channel by itself: y[p][c] = bias[c] + the sum over a window of x[..][c] * w[k][c], channels last.
- * Windows in the padding are cut off. */
+/* Every channel by itself: y[p][c] = bias[c] + the sum over a window of x[..][c] * w[k][c], channels last; or the
+ * largest number of the window. Windows in the padding are cut off. */
 typedef struct Depthwise {
     const float *x;             /* [in[0], in[1], C] of one picture */
-    const float *w;             /* [kernel[0] * kernel[1], C] */
+    const float *w;             /* [kernel[0] * kernel[1], C]; NULL: the largest is wanted */
     const float *bias;          /* [C], or NULL */
     float *y;                   /* [out[0], out[1], C] */
     int64_t C;

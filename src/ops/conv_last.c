@@ -14,6 +14,7 @@ enum {
 typedef struct ConvLast {
     SlidingWindow w;
     int64_t images, C, M, K, group; /* C, M: of all groups; K of one */
+    int64_t unit, line;             /* bytes of a number, and from line to line, of what windows are copied from */
 } ConvLast;
 
 /* ---- shape ---- */
@@ -89,27 +90,39 @@ static bool conv_last_shape(OpCall *call, Err *err)
 
 /* ---- windows ---- */
 
-/* The taps of the last dim of one window line, which lie beside each other: `run` floats each. */
-static void copy_line(const ConvLast *c, const float *line, int64_t at, int64_t run, float *out)
+/* Mostly a few dozen bytes: a call would cost as much. */
+static inline void copy_bytes(char *out, const char *from, int64_t n)
+{
+    enum { AT_ONCE = 16, MOST = 256 };
+    if (n < AT_ONCE || n > MOST) {
+        memcpy(out, from, (size_t)n);
+        return;
+    }
+    for (int64_t i = 0; i + AT_ONCE <= n; i += AT_ONCE) memcpy(out + i, from + i, AT_ONCE);
+    memcpy(out + n - AT_ONCE, from + n - AT_ONCE, AT_ONCE);
+}
+
+/* The taps of the last dim of one window line, which lie beside each other: `run` bytes each. */
+static void copy_line(const ConvLast *c, const char *line, int64_t at, int64_t run, char *out)
 {
     const int d = c->w.dims - 1;
-    const int64_t step = c->w.dilation[d], kernel = c->w.kernel[d], size = c->w.in[d];
+    const int64_t step = c->w.dilation[d], kernel = c->w.kernel[d], size = c->w.in[d], next = c->C * c->unit;
     const int64_t x = at * c->w.stride[d] - c->w.before[d];
-    if (step == 1 && run == c->C) { /* neighbours: one copy */
+    if (step == 1 && run == next) { /* neighbours: one copy */
         const int64_t from = MIN(MAX(-x, 0), kernel), to = MAX(MIN(kernel, size - x), from);
-        if (from) memset(out, 0, sizeof(float) * (size_t)(from * run));
-        memcpy(out + from * run, line + (x + from) * run, sizeof(float) * (size_t)((to - from) * run));
-        if (to < kernel) memset(out + to * run, 0, sizeof(float) * (size_t)((kernel - to) * run));
+        if (from) memset(out, 0, (size_t)(from * run));
+        copy_bytes(out + from * run, line + (x + from) * run, (to - from) * run);
+        if (to < kernel) memset(out + to * run, 0, (size_t)((kernel - to) * run));
         return;
     }
     for (int64_t k = 0; k < kernel; k++, out += run) {
         const int64_t i = x + k * step;
-        if (i < 0 || i >= size) memset(out, 0, sizeof(float) * (size_t)run);
-        else memcpy(out, line + i * c->C, sizeof(float) * (size_t)run);
+        if (i < 0 || i >= size) memset(out, 0, (size_t)run);
+        else copy_bytes(out, line + i * next, run);
     }
 }
 
-/* Where the line of a window begins: outer taps k of the position `at`; -1: in the padding. */
+/* Which line of the picture: outer taps k of the position `at`; -1: in the padding. */
 static int64_t line_of(const SlidingWindow *w, const int64_t *at, const int64_t *k)
 {
     int64_t line = 0;
@@ -118,31 +131,32 @@ static int64_t line_of(const SlidingWindow *w, const int64_t *at, const int64_t 
         if (x < 0 || x >= w->in[i]) return -1;
         line = line * w->in[i] + x;
     }
-    return line * w->in[w->dims - 1];
+    return line;
 }
 
 /* One window of group g as K numbers: taps in order, the group's channels of each. */
-static void copy_window(const ConvLast *c, const float *image, const int64_t *at, int64_t g, float *out)
+static void copy_window(const ConvLast *c, const char *image, const int64_t *at, int64_t g, char *out)
 {
     const int outer = c->w.dims - 1;
-    const int64_t run = c->C / c->group, line = run * c->w.kernel[outer];
+    const int64_t run = c->C / c->group * c->unit, line = run * c->w.kernel[outer];
     int64_t k[SPACE] = { 0 };
     do {
         const int64_t from = line_of(&c->w, at, k);
-        if (from < 0) memset(out, 0, sizeof(float) * (size_t)line);
-        else copy_line(c, image + from * c->C + g * run, at[outer], run, out);
+        if (from < 0) memset(out, 0, (size_t)line);
+        else copy_line(c, image + from * c->line + g * run, at[outer], run, out);
         out += line;
     } while (window_next(k, c->w.kernel, outer));
 }
 
-/* Rows from .. to, counted through all pictures. */
-static void copy_windows(const ConvLast *c, const float *x, int64_t g, int64_t from, int64_t to, float *out)
+/* Rows from .. to, counted through all pictures; `row` bytes apart, filled up with zeros. */
+static void copy_windows(const ConvLast *c, const char *x, int64_t g, int64_t from, int64_t to, char *out, int64_t row)
 {
     int64_t at[SPACE], rest = from % c->w.positions, image = from / c->w.positions;
-    const int64_t picture = window_volume(&c->w) * c->C;
+    const int64_t picture = window_volume(&c->w) / MAX(c->w.in[c->w.dims - 1], 1) * c->line, used = c->K * c->unit;
     for (int i = c->w.dims - 1; i >= 0; rest /= c->w.out[i--]) at[i] = rest % c->w.out[i];
-    for (int64_t row = from; row < to; row++, out += c->K) {
+    for (int64_t m = from; m < to; m++, out += row) {
         copy_window(c, x + image * picture, at, g, out);
+        if (used < row) memset(out + used, 0, (size_t)(row - used));
         if (!window_next(at, c->w.out, c->w.dims)) image++;
     }
 }
@@ -154,11 +168,11 @@ typedef struct ConvJob {
     const ConvLast *c;
     const Gemm *gemm;
     Linear l;                  /* of one group; x: a worker's windows */
-    const float *x;
+    const char *x;             /* floats, or what is rounded already */
     int64_t rows, block;       /* in all; of one block */
     int64_t blocks, parts;     /* blocks of rows; parts of the panels */
     int64_t each;              /* panels of a part */
-    float *windows;            /* [workers][block][K] */
+    float *windows;            /* [workers][block][K]; NULL: what is rounded already goes to `low` */
     void *low;                 /* [workers]: the same in the precision of the filters, or NULL */
     size_t low_size;
     RowScale *scale;           /* [workers][block], of int8 */
@@ -186,15 +200,22 @@ static void conv_block(void *arg, int index, int worker)
     const int64_t g = index / (job->blocks * job->parts), block = index / job->parts % job->blocks;
     const int64_t from = block * job->block, to = MIN(from + job->block, job->rows);
     const int64_t N = job->l.N, panels = (N + PANEL - 1) / PANEL, p0 = index % job->parts * job->each;
-    float *windows = job->windows + worker * job->block * c->K;
     Linear l = job->l;
-    copy_windows(c, job->x, g, from, to, windows);
-    l.x = windows, l.M = to - from;
+    l.M = to - from;
+    if (job->windows) {
+        float *windows = job->windows + worker * job->block * c->K;
+        copy_windows(c, job->x, g, from, to, (char *)windows, c->K * c->unit);
+        l.x = windows;
+        if (job->low) conv_lower(job, &l, to - from, worker);
+    } else {
+        char *low = (char *)job->low + (size_t)worker * job->low_size;
+        copy_windows(c, job->x, g, from, to, low, row_bf16(c->K) * c->unit);
+        l.xb = (uint16_t *)low;
+    }
     l.y += from * c->M + g * N;
     if (l.residual) l.residual += from * c->M + g * N;
     if (l.bias) l.bias += g * N;
     if (c->group > 1) l.w = (const float *)l.w + (size_t)g * panels_f32_size(N, c->K);
-    if (job->low) conv_lower(job, &l, to - from, worker);
     job->gemm->run(&l, 0, to - from, p0, MIN(p0 + job->each, panels));
 }
 
@@ -203,7 +224,7 @@ static void conv_share(ConvJob *job, int workers)
 {
     const int64_t panels = (job->l.N + PANEL - 1) / PANEL, mr = job->gemm->mr;
     const int64_t wanted = workers == 1 ? 1 : (int64_t)workers * CHUNKS;
-    int64_t most = MAX(BLOCK_BYTES / (job->c->K * (int64_t)sizeof(float)), 8 * mr);
+    int64_t most = MAX(BLOCK_BYTES / (job->c->K * job->c->unit), 8 * mr);
     if (workers > 1) most = MIN(most, MAX(job->rows / wanted, 4 * mr));
     const int64_t blocks = (job->rows + most - 1) / most;
     job->block = ROUND_UP((job->rows + blocks - 1) / blocks, mr);
@@ -213,12 +234,43 @@ static void conv_share(ConvJob *job, int workers)
     job->parts = (panels + job->each - 1) / job->each;
 }
 
+/* The picture as bf16, line by line, where its numbers stand in several windows. */
+typedef struct RoundJob {
+    const OpCall *call;
+    const float *x;
+    int64_t K;                 /* of a line */
+    uint16_t *to;
+} RoundJob;
+
+static void round_lines(void *context, int64_t from, int64_t to)
+{
+    const RoundJob *job = context;
+    job->call->k->bf16_rows(job->x, job->K, job->K, job->to, from, to);
+}
+
+static bool conv_round(OpCall *call, ConvJob *job, ConvLast *c, Err *err)
+{
+    int64_t apart = 1; /* windows that begin at every so many numbers */
+    for (int i = 0; i < c->w.dims; i++) apart *= c->w.stride[i];
+    if (call->in[1]->type != T_BF16 || c->w.size <= apart || !c->C) return true;
+    const int64_t K = c->w.in[c->w.dims - 1] * c->C, lines = tensor_count(call->in[0]) / MAX(K, 1);
+    uint16_t *low = op_scratch(call, 1, rows_bf16_size(lines, K), err);
+    if (!low) return false;
+    RoundJob round = { call, call->in[0]->data, K, low };
+    op_split(call, lines, MAX(65536 / MAX(K, 1), 1), round_lines, &round);
+    job->x = (const char *)low;
+    c->unit = sizeof *low, c->line = row_bf16(K) * c->unit;
+    return true;
+}
+
 static bool conv_room(OpCall *call, ConvJob *job, int workers, Err *err)
 {
     const int64_t K = job->c->K;
     const DType type = call->in[1]->type;
-    job->windows = op_scratch(call, workers * job->block, (size_t)K * sizeof(float), err);
-    if (!job->windows || type == T_F32) return job->windows != NULL;
+    if (job->c->unit == sizeof(float)) {
+        job->windows = op_scratch(call, workers * job->block, (size_t)K * sizeof(float), err);
+        if (!job->windows || type == T_F32) return job->windows != NULL;
+    }
     job->low_size = type == T_I8 ? rows_i8_size(job->block, K) : rows_bf16_size(job->block, K);
     job->low_size = ROUND_UP(job->low_size, 64);
     job->low = op_scratch(call, workers, job->low_size, err);
@@ -251,6 +303,7 @@ static bool conv_last_run(OpCall *call, Err *err)
     ConvJob job = { .call = call, .c = &c, .l = conv_linear(call, &c), .x = call->in[0]->data,
                     .rows = c.images * c.w.positions };
     if (!job.rows) return true;
+    c.unit = sizeof(float), c.line = c.w.in[c.w.dims - 1] * c.C * c.unit;
     job.gemm = w->type == T_I8 ? call->k->gemm_i8 : w->type == T_BF16 ? call->k->gemm_bf16 : call->k->gemm_f32;
     if (w->rank == 2) { /* graph/pack.c had no room, or has not run yet */
         float *panels = op_scratch(call, 1, panels_f32_size(c.M, c.K) * sizeof(float), err);
@@ -259,6 +312,7 @@ static bool conv_last_run(OpCall *call, Err *err)
         job.l.w = panels;
     }
     const int workers = op_workers(call, job.rows * c.M * c.K);
+    if (!conv_round(call, &job, &c, err)) return false;
     conv_share(&job, workers);
     if (!conv_room(call, &job, workers, err)) return false;
     pool_for(workers == 1 ? NULL : call->pool, (int)(c.group * job.blocks * job.parts), conv_block, &job);
@@ -307,13 +361,9 @@ static bool depthwise_run(OpCall *call, Err *err)
     if (!conv_last_of(call, &c, err)) return false;
     DepthwiseJob job = { .call = call, .act = (Act)op_attr_int(call, "act", ACT_NONE) };
     Depthwise *d = &job.d;
-    *d = (Depthwise){ .x = call->in[0]->data, .w = call->in[1]->data, .bias = bias ? bias->data : NULL,
-                      .y = call->out[0].data, .C = c.C, .in = { 1, 1 }, .out = { 1, 1 }, .kernel = { 1, 1 },
-                      .stride = { 1, 1 }, .dilation = { 1, 1 } };
-    for (int i = 0, to = 2 - c.w.dims; i < c.w.dims; i++, to++) { /* one dim: a picture of one row */
-        d->in[to] = c.w.in[i], d->out[to] = c.w.out[i], d->kernel[to] = c.w.kernel[i];
-        d->stride[to] = c.w.stride[i], d->dilation[to] = c.w.dilation[i], d->before[to] = c.w.before[i];
-    }
+    *d = window_depthwise(&c.w);
+    d->x = call->in[0]->data, d->w = call->in[1]->data, d->bias = bias ? bias->data : NULL;
+    d->y = call->out[0].data, d->C = c.C;
     const int64_t rows = c.images * d->out[0], work = MAX(d->out[1] * c.C * c.w.size, 1);
     if (tensor_count(&call->out[0])) op_split(call, rows, MAX(65536 / work, 1), depthwise_rows, &job);
     return true;

@@ -173,6 +173,39 @@ static void pool_planes(void *context, int64_t from, int64_t to)
     }
 }
 
+/* ---- the largest of each channel, channels last: a kernel ---- */
+typedef struct PoolRows {
+    const Kernels *k;
+    Depthwise d; /* of the first picture */
+} PoolRows;
+
+static void pool_rows(void *context, int64_t from, int64_t to)
+{
+    const PoolRows *job = context;
+    for (int64_t at = from, end; at < to; at = end) { /* rows of one picture at a time */
+        const int64_t image = at / job->d.out[0], first = image * job->d.out[0];
+        Depthwise d = job->d;
+        end = MIN(to, first + d.out[0]);
+        d.x += image * d.in[0] * d.in[1] * d.C;
+        d.y += first * d.out[1] * d.C;
+        job->k->depthwise(&d, at - first, end - first);
+    }
+}
+
+static bool pool_has_kernel(const OpCall *call, const PoolJob *job)
+{
+    return job->kind == POOL_MAX && job->w.dims <= 2 && !job->index && call->in[0]->type == T_F32 &&
+           op_attr_int(call, "last", 0);
+}
+
+static void pool_by_kernel(const OpCall *call, const PoolJob *job)
+{
+    PoolRows rows = { call->k, window_depthwise(&job->w) };
+    rows.d.x = job->x, rows.d.y = job->y, rows.d.C = job->inner;
+    const int64_t work = MAX(rows.d.out[1] * job->inner * job->w.size, 1);
+    op_split(call, job->planes * rows.d.out[0], MAX(65536 / work, 1), pool_rows, &rows);
+}
+
 static bool pool_all(OpCall *call, PoolJob *job, Err *err)
 {
     Tensor *out = &call->out[0], y = *out;
@@ -183,6 +216,7 @@ static bool pool_all(OpCall *call, PoolJob *job, Err *err)
     job->y = y.data;
     job->index = call->n_out > 1 ? call->out[1].data : NULL;
     if (!job->x) return !n;
+    if (n && pool_has_kernel(call, job)) return pool_by_kernel(call, job), true;
     int64_t work; /* of a plane; a window may be far larger than the picture */
     if (__builtin_mul_overflow(job->w.positions, job->w.size, &work) ||
         __builtin_mul_overflow(work, job->inner, &work))

@@ -106,3 +106,13 @@ void window_inside(const SlidingWindow *w, const int64_t *at, int64_t *from, int
         to[i] = MIN(w->in[i] > x ? (w->in[i] - x + step - 1) / step : 0, w->kernel[i]);
     }
 }
+
+Depthwise window_depthwise(const SlidingWindow *w)
+{
+    Depthwise d = { .in = { 1, 1 }, .out = { 1, 1 }, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 } };
+    for (int i = 0, to = 2 - w->dims; i < w->dims; i++, to++) {
+        d.in[to] = w->in[i], d.out[to] = w->out[i], d.kernel[to] = w->kernel[i];
+        d.stride[to] = w->stride[i], d.dilation[to] = w->dilation[i], d.before[to] = w->before[i];
+    }
+    return d;
+}

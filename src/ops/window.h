@@ -29,6 +29,8 @@ bool window_numbers(const OpCall *, WindowAttr, int dims, int64_t *out, Err *);
 int64_t window_volume(const SlidingWindow *); /* numbers of one channel of the input */
 /* Adds one to a position counted in `dim`, last dim first; false: it went round. */
 bool window_next(int64_t *at, const int64_t *dim, int dims);
+/* Of at most two dims, for a kernel; one dim is a picture of one row. */
+Depthwise window_depthwise(const SlidingWindow *);
 /* Where in the channel the window's number `k` of the output position `at` lies; -1: in the padding. */
 int64_t window_source(const SlidingWindow *, const int64_t *at, const int64_t *k);
 /* The numbers of a window that lie inside the input: k from[i] .. to[i] - 1. */

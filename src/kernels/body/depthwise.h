@@ -2,6 +2,8 @@
  * depthwise.h - a convolution of every channel by itself, 16 channels at a time. Where no window of a few
  * neighbours touches the padding, they share the loads of the filter. The sums of one output are one accumulator
  * in the order of the window, wherever it stands. */
+#include <math.h>
+
 #include "ends.h"
 
 enum { BESIDE = 4 };            /* outputs that share a filter's loads */
@@ -18,11 +20,36 @@ INLINE Taps taps_of(const Depthwise *d, int axis, int64_t at)
 }
 
 /* `count` outputs from column `at` on, channels c .. c + w. */
+INLINE void largest_few(const Depthwise *d, Taps rows, Taps columns, int64_t at, int count, int64_t c, int64_t w,
+                        float *y)
+{
+    vf most[BESIDE];
+    const int64_t C = d->C, next = d->stride[1] * C;
+#pragma GCC unroll 4
+    for (int i = 0; i < count; i++) most[i] = vf_set(-INFINITY);
+    for (int64_t r = rows.from; r < rows.to; r++) {
+        const float *x = d->x + ((rows.place + r * d->dilation[0]) * d->in[1] + columns.place) * C + c;
+        for (int64_t k = columns.from; k < columns.to; k++)
+#pragma GCC unroll 4
+            for (int i = 0; i < count; i++) {
+                const vf v = load(x + k * d->dilation[1] * C + i * next, w);
+                most[i] = vf_where_le(v, most[i], most[i], v);
+            }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < count; i++) store(y + (at + i) * C + c, most[i], w);
+}
+
+/* The same as sums. */
 INLINE void depthwise_few(const Depthwise *d, Taps rows, Taps columns, int64_t at, int count, int64_t c,
                           int64_t w, float *y)
 {
     vf sum[BESIDE];
     const int64_t C = d->C, next = d->stride[1] * C;
+    if (!d->w) {
+        largest_few(d, rows, columns, at, count, c, w, y);
+        return;
+    }
     const vf bias = d->bias ? load(d->bias + c, w) : vf_set(0);
 #pragma GCC unroll 4
     for (int i = 0; i < count; i++) sum[i] = vf_set(0);
